@@ -1,0 +1,93 @@
+#include "client/cli/files.hpp"
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <string_view>
+
+#include "client/cli/hdf5_volume.hpp"
+#include "client/cli/npy_volume.hpp"
+#include "client/cli/tiff_volume.hpp"
+
+namespace znni::client {
+namespace {
+
+enum class FileFormat { hdf5, tiff, npy };
+
+Result<FileFormat> format_of(const FileName& name) {
+  static constexpr std::array<std::pair<std::string_view, FileFormat>, 6> endings = {{{".h5", FileFormat::hdf5},
+                                                                                      {".hdf5", FileFormat::hdf5},
+                                                                                      {".hdf", FileFormat::hdf5},
+                                                                                      {".tif", FileFormat::tiff},
+                                                                                      {".tiff", FileFormat::tiff},
+                                                                                      {".npy", FileFormat::npy}}};
+  const std::string ending = std::filesystem::path(name.path).extension().string();
+  for (const auto& [text, format] : endings) {
+    if (ending == text) return format;
+  }
+  return Error{ErrorCode::invalid_argument,
+               name.path + ": the ending '" + ending + "' is not known: use .h5, .hdf5, .tif, .tiff or .npy"};
+}
+
+}  // namespace
+
+FileName parse_file_name(const std::string& text) {
+  const std::size_t at = text.rfind(":/");
+  if (at == std::string::npos || at == 0) return {text, ""};
+  return {text.substr(0, at), text.substr(at + 1)};
+}
+
+std::string to_string(const FileName& name) {
+  return name.dataset.empty() ? name.path : name.path + ":" + name.dataset;
+}
+
+Result<VolumeSource> open_source(const FileName& name) {
+  const Result<FileFormat> format = format_of(name);
+  if (!format) return format.error();
+  std::error_code failed;
+  if (!std::filesystem::is_regular_file(name.path, failed)) {
+    return Error{ErrorCode::not_found, name.path + ": " + (failed ? failed.message() : "no such file")};
+  }
+  switch (*format) {
+    case FileFormat::hdf5: return open_hdf5(name);
+    case FileFormat::tiff: return open_tiff(name.path);
+    case FileFormat::npy: return open_npy(name.path);
+  }
+  return Error{ErrorCode::internal, name.path};
+}
+
+bool output_exists(const FileName& name) {
+  const Result<FileFormat> format = format_of(name);
+  if (format && *format == FileFormat::hdf5) return hdf5_dataset_exists(name);
+  std::error_code unknown;
+  return std::filesystem::exists(name.path, unknown);
+}
+
+Result<void> check_target(const FileName& name, const VolumeFacts& facts) {
+  const Result<FileFormat> format = format_of(name);
+  if (!format) return format.error();
+  if (*format == FileFormat::hdf5 && name.dataset.size() < 2) {
+    return Error{ErrorCode::invalid_argument, name.path + ": name the dataset: " + name.path + ":/NAME"};
+  }
+  if (*format == FileFormat::tiff) return check_tiff_target(name, facts);
+  return {};
+}
+
+Result<VolumeTarget> open_target(const FileName& name, const VolumeFacts& facts, std::int64_t planes_done) {
+  if (Result<void> sound = check_target(name, facts); !sound) return sound.error();
+  const Result<FileFormat> format = format_of(name);
+  switch (*format) {
+    case FileFormat::hdf5: return open_hdf5_target(name, facts, planes_done);
+    case FileFormat::tiff: return open_tiff_target(name, facts, planes_done);
+    case FileFormat::npy: return open_npy_target(name, facts, planes_done);
+  }
+  return Error{ErrorCode::internal, name.path};
+}
+
+FileName partial_name(const FileName& name) {
+  const Result<FileFormat> format = format_of(name);
+  if (format && *format == FileFormat::hdf5) return {name.path, name.dataset + ".partial"};
+  return {name.path + ".partial", ""};
+}
+
+}  // namespace znni::client

@@ -1,0 +1,62 @@
+// Volume files: what every format offers, and which format a name means.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "client/cli/bbox.hpp"
+#include "client/cli/voxel_type.hpp"
+
+namespace znni::client {
+
+// "vol.h5:/raw": `dataset` only for HDF5, "" where none was named.
+struct FileName {
+  std::string path;
+  std::string dataset;
+};
+[[nodiscard]] FileName parse_file_name(const std::string& text);
+[[nodiscard]] std::string to_string(const FileName& name);
+
+// [channels][n.z][n.y][n.x] voxels.
+struct VolumeFacts {
+  std::int64_t channels = 1;
+  Vec3 n;
+  VoxelType type = VoxelType::u8;
+};
+
+// An open input file.
+struct VolumeSource {
+  VolumeFacts facts;
+  // Plane z, rows and columns of `box` (its z range is not looked at), [channels][y][x] into `out`.
+  std::function<Result<void>(std::int64_t z, const Box& box, std::span<std::byte> out)> read_plane;
+};
+
+// An open, unfinished output. Until finish() has returned, the file cannot be mistaken for a complete one.
+struct VolumeTarget {
+  // Planes must come in order, each [channels][y][x].
+  std::function<Result<void>(std::int64_t z, std::span<const std::byte> plane)> write_plane;
+  // Everything written so far is on disk and can be resumed.
+  std::function<Result<void>()> flush;
+  // Turns the partial output into the complete one.
+  std::function<Result<void>()> finish;
+};
+
+// The error names the file and what is wrong with it.
+[[nodiscard]] Result<VolumeSource> open_source(const FileName& name);
+
+// Whether a complete output of that name is there.
+[[nodiscard]] bool output_exists(const FileName& name);
+// Whether a volume like this can be written under that name at all; opens nothing.
+[[nodiscard]] Result<void> check_target(const FileName& name, const VolumeFacts& facts);
+// `planes_done` > 0 goes on with a partial output that has so many planes: corrupt_file if it has fewer, or
+// other extents; surplus planes are written again.
+[[nodiscard]] Result<VolumeTarget> open_target(const FileName& name, const VolumeFacts& facts,
+                                               std::int64_t planes_done);
+// Where the unfinished output lies: "out.h5:/prob.partial", "out.npy.partial".
+[[nodiscard]] FileName partial_name(const FileName& name);
+
+}  // namespace znni::client

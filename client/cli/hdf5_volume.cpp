@@ -1,0 +1,268 @@
+#include "client/cli/hdf5_volume.hpp"
+
+#include <hdf5.h>
+
+#include <algorithm>
+#include <array>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace znni::client {
+namespace {
+
+constexpr hsize_t chunk_edge = 256;  // of output, y and x; one plane thick
+constexpr std::size_t chunk_cache_limit = 512U << 20U;
+
+// An HDF5 identifier, closed when it goes.
+class Handle {
+ public:
+  Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
+  Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
+  Handle& operator=(Handle&&) = delete;
+  ~Handle() {
+    if (id_ >= 0) close_(id_);
+  }
+  [[nodiscard]] hid_t get() const { return id_; }
+  [[nodiscard]] bool valid() const { return id_ >= 0; }
+
+ private:
+  hid_t id_;
+  herr_t (*close_)(hid_t);
+};
+
+// The library's own error print-out is many lines; ours is one. A setting of the calling thread.
+void silence() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+
+hid_t native_type(VoxelType type) {
+  switch (type) {
+    case VoxelType::u8: return H5T_NATIVE_UINT8;
+    case VoxelType::u16: return H5T_NATIVE_UINT16;
+    case VoxelType::f16:
+    case VoxelType::f32: return H5T_NATIVE_FLOAT;
+  }
+  return -1;
+}
+
+// IEEE half, as h5py writes and reads float16: sign 15, exponent 10..14, mantissa 0..9.
+Handle half_type() {
+  Handle type(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
+  H5Tset_fields(type.get(), 15, 10, 5, 0, 10);
+  H5Tset_size(type.get(), 2);
+  H5Tset_ebias(type.get(), 15);
+  return type;
+}
+
+Handle stored_type(VoxelType type) {
+  return type == VoxelType::f16 ? half_type() : Handle(H5Tcopy(native_type(type)), H5Tclose);
+}
+
+std::optional<VoxelType> type_of(hid_t dataset) {
+  const Handle type(H5Dget_type(dataset), H5Tclose);
+  const std::size_t size = H5Tget_size(type.get());
+  if (H5Tget_class(type.get()) == H5T_FLOAT && size == 4) return VoxelType::f32;
+  if (H5Tget_class(type.get()) != H5T_INTEGER || H5Tget_sign(type.get()) != H5T_SGN_NONE) return std::nullopt;
+  return size == 1 ? std::optional(VoxelType::u8) : size == 2 ? std::optional(VoxelType::u16) : std::nullopt;
+}
+
+std::vector<hsize_t> extents_of(hid_t dataset) {
+  const Handle space(H5Dget_space(dataset), H5Sclose);
+  const int rank = H5Sget_simple_extent_ndims(space.get());
+  std::vector<hsize_t> extents(static_cast<std::size_t>(std::max(rank, 0)));
+  if (rank > 0) H5Sget_simple_extent_dims(space.get(), extents.data(), nullptr);
+  return extents;
+}
+
+// H5Ovisit callback: collects the paths of all 3D and 4D datasets.
+herr_t collect(hid_t root, const char* name, const H5O_info_t* info, void* found) {
+  if (info->type != H5O_TYPE_DATASET) return 0;
+  const Handle dataset(H5Dopen2(root, name, H5P_DEFAULT), H5Dclose);
+  const std::size_t rank = extents_of(dataset.get()).size();
+  if (rank == 3 || rank == 4) static_cast<std::vector<std::string>*>(found)->push_back("/" + std::string(name));
+  return 0;
+}
+
+std::vector<std::string> volumes_in(hid_t file) {
+  std::vector<std::string> found;
+  H5Ovisit(file, H5_INDEX_NAME, H5_ITER_INC, collect, &found);
+  return found;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+Result<std::string> dataset_name(hid_t file, const FileName& name) {
+  const std::vector<std::string> found = volumes_in(file);
+  if (name.dataset.empty() && found.size() == 1) return found.front();
+  if (std::find(found.begin(), found.end(), name.dataset) != found.end()) return name.dataset;
+  const std::string what =
+      name.dataset.empty() ? "which dataset? write " + name.path + ":/NAME" : "no 3D or 4D dataset " + name.dataset;
+  return Error{ErrorCode::not_found, name.path + ": " + what + "; volumes in the file: " + listed(found)};
+}
+
+// Everything a reader or writer keeps open.
+struct OpenDataset {
+  Handle file;
+  Handle dataset;
+  VolumeFacts facts;
+  bool has_channels = false;
+};
+
+Result<VolumeFacts> facts_of(hid_t dataset, const std::string& label) {
+  const std::vector<hsize_t> extents = extents_of(dataset);
+  const std::optional<VoxelType> type = type_of(dataset);
+  if (!type) return Error{ErrorCode::unsupported, label + ": voxel type is not read: use uint8, uint16 or float32"};
+  const auto at = [&](std::size_t from_end) { return static_cast<std::int64_t>(extents[extents.size() - from_end]); };
+  const VolumeFacts facts{extents.size() == 4 ? at(4) : 1, {at(3), at(2), at(1)}, *type};
+  if (Result<void> sound = check_shape({1, facts.channels, facts.n}); !sound) return sound.error().within(label);
+  return facts;
+}
+
+// Reads or writes plane z of every image, rows and columns of `box`.
+enum class Direction { read, write };
+herr_t transfer(const OpenDataset& open, std::int64_t z, const Box& box, void* memory, Direction direction) {
+  const auto size = [](std::int64_t value) { return static_cast<hsize_t>(value); };
+  std::array<hsize_t, 4> start = {0, size(z), size(box.start.y), size(box.start.x)};
+  std::array<hsize_t, 4> count = {size(open.facts.channels), 1, size(box.extent().y), size(box.extent().x)};
+  const int skip = open.has_channels ? 0 : 1;
+  const Handle in_file(H5Dget_space(open.dataset.get()), H5Sclose);
+  H5Sselect_hyperslab(in_file.get(), H5S_SELECT_SET, start.data() + skip, nullptr, count.data() + skip, nullptr);
+  const Handle in_memory(H5Screate_simple(4 - skip, count.data() + skip, nullptr), H5Sclose);
+  const Handle type = stored_type(open.facts.type);
+  if (direction == Direction::read) {
+    return H5Dread(open.dataset.get(), type.get(), in_memory.get(), in_file.get(), H5P_DEFAULT, memory);
+  }
+  return H5Dwrite(open.dataset.get(), type.get(), in_memory.get(), in_file.get(), H5P_DEFAULT, memory);
+}
+
+// Planes are read one by one: the cache holds every chunk a plane touches, so that none is unpacked twice.
+Handle open_cached(hid_t file, const std::string& dataset) {
+  const Handle plain(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose);
+  const Handle creation(H5Dget_create_plist(plain.get()), H5Pclose);
+  const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  const std::vector<hsize_t> extents = extents_of(plain.get());
+  std::vector<hsize_t> chunk(extents.size(), 1);
+  if (H5Pget_chunk(creation.get(), static_cast<int>(chunk.size()), chunk.data()) > 0) {
+    const Handle type(H5Dget_type(plain.get()), H5Tclose);
+    std::size_t bytes = H5Tget_size(type.get());
+    for (std::size_t axis = 0; axis < chunk.size(); ++axis) {
+      const bool along_z = axis + 3 == chunk.size();
+      bytes *= along_z ? chunk[axis] : (extents[axis] + chunk[axis] - 1) / chunk[axis] * chunk[axis];
+    }
+    H5Pset_chunk_cache(access.get(), 12421, std::min(bytes, chunk_cache_limit),
+                       1.0);  // a prime above the chunks of a plane
+  }
+  return {H5Dopen2(file, dataset.c_str(), access.get()), H5Dclose};
+}
+
+Error cannot(const FileName& name, const std::string& what) {
+  return {ErrorCode::device_failure, to_string(name) + ": cannot " + what};
+}
+
+Handle open_or_create(const std::string& path) {
+  std::error_code unknown;
+  if (std::filesystem::exists(path, unknown)) return {H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose};
+  return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose};
+}
+
+Handle create_dataset(hid_t file, const std::string& dataset, const VolumeFacts& facts) {
+  const auto size = [](std::int64_t value) { return static_cast<hsize_t>(value); };
+  std::array<hsize_t, 4> extents = {size(facts.channels), size(facts.n.z), size(facts.n.y), size(facts.n.x)};
+  // One plane per chunk: planes arrive one by one, and a chunk is then written once.
+  std::array<hsize_t, 4> chunk = {1, 1, std::min(chunk_edge, extents[2]), std::min(chunk_edge, extents[3])};
+  const int skip = facts.channels > 1 ? 0 : 1;
+  const Handle space(H5Screate_simple(4 - skip, extents.data() + skip, nullptr), H5Sclose);
+  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_chunk(creation.get(), 4 - skip, chunk.data() + skip);
+  const Handle linking(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_create_intermediate_group(linking.get(), 1);
+  const Handle type = stored_type(facts.type);
+  return {H5Dcreate2(file, dataset.c_str(), type.get(), space.get(), linking.get(), creation.get(), H5P_DEFAULT),
+          H5Dclose};
+}
+
+bool has_extents(hid_t dataset, const VolumeFacts& facts) {
+  const auto size = [](std::int64_t value) { return static_cast<hsize_t>(value); };
+  std::vector<hsize_t> expected = {size(facts.n.z), size(facts.n.y), size(facts.n.x)};
+  if (facts.channels > 1) expected.insert(expected.begin(), size(facts.channels));
+  return dataset >= 0 && extents_of(dataset) == expected;
+}
+
+Handle partial_dataset(hid_t file, const std::string& dataset, const VolumeFacts& facts, std::int64_t planes_done) {
+  if (planes_done > 0) {
+    Handle found(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose);
+    return has_extents(found.get(), facts) ? std::move(found) : Handle(-1, H5Dclose);
+  }
+  H5Ldelete(file, dataset.c_str(), H5P_DEFAULT);
+  return create_dataset(file, dataset, facts);
+}
+
+// Renames the partial dataset over whatever had the name.
+Result<void> finish(const OpenDataset& open, const FileName& name) {
+  const std::string partial = partial_name(name).dataset;
+  if (H5Fflush(open.file.get(), H5F_SCOPE_GLOBAL) < 0) return cannot(name, "be written (disk full?)");
+  H5Ldelete(open.file.get(), name.dataset.c_str(), H5P_DEFAULT);
+  const herr_t moved =
+      H5Lmove(open.file.get(), partial.c_str(), open.file.get(), name.dataset.c_str(), H5P_DEFAULT, H5P_DEFAULT);
+  if (moved < 0 || H5Fflush(open.file.get(), H5F_SCOPE_GLOBAL) < 0) return cannot(name, "be finished (disk full?)");
+  return {};
+}
+
+}  // namespace
+
+Result<VolumeSource> open_hdf5(const FileName& name) {
+  silence();
+  Handle file(H5Fopen(name.path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  if (!file.valid()) return Error{ErrorCode::corrupt_file, name.path + ": not an HDF5 file, or cut short"};
+  const Result<std::string> dataset = dataset_name(file.get(), name);
+  if (!dataset) return dataset.error();
+  Handle data = open_cached(file.get(), *dataset);
+  const Result<VolumeFacts> facts = facts_of(data.get(), name.path + ":" + *dataset);
+  if (!facts) return facts.error();
+  const bool has_channels = extents_of(data.get()).size() == 4;
+  auto open = std::make_shared<OpenDataset>(OpenDataset{std::move(file), std::move(data), *facts, has_channels});
+  return VolumeSource{
+      *facts, [open, name](std::int64_t z, const Box& box, std::span<std::byte> out) -> Result<void> {
+        silence();
+        if (transfer(*open, z, box, out.data(), Direction::read) >= 0) return {};
+        return Error{ErrorCode::corrupt_file, to_string(name) + ": cannot read plane " + std::to_string(z)};
+      }};
+}
+
+bool hdf5_dataset_exists(const FileName& name) {
+  silence();
+  std::error_code unknown;
+  if (!std::filesystem::exists(name.path, unknown)) return false;
+  const Handle file(H5Fopen(name.path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  if (!file.valid()) return true;  // something is there, and it is not ours to overwrite
+  const Handle dataset(H5Dopen2(file.get(), name.dataset.c_str(), H5P_DEFAULT), H5Dclose);
+  return dataset.valid();
+}
+
+Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& facts, std::int64_t planes_done) {
+  silence();
+  Handle file = open_or_create(name.path);
+  if (!file.valid()) return cannot(name, "be opened for writing: not an HDF5 file, in use, or no such folder");
+  Handle data = partial_dataset(file.get(), partial_name(name).dataset, facts, planes_done);
+  if (!data.valid()) return cannot(name, "create or reopen the partial dataset");
+  auto open = std::make_shared<OpenDataset>(OpenDataset{std::move(file), std::move(data), facts, facts.channels > 1});
+  VolumeTarget target;
+  target.write_plane = [open, name](std::int64_t z, std::span<const std::byte> plane) -> Result<void> {
+    const Box whole{{0, 0, 0}, open->facts.n};
+    // The library's one transfer function of ours takes a mutable pointer; writing does not change it.
+    if (transfer(*open, z, whole, const_cast<std::byte*>(plane.data()), Direction::write) >= 0) return {};
+    return cannot(name, "write plane " + std::to_string(z) + " (disk full?)");
+  };
+  target.flush = [open, name]() -> Result<void> {
+    if (H5Fflush(open->file.get(), H5F_SCOPE_GLOBAL) >= 0) return {};
+    return cannot(name, "be flushed (disk full?)");
+  };
+  target.finish = [open, name] { return finish(*open, name); };
+  return target;
+}
+
+}  // namespace znni::client

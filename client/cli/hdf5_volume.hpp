@@ -1,0 +1,15 @@
+// HDF5 datasets, 3D [Z,Y,X] or 4D [C,Z,Y,X]. Output is chunked; unfinished, it is called "<dataset>.partial".
+#pragma once
+
+#include "client/cli/files.hpp"
+
+namespace znni::client {
+
+// With no dataset named: the only 3D or 4D one; several are listed in the error.
+[[nodiscard]] Result<VolumeSource> open_hdf5(const FileName& name);
+[[nodiscard]] bool hdf5_dataset_exists(const FileName& name);
+// Adds to an existing file, replaces a dataset of that name when finished.
+[[nodiscard]] Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& facts,
+                                                    std::int64_t planes_done);
+
+}  // namespace znni::client

@@ -1,0 +1,75 @@
+// znni: the command-line client.
+#include <csignal>
+#include <cstdio>
+#include <thread>
+
+#include "client/cli/infer.hpp"
+#include "client/cpp/connection.hpp"
+
+namespace znni::client {
+namespace {
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "znni: %s\n", error.message.c_str());
+  return exit_code(error);
+}
+
+int show_model(const Connection& connection, const std::string& name) {
+  const Result<ModelFacts> model = connection.model(name);
+  if (!model) return fail(model.error());
+  std::printf("%s version %s: %s\n", name.c_str(), model->version.c_str(), model->ready ? "ready" : "not ready");
+  for (const auto& [key, value] : model->properties) std::printf("  %s: %s\n", key.c_str(), value.c_str());
+  return model->ready ? 0 : 1;
+}
+
+int show_models(const Connection& connection) {
+  const auto models = connection.models();
+  if (!models) return fail(models.error());
+  for (const auto& [name, state] : *models) std::printf("%s: %s\n", name.c_str(), state.c_str());
+  return 0;
+}
+
+int infer(const Options& options, std::stop_token stop) {
+  const Result<InferOutcome> outcome = run_infer(options, std::move(stop));
+  if (!outcome) return fail(outcome.error());
+  std::printf("%s\n", options.json ? outcome->json.c_str() : outcome->summary.c_str());
+  return 0;
+}
+
+int run(const Options& options, std::stop_token stop) {
+  if (options.command == Command::infer) return infer(options, std::move(stop));
+  const Connection connection(options.server);
+  return options.model.empty() ? show_models(connection) : show_model(connection, options.model);
+}
+
+// Ctrl-C, SIGTERM and SIGHUP stop cleanly; a second one ends the program at once. Handled by a thread of its own,
+// since a signal handler may not touch locks.
+void stop_on_signal(std::stop_source stop) {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  sigaddset(&signals, SIGHUP);  // a closed terminal
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+  std::thread([stop, signals]() mutable {
+    int caught = 0;
+    sigwait(&signals, &caught);
+    stop.request_stop();
+    sigwait(&signals, &caught);
+    std::_Exit(130);
+  }).detach();
+}
+
+}  // namespace
+}  // namespace znni::client
+
+int main(int count, char** arguments) {
+  const znni::client::Parsed parsed = znni::client::parse_options(count, arguments);
+  if (!parsed.options) {
+    std::fprintf(parsed.exit_code == 0 ? stdout : stderr, "%s\n", parsed.text.c_str());
+    return parsed.exit_code;
+  }
+  std::stop_source stop;
+  znni::client::stop_on_signal(stop);
+  return znni::client::run(*parsed.options, stop.get_token());
+}

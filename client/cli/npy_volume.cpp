@@ -1,0 +1,175 @@
+#include "client/cli/npy_volume.hpp"
+
+#include <array>
+#include <charconv>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <vector>
+
+namespace znni::client {
+namespace {
+
+constexpr std::string_view magic = "\x93NUMPY";
+constexpr std::size_t header_alignment = 64;
+
+Error bad(const std::string& path, const std::string& why) { return {ErrorCode::corrupt_file, path + ": " + why}; }
+
+std::string_view descriptor(VoxelType type) {
+  static constexpr std::array<std::string_view, 4> names = {"|u1", "<u2", "<f2", "<f4"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+std::optional<VoxelType> type_of(const std::string& header) {
+  for (const VoxelType type : {VoxelType::u8, VoxelType::u16, VoxelType::f32}) {
+    if (header.find("'" + std::string(descriptor(type)) + "'") != std::string::npos) return type;
+  }
+  return std::nullopt;
+}
+
+// The numbers of "'shape': (4, 5, 6)".
+std::vector<std::int64_t> shape_of(const std::string& header) {
+  std::vector<std::int64_t> shape;
+  const std::size_t open = header.find('(');
+  const std::size_t close = header.find(')', open);
+  if (open == std::string::npos || close == std::string::npos) return shape;
+  for (std::size_t at = open + 1; at < close; ++at) {
+    std::int64_t value = 0;
+    const auto [end, error] = std::from_chars(header.data() + at, header.data() + close, value);
+    if (error != std::errc()) continue;
+    shape.push_back(value);
+    at = static_cast<std::size_t>(end - header.data());
+  }
+  return shape;
+}
+
+struct Header {
+  VolumeFacts facts;
+  std::int64_t data_at = 0;
+};
+
+Result<std::string> header_text(std::ifstream& file, const std::string& path) {
+  std::array<char, 8> start{};
+  std::array<unsigned char, 4> length{};
+  file.read(start.data(), start.size());
+  if (!file || std::string_view(start.data(), magic.size()) != magic) return bad(path, "not a .npy file");
+  const int length_bytes = start[6] == 1 ? 2 : 4;
+  file.read(reinterpret_cast<char*>(length.data()), length_bytes);
+  const std::size_t size = length[0] + (length[1] << 8U) + (length[2] << 16U);
+  std::string text(size, ' ');
+  file.read(text.data(), static_cast<std::streamsize>(size));
+  if (!file) return bad(path, "ends within its header");
+  return text;
+}
+
+Result<Header> read_header(std::ifstream& file, const std::string& path) {
+  const Result<std::string> text = header_text(file, path);
+  if (!text) return text.error();
+  if (text->find("'fortran_order': False") == std::string::npos)
+    return bad(path, "Fortran order is not read: save with order='C'");
+  const std::optional<VoxelType> type = type_of(*text);
+  if (!type) return bad(path, "voxel type is not read: use uint8, uint16 or float32, little-endian");
+  std::vector<std::int64_t> shape = shape_of(*text);
+  if (shape.size() == 3) shape.insert(shape.begin(), 1);
+  if (shape.size() != 4) return bad(path, std::to_string(shape.size()) + " axes: a volume has [Z,Y,X] or [C,Z,Y,X]");
+  Header header{{shape[0], {shape[1], shape[2], shape[3]}, *type}, file.tellg()};
+  if (Result<void> sound = check_shape({1, shape[0], header.facts.n}); !sound) return sound.error().within(path);
+  const std::int64_t need = mul(mul(shape[0], voxels(header.facts.n)), voxel_bytes(*type));
+  std::error_code failed;
+  const auto have = static_cast<std::int64_t>(std::filesystem::file_size(path, failed)) - header.data_at;
+  if (have < need)
+    return bad(path, "cut short: " + std::to_string(have) + " of " + std::to_string(need) + " bytes of voxels");
+  return header;
+}
+
+Result<void> read_rows(std::ifstream& file, const std::string& path, const Header& header, std::int64_t z,
+                       const Box& box, std::span<std::byte> out) {
+  const Vec3 n = header.facts.n;
+  const std::int64_t width = voxel_bytes(header.facts.type);
+  const std::int64_t row = box.extent().x * width;
+  std::byte* to = out.data();
+  for (std::int64_t c = 0; c < header.facts.channels; ++c) {
+    for (std::int64_t y = box.start.y; y < box.stop.y; ++y, to += row) {
+      file.seekg(header.data_at + (((c * n.z + z) * n.y + y) * n.x + box.start.x) * width);
+      file.read(reinterpret_cast<char*>(to), row);
+    }
+  }
+  if (!file) return bad(path, "cannot read plane " + std::to_string(z));
+  return {};
+}
+
+std::string make_header(const VolumeFacts& facts) {
+  std::string text = "{'descr': '" + std::string(descriptor(facts.type)) + "', 'fortran_order': False, 'shape': (";
+  if (facts.channels > 1) text += std::to_string(facts.channels) + ", ";
+  text += std::to_string(facts.n.z) + ", " + std::to_string(facts.n.y) + ", " + std::to_string(facts.n.x) + "), }";
+  const std::size_t before = magic.size() + 4;
+  while ((before + text.size() + 1) % header_alignment != 0) text += ' ';
+  text += '\n';
+  std::string header(magic);
+  header += {'\x01', '\x00', static_cast<char>(text.size() & 0xffU), static_cast<char>(text.size() >> 8U)};
+  return header + text;
+}
+
+Result<void> write_images(std::fstream& file, const std::string& path, const VolumeFacts& facts, std::int64_t data_at,
+                          std::int64_t z, std::span<const std::byte> plane) {
+  const std::int64_t image = facts.n.y * facts.n.x * voxel_bytes(facts.type);
+  for (std::int64_t c = 0; c < facts.channels; ++c) {
+    file.seekp(data_at + (c * facts.n.z + z) * image);
+    file.write(reinterpret_cast<const char*>(plane.data() + c * image), image);
+  }
+  if (!file)
+    return Error{ErrorCode::device_failure, path + ": cannot write plane " + std::to_string(z) + " (disk full?)"};
+  return {};
+}
+
+bool begins_with(const std::string& path, const std::string& header) {
+  std::ifstream file(path, std::ios::binary);
+  std::string found(header.size(), '\0');
+  file.read(found.data(), static_cast<std::streamsize>(found.size()));
+  return file && found == header;
+}
+
+}  // namespace
+
+Result<VolumeSource> open_npy(const std::string& path) {
+  auto file = std::make_shared<std::ifstream>(path, std::ios::binary);
+  if (!*file) return Error{ErrorCode::not_found, path + ": cannot be opened"};
+  const Result<Header> header = read_header(*file, path);
+  if (!header) return header.error();
+  return VolumeSource{header->facts,
+                      [file, path, header = *header](std::int64_t z, const Box& box, std::span<std::byte> out) {
+                        return read_rows(*file, path, header, z, box, out);
+                      }};
+}
+
+Result<VolumeTarget> open_npy_target(const FileName& name, const VolumeFacts& facts, std::int64_t planes_done) {
+  const std::string partial = partial_name(name).path;
+  const std::string header = make_header(facts);
+  if (planes_done == 0) std::ofstream(partial, std::ios::binary) << header;
+  if (planes_done > 0 && !begins_with(partial, header)) {
+    return Error{ErrorCode::corrupt_file,
+                 partial + ": is not the partial output that was begun: start over with --overwrite"};
+  }
+  auto file = std::make_shared<std::fstream>(partial, std::ios::binary | std::ios::in | std::ios::out);
+  if (!*file) return Error{ErrorCode::device_failure, partial + ": cannot be written"};
+  VolumeTarget target;
+  target.write_plane = [file, partial, facts, at = static_cast<std::int64_t>(header.size())](
+                           std::int64_t z, std::span<const std::byte> plane) {
+    return write_images(*file, partial, facts, at, z, plane);
+  };
+  target.flush = [file, partial]() -> Result<void> {
+    if (file->flush()) return {};
+    return Error{ErrorCode::device_failure, partial + ": cannot be written"};
+  };
+  target.finish = [file, partial, path = name.path]() -> Result<void> {
+    file->close();
+    if (!*file) return Error{ErrorCode::device_failure, partial + ": cannot be written (disk full?)"};
+    std::error_code failed;
+    std::filesystem::rename(partial, path, failed);
+    if (failed) return Error{ErrorCode::device_failure, path + ": cannot be finished: " + failed.message()};
+    return {};
+  };
+  return target;
+}
+
+}  // namespace znni::client

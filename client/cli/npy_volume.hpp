@@ -1,0 +1,14 @@
+// NumPy .npy files: format 1.0 to 3.0, C order, little-endian u1, u2, f2 (output only), f4.
+#pragma once
+
+#include <string>
+
+#include "client/cli/files.hpp"
+
+namespace znni::client {
+
+[[nodiscard]] Result<VolumeSource> open_npy(const std::string& path);
+[[nodiscard]] Result<VolumeTarget> open_npy_target(const FileName& name, const VolumeFacts& facts,
+                                                   std::int64_t planes_done);
+
+}  // namespace znni::client

@@ -1,0 +1,82 @@
+#include "client/cli/options.hpp"
+
+#include <CLI/CLI.hpp>
+
+namespace znni::client {
+namespace {
+
+// Options as CLI11 fills them, before our own checks.
+struct Raw {
+  Options options;
+  std::string padding = "none";
+  std::string dtype = "float32";
+  float scale = 1;
+  float offset = 0;
+  bool no_progress = false;
+};
+
+void add_infer(CLI::App& infer, Raw& raw) {
+  Options& options = raw.options;
+  infer.add_option("--server", options.server, "address of znnid")->capture_default_str();
+  infer.add_option("-m,--model", options.model, "name of the model")->required();
+  infer.add_option("--model-version", options.version, "version of the model (default: newest)");
+  infer.add_option("-i,--input", options.input, "FILE.h5:/dataset, FILE.tif or FILE.npy")->required();
+  infer.add_option("-o,--output", options.output, "FILE.h5:/dataset, FILE.tif or FILE.npy")->required();
+  infer.add_option("--padding", raw.padding, "none: smaller output; zero, reflect: as large as the input")
+      ->capture_default_str();
+  infer.add_option("--bbox", options.bbox, "z0:z1,y0:y1,x0:x1 of the input; stop exclusive");
+  infer.add_option("--dtype", raw.dtype, "of the output: float32, float16, uint8")->capture_default_str();
+  infer.add_option("--scale", raw.scale, "input voxels times this, instead of the model's own normalisation");
+  infer.add_option("--offset", raw.offset, "added after --scale");
+  infer.add_flag("--resume", options.resume, "go on with an interrupted output");
+  infer.add_flag("--overwrite", options.overwrite, "replace an output that is there");
+  infer.add_flag("--dry-run", options.dry_run, "say what would be done");
+  infer.add_flag("--no-progress", raw.no_progress, "no progress on stderr");
+  infer.add_flag("--json", options.json, "summary as JSON on stdout");
+}
+
+Parsed wrong_use(const std::string& text) { return {std::nullopt, "znni: " + text, 2}; }
+
+Parsed checked(const CLI::App& infer, Raw raw) {
+  const Result<Padding> padding = parse_padding(raw.padding);
+  if (!padding) return wrong_use(padding.error().message);
+  const Result<VoxelType> dtype = parse_voxel_type(raw.dtype);
+  if (!dtype || *dtype == VoxelType::u16) return wrong_use("--dtype " + raw.dtype + ": use float32, float16 or uint8");
+  if (raw.options.server.find(',') != std::string::npos) {
+    return wrong_use("--server " + raw.options.server + ": one address; several daemons at once are not supported yet");
+  }
+  if (raw.options.resume && raw.options.overwrite) return wrong_use("--resume and --overwrite exclude each other");
+  raw.options.padding = *padding;
+  raw.options.dtype = *dtype;
+  raw.options.progress = !raw.no_progress;
+  if (infer.count("--scale") + infer.count("--offset") > 0) {
+    raw.options.scale = raw.scale;
+    raw.options.offset = raw.offset;
+  }
+  return {raw.options, "", 0};
+}
+
+}  // namespace
+
+Parsed parse_options(int count, const char* const* arguments) {
+  CLI::App app("znni: volumes through a 3D ConvNet served by znnid", "znni");
+  app.require_subcommand(1);
+  Raw raw;
+  CLI::App* infer = app.add_subcommand("infer", "stream a volume through a model");
+  add_infer(*infer, raw);
+  CLI::App* status = app.add_subcommand("status", "is the daemon there, and which models are ready?");
+  status->add_option("--server", raw.options.server, "address of znnid")->capture_default_str();
+  status->add_option("-m,--model", raw.options.model, "one model only; exit 1 until it is ready");
+  try {
+    app.parse(count, arguments);
+  } catch (const CLI::CallForHelp&) {
+    const CLI::App* asked = infer->parsed() ? infer : status->parsed() ? status : &app;
+    return {std::nullopt, asked->help(), 0};
+  } catch (const CLI::ParseError& error) {
+    return wrong_use(std::string(error.what()) + " (znni --help)");
+  }
+  raw.options.command = infer->parsed() ? Command::infer : Command::status;
+  return checked(*infer, raw);
+}
+
+}  // namespace znni::client

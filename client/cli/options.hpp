@@ -1,0 +1,41 @@
+// The command line of `znni`.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "client/cli/padding.hpp"
+#include "client/cli/voxel_type.hpp"
+
+namespace znni::client {
+
+enum class Command { infer, status };
+
+struct Options {
+  Command command = Command::status;
+  std::string server = "127.0.0.1:8001";
+  std::string model;
+  std::string version;
+  std::string input;
+  std::string output;
+  Padding padding = Padding::none;
+  std::string bbox;
+  VoxelType dtype = VoxelType::f32;
+  std::optional<float> scale;  // given: voxels are normalised here, and the model's own scale is off
+  std::optional<float> offset;
+  bool resume = false;
+  bool overwrite = false;
+  bool dry_run = false;
+  bool progress = true;
+  bool json = false;
+};
+
+// What main should do: run with options, or print `text` and leave with `exit_code` (help, wrong use).
+struct Parsed {
+  std::optional<Options> options;
+  std::string text;
+  int exit_code = 0;
+};
+[[nodiscard]] Parsed parse_options(int count, const char* const* arguments);
+
+}  // namespace znni::client

@@ -1,0 +1,43 @@
+// Progress of one stream on stderr: one line redrawn on a terminal, a plain line now and then elsewhere.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+
+namespace znni::client {
+
+struct ProgressFacts {
+  std::int64_t patches_done = 0;
+  std::int64_t patches = 0;
+  double seconds = 0;      // since the start
+  double voxels_done = 0;  // dense output voxels
+};
+
+// "[=====>    ]  12/40 patches  1.24 Mvox/s  0:41 left"
+[[nodiscard]] std::string progress_line(const ProgressFacts& facts);
+// "0:41", "2:03:09"
+[[nodiscard]] std::string duration_text(double seconds);
+
+enum class ProgressStyle { none, bar, lines };
+// bar when stderr is a terminal, lines otherwise.
+[[nodiscard]] ProgressStyle style_for_stderr();
+
+class Progress {
+ public:
+  // `voxels` dense output voxels in all.
+  Progress(ProgressStyle style, double voxels);
+  void show(std::int64_t patches_done, std::int64_t patches);
+  // Ends the redrawn line.
+  void end();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  ProgressStyle style_;
+  double voxels_;
+  Clock::time_point start_;
+  Clock::time_point last_;
+  bool drawn_ = false;
+};
+
+}  // namespace znni::client

@@ -1,0 +1,88 @@
+#include "client/cli/resume.hpp"
+
+#include <array>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+namespace znni::client {
+namespace {
+
+struct Field {
+  const char* name;
+  std::string JobIdentity::*member;
+};
+constexpr std::array<Field, 9> fields = {{{"input", &JobIdentity::input},
+                                          {"model", &JobIdentity::model},
+                                          {"version", &JobIdentity::version},
+                                          {"bbox", &JobIdentity::bbox},
+                                          {"padding", &JobIdentity::padding},
+                                          {"dtype", &JobIdentity::dtype},
+                                          {"normalisation", &JobIdentity::normalisation},
+                                          {"input_state", &JobIdentity::input_state},
+                                          {"network", &JobIdentity::network}}};
+
+std::optional<ResumeState> parse(const nlohmann::json& json) {
+  if (!json.is_object()) return std::nullopt;
+  ResumeState state;
+  for (const Field& field : fields) {
+    if (!json.contains(field.name) || !json[field.name].is_string()) return std::nullopt;
+    state.job.*field.member = json[field.name].get<std::string>();
+  }
+  for (const char* number : {"planes_done", "planes"}) {
+    if (!json.contains(number) || !json[number].is_number_integer()) return std::nullopt;
+  }
+  state.planes_done = json["planes_done"].get<std::int64_t>();
+  state.planes = json["planes"].get<std::int64_t>();
+  const bool sound = state.planes_done >= 0 && state.planes_done <= state.planes;
+  return sound ? std::optional(state) : std::nullopt;
+}
+
+}  // namespace
+
+std::string resume_path(const FileName& output) {
+  std::string dataset = output.dataset;
+  for (char& letter : dataset) letter = letter == '/' ? '.' : letter;
+  return output.path + dataset + ".partial.json";
+}
+
+Result<std::optional<ResumeState>> read_resume(const FileName& output) {
+  const std::string path = resume_path(output);
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown)) return std::optional<ResumeState>();
+  std::ifstream file(path);
+  const std::optional<ResumeState> state = parse(nlohmann::json::parse(file, nullptr, false));
+  if (!state) return Error{ErrorCode::corrupt_file, path + ": not a resume record: delete it and start over"};
+  return std::optional<ResumeState>(state);
+}
+
+Result<void> write_resume(const FileName& output, const ResumeState& state) {
+  nlohmann::json json;
+  for (const Field& field : fields) json[field.name] = state.job.*field.member;
+  json["planes_done"] = state.planes_done;
+  json["planes"] = state.planes;
+  const std::string path = resume_path(output);
+  std::ofstream file(path + ".new");
+  file << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
+  file.close();
+  std::error_code failed;
+  if (file) std::filesystem::rename(path + ".new", path, failed);
+  if (!file || failed) return Error{ErrorCode::device_failure, path + ": cannot be written"};
+  return {};
+}
+
+void remove_resume(const FileName& output) {
+  std::error_code ignored;  // nothing to do about it, and harmless: the output it speaks of is complete
+  std::filesystem::remove(resume_path(output), ignored);
+}
+
+std::string difference(const JobIdentity& then, const JobIdentity& now) {
+  for (const Field& field : fields) {
+    const std::string& before = then.*field.member;
+    const std::string& after = now.*field.member;
+    if (before != after) return std::string(field.name) + ": '" + before + "' then, '" + after + "' now";
+  }
+  return "";
+}
+
+}  // namespace znni::client

@@ -1,0 +1,183 @@
+#include "client/cli/tiff_volume.hpp"
+
+#include <tiffio.h>
+
+#include <cstring>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <vector>
+
+namespace znni::client {
+namespace {
+
+constexpr std::int64_t classic_limit = std::int64_t{3} << 30;  // below 4 GiB with room for the directories
+
+struct Close {
+  void operator()(TIFF* file) const { TIFFClose(file); }
+};
+using File = std::unique_ptr<TIFF, Close>;
+
+// The library prints warnings about private tags; errors come back as codes.
+void silence() {
+  TIFFSetWarningHandler(nullptr);
+  TIFFSetErrorHandler(nullptr);
+}
+
+Error bad(const std::string& path, const std::string& why) { return {ErrorCode::corrupt_file, path + ": " + why}; }
+
+struct Page {
+  std::uint32_t width = 0;
+  std::uint32_t height = 0;
+  std::uint16_t bits = 0;
+  std::uint16_t format = SAMPLEFORMAT_UINT;
+  std::uint16_t samples = 1;
+  bool tiled = false;
+  bool operator==(const Page&) const = default;
+};
+
+Page page_of(TIFF* file) {
+  Page page;
+  TIFFGetField(file, TIFFTAG_IMAGEWIDTH, &page.width);
+  TIFFGetField(file, TIFFTAG_IMAGELENGTH, &page.height);
+  TIFFGetFieldDefaulted(file, TIFFTAG_BITSPERSAMPLE, &page.bits);
+  TIFFGetFieldDefaulted(file, TIFFTAG_SAMPLEFORMAT, &page.format);
+  TIFFGetFieldDefaulted(file, TIFFTAG_SAMPLESPERPIXEL, &page.samples);
+  page.tiled = TIFFIsTiled(file) != 0;
+  return page;
+}
+
+std::optional<VoxelType> type_of(const Page& page) {
+  if (page.samples != 1) return std::nullopt;
+  if (page.format == SAMPLEFORMAT_IEEEFP && page.bits == 32) return VoxelType::f32;
+  if (page.format != SAMPLEFORMAT_UINT) return std::nullopt;
+  return page.bits == 8 ? std::optional(VoxelType::u8) : page.bits == 16 ? std::optional(VoxelType::u16) : std::nullopt;
+}
+
+// All pages must be alike.
+Result<VolumeFacts> facts_of(TIFF* file, const std::string& path) {
+  const Page first = page_of(file);
+  const std::optional<VoxelType> type = type_of(first);
+  if (!type) return bad(path, "pages are not read: use one grey sample of uint8, uint16 or float32");
+  if (first.tiled) return bad(path, "tiled pages are not read: save in strips");
+  std::int64_t pages = 1;
+  for (; TIFFReadDirectory(file) != 0; ++pages) {
+    if (page_of(file) != first)
+      return bad(path, "page " + std::to_string(pages) + " differs from page 0 in size or type");
+  }
+  return VolumeFacts{1, {pages, first.height, first.width}, *type};
+}
+
+Result<void> read_page(TIFF* file, const std::string& path, const VolumeFacts& facts, std::int64_t z, const Box& box,
+                       std::span<std::byte> out) {
+  const std::int64_t width = voxel_bytes(facts.type);
+  std::vector<std::byte> row(static_cast<std::size_t>(TIFFScanlineSize64(file)));
+  if (TIFFSetDirectory(file, static_cast<tdir_t>(z)) == 0) return bad(path, "no page " + std::to_string(z));
+  std::byte* to = out.data();
+  for (std::int64_t y = 0; y < box.stop.y; ++y) {  // from the top: compressed strips are read in order
+    if (TIFFReadScanline(file, row.data(), static_cast<std::uint32_t>(y), 0) < 0) {
+      return bad(path, "page " + std::to_string(z) + " is damaged at row " + std::to_string(y));
+    }
+    if (y < box.start.y) continue;
+    std::memcpy(to, row.data() + box.start.x * width, static_cast<std::size_t>(box.extent().x * width));
+    to += box.extent().x * width;
+  }
+  return {};
+}
+
+void describe_page(TIFF* file, const VolumeFacts& facts) {
+  TIFFSetField(file, TIFFTAG_IMAGEWIDTH, static_cast<std::uint32_t>(facts.n.x));
+  TIFFSetField(file, TIFFTAG_IMAGELENGTH, static_cast<std::uint32_t>(facts.n.y));
+  TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, static_cast<int>(8 * voxel_bytes(facts.type)));
+  TIFFSetField(file, TIFFTAG_SAMPLEFORMAT, facts.type == VoxelType::f32 ? SAMPLEFORMAT_IEEEFP : SAMPLEFORMAT_UINT);
+  TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, 1);
+  TIFFSetField(file, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+  TIFFSetField(file, TIFFTAG_PLANARCONFIG, PLANARCONFIG_CONTIG);
+  TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, static_cast<std::uint32_t>(facts.n.y));
+}
+
+Result<void> write_page(TIFF* file, const std::string& path, const VolumeFacts& facts,
+                        std::span<const std::byte> plane) {
+  describe_page(file, facts);
+  const std::int64_t row = facts.n.x * voxel_bytes(facts.type);
+  bool written = true;
+  std::vector<std::byte> line(static_cast<std::size_t>(row));  // the library takes a mutable row
+  for (std::int64_t y = 0; y < facts.n.y && written; ++y) {
+    std::memcpy(line.data(), plane.data() + y * row, line.size());
+    written = TIFFWriteScanline(file, line.data(), static_cast<std::uint32_t>(y), 0) >= 0;
+  }
+  if (written && TIFFWriteDirectory(file) != 0) return {};
+  return Error{ErrorCode::device_failure, path + ": cannot be written (disk full?)"};
+}
+
+// Leaves exactly `planes` pages: a run that was killed may have written more than it had recorded.
+Result<void> keep_pages(const std::string& path, const VolumeFacts& facts, std::int64_t planes) {
+  if (planes == 0) return {};
+  const File file(TIFFOpen(path.c_str(), "r+"));
+  const Result<VolumeFacts> found = file ? facts_of(file.get(), path) : bad(path, "cannot be reopened");
+  if (!found) return found.error();
+  if (found->n.z < planes || found->n.y != facts.n.y || found->n.x != facts.n.x || found->type != facts.type) {
+    return bad(path, "is not the partial output that was begun: start over with --overwrite");
+  }
+  for (std::int64_t page = found->n.z; page > planes; --page) {
+    if (TIFFUnlinkDirectory(file.get(), static_cast<tdir_t>(page)) == 0) return bad(path, "cannot be shortened");
+  }
+  return {};
+}
+
+std::string mode_for(const VolumeFacts& facts, std::int64_t planes_done) {
+  const bool big = mul(voxels(facts.n), voxel_bytes(facts.type)) > classic_limit;
+  return std::string(planes_done > 0 ? "a" : "w") + (big ? "8" : "");
+}
+
+}  // namespace
+
+Result<VolumeSource> open_tiff(const std::string& path) {
+  silence();
+  const std::shared_ptr<TIFF> file(TIFFOpen(path.c_str(), "r"), [](TIFF* open) {
+    if (open != nullptr) TIFFClose(open);
+  });
+  if (!file) return bad(path, "not a TIFF file, or cut short");
+  const Result<VolumeFacts> facts = facts_of(file.get(), path);
+  if (!facts) return facts.error();
+  return VolumeSource{*facts, [file, path, facts = *facts](std::int64_t z, const Box& box, std::span<std::byte> out) {
+                        return read_page(file.get(), path, facts, z, box, out);
+                      }};
+}
+
+Result<void> check_tiff_target(const FileName& name, const VolumeFacts& facts) {
+  if (facts.type == VoxelType::f16)
+    return Error{ErrorCode::unsupported, name.path + ": TIFF has no float16: use --dtype float32 or uint8"};
+  if (facts.channels > 1) {
+    return Error{ErrorCode::unsupported, name.path + ": a TIFF stack holds one image, the model gives " +
+                                             std::to_string(facts.channels) + ": write .h5 or .npy"};
+  }
+  return {};
+}
+
+Result<VolumeTarget> open_tiff_target(const FileName& name, const VolumeFacts& facts, std::int64_t planes_done) {
+  silence();
+  if (Result<void> kept = keep_pages(partial_name(name).path, facts, planes_done); !kept) return kept.error();
+  const std::string partial = partial_name(name).path;
+  // The file is kept open between planes, and closed to flush it: libtiff writes its directory then.
+  const auto file = std::make_shared<File>(TIFFOpen(partial.c_str(), mode_for(facts, planes_done).c_str()));
+  if (!*file) return Error{ErrorCode::device_failure, partial + ": cannot be written"};
+  VolumeTarget target;
+  target.write_plane = [file, partial, facts](std::int64_t, std::span<const std::byte> plane) {
+    return write_page(file->get(), partial, facts, plane);
+  };
+  target.flush = [file, partial]() -> Result<void> {
+    if (TIFFFlush(file->get()) != 0) return {};
+    return Error{ErrorCode::device_failure, partial + ": cannot be written (disk full?)"};
+  };
+  target.finish = [file, partial, path = name.path]() -> Result<void> {
+    file->reset();
+    std::error_code failed;
+    std::filesystem::rename(partial, path, failed);
+    if (failed) return Error{ErrorCode::device_failure, path + ": cannot be finished: " + failed.message()};
+    return {};
+  };
+  return target;
+}
+
+}  // namespace znni::client

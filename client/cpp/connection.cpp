@@ -1,0 +1,119 @@
+#include "client/cpp/connection.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstdio>
+
+#include <grpcpp/create_channel.h>
+
+#include "proto/inference.grpc.pb.h"
+
+namespace znni::client {
+namespace {
+
+constexpr int message_limit = 8 << 20;  // chunks are at most 1 MiB; metadata is small
+constexpr std::chrono::seconds answer_time{10};
+constexpr int keepalive_ms = 5 * 60 * 1000;  // a machine that vanished is noticed; servers permit no less by default
+
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(message_limit);
+  arguments.SetMaxSendMessageSize(message_limit);
+  arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive_ms);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // daemons are addressed directly, loopback most of all
+  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+}
+
+// "z,y,x" or "zxyxx"; 1s where it is neither.
+Vec3 parse_extent(const std::string& text) {
+  std::array<long long, 3> n = {1, 1, 1};
+  if (std::sscanf(text.c_str(), "%lld%*[,x]%lld%*[,x]%lld", &n[0], &n[1], &n[2]) != 3) return Vec3::cube(1);
+  return {n[0], n[1], n[2]};
+}
+
+ErrorCode code_of(grpc::StatusCode code) {
+  switch (code) {
+    case grpc::StatusCode::INVALID_ARGUMENT: return ErrorCode::invalid_argument;
+    case grpc::StatusCode::NOT_FOUND: return ErrorCode::not_found;
+    case grpc::StatusCode::UNIMPLEMENTED: return ErrorCode::unsupported;
+    case grpc::StatusCode::RESOURCE_EXHAUSTED: return ErrorCode::over_budget;
+    case grpc::StatusCode::UNAVAILABLE: return ErrorCode::unavailable;
+    case grpc::StatusCode::DEADLINE_EXCEEDED: return ErrorCode::deadline_exceeded;
+    case grpc::StatusCode::CANCELLED: return ErrorCode::cancelled;
+    default: return ErrorCode::internal;
+  }
+}
+
+std::int64_t images_of(const inference::ModelMetadataResponse::TensorMetadata& tensor) {
+  return tensor.shape_size() > 1 ? std::max<std::int64_t>(tensor.shape(1), 1) : 1;
+}
+
+ModelFacts facts_of(const inference::ModelMetadataResponse& answer) {
+  ModelFacts facts;
+  facts.name = answer.name();
+  if (answer.versions_size() > 0) facts.version = answer.versions(answer.versions_size() - 1);
+  if (answer.inputs_size() > 0) facts.f_in = images_of(answer.inputs(0));
+  if (answer.outputs_size() > 0) facts.f_out = images_of(answer.outputs(0));
+  facts.properties.insert(answer.properties().begin(), answer.properties().end());
+  const auto field_of_view = facts.properties.find("field_of_view");
+  if (field_of_view != facts.properties.end()) facts.field_of_view = parse_extent(field_of_view->second);
+  return facts;
+}
+
+// A context whose call ends by itself when nothing answers.
+void limit_time(grpc::ClientContext& context) { context.set_deadline(std::chrono::system_clock::now() + answer_time); }
+
+}  // namespace
+
+Connection::Connection(std::string address) : address_(std::move(address)), channel_(open_channel(address_)) {}
+
+Result<std::map<std::string, std::string>> Connection::models() const {
+  grpc::ClientContext context;
+  limit_time(context);
+  inference::RepositoryIndexResponse answer;
+  const auto stub = inference::GRPCInferenceService::NewStub(channel_);
+  const grpc::Status status = stub->RepositoryIndex(&context, {}, &answer);
+  if (!status.ok()) return to_error(status, address_);
+  std::map<std::string, std::string> models;
+  for (const auto& model : answer.models()) {
+    models[model.name()] = model.state() == "READY" ? "ready" : model.state() + " " + model.reason();
+  }
+  return models;
+}
+
+Result<ModelFacts> Connection::model(const std::string& name, const std::string& version) const {
+  const auto stub = inference::GRPCInferenceService::NewStub(channel_);
+  inference::ModelReadyRequest ready_request;
+  ready_request.set_name(name);
+  ready_request.set_version(version);
+  inference::ModelReadyResponse ready;
+  grpc::ClientContext ready_context;
+  limit_time(ready_context);
+  if (const grpc::Status status = stub->ModelReady(&ready_context, ready_request, &ready); !status.ok()) {
+    return to_error(status, address_);
+  }
+  inference::ModelMetadataRequest request;
+  request.set_name(name);
+  request.set_version(version);
+  inference::ModelMetadataResponse answer;
+  grpc::ClientContext context;
+  limit_time(context);
+  if (const grpc::Status status = stub->ModelMetadata(&context, request, &answer); !status.ok()) {
+    return to_error(status, address_);
+  }
+  ModelFacts facts = facts_of(answer);
+  facts.ready = ready.ready();
+  if (!version.empty()) facts.version = version;
+  return facts;
+}
+
+Error to_error(const grpc::Status& status, const std::string& address) {
+  const ErrorCode code = code_of(status.error_code());
+  if (code == ErrorCode::unavailable || code == ErrorCode::deadline_exceeded) {
+    return {code, "no answer from " + address + ": " + status.error_message() + " (is znnid running there?)"};
+  }
+  return {code, status.error_message()};
+}
+
+}  // namespace znni::client

@@ -1,0 +1,47 @@
+// A connection to one znnid, and what a client asks before it streams.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+
+#include <grpcpp/channel.h>
+#include <grpcpp/support/status.h>
+
+#include "primitives/core/shape.hpp"
+
+namespace znni::client {
+
+// Facts about a served model that a client needs to cut and pad volumes.
+struct ModelFacts {
+  std::string name;
+  std::string version;
+  bool ready = false;
+  std::int64_t f_in = 1;
+  std::int64_t f_out = 1;
+  Vec3 field_of_view = Vec3::cube(1);
+  std::map<std::string, std::string> properties;  // as the daemon tells them
+};
+
+class Connection {
+ public:
+  // `address` is HOST:PORT. Nothing is sent yet.
+  explicit Connection(std::string address);
+
+  [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+
+  // Names of the models the daemon has, with "ready" or why not.
+  [[nodiscard]] Result<std::map<std::string, std::string>> models() const;
+  // not_found for a model the daemon does not know, unavailable when it cannot be reached. "" = newest version.
+  [[nodiscard]] Result<ModelFacts> model(const std::string& name, const std::string& version = "") const;
+
+ private:
+  std::string address_;
+  std::shared_ptr<grpc::Channel> channel_;
+};
+
+// A failed call as an Error in one line; names the address when nothing answers there.
+[[nodiscard]] Error to_error(const grpc::Status& status, const std::string& address);
+
+}  // namespace znni::client

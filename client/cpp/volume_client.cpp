@@ -1,0 +1,195 @@
+#include "client/cpp/volume_client.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "proto/volumes.grpc.pb.h"
+
+namespace znni::client {
+namespace {
+
+constexpr std::int64_t chunk_bytes = 1 << 20;
+using Stream = grpc::ClientReaderWriter<v1::VolumeRequest, v1::VolumeResponse>;
+
+Vec3 to_vec3(const v1::Extent& extent) { return {extent.z(), extent.y(), extent.x()}; }
+
+v1::VolumeRequest header_of(const VolumeRequest& request) {
+  v1::VolumeRequest message;
+  v1::VolumeHeader& header = *message.mutable_header();
+  header.set_model_name(request.model);
+  header.set_model_version(request.version);
+  header.set_datatype(request.datatype);
+  header.set_channels(request.channels);
+  header.mutable_extent()->set_z(request.n.z);
+  header.mutable_extent()->set_y(request.n.y);
+  header.mutable_extent()->set_x(request.n.x);
+  header.set_output_datatype(request.output_datatype);
+  header.set_normalised(request.normalised);
+  return message;
+}
+
+// The sending half: planes, cut into chunks. False when the stream is gone or reading failed.
+class Uploader {
+ public:
+  Uploader(Stream& stream, grpc::ClientContext& context, const VolumeRequest& request, const VolumeHandlers& handlers)
+      : stream_(stream), context_(context), request_(request), handlers_(handlers) {}
+
+  void run() {
+    const std::int64_t row = mul(request_.n.x, datatype_bytes(request_.datatype));
+    std::vector<std::byte> plane(static_cast<std::size_t>(mul(mul(request_.n.y, row), request_.channels)));
+    for (std::int64_t z = 0; z < request_.n.z; ++z) {
+      if (Result<void> done = handlers_.read(z, plane); !done) return fail(done.error());
+      if (!send(plane)) return;  // the daemon ended the stream; its status says why
+    }
+    stream_.WritesDone();
+  }
+
+  // Legal once run() has returned.
+  [[nodiscard]] const std::optional<Error>& error() const { return error_; }
+
+ private:
+  bool send(std::span<const std::byte> plane) {
+    for (std::size_t at = 0; at < plane.size(); at += chunk_bytes) {
+      const std::size_t count = std::min<std::size_t>(chunk_bytes, plane.size() - at);
+      message_.mutable_chunk()->set_offset(offset_);
+      message_.mutable_chunk()->set_data(plane.data() + at, count);
+      if (!stream_.Write(message_)) return false;
+      offset_ += static_cast<std::int64_t>(count);
+    }
+    return true;
+  }
+  void fail(const Error& error) {
+    error_ = error;
+    context_.TryCancel();
+  }
+
+  Stream& stream_;
+  grpc::ClientContext& context_;
+  const VolumeRequest& request_;
+  const VolumeHandlers& handlers_;
+  v1::VolumeRequest message_;
+  std::int64_t offset_ = 0;
+  std::optional<Error> error_;
+};
+
+// The receiving half: gathers chunks into planes, checks that none is missing.
+class Downloader {
+ public:
+  explicit Downloader(const VolumeHandlers& handlers) : handlers_(handlers) {}
+
+  Result<void> take(const v1::VolumeResponse& message) {
+    switch (message.message_case()) {
+      case v1::VolumeResponse::kAccepted: return accept(message.accepted());
+      case v1::VolumeResponse::kChunk: return gather(message.chunk());
+      case v1::VolumeResponse::kProgress: return report(message.progress());
+      case v1::VolumeResponse::kDone: return finish(message.done());
+      case v1::VolumeResponse::MESSAGE_NOT_SET: return {};
+    }
+    return {};
+  }
+  [[nodiscard]] const std::optional<StreamSummary>& summary() const { return summary_; }
+
+ private:
+  Result<void> accept(const v1::VolumeAccepted& accepted) {
+    if (plane_bytes_ > 0) return Error{ErrorCode::internal, "the daemon accepted twice"};
+    accepted_ = {accepted.channels(),       to_vec3(accepted.extent()), accepted.datatype(),
+                 to_vec3(accepted.patch()), accepted.patches(),         accepted.predicted_seconds()};
+    const std::int64_t row = mul(accepted_.n.x, datatype_bytes(accepted_.datatype));
+    plane_bytes_ = mul(mul(accepted_.n.y, row), accepted_.channels);
+    if (plane_bytes_ <= 0 || accepted_.n.z <= 0)
+      return Error{ErrorCode::internal, "the daemon accepted with an empty output"};
+    return handlers_.accepted(accepted_);
+  }
+  Result<void> gather(const v1::VolumeChunk& chunk) {
+    if (plane_bytes_ <= 0) return Error{ErrorCode::internal, "the daemon sent output before it accepted"};
+    if (chunk.offset() != received_) {
+      return Error{ErrorCode::internal, "output chunk at byte " + std::to_string(chunk.offset()) + ", expected " +
+                                            std::to_string(received_)};
+    }
+    if (add(received_, static_cast<std::int64_t>(chunk.data().size())) > mul(plane_bytes_, accepted_.n.z)) {
+      return Error{ErrorCode::internal, "the daemon sent more than the accepted output"};
+    }
+    const auto* bytes = reinterpret_cast<const std::byte*>(chunk.data().data());
+    plane_.insert(plane_.end(), bytes, bytes + chunk.data().size());
+    received_ += static_cast<std::int64_t>(chunk.data().size());
+    return write_whole_planes();
+  }
+  Result<void> write_whole_planes() {
+    const auto size = static_cast<std::size_t>(plane_bytes_);
+    std::size_t at = 0;
+    for (; at + size <= plane_.size(); at += size) {
+      if (Result<void> done = handlers_.write(planes_++, {plane_.data() + at, size}); !done) return done;
+    }
+    plane_.erase(plane_.begin(), plane_.begin() + static_cast<std::ptrdiff_t>(at));
+    return {};
+  }
+  Result<void> report(const v1::VolumeProgress& progress) {
+    if (handlers_.progress) handlers_.progress({progress.patches_done(), progress.patches(), progress.planes_done()});
+    return {};
+  }
+  Result<void> finish(const v1::VolumeDone& done) {
+    if (plane_bytes_ <= 0 || planes_ != accepted_.n.z || done.bytes() != received_) {
+      return Error{ErrorCode::internal, "the daemon sent " + std::to_string(planes_) + " of " +
+                                            std::to_string(accepted_.n.z) + " output planes"};
+    }
+    summary_ = {done.bytes(), done.seconds(), done.voxels_per_second()};
+    return {};
+  }
+
+  const VolumeHandlers& handlers_;
+  Accepted accepted_;
+  std::vector<std::byte> plane_;
+  std::int64_t plane_bytes_ = 0;
+  std::int64_t received_ = 0;
+  std::int64_t planes_ = 0;
+  std::optional<StreamSummary> summary_;
+};
+
+// Reads to the end of the stream. The first error of a handler cancels the call, then drains it.
+std::optional<Error> receive(Stream& stream, grpc::ClientContext& context, Downloader& downloader) {
+  std::optional<Error> error;
+  v1::VolumeResponse message;
+  while (stream.Read(&message)) {
+    if (error) continue;
+    if (Result<void> taken = downloader.take(message); !taken) {
+      error = taken.error();
+      context.TryCancel();
+    }
+  }
+  return error;
+}
+
+}  // namespace
+
+Result<StreamSummary> infer(const Connection& connection, const VolumeRequest& request, const VolumeHandlers& handlers,
+                            std::stop_token stop) {
+  grpc::ClientContext context;
+  const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
+  const auto stub = v1::Volumes::NewStub(connection.channel());
+  const auto stream = stub->Infer(&context);
+  Downloader downloader(handlers);
+  Uploader uploader(*stream, context, request, handlers);
+  stream->Write(header_of(request));
+  std::thread upload([&uploader] { uploader.run(); });
+  const std::optional<Error> error = receive(*stream, context, downloader);
+  upload.join();
+  const grpc::Status status = stream->Finish();
+  if (error) return *error;
+  if (uploader.error()) return *uploader.error();
+  if (stop.stop_requested()) return Error{ErrorCode::cancelled, "interrupted"};
+  if (!status.ok()) return to_error(status, connection.address());
+  if (!downloader.summary())
+    return Error{ErrorCode::unavailable, "the daemon ended the stream before the output was complete"};
+  return *downloader.summary();
+}
+
+std::int64_t datatype_bytes(const std::string& datatype) {
+  if (datatype == "UINT8") return 1;
+  if (datatype == "UINT16" || datatype == "FP16") return 2;
+  return datatype == "FP32" ? 4 : 0;
+}
+
+}  // namespace znni::client

@@ -1,0 +1,30 @@
+# Every library the project uses, with the least version it was tried with. The Debian packages that carry
+# them are listed in deploy/packages/.
+find_package(Threads REQUIRED)
+find_package(PkgConfig REQUIRED)
+
+# Planner, CPU back end.
+find_package(dnnl 2.6 CONFIG REQUIRED)                             # DNNL::dnnl, the v2 API
+find_package(OpenMP 4.5 REQUIRED COMPONENTS CXX)                   # OpenMP::OpenMP_CXX, the threads inside oneDNN
+pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc>=2.9)       # PkgConfig::HWLOC
+if(ZNNI_FFT STREQUAL "fftw")
+  pkg_check_modules(FFTW3F REQUIRED IMPORTED_TARGET fftw3f>=3.3)   # PkgConfig::FFTW3F, GPL
+endif()
+
+# Files and command lines.
+find_package(Protobuf 3.21 REQUIRED)                               # protobuf::libprotobuf, protobuf::protoc
+find_package(ONNX 1.12 CONFIG REQUIRED)                            # onnx_proto: the message classes
+find_package(CLI11 2.1 CONFIG REQUIRED)                            # CLI11::CLI11
+find_package(nlohmann_json 3.11 CONFIG REQUIRED)                   # nlohmann_json::nlohmann_json
+
+if(ZNNI_SERVER)
+  find_package(gRPC 1.51 CONFIG REQUIRED)                          # gRPC::grpc++, gRPC::grpc++_reflection
+  find_package(spdlog 1.10 CONFIG REQUIRED)                        # spdlog::spdlog, compiled
+  find_package(HDF5 1.10 REQUIRED COMPONENTS C)                    # hdf5::hdf5
+  find_package(TIFF 4.5 REQUIRED)                                  # TIFF::TIFF
+endif()
+
+if(ZNNI_DEVELOPER)
+  find_package(GTest 1.12 CONFIG REQUIRED)                         # GTest::gtest_main, GTest::gmock
+  find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)        # structure and end-to-end tests
+endif()

@@ -1,0 +1,42 @@
+# What every target of the project shares: language level, warnings, sanitizers, instruction set.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
+
+set(ZNNI_SANITIZE "" CACHE STRING "Sanitizers for the project's own code: e.g. address,undefined or thread")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(ZNNI_ISA "-march=x86-64-v3" CACHE STRING "Least instruction set of the machines the binaries run on")
+else()
+  set(ZNNI_ISA "" CACHE STRING "Least instruction set of the machines the binaries run on")
+endif()
+
+add_library(znni_flags INTERFACE)
+target_compile_options(znni_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror ${ZNNI_ISA})
+# GCC 12 sees overlapping copies in std::string where there are none (its PR 105651).
+target_compile_options(znni_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+if(ZNNI_SANITIZE)
+  target_compile_options(znni_flags INTERFACE -fsanitize=${ZNNI_SANITIZE} -fno-sanitize-recover=all
+                                              -fno-omit-frame-pointer)
+  target_link_options(znni_flags INTERFACE -fsanitize=${ZNNI_SANITIZE})
+endif()
+target_include_directories(znni_flags INTERFACE "${PROJECT_SOURCE_DIR}")
+
+# znni_library(name SOURCES ... [PUBLIC libraries] [PRIVATE libraries]): static library znni_<name>,
+# alias znni::<name>.
+function(znni_library name)
+  cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
+  add_library(znni_${name} STATIC ${arg_SOURCES})
+  add_library(znni::${name} ALIAS znni_${name})
+  target_link_libraries(znni_${name} PUBLIC ${arg_PUBLIC} PRIVATE znni_flags ${arg_PRIVATE})
+  target_include_directories(znni_${name} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")
+endfunction()
+
+# znni_program(name SOURCES ... LIBRARIES ...): an executable in build/<preset>/bin.
+function(znni_program name)
+  cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE znni_flags ${arg_LIBRARIES})
+endfunction()

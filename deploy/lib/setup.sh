@@ -1,0 +1,60 @@
+# Sourced by deploy/demo and deploy/test: installs what is missing, configures and builds. Says what it does;
+# a second run finds everything done and takes seconds.
+
+say() { printf '\n== %s\n' "$*"; }
+die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
+
+root_of_clone() { cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd; }
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then "$@"; elif command -v sudo >/dev/null; then sudo "$@"; else
+    die "needs root to install packages: run as root or install sudo"
+  fi
+}
+
+# Names in a package list, comments and blank lines left out.
+listed() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$1"; }
+
+missing_packages() {
+  local name
+  for name in $(listed "$1"); do
+    dpkg-query -W -f '${Status}' "$name" 2>/dev/null | grep -q 'ok installed' || echo "$name"
+  done
+}
+
+# install_packages LIST...: Debian packages named in deploy/packages/LIST.txt.
+install_packages() {
+  command -v apt-get >/dev/null || die "apt-get not found: only Debian 12 is set up by this script (see README.md)"
+  local list missing=""
+  for list in "$@"; do missing+=" $(missing_packages "$root/deploy/packages/$list.txt")"; done
+  missing=$(echo $missing)
+  [ -n "$missing" ] || return 0
+  say "installing: $missing"
+  as_root apt-get -o DPkg::Lock::Timeout=500 -q update
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=500 install -q -y --no-install-recommends $missing
+}
+
+# A Python environment of the pinned packages in deploy/packages/python.txt, under build/venv.
+install_python() {
+  local list="$root/deploy/packages/python.txt" venv="$root/build/venv"
+  cmp -s "$list" "$venv/installed.txt" && return 0
+  say "installing Python packages into build/venv"
+  rm -rf "$venv"
+  /usr/bin/python3 -m venv "$venv"
+  "$venv/bin/pip" install --quiet --disable-pip-version-check -r "$list"
+  cp "$list" "$venv/installed.txt"
+}
+
+# build_preset PRESET [targets...]: all targets where none is named.
+build_preset() {
+  local preset=$1 log="$root/build/configure-$1.log"
+  shift
+  say "building preset $preset"
+  grep -qwE 'avx2|asimd|Features' /proc/cpuinfo || die "this processor has no AVX2: x86-64-v3 or newer is needed"
+  (cd "$root" && cmake --preset "$preset" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache \
+    -DZNNI_TEST_PYTHON="$root/build/venv/bin/python" >"$log" 2>&1) || { tail -30 "$log" >&2; die "configuring failed: see $log"; }
+  cmake --build "$root/build/$preset" -j "$(nproc)" ${1:+--target "$@"}
+}
+
+root=$(root_of_clone)
+mkdir -p "$root/build"

@@ -1,0 +1,189 @@
+#include "planner/candidates.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+
+namespace znni {
+namespace {
+
+using Extents = std::array<std::vector<std::int64_t>, 3>;
+using Modes = std::vector<PoolMode>;
+
+constexpr std::size_t all_combinations_up_to = 4;
+constexpr std::int64_t most_parts = 8;
+constexpr std::size_t most_cubes = 192;
+constexpr std::int64_t most_share = 2400;  // of one combination of modes
+
+std::vector<Modes> make_modes(std::size_t poolings, Strategy strategy) {
+  if (strategy == Strategy::baseline) return {Modes(poolings, PoolMode::plain)};
+  std::vector<Modes> all;
+  const bool prefixes_only = poolings > all_combinations_up_to;
+  const std::size_t count = prefixes_only ? poolings + 1 : std::size_t{1} << poolings;
+  for (std::size_t choice = 0; choice < count; ++choice) {
+    Modes modes(poolings, PoolMode::fragments);
+    for (std::size_t i = 0; i < poolings; ++i) {
+      const bool plain = prefixes_only ? i < choice : ((choice >> i) & 1) != 0;
+      if (plain) modes[i] = PoolMode::plain;
+    }
+    all.push_back(std::move(modes));
+  }
+  return all;
+}
+
+std::int64_t floor_index(const std::vector<std::int64_t>& extents, std::int64_t most) {
+  return std::upper_bound(extents.begin(), extents.end(), most) - extents.begin() - 1;
+}
+
+// Legal extents per axis; `shift` is patch_input - pass_input. Stops at the first that covers the volume.
+Extents legal(const Network& network, const Modes& modes, const SearchOptions& options, Vec3 shift) {
+  Extents extents;
+  for (int axis = 0; axis < 3; ++axis) {
+    auto& list = extents[static_cast<std::size_t>(axis)];
+    list = legal_extents(network, modes, axis, options.most_extent - shift[axis]);
+    if (axis == 0 && network.spatial_rank == 2 && !list.empty()) list.resize(1);
+    if (!options.volume) continue;
+    const auto covering = std::lower_bound(list.begin(), list.end(), (*options.volume)[axis] - shift[axis]);
+    if (covering != list.end()) list.erase(covering + 1, list.end());
+  }
+  return extents;
+}
+
+class Combinations {
+ public:
+  void add(std::int64_t z, std::int64_t y, std::int64_t x) { found_.insert({z, y, x}); }
+  void add_all(const Extents& extents) {
+    for (const std::int64_t z : extents[0]) {
+      for (const std::int64_t y : extents[1]) {
+        for (const std::int64_t x : extents[2]) add(z, y, x);
+      }
+    }
+  }
+  [[nodiscard]] const std::set<Vec3>& found() const { return found_; }
+
+ private:
+  std::set<Vec3> found_;
+};
+
+// Cubes as far as each axis goes; with `mixtures` also those of one cube's edges with the next one's.
+void add_cubes(const Extents& extents, std::size_t most, bool mixtures, Combinations& combinations) {
+  std::set<std::int64_t> edges;
+  for (const auto& list : extents) edges.insert(list.begin(), list.end());
+  const std::vector<std::int64_t> all(edges.begin(), edges.end());
+  const std::vector<std::int64_t> cubes = thinned(all, most);
+  const auto fitted = [&](int axis, std::int64_t edge) -> std::int64_t {
+    const auto& list = extents[static_cast<std::size_t>(axis)];
+    return list[static_cast<std::size_t>(std::max<std::int64_t>(0, floor_index(list, edge)))];
+  };
+  for (std::size_t i = 0; i < cubes.size(); ++i) {
+    const std::int64_t next = cubes[std::min(i + 1, cubes.size() - 1)];
+    for (int corner = 0; corner < (mixtures ? 8 : 1); ++corner) {
+      combinations.add(fitted(0, (corner & 4) != 0 ? next : cubes[i]), fitted(1, (corner & 2) != 0 ? next : cubes[i]),
+                       fitted(2, (corner & 1) != 0 ? next : cubes[i]));
+    }
+  }
+}
+
+// Smallest legal extents whose patches cut the volume's output into 1 to most_parts equal parts.
+Extents cut_volume(const Extents& extents, Vec3 volume, Vec3 fov, Vec3 shift) {
+  Extents cut;
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto& list = extents[static_cast<std::size_t>(axis)];
+    std::set<std::int64_t> chosen;
+    for (std::int64_t parts = 1; parts <= most_parts; ++parts) {
+      const std::int64_t part = div_up(volume[axis] - fov[axis] + 1, parts);
+      const auto found = std::lower_bound(list.begin(), list.end(), part + fov[axis] - 1 - shift[axis]);
+      if (found != list.end()) chosen.insert(*found);
+    }
+    cut[static_cast<std::size_t>(axis)].assign(chosen.begin(), chosen.end());
+  }
+  return cut;
+}
+
+std::int64_t combination_count(const Extents& extents) {
+  std::int64_t count = 1;
+  for (const auto& list : extents) count = mul(count, static_cast<std::int64_t>(list.size()));
+  return count;
+}
+
+Extents ladder(const Extents& extents, std::int64_t most) {
+  const auto per_axis = static_cast<std::size_t>(std::max(2.0, std::floor(std::cbrt(static_cast<double>(most)))));
+  return {thinned(extents[0], per_axis), thinned(extents[1], per_axis), thinned(extents[2], per_axis)};
+}
+
+std::set<Vec3> choose_extents(const Extents& extents, const SearchOptions& options, Vec3 fov, Vec3 shift,
+                              std::int64_t share, std::int64_t S) {
+  Combinations combinations;
+  if (combination_count(extents) <= share) {
+    combinations.add_all(extents);
+    return combinations.found();
+  }
+  add_cubes(extents, S == 1 ? most_cubes : most_cubes / 4, S == 1, combinations);
+  if (S > 1) return combinations.found();
+  if (options.volume) combinations.add_all(cut_volume(extents, *options.volume, fov, shift));
+  combinations.add_all(ladder(extents, share / 3));
+  return combinations.found();
+}
+
+// Extents of patches beyond those of a pass; equal for all extents of the same modes. The smallest geometry
+// of the modes tells; none when the modes do not go together.
+std::optional<Vec3> patch_shift(const Network& network, const Modes& modes, std::int64_t most) {
+  Vec3 smallest;
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::vector<std::int64_t> extents = legal_extents(network, modes, axis, most);
+    if (extents.empty()) return std::nullopt;
+    smallest[axis] = extents.front();
+  }
+  const Result<Geometry> geometry = make_geometry(network, {smallest, 1, modes});
+  if (!geometry) return std::nullopt;
+  return geometry->patch_input - smallest;
+}
+
+bool larger_first(const Vec3& a, const Vec3& b) {
+  const std::int64_t voxels_a = voxels(a);
+  const std::int64_t voxels_b = voxels(b);
+  return voxels_a != voxels_b ? voxels_a > voxels_b : a > b;
+}
+
+}  // namespace
+
+std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& extents, std::size_t count) {
+  if (extents.size() <= count || extents.size() < 2 || count < 2) return extents;
+  std::set<std::int64_t> chosen = {extents.front(), extents.back()};
+  const auto span = static_cast<double>(extents.back() - extents.front() + 1);
+  for (std::size_t i = 1; i + 1 < count; ++i) {
+    const double part = static_cast<double>(i) / static_cast<double>(count - 1);
+    const auto wanted = extents.front() + static_cast<std::int64_t>(std::pow(span, part)) - 1;
+    chosen.insert(extents[static_cast<std::size_t>(std::max<std::int64_t>(0, floor_index(extents, wanted)))]);
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
+std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& options) {
+  std::vector<Modes> all_modes = make_modes(pooling_nodes(network).size(), options.strategy);
+  std::stable_sort(all_modes.begin(), all_modes.end(), [](const Modes& a, const Modes& b) {
+    return std::count(a.begin(), a.end(), PoolMode::plain) < std::count(b.begin(), b.end(), PoolMode::plain);
+  });
+  std::vector<std::int64_t> batches;
+  for (std::int64_t S = 1; S <= std::max<std::int64_t>(1, options.most_S); S *= 2) batches.push_back(S);
+  const std::int64_t share =
+      std::clamp<std::int64_t>(candidate_limit / static_cast<std::int64_t>(all_modes.size()), 64, most_share);
+  const Vec3 fov = reaches(network).back().fov;
+  std::vector<GeometryChoice> candidates;
+  for (const Modes& modes : all_modes) {
+    const std::optional<Vec3> shift = patch_shift(network, modes, options.most_extent);
+    if (!shift) continue;
+    const Extents extents = legal(network, modes, options, *shift);
+    if (combination_count(extents) == 0) continue;
+    for (const std::int64_t S : batches) {
+      const std::set<Vec3> chosen = choose_extents(extents, options, fov, *shift, share, S);
+      std::vector<Vec3> ordered(chosen.begin(), chosen.end());
+      std::sort(ordered.begin(), ordered.end(), larger_first);
+      for (const Vec3 pass_input : ordered) candidates.push_back({pass_input, S, modes});
+    }
+  }
+  return candidates;
+}
+
+}  // namespace znni

@@ -1,0 +1,31 @@
+// Enumerates the geometries that a search looks at: pooling modes x pass_input extents (anisotropic too) x S.
+// What is enumerated does not depend on the memory limit, so that a larger limit can only find more.
+//
+// Modes: all combinations for up to four poolings. For more, those with all plain poolings before all
+//   fragments: of two sets with equally many passes that one repeats less work and needs less memory.
+// Extents: every combination of legal extents where there are few enough. Otherwise up to 192 legal cubes; between
+//   two neighbouring cubes, the six patches that mix their edges; and all combinations of a geometric ladder
+//   of extents per axis. With a volume: also all combinations of the extents that cut its output into 1 to 8
+//   equal parts per axis, and no extent beyond the whole volume.
+// S: powers of two. Beyond 1, where not every combination is taken, cubes alone: a larger patch does better
+//   than more patches, unless it runs out of legal extents.
+#pragma once
+
+#include <vector>
+
+#include "planner/search.hpp"
+
+namespace znni {
+
+// At most about this many candidates are made, over all modes and S.
+inline constexpr std::int64_t candidate_limit = 20000;
+
+// Fewest passes first; then by S; then large extents before small. No duplicates. Every candidate is a legal
+// geometry. Requires check(network) and, with a volume, one that covers the field of view.
+[[nodiscard]] std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& options);
+
+// `count` of `extents` (rising), spread geometrically over their distance from the smallest; the smallest and
+// the largest included.
+[[nodiscard]] std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& extents, std::size_t count);
+
+}  // namespace znni

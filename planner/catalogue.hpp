@@ -1,0 +1,38 @@
+// The primitives a search or a run may use: the tables of several back ends under one roof, filtered by
+// --enable and --disable.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "primitives/core/primitive.hpp"
+
+namespace znni {
+
+class Catalogue {
+ public:
+  // `enable`: names or prefixes ending in '*'; empty means all. `disable` is applied after it. A name that
+  // matches nothing is an error. Reorders are always kept.
+  [[nodiscard]] static Result<Catalogue> make(std::span<const Backend* const> backends,
+                                              const std::vector<std::string>& enable = {},
+                                              const std::vector<std::string>& disable = {});
+
+  [[nodiscard]] std::span<const Primitive* const> primitives() const { return primitives_; }
+  // nullptr when there is none of that name.
+  [[nodiscard]] const Primitive* find(std::string_view name) const;
+  // "a:1 b:2", sorted.
+  [[nodiscard]] std::string fingerprint() const;
+
+  // The estimate of primitive `name` for `problem` that has this variant and these formats; how a plan's
+  // step finds its way back to a description.
+  [[nodiscard]] Result<Estimate> find_estimate(std::string_view name, const LayerProblem& problem,
+                                               const DeviceSpec& spec, const Variant& variant, Format in,
+                                               Format out) const;
+
+ private:
+  std::vector<const Primitive*> primitives_;
+};
+
+}  // namespace znni

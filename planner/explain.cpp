@@ -1,0 +1,160 @@
+#include "planner/explain.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "planner/summary.hpp"
+#include "planner/text_table.hpp"
+
+namespace znni {
+namespace {
+
+constexpr std::size_t shown_geometries = 5;
+
+std::string network_text(const Network& network) {
+  const std::vector<Reach> reach = reaches(network);
+  return network.name + ": " + std::to_string(network.nodes.size()) + " nodes, " + std::to_string(network.f_in) +
+         " -> " + std::to_string(images(network).back()) + " images, field of view " + to_string(reach.back().fov) +
+         ", pooling stride " + to_string(reach.back().stride) + ", parameters " + bytes_text(weight_bytes(network)) +
+         "\n";
+}
+
+std::string patch_text(const Plan& plan, const PlanReport& report) {
+  const std::size_t passes = report.geometry.passes.size();
+  std::string text = "patch      " + to_string(report.input.n) + " in, " + to_string(report.output.n) + " out, S " +
+                     std::to_string(report.input.S) + ", pooling " + modes_text(report.geometry.choice.modes) + "\n";
+  text += "passes     " + std::to_string(passes) + " of " + to_string(report.geometry.choice.pass_input) +
+          (passes == 1 ? "" : ": plain pooling keeps one offset, so the net runs once for each") + "\n";
+  text += "predicted  " + rate_text(plan.predicted.voxels_per_second) + ", " + seconds_text(plan.predicted.seconds) +
+          " a patch, weakest basis " + std::string(to_string(plan.predicted.basis)) + "\n";
+  text += "border     " + fixed_text(plan.predicted.border_cost, 2) +
+          " times the work of an endless patch: larger patches waste less\n";
+  return text;
+}
+
+// The fastest way of a node by another primitive than the chosen one.
+std::string runner_up(const SearchLog& log, int node) {
+  const SearchLog::Choice* chosen = nullptr;
+  const SearchLog::Choice* other = nullptr;
+  for (const SearchLog::Choice& choice : log.choices) {
+    if (choice.node == node && choice.chosen) chosen = &choice;
+  }
+  if (chosen == nullptr) return "";
+  for (const SearchLog::Choice& choice : log.choices) {
+    if (choice.node != node || choice.primitive == chosen->primitive) continue;
+    if (other == nullptr || choice.cost.seconds < other->cost.seconds) other = &choice;
+  }
+  if (other == nullptr) return "no other";
+  std::string text = other->primitive + " takes " + fixed_text(other->cost.seconds / chosen->cost.seconds, 2) + " x";
+  if (other->cost.seconds < chosen->cost.seconds) text += ", needs " + bytes_text(other->bytes);
+  if (other->in != chosen->in || other->out != chosen->out) {
+    text += ", " + layout_text(other->in) + " -> " + layout_text(other->out);
+  }
+  return text;
+}
+
+std::string primitive_text(const Step& step) {
+  std::string text = step.primitive;
+  if (!step.variant.empty()) text += " (" + to_string(step.variant) + ")";
+  if (!step.reorder.empty()) text += (text.empty() ? "" : " + ") + step.reorder;
+  return text;
+}
+
+std::string nodes_table(const PlanReport& report, const SearchLog& log) {
+  std::vector<TextRow> rows = {
+      {"node", "name", "writes", "primitive", "formats", "time", "basis", "GFLOP/s", "keeps", "peak", "runner-up"}};
+  for (const NodeReport& node : report.nodes) {
+    const Step& step = *node.step;
+    const double rate = node.flops / std::max(step.seconds, 1e-12) * 1e-9;
+    rows.push_back({node.node < 0 ? "" : std::to_string(node.node), node.name, to_string(node.shape),
+                    primitive_text(step), layout_text(step.in) + " -> " + layout_text(step.out),
+                    seconds_text(step.seconds), std::string(to_string(step.basis)), fixed_text(rate, 1),
+                    bytes_text(node.persistent), bytes_text(node.peak), runner_up(log, node.node)});
+  }
+  return "nodes, one pass (GFLOP/s of the textbook algorithm; peak: all bytes alive in the worst stage)\n" +
+         text_table(rows);
+}
+
+// Second word of the names of primitives for this operation: "conv" of cpu.conv.direct.
+std::string_view kind_of(const Operation& operation) {
+  constexpr std::array<std::string_view, 7> kinds = {"conv",        "pool", "activation", "softmax",
+                                                     "scale_shift", "add",  "concat"};
+  return kinds[operation.index()];
+}
+
+bool is_of_kind(std::string_view primitive, std::string_view kind) {
+  primitive.remove_prefix(std::min(primitive.find('.') + 1, primitive.size()));
+  return primitive.substr(0, primitive.find('.')) == kind;
+}
+
+// Reasons, each with the nodes it was given for. That a pooling does not convolve needs no reason.
+std::string refusals_text(const Network& network, const SearchLog& log) {
+  std::map<std::pair<std::string, std::string>, std::string> nodes;
+  for (const Refusal& refusal : log.refusals) {
+    const Operation& operation = network.nodes[static_cast<std::size_t>(refusal.node)].operation;
+    if (!is_of_kind(refusal.primitive, kind_of(operation))) continue;
+    std::string& names = nodes[{refusal.primitive, refusal.reason}];
+    names += (names.empty() ? "" : " ") + network.nodes[static_cast<std::size_t>(refusal.node)].name;
+  }
+  std::vector<TextRow> rows;
+  for (const auto& [why, names] : nodes) rows.push_back({why.first, names, why.second});
+  return rows.empty() ? "" : "refused\n" + text_table(rows);
+}
+
+std::string geometry_text(const GeometryChoice& choice) {
+  return to_string(choice.pass_input) + ", S " + std::to_string(choice.S) + ", " + modes_text(choice.modes);
+}
+
+std::string runners_text(const GeometryChoice& chosen, const SearchLog& log) {
+  std::vector<const Candidate*> others;
+  for (const Candidate& candidate : log.candidates) {
+    if (candidate.voxels_per_second > 0 && candidate.choice != chosen) others.push_back(&candidate);
+  }
+  std::stable_sort(others.begin(), others.end(),
+                   [](const Candidate* a, const Candidate* b) { return a->voxels_per_second > b->voxels_per_second; });
+  others.resize(std::min(others.size(), shown_geometries));
+  std::vector<TextRow> rows;
+  for (const Candidate* other : others) {
+    rows.push_back(
+        {geometry_text(other->choice), rate_text(other->voxels_per_second), bytes_text(other->memory.total())});
+  }
+  return rows.empty() ? "" : "next best patches (pass input, S, pooling)\n" + text_table(rows);
+}
+
+// The smallest patches with more input than the chosen one that memory ruled out.
+std::string too_large_text(const GeometryChoice& chosen, const SearchLog& log) {
+  const auto size = [](const GeometryChoice& choice) { return mul(choice.S, voxels(choice.pass_input)); };
+  std::vector<const Candidate*> larger;
+  for (const Candidate& candidate : log.candidates) {
+    const bool memory = candidate.refused.starts_with("needs at least");
+    if (memory && candidate.choice.modes == chosen.modes && size(candidate.choice) > size(chosen)) {
+      larger.push_back(&candidate);
+    }
+  }
+  std::stable_sort(larger.begin(), larger.end(),
+                   [&](const Candidate* a, const Candidate* b) { return size(a->choice) < size(b->choice); });
+  larger.resize(std::min(larger.size(), shown_geometries));
+  std::vector<TextRow> rows;
+  for (const Candidate* other : larger) rows.push_back({geometry_text(other->choice), other->refused});
+  return rows.empty() ? "" : "larger patches that do not fit\n" + text_table(rows);
+}
+
+std::string considered_text(const SearchLog& log) {
+  const auto exact = std::count_if(log.candidates.begin(), log.candidates.end(),
+                                   [](const Candidate& candidate) { return candidate.voxels_per_second > 0; });
+  return "searched   " + std::to_string(log.candidates.size()) + " patches; " + std::to_string(exact) +
+         " combined exactly, the rest ruled out by memory or by a bound on their speed\n";
+}
+
+}  // namespace
+
+std::string explain(const Network& network, const Plan& plan, const PlanReport& report, const SearchLog& log) {
+  const GeometryChoice& chosen = plan.ladder.front().geometry;
+  return network_text(network) + "device     " + plan.key.device + ", strategy " + plan.key.strategy + "\n" +
+         patch_text(plan, report) + "memory     " + memory_text(plan) + "\n" + considered_text(log) +
+         nodes_table(report, log) + refusals_text(network, log) + runners_text(chosen, log) +
+         too_large_text(chosen, log);
+}
+
+}  // namespace znni

@@ -1,0 +1,117 @@
+#include "planner/explain_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+namespace znni {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json extents(Vec3 n) { return {n.z, n.y, n.x}; }
+Json shape(const Shape5& shape) { return {shape.S, shape.f, shape.n.z, shape.n.y, shape.n.x}; }
+
+Json mode(const std::optional<PoolMode>& mode) {
+  if (!mode) return nullptr;
+  return *mode == PoolMode::plain ? "plain" : "fragments";
+}
+
+Json division(const Step& step) {
+  if (step.division.empty()) return nullptr;
+  const Division& own = step.division.front();
+  return {{"S", own.S}, {"f", own.f}, {"f_out", own.f_out}, {"slab", own.slab}};
+}
+
+Json variant(const Variant& settings) {
+  Json object = Json::object();
+  for (const Setting& setting : settings) object[setting.name] = setting.value;
+  return object;
+}
+
+Json node(const NodeReport& report) {
+  const Step& step = *report.step;
+  return {{"index", report.node},
+          {"name", report.name},
+          {"primitive", step.primitive},
+          {"version", step.version},
+          {"variant", variant(step.variant)},
+          {"pooling_mode", mode(report.mode)},
+          {"in", to_string(step.in)},
+          {"native", to_string(step.native)},
+          {"out", to_string(step.out)},
+          {"reorder", step.reorder.empty() ? Json(nullptr) : Json(step.reorder)},
+          {"shape", shape(report.shape)},
+          {"division", division(step)},
+          {"predicted_seconds", step.seconds},
+          {"bytes", {{"persistent", report.persistent}, {"peak", report.peak}}},
+          {"basis", std::string(to_string(step.basis))}};
+}
+
+Json segment(const Segment& own) {
+  return {{"nodes", {own.first, own.last}},
+          {"place", std::string(to_string(own.place))},
+          {"group", {{"inputs", own.group.inputs}, {"fragments", own.group.fragments}, {"slab", own.group.slab}}}};
+}
+
+Json rung(const Rung& own) {
+  Json modes = Json::array();
+  for (const PoolMode each : own.geometry.modes) modes.push_back(mode(each));
+  return {{"pass_input", extents(own.geometry.pass_input)},
+          {"S", own.geometry.S},
+          {"modes", std::move(modes)},
+          {"predicted_seconds", own.seconds},
+          {"memory", {{"persistent", own.memory.persistent}, {"transient", own.memory.transient}}}};
+}
+
+template <class Items, class Function>
+Json list(const Items& items, Function one) {
+  Json array = Json::array();
+  for (const auto& item : items) array.push_back(one(item));
+  return array;
+}
+
+Json space(std::int64_t persistent, std::int64_t transient) {
+  return {{"persistent", persistent}, {"transient", transient}, {"peak", add(persistent, transient)}};
+}
+
+Json memory(const Plan& plan) {
+  Json host = space(add(plan.memory.weights, plan.memory.persistent), plan.memory.transient);
+  host["weights"] = plan.memory.weights;
+  return {
+      {"limit", plan.key.memory_limit}, {"host", std::move(host)}, {"pinned", space(0, 0)}, {"device", space(0, 0)}};
+}
+
+Json predicted(const Prediction& prediction) {
+  return {{"voxels_per_second", prediction.voxels_per_second},
+          {"seconds", prediction.seconds},
+          {"border_cost", prediction.border_cost},
+          {"basis", std::string(to_string(prediction.basis))}};
+}
+
+Json machine(const DeviceSpec& spec) {
+  return {{"name", spec.name},
+          {"kind", spec.kind == DeviceKind::cpu ? "cpu" : "gpu"},
+          {"threads", spec.threads},
+          {"flops_per_second", spec.flops_per_second},
+          {"bytes_per_second", spec.bytes_per_second}};
+}
+
+}  // namespace
+
+std::string explain_json(const Plan& plan, const PlanReport& report, const DeviceSpec& spec) {
+  Json all;
+  all["model"] = plan.key.network;
+  all["strategy"] = plan.key.strategy;
+  all["input"] = shape(report.input);
+  all["output"] = shape(report.output);
+  all["theta"] = nullptr;
+  all["passes"] = report.geometry.passes.size();
+  all["nodes"] = list(report.nodes, node);
+  all["segments"] = list(plan.ladder.front().segments, segment);
+  all["ladder"] = list(plan.ladder, rung);
+  all["predicted"] = predicted(plan.predicted);
+  all["memory"] = memory(plan);
+  all["machine"] = machine(spec);
+  return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace znni

@@ -1,0 +1,148 @@
+#include "planner/graph_passes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace znni {
+namespace {
+
+std::size_t index(int value) { return static_cast<std::size_t>(value); }
+
+// Nodes that read `value`, once per input that does.
+std::vector<int> readers_of(const Network& network, int value) {
+  std::vector<int> readers;
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    for (const int input : network.nodes[i].inputs) {
+      if (input == value) readers.push_back(static_cast<int>(i));
+    }
+  }
+  return readers;
+}
+
+// The node that `reader` (of one input) reads, if nobody else reads it; nullptr otherwise, or for the input.
+Node* exclusive_producer(Network& network, int reader) {
+  const int value = network.nodes[index(reader)].inputs.front();
+  if (value == 0 || readers_of(network, value).size() != 1) return nullptr;
+  return &network.nodes[index(value - 1)];
+}
+
+// Readers of `node` read its only input instead.
+void remove_node(LoadedNetwork& loaded, int node) {
+  std::vector<Node>& nodes = loaded.network.nodes;
+  const int value = node + 1;
+  const int replacement = nodes[index(node)].inputs.front();
+  for (Node& other : nodes) {
+    for (int& input : other.inputs) {
+      if (input == value) input = replacement;
+      if (input > value) --input;
+    }
+  }
+  nodes.erase(nodes.begin() + node);
+  if (!loaded.weights.empty()) loaded.weights.erase(loaded.weights.begin() + node);
+}
+
+bool drop_identity(LoadedNetwork& loaded, int node) {
+  const auto* activate = std::get_if<Activate>(&loaded.network.nodes[index(node)].operation);
+  if (activate == nullptr || activate->activation.kind != ActivationKind::none) return false;
+  if (loaded.network.nodes.size() == 1) return false;
+  remove_node(loaded, node);
+  return true;
+}
+
+// Multiplies what a convolution of f_out images writes, and adds to it.
+void scale_outputs(NodeWeights& conv, const NodeWeights& by) {
+  const std::size_t f_out = by.scale.size();
+  const std::size_t per_output = conv.kernels.size() / f_out;
+  conv.bias.resize(f_out, 0.0F);
+  for (std::size_t j = 0; j < f_out; ++j) {
+    for (std::size_t i = j * per_output; i < (j + 1) * per_output; ++i) conv.kernels[i] *= by.scale[j];
+    const double bias = static_cast<double>(by.scale[j]) * static_cast<double>(conv.bias[j]);
+    conv.bias[j] = static_cast<float>(bias + static_cast<double>(by.shift[j]));
+  }
+}
+
+// Multiplies what a convolution reads, and adds to it.
+void scale_inputs(NodeWeights& conv, std::int64_t f_out, const NodeWeights& by) {
+  const std::size_t f = by.scale.size();
+  const std::size_t taps = conv.kernels.size() / (f * static_cast<std::size_t>(f_out));
+  conv.bias.resize(static_cast<std::size_t>(f_out), 0.0F);
+  for (std::size_t j = 0; j < conv.bias.size(); ++j) {
+    double bias = static_cast<double>(conv.bias[j]);
+    for (std::size_t i = 0; i < f; ++i) {
+      for (std::size_t tap = (j * f + i) * taps; tap < (j * f + i + 1) * taps; ++tap) {
+        bias += static_cast<double>(conv.kernels[tap]) * static_cast<double>(by.shift[i]);
+        conv.kernels[tap] *= by.scale[i];
+      }
+    }
+    conv.bias[j] = static_cast<float>(bias);
+  }
+}
+
+bool fold_into_producer(LoadedNetwork& loaded, int node) {
+  if (!std::holds_alternative<ScaleShift>(loaded.network.nodes[index(node)].operation)) return false;
+  Node* producer = exclusive_producer(loaded.network, node);
+  const auto* conv = producer == nullptr ? nullptr : std::get_if<Convolution>(&producer->operation);
+  if (conv == nullptr || conv->activation.kind != ActivationKind::none) return false;
+  const int producer_number = loaded.network.nodes[index(node)].inputs.front() - 1;
+  if (!loaded.weights.empty()) scale_outputs(loaded.weights[index(producer_number)], loaded.weights[index(node)]);
+  remove_node(loaded, node);
+  return true;
+}
+
+bool fold_into_readers(LoadedNetwork& loaded, int node) {
+  const std::vector<Node>& nodes = loaded.network.nodes;
+  if (!std::holds_alternative<ScaleShift>(nodes[index(node)].operation)) return false;
+  const std::vector<int> readers = readers_of(loaded.network, node + 1);
+  const bool foldable = std::all_of(readers.begin(), readers.end(), [&](int reader) {
+    return std::holds_alternative<Convolution>(nodes[index(reader)].operation);
+  });
+  if (readers.empty() || !foldable) return false;
+  for (const int reader : readers) {
+    if (loaded.weights.empty()) break;
+    const std::int64_t f_out = std::get<Convolution>(nodes[index(reader)].operation).f_out;
+    scale_inputs(loaded.weights[index(reader)], f_out, loaded.weights[index(node)]);
+  }
+  remove_node(loaded, node);
+  return true;
+}
+
+// Where the operation keeps an activation fused into it; nullptr for those that have none.
+Activation* fused_activation(Operation& operation) {
+  if (auto* conv = std::get_if<Convolution>(&operation)) return &conv->activation;
+  if (auto* sum = std::get_if<Add>(&operation)) return &sum->activation;
+  return nullptr;
+}
+
+bool fuse_activation(LoadedNetwork& loaded, int node) {
+  const auto* activate = std::get_if<Activate>(&loaded.network.nodes[index(node)].operation);
+  if (activate == nullptr) return false;
+  Node* producer = exclusive_producer(loaded.network, node);
+  Activation* fused = producer == nullptr ? nullptr : fused_activation(producer->operation);
+  if (fused == nullptr || fused->kind != ActivationKind::none) return false;
+  *fused = activate->activation;
+  remove_node(loaded, node);
+  return true;
+}
+
+// Tries the pass on every node, again and again, until it changes nothing.
+void exhaust(LoadedNetwork& loaded, bool (*pass)(LoadedNetwork&, int)) {
+  int node = 0;
+  while (node < static_cast<int>(loaded.network.nodes.size())) {
+    node = pass(loaded, node) ? 0 : node + 1;
+  }
+}
+
+bool fold(LoadedNetwork& loaded, int node) {
+  return fold_into_producer(loaded, node) || fold_into_readers(loaded, node);
+}
+
+}  // namespace
+
+LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
+  exhaust(loaded, drop_identity);
+  exhaust(loaded, fold);
+  exhaust(loaded, fuse_activation);
+  return loaded;
+}
+
+}  // namespace znni

@@ -1,0 +1,28 @@
+// What a network loses before it is planned: batch normalisations that a convolution can take in, and
+// activations that the node before them can apply while it writes. Both passes look at the graph alone, never
+// at the numbers, so that a net without weights is planned exactly as the loaded one.
+#pragma once
+
+#include "planner/network.hpp"
+
+namespace znni {
+
+// A network with its parameters: one NodeWeights per node, or none at all (nets that are only planned).
+struct LoadedNetwork {
+  Network network;
+  NetworkWeights weights;
+};
+
+// Requires check(network) and, where there are weights, check_weights. In this order, each until nothing more
+// is found:
+//   activations that do nothing (kind none) are removed;
+//   a ScaleShift goes into the convolution it reads (its only reader, no activation yet):
+//     kernel'[j] = scale[j] kernel[j], bias'[j] = scale[j] bias[j] + shift[j];
+//   or into its readers when all are convolutions, exact because they are valid convolutions:
+//     kernel'[j][i] = kernel[j][i] scale[i], bias'[j] = bias[j] + sum over i, d of kernel[j][i][d] shift[i];
+//   an Activate goes into the convolution or addition it reads, if it is the only reader and that has no
+//     activation yet.
+// The remaining nodes keep their names and their order; the output stays last; check() still holds.
+[[nodiscard]] LoadedNetwork fold_and_fuse(LoadedNetwork loaded);
+
+}  // namespace znni

@@ -1,0 +1,118 @@
+#include "planner/layer_options.hpp"
+
+#include <algorithm>
+
+namespace znni {
+namespace {
+
+// Where a buffer of a layer's memory stands: an input's index, or none.
+int input_index(const Buffer& buffer, std::size_t inputs) {
+  for (std::size_t i = 0; i < inputs; ++i) {
+    if (buffer.name == input_name(static_cast<int>(i))) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+// Last stage in which each distinct input is alive; -1 for one that is another's alias.
+std::vector<int> last_stages(const MemoryPlan& memory, const std::vector<InputUse>& uses, int last_stage) {
+  std::vector<int> last(uses.size(), -1);
+  for (const Buffer& buffer : memory) {
+    const int input = input_index(buffer, uses.size());
+    if (input < 0) continue;
+    const InputUse& use = uses[static_cast<std::size_t>(input)];
+    int& end = last[static_cast<std::size_t>(use.same_as)];
+    end = std::max(end, use.dies ? buffer.lifetime.last : last_stage);
+  }
+  return last;
+}
+
+bool beats(const LayerOption& a, const LayerOption& b) {
+  return a.in == b.in && a.out == b.out && a.cost.seconds <= b.cost.seconds && a.persistent <= b.persistent &&
+         a.peak <= b.peak;
+}
+
+// Keeps the order; of equals the first stays.
+LayerOptions without_beaten(const LayerOptions& options) {
+  LayerOptions kept;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    bool beaten = false;
+    for (std::size_t j = 0; j < options.size() && !beaten; ++j) {
+      if (j == i || !beats(options[j], options[i])) continue;
+      beaten = j < i || !beats(options[i], options[j]);
+    }
+    if (!beaten) kept.push_back(options[i]);
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::int64_t call_peak(const MemoryPlan& memory, const std::vector<InputUse>& uses) {
+  const int stages = stage_count(memory);
+  const std::vector<int> last = last_stages(memory, uses, stages - 1);
+  std::vector<std::int64_t> alive(static_cast<std::size_t>(stages), 0);
+  for (const Buffer& buffer : memory) {
+    if (buffer.lifetime.persistent || buffer.space != MemorySpace::host) continue;
+    const int input = input_index(buffer, uses.size());
+    if (input >= 0 && uses[static_cast<std::size_t>(input)].same_as != input) continue;
+    const int from = input >= 0 ? 0 : buffer.lifetime.first;
+    int to = input >= 0 ? last[static_cast<std::size_t>(input)] : buffer.lifetime.last;
+    if (buffer.name == output_name) to = stages - 1;
+    for (int stage = from; stage <= to; ++stage) {
+      std::int64_t& sum = alive[static_cast<std::size_t>(stage)];
+      sum = add(sum, round_up(buffer.bytes, buffer_alignment));
+    }
+  }
+  return *std::max_element(alive.begin(), alive.end());
+}
+
+OptionTable::OptionTable(const Catalogue& catalogue, const DeviceSpec& spec, CostSource& costs)
+    : primitives_(catalogue.primitives().begin(), catalogue.primitives().end()), spec_(spec), costs_(costs) {
+  std::sort(primitives_.begin(), primitives_.end(),
+            [](const Primitive* a, const Primitive* b) { return a->name < b->name; });
+}
+
+const LayerOptions& OptionTable::get(const LayerProblem& problem, const std::vector<InputUse>& uses,
+                                     const Primitive* only) {
+  Key key{problem, uses, only == nullptr ? "" : std::string(only->name)};
+  const auto found = options_.find(key);
+  if (found != options_.end()) return found->second;
+  LayerOptions options = without_beaten(collect(problem, uses, only));
+  return options_.emplace(std::move(key), std::move(options)).first->second;
+}
+
+LayerOptions OptionTable::collect(const LayerProblem& problem, const std::vector<InputUse>& uses,
+                                  const Primitive* only) {
+  // A step names the reorder of its output without a variant.
+  const bool plain_only = std::holds_alternative<ReorderProblem>(problem);
+  LayerOptions options;
+  for (const Primitive* primitive : primitives_) {
+    if (primitive->device != spec_.kind || (only != nullptr && primitive != only)) continue;
+    const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec_);
+    if (!estimates) continue;
+    for (std::size_t i = 0; i < estimates->size(); ++i) {
+      const Estimate& estimate = (*estimates)[i];
+      if (plain_only && !estimate.variant.empty()) continue;
+      options.push_back({primitive, static_cast<int>(i), estimate.in, estimate.out,
+                         costs_.cost(problem, *primitive, estimate), persistent_bytes(estimate.memory),
+                         call_peak(estimate.memory, uses)});
+    }
+  }
+  return options;
+}
+
+std::string OptionTable::refusals(const LayerProblem& problem, const Primitive* only) const {
+  std::string text;
+  for (const Primitive* primitive : primitives_) {
+    if (primitive->device != spec_.kind || (only != nullptr && primitive != only)) continue;
+    const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec_);
+    if (estimates) continue;
+    if (!text.empty()) text += "; ";
+    const std::string& reason = estimates.error().message;
+    if (!reason.starts_with(primitive->name)) text.append(primitive->name).append(": ");
+    text += reason;
+  }
+  return text;
+}
+
+}  // namespace znni

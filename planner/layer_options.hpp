@@ -1,0 +1,70 @@
+// The ways to compute one layer, boiled down to the numbers that combining nodes needs: time, persistent bytes
+// and the bytes alive in the worst stage. Every problem is described and costed once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "planner/catalogue.hpp"
+#include "planner/costs.hpp"
+
+namespace znni {
+
+// How a call uses one of its inputs: `same_as` is the first input that is the same tensor (its own index where
+// there is none), `dies` whether nobody reads the tensor after this call.
+struct InputUse {
+  int same_as = 0;
+  bool dies = true;
+  auto operator<=>(const InputUse&) const = default;
+};
+
+// One estimate of one primitive. `peak` counts whole buffers of buffer_alignment bytes, as pack() does.
+struct LayerOption {
+  const Primitive* primitive = nullptr;
+  int estimate = 0;  // index into what describe() returned
+  Format in;
+  Format out;
+  Cost cost;
+  std::int64_t persistent = 0;
+  std::int64_t peak = 0;  // inputs and output included; nothing else that is alive
+};
+using LayerOptions = std::vector<LayerOption>;
+
+// Bytes alive in the worst stage of a call with this declared memory. An input that dies is alive up to its
+// last declared stage, one that lives on in every stage; the output from its first declared stage on. This is
+// what the call adds to peak(Schedule::memory) at its stages.
+[[nodiscard]] std::int64_t call_peak(const MemoryPlan& memory, const std::vector<InputUse>& uses);
+
+// Remembers the options of every problem it was asked for. References stay valid as long as the table.
+class OptionTable {
+ public:
+  OptionTable(const Catalogue& catalogue, const DeviceSpec& spec, CostSource& costs);
+
+  // In order of primitive names and estimates; of those with equal formats only what no other beats in time,
+  // persistent bytes and peak together. `only`: the one primitive that may take part; nullptr for all.
+  const LayerOptions& get(const LayerProblem& problem, const std::vector<InputUse>& uses,
+                          const Primitive* only = nullptr);
+
+  // Why primitives take no part in `problem`, "cpu.conv.direct: reason", joined; for messages.
+  [[nodiscard]] std::string refusals(const LayerProblem& problem, const Primitive* only) const;
+
+  [[nodiscard]] const DeviceSpec& spec() const { return spec_; }
+
+ private:
+  struct Key {
+    LayerProblem problem;
+    std::vector<InputUse> uses;
+    std::string only;
+    auto operator<=>(const Key&) const = default;
+  };
+  LayerOptions collect(const LayerProblem& problem, const std::vector<InputUse>& uses, const Primitive* only);
+
+  std::vector<const Primitive*> primitives_;  // by name
+  const DeviceSpec& spec_;
+  CostSource& costs_;
+  std::map<Key, LayerOptions> options_;
+};
+
+}  // namespace znni

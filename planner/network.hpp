@@ -1,0 +1,108 @@
+// A network as the planner sees it: a DAG of nodes in topological order, without weights. A chain is the
+// simple case; a 2D net is a 3D one whose z extents are 1. Every node writes one tensor ("value").
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "primitives/core/problem.hpp"
+
+namespace znni {
+
+struct Convolution {
+  std::int64_t f_out = 1;
+  Vec3 k = Vec3::cube(1);
+  Vec3 dilation = Vec3::cube(1);
+  Activation activation;  // fused by a graph pass
+  bool operator==(const Convolution&) const = default;
+};
+struct Pooling {
+  PoolKind kind = PoolKind::max;
+  Vec3 window = Vec3::cube(2);
+  Vec3 stride = Vec3::cube(2);
+  bool operator==(const Pooling&) const = default;
+};
+struct Activate {
+  Activation activation;
+  bool operator==(const Activate&) const = default;
+};
+struct Softmax {  // over images
+  bool operator==(const Softmax&) const = default;
+};
+struct ScaleShift {  // batch normalisation that no convolution could take in
+  bool operator==(const ScaleShift&) const = default;
+};
+struct Add {
+  Activation activation;  // fused by a graph pass
+  bool operator==(const Add&) const = default;
+};
+struct Concat {  // images of the inputs, one input after the other
+  bool operator==(const Concat&) const = default;
+};
+using Operation = std::variant<Convolution, Pooling, Activate, Softmax, ScaleShift, Add, Concat>;
+
+// Values are numbered: 0 is the network's input, i + 1 is what node i writes.
+struct Node {
+  std::string name;  // of the file it came from
+  Operation operation;
+  std::vector<int> inputs;  // values; each below this node's own
+  bool operator==(const Node&) const = default;
+};
+
+// The last node's value is the output; every node has a path to it.
+struct Network {
+  std::string name;
+  int spatial_rank = 3;  // 2: [N,C,Y,X] on the wire, z extents of 1 inside
+  std::int64_t f_in = 1;
+  std::string input_name = "input";
+  std::string output_name = "output";
+  std::vector<Node> nodes;
+  bool operator==(const Network&) const = default;
+};
+
+// Parameters of one node; empty vectors where it has none. Layouts as in LayerWeights.
+struct NodeWeights {
+  std::vector<float> kernels;
+  std::vector<float> bias;
+  std::vector<float> scale;
+  std::vector<float> shift;
+
+  [[nodiscard]] LayerWeights view() const { return {kernels, bias, scale, shift}; }
+};
+using NetworkWeights = std::vector<NodeWeights>;  // one per node
+
+// Receptive field and stride of a value with respect to the network's input.
+struct Reach {
+  Vec3 fov = Vec3::cube(1);
+  Vec3 stride = Vec3::cube(1);
+  bool operator==(const Reach&) const = default;
+};
+
+// Names (unique, none the input's, no control characters), order of inputs, every node with a path to the
+// output, branches that meet with equal reach, equal images where they are added, windows of 1 in z where the
+// rank is 2, and sizes far from overflow: field of view up to 2^20, total stride 2^12, images 2^24, parameters
+// 2^58. The error names the node.
+[[nodiscard]] Result<void> check(const Network& network);
+
+// Per value; requires check(). The last one is the network's: its fov is the smallest legal input extent.
+[[nodiscard]] std::vector<Reach> reaches(const Network& network);
+// Images per value; requires check().
+[[nodiscard]] std::vector<std::int64_t> images(const Network& network);
+// Number of the last node that reads each value; nodes.size() for the output.
+[[nodiscard]] std::vector<int> last_readers(const Network& network);
+// Nodes that are poolings, in order: the planner chooses a PoolMode for each.
+[[nodiscard]] std::vector<int> pooling_nodes(const Network& network);
+// Parameters of the whole network, bytes of float32.
+[[nodiscard]] std::int64_t weight_bytes(const Network& network);
+// Sizes the weights must have; the error names the node and both numbers.
+[[nodiscard]] Result<void> check_weights(const Network& network, const NetworkWeights& weights);
+// Seeded He-normal weights, the same on every platform; biases and shifts of deviation 0.1, scales around 1: for
+// planning, benchmarks and tests of nets that carry none.
+[[nodiscard]] NetworkWeights random_weights(const Network& network, std::uint64_t seed);
+
+// One line per node, "conv1: conv 1 -> 80, k 4x4x4, relu <- input": a plan's key and the reader's table.
+[[nodiscard]] std::vector<std::string> describe(const Network& network);
+
+}  // namespace znni

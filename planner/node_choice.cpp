@@ -1,0 +1,264 @@
+#include "planner/node_choice.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+namespace znni {
+namespace {
+
+constexpr Format planar = {};
+
+// How far a combination has come; `parent` is the label it grew from.
+struct Label {
+  Seconds seconds = 0;
+  std::int64_t persistent = 0;
+  std::int64_t peak = 0;
+  int parent = -1;
+  NodePick pick;
+};
+
+bool beats(const Label& a, const Label& b) {
+  return a.seconds <= b.seconds && a.persistent <= b.persistent && a.peak <= b.peak;
+}
+
+// Formats of the values alive, in the order of live_after.
+using State = std::vector<Format>;
+using Front = std::vector<Label>;
+
+// Labels that no other beats, by rising time; of equals the first.
+Front pareto(Front labels) {
+  std::stable_sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
+    if (a.seconds != b.seconds) return a.seconds < b.seconds;
+    return a.persistent != b.persistent ? a.persistent < b.persistent : a.peak < b.peak;
+  });
+  Front kept;
+  for (const Label& label : labels) {
+    const bool beaten = std::any_of(kept.begin(), kept.end(), [&](const Label& other) { return beats(other, label); });
+    if (!beaten) kept.push_back(label);
+  }
+  return kept;
+}
+
+class Combiner {
+ public:
+  Combiner(const NetworkUse& use, const Geometry& geometry, const GeometryOptions& options, OptionTable& table,
+           const ChoiceLimits& limits)
+      : use_(use), geometry_(geometry), options_(options), table_(table), limits_(limits) {
+    find_readable();
+    find_remaining();
+  }
+
+  std::vector<Assignment> run() {
+    std::map<State, Front> states = start();
+    for (std::size_t node = 0; node < options_.nodes.size(); ++node) {
+      std::map<State, std::vector<int>> settled = settle(states);
+      states.clear();
+      for (const auto& [state, labels] : settled) {
+        for (const int label : labels) extend(node, state, label, states);
+      }
+    }
+    return finish(states);
+  }
+
+ private:
+  // Formats that every reader of a value can read; planar for the network's output.
+  void find_readable() {
+    readable_.resize(use_.readers.size());
+    for (std::size_t value = 0; value < readable_.size(); ++value) {
+      if (use_.readers[value].empty()) readable_[value] = {planar};
+      for (std::size_t i = 0; i < use_.readers[value].size(); ++i) {
+        std::set<Format> formats;
+        for (const LayerOption& option : *options_.nodes[static_cast<std::size_t>(use_.readers[value][i])]) {
+          if (i == 0 || readable_[value].contains(option.in)) formats.insert(option.in);
+        }
+        readable_[value] = std::move(formats);
+      }
+    }
+  }
+
+  void find_remaining() {
+    remaining_.assign(options_.nodes.size() + 1, 0.0);
+    for (std::size_t node = options_.nodes.size(); node-- > 0;) {
+      Seconds least = std::numeric_limits<double>::infinity();
+      for (const LayerOption& option : *options_.nodes[node]) least = std::min(least, option.cost.seconds);
+      remaining_[node] = remaining_[node + 1] + least;
+    }
+  }
+
+  std::map<State, Front> start() {
+    std::map<State, Front> states;
+    Label begin;
+    begin.peak = options_.least_transient;
+    keep(begin, {planar}, 0, states);
+    for (const Format format : readable_[0]) {
+      if (format == planar) continue;
+      for (const LayerOption& reorder : reorders(0, planar, format)) {
+        Label label = begin;
+        label.pick.reorder = &reorder;
+        grow(label, reorder, 0);
+        keep(label, {format}, 0, states);
+      }
+    }
+    return states;
+  }
+
+  // Moves fronts into the pool, so that later labels can name their parents.
+  std::map<State, std::vector<int>> settle(std::map<State, Front>& states) {
+    std::map<State, std::vector<int>> settled;
+    for (auto& [state, front] : states) {
+      for (const Label& label : pareto(std::move(front))) {
+        settled[state].push_back(static_cast<int>(pool_.size()));
+        pool_.push_back(label);
+      }
+    }
+    return settled;
+  }
+
+  void extend(std::size_t node, const State& state, int parent, std::map<State, Front>& states) {
+    const std::vector<int>& alive = node == 0 ? first_alive_ : use_.live_after[node - 1];
+    const auto format_of = [&](int value) {
+      return state[static_cast<std::size_t>(std::find(alive.begin(), alive.end(), value) - alive.begin())];
+    };
+    const std::vector<int>& inputs = inputs_of(node);
+    const Format in = format_of(inputs.front());
+    const bool one_format = std::all_of(inputs.begin(), inputs.end(), [&](int v) { return format_of(v) == in; });
+    if (!one_format) return;
+    std::int64_t others = 0;
+    for (const int value : use_.live_through[node]) others = add(others, bytes(value, format_of(value)));
+    std::int64_t read_on = 0;
+    for (const int value : use_.read_on[node]) read_on = add(read_on, bytes(value, format_of(value)));
+
+    State after;
+    for (const int value : use_.live_after[node]) {
+      after.push_back(value == static_cast<int>(node) + 1 ? Format{} : format_of(value));
+    }
+    for (const LayerOption& option : *options_.nodes[node]) {
+      if (option.in != in) continue;
+      Label label = pool_[static_cast<std::size_t>(parent)];
+      label.parent = parent;
+      label.pick = {&option, nullptr};
+      grow(label, option, others);
+      if (within(label, node + 1)) write(node, label, after, add(others, read_on), states);
+    }
+  }
+
+  // The output as the option writes it, and reordered into every other format that can be read.
+  void write(std::size_t node, const Label& label, State& after, std::int64_t others, std::map<State, Front>& states) {
+    const int value = static_cast<int>(node) + 1;
+    for (const Format format : readable_[static_cast<std::size_t>(value)]) {
+      after.back() = format;
+      if (format == label.pick.option->out) {
+        keep(label, after, node + 1, states);
+        continue;
+      }
+      for (const LayerOption& reorder : reorders(value, label.pick.option->out, format)) {
+        Label reordered = label;
+        reordered.pick.reorder = &reorder;
+        grow(reordered, reorder, others);
+        keep(reordered, after, node + 1, states);
+      }
+    }
+  }
+
+  std::vector<Assignment> finish(std::map<State, Front>& states) {
+    std::vector<Assignment> assignments;
+    for (auto& [state, front] : states) {
+      for (const Label& label : pareto(std::move(front))) assignments.push_back(trace(label));
+    }
+    return assignments;
+  }
+
+  Assignment trace(const Label& last) const {
+    Assignment assignment{last.seconds, last.persistent, last.peak, nullptr, {}};
+    const Label* label = &last;
+    for (; label->parent >= 0; label = &pool_[static_cast<std::size_t>(label->parent)]) {
+      assignment.nodes.push_back(label->pick);
+    }
+    std::reverse(assignment.nodes.begin(), assignment.nodes.end());
+    assignment.input_reorder = label->pick.reorder;
+    return assignment;
+  }
+
+  static void grow(Label& label, const LayerOption& option, std::int64_t others) {
+    label.seconds += option.cost.seconds;
+    label.persistent = add(label.persistent, option.persistent);
+    label.peak = std::max(label.peak, add(others, option.peak));
+  }
+
+  bool within(const Label& label, std::size_t nodes_done) const {
+    return label.persistent <= limits_.persistent && label.peak <= limits_.transient &&
+           add(label.persistent, label.peak) <= limits_.total &&
+           label.seconds + remaining_[nodes_done] < limits_.pass_seconds;
+  }
+
+  void keep(const Label& label, const State& state, std::size_t nodes_done, std::map<State, Front>& states) const {
+    if (within(label, nodes_done)) states[state].push_back(label);
+  }
+
+  const LayerOptions& reorders(int value, Format from, Format to) {
+    return table_.get(ReorderProblem{geometry_.values[static_cast<std::size_t>(value)], from, to}, {InputUse{}});
+  }
+
+  std::int64_t bytes(int value, Format format) const { return value_bytes(geometry_, value, format); }
+
+  const std::vector<int>& inputs_of(std::size_t node) const { return use_.inputs[node]; }
+
+  const NetworkUse& use_;
+  const Geometry& geometry_;
+  const GeometryOptions& options_;
+  OptionTable& table_;
+  const ChoiceLimits& limits_;
+  const std::vector<int> first_alive_ = {0};
+  std::vector<std::set<Format>> readable_;  // per value
+  std::vector<Seconds> remaining_;          // least time of nodes i.. ; one more than nodes
+  std::vector<Label> pool_;
+};
+
+}  // namespace
+
+NetworkUse network_use(const Network& network) {
+  const std::vector<int> last = last_readers(network);
+  const int count = static_cast<int>(network.nodes.size());
+  NetworkUse use;
+  use.readers.resize(last.size());
+  for (int node = 0; node < count; ++node) {
+    const std::vector<int>& inputs = network.nodes[static_cast<std::size_t>(node)].inputs;
+    std::vector<InputUse> uses;
+    std::vector<int> through;
+    std::vector<int> read_on;
+    std::vector<int> after;
+    for (const int value : inputs) {
+      const auto first = static_cast<int>(std::find(inputs.begin(), inputs.end(), value) - inputs.begin());
+      const bool dies = last[static_cast<std::size_t>(value)] == node;
+      if (first == static_cast<int>(uses.size())) {
+        use.readers[static_cast<std::size_t>(value)].push_back(node);
+        if (!dies) read_on.push_back(value);
+      }
+      uses.push_back({first, dies});
+    }
+    for (int value = 0; value <= node; ++value) {
+      if (last[static_cast<std::size_t>(value)] <= node) continue;
+      after.push_back(value);
+      if (std::find(inputs.begin(), inputs.end(), value) == inputs.end()) through.push_back(value);
+    }
+    after.push_back(node + 1);
+    use.inputs.push_back(inputs);
+    use.uses.push_back(std::move(uses));
+    use.live_through.push_back(std::move(through));
+    use.read_on.push_back(std::move(read_on));
+    use.live_after.push_back(std::move(after));
+  }
+  return use;
+}
+
+std::int64_t value_bytes(const Geometry& geometry, int value, Format format) {
+  return round_up(tensor_bytes(geometry.values[static_cast<std::size_t>(value)], format), buffer_alignment);
+}
+
+std::vector<Assignment> combine(const NetworkUse& use, const Geometry& geometry, const GeometryOptions& options,
+                                OptionTable& table, const ChoiceLimits& limits) {
+  return Combiner(use, geometry, options, table, limits).run();
+}
+
+}  // namespace znni

@@ -1,0 +1,64 @@
+// Combines the nodes of one geometry exactly: which option and which format for every node and edge give the
+// least time for each amount of memory. All readers of a value read it in one format.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "planner/geometry.hpp"
+#include "planner/layer_options.hpp"
+
+namespace znni {
+
+// What a network alone says about calls: how node i uses its inputs and what else is alive while it runs.
+struct NetworkUse {
+  std::vector<std::vector<int>> inputs;        // per node: values
+  std::vector<std::vector<InputUse>> uses;     // per node
+  std::vector<std::vector<int>> live_through;  // per node: values alive that it neither reads nor writes
+  std::vector<std::vector<int>> read_on;       // per node: distinct inputs that somebody reads later
+  std::vector<std::vector<int>> live_after;    // per node: values alive after it, rising
+  std::vector<std::vector<int>> readers;       // per value: nodes
+};
+[[nodiscard]] NetworkUse network_use(const Network& network);
+
+// Bounds that a combination must keep; bytes without the network's weights.
+struct ChoiceLimits {
+  std::int64_t total = saturated;  // persistent + transient
+  std::int64_t persistent = saturated;
+  std::int64_t transient = saturated;
+  Seconds pass_seconds = std::numeric_limits<double>::infinity();  // of one pass; must stay below
+};
+
+// The options of one geometry's nodes and what follows from them without combining.
+struct GeometryOptions {
+  std::vector<const LayerOptions*> nodes;
+  Seconds least_seconds = 0;          // no combination runs a pass faster
+  std::int64_t least_persistent = 0;  // or keeps less
+  std::int64_t least_transient = 0;   // or needs less at its worst moment
+};
+
+struct NodePick {
+  const LayerOption* option = nullptr;
+  const LayerOption* reorder = nullptr;  // of its output; nullptr for none
+};
+
+// One combination. Pointers are those of the table that combine() was given.
+struct Assignment {
+  Seconds pass_seconds = 0;
+  std::int64_t persistent = 0;
+  std::int64_t transient = 0;                  // least packing: peak of the schedule in whole aligned buffers
+  const LayerOption* input_reorder = nullptr;  // nullptr: the input is read planar, as it arrives
+  std::vector<NodePick> nodes;
+};
+
+// Bytes of value `value` of the geometry in `format`, as packed.
+[[nodiscard]] std::int64_t value_bytes(const Geometry& geometry, int value, Format format);
+
+// All combinations within the limits that no other beats in time, persistent and transient bytes together, by
+// rising time. Equal arguments give equal answers.
+[[nodiscard]] std::vector<Assignment> combine(const NetworkUse& use, const Geometry& geometry,
+                                              const GeometryOptions& options, OptionTable& table,
+                                              const ChoiceLimits& limits);
+
+}  // namespace znni

@@ -1,0 +1,203 @@
+#include "planner/options.hpp"
+
+#include <CLI/CLI.hpp>
+
+#include <algorithm>
+
+#include "planner/sizes.hpp"
+
+namespace znni {
+namespace {
+
+constexpr int wrong_use = 2;
+
+// What CLI11 collects before it is understood.
+struct Raw {
+  std::string memory;
+  std::string time_limit = "10m";
+  std::string volume;
+  std::string patience = "recorded";
+  std::string strategy = "cpu";
+  std::string devices = "cpu";
+  std::string precision = "fp32";
+  std::string gpu_memory;
+  std::string pinned_memory;
+  int threads = 0;
+  std::vector<std::string> force;
+  std::string first_plan;
+  std::string second_plan;
+};
+
+Error wrong(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+
+void add_search_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
+  app.add_option("--model", options.model, "network to plan: FILE.onnx or FILE.pbtxt");
+  app.add_option("--mem", raw.memory, "host RAM of the running plan: 256G, 256GiB, 1.5T (default: 0.8 x what is free)");
+  app.add_option("--threads", raw.threads, "threads that compute (default: the processors this process may use)");
+  app.add_option("--volume", raw.volume, "Z,Y,X of the volume the plan is for: its border waste counts");
+  app.add_option("--patience", raw.patience, "where times come from: model, recorded (default) or measure");
+  app.add_option("--time-limit", raw.time_limit, "of measuring: 90s, 10m (default), 1h");
+  app.add_option("--timings", options.timings, "file of recorded timings (default: in the user's state directory)");
+  app.add_option("--enable", options.enable, "primitives that take part, NAME or PREFIX*,...")->delimiter(',');
+  app.add_option("--disable", options.disable, "primitives that do not, NAME or PREFIX*,...")->delimiter(',');
+  app.add_option("--force", raw.force, "NODE=NAME: the primitive of a node, by its name or number")
+      ->take_all()
+      ->allow_extra_args(false);
+  app.add_option("--strategy", raw.strategy, "cpu (default), or baseline: every pooling plain, the naive method");
+}
+
+void add_other_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
+  app.add_option("--model-repository", options.model_repository, "plan DIR/<model>/<version>/model.onnx, all of them");
+  app.add_option("--plan-dir", options.plan_dir, "where their plans go (default: in the user's state directory)");
+  app.add_option("--output", options.output, "write the plan to this file");
+  app.add_flag("--explain", options.explain, "say why");
+  app.add_flag("--json", options.json, "the plan as JSON on stdout");
+  app.add_option("--devices", raw.devices, "cpu or auto");
+  app.add_option("--precision", raw.precision, "fp32");
+  app.add_option("--gpu-mem", raw.gpu_memory)->group("");
+  app.add_option("--pinned-mem", raw.pinned_memory)->group("");
+}
+
+void add_commands(CLI::App& app, PlannerOptions& options, Raw& raw) {
+  const auto add = [&](const char* name, const char* what, Command command) {
+    CLI::App* sub = app.add_subcommand(name, what);
+    sub->fallthrough();
+    sub->callback([&options, command] { options.command = command; });
+    return sub;
+  };
+  add("show", "print a plan", Command::show)->add_option("PLAN", raw.first_plan)->required();
+  CLI::App* diff = add("diff", "compare two plans, line by line", Command::diff);
+  diff->add_option("A", raw.first_plan)->required();
+  diff->add_option("B", raw.second_plan)->required();
+  add("measure", "measure the layers that a plan of --model needs, without writing the plan", Command::measure);
+  add("primitives", "list the primitives of this build", Command::primitives);
+  app.require_subcommand(0, 1);
+}
+
+Result<void> refuse_gpu(const Raw& raw) {
+  constexpr const char* no_gpu = ": this build has no GPU back end";
+  if (!raw.gpu_memory.empty()) return wrong(std::string("--gpu-mem") + no_gpu);
+  if (!raw.pinned_memory.empty()) return wrong(std::string("--pinned-mem") + no_gpu);
+  if (raw.devices == "gpu") return wrong(std::string("--devices gpu") + no_gpu);
+  if (raw.devices != "cpu" && raw.devices != "auto") {
+    return wrong("--devices '" + raw.devices + "': write cpu or auto");
+  }
+  for (const char* strategy : {"gpu", "gpu-host-ram", "cpu-gpu"}) {
+    if (raw.strategy == strategy) return wrong("--strategy " + raw.strategy + no_gpu);
+  }
+  if (raw.precision == "fp32") return {};
+  return wrong("--precision '" + raw.precision + "': this build computes in fp32 only");
+}
+
+Result<void> read_words(const Raw& raw, PlannerOptions& options) {
+  const std::map<std::string, Patience> patience = {
+      {"model", Patience::model}, {"recorded", Patience::recorded}, {"measure", Patience::measure}};
+  const std::map<std::string, Strategy> strategy = {{"cpu", Strategy::cpu}, {"baseline", Strategy::baseline}};
+  if (!patience.contains(raw.patience)) {
+    return wrong("--patience '" + raw.patience + "': write model, recorded or measure");
+  }
+  if (!strategy.contains(raw.strategy)) return wrong("--strategy '" + raw.strategy + "': write cpu or baseline");
+  options.patience = patience.at(raw.patience);
+  options.strategy = strategy.at(raw.strategy);
+  for (const std::string& each : raw.force) {
+    const std::size_t at = each.find('=');
+    if (at == 0 || at == std::string::npos || at + 1 == each.size()) {
+      return wrong("--force '" + each + "': write NODE=NAME, such as conv1=cpu.conv.direct");
+    }
+    options.force[each.substr(0, at)] = each.substr(at + 1);
+  }
+  return {};
+}
+
+Result<void> read_numbers(const Raw& raw, bool threads_given, PlannerOptions& options) {
+  if (!raw.memory.empty()) {
+    const Result<std::int64_t> bytes = parse_bytes(raw.memory);
+    if (!bytes) return bytes.error().within("--mem");
+    options.memory = *bytes;
+  }
+  if (!raw.volume.empty()) {
+    const Result<Vec3> volume = parse_extents(raw.volume);
+    if (!volume) return volume.error().within("--volume");
+    options.volume = *volume;
+  }
+  const Result<Seconds> limit = parse_duration(raw.time_limit);
+  if (!limit) return limit.error().within("--time-limit");
+  options.time_limit = *limit;
+  if (!threads_given) return {};
+  if (raw.threads < 1 || raw.threads > 4096) {
+    return wrong("--threads " + std::to_string(raw.threads) + ": write a number from 1 to 4096");
+  }
+  options.threads = raw.threads;
+  return {};
+}
+
+Result<void> check_together(const PlannerOptions& options) {
+  const bool searches = options.command == Command::plan || options.command == Command::measure;
+  if (!searches) return {};
+  if (options.model.empty() && options.model_repository.empty()) {
+    return wrong("nothing to plan: give --model FILE or --model-repository DIR");
+  }
+  if (options.model_repository.empty()) {
+    return options.plan_dir.empty() ? Result<void>() : wrong("--plan-dir goes with --model-repository, not --model");
+  }
+  if (!options.model.empty()) return wrong("--model and --model-repository exclude each other");
+  if (options.command == Command::measure) return wrong("measure needs --model FILE");
+  if (options.json || options.explain || !options.output.empty()) {
+    return wrong("--json, --explain and --output are for one model: give --model FILE");
+  }
+  return {};
+}
+
+Result<void> understand(const Raw& raw, bool threads_given, PlannerOptions& options) {
+  if (Result<void> cpu_only = refuse_gpu(raw); !cpu_only) return cpu_only;
+  if (Result<void> words = read_words(raw, options); !words) return words;
+  if (Result<void> numbers = read_numbers(raw, threads_given, options); !numbers) return numbers;
+  if (!raw.first_plan.empty()) options.files.push_back(raw.first_plan);
+  if (!raw.second_plan.empty()) options.files.push_back(raw.second_plan);
+  if (options.command == Command::measure) options.patience = Patience::measure;
+  return check_together(options);
+}
+
+std::string one_line(std::string text) {
+  std::replace(text.begin(), text.end(), '\n', ' ');
+  return text;
+}
+
+}  // namespace
+
+std::variant<PlannerOptions, EarlyEnd> parse_options(std::vector<std::string> arguments) {
+  PlannerOptions options;
+  Raw raw;
+  CLI::App app(
+      "Which input size and which primitive for each layer give the most voxels per second under a memory limit.",
+      "planner");
+  add_search_flags(app, options, raw);
+  add_other_flags(app, options, raw);
+  add_commands(app, options, raw);
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  try {
+    app.parse(std::move(arguments));
+  } catch (const CLI::CallForHelp&) {
+    return EarlyEnd{0, app.help()};
+  } catch (const CLI::ParseError& error) {
+    return EarlyEnd{wrong_use, one_line(error.what()) + " (planner --help lists all flags)"};
+  }
+  if (const Result<void> sound = understand(raw, app.count("--threads") > 0, options); !sound) {
+    return EarlyEnd{wrong_use, sound.error().message};
+  }
+  return options;
+}
+
+int exit_code(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::invalid_argument:
+    case ErrorCode::not_found:
+    case ErrorCode::unsupported:
+    case ErrorCode::corrupt_file: return wrong_use;
+    case ErrorCode::over_budget: return 3;
+    case ErrorCode::cancelled: return 130;
+    default: return 1;
+  }
+}
+
+}  // namespace znni

@@ -1,0 +1,53 @@
+// The command line of `planner`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "planner/search.hpp"
+
+namespace znni {
+
+enum class Command { plan, show, diff, measure, primitives };
+// Where times come from; each falls back on the one before it.
+enum class Patience { model, recorded, measure };
+
+struct PlannerOptions {
+  Command command = Command::plan;
+  std::vector<std::string> files;      // of show and diff: plans
+  std::string model;                   // file to plan
+  std::string model_repository;        // or directory of models to plan
+  std::string plan_dir;                // "": plans/ of the state directory (planner/repository.hpp)
+  std::optional<std::int64_t> memory;  // bytes; nothing: the machine's default
+  std::optional<int> threads;
+  std::optional<Vec3> volume;
+  Patience patience = Patience::recorded;
+  Seconds time_limit = 600;
+  std::string timings;  // "": timings.pbtxt of the state directory
+  std::vector<std::string> enable;
+  std::vector<std::string> disable;
+  std::map<std::string, std::string> force;
+  Strategy strategy = Strategy::cpu;
+  std::string output;
+  bool explain = false;
+  bool json = false;
+};
+
+// The program ends at once: `text` goes to stdout when exit_code is 0 (help, version), else to stderr; it is one
+// line then.
+struct EarlyEnd {
+  int exit_code = 0;
+  std::string text;
+};
+
+// `arguments` without the program's name. Wrong use ends with exit code 2; so does what needs a GPU.
+[[nodiscard]] std::variant<PlannerOptions, EarlyEnd> parse_options(std::vector<std::string> arguments);
+
+// 2 for what the user can mend, 3 when nothing fits, 130 when interrupted, 1 for the rest.
+[[nodiscard]] int exit_code(ErrorCode code);
+
+}  // namespace znni

@@ -1,0 +1,13 @@
+// One function per alternative of a std::variant: std::visit(Overloaded{...}, variant).
+#pragma once
+
+namespace znni {
+
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;
+
+}  // namespace znni

@@ -1,0 +1,133 @@
+// A plan: what was chosen, for which network and limits, and what it is predicted to cost. A value; its text
+// form (proto/plan.proto) is meant to be read, compared and edited.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "planner/geometry.hpp"
+#include "primitives/core/primitive.hpp"
+
+namespace znni {
+
+enum class Place { cpu, gpu, gpu_host_ram };
+// Where a predicted time comes from.
+enum class Basis { model, recorded, measured };
+
+// Part of a layer that is streamed from host RAM in sub-layers (ZNNi section VII.A).
+struct Division {
+  std::int64_t S = 0;
+  std::int64_t f = 0;
+  std::int64_t f_out = 0;
+  std::int64_t slab = 0;  // z planes
+  bool operator==(const Division&) const = default;
+};
+
+// How one node is computed. The primitive writes `native`; where the edge is another format, a reorder
+// (`reorder`, a primitive's name) turns it into `out` in the same step. Node -1 is the network's input, which
+// arrives planar and may only be reordered.
+struct Step {
+  int node = 0;
+  std::string primitive;
+  int version = 0;
+  Variant variant;
+  Format in;
+  Format native;
+  Format out;
+  std::string reorder;             // "" where native == out
+  std::vector<Division> division;  // empty, or one
+  Seconds seconds = 0;             // predicted, reorder included
+  Basis basis = Basis::model;
+  bool operator==(const Step&) const = default;
+};
+
+// How much passes through a whole segment at once; 0 means all.
+struct Group {
+  std::int64_t inputs = 0;     // of S
+  std::int64_t fragments = 0;  // depth-first execution
+  std::int64_t slab = 0;       // z planes, streaming
+  bool operator==(const Group&) const = default;
+};
+
+// Consecutive nodes that run together on one place. Hand-offs stand between segments of different places.
+struct Segment {
+  int first = 0;  // node; -1 when it begins with the input's reorder
+  int last = 0;
+  Place place = Place::cpu;
+  Group group;
+  std::vector<Step> steps;  // in order
+  bool operator==(const Segment&) const = default;
+};
+
+// Bytes of the host RAM of a running plan.
+struct MemoryUse {
+  std::int64_t weights = 0;     // the network's parameters
+  std::int64_t persistent = 0;  // primitives' own copies, spectra
+  std::int64_t transient = 0;   // the arena: activations and scratch, packed
+  [[nodiscard]] std::int64_t total() const { return add(add(weights, persistent), transient); }
+  bool operator==(const MemoryUse&) const = default;
+};
+
+// One patch size and how it is computed.
+struct Rung {
+  GeometryChoice geometry;
+  std::vector<Segment> segments;
+  Seconds seconds = 0;  // predicted for one whole patch: all passes, all S
+  MemoryUse memory;     // of this rung alone
+  bool operator==(const Rung&) const = default;
+};
+
+// What a plan was made for. It runs for the same nodes, if every primitive it uses still has its version and
+// the limit covers it.
+struct PlanKey {
+  std::string network;             // name
+  std::vector<std::string> nodes;  // describe(network)
+  std::string device;              // DeviceSpec::name
+  int threads = 0;
+  std::int64_t memory_limit = 0;  // --mem, bytes
+  std::string strategy;           // "cpu", "baseline"
+  std::string search_space;       // names and versions of all primitives searched, "a:1 b:2"
+  bool operator==(const PlanKey&) const = default;
+};
+
+struct Prediction {
+  double voxels_per_second = 0;  // dense output voxels of the first rung
+  Seconds seconds = 0;           // one patch of the first rung
+  double border_cost = 1;        // computed input work over that of an infinite patch
+  Basis basis = Basis::model;    // the weakest of the steps'
+  bool operator==(const Prediction&) const = default;
+};
+
+struct Plan {
+  PlanKey key;
+  // The planned patch first, then smaller ones for smaller volumes. All run in one arena of
+  // memory.transient bytes; persistent bytes are those of all rungs together.
+  std::vector<Rung> ladder;
+  MemoryUse memory;
+  Prediction predicted;
+  bool operator==(const Plan&) const = default;
+};
+
+// Answers of loading a plan.
+enum class PlanFit { runs, runs_but_search_space_grew, does_not_run };
+struct PlanCheck {
+  PlanFit fit = PlanFit::runs;
+  std::string reason;  // in words, unless it simply runs
+};
+
+class Catalogue;  // planner/catalogue.hpp
+
+// Whether `plan` can run `network` with these primitives on this device under `memory_limit`. A plan may have
+// been edited: every rung's geometry and schedule are made again and must fit into plan.memory. Another number
+// of threads does not run (buffers per worker); another device of as many threads runs, and the reason says
+// what it was planned for.
+[[nodiscard]] PlanCheck check(const Plan& plan, const Network& network, const Catalogue& catalogue,
+                              const DeviceSpec& device, std::int64_t memory_limit);
+
+[[nodiscard]] std::string_view to_string(Place place);
+[[nodiscard]] std::string_view to_string(Basis basis);
+// Lines that differ, "- a" / "+ b"; empty when equal.
+[[nodiscard]] std::vector<std::string> diff(const Plan& a, const Plan& b);
+
+}  // namespace znni

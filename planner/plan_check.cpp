@@ -1,0 +1,129 @@
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "planner/catalogue.hpp"
+#include "planner/plan.hpp"
+#include "planner/schedule.hpp"
+
+namespace znni {
+namespace {
+
+Error unfit(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+
+std::string quoted(const std::vector<std::string>& lines, std::size_t i) {
+  return i < lines.size() ? "\"" + lines[i] + "\"" : "missing";
+}
+
+Result<void> check_nodes(const Plan& plan, const Network& network) {
+  const std::vector<std::string> nodes = describe(network);
+  if (plan.key.nodes == nodes) return {};
+  std::size_t i = 0;
+  while (i < nodes.size() && i < plan.key.nodes.size() && nodes[i] == plan.key.nodes[i]) ++i;
+  return unfit("made for another network: node " + std::to_string(i) + " is " + quoted(plan.key.nodes, i) +
+               " in the plan and " + quoted(nodes, i) + " in the network");
+}
+
+// Bytes with their exact number, since two that differ may round to the same text.
+std::string exact_bytes(std::int64_t bytes) { return bytes_text(bytes) + " (" + std::to_string(bytes) + " bytes)"; }
+
+Result<void> check_machine(const Plan& plan, const DeviceSpec& device, std::int64_t memory_limit) {
+  if (plan.memory.total() > memory_limit) {
+    return unfit("needs " + exact_bytes(plan.memory.total()) + "; the limit is " + exact_bytes(memory_limit));
+  }
+  if (plan.key.threads != device.threads) {
+    return unfit("planned for " + std::to_string(plan.key.threads) +
+                 " threads, on which its memory depends; there are " + std::to_string(device.threads));
+  }
+  return {};
+}
+
+Result<void> check_primitive(const Step& step, const Catalogue& catalogue) {
+  if (step.primitive.empty()) return {};  // the input's step only reorders
+  const Primitive* primitive = catalogue.find(step.primitive);
+  if (primitive == nullptr) return unfit("unknown primitive " + step.primitive);
+  if (primitive->version == step.version) return {};
+  return unfit(step.primitive + " is version " + std::to_string(primitive->version) + " here and version " +
+               std::to_string(step.version) + " in the plan");
+}
+
+// What the rung needs of each kind must be counted in the plan.
+Result<void> check_counted(const char* what, std::int64_t needed, std::int64_t counted) {
+  if (needed <= counted) return {};
+  return unfit(std::string("its ") + what + " take " + exact_bytes(needed) + "; the plan counts " +
+               exact_bytes(counted));
+}
+
+Result<void> check_rung(const Rung& rung, const Plan& plan, const Network& network, const Catalogue& catalogue,
+                        const DeviceSpec& device) {
+  std::vector<Step> steps;
+  for (const Segment& segment : rung.segments) {
+    if (segment.place != Place::cpu) return unfit("a segment runs on " + std::string(to_string(segment.place)));
+    steps.insert(steps.end(), segment.steps.begin(), segment.steps.end());
+  }
+  for (const Step& step : steps) {
+    if (Result<void> sound = check_primitive(step, catalogue); !sound) {
+      return sound.error().within("node " + std::to_string(step.node));
+    }
+  }
+  const Result<Geometry> geometry = make_geometry(network, rung.geometry);
+  if (!geometry) return geometry.error();
+  const Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, device);
+  if (!schedule) return schedule.error();
+  if (Result<void> sound =
+          check_counted("persistent buffers", persistent_bytes(schedule->memory), plan.memory.persistent);
+      !sound) {
+    return sound;
+  }
+  return check_counted("tensors and scratch buffers", pack(schedule->memory).bytes, plan.memory.transient);
+}
+
+Result<void> check_ladder(const Plan& plan, const Network& network, const Catalogue& catalogue,
+                          const DeviceSpec& device) {
+  if (plan.ladder.empty()) return unfit("has no patch size");
+  if (Result<void> sound = check_counted("weights", weight_bytes(network), plan.memory.weights); !sound) return sound;
+  for (std::size_t i = 0; i < plan.ladder.size(); ++i) {
+    if (Result<void> sound = check_rung(plan.ladder[i], plan, network, catalogue, device); !sound) {
+      return sound.error().within("rung " + std::to_string(i));
+    }
+  }
+  return {};
+}
+
+Result<void> check_all(const Plan& plan, const Network& network, const Catalogue& catalogue, const DeviceSpec& device,
+                       std::int64_t memory_limit) {
+  if (Result<void> sound = check_nodes(plan, network); !sound) return sound;
+  if (Result<void> sound = check_machine(plan, device, memory_limit); !sound) return sound;
+  return check_ladder(plan, network, catalogue, device);
+}
+
+// Words of `now` that are not among those of `before`.
+std::string new_words(const std::string& before, const std::string& now) {
+  std::set<std::string> known;
+  std::string word;
+  for (std::istringstream words(before); words >> word;) known.insert(word);
+  std::string text;
+  for (std::istringstream words(now); words >> word;) {
+    if (known.contains(word)) continue;
+    if (!text.empty()) text += ' ';
+    text += word;
+  }
+  return text;
+}
+
+}  // namespace
+
+PlanCheck check(const Plan& plan, const Network& network, const Catalogue& catalogue, const DeviceSpec& device,
+                std::int64_t memory_limit) {
+  if (const Result<void> sound = check_all(plan, network, catalogue, device, memory_limit); !sound) {
+    return {PlanFit::does_not_run, sound.error().message};
+  }
+  const std::string grown = new_words(plan.key.search_space, catalogue.fingerprint());
+  if (!grown.empty()) return {PlanFit::runs_but_search_space_grew, "primitives that were not searched: " + grown};
+  if (plan.key.device != device.name) {
+    return {PlanFit::runs, "planned for " + plan.key.device + "; this is " + device.name};
+  }
+  return {};
+}
+
+}  // namespace znni

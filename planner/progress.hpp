@@ -1,0 +1,36 @@
+// Tells people that something is going on, when it takes long.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <ostream>
+#include <string>
+
+namespace znni {
+
+// On a terminal: one line, written over, from the second second on. Elsewhere a line every 30 s. The line is
+// wiped when the object goes.
+class Progress {
+ public:
+  using Clock = std::function<std::chrono::steady_clock::time_point()>;
+  explicit Progress(std::ostream& out, bool terminal, Clock clock = std::chrono::steady_clock::now);
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // What is going on from now on.
+  void tell(std::string what);
+  // Shows it when it is time to; cheap enough to be called a million times.
+  void tick();
+
+ private:
+  std::ostream& out_;
+  bool terminal_;
+  Clock clock_;
+  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point next_;
+  std::string what_;
+  std::string shown_;
+};
+
+}  // namespace znni

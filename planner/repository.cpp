@@ -1,0 +1,67 @@
+#include "planner/repository.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace znni {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_version(const std::string& name) {
+  return !name.empty() && name.size() < 10 && name.find_first_not_of("0123456789") == std::string::npos;
+}
+
+std::vector<fs::path> directories(const fs::path& parent, std::error_code& error) {
+  std::vector<fs::path> found;
+  for (fs::directory_iterator it(parent, error); !error && it != fs::directory_iterator(); it.increment(error)) {
+    std::error_code ignored;
+    if (it->is_directory(ignored)) found.push_back(it->path());
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<std::vector<ModelVersion>> list_models(const fs::path& repository) {
+  std::error_code error;
+  std::vector<ModelVersion> models;
+  for (const fs::path& model : directories(repository, error)) {
+    std::error_code ignored;
+    for (const fs::path& version : directories(model, ignored)) {
+      const fs::path file = version / "model.onnx";
+      const bool counts = is_version(version.filename()) && fs::is_regular_file(file, ignored);
+      if (counts) models.push_back({model.filename(), version.filename(), file});
+    }
+  }
+  if (error) return Error{ErrorCode::not_found, repository.string() + ": " + error.message()};
+  if (models.empty()) {
+    return Error{ErrorCode::not_found,
+                 repository.string() + ": no model; there should be <model>/<version>/model.onnx"};
+  }
+  std::sort(models.begin(), models.end(), [](const ModelVersion& a, const ModelVersion& b) {
+    return a.model != b.model ? a.model < b.model : std::stoi(a.version) < std::stoi(b.version);
+  });
+  return models;
+}
+
+Result<fs::path> state_directory() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && *state != '\0') return fs::path(state) / "znni";
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && *home != '\0') return fs::path(home) / ".local" / "state" / "znni";
+  return Error{ErrorCode::not_found, "no state directory: neither XDG_STATE_HOME nor HOME is set"};
+}
+
+fs::path plan_path(const fs::path& plans, const ModelVersion& model) {
+  return plans / model.model / (model.version + ".plan.pbtxt");
+}
+
+Result<void> make_parents(const fs::path& file) {
+  std::error_code error;
+  if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
+  if (error) return Error{ErrorCode::unavailable, file.parent_path().string() + ": " + error.message()};
+  return {};
+}
+
+}  // namespace znni

@@ -1,0 +1,31 @@
+// Where models and plans lie: DIR/<model>/<version>/model.onnx, and <plans>/<model>/<version>.plan.pbtxt.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "primitives/core/result.hpp"
+
+namespace znni {
+
+struct ModelVersion {
+  std::string model;
+  std::string version;  // a number, as its directory is called
+  std::filesystem::path file;
+};
+
+// Models by name, versions by number. Directories that are no numbers or hold no model.onnx are passed over.
+// not_found when the directory is not there or holds no model at all.
+[[nodiscard]] Result<std::vector<ModelVersion>> list_models(const std::filesystem::path& repository);
+
+// $XDG_STATE_HOME/znni, else ~/.local/state/znni; not_found when neither variable is set.
+[[nodiscard]] Result<std::filesystem::path> state_directory();
+
+// <plans>/<model>/<version>.plan.pbtxt.
+[[nodiscard]] std::filesystem::path plan_path(const std::filesystem::path& plans, const ModelVersion& model);
+
+// Creates the directories a file lies in.
+[[nodiscard]] Result<void> make_parents(const std::filesystem::path& file);
+
+}  // namespace znni

@@ -1,0 +1,215 @@
+#include "planner/schedule.hpp"
+
+#include <algorithm>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "planner/catalogue.hpp"
+
+namespace znni {
+namespace {
+
+Error unfit(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+Error broken(std::string message) { return {ErrorCode::internal, std::move(message)}; }
+
+std::size_t index(int value) { return static_cast<std::size_t>(value); }
+
+// What one call computes, before its buffers have places.
+struct Work {
+  int step = 0;
+  std::string name;         // prefix of its buffers
+  std::string output_name;  // of its output's buffer
+  std::string primitive;
+  LayerProblem problem;
+  Variant variant;
+  Format in;
+  Format out;
+  std::vector<int> inputs;  // tensors
+};
+
+// Appends calls one after the other in time. A tensor's buffer is lengthened by each call that reads it.
+class Builder {
+ public:
+  Builder(const Catalogue& catalogue, const DeviceSpec& spec) : catalogue_(catalogue), spec_(spec) {}
+
+  int add_input(const std::string& name, const Shape5& shape) {
+    const int buffer = add_buffer({name, MemorySpace::host, tensor_bytes(shape, Format{}), Lifetime::stages(0, 0)});
+    schedule_.tensors.push_back({shape, Format{}, buffer});
+    return 0;
+  }
+
+  // The tensor it writes.
+  Result<int> add_call(const Work& work) {
+    Result<Estimate> estimate =
+        catalogue_.find_estimate(work.primitive, work.problem, spec_, work.variant, work.in, work.out);
+    if (!estimate) return estimate.error();
+    Call call{work.step,
+              std::holds_alternative<ReorderProblem>(work.problem),
+              catalogue_.find(work.primitive),
+              work.problem,
+              *std::move(estimate),
+              work.inputs,
+              static_cast<int>(schedule_.tensors.size()),
+              stages_,
+              {}};
+    if (Result<void> placed = place_buffers(work, call); !placed) return placed.error().within(work.primitive);
+    stages_ += stage_count(call.estimate.memory);
+    schedule_.calls.push_back(std::move(call));
+    return schedule_.calls.back().output;
+  }
+
+  // The output is read after the last call: it lives to the end.
+  Schedule finish(int output) && {
+    schedule_.output = output;
+    lengthen(output, stages_ - 1);
+    return std::move(schedule_);
+  }
+
+  [[nodiscard]] const ScheduledTensor& tensor(int number) const { return schedule_.tensors[index(number)]; }
+
+ private:
+  int add_buffer(Buffer buffer) {
+    while (!names_.insert(buffer.name).second) buffer.name += "'";
+    schedule_.memory.push_back(std::move(buffer));
+    return static_cast<int>(schedule_.memory.size()) - 1;
+  }
+
+  void lengthen(int tensor, int stage) {
+    Lifetime& lifetime = schedule_.memory[index(schedule_.tensors[index(tensor)].buffer)].lifetime;
+    lifetime.last = std::max(lifetime.last, stage);
+  }
+
+  Result<void> place_buffers(const Work& work, Call& call) {
+    for (const Buffer& own : shifted(call.estimate.memory, stages_)) {
+      Result<int> buffer = own.name == output_name ? place_output(work, own) : place_other(work, own);
+      if (!buffer) return buffer.error();
+      call.buffers.push_back(*buffer);
+    }
+    const int wanted = static_cast<int>(work.inputs.size()) + 1;
+    const auto tensors = std::count_if(call.estimate.memory.begin(), call.estimate.memory.end(),
+                                       [&](const Buffer& own) { return is_tensor(work, own.name); });
+    if (tensors == wanted) return {};
+    return broken("declares " + std::to_string(tensors) + " inputs and outputs; it needs " + std::to_string(wanted));
+  }
+
+  static bool is_tensor(const Work& work, std::string_view name) {
+    return name == output_name || input_number(work, name) >= 0;
+  }
+
+  // Which input of the call `name` is, or -1.
+  static int input_number(const Work& work, std::string_view name) {
+    for (int i = 0; i < static_cast<int>(work.inputs.size()); ++i) {
+      if (name == input_name(i)) return i;
+    }
+    return -1;
+  }
+
+  static Result<void> check_bytes(const Buffer& declared, const Shape5& shape, Format format) {
+    const std::int64_t bytes = tensor_bytes(shape, format);
+    if (declared.bytes == bytes && !declared.lifetime.persistent) return {};
+    return broken("declares " + std::to_string(declared.bytes) + " bytes for its " + declared.name + "; a tensor of " +
+                  to_string(shape) + " in " + to_string(format) + " has " + std::to_string(bytes));
+  }
+
+  Result<int> place_output(const Work& work, Buffer own) {
+    const Shape5 shape = output_shape(work.problem);
+    if (Result<void> sound = check_bytes(own, shape, work.out); !sound) return sound.error();
+    own.name = work.output_name;
+    const int buffer = add_buffer(std::move(own));
+    schedule_.tensors.push_back({shape, work.out, buffer});
+    return buffer;
+  }
+
+  Result<int> place_other(const Work& work, Buffer own) {
+    const int input = input_number(work, own.name);
+    if (input < 0) {
+      own.name = work.name + "/" + own.name;
+      return add_buffer(std::move(own));
+    }
+    const int read = work.inputs[index(input)];
+    if (Result<void> sound = check_bytes(own, tensor(read).shape, tensor(read).format); !sound) return sound.error();
+    lengthen(read, own.lifetime.last);
+    return tensor(read).buffer;
+  }
+
+  const Catalogue& catalogue_;
+  const DeviceSpec& spec_;
+  Schedule schedule_;
+  std::set<std::string> names_;
+  int stages_ = 0;
+};
+
+Work reorder_work(const Step& step, int number, const std::string& name, const ScheduledTensor& from, int tensor) {
+  const ReorderProblem problem{from.shape, step.native, step.out};
+  return {number, name + "/reorder", name + "/reordered", step.reorder, problem, {}, step.native, step.out, {tensor}};
+}
+
+// The tensor that holds the step's value in the edge's format, given the one the primitive wrote.
+Result<int> add_reorder(Builder& builder, const Step& step, int number, const std::string& name, int tensor) {
+  if ((step.native == step.out) != step.reorder.empty()) {
+    return unfit("writes " + to_string(step.native) + ", the edge is " + to_string(step.out) + ", and the reorder is " +
+                 (step.reorder.empty() ? "missing" : step.reorder));
+  }
+  if (step.reorder.empty()) return tensor;
+  return builder.add_call(reorder_work(step, number, name, builder.tensor(tensor), tensor));
+}
+
+Result<int> add_node(Builder& builder, const Node& node, const LayerProblem& problem, const Step& step, int number,
+                     const std::vector<int>& values) {
+  if (!step.division.empty()) return Error{ErrorCode::unsupported, "is divided, which no primitive here runs"};
+  Work work{number, node.name, node.name + "/output", step.primitive, problem, step.variant, step.in, step.native, {}};
+  for (const int input : node.inputs) {
+    const int tensor = values[index(input)];
+    const Format found = builder.tensor(tensor).format;
+    if (found != step.in) {
+      return unfit("reads " + to_string(step.in) + ", but its input is in " + to_string(found));
+    }
+    work.inputs.push_back(tensor);
+  }
+  Result<int> written = builder.add_call(work);
+  if (!written) return written.error();
+  return add_reorder(builder, step, number, node.name, *written);
+}
+
+Result<void> check_steps(const Network& network, const Geometry& geometry, const std::vector<Step>& steps,
+                         std::size_t first) {
+  const std::size_t nodes = network.nodes.size();
+  ensure(geometry.problems.size() == nodes, "the geometry is of another network");
+  if (steps.size() - first != nodes) {
+    return unfit(std::to_string(steps.size() - first) + " steps for " + std::to_string(nodes) + " nodes");
+  }
+  for (std::size_t i = 0; i < nodes; ++i) {
+    const int found = steps[first + i].node;
+    if (found == static_cast<int>(i)) continue;
+    return unfit("step " + std::to_string(first + i) + " is of node " + std::to_string(found) + "; node " +
+                 std::to_string(i) + " comes next");
+  }
+  if (steps.back().out == Format{}) return {};
+  return unfit("the output is left in " + to_string(steps.back().out) + "; it must be " + to_string(Format{}));
+}
+
+}  // namespace
+
+Result<Schedule> make_schedule(const Network& network, const Geometry& geometry, const std::vector<Step>& steps,
+                               const Catalogue& catalogue, const DeviceSpec& spec) {
+  const std::size_t first = !steps.empty() && steps.front().node == -1 ? 1 : 0;
+  if (Result<void> sound = check_steps(network, geometry, steps, first); !sound) return sound.error();
+  Builder builder(catalogue, spec);
+  std::vector<int> values = {builder.add_input(network.input_name, geometry.values[0])};
+  if (first == 1) {
+    Result<int> input = add_reorder(builder, steps[0], 0, network.input_name, values[0]);
+    if (!input) return input.error().within("step of the input");
+    values[0] = *input;
+  }
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    const Node& node = network.nodes[i];
+    const int number = static_cast<int>(first + i);
+    Result<int> value = add_node(builder, node, geometry.problems[i], steps[first + i], number, values);
+    if (!value) return value.error().within("step of node " + node.name);
+    values.push_back(*value);
+  }
+  return std::move(builder).finish(values.back());
+}
+
+}  // namespace znni

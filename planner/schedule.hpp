@@ -1,0 +1,44 @@
+// The memory of one pass through a segment, step after step: every tensor from its producer to its last
+// reader, every scratch buffer in its own stages. The planner compares schedule.memory with the limit and
+// the pipeline grants from the very same schedule.
+#pragma once
+
+#include <vector>
+
+#include "planner/plan.hpp"
+
+namespace znni {
+
+// One call of PreparedLayer::run: a node's primitive, or the reorder of its output.
+struct Call {
+  int step = 0;  // index into the steps
+  bool is_reorder = false;
+  const Primitive* primitive = nullptr;
+  LayerProblem problem;
+  Estimate estimate;
+  std::vector<int> inputs;   // tensors, indices into Schedule::tensors
+  int output = 0;            // tensor
+  int first_stage = 0;       // of the whole schedule
+  std::vector<int> buffers;  // per buffer of estimate.memory: index into Schedule::memory
+};
+
+// A tensor of the pass: a value in one format.
+struct ScheduledTensor {
+  Shape5 shape;
+  Format format;
+  int buffer = 0;  // index into Schedule::memory
+};
+
+struct Schedule {
+  std::vector<Call> calls;
+  std::vector<ScheduledTensor> tensors;  // [0] is the network's input, planar
+  int output = 0;                        // tensor of the network's output, planar
+  MemoryPlan memory;                     // transient and persistent buffers of all calls, names made unique
+};
+
+// Requires that the steps cover all nodes in order. The error names the step that no longer fits.
+[[nodiscard]] Result<Schedule> make_schedule(const Network& network, const Geometry& geometry,
+                                             const std::vector<Step>& steps, const Catalogue& catalogue,
+                                             const DeviceSpec& spec);
+
+}  // namespace znni

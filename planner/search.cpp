@@ -1,0 +1,154 @@
+#include "planner/search.hpp"
+
+#include <algorithm>
+
+#include "planner/candidates.hpp"
+#include "planner/geometry_search.hpp"
+#include "planner/search_log.hpp"
+#include "planner/throughput.hpp"
+
+namespace znni {
+namespace {
+
+constexpr int halvings = 3;  // rungs between the first and the smallest
+
+// A node by its name or its number.
+std::optional<std::size_t> find_node(const Network& network, const std::string& text) {
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    if (network.nodes[i].name == text) return i;
+  }
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    if (std::to_string(i) == text) return i;
+  }
+  return std::nullopt;
+}
+
+Result<std::vector<const Primitive*>> resolve_force(const Network& network, const Catalogue& catalogue,
+                                                    const std::map<std::string, std::string>& force) {
+  std::vector<const Primitive*> forced(network.nodes.size(), nullptr);
+  for (const auto& [node, name] : force) {
+    const std::string what = "force " + node + "=" + name;
+    const std::optional<std::size_t> index = find_node(network, node);
+    if (!index) {
+      const std::string count = std::to_string(network.nodes.size());
+      return Error{ErrorCode::invalid_argument,
+                   what + ": no node '" + node + "' among the " + count + " nodes of " + network.name};
+    }
+    forced[*index] = catalogue.find(name);
+    if (forced[*index] == nullptr) {
+      return Error{ErrorCode::invalid_argument, what + ": no primitive of that name takes part"};
+    }
+  }
+  return forced;
+}
+
+Result<void> check_options(const Network& network, const SearchOptions& options) {
+  if (Result<void> sound = check(network); !sound) return sound;
+  const Vec3 fov = reaches(network).back().fov;
+  if (options.memory_limit < 1) {
+    return Error{ErrorCode::invalid_argument, "memory limit " + std::to_string(options.memory_limit) + " is below 1"};
+  }
+  if (options.volume && !covers(*options.volume, fov)) {
+    return Error{ErrorCode::invalid_argument,
+                 "volume " + to_string(*options.volume) + " is smaller than the field of view " + to_string(fov)};
+  }
+  return {};
+}
+
+PlanKey make_key(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
+                 const SearchOptions& options) {
+  return {network.name,           describe(network),    spec.name,
+          spec.threads,           options.memory_limit, options.strategy == Strategy::cpu ? "cpu" : "baseline",
+          catalogue.fingerprint()};
+}
+
+Prediction predict(const Network& network, const FoundRung& first) {
+  Prediction prediction{first.voxels_per_second, first.rung.seconds, border_cost(network, first.geometry),
+                        Basis::measured};
+  for (const Step& step : first.rung.segments.front().steps) prediction.basis = std::min(prediction.basis, step.basis);
+  return prediction;
+}
+
+void append(Plan& plan, Rung rung) {
+  plan.memory.weights = rung.memory.weights;
+  plan.memory.persistent = add(plan.memory.persistent, rung.memory.persistent);
+  plan.memory.transient = std::max(plan.memory.transient, rung.memory.transient);
+  plan.ladder.push_back(std::move(rung));
+}
+
+// Extents written by the smallest patch of all.
+Vec3 smallest_output(const Network& network, const std::vector<GeometryChoice>& candidates) {
+  Vec3 smallest = Vec3::cube(std::int64_t{1} << 20);
+  for (const GeometryChoice& choice : candidates) {
+    const Result<Geometry> geometry = make_geometry(network, choice);
+    if (geometry && voxels(geometry->patch_output) < voxels(smallest)) smallest = geometry->patch_output;
+  }
+  return smallest;
+}
+
+// Patches of about a half, a quarter and an eighth of the first per axis, and the smallest there is, each as
+// fast as the arena of the first and what memory is left allow. A rung that does not fit is left out: smaller
+// volumes then run in a larger patch.
+void add_ladder(Plan& plan, GeometrySearch& geometries, const Network& network, Vec3 first_output,
+                std::vector<GeometryChoice> candidates, std::int64_t memory_limit) {
+  std::erase_if(candidates, [](const GeometryChoice& choice) { return choice.S != 1; });
+  const Vec3 smallest = smallest_output(network, candidates);
+  Vec3 largest = first_output;
+  for (int level = 0; level <= halvings && !geometries.stopped(); ++level) {
+    largest = level < halvings ? max(largest / Vec3::cube(2), smallest) : smallest;
+    RungQuery query;
+    query.persistent = memory_limit - plan.memory.total();
+    query.transient = plan.memory.transient;
+    query.largest_output = largest;
+    std::optional<FoundRung> rung = geometries.best(candidates, query);
+    if (!rung || rung->rung.geometry == plan.ladder.back().geometry) continue;
+    largest = rung->geometry.patch_output;
+    append(plan, std::move(rung->rung));
+  }
+}
+
+Error refuse(GeometrySearch& geometries, const Network& network, const std::vector<GeometryChoice>& candidates,
+             std::int64_t memory_limit) {
+  if (geometries.stopped()) return {ErrorCode::cancelled, "the search was stopped before it found a plan"};
+  const std::optional<std::int64_t> least = geometries.least_bytes(candidates);
+  if (!least) {
+    return {ErrorCode::unsupported, "no patch of " + network.name + " can be computed: " + geometries.last_refusal()};
+  }
+  const std::int64_t needed = add(*least, weight_bytes(network));
+  return {ErrorCode::over_budget, "no plan for " + network.name + " fits into " + bytes_text(memory_limit) +
+                                      ": the smallest budget that would do is " + std::to_string(needed) + " bytes (" +
+                                      bytes_text(needed) + ")"};
+}
+
+}  // namespace
+
+Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
+                    const SearchOptions& options, SearchLog* log) {
+  if (Result<void> sound = check_options(network, options); !sound) return sound.error();
+  Result<std::vector<const Primitive*>> forced = resolve_force(network, catalogue, options.force);
+  if (!forced) return forced.error();
+  const std::vector<GeometryChoice> candidates = make_candidates(network, options);
+  if (candidates.empty()) {
+    return Error{ErrorCode::invalid_argument, "field of view " + to_string(reaches(network).back().fov) + " of " +
+                                                  network.name + " has no legal input extent up to " +
+                                                  std::to_string(options.most_extent)};
+  }
+  GeometrySearch geometries(network, spec, catalogue, costs, options, *forced);
+  RungQuery query;
+  query.total = options.memory_limit - weight_bytes(network);
+  query.volume = options.volume;
+  std::optional<FoundRung> first;
+  if (query.total > 0) first = geometries.best(candidates, query, log == nullptr ? nullptr : &log->candidates);
+  if (!first) return refuse(geometries, network, candidates, options.memory_limit);
+  Plan plan;
+  plan.key = make_key(network, spec, catalogue, options);
+  plan.predicted = predict(network, *first);
+  append(plan, first->rung);
+  if (log != nullptr) log_choices(network, *first, spec, catalogue, costs, *log);
+  if (options.ladder) {
+    add_ladder(plan, geometries, network, first->geometry.patch_output, candidates, options.memory_limit);
+  }
+  return plan;
+}
+
+}  // namespace znni

@@ -1,0 +1,64 @@
+// The exhaustive search: pooling mode per pooling layer x legal input extents (anisotropic too) x S x
+// primitive, variant and format per node, under a memory limit (ZNNi section VI.A). A pure function: the same
+// arguments give the same plan.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/catalogue.hpp"
+#include "planner/costs.hpp"
+#include "planner/plan.hpp"
+
+namespace znni {
+
+enum class Strategy { cpu, baseline };  // baseline: every pooling plain, the naive method
+
+struct SearchOptions {
+  std::int64_t memory_limit = 0;  // bytes of host RAM for the whole running plan
+  Strategy strategy = Strategy::cpu;
+  std::optional<Vec3> volume;  // extents the plan is for: its border waste counts
+  std::int64_t most_S = 4;
+  std::int64_t most_extent = 1024;           // of a patch, per axis
+  std::map<std::string, std::string> force;  // node name or number -> primitive
+  bool ladder = true;                        // also plan the smaller rungs
+  std::function<bool()> stop;                // polled; true ends the search with the best plan so far
+};
+
+// What the search looked at, for --explain and tests. Filled only when asked for.
+struct Refusal {
+  int node = 0;
+  std::string primitive;
+  std::string reason;
+};
+struct Candidate {
+  GeometryChoice choice;
+  double voxels_per_second = 0;  // 0 when refused
+  MemoryUse memory;
+  std::string refused;  // why, or ""
+};
+struct SearchLog {
+  std::vector<Candidate> candidates;  // every geometry considered, in order
+  std::vector<Refusal> refusals;      // for the chosen geometry: primitives that do not take part
+  // For the chosen geometry: every estimate of every node with its cost, best first.
+  struct Choice {
+    int node = 0;
+    std::string primitive;
+    Variant variant;
+    Format in;
+    Format out;
+    Cost cost;
+    std::int64_t bytes = 0;  // peak of the layer alone
+    bool chosen = false;
+  };
+  std::vector<Choice> choices;
+};
+
+// over_budget, naming the smallest budget that would do, when nothing fits.
+[[nodiscard]] Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
+                                  CostSource& costs, const SearchOptions& options, SearchLog* log = nullptr);
+
+}  // namespace znni

@@ -1,0 +1,12 @@
+// Fills in what a SearchLog says about the geometry that was chosen.
+#pragma once
+
+#include "planner/geometry_search.hpp"
+
+namespace znni {
+
+// Appends every estimate of every node with its cost (best first per node, nodes in order) and every refusal.
+void log_choices(const Network& network, const FoundRung& found, const DeviceSpec& spec, const Catalogue& catalogue,
+                 CostSource& costs, SearchLog& log);
+
+}  // namespace znni

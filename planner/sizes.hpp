@@ -1,0 +1,21 @@
+// Sizes, times and extents as people type them on a command line.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "primitives/core/primitive.hpp"
+
+namespace znni {
+
+// "256G", "256GiB", "256 GB", "1.5T", "512m", "1048576": binary units, K to P, any case. Rounded down to whole
+// bytes; at least 1.
+[[nodiscard]] Result<std::int64_t> parse_bytes(std::string_view text);
+
+// "90s", "10m", "1.5h", "90" (seconds). Above zero.
+[[nodiscard]] Result<Seconds> parse_duration(std::string_view text);
+
+// "Z,Y,X" or "ZxYxX", each at least 1.
+[[nodiscard]] Result<Vec3> parse_extents(std::string_view text);
+
+}  // namespace znni

@@ -1,0 +1,78 @@
+#include "planner/summary.hpp"
+
+#include "planner/text_table.hpp"
+
+namespace znni {
+namespace {
+
+// "conv1" of "conv1: conv 1 -> 80, k 4x4x4, relu <- input".
+std::string node_name(const PlanKey& key, int node) {
+  if (node < 0) return "(input)";
+  const auto index = static_cast<std::size_t>(node);
+  if (index >= key.nodes.size()) return std::to_string(node);
+  return key.nodes[index].substr(0, key.nodes[index].find(": "));
+}
+
+std::string primitive_text(const Step& step) {
+  std::string text = step.primitive;
+  if (!step.variant.empty()) text += " (" + to_string(step.variant) + ")";
+  if (!step.reorder.empty()) text += (text.empty() ? "" : " + ") + step.reorder;
+  return text;
+}
+
+std::string steps_table(const Plan& plan) {
+  std::vector<TextRow> rows = {{"node", "name", "primitive", "formats", "predicted", "basis"}};
+  for (const Segment& segment : plan.ladder.front().segments) {
+    for (const Step& step : segment.steps) {
+      const std::string formats = layout_text(step.in) + " -> " + layout_text(step.out);
+      rows.push_back({step.node < 0 ? "" : std::to_string(step.node), node_name(plan.key, step.node),
+                      primitive_text(step), formats, seconds_text(step.seconds), std::string(to_string(step.basis))});
+    }
+  }
+  return text_table(rows);
+}
+
+std::string ladder_table(const Plan& plan) {
+  std::vector<TextRow> rows = {{"pass input", "S", "pooling", "a patch takes", "transient", "persistent"}};
+  for (const Rung& rung : plan.ladder) {
+    rows.push_back({to_string(rung.geometry.pass_input), std::to_string(rung.geometry.S),
+                    modes_text(rung.geometry.modes), seconds_text(rung.seconds), bytes_text(rung.memory.transient),
+                    bytes_text(rung.memory.persistent)});
+  }
+  return text_table(rows);
+}
+
+}  // namespace
+
+std::string layout_text(Format format) {
+  const std::string text = to_string(format);
+  return format.type == ElementType::f32 ? text.substr(text.find(':') + 1) : text;
+}
+
+std::string modes_text(const std::vector<PoolMode>& modes) {
+  if (modes.empty()) return "none";
+  std::string text;
+  for (const PoolMode mode : modes) {
+    if (!text.empty()) text += ' ';
+    text += mode == PoolMode::plain ? "plain" : "mpf";
+  }
+  return text;
+}
+
+std::string memory_text(const Plan& plan) {
+  return "limit " + bytes_text(plan.key.memory_limit) + ": " + bytes_text(plan.memory.weights) + " weights + " +
+         bytes_text(plan.memory.persistent) + " persistent + " + bytes_text(plan.memory.transient) +
+         " transient = " + bytes_text(plan.memory.total());
+}
+
+std::string summary(const Plan& plan) {
+  std::string text = plan.key.network + " on " + plan.key.device + ", strategy " + plan.key.strategy + "\n";
+  text += "predicted  " + rate_text(plan.predicted.voxels_per_second) + ", " + seconds_text(plan.predicted.seconds) +
+          " a patch (" + std::string(to_string(plan.predicted.basis)) + "), border cost " +
+          fixed_text(plan.predicted.border_cost, 2) + "\n";
+  text += "memory     " + memory_text(plan) + "\n";
+  if (plan.ladder.empty()) return text;
+  return text + "nodes of the first patch\n" + steps_table(plan) + "patches\n" + ladder_table(plan);
+}
+
+}  // namespace znni

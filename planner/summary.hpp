@@ -1,0 +1,23 @@
+// Plans in a few lines.
+#pragma once
+
+#include <string>
+
+#include "planner/plan.hpp"
+
+namespace znni {
+
+// What a plan file says of itself: what it was made for, patches, primitives per node, prediction, memory.
+// Needs no network.
+[[nodiscard]] std::string summary(const Plan& plan);
+
+// "limit 16.00 GiB: 19.60 MiB weights + 0 B persistent + 15.77 GiB transient = 15.79 GiB".
+[[nodiscard]] std::string memory_text(const Plan& plan);
+
+// "mpf mpf plain", one word per pooling; "none" without any.
+[[nodiscard]] std::string modes_text(const std::vector<PoolMode>& modes);
+
+// "f32:planar" without what every CPU plan has in common: "planar", "blocked8".
+[[nodiscard]] std::string layout_text(Format format);
+
+}  // namespace znni

@@ -1,0 +1,56 @@
+#include "planner/throughput.hpp"
+
+#include <algorithm>
+
+#include "planner/patch_grid.hpp"
+
+namespace znni {
+namespace {
+
+constexpr double float_bytes = 4;
+constexpr double copies = 2;            // a read and a write
+constexpr double scattered_copies = 4;  // a read, and writes that share their cache lines with other fragments
+
+double passes(const Geometry& geometry) { return static_cast<double>(geometry.passes.size()); }
+
+}  // namespace
+
+Seconds copy_seconds(const Network& network, const Geometry& geometry, const DeviceSpec& spec) {
+  const auto read = static_cast<double>(elements(geometry.values.front())) * passes(geometry);
+  const auto images_out = static_cast<double>(geometry.values.back().f);
+  const auto written =
+      static_cast<double>(geometry.choice.S) * static_cast<double>(voxels(geometry.patch_output)) * images_out;
+  const bool scattered = voxels(reaches(network).back().stride) > 1;
+  const double moved = copies * read + (scattered ? scattered_copies : copies) * written;
+  return moved * float_bytes / spec.bytes_per_second;
+}
+
+Seconds patch_seconds(const Geometry& geometry, Seconds pass_seconds, Seconds copying) {
+  return passes(geometry) * pass_seconds + copying;
+}
+
+double useful_voxels(const Geometry& geometry, Vec3 fov, const std::optional<Vec3>& volume) {
+  if (!volume) return static_cast<double>(mul(geometry.choice.S, voxels(geometry.patch_output)));
+  const std::int64_t patches = patch_count(*volume, geometry.patch_input, fov);
+  const auto runs = static_cast<double>(div_up(patches, geometry.choice.S));
+  return static_cast<double>(voxels(*volume - fov + Vec3::cube(1))) / runs;
+}
+
+double border_cost(const Network& network, const Geometry& geometry) {
+  const std::vector<Reach> reach = reaches(network);
+  const auto dense = static_cast<double>(voxels(geometry.patch_output)) * static_cast<double>(geometry.choice.S);
+  double computed = 0;
+  double needed = 0;
+  for (std::size_t node = 0; node < geometry.problems.size(); ++node) {
+    const Shape5& out = geometry.values[node + 1];
+    const double flops = direct_flops(geometry.problems[node]);
+    const std::int64_t fragments = out.S / geometry.choice.S;
+    const auto positions = static_cast<double>(out.S) * static_cast<double>(voxels(out.n));
+    const auto stride = static_cast<double>(voxels(reach[node + 1].stride));
+    computed += passes(geometry) * flops;
+    needed += flops / positions * dense * passes(geometry) * static_cast<double>(fragments) / stride;
+  }
+  return needed > 0 ? std::max(1.0, computed / needed) : 1.0;
+}
+
+}  // namespace znni

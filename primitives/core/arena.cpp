@@ -1,0 +1,64 @@
+#include "primitives/core/arena.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace znni {
+namespace {
+
+// Tensors that the caller of a layer holds for it: alive by their stages, never granted. "input 3" is one,
+// "input transforms" is scratch.
+bool belongs_to_caller(std::string_view name) {
+  constexpr std::string_view input = "input ";
+  const bool numbered = name.size() > input.size() && name.starts_with(input) &&
+                        name.find_first_not_of("0123456789", input.size()) == std::string_view::npos;
+  return numbered || name == "output";
+}
+
+bool open(const Lifetime& life, int stage) { return life.persistent || (life.first <= stage && stage <= life.last); }
+
+}  // namespace
+
+Arena::Arena(std::vector<Placement> placements, bool poison) : poison_(poison) {
+  for (Placement& placement : placements) slots_.push_back({std::move(placement), false});
+  begin();
+}
+
+void Arena::begin() {
+  for (Slot& slot : slots_) slot.granted = false;
+  stage_ = 0;
+  count_live();
+}
+
+void Arena::stage(int index) {
+  ensure(index >= stage_, "stages of an arena only go forward");
+  stage_ = index;
+  count_live();
+}
+
+std::span<std::byte> Arena::grant(std::string_view name) {
+  const auto slot = std::find_if(slots_.begin(), slots_.end(),
+                                 [&](const Slot& candidate) { return candidate.placement.buffer.name == name; });
+  ensure(slot != slots_.end(), "buffer '" + std::string(name) + "' was not declared");
+  const Buffer& buffer = slot->placement.buffer;
+  ensure(open(buffer.lifetime, stage_), "buffer '" + buffer.name + "' is not alive in this stage");
+  ensure(!slot->granted, "buffer '" + buffer.name + "' was granted twice");
+  slot->granted = true;
+  const auto bytes = static_cast<std::size_t>(buffer.bytes);
+  if (poison_ && !buffer.lifetime.persistent) std::memset(slot->placement.data, 0xff, bytes);
+  count_live();
+  return {slot->placement.data, bytes};
+}
+
+void Arena::count_live() {
+  std::int64_t live = 0;
+  for (const Slot& slot : slots_) {
+    const Buffer& buffer = slot.placement.buffer;
+    if (buffer.lifetime.persistent || !open(buffer.lifetime, stage_)) continue;
+    if (slot.granted || belongs_to_caller(buffer.name)) live += buffer.bytes;
+  }
+  high_water_ = std::max(high_water_, live);
+}
+
+}  // namespace znni

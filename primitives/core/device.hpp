@@ -1,0 +1,84 @@
+// Devices: what a machine offers (DeviceSpec, a value the planner compares against) and the one place that
+// allocates (Device). A budget is the user's limit, not the size of the hardware.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+
+#include "primitives/core/executor.hpp"
+#include "primitives/core/memory.hpp"
+
+namespace znni {
+
+enum class DeviceKind { cpu, gpu };
+
+// What the planner knows of a device. Rates are of the whole device with `threads` threads.
+struct DeviceSpec {
+  std::string name;  // "AMD EPYC, 2 threads, avx512": part of the machine's fingerprint
+  DeviceKind kind = DeviceKind::cpu;
+  int threads = 1;
+  int simd_floats = 8;              // float32 lanes of a vector register: 16, 8 or 4
+  double flops_per_second = 1e11;   // float32 fused multiply-adds count two
+  double bytes_per_second = 1e10;   // main memory
+  std::int64_t l2_bytes = 1 << 20;  // per core
+  std::int64_t l3_bytes = 1 << 25;
+
+  bool operator==(const DeviceSpec&) const = default;
+};
+
+class Device;
+
+// A block of memory of a device's budget; given back when destroyed. Must not outlive its device.
+class Reservation {
+ public:
+  Reservation() = default;
+  Reservation(Device& device, MemorySpace space, std::span<std::byte> block)
+      : device_(&device), space_(space), block_(block) {}
+  Reservation(Reservation&& other) noexcept { swap(other); }
+  Reservation& operator=(Reservation&& other) noexcept {
+    Reservation(std::move(other)).swap(*this);  // what was held here is given back at once
+    return *this;
+  }
+  ~Reservation();
+
+  [[nodiscard]] std::byte* data() const { return block_.data(); }
+  [[nodiscard]] std::int64_t bytes() const { return static_cast<std::int64_t>(block_.size()); }
+
+ private:
+  void swap(Reservation& other) noexcept {
+    std::swap(device_, other.device_);
+    std::swap(space_, other.space_);
+    std::swap(block_, other.block_);
+  }
+  Device* device_ = nullptr;
+  MemorySpace space_ = MemorySpace::host;
+  std::span<std::byte> block_;
+};
+
+class Device {
+ public:
+  virtual ~Device() = default;
+
+  [[nodiscard]] virtual const DeviceSpec& spec() const = 0;
+  [[nodiscard]] virtual Executor& executor() = 0;
+
+  // `bytes` bytes aligned to at least buffer_alignment, zeroed. Refuses past the budget of `space` with
+  // over_budget, naming `purpose` and both numbers. Zero bytes is a legal, empty reservation.
+  [[nodiscard]] virtual Result<Reservation> reserve(MemorySpace space, std::int64_t bytes,
+                                                    std::string_view purpose) = 0;
+  [[nodiscard]] virtual std::int64_t budget(MemorySpace space) const = 0;
+  [[nodiscard]] virtual std::int64_t reserved(MemorySpace space) const = 0;
+
+ private:
+  friend class Reservation;
+  virtual void give_back(MemorySpace space, std::span<std::byte> block) = 0;
+};
+
+inline Reservation::~Reservation() {
+  if (device_ != nullptr && !block_.empty()) device_->give_back(space_, block_);
+}
+
+}  // namespace znni

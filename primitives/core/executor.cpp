@@ -1,0 +1,75 @@
+#include "primitives/core/executor.hpp"
+
+#include <atomic>
+
+#include "primitives/core/result.hpp"
+
+namespace znni {
+
+struct Executor::Job {
+  IndexedTask task;
+  std::int64_t count;
+  bool one_each;
+  std::atomic<std::int64_t> next{0};
+
+  void work(int worker) {
+    if (one_each) return task(worker, worker);
+    for (std::int64_t index = next.fetch_add(1); index < count; index = next.fetch_add(1)) task(index, worker);
+  }
+};
+
+Executor::Executor(int workers, std::function<void(int)> on_start) {
+  ensure(workers >= 1, "an executor needs at least one worker");
+  for (int worker = 0; worker < workers; ++worker) {
+    threads_.emplace_back([this, worker, on_start] { work(worker, on_start); });
+  }
+}
+
+Executor::~Executor() {
+  {
+    const std::lock_guard lock(mutex_);
+    stopping_ = true;
+  }
+  wake_.notify_all();
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void Executor::parallel_for(std::int64_t count, IndexedTask task) {
+  if (count <= 0) return;
+  Job job{task, count, false};
+  run(job);
+}
+
+void Executor::on_every_worker(IndexedTask task) {
+  Job job{task, workers(), true};
+  run(job);
+}
+
+void Executor::run(Job& job) {
+  std::unique_lock lock(mutex_);
+  ensure(job_ == nullptr, "an executor serves one caller at a time");
+  job_ = &job;
+  busy_ = workers();
+  ++generation_;
+  wake_.notify_all();
+  done_.wait(lock, [this] { return busy_ == 0; });
+  job_ = nullptr;
+}
+
+void Executor::work(int worker, const std::function<void(int)>& on_start) {
+  if (on_start) on_start(worker);
+  std::int64_t seen = 0;
+  std::unique_lock lock(mutex_);
+  while (true) {
+    wake_.wait(lock, [&] { return stopping_ || generation_ != seen; });
+    if (stopping_) return;
+    seen = generation_;
+    Job* job = job_;
+    lock.unlock();
+    job->work(worker);
+    lock.lock();
+    if (--busy_ == 0) done_.notify_one();
+  }
+}
+
+}  // namespace znni

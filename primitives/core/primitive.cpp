@@ -1,0 +1,33 @@
+#include "primitives/core/primitive.hpp"
+
+namespace znni {
+
+std::string to_string(const Variant& variant) {
+  std::string text;
+  for (const Setting& setting : variant) {
+    text += (text.empty() ? "" : ",") + setting.name + "=" + std::to_string(setting.value);
+  }
+  return text;
+}
+
+std::int64_t setting(const Variant& variant, std::string_view name, std::int64_t otherwise) {
+  for (const Setting& candidate : variant) {
+    if (candidate.name == name) return candidate.value;
+  }
+  return otherwise;
+}
+
+MemoryPlan input_output_buffers(const LayerProblem& problem, Format in, Format out, int last_stage) {
+  MemoryPlan plan;
+  for (int index = 0; index < input_count(problem); ++index) {
+    plan.push_back({input_name(index), MemorySpace::host, tensor_bytes(input_shape(problem, index), in),
+                    Lifetime::stages(0, last_stage)});
+  }
+  plan.push_back({std::string(output_name), MemorySpace::host, tensor_bytes(output_shape(problem), out),
+                  Lifetime::stages(0, last_stage)});
+  return plan;
+}
+
+std::string input_name(int index) { return "input " + std::to_string(index); }
+
+}  // namespace znni

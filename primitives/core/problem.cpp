@@ -1,0 +1,220 @@
+#include "primitives/core/problem.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+namespace znni {
+namespace {
+
+// One function per kind of problem, chosen by std::visit.
+template <class... Functions>
+struct Overloaded : Functions... {
+  using Functions::operator()...;
+};
+
+constexpr std::array<char, 3> axis_names = {'z', 'y', 'x'};
+
+Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+
+std::string axis_text(const char* name, int axis) { return std::string(name) + "." + axis_names[axis]; }
+
+Result<void> check_positive(const char* name, Vec3 value) {
+  for (int axis = 0; axis < 3; ++axis) {
+    if (value[axis] < 1 || value[axis] > (1 << 20)) {
+      return invalid(axis_text(name, axis) + " = " + std::to_string(value[axis]) + " is not in [1, 2^20]");
+    }
+  }
+  return {};
+}
+
+Result<void> check_covers(Vec3 n, Vec3 window) {
+  for (int axis = 0; axis < 3; ++axis) {
+    if (n[axis] < window[axis]) {
+      return invalid(axis_text("n", axis) + " = " + std::to_string(n[axis]) + " is smaller than the window " +
+                     std::to_string(window[axis]));
+    }
+  }
+  return {};
+}
+
+Result<void> check_conv(const ConvProblem& conv) {
+  if (conv.f_out < 1) return invalid("f_out = " + std::to_string(conv.f_out) + " is below 1");
+  for (const auto& [name, value] : {std::pair{"k", conv.k}, std::pair{"dilation", conv.dilation}}) {
+    if (Result<void> positive = check_positive(name, value); !positive) return positive;
+  }
+  if (Result<void> covers_kernel = check_covers(conv.in.n, dilated(conv.k, conv.dilation)); !covers_kernel) {
+    return covers_kernel;
+  }
+  return check_shape(output_shape(conv));
+}
+
+// Every fragment must have the same extent (MPF).
+Result<void> check_divisible(const PoolProblem& pool) {
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t offsets = pool.in.n[axis] - pool.window[axis] + 1;
+    if (offsets % pool.stride[axis] == 0) continue;
+    return invalid(axis_text("n", axis) + " - " + axis_text("window", axis) + " + 1 = " + std::to_string(offsets) +
+                   " is not divisible by " + axis_text("stride", axis) + " = " + std::to_string(pool.stride[axis]));
+  }
+  return {};
+}
+
+Result<void> check_pool(const PoolProblem& pool) {
+  for (const auto& [name, value] :
+       {std::pair{"window", pool.window}, std::pair{"stride", pool.stride}, std::pair{"fragments", pool.fragments}}) {
+    if (Result<void> positive = check_positive(name, value); !positive) return positive;
+  }
+  if (Result<void> covers_window = check_covers(pool.in.n, pool.window); !covers_window) return covers_window;
+  if (pool.in.S % voxels(pool.fragments) != 0) {
+    return invalid("S = " + std::to_string(pool.in.S) + " is not a multiple of the fragments " +
+                   to_string(pool.fragments));
+  }
+  if (pool.mode == PoolMode::plain) return {};
+  if (Result<void> divisible = check_divisible(pool); !divisible) return divisible;
+  return check_shape(output_shape(pool));
+}
+
+Result<void> check_concat(const ConcatProblem& concat) {
+  if (concat.in.empty()) return invalid("a concatenation needs an input");
+  for (const Shape5& shape : concat.in) {
+    if (Result<void> sound = check_shape(shape); !sound) return sound;
+    if (shape.S != concat.in[0].S || shape.n != concat.in[0].n) {
+      return invalid("cannot concatenate " + to_string(concat.in[0]) + " with " + to_string(shape) +
+                     ": S and n must be equal");
+    }
+  }
+  return check_shape(output_shape(concat));
+}
+
+Shape5 conv_output(const ConvProblem& conv) {
+  return {conv.in.S, conv.f_out, conv.in.n - dilated(conv.k, conv.dilation) + Vec3::cube(1)};
+}
+
+Shape5 pool_output(const PoolProblem& pool) {
+  const bool fragments = pool.mode == PoolMode::fragments;
+  return {fragments ? mul(pool.in.S, voxels(pool.stride)) : pool.in.S, pool.in.f,
+          (pool.in.n - pool.window) / pool.stride + Vec3::cube(1)};
+}
+
+Shape5 concat_output(const ConcatProblem& concat) {
+  Shape5 shape = concat.in.front();
+  for (std::size_t i = 1; i < concat.in.size(); ++i) shape.f = add(shape.f, concat.in[i].f);
+  return shape;
+}
+
+std::string activation_text(Activation activation) {
+  if (activation.kind == ActivationKind::none) return "";
+  std::string text = ", " + std::string(to_string(activation.kind));
+  const bool has_alpha = activation.kind == ActivationKind::leaky_relu || activation.kind == ActivationKind::elu;
+  if (!has_alpha) return text;
+  std::array<char, 32> alpha{};
+  std::snprintf(alpha.data(), alpha.size(), " %.9g", static_cast<double>(activation.alpha));
+  return text + alpha.data();
+}
+
+std::string conv_text(const ConvProblem& conv) {
+  std::string text = "conv " + to_string(conv.in) + " -> " + std::to_string(conv.f_out) + ", k " + to_string(conv.k);
+  if (conv.dilation != Vec3::cube(1)) text += ", dilation " + to_string(conv.dilation);
+  return text + activation_text(conv.activation);
+}
+
+std::string pool_text(const PoolProblem& pool) {
+  std::string text = pool.kind == PoolKind::max ? "max pool " : "average pool ";
+  text += to_string(pool.in) + ", window " + to_string(pool.window) + ", stride " + to_string(pool.stride);
+  if (pool.mode == PoolMode::plain) return text + ", plain";
+  return text + ", fragments of " + to_string(pool.fragments);
+}
+
+std::string concat_text(const ConcatProblem& concat) {
+  std::string text = "concat";
+  for (const Shape5& shape : concat.in) text += (text.size() == 6 ? " " : " + ") + to_string(shape);
+  return text;
+}
+
+}  // namespace
+
+float apply(Activation activation, float x) {
+  switch (activation.kind) {
+    case ActivationKind::none: return x;
+    case ActivationKind::relu: return x > 0.0F ? x : 0.0F;
+    case ActivationKind::leaky_relu: return x < 0.0F ? activation.alpha * x : x;
+    case ActivationKind::elu: return x < 0.0F ? activation.alpha * std::expm1(x) : x;
+    case ActivationKind::sigmoid: return 1.0F / (1.0F + std::exp(-x));
+    case ActivationKind::tanh: return std::tanh(x);
+  }
+  return x;
+}
+
+int input_count(const LayerProblem& problem) {
+  return std::visit(Overloaded{[](const AddProblem& add) { return add.inputs; },
+                               [](const ConcatProblem& concat) { return static_cast<int>(concat.in.size()); },
+                               [](const auto&) { return 1; }},
+                    problem);
+}
+
+Shape5 input_shape(const LayerProblem& problem, int index) {
+  return std::visit(Overloaded{[&](const ConcatProblem& concat) { return concat.in[static_cast<std::size_t>(index)]; },
+                               [](const auto& other) { return other.in; }},
+                    problem);
+}
+
+Shape5 output_shape(const LayerProblem& problem) {
+  return std::visit(Overloaded{[](const ConvProblem& conv) { return conv_output(conv); },
+                               [](const PoolProblem& pool) { return pool_output(pool); },
+                               [](const ConcatProblem& concat) { return concat_output(concat); },
+                               [](const auto& other) { return other.in; }},
+                    problem);
+}
+
+Result<void> check(const LayerProblem& problem) {
+  const bool has_input = !std::holds_alternative<ConcatProblem>(problem);
+  if (has_input) {
+    if (Result<void> sound = check_shape(input_shape(problem, 0)); !sound) return sound;
+  }
+  return std::visit(Overloaded{[](const ConvProblem& conv) { return check_conv(conv); },
+                               [](const PoolProblem& pool) { return check_pool(pool); },
+                               [](const ConcatProblem& concat) { return check_concat(concat); },
+                               [](const AddProblem& add) -> Result<void> {
+                                 if (add.inputs < 2) return invalid("an addition needs two inputs or more");
+                                 return {};
+                               },
+                               [](const auto&) { return Result<void>(); }},
+                    problem);
+}
+
+double direct_flops(const LayerProblem& problem) {
+  const Shape5 out = output_shape(problem);
+  const auto count = static_cast<double>(elements(out));
+  return std::visit(
+      Overloaded{
+          [&](const ConvProblem& conv) { return 2.0 * count * static_cast<double>(mul(conv.in.f, voxels(conv.k))); },
+          [&](const PoolProblem& pool) { return count * static_cast<double>(voxels(pool.window)); },
+          [&](const AddProblem& add) { return count * (add.inputs - 1); }, [&](const auto&) { return count; }},
+      problem);
+}
+
+std::string_view to_string(ActivationKind kind) {
+  static constexpr std::array<std::string_view, 6> names = {"none", "relu", "leaky_relu", "elu", "sigmoid", "tanh"};
+  return names[static_cast<std::size_t>(kind)];
+}
+
+std::string to_string(const LayerProblem& problem) {
+  return std::visit(
+      Overloaded{
+          [](const ConvProblem& conv) { return conv_text(conv); },
+          [](const PoolProblem& pool) { return pool_text(pool); },
+          [](const ActivationProblem& p) { return "activation " + to_string(p.in) + activation_text(p.activation); },
+          [](const SoftmaxProblem& p) { return "softmax " + to_string(p.in); },
+          [](const ScaleShiftProblem& p) { return "scale and shift " + to_string(p.in); },
+          [](const AddProblem& p) {
+            return "add " + std::to_string(p.inputs) + " of " + to_string(p.in) + activation_text(p.activation);
+          },
+          [](const ConcatProblem& concat) { return concat_text(concat); },
+          [](const ReorderProblem& p) {
+            return "reorder " + to_string(p.in) + " from " + to_string(p.from) + " to " + to_string(p.to);
+          }},
+      problem);
+}
+
+}  // namespace znni

@@ -1,0 +1,37 @@
+#include "primitives/core/shape.hpp"
+
+#include <cstdio>
+
+namespace znni {
+
+Result<void> check_shape(const Shape5& shape) {
+  const bool positive = shape.S > 0 && shape.f > 0 && shape.n.z > 0 && shape.n.y > 0 && shape.n.x > 0;
+  if (!positive) {
+    return Error{ErrorCode::invalid_argument, "shape " + to_string(shape) + " has an extent below 1"};
+  }
+  if (elements(shape) >= (std::int64_t{1} << 60)) {
+    return Error{ErrorCode::invalid_argument, "shape " + to_string(shape) + " has 2^60 elements or more"};
+  }
+  return {};
+}
+
+std::string to_string(Vec3 n) { return std::to_string(n.z) + "x" + std::to_string(n.y) + "x" + std::to_string(n.x); }
+
+std::string to_string(const Shape5& shape) {
+  return std::to_string(shape.S) + "x" + std::to_string(shape.f) + "x" + to_string(shape.n);
+}
+
+std::string bytes_text(std::int64_t bytes) {
+  static constexpr std::array<const char*, 6> units = {"B", "KiB", "MiB", "GiB", "TiB", "PiB"};
+  double amount = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (amount >= 1024.0 && unit + 1 < units.size()) {
+    amount /= 1024.0;
+    ++unit;
+  }
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), unit == 0 ? "%.0f %s" : "%.2f %s", amount, units[unit]);
+  return text.data();
+}
+
+}  // namespace znni

@@ -1,0 +1,18 @@
+// Activations over runs of voxels, in place: what fused and stand-alone primitives share.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "primitives/core/problem.hpp"
+
+namespace znni::cpu {
+
+// values[i] = activation(values[i]), as problem.hpp defines it.
+void activate(Activation activation, std::span<float> values);
+
+// Zeros lanes [first, width) of every voxel of a blocked run: its padding images. `values` holds whole
+// voxels of `width` lanes.
+void clear_lanes(std::span<float> values, std::int64_t first, std::int64_t width);
+
+}  // namespace znni::cpu

@@ -1,0 +1,54 @@
+#include "primitives/cpu/backend.hpp"
+
+#include <algorithm>
+
+#include "primitives/cpu/cpu_device.hpp"
+#include "primitives/cpu/machine.hpp"
+#include "primitives/cpu/processor.hpp"
+#include "primitives/cpu/topology.hpp"
+
+namespace znni::cpu {
+namespace {
+
+// Two fused multiply-add units per core, two operations each, as every server core since Skylake has.
+constexpr double flops_per_lane_and_cycle = 4.0;
+// A core alone draws about this much from memory; a few of them saturate it.
+constexpr double bytes_per_second_and_core = 20e9;
+constexpr int cores_that_saturate_memory = 8;
+
+std::vector<DeviceSpec> probe() { return {describe_cpu(default_threads())}; }
+
+Result<std::unique_ptr<Device>> open(const DeviceSpec& spec, std::int64_t host_budget, std::int64_t, std::int64_t) {
+  if (spec.kind != DeviceKind::cpu || spec.threads < 1 || host_budget < 0) {
+    return Error{ErrorCode::invalid_argument, "device '" + spec.name + "' with " + std::to_string(spec.threads) +
+                                                  " threads and a budget of " + std::to_string(host_budget) +
+                                                  " bytes is no CPU: threads must be positive"};
+  }
+  Result<Topology> topology = read_topology();
+  return make_cpu_device(spec, topology ? *topology : Topology{}, host_budget);
+}
+
+}  // namespace
+
+const Backend& backend() {
+  static const Backend cpu{"cpu", &probe, &open, registry()};
+  return cpu;
+}
+
+DeviceSpec describe_cpu(int threads) {
+  const Processor processor = read_processor();
+  const Result<Topology> topology = read_topology();
+  DeviceSpec spec;
+  spec.name = processor.model + ", " + std::to_string(threads) + (threads == 1 ? " thread, " : " threads, ") +
+              simd_name(processor.simd_floats);
+  spec.kind = DeviceKind::cpu;
+  spec.threads = threads;
+  spec.simd_floats = processor.simd_floats;
+  spec.flops_per_second = flops_per_lane_and_cycle * processor.simd_floats * processor.hertz * threads;
+  spec.bytes_per_second = bytes_per_second_and_core * std::min(threads, cores_that_saturate_memory);
+  if (topology && topology->l2_bytes > 0) spec.l2_bytes = topology->l2_bytes;
+  if (topology && topology->l3_bytes > 0) spec.l3_bytes = topology->l3_bytes;
+  return spec;
+}
+
+}  // namespace znni::cpu

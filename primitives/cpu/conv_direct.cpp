@@ -1,0 +1,152 @@
+// cpu.conv.direct: the textbook convolution, blocked for registers (conv_direct_kernel.hpp). Planar in and
+// out, no scratch. Workers take planes of a group of output images: the group's kernels and the input rows of
+// one output row stay in the core's own cache.
+#include <algorithm>
+#include <span>
+
+#include "primitives/cpu/activate.hpp"
+#include "primitives/cpu/conv_direct_kernel.hpp"
+#include "primitives/cpu/estimates.hpp"
+
+namespace znni::cpu {
+namespace {
+
+// Share of the rate of 8-lane vectors, the width this code is written for, measured for k = 3, f = f_out = 80.
+constexpr double voxel_tile_efficiency = 0.85;
+constexpr double image_tile_efficiency = 0.7;
+// Operations per output voxel that do not shrink with f and k: starting, storing, activating a tile.
+constexpr double overhead_flops = 50.0;
+
+// What of a tile's arithmetic is of use: rows are no multiples of a vector, images none of a block.
+double useful_share(const ConvProblem& conv) {
+  const std::int64_t voxels_in_row = output_shape(conv).n.x;
+  const bool by_voxels = voxels_in_row >= direct_lanes;
+  const std::int64_t lanes = by_voxels ? voxels_in_row : conv.f_out;
+  const double filled = static_cast<double>(lanes) / static_cast<double>(round_up(lanes, direct_lanes));
+  if (!by_voxels) return filled * static_cast<double>(voxels_in_row) / (direct_lanes - 1);
+  // A weight is broadcast for every image, an input vector loaded once for all: few images starve the units.
+  const std::int64_t block = direct_block_images(voxels_in_row);
+  const std::int64_t images = std::min(conv.f_out, block);
+  return filled * (0.4 + 0.6 * static_cast<double>(images) / static_cast<double>(block));
+}
+
+Seconds model(const ConvProblem& conv, const DeviceSpec& spec) {
+  const bool by_voxels = output_shape(conv).n.x >= direct_lanes;
+  const double lanes = std::min(1.0, static_cast<double>(direct_lanes) / spec.simd_floats);
+  const double efficiency = lanes * (by_voxels ? voxel_tile_efficiency : image_tile_efficiency) * useful_share(conv);
+  const auto outputs = static_cast<double>(elements(output_shape(conv)));
+  const double flops =
+      (direct_flops(conv) + overhead_flops * outputs) / efficiency + activation_flops(conv.activation, spec) * outputs;
+  return modelled_time(spec, flops, 1.0, tensor_traffic(conv, planar_format, planar_format));
+}
+
+std::int64_t padded_images(const ConvProblem& conv) {
+  return round_up(conv.f_out, direct_block_images(output_shape(conv).n.x));
+}
+
+Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+  const auto* conv = std::get_if<ConvProblem>(&problem);
+  if (conv == nullptr) return refusal("cpu.conv.direct", "convolutions", problem);
+  Estimate estimate;
+  estimate.time = model(*conv, spec);
+  estimate.memory = input_output_buffers(problem, planar_format, planar_format);
+  const std::int64_t images = padded_images(*conv);
+  const std::int64_t packed = mul(images, mul(conv->in.f, voxels(conv->k)));
+  estimate.memory.push_back({"kernels", MemorySpace::host, float_bytes(packed), Lifetime::plan()});
+  estimate.memory.push_back({"bias", MemorySpace::host, float_bytes(images), Lifetime::plan()});
+  return std::vector<Estimate>{std::move(estimate)};
+}
+
+// Which blocks of output images one worker computes together, row by row.
+struct Grouping {
+  std::int64_t blocks = 1;     // of direct_block_images() images, in all
+  std::int64_t per_group = 1;  // whose kernels fill at most half of the second-level cache
+  std::int64_t groups = 1;
+};
+
+Grouping group_blocks(const ConvProblem& conv, const DeviceSpec& spec) {
+  const std::int64_t block = direct_block_images(output_shape(conv).n.x);
+  const std::int64_t block_bytes = float_bytes(block * conv.in.f * voxels(conv.k));
+  Grouping grouping;
+  grouping.blocks = div_up(conv.f_out, block);
+  const std::int64_t cached = std::clamp(spec.l2_bytes / 2 / block_bytes, std::int64_t{1}, grouping.blocks);
+  // Few planes: smaller groups, so that every worker gets several.
+  const std::int64_t wanted = div_up(std::int64_t{4} * spec.threads, conv.in.S * output_shape(conv).n.z);
+  grouping.per_group = std::min(cached, div_up(grouping.blocks, wanted));
+  grouping.groups = div_up(grouping.blocks, grouping.per_group);
+  return grouping;
+}
+
+class ConvDirect final : public PreparedLayer {
+ public:
+  ConvDirect(const ConvProblem& conv, std::span<const float> kernels, std::span<const float> bias, Device& device)
+      : conv_(conv),
+        block_(direct_block_images(output_shape(conv).n.x)),
+        grouping_(group_blocks(conv, device.spec())),
+        kernels_(kernels),
+        bias_(bias),
+        executor_(device.executor()) {}
+
+  Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena&) override {
+    executor_.parallel_for(out.shape.S * grouping_.groups * out.shape.n.z, [&](std::int64_t index, int) {
+      const std::int64_t z = index % out.shape.n.z;
+      const std::int64_t group = index / out.shape.n.z % grouping_.groups;
+      compute_plane(inputs[0], out, index / out.shape.n.z / grouping_.groups, group, z);
+    });
+    return {};
+  }
+
+ private:
+  void compute_plane(const TensorView& in, const TensorView& out, std::int64_t s, std::int64_t group,
+                     std::int64_t z) const {
+    const std::int64_t first = group * grouping_.per_group;
+    const std::int64_t last = std::min(first + grouping_.per_group, grouping_.blocks);
+    for (std::int64_t y = 0; y < out.shape.n.y; ++y) {
+      for (std::int64_t index = first; index < last; ++index) compute_row(in, out, s, index, {z, y, 0});
+    }
+  }
+
+  void compute_row(const TensorView& in, const TensorView& out, std::int64_t s, std::int64_t index, Vec3 start) const {
+    const std::int64_t first = index * block_;
+    const DirectRow row{.in = &in.at(s, 0, start),
+                        .in_strides = in.strides,
+                        .f = conv_.in.f,
+                        .k = conv_.k,
+                        .dilation = conv_.dilation,
+                        .kernels = kernels_.data() + first * conv_.in.f * voxels(conv_.k),
+                        .bias = bias_.data() + first,
+                        .out = &out.at(s, first, start),
+                        .out_f = out.strides.f,
+                        .voxels = out.shape.n.x,
+                        .images = std::min(block_, conv_.f_out - first)};
+    direct_row(row);
+    for (std::int64_t j = 0; j < row.images; ++j) {
+      activate(conv_.activation, {row.out + j * row.out_f, static_cast<std::size_t>(row.voxels)});
+    }
+  }
+
+  ConvProblem conv_;
+  std::int64_t block_;
+  Grouping grouping_;
+  std::span<const float> kernels_;
+  std::span<const float> bias_;
+  Executor& executor_;
+};
+
+Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,
+                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+  const auto& conv = std::get<ConvProblem>(problem);
+  const std::span<float> kernels = persistent.grant_as<float>("kernels");
+  const std::span<float> bias = persistent.grant_as<float>("bias");
+  pack_direct_kernels(weights.kernels, conv.in.f * voxels(conv.k), direct_block_images(output_shape(conv).n.x),
+                      kernels);
+  std::fill(bias.begin(), bias.end(), 0.0F);
+  std::copy(weights.bias.begin(), weights.bias.end(), bias.begin());
+  return std::unique_ptr<PreparedLayer>(std::make_unique<ConvDirect>(conv, kernels, bias, device));
+}
+
+}  // namespace
+
+extern constinit const Primitive conv_direct{"cpu.conv.direct", 1, DeviceKind::cpu, &describe, &prepare};
+
+}  // namespace znni::cpu

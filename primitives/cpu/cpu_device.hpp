@@ -1,0 +1,20 @@
+// The processors and the RAM of this machine, under a hard budget: the only place of the CPU back end that
+// allocates.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "primitives/core/device.hpp"
+#include "primitives/cpu/topology.hpp"
+
+namespace znni::cpu {
+
+// Memory is mapped, zeroed by the system, with huge pages asked for from 2 MiB on; a block costs its bytes,
+// rounded up to buffer_alignment, against the budget. reserve() may be called from several threads.
+// Only MemorySpace::host exists.
+[[nodiscard]] std::unique_ptr<Device> make_cpu_device(const DeviceSpec& spec, const Topology& topology,
+                                                      std::int64_t host_budget);
+
+}  // namespace znni::cpu

@@ -1,0 +1,85 @@
+#include "primitives/cpu/estimates.hpp"
+
+#include <algorithm>
+
+namespace znni::cpu {
+namespace {
+
+// Waking all workers and waiting for the last of them.
+constexpr Seconds seconds_per_call = 2e-5;
+
+// DeviceSpec::flops_per_second: two fused multiply-add units, two operations per lane.
+constexpr double flops_per_lane_and_cycle = 4.0;
+// This code is built for vectors of at least this many lanes.
+constexpr double lanes_of_build = 8.0;
+// Cycles of one element by the C library's scalar functions, measured.
+constexpr double cycles_of_elu = 24.0;
+constexpr double cycles_of_sigmoid = 12.0;
+constexpr double cycles_of_tanh = 42.0;
+
+}  // namespace
+
+Format blocked_format(const DeviceSpec& spec) {
+  if (spec.simd_floats == 16) return {ElementType::f32, Layout::blocked16};
+  return {ElementType::f32, spec.simd_floats == 8 ? Layout::blocked8 : Layout::planar};
+}
+
+std::vector<Format> float_formats(const DeviceSpec& spec) {
+  const Format blocked = blocked_format(spec);
+  if (blocked == planar_format) return {planar_format};
+  return {planar_format, blocked};
+}
+
+Seconds modelled_time(const DeviceSpec& spec, double flops, double efficiency, double bytes) {
+  return seconds_per_call + std::max(flops / (efficiency * spec.flops_per_second), bytes / spec.bytes_per_second);
+}
+
+double tensor_traffic(const LayerProblem& problem, Format in, Format out) {
+  auto bytes = static_cast<double>(tensor_bytes(output_shape(problem), out));
+  for (int index = 0; index < input_count(problem); ++index) {
+    bytes += static_cast<double>(tensor_bytes(input_shape(problem, index), in));
+  }
+  return bytes;
+}
+
+double scalar_flops(double cycles, const DeviceSpec& spec) {
+  return cycles * flops_per_lane_and_cycle * spec.simd_floats;
+}
+
+double vector_flops(double count, const DeviceSpec& spec) { return scalar_flops(count / lanes_of_build, spec); }
+
+double activation_flops(Activation activation, const DeviceSpec& spec) {
+  switch (activation.kind) {
+    case ActivationKind::none: return 0.0;
+    case ActivationKind::relu:
+    case ActivationKind::leaky_relu: return vector_flops(1.0, spec);
+    case ActivationKind::elu: return scalar_flops(cycles_of_elu, spec);
+    case ActivationKind::sigmoid: return scalar_flops(cycles_of_sigmoid, spec);
+    case ActivationKind::tanh: return scalar_flops(cycles_of_tanh, spec);
+  }
+  return 0.0;
+}
+
+std::vector<Estimate> streaming_estimates(const LayerProblem& problem, const DeviceSpec& spec,
+                                          const std::vector<Format>& formats, double flops_per_element) {
+  std::vector<Estimate> estimates;
+  const double flops = flops_per_element * static_cast<double>(elements(output_shape(problem)));
+  for (const Format format : formats) {
+    Estimate estimate;
+    estimate.in = format;
+    estimate.out = format;
+    estimate.memory = input_output_buffers(problem, format, format);
+    estimate.time = modelled_time(spec, flops, 1.0, tensor_traffic(problem, format, format));
+    estimates.push_back(std::move(estimate));
+  }
+  return estimates;
+}
+
+Error refusal(std::string_view primitive, std::string_view computes, const LayerProblem& problem) {
+  return {ErrorCode::unsupported,
+          std::string(primitive) + " computes " + std::string(computes) + ", not: " + to_string(problem)};
+}
+
+std::int64_t float_bytes(std::int64_t count) { return mul(count, static_cast<std::int64_t>(sizeof(float))); }
+
+}  // namespace znni::cpu

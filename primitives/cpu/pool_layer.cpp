@@ -1,0 +1,127 @@
+#include "primitives/cpu/pool_layer.hpp"
+
+#include "primitives/core/fragments.hpp"
+#include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/pool_rows.hpp"
+
+namespace znni::cpu {
+namespace {
+
+// Rows come from the core's own caches: this share of the peak rate is what loads and stores leave.
+constexpr double efficiency = 0.04;
+// Starting and ending the loops of one row, short as rows are.
+constexpr double cycles_per_row = 150.0;
+
+// Positions of the window that are computed, per axis: all of them where fragments are made.
+Vec3 computed_positions(const PoolProblem& pool) {
+  if (pool.mode == PoolMode::plain) return output_shape(pool).n;
+  return pool.in.n - pool.window + Vec3::cube(1);
+}
+
+double pool_flops(const PoolProblem& pool, std::int64_t width, const DeviceSpec& spec) {
+  const Vec3 positions = computed_positions(pool);
+  const auto blocks = static_cast<double>(pool.in.S * div_up(pool.in.f, width));
+  const double rows = blocks * static_cast<double>(positions.z * positions.y);
+  const auto steps = static_cast<double>(pool.window.z * pool.window.y + pool.window.x + 1);
+  const auto floats = static_cast<double>(pool.in.n.x * width);
+  return rows * (floats * steps / efficiency + scalar_flops(cycles_per_row, spec));
+}
+
+// Floats of one scratch row, a whole number of alignments.
+std::int64_t row_floats(const PoolProblem& pool, std::int64_t width) {
+  return round_up(pool.in.n.x * width, buffer_alignment / static_cast<std::int64_t>(sizeof(float)));
+}
+
+class PoolLayer final : public PreparedLayer {
+ public:
+  PoolLayer(const PoolProblem& pool, Format format, Executor& executor)
+      : pool_(pool),
+        width_(block_width(format.layout)),
+        positions_(computed_positions(pool)),
+        factor_(pool.kind == PoolKind::max ? 1.0F : 1.0F / static_cast<float>(voxels(pool.window))),
+        executor_(executor) {}
+
+  Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
+    const std::span<float> scratch = arena.grant_as<float>("rows");
+    const std::int64_t blocks = div_up(pool_.in.f, width_);
+    const auto per_worker = static_cast<std::size_t>(2 * row_floats(pool_, width_));
+    executor_.parallel_for(pool_.in.S * blocks * positions_.z, [&](std::int64_t index, int worker) {
+      const Place place{index / positions_.z / blocks, index / positions_.z % blocks * width_, index % positions_.z};
+      pool_plane(inputs[0], out, place, scratch.subspan(static_cast<std::size_t>(worker) * per_worker, per_worker));
+    });
+    return {};
+  }
+
+ private:
+  struct Place {
+    std::int64_t s;
+    std::int64_t image;
+    std::int64_t z;  // among positions_
+  };
+
+  [[nodiscard]] bool plain() const { return pool_.mode == PoolMode::plain; }
+
+  // `rows`: two scratch rows.
+  void pool_plane(const TensorView& in, const TensorView& out, const Place& place, std::span<float> rows) const {
+    const Vec3 step = plain() ? pool_.stride : Vec3::cube(1);
+    const std::span<float> row = rows.first(static_cast<std::size_t>(pool_.in.n.x * width_));
+    const std::span<float> dense =
+        rows.subspan(rows.size() / 2).first(static_cast<std::size_t>((pool_.in.n.x - pool_.window.x + 1) * width_));
+    for (std::int64_t y = 0; y < positions_.y; ++y) {
+      const float* from = &in.at(place.s, place.image, {place.z * step.z, y * step.y, 0});
+      pool_rows(pool_.kind, from, in.strides.z, in.strides.y, pool_.window, row);
+      pool_along_row(pool_.kind, row, width_, pool_.window.x, dense);
+      write_row(out, place, y, dense);
+    }
+  }
+
+  // Spreads one row of dense results over the fragments of its offsets, or keeps every stride-th.
+  void write_row(const TensorView& out, const Place& place, std::int64_t y, std::span<const float> dense) const {
+    const Vec3 q = plain() ? Vec3::cube(1) : pool_.stride;
+    const Vec3 position{place.z / q.z, y / q.y, 0};
+    for (std::int64_t x = 0; x < q.x; ++x) {
+      const std::int64_t s = pooled_input(pool_, place.s, {place.z % q.z, y % q.y, x});
+      const std::span<float> to(&out.at(s, place.image, position), static_cast<std::size_t>(out.shape.n.x * width_));
+      take_voxels(dense, width_, x, pool_.stride.x, factor_, to);
+    }
+  }
+
+  PoolProblem pool_;
+  std::int64_t width_;
+  Vec3 positions_;
+  float factor_;
+  Executor& executor_;
+};
+
+}  // namespace
+
+std::vector<Estimate> describe_pool(const PoolProblem& pool, const DeviceSpec& spec) {
+  std::vector<Estimate> estimates;
+  for (const Format format : float_formats(spec)) {
+    const std::int64_t width = block_width(format.layout);
+    Estimate estimate;
+    estimate.in = format;
+    estimate.out = format;
+    estimate.memory = input_output_buffers(pool, format, format);
+    estimate.memory.push_back(
+        {"rows", MemorySpace::host, float_bytes(spec.threads * 2 * row_floats(pool, width)), Lifetime::stages(0, 0)});
+    estimate.time = modelled_time(spec, pool_flops(pool, width, spec), 1.0, tensor_traffic(pool, format, format));
+    estimates.push_back(std::move(estimate));
+  }
+  return estimates;
+}
+
+Result<std::unique_ptr<PreparedLayer>> prepare_pool(const LayerProblem& problem, const Estimate& chosen,
+                                                    const LayerWeights&, Arena&, Device& device) {
+  return std::unique_ptr<PreparedLayer>(
+      std::make_unique<PoolLayer>(std::get<PoolProblem>(problem), chosen.in, device.executor()));
+}
+
+std::int64_t pooled_input(const PoolProblem& pool, std::int64_t s, Vec3 offset) {
+  if (pool.mode == PoolMode::plain) return s;
+  const std::int64_t before = voxels(pool.fragments);
+  const Vec3 index = offset * pool.fragments + fragment_at(s % before, pool.fragments);
+  return s / before * before * voxels(pool.stride) + fragment_index(index, pool.fragments * pool.stride);
+}
+
+}  // namespace znni::cpu

@@ -1,0 +1,23 @@
+// What cpu.pool.max, cpu.pool.average and cpu.pool.mpf share: they differ in the problems they take, not in
+// how they compute them.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "primitives/core/primitive.hpp"
+
+namespace znni::cpu {
+
+// One estimate per format of the device (read and written alike); two rows of scratch per worker.
+[[nodiscard]] std::vector<Estimate> describe_pool(const PoolProblem& pool, const DeviceSpec& spec);
+
+[[nodiscard]] Result<std::unique_ptr<PreparedLayer>> prepare_pool(const LayerProblem& problem, const Estimate& chosen,
+                                                                  const LayerWeights& weights, Arena& persistent,
+                                                                  Device& device);
+
+// Which input (S) of the output the pooling at `offset` of input s writes; the order of fragments is that of
+// PoolProblem: along each axis the newest offset is the most significant digit.
+[[nodiscard]] std::int64_t pooled_input(const PoolProblem& pool, std::int64_t s, Vec3 offset);
+
+}  // namespace znni::cpu

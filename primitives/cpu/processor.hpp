@@ -1,0 +1,22 @@
+// What the processor says of itself: its name, the width of its vector registers, its clock. Values of one
+// machine never change, so that plans made twice are equal.
+#pragma once
+
+#include <filesystem>
+#include <string>
+
+namespace znni::cpu {
+
+struct Processor {
+  std::string model;     // "AMD EPYC"
+  int simd_floats = 4;   // float32 lanes: 16 (AVX-512), 8 (AVX2 and FMA), else 4
+  double hertz = 3.6e9;  // highest clock the system reports; the default is a usual one
+};
+
+// From the processor itself and from /proc/cpuinfo and /sys/devices/system/cpu below `root`.
+[[nodiscard]] Processor read_processor(const std::filesystem::path& root = "/");
+
+// "avx512", "avx2" or "simd4".
+[[nodiscard]] std::string simd_name(int simd_floats);
+
+}  // namespace znni::cpu

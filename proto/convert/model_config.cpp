@@ -1,0 +1,143 @@
+#include "proto/convert/model_config.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "proto/convert/errors.hpp"
+#include "proto/convert/read_file.hpp"
+#include "proto/convert/text_format.hpp"
+
+namespace znni {
+namespace {
+
+// Fields of Triton's messages that proto/config.proto leaves out.
+struct Ignored {
+  std::string_view message;
+  std::string_view field;
+};
+constexpr std::array<Ignored, 22> ignored = {{
+    {"inference.ModelConfig", "version_policy"},
+    {"inference.ModelConfig", "instance_group"},
+    {"inference.ModelConfig", "cc_model_filenames"},
+    {"inference.ModelConfig", "metric_tags"},
+    {"inference.ModelConfig", "dynamic_batching"},
+    {"inference.ModelConfig", "sequence_batching"},
+    {"inference.ModelConfig", "ensemble_scheduling"},
+    {"inference.ModelConfig", "optimization"},
+    {"inference.ModelConfig", "model_warmup"},
+    {"inference.ModelConfig", "model_operations"},
+    {"inference.ModelConfig", "model_repository_agents"},
+    {"inference.ModelConfig", "batch_input"},
+    {"inference.ModelConfig", "batch_output"},
+    {"inference.ModelConfig", "model_metrics"},
+    {"inference.ModelInput", "reshape"},
+    {"inference.ModelInput", "is_shape_tensor"},
+    {"inference.ModelInput", "allow_ragged_batch"},
+    {"inference.ModelInput", "is_non_linear_format_io"},
+    {"inference.ModelOutput", "reshape"},
+    {"inference.ModelOutput", "label_filename"},
+    {"inference.ModelOutput", "is_shape_tensor"},
+    {"inference.ModelOutput", "is_non_linear_format_io"},
+}};
+
+bool may_skip(const UnknownField& unknown) {
+  return std::any_of(ignored.begin(), ignored.end(), [&](const Ignored& known) {
+    return known.message == unknown.message && known.field == unknown.field;
+  });
+}
+
+Error wrong_parameter(std::string_view name, std::string_view found, std::string_view allowed) {
+  return {ErrorCode::invalid_argument,
+          "parameter " + in_quotes(name) + " is " + in_quotes(found) + "; " + std::string(allowed) + " is right"};
+}
+
+Result<void> read_number(std::string_view name, std::string_view text, float& number) {
+  float value = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure != std::errc() || end != text.data() + text.size() || !std::isfinite(value)) {
+    return wrong_parameter(name, text, "a finite number");
+  }
+  number = value;
+  return {};
+}
+
+template <class Word, std::size_t count>
+Result<void> read_word(std::string_view name, std::string_view text,
+                       const std::array<std::pair<std::string_view, Word>, count>& words, Word& word) {
+  std::string allowed;
+  for (const auto& [known, value] : words) {
+    if (known == text) {
+      word = value;
+      return {};
+    }
+    allowed.append(allowed.empty() ? "" : " or ").append(known);
+  }
+  return wrong_parameter(name, text, allowed);
+}
+
+Result<void> read_zscore(std::string_view text, ModelSettings& settings) {
+  using Words = std::array<std::pair<std::string_view, InputZscore>, 3>;
+  constexpr Words words = {
+      {{"none", InputZscore::none}, {"patch", InputZscore::patch}, {"volume", InputZscore::volume}}};
+  return read_word("input_zscore", text, words, settings.input_zscore);
+}
+
+Result<void> read_output_activation(std::string_view text, ModelSettings& settings) {
+  using Words = std::array<std::pair<std::string_view, OutputActivation>, 4>;
+  constexpr Words words = {{{"none", OutputActivation::none},
+                            {"sigmoid", OutputActivation::sigmoid},
+                            {"tanh", OutputActivation::tanh},
+                            {"softmax", OutputActivation::softmax}}};
+  return read_word("output_activation", text, words, settings.output_activation);
+}
+
+Result<void> read_output_grid(std::string_view text, ModelSettings& settings) {
+  using Words = std::array<std::pair<std::string_view, OutputGrid>, 2>;
+  constexpr Words words = {{{"dense", OutputGrid::dense}, {"network", OutputGrid::network}}};
+  return read_word("output_grid", text, words, settings.output_grid);
+}
+
+Result<void> read_parameter(const std::string& name, const std::string& text, ModelSettings& settings) {
+  if (name == "input_scale") return read_number(name, text, settings.input_scale);
+  if (name == "input_offset") return read_number(name, text, settings.input_offset);
+  if (name == "input_zscore") return read_zscore(text, settings);
+  if (name == "output_activation") return read_output_activation(text, settings);
+  if (name == "output_grid") return read_output_grid(text, settings);
+  settings.extra.emplace(name, text);
+  settings.warnings.push_back("parameter " + in_quotes(name) +
+                              " has no effect; input_scale, input_offset, input_zscore, output_activation and "
+                              "output_grid have");
+  return {};
+}
+
+}  // namespace
+
+Result<ModelSettings> parse_model_config(std::string_view text) {
+  ModelSettings settings;
+  const Result<std::vector<UnknownField>> skipped = parse_text_skipping(text, settings.config, may_skip);
+  if (!skipped) return skipped.error();
+  for (const UnknownField& field : *skipped) {
+    settings.warnings.push_back("line " + std::to_string(field.line) + ": " + field.field + " has no effect here");
+  }
+  settings.name = settings.config.name();
+  // A map of protobuf has no order; the first wrong parameter should be the same every time.
+  std::map<std::string, std::string> parameters;
+  for (const auto& [name, value] : settings.config.parameters()) parameters[name] = value.string_value();
+  for (const auto& [name, value] : parameters) {
+    if (const Result<void> read = read_parameter(name, value, settings); !read) return read.error();
+  }
+  return settings;
+}
+
+Result<ModelSettings> read_model_config(const std::string& path) {
+  const Result<std::string> text = read_file(path, most_text_bytes);
+  if (!text) return text.error();
+  Result<ModelSettings> settings = parse_model_config(*text);
+  if (!settings) return settings.error().within(path);
+  for (std::string& warning : settings->warnings) warning.insert(0, path + ": ");
+  return settings;
+}
+
+}  // namespace znni

@@ -1,0 +1,231 @@
+#include "proto/convert/network_text.hpp"
+
+#include <map>
+
+#include "planner/overloaded.hpp"
+#include "proto/convert/errors.hpp"
+#include "proto/convert/extents.hpp"
+#include "proto/convert/text_format.hpp"
+#include "proto/network.pb.h"
+
+namespace znni {
+namespace {
+
+using Kind = text::Activation::Kind;
+
+// The file's words stand in the same order as the planner's kinds.
+static_assert(static_cast<int>(ActivationKind::tanh) == text::Activation::tanh);
+static_assert(static_cast<int>(ActivationKind::none) == text::Activation::none);
+
+float default_alpha(ActivationKind kind) {
+  switch (kind) {
+    case ActivationKind::leaky_relu: return 0.01F;
+    case ActivationKind::elu: return 1.0F;
+    default: return 0.0F;
+  }
+}
+
+Activation activation_of(Kind word, bool has_alpha, float alpha) {
+  const auto kind = static_cast<ActivationKind>(word);
+  return {kind, has_alpha ? alpha : default_alpha(kind)};
+}
+
+// An extent, or `otherwise` where the file gives none.
+template <class Values>
+Result<Vec3> extent_or(std::string_view field, const Values& values, int rank, Vec3 otherwise) {
+  if (values.empty()) return otherwise;
+  return extent_of(field, std::vector<std::int64_t>(values.begin(), values.end()), rank);
+}
+
+Result<Operation> convolution_of(const text::Convolution& conv, int rank) {
+  if (!conv.has_f_out() || conv.k().empty()) return corrupt("conv needs f_out and k");
+  const Result<Vec3> k = extent_of("k", std::vector<std::int64_t>(conv.k().begin(), conv.k().end()), rank);
+  if (!k) return k.error();
+  const Result<Vec3> dilation = extent_or("dilation", conv.dilation(), rank, Vec3::cube(1));
+  if (!dilation) return dilation.error();
+  return Operation(
+      Convolution{conv.f_out(), *k, *dilation, activation_of(conv.activation(), conv.has_alpha(), conv.alpha())});
+}
+
+Result<Operation> pooling_of(const text::Pooling& pool, PoolKind kind, int rank) {
+  if (pool.window().empty()) return corrupt("a pooling needs window");
+  const Result<Vec3> window = extent_or("window", pool.window(), rank, Vec3::cube(1));
+  if (!window) return window.error();
+  const Result<Vec3> stride = extent_or("stride", pool.stride(), rank, *window);
+  if (!stride) return stride.error();
+  return Operation(Pooling{kind, *window, *stride});
+}
+
+Result<Operation> operation_of(const text::Node& node, int rank) {
+  switch (node.op_case()) {
+    case text::Node::kConv: return convolution_of(node.conv(), rank);
+    case text::Node::kMaxPool: return pooling_of(node.max_pool(), PoolKind::max, rank);
+    case text::Node::kAveragePool: return pooling_of(node.average_pool(), PoolKind::average, rank);
+    case text::Node::kActivate: {
+      const text::Activation& activate = node.activate();
+      return Operation(Activate{activation_of(activate.kind(), activate.has_alpha(), activate.alpha())});
+    }
+    case text::Node::kSoftmax: return Operation(Softmax{});
+    case text::Node::kScaleShift: return Operation(ScaleShift{});
+    case text::Node::kAdd:
+      return Operation(Add{activation_of(node.add().activation(), node.add().has_alpha(), node.add().alpha())});
+    case text::Node::kConcat: return Operation(Concat{});
+    case text::Node::OP_NOT_SET: break;
+  }
+  return corrupt(
+      "has no operation; conv, max_pool, average_pool, activate, softmax, scale_shift, add, concat are known");
+}
+
+std::string_view stem_of(text::Node::OpCase operation) {
+  switch (operation) {
+    case text::Node::kConv: return "conv";
+    case text::Node::kMaxPool:
+    case text::Node::kAveragePool: return "pool";
+    case text::Node::kActivate: return "activation";
+    case text::Node::kSoftmax: return "softmax";
+    case text::Node::kScaleShift: return "scale";
+    case text::Node::kAdd: return "add";
+    case text::Node::kConcat: return "concat";
+    case text::Node::OP_NOT_SET: break;
+  }
+  return "node";
+}
+
+// Numbers of the values that names stand for, and names for nodes that have none.
+class Names {
+ public:
+  explicit Names(const std::string& input) : values_{{input, 0}} {}
+
+  // "conv3" is the third convolution, whether the first two have names of their own or not.
+  std::string name_of(const text::Node& node) {
+    const std::string stem(stem_of(node.op_case()));
+    const int number = ++counts_[stem];
+    return node.has_name() ? node.name() : stem + std::to_string(number);
+  }
+
+  Result<std::vector<int>> inputs_of(const text::Node& node) const {
+    if (node.inputs().empty()) return std::vector<int>{static_cast<int>(values_.size()) - 1};
+    std::vector<int> inputs;
+    for (const std::string& name : node.inputs()) {
+      const auto found = values_.find(name);
+      if (found == values_.end())
+        return corrupt("reads " + in_quotes(name) + ", which is neither an earlier node nor the input");
+      inputs.push_back(found->second);
+    }
+    return inputs;
+  }
+
+  [[nodiscard]] bool add(const std::string& name) {
+    return values_.emplace(name, static_cast<int>(values_.size())).second;
+  }
+
+ private:
+  std::map<std::string, int> values_;
+  std::map<std::string, int> counts_;
+};
+
+Result<Node> node_of(const text::Node& written, int rank, Names& names) {
+  Node node;
+  node.name = names.name_of(written);
+  const auto within = [&](const Error& error) { return error.within("node " + in_quotes(node.name)); };
+  Result<Operation> operation = operation_of(written, rank);
+  if (!operation) return within(operation.error());
+  Result<std::vector<int>> inputs = names.inputs_of(written);
+  if (!inputs) return within(inputs.error());
+  if (!names.add(node.name)) return within(corrupt("the name is taken"));
+  node.operation = *std::move(operation);
+  node.inputs = *std::move(inputs);
+  return node;
+}
+
+// One value where one is enough, else one per axis.
+void set_extent(google::protobuf::RepeatedField<std::int64_t>* field, Vec3 extent, int rank) {
+  if (extent == (rank == 2 ? Vec3{1, extent.x, extent.x} : Vec3::cube(extent.x))) {
+    field->Add(extent.x);
+    return;
+  }
+  for (int axis = 3 - rank; axis < 3; ++axis) field->Add(extent[axis]);
+}
+
+template <class Message>
+void set_activation(Message* message, Activation activation) {
+  if (activation == Activation{}) return;
+  message->set_activation(static_cast<Kind>(activation.kind));
+  if (activation.alpha != default_alpha(activation.kind)) message->set_alpha(activation.alpha);
+}
+
+void set_convolution(text::Convolution* written, const Convolution& conv, int rank) {
+  written->set_f_out(conv.f_out);
+  set_extent(written->mutable_k(), conv.k, rank);
+  if (conv.dilation != Vec3::cube(1)) set_extent(written->mutable_dilation(), conv.dilation, rank);
+  set_activation(written, conv.activation);
+}
+
+void set_pooling(text::Pooling* written, const Pooling& pool, int rank) {
+  set_extent(written->mutable_window(), pool.window, rank);
+  set_extent(written->mutable_stride(), pool.stride, rank);
+}
+
+void set_activate(text::Activation* written, Activation activation) {
+  written->set_kind(static_cast<Kind>(activation.kind));
+  if (activation.alpha != default_alpha(activation.kind)) written->set_alpha(activation.alpha);
+}
+
+void set_operation(text::Node* written, const Operation& operation, int rank) {
+  std::visit(Overloaded{[&](const Convolution& conv) { set_convolution(written->mutable_conv(), conv, rank); },
+                        [&](const Pooling& pool) {
+                          const bool is_max = pool.kind == PoolKind::max;
+                          set_pooling(is_max ? written->mutable_max_pool() : written->mutable_average_pool(), pool,
+                                      rank);
+                        },
+                        [&](const Activate& node) { set_activate(written->mutable_activate(), node.activation); },
+                        [&](const Softmax&) { written->mutable_softmax(); },
+                        [&](const ScaleShift&) { written->mutable_scale_shift(); },
+                        [&](const Add& sum) { set_activation(written->mutable_add(), sum.activation); },
+                        [&](const Concat&) { written->mutable_concat(); }},
+             operation);
+}
+
+void add_inputs(text::Node* written, const Network& network, std::size_t number) {
+  const std::vector<int>& inputs = network.nodes[number].inputs;
+  if (inputs == std::vector<int>{static_cast<int>(number)}) return;  // the node before
+  for (const int value : inputs) {
+    written->add_inputs(value == 0 ? network.input_name : network.nodes[static_cast<std::size_t>(value) - 1].name);
+  }
+}
+
+}  // namespace
+
+Result<Network> parse_network(std::string_view text) {
+  text::Network written;
+  if (const Result<void> parsed = parse_text(text, written); !parsed) return parsed.error();
+  const int rank = written.spatial_rank();
+  if (rank != 2 && rank != 3) return corrupt("spatial_rank is " + std::to_string(rank) + "; 2 or 3 is right");
+  Network network{written.name(), rank, written.f_in(), written.input_name(), written.output_name(), {}};
+  Names names(network.input_name);
+  for (const text::Node& node : written.node()) {
+    Result<Node> read = node_of(node, rank, names);
+    if (!read) return read.error();
+    network.nodes.push_back(*std::move(read));
+  }
+  if (const Result<void> sound = check(network); !sound) return corrupt(sound.error().message);
+  return network;
+}
+
+std::string network_text(const Network& network) {
+  text::Network written;
+  written.set_name(network.name);
+  if (network.spatial_rank != written.spatial_rank()) written.set_spatial_rank(network.spatial_rank);
+  written.set_f_in(network.f_in);
+  written.set_input_name(network.input_name);
+  written.set_output_name(network.output_name);
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    text::Node* node = written.add_node();
+    node->set_name(network.nodes[i].name);
+    add_inputs(node, network, i);
+    set_operation(node, network.nodes[i].operation, network.spatial_rank);
+  }
+  return print_text(written);
+}
+
+}  // namespace znni

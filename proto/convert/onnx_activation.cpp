@@ -1,0 +1,59 @@
+#include "proto/convert/onnx_activation.hpp"
+
+#include "proto/convert/errors.hpp"
+
+namespace znni {
+namespace {
+
+Result<void> append(const OnnxNode& node, OnnxBuilder& builder, Operation operation) {
+  const Result<int> input = builder.value(node.proto, 0);
+  if (!input) return input.error();
+  builder.append(node.proto, operation, {*input}, builder.images(*input));
+  return {};
+}
+
+Result<void> append_with_alpha(const OnnxNode& node, OnnxBuilder& builder, ActivationKind kind, float otherwise) {
+  const Result<float> alpha = node.attributes.real("alpha", otherwise);
+  if (!alpha) return alpha.error();
+  return append(node, builder, Activate{{kind, *alpha}});
+}
+
+}  // namespace
+
+Result<void> convert_relu(const OnnxNode& node, OnnxBuilder& builder) {
+  return append(node, builder, Activate{{ActivationKind::relu}});
+}
+
+Result<void> convert_leaky_relu(const OnnxNode& node, OnnxBuilder& builder) {
+  return append_with_alpha(node, builder, ActivationKind::leaky_relu, 0.01F);
+}
+
+Result<void> convert_elu(const OnnxNode& node, OnnxBuilder& builder) {
+  return append_with_alpha(node, builder, ActivationKind::elu, 1.0F);
+}
+
+Result<void> convert_sigmoid(const OnnxNode& node, OnnxBuilder& builder) {
+  return append(node, builder, Activate{{ActivationKind::sigmoid}});
+}
+
+Result<void> convert_tanh(const OnnxNode& node, OnnxBuilder& builder) {
+  return append(node, builder, Activate{{ActivationKind::tanh}});
+}
+
+Result<void> convert_softmax(const OnnxNode& node, OnnxBuilder& builder) {
+  constexpr std::int64_t opset_without_flattening = 13;
+  if (builder.opset() < opset_without_flattening) {
+    return unsupported("flattens its axes in operator set " + std::to_string(builder.opset()) +
+                       ", which is not supported; export with operator set 13 or newer");
+  }
+  const Result<std::int64_t> axis = node.attributes.integer("axis", -1);
+  if (!axis) return axis.error();
+  if (!is_image_axis(*axis, builder.rank())) {
+    return unsupported("axis = " + std::to_string(*axis) + " is not supported; only 1, the images");
+  }
+  return append(node, builder, Softmax{});
+}
+
+bool is_image_axis(std::int64_t axis, int spatial_axes) { return axis == 1 || axis == -1 - spatial_axes; }
+
+}  // namespace znni

@@ -1,0 +1,84 @@
+#include "proto/convert/onnx_builder.hpp"
+
+#include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_tensors.hpp"
+
+namespace znni {
+
+namespace {
+
+std::int64_t parameters_of(const NodeWeights& weights) {
+  return static_cast<std::int64_t>(weights.kernels.size() + weights.bias.size() + weights.scale.size() +
+                                   weights.shift.size());
+}
+
+}  // namespace
+
+OnnxBuilder::OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, std::int64_t most_parameters)
+    : graph_(graph), rank_(rank), most_parameters_(most_parameters) {
+  network_.spatial_rank = rank == 3 ? 3 : 2;
+  network_.f_in = f_in;
+  network_.input_name = graph.input->name();
+  network_.output_name = graph.output;
+  values_.emplace(graph.input->name(), 0);
+  images_.push_back(f_in);
+}
+
+bool OnnxBuilder::has_input(const onnx::NodeProto& node, int index) {
+  return index < node.input_size() && !node.input(index).empty();
+}
+
+const onnx::TensorProto* OnnxBuilder::constant(const onnx::NodeProto& node, int index) const {
+  if (!has_input(node, index)) return nullptr;
+  const auto found = graph_.constants.find(node.input(index));
+  return found == graph_.constants.end() ? nullptr : found->second;
+}
+
+int OnnxBuilder::value_of(const std::string& tensor) const {
+  const auto found = values_.find(tensor);
+  return found == values_.end() ? -1 : found->second;
+}
+
+Result<int> OnnxBuilder::value(const onnx::NodeProto& node, int index) const {
+  if (!has_input(node, index)) return corrupt("input " + std::to_string(index) + " is missing");
+  const int found = value_of(node.input(index));
+  if (found >= 0) return found;
+  const char* why = constant(node, index) != nullptr ? " is a constant" : " is not the first output of a node";
+  return unsupported("input " + in_quotes(node.input(index)) + why + ", which is not supported here");
+}
+
+Result<std::vector<float>> OnnxBuilder::vector(const onnx::NodeProto& node, int index, std::int64_t count) const {
+  if (!has_input(node, index)) return corrupt("input " + std::to_string(index) + " is missing");
+  const onnx::TensorProto* tensor = constant(node, index);
+  if (tensor == nullptr)
+    return unsupported("input " + in_quotes(node.input(index)) + " is computed; only constants are supported");
+  Result<std::vector<float>> values = floats_of(*tensor);
+  if (!values || static_cast<std::int64_t>(values->size()) == count) return values;
+  return corrupt("input " + in_quotes(node.input(index)) + " has " + std::to_string(values->size()) +
+                 " elements; one per image, " + std::to_string(count) + ", is right");
+}
+
+void OnnxBuilder::append(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
+                         NodeWeights weights) {
+  network_.nodes.push_back({name_of(node), operation, std::move(inputs)});
+  parameters_ = add(parameters_, parameters_of(weights));
+  weights_.push_back(std::move(weights));
+  images_.push_back(images);
+  alias(node, static_cast<int>(network_.nodes.size()));
+}
+
+void OnnxBuilder::alias(const onnx::NodeProto& node, int value) { values_.emplace(node.output(0), value); }
+
+Result<void> OnnxBuilder::check_limits() const {
+  if (images_.back() > most_onnx_images) {
+    return unsupported("writes " + std::to_string(images_.back()) + " images; at most " +
+                       std::to_string(most_onnx_images) + " are supported");
+  }
+  if (parameters_ > most_parameters_) {
+    return unsupported("brings the net to " + std::to_string(parameters_) + " parameters; at most " +
+                       std::to_string(most_parameters_) + " are plausible for a file of this size");
+  }
+  return {};
+}
+
+}  // namespace znni

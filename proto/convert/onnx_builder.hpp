@@ -1,0 +1,61 @@
+// A network while its ONNX nodes are read one after the other.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "planner/network.hpp"
+#include "proto/convert/onnx_attributes.hpp"
+#include "proto/convert/onnx_graph.hpp"
+
+namespace znni {
+
+// No net has more images; keeps what one number per image costs small.
+inline constexpr std::int64_t most_onnx_images = std::int64_t{1} << 20;
+
+class OnnxBuilder {
+ public:
+  // `graph` must outlive the builder. `rank`: spatial axes of the tensors, 1 to 3. `most_parameters`: how many
+  // numbers the nodes may hold together; a hostile file would else let a thousand nodes share one large tensor.
+  OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, std::int64_t most_parameters);
+
+  [[nodiscard]] int rank() const { return rank_; }
+  [[nodiscard]] std::int64_t opset() const { return graph_.opset; }
+
+  // Whether input `index` of the node is given at all, and whether it is a constant.
+  [[nodiscard]] static bool has_input(const onnx::NodeProto& node, int index);
+  [[nodiscard]] const onnx::TensorProto* constant(const onnx::NodeProto& node, int index) const;
+
+  // The value that stands at input `index`; the error says so where it is a constant or a second output.
+  [[nodiscard]] Result<int> value(const onnx::NodeProto& node, int index) const;
+  [[nodiscard]] std::int64_t images(int value) const { return images_[static_cast<std::size_t>(value)]; }
+
+  // The numbers of the constant at input `index`, `count` of them.
+  [[nodiscard]] Result<std::vector<float>> vector(const onnx::NodeProto& node, int index, std::int64_t count) const;
+
+  // The node becomes one of ours; `images` is how many it writes.
+  void append(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
+              NodeWeights weights = {});
+  // The node's output is `value` itself.
+  void alias(const onnx::NodeProto& node, int value);
+  // Whether the last value's images and the parameters so far stay within bounds.
+  [[nodiscard]] Result<void> check_limits() const;
+
+  // The value a tensor stands for, or -1.
+  [[nodiscard]] int value_of(const std::string& tensor) const;
+  [[nodiscard]] Network& network() { return network_; }
+  [[nodiscard]] NetworkWeights& weights() { return weights_; }
+
+ private:
+  const OnnxGraph& graph_;
+  int rank_;
+  std::int64_t most_parameters_;
+  std::int64_t parameters_ = 0;
+  Network network_;
+  NetworkWeights weights_;
+  std::map<std::string, int> values_;
+  std::vector<std::int64_t> images_;
+};
+
+}  // namespace znni

@@ -1,0 +1,93 @@
+#include "proto/convert/onnx_convolution.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_tensors.hpp"
+
+namespace znni {
+namespace {
+
+struct Kernels {
+  std::int64_t f_out = 0;
+  Vec3 k;
+};
+
+// Extents of W: [f_out][f][k...]; each positive.
+Result<Kernels> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, int rank) {
+  const Result<std::vector<std::int64_t>> dims = dims_of(tensor);
+  if (!dims) return dims.error();
+  if (static_cast<int>(dims->size()) != rank + 2) {
+    return corrupt("weights " + in_quotes(tensor.name()) + " have " + std::to_string(dims->size()) + " axes; " +
+                   std::to_string(rank + 2) + " are right for a net with " + std::to_string(rank) + " spatial axes");
+  }
+  if (std::any_of(dims->begin(), dims->end(), [](std::int64_t extent) { return extent < 1; })) {
+    return corrupt("weights " + in_quotes(tensor.name()) + " have an extent of 0");
+  }
+  if ((*dims)[1] != f) {
+    return corrupt("weights " + in_quotes(tensor.name()) + " are for " + std::to_string((*dims)[1]) +
+                   " images; the input has " + std::to_string(f));
+  }
+  Kernels kernels{(*dims)[0], Vec3::cube(1)};
+  for (int i = 0; i < rank; ++i) kernels.k[3 - rank + i] = (*dims)[static_cast<std::size_t>(i) + 2];
+  return kernels;
+}
+
+Result<void> refuse_what_is_missing(const OnnxAttributes& attributes) {
+  if (Result<void> sound = refuse_padding(attributes); !sound) return sound;
+  if (Result<void> sound = require_all(attributes, "strides", 1); !sound) return sound;
+  const Result<std::int64_t> group = attributes.integer("group", 1);
+  if (!group) return group.error();
+  if (*group != 1) return unsupported("group = " + std::to_string(*group) + " is not supported; only 1");
+  return {};
+}
+
+Result<NodeWeights> weights_of(const OnnxNode& node, const OnnxBuilder& builder, const onnx::TensorProto& kernels,
+                               std::int64_t f_out) {
+  NodeWeights weights;
+  Result<std::vector<float>> values = floats_of(kernels);
+  if (!values) return values.error();
+  weights.kernels = *std::move(values);
+  if (!OnnxBuilder::has_input(node.proto, 2)) return weights;
+  Result<std::vector<float>> bias = builder.vector(node.proto, 2, f_out);
+  if (!bias) return bias.error();
+  weights.bias = *std::move(bias);
+  return weights;
+}
+
+}  // namespace
+
+Result<void> refuse_padding(const OnnxAttributes& attributes) {
+  const Result<std::string> mode = attributes.text("auto_pad", "NOTSET");
+  if (!mode) return mode.error();
+  if (*mode != "NOTSET" && *mode != "VALID") {
+    return unsupported("auto_pad = " + in_quotes(*mode) + " is not supported; only VALID");
+  }
+  if (*mode == "VALID") return {};
+  return require_all(attributes, "pads", 0);
+}
+
+Result<void> convert_conv(const OnnxNode& node, OnnxBuilder& builder) {
+  if (Result<void> sound = refuse_what_is_missing(node.attributes); !sound) return sound;
+  const Result<int> input = builder.value(node.proto, 0);
+  if (!input) return input.error();
+  const onnx::TensorProto* tensor = builder.constant(node.proto, 1);
+  if (tensor == nullptr) return unsupported("its weights are computed; only constants are supported");
+  const Result<Kernels> kernels = kernels_of(*tensor, builder.images(*input), builder.rank());
+  if (!kernels) return kernels.error();
+  const Result<Vec3> k = node.attributes.extent("kernel_shape", builder.rank(), kernels->k);
+  if (!k) return k.error();
+  if (*k != kernels->k) {
+    return corrupt("kernel_shape is " + to_string(*k) + "; the weights have " + to_string(kernels->k));
+  }
+  const Result<Vec3> dilation = node.attributes.extent("dilations", builder.rank(), Vec3::cube(1));
+  if (!dilation) return dilation.error();
+  Result<NodeWeights> weights = weights_of(node, builder, *tensor, kernels->f_out);
+  if (!weights) return weights.error();
+  builder.append(node.proto, Convolution{kernels->f_out, *k, *dilation, {}}, {*input}, kernels->f_out,
+                 *std::move(weights));
+  return {};
+}
+
+}  // namespace znni

@@ -1,0 +1,198 @@
+#include "proto/convert/onnx_graph.hpp"
+
+#include <set>
+
+#include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_attributes.hpp"
+
+namespace znni {
+namespace {
+
+using Producers = std::map<std::string, int>;  // tensor -> node's index in the file
+
+bool is_own_domain(const std::string& domain) { return domain.empty() || domain == "ai.onnx"; }
+
+Result<std::int64_t> opset_of(const onnx::ModelProto& model) {
+  std::int64_t opset = 0;
+  for (const onnx::OperatorSetIdProto& imported : model.opset_import()) {
+    if (is_own_domain(imported.domain())) opset = imported.version();
+  }
+  if (opset == 0) return corrupt("the model imports no operator set of ONNX");
+  if (opset < oldest_opset || opset > newest_opset) {
+    return unsupported("operator set " + std::to_string(opset) + " is not supported; " + std::to_string(oldest_opset) +
+                       " to " + std::to_string(newest_opset) + " are");
+  }
+  return opset;
+}
+
+Result<void> find_initializers(const onnx::GraphProto& proto, OnnxGraph& graph) {
+  if (proto.sparse_initializer_size() > 0) return unsupported("sparse initializers are not supported");
+  for (const onnx::TensorProto& tensor : proto.initializer()) {
+    if (!graph.constants.emplace(tensor.name(), &tensor).second) {
+      return corrupt("initializer " + in_quotes(tensor.name()) + " stands twice");
+    }
+  }
+  return {};
+}
+
+// Models before IR version 4 list initializers among the inputs.
+Result<void> find_ends(const onnx::GraphProto& proto, OnnxGraph& graph) {
+  int inputs = 0;
+  for (const onnx::ValueInfoProto& input : proto.input()) {
+    if (graph.constants.contains(input.name())) continue;
+    graph.input = &input;
+    ++inputs;
+  }
+  if (inputs != 1) return unsupported("the graph has " + std::to_string(inputs) + " inputs; 1 is supported");
+  if (proto.output_size() != 1) {
+    return unsupported("the graph has " + std::to_string(proto.output_size()) + " outputs; 1 is supported");
+  }
+  graph.output = proto.output(0).name();
+  if (graph.input->name().empty() || graph.output.empty()) return corrupt("the graph's input or output has no name");
+  return {};
+}
+
+Result<Producers> find_producers(const onnx::GraphProto& proto, const OnnxGraph& graph) {
+  Producers producers;
+  for (int i = 0; i < proto.node_size(); ++i) {
+    for (const std::string& output : proto.node(i).output()) {
+      if (output.empty()) continue;
+      const bool taken = output == graph.input->name() || graph.constants.contains(output);
+      if (taken || !producers.emplace(output, i).second) {
+        return corrupt(called(proto.node(i)) + ": tensor " + in_quotes(output) + " is written twice");
+      }
+    }
+  }
+  return producers;
+}
+
+// What a Constant node holds, as a tensor; nullptr where it is of a kind that no supported operator reads.
+const onnx::TensorProto* constant_of(const onnx::NodeProto& node, OnnxGraph& graph) {
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() == "value" && attribute.type() == onnx::AttributeProto::TENSOR) return &attribute.t();
+    const bool one = attribute.name() == "value_float" && attribute.type() == onnx::AttributeProto::FLOAT;
+    const bool many = attribute.name() == "value_floats" && attribute.type() == onnx::AttributeProto::FLOATS;
+    if (!one && !many) continue;
+    auto tensor = std::make_unique<onnx::TensorProto>();
+    tensor->set_name(name_of(node));
+    tensor->set_data_type(onnx::TensorProto::FLOAT);
+    if (one) tensor->add_float_data(attribute.f());
+    if (many) {
+      *tensor->mutable_float_data() = attribute.floats();
+      tensor->add_dims(attribute.floats_size());
+    }
+    graph.made.push_back(std::move(tensor));
+    return graph.made.back().get();
+  }
+  return nullptr;
+}
+
+// Nodes the output depends on, walking from it; constants end the walk.
+Result<std::set<int>> needed_nodes(const onnx::GraphProto& proto, const OnnxGraph& graph, const Producers& producers) {
+  std::set<int> needed;
+  std::vector<int> open;
+  const auto visit = [&](const std::string& tensor) {
+    const auto producer = producers.find(tensor);
+    if (producer == producers.end()) return tensor == graph.input->name() || graph.constants.contains(tensor);
+    if (needed.insert(producer->second).second) open.push_back(producer->second);
+    return true;
+  };
+  if (!visit(graph.output)) return corrupt("no node writes the output " + in_quotes(graph.output));
+  while (!open.empty()) {
+    const onnx::NodeProto& node = proto.node(open.back());
+    open.pop_back();
+    for (const std::string& input : node.input()) {
+      if (!input.empty() && !visit(input))
+        return corrupt(called(node) + ": nobody writes its input " + in_quotes(input));
+    }
+  }
+  return needed;
+}
+
+// Takes, again and again, the first node of the file all of whose inputs are there.
+Result<std::vector<int>> topological_order(const onnx::GraphProto& proto, const std::set<int>& needed,
+                                           const Producers& producers) {
+  std::map<int, int> missing;               // node -> inputs not there yet
+  std::map<int, std::vector<int>> readers;  // node -> nodes that read it, once per reading
+  for (const int i : needed) {
+    int& count = missing[i];
+    for (const std::string& input : proto.node(i).input()) {
+      const auto producer = producers.find(input);
+      if (producer == producers.end()) continue;
+      readers[producer->second].push_back(i);
+      ++count;
+    }
+  }
+  std::set<int> ready;
+  for (const auto& [node, count] : missing) {
+    if (count == 0) ready.insert(node);
+  }
+  std::vector<int> order;
+  while (!ready.empty()) {
+    const int node = *ready.begin();
+    ready.erase(ready.begin());
+    order.push_back(node);
+    for (const int reader : readers[node]) {
+      if (--missing[reader] == 0) ready.insert(reader);
+    }
+  }
+  if (order.size() == needed.size()) return order;
+  for (const auto& [node, count] : missing) {
+    if (count > 0) return corrupt(called(proto.node(node)) + ": is part of a cycle");
+  }
+  return order;
+}
+
+// True where the node only holds or passes on a constant, which is then noted.
+bool note_constant(const onnx::NodeProto& node, OnnxGraph& graph) {
+  const bool one_output = node.output_size() == 1;
+  if (one_output && is_operator(node, "Constant")) {
+    const onnx::TensorProto* tensor = constant_of(node, graph);
+    if (tensor != nullptr) graph.constants.emplace(node.output(0), tensor);
+    return tensor != nullptr;
+  }
+  if (!one_output || !is_operator(node, "Identity") || node.input_size() != 1) return false;
+  const auto constant = graph.constants.find(node.input(0));
+  if (constant == graph.constants.end()) return false;
+  graph.constants.emplace(node.output(0), constant->second);
+  return true;
+}
+
+}  // namespace
+
+std::string name_of(const onnx::NodeProto& node) {
+  if (!node.name().empty() || node.output_size() == 0) return node.name();
+  return node.output(0);
+}
+
+std::string called(const onnx::NodeProto& node) {
+  const std::string type = in_quotes(node.op_type());
+  return "node " + in_quotes(name_of(node)) + " (" + type.substr(1, type.size() - 2) + ")";
+}
+
+bool is_operator(const onnx::NodeProto& node, std::string_view name) {
+  return is_own_domain(node.domain()) && node.op_type() == name;
+}
+
+Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model) {
+  if (!model.has_graph() || model.graph().node_size() == 0) return corrupt("not an ONNX model: it has no graph");
+  const onnx::GraphProto& proto = model.graph();
+  OnnxGraph graph;
+  const Result<std::int64_t> opset = opset_of(model);
+  if (!opset) return opset.error();
+  graph.opset = *opset;
+  if (const Result<void> found = find_initializers(proto, graph); !found) return found.error();
+  if (const Result<void> found = find_ends(proto, graph); !found) return found.error();
+  const Result<Producers> producers = find_producers(proto, graph);
+  if (!producers) return producers.error();
+  const Result<std::set<int>> needed = needed_nodes(proto, graph, *producers);
+  if (!needed) return needed.error();
+  const Result<std::vector<int>> order = topological_order(proto, *needed, *producers);
+  if (!order) return order.error();
+  for (const int i : *order) {
+    if (!note_constant(proto.node(i), graph)) graph.nodes.push_back(&proto.node(i));
+  }
+  return graph;
+}
+
+}  // namespace znni

@@ -1,0 +1,71 @@
+#include "proto/convert/onnx_join.hpp"
+
+#include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_activation.hpp"
+#include "proto/convert/onnx_scale_shift.hpp"
+
+namespace znni {
+namespace {
+
+Result<std::vector<int>> inputs_of(const OnnxNode& node, const OnnxBuilder& builder) {
+  std::vector<int> inputs;
+  for (int i = 0; i < node.proto.input_size(); ++i) {
+    const Result<int> input = builder.value(node.proto, i);
+    if (!input) return input.error();
+    inputs.push_back(*input);
+  }
+  return inputs;
+}
+
+// A constant true at input 2 would make Dropout drop.
+bool may_train(const OnnxNode& node, const OnnxBuilder& builder) {
+  constexpr int training_mode = 2;
+  if (!OnnxBuilder::has_input(node.proto, training_mode)) return false;
+  const onnx::TensorProto* mode = builder.constant(node.proto, training_mode);
+  if (mode == nullptr) return true;
+  const bool raw_false = mode->has_raw_data() && mode->raw_data() == std::string(1, '\0');
+  const bool field_false = mode->int32_data_size() == 1 && mode->int32_data(0) == 0;
+  return !raw_false && !field_false;
+}
+
+}  // namespace
+
+Result<void> convert_add(const OnnxNode& node, OnnxBuilder& builder) {
+  const bool has_constant = builder.constant(node.proto, 0) != nullptr || builder.constant(node.proto, 1) != nullptr;
+  if (has_constant) return convert_add_of_constant(node, builder);
+  Result<std::vector<int>> inputs = inputs_of(node, builder);
+  if (!inputs) return inputs.error();
+  const std::int64_t images = builder.images(inputs->front());
+  builder.append(node.proto, Add{}, *std::move(inputs), images);
+  return {};
+}
+
+Result<void> convert_concat(const OnnxNode& node, OnnxBuilder& builder) {
+  if (node.attributes.find("axis") == nullptr) return corrupt("attribute 'axis' is missing");
+  const Result<std::int64_t> axis = node.attributes.integer("axis", 1);
+  if (!axis) return axis.error();
+  if (!is_image_axis(*axis, builder.rank())) {
+    return unsupported("axis = " + std::to_string(*axis) + " is not supported; only 1, the images");
+  }
+  Result<std::vector<int>> inputs = inputs_of(node, builder);
+  if (!inputs) return inputs.error();
+  if (inputs->size() == 1) return convert_identity(node, builder);
+  std::int64_t images = 0;
+  for (const int input : *inputs) images = add(images, builder.images(input));
+  builder.append(node.proto, Concat{}, *std::move(inputs), images);
+  return {};
+}
+
+Result<void> convert_identity(const OnnxNode& node, OnnxBuilder& builder) {
+  const Result<int> input = builder.value(node.proto, 0);
+  if (!input) return input.error();
+  builder.alias(node.proto, *input);
+  return {};
+}
+
+Result<void> convert_dropout(const OnnxNode& node, OnnxBuilder& builder) {
+  if (may_train(node, builder)) return unsupported("drops (training mode), which is not supported");
+  return convert_identity(node, builder);
+}
+
+}  // namespace znni

@@ -1,0 +1,84 @@
+#include "proto/convert/onnx_operators.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+#include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_activation.hpp"
+#include "proto/convert/onnx_convolution.hpp"
+#include "proto/convert/onnx_join.hpp"
+#include "proto/convert/onnx_pooling.hpp"
+#include "proto/convert/onnx_scale_shift.hpp"
+
+namespace znni {
+namespace {
+
+using Names = std::string_view;
+
+constexpr std::array<Names, 1> alpha = {"alpha"};
+constexpr std::array<Names, 1> axis = {"axis"};
+constexpr std::array<Names, 6> convolution = {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"};
+constexpr std::array<Names, 7> max_pool = {"auto_pad", "ceil_mode",     "dilations", "kernel_shape",
+                                           "pads",     "storage_order", "strides"};
+constexpr std::array<Names, 7> average_pool = {
+    "auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"};
+constexpr std::array<Names, 4> batch_normalization = {"epsilon", "momentum", "spatial", "training_mode"};
+constexpr std::array<Names, 2> dropout = {"ratio", "seed"};
+constexpr int any = std::numeric_limits<int>::max();
+
+Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
+  return unsupported("holds something else than one tensor of numbers, which is not supported");
+}
+
+constexpr std::array<OnnxOperator, 16> operators = {{
+    {"Add", 2, 2, {}, convert_add},
+    {"AveragePool", 1, 1, average_pool, convert_average_pool},
+    {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
+    {"Concat", 1, any, axis, convert_concat},
+    {"Constant", 0, 0, {}, convert_constant},
+    {"Conv", 2, 3, convolution, convert_conv},
+    {"Dropout", 1, 3, dropout, convert_dropout},
+    {"Elu", 1, 1, alpha, convert_elu},
+    {"Identity", 1, 1, {}, convert_identity},
+    {"LeakyRelu", 1, 1, alpha, convert_leaky_relu},
+    {"MaxPool", 1, 1, max_pool, convert_max_pool},
+    {"Mul", 2, 2, {}, convert_mul},
+    {"Relu", 1, 1, {}, convert_relu},
+    {"Sigmoid", 1, 1, {}, convert_sigmoid},
+    {"Softmax", 1, 1, axis, convert_softmax},
+    {"Tanh", 1, 1, {}, convert_tanh},
+}};
+
+std::string supported() {
+  std::string names;
+  for (const OnnxOperator& row : operators) names.append(names.empty() ? "" : ", ").append(row.name);
+  return names;
+}
+
+Result<void> convert_with(const OnnxOperator& row, const onnx::NodeProto& node, OnnxBuilder& builder) {
+  if (node.input_size() < row.least_inputs || node.input_size() > row.most_inputs) {
+    return corrupt("has " + std::to_string(node.input_size()) + " inputs; " + std::to_string(row.least_inputs) +
+                   (row.most_inputs == row.least_inputs ? "" : " or more") + " are right");
+  }
+  const Result<OnnxAttributes> attributes = OnnxAttributes::make(node, row.attributes);
+  if (!attributes) return attributes.error();
+  if (Result<void> converted = row.convert({node, *attributes}, builder); !converted) return converted;
+  return builder.check_limits();
+}
+
+}  // namespace
+
+std::span<const OnnxOperator> onnx_operators() { return operators; }
+
+Result<void> convert_node(const onnx::NodeProto& node, OnnxBuilder& builder) {
+  const auto row = std::find_if(operators.begin(), operators.end(),
+                                [&](const OnnxOperator& known) { return is_operator(node, known.name); });
+  const Result<void> converted =
+      row == operators.end() ? Result<void>(unsupported("operator is not supported; supported are: " + supported()))
+                             : convert_with(*row, node, builder);
+  if (!converted) return converted.error().within(called(node));
+  return {};
+}
+
+}  // namespace znni

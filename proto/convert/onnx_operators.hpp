@@ -1,0 +1,32 @@
+// The table of ONNX operators that are read. Adding one: a row here and a function that turns its node into
+// ours.
+#pragma once
+
+#include <span>
+#include <string_view>
+
+#include "proto/convert/onnx_builder.hpp"
+
+namespace znni {
+
+// A node with what its row allowed.
+struct OnnxNode {
+  const onnx::NodeProto& proto;
+  const OnnxAttributes& attributes;
+};
+
+struct OnnxOperator {
+  std::string_view name;
+  int least_inputs = 1;
+  int most_inputs = 1;
+  std::span<const std::string_view> attributes;  // of all operator sets
+  Result<void> (*convert)(const OnnxNode& node, OnnxBuilder& builder);
+};
+
+// Sorted by name.
+[[nodiscard]] std::span<const OnnxOperator> onnx_operators();
+
+// Reads one node of a graph; the error begins with the node's name and operator.
+[[nodiscard]] Result<void> convert_node(const onnx::NodeProto& node, OnnxBuilder& builder);
+
+}  // namespace znni

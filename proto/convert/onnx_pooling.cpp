@@ -1,0 +1,44 @@
+#include "proto/convert/onnx_pooling.hpp"
+
+#include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_convolution.hpp"
+
+namespace znni {
+namespace {
+
+// Rounding up makes windows that reach beyond the input, unless the stride is 1.
+Result<void> refuse_ceil_mode(const OnnxAttributes& attributes, Vec3 stride) {
+  const Result<std::int64_t> mode = attributes.integer("ceil_mode", 0);
+  if (!mode) return mode.error();
+  if (*mode != 0 && stride != Vec3::cube(1)) {
+    return unsupported("ceil_mode = " + std::to_string(*mode) + " is not supported; only 0");
+  }
+  return {};
+}
+
+Result<void> convert_pool(const OnnxNode& node, OnnxBuilder& builder, PoolKind kind) {
+  if (Result<void> sound = refuse_padding(node.attributes); !sound) return sound;
+  if (Result<void> sound = require_all(node.attributes, "dilations", 1); !sound) return sound;
+  if (node.attributes.find("kernel_shape") == nullptr) return corrupt("attribute 'kernel_shape' is missing");
+  const Result<Vec3> window = node.attributes.extent("kernel_shape", builder.rank(), Vec3::cube(1));
+  if (!window) return window.error();
+  const Result<Vec3> stride = node.attributes.extent("strides", builder.rank(), Vec3::cube(1));
+  if (!stride) return stride.error();
+  if (Result<void> sound = refuse_ceil_mode(node.attributes, *stride); !sound) return sound;
+  const Result<int> input = builder.value(node.proto, 0);
+  if (!input) return input.error();
+  builder.append(node.proto, Pooling{kind, *window, *stride}, {*input}, builder.images(*input));
+  return {};
+}
+
+}  // namespace
+
+Result<void> convert_max_pool(const OnnxNode& node, OnnxBuilder& builder) {
+  return convert_pool(node, builder, PoolKind::max);
+}
+
+Result<void> convert_average_pool(const OnnxNode& node, OnnxBuilder& builder) {
+  return convert_pool(node, builder, PoolKind::average);
+}
+
+}  // namespace znni

@@ -1,0 +1,27 @@
+// ONNX models as networks. Only the file's messages are used, no checker or shape inference of ONNX: the
+// table of operators (proto/convert/onnx_operators.hpp) says what is read, and every size is checked here, so
+// that a hostile file gives an error and never more.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include <onnx/onnx_pb.h>
+
+#include "planner/graph_passes.hpp"
+
+namespace znni {
+
+// A model is one protobuf message, which cannot be larger.
+inline constexpr std::int64_t most_model_bytes = (std::int64_t{1} << 31) - 1;
+
+// Node by node, nothing folded or fused: nodes without effect (Identity, Dropout, constants) and those the
+// output does not need are gone, the rest stand in topological order under the names the file gives them.
+// Tensors of one or two spatial axes have leading extents of 1; one spatial axis counts as two.
+// The result passes check() and check_weights().
+[[nodiscard]] Result<LoadedNetwork> read_onnx(const onnx::ModelProto& model);
+
+// The same from the bytes of a file.
+[[nodiscard]] Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes);
+
+}  // namespace znni

@@ -1,0 +1,138 @@
+#include "proto/convert/onnx_scale_shift.hpp"
+
+#include <array>
+#include <cmath>
+
+#include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_tensors.hpp"
+
+namespace znni {
+namespace {
+
+// The inputs 1..4 of BatchNormalization, in its order.
+struct Statistics {
+  std::vector<float> gamma;
+  std::vector<float> beta;
+  std::vector<float> mean;
+  std::vector<float> variance;
+};
+
+Result<Statistics> statistics_of(const OnnxNode& node, const OnnxBuilder& builder, std::int64_t f) {
+  Statistics result;
+  const std::array<std::vector<float>*, 4> parts = {&result.gamma, &result.beta, &result.mean, &result.variance};
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    Result<std::vector<float>> values = builder.vector(node.proto, static_cast<int>(i) + 1, f);
+    if (!values) return values.error();
+    *parts[i] = *std::move(values);
+  }
+  return result;
+}
+
+Result<NodeWeights> weights_of(const Statistics& statistics, float epsilon) {
+  NodeWeights weights;
+  for (std::size_t i = 0; i < statistics.gamma.size(); ++i) {
+    const double variance = static_cast<double>(statistics.variance[i]) + static_cast<double>(epsilon);
+    if (!(variance > 0)) {
+      return corrupt("variance + epsilon of image " + std::to_string(i) + " is " + std::to_string(variance) +
+                     "; a positive number is right");
+    }
+    const double scale = static_cast<double>(statistics.gamma[i]) / std::sqrt(variance);
+    weights.scale.push_back(static_cast<float>(scale));
+    weights.shift.push_back(static_cast<float>(statistics.beta[i] - statistics.mean[i] * scale));
+  }
+  return weights;
+}
+
+Result<void> refuse_training(const OnnxNode& node) {
+  const Result<std::int64_t> training = node.attributes.integer("training_mode", 0);
+  if (!training) return training.error();
+  bool more_outputs = false;
+  for (int i = 1; i < node.proto.output_size(); ++i) more_outputs = more_outputs || !node.proto.output(i).empty();
+  if (*training != 0 || more_outputs) {
+    return unsupported(
+        "normalises by the statistics of its input (training mode), which is not supported; export "
+        "the net in evaluation mode");
+  }
+  const Result<std::int64_t> spatial = node.attributes.integer("spatial", 1);
+  if (!spatial) return spatial.error();
+  if (*spatial != 1) return unsupported("spatial = " + std::to_string(*spatial) + " is not supported; only 1");
+  return {};
+}
+
+// Whether a constant of these extents, aligned with the last axes of [N][f][spatial...], is one number or one
+// per image.
+bool is_per_image(const std::vector<std::int64_t>& dims, std::int64_t f, int spatial_axes) {
+  const std::size_t axes = static_cast<std::size_t>(spatial_axes) + 2;
+  if (dims.size() > axes) return false;
+  for (std::size_t i = 0; i < dims.size(); ++i) {
+    const bool is_images = axes - dims.size() + i == 1;
+    if (dims[i] != 1 && !(is_images && dims[i] == f)) return false;
+  }
+  return true;
+}
+
+struct Operands {
+  int value = 0;
+  std::vector<float> numbers;  // one per image
+};
+
+Result<Operands> operands_of(const OnnxNode& node, const OnnxBuilder& builder) {
+  const int index = builder.constant(node.proto, 1) != nullptr ? 1 : 0;
+  const onnx::TensorProto* constant = builder.constant(node.proto, index);
+  if (constant == nullptr) return unsupported("of two computed tensors is not supported; only of one and a constant");
+  const Result<int> value = builder.value(node.proto, 1 - index);
+  if (!value) return value.error();
+  const Result<std::vector<std::int64_t>> dims = dims_of(*constant);
+  if (!dims) return dims.error();
+  const std::int64_t f = builder.images(*value);
+  if (!is_per_image(*dims, f, builder.rank())) {
+    return unsupported("constant " + in_quotes(node.proto.input(index)) + " is neither one number nor one per image (" +
+                       std::to_string(f) + "), which is not supported");
+  }
+  Result<std::vector<float>> numbers = floats_of(*constant);
+  if (!numbers) return numbers.error();
+  if (numbers->size() == 1) numbers->resize(static_cast<std::size_t>(f), numbers->front());
+  return Operands{*value, *std::move(numbers)};
+}
+
+void append(const OnnxNode& node, OnnxBuilder& builder, int input, NodeWeights weights) {
+  builder.append(node.proto, ScaleShift{}, {input}, builder.images(input), std::move(weights));
+}
+
+}  // namespace
+
+Result<void> convert_batch_normalization(const OnnxNode& node, OnnxBuilder& builder) {
+  if (Result<void> sound = refuse_training(node); !sound) return sound;
+  const Result<float> epsilon = node.attributes.real("epsilon", 1e-5F);
+  if (!epsilon) return epsilon.error();
+  const Result<int> input = builder.value(node.proto, 0);
+  if (!input) return input.error();
+  const Result<Statistics> statistics = statistics_of(node, builder, builder.images(*input));
+  if (!statistics) return statistics.error();
+  Result<NodeWeights> weights = weights_of(*statistics, *epsilon);
+  if (!weights) return weights.error();
+  append(node, builder, *input, *std::move(weights));
+  return {};
+}
+
+Result<void> convert_mul(const OnnxNode& node, OnnxBuilder& builder) {
+  Result<Operands> operands = operands_of(node, builder);
+  if (!operands) return operands.error();
+  NodeWeights weights;
+  weights.shift.assign(operands->numbers.size(), 0.0F);
+  weights.scale = std::move(operands->numbers);
+  append(node, builder, operands->value, std::move(weights));
+  return {};
+}
+
+Result<void> convert_add_of_constant(const OnnxNode& node, OnnxBuilder& builder) {
+  Result<Operands> operands = operands_of(node, builder);
+  if (!operands) return operands.error();
+  NodeWeights weights;
+  weights.scale.assign(operands->numbers.size(), 1.0F);
+  weights.shift = std::move(operands->numbers);
+  append(node, builder, operands->value, std::move(weights));
+  return {};
+}
+
+}  // namespace znni

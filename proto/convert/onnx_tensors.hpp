@@ -1,0 +1,24 @@
+// Numbers out of ONNX tensors: every size is checked against the bytes that are there before anything is
+// allocated.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include <onnx/onnx_pb.h>
+
+#include "primitives/core/result.hpp"
+
+namespace znni {
+
+// The tensor's extents, each at least 0; the error names the tensor. A scalar has none.
+[[nodiscard]] Result<std::vector<std::int64_t>> dims_of(const onnx::TensorProto& tensor);
+
+// The elements, row-major, of a tensor of type FLOAT, FLOAT16 or DOUBLE, as float32. The error names the
+// tensor, and what is wrong with type, storage or size.
+[[nodiscard]] Result<std::vector<float>> floats_of(const onnx::TensorProto& tensor);
+
+// IEEE half precision to single, exactly.
+[[nodiscard]] float half_to_float(std::uint16_t half);
+
+}  // namespace znni

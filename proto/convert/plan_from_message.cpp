@@ -1,0 +1,151 @@
+#include "proto/convert/plan_from_message.hpp"
+
+#include "proto/convert/errors.hpp"
+#include "proto/convert/extents.hpp"
+#include "proto/convert/plan_words.hpp"
+
+namespace znni {
+namespace {
+
+Result<std::int64_t> not_negative(std::string_view field, std::int64_t value) {
+  if (value >= 0) return value;
+  return corrupt(std::string(field) + " is " + std::to_string(value) + "; 0 or more is right");
+}
+
+Result<MemoryUse> memory_of(const text::Plan::MemoryUse& written) {
+  for (const auto& [field, value] :
+       {std::pair{"memory.weights", written.weights()}, std::pair{"memory.persistent", written.persistent()},
+        std::pair{"memory.transient", written.transient()}}) {
+    if (const Result<std::int64_t> sound = not_negative(field, value); !sound) return sound.error();
+  }
+  return MemoryUse{written.weights(), written.persistent(), written.transient()};
+}
+
+Result<Division> division_of(const text::Plan::Division& written) {
+  for (const std::int64_t part : {written.s(), written.f(), written.f_out(), written.slab()}) {
+    if (const Result<std::int64_t> sound = not_negative("division", part); !sound) return sound.error();
+  }
+  return Division{written.s(), written.f(), written.f_out(), written.slab()};
+}
+
+Result<Group> group_of(const text::Plan::Group& written) {
+  for (const std::int64_t part : {written.inputs(), written.fragments(), written.slab()}) {
+    if (const Result<std::int64_t> sound = not_negative("group", part); !sound) return sound.error();
+  }
+  return Group{written.inputs(), written.fragments(), written.slab()};
+}
+
+Result<void> read_formats(const text::Plan::Step& written, Step& step) {
+  const Result<Format> in = parse_format("in", written.in());
+  if (!in) return in.error();
+  const Result<Format> native = parse_format("native", written.native());
+  if (!native) return native.error();
+  const Result<Format> out = parse_format("out", written.out());
+  if (!out) return out.error();
+  step.in = *in;
+  step.native = *native;
+  step.out = *out;
+  return {};
+}
+
+Result<Step> step_of(const text::Plan::Step& written) {
+  if (written.primitive().empty() && written.node() >= 0) return corrupt("primitive is missing");
+  Step step;
+  if (const Result<void> read = read_formats(written, step); !read) return read.error();
+  if (written.has_division()) {
+    const Result<Division> division = division_of(written.division());
+    if (!division) return division.error();
+    step.division.push_back(*division);
+  }
+  step.node = written.node();
+  step.primitive = written.primitive();
+  step.version = written.version();
+  step.variant = variant_of(written.setting());
+  step.reorder = written.reorder();
+  step.seconds = written.seconds();
+  step.basis = static_cast<Basis>(written.basis());
+  return step;
+}
+
+Result<Segment> segment_of(const text::Plan::Segment& written) {
+  Segment segment;
+  segment.first = written.first();
+  segment.last = written.last();
+  segment.place = static_cast<Place>(written.place());
+  const Result<Group> group = group_of(written.group());
+  if (!group) return group.error();
+  segment.group = *group;
+  for (const text::Plan::Step& step : written.step()) {
+    Result<Step> read = step_of(step);
+    if (!read) return read.error().within("step of node " + std::to_string(step.node()));
+    segment.steps.push_back(*std::move(read));
+  }
+  return segment;
+}
+
+Result<GeometryChoice> geometry_of(const text::Plan::Rung& written) {
+  const std::vector<std::int64_t> extents(written.pass_input().begin(), written.pass_input().end());
+  if (extents.size() != 3) return corrupt("pass_input has " + std::to_string(extents.size()) + " values; 3 are right");
+  for (const std::int64_t extent : extents) {
+    if (extent < 1) return corrupt("pass_input holds " + std::to_string(extent) + "; 1 or more is right");
+  }
+  if (written.s() < 1) return corrupt("S is " + std::to_string(written.s()) + "; 1 or more is right");
+  GeometryChoice geometry{{extents[0], extents[1], extents[2]}, written.s(), {}};
+  for (const int mode : written.modes()) geometry.modes.push_back(static_cast<PoolMode>(mode));
+  return geometry;
+}
+
+Result<Rung> rung_of(const text::Plan::Rung& written) {
+  Rung rung;
+  Result<GeometryChoice> geometry = geometry_of(written);
+  if (!geometry) return geometry.error();
+  rung.geometry = *std::move(geometry);
+  const Result<MemoryUse> memory = memory_of(written.memory());
+  if (!memory) return memory.error();
+  rung.memory = *memory;
+  rung.seconds = written.seconds();
+  for (const text::Plan::Segment& segment : written.segment()) {
+    Result<Segment> read = segment_of(segment);
+    if (!read) return read.error();
+    rung.segments.push_back(*std::move(read));
+  }
+  if (rung.segments.empty()) return corrupt("has no segment");
+  return rung;
+}
+
+PlanKey key_of(const text::Plan::Key& written) {
+  return {written.network(),      {written.node().begin(), written.node().end()},
+          written.device(),       written.threads(),
+          written.memory_limit(), written.strategy(),
+          written.search_space()};
+}
+
+Prediction prediction_of(const text::Plan::Prediction& written) {
+  return {written.voxels_per_second(), written.seconds(), written.border_cost(), static_cast<Basis>(written.basis())};
+}
+
+Result<void> add_rungs(const text::Plan& written, Plan& plan) {
+  for (const text::Plan::Rung& rung : written.rung()) {
+    Result<Rung> read = rung_of(rung);
+    if (!read) return read.error().within("rung " + std::to_string(plan.ladder.size()));
+    plan.ladder.push_back(*std::move(read));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Plan> plan_from_message(const text::Plan& written) {
+  if (written.key().node().empty()) return corrupt("not a plan: key.node is missing");
+  if (written.rung().empty()) return corrupt("not a plan: it has no rung");
+  Plan plan;
+  plan.key = key_of(written.key());
+  const Result<MemoryUse> memory = memory_of(written.memory());
+  if (!memory) return memory.error();
+  plan.memory = *memory;
+  plan.predicted = prediction_of(written.predicted());
+  if (const Result<void> added = add_rungs(written, plan); !added) return added.error();
+  return plan;
+}
+
+}  // namespace znni

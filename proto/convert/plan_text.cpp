@@ -1,0 +1,111 @@
+#include "proto/convert/plan_text.hpp"
+
+#include "proto/convert/errors.hpp"
+#include "proto/convert/plan_from_message.hpp"
+#include "proto/convert/plan_words.hpp"
+#include "proto/convert/read_file.hpp"
+#include "proto/convert/text_format.hpp"
+#include "proto/convert/write_atomically.hpp"
+
+namespace znni {
+namespace {
+
+// The messages' words stand in the same order as the planner's.
+static_assert(static_cast<int>(PoolMode::fragments) == text::Plan::fragments);
+static_assert(static_cast<int>(Place::gpu_host_ram) == text::Plan::gpu_host_ram);
+static_assert(static_cast<int>(Basis::measured) == text::Plan::measured);
+
+void set_memory(text::Plan::MemoryUse* written, const MemoryUse& memory) {
+  written->set_weights(memory.weights);
+  written->set_persistent(memory.persistent);
+  written->set_transient(memory.transient);
+}
+
+void set_key(text::Plan::Key* written, const PlanKey& key) {
+  written->set_network(key.network);
+  for (const std::string& node : key.nodes) written->add_node(node);
+  written->set_device(key.device);
+  written->set_threads(key.threads);
+  written->set_memory_limit(key.memory_limit);
+  written->set_strategy(key.strategy);
+  written->set_search_space(key.search_space);
+}
+
+void set_prediction(text::Plan::Prediction* written, const Prediction& predicted) {
+  written->set_voxels_per_second(predicted.voxels_per_second);
+  written->set_seconds(predicted.seconds);
+  written->set_border_cost(predicted.border_cost);
+  written->set_basis(static_cast<text::Plan::Basis>(predicted.basis));
+}
+
+void set_division(text::Plan::Division* written, const Division& division) {
+  written->set_s(division.S);
+  written->set_f(division.f);
+  written->set_f_out(division.f_out);
+  written->set_slab(division.slab);
+}
+
+void set_step(text::Plan::Step* written, const Step& step) {
+  written->set_node(step.node);
+  written->set_primitive(step.primitive);
+  written->set_version(step.version);
+  set_variant(written->mutable_setting(), step.variant);
+  written->set_in(to_string(step.in));
+  written->set_native(to_string(step.native));
+  written->set_out(to_string(step.out));
+  if (!step.reorder.empty()) written->set_reorder(step.reorder);
+  if (!step.division.empty()) set_division(written->mutable_division(), step.division.front());
+  written->set_seconds(step.seconds);
+  written->set_basis(static_cast<text::Plan::Basis>(step.basis));
+}
+
+void set_segment(text::Plan::Segment* written, const Segment& segment) {
+  written->set_first(segment.first);
+  written->set_last(segment.last);
+  written->set_place(static_cast<text::Plan::Place>(segment.place));
+  if (segment.group != Group{}) {
+    written->mutable_group()->set_inputs(segment.group.inputs);
+    written->mutable_group()->set_fragments(segment.group.fragments);
+    written->mutable_group()->set_slab(segment.group.slab);
+  }
+  for (const Step& step : segment.steps) set_step(written->add_step(), step);
+}
+
+void set_rung(text::Plan::Rung* written, const Rung& rung) {
+  const Vec3 input = rung.geometry.pass_input;
+  for (int axis = 0; axis < 3; ++axis) written->add_pass_input(input[axis]);
+  written->set_s(rung.geometry.S);
+  for (const PoolMode mode : rung.geometry.modes) written->add_modes(static_cast<text::Plan::PoolMode>(mode));
+  written->set_seconds(rung.seconds);
+  set_memory(written->mutable_memory(), rung.memory);
+  for (const Segment& segment : rung.segments) set_segment(written->add_segment(), segment);
+}
+
+}  // namespace
+
+std::string plan_text(const Plan& plan) {
+  text::Plan written;
+  set_key(written.mutable_key(), plan.key);
+  set_prediction(written.mutable_predicted(), plan.predicted);
+  set_memory(written.mutable_memory(), plan.memory);
+  for (const Rung& rung : plan.ladder) set_rung(written.add_rung(), rung);
+  return print_text(written);
+}
+
+Result<Plan> parse_plan(std::string_view text) {
+  text::Plan written;
+  if (const Result<void> parsed = parse_text(text, written); !parsed) return parsed.error();
+  return plan_from_message(written);
+}
+
+Result<Plan> read_plan(const std::string& path) {
+  const Result<std::string> text = read_file(path, most_text_bytes);
+  if (!text) return text.error();
+  Result<Plan> plan = parse_plan(*text);
+  if (!plan) return plan.error().within(path);
+  return plan;
+}
+
+Result<void> write_plan(const std::string& path, const Plan& plan) { return write_atomically(path, plan_text(plan)); }
+
+}  // namespace znni

@@ -1,0 +1,37 @@
+#include "proto/convert/plan_words.hpp"
+
+#include <array>
+
+#include "proto/convert/errors.hpp"
+
+namespace znni {
+
+Result<Format> parse_format(std::string_view field, const std::string& text) {
+  constexpr std::array types = {ElementType::f32, ElementType::f16, ElementType::u16, ElementType::u8};
+  constexpr std::array layouts = {Layout::planar, Layout::blocked16, Layout::blocked8, Layout::channels_last};
+  std::string known;
+  for (const ElementType type : types) {
+    for (const Layout layout : layouts) {
+      const Format format{type, layout};
+      if (to_string(format) == text) return format;
+      known += (known.empty() ? "" : ", ") + to_string(format);
+    }
+  }
+  return corrupt(std::string(field) + " is " + in_quotes(text) + "; known are: " + known);
+}
+
+Variant variant_of(const google::protobuf::RepeatedPtrField<text::Setting>& settings) {
+  Variant variant;
+  for (const text::Setting& setting : settings) variant.push_back({setting.name(), setting.value()});
+  return variant;
+}
+
+void set_variant(google::protobuf::RepeatedPtrField<text::Setting>* settings, const Variant& variant) {
+  for (const Setting& setting : variant) {
+    text::Setting* written = settings->Add();
+    written->set_name(setting.name);
+    written->set_value(setting.value);
+  }
+}
+
+}  // namespace znni

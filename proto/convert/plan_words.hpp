@@ -1,0 +1,19 @@
+// Domain values that plans and timings have in common, to their messages and back.
+#pragma once
+
+#include <string>
+
+#include <google/protobuf/repeated_ptr_field.h>
+
+#include "primitives/core/primitive.hpp"
+#include "proto/plan.pb.h"
+
+namespace znni {
+
+// "f32:blocked16"; the error lists what is known.
+[[nodiscard]] Result<Format> parse_format(std::string_view field, const std::string& text);
+
+[[nodiscard]] Variant variant_of(const google::protobuf::RepeatedPtrField<text::Setting>& settings);
+void set_variant(google::protobuf::RepeatedPtrField<text::Setting>* settings, const Variant& variant);
+
+}  // namespace znni

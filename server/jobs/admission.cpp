@@ -1,0 +1,43 @@
+#include "server/jobs/admission.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+namespace znni {
+
+Admission::Entrance::~Entrance() {
+  if (admission_ != nullptr) admission_->leave();
+}
+
+Result<Admission::Entrance> Admission::enter() {
+  const std::lock_guard lock(mutex_);
+  if (!open_) return Error{ErrorCode::unavailable, "the server is shutting down"};
+  ++inside_;
+  return Entrance(*this);
+}
+
+bool Admission::open() const {
+  const std::lock_guard lock(mutex_);
+  return open_;
+}
+
+void Admission::drain(double timeout_seconds) {
+  // A wait longer than a day is one without end, and must not overflow the clock.
+  const std::chrono::duration<double> timeout(std::clamp(timeout_seconds, 0.0, 86400.0));
+  std::unique_lock lock(mutex_);
+  open_ = false;
+  const auto empty = [this] { return inside_ == 0; };
+  if (left_.wait_for(lock, timeout, empty)) return;
+  lock.unlock();  // callbacks of the stop may want to leave
+  stop_.request_stop();
+  lock.lock();
+  left_.wait(lock, empty);
+}
+
+void Admission::leave() {
+  const std::lock_guard lock(mutex_);
+  --inside_;
+  left_.notify_all();
+}
+
+}  // namespace znni

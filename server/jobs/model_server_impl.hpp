@@ -1,0 +1,32 @@
+// The ModelServer of a process with one device: loads the models of a repository one after the other in a
+// thread of its own, so that health can answer meanwhile, and lets jobs run one at a time.
+#pragma once
+
+#include <filesystem>
+#include <functional>
+#include <memory>
+
+#include "planner/catalogue.hpp"
+#include "planner/timings.hpp"
+#include "server/jobs/model_server.hpp"
+#include "server/models/log_sink.hpp"
+
+namespace znni {
+
+struct ServerOptions {
+  std::filesystem::path repository;
+  std::filesystem::path plan_directory;  // "": plans are made anew at every start
+  ServerLimits limits;
+  Catalogue catalogue;
+  Timings timings;  // recorded; may be empty
+  // The device all models share, with a hard budget of bytes of host memory.
+  std::function<Result<std::unique_ptr<Device>>(std::int64_t host_budget)> open_device;
+  LogSink log;  // called by the thread that loads
+};
+
+// Errors are those that no model could survive: limits too small, no repository, no device. A model that
+// cannot be loaded becomes `unavailable`, with its reason, and the others go on. Jobs of one model run in the
+// order they came; models take turns on the device.
+[[nodiscard]] Result<std::unique_ptr<ModelServer>> open_model_server(ServerOptions options);
+
+}  // namespace znni

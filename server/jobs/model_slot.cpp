@@ -1,0 +1,109 @@
+#include "server/jobs/model_slot.hpp"
+
+#include <utility>
+
+namespace znni {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::int64_t nanoseconds(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration_cast<std::chrono::nanoseconds>(to - from).count();
+}
+
+std::int64_t unix_milliseconds() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+std::string title(const ModelEntry& entry) { return "model '" + entry.name + "'"; }
+
+}  // namespace
+
+ModelSlot::ModelSlot(ModelEntry entry, std::int64_t most_waiting)
+    : entry_(std::move(entry)), queue_(title(entry_), most_waiting) {
+  info_.name = entry_.name;
+  info_.version = entry_.version;
+}
+
+ModelInfo ModelSlot::info() const {
+  const std::lock_guard lock(mutex_);
+  return info_;
+}
+
+ModelStatistics ModelSlot::statistics() const {
+  const std::lock_guard lock(mutex_);
+  return statistics_;
+}
+
+Result<LoadedModel*> ModelSlot::model() const {
+  const std::lock_guard lock(mutex_);
+  if (info_.state == ModelState::ready) return model_.get();
+  const std::string why = info_.state == ModelState::loading ? "is still loading" : "is unavailable: " + info_.reason;
+  return Error{ErrorCode::unavailable, title(entry_) + " " + why};
+}
+
+void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
+  const std::lock_guard lock(mutex_);
+  model_ = std::move(model);
+  const PlannedModel& planned = model_->planned;
+  const Engine& engine = *model_->engine;
+  info_.spatial_rank = planned.network.spatial_rank;
+  info_.input_name = planned.network.input_name;
+  info_.output_name = planned.network.output_name;
+  info_.f_in = engine.f_in();
+  info_.f_out = engine.f_out();
+  info_.field_of_view = engine.field_of_view();
+  info_.patch = engine.patch();
+  info_.memory = planned.plan.memory;
+  info_.predicted_voxels_per_second = planned.plan.predicted.voxels_per_second;
+  info_.plan_summary = plan_summary(planned.plan, info_.patch);
+  info_.state = ModelState::ready;
+}
+
+void ModelSlot::set_unavailable(std::string reason) {
+  const std::lock_guard lock(mutex_);
+  info_.state = ModelState::unavailable;
+  info_.reason = std::move(reason);
+}
+
+JobRecord::JobRecord(ModelSlot& slot) : slot_(slot) {
+  const std::lock_guard lock(slot_.mutex_);
+  ++slot_.statistics_.queued_now;
+}
+
+JobRecord::~JobRecord() {
+  const Error lost{ErrorCode::internal, "the job ended without a result"};
+  if (!ended_) ended(&lost, 0);
+}
+
+void JobRecord::started() {
+  const std::lock_guard lock(slot_.mutex_);
+  started_ = Clock::now();
+  running_ = true;
+  --slot_.statistics_.queued_now;
+  ++slot_.statistics_.running_now;
+}
+
+void JobRecord::ended(const Error* error, std::int64_t voxels) {
+  const Clock::time_point now = Clock::now();
+  const std::lock_guard lock(slot_.mutex_);
+  ModelStatistics& counters = slot_.statistics_;
+  ended_ = true;
+  --(running_ ? counters.running_now : counters.queued_now);
+  counters.last_unix_ms = unix_milliseconds();
+  if (error == nullptr) {
+    ++counters.succeeded;
+    counters.success_ns += nanoseconds(received_, now);
+    counters.queue_ns += nanoseconds(received_, started_);
+    counters.compute_ns += nanoseconds(started_, now);
+    counters.voxels += voxels;
+  } else if (error->code == ErrorCode::cancelled) {
+    ++counters.cancelled;
+  } else {
+    ++counters.failed;
+    counters.fail_ns += nanoseconds(received_, now);
+  }
+}
+
+}  // namespace znni

@@ -1,0 +1,25 @@
+// Memory of requests on their way: a number that may not be exceeded. Nothing waits for it: a request that
+// does not fit is refused, with numbers.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "server/jobs/model_server.hpp"
+
+namespace znni {
+
+// Shared by the server and every lease, so that a lease may outlive the server.
+struct TransportBudget {
+  explicit TransportBudget(std::int64_t bytes) : limit(bytes) {}
+
+  const std::int64_t limit;
+  std::mutex mutex;  // guards used
+  std::int64_t used = 0;
+};
+
+// `bytes` out of `budget`; over_budget when they are not there, invalid_argument when negative.
+[[nodiscard]] Result<TransportLease> take_lease(const std::shared_ptr<TransportBudget>& budget, std::int64_t bytes);
+
+}  // namespace znni

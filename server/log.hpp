@@ -1,0 +1,59 @@
+// The daemon's log: one line per event, as text or as JSON. The only user of the logging library. Libraries
+// below server/rpc do not log: they return errors.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace znni {
+
+enum class LogFormat { text, json };
+enum class LogLevel { info, warning, error };
+
+// Value of a field: escaped where it holds anything but printable characters, so that what a client sent can
+// never forge a line. Numbers stand bare in JSON.
+struct LogField {
+  LogField(std::string_view name, std::string_view text) : key(name), value(text) {}
+  LogField(std::string_view name, const char* text) : key(name), value(text) {}
+  LogField(std::string_view name, std::int64_t count);
+  LogField(std::string_view name, int count) : LogField(name, static_cast<std::int64_t>(count)) {}
+  LogField(std::string_view name, double quantity);  // four significant digits
+
+  std::string key;
+  std::string value;
+  bool is_number = false;
+};
+using LogFields = std::initializer_list<LogField>;
+
+// "message key=value key2=\"a b\"", without time and level.
+[[nodiscard]] std::string text_line(std::string_view message, LogFields fields);
+// {"time":...,"level":"info","message":...,"key":...}
+[[nodiscard]] std::string json_line(std::string_view time, LogLevel level, std::string_view message, LogFields fields);
+
+// Lines are written by a thread of their own; when it cannot keep up, the oldest waiting lines are dropped
+// rather than requests held up. Thread safe.
+class Log {
+ public:
+  // Writes to standard error.
+  explicit Log(LogFormat format);
+  // Hands complete lines, without newline, to `write`, on the log's thread: for tests.
+  Log(LogFormat format, std::function<void(std::string_view)> write);
+  ~Log();  // writes what is waiting
+  Log(const Log&) = delete;
+  Log& operator=(const Log&) = delete;
+
+  void info(std::string_view message, LogFields fields = {}) const { write(LogLevel::info, message, fields); }
+  void warning(std::string_view message, LogFields fields = {}) const { write(LogLevel::warning, message, fields); }
+  void error(std::string_view message, LogFields fields = {}) const { write(LogLevel::error, message, fields); }
+
+ private:
+  struct State;
+  void write(LogLevel level, std::string_view message, LogFields fields) const;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace znni

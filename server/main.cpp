@@ -1,0 +1,204 @@
+// znnid: options, log, device, models, front doors; then waits for a signal and drains.
+#include <malloc.h>
+
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "planner/catalogue.hpp"
+#include "planner/repository.hpp"
+#include "primitives/cpu/backend.hpp"
+#include "primitives/cpu/machine.hpp"
+#include "proto/convert/timings_text.hpp"
+#include "server/jobs/memory_shares.hpp"
+#include "server/jobs/model_server_impl.hpp"
+#include "server/log.hpp"
+#include "server/models/model_repository.hpp"
+#include "server/options.hpp"
+#include "server/rpc/server.hpp"
+#include "server/signals.hpp"
+#include "server/version.hpp"
+
+namespace znni {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::string version_text() {
+  return "znnid " + std::string(version) +
+         "\nThis binary contains FFTW and is therefore distributed under GPL-3.0-or-later;"
+         "\nthe sources of ZNNi are under Apache-2.0.";
+}
+
+// Large blocks go back to the system when freed, whatever was freed before, and threads share few heaps: what
+// the process holds stays close to what it uses.
+void bound_heap() {
+  mallopt(M_MMAP_THRESHOLD, 1 << 20);
+  mallopt(M_ARENA_MAX, 2);
+}
+
+int fail(const Log& log, const Error& error) {
+  log.error(error.message);
+  return 1;
+}
+
+// What was left open on the command line.
+Options complete(Options options) {
+  if (!options.memory) options.memory = cpu::default_memory_budget();
+  if (!options.threads) options.threads = cpu::default_threads();
+  const Result<std::filesystem::path> state = state_directory();
+  if (options.plan_directory.empty() && state) options.plan_directory = *state / "plans";
+  return options;
+}
+
+ServerLimits limits_of(const Options& options) {
+  return {*options.memory, options.max_request_bytes, options.max_queue};
+}
+
+int check_config(const Options& options, const MemoryShares& shares, const Log& log) {
+  for (const auto& [name, value] : describe(options)) std::printf("%s=%s\n", name.c_str(), value.c_str());
+  std::printf("# memory: %s for models, %s for requests, %s for the process\n", bytes_text(shares.models).c_str(),
+              bytes_text(shares.transport).c_str(), bytes_text(shares.base).c_str());
+  const Result<std::vector<ModelEntry>> entries = scan_repository(options.model_repository);
+  if (!entries) return fail(log, entries.error());
+  int code = 0;
+  for (const ModelEntry& entry : *entries) {
+    std::printf("# model %s version %s\n", entry.name.c_str(), entry.version.c_str());
+    if (entry.problem.empty()) continue;
+    code = fail(log, {ErrorCode::corrupt_file, entry.name + ": " + entry.problem});
+  }
+  return code;
+}
+
+void log_start(const Options& options, const MemoryShares& shares, const Log& log) {
+  log.info("starting znnid", {{"version", version}});
+  for (const auto& [name, value] : describe(options)) log.info("option", {{"name", name}, {"value", value}});
+  log.info("memory", {{"models", bytes_text(shares.models)},
+                      {"transport", bytes_text(shares.transport)},
+                      {"process", bytes_text(shares.base)},
+                      {"largest_message", bytes_text(shares.largest_message)}});
+}
+
+// What `planner` has measured on this machine; plans made here are as good without it, only less sure.
+Timings recorded_timings(const Log& log) {
+  const Result<std::filesystem::path> state = state_directory();
+  if (!state) return {};
+  Result<ReadTimings> read = read_timings((*state / "timings.pbtxt").string());
+  if (!read) {
+    log.warning(read.error().message);
+    return {};
+  }
+  for (const std::string& warning : read->warnings) log.warning(warning);
+  return std::move(read->timings);
+}
+
+// `ending`: from then on loading that was broken off is no news.
+Result<std::unique_ptr<ModelServer>> open_models(const Options& options, const std::atomic<bool>& ending,
+                                                 const Log& log) {
+  const std::array<const Backend*, 1> backends = {&cpu::backend()};
+  Result<Catalogue> catalogue = Catalogue::make(backends);
+  if (!catalogue) return catalogue.error();
+  const int threads = *options.threads;
+  const auto open_device = [threads](std::int64_t host_budget) {
+    return cpu::backend().open(cpu::describe_cpu(threads), host_budget, 0, 0);
+  };
+  const auto sink = [&log, &ending](std::string_view level, const std::string& line) {
+    if (ending) return;
+    if (level == "error") return log.error(line);
+    if (level == "warning") return log.warning(line);
+    log.info(line);
+  };
+  return open_model_server({options.model_repository, options.plan_directory, limits_of(options), *std::move(catalogue),
+                            recorded_timings(log), open_device, sink});
+}
+
+void log_call(const Log& log, const rpc::CallRecord& call) {
+  if (call.code == "OK") {
+    log.info("call", {{"method", call.method},
+                      {"model", call.model},
+                      {"id", call.id},
+                      {"code", call.code},
+                      {"seconds", call.seconds}});
+    return;
+  }
+  log.warning("call", {{"method", call.method},
+                       {"model", call.model},
+                       {"id", call.id},
+                       {"code", call.code},
+                       {"seconds", call.seconds},
+                       {"reason", call.reason}});
+}
+
+rpc::ListenOptions listen_options(const Options& options, const MemoryShares& shares) {
+  rpc::ListenOptions listen;
+  listen.address = options.grpc_address;
+  listen.port = options.grpc_port;
+  listen.most_message_bytes = shares.largest_message;
+  listen.transport_bytes = shares.transport;
+  listen.server_version = std::string(version);
+  return listen;
+}
+
+// Two phases: not ready and nothing new, while what is inside goes on; then the rest is cancelled.
+void drain(rpc::Server& server, ModelServer& models, double seconds) {
+  const Clock::time_point start = Clock::now();
+  server.close();
+  models.drain(seconds);
+  const double left = seconds - std::chrono::duration<double>(Clock::now() - start).count();
+  server.stop(std::max(left, 1.0));
+}
+
+int serve(const Options& options, const TerminationSignals& signals, const Log& log) {
+  const Result<MemoryShares> shares = split_memory(limits_of(options));
+  if (!shares) return fail(log, shares.error().within("--mem"));
+  if (options.check_config) return check_config(options, *shares, log);
+  log_start(options, *shares, log);
+  std::atomic<bool> ending = false;
+  const Result<std::unique_ptr<ModelServer>> models = open_models(options, ending, log);
+  if (!models) return fail(log, models.error());
+  const auto record = [&log](const rpc::CallRecord& call) { log_call(log, call); };
+  const Result<std::unique_ptr<rpc::Server>> server =
+      rpc::Server::start(**models, record, listen_options(options, *shares));
+  if (!server) {
+    ending = true;
+    return fail(log, server.error());
+  }
+  log.info("listening on " + options.grpc_address + ":" + std::to_string((*server)->port()));
+
+  const int signal = signals.wait();
+  ending = true;
+  log.info("stopping", {{"signal", signal}, {"seconds_at_most", options.exit_timeout_seconds}});
+  const std::jthread impatience([&signals](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      if (const auto second = signals.wait_for(std::chrono::milliseconds(50))) std::_Exit(128 + *second);
+    }
+  });
+  drain(**server, **models, options.exit_timeout_seconds);
+  log.info("stopped");
+  return 0;
+}
+
+}  // namespace
+}  // namespace znni
+
+int main(int argc, char** argv) {
+  using namespace znni;
+  // The library's own lines on standard error say less than our errors do.
+  setenv("GRPC_VERBOSITY", "NONE", 0);
+  const std::vector<const char*> arguments(argv + 1, argv + argc);
+  const Command command = parse_options(arguments, version_text());
+  if (command.exit_code) {
+    std::fputs(command.text.c_str(), *command.exit_code == 0 ? stdout : stderr);
+    return *command.exit_code;
+  }
+  bound_heap();
+  const TerminationSignals signals;
+  const Log log(command.options.log_format);
+  return serve(complete(command.options), signals, log);
+}

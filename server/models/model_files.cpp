@@ -1,0 +1,82 @@
+#include "server/models/model_files.hpp"
+
+#include <system_error>
+#include <utility>
+
+#include "planner/graph_passes.hpp"
+#include "proto/convert/model_config.hpp"
+#include "proto/convert/network_file.hpp"
+
+namespace znni {
+namespace {
+
+namespace fs = std::filesystem;
+
+bool is_there(const fs::path& file) {
+  std::error_code ignored;
+  return fs::exists(file, ignored);
+}
+
+Result<LoadedNetwork> read_network(const ModelEntry& entry) {
+  const fs::path weightless = entry.network_file.parent_path() / "model.pbtxt";
+  if (!is_there(entry.network_file) && is_there(weightless)) {
+    return Error{ErrorCode::invalid_argument, weightless.string() + ": a network without weights can be planned, " +
+                                                  "not served; expected " + entry.network_file.filename().string()};
+  }
+  Result<LoadedNetwork> loaded = read_network_file(entry.network_file.string());
+  if (!loaded || !loaded->weights.empty()) return loaded;
+  return Error{ErrorCode::invalid_argument,
+               entry.network_file.string() + ": the network has no weights; it can be planned, not served"};
+}
+
+Result<void> check_settings(const ModelSettings& settings, const std::string& name) {
+  if (!settings.name.empty() && settings.name != name) {
+    return Error{ErrorCode::invalid_argument, "name is '" + settings.name + "'; the folder says '" + name + "'"};
+  }
+  if (settings.input_zscore == InputZscore::patch) {
+    return Error{ErrorCode::unsupported,
+                 "parameter input_zscore is 'patch', which makes results depend on the patches; expected 'volume' or "
+                 "'none'"};
+  }
+  if (settings.output_grid == OutputGrid::network) {
+    return Error{ErrorCode::unsupported, "parameter output_grid is 'network'; this server computes 'dense' only"};
+  }
+  return {};
+}
+
+Operation operation_of(OutputActivation activation) {
+  if (activation == OutputActivation::softmax) return Softmax{};
+  const bool sigmoid = activation == OutputActivation::sigmoid;
+  return Activate{{sigmoid ? ActivationKind::sigmoid : ActivationKind::tanh, 0.0F}};
+}
+
+// The network with the activation behind it, where there is one.
+LoadedNetwork activated(LoadedNetwork loaded, OutputActivation activation) {
+  if (activation == OutputActivation::none) return loaded;
+  const int last = static_cast<int>(loaded.network.nodes.size());
+  loaded.network.nodes.push_back({"output_activation", operation_of(activation), {last}});
+  loaded.weights.emplace_back();
+  return fold_and_fuse(std::move(loaded));
+}
+
+}  // namespace
+
+Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log) {
+  Result<LoadedNetwork> loaded = read_network(entry);
+  if (!loaded) return loaded.error();
+  ModelSettings settings;
+  if (is_there(entry.config_file)) {
+    Result<ModelSettings> read = read_model_config(entry.config_file.string());
+    if (!read) return read.error();
+    settings = std::move(*read);
+  }
+  for (const std::string& warning : settings.warnings) log_to(log, "warning", warning);
+  if (const Result<void> checked = check_settings(settings, entry.name); !checked) {
+    return checked.error().within(entry.config_file.string());
+  }
+  LoadedNetwork whole = activated(std::move(*loaded), settings.output_activation);
+  const InputRule input{{settings.input_scale, settings.input_offset}, settings.input_zscore == InputZscore::volume};
+  return ModelFiles{std::move(whole.network), std::move(whole.weights), input};
+}
+
+}  // namespace znni

@@ -1,0 +1,29 @@
+// Reads the files of one model: network and weights, and what its configuration says that the engine needs.
+#pragma once
+
+#include "planner/network.hpp"
+#include "server/models/log_sink.hpp"
+#include "server/models/model_repository.hpp"
+#include "server/volume/volume_view.hpp"
+
+namespace znni {
+
+// How the model wants its input: normalisation first, then, where it says so, the whole volume brought to
+// mean 0 and deviation 1.
+struct InputRule {
+  Normalisation normalisation;
+  bool zscore = false;
+};
+
+struct ModelFiles {
+  Network network;  // an output activation of the configuration is its last node, or part of it
+  NetworkWeights weights;
+  InputRule input;
+};
+
+// Errors name the file. A network without weights is refused: it can be planned, not served. What the
+// configuration has and this server does not know is a line in the log; what it knows but cannot do is
+// `unsupported`.
+[[nodiscard]] Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log);
+
+}  // namespace znni

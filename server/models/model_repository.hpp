@@ -1,0 +1,28 @@
+// The model repository on disk: DIR/<model>/<version>/model.onnx, beside it optionally plan.pbtxt, and
+// optionally DIR/<model>/config.pbtxt. Versions are positive numbers; the newest of each model is served.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "primitives/core/result.hpp"
+
+namespace znni {
+
+// Where the files of one model are, or would be: only the folders were looked at.
+struct ModelEntry {
+  std::string name;
+  std::string version;                   // "" when there is none: then `problem` says so
+  std::filesystem::path network_file;    // model.onnx
+  std::filesystem::path plan_file;       // plan.pbtxt beside it
+  std::filesystem::path config_file;     // config.pbtxt of the model
+  std::vector<std::string> passed_over;  // older versions, not served
+  std::string problem;                   // why it cannot be served, or ""
+};
+
+// Sorted by name; empty for an empty folder. not_found when `directory` is no folder. Hidden folders and
+// plain files are no models.
+[[nodiscard]] Result<std::vector<ModelEntry>> scan_repository(const std::filesystem::path& directory);
+
+}  // namespace znni

@@ -1,0 +1,90 @@
+#include "server/models/plan_source.hpp"
+
+#include <optional>
+#include <string>
+#include <system_error>
+
+#include "planner/search.hpp"
+#include "proto/convert/plan_text.hpp"
+#include "server/pipeline/engine.hpp"
+
+namespace znni {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Times of a plan were measured, or it was made for no less than half the memory there is: a new search would
+// hardly find a better one.
+bool worth_keeping(const Plan& plan, std::int64_t memory) {
+  return plan.predicted.basis == Basis::measured || plan.key.memory_limit >= memory / 2;
+}
+
+// The plan in `file`, if it runs; the log says why not, or what else is worth knowing.
+std::optional<Plan> usable_plan(const fs::path& file, const Network& network, std::int64_t memory,
+                                const PlanContext& context) {
+  std::error_code ignored;
+  if (file.empty() || !fs::exists(file, ignored)) return std::nullopt;
+  const auto pass_over = [&](const std::string& why) {
+    log_to(context.log, "warning", "plan " + file.string() + " is not used: " + why);
+    return std::nullopt;
+  };
+  Result<Plan> plan = read_plan(file.string());
+  if (!plan) return pass_over(plan.error().message);
+  const PlanCheck fit = check(*plan, network, context.catalogue, context.spec, memory);
+  if (fit.fit == PlanFit::does_not_run) return pass_over(fit.reason);
+  if (const Result<void> runs = Engine::check_plan(network, *plan, context.catalogue, context.spec); !runs) {
+    return pass_over(runs.error().message);
+  }
+  if (!worth_keeping(*plan, memory)) {
+    return pass_over("it was made for " + bytes_text(plan->key.memory_limit) + ", " + bytes_text(memory) +
+                     " may be used now");
+  }
+  log_to(context.log, "info", "plan " + file.string() + " is used" + (fit.reason.empty() ? "" : ": " + fit.reason));
+  return std::move(*plan);
+}
+
+Result<void> save(const Plan& plan, const fs::path& file) {
+  std::error_code error;
+  fs::create_directories(file.parent_path(), error);
+  if (error) return Error{ErrorCode::not_found, file.parent_path().string() + ": " + error.message()};
+  return write_plan(file.string(), plan);
+}
+
+void keep(const Plan& plan, const fs::path& file, const LogSink& log) {
+  if (file.empty()) return;
+  if (const Result<void> saved = save(plan, file); !saved) {
+    return log_to(log, "warning", "the plan is not kept for the next start: " + saved.error().message);
+  }
+  log_to(log, "info", "plan written to " + file.string());
+}
+
+Result<Plan> make_plan(const Network& network, std::int64_t memory, const PlanContext& context,
+                       const std::stop_token& stop) {
+  log_to(context.log, "info", "planning network '" + network.name + "' within " + bytes_text(memory));
+  SearchOptions options;
+  options.memory_limit = memory;
+  options.stop = [&stop] { return stop.stop_requested(); };
+  Result<Plan> plan = search(network, context.spec, context.catalogue, context.costs, options);
+  if (stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped while planning"};
+  return plan;
+}
+
+}  // namespace
+
+fs::path kept_plan_file(const PlanContext& context, const ModelEntry& entry) {
+  if (context.plan_directory.empty()) return {};
+  return context.plan_directory / entry.name / (entry.version + ".plan.pbtxt");
+}
+
+Result<Plan> find_or_make_plan(const ModelEntry& entry, const Network& network, std::int64_t memory,
+                               const PlanContext& context, const std::stop_token& stop) {
+  const fs::path kept = kept_plan_file(context, entry);
+  for (const fs::path& file : {entry.plan_file, kept}) {
+    if (std::optional<Plan> plan = usable_plan(file, network, memory, context)) return std::move(*plan);
+  }
+  Result<Plan> plan = make_plan(network, memory, context, stop);
+  if (plan) keep(*plan, kept, context.log);
+  return plan;
+}
+
+}  // namespace znni

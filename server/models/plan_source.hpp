@@ -1,0 +1,34 @@
+// Finds the plan of a model, or makes one: beside the model, else in the plan directory, else by a search,
+// whose result is left in the plan directory for the next start.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <stop_token>
+
+#include "planner/catalogue.hpp"
+#include "planner/costs.hpp"
+#include "planner/plan.hpp"
+#include "server/models/log_sink.hpp"
+#include "server/models/model_repository.hpp"
+
+namespace znni {
+
+// What plans are made with and checked against; all borrowed.
+struct PlanContext {
+  const Catalogue& catalogue;
+  const DeviceSpec& spec;
+  CostSource& costs;
+  std::filesystem::path plan_directory;  // "": plans are not kept
+  LogSink log;
+};
+
+// <plan directory>/<model>/<version>.plan.pbtxt; "" when there is no plan directory.
+[[nodiscard]] std::filesystem::path kept_plan_file(const PlanContext& context, const ModelEntry& entry);
+
+// A plan that runs `network` in `memory` bytes, its weights included. A file that does not fit is passed over
+// and the log says why. over_budget, with numbers, when no plan fits; `cancelled` when `stop` came first.
+[[nodiscard]] Result<Plan> find_or_make_plan(const ModelEntry& entry, const Network& network, std::int64_t memory,
+                                             const PlanContext& context, const std::stop_token& stop);
+
+}  // namespace znni

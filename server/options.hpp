@@ -1,0 +1,49 @@
+// The command line and configuration file of znnid.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/log.hpp"
+
+namespace znni {
+
+struct Options {
+  std::filesystem::path model_repository;
+  std::filesystem::path plan_directory;  // "": the default
+  std::string grpc_address = "127.0.0.1";
+  int grpc_port = 8001;                // 0: any free one
+  std::optional<std::int64_t> memory;  // bytes of the whole process; nothing: 0.8 of what there is
+  std::optional<int> threads;          // nothing: all that the process may use
+  std::int64_t max_request_bytes = std::int64_t{256} << 20;  // of one ModelInfer message, each way
+  std::int64_t max_queue = 64;                               // jobs waiting, per model
+  double exit_timeout_seconds = 30;
+  LogFormat log_format = LogFormat::text;
+  bool check_config = false;
+};
+
+// Far below the 2 GiB at which the protocol library ends the process.
+inline constexpr std::int64_t most_request_bytes = std::int64_t{1} << 30;
+
+// What the command line asks for: a run with `options`, or to print `text` and end with `exit_code` (help,
+// version, wrong use).
+struct Command {
+  Options options;
+  std::optional<int> exit_code;
+  std::string text;
+};
+
+inline constexpr int exit_wrong_use = 2;
+
+// `arguments` without the program's name. `version_text` is what --version prints.
+[[nodiscard]] Command parse_options(std::span<const char* const> arguments, const std::string& version_text);
+
+// Every option by its name on the command line, as it is in effect.
+[[nodiscard]] std::vector<std::pair<std::string, std::string>> describe(const Options& options);
+
+}  // namespace znni

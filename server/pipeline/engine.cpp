@@ -1,0 +1,232 @@
+#include "server/pipeline/engine.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "planner/patch_grid.hpp"
+#include "server/pipeline/prepared_rung.hpp"
+#include "server/pipeline/slab_queue.hpp"
+#include "server/volume/reader.hpp"
+
+namespace znni {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Seconds seconds_since(Clock::time_point start) { return std::chrono::duration<Seconds>(Clock::now() - start).count(); }
+
+Error cancelled() { return {ErrorCode::cancelled, "the job was cancelled"}; }
+
+// A plan is refused when its own numbers are not those of its steps: what the planner promised is what the
+// engine takes.
+Result<void> check_memory(const MemoryUse& plan, const MemoryUse& steps) {
+  if (plan == steps) return {};
+  const auto text = [](const MemoryUse& use) {
+    return "weights " + std::to_string(use.weights) + ", persistent " + std::to_string(use.persistent) +
+           ", transient " + std::to_string(use.transient) + " bytes";
+  };
+  return Error{ErrorCode::invalid_argument, "plan memory: found " + text(plan) + ", its steps take " + text(steps)};
+}
+
+MemoryUse memory_of(const Network& network, const std::vector<RungDesign>& designs) {
+  MemoryUse use;
+  use.weights = weight_bytes(network);
+  for (const RungDesign& design : designs) {
+    use.persistent = add(use.persistent, persistent_bytes(design.schedule.memory));
+    use.transient = std::max(use.transient, design.packing.bytes);
+  }
+  return use;
+}
+
+// All rungs, if their memory is what the plan says.
+Result<std::vector<RungDesign>> design_rungs(const Network& network, const Plan& plan, const Catalogue& catalogue,
+                                             const DeviceSpec& spec) {
+  if (plan.ladder.empty()) return Error{ErrorCode::invalid_argument, "plan: the ladder has no rung, it needs one"};
+  std::vector<RungDesign> designs;
+  for (const Rung& rung : plan.ladder) {
+    Result<RungDesign> design = design_rung(network, rung, catalogue, spec);
+    if (!design) return design.error().within("plan: rung " + std::to_string(designs.size()));
+    designs.push_back(std::move(*design));
+  }
+  if (Result<void> checked = check_memory(plan.memory, memory_of(network, designs)); !checked) return checked.error();
+  return designs;
+}
+
+}  // namespace
+
+struct Engine::State {
+  Plan plan;
+  Device* device = nullptr;
+  Vec3 fov;
+  std::int64_t f_in = 0;
+  std::int64_t f_out = 0;
+  Reservation transient;  // shared by all rungs: only one runs at a time
+  std::vector<PreparedRung> rungs;
+};
+
+namespace {
+
+// One job on one rung. S patches of the grid form a batch; the last batch repeats its last patch, which then
+// owns nothing.
+class JobRun {
+ public:
+  JobRun(const VolumeJob& job, PreparedRung& rung, const Shape5& output, Vec3 fov, Executor& executor)
+      : job_(job),
+        rung_(rung),
+        executor_(executor),
+        grid_(make_patch_grid(job.input.shape.n, rung.geometry().patch_input, fov)),
+        slabs_(job, grid_, output),
+        S_(rung.geometry().choice.S),
+        targets_(static_cast<std::size_t>(S_)),
+        starts_(static_cast<std::size_t>(S_)) {}
+
+  Result<void> run(const std::stop_token& stop) {
+    const auto patches = static_cast<std::int64_t>(grid_.patches.size());
+    for (std::int64_t first = 0; first < patches; first += S_) {
+      if (Result<void> ran = run_batch(first, stop); !ran) return ran;
+      const std::int64_t done = std::min(first + S_, patches);
+      if (Result<void> delivered = slabs_.deliver(done); !delivered) return delivered;
+      if (job_.progress) job_.progress({done, patches, slabs_.planes_done()});
+    }
+    return {};
+  }
+
+ private:
+  Result<void> run_batch(std::int64_t first, const std::stop_token& stop) {
+    if (stop.stop_requested()) return cancelled();
+    if (Result<void> aimed = aim(first); !aimed) return aimed;
+    for (std::size_t pass = 0; pass < rung_.geometry().passes.size(); ++pass) {
+      for (std::size_t s = 0; s < starts_.size(); ++s) {
+        starts_[s] = targets_[s].place.start + rung_.geometry().passes[pass];
+      }
+      read_windows(job_.input, job_.normalisation, starts_, rung_.input(), executor_);
+      if (Result<void> ran = rung_.run_pass(stop); !ran) return ran;
+      rung_.stitcher().stitch(pass, rung_.output(), targets_, executor_);
+    }
+    return {};
+  }
+
+  Result<void> aim(std::int64_t first) {
+    const auto patches = static_cast<std::int64_t>(grid_.patches.size());
+    for (std::int64_t s = 0; s < S_; ++s) {
+      StitchTarget& target = targets_[static_cast<std::size_t>(s)];
+      target.place = grid_.patches[static_cast<std::size_t>(std::min(first + s, patches - 1))];
+      if (first + s >= patches) {
+        target.place.own_last = target.place.own_first;
+        continue;
+      }
+      Result<OutputSlab> slab = slabs_.open_for(first + s);
+      if (!slab) return slab.error();
+      target.slab = *slab;
+    }
+    return {};
+  }
+
+  const VolumeJob& job_;
+  PreparedRung& rung_;
+  Executor& executor_;
+  PatchGrid grid_;
+  SlabQueue slabs_;
+  std::int64_t S_;
+  std::vector<StitchTarget> targets_;
+  std::vector<Vec3> starts_;
+};
+
+}  // namespace
+
+Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Engine::~Engine() = default;
+
+Result<void> Engine::check_plan(const Network& network, const Plan& plan, const Catalogue& catalogue,
+                                const DeviceSpec& spec) {
+  const Result<std::vector<RungDesign>> designs = design_rungs(network, plan, catalogue, spec);
+  return designs ? Result<void>() : Result<void>(designs.error());
+}
+
+Result<std::unique_ptr<Engine>> Engine::open(const Network& network, const NetworkWeights& weights, const Plan& plan,
+                                             const Catalogue& catalogue, Device& device) {
+  if (Result<void> checked = check(network); !checked) return checked.error();
+  if (Result<void> checked = check_weights(network, weights); !checked) return checked.error();
+  Result<std::vector<RungDesign>> designs = design_rungs(network, plan, catalogue, device.spec());
+  if (!designs) return designs.error();
+  Result<Reservation> transient = device.reserve(MemorySpace::host, plan.memory.transient, "activations and scratch");
+  if (!transient) return transient.error();
+
+  auto state = std::make_unique<State>();
+  state->plan = plan;
+  state->device = &device;
+  state->fov = reaches(network).back().fov;
+  state->f_in = network.f_in;
+  state->f_out = images(network).back();
+  state->transient = std::move(*transient);
+  for (RungDesign& design : *designs) {
+    Result<PreparedRung> rung = PreparedRung::open(std::move(design), weights, state->transient.data(), device);
+    if (!rung) return rung.error().within("rung " + std::to_string(state->rungs.size()));
+    state->rungs.push_back(std::move(*rung));
+  }
+  return std::make_unique<Engine>(std::move(state));
+}
+
+Result<JobOutlook> Engine::outlook(const VolumeShape& input) const {
+  if (input.f != state_->f_in) {
+    return Error{ErrorCode::invalid_argument,
+                 "input has " + std::to_string(input.f) + " images; the network takes " + std::to_string(state_->f_in)};
+  }
+  if (!covers(input.n, state_->fov)) {
+    return Error{ErrorCode::invalid_argument, "input extent is " + to_string(input.n) +
+                                                  "; it must be at least the field of view, " + to_string(state_->fov)};
+  }
+  if (Result<void> checked = check_shape({1, std::max(state_->f_in, state_->f_out), input.n}); !checked) {
+    return checked.error();
+  }
+  JobOutlook best;
+  for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
+    const Geometry& geometry = state_->rungs[i].geometry();
+    const std::int64_t patches = patch_count(input.n, geometry.patch_input, state_->fov);
+    const Seconds seconds = static_cast<double>(div_up(patches, geometry.choice.S)) * state_->plan.ladder[i].seconds;
+    if (i > 0 && seconds >= best.predicted_seconds) continue;
+    best.rung = i;
+    best.patch = geometry.patch_input;
+    best.patches = patches;
+    best.predicted_seconds = seconds;
+  }
+  best.output = {1, state_->f_out, input.n - state_->fov + Vec3::cube(1)};
+  return best;
+}
+
+Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
+  const Clock::time_point start = Clock::now();
+  Result<JobOutlook> outlook = this->outlook(job.input.shape);
+  if (!outlook) return outlook.error();
+  JobRun run(job, state_->rungs[outlook->rung], outlook->output, state_->fov, state_->device->executor());
+  if (Result<void> ran = run.run(stop); !ran) return ran.error();
+  JobStatistics statistics;
+  statistics.seconds = seconds_since(start);
+  statistics.patches = outlook->patches;
+  statistics.voxels_per_second = static_cast<double>(voxels(outlook->output.n)) / std::max(statistics.seconds, 1e-9);
+  return statistics;
+}
+
+Result<void> Engine::warm_up(std::size_t rung, std::stop_token stop) {
+  ensure(rung < state_->rungs.size(), "a rung of the ladder");
+  PreparedRung& prepared = state_->rungs[rung];
+  std::fill_n(prepared.input().data, elements(prepared.input().shape), 0.0F);
+  return prepared.run_pass(stop);
+}
+
+const Plan& Engine::plan() const { return state_->plan; }
+Vec3 Engine::field_of_view() const { return state_->fov; }
+Vec3 Engine::patch() const { return state_->rungs.front().geometry().patch_input; }
+std::int64_t Engine::f_in() const { return state_->f_in; }
+std::int64_t Engine::f_out() const { return state_->f_out; }
+
+std::int64_t Engine::reserved_bytes() const {
+  std::int64_t bytes = state_->transient.bytes();
+  for (const PreparedRung& rung : state_->rungs) bytes = add(bytes, rung.persistent_bytes());
+  return bytes;
+}
+
+}  // namespace znni

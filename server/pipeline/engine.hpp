@@ -1,0 +1,87 @@
+// The engine of one loaded model: a plan with its memory reserved, weights in place and layers prepared.
+// Cuts any volume into patches of the plan's ladder, runs them, and hands out dense output slab by slab.
+// Knows no gRPC. Nothing is allocated and nothing is tuned while a job runs, except the job's own output slab
+// (the caller's).
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <stop_token>
+
+#include "planner/catalogue.hpp"
+#include "planner/plan.hpp"
+#include "server/volume/volume_view.hpp"
+
+namespace znni {
+
+struct JobProgress {
+  std::int64_t patches_done = 0;
+  std::int64_t patches = 0;
+  std::int64_t planes_done = 0;  // output planes [0, planes_done) are complete
+};
+
+// What a caller wants computed. The input must stay valid until run() returns.
+struct VolumeJob {
+  VolumeView input;
+  Normalisation normalisation;
+  bool normalised = false;  // voxels already are what the network expects: a ModelServer keeps the model's off
+  // Memory for output planes [first_plane, first_plane + planes), asked for in rising order without overlap;
+  // in the job's own output type and order. The slab is full when `deliver` is called with it.
+  std::function<Result<OutputSlab>(std::int64_t first_plane, std::int64_t planes)> slab;
+  std::function<Result<void>(const OutputSlab&)> deliver;
+  std::function<void(const JobProgress&)> progress;  // may be empty; called after each patch
+};
+
+struct JobStatistics {
+  Seconds seconds = 0;
+  double voxels_per_second = 0;  // dense output voxels, images not counted
+  std::int64_t patches = 0;
+};
+
+// What a job of this shape will be: known from shapes alone, before any work.
+struct JobOutlook {
+  Shape5 output;         // S = 1, f of the output, dense extent n - fov + 1
+  std::size_t rung = 0;  // of the plan's ladder: least predicted time for this volume
+  Vec3 patch;            // its input extent
+  std::int64_t patches = 0;
+  Seconds predicted_seconds = 0;
+};
+
+class Engine {
+ public:
+  // Whether open() would take `plan`, whatever the device has left: its steps fit the network and the
+  // primitives, its segments run here, its memory is what its steps take.
+  [[nodiscard]] static Result<void> check_plan(const Network& network, const Plan& plan, const Catalogue& catalogue,
+                                               const DeviceSpec& spec);
+
+  // Reserves plan.memory from `device` and prepares every rung. `weights` must outlive the engine.
+  [[nodiscard]] static Result<std::unique_ptr<Engine>> open(const Network& network, const NetworkWeights& weights,
+                                                            const Plan& plan, const Catalogue& catalogue,
+                                                            Device& device);
+  struct State;
+  explicit Engine(std::unique_ptr<State> state);  // by open()
+  ~Engine();
+
+  // invalid_argument when an extent is below the field of view or the images differ: names both numbers.
+  [[nodiscard]] Result<JobOutlook> outlook(const VolumeShape& input) const;
+
+  // Blocks until done. One job at a time per engine. Stops between patches with `cancelled`. An error ends
+  // the job, not the engine.
+  [[nodiscard]] Result<JobStatistics> run(const VolumeJob& job, std::stop_token stop);
+
+  // Runs one pass of rung `rung` of the ladder on zeros: touches its memory and shows that it runs.
+  [[nodiscard]] Result<void> warm_up(std::size_t rung, std::stop_token stop);
+
+  [[nodiscard]] const Plan& plan() const;
+  [[nodiscard]] Vec3 field_of_view() const;
+  [[nodiscard]] Vec3 patch() const;  // input extent of the planned patch
+  [[nodiscard]] std::int64_t f_in() const;
+  [[nodiscard]] std::int64_t f_out() const;
+  // Bytes reserved from the device for this engine: equals plan().memory less the weights.
+  [[nodiscard]] std::int64_t reserved_bytes() const;
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace znni

@@ -1,0 +1,150 @@
+#include "server/pipeline/prepared_rung.hpp"
+
+#include <algorithm>
+#include <variant>
+
+namespace znni {
+namespace {
+
+Result<void> check_segment(const Segment& segment) {
+  const std::string where = "segment of nodes " + std::to_string(segment.first) + " to " + std::to_string(segment.last);
+  if (segment.place != Place::cpu) {
+    return Error{ErrorCode::unsupported, where + " is placed on '" + std::string(to_string(segment.place)) +
+                                             "'; this engine runs segments on 'cpu' only"};
+  }
+  if (segment.group != Group{}) {
+    return Error{ErrorCode::unsupported, where + " runs in groups; this engine runs whole segments only"};
+  }
+  for (const Step& step : segment.steps) {
+    if (!step.division.empty()) {
+      return Error{ErrorCode::unsupported, "node " + std::to_string(step.node) +
+                                               " is divided into sub-layers; this engine runs whole layers only"};
+    }
+  }
+  return {};
+}
+
+Result<void> check_host_only(const MemoryPlan& memory) {
+  for (const Buffer& buffer : memory) {
+    if (buffer.space == MemorySpace::host) continue;
+    return Error{ErrorCode::unsupported, "buffer '" + buffer.name + "' lies in " +
+                                             std::string(to_string(buffer.space)) +
+                                             " memory; this engine grants host memory only"};
+  }
+  return {};
+}
+
+TensorView tensor_at(const ScheduledTensor& tensor, const Packing& packing, std::byte* transient) {
+  const std::int64_t offset = packing.offsets[static_cast<std::size_t>(tensor.buffer)];
+  ensure(offset >= 0, "tensors of a schedule are transient");
+  return dense_view(reinterpret_cast<float*>(transient + offset), tensor.shape, tensor.format);
+}
+
+std::string call_name(const Call& call) {
+  return "step " + std::to_string(call.step) + ": " + std::string(call.primitive->name);
+}
+
+// Reorders have no parameters; the others take those of their node, which their step names.
+LayerWeights weights_of(const Call& call, const std::vector<int>& nodes, const NetworkWeights& weights) {
+  const int node = nodes[static_cast<std::size_t>(call.step)];
+  if (call.is_reorder || node < 0) return {};
+  return weights[static_cast<std::size_t>(node)].view();
+}
+
+}  // namespace
+
+Result<RungDesign> design_rung(const Network& network, const Rung& rung, const Catalogue& catalogue,
+                               const DeviceSpec& spec) {
+  std::vector<Step> steps;
+  for (const Segment& segment : rung.segments) {
+    if (Result<void> checked = check_segment(segment); !checked) return checked.error();
+    steps.insert(steps.end(), segment.steps.begin(), segment.steps.end());
+  }
+  Result<Geometry> geometry = make_geometry(network, rung.geometry);
+  if (!geometry) return geometry.error();
+  Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, spec);
+  if (!schedule) return schedule.error();
+  if (Result<void> checked = check_host_only(schedule->memory); !checked) return checked.error();
+  Packing packing = pack(schedule->memory);
+  RungDesign design{std::move(*geometry), std::move(*schedule), std::move(packing), {}};
+  for (const Step& step : steps) design.nodes.push_back(step.node);
+  return design;
+}
+
+Result<PreparedRung> PreparedRung::open(RungDesign design, const NetworkWeights& weights, std::byte* transient,
+                                        Device& device, bool poison) {
+  PreparedRung rung(design);
+  if (Result<void> reserved = rung.reserve_persistent(design.schedule, device); !reserved) return reserved.error();
+  for (const Call& call : design.schedule.calls) {
+    Result<Task> task = rung.prepare(call, design, weights, transient, device, poison);
+    if (!task) return task.error().within(call_name(call));
+    rung.tasks_.push_back(std::move(*task));
+  }
+  const Schedule& schedule = design.schedule;
+  rung.input_ = tensor_at(schedule.tensors.front(), design.packing, transient);
+  rung.output_ = tensor_at(schedule.tensors[static_cast<std::size_t>(schedule.output)], design.packing, transient);
+  ensure(rung.input_.format == Format{} && rung.output_.format == Format{}, "a pass begins and ends planar");
+  return rung;
+}
+
+Result<void> PreparedRung::reserve_persistent(const Schedule& schedule, Device& device) {
+  for (const Buffer& buffer : schedule.memory) {
+    const std::int64_t bytes = buffer.lifetime.persistent ? buffer.bytes : 0;
+    Result<Reservation> block = device.reserve(buffer.space, bytes, buffer.name);
+    if (!block) return block.error();
+    persistent_.push_back(std::move(*block));
+  }
+  return {};
+}
+
+Result<PreparedRung::Task> PreparedRung::prepare(const Call& call, const RungDesign& design,
+                                                 const NetworkWeights& weights, std::byte* transient, Device& device,
+                                                 bool poison) const {
+  std::vector<Placement> placements;
+  for (std::size_t i = 0; i < call.buffers.size(); ++i) {
+    const auto index = static_cast<std::size_t>(call.buffers[i]);
+    const Buffer& declared = call.estimate.memory[i];
+    const bool persistent = declared.lifetime.persistent;
+    placements.push_back(
+        {declared, persistent ? persistent_[index].data() : transient + design.packing.offsets[index]});
+  }
+  Task task;
+  task.name = call_name(call);
+  task.arena = std::make_unique<Arena>(std::move(placements), poison);
+  task.declared_peak = peak(call.estimate.memory);
+  for (int input : call.inputs) {
+    task.inputs.push_back(
+        tensor_at(design.schedule.tensors[static_cast<std::size_t>(input)], design.packing, transient));
+  }
+  task.output = tensor_at(design.schedule.tensors[static_cast<std::size_t>(call.output)], design.packing, transient);
+  Result<std::unique_ptr<PreparedLayer>> layer = call.primitive->prepare(
+      call.problem, call.estimate, weights_of(call, design.nodes, weights), *task.arena, device);
+  if (!layer) return layer.error();
+  task.layer = std::move(*layer);
+  return task;
+}
+
+Result<void> PreparedRung::run_pass(const std::stop_token& stop) {
+  for (Task& task : tasks_) {
+    if (stop.stop_requested()) return Error{ErrorCode::cancelled, "the job was cancelled"};
+    task.arena->begin();
+    if (Result<void> done = task.layer->run(task.inputs, task.output, *task.arena); !done) {
+      return done.error().within(task.name);
+    }
+  }
+  return {};
+}
+
+std::vector<PreparedRung::CallMemory> PreparedRung::call_memory() const {
+  std::vector<CallMemory> memory;
+  for (const Task& task : tasks_) memory.push_back({task.declared_peak, task.arena->high_water()});
+  return memory;
+}
+
+std::int64_t PreparedRung::persistent_bytes() const {
+  std::int64_t sum = 0;
+  for (const Reservation& block : persistent_) sum = add(sum, block.bytes());
+  return sum;
+}
+
+}  // namespace znni

@@ -1,0 +1,78 @@
+// One rung of a plan's ladder, ready to run: its geometry and schedule, layers prepared with their weights,
+// every buffer at its place. The bytes are those of the very schedule the planner compared with the limit.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <span>
+#include <stop_token>
+#include <vector>
+
+#include "planner/catalogue.hpp"
+#include "planner/network.hpp"
+#include "planner/plan.hpp"
+#include "planner/schedule.hpp"
+#include "server/volume/stitcher.hpp"
+
+namespace znni {
+
+// What a rung needs before anything is reserved.
+struct RungDesign {
+  Geometry geometry;
+  Schedule schedule;
+  Packing packing;         // of the transient buffers; packing.bytes is what the shared block must have
+  std::vector<int> nodes;  // node of each step
+};
+
+// `unsupported` for segments that do not run on the CPU as a whole (other places, groups, divisions).
+[[nodiscard]] Result<RungDesign> design_rung(const Network& network, const Rung& rung, const Catalogue& catalogue,
+                                             const DeviceSpec& spec);
+
+class PreparedRung {
+ public:
+  // Reserves the persistent buffers from `device`, one reservation each, and prepares every call. `transient`
+  // holds design.packing.bytes bytes, aligned to buffer_alignment; it and `weights` must outlive the rung.
+  // `poison` as in Arena. Leaves `transient` untouched.
+  [[nodiscard]] static Result<PreparedRung> open(RungDesign design, const NetworkWeights& weights, std::byte* transient,
+                                                 Device& device, bool poison = false);
+
+  [[nodiscard]] const Geometry& geometry() const { return geometry_; }
+  [[nodiscard]] const Stitcher& stitcher() const { return stitcher_; }
+  // The planar input of a pass, to be filled before run_pass(), and its planar output, valid until the next.
+  [[nodiscard]] const TensorView& input() const { return input_; }
+  [[nodiscard]] const TensorView& output() const { return output_; }
+  // Runs all calls in order. `cancelled` when `stop` asks for it between two of them.
+  [[nodiscard]] Result<void> run_pass(const std::stop_token& stop);
+
+  // Transient bytes of one call: what its estimate declares, and what its arena has seen so far.
+  struct CallMemory {
+    std::int64_t declared_peak = 0;
+    std::int64_t high_water = 0;
+  };
+  [[nodiscard]] std::vector<CallMemory> call_memory() const;
+  [[nodiscard]] std::int64_t persistent_bytes() const;
+
+ private:
+  // One call with all it needs: nothing is looked up or allocated while it runs.
+  struct Task {
+    std::string name;  // "node 3: cpu.conv.direct"
+    std::unique_ptr<Arena> arena;
+    std::unique_ptr<PreparedLayer> layer;
+    std::vector<TensorView> inputs;
+    TensorView output;
+    std::int64_t declared_peak = 0;
+  };
+  explicit PreparedRung(const RungDesign& design) : geometry_(design.geometry), stitcher_(design.geometry) {}
+  [[nodiscard]] Result<void> reserve_persistent(const Schedule& schedule, Device& device);
+  [[nodiscard]] Result<Task> prepare(const Call& call, const RungDesign& design, const NetworkWeights& weights,
+                                     std::byte* transient, Device& device, bool poison) const;
+
+  Geometry geometry_;
+  Stitcher stitcher_;
+  std::vector<Reservation> persistent_;  // index as in Schedule::memory; empty for transient buffers
+  std::vector<Task> tasks_;
+  TensorView input_;
+  TensorView output_;
+};
+
+}  // namespace znni

@@ -1,0 +1,64 @@
+#include "server/pipeline/slab_queue.hpp"
+
+#include "server/volume/element.hpp"
+
+namespace znni {
+namespace {
+
+Result<void> check_slab(const OutputSlab& slab, const OutputSlab& wanted) {
+  if (!can_write(slab.shape.type)) {
+    return Error{ErrorCode::invalid_argument,
+                 "output element type is " + to_string(slab.shape.type) + "; it must be f32, f16 or u8"};
+  }
+  const bool same = slab.first_plane == wanted.first_plane && slab.shape.f == wanted.shape.f &&
+                    slab.shape.n == wanted.shape.n && slab.data != nullptr;
+  if (same) return {};
+  return Error{ErrorCode::invalid_argument, "output slab holds planes from " + std::to_string(slab.first_plane) +
+                                                " of " + std::to_string(slab.shape.f) + " x " +
+                                                to_string(slab.shape.n) + "; it must hold planes from " +
+                                                std::to_string(wanted.first_plane) + " of " +
+                                                std::to_string(wanted.shape.f) + " x " + to_string(wanted.shape.n)};
+}
+
+}  // namespace
+
+SlabQueue::SlabQueue(const VolumeJob& job, const PatchGrid& grid, const Shape5& output)
+    : job_(job), grid_(grid), output_(output) {}
+
+Result<OutputSlab> SlabQueue::ask(std::int64_t row) const {
+  const PatchPlace& place = grid_.patches[static_cast<std::size_t>(row * patches_per_row())];
+  OutputSlab wanted;
+  wanted.first_plane = place.start.z + place.own_first.z;
+  wanted.shape.f = output_.f;
+  wanted.shape.n = {place.own_last.z - place.own_first.z, output_.n.y, output_.n.x};
+  Result<OutputSlab> slab = job_.slab(wanted.first_plane, wanted.shape.n.z);
+  if (!slab) return slab;
+  if (Result<void> checked = check_slab(*slab, wanted); !checked) return checked.error();
+  return slab;
+}
+
+Result<OutputSlab> SlabQueue::open_for(std::int64_t index) {
+  const std::int64_t row = index / patches_per_row();
+  const auto open = static_cast<std::size_t>(row - first_open_);
+  ensure(row >= first_open_ && open <= open_.size(), "patches are asked for in rising order");
+  if (open == open_.size()) {
+    Result<OutputSlab> slab = ask(row);
+    if (!slab) return slab;
+    open_.push_back(*slab);
+  }
+  return open_[open];
+}
+
+Result<void> SlabQueue::deliver(std::int64_t patches_done) {
+  const std::int64_t rows_done = patches_done / patches_per_row();
+  while (first_open_ < rows_done) {
+    const OutputSlab slab = open_.front();
+    open_.erase(open_.begin());
+    ++first_open_;
+    if (Result<void> delivered = job_.deliver(slab); !delivered) return delivered;
+    planes_done_ = slab.first_plane + slab.shape.n.z;
+  }
+  return {};
+}
+
+}  // namespace znni

@@ -1,0 +1,39 @@
+// The output slabs of a running job: one per z row of the patch grid, opened when its first patch is about
+// to be written and delivered, in order, as soon as its last one is.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "planner/patch_grid.hpp"
+#include "server/pipeline/engine.hpp"
+
+namespace znni {
+
+class SlabQueue {
+ public:
+  // `output` is the whole dense output: its f, y and x extents are those of every slab. All must outlive the
+  // queue.
+  SlabQueue(const VolumeJob& job, const PatchGrid& grid, const Shape5& output);
+
+  // The slab that holds what patch `index` owns. Patches are asked for in rising order. An error when the
+  // caller's slab is not of the output's shape or of a type that cannot be written.
+  [[nodiscard]] Result<OutputSlab> open_for(std::int64_t index);
+  // Patches [0, patches_done) are written: delivers every row that is complete.
+  [[nodiscard]] Result<void> deliver(std::int64_t patches_done);
+  // Output planes [0, planes_done()) were delivered.
+  [[nodiscard]] std::int64_t planes_done() const { return planes_done_; }
+
+ private:
+  [[nodiscard]] std::int64_t patches_per_row() const { return grid_.count.y * grid_.count.x; }
+  [[nodiscard]] Result<OutputSlab> ask(std::int64_t row) const;
+
+  const VolumeJob& job_;
+  const PatchGrid& grid_;
+  Shape5 output_;
+  std::vector<OutputSlab> open_;  // of rows first_open_, first_open_ + 1, ...
+  std::int64_t first_open_ = 0;
+  std::int64_t planes_done_ = 0;
+};
+
+}  // namespace znni

@@ -1,0 +1,44 @@
+#include "server/rpc/call_gate.hpp"
+
+#include <chrono>
+#include <string>
+
+namespace znni::rpc {
+
+CallPass::~CallPass() {
+  if (gate_ != nullptr) gate_->leave();
+}
+
+Result<CallPass> CallGate::enter() {
+  const std::scoped_lock lock(mutex_);
+  if (closed_) return Error{ErrorCode::unavailable, "the server is shutting down; try another one"};
+  if (inside_ >= most_calls_) {
+    return Error{ErrorCode::unavailable, std::to_string(inside_) + " requests are in flight, at most " +
+                                             std::to_string(most_calls_) + " are taken; try again later"};
+  }
+  ++inside_;
+  return CallPass(*this);
+}
+
+void CallGate::leave() {
+  const std::scoped_lock lock(mutex_);
+  --inside_;
+  left_.notify_all();
+}
+
+void CallGate::close() {
+  const std::scoped_lock lock(mutex_);
+  closed_ = true;
+}
+
+bool CallGate::closed() const {
+  const std::scoped_lock lock(mutex_);
+  return closed_;
+}
+
+bool CallGate::wait_empty(double seconds) {
+  std::unique_lock lock(mutex_);
+  return left_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return inside_ == 0; });
+}
+
+}  // namespace znni::rpc

@@ -1,0 +1,66 @@
+// Ends the work of callers who gave up. gRPC's synchronous calls can only be asked whether they were
+// cancelled, so one thread asks for all calls in flight, every few milliseconds, and turns a yes into a
+// stop request: seen by the queue at once and by the engine between patches.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <functional>
+#include <list>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <stop_token>
+#include <thread>
+
+#include "primitives/core/result.hpp"
+
+namespace znni::rpc {
+
+class CallWatch;
+
+// One call under watch, until destroyed. Must not outlive its watch.
+class WatchedCall {
+ public:
+  WatchedCall(WatchedCall&& other) noexcept = default;
+  WatchedCall& operator=(WatchedCall&&) = delete;
+  ~WatchedCall();
+
+  [[nodiscard]] std::stop_token token() const;
+  // What the probe answered; `error` itself while it has not. What a stopped job ends with says little
+  // ("cancelled"); why it was stopped says more.
+  [[nodiscard]] Error reason(const Error& error) const;
+
+ private:
+  friend class CallWatch;
+  struct State;
+  WatchedCall(CallWatch& watch, std::shared_ptr<State> state);
+  CallWatch* watch_;
+  std::shared_ptr<State> state_;  // shared with the watch, which may be asking while the call ends
+};
+
+class CallWatch {
+ public:
+  // Why the call shall end, or nothing. Called from the watch's thread, never after the WatchedCall is gone.
+  using Probe = std::function<std::optional<Error>()>;
+
+  CallWatch();
+  ~CallWatch();
+  CallWatch(const CallWatch&) = delete;
+  CallWatch& operator=(const CallWatch&) = delete;
+
+  [[nodiscard]] WatchedCall watch(Probe probe);
+
+ private:
+  friend class WatchedCall;
+  void work(const std::stop_token& stop);
+  void probe_all();
+  void forget(const std::shared_ptr<WatchedCall::State>& state);
+
+  std::mutex mutex_;  // guards calls_ and every probe
+  std::condition_variable_any changed_;
+  std::list<std::shared_ptr<WatchedCall::State>> calls_;
+  std::jthread thread_;
+};
+
+}  // namespace znni::rpc

@@ -1,0 +1,24 @@
+#include "server/rpc/caller.hpp"
+
+#include <chrono>
+
+namespace znni::rpc {
+
+namespace {
+
+// The caller's own clock ends a call a moment before the deadline that reached us.
+constexpr std::chrono::milliseconds early{50};
+
+}  // namespace
+
+std::optional<Error> gone(const grpc::ServerContext& context) {
+  const auto left = context.deadline() - std::chrono::system_clock::now();
+  const bool cancelled = context.IsCancelled();
+  if (left <= left.zero() || (cancelled && left < early)) {
+    return Error{ErrorCode::deadline_exceeded, "the caller's deadline has passed"};
+  }
+  if (cancelled) return Error{ErrorCode::cancelled, "the caller cancelled or is gone"};
+  return std::nullopt;
+}
+
+}  // namespace znni::rpc

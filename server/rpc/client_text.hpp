@@ -1,0 +1,17 @@
+// Text that a client chose, made fit for messages: no control characters, never long.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+namespace znni::rpc {
+
+// Control characters become spaces; at most `most_bytes` bytes, cut between characters of UTF-8 and ended by
+// "..." where something was cut.
+[[nodiscard]] std::string one_line(std::string_view text, std::size_t most_bytes);
+
+// 'name', cut after 80 bytes.
+[[nodiscard]] std::string in_quotes(std::string_view name);
+
+}  // namespace znni::rpc

@@ -1,0 +1,22 @@
+// Element types as the protocol names them.
+#pragma once
+
+#include <optional>
+#include <string_view>
+
+#include "primitives/core/result.hpp"
+#include "primitives/core/tensor.hpp"
+
+namespace znni::rpc {
+
+// "FP32", "FP16", "UINT8", "UINT16" and nothing else.
+[[nodiscard]] std::optional<ElementType> element_type(std::string_view datatype);
+[[nodiscard]] std::string_view datatype(ElementType type);
+
+inline constexpr std::string_view input_datatypes = "FP32, FP16, UINT8 or UINT16";
+inline constexpr std::string_view output_datatypes = "FP32, FP16 or UINT8";
+
+// "" is FP32; UINT8 maps 0..1 to 0..255. The error says what is possible.
+[[nodiscard]] Result<ElementType> output_type(std::string_view datatype);
+
+}  // namespace znni::rpc

@@ -1,0 +1,35 @@
+// What both front doors share: the models, the limits, and who is inside.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "server/jobs/model_server.hpp"
+#include "server/rpc/call_gate.hpp"
+#include "server/rpc/call_record.hpp"
+#include "server/rpc/call_watch.hpp"
+#include "server/rpc/model_description.hpp"
+
+namespace znni::rpc {
+
+struct FrontDoorLimits {
+  WireLimits wire;
+  int most_calls = 64;  // that carry volumes, together
+  std::string server_version;
+  double stall_seconds = 120;  // a stream whose client neither sends nor takes anything for so long is ended
+};
+
+// Owned by the server, shared by the services and all their threads.
+struct FrontDoor {
+  FrontDoor(ModelServer& model_server, CallSink call_sink, const FrontDoorLimits& door_limits)
+      : models(model_server), record(std::move(call_sink)), limits(door_limits), gate(door_limits.most_calls) {}
+
+  ModelServer& models;
+  const CallSink record;
+  const FrontDoorLimits limits;
+  CallGate gate;
+  CallWatch watch;
+};
+
+}  // namespace znni::rpc

@@ -1,0 +1,37 @@
+// One ModelInfer request from message to message, without gRPC: checks, admission, compute.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <stop_token>
+
+#include "proto/inference.pb.h"
+#include "server/jobs/model_server.hpp"
+#include "server/rpc/request_checks.hpp"
+
+namespace znni::rpc {
+
+// A request that was admitted: what it will need is known, and leased.
+struct AdmittedInfer {
+  ModelInfo model;
+  InferRequest request;
+  JobOutlook outlook;    // of one job of the batch
+  VolumeShape output;    // of one job, image_major
+  TransportLease lease;  // keep until the response was sent; destroy the request before sending
+  std::int64_t lease_bytes = 0;
+};
+
+// Checks the request and leases its memory. Of request and response the larger stands in memory twice (as
+// gRPC's and as protobuf's copy), or both once; typed contents are converted beside them. over_budget when
+// the response would be larger than `most_response_bytes`; invalid_argument, not_found, unavailable,
+// unsupported as the checks say.
+[[nodiscard]] Result<AdmittedInfer> admit_infer(const inference::ModelInferRequest& request, ModelServer& server,
+                                                std::int64_t most_response_bytes);
+
+// Computes all jobs of the batch, one after the other, into `response`: raw output only, id echoed.
+// `started` is called when the first job has had its turn.
+[[nodiscard]] Result<void> run_infer(const inference::ModelInferRequest& request, const AdmittedInfer& admitted,
+                                     ModelServer& server, const std::stop_token& stop,
+                                     const std::function<void()>& started, inference::ModelInferResponse& response);
+
+}  // namespace znni::rpc

@@ -1,0 +1,28 @@
+// What the daemon tells about its models: metadata, configuration, statistics, index. Pure functions from
+// facts to messages.
+#pragma once
+
+#include <cstdint>
+
+#include "proto/inference.pb.h"
+#include "server/jobs/model_server.hpp"
+
+namespace znni::rpc {
+
+// Limits a client needs to know before it sends.
+struct WireLimits {
+  std::int64_t most_request_bytes = 0;  // voxels in one ModelInfer message
+  std::int64_t most_response_bytes = 0;
+  std::int64_t most_chunk_bytes = 0;  // voxels in one chunk of the Volumes stream
+};
+
+// Shapes are [-1,C,-1,-1,-1] ([-1,C,-1,-1] for 2D nets). `versions` are all versions of that name.
+[[nodiscard]] inference::ModelMetadataResponse describe_metadata(const ModelInfo& model,
+                                                                 const std::vector<std::string>& versions,
+                                                                 const WireLimits& limits);
+// max_batch_size 0: clients then leave the first dimension of the shape alone.
+[[nodiscard]] inference::ModelConfig describe_config(const ModelInfo& model);
+[[nodiscard]] inference::ModelStatistics describe_statistics(const ModelInfo& model, const ModelStatistics& counted);
+[[nodiscard]] inference::RepositoryIndexResponse::ModelIndex describe_index(const ModelInfo& model);
+
+}  // namespace znni::rpc

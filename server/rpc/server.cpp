@@ -1,0 +1,144 @@
+#include "server/rpc/server.hpp"
+
+#include <grpcpp/ext/proto_server_reflection_plugin.h>
+#include <grpcpp/grpcpp.h>
+#include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/resource_quota.h>
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <stop_token>
+#include <thread>
+#include <utility>
+
+#include "server/rpc/bytes.hpp"
+#include "server/rpc/open_inference.hpp"
+#include "server/rpc/volume_upload.hpp"
+#include "server/rpc/volumes.hpp"
+
+namespace znni::rpc {
+namespace {
+
+// Protobuf beside the voxels of a message: names, shapes, parameters.
+constexpr std::int64_t message_slack_bytes = 64 << 10;
+// Threads beside those of calls with volumes: metadata, readiness, refusals.
+constexpr int spare_threads = 32;
+constexpr std::chrono::milliseconds readiness_period{100};
+constexpr int keepalive_ms = 60'000;
+
+FrontDoorLimits door_limits(const ListenOptions& options) {
+  FrontDoorLimits limits;
+  limits.wire = {options.most_message_bytes, options.most_message_bytes, most_chunk_bytes};
+  limits.most_calls = options.most_calls;
+  limits.stall_seconds = options.stall_seconds;
+  limits.server_version = options.server_version;
+  return limits;
+}
+
+void configure(grpc::ServerBuilder& builder, const ListenOptions& options) {
+  const std::int64_t most = std::max(options.most_message_bytes, most_chunk_bytes) + message_slack_bytes;
+  builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<std::int64_t>(most, std::int64_t{1} << 30)));
+  builder.SetMaxSendMessageSize(static_cast<int>(std::min<std::int64_t>(most, std::int64_t{1} << 30)));
+  // Two servers on one port would share its calls without a word.
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  // A client whose machine is gone is noticed.
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive_ms);
+  builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive_ms / 3);
+  grpc::ResourceQuota quota("znnid");
+  quota.SetMaxThreads(options.most_calls + spare_threads);
+  if (options.transport_bytes > 0) quota.Resize(static_cast<std::size_t>(options.transport_bytes));
+  builder.SetResourceQuota(quota);
+}
+
+std::string host_port(const ListenOptions& options) {
+  const bool v6 = options.address.find(':') != std::string::npos && !options.address.starts_with('[');
+  return (v6 ? "[" + options.address + "]" : options.address) + ":" + std::to_string(options.port);
+}
+
+}  // namespace
+
+struct Server::State {
+  State(ModelServer& models, CallSink record, const ListenOptions& options)
+      : door(models, std::move(record), door_limits(options)), open_inference(door), volumes(door) {}
+
+  [[nodiscard]] bool ready() { return !door.gate.closed() && door.models.ready(); }
+  void set_health(bool serving);
+  // Health follows readiness, on a thread of its own.
+  void watch_readiness(const std::stop_token& stop);
+
+  FrontDoor door;
+  OpenInference open_inference;
+  VolumesService volumes;
+  std::unique_ptr<grpc::Server> server;
+  int port = 0;
+  std::mutex mutex;  // guards nothing but the wait
+  std::condition_variable_any changed;
+  std::jthread readiness;
+};
+
+void Server::State::set_health(bool serving) {
+  grpc::HealthCheckServiceInterface* health = server->GetHealthCheckService();
+  for (const char* service : {"", "inference.GRPCInferenceService", "znni.v1.Volumes"}) {
+    health->SetServingStatus(service, serving);
+  }
+}
+
+void Server::State::watch_readiness(const std::stop_token& stop) {
+  bool serving = false;
+  while (!stop.stop_requested()) {
+    if (ready() != serving) {
+      set_health(serving = !serving);
+      // Searching plans leaves many small blocks behind.
+      trim_heap_after(saturated);
+    }
+    std::unique_lock lock(mutex);
+    changed.wait_for(lock, stop, readiness_period, [] { return false; });
+  }
+}
+
+Result<std::unique_ptr<Server>> Server::start(ModelServer& models, CallSink record, const ListenOptions& options) {
+  // Settings of the library, read by the next builder.
+  grpc::EnableDefaultHealthCheckService(true);
+  grpc::reflection::InitProtoReflectionServerBuilderPlugin();
+
+  auto state = std::make_unique<State>(models, std::move(record), options);
+  grpc::ServerBuilder builder;
+  configure(builder, options);
+  builder.AddListeningPort(host_port(options), grpc::InsecureServerCredentials(), &state->port);
+  builder.RegisterService(&state->open_inference);
+  builder.RegisterService(&state->volumes);
+  state->server = builder.BuildAndStart();
+  if (!state->server || state->port == 0) {
+    return Error{ErrorCode::unavailable, "cannot listen on " + host_port(options) + ": port " +
+                                             std::to_string(options.port) +
+                                             " is in use or the address is not of this machine; choose another "
+                                             "--grpc-port or --grpc-address"};
+  }
+  state->set_health(false);
+  State& running = *state;
+  state->readiness = std::jthread([&running](const std::stop_token& stop) { running.watch_readiness(stop); });
+  return std::unique_ptr<Server>(new Server(std::move(state)));
+}
+
+Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
+
+Server::~Server() { stop(0); }
+
+int Server::port() const { return state_->port; }
+
+void Server::close() {
+  state_->door.gate.close();
+  state_->set_health(false);
+}
+
+void Server::stop(double seconds) {
+  close();
+  static_cast<void>(state_->door.gate.wait_empty(seconds));
+  state_->readiness = {};
+  // A moment for answers that are being sent; then every call left, open health watches included, is ended.
+  state_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
+  state_->server->Wait();
+}
+
+}  // namespace znni::rpc

@@ -1,0 +1,45 @@
+// The gRPC server: both front doors, standard health and reflection, on one port.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "server/jobs/model_server.hpp"
+#include "server/rpc/call_record.hpp"
+
+namespace znni::rpc {
+
+struct ListenOptions {
+  std::string address = "127.0.0.1";
+  int port = 8001;                      // 0: any free one
+  std::int64_t most_message_bytes = 0;  // voxels in one ModelInfer message, each way
+  std::int64_t transport_bytes = 0;     // what gRPC's own buffers may take together; 0: no limit
+  int most_calls = 64;                  // that carry volumes
+  double stall_seconds = 120;           // a stream whose client does nothing for so long is ended
+  std::string server_version = "0";     // as ServerMetadata tells it
+};
+
+class Server {
+ public:
+  // unavailable when the port is in use. `models` must outlive the server.
+  [[nodiscard]] static Result<std::unique_ptr<Server>> start(ModelServer& models, CallSink record,
+                                                             const ListenOptions& options);
+  // Ends what is left, at once.
+  ~Server();
+
+  [[nodiscard]] int port() const;
+
+  // Health turns to not serving, new volumes are refused; those inside go on. To be followed by
+  // ModelServer::drain() and stop().
+  void close();
+  // Waits up to `seconds` for the calls inside, then ends the rest.
+  void stop(double seconds);
+
+ private:
+  struct State;
+  explicit Server(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace znni::rpc

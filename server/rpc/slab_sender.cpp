@@ -1,0 +1,73 @@
+#include "server/rpc/slab_sender.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "server/rpc/volume_upload.hpp"
+
+namespace znni::rpc {
+namespace {
+
+constexpr std::chrono::milliseconds progress_interval{200};
+
+}  // namespace
+
+bool Pace::due(Time now) {
+  if (last_ && now - *last_ < interval_) return false;
+  last_ = now;
+  return true;
+}
+
+SlabSender::SlabSender(const VolumeShape& output, SlabBlocks& blocks, Send send)
+    : output_(output), blocks_(blocks), send_(std::move(send)), pace_(progress_interval) {}
+
+Result<OutputSlab> SlabSender::slab(std::int64_t first_plane, std::int64_t planes) {
+  VolumeShape shape = output_;
+  shape.n.z = planes;
+  const Result<std::byte*> block = blocks_.take(volume_bytes(shape));
+  if (!block) return block.error();
+  return OutputSlab{first_plane, *block, shape};
+}
+
+Result<void> SlabSender::deliver(const OutputSlab& slab) {
+  if (slab.first_plane != sent_planes_) {
+    return Error{ErrorCode::internal, "output plane " + std::to_string(slab.first_plane) + " delivered, expected " +
+                                          std::to_string(sent_planes_)};
+  }
+  const std::int64_t bytes = volume_bytes(slab.shape);
+  for (std::int64_t offset = 0; offset < bytes; offset += most_chunk_bytes) {
+    const std::int64_t length = std::min(most_chunk_bytes, bytes - offset);
+    v1::VolumeChunk& chunk = *chunk_.mutable_chunk();
+    chunk.set_offset(sent_bytes_);
+    chunk.mutable_data()->assign(reinterpret_cast<const char*>(slab.data + offset), static_cast<std::size_t>(length));
+    if (!send_(chunk_)) return Error{ErrorCode::cancelled, "the caller cancelled or is gone"};
+    sent_bytes_ += length;
+  }
+  sent_planes_ += slab.shape.n.z;
+  blocks_.give_back(slab.data);
+  return {};
+}
+
+void SlabSender::progress(const JobProgress& progress) {
+  const bool last = progress.patches_done == progress.patches;
+  if (!pace_.due(std::chrono::steady_clock::now()) && !last) return;
+  v1::VolumeResponse response;
+  v1::VolumeProgress& message = *response.mutable_progress();
+  message.set_patches_done(progress.patches_done);
+  message.set_patches(progress.patches);
+  message.set_planes_done(sent_planes_);
+  // A client that is gone is noticed by the watch, or by the next chunk.
+  static_cast<void>(send_(response));
+}
+
+VolumeJob make_volume_job(const VolumeView& input, SlabSender& sender) {
+  VolumeJob job;
+  job.input = input;
+  job.slab = [&sender](std::int64_t first_plane, std::int64_t planes) { return sender.slab(first_plane, planes); };
+  job.deliver = [&sender](const OutputSlab& slab) { return sender.deliver(slab); };
+  job.progress = [&sender](const JobProgress& progress) { sender.progress(progress); };
+  return job;
+}
+
+}  // namespace znni::rpc

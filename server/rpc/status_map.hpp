@@ -1,0 +1,22 @@
+// Errors of ours as gRPC statuses: the one place where this is decided (the table of error codes is in
+// docs and tests).
+#pragma once
+
+#include <grpcpp/support/status.h>
+
+#include "primitives/core/result.hpp"
+
+namespace znni::rpc {
+
+[[nodiscard]] grpc::StatusCode status_code(ErrorCode code);
+
+// The message becomes one line of at most `most_message_bytes`: it travels in the trailers, which clients
+// limit to 8 KiB.
+inline constexpr std::size_t most_message_bytes = 2000;
+[[nodiscard]] grpc::Status to_status(const Error& error);
+[[nodiscard]] grpc::Status to_status(const Result<void>& result);
+
+// "OK", "INVALID_ARGUMENT": for logs.
+[[nodiscard]] std::string_view name_of(grpc::StatusCode code);
+
+}  // namespace znni::rpc

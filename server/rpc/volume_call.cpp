@@ -1,0 +1,178 @@
+#include "server/rpc/volume_call.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "server/rpc/caller.hpp"
+#include "server/rpc/client_text.hpp"
+#include "server/rpc/datatypes.hpp"
+#include "server/rpc/request_checks.hpp"
+#include "server/rpc/slab_sender.hpp"
+#include "server/rpc/status_map.hpp"
+#include "server/rpc/volume_upload.hpp"
+
+namespace znni::rpc {
+namespace {
+
+void set_extent(Vec3 n, v1::Extent& extent) {
+  extent.set_z(n.z);
+  extent.set_y(n.y);
+  extent.set_x(n.x);
+}
+
+Error caller_gone() { return {ErrorCode::cancelled, "the caller cancelled or is gone"}; }
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+}  // namespace
+
+VolumeCall::VolumeCall(FrontDoor& door, grpc::ServerContext& context, Stream& stream)
+    : door_(door), context_(context), stream_(stream), blocks_(door.models), start_(Clock::now()) {}
+
+Result<void> VolumeCall::run() {
+  Result<void> result;
+  {
+    const WatchedCall call = door_.watch.watch([this] { return probe(); });
+    result = serve(call);
+    if (!result) result = call.reason(result.error());
+  }
+  record_end(result);
+  blocks_.clear();
+  input_ = {};
+  trim_heap_after(held_bytes_);
+  return result;
+}
+
+Result<void> VolumeCall::serve(const WatchedCall& call) {
+  const Result<Accepted> accepted = accept();
+  if (!accepted) return accepted.error();
+  if (Result<void> leased = lease(*accepted); !leased) return leased.error().within("model " + in_quotes(model_));
+  if (Result<void> greeted = greet(*accepted); !greeted) return greeted;
+  if (Result<void> received = receive(); !received) return received.error().within("model " + in_quotes(model_));
+  return compute(*accepted, call);
+}
+
+Result<VolumeCall::Accepted> VolumeCall::accept() {
+  v1::VolumeRequest first;
+  if (!read(first) || !first.has_header()) {
+    return Error{ErrorCode::invalid_argument, "the stream begins without a VolumeHeader, expected one before any data"};
+  }
+  Accepted accepted;
+  accepted.header = first.header();
+  const v1::VolumeHeader& header = accepted.header;
+  model_ = one_line(header.model_name(), 80);
+  id_ = one_line(header.id(), 80);
+  if (Result<void> legal = check_version(header.model_name(), header.model_version()); !legal) return legal.error();
+  Result<ModelInfo> model = door_.models.find(header.model_name(), header.model_version());
+  if (!model) return model.error();
+  accepted.model = *std::move(model);
+  Result<VolumeHead> head = check_volume_header(header, accepted.model);
+  if (!head) return head.error();
+  accepted.head = *head;
+  Result<JobOutlook> outlook = door_.models.outlook(accepted.model.name, accepted.model.version, head->volume);
+  if (!outlook) return outlook.error();
+  accepted.outlook = *std::move(outlook);
+  const Shape5& output = accepted.outlook.output;
+  accepted.output = {output.f, output.n, head->output_type, VolumeOrder::plane_major};
+  return accepted;
+}
+
+Result<void> VolumeCall::lease(const Accepted& accepted) {
+  VolumeShape slab = accepted.output;
+  slab.n.z = std::min(slab.n.z, accepted.outlook.patch.z - accepted.model.field_of_view.z + 1);
+  const std::int64_t input_bytes = volume_bytes(accepted.head.volume);
+  Result<TransportLease> input_lease = door_.models.lease(input_bytes);
+  if (!input_lease) return input_lease.error();
+  input_lease_ = *std::move(input_lease);
+  if (Result<void> reserved = blocks_.reserve(volume_bytes(slab)); !reserved) return reserved;
+  Result<Bytes> input = Bytes::allocate(input_bytes);
+  if (!input) return input.error();
+  input_ = *std::move(input);
+  held_bytes_ = add(input_bytes, volume_bytes(slab));
+  return {};
+}
+
+Result<void> VolumeCall::greet(const Accepted& accepted) {
+  v1::VolumeResponse response;
+  v1::VolumeAccepted& message = *response.mutable_accepted();
+  message.set_channels(accepted.output.f);
+  set_extent(accepted.output.n, *message.mutable_extent());
+  message.set_datatype(std::string(datatype(accepted.output.type)));
+  set_extent(accepted.model.field_of_view, *message.mutable_field_of_view());
+  set_extent(accepted.outlook.patch, *message.mutable_patch());
+  message.set_patches(accepted.outlook.patches);
+  message.set_predicted_seconds(accepted.outlook.predicted_seconds);
+  accepted_ = Clock::now();
+  if (!write(response)) return caller_gone();
+  return {};
+}
+
+Result<void> VolumeCall::receive() {
+  VolumeUpload upload(input_.span());
+  v1::VolumeRequest request;
+  while (read(request)) {
+    if (door_.gate.closed()) return Error{ErrorCode::unavailable, "the server is shutting down; try another one"};
+    if (!request.has_chunk()) {
+      return Error{ErrorCode::invalid_argument,
+                   "a message without VolumeChunk found, expected chunks after the header"};
+    }
+    if (Result<void> added = upload.add(request.chunk()); !added) return added;
+  }
+  if (std::optional<Error> error = gone(context_)) return *error;
+  return upload.finish();
+}
+
+Result<void> VolumeCall::compute(const Accepted& accepted, const WatchedCall& call) {
+  SlabSender sender(accepted.output, blocks_, [this](const v1::VolumeResponse& response) { return write(response); });
+  const VolumeView volume{input_.data(), accepted.head.volume};
+  VolumeJob job = make_volume_job(volume, sender);
+  job.normalised = accepted.head.normalised;
+  const Result<JobStatistics> done =
+      door_.models.run(accepted.model.name, accepted.model.version, std::move(job), call.token());
+  if (!done) return done.error();
+  if (!sender.complete()) return Error{ErrorCode::internal, "the engine left out planes of the output"};
+  return finish(sender.sent_bytes(), *done);
+}
+
+Result<void> VolumeCall::finish(std::int64_t sent_bytes, const JobStatistics& statistics) {
+  v1::VolumeResponse response;
+  v1::VolumeDone& message = *response.mutable_done();
+  message.set_bytes(sent_bytes);
+  message.set_seconds(seconds_since(accepted_));
+  message.set_voxels_per_second(statistics.voxels_per_second);
+  if (!write(response)) return caller_gone();
+  return {};
+}
+
+bool VolumeCall::read(v1::VolumeRequest& request) {
+  waiting_since_ns_ = Clock::now().time_since_epoch().count();
+  const bool done = stream_.Read(&request);
+  waiting_since_ns_ = 0;
+  return done;
+}
+
+bool VolumeCall::write(const v1::VolumeResponse& response) {
+  waiting_since_ns_ = Clock::now().time_since_epoch().count();
+  const bool done = stream_.Write(response);
+  waiting_since_ns_ = 0;
+  return done;
+}
+
+std::optional<Error> VolumeCall::probe() {
+  if (std::optional<Error> error = gone(context_)) return error;
+  const std::int64_t since = waiting_since_ns_;
+  const std::chrono::nanoseconds waited(since == 0 ? 0 : Clock::now().time_since_epoch().count() - since);
+  if (waited < std::chrono::duration<double>(door_.limits.stall_seconds)) return std::nullopt;
+  context_.TryCancel();
+  return Error{ErrorCode::deadline_exceeded,
+               "the caller neither sent nor took anything for " + std::to_string(door_.limits.stall_seconds) + " s"};
+}
+
+void VolumeCall::record_end(const Result<void>& result) const {
+  const grpc::Status status = to_status(result);
+  door_.record({"Volumes", model_, id_, name_of(status.error_code()), status.error_message(), seconds_since(start_)});
+}
+
+}  // namespace znni::rpc

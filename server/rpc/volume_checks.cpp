@@ -1,0 +1,35 @@
+#include "server/rpc/volume_checks.hpp"
+
+#include <optional>
+#include <string>
+
+#include "server/rpc/client_text.hpp"
+#include "server/rpc/datatypes.hpp"
+
+namespace znni::rpc {
+
+Result<VolumeHead> check_volume_header(const v1::VolumeHeader& header, const ModelInfo& model) {
+  const std::string where = "model " + in_quotes(model.name) + ": ";
+  const auto invalid = [&where](const std::string& what) { return Error{ErrorCode::invalid_argument, where + what}; };
+  const std::optional<ElementType> type = element_type(header.datatype());
+  if (!type)
+    return invalid("datatype " + in_quotes(header.datatype()) + " found, expected " + std::string(input_datatypes));
+  const Result<ElementType> output = output_type(header.output_datatype());
+  if (!output) return output.error().within("model " + in_quotes(model.name));
+  if (header.channels() != model.f_in) {
+    return invalid(std::to_string(header.channels()) + " channels found, expected " + std::to_string(model.f_in));
+  }
+  const Vec3 n = {header.extent().z(), header.extent().y(), header.extent().x()};
+  if (!covers(n, Vec3::cube(1)))
+    return invalid("extent " + to_string(n) + " found, expected at least 1 along each axis");
+  if (model.spatial_rank == 2 && n.z != 1) {
+    return invalid("extent " + to_string(n) + " found, expected z = 1 for a 2D net");
+  }
+  const VolumeHead head = {{model.f_in, n, *type, VolumeOrder::plane_major}, *output, header.normalised()};
+  if (const Result<void> legal = check_shape({1, head.volume.f, n}); !legal) {
+    return legal.error().within("model " + in_quotes(model.name));
+  }
+  return head;
+}
+
+}  // namespace znni::rpc

@@ -1,0 +1,37 @@
+#include "server/signals.hpp"
+
+#include <pthread.h>
+
+#include "primitives/core/result.hpp"
+
+namespace znni {
+
+TerminationSignals::TerminationSignals() {
+  sigset_t blocked;
+  sigemptyset(&waited_for_);
+  sigaddset(&waited_for_, SIGTERM);
+  sigaddset(&waited_for_, SIGINT);
+  blocked = waited_for_;
+  sigaddset(&blocked, SIGPIPE);
+  ensure(pthread_sigmask(SIG_BLOCK, &blocked, &before_) == 0, "signals cannot be blocked");
+}
+
+TerminationSignals::~TerminationSignals() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+int TerminationSignals::wait() const {
+  int signal = 0;
+  while (sigwait(&waited_for_, &signal) != 0) {
+  }
+  return signal;
+}
+
+std::optional<int> TerminationSignals::wait_for(std::chrono::milliseconds timeout) const {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(timeout);
+  const std::chrono::nanoseconds rest = timeout - seconds;
+  const timespec longest{seconds.count(), rest.count()};
+  const int signal = sigtimedwait(&waited_for_, nullptr, &longest);
+  if (signal < 0) return std::nullopt;
+  return signal;
+}
+
+}  // namespace znni

@@ -1,0 +1,18 @@
+// Copies windows of an input volume into the input tensor of a pass.
+#pragma once
+
+#include <span>
+
+#include "primitives/core/executor.hpp"
+#include "server/volume/volume_view.hpp"
+
+namespace znni {
+
+// in[s][j][v] = normalised voxel starts[s] + v of image j of `volume`, for all elements of `in`; zero where
+// that lies outside the volume (nothing that depends on those is kept, see planner/patch_grid.hpp). `in` is a
+// planar view, starts.size() == in.shape.S, in.shape.f == volume.shape.f. Large tensors are shared out among
+// the workers of `executor`, small ones are copied by the caller.
+void read_windows(const VolumeView& volume, const Normalisation& normalisation, std::span<const Vec3> starts,
+                  const TensorView& in, Executor& executor);
+
+}  // namespace znni

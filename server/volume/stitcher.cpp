@@ -1,0 +1,99 @@
+#include "server/volume/stitcher.hpp"
+
+#include <algorithm>
+
+#include "server/volume/element.hpp"
+
+namespace znni {
+namespace {
+
+// Below this, waking the workers costs more than it saves.
+constexpr std::int64_t least_shared_voxels = 1 << 16;
+
+std::vector<std::int64_t> fragment_of_residue(const AxisFragments& axis) {
+  std::vector<std::int64_t> table(static_cast<std::size_t>(axis.stride), -1);
+  for (std::size_t i = 0; i < axis.offsets.size(); ++i) {
+    ensure(axis.offsets[i] < axis.stride, "offsets of fragments lie below their stride");
+    table[static_cast<std::size_t>(axis.offsets[i])] = static_cast<std::int64_t>(i);
+  }
+  return table;
+}
+
+std::int64_t size(const AxisFragments& axis) { return static_cast<std::int64_t>(axis.offsets.size()); }
+
+// The byte of a slab that holds voxel `position` (planes counted from the slab's first) of image j.
+std::byte* at(const OutputSlab& slab, std::int64_t j, Vec3 position) {
+  const VolumeShape& shape = slab.shape;
+  const std::int64_t index =
+      j * image_stride(shape) + position.z * plane_stride(shape) + position.y * shape.n.x + position.x;
+  return slab.data + index * element_bytes(shape.type);
+}
+
+}  // namespace
+
+Stitcher::Stitcher(const Geometry& geometry)
+    : fragments_(geometry.fragments),
+      passes_(geometry.passes),
+      counts_{size(fragments_[0]), size(fragments_[1]), size(fragments_[2])} {
+  for (std::size_t axis = 0; axis < 3; ++axis) fragment_of_residue_[axis] = fragment_of_residue(fragments_[axis]);
+}
+
+Stitcher::Source Stitcher::source(int axis, std::size_t pass, std::int64_t dense) const {
+  const std::int64_t position = dense - passes_[pass][axis];
+  if (position < 0) return {};
+  const auto index = static_cast<std::size_t>(axis);
+  const std::int64_t stride = fragments_[index].stride;
+  return {fragment_of_residue_[index][static_cast<std::size_t>(position % stride)], position / stride};
+}
+
+void Stitcher::stitch(std::size_t pass, const TensorView& out, std::span<const StitchTarget> targets,
+                      Executor& executor) const {
+  ensure(out.shape.S == static_cast<std::int64_t>(targets.size()) * voxels(counts_), "a target for every patch");
+  std::int64_t planes = 0;
+  for (const StitchTarget& target : targets) {
+    planes = std::max(planes, target.place.own_last.z - target.place.own_first.z);
+  }
+  const std::int64_t f_out = out.shape.f;
+  const auto task = [&](std::int64_t index, int) {
+    const std::int64_t s = index / (planes * f_out);
+    const StitchTarget& target = targets[static_cast<std::size_t>(s)];
+    const std::int64_t z = target.place.own_first.z + index % planes;
+    if (z < target.place.own_last.z) stitch_plane(pass, out, s, index / planes % f_out, z, target);
+  };
+  const std::int64_t count = static_cast<std::int64_t>(targets.size()) * f_out * planes;
+  if (elements(out.shape) >= least_shared_voxels) return executor.parallel_for(count, task);
+  for (std::int64_t index = 0; index < count; ++index) task(index, 0);
+}
+
+void Stitcher::stitch_plane(std::size_t pass, const TensorView& out, std::int64_t s, std::int64_t j,
+                            std::int64_t dense_z, const StitchTarget& target) const {
+  const Source z = source(0, pass, dense_z);
+  if (z.fragment < 0) return;
+  const PatchPlace& place = target.place;
+  for (std::int64_t dense_y = place.own_first.y; dense_y < place.own_last.y; ++dense_y) {
+    const Source y = source(1, pass, dense_y);
+    if (y.fragment < 0) continue;
+    ensure(z.v < out.shape.n.z && y.v < out.shape.n.y, "a pass computes what its geometry promises");
+    const Vec3 position = place.start + Vec3{dense_z - target.slab.first_plane, dense_y, 0};
+    std::byte* to = at(target.slab, j, position);
+    const float* row = out.image(s * voxels(counts_), j) + z.v * out.strides.z + y.v * out.strides.y;
+    stitch_row(pass, row, out, {z.fragment, y.fragment, 0}, target, to);
+  }
+}
+
+// `row`: the row of the patch's first fragment; `to`: the patch's dense x = 0 in the slab.
+void Stitcher::stitch_row(std::size_t pass, const float* row, const TensorView& out, Vec3 fragment,
+                          const StitchTarget& target, std::byte* to) const {
+  const ElementType type = target.slab.shape.type;
+  const std::int64_t stride = fragments_[2].stride;
+  for (fragment.x = 0; fragment.x < counts_.x; ++fragment.x) {
+    const std::int64_t begin = passes_[pass].x + fragments_[2].offsets[static_cast<std::size_t>(fragment.x)];
+    const std::int64_t first = div_up(std::max<std::int64_t>(target.place.own_first.x - begin, 0), stride);
+    const std::int64_t last = div_up(std::max<std::int64_t>(target.place.own_last.x - begin, 0), stride);
+    ensure(last <= out.shape.n.x, "a pass computes what its geometry promises");
+    const float* from = row + fragment_index(fragment, counts_) * out.strides.S;
+    write_row(type, from + first, last - first, to + (begin + first * stride) * element_bytes(type), stride);
+  }
+}
+
+}  // namespace znni

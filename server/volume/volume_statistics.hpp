@@ -1,0 +1,13 @@
+// Mean and deviation of a whole input volume, for models that want it standardised.
+#pragma once
+
+#include "primitives/core/executor.hpp"
+#include "server/volume/volume_view.hpp"
+
+namespace znni {
+
+// The normalisation that brings `volume`, first normalised by `before`, to mean 0 and deviation 1 over all
+// images and voxels. A volume of one value only becomes zeros.
+[[nodiscard]] Normalisation standardising(const VolumeView& volume, const Normalisation& before, Executor& executor);
+
+}  // namespace znni

@@ -1,0 +1,51 @@
+// A volume in host memory, as a client sent it or will receive it. Not owned.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "primitives/core/shape.hpp"
+#include "primitives/core/tensor.hpp"
+
+namespace znni {
+
+// Order of the axes in memory, x contiguous: image_major is [C][Z][Y][X] (tensors of ModelInfer),
+// plane_major is [Z][C][Y][X] (the Volumes stream: what depends on the first planes can start early).
+enum class VolumeOrder { image_major, plane_major };
+
+struct VolumeShape {
+  std::int64_t f = 1;  // images (channels)
+  Vec3 n;
+  ElementType type = ElementType::f32;
+  VolumeOrder order = VolumeOrder::image_major;
+
+  bool operator==(const VolumeShape&) const = default;
+};
+
+// Bytes of the whole volume; saturates.
+[[nodiscard]] std::int64_t volume_bytes(const VolumeShape& shape);
+// Elements from image to image and from plane to plane.
+[[nodiscard]] std::int64_t image_stride(const VolumeShape& shape);
+[[nodiscard]] std::int64_t plane_stride(const VolumeShape& shape);
+
+// shape.n voxels at `data`, dense, not necessarily aligned.
+struct VolumeView {
+  const std::byte* data = nullptr;
+  VolumeShape shape;
+};
+
+// Output planes [first_plane, first_plane + shape.n.z) of the dense output.
+struct OutputSlab {
+  std::int64_t first_plane = 0;
+  std::byte* data = nullptr;
+  VolumeShape shape;
+};
+
+// Applied to every input voxel on reading: x * scale + offset.
+struct Normalisation {
+  float scale = 1.0F;
+  float offset = 0.0F;
+  bool operator==(const Normalisation&) const = default;
+};
+
+}  // namespace znni

@@ -1,0 +1,31 @@
+#include "client/cli/files.hpp"
+
+#include "tests/client/scratch.hpp"
+
+namespace znni::client {
+namespace {
+
+TEST(FileNames, DatasetFollowsTheColon) {
+  EXPECT_EQ(parse_file_name("vol.h5:/a/b").path, "vol.h5");
+  EXPECT_EQ(parse_file_name("vol.h5:/a/b").dataset, "/a/b");
+  EXPECT_EQ(parse_file_name("vol.npy").dataset, "");
+  EXPECT_EQ(to_string(parse_file_name("vol.h5:/a/b")), "vol.h5:/a/b");
+}
+
+TEST(FileNames, PartialOutputsHaveAnotherName) {
+  EXPECT_EQ(to_string(partial_name({"out.h5", "/prob"})), "out.h5:/prob.partial");
+  EXPECT_EQ(to_string(partial_name({"out.npy", ""})), "out.npy.partial");
+}
+
+TEST(FileNames, MissingAndUnknownFilesAreRefusedInWords) {
+  const Scratch scratch;
+  const Result<VolumeSource> missing = open_source({scratch.file("none.npy"), ""});
+  EXPECT_EQ(missing.error().code, ErrorCode::not_found);
+  const Result<VolumeSource> unknown = open_source({scratch.file("scan.dcm"), ""});
+  EXPECT_EQ(unknown.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(unknown.error().message.find(".dcm"), std::string::npos);
+  EXPECT_FALSE(open_target({scratch.file("scan.dcm"), ""}, {}, 0));
+}
+
+}  // namespace
+}  // namespace znni::client

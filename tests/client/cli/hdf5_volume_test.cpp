@@ -1,0 +1,104 @@
+#include "client/cli/hdf5_volume.hpp"
+
+#include <fstream>
+
+#include "tests/client/scratch.hpp"
+
+namespace znni::client {
+namespace {
+
+TEST(Hdf5Volume, RoundTrip) {
+  const Scratch scratch;
+  for (const VoxelType type : {VoxelType::u8, VoxelType::u16, VoxelType::f32}) {
+    for (const std::int64_t channels : {1, 3}) {
+      const VolumeFacts facts{channels, {5, 6, 9}, type};
+      const FileName name{scratch.file("volume.h5"), "/group/" + numpy_name(type) + std::to_string(channels)};
+      write_volume(name, facts);
+      expect_volume(name, facts);
+    }
+  }
+}
+
+TEST(Hdf5Volume, UnfinishedIsNotThereAndGoesOn) {
+  const Scratch scratch;
+  const FileName name{scratch.file("volume.h5"), "/prob"};
+  const VolumeFacts facts{2, {7, 4, 6}, VoxelType::f32};
+  {
+    Result<VolumeTarget> first = open_target(name, facts, 0);
+    ASSERT_TRUE(first);
+    write_planes(*first, facts, 0, 3);
+    ASSERT_TRUE(first->flush());
+  }
+  EXPECT_FALSE(output_exists(name));
+  Result<VolumeTarget> second = open_target(name, facts, 3);
+  ASSERT_TRUE(second);
+  write_planes(*second, facts, 3, 7);
+  ASSERT_TRUE(second->finish());
+  EXPECT_TRUE(output_exists(name));
+  expect_volume(name, facts);
+}
+
+TEST(Hdf5Volume, FinishingReplacesAnOlderOutput) {
+  const Scratch scratch;
+  const FileName name{scratch.file("volume.h5"), "/prob"};
+  write_volume(name, {1, {2, 2, 2}, VoxelType::u8});
+  const VolumeFacts facts{1, {3, 4, 5}, VoxelType::u16};
+  write_volume(name, facts);
+  expect_volume(name, facts);
+}
+
+TEST(Hdf5Volume, TheOnlyVolumeNeedsNoName) {
+  const Scratch scratch;
+  const VolumeFacts facts{1, {3, 4, 5}, VoxelType::u8};
+  write_volume({scratch.file("volume.h5"), "/raw"}, facts);
+  expect_volume({scratch.file("volume.h5"), ""}, facts);
+}
+
+TEST(Hdf5Volume, MissingDatasetListsWhatIsThere) {
+  const Scratch scratch;
+  write_volume({scratch.file("volume.h5"), "/raw"}, {1, {3, 4, 5}, VoxelType::u8});
+  write_volume({scratch.file("volume.h5"), "/other"}, {1, {3, 4, 5}, VoxelType::u8});
+  for (const std::string dataset : {"/nothing", ""}) {
+    const Result<VolumeSource> source = open_source({scratch.file("volume.h5"), dataset});
+    ASSERT_FALSE(source);
+    EXPECT_EQ(source.error().code, ErrorCode::not_found);
+    EXPECT_NE(source.error().message.find("/other, /raw"), std::string::npos) << source.error().message;
+  }
+}
+
+TEST(Hdf5Volume, FileCutShortIsRefused) {
+  const Scratch scratch;
+  const std::string path = scratch.file("volume.h5");
+  write_volume({path, "/raw"}, {1, {8, 64, 64}, VoxelType::f32});
+  std::filesystem::resize_file(path, std::filesystem::file_size(path) / 2);
+  const Result<VolumeSource> source = open_source({path, "/raw"});
+  ASSERT_FALSE(source);
+  EXPECT_NE(source.error().message.find(path), std::string::npos);
+}
+
+TEST(Hdf5Volume, PartialOfOtherExtentsIsNotContinued) {
+  const Scratch scratch;
+  const FileName name{scratch.file("volume.h5"), "/prob"};
+  ASSERT_TRUE(open_target(name, {1, {7, 4, 6}, VoxelType::f32}, 0));
+  EXPECT_FALSE(open_target(name, {1, {7, 5, 6}, VoxelType::f32}, 3));
+}
+
+TEST(Hdf5Volume, HalfFloatsTakeTwoBytes) {
+  const Scratch scratch;
+  const FileName name{scratch.file("half.h5"), "/prob"};
+  write_volume(name, {1, {2, 3, 4}, VoxelType::f16});
+  EXPECT_TRUE(output_exists(name));
+  const Result<VolumeSource> source = open_source(name);  // float16 is for output only
+  ASSERT_FALSE(source);
+  EXPECT_EQ(source.error().code, ErrorCode::unsupported);
+}
+
+TEST(Hdf5Volume, OutputNeedsADataset) {
+  const Scratch scratch;
+  const Result<VolumeTarget> target = open_target({scratch.file("out.h5"), ""}, {1, {2, 2, 2}, VoxelType::f32}, 0);
+  ASSERT_FALSE(target);
+  EXPECT_NE(target.error().message.find(":/NAME"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace znni::client

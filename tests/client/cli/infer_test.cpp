@@ -1,0 +1,219 @@
+#include "client/cli/infer.hpp"
+
+#include <cstring>
+
+#include "client/cli/resume.hpp"
+#include "tests/client/fake_daemon.hpp"
+#include "tests/client/scratch.hpp"
+
+namespace znni::client {
+namespace {
+
+const VolumeFacts input_facts{1, {9, 6, 8}, VoxelType::u8};
+
+Options options_for(const FakeDaemon& daemon, const Scratch& scratch, const std::string& output) {
+  const FileName input{scratch.file("in.npy"), ""};
+  if (!std::filesystem::exists(input.path)) write_volume(input, input_facts);
+  Options options;
+  options.command = Command::infer;
+  options.server = daemon.address();
+  options.model = "crop";
+  options.input = input.path;
+  options.output = scratch.file(output);
+  options.progress = false;
+  return options;
+}
+
+// Output voxels of the crop model are input voxels: with padding, the very same volume.
+void expect_middle(const std::string& output, const Box& box) {
+  Result<VolumeSource> source = open_source(parse_file_name(output));
+  ASSERT_TRUE(source) << source.error().message;
+  ASSERT_EQ(source->facts.n, box.extent());
+  std::vector<float> plane(static_cast<std::size_t>(box.extent().y * box.extent().x));
+  const auto bytes = std::as_writable_bytes(std::span(plane));
+  for (std::int64_t z = 0; z < box.extent().z; ++z) {
+    ASSERT_TRUE(source->read_plane(z, {{0, 0, 0}, box.extent()}, bytes));
+    const std::vector<std::byte> whole = test_plane(input_facts, z + box.start.z);
+    for (std::size_t i = 0; i < plane.size(); ++i) {
+      const std::int64_t y = static_cast<std::int64_t>(i) / box.extent().x + box.start.y;
+      const std::int64_t x = static_cast<std::int64_t>(i) % box.extent().x + box.start.x;
+      ASSERT_EQ(plane[i],
+                static_cast<float>(std::to_integer<int>(whole[static_cast<std::size_t>(y * input_facts.n.x + x)])));
+    }
+  }
+}
+
+TEST(Infer, ValidOutputIsSmallerThanTheInput) {
+  const FakeDaemon daemon;
+  const Scratch scratch;
+  const auto outcome = run_infer(options_for(daemon, scratch, "out.npy"), {});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  expect_middle(scratch.file("out.npy"), {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+}
+
+TEST(Infer, PaddedOutputCoversTheInput) {
+  const FakeDaemon daemon;
+  const Scratch scratch;
+  for (const Padding padding : {Padding::zero, Padding::reflect}) {
+    Options options = options_for(daemon, scratch, "out_" + to_string(padding) + ".h5:/prob");
+    options.padding = padding;
+    const auto outcome = run_infer(options, {});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    expect_middle(options.output, {{0, 0, 0}, input_facts.n});
+  }
+}
+
+TEST(Infer, BoxOfTheInput) {
+  const FakeDaemon daemon;
+  const Scratch scratch;
+  Options options = options_for(daemon, scratch, "out.tif");
+  options.bbox = "2:7,1:,:5";
+  ASSERT_TRUE(run_infer(options, {}));
+  expect_middle(options.output, {{3, 2, 1}, {6, 5, 4}});
+}
+
+TEST(Infer, ScaleIsAppliedHere) {
+  const FakeDaemon daemon;
+  const Scratch scratch;
+  Options options = options_for(daemon, scratch, "out.npy");
+  options.scale = 0.0F;
+  options.offset = 2.5F;
+  ASSERT_TRUE(run_infer(options, {}));
+  Result<VolumeSource> source = open_source({options.output, ""});
+  ASSERT_TRUE(source);
+  std::vector<float> plane(4 * 6);
+  ASSERT_TRUE(source->read_plane(0, {{0, 0, 0}, source->facts.n}, std::as_writable_bytes(std::span(plane))));
+  EXPECT_EQ(plane, std::vector<float>(plane.size(), 2.5F));
+}
+
+TEST(Infer, InterruptedRunGoesOnToTheSameOutput) {
+  const Scratch scratch;
+  const std::string output = scratch.file("out.h5") + ":/prob";
+  {
+    const FakeDaemon dying(Behaviour::dies_in_the_middle);
+    const auto outcome = run_infer(options_for(dying, scratch, "out.h5:/prob"), {});
+    ASSERT_FALSE(outcome);
+    EXPECT_NE(outcome.error().message.find("--resume"), std::string::npos) << outcome.error().message;
+    EXPECT_EQ(exit_code(outcome.error()), 1);
+    EXPECT_FALSE(output_exists(parse_file_name(output)));
+  }
+  const FakeDaemon daemon;
+  Options options = options_for(daemon, scratch, "out.h5:/prob");
+  options.resume = true;
+  const auto outcome = run_infer(options, {});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_NE(outcome->json.find("\"resumed_planes\":3"), std::string::npos) << outcome->json;
+  expect_middle(output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+  EXPECT_FALSE(read_resume(parse_file_name(output))->has_value());
+}
+
+TEST(Infer, ResumeOfAnotherJobIsRefused) {
+  const Scratch scratch;
+  const FakeDaemon dying(Behaviour::dies_in_the_middle);
+  Options options = options_for(dying, scratch, "out.npy");
+  ASSERT_FALSE(run_infer(options, {}));
+  options.resume = true;
+  options.padding = Padding::zero;
+  const auto outcome = run_infer(options, {});
+  ASSERT_FALSE(outcome);
+  EXPECT_NE(outcome.error().message.find("padding"), std::string::npos);
+  EXPECT_EQ(exit_code(outcome.error()), 2);
+}
+
+TEST(Infer, InterruptedOutputIsNotThrownAwayUnasked) {
+  const Scratch scratch;
+  const FakeDaemon dying(Behaviour::dies_in_the_middle);
+  Options options = options_for(dying, scratch, "out.npy");
+  ASSERT_FALSE(run_infer(options, {}));
+  const auto again = run_infer(options, {});
+  ASSERT_FALSE(again);
+  EXPECT_EQ(exit_code(again.error()), 2);
+  EXPECT_NE(again.error().message.find("--resume, or --overwrite"), std::string::npos) << again.error().message;
+  const FakeDaemon daemon;
+  options.server = daemon.address();
+  options.overwrite = true;
+  ASSERT_TRUE(run_infer(options, {}));
+  expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+}
+
+// A record of an older attempt must not vouch for planes that a newer one has not written.
+TEST(Infer, StartingOverForgetsTheOldRecord) {
+  const Scratch scratch;
+  const FakeDaemon dying(Behaviour::dies_in_the_middle);
+  Options options = options_for(dying, scratch, "out.npy");
+  ASSERT_FALSE(run_infer(options, {}));
+  const FakeDaemon hanging(Behaviour::skips_bytes);  // accepts, then sends nothing of use
+  options.server = hanging.address();
+  options.overwrite = true;
+  ASSERT_FALSE(run_infer(options, {}));
+  EXPECT_FALSE(read_resume(parse_file_name(options.output))->has_value());
+}
+
+TEST(Infer, OutputInTheInputFileIsRefused) {
+  const FakeDaemon daemon;
+  const Scratch scratch;
+  Options options = options_for(daemon, scratch, "unused.npy");
+  options.output = options.input;
+  options.overwrite = true;
+  const auto outcome = run_infer(options, {});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(exit_code(outcome.error()), 2);
+  EXPECT_TRUE(std::filesystem::exists(options.input));
+}
+
+TEST(Infer, WhatTheUserCanMend) {
+  const FakeDaemon daemon;
+  const Scratch scratch;
+  const auto code = [](const Options& options) {
+    const auto outcome = run_infer(options, {});
+    return outcome ? 0 : exit_code(outcome.error());
+  };
+  Options there = options_for(daemon, scratch, "there.npy");
+  ASSERT_EQ(code(there), 0);
+  EXPECT_EQ(code(there), 2) << "an output that is there is not overwritten";
+  there.overwrite = true;
+  EXPECT_EQ(code(there), 0);
+  Options small = options_for(daemon, scratch, "small.npy");
+  small.bbox = "0:2,:,:";
+  EXPECT_EQ(code(small), 2) << "smaller than the field of view";
+  Options nothing = options_for(daemon, scratch, "nothing.npy");
+  nothing.resume = true;
+  EXPECT_EQ(code(nothing), 2) << "nothing to resume";
+  Options unknown = options_for(daemon, scratch, "unknown.npy");
+  unknown.model = "nobody";
+  EXPECT_EQ(code(unknown), 2);
+}
+
+TEST(Infer, RefusedJobLeavesNoFile) {
+  const FakeDaemon daemon(Behaviour::refuses);
+  const Scratch scratch;
+  const Options options = options_for(daemon, scratch, "out.npy");
+  const auto outcome = run_infer(options, {});
+  ASSERT_FALSE(outcome);
+  EXPECT_NE(outcome.error().message.find("9 GiB"), std::string::npos);
+  EXPECT_FALSE(std::filesystem::exists(options.output));
+  EXPECT_FALSE(std::filesystem::exists(options.output + ".partial"));
+}
+
+TEST(Infer, DryRunComputesNothing) {
+  const FakeDaemon daemon(Behaviour::refuses);
+  const Scratch scratch;
+  Options options = options_for(daemon, scratch, "out.npy");
+  options.dry_run = true;
+  const auto outcome = run_infer(options, {});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_NE(outcome->summary.find("7x4x6"), std::string::npos) << outcome->summary;
+}
+
+TEST(Infer, InterruptIsCancelledWithItsOwnExitCode) {
+  const FakeDaemon daemon(Behaviour::never_answers);
+  const Scratch scratch;
+  std::stop_source stop;
+  stop.request_stop();
+  const auto outcome = run_infer(options_for(daemon, scratch, "out.npy"), stop.get_token());
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(exit_code(outcome.error()), 130);
+}
+
+}  // namespace
+}  // namespace znni::client

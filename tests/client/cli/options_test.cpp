@@ -1,0 +1,61 @@
+#include "client/cli/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace znni::client {
+namespace {
+
+Parsed parse(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), "znni");
+  return parse_options(static_cast<int>(arguments.size()), arguments.data());
+}
+
+TEST(ClientOptions, InferTakesItsFlags) {
+  const Parsed parsed =
+      parse({"infer", "--server", "h:1", "-m", "net", "-i", "a.h5:/raw", "-o", "b.h5:/p", "--padding", "reflect",
+             "--dtype", "uint8", "--scale", "2", "--overwrite", "--no-progress", "--json"});
+  ASSERT_TRUE(parsed.options) << parsed.text;
+  EXPECT_EQ(parsed.options->command, Command::infer);
+  EXPECT_EQ(parsed.options->padding, Padding::reflect);
+  EXPECT_EQ(parsed.options->dtype, VoxelType::u8);
+  EXPECT_EQ(parsed.options->scale, 2.0F);
+  EXPECT_EQ(parsed.options->offset, 0.0F);
+  EXPECT_TRUE(parsed.options->overwrite);
+  EXPECT_FALSE(parsed.options->progress);
+}
+
+TEST(ClientOptions, ModelsOwnNormalisationByDefault) {
+  const Parsed parsed = parse({"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy"});
+  ASSERT_TRUE(parsed.options);
+  EXPECT_FALSE(parsed.options->scale);
+}
+
+TEST(ClientOptions, WrongUseIsOneLineAndExitCode2) {
+  const std::vector<std::vector<const char*>> wrong = {
+      {},
+      {"infer"},
+      {"infer", "-m", "net", "-i", "a.npy"},
+      {"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--padding", "mirror"},
+      {"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--dtype", "uint16"},
+      {"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--resume", "--overwrite"},
+      {"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--server", "a:1,b:2"},
+      {"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--nonsense"},
+      {"fly"}};
+  for (const auto& arguments : wrong) {
+    const Parsed parsed = parse(arguments);
+    EXPECT_FALSE(parsed.options);
+    EXPECT_EQ(parsed.exit_code, 2);
+    EXPECT_EQ(parsed.text.find('\n'), std::string::npos) << parsed.text;
+  }
+}
+
+TEST(ClientOptions, HelpIsNoError) {
+  const Parsed parsed = parse({"infer", "--help"});
+  EXPECT_EQ(parsed.exit_code, 0);
+  EXPECT_NE(parsed.text.find("--padding"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace znni::client

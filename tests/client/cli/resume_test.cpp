@@ -1,0 +1,55 @@
+#include "client/cli/resume.hpp"
+
+#include <fstream>
+
+#include "tests/client/scratch.hpp"
+
+namespace znni::client {
+namespace {
+
+const JobIdentity job{"in.h5:/raw", "net", "1", "0:4,0:4,0:4", "none", "float32", "model", "64 bytes, 7", "1 images"};
+
+TEST(Resume, RoundTripAndRemoval) {
+  const Scratch scratch;
+  const FileName output{scratch.file("out.h5"), "/prob"};
+  EXPECT_FALSE(read_resume(output)->has_value());
+  ASSERT_TRUE(write_resume(output, {job, 3, 9}));
+  const auto state = read_resume(output);
+  ASSERT_TRUE(state && state->has_value());
+  EXPECT_EQ((*state)->job, job);
+  EXPECT_EQ((*state)->planes_done, 3);
+  remove_resume(output);
+  EXPECT_FALSE(read_resume(output)->has_value());
+}
+
+TEST(Resume, DatasetsOfOneFileHaveTheirOwnRecords) {
+  EXPECT_NE(resume_path({"out.h5", "/a"}), resume_path({"out.h5", "/b"}));
+}
+
+TEST(Resume, DamagedRecordsAreRefused) {
+  const Scratch scratch;
+  const FileName output{scratch.file("out.npy"), ""};
+  for (const char* text : {"", "{", "[]", "{\"planes_done\": 3}", "{\"input\": 5}"}) {
+    std::ofstream(resume_path(output)) << text;
+    const auto state = read_resume(output);
+    ASSERT_FALSE(state) << text;
+    EXPECT_EQ(state.error().code, ErrorCode::corrupt_file);
+  }
+}
+
+TEST(Resume, ImpossiblePlaneCountsAreRefused) {
+  const Scratch scratch;
+  const FileName output{scratch.file("out.npy"), ""};
+  ASSERT_TRUE(write_resume(output, {job, 10, 9}));
+  EXPECT_FALSE(read_resume(output));
+}
+
+TEST(Resume, DifferenceNamesTheField) {
+  JobIdentity other = job;
+  EXPECT_EQ(difference(job, other), "");
+  other.padding = "zero";
+  EXPECT_EQ(difference(job, other), "padding: 'none' then, 'zero' now");
+}
+
+}  // namespace
+}  // namespace znni::client

@@ -1,0 +1,44 @@
+#include "client/cpp/connection.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/client/fake_daemon.hpp"
+
+namespace znni::client {
+namespace {
+
+TEST(Connection, LearnsWhatAModelTakes) {
+  const FakeDaemon daemon;
+  const Result<ModelFacts> model = Connection(daemon.address()).model("crop");
+  ASSERT_TRUE(model) << model.error().message;
+  EXPECT_TRUE(model->ready);
+  EXPECT_EQ(model->version, "1");
+  EXPECT_EQ(model->field_of_view, Vec3::cube(3));
+  EXPECT_EQ(model->f_in, 1);
+}
+
+TEST(Connection, ListsModels) {
+  const FakeDaemon daemon;
+  const auto models = Connection(daemon.address()).models();
+  ASSERT_TRUE(models);
+  EXPECT_EQ(models->at("crop"), "ready");
+}
+
+TEST(Connection, UnknownModelIsNotFound) {
+  const FakeDaemon daemon;
+  const Result<ModelFacts> model = Connection(daemon.address()).model("nothing");
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().code, ErrorCode::not_found);
+  EXPECT_NE(model.error().message.find("nothing"), std::string::npos);
+}
+
+TEST(Connection, NobodyThereIsOneLineWithTheAddress) {
+  const Result<ModelFacts> model = Connection("127.0.0.1:1").model("crop");
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().code, ErrorCode::unavailable);
+  EXPECT_NE(model.error().message.find("127.0.0.1:1"), std::string::npos);
+  EXPECT_EQ(model.error().message.find('\n'), std::string::npos);
+}
+
+}  // namespace
+}  // namespace znni::client

@@ -1,0 +1,168 @@
+#include "tests/client/fake_daemon.hpp"
+
+#include <grpcpp/security/server_credentials.h>
+#include <grpcpp/server_builder.h>
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include "primitives/core/shape.hpp"
+#include "proto/inference.grpc.pb.h"
+#include "proto/volumes.grpc.pb.h"
+
+namespace znni::client {
+namespace {
+
+using Stream = grpc::ServerReaderWriter<v1::VolumeResponse, v1::VolumeRequest>;
+
+class FakeInference final : public inference::GRPCInferenceService::Service {
+  grpc::Status ModelReady(grpc::ServerContext*, const inference::ModelReadyRequest* request,
+                          inference::ModelReadyResponse* answer) override {
+    if (request->name() != "crop") return unknown(request->name());
+    answer->set_ready(true);
+    return grpc::Status::OK;
+  }
+  grpc::Status ModelMetadata(grpc::ServerContext*, const inference::ModelMetadataRequest* request,
+                             inference::ModelMetadataResponse* answer) override {
+    if (request->name() != "crop") return unknown(request->name());
+    answer->set_name("crop");
+    answer->add_versions("1");
+    (*answer->mutable_properties())["field_of_view"] = "3,3,3";
+    for (auto* tensor : {answer->add_inputs(), answer->add_outputs()}) {
+      for (const int extent : {-1, 1, -1, -1, -1}) tensor->add_shape(extent);
+    }
+    return grpc::Status::OK;
+  }
+  grpc::Status RepositoryIndex(grpc::ServerContext*, const inference::RepositoryIndexRequest*,
+                               inference::RepositoryIndexResponse* answer) override {
+    auto* model = answer->add_models();
+    model->set_name("crop");
+    model->set_state("READY");
+    return grpc::Status::OK;
+  }
+  static grpc::Status unknown(const std::string& name) {
+    return {grpc::StatusCode::NOT_FOUND, "Request for unknown model: '" + name + "' is not found"};
+  }
+};
+
+// One stream: collects the input, then answers with its middle.
+class Crop {
+ public:
+  Crop(Stream& stream, Behaviour behaviour) : stream_(stream), behaviour_(behaviour) {}
+
+  grpc::Status run(const grpc::ServerContext& context) {
+    v1::VolumeRequest request;
+    if (!stream_.Read(&request) || !request.has_header()) return {grpc::StatusCode::INVALID_ARGUMENT, "no header"};
+    if (behaviour_ == Behaviour::refuses) return {grpc::StatusCode::RESOURCE_EXHAUSTED, "needs 9 GiB, has 1 GiB"};
+    header_ = request.header();
+    accept();
+    while (stream_.Read(&request)) input_ += request.chunk().data();
+    while (behaviour_ == Behaviour::never_answers && !context.IsCancelled()) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+    if (input_.size() != static_cast<std::size_t>(voxels(n_in()) * width())) {
+      return {grpc::StatusCode::INVALID_ARGUMENT, "input of " + std::to_string(input_.size()) + " bytes"};
+    }
+    return answer();
+  }
+
+ private:
+  [[nodiscard]] Vec3 n_in() const { return {header_.extent().z(), header_.extent().y(), header_.extent().x()}; }
+  [[nodiscard]] Vec3 n_out() const { return n_in() - Vec3::cube(2); }
+  [[nodiscard]] std::int64_t width() const { return header_.datatype() == "UINT8" ? 1 : 4; }
+
+  void accept() {
+    v1::VolumeResponse response;
+    auto& accepted = *response.mutable_accepted();
+    accepted.set_channels(1);
+    accepted.set_datatype("FP32");
+    accepted.set_patches(n_out().z);
+    accepted.mutable_extent()->set_z(n_out().z);
+    accepted.mutable_extent()->set_y(n_out().y);
+    accepted.mutable_extent()->set_x(n_out().x);
+    stream_.Write(response);
+  }
+  [[nodiscard]] float voxel(std::int64_t z, std::int64_t y, std::int64_t x) const {
+    const char* at = input_.data() + ((z * n_in().y + y) * n_in().x + x) * width();
+    if (width() == 1) return static_cast<float>(static_cast<unsigned char>(*at));
+    float value = 0;
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  }
+  void send_plane(std::int64_t z) {
+    std::string bytes;
+    for (std::int64_t y = 0; y < n_out().y; ++y) {
+      for (std::int64_t x = 0; x < n_out().x; ++x) {
+        const float value = voxel(z + 1, y + 1, x + 1);
+        bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
+      }
+    }
+    // Two chunks a plane: a client must not take a chunk for a plane.
+    send_chunk(bytes.substr(0, bytes.size() / 3));
+    send_chunk(bytes.substr(bytes.size() / 3));
+  }
+  void send_chunk(const std::string& bytes) {
+    v1::VolumeResponse response;
+    response.mutable_chunk()->set_offset(sent_ + (behaviour_ == Behaviour::skips_bytes ? 4 : 0));
+    response.mutable_chunk()->set_data(bytes);
+    stream_.Write(response);
+    sent_ += static_cast<std::int64_t>(bytes.size());
+  }
+  grpc::Status answer() {
+    const std::int64_t planes = n_out().z - (behaviour_ == Behaviour::loses_a_plane ? 1 : 0);
+    for (std::int64_t z = 0; z < planes; ++z) {
+      if (behaviour_ == Behaviour::dies_in_the_middle && z == planes / 2)
+        return {grpc::StatusCode::UNAVAILABLE, "shutting down"};
+      send_plane(z);
+      v1::VolumeResponse progress;
+      progress.mutable_progress()->set_patches_done(z + 1);
+      progress.mutable_progress()->set_patches(n_out().z);
+      stream_.Write(progress);
+    }
+    v1::VolumeResponse done;
+    done.mutable_done()->set_bytes(sent_);
+    done.mutable_done()->set_seconds(0.5);
+    stream_.Write(done);
+    return grpc::Status::OK;
+  }
+
+  Stream& stream_;
+  Behaviour behaviour_;
+  v1::VolumeHeader header_;
+  std::string input_;
+  std::int64_t sent_ = 0;
+};
+
+class FakeVolumes final : public v1::Volumes::Service {
+ public:
+  explicit FakeVolumes(Behaviour behaviour) : behaviour_(behaviour) {}
+  grpc::Status Infer(grpc::ServerContext* context, Stream* stream) override {
+    return Crop(*stream, behaviour_).run(*context);
+  }
+
+ private:
+  Behaviour behaviour_;
+};
+
+}  // namespace
+
+struct FakeDaemon::Services {
+  explicit Services(Behaviour behaviour) : volumes(behaviour) {}
+  FakeInference inference;
+  FakeVolumes volumes;
+};
+
+FakeDaemon::FakeDaemon(Behaviour behaviour) : services_(std::make_unique<Services>(behaviour)) {
+  int port = 0;
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
+  builder.RegisterService(&services_->inference);
+  builder.RegisterService(&services_->volumes);
+  server_ = builder.BuildAndStart();
+  address_ = "127.0.0.1:" + std::to_string(port);
+}
+
+FakeDaemon::~FakeDaemon() { server_->Shutdown(std::chrono::system_clock::now()); }
+
+}  // namespace znni::client

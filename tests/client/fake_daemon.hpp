@@ -1,0 +1,34 @@
+// A daemon for tests of the client: one model "crop" with a field of view of 3x3x3 whose output voxel is the
+// middle of its window, as FP32. Can be told to misbehave.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include <grpcpp/server.h>
+
+namespace znni::client {
+
+enum class Behaviour {
+  sound,
+  dies_in_the_middle,  // UNAVAILABLE after half of the output
+  loses_a_plane,       // VolumeDone too early
+  skips_bytes,         // a chunk at the wrong offset
+  refuses,             // RESOURCE_EXHAUSTED before anything
+  never_answers,       // takes everything and waits until cancelled
+};
+
+class FakeDaemon {
+ public:
+  explicit FakeDaemon(Behaviour behaviour = Behaviour::sound);
+  ~FakeDaemon();
+  [[nodiscard]] const std::string& address() const { return address_; }
+
+ private:
+  struct Services;
+  std::unique_ptr<Services> services_;
+  std::unique_ptr<grpc::Server> server_;
+  std::string address_;
+};
+
+}  // namespace znni::client

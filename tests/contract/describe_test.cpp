@@ -1,0 +1,146 @@
+// What every describe() promises: one refusal in words or sound estimates, the same every time, for any legal
+// problem however large, without allocating it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/support/cpu.hpp"
+
+namespace znni::test {
+namespace {
+
+const Buffer* find(const MemoryPlan& plan, std::string_view name) {
+  for (const Buffer& buffer : plan) {
+    if (buffer.name == name) return &buffer;
+  }
+  return nullptr;
+}
+
+void expect_sound_plan(const LayerProblem& problem, const Estimate& estimate) {
+  std::set<std::string> names;
+  for (const Buffer& buffer : estimate.memory) {
+    EXPECT_TRUE(names.insert(buffer.name).second) << "two buffers are named " << buffer.name;
+    EXPECT_GE(buffer.bytes, 0) << buffer.name;
+    EXPECT_EQ(buffer.space, MemorySpace::host) << buffer.name;
+    EXPECT_LE(buffer.lifetime.first, buffer.lifetime.last) << buffer.name;
+  }
+  for (int index = 0; index < input_count(problem); ++index) {
+    const Buffer* input = find(estimate.memory, input_name(index));
+    ASSERT_NE(input, nullptr) << input_name(index);
+    EXPECT_EQ(input->bytes, tensor_bytes(input_shape(problem, index), estimate.in));
+    EXPECT_EQ(input->lifetime.first, 0);
+  }
+  const Buffer* output = find(estimate.memory, output_name);
+  ASSERT_NE(output, nullptr);
+  EXPECT_EQ(output->bytes, tensor_bytes(output_shape(problem), estimate.out));
+  EXPECT_EQ(output->lifetime.last, stage_count(estimate.memory) - 1) << "the output must survive the run";
+}
+
+void expect_sound_refusal(const Primitive& primitive, const Error& error) {
+  EXPECT_EQ(error.code, ErrorCode::unsupported) << error.message;
+  EXPECT_THAT(error.message, ::testing::StartsWith(std::string(primitive.name) + " "));
+  EXPECT_THAT(error.message, ::testing::Not(::testing::HasSubstr("\n")));
+  EXPECT_GT(error.message.size(), primitive.name.size() + 10) << error.message;
+}
+
+void expect_sound(const Primitive& primitive, const LayerProblem& problem, const DeviceSpec& spec) {
+  SCOPED_TRACE(std::string(primitive.name) + ", " + to_string(problem));
+  const Result<std::vector<Estimate>> estimates = primitive.describe(problem, spec);
+  if (!estimates) return expect_sound_refusal(primitive, estimates.error());
+  EXPECT_FALSE(estimates->empty()) << "neither an estimate nor a refusal";
+  std::set<std::tuple<std::string, Format, Format>> choices;
+  for (const Estimate& estimate : *estimates) {
+    EXPECT_GT(estimate.time, 0.0);
+    EXPECT_TRUE(choices.insert({to_string(estimate.variant), estimate.in, estimate.out}).second) << "twice the same";
+    expect_sound_plan(problem, estimate);
+  }
+}
+
+bool equal(const Estimate& a, const Estimate& b) {
+  return a.variant == b.variant && a.in == b.in && a.out == b.out && a.time == b.time && a.memory == b.memory;
+}
+
+TEST(ContractDescribe, EstimatesOrRefusesEveryRandomProblem) {
+  for (const int threads : {1, 3}) {
+    for (const int simd_floats : {4, 8, 16}) {
+      DeviceSpec spec = cpu::describe_cpu(threads);
+      spec.simd_floats = simd_floats;
+      for (int i = 0; i < case_count(100); ++i) {
+        Random random(base_seed() + static_cast<std::uint64_t>(i));
+        const LayerProblem problem = random_problem(random);
+        for (const Primitive* primitive : cpu::registry()) expect_sound(*primitive, problem, spec);
+      }
+    }
+  }
+}
+
+TEST(ContractDescribe, GivesTheSameAnswerTwice) {
+  const DeviceSpec spec = cpu::describe_cpu(2);
+  for (int i = 0; i < case_count(50); ++i) {
+    Random random(base_seed() + static_cast<std::uint64_t>(i));
+    const LayerProblem problem = random_problem(random);
+    for (const Primitive* primitive : cpu::registry()) {
+      const Result<std::vector<Estimate>> first = primitive->describe(problem, spec);
+      const Result<std::vector<Estimate>> second = primitive->describe(problem, spec);
+      ASSERT_EQ(first.has_value(), second.has_value());
+      if (!first) continue;
+      EXPECT_TRUE(std::equal(first->begin(), first->end(), second->begin(), second->end(), equal))
+          << primitive->name << ", " << to_string(problem);
+    }
+  }
+}
+
+TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
+  const Shape5 shape{1, 4, {5, 5, 5}};
+  const std::vector<LayerProblem> one_of_each = {
+      ConvProblem{shape, 3, {2, 2, 2}, {1, 1, 1}, {}},
+      PoolProblem{.in = shape},
+      PoolProblem{.in = shape, .kind = PoolKind::average},
+      PoolProblem{.in = shape, .mode = PoolMode::fragments},
+      ActivationProblem{shape, {}},
+      SoftmaxProblem{shape},
+      ScaleShiftProblem{shape},
+      AddProblem{shape, 2, {}},
+      ConcatProblem{{shape, shape}},
+      ReorderProblem{shape, {}, {ElementType::f32, Layout::blocked8}},
+  };
+  for (const Primitive* primitive : cpu::registry()) {
+    int taken = 0;
+    for (const LayerProblem& problem : one_of_each) {
+      const auto estimates = primitive->describe(problem, cpu::describe_cpu(1));
+      taken += estimates.has_value() ? 1 : 0;
+      if (!estimates) expect_sound_refusal(*primitive, estimates.error());
+    }
+    EXPECT_EQ(taken, 1) << primitive->name << " computes one kind of layer";
+  }
+}
+
+// Sizes no machine has: numbers saturate, nothing wraps, nothing is allocated.
+TEST(ContractDescribe, SurvivesHugeProblems) {
+  const DeviceSpec spec = cpu::describe_cpu(2);
+  Random random(base_seed());
+  for (int i = 0; i < case_count(200); ++i) {
+    const auto extent = [&] { return std::int64_t{1} << random.integer(0, 19); };
+    ConvProblem conv{
+        {extent(), extent(), {extent(), extent(), extent()}}, extent(), random.vec3(1, 9), random.vec3(1, 3), {}};
+    conv.in.n = max(conv.in.n, dilated(conv.k, conv.dilation));
+    PoolProblem pool{.in = conv.in};
+    for (const LayerProblem& problem : {LayerProblem(conv), LayerProblem(pool)}) {
+      if (!check(problem)) continue;
+      for (const Primitive* primitive : cpu::registry()) {
+        SCOPED_TRACE(std::string(primitive->name) + ", " + to_string(problem));
+        const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec);
+        if (!estimates) continue;
+        for (const Estimate& estimate : *estimates) {
+          EXPECT_GE(peak(estimate.memory), 0);
+          EXPECT_GE(persistent_bytes(estimate.memory), 0);
+          EXPECT_GE(peak(estimate.memory), tensor_bytes(output_shape(problem), estimate.out));
+        }
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace znni::test

@@ -1,0 +1,68 @@
+// Every primitive of the registry against the oracle: result, declared memory, padding, surroundings of
+// strided outputs, repeatability (tests/support/harness.hpp says how). A primitive may refuse a problem;
+// describe_test.cpp looks at refusals.
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+
+#include "tests/support/cases.hpp"
+#include "tests/support/cpu.hpp"
+
+namespace znni::test {
+namespace {
+
+// How many problems each primitive took part in.
+using Takers = std::map<std::string, int>;
+
+void check_all(const LayerProblem& problem, Device& device, std::uint64_t seed, Takers& takers) {
+  for (const Primitive* primitive : cpu::registry()) {
+    if (!primitive->describe(problem, device.spec())) continue;
+    check_primitive(*primitive, problem, device, seed);
+    ++takers[std::string(primitive->name)];
+  }
+}
+
+// ZNNI_TEST_SEED=n ZNNI_TEST_CASES=1 repeats case n alone.
+TEST(ContractResults, RandomProblems) {
+  const std::array<std::unique_ptr<Device>, 3> devices = {open_cpu(1), open_cpu(2), open_cpu(3)};
+  Takers takers;
+  const int count = case_count(150);
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t seed = base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    check_all(random_problem(random), *devices[seed % devices.size()], seed, takers);
+    if (HasFatalFailure()) return;
+  }
+  if (count < 150) return;
+  for (const Primitive* primitive : cpu::registry()) {
+    EXPECT_GT(takers[std::string(primitive->name)], 0) << primitive->name << " took part in no random problem";
+  }
+}
+
+TEST(ContractResults, NamedCases) {
+  const std::unique_ptr<Device> device = open_cpu(2);
+  for (const char* file : {"convolutions.txt", "poolings.txt"}) {
+    const Result<std::vector<Case>> cases = read_cases(case_folder() / file);
+    ASSERT_TRUE(cases.has_value()) << cases.error().message;
+    for (const Case& one : *cases) {
+      SCOPED_TRACE(one.name);
+      Takers takers;
+      check_all(one.problem, *device, 1, takers);
+      EXPECT_FALSE(takers.empty()) << "no primitive computes " << to_string(one.problem);
+    }
+  }
+}
+
+// More workers than there is work, and than the machine has processors.
+TEST(ContractResults, ManyWorkersLittleWork) {
+  const std::unique_ptr<Device> device = open_cpu(9);
+  Takers takers;
+  check_all(ConvProblem{{1, 1, {2, 3, 4}}, 1, {2, 2, 2}, {1, 1, 1}, {}}, *device, 1, takers);
+  check_all(PoolProblem{.in = {1, 1, {2, 2, 2}}}, *device, 1, takers);
+  check_all(SoftmaxProblem{{1, 2, {1, 1, 1}}}, *device, 1, takers);
+  EXPECT_GE(takers.size(), 3U);
+}
+
+}  // namespace
+}  // namespace znni::test

@@ -1,0 +1,164 @@
+"""What a client does wrong gets its code and one clear line, and the daemon goes on."""
+
+import tempfile
+import time
+import unittest
+
+import grpc
+import numpy as np
+from tritonclient.grpc import service_pb2 as wire
+from tritonclient.grpc import service_pb2_grpc as services
+
+import nets
+from harness import Daemon
+
+MODEL = "net"
+LIMIT = 4 << 20
+
+
+def request(shape=(1, 1, 12, 12, 12), datatype="FP32", bytes_each=4):
+    """A legal request, to be spoilt."""
+    message = wire.ModelInferRequest(model_name=MODEL, id="1")
+    message.inputs.add(name="input", datatype=datatype, shape=shape)
+    message.raw_input_contents.append(bytes(int(np.prod(shape)) * bytes_each))
+    return message
+
+
+class ErrorsTest(unittest.TestCase):
+    """All against one daemon: it must survive all of them."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.repository = tempfile.TemporaryDirectory()
+        nets.save(nets.small_net(1), cls.repository.name, MODEL)
+        cls.daemon = Daemon(cls.repository.name, "--max-request-bytes", str(LIMIT)).wait_ready()
+        cls.channel = cls.daemon.channel()
+        cls.stub = services.GRPCInferenceServiceStub(cls.channel)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.channel.close()
+        cls.daemon.stop()
+        cls.repository.cleanup()
+
+    def tearDown(self):
+        self.assertIsNone(self.daemon.process.poll(), "\n".join(self.daemon.log))
+        self.assertEqual(len(self.stub.ModelInfer(request()).raw_output_contents), 1)
+
+    def refused(self, call, message, code, *parts):
+        """`call(message)` fails so, in one line that holds all parts."""
+        with self.assertRaises(grpc.RpcError) as caught:
+            call(message)
+        self.assertEqual(caught.exception.code(), code, caught.exception.details())
+        self.assertNotIn("\n", caught.exception.details())
+        for part in parts:
+            self.assertIn(part, caught.exception.details())
+
+    def invalid(self, message, *parts):
+        """A request that makes no sense."""
+        self.refused(self.stub.ModelInfer, message, grpc.StatusCode.INVALID_ARGUMENT, *parts)
+
+    def test_unknown_models(self):
+        for call, kind in ((self.stub.ModelReady, wire.ModelReadyRequest),
+                           (self.stub.ModelMetadata, wire.ModelMetadataRequest),
+                           (self.stub.ModelConfig, wire.ModelConfigRequest),
+                           (self.stub.ModelStatistics, wire.ModelStatisticsRequest)):
+            self.refused(call, kind(name="none"), grpc.StatusCode.NOT_FOUND, "unknown model", "none")
+            self.refused(call, kind(name=MODEL, version="9"), grpc.StatusCode.NOT_FOUND, "9")
+            self.refused(call, kind(name=MODEL, version="x"), grpc.StatusCode.INVALID_ARGUMENT, "'x'")
+        message = request()
+        message.model_name = "none"
+        self.refused(self.stub.ModelInfer, message, grpc.StatusCode.NOT_FOUND, "Request for unknown model", "none")
+
+    def test_shapes(self):
+        self.invalid(request((1, 12, 12, 12)), "[1,12,12,12]", "5 dimensions")
+        self.invalid(request((1, 2, 12, 12, 12)), "[1,2,12,12,12]", "[N,1,Z,Y,X]")
+        self.invalid(request((1, 1, 12, 12, 9)), MODEL, "9", "10")
+        spoilt = request()
+        spoilt.inputs[0].shape[2] = -1
+        self.invalid(spoilt, "[1,1,-1,12,12]")
+        spoilt.inputs[0].shape[2] = 1 << 62
+        self.invalid(spoilt, MODEL)
+
+    def test_data(self):
+        spoilt = request()
+        spoilt.raw_input_contents[0] += b"x"
+        self.invalid(spoilt, "6913 bytes", "6912")
+        spoilt = request()
+        spoilt.inputs[0].contents.fp32_contents.append(1)
+        self.invalid(spoilt, "both raw_input_contents and contents")
+        spoilt = request()
+        spoilt.raw_input_contents.pop()
+        self.invalid(spoilt, "no data")
+        self.invalid(request(datatype="FP64", bytes_each=8), "'FP64'", "FP32, FP16, UINT8 or UINT16")
+
+    def test_names(self):
+        spoilt = request()
+        spoilt.inputs[0].name = "image"
+        self.invalid(spoilt, "'image'", "'input'")
+        spoilt = request()
+        spoilt.outputs.add(name="none")
+        self.invalid(spoilt, "'none'")
+        spoilt = request()
+        spoilt.ClearField("inputs")
+        self.invalid(spoilt, "0 inputs")
+
+    def test_parameters(self):
+        spoilt = request()
+        spoilt.parameters["output_datatype"].string_param = "INT8"
+        self.invalid(spoilt, "'INT8'")
+        spoilt = request()
+        spoilt.parameters["triton_new"].bool_param = True
+        self.invalid(spoilt, "'triton_new'")
+        fine = request()
+        fine.parameters["triton_enable_empty_final_response"].bool_param = True
+        fine.parameters["anything"].string_param = "else"
+        self.assertEqual(self.stub.ModelInfer(fine).id, "1")
+
+    def test_typed_contents_are_understood(self):
+        typed = request()
+        typed.raw_input_contents.pop()
+        typed.inputs[0].contents.fp32_contents.extend([0.0] * 12 ** 3)
+        self.assertEqual(self.stub.ModelInfer(typed).raw_output_contents,
+                         self.stub.ModelInfer(request()).raw_output_contents)
+
+    def test_sizes(self):
+        self.refused(self.stub.ModelInfer, request((1, 1, 110, 110, 110)), grpc.StatusCode.RESOURCE_EXHAUSTED,
+                     "larger than max")
+        self.refused(self.stub.ModelInfer, request((1, 1, 140, 140, 140), "UINT8", 1),
+                     grpc.StatusCode.RESOURCE_EXHAUSTED, f"at most {LIMIT}", "znni.v1.Volumes")
+
+    def test_extensions_not_offered(self):
+        self.refused(self.stub.LogSettings, wire.LogSettingsRequest(), grpc.StatusCode.UNIMPLEMENTED, "log settings")
+        self.refused(self.stub.SystemSharedMemoryStatus, wire.SystemSharedMemoryStatusRequest(),
+                     grpc.StatusCode.UNIMPLEMENTED, "shared memory")
+
+    def test_a_deadline_stops_the_work(self):
+        with self.assertRaises(grpc.RpcError) as caught:
+            self.stub.ModelInfer(request((1, 1, 90, 90, 90)), timeout=0.005)
+        self.assertEqual(caught.exception.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
+
+
+class BadRepositoryTest(unittest.TestCase):
+    """Models that cannot be served, beside one that can."""
+
+    def test_each_has_its_reason(self):
+        with tempfile.TemporaryDirectory() as repository:
+            nets.save(nets.small_net(1), repository, "good")
+            nets.save(nets.small_net(1), repository, "truncated")
+            path = f"{repository}/truncated/1/model.onnx"
+            with open(path, "rb+") as file:
+                file.truncate(200)
+            with Daemon(repository, ready=False) as daemon, daemon.client() as client:
+                while any(model.state == "LOADING" for model in client.get_model_repository_index().models):
+                    time.sleep(0.05)
+                index = {m.name: m for m in client.get_model_repository_index().models}
+                self.assertEqual(index["good"].state, "READY")
+                self.assertEqual(index["truncated"].state, "UNAVAILABLE")
+                self.assertIn("model.onnx", index["truncated"].reason)
+                self.assertFalse(client.is_model_ready("truncated"))
+                self.assertFalse(client.is_server_ready())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,118 @@
+"""Starts znnid on a free port for a test, waits until it serves, and stops it."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+import grpc
+import tritonclient.grpc as triton
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+ZNNID = pathlib.Path(os.environ["ZNNI_BIN_DIR"]) / "znnid"
+LONGEST_START = 240  # seconds; a bound for a hang, not a measure
+
+
+class Daemon:
+    """One running znnid. `log` grows while it runs. As a context it waits until all models are served, or with
+    ready=False only until it listens."""
+
+    def __init__(self, repository, *arguments, port=0, mem="1G", ready=True):
+        self.ready = ready
+        self.folder = tempfile.TemporaryDirectory()
+        command = [ZNNID, "--model-repository", repository, "--plan-dir", f"{self.folder.name}/plans",
+                   "--grpc-port", str(port), "--mem", mem, *arguments]
+        environment = dict(os.environ, XDG_STATE_HOME=f"{self.folder.name}/state")
+        self.process = subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE, text=True,
+                                        env=environment)
+        self.log = []
+        self.port = None
+        self._listening = threading.Event()
+        self._reader = threading.Thread(target=self._read, daemon=True)
+        self._reader.start()
+
+    def _read(self):
+        for line in self.process.stderr:
+            self.log.append(line.rstrip("\n"))
+            match = re.search(r"listening on \S+:(\d+)", line)
+            if match:
+                self.port = int(match[1])
+                self._listening.set()
+        self._listening.set()
+
+    def wait_listening(self):
+        """Until it has a port; an error when it ended instead."""
+        self._listening.wait(LONGEST_START)
+        if self.port is None:
+            raise RuntimeError("znnid does not listen:\n" + "\n".join(self.log))
+        return self
+
+    def wait_ready(self):
+        """Until every model is served."""
+        self.wait_listening()
+        deadline = time.monotonic() + LONGEST_START
+        with self.client() as client:
+            while not client.is_server_ready():
+                if self.process.poll() is not None or time.monotonic() > deadline:
+                    raise RuntimeError("znnid is not ready:\n" + "\n".join(self.log))
+                time.sleep(0.05)
+        return self
+
+    @property
+    def url(self):
+        """Where it listens."""
+        return f"127.0.0.1:{self.port}"
+
+    def client(self):
+        """A stock client."""
+        return triton.InferenceServerClient(self.url)
+
+    def channel(self):
+        """A bare channel without limits on messages."""
+        return grpc.insecure_channel(self.url, [("grpc.max_receive_message_length", -1),
+                                                ("grpc.max_send_message_length", -1)])
+
+    def memory(self, field):
+        """Bytes of a line of /proc/<pid>/status: VmRSS, VmHWM."""
+        text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
+        return int(re.search(rf"{field}:\s+(\d+) kB", text)[1]) * 1024
+
+    def stop(self, number=signal.SIGTERM):
+        """Sends the signal; the exit code."""
+        if self.process.poll() is None:
+            self.process.send_signal(number)
+        return self.wait()
+
+    def wait(self):
+        """Until it has ended by itself; the exit code."""
+        code = self.process.wait(LONGEST_START)
+        self._reader.join()
+        self.process.stderr.close()
+        self.folder.cleanup()
+        return code
+
+    def __enter__(self):
+        return self.wait_ready() if self.ready else self.wait_listening()
+
+    def __exit__(self, *_):
+        if self.process.poll() is None:
+            self.process.kill()
+        self.wait()
+
+
+def volumes_stubs():
+    """(messages, services) of proto/volumes.proto, generated."""
+    from grpc_tools import protoc
+    folder = tempfile.mkdtemp()
+    code = protoc.main(["protoc", f"-I{ROOT}", f"--python_out={folder}", f"--grpc_python_out={folder}",
+                        "proto/volumes.proto"])
+    if code != 0:
+        raise RuntimeError("protoc failed on proto/volumes.proto")
+    sys.path.insert(0, folder)
+    from proto import volumes_pb2, volumes_pb2_grpc
+    return volumes_pb2, volumes_pb2_grpc

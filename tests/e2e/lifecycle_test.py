@@ -1,0 +1,177 @@
+"""Start, probes, reflection, end of the daemon."""
+
+import json
+import signal
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import grpc
+import numpy as np
+import tritonclient.grpc as triton
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
+
+import nets
+from harness import ZNNID, Daemon
+
+SERVING = health_pb2.HealthCheckResponse.SERVING
+
+
+def infer(daemon, extent):
+    """A large volume of zeros."""
+    with daemon.client() as client:
+        tensor = triton.InferInput("input", [1, 1, *extent], "UINT8")
+        tensor.set_data_from_numpy(np.zeros((1, 1, *extent), np.uint8))
+        return client.infer("net", [tensor]).get_response()
+
+
+class LifecycleTest(unittest.TestCase):
+    """Each with a daemon of its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.repository = tempfile.TemporaryDirectory()
+        nets.save(nets.small_net(1), cls.repository.name, "net")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.repository.cleanup()
+
+    def daemon(self, *arguments, **options):
+        """Over the one model."""
+        return Daemon(self.repository.name, *arguments, **options)
+
+    def test_probes_and_reflection(self):
+        with self.daemon() as daemon, daemon.channel() as channel:
+            health = health_pb2_grpc.HealthStub(channel)
+            for service in ("", "inference.GRPCInferenceService", "znni.v1.Volumes"):
+                watch = health.Watch(health_pb2.HealthCheckRequest(service=service))
+                self.assertTrue(any(reply.status == SERVING for reply in watch), service)
+                watch.cancel()
+                reply = health.Check(health_pb2.HealthCheckRequest(service=service))
+                self.assertEqual(reply.status, SERVING, service)
+            reflection = reflection_pb2_grpc.ServerReflectionStub(channel)
+            ask = reflection_pb2.ServerReflectionRequest(list_services="")
+            reply = next(reflection.ServerReflectionInfo(iter([ask])))
+            names = {service.name for service in reply.list_services_response.service}
+            self.assertLessEqual({"inference.GRPCInferenceService", "znni.v1.Volumes", "grpc.health.v1.Health"}, names)
+
+    def test_stock_client_sees_the_model(self):
+        with self.daemon() as daemon, daemon.client() as client:
+            self.assertTrue(client.is_server_live())
+            self.assertTrue(client.is_model_ready("net"))
+            self.assertEqual(client.get_server_metadata().name, "znni")
+            metadata = client.get_model_metadata("net")
+            self.assertEqual(list(metadata.inputs[0].shape), [-1, 1, -1, -1, -1])
+            self.assertEqual(client.get_model_config("net").config.max_batch_size, 0)
+            infer(daemon, (20, 20, 20))
+            statistics = client.get_inference_statistics("net").model_stats[0]
+            self.assertEqual(statistics.inference_count, 1)
+            self.assertEqual(statistics.inference_stats.success.count, 1)
+
+    def test_a_busy_port_is_refused_with_one_line(self):
+        with self.daemon() as daemon:
+            second = self.daemon(port=daemon.port)
+            self.assertEqual(second.wait(), 1)
+            errors = [line for line in second.log if " error " in line]
+            self.assertEqual(len(errors), 1, second.log)
+            self.assertIn(f"port {daemon.port} is in use", errors[0])
+            infer(daemon, (12, 12, 12))
+
+    def test_sigterm_and_sigint_end_well(self):
+        for number in (signal.SIGTERM, signal.SIGINT):
+            daemon = self.daemon().wait_ready()
+            self.assertEqual(daemon.stop(number), 0, daemon.log)
+            self.assertIn("stopped", daemon.log[-1])
+
+    def test_sigterm_while_loading(self):
+        daemon = self.daemon().wait_listening()
+        self.assertEqual(daemon.stop(), 0, daemon.log)
+        self.assertFalse([line for line in daemon.log if " error " in line])
+
+    def start_inference(self, daemon, extent):
+        """A thread that holds its answer, once the job runs."""
+        replies = []
+
+        def run():
+            try:
+                replies.append(infer(daemon, extent))
+            except triton.InferenceServerException as error:
+                replies.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        time.sleep(0.5)
+        return thread, replies
+
+    def test_sigterm_finishes_what_is_inside_and_refuses_the_rest(self):
+        daemon = self.daemon().wait_ready()
+        thread, replies = self.start_inference(daemon, (250, 250, 250))
+        self.assertEqual(replies, [], "the volume is too small to be caught in flight")
+        daemon.process.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        with self.assertRaises(triton.InferenceServerException) as caught:
+            infer(daemon, (12, 12, 12))
+        self.assertIn("UNAVAILABLE", str(caught.exception))
+        self.assertEqual(daemon.wait(), 0)
+        thread.join()
+        self.assertNotIsInstance(replies[0], Exception, replies)
+        self.assertEqual(len(replies[0].raw_output_contents[0]), 2 * 241 ** 3 * 4)
+
+    def test_after_the_exit_timeout_the_rest_is_cancelled(self):
+        daemon = self.daemon("--exit-timeout-secs", "0.3").wait_ready()
+        thread, replies = self.start_inference(daemon, (300, 300, 300))
+        self.assertEqual(replies, [], "the volume is too small to be caught in flight")
+        self.assertEqual(daemon.stop(), 0)
+        thread.join()
+        self.assertIsInstance(replies[0], triton.InferenceServerException)
+
+    def test_a_second_signal_ends_at_once(self):
+        daemon = self.daemon().wait_ready()
+        thread, _ = self.start_inference(daemon, (300, 300, 300))
+        daemon.process.send_signal(signal.SIGTERM)
+        while not any("stopping" in line for line in daemon.log):
+            time.sleep(0.01)
+        self.assertEqual(daemon.stop(), 128 + signal.SIGTERM)
+        thread.join()
+
+    def test_json_log(self):
+        daemon = self.daemon("--log-format", "json").wait_ready()
+        infer(daemon, (12, 12, 12))
+        daemon.stop()
+        lines = [json.loads(line) for line in daemon.log]
+        calls = [line for line in lines if line["message"] == "call"]
+        self.assertEqual((calls[0]["model"], calls[0]["code"]), ("net", "OK"))
+
+    def run_once(self, *arguments):
+        """A call that ends by itself."""
+        return subprocess.run([ZNNID, *arguments], capture_output=True, text=True, timeout=60)
+
+    def test_wrong_use_is_one_line(self):
+        for arguments in ((), ("--model-repository", self.repository.name, "--mem", "much"),
+                          ("--model-repository", self.repository.name, "--what")):
+            result = self.run_once(*arguments)
+            self.assertEqual(result.returncode, 2)
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+
+    def test_limits_that_cannot_work(self):
+        result = self.run_once("--model-repository", self.repository.name, "--mem", "1M")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        self.assertIn("1.00 MiB", result.stderr)
+        result = self.run_once("--model-repository", "/none", "--mem", "1G")
+        self.assertEqual(result.returncode, 1)
+        self.assertIn("/none", result.stderr)
+
+    def test_check_config(self):
+        result = self.run_once("--model-repository", self.repository.name, "--mem", "1G", "--check-config")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("mem=1073741824", result.stdout)
+        self.assertIn("model net version 1", result.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,77 @@
+"""Memory of the daemon seen from outside: what it takes beyond an empty one is what it said it would take."""
+
+import re
+import tempfile
+import threading
+import unittest
+
+import numpy as np
+import tritonclient.grpc as triton
+
+import nets
+from harness import Daemon
+
+SLACK = 64 << 20
+UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
+
+
+def logged_share(daemon, name):
+    """Bytes of a share of the memory, as the daemon logged it."""
+    for line in daemon.log:
+        match = re.search(rf'{name}="([\d.]+) (\w+)"', line)
+        if match:
+            return float(match[1]) * UNITS[match[2]]
+    raise AssertionError(f"no share '{name}' in the log")
+
+
+def infer(daemon, volume, outcomes):
+    """One request; how it ended is noted."""
+    try:
+        with daemon.client() as client:
+            tensor = triton.InferInput("input", list(volume.shape), "FP32")
+            tensor.set_data_from_numpy(volume)
+            client.infer("net", [tensor])
+            outcomes.append("OK")
+    except triton.InferenceServerException as error:
+        outcomes.append(error.status() or str(error))
+
+
+class MemoryTest(unittest.TestCase):
+    """VmHWM of a daemon that worked, minus RSS of one that has nothing to do."""
+
+    def idle_bytes(self):
+        with tempfile.TemporaryDirectory() as empty, Daemon(empty) as daemon:
+            return daemon.memory("VmRSS")
+
+    def check(self, net, mem, extents):
+        idle = self.idle_bytes()
+        with tempfile.TemporaryDirectory() as repository:
+            nets.save(net, repository, "net")
+            with Daemon(repository, "--max-request-bytes", "16M", mem=mem) as daemon:
+                with daemon.client() as client:
+                    plan = client.get_inference_statistics("net").model_stats[0].memory_usage[0].byte_size
+                for extent in extents:
+                    outcomes = []
+                    volume = np.zeros((1, 1, *extent), np.float32)
+                    threads = [threading.Thread(target=infer, args=(daemon, volume, outcomes)) for _ in range(3)]
+                    for thread in threads:
+                        thread.start()
+                    for thread in threads:
+                        thread.join()
+                    # What does not fit beside the others is refused, that is the point; one always fits.
+                    self.assertIn("OK", outcomes)
+                    self.assertLessEqual(set(outcomes), {"OK", "StatusCode.RESOURCE_EXHAUSTED"})
+                taken = daemon.memory("VmHWM") - idle
+                allowed = plan + logged_share(daemon, "transport") + SLACK
+                print(f"--mem {mem}: taken {taken >> 20} MiB of {int(allowed) >> 20} MiB, plan {plan >> 20} MiB")
+                self.assertLessEqual(taken, allowed)
+
+    def test_small_budget(self):
+        self.check(nets.small_net(1), "256M", [(30, 30, 30), (96, 96, 96), (64, 130, 100)] * 2)
+
+    def test_larger_budget(self):
+        self.check(nets.residual_net(1), "1G", [(96, 96, 96), (40, 40, 40), (96, 150, 120)] * 2)
+
+
+if __name__ == "__main__":
+    unittest.main()

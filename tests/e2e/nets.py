@@ -1,0 +1,326 @@
+"""Nets for tests, in three forms: as trained (strided poolings), dilated (the dense output in one pass, for
+ONNX Runtime), and evaluated in float64."""
+
+import dataclasses
+import pathlib
+
+import numpy as np
+import onnx
+import onnxruntime
+from onnx import TensorProto, helper, numpy_helper
+
+
+@dataclasses.dataclass
+class Node:
+    """op: Conv, MaxPool, AveragePool, BatchNormalization, Add, Concat, Softmax or an activation's name."""
+    op: str
+    inputs: list
+    output: str
+    weights: list = dataclasses.field(default_factory=list)
+    k: tuple = ()         # kernel or window
+    stride: tuple = ()    # of poolings
+    dilation: tuple = ()  # of convolutions
+    alpha: float = 0.0
+
+
+class Net:
+    """A net without padding, built node by node. `rank` spatial axes."""
+
+    def __init__(self, images, rank=3):
+        self.rank = rank
+        self.f_in = images
+        self.nodes = []
+        self.last = "input"
+        self.images = {"input": images}
+        self.reach = {"input": ((1,) * rank, (1,) * rank)}  # field of view, stride
+
+    def add(self, node, images, reach=None):
+        """Appends `node`; its output becomes the last."""
+        self.nodes.append(node)
+        self.images[node.output] = images
+        self.reach[node.output] = reach or self.reach[node.inputs[0]]
+        self.last = node.output
+        return node.output
+
+    def _name(self, op):
+        return f"{op.lower()}{len(self.nodes)}"
+
+    def conv(self, rng, f_out, k, source=None, dilation=None):
+        """He-normal weights."""
+        source = source or self.last
+        dilation = dilation or (1,) * self.rank
+        f = self.images[source]
+        weights = rng.standard_normal((f_out, f, *k)) * np.sqrt(2 / (f * np.prod(k)))
+        bias = 0.1 * rng.standard_normal(f_out)
+        fov, stride = self.reach[source]
+        fov = tuple(v + (a - 1) * d * s for v, a, d, s in zip(fov, k, dilation, stride))
+        node = Node("Conv", [source], self._name("conv"), [weights.astype(np.float32), bias.astype(np.float32)],
+                    k=tuple(k), dilation=tuple(dilation))
+        return self.add(node, f_out, (fov, stride))
+
+    def pool(self, window, stride=None, op="MaxPool"):
+        """Strided pooling."""
+        stride = tuple(stride or window)
+        fov, before = self.reach[self.last]
+        fov = tuple(v + (w - 1) * s for v, w, s in zip(fov, window, before))
+        node = Node(op, [self.last], self._name("pool"), k=tuple(window), stride=stride)
+        return self.add(node, self.images[self.last], (fov, tuple(a * b for a, b in zip(before, stride))))
+
+    def activate(self, op, alpha=0.0):
+        """Relu, LeakyRelu, Elu, Sigmoid, Tanh."""
+        return self.add(Node(op, [self.last], self._name(op), alpha=alpha), self.images[self.last])
+
+    def normalize(self, rng):
+        """Batch normalisation with plausible statistics."""
+        f = self.images[self.last]
+        weights = [rng.uniform(0.5, 1.5, f), rng.normal(0, 0.1, f), rng.normal(0, 0.1, f), rng.uniform(0.5, 1.5, f)]
+        return self.add(Node("BatchNormalization", [self.last], self._name("bn"),
+                             [w.astype(np.float32) for w in weights]), f)
+
+    def join(self, op, sources):
+        """Add or Concat of values with equal reach."""
+        images = [self.images[source] for source in sources]
+        return self.add(Node(op, list(sources), self._name(op)), images[0] if op == "Add" else sum(images))
+
+    def softmax(self):
+        """Over images."""
+        return self.add(Node("Softmax", [self.last], self._name("softmax")), self.images[self.last])
+
+    @property
+    def field_of_view(self):
+        """Of the output."""
+        return self.reach[self.last][0]
+
+    @property
+    def f_out(self):
+        """Images of the output."""
+        return self.images[self.last]
+
+
+def _attributes(node, dilated, stride):
+    rank = len(stride)
+    if node.op == "Conv":
+        return {"kernel_shape": node.k,
+                "dilations": [d * s for d, s in zip(node.dilation, stride)] if dilated else node.dilation}
+    if node.op == "MaxPool" and dilated:
+        return {"kernel_shape": node.k, "dilations": stride, "strides": [1] * rank}
+    if node.op in ("MaxPool", "AveragePool"):
+        return {"kernel_shape": node.k, "strides": node.stride}
+    if node.op in ("LeakyRelu", "Elu"):
+        return {"alpha": node.alpha}
+    if node.op in ("Softmax", "Concat"):
+        return {"axis": 1}
+    return {}
+
+
+def _operator(net, node, dilated):
+    """The ONNX node and its initializers."""
+    stride = net.reach[node.inputs[0]][1]
+    weights = node.weights
+    attributes = _attributes(node, dilated, stride)
+    op = node.op
+    if op == "AveragePool" and dilated:
+        # Dilated averages as a convolution of each image by itself.
+        f = net.images[node.inputs[0]]
+        op, weights = "Conv", [np.full((f, 1, *node.k), 1 / np.prod(node.k), np.float32)]
+        attributes = {"kernel_shape": node.k, "dilations": stride, "group": f}
+    names = [f"{node.output}.{i}" for i in range(len(weights))]
+    tensors = [numpy_helper.from_array(w, name) for w, name in zip(weights, names)]
+    return helper.make_node(op, [*node.inputs, *names], [node.output], name=node.output, **attributes), tensors
+
+
+def export(net, dilated=False):
+    """An ONNX model with free extents."""
+    operators, tensors = [], []
+    for node in net.nodes:
+        operator, initializers = _operator(net, node, dilated)
+        operators.append(operator)
+        tensors += initializers
+    extents = ["z", "y", "x"][-net.rank:]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        operators, "net", [value("input", TensorProto.FLOAT, ["n", net.f_in, *extents])],
+        [value(net.last, TensorProto.FLOAT, ["n", net.f_out, *(f"out_{e}" for e in extents)])], tensors)
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+    model.ir_version = 8
+    return model
+
+
+def save(net, repository, name, version="1", config=None):
+    """Writes the strided form into a model repository."""
+    folder = pathlib.Path(repository) / name / version
+    folder.mkdir(parents=True)
+    onnx.save(export(net), folder / "model.onnx")
+    if config:
+        (folder.parent / "config.pbtxt").write_text(config)
+
+
+def run_dilated(net, volume):
+    """Dense output by ONNX Runtime, float32, [N,C,...]."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(export(net, dilated=True).SerializeToString(), options,
+                                           providers=["CPUExecutionProvider"])
+    return session.run(None, {"input": volume})[0]
+
+
+ACTIVATIONS = {
+    "Relu": lambda x, a: np.maximum(x, 0),
+    "LeakyRelu": lambda x, a: np.where(x < 0, a * x, x),
+    "Elu": lambda x, a: np.where(x < 0, a * np.expm1(np.minimum(x, 0)), x),
+    "Sigmoid": lambda x, a: 1 / (1 + np.exp(-x)),
+    "Tanh": lambda x, a: np.tanh(x),
+}
+
+
+def _windows(x, k, step):
+    """(offset within the window, view) for every tap of a window dilated by `step`."""
+    out = [n - (a - 1) * s for n, a, s in zip(x.shape[1:], k, step)]
+    for tap in np.ndindex(*k):
+        yield tap, x[(slice(None), *(slice(t * s, t * s + n) for t, s, n in zip(tap, step, out)))]
+
+
+def _evaluate(net, node, values):
+    x = values[node.inputs[0]]
+    stride = net.reach[node.inputs[0]][1]
+    if node.op == "Conv":
+        step = [d * s for d, s in zip(node.dilation, stride)]
+        weights, bias = (w.astype(np.float64) for w in node.weights)
+        total = sum(np.tensordot(weights[(..., *tap)], view, 1) for tap, view in _windows(x, node.k, step))
+        return total + bias.reshape(-1, *[1] * net.rank)
+    if node.op == "MaxPool":
+        return np.max([view for _, view in _windows(x, node.k, stride)], axis=0)
+    if node.op == "AveragePool":
+        return np.mean([view for _, view in _windows(x, node.k, stride)], axis=0)
+    if node.op == "BatchNormalization":
+        scale, shift, mean, variance = (w.astype(np.float64).reshape(-1, *[1] * net.rank) for w in node.weights)
+        return (x - mean) / np.sqrt(variance + 1e-5) * scale + shift
+    if node.op == "Add":
+        return sum(values[name] for name in node.inputs)
+    if node.op == "Concat":
+        return np.concatenate([values[name] for name in node.inputs])
+    if node.op == "Softmax":
+        powers = np.exp(x - x.max(axis=0))
+        return powers / powers.sum(axis=0)
+    return ACTIVATIONS[node.op](x, node.alpha)
+
+
+def run_float64(net, volume):
+    """Dense output, float64, [N,C,...]; for small volumes."""
+    outputs = []
+    for one in volume:
+        values = {"input": one.astype(np.float64)}
+        for node in net.nodes:
+            values[node.output] = _evaluate(net, node, values)
+        outputs.append(values[net.last])
+    return np.stack(outputs)
+
+
+def _random_chain(rng):
+    net = Net(int(rng.integers(1, 4)))
+    layers = int(rng.integers(2, 6))
+    pools = set(rng.choice(layers - 1, min(layers - 1, int(rng.integers(0, 4))), replace=False))
+    for layer in range(layers):
+        last = layer == layers - 1
+        k = rng.integers(1, 8, 3) if rng.random() < 0.5 else [int(rng.integers(1, 8))] * 3
+        net.conv(rng, int(rng.integers(1, 21)), [int(a) for a in k])
+        if rng.random() < 0.2:
+            net.normalize(rng)
+        if not last:
+            net.activate(str(rng.choice(["Relu", "LeakyRelu", "Elu", "Tanh"])), alpha=0.1)
+        if layer in pools:
+            window = [(2, 2, 2), (1, 2, 2), (3, 3, 3), (2, 3, 1)][int(rng.choice(4, p=[0.6, 0.2, 0.1, 0.1]))]
+            net.pool(window, op=str(rng.choice(["MaxPool", "AveragePool"], p=[0.85, 0.15])))
+    if rng.random() < 0.5:
+        net.activate("Sigmoid")
+    return net
+
+
+def dense_work(net, extent):
+    """Multiplications of the dense output."""
+    voxels = np.prod([float(n) for n in extent])
+    return sum(voxels * np.prod(n.k) * net.images[n.inputs[0]] * net.images[n.output]
+               for n in net.nodes if n.op == "Conv")
+
+
+def random_net(seed, most_fov=64, most_work=4e9):
+    """(net, extent): 2-5 convolutions of 1-7, 0-3 poolings, 1-20 images, anisotropic at times."""
+    rng = np.random.default_rng(seed)
+    while True:
+        net = _random_chain(rng)
+        extent = [int(v + rng.integers(0, 25)) for v in net.field_of_view]
+        if max(net.field_of_view) <= most_fov and max(extent) <= 96 and dense_work(net, extent) <= most_work:
+            return net, extent
+
+
+def residual_net(seed):
+    """A sum of two branches with equal reach behind a pooling."""
+    rng = np.random.default_rng(seed)
+    net = Net(1)
+    net.conv(rng, 8, (3, 3, 3))
+    net.activate("Relu")
+    net.pool((2, 2, 2))
+    trunk = net.conv(rng, 8, (3, 3, 3))
+    net.activate("Relu")
+    branch = net.conv(rng, 8, (1, 1, 1))
+    net.join("Add", [trunk, branch])
+    net.activate("Relu")
+    net.conv(rng, 2, (2, 3, 3))
+    net.activate("Sigmoid")
+    return net
+
+
+def concat_net(seed):
+    """Two branches of other kernels but equal reach, concatenated, softmax at the end."""
+    rng = np.random.default_rng(seed)
+    net = Net(2)
+    stem = net.conv(rng, 6, (2, 2, 2))
+    wide = net.conv(rng, 5, (5, 5, 5), source=stem)
+    net.conv(rng, 4, (3, 3, 3), source=stem)
+    narrow = net.conv(rng, 7, (3, 3, 3))
+    net.join("Concat", [wide, narrow])
+    net.activate("Elu", alpha=1.0)
+    net.pool((2, 2, 2))
+    net.conv(rng, 3, (3, 3, 3))
+    net.softmax()
+    return net
+
+
+def small_net(seed, f_out=2):
+    """Field of view 10, sigmoid at the end."""
+    rng = np.random.default_rng(seed)
+    net = Net(1)
+    net.conv(rng, 4, (3, 3, 3))
+    net.activate("Relu")
+    net.pool((2, 2, 2))
+    net.conv(rng, f_out, (4, 4, 4))
+    net.activate("Sigmoid")
+    return net
+
+
+def flat_net(seed):
+    """2D."""
+    rng = np.random.default_rng(seed)
+    net = Net(1, rank=2)
+    net.conv(rng, 6, (3, 3))
+    net.activate("Relu")
+    net.pool((2, 2))
+    net.conv(rng, 2, (3, 3))
+    return net
+
+
+def check_forms():
+    """The dilated form and the float64 evaluation agree with each other, and with the strided form where both
+    are defined."""
+    for seed in range(6):
+        net, _ = random_net(seed, most_fov=20, most_work=2e7)
+        rng = np.random.default_rng(seed)
+        volume = rng.standard_normal((1, net.f_in, *net.field_of_view)).astype(np.float32)
+        session = onnxruntime.InferenceSession(export(net).SerializeToString(), providers=["CPUExecutionProvider"])
+        strided = session.run(None, {"input": volume})[0]
+        np.testing.assert_allclose(strided, run_dilated(net, volume), rtol=1e-4, atol=1e-4)
+        np.testing.assert_allclose(strided, run_float64(net, volume), rtol=1e-4, atol=1e-4)
+
+
+if __name__ == "__main__":
+    check_forms()

@@ -1,0 +1,187 @@
+#include "tests/oracle/oracle.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "primitives/core/fragments.hpp"
+
+namespace znni::oracle {
+namespace {
+
+// Dense planar tensor of doubles with index arithmetic.
+struct Tensor {
+  Shape5 shape;
+  Values values;
+
+  explicit Tensor(const Shape5& s, double fill = 0.0) : shape(s), values(static_cast<std::size_t>(elements(s)), fill) {}
+  Tensor(const Shape5& s, Values v) : shape(s), values(std::move(v)) {
+    ensure(static_cast<std::int64_t>(values.size()) == elements(shape), "values do not fill their shape");
+  }
+  double* row(std::int64_t s, std::int64_t j, std::int64_t z, std::int64_t y) {
+    return values.data() + (((s * shape.f + j) * shape.n.z + z) * shape.n.y + y) * shape.n.x;
+  }
+  const double* row(std::int64_t s, std::int64_t j, std::int64_t z, std::int64_t y) const {
+    return const_cast<Tensor*>(this)->row(s, j, z, y);
+  }
+  double at(std::int64_t s, std::int64_t j, Vec3 v) const { return row(s, j, v.z, v.y)[v.x]; }
+  double& at(std::int64_t s, std::int64_t j, Vec3 v) { return row(s, j, v.z, v.y)[v.x]; }
+};
+
+// body(Vec3) for every position of an extent.
+template <class Body>
+void for_each(Vec3 n, const Body& body) {
+  for (Vec3 v; v.z < n.z; ++v.z) {
+    for (v.y = 0; v.y < n.y; ++v.y) {
+      for (v.x = 0; v.x < n.x; ++v.x) body(v);
+    }
+  }
+}
+
+// out[s][j] += weight * in[s][i] shifted by `shift`.
+void add_shifted(const Tensor& in, Tensor& out, std::int64_t s, std::int64_t i, std::int64_t j, Vec3 shift,
+                 double weight) {
+  for (std::int64_t z = 0; z < out.shape.n.z; ++z) {
+    for (std::int64_t y = 0; y < out.shape.n.y; ++y) {
+      const double* from = in.row(s, i, z + shift.z, y + shift.y) + shift.x;
+      double* to = out.row(s, j, z, y);
+      for (std::int64_t x = 0; x < out.shape.n.x; ++x) to[x] += weight * from[x];
+    }
+  }
+}
+
+void activate(Activation activation, Values& values) {
+  for (double& value : values) value = apply_exactly(activation, value);
+}
+
+Values run(const ConvProblem& conv, std::span<const Values> inputs, const LayerWeights& weights) {
+  const Tensor in(conv.in, inputs[0]);
+  Tensor out(output_shape(conv));
+  for (std::int64_t s = 0; s < conv.in.S; ++s) {
+    for (std::int64_t j = 0; j < conv.f_out; ++j) {
+      const double bias = weights.bias.empty() ? 0.0 : weights.bias[static_cast<std::size_t>(j)];
+      for_each(out.shape.n, [&](Vec3 v) { out.at(s, j, v) = bias; });
+      for (std::int64_t i = 0; i < conv.in.f; ++i) {
+        const float* kernel = weights.kernels.data() + (j * conv.in.f + i) * voxels(conv.k);
+        for_each(conv.k, [&](Vec3 d) { add_shifted(in, out, s, i, j, d * conv.dilation, *kernel++); });
+      }
+    }
+  }
+  activate(conv.activation, out.values);
+  return std::move(out.values);
+}
+
+double pool_at(const Tensor& in, const PoolProblem& pool, std::int64_t s, std::int64_t j, Vec3 start) {
+  double most = -std::numeric_limits<double>::infinity();
+  double sum = 0.0;
+  for_each(pool.window, [&](Vec3 d) {
+    const double value = in.at(s, j, start + d);
+    most = std::max(most, value);
+    sum += value;
+  });
+  return pool.kind == PoolKind::max ? most : sum / static_cast<double>(voxels(pool.window));
+}
+
+// The input a pooling at `offset` of input s makes: its fragment index has the offset as most significant
+// digit along each axis.
+std::int64_t pooled_input(const PoolProblem& pool, std::int64_t s, Vec3 offset) {
+  if (pool.mode == PoolMode::plain) return s;
+  const std::int64_t before = voxels(pool.fragments);
+  const Vec3 index = offset * pool.fragments + fragment_at(s % before, pool.fragments);
+  return s / before * before * voxels(pool.stride) + fragment_index(index, pool.fragments * pool.stride);
+}
+
+Values run(const PoolProblem& pool, std::span<const Values> inputs, const LayerWeights&) {
+  const Tensor in(pool.in, inputs[0]);
+  Tensor out(output_shape(pool));
+  const Vec3 offsets = pool.mode == PoolMode::plain ? Vec3::cube(1) : pool.stride;
+  for (std::int64_t s = 0; s < pool.in.S; ++s) {
+    for_each(offsets, [&](Vec3 offset) {
+      const std::int64_t s_out = pooled_input(pool, s, offset);
+      for (std::int64_t j = 0; j < pool.in.f; ++j) {
+        for_each(out.shape.n, [&](Vec3 v) { out.at(s_out, j, v) = pool_at(in, pool, s, j, v * pool.stride + offset); });
+      }
+    });
+  }
+  return std::move(out.values);
+}
+
+Values run(const ActivationProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
+  Values out = inputs[0];
+  activate(problem.activation, out);
+  return out;
+}
+
+Values run(const SoftmaxProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
+  Tensor out(problem.in, inputs[0]);
+  for (std::int64_t s = 0; s < problem.in.S; ++s) {
+    for_each(problem.in.n, [&](Vec3 v) {
+      double most = -std::numeric_limits<double>::infinity();
+      for (std::int64_t j = 0; j < problem.in.f; ++j) most = std::max(most, out.at(s, j, v));
+      double sum = 0.0;
+      for (std::int64_t j = 0; j < problem.in.f; ++j) sum += std::exp(out.at(s, j, v) - most);
+      for (std::int64_t j = 0; j < problem.in.f; ++j) out.at(s, j, v) = std::exp(out.at(s, j, v) - most) / sum;
+    });
+  }
+  return std::move(out.values);
+}
+
+Values run(const ScaleShiftProblem& problem, std::span<const Values> inputs, const LayerWeights& weights) {
+  Tensor out(problem.in, inputs[0]);
+  for (std::int64_t s = 0; s < problem.in.S; ++s) {
+    for (std::int64_t i = 0; i < problem.in.f; ++i) {
+      const auto image = static_cast<std::size_t>(i);
+      for_each(problem.in.n, [&](Vec3 v) {
+        out.at(s, i, v) = static_cast<double>(weights.scale[image]) * out.at(s, i, v) + weights.shift[image];
+      });
+    }
+  }
+  return std::move(out.values);
+}
+
+Values run(const AddProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
+  Values out = inputs[0];
+  for (std::size_t input = 1; input < inputs.size(); ++input) {
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] += inputs[input][i];
+  }
+  activate(problem.activation, out);
+  return out;
+}
+
+Values run(const ConcatProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
+  Values out;
+  for (std::int64_t s = 0; s < problem.in[0].S; ++s) {
+    for (std::size_t input = 0; input < inputs.size(); ++input) {
+      const std::int64_t count = problem.in[input].f * voxels(problem.in[input].n);
+      const auto first = inputs[input].begin() + s * count;
+      out.insert(out.end(), first, first + count);
+    }
+  }
+  return out;
+}
+
+Values run(const ReorderProblem&, std::span<const Values> inputs, const LayerWeights&) { return inputs[0]; }
+
+}  // namespace
+
+Values oracle_run(const LayerProblem& problem, std::span<const Values> inputs, const LayerWeights& weights) {
+  ensure(static_cast<int>(inputs.size()) == input_count(problem), "the oracle needs every input of the problem");
+  return std::visit([&](const auto& one) { return run(one, inputs, weights); }, problem);
+}
+
+double apply_exactly(Activation activation, double x) {
+  const double alpha = activation.alpha;
+  switch (activation.kind) {
+    case ActivationKind::none: return x;
+    case ActivationKind::relu: return std::max(x, 0.0);
+    case ActivationKind::leaky_relu: return x < 0.0 ? alpha * x : x;
+    case ActivationKind::elu: return x < 0.0 ? alpha * std::expm1(x) : x;
+    case ActivationKind::sigmoid: return 1.0 / (1.0 + std::exp(-x));
+    case ActivationKind::tanh: return std::tanh(x);
+  }
+  return x;
+}
+
+Values widened(std::span<const float> values) { return {values.begin(), values.end()}; }
+
+}  // namespace znni::oracle

@@ -1,0 +1,112 @@
+#include "tests/oracle/oracle.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace znni::oracle {
+namespace {
+
+// Worked out by hand: the oracle is the one thing no other code vouches for.
+
+Values run(const LayerProblem& problem, const std::vector<Values>& inputs, const LayerWeights& weights = {}) {
+  return oracle_run(problem, inputs, weights);
+}
+
+TEST(OracleConv, IsACrossCorrelationWithBias) {
+  const ConvProblem conv{{1, 1, {1, 1, 4}}, 1, {1, 1, 2}, {1, 1, 1}, {}};
+  const std::vector<float> kernels = {10, 1};
+  const std::vector<float> bias = {0.5};
+  EXPECT_EQ(run(conv, {{1, 2, 3, 4}}, {kernels, bias, {}, {}}), (Values{12.5, 23.5, 34.5}));
+}
+
+TEST(OracleConv, MissingBiasIsZero) {
+  const ConvProblem conv{{1, 1, {1, 1, 2}}, 1, {1, 1, 1}, {1, 1, 1}, {}};
+  const std::vector<float> kernels = {3};
+  EXPECT_EQ(run(conv, {{1, -2}}, {kernels, {}, {}, {}}), (Values{3, -6}));
+}
+
+TEST(OracleConv, SumsOverInputImages) {
+  const ConvProblem conv{{1, 2, {1, 1, 2}}, 2, {1, 1, 1}, {1, 1, 1}, {}};
+  const std::vector<float> kernels = {1, 10, 100, 1000};  // [f_out][f]
+  EXPECT_EQ(run(conv, {{1, 2, 3, 4}}, {kernels, {}, {}, {}}), (Values{31, 42, 3100, 4200}));
+}
+
+TEST(OracleConv, DilationSpreadsTheKernelAlongItsAxis) {
+  const ConvProblem conv{{1, 1, {5, 1, 1}}, 1, {2, 1, 1}, {3, 1, 1}, {}};
+  const std::vector<float> kernels = {1, 100};
+  EXPECT_EQ(run(conv, {{1, 2, 3, 4, 5}}, {kernels, {}, {}, {}}), (Values{401, 502}));
+}
+
+TEST(OracleConv, AxesAreZYX) {
+  const ConvProblem conv{{1, 1, {2, 2, 2}}, 1, {2, 2, 2}, {1, 1, 1}, {}};
+  const std::vector<float> kernels = {1, 2, 3, 4, 5, 6, 7, 8};
+  EXPECT_EQ(run(conv, {{0, 0, 0, 0, 1, 0, 0, 0}}, {kernels, {}, {}, {}}), (Values{5}));
+  EXPECT_EQ(run(conv, {{0, 1, 0, 0, 0, 0, 0, 0}}, {kernels, {}, {}, {}}), (Values{2}));
+}
+
+TEST(OracleConv, ActivatesLast) {
+  const ConvProblem conv{{1, 1, {1, 1, 2}}, 1, {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0}};
+  const std::vector<float> kernels = {1};
+  const std::vector<float> bias = {-3};
+  EXPECT_EQ(run(conv, {{2, 4}}, {kernels, bias, {}, {}}), (Values{0, 1}));
+}
+
+TEST(OraclePool, MaxAndAverage) {
+  PoolProblem pool{.in = {1, 1, {1, 2, 4}}, .window = {1, 2, 2}, .stride = {1, 2, 2}};
+  const Values in = {1, 2, 3, 4, 5, -6, 7, 8};
+  EXPECT_EQ(run(pool, {in}), (Values{5, 8}));
+  pool.kind = PoolKind::average;
+  EXPECT_EQ(run(pool, {in}), (Values{0.5, 5.5}));
+}
+
+TEST(OraclePool, FragmentsAreTheOffsetsInOrder) {
+  const PoolProblem pool{
+      .in = {1, 1, {1, 1, 5}}, .window = {1, 1, 2}, .stride = {1, 1, 2}, .mode = PoolMode::fragments};
+  EXPECT_EQ(run(pool, {{1, 2, 3, 4, 5}}), (Values{2, 4, 3, 5}));
+}
+
+// Fragments A (offset 0) and B (offset 1) come in; the new offset is the leading digit: A0, B0, A1, B1.
+TEST(OraclePool, TheNewOffsetLeads) {
+  const PoolProblem pool{.in = {2, 1, {1, 1, 3}},
+                         .window = {1, 1, 2},
+                         .stride = {1, 1, 2},
+                         .mode = PoolMode::fragments,
+                         .fragments = {1, 1, 2}};
+  EXPECT_EQ(run(pool, {{1, 2, 3, 10, 20, 30}}), (Values{2, 20, 3, 30}));
+}
+
+TEST(OracleElementwise, EveryKind) {
+  const Shape5 shape{1, 2, {1, 1, 2}};
+  EXPECT_EQ(run(ActivationProblem{shape, {ActivationKind::leaky_relu, 0.5F}}, {{-2, 2, -4, 4}}),
+            (Values{-1, 2, -2, 4}));
+  EXPECT_EQ(run(AddProblem{shape, 2, {ActivationKind::relu, 0}}, {{1, 2, 3, 4}, {1, -3, 1, 1}}), (Values{2, 0, 4, 5}));
+  const std::vector<float> scale = {2, 3};
+  const std::vector<float> shift = {1, -1};
+  EXPECT_EQ(run(ScaleShiftProblem{shape}, {{1, 2, 3, 4}}, {{}, {}, scale, shift}), (Values{3, 5, 8, 11}));
+  const Values soft = run(SoftmaxProblem{shape}, {{0, 5, std::log(3.0), 5}});
+  EXPECT_NEAR(soft[0], 0.25, 1e-15);
+  EXPECT_NEAR(soft[1], 0.5, 1e-15);
+  EXPECT_NEAR(soft[2], 0.75, 1e-15);
+  EXPECT_EQ(run(ReorderProblem{shape, {}, {ElementType::f32, Layout::blocked8}}, {{1, 2, 3, 4}}), (Values{1, 2, 3, 4}));
+}
+
+TEST(OracleConcat, PutsImagesOfEachInputOfTheBatchTogether) {
+  const ConcatProblem concat{{{2, 1, {1, 1, 1}}, {2, 2, {1, 1, 1}}}};
+  EXPECT_EQ(run(concat, {{1, 2}, {10, 11, 20, 21}}), (Values{1, 10, 11, 2, 20, 21}));
+}
+
+TEST(OracleActivation, Values) {
+  EXPECT_DOUBLE_EQ(apply_exactly({ActivationKind::elu, 2.0F}, -1.0), 2.0 * (std::exp(-1.0) - 1.0));
+  EXPECT_DOUBLE_EQ(apply_exactly({ActivationKind::sigmoid, 0}, std::log(3.0)), 0.75);
+  EXPECT_DOUBLE_EQ(apply_exactly({ActivationKind::tanh, 0}, 0.3), std::tanh(0.3));
+  EXPECT_DOUBLE_EQ(apply_exactly({ActivationKind::none, 0}, -4.0), -4.0);
+}
+
+TEST(OracleDeathTest, WantsEveryInput) {
+  EXPECT_DEATH(run(AddProblem{{1, 1, {1, 1, 1}}, 2, {}}, {{1}}), "every input");
+  EXPECT_DEATH(run(PoolProblem{.in = {1, 1, {2, 2, 2}}}, {{1}}), "do not fill");
+}
+
+}  // namespace
+}  // namespace znni::oracle

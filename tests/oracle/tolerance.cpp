@@ -1,0 +1,86 @@
+#include "tests/oracle/tolerance.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace znni::oracle {
+namespace {
+
+constexpr double eps = 0x1p-24;
+
+double largest(const Values& values) {
+  double most = 0.0;
+  for (const double value : values) most = std::max(most, std::abs(value));
+  return most;
+}
+
+double largest(std::span<const float> values) { return largest(widened(values)); }
+
+// Largest sum of absolute kernel values over the output images.
+double kernel_norm(std::span<const float> kernels, std::int64_t terms) {
+  double most = 0.0;
+  for (std::size_t begin = 0; begin < kernels.size(); begin += static_cast<std::size_t>(terms)) {
+    double sum = 0.0;
+    for (const float weight : kernels.subspan(begin, static_cast<std::size_t>(terms))) sum += std::abs(weight);
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+// An error `before` of the argument and the activation's own rounding; `most` bounds the argument.
+double through(Activation activation, double before, double most) {
+  const double alpha = std::abs(static_cast<double>(activation.alpha));
+  switch (activation.kind) {
+    case ActivationKind::none:
+    case ActivationKind::relu: return before;
+    case ActivationKind::leaky_relu: return std::max(1.0, alpha) * before + eps * alpha * most;
+    case ActivationKind::elu: return std::max(1.0, alpha) * before + 4.0 * eps * alpha;
+    case ActivationKind::sigmoid: return before / 4.0 + 4.0 * eps;
+    case ActivationKind::tanh: return before + 4.0 * eps;
+  }
+  return before;
+}
+
+double bound(const ConvProblem& conv, std::span<const Values> inputs, const LayerWeights& weights) {
+  const std::int64_t terms = conv.in.f * voxels(conv.k);
+  const double bias = largest(weights.bias);
+  const double most = largest(inputs[0]) * kernel_norm(weights.kernels, terms) + bias;
+  const double steps =
+      4.0 + std::sqrt(static_cast<double>(terms)) / 4.0 + 2.0 * std::log2(static_cast<double>(voxels(conv.in.n)));
+  return through(conv.activation, eps * (steps * most + bias), most);
+}
+
+double bound(const PoolProblem& pool, std::span<const Values> inputs, const LayerWeights&) {
+  if (pool.kind == PoolKind::max) return 0.0;
+  return eps * (2.0 + static_cast<double>(voxels(pool.window))) * largest(inputs[0]);
+}
+
+double bound(const ActivationProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
+  return through(problem.activation, 0.0, largest(inputs[0]));
+}
+
+// Differences x - max are rounded once, which exp() turns into a relative error; then f terms and a division.
+double bound(const SoftmaxProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
+  return eps * (8.0 + 4.0 * largest(inputs[0]) + static_cast<double>(problem.in.f));
+}
+
+double bound(const ScaleShiftProblem&, std::span<const Values> inputs, const LayerWeights& weights) {
+  return 2.0 * eps * (largest(inputs[0]) * largest(weights.scale) + largest(weights.shift));
+}
+
+double bound(const AddProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
+  double most = 0.0;
+  for (const Values& input : inputs) most += largest(input);
+  return through(problem.activation, eps * problem.inputs * most, most);
+}
+
+double bound(const ConcatProblem&, std::span<const Values>, const LayerWeights&) { return 0.0; }
+double bound(const ReorderProblem&, std::span<const Values>, const LayerWeights&) { return 0.0; }
+
+}  // namespace
+
+double tolerance(const LayerProblem& problem, std::span<const Values> inputs, const LayerWeights& weights) {
+  return std::visit([&](const auto& one) { return bound(one, inputs, weights); }, problem);
+}
+
+}  // namespace znni::oracle

@@ -1,0 +1,87 @@
+#include "tests/oracle/tolerance.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+namespace znni::oracle {
+namespace {
+
+ConvProblem conv_of(std::int64_t f, std::int64_t k) {
+  return {{1, f, Vec3::cube(k + 3)}, 2, Vec3::cube(k), {1, 1, 1}, {}};
+}
+
+struct Data {
+  std::vector<float> in;
+  std::vector<float> kernels;
+};
+
+Data data_of(const ConvProblem& conv, float mean) {
+  std::mt19937 engine(3);
+  std::normal_distribution<float> normal(mean);
+  Data data{std::vector<float>(static_cast<std::size_t>(elements(conv.in))),
+            std::vector<float>(static_cast<std::size_t>(conv.f_out * conv.in.f * voxels(conv.k)))};
+  for (float& value : data.in) value = normal(engine);
+  for (float& value : data.kernels) value = normal(engine);
+  return data;
+}
+
+// The plainest float32 evaluation must pass, with mixed signs and with equal ones.
+TEST(Tolerance, AdmitsPlainFloat32Sums) {
+  for (const auto& [f, k] : {std::pair{1, 1}, std::pair{3, 3}, std::pair{40, 3}, std::pair{8, 7}}) {
+    for (const float mean : {0.0F, 5.0F}) {
+      const ConvProblem conv = conv_of(f, k);
+      const Data data = data_of(conv, mean);
+      const LayerWeights weights{data.kernels, {}, {}, {}};
+      const std::vector<Values> inputs = {widened(data.in)};
+      const Values exact = oracle_run(conv, inputs, weights);
+      const std::int64_t edge = k + 3;
+      float sum = 0.0F;  // output voxel 0 of image 0
+      for (std::int64_t term = 0; term < f * voxels(conv.k); ++term) {
+        const std::int64_t i = term / voxels(conv.k);
+        const std::int64_t at = ((i * edge + term / (k * k) % k) * edge + term / k % k) * edge + term % k;
+        sum += data.kernels[static_cast<std::size_t>(term)] * data.in[static_cast<std::size_t>(at)];
+      }
+      EXPECT_LE(std::abs(static_cast<double>(sum) - exact[0]), tolerance(conv, inputs, weights)) << f << " " << k;
+    }
+  }
+}
+
+// One wrong voxel of one input image, one part in a hundred off, must not pass.
+TEST(Tolerance, CatchesAWrongTerm) {
+  const ConvProblem conv = conv_of(16, 3);
+  const Data data = data_of(conv, 0.0F);
+  const LayerWeights weights{data.kernels, {}, {}, {}};
+  std::vector<Values> inputs = {widened(data.in)};
+  const Values right = oracle_run(conv, inputs, weights);
+  const double allowed = tolerance(conv, inputs, weights);
+  inputs[0][0] *= 1.0 + 1e-2;
+  inputs[0][0] += 1e-2;
+  const Values wrong = oracle_run(conv, inputs, weights);
+  EXPECT_GT(std::abs(wrong[0] - right[0]), allowed);
+}
+
+TEST(Tolerance, IsRelativeToTheData) {
+  const ConvProblem conv = conv_of(4, 3);
+  const Data data = data_of(conv, 0.0F);
+  const LayerWeights weights{data.kernels, {}, {}, {}};
+  std::vector<Values> inputs = {widened(data.in)};
+  const double once = tolerance(conv, inputs, weights);
+  for (double& value : inputs[0]) value *= 1024.0;
+  EXPECT_DOUBLE_EQ(tolerance(conv, inputs, weights), 1024.0 * once);
+}
+
+TEST(Tolerance, IsZeroWhereNothingIsRounded) {
+  const Shape5 shape{1, 2, {2, 2, 2}};
+  const std::vector<Values> inputs = {Values(16, 3.0)};
+  EXPECT_EQ(tolerance(PoolProblem{.in = shape}, inputs, {}), 0.0);
+  EXPECT_EQ(tolerance(ConcatProblem{{shape}}, inputs, {}), 0.0);
+  EXPECT_EQ(tolerance(ReorderProblem{shape, {}, {}}, inputs, {}), 0.0);
+  EXPECT_EQ(tolerance(ActivationProblem{shape, {ActivationKind::relu, 0}}, inputs, {}), 0.0);
+  EXPECT_GT(tolerance(ActivationProblem{shape, {ActivationKind::tanh, 0}}, inputs, {}), 0.0);
+  EXPECT_GT(tolerance(SoftmaxProblem{shape}, inputs, {}), 0.0);
+}
+
+}  // namespace
+}  // namespace znni::oracle

@@ -1,0 +1,147 @@
+#include "planner/candidates.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/planner/drawn_primitives.hpp"
+
+namespace znni {
+namespace {
+
+// Four convolutions and three poolings by 2, like the papers' nets: field of view 64.
+Network deep() {
+  Network network;
+  network.name = "deep";
+  for (int i = 0; i < 4; ++i) {
+    const int input = static_cast<int>(network.nodes.size());
+    network.nodes.push_back({"conv" + std::to_string(i), drawn::convolution(2, Vec3::cube(4)), {input}});
+    if (i < 3) network.nodes.push_back({"pool" + std::to_string(i), Pooling{}, {input + 1}});
+  }
+  return network;
+}
+
+SearchOptions options(std::int64_t most_extent = 300) {
+  SearchOptions chosen;
+  chosen.most_extent = most_extent;
+  return chosen;
+}
+
+void expect_sound(const Network& network, const SearchOptions& chosen) {
+  std::vector<std::string> seen;
+  for (const GeometryChoice& choice : make_candidates(network, chosen)) {
+    const Result<Geometry> geometry = make_geometry(network, choice);
+    ASSERT_TRUE(geometry) << geometry.error().message;
+    ASSERT_TRUE(covers(Vec3::cube(chosen.most_extent), geometry->patch_input)) << to_string(geometry->patch_input);
+    std::string key = to_string(choice.pass_input) + " S " + std::to_string(choice.S);
+    for (const PoolMode mode : choice.modes) key += mode == PoolMode::plain ? "p" : "f";
+    seen.push_back(key);
+  }
+  const std::set<std::string> distinct(seen.begin(), seen.end());
+  EXPECT_EQ(distinct.size(), seen.size());
+  EXPECT_LE(seen.size(), static_cast<std::size_t>(candidate_limit) * 3 / 2);
+}
+
+TEST(PlannerCandidates, AreLegalDistinctAndBounded) {
+  for (const Network& network : {drawn::chain(), drawn::branches(), deep()}) {
+    for (const std::int64_t most : {20, 100, 1024}) {
+      SCOPED_TRACE(network.name + " up to " + std::to_string(most));
+      expect_sound(network, options(most));
+      SearchOptions baseline = options(most);
+      baseline.strategy = Strategy::baseline;
+      expect_sound(network, baseline);
+    }
+  }
+}
+
+TEST(PlannerCandidates, SmallSpacesAreComplete) {
+  SearchOptions chosen = options(12);
+  chosen.most_S = 1;
+  const Network network = drawn::chain();
+  std::set<Vec3> expected;
+  for (std::int64_t z = 1; z <= 12; ++z) {
+    for (std::int64_t y = 1; y <= 12; ++y) {
+      for (std::int64_t x = 1; x <= 12; ++x) {
+        if (make_geometry(network, {{z, y, x}, 1, {PoolMode::fragments}})) expected.insert({z, y, x});
+      }
+    }
+  }
+  std::set<Vec3> found;
+  for (const GeometryChoice& choice : make_candidates(network, chosen)) {
+    if (choice.modes.front() == PoolMode::fragments) found.insert(choice.pass_input);
+  }
+  EXPECT_GT(found.size(), 60U);
+  EXPECT_EQ(found, expected);
+}
+
+TEST(PlannerCandidates, LargeSpacesHaveEveryCubeAndLongOnes) {
+  const Network network = deep();
+  const std::vector<PoolMode> fragments(3, PoolMode::fragments);
+  std::set<Vec3> found;
+  for (const GeometryChoice& choice : make_candidates(network, options(1024))) {
+    if (choice.modes == fragments && choice.S == 1) found.insert(choice.pass_input);
+  }
+  for (const std::int64_t edge : legal_extents(network, fragments, 0, 1024)) {
+    EXPECT_TRUE(found.contains(Vec3::cube(edge))) << edge;
+  }
+  const auto longer = [](const Vec3& n) { return n.x > 4 * n.z && n.x > 4 * n.y; };
+  EXPECT_TRUE(std::any_of(found.begin(), found.end(), longer));
+}
+
+TEST(PlannerCandidates, ModesOfThreePoolingsInAllCombinations) {
+  std::set<std::vector<PoolMode>> modes;
+  std::size_t before = 0;
+  for (const GeometryChoice& choice : make_candidates(deep(), options())) {
+    modes.insert(choice.modes);
+    const auto plains = static_cast<std::size_t>(std::count(choice.modes.begin(), choice.modes.end(), PoolMode::plain));
+    EXPECT_GE(plains, before);
+    before = plains;
+  }
+  EXPECT_EQ(modes.size(), 8U);
+}
+
+TEST(PlannerCandidates, AVolumeIsCutEvenlyAndNotExceeded) {
+  const Network network = deep();
+  SearchOptions chosen = options(1024);
+  chosen.volume = Vec3{100, 400, 500};
+  const Vec3 fov = reaches(network).back().fov;
+  const Vec3 out = *chosen.volume - fov + Vec3::cube(1);
+  bool whole = false;
+  bool halves = false;
+  for (const GeometryChoice& choice : make_candidates(network, chosen)) {
+    const Result<Geometry> geometry = make_geometry(network, choice);
+    ASSERT_TRUE(geometry);
+    EXPECT_TRUE(covers(out + Vec3::cube(8), geometry->patch_output));
+    whole = whole || covers(geometry->patch_output, out);
+    const Vec3 half = {div_up(out.z, 2), div_up(out.y, 2), div_up(out.x, 2)};
+    halves = halves || (covers(geometry->patch_output, half) && covers(half + Vec3::cube(8), geometry->patch_output));
+  }
+  EXPECT_TRUE(whole);
+  EXPECT_TRUE(halves);
+}
+
+TEST(PlannerCandidates, FlatNetsStayFlat) {
+  Network network;
+  network.spatial_rank = 2;
+  network.nodes = {{"conv", drawn::convolution(2, {1, 3, 3}), {0}},
+                   {"pool", Pooling{PoolKind::max, {1, 2, 2}, {1, 2, 2}}, {1}}};
+  const std::vector<GeometryChoice> candidates = make_candidates(network, options());
+  EXPECT_GT(candidates.size(), 100U);
+  for (const GeometryChoice& choice : candidates) EXPECT_EQ(choice.pass_input.z, 1);
+}
+
+TEST(PlannerCandidates, ThinningKeepsTheEnds) {
+  std::vector<std::int64_t> extents;
+  for (std::int64_t extent = 10; extent <= 500; extent += 7) extents.push_back(extent);
+  const std::vector<std::int64_t> thin = thinned(extents, 6);
+  EXPECT_LE(thin.size(), 6U);
+  EXPECT_GE(thin.size(), 4U);
+  EXPECT_EQ(thin.front(), extents.front());
+  EXPECT_EQ(thin.back(), extents.back());
+  EXPECT_TRUE(std::is_sorted(thin.begin(), thin.end()));
+  EXPECT_EQ(thinned(extents, 1000), extents);
+}
+
+}  // namespace
+}  // namespace znni

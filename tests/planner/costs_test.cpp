@@ -1,0 +1,113 @@
+#include "planner/costs.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/planner/drawn_primitives.hpp"
+
+namespace znni {
+namespace {
+
+constexpr double caution = 1.05;  // what was not recorded is taken to be longer than it seems
+
+DeviceSpec device() {
+  DeviceSpec spec;
+  spec.name = "here";
+  return spec;
+}
+
+LayerProblem conv(std::int64_t edge, std::int64_t f = 2) {
+  return ConvProblem{{1, f, Vec3::cube(edge)}, 3, Vec3::cube(2), Vec3::cube(1), {}};
+}
+
+Estimate estimate(const LayerProblem& problem, Format format = drawn::planar, std::int64_t salt = 1) {
+  return drawn::make_estimate(problem, format, format, salt);
+}
+
+// A record of `problem` that took `ratio` times what the formula says.
+TimingRecord record(const LayerProblem& problem, const Estimate& way, double ratio, int version = 1) {
+  return {"drawn.conv.a", version, way.variant,        way.in, way.out, to_string(problem),
+          "here",         1,       {way.time * ratio}, 0,      way.time};
+}
+
+TEST(PlannerCosts, ModelledIsTheFormula) {
+  const Estimate way = estimate(conv(8));
+  const Cost cost = modelled_costs()->cost(conv(8), drawn::conv, way);
+  EXPECT_EQ(cost.seconds, way.time);
+  EXPECT_EQ(cost.basis, Basis::model);
+}
+
+TEST(PlannerCosts, RecordedComesFirst) {
+  Timings timings;
+  timings.insert(record(conv(8), estimate(conv(8)), 3));
+  const Cost cost = recorded_costs(timings, device())->cost(conv(8), drawn::conv, estimate(conv(8)));
+  EXPECT_DOUBLE_EQ(cost.seconds, 3 * estimate(conv(8)).time);
+  EXPECT_EQ(cost.basis, Basis::recorded);
+}
+
+TEST(PlannerCosts, TheRestIsCorrectedByTheRatio) {
+  Timings timings;
+  timings.insert(record(conv(8), estimate(conv(8)), 3));
+  const Estimate other = estimate(conv(20, 7), drawn::blocked, 2);
+  const Cost cost = recorded_costs(timings, device())->cost(conv(20, 7), drawn::conv, other);
+  EXPECT_NEAR(cost.seconds, caution * 3 * other.time, 1e-12);
+  EXPECT_EQ(cost.basis, Basis::model);
+}
+
+TEST(PlannerCosts, LikeLayersCorrectLikeLayers) {
+  Timings timings;
+  timings.insert(record(conv(8, 1), estimate(conv(8, 1)), 10));
+  timings.insert(record(conv(8, 2), estimate(conv(8, 2)), 3));
+  timings.insert(record(conv(8, 2), estimate(conv(8, 2), drawn::blocked, 2), 0.5));
+  const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
+  const auto ratio = [&](const LayerProblem& problem, const Estimate& way) {
+    return costs->cost(problem, drawn::conv, way).seconds / way.time;
+  };
+  EXPECT_NEAR(ratio(conv(16, 1), estimate(conv(16, 1))), 10 * caution, 1e-9);
+  EXPECT_NEAR(ratio(conv(16, 2), estimate(conv(16, 2))), 3 * caution, 1e-9);
+  EXPECT_NEAR(ratio(conv(16, 2), estimate(conv(16, 2), drawn::blocked, 2)), 0.5 * caution, 1e-9);
+}
+
+TEST(PlannerCosts, NearSizesCountMost) {
+  Timings timings;
+  timings.insert(record(conv(6), estimate(conv(6)), 8));
+  timings.insert(record(conv(60), estimate(conv(60)), 2));
+  const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
+  const double small = costs->cost(conv(7), drawn::conv, estimate(conv(7))).seconds / estimate(conv(7)).time;
+  const double large = costs->cost(conv(59), drawn::conv, estimate(conv(59))).seconds / estimate(conv(59)).time;
+  EXPECT_GT(small, 6);
+  EXPECT_LT(large, 3);
+}
+
+TEST(PlannerCosts, APrimitiveWithoutRecordsErrsLikeTheOthersOnLikeLayers) {
+  Timings timings;
+  timings.insert(record(conv(8), estimate(conv(8)), 5));
+  const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
+  const auto ratio = [&](const LayerProblem& problem) {
+    return costs->cost(problem, drawn::other_conv, estimate(problem)).seconds / estimate(problem).time;
+  };
+  EXPECT_NEAR(ratio(conv(20)), 5 * caution, 1e-9);
+  EXPECT_NEAR(ratio(conv(20, 7)), caution, 1e-9);
+}
+
+TEST(PlannerCosts, OtherMachinesAndEmptyRecordsTellNothing) {
+  const Estimate way = estimate(conv(8));
+  std::vector<TimingRecord> strange(3, record(conv(8), way, 5));
+  strange[0].device = "there";
+  strange[1].threads = 16;
+  strange[2].samples = {};
+  Timings timings;
+  for (const TimingRecord& each : strange) timings.insert(each);
+  const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
+  EXPECT_EQ(costs->cost(conv(8), drawn::conv, way).seconds, way.time);
+  EXPECT_EQ(costs->cost(conv(8), drawn::other_conv, way).seconds, way.time);
+}
+
+TEST(PlannerCosts, AnotherVersionIsAnotherPrimitive) {
+  Timings timings;
+  timings.insert(record(conv(8), estimate(conv(8)), 5, 9));
+  const Cost cost = recorded_costs(timings, device())->cost(conv(8), drawn::conv, estimate(conv(8)));
+  EXPECT_EQ(cost.basis, Basis::model);
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,204 @@
+#include "tests/planner/dense_net.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <limits>
+
+#include "planner/overloaded.hpp"
+
+namespace znni::test {
+namespace {
+
+using oracle::Values;
+
+// One value of the net at every position of the dense grid: [f][n].
+struct Grid {
+  std::int64_t f = 0;
+  Vec3 n;
+  Values values;
+
+  Grid(std::int64_t images, Vec3 extent) : f(images), n(extent), values(count(), 0.0) {}
+  [[nodiscard]] std::size_t count() const { return static_cast<std::size_t>(f * voxels(n)); }
+  [[nodiscard]] std::size_t at(std::int64_t i, Vec3 v) const {
+    return static_cast<std::size_t>(((i * n.z + v.z) * n.y + v.y) * n.x + v.x);
+  }
+};
+
+template <class Body>
+void for_each_voxel(Vec3 n, const Body& body) {
+  for (std::int64_t z = 0; z < n.z; ++z) {
+    for (std::int64_t y = 0; y < n.y; ++y) {
+      for (std::int64_t x = 0; x < n.x; ++x) body(Vec3{z, y, x});
+    }
+  }
+}
+
+void activate(Activation activation, Grid& grid) {
+  for (double& value : grid.values) value = oracle::apply_exactly(activation, value);
+}
+
+Grid dense_conv(const Convolution& conv, const NodeWeights& weights, const Grid& in, Vec3 stride) {
+  const Vec3 step = stride * conv.dilation;
+  Grid out(conv.f_out, in.n - dilated(conv.k, step) + Vec3::cube(1));
+  for (std::int64_t j = 0; j < out.f; ++j) {
+    for_each_voxel(out.n, [&](Vec3 v) {
+      double sum = weights.bias.empty() ? 0.0 : static_cast<double>(weights.bias[static_cast<std::size_t>(j)]);
+      std::size_t tap = static_cast<std::size_t>(j * in.f * voxels(conv.k));
+      for (std::int64_t i = 0; i < in.f; ++i) {
+        for_each_voxel(conv.k, [&](Vec3 d) {
+          sum += static_cast<double>(weights.kernels[tap++]) * in.values[in.at(i, v + step * d)];
+        });
+      }
+      out.values[out.at(j, v)] = sum;
+    });
+  }
+  activate(conv.activation, out);
+  return out;
+}
+
+Grid dense_pool(const Pooling& pool, const Grid& in, Vec3 stride) {
+  Grid out(in.f, in.n - dilated(pool.window, stride) + Vec3::cube(1));
+  for (std::int64_t i = 0; i < out.f; ++i) {
+    for_each_voxel(out.n, [&](Vec3 v) {
+      double most = -std::numeric_limits<double>::infinity();
+      double sum = 0;
+      for_each_voxel(pool.window, [&](Vec3 d) {
+        const double value = in.values[in.at(i, v + stride * d)];
+        most = std::max(most, value);
+        sum += value;
+      });
+      out.values[out.at(i, v)] = pool.kind == PoolKind::max ? most : sum / static_cast<double>(voxels(pool.window));
+    });
+  }
+  return out;
+}
+
+Grid dense_softmax(Grid grid) {
+  for_each_voxel(grid.n, [&](Vec3 v) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < grid.f; ++i) sum += std::exp(grid.values[grid.at(i, v)]);
+    for (std::int64_t i = 0; i < grid.f; ++i) {
+      double& value = grid.values[grid.at(i, v)];
+      value = std::exp(value) / sum;
+    }
+  });
+  return grid;
+}
+
+Grid dense_scale_shift(const NodeWeights& weights, Grid grid) {
+  for (std::int64_t i = 0; i < grid.f; ++i) {
+    const auto scale = static_cast<double>(weights.scale[static_cast<std::size_t>(i)]);
+    const auto shift = static_cast<double>(weights.shift[static_cast<std::size_t>(i)]);
+    for_each_voxel(grid.n, [&](Vec3 v) {
+      double& value = grid.values[grid.at(i, v)];
+      value = scale * value + shift;
+    });
+  }
+  return grid;
+}
+
+Grid dense_add(const Add& sum, const std::vector<const Grid*>& inputs) {
+  Grid out = *inputs[0];
+  for (std::size_t i = 1; i < inputs.size(); ++i) {
+    std::transform(out.values.begin(), out.values.end(), inputs[i]->values.begin(), out.values.begin(), std::plus<>());
+  }
+  activate(sum.activation, out);
+  return out;
+}
+
+Grid dense_concat(const std::vector<const Grid*>& inputs) {
+  Grid out(0, inputs[0]->n);
+  for (const Grid* in : inputs) {
+    out.f += in->f;
+    out.values.insert(out.values.end(), in->values.begin(), in->values.end());
+  }
+  return out;
+}
+
+Grid dense_node(const Node& node, const NodeWeights& weights, const std::vector<const Grid*>& inputs, Vec3 stride) {
+  const Grid& in = *inputs[0];
+  return std::visit(Overloaded{[&](const Convolution& conv) { return dense_conv(conv, weights, in, stride); },
+                               [&](const Pooling& pool) { return dense_pool(pool, in, stride); },
+                               [&](const Activate& a) {
+                                 Grid out = in;
+                                 activate(a.activation, out);
+                                 return out;
+                               },
+                               [&](const Softmax&) { return dense_softmax(in); },
+                               [&](const ScaleShift&) { return dense_scale_shift(weights, in); },
+                               [&](const Add& sum) { return dense_add(sum, inputs); },
+                               [&](const Concat&) { return dense_concat(inputs); }},
+                    node.operation);
+}
+
+// The window of one pass: [S][f][pass_input] out of [S][f][patch_input].
+Values cut(const Values& patch, const Shape5& pass, Vec3 patch_input, Vec3 shift) {
+  Values window;
+  for (std::int64_t image = 0; image < pass.S * pass.f; ++image) {
+    for_each_voxel(pass.n, [&](Vec3 v) {
+      const Vec3 at = v + shift;
+      const std::int64_t place = ((image * patch_input.z + at.z) * patch_input.y + at.y) * patch_input.x + at.x;
+      window.push_back(patch[static_cast<std::size_t>(place)]);
+    });
+  }
+  return window;
+}
+
+void place_pass(const Geometry& geometry, std::size_t pass, const Values& values, Values& dense) {
+  const Shape5 out = geometry.values.back();
+  const std::int64_t fragments = out.S / geometry.choice.S;
+  const Vec3 n = geometry.patch_output;
+  std::size_t next = 0;
+  for (std::int64_t s = 0; s < out.S; ++s) {
+    for (std::int64_t j = 0; j < out.f; ++j) {
+      for_each_voxel(out.n, [&](Vec3 v) {
+        const Vec3 at = dense_position(geometry, pass, s % fragments, v);
+        ASSERT_TRUE(covers(at, {}) && covers(n - Vec3::cube(1), at)) << to_string(at) << " of " << to_string(n);
+        const std::int64_t image = s / fragments * out.f + j;
+        double& place = dense[static_cast<std::size_t>(((image * n.z + at.z) * n.y + at.y) * n.x + at.x)];
+        ASSERT_TRUE(std::isnan(place)) << "written twice: " << to_string(at);
+        place = values[next++];
+      });
+    }
+  }
+}
+
+}  // namespace
+
+Values dense_output(const Network& network, const NetworkWeights& weights, Vec3 n, const Values& input) {
+  const std::vector<Reach> reach = reaches(network);
+  std::vector<Grid> grids = {Grid(network.f_in, n)};
+  grids[0].values = input;
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    std::vector<const Grid*> inputs;
+    for (const int value : network.nodes[i].inputs) inputs.push_back(&grids[static_cast<std::size_t>(value)]);
+    const Vec3 stride = reach[static_cast<std::size_t>(network.nodes[i].inputs[0])].stride;
+    Grid next = dense_node(network.nodes[i], weights[i], inputs, stride);
+    grids.push_back(std::move(next));
+  }
+  return grids.back().values;
+}
+
+Values run_passes(const Network& network, const NetworkWeights& weights, const Geometry& geometry,
+                  const Values& input) {
+  const auto count =
+      static_cast<std::size_t>(geometry.choice.S * geometry.values.back().f * voxels(geometry.patch_output));
+  Values dense(count, std::numeric_limits<double>::quiet_NaN());
+  for (std::size_t pass = 0; pass < geometry.passes.size(); ++pass) {
+    std::vector<Values> values = {cut(input, geometry.values[0], geometry.patch_input, geometry.passes[pass])};
+    for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+      std::vector<Values> inputs;
+      for (const int value : network.nodes[i].inputs) inputs.push_back(values[static_cast<std::size_t>(value)]);
+      values.push_back(oracle::oracle_run(geometry.problems[i], inputs, weights[i].view()));
+    }
+    place_pass(geometry, pass, values.back(), dense);
+  }
+  return dense;
+}
+
+Values normals64(std::int64_t count, Random& random) { return oracle::widened(random.normals(count)); }
+
+}  // namespace znni::test

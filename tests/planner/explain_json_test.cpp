@@ -1,0 +1,63 @@
+#include "planner/explain_json.hpp"
+
+#include <nlohmann/json.hpp>
+
+#include "tests/planner/planned.hpp"
+
+namespace znni {
+namespace {
+
+nlohmann::json json_of(const test::Planned& planned) {
+  const Result<PlanReport> report = make_report(planned.network, planned.plan, planned.catalogue, planned.spec);
+  EXPECT_TRUE(report);
+  return nlohmann::json::parse(explain_json(planned.plan, *report, planned.spec));
+}
+
+TEST(PlannerExplainJson, HasWhatTheInterfacePromises) {
+  const test::Planned planned;
+  const nlohmann::json json = json_of(planned);
+  EXPECT_EQ(json["input"].size(), 5U);
+  EXPECT_EQ(json["output"].size(), 5U);
+  EXPECT_EQ(json["output"][1], 2);
+  EXPECT_TRUE(json["theta"].is_null());
+  EXPECT_EQ(json["predicted"]["voxels_per_second"], planned.plan.predicted.voxels_per_second);
+  EXPECT_EQ(json["predicted"]["seconds"], planned.plan.predicted.seconds);
+  EXPECT_EQ(json["predicted"]["border_cost"], planned.plan.predicted.border_cost);
+  EXPECT_EQ(json["machine"]["name"], "drawn device");
+  EXPECT_EQ(json["ladder"].size(), planned.plan.ladder.size());
+}
+
+TEST(PlannerExplainJson, NodesInOrderWithTheirSteps) {
+  const test::Planned planned;
+  const nlohmann::json json = json_of(planned);
+  const std::vector<Step>& steps = planned.plan.ladder.front().segments.front().steps;
+  ASSERT_EQ(json["nodes"].size(), steps.size());
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const nlohmann::json& node = json["nodes"][i];
+    EXPECT_EQ(node["index"], steps[i].node);
+    EXPECT_EQ(node["primitive"], steps[i].primitive);
+    EXPECT_EQ(node["predicted_seconds"], steps[i].seconds);
+    EXPECT_EQ(node["basis"], "model");
+    EXPECT_TRUE(node["division"].is_null());
+    EXPECT_EQ(node["pooling_mode"].is_null(), node["name"] != "pool1");
+    EXPECT_GT(node["bytes"]["peak"], 0);
+    for (const Setting& setting : steps[i].variant) EXPECT_EQ(node["variant"][setting.name], setting.value);
+  }
+  ASSERT_EQ(json["segments"].size(), 1U);
+  EXPECT_EQ(json["segments"][0]["nodes"][1], 4);
+  EXPECT_EQ(json["segments"][0]["place"], "cpu");
+}
+
+TEST(PlannerExplainJson, MemoryAddsUp) {
+  const test::Planned planned;
+  const nlohmann::json memory = json_of(planned)["memory"];
+  EXPECT_EQ(memory["host"]["peak"], planned.plan.memory.total());
+  EXPECT_EQ(memory["host"]["transient"], planned.plan.memory.transient);
+  EXPECT_EQ(memory["host"]["weights"], planned.plan.memory.weights);
+  EXPECT_EQ(memory["device"]["peak"], 0);
+  EXPECT_EQ(memory["pinned"]["peak"], 0);
+  EXPECT_EQ(memory["limit"], 300000);
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,41 @@
+#include "planner/explain.hpp"
+
+#include "tests/planner/planned.hpp"
+
+namespace znni {
+namespace {
+
+std::string text_of(const test::Planned& planned) {
+  const Result<PlanReport> report = make_report(planned.network, planned.plan, planned.catalogue, planned.spec);
+  EXPECT_TRUE(report);
+  return explain(planned.network, planned.plan, *report, planned.log);
+}
+
+TEST(PlannerExplain, TellsWhatWasChosenAndWhy) {
+  const test::Planned planned;
+  const std::string text = text_of(planned);
+  for (const char* word : {"chain: 5 nodes, 1 -> 2 images, field of view 3x5x5, pooling stride 2x2x2", "patch ",
+                           "passes", "border", "memory     limit", "searched", "GFLOP/s", "runner-up", " x",
+                           "next best patches", "larger patches that do not fit", "needs at least"}) {
+    EXPECT_NE(text.find(word), std::string::npos) << word << " is not in\n" << text;
+  }
+  for (const Node& node : planned.network.nodes) EXPECT_NE(text.find(node.name), std::string::npos);
+}
+
+TEST(PlannerExplain, RefusalsAreOfPrimitivesThatCouldHaveBeenMeant) {
+  const std::string text = text_of(test::Planned());
+  EXPECT_NE(text.find("k = 1x1x1 is not worth a transform"), std::string::npos) << text;
+  EXPECT_EQ(text.find("not a convolution"), std::string::npos) << text;
+  EXPECT_EQ(text.find("not a reorder"), std::string::npos) << text;
+}
+
+TEST(PlannerExplain, WithoutALogThereIsStillThePlan) {
+  test::Planned planned;
+  planned.log = {};
+  const std::string text = text_of(planned);
+  EXPECT_NE(text.find("conv1"), std::string::npos);
+  EXPECT_EQ(text.find("next best"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,169 @@
+#include "planner/graph_passes.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/planner/dense_net.hpp"
+
+namespace znni {
+namespace {
+
+using test::Random;
+using testing::ElementsAre;
+
+const Activation relu{ActivationKind::relu, 0};
+
+Convolution conv(std::int64_t f_out, std::int64_t k = 2) { return {f_out, Vec3::cube(k), Vec3::cube(1), {}}; }
+
+std::vector<std::string> passed(std::vector<Node> nodes) {
+  Network network;
+  network.f_in = 2;
+  network.nodes = std::move(nodes);
+  EXPECT_TRUE(check(network)) << check(network).error().message;
+  const LoadedNetwork result = fold_and_fuse({network, {}});
+  EXPECT_TRUE(result.weights.empty());
+  EXPECT_TRUE(check(result.network)) << check(result.network).error().message;
+  return describe(result.network);
+}
+
+TEST(PlannerGraphPasses, NormalisationAndActivationGoIntoTheConvolution) {
+  EXPECT_THAT(passed({{"conv", conv(3), {0}}, {"norm", ScaleShift{}, {1}}, {"act", Activate{relu}, {2}}}),
+              ElementsAre("conv: conv 2 -> 3, k 2x2x2, relu <- input"));
+}
+
+TEST(PlannerGraphPasses, NormalisationGoesIntoFollowingConvolutions) {
+  EXPECT_THAT(
+      passed({{"norm", ScaleShift{}, {0}}, {"a", conv(3), {1}}, {"b", conv(4), {1}}, {"both", Concat{}, {2, 3}}}),
+      ElementsAre("a: conv 2 -> 3, k 2x2x2 <- input", "b: conv 2 -> 4, k 2x2x2 <- input", "both: concat <- a, b"));
+}
+
+TEST(PlannerGraphPasses, ChainsOfNormalisationsVanish) {
+  EXPECT_THAT(passed({{"n1", ScaleShift{}, {0}},
+                      {"n2", ScaleShift{}, {1}},
+                      {"conv", conv(3), {2}},
+                      {"n3", ScaleShift{}, {3}},
+                      {"n4", ScaleShift{}, {4}}}),
+              ElementsAre("conv: conv 2 -> 3, k 2x2x2 <- input"));
+}
+
+TEST(PlannerGraphPasses, NormalisationStaysWhereAnotherReaderNeedsTheRaw) {
+  EXPECT_THAT(passed({{"conv", conv(2), {0}}, {"norm", ScaleShift{}, {1}}, {"sum", Add{}, {1, 2}}}),
+              ElementsAre("conv: conv 2 -> 2, k 2x2x2 <- input", "norm: scale and shift 2 <- conv",
+                          "sum: add 2 <- conv, norm"));
+}
+
+TEST(PlannerGraphPasses, NormalisationStaysBehindAnActivation) {
+  EXPECT_THAT(passed({{"conv", conv(2), {0}}, {"act", Activate{relu}, {1}}, {"norm", ScaleShift{}, {2}}}),
+              ElementsAre("conv: conv 2 -> 2, k 2x2x2, relu <- input", "norm: scale and shift 2 <- conv"));
+  EXPECT_THAT(passed({{"norm", ScaleShift{}, {0}}, {"pool", Pooling{}, {1}}}),
+              ElementsAre("norm: scale and shift 2 <- input", "pool: max pool 2, window 2x2x2, stride 2x2x2 <- norm"));
+}
+
+TEST(PlannerGraphPasses, ActivationGoesIntoAnAddition) {
+  EXPECT_THAT(passed({{"a", conv(3), {0}},
+                      {"b", conv(3), {0}},
+                      {"sum", Add{}, {1, 2}},
+                      {"act", Activate{relu}, {3}},
+                      {"out", Softmax{}, {4}}}),
+              ElementsAre("a: conv 2 -> 3, k 2x2x2 <- input", "b: conv 2 -> 3, k 2x2x2 <- input",
+                          "sum: add 3, relu <- a, b", "out: softmax 3 <- sum"));
+}
+
+TEST(PlannerGraphPasses, SecondActivationStays) {
+  EXPECT_THAT(
+      passed(
+          {{"conv", conv(1), {0}}, {"act1", Activate{relu}, {1}}, {"act2", Activate{{ActivationKind::tanh, 0}}, {2}}}),
+      ElementsAre("conv: conv 2 -> 1, k 2x2x2, relu <- input", "act2: activation 1, tanh <- conv"));
+}
+
+TEST(PlannerGraphPasses, ActivationStaysWhereAnotherReaderNeedsTheRaw) {
+  EXPECT_THAT(passed({{"conv", conv(1), {0}}, {"act", Activate{relu}, {1}}, {"both", Concat{}, {1, 2}}}),
+              ElementsAre("conv: conv 2 -> 1, k 2x2x2 <- input", "act: activation 1, relu <- conv",
+                          "both: concat <- conv, act"));
+  EXPECT_THAT(passed({{"act", Activate{relu}, {0}}}), ElementsAre("act: activation 2, relu <- input"));
+}
+
+TEST(PlannerGraphPasses, ActivationsThatDoNothingAreRemoved) {
+  EXPECT_THAT(passed({{"id", Activate{}, {0}}, {"conv", conv(1), {1}}, {"id2", Activate{}, {2}}}),
+              ElementsAre("conv: conv 2 -> 1, k 2x2x2 <- input"));
+  EXPECT_THAT(passed({{"id", Activate{}, {0}}}), ElementsAre("id: activation 2 <- input"));
+}
+
+TEST(PlannerGraphPasses, MissingBiasIsMadeWhereAShiftNeedsOne) {
+  Network network;
+  network.f_in = 1;
+  network.nodes = {{"norm", ScaleShift{}, {0}}, {"conv", conv(1, 1), {1}}, {"norm2", ScaleShift{}, {2}}};
+  // 5 (3 (2 x + 1)) + 7 = 30 x + 22
+  const NetworkWeights weights = {{{}, {}, {2}, {1}}, {{3}, {}, {}, {}}, {{}, {}, {5}, {7}}};
+  ASSERT_TRUE(check_weights(network, weights));
+  const LoadedNetwork result = fold_and_fuse({network, weights});
+  ASSERT_EQ(result.weights.size(), 1U);
+  EXPECT_THAT(result.weights[0].kernels, ElementsAre(30));
+  EXPECT_THAT(result.weights[0].bias, ElementsAre(22));
+}
+
+// A random net in which every value passes a normalisation and an activation, before and after.
+Network with_more_nodes(const Network& network, Random& random) {
+  Network result = network;
+  result.nodes.clear();
+  std::vector<int> values = {0};
+  const auto append = [&](const std::string& name, Operation operation, std::vector<int> inputs) {
+    result.nodes.push_back({name, std::move(operation), std::move(inputs)});
+    return static_cast<int>(result.nodes.size());
+  };
+  for (const Node& node : network.nodes) {
+    std::vector<int> inputs;
+    for (const int input : node.inputs) inputs.push_back(values[static_cast<std::size_t>(input)]);
+    int value = append(node.name, node.operation, inputs);
+    if (random.chance(0.5)) value = append(node.name + "/norm", ScaleShift{}, {value});
+    if (random.chance(0.3)) value = append(node.name + "/act", Activate{test::random_activation(random)}, {value});
+    if (random.chance(0.2)) value = append(node.name + "/norm2", ScaleShift{}, {value});
+    values.push_back(value);
+  }
+  return result;
+}
+
+class RandomGraphs : public testing::TestWithParam<int> {};
+
+TEST_P(RandomGraphs, ComputeTheSameAfterwards) {
+  const std::uint64_t seed = test::base_seed() * 1000 + static_cast<std::uint64_t>(GetParam());
+  Random random(seed);
+  const Network network = with_more_nodes(test::random_network(random), random);
+  std::string text = "case " + std::to_string(GetParam()) + ", ZNNI_TEST_SEED=" + std::to_string(test::base_seed());
+  for (const std::string& line : describe(network)) text += "\n  " + line;
+  SCOPED_TRACE(text);
+  const NetworkWeights weights = random_weights(network, seed);
+  const LoadedNetwork result = fold_and_fuse({network, weights});
+  ASSERT_TRUE(check(result.network)) << check(result.network).error().message;
+  ASSERT_TRUE(check_weights(result.network, result.weights));
+  EXPECT_EQ(describe(fold_and_fuse({network, {}}).network), describe(result.network));
+  EXPECT_EQ(reaches(result.network).back(), reaches(network).back());
+  const Vec3 n = reaches(network).back().fov + Vec3::cube(1);
+  const oracle::Values input = test::normals64(network.f_in * voxels(n), random);
+  const oracle::Values wanted = test::dense_output(network, weights, n, input);
+  const oracle::Values found = test::dense_output(result.network, result.weights, n, input);
+  ASSERT_EQ(found.size(), wanted.size());
+  double most = 1;
+  for (const double value : wanted) most = std::max(most, std::abs(value));
+  // Folded parameters are rounded to float32 once.
+  for (std::size_t i = 0; i < wanted.size(); ++i) ASSERT_NEAR(found[i], wanted[i], 1e-5 * most) << i;
+}
+
+// Nothing is left that a pass could still take.
+TEST_P(RandomGraphs, PassesAreExhaustive) {
+  Random random(test::base_seed() * 1000 + static_cast<std::uint64_t>(GetParam()));
+  const Network network = with_more_nodes(test::random_network(random), random);
+  const LoadedNetwork once = fold_and_fuse({network, {}});
+  EXPECT_EQ(describe(fold_and_fuse(once).network), describe(once.network));
+  for (const Node& node : once.network.nodes) {
+    const auto* activate = std::get_if<Activate>(&node.operation);
+    EXPECT_TRUE(activate == nullptr || activate->activation.kind != ActivationKind::none) << node.name;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(PlannerGraphPasses, RandomGraphs, testing::Range(0, test::case_count(100)));
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,157 @@
+#include "planner/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+namespace znni {
+namespace {
+
+PlannerOptions good(const std::vector<std::string>& arguments) {
+  const auto parsed = parse_options(arguments);
+  const auto* end = std::get_if<EarlyEnd>(&parsed);
+  EXPECT_EQ(end, nullptr) << (end == nullptr ? "" : end->text);
+  return end == nullptr ? std::get<PlannerOptions>(parsed) : PlannerOptions{};
+}
+
+// The one line said, with exit code 2.
+std::string refused(const std::vector<std::string>& arguments) {
+  const auto parsed = parse_options(arguments);
+  const auto* end = std::get_if<EarlyEnd>(&parsed);
+  EXPECT_NE(end, nullptr);
+  if (end == nullptr) return "";
+  EXPECT_EQ(end->exit_code, 2);
+  EXPECT_EQ(std::count(end->text.begin(), end->text.end(), '\n'), 0) << end->text;
+  return end->text;
+}
+
+TEST(PlannerCommandLine, Defaults) {
+  const PlannerOptions options = good({"--model", "net.onnx"});
+  EXPECT_EQ(options.command, Command::plan);
+  EXPECT_EQ(options.model, "net.onnx");
+  EXPECT_FALSE(options.memory);
+  EXPECT_FALSE(options.threads);
+  EXPECT_FALSE(options.volume);
+  EXPECT_EQ(options.patience, Patience::recorded);
+  EXPECT_EQ(options.strategy, Strategy::cpu);
+  EXPECT_EQ(options.time_limit, 600);
+}
+
+TEST(PlannerCommandLine, EveryFlag) {
+  const PlannerOptions options = good({"--model",      "n.pbtxt",
+                                       "--mem",        "1.5T",
+                                       "--threads",    "7",
+                                       "--volume",     "10,20,30",
+                                       "--patience",   "measure",
+                                       "--time-limit", "90s",
+                                       "--timings",    "t.pbtxt",
+                                       "--enable",     "cpu.conv.*,cpu.pool.mpf",
+                                       "--disable",    "cpu.conv.direct",
+                                       "--force",      "conv1=cpu.conv.onednn",
+                                       "--force",      "3=cpu.pool.mpf",
+                                       "--strategy",   "baseline",
+                                       "--output",     "p.pbtxt",
+                                       "--explain",    "--json",
+                                       "--devices",    "auto",
+                                       "--precision",  "fp32"});
+  EXPECT_EQ(*options.memory, std::int64_t{3} << 39);
+  EXPECT_EQ(*options.threads, 7);
+  EXPECT_EQ(*options.volume, (Vec3{10, 20, 30}));
+  EXPECT_EQ(options.patience, Patience::measure);
+  EXPECT_EQ(options.time_limit, 90);
+  EXPECT_EQ(options.timings, "t.pbtxt");
+  EXPECT_EQ(options.enable, (std::vector<std::string>{"cpu.conv.*", "cpu.pool.mpf"}));
+  EXPECT_EQ(options.disable, std::vector<std::string>{"cpu.conv.direct"});
+  EXPECT_EQ(options.force, (std::map<std::string, std::string>{{"conv1", "cpu.conv.onednn"}, {"3", "cpu.pool.mpf"}}));
+  EXPECT_EQ(options.strategy, Strategy::baseline);
+  EXPECT_EQ(options.output, "p.pbtxt");
+  EXPECT_TRUE(options.explain);
+  EXPECT_TRUE(options.json);
+}
+
+TEST(PlannerCommandLine, Commands) {
+  EXPECT_EQ(good({"show", "a.pbtxt"}).files, std::vector<std::string>{"a.pbtxt"});
+  EXPECT_EQ(good({"show", "a.pbtxt"}).command, Command::show);
+  EXPECT_EQ(good({"diff", "a", "b"}).files, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(good({"diff", "a", "b"}).command, Command::diff);
+  EXPECT_EQ(good({"primitives"}).command, Command::primitives);
+  EXPECT_EQ(good({"primitives", "--disable", "cpu.add"}).disable, std::vector<std::string>{"cpu.add"});
+  const PlannerOptions measure = good({"measure", "--model", "x", "--mem", "2G"});
+  EXPECT_EQ(measure.command, Command::measure);
+  EXPECT_EQ(measure.patience, Patience::measure);
+  EXPECT_EQ(*measure.memory, std::int64_t{2} << 30);
+}
+
+TEST(PlannerCommandLine, ARepository) {
+  const PlannerOptions options = good({"--mem", "1G", "--model-repository", "models", "--plan-dir", "plans"});
+  EXPECT_EQ(options.model_repository, "models");
+  EXPECT_EQ(options.plan_dir, "plans");
+}
+
+TEST(PlannerCommandLine, GpuFlagsAreRefusedInOneLine) {
+  for (const std::vector<std::string>& flags : {std::vector<std::string>{"--gpu-mem", "12G"},
+                                                {"--pinned-mem", "1G"},
+                                                {"--devices", "gpu"},
+                                                {"--strategy", "gpu"},
+                                                {"--strategy", "gpu-host-ram"},
+                                                {"--strategy", "cpu-gpu"}}) {
+    std::vector<std::string> arguments = {"--model", "x"};
+    arguments.insert(arguments.end(), flags.begin(), flags.end());
+    EXPECT_NE(refused(arguments).find("this build has no GPU back end"), std::string::npos);
+  }
+}
+
+TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
+      {{}, "--model"},
+      {{"--mode", "x"}, "--mode"},
+      {{"--model", "x", "stray"}, "stray"},
+      {{"--model"}, "--model"},
+      {{"--model", "x", "--mem", "lots"}, "--mem: size 'lots'"},
+      {{"--model", "x", "--mem", "0"}, "--mem"},
+      {{"--model", "x", "--threads", "0"}, "--threads 0"},
+      {{"--model", "x", "--threads", "two"}, "two"},
+      {{"--model", "x", "--volume", "3,4"}, "--volume"},
+      {{"--model", "x", "--time-limit", "-1s"}, "--time-limit"},
+      {{"--model", "x", "--patience", "none"}, "--patience 'none'"},
+      {{"--model", "x", "--strategy", "fast"}, "--strategy 'fast'"},
+      {{"--model", "x", "--force", "conv1"}, "--force 'conv1'"},
+      {{"--model", "x", "--force", "=b"}, "--force '=b'"},
+      {{"--model", "x", "--devices", "tpu"}, "tpu"},
+      {{"--model", "x", "--precision", "bf16"}, "bf16"},
+      {{"--model", "x", "--model-repository", "y"}, "exclude"},
+      {{"--model", "x", "--plan-dir", "y"}, "--plan-dir"},
+      {{"--model-repository", "y", "--json"}, "--json"},
+      {{"measure"}, "--model"},
+      {{"measure", "--model-repository", "y"}, "measure"},
+      {{"show"}, "PLAN"},
+      {{"diff", "a"}, "B"},
+      {{"show", "a", "b"}, "b"},
+  };
+  for (const auto& [arguments, named] : cases) {
+    const std::string line = refused(arguments);
+    EXPECT_NE(line.find(named), std::string::npos) << named << " is not in: " << line;
+  }
+}
+
+TEST(PlannerCommandLine, HelpEndsWell) {
+  const auto parsed = parse_options({"--help"});
+  const auto* end = std::get_if<EarlyEnd>(&parsed);
+  ASSERT_NE(end, nullptr);
+  EXPECT_EQ(end->exit_code, 0);
+  for (const char* flag :
+       {"--mem", "--volume", "--patience", "--explain", "--json", "show", "diff", "measure", "primitives"}) {
+    EXPECT_NE(end->text.find(flag), std::string::npos) << flag;
+  }
+}
+
+TEST(PlannerCommandLine, ExitCodes) {
+  EXPECT_EQ(exit_code(ErrorCode::invalid_argument), 2);
+  EXPECT_EQ(exit_code(ErrorCode::not_found), 2);
+  EXPECT_EQ(exit_code(ErrorCode::over_budget), 3);
+  EXPECT_EQ(exit_code(ErrorCode::cancelled), 130);
+  EXPECT_EQ(exit_code(ErrorCode::device_failure), 1);
+}
+
+}  // namespace
+}  // namespace znni

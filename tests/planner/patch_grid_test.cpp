@@ -1,0 +1,106 @@
+#include "planner/patch_grid.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/random.hpp"
+
+namespace znni {
+namespace {
+
+using test::Random;
+
+Vec3 along_x(std::int64_t n) { return {1, 1, n}; }
+
+TEST(PlannerPatchGrid, ExactTiling) {
+  // 10 dense voxels in patches of 5.
+  const PatchGrid grid = make_patch_grid(along_x(12), along_x(7), along_x(3));
+  EXPECT_EQ(grid.count, along_x(2));
+  EXPECT_EQ(grid.patches[0], (PatchPlace{{0, 0, 0}, {0, 0, 0}, {1, 1, 5}}));
+  EXPECT_EQ(grid.patches[1], (PatchPlace{{0, 0, 5}, {0, 0, 0}, {1, 1, 5}}));
+}
+
+TEST(PlannerPatchGrid, LastPatchIsMovedInward) {
+  // 12 dense voxels in patches of 5: the third owns 10 and 11 and reads from 7 on.
+  const PatchGrid grid = make_patch_grid(along_x(14), along_x(7), along_x(3));
+  ASSERT_EQ(grid.patches.size(), 3U);
+  EXPECT_EQ(grid.patches[2], (PatchPlace{{0, 0, 7}, {0, 0, 3}, {1, 1, 5}}));
+}
+
+TEST(PlannerPatchGrid, VolumeSmallerThanThePatch) {
+  const PatchGrid grid = make_patch_grid(along_x(5), along_x(7), along_x(3));
+  ASSERT_EQ(grid.patches.size(), 1U);
+  EXPECT_EQ(grid.patches[0], (PatchPlace{{0, 0, 0}, {0, 0, 0}, {1, 1, 3}}));
+}
+
+TEST(PlannerPatchGrid, RowsInOrderOfZThenYThenX) {
+  const PatchGrid grid = make_patch_grid({4, 4, 4}, {2, 2, 2}, {1, 1, 1});
+  EXPECT_EQ(grid.count, Vec3::cube(2));
+  EXPECT_EQ(grid.patches[1].start, (Vec3{0, 0, 2}));
+  EXPECT_EQ(grid.patches[2].start, (Vec3{0, 2, 0}));
+  EXPECT_EQ(grid.patches[4].start, (Vec3{2, 0, 0}));
+}
+
+TEST(PlannerPatchGrid, CountOfHugeVolumesSaturates) {
+  const Vec3 huge = Vec3::cube(std::int64_t{1} << 40);
+  EXPECT_EQ(patch_count(huge, Vec3::cube(1), Vec3::cube(1)), saturated);
+  EXPECT_EQ(patch_count(Vec3::cube(1000), Vec3::cube(109), Vec3::cube(10)), 1000);
+}
+
+TEST(PlannerPatchGridDeathTest, ExtentsBelowTheFieldOfViewAreBugs) {
+  EXPECT_DEATH((void)patch_count(Vec3::cube(4), Vec3::cube(9), Vec3::cube(5)), "volume is smaller");
+  EXPECT_DEATH((void)patch_count(Vec3::cube(9), Vec3::cube(4), Vec3::cube(5)), "patch is smaller");
+}
+
+class RandomGrids : public testing::TestWithParam<int> {};
+
+TEST_P(RandomGrids, EveryDenseVoxelIsOwnedOnce) {
+  Random random(test::base_seed() * 1000 + static_cast<std::uint64_t>(GetParam()));
+  const Vec3 fov = random.vec3(1, 5);
+  const Vec3 patch = fov + random.vec3(0, 7);
+  const Vec3 volume = fov + random.vec3(0, 14);
+  SCOPED_TRACE("volume " + to_string(volume) + ", patch " + to_string(patch) + ", fov " + to_string(fov) +
+               ", ZNNI_TEST_SEED=" + std::to_string(test::base_seed()));
+  const Vec3 dense = volume - fov + Vec3::cube(1);
+  const Vec3 patch_output = patch - fov + Vec3::cube(1);
+  const PatchGrid grid = make_patch_grid(volume, patch, fov);
+  EXPECT_EQ(static_cast<std::int64_t>(grid.patches.size()), patch_count(volume, patch, fov));
+  EXPECT_EQ(voxels(grid.count), patch_count(volume, patch, fov));
+  std::vector<int> owned(static_cast<std::size_t>(voxels(dense)), 0);
+  for (const PatchPlace& place : grid.patches) {
+    for (int axis = 0; axis < 3; ++axis) {
+      ASSERT_LT(place.own_first[axis], place.own_last[axis]);
+      ASSERT_GE(place.own_first[axis], 0);
+      ASSERT_LE(place.own_last[axis], patch_output[axis]);
+      ASSERT_GE(place.start[axis], 0);
+      const bool inside = place.start[axis] + patch[axis] <= volume[axis];
+      ASSERT_TRUE(inside || (volume[axis] < patch[axis] && place.start[axis] == 0));
+    }
+    const Vec3 first = place.start + place.own_first;
+    const Vec3 extent = place.own_last - place.own_first;
+    for (std::int64_t i = 0; i < voxels(extent); ++i) {
+      const Vec3 at = first + Vec3{i / (extent.y * extent.x), i / extent.x % extent.y, i % extent.x};
+      ASSERT_TRUE(covers(dense - Vec3::cube(1), at));
+      ++owned[static_cast<std::size_t>((at.z * dense.y + at.y) * dense.x + at.x)];
+    }
+  }
+  for (const int count : owned) ASSERT_EQ(count, 1);
+}
+
+// A row of patches in z completes all planes it owns.
+TEST_P(RandomGrids, RowsCompletePlanesInOrder) {
+  Random random(test::base_seed() * 2000 + static_cast<std::uint64_t>(GetParam()));
+  const Vec3 fov = random.vec3(1, 3);
+  const PatchGrid grid = make_patch_grid(fov + random.vec3(0, 14), fov + random.vec3(0, 5), fov);
+  const std::int64_t per_row = grid.count.y * grid.count.x;
+  std::int64_t done = 0;
+  for (std::size_t i = 0; i < grid.patches.size(); ++i) {
+    const PatchPlace& place = grid.patches[i];
+    EXPECT_EQ(place.start.z + place.own_first.z, done);
+    if ((static_cast<std::int64_t>(i) + 1) % per_row == 0) done = place.start.z + place.own_last.z;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(PlannerPatchGrid, RandomGrids, testing::Range(0, test::case_count(100)));
+
+}  // namespace
+}  // namespace znni

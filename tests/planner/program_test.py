@@ -1,0 +1,159 @@
+"""The program `planner` from outside: output, files and exit codes. Usage: program_test.py PLANNER SOURCE_ROOT."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+SMALL = """
+name: "small"
+f_in: 1
+node { conv { f_out: 4 k: 3 activation: relu } }
+node { max_pool { window: 2 stride: 2 } }
+node { conv { f_out: 2 k: 3 } }
+"""
+
+
+class Planner(unittest.TestCase):
+    program = ""
+    networks = pathlib.Path()
+
+    def setUp(self):
+        self.kept = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.kept.name)
+        self.small = self.folder / "small.pbtxt"
+        self.small.write_text(SMALL)
+
+    def tearDown(self):
+        self.kept.cleanup()
+
+    def environment(self):
+        return {**os.environ, "XDG_STATE_HOME": str(self.folder / "state")}
+
+    def run_planner(self, *arguments):
+        return subprocess.run([self.program, *map(str, arguments)], capture_output=True, text=True, timeout=300,
+                              env=self.environment(), check=False)
+
+    def good(self, *arguments):
+        done = self.run_planner(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    def refused(self, code, *arguments):
+        """The one line on stderr."""
+        done = self.run_planner(*arguments)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        self.assertTrue(done.stderr.startswith("planner: "), done.stderr)
+        return done.stderr
+
+    def test_prints_a_summary(self):
+        text = self.good("--model", self.small, "--mem", "100M", "--threads", 1)
+        for word in ("small on", "voxels/s", "conv1", "pool1", "conv2", "limit 100.00 MiB"):
+            self.assertIn(word, text)
+
+    def test_json_holds_the_limit(self):
+        plan = json.loads(self.good("--model", self.small, "--mem", "100M", "--threads", 2, "--json"))
+        self.assertLessEqual(plan["memory"]["host"]["peak"], 100 << 20)
+        self.assertEqual(len(plan["nodes"]), 3 + (plan["nodes"][0]["index"] == -1))
+        self.assertGreater(plan["predicted"]["voxels_per_second"], 0)
+        self.assertEqual(plan["machine"]["threads"], 2)
+        size = plan["input"][2:]
+        self.assertEqual([n - 7 for n in size], plan["output"][2:])  # field of view 8
+
+    def test_more_memory_than_the_machine_has_is_a_prediction(self):
+        done = self.run_planner("--model", self.networks / "n537.pbtxt", "--mem", "100T", "--explain")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("this machine", done.stderr)
+        for word in ("field of view 163x163x163", "runner-up", "next best patches"):
+            self.assertIn(word, done.stdout)
+
+    def test_plans_are_written_shown_and_compared(self):
+        first, second = self.folder / "plans" / "a.pbtxt", self.folder / "b.pbtxt"
+        printed = self.good("--model", self.small, "--mem", "100M", "--output", first)
+        self.good("--model", self.small, "--mem", "2M", "--output", second)
+        self.assertEqual(self.good("show", first), printed)
+        self.assertEqual(self.good("diff", first, first), "")
+        self.assertIn("memory limit", self.good("diff", first, second))
+
+    def test_the_same_arguments_give_the_same_plan(self):
+        arguments = ("--model", self.small, "--mem", "30M", "--volume", "40,50,60", "--json")
+        self.assertEqual(self.good(*arguments), self.good(*arguments))
+
+    def test_forced_primitives_are_used(self):
+        for name in ("cpu.conv.direct", "cpu.conv.fft_task_parallel"):
+            plan = json.loads(self.good("--model", self.small, "--mem", "100M", "--force", f"conv1={name}", "--json"))
+            self.assertEqual([node["primitive"] for node in plan["nodes"] if node["name"] == "conv1"], [name])
+
+    def test_baseline_is_naive(self):
+        plan = json.loads(self.good("--model", self.small, "--mem", "100M", "--strategy", "baseline", "--json"))
+        self.assertEqual(plan["passes"], 8)
+
+    def test_names_the_smallest_budget(self):
+        line = self.refused(3, "--model", self.small, "--mem", "1K")
+        needed = int(line.split("would do is ")[1].split()[0])
+        self.good("--model", self.small, "--mem", needed)
+        self.refused(3, "--model", self.small, "--mem", needed - 1)
+
+    def test_wrong_use_is_one_line(self):
+        self.assertIn("--foo", self.refused(2, "--model", self.small, "--foo"))
+        self.assertIn("no GPU back end", self.refused(2, "--model", self.small, "--gpu-mem", "12G"))
+        self.assertIn("nowhere.onnx", self.refused(2, "--model", "nowhere.onnx"))
+        self.assertIn("field of view", self.refused(2, "--model", self.small, "--volume", "7,20,20"))
+        self.assertIn("cpu.nothing", self.refused(2, "--model", self.small, "--enable", "cpu.nothing"))
+        self.assertIn("no node 'conv9'", self.refused(2, "--model", self.small, "--force", "conv9=cpu.conv.direct"))
+        broken = self.folder / "broken.onnx"
+        broken.write_bytes(b"\x08\x07\x12")
+        self.assertIn("broken.onnx", self.refused(2, "--model", broken))
+
+    def test_measured_timings_are_kept_and_used_again(self):
+        timings = self.folder / "t.pbtxt"
+        search = ("--model", self.small, "--mem", "3M", "--timings", timings)
+        done = self.run_planner(*search, "--patience", "measure", "--time-limit", "20s", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        records = timings.read_text().count("record {")
+        self.assertGreaterEqual(records, 3)
+        bases = {node["basis"] for node in json.loads(self.good(*search, "--json"))["nodes"]}
+        self.assertIn("recorded", bases)
+        self.assertEqual(timings.read_text().count("record {"), records)
+
+    def test_interrupted_measuring_leaves_whole_records(self):
+        timings = self.folder / "t.pbtxt"
+        command = [self.program, "measure", "--model", str(self.networks / "n337.pbtxt"), "--mem", "1G", "--time-limit",
+                   "5m", "--timings", str(timings)]
+        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=self.environment()) as process:
+            deadline = time.monotonic() + 120
+            while not timings.exists() and time.monotonic() < deadline:
+                time.sleep(0.1)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=200)
+        self.assertIn(process.returncode, (0, 130))
+        self.assertTrue(timings.exists())
+        self.good("--model", self.small, "--mem", "3M", "--timings", timings)
+
+    def test_a_repository_is_planned_as_far_as_it_goes(self):
+        for version in ("1", "2"):
+            (self.folder / "models" / "net" / version).mkdir(parents=True)
+            (self.folder / "models" / "net" / version / "model.onnx").write_bytes(b"no model")
+        done = self.run_planner("--mem", "1G", "--model-repository", self.folder / "models")
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr.count("\n"), 2, done.stderr)
+        self.refused(2, "--mem", "1G", "--model-repository", self.folder / "nowhere")
+
+    def test_lists_primitives(self):
+        text = self.good("primitives")
+        for name in ("cpu.conv.direct", "cpu.conv.onednn", "cpu.pool.mpf"):
+            self.assertIn(name, text)
+        self.assertNotIn("cpu.conv.direct", self.good("primitives", "--disable", "cpu.conv.*"))
+
+
+if __name__ == "__main__":
+    Planner.program = sys.argv.pop(1)
+    Planner.networks = pathlib.Path(sys.argv.pop(1)) / "planner" / "networks"
+    unittest.main()

@@ -1,0 +1,148 @@
+#include <string>
+
+#include "tests/planner/dense_net.hpp"
+
+namespace znni::test {
+namespace {
+
+constexpr std::int64_t most_fov = 14;
+constexpr std::int64_t most_stride = 6;
+
+// Grows a net block by block; a block is undone where it makes the field of view or the stride too large.
+class Grower {
+ public:
+  explicit Grower(Random& random) : random_(random) {
+    network_.name = "random";
+    network_.f_in = random_.integer(1, 2);
+  }
+
+  Network grow() {
+    const std::int64_t blocks = random_.integer(1, 6);
+    for (std::int64_t i = 0; i < blocks; ++i) {
+      const Network before = network_;
+      const int value = value_;
+      add_block();
+      const Reach reach = reaches(network_).back();
+      if (covers(Vec3::cube(most_fov), reach.fov) && covers(Vec3::cube(most_stride), reach.stride)) continue;
+      network_ = before;
+      value_ = value;
+    }
+    if (network_.nodes.empty()) add(conv(Vec3{1, 2, 3}), value_);
+    return network_;
+  }
+
+ private:
+  int add(Operation operation, std::vector<int> inputs) {
+    const std::string name = "node_" + std::to_string(network_.nodes.size());
+    network_.nodes.push_back({name, std::move(operation), std::move(inputs)});
+    value_ = static_cast<int>(network_.nodes.size());
+    return value_;
+  }
+  int add(Operation operation, int input) { return add(std::move(operation), std::vector<int>{input}); }
+
+  Convolution conv(Vec3 k, Vec3 dilation = Vec3::cube(1)) {
+    Convolution result{random_.integer(1, 3), k, dilation, {}};
+    if (random_.chance(0.3)) result.activation = random_activation(random_);
+    return result;
+  }
+  Pooling pool() {
+    return {random_.chance(0.3) ? PoolKind::average : PoolKind::max, random_.vec3(1, 3), random_.vec3(1, 3)};
+  }
+
+  void add_block() {
+    const std::int64_t kind = random_.integer(0, 11);
+    if (kind <= 2) {
+      add(conv(random_.vec3(1, 3), random_.chance(0.3) ? random_.vec3(1, 2) : Vec3::cube(1)), value_);
+    } else if (kind <= 6) {
+      add(pool(), value_);
+    } else if (kind == 7) {
+      add_elementwise();
+    } else if (kind <= 9) {
+      join(same_reach_convs());
+    } else if (kind == 10) {
+      join(pool_before_and_after());
+    } else {
+      join(pools_in_both_orders());
+    }
+  }
+
+  void add_elementwise() {
+    const std::int64_t kind = random_.integer(0, 2);
+    if (kind == 0) add(Activate{random_activation(random_)}, value_);
+    if (kind == 1) add(Softmax{}, value_);
+    if (kind == 2) add(ScaleShift{}, value_);
+  }
+
+  // 2 + 2 - 1 = 3 = a kernel of 2 dilated by 2.
+  std::vector<int> same_reach_convs() {
+    const int from = value_;
+    const int a = add(conv(Vec3::cube(2), Vec3::cube(2)), from);
+    const int half = add(conv(Vec3::cube(2)), from);
+    return {a, add(conv(Vec3::cube(2)), half)};
+  }
+
+  // A convolution before the pooling reaches as far as one after it when it is dilated by the stride.
+  std::vector<int> pool_before_and_after() {
+    const int from = value_;
+    const Pooling pooling = pool();
+    const Vec3 k = random_.vec3(1, 2);
+    const int pooled = add(pooling, from);
+    const int a = add(conv(k), pooled);
+    const int convolved = add(conv(k, pooling.stride), from);
+    return {a, add(pooling, convolved)};
+  }
+
+  std::vector<int> pools_in_both_orders() {
+    const int from = value_;
+    const Pooling two{PoolKind::max, {1, 2, 2}, {1, 2, 2}};
+    const Pooling three{PoolKind::max, {2, 1, 3}, {2, 1, 3}};
+    const int a = add(two, from);
+    const int b = add(three, a);
+    const int c = add(three, from);
+    return {b, add(two, c)};
+  }
+
+  void join(std::vector<int> branches) {
+    if (random_.chance(0.5)) {
+      add(Concat{}, std::move(branches));
+      return;
+    }
+    const std::int64_t f = random_.integer(1, 3);
+    for (int& branch : branches) {
+      Convolution mix = conv(Vec3::cube(1));
+      mix.f_out = f;
+      branch = add(mix, branch);
+    }
+    add(Add{random_.chance(0.5) ? random_activation(random_) : Activation{}}, std::move(branches));
+  }
+
+  Random& random_;
+  Network network_;
+  int value_ = 0;
+};
+
+}  // namespace
+
+Network random_network(Random& random) { return Grower(random).grow(); }
+
+std::vector<PoolMode> random_modes(const Network& network, Random& random) {
+  const std::size_t count = pooling_nodes(network).size();
+  std::vector<PoolMode> modes(count);
+  for (int attempt = 0; attempt < 20; ++attempt) {
+    for (PoolMode& mode : modes) mode = random.chance(0.5) ? PoolMode::fragments : PoolMode::plain;
+    const auto legal = [&](int axis) { return !legal_extents(network, modes, axis, 1000).empty(); };
+    if (legal(0) && legal(1) && legal(2)) return modes;
+  }
+  return std::vector<PoolMode>(count, random.chance(0.5) ? PoolMode::fragments : PoolMode::plain);
+}
+
+Vec3 random_extent(const Network& network, const std::vector<PoolMode>& modes, Random& random, std::int64_t most_out) {
+  Vec3 extent;
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::vector<std::int64_t> legal = legal_extents(network, modes, axis, 1000);
+    extent[axis] = legal.at(static_cast<std::size_t>(random.integer(0, most_out - 1)));
+  }
+  return extent;
+}
+
+}  // namespace znni::test

@@ -1,0 +1,75 @@
+#include "planner/repository.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "tests/support/temporary.hpp"
+
+namespace znni {
+namespace {
+
+namespace fs = std::filesystem;
+
+TEST(PlannerRepository, ListsModelsByNameAndVersionsByNumber) {
+  const test::TemporaryDirectory directory;
+  for (const char* file : {"b/10/model.onnx", "b/9/model.onnx", "a/1/model.onnx", "a/1/plan.pbtxt",
+                           "a/latest/model.onnx", "a/2/weights.onnx", "config.pbtxt"}) {
+    directory.write(file, "x");
+  }
+  const Result<std::vector<ModelVersion>> models = list_models(directory.path());
+  ASSERT_TRUE(models) << models.error().message;
+  std::vector<std::string> found;
+  for (const ModelVersion& model : *models) {
+    found.push_back(model.model + "/" + model.version);
+    EXPECT_EQ(model.file, directory.path() / model.model / model.version / "model.onnx");
+  }
+  EXPECT_EQ(found, (std::vector<std::string>{"a/1", "b/9", "b/10"}));
+}
+
+TEST(PlannerRepository, SaysWhenThereIsNone) {
+  const test::TemporaryDirectory directory;
+  const Result<std::vector<ModelVersion>> empty = list_models(directory.path());
+  ASSERT_FALSE(empty);
+  EXPECT_EQ(empty.error().code, ErrorCode::not_found);
+  const Result<std::vector<ModelVersion>> missing = list_models(directory.path() / "nowhere");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::not_found);
+  EXPECT_NE(missing.error().message.find("nowhere"), std::string::npos);
+}
+
+TEST(PlannerRepository, StateDirectoryFollowsTheEnvironment) {
+  const char* const home = std::getenv("HOME");
+  const std::string kept_home = home == nullptr ? "" : home;
+  const char* const state = std::getenv("XDG_STATE_HOME");
+  const std::string kept_state = state == nullptr ? "" : state;
+  setenv("XDG_STATE_HOME", "/var/state", 1);
+  EXPECT_EQ(*state_directory(), fs::path("/var/state/znni"));
+  setenv("XDG_STATE_HOME", "", 1);
+  setenv("HOME", "/home/x", 1);
+  EXPECT_EQ(*state_directory(), fs::path("/home/x/.local/state/znni"));
+  unsetenv("HOME");
+  EXPECT_FALSE(state_directory());
+  if (home != nullptr) setenv("HOME", kept_home.c_str(), 1);
+  if (state == nullptr) {
+    unsetenv("XDG_STATE_HOME");
+  } else {
+    setenv("XDG_STATE_HOME", kept_state.c_str(), 1);
+  }
+}
+
+TEST(PlannerRepository, PlansHaveTheirPlaces) {
+  EXPECT_EQ(plan_path("/plans", {"net", "3", "/models/net/3/model.onnx"}), fs::path("/plans/net/3.plan.pbtxt"));
+}
+
+TEST(PlannerRepository, MakesTheDirectoriesOfAFile) {
+  const test::TemporaryDirectory directory;
+  ASSERT_TRUE(make_parents(directory.path() / "a" / "b" / "file"));
+  EXPECT_TRUE(fs::is_directory(directory.path() / "a" / "b"));
+  EXPECT_TRUE(make_parents("file"));
+  directory.write("blocked", "x");
+  EXPECT_FALSE(make_parents(directory.path() / "blocked" / "b" / "file"));
+}
+
+}  // namespace
+}  // namespace znni

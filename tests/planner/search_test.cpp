@@ -1,0 +1,374 @@
+#include "planner/search.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "planner/schedule.hpp"
+#include "planner/throughput.hpp"
+#include "tests/planner/drawn_primitives.hpp"
+
+namespace znni {
+namespace {
+
+DeviceSpec device() {
+  DeviceSpec spec;
+  spec.name = "fake device";
+  return spec;
+}
+
+// Tries every assignment of every legal geometry, one after the other, with nothing but the schedule.
+class BruteForce {
+ public:
+  BruteForce(const Network& network, const SearchOptions& options)
+      : network_(network), options_(options), catalogue_(drawn::catalogue()), spec_(device()) {}
+
+  double best() {
+    const std::size_t poolings = pooling_nodes(network_).size();
+    for (std::size_t bits = 0; bits < (std::size_t{1} << poolings); ++bits) {
+      std::vector<PoolMode> modes;
+      for (std::size_t i = 0; i < poolings; ++i) {
+        modes.push_back((bits >> i & 1) != 0 ? PoolMode::plain : PoolMode::fragments);
+      }
+      const bool naive = std::count(modes.begin(), modes.end(), PoolMode::fragments) == 0;
+      if (options_.strategy == Strategy::baseline && !naive) continue;
+      for (std::int64_t S = 1; S <= options_.most_S; S *= 2) try_extents(modes, S);
+    }
+    return best_;
+  }
+  [[nodiscard]] int tried() const { return tried_; }
+
+ private:
+  void try_extents(const std::vector<PoolMode>& modes, std::int64_t S) {
+    for (std::int64_t z = 1; z <= options_.most_extent; ++z) {
+      for (std::int64_t y = 1; y <= options_.most_extent; ++y) {
+        for (std::int64_t x = 1; x <= options_.most_extent; ++x) {
+          Result<Geometry> geometry = make_geometry(network_, {{z, y, x}, S, modes});
+          if (!geometry || !covers(Vec3::cube(options_.most_extent), geometry->patch_input)) continue;
+          geometry_ = *geometry;
+          try_input(0);
+        }
+      }
+    }
+  }
+
+  void try_input(Seconds seconds) {
+    steps_.clear();
+    formats_ = {Format{}};
+    try_node(seconds);
+    const Step reordered = {-1, "", 0,           {}, drawn::planar, drawn::planar, drawn::blocked, "drawn.reorder",
+                            {}, 0,  Basis::model};
+    steps_ = {reordered};
+    formats_ = {drawn::blocked};
+    try_node(seconds + reorder_seconds(0, drawn::planar, drawn::blocked));
+  }
+
+  Seconds reorder_seconds(std::size_t value, Format from, Format to) {
+    return drawn::describe_reorder(ReorderProblem{geometry_.values[value], from, to}, spec_)->front().time;
+  }
+
+  void try_node(Seconds seconds) {
+    const std::size_t node = formats_.size() - 1;
+    if (node == network_.nodes.size()) return judge(seconds);
+    for (const Primitive* primitive : catalogue_.primitives()) {
+      const auto estimates = primitive->describe(geometry_.problems[node], spec_);
+      if (!estimates) continue;
+      for (const Estimate& estimate : *estimates) try_estimate(node, *primitive, estimate, seconds);
+    }
+  }
+
+  void try_estimate(std::size_t node, const Primitive& primitive, const Estimate& estimate, Seconds seconds) {
+    for (const int input : network_.nodes[node].inputs) {
+      if (formats_[static_cast<std::size_t>(input)] != estimate.in) return;
+    }
+    for (const Format out : {drawn::planar, drawn::blocked}) {
+      const bool same = out == estimate.out;
+      const Seconds reorder = same ? 0 : reorder_seconds(node + 1, estimate.out, out);
+      steps_.push_back({static_cast<int>(node),
+                        std::string(primitive.name),
+                        primitive.version,
+                        estimate.variant,
+                        estimate.in,
+                        estimate.out,
+                        out,
+                        same ? "" : "drawn.reorder",
+                        {},
+                        0,
+                        Basis::model});
+      formats_.push_back(out);
+      try_node(seconds + estimate.time + reorder);
+      formats_.pop_back();
+      steps_.pop_back();
+    }
+  }
+
+  void judge(Seconds seconds) {
+    const Result<Schedule> schedule = make_schedule(network_, geometry_, steps_, catalogue_, spec_);
+    if (!schedule) return;  // the output is not planar
+    ++tried_;
+    const std::int64_t bytes = add(pack(schedule->memory).bytes, persistent_bytes(schedule->memory));
+    if (add(bytes, weight_bytes(network_)) > options_.memory_limit) return;
+    const Seconds patch = patch_seconds(geometry_, seconds, copy_seconds(network_, geometry_, spec_));
+    const Vec3 fov = reaches(network_).back().fov;
+    best_ = std::max(best_, useful_voxels(geometry_, fov, options_.volume) / patch);
+  }
+
+  Network network_;
+  SearchOptions options_;
+  Catalogue catalogue_;
+  DeviceSpec spec_;
+  Geometry geometry_;
+  std::vector<Step> steps_;
+  std::vector<Format> formats_;
+  double best_ = 0;
+  int tried_ = 0;
+};
+
+SearchOptions small_options(std::int64_t limit) {
+  SearchOptions options;
+  options.memory_limit = limit;
+  options.most_S = 2;
+  options.most_extent = 6;
+  options.ladder = false;
+  return options;
+}
+
+Result<Plan> run(const Network& network, const SearchOptions& options, SearchLog* log = nullptr) {
+  const DeviceSpec spec = device();
+  const Catalogue catalogue = drawn::catalogue();
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  return search(network, spec, catalogue, *costs, options, log);
+}
+
+void expect_equal_to_brute_force(const Network& network, const SearchOptions& options) {
+  SCOPED_TRACE(network.name + ", limit " + std::to_string(options.memory_limit));
+  BruteForce brute(network, options);
+  const double expected = brute.best();
+  const Result<Plan> plan = run(network, options);
+  if (expected == 0) {
+    ASSERT_FALSE(plan);
+    EXPECT_EQ(plan.error().code, brute.tried() == 0 ? ErrorCode::invalid_argument : ErrorCode::over_budget);
+    return;
+  }
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_NEAR(plan->predicted.voxels_per_second / expected, 1.0, 1e-9);
+  EXPECT_LE(plan->memory.total(), options.memory_limit);
+}
+
+TEST(PlannerSearch, EqualsBruteForceOnAChain) {
+  for (const std::int64_t limit : {2000, 6000, 9000, 14000, 25000, 60000, 1000000}) {
+    expect_equal_to_brute_force(drawn::chain(3), small_options(limit));
+  }
+}
+
+TEST(PlannerSearch, EqualsBruteForceOnBranches) {
+  SearchOptions options = small_options(0);
+  options.most_extent = 3;
+  options.most_S = 1;
+  for (const std::int64_t limit : {1000, 1600, 2200, 3000, 4500, 9000, 100000}) {
+    options.memory_limit = limit;
+    expect_equal_to_brute_force(drawn::branches(), options);
+  }
+}
+
+TEST(PlannerSearch, EqualsBruteForceForAVolume) {
+  for (const std::int64_t limit : {9000, 25000, 1000000}) {
+    SearchOptions options = small_options(limit);
+    options.volume = Vec3{6, 6, 6};
+    expect_equal_to_brute_force(drawn::chain(3), options);
+  }
+}
+
+// A small net of 2 to 4 nodes with any operation, chains and branches; some are not sound.
+Network random_network(std::mt19937& random) {
+  const auto upto = [&](int most) { return std::uniform_int_distribution<int>(1, most)(random); };
+  Network network;
+  network.name = "random";
+  network.f_in = upto(3);
+  const int nodes = 1 + upto(3);
+  for (int i = 0; i < nodes; ++i) {
+    const int input = upto(3) == 1 ? upto(i + 1) - 1 : i;
+    Node node{"node" + std::to_string(i), Softmax{}, {input}};
+    const int kind = upto(6);
+    if (kind <= 2) node.operation = drawn::convolution(upto(9), {upto(2), upto(2), upto(2)});
+    if (kind == 3) node.operation = Pooling{PoolKind::max, {1, 1, 2}, {1, 1, 2}};
+    if (kind == 4) node = {node.name, Add{}, {input, upto(i + 1) - 1}};
+    if (kind == 5) node = {node.name, Concat{}, {upto(i + 1) - 1, input}};
+    network.nodes.push_back(std::move(node));
+  }
+  return network;
+}
+
+TEST(PlannerSearch, EqualsBruteForceOnRandomNets) {
+  std::mt19937 random(7);
+  int planned = 0;
+  for (int i = 0; i < 60; ++i) {
+    const Network network = random_network(random);
+    if (!check(network)) continue;
+    SCOPED_TRACE("net " + std::to_string(i) + " of seed 7");
+    SearchOptions options = small_options(0);
+    options.most_extent = 3;
+    for (const std::int64_t limit : {600, 1500, 4000, 100000}) {
+      options.memory_limit = limit;
+      expect_equal_to_brute_force(network, options);
+      planned += run(network, options) ? 1 : 0;
+    }
+  }
+  EXPECT_GT(planned, 30);
+}
+
+TEST(PlannerSearch, BaselineIsAllPlain) {
+  SearchOptions options = small_options(1000000);
+  options.strategy = Strategy::baseline;
+  expect_equal_to_brute_force(drawn::chain(3), options);
+  const Result<Plan> plan = run(drawn::chain(3), options);
+  ASSERT_TRUE(plan);
+  EXPECT_EQ(plan->ladder.front().geometry.modes, std::vector<PoolMode>{PoolMode::plain});
+  EXPECT_EQ(plan->key.strategy, "baseline");
+}
+
+TEST(PlannerSearch, MoreMemoryIsNeverSlowerAndNeverExceeded) {
+  SearchOptions options;
+  options.most_extent = 14;
+  double before = 0;
+  for (std::int64_t limit = 4096; limit < (1 << 22); limit = limit * 5 / 4) {
+    options.memory_limit = limit;
+    const Result<Plan> plan = run(drawn::chain(), options);
+    if (!plan) {
+      EXPECT_EQ(before, 0) << limit;
+      continue;
+    }
+    EXPECT_GE(plan->predicted.voxels_per_second, before) << limit;
+    EXPECT_LE(plan->memory.total(), limit);
+    before = plan->predicted.voxels_per_second;
+  }
+  EXPECT_GT(before, 0);
+}
+
+TEST(PlannerSearch, IsDeterministicAndALogChangesNothing) {
+  SearchOptions options;
+  options.most_extent = 16;
+  options.memory_limit = 1 << 20;
+  SearchLog log;
+  const Result<Plan> first = run(drawn::chain(), options);
+  const Result<Plan> second = run(drawn::chain(), options, &log);
+  ASSERT_TRUE(first && second);
+  EXPECT_EQ(*first, *second);
+  EXPECT_FALSE(log.candidates.empty());
+}
+
+TEST(PlannerSearch, NamesTheSmallestBudgetThatWouldDo) {
+  SearchOptions options = small_options(1);
+  for (const Network& network : {drawn::chain(3), drawn::chain(), drawn::branches()}) {
+    options.memory_limit = 1;
+    const Result<Plan> refused = run(network, options);
+    ASSERT_FALSE(refused);
+    ASSERT_EQ(refused.error().code, ErrorCode::over_budget) << refused.error().message;
+    const std::string& message = refused.error().message;
+    const std::int64_t needed = std::stoll(message.substr(message.find("would do is ") + 12));
+    options.memory_limit = needed;
+    const Result<Plan> plan = run(network, options);
+    ASSERT_TRUE(plan) << plan.error().message;
+    EXPECT_EQ(plan->memory.total(), needed);
+    options.memory_limit = needed - 1;
+    EXPECT_FALSE(run(network, options));
+  }
+}
+
+TEST(PlannerSearch, LadderFallsWithinTheFirstRungsArena) {
+  SearchOptions options;
+  options.most_extent = 60;
+  options.memory_limit = 8 << 20;
+  const Network network = drawn::chain();
+  const Result<Plan> plan = run(network, options);
+  ASSERT_TRUE(plan);
+  ASSERT_GE(plan->ladder.size(), 3U);
+  EXPECT_LE(plan->ladder.size(), 5U);
+  std::int64_t persistent = 0;
+  Vec3 before = Vec3::cube(1000);
+  for (const Rung& rung : plan->ladder) {
+    const Result<Geometry> geometry = make_geometry(network, rung.geometry);
+    ASSERT_TRUE(geometry);
+    EXPECT_TRUE(covers(before, geometry->patch_output));
+    EXPECT_LT(voxels(geometry->patch_output), voxels(before));
+    before = geometry->patch_output;
+    EXPECT_LE(rung.memory.transient, plan->ladder.front().memory.transient);
+    persistent += rung.memory.persistent;
+  }
+  EXPECT_EQ(voxels(before), 8);  // of one pooling by 2: the smallest dense output
+  EXPECT_EQ(plan->memory.persistent, persistent);
+  EXPECT_EQ(plan->memory.transient, plan->ladder.front().memory.transient);
+  EXPECT_LE(plan->memory.total(), options.memory_limit);
+}
+
+TEST(PlannerSearch, ForcedPrimitivesAreUsed) {
+  SearchOptions options = small_options(1 << 20);
+  for (const char* name : {"drawn.conv.a", "drawn.conv.b"}) {
+    options.force = {{"conv1", name}, {"2", name}};
+    const Result<Plan> plan = run(drawn::chain(), options);
+    ASSERT_TRUE(plan);
+    for (const Step& step : plan->ladder.front().segments.front().steps) {
+      if (step.node == 0 || step.node == 2) {
+        EXPECT_EQ(step.primitive, name);
+      }
+    }
+  }
+}
+
+TEST(PlannerSearch, RefusesWhatCannotBeForced) {
+  SearchOptions options = small_options(1 << 20);
+  options.force = {{"conv3", "drawn.conv.b"}};  // refuses k = 1
+  const Result<Plan> refused = run(drawn::chain(), options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
+  EXPECT_NE(refused.error().message.find("node conv3: drawn.conv.b: k = 1x1x1"), std::string::npos)
+      << refused.error().message;
+  options.force = {{"conv9", "drawn.conv.b"}};
+  EXPECT_NE(run(drawn::chain(), options).error().message.find("no node 'conv9'"), std::string::npos);
+  options.force = {{"conv1", "drawn.conv.c"}};
+  EXPECT_NE(run(drawn::chain(), options).error().message.find("no primitive"), std::string::npos);
+}
+
+TEST(PlannerSearch, RefusesAVolumeSmallerThanTheFieldOfView) {
+  SearchOptions options = small_options(1 << 20);
+  options.volume = Vec3{2, 9, 9};
+  const Result<Plan> refused = run(drawn::chain(), options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+}
+
+TEST(PlannerSearch, StopsWithTheBestSoFar) {
+  SearchOptions options;
+  options.memory_limit = 1 << 30;
+  options.most_extent = 40;
+  int polls = 0;
+  options.stop = [&] { return ++polls > 20; };
+  EXPECT_TRUE(run(drawn::chain(), options));
+  options.stop = [] { return true; };
+  const Result<Plan> stopped = run(drawn::chain(), options);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::cancelled);
+}
+
+TEST(PlannerSearch, LogShowsEveryWayOfEveryNodeBestFirst) {
+  SearchLog log;
+  const Result<Plan> plan = run(drawn::chain(), small_options(1 << 20), &log);
+  ASSERT_TRUE(plan);
+  for (int node = 0; node < 5; ++node) {
+    std::vector<SearchLog::Choice> own;
+    std::copy_if(log.choices.begin(), log.choices.end(), std::back_inserter(own),
+                 [&](const SearchLog::Choice& choice) { return choice.node == node; });
+    ASSERT_GE(own.size(), 2U);
+    EXPECT_TRUE(std::is_sorted(own.begin(), own.end(),
+                               [](const auto& a, const auto& b) { return a.cost.seconds < b.cost.seconds; }));
+    EXPECT_EQ(std::count_if(own.begin(), own.end(), [](const auto& choice) { return choice.chosen; }), 1);
+  }
+  const bool says_why = std::any_of(log.refusals.begin(), log.refusals.end(), [](const Refusal& refusal) {
+    return refusal.node == 4 && refusal.primitive == "drawn.conv.b" && refusal.reason.starts_with("k = 1");
+  });
+  EXPECT_TRUE(says_why);
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,39 @@
+#include "planner/summary.hpp"
+
+#include <algorithm>
+
+#include "tests/planner/planned.hpp"
+
+namespace znni {
+namespace {
+
+TEST(PlannerSummary, NamesNodesPrimitivesPatchesAndMemory) {
+  const test::Planned planned;
+  const std::string text = summary(planned.plan);
+  for (const char* word : {"chain on drawn device, strategy cpu", "voxels/s", "border cost", "conv1", "pool1", "conv2",
+                           "relu2", "conv3", "drawn.conv", "drawn.rest", "weights", "transient", "model"}) {
+    EXPECT_NE(text.find(word), std::string::npos) << word << " is not in\n" << text;
+  }
+  for (const Rung& rung : planned.plan.ladder) {
+    EXPECT_NE(text.find(to_string(rung.geometry.pass_input)), std::string::npos);
+  }
+}
+
+TEST(PlannerSummary, OfAPlanWithoutPatches) { EXPECT_EQ(summary(Plan{}).find("nodes of"), std::string::npos); }
+
+TEST(PlannerSummary, MemoryAddsUp) {
+  Plan plan;
+  plan.key.memory_limit = 4096;
+  plan.memory = {1024, 512, 2048};
+  EXPECT_EQ(memory_text(plan), "limit 4.00 KiB: 1.00 KiB weights + 512 B persistent + 2.00 KiB transient = 3.50 KiB");
+}
+
+TEST(PlannerSummary, Words) {
+  EXPECT_EQ(modes_text({}), "none");
+  EXPECT_EQ(modes_text({PoolMode::fragments, PoolMode::plain}), "mpf plain");
+  EXPECT_EQ(layout_text({ElementType::f32, Layout::blocked16}), "blocked16");
+  EXPECT_EQ(layout_text({ElementType::f16, Layout::planar}), "f16:planar");
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,73 @@
+#include "primitives/core/executor.hpp"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <set>
+
+namespace znni {
+namespace {
+
+TEST(Executor, VisitsEveryIndexOnce) {
+  Executor executor(3);
+  for (const std::int64_t count : {0, 1, 2, 3, 1000}) {
+    std::vector<std::atomic<int>> visits(static_cast<std::size_t>(count) + 1);
+    executor.parallel_for(count, [&](std::int64_t index, int worker) {
+      EXPECT_GE(worker, 0);
+      EXPECT_LT(worker, 3);
+      ++visits[static_cast<std::size_t>(index)];
+    });
+    for (std::int64_t index = 0; index < count; ++index) EXPECT_EQ(visits[static_cast<std::size_t>(index)], 1);
+  }
+}
+
+TEST(Executor, OneWorkerGoesInOrder) {
+  Executor executor(1);
+  std::vector<std::int64_t> seen;
+  executor.parallel_for(5, [&](std::int64_t index, int) { seen.push_back(index); });
+  EXPECT_EQ(seen, (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
+}
+
+// Every worker waits for all others: possible only when all run at the same time.
+TEST(Executor, RunsOnEveryWorkerAtTheSameTime) {
+  Executor executor(4);
+  std::atomic<int> arrived{0};
+  std::atomic<int> sum{0};
+  executor.on_every_worker([&](std::int64_t index, int worker) {
+    EXPECT_EQ(index, worker);
+    sum += worker;
+    ++arrived;
+    while (arrived < 4) std::this_thread::yield();
+  });
+  EXPECT_EQ(sum, 6);
+}
+
+TEST(Executor, WritesAreVisibleToTheCaller) {
+  Executor executor(2);
+  for (int round = 0; round < 500; ++round) {
+    std::vector<int> values(16, 0);
+    executor.parallel_for(16, [&](std::int64_t index, int) { values[static_cast<std::size_t>(index)] = round; });
+    for (const int value : values) ASSERT_EQ(value, round);
+  }
+}
+
+TEST(Executor, StartsEveryWorkerBeforeItsFirstTask) {
+  std::array<std::atomic<bool>, 3> started{};
+  Executor executor(3, [&](int worker) { started[static_cast<std::size_t>(worker)] = true; });
+  executor.on_every_worker([&](std::int64_t, int worker) { EXPECT_TRUE(started[static_cast<std::size_t>(worker)]); });
+  EXPECT_EQ(executor.workers(), 3);
+}
+
+TEST(Executor, ServesSeveralCallersInTurn) {
+  Executor executor(2);
+  std::atomic<int> done{0};
+  for (int caller = 0; caller < 3; ++caller) {
+    std::thread([&] { executor.parallel_for(10, [&](std::int64_t, int) { ++done; }); }).join();
+  }
+  EXPECT_EQ(done, 30);
+}
+
+TEST(ExecutorDeathTest, NeedsAWorker) { EXPECT_DEATH(Executor(0), "at least one worker"); }
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,31 @@
+#include "primitives/core/primitive.hpp"
+
+#include <gtest/gtest.h>
+
+namespace znni {
+namespace {
+
+TEST(Variant, Text) {
+  EXPECT_EQ(to_string(Variant{}), "");
+  EXPECT_EQ(to_string(Variant{{"tile", 24}, {"engine", 3}}), "tile=24,engine=3");
+}
+
+TEST(Variant, FindsASettingOrItsDefault) {
+  const Variant variant = {{"tile", 24}};
+  EXPECT_EQ(setting(variant, "tile", 1), 24);
+  EXPECT_EQ(setting(variant, "engine", 1), 1);
+}
+
+TEST(InputOutputBuffers, DeclareEveryInputAndTheOutputInTheirFormats) {
+  const ConcatProblem concat{{{1, 3, {2, 2, 2}}, {1, 17, {2, 2, 2}}}};
+  const Format blocked{ElementType::f32, Layout::blocked16};
+  const MemoryPlan plan = input_output_buffers(concat, {}, blocked, 2);
+  ASSERT_EQ(plan.size(), 3U);
+  EXPECT_EQ(plan[0], (Buffer{"input 0", MemorySpace::host, 3 * 8 * 4, Lifetime::stages(0, 2)}));
+  EXPECT_EQ(plan[1], (Buffer{"input 1", MemorySpace::host, 17 * 8 * 4, Lifetime::stages(0, 2)}));
+  EXPECT_EQ(plan[2], (Buffer{"output", MemorySpace::host, 32 * 8 * 4, Lifetime::stages(0, 2)}));
+  EXPECT_EQ(input_name(7), "input 7");
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,135 @@
+#include "primitives/core/problem.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/cases.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni {
+namespace {
+
+std::string refusal_of(const LayerProblem& problem) {
+  const Result<void> sound = check(problem);
+  if (sound) return "";
+  EXPECT_EQ(sound.error().code, ErrorCode::invalid_argument);
+  return sound.error().message;
+}
+
+ConvProblem conv_of(Vec3 n, Vec3 k, Vec3 dilation = Vec3::cube(1)) { return {{1, 2, n}, 3, k, dilation, {}}; }
+
+TEST(Activation, FollowsItsDefinition) {
+  EXPECT_EQ(apply({ActivationKind::none, 0}, -2.0F), -2.0F);
+  EXPECT_EQ(apply({ActivationKind::relu, 0}, -2.0F), 0.0F);
+  EXPECT_EQ(apply({ActivationKind::relu, 0}, 3.0F), 3.0F);
+  EXPECT_EQ(apply({ActivationKind::leaky_relu, 0.25F}, -2.0F), -0.5F);
+  EXPECT_FLOAT_EQ(apply({ActivationKind::elu, 2.0F}, -1.0F), 2.0F * (std::exp(-1.0F) - 1.0F));
+  EXPECT_FLOAT_EQ(apply({ActivationKind::sigmoid, 0}, 0.0F), 0.5F);
+  EXPECT_FLOAT_EQ(apply({ActivationKind::tanh, 0}, 0.5F), std::tanh(0.5F));
+}
+
+TEST(ConvProblem, OutputShrinksByTheDilatedKernel) {
+  EXPECT_EQ(output_shape(conv_of({9, 9, 9}, {3, 2, 1})), (Shape5{1, 3, {7, 8, 9}}));
+  EXPECT_EQ(output_shape(conv_of({9, 9, 9}, {3, 2, 1}, {4, 3, 9})), (Shape5{1, 3, {1, 6, 9}}));
+}
+
+TEST(ConvProblem, ChecksNameTheNumbers) {
+  EXPECT_EQ(refusal_of(conv_of({4, 4, 4}, {4, 4, 4})), "");
+  EXPECT_EQ(refusal_of(conv_of({4, 3, 4}, {1, 4, 1})), "n.y = 3 is smaller than the window 4");
+  EXPECT_EQ(refusal_of(conv_of({4, 4, 4}, {1, 1, 3}, {1, 1, 2})), "n.x = 4 is smaller than the window 5");
+  EXPECT_NE(refusal_of(conv_of({4, 4, 4}, {0, 1, 1})).find("k.z = 0"), std::string::npos);
+  EXPECT_NE(refusal_of(conv_of({4, 4, 4}, {1, 1, 1}, {1, -1, 1})).find("dilation.y = -1"), std::string::npos);
+  ConvProblem no_images = conv_of({4, 4, 4}, {1, 1, 1});
+  no_images.f_out = 0;
+  EXPECT_NE(refusal_of(no_images).find("f_out = 0"), std::string::npos);
+}
+
+TEST(ConvProblem, HugeNumbersAreRefusedNotWrapped) {
+  constexpr std::int64_t huge = std::int64_t{1} << 62;
+  EXPECT_NE(refusal_of(conv_of({huge, huge, huge}, {1, 1, 1})), "");
+  EXPECT_NE(refusal_of(conv_of({4, 4, 4}, {huge, 1, 1})), "");
+  EXPECT_NE(refusal_of(conv_of({4, 4, 4}, {2, 1, 1}, {huge, 1, 1})), "");
+  ConvProblem many = conv_of({4, 4, 4}, {1, 1, 1});
+  many.f_out = huge;
+  EXPECT_NE(refusal_of(many), "");
+}
+
+TEST(PoolProblem, PlainPoolingDropsTheRest) {
+  const PoolProblem pool{.in = {2, 5, {7, 8, 9}}, .window = {2, 3, 2}, .stride = {2, 3, 4}};
+  EXPECT_EQ(refusal_of(pool), "");
+  EXPECT_EQ(output_shape(pool), (Shape5{2, 5, {3, 2, 2}}));
+}
+
+TEST(PoolProblem, FragmentsMultiplyInputs) {
+  PoolProblem pool{.in = {2, 5, {7, 8, 8}}, .window = {2, 3, 3}, .stride = {2, 3, 3}, .mode = PoolMode::fragments};
+  EXPECT_EQ(refusal_of(pool), "");
+  EXPECT_EQ(output_shape(pool), (Shape5{36, 5, {3, 2, 2}}));
+  pool.in.n.x = 9;
+  EXPECT_EQ(refusal_of(pool), "n.x - window.x + 1 = 7 is not divisible by stride.x = 3");
+}
+
+// The paper's rule: n + 1 divisible by p, fragments of floor(n / p).
+TEST(PoolProblem, FragmentsOfWindowsEqualToTheStrideFollowThePaper) {
+  for (std::int64_t p = 1; p <= 4; ++p) {
+    for (std::int64_t n = p; n < 30; ++n) {
+      const PoolProblem pool{
+          .in = {1, 1, Vec3::cube(n)}, .window = Vec3::cube(p), .stride = Vec3::cube(p), .mode = PoolMode::fragments};
+      EXPECT_EQ(check(pool).has_value(), (n + 1) % p == 0) << to_string(LayerProblem(pool));
+      if (check(pool)) {
+        EXPECT_EQ(output_shape(pool).n, Vec3::cube(n / p)) << to_string(LayerProblem(pool));
+      }
+    }
+  }
+}
+
+TEST(PoolProblem, InputsMustBeWholeSetsOfFragments) {
+  const PoolProblem pool{.in = {6, 1, {4, 4, 4}}, .fragments = {2, 2, 1}};
+  EXPECT_EQ(refusal_of(pool), "S = 6 is not a multiple of the fragments 2x2x1");
+}
+
+TEST(OtherProblems, Checks) {
+  const Shape5 shape{1, 2, {3, 3, 3}};
+  EXPECT_EQ(refusal_of(AddProblem{shape, 2, {}}), "");
+  EXPECT_NE(refusal_of(AddProblem{shape, 1, {}}), "");
+  EXPECT_EQ(refusal_of(ConcatProblem{{shape, {1, 5, {3, 3, 3}}}}), "");
+  EXPECT_NE(refusal_of(ConcatProblem{{shape, {1, 5, {3, 3, 4}}}}).find("cannot concatenate"), std::string::npos);
+  EXPECT_NE(refusal_of(ConcatProblem{}), "");
+  EXPECT_NE(refusal_of(SoftmaxProblem{{1, 0, {3, 3, 3}}}), "");
+}
+
+TEST(OtherProblems, InputsAndOutputs) {
+  const Shape5 shape{2, 3, {4, 5, 6}};
+  EXPECT_EQ(input_count(AddProblem{shape, 4, {}}), 4);
+  EXPECT_EQ(output_shape(AddProblem{shape, 4, {}}), shape);
+  const ConcatProblem concat{{shape, {2, 7, {4, 5, 6}}}};
+  EXPECT_EQ(input_count(concat), 2);
+  EXPECT_EQ(input_shape(concat, 1).f, 7);
+  EXPECT_EQ(output_shape(concat), (Shape5{2, 10, {4, 5, 6}}));
+  EXPECT_EQ(output_shape(SoftmaxProblem{shape}), shape);
+}
+
+TEST(DirectFlops, IsTheTextbookNumber) {
+  EXPECT_DOUBLE_EQ(direct_flops(conv_of({5, 5, 5}, {2, 2, 2})), 2.0 * 3 * 64 * 2 * 8);
+}
+
+TEST(ProblemText, NamesTheWholeProblem) {
+  const ConvProblem conv{{1, 80, {48, 48, 48}}, 80, {5, 5, 5}, {1, 1, 1}, {ActivationKind::relu, 0}};
+  EXPECT_EQ(to_string(LayerProblem(conv)), "conv 1x80x48x48x48 -> 80, k 5x5x5, relu");
+}
+
+TEST(ProblemText, EqualTextsAreEqualProblems) {
+  for (int i = 0; i < test::case_count(200); ++i) {
+    test::Random random(test::base_seed() + static_cast<std::uint64_t>(i));
+    ConvProblem conv = test::random_conv(random);
+    const bool has_alpha =
+        conv.activation.kind == ActivationKind::leaky_relu || conv.activation.kind == ActivationKind::elu;
+    if (!has_alpha) conv.activation.alpha = 0.0F;
+    const Result<LayerProblem> read = test::parse_problem(to_string(LayerProblem(conv)));
+    ASSERT_TRUE(read.has_value()) << read.error().message;
+    EXPECT_EQ(*read, LayerProblem(conv)) << to_string(LayerProblem(conv));
+  }
+}
+
+}  // namespace
+}  // namespace znni

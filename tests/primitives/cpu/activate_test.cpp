@@ -1,0 +1,48 @@
+#include "primitives/cpu/activate.hpp"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <vector>
+
+namespace znni::cpu {
+namespace {
+
+TEST(Activate, AgreesWithTheDefinitionForEveryKind) {
+  std::vector<float> arguments;
+  for (int i = -40; i <= 40; ++i) arguments.push_back(static_cast<float>(i) * 0.37F);
+  for (int kind = 0; kind <= 5; ++kind) {
+    const Activation activation{static_cast<ActivationKind>(kind), 0.3F};
+    std::vector<float> values = arguments;
+    activate(activation, values);
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      EXPECT_FLOAT_EQ(values[i], apply(activation, arguments[i])) << to_string(activation.kind) << arguments[i];
+    }
+  }
+}
+
+TEST(Activate, SurvivesInfinities) {
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> values = {-infinity, infinity};
+  activate({ActivationKind::sigmoid, 0.0F}, values);
+  EXPECT_EQ(values, (std::vector<float>{0.0F, 1.0F}));
+  values = {-infinity, infinity};
+  activate({ActivationKind::elu, 0.5F}, values);
+  EXPECT_EQ(values, (std::vector<float>{-0.5F, infinity}));
+}
+
+TEST(ClearLanes, ZeroesTheLanesBehindTheLastImage) {
+  std::vector<float> values = {1, 2, 3, 4, 5, 6, 7, 8};
+  clear_lanes(values, 3, 4);
+  EXPECT_EQ(values, (std::vector<float>{1, 2, 3, 0, 5, 6, 7, 0}));
+}
+
+TEST(ClearLanes, LeavesWholeBlocksAlone) {
+  std::vector<float> values = {1, 2, 3, 4};
+  clear_lanes(values, 4, 4);
+  clear_lanes(values, 7, 1);
+  EXPECT_EQ(values, (std::vector<float>{1, 2, 3, 4}));
+}
+
+}  // namespace
+}  // namespace znni::cpu

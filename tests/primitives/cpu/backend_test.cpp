@@ -1,0 +1,64 @@
+#include "primitives/cpu/backend.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "primitives/cpu/machine.hpp"
+
+namespace znni::cpu {
+namespace {
+
+TEST(Backend, ListsEveryPrimitiveOnceUnderItsOwnName) {
+  std::set<std::string_view> names;
+  for (const Primitive* primitive : registry()) {
+    EXPECT_TRUE(primitive->name.starts_with("cpu.")) << primitive->name;
+    EXPECT_EQ(primitive->device, DeviceKind::cpu) << primitive->name;
+    EXPECT_GE(primitive->version, 1) << primitive->name;
+    EXPECT_TRUE(names.insert(primitive->name).second) << primitive->name << " is listed twice";
+  }
+  for (const char* name : {"cpu.conv.direct", "cpu.pool.max", "cpu.pool.mpf", "cpu.reorder"}) {
+    EXPECT_TRUE(names.contains(name)) << name << " is missing";
+  }
+  EXPECT_EQ(backend().primitives.data(), registry().data());
+}
+
+TEST(Backend, ProbesOneDeviceWithTheDefaultThreads) {
+  const std::vector<DeviceSpec> specs = backend().probe();
+  ASSERT_EQ(specs.size(), 1U);
+  EXPECT_EQ(specs[0].threads, default_threads());
+  EXPECT_EQ(specs[0], describe_cpu(default_threads()));
+}
+
+TEST(Backend, DescribesTheMachineTheSameEveryTime) {
+  EXPECT_EQ(describe_cpu(3), describe_cpu(3));
+  const DeviceSpec one = describe_cpu(1);
+  const DeviceSpec two = describe_cpu(2);
+  EXPECT_DOUBLE_EQ(two.flops_per_second, 2 * one.flops_per_second);
+  EXPECT_NE(one.name, two.name);
+  EXPECT_NE(one.name.find(", 1 thread, "), std::string::npos) << one.name;
+  EXPECT_GT(one.l2_bytes, 0);
+}
+
+TEST(Backend, OpensADeviceWithTheGivenBudget) {
+  const Result<std::unique_ptr<Device>> device = backend().open(describe_cpu(2), 12345, 6, 7);
+  ASSERT_TRUE(device.has_value()) << device.error().message;
+  EXPECT_EQ((*device)->executor().workers(), 2);
+  EXPECT_EQ((*device)->budget(MemorySpace::host), 12345);
+  EXPECT_EQ((*device)->budget(MemorySpace::pinned), 0);
+  EXPECT_EQ((*device)->budget(MemorySpace::device), 0);
+}
+
+TEST(Backend, RefusesWhatIsNoCpu) {
+  DeviceSpec spec = describe_cpu(1);
+  spec.threads = 0;
+  EXPECT_FALSE(backend().open(spec, 1, 0, 0).has_value());
+  spec = describe_cpu(1);
+  spec.kind = DeviceKind::gpu;
+  const auto refused = backend().open(spec, 1, 0, 0);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+}
+
+}  // namespace
+}  // namespace znni::cpu

@@ -1,0 +1,48 @@
+#include <gtest/gtest.h>
+
+#include "tests/support/cpu.hpp"
+
+namespace znni::cpu {
+extern const Primitive pool_average;
+
+namespace {
+
+TEST(PoolAverage, MatchesTheOracleOnRandomProblems) {
+  test::check_random(pool_average, 25, [](test::Random& random) {
+    PoolProblem pool = test::random_pool(random, PoolMode::plain);
+    pool.kind = PoolKind::average;
+    return pool;
+  });
+}
+
+TEST(PoolAverage, DropsVoxelsThatFillNoWindow) {
+  const std::unique_ptr<Device> device = test::open_cpu();
+  const PoolProblem pool{.in = {1, 3, {5, 7, 8}}, .window = {2, 3, 3}, .stride = {2, 3, 3}, .kind = PoolKind::average};
+  EXPECT_EQ(output_shape(pool).n, (Vec3{2, 2, 2}));
+  test::check_primitive(pool_average, pool, *device, 1);
+}
+
+TEST(PoolAverage, SkipsVoxelsBetweenWindowsSmallerThanTheStride) {
+  const std::unique_ptr<Device> device = test::open_cpu();
+  const PoolProblem pool{.in = {2, 3, {5, 5, 11}}, .window = {1, 1, 1}, .stride = {2, 3, 5}, .kind = PoolKind::average};
+  test::check_primitive(pool_average, pool, *device, 1);
+}
+
+TEST(PoolAverage, OffersTheBlockedLayoutOfTheVectorWidth) {
+  const PoolProblem pool{.in = {1, 3, {4, 4, 4}}, .kind = PoolKind::average};
+  EXPECT_EQ(test::offered_layouts(pool_average, pool, 16), (std::vector{Layout::planar, Layout::blocked16}));
+  EXPECT_EQ(test::offered_layouts(pool_average, pool, 8), (std::vector{Layout::planar, Layout::blocked8}));
+  EXPECT_EQ(test::offered_layouts(pool_average, pool, 4), (std::vector{Layout::planar}));
+}
+
+TEST(PoolAverage, RefusesTheOtherKindAndFragments) {
+  PoolProblem pool{.in = {1, 3, {4, 4, 4}}, .kind = PoolKind::max};
+  test::expect_refusal(pool_average, pool, "computes plain average poolings");
+  pool.kind = PoolKind::average;
+  pool.in.n = {3, 3, 3};
+  pool.mode = PoolMode::fragments;
+  test::expect_refusal(pool_average, pool, "computes plain average poolings");
+}
+
+}  // namespace
+}  // namespace znni::cpu

@@ -1,0 +1,61 @@
+#include "primitives/cpu/pool_layer.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "primitives/core/fragments.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni::cpu {
+namespace {
+
+TEST(PooledInput, PlainPoolingKeepsItsInput) {
+  const PoolProblem pool{.in = {6, 1, {4, 4, 4}}, .fragments = {1, 2, 3}};
+  for (std::int64_t s = 0; s < 6; ++s) EXPECT_EQ(pooled_input(pool, s, {0, 0, 0}), s);
+}
+
+// Along x: 2 fragments before, stride 2: index = 2 * offset + before; S0 = 2 inputs.
+TEST(PooledInput, TheNewOffsetIsTheMostSignificantDigit) {
+  const PoolProblem pool{.in = {4, 1, {1, 1, 5}},
+                         .window = {1, 1, 2},
+                         .stride = {1, 1, 2},
+                         .mode = PoolMode::fragments,
+                         .fragments = {1, 1, 2}};
+  EXPECT_EQ(pooled_input(pool, 0, {0, 0, 0}), 0);
+  EXPECT_EQ(pooled_input(pool, 1, {0, 0, 0}), 1);
+  EXPECT_EQ(pooled_input(pool, 0, {0, 0, 1}), 2);
+  EXPECT_EQ(pooled_input(pool, 1, {0, 0, 1}), 3);
+  EXPECT_EQ(pooled_input(pool, 2, {0, 0, 0}), 4);
+  EXPECT_EQ(pooled_input(pool, 3, {0, 0, 1}), 7);
+}
+
+TEST(PooledInput, EveryOutputIsWrittenOnce) {
+  test::Random random(test::base_seed());
+  for (int i = 0; i < 50; ++i) {
+    const PoolProblem pool = test::random_pool(random, PoolMode::fragments);
+    std::set<std::int64_t> seen;
+    for (std::int64_t s = 0; s < pool.in.S; ++s) {
+      for (std::int64_t offset = 0; offset < voxels(pool.stride); ++offset) {
+        seen.insert(pooled_input(pool, s, fragment_at(offset, pool.stride)));
+      }
+    }
+    const std::int64_t count = output_shape(pool).S;
+    EXPECT_EQ(static_cast<std::int64_t>(seen.size()), count) << to_string(pool);
+    EXPECT_EQ(*seen.begin(), 0) << to_string(pool);
+    EXPECT_EQ(*seen.rbegin(), count - 1) << to_string(pool);
+  }
+}
+
+TEST(DescribePool, ScratchIsTwoRowsPerWorker) {
+  DeviceSpec spec;
+  spec.threads = 3;
+  spec.simd_floats = 8;
+  const std::vector<Estimate> estimates = describe_pool({.in = {1, 4, {4, 4, 20}}}, spec);
+  ASSERT_EQ(estimates.size(), 2U);
+  EXPECT_EQ(estimates[0].memory.back(), (Buffer{"rows", MemorySpace::host, 3 * 2 * 32 * 4, Lifetime::stages(0, 0)}));
+  EXPECT_EQ(estimates[1].memory.back(), (Buffer{"rows", MemorySpace::host, 3 * 2 * 160 * 4, Lifetime::stages(0, 0)}));
+}
+
+}  // namespace
+}  // namespace znni::cpu

@@ -1,0 +1,73 @@
+#include "proto/convert/network_file.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/proto/convert/onnx_model.hpp"
+#include "tests/support/cases.hpp"
+#include "tests/support/temporary.hpp"
+
+namespace znni {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::filesystem::path source_folder() { return test::case_folder().parent_path().parent_path(); }
+
+// ZNNi, table III, and the fields of view that follow.
+TEST(NetworkFile, BenchmarkNets) {
+  const std::tuple<const char*, std::int64_t, std::size_t, std::size_t> nets[] = {
+      {"n337", 85, 10, 3}, {"n537", 163, 10, 3}, {"n726", 117, 8, 2}, {"n926", 155, 8, 2}};
+  for (const auto& [name, fov, nodes, poolings] : nets) {
+    const Result<LoadedNetwork> loaded =
+        read_network_file(source_folder() / "planner" / "networks" / (std::string(name) + ".pbtxt"));
+    ASSERT_TRUE(loaded) << loaded.error().message;
+    const Network& network = loaded->network;
+    EXPECT_TRUE(loaded->weights.empty());
+    EXPECT_EQ(network.name, name);
+    EXPECT_EQ(reaches(network).back().fov, Vec3::cube(fov));
+    EXPECT_EQ(network.nodes.size(), nodes);
+    EXPECT_EQ(pooling_nodes(network).size(), poolings);
+    EXPECT_EQ(images(network).back(), 3);
+    EXPECT_EQ(images(network)[1], 80);
+  }
+}
+
+TEST(NetworkFile, OnnxIsFused) {
+  const test::TemporaryDirectory folder;
+  const Result<LoadedNetwork> loaded = read_network_file(folder.write("model.onnx", test::rich_model().bytes()));
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(loaded->network.nodes.size(), 6U);
+  EXPECT_TRUE(check_weights(loaded->network, loaded->weights));
+}
+
+TEST(NetworkFile, ErrorsBeginWithThePath) {
+  const test::TemporaryDirectory folder;
+  const std::string bytes = test::rich_model().bytes();
+  const std::string cut = folder.write("cut.onnx", std::string_view(bytes).substr(0, bytes.size() / 2));
+  const Error truncated = read_network_file(cut).error();
+  EXPECT_EQ(truncated.code, ErrorCode::corrupt_file);
+  EXPECT_THAT(truncated.message, StartsWith(cut + ": not an ONNX model, or cut short"));
+
+  const std::string text = folder.write("net.pbtxt", "node { foo {} }");
+  EXPECT_THAT(read_network_file(text).error().message,
+              StartsWith(text + ": line 1: znni.text.Node has no field 'foo'"));
+
+  const std::string missing = folder.path() / "none.onnx";
+  EXPECT_EQ(read_network_file(missing).error().code, ErrorCode::not_found);
+  EXPECT_EQ(read_network_file(missing).error().message, missing + ": no such file");
+  EXPECT_THAT(read_network_file(folder.write("net.pb", "")).error().message,
+              HasSubstr("net.pb: .onnx or .pbtxt is right for a network"));
+}
+
+TEST(NetworkFile, TheShippedModel) {
+  const std::filesystem::path path = source_folder() / "deploy/models/fib25-boundary/1/model.onnx";
+  if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";
+  const Result<LoadedNetwork> loaded = read_network_file(path);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(images(loaded->network).back(), 1);
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,152 @@
+#include "proto/convert/network_text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/proto/convert/onnx_model.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni {
+namespace {
+
+using testing::HasSubstr;
+
+Network parsed(std::string_view text) {
+  Result<Network> network = parse_network(text);
+  EXPECT_TRUE(network) << (network ? "" : network.error().message);
+  return network ? *std::move(network) : Network{};
+}
+
+std::string refusal(std::string_view text) {
+  const Result<Network> network = parse_network(text);
+  return network ? "" : network.error().message;
+}
+
+TEST(NetworkText, AChainNeedsNoNamesAndNoInputs) {
+  const Network network = parsed(R"(
+    name: "chain"
+    node { conv { f_out: 4 k: 3 activation: relu } }
+    node { max_pool { window: 2 } }
+    node { average_pool { window: [1, 3, 3] stride: 1 } }
+    node { conv { f_out: 2 k: [1, 2, 3] dilation: [1, 2, 2] activation: leaky_relu } }
+    node { activate { kind: elu alpha: 0.5 } }
+    node { scale_shift {} }
+    node { softmax {} })");
+  const std::vector<Node> nodes = {
+      {"conv1", Convolution{4, Vec3::cube(3), Vec3::cube(1), {ActivationKind::relu}}, {0}},
+      {"pool1", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(2)}, {1}},
+      {"pool2", Pooling{PoolKind::average, {1, 3, 3}, Vec3::cube(1)}, {2}},
+      {"conv2", Convolution{2, {1, 2, 3}, {1, 2, 2}, {ActivationKind::leaky_relu, 0.01F}}, {3}},
+      {"activation1", Activate{{ActivationKind::elu, 0.5F}}, {4}},
+      {"scale1", ScaleShift{}, {5}},
+      {"softmax1", Softmax{}, {6}}};
+  EXPECT_EQ(network.name, "chain");
+  EXPECT_EQ(network.f_in, 1);
+  EXPECT_EQ(network.input_name, "input");
+  EXPECT_EQ(network.output_name, "output");
+  EXPECT_EQ(network.nodes, nodes);
+}
+
+TEST(NetworkText, BranchesNameTheirInputs) {
+  const Network network = parsed(R"(
+    f_in: 2  input_name: "raw"
+    node { name: "a" conv { f_out: 2 k: 1 } }
+    node { name: "b" inputs: "raw" conv { f_out: 2 k: 1 } }
+    node { name: "sum" inputs: ["a", "b"] add { activation: tanh } }
+    node { inputs: ["sum", "raw", "a"] concat {} })");
+  EXPECT_EQ(network.nodes[1].inputs, std::vector<int>{0});
+  EXPECT_EQ(network.nodes[2], (Node{"sum", Add{{ActivationKind::tanh}}, {1, 2}}));
+  EXPECT_EQ(network.nodes[3], (Node{"concat1", Concat{}, {3, 0, 1}}));
+}
+
+TEST(NetworkText, PlanesHaveTwoAxes) {
+  const Network network =
+      parsed("spatial_rank: 2 node { conv { f_out: 1 k: 3 } } node { max_pool { window: [2, 4] } }");
+  EXPECT_EQ(std::get<Convolution>(network.nodes[0].operation).k, (Vec3{1, 3, 3}));
+  EXPECT_EQ(std::get<Pooling>(network.nodes[1].operation).stride, (Vec3{1, 2, 4}));
+}
+
+TEST(NetworkText, ErrorsNameTheLineOrTheNode) {
+  EXPECT_THAT(
+      refusal("name: \"x\"\nnode { conv { f_out: 1 k: 3 pad: 1 } }"),
+      HasSubstr("line 2: znni.text.Convolution has no field 'pad'; it has: f_out, k, dilation, activation, alpha"));
+  EXPECT_THAT(refusal("\n\nnode { conv { f_out: \"x\" k: 3 } }"), HasSubstr("line 3: "));
+  EXPECT_THAT(refusal("node { conv { f_out: 1 k: 3 activation: gelu } }"), HasSubstr("gelu"));
+  EXPECT_THAT(refusal("node { conv { f_out: 1 } }"), HasSubstr("node 'conv1': conv needs f_out and k"));
+  EXPECT_THAT(refusal("node { conv { f_out: 1 k: [1, 2] } }"),
+              HasSubstr("node 'conv1': k has 2 values; 1 or 3 are right"));
+  EXPECT_THAT(refusal("node { max_pool {} }"), HasSubstr("node 'pool1': a pooling needs window"));
+  EXPECT_THAT(refusal("node { max_pool { window: 2 stride: [1, 2] } }"), HasSubstr("stride has 2 values"));
+  EXPECT_THAT(refusal("node { name: \"n\" }"), HasSubstr("node 'n': has no operation; conv, max_pool"));
+  EXPECT_THAT(refusal("node { name: \"n\" inputs: \"m\" softmax {} }"),
+              HasSubstr("node 'n': reads 'm', which is neither an earlier node nor the input"));
+  EXPECT_THAT(refusal("node { name: \"n\" softmax {} } node { name: \"n\" softmax {} }"),
+              HasSubstr("node 'n': the name is taken"));
+  EXPECT_THAT(refusal("node { name: \"input\" softmax {} }"), HasSubstr("the name is taken"));
+  EXPECT_THAT(refusal("spatial_rank: 4 node { softmax {} }"), HasSubstr("spatial_rank is 4; 2 or 3 is right"));
+  EXPECT_THAT(refusal(""), HasSubstr("no nodes"));
+  EXPECT_THAT(refusal("node { conv { f_out: 0 k: 1 } }"), HasSubstr("f_out = 0"));
+  EXPECT_THAT(refusal("node { conv { f_out: 1 k: 9223372036854775807 } }"), HasSubstr("k.z"));
+  EXPECT_THAT(refusal("node { conv { f_out: 1 k: 3 } softmax {} }"), HasSubstr("line 1"));
+}
+
+Network random_network(test::Random& random) {
+  Network network{"random", random.chance(0.5) ? 3 : 2, random.integer(1, 4), "raw", "probability", {}};
+  const bool flat = network.spatial_rank == 2;
+  const auto extent = [&](std::int64_t most) {
+    Vec3 value = random.vec3(1, most);
+    if (flat) value.z = 1;
+    return value;
+  };
+  for (std::int64_t i = random.integer(1, 8); i > 0; --i) {
+    const int before = static_cast<int>(network.nodes.size());
+    const Operation choices[] = {
+        Convolution{random.integer(1, 9), extent(4), extent(2), test::random_activation(random)},
+        Pooling{random.chance(0.5) ? PoolKind::max : PoolKind::average, extent(3), extent(2)},
+        Activate{{ActivationKind::elu, random.normal()}},
+        Softmax{},
+        ScaleShift{},
+        Add{test::random_activation(random)},
+        Concat{}};
+    const Operation& operation = choices[random.integer(0, 6)];
+    const bool joins = std::holds_alternative<Add>(operation) || std::holds_alternative<Concat>(operation);
+    network.nodes.push_back({"node \"" + std::to_string(before) + "\"", operation,
+                             joins ? std::vector<int>{before, before} : std::vector<int>{before}});
+  }
+  return network;
+}
+
+TEST(NetworkText, RoundTrip) {
+  for (int i = 0; i < test::case_count(300); ++i) {
+    test::Random random(test::base_seed() + static_cast<std::uint64_t>(i));
+    const Network network = random_network(random);
+    const std::string text = network_text(network);
+    const Result<Network> again = parse_network(text);
+    ASSERT_TRUE(again) << again.error().message << "\ncase " << i << "\n" << text;
+    EXPECT_EQ(*again, network) << "case " << i << "\n" << text;
+  }
+}
+
+TEST(NetworkText, RoundTripOfBranches) {
+  const Network network = test::rich_model().read().network;
+  EXPECT_EQ(parsed(network_text(network)), network);
+}
+
+TEST(NetworkText, ChangedTextNeverCrashes) {
+  const std::string good = network_text(test::rich_model().read().network);
+  for (int i = 0; i < test::case_count(2000); ++i) {
+    test::Random random(test::base_seed() + static_cast<std::uint64_t>(i));
+    std::string text = good;
+    for (int flips = 0; flips < 3; ++flips) {
+      text[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(text.size()) - 1))] =
+          static_cast<char>(random.integer(1, 255));
+    }
+    const Result<Network> network = parse_network(text);
+    if (network) {
+      EXPECT_TRUE(check(*network)) << "case " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,84 @@
+#include "proto/convert/onnx_builder.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/proto/convert/onnx_model.hpp"
+
+namespace znni {
+namespace {
+
+using test::OnnxModel;
+using testing::HasSubstr;
+
+TEST(OnnxBuilder, ValuesGrowNodeByNode) {
+  OnnxModel model(3);
+  model.tensor("c", {3});
+  model.node("Add", {"in", "c"}, {"a"});
+  model.node("Relu", {"a", ""}, {"b"});
+  const Result<OnnxGraph> graph = make_onnx_graph(model.output("b").proto);
+  ASSERT_TRUE(graph);
+  const onnx::NodeProto& sum = *graph->nodes[0];
+  const onnx::NodeProto& relu = *graph->nodes[1];
+  OnnxBuilder builder(*graph, 3, 3, 100);
+  EXPECT_EQ(builder.opset(), 13);
+  EXPECT_EQ(*builder.value(sum, 0), 0);
+  EXPECT_EQ(builder.value(sum, 1).error().message, "input 'c' is a constant, which is not supported here");
+  EXPECT_EQ(builder.value(sum, 2).error().message, "input 2 is missing");
+  EXPECT_EQ(builder.vector(sum, 1, 3)->size(), 3U);
+  EXPECT_THAT(builder.vector(sum, 1, 4).error().message, HasSubstr("has 3 elements; one per image, 4, is right"));
+  EXPECT_THAT(builder.vector(sum, 0, 3).error().message, HasSubstr("input 'in' is computed"));
+  EXPECT_FALSE(builder.value(relu, 0));
+  EXPECT_FALSE(OnnxBuilder::has_input(relu, 1));
+
+  builder.append(sum, ScaleShift{}, {0}, 3);
+  EXPECT_EQ(*builder.value(relu, 0), 1);
+  EXPECT_EQ(builder.images(1), 3);
+  builder.alias(relu, 1);
+  EXPECT_EQ(builder.value_of("b"), 1);
+  EXPECT_EQ(builder.value_of("nobody"), -1);
+  EXPECT_TRUE(builder.check_limits());
+}
+
+TEST(OnnxBuilder, LimitsOfImagesAndParameters) {
+  OnnxModel model;
+  model.node("Relu", {"in"}, {"a"});
+  const Result<OnnxGraph> graph = make_onnx_graph(model.output("a").proto);
+  ASSERT_TRUE(graph);
+  OnnxBuilder images(*graph, 3, 1, 100);
+  images.append(*graph->nodes[0], Concat{}, {0}, most_onnx_images + 1);
+  EXPECT_THAT(images.check_limits().error().message, HasSubstr("writes 1048577 images; at most 1048576"));
+  OnnxBuilder parameters(*graph, 3, 1, 100);
+  parameters.append(*graph->nodes[0], ScaleShift{}, {0}, 1, NodeWeights{{}, {}, std::vector<float>(101), {}});
+  EXPECT_THAT(parameters.check_limits().error().message, HasSubstr("to 101 parameters; at most 100"));
+}
+
+// A small file must not become a large net: many nodes that share one tensor.
+TEST(OnnxBuilder, SharedWeightsDoNotMultiplyWithoutEnd) {
+  OnnxModel model(64);
+  model.tensor("w", {64, 64, 5, 5, 5});
+  std::string before = "in";
+  for (int i = 0; i < 40; ++i) {
+    const std::string name = test::numbered("n", i);
+    model.node("Conv", {before, "w"}, {name});
+    before = name;
+  }
+  EXPECT_THAT(model.output(before).refusal(), HasSubstr("plausible for a file of this size"));
+}
+
+TEST(OnnxBuilder, ImagesDoNotMultiplyWithoutEnd) {
+  OnnxModel model(1000);
+  model.tensor("c", {1});
+  std::string before = "in";
+  for (int i = 0; i < 10; ++i) {
+    const std::string name = test::numbered("n", i);
+    onnx::NodeProto& node = model.node("Concat", test::Names(100, before), {name});
+    test::set_integer(node, "axis", 1);
+    before = name;
+  }
+  model.node("Mul", {before, "c"}, {"out"});
+  EXPECT_THAT(model.output("out").refusal(), HasSubstr("images; at most 1048576 are supported"));
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,149 @@
+#include "proto/convert/onnx_convolution.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/proto/convert/onnx_model.hpp"
+
+namespace znni {
+namespace {
+
+using test::OnnxModel;
+using testing::HasSubstr;
+
+TEST(OnnxConvolution, ThreeAxesWithBiasAndDilation) {
+  OnnxModel model(2);
+  onnx::NodeProto& conv = model.conv("in", "out", 2, 3, {1, 2, 3});
+  test::set_integers(conv, "dilations", {1, 2, 4});
+  test::set_integers(conv, "kernel_shape", {1, 2, 3});
+  test::set_integers(conv, "pads", {0, 0, 0, 0, 0, 0});
+  test::set_integers(conv, "strides", {1, 1, 1});
+  test::set_integer(conv, "group", 1);
+  const LoadedNetwork loaded = model.output("out").read();
+  ASSERT_EQ(loaded.network.nodes.size(), 1U);
+  EXPECT_EQ(loaded.network.nodes[0], (Node{"/out", Convolution{3, {1, 2, 3}, {1, 2, 4}, {}}, {0}}));
+  EXPECT_EQ(loaded.network.f_in, 2);
+  EXPECT_EQ(loaded.network.spatial_rank, 3);
+  std::vector<float> kernels(36);
+  std::iota(kernels.begin(), kernels.end(), 0.0F);
+  EXPECT_EQ(loaded.weights[0].kernels, kernels);
+  EXPECT_EQ(loaded.weights[0].bias, (std::vector<float>{0, 1, 2}));
+}
+
+TEST(OnnxConvolution, MissingLeadingAxesAreOne) {
+  OnnxModel plane(1, 2);
+  test::set_integers(plane.conv("in", "out", 1, 2, {3, 5}), "dilations", {2, 1});
+  const LoadedNetwork two = plane.output("out").read();
+  EXPECT_EQ(two.network.spatial_rank, 2);
+  EXPECT_EQ(std::get<Convolution>(two.network.nodes[0].operation), (Convolution{2, {1, 3, 5}, {1, 2, 1}, {}}));
+
+  OnnxModel line(1, 1);
+  line.conv("in", "out", 1, 2, {5});
+  const LoadedNetwork one = line.output("out").read();
+  EXPECT_EQ(one.network.spatial_rank, 2);
+  EXPECT_EQ(std::get<Convolution>(one.network.nodes[0].operation), (Convolution{2, {1, 1, 5}, Vec3::cube(1), {}}));
+}
+
+TEST(OnnxConvolution, NoBiasIsNoBias) {
+  OnnxModel model;
+  model.tensor("w", {1, 1, 1, 1, 2}, {0.5F, -0.25F});
+  model.node("Conv", {"in", "w"}, {"out"});
+  const LoadedNetwork loaded = model.output("out").read();
+  EXPECT_TRUE(loaded.weights[0].bias.empty());
+  EXPECT_EQ(loaded.weights[0].kernels, (std::vector<float>{0.5F, -0.25F}));
+}
+
+TEST(OnnxConvolution, AutoPadValidIsNoPadding) {
+  OnnxModel model;
+  test::set_text(model.conv("in", "out", 1, 1, {3, 3, 3}), "auto_pad", "VALID");
+  EXPECT_EQ(model.output("out").refusal(), "");
+}
+
+// One change to a good convolution each, and what the refusal must name.
+struct Refused {
+  std::string name;
+  void (*change)(OnnxModel& model, onnx::NodeProto& conv);
+  std::string says;
+};
+
+class OnnxConvolutionRefuses : public testing::TestWithParam<Refused> {};
+
+TEST_P(OnnxConvolutionRefuses, InWords) {
+  OnnxModel model(2);
+  onnx::NodeProto& conv = model.conv("in", "out", 2, 2, {3, 3, 3});
+  GetParam().change(model, conv);
+  const std::string refusal = model.output("out").refusal();
+  EXPECT_THAT(refusal, HasSubstr("node '/out' (Conv): "));
+  EXPECT_THAT(refusal, HasSubstr(GetParam().says));
+  EXPECT_EQ(refusal.find('\n'), std::string::npos);
+}
+
+const Refused refused[] = {
+    {"Pads",
+     [](OnnxModel&, onnx::NodeProto& c) {
+       test::set_integers(c, "pads", {1, 1, 1, 1, 1, 1});
+     },
+     "unsupported: node '/out' (Conv): pads of 1 are not supported; only 0"},
+    {"OnePad",
+     [](OnnxModel&, onnx::NodeProto& c) {
+       test::set_integers(c, "pads", {0, 0, 0, 0, 0, 1});
+     },
+     "pads of 1"},
+    {"Same", [](OnnxModel&, onnx::NodeProto& c) { test::set_text(c, "auto_pad", "SAME_UPPER"); },
+     "auto_pad = 'SAME_UPPER' is not supported; only VALID"},
+    {"Strides",
+     [](OnnxModel&, onnx::NodeProto& c) {
+       test::set_integers(c, "strides", {1, 2, 2});
+     },
+     "strides of 2 are not supported; only 1"},
+    {"Group", [](OnnxModel&, onnx::NodeProto& c) { test::set_integer(c, "group", 2); }, "group = 2 is not supported"},
+    {"KernelShape",
+     [](OnnxModel&, onnx::NodeProto& c) {
+       test::set_integers(c, "kernel_shape", {3, 3, 5});
+     },
+     "kernel_shape is 3x3x5; the weights have 3x3x3"},
+    {"KernelAxes",
+     [](OnnxModel&, onnx::NodeProto& c) {
+       test::set_integers(c, "kernel_shape", {3, 3});
+     },
+     "'kernel_shape' has 2 values; the net has 3 spatial axes"},
+    {"ZeroDilation",
+     [](OnnxModel&, onnx::NodeProto& c) {
+       test::set_integers(c, "dilations", {0, 1, 1});
+     },
+     "'dilations' holds 0; 1 to 2^20 is right"},
+    {"HugeDilation",
+     [](OnnxModel&, onnx::NodeProto& c) {
+       test::set_integers(c, "dilations", {1, 1, 1LL << 62});
+     },
+     "'dilations' holds 4611686018427387904"},
+    {"Images", [](OnnxModel& m, onnx::NodeProto&) { m.proto.mutable_graph()->mutable_initializer(0)->set_dims(1, 3); },
+     "weights 'out.w' are for 3 images; the input has 2"},
+    {"Axes", [](OnnxModel& m, onnx::NodeProto&) { m.proto.mutable_graph()->mutable_initializer(0)->add_dims(1); },
+     "weights 'out.w' have 6 axes; 5 are right"},
+    {"Negative",
+     [](OnnxModel& m, onnx::NodeProto&) { m.proto.mutable_graph()->mutable_initializer(0)->set_dims(2, -3); },
+     "tensor 'out.w' has an extent of -3"},
+    {"Zero", [](OnnxModel& m, onnx::NodeProto&) { m.proto.mutable_graph()->mutable_initializer(0)->set_dims(2, 0); },
+     "weights 'out.w' have an extent of 0"},
+    {"Huge",
+     [](OnnxModel& m, onnx::NodeProto&) { m.proto.mutable_graph()->mutable_initializer(0)->set_dims(0, 1LL << 61); },
+     "tensor 'out.w': has 432 bytes; its extents ask for 9223372036854775807"},
+    {"Bias", [](OnnxModel& m, onnx::NodeProto& c) { m.tensor("long", {3}), c.set_input(2, "long"); },
+     "input 'long' has 3 elements; one per image, 2, is right"},
+    {"ComputedWeights", [](OnnxModel&, onnx::NodeProto& c) { c.set_input(1, "in"); }, "its weights are computed"},
+    {"ComputedBias", [](OnnxModel&, onnx::NodeProto& c) { c.set_input(2, "in"); }, "input 'in' is computed"},
+    {"ConstantInput", [](OnnxModel&, onnx::NodeProto& c) { c.set_input(0, "out.b"); },
+     "input 'out.b' is a constant, which is not supported here"},
+    {"Attribute", [](OnnxModel&, onnx::NodeProto& c) { test::set_integer(c, "output_padding", 1); },
+     "attribute 'output_padding' is not supported; supported are: auto_pad, dilations"},
+    {"NoWeights", [](OnnxModel&, onnx::NodeProto& c) { c.mutable_input()->DeleteSubrange(1, 2); },
+     "has 1 inputs; 2 or more are right"},
+};
+INSTANTIATE_TEST_SUITE_P(Conv, OnnxConvolutionRefuses, testing::ValuesIn(refused),
+                         [](const auto& which) { return which.param.name; });
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,172 @@
+#include "proto/convert/onnx_graph.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/proto/convert/onnx_model.hpp"
+
+namespace znni {
+namespace {
+
+using test::OnnxModel;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::vector<std::string> order(const OnnxModel& model) {
+  const Result<OnnxGraph> graph = make_onnx_graph(model.proto);
+  if (!graph) return {graph.error().message};
+  std::vector<std::string> names;
+  for (const onnx::NodeProto* node : graph->nodes) names.push_back(node->output(0));
+  return names;
+}
+
+TEST(OnnxGraph, NodesAreSortedAndUnneededOnesDropped) {
+  OnnxModel model;
+  model.node("Add", {"b", "a"}, {"out"});
+  model.node("Relu", {"a"}, {"b"});
+  model.node("NoSuchOperator", {"a"}, {"unused"});
+  model.node("Relu", {"in"}, {"a"});
+  EXPECT_THAT(order(model.output("out")), ElementsAre("a", "b", "out"));
+}
+
+TEST(OnnxGraph, OtherwiseTheFilesOrderStays) {
+  OnnxModel model;
+  model.node("Relu", {"in"}, {"z"});
+  model.node("Relu", {"in"}, {"y"});
+  model.node("Relu", {"in"}, {"x"});
+  model.node("Concat", {"x", "y", "z"}, {"out"});
+  EXPECT_THAT(order(model.output("out")), ElementsAre("z", "y", "x", "out"));
+}
+
+TEST(OnnxGraph, InitializersMayBeListedAsInputs) {
+  OnnxModel model;
+  model.conv("in", "out", 1, 1, {1, 1, 1});
+  model.proto.mutable_graph()->add_input()->set_name("out.w");
+  model.proto.mutable_graph()->add_input()->set_name("out.b");
+  const Result<OnnxGraph> graph = make_onnx_graph(model.output("out").proto);
+  ASSERT_TRUE(graph);
+  EXPECT_EQ(graph->input->name(), "in");
+  EXPECT_EQ(graph->output, "out");
+  EXPECT_EQ(graph->constants.size(), 2U);
+}
+
+TEST(OnnxGraph, ConstantsOfNodesAndThroughIdentity) {
+  OnnxModel model;
+  onnx::AttributeProto& one = *model.node("Constant", {}, {"one"}).add_attribute();
+  one.set_name("value");
+  one.set_type(onnx::AttributeProto::TENSOR);
+  one.mutable_t()->set_data_type(onnx::TensorProto::FLOAT);
+  one.mutable_t()->add_float_data(2);
+  test::set_real(model.node("Constant", {}, {"two"}), "value_float", 3);
+  onnx::AttributeProto& three = *model.node("Constant", {}, {"three"}).add_attribute();
+  three.set_name("value_floats");
+  three.set_type(onnx::AttributeProto::FLOATS);
+  three.add_floats(4);
+  model.node("Identity", {"three"}, {"same"});
+  model.node("Mul", {"in", "one"}, {"a"});
+  model.node("Add", {"a", "two"}, {"b"});
+  model.node("Add", {"b", "same"}, {"out"});
+  const LoadedNetwork loaded = model.output("out").read();
+  ASSERT_EQ(loaded.weights.size(), 3U);
+  EXPECT_THAT(loaded.weights[0].scale, ElementsAre(2));
+  EXPECT_THAT(loaded.weights[1].shift, ElementsAre(3));
+  EXPECT_THAT(loaded.weights[2].shift, ElementsAre(4));
+}
+
+TEST(OnnxGraph, OtherConstantsAreRefusedWhereTheyAreNeeded) {
+  OnnxModel model;
+  test::set_integer(model.node("Constant", {}, {"c"}), "value_int", 3);
+  model.node("Add", {"in", "c"}, {"out"});
+  EXPECT_THAT(model.output("out").refusal(), HasSubstr("node '/c' (Constant)"));
+}
+
+TEST(OnnxGraph, Cycles) {
+  OnnxModel model;
+  model.node("Relu", {"b"}, {"a"});
+  model.node("Relu", {"a"}, {"b"});
+  EXPECT_THAT(model.output("b").refusal(), HasSubstr("corrupt_file: node '/a' (Relu): is part of a cycle"));
+  OnnxModel self;
+  self.node("Relu", {"a"}, {"a"});
+  EXPECT_THAT(self.output("a").refusal(), HasSubstr("cycle"));
+}
+
+TEST(OnnxGraph, NamesWrittenTwiceOrNever) {
+  OnnxModel twice;
+  twice.node("Relu", {"in"}, {"a"});
+  twice.node("Relu", {"in"}, {"a"});
+  EXPECT_THAT(twice.output("a").refusal(), HasSubstr("tensor 'a' is written twice"));
+  OnnxModel input;
+  input.node("Relu", {"in"}, {"in"});
+  EXPECT_THAT(input.output("in").refusal(), HasSubstr("tensor 'in' is written twice"));
+  OnnxModel initializers;
+  initializers.tensor("w", {1});
+  initializers.tensor("w", {1});
+  initializers.node("Relu", {"in"}, {"a"});
+  EXPECT_THAT(initializers.output("a").refusal(), HasSubstr("initializer 'w' stands twice"));
+  OnnxModel missing;
+  missing.node("Relu", {"nobody"}, {"a"});
+  EXPECT_THAT(missing.output("a").refusal(), HasSubstr("node '/a' (Relu): nobody writes its input 'nobody'"));
+  OnnxModel no_output;
+  no_output.node("Relu", {"in"}, {"a"});
+  EXPECT_THAT(no_output.output("b").refusal(), HasSubstr("no node writes the output 'b'"));
+}
+
+TEST(OnnxGraph, OneInputAndOneOutput) {
+  OnnxModel inputs;
+  inputs.node("Relu", {"in"}, {"a"});
+  inputs.proto.mutable_graph()->add_input()->set_name("more");
+  EXPECT_THAT(inputs.output("a").refusal(), HasSubstr("the graph has 2 inputs; 1 is supported"));
+  OnnxModel outputs;
+  outputs.node("Relu", {"in"}, {"a"});
+  EXPECT_THAT(outputs.output("a").output("in").refusal(), HasSubstr("the graph has 2 outputs; 1 is supported"));
+  OnnxModel none;
+  none.node("Relu", {"in"}, {"a"});
+  EXPECT_THAT(none.refusal(), HasSubstr("the graph has 0 outputs"));
+}
+
+TEST(OnnxGraph, OperatorSets) {
+  for (const std::int64_t opset : {7, 9, 11, 13, 17, 18, 22, 28}) {
+    OnnxModel model(1, 3, opset);
+    model.node("Relu", {"in"}, {"a"});
+    EXPECT_EQ(model.output("a").refusal(), "") << opset;
+  }
+  for (const std::int64_t opset : {-1, 1, 6, 29, 1000}) {
+    OnnxModel model(1, 3, opset);
+    model.node("Relu", {"in"}, {"a"});
+    EXPECT_THAT(model.output("a").refusal(),
+                HasSubstr("operator set " + std::to_string(opset) + " is not supported; 7 to 28 are"));
+  }
+  OnnxModel other;
+  other.proto.mutable_opset_import(0)->set_domain("com.microsoft");
+  other.node("Relu", {"in"}, {"a"});
+  EXPECT_THAT(other.output("a").refusal(), HasSubstr("imports no operator set of ONNX"));
+}
+
+TEST(OnnxGraph, NotAModel) {
+  EXPECT_THAT(make_onnx_graph(onnx::ModelProto()).error().message, HasSubstr("it has no graph"));
+  OnnxModel sparse;
+  sparse.node("Relu", {"in"}, {"a"});
+  sparse.proto.mutable_graph()->add_sparse_initializer();
+  EXPECT_THAT(sparse.output("a").refusal(), HasSubstr("sparse initializers are not supported"));
+}
+
+TEST(OnnxGraph, NodesWithoutANameAreCalledByTheirOutput) {
+  OnnxModel model;
+  model.node("Elu", {"in"}, {"unnamed"}).clear_name();
+  EXPECT_EQ(model.output("unnamed").read().network.nodes[0].name, "unnamed");
+  EXPECT_EQ(called(model.proto.graph().node(0)), "node 'unnamed' (Elu)");
+}
+
+TEST(OnnxGraph, LongChainsDoNotRecurse) {
+  OnnxModel model;
+  std::string before = "in";
+  for (int i = 0; i < 20000; ++i) {
+    const std::string name = test::numbered("n", i);
+    model.node("Relu", {before}, {name});
+    before = name;
+  }
+  EXPECT_EQ(model.output(before).read().network.nodes.size(), 20000U);
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,70 @@
+#include "proto/convert/onnx_operators.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/proto/convert/onnx_model.hpp"
+
+namespace znni {
+namespace {
+
+using test::OnnxModel;
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(OnnxOperators, TheTableIsSortedAndWhole) {
+  const std::span<const OnnxOperator> rows = onnx_operators();
+  EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end(), [](const auto& a, const auto& b) { return a.name < b.name; }));
+  std::set<std::string_view> names;
+  for (const OnnxOperator& row : rows) {
+    names.insert(row.name);
+    EXPECT_NE(row.convert, nullptr);
+    EXPECT_LE(row.least_inputs, row.most_inputs);
+  }
+  EXPECT_EQ(names, (std::set<std::string_view>{"Add", "AveragePool", "BatchNormalization", "Concat", "Constant", "Conv",
+                                               "Dropout", "Elu", "Identity", "LeakyRelu", "MaxPool", "Mul", "Relu",
+                                               "Sigmoid", "Softmax", "Tanh"}));
+}
+
+TEST(OnnxOperators, AnythingElseIsOneLineWithNames) {
+  OnnxModel model;
+  model.node("ConvTranspose", {"in"}, {"up"}).set_name("conv_3");
+  EXPECT_EQ(model.output("up").refusal(),
+            "unsupported: node 'conv_3' (ConvTranspose): operator is not supported; supported are: Add, AveragePool, "
+            "BatchNormalization, Concat, Constant, Conv, Dropout, Elu, Identity, LeakyRelu, MaxPool, Mul, Relu, "
+            "Sigmoid, Softmax, Tanh");
+}
+
+TEST(OnnxOperators, OperatorsOfOtherDomainsAreNotOurs) {
+  OnnxModel foreign;
+  foreign.node("Relu", {"in"}, {"a"}).set_domain("com.microsoft");
+  EXPECT_THAT(foreign.output("a").refusal(), HasSubstr("node '/a' (Relu): operator is not supported"));
+  OnnxModel own;
+  own.node("Relu", {"in"}, {"a"}).set_domain("ai.onnx");
+  EXPECT_EQ(own.output("a").refusal(), "");
+}
+
+TEST(OnnxOperators, NumbersOfInputs) {
+  for (const OnnxOperator& row : onnx_operators()) {
+    if (row.name == "Concat" || row.name == "Constant") continue;
+    OnnxModel model;
+    model.node(row.name, test::Names(static_cast<std::size_t>(row.most_inputs) + 1, "in"), {"a"});
+    EXPECT_THAT(model.output("a").refusal(), HasSubstr("inputs; " + std::to_string(row.least_inputs))) << row.name;
+  }
+}
+
+TEST(OnnxOperators, HostileNamesStayOnOneLine) {
+  OnnxModel model;
+  onnx::NodeProto& node = model.node("Bad\nOperator\x1b[31m", {"in"}, {"a"});
+  node.set_name("evil\r\nname" + std::string(1000, 'x'));
+  const std::string refusal = model.output("a").refusal();
+  EXPECT_EQ(std::count_if(refusal.begin(), refusal.end(), [](unsigned char c) { return c < 0x20; }), 0);
+  EXPECT_LT(refusal.size(), 500U);
+  EXPECT_THAT(refusal, StartsWith("unsupported: node 'evil??namexxx"));
+}
+
+}  // namespace
+}  // namespace znni

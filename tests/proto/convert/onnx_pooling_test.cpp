@@ -1,0 +1,107 @@
+#include "proto/convert/onnx_pooling.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/proto/convert/onnx_model.hpp"
+
+namespace znni {
+namespace {
+
+using test::OnnxModel;
+using testing::HasSubstr;
+
+onnx::NodeProto& add_pool(OnnxModel& model, std::string_view operation) {
+  onnx::NodeProto& pool = model.node(operation, {"in"}, {"out"});
+  test::set_integers(pool, "kernel_shape", {1, 2, 3});
+  model.output("out");
+  return pool;
+}
+
+TEST(OnnxPooling, MaxAndAverageWithStrides) {
+  for (const auto& [operation, kind] :
+       {std::pair{"MaxPool", PoolKind::max}, std::pair{"AveragePool", PoolKind::average}}) {
+    OnnxModel model(4);
+    test::set_integers(add_pool(model, operation), "strides", {1, 2, 2});
+    const LoadedNetwork loaded = model.read();
+    EXPECT_EQ(loaded.network.nodes, (std::vector<Node>{{"/out", Pooling{kind, {1, 2, 3}, {1, 2, 2}}, {0}}}));
+    EXPECT_TRUE(loaded.weights[0].kernels.empty());
+  }
+}
+
+TEST(OnnxPooling, StridesAreOneWhereNoneAreGiven) {
+  OnnxModel model;
+  add_pool(model, "MaxPool");
+  EXPECT_EQ(std::get<Pooling>(model.read().network.nodes[0].operation).stride, Vec3::cube(1));
+}
+
+TEST(OnnxPooling, PlanesHaveWindowsOfOneAlongZ) {
+  OnnxModel model(1, 2);
+  onnx::NodeProto& pool = model.node("MaxPool", {"in"}, {"out"});
+  test::set_integers(pool, "kernel_shape", {2, 3});
+  test::set_integers(pool, "strides", {2, 1});
+  EXPECT_EQ(std::get<Pooling>(model.output("out").read().network.nodes[0].operation),
+            (Pooling{PoolKind::max, {1, 2, 3}, {1, 2, 1}}));
+}
+
+TEST(OnnxPooling, WhatMakesNoDifferenceIsAccepted) {
+  OnnxModel average;
+  onnx::NodeProto& pool = add_pool(average, "AveragePool");
+  test::set_integer(pool, "count_include_pad", 1);
+  test::set_integer(pool, "ceil_mode", 1);  // strides are 1
+  test::set_integers(pool, "pads", {0, 0, 0, 0, 0, 0});
+  test::set_integers(pool, "dilations", {1, 1, 1});
+  EXPECT_EQ(average.refusal(), "");
+
+  OnnxModel max;
+  test::set_integer(add_pool(max, "MaxPool"), "storage_order", 1);
+  EXPECT_EQ(max.refusal(), "");
+}
+
+TEST(OnnxPooling, Refusals) {
+  const auto refusal_with = [](const char* operation, const auto& change) {
+    OnnxModel model;
+    change(add_pool(model, operation));
+    return model.refusal();
+  };
+  for (const char* operation : {"MaxPool", "AveragePool"}) {
+    EXPECT_THAT(refusal_with(operation,
+                             [](auto& pool) {
+                               test::set_integers(pool, "pads", {0, 0, 1, 0, 0, 1});
+                             }),
+                HasSubstr("pads of 1 are not supported"));
+    EXPECT_THAT(refusal_with(operation, [](auto& pool) { test::set_text(pool, "auto_pad", "SAME_LOWER"); }),
+                HasSubstr("auto_pad = 'SAME_LOWER' is not supported"));
+    EXPECT_THAT(refusal_with(operation,
+                             [](auto& pool) {
+                               test::set_integers(pool, "dilations", {1, 1, 2});
+                             }),
+                HasSubstr("dilations of 2 are not supported"));
+    EXPECT_THAT(refusal_with(operation, [](auto& pool) { pool.clear_attribute(); }),
+                HasSubstr("attribute 'kernel_shape' is missing"));
+    EXPECT_THAT(refusal_with(operation,
+                             [](auto& pool) {
+                               test::set_integers(pool, "strides", {0, 1, 1});
+                             }),
+                HasSubstr("'strides' holds 0"));
+    EXPECT_THAT(refusal_with(operation,
+                             [](auto& pool) {
+                               test::set_integers(pool, "strides", {1, 1, 2});
+                               test::set_integer(pool, "ceil_mode", 1);
+                             }),
+                HasSubstr("ceil_mode = 1 is not supported; only 0"));
+  }
+}
+
+TEST(OnnxPooling, IndicesMayNotBeRead) {
+  OnnxModel model;
+  onnx::NodeProto& pool = model.node("MaxPool", {"in"}, {"out", "indices"});
+  test::set_integers(pool, "kernel_shape", {2, 2, 2});
+  OnnxModel reading = model;
+  EXPECT_EQ(model.output("out").refusal(), "");
+  reading.node("Relu", {"indices"}, {"relu"});
+  EXPECT_THAT(reading.output("relu").refusal(), HasSubstr("input 'indices' is not the first output of a node"));
+}
+
+}  // namespace
+}  // namespace znni

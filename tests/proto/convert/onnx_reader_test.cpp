@@ -1,0 +1,200 @@
+#include "proto/convert/onnx_reader.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/proto/convert/onnx_model.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni {
+namespace {
+
+using test::OnnxModel;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST(OnnxReader, ResidualAndConcatenation) {
+  const OnnxModel model = test::rich_model();
+  const Result<LoadedNetwork> loaded = read_onnx_bytes(model.bytes());
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(loaded->network.name, "net");
+  EXPECT_EQ(loaded->network.input_name, "in");
+  EXPECT_EQ(loaded->network.output_name, "out");
+  EXPECT_THAT(describe(loaded->network),
+              ElementsAre("/a: conv 2 -> 3, k 2x3x3 <- in", "/n: scale and shift 3 <- /a",
+                          "/r: activation 3, relu <- /n", "/p: max pool 3, window 2x2x2, stride 2x2x2 <- /r",
+                          "/b: conv 3 -> 3, k 1x1x1 <- /p", "/s: add 3 <- /b, /p", "/c: concat <- /s, /p, /b",
+                          "/d: conv 9 -> 1, k 1x1x1 <- /c", "/out: activation 1, sigmoid <- /d"));
+  EXPECT_EQ(reaches(loaded->network).back().fov, (Vec3{3, 4, 4}));
+  EXPECT_TRUE(check_weights(loaded->network, loaded->weights));
+}
+
+TEST(OnnxReader, FoldedAndFusedItStillStands) {
+  const LoadedNetwork fused = fold_and_fuse(test::rich_model().read());
+  EXPECT_TRUE(check(fused.network));
+  EXPECT_TRUE(check_weights(fused.network, fused.weights));
+  EXPECT_EQ(fused.network.nodes.size(), 6U);
+  EXPECT_EQ(std::get<Convolution>(fused.network.nodes[0].operation).activation.kind, ActivationKind::relu);
+}
+
+// The input's declaration, changed by the test.
+onnx::TypeProto::Tensor* input_type(OnnxModel& model) {
+  return model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
+}
+
+TEST(OnnxReader, ImagesComeFromTheFirstConvolutionWhereTheInputDoesNotSay) {
+  OnnxModel named(5);
+  named.conv("in", "out", 5, 1, {1, 1, 1});
+  input_type(named)->mutable_shape()->mutable_dim(1)->set_dim_param("C");
+  EXPECT_EQ(named.output("out").read().network.f_in, 5);
+  OnnxModel shapeless(5, 2);
+  shapeless.conv("in", "out", 5, 1, {1, 1});
+  input_type(shapeless)->clear_shape();
+  const LoadedNetwork loaded = shapeless.output("out").read();
+  EXPECT_EQ(loaded.network.f_in, 5);
+  EXPECT_EQ(loaded.network.spatial_rank, 2);
+}
+
+TEST(OnnxReader, InputsThatSayTooLittleOrTooMuch) {
+  OnnxModel unknown;
+  unknown.node("Relu", {"in"}, {"out"});
+  input_type(unknown)->mutable_shape()->mutable_dim(1)->set_dim_param("C");
+  EXPECT_THAT(unknown.output("out").refusal(), HasSubstr("input 'in': does not say how many images it has"));
+  for (const std::int64_t images : {std::int64_t{-1}, std::int64_t{1} << 62}) {
+    OnnxModel model(images);
+    model.node("Relu", {"in"}, {"out"});
+    EXPECT_NE(model.output("out").refusal(), "") << images;
+  }
+  for (const int axes : {0, 4}) {
+    OnnxModel model(1, axes);
+    model.node("Relu", {"in"}, {"out"});
+    EXPECT_THAT(model.output("out").refusal(), HasSubstr("axes; [N, C, Z, Y, X] and fewer spatial axes are supported"));
+  }
+  OnnxModel bytes;
+  bytes.node("Relu", {"in"}, {"out"});
+  input_type(bytes)->set_elem_type(onnx::TensorProto::UINT8);
+  EXPECT_THAT(bytes.output("out").refusal(), HasSubstr("input 'in': has elements of type number 2; FLOAT is right"));
+  OnnxModel sequence;
+  sequence.node("Relu", {"in"}, {"out"});
+  sequence.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_sequence_type();
+  EXPECT_THAT(sequence.output("out").refusal(), HasSubstr("is not a tensor"));
+}
+
+TEST(OnnxReader, ANetThatDoesNothingIsRefused) {
+  OnnxModel model;
+  model.node("Identity", {"in"}, {"out"});
+  EXPECT_THAT(model.output("out").refusal(), HasSubstr("no nodes"));
+}
+
+TEST(OnnxReader, TwoNodesOfOneNameAreRefused) {
+  OnnxModel model;
+  model.node("Relu", {"in"}, {"a"}).set_name("same");
+  model.node("Relu", {"a"}, {"b"}).set_name("same");
+  EXPECT_THAT(model.output("b").refusal(), HasSubstr("the name same is taken"));
+}
+
+TEST(OnnxReader, BytesThatAreNoModel) {
+  for (const std::string& bytes : {std::string(), std::string("not a model"), std::string(100, '\xff')}) {
+    const Result<LoadedNetwork> loaded = read_onnx_bytes(bytes);
+    ASSERT_FALSE(loaded);
+    EXPECT_EQ(loaded.error().code, ErrorCode::corrupt_file);
+    EXPECT_THAT(loaded.error().message, HasSubstr("not an ONNX model"));
+  }
+}
+
+TEST(OnnxReader, EveryTruncationIsAnErrorOrAModel) {
+  const std::string bytes = test::rich_model().bytes();
+  int refused = 0;
+  for (std::size_t length = 0; length < bytes.size(); ++length) {
+    const Result<LoadedNetwork> loaded = read_onnx_bytes(std::string_view(bytes).substr(0, length));
+    if (!loaded) ++refused;
+  }
+  EXPECT_GT(refused, static_cast<int>(bytes.size()) - 60);  // what follows the graph may go
+}
+
+// What every mutation must keep: an error of one line, or a network that is sound.
+void expect_sound(std::string_view bytes, const std::string& which) {
+  const Result<LoadedNetwork> loaded = read_onnx_bytes(bytes);
+  if (loaded) {
+    EXPECT_TRUE(check(loaded->network)) << which;
+    EXPECT_TRUE(check_weights(loaded->network, loaded->weights)) << which;
+    EXPECT_TRUE(check(fold_and_fuse(*loaded).network)) << which;
+  } else {
+    EXPECT_FALSE(loaded.error().message.empty()) << which;
+    EXPECT_EQ(loaded.error().message.find('\n'), std::string::npos) << which;
+  }
+}
+
+TEST(OnnxReader, ChangedBytesNeverCrash) {
+  const std::string good = test::rich_model().bytes();
+  const std::uint64_t seed = test::base_seed();
+  for (int i = 0; i < test::case_count(4000); ++i) {
+    test::Random random(seed + static_cast<std::uint64_t>(i));
+    std::string bytes = good;
+    for (std::int64_t flips = random.integer(1, 4); flips > 0; --flips) {
+      const auto at = static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(bytes.size()) - 1));
+      bytes[at] = static_cast<char>(random.integer(0, 255));
+    }
+    expect_sound(bytes, "seed " + std::to_string(seed) + ", case " + std::to_string(i));
+  }
+}
+
+TEST(OnnxReader, MovedAndRepeatedBytesNeverCrash) {
+  const std::string good = test::rich_model().bytes();
+  const auto size = static_cast<std::int64_t>(good.size());
+  const std::uint64_t seed = test::base_seed();
+  for (int i = 0; i < test::case_count(2000); ++i) {
+    test::Random random(seed + 1000000 + static_cast<std::uint64_t>(i));
+    const auto from = static_cast<std::size_t>(random.integer(0, size - 1));
+    const auto length = static_cast<std::size_t>(random.integer(1, 64));
+    std::string bytes = good;
+    if (random.chance(0.5)) {
+      bytes.erase(from, length);
+    } else {
+      bytes.insert(static_cast<std::size_t>(random.integer(0, size)), good.substr(from, length));
+    }
+    expect_sound(bytes, "seed " + std::to_string(seed) + ", case " + std::to_string(i));
+  }
+}
+
+// Sizes and extents that are hostile rather than random.
+TEST(OnnxReader, HostileNumbersNeverCrash) {
+  const std::int64_t numbers[] = {
+      std::numeric_limits<std::int64_t>::min(), -1, 0, 1, 2, 1LL << 20, 1LL << 31, 1LL << 62,
+      std::numeric_limits<std::int64_t>::max()};
+  const OnnxModel good = test::rich_model();
+  for (const std::int64_t number : numbers) {
+    for (int t = 0; t < good.proto.graph().initializer_size(); ++t) {
+      for (int d = 0; d < good.proto.graph().initializer(t).dims_size(); ++d) {
+        OnnxModel model = good;
+        model.proto.mutable_graph()->mutable_initializer(t)->set_dims(d, number);
+        expect_sound(model.bytes(), "initializer " + std::to_string(t) + ", " + std::to_string(number));
+      }
+    }
+    for (int n = 0; n < good.proto.graph().node_size(); ++n) {
+      for (int a = 0; a < good.proto.graph().node(n).attribute_size(); ++a) {
+        OnnxModel model = good;
+        onnx::AttributeProto* attribute = model.proto.mutable_graph()->mutable_node(n)->mutable_attribute(a);
+        attribute->set_i(number);
+        for (std::int64_t& value : *attribute->mutable_ints()) value = number;
+        expect_sound(model.bytes(), "node " + std::to_string(n) + ", " + std::to_string(number));
+      }
+    }
+  }
+}
+
+TEST(OnnxReader, ManyLargePoolingsDoNotOverflow) {
+  OnnxModel model;
+  std::string before = "in";
+  for (int i = 0; i < 8; ++i) {
+    const std::string name = test::numbered("p", i);
+    onnx::NodeProto& pool = model.node("MaxPool", {before}, {name});
+    test::set_integers(pool, "kernel_shape", {1 << 20, 1 << 20, 1 << 20});
+    test::set_integers(pool, "strides", {1 << 20, 1 << 20, 1 << 20});
+    before = name;
+  }
+  EXPECT_NE(model.output(before).refusal(), "");
+}
+
+}  // namespace
+}  // namespace znni

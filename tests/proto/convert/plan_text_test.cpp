@@ -1,0 +1,75 @@
+#include "proto/convert/plan_text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/proto/convert/plans.hpp"
+#include "tests/support/cases.hpp"
+#include "tests/support/random.hpp"
+#include "tests/support/temporary.hpp"
+
+namespace znni {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+TEST(PlanText, RoundTrip) {
+  const Plan plan = test::full_plan();
+  const Result<Plan> again = parse_plan(plan_text(plan));
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(*again, plan);
+  EXPECT_EQ(plan_text(*again), plan_text(plan));
+}
+
+// A plan of the form's first version must load for ever.
+TEST(PlanText, GoldenFileStillLoads) {
+  const Result<Plan> plan = read_plan(test::case_folder().parent_path() / "golden" / "plan.pbtxt");
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(*plan, test::full_plan());
+}
+
+TEST(PlanText, IsMadeToBeRead) {
+  const std::string text = plan_text(test::full_plan());
+  for (const char* line :
+       {"  pass_input: [32, 48, 64]\n", "  modes: [fragments]\n", "      out: \"f32:planar\"\n",
+        "    place: gpu_host_ram\n", "  basis: measured\n", "      primitive: \"cpu.conv.onednn\"\n"}) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST(PlanText, Files) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.path() / "plan.pbtxt";
+  EXPECT_EQ(read_plan(path).error().code, ErrorCode::not_found);
+  ASSERT_TRUE(write_plan(path, test::full_plan()));
+  EXPECT_EQ(*read_plan(path), test::full_plan());
+  folder.write("plan.pbtxt", "key {\n  colour: 3\n}");
+  EXPECT_THAT(read_plan(path).error().message, StartsWith(path + ": line 2: znni.text.Plan.Key has no field 'colour'"));
+  EXPECT_EQ(read_plan(path).error().code, ErrorCode::corrupt_file);
+}
+
+TEST(PlanText, TruncationsAndChangesNeverCrash) {
+  const std::string good = plan_text(test::full_plan());
+  for (std::size_t length = 0; length < good.size(); length += 7) {
+    const Result<Plan> plan = parse_plan(std::string_view(good).substr(0, length));
+    if (!plan) {
+      EXPECT_EQ(plan.error().message.find('\n'), std::string::npos);
+    }
+  }
+  for (int i = 0; i < test::case_count(1000); ++i) {
+    test::Random random(test::base_seed() + static_cast<std::uint64_t>(i));
+    std::string text = good;
+    for (int flips = 0; flips < 2; ++flips) {
+      text[static_cast<std::size_t>(random.integer(0, static_cast<std::int64_t>(text.size()) - 1))] =
+          static_cast<char>(random.integer(1, 255));
+    }
+    const Result<Plan> plan = parse_plan(text);
+    if (plan) {
+      EXPECT_GE(plan->memory.total(), 0) << "case " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace znni

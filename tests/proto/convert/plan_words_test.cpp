@@ -1,0 +1,39 @@
+#include "proto/convert/plan_words.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace znni {
+namespace {
+
+TEST(PlanWords, EveryFormatThereAndBack) {
+  for (const ElementType type : {ElementType::f32, ElementType::f16, ElementType::u16, ElementType::u8}) {
+    for (const Layout layout : {Layout::planar, Layout::blocked16, Layout::blocked8, Layout::channels_last}) {
+      const Format format{type, layout};
+      const Result<Format> again = parse_format("in", to_string(format));
+      ASSERT_TRUE(again) << to_string(format);
+      EXPECT_EQ(*again, format);
+    }
+  }
+}
+
+TEST(PlanWords, UnknownFormatsAreErrors) {
+  for (const std::string& text :
+       {std::string(), std::string("f32"), std::string("f32:planar "), std::string("f64:planar")}) {
+    const Result<Format> format = parse_format("out", text);
+    ASSERT_FALSE(format);
+    EXPECT_THAT(format.error().message,
+                testing::StartsWith("out is '" + text + "'; known are: f32:planar, f32:blocked16"));
+  }
+}
+
+TEST(PlanWords, Variants) {
+  const Variant variant = {{"tile", 24}, {"engine", -1}};
+  text::Plan::Step step;
+  set_variant(step.mutable_setting(), variant);
+  EXPECT_EQ(step.setting_size(), 2);
+  EXPECT_EQ(variant_of(step.setting()), variant);
+}
+
+}  // namespace
+}  // namespace znni

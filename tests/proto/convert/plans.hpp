@@ -1,0 +1,12 @@
+// Plans and timing records with something in every field, for the tests of their text.
+#pragma once
+
+#include "planner/plan.hpp"
+#include "planner/timings.hpp"
+
+namespace znni::test {
+
+[[nodiscard]] Plan full_plan();
+[[nodiscard]] TimingRecord full_record();
+
+}  // namespace znni::test

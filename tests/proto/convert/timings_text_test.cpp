@@ -1,0 +1,125 @@
+#include "proto/convert/timings_text.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/proto/convert/plans.hpp"
+#include "tests/support/cases.hpp"
+#include "tests/support/temporary.hpp"
+
+namespace znni {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::StartsWith;
+
+TimingRecord record_for(const std::string& problem) {
+  TimingRecord record = test::full_record();
+  record.problem = problem;
+  return record;
+}
+
+std::string refusal(std::string_view text) {
+  const Result<ReadTimings> read = parse_timings(text);
+  return read ? "" : read.error().message;
+}
+
+TEST(TimingsText, RoundTrip) {
+  const Result<ReadTimings> read = parse_timings(timing_text(test::full_record()));
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_THAT(read->timings.records(), ElementsAre(test::full_record()));
+  EXPECT_THAT(read->warnings, IsEmpty());
+}
+
+TEST(TimingsText, GoldenFileStillLoads) {
+  const Result<ReadTimings> read = read_timings(test::case_folder().parent_path() / "golden" / "timings.pbtxt");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_THAT(read->timings.records(), ElementsAre(test::full_record()));
+}
+
+TEST(TimingsText, AFileThatIsNotThereIsEmpty) {
+  const test::TemporaryDirectory folder;
+  const Result<ReadTimings> read = read_timings(folder.path() / "none");
+  ASSERT_TRUE(read);
+  EXPECT_THAT(read->timings.records(), IsEmpty());
+}
+
+TEST(TimingsText, AppendingKeepsTheFileValid) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.path() / "timings.pbtxt";
+  std::vector<TimingRecord> expected;
+  for (int i = 0; i < 5; ++i) {
+    expected.push_back(record_for("problem " + std::to_string(i)));
+    ASSERT_TRUE(append_timing(path, expected.back()));
+    const Result<ReadTimings> read = read_timings(path);
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->timings.records(), expected);
+  }
+  TimingRecord again = expected[2];
+  again.samples = {7};
+  ASSERT_TRUE(append_timing(path, again));
+  expected[2] = again;
+  EXPECT_EQ(read_timings(path)->timings.records(), expected);
+}
+
+TEST(TimingsText, WritingAllReplaces) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.write("timings.pbtxt", "garbage");
+  Timings timings;
+  timings.insert(record_for("a"));
+  timings.insert(record_for("b"));
+  ASSERT_TRUE(write_timings(path, timings));
+  EXPECT_EQ(read_timings(path)->timings.records(), timings.records());
+}
+
+TEST(TimingsText, ARecordCutShortIsAWarning) {
+  const std::string first = timing_text(record_for("first"));
+  const std::string second = timing_text(record_for("second"));
+  for (std::size_t length = 1; length + 2 < second.size(); ++length) {
+    const Result<ReadTimings> read = parse_timings(first + second.substr(0, length));
+    ASSERT_TRUE(read) << length << ": " << read.error().message;
+    EXPECT_THAT(read->timings.records(), ElementsAre(record_for("first"))) << length;
+    EXPECT_EQ(read->warnings.size(), 1U) << length;
+  }
+}
+
+TEST(TimingsText, MeasuringGoesOnAfterACrash) {
+  const test::TemporaryDirectory folder;
+  const std::string first = timing_text(record_for("first"));
+  const std::string path = folder.write("timings.pbtxt", first + timing_text(record_for("cut")).substr(0, 60));
+  ASSERT_TRUE(append_timing(path, record_for("third")));
+  const Result<ReadTimings> read = read_timings(path);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_THAT(read->timings.records(), ElementsAre(record_for("first"), record_for("third")));
+  ASSERT_EQ(read->warnings.size(), 1U);
+  EXPECT_THAT(read->warnings[0], StartsWith(path + ": line "));
+  EXPECT_THAT(read->warnings[0], HasSubstr("cut short"));
+}
+
+TEST(TimingsText, AnythingElseIsAnError) {
+  const std::string good = timing_text(test::full_record());
+  EXPECT_THAT(refusal(good + "other: 3\n"), HasSubstr("has no field 'other'; it has: record"));
+  EXPECT_THAT(refusal("record {\n  colour: 3\n}\n"),
+              StartsWith("line 2: znni.text.Timings.Record has no field 'colour'"));
+  EXPECT_THAT(refusal("record { primitive: \"p\" problem: \"q\" in: \"f32:planar\" out: \"x\" }"),
+              StartsWith("record 0: out is 'x'"));
+  EXPECT_THAT(refusal("record { in: \"f32:planar\" out: \"f32:planar\" }"),
+              HasSubstr("primitive or problem is missing"));
+  const std::string start = "record { primitive: \"p\" problem: \"q\" in: \"f32:planar\" out: \"f32:planar\" samples: ";
+  EXPECT_THAT(refusal(start + "-1 }"), HasSubstr("samples hold -1"));
+  EXPECT_THAT(refusal(start + "nan }"), HasSubstr("samples hold nan"));
+  EXPECT_EQ(refusal(start + "1 }"), "");
+}
+
+TEST(TimingsText, FilesThatCannotBeWritten) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.path() / "none" / "timings.pbtxt";
+  EXPECT_THAT(append_timing(path, test::full_record()).error().message, StartsWith(path + ": cannot be opened: "));
+  const std::string bad = folder.write("bad.pbtxt", "what");
+  EXPECT_THAT(read_timings(bad).error().message, StartsWith(bad + ": line "));
+}
+
+}  // namespace
+}  // namespace znni

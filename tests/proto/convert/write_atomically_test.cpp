@@ -1,0 +1,64 @@
+#include "proto/convert/write_atomically.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "tests/support/temporary.hpp"
+
+namespace znni {
+namespace {
+
+using testing::HasSubstr;
+using testing::StartsWith;
+
+std::size_t files_in(const std::filesystem::path& folder) {
+  std::size_t count = 0;
+  for ([[maybe_unused]] const auto& entry : std::filesystem::directory_iterator(folder)) ++count;
+  return count;
+}
+
+TEST(WriteAtomically, WritesAndReplaces) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.path() / "file";
+  for (const std::string& text : {std::string("first"), std::string("second, longer"), std::string()}) {
+    ASSERT_TRUE(write_atomically(path, text));
+    EXPECT_EQ(test::read_text(path), text);
+    EXPECT_EQ(files_in(folder.path()), 1U);
+  }
+}
+
+TEST(WriteAtomically, ReadableByAll) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.path() / "file";
+  ASSERT_TRUE(write_atomically(path, "text"));
+  EXPECT_EQ(std::filesystem::status(path).permissions(), std::filesystem::perms(0644));
+}
+
+TEST(WriteAtomically, WhereItCannotWrite) {
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.path() / "no such folder" / "file";
+  const Result<void> written = write_atomically(path, "text");
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().message, StartsWith(path + ": cannot be created: "));
+}
+
+TEST(WriteAtomically, LeavesNothingBehindWhenItFails) {
+  const test::TemporaryDirectory folder;
+  folder.write("occupied/inside", "");
+  const std::string path = folder.path() / "occupied";
+  const Result<void> written = write_atomically(path, "text");
+  ASSERT_FALSE(written);
+  EXPECT_THAT(written.error().message, HasSubstr(": cannot be replaced: "));
+  EXPECT_EQ(files_in(folder.path()), 1U);
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "occupied" / "inside"));
+}
+
+TEST(WriteAtomically, WriteAllSaysWhy) {
+  EXPECT_THAT(write_all(-1, "text").error().message, StartsWith("cannot be written: "));
+  EXPECT_TRUE(write_all(-1, ""));
+}
+
+}  // namespace
+}  // namespace znni

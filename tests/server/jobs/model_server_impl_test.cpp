@@ -1,0 +1,336 @@
+#include "server/jobs/model_server_impl.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cmath>
+#include <mutex>
+#include <thread>
+
+#include "tests/server/jobs/wait_until.hpp"
+#include "tests/server/models/onnx_file.hpp"
+#include "tests/server/pipeline/dense_oracle.hpp"
+#include "tests/server/pipeline/engine_bench.hpp"
+#include "tests/server/pipeline/oracle_primitive.hpp"
+#include "tests/server/pipeline/random_network.hpp"
+#include "tests/support/temporary.hpp"
+
+namespace znni {
+namespace {
+
+using test::JobOutcome;
+using test::Random;
+using test::RandomVolume;
+using test::wait_until;
+using testing::HasSubstr;
+
+constexpr std::int64_t mib = std::int64_t{1} << 20;
+
+class ModelServerTest : public testing::Test {
+ protected:
+  void add_model(const std::string& name, const std::string& version = "1") {
+    test::write_model(directory_.path(), name, version, test::onnx_text(network_, weights_));
+  }
+
+  Result<std::unique_ptr<ModelServer>> try_open(std::int64_t memory, std::int64_t max_queue = 8) {
+    const Backend* const rows[] = {&test::oracle_backend()};
+    ServerOptions options;
+    options.repository = directory_.path();
+    options.limits = {memory, mib, max_queue};
+    options.catalogue = Catalogue::make(rows).value();
+    options.open_device = [](std::int64_t budget) -> Result<std::unique_ptr<Device>> {
+      return test::host_device(budget);
+    };
+    options.log = [this](std::string_view level, const std::string& line) {
+      const std::lock_guard lock(log_mutex_);
+      log_ += std::string(level) + ": " + line + "\n";
+    };
+    return open_model_server(std::move(options));
+  }
+
+  // Opened, and every model loaded or given up.
+  std::unique_ptr<ModelServer> open(std::int64_t memory = 75 * mib, std::int64_t max_queue = 8) {
+    Result<std::unique_ptr<ModelServer>> server = try_open(memory, max_queue);
+    ensure(server.has_value(), server ? "" : server.error().message);
+    EXPECT_TRUE(wait_until([&] {
+      const std::vector<ModelInfo> models = (*server)->models();
+      return std::none_of(models.begin(), models.end(),
+                          [](const ModelInfo& model) { return model.state == ModelState::loading; });
+    }));
+    return std::move(*server);
+  }
+
+  std::string log() {
+    const std::lock_guard lock(log_mutex_);
+    return log_;
+  }
+
+  // A job that stays where it asks for its first slab until it is released: it has its turn and has computed
+  // nothing yet.
+  VolumeJob held_job(JobOutcome& outcome) {
+    VolumeJob job = test::recorded_job(volume_.view(), {1, 2, volume_.shape.n - Vec3::cube(7)}, ElementType::f32,
+                                       VolumeOrder::image_major, outcome);
+    job.slab = [this, slab = job.slab](std::int64_t first_plane, std::int64_t planes) {
+      ++held_;
+      EXPECT_TRUE(wait_until([&] { return released_.load(); }));
+      return slab(first_plane, planes);
+    };
+    return job;
+  }
+
+  const test::TemporaryDirectory directory_;
+  const Network network_ = test::simple_network(1);
+  const NetworkWeights weights_ = random_weights(network_, 3);
+  Random random_{5};
+  const RandomVolume volume_ = test::random_volume(1, {12, 13, 14}, ElementType::f32, random_);
+  std::atomic<int> held_ = 0;
+  std::atomic<bool> released_ = false;
+  std::mutex log_mutex_;
+  std::string log_;
+};
+
+TEST_F(ModelServerTest, ServesAModelExactlyWithItsOwnNormalisation) {
+  add_model("net");
+  directory_.write("net/config.pbtxt",
+                   "parameters { key: 'input_scale' value { string_value: '0.5' } }"
+                   "parameters { key: 'input_offset' value { string_value: '2' } }");
+  const std::unique_ptr<ModelServer> server = open();
+  ASSERT_TRUE(server->ready()) << log();
+  const Result<JobOutlook> outlook = server->outlook("net", "", volume_.shape);
+  ASSERT_TRUE(outlook) << outlook.error().message;
+  JobOutcome outcome;
+  VolumeJob job =
+      test::recorded_job(volume_.view(), outlook->output, ElementType::f32, VolumeOrder::image_major, outcome);
+  job.normalisation = {100.0F, 100.0F};  // not the caller's business
+  outcome.statistics = server->run("net", "1", job, {});
+  ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
+  const oracle::Values exact =
+      test::dense_oracle(network_, weights_, volume_.shape.n, test::volume_values(volume_.view(), {0.5F, 2.0F}));
+  EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5);
+  JobOutcome plain;
+  VolumeJob own =
+      test::recorded_job(volume_.view(), outlook->output, ElementType::f32, VolumeOrder::image_major, plain);
+  own.normalised = true;
+  plain.statistics = server->run("net", "1", own, {});
+  ASSERT_TRUE(plain.statistics);
+  EXPECT_LE(
+      test::relative_error(test::output_values(plain), test::dense_oracle(network_, weights_, volume_.shape.n,
+                                                                          test::volume_values(volume_.view(), {}))),
+      1e-5);
+  const ModelStatistics counters = server->statistics("net", "");
+  EXPECT_EQ(counters.succeeded, 2);
+  EXPECT_EQ(counters.voxels, 2 * voxels(outlook->output.n));
+}
+
+TEST_F(ModelServerTest, AVolumeIsStandardisedWhereTheModelSaysSo) {
+  add_model("net");
+  directory_.write("net/config.pbtxt", "parameters { key: 'input_zscore' value { string_value: 'volume' } }");
+  const std::unique_ptr<ModelServer> server = open();
+  JobOutcome outcome;
+  released_ = true;
+  ASSERT_TRUE(server->run("net", "", held_job(outcome), {})) << log();
+  oracle::Values values = test::volume_values(volume_.view(), {});
+  double mean = 0;
+  double square = 0;
+  for (const double x : values) mean += x / static_cast<double>(values.size());
+  for (const double x : values) square += (x - mean) * (x - mean) / static_cast<double>(values.size());
+  for (double& x : values) x = (x - mean) / std::sqrt(square);
+  const oracle::Values exact = test::dense_oracle(network_, weights_, volume_.shape.n, values);
+  EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5);
+}
+
+TEST_F(ModelServerTest, WhatCannotBeLoadedIsUnavailableWithItsReasonAndTheRestServes) {
+  add_model("good");
+  add_model("truncated");
+  const std::filesystem::path file = directory_.path() / "truncated/1/model.onnx";
+  std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
+  directory_.write("missing/1/notes.txt", "");
+  directory_.write("versionless/model.onnx", "");
+  const std::unique_ptr<ModelServer> server = open();
+  EXPECT_FALSE(server->ready());
+  for (const ModelInfo& model : server->models()) {
+    EXPECT_EQ(model.state == ModelState::ready, model.name == "good") << model.name << ": " << model.reason;
+    EXPECT_EQ(model.reason.empty(), model.name == "good") << model.name;
+  }
+  EXPECT_TRUE(server->find("good", ""));
+  const Result<ModelInfo> missing = server->find("missing", "");
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::unavailable);
+  EXPECT_THAT(missing.error().message, HasSubstr("model.onnx"));
+  EXPECT_THAT(log(), HasSubstr("error: model 'truncated' is unavailable: "));
+  EXPECT_THAT(log(), HasSubstr("info: model 'good' version 1 is ready: patch "));
+}
+
+TEST_F(ModelServerTest, UnknownModelsAndVersionsAreNotFound) {
+  add_model("net", "2");
+  add_model("net", "1");
+  const std::unique_ptr<ModelServer> server = open();
+  EXPECT_EQ(server->find("net", "")->version, "2");
+  EXPECT_EQ(server->find("net", "2")->version, "2");
+  EXPECT_EQ(server->find("net", "1").error().code, ErrorCode::not_found);
+  EXPECT_EQ(server->find("other", "").error().message, "Request for unknown model: 'other' is not found");
+  EXPECT_EQ(server->outlook("other", "", volume_.shape).error().code, ErrorCode::not_found);
+  EXPECT_EQ(server->run("other", "", {}, {}).error().code, ErrorCode::not_found);
+  EXPECT_EQ(server->statistics("other", "").succeeded, 0);
+}
+
+TEST_F(ModelServerTest, AnEmptyRepositoryIsReady) {
+  const std::unique_ptr<ModelServer> server = open();
+  EXPECT_TRUE(server->ready());
+  EXPECT_TRUE(server->models().empty());
+}
+
+TEST_F(ModelServerTest, LimitsThatNoModelSurvivesAreErrors) {
+  const auto tight = try_open(mib);
+  ASSERT_FALSE(tight);
+  EXPECT_EQ(tight.error().code, ErrorCode::over_budget);
+  std::filesystem::remove_all(directory_.path());
+  EXPECT_EQ(try_open(80 * mib).error().code, ErrorCode::not_found);
+}
+
+TEST_F(ModelServerTest, ModelsShareTheMemoryAndAModelThatDoesNotFitSaysHowMuch) {
+  for (const char* name : {"a", "b", "c"}) add_model(name);
+  const std::int64_t memory = 76 * mib;
+  const std::unique_ptr<ModelServer> server = open(memory);
+  std::int64_t sum = 0;
+  for (const ModelInfo& model : server->models()) {
+    EXPECT_EQ(model.state, ModelState::ready) << model.reason;
+    sum += model.memory.total();
+  }
+  EXPECT_LE(sum, memory - 64 * mib - memory / 8);
+  const std::unique_ptr<ModelServer> tight = open(73 * mib + 150 * 1024);
+  for (const ModelInfo& model : tight->models()) {
+    if (model.state == ModelState::ready) continue;
+    EXPECT_THAT(model.reason, HasSubstr("planning within"));
+  }
+}
+
+TEST_F(ModelServerTest, RefusesWrongShapesNamingTheModel) {
+  add_model("net");
+  const std::unique_ptr<ModelServer> server = open();
+  const Result<JobOutlook> small = server->outlook("net", "", {1, {8, 8, 7}});
+  ASSERT_FALSE(small);
+  EXPECT_EQ(small.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(small.error().message, HasSubstr("model 'net': input extent is 8x8x7"));
+}
+
+TEST_F(ModelServerTest, LeasesComeFromTheTransportShare) {
+  const std::unique_ptr<ModelServer> server = open(80 * mib);
+  const Result<TransportLease> lease = server->lease(9 * mib);
+  ASSERT_TRUE(lease);
+  EXPECT_EQ(server->lease(2 * mib).error().code, ErrorCode::over_budget);
+  EXPECT_TRUE(server->lease(mib));
+}
+
+TEST_F(ModelServerTest, TheQueueIsBoundedAndKeepsItsOrder) {
+  add_model("net");
+  const std::unique_ptr<ModelServer> server = open(80 * mib, 2);
+  ASSERT_TRUE(server->ready()) << log();
+  std::vector<std::jthread> callers;
+  std::vector<JobOutcome> outcomes(4);
+  std::vector<int> order;  // written by whoever has the turn
+  for (int i = 0; i < 3; ++i) {
+    callers.emplace_back([&, i] {
+      VolumeJob job = held_job(outcomes[static_cast<std::size_t>(i)]);
+      job.progress = [&, i](const JobProgress& progress) {
+        if (progress.patches_done == progress.patches) order.push_back(i);
+      };
+      EXPECT_TRUE(server->run("net", "", job, {}));
+    });
+    const bool waiting =
+        wait_until([&] { return i == 0 ? held_ == 1 : server->statistics("net", "").queued_now == i; });
+    ASSERT_TRUE(waiting);
+  }
+  EXPECT_EQ(server->statistics("net", "").running_now, 1);
+  const Result<JobStatistics> full = server->run("net", "", held_job(outcomes[3]), {});
+  ASSERT_FALSE(full);
+  EXPECT_EQ(full.error().code, ErrorCode::unavailable);
+  EXPECT_THAT(full.error().message, HasSubstr("2 jobs wait, at most 2 may"));
+  released_ = true;
+  callers.clear();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2}));
+  const ModelStatistics counters = server->statistics("net", "");
+  EXPECT_EQ(counters.succeeded, 3);
+  EXPECT_EQ(counters.failed, 1);
+  EXPECT_EQ(counters.queued_now + counters.running_now, 0);
+}
+
+TEST_F(ModelServerTest, AJobMayBeCancelledWhileItWaits) {
+  add_model("net");
+  const std::unique_ptr<ModelServer> server = open();
+  std::vector<JobOutcome> outcomes(2);
+  std::jthread first([&] { EXPECT_TRUE(server->run("net", "", held_job(outcomes[0]), {})); });
+  ASSERT_TRUE(wait_until([&] { return held_ == 1; }));
+  std::stop_source stop;
+  std::jthread second([&] {
+    const Result<JobStatistics> done = server->run("net", "", held_job(outcomes[1]), stop.get_token());
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::cancelled);
+  });
+  ASSERT_TRUE(wait_until([&] { return server->statistics("net", "").queued_now == 1; }));
+  stop.request_stop();
+  second.join();
+  EXPECT_EQ(server->statistics("net", "").cancelled, 1);
+  EXPECT_TRUE(outcomes[1].calls.empty());
+  released_ = true;
+}
+
+TEST_F(ModelServerTest, ModelsTakeTurnsOnTheDevice) {
+  add_model("a");
+  add_model("b");
+  const std::unique_ptr<ModelServer> server = open();
+  std::vector<JobOutcome> outcomes(2);
+  std::jthread a([&] { EXPECT_TRUE(server->run("a", "", held_job(outcomes[0]), {})); });
+  ASSERT_TRUE(wait_until([&] { return held_ == 1; }));
+  std::jthread b([&] { EXPECT_TRUE(server->run("b", "", held_job(outcomes[1]), {})); });
+  ASSERT_TRUE(wait_until([&] { return server->statistics("b", "").queued_now == 1; }));
+  EXPECT_EQ(server->statistics("b", "").running_now, 0);
+  released_ = true;
+  a.join();
+  b.join();
+  EXPECT_EQ(server->statistics("b", "").succeeded, 1);
+}
+
+TEST_F(ModelServerTest, DrainLetsJobsEndAndRefusesNewOnes) {
+  add_model("net");
+  const std::unique_ptr<ModelServer> server = open();
+  JobOutcome outcome;
+  std::jthread running([&] { EXPECT_TRUE(server->run("net", "", held_job(outcome), {})); });
+  ASSERT_TRUE(wait_until([&] { return held_ == 1; }));
+  std::jthread drain([&] { server->drain(1000); });
+  ASSERT_TRUE(wait_until([&] { return !server->ready(); }));
+  JobOutcome late;
+  EXPECT_EQ(server->run("net", "", held_job(late), {}).error().code, ErrorCode::unavailable);
+  released_ = true;
+  running.join();
+  drain.join();
+  EXPECT_EQ(server->statistics("net", "").succeeded, 1);
+}
+
+TEST_F(ModelServerTest, DrainCancelsWhatIsLeftWhenTheTimeIsUp) {
+  add_model("net");
+  const std::unique_ptr<ModelServer> server = open();
+  std::vector<JobOutcome> outcomes(2);
+  std::vector<std::jthread> callers;
+  for (JobOutcome& outcome : outcomes) {
+    callers.emplace_back([&] {
+      const Result<JobStatistics> done = server->run("net", "", held_job(outcome), {});
+      ASSERT_FALSE(done);
+      EXPECT_EQ(done.error().code, ErrorCode::cancelled);
+    });
+    const auto inside = static_cast<std::int64_t>(callers.size());
+    ASSERT_TRUE(wait_until([&] { return held_ + server->statistics("net", "").queued_now == inside && held_ == 1; }));
+  }
+  ASSERT_TRUE(wait_until([&] { return server->statistics("net", "").queued_now == 1; }));
+  std::jthread drain([&] { server->drain(0.01); });
+  // The waiting job ends at once, the running one before its next layer.
+  ASSERT_TRUE(wait_until([&] { return server->statistics("net", "").cancelled == 1; }));
+  released_ = true;
+  drain.join();
+  EXPECT_EQ(server->statistics("net", "").cancelled, 2);
+}
+
+}  // namespace
+}  // namespace znni

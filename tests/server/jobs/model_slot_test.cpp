@@ -1,0 +1,106 @@
+#include "server/jobs/model_slot.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/models/onnx_file.hpp"
+#include "tests/server/pipeline/oracle_primitive.hpp"
+#include "tests/server/pipeline/random_network.hpp"
+#include "tests/support/temporary.hpp"
+
+namespace znni {
+namespace {
+
+using testing::HasSubstr;
+
+ModelEntry entry() {
+  ModelEntry made;
+  made.name = "net";
+  made.version = "2";
+  return made;
+}
+
+TEST(ModelSlot, LoadingAndUnavailableModelsSaySo) {
+  ModelSlot slot(entry(), 4);
+  EXPECT_EQ(slot.info().state, ModelState::loading);
+  EXPECT_EQ(slot.model().error().code, ErrorCode::unavailable);
+  EXPECT_EQ(slot.model().error().message, "model 'net' is still loading");
+  slot.set_unavailable("model.onnx: truncated");
+  EXPECT_EQ(slot.info().state, ModelState::unavailable);
+  EXPECT_EQ(slot.info().reason, "model.onnx: truncated");
+  EXPECT_EQ(slot.model().error().message, "model 'net' is unavailable: model.onnx: truncated");
+}
+
+TEST(ModelSlot, AReadyModelIsDescribed) {
+  const test::TemporaryDirectory directory;
+  Network network = test::simple_network(1);
+  network.input_name = "raw";
+  network.output_name = "boundary";
+  test::write_model(directory.path(), "net", "2", test::onnx_text(network, random_weights(network, 1)));
+  const Backend* const rows[] = {&test::oracle_backend()};
+  const Catalogue catalogue = Catalogue::make(rows).value();
+  const std::unique_ptr<Device> device = test::host_device(1 << 20);
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  const ModelEntry found = scan_repository(directory.path())->at(0);
+  Result<PlannedModel> planned = plan_model(found, 1 << 20, {catalogue, device->spec(), *costs, "", {}}, {});
+  ASSERT_TRUE(planned) << planned.error().message;
+  const Plan plan = planned->plan;
+
+  ModelSlot slot(found, 4);
+  slot.set_ready(std::move(*open_model(std::move(*planned), catalogue, *device, {})));
+  const ModelInfo info = slot.info();
+  EXPECT_EQ(info.state, ModelState::ready);
+  EXPECT_EQ(info.name, "net");
+  EXPECT_EQ(info.version, "2");
+  EXPECT_EQ(info.input_name, "raw");
+  EXPECT_EQ(info.output_name, "boundary");
+  EXPECT_EQ(info.f_in, 1);
+  EXPECT_EQ(info.f_out, 2);
+  EXPECT_EQ(info.field_of_view, Vec3::cube(8));
+  EXPECT_EQ(info.memory, plan.memory);
+  EXPECT_EQ(info.predicted_voxels_per_second, plan.predicted.voxels_per_second);
+  EXPECT_THAT(info.plan_summary, HasSubstr("test.oracle"));
+  ASSERT_TRUE(slot.model());
+}
+
+TEST(JobRecord, ASuccessIsCountedWithItsTimesAndVoxels) {
+  ModelSlot slot(entry(), 4);
+  {
+    JobRecord record(slot);
+    EXPECT_EQ(slot.statistics().queued_now, 1);
+    record.started();
+    EXPECT_EQ(slot.statistics().queued_now, 0);
+    EXPECT_EQ(slot.statistics().running_now, 1);
+    record.ended(nullptr, 1000);
+  }
+  const ModelStatistics counters = slot.statistics();
+  EXPECT_EQ(counters.succeeded, 1);
+  EXPECT_EQ(counters.failed, 0);
+  EXPECT_EQ(counters.running_now, 0);
+  EXPECT_EQ(counters.voxels, 1000);
+  EXPECT_EQ(counters.success_ns, counters.queue_ns + counters.compute_ns);
+  EXPECT_GT(counters.last_unix_ms, 1'600'000'000'000);
+}
+
+TEST(JobRecord, FailuresAndCancellationsAreCountedApart) {
+  ModelSlot slot(entry(), 4);
+  const Error cancelled{ErrorCode::cancelled, ""};
+  const Error failed{ErrorCode::device_failure, ""};
+  { JobRecord(slot).ended(&cancelled, 5); }
+  {
+    JobRecord record(slot);
+    record.started();
+    record.ended(&failed, 5);
+  }
+  { const JobRecord lost(slot); }
+  const ModelStatistics counters = slot.statistics();
+  EXPECT_EQ(counters.cancelled, 1);
+  EXPECT_EQ(counters.failed, 2);
+  EXPECT_EQ(counters.succeeded, 0);
+  EXPECT_EQ(counters.voxels, 0);
+  EXPECT_EQ(counters.queued_now, 0);
+  EXPECT_EQ(counters.running_now, 0);
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,111 @@
+#include "server/jobs/turn_queue.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "tests/server/jobs/wait_until.hpp"
+
+namespace znni {
+namespace {
+
+using test::wait_until;
+using testing::HasSubstr;
+
+TEST(TurnQueue, TurnsComeInTheOrderTheyWereAskedFor) {
+  TurnQueue queue("the device", 100);
+  std::vector<int> order;  // written by whoever has the turn
+  std::vector<std::jthread> threads;
+  {
+    const Result<Turn> first = queue.wait({});
+    ASSERT_TRUE(first);
+    for (int i = 0; i < 8; ++i) {
+      threads.emplace_back([&, i] {
+        const Result<Turn> turn = queue.wait({});
+        order.push_back(i);
+      });
+      ASSERT_TRUE(wait_until([&] { return queue.waiting() == i + 1; }));
+    }
+  }
+  threads.clear();
+  EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
+  EXPECT_EQ(queue.waiting(), 0);
+}
+
+TEST(TurnQueue, OnlyOneHasTheTurn) {
+  TurnQueue queue("the device", 100);
+  std::atomic<int> inside = 0;
+  std::atomic<int> most = 0;
+  {
+    std::vector<std::jthread> threads;
+    for (int i = 0; i < 6; ++i) {
+      threads.emplace_back([&] {
+        for (int repeat = 0; repeat < 200; ++repeat) {
+          const Result<Turn> turn = queue.wait({});
+          most = std::max(most.load(), ++inside);
+          --inside;
+        }
+      });
+    }
+  }
+  EXPECT_EQ(most, 1);
+}
+
+TEST(TurnQueue, RefusesAtOnceWhenTooManyWait) {
+  TurnQueue queue("model 'net'", 1);
+  const Result<Turn> first = queue.wait({});
+  ASSERT_TRUE(first);
+  std::stop_source stop;
+  std::jthread second([&] { EXPECT_FALSE(queue.wait(stop.get_token())); });
+  ASSERT_TRUE(wait_until([&] { return queue.waiting() == 1; }));
+  const Result<Turn> third = queue.wait({});
+  ASSERT_FALSE(third);
+  EXPECT_EQ(third.error().code, ErrorCode::unavailable);
+  EXPECT_THAT(third.error().message, HasSubstr("model 'net' is full: 1 jobs wait, at most 1 may"));
+  stop.request_stop();
+}
+
+TEST(TurnQueue, WithNoPlaceToWaitOneStillMayHaveTheTurn) {
+  TurnQueue queue("model 'net'", 0);
+  {
+    const Result<Turn> first = queue.wait({});
+    ASSERT_TRUE(first);
+    EXPECT_FALSE(queue.wait({}));
+  }
+  EXPECT_TRUE(queue.wait({}));
+}
+
+TEST(TurnQueue, WhoeverStopsWaitingLeavesThePlaceToTheNext) {
+  TurnQueue queue("the device", 100);
+  Result<Turn> first = queue.wait({});
+  ASSERT_TRUE(first);
+  std::stop_source stop;
+  std::jthread second([&] {
+    const Result<Turn> turn = queue.wait(stop.get_token());
+    EXPECT_FALSE(turn);
+    EXPECT_EQ(turn.error().code, ErrorCode::cancelled);
+  });
+  ASSERT_TRUE(wait_until([&] { return queue.waiting() == 1; }));
+  std::atomic<bool> third_ran = false;
+  std::jthread third([&] { third_ran = queue.wait({}).has_value(); });
+  ASSERT_TRUE(wait_until([&] { return queue.waiting() == 2; }));
+  stop.request_stop();
+  ASSERT_TRUE(wait_until([&] { return queue.waiting() == 1; }));
+  EXPECT_FALSE(third_ran);
+  { const Turn ended = std::move(*first); }
+  EXPECT_TRUE(wait_until([&] { return third_ran.load(); }));
+}
+
+TEST(TurnQueue, AStoppedCallerGetsNoTurnEvenIfItIsFree) {
+  TurnQueue queue("the device", 100);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(queue.wait(stop.get_token()).error().code, ErrorCode::cancelled);
+  EXPECT_TRUE(queue.wait({}));
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,90 @@
+#include "server/models/model_loader.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/models/onnx_file.hpp"
+#include "tests/server/pipeline/oracle_primitive.hpp"
+#include "tests/server/pipeline/random_network.hpp"
+#include "tests/support/temporary.hpp"
+
+namespace znni {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr std::int64_t plenty = std::int64_t{1} << 20;
+
+class ModelLoaderTest : public testing::Test {
+ protected:
+  explicit ModelLoaderTest(const Backend& backend = test::oracle_backend()) {
+    const Backend* const rows[] = {&backend};
+    catalogue_ = Catalogue::make(rows).value();
+    test::write_model(directory_.path(), "net", "1", test::onnx_text(network_, random_weights(network_, 3)));
+    entry_ = scan_repository(directory_.path())->at(0);
+  }
+
+  Result<PlannedModel> plan(std::int64_t memory = plenty) {
+    return plan_model(entry_, memory, {catalogue_, device_->spec(), *costs_, "", {}}, {});
+  }
+
+  const test::TemporaryDirectory directory_;
+  const Network network_ = test::simple_network(1);
+  const std::unique_ptr<CostSource> costs_ = modelled_costs();
+  const std::unique_ptr<Device> device_ = test::host_device(plenty);
+  Catalogue catalogue_;
+  ModelEntry entry_;
+};
+
+TEST_F(ModelLoaderTest, AModelIsPlannedOpenedAndGivesItsMemoryBack) {
+  Result<PlannedModel> planned = plan();
+  ASSERT_TRUE(planned) << planned.error().message;
+  EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
+  const MemoryUse memory = planned->plan.memory;
+  {
+    const auto model = open_model(std::move(*planned), catalogue_, *device_, {});
+    ASSERT_TRUE(model) << model.error().message;
+    EXPECT_EQ((*model)->engine->field_of_view(), Vec3::cube(8));
+    EXPECT_EQ(device_->reserved(MemorySpace::host), memory.persistent + memory.transient);
+    const std::string summary = plan_summary((*model)->planned.plan, (*model)->engine->patch());
+    EXPECT_THAT(summary, HasSubstr("patch " + to_string((*model)->engine->patch())));
+    EXPECT_THAT(summary, HasSubstr("test.oracle"));
+    EXPECT_THAT(summary, HasSubstr("(model)"));
+  }
+  EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
+}
+
+TEST_F(ModelLoaderTest, TheErrorOfAPlanThatDoesNotFitNamesTheShare) {
+  const Result<PlannedModel> planned = plan(4000);
+  ASSERT_FALSE(planned);
+  EXPECT_EQ(planned.error().code, ErrorCode::over_budget);
+  EXPECT_THAT(planned.error().message, HasSubstr("planning within"));
+}
+
+TEST_F(ModelLoaderTest, AStopBetweenPlanAndFirstRunEndsTheLoading) {
+  Result<PlannedModel> planned = plan();
+  ASSERT_TRUE(planned);
+  std::stop_source stop;
+  stop.request_stop();
+  const auto model = open_model(std::move(*planned), catalogue_, *device_, stop.get_token());
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().code, ErrorCode::cancelled);
+  EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
+}
+
+class FailingModelLoaderTest : public ModelLoaderTest {
+ protected:
+  FailingModelLoaderTest() : ModelLoaderTest(test::failing_backend()) {}
+};
+
+TEST_F(FailingModelLoaderTest, AModelThatCannotRunIsFoundBeforeItServes) {
+  Result<PlannedModel> planned = plan();
+  ASSERT_TRUE(planned) << planned.error().message;
+  const auto model = open_model(std::move(*planned), catalogue_, *device_, {});
+  ASSERT_FALSE(model);
+  EXPECT_EQ(model.error().code, ErrorCode::device_failure);
+  EXPECT_THAT(model.error().message, HasSubstr("first run: "));
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,66 @@
+#include "server/models/model_repository.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/temporary.hpp"
+
+namespace znni {
+namespace {
+
+using test::TemporaryDirectory;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+TEST(ModelRepository, FindsTheNewestVersionOfEachModel) {
+  const TemporaryDirectory directory;
+  for (const char* version : {"1", "9", "10", "latest", "010", "-3", "0"}) {
+    directory.write(std::string("membrane/") + version + "/model.onnx", "");
+  }
+  directory.write("axon/2/model.onnx", "");
+  const Result<std::vector<ModelEntry>> entries = scan_repository(directory.path());
+  ASSERT_TRUE(entries) << entries.error().message;
+  ASSERT_EQ(entries->size(), 2U);
+  EXPECT_EQ(entries->at(0).name, "axon");
+  EXPECT_EQ(entries->at(0).version, "2");
+  const ModelEntry& membrane = entries->at(1);
+  EXPECT_EQ(membrane.name, "membrane");
+  EXPECT_EQ(membrane.version, "10");
+  EXPECT_EQ(membrane.network_file, directory.path() / "membrane/10/model.onnx");
+  EXPECT_EQ(membrane.plan_file, directory.path() / "membrane/10/plan.pbtxt");
+  EXPECT_EQ(membrane.config_file, directory.path() / "membrane/config.pbtxt");
+  EXPECT_THAT(membrane.passed_over, UnorderedElementsAre("1", "9"));
+  EXPECT_EQ(membrane.problem, "");
+}
+
+TEST(ModelRepository, AModelWithoutAVersionIsKeptWithItsReason) {
+  const TemporaryDirectory directory;
+  directory.write("membrane/model.onnx", "");
+  const Result<std::vector<ModelEntry>> entries = scan_repository(directory.path());
+  ASSERT_TRUE(entries);
+  ASSERT_EQ(entries->size(), 1U);
+  EXPECT_EQ(entries->at(0).version, "");
+  EXPECT_THAT(entries->at(0).problem, HasSubstr("no version found"));
+  EXPECT_THAT(entries->at(0).problem, HasSubstr("membrane"));
+}
+
+TEST(ModelRepository, PlainFilesAndHiddenFoldersAreNoModels) {
+  const TemporaryDirectory directory;
+  directory.write("README.md", "");
+  directory.write(".git/1/model.onnx", "");
+  const Result<std::vector<ModelEntry>> entries = scan_repository(directory.path());
+  ASSERT_TRUE(entries);
+  EXPECT_THAT(*entries, IsEmpty());
+}
+
+TEST(ModelRepository, AFolderThatIsNotThereIsNamed) {
+  const Result<std::vector<ModelEntry>> entries = scan_repository("/nowhere/at/all");
+  ASSERT_FALSE(entries);
+  EXPECT_EQ(entries.error().code, ErrorCode::not_found);
+  EXPECT_THAT(entries.error().message, HasSubstr("/nowhere/at/all"));
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,148 @@
+#include "server/models/plan_source.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "planner/search.hpp"
+#include "proto/convert/plan_text.hpp"
+#include "tests/server/pipeline/oracle_primitive.hpp"
+#include "tests/server/pipeline/random_network.hpp"
+#include "tests/support/temporary.hpp"
+
+namespace znni {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+constexpr std::int64_t plenty = std::int64_t{1} << 20;
+
+class PlanSourceTest : public testing::Test {
+ protected:
+  PlanSourceTest() {
+    const Backend* const rows[] = {&test::oracle_backend()};
+    catalogue_ = Catalogue::make(rows).value();
+    entry_.name = "net";
+    entry_.version = "3";
+    entry_.plan_file = directory_.path() / "net/3/plan.pbtxt";
+  }
+
+  PlanContext context(const std::string& plan_directory) {
+    return {catalogue_, spec_, *costs_, plan_directory, [this](std::string_view level, const std::string& line) {
+              log_ += std::string(level) + ": " + line + "\n";
+            }};
+  }
+  Result<Plan> find(const std::string& plan_directory = "", std::int64_t memory = plenty) {
+    log_.clear();
+    return find_or_make_plan(entry_, network_, memory, context(plan_directory), {});
+  }
+  Plan searched(const Network& network, std::int64_t memory = plenty) {
+    SearchOptions options;
+    options.memory_limit = memory;
+    return search(network, spec_, catalogue_, *costs_, options).value();
+  }
+  std::string plans() const { return (directory_.path() / "plans").string(); }
+
+  const test::TemporaryDirectory directory_;
+  const Network network_ = test::simple_network(1);
+  const DeviceSpec spec_ = test::host_device(1)->spec();
+  const std::unique_ptr<CostSource> costs_ = modelled_costs();
+  Catalogue catalogue_;
+  ModelEntry entry_;
+  std::string log_;
+};
+
+TEST_F(PlanSourceTest, MakesAPlanAndKeepsItForTheNextStart) {
+  const Result<Plan> made = find(plans());
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_LE(made->memory.total(), plenty);
+  const std::string file = plans() + "/net/3.plan.pbtxt";
+  EXPECT_THAT(log_, HasSubstr("info: plan written to " + file));
+  const Result<Plan> again = find(plans());
+  ASSERT_TRUE(again);
+  EXPECT_EQ(*again, *made);
+  EXPECT_THAT(log_, HasSubstr("info: plan " + file + " is used"));
+  EXPECT_THAT(log_, Not(HasSubstr("written")));
+}
+
+TEST_F(PlanSourceTest, WithoutAPlanDirectoryNothingIsKept) {
+  ASSERT_TRUE(find(""));
+  EXPECT_THAT(log_, Not(HasSubstr("written")));
+  EXPECT_EQ(kept_plan_file(context(""), entry_), std::filesystem::path());
+}
+
+TEST_F(PlanSourceTest, ThePlanBesideTheModelComesFirst) {
+  Plan beside = searched(network_, plenty / 2);
+  directory_.write("net/3/plan.pbtxt", plan_text(beside));
+  ASSERT_TRUE(write_plan(directory_.write("plans/net/3.plan.pbtxt", "").string(), searched(network_)));
+  const Result<Plan> found = find(plans());
+  ASSERT_TRUE(found);
+  EXPECT_EQ(*found, beside);
+}
+
+TEST_F(PlanSourceTest, APlanForAnotherNetIsReplaced) {
+  directory_.write("net/3/plan.pbtxt", plan_text(searched(test::simple_network(2))));
+  const Result<Plan> found = find(plans());
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->key.nodes, describe(network_));
+  EXPECT_THAT(log_, HasSubstr("warning: plan " + entry_.plan_file.string() + " is not used: "));
+  EXPECT_THAT(log_, HasSubstr("plan written"));
+}
+
+TEST_F(PlanSourceTest, APlanOverTheLimitIsReplacedByOneThatFits) {
+  const Plan large = searched(network_);
+  const std::int64_t less = large.memory.total() - 1;
+  directory_.write("net/3/plan.pbtxt", plan_text(large));
+  const Result<Plan> found = find("", less);
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_LE(found->memory.total(), less);
+  EXPECT_THAT(log_, HasSubstr("is not used"));
+}
+
+TEST_F(PlanSourceTest, APlanMadeForMuchLessMemoryIsReplacedUnlessItWasMeasured) {
+  Plan small = searched(network_, plenty / 8);
+  directory_.write("net/3/plan.pbtxt", plan_text(small));
+  const Result<Plan> found = find();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->key.memory_limit, plenty);
+  EXPECT_THAT(log_, HasSubstr("is not used: it was made for 128.00 KiB, 1.00 MiB may be used now"));
+  small.predicted.basis = Basis::measured;
+  directory_.write("net/3/plan.pbtxt", plan_text(small));
+  EXPECT_EQ(*find(), small);
+}
+
+TEST_F(PlanSourceTest, ABrokenPlanFileOrOneForAnotherPlaceIsReplaced) {
+  directory_.write("net/3/plan.pbtxt", "rung {");
+  EXPECT_TRUE(find());
+  EXPECT_THAT(log_, HasSubstr("is not used: "));
+  Plan elsewhere = searched(network_);
+  for (Rung& rung : elsewhere.ladder) rung.segments[0].place = Place::gpu;
+  directory_.write("net/3/plan.pbtxt", plan_text(elsewhere));
+  const Result<Plan> found = find();
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->ladder[0].segments[0].place, Place::cpu);
+}
+
+TEST_F(PlanSourceTest, APlanDirectoryThatCannotBeWrittenIsAWarning) {
+  directory_.write("plans", "a file, not a folder");
+  EXPECT_TRUE(find(plans()));
+  EXPECT_THAT(log_, HasSubstr("warning: the plan is not kept"));
+}
+
+TEST_F(PlanSourceTest, SaysWhatItWouldTakeWhenNothingFits) {
+  const Result<Plan> found = find("", 2000);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::over_budget);
+}
+
+TEST_F(PlanSourceTest, StopsWhenAsked) {
+  std::stop_source stop;
+  stop.request_stop();
+  const Result<Plan> found = find_or_make_plan(entry_, network_, plenty, context(plans()), stop.get_token());
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::cancelled);
+  EXPECT_FALSE(std::filesystem::exists(plans()));
+}
+
+}  // namespace
+}  // namespace znni

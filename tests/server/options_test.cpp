@@ -1,0 +1,123 @@
+#include "server/options.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <fstream>
+
+namespace znni {
+namespace {
+
+using testing::HasSubstr;
+
+Command parse(const std::vector<const char*>& arguments) { return parse_options(arguments, "znnid 1.2.3"); }
+
+Command parse_with_repository(std::vector<const char*> arguments) {
+  arguments.insert(arguments.begin(), {"--model-repository", "models"});
+  return parse(arguments);
+}
+
+void expect_refused(const Command& command, const std::string& part) {
+  EXPECT_EQ(command.exit_code, exit_wrong_use);
+  EXPECT_THAT(command.text, HasSubstr(part));
+  EXPECT_EQ(std::count(command.text.begin(), command.text.end(), '\n'), 1) << command.text;
+}
+
+TEST(Options, DefaultsAreThoseOfTheManual) {
+  const Command command = parse_with_repository({});
+  ASSERT_FALSE(command.exit_code) << command.text;
+  const Options& options = command.options;
+  EXPECT_EQ(options.model_repository, "models");
+  EXPECT_EQ(options.grpc_address, "127.0.0.1");
+  EXPECT_EQ(options.grpc_port, 8001);
+  EXPECT_EQ(options.memory, std::nullopt);
+  EXPECT_EQ(options.threads, std::nullopt);
+  EXPECT_EQ(options.max_request_bytes, std::int64_t{256} << 20);
+  EXPECT_EQ(options.exit_timeout_seconds, 30);
+  EXPECT_EQ(options.log_format, LogFormat::text);
+  EXPECT_FALSE(options.check_config);
+}
+
+TEST(Options, EveryOptionIsRead) {
+  const Command command =
+      parse_with_repository({"--plan-dir", "plans", "--grpc-address", "0.0.0.0", "--grpc-port", "0", "--mem", "1.5G",
+                             "--threads", "3", "--max-request-bytes", "64M", "--max-queue", "7", "--exit-timeout-secs",
+                             "2.5", "--log-format", "json", "--check-config"});
+  ASSERT_FALSE(command.exit_code) << command.text;
+  const Options& options = command.options;
+  EXPECT_EQ(options.plan_directory, "plans");
+  EXPECT_EQ(options.grpc_address, "0.0.0.0");
+  EXPECT_EQ(options.grpc_port, 0);
+  EXPECT_EQ(options.memory, std::int64_t{3} << 29);
+  EXPECT_EQ(options.threads, 3);
+  EXPECT_EQ(options.max_request_bytes, std::int64_t{64} << 20);
+  EXPECT_EQ(options.max_queue, 7);
+  EXPECT_EQ(options.exit_timeout_seconds, 2.5);
+  EXPECT_EQ(options.log_format, LogFormat::json);
+  EXPECT_TRUE(options.check_config);
+}
+
+TEST(Options, WrongUseEndsWithOneLine) {
+  expect_refused(parse({}), "--model-repository");
+  expect_refused(parse_with_repository({"--mem", "lots"}), "--mem");
+  expect_refused(parse_with_repository({"--grpc-port", "70000"}), "--grpc-port");
+  expect_refused(parse_with_repository({"--threads", "0"}), "--threads");
+  expect_refused(parse_with_repository({"--max-queue", "0"}), "--max-queue");
+  expect_refused(parse_with_repository({"--log-format", "xml"}), "--log-format");
+  expect_refused(parse_with_repository({"--exit-timeout-secs", "-1"}), "--exit-timeout-secs");
+  expect_refused(parse_with_repository({"--metrics"}), "--metrics");
+  expect_refused(parse_with_repository({"stray"}), "stray");
+}
+
+TEST(Options, MessagesStayBelowTheLimitOfTheProtocol) {
+  expect_refused(parse_with_repository({"--max-request-bytes", "1025M"}), "at most 1.00 GiB");
+  EXPECT_FALSE(parse_with_repository({"--max-request-bytes", "1G"}).exit_code);
+}
+
+TEST(Options, HelpAndVersionEndWell) {
+  EXPECT_EQ(parse({"--help"}).exit_code, 0);
+  EXPECT_THAT(parse({"--help"}).text, HasSubstr("--max-request-bytes"));
+  EXPECT_EQ(parse({"--version"}).exit_code, 0);
+  EXPECT_THAT(parse({"--version"}).text, HasSubstr("znnid 1.2.3"));
+}
+
+class ConfigFile : public testing::Test {
+ protected:
+  void write(const std::string& text) { std::ofstream(path_) << text; }
+  ~ConfigFile() override { std::remove(path_.c_str()); }
+  std::string path_ = testing::TempDir() + "znnid_options_test.ini";
+};
+
+TEST_F(ConfigFile, SetsWhatTheCommandLineDoesNot) {
+  write("model-repository=\"from file\"\nmem=2G\ngrpc-port=9000\nlog-format=json\n");
+  const Command command = parse({"--config", path_.c_str(), "--grpc-port", "9001"});
+  ASSERT_FALSE(command.exit_code) << command.text;
+  EXPECT_EQ(command.options.model_repository, "from file");
+  EXPECT_EQ(command.options.memory, std::int64_t{2} << 30);
+  EXPECT_EQ(command.options.grpc_port, 9001);
+  EXPECT_EQ(command.options.log_format, LogFormat::json);
+}
+
+TEST_F(ConfigFile, UnknownNamesAndBadValuesAreRefused) {
+  write("memory=2G\n");
+  expect_refused(parse_with_repository({"--config", path_.c_str()}), "memory");
+  write("mem=lots\n");
+  expect_refused(parse_with_repository({"--config", path_.c_str()}), "lots");
+}
+
+TEST_F(ConfigFile, MustExist) { expect_refused(parse_with_repository({"--config", "none.ini"}), "none.ini"); }
+
+TEST(Options, DescriptionCanBeReadBack) {
+  Command command = parse_with_repository({"--mem", "1G", "--threads", "2", "--plan-dir", "p", "--log-format", "json"});
+  std::vector<std::string> words;
+  for (const auto& [name, value] : describe(command.options)) words.push_back("--" + name + "=" + value);
+  std::vector<const char*> arguments;
+  for (const std::string& word : words) arguments.push_back(word.c_str());
+  const Command again = parse(arguments);
+  ASSERT_FALSE(again.exit_code) << again.text;
+  EXPECT_EQ(describe(again.options), describe(command.options));
+}
+
+}  // namespace
+}  // namespace znni

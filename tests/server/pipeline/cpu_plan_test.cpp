@@ -1,0 +1,118 @@
+// Plans as the search and the CPU back end make them, run on volumes and compared with the dense window.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "planner/costs.hpp"
+#include "planner/search.hpp"
+#include "primitives/cpu/backend.hpp"
+#include "server/pipeline/engine.hpp"
+#include "server/pipeline/prepared_rung.hpp"
+#include "tests/server/pipeline/dense_oracle.hpp"
+#include "tests/server/pipeline/engine_bench.hpp"
+#include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/random_network.hpp"
+
+namespace znni {
+namespace {
+
+using test::JobOutcome;
+using test::Random;
+using test::RandomVolume;
+
+class CpuPlan : public testing::Test {
+ protected:
+  CpuPlan() {
+    const Backend* const rows[] = {&cpu::backend()};
+    catalogue_ = Catalogue::make(rows).value();
+    device_ = cpu::backend().open(cpu::describe_cpu(2), std::int64_t{1} << 31, 0, 0).value();
+  }
+
+  Result<Plan> search_plan(const Network& network, std::int64_t memory, Strategy strategy) {
+    SearchOptions options;
+    options.memory_limit = memory;
+    options.strategy = strategy;
+    options.most_extent = 40;
+    const std::unique_ptr<CostSource> costs = modelled_costs();
+    return search(network, device_->spec(), catalogue_, *costs, options);
+  }
+
+  // Runs `plan` on a random volume; a voxel too far from the oracle is a failure.
+  void expect_exact(const Network& network, const Plan& plan, Random& random) {
+    const NetworkWeights weights = random_weights(network, static_cast<std::uint64_t>(random.integer(1, 1000)));
+    const Result<std::unique_ptr<Engine>> engine = Engine::open(network, weights, plan, catalogue_, *device_);
+    ASSERT_TRUE(engine) << engine.error().message;
+    EXPECT_EQ((*engine)->reserved_bytes(), plan.memory.persistent + plan.memory.transient);
+    const Vec3 n = min((*engine)->field_of_view() + random.vec3(0, 22), Vec3::cube(40));
+    const RandomVolume volume = test::random_volume(network.f_in, n, ElementType::f32, random);
+    const JobOutcome outcome = test::run_job(**engine, volume.view());
+    ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
+    const oracle::Values exact = test::dense_oracle(network, weights, n, test::volume_values(volume.view(), {}));
+    EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5) << to_string(n);
+  }
+
+  std::unique_ptr<Device> device_;
+  Catalogue catalogue_;
+};
+
+std::string in_words(const Network& network) {
+  std::string text;
+  for (const std::string& line : describe(network)) text += "\n" + line;
+  return text;
+}
+
+TEST_F(CpuPlan, SearchedPlansEqualTheDenseWindowUnderAnyLimit) {
+  for (int i = 0; i < test::case_count(6); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const Network network = test::random_network(random, 20);
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(network));
+    const std::int64_t memory = std::int64_t{1} << random.integer(19, 26);
+    const Result<Plan> plan = search_plan(network, memory, random.chance(0.3) ? Strategy::baseline : Strategy::cpu);
+    if (!plan) {
+      EXPECT_EQ(plan.error().code, ErrorCode::over_budget) << plan.error().message;
+      continue;
+    }
+    EXPECT_LE(plan->memory.total(), memory);
+    expect_exact(network, *plan, random);
+  }
+}
+
+TEST_F(CpuPlan, AnyPlanarPrimitivesEqualTheDenseWindow) {
+  for (int i = 0; i < test::case_count(15); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const Network network = test::random_network(random, 16);
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(network));
+    const GeometryChoice choice = test::random_choice(network, random, random.integer(1, 2));
+    const Result<Plan> plan = test::hand_plan(network, {choice}, catalogue_, device_->spec(), random);
+    ASSERT_TRUE(plan) << plan.error().message;
+    expect_exact(network, *plan, random);
+  }
+}
+
+TEST_F(CpuPlan, EveryArenaOfASearchedPlanReachesWhatItsCallDeclared) {
+  const Network network = test::simple_network(2, Vec3::cube(3), 20);
+  const NetworkWeights weights = random_weights(network, 1);
+  const Result<Plan> plan = search_plan(network, std::int64_t{64} << 20, Strategy::cpu);
+  ASSERT_TRUE(plan) << plan.error().message;
+  for (const Rung& rung : plan->ladder) {
+    Result<RungDesign> design = design_rung(network, rung, catalogue_, device_->spec());
+    ASSERT_TRUE(design) << design.error().message;
+    const Result<Reservation> block = device_->reserve(MemorySpace::host, design->packing.bytes, "test");
+    const std::vector<Call> calls = design->schedule.calls;
+    Result<PreparedRung> prepared = PreparedRung::open(std::move(*design), weights, block->data(), *device_, true);
+    ASSERT_TRUE(prepared) << prepared.error().message;
+    std::fill_n(prepared->input().data, elements(prepared->input().shape), 0.5F);
+    ASSERT_TRUE(prepared->run_pass({}));
+    EXPECT_EQ(prepared->persistent_bytes(), rung.memory.persistent);
+    EXPECT_EQ(block->bytes(), rung.memory.transient);
+    const std::vector<PreparedRung::CallMemory> memory = prepared->call_memory();
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      EXPECT_EQ(memory[i].high_water, memory[i].declared_peak) << calls[i].primitive->name;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,99 @@
+#include "tests/server/pipeline/dense_oracle.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <variant>
+#include <vector>
+
+#include "planner/overloaded.hpp"
+#include "primitives/core/fragments.hpp"
+#include "tests/server/volume/random_volume.hpp"
+
+namespace znni::test {
+namespace {
+
+using oracle::Values;
+
+double pooled(const Pooling& pooling, Vec3 stride, const double* image, Vec3 n, Vec3 at) {
+  double most = -std::numeric_limits<double>::infinity();
+  double sum = 0;
+  for (std::int64_t i = 0; i < voxels(pooling.window); ++i) {
+    const Vec3 v = at + stride * fragment_at(i, pooling.window);
+    const double value = image[(v.z * n.y + v.y) * n.x + v.x];
+    most = std::max(most, value);
+    sum += value;
+  }
+  return pooling.kind == PoolKind::max ? most : sum / static_cast<double>(voxels(pooling.window));
+}
+
+Values pool_densely(const Pooling& pooling, Vec3 stride, const Shape5& in, const Values& values) {
+  const Vec3 n_out = in.n - dilated(pooling.window, stride) + Vec3::cube(1);
+  Values out;
+  for (std::int64_t j = 0; j < in.f; ++j) {
+    for (std::int64_t i = 0; i < voxels(n_out); ++i) {
+      out.push_back(pooled(pooling, stride, values.data() + j * voxels(in.n), in.n, fragment_at(i, n_out)));
+    }
+  }
+  return out;
+}
+
+LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::vector<Shape5>& in) {
+  const int count = static_cast<int>(in.size());
+  return std::visit(Overloaded{[&](const Convolution& c) -> LayerProblem {
+                                 return ConvProblem{in[0], c.f_out, c.k, c.dilation * stride, c.activation};
+                               },
+                               [&](const Activate& a) -> LayerProblem {
+                                 return ActivationProblem{in[0], a.activation};
+                               },
+                               [&](const Softmax&) -> LayerProblem { return SoftmaxProblem{in[0]}; },
+                               [&](const ScaleShift&) -> LayerProblem { return ScaleShiftProblem{in[0]}; },
+                               [&](const Add& a) -> LayerProblem {
+                                 return AddProblem{in[0], count, a.activation};
+                               },
+                               [&](const Concat&) -> LayerProblem { return ConcatProblem{in}; },
+                               [&](const Pooling&) -> LayerProblem {
+                                 ensure(false, "poolings have no dense problem");
+                                 return SoftmaxProblem{in[0]};
+                               }},
+                    operation);
+}
+
+}  // namespace
+
+Values dense_oracle(const Network& network, const NetworkWeights& weights, Vec3 n, const Values& volume) {
+  const std::vector<Reach> reach = reaches(network);
+  std::vector<Shape5> shapes = {{1, network.f_in, n}};
+  std::vector<Values> values = {volume};
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    const Node& node = network.nodes[i];
+    std::vector<Shape5> in;
+    std::vector<Values> inputs;
+    for (const int input : node.inputs) {
+      in.push_back(shapes[static_cast<std::size_t>(input)]);
+      inputs.push_back(values[static_cast<std::size_t>(input)]);
+    }
+    const Vec3 stride = reach[static_cast<std::size_t>(node.inputs.front())].stride;
+    if (const auto* pooling = std::get_if<Pooling>(&node.operation)) {
+      values.push_back(pool_densely(*pooling, stride, in[0], inputs[0]));
+    } else {
+      values.push_back(oracle::oracle_run(dense_problem(node.operation, stride, in), inputs, weights[i].view()));
+    }
+    const Vec3 n_out = n - reach[i + 1].fov + Vec3::cube(1);
+    shapes.push_back({1, static_cast<std::int64_t>(values.back().size()) / voxels(n_out), n_out});
+  }
+  return values.back();
+}
+
+Values volume_values(const VolumeView& volume, const Normalisation& normalisation) {
+  Values values;
+  for (std::int64_t j = 0; j < volume.shape.f; ++j) {
+    for (std::int64_t i = 0; i < voxels(volume.shape.n); ++i) {
+      const float x = voxel(volume.data, volume.shape, j, fragment_at(i, volume.shape.n));
+      values.push_back(static_cast<double>(x) * static_cast<double>(normalisation.scale) +
+                       static_cast<double>(normalisation.offset));
+    }
+  }
+  return values;
+}
+
+}  // namespace znni::test

@@ -1,0 +1,94 @@
+#include "tests/server/pipeline/engine_bench.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "primitives/core/fragments.hpp"
+
+namespace znni::test {
+namespace {
+
+std::string planes(const char* what, std::int64_t first, std::int64_t count) {
+  return std::string(what) + " " + std::to_string(first) + "+" + std::to_string(count);
+}
+
+// Copies a slab to its planes of the whole output.
+void keep(const OutputSlab& slab, JobOutcome& outcome) {
+  const std::int64_t bytes = element_bytes(slab.shape.type);
+  for (std::int64_t j = 0; j < slab.shape.f; ++j) {
+    for (std::int64_t i = 0; i < voxels(slab.shape.n); ++i) {
+      const Vec3 at = fragment_at(i, slab.shape.n);
+      const Vec3 whole = at + Vec3{slab.first_plane, 0, 0};
+      std::copy_n(slab.data + voxel_index(slab.shape, j, at) * bytes, bytes,
+                  outcome.output.data() + voxel_index(outcome.shape, j, whole) * bytes);
+    }
+  }
+}
+
+}  // namespace
+
+VolumeJob recorded_job(const VolumeView& volume, const Shape5& output, ElementType type, VolumeOrder order,
+                       JobOutcome& outcome) {
+  outcome.shape = {output.f, output.n, type, order};
+  outcome.output.assign(static_cast<std::size_t>(volume_bytes(outcome.shape)), std::byte{0xee});
+  // Slabs stand in blocks of their own, so that the address sanitizer sees their ends.
+  auto slabs = std::make_shared<std::vector<std::unique_ptr<std::vector<std::byte>>>>();
+  VolumeJob job;
+  job.input = volume;
+  job.slab = [&outcome, slabs](std::int64_t first_plane, std::int64_t count) -> Result<OutputSlab> {
+    outcome.calls.push_back(planes("slab", first_plane, count));
+    OutputSlab slab{first_plane, nullptr, outcome.shape};
+    slab.shape.n.z = count;
+    slabs->push_back(std::make_unique<std::vector<std::byte>>(static_cast<std::size_t>(volume_bytes(slab.shape))));
+    slab.data = slabs->back()->data();
+    return slab;
+  };
+  job.deliver = [&outcome](const OutputSlab& slab) -> Result<void> {
+    outcome.calls.push_back(planes("deliver", slab.first_plane, slab.shape.n.z));
+    keep(slab, outcome);
+    return {};
+  };
+  job.progress = [&outcome](const JobProgress& progress) {
+    outcome.calls.push_back("done " + std::to_string(progress.patches_done) + "/" + std::to_string(progress.patches) +
+                            " " + std::to_string(progress.planes_done));
+  };
+  return job;
+}
+
+JobOutcome run_job(Engine& engine, const VolumeView& volume, const Normalisation& normalisation, ElementType type,
+                   VolumeOrder order) {
+  JobOutcome outcome;
+  const Result<JobOutlook> outlook = engine.outlook(volume.shape);
+  if (!outlook) {
+    outcome.statistics = outlook.error();
+    return outcome;
+  }
+  VolumeJob job = recorded_job(volume, outlook->output, type, order, outcome);
+  job.normalisation = normalisation;
+  outcome.statistics = engine.run(job, {});
+  return outcome;
+}
+
+std::vector<float> output_values(const JobOutcome& outcome) {
+  std::vector<float> values;
+  for (std::int64_t j = 0; j < outcome.shape.f; ++j) {
+    for (std::int64_t i = 0; i < voxels(outcome.shape.n); ++i) {
+      values.push_back(voxel(outcome.output.data(), outcome.shape, j, fragment_at(i, outcome.shape.n)));
+    }
+  }
+  return values;
+}
+
+double relative_error(const std::vector<float>& found, const oracle::Values& exact) {
+  if (found.size() != exact.size()) return 1e9;
+  double largest = 1e-30;
+  double difference = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    largest = std::max(largest, std::abs(exact[i]));
+    const double here = std::abs(static_cast<double>(found[i]) - exact[i]);
+    difference = here <= difference ? difference : here;  // keeps a NaN
+  }
+  return difference / largest;
+}
+
+}  // namespace znni::test

@@ -1,0 +1,45 @@
+// An engine with everything it borrows, and jobs on it whose output is kept whole.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "server/pipeline/engine.hpp"
+#include "tests/oracle/oracle.hpp"
+#include "tests/server/volume/random_volume.hpp"
+
+namespace znni::test {
+
+struct EngineBench {
+  Network network;
+  NetworkWeights weights;
+  Plan plan;
+  Catalogue catalogue;
+  std::unique_ptr<Device> device;
+  std::unique_ptr<Engine> engine;
+};
+
+// What a job gave: the whole output, and every call it made, in words: "slab 0+3", "deliver 0+3", "done 1/4 3".
+struct JobOutcome {
+  Result<JobStatistics> statistics = Error{};
+  VolumeShape shape;
+  std::vector<std::byte> output;
+  std::vector<std::string> calls;
+};
+
+// A job for `volume` whose slabs lie in `outcome`, which must stay where it is.
+[[nodiscard]] VolumeJob recorded_job(const VolumeView& volume, const Shape5& output, ElementType type,
+                                     VolumeOrder order, JobOutcome& outcome);
+
+[[nodiscard]] JobOutcome run_job(Engine& engine, const VolumeView& volume, const Normalisation& normalisation = {},
+                                 ElementType type = ElementType::f32, VolumeOrder order = VolumeOrder::image_major);
+
+// The output as float32, [f][z][y][x].
+[[nodiscard]] std::vector<float> output_values(const JobOutcome& outcome);
+
+// Largest difference over the largest absolute value of `exact`.
+[[nodiscard]] double relative_error(const std::vector<float>& found, const oracle::Values& exact);
+
+}  // namespace znni::test

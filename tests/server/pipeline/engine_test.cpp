@@ -1,0 +1,352 @@
+#include "server/pipeline/engine.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "planner/patch_grid.hpp"
+#include "tests/server/pipeline/dense_oracle.hpp"
+#include "tests/server/pipeline/engine_bench.hpp"
+#include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/oracle_primitive.hpp"
+#include "tests/server/pipeline/random_network.hpp"
+
+namespace znni {
+namespace {
+
+using test::EngineBench;
+using test::JobOutcome;
+using test::Random;
+using test::RandomVolume;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+Catalogue catalogue_of(const Backend& backend) {
+  const Backend* const rows[] = {&backend};
+  Result<Catalogue> catalogue = Catalogue::make(rows);
+  ensure(catalogue.has_value(), "a back end makes a catalogue");
+  return *catalogue;
+}
+
+// An engine on the oracle's primitives with a hand-made plan.
+EngineBench bench(Network network, const std::vector<GeometryChoice>& ladder,
+                  const Backend& backend = test::oracle_backend()) {
+  EngineBench made;
+  Random random(1);
+  made.catalogue = catalogue_of(backend);
+  made.device = test::host_device(std::int64_t{1} << 30);
+  made.weights = random_weights(network, 7);
+  made.network = std::move(network);
+  Result<Plan> plan = test::hand_plan(made.network, ladder, made.catalogue, made.device->spec(), random);
+  ensure(plan.has_value(), plan ? "" : plan.error().message);
+  made.plan = *plan;
+  Result<std::unique_ptr<Engine>> engine =
+      Engine::open(made.network, made.weights, made.plan, made.catalogue, *made.device);
+  ensure(engine.has_value(), engine ? "" : engine.error().message);
+  made.engine = std::move(*engine);
+  return made;
+}
+
+void expect_exact(const EngineBench& made, const RandomVolume& volume, const Normalisation& normalisation = {}) {
+  const JobOutcome outcome = test::run_job(*made.engine, volume.view(), normalisation);
+  ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
+  const oracle::Values exact =
+      test::dense_oracle(made.network, made.weights, volume.shape.n, test::volume_values(volume.view(), normalisation));
+  EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5) << to_string(volume.shape.n);
+}
+
+std::string text_of(const GeometryChoice& choice) {
+  std::string text = to_string(choice.pass_input) + " S " + std::to_string(choice.S) + " modes";
+  for (const PoolMode mode : choice.modes) text += mode == PoolMode::plain ? " plain" : " fragments";
+  return text;
+}
+
+TEST(Engine, RandomNetsOnRandomPatchesEqualTheDenseWindow) {
+  for (int i = 0; i < test::case_count(40); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const Network network = test::random_network(random, 20);
+    const GeometryChoice choice = test::random_choice(network, random, random.integer(1, 3), 2);
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", " + text_of(choice));
+    const EngineBench made = bench(network, {choice});
+    const Vec3 n = made.engine->field_of_view() + random.vec3(0, 20);
+    const Normalisation normalisation{0.5F, 0.25F};
+    expect_exact(made, test::random_volume(network.f_in, n, ElementType::f32, random), normalisation);
+  }
+}
+
+TEST(Engine, BranchesThatPoolInAnotherOrderAgree) {
+  const Network network = test::network_of_crossed_poolings();
+  Random random(3);
+  for (const std::int64_t S : {1, 2}) {
+    const EngineBench made = bench(network, {test::choice_of(network, PoolMode::fragments, 1, S)});
+    expect_exact(made, test::random_volume(1, {17, 20, 24}, ElementType::u8, random), {1.0F / 255.0F, 0.0F});
+  }
+}
+
+TEST(Engine, AnyPatchGridGivesTheSameVolume) {
+  const Network network = test::simple_network(2);
+  Random random(5);
+  const RandomVolume volume = test::random_volume(1, {26, 31, 37}, ElementType::f32, random);
+  std::vector<float> first;
+  for (const PoolMode mode : {PoolMode::fragments, PoolMode::plain}) {
+    for (const std::int64_t step : {0, 1, 3}) {
+      const EngineBench made = bench(network, {test::choice_of(network, mode, step)});
+      const JobOutcome outcome = test::run_job(*made.engine, volume.view());
+      ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
+      if (first.empty()) first = test::output_values(outcome);
+      // The oracle's primitives sum in one order: equal to the last bit.
+      EXPECT_EQ(test::output_values(outcome), first) << text_of(made.plan.ladder.front().geometry);
+    }
+  }
+}
+
+TEST(Engine, VolumesSmallerThanThePatchAreLegalDownToTheFieldOfView) {
+  const Network network = test::simple_network(1);
+  const EngineBench made = bench(network, {test::choice_of(network, PoolMode::fragments, 6)});
+  const Vec3 fov = made.engine->field_of_view();
+  Random random(5);
+  for (const Vec3 more : {Vec3{0, 0, 0}, Vec3{1, 0, 0}, Vec3{0, 3, 5}, Vec3{30, 0, 2}}) {
+    expect_exact(made, test::random_volume(1, fov + more, ElementType::f32, random));
+  }
+}
+
+TEST(Engine, TwoPatchesAtOnceGiveTheSameAsOneAndRepeatTheLast) {
+  const Network network = test::simple_network(1);
+  Random random(6);
+  const RandomVolume volume = test::random_volume(1, {11, 11, 40}, ElementType::f32, random);
+  const EngineBench one = bench(network, {test::choice_of(network, PoolMode::fragments, 1, 1)});
+  const EngineBench two = bench(network, {test::choice_of(network, PoolMode::fragments, 1, 2)});
+  const JobOutcome alone = test::run_job(*one.engine, volume.view());
+  const JobOutcome together = test::run_job(*two.engine, volume.view());
+  ASSERT_TRUE(alone.statistics && together.statistics);
+  EXPECT_EQ(alone.statistics->patches % 2, 1) << "the case should end in half a batch";
+  EXPECT_EQ(test::output_values(alone), test::output_values(together));
+}
+
+TEST(Engine, OutputTypesAndOrders) {
+  const Network network = test::simple_network(1);
+  const EngineBench made = bench(network, {test::choice_of(network, PoolMode::fragments, 1)});
+  Random random(8);
+  const RandomVolume volume = test::random_volume(1, {13, 14, 15}, ElementType::u16, random);
+  const Normalisation normalisation{1e-5F, 0.0F};
+  const JobOutcome floats = test::run_job(*made.engine, volume.view(), normalisation);
+  const std::vector<float> values = test::output_values(floats);
+  for (const ElementType type : {ElementType::f16, ElementType::u8}) {
+    const JobOutcome other = test::run_job(*made.engine, volume.view(), normalisation, type, VolumeOrder::plane_major);
+    ASSERT_TRUE(other.statistics) << other.statistics.error().message;
+    const std::vector<float> found = test::output_values(other);
+    ASSERT_EQ(found.size(), values.size());
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      const float wanted =
+          type == ElementType::u8 ? byte_from_float(values[i]) : float_from_half(half_from_float(values[i]));
+      ASSERT_EQ(found[i], wanted) << to_string(type) << " voxel " << i;
+    }
+  }
+}
+
+// conv 3, pool 2, conv 3: field of view 8; a patch of 9 gives 2 dense voxels per axis.
+EngineBench narrow_bench(std::int64_t S) {
+  const Network network = test::simple_network(1);
+  EngineBench made = bench(network, {test::choice_of(network, PoolMode::fragments, 0, S)});
+  ensure(made.engine->patch() == Vec3::cube(9), "the patch this test was written for");
+  return made;
+}
+
+TEST(Engine, SlabsComeInOrderAsSoonAsTheirRowIsComplete) {
+  const EngineBench made = narrow_bench(1);
+  Random random(2);
+  const JobOutcome outcome =
+      test::run_job(*made.engine, test::random_volume(1, {12, 11, 8}, ElementType::f32, random).view());
+  EXPECT_THAT(outcome.calls,
+              ElementsAre("slab 0+2", "done 1/6 0", "deliver 0+2", "done 2/6 2", "slab 2+2", "done 3/6 2",
+                          "deliver 2+2", "done 4/6 4", "slab 4+1", "done 5/6 4", "deliver 4+1", "done 6/6 5"));
+}
+
+TEST(Engine, ABatchMayReachIntoTheNextRow) {
+  const EngineBench made = narrow_bench(4);
+  Random random(2);
+  const JobOutcome outcome =
+      test::run_job(*made.engine, test::random_volume(1, {12, 11, 8}, ElementType::f32, random).view());
+  EXPECT_THAT(outcome.calls, ElementsAre("slab 0+2", "slab 2+2", "deliver 0+2", "deliver 2+2", "done 4/6 4", "slab 4+1",
+                                         "deliver 4+1", "done 6/6 5"));
+}
+
+TEST(Engine, StopsBetweenPatches) {
+  const EngineBench made = narrow_bench(1);
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {12, 11, 8}, ElementType::f32, random);
+  JobOutcome outcome;
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+                                     VolumeOrder::image_major, outcome);
+  std::stop_source stop;
+  const auto progress = job.progress;
+  job.progress = [&](const JobProgress& at) {
+    progress(at);
+    if (at.patches_done == 3) stop.request_stop();
+  };
+  outcome.statistics = made.engine->run(job, stop.get_token());
+  ASSERT_FALSE(outcome.statistics);
+  EXPECT_EQ(outcome.statistics.error().code, ErrorCode::cancelled);
+  EXPECT_EQ(outcome.calls.back(), "done 3/6 2");
+  expect_exact(made, volume);  // and the engine goes on
+}
+
+TEST(Engine, AnErrorOfTheCallerEndsTheJobOnly) {
+  const EngineBench made = narrow_bench(1);
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {12, 11, 8}, ElementType::f32, random);
+  JobOutcome outcome;
+  const Shape5 output = made.engine->outlook(volume.shape)->output;
+  VolumeJob job = test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
+  job.deliver = [](const OutputSlab&) -> Result<void> { return Error{ErrorCode::unavailable, "the caller hung up"}; };
+  const Result<JobStatistics> hung_up = made.engine->run(job, {});
+  ASSERT_FALSE(hung_up);
+  EXPECT_EQ(hung_up.error().message, "the caller hung up");
+  job.slab = [](std::int64_t, std::int64_t) -> Result<OutputSlab> { return Error{ErrorCode::over_budget, "no room"}; };
+  const Result<JobStatistics> no_room = made.engine->run(job, {});
+  ASSERT_FALSE(no_room);
+  EXPECT_EQ(no_room.error().code, ErrorCode::over_budget);
+  expect_exact(made, volume);
+}
+
+TEST(Engine, AFailingLayerNamesItselfAndEndsTheJob) {
+  const Network network = test::simple_network(1);
+  const EngineBench made = bench(network, {test::choice_of(network, PoolMode::fragments, 0)}, test::failing_backend());
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {9, 9, 9}, ElementType::f32, random);
+  const JobOutcome outcome = test::run_job(*made.engine, volume.view());
+  ASSERT_FALSE(outcome.statistics);
+  EXPECT_EQ(outcome.statistics.error().code, ErrorCode::device_failure);
+  EXPECT_THAT(outcome.statistics.error().message, HasSubstr("test.failing"));
+  EXPECT_EQ(made.engine->warm_up(0, {}).error().code, ErrorCode::device_failure);
+}
+
+TEST(Engine, OutlookRefusesWithBothNumbers) {
+  const EngineBench made = narrow_bench(1);
+  const Result<JobOutlook> small = made.engine->outlook({1, {8, 7, 8}});
+  ASSERT_FALSE(small);
+  EXPECT_EQ(small.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(small.error().message, HasSubstr("8x7x8"));
+  EXPECT_THAT(small.error().message, HasSubstr("8x8x8"));
+  const Result<JobOutlook> images = made.engine->outlook({3, {9, 9, 9}});
+  ASSERT_FALSE(images);
+  EXPECT_THAT(images.error().message, HasSubstr("3 images; the network takes 1"));
+  EXPECT_FALSE(made.engine->outlook({1, Vec3::cube(std::int64_t{1} << 40)}));
+}
+
+TEST(Engine, TheRungOfLeastPredictedTimeIsTaken) {
+  const Network network = test::simple_network(1);
+  std::vector<GeometryChoice> ladder;
+  for (const std::int64_t step : {8, 2, 0}) ladder.push_back(test::choice_of(network, PoolMode::fragments, step));
+  EngineBench made = bench(network, ladder);
+  Random random(4);
+  for (const std::int64_t n : {8, 9, 11, 13, 20, 25, 33}) {
+    const RandomVolume volume = test::random_volume(1, Vec3::cube(n), ElementType::f32, random);
+    const Result<JobOutlook> outlook = made.engine->outlook(volume.shape);
+    ASSERT_TRUE(outlook);
+    for (std::size_t i = 0; i < ladder.size(); ++i) {
+      const Vec3 patch = make_geometry(network, ladder[i])->patch_input;
+      const double count = static_cast<double>(patch_count(Vec3::cube(n), patch, Vec3::cube(8)));
+      EXPECT_LE(outlook->predicted_seconds, count * made.plan.ladder[i].seconds) << n << " rung " << i;
+    }
+    EXPECT_EQ(outlook->output, (Shape5{1, 2, Vec3::cube(n - 7)}));
+    expect_exact(made, volume);
+  }
+  EXPECT_EQ(made.engine->outlook({1, Vec3::cube(8)})->rung, 2U);
+  EXPECT_EQ(made.engine->outlook({1, Vec3::cube(25)})->rung, 0U);
+}
+
+TEST(Engine, TakesFromTheDeviceWhatThePlanSays) {
+  const Network network = test::simple_network(2);
+  std::vector<GeometryChoice> ladder;
+  for (const std::int64_t step : {2, 1, 0}) ladder.push_back(test::choice_of(network, PoolMode::fragments, step, 2));
+  EngineBench made = bench(network, ladder);
+  const std::int64_t planned = made.plan.memory.persistent + made.plan.memory.transient;
+  EXPECT_EQ(made.engine->reserved_bytes(), planned);
+  EXPECT_EQ(made.device->reserved(MemorySpace::host), planned);
+  EXPECT_EQ(made.plan.memory.persistent, 3 * 5 * 24);
+  made.engine.reset();
+  EXPECT_EQ(made.device->reserved(MemorySpace::host), 0);
+}
+
+TEST(Engine, RefusesAPlanThatTakesMoreThanTheDeviceHas) {
+  EngineBench made = narrow_bench(1);
+  const std::int64_t planned = made.plan.memory.persistent + made.plan.memory.transient;
+  const std::unique_ptr<Device> tight = test::host_device(planned - 1);
+  const auto refused = Engine::open(made.network, made.weights, made.plan, made.catalogue, *tight);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::over_budget);
+  EXPECT_EQ(tight->reserved(MemorySpace::host), 0);
+  const std::unique_ptr<Device> enough = test::host_device(planned);
+  EXPECT_TRUE(Engine::open(made.network, made.weights, made.plan, made.catalogue, *enough));
+}
+
+Error check_error(const EngineBench& made, const Plan& plan) {
+  const Result<void> checked = Engine::check_plan(made.network, plan, made.catalogue, made.device->spec());
+  const auto opened = Engine::open(made.network, made.weights, plan, made.catalogue, *made.device);
+  EXPECT_FALSE(checked);
+  EXPECT_FALSE(opened);
+  if (checked || opened) return {};
+  EXPECT_EQ(checked.error().message, opened.error().message);
+  return checked.error();
+}
+
+TEST(Engine, RefusesPlansItCannotRun) {
+  const EngineBench made = narrow_bench(1);
+  EXPECT_TRUE(Engine::check_plan(made.network, made.plan, made.catalogue, made.device->spec()));
+
+  Plan elsewhere = made.plan;
+  elsewhere.ladder[0].segments[0].place = Place::gpu;
+  EXPECT_EQ(check_error(made, elsewhere).code, ErrorCode::unsupported);
+  EXPECT_THAT(check_error(made, elsewhere).message, HasSubstr("'gpu'"));
+
+  Plan grouped = made.plan;
+  grouped.ladder[0].segments[0].group.fragments = 2;
+  EXPECT_EQ(check_error(made, grouped).code, ErrorCode::unsupported);
+
+  Plan divided = made.plan;
+  divided.ladder[0].segments[0].steps[1].division = {{1, 1, 1, 4}};
+  EXPECT_EQ(check_error(made, divided).code, ErrorCode::unsupported);
+
+  Plan other_numbers = made.plan;
+  other_numbers.memory.transient += 64;
+  EXPECT_EQ(check_error(made, other_numbers).code, ErrorCode::invalid_argument);
+  EXPECT_THAT(check_error(made, other_numbers).message, HasSubstr(std::to_string(made.plan.memory.transient)));
+
+  Plan unknown = made.plan;
+  unknown.ladder[0].segments[0].steps[0].primitive = "test.none";
+  EXPECT_THAT(check_error(made, unknown).message, HasSubstr("test.none"));
+
+  Plan empty = made.plan;
+  empty.ladder.clear();
+  EXPECT_THAT(check_error(made, empty).message, HasSubstr("no rung"));
+}
+
+TEST(Engine, SegmentsOfOnePlaceMaySplitTheNetAnywhere) {
+  EngineBench made = narrow_bench(1);
+  Plan split = made.plan;
+  Segment& whole = split.ladder[0].segments[0];
+  Segment tail{1, whole.last, Place::cpu, {}, {whole.steps.begin() + 1, whole.steps.end()}};
+  whole.last = 0;
+  whole.steps.resize(1);
+  split.ladder[0].segments.push_back(tail);
+  auto engine = Engine::open(made.network, made.weights, split, made.catalogue, *made.device);
+  ASSERT_TRUE(engine) << engine.error().message;
+  made.engine = std::move(*engine);
+  Random random(9);
+  expect_exact(made, test::random_volume(1, {10, 12, 11}, ElementType::f32, random));
+}
+
+TEST(Engine, RefusesSlabsThatAreNotWhatItAskedFor) {
+  const EngineBench made = narrow_bench(1);
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {9, 9, 9}, ElementType::f32, random);
+  const JobOutcome u16 = test::run_job(*made.engine, volume.view(), {}, ElementType::u16);
+  ASSERT_FALSE(u16.statistics);
+  EXPECT_THAT(u16.statistics.error().message, HasSubstr("u16"));
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,22 @@
+// Plans made without the search: given geometries, any planar primitive per node.
+#pragma once
+
+#include <vector>
+
+#include "planner/catalogue.hpp"
+#include "planner/plan.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni::test {
+
+// One rung per geometry. For each node one of the estimates that read and write planar float32, at random.
+[[nodiscard]] Result<Plan> hand_plan(const Network& network, const std::vector<GeometryChoice>& ladder,
+                                     const Catalogue& catalogue, const DeviceSpec& spec, Random& random);
+
+// A legal choice near the smallest: random modes, up to `steps` strides above the least extent.
+[[nodiscard]] GeometryChoice random_choice(const Network& network, Random& random, std::int64_t S = 1,
+                                           std::int64_t steps = 3);
+// All poolings in `mode`, every extent `step` strides above the least.
+[[nodiscard]] GeometryChoice choice_of(const Network& network, PoolMode mode, std::int64_t step, std::int64_t S = 1);
+
+}  // namespace znni::test

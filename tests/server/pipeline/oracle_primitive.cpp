@@ -1,0 +1,123 @@
+#include "tests/server/pipeline/oracle_primitive.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tests/oracle/oracle.hpp"
+
+namespace znni::test {
+namespace {
+
+Result<std::vector<Estimate>> describe_any(const LayerProblem& problem, const DeviceSpec&) {
+  if (std::holds_alternative<ReorderProblem>(problem)) return Error{ErrorCode::unsupported, "planar only"};
+  if (Result<void> checked = check(problem); !checked) return checked.error();
+  Estimate estimate;
+  estimate.time = 1e-9 * direct_flops(problem) + 1e-6;
+  estimate.memory = input_output_buffers(problem, {}, {}, 1);
+  estimate.memory.push_back({"doubled", MemorySpace::host, 100, Lifetime::stages(0, 0)});
+  estimate.memory.push_back({"halved", MemorySpace::host, 1000, Lifetime::stages(1, 1)});
+  estimate.memory.push_back({"bias copy", MemorySpace::host, 24, Lifetime::plan()});
+  return std::vector<Estimate>{estimate};
+}
+
+class OracleLayer final : public PreparedLayer {
+ public:
+  OracleLayer(LayerProblem problem, const LayerWeights& weights, bool fails)
+      : problem_(std::move(problem)), weights_(weights), fails_(fails) {}
+
+  Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
+    if (fails_) return Error{ErrorCode::device_failure, "it was made to fail"};
+    static_cast<void>(arena.grant("doubled"));
+    arena.stage(1);
+    static_cast<void>(arena.grant("halved"));
+    std::vector<oracle::Values> values;
+    for (const TensorView& in : inputs) {
+      values.push_back(oracle::widened({in.data, static_cast<std::size_t>(elements(in.shape))}));
+    }
+    const oracle::Values result = oracle::oracle_run(problem_, values, weights_);
+    std::transform(result.begin(), result.end(), out.data, [](double x) { return static_cast<float>(x); });
+    return {};
+  }
+
+ private:
+  LayerProblem problem_;
+  LayerWeights weights_;
+  bool fails_;
+};
+
+template <bool fails>
+Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,
+                                               const LayerWeights& weights, Arena& persistent, Device&) {
+  const std::span<std::byte> copy = persistent.grant("bias copy");
+  ensure(copy.size() == 24, "the declared bytes");
+  std::memset(copy.data(), 1, copy.size());
+  return std::unique_ptr<PreparedLayer>(std::make_unique<OracleLayer>(problem, weights, fails));
+}
+
+constinit const Primitive oracle_primitive{"test.oracle", 1, DeviceKind::cpu, describe_any, prepare<false>};
+constinit const Primitive failing_primitive{"test.failing", 1, DeviceKind::cpu, describe_any, prepare<true>};
+
+class HostDevice final : public Device {
+ public:
+  explicit HostDevice(std::int64_t budget) : budget_(budget) {
+    spec_.name = "test host";
+    spec_.threads = executor_.workers();
+  }
+  ~HostDevice() override { ensure(blocks_.empty(), "a reservation outlives its device"); }
+
+  const DeviceSpec& spec() const override { return spec_; }
+  Executor& executor() override { return executor_; }
+  Result<Reservation> reserve(MemorySpace space, std::int64_t bytes, std::string_view purpose) override {
+    if (bytes == 0) return Reservation();
+    if (bytes > budget_ - reserved(space)) {
+      return Error{ErrorCode::over_budget, std::string(purpose) + " needs " + std::to_string(bytes) + " bytes"};
+    }
+    auto block = std::make_unique<Line[]>(static_cast<std::size_t>(div_up(bytes, buffer_alignment)));
+    auto* data = reinterpret_cast<std::byte*>(block.get());
+    blocks_.emplace(data, std::move(block));
+    reserved_ += bytes;
+    return Reservation(*this, space, {data, static_cast<std::size_t>(bytes)});
+  }
+  std::int64_t budget(MemorySpace) const override { return budget_; }
+  std::int64_t reserved(MemorySpace) const override { return reserved_; }
+
+ private:
+  struct alignas(buffer_alignment) Line {
+    std::array<std::byte, buffer_alignment> bytes{};
+  };
+  void give_back(MemorySpace, std::span<std::byte> block) override {
+    reserved_ -= static_cast<std::int64_t>(block.size());
+    blocks_.erase(block.data());
+  }
+
+  const std::int64_t budget_;
+  std::int64_t reserved_ = 0;
+  std::map<std::byte*, std::unique_ptr<Line[]>> blocks_;
+  Executor executor_{2};
+  DeviceSpec spec_;
+};
+
+std::vector<DeviceSpec> probe() { return {}; }
+
+Result<std::unique_ptr<Device>> open(const DeviceSpec&, std::int64_t host_budget, std::int64_t, std::int64_t) {
+  return host_device(host_budget);
+}
+
+constexpr std::array<const Primitive*, 1> oracle_table = {&oracle_primitive};
+constexpr std::array<const Primitive*, 1> failing_table = {&failing_primitive};
+const Backend oracle_row{"test", probe, open, oracle_table};
+const Backend failing_row{"failing", probe, open, failing_table};
+
+}  // namespace
+
+const Backend& oracle_backend() { return oracle_row; }
+const Backend& failing_backend() { return failing_row; }
+
+std::unique_ptr<Device> host_device(std::int64_t budget) { return std::make_unique<HostDevice>(budget); }
+
+}  // namespace znni::test

@@ -1,0 +1,17 @@
+// A primitive that computes any problem with the oracle, in two stages with scratch and persistent buffers:
+// what runs a plan can be tested without any back end. Planar only.
+#pragma once
+
+#include <memory>
+
+#include "primitives/core/primitive.hpp"
+
+namespace znni::test {
+
+[[nodiscard]] const Backend& oracle_backend();   // "test.oracle"
+[[nodiscard]] const Backend& failing_backend();  // "test.failing": as test.oracle, but every run fails
+
+// A device in plain host memory with a hard budget and two workers.
+[[nodiscard]] std::unique_ptr<Device> host_device(std::int64_t budget);
+
+}  // namespace znni::test

@@ -1,0 +1,113 @@
+#include "tests/server/pipeline/random_network.hpp"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace znni::test {
+namespace {
+
+// Grows a net from its input; `last` is the value that continues it.
+class Grower {
+ public:
+  Grower(Random& random, std::int64_t f_in) : random_(random) {
+    network_.name = "random";
+    network_.f_in = f_in;
+  }
+
+  int add(const std::string& kind, Operation operation, std::vector<int> inputs) {
+    network_.nodes.push_back({kind + std::to_string(network_.nodes.size()), std::move(operation), std::move(inputs)});
+    last_ = static_cast<int>(network_.nodes.size());
+    return last_;
+  }
+  int conv(Vec3 k, std::int64_t f_out, int input) {
+    return add("conv", Convolution{f_out, k, Vec3::cube(1), random_activation(random_)}, {input});
+  }
+
+  void random_conv() {
+    Convolution conv{random_.integer(1, 6), random_.vec3(1, 3), random_.vec3(1, 2), random_activation(random_)};
+    add("conv", conv, {last_});
+  }
+  void random_pool() {
+    const Vec3 stride = random_.vec3(1, 3);
+    const Vec3 window = random_.chance(0.7) ? stride : random_.vec3(1, 3);
+    add("pool", Pooling{random_.chance(0.7) ? PoolKind::max : PoolKind::average, window, stride}, {last_});
+  }
+  void residual() {
+    const int from = last_;
+    const int branch = conv(Vec3::cube(1), images(network_).back(), from);
+    add("add", Add{random_activation(random_)}, {from, branch});
+  }
+  void concatenation() {
+    const int from = last_;
+    const Vec3 k = random_.vec3(1, 2);
+    const int a = conv(k, random_.integer(1, 3), from);
+    const int b = conv(k, random_.integer(1, 3), from);
+    add("concat", Concat{}, {a, b});
+  }
+  void element_wise() {
+    if (random_.chance(0.5)) {
+      add("scale", ScaleShift{}, {last_});
+    } else {
+      add("act", Activate{random_activation(random_)}, {last_});
+    }
+  }
+
+  [[nodiscard]] const Network& network() const { return network_; }
+
+ private:
+  Random& random_;
+  Network network_;
+  int last_ = 0;
+};
+
+Network grow(Random& random) {
+  Grower grower(random, random.integer(1, 2));
+  grower.random_conv();
+  for (std::int64_t poolings = random.integer(1, 3); poolings > 0; --poolings) {
+    if (random.chance(0.3)) grower.residual();
+    grower.random_pool();
+    if (random.chance(0.3)) grower.concatenation();
+    if (random.chance(0.3)) grower.element_wise();
+    grower.random_conv();
+  }
+  if (random.chance(0.3)) grower.add("softmax", Softmax{}, {static_cast<int>(grower.network().nodes.size())});
+  return grower.network();
+}
+
+}  // namespace
+
+Network random_network(Random& random, std::int64_t most_fov) {
+  for (;;) {
+    Network network = grow(random);
+    if (covers(Vec3::cube(most_fov), reaches(network).back().fov)) return network;
+  }
+}
+
+Network simple_network(int poolings, Vec3 k, std::int64_t f) {
+  Random random(1);
+  Grower grower(random, 1);
+  const Activation relu{ActivationKind::relu, 0};
+  for (int i = 0; i <= poolings; ++i) {
+    const int value = static_cast<int>(grower.network().nodes.size());
+    const int conv = grower.add("conv", Convolution{i == poolings ? 2 : f, k, Vec3::cube(1), relu}, {value});
+    if (i < poolings) grower.add("pool", Pooling{}, {conv});
+  }
+  return grower.network();
+}
+
+Network network_of_crossed_poolings() {
+  Random random(1);
+  Grower grower(random, 1);
+  const auto pool = [&](std::int64_t p, int from) {
+    return grower.add("pool", Pooling{PoolKind::max, Vec3::cube(p), Vec3::cube(p)}, {from});
+  };
+  const int first = grower.conv(Vec3::cube(2), 3, 0);
+  const int a = pool(3, pool(2, first));
+  const int b = pool(2, pool(3, first));
+  const int joined = grower.add("concat", Concat{}, {a, b});
+  grower.conv(Vec3::cube(2), 2, joined);
+  return grower.network();
+}
+
+}  // namespace znni::test

@@ -1,0 +1,184 @@
+#include "tests/server/rpc/fake_model_server.hpp"
+
+#include <algorithm>
+#include <cstring>
+
+#include "server/volume/element.hpp"
+
+namespace znni::rpc {
+namespace {
+
+std::int64_t element_offset(const VolumeShape& shape, std::int64_t j, Vec3 position) {
+  return (j * image_stride(shape) + position.z * plane_stride(shape) + position.y * shape.n.x + position.x) *
+         element_bytes(shape.type);
+}
+
+ModelInfo info(const std::string& name, const std::string& version, std::int64_t f_out) {
+  ModelInfo model;
+  model.name = name;
+  model.version = version;
+  model.state = ModelState::ready;
+  model.spatial_rank = name == "flat" ? 2 : 3;
+  model.input_name = "raw";
+  model.output_name = "probability";
+  model.f_in = 1;
+  model.f_out = f_out;
+  model.field_of_view = name == "flat" ? Vec3{1, 3, 3} : Vec3::cube(3);
+  model.patch = name == "flat" ? Vec3{1, 8, 8} : Vec3::cube(8);
+  model.memory = {100, 200, 300};
+  model.predicted_voxels_per_second = 1234.4;
+  model.plan_summary = "patch 8x8x8";
+  return model;
+}
+
+}  // namespace
+
+float voxel(const std::byte* data, const VolumeShape& shape, std::int64_t j, Vec3 position) {
+  float value = 0;
+  read_row(shape.type, data + element_offset(shape, j, position), 1, {}, &value);
+  return value;
+}
+
+float input_voxel(Vec3 position) { return static_cast<float>((position.z * 31 + position.y * 7 + position.x) % 100); }
+
+std::string input_bytes(const VolumeShape& shape) {
+  std::string bytes(static_cast<std::size_t>(volume_bytes(shape)), '\0');
+  auto* data = reinterpret_cast<std::byte*>(bytes.data());
+  for (Vec3 v; v.z < shape.n.z; ++v.z) {
+    for (v.y = 0; v.y < shape.n.y; ++v.y) {
+      for (v.x = 0; v.x < shape.n.x; ++v.x) {
+        const float value = input_voxel(v);
+        const auto whole = static_cast<std::uint16_t>(value);
+        std::byte* to = data + element_offset(shape, 0, v);
+        if (shape.type == ElementType::u16) {
+          std::memcpy(to, &whole, sizeof(whole));
+        } else if (shape.type == ElementType::u8) {
+          *to = static_cast<std::byte>(whole);
+        } else {
+          write_row(shape.type, &value, 1, to, 1);
+        }
+      }
+    }
+  }
+  return bytes;
+}
+
+FakeModelServer::FakeModelServer(std::int64_t transport_bytes)
+    : budget_(std::make_shared<TransportBudget>(transport_bytes)) {}
+
+std::vector<ModelInfo> FakeModelServer::models() const {
+  ModelInfo broken = info("broken", "1", f_out);
+  broken.state = ModelState::unavailable;
+  broken.reason = "model.onnx: truncated";
+  return {info("twice", "1", f_out), info("twice", "2", f_out), info("flat", "1", f_out), broken};
+}
+
+Result<ModelInfo> FakeModelServer::find(const std::string& name, const std::string& version) const {
+  std::optional<ModelInfo> found;
+  for (const ModelInfo& model : models()) {
+    if (model.name == name && (version.empty() || model.version == version)) found = model;
+  }
+  if (!found)
+    return Error{ErrorCode::not_found, "Request for unknown model: '" + name.substr(0, 99) + "' is not found"};
+  if (found->state != ModelState::ready) return Error{ErrorCode::unavailable, found->reason};
+  return *found;
+}
+
+ModelStatistics FakeModelServer::statistics(const std::string& /*name*/, const std::string& version) const {
+  ModelStatistics counted;
+  counted.succeeded = version == "2" ? 7 : 0;
+  counted.failed = 2;
+  counted.cancelled = 1;
+  counted.success_ns = 1000;
+  counted.fail_ns = 50;
+  counted.queue_ns = 100;
+  counted.compute_ns = 800;
+  counted.last_unix_ms = 5;
+  return counted;
+}
+
+Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::string& version,
+                                            const VolumeShape& input) const {
+  const Result<ModelInfo> model = find(name, version);
+  if (!model) return model.error();
+  if (!covers(input.n, model->field_of_view)) {
+    return Error{ErrorCode::invalid_argument, "model '" + name + "': extent " + to_string(input.n) +
+                                                  " is below the field of view " + to_string(model->field_of_view)};
+  }
+  JobOutlook outlook;
+  outlook.output = {1, f_out, input.n - model->field_of_view + Vec3::cube(1)};
+  outlook.patch = min(model->patch, input.n);
+  outlook.patches = div_up(outlook.output.n.z, planes_per_slab);
+  outlook.predicted_seconds = 0.5;
+  return outlook;
+}
+
+Result<TransportLease> FakeModelServer::lease(std::int64_t bytes) { return take_lease(budget_, bytes); }
+
+std::int64_t FakeModelServer::leased() const {
+  const std::scoped_lock lock(budget_->mutex);
+  return budget_->used;
+}
+
+void FakeModelServer::hold(Hold where) {
+  const std::scoped_lock lock(mutex_);
+  hold_ = where;
+  changed_.notify_all();
+}
+
+void FakeModelServer::wait_for_jobs(int count) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, [&] { return jobs_ >= count; });
+}
+
+bool FakeModelServer::pass(Hold where, const std::stop_token& stop) {
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, stop, [&] { return hold_ != where; });
+  if (!stop.stop_requested()) return true;
+  ++stopped_jobs;
+  return false;
+}
+
+Result<JobStatistics> FakeModelServer::run(const std::string& name, const std::string& version, VolumeJob job,
+                                           std::stop_token stop) {
+  {
+    const std::scoped_lock lock(mutex_);
+    ++jobs_;
+    changed_.notify_all();
+  }
+  if (!pass(Hold::queue, stop)) return Error{ErrorCode::cancelled, "the job was stopped"};
+  if (failure) return *failure;
+  const Result<JobOutlook> outlook_of = outlook(name, version, job.input.shape);
+  if (!outlook_of) return outlook_of.error();
+  if (const Result<void> done = compute(job, outlook_of->output, stop); !done) return done.error();
+  return JobStatistics{0.25, 4000, outlook_of->patches};
+}
+
+Result<void> FakeModelServer::compute(const VolumeJob& job, const Shape5& output, const std::stop_token& stop) {
+  const Vec3 shift = (job.input.shape.n - output.n) / Vec3::cube(2);
+  JobProgress progress{0, div_up(output.n.z, planes_per_slab), 0};
+  for (std::int64_t first = 0; first < output.n.z; first += planes_per_slab) {
+    const Result<OutputSlab> slab = job.slab(first, std::min(planes_per_slab, output.n.z - first));
+    if (!slab) return slab.error();
+    if (!pass(Hold::patches, stop)) return Error{ErrorCode::cancelled, "the job was stopped"};
+    for (std::int64_t j = 0; j < output.f; ++j) {
+      for (Vec3 v; v.z < slab->shape.n.z; ++v.z) {
+        for (v.y = 0; v.y < output.n.y; ++v.y) {
+          for (v.x = 0; v.x < output.n.x; ++v.x) {
+            const Vec3 from = v + Vec3{first, 0, 0} + shift;
+            const float value = static_cast<float>(j + 1) * voxel(job.input.data, job.input.shape, 0, from);
+            write_row(slab->shape.type, &value, 1, slab->data + element_offset(slab->shape, j, v), 1);
+          }
+        }
+      }
+    }
+    if (const Result<void> delivered = job.deliver(*slab); !delivered) return delivered;
+    progress = {progress.patches_done + 1, progress.patches, first + slab->shape.n.z};
+    if (job.progress) job.progress(progress);
+  }
+  return {};
+}
+
+void FakeModelServer::drain(double /*timeout_seconds*/) { hold(Hold::nothing); }
+
+}  // namespace znni::rpc

@@ -1,0 +1,69 @@
+// A ModelServer that computes something simple and can be told to wait or to fail: the front doors are
+// tested against it.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "server/jobs/model_server.hpp"
+#include "server/jobs/transport_budget.hpp"
+
+namespace znni::rpc {
+
+// Model "twice", versions 1 and 2: field of view 3x3x3, one image in, `f_out` images out; output image j at v
+// is (j + 1) * input at v + 1, so that axes, order and types show. Model "flat": the same, 2D, field of view
+// 1x3x3. Model "broken": unavailable.
+class FakeModelServer final : public ModelServer {
+ public:
+  explicit FakeModelServer(std::int64_t transport_bytes = std::int64_t{64} << 20);
+
+  [[nodiscard]] std::vector<ModelInfo> models() const override;
+  [[nodiscard]] Result<ModelInfo> find(const std::string& name, const std::string& version) const override;
+  [[nodiscard]] ModelStatistics statistics(const std::string& name, const std::string& version) const override;
+  [[nodiscard]] bool ready() const override { return is_ready; }
+  [[nodiscard]] Result<JobOutlook> outlook(const std::string& name, const std::string& version,
+                                           const VolumeShape& input) const override;
+  [[nodiscard]] Result<TransportLease> lease(std::int64_t bytes) override;
+  [[nodiscard]] Result<JobStatistics> run(const std::string& name, const std::string& version, VolumeJob job,
+                                          std::stop_token stop) override;
+  void drain(double timeout_seconds) override;
+
+  // Jobs wait in the queue (before their first slab), or between their patches, until stopped or let go.
+  enum class Hold { nothing, queue, patches };
+  void hold(Hold where);
+  // Blocks until `count` jobs have entered run() since the start.
+  void wait_for_jobs(int count);
+
+  [[nodiscard]] std::int64_t leased() const;
+
+  std::atomic<bool> is_ready = true;
+  std::int64_t f_out = 2;
+  std::int64_t planes_per_slab = 2;
+  std::optional<Error> failure;       // what run() ends with
+  std::atomic<int> stopped_jobs = 0;  // ended by their stop token
+
+ private:
+  // False when the job was stopped instead.
+  [[nodiscard]] bool pass(Hold where, const std::stop_token& stop);
+  [[nodiscard]] Result<void> compute(const VolumeJob& job, const Shape5& output, const std::stop_token& stop);
+
+  std::shared_ptr<TransportBudget> budget_;  // shared with the leases
+  mutable std::mutex mutex_;                 // guards hold_, jobs_
+  std::condition_variable_any changed_;
+  Hold hold_ = Hold::nothing;
+  int jobs_ = 0;
+};
+
+// Element (j, position) of a dense volume, as float.
+[[nodiscard]] float voxel(const std::byte* data, const VolumeShape& shape, std::int64_t j, Vec3 position);
+// What the model "twice" gives at output position `v` of image j for an input of seeded voxels.
+[[nodiscard]] float input_voxel(Vec3 position);  // small integers over 255: exact in every type
+// A dense input volume of that pattern.
+[[nodiscard]] std::string input_bytes(const VolumeShape& shape);
+
+}  // namespace znni::rpc

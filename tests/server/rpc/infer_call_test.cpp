@@ -1,0 +1,158 @@
+#include "server/rpc/infer_call.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/rpc/requests.hpp"
+
+namespace znni::rpc {
+namespace {
+
+using inference::ModelInferRequest;
+using inference::ModelInferResponse;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::int64_t plenty = std::int64_t{1} << 30;
+
+class InferCall : public testing::Test {
+ protected:
+  Result<void> infer(const ModelInferRequest& request, std::int64_t most_response_bytes = plenty) {
+    Result<AdmittedInfer> admitted = admit_infer(request, server_, most_response_bytes);
+    if (!admitted) return admitted.error();
+    leased_ = server_.leased();
+    return run_infer(
+        request, *admitted, server_, stop_.get_token(), [this] { started_ = true; }, response_);
+  }
+
+  FakeModelServer server_;
+  std::stop_source stop_;
+  ModelInferResponse response_;
+  bool started_ = false;
+  std::int64_t leased_ = 0;
+};
+
+TEST_F(InferCall, AnswersRawInTheShapeOfTheOutput) {
+  const Result<void> done = infer(twice_request({6, 5, 4}));
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(response_.model_name(), "twice");
+  EXPECT_EQ(response_.model_version(), "2");
+  EXPECT_EQ(response_.id(), "job-1");
+  ASSERT_EQ(response_.outputs_size(), 1);
+  EXPECT_EQ(response_.outputs(0).name(), "probability");
+  EXPECT_EQ(response_.outputs(0).datatype(), "FP32");
+  EXPECT_THAT(response_.outputs(0).shape(), ElementsAre(1, 2, 4, 3, 2));
+  EXPECT_FALSE(response_.outputs(0).has_contents());
+  ASSERT_EQ(response_.raw_output_contents_size(), 1);
+  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_TRUE(started_);
+}
+
+TEST_F(InferCall, EveryInputTypeGivesTheSame) {
+  const std::vector<std::pair<ElementType, std::string>> types = {
+      {ElementType::f16, "FP16"}, {ElementType::u8, "UINT8"}, {ElementType::u16, "UINT16"}};
+  for (const auto& [type, name] : types) {
+    response_.Clear();
+    ASSERT_TRUE(infer(twice_request({5, 5, 5}, type, name))) << name;
+    EXPECT_TRUE(
+        is_twice(response_.raw_output_contents(0), {2, Vec3::cube(3), ElementType::f32, VolumeOrder::image_major}))
+        << name;
+  }
+}
+
+TEST_F(InferCall, OneImageGivesTheSame) {
+  server_.f_out = 1;
+  ASSERT_TRUE(infer(twice_request({6, 5, 4})));
+  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {1, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+}
+
+TEST_F(InferCall, HalfFloatOutput) {
+  ModelInferRequest request = twice_request({6, 5, 4});
+  (*request.mutable_parameters())["output_datatype"].set_string_param("FP16");
+  ASSERT_TRUE(infer(request));
+  EXPECT_EQ(response_.outputs(0).datatype(), "FP16");
+  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f16, VolumeOrder::image_major}));
+}
+
+TEST_F(InferCall, BatchIsAJobForEachVolume) {
+  ModelInferRequest request = twice_request({6, 5, 4});
+  request.mutable_inputs(0)->set_shape(0, 2);
+  *request.mutable_raw_input_contents(0) += std::string(request.raw_input_contents(0));
+  ASSERT_TRUE(infer(request));
+  server_.wait_for_jobs(2);
+  EXPECT_THAT(response_.outputs(0).shape(), ElementsAre(2, 2, 4, 3, 2));
+  const std::string& raw = response_.raw_output_contents(0);
+  const VolumeShape one{2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
+  EXPECT_TRUE(is_twice(raw.substr(0, raw.size() / 2), one));
+  EXPECT_TRUE(is_twice(raw.substr(raw.size() / 2), one));
+}
+
+TEST_F(InferCall, FlatModelsAnswerInFourDimensions) {
+  ModelInferRequest request = twice_request({1, 5, 4});
+  request.set_model_name("flat");
+  request.mutable_inputs(0)->mutable_shape()->erase(request.mutable_inputs(0)->mutable_shape()->begin());
+  ASSERT_TRUE(infer(request));
+  EXPECT_THAT(response_.outputs(0).shape(), ElementsAre(1, 2, 3, 2));
+}
+
+TEST_F(InferCall, UnknownModelVersionAndBadVersion) {
+  ModelInferRequest request = twice_request();
+  request.set_model_name("none");
+  EXPECT_EQ(infer(request).error().code, ErrorCode::not_found);
+  EXPECT_THAT(infer(request).error().message, HasSubstr("Request for unknown model"));
+  request = twice_request();
+  request.set_model_version("9");
+  EXPECT_EQ(infer(request).error().code, ErrorCode::not_found);
+  request.set_model_version("new");
+  EXPECT_EQ(infer(request).error().code, ErrorCode::invalid_argument);
+  request.set_model_name("broken");
+  request.set_model_version("");
+  EXPECT_EQ(infer(request).error().code, ErrorCode::unavailable);
+}
+
+TEST_F(InferCall, TooSmallAVolumeIsRefusedBeforeAnyWork) {
+  const Result<void> done = infer(twice_request({2, 5, 5}));
+  EXPECT_EQ(done.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(done.error().message, HasSubstr("2x5x5"));
+  EXPECT_EQ(server_.leased(), 0);
+}
+
+TEST_F(InferCall, AResponseOverTheLimitIsRefusedBeforeAnyWork) {
+  // 2 images of 4x3x2 float32.
+  const Result<void> done = infer(twice_request({6, 5, 4}), 191);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::over_budget);
+  EXPECT_THAT(done.error().message, HasSubstr("192 bytes, at most 191"));
+  EXPECT_FALSE(started_);
+  EXPECT_TRUE(infer(twice_request({6, 5, 4}), 192));
+}
+
+TEST_F(InferCall, MemoryIsLeasedAndGivenBack) {
+  ASSERT_TRUE(infer(twice_request({6, 5, 4})));
+  EXPECT_GE(leased_, 480 + 192);
+  EXPECT_EQ(server_.leased(), 0);
+}
+
+TEST_F(InferCall, WhatDoesNotFitTheBudgetIsRefusedWithNumbers) {
+  FakeModelServer small(500);
+  const Result<AdmittedInfer> admitted = admit_infer(twice_request({6, 5, 4}), small, plenty);
+  ASSERT_FALSE(admitted);
+  EXPECT_EQ(admitted.error().code, ErrorCode::over_budget);
+  EXPECT_THAT(admitted.error().message, HasSubstr("model 'twice'"));
+}
+
+TEST_F(InferCall, AFailureOfTheEngineIsPassedOn) {
+  server_.failure = Error{ErrorCode::device_failure, "worker died"};
+  EXPECT_EQ(infer(twice_request()).error().code, ErrorCode::device_failure);
+  EXPECT_EQ(server_.leased(), 0);
+}
+
+TEST_F(InferCall, AStopEndsTheJob) {
+  server_.hold(FakeModelServer::Hold::patches);
+  stop_.request_stop();
+  EXPECT_EQ(infer(twice_request()).error().code, ErrorCode::cancelled);
+  EXPECT_EQ(server_.stopped_jobs, 1);
+}
+
+}  // namespace
+}  // namespace znni::rpc

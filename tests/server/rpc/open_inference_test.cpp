@@ -1,0 +1,283 @@
+#include "server/rpc/open_inference.hpp"
+
+#include <gmock/gmock.h>
+#include <grpcpp/impl/client_unary_call.h>
+
+#include <chrono>
+#include <thread>
+
+#include "tests/server/rpc/loopback.hpp"
+
+namespace znni::rpc {
+namespace {
+
+using grpc::StatusCode;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using Hold = FakeModelServer::Hold;
+
+class OpenInferenceTest : public Loopback {
+ protected:
+  void SetUp() override {
+    Loopback::SetUp();
+    stub_ = inference::GRPCInferenceService::NewStub(channel_);
+  }
+  grpc::Status infer(const inference::ModelInferRequest& request) {
+    grpc::ClientContext context;
+    return stub_->ModelInfer(&context, request, &response_);
+  }
+  void expect_alive() {
+    EXPECT_TRUE(infer(twice_request()).ok());
+    EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+  }
+
+  std::unique_ptr<inference::GRPCInferenceService::Stub> stub_;
+  inference::ModelInferResponse response_;
+};
+
+TEST_F(OpenInferenceTest, InferAnswers) {
+  const grpc::Status status = infer(twice_request());
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response_.id(), "job-1");
+  expect_alive();
+}
+
+TEST_F(OpenInferenceTest, LiveAndReady) {
+  grpc::ClientContext live_context;
+  inference::ServerLiveResponse live;
+  ASSERT_TRUE(stub_->ServerLive(&live_context, {}, &live).ok());
+  EXPECT_TRUE(live.live());
+  for (const bool is_ready : {true, false}) {
+    models_.is_ready = is_ready;
+    grpc::ClientContext context;
+    inference::ServerReadyResponse ready;
+    ASSERT_TRUE(stub_->ServerReady(&context, {}, &ready).ok());
+    EXPECT_EQ(ready.ready(), is_ready);
+  }
+}
+
+TEST_F(OpenInferenceTest, ModelReady) {
+  const auto ask = [this](const std::string& name, const std::string& version) {
+    grpc::ClientContext context;
+    inference::ModelReadyRequest request;
+    request.set_name(name);
+    request.set_version(version);
+    inference::ModelReadyResponse response;
+    const grpc::Status status = stub_->ModelReady(&context, request, &response);
+    return std::pair(status.error_code(), response.ready());
+  };
+  EXPECT_EQ(ask("twice", ""), std::pair(StatusCode::OK, true));
+  EXPECT_EQ(ask("twice", "1"), std::pair(StatusCode::OK, true));
+  EXPECT_EQ(ask("broken", ""), std::pair(StatusCode::OK, false));
+  EXPECT_EQ(ask("none", ""), std::pair(StatusCode::NOT_FOUND, false));
+  EXPECT_EQ(ask("twice", "9"), std::pair(StatusCode::NOT_FOUND, false));
+  EXPECT_EQ(ask("twice", "x"), std::pair(StatusCode::INVALID_ARGUMENT, false));
+}
+
+TEST_F(OpenInferenceTest, Metadata) {
+  grpc::ClientContext server_context;
+  inference::ServerMetadataResponse server;
+  ASSERT_TRUE(stub_->ServerMetadata(&server_context, {}, &server).ok());
+  EXPECT_EQ(server.name(), "znni");
+  EXPECT_THAT(server.extensions(), testing::Contains("statistics"));
+
+  grpc::ClientContext context;
+  inference::ModelMetadataRequest request;
+  request.set_name("twice");
+  inference::ModelMetadataResponse metadata;
+  ASSERT_TRUE(stub_->ModelMetadata(&context, request, &metadata).ok());
+  EXPECT_THAT(metadata.versions(), ElementsAre("1", "2"));
+  EXPECT_EQ(metadata.properties().at("max_request_bytes"), std::to_string(4 << 20));
+
+  grpc::ClientContext unknown_context;
+  request.set_name("none");
+  EXPECT_EQ(stub_->ModelMetadata(&unknown_context, request, &metadata).error_code(), StatusCode::NOT_FOUND);
+}
+
+TEST_F(OpenInferenceTest, ConfigStatisticsAndIndex) {
+  grpc::ClientContext config_context;
+  inference::ModelConfigRequest config_request;
+  config_request.set_name("twice");
+  inference::ModelConfigResponse config;
+  ASSERT_TRUE(stub_->ModelConfig(&config_context, config_request, &config).ok());
+  EXPECT_EQ(config.config().name(), "twice");
+
+  grpc::ClientContext statistics_context;
+  inference::ModelStatisticsResponse statistics;
+  ASSERT_TRUE(stub_->ModelStatistics(&statistics_context, {}, &statistics).ok());
+  EXPECT_EQ(statistics.model_stats_size(), 4);
+
+  for (const auto& [only_ready, count] : {std::pair(false, 4), std::pair(true, 3)}) {
+    grpc::ClientContext context;
+    inference::RepositoryIndexRequest request;
+    request.set_ready(only_ready);
+    inference::RepositoryIndexResponse index;
+    ASSERT_TRUE(stub_->RepositoryIndex(&context, request, &index).ok());
+    EXPECT_EQ(index.models_size(), count);
+  }
+}
+
+TEST_F(OpenInferenceTest, ErrorsHaveTheirCodes) {
+  inference::ModelInferRequest request = twice_request();
+  request.set_model_name("none");
+  EXPECT_EQ(infer(request).error_code(), StatusCode::NOT_FOUND);
+  EXPECT_THAT(infer(request).error_message(), HasSubstr("Request for unknown model"));
+  request = twice_request();
+  request.set_model_version("two");
+  EXPECT_EQ(infer(request).error_code(), StatusCode::INVALID_ARGUMENT);
+  request = twice_request();
+  request.set_model_name("broken");
+  EXPECT_EQ(infer(request).error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_EQ(infer(twice_request({2, 2, 2})).error_code(), StatusCode::INVALID_ARGUMENT);
+  request = twice_request();
+  (*request.mutable_inputs(0)->mutable_parameters())["shared_memory_region"].set_string_param("r");
+  EXPECT_EQ(infer(request).error_code(), StatusCode::UNIMPLEMENTED);
+  EXPECT_EQ(infer({}).error_code(), StatusCode::NOT_FOUND);
+  models_.failure = Error{ErrorCode::unavailable, "the queue is full"};
+  EXPECT_EQ(infer(twice_request()).error_code(), StatusCode::UNAVAILABLE);
+  models_.failure.reset();
+  expect_alive();
+}
+
+TEST_F(OpenInferenceTest, ARequestOverTheLimitIsRefusedByTheLibrary) {
+  const grpc::Status status = infer(twice_request({100, 120, 100}));
+  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("larger than max"));
+  expect_alive();
+}
+
+TEST_F(OpenInferenceTest, AResponseOverTheLimitIsRefusedBeforeComputing) {
+  // 3 MB of bytes become 2 images of 11 MB.
+  const grpc::Status status = infer(twice_request({150, 150, 130}, ElementType::u8, "UINT8"));
+  EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("at most 4194304"));
+  EXPECT_EQ(models_.leased(), 0);
+  expect_alive();
+}
+
+TEST_F(OpenInferenceTest, AHugeShapeIsRefusedNotAllocated) {
+  inference::ModelInferRequest request = twice_request();
+  for (int axis = 2; axis < 5; ++axis) request.mutable_inputs(0)->set_shape(axis, std::int64_t{1} << 40);
+  EXPECT_EQ(infer(request).error_code(), StatusCode::INVALID_ARGUMENT);
+  expect_alive();
+}
+
+TEST_F(OpenInferenceTest, GarbageIsNotTheServersEnd) {
+  const grpc::internal::RpcMethod method("/inference.GRPCInferenceService/ModelInfer",
+                                         grpc::internal::RpcMethod::NORMAL_RPC);
+  const grpc::Slice slice("\xff\xff\xff\xff no message");
+  const grpc::ByteBuffer garbage(&slice, 1);
+  grpc::ByteBuffer answer;
+  grpc::ClientContext context;
+  const grpc::Status status = grpc::internal::BlockingUnaryCallImpl<grpc::ByteBuffer, grpc::ByteBuffer>(
+                                  channel_.get(), method, &context, garbage, &answer)
+                                  .status();
+  EXPECT_EQ(status.error_code(), StatusCode::INVALID_ARGUMENT);
+  expect_alive();
+}
+
+// Runs a request against a server that holds it, from a thread of its own.
+class HeldCall {
+ public:
+  HeldCall(inference::GRPCInferenceService::Stub& stub, const inference::ModelInferRequest& request,
+           std::chrono::milliseconds deadline = std::chrono::minutes(5)) {
+    context_.set_deadline(std::chrono::system_clock::now() + deadline);
+    thread_ = std::jthread([this, &stub, request] { status_ = stub.ModelInfer(&context_, request, &response_); });
+  }
+  void cancel() { context_.TryCancel(); }
+  grpc::Status wait() {
+    thread_.join();
+    return status_;
+  }
+
+ private:
+  grpc::ClientContext context_;
+  inference::ModelInferResponse response_;
+  grpc::Status status_;
+  std::jthread thread_;
+};
+
+class OpenInferenceStopTest : public OpenInferenceTest, public testing::WithParamInterface<Hold> {
+ protected:
+  void SetUp() override {
+    OpenInferenceTest::SetUp();
+    models_.hold(GetParam());
+  }
+  // The job itself was stopped and its memory given back, not just the caller told.
+  void expect_stopped() {
+    while (models_.stopped_jobs == 0 || models_.leased() != 0) std::this_thread::yield();
+    models_.hold(Hold::nothing);
+    expect_alive();
+  }
+};
+
+TEST_P(OpenInferenceStopTest, ACancelStopsTheJob) {
+  HeldCall call(*stub_, twice_request());
+  models_.wait_for_jobs(1);
+  call.cancel();
+  EXPECT_EQ(call.wait().error_code(), StatusCode::CANCELLED);
+  expect_stopped();
+}
+
+TEST_P(OpenInferenceStopTest, ADeadlineStopsTheJob) {
+  HeldCall call(*stub_, twice_request(), std::chrono::milliseconds(300));
+  EXPECT_EQ(call.wait().error_code(), StatusCode::DEADLINE_EXCEEDED);
+  expect_stopped();
+}
+
+INSTANTIATE_TEST_SUITE_P(QueuedOrComputing, OpenInferenceStopTest, testing::Values(Hold::queue, Hold::patches));
+
+TEST_F(OpenInferenceTest, TheTimeoutCountsInTheQueue) {
+  models_.hold(Hold::queue);
+  inference::ModelInferRequest request = twice_request();
+  (*request.mutable_parameters())["timeout"].set_int64_param(20'000);
+  const grpc::Status status = infer(request);
+  EXPECT_EQ(status.error_code(), StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_THAT(status.error_message(), HasSubstr("Request timeout expired"));
+  EXPECT_EQ(models_.stopped_jobs, 1);
+}
+
+TEST_F(OpenInferenceTest, TheTimeoutDoesNotCountOnceComputing) {
+  models_.hold(Hold::patches);
+  inference::ModelInferRequest request = twice_request();
+  (*request.mutable_parameters())["timeout"].set_int64_param(50'000);
+  HeldCall call(*stub_, request);
+  models_.wait_for_jobs(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  models_.hold(Hold::nothing);
+  EXPECT_EQ(call.wait().error_code(), StatusCode::OK);
+}
+
+TEST_F(OpenInferenceTest, ProbesAnswerWhileVolumesWait) {
+  models_.hold(Hold::patches);
+  std::vector<std::unique_ptr<HeldCall>> calls;
+  for (int i = 0; i < options().most_calls; ++i) calls.push_back(std::make_unique<HeldCall>(*stub_, twice_request()));
+  models_.wait_for_jobs(options().most_calls);
+  grpc::ClientContext context;
+  inference::ServerLiveResponse live;
+  EXPECT_TRUE(stub_->ServerLive(&context, {}, &live).ok());
+  const grpc::Status one_too_many = infer(twice_request());
+  EXPECT_EQ(one_too_many.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_THAT(one_too_many.error_message(), HasSubstr("at most 64"));
+  models_.hold(Hold::nothing);
+  for (auto& call : calls) EXPECT_TRUE(call->wait().ok());
+}
+
+TEST_F(OpenInferenceTest, EveryCallIsRecordedWithItsId) {
+  inference::ModelInferRequest request = twice_request();
+  request.set_id("job 7\ncode=OK");
+  ASSERT_TRUE(infer(request).ok());
+  request.set_model_name("none");
+  EXPECT_FALSE(infer(request).ok());
+  while (records().size() < 2) std::this_thread::yield();
+  EXPECT_EQ(records()[0].method, "ModelInfer");
+  EXPECT_EQ(records()[0].model, "twice");
+  EXPECT_EQ(records()[0].id, "job 7 code=OK");
+  EXPECT_EQ(records()[0].code, "OK");
+  EXPECT_EQ(records()[0].reason, "");
+  EXPECT_EQ(records()[1].code, "NOT_FOUND");
+  EXPECT_THAT(records()[1].reason, HasSubstr("Request for unknown model"));
+}
+
+}  // namespace
+}  // namespace znni::rpc

@@ -1,0 +1,45 @@
+// Requests as a stock client would send them.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "proto/inference.pb.h"
+#include "tests/server/rpc/fake_model_server.hpp"
+
+namespace znni::rpc {
+
+// A legal request for model "twice": one raw FP32 volume of extent n, of the pattern of input_voxel().
+inline inference::ModelInferRequest twice_request(Vec3 n = {6, 5, 4}, ElementType type = ElementType::f32,
+                                                  const std::string& datatype = "FP32") {
+  inference::ModelInferRequest request;
+  request.set_model_name("twice");
+  request.set_id("job-1");
+  auto& input = *request.add_inputs();
+  input.set_name("raw");
+  input.set_datatype(datatype);
+  for (const std::int64_t extent : {std::int64_t{1}, std::int64_t{1}, n.z, n.y, n.x}) input.add_shape(extent);
+  request.add_raw_input_contents(input_bytes({1, n, type, VolumeOrder::image_major}));
+  return request;
+}
+
+inline ModelInfo twice_model() { return *FakeModelServer().find("twice", ""); }
+
+// Whether `bytes` at [C][Z][Y][X] (or [Z][C][Y][X]) is what "twice" gives for the pattern.
+inline bool is_twice(const std::string& bytes, const VolumeShape& shape) {
+  if (static_cast<std::int64_t>(bytes.size()) != volume_bytes(shape)) return false;
+  const auto* data = reinterpret_cast<const std::byte*>(bytes.data());
+  for (std::int64_t j = 0; j < shape.f; ++j) {
+    for (Vec3 v; v.z < shape.n.z; ++v.z) {
+      for (v.y = 0; v.y < shape.n.y; ++v.y) {
+        for (v.x = 0; v.x < shape.n.x; ++v.x) {
+          const float expected = static_cast<float>(j + 1) * input_voxel(v + Vec3::cube(1));
+          if (voxel(data, shape, j, v) != expected) return false;
+        }
+      }
+    }
+  }
+  return true;
+}
+
+}  // namespace znni::rpc

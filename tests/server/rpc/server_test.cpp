@@ -1,0 +1,114 @@
+#include "server/rpc/server.hpp"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "proto/health.grpc.pb.h"
+#include "proto/inference.grpc.pb.h"
+#include "tests/server/rpc/loopback.hpp"
+
+namespace znni::rpc {
+namespace {
+
+using grpc::health::v1::Health;
+using grpc::health::v1::HealthCheckRequest;
+using grpc::health::v1::HealthCheckResponse;
+
+class ServerTest : public Loopback {
+ protected:
+  HealthCheckResponse::ServingStatus health(const std::string& service) {
+    const auto stub = Health::NewStub(channel_);
+    grpc::ClientContext context;
+    HealthCheckRequest request;
+    request.set_service(service);
+    HealthCheckResponse response;
+    const grpc::Status status = stub->Check(&context, request, &response);
+    return status.ok() ? response.status() : HealthCheckResponse::SERVICE_UNKNOWN;
+  }
+  void wait_for_health(HealthCheckResponse::ServingStatus expected) {
+    while (health("") != expected) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+};
+
+TEST_F(ServerTest, HealthFollowsReadiness) {
+  wait_for_health(HealthCheckResponse::SERVING);
+  EXPECT_EQ(health("inference.GRPCInferenceService"), HealthCheckResponse::SERVING);
+  EXPECT_EQ(health("znni.v1.Volumes"), HealthCheckResponse::SERVING);
+  EXPECT_EQ(health("other"), HealthCheckResponse::SERVICE_UNKNOWN);
+  models_.is_ready = false;
+  wait_for_health(HealthCheckResponse::NOT_SERVING);
+  models_.is_ready = true;
+  wait_for_health(HealthCheckResponse::SERVING);
+}
+
+TEST_F(ServerTest, APortInUseIsRefused) {
+  ListenOptions same = options();
+  same.port = server_->port();
+  const Result<std::unique_ptr<Server>> second = Server::start(models_, record_, same);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::unavailable);
+  EXPECT_THAT(second.error().message, testing::HasSubstr("port " + std::to_string(same.port) + " is in use"));
+}
+
+TEST_F(ServerTest, ClosedItRefusesVolumesAndIsNotReady) {
+  wait_for_health(HealthCheckResponse::SERVING);
+  server_->close();
+  wait_for_health(HealthCheckResponse::NOT_SERVING);
+  const auto stub = inference::GRPCInferenceService::NewStub(channel_);
+  grpc::ClientContext context;
+  inference::ModelInferResponse response;
+  const grpc::Status status = stub->ModelInfer(&context, twice_request(), &response);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(status.error_message(), testing::HasSubstr("shutting down"));
+  grpc::ClientContext ready_context;
+  inference::ServerReadyResponse ready;
+  ASSERT_TRUE(stub->ServerReady(&ready_context, {}, &ready).ok());
+  EXPECT_FALSE(ready.ready());
+}
+
+TEST_F(ServerTest, CallsInsideAreFinishedBeforeItStops) {
+  models_.hold(FakeModelServer::Hold::patches);
+  const auto stub = inference::GRPCInferenceService::NewStub(channel_);
+  grpc::Status status;
+  inference::ModelInferResponse response;
+  std::jthread call([&] {
+    grpc::ClientContext context;
+    status = stub->ModelInfer(&context, twice_request(), &response);
+  });
+  models_.wait_for_jobs(1);
+  server_->close();
+  std::jthread release([&] { models_.hold(FakeModelServer::Hold::nothing); });
+  server_->stop(60);
+  call.join();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(is_twice(response.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+}
+
+TEST_F(ServerTest, WhatDoesNotFinishInTimeIsEnded) {
+  models_.hold(FakeModelServer::Hold::patches);
+  const auto stub = inference::GRPCInferenceService::NewStub(channel_);
+  grpc::Status status;
+  std::jthread call([&] {
+    grpc::ClientContext context;
+    inference::ModelInferResponse response;
+    status = stub->ModelInfer(&context, twice_request(), &response);
+  });
+  models_.wait_for_jobs(1);
+  server_->stop(0.05);
+  call.join();
+  EXPECT_FALSE(status.ok());
+  EXPECT_EQ(models_.stopped_jobs, 1);
+  EXPECT_EQ(models_.leased(), 0);
+}
+
+TEST_F(ServerTest, AddressesThatAreNotOursAreRefused) {
+  ListenOptions other = options();
+  other.address = "203.0.113.7";
+  const Result<std::unique_ptr<Server>> started = Server::start(models_, record_, other);
+  ASSERT_FALSE(started);
+  EXPECT_THAT(started.error().message, testing::HasSubstr("203.0.113.7"));
+}
+
+}  // namespace
+}  // namespace znni::rpc

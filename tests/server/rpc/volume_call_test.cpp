@@ -1,0 +1,116 @@
+#include "server/rpc/volume_call.hpp"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "tests/server/rpc/volume_client.hpp"
+
+namespace znni::rpc {
+namespace {
+
+using grpc::StatusCode;
+using Hold = FakeModelServer::Hold;
+
+using VolumeCallTest = VolumesLoopback;
+
+TEST_F(VolumeCallTest, AcceptsBeforeDataFlows) {
+  VolumeClient client(*stub_);
+  client.stream->Write(header());
+  v1::VolumeResponse response;
+  ASSERT_TRUE(client.stream->Read(&response));
+  ASSERT_TRUE(response.has_accepted());
+  EXPECT_EQ(response.accepted().channels(), 2);
+  EXPECT_EQ(response.accepted().extent().z(), 4);
+  EXPECT_EQ(response.accepted().extent().y(), 3);
+  EXPECT_EQ(response.accepted().extent().x(), 2);
+  EXPECT_EQ(response.accepted().datatype(), "FP32");
+  EXPECT_EQ(response.accepted().field_of_view().x(), 3);
+  EXPECT_EQ(response.accepted().patch().z(), 6);
+  EXPECT_EQ(response.accepted().patches(), 2);
+  EXPECT_EQ(response.accepted().predicted_seconds(), 0.5);
+  EXPECT_GT(models_.leased(), 0);
+  client.send(voxels_of({6, 5, 4}));
+  ASSERT_TRUE(client.finish().ok());
+  EXPECT_TRUE(is_twice(client.received, {2, {4, 3, 2}, ElementType::f32, VolumeOrder::plane_major}));
+  ASSERT_TRUE(client.done);
+  EXPECT_EQ(client.done->bytes(), 192);
+  EXPECT_EQ(client.done->voxels_per_second(), 4000);
+  ASSERT_FALSE(client.progress.empty());
+  EXPECT_EQ(client.progress.back().patches_done(), 2);
+  EXPECT_EQ(client.progress.back().planes_done(), 4);
+}
+
+TEST_F(VolumeCallTest, HeaderMustComeFirstAndOnce) {
+  expect_refused({chunk(0, "x")}, StatusCode::INVALID_ARGUMENT, "begins without a VolumeHeader");
+  expect_refused({}, StatusCode::INVALID_ARGUMENT, "begins without a VolumeHeader");
+  expect_refused({header(), header()}, StatusCode::INVALID_ARGUMENT, "without VolumeChunk");
+}
+
+TEST_F(VolumeCallTest, TooMuchTooLittleAndGaps) {
+  const std::string bytes = voxels_of({6, 5, 4});
+  expect_refused({header(), chunk(0, bytes.substr(0, 100))}, StatusCode::INVALID_ARGUMENT,
+                 "100 bytes found, expected 480");
+  expect_refused({header(), chunk(0, bytes), chunk(480, "x")}, StatusCode::INVALID_ARGUMENT,
+                 "at least 481 bytes found, expected 480");
+  expect_refused({header(), chunk(0, bytes.substr(0, 100)), chunk(104, "x")}, StatusCode::INVALID_ARGUMENT,
+                 "offset 104 found, expected 100");
+  expect_alive();
+}
+
+TEST_F(VolumeCallTest, AFailingJobEndsItsStreamOnly) {
+  models_.failure = Error{ErrorCode::device_failure, "worker died"};
+  expect_refused({header(), chunk(0, voxels_of({6, 5, 4}))}, StatusCode::INTERNAL, "worker died");
+  models_.failure.reset();
+  expect_alive();
+}
+
+TEST_F(VolumeCallTest, ACancelWhileReceivingGivesTheMemoryBack) {
+  VolumeClient client(*stub_);
+  client.stream->Write(header());
+  v1::VolumeResponse accepted;
+  ASSERT_TRUE(client.stream->Read(&accepted));
+  client.stream->Write(chunk(0, "12345678"));
+  client.context.TryCancel();
+  EXPECT_EQ(client.finish().error_code(), StatusCode::CANCELLED);
+  while (models_.leased() != 0) std::this_thread::yield();
+  expect_alive();
+}
+
+class VolumeCallStopTest : public VolumeCallTest, public testing::WithParamInterface<Hold> {};
+
+TEST_P(VolumeCallStopTest, ACancelStopsTheJob) {
+  models_.hold(GetParam());
+  VolumeClient client(*stub_);
+  client.stream->Write(header());
+  client.send(voxels_of({6, 5, 4}));
+  models_.wait_for_jobs(1);
+  client.context.TryCancel();
+  EXPECT_EQ(client.finish().error_code(), StatusCode::CANCELLED);
+  while (models_.stopped_jobs == 0 || models_.leased() != 0) std::this_thread::yield();
+  models_.hold(Hold::nothing);
+  expect_alive();
+}
+
+INSTANTIATE_TEST_SUITE_P(QueuedOrComputing, VolumeCallStopTest, testing::Values(Hold::queue, Hold::patches));
+
+class ImpatientVolumeCallTest : public VolumeCallTest {
+ protected:
+  void SetUp() override {
+    ListenOptions impatient = options();
+    impatient.stall_seconds = 0.2;
+    start(impatient);
+    stub_ = v1::Volumes::NewStub(channel_);
+  }
+};
+
+TEST_F(ImpatientVolumeCallTest, AClientThatSendsNothingIsLetGo) {
+  VolumeClient client(*stub_);
+  client.stream->Write(header());
+  EXPECT_FALSE(client.finish().ok());
+  while (models_.leased() != 0) std::this_thread::yield();
+  expect_alive();
+}
+
+}  // namespace
+}  // namespace znni::rpc

@@ -1,0 +1,79 @@
+#include "server/rpc/volume_checks.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/rpc/requests.hpp"
+
+namespace znni::rpc {
+namespace {
+
+using testing::HasSubstr;
+
+v1::VolumeHeader header() {
+  v1::VolumeHeader header;
+  header.set_model_name("twice");
+  header.set_datatype("UINT8");
+  header.set_channels(1);
+  header.mutable_extent()->set_z(6);
+  header.mutable_extent()->set_y(5);
+  header.mutable_extent()->set_x(4);
+  return header;
+}
+
+void expect_invalid(const v1::VolumeHeader& header, const std::string& part) {
+  const Result<VolumeHead> head = check_volume_header(header, twice_model());
+  ASSERT_FALSE(head);
+  EXPECT_EQ(head.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(head.error().message, HasSubstr("model 'twice'"));
+  EXPECT_THAT(head.error().message, HasSubstr(part));
+}
+
+TEST(VolumeChecks, LegalHeader) {
+  const Result<VolumeHead> head = check_volume_header(header(), twice_model());
+  ASSERT_TRUE(head) << head.error().message;
+  EXPECT_EQ(head->volume, (VolumeShape{1, {6, 5, 4}, ElementType::u8, VolumeOrder::plane_major}));
+  EXPECT_EQ(head->output_type, ElementType::f32);
+}
+
+TEST(VolumeChecks, NormalisedByTheClient) {
+  v1::VolumeHeader own = header();
+  EXPECT_FALSE(check_volume_header(own, twice_model())->normalised);
+  own.set_normalised(true);
+  EXPECT_TRUE(check_volume_header(own, twice_model())->normalised);
+}
+
+TEST(VolumeChecks, Datatypes) {
+  v1::VolumeHeader bad = header();
+  bad.set_datatype("INT8");
+  expect_invalid(bad, "'INT8' found, expected FP32, FP16, UINT8 or UINT16");
+  bad = header();
+  bad.set_output_datatype("UINT16");
+  expect_invalid(bad, "output_datatype is 'UINT16'");
+}
+
+TEST(VolumeChecks, ChannelsAndExtents) {
+  v1::VolumeHeader bad = header();
+  bad.set_channels(3);
+  expect_invalid(bad, "3 channels found, expected 1");
+  bad = header();
+  bad.mutable_extent()->set_y(0);
+  expect_invalid(bad, "6x0x4");
+  bad.clear_extent();
+  expect_invalid(bad, "0x0x0");
+  bad = header();
+  bad.mutable_extent()->set_z(std::int64_t{1} << 40);
+  bad.mutable_extent()->set_y(std::int64_t{1} << 40);
+  expect_invalid(bad, "");
+}
+
+TEST(VolumeChecks, FlatModelsTakeOnePlane) {
+  const ModelInfo flat = *FakeModelServer().find("flat", "");
+  v1::VolumeHeader one = header();
+  EXPECT_THAT(check_volume_header(one, flat).error().message, HasSubstr("expected z = 1"));
+  one.mutable_extent()->set_z(1);
+  EXPECT_TRUE(check_volume_header(one, flat));
+}
+
+}  // namespace
+}  // namespace znni::rpc

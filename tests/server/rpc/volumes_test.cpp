@@ -1,0 +1,61 @@
+#include "server/rpc/volumes.hpp"
+
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "tests/server/rpc/volume_client.hpp"
+
+namespace znni::rpc {
+namespace {
+
+using grpc::StatusCode;
+
+using VolumesTest = VolumesLoopback;
+
+TEST_F(VolumesTest, VolumesOfManyChunks) {
+  // 3 MB of bytes in, 22 MB out: more than any single message may have.
+  VolumeClient client(*stub_);
+  const Vec3 n = {150, 150, 130};
+  client.stream->Write(header(n, "UINT8"));
+  client.send(voxels_of(n, ElementType::u8));
+  const grpc::Status status = client.finish();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(is_twice(client.received, {2, n - Vec3::cube(2), ElementType::f32, VolumeOrder::plane_major}));
+  EXPECT_EQ(models_.leased(), 0);
+}
+
+TEST_F(VolumesTest, OutputTypes) {
+  v1::VolumeRequest first = header();
+  first.mutable_header()->set_output_datatype("FP16");
+  VolumeClient client(*stub_);
+  client.stream->Write(first);
+  client.send(voxels_of({6, 5, 4}));
+  ASSERT_TRUE(client.finish().ok());
+  EXPECT_TRUE(is_twice(client.received, {2, {4, 3, 2}, ElementType::f16, VolumeOrder::plane_major}));
+}
+
+TEST_F(VolumesTest, HeadersThatMakeNoSense) {
+  v1::VolumeRequest bad = header();
+  bad.mutable_header()->set_model_name("none");
+  expect_refused({bad}, StatusCode::NOT_FOUND, "Request for unknown model");
+  bad = header();
+  bad.mutable_header()->set_model_version("new");
+  expect_refused({bad}, StatusCode::INVALID_ARGUMENT, "'new'");
+  expect_refused({header({2, 5, 5})}, StatusCode::INVALID_ARGUMENT, "2x5x5");
+  expect_refused({header({6, 5, 4}, "FP64")}, StatusCode::INVALID_ARGUMENT, "'FP64'");
+  expect_alive();
+}
+
+TEST_F(VolumesTest, WhatDoesNotFitIsRefusedBeforeDataFlows) {
+  expect_refused({header({1000, 1000, 1000})}, StatusCode::RESOURCE_EXHAUSTED, "model 'twice'");
+  expect_alive();
+}
+
+TEST_F(VolumesTest, AClosedServerTakesNone) {
+  server_->close();
+  expect_refused({header()}, StatusCode::UNAVAILABLE, "shutting down");
+}
+
+}  // namespace
+}  // namespace znni::rpc

@@ -1,0 +1,44 @@
+#include "server/signals.hpp"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+namespace znni {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(Signals, AreWaitedFor) {
+  const TerminationSignals signals;
+  EXPECT_EQ(signals.wait_for(0ms), std::nullopt);
+  pthread_kill(pthread_self(), SIGTERM);
+  EXPECT_EQ(signals.wait(), SIGTERM);
+  pthread_kill(pthread_self(), SIGINT);
+  EXPECT_EQ(signals.wait_for(60'000ms), SIGINT);
+  EXPECT_EQ(signals.wait_for(1ms), std::nullopt);
+}
+
+TEST(Signals, ABrokenPipeIsNone) {
+  const TerminationSignals signals;
+  pthread_kill(pthread_self(), SIGPIPE);
+  EXPECT_EQ(signals.wait_for(1ms), std::nullopt);
+  // Taken off before the mask is restored.
+  sigset_t pipe;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  int signal = 0;
+  EXPECT_EQ(sigwait(&pipe, &signal), 0);
+}
+
+TEST(Signals, TheMaskIsRestored) {
+  sigset_t before;
+  sigset_t after;
+  pthread_sigmask(SIG_BLOCK, nullptr, &before);
+  { const TerminationSignals signals; }
+  pthread_sigmask(SIG_BLOCK, nullptr, &after);
+  EXPECT_EQ(sigismember(&before, SIGTERM), sigismember(&after, SIGTERM));
+  EXPECT_EQ(sigismember(&after, SIGTERM), 0);
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,111 @@
+#include "server/volume/element.hpp"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+namespace znni {
+namespace {
+
+// By the definition of binary16, in double.
+double half_value(std::uint16_t half) {
+  const int exponent = (half >> 10) & 31;
+  const int mantissa = half & 1023;
+  const double sign = (half & 0x8000) != 0 ? -1 : 1;
+  if (exponent == 31) return mantissa == 0 ? sign * std::numeric_limits<double>::infinity() : std::nan("");
+  return sign * (exponent == 0 ? std::ldexp(mantissa, -24) : std::ldexp(1024 + mantissa, exponent - 25));
+}
+
+bool is_nan(std::uint16_t half) { return (half & 0x7fff) > 0x7c00; }
+
+TEST(Element, EveryHalfBecomesItsValueAndComesBack) {
+  for (int i = 0; i <= 0xffff; ++i) {
+    const auto half = static_cast<std::uint16_t>(i);
+    const float value = float_from_half(half);
+    if (is_nan(half)) {
+      EXPECT_TRUE(std::isnan(value)) << i;
+      EXPECT_TRUE(is_nan(half_from_float(value))) << i;
+      continue;
+    }
+    EXPECT_EQ(static_cast<double>(value), half_value(half)) << i;
+    EXPECT_EQ(std::signbit(value), (half & 0x8000) != 0) << i;
+    EXPECT_EQ(half_from_float(value), half) << i;
+  }
+}
+
+TEST(Element, FloatsRoundToTheNearestHalfAndTiesToEven) {
+  for (std::uint16_t low = 0; low < 0x7bff; ++low) {
+    const auto high = static_cast<std::uint16_t>(low + 1);
+    const float middle = (float_from_half(low) + float_from_half(high)) / 2;  // exact
+    EXPECT_EQ(half_from_float(middle), low % 2 == 0 ? low : high) << low;
+    EXPECT_EQ(half_from_float(std::nextafter(middle, 0.0F)), low) << low;
+    EXPECT_EQ(half_from_float(std::nextafter(middle, 1e9F)), high) << low;
+  }
+}
+
+TEST(Element, WhatIsTooLargeForAHalfBecomesInfinite) {
+  EXPECT_EQ(half_from_float(65504.0F), 0x7bff);
+  EXPECT_EQ(half_from_float(std::nextafter(65520.0F, 0.0F)), 0x7bff);
+  EXPECT_EQ(half_from_float(65520.0F), 0x7c00);
+  EXPECT_EQ(half_from_float(-1e30F), 0xfc00);
+  EXPECT_EQ(half_from_float(-std::numeric_limits<float>::infinity()), 0xfc00);
+}
+
+TEST(Element, BytesAreRoundedAndClamped) {
+  EXPECT_EQ(byte_from_float(0.0F), 0);
+  EXPECT_EQ(byte_from_float(1.0F), 255);
+  EXPECT_EQ(byte_from_float(-3.0F), 0);
+  EXPECT_EQ(byte_from_float(7.0F), 255);
+  EXPECT_EQ(byte_from_float(std::nanf("")), 0);
+  EXPECT_EQ(byte_from_float(std::numeric_limits<float>::infinity()), 255);
+  for (int i = 0; i < 255; ++i) {
+    EXPECT_EQ(byte_from_float((static_cast<float>(i) + 0.49F) / 255.0F), i);
+    EXPECT_EQ(byte_from_float((static_cast<float>(i) + 0.51F) / 255.0F), i + 1);
+  }
+}
+
+template <class T>
+std::vector<float> read_all(ElementType type, const std::vector<T>& values, const Normalisation& normalisation) {
+  std::vector<std::byte> bytes(values.size() * sizeof(T) + 1);
+  std::memcpy(bytes.data() + 1, values.data(), values.size() * sizeof(T));  // not aligned
+  std::vector<float> row(values.size());
+  read_row(type, bytes.data() + 1, static_cast<std::int64_t>(values.size()), normalisation, row.data());
+  return row;
+}
+
+TEST(Element, RowsOfEveryTypeAreReadAndNormalised) {
+  const Normalisation twice{2.0F, -1.0F};
+  EXPECT_EQ(read_all<std::uint8_t>(ElementType::u8, {0, 1, 255}, twice), (std::vector<float>{-1, 1, 509}));
+  EXPECT_EQ(read_all<std::uint16_t>(ElementType::u16, {0, 1, 65535}, twice), (std::vector<float>{-1, 1, 131069}));
+  EXPECT_EQ(read_all<std::uint16_t>(ElementType::f16, {0x3c00, 0xc000}, twice), (std::vector<float>{1, -5}));
+  EXPECT_EQ(read_all<float>(ElementType::f32, {0.5F, -3.0F}, twice), (std::vector<float>{0, -7}));
+}
+
+TEST(Element, RowsAreWrittenWithTheirStepAndNothingBetween) {
+  const std::vector<float> row = {0.0F, 0.5F, 1.0F};
+  std::vector<std::uint8_t> bytes(9, 77);
+  write_row(ElementType::u8, row.data(), 3, reinterpret_cast<std::byte*>(bytes.data()), 3);
+  EXPECT_EQ(bytes, (std::vector<std::uint8_t>{0, 77, 77, 128, 77, 77, 255, 77, 77}));
+
+  std::vector<std::uint16_t> halves(6, 9);
+  write_row(ElementType::f16, row.data(), 3, reinterpret_cast<std::byte*>(halves.data()), 2);
+  EXPECT_EQ(halves, (std::vector<std::uint16_t>{0, 9, 0x3800, 9, 0x3c00, 9}));
+
+  std::vector<float> floats(3, 9);
+  write_row(ElementType::f32, row.data(), 3, reinterpret_cast<std::byte*>(floats.data()), 1);
+  EXPECT_EQ(floats, row);
+}
+
+TEST(Element, OutputTypesAreThoseOfTheWire) {
+  EXPECT_TRUE(can_write(ElementType::f32));
+  EXPECT_TRUE(can_write(ElementType::f16));
+  EXPECT_TRUE(can_write(ElementType::u8));
+  EXPECT_FALSE(can_write(ElementType::u16));
+}
+
+}  // namespace
+}  // namespace znni

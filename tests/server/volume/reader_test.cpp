@@ -1,0 +1,68 @@
+#include "server/volume/reader.hpp"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+#include "primitives/core/fragments.hpp"
+#include "tests/server/volume/random_volume.hpp"
+
+namespace znni {
+namespace {
+
+using test::Random;
+using test::RandomVolume;
+
+float expected(const RandomVolume& volume, const Normalisation& normalisation, std::int64_t j, Vec3 at) {
+  const Vec3 zero{};
+  if (!covers(at, zero) || !covers(volume.shape.n - Vec3::cube(1), at)) return 0.0F;
+  return test::voxel(volume.bytes.data(), volume.shape, j, at) * normalisation.scale + normalisation.offset;
+}
+
+// Every voxel of the tensor, compared one by one.
+void check_windows(const RandomVolume& volume, const Normalisation& normalisation, const std::vector<Vec3>& starts,
+                   Vec3 window, Executor& executor) {
+  const Shape5 shape{static_cast<std::int64_t>(starts.size()), volume.shape.f, window};
+  std::vector<float> data(static_cast<std::size_t>(elements(shape)), -77.0F);
+  const TensorView in = dense_view(data.data(), shape);
+  read_windows(volume.view(), normalisation, starts, in, executor);
+  for (std::int64_t s = 0; s < shape.S; ++s) {
+    for (std::int64_t j = 0; j < shape.f; ++j) {
+      for (std::int64_t i = 0; i < voxels(window); ++i) {
+        const Vec3 v = fragment_at(i, window);
+        const float wanted = expected(volume, normalisation, j, starts[static_cast<std::size_t>(s)] + v);
+        ASSERT_FLOAT_EQ(in.at(s, j, v), wanted) << "s " << s << " image " << j << " voxel " << to_string(v);
+      }
+    }
+  }
+}
+
+class Reader : public testing::TestWithParam<ElementType> {
+ protected:
+  Executor executor_{2};
+};
+
+TEST_P(Reader, RandomWindowsEqualTheVolumeVoxelByVoxel) {
+  for (int i = 0; i < test::case_count(40); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed));
+    Random random(seed);
+    const RandomVolume volume = random_volume(random.integer(1, 3), random.vec3(1, 12), GetParam(), random);
+    std::vector<Vec3> starts;
+    for (std::int64_t s = random.integer(1, 3); s > 0; --s) starts.push_back(random.vec3(-3, 14));
+    check_windows(volume, {random.normal(), random.normal()}, starts, random.vec3(1, 9), executor_);
+  }
+}
+
+TEST_P(Reader, LargeWindowsAreSharedOutAndEqual) {
+  Random random(test::base_seed());
+  const RandomVolume volume = random_volume(2, {30, 40, 50}, GetParam(), random);
+  check_windows(volume, {0.5F, 1.0F}, {{0, 0, 0}, {3, 5, 7}}, {27, 38, 41}, executor_);
+}
+
+INSTANTIATE_TEST_SUITE_P(Types, Reader,
+                         testing::Values(ElementType::f32, ElementType::f16, ElementType::u16, ElementType::u8),
+                         [](const auto& type) { return to_string(type.param); });
+
+}  // namespace
+}  // namespace znni

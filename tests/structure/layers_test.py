@@ -1,0 +1,66 @@
+"""Who may include whom (the table of ARCHITECTURE.md). Fails on any include line the table does not allow."""
+
+import pathlib
+import re
+import sys
+
+import tree
+
+CORE = ("primitives/core/",)
+PLANNER = (*CORE, "planner/")
+ENGINE = (*PLANNER, "server/pipeline/", "server/volume/")
+STORE = (*ENGINE, "server/models/", "proto/convert/")
+# Folder -> project paths it may include, then library headers it may include beside the standard library.
+TABLE = {
+    "primitives/core/": (CORE, ()),
+    "primitives/cpu/": ((*CORE, "primitives/cpu/"), ("fftw3.h", "oneapi/", "dnnl", "hwloc", "hwy/", "omp.h")),
+    "planner/": (PLANNER, ()),
+    "proto/convert/": ((*PLANNER, "proto/"), ("google/protobuf/", "onnx/")),
+    "server/pipeline/": (ENGINE, ()),
+    "server/volume/": (ENGINE, ()),
+    "server/models/": (STORE, ()),
+    "server/jobs/": ((*STORE, "server/jobs/"), ()),
+    "server/rpc/": ((*STORE, "server/jobs/", "server/rpc/", "proto/"),
+                    ("grpcpp/", "grpc/", "google/protobuf/")),
+    "server/": ((*STORE, "server/jobs/", "server/"), ("spdlog/", "fmt/", "CLI/", "grpcpp/", "google/protobuf/")),
+    "client/cpp/": ((*CORE, "client/cpp/", "proto/"), ("grpcpp/", "google/protobuf/")),
+    "client/cli/": ((*CORE, "client/", "proto/"),
+                    ("grpcpp/", "google/protobuf/", "CLI/", "hdf5.h", "tiffio.h", "nlohmann/", "spdlog/")),
+}
+# The programs assemble: their mains, and the command lines beside them, may include anything.
+MAINS = ("planner/main.cpp", "server/main.cpp", "client/cli/main.cpp")
+COMMAND_LINE = {"planner/options.cpp": ("CLI/",), "planner/explain_json.cpp": ("nlohmann/",)}
+# POSIX headers and the C++ standard library (no dot, no slash).
+SYSTEM = re.compile(r"^([a-z_0-9]+|c[a-z]+|sys/[a-z]+\.h|(unistd|fcntl|sched|pthread|signal|cpuid|immintrin|errno|poll|malloc|sysexits|termios)\.h|"
+                    r"(netinet|arpa)/[a-z]+\.h|ext/[a-z_]+\.h)$")
+INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
+
+
+def rule_for(path):
+    """The row of the longest folder that holds `path`."""
+    folders = [folder for folder in TABLE if str(path).startswith(folder)]
+    return TABLE[max(folders, key=len)]
+
+
+def allowed(path, quoted, angled):
+    """Whether `path` may include this header."""
+    project, libraries = rule_for(path)
+    libraries = (*libraries, *COMMAND_LINE.get(str(path), ()))
+    if quoted:
+        return quoted.startswith(project)
+    return bool(SYSTEM.match(angled)) or angled.startswith(libraries)
+
+
+def problems(root):
+    """Every include line that the table forbids."""
+    for path in tree.files(root):
+        if str(path) in MAINS:
+            continue
+        for number, line in enumerate((root / path).read_text().split("\n"), 1):
+            match = INCLUDE.match(line)
+            if match and not allowed(path, match[1], match[2]):
+                yield f"{path}:{number}: may not include {match[1] or match[2]}"
+
+
+if __name__ == "__main__":
+    sys.exit(tree.report(list(problems(pathlib.Path(sys.argv[1]))), "include table"))

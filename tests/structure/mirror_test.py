@@ -1,0 +1,40 @@
+"""Tests mirror the source: every source file with behaviour has its test; tests are at least half as long."""
+
+import pathlib
+import sys
+
+import tree
+
+# Sources that another test exercises, and which.
+COVERED_ELSEWHERE = {
+    "planner/main.cpp": "tests/e2e",
+    "server/main.cpp": "tests/e2e",
+    "client/cli/main.cpp": "tests/e2e",
+}
+
+
+def test_of(path):
+    """Where the test of source `path` is."""
+    return pathlib.PurePosixPath("tests") / path.parent / f"{path.stem}_test.cpp"
+
+
+def lines(root, paths):
+    """Non-blank lines in all files."""
+    return sum(1 for path in paths for line in (root / path).read_text().split("\n") if line.strip())
+
+
+def problems(root):
+    """Sources without a test, and the ratio of test lines."""
+    sources = tree.files(root, endings=(".cpp",))
+    for path in sources:
+        if str(path) not in COVERED_ELSEWHERE and not (root / test_of(path)).exists():
+            yield f"{path}: no {test_of(path)}"
+    tested = lines(root, tree.files(root, ("tests",), (".cpp", ".hpp", ".py")))
+    written = lines(root, tree.files(root))
+    print(f"{tested} lines of tests for {written} lines of source")
+    if 2 * tested < written:
+        yield f"tests are less than half as long as the source: {tested} of {written} lines"
+
+
+if __name__ == "__main__":
+    sys.exit(tree.report(list(problems(pathlib.Path(sys.argv[1]))), "mirrored tests"))

@@ -1,0 +1,53 @@
+"""No #if, no macros, no file over 400 lines, no function over 60, no unfinished work."""
+
+import pathlib
+import re
+import sys
+
+import tree
+
+LONGEST_FILE = 400
+LONGEST_FUNCTION = 60
+DIRECTIVE = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif|else|define|undef)\b")
+UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
+# A function's closing brace stands where its first line began: at the margin, or two columns in for members.
+OPENING = re.compile(r"^( {0,2})[A-Za-z_:~\[].*[)a-z_>&0-9] \{$")
+NOT_FUNCTIONS = re.compile(r"^\s*(namespace|struct|class|enum|union|extern|using)\b|=\s*\{$")
+
+
+def line_problems(path, lines):
+    """Directives and unfinished work, line by line."""
+    for number, line in enumerate(lines, 1):
+        if DIRECTIVE.match(line):
+            yield f"{path}:{number}: preprocessor conditional or macro: {line.strip()}"
+        if UNFINISHED.search(line):
+            yield f"{path}:{number}: unfinished: {line.strip()}"
+
+
+def functions(lines):
+    """(first line, length) of every function body."""
+    for start, line in enumerate(lines):
+        match = OPENING.match(line)
+        if not match or NOT_FUNCTIONS.match(line):
+            continue
+        closing = match[1] + "}"
+        for end in range(start + 1, len(lines)):
+            if lines[end].startswith(closing):
+                yield start + 1, end - start + 1
+                break
+
+
+def problems(root):
+    """Everything the rules forbid."""
+    for path in tree.files(root):
+        lines = (root / path).read_text().split("\n")
+        yield from line_problems(path, lines)
+        if len(lines) > LONGEST_FILE:
+            yield f"{path}: {len(lines)} lines; the limit is {LONGEST_FILE}"
+        for first, length in functions(lines):
+            if length > LONGEST_FUNCTION:
+                yield f"{path}:{first}: function of {length} lines; the limit is {LONGEST_FUNCTION}"
+
+
+if __name__ == "__main__":
+    sys.exit(tree.report(list(problems(pathlib.Path(sys.argv[1]))), "shape of the code"))

@@ -1,0 +1,60 @@
+// Devices of the CPU back end for tests, and random problems through one of its primitives.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "primitives/cpu/backend.hpp"
+#include "tests/support/harness.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni::test {
+
+// `simd_floats` 16, 8 or 4 pretends another vector width (formats follow it); 0 keeps this machine's.
+[[nodiscard]] inline std::unique_ptr<Device> open_cpu(int threads = 2, int simd_floats = 0,
+                                                      std::int64_t budget = std::int64_t{4} << 30) {
+  DeviceSpec spec = cpu::describe_cpu(threads);
+  if (simd_floats != 0) spec.simd_floats = simd_floats;
+  Result<std::unique_ptr<Device>> device = cpu::backend().open(spec, budget, 0, 0);
+  return std::move(device.value());
+}
+
+// make(random) gives a problem the primitive takes; `count` of them, for every vector width in turn.
+template <class Make>
+void check_random(const Primitive& primitive, int count, const Make& make) {
+  for (const int simd_floats : {16, 8, 4}) {
+    const std::unique_ptr<Device> device = open_cpu(2, simd_floats);
+    for (int i = 0; i < case_count(count); ++i) {
+      const std::uint64_t seed = base_seed() + static_cast<std::uint64_t>(i);
+      Random random(seed);
+      const LayerProblem problem = make(random);
+      SCOPED_TRACE(to_string(problem) + ", vectors of " + std::to_string(simd_floats));
+      check_primitive(primitive, problem, *device, seed);
+    }
+  }
+}
+
+// The primitive refuses `problem`, with a message that holds `reason`.
+inline void expect_refusal(const Primitive& primitive, const LayerProblem& problem, std::string_view reason) {
+  const Result<std::vector<Estimate>> estimates = primitive.describe(problem, cpu::describe_cpu(1));
+  ASSERT_FALSE(estimates.has_value()) << primitive.name << " takes " << to_string(problem);
+  EXPECT_EQ(estimates.error().code, ErrorCode::unsupported);
+  EXPECT_NE(estimates.error().message.find(reason), std::string::npos) << estimates.error().message;
+}
+
+// Formats the primitive offers for `problem` at a vector width.
+[[nodiscard]] inline std::vector<Layout> offered_layouts(const Primitive& primitive, const LayerProblem& problem,
+                                                         int simd_floats) {
+  DeviceSpec spec = cpu::describe_cpu(1);
+  spec.simd_floats = simd_floats;
+  const Result<std::vector<Estimate>> estimates = primitive.describe(problem, spec);
+  std::vector<Layout> layouts;
+  for (const Estimate& estimate : estimates.value()) {
+    layouts.push_back(estimate.in.layout);
+    EXPECT_EQ(estimate.in, estimate.out);
+  }
+  return layouts;
+}
+
+}  // namespace znni::test

@@ -1,0 +1,60 @@
+#include "tests/support/layout.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/random.hpp"
+
+namespace znni::test {
+namespace {
+
+const std::vector<Layout> layouts = {Layout::planar, Layout::blocked8, Layout::blocked16, Layout::channels_last};
+
+TEST(Layout, LoadUndoesStoreInEveryFormat) {
+  Random random(1);
+  const Shape5 shape{2, 19, {2, 3, 4}};
+  const std::vector<float> values = random.normals(elements(shape));
+  for (const Layout layout : layouts) {
+    const Format format{ElementType::f32, layout};
+    std::vector<float> memory(static_cast<std::size_t>(tensor_bytes(shape, format) / 4), std::nanf(""));
+    const TensorView view = dense_view(memory.data(), shape, format);
+    store(values, view);
+    EXPECT_EQ(load(view), values) << to_string(format);
+    EXPECT_TRUE(padding_is_zero(view)) << to_string(format);
+    for (const float value : memory) EXPECT_FALSE(std::isnan(value)) << to_string(format) << ": a gap";
+  }
+}
+
+TEST(Layout, SeesPaddingThatIsNotZero) {
+  std::vector<float> memory(8, 0.0F);
+  const TensorView view = dense_view(memory.data(), {1, 5, {1, 1, 1}}, {ElementType::f32, Layout::blocked8});
+  EXPECT_TRUE(padding_is_zero(view));
+  memory[4] = 1.0F;
+  EXPECT_TRUE(padding_is_zero(view));
+  memory[5] = 1.0F;
+  EXPECT_FALSE(padding_is_zero(view));
+}
+
+TEST(StridedWindow, LiesWithinItsBlockWithGapsOnEveryAxis) {
+  for (std::uint64_t seed = 0; seed < 20; ++seed) {
+    for (const Layout layout : {Layout::planar, Layout::blocked8}) {
+      const Shape5 shape{2, 9, {2, 3, 4}};
+      Window window = strided_window(shape, {ElementType::f32, layout}, seed);
+      std::vector<float> block(static_cast<std::size_t>(window.elements), 7.0F);
+      window.view.data = block.data() + window.before;
+      EXPECT_FALSE(window.view.is_dense());
+      const float* last = &window.view.at(1, 8, {1, 2, 3});
+      EXPECT_LT(last, block.data() + block.size());
+      EXPECT_GT(window.before, 0);
+      const std::vector<float> values(static_cast<std::size_t>(elements(shape)), 1.0F);
+      store(values, window.view);
+      EXPECT_EQ(load(window.view), values);
+      EXPECT_EQ(block.front(), 7.0F);
+      EXPECT_EQ(block.back(), 7.0F);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace znni::test

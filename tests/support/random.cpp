@@ -1,0 +1,143 @@
+#include "tests/support/random.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstdlib>
+#include <string>
+
+namespace znni::test {
+namespace {
+
+std::int64_t environment(const char* name, std::int64_t otherwise) {
+  const char* text = std::getenv(name);
+  return text == nullptr ? otherwise : std::strtoll(text, nullptr, 10);
+}
+
+Shape5 random_shape(Random& random, std::int64_t most_f, std::int64_t most_n) {
+  const std::int64_t S = random.integer(1, 3);
+  const std::int64_t f = random.integer(1, most_f);
+  return {S, f, random.vec3(1, most_n)};
+}
+
+}  // namespace
+
+std::uint64_t base_seed() { return static_cast<std::uint64_t>(environment("ZNNI_TEST_SEED", 1)); }
+
+int case_count(int otherwise) { return static_cast<int>(environment("ZNNI_TEST_CASES", otherwise)); }
+
+std::int64_t Random::integer(std::int64_t low, std::int64_t high) {
+  return std::uniform_int_distribution<std::int64_t>(low, high)(engine_);
+}
+
+bool Random::chance(double probability) { return std::bernoulli_distribution(probability)(engine_); }
+
+float Random::normal() { return std::normal_distribution<float>()(engine_); }
+
+std::vector<float> Random::normals(std::int64_t count, float deviation) {
+  std::normal_distribution<float> distribution(0.0F, deviation);
+  std::vector<float> values(static_cast<std::size_t>(count));
+  for (float& value : values) value = distribution(engine_);
+  return values;
+}
+
+Weights random_weights(const LayerProblem& problem, Random& random) {
+  Weights weights;
+  if (const auto* conv = std::get_if<ConvProblem>(&problem)) {
+    const std::int64_t terms = conv->in.f * voxels(conv->k);
+    weights.kernels = random.normals(conv->f_out * terms, std::sqrt(2.0F / static_cast<float>(terms)));
+    if (!random.chance(0.125)) weights.bias = random.normals(conv->f_out, 0.1F);
+  }
+  if (const auto* scale_shift = std::get_if<ScaleShiftProblem>(&problem)) {
+    weights.scale = random.normals(scale_shift->in.f);
+    weights.shift = random.normals(scale_shift->in.f);
+  }
+  return weights;
+}
+
+std::vector<std::vector<float>> random_inputs(const LayerProblem& problem, Random& random) {
+  std::vector<std::vector<float>> inputs;
+  for (int index = 0; index < input_count(problem); ++index) {
+    inputs.push_back(random.normals(elements(input_shape(problem, index))));
+  }
+  return inputs;
+}
+
+Activation random_activation(Random& random) {
+  const auto kind = static_cast<ActivationKind>(random.integer(0, 5));
+  static constexpr std::array<float, 4> alphas = {0.01F, 0.1F, 1.0F, 1.5F};
+  return {kind, alphas[static_cast<std::size_t>(random.integer(0, 3))]};
+}
+
+ConvProblem random_conv(Random& random, double most_flops) {
+  while (true) {
+    ConvProblem conv;
+    conv.k = random.vec3(1, 7);
+    if (random.chance(0.3)) conv.k = Vec3::cube(random.integer(1, 3));
+    if (random.chance(0.1)) conv.k.z = 1;
+    conv.dilation = random.chance(0.3) ? random.vec3(1, 3) : Vec3::cube(1);
+    const Vec3 window = dilated(conv.k, conv.dilation);
+    conv.in.n = window + random.vec3(0, 12);
+    if (random.chance(0.2)) conv.in.n.x += random.integer(16, 70);
+    if (random.chance(0.1)) conv.in.n = window;
+    conv.in.S = random.integer(1, 3);
+    conv.in.f = random.chance(0.2) ? 16 * random.integer(1, 2) : random.integer(1, 20);
+    conv.f_out = random.chance(0.2) ? 16 * random.integer(1, 3) : random.integer(1, 36);
+    conv.activation = random_activation(random);
+    if (direct_flops(conv) <= most_flops && elements(conv.in) <= (1 << 19)) return conv;
+  }
+}
+
+PoolProblem random_pool(Random& random, PoolMode mode) {
+  PoolProblem pool;
+  pool.kind = random.chance(0.5) ? PoolKind::max : PoolKind::average;
+  pool.mode = mode;
+  pool.stride = random.vec3(1, 3);
+  pool.window = random.chance(0.6) ? pool.stride : random.vec3(1, 4);
+  if (random.chance(0.5)) pool.fragments = random.vec3(1, 3);
+  if (mode == PoolMode::fragments) {
+    pool.in.n = random.vec3(1, 6) * pool.stride + pool.window - Vec3::cube(1);
+  } else {
+    pool.in.n = pool.window + random.vec3(0, 20);
+  }
+  pool.in.S = random.integer(1, 2) * voxels(pool.fragments);
+  pool.in.f = random.chance(0.3) ? 16 : random.integer(1, 20);
+  return pool;
+}
+
+LayerProblem random_elementwise(Random& random) {
+  const Shape5 shape = random_shape(random, 35, 12);
+  switch (random.integer(0, 4)) {
+    case 0: return ActivationProblem{shape, random_activation(random)};
+    case 1: return SoftmaxProblem{shape};
+    case 2: return ScaleShiftProblem{shape};
+    case 3: return AddProblem{shape, static_cast<int>(random.integer(2, 4)), random_activation(random)};
+    default: break;
+  }
+  ConcatProblem concat;
+  const bool whole_blocks = random.chance(0.5);
+  for (std::int64_t input = random.integer(1, 4); input > 0; --input) {
+    concat.in.push_back(
+        {shape.S, whole_blocks && input > 1 ? 16 * random.integer(1, 2) : random.integer(1, 20), shape.n});
+  }
+  return concat;
+}
+
+ReorderProblem random_reorder(Random& random, std::int64_t width) {
+  const Format planar;
+  const Format blocked{ElementType::f32, width == 16 ? Layout::blocked16 : Layout::blocked8};
+  const Shape5 shape = random_shape(random, 40, 14);
+  if (random.chance(0.5)) return {shape, planar, blocked};
+  return {shape, blocked, planar};
+}
+
+LayerProblem random_problem(Random& random) {
+  switch (random.integer(0, 5)) {
+    case 0: return random_pool(random, PoolMode::plain);
+    case 1: return random_pool(random, PoolMode::fragments);
+    case 2: return random_elementwise(random);
+    case 3: return random_reorder(random, random.chance(0.5) ? 16 : 8);
+    default: return random_conv(random);
+  }
+}
+
+}  // namespace znni::test

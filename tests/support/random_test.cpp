@@ -1,0 +1,66 @@
+#include "tests/support/random.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <set>
+
+namespace znni::test {
+namespace {
+
+TEST(Random, TheSameSeedGivesTheSameProblem) {
+  for (std::uint64_t seed = 0; seed < 50; ++seed) {
+    Random a(seed);
+    Random b(seed);
+    EXPECT_EQ(random_problem(a), random_problem(b));
+  }
+}
+
+TEST(Random, EveryProblemIsLegal) {
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    Random random(seed);
+    const LayerProblem problem = random_problem(random);
+    const Result<void> sound = check(problem);
+    EXPECT_TRUE(sound.has_value()) << sound.error().message;
+  }
+}
+
+// The suites are only as good as the variety they draw.
+TEST(Random, ConvolutionsCoverWhatMatters) {
+  std::set<std::string> seen;
+  for (std::uint64_t seed = 0; seed < 1000; ++seed) {
+    Random random(seed);
+    const ConvProblem conv = random_conv(random);
+    seen.insert(conv.k == Vec3::cube(1) ? "k = 1" : "k > 1");
+    seen.insert(conv.k.x % 2 == 0 ? "even k" : "odd k");
+    seen.insert(conv.k.x == conv.k.y ? "square" : "anisotropic");
+    seen.insert(conv.dilation == Vec3::cube(1) ? "dense" : "dilated");
+    seen.insert(conv.in.S > 1 ? "S > 1" : "S = 1");
+    seen.insert(conv.f_out % 16 == 0 ? "blocks" : "rest");
+    seen.insert(output_shape(conv).n.x < 8 ? "short rows" : "long rows");
+    seen.insert(std::string(to_string(conv.activation.kind)));
+    EXPECT_LE(direct_flops(conv), 4e7);
+  }
+  EXPECT_EQ(seen.size(), 14U + 6U);
+}
+
+TEST(Random, WeightsFitTheirProblem) {
+  for (std::uint64_t seed = 0; seed < 100; ++seed) {
+    Random random(seed);
+    const ConvProblem conv = random_conv(random);
+    const Weights weights = random_weights(conv, random);
+    EXPECT_EQ(static_cast<std::int64_t>(weights.kernels.size()), conv.f_out * conv.in.f * voxels(conv.k));
+    EXPECT_TRUE(weights.bias.empty() || static_cast<std::int64_t>(weights.bias.size()) == conv.f_out);
+    EXPECT_EQ(static_cast<std::int64_t>(random_inputs(conv, random)[0].size()), elements(conv.in));
+  }
+}
+
+TEST(Random, NormalsHaveTheDeviationAskedFor) {
+  Random random(1);
+  double squares = 0.0;
+  for (const float value : random.normals(20000, 3.0F)) squares += static_cast<double>(value) * value;
+  EXPECT_NEAR(std::sqrt(squares / 20000.0), 3.0, 0.1);
+}
+
+}  // namespace
+}  // namespace znni::test
