@@ -1,0 +1,37 @@
+#include <gtest/gtest.h>
+
+#include "tests/oracle/tolerance.hpp"
+#include "tests/support/cpu.hpp"
+
+namespace znni::cpu {
+extern const Primitive softmax;
+
+namespace {
+
+TEST(Softmax, MatchesTheOracleOnRandomProblems) {
+  test::check_random(softmax, 12, [](test::Random& random) {
+    return SoftmaxProblem{{random.integer(1, 3), random.integer(1, 12), random.vec3(1, 12)}};
+  });
+}
+
+// Planes of more voxels than are worked on together, and a rest.
+TEST(Softmax, MatchesTheOracleOnLargePlanes) {
+  const std::unique_ptr<Device> device = test::open_cpu();
+  test::check_primitive(softmax, SoftmaxProblem{{1, 3, {2, 23, 29}}}, *device, 1);
+}
+
+TEST(Softmax, DoesNotOverflow) {
+  const std::unique_ptr<Device> device = test::open_cpu();
+  const SoftmaxProblem problem{{1, 2, {1, 1, 2}}};
+  const std::vector<Estimate> estimates = softmax.describe(problem, device->spec()).value();
+  const std::vector<std::vector<float>> inputs = {{1000.0F, -1000.0F, 0.0F, 1000.0F}};
+  const test::Outcome outcome = test::run_once(softmax, problem, estimates[0], {}, inputs, *device);
+  EXPECT_EQ(outcome.values, (std::vector<float>{1.0F, 0.0F, 0.0F, 1.0F}));
+}
+
+TEST(Softmax, RefusesOtherKindsOfLayer) {
+  test::expect_refusal(softmax, ActivationProblem{{1, 2, {3, 3, 3}}, {}}, "cpu.softmax computes softmax");
+}
+
+}  // namespace
+}  // namespace znni::cpu
