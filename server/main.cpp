@@ -1,6 +1,7 @@
 // znnid: options, log, device, models, front doors; then waits for a signal and drains.
 #include <malloc.h>
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
@@ -140,7 +141,9 @@ rpc::ListenOptions listen_options(const Options& options, const MemoryShares& sh
   listen.address = options.grpc_address;
   listen.port = options.grpc_port;
   listen.most_message_bytes = shares.largest_message;
-  listen.transport_bytes = shares.transport;
+  // A message stands twice in memory while it is received, before its memory can be leased.
+  listen.most_receives =
+      static_cast<int>(std::clamp<std::int64_t>(shares.transport / (4 * shares.largest_message), 1, 16));
   listen.server_version = std::string(version);
   return listen;
 }

@@ -3,7 +3,6 @@
 #include <chrono>
 
 namespace znni::rpc {
-
 namespace {
 
 // The caller's own clock ends a call a moment before the deadline that reached us.
@@ -19,6 +18,13 @@ std::optional<Error> gone(const grpc::ServerContext& context) {
   }
   if (cancelled) return Error{ErrorCode::cancelled, "the caller cancelled or is gone"};
   return std::nullopt;
+}
+
+std::optional<Error> gone_or_stalled(grpc::ServerContext& context, const Stall& stall) {
+  if (std::optional<Error> error = gone(context)) return error;
+  if (!stall.too_long()) return std::nullopt;
+  context.TryCancel();
+  return Error{ErrorCode::deadline_exceeded, "the caller neither sent nor took anything for too long"};
 }
 
 }  // namespace znni::rpc

@@ -10,25 +10,32 @@
 #include "server/rpc/call_record.hpp"
 #include "server/rpc/call_watch.hpp"
 #include "server/rpc/model_description.hpp"
+#include "server/rpc/receive_turns.hpp"
 
 namespace znni::rpc {
 
 struct FrontDoorLimits {
   WireLimits wire;
-  int most_calls = 64;  // that carry volumes, together
+  int most_calls = 64;         // that carry volumes, together
+  int most_receives = 4;       // of ModelInfer messages, at the same time
+  double stall_seconds = 120;  // a call whose client neither sends nor takes anything for so long is ended
   std::string server_version;
-  double stall_seconds = 120;  // a stream whose client neither sends nor takes anything for so long is ended
 };
 
 // Owned by the server, shared by the services and all their threads.
 struct FrontDoor {
   FrontDoor(ModelServer& model_server, CallSink call_sink, const FrontDoorLimits& door_limits)
-      : models(model_server), record(std::move(call_sink)), limits(door_limits), gate(door_limits.most_calls) {}
+      : models(model_server),
+        record(std::move(call_sink)),
+        limits(door_limits),
+        gate(door_limits.most_calls),
+        receiving(door_limits.most_receives) {}
 
   ModelServer& models;
   const CallSink record;
   const FrontDoorLimits limits;
   CallGate gate;
+  ReceiveTurns receiving;
   CallWatch watch;
 };
 

@@ -56,6 +56,29 @@ CallWatch::Probe make_probe(const grpc::ServerContext& context, std::int64_t tim
   };
 }
 
+using InferStream = grpc::ServerUnaryStreamer<ModelInferRequest, ModelInferResponse>;
+
+// Reads the request when it is its turn.
+Result<void> receive(InferStream& stream, grpc::ServerContext& context, FrontDoor& door, ModelInferRequest& request) {
+  Stall stall(door.limits.stall_seconds);
+  const WatchedCall call = door.watch.watch([&] { return gone_or_stalled(context, stall); });
+  const Result<ReceiveTurns::Turn> turn = door.receiving.wait(call.token());
+  if (!turn) return call.reason(turn.error());
+  const Stall::Wait wait(stall);
+  if (stream.Read(&request)) return {};
+  return call.reason({ErrorCode::invalid_argument, "the message is no ModelInferRequest, or is too large"});
+}
+
+// Sends the response; the call's memory is held until it is on its way.
+Result<void> send(InferStream& stream, grpc::ServerContext& context, FrontDoor& door,
+                  const ModelInferResponse& response) {
+  Stall stall(door.limits.stall_seconds);
+  const WatchedCall call = door.watch.watch([&] { return gone_or_stalled(context, stall); });
+  const Stall::Wait wait(stall);
+  if (stream.Write(response)) return {};
+  return call.reason({ErrorCode::cancelled, "the caller is gone"});
+}
+
 // Fills `response` and returns what must be kept until it was sent.
 Result<AdmittedInfer> compute(const ModelInferRequest& request, const grpc::ServerContext& context, FrontDoor& door,
                               ModelInferResponse& response) {
@@ -156,9 +179,7 @@ grpc::Status OpenInference::StreamedModelInfer(
   if (!pass) return to_status(pass.error());
   const Clock::time_point start = Clock::now();
   auto request = std::make_unique<ModelInferRequest>();
-  if (!stream->Read(request.get())) {
-    return to_status(Error{ErrorCode::invalid_argument, "the message is no ModelInferRequest, or is too large"});
-  }
+  if (const Result<void> received = receive(*stream, *context, door_, *request); !received) return to_status(received);
   // What gRPC had received it in is free again.
   trim_heap_after(static_cast<std::int64_t>(request->ByteSizeLong()));
   auto response = std::make_unique<ModelInferResponse>();
@@ -167,9 +188,7 @@ grpc::Status OpenInference::StreamedModelInfer(
   door_.record(record_of(*request, status, seconds_since(start)));
   const auto bytes = static_cast<std::int64_t>(request->ByteSizeLong() + response->ByteSizeLong());
   request.reset();
-  if (status.ok() && !stream->Write(*response)) {
-    status = to_status(gone(*context).value_or(Error{ErrorCode::cancelled, "the caller is gone"}));
-  }
+  if (status.ok()) status = to_status(send(*stream, *context, door_, *response));
   response.reset();
   trim_heap_after(bytes);
   return status;

@@ -31,6 +31,7 @@ FrontDoorLimits door_limits(const ListenOptions& options) {
   FrontDoorLimits limits;
   limits.wire = {options.most_message_bytes, options.most_message_bytes, most_chunk_bytes};
   limits.most_calls = options.most_calls;
+  limits.most_receives = options.most_receives;
   limits.stall_seconds = options.stall_seconds;
   limits.server_version = options.server_version;
   return limits;
@@ -47,7 +48,6 @@ void configure(grpc::ServerBuilder& builder, const ListenOptions& options) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive_ms / 3);
   grpc::ResourceQuota quota("znnid");
   quota.SetMaxThreads(options.most_calls + spare_threads);
-  if (options.transport_bytes > 0) quota.Resize(static_cast<std::size_t>(options.transport_bytes));
   builder.SetResourceQuota(quota);
 }
 

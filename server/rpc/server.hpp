@@ -14,7 +14,7 @@ struct ListenOptions {
   std::string address = "127.0.0.1";
   int port = 8001;                      // 0: any free one
   std::int64_t most_message_bytes = 0;  // voxels in one ModelInfer message, each way
-  std::int64_t transport_bytes = 0;     // what gRPC's own buffers may take together; 0: no limit
+  int most_receives = 4;                // of ModelInfer messages at the same time
   int most_calls = 64;                  // that carry volumes
   double stall_seconds = 120;           // a stream whose client does nothing for so long is ended
   std::string server_version = "0";     // as ServerMetadata tells it

@@ -29,12 +29,17 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 }  // namespace
 
 VolumeCall::VolumeCall(FrontDoor& door, grpc::ServerContext& context, Stream& stream)
-    : door_(door), context_(context), stream_(stream), blocks_(door.models), start_(Clock::now()) {}
+    : door_(door),
+      context_(context),
+      stream_(stream),
+      blocks_(door.models),
+      start_(Clock::now()),
+      stall_(door.limits.stall_seconds) {}
 
 Result<void> VolumeCall::run() {
   Result<void> result;
   {
-    const WatchedCall call = door_.watch.watch([this] { return probe(); });
+    const WatchedCall call = door_.watch.watch([this] { return gone_or_stalled(context_, stall_); });
     result = serve(call);
     if (!result) result = call.reason(result.error());
   }
@@ -147,27 +152,13 @@ Result<void> VolumeCall::finish(std::int64_t sent_bytes, const JobStatistics& st
 }
 
 bool VolumeCall::read(v1::VolumeRequest& request) {
-  waiting_since_ns_ = Clock::now().time_since_epoch().count();
-  const bool done = stream_.Read(&request);
-  waiting_since_ns_ = 0;
-  return done;
+  const Stall::Wait wait(stall_);
+  return stream_.Read(&request);
 }
 
 bool VolumeCall::write(const v1::VolumeResponse& response) {
-  waiting_since_ns_ = Clock::now().time_since_epoch().count();
-  const bool done = stream_.Write(response);
-  waiting_since_ns_ = 0;
-  return done;
-}
-
-std::optional<Error> VolumeCall::probe() {
-  if (std::optional<Error> error = gone(context_)) return error;
-  const std::int64_t since = waiting_since_ns_;
-  const std::chrono::nanoseconds waited(since == 0 ? 0 : Clock::now().time_since_epoch().count() - since);
-  if (waited < std::chrono::duration<double>(door_.limits.stall_seconds)) return std::nullopt;
-  context_.TryCancel();
-  return Error{ErrorCode::deadline_exceeded,
-               "the caller neither sent nor took anything for " + std::to_string(door_.limits.stall_seconds) + " s"};
+  const Stall::Wait wait(stall_);
+  return stream_.Write(response);
 }
 
 void VolumeCall::record_end(const Result<void>& result) const {

@@ -5,15 +5,14 @@
 #include <grpcpp/server_context.h>
 #include <grpcpp/support/sync_stream.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <optional>
 
 #include "proto/volumes.grpc.pb.h"
 #include "server/rpc/bytes.hpp"
 #include "server/rpc/front_door.hpp"
 #include "server/rpc/slab_blocks.hpp"
+#include "server/rpc/stall.hpp"
 #include "server/rpc/volume_checks.hpp"
 
 namespace znni::rpc {
@@ -48,7 +47,6 @@ class VolumeCall {
 
   [[nodiscard]] bool read(v1::VolumeRequest& request);
   [[nodiscard]] bool write(const v1::VolumeResponse& response);
-  [[nodiscard]] std::optional<Error> probe();
   void record_end(const Result<void>& result) const;
 
   FrontDoor& door_;
@@ -62,8 +60,7 @@ class VolumeCall {
   std::int64_t held_bytes_ = 0;
   Clock::time_point start_;
   Clock::time_point accepted_;
-  // When the handler began to wait for the client, in ns of Clock; 0 while it does not.
-  std::atomic<std::int64_t> waiting_since_ns_ = 0;
+  Stall stall_;
 };
 
 }  // namespace znni::rpc
