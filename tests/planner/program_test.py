@@ -114,8 +114,8 @@ class Planner(unittest.TestCase):
 
     def test_measured_timings_are_kept_and_used_again(self):
         timings = self.folder / "t.pbtxt"
-        search = ("--model", self.small, "--mem", "3M", "--timings", timings)
-        done = self.run_planner(*search, "--patience", "measure", "--time-limit", "20s", "--json")
+        search = ("--model", self.small, "--mem", "3M", "--timings", timings, "--enable", "cpu.conv.direct,cpu.pool.mpf")
+        done = self.run_planner(*search, "--patience", "measure", "--time-limit", "60s", "--json")
         self.assertEqual(done.returncode, 0, done.stderr)
         records = timings.read_text().count("record {")
         self.assertGreaterEqual(records, 3)
