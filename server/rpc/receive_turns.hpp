@@ -4,7 +4,6 @@
 // each other for ever.)
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 #include <stop_token>
