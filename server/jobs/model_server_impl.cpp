@@ -164,7 +164,7 @@ class ModelServerImpl final : public ModelServer {
     if (!planned) return planned.error();
     const Result<Turn> turn = shared_.turns.wait(stop);
     if (!turn) return turn.error();
-    return open_model(std::move(*planned), options_.catalogue, *shared_.device, stop);
+    return open_model(std::move(*planned), options_.catalogue, *shared_.device, options_.log, stop);
   }
 
   const ServerOptions options_;

@@ -6,6 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "planner/text_table.hpp"
+
 namespace znni {
 namespace {
 
@@ -46,13 +48,18 @@ Result<PlannedModel> plan_model(const ModelEntry& entry, std::int64_t memory, co
 }
 
 Result<std::unique_ptr<LoadedModel>> open_model(PlannedModel planned, const Catalogue& catalogue, Device& device,
-                                                const std::stop_token& stop) {
+                                                const LogSink& log, const std::stop_token& stop) {
   auto model = std::make_unique<LoadedModel>();
   model->planned = std::move(planned);
   const PlannedModel& from = model->planned;
   Result<std::unique_ptr<Engine>> engine = Engine::open(from.network, from.weights, from.plan, catalogue, device);
   if (!engine) return engine.error();
   model->engine = std::move(*engine);
+  const Result<Seconds> touched = model->engine->touch_memory(stop);
+  if (!touched) return touched.error();
+  log_to(log, "info",
+         "network '" + from.network.name + "': touched " + bytes_text(from.plan.memory.transient) + " in " +
+             seconds_text(*touched));
   if (Result<void> ran = warm_up(*model->engine, stop); !ran) return ran.error().within("first run");
   return model;
 }

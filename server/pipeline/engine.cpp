@@ -9,6 +9,7 @@
 #include "planner/patch_grid.hpp"
 #include "server/pipeline/prepared_rung.hpp"
 #include "server/pipeline/slab_queue.hpp"
+#include "server/pipeline/touch.hpp"
 #include "server/volume/reader.hpp"
 
 namespace znni {
@@ -208,6 +209,12 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   statistics.patches = outlook->patches;
   statistics.voxels_per_second = static_cast<double>(voxels(outlook->output.n)) / std::max(statistics.seconds, 1e-9);
   return statistics;
+}
+
+Result<Seconds> Engine::touch_memory(std::stop_token stop) {
+  // Persistent buffers were written when the layers were prepared.
+  const Reservation& block = state_->transient;
+  return touch({block.data(), static_cast<std::size_t>(block.bytes())}, state_->device->executor(), stop);
 }
 
 Result<void> Engine::warm_up(std::size_t rung, std::stop_token stop) {

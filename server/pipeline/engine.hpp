@@ -69,7 +69,11 @@ class Engine {
   // the job, not the engine.
   [[nodiscard]] Result<JobStatistics> run(const VolumeJob& job, std::stop_token stop);
 
-  // Runs one pass of rung `rung` of the ladder on zeros: touches its memory and shows that it runs.
+  // Has the system give every page of the reserved memory now, which else the first job would wait for: the
+  // seconds that took. `cancelled` when `stop` came first.
+  [[nodiscard]] Result<Seconds> touch_memory(std::stop_token stop);
+
+  // Runs one pass of rung `rung` of the ladder on zeros: shows that it runs.
   [[nodiscard]] Result<void> warm_up(std::size_t rung, std::stop_token stop);
 
   [[nodiscard]] const Plan& plan() const;

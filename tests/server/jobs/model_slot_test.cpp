@@ -47,7 +47,7 @@ TEST(ModelSlot, AReadyModelIsDescribed) {
   const Plan plan = planned->plan;
 
   ModelSlot slot(found, 4);
-  slot.set_ready(std::move(*open_model(std::move(*planned), catalogue, *device, {})));
+  slot.set_ready(std::move(*open_model(std::move(*planned), catalogue, *device, {}, {})));
   const ModelInfo info = slot.info();
   EXPECT_EQ(info.state, ModelState::ready);
   EXPECT_EQ(info.name, "net");

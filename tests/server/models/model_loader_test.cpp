@@ -42,7 +42,7 @@ TEST_F(ModelLoaderTest, AModelIsPlannedOpenedAndGivesItsMemoryBack) {
   EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
   const MemoryUse memory = planned->plan.memory;
   {
-    const auto model = open_model(std::move(*planned), catalogue_, *device_, {});
+    const auto model = open_model(std::move(*planned), catalogue_, *device_, {}, {});
     ASSERT_TRUE(model) << model.error().message;
     EXPECT_EQ((*model)->engine->field_of_view(), Vec3::cube(8));
     EXPECT_EQ(device_->reserved(MemorySpace::host), memory.persistent + memory.transient);
@@ -66,10 +66,24 @@ TEST_F(ModelLoaderTest, AStopBetweenPlanAndFirstRunEndsTheLoading) {
   ASSERT_TRUE(planned);
   std::stop_source stop;
   stop.request_stop();
-  const auto model = open_model(std::move(*planned), catalogue_, *device_, stop.get_token());
+  const auto model = open_model(std::move(*planned), catalogue_, *device_, {}, stop.get_token());
   ASSERT_FALSE(model);
   EXPECT_EQ(model.error().code, ErrorCode::cancelled);
   EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
+}
+
+TEST_F(ModelLoaderTest, TheLogSaysWhatWasTouched) {
+  Result<PlannedModel> planned = plan();
+  ASSERT_TRUE(planned);
+  const std::string bytes = bytes_text(planned->plan.memory.transient);
+  std::vector<std::string> lines;
+  const LogSink log = [&lines](std::string_view level, const std::string& line) {
+    lines.push_back(std::string(level) + ": " + line);
+  };
+  ASSERT_TRUE(open_model(std::move(*planned), catalogue_, *device_, log, {}));
+  ASSERT_EQ(lines.size(), 1);
+  EXPECT_THAT(lines[0], HasSubstr("info: network"));
+  EXPECT_THAT(lines[0], HasSubstr("touched " + bytes + " in "));
 }
 
 class FailingModelLoaderTest : public ModelLoaderTest {
@@ -80,7 +94,7 @@ class FailingModelLoaderTest : public ModelLoaderTest {
 TEST_F(FailingModelLoaderTest, AModelThatCannotRunIsFoundBeforeItServes) {
   Result<PlannedModel> planned = plan();
   ASSERT_TRUE(planned) << planned.error().message;
-  const auto model = open_model(std::move(*planned), catalogue_, *device_, {});
+  const auto model = open_model(std::move(*planned), catalogue_, *device_, {}, {});
   ASSERT_FALSE(model);
   EXPECT_EQ(model.error().code, ErrorCode::device_failure);
   EXPECT_THAT(model.error().message, HasSubstr("first run: "));

@@ -271,6 +271,22 @@ TEST(Engine, TakesFromTheDeviceWhatThePlanSays) {
   EXPECT_EQ(made.device->reserved(MemorySpace::host), 0);
 }
 
+TEST(Engine, TouchingItsMemoryChangesNothingAndMayBeStopped) {
+  const EngineBench made = narrow_bench(1);
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {12, 11, 8}, ElementType::f32, random);
+  const JobOutcome before = test::run_job(*made.engine, volume.view());
+  const std::int64_t reserved = made.device->reserved(MemorySpace::host);
+  const Result<Seconds> seconds = made.engine->touch_memory({});
+  ASSERT_TRUE(seconds) << seconds.error().message;
+  EXPECT_GT(*seconds, 0);
+  EXPECT_EQ(made.device->reserved(MemorySpace::host), reserved);
+  EXPECT_EQ(test::run_job(*made.engine, volume.view()).output, before.output);
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(made.engine->touch_memory(stop.get_token()).error().code, ErrorCode::cancelled);
+}
+
 TEST(Engine, RefusesAPlanThatTakesMoreThanTheDeviceHas) {
   EngineBench made = narrow_bench(1);
   const std::int64_t planned = made.plan.memory.persistent + made.plan.memory.transient;
