@@ -64,8 +64,9 @@ ServerLimits limits_of(const Options& options) {
 
 int check_config(const Options& options, const MemoryShares& shares, const Log& log) {
   for (const auto& [name, value] : describe(options)) std::printf("%s=%s\n", name.c_str(), value.c_str());
-  std::printf("# memory: %s for models, %s for requests, %s for the process\n", bytes_text(shares.models).c_str(),
-              bytes_text(shares.transport).c_str(), bytes_text(shares.base).c_str());
+  std::printf("# memory: %s for models, %s for requests, %s for receiving them, %s for the process\n",
+              bytes_text(shares.models).c_str(), bytes_text(shares.transport).c_str(),
+              bytes_text(shares.receiving).c_str(), bytes_text(shares.base).c_str());
   const Result<std::vector<ModelEntry>> entries = scan_repository(options.model_repository);
   if (!entries) return fail(log, entries.error());
   int code = 0;
@@ -82,6 +83,7 @@ void log_start(const Options& options, const MemoryShares& shares, const Log& lo
   for (const auto& [name, value] : describe(options)) log.info("option", {{"name", name}, {"value", value}});
   log.info("memory", {{"models", bytes_text(shares.models)},
                       {"transport", bytes_text(shares.transport)},
+                      {"receiving", bytes_text(shares.receiving)},
                       {"process", bytes_text(shares.base)},
                       {"largest_message", bytes_text(shares.largest_message)}});
 }
@@ -141,9 +143,7 @@ rpc::ListenOptions listen_options(const Options& options, const MemoryShares& sh
   listen.address = options.grpc_address;
   listen.port = options.grpc_port;
   listen.most_message_bytes = shares.largest_message;
-  // A message stands twice in memory while it is received, before its memory can be leased.
-  listen.most_receives =
-      static_cast<int>(std::clamp<std::int64_t>(shares.transport / (4 * shares.largest_message), 1, 16));
+  listen.most_receives = shares.receives;
   listen.server_version = std::string(version);
   return listen;
 }
@@ -157,9 +157,10 @@ void drain(rpc::Server& server, ModelServer& models, double seconds) {
   server.stop(std::max(left, 1.0));
 }
 
-int serve(const Options& options, const TerminationSignals& signals, const Log& log) {
+int serve(Options options, const TerminationSignals& signals, const Log& log) {
   const Result<MemoryShares> shares = split_memory(limits_of(options));
   if (!shares) return fail(log, shares.error().within("--mem"));
+  options.max_request_bytes = shares->largest_message;
   if (options.check_config) return check_config(options, *shares, log);
   log_start(options, *shares, log);
   std::atomic<bool> ending = false;

@@ -13,7 +13,7 @@ namespace {
 // Sizes as typed; turned into bytes after the line was read.
 struct Sizes {
   std::string memory;
-  std::string max_request_bytes = "256M";
+  std::string max_request_bytes;
 };
 
 std::string check_size(const std::string& text) {
@@ -55,8 +55,8 @@ void add_limits(CLI::App& app, Options& options, Sizes& sizes) {
       ->check(CLI::Range(1, 4096))
       ->group("Limits");
   app.add_option("--max-request-bytes", sizes.max_request_bytes,
-                 "Largest ModelInfer request, and answer, in one message")
-      ->capture_default_str()
+                 "Largest ModelInfer request, and answer, in one message "
+                 "(default: 256M, or a 32nd of --mem where that is less)")
       ->check(CLI::Validator(check_message_size, "SIZE"))
       ->group("Limits");
   app.add_option("--max-queue", options.max_queue, "Requests that may wait, per model; the next is refused")
@@ -112,7 +112,7 @@ Command parse_options(std::span<const char* const> arguments, const std::string&
     return command;
   }
   if (!sizes.memory.empty()) options.memory = *parse_bytes(sizes.memory);
-  options.max_request_bytes = *parse_bytes(sizes.max_request_bytes);
+  if (!sizes.max_request_bytes.empty()) options.max_request_bytes = *parse_bytes(sizes.max_request_bytes);
   return command;
 }
 
@@ -125,7 +125,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Options& options
           {"grpc-port", std::to_string(options.grpc_port)},
           {"mem", options.memory ? std::to_string(*options.memory) : "default"},
           {"threads", options.threads ? std::to_string(*options.threads) : "default"},
-          {"max-request-bytes", std::to_string(options.max_request_bytes)},
+          {"max-request-bytes", options.max_request_bytes ? std::to_string(*options.max_request_bytes) : "default"},
           {"max-queue", std::to_string(options.max_queue)},
           {"exit-timeout-secs", timeout.str()},
           {"log-format", options.log_format == LogFormat::json ? "json" : "text"}};

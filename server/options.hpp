@@ -17,11 +17,11 @@ struct Options {
   std::filesystem::path model_repository;
   std::filesystem::path plan_directory;  // "": the default
   std::string grpc_address = "127.0.0.1";
-  int grpc_port = 8001;                // 0: any free one
-  std::optional<std::int64_t> memory;  // bytes of the whole process; nothing: 0.8 of what there is
-  std::optional<int> threads;          // nothing: all that the process may use
-  std::int64_t max_request_bytes = std::int64_t{256} << 20;  // of one ModelInfer message, each way
-  std::int64_t max_queue = 64;                               // jobs waiting, per model
+  int grpc_port = 8001;                           // 0: any free one
+  std::optional<std::int64_t> memory;             // bytes of the whole process; nothing: 0.8 of what there is
+  std::optional<int> threads;                     // nothing: all that the process may use
+  std::optional<std::int64_t> max_request_bytes;  // of one ModelInfer message, each way; nothing: by the memory
+  std::int64_t max_queue = 64;                    // jobs waiting, per model
   double exit_timeout_seconds = 30;
   LogFormat log_format = LogFormat::text;
   bool check_config = false;

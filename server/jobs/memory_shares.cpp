@@ -1,30 +1,70 @@
 #include "server/jobs/memory_shares.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <string>
 
 #include "primitives/core/shape.hpp"
 #include "server/jobs/model_server.hpp"
 
 namespace znni {
+namespace {
+
+constexpr std::int64_t mib = std::int64_t{1} << 20;
+constexpr std::int64_t usual_message = 256 * mib;
+constexpr std::int64_t most_receives = 16;
+
+MemoryShares divide(std::int64_t memory, std::optional<std::int64_t> message) {
+  MemoryShares shares;
+  shares.largest_message = message.value_or(std::clamp<std::int64_t>(memory / 32, 1, usual_message));
+  const std::int64_t received = mul(copies_while_received, shares.largest_message);
+  shares.transport = std::max(memory / 8, mul(copies_while_computed, shares.largest_message));
+  shares.receives = static_cast<int>(std::clamp<std::int64_t>(shares.transport / mul(4, received), 1, most_receives));
+  shares.receiving = mul(shares.receives, received);
+  shares.models = memory - add(shares.base, add(shares.receiving, shares.transport));
+  return shares;
+}
+
+bool fits(const MemoryShares& shares, std::int64_t memory) {
+  return shares.models > 0 && add(shares.receiving, shares.transport) <= memory / 4 * 3;
+}
+
+std::int64_t least_memory(std::optional<std::int64_t> message) {
+  std::int64_t memory = base_bytes;
+  while (!fits(divide(memory, message), memory)) memory += mib;
+  return memory;
+}
+
+// The largest whole number of MiB that fits; 0 where none does.
+std::int64_t most_message(std::int64_t memory) {
+  std::int64_t message = memory / 8 / mib * mib;
+  while (message > 0 && !fits(divide(memory, message), memory)) message -= mib;
+  return message;
+}
+
+Error no_room(const ServerLimits& limits, const MemoryShares& shares) {
+  std::string text = "memory limit is " + bytes_text(limits.memory) + "; the process itself takes " +
+                     bytes_text(shares.base) + " and requests of up to " + bytes_text(shares.largest_message) +
+                     " take " + bytes_text(add(shares.receiving, shares.transport)) + ": give at least " +
+                     bytes_text(least_memory(limits.max_request_bytes)) + ", plus what models need";
+  const std::int64_t most = limits.max_request_bytes ? most_message(limits.memory) : 0;
+  if (most > 0) text += ", or --max-request-bytes of at most " + bytes_text(most);
+  return {ErrorCode::over_budget, text};
+}
+
+}  // namespace
 
 Result<MemoryShares> split_memory(const ServerLimits& limits) {
-  if (limits.max_request_bytes <= 0) {
-    return Error{ErrorCode::invalid_argument,
-                 "largest request is " + std::to_string(limits.max_request_bytes) + " bytes; it must be positive"};
+  // Far above any machine, and far from overflow.
+  constexpr std::int64_t most = std::int64_t{1} << 40;
+  const std::int64_t message = limits.max_request_bytes.value_or(1);
+  if (message <= 0 || message > most) {
+    return Error{ErrorCode::invalid_argument, "largest request is " + std::to_string(message) +
+                                                  " bytes; it must be positive and at most " + bytes_text(most)};
   }
-  MemoryShares shares;
-  const std::int64_t two_messages = mul(2, limits.max_request_bytes);
-  shares.transport = std::min(std::max(limits.memory / 8, two_messages), limits.memory / 2);
-  shares.models = limits.memory - shares.base - shares.transport;
-  shares.largest_message = std::min(limits.max_request_bytes, shares.transport / 2);
-  if (shares.models > 0) return shares;
-  // Where transport is an eighth, two messages, half of the memory: the largest but never more than half.
-  const std::int64_t least =
-      std::max(div_up(8 * shares.base, 7), add(shares.base, std::min(two_messages, shares.base)));
-  return Error{ErrorCode::over_budget, "memory limit is " + bytes_text(limits.memory) + "; the process itself takes " +
-                                           bytes_text(shares.base) + " and requests " + bytes_text(shares.transport) +
-                                           ", so it must be above " + bytes_text(least) + ", plus what models need"};
+  const MemoryShares shares = divide(limits.memory, limits.max_request_bytes);
+  if (!fits(shares, limits.memory)) return no_room(limits, shares);
+  return shares;
 }
 
 std::int64_t share_of_model(std::int64_t left, std::int64_t models_left) {

@@ -1,7 +1,8 @@
 // How --mem, the bytes of the whole process, is divided: stated here, once.
 //
 //   base       code, libraries, thread stacks, protobuf and gRPC bookkeeping, the search while a model loads
-//   transport  bytes of requests and answers that are being received, computed and sent
+//   receiving  ModelInfer messages while they are received: gRPC has them before their size can be leased
+//   transport  bytes of requests and answers that were received, are computed and sent: leased, each
 //   models     weights, persistent and transient memory of all plans
 #pragma once
 
@@ -14,18 +15,25 @@ namespace znni {
 struct ServerLimits;  // server/jobs/model_server.hpp
 
 inline constexpr std::int64_t base_bytes = std::int64_t{64} << 20;
+// A message that is received stands in gRPC's buffers and in protobuf's string, which above 50 MB grows by
+// doubling: while it moves, both its old and its new place are written.
+inline constexpr std::int64_t copies_while_received = 3;
+// Request and answer, or the larger of them as gRPC's and as protobuf's copy.
+inline constexpr std::int64_t copies_while_computed = 2;
 
 struct MemoryShares {
   std::int64_t base = base_bytes;
+  std::int64_t receiving = 0;
   std::int64_t transport = 0;
   std::int64_t models = 0;
-  // The largest message that may be received: --max-request-bytes, or half the transport share where that is
-  // less (a message and its answer stand side by side).
+  // The largest ModelInfer message, each way: as asked for, else 256 MiB or a 32nd of the memory, what is less.
   std::int64_t largest_message = 0;
+  int receives = 1;  // messages that may be received at the same time
 };
 
-// transport is an eighth of the memory, but two messages of max_request_bytes, but at most half the memory.
-// over_budget, naming both numbers, when nothing is left for models.
+// transport is an eighth of the memory, or copies_while_computed messages where they are more; receiving as many
+// messages as stand in a quarter of that, at least one. over_budget, naming the numbers and both ways out, when
+// receiving and transport would take more than three quarters of the memory, or nothing is left for models.
 [[nodiscard]] Result<MemoryShares> split_memory(const ServerLimits& limits);
 
 // What the next model may take when `left` bytes are left for `models_left` models.

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -13,9 +14,9 @@
 namespace znni {
 
 struct ServerLimits {
-  std::int64_t memory = 0;             // --mem: bytes for the whole process
-  std::int64_t max_request_bytes = 0;  // --max-request-bytes: of one message
-  std::int64_t max_queue = 0;          // --max-queue: jobs waiting, per model
+  std::int64_t memory = 0;                        // --mem: bytes for the whole process
+  std::optional<std::int64_t> max_request_bytes;  // --max-request-bytes: of one message; nothing: by the memory
+  std::int64_t max_queue = 0;                     // --max-queue: jobs waiting, per model
 };
 
 enum class ModelState { loading, ready, unavailable };

@@ -33,15 +33,6 @@ Result<ModelInfo> find_model(const std::string& name, const std::string& version
   return models.find(name, version);
 }
 
-CallRecord record_of(const ModelInferRequest& request, const grpc::Status& status, double seconds) {
-  return {"ModelInfer",
-          one_line(request.model_name(), 80),
-          one_line(request.id(), 80),
-          name_of(status.error_code()),
-          status.error_message(),
-          seconds};
-}
-
 // Why a call shall end: its caller gave up, or it waited for its turn longer than it said it would.
 CallWatch::Probe make_probe(const grpc::ServerContext& context, std::int64_t timeout_us,
                             const std::atomic<bool>& started) {
@@ -58,15 +49,41 @@ CallWatch::Probe make_probe(const grpc::ServerContext& context, std::int64_t tim
 
 using InferStream = grpc::ServerUnaryStreamer<ModelInferRequest, ModelInferResponse>;
 
-// Reads the request when it is its turn.
-Result<void> receive(InferStream& stream, grpc::ServerContext& context, FrontDoor& door, ModelInferRequest& request) {
+// A request in memory that is leased; one that was refused is already gone.
+struct Received {
+  std::unique_ptr<ModelInferRequest> request = std::make_unique<ModelInferRequest>();
+  std::string model_name;
+  std::string id;
+  Result<AdmittedInfer> admitted = Error{};
+
+  [[nodiscard]] std::int64_t bytes() const { return static_cast<std::int64_t>(request->ByteSizeLong()); }
+};
+
+// Leases the memory of what was read, or frees it.
+void admit(Received& received, FrontDoor& door) {
+  const std::int64_t bytes = received.bytes();
+  // What gRPC had received it in is free again.
+  trim_heap_after(bytes);
+  received.model_name = one_line(received.request->model_name(), 80);
+  received.id = one_line(received.request->id(), 80);
+  received.admitted = admit_infer(*received.request, door.models, door.limits.wire.most_response_bytes);
+  if (received.admitted) return;
+  received.request.reset();
+  trim_heap_after(bytes);
+}
+
+// Reads the request when it is its turn; the turn ends when its memory is leased or free.
+Result<Received> receive(InferStream& stream, grpc::ServerContext& context, FrontDoor& door) {
   Stall stall(door.limits.stall_seconds);
   const WatchedCall call = door.watch.watch([&] { return gone_or_stalled(context, stall); });
   const Result<ReceiveTurns::Turn> turn = door.receiving.wait(call.token());
   if (!turn) return call.reason(turn.error());
-  const Stall::Wait wait(stall);
-  if (stream.Read(&request)) return {};
-  return call.reason({ErrorCode::invalid_argument, "the message is no ModelInferRequest, or is too large"});
+  Received received;
+  if (const Stall::Wait wait(stall); !stream.Read(received.request.get())) {
+    return call.reason({ErrorCode::invalid_argument, "the message is no ModelInferRequest, or is too large"});
+  }
+  admit(received, door);
+  return received;
 }
 
 // Sends the response; the call's memory is held until it is on its way.
@@ -79,17 +96,15 @@ Result<void> send(InferStream& stream, grpc::ServerContext& context, FrontDoor& 
   return call.reason({ErrorCode::cancelled, "the caller is gone"});
 }
 
-// Fills `response` and returns what must be kept until it was sent.
-Result<AdmittedInfer> compute(const ModelInferRequest& request, const grpc::ServerContext& context, FrontDoor& door,
-                              ModelInferResponse& response) {
-  Result<AdmittedInfer> admitted = admit_infer(request, door.models, door.limits.wire.most_response_bytes);
-  if (!admitted) return admitted;
+Result<void> compute(const Received& received, const grpc::ServerContext& context, FrontDoor& door,
+                     ModelInferResponse& response) {
+  if (!received.admitted) return received.admitted.error();
+  const AdmittedInfer& admitted = *received.admitted;
   std::atomic<bool> started = false;
-  const WatchedCall call = door.watch.watch(make_probe(context, admitted->request.parameters.timeout_us, started));
+  const WatchedCall call = door.watch.watch(make_probe(context, admitted.request.parameters.timeout_us, started));
   const Result<void> done = run_infer(
-      request, *admitted, door.models, call.token(), [&started] { started = true; }, response);
-  if (!done) return call.reason(done.error());
-  return admitted;
+      *received.request, admitted, door.models, call.token(), [&started] { started = true; }, response);
+  return done ? done : call.reason(done.error());
 }
 
 }  // namespace
@@ -178,16 +193,15 @@ grpc::Status OpenInference::StreamedModelInfer(
   const Result<CallPass> pass = door_.gate.enter();
   if (!pass) return to_status(pass.error());
   const Clock::time_point start = Clock::now();
-  auto request = std::make_unique<ModelInferRequest>();
-  if (const Result<void> received = receive(*stream, *context, door_, *request); !received) return to_status(received);
-  // What gRPC had received it in is free again.
-  trim_heap_after(static_cast<std::int64_t>(request->ByteSizeLong()));
+  Result<Received> received = receive(*stream, *context, door_);
+  if (!received) return to_status(received.error());
   auto response = std::make_unique<ModelInferResponse>();
-  const Result<AdmittedInfer> done = compute(*request, *context, door_, *response);
-  grpc::Status status = done ? grpc::Status::OK : to_status(done.error());
-  door_.record(record_of(*request, status, seconds_since(start)));
-  const auto bytes = static_cast<std::int64_t>(request->ByteSizeLong() + response->ByteSizeLong());
-  request.reset();
+  grpc::Status status = to_status(compute(*received, *context, door_, *response));
+  door_.record({"ModelInfer", received->model_name, received->id, name_of(status.error_code()), status.error_message(),
+                seconds_since(start)});
+  std::int64_t bytes = static_cast<std::int64_t>(response->ByteSizeLong());
+  if (received->request) bytes += received->bytes();
+  received->request.reset();
   if (status.ok()) status = to_status(send(*stream, *context, door_, *response));
   response.reset();
   trim_heap_after(bytes);

@@ -17,6 +17,8 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 import nets
 from harness import ZNNID, Daemon
 
+# Large enough for volumes that take a while.
+LARGE_MESSAGES = ("--max-request-bytes", "256M")
 SERVING = health_pb2.HealthCheckResponse.SERVING
 
 
@@ -108,7 +110,7 @@ class LifecycleTest(unittest.TestCase):
         return thread, replies
 
     def test_sigterm_finishes_what_is_inside_and_refuses_the_rest(self):
-        daemon = self.daemon().wait_ready()
+        daemon = self.daemon(*LARGE_MESSAGES, mem="2G").wait_ready()
         thread, replies = self.start_inference(daemon, (250, 250, 250))
         self.assertEqual(replies, [], "the volume is too small to be caught in flight")
         daemon.process.send_signal(signal.SIGTERM)
@@ -122,7 +124,7 @@ class LifecycleTest(unittest.TestCase):
         self.assertEqual(len(replies[0].raw_output_contents[0]), 2 * 241 ** 3 * 4)
 
     def test_after_the_exit_timeout_the_rest_is_cancelled(self):
-        daemon = self.daemon("--exit-timeout-secs", "0.3").wait_ready()
+        daemon = self.daemon("--exit-timeout-secs", "0.3", *LARGE_MESSAGES, mem="2G").wait_ready()
         thread, replies = self.start_inference(daemon, (300, 300, 300))
         self.assertEqual(replies, [], "the volume is too small to be caught in flight")
         self.assertEqual(daemon.stop(), 0)
@@ -130,7 +132,7 @@ class LifecycleTest(unittest.TestCase):
         self.assertIsInstance(replies[0], triton.InferenceServerException)
 
     def test_a_second_signal_ends_at_once(self):
-        daemon = self.daemon().wait_ready()
+        daemon = self.daemon(*LARGE_MESSAGES, mem="2G").wait_ready()
         thread, _ = self.start_inference(daemon, (300, 300, 300))
         daemon.process.send_signal(signal.SIGTERM)
         while not any("stopping" in line for line in daemon.log):
@@ -162,6 +164,11 @@ class LifecycleTest(unittest.TestCase):
         self.assertEqual(result.returncode, 1)
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
         self.assertIn("1.00 MiB", result.stderr)
+        result = self.run_once("--model-repository", self.repository.name, "--mem", "512M", "--max-request-bytes", "128M")
+        self.assertEqual(result.returncode, 1)
+        self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+        for number in ("512.00 MiB", "128.00 MiB", "at least 854.00 MiB", "--max-request-bytes of at most 64.00 MiB"):
+            self.assertIn(number, result.stderr)
         result = self.run_once("--model-repository", "/none", "--mem", "1G")
         self.assertEqual(result.returncode, 1)
         self.assertIn("/none", result.stderr)

@@ -24,6 +24,17 @@ def logged_share(daemon, name):
     raise AssertionError(f"no share '{name}' in the log")
 
 
+def infer_at_once(daemon, volume, count):
+    """How so many requests of one volume ended."""
+    outcomes = []
+    threads = [threading.Thread(target=infer, args=(daemon, volume, outcomes)) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return outcomes
+
+
 def infer(daemon, volume, outcomes):
     """One request; how it ended is noted."""
     try:
@@ -43,6 +54,11 @@ class MemoryTest(unittest.TestCase):
         with tempfile.TemporaryDirectory() as empty, Daemon(empty) as daemon:
             return daemon.memory("VmRSS")
 
+    def check_outcomes(self, outcomes):
+        """What does not fit beside the others is refused, that is the point; one always fits."""
+        self.assertIn("OK", outcomes)
+        self.assertLessEqual(set(outcomes), {"OK", "StatusCode.RESOURCE_EXHAUSTED"})
+
     def check(self, net, mem, extents):
         idle = self.idle_bytes()
         with tempfile.TemporaryDirectory() as repository:
@@ -51,16 +67,7 @@ class MemoryTest(unittest.TestCase):
                 with daemon.client() as client:
                     plan = client.get_inference_statistics("net").model_stats[0].memory_usage[0].byte_size
                 for extent in extents:
-                    outcomes = []
-                    volume = np.zeros((1, 1, *extent), np.float32)
-                    threads = [threading.Thread(target=infer, args=(daemon, volume, outcomes)) for _ in range(3)]
-                    for thread in threads:
-                        thread.start()
-                    for thread in threads:
-                        thread.join()
-                    # What does not fit beside the others is refused, that is the point; one always fits.
-                    self.assertIn("OK", outcomes)
-                    self.assertLessEqual(set(outcomes), {"OK", "StatusCode.RESOURCE_EXHAUSTED"})
+                    self.check_outcomes(infer_at_once(daemon, np.zeros((1, 1, *extent), np.float32), 3))
                 taken = daemon.memory("VmHWM") - idle
                 allowed = plan + logged_share(daemon, "transport") + SLACK
                 print(f"--mem {mem}: taken {taken >> 20} MiB of {int(allowed) >> 20} MiB, plan {plan >> 20} MiB")
@@ -71,6 +78,17 @@ class MemoryTest(unittest.TestCase):
 
     def test_larger_budget(self):
         self.check(nets.residual_net(1), "1G", [(96, 96, 96), (40, 40, 40), (96, 150, 120)] * 2)
+
+    def test_uploads_at_once(self):
+        # A message stands in memory before its size is known: the limit holds all the same.
+        with tempfile.TemporaryDirectory() as repository:
+            nets.save(nets.small_net(1, f_out=1), repository, "net")
+            with Daemon(repository, "--max-request-bytes", "64M", mem="512M") as daemon:
+                volume = np.zeros((1, 1, 250, 250, 250), np.float32)
+                self.check_outcomes(infer_at_once(daemon, volume, 4))
+                most = daemon.memory("VmHWM")
+        print(f"--mem 512M, four uploads of {volume.nbytes} bytes at once: peak {most >> 20} MiB")
+        self.assertLessEqual(most, 512 << 20)
 
 
 if __name__ == "__main__":

@@ -33,7 +33,7 @@ TEST(Options, DefaultsAreThoseOfTheManual) {
   EXPECT_EQ(options.grpc_port, 8001);
   EXPECT_EQ(options.memory, std::nullopt);
   EXPECT_EQ(options.threads, std::nullopt);
-  EXPECT_EQ(options.max_request_bytes, std::int64_t{256} << 20);
+  EXPECT_EQ(options.max_request_bytes, std::nullopt);
   EXPECT_EQ(options.exit_timeout_seconds, 30);
   EXPECT_EQ(options.log_format, LogFormat::text);
   EXPECT_FALSE(options.check_config);
@@ -109,7 +109,8 @@ TEST_F(ConfigFile, UnknownNamesAndBadValuesAreRefused) {
 TEST_F(ConfigFile, MustExist) { expect_refused(parse_with_repository({"--config", "none.ini"}), "none.ini"); }
 
 TEST(Options, DescriptionCanBeReadBack) {
-  Command command = parse_with_repository({"--mem", "1G", "--threads", "2", "--plan-dir", "p", "--log-format", "json"});
+  Command command = parse_with_repository(
+      {"--mem", "1G", "--threads", "2", "--plan-dir", "p", "--log-format", "json", "--max-request-bytes", "8M"});
   std::vector<std::string> words;
   for (const auto& [name, value] : describe(command.options)) words.push_back("--" + name + "=" + value);
   std::vector<const char*> arguments;

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "server/jobs/model_server.hpp"
 
 namespace znni {
@@ -12,47 +14,80 @@ using testing::HasSubstr;
 
 constexpr std::int64_t mib = std::int64_t{1} << 20;
 constexpr std::int64_t gib = std::int64_t{1} << 30;
+constexpr std::nullopt_t not_given = std::nullopt;
 
-MemoryShares split(std::int64_t memory, std::int64_t max_request) {
+MemoryShares split(std::int64_t memory, std::optional<std::int64_t> max_request) {
   const Result<MemoryShares> shares = split_memory({memory, max_request, 8});
   EXPECT_TRUE(shares) << shares.error().message;
-  EXPECT_EQ(shares->base + shares->transport + shares->models, memory);
+  EXPECT_EQ(shares->base + shares->receiving + shares->transport + shares->models, memory);
+  EXPECT_GE(shares->transport, 2 * shares->largest_message);
+  EXPECT_EQ(shares->receiving, 3 * shares->receives * shares->largest_message);
   return *shares;
+}
+
+std::string refusal(std::int64_t memory, std::optional<std::int64_t> max_request) {
+  const Result<MemoryShares> shares = split_memory({memory, max_request, 8});
+  EXPECT_FALSE(shares) << memory;
+  if (shares) return "";
+  EXPECT_EQ(shares.error().code, ErrorCode::over_budget);
+  return shares.error().message;
 }
 
 TEST(MemoryShares, TransportIsAnEighthOrTwoMessages) {
   EXPECT_EQ(split(16 * gib, 256 * mib).transport, 2 * gib);
   EXPECT_EQ(split(2 * gib, 256 * mib).transport, 512 * mib);
-  EXPECT_EQ(split(16 * gib, 256 * mib).largest_message, 256 * mib);
+  EXPECT_EQ(split(16 * gib, 100 * mib).largest_message, 100 * mib);
 }
 
-TEST(MemoryShares, TransportNeverTakesMoreThanHalf) {
-  const MemoryShares shares = split(512 * mib, 256 * mib);
-  EXPECT_EQ(shares.transport, 256 * mib);
-  EXPECT_EQ(shares.largest_message, 128 * mib);
-  EXPECT_EQ(shares.models, 192 * mib);
-  EXPECT_EQ(split(8 * gib, saturated).transport, 4 * gib);
+TEST(MemoryShares, WhatIsReceivedIsCountedAndTheTurnsFollowTheMemory) {
+  EXPECT_EQ(split(512 * mib, 64 * mib).receives, 1);
+  EXPECT_EQ(split(512 * mib, 64 * mib).receiving, 192 * mib);
+  EXPECT_EQ(split(512 * mib, 64 * mib).models, 128 * mib);
+  EXPECT_EQ(split(64 * gib, 256 * mib).receives, 2);
+  EXPECT_EQ(split(64 * gib, 1 * mib).receives, 16);
+  for (const std::int64_t memory : {4 * gib, 64 * gib, 1024 * gib}) {
+    const MemoryShares shares = split(memory, 32 * mib);
+    EXPECT_LE(shares.receiving, shares.transport / 4) << memory;
+  }
+}
+
+TEST(MemoryShares, MessagesThatWereNotAskedForFollowTheMemory) {
+  EXPECT_EQ(split(16 * gib, not_given).largest_message, 256 * mib);
+  EXPECT_EQ(split(1 * gib, not_given).largest_message, 32 * mib);
+  EXPECT_EQ(split(1 * gib, not_given).models, (1024 - 64 - 128 - 96) * mib);
+}
+
+TEST(MemoryShares, RefusesMessagesThatDoNotFitAndNamesBothWaysOut) {
+  const std::string text = refusal(512 * mib, 128 * mib);
+  for (const char* part : {"limit is 512.00 MiB", "up to 128.00 MiB take 640.00 MiB", "give at least 854.00 MiB",
+                           "--max-request-bytes of at most 64.00 MiB"}) {
+    EXPECT_THAT(text, HasSubstr(part));
+  }
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  split(854 * mib, 128 * mib);
+  split(512 * mib, 64 * mib);
 }
 
 TEST(MemoryShares, RefusesWithNumbersWhenNothingIsLeftForModels) {
-  for (const std::int64_t memory : {std::int64_t{0}, 1 * mib, 128 * mib}) {
-    const Result<MemoryShares> shares = split_memory({memory, 256 * mib, 8});
-    ASSERT_FALSE(shares) << memory;
-    EXPECT_EQ(shares.error().code, ErrorCode::over_budget);
-    EXPECT_THAT(shares.error().message, HasSubstr("above 128.00 MiB"));
+  for (const std::int64_t memory : {std::int64_t{0}, 1 * mib, 64 * mib, 81 * mib}) {
+    EXPECT_THAT(refusal(memory, not_given), HasSubstr("at least 82.00 MiB, plus what models need")) << memory;
+    EXPECT_THAT(refusal(memory, not_given), testing::Not(HasSubstr("--max-request-bytes")));
   }
-  EXPECT_TRUE(split_memory({128 * mib + 4, 256 * mib, 8}));
-  EXPECT_FALSE(split_memory({16 * gib, 0, 8}));
+  EXPECT_TRUE(split_memory({82 * mib, not_given, 8}));
+}
+
+TEST(MemoryShares, RefusesSizesThatAreNone) {
+  for (const std::int64_t message : {std::int64_t{0}, std::int64_t{-1}, saturated}) {
+    EXPECT_EQ(split_memory({16 * gib, message, 8}).error().code, ErrorCode::invalid_argument) << message;
+  }
 }
 
 TEST(MemoryShares, TheLimitItNamesIsTheLimit) {
-  for (const std::int64_t message : {std::int64_t{1}, 4 * mib, 31 * mib, 33 * mib}) {
+  for (const std::int64_t message : {std::int64_t{1}, 4 * mib, 31 * mib, 33 * mib, 300 * mib}) {
     std::int64_t least = 64 * mib;
-    while (!split_memory({least, message, 8})) least += mib / 4;
-    const std::string text = split_memory({least - mib / 4, message, 8}).error().message;
-    EXPECT_THAT(text, HasSubstr("above ")) << message;
-    const double named = std::stod(text.substr(text.find("above ") + 6));
-    EXPECT_NEAR(named, static_cast<double>(least) / mib, 0.26) << message;
+    while (!split_memory({least, message, 8})) least += mib;
+    const std::string text = refusal(least - mib, message);
+    EXPECT_THAT(text, HasSubstr("at least " + bytes_text(least))) << message;
   }
 }
 

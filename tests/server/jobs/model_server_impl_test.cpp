@@ -38,7 +38,7 @@ class ModelServerTest : public testing::Test {
     const Backend* const rows[] = {&test::oracle_backend()};
     ServerOptions options;
     options.repository = directory_.path();
-    options.limits = {memory, mib, max_queue};
+    options.limits = {memory, 1, max_queue};  // the smallest messages leave the models most
     options.catalogue = Catalogue::make(rows).value();
     options.open_device = [](std::int64_t budget) -> Result<std::unique_ptr<Device>> {
       return test::host_device(budget);

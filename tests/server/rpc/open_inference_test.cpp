@@ -263,6 +263,32 @@ TEST_F(OpenInferenceTest, ProbesAnswerWhileVolumesWait) {
   for (auto& call : calls) EXPECT_TRUE(call->wait().ok());
 }
 
+class OneReceiveTest : public OpenInferenceTest {
+ protected:
+  void SetUp() override {
+    ListenOptions one = options();
+    one.most_receives = 1;
+    start(one);
+    stub_ = inference::GRPCInferenceService::NewStub(channel_);
+  }
+};
+
+TEST_F(OneReceiveTest, ATurnEndsWhenTheMessageIsLeasedNotWhenItIsComputed) {
+  models_.hold(Hold::patches);
+  HeldCall first(*stub_, twice_request());
+  HeldCall second(*stub_, twice_request());
+  models_.wait_for_jobs(2);
+  models_.hold(Hold::nothing);
+  EXPECT_TRUE(first.wait().ok());
+  EXPECT_TRUE(second.wait().ok());
+}
+
+TEST_F(OneReceiveTest, ARefusedMessageGivesItsTurnBack) {
+  const Result<TransportLease> all = models_.lease(std::int64_t{64} << 20);
+  ASSERT_TRUE(all) << all.error().message;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(infer(twice_request()).error_code(), StatusCode::RESOURCE_EXHAUSTED);
+}
+
 TEST_F(OpenInferenceTest, EveryCallIsRecordedWithItsId) {
   inference::ModelInferRequest request = twice_request();
   request.set_id("job 7\ncode=OK");
