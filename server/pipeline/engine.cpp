@@ -66,6 +66,7 @@ struct Engine::State {
   std::int64_t f_out = 0;
   Reservation transient;  // shared by all rungs: only one runs at a time
   std::vector<PreparedRung> rungs;
+  CallObserver observer;
 };
 
 namespace {
@@ -74,10 +75,12 @@ namespace {
 // owns nothing.
 class JobRun {
  public:
-  JobRun(const VolumeJob& job, PreparedRung& rung, const Shape5& output, Vec3 fov, Executor& executor)
+  JobRun(const VolumeJob& job, PreparedRung& rung, const Shape5& output, Vec3 fov, Executor& executor,
+         const CallObserver& observer)
       : job_(job),
         rung_(rung),
         executor_(executor),
+        observer_(observer),
         grid_(make_patch_grid(job.input.shape.n, rung.geometry().patch_input, fov)),
         slabs_(job, grid_, output),
         S_(rung.geometry().choice.S),
@@ -104,7 +107,7 @@ class JobRun {
         starts_[s] = targets_[s].place.start + rung_.geometry().passes[pass];
       }
       read_windows(job_.input, job_.normalisation, starts_, rung_.input(), executor_);
-      if (Result<void> ran = rung_.run_pass(stop); !ran) return ran;
+      if (Result<void> ran = rung_.run_pass(stop, observer_); !ran) return ran;
       rung_.stitcher().stitch(pass, rung_.output(), targets_, executor_);
     }
     return {};
@@ -129,6 +132,7 @@ class JobRun {
   const VolumeJob& job_;
   PreparedRung& rung_;
   Executor& executor_;
+  const CallObserver& observer_;
   PatchGrid grid_;
   SlabQueue slabs_;
   std::int64_t S_;
@@ -202,7 +206,8 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   const Clock::time_point start = Clock::now();
   Result<JobOutlook> outlook = this->outlook(job.input.shape);
   if (!outlook) return outlook.error();
-  JobRun run(job, state_->rungs[outlook->rung], outlook->output, state_->fov, state_->device->executor());
+  JobRun run(job, state_->rungs[outlook->rung], outlook->output, state_->fov, state_->device->executor(),
+             state_->observer);
   if (Result<void> ran = run.run(stop); !ran) return ran.error();
   JobStatistics statistics;
   statistics.seconds = seconds_since(start);
@@ -223,6 +228,8 @@ Result<void> Engine::warm_up(std::size_t rung, std::stop_token stop) {
   std::fill_n(prepared.input().data, elements(prepared.input().shape), 0.0F);
   return prepared.run_pass(stop);
 }
+
+void Engine::observe(CallObserver observer) { state_->observer = std::move(observer); }
 
 const Plan& Engine::plan() const { return state_->plan; }
 Vec3 Engine::field_of_view() const { return state_->fov; }

@@ -10,6 +10,7 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/plan.hpp"
+#include "server/pipeline/call_observer.hpp"
 #include "server/volume/volume_view.hpp"
 
 namespace znni {
@@ -75,6 +76,9 @@ class Engine {
 
   // Runs one pass of rung `rung` of the ladder on zeros: shows that it runs.
   [[nodiscard]] Result<void> warm_up(std::size_t rung, std::stop_token stop);
+
+  // From the next run on; an empty one is told nothing. Not while a job runs.
+  void observe(CallObserver observer);
 
   [[nodiscard]] const Plan& plan() const;
   [[nodiscard]] Vec3 field_of_view() const;

@@ -1,6 +1,7 @@
 #include "server/pipeline/prepared_rung.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <variant>
 
 namespace znni {
@@ -112,6 +113,7 @@ Result<PreparedRung::Task> PreparedRung::prepare(const Call& call, const RungDes
   task.name = call_name(call);
   task.arena = std::make_unique<Arena>(std::move(placements), poison);
   task.declared_peak = peak(call.estimate.memory);
+  task.node = design.nodes[static_cast<std::size_t>(call.step)];
   for (int input : call.inputs) {
     task.inputs.push_back(
         tensor_at(design.schedule.tensors[static_cast<std::size_t>(input)], design.packing, transient));
@@ -124,13 +126,19 @@ Result<PreparedRung::Task> PreparedRung::prepare(const Call& call, const RungDes
   return task;
 }
 
-Result<void> PreparedRung::run_pass(const std::stop_token& stop) {
+Result<void> PreparedRung::run_task(Task& task) {
+  task.arena->begin();
+  Result<void> done = task.layer->run(task.inputs, task.output, *task.arena);
+  return done ? done : done.error().within(task.name);
+}
+
+Result<void> PreparedRung::run_pass(const std::stop_token& stop, const CallObserver& observer) {
+  using Clock = std::chrono::steady_clock;
   for (Task& task : tasks_) {
     if (stop.stop_requested()) return Error{ErrorCode::cancelled, "the job was cancelled"};
-    task.arena->begin();
-    if (Result<void> done = task.layer->run(task.inputs, task.output, *task.arena); !done) {
-      return done.error().within(task.name);
-    }
+    const Clock::time_point start = observer ? Clock::now() : Clock::time_point();
+    if (Result<void> done = run_task(task); !done) return done;
+    if (observer) observer({task.node, std::chrono::duration<Seconds>(Clock::now() - start).count()});
   }
   return {};
 }

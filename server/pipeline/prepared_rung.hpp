@@ -12,6 +12,7 @@
 #include "planner/network.hpp"
 #include "planner/plan.hpp"
 #include "planner/schedule.hpp"
+#include "server/pipeline/call_observer.hpp"
 #include "server/volume/stitcher.hpp"
 
 namespace znni {
@@ -41,8 +42,8 @@ class PreparedRung {
   // The planar input of a pass, to be filled before run_pass(), and its planar output, valid until the next.
   [[nodiscard]] const TensorView& input() const { return input_; }
   [[nodiscard]] const TensorView& output() const { return output_; }
-  // Runs all calls in order. `cancelled` when `stop` asks for it between two of them.
-  [[nodiscard]] Result<void> run_pass(const std::stop_token& stop);
+  // Runs all calls in order and tells `observer` of each. `cancelled` when `stop` asks for it between two of them.
+  [[nodiscard]] Result<void> run_pass(const std::stop_token& stop, const CallObserver& observer = {});
 
   // Transient bytes of one call: what its estimate declares, and what its arena has seen so far.
   struct CallMemory {
@@ -61,11 +62,13 @@ class PreparedRung {
     std::vector<TensorView> inputs;
     TensorView output;
     std::int64_t declared_peak = 0;
+    int node = 0;
   };
   explicit PreparedRung(const RungDesign& design) : geometry_(design.geometry), stitcher_(design.geometry) {}
   [[nodiscard]] Result<void> reserve_persistent(const Schedule& schedule, Device& device);
   [[nodiscard]] Result<Task> prepare(const Call& call, const RungDesign& design, const NetworkWeights& weights,
                                      std::byte* transient, Device& device, bool poison) const;
+  [[nodiscard]] static Result<void> run_task(Task& task);
 
   Geometry geometry_;
   Stitcher stitcher_;

@@ -223,6 +223,25 @@ TEST(Engine, AFailingLayerNamesItselfAndEndsTheJob) {
   EXPECT_EQ(made.engine->warm_up(0, {}).error().code, ErrorCode::device_failure);
 }
 
+TEST(Engine, AnObserverIsToldOfEveryCallOfEveryPatch) {
+  const EngineBench made = narrow_bench(1);
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {12, 11, 8}, ElementType::f32, random);
+  std::vector<int> nodes;
+  made.engine->observe([&nodes](const CallTime& call) {
+    EXPECT_GE(call.seconds, 0);
+    nodes.push_back(call.node);
+  });
+  EXPECT_EQ(test::run_job(*made.engine, volume.view()).statistics->patches, 6);
+  ASSERT_EQ(nodes.size(), 6 * made.network.nodes.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    EXPECT_EQ(nodes[i], static_cast<int>(i % made.network.nodes.size()));
+  }
+  made.engine->observe({});
+  ASSERT_TRUE(test::run_job(*made.engine, volume.view()).statistics);
+  EXPECT_EQ(nodes.size(), 6 * made.network.nodes.size());
+}
+
 TEST(Engine, OutlookRefusesWithBothNumbers) {
   const EngineBench made = narrow_bench(1);
   const Result<JobOutlook> small = made.engine->outlook({1, {8, 7, 8}});

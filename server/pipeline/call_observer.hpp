@@ -1,0 +1,20 @@
+// Who wants to know how long each call of an engine took: a benchmark.
+#pragma once
+
+#include <functional>
+
+#include "primitives/core/primitive.hpp"
+
+namespace znni {
+
+// One call of a layer, or of the reorder behind it, in one pass.
+struct CallTime {
+  int node = 0;  // of the network; -1: the reorder of the input
+  Seconds seconds = 0;
+};
+
+// Called after every call, by the thread that runs the job. An empty one costs nothing, not even a look at the
+// clock.
+using CallObserver = std::function<void(const CallTime&)>;
+
+}  // namespace znni

@@ -1,0 +1,163 @@
+#include "tests/bench/net_bench.hpp"
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <random>
+
+#include "planner/report.hpp"
+#include "planner/text_table.hpp"
+#include "server/pipeline/engine.hpp"
+
+namespace znni::bench {
+namespace {
+
+constexpr std::uint64_t weight_seed = 1;
+constexpr std::uint64_t volume_seed = 2;
+
+// The plan with its first rung alone: it runs, however small the volume's other choices.
+Plan first_rung(const Network& network, Plan plan) {
+  plan.ladder.resize(1);
+  plan.memory = {weight_bytes(network), plan.ladder[0].memory.persistent, plan.ladder[0].memory.transient};
+  return plan;
+}
+
+// A volume that is exactly S patches, one above the other, and room for its dense output.
+class Volumes {
+ public:
+  Volumes(const Engine& engine, const PlanReport& report) {
+    input_ = {report.input.f, report.input.n, ElementType::f32, VolumeOrder::image_major};
+    input_.n.z = engine.field_of_view().z - 1 + report.input.S * report.output.n.z;
+    output_ = {report.output.f, input_.n - engine.field_of_view() + Vec3::cube(1), ElementType::f32,
+               VolumeOrder::plane_major};
+    std::minstd_rand random(volume_seed);
+    in_.resize(static_cast<std::size_t>(input_.f * znni::voxels(input_.n)));
+    for (float& voxel : in_) voxel = static_cast<float>(random() % 4096) / 4096.0F;
+    out_.resize(static_cast<std::size_t>(output_.f * znni::voxels(output_.n)));
+  }
+
+  [[nodiscard]] double voxels() const { return static_cast<double>(znni::voxels(output_.n)); }
+  [[nodiscard]] VolumeJob job() {
+    VolumeJob job;
+    job.input = {reinterpret_cast<const std::byte*>(in_.data()), input_};
+    job.slab = [this](std::int64_t first_plane, std::int64_t planes) -> Result<OutputSlab> {
+      OutputSlab slab{first_plane, reinterpret_cast<std::byte*>(out_.data() + first_plane * plane_stride(output_)),
+                      output_};
+      slab.shape.n.z = planes;
+      return slab;
+    };
+    job.deliver = [](const OutputSlab&) { return Result<void>(); };
+    return job;
+  }
+
+ private:
+  VolumeShape input_;
+  VolumeShape output_;
+  std::vector<float> in_;
+  std::vector<float> out_;
+};
+
+NetTimes describe(const LoadedNetwork& loaded, const Plan& plan, const PlanReport& report) {
+  NetTimes times;
+  times.network = loaded.network.name;
+  times.seeded_weights = loaded.weights.empty();
+  times.patch = report.geometry.patch_input;
+  times.S = report.input.S;
+  times.passes = static_cast<std::int64_t>(report.geometry.passes.size());
+  times.memory = plan.memory;
+  times.basis = plan.predicted.basis;
+  times.predicted = plan.ladder[0].seconds;
+  for (const NodeReport& node : report.nodes) {
+    const Step& step = *node.step;
+    const bool reorders_only = step.primitive.empty();
+    times.nodes.push_back({node.node, node.name, reorders_only ? step.reorder : step.primitive, step.basis,
+                           static_cast<double>(times.passes) * step.seconds, 0});
+  }
+  return times;
+}
+
+// The cold run, then the warm ones; per node the seconds of each warm run.
+class Runs {
+ public:
+  Runs(Engine& engine, Volumes& volumes, const NetWork& work) : engine_(engine), volumes_(volumes), work_(work) {
+    engine_.observe([this](const CallTime& call) { now_[call.node] += call.seconds; });
+  }
+  ~Runs() { engine_.observe({}); }
+  Runs(const Runs&) = delete;
+  Runs& operator=(const Runs&) = delete;
+
+  Result<void> run(NetTimes& times) {
+    const Result<Seconds> cold = once("cold run, predicted " + seconds_text(times.predicted));
+    if (!cold) return cold.error();
+    times.cold = *cold;
+    for (int i = 1; i <= work_.repetitions; ++i) {
+      const Result<Seconds> warm = once("warm run " + std::to_string(i) + " of " + std::to_string(work_.repetitions));
+      if (!warm) return warm.error();
+      times.warm.push_back(*warm);
+      Seconds rest = *warm;
+      for (const auto& [node, seconds] : now_) {
+        kept_[node].push_back(seconds);
+        rest -= seconds;
+      }
+      rest_.push_back(rest);
+    }
+    add_nodes(times);
+    return {};
+  }
+
+ private:
+  Result<Seconds> once(const std::string& what) {
+    if (work_.progress) work_.progress(what);
+    now_.clear();
+    const Result<JobStatistics> done = engine_.run(volumes_.job(), work_.stop);
+    if (!done) return done.error();
+    return done->seconds;
+  }
+
+  void add_nodes(NetTimes& times) {
+    times.rest = median(rest_);
+    for (NodeTimes& node : times.nodes) {
+      const auto found = kept_.find(node.node);
+      if (found == kept_.end()) continue;  // a step without a call: the input is not reordered
+      node.measured = median(found->second);
+    }
+  }
+
+  Engine& engine_;
+  Volumes& volumes_;
+  const NetWork& work_;
+  std::map<int, Seconds> now_;
+  std::map<int, std::vector<Seconds>> kept_;
+  std::vector<Seconds> rest_;
+};
+
+}  // namespace
+
+Seconds median(std::vector<Seconds> seconds) {
+  ensure(!seconds.empty(), "the median of something");
+  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>((seconds.size() - 1) / 2);
+  std::nth_element(seconds.begin(), middle, seconds.end());
+  return *middle;
+}
+
+Result<NetTimes> run_net(const LoadedNetwork& loaded, const Plan& whole, const NetWork& work) {
+  const Network& network = loaded.network;
+  const Plan plan = first_rung(network, whole);
+  const Result<PlanReport> report = make_report(network, plan, *work.catalogue, work.device->spec());
+  if (!report) return report.error();
+  NetTimes times = describe(loaded, plan, *report);
+  if (work.progress) work.progress("preparing " + bytes_text(plan.memory.total()));
+  const NetworkWeights made = loaded.weights.empty() ? random_weights(network, weight_seed) : NetworkWeights();
+  const NetworkWeights& weights = loaded.weights.empty() ? made : loaded.weights;
+  const Result<std::unique_ptr<Engine>> engine = Engine::open(network, weights, plan, *work.catalogue, *work.device);
+  if (!engine) return engine.error();
+  const Result<Seconds> touched = (*engine)->touch_memory(work.stop);
+  if (!touched) return touched.error();
+  times.touched = *touched;
+  Volumes volumes(**engine, *report);
+  times.voxels = volumes.voxels();
+  if (Result<void> ran = Runs(**engine, volumes, work).run(times); !ran) return ran.error();
+  return times;
+}
+
+}  // namespace znni::bench

@@ -1,0 +1,59 @@
+// Runs the first rung of a plan as the daemon would, on one patch, and sets what was measured beside what was
+// predicted.
+#pragma once
+
+#include <functional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+#include "planner/catalogue.hpp"
+#include "planner/graph_passes.hpp"
+#include "planner/plan.hpp"
+
+namespace znni::bench {
+
+// Predicted and measured of one node, of a whole patch: all passes, its reorder included.
+struct NodeTimes {
+  int node = 0;  // -1: the reorder of the input
+  std::string name;
+  std::string primitive;
+  Basis basis = Basis::model;
+  Seconds predicted = 0;
+  Seconds measured = 0;  // median of the warm runs
+};
+
+struct NetTimes {
+  std::string network;
+  bool seeded_weights = false;  // the file had none
+  Vec3 patch;                   // input extent
+  std::int64_t S = 1;           // patches at once
+  std::int64_t passes = 1;
+  double voxels = 0;  // dense output voxels of one run
+  MemoryUse memory;   // of the rung that ran
+  Basis basis = Basis::model;
+  Seconds predicted = 0;
+  Seconds touched = 0;  // having the system give the memory, before the cold run
+  Seconds cold = 0;
+  std::vector<Seconds> warm;
+  std::vector<NodeTimes> nodes;
+  Seconds rest = 0;  // median of the warm runs: reading the input, stitching the output
+};
+
+struct NetWork {
+  const Catalogue* catalogue = nullptr;
+  Device* device = nullptr;
+  int repetitions = 1;  // warm
+  std::stop_token stop;
+  std::function<void(const std::string&)> progress;  // one line at a time; may be empty
+};
+
+// `plan` must run (check() of planner/plan.hpp); weights are made up where `loaded` has none. Reserves the memory of
+// the first rung alone, besides the weights; the volume and its output stand outside the device's budget.
+// `cancelled` when a stop came first; else the engine's errors.
+[[nodiscard]] Result<NetTimes> run_net(const LoadedNetwork& loaded, const Plan& plan, const NetWork& work);
+
+// The middle one; of an even number the lower of the two. There must be one.
+[[nodiscard]] Seconds median(std::vector<Seconds> seconds);
+
+}  // namespace znni::bench

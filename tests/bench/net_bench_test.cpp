@@ -1,0 +1,103 @@
+#include "tests/bench/net_bench.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/oracle_primitive.hpp"
+#include "tests/server/pipeline/random_network.hpp"
+
+namespace znni::bench {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+class NetBenchTest : public testing::Test {
+ protected:
+  NetBenchTest() {
+    const Backend* const rows[] = {&test::oracle_backend()};
+    catalogue_ = Catalogue::make(rows).value();
+  }
+
+  Plan plan(PoolMode mode, std::int64_t S) {
+    test::Random random(1);
+    const std::vector<GeometryChoice> ladder = {test::choice_of(network_, mode, 1, S),
+                                                test::choice_of(network_, mode, 0)};
+    return test::hand_plan(network_, ladder, catalogue_, device_->spec(), random).value();
+  }
+  NetWork work(int repetitions) {
+    return {&catalogue_, device_.get(), repetitions, stop_.get_token(),
+            [this](const std::string& line) { said_.push_back(line); }};
+  }
+
+  const Network network_ = test::simple_network(1);
+  const std::unique_ptr<Device> device_ = test::host_device(std::int64_t{1} << 30);
+  Catalogue catalogue_;
+  std::stop_source stop_;
+  std::vector<std::string> said_;
+};
+
+TEST_F(NetBenchTest, MeasuresOneColdAndTheWarmRunsOfThePlannedPatch) {
+  for (const PoolMode mode : {PoolMode::fragments, PoolMode::plain}) {
+    const Plan plan = this->plan(mode, 1);
+    const Result<NetTimes> times = run_net({network_, {}}, plan, work(3));
+    ASSERT_TRUE(times) << times.error().message;
+    EXPECT_TRUE(times->seeded_weights);
+    EXPECT_GT(times->cold, 0);
+    EXPECT_EQ(times->warm.size(), 3);
+    EXPECT_EQ(times->passes, mode == PoolMode::plain ? 8 : 1);
+    EXPECT_EQ(times->predicted, plan.ladder[0].seconds);
+    const Vec3 dense = times->patch - Vec3::cube(7);  // the field of view is 8
+    EXPECT_EQ(times->voxels, static_cast<double>(voxels(dense)));
+    EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
+  }
+}
+
+TEST_F(NetBenchTest, NodesAndRestAddUpToAWarmRun) {
+  const Result<NetTimes> times = run_net({network_, random_weights(network_, 1)}, plan(PoolMode::plain, 1), work(1));
+  ASSERT_TRUE(times) << times.error().message;
+  EXPECT_FALSE(times->seeded_weights);
+  ASSERT_EQ(times->nodes.size(), network_.nodes.size());
+  Seconds sum = times->rest;
+  for (std::size_t i = 0; i < times->nodes.size(); ++i) {
+    EXPECT_EQ(times->nodes[i].name, network_.nodes[i].name);
+    EXPECT_EQ(times->nodes[i].primitive, "test.oracle");
+    EXPECT_GT(times->nodes[i].measured, 0);
+    sum += times->nodes[i].measured;
+  }
+  EXPECT_NEAR(sum, times->warm[0], 1e-6);
+}
+
+TEST_F(NetBenchTest, PatchesComputedTogetherAreMeasuredTogether) {
+  const Result<NetTimes> one = run_net({network_, {}}, plan(PoolMode::fragments, 1), work(1));
+  const Result<NetTimes> three = run_net({network_, {}}, plan(PoolMode::fragments, 3), work(1));
+  ASSERT_TRUE(one && three);
+  EXPECT_EQ(three->S, 3);
+  EXPECT_EQ(three->voxels, 3 * one->voxels);
+}
+
+TEST_F(NetBenchTest, SaysWhatItDoes) {
+  ASSERT_TRUE(run_net({network_, {}}, plan(PoolMode::fragments, 1), work(2)));
+  EXPECT_THAT(said_, ElementsAre(HasSubstr("preparing"), HasSubstr("cold run, predicted"), "warm run 1 of 2",
+                                 "warm run 2 of 2"));
+}
+
+TEST_F(NetBenchTest, AStopEndsIt) {
+  stop_.request_stop();
+  const Result<NetTimes> times = run_net({network_, {}}, plan(PoolMode::fragments, 1), work(1));
+  ASSERT_FALSE(times);
+  EXPECT_EQ(times.error().code, ErrorCode::cancelled);
+  EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
+}
+
+TEST(BenchMedian, IsTheMiddle) {
+  EXPECT_EQ(median({3, 1, 2}), 2);
+  EXPECT_EQ(median({4, 1, 3, 2}), 2);
+  EXPECT_EQ(median({5}), 5);
+}
+
+}  // namespace
+}  // namespace znni::bench

@@ -1,0 +1,109 @@
+"""The program `znni-bench` from outside. Usage: program_test.py ZNNI-BENCH PLANNER."""
+
+import json
+import os
+import pathlib
+import signal
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SMALL = """
+name: "small"
+f_in: 1
+node { conv { f_out: 4 k: 3 activation: relu } }
+node { max_pool { window: 2 stride: 2 } }
+node { conv { f_out: 2 k: 3 } }
+"""
+
+
+class Bench(unittest.TestCase):
+    program = ""
+    planner = ""
+
+    def setUp(self):
+        self.kept = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.kept.name)
+        self.small = self.write("small.pbtxt", SMALL)
+
+    def tearDown(self):
+        self.kept.cleanup()
+
+    def write(self, name, text):
+        path = self.folder / name
+        path.write_text(text)
+        return path
+
+    def run_program(self, *command):
+        environment = {**os.environ, "XDG_STATE_HOME": str(self.folder / "state")}
+        return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=300,
+                              env=environment, check=False)
+
+    def plan(self, network, mem="20M"):
+        plan = self.folder / f"{network.stem}-plan.pbtxt"
+        done = self.run_program(self.planner, "--model", network, "--mem", mem, "--threads", 2, "--output", plan)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return plan
+
+    def net(self, plan, *arguments, model=None):
+        return self.run_program(self.program, "net", "--plan", plan, "--model", model or self.small, *arguments)
+
+    def refused(self, code, done, *parts):
+        """One line on stderr that says all this."""
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
+        for part in ("znni-bench: ", *parts):
+            self.assertIn(str(part), done.stderr)
+
+    def test_prints_runs_and_nodes(self):
+        done = self.net(self.plan(self.small), "--mem", "20M", "--repetitions", 2)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for word in ("small, seeded random weights", "cold", "warm 2", "voxels/s", "conv1", "pool1", "conv2"):
+            self.assertIn(word, done.stdout)
+        for line in ("cold run, predicted", "warm run 2 of 2"):
+            self.assertIn(line, done.stderr)
+
+    def test_json(self):
+        done = self.net(self.plan(self.small), "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual([run["kind"] for run in found["runs"]], ["cold", "warm", "warm", "warm"])
+        for run in found["runs"]:
+            self.assertAlmostEqual(run["measured_over_predicted"], run["seconds"] / found["predicted_seconds"])
+        self.assertEqual([node["name"] for node in found["nodes"] if node["node"] >= 0], ["conv1", "pool1", "conv2"])
+
+    def test_refuses_what_does_not_run(self):
+        plan = self.plan(self.small)
+        other = self.write("other.pbtxt", SMALL.replace("f_out: 4", "f_out: 5"))
+        self.refused(2, self.net(plan, model=other), plan, other, "made for another network", "conv1")
+        self.refused(2, self.net(plan, "--mem", "1M"), plan, "needs", "the limit is 1.00 MiB")
+        self.refused(2, self.net(plan, "--threads", "1"), "planned for 2 threads", "there are 1")
+        self.refused(2, self.net(self.folder / "none.pbtxt"), "none.pbtxt")
+        self.refused(2, self.net(plan, model=self.folder / "none.onnx"), "none.onnx")
+        self.refused(2, self.net(self.small), "small.pbtxt")
+        self.refused(2, self.net(plan, "--repetitions", "0"), "--repetitions")
+
+    def test_an_interrupt_ends_it(self):
+        layers = "node { conv { f_out: 32 k: 3 activation: relu } }\n" * 12
+        network = self.write("slow.pbtxt", f'name: "slow"\nf_in: 1\n{layers}')
+        command = [self.program, "net", "--plan", self.plan(network, "300M"), "--model", network, "--repetitions", "999"]
+        with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                              text=True) as process:
+            said = ""
+            while "warm run 1 " not in said:
+                line = process.stderr.readline()
+                self.assertNotEqual(line, "", said)
+                said += line
+            process.send_signal(signal.SIGINT)
+            out, said = process.communicate(timeout=120)
+        self.assertEqual(process.returncode, 130, said)
+        self.assertEqual(out, "")
+        self.assertIn("interrupted", said)
+
+
+if __name__ == "__main__":
+    Bench.program = sys.argv.pop(1)
+    Bench.planner = sys.argv.pop(1)
+    unittest.main()
