@@ -144,6 +144,8 @@ rpc::ListenOptions listen_options(const Options& options, const MemoryShares& sh
   listen.port = options.grpc_port;
   listen.most_message_bytes = shares.largest_message;
   listen.most_receives = shares.receives;
+  // Leased from transport: slow clients shall leave room for others.
+  listen.most_unsent_bytes = shares.transport / 8;
   listen.server_version = std::string(version);
   return listen;
 }

@@ -16,9 +16,10 @@ namespace znni::rpc {
 
 struct FrontDoorLimits {
   WireLimits wire;
-  int most_calls = 64;         // that carry volumes, together
-  int most_receives = 4;       // of ModelInfer messages, at the same time
-  double stall_seconds = 120;  // a call whose client neither sends nor takes anything for so long is ended
+  int most_calls = 64;                 // that carry volumes, together
+  int most_receives = 4;               // of ModelInfer messages, at the same time
+  double stall_seconds = 120;          // a call whose client neither sends nor takes anything for so long is ended
+  std::int64_t most_unsent_bytes = 0;  // of one stream's output, computed and waiting for its client
   std::string server_version;
 };
 

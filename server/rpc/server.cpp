@@ -33,6 +33,7 @@ FrontDoorLimits door_limits(const ListenOptions& options) {
   limits.most_calls = options.most_calls;
   limits.most_receives = options.most_receives;
   limits.stall_seconds = options.stall_seconds;
+  limits.most_unsent_bytes = options.most_unsent_bytes;
   limits.server_version = options.server_version;
   return limits;
 }

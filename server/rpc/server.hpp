@@ -12,12 +12,13 @@ namespace znni::rpc {
 
 struct ListenOptions {
   std::string address = "127.0.0.1";
-  int port = 8001;                      // 0: any free one
-  std::int64_t most_message_bytes = 0;  // voxels in one ModelInfer message, each way
-  int most_receives = 4;                // of ModelInfer messages at the same time
-  int most_calls = 64;                  // that carry volumes
-  double stall_seconds = 120;           // a stream whose client does nothing for so long is ended
-  std::string server_version = "0";     // as ServerMetadata tells it
+  int port = 8001;                            // 0: any free one
+  std::int64_t most_message_bytes = 0;        // voxels in one ModelInfer message, each way
+  int most_receives = 4;                      // of ModelInfer messages at the same time
+  int most_calls = 64;                        // that carry volumes
+  double stall_seconds = 120;                 // a stream whose client does nothing for so long is ended
+  std::int64_t most_unsent_bytes = 64 << 20;  // of one stream's output, computed and waiting for its client
+  std::string server_version = "0";           // as ServerMetadata tells it
 };
 
 class Server {

@@ -5,6 +5,16 @@
 namespace znni::rpc {
 
 Result<void> SlabBlocks::reserve(std::int64_t bytes) {
+  const std::scoped_lock lock(mutex_);
+  return add(bytes);
+}
+
+void SlabBlocks::clear() {
+  const std::scoped_lock lock(mutex_);
+  blocks_.clear();
+}
+
+Result<void> SlabBlocks::add(std::int64_t bytes) {
   Result<TransportLease> lease = server_.lease(bytes);
   if (!lease) return lease.error();
   Result<Bytes> block = Bytes::allocate(bytes);
@@ -14,10 +24,11 @@ Result<void> SlabBlocks::reserve(std::int64_t bytes) {
 }
 
 Result<std::byte*> SlabBlocks::take(std::int64_t bytes) {
+  const std::scoped_lock lock(mutex_);
   const auto fits = [bytes](const Block& block) { return !block.taken && block.bytes.size() >= bytes; };
   auto found = std::find_if(blocks_.begin(), blocks_.end(), fits);
   if (found == blocks_.end()) {
-    if (const Result<void> reserved = reserve(bytes); !reserved) return reserved.error();
+    if (const Result<void> added = add(bytes); !added) return added.error();
     found = std::prev(blocks_.end());
   }
   found->taken = true;
@@ -25,6 +36,7 @@ Result<std::byte*> SlabBlocks::take(std::int64_t bytes) {
 }
 
 void SlabBlocks::give_back(const std::byte* data) {
+  const std::scoped_lock lock(mutex_);
   const auto found =
       std::find_if(blocks_.begin(), blocks_.end(), [data](const Block& block) { return block.bytes.data() == data; });
   ensure(found != blocks_.end() && found->taken, "a slab was given back that was not taken");

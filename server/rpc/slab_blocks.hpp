@@ -1,9 +1,10 @@
 // Memory for the output slabs of one job that are open at the same time: usually one, a few where patches
-// computed together belong to several rows. Blocks are used again.
+// computed together belong to several rows or the client is slow. Blocks are used again.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
 #include "server/jobs/model_server.hpp"
@@ -11,6 +12,7 @@
 
 namespace znni::rpc {
 
+// Thread safe: slabs are taken by the thread that computes and given back by the one that sends.
 class SlabBlocks {
  public:
   // Blocks are leased from `server`, which must outlive this.
@@ -22,7 +24,7 @@ class SlabBlocks {
   // `data` came from take().
   void give_back(const std::byte* data);
   // Frees all; none may be in use.
-  void clear() { blocks_.clear(); }
+  void clear();
 
  private:
   struct Block {
@@ -30,7 +32,10 @@ class SlabBlocks {
     Bytes bytes;
     bool taken = false;
   };
+  [[nodiscard]] Result<void> add(std::int64_t bytes);
+
   ModelServer& server_;
+  std::mutex mutex_;  // guards blocks_
   std::vector<Block> blocks_;
 };
 

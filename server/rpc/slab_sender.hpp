@@ -1,6 +1,8 @@
-// Sends the output of one job as chunks, slab by slab as they are complete, and its progress between them.
+// Sends the output of one job as chunks, slab by slab as they are complete, and its progress between them, on a
+// thread of its own: a client that reads slowly does not hold up the engine, until what waits for it is too much.
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <functional>
@@ -8,6 +10,7 @@
 
 #include "proto/volumes.pb.h"
 #include "server/pipeline/engine.hpp"
+#include "server/rpc/send_queue.hpp"
 #include "server/rpc/slab_blocks.hpp"
 
 namespace znni::rpc {
@@ -24,34 +27,46 @@ class Pace {
   std::optional<Time> last_;
 };
 
-// For the job's own thread. Blocks while the client does not take what was sent: that is how a slow client
-// slows its own job.
+// For the job's own thread.
 class SlabSender {
  public:
-  // False when the client is gone.
+  // False when the client is gone. Called on the sender's thread.
   using Send = std::function<bool(const v1::VolumeResponse&)>;
 
-  // `output`: the whole output, plane_major.
-  SlabSender(const VolumeShape& output, SlabBlocks& blocks, Send send);
+  // `output`: the whole output, plane_major. At most `most_unsent_bytes` of it wait for the client, beside the slabs
+  // that are computed.
+  SlabSender(const VolumeShape& output, SlabBlocks& blocks, std::int64_t most_unsent_bytes, Send send);
 
+  // Waits while too much is unsent, or there is memory for another slab only when what is unsent has gone.
+  // cancelled when the client is gone.
   [[nodiscard]] Result<OutputSlab> slab(std::int64_t first_plane, std::int64_t planes);
-  // Slabs come in order. cancelled when the client is gone.
+  // Slabs come in order; does not wait. cancelled when the client is gone.
   [[nodiscard]] Result<void> deliver(const OutputSlab& slab);
-  // At most five a second, and the last.
+  // At most five a second, one waiting, and the last.
   void progress(const JobProgress& progress);
+  // Waits until all is sent. cancelled when the client is gone.
+  [[nodiscard]] Result<void> finish();
 
+  // Both after finish().
   [[nodiscard]] std::int64_t sent_bytes() const { return sent_bytes_; }
   // Every plane was sent.
   [[nodiscard]] bool complete() const { return sent_planes_ == output_.n.z; }
 
  private:
+  [[nodiscard]] bool send(const OutputSlab& slab);  // on the queue's thread
+
   VolumeShape output_;
   SlabBlocks& blocks_;
+  std::int64_t most_unsent_bytes_;
   Send send_;
   Pace pace_;
+  std::int64_t delivered_planes_ = 0;
+  std::atomic<bool> progress_waits_ = false;
+  // Of the queue's thread.
   v1::VolumeResponse chunk_;  // used again: keeps its memory
   std::int64_t sent_planes_ = 0;
   std::int64_t sent_bytes_ = 0;
+  SendQueue queue_;  // last: its thread ends before what it uses goes
 };
 
 // The job that computes `input` and hands its output to `sender`; both must outlive it.

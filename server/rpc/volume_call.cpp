@@ -130,13 +130,15 @@ Result<void> VolumeCall::receive() {
 }
 
 Result<void> VolumeCall::compute(const Accepted& accepted, const WatchedCall& call) {
-  SlabSender sender(accepted.output, blocks_, [this](const v1::VolumeResponse& response) { return write(response); });
+  SlabSender sender(accepted.output, blocks_, door_.limits.most_unsent_bytes,
+                    [this](const v1::VolumeResponse& response) { return write(response); });
   const VolumeView volume{input_.data(), accepted.head.volume};
   VolumeJob job = make_volume_job(volume, sender);
   job.normalised = accepted.head.normalised;
   const Result<JobStatistics> done =
       door_.models.run(accepted.model.name, accepted.model.version, std::move(job), call.token());
   if (!done) return done.error();
+  if (Result<void> sent = sender.finish(); !sent) return sent;
   if (!sender.complete()) return Error{ErrorCode::internal, "the engine left out planes of the output"};
   return finish(sender.sent_bytes(), *done);
 }

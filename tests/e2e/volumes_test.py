@@ -1,5 +1,6 @@
 """The stream znni.v1.Volumes, spoken with bare stubs."""
 
+import itertools
 import signal
 import subprocess
 import sys
@@ -114,6 +115,19 @@ class VolumesTest(unittest.TestCase):
         calls = [self.stub.Infer(requests(volume)) for volume in volumes]
         for volume, call in zip(volumes, calls):
             np.testing.assert_allclose(collect(call)[1], nets.run_dilated(self.net, volume[None])[0], atol=1e-5)
+
+    def test_a_slow_reader_does_not_hold_the_engine(self):
+        volume = self.volume((150, 150, 150))
+        slow = self.stub.Infer(requests(volume, output_datatype="UINT8"))
+        read = [next(slow)]
+        while read[-1].WhichOneof("message") != "chunk":
+            read.append(next(slow))
+        # Nobody reads the rest; others get their turn nevertheless.
+        with self.daemon.channel() as channel:
+            collect(services.VolumesStub(channel).Infer(requests(self.volume((30, 30, 30))), timeout=30))
+        _, output, _, done = collect(itertools.chain(read, slow))
+        self.assertEqual(done.bytes, output.nbytes)
+        self.assertEqual(output.shape, (3, 141, 141, 141))
 
     def refused(self, stream, code, *parts):
         """Ends with this status, without done."""

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cstring>
+#include <thread>
 
 #include "server/rpc/volume_upload.hpp"
 #include "tests/server/rpc/fake_model_server.hpp"
@@ -14,8 +16,9 @@ using namespace std::chrono_literals;
 
 class SlabSenderTest : public testing::Test {
  protected:
-  SlabSender sender(const VolumeShape& output) {
-    return SlabSender(output, blocks_, [this](const v1::VolumeResponse& response) {
+  SlabSender sender(const VolumeShape& output, std::int64_t most_unsent_bytes = 1 << 30) {
+    return SlabSender(output, blocks_, most_unsent_bytes, [this](const v1::VolumeResponse& response) {
+      client_reads_.wait(false);
       if (client_gone_) return false;
       if (response.has_progress()) {
         progress_.push_back(response.progress());
@@ -34,7 +37,8 @@ class SlabSenderTest : public testing::Test {
 
   FakeModelServer server_;
   SlabBlocks blocks_{server_};
-  bool client_gone_ = false;
+  std::atomic<bool> client_gone_ = false;
+  std::atomic<bool> client_reads_ = true;
   std::string received_;
   int chunks_ = 0;
   std::vector<v1::VolumeProgress> progress_;
@@ -50,9 +54,11 @@ TEST_F(SlabSenderTest, SendsSlabsInOrder) {
   fill(first, 'a');
   fill(second, 'b');
   ASSERT_TRUE(sends.deliver(first));
+  ASSERT_TRUE(sends.finish());
   EXPECT_EQ(received_, "aaaaaaaa");
   EXPECT_FALSE(sends.complete());
   ASSERT_TRUE(sends.deliver(second));
+  ASSERT_TRUE(sends.finish());
   EXPECT_EQ(received_, "aaaaaaaabbbbbbbbbbbbbbbb");
   EXPECT_TRUE(sends.complete());
   EXPECT_EQ(sends.sent_bytes(), 24);
@@ -64,6 +70,7 @@ TEST_F(SlabSenderTest, LargeSlabsTravelInPieces) {
   const OutputSlab slab = *sends.slab(0, 2);
   fill(slab, 'c');
   ASSERT_TRUE(sends.deliver(slab));
+  ASSERT_TRUE(sends.finish());
   EXPECT_EQ(chunks_, 3);
   EXPECT_EQ(received_, std::string(2 * 1024 * 1100, 'c'));
 }
@@ -73,8 +80,10 @@ TEST_F(SlabSenderTest, AClientThatIsGoneEndsTheJob) {
   const OutputSlab slab = *sends.slab(0, 2);
   fill(slab, 0);
   client_gone_ = true;
-  EXPECT_EQ(sends.deliver(slab).error().code, ErrorCode::cancelled);
+  ASSERT_TRUE(sends.deliver(slab));
+  EXPECT_EQ(sends.finish().error().code, ErrorCode::cancelled);
   EXPECT_FALSE(sends.complete());
+  EXPECT_EQ(sends.slab(2, 1).error().code, ErrorCode::cancelled);
 }
 
 TEST_F(SlabSenderTest, PlanesOutOfOrderAreABugOfTheEngine) {
@@ -90,11 +99,80 @@ TEST_F(SlabSenderTest, ProgressTellsWhatWasSent) {
   ASSERT_TRUE(sends.deliver(slab));
   sends.progress({1, 50, 2});
   for (int patch = 2; patch <= 50; ++patch) sends.progress({patch, 50, 2});
+  ASSERT_TRUE(sends.finish());
   ASSERT_GE(progress_.size(), 2U);
   EXPECT_EQ(progress_.front().patches_done(), 1);
   EXPECT_EQ(progress_.front().planes_done(), 2);
   EXPECT_EQ(progress_.back().patches_done(), 50);
   EXPECT_EQ(progress_.back().patches(), 50);
+}
+
+class SlowClientTest : public SlabSenderTest {
+ protected:
+  void SetUp() override { client_reads_ = false; }
+  void TearDown() override { read(); }
+  void read() {
+    client_reads_ = true;
+    client_reads_.notify_all();
+  }
+  // Slabs of 8 bytes that the engine gets through while the client reads nothing; `reads` lets it read.
+  static std::int64_t slabs_until(SlabSender& sends, std::int64_t slabs, const std::atomic<bool>& reads) {
+    for (std::int64_t i = 0; i < slabs; ++i) {
+      const Result<OutputSlab> slab = sends.slab(i, 1);
+      if (!slab || reads) return i;
+      fill(*slab, 'a');
+      if (!sends.deliver(*slab)) return i;
+    }
+    return slabs;
+  }
+  const VolumeShape output_{2, {9, 2, 2}, ElementType::u8, VolumeOrder::plane_major};
+};
+
+TEST_F(SlowClientTest, TheEngineGoesOnUntilTheBoundIsFull) {
+  SlabSender sends = sender(output_, 32);
+  // After four slabs of 8 bytes the fifth must wait for the first.
+  const std::jthread later([this] {
+    while (server_.leased() < 32) std::this_thread::yield();
+    std::this_thread::sleep_for(50ms);
+    read();
+  });
+  EXPECT_EQ(slabs_until(sends, 9, client_reads_), 4);
+  EXPECT_EQ(server_.leased(), 32);
+}
+
+TEST_F(SlowClientTest, AllOfASmallOutputWaitsForIt) {
+  SlabSender sends = sender(output_);
+  EXPECT_EQ(slabs_until(sends, 9, client_reads_), 9);
+  sends.progress({9, 9, 9});
+  EXPECT_EQ(server_.leased(), 72);
+  read();
+  ASSERT_TRUE(sends.finish());
+  EXPECT_TRUE(sends.complete());
+  EXPECT_EQ(received_, std::string(72, 'a'));
+  EXPECT_EQ(progress_.back().planes_done(), 9);
+}
+
+TEST_F(SlowClientTest, MemoryThatOthersHoldIsWaitedForNotRefused) {
+  const Result<TransportLease> others = server_.lease((64 << 20) - 16);
+  ASSERT_TRUE(others);
+  SlabSender sends = sender(output_);
+  const std::jthread later([this] {
+    while (server_.leased() < 64 << 20) std::this_thread::yield();
+    std::this_thread::sleep_for(50ms);
+    read();
+  });
+  EXPECT_EQ(slabs_until(sends, 9, client_reads_), 2);
+}
+
+TEST_F(SlowClientTest, ProgressDoesNotPileUp) {
+  SlabSender sends = sender(output_);
+  for (int patch = 1; patch <= 5; ++patch) {
+    sends.progress({patch, 9, 0});
+    std::this_thread::sleep_for(210ms);
+  }
+  read();
+  ASSERT_TRUE(sends.finish());
+  EXPECT_EQ(progress_.size(), 1U);
 }
 
 TEST(Pace, LetsOneThroughPerInterval) {

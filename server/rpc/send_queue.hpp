@@ -1,0 +1,49 @@
+// Sends one after the other on a thread of its own, so that whoever has something to send need not wait for a
+// slow receiver. How much may wait is the caller's to bound: wait_for_room().
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace znni::rpc {
+
+// Used by one thread.
+class SendQueue {
+ public:
+  // False when the receiver is gone.
+  using Send = std::function<bool()>;
+
+  SendQueue();
+  // What has not begun is never sent; waits for what has.
+  ~SendQueue();
+  SendQueue(const SendQueue&) = delete;
+  SendQueue& operator=(const SendQueue&) = delete;
+
+  // `bytes`: what waits with it. False, and nothing is queued, once a send has failed.
+  [[nodiscard]] bool push(std::int64_t bytes, Send send);
+  // Waits until at most `most` bytes, less than nothing counting as nothing, wait or are being sent. False once a
+  // send has failed.
+  [[nodiscard]] bool wait_for_room(std::int64_t most);
+  // Waits until all is sent. False once a send has failed.
+  [[nodiscard]] bool flush();
+
+ private:
+  struct Item {
+    std::int64_t bytes = 0;
+    Send send;
+  };
+  void work(const std::stop_token& stop);
+
+  std::mutex mutex_;  // guards all below
+  std::condition_variable_any changed_;
+  std::deque<Item> items_;  // the first one is being sent
+  std::int64_t bytes_ = 0;
+  bool failed_ = false;
+  std::jthread thread_;
+};
+
+}  // namespace znni::rpc
