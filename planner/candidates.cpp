@@ -42,7 +42,7 @@ Extents legal(const Network& network, const Modes& modes, const SearchOptions& o
   for (int axis = 0; axis < 3; ++axis) {
     auto& list = extents[static_cast<std::size_t>(axis)];
     list = legal_extents(network, modes, axis, options.most_extent - shift[axis]);
-    if (axis == 0 && network.spatial_rank == 2 && !list.empty()) list.resize(1);
+    if (axis < 3 - network.spatial_rank && !list.empty()) list.resize(1);
     if (!options.volume) continue;
     const auto covering = std::lower_bound(list.begin(), list.end(), (*options.volume)[axis] - shift[axis]);
     if (covering != list.end()) list.erase(covering + 1, list.end());

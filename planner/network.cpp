@@ -62,7 +62,7 @@ Result<void> check_name(std::string_view what, std::string_view name) {
 
 Result<void> check_positive(std::string_view name, Vec3 value, int spatial_rank) {
   for (int axis = 0; axis < 3; ++axis) {
-    const std::int64_t most = spatial_rank == 2 && axis == 0 ? 1 : most_reach;
+    const std::int64_t most = axis < 3 - spatial_rank ? 1 : most_reach;
     if (value[axis] >= 1 && value[axis] <= most) continue;
     return invalid(std::string(name) + "." + axis_names[index(axis)] + " = " + std::to_string(value[axis]) +
                    " is not in [1, " + std::to_string(most) + "]");
@@ -227,8 +227,8 @@ std::string operation_text(const Operation& operation, std::int64_t f) {
 }  // namespace
 
 Result<void> check(const Network& network) {
-  if (network.spatial_rank != 2 && network.spatial_rank != 3) {
-    return invalid("spatial rank " + std::to_string(network.spatial_rank) + " is neither 2 nor 3");
+  if (network.spatial_rank < 1 || network.spatial_rank > 3) {
+    return invalid("spatial rank " + std::to_string(network.spatial_rank) + " is not in [1, 3]");
   }
   if (network.f_in < 1 || network.f_in > most_images) {
     return invalid("f_in = " + std::to_string(network.f_in) + " is not in [1, 2^24]");

@@ -1,5 +1,5 @@
 // A network as the planner sees it: a DAG of nodes in topological order, without weights. A chain is the
-// simple case; a 2D net is a 3D one whose z extents are 1. Every node writes one tensor ("value").
+// simple case; a net of fewer axes is a 3D one whose leading extents are 1. Every node writes one tensor ("value").
 #pragma once
 
 #include <cstdint>
@@ -54,7 +54,7 @@ struct Node {
 // The last node's value is the output; every node has a path to it.
 struct Network {
   std::string name;
-  int spatial_rank = 3;  // 2: [N,C,Y,X] on the wire, z extents of 1 inside
+  int spatial_rank = 3;  // 1 to 3; 2: [N,C,Y,X] on the wire, z extents of 1 inside
   std::int64_t f_in = 1;
   std::string input_name = "input";
   std::string output_name = "output";
@@ -81,9 +81,9 @@ struct Reach {
 };
 
 // Names (unique, none the input's, no control characters), order of inputs, every node with a path to the
-// output, branches that meet with equal reach, equal images where they are added, windows of 1 in z where the
-// rank is 2, and sizes far from overflow: field of view up to 2^20, total stride 2^12, images 2^24, parameters
-// 2^58. The error names the node.
+// output, branches that meet with equal reach, equal images where they are added, windows of 1 along the axes
+// that the rank lacks, and sizes far from overflow: field of view up to 2^20, total stride 2^12, images 2^24,
+// parameters 2^58. The error names the node.
 [[nodiscard]] Result<void> check(const Network& network);
 
 // Per value; requires check(). The last one is the network's: its fov is the smallest legal input extent.

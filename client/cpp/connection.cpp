@@ -25,11 +25,13 @@ std::shared_ptr<grpc::Channel> open_channel(const std::string& address) {
   return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
 }
 
-// "z,y,x" or "zxyxx"; 1s where it is neither.
+// "z,y,x" or "zxyxx", "y,x" and "x" of nets with fewer axes; 1s where it is neither.
 Vec3 parse_extent(const std::string& text) {
   std::array<long long, 3> n = {1, 1, 1};
-  if (std::sscanf(text.c_str(), "%lld%*[,x]%lld%*[,x]%lld", &n[0], &n[1], &n[2]) != 3) return Vec3::cube(1);
-  return {n[0], n[1], n[2]};
+  const int found = std::sscanf(text.c_str(), "%lld%*[,x]%lld%*[,x]%lld", &n[0], &n[1], &n[2]);
+  Vec3 extent = Vec3::cube(1);
+  for (int i = 0; i < found; ++i) extent[3 - found + i] = n[static_cast<std::size_t>(i)];
+  return extent;
 }
 
 ErrorCode code_of(grpc::StatusCode code) {

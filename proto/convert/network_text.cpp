@@ -140,7 +140,8 @@ Result<Node> node_of(const text::Node& written, int rank, Names& names) {
 
 // One value where one is enough, else one per axis.
 void set_extent(google::protobuf::RepeatedField<std::int64_t>* field, Vec3 extent, int rank) {
-  if (extent == (rank == 2 ? Vec3{1, extent.x, extent.x} : Vec3::cube(extent.x))) {
+  const Vec3 equal = {rank < 3 ? 1 : extent.x, rank < 2 ? 1 : extent.x, extent.x};
+  if (extent == equal) {
     field->Add(extent.x);
     return;
   }
@@ -200,7 +201,7 @@ Result<Network> parse_network(std::string_view text) {
   text::Network written;
   if (const Result<void> parsed = parse_text(text, written); !parsed) return parsed.error();
   const int rank = written.spatial_rank();
-  if (rank != 2 && rank != 3) return corrupt("spatial_rank is " + std::to_string(rank) + "; 2 or 3 is right");
+  if (rank < 1 || rank > 3) return corrupt("spatial_rank is " + std::to_string(rank) + "; 1, 2 or 3 is right");
   Network network{written.name(), rank, written.f_in(), written.input_name(), written.output_name(), {}};
   Names names(network.input_name);
   for (const text::Node& node : written.node()) {

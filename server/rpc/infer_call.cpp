@@ -40,9 +40,7 @@ void describe_output(const AdmittedInfer& admitted, ModelInferResponse& response
   output.set_datatype(std::string(datatype(admitted.output.type)));
   output.add_shape(admitted.request.batch);
   output.add_shape(admitted.output.f);
-  if (admitted.model.spatial_rank == 3) output.add_shape(admitted.output.n.z);
-  output.add_shape(admitted.output.n.y);
-  output.add_shape(admitted.output.n.x);
+  for (int axis = 3 - admitted.model.spatial_rank; axis < 3; ++axis) output.add_shape(admitted.output.n[axis]);
 }
 
 VolumeJob make_job(const VolumeView& input, ImageOutput& output, const std::function<void()>& started) {

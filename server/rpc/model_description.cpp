@@ -23,10 +23,11 @@ void describe_tensor(const std::string& name, std::int64_t f, int spatial_rank,
   for (const std::int64_t extent : wire_shape(f, spatial_rank)) out.add_shape(extent);
 }
 
-// "z,y,x", or "y,x" for a 2D net.
+// "z,y,x"; as many as the net has axes, "y,x" in 2D.
 std::string extent_text(Vec3 n, int spatial_rank) {
-  const std::string plane = std::to_string(n.y) + "," + std::to_string(n.x);
-  return spatial_rank == 2 ? plane : std::to_string(n.z) + "," + plane;
+  std::string text;
+  for (int axis = 3 - spatial_rank; axis < 3; ++axis) text += (text.empty() ? "" : ",") + std::to_string(n[axis]);
+  return text;
 }
 
 std::uint64_t count(std::int64_t value) { return static_cast<std::uint64_t>(value); }

@@ -1,6 +1,7 @@
 #include "server/rpc/request_checks.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 
 #include "server/rpc/client_text.hpp"
@@ -26,7 +27,8 @@ std::string shape_text(const google::protobuf::RepeatedField<std::int64_t>& shap
 }
 
 std::string expected_shape(const ModelInfo& model) {
-  return "[N," + std::to_string(model.f_in) + (model.spatial_rank == 2 ? ",Y,X]" : ",Z,Y,X]");
+  constexpr std::array<std::string_view, 3> axes = {",X]", ",Y,X]", ",Z,Y,X]"};
+  return "[N," + std::to_string(model.f_in) + std::string(axes[static_cast<std::size_t>(model.spatial_rank) - 1]);
 }
 
 std::string input_of(const ModelInfo& model) {
@@ -49,7 +51,7 @@ Result<const InputTensor*> only_input(const ModelInferRequest& request, const Mo
 
 // N and the volume of one job.
 Result<InferRequest> check_shape_of(const InputTensor& input, const ModelInfo& model) {
-  const int rank = model.spatial_rank == 2 ? 4 : 5;
+  const int rank = model.spatial_rank + 2;
   const auto& shape = input.shape();
   const std::string found = input_of(model) + ": shape " + shape_text(shape) + " found, expected ";
   if (shape.size() != rank) return invalid(found + std::to_string(rank) + " dimensions, " + expected_shape(model));
@@ -60,7 +62,8 @@ Result<InferRequest> check_shape_of(const InputTensor& input, const ModelInfo& m
   InferRequest checked;
   checked.batch = shape[0];
   checked.volume.f = shape[1];
-  checked.volume.n = {rank == 5 ? shape[2] : 1, shape[rank - 2], shape[rank - 1]};
+  checked.volume.n = Vec3::cube(1);
+  for (int axis = 2; axis < rank; ++axis) checked.volume.n[axis + 3 - rank] = shape[axis];
   if (const Result<void> legal = check_shape({shape[0], shape[1], checked.volume.n}); !legal) {
     return legal.error().within(input_of(model));
   }

@@ -16,12 +16,12 @@ namespace znni::rpc {
 // A request that may be computed. Each of the `batch` volumes is a job of its own.
 struct InferRequest {
   std::int64_t batch = 1;
-  VolumeShape volume;  // of one job, image_major; z is 1 for a 2D net
+  VolumeShape volume;  // of one job, image_major; 1 along axes the net lacks
   RequestParameters parameters;
 };
 
-// One input, [N,C,Z,Y,X] ([N,C,Y,X] for 2D nets), raw or typed but never both, bytes that match the shape; at
-// most the model's one output asked for. Extents are compared with the field of view by
+// One input, [N,C,Z,Y,X] ([N,C,Y,X] for 2D nets, [N,C,X] for 1D ones), raw or typed but never both, bytes that
+// match the shape; at most the model's one output asked for. Extents are compared with the field of view by
 // ModelServer::outlook().
 [[nodiscard]] Result<InferRequest> check_infer_request(const inference::ModelInferRequest& request,
                                                        const ModelInfo& model);

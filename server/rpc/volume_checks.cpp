@@ -22,8 +22,10 @@ Result<VolumeHead> check_volume_header(const v1::VolumeHeader& header, const Mod
   const Vec3 n = {header.extent().z(), header.extent().y(), header.extent().x()};
   if (!covers(n, Vec3::cube(1)))
     return invalid("extent " + to_string(n) + " found, expected at least 1 along each axis");
-  if (model.spatial_rank == 2 && n.z != 1) {
-    return invalid("extent " + to_string(n) + " found, expected z = 1 for a 2D net");
+  for (int axis = 0; axis < 3 - model.spatial_rank; ++axis) {
+    if (n[axis] == 1) continue;
+    return invalid("extent " + to_string(n) + " found, expected " + (axis == 0 ? "z" : "y") + " = 1 for a " +
+                   std::to_string(model.spatial_rank) + "D net");
   }
   const VolumeHead head = {{model.f_in, n, *type, VolumeOrder::plane_major}, *output, header.normalised()};
   if (const Result<void> legal = check_shape({1, head.volume.f, n}); !legal) {

@@ -5,6 +5,8 @@
 
 #include <chrono>
 #include <cstring>
+#include <map>
+#include <string>
 #include <thread>
 
 #include "primitives/core/shape.hpp"
@@ -16,19 +18,26 @@ namespace {
 
 using Stream = grpc::ServerReaderWriter<v1::VolumeResponse, v1::VolumeRequest>;
 
+// Model -> field of view, as znnid says it.
+const std::map<std::string, std::string>& fields_of_view() {
+  static const std::map<std::string, std::string> fields = {{"crop", "3,3,3"}, {"flat", "3,5"}, {"line", "7"}};
+  return fields;
+}
+
 class FakeInference final : public inference::GRPCInferenceService::Service {
   grpc::Status ModelReady(grpc::ServerContext*, const inference::ModelReadyRequest* request,
                           inference::ModelReadyResponse* answer) override {
-    if (request->name() != "crop") return unknown(request->name());
+    if (!fields_of_view().contains(request->name())) return unknown(request->name());
     answer->set_ready(true);
     return grpc::Status::OK;
   }
   grpc::Status ModelMetadata(grpc::ServerContext*, const inference::ModelMetadataRequest* request,
                              inference::ModelMetadataResponse* answer) override {
-    if (request->name() != "crop") return unknown(request->name());
-    answer->set_name("crop");
+    const auto field = fields_of_view().find(request->name());
+    if (field == fields_of_view().end()) return unknown(request->name());
+    answer->set_name(field->first);
     answer->add_versions("1");
-    (*answer->mutable_properties())["field_of_view"] = "3,3,3";
+    (*answer->mutable_properties())["field_of_view"] = field->second;
     for (auto* tensor : {answer->add_inputs(), answer->add_outputs()}) {
       for (const int extent : {-1, 1, -1, -1, -1}) tensor->add_shape(extent);
     }

@@ -131,6 +131,16 @@ TEST(PlannerCandidates, FlatNetsStayFlat) {
   for (const GeometryChoice& choice : candidates) EXPECT_EQ(choice.pass_input.z, 1);
 }
 
+TEST(PlannerCandidates, LinesStayLines) {
+  Network network;
+  network.spatial_rank = 1;
+  network.nodes = {{"conv", drawn::convolution(2, {1, 1, 5}), {0}},
+                   {"pool", Pooling{PoolKind::max, {1, 1, 2}, {1, 1, 2}}, {1}}};
+  const std::vector<GeometryChoice> candidates = make_candidates(network, options());
+  EXPECT_GT(candidates.size(), 10U);
+  for (const GeometryChoice& choice : candidates) EXPECT_EQ(choice.pass_input.z * choice.pass_input.y, 1);
+}
+
 TEST(PlannerCandidates, ThinningKeepsTheEnds) {
   std::vector<std::int64_t> extents;
   for (std::int64_t extent = 10; extent <= 500; extent += 7) extents.push_back(extent);

@@ -147,7 +147,7 @@ TEST(PlannerNetwork, NumbersOutOfRange) {
   EXPECT_THAT(failure([](Network& n) { std::get<Pooling>(n.nodes[1].operation).stride.x = saturated; }),
               HasSubstr("node pool1: stride.x = 9223372036854775807"));
   EXPECT_THAT(failure([](Network& n) { n.f_in = 0; }), HasSubstr("f_in = 0"));
-  EXPECT_THAT(failure([](Network& n) { n.spatial_rank = 1; }), HasSubstr("spatial rank 1 is neither 2 nor 3"));
+  EXPECT_THAT(failure([](Network& n) { n.spatial_rank = 4; }), HasSubstr("spatial rank 4 is not in [1, 3]"));
   EXPECT_THAT(failure([](Network& n) {
                 std::get<Activate>(n.nodes[8].operation).activation.alpha = std::numeric_limits<float>::quiet_NaN();
               }),
@@ -175,6 +175,15 @@ TEST(PlannerNetwork, TwoDimensionalNetsHaveWindowsOfOneInZ) {
   EXPECT_TRUE(check(network));
   std::get<Convolution>(network.nodes[0].operation).k.z = 2;
   EXPECT_THAT(check(network).error().message, HasSubstr("node conv1: k.z = 2 is not in [1, 1]"));
+}
+
+TEST(PlannerNetwork, OneDimensionalNetsHaveWindowsOfOneInZAndY) {
+  Network network;
+  network.spatial_rank = 1;
+  network.nodes = {{"conv", conv(2, {1, 1, 3}), {0}}};
+  EXPECT_TRUE(check(network));
+  std::get<Convolution>(network.nodes[0].operation).k.y = 2;
+  EXPECT_THAT(check(network).error().message, HasSubstr("node conv: k.y = 2 is not in [1, 1]"));
 }
 
 TEST(PlannerNetwork, RandomNetsAreSound) {

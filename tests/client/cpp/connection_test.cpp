@@ -17,6 +17,12 @@ TEST(Connection, LearnsWhatAModelTakes) {
   EXPECT_EQ(model->f_in, 1);
 }
 
+TEST(Connection, FieldsOfViewOfFewerAxesCountFromTheLast) {
+  const FakeDaemon daemon;
+  EXPECT_EQ(Connection(daemon.address()).model("flat")->field_of_view, (Vec3{1, 3, 5}));
+  EXPECT_EQ(Connection(daemon.address()).model("line")->field_of_view, (Vec3{1, 1, 7}));
+}
+
 TEST(Connection, ListsModels) {
   const FakeDaemon daemon;
   const auto models = Connection(daemon.address()).models();

@@ -66,6 +66,12 @@ TEST(NetworkText, PlanesHaveTwoAxes) {
   EXPECT_EQ(std::get<Pooling>(network.nodes[1].operation).stride, (Vec3{1, 2, 4}));
 }
 
+TEST(NetworkText, LinesHaveOneAxis) {
+  const Network network = parsed("spatial_rank: 1 node { conv { f_out: 1 k: 3 } } node { max_pool { window: 2 } }");
+  EXPECT_EQ(std::get<Convolution>(network.nodes[0].operation).k, (Vec3{1, 1, 3}));
+  EXPECT_EQ(std::get<Pooling>(network.nodes[1].operation).stride, (Vec3{1, 1, 2}));
+}
+
 TEST(NetworkText, ErrorsNameTheLineOrTheNode) {
   EXPECT_THAT(
       refusal("name: \"x\"\nnode { conv { f_out: 1 k: 3 pad: 1 } }"),
@@ -83,7 +89,7 @@ TEST(NetworkText, ErrorsNameTheLineOrTheNode) {
   EXPECT_THAT(refusal("node { name: \"n\" softmax {} } node { name: \"n\" softmax {} }"),
               HasSubstr("node 'n': the name is taken"));
   EXPECT_THAT(refusal("node { name: \"input\" softmax {} }"), HasSubstr("the name is taken"));
-  EXPECT_THAT(refusal("spatial_rank: 4 node { softmax {} }"), HasSubstr("spatial_rank is 4; 2 or 3 is right"));
+  EXPECT_THAT(refusal("spatial_rank: 4 node { softmax {} }"), HasSubstr("spatial_rank is 4; 1, 2 or 3 is right"));
   EXPECT_THAT(refusal(""), HasSubstr("no nodes"));
   EXPECT_THAT(refusal("node { conv { f_out: 0 k: 1 } }"), HasSubstr("f_out = 0"));
   EXPECT_THAT(refusal("node { conv { f_out: 1 k: 9223372036854775807 } }"), HasSubstr("k.z"));
@@ -91,11 +97,11 @@ TEST(NetworkText, ErrorsNameTheLineOrTheNode) {
 }
 
 Network random_network(test::Random& random) {
-  Network network{"random", random.chance(0.5) ? 3 : 2, random.integer(1, 4), "raw", "probability", {}};
-  const bool flat = network.spatial_rank == 2;
+  const auto rank = static_cast<int>(random.integer(1, 3));
+  Network network{"random", rank, random.integer(1, 4), "raw", "probability", {}};
   const auto extent = [&](std::int64_t most) {
     Vec3 value = random.vec3(1, most);
-    if (flat) value.z = 1;
+    for (int axis = 0; axis < 3 - rank; ++axis) value[axis] = 1;
     return value;
   };
   for (std::int64_t i = random.integer(1, 8); i > 0; --i) {

@@ -18,13 +18,14 @@ ModelInfo info(const std::string& name, const std::string& version, std::int64_t
   model.name = name;
   model.version = version;
   model.state = ModelState::ready;
-  model.spatial_rank = name == "flat" ? 2 : 3;
+  model.spatial_rank = name == "line" ? 1 : name == "flat" ? 2 : 3;
   model.input_name = "raw";
   model.output_name = "probability";
   model.f_in = 1;
   model.f_out = f_out;
-  model.field_of_view = name == "flat" ? Vec3{1, 3, 3} : Vec3::cube(3);
-  model.patch = name == "flat" ? Vec3{1, 8, 8} : Vec3::cube(8);
+  model.field_of_view = Vec3::cube(3);
+  model.patch = Vec3::cube(8);
+  for (int axis = 0; axis < 3 - model.spatial_rank; ++axis) model.field_of_view[axis] = model.patch[axis] = 1;
   model.memory = {100, 200, 300};
   model.predicted_voxels_per_second = 1234.4;
   model.plan_summary = "patch 8x8x8";
@@ -70,7 +71,8 @@ std::vector<ModelInfo> FakeModelServer::models() const {
   ModelInfo broken = info("broken", "1", f_out);
   broken.state = ModelState::unavailable;
   broken.reason = "model.onnx: truncated";
-  return {info("twice", "1", f_out), info("twice", "2", f_out), info("flat", "1", f_out), broken};
+  return {info("twice", "1", f_out), info("twice", "2", f_out), info("flat", "1", f_out), info("line", "1", f_out),
+          broken};
 }
 
 Result<ModelInfo> FakeModelServer::find(const std::string& name, const std::string& version) const {

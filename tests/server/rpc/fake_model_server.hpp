@@ -17,7 +17,7 @@ namespace znni::rpc {
 
 // Model "twice", versions 1 and 2: field of view 3x3x3, one image in, `f_out` images out; output image j at v
 // is (j + 1) * input at v + 1, so that axes, order and types show. Model "flat": the same, 2D, field of view
-// 1x3x3. Model "broken": unavailable.
+// 1x3x3. Model "line": 1D, 1x1x3. Model "broken": unavailable.
 class FakeModelServer final : public ModelServer {
  public:
   explicit FakeModelServer(std::int64_t transport_bytes = std::int64_t{64} << 20);

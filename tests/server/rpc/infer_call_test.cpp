@@ -95,6 +95,15 @@ TEST_F(InferCall, FlatModelsAnswerInFourDimensions) {
   EXPECT_THAT(response_.outputs(0).shape(), ElementsAre(1, 2, 3, 2));
 }
 
+TEST_F(InferCall, LinesAnswerInThreeDimensions) {
+  ModelInferRequest request = twice_request({1, 1, 9});
+  request.set_model_name("line");
+  auto& shape = *request.mutable_inputs(0)->mutable_shape();
+  shape.erase(shape.begin(), shape.begin() + 2);
+  ASSERT_TRUE(infer(request));
+  EXPECT_THAT(response_.outputs(0).shape(), ElementsAre(1, 2, 7));
+}
+
 TEST_F(InferCall, UnknownModelVersionAndBadVersion) {
   ModelInferRequest request = twice_request();
   request.set_model_name("none");

@@ -54,6 +54,15 @@ TEST(ModelDescription, FlatModelsHaveFourDimensions) {
   EXPECT_EQ(metadata.properties().at("field_of_view"), "3,3");
 }
 
+TEST(ModelDescription, LinesHaveThreeDimensions) {
+  const ModelInfo line = *FakeModelServer().find("line", "");
+  const auto metadata = describe_metadata(line, {}, {});
+  EXPECT_THAT(metadata.outputs(0).shape(), ElementsAre(-1, 2, -1));
+  EXPECT_EQ(metadata.properties().at("field_of_view"), "3");
+  EXPECT_EQ(metadata.properties().at("halo_before"), "1");
+  EXPECT_THAT(describe_config(line).input(0).dims(), ElementsAre(-1, 1, -1));
+}
+
 TEST(ModelDescription, ConfigIsUnbatched) {
   const inference::ModelConfig config = describe_config(twice_model());
   EXPECT_EQ(config.name(), "twice");

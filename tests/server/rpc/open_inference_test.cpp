@@ -105,9 +105,9 @@ TEST_F(OpenInferenceTest, ConfigStatisticsAndIndex) {
   grpc::ClientContext statistics_context;
   inference::ModelStatisticsResponse statistics;
   ASSERT_TRUE(stub_->ModelStatistics(&statistics_context, {}, &statistics).ok());
-  EXPECT_EQ(statistics.model_stats_size(), 4);
+  EXPECT_EQ(statistics.model_stats_size(), 5);
 
-  for (const auto& [only_ready, count] : {std::pair(false, 4), std::pair(true, 3)}) {
+  for (const auto& [only_ready, count] : {std::pair(false, 5), std::pair(true, 4)}) {
     grpc::ClientContext context;
     inference::RepositoryIndexRequest request;
     request.set_ready(only_ready);

@@ -67,6 +67,17 @@ TEST(RequestChecks, FlatModelsTakeFourDimensions) {
   EXPECT_THAT(check_infer_request(request, flat).error().message, HasSubstr("4 dimensions, [N,1,Y,X]"));
 }
 
+TEST(RequestChecks, LinesTakeThreeDimensions) {
+  const ModelInfo line = *FakeModelServer().find("line", "");
+  ModelInferRequest request = twice_request({1, 1, 20});
+  set_shape(request, {1, 1, 20});
+  const Result<InferRequest> checked = check_infer_request(request, line);
+  ASSERT_TRUE(checked) << checked.error().message;
+  EXPECT_EQ(checked->volume.n, (Vec3{1, 1, 20}));
+  set_shape(request, {1, 1, 1, 20});
+  EXPECT_THAT(check_infer_request(request, line).error().message, HasSubstr("3 dimensions, [N,1,X]"));
+}
+
 TEST(RequestChecks, InputsMissingExtraOrMisnamed) {
   ModelInferRequest request = twice_request();
   request.clear_inputs();

@@ -75,5 +75,14 @@ TEST(VolumeChecks, FlatModelsTakeOnePlane) {
   EXPECT_TRUE(check_volume_header(one, flat));
 }
 
+TEST(VolumeChecks, LinesTakeOneRow) {
+  const ModelInfo line = *FakeModelServer().find("line", "");
+  v1::VolumeHeader one = header();
+  one.mutable_extent()->set_z(1);
+  EXPECT_THAT(check_volume_header(one, line).error().message, HasSubstr("expected y = 1 for a 1D net"));
+  one.mutable_extent()->set_y(1);
+  EXPECT_TRUE(check_volume_header(one, line));
+}
+
 }  // namespace
 }  // namespace znni::rpc
