@@ -16,7 +16,7 @@ Result<LoadedNetwork> read_unfolded(const std::string& path) {
   const Result<std::string> bytes = read_file(path, is_text ? most_text_bytes : most_model_bytes);
   if (!bytes) return bytes.error();
   if (!is_text) {
-    Result<LoadedNetwork> loaded = read_onnx_bytes(*bytes);
+    Result<LoadedNetwork> loaded = read_onnx_bytes(*bytes, path);
     if (!loaded) return loaded.error().within(path);
     return loaded;
   }

@@ -7,8 +7,8 @@
 
 namespace znni {
 
-// `model.onnx`, or `net.pbtxt` without weights; folded and fused, ready for planning. The error begins with the
-// path.
+// `model.onnx`, with what it keeps in files beside it, or `net.pbtxt` without weights; folded and fused, ready for
+// planning. The error begins with the path.
 [[nodiscard]] Result<LoadedNetwork> read_network_file(const std::string& path);
 
 }  // namespace znni

@@ -1,7 +1,5 @@
 #include "proto/convert/onnx_activation.hpp"
 
-#include "proto/convert/errors.hpp"
-
 namespace znni {
 namespace {
 
@@ -39,21 +37,5 @@ Result<void> convert_sigmoid(const OnnxNode& node, OnnxBuilder& builder) {
 Result<void> convert_tanh(const OnnxNode& node, OnnxBuilder& builder) {
   return append(node, builder, Activate{{ActivationKind::tanh}});
 }
-
-Result<void> convert_softmax(const OnnxNode& node, OnnxBuilder& builder) {
-  constexpr std::int64_t opset_without_flattening = 13;
-  if (builder.opset() < opset_without_flattening) {
-    return unsupported("flattens its axes in operator set " + std::to_string(builder.opset()) +
-                       ", which is not supported; export with operator set 13 or newer");
-  }
-  const Result<std::int64_t> axis = node.attributes.integer("axis", -1);
-  if (!axis) return axis.error();
-  if (!is_image_axis(*axis, builder.rank())) {
-    return unsupported("axis = " + std::to_string(*axis) + " is not supported; only 1, the images");
-  }
-  return append(node, builder, Softmax{});
-}
-
-bool is_image_axis(std::int64_t axis, int spatial_axes) { return axis == 1 || axis == -1 - spatial_axes; }
 
 }  // namespace znni

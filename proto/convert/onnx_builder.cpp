@@ -16,10 +16,11 @@ std::int64_t parameters_of(const NodeWeights& weights) {
 
 OnnxBuilder::OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, std::int64_t most_parameters)
     : graph_(graph), rank_(rank), most_parameters_(most_parameters) {
-  network_.spatial_rank = rank == 3 ? 3 : 2;
+  network_.spatial_rank = rank;
   network_.f_in = f_in;
   network_.input_name = graph.input->name();
   network_.output_name = graph.output;
+  names_.emplace(graph.input->name(), 1);
   values_.emplace(graph.input->name(), 0);
   images_.push_back(f_in);
 }
@@ -43,7 +44,9 @@ Result<int> OnnxBuilder::value(const onnx::NodeProto& node, int index) const {
   if (!has_input(node, index)) return corrupt("input " + std::to_string(index) + " is missing");
   const int found = value_of(node.input(index));
   if (found >= 0) return found;
-  const char* why = constant(node, index) != nullptr ? " is a constant" : " is not the first output of a node";
+  const char* why = constant(node, index) != nullptr       ? " is a constant"
+                    : turned(node.input(index)) != nullptr ? " is transposed"
+                                                           : " is not the first output of a node";
   return unsupported("input " + in_quotes(node.input(index)) + why + ", which is not supported here");
 }
 
@@ -58,9 +61,16 @@ Result<std::vector<float>> OnnxBuilder::vector(const onnx::NodeProto& node, int 
                  " elements; one per image, " + std::to_string(count) + ", is right");
 }
 
+std::string OnnxBuilder::free_name(const std::string& name) {
+  std::string found = name;
+  for (int& asked = names_[name]; asked > 0 && names_.contains(found);) found = name + " #" + std::to_string(++asked);
+  ++names_[found];
+  return found;
+}
+
 void OnnxBuilder::append(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
                          NodeWeights weights) {
-  network_.nodes.push_back({name_of(node), operation, std::move(inputs)});
+  network_.nodes.push_back({free_name(name_of(node)), operation, std::move(inputs)});
   parameters_ = add(parameters_, parameters_of(weights));
   weights_.push_back(std::move(weights));
   images_.push_back(images);
@@ -68,6 +78,20 @@ void OnnxBuilder::append(const onnx::NodeProto& node, Operation operation, std::
 }
 
 void OnnxBuilder::alias(const onnx::NodeProto& node, int value) { values_.emplace(node.output(0), value); }
+
+void OnnxBuilder::turn(const onnx::NodeProto& node, TurnedValue turned) {
+  values_.erase(node.output(0));
+  turned_.insert_or_assign(node.output(0), std::move(turned));
+}
+
+const TurnedValue* OnnxBuilder::turned(const std::string& tensor) const {
+  const auto found = turned_.find(tensor);
+  return found == turned_.end() ? nullptr : &found->second;
+}
+
+void OnnxBuilder::note_flattened(const onnx::NodeProto& node) {
+  flattened_.push_back({&node, static_cast<int>(network_.nodes.size())});
+}
 
 Result<void> OnnxBuilder::check_limits() const {
   if (images_.back() > most_onnx_images) {

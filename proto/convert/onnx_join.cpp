@@ -1,8 +1,9 @@
 #include "proto/convert/onnx_join.hpp"
 
 #include "proto/convert/errors.hpp"
-#include "proto/convert/onnx_activation.hpp"
 #include "proto/convert/onnx_scale_shift.hpp"
+#include "proto/convert/onnx_softmax.hpp"
+#include "proto/convert/onnx_tensors.hpp"
 
 namespace znni {
 namespace {
@@ -61,6 +62,21 @@ Result<void> convert_identity(const OnnxNode& node, OnnxBuilder& builder) {
   if (!input) return input.error();
   builder.alias(node.proto, *input);
   return {};
+}
+
+Result<void> convert_pad(const OnnxNode& node, OnnxBuilder& builder) {
+  constexpr int pads_input = 1;  // an attribute before operator set 11
+  Result<std::vector<std::int64_t>> pads = node.attributes.integers("pads");
+  if (OnnxBuilder::has_input(node.proto, pads_input)) {
+    const onnx::TensorProto* constant = builder.constant(node.proto, pads_input);
+    if (constant == nullptr) return unsupported("its pads are computed; only constants are supported");
+    pads = integers_of(*constant);
+  }
+  if (!pads) return pads.error();
+  for (const std::int64_t pad : *pads) {
+    if (pad != 0) return unsupported("pads of " + std::to_string(pad) + " are not supported; only 0");
+  }
+  return convert_identity(node, builder);
 }
 
 Result<void> convert_dropout(const OnnxNode& node, OnnxBuilder& builder) {

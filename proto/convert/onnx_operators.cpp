@@ -10,6 +10,7 @@
 #include "proto/convert/onnx_join.hpp"
 #include "proto/convert/onnx_pooling.hpp"
 #include "proto/convert/onnx_scale_shift.hpp"
+#include "proto/convert/onnx_softmax.hpp"
 
 namespace znni {
 namespace {
@@ -25,29 +26,35 @@ constexpr std::array<Names, 7> average_pool = {
     "auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"};
 constexpr std::array<Names, 4> batch_normalization = {"epsilon", "momentum", "spatial", "training_mode"};
 constexpr std::array<Names, 2> dropout = {"ratio", "seed"};
+constexpr std::array<Names, 3> pad = {"mode", "pads", "value"};
+constexpr std::array<Names, 1> perm = {"perm"};
 constexpr int any = std::numeric_limits<int>::max();
 
 Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 16> operators = {{
+constexpr std::array<OnnxOperator, 20> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
     {"Concat", 1, any, axis, convert_concat},
     {"Constant", 0, 0, {}, convert_constant},
     {"Conv", 2, 3, convolution, convert_conv},
+    {"Div", 2, 2, {}, convert_div},
     {"Dropout", 1, 3, dropout, convert_dropout},
     {"Elu", 1, 1, alpha, convert_elu},
     {"Identity", 1, 1, {}, convert_identity},
     {"LeakyRelu", 1, 1, alpha, convert_leaky_relu},
     {"MaxPool", 1, 1, max_pool, convert_max_pool},
     {"Mul", 2, 2, {}, convert_mul},
+    {"Pad", 1, 4, pad, convert_pad},
     {"Relu", 1, 1, {}, convert_relu},
     {"Sigmoid", 1, 1, {}, convert_sigmoid},
     {"Softmax", 1, 1, axis, convert_softmax},
+    {"Sub", 2, 2, {}, convert_sub},
     {"Tanh", 1, 1, {}, convert_tanh},
+    {"Transpose", 1, 1, perm, convert_transpose},
 }};
 
 std::string supported() {

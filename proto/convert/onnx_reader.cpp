@@ -2,7 +2,9 @@
 
 #include "proto/convert/errors.hpp"
 #include "proto/convert/onnx_builder.hpp"
+#include "proto/convert/onnx_external.hpp"
 #include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_softmax.hpp"
 #include "proto/convert/onnx_tensors.hpp"
 
 namespace znni {
@@ -60,11 +62,15 @@ std::int64_t plausible_parameters(const onnx::ModelProto& model) {
 Result<void> check_result(const onnx::ModelProto& model, const OnnxGraph& graph, OnnxBuilder& builder) {
   builder.network().name = model.graph().name();
   const int output = builder.value_of(graph.output);
+  if (builder.turned(graph.output) != nullptr) {
+    return unsupported("the output " + in_quotes(graph.output) + " is transposed; only [N, C, Z, Y, X] is supported");
+  }
   if (output < 0) return unsupported("the output " + in_quotes(graph.output) + " is not the first output of a node");
   if (output != static_cast<int>(builder.network().nodes.size())) {
     return unsupported("the output " + in_quotes(graph.output) + " is not what the last node writes");
   }
   if (const Result<void> sound = check(builder.network()); !sound) return corrupt(sound.error().message);
+  if (const Result<void> sound = check_flattened(graph, builder); !sound) return sound.error();
   return check_weights(builder.network(), builder.weights());
 }
 
@@ -83,12 +89,15 @@ Result<LoadedNetwork> read_onnx(const onnx::ModelProto& model) {
   return LoadedNetwork{std::move(builder.network()), std::move(builder.weights())};
 }
 
-Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes) {
+Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string& path) {
   if (bytes.size() > static_cast<std::size_t>(most_model_bytes))
     return unsupported("is over the 2 GiB of a protobuf file");
   onnx::ModelProto model;
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return corrupt("not an ONNX model, or cut short (" + std::to_string(bytes.size()) + " bytes)");
+  }
+  if (!path.empty()) {
+    if (const Result<void> loaded = load_external_data(model, path); !loaded) return loaded.error();
   }
   return read_onnx(model);
 }

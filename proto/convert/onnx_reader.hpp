@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include <onnx/onnx_pb.h>
@@ -17,11 +18,12 @@ inline constexpr std::int64_t most_model_bytes = (std::int64_t{1} << 31) - 1;
 
 // Node by node, nothing folded or fused: nodes without effect (Identity, Dropout, constants) and those the
 // output does not need are gone, the rest stand in topological order under the names the file gives them.
-// Tensors of one or two spatial axes have leading extents of 1; one spatial axis counts as two.
+// Tensors of one or two spatial axes have leading extents of 1.
 // The result passes check() and check_weights().
 [[nodiscard]] Result<LoadedNetwork> read_onnx(const onnx::ModelProto& model);
 
-// The same from the bytes of a file.
-[[nodiscard]] Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes);
+// The same from the bytes of a file. `path`: where they came from, so that weights in files beside it are read
+// (proto/convert/onnx_external.hpp); without it a model that has such is refused.
+[[nodiscard]] Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string& path = "");
 
 }  // namespace znni

@@ -73,6 +73,7 @@ bool is_per_image(const std::vector<std::int64_t>& dims, std::int64_t f, int spa
 
 struct Operands {
   int value = 0;
+  bool constant_first = false;
   std::vector<float> numbers;  // one per image
 };
 
@@ -92,7 +93,7 @@ Result<Operands> operands_of(const OnnxNode& node, const OnnxBuilder& builder) {
   Result<std::vector<float>> numbers = floats_of(*constant);
   if (!numbers) return numbers.error();
   if (numbers->size() == 1) numbers->resize(static_cast<std::size_t>(f), numbers->front());
-  return Operands{*value, *std::move(numbers)};
+  return Operands{*value, index == 0, *std::move(numbers)};
 }
 
 void append(const OnnxNode& node, OnnxBuilder& builder, int input, NodeWeights weights) {
@@ -121,6 +122,33 @@ Result<void> convert_mul(const OnnxNode& node, OnnxBuilder& builder) {
   NodeWeights weights;
   weights.shift.assign(operands->numbers.size(), 0.0F);
   weights.scale = std::move(operands->numbers);
+  append(node, builder, operands->value, std::move(weights));
+  return {};
+}
+
+Result<void> convert_div(const OnnxNode& node, OnnxBuilder& builder) {
+  Result<Operands> operands = operands_of(node, builder);
+  if (!operands) return operands.error();
+  if (operands->constant_first) return unsupported("of a constant by a tensor is not supported");
+  NodeWeights weights;
+  for (const float divisor : operands->numbers) {
+    if (divisor == 0) return corrupt("by 0");
+    weights.scale.push_back(1 / divisor);
+  }
+  weights.shift.assign(operands->numbers.size(), 0.0F);
+  append(node, builder, operands->value, std::move(weights));
+  return {};
+}
+
+Result<void> convert_sub(const OnnxNode& node, OnnxBuilder& builder) {
+  Result<Operands> operands = operands_of(node, builder);
+  if (!operands) return operands.error();
+  NodeWeights weights;
+  weights.scale.assign(operands->numbers.size(), operands->constant_first ? -1.0F : 1.0F);
+  weights.shift = std::move(operands->numbers);
+  if (!operands->constant_first) {
+    for (float& shift : weights.shift) shift = -shift;
+  }
   append(node, builder, operands->value, std::move(weights));
   return {};
 }

@@ -19,11 +19,12 @@ Error wrong_size(std::int64_t found, const char* unit, std::int64_t elements) {
 
 // Elements stored as raw bytes, each turned into a float.
 template <class Stored, class Convert>
-Result<std::vector<float>> from_raw(const std::string& raw, std::int64_t count, Convert convert) {
+auto from_raw(const std::string& raw, std::int64_t count, Convert convert)
+    -> Result<std::vector<decltype(convert(Stored()))>> {
   const auto bytes = static_cast<std::int64_t>(raw.size());
   const std::int64_t needed = mul(count, static_cast<std::int64_t>(sizeof(Stored)));
   if (bytes != needed) return wrong_size(bytes, "bytes", needed);
-  std::vector<float> values(static_cast<std::size_t>(count));
+  std::vector<decltype(convert(Stored()))> values(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < values.size(); ++i) {
     Stored stored{};
     std::memcpy(&stored, raw.data() + i * sizeof(Stored), sizeof(Stored));
@@ -34,17 +35,17 @@ Result<std::vector<float>> from_raw(const std::string& raw, std::int64_t count, 
 
 // Elements stored as a repeated field.
 template <class Field, class Convert>
-Result<std::vector<float>> from_field(const Field& field, std::int64_t count, Convert convert) {
+auto from_field(const Field& field, std::int64_t count, Convert convert)
+    -> Result<std::vector<decltype(convert(field[0]))>> {
   if (field.size() != count) return wrong_size(field.size(), "elements", count);
-  std::vector<float> values;
+  std::vector<decltype(convert(field[0]))> values;
   values.reserve(static_cast<std::size_t>(count));
   for (const auto value : field) values.push_back(convert(value));
   return values;
 }
 
 template <class Stored, class Field, class Convert>
-Result<std::vector<float>> from_either(const onnx::TensorProto& tensor, const Field& field, std::int64_t count,
-                                       Convert convert) {
+auto from_either(const onnx::TensorProto& tensor, const Field& field, std::int64_t count, Convert convert) {
   return tensor.has_raw_data() ? from_raw<Stored>(tensor.raw_data(), count, convert)
                                : from_field(field, count, convert);
 }
@@ -55,13 +56,17 @@ std::string type_name(int type) {
                : "number " + std::to_string(type);
 }
 
-Result<std::vector<float>> read(const onnx::TensorProto& tensor, std::int64_t count) {
+// Numbers that are elsewhere. What another file holds has been read before, where the model came from a file.
+Result<void> refuse_elsewhere(const onnx::TensorProto& tensor) {
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.external_data_size() > 0) {
-    return unsupported(
-        "has its data in another file, which is not supported; save the model as one file (torch.onnx.export: "
-        "external_data=False)");
+    return unsupported("has its data in another file, which was not read");
   }
   if (tensor.has_segment()) return unsupported("is stored in segments, which is not supported");
+  return {};
+}
+
+Result<std::vector<float>> read(const onnx::TensorProto& tensor, std::int64_t count) {
+  if (const Result<void> here = refuse_elsewhere(tensor); !here) return here.error();
   switch (tensor.data_type()) {
     case onnx::TensorProto::FLOAT:
       return from_either<float>(tensor, tensor.float_data(), count, [](float value) { return value; });
@@ -74,6 +79,22 @@ Result<std::vector<float>> read(const onnx::TensorProto& tensor, std::int64_t co
     default:
       return unsupported("has type " + type_name(tensor.data_type()) + "; FLOAT, FLOAT16 and DOUBLE are supported");
   }
+}
+
+Result<std::vector<std::int64_t>> read_integers(const onnx::TensorProto& tensor, std::int64_t count) {
+  if (const Result<void> here = refuse_elsewhere(tensor); !here) return here.error();
+  if (tensor.data_type() != onnx::TensorProto::INT64) {
+    return unsupported("has type " + type_name(tensor.data_type()) + "; INT64 is supported here");
+  }
+  return from_either<std::int64_t>(tensor, tensor.int64_data(), count, [](std::int64_t value) { return value; });
+}
+
+Result<std::int64_t> count_of(const onnx::TensorProto& tensor) {
+  const Result<std::vector<std::int64_t>> dims = dims_of(tensor);
+  if (!dims) return dims.error();
+  std::int64_t count = 1;
+  for (const std::int64_t extent : *dims) count = mul(count, extent);
+  return count;
 }
 
 }  // namespace
@@ -90,12 +111,29 @@ Result<std::vector<std::int64_t>> dims_of(const onnx::TensorProto& tensor) {
   return std::vector<std::int64_t>(tensor.dims().begin(), tensor.dims().end());
 }
 
+Result<std::int64_t> stored_bytes(const onnx::TensorProto& tensor) {
+  const Result<std::int64_t> count = count_of(tensor);
+  if (!count) return count;
+  switch (tensor.data_type()) {
+    case onnx::TensorProto::FLOAT: return mul(*count, sizeof(float));
+    case onnx::TensorProto::DOUBLE: return mul(*count, sizeof(double));
+    case onnx::TensorProto::FLOAT16: return mul(*count, sizeof(std::uint16_t));
+    default: return -1;
+  }
+}
+
+Result<std::vector<std::int64_t>> integers_of(const onnx::TensorProto& tensor) {
+  const Result<std::int64_t> count = count_of(tensor);
+  if (!count) return count.error();
+  Result<std::vector<std::int64_t>> values = read_integers(tensor, *count);
+  if (!values) return values.error().within("tensor " + in_quotes(tensor.name()));
+  return values;
+}
+
 Result<std::vector<float>> floats_of(const onnx::TensorProto& tensor) {
-  const Result<std::vector<std::int64_t>> dims = dims_of(tensor);
-  if (!dims) return dims.error();
-  std::int64_t count = 1;
-  for (const std::int64_t extent : *dims) count = mul(count, extent);
-  Result<std::vector<float>> values = read(tensor, count);
+  const Result<std::int64_t> count = count_of(tensor);
+  if (!count) return count.error();
+  Result<std::vector<float>> values = read(tensor, *count);
   if (!values) return values.error().within("tensor " + in_quotes(tensor.name()));
   return values;
 }

@@ -18,6 +18,12 @@ namespace znni {
 // tensor, and what is wrong with type, storage or size.
 [[nodiscard]] Result<std::vector<float>> floats_of(const onnx::TensorProto& tensor);
 
+// The elements of a tensor of type INT64.
+[[nodiscard]] Result<std::vector<std::int64_t>> integers_of(const onnx::TensorProto& tensor);
+
+// Bytes of the elements, were they stored raw; -1 for types that floats_of() does not read.
+[[nodiscard]] Result<std::int64_t> stored_bytes(const onnx::TensorProto& tensor);
+
 // IEEE half precision to single, exactly.
 [[nodiscard]] float half_to_float(std::uint16_t half);
 

@@ -96,6 +96,9 @@ class DenseTest(unittest.TestCase):
     def test_flat_net(self):
         self.serve_one(nets.flat_net(5), [(50, 60), nets.flat_net(5).field_of_view])
 
+    def test_line_net(self):
+        self.serve_one(nets.line_net(7), [(400,), nets.line_net(7).field_of_view], batch=2)
+
     def test_types_and_normalisation(self):
         """Volumes of bytes are scaled by the model's own configuration; outputs in every type."""
         net = nets.small_net(6)

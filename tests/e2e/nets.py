@@ -309,6 +309,17 @@ def flat_net(seed):
     return net
 
 
+def line_net(seed):
+    """1D."""
+    rng = np.random.default_rng(seed)
+    net = Net(2, rank=1)
+    net.conv(rng, 6, (5,))
+    net.activate("Relu")
+    net.pool((2,))
+    net.conv(rng, 3, (4,), dilation=(2,))
+    return net
+
+
 def check_forms():
     """The dilated form and the float64 evaluation agree with each other, and with the strided form where both
     are defined."""

@@ -42,6 +42,22 @@ TEST(NetworkFile, OnnxIsFused) {
   EXPECT_TRUE(check_weights(loaded->network, loaded->weights));
 }
 
+TEST(NetworkFile, WeightsBesideTheModel) {
+  const test::TemporaryDirectory folder;
+  test::OnnxModel model = test::rich_model();
+  onnx::TensorProto& tensor = *model.proto.mutable_graph()->mutable_initializer(0);
+  const std::string weights = tensor.raw_data();
+  const LoadedNetwork whole = fold_and_fuse(model.read());
+  test::move_outside(tensor, "model.onnx.data");
+  const std::string path = folder.write("model.onnx", model.bytes());
+  EXPECT_THAT(read_network_file(path).error().message, StartsWith(path + ": tensor '" + tensor.name() + "': "));
+  folder.write("model.onnx.data", weights);
+  const Result<LoadedNetwork> loaded = read_network_file(path);
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(loaded->network, whole.network);
+  EXPECT_EQ(loaded->weights[0].kernels, whole.weights[0].kernels);
+}
+
 TEST(NetworkFile, ErrorsBeginWithThePath) {
   const test::TemporaryDirectory folder;
   const std::string bytes = test::rich_model().bytes();

@@ -51,31 +51,5 @@ TEST(OnnxActivation, AlphaMustBeFinite) {
   EXPECT_THAT(model.output("out").refusal(), HasSubstr("not finite"));
 }
 
-std::string softmax_refusal(std::int64_t opset, int axes, std::optional<std::int64_t> axis) {
-  OnnxModel model(2, axes, opset);
-  onnx::NodeProto& node = model.node("Softmax", {"in"}, {"out"});
-  if (axis) test::set_integer(node, "axis", *axis);
-  return model.output("out").refusal();
-}
-
-TEST(OnnxActivation, SoftmaxOverImages) {
-  OnnxModel model(3);
-  test::set_integer(model.node("Softmax", {"in"}, {"out"}), "axis", 1);
-  EXPECT_EQ(only_operation(model.output("out")), Operation(Softmax{}));
-  EXPECT_EQ(softmax_refusal(13, 3, -4), "");
-  EXPECT_EQ(softmax_refusal(13, 2, -3), "");
-}
-
-TEST(OnnxActivation, SoftmaxOverAnythingElseIsRefused) {
-  EXPECT_THAT(softmax_refusal(13, 3, 4), HasSubstr("axis = 4 is not supported; only 1, the images"));
-  EXPECT_THAT(softmax_refusal(13, 3, std::nullopt), HasSubstr("axis = -1 is not supported"));
-  EXPECT_THAT(softmax_refusal(13, 3, -3), HasSubstr("axis = -3 is not supported"));
-}
-
-TEST(OnnxActivation, SoftmaxThatFlattensIsRefused) {
-  EXPECT_THAT(softmax_refusal(12, 3, 1), HasSubstr("flattens its axes in operator set 12"));
-  EXPECT_THAT(softmax_refusal(7, 3, std::nullopt), HasSubstr("export with operator set 13 or newer"));
-}
-
 }  // namespace
 }  // namespace znni

@@ -42,7 +42,7 @@ TEST(OnnxConvolution, MissingLeadingAxesAreOne) {
   OnnxModel line(1, 1);
   line.conv("in", "out", 1, 2, {5});
   const LoadedNetwork one = line.output("out").read();
-  EXPECT_EQ(one.network.spatial_rank, 2);
+  EXPECT_EQ(one.network.spatial_rank, 1);
   EXPECT_EQ(std::get<Convolution>(one.network.nodes[0].operation), (Convolution{2, {1, 1, 5}, Vec3::cube(1), {}}));
 }
 

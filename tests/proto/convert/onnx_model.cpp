@@ -38,6 +38,18 @@ void set_text(onnx::NodeProto& node, std::string_view name, std::string_view val
   attribute(node, name, onnx::AttributeProto::STRING).set_s(std::string(value));
 }
 
+void move_outside(onnx::TensorProto& tensor, std::string_view location) {
+  tensor.clear_raw_data();
+  tensor.set_data_location(onnx::TensorProto::EXTERNAL);
+  set_external(tensor, "location", location);
+}
+
+void set_external(onnx::TensorProto& tensor, std::string_view key, std::string_view value) {
+  onnx::StringStringEntryProto& entry = *tensor.add_external_data();
+  entry.set_key(std::string(key));
+  entry.set_value(std::string(value));
+}
+
 OnnxModel::OnnxModel(std::int64_t f_in, int spatial_axes, std::int64_t opset) {
   proto.set_ir_version(7);
   onnx::OperatorSetIdProto* imported = proto.add_opset_import();

@@ -20,6 +20,10 @@ void set_integers(onnx::NodeProto& node, std::string_view name, const Integers& 
 void set_real(onnx::NodeProto& node, std::string_view name, float value);
 void set_text(onnx::NodeProto& node, std::string_view name, std::string_view value);
 
+// The tensor's bytes are in `location` from now on, all of it unless the test says otherwise.
+void move_outside(onnx::TensorProto& tensor, std::string_view location);
+void set_external(onnx::TensorProto& tensor, std::string_view key, std::string_view value);
+
 // A graph with one input "in" [N][f_in][any...]; nodes and the output are the test's.
 class OnnxModel {
  public:

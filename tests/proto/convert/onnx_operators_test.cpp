@@ -24,18 +24,23 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
     EXPECT_NE(row.convert, nullptr);
     EXPECT_LE(row.least_inputs, row.most_inputs);
   }
-  EXPECT_EQ(names, (std::set<std::string_view>{"Add", "AveragePool", "BatchNormalization", "Concat", "Constant", "Conv",
-                                               "Dropout", "Elu", "Identity", "LeakyRelu", "MaxPool", "Mul", "Relu",
-                                               "Sigmoid", "Softmax", "Tanh"}));
+  EXPECT_EQ(names, (std::set<std::string_view>{"Add",      "AveragePool", "BatchNormalization",
+                                               "Concat",   "Constant",    "Conv",
+                                               "Div",      "Dropout",     "Elu",
+                                               "Identity", "LeakyRelu",   "MaxPool",
+                                               "Mul",      "Pad",         "Relu",
+                                               "Sigmoid",  "Softmax",     "Sub",
+                                               "Tanh",     "Transpose"}));
 }
 
 TEST(OnnxOperators, AnythingElseIsOneLineWithNames) {
   OnnxModel model;
   model.node("ConvTranspose", {"in"}, {"up"}).set_name("conv_3");
-  EXPECT_EQ(model.output("up").refusal(),
-            "unsupported: node 'conv_3' (ConvTranspose): operator is not supported; supported are: Add, AveragePool, "
-            "BatchNormalization, Concat, Constant, Conv, Dropout, Elu, Identity, LeakyRelu, MaxPool, Mul, Relu, "
-            "Sigmoid, Softmax, Tanh");
+  EXPECT_EQ(
+      model.output("up").refusal(),
+      "unsupported: node 'conv_3' (ConvTranspose): operator is not supported; supported are: Add, AveragePool, "
+      "BatchNormalization, Concat, Constant, Conv, Div, Dropout, Elu, Identity, LeakyRelu, MaxPool, Mul, Pad, Relu, "
+      "Sigmoid, Softmax, Sub, Tanh, Transpose");
 }
 
 TEST(OnnxOperators, OperatorsOfOtherDomainsAreNotOurs) {

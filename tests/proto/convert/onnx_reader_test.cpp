@@ -86,11 +86,16 @@ TEST(OnnxReader, ANetThatDoesNothingIsRefused) {
   EXPECT_THAT(model.output("out").refusal(), HasSubstr("no nodes"));
 }
 
-TEST(OnnxReader, TwoNodesOfOneNameAreRefused) {
+TEST(OnnxReader, NodesOfOneNameAreNumbered) {
   OnnxModel model;
   model.node("Relu", {"in"}, {"a"}).set_name("same");
-  model.node("Relu", {"a"}, {"b"}).set_name("same");
-  EXPECT_THAT(model.output("b").refusal(), HasSubstr("the name same is taken"));
+  model.node("Tanh", {"a"}, {"b"}).set_name("same #2");
+  model.node("Relu", {"b"}, {"same"}).set_name("");
+  model.node("Tanh", {"same"}, {"c"}).set_name("in");
+  model.node("Relu", {"c"}, {"d"}).set_name("same");
+  std::vector<std::string> names;
+  for (const Node& node : model.output("d").read().network.nodes) names.push_back(node.name);
+  EXPECT_THAT(names, ElementsAre("same", "same #2", "same #3", "in #2", "same #4"));
 }
 
 TEST(OnnxReader, BytesThatAreNoModel) {

@@ -97,6 +97,29 @@ TEST(OnnxScaleShift, AddAndMulByConstants) {
   EXPECT_THAT(with_constant("Mul", {1, 1}, {7}).scale, ElementsAre(7, 7));
 }
 
+TEST(OnnxScaleShift, SubAndDivByConstants) {
+  const NodeWeights difference = with_constant("Sub", {2, 1, 1, 1}, {3, 4});
+  EXPECT_THAT(difference.scale, ElementsAre(1, 1));
+  EXPECT_THAT(difference.shift, ElementsAre(-3, -4));
+  const NodeWeights reverse = with_constant("Sub", {2, 1, 1, 1}, {3, 4}, true);
+  EXPECT_THAT(reverse.scale, ElementsAre(-1, -1));
+  EXPECT_THAT(reverse.shift, ElementsAre(3, 4));
+  const NodeWeights quotient = with_constant("Div", {1, 2, 1, 1, 1}, {2, -4});
+  EXPECT_THAT(quotient.scale, ElementsAre(0.5F, -0.25F));
+  EXPECT_THAT(quotient.shift, ElementsAre(0, 0));
+}
+
+TEST(OnnxScaleShift, DivisionsThatAreNotAScale) {
+  OnnxModel by_zero;
+  by_zero.tensor("c", {}, {0});
+  by_zero.node("Div", {"in", "c"}, {"out"});
+  EXPECT_EQ(by_zero.output("out").refusal(), "corrupt_file: node '/out' (Div): by 0");
+  OnnxModel by_tensor;
+  by_tensor.tensor("c", {}, {1});
+  by_tensor.node("Div", {"c", "in"}, {"out"});
+  EXPECT_THAT(by_tensor.output("out").refusal(), HasSubstr("of a constant by a tensor is not supported"));
+}
+
 TEST(OnnxScaleShift, ConstantsThatAreNotPerImageAreRefused) {
   const test::Integers wrong[] = {{2}, {2, 1}, {3, 1, 1, 1}, {2, 2, 1, 1, 1}, {1, 1, 2, 1, 1, 1}, {2, 1, 1, 2}};
   for (const test::Integers& extents : wrong) {

@@ -103,7 +103,8 @@ TEST(OnnxTensors, HostileExtents) {
 TEST(OnnxTensors, WhatIsRefused) {
   onnx::TensorProto external = tensor(onnx::TensorProto::FLOAT, {1});
   external.set_data_location(onnx::TensorProto::EXTERNAL);
-  EXPECT_THAT(floats_of(external).error().message, HasSubstr("tensor 't': has its data in another file"));
+  EXPECT_THAT(floats_of(external).error().message,
+              HasSubstr("tensor 't': has its data in another file, which was not read"));
   EXPECT_EQ(floats_of(external).error().code, ErrorCode::unsupported);
   onnx::TensorProto listed = tensor(onnx::TensorProto::FLOAT, {1});
   listed.add_external_data()->set_key("location");
@@ -113,6 +114,26 @@ TEST(OnnxTensors, WhatIsRefused) {
   EXPECT_THAT(floats_of(segment).error().message, HasSubstr("segments"));
   EXPECT_THAT(floats_of(tensor(onnx::TensorProto::INT64, {1})).error().message, HasSubstr("has type INT64; FLOAT,"));
   EXPECT_THAT(floats_of(tensor(77, {1})).error().message, HasSubstr("has type number 77"));
+}
+
+TEST(OnnxTensors, Integers) {
+  onnx::TensorProto stored = tensor(onnx::TensorProto::INT64, {2});
+  stored.set_raw_data(raw<std::int64_t>({-1, std::int64_t{1} << 40}));
+  EXPECT_THAT(*integers_of(stored), ElementsAre(-1, std::int64_t{1} << 40));
+  stored.clear_raw_data();
+  stored.add_int64_data(7);
+  EXPECT_EQ(integers_of(stored).error().message, "tensor 't': has 1 elements; its extents ask for 2");
+  EXPECT_THAT(integers_of(tensor(onnx::TensorProto::FLOAT, {0})).error().message, HasSubstr("INT64 is supported here"));
+}
+
+TEST(OnnxTensors, StoredBytes) {
+  EXPECT_EQ(*stored_bytes(tensor(onnx::TensorProto::FLOAT, {2, 3})), 24);
+  EXPECT_EQ(*stored_bytes(tensor(onnx::TensorProto::FLOAT16, {2, 3})), 12);
+  EXPECT_EQ(*stored_bytes(tensor(onnx::TensorProto::DOUBLE, {})), 8);
+  EXPECT_EQ(*stored_bytes(tensor(onnx::TensorProto::INT64, {2})), -1);
+  EXPECT_FALSE(stored_bytes(tensor(onnx::TensorProto::FLOAT, {-2})));
+  constexpr std::int64_t huge = std::int64_t{1} << 62;
+  EXPECT_EQ(*stored_bytes(tensor(onnx::TensorProto::FLOAT, {huge, huge})), std::numeric_limits<std::int64_t>::max());
 }
 
 }  // namespace

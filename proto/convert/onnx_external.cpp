@@ -1,0 +1,163 @@
+#include "proto/convert/onnx_external.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <fstream>
+#include <map>
+#include <optional>
+#include <string>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "primitives/core/shape.hpp"
+#include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_tensors.hpp"
+
+namespace znni {
+namespace {
+
+namespace fs = std::filesystem;
+
+// What a tensor says about where its bytes are.
+struct Reference {
+  std::string location;
+  std::int64_t offset = 0;
+  std::optional<std::int64_t> length;
+};
+
+Result<std::int64_t> bytes_of(const std::string& key, const std::string& text) {
+  std::int64_t value = -1;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failure == std::errc() && end == text.data() + text.size() && value >= 0) return value;
+  return corrupt(key + " of its external data is " + in_quotes(text) + "; a number of bytes is right");
+}
+
+Result<Reference> reference_of(const onnx::TensorProto& tensor) {
+  Reference reference;
+  for (const onnx::StringStringEntryProto& entry : tensor.external_data()) {
+    if (entry.key() == "location") reference.location = entry.value();
+    if (entry.key() != "offset" && entry.key() != "length") continue;  // checksums and the like are for others
+    const Result<std::int64_t> bytes = bytes_of(entry.key(), entry.value());
+    if (!bytes) return bytes.error();
+    if (entry.key() == "offset") reference.offset = *bytes;
+    if (entry.key() == "length") reference.length = *bytes;
+  }
+  return reference;
+}
+
+// A relative path that goes down only.
+Result<void> check_location(const std::string& location) {
+  const fs::path path(location);
+  const bool printable = std::none_of(location.begin(), location.end(), [](unsigned char c) { return c < 0x20; });
+  const bool down = std::none_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; });
+  if (!location.empty() && printable && down && path.is_relative()) return {};
+  return unsupported("its external data is in " + in_quotes(location) +
+                     "; a file in the model's folder, by a relative path without '..', is right");
+}
+
+bool is_below(const fs::path& file, const fs::path& folder) {
+  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
+}
+
+// The files that tensors refer to, each opened once.
+class Files {
+ public:
+  explicit Files(const fs::path& model_file) : folder_(model_file.parent_path()) {
+    std::error_code ignored;
+    roots_.push_back(fs::weakly_canonical(fs::absolute(folder_, ignored), ignored));
+    // Where the model itself is a link, what lies beside its target belongs to it as well.
+    roots_.push_back(fs::weakly_canonical(fs::absolute(model_file, ignored), ignored).parent_path());
+  }
+
+  Result<std::string> read(const Reference& from, std::int64_t bytes) {
+    if (Result<void> sound = check_location(from.location); !sound) return sound.error();
+    const Result<File*> file = open(from.location);
+    if (!file) return file.error();
+    const std::int64_t available = (*file)->bytes - std::min(from.offset, (*file)->bytes);
+    if (bytes > available) {
+      return corrupt("needs " + std::to_string(bytes) + " bytes from byte " + std::to_string(from.offset) + " of " +
+                     in_quotes(from.location) + ", which has " + std::to_string((*file)->bytes) +
+                     "; is the file cut short?");
+    }
+    granted_ = add(granted_, bytes);
+    if (granted_ > mul(most_sharing, all_bytes_)) return unsupported("is one of too many tensors that share bytes");
+    std::string content(static_cast<std::size_t>(bytes), '\0');
+    (*file)->stream.seekg(from.offset);
+    (*file)->stream.read(content.data(), bytes);
+    if ((*file)->stream.gcount() == bytes) return content;
+    return corrupt("cannot read " + std::to_string(bytes) + " bytes of " + in_quotes(from.location));
+  }
+
+ private:
+  struct File {
+    std::ifstream stream;
+    std::int64_t bytes = 0;
+  };
+  // Tensors may share their bytes, but a small file shall not fill the memory.
+  static constexpr std::int64_t most_sharing = 4;
+
+  Result<File*> open(const std::string& location) {
+    if (const auto known = open_.find(location); known != open_.end()) return &known->second;
+    std::error_code failure;
+    const fs::path path = fs::canonical(fs::absolute(folder_ / location, failure), failure);
+    if (failure) {
+      return Error{ErrorCode::not_found,
+                   "its external data is in " + in_quotes(location) + ", which is not beside the model; copy it there"};
+    }
+    const bool inside = is_below(path, roots_[0]) || is_below(path, roots_[1]);
+    if (!inside) return unsupported("its external data is in " + in_quotes(location) + ", a link out of the folder");
+    const bool regular = fs::is_regular_file(path, failure);
+    File file{std::ifstream(path, std::ios::binary), 0};
+    if (!regular || !file.stream) return corrupt(in_quotes(location) + " cannot be opened as a file");
+    file.bytes = static_cast<std::int64_t>(fs::file_size(path, failure));
+    if (failure) return corrupt(in_quotes(location) + ": " + failure.message());
+    all_bytes_ = add(all_bytes_, file.bytes);
+    return &open_.emplace(location, std::move(file)).first->second;
+  }
+
+  fs::path folder_;
+  std::vector<fs::path> roots_;
+  std::map<std::string, File> open_;
+  std::int64_t all_bytes_ = 0;
+  std::int64_t granted_ = 0;
+};
+
+Result<void> load(onnx::TensorProto& tensor, Files& files) {
+  if (tensor.data_location() != onnx::TensorProto::EXTERNAL) return {};
+  const Result<std::int64_t> bytes = stored_bytes(tensor);
+  if (!bytes) return bytes.error();
+  if (*bytes < 0) return {};
+  const auto named = [&](const Error& error) { return error.within("tensor " + in_quotes(tensor.name())); };
+  const Result<Reference> reference = reference_of(tensor);
+  if (!reference) return named(reference.error());
+  if (reference->length && *reference->length != *bytes) {
+    return named(corrupt("has " + std::to_string(*reference->length) + " bytes of external data; its extents ask for " +
+                         std::to_string(*bytes)));
+  }
+  Result<std::string> content = files.read(*reference, *bytes);
+  if (!content) return named(content.error());
+  tensor.set_raw_data(*std::move(content));
+  tensor.clear_data_location();
+  tensor.clear_external_data();
+  return {};
+}
+
+}  // namespace
+
+Result<void> load_external_data(onnx::ModelProto& model, const fs::path& model_file) {
+  Files files(model_file);
+  onnx::GraphProto& graph = *model.mutable_graph();
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+    if (Result<void> loaded = load(tensor, files); !loaded) return loaded;
+  }
+  for (onnx::NodeProto& node : *graph.mutable_node()) {
+    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+      if (!attribute.has_t()) continue;
+      if (Result<void> loaded = load(*attribute.mutable_t(), files); !loaded) return loaded;
+    }
+  }
+  return {};
+}
+
+}  // namespace znni

@@ -1,0 +1,125 @@
+#include "proto/convert/onnx_softmax.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+
+#include "proto/convert/errors.hpp"
+
+namespace znni {
+namespace {
+
+constexpr std::int64_t opset_without_flattening = 13;
+
+Error wrong_axis(std::int64_t axis) {
+  return unsupported("axis = " + std::to_string(axis) + " is not supported; only 1, the images");
+}
+
+std::vector<int> axes_in_order(int rank) {
+  std::vector<int> axes(static_cast<std::size_t>(rank) + 2);
+  std::iota(axes.begin(), axes.end(), 0);
+  return axes;
+}
+
+// `axes` taken in the order `perm`, which must hold each of their indices once.
+Result<std::vector<int>> permuted(const std::vector<int>& axes, const std::vector<std::int64_t>& perm) {
+  std::vector<int> result;
+  for (const std::int64_t from : perm) {
+    const bool legal = from >= 0 && from < static_cast<std::int64_t>(axes.size());
+    if (!legal) return corrupt("perm holds " + std::to_string(from) + ", which is no axis");
+    result.push_back(axes[static_cast<std::size_t>(from)]);
+  }
+  std::vector<int> sorted = result;
+  std::sort(sorted.begin(), sorted.end());
+  if (sorted != axes_in_order(static_cast<int>(axes.size()) - 2)) return corrupt("perm does not hold each axis once");
+  return result;
+}
+
+// Softmax of a transposed tensor stays transposed.
+Result<void> convert_turned(const OnnxNode& node, OnnxBuilder& builder, const TurnedValue& turned, std::int64_t axis) {
+  const auto axes = static_cast<std::int64_t>(turned.axes.size());
+  const std::int64_t found = axis < 0 ? axis + axes : axis;
+  const bool over_images = found >= 0 && found < axes && turned.axes[static_cast<std::size_t>(found)] == 1;
+  const bool alone = found == axes - 1 || builder.opset() >= opset_without_flattening;
+  if (!over_images || !alone) return wrong_axis(axis).within("transposed input");
+  const TurnedValue input = turned;  // append() may move what `turned` refers to
+  builder.append(node.proto, Softmax{}, {input.value}, builder.images(input.value));
+  builder.turn(node.proto, {builder.value_of(node.proto.output(0)), input.axes});
+  return {};
+}
+
+// Declared extents of the graph's input; nothing for axes that are free.
+std::vector<std::optional<std::int64_t>> declared_extents(const OnnxGraph& graph, int rank) {
+  std::vector<std::optional<std::int64_t>> extents(static_cast<std::size_t>(rank));
+  const onnx::TensorShapeProto& shape = graph.input->type().tensor_type().shape();
+  for (int i = 0; i < rank && i + 2 < shape.dim_size(); ++i) {
+    if (shape.dim(i + 2).has_dim_value()) extents[static_cast<std::size_t>(i)] = shape.dim(i + 2).dim_value();
+  }
+  return extents;
+}
+
+}  // namespace
+
+Result<void> convert_softmax(const OnnxNode& node, OnnxBuilder& builder) {
+  const bool flattens = builder.opset() < opset_without_flattening;
+  const Result<std::int64_t> axis = node.attributes.integer("axis", flattens ? 1 : -1);
+  if (!axis) return axis.error();
+  if (const TurnedValue* turned = builder.turned(node.proto.input(0)))
+    return convert_turned(node, builder, *turned, *axis);
+  if (!is_image_axis(*axis, builder.rank())) return wrong_axis(*axis);
+  const Result<int> input = builder.value(node.proto, 0);
+  if (!input) return input.error();
+  builder.append(node.proto, Softmax{}, {*input}, builder.images(*input));
+  if (flattens) builder.note_flattened(node.proto);
+  return {};
+}
+
+Result<void> convert_transpose(const OnnxNode& node, OnnxBuilder& builder) {
+  TurnedValue input{0, axes_in_order(builder.rank())};
+  if (const TurnedValue* turned = builder.turned(node.proto.input(0))) {
+    input = *turned;
+  } else {
+    const Result<int> value = builder.value(node.proto, 0);
+    if (!value) return value.error();
+    input.value = *value;
+  }
+  Result<std::vector<std::int64_t>> perm = node.attributes.integers("perm");
+  if (!perm) return perm.error();
+  if (perm->size() != input.axes.size()) {
+    return unsupported("perm has " + std::to_string(perm->size()) + " axes; " + std::to_string(input.axes.size()) +
+                       " are right");
+  }
+  Result<std::vector<int>> axes = permuted(input.axes, *perm);
+  if (!axes) return axes.error();
+  if (*axes == axes_in_order(builder.rank())) {
+    builder.alias(node.proto, input.value);
+  } else {
+    builder.turn(node.proto, {input.value, *std::move(axes)});
+  }
+  return {};
+}
+
+Result<void> check_flattened(const OnnxGraph& graph, const OnnxBuilder& builder) {
+  const int rank = builder.rank();
+  const std::vector<std::optional<std::int64_t>> n = declared_extents(graph, rank);
+  const std::vector<Reach> reach = reaches(builder.network());
+  for (const auto& [node, value] : builder.flattened()) {
+    const Reach& input = reach[static_cast<std::size_t>(value)];
+    for (int i = 0; i < rank; ++i) {
+      const int axis = 3 - rank + i;
+      const std::optional<std::int64_t>& extent = n[static_cast<std::size_t>(i)];
+      const bool one_voxel =
+          extent && *extent >= reach.back().fov[axis] && *extent < input.fov[axis] + input.stride[axis];
+      if (one_voxel) continue;
+      return unsupported("in operator set " + std::to_string(graph.opset) +
+                         " sums over the voxels as well, unless the net's input has the extent of one window, " +
+                         to_string(reach.back().fov) + "; export with operator set 13 or newer")
+          .within(called(*node));
+    }
+  }
+  return {};
+}
+
+bool is_image_axis(std::int64_t axis, int spatial_axes) { return axis == 1 || axis == -1 - spatial_axes; }
+
+}  // namespace znni

@@ -1,0 +1,180 @@
+"""One net in the many forms in which exporters write it: znnid's dense output is the same for all of them."""
+
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+from onnx import TensorProto, external_data_helper, helper, numpy_helper
+
+import nets
+from dense_test import infer, volume_for
+from harness import Daemon
+
+BOUND = 1e-5  # of the largest output
+
+
+def a_net():
+    """Normalisation, both poolings, a softmax: what exporters write in different ways."""
+    rng = np.random.default_rng(11)
+    net = nets.Net(1)
+    net.conv(rng, 4, (3, 3, 3))
+    net.normalize(rng)
+    net.activate("Relu")
+    net.pool((2, 2, 2))
+    net.conv(rng, 4, (2, 2, 2), dilation=(2, 2, 2))
+    net.pool((1, 2, 2), op="AveragePool")
+    net.conv(rng, 3, (2, 1, 2))
+    net.softmax()
+    return net
+
+
+def as_exported(model):
+    """Nothing changed."""
+
+
+def set_opset(model, version, ir):
+    """Operator set and file version of another year."""
+    model.opset_import[0].version = version
+    model.ir_version = ir
+
+
+def weights_as_inputs(model):
+    """PyTorch before 1.2, and keep_initializers_as_inputs: each initializer is an input too."""
+    for tensor in model.graph.initializer:
+        model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
+
+
+def old_weights_as_inputs(model):
+    """The same with the operators of that time, in which Softmax works on the last axis."""
+    softmax_between_transpositions(model)
+    weights_as_inputs(model)
+    set_opset(model, 8, 3)
+
+
+def weights_as_constants(model):
+    """tf2onnx and others: Constant nodes, here behind Identity nodes as well."""
+    nodes = []
+    for tensor in model.graph.initializer:
+        kept = onnx.TensorProto()
+        kept.CopyFrom(tensor)
+        nodes.append(helper.make_node("Constant", [], [f"{tensor.name}.constant"], value=kept))
+        nodes.append(helper.make_node("Identity", [f"{tensor.name}.constant"], [tensor.name]))
+    nodes += model.graph.node
+    del model.graph.initializer[:]
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+
+
+def weights_in_fields(model):
+    """Numbers as float_data instead of raw bytes."""
+    for tensor in model.graph.initializer:
+        values = numpy_helper.to_array(tensor).ravel()
+        tensor.ClearField("raw_data")
+        tensor.float_data.extend(values)
+
+
+def free_of_shapes(model):
+    """The input says neither batch nor extents; intermediate shapes are noted."""
+    for dim in model.graph.input[0].type.tensor_type.shape.dim:
+        if dim.dim_param:
+            dim.Clear()
+    model.graph.value_info.append(helper.make_tensor_value_info(model.graph.node[0].output[0], TensorProto.FLOAT, None))
+
+
+def padding_in_words(model):
+    """auto_pad and pads of nothing."""
+    for number, node in enumerate(model.graph.node):
+        if node.op_type in ("Conv", "MaxPool", "AveragePool"):
+            words = {"auto_pad": "VALID"} if number % 2 else {"pads": [0] * 6, "auto_pad": "NOTSET"}
+            node.attribute.extend(helper.make_attribute(*pair) for pair in words.items())
+
+
+def without_effect(model):
+    """Dropout, Identity, Pad by nothing, Mul by 1 behind every node."""
+    nodes, output = [], model.graph.output[0].name
+    numbers = {"zeros": np.zeros(10, np.int64), "one": np.ones((1, 1, 1, 1, 1), np.float32),
+               "ratio": np.float32(0.5), "training": np.array(False)}
+    model.graph.initializer.extend(numpy_helper.from_array(np.asarray(v), name) for name, v in numbers.items())
+    for node in model.graph.node:
+        name = node.output[0]
+        node.output[0] = f"{name}.raw"
+        nodes += [node, helper.make_node("Dropout", [f"{name}.raw", "ratio", "training"], [f"{name}.dropped"]),
+                  helper.make_node("Identity", [f"{name}.dropped"], [f"{name}.same"]),
+                  helper.make_node("Pad", [f"{name}.same", "zeros"], [f"{name}.padded"], mode="constant"),
+                  helper.make_node("Mul", [f"{name}.padded", "one"], [name])]
+    assert nodes[-1].output[0] == output
+    del model.graph.node[:]
+    model.graph.node.extend(nodes)
+
+
+def softmax_between_transpositions(model):
+    """PyTorch for operator sets before 13, in which Softmax flattens: images moved to the end and back."""
+    softmax = model.graph.node[-1]
+    swap = [0, 4, 2, 3, 1]
+    there = helper.make_node("Transpose", [softmax.input[0]], ["there"], perm=swap)
+    back = helper.make_node("Transpose", ["back"], [softmax.output[0]], perm=swap)
+    turned = helper.make_node("Softmax", ["there"], ["back"], axis=4)
+    del model.graph.node[-1]
+    model.graph.node.extend([there, turned, back])
+    set_opset(model, 11, 6)
+
+
+FORMS = [as_exported, weights_as_inputs, old_weights_as_inputs, weights_as_constants, weights_in_fields, free_of_shapes,
+         padding_in_words, without_effect, softmax_between_transpositions]
+
+
+class ExportsTest(unittest.TestCase):
+    """All forms in one daemon."""
+
+    def assert_same(self, output, reference, hint):
+        self.assertEqual(output.shape, reference.shape, hint)
+        self.assertLessEqual(np.abs(output - reference).max(), BOUND * np.abs(reference).max(), hint)
+
+    def test_every_form_computes_the_same(self):
+        net = a_net()
+        volume = volume_for(net, [v + 9 for v in net.field_of_view], 1)
+        reference = nets.run_dilated(net, volume)
+        with tempfile.TemporaryDirectory() as repository:
+            for form in FORMS:
+                model = nets.export(net)
+                form(model)
+                onnx.checker.check_model(model)
+                self.save(model, repository, form.__name__)
+            outside = nets.export(net)
+            external_data_helper.convert_model_to_external_data(outside, location="weights.bin", size_threshold=0)
+            self.save(outside, repository, "outside")
+            self.assertTrue(pathlib.Path(repository, "outside/1/weights.bin").exists())
+            with Daemon(repository) as daemon, daemon.client() as client:
+                for name in [*(form.__name__ for form in FORMS), "outside"]:
+                    with self.subTest(name):
+                        self.assert_same(infer(client, name, volume), reference, name)
+
+    def test_weights_of_other_types(self):
+        """float64 is rounded; half precision is what the file says."""
+        net = nets.small_net(3)
+        volume = volume_for(net, (14, 15, 16), 2)
+        for node in net.nodes:
+            node.weights = [w.astype(np.float16).astype(np.float32) for w in node.weights]
+        reference = nets.run_dilated(net, volume)
+        with tempfile.TemporaryDirectory() as repository:
+            for name, kind in (("double", np.float64), ("half", np.float16)):
+                model = nets.export(net)
+                for tensor in model.graph.initializer:
+                    tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(kind), tensor.name))
+                self.save(model, repository, name)
+            with Daemon(repository) as daemon, daemon.client() as client:
+                for name in ("double", "half"):
+                    self.assert_same(infer(client, name, volume), reference, name)
+
+    @staticmethod
+    def save(model, repository, name):
+        """Into a model repository."""
+        folder = pathlib.Path(repository, name, "1")
+        folder.mkdir(parents=True)
+        onnx.save(model, folder / "model.onnx")
+
+
+if __name__ == "__main__":
+    unittest.main()
