@@ -141,6 +141,16 @@ bool FakeModelServer::pass(Hold where, const std::stop_token& stop) {
   return false;
 }
 
+void FakeModelServer::fail_with(std::optional<Error> failure) {
+  const std::scoped_lock lock(mutex_);
+  failure_ = std::move(failure);
+}
+
+std::optional<Error> FakeModelServer::failure() const {
+  const std::scoped_lock lock(mutex_);
+  return failure_;
+}
+
 Result<JobStatistics> FakeModelServer::run(const std::string& name, const std::string& version, VolumeJob job,
                                            std::stop_token stop) {
   {
@@ -149,7 +159,7 @@ Result<JobStatistics> FakeModelServer::run(const std::string& name, const std::s
     changed_.notify_all();
   }
   if (!pass(Hold::queue, stop)) return Error{ErrorCode::cancelled, "the job was stopped"};
-  if (failure) return *failure;
+  if (const std::optional<Error> failed = failure(); failed) return *failed;
   const Result<JobOutlook> outlook_of = outlook(name, version, job.input.shape);
   if (!outlook_of) return outlook_of.error();
   if (const Result<void> done = compute(job, outlook_of->output, stop); !done) return done.error();

@@ -36,6 +36,8 @@ class FakeModelServer final : public ModelServer {
   // Jobs wait in the queue (before their first slab), or between their patches, until stopped or let go.
   enum class Hold { nothing, queue, patches };
   void hold(Hold where);
+  // What run() ends with from now on; nothing: it does its work.
+  void fail_with(std::optional<Error> failure);
   // Blocks until `count` jobs have entered run() since the start.
   void wait_for_jobs(int count);
 
@@ -44,19 +46,20 @@ class FakeModelServer final : public ModelServer {
   std::atomic<bool> is_ready = true;
   std::int64_t f_out = 2;
   std::int64_t planes_per_slab = 2;
-  std::optional<Error> failure;       // what run() ends with
   std::atomic<int> stopped_jobs = 0;  // ended by their stop token
 
  private:
   // False when the job was stopped instead.
   [[nodiscard]] bool pass(Hold where, const std::stop_token& stop);
+  [[nodiscard]] std::optional<Error> failure() const;
   [[nodiscard]] Result<void> compute(const VolumeJob& job, const Shape5& output, const std::stop_token& stop);
 
   std::shared_ptr<TransportBudget> budget_;  // shared with the leases
-  mutable std::mutex mutex_;                 // guards hold_, jobs_
+  mutable std::mutex mutex_;                 // guards hold_, jobs_, failure_
   std::condition_variable_any changed_;
   Hold hold_ = Hold::nothing;
   int jobs_ = 0;
+  std::optional<Error> failure_;
 };
 
 // Element (j, position) of a dense volume, as float.

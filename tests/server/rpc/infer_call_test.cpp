@@ -151,7 +151,7 @@ TEST_F(InferCall, WhatDoesNotFitTheBudgetIsRefusedWithNumbers) {
 }
 
 TEST_F(InferCall, AFailureOfTheEngineIsPassedOn) {
-  server_.failure = Error{ErrorCode::device_failure, "worker died"};
+  server_.fail_with(Error{ErrorCode::device_failure, "worker died"});
   EXPECT_EQ(infer(twice_request()).error().code, ErrorCode::device_failure);
   EXPECT_EQ(server_.leased(), 0);
 }

@@ -133,9 +133,9 @@ TEST_F(OpenInferenceTest, ErrorsHaveTheirCodes) {
   (*request.mutable_inputs(0)->mutable_parameters())["shared_memory_region"].set_string_param("r");
   EXPECT_EQ(infer(request).error_code(), StatusCode::UNIMPLEMENTED);
   EXPECT_EQ(infer({}).error_code(), StatusCode::NOT_FOUND);
-  models_.failure = Error{ErrorCode::unavailable, "the queue is full"};
+  models_.fail_with(Error{ErrorCode::unavailable, "the queue is full"});
   EXPECT_EQ(infer(twice_request()).error_code(), StatusCode::UNAVAILABLE);
-  models_.failure.reset();
+  models_.fail_with({});
   expect_alive();
 }
 

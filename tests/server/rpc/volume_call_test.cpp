@@ -59,9 +59,9 @@ TEST_F(VolumeCallTest, TooMuchTooLittleAndGaps) {
 }
 
 TEST_F(VolumeCallTest, AFailingJobEndsItsStreamOnly) {
-  models_.failure = Error{ErrorCode::device_failure, "worker died"};
+  models_.fail_with(Error{ErrorCode::device_failure, "worker died"});
   expect_refused({header(), chunk(0, voxels_of({6, 5, 4}))}, StatusCode::INTERNAL, "worker died");
-  models_.failure.reset();
+  models_.fail_with({});
   expect_alive();
 }
 
