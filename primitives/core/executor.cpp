@@ -18,6 +18,7 @@ struct Executor::Job {
   }
 };
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): copied once for each worker, at the start
 Executor::Executor(int workers, std::function<void(int)> on_start) {
   ensure(workers >= 1, "an executor needs at least one worker");
   for (int worker = 0; worker < workers; ++worker) {

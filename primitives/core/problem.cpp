@@ -12,6 +12,8 @@ template <class... Functions>
 struct Overloaded : Functions... {
   using Functions::operator()...;
 };
+template <class... Functions>
+Overloaded(Functions...) -> Overloaded<Functions...>;  // compilers before clang 17 do not deduce it themselves
 
 constexpr std::array<char, 3> axis_names = {'z', 'y', 'x'};
 
