@@ -4,6 +4,7 @@ find_package(Threads REQUIRED)
 find_package(PkgConfig REQUIRED)
 
 # Planner, CPU back end.
+find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)          # writes transforms; runs structure and end-to-end tests
 find_package(dnnl 2.6 CONFIG REQUIRED)                             # DNNL::dnnl, the v2 API
 find_package(OpenMP 4.5 REQUIRED COMPONENTS CXX)                   # OpenMP::OpenMP_CXX, the threads inside oneDNN
 pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc>=2.9)       # PkgConfig::HWLOC
@@ -26,5 +27,4 @@ endif()
 
 if(ZNNI_DEVELOPER)
   find_package(GTest 1.12 CONFIG REQUIRED)                         # GTest::gtest_main, GTest::gmock
-  find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)        # structure and end-to-end tests
 endif()

@@ -92,6 +92,7 @@ Json machine(const DeviceSpec& spec) {
           {"kind", spec.kind == DeviceKind::cpu ? "cpu" : "gpu"},
           {"threads", spec.threads},
           {"flops_per_second", spec.flops_per_second},
+          {"hertz", spec.hertz},
           {"bytes_per_second", spec.bytes_per_second}};
 }
 

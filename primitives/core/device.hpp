@@ -25,6 +25,7 @@ struct DeviceSpec {
   double bytes_per_second = 1e10;   // main memory
   std::int64_t l2_bytes = 1 << 20;  // per core
   std::int64_t l3_bytes = 1 << 25;
+  double hertz = 3.6e9;  // of one core
 
   bool operator==(const DeviceSpec&) const = default;
 };

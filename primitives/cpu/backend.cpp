@@ -10,8 +10,6 @@
 namespace znni::cpu {
 namespace {
 
-// Two fused multiply-add units per core, two operations each, as every server core since Skylake has.
-constexpr double flops_per_lane_and_cycle = 4.0;
 // A core alone draws about this much from memory; a few of them saturate it.
 constexpr double bytes_per_second_and_core = 20e9;
 constexpr int cores_that_saturate_memory = 8;
@@ -44,7 +42,8 @@ DeviceSpec describe_cpu(int threads) {
   spec.kind = DeviceKind::cpu;
   spec.threads = threads;
   spec.simd_floats = processor.simd_floats;
-  spec.flops_per_second = flops_per_lane_and_cycle * processor.simd_floats * processor.hertz * threads;
+  spec.flops_per_second = processor.flops_per_cycle * processor.hertz * threads;
+  spec.hertz = processor.hertz;
   spec.bytes_per_second = bytes_per_second_and_core * std::min(threads, cores_that_saturate_memory);
   if (topology && topology->l2_bytes > 0) spec.l2_bytes = topology->l2_bytes;
   if (topology && topology->l3_bytes > 0) spec.l3_bytes = topology->l3_bytes;

@@ -8,8 +8,6 @@ namespace {
 // Waking all workers and waiting for the last of them.
 constexpr Seconds seconds_per_call = 2e-5;
 
-// DeviceSpec::flops_per_second: two fused multiply-add units, two operations per lane.
-constexpr double flops_per_lane_and_cycle = 4.0;
 // This code is built for vectors of at least this many lanes.
 constexpr double lanes_of_build = 8.0;
 // Cycles of one element by the C library's scalar functions, measured.
@@ -43,7 +41,7 @@ double tensor_traffic(const LayerProblem& problem, Format in, Format out) {
 }
 
 double scalar_flops(double cycles, const DeviceSpec& spec) {
-  return cycles * flops_per_lane_and_cycle * spec.simd_floats;
+  return cycles * spec.flops_per_second / (spec.hertz * spec.threads);
 }
 
 double vector_flops(double count, const DeviceSpec& spec) { return scalar_flops(count / lanes_of_build, spec); }

@@ -33,6 +33,17 @@ std::optional<double> clock_of_model(const std::string& model) {
   return gigahertz > 0 ? std::optional(gigahertz * 1e9) : std::nullopt;
 }
 
+// Zen 4 does AVX-512 in two halves.
+bool halves_wide_vectors(const fs::path& root) {
+  std::ifstream stream(root / "proc/cpuinfo");
+  bool amd = false;
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with("vendor_id")) amd = line.ends_with("AuthenticAMD");
+    if (line.starts_with("cpu family")) return amd && line.ends_with(": 25");
+  }
+  return false;
+}
+
 int read_simd_floats() {
   if (__builtin_cpu_supports("avx512f") != 0) return 16;
   return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 ? 8 : 4;
@@ -44,6 +55,8 @@ Processor read_processor(const fs::path& root) {
   Processor processor;
   processor.model = read_model(root);
   processor.simd_floats = read_simd_floats();
+  const bool halved = processor.simd_floats == 16 && halves_wide_vectors(root);
+  processor.flops_per_cycle = (halved ? 2.0 : 4.0) * processor.simd_floats;
   processor.hertz = clock_of_system(root).value_or(clock_of_model(processor.model).value_or(processor.hertz));
   return processor;
 }

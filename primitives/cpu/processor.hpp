@@ -11,6 +11,8 @@ struct Processor {
   std::string model;     // "AMD EPYC"
   int simd_floats = 4;   // float32 lanes: 16 (AVX-512), 8 (AVX2 and FMA), else 4
   double hertz = 3.6e9;  // highest clock the system reports; the default is a usual one
+  // Of one core, a fused multiply-add counting two: two vectors a cycle, or one where 512 bits are done in two halves.
+  double flops_per_cycle = 16;
 };
 
 // From the processor itself and from /proc/cpuinfo and /sys/devices/system/cpu below `root`.

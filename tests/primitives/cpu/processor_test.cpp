@@ -29,6 +29,16 @@ TEST(Processor, AssumesAUsualClockWhereNothingIsKnown) {
   EXPECT_DOUBLE_EQ(processor.hertz, 3.6e9);
 }
 
+TEST(Processor, CountsHalvedVectorsOfFamily25Once) {
+  const test::TemporaryDirectory root;
+  const double whole = read_processor(root.path()).flops_per_cycle;
+  root.write("proc/cpuinfo", "vendor_id\t: AuthenticAMD\ncpu family\t: 25\n");
+  const Processor halved = read_processor(root.path());
+  EXPECT_DOUBLE_EQ(halved.flops_per_cycle, halved.simd_floats == 16 ? whole / 2 : whole);
+  root.write("proc/cpuinfo", "vendor_id\t: GenuineIntel\ncpu family\t: 25\n");
+  EXPECT_DOUBLE_EQ(read_processor(root.path()).flops_per_cycle, whole);
+}
+
 TEST(Processor, OfThisMachineHasAKnownVectorWidth) {
   const int simd_floats = read_processor().simd_floats;
   EXPECT_TRUE(simd_floats == 16 || simd_floats == 8 || simd_floats == 4) << simd_floats;

@@ -1,0 +1,139 @@
+// Convolution by FFT over overlap-save tiles with a complex matrix product per frequency. Images lie in the vector
+// lanes from the input to the output, so that nothing is transposed; a tile's spectra meet those of the kernels in
+// products of (tiles x f) by (f x f_out) matrices, which reuse each kernel spectrum for all tiles of a batch.
+// Tiles: fft_tiled/tiling.hpp. Departs from ZNNi section IV.A, whose transforms span the image and whose products
+// read a kernel spectrum for one multiplication.
+#include <algorithm>
+#include <utility>
+
+#include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/fft_tiled/batch_pipeline.hpp"
+#include "primitives/cpu/fft_tiled/tile_choice.hpp"
+#include "primitives/cpu/fft_tiled/tile_kernels.hpp"
+#include "primitives/cpu/fft_tiled/tile_memory.hpp"
+
+namespace znni::cpu {
+namespace {
+
+using namespace fft_tiled;
+
+constexpr std::string_view name = "cpu.conv.fft_tiled";
+// Beyond this many the products of extents are no longer sure to fit.
+constexpr std::int64_t most_images = 65536;
+
+class TiledLayer final : public PreparedLayer {
+ public:
+  TiledLayer(const TilePlan& plan, const TileKernels& kernels, const LayerWeights& weights, Executor& executor)
+      : plan_(plan), kernels_(kernels), weights_(weights), executor_(executor) {}
+
+  // `kept`: spectra that stay, or empty.
+  void keep(std::span<float> kept, std::span<float> bias, std::span<float> scratch) {
+    spectra_ = kept;
+    bias_ = bias;
+    std::fill(bias.begin(), bias.end(), 0.0F);
+    std::copy(weights_.bias.begin(), weights_.bias.end(), bias.begin());
+    if (!kept.empty()) transform_kernels(scratch);
+  }
+
+  Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
+    scratch_ = arena.grant_as<float>(worker_scratch_name);
+    batches_ = arena.grant_as<float>(tile_spectra_name);
+    if (!plan_.keep_spectra) {
+      spectra_ = arena.grant_as<float>(kernel_spectra_name);
+      transform_kernels(scratch_);
+    }
+    const Tiling& t = plan_.tiling;
+    const auto counts = [&](std::int64_t batch) {
+      const std::int64_t stacks = t.stacks_of(batch);
+      return std::array<std::int64_t, 3>{stacks * t.planes(), t.columns(), stacks * t.n_out().z};
+    };
+    BatchPipeline pipeline(t.batches(), counts(0), counts(t.batches() - 1), plan_.slots);
+    pipeline.run(executor_, [&](const BatchTask& task, int worker) { run_task(task, inputs[0], out, worker); });
+    return {};
+  }
+
+ private:
+  [[nodiscard]] float* scratch_of(std::span<float> scratch, int worker) const {
+    return scratch.data() + worker * static_cast<std::int64_t>(scratch.size()) / executor_.workers();
+  }
+
+  void transform_kernels(std::span<float> scratch) {
+    const Tiling& t = plan_.tiling;
+    executor_.parallel_for(t.problem.in.f * t.out_blocks(), [&](std::int64_t index, int worker) {
+      kernels_.spectra({&t, weights_.kernels.data(), index / t.out_blocks(), index % t.out_blocks(), spectra_.data(),
+                        scratch_of(scratch, worker)});
+    });
+  }
+
+  void run_task(const BatchTask& task, const TensorView& in, const TensorView& out, int worker) {
+    const Tiling& t = plan_.tiling;
+    const std::int64_t slot = static_cast<std::int64_t>(batches_.size()) / plan_.slots;
+    float* const spectra = batches_.data() + task.batch % plan_.slots * slot;
+    float* const scratch = scratch_of(scratch_, worker);
+    const std::int64_t stacks = t.stacks_of(task.batch);
+    if (task.phase == BatchPhase::column) {
+      const float* kernels = spectra_.data() + task.index * kernel_column_floats(t);
+      return kernels_.column({&t, stacks, spectra + task.index * t.column_step(), kernels, scratch});
+    }
+    const std::int64_t place = task.index % stacks;
+    const std::int64_t z = task.index / stacks;
+    const Stack stack = stack_at(t, task.batch * t.stacks_per_batch + place);
+    float* const plane = spectra + z * t.plane_step() + place * t.stack_step();
+    if (task.phase == BatchPhase::forward) return kernels_.forward({&t, &in, stack, z, plane, scratch});
+    kernels_.inverse({&t, &out, bias_.data(), stack, z, plane, scratch});
+  }
+
+  TilePlan plan_;
+  const TileKernels& kernels_;
+  LayerWeights weights_;
+  Executor& executor_;
+  std::span<float> spectra_;
+  std::span<float> bias_;
+  std::span<float> scratch_;
+  std::span<float> batches_;
+};
+
+Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+  const auto* conv = std::get_if<ConvProblem>(&problem);
+  if (conv == nullptr) return refusal(name, "convolutions", problem);
+  if (conv->dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
+  if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > most_images) {
+    return refusal(name, "kernels of up to 36 taps per axis between up to 65536 images", problem);
+  }
+  const TileKernels* kernels = tile_kernels(spec.simd_floats);
+  if (kernels == nullptr) {
+    return Error{ErrorCode::unsupported,
+                 std::string(name) + " is not built for vectors of " + std::to_string(spec.simd_floats) + " floats"};
+  }
+  std::vector<Estimate> estimates;
+  for (const TilePlan& plan : tile_plans(*conv, *kernels, spec)) {
+    for (const auto& [in, out] : tile_formats(*conv, spec))
+      estimates.push_back(estimate_of(plan, *kernels, spec, in, out));
+  }
+  return estimates;
+}
+
+Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen,
+                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+  const auto* conv = std::get_if<ConvProblem>(&problem);
+  ensure(conv != nullptr, "describe() refuses what is no convolution");
+  const TileKernels* kernels = tile_kernels(device.spec().simd_floats);
+  ensure(kernels != nullptr, "describe() refuses vectors that are not built");
+  const TilePlan plan = tile_plan(*conv, *kernels, chosen.variant);
+  auto layer = std::make_unique<TiledLayer>(plan, *kernels, weights, device.executor());
+  std::span<float> kept;
+  std::vector<float> scratch;  // only while loading
+  if (plan.keep_spectra) {
+    kept = persistent.grant_as<float>(kernel_spectra_name);
+    scratch.resize(static_cast<std::size_t>(device.executor().workers() * spectra_scratch(plan.tiling)));
+  }
+  layer->keep(kept, persistent.grant_as<float>(bias_name), scratch);
+  return std::unique_ptr<PreparedLayer>(std::move(layer));
+}
+
+}  // namespace
+
+extern const Primitive conv_fft_tiled;
+constinit const Primitive conv_fft_tiled{name, 1, DeviceKind::cpu, &describe, &prepare};
+
+}  // namespace znni::cpu

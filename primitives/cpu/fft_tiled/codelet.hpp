@@ -1,0 +1,26 @@
+// One straight-line transform of length T along a line of vectors (generate_codelets.py): every lane of the vectors
+// is a line of its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace znni::cpu::fft_tiled {
+
+// Reads element t of the line at re + t * step and im + t * step, writes at out_re + k * out_step and
+// out_im + k * out_step; steps in floats. All pointers are aligned to a vector. Input and output do not overlap.
+// Real lines have no im; the transform of a real line has T / 2 + 1 elements.
+using Codelet = void (*)(const float* re, const float* im, std::ptrdiff_t step, float* out_re, float* out_im,
+                         std::ptrdiff_t out_step);
+
+// Stores past the caches where nobody reads the line soon.
+template <class Isa, bool stream>
+inline void write(float* to, typename Isa::V value) {
+  if constexpr (stream) {
+    Isa::stream(to, value);
+  } else {
+    Isa::store(to, value);
+  }
+}
+
+}  // namespace znni::cpu::fft_tiled

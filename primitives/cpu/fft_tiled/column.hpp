@@ -1,0 +1,60 @@
+// One column of a batch: every tile's planes along z are transformed, multiplied with the kernel spectra frequency by
+// frequency, and transformed back, all in the worker's own cache.
+#pragma once
+
+#include "primitives/cpu/fft_tiled/codelets.hpp"
+#include "primitives/cpu/fft_tiled/products.hpp"
+
+namespace znni::cpu::fft_tiled {
+
+// Asks for one block of a tile's planes, which lie far apart.
+template <class Isa>
+void fetch_planes(const Tiling& t, const float* plane) {
+  for (std::int64_t z = 0; z < t.T.z; ++z, plane += t.plane_step()) {
+    for (std::int64_t i = 0; i < 2 * Isa::lanes; i += 16) Isa::prefetch(plane + i);
+  }
+}
+
+// `to_rows`: planes -> [kz][tile][block]; otherwise the way back. A tile overwrites planes that the next one, already
+// read, wrote first: only planes beyond its own m are lost, and those the next tile writes again.
+template <class Isa, bool to_rows>
+void transform_tiles(const ColumnTask& task, float* rows) {
+  const Tiling& t = *task.tiling;
+  const Codelet along_z = c2c_codelet<Isa, false>(t.T.z);
+  const std::int64_t blocks = to_rows ? t.in_blocks() : t.out_blocks();
+  const std::int64_t frequency_step = column_rows(t) * t.stack_step();
+  for (std::int64_t tile = 0; tile < t.tiles().z; ++tile) {
+    float* planes = task.column + tile * t.m().z * t.plane_step();
+    for (std::int64_t i = 0; i < task.stacks * t.stack_step(); i += t.stack_step()) {
+      for (std::int64_t b = 0; b < blocks * t.block_step(); b += t.block_step()) {
+        float* plane = planes + i + b;
+        float* row = rows + i + b;
+        fetch_planes<Isa>(t, plane + t.stack_step());
+        if constexpr (to_rows) {
+          along_z(plane, plane + Isa::lanes, t.plane_step(), row, row + Isa::lanes, frequency_step);
+        } else {
+          along_z(row + Isa::lanes, row, frequency_step, plane + Isa::lanes, plane, t.plane_step());
+        }
+      }
+    }
+    rows += task.stacks * t.stack_step();
+  }
+}
+
+template <class Isa>
+void multiply_column(const ColumnTask& task) {
+  const Tiling& t = *task.tiling;
+  const std::int64_t frequency_step = column_rows(t) * t.stack_step();
+  float* const rows = task.scratch;
+  float* const scratch = rows + t.T.z * frequency_step;
+  transform_tiles<Isa, true>(task, rows);
+  const float* kernels = task.kernels;
+  for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
+    const float* const next = kernels + (kz + 1 < t.T.z ? kernel_frequency_floats(t) : 0);
+    multiply_frequency<Isa>(t, rows + kz * frequency_step, task.stacks * t.tiles().z, kernels, next, scratch);
+    kernels = next;
+  }
+  transform_tiles<Isa, false>(task, rows);
+}
+
+}  // namespace znni::cpu::fft_tiled

@@ -1,0 +1,76 @@
+// Spectra of kernels: conjugated, for a net's convolution is a correlation, and scaled so that the inverse transforms
+// of tiles need no factor: column_weight() / voxels(T). Lines that are zero are not transformed (pruned FFT).
+#pragma once
+
+#include "primitives/cpu/fft_tiled/codelets.hpp"
+#include "primitives/cpu/fft_tiled/tile_kernels.hpp"
+
+namespace znni::cpu::fft_tiled {
+
+// One line of kernel taps, lanes being output images, zeros behind.
+template <class Isa>
+void gather_taps(const SpectraTask& task, std::int64_t z, std::int64_t y, float* line) {
+  const ConvProblem& problem = task.tiling->problem;
+  const Vec3 k = problem.k;
+  const std::int64_t taps = k.z * k.y * k.x;
+  const std::int64_t left = problem.f_out - task.block * Isa::lanes;
+  const float* from = task.kernels + (task.block * Isa::lanes * problem.in.f + task.image) * taps + (z * k.y + y) * k.x;
+  for (std::int64_t x = 0; x < task.tiling->T.x; ++x) {
+    typename Isa::V tap{};
+    for (std::int64_t j = 0; x < k.x && j < left && j < Isa::lanes; ++j) tap[j] = from[j * problem.in.f * taps + x];
+    Isa::store(line + x * Isa::lanes, tap);
+  }
+}
+
+// All columns of one plane of taps.
+template <class Isa>
+void kernel_plane(const SpectraTask& task, std::int64_t z, float* plane, float* line, float* stopgap, float* columns) {
+  const Tiling& t = *task.tiling;
+  const std::int64_t pair = t.block_step();
+  const Codelet along_x = r2c_codelet<Isa, false>(t.T.x);
+  for (std::int64_t y = 0; y < t.problem.k.y; ++y) {
+    gather_taps<Isa>(task, z, y, line);
+    along_x(line, nullptr, Isa::lanes, plane + y * pair, plane + y * pair + Isa::lanes, t.T.y * pair);
+  }
+  const typename Isa::V zero{};
+  for (std::int64_t kx = 0; kx <= t.T.x / 2; ++kx) {
+    for (std::int64_t y = 0; y < t.T.y * pair; y += Isa::lanes) {
+      const bool tap = y < t.problem.k.y * pair;
+      Isa::store(stopgap + y, tap ? Isa::load(plane + kx * t.T.y * pair + y) : zero);
+    }
+    float* to = columns + t.first_column(kx) * pair;
+    const bool real = kx == 0 || kx == t.T.x / 2;
+    const Codelet along_y = real ? r2c_codelet<Isa, false>(t.T.y) : c2c_codelet<Isa, false>(t.T.y);
+    along_y(stopgap, stopgap + Isa::lanes, pair, to, to + Isa::lanes, pair);
+  }
+}
+
+template <class Isa>
+void kernel_spectra(const SpectraTask& task) {
+  const Tiling& t = *task.tiling;
+  const std::int64_t pair = t.block_step();
+  float* const columns = task.scratch + plane_floats(t);
+  float* const line = columns + t.problem.k.z * t.columns() * pair;
+  float* const along = line + t.T.x * Isa::lanes;
+  float* const stopgap = along + t.T.z * pair;
+  for (std::int64_t z = 0; z < t.problem.k.z; ++z) {
+    kernel_plane<Isa>(task, z, task.scratch, line, stopgap, columns + z * t.columns() * pair);
+  }
+  for (std::int64_t i = t.problem.k.z * pair; i < t.T.z * pair; i += Isa::lanes)
+    Isa::store(along + i, typename Isa::V{});
+  const Codelet along_z = c2c_codelet<Isa, false>(t.T.z);
+  const std::int64_t index = block_index(t, task.block, Isa::gemm_vectors, task.image);
+  const float voxels_of_tile = static_cast<float>(t.T.z * t.T.y * t.T.x);
+  for (std::int64_t column = 0; column < t.columns(); ++column) {
+    const float scale = static_cast<float>(column_weight(t, column)) / voxels_of_tile;
+    for (std::int64_t z = 0; z < t.problem.k.z; ++z) {
+      const float* from = columns + (z * t.columns() + column) * pair;
+      Isa::store(along + z * pair, scale * Isa::load(from));
+      Isa::store(along + z * pair + Isa::lanes, -scale * Isa::load(from + Isa::lanes));
+    }
+    float* to = task.spectra + column * kernel_column_floats(t) + index * pair;
+    along_z(along + Isa::lanes, along, pair, to + Isa::lanes, to, kernel_frequency_floats(t));
+  }
+}
+
+}  // namespace znni::cpu::fft_tiled

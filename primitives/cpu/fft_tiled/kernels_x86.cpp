@@ -1,0 +1,13 @@
+#include "primitives/cpu/fft_tiled/tile_kernels.hpp"
+
+namespace znni::cpu::fft_tiled {
+
+extern const TileKernels kernels_avx512;
+extern const TileKernels kernels_avx2;
+
+const TileKernels* tile_kernels(int simd_floats) {
+  if (simd_floats == 16) return &kernels_avx512;
+  return simd_floats == 8 ? &kernels_avx2 : nullptr;
+}
+
+}  // namespace znni::cpu::fft_tiled

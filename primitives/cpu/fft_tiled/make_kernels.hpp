@@ -1,0 +1,16 @@
+// The table of one instruction set. Included by the file that is compiled for it.
+#pragma once
+
+#include "primitives/cpu/fft_tiled/column.hpp"
+#include "primitives/cpu/fft_tiled/kernel_spectra.hpp"
+#include "primitives/cpu/fft_tiled/plane_transforms.hpp"
+
+namespace znni::cpu::fft_tiled {
+
+template <class Isa>
+constexpr TileKernels make_kernels() {
+  return {Isa::lanes,          Isa::gemm_rows,      Isa::gemm_vectors, &forward_plane<Isa>, &multiply_column<Isa>,
+          &inverse_plane<Isa>, &kernel_spectra<Isa>};
+}
+
+}  // namespace znni::cpu::fft_tiled

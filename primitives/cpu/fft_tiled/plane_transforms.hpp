@@ -1,0 +1,195 @@
+// Transforms of one plane of one stack, forward and back. x first: its lines are read and written as they lie in the
+// tensor. The spectra leave past the caches, and of several images of a column one after the other, so that they
+// reach memory in runs.
+#pragma once
+
+#include "primitives/cpu/fft_tiled/codelets.hpp"
+#include "primitives/cpu/fft_tiled/tile_kernels.hpp"
+
+namespace znni::cpu::fft_tiled {
+
+// The voxels of one line of a tile, gathered: beyond the input's end zeros, from planar images lane by lane.
+template <class Isa>
+void gather_line(const ForwardTask& task, std::int64_t block, std::int64_t y, float* line) {
+  const TensorView& in = *task.in;
+  const std::int64_t inside = in.shape.n.x - task.stack.x;
+  const bool planar = in.format.layout == Layout::planar;
+  const std::int64_t images = planar ? (in.shape.f - block * Isa::lanes) : 1;
+  const float* from = in.data + task.stack.s * in.strides.S + block * (planar ? Isa::lanes : 1) * in.strides.f +
+                      task.z * in.strides.z + y * in.strides.y + task.stack.x * in.strides.x;
+  for (std::int64_t x = 0; x < task.tiling->T.x; ++x, from += in.strides.x) {
+    typename Isa::V voxel{};
+    if (x < inside) {
+      if (!planar) voxel = Isa::load(from);
+      for (std::int64_t i = 0; planar && i < images && i < Isa::lanes; ++i) voxel[i] = from[i * in.strides.f];
+    }
+    Isa::store(line + x * Isa::lanes, voxel);
+  }
+}
+
+// Lines along x of one block: [kx][y] afterwards.
+template <class Isa>
+void forward_lines(const ForwardTask& task, std::int64_t block, float* plane, float* line) {
+  const Tiling& t = *task.tiling;
+  const TensorView& in = *task.in;
+  const Codelet along_x = r2c_codelet<Isa, false>(t.T.x);
+  const std::int64_t pair = t.block_step();
+  const bool direct = in.format.layout != Layout::planar && task.stack.x + t.T.x <= in.shape.n.x;
+  const float* from = in.data + task.stack.s * in.strides.S + block * in.strides.f + task.z * in.strides.z +
+                      task.stack.y * in.strides.y + task.stack.x * in.strides.x;
+  for (std::int64_t y = 0; y < t.T.y; ++y, from += in.strides.y) {
+    float* to = plane + y * pair;
+    if (task.stack.y + y >= in.shape.n.y) {
+      for (std::int64_t kx = 0; kx <= t.T.x / 2; ++kx) {
+        Isa::store(to + kx * t.T.y * pair, typename Isa::V{});
+        Isa::store(to + kx * t.T.y * pair + Isa::lanes, typename Isa::V{});
+      }
+    } else if (direct) {
+      along_x(from, nullptr, in.strides.x, to, to + Isa::lanes, t.T.y * pair);
+    } else {
+      gather_line<Isa>(task, block, task.stack.y + y, line);
+      along_x(line, nullptr, Isa::lanes, to, to + Isa::lanes, t.T.y * pair);
+    }
+  }
+}
+
+template <class Isa>
+void clear_plane(const ForwardTask& task) {
+  const Tiling& t = *task.tiling;
+  for (std::int64_t column = 0; column < t.columns(); ++column) {
+    float* to = task.spectra + column * t.column_step();
+    for (std::int64_t i = 0; i < t.in_blocks() * t.block_step(); i += Isa::lanes) Isa::store(to + i, typename Isa::V{});
+  }
+}
+
+template <class Isa>
+void forward_plane(const ForwardTask& task) {
+  const Tiling& t = *task.tiling;
+  if (task.z >= task.in->shape.n.z) return clear_plane<Isa>(task);
+  const std::int64_t pair = t.block_step();
+  const std::int64_t half = t.T.x / 2;
+  const Codelet real = r2c_codelet<Isa, true>(t.T.y);
+  const Codelet complex = c2c_codelet<Isa, true>(t.T.y);
+  float* line = task.scratch + forward_scratch(t) - t.T.x * Isa::lanes;
+  for (std::int64_t first = 0; first < t.in_blocks(); first += blocks_at_once) {
+    const std::int64_t left = t.in_blocks() - first;
+    const std::int64_t blocks = left < blocks_at_once ? left : blocks_at_once;
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      forward_lines<Isa>(task, first + b, task.scratch + b * plane_floats(t), line);
+    }
+    for (std::int64_t kx = 0; kx <= half; ++kx) {
+      float* to = task.spectra + t.first_column(kx) * t.column_step() + first * pair;
+      const Codelet along_y = kx == 0 || kx == half ? real : complex;
+      for (std::int64_t b = 0; b < blocks; ++b, to += pair) {
+        const float* from = task.scratch + b * plane_floats(t) + kx * t.T.y * pair;
+        along_y(from, from + Isa::lanes, pair, to, to + Isa::lanes, t.column_step());
+      }
+    }
+  }
+  Isa::fence();
+}
+
+// One finished line of a block: bias and activation, in place; `inside` voxels.
+template <class Isa>
+void finish_line(const InverseTask& task, std::int64_t block, float* line, std::int64_t inside) {
+  const Activation activation = task.tiling->problem.activation;
+  const typename Isa::V bias = Isa::load(task.bias + block * Isa::lanes);
+  const typename Isa::V zero{};
+  for (float* voxel = line; voxel != line + inside * Isa::lanes; voxel += Isa::lanes) {
+    typename Isa::V value = Isa::load(voxel) + bias;
+    if (activation.kind == ActivationKind::relu) value = value > zero ? value : zero;
+    if (activation.kind == ActivationKind::leaky_relu) value = value < zero ? activation.alpha * value : value;
+    Isa::store(voxel, value);
+  }
+}
+
+// Activations that have no vector form; padding images stay zero.
+void finish_slowly(const InverseTask& task, std::int64_t block, float* line, std::int64_t inside);
+
+template <class Isa>
+void scatter_line(const InverseTask& task, std::int64_t block, std::int64_t y, const float* line, std::int64_t inside) {
+  const TensorView& out = *task.out;
+  const bool planar = out.format.layout == Layout::planar;
+  float* to = out.data + task.stack.s * out.strides.S + block * (planar ? Isa::lanes : 1) * out.strides.f +
+              task.z * out.strides.z + y * out.strides.y + task.stack.x * out.strides.x;
+  if (planar) {
+    const std::int64_t left = out.shape.f - block * Isa::lanes;
+    for (std::int64_t j = 0; j < left && j < Isa::lanes; ++j) {
+      for (std::int64_t x = 0; x < inside; ++x) to[j * out.strides.f + x * out.strides.x] = line[x * Isa::lanes + j];
+    }
+    return;
+  }
+  const bool aligned =
+      reinterpret_cast<std::uintptr_t>(to) % sizeof(typename Isa::V) == 0 && out.strides.x % Isa::lanes == 0;
+  for (std::int64_t x = 0; x < inside; ++x, to += out.strides.x) {
+    const typename Isa::V value = Isa::load(line + x * Isa::lanes);
+    if (aligned) {
+      Isa::stream(to, value);
+    } else {
+      Isa::store(to, value);
+    }
+  }
+}
+
+// Lines along x of one block, from [y][kx].
+template <class Isa>
+void inverse_lines(const InverseTask& task, std::int64_t block, const float* plane, float* line) {
+  const Tiling& t = *task.tiling;
+  const Vec3 n_out = task.out->shape.n;
+  const Vec3 m = t.m();
+  const Codelet along_x = c2r_codelet<Isa, false>(t.T.x);
+  const std::int64_t rows = n_out.y - task.stack.y < m.y ? n_out.y - task.stack.y : m.y;
+  const std::int64_t inside = n_out.x - task.stack.x < m.x ? n_out.x - task.stack.x : m.x;
+  const std::int64_t row_step = (t.T.x / 2 + 1) * t.block_step();
+  const ActivationKind kind = t.problem.activation.kind;
+  for (std::int64_t y = 0; y < rows; ++y, plane += row_step) {
+    along_x(plane, plane + Isa::lanes, t.block_step(), line, nullptr, Isa::lanes);
+    finish_line<Isa>(task, block, line, inside);
+    if (kind != ActivationKind::none && kind != ActivationKind::relu && kind != ActivationKind::leaky_relu) {
+      finish_slowly(task, block, line, inside);
+    }
+    scatter_line<Isa>(task, block, task.stack.y + y, line, inside);
+  }
+}
+
+// Asks for the columns of one kx, which lie far apart.
+template <class Isa>
+void fetch_columns(const Tiling& t, std::int64_t kx, const float* spectra, std::int64_t blocks) {
+  const std::int64_t count = kx == t.T.x / 2 ? t.T.y / 2 + 1 : t.T.y;
+  const float* from = spectra + t.first_column(kx) * t.column_step();
+  for (std::int64_t ky = 0; ky < count; ++ky, from += t.column_step()) {
+    for (std::int64_t i = 0; i < blocks * t.block_step(); i += 16) Isa::prefetch(from + i);
+  }
+}
+
+template <class Isa>
+void inverse_plane(const InverseTask& task) {
+  const Tiling& t = *task.tiling;
+  const std::int64_t pair = t.block_step();
+  const std::int64_t half = t.T.x / 2;
+  const Codelet real = c2r_codelet<Isa, false>(t.T.y);
+  const Codelet complex = c2c_codelet<Isa, false>(t.T.y);
+  float* line = task.scratch + inverse_scratch(t) - t.T.x * Isa::lanes;
+  for (std::int64_t first = 0; first < t.out_blocks(); first += blocks_at_once) {
+    const std::int64_t left = t.out_blocks() - first;
+    const std::int64_t blocks = left < blocks_at_once ? left : blocks_at_once;
+    for (std::int64_t kx = 0; kx <= half; ++kx) {
+      const float* from = task.spectra + t.first_column(kx) * t.column_step() + first * pair;
+      if (kx < half) fetch_columns<Isa>(t, kx + 1, task.spectra + first * pair, blocks);
+      for (std::int64_t b = 0; b < blocks; ++b, from += pair) {
+        float* to = task.scratch + b * plane_floats(t) + kx * pair;
+        if (kx == 0 || kx == half) {
+          real(from, from + Isa::lanes, t.column_step(), to, nullptr, (half + 1) * pair);
+        } else {
+          complex(from + Isa::lanes, from, t.column_step(), to + Isa::lanes, to, (half + 1) * pair);
+        }
+      }
+    }
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      inverse_lines<Isa>(task, first + b, task.scratch + b * plane_floats(t), line);
+    }
+  }
+  Isa::fence();
+}
+
+}  // namespace znni::cpu::fft_tiled

@@ -1,0 +1,135 @@
+#include "primitives/cpu/fft_tiled/tile_choice.hpp"
+
+#include <algorithm>
+
+#include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/fft_tiled/tile_model.hpp"
+
+namespace znni::cpu::fft_tiled {
+namespace {
+
+// Tiles that share one pass over the kernel spectra: more hide the pass, fewer hold less.
+constexpr std::int64_t wanted_tiles[] = {24, 64, 128};
+// Fewest tiles along an axis that are tried: smaller tiles cost more arithmetic, but hold less.
+constexpr std::size_t counts_per_axis = 5;
+constexpr std::size_t most_offers = 8;
+
+// Extents along one axis, falling: of those that cut the output into as many tiles only the shortest.
+std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis) {
+  if (axis == 0 && problem.k.z == 1) return {1};
+  std::vector<std::int64_t> extents;
+  const std::int64_t out = problem.in.n[axis] - problem.k[axis] + 1;
+  std::int64_t tiles = saturated;
+  for (const std::int64_t extent : tile_extents()) {
+    if (extent < problem.k[axis]) continue;
+    const std::int64_t here = div_up(out, extent - problem.k[axis] + 1);
+    if (here < tiles) extents.insert(extents.begin(), extent);
+    tiles = std::min(tiles, here);
+  }
+  extents.resize(std::min(extents.size(), counts_per_axis));
+  return extents;
+}
+
+TilePlan make_plan(const ConvProblem& problem, const TileKernels& kernels, Vec3 T, std::int64_t stacks, bool keep) {
+  TilePlan plan;
+  plan.tiling = {problem, kernels.lanes, T, stacks};
+  plan.tiling.stacks_per_batch = std::clamp<std::int64_t>(stacks, 1, plan.tiling.stacks());
+  plan.slots = std::min<std::int64_t>(2, plan.tiling.batches());
+  plan.keep_spectra = keep;
+  return plan;
+}
+
+struct Choice {
+  TilePlan plan;
+  Seconds seconds = 0;
+  TileBytes bytes;
+
+  [[nodiscard]] bool beats(const Choice& other) const {
+    return seconds <= other.seconds && bytes.persistent <= other.bytes.persistent &&
+           bytes.scratch <= other.bytes.scratch;
+  }
+  // Not much faster than something that holds as much: not worth a timing of its own.
+  [[nodiscard]] bool resembles(const Choice& other) const {
+    constexpr double hardly = 1.15;
+    return plan.keep_spectra == other.plan.keep_spectra && seconds < hardly * other.seconds &&
+           add(bytes.persistent, bytes.scratch) > add(other.bytes.persistent, other.bytes.scratch) / 4 * 3;
+  }
+};
+
+void add_choices(const ConvProblem& problem, const TileKernels& kernels, const DeviceSpec& spec, Vec3 T,
+                 std::vector<Choice>& choices) {
+  const std::int64_t per_stack = make_plan(problem, kernels, T, 1, true).tiling.tiles().z;
+  std::int64_t before = 0;
+  for (const std::int64_t wanted : wanted_tiles) {
+    TilePlan plan = make_plan(problem, kernels, T, div_up(wanted, per_stack), true);
+    if (plan.tiling.stacks_per_batch == before) break;
+    before = plan.tiling.stacks_per_batch;
+    for (const bool keep : {true, false}) {
+      plan.keep_spectra = keep;
+      choices.push_back({plan, tile_seconds(plan, kernels, spec), tile_bytes(plan, kernels, spec.threads)});
+    }
+  }
+}
+
+// The fastest of those that hold as much, by rising time.
+std::vector<Choice> worth_offering(std::vector<Choice> choices) {
+  std::stable_sort(choices.begin(), choices.end(),
+                   [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; });
+  std::vector<Choice> kept;
+  for (const Choice& choice : choices) {
+    if (kept.size() == most_offers) break;
+    const auto covered = [&](const Choice& other) { return other.beats(choice) || choice.resembles(other); };
+    if (std::none_of(kept.begin(), kept.end(), covered)) kept.push_back(choice);
+  }
+  return kept;
+}
+
+}  // namespace
+
+std::vector<TilePlan> tile_plans(const ConvProblem& problem, const TileKernels& kernels, const DeviceSpec& spec) {
+  std::vector<Choice> choices;
+  for (const std::int64_t z : extents_along(problem, 0)) {
+    for (const std::int64_t y : extents_along(problem, 1)) {
+      for (const std::int64_t x : extents_along(problem, 2)) add_choices(problem, kernels, spec, {z, y, x}, choices);
+    }
+  }
+  std::vector<TilePlan> plans;
+  for (const Choice& choice : worth_offering(std::move(choices))) plans.push_back(choice.plan);
+  return plans;
+}
+
+std::vector<std::pair<Format, Format>> tile_formats(const ConvProblem& problem, const DeviceSpec& spec) {
+  const Format blocked = blocked_format(spec);
+  const std::int64_t width = block_width(blocked.layout);
+  std::vector<std::pair<Format, Format>> formats;
+  for (const Format in : {blocked, planar_format}) {
+    if (in == planar_format && problem.in.f >= width) continue;
+    for (const Format out : {blocked, planar_format}) {
+      if (out == planar_format && problem.f_out >= width) continue;
+      formats.emplace_back(in, out);
+    }
+  }
+  return formats;
+}
+
+Variant variant_of(const TilePlan& plan) {
+  const Tiling& t = plan.tiling;
+  return {{"tile_z", t.T.z},
+          {"tile_y", t.T.y},
+          {"tile_x", t.T.x},
+          {"stacks", t.stacks_per_batch},
+          {"keep_spectra", plan.keep_spectra ? 1 : 0}};
+}
+
+TilePlan tile_plan(const ConvProblem& problem, const TileKernels& kernels, const Variant& variant) {
+  const Vec3 T{setting(variant, "tile_z", 16), setting(variant, "tile_y", 16), setting(variant, "tile_x", 16)};
+  return make_plan(problem, kernels, T, setting(variant, "stacks", 1), setting(variant, "keep_spectra", 1) != 0);
+}
+
+Estimate estimate_of(const TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, Format in, Format out) {
+  Estimate estimate{variant_of(plan), in, out, tile_seconds(plan, kernels, spec), {}};
+  estimate.memory = tile_memory(plan, kernels, spec.threads, in, out);
+  return estimate;
+}
+
+}  // namespace znni::cpu::fft_tiled

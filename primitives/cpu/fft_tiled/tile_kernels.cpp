@@ -1,0 +1,20 @@
+#include "primitives/cpu/fft_tiled/tile_kernels.hpp"
+
+namespace znni::cpu::fft_tiled {
+
+std::int64_t column_scratch(const Tiling& t, const TileKernels& kernels) {
+  const std::int64_t planes = mul(3 * t.problem.in.f, t.out_blocks() * t.lanes);
+  const std::int64_t copies = 3 * t.in_blocks() * kernels.gemm_rows * t.lanes;
+  return add(mul(t.T.z * column_rows(t), t.stack_step()), add(planes, copies));
+}
+
+std::int64_t block_index(const Tiling& t, std::int64_t block, std::int64_t most, std::int64_t image) {
+  std::int64_t index = 0;
+  while (true) {
+    const BlockGroup group = block_group(t.out_blocks(), most, index++);
+    if (block >= group.first + group.blocks) continue;
+    return group.first * t.problem.in.f + image * group.blocks + block - group.first;
+  }
+}
+
+}  // namespace znni::cpu::fft_tiled

@@ -1,0 +1,110 @@
+// The work of a tiled FFT convolution that depends on the instruction set: a table of functions for each, chosen at
+// run time. Each function is one task: it runs on one worker and writes what no other task writes.
+#pragma once
+
+#include <cstdint>
+
+#include "primitives/cpu/fft_tiled/codelet.hpp"
+#include "primitives/cpu/fft_tiled/tiling.hpp"
+
+namespace znni::cpu::fft_tiled {
+
+// One plane of one stack, all its images: window of the input -> 2D spectra.
+struct ForwardTask {
+  const Tiling* tiling = nullptr;
+  const TensorView* in = nullptr;
+  Stack stack;
+  std::int64_t z = 0;        // plane; at or beyond the input's end it is zero
+  float* spectra = nullptr;  // column 0, block 0 of this plane and stack
+  float* scratch = nullptr;  // forward_scratch() floats
+};
+
+// One column of a batch: transform along z, product with the kernel spectra, inverse along z; in place.
+struct ColumnTask {
+  const Tiling* tiling = nullptr;
+  std::int64_t stacks = 0;         // of this batch
+  float* column = nullptr;         // all planes
+  const float* kernels = nullptr;  // of this column, kernel_column_floats()
+  float* scratch = nullptr;        // column_scratch() floats
+};
+
+// One output plane of one stack: 2D spectra -> voxels, bias and activation.
+struct InverseTask {
+  const Tiling* tiling = nullptr;
+  const TensorView* out = nullptr;
+  const float* bias = nullptr;  // [out_blocks][lanes], zero in padding lanes
+  Stack stack;
+  std::int64_t z = 0;
+  const float* spectra = nullptr;  // column 0, block 0 of this plane and stack
+  float* scratch = nullptr;        // inverse_scratch() floats
+};
+
+// Spectra of the kernels from one input image to one block of output images.
+struct SpectraTask {
+  const Tiling* tiling = nullptr;
+  const float* kernels = nullptr;  // [f_out][f][k], as in LayerWeights
+  std::int64_t image = 0;
+  std::int64_t block = 0;
+  float* spectra = nullptr;  // of the whole layer: columns() x kernel_column_floats()
+  float* scratch = nullptr;  // spectra_scratch() floats
+};
+
+struct TileKernels {
+  std::int64_t lanes = 16;
+  std::int64_t gemm_rows = 8;     // rows of a register block
+  std::int64_t gemm_vectors = 3;  // most blocks of output images that are computed together
+  void (*forward)(const ForwardTask&) = nullptr;
+  void (*column)(const ColumnTask&) = nullptr;
+  void (*inverse)(const InverseTask&) = nullptr;
+  void (*spectra)(const SpectraTask&) = nullptr;
+};
+
+// For vectors of `simd_floats` lanes; nullptr where this build has none.
+[[nodiscard]] const TileKernels* tile_kernels(int simd_floats);
+
+// Output blocks are multiplied in groups of at most gemm_vectors, as equal as they can be; the kernel spectra of a
+// frequency lie [group][input image][block in group][re | im][lane].
+struct BlockGroup {
+  std::int64_t first = 0;
+  std::int64_t blocks = 0;
+};
+constexpr std::int64_t group_count(std::int64_t blocks, std::int64_t most) { return (blocks + most - 1) / most; }
+constexpr BlockGroup block_group(std::int64_t blocks, std::int64_t most, std::int64_t index) {
+  const std::int64_t groups = group_count(blocks, most);
+  const std::int64_t each = blocks / groups;
+  const std::int64_t longer = blocks % groups;  // the first so many have one more
+  return {index * each + (index < longer ? index : longer), each + (index < longer ? 1 : 0)};
+}
+
+// Place of (input image, output block) among the pairs of one frequency.
+[[nodiscard]] std::int64_t block_index(const Tiling& t, std::int64_t block, std::int64_t most, std::int64_t image);
+
+// Floats. What grows with f f_out saturates.
+[[nodiscard]] inline std::int64_t kernel_frequency_floats(const Tiling& t) {
+  return mul(t.problem.in.f, t.out_blocks() * t.block_step());
+}
+[[nodiscard]] inline std::int64_t kernel_column_floats(const Tiling& t) {
+  return mul(t.T.z, kernel_frequency_floats(t));
+}
+// Images whose plane transforms are held at once.
+inline constexpr std::int64_t blocks_at_once = 5;
+[[nodiscard]] inline std::int64_t plane_floats(const Tiling& t) { return (t.T.x / 2 + 1) * t.T.y * t.block_step(); }
+[[nodiscard]] inline std::int64_t forward_scratch(const Tiling& t) {
+  const std::int64_t blocks = t.in_blocks() < blocks_at_once ? t.in_blocks() : blocks_at_once;
+  return blocks * plane_floats(t) + t.T.x * t.lanes;
+}
+[[nodiscard]] inline std::int64_t inverse_scratch(const Tiling& t) {
+  const std::int64_t blocks = t.out_blocks() < blocks_at_once ? t.out_blocks() : blocks_at_once;
+  return blocks * plane_floats(t) + t.T.x * t.lanes;
+}
+// Rows of a column's matrix products: one more than an even number of tiles, so that frequencies do not fall onto the
+// same cache sets.
+[[nodiscard]] inline std::int64_t column_rows(const Tiling& t) { return (t.tiles_per_batch() + 1) / 2 * 2 + 1; }
+// The spectra of all tiles, the planes of one frequency's kernels, the rows of one register block.
+[[nodiscard]] std::int64_t column_scratch(const Tiling& t, const TileKernels& kernels);
+[[nodiscard]] inline std::int64_t spectra_scratch(const Tiling& t) {
+  return plane_floats(t) + t.problem.k.z * t.columns() * t.block_step() + t.T.x * t.lanes +
+         (t.T.z + t.T.y) * t.block_step();
+}
+
+}  // namespace znni::cpu::fft_tiled

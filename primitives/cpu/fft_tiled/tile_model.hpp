@@ -1,0 +1,12 @@
+// How long a tiled FFT convolution takes, by formula: its stages' arithmetic at measured fractions of the peak rate,
+// against its traffic at the memory's rate.
+#pragma once
+
+#include "primitives/cpu/fft_tiled/tile_memory.hpp"
+
+namespace znni::cpu::fft_tiled {
+
+// One run, all S inputs.
+[[nodiscard]] Seconds tile_seconds(const TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec);
+
+}  // namespace znni::cpu::fft_tiled

@@ -1,0 +1,41 @@
+#include "primitives/cpu/fft_tiled/tiling.hpp"
+
+#include <algorithm>
+
+namespace znni::cpu::fft_tiled {
+
+const std::vector<std::int64_t>& tile_extents() {
+  static const std::vector<std::int64_t> extents{4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 36};
+  return extents;
+}
+
+Vec3 Tiling::tiles() const {
+  const Vec3 out = n_out();
+  const Vec3 valid = m();
+  return {div_up(out.z, valid.z), div_up(out.y, valid.y), div_up(out.x, valid.x)};
+}
+
+std::int64_t Tiling::first_column(std::int64_t kx) const {
+  const std::int64_t real = T.y / 2 + 1;
+  if (kx == 0) return 0;
+  return kx == T.x / 2 ? real : 2 * real + (kx - 1) * T.y;
+}
+
+std::int64_t Tiling::stacks_of(std::int64_t batch) const {
+  return std::min(stacks_per_batch, stacks() - batch * stacks_per_batch);
+}
+
+Stack stack_at(const Tiling& tiling, std::int64_t index) {
+  const Vec3 tiles = tiling.tiles();
+  const Vec3 m = tiling.m();
+  return {index / (tiles.x * tiles.y), index / tiles.x % tiles.y * m.y, index % tiles.x * m.x};
+}
+
+std::int64_t column_weight(const Tiling& tiling, std::int64_t column) {
+  const std::int64_t real = tiling.T.y / 2 + 1;
+  if (column >= 2 * real) return 2;
+  const std::int64_t ky = column % real;
+  return ky == 0 || ky == tiling.T.y / 2 ? 1 : 2;
+}
+
+}  // namespace znni::cpu::fft_tiled

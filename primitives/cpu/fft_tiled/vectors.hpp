@@ -1,0 +1,25 @@
+// Vectors of `lanes` floats, in the compiler's own portable form: code written with them is compiled once per
+// instruction set. An instruction set `Isa` is such a type with, beside, stream() and fence() for stores that pass by
+// the caches and the shape of the register block of a matrix product: gemm_rows x gemm_vectors accumulators.
+//
+// Code templated on an Isa must not call inline functions of others: two instruction sets would share their bodies.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace znni::cpu::fft_tiled {
+
+template <int count>
+struct Vectors {
+  static constexpr std::int64_t lanes = count;
+  typedef float V __attribute__((vector_size(count * sizeof(float))));                      // NOLINT
+  typedef float Unaligned __attribute__((vector_size(count * sizeof(float)), aligned(4)));  // NOLINT
+
+  static V load(const float* from) { return *reinterpret_cast<const Unaligned*>(from); }
+  static void store(float* to, V value) { *reinterpret_cast<Unaligned*>(to) = value; }
+  static V all(float value) { return value - V{}; }
+  static void prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }
+};
+
+}  // namespace znni::cpu::fft_tiled

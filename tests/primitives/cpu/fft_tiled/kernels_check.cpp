@@ -1,0 +1,367 @@
+#include "tests/primitives/cpu/fft_tiled/kernels_check.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "primitives/cpu/backend.hpp"
+#include "tests/primitives/cpu/fft_tiled/plain_transform.hpp"
+#include "tests/support/layout.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni::cpu::fft_tiled {
+namespace {
+
+constexpr float untouched = 12345.5F;
+constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+
+// Case `index` of as many as there are extents: along each axis every extent stands in one of them.
+Vec3 extents_of(std::size_t index) {
+  const std::vector<std::int64_t>& extents = tile_extents();
+  const auto at = [&](std::size_t i) { return extents[i % extents.size()]; };
+  return {at(index), at(7 * index + 3), at(5 * index + 1)};
+}
+
+// One to three tiles per axis.
+Tiling random_tiling(test::Random& random, const TileKernels& kernels, Vec3 T) {
+  Tiling t;
+  t.lanes = kernels.lanes;
+  t.T = T;
+  for (int axis = 0; axis < 3; ++axis) {
+    t.problem.k[axis] = random.integer(1, std::min<std::int64_t>(T[axis], 7));
+    t.problem.in.n[axis] = t.problem.k[axis] + random.integer(0, 3 * (T[axis] - t.problem.k[axis]) + 2);
+  }
+  t.problem.in.S = random.integer(1, 2);
+  t.stacks_per_batch = random.integer(1, std::min<std::int64_t>(3, t.stacks()));
+  return t;
+}
+
+// More blocks than are transformed at once where images are small.
+std::int64_t random_images(test::Random& random, const Tiling& t, std::int64_t voxels_of_one) {
+  if (voxels_of_one < 300) return (blocks_at_once + 1) * t.lanes + random.integer(1, t.lanes);
+  return random.integer(1, std::clamp<std::int64_t>(60000 / voxels_of_one, 2, 7 * t.lanes));
+}
+
+Format random_format(test::Random& random, const Tiling& t, std::int64_t images) {
+  if (images < t.lanes && random.chance(0.6)) return {};
+  return {ElementType::f32, t.lanes == 16 ? Layout::blocked16 : Layout::blocked8};
+}
+
+// check(column, ky, kx)
+template <class Check>
+void each_column(const Tiling& t, const Check& check) {
+  for (std::int64_t kx = 0; kx <= t.T.x / 2; ++kx) {
+    const bool real = kx == 0 || kx == t.T.x / 2;
+    for (std::int64_t ky = 0; ky < (real ? t.T.y / 2 + 1 : t.T.y); ++ky) check(t.first_column(kx) + ky, ky, kx);
+  }
+}
+
+// re and im of one lane, of which the imaginary part lies behind all real ones.
+void append(std::vector<double>& values, const float* at, std::int64_t lanes) {
+  values.push_back(at[0]);
+  values.push_back(at[lanes]);
+}
+void append(std::vector<double>& values, Wide value) {
+  values.push_back(value.real());
+  values.push_back(value.imag());
+}
+
+// A tensor with gaps that hold `around`.
+struct Tensor {
+  Tensor(const Shape5& shape, Format format, std::uint64_t seed, float around) {
+    const test::Window window = test::strided_window(shape, format, seed);
+    memory = floats(window.elements, around);
+    view = window.view;
+    view.data = memory.data() + window.before;
+  }
+  Floats memory;
+  TensorView view;
+};
+
+std::vector<Wide> plane_of(const Tiling& t, const TensorView& in, const Stack& stack, std::int64_t z,
+                           std::int64_t image) {
+  std::vector<Wide> plane(static_cast<std::size_t>(t.T.y * t.T.x));
+  if (image >= in.shape.f || z >= in.shape.n.z) return plane;
+  for (std::int64_t y = 0; y < std::min(t.T.y, in.shape.n.y - stack.y); ++y) {
+    for (std::int64_t x = 0; x < std::min(t.T.x, in.shape.n.x - stack.x); ++x) {
+      plane[static_cast<std::size_t>(y * t.T.x + x)] = in.at(stack.s, image, {z, stack.y + y, stack.x + x});
+    }
+  }
+  plain_transform(plane, {1, t.T.y, t.T.x}, 1, -1);
+  plain_transform(plane, {1, t.T.y, t.T.x}, 2, -1);
+  return plane;
+}
+
+void check_forward(const TileKernels& kernels, const Tiling& t, const TensorView& in, std::int64_t index,
+                   std::int64_t z) {
+  const Stack stack = stack_at(t, index);
+  Floats spectra = floats(t.columns() * t.column_step(), untouched);
+  Floats scratch = floats(forward_scratch(t), nan);
+  float* const here = spectra.data() + z * t.plane_step() + index % t.stacks_per_batch * t.stack_step();
+  kernels.forward({&t, &in, stack, z, here, scratch.data()});
+  std::vector<double> actual;
+  std::vector<double> expected;
+  for (std::int64_t image = 0; image < t.in_blocks() * t.lanes; ++image) {
+    const std::vector<Wide> plane = plane_of(t, in, stack, z, image);
+    each_column(t, [&](std::int64_t column, std::int64_t ky, std::int64_t kx) {
+      float* at = here + column * t.column_step() + image / t.lanes * t.block_step() + image % t.lanes;
+      append(actual, at, t.lanes);
+      append(expected, plane[static_cast<std::size_t>(ky * t.T.x + kx)]);
+      at[0] = at[t.lanes] = untouched;
+    });
+  }
+  expect_alike(actual, expected);
+  EXPECT_EQ(std::count(spectra.begin(), spectra.end(), untouched), static_cast<std::ptrdiff_t>(spectra.size()))
+      << "spectra of other planes, stacks or blocks were written";
+}
+
+// Taps of one pair of images; conjugated spectra, weighted and scaled.
+std::vector<Wide> spectrum_of(const Tiling& t, const float* taps) {
+  std::vector<Wide> volume(static_cast<std::size_t>(voxels(t.T)));
+  for (std::int64_t z = 0; z < t.problem.k.z; ++z) {
+    for (std::int64_t y = 0; y < t.problem.k.y; ++y) {
+      for (std::int64_t x = 0; x < t.problem.k.x; ++x) {
+        volume[static_cast<std::size_t>((z * t.T.y + y) * t.T.x + x)] = *taps++;
+      }
+    }
+  }
+  for (const int axis : {2, 1, 0}) plain_transform(volume, t.T, axis, -1);
+  for (Wide& value : volume) value = std::conj(value) / static_cast<double>(voxels(t.T));
+  return volume;
+}
+
+void check_spectra(const TileKernels& kernels, const Tiling& t, test::Random& random) {
+  const ConvProblem& problem = t.problem;
+  const std::vector<float> taps = random.normals(problem.f_out * problem.in.f * voxels(problem.k));
+  Floats spectra = floats(t.columns() * kernel_column_floats(t), nan);
+  Floats scratch = floats(spectra_scratch(t), nan);
+  for (std::int64_t image = 0; image < problem.in.f; ++image) {
+    for (std::int64_t block = 0; block < t.out_blocks(); ++block) {
+      kernels.spectra({&t, taps.data(), image, block, spectra.data(), scratch.data()});
+    }
+  }
+  std::vector<double> actual;
+  std::vector<double> expected;
+  for (std::int64_t image = 0; image < problem.in.f; ++image) {
+    for (std::int64_t j = 0; j < t.out_blocks() * t.lanes; ++j) {
+      std::vector<Wide> full(static_cast<std::size_t>(voxels(t.T)));
+      if (j < problem.f_out) full = spectrum_of(t, taps.data() + (j * problem.in.f + image) * voxels(problem.k));
+      const std::int64_t place = block_index(t, j / t.lanes, kernels.gemm_vectors, image);
+      each_column(t, [&](std::int64_t column, std::int64_t ky, std::int64_t kx) {
+        const auto weight = static_cast<double>(column_weight(t, column));
+        for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
+          append(actual,
+                 spectra.data() + column * kernel_column_floats(t) + kz * kernel_frequency_floats(t) +
+                     place * t.block_step() + j % t.lanes,
+                 t.lanes);
+          append(expected, weight * full[static_cast<std::size_t>((kz * t.T.y + ky) * t.T.x + kx)]);
+        }
+      });
+    }
+  }
+  expect_alike(actual, expected);
+}
+
+// Output image j of one tile of one stack along z, from the column before the task ran.
+std::vector<Wide> product_of(const Tiling& t, const TileKernels& kernels, const std::vector<std::vector<Wide>>& in,
+                             const Floats& weights, std::int64_t j) {
+  std::vector<Wide> sum(static_cast<std::size_t>(t.T.z));
+  for (std::int64_t image = 0; image < t.problem.in.f; ++image) {
+    const std::int64_t place = block_index(t, j / t.lanes, kernels.gemm_vectors, image);
+    for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
+      const float* w = weights.data() + kz * kernel_frequency_floats(t) + place * t.block_step() + j % t.lanes;
+      sum[static_cast<std::size_t>(kz)] +=
+          in[static_cast<std::size_t>(image)][static_cast<std::size_t>(kz)] * Wide{w[0], w[t.lanes]};
+    }
+  }
+  plain_transform(sum, {t.T.z, 1, 1}, 0, 1);
+  return sum;
+}
+
+void check_column(const TileKernels& kernels, const Tiling& t, std::int64_t stacks, test::Random& random) {
+  const std::vector<float> normals = random.normals(t.planes() * t.plane_step());
+  const Floats before(normals.begin(), normals.end());
+  const std::vector<float> more = random.normals(kernel_column_floats(t));
+  const Floats weights(more.begin(), more.end());
+  Floats column = before;
+  Floats scratch = floats(column_scratch(t, kernels), nan);
+  kernels.column({&t, stacks, column.data(), weights.data(), scratch.data()});
+  std::vector<double> actual;
+  std::vector<double> expected;
+  const auto place = [&](std::int64_t plane, std::int64_t stack, std::int64_t image) {
+    return plane * t.plane_step() + stack * t.stack_step() + image / t.lanes * t.block_step() + image % t.lanes;
+  };
+  for (std::int64_t stack = 0; stack < stacks; ++stack) {
+    for (std::int64_t tile = 0; tile < t.tiles().z; ++tile) {
+      std::vector<std::vector<Wide>> in;
+      for (std::int64_t image = 0; image < t.problem.in.f; ++image) {
+        std::vector<Wide>& line = in.emplace_back();
+        for (std::int64_t z = 0; z < t.T.z; ++z) {
+          const float* at = before.data() + place(tile * t.m().z + z, stack, image);
+          line.emplace_back(at[0], at[t.lanes]);
+        }
+        plain_transform(line, {t.T.z, 1, 1}, 0, -1);
+      }
+      for (std::int64_t j = 0; j < t.out_blocks() * t.lanes; ++j) {
+        const std::vector<Wide> line = product_of(t, kernels, in, weights, j);
+        for (std::int64_t z = 0; z < t.m().z; ++z) {
+          append(actual, column.data() + place(tile * t.m().z + z, stack, j), t.lanes);
+          append(expected, line[static_cast<std::size_t>(z)]);
+        }
+      }
+    }
+  }
+  expect_alike(actual, expected);
+  for (std::int64_t plane = 0; plane < t.planes(); ++plane) {
+    const std::int64_t from = plane * t.plane_step() + stacks * t.stack_step();
+    EXPECT_TRUE(std::equal(column.begin() + from, column.begin() + (plane + 1) * t.plane_step(), before.begin() + from))
+        << "stacks that are not of the batch were written";
+  }
+}
+
+// Spectra of one plane and stack with zeros in the padding lanes, NaNs around.
+Floats random_spectra(const Tiling& t, std::int64_t offset, test::Random& random) {
+  Floats spectra = floats(t.columns() * t.column_step(), nan);
+  for (std::int64_t column = 0; column < t.columns(); ++column) {
+    for (std::int64_t j = 0; j < t.out_blocks() * t.lanes; ++j) {
+      float* at = spectra.data() + offset + column * t.column_step() + j / t.lanes * t.block_step() + j % t.lanes;
+      at[0] = j < t.problem.f_out ? random.normal() : 0.0F;
+      at[t.lanes] = j < t.problem.f_out ? random.normal() : 0.0F;
+    }
+  }
+  return spectra;
+}
+
+// One image of the plane before bias and activation: the sum of the columns' waves.
+std::vector<Wide> voxels_of(const Tiling& t, const float* spectra) {
+  std::vector<Wide> plane(static_cast<std::size_t>(t.T.y * t.T.x));
+  each_column(t, [&](std::int64_t column, std::int64_t ky, std::int64_t kx) {
+    const float* at = spectra + column * t.column_step();
+    plane[static_cast<std::size_t>(ky * t.T.x + kx)] = {at[0], at[t.lanes]};
+  });
+  plain_transform(plane, {1, t.T.y, t.T.x}, 2, 1);
+  plain_transform(plane, {1, t.T.y, t.T.x}, 1, 1);
+  return plane;
+}
+
+void check_inverse(const TileKernels& kernels, const Tiling& t, Format format, std::int64_t index, std::int64_t z,
+                   test::Random& random) {
+  const Shape5 shape = output_shape(t.problem);
+  Tensor out(shape, format, static_cast<std::uint64_t>(random.integer(1, 1000)), untouched);
+  if (random.chance(0.5)) {
+    out.memory = floats(tensor_bytes(shape, format) / 4, untouched);
+    out.view = dense_view(out.memory.data(), shape, format);
+  }
+  const Stack stack = stack_at(t, index);
+  const std::int64_t offset = z * t.plane_step() + index % t.stacks_per_batch * t.stack_step();
+  const Floats spectra = random_spectra(t, offset, random);
+  Floats bias = floats(t.out_blocks() * t.lanes, 0.0F);
+  for (std::int64_t j = 0; j < t.problem.f_out; ++j) bias[static_cast<std::size_t>(j)] = 5 * random.normal();
+  Floats scratch = floats(inverse_scratch(t), nan);
+  kernels.inverse({&t, &out.view, bias.data(), stack, z, spectra.data() + offset, scratch.data()});
+  std::vector<double> actual;
+  std::vector<double> expected;
+  double scale = 0;  // of what is activated: that is where the rounding comes from
+  const std::int64_t images = format.layout == Layout::planar ? shape.f : t.out_blocks() * t.lanes;
+  for (std::int64_t j = 0; j < images; ++j) {
+    const float* const of_image = spectra.data() + offset + j / t.lanes * t.block_step() + j % t.lanes;
+    const std::vector<Wide> plane = voxels_of(t, of_image);
+    for (std::int64_t y = 0; y < std::min(t.m().y, shape.n.y - stack.y); ++y) {
+      for (std::int64_t x = 0; x < std::min(t.m().x, shape.n.x - stack.x); ++x) {
+        float& at = out.view.at(stack.s, j, {z, stack.y + y, stack.x + x});
+        const double sum = plane[static_cast<std::size_t>(y * t.T.x + x)].real() + bias[static_cast<std::size_t>(j)];
+        scale = std::max(scale, std::abs(sum));
+        actual.push_back(at);
+        expected.push_back(j < shape.f ? apply(t.problem.activation, static_cast<float>(sum)) : 0.0);
+        if (j >= shape.f) {
+          EXPECT_EQ(at, 0.0F) << "padding image " << j;
+        }
+        at = untouched;
+      }
+    }
+  }
+  expect_alike(actual, expected, scale);
+  EXPECT_EQ(std::count(out.memory.begin(), out.memory.end(), untouched), static_cast<std::ptrdiff_t>(out.memory.size()))
+      << "voxels outside of the tile or the output were written";
+}
+
+// check(T, random): every extent along every axis.
+template <class Check>
+void each_extent(const Check& check) {
+  for (std::size_t index = 0; index < tile_extents().size(); ++index) {
+    const std::uint64_t seed = test::base_seed() * 1000 + index;
+    const Vec3 T = extents_of(index);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", T " + to_string(T));
+    test::Random random(seed);
+    check(T, random);
+  }
+}
+
+}  // namespace
+
+void KernelsCheck::SetUp() {
+  const int lanes = describe_cpu(1).simd_floats;
+  if (lanes < GetParam()) {
+    GTEST_SKIP() << "this processor has vectors of " << lanes << " floats, not of " << GetParam();
+  }
+  kernels_ = tile_kernels(GetParam());
+  ASSERT_NE(kernels_, nullptr);
+}
+
+TEST_P(KernelsCheck, ForwardTasksAgreeWithPlainTransforms) {
+  each_extent([this](Vec3 T, test::Random& random) {
+    Tiling t = random_tiling(random, *kernels_, {6, T.y, T.x});
+    t.problem.in.f = random_images(random, t, T.y * T.x * 2);
+    const Format format = random_format(random, t, t.problem.in.f);
+    SCOPED_TRACE(to_string(LayerProblem(t.problem)) + ", " + to_string(format));
+    Tensor in(t.problem.in, format, static_cast<std::uint64_t>(random.integer(1, 1000)), nan);
+    test::store(random.normals(elements(t.problem.in)), in.view);
+    const std::int64_t last = t.stacks() - 1;
+    check_forward(*kernels_, t, in.view, 0, 0);
+    check_forward(*kernels_, t, in.view, last, t.problem.in.n.z - 1);  // ends beyond the input
+    if (t.planes() > t.problem.in.n.z) check_forward(*kernels_, t, in.view, random.integer(0, last), t.planes() - 1);
+  });
+}
+
+TEST_P(KernelsCheck, KernelSpectraAgreeWithPlainTransforms) {
+  each_extent([this](Vec3 T, test::Random& random) {
+    if (random.chance(0.15)) T.z = 1;
+    Tiling t = random_tiling(random, *kernels_, T);
+    t.problem.in.f = random.integer(1, 2);
+    t.problem.f_out = random_images(random, t, voxels(T) / 2);
+    SCOPED_TRACE(to_string(LayerProblem(t.problem)));
+    check_spectra(*kernels_, t, random);
+  });
+}
+
+TEST_P(KernelsCheck, ColumnsAgreeWithPlainTransforms) {
+  std::vector<std::int64_t> extents = tile_extents();
+  extents.push_back(1);
+  for (const std::int64_t extent : extents) {
+    const std::uint64_t seed = test::base_seed() * 1000 + static_cast<std::uint64_t>(extent);
+    test::Random random(seed);
+    Tiling t = random_tiling(random, *kernels_, {extent, 4, 4});
+    t.problem.in.f = random.integer(1, 3 * t.lanes);
+    t.problem.f_out = random.integer(1, 7 * t.lanes);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ", T.z " + std::to_string(extent) + ": " +
+                 to_string(LayerProblem(t.problem)) + ", stacks " + std::to_string(t.stacks_per_batch));
+    check_column(*kernels_, t, random.integer(1, t.stacks_per_batch), random);
+  }
+}
+
+TEST_P(KernelsCheck, InverseTasksAgreeWithPlainTransforms) {
+  int index = 0;
+  each_extent([&](Vec3 T, test::Random& random) {
+    Tiling t = random_tiling(random, *kernels_, {6, T.y, T.x});
+    t.problem.f_out = random_images(random, t, T.y * T.x * 2);
+    t.problem.activation = {static_cast<ActivationKind>(index++ % 6), 0.2F};
+    const Format format = random_format(random, t, t.problem.f_out);
+    SCOPED_TRACE(to_string(LayerProblem(t.problem)) + ", " + to_string(format));
+    check_inverse(*kernels_, t, format, 0, 0, random);
+    check_inverse(*kernels_, t, format, t.stacks() - 1, t.n_out().z - 1, random);
+  });
+}
+
+}  // namespace znni::cpu::fft_tiled

@@ -1,0 +1,34 @@
+#include <gtest/gtest.h>
+
+#include "primitives/cpu/fft_tiled/tile_kernels.hpp"
+
+namespace znni::cpu::fft_tiled {
+namespace {
+
+TEST(KernelsX86, AreThereForVectorsOf16And8Floats) {
+  for (const int lanes : {16, 8}) {
+    const TileKernels* kernels = tile_kernels(lanes);
+    ASSERT_NE(kernels, nullptr) << lanes;
+    EXPECT_EQ(kernels->lanes, lanes);
+    for (const bool there : {kernels->forward != nullptr, kernels->column != nullptr, kernels->inverse != nullptr,
+                             kernels->spectra != nullptr}) {
+      EXPECT_TRUE(there) << lanes;
+    }
+  }
+}
+
+TEST(KernelsX86, DoNotShareCodeBetweenInstructionSets) {
+  const TileKernels& wide = *tile_kernels(16);
+  const TileKernels& narrow = *tile_kernels(8);
+  EXPECT_NE(wide.forward, narrow.forward);
+  EXPECT_NE(wide.column, narrow.column);
+  EXPECT_NE(wide.inverse, narrow.inverse);
+  EXPECT_NE(wide.spectra, narrow.spectra);
+}
+
+TEST(KernelsX86, AreNotThereForOtherVectors) {
+  for (const int lanes : {-8, 0, 1, 2, 4, 12, 32}) EXPECT_EQ(tile_kernels(lanes), nullptr) << lanes;
+}
+
+}  // namespace
+}  // namespace znni::cpu::fft_tiled

@@ -1,0 +1,161 @@
+#include "primitives/cpu/fft_tiled/tile_choice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "primitives/cpu/fft_tiled/tile_model.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni::cpu::fft_tiled {
+namespace {
+
+DeviceSpec machine(int simd_floats = 16) {
+  DeviceSpec spec;
+  spec.threads = 2;
+  spec.simd_floats = simd_floats;
+  spec.flops_per_second = 2e11;
+  spec.bytes_per_second = 3e10;
+  return spec;
+}
+
+ConvProblem layer(std::int64_t f, std::int64_t f_out, Vec3 n, Vec3 k) {
+  ConvProblem problem;
+  problem.in = {1, f, n};
+  problem.f_out = f_out;
+  problem.k = k;
+  return problem;
+}
+
+std::vector<TilePlan> plans_of(const ConvProblem& problem, int simd_floats = 16) {
+  return tile_plans(problem, *tile_kernels(simd_floats), machine(simd_floats));
+}
+
+class RandomOffers : public testing::Test {
+ protected:
+  // check(problem, plans, lanes)
+  template <class Check>
+  static void each(const Check& check) {
+    for (int index = 0; index < test::case_count(25); ++index) {
+      const std::uint64_t seed = test::base_seed() * 1000 + static_cast<std::uint64_t>(index);
+      test::Random random(seed);
+      ConvProblem problem = layer(random.integer(1, 100), random.integer(1, 100), {}, random.vec3(1, 9));
+      problem.in.n = problem.k + random.vec3(0, 120);
+      problem.in.S = random.integer(1, 5);
+      if (random.chance(0.2)) problem.k.z = 1;
+      const int lanes = random.chance(0.5) ? 16 : 8;
+      SCOPED_TRACE("seed " + std::to_string(seed) + ": " + to_string(LayerProblem(problem)));
+      check(problem, plans_of(problem, lanes), lanes);
+    }
+  }
+};
+
+TEST_F(RandomOffers, AreAFewByRisingTime) {
+  each([](const ConvProblem&, const std::vector<TilePlan>& plans, int lanes) {
+    EXPECT_GE(plans.size(), 1U);
+    EXPECT_LE(plans.size(), 8U);
+    EXPECT_TRUE(std::is_sorted(plans.begin(), plans.end(), [&](const TilePlan& a, const TilePlan& b) {
+      return tile_seconds(a, *tile_kernels(lanes), machine(lanes)) <
+             tile_seconds(b, *tile_kernels(lanes), machine(lanes));
+    }));
+  });
+}
+
+TEST_F(RandomOffers, AreLegalTilings) {
+  const std::set<std::int64_t> extents(tile_extents().begin(), tile_extents().end());
+  each([&](const ConvProblem& problem, const std::vector<TilePlan>& plans, int lanes) {
+    for (const TilePlan& plan : plans) {
+      EXPECT_EQ(plan.tiling.problem, problem);
+      EXPECT_EQ(plan.tiling.lanes, lanes);
+      EXPECT_TRUE(covers(plan.tiling.m(), Vec3::cube(1))) << to_string(plan.tiling.T);
+      EXPECT_TRUE(extents.contains(plan.tiling.T.z) || problem.k.z == 1) << to_string(plan.tiling.T);
+      EXPECT_TRUE(extents.contains(plan.tiling.T.y) && extents.contains(plan.tiling.T.x)) << to_string(plan.tiling.T);
+      EXPECT_GE(plan.tiling.stacks_per_batch, 1);
+      EXPECT_LE(plan.tiling.stacks_per_batch, plan.tiling.stacks());
+      EXPECT_GE(plan.slots, 1);
+      EXPECT_LE(plan.slots, plan.tiling.batches());
+    }
+  });
+}
+
+TEST_F(RandomOffers, SurviveTheWayThroughSettings) {
+  each([](const ConvProblem& problem, const std::vector<TilePlan>& plans, int lanes) {
+    std::set<Variant> variants;
+    for (const TilePlan& plan : plans) {
+      const TilePlan back = tile_plan(problem, *tile_kernels(lanes), variant_of(plan));
+      EXPECT_EQ(back.tiling.problem, problem);
+      EXPECT_EQ(back.tiling.lanes, plan.tiling.lanes);
+      EXPECT_EQ(back.tiling.T, plan.tiling.T);
+      EXPECT_EQ(back.tiling.stacks_per_batch, plan.tiling.stacks_per_batch);
+      EXPECT_EQ(back.slots, plan.slots);
+      EXPECT_EQ(back.keep_spectra, plan.keep_spectra);
+      variants.insert(variant_of(plan));
+    }
+    EXPECT_EQ(variants.size(), plans.size()) << "two offers are the same";
+  });
+}
+
+TEST_F(RandomOffers, NoneIsBeatenInEverything) {
+  each([](const ConvProblem&, const std::vector<TilePlan>& plans, int lanes) {
+    std::vector<Estimate> estimates;
+    for (const TilePlan& plan : plans) {
+      estimates.push_back(estimate_of(plan, *tile_kernels(lanes), machine(lanes), {}, {}));
+    }
+    for (const Estimate& a : estimates) {
+      for (const Estimate& b : estimates) {
+        const bool beaten = b.time <= a.time && persistent_bytes(b.memory) <= persistent_bytes(a.memory) &&
+                            peak(b.memory) <= peak(a.memory);
+        EXPECT_TRUE(&a == &b || !beaten) << to_string(a.variant) << " is beaten by " << to_string(b.variant);
+      }
+    }
+  });
+}
+
+TEST(TilePlans, ThereAreNoneForKernelsLongerThanATile) {
+  const std::int64_t longest = tile_extents().back();
+  EXPECT_FALSE(plans_of(layer(4, 4, Vec3::cube(50), Vec3::cube(longest))).empty());
+  for (int axis = 0; axis < 3; ++axis) {
+    Vec3 k = Vec3::cube(3);
+    k[axis] = longest + 1;
+    EXPECT_TRUE(plans_of(layer(4, 4, Vec3::cube(50), k)).empty()) << "axis " << axis;
+  }
+}
+
+TEST(TilePlans, LeaveZAloneWhereTheKernelHasOneTap) {
+  for (const TilePlan& plan : plans_of(layer(16, 16, {40, 60, 60}, {1, 5, 5}))) EXPECT_EQ(plan.tiling.T.z, 1);
+}
+
+TEST(TilePlans, OfferToHoldLessWithoutKeptSpectra) {
+  const std::vector<TilePlan> plans = plans_of(layer(80, 80, Vec3::cube(52), Vec3::cube(5)));
+  EXPECT_TRUE(plans.front().keep_spectra);
+  EXPECT_TRUE(std::any_of(plans.begin(), plans.end(), [](const TilePlan& plan) { return !plan.keep_spectra; }));
+}
+
+TEST(TileFormats, ArePlanarOnlyForFewerImagesThanLanes) {
+  const Format blocked{ElementType::f32, Layout::blocked16};
+  using Formats = std::vector<std::pair<Format, Format>>;
+  const auto formats = [](std::int64_t f, std::int64_t f_out) {
+    return tile_formats(layer(f, f_out, Vec3::cube(9), Vec3::cube(3)), machine());
+  };
+  EXPECT_EQ(formats(16, 80), (Formats{{blocked, blocked}}));
+  EXPECT_EQ(formats(1, 80), (Formats{{blocked, blocked}, {Format{}, blocked}}));
+  EXPECT_EQ(formats(80, 15), (Formats{{blocked, blocked}, {blocked, Format{}}}));
+  EXPECT_EQ(formats(3, 3).size(), 4U);
+  const Format blocked8{ElementType::f32, Layout::blocked8};
+  EXPECT_EQ(tile_formats(layer(8, 15, Vec3::cube(9), Vec3::cube(3)), machine(8)), (Formats{{blocked8, blocked8}}));
+}
+
+TEST(EstimateOf, NamesTheFormatsItIsFor) {
+  const TilePlan plan = plans_of(layer(3, 80, Vec3::cube(20), Vec3::cube(3))).front();
+  const Format blocked{ElementType::f32, Layout::blocked16};
+  const Estimate estimate = estimate_of(plan, *tile_kernels(16), machine(), {}, blocked);
+  EXPECT_EQ(estimate.in, Format{});
+  EXPECT_EQ(estimate.out, blocked);
+  EXPECT_EQ(estimate.variant, variant_of(plan));
+  EXPECT_EQ(estimate.memory, tile_memory(plan, *tile_kernels(16), 2, {}, blocked));
+  EXPECT_EQ(estimate.memory.front().bytes, 4 * 3 * 8000);
+}
+
+}  // namespace
+}  // namespace znni::cpu::fft_tiled

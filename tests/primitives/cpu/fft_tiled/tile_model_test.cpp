@@ -1,0 +1,97 @@
+// What a planner relies on in the modelled times; how close they come to the clock is a matter for benchmarks.
+#include "primitives/cpu/fft_tiled/tile_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/support/random.hpp"
+
+namespace znni::cpu::fft_tiled {
+namespace {
+
+DeviceSpec machine(int threads) {
+  DeviceSpec spec;
+  spec.threads = threads;
+  spec.simd_floats = 16;
+  spec.flops_per_second = 1e11 * threads;
+  spec.bytes_per_second = 2e10 * std::min(threads, 8);
+  return spec;
+}
+
+TilePlan plan_of(std::int64_t S, std::int64_t f, std::int64_t f_out, std::int64_t n) {
+  TilePlan plan;
+  plan.tiling.problem.in = {S, f, Vec3::cube(n)};
+  plan.tiling.problem.f_out = f_out;
+  plan.tiling.problem.k = Vec3::cube(5);
+  plan.tiling.T = Vec3::cube(16);
+  plan.tiling.stacks_per_batch = 4;
+  return plan;
+}
+
+Seconds seconds(const TilePlan& plan, int threads = 2) {
+  return tile_seconds(plan, *tile_kernels(16), machine(threads));
+}
+
+TEST(TileModel, IsPositiveAndFiniteForAnything) {
+  for (int index = 0; index < test::case_count(300); ++index) {
+    const std::uint64_t seed = test::base_seed() * 1000 + static_cast<std::uint64_t>(index);
+    test::Random random(seed);
+    TilePlan plan;
+    plan.tiling.problem = test::random_conv(random);
+    plan.tiling.T = {random.chance(0.5) ? 8 : 36, 8, random.chance(0.5) ? 8 : 30};
+    if (plan.tiling.problem.k.z == 1) plan.tiling.T.z = 1;
+    plan.tiling.stacks_per_batch = random.integer(1, plan.tiling.stacks());
+    plan.keep_spectra = random.chance(0.5);
+    for (const int threads : {1, 2, 72}) {
+      for (const int lanes : {8, 16}) {
+        plan.tiling.lanes = lanes;
+        const Seconds time = tile_seconds(plan, *tile_kernels(lanes), machine(threads));
+        EXPECT_GT(time, 0) << "seed " << seed;
+        EXPECT_TRUE(std::isfinite(time)) << "seed " << seed;
+      }
+    }
+  }
+}
+
+TEST(TileModel, GrowsWithInputsImagesAndExtent) {
+  const Seconds base = seconds(plan_of(1, 32, 32, 52));
+  EXPECT_GT(seconds(plan_of(2, 32, 32, 52)), 1.5 * base);
+  EXPECT_GT(seconds(plan_of(1, 64, 32, 52)), 1.2 * base);
+  EXPECT_GT(seconds(plan_of(1, 32, 64, 52)), 1.2 * base);
+  EXPECT_GT(seconds(plan_of(1, 32, 32, 100)), 5 * base);
+}
+
+TEST(TileModel, FallsWithThreads) {
+  EXPECT_LT(seconds(plan_of(1, 80, 80, 100), 4), 0.6 * seconds(plan_of(1, 80, 80, 100), 2));
+}
+
+TEST(TileModel, ComputingKernelSpectraInEveryRunCosts) {
+  TilePlan plan = plan_of(1, 80, 80, 52);
+  const Seconds kept = seconds(plan);
+  plan.keep_spectra = false;
+  EXPECT_GT(seconds(plan), kept);
+}
+
+// A tile of which almost nothing is valid wastes its arithmetic; one longer than the input its zeros.
+TEST(TileModel, PrefersTilesThatFit) {
+  const auto with_tile = [](std::int64_t edge) {
+    TilePlan plan = plan_of(1, 80, 80, 28);
+    plan.tiling.T = Vec3::cube(edge);
+    return seconds(plan);
+  };
+  EXPECT_LT(with_tile(16), with_tile(6));
+  EXPECT_LT(with_tile(16), with_tile(26));
+}
+
+// Batches of one stack pass over the kernel spectra for every stack.
+TEST(TileModel, ManyStacksShareTheKernelSpectra) {
+  TilePlan plan = plan_of(1, 80, 80, 100);
+  plan.tiling.problem.in.n.z = 16;
+  const Seconds shared = seconds(plan);
+  plan.tiling.stacks_per_batch = 1;
+  EXPECT_GT(seconds(plan), shared);
+}
+
+}  // namespace
+}  // namespace znni::cpu::fft_tiled
