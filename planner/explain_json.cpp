@@ -88,12 +88,9 @@ Json predicted(const Prediction& prediction) {
 }
 
 Json machine(const DeviceSpec& spec) {
-  return {{"name", spec.name},
-          {"kind", spec.kind == DeviceKind::cpu ? "cpu" : "gpu"},
-          {"threads", spec.threads},
-          {"flops_per_second", spec.flops_per_second},
-          {"hertz", spec.hertz},
-          {"bytes_per_second", spec.bytes_per_second}};
+  return {{"name", spec.name},       {"kind", spec.kind == DeviceKind::cpu ? "cpu" : "gpu"},
+          {"threads", spec.threads}, {"flops_per_second", spec.flops_per_second},
+          {"hertz", spec.hertz},     {"bytes_per_second", spec.bytes_per_second}};
 }
 
 }  // namespace

@@ -108,6 +108,10 @@ void LayerRun::fill_inputs() {
 
 Result<Seconds> LayerRun::run() {
   fill_inputs();
+  return run_filled();
+}
+
+Result<Seconds> LayerRun::run_filled() {
   transient_->begin();
   const auto start = std::chrono::steady_clock::now();
   Result<void> done = layer_->run(inputs_, output_, *transient_);

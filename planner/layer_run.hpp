@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "primitives/core/device.hpp"
@@ -32,6 +33,12 @@ class LayerRun {
 
   // Fills the inputs anew (they may share bytes with scratch), runs once, returns the seconds of the run alone.
   [[nodiscard]] Result<Seconds> run();
+
+  // The same with inputs of the caller's own: writes them, then times. They must be written before every run.
+  [[nodiscard]] std::span<const TensorView> inputs() const { return inputs_; }
+  [[nodiscard]] Result<Seconds> run_filled();
+  // What the last run wrote, until something else uses the block.
+  [[nodiscard]] const TensorView& output() const { return output_; }
 
  private:
   LayerRun(const LayerProblem& problem, const Estimate& estimate, const Reservation& block, Device& device);

@@ -1,5 +1,5 @@
-# Sourced by deploy/demo and deploy/test: installs what is missing, configures and builds. Says what it does;
-# a second run finds everything done and takes seconds.
+# Sourced by deploy/bench, deploy/demo and deploy/test: installs what is missing, configures and builds. Says what it
+# does; a second run finds everything done and takes seconds.
 
 say() { printf '\n== %s\n' "$*"; }
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }

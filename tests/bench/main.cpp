@@ -11,6 +11,7 @@
 #include "proto/convert/network_file.hpp"
 #include "proto/convert/plan_text.hpp"
 #include "server/signals.hpp"
+#include "tests/bench/layer_report.hpp"
 #include "tests/bench/net_bench.hpp"
 #include "tests/bench/options.hpp"
 #include "tests/bench/report.hpp"
@@ -69,13 +70,54 @@ Result<NetTimes> measure(const NetOptions& options, const std::stop_token& stop)
   return run_net(*loaded, *plan, {&*catalogue, device->get(), options.repetitions, stop, say});
 }
 
-int run(const NetOptions& options) {
+Result<std::vector<const Primitive*>> find_primitives(const std::vector<std::string>& names) {
+  std::vector<const Primitive*> found;
+  for (const std::string& name : names) {
+    std::string known;
+    const auto before = found.size();
+    for (const Primitive* row : cpu::registry()) {
+      if (row->name == name) found.push_back(row);
+      if (row->name.starts_with("cpu.conv.")) known += (known.empty() ? "" : ", ") + std::string(row->name);
+    }
+    if (found.size() > before) continue;
+    return Error{ErrorCode::invalid_argument, "--primitives: no '" + name + "'; there are " + known};
+  }
+  return found;
+}
+
+// On a device of its own: what it reads is no part of --mem.
+Result<MachineRates> measure_rates(const DeviceSpec& spec) {
+  const Result<std::unique_ptr<Device>> device = cpu::backend().open(spec, read_block_bytes(spec), 0, 0);
+  if (!device) return device.error();
+  return measure_machine(**device);
+}
+
+Result<LayerReport> measure(const LayerOptions& options, const std::stop_token& stop) {
+  const Result<std::vector<const Primitive*>> primitives = find_primitives(options.primitives);
+  if (!primitives) return primitives.error();
+  const DeviceSpec spec = cpu::describe_cpu(options.threads.value_or(cpu::default_threads()));
+  const std::int64_t memory = options.memory.value_or(cpu::default_memory_budget());
+  const Result<std::unique_ptr<Device>> device = cpu::backend().open(spec, memory, 0, 0);
+  if (!device) return device.error();
+  const Result<MachineRates> rates = measure_rates(spec);
+  if (!rates) return rates.error();
+  Result<std::vector<PrimitiveTimes>> times =
+      run_layer(options.problem, *primitives, {device->get(), options.repetitions, stop, say});
+  if (!times) return times.error();
+  return LayerReport{options.problem, spec.name, spec.threads, *rates, std::move(*times)};
+}
+
+std::string text_of(const NetTimes& times, bool json) { return json ? net_json(times) : net_text(times); }
+std::string text_of(const LayerReport& report, bool json) { return json ? layer_json(report) : layer_text(report); }
+
+template <class Options>
+int run(const Options& options) {
   const TerminationSignals signals;
   std::stop_source stop;
   const std::jthread watch = stop_on_signals(signals, stop);
-  const Result<NetTimes> times = measure(options, stop.get_token());
-  if (!times) return fail(times.error());
-  std::fputs((options.json ? net_json(*times) : net_text(*times)).c_str(), stdout);
+  const auto found = measure(options, stop.get_token());
+  if (!found) return fail(found.error());
+  std::fputs(text_of(*found, options.json).c_str(), stdout);
   return 0;
 }
 
@@ -93,5 +135,6 @@ int main(int argc, char** argv) {
     }
     return end->exit_code;
   }
+  if (const auto* layer = std::get_if<LayerOptions>(&parsed)) return run(*layer);
   return run(std::get<NetOptions>(parsed));
 }

@@ -8,6 +8,7 @@
 #include "planner/report.hpp"
 #include "planner/text_table.hpp"
 #include "server/pipeline/engine.hpp"
+#include "tests/bench/median.hpp"
 
 namespace znni::bench {
 namespace {
@@ -132,13 +133,6 @@ class Runs {
 };
 
 }  // namespace
-
-Seconds median(std::vector<Seconds> seconds) {
-  ensure(!seconds.empty(), "the median of something");
-  const auto middle = seconds.begin() + static_cast<std::ptrdiff_t>((seconds.size() - 1) / 2);
-  std::nth_element(seconds.begin(), middle, seconds.end());
-  return *middle;
-}
 
 Result<NetTimes> run_net(const LoadedNetwork& loaded, const Plan& whole, const NetWork& work) {
   const Network& network = loaded.network;

@@ -53,7 +53,4 @@ struct NetWork {
 // `cancelled` when a stop came first; else the engine's errors.
 [[nodiscard]] Result<NetTimes> run_net(const LoadedNetwork& loaded, const Plan& plan, const NetWork& work);
 
-// The middle one; of an even number the lower of the two. There must be one.
-[[nodiscard]] Seconds median(std::vector<Seconds> seconds);
-
 }  // namespace znni::bench

@@ -93,11 +93,5 @@ TEST_F(NetBenchTest, AStopEndsIt) {
   EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
 }
 
-TEST(BenchMedian, IsTheMiddle) {
-  EXPECT_EQ(median({3, 1, 2}), 2);
-  EXPECT_EQ(median({4, 1, 3, 2}), 2);
-  EXPECT_EQ(median({5}), 5);
-}
-
 }  // namespace
 }  // namespace znni::bench

@@ -11,19 +11,48 @@ namespace {
 
 constexpr int wrong_use = 2;
 
-void add_net(CLI::App& app, NetOptions& options, std::string& memory) {
+// Option values that CLI11 does not understand by itself.
+struct RawOptions {
+  std::string memory;
+  std::string k = "3";
+  std::string n = "64";
+};
+
+template <class Options>
+void add_shared(CLI::App& app, Options& options, RawOptions& raw, const char* memory, const char* threads,
+                const char* repetitions) {
+  app.add_option("--mem", raw.memory, memory);
+  app.add_option("--threads", options.threads, threads)->check(CLI::Range(1, 4096));
+  app.add_option("--repetitions", options.repetitions, repetitions)->capture_default_str()->check(CLI::Range(1, 1000));
+  app.add_flag("--json", options.json, "the figures as JSON on stdout");
+}
+
+CLI::App* add_net(CLI::App& app, NetOptions& options, RawOptions& raw) {
   CLI::App* net = app.add_subcommand("net", "run a plan on one patch, and compare with what it predicts");
   net->add_option("--plan", options.plan, "plan, as planner --output writes it")->required();
   net->add_option("--model", options.model, "its network: FILE.onnx, or FILE.pbtxt with seeded random weights")
       ->required();
-  net->add_option("--mem", memory, "host RAM the plan may take: 16G, 512M (default: 0.8 x what is free)");
-  net->add_option("--threads", options.threads, "threads that compute (default: those the plan was made for)")
-      ->check(CLI::Range(1, 4096));
-  net->add_option("--repetitions", options.repetitions, "warm runs after the cold one")
-      ->capture_default_str()
-      ->check(CLI::Range(1, 1000));
-  net->add_flag("--json", options.json, "the figures as JSON on stdout");
-  app.require_subcommand(1);
+  add_shared(*net, options, raw, "host RAM the plan may take: 16G, 512M (default: 0.8 x what is free)",
+             "threads that compute (default: those the plan was made for)", "warm runs after the cold one");
+  return net;
+}
+
+CLI::App* add_layer(CLI::App& app, LayerOptions& options, RawOptions& raw) {
+  CLI::App* layer = app.add_subcommand("layer", "time primitives on one convolution, in turn");
+  const CLI::Range counts(std::int64_t{1}, std::int64_t{1} << 20);
+  ConvProblem& problem = options.problem;
+  problem.in.f = problem.f_out = 80;
+  layer->add_option("--f", problem.in.f, "images the layer reads")->capture_default_str()->check(counts);
+  layer->add_option("--f-out", problem.f_out, "images it writes")->capture_default_str()->check(counts);
+  layer->add_option("--k", raw.k, "extent of the kernel: one number or Z,Y,X")->capture_default_str();
+  layer->add_option("--n", raw.n, "extent of the input: one number or Z,Y,X")->capture_default_str();
+  layer->add_option("--S", problem.in.S, "inputs at once")->capture_default_str()->check(counts);
+  layer->add_option("--primitives", options.primitives, "NAME,...: what is timed; speeds are told of the last one")
+      ->delimiter(',')
+      ->capture_default_str();
+  add_shared(*layer, options, raw, "host RAM a primitive may take: 16G, 512M (default: 0.8 x what is free)",
+             "threads that compute (default: the processors this process may use)", "timed runs of each primitive");
+  return layer;
 }
 
 std::string one_line(std::string text) {
@@ -31,14 +60,42 @@ std::string one_line(std::string text) {
   return text;
 }
 
+// "3" is a cube.
+Result<Vec3> extents(const std::string& option, const std::string& text) {
+  const bool one = text.find_first_of(",x") == std::string::npos;
+  const Result<Vec3> parsed = parse_extents(one ? text + ',' + text + ',' + text : text);
+  if (parsed) return parsed;
+  return Error{ErrorCode::invalid_argument,
+               option + " '" + text + "': write one number of at least 1, or three as Z,Y,X"};
+}
+
+Result<void> understand(const RawOptions& raw, LayerOptions& options) {
+  const Result<Vec3> k = extents("--k", raw.k);
+  if (!k) return k.error();
+  const Result<Vec3> n = extents("--n", raw.n);
+  if (!n) return n.error();
+  options.problem.k = *k;
+  options.problem.in.n = *n;
+  return check(LayerProblem(options.problem));
+}
+
+Result<std::optional<std::int64_t>> memory_of(const RawOptions& raw) {
+  if (raw.memory.empty()) return std::optional<std::int64_t>();
+  const Result<std::int64_t> bytes = parse_bytes(raw.memory);
+  if (!bytes) return bytes.error().within("--mem");
+  return std::optional(*bytes);
+}
+
 }  // namespace
 
-std::variant<NetOptions, EarlyEnd> parse_options(std::vector<std::string> arguments) {
-  NetOptions options;
-  std::string memory;
-  CLI::App app("Whether the planner told the truth: predicted and measured times of a plan on this machine.",
-               "znni-bench");
-  add_net(app, options, memory);
+std::variant<NetOptions, LayerOptions, EarlyEnd> parse_options(std::vector<std::string> arguments) {
+  NetOptions net;
+  LayerOptions layer;
+  RawOptions raw;
+  CLI::App app("What layers and plans take on this machine, and what was predicted.", "znni-bench");
+  const CLI::App* const net_command = add_net(app, net, raw);
+  add_layer(app, layer, raw);
+  app.require_subcommand(1);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));
@@ -47,11 +104,12 @@ std::variant<NetOptions, EarlyEnd> parse_options(std::vector<std::string> argume
   } catch (const CLI::ParseError& error) {
     return EarlyEnd{wrong_use, one_line(error.what()) + " (znni-bench --help lists all flags)"};
   }
-  if (memory.empty()) return options;
-  const Result<std::int64_t> bytes = parse_bytes(memory);
-  if (!bytes) return EarlyEnd{wrong_use, bytes.error().within("--mem").message};
-  options.memory = *bytes;
-  return options;
+  const Result<std::optional<std::int64_t>> memory = memory_of(raw);
+  if (!memory) return EarlyEnd{wrong_use, memory.error().message};
+  net.memory = layer.memory = *memory;
+  if (net_command->parsed()) return net;
+  if (const Result<void> sound = understand(raw, layer); !sound) return EarlyEnd{wrong_use, sound.error().message};
+  return layer;
 }
 
 }  // namespace znni::bench

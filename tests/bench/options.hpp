@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "primitives/core/problem.hpp"
+
 namespace znni::bench {
 
 // znni-bench net: whether a plan's prediction is true.
@@ -19,6 +21,16 @@ struct NetOptions {
   bool json = false;
 };
 
+// znni-bench layer: primitives on one convolution.
+struct LayerOptions {
+  ConvProblem problem;
+  std::vector<std::string> primitives = {"cpu.conv.fft_tiled", "cpu.conv.onednn"};
+  std::optional<std::int64_t> memory;  // bytes; nothing: the machine's default
+  std::optional<int> threads;          // nothing: the machine's default
+  int repetitions = 5;
+  bool json = false;
+};
+
 // The program ends at once: `text` goes to stdout when exit_code is 0 (help), else to stderr; it is one line then.
 struct EarlyEnd {
   int exit_code = 0;
@@ -26,6 +38,6 @@ struct EarlyEnd {
 };
 
 // `arguments` without the program's name.
-[[nodiscard]] std::variant<NetOptions, EarlyEnd> parse_options(std::vector<std::string> arguments);
+[[nodiscard]] std::variant<NetOptions, LayerOptions, EarlyEnd> parse_options(std::vector<std::string> arguments);
 
 }  // namespace znni::bench

@@ -17,6 +17,13 @@ NetOptions good(const std::vector<std::string>& arguments) {
   return end == nullptr ? std::get<NetOptions>(parsed) : NetOptions{};
 }
 
+LayerOptions layer(const std::vector<std::string>& arguments) {
+  const auto parsed = parse_options(arguments);
+  const auto* end = std::get_if<EarlyEnd>(&parsed);
+  EXPECT_EQ(end, nullptr) << end->text;
+  return end == nullptr ? std::get<LayerOptions>(parsed) : LayerOptions{};
+}
+
 EarlyEnd ended(const std::vector<std::string>& arguments) {
   const auto parsed = parse_options(arguments);
   const auto* end = std::get_if<EarlyEnd>(&parsed);
@@ -59,6 +66,46 @@ TEST(BenchOptions, WrongUseEndsWithOneLine) {
   }
   EXPECT_EQ(ended({}).exit_code, 2);
   EXPECT_THAT(ended({"net", "--plan", "p"}).text, HasSubstr("--model"));
+}
+
+TEST(BenchOptions, EveryOptionOfALayerIsRead) {
+  const LayerOptions options =
+      layer({"layer", "--f",          "28",    "--f-out", "36", "--k",       "1,3,5", "--n",           "32", "--S",
+             "8",     "--primitives", "a,b,c", "--mem",   "2G", "--threads", "3",     "--repetitions", "7",  "--json"});
+  const ConvProblem problem{{8, 28, Vec3::cube(32)}, 36, {1, 3, 5}, Vec3::cube(1), {}};
+  EXPECT_EQ(options.problem, problem);
+  EXPECT_THAT(options.primitives, testing::ElementsAre("a", "b", "c"));
+  EXPECT_EQ(options.memory, std::int64_t{2} << 30);
+  EXPECT_EQ(options.threads, 3);
+  EXPECT_EQ(options.repetitions, 7);
+  EXPECT_TRUE(options.json);
+}
+
+TEST(BenchOptions, ALayerHasDefaults) {
+  const LayerOptions options = layer({"layer", "--n", "16,24,32"});
+  const ConvProblem problem{{1, 80, {16, 24, 32}}, 80, Vec3::cube(3), Vec3::cube(1), {}};
+  EXPECT_EQ(options.problem, problem);
+  EXPECT_THAT(options.primitives, testing::ElementsAre("cpu.conv.fft_tiled", "cpu.conv.onednn"));
+  EXPECT_EQ(options.threads, std::nullopt);
+  EXPECT_EQ(options.repetitions, 5);
+}
+
+TEST(BenchOptions, WrongLayersEndWithOneLine) {
+  for (const auto& [arguments, part] : std::vector<std::pair<std::vector<std::string>, std::string>>{
+           {{"--k", "3,3"}, "--k '3,3'"},
+           {{"--k", "0"}, "--k '0'"},
+           {{"--n", "big"}, "--n 'big'"},
+           {{"--f", "0"}, "--f"},
+           {{"--S", "-1"}, "--S"},
+           {{"--n", "4", "--k", "5"}, "smaller than the window 5"},
+           {{"--mem", "lots"}, "--mem"}}) {
+    std::vector<std::string> all = {"layer"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const EarlyEnd end = ended(all);
+    EXPECT_EQ(end.exit_code, 2);
+    EXPECT_THAT(end.text, HasSubstr(part));
+    EXPECT_EQ(std::count(end.text.begin(), end.text.end(), '\n'), 0) << end.text;
+  }
 }
 
 TEST(BenchOptions, HelpListsTheFlags) {

@@ -85,6 +85,38 @@ class Bench(unittest.TestCase):
         self.refused(2, self.net(self.small), "small.pbtxt")
         self.refused(2, self.net(plan, "--repetitions", "0"), "--repetitions")
 
+    def layer(self, *arguments):
+        return self.run_program(self.program, "layer", "--f", 17, "--f-out", 20, "--n", 12, "--threads", 2, *arguments)
+
+    def test_layer_prints_every_primitive(self):
+        done = self.layer("--repetitions", 2)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for word in ("conv 1x17x12x12x12 -> 20, k 3x3x3", "GFLOP/s of multiply-adds", "2 threads", "cpu.conv.fft_tiled",
+                     "cpu.conv.onednn", "speed: over cpu.conv.onednn"):
+            self.assertIn(word, done.stdout)
+        self.assertIn("repetition 2 of 2", done.stderr)
+
+    def test_layer_json(self):
+        done = self.layer("--primitives", "cpu.conv.direct,cpu.conv.onednn", "--k", "1,3,3", "--S", 2, "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = json.loads(done.stdout)
+        self.assertEqual((found["k"], found["n"], found["S"], found["threads"]), ([1, 3, 3], [12, 12, 12], 2, 2))
+        for key in ("flops_per_second", "read_bytes_per_second"):
+            self.assertGreater(found[key], 0)
+        direct, other = found["primitives"]
+        self.assertEqual((direct["primitive"], other["primitive"]), ("cpu.conv.direct", "cpu.conv.onednn"))
+        self.assertEqual(len(direct["runs"]), 5)
+        self.assertEqual(sorted(direct["runs"])[2], direct["seconds"])
+        self.assertAlmostEqual(direct["speed_over_last"], other["seconds"] / direct["seconds"])
+        self.assertLess(direct["error"], 1e-5)
+
+    def test_layer_refuses_in_one_line(self):
+        self.refused(2, self.layer("--primitives", "cpu.conv.none"), "'cpu.conv.none'", "cpu.conv.direct")
+        self.refused(2, self.layer("--k", "13"), "n.z = 12 is smaller than the window 13")
+        done = self.layer("--mem", "64K")
+        self.assertNotEqual(done.returncode, 0)
+        self.refused(done.returncode, done, "no primitive ran", "the limit is 64.00 KiB")
+
     def test_an_interrupt_ends_it(self):
         layers = "node { conv { f_out: 32 k: 3 activation: relu } }\n" * 12
         network = self.write("slow.pbtxt", f'name: "slow"\nf_in: 1\n{layers}')

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tests/planner/plain_device.hpp"
@@ -47,6 +48,26 @@ TEST(PlannerLayerRun, RunsAgainAndAgainOnTheSameInput) {
     EXPECT_GE(device.reserved(MemorySpace::host), pack(estimate.memory).bytes + 400);
   }
   EXPECT_EQ(device.reserved(MemorySpace::host), 0);
+}
+
+TEST(PlannerLayerRun, TakesInputsOfTheCallersOwn) {
+  plain::PlainDevice device({}, 1 << 20);
+  const Estimate estimate = plain::mean_estimate(conv, 1, 1e-3);
+  const LayerParameters parameters = random_parameters(conv);
+  Result<Reservation> block = device.reserve(MemorySpace::host, pack(estimate.memory).bytes, "block");
+  ASSERT_TRUE(block);
+  const Result<std::unique_ptr<LayerRun>> run = LayerRun::make(conv, plain::mean, estimate, parameters, *block, device);
+  ASSERT_TRUE(run) << run.error().message;
+  ASSERT_EQ((*run)->inputs().size(), 1U);
+  std::vector<float> first_values;
+  for (const float value : {1.0F, 3.0F}) {
+    const TensorView& input = (*run)->inputs()[0];
+    std::fill_n(input.data, elements(input.shape), value);
+    ASSERT_TRUE((*run)->run_filled());
+    EXPECT_EQ((*run)->output().shape, output_shape(conv));
+    first_values.push_back((*run)->output().data[0]);
+  }
+  EXPECT_NE(first_values[0], first_values[1]);
 }
 
 TEST(PlannerLayerRun, SaysWhenThePersistentCopyDoesNotFit) {

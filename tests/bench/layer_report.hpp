@@ -1,0 +1,29 @@
+// What was found of one layer, for people and for programs.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tests/bench/layer_bench.hpp"
+#include "tests/bench/machine_rates.hpp"
+
+namespace znni::bench {
+
+struct LayerReport {
+  ConvProblem problem;
+  std::string device;  // DeviceSpec::name
+  int threads = 1;
+  MachineRates machine;
+  std::vector<PrimitiveTimes> primitives;
+};
+
+// A head with the machine's measured rates, then a table.
+[[nodiscard]] std::string layer_text(const LayerReport& report);
+
+// One object: problem, f, f_out, k, n, S, device, threads, flops_per_second, read_bytes_per_second, load, primitives.
+// Of each that ran: primitive, variant, in, out, tried, seconds, processor_seconds_per_thread (medians),
+// effective_flops_per_second (of the direct algorithm), speed_over_last, persistent_bytes, transient_bytes, error,
+// runs (seconds of each); of others: primitive, refusal.
+[[nodiscard]] std::string layer_json(const LayerReport& report);
+
+}  // namespace znni::bench

@@ -1,0 +1,62 @@
+#include "tests/bench/machine_rates.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tests/bench/fma_chains.hpp"
+#include "tests/support/cpu.hpp"
+
+namespace znni::bench {
+namespace {
+
+// What fma_chains_*() computes, lane after lane.
+double chains_slowly(int lanes, int rounds, double seed) {
+  double sum = 0;
+  for (int i = 0; i < fma_chain_count * lanes; ++i) {
+    double value = seed * i;
+    for (int round = 0; round < rounds; ++round) value = value * (1 - seed * 1e-3) + seed * 1e-3;
+    sum += value;
+  }
+  return sum;
+}
+
+TEST(BenchMachineRates, ChainsDoEveryMultiplyAdd) {
+  for (const int rounds : {0, 1, 1000}) {
+    const double exact = chains_slowly(8, rounds, 0.5);
+    EXPECT_NEAR(fma_chains_8(rounds, 0.5F), exact, 1e-4 * exact);
+  }
+  if (cpu::describe_cpu(1).simd_floats < 16) GTEST_SKIP() << "no AVX-512 here";
+  const double exact = chains_slowly(16, 1000, 0.5);
+  EXPECT_NEAR(fma_chains_16(1000, 0.5F), exact, 1e-4 * exact);
+}
+
+TEST(BenchMachineRates, ReadsMoreThanTheCachesHold) {
+  DeviceSpec spec;
+  spec.l3_bytes = 100 << 20;
+  EXPECT_EQ(read_block_bytes(spec), 400 << 20);
+  spec.l3_bytes = 1;
+  EXPECT_EQ(read_block_bytes(spec), 256 << 20);
+  spec.l3_bytes = std::int64_t{1} << 40;
+  EXPECT_EQ(read_block_bytes(spec), 1 << 30);
+}
+
+TEST(BenchMachineRates, AreFiniteAndGiveTheirMemoryBack) {
+  const std::unique_ptr<Device> device = test::open_cpu(1);
+  const Result<MachineRates> rates = measure_machine(*device);
+  ASSERT_TRUE(rates) << rates.error().message;
+  EXPECT_TRUE(rates->flops_per_second > 0 && std::isfinite(rates->flops_per_second));
+  EXPECT_TRUE(rates->read_bytes_per_second > 0 && std::isfinite(rates->read_bytes_per_second));
+  EXPECT_GE(rates->load, 0);
+  EXPECT_EQ(device->reserved(MemorySpace::host), 0);
+}
+
+TEST(BenchMachineRates, SayWhatDoesNotFit) {
+  const std::unique_ptr<Device> device = test::open_cpu(1, 0, 1 << 20);
+  const Result<MachineRates> rates = measure_machine(*device);
+  ASSERT_FALSE(rates);
+  EXPECT_EQ(rates.error().code, ErrorCode::over_budget);
+}
+
+}  // namespace
+}  // namespace znni::bench
