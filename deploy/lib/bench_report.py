@@ -115,12 +115,12 @@ def warm(result):
 
 
 def net_rates(lines):
-    """net -> {"all": result, "paper": result, "onnxruntime": result}."""
+    """"n337 16G" -> {"all": result, "paper": result, "onnxruntime": result}; of several the last."""
     nets = {}
     for words, result in of_kind(lines, "net"):
-        nets.setdefault(words[0], {})[words[1]] = result
+        nets.setdefault(f"{words[0]} {words[2]}", {})[words[1]] = result
     for words, result in of_kind(lines, "onnxruntime"):
-        nets.setdefault(words[0], {})["onnxruntime"] = result
+        nets.setdefault(f"{words[0]} {words[1]}", {})["onnxruntime"] = result
     return nets
 
 

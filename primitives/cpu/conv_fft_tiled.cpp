@@ -1,8 +1,8 @@
 // Convolution by FFT over overlap-save tiles with a complex matrix product per frequency. Images lie in the vector
-// lanes from the input to the output, so that nothing is transposed; a tile's spectra meet those of the kernels in
-// products of (tiles x f) by (f x f_out) matrices, which reuse each kernel spectrum for all tiles of a batch.
-// Tiles: fft_tiled/tiling.hpp. Departs from ZNNi section IV.A, whose transforms span the image and whose products
-// read a kernel spectrum for one multiplication.
+// lanes from a blocked input to a blocked output, so that nothing is transposed; a tile's spectra meet those of the
+// kernels in products of (tiles x f) by (f x f_out) matrices, which reuse each kernel spectrum for all tiles of a
+// batch. Tiles: fft_tiled/tiling.hpp. Departs from ZNNi section IV.A, whose transforms span the image and whose
+// products read a kernel spectrum for one multiplication.
 #include <algorithm>
 #include <utility>
 
@@ -20,6 +20,8 @@ using namespace fft_tiled;
 constexpr std::string_view name = "cpu.conv.fft_tiled";
 // Beyond this many the products of extents are no longer sure to fit.
 constexpr std::int64_t most_images = 65536;
+// Workers that transform the kernels when a layer is loaded: what they work in is in no plan, so it is kept small.
+constexpr std::int64_t loading_parts = 4;
 
 class TiledLayer final : public PreparedLayer {
  public:
@@ -32,7 +34,7 @@ class TiledLayer final : public PreparedLayer {
     bias_ = bias;
     std::fill(bias.begin(), bias.end(), 0.0F);
     std::copy(weights_.bias.begin(), weights_.bias.end(), bias.begin());
-    if (!kept.empty()) transform_kernels(scratch);
+    if (!kept.empty()) transform_kernels(scratch, loading_parts);
   }
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
@@ -40,7 +42,7 @@ class TiledLayer final : public PreparedLayer {
     batches_ = arena.grant_as<float>(tile_spectra_name);
     if (!plan_.keep_spectra) {
       spectra_ = arena.grant_as<float>(kernel_spectra_name);
-      transform_kernels(scratch_);
+      transform_kernels(scratch_, executor_.workers());
     }
     const Tiling& t = plan_.tiling;
     const auto counts = [&](std::int64_t batch) {
@@ -53,15 +55,19 @@ class TiledLayer final : public PreparedLayer {
   }
 
  private:
-  [[nodiscard]] float* scratch_of(std::span<float> scratch, int worker) const {
-    return scratch.data() + worker * static_cast<std::int64_t>(scratch.size()) / executor_.workers();
+  // Part `index` of `parts` equal ones.
+  static float* part(std::span<float> scratch, std::int64_t index, std::int64_t parts) {
+    return scratch.data() + index * (static_cast<std::int64_t>(scratch.size()) / parts);
   }
 
-  void transform_kernels(std::span<float> scratch) {
+  void transform_kernels(std::span<float> scratch, std::int64_t parts) {
     const Tiling& t = plan_.tiling;
-    executor_.parallel_for(t.problem.in.f * t.out_blocks(), [&](std::int64_t index, int worker) {
-      kernels_.spectra({&t, weights_.kernels.data(), index / t.out_blocks(), index % t.out_blocks(), spectra_.data(),
-                        scratch_of(scratch, worker)});
+    const std::int64_t count = t.problem.in.f * t.out_blocks();
+    executor_.parallel_for(parts, [&](std::int64_t index, int) {
+      float* const own = part(scratch, index, parts);
+      for (std::int64_t i = index * count / parts; i < (index + 1) * count / parts; ++i) {
+        kernels_.spectra({&t, weights_.kernels.data(), i / t.out_blocks(), i % t.out_blocks(), spectra_.data(), own});
+      }
     });
   }
 
@@ -69,7 +75,7 @@ class TiledLayer final : public PreparedLayer {
     const Tiling& t = plan_.tiling;
     const std::int64_t slot = static_cast<std::int64_t>(batches_.size()) / plan_.slots;
     float* const spectra = batches_.data() + task.batch % plan_.slots * slot;
-    float* const scratch = scratch_of(scratch_, worker);
+    float* const scratch = part(scratch_, worker, executor_.workers());
     const std::int64_t stacks = t.stacks_of(task.batch);
     if (task.phase == BatchPhase::column) {
       const float* kernels = spectra_.data() + task.index * kernel_column_floats(t);
@@ -122,10 +128,10 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
   const TilePlan plan = tile_plan(*conv, *kernels, chosen.variant);
   auto layer = std::make_unique<TiledLayer>(plan, *kernels, weights, device.executor());
   std::span<float> kept;
-  std::vector<float> scratch;  // only while loading
+  std::vector<float> scratch;  // some megabytes, only while loading
   if (plan.keep_spectra) {
     kept = persistent.grant_as<float>(kernel_spectra_name);
-    scratch.resize(static_cast<std::size_t>(device.executor().workers() * spectra_scratch(plan.tiling)));
+    scratch.resize(static_cast<std::size_t>(loading_parts * spectra_scratch(plan.tiling)));
   }
   layer->keep(kept, persistent.grant_as<float>(bias_name), scratch);
   return std::unique_ptr<PreparedLayer>(std::move(layer));

@@ -44,8 +44,15 @@ bool halves_wide_vectors(const fs::path& root) {
   return false;
 }
 
+// All that code built for x86-64-v4 may use.
+bool has_avx512() {
+  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+         __builtin_cpu_supports("avx512cd") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
+         __builtin_cpu_supports("avx512vl") != 0;
+}
+
 int read_simd_floats() {
-  if (__builtin_cpu_supports("avx512f") != 0) return 16;
+  if (has_avx512()) return 16;
   return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 ? 8 : 4;
 }
 

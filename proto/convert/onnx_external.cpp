@@ -57,17 +57,19 @@ Result<void> check_location(const std::string& location) {
 }
 
 bool is_below(const fs::path& file, const fs::path& folder) {
-  return std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
+  return !folder.empty() && std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
 }
 
 // The files that tensors refer to, each opened once.
 class Files {
  public:
-  explicit Files(const fs::path& model_file) : folder_(model_file.parent_path()) {
-    std::error_code ignored;
-    roots_.push_back(fs::weakly_canonical(fs::absolute(folder_, ignored), ignored));
+  explicit Files(const fs::path& model_file) {
+    std::error_code ignored;  // a root that cannot be told is empty, and nothing is below it
+    const fs::path file = fs::absolute(model_file, ignored);
+    folder_ = file.parent_path();
+    roots_.push_back(fs::weakly_canonical(folder_, ignored));
     // Where the model itself is a link, what lies beside its target belongs to it as well.
-    roots_.push_back(fs::weakly_canonical(fs::absolute(model_file, ignored), ignored).parent_path());
+    roots_.push_back(fs::weakly_canonical(file, ignored).parent_path());
   }
 
   Result<std::string> read(const Reference& from, std::int64_t bytes) {
@@ -81,6 +83,9 @@ class Files {
                      "; is the file cut short?");
     }
     granted_ = add(granted_, bytes);
+    if (granted_ > most_bytes) {
+      return unsupported("takes the external data beyond " + bytes_text(most_bytes) + ", the most that is read");
+    }
     if (granted_ > mul(most_sharing, all_bytes_)) return unsupported("is one of too many tensors that share bytes");
     std::string content(static_cast<std::size_t>(bytes), '\0');
     (*file)->stream.seekg(from.offset);
@@ -96,6 +101,8 @@ class Files {
   };
   // Tensors may share their bytes, but a small file shall not fill the memory.
   static constexpr std::int64_t most_sharing = 4;
+  // As much as an ONNX file itself may hold: files may claim any size and hold nothing.
+  static constexpr std::int64_t most_bytes = std::int64_t{2} << 30;
 
   Result<File*> open(const std::string& location) {
     if (const auto known = open_.find(location); known != open_.end()) return &known->second;
@@ -107,9 +114,10 @@ class Files {
     }
     const bool inside = is_below(path, roots_[0]) || is_below(path, roots_[1]);
     if (!inside) return unsupported("its external data is in " + in_quotes(location) + ", a link out of the folder");
-    const bool regular = fs::is_regular_file(path, failure);
+    // Opening a pipe would wait for somebody to write into it.
+    if (!fs::is_regular_file(path, failure)) return corrupt(in_quotes(location) + " is no regular file");
     File file{std::ifstream(path, std::ios::binary), 0};
-    if (!regular || !file.stream) return corrupt(in_quotes(location) + " cannot be opened as a file");
+    if (!file.stream) return corrupt(in_quotes(location) + " cannot be opened as a file");
     file.bytes = static_cast<std::int64_t>(fs::file_size(path, failure));
     if (failure) return corrupt(in_quotes(location) + ": " + failure.message());
     all_bytes_ = add(all_bytes_, file.bytes);

@@ -37,7 +37,7 @@ std::int64_t least_memory(std::optional<std::int64_t> message) {
 
 // The largest whole number of MiB that fits; 0 where none does.
 std::int64_t most_message(std::int64_t memory) {
-  std::int64_t message = memory / 8 / mib * mib;
+  std::int64_t message = memory / mib * mib;
   while (message > 0 && !fits(divide(memory, message), memory)) message -= mib;
   return message;
 }

@@ -32,8 +32,8 @@ struct MemoryShares {
 };
 
 // transport is an eighth of the memory, or copies_while_computed messages where they are more; receiving as many
-// messages as stand in a quarter of that, at least one. over_budget, naming the numbers and both ways out, when
-// receiving and transport would take more than three quarters of the memory, or nothing is left for models.
+// messages as stand in a quarter of that, at least one and at most 16. over_budget, naming the numbers and both ways
+// out, when receiving and transport would take more than three quarters of the memory, or nothing is left for models.
 [[nodiscard]] Result<MemoryShares> split_memory(const ServerLimits& limits);
 
 // What the next model may take when `left` bytes are left for `models_left` models.

@@ -107,6 +107,8 @@ class LayerBench {
                           Seconds best) const {
     const Result<std::unique_ptr<LayerRun>> layer =
         LayerRun::make(problem_, primitive, way, parameters_, block, *work_.device);
+    // Its persistent bytes may not fit beside the block that is as large as the largest way needs.
+    if (!layer && layer.error().code == ErrorCode::over_budget) return std::numeric_limits<Seconds>::infinity();
     if (!layer) return layer.error();
     const Result<RunTime> first = run_once(**layer);
     if (!first) return first.error();
@@ -139,6 +141,10 @@ class LayerBench {
       if (*seconds >= best) continue;
       best = *seconds;
       chosen_.back() = way;
+    }
+    if (best == std::numeric_limits<Seconds>::infinity()) {
+      times.refusal = "no way fits the limit beside the memory of the others";
+      return times;
     }
     describe_chosen(times);
     return times;

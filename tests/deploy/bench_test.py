@@ -80,7 +80,7 @@ class BenchTest(unittest.TestCase):
         for step in ("layer 80-80 k9 n64 S1", "layer 80-80 k5 n48 S8", "layer 28-36 k3 n64 S1",
                      "layer 80-80 k1,5,5 n64 S1", "net n926 paper 16G recorded", "onnxruntime n337 16G"):
             self.assertIn(step, steps)
-        self.assertIn("| n337 | all primitives |", (self.output / "report.md").read_text())
+        self.assertIn("| n337 16G | all primitives |", (self.output / "report.md").read_text())
         self.assertIn("<svg", (self.output / "ratios.svg").read_text())
         plans = self.calls("planner")
         self.assertEqual(len(plans), 8)

@@ -178,7 +178,7 @@ class LifecycleTest(unittest.TestCase):
         result = self.run_once("--model-repository", self.repository.name, "--mem", "512M", "--max-request-bytes", "128M")
         self.assertEqual(result.returncode, 1)
         self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
-        for number in ("512.00 MiB", "128.00 MiB", "at least 854.00 MiB", "--max-request-bytes of at most 64.00 MiB"):
+        for number in ("512.00 MiB", "128.00 MiB", "at least 854.00 MiB", "--max-request-bytes of at most 76.00 MiB"):
             self.assertIn(number, result.stderr)
         result = self.run_once("--model-repository", "/none", "--mem", "1G")
         self.assertEqual(result.returncode, 1)

@@ -20,7 +20,6 @@ struct BatchTask {
   std::int64_t index = 0;  // within the phase
 };
 
-// A borrowed `void(const BatchTask&, int worker)`.
 class BatchPipeline {
  public:
   // Phase p has counts[p] tasks, at least one, in every batch but the last, there last_counts[p]. A batch starts when
@@ -28,7 +27,7 @@ class BatchPipeline {
   BatchPipeline(std::int64_t batches, std::array<std::int64_t, 3> counts, std::array<std::int64_t, 3> last_counts,
                 std::int64_t slots);
 
-  // Runs every task once on the executor's workers and returns when all are done.
+  // task(const BatchTask&, int worker): runs every task once on the executor's workers and returns when all are done.
   template <class Task>
   void run(Executor& executor, const Task& task) {
     executor.on_every_worker([&](std::int64_t, int worker) {

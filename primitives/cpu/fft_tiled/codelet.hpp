@@ -8,7 +8,8 @@
 namespace znni::cpu::fft_tiled {
 
 // Reads element t of the line at re + t * step and im + t * step, writes at out_re + k * out_step and
-// out_im + k * out_step; steps in floats. All pointers are aligned to a vector. Input and output do not overlap.
+// out_im + k * out_step; steps in floats. Stores past the caches
+// need lines that are aligned to a vector. Input and output do not overlap.
 // Real lines have no im; the transform of a real line has T / 2 + 1 elements.
 using Codelet = void (*)(const float* re, const float* im, std::ptrdiff_t step, float* out_re, float* out_im,
                          std::ptrdiff_t out_step);

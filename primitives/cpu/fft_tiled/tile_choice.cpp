@@ -66,7 +66,7 @@ void add_choices(const ConvProblem& problem, const TileKernels& kernels, const D
     before = plan.tiling.stacks_per_batch;
     for (const bool keep : {true, false}) {
       plan.keep_spectra = keep;
-      choices.push_back({plan, tile_seconds(plan, kernels, spec), tile_bytes(plan, kernels, spec.threads)});
+      choices.push_back({plan, tile_seconds(plan, spec), tile_bytes(plan, kernels, spec.threads)});
     }
   }
 }
@@ -127,7 +127,7 @@ TilePlan tile_plan(const ConvProblem& problem, const TileKernels& kernels, const
 }
 
 Estimate estimate_of(const TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, Format in, Format out) {
-  Estimate estimate{variant_of(plan), in, out, tile_seconds(plan, kernels, spec), {}};
+  Estimate estimate{variant_of(plan), in, out, tile_seconds(plan, spec), {}};
   estimate.memory = tile_memory(plan, kernels, spec.threads, in, out);
   return estimate;
 }

@@ -14,7 +14,7 @@ double transform_flops(double extent) { return extent <= 1 ? 0 : 4.0 * extent * 
 
 }  // namespace
 
-Seconds tile_seconds(const TilePlan& plan, const TileKernels&, const DeviceSpec& spec) {
+Seconds tile_seconds(const TilePlan& plan, const DeviceSpec& spec) {
   const Tiling& t = plan.tiling;
   const auto real = [](std::int64_t value) { return static_cast<double>(value); };
   const double lanes = real(t.lanes);

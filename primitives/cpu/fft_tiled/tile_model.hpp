@@ -7,6 +7,6 @@
 namespace znni::cpu::fft_tiled {
 
 // One run, all S inputs.
-[[nodiscard]] Seconds tile_seconds(const TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec);
+[[nodiscard]] Seconds tile_seconds(const TilePlan& plan, const DeviceSpec& spec);
 
 }  // namespace znni::cpu::fft_tiled

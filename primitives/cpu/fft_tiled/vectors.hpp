@@ -2,7 +2,8 @@
 // instruction set. An instruction set `Isa` is such a type with, beside, stream() and fence() for stores that pass by
 // the caches and the shape of the register block of a matrix product: gemm_rows x gemm_vectors accumulators.
 //
-// Code templated on an Isa must not call inline functions of others: two instruction sets would share their bodies.
+// Code templated on an Isa may call other inline functions only where they are surely inlined (tile arithmetic): of two
+// out-of-line bodies, one per instruction set, the linker keeps one. A test looks for such bodies.
 #pragma once
 
 #include <cstddef>

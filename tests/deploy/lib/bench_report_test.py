@@ -90,9 +90,9 @@ class ReportTest(unittest.TestCase):
         self.assertEqual((self.folder / "report.md").read_text(), done.stdout)
         for part in ("commit abc", "a machine; measured", "200 GFLOP/s", "30.0 GB/s", "load 0.50",
                      "| 80 → 80, k 3, n 64, S 1 | tiled | 100.0 | 100.0 | 400 | 2.50 | 3 | 5 | 1.5e-06 | tile_z=12 |",
-                     "| n337 | all primitives | 100x100x100 | 200 | 1.25 | 1.5 | 1.00 |",
-                     "| n337 | those of the ZNNi papers | 100x100x100 | 50 | 1.25 | 1.5 | 4.00 |",
-                     "| n337 | ONNX Runtime, dilated form | 90x90x90 | 20 |  | 1.0 | 10.00 |",
+                     "| n337 16G | all primitives | 100x100x100 | 200 | 1.25 | 1.5 | 1.00 |",
+                     "| n337 16G | those of the ZNNi papers | 100x100x100 | 50 | 1.25 | 1.5 | 4.00 |",
+                     "| n337 16G | ONNX Runtime, dilated form | 90x90x90 | 20 |  | 1.0 | 10.00 |",
                      "Not measured: PyTorch"):
             self.assertIn(part, done.stdout)
 

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <sys/stat.h>
+
 #include <cstring>
 
 #include "proto/convert/onnx_tensors.hpp"
@@ -27,8 +29,9 @@ class OnnxExternal : public testing::Test {
  protected:
   void refer(std::string_view location) { test::move_outside(tensor_, location); }
   Result<void> load() { return load_external_data(model_.proto, folder_.path() / "model.onnx"); }
-  std::string refusal() {
-    const Result<void> loaded = load();
+  std::string refusal() { return refusal(folder_.path() / "model.onnx"); }
+  std::string refusal(const std::filesystem::path& model_file) {
+    const Result<void> loaded = load_external_data(model_.proto, model_file);
     return loaded ? "" : std::string(to_string(loaded.error().code)) + ": " + loaded.error().message;
   }
 
@@ -84,7 +87,7 @@ TEST_F(OnnxExternal, MissingAndShortFiles) {
       "corrupt_file: tensor 'w': needs 8 bytes from byte 0 of 'weights.bin', which has 4; is the file cut short?");
   std::filesystem::remove(folder_.path() / "weights.bin");
   std::filesystem::create_directory(folder_.path() / "weights.bin");
-  EXPECT_THAT(refusal(), HasSubstr("tensor 'w': 'weights.bin' cannot be opened as a file"));
+  EXPECT_THAT(refusal(), HasSubstr("tensor 'w': 'weights.bin' is no regular file"));
 }
 
 TEST_F(OnnxExternal, NamesThatLeadOutOfTheFolder) {
@@ -114,6 +117,33 @@ TEST_F(OnnxExternal, LinksOutOfTheFolder) {
   elsewhere.write("model.onnx", "");
   std::filesystem::create_symlink(elsewhere.path() / "model.onnx", folder_.path() / "model.onnx");
   EXPECT_EQ(refusal(), "");
+}
+
+TEST_F(OnnxExternal, LinksOutOfTheFolderOfAModelNamedWithoutOne) {
+  const test::TemporaryDirectory elsewhere;
+  elsewhere.write("weights.bin", raw({1, 2}));
+  std::filesystem::create_symlink(elsewhere.path() / "weights.bin", folder_.path() / "weights.bin");
+  refer("weights.bin");
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  const std::string text = refusal("model.onnx");
+  std::filesystem::current_path(before);
+  EXPECT_THAT(text, HasSubstr("a link out of the folder"));
+}
+
+TEST_F(OnnxExternal, PipesAreNotWaitedFor) {
+  ASSERT_EQ(mkfifo((folder_.path() / "weights.bin").c_str(), 0600), 0);
+  refer("weights.bin");
+  EXPECT_THAT(refusal(), HasSubstr("no regular file"));
+}
+
+TEST_F(OnnxExternal, HollowFilesDoNotFillTheMemory) {
+  folder_.write("weights.bin", "");
+  std::filesystem::resize_file(folder_.path() / "weights.bin", std::uintmax_t{1} << 40);
+  tensor_.clear_dims();
+  tensor_.add_dims(std::int64_t{1} << 36);
+  refer("weights.bin");
+  EXPECT_THAT(refusal(), HasSubstr("the most that is read"));
 }
 
 TEST_F(OnnxExternal, NumbersThatAreNone) {

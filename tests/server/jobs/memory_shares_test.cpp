@@ -60,12 +60,13 @@ TEST(MemoryShares, MessagesThatWereNotAskedForFollowTheMemory) {
 TEST(MemoryShares, RefusesMessagesThatDoNotFitAndNamesBothWaysOut) {
   const std::string text = refusal(512 * mib, 128 * mib);
   for (const char* part : {"limit is 512.00 MiB", "up to 128.00 MiB take 640.00 MiB", "give at least 854.00 MiB",
-                           "--max-request-bytes of at most 64.00 MiB"}) {
+                           "--max-request-bytes of at most 76.00 MiB"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
   EXPECT_EQ(text.find('\n'), std::string::npos);
   split(854 * mib, 128 * mib);
-  split(512 * mib, 64 * mib);
+  split(512 * mib, 76 * mib);
+  refusal(512 * mib, 77 * mib);
 }
 
 TEST(MemoryShares, RefusesWithNumbersWhenNothingIsLeftForModels) {

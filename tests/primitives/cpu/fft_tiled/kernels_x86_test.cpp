@@ -17,15 +17,6 @@ TEST(KernelsX86, AreThereForVectorsOf16And8Floats) {
   }
 }
 
-TEST(KernelsX86, DoNotShareCodeBetweenInstructionSets) {
-  const TileKernels& wide = *tile_kernels(16);
-  const TileKernels& narrow = *tile_kernels(8);
-  EXPECT_NE(wide.forward, narrow.forward);
-  EXPECT_NE(wide.column, narrow.column);
-  EXPECT_NE(wide.inverse, narrow.inverse);
-  EXPECT_NE(wide.spectra, narrow.spectra);
-}
-
 TEST(KernelsX86, AreNotThereForOtherVectors) {
   for (const int lanes : {-8, 0, 1, 2, 4, 12, 32}) EXPECT_EQ(tile_kernels(lanes), nullptr) << lanes;
 }

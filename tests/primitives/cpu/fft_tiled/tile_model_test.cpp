@@ -29,9 +29,7 @@ TilePlan plan_of(std::int64_t S, std::int64_t f, std::int64_t f_out, std::int64_
   return plan;
 }
 
-Seconds seconds(const TilePlan& plan, int threads = 2) {
-  return tile_seconds(plan, *tile_kernels(16), machine(threads));
-}
+Seconds seconds(const TilePlan& plan, int threads = 2) { return tile_seconds(plan, machine(threads)); }
 
 TEST(TileModel, IsPositiveAndFiniteForAnything) {
   for (int index = 0; index < test::case_count(300); ++index) {
@@ -46,7 +44,7 @@ TEST(TileModel, IsPositiveAndFiniteForAnything) {
     for (const int threads : {1, 2, 72}) {
       for (const int lanes : {8, 16}) {
         plan.tiling.lanes = lanes;
-        const Seconds time = tile_seconds(plan, *tile_kernels(lanes), machine(threads));
+        const Seconds time = tile_seconds(plan, machine(threads));
         EXPECT_GT(time, 0) << "seed " << seed;
         EXPECT_TRUE(std::isfinite(time)) << "seed " << seed;
       }
