@@ -3,6 +3,7 @@
 #include "primitives/core/fragments.hpp"
 #include "primitives/cpu/estimates.hpp"
 #include "primitives/cpu/pool_rows.hpp"
+#include "primitives/cpu/pool_voxels.hpp"
 
 namespace znni::cpu {
 namespace {
@@ -11,6 +12,7 @@ namespace {
 constexpr double efficiency = 0.04;
 // Starting and ending the loops of one row, short as rows are.
 constexpr double cycles_per_row = 150.0;
+constexpr std::int64_t most_strides = 16;
 
 // Positions of the window that are computed, per axis: all of them where fragments are made.
 Vec3 computed_positions(const PoolProblem& pool) {
@@ -18,7 +20,23 @@ Vec3 computed_positions(const PoolProblem& pool) {
   return pool.in.n - pool.window + Vec3::cube(1);
 }
 
+// Blocked rows and short windows take one pass (pool_voxels.hpp).
+bool in_one_pass(const PoolProblem& pool, std::int64_t width) {
+  return width > 1 && pool.window.x <= most_pooled_along_x && pool.stride.x <= most_strides;
+}
+
+// Loads, reductions and the store of every voxel, from the caches.
+double one_pass_flops(const PoolProblem& pool, std::int64_t width, const DeviceSpec& spec) {
+  constexpr double cycles_per_load = 1.0;
+  const Vec3 positions = computed_positions(pool);
+  const double vectors = static_cast<double>(pool.in.S * div_up(pool.in.f, width) * width / 8);
+  const double loads = static_cast<double>(pool.window.z * pool.window.y + pool.window.x + 2);
+  const double rows = vectors * static_cast<double>(positions.z * positions.y);
+  return scalar_flops(rows * (static_cast<double>(pool.in.n.x) * loads * cycles_per_load + cycles_per_row), spec);
+}
+
 double pool_flops(const PoolProblem& pool, std::int64_t width, const DeviceSpec& spec) {
+  if (in_one_pass(pool, width)) return one_pass_flops(pool, width, spec);
   const Vec3 positions = computed_positions(pool);
   const auto blocks = static_cast<double>(pool.in.S * div_up(pool.in.f, width));
   const double rows = blocks * static_cast<double>(positions.z * positions.y);
@@ -34,16 +52,24 @@ std::int64_t row_floats(const PoolProblem& pool, std::int64_t width) {
 
 class PoolLayer final : public PreparedLayer {
  public:
-  PoolLayer(const PoolProblem& pool, Format format, Executor& executor)
+  PoolLayer(const PoolProblem& pool, Format format, Executor& executor, std::int64_t cache_bytes)
       : pool_(pool),
+        past_caches_(tensor_bytes(output_shape(pool), format) > cache_bytes),
         width_(block_width(format.layout)),
         positions_(computed_positions(pool)),
         factor_(pool.kind == PoolKind::max ? 1.0F : 1.0F / static_cast<float>(voxels(pool.window))),
         executor_(executor) {}
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
-    const std::span<float> scratch = arena.grant_as<float>("rows");
     const std::int64_t blocks = div_up(pool_.in.f, width_);
+    if (in_one_pass(pool_, width_)) {
+      executor_.parallel_for(pool_.in.S * blocks * positions_.z, [&](std::int64_t index, int) {
+        const Place place{index / positions_.z / blocks, index / positions_.z % blocks * width_, index % positions_.z};
+        pool_plane_in_one_pass(inputs[0], out, place);
+      });
+      return {};
+    }
+    const std::span<float> scratch = arena.grant_as<float>("rows");
     const auto per_worker = static_cast<std::size_t>(2 * row_floats(pool_, width_));
     executor_.parallel_for(pool_.in.S * blocks * positions_.z, [&](std::int64_t index, int worker) {
       const Place place{index / positions_.z / blocks, index / positions_.z % blocks * width_, index % positions_.z};
@@ -60,6 +86,29 @@ class PoolLayer final : public PreparedLayer {
   };
 
   [[nodiscard]] bool plain() const { return pool_.mode == PoolMode::plain; }
+
+  void pool_plane_in_one_pass(const TensorView& in, const TensorView& out, const Place& place) const {
+    const Vec3 step = plain() ? pool_.stride : Vec3::cube(1);
+    const Vec3 q = plain() ? Vec3::cube(1) : pool_.stride;
+    PooledRow row{nullptr, in.strides.z, in.strides.y, pool_.window, in.shape.n.x - pool_.window.x + 1, factor_};
+    float* to[most_strides];
+    row.stride = pool_.stride.x;
+    row.kept = q.x;
+    row.out = to;
+    for (std::int64_t y = 0; y < positions_.y; ++y) {
+      row.in = &in.at(place.s, place.image, {place.z * step.z, y * step.y, 0});
+      row.past_caches = past_caches_;
+      for (std::int64_t x = 0; x < q.x; ++x) {
+        const std::int64_t s = pooled_input(pool_, place.s, {place.z % q.z, y % q.y, x});
+        to[x] = &out.at(s, place.image, {place.z / q.z, y / q.y, 0});
+        row.past_caches = row.past_caches && reinterpret_cast<std::uintptr_t>(to[x]) % vector_bytes == 0;
+      }
+      pool_voxels(pool_.kind, width_, row);
+    }
+    finish_pooling();
+  }
+
+  static constexpr std::uintptr_t vector_bytes = 32;
 
   // `rows`: two scratch rows.
   void pool_plane(const TensorView& in, const TensorView& out, const Place& place, std::span<float> rows) const {
@@ -87,6 +136,7 @@ class PoolLayer final : public PreparedLayer {
   }
 
   PoolProblem pool_;
+  bool past_caches_;
   std::int64_t width_;
   Vec3 positions_;
   float factor_;
@@ -103,8 +153,10 @@ std::vector<Estimate> describe_pool(const PoolProblem& pool, const DeviceSpec& s
     estimate.in = format;
     estimate.out = format;
     estimate.memory = input_output_buffers(pool, format, format);
-    estimate.memory.push_back(
-        {"rows", MemorySpace::host, float_bytes(spec.threads * 2 * row_floats(pool, width)), Lifetime::stages(0, 0)});
+    if (!in_one_pass(pool, width)) {
+      const std::int64_t bytes = float_bytes(spec.threads * 2 * row_floats(pool, width));
+      estimate.memory.push_back({"rows", MemorySpace::host, bytes, Lifetime::stages(0, 0)});
+    }
     estimate.time = modelled_time(spec, pool_flops(pool, width, spec), 1.0, tensor_traffic(pool, format, format));
     estimates.push_back(std::move(estimate));
   }
@@ -113,8 +165,8 @@ std::vector<Estimate> describe_pool(const PoolProblem& pool, const DeviceSpec& s
 
 Result<std::unique_ptr<PreparedLayer>> prepare_pool(const LayerProblem& problem, const Estimate& chosen,
                                                     const LayerWeights&, Arena&, Device& device) {
-  return std::unique_ptr<PreparedLayer>(
-      std::make_unique<PoolLayer>(std::get<PoolProblem>(problem), chosen.in, device.executor()));
+  return std::unique_ptr<PreparedLayer>(std::make_unique<PoolLayer>(std::get<PoolProblem>(problem), chosen.in,
+                                                                    device.executor(), device.spec().l3_bytes));
 }
 
 std::int64_t pooled_input(const PoolProblem& pool, std::int64_t s, Vec3 offset) {

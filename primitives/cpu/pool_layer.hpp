@@ -9,7 +9,8 @@
 
 namespace znni::cpu {
 
-// One estimate per format of the device (read and written alike); two rows of scratch per worker.
+// One estimate per format of the device (read and written alike); two rows of scratch per worker where one
+// pass does not do.
 [[nodiscard]] std::vector<Estimate> describe_pool(const PoolProblem& pool, const DeviceSpec& spec);
 
 [[nodiscard]] Result<std::unique_ptr<PreparedLayer>> prepare_pool(const LayerProblem& problem, const Estimate& chosen,

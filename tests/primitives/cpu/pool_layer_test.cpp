@@ -5,10 +5,29 @@
 #include <set>
 
 #include "primitives/core/fragments.hpp"
+#include "primitives/cpu/backend.hpp"
+#include "tests/support/harness.hpp"
 #include "tests/support/random.hpp"
 
 namespace znni::cpu {
+
+extern const Primitive pool_mpf;
+extern const Primitive pool_average;
+
 namespace {
+
+// Tensors that no cache holds are stored past it; here, where there is no cache, that is all of them.
+TEST(PoolLayer, StoresPastTheCaches) {
+  DeviceSpec spec = describe_cpu(2);
+  spec.l3_bytes = 0;
+  const auto device = std::move(backend().open(spec, std::int64_t{1} << 30, 0, 0).value());
+  const PoolProblem mpf{
+      .in = {2, 20, {6, 9, 11}}, .window = {3, 2, 2}, .stride = {2, 2, 2}, .mode = PoolMode::fragments};
+  test::check_primitive(pool_mpf, mpf, *device, 5);
+  const PoolProblem average{
+      .in = {1, 16, {6, 8, 12}}, .window = {2, 2, 4}, .stride = {2, 2, 3}, .kind = PoolKind::average};
+  test::check_primitive(pool_average, average, *device, 6);
+}
 
 TEST(PooledInput, PlainPoolingKeepsItsInput) {
   const PoolProblem pool{.in = {6, 1, {4, 4, 4}}, .fragments = {1, 2, 3}};
@@ -47,11 +66,23 @@ TEST(PooledInput, EveryOutputIsWrittenOnce) {
   }
 }
 
+TEST(DescribePool, BlockedShortWindowsNeedNoScratch) {
+  DeviceSpec spec;
+  spec.simd_floats = 16;
+  const auto buffers = [&](std::int64_t window) {
+    const PoolProblem pool{.in = {1, 4, {8, 8, 20}}, .window = {2, 2, window}, .stride = {1, 1, 1}};
+    return describe_pool(pool, spec).back().memory.size();
+  };
+  EXPECT_EQ(buffers(4), 2U);
+  EXPECT_EQ(buffers(5), 3U);
+}
+
 TEST(DescribePool, ScratchIsTwoRowsPerWorker) {
   DeviceSpec spec;
   spec.threads = 3;
   spec.simd_floats = 8;
-  const std::vector<Estimate> estimates = describe_pool({.in = {1, 4, {4, 4, 20}}}, spec);
+  const std::vector<Estimate> estimates =
+      describe_pool({.in = {1, 4, {4, 4, 20}}, .window = {2, 2, 5}, .stride = {2, 2, 5}}, spec);
   ASSERT_EQ(estimates.size(), 2U);
   EXPECT_EQ(estimates[0].memory.back(), (Buffer{"rows", MemorySpace::host, 3 * 2 * 32 * 4, Lifetime::stages(0, 0)}));
   EXPECT_EQ(estimates[1].memory.back(), (Buffer{"rows", MemorySpace::host, 3 * 2 * 160 * 4, Lifetime::stages(0, 0)}));

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace znni::cpu::fft_tiled {
+namespace znni::cpu {
 
 template <int count>
 struct Vectors {
@@ -23,4 +23,4 @@ struct Vectors {
   static void prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }
 };
 
-}  // namespace znni::cpu::fft_tiled
+}  // namespace znni::cpu
