@@ -13,6 +13,8 @@ constexpr double efficiency = 0.04;
 // Starting and ending the loops of one row, short as rows are.
 constexpr double cycles_per_row = 150.0;
 constexpr std::int64_t most_strides = 16;
+// Share of the memory's rate that is reached where nothing fits the caches, measured.
+constexpr double memory_share = 0.5;
 
 // Positions of the window that are computed, per axis: all of them where fragments are made.
 Vec3 computed_positions(const PoolProblem& pool) {
@@ -157,7 +159,8 @@ std::vector<Estimate> describe_pool(const PoolProblem& pool, const DeviceSpec& s
       const std::int64_t bytes = float_bytes(spec.threads * 2 * row_floats(pool, width));
       estimate.memory.push_back({"rows", MemorySpace::host, bytes, Lifetime::stages(0, 0)});
     }
-    estimate.time = modelled_time(spec, pool_flops(pool, width, spec), 1.0, tensor_traffic(pool, format, format));
+    estimate.time =
+        modelled_time(spec, pool_flops(pool, width, spec), 1.0, tensor_traffic(pool, format, format) / memory_share);
     estimates.push_back(std::move(estimate));
   }
   return estimates;
