@@ -5,20 +5,37 @@
 #include <cmath>
 #include <set>
 
+#include "planner/head.hpp"
+
 namespace znni {
 namespace {
 
 using Extents = std::array<std::vector<std::int64_t>, 3>;
-using Modes = std::vector<PoolMode>;
+using Modes = std::vector<PoolingMode>;
 
 constexpr std::size_t all_combinations_up_to = 4;
 constexpr std::int64_t most_parts = 8;
 constexpr std::size_t most_cubes = 192;
 constexpr std::int64_t most_share = 2400;  // of one combination of modes
+constexpr std::int64_t share_in_groups = 128;
+// Thin enough for its tensors to be small beside the rest, thick enough for little of the convolutions to be made
+// twice, where slabs meet.
+constexpr std::int64_t head_slab = 8;
 
-std::vector<Modes> make_modes(std::size_t poolings, Strategy strategy) {
-  if (strategy == Strategy::baseline) return {Modes(poolings, PoolMode::plain)};
-  std::vector<Modes> all;
+// Groups of fragments of one pooling, from few large to many small: along z first, so that rows stay whole.
+std::vector<Vec3> splits(Vec3 stride) {
+  std::vector<Vec3> all;
+  Vec3 groups = Vec3::cube(1);
+  for (int axis = 0; axis < 3; ++axis) {
+    for (groups[axis] = 2; groups[axis] <= stride[axis]; ++groups[axis]) {
+      if (stride[axis] % groups[axis] == 0) all.push_back(groups);
+    }
+    groups[axis] = stride[axis];
+  }
+  return all;
+}
+
+void add_plain(std::size_t poolings, std::set<Modes>& all) {
   const bool prefixes_only = poolings > all_combinations_up_to;
   const std::size_t count = prefixes_only ? poolings + 1 : std::size_t{1} << poolings;
   for (std::size_t choice = 0; choice < count; ++choice) {
@@ -27,9 +44,60 @@ std::vector<Modes> make_modes(std::size_t poolings, Strategy strategy) {
       const bool plain = prefixes_only ? i < choice : ((choice >> i) & 1) != 0;
       if (plain) modes[i] = PoolMode::plain;
     }
-    all.push_back(std::move(modes));
+    all.insert(std::move(modes));
   }
-  return all;
+}
+
+// Every way to split each pooling's fragments, the input held; of the first pooling also anew.
+void add_groups(const std::vector<Vec3>& strides, std::size_t pooling, Modes& modes, std::set<Modes>& all) {
+  if (pooling == strides.size()) {
+    all.insert(modes);
+    return;
+  }
+  const bool alone = strides.size() > all_combinations_up_to;
+  modes[pooling] = PoolMode::fragments;
+  add_groups(strides, pooling + 1, modes, all);
+  for (const Vec3 groups : splits(strides[pooling])) {
+    for (const bool held : {true, false}) {
+      if (!held && (pooling > 0 || groups == strides[pooling])) continue;
+      modes[pooling] = {groups, held};
+      if (alone) all.insert(modes);
+      if (!alone) add_groups(strides, pooling + 1, modes, all);
+    }
+  }
+  modes[pooling] = PoolMode::fragments;
+}
+
+std::vector<Vec3> pooling_strides(const Network& network) {
+  std::vector<Vec3> strides;
+  for (const int node : pooling_nodes(network)) {
+    strides.push_back(std::get<Pooling>(network.nodes[static_cast<std::size_t>(node)].operation).stride);
+  }
+  return strides;
+}
+
+std::vector<Modes> make_modes(const Network& network, Strategy strategy) {
+  const std::vector<Vec3> strides = pooling_strides(network);
+  if (strategy == Strategy::baseline) return {Modes(strides.size(), PoolMode::plain)};
+  std::set<Modes> all;
+  Modes modes(strides.size());
+  add_plain(strides.size(), all);
+  add_groups(strides, 0, modes, all);
+  return {all.begin(), all.end()};
+}
+
+// A measure of how much runs more than once.
+std::int64_t repeats(const Modes& modes) {
+  std::int64_t sum = 0;
+  for (const PoolingMode& mode : modes) {
+    if (mode.mode == PoolMode::plain) sum += 100;
+    sum += (mode.held ? 1 : 10) * (voxels(mode.groups) - 1);
+  }
+  return sum;
+}
+
+bool in_groups(const Modes& modes) {
+  return std::any_of(modes.begin(), modes.end(), [](const PoolingMode& m) { return m.groups != Vec3::cube(1); });
 }
 
 std::int64_t floor_index(const std::vector<std::int64_t>& extents, std::int64_t most) {
@@ -85,13 +153,13 @@ void add_cubes(const Extents& extents, std::size_t most, bool mixtures, Combinat
   }
 }
 
-// Smallest legal extents whose patches cut the volume's output into 1 to most_parts equal parts.
-Extents cut_volume(const Extents& extents, Vec3 volume, Vec3 fov, Vec3 shift) {
+// Smallest legal extents whose patches cut the volume's output into 1 to `most` equal parts.
+Extents cut_volume(const Extents& extents, Vec3 volume, Vec3 fov, Vec3 shift, std::int64_t most) {
   Extents cut;
   for (int axis = 0; axis < 3; ++axis) {
     const auto& list = extents[static_cast<std::size_t>(axis)];
     std::set<std::int64_t> chosen;
-    for (std::int64_t parts = 1; parts <= most_parts; ++parts) {
+    for (std::int64_t parts = 1; parts <= most; ++parts) {
       const std::int64_t part = div_up(volume[axis] - fov[axis] + 1, parts);
       const auto found = std::lower_bound(list.begin(), list.end(), part + fov[axis] - 1 - shift[axis]);
       if (found != list.end()) chosen.insert(*found);
@@ -112,6 +180,14 @@ Extents ladder(const Extents& extents, std::int64_t most) {
   return {thinned(extents[0], per_axis), thinned(extents[1], per_axis), thinned(extents[2], per_axis)};
 }
 
+// Of modes in groups: cubes, and what cuts a volume, for they are many.
+std::set<Vec3> choose_few_extents(const Extents& extents, const SearchOptions& options, Vec3 fov, Vec3 shift) {
+  Combinations combinations;
+  add_cubes(extents, most_cubes, false, combinations);
+  if (options.volume) combinations.add_all(cut_volume(extents, *options.volume, fov, shift, most_parts / 2));
+  return combinations.found();
+}
+
 std::set<Vec3> choose_extents(const Extents& extents, const SearchOptions& options, Vec3 fov, Vec3 shift,
                               std::int64_t share, std::int64_t S) {
   Combinations combinations;
@@ -121,7 +197,7 @@ std::set<Vec3> choose_extents(const Extents& extents, const SearchOptions& optio
   }
   add_cubes(extents, S == 1 ? most_cubes : most_cubes / 4, S == 1, combinations);
   if (S > 1) return combinations.found();
-  if (options.volume) combinations.add_all(cut_volume(extents, *options.volume, fov, shift));
+  if (options.volume) combinations.add_all(cut_volume(extents, *options.volume, fov, shift, most_parts));
   combinations.add_all(ladder(extents, share / 3));
   return combinations.found();
 }
@@ -138,6 +214,12 @@ std::optional<Vec3> patch_shift(const Network& network, const Modes& modes, std:
   const Result<Geometry> geometry = make_geometry(network, {smallest, 1, modes});
   if (!geometry) return std::nullopt;
   return geometry->patch_input - smallest;
+}
+
+// The same with its head in slabs, where that can be and makes more than one.
+void add_head(const Network& network, GeometryChoice choice, std::vector<GeometryChoice>& candidates) {
+  choice.head_slab = head_slab;
+  if (check_head(network, choice) && make_geometry(network, choice)) candidates.push_back(choice);
 }
 
 bool larger_first(const Vec3& a, const Vec3& b) {
@@ -161,14 +243,13 @@ std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& extents, std:
 }
 
 std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& options) {
-  std::vector<Modes> all_modes = make_modes(pooling_nodes(network).size(), options.strategy);
-  std::stable_sort(all_modes.begin(), all_modes.end(), [](const Modes& a, const Modes& b) {
-    return std::count(a.begin(), a.end(), PoolMode::plain) < std::count(b.begin(), b.end(), PoolMode::plain);
-  });
+  std::vector<Modes> all_modes = make_modes(network, options.strategy);
+  std::stable_sort(all_modes.begin(), all_modes.end(),
+                   [](const Modes& a, const Modes& b) { return repeats(a) < repeats(b); });
   std::vector<std::int64_t> batches;
   for (std::int64_t S = 1; S <= std::max<std::int64_t>(1, options.most_S); S *= 2) batches.push_back(S);
-  const std::int64_t share =
-      std::clamp<std::int64_t>(candidate_limit / static_cast<std::int64_t>(all_modes.size()), 64, most_share);
+  const auto whole = std::count_if(all_modes.begin(), all_modes.end(), [](const Modes& m) { return !in_groups(m); });
+  const std::int64_t share = std::clamp<std::int64_t>(candidate_limit / std::int64_t{whole}, 64, most_share);
   const Vec3 fov = reaches(network).back().fov;
   std::vector<GeometryChoice> candidates;
   for (const Modes& modes : all_modes) {
@@ -177,10 +258,16 @@ std::vector<GeometryChoice> make_candidates(const Network& network, const Search
     const Extents extents = legal(network, modes, options, *shift);
     if (combination_count(extents) == 0) continue;
     for (const std::int64_t S : batches) {
-      const std::set<Vec3> chosen = choose_extents(extents, options, fov, *shift, share, S);
+      const bool few = in_groups(modes) && combination_count(extents) > share_in_groups;
+      if (S > 1 && few) break;
+      const std::set<Vec3> chosen = few ? choose_few_extents(extents, options, fov, *shift)
+                                        : choose_extents(extents, options, fov, *shift, share, S);
       std::vector<Vec3> ordered(chosen.begin(), chosen.end());
       std::sort(ordered.begin(), ordered.end(), larger_first);
-      for (const Vec3 pass_input : ordered) candidates.push_back({pass_input, S, modes});
+      for (const Vec3 pass_input : ordered) {
+        candidates.push_back({pass_input, S, modes});
+        add_head(network, candidates.back(), candidates);
+      }
     }
   }
   return candidates;

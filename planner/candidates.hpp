@@ -1,12 +1,16 @@
 // Enumerates the geometries that a search looks at: pooling modes x pass_input extents (anisotropic too) x S.
 // What is enumerated does not depend on the memory limit, so that a larger limit can only find more.
 //
-// Modes: all combinations for up to four poolings. For more, those with all plain poolings before all
-//   fragments: of two sets with equally many passes that one repeats less work and needs less memory.
+// Modes: plain or fragments, in all combinations for up to four poolings; for more, those with all plain poolings
+//   before all fragments: of two sets with equally many passes that one repeats less work and needs less memory.
+//   Where none is plain, every pooling's fragments also in groups (along z first, then y, then x), in all
+//   combinations for up to four poolings, one pooling at a time for more; groups hold the pooling's input, or, of
+//   the first pooling, run anew: what comes before a later one costs too much to be repeated.
 // Extents: every combination of legal extents where there are few enough. Otherwise up to 192 legal cubes; between
 //   two neighbouring cubes, the six patches that mix their edges; and all combinations of a geometric ladder
 //   of extents per axis. With a volume: also all combinations of the extents that cut its output into 1 to 8
-//   equal parts per axis, and no extent beyond the whole volume.
+//   equal parts per axis, and no extent beyond the whole volume. In groups, whose combinations are many: cubes,
+//   and what cuts the volume, in up to 4 parts.
 // S: powers of two. Beyond 1, where not every combination is taken, cubes alone: a larger patch does better
 //   than more patches, unless it runs out of legal extents.
 #pragma once
@@ -17,7 +21,8 @@
 
 namespace znni {
 
-// At most about this many candidates are made, over all modes and S.
+// At most about this many candidates are made, over all modes without groups and S, and as many again in
+// groups; each that can have a head in slabs also with one.
 inline constexpr std::int64_t candidate_limit = 20000;
 
 // Fewest passes first; then by S; then large extents before small. No duplicates. Every candidate is a legal

@@ -20,12 +20,31 @@ std::string network_text(const Network& network) {
          "\n";
 }
 
-std::string patch_text(const Plan& plan, const PlanReport& report) {
+std::string head_text(const Network& network, const Geometry& geometry) {
+  const Head& head = geometry.head;
+  if (head.last < 0) return "";
+  return "head       up to " + network.nodes[static_cast<std::size_t>(head.last)].name + " in " +
+         std::to_string(head.begins.size()) + " slabs of " + std::to_string(geometry.choice.head_slab) +
+         " planes each\n";
+}
+
+std::string passes_text(const Geometry& geometry) {
+  const auto passes = static_cast<std::int64_t>(geometry.passes.size());
+  if (passes == 1) return "";
+  std::string text = ":";
+  if (geometry.windows > 1) text += " the net runs on " + std::to_string(geometry.windows) + " shifted windows";
+  if (passes == geometry.windows) return text;
+  text += geometry.windows > 1 ? "," : "";
+  return text + " its tail runs " + std::to_string(passes / geometry.windows) + " times, for a group of fragments each";
+}
+
+std::string patch_text(const Network& network, const Plan& plan, const PlanReport& report) {
   const std::size_t passes = report.geometry.passes.size();
   std::string text = "patch      " + to_string(report.input.n) + " in, " + to_string(report.output.n) + " out, S " +
                      std::to_string(report.input.S) + ", pooling " + modes_text(report.geometry.choice.modes) + "\n";
   text += "passes     " + std::to_string(passes) + " of " + to_string(report.geometry.choice.pass_input) +
-          (passes == 1 ? "" : ": plain pooling keeps one offset, so the net runs once for each") + "\n";
+          passes_text(report.geometry) + "\n";
+  text += head_text(network, report.geometry);
   text += "predicted  " + rate_text(plan.predicted.voxels_per_second) + ", " + seconds_text(plan.predicted.seconds) +
           " a patch, weakest basis " + std::string(to_string(plan.predicted.basis)) + "\n";
   text += "border     " + fixed_text(plan.predicted.border_cost, 2) +
@@ -103,7 +122,8 @@ std::string refusals_text(const Network& network, const SearchLog& log) {
 }
 
 std::string geometry_text(const GeometryChoice& choice) {
-  return to_string(choice.pass_input) + ", S " + std::to_string(choice.S) + ", " + modes_text(choice.modes);
+  return to_string(choice.pass_input) + ", S " + std::to_string(choice.S) + ", " + modes_text(choice.modes) +
+         (choice.head_slab == 0 ? "" : ", head in slabs");
 }
 
 std::string runners_text(const GeometryChoice& chosen, const SearchLog& log) {
@@ -152,7 +172,7 @@ std::string considered_text(const SearchLog& log) {
 std::string explain(const Network& network, const Plan& plan, const PlanReport& report, const SearchLog& log) {
   const GeometryChoice& chosen = plan.ladder.front().geometry;
   return network_text(network) + "device     " + plan.key.device + ", strategy " + plan.key.strategy + "\n" +
-         patch_text(plan, report) + "memory     " + memory_text(plan) + "\n" + considered_text(log) +
+         patch_text(network, plan, report) + "memory     " + memory_text(plan) + "\n" + considered_text(log) +
          nodes_table(report, log) + refusals_text(network, log) + runners_text(chosen, log) +
          too_large_text(chosen, log);
 }

@@ -10,9 +10,14 @@ using Json = nlohmann::ordered_json;
 Json extents(Vec3 n) { return {n.z, n.y, n.x}; }
 Json shape(const Shape5& shape) { return {shape.S, shape.f, shape.n.z, shape.n.y, shape.n.x}; }
 
-Json mode(const std::optional<PoolMode>& mode) {
+Json mode(const std::optional<PoolingMode>& mode) {
   if (!mode) return nullptr;
-  return *mode == PoolMode::plain ? "plain" : "fragments";
+  return mode->mode == PoolMode::plain ? "plain" : "fragments";
+}
+
+Json groups(const std::optional<PoolingMode>& mode) {
+  if (!mode) return nullptr;
+  return {{"count", extents(mode->groups)}, {"input", mode->holds() ? "held" : "anew"}};
 }
 
 Json division(const Step& step) {
@@ -35,6 +40,7 @@ Json node(const NodeReport& report) {
           {"version", step.version},
           {"variant", variant(step.variant)},
           {"pooling_mode", mode(report.mode)},
+          {"pooling_groups", groups(report.mode)},
           {"in", to_string(step.in)},
           {"native", to_string(step.native)},
           {"out", to_string(step.out)},
@@ -49,15 +55,16 @@ Json node(const NodeReport& report) {
 Json segment(const Segment& own) {
   return {{"nodes", {own.first, own.last}},
           {"place", std::string(to_string(own.place))},
-          {"group", {{"inputs", own.group.inputs}, {"fragments", own.group.fragments}, {"slab", own.group.slab}}}};
+          {"group", {{"inputs", own.group.inputs}, {"slab", own.group.slab}}}};
 }
 
 Json rung(const Rung& own) {
   Json modes = Json::array();
-  for (const PoolMode each : own.geometry.modes) modes.push_back(mode(each));
+  for (const PoolingMode& each : own.geometry.modes) modes.push_back(to_string(each));
   return {{"pass_input", extents(own.geometry.pass_input)},
           {"S", own.geometry.S},
           {"modes", std::move(modes)},
+          {"head_slab", own.geometry.head_slab},
           {"predicted_seconds", own.seconds},
           {"memory", {{"persistent", own.memory.persistent}, {"transient", own.memory.transient}}}};
 }

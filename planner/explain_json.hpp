@@ -8,8 +8,8 @@
 namespace znni {
 
 // One object: model, input and output [S, f, z, y, x] of a patch, theta (null: no hand-off between devices),
-// passes, ladder, nodes (index, name, primitive, variant, pooling mode, formats, division, predicted seconds,
-// bytes, basis), segments (nodes, place, group), predicted, memory (per space: persistent, transient, peak
+// passes, ladder, nodes (index, name, primitive, variant, pooling mode and groups, formats, division, predicted
+// seconds, bytes, basis), segments (nodes, place, group), predicted, memory (per space: persistent, transient, peak
 // bytes), machine. Two blanks of indent, a line's end at the end.
 [[nodiscard]] std::string explain_json(const Plan& plan, const PlanReport& report, const DeviceSpec& spec);
 

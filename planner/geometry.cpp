@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <string>
 
+#include "planner/head.hpp"
 #include "planner/overloaded.hpp"
+#include "planner/passes.hpp"
 
 namespace znni {
 namespace {
 
 constexpr std::array<const char*, 3> axis_names = {"z", "y", "x"};
-constexpr std::int64_t most_passes = std::int64_t{1} << 16;
 
 using Fragments3 = std::array<AxisFragments, 3>;
 using ValueFragments = std::vector<AxisFragments>;  // per value, along one axis
@@ -18,14 +19,43 @@ Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::m
 
 std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
-Result<void> check_modes(const Network& network, const std::vector<PoolMode>& modes) {
-  const std::size_t wanted = pooling_nodes(network).size();
-  if (modes.size() == wanted) return {};
-  return invalid("modes of " + std::to_string(modes.size()) + " poolings; the network has " + std::to_string(wanted));
+Result<void> check_groups(const PoolingMode& mode, Vec3 stride) {
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t groups = mode.groups[axis];
+    const std::string text = std::to_string(groups) + " groups along " + axis_names[index(axis)];
+    if (groups < 1 || stride[axis] % groups != 0) {
+      return invalid(text + "; a divisor of its stride " + std::to_string(stride[axis]) + " is right");
+    }
+    if (groups > 1 && mode.mode == PoolMode::plain) return invalid(text + "; a plain pooling has none");
+  }
+  return {};
 }
 
-// Fragments of every value. Branches that meet must agree: their voxels lie in the same places only then.
-Result<ValueFragments> axis_fragments(const Network& network, const std::vector<PoolMode>& modes, int axis) {
+Result<void> check_modes(const Network& network, const std::vector<PoolingMode>& modes) {
+  const std::vector<int> poolings = pooling_nodes(network);
+  if (modes.size() != poolings.size()) {
+    return invalid("modes of " + std::to_string(modes.size()) + " poolings; the network has " +
+                   std::to_string(poolings.size()));
+  }
+  for (std::size_t i = 0; i < modes.size(); ++i) {
+    const Node& node = network.nodes[index(poolings[i])];
+    if (Result<void> sound = check_groups(modes[i], std::get<Pooling>(node.operation).stride); !sound) {
+      return sound.error().within("node " + node.name);
+    }
+  }
+  return {};
+}
+
+// Offsets of `stride` along `axis` that one pass keeps; `whole`: that all passes of one window keep.
+std::int64_t kept_offsets(const PoolingMode& mode, std::int64_t stride, int axis, bool whole) {
+  if (mode.mode == PoolMode::plain) return 1;
+  return whole && mode.held ? stride : stride / mode.groups[axis];
+}
+
+// Fragments of every value: those of one pass, or of all passes of one window. Branches that meet must agree: their
+// voxels lie in the same places only then.
+Result<ValueFragments> axis_fragments(const Network& network, const std::vector<PoolingMode>& modes, int axis,
+                                      bool whole) {
   ValueFragments fragments(1);
   std::size_t poolings = 0;
   for (const Node& node : network.nodes) {
@@ -40,17 +70,18 @@ Result<ValueFragments> axis_fragments(const Network& network, const std::vector<
     AxisFragments out = in;
     if (pool != nullptr) {
       const std::int64_t stride = pool->stride[axis];
-      out = modes[poolings++] == PoolMode::fragments ? in.pooled(stride) : in.strided(stride);
+      out = in.pooled(stride, kept_offsets(modes[poolings++], stride, axis, whole));
     }
     fragments.push_back(std::move(out));
   }
   return fragments;
 }
 
-Result<std::array<ValueFragments, 3>> all_fragments(const Network& network, const std::vector<PoolMode>& modes) {
+Result<std::array<ValueFragments, 3>> all_fragments(const Network& network, const std::vector<PoolingMode>& modes,
+                                                    bool whole) {
   std::array<ValueFragments, 3> result;
   for (int axis = 0; axis < 3; ++axis) {
-    Result<ValueFragments> along = axis_fragments(network, modes, axis);
+    Result<ValueFragments> along = axis_fragments(network, modes, axis, whole);
     if (!along) return along.error();
     result[index(axis)] = *std::move(along);
   }
@@ -65,7 +96,7 @@ Vec3 fragment_counts(const std::array<ValueFragments, 3>& fragments, int value) 
 }
 
 // `before` counts the fragments of the node's input.
-LayerProblem node_problem(const Node& node, const std::vector<Shape5>& values, PoolMode mode, Vec3 before) {
+LayerProblem node_problem(const Node& node, const std::vector<Shape5>& values, const PoolingMode& mode, Vec3 before) {
   const Shape5 in = values[index(node.inputs.front())];
   const auto concat = [&] {
     ConcatProblem problem;
@@ -77,7 +108,7 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& values, P
                                  return ConvProblem{in, c.f_out, c.k, c.dilation, c.activation};
                                },
                                [&](const Pooling& p) -> LayerProblem {
-                                 return PoolProblem{in, p.window, p.stride, p.kind, mode, before};
+                                 return PoolProblem{in, p.window, p.stride, p.kind, mode.mode, before, mode.groups};
                                },
                                [&](const Activate& a) -> LayerProblem {
                                  return ActivationProblem{in, a.activation};
@@ -91,23 +122,26 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& values, P
                     node.operation);
 }
 
-// A plain pooling must waste no voxel: what a window of the patch reads is then known from its output alone.
-Result<void> check_aligned(const LayerProblem& problem) {
+// A pooling must waste no voxel: what a window of the patch reads is then known from its output alone. A held input
+// serves all offsets of the stride.
+Result<void> check_aligned(const LayerProblem& problem, const PoolingMode& mode) {
   const auto* pool = std::get_if<PoolProblem>(&problem);
-  if (pool == nullptr || pool->mode != PoolMode::plain) return {};
+  if (pool == nullptr) return {};
+  const Vec3 offsets = mode.holds() ? pool->stride : pooled_offsets(*pool);
   for (int axis = 0; axis < 3; ++axis) {
-    const std::int64_t rest = pool->in.n[axis] - pool->window[axis];
+    const std::int64_t rest = pool->in.n[axis] - pool->window[axis] - offsets[axis] + 1;
     if (rest % pool->stride[axis] == 0) continue;
     const auto name = [&](const char* what) { return std::string(what) + "." + axis_names[index(axis)]; };
-    return invalid(name("n") + " - " + name("window") + " = " + std::to_string(rest) + " is not divisible by " +
-                   name("stride") + " = " + std::to_string(pool->stride[axis]));
+    const std::string others = offsets[axis] == 1 ? "" : " - " + std::to_string(offsets[axis] - 1) + " more offsets";
+    return invalid(name("n") + " - " + name("window") + others + " = " + std::to_string(rest) +
+                   " is not divisible by " + name("stride") + " = " + std::to_string(pool->stride[axis]));
   }
   return {};
 }
 
-Result<void> check_node(const LayerProblem& problem) {
+Result<void> check_node(const LayerProblem& problem, const PoolingMode& mode) {
   if (Result<void> sound = check(problem); !sound) return sound;
-  return check_aligned(problem);
+  return check_aligned(problem, mode);
 }
 
 // Fills `problems` and `values` of the geometry.
@@ -115,51 +149,46 @@ Result<void> walk_nodes(const Network& network, const std::array<ValueFragments,
   std::size_t poolings = 0;
   for (const Node& node : network.nodes) {
     const bool pools = std::holds_alternative<Pooling>(node.operation);
-    const PoolMode mode = pools ? geometry.choice.modes[poolings++] : PoolMode::plain;
+    const PoolingMode mode = pools ? geometry.choice.modes[poolings++] : PoolingMode(PoolMode::plain);
     const Vec3 before = fragment_counts(fragments, node.inputs.front());
     LayerProblem problem = node_problem(node, geometry.values, mode, before);
-    if (Result<void> sound = check_node(problem); !sound) return sound.error().within("node " + node.name);
+    if (Result<void> sound = check_node(problem, mode); !sound) return sound.error().within("node " + node.name);
     geometry.values.push_back(output_shape(problem));
     geometry.problems.push_back(std::move(problem));
   }
   return {};
 }
 
-// Shifts that, added to every fragment's offset, give each number in [0, stride) once. Offsets are sums of
-// mixed-radix digits, one per pooling; the shifts are the sums of the digits that plain poolings kept at 0.
-// They follow from the offsets alone: the lowest number not yet given must be a shift.
-std::vector<std::int64_t> missing_shifts(const AxisFragments& fragments) {
-  std::vector<bool> given(static_cast<std::size_t>(fragments.stride), false);
-  std::vector<std::int64_t> shifts;
-  for (std::int64_t shift = 0; shift < fragments.stride; ++shift) {
-    if (given[static_cast<std::size_t>(shift)]) continue;
-    shifts.push_back(shift);
-    for (const std::int64_t offset : fragments.offsets) given[static_cast<std::size_t>(shift + offset)] = true;
+// Turns the problems and values of the head into those of one slab.
+Result<void> cut_head(const Network& network, const std::array<ValueFragments, 3>& fragments, Geometry& geometry) {
+  Result<Head> head = make_head(network, geometry);
+  if (!head) return head.error();
+  const std::size_t last = index(head->last);
+  Geometry slab;
+  slab.choice = geometry.choice;
+  slab.values = {head->input};
+  if (Result<void> walked = walk_nodes(network, fragments, slab); !walked && slab.problems.size() <= last) {
+    return walked.error();
   }
-  return shifts;
+  for (std::size_t node = 0; node <= last; ++node) {
+    geometry.problems[node] = slab.problems[node];
+    if (node > 0) geometry.values[node] = slab.values[node];
+  }
+  geometry.head = *std::move(head);
+  return {};
 }
 
-Result<std::vector<Vec3>> pass_shifts(const Fragments3& fragments) {
-  std::array<std::vector<std::int64_t>, 3> shifts;
-  Vec3 counts;
-  for (int axis = 0; axis < 3; ++axis) {
-    shifts[index(axis)] = missing_shifts(fragments[index(axis)]);
-    counts[axis] = static_cast<std::int64_t>(shifts[index(axis)].size());
-  }
-  if (voxels(counts) > most_passes) {
-    return Error{ErrorCode::unsupported, "the plain poolings need " + to_string(counts) +
-                                             " passes per patch; the limit is " + std::to_string(most_passes)};
-  }
-  std::vector<Vec3> passes;
-  for (const std::int64_t z : shifts[0]) {
-    for (const std::int64_t y : shifts[1]) {
-      for (const std::int64_t x : shifts[2]) passes.push_back({z, y, x});
-    }
-  }
-  return passes;
+std::array<AxisFragments, 3> last_of(const std::array<ValueFragments, 3>& values) {
+  return {values[0].back(), values[1].back(), values[2].back()};
 }
 
 }  // namespace
+
+std::string to_string(const PoolingMode& mode) {
+  if (mode.mode == PoolMode::plain) return "plain";
+  if (mode.groups == Vec3::cube(1)) return "mpf";
+  return "mpf:" + to_string(mode.groups) + (mode.held ? "" : ":anew");
+}
 
 Result<Geometry> make_geometry(const Network& network, const GeometryChoice& choice) {
   if (Result<void> sound = check_modes(network, choice.modes); !sound) return sound.error();
@@ -167,14 +196,17 @@ Result<Geometry> make_geometry(const Network& network, const GeometryChoice& cho
   geometry.choice = choice;
   geometry.values = {{choice.S, network.f_in, choice.pass_input}};
   if (Result<void> sound = check_shape(geometry.values[0]); !sound) return sound.error().within("input");
-  const Result<std::array<ValueFragments, 3>> fragments = all_fragments(network, choice.modes);
+  const Result<std::array<ValueFragments, 3>> fragments = all_fragments(network, choice.modes, false);
   if (!fragments) return fragments.error();
+  const Result<std::array<ValueFragments, 3>> whole = all_fragments(network, choice.modes, true);
+  if (!whole) return whole.error();
   if (Result<void> walked = walk_nodes(network, *fragments, geometry); !walked) return walked.error();
-  for (std::size_t axis = 0; axis < 3; ++axis) geometry.fragments[axis] = (*fragments)[axis].back();
-  Result<std::vector<Vec3>> passes = pass_shifts(geometry.fragments);
-  if (!passes) return passes.error();
-  geometry.passes = *std::move(passes);
-  geometry.patch_input = choice.pass_input + geometry.passes.back();
+  geometry.fragments = last_of(*fragments);
+  if (choice.head_slab != 0) {
+    if (Result<void> cut = cut_head(network, *fragments, geometry); !cut) return cut.error();
+  }
+  if (Result<void> laid = lay_passes(network, last_of(*whole), geometry); !laid) return laid.error();
+  geometry.patch_input = choice.pass_input + geometry.passes.back().window;
   geometry.patch_output = geometry.patch_input - reaches(network).back().fov + Vec3::cube(1);
   return geometry;
 }
@@ -182,10 +214,10 @@ Result<Geometry> make_geometry(const Network& network, const GeometryChoice& cho
 // Along one axis the extents n of a value, of stride P and largest fragment offset o, obey
 //   pass_input = fov + P (n - 1) + o
 // through every kind of node: a legal extent is one whose output has a whole, positive n.
-std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolMode>& modes, int axis,
+std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolingMode>& modes, int axis,
                                         std::int64_t most) {
   if (!check_modes(network, modes)) return {};
-  const Result<ValueFragments> fragments = axis_fragments(network, modes, axis);
+  const Result<ValueFragments> fragments = axis_fragments(network, modes, axis, true);
   if (!fragments) return {};
   const AxisFragments& out = fragments->back();
   const std::int64_t least = reaches(network).back().fov[axis] + out.offsets.back();
@@ -197,7 +229,7 @@ std::vector<std::int64_t> legal_extents(const Network& network, const std::vecto
 Vec3 dense_position(const Geometry& geometry, std::size_t pass, std::int64_t fragment, Vec3 v) {
   const Fragments3& all = geometry.fragments;
   const Vec3 place = fragment_at(fragment, {count_of(all[0]), count_of(all[1]), count_of(all[2])});
-  Vec3 position = geometry.passes[pass];
+  Vec3 position = geometry.passes[pass].offset;
   for (int axis = 0; axis < 3; ++axis) {
     const AxisFragments& own = all[index(axis)];
     position[axis] += own.stride * v[axis] + own.offsets[static_cast<std::size_t>(place[axis])];

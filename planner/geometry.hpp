@@ -1,12 +1,17 @@
 // Shapes through the net for one choice of input extent, S and pooling modes.
 //
 // A *patch* is what one step of the engine turns from input voxels into dense output voxels. Where every
-// pooling makes fragments (MPF), the net runs once per patch. A plain pooling of stride q keeps one offset of
-// q, so the net runs once for every combination of offsets of its plain poolings: each run is a *pass*, on a
-// window of the patch shifted by the offset (the naive method when all poolings are plain; ZNNi section V).
+// pooling makes all its fragments (MPF) at once, the net runs once per patch. Otherwise it runs in several
+// *passes*, each of which computes some of the fragments:
+// - A plain pooling keeps one offset: the net runs once for each, on a window of the patch shifted by it (the
+//   naive method when all poolings are plain; ZNNi section V).
+// - Fragments in groups: one pass makes those of a few offsets, so that they never live all at once. What the
+//   pooling reads is held, and only the nodes from it on run for the next group (depth-first execution); or
+//   nothing is held, and the whole net runs anew for each group, on a shifted window.
 #pragma once
 
 #include <array>
+#include <string>
 #include <vector>
 
 #include "planner/network.hpp"
@@ -14,33 +19,73 @@
 
 namespace znni {
 
+// How one pooling of the network keeps its offsets.
+struct PoolingMode {
+  PoolMode mode = PoolMode::fragments;
+  Vec3 groups = Vec3::cube(1);  // of fragments, per axis; divides the stride; 1 where the mode is plain
+  bool held = true;             // with several groups: hold the input, or run the whole net anew for each
+
+  PoolingMode() = default;
+  PoolingMode(PoolMode of) : mode(of) {}  // all fragments at once, or plain
+  PoolingMode(Vec3 in_groups, bool hold) : groups(in_groups), held(hold) {}
+  [[nodiscard]] bool holds() const { return held && groups != Vec3::cube(1); }
+  auto operator<=>(const PoolingMode&) const = default;
+};
+
+// "plain", "mpf", "mpf:2x1x1" (groups, the input held), "mpf:2x1x1:anew".
+[[nodiscard]] std::string to_string(const PoolingMode& mode);
+
 struct GeometryChoice {
-  Vec3 pass_input;              // input extent of one pass
-  std::int64_t S = 1;           // patches computed together
-  std::vector<PoolMode> modes;  // one per pooling_nodes(network)
+  Vec3 pass_input;                 // input extent of one pass
+  std::int64_t S = 1;              // patches computed together
+  std::vector<PoolingMode> modes;  // one per pooling_nodes(network)
+  std::int64_t head_slab = 0;      // planes of the first pooling's output made at a time; 0: all
   bool operator==(const GeometryChoice&) const = default;
+};
+
+// The nodes up to the first pooling, where they run slab after slab along z: the tensors between them, the largest of
+// all, then never exist as a whole (BrainSlug's depth-first execution of a stack).
+struct Head {
+  int last = -1;                     // its pooling; -1: there is no head
+  Shape5 input;                      // what one slab reads
+  std::int64_t step = 1;             // planes of the input per plane of the output
+  std::vector<std::int64_t> begins;  // first output plane of each slab; the last one may overlap the one before
+};
+
+// One run of the net, or of its tail.
+struct Pass {
+  Vec3 window;               // where its input begins in the patch
+  Vec3 offset;               // of its fragments' voxels in the dense output: window + offsets of the groups
+  int first_node = 0;        // nodes before it have run in an earlier pass, for the same window
+  std::vector<Vec3> begins;  // per Geometry::held: voxel of the pooling's input at which its view begins
 };
 
 struct Geometry {
   GeometryChoice choice;
-  std::vector<LayerProblem> problems;      // per node; S counts fragments
-  std::vector<Shape5> values;              // per value: shapes of a pass, [0] is the input
-  std::array<AxisFragments, 3> fragments;  // of the output value, per axis z, y, x
-  std::vector<Vec3> passes;                // where each pass's window begins in the patch; at least {0,0,0}
-  Vec3 patch_input;                        // extent a patch reads: pass_input + the largest shift
+  std::vector<LayerProblem> problems;  // per node; S counts fragments; in the head those of one slab
+  std::vector<Shape5> values;          // per value: shapes of a pass, [0] is the input; within the head of a slab
+  Head head;
+  std::array<AxisFragments, 3> fragments;  // of the output value of one pass, per axis z, y, x
+  std::vector<int> held;                   // poolings whose input is held, rising node numbers
+  std::vector<Pass> passes;                // in the order to be run; at least one
+  std::vector<std::int64_t> runs;          // per node: how often it runs in a patch
+  std::int64_t windows = 1;                // distinct windows: passes that begin with node 0
+  Vec3 patch_input;                        // extent a patch reads: pass_input + the largest window's begin
   Vec3 patch_output;                       // dense extent it writes: patch_input - fov + 1
 };
 
-// Requires check(network). A plain pooling must divide as well, (n - window) by its stride: no voxel is read in
-// vain, and for every combination of modes patch_output = stride * n, stride and n those of the output.
-// Branches that meet need equal fragments. At most 2^16 passes. The error says which node's extent does not
-// divide or is too small.
+// Requires check(network). A plain pooling must divide as well, (n - window) by its stride, and one in groups that
+// holds nothing up to its last offset: no voxel is read in vain, and for every combination of modes
+// patch_output = stride * n, stride and n those of the output. A pooling may hold its input where nothing else is
+// alive. A head needs a chain of nodes, one input and one image, so that a slab of the input lies in one piece.
+// Branches that meet need equal fragments. At most 2^16 passes. The error says which node's extent does
+// not divide or is too small.
 [[nodiscard]] Result<Geometry> make_geometry(const Network& network, const GeometryChoice& choice);
 
 // Legal pass_input extents along one axis, rising, up to `most`, for the given modes; none where branches make
 // other fragments or the number of modes is wrong. The axes are independent: extents that are legal along each
 // are legal together. Cheap: an arithmetic progression.
-[[nodiscard]] std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolMode>& modes,
+[[nodiscard]] std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolingMode>& modes,
                                                       int axis, std::int64_t most);
 
 // Position, in the dense output of the patch, of voxel `v` of fragment `fragment` (row-major index) of pass

@@ -39,10 +39,12 @@ struct GeometrySearch::Look {
   Seconds copying = 0;
   double useful = 0;
 
-  // A pass must take less to beat `to_beat` voxels per second.
-  [[nodiscard]] Seconds pass_limit(double to_beat) const {
+  const NetworkUse* use = nullptr;
+
+  // The calls of a patch must take less to beat `to_beat` voxels per second.
+  [[nodiscard]] Seconds seconds_limit(double to_beat) const {
     if (to_beat <= 0) return std::numeric_limits<double>::infinity();
-    return (useful / to_beat - copying) / static_cast<double>(geometry.passes.size());
+    return useful / to_beat - copying;
   }
 };
 
@@ -53,7 +55,6 @@ GeometrySearch::GeometrySearch(const Network& network, const DeviceSpec& spec, c
       catalogue_(catalogue),
       options_(options),
       forced_(std::move(forced)),
-      use_(network_use(network)),
       fov_(reaches(network).back().fov),
       table_(catalogue, spec, costs) {}
 
@@ -83,7 +84,7 @@ std::optional<std::int64_t> GeometrySearch::least_bytes(const std::vector<Geomet
     RungQuery query;
     query.total = least.value_or(saturated);
     if (!look(*choice, query, 0, found).empty()) continue;
-    std::vector<Assignment> assignments = combine(use_, found.geometry, found.options, table_, {query.total});
+    std::vector<Assignment> assignments = combine(*found.use, found.geometry, found.options, table_, {query.total});
     std::stable_sort(assignments.begin(), assignments.end(), [](const Assignment& a, const Assignment& b) {
       return add(a.persistent, a.transient) < add(b.persistent, b.transient);
     });
@@ -97,10 +98,17 @@ std::optional<std::int64_t> GeometrySearch::least_bytes(const std::vector<Geomet
 }
 
 // Least bytes of other values alive at a call: float32 without padding is the smallest a CPU value can be.
-std::int64_t GeometrySearch::least_live(const Geometry& geometry, std::size_t node) const {
+std::int64_t GeometrySearch::least_live(const Look& found, std::size_t node) {
   std::int64_t sum = 0;
-  for (const int value : use_.live_through[node]) sum = add(sum, value_bytes(geometry, value, Format{}));
+  for (const int value : found.use->live_through[node]) sum = add(sum, value_bytes(found.geometry, value, Format{}));
   return sum;
+}
+
+const NetworkUse& GeometrySearch::use_of(const Geometry& geometry) {
+  const std::pair key(geometry.held, geometry.head.last);
+  const auto found = uses_.find(key);
+  if (found != uses_.end()) return found->second;
+  return uses_.emplace(key, network_use(network_, key.first, key.second)).first->second;
 }
 
 // Describes node after node, the largest first, and stops at the first proof that the candidate cannot win.
@@ -112,6 +120,7 @@ std::string GeometrySearch::look(const GeometryChoice& choice, const RungQuery& 
   if (query.largest_output && !covers(*query.largest_output, shapes.patch_output)) return "larger than this rung";
   found.copying = copy_seconds(network_, shapes, spec_);
   found.useful = useful_voxels(shapes, fov_, query.volume);
+  found.use = &use_of(shapes);
   found.options.nodes.assign(shapes.problems.size(), nullptr);
   for (std::size_t value = 0; value < shapes.values.size(); ++value) {
     const std::int64_t bytes = value_bytes(shapes, static_cast<int>(value), Format{});
@@ -131,7 +140,7 @@ std::string GeometrySearch::look(const GeometryChoice& choice, const RungQuery& 
 
 std::string GeometrySearch::add_node(std::size_t node, const RungQuery& query, double to_beat, Look& found) {
   const LayerProblem& problem = found.geometry.problems[node];
-  const LayerOptions& options = table_.get(problem, use_.uses[node], forced_[node]);
+  const LayerOptions& options = table_.get(problem, found.use->uses[node], forced_[node]);
   if (options.empty()) {
     last_refusal_ = "node " + network_.nodes[node].name + ": " + table_.refusals(problem, forced_[node]);
     return last_refusal_;
@@ -143,20 +152,19 @@ std::string GeometrySearch::add_node(std::size_t node, const RungQuery& query, d
     least.persistent = std::min(least.persistent, option.persistent);
     least.peak = std::min(least.peak, option.peak);
   }
-  found.options.least_seconds += least.cost.seconds;
+  found.options.least_seconds += static_cast<double>(found.geometry.runs[node]) * least.cost.seconds;
   found.options.least_persistent = add(found.options.least_persistent, least.persistent);
-  found.options.least_transient =
-      std::max(found.options.least_transient, add(least.peak, least_live(found.geometry, node)));
+  found.options.least_transient = std::max(found.options.least_transient, add(least.peak, least_live(found, node)));
   if (std::string refused = over(found.options, query); !refused.empty()) return refused;
-  if (found.options.least_seconds < found.pass_limit(to_beat)) return "";
-  const Seconds patch = patch_seconds(found.geometry, found.options.least_seconds, found.copying);
+  if (found.options.least_seconds < found.seconds_limit(to_beat)) return "";
+  const Seconds patch = found.options.least_seconds + found.copying;
   return "slower: less than " + rate_text(found.useful / patch);
 }
 
 std::string GeometrySearch::fit(const Look& look, const RungQuery& query, double to_beat,
                                 std::optional<FoundRung>& rung) {
-  const ChoiceLimits limits{query.total, query.persistent, query.transient, look.pass_limit(to_beat)};
-  const std::vector<Assignment> assignments = combine(use_, look.geometry, look.options, table_, limits);
+  const ChoiceLimits limits{query.total, query.persistent, query.transient, look.seconds_limit(to_beat)};
+  const std::vector<Assignment> assignments = combine(*look.use, look.geometry, look.options, table_, limits);
   for (const Assignment& assignment : assignments) {
     FoundRung found = schedule(look, assignment);
     const MemoryUse& memory = found.rung.memory;
@@ -180,7 +188,7 @@ FoundRung GeometrySearch::schedule(const Look& look, const Assignment& assignmen
   segment.steps = std::move(all);
   found.rung.geometry = look.geometry.choice;
   found.rung.segments = {std::move(segment)};
-  found.rung.seconds = patch_seconds(look.geometry, assignment.pass_seconds, look.copying);
+  found.rung.seconds = assignment.seconds + look.copying;
   found.rung.memory = {weight_bytes(network_), persistent_bytes(made->memory), pack(made->memory).bytes};
   found.voxels_per_second = look.useful / found.rung.seconds;
   return found;

@@ -55,14 +55,15 @@ class GeometrySearch {
   std::string fit(const Look& look, const RungQuery& query, double to_beat, std::optional<FoundRung>& rung);
   [[nodiscard]] FoundRung schedule(const Look& look, const Assignment& assignment) const;
   [[nodiscard]] std::vector<Step> steps(const Geometry& geometry, const Assignment& assignment) const;
-  [[nodiscard]] std::int64_t least_live(const Geometry& geometry, std::size_t node) const;
+  [[nodiscard]] static std::int64_t least_live(const Look& found, std::size_t node);
+  const NetworkUse& use_of(const Geometry& geometry);
 
   const Network& network_;
   const DeviceSpec& spec_;
   const Catalogue& catalogue_;
   const SearchOptions& options_;
   std::vector<const Primitive*> forced_;
-  NetworkUse use_;
+  std::map<std::pair<std::vector<int>, int>, NetworkUse> uses_;  // by Geometry::held and head.last
   Vec3 fov_;
   OptionTable table_;
   std::string last_refusal_;

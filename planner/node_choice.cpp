@@ -82,7 +82,7 @@ class Combiner {
     for (std::size_t node = options_.nodes.size(); node-- > 0;) {
       Seconds least = std::numeric_limits<double>::infinity();
       for (const LayerOption& option : *options_.nodes[node]) least = std::min(least, option.cost.seconds);
-      remaining_[node] = remaining_[node + 1] + least;
+      remaining_[node] = remaining_[node + 1] + runs(node) * least;
     }
   }
 
@@ -92,11 +92,11 @@ class Combiner {
     begin.peak = options_.least_transient;
     keep(begin, {planar}, 0, states);
     for (const Format format : readable_[0]) {
-      if (format == planar) continue;
+      if (format == planar || geometry_.head.last >= 0) continue;
       for (const LayerOption& reorder : reorders(0, planar, format)) {
         Label label = begin;
         label.pick.reorder = &reorder;
-        grow(label, reorder, 0);
+        grow(label, reorder, static_cast<double>(geometry_.windows), 0);
         keep(label, {format}, 0, states);
       }
     }
@@ -138,7 +138,7 @@ class Combiner {
       Label label = pool_[static_cast<std::size_t>(parent)];
       label.parent = parent;
       label.pick = {&option, nullptr};
-      grow(label, option, others);
+      grow(label, option, runs(node), add(others, beside_slab(node, option)));
       if (within(label, node + 1)) write(node, label, after, add(others, read_on), states);
     }
   }
@@ -152,10 +152,11 @@ class Combiner {
         keep(label, after, node + 1, states);
         continue;
       }
+      if (static_cast<int>(node) == geometry_.head.last) continue;
       for (const LayerOption& reorder : reorders(value, label.pick.option->out, format)) {
         Label reordered = label;
         reordered.pick.reorder = &reorder;
-        grow(reordered, reorder, others);
+        grow(reordered, reorder, runs(node), others);
         keep(reordered, after, node + 1, states);
       }
     }
@@ -180,8 +181,26 @@ class Combiner {
     return assignment;
   }
 
-  static void grow(Label& label, const LayerOption& option, std::int64_t others) {
-    label.seconds += option.cost.seconds;
+  // Bytes alive of the head's input and output beside the slab that a call declares. The format of an output yet to
+  // come is not known: the least it can take.
+  [[nodiscard]] std::int64_t beside_slab(std::size_t node, const LayerOption& option) const {
+    const int last = geometry_.head.last;
+    if (static_cast<int>(node) > last) return 0;
+    const auto slab_bytes = [](const Shape5& shape, Format format) {
+      return round_up(tensor_bytes(shape, format), buffer_alignment);
+    };
+    const bool ends = static_cast<int>(node) == last;
+    std::int64_t more = bytes(last + 1, ends ? option.out : planar);
+    if (ends) more -= slab_bytes(output_shape(geometry_.problems[node]), option.out);
+    if (node == 0) more += bytes(0, planar) - slab_bytes(geometry_.head.input, planar);
+    return more;
+  }
+
+  // How often a node runs in a patch.
+  [[nodiscard]] double runs(std::size_t node) const { return static_cast<double>(geometry_.runs[node]); }
+
+  static void grow(Label& label, const LayerOption& option, double runs, std::int64_t others) {
+    label.seconds += runs * option.cost.seconds;
     label.persistent = add(label.persistent, option.persistent);
     label.peak = std::max(label.peak, add(others, option.peak));
   }
@@ -189,7 +208,7 @@ class Combiner {
   bool within(const Label& label, std::size_t nodes_done) const {
     return label.persistent <= limits_.persistent && label.peak <= limits_.transient &&
            add(label.persistent, label.peak) <= limits_.total &&
-           label.seconds + remaining_[nodes_done] < limits_.pass_seconds;
+           label.seconds + remaining_[nodes_done] < limits_.seconds;
   }
 
   void keep(const Label& label, const State& state, std::size_t nodes_done, std::map<State, Front>& states) const {
@@ -217,9 +236,13 @@ class Combiner {
 
 }  // namespace
 
-NetworkUse network_use(const Network& network) {
-  const std::vector<int> last = last_readers(network);
+NetworkUse network_use(const Network& network, const std::vector<int>& held, int head_last) {
+  std::vector<int> last = last_readers(network);
   const int count = static_cast<int>(network.nodes.size());
+  for (const int node : held) {
+    last[static_cast<std::size_t>(network.nodes[static_cast<std::size_t>(node)].inputs.front())] = count;
+  }
+  if (head_last >= 0) last[0] = head_last + 1;  // read again for every slab: alive after the last one's calls
   NetworkUse use;
   use.readers.resize(last.size());
   for (int node = 0; node < count; ++node) {

@@ -20,20 +20,21 @@ struct NetworkUse {
   std::vector<std::vector<int>> live_after;    // per node: values alive after it, rising
   std::vector<std::vector<int>> readers;       // per value: nodes
 };
-[[nodiscard]] NetworkUse network_use(const Network& network);
+// The inputs of the nodes `held` are alive to the end, the network's input to the end of a head in slabs.
+[[nodiscard]] NetworkUse network_use(const Network& network, const std::vector<int>& held = {}, int head_last = -1);
 
 // Bounds that a combination must keep; bytes without the network's weights.
 struct ChoiceLimits {
   std::int64_t total = saturated;  // persistent + transient
   std::int64_t persistent = saturated;
   std::int64_t transient = saturated;
-  Seconds pass_seconds = std::numeric_limits<double>::infinity();  // of one pass; must stay below
+  Seconds seconds = std::numeric_limits<double>::infinity();  // of all calls of a patch; must stay below
 };
 
 // The options of one geometry's nodes and what follows from them without combining.
 struct GeometryOptions {
   std::vector<const LayerOptions*> nodes;
-  Seconds least_seconds = 0;          // no combination runs a pass faster
+  Seconds least_seconds = 0;          // no combination runs a patch faster
   std::int64_t least_persistent = 0;  // or keeps less
   std::int64_t least_transient = 0;   // or needs less at its worst moment
 };
@@ -45,7 +46,7 @@ struct NodePick {
 
 // One combination. Pointers are those of the table that combine() was given.
 struct Assignment {
-  Seconds pass_seconds = 0;
+  Seconds seconds = 0;  // of all calls of a patch: each as often as it runs
   std::int64_t persistent = 0;
   std::int64_t transient = 0;                  // least packing: peak of the schedule in whole aligned buffers
   const LayerOption* input_reorder = nullptr;  // nullptr: the input is read planar, as it arrives

@@ -23,7 +23,8 @@ std::string memory_text(const MemoryUse& memory) {
 
 std::string geometry_text(const GeometryChoice& choice) {
   std::string text = "pass input " + to_string(choice.pass_input) + ", S " + std::to_string(choice.S) + ", poolings";
-  for (const PoolMode mode : choice.modes) text += mode == PoolMode::plain ? " plain" : " fragments";
+  for (const PoolingMode& mode : choice.modes) text += " " + to_string(mode);
+  if (choice.head_slab != 0) text += ", head in slabs of " + std::to_string(choice.head_slab);
   return text;
 }
 
@@ -43,8 +44,8 @@ std::string step_text(const Step& step) {
 
 std::string segment_text(const Segment& segment) {
   return "nodes " + std::to_string(segment.first) + " to " + std::to_string(segment.last) + " on " +
-         std::string(to_string(segment.place)) + ", group inputs " + std::to_string(segment.group.inputs) +
-         " fragments " + std::to_string(segment.group.fragments) + " slab " + std::to_string(segment.group.slab);
+         std::string(to_string(segment.place)) + ", group inputs " + std::to_string(segment.group.inputs) + " slab " +
+         std::to_string(segment.group.slab);
 }
 
 void add_key(const PlanKey& key, Lines& lines) {

@@ -44,9 +44,8 @@ struct Step {
 
 // How much passes through a whole segment at once; 0 means all.
 struct Group {
-  std::int64_t inputs = 0;     // of S
-  std::int64_t fragments = 0;  // depth-first execution
-  std::int64_t slab = 0;       // z planes, streaming
+  std::int64_t inputs = 0;  // of S
+  std::int64_t slab = 0;    // z planes, streaming
   bool operator==(const Group&) const = default;
 };
 

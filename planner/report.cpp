@@ -30,9 +30,11 @@ void add_memory(const Schedule& schedule, std::vector<NodeReport>& nodes) {
   }
 }
 
-std::optional<PoolMode> pool_mode(const LayerProblem& problem) {
-  const auto* pool = std::get_if<PoolProblem>(&problem);
-  return pool == nullptr ? std::nullopt : std::optional(pool->mode);
+std::optional<PoolingMode> pooling_mode(const Network& network, const Geometry& geometry, int node) {
+  const std::vector<int> poolings = pooling_nodes(network);
+  const auto found = std::find(poolings.begin(), poolings.end(), node);
+  if (found == poolings.end()) return std::nullopt;
+  return geometry.choice.modes[static_cast<std::size_t>(found - poolings.begin())];
 }
 
 NodeReport describe_step(const Network& network, const Geometry& geometry, const Step& step) {
@@ -42,7 +44,7 @@ NodeReport describe_step(const Network& network, const Geometry& geometry, const
   return {step.node,
           network.nodes[node].name,
           &step,
-          pool_mode(problem),
+          pooling_mode(network, geometry, step.node),
           geometry.values[node + 1],
           direct_flops(problem),
           0,

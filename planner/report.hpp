@@ -13,12 +13,12 @@ namespace znni {
 struct NodeReport {
   int node = 0;  // -1: the reorder of the input
   std::string name;
-  const Step* step = nullptr;    // of the plan
-  std::optional<PoolMode> mode;  // of a pooling
-  Shape5 shape;                  // of what it writes
-  double flops = 0;              // of the textbook algorithm
-  std::int64_t persistent = 0;   // bytes it keeps
-  std::int64_t peak = 0;         // bytes alive in its worst stage, other nodes' tensors included
+  const Step* step = nullptr;       // of the plan
+  std::optional<PoolingMode> mode;  // of a pooling
+  Shape5 shape;                     // of what it writes
+  double flops = 0;                 // of the textbook algorithm
+  std::int64_t persistent = 0;      // bytes it keeps
+  std::int64_t peak = 0;            // bytes alive in its worst stage, other nodes' tensors included
 };
 
 struct PlanReport {

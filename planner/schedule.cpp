@@ -1,6 +1,7 @@
 #include "planner/schedule.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -26,6 +27,9 @@ struct Work {
   Format in;
   Format out;
   std::vector<int> inputs;  // tensors
+  // Of the head in slabs: reads, writes one of a tensor that is larger.
+  bool reads_slab = false;
+  std::optional<Shape5> slab_of;
 };
 
 // Appends calls one after the other in time. A tensor's buffer is lengthened by each call that reads it.
@@ -52,17 +56,28 @@ class Builder {
               work.inputs,
               static_cast<int>(schedule_.tensors.size()),
               stages_,
-              {}};
+              {},
+              work.reads_slab,
+              work.slab_of.has_value()};
     if (Result<void> placed = place_buffers(work, call); !placed) return placed.error().within(work.primitive);
     stages_ += stage_count(call.estimate.memory);
     schedule_.calls.push_back(std::move(call));
     return schedule_.calls.back().output;
   }
 
-  // The output is read after the last call: it lives to the end.
+  // All slabs of the head have been made: until here its input was needed.
+  void end_head() { lengthen(0, stages_ - 1); }
+
+  // The last call reads input `number` of Geometry::held.
+  void hold(int number) { schedule_.calls.back().held = number; }
+
+  // The output is read after the last call, and what is held in later passes: they live to the end.
   Schedule finish(int output) && {
     schedule_.output = output;
     lengthen(output, stages_ - 1);
+    for (const Call& call : schedule_.calls) {
+      if (call.held >= 0) lengthen(call.inputs.front(), stages_ - 1);
+    }
     return std::move(schedule_);
   }
 
@@ -113,9 +128,13 @@ class Builder {
   }
 
   Result<int> place_output(const Work& work, Buffer own) {
-    const Shape5 shape = output_shape(work.problem);
-    if (Result<void> sound = check_bytes(own, shape, work.out); !sound) return sound.error();
+    const Shape5 shape = work.slab_of.value_or(output_shape(work.problem));
+    if (Result<void> sound = check_bytes(own, output_shape(work.problem), work.out); !sound) return sound.error();
     own.name = work.output_name;
+    if (work.slab_of) {
+      own.bytes = tensor_bytes(shape, work.out);
+      own.lifetime.first = 0;  // the first slab is there while the others are made
+    }
     const int buffer = add_buffer(std::move(own));
     schedule_.tensors.push_back({shape, work.out, buffer});
     return buffer;
@@ -128,7 +147,8 @@ class Builder {
       return add_buffer(std::move(own));
     }
     const int read = work.inputs[index(input)];
-    if (Result<void> sound = check_bytes(own, tensor(read).shape, tensor(read).format); !sound) return sound.error();
+    const Shape5 shape = work.reads_slab ? input_shape(work.problem, input) : tensor(read).shape;
+    if (Result<void> sound = check_bytes(own, shape, tensor(read).format); !sound) return sound.error();
     lengthen(read, own.lifetime.last);
     return tensor(read).buffer;
   }
@@ -142,7 +162,9 @@ class Builder {
 
 Work reorder_work(const Step& step, int number, const std::string& name, const ScheduledTensor& from, int tensor) {
   const ReorderProblem problem{from.shape, step.native, step.out};
-  return {number, name + "/reorder", name + "/reordered", step.reorder, problem, {}, step.native, step.out, {tensor}};
+  return {
+      number, name + "/reorder", name + "/reordered", step.reorder, problem, {}, step.native, step.out, {tensor}, false,
+      {}};
 }
 
 // The tensor that holds the step's value in the edge's format, given the one the primitive wrote.
@@ -155,10 +177,21 @@ Result<int> add_reorder(Builder& builder, const Step& step, int number, const st
   return builder.add_call(reorder_work(step, number, name, builder.tensor(tensor), tensor));
 }
 
-Result<int> add_node(Builder& builder, const Node& node, const LayerProblem& problem, const Step& step, int number,
-                     const std::vector<int>& values) {
+int held_number(const Geometry& geometry, int node) {
+  const auto found = std::find(geometry.held.begin(), geometry.held.end(), node);
+  return found == geometry.held.end() ? -1 : static_cast<int>(found - geometry.held.begin());
+}
+
+Result<int> add_node(Builder& builder, const Network& network, const Geometry& geometry, int index_of_node,
+                     const Step& step, int number, const std::vector<int>& values) {
+  const Node& node = network.nodes[index(index_of_node)];
+  const LayerProblem& problem = geometry.problems[index(index_of_node)];
+  const int held = held_number(geometry, index_of_node);
   if (!step.division.empty()) return Error{ErrorCode::unsupported, "is divided, which no primitive here runs"};
-  Work work{number, node.name, node.name + "/output", step.primitive, problem, step.variant, step.in, step.native, {}};
+  Work work{number, node.name, node.name + "/output", step.primitive, problem, step.variant, step.in, step.native, {},
+            false,  {}};
+  work.reads_slab = geometry.head.last >= 0 && index_of_node == 0;
+  if (index_of_node == geometry.head.last) work.slab_of = geometry.values[index(index_of_node) + 1];
   for (const int input : node.inputs) {
     const int tensor = values[index(input)];
     const Format found = builder.tensor(tensor).format;
@@ -169,6 +202,8 @@ Result<int> add_node(Builder& builder, const Node& node, const LayerProblem& pro
   }
   Result<int> written = builder.add_call(work);
   if (!written) return written.error();
+  if (held >= 0) builder.hold(held);
+  if (index_of_node == geometry.head.last) builder.end_head();
   return add_reorder(builder, step, number, node.name, *written);
 }
 
@@ -184,6 +219,11 @@ Result<void> check_steps(const Network& network, const Geometry& geometry, const
     if (found == static_cast<int>(i)) continue;
     return unfit("step " + std::to_string(first + i) + " is of node " + std::to_string(found) + "; node " +
                  std::to_string(i) + " comes next");
+  }
+  if (geometry.head.last >= 0) {
+    if (first == 1) return unfit("the input is reordered, but read in slabs by the head");
+    const Step& last = steps[index(geometry.head.last)];
+    if (!last.reorder.empty()) return unfit("the head ends in slabs with a reorder, " + last.reorder);
   }
   if (steps.back().out == Format{}) return {};
   return unfit("the output is left in " + to_string(steps.back().out) + "; it must be " + to_string(Format{}));
@@ -203,10 +243,9 @@ Result<Schedule> make_schedule(const Network& network, const Geometry& geometry,
     values[0] = *input;
   }
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
-    const Node& node = network.nodes[i];
-    const int number = static_cast<int>(first + i);
-    Result<int> value = add_node(builder, node, geometry.problems[i], steps[first + i], number, values);
-    if (!value) return value.error().within("step of node " + node.name);
+    Result<int> value = add_node(builder, network, geometry, static_cast<int>(i), steps[first + i],
+                                 static_cast<int>(first + i), values);
+    if (!value) return value.error().within("step of node " + network.nodes[i].name);
     values.push_back(*value);
   }
   return std::move(builder).finish(values.back());

@@ -1,6 +1,6 @@
 // The memory of one pass through a segment, step after step: every tensor from its producer to its last
-// reader, every scratch buffer in its own stages. The planner compares schedule.memory with the limit and
-// the pipeline grants from the very same schedule.
+// reader, every scratch buffer in its own stages. An input that is held for later passes lives to the end. The planner
+// compares schedule.memory with the limit and the pipeline grants from the very same schedule.
 #pragma once
 
 #include <vector>
@@ -20,6 +20,9 @@ struct Call {
   int output = 0;            // tensor
   int first_stage = 0;       // of the whole schedule
   std::vector<int> buffers;  // per buffer of estimate.memory: index into Schedule::memory
+  bool reads_slab = false;   // of the input, the head's own; inputs[0] is the whole
+  bool writes_slab = false;  // of the head's output; output is the whole
+  int held = -1;             // index into Geometry::held of the pooling it runs: its view begins elsewhere each pass
 };
 
 // A tensor of the pass: a value in one format.

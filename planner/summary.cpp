@@ -49,13 +49,10 @@ std::string layout_text(Format format) {
   return format.type == ElementType::f32 ? text.substr(text.find(':') + 1) : text;
 }
 
-std::string modes_text(const std::vector<PoolMode>& modes) {
+std::string modes_text(const std::vector<PoolingMode>& modes) {
   if (modes.empty()) return "none";
   std::string text;
-  for (const PoolMode mode : modes) {
-    if (!text.empty()) text += ' ';
-    text += mode == PoolMode::plain ? "plain" : "mpf";
-  }
+  for (const PoolingMode& mode : modes) text += (text.empty() ? "" : " ") + to_string(mode);
   return text;
 }
 

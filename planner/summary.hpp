@@ -15,7 +15,7 @@ namespace znni {
 [[nodiscard]] std::string memory_text(const Plan& plan);
 
 // "mpf mpf plain", one word per pooling; "none" without any.
-[[nodiscard]] std::string modes_text(const std::vector<PoolMode>& modes);
+[[nodiscard]] std::string modes_text(const std::vector<PoolingMode>& modes);
 
 // "f32:planar" without what every CPU plan has in common: "planar", "blocked8".
 [[nodiscard]] std::string layout_text(Format format);

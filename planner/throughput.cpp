@@ -11,22 +11,16 @@ constexpr double float_bytes = 4;
 constexpr double copies = 2;            // a read and a write
 constexpr double scattered_copies = 4;  // a read, and writes that share their cache lines with other fragments
 
-double passes(const Geometry& geometry) { return static_cast<double>(geometry.passes.size()); }
-
 }  // namespace
 
 Seconds copy_seconds(const Network& network, const Geometry& geometry, const DeviceSpec& spec) {
-  const auto read = static_cast<double>(elements(geometry.values.front())) * passes(geometry);
+  const auto read = static_cast<double>(elements(geometry.values.front())) * static_cast<double>(geometry.windows);
   const auto images_out = static_cast<double>(geometry.values.back().f);
   const auto written =
       static_cast<double>(geometry.choice.S) * static_cast<double>(voxels(geometry.patch_output)) * images_out;
   const bool scattered = voxels(reaches(network).back().stride) > 1;
   const double moved = copies * read + (scattered ? scattered_copies : copies) * written;
   return moved * float_bytes / spec.bytes_per_second;
-}
-
-Seconds patch_seconds(const Geometry& geometry, Seconds pass_seconds, Seconds copying) {
-  return passes(geometry) * pass_seconds + copying;
 }
 
 double useful_voxels(const Geometry& geometry, Vec3 fov, const std::optional<Vec3>& volume) {
@@ -42,13 +36,16 @@ double border_cost(const Network& network, const Geometry& geometry) {
   double computed = 0;
   double needed = 0;
   for (std::size_t node = 0; node < geometry.problems.size(); ++node) {
-    const Shape5& out = geometry.values[node + 1];
+    const Shape5 out = output_shape(geometry.problems[node]);
     const double flops = direct_flops(geometry.problems[node]);
     const std::int64_t fragments = out.S / geometry.choice.S;
     const auto positions = static_cast<double>(out.S) * static_cast<double>(voxels(out.n));
     const auto stride = static_cast<double>(voxels(reach[node + 1].stride));
-    computed += passes(geometry) * flops;
-    needed += flops / positions * dense * passes(geometry) * static_cast<double>(fragments) / stride;
+    const bool in_slabs = static_cast<int>(node) <= geometry.head.last;
+    const auto runs = static_cast<double>(geometry.runs[node]);
+    const double slabs = in_slabs ? static_cast<double>(geometry.head.begins.size()) : 1;
+    computed += runs * flops;
+    needed += flops / positions * dense * runs / slabs * static_cast<double>(fragments) / stride;
   }
   return needed > 0 ? std::max(1.0, computed / needed) : 1.0;
 }

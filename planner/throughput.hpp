@@ -9,12 +9,9 @@
 
 namespace znni {
 
-// Copying the windows of all passes into the input tensor and the results into the dense output, per patch:
+// Copying all windows into the input tensor and the results into the dense output, per patch:
 // bytes moved over the memory's rate; stitching fragments writes with gaps.
 [[nodiscard]] Seconds copy_seconds(const Network& network, const Geometry& geometry, const DeviceSpec& spec);
-
-// One whole patch: all passes, all S, copying included.
-[[nodiscard]] Seconds patch_seconds(const Geometry& geometry, Seconds pass_seconds, Seconds copying);
 
 // Dense output voxels that one run of the patch is good for: all it writes (S of them), or, for a volume, the
 // volume's output over the number of runs, so that overlap of edge patches counts as waste.
@@ -22,7 +19,7 @@ namespace znni {
 
 // Computed operations of this patch over those of an infinite one with the same modes: layer i does
 // voxels(n_out) positions per fragment where an infinite patch needs
-// voxels(patch_output) * passes * fragments_i / stride_i. At least 1.
+// voxels(patch_output) * runs_i * fragments_i / stride_i. At least 1.
 [[nodiscard]] double border_cost(const Network& network, const Geometry& geometry);
 
 }  // namespace znni

@@ -2,15 +2,13 @@
 
 namespace znni {
 
-AxisFragments AxisFragments::pooled(std::int64_t q) const {
+AxisFragments AxisFragments::pooled(std::int64_t q, std::int64_t count) const {
   AxisFragments result{stride * q, {}};
-  for (std::int64_t step = 0; step < q; ++step) {
+  for (std::int64_t step = 0; step < count; ++step) {
     for (const std::int64_t offset : offsets) result.offsets.push_back(offset + stride * step);
   }
   return result;
 }
-
-AxisFragments AxisFragments::strided(std::int64_t q) const { return {stride * q, offsets}; }
 
 std::int64_t fragment_index(Vec3 index, Vec3 fragments) {
   return (index.z * fragments.y + index.y) * fragments.x + index.x;

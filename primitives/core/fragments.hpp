@@ -18,10 +18,11 @@ struct AxisFragments {
   std::int64_t stride = 1;  // of the dense grid per voxel of a fragment, plain poolings included
   std::vector<std::int64_t> offsets = {0};
 
-  // A pooling taken at all offsets [0, q): offsets o + stride * j, stride * q.
-  [[nodiscard]] AxisFragments pooled(std::int64_t q) const;
+  // A pooling by q taken at the offsets [0, count): offsets o + stride * j, stride * q.
+  [[nodiscard]] AxisFragments pooled(std::int64_t q, std::int64_t count) const;
+  [[nodiscard]] AxisFragments pooled(std::int64_t q) const { return pooled(q, q); }
   // A plain strided pooling: no new offsets, stride * q.
-  [[nodiscard]] AxisFragments strided(std::int64_t q) const;
+  [[nodiscard]] AxisFragments strided(std::int64_t q) const { return pooled(q, 1); }
   bool operator==(const AxisFragments&) const = default;
 };
 

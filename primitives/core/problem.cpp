@@ -52,10 +52,19 @@ Result<void> check_conv(const ConvProblem& conv) {
 }
 
 // Every fragment must have the same extent (MPF).
+Result<void> check_groups(const PoolProblem& pool) {
+  for (int axis = 0; axis < 3; ++axis) {
+    if (pool.stride[axis] % pool.groups[axis] == 0) continue;
+    return invalid(axis_text("stride", axis) + " = " + std::to_string(pool.stride[axis]) + " is not divisible by " +
+                   axis_text("groups", axis) + " = " + std::to_string(pool.groups[axis]));
+  }
+  return {};
+}
+
 Result<void> check_divisible(const PoolProblem& pool) {
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t offsets = pool.in.n[axis] - pool.window[axis] + 1;
-    if (offsets % pool.stride[axis] == 0) continue;
+    if (offsets % pool.stride[axis] == 0 || pool.groups[axis] > 1) continue;
     return invalid(axis_text("n", axis) + " - " + axis_text("window", axis) + " + 1 = " + std::to_string(offsets) +
                    " is not divisible by " + axis_text("stride", axis) + " = " + std::to_string(pool.stride[axis]));
   }
@@ -63,11 +72,13 @@ Result<void> check_divisible(const PoolProblem& pool) {
 }
 
 Result<void> check_pool(const PoolProblem& pool) {
-  for (const auto& [name, value] :
-       {std::pair{"window", pool.window}, std::pair{"stride", pool.stride}, std::pair{"fragments", pool.fragments}}) {
+  for (const auto& [name, value] : {std::pair{"window", pool.window}, std::pair{"stride", pool.stride},
+                                    std::pair{"fragments", pool.fragments}, std::pair{"groups", pool.groups}}) {
     if (Result<void> positive = check_positive(name, value); !positive) return positive;
   }
-  if (Result<void> covers_window = check_covers(pool.in.n, pool.window); !covers_window) return covers_window;
+  if (Result<void> divide = check_groups(pool); !divide) return divide;
+  const Vec3 span = pool.window + pooled_offsets(pool) - Vec3::cube(1);
+  if (Result<void> covers_window = check_covers(pool.in.n, span); !covers_window) return covers_window;
   if (pool.in.S % voxels(pool.fragments) != 0) {
     return invalid("S = " + std::to_string(pool.in.S) + " is not a multiple of the fragments " +
                    to_string(pool.fragments));
@@ -94,9 +105,9 @@ Shape5 conv_output(const ConvProblem& conv) {
 }
 
 Shape5 pool_output(const PoolProblem& pool) {
-  const bool fragments = pool.mode == PoolMode::fragments;
-  return {fragments ? mul(pool.in.S, voxels(pool.stride)) : pool.in.S, pool.in.f,
-          (pool.in.n - pool.window) / pool.stride + Vec3::cube(1)};
+  const Vec3 offsets = pooled_offsets(pool);
+  return {mul(pool.in.S, voxels(offsets)), pool.in.f,
+          (pool.in.n - pool.window - offsets + Vec3::cube(1)) / pool.stride + Vec3::cube(1)};
 }
 
 Shape5 concat_output(const ConcatProblem& concat) {
@@ -125,7 +136,8 @@ std::string pool_text(const PoolProblem& pool) {
   std::string text = pool.kind == PoolKind::max ? "max pool " : "average pool ";
   text += to_string(pool.in) + ", window " + to_string(pool.window) + ", stride " + to_string(pool.stride);
   if (pool.mode == PoolMode::plain) return text + ", plain";
-  return text + ", fragments of " + to_string(pool.fragments);
+  text += ", fragments of " + to_string(pool.fragments);
+  return pool.groups == Vec3::cube(1) ? text : text + " in groups " + to_string(pool.groups);
 }
 
 std::string concat_text(const ConcatProblem& concat) {

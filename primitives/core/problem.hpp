@@ -46,6 +46,9 @@ enum class PoolKind { max, average };
 //   one an input of its own: S grows by voxels(stride). Taken by stride, so that windows other than the
 //   stride and average pooling work too. Legal when every fragment has the same extent:
 //   (n - window + 1) divisible by stride; for window = stride that is the paper's n + 1 divisible by p.
+//   With `groups`, one run makes only the fragments of the offsets [0, stride / groups) of each axis, and S grows by
+//   that many; the next group is made by giving the same layer a view that begins stride / groups voxels later
+//   (its extents shorter by as much). A last window that no offset reaches is then left out.
 enum class PoolMode { plain, fragments };
 
 // The S of `in` is S0 * voxels(fragments): `fragments` counts, per axis, the fragments made by earlier
@@ -58,9 +61,15 @@ struct PoolProblem {
   PoolKind kind = PoolKind::max;
   PoolMode mode = PoolMode::plain;
   Vec3 fragments = Vec3::cube(1);
+  Vec3 groups = Vec3::cube(1);  // divides the stride; 1 where the mode is plain
 
   constexpr auto operator<=>(const PoolProblem&) const = default;
 };
+
+// Offsets per axis that one run makes fragments of: 1 (plain) or stride / groups.
+[[nodiscard]] constexpr Vec3 pooled_offsets(const PoolProblem& pool) {
+  return pool.mode == PoolMode::plain ? Vec3::cube(1) : pool.stride / pool.groups;
+}
 
 // out = activation(in), element by element.
 struct ActivationProblem {

@@ -47,6 +47,7 @@ struct Vec3 {
 [[nodiscard]] constexpr Vec3 operator-(Vec3 a, Vec3 b) { return {a.z - b.z, a.y - b.y, a.x - b.x}; }
 [[nodiscard]] constexpr Vec3 operator*(Vec3 a, Vec3 b) { return {mul(a.z, b.z), mul(a.y, b.y), mul(a.x, b.x)}; }
 [[nodiscard]] constexpr Vec3 operator/(Vec3 a, Vec3 b) { return {a.z / b.z, a.y / b.y, a.x / b.x}; }
+[[nodiscard]] constexpr Vec3 operator%(Vec3 a, Vec3 b) { return {a.z % b.z, a.y % b.y, a.x % b.x}; }
 [[nodiscard]] constexpr Vec3 min(Vec3 a, Vec3 b) {
   return {a.z < b.z ? a.z : b.z, a.y < b.y ? a.y : b.y, a.x < b.x ? a.x : b.x};
 }

@@ -1,5 +1,7 @@
 #include "primitives/cpu/pool_layer.hpp"
 
+#include <algorithm>
+
 #include "primitives/core/fragments.hpp"
 #include "primitives/cpu/estimates.hpp"
 #include "primitives/cpu/pool_rows.hpp"
@@ -16,11 +18,8 @@ constexpr std::int64_t most_strides = 16;
 // Share of the memory's rate that is reached where nothing fits the caches, measured.
 constexpr double memory_share = 0.5;
 
-// Positions of the window that are computed, per axis: all of them where fragments are made.
-Vec3 computed_positions(const PoolProblem& pool) {
-  if (pool.mode == PoolMode::plain) return output_shape(pool).n;
-  return pool.in.n - pool.window + Vec3::cube(1);
-}
+// Positions of the window that are computed, per axis: the offsets of each voxel of the output.
+Vec3 computed_positions(const PoolProblem& pool) { return output_shape(pool).n * pooled_offsets(pool); }
 
 // Blocked rows and short windows take one pass (pool_voxels.hpp).
 bool in_one_pass(const PoolProblem& pool, std::int64_t width) {
@@ -58,6 +57,7 @@ class PoolLayer final : public PreparedLayer {
       : pool_(pool),
         past_caches_(tensor_bytes(output_shape(pool), format) > cache_bytes),
         width_(block_width(format.layout)),
+        offsets_(pooled_offsets(pool)),
         positions_(computed_positions(pool)),
         factor_(pool.kind == PoolKind::max ? 1.0F : 1.0F / static_cast<float>(voxels(pool.window))),
         executor_(executor) {}
@@ -87,18 +87,22 @@ class PoolLayer final : public PreparedLayer {
     std::int64_t z;  // among positions_
   };
 
-  [[nodiscard]] bool plain() const { return pool_.mode == PoolMode::plain; }
+  // First voxel of the row of windows at position (z, y), of all offsets.
+  [[nodiscard]] const float* row_at(const TensorView& in, const Place& place, std::int64_t y) const {
+    const Vec3 position{place.z, y, 0};
+    return &in.at(place.s, place.image, position / offsets_ * pool_.stride + position % offsets_);
+  }
 
   void pool_plane_in_one_pass(const TensorView& in, const TensorView& out, const Place& place) const {
-    const Vec3 step = plain() ? pool_.stride : Vec3::cube(1);
-    const Vec3 q = plain() ? Vec3::cube(1) : pool_.stride;
-    PooledRow row{nullptr, in.strides.z, in.strides.y, pool_.window, in.shape.n.x - pool_.window.x + 1, factor_};
+    const Vec3 q = offsets_;
+    const std::int64_t windows = std::min(in.shape.n.x - pool_.window.x + 1, pool_.stride.x * out.shape.n.x);
+    PooledRow row{nullptr, in.strides.z, in.strides.y, pool_.window, windows, factor_};
     float* to[most_strides];
     row.stride = pool_.stride.x;
     row.kept = q.x;
     row.out = to;
     for (std::int64_t y = 0; y < positions_.y; ++y) {
-      row.in = &in.at(place.s, place.image, {place.z * step.z, y * step.y, 0});
+      row.in = row_at(in, place, y);
       row.past_caches = past_caches_;
       for (std::int64_t x = 0; x < q.x; ++x) {
         const std::int64_t s = pooled_input(pool_, place.s, {place.z % q.z, y % q.y, x});
@@ -114,13 +118,11 @@ class PoolLayer final : public PreparedLayer {
 
   // `rows`: two scratch rows.
   void pool_plane(const TensorView& in, const TensorView& out, const Place& place, std::span<float> rows) const {
-    const Vec3 step = plain() ? pool_.stride : Vec3::cube(1);
-    const std::span<float> row = rows.first(static_cast<std::size_t>(pool_.in.n.x * width_));
+    const std::span<float> row = rows.first(static_cast<std::size_t>(in.shape.n.x * width_));
     const std::span<float> dense =
-        rows.subspan(rows.size() / 2).first(static_cast<std::size_t>((pool_.in.n.x - pool_.window.x + 1) * width_));
+        rows.subspan(rows.size() / 2).first(static_cast<std::size_t>((in.shape.n.x - pool_.window.x + 1) * width_));
     for (std::int64_t y = 0; y < positions_.y; ++y) {
-      const float* from = &in.at(place.s, place.image, {place.z * step.z, y * step.y, 0});
-      pool_rows(pool_.kind, from, in.strides.z, in.strides.y, pool_.window, row);
+      pool_rows(pool_.kind, row_at(in, place, y), in.strides.z, in.strides.y, pool_.window, row);
       pool_along_row(pool_.kind, row, width_, pool_.window.x, dense);
       write_row(out, place, y, dense);
     }
@@ -128,7 +130,7 @@ class PoolLayer final : public PreparedLayer {
 
   // Spreads one row of dense results over the fragments of its offsets, or keeps every stride-th.
   void write_row(const TensorView& out, const Place& place, std::int64_t y, std::span<const float> dense) const {
-    const Vec3 q = plain() ? Vec3::cube(1) : pool_.stride;
+    const Vec3 q = offsets_;
     const Vec3 position{place.z / q.z, y / q.y, 0};
     for (std::int64_t x = 0; x < q.x; ++x) {
       const std::int64_t s = pooled_input(pool_, place.s, {place.z % q.z, y % q.y, x});
@@ -140,6 +142,7 @@ class PoolLayer final : public PreparedLayer {
   PoolProblem pool_;
   bool past_caches_;
   std::int64_t width_;
+  Vec3 offsets_;
   Vec3 positions_;
   float factor_;
   Executor& executor_;
@@ -176,7 +179,8 @@ std::int64_t pooled_input(const PoolProblem& pool, std::int64_t s, Vec3 offset) 
   if (pool.mode == PoolMode::plain) return s;
   const std::int64_t before = voxels(pool.fragments);
   const Vec3 index = offset * pool.fragments + fragment_at(s % before, pool.fragments);
-  return s / before * before * voxels(pool.stride) + fragment_index(index, pool.fragments * pool.stride);
+  const Vec3 offsets = pooled_offsets(pool);
+  return s / before * before * voxels(offsets) + fragment_index(index, pool.fragments * offsets);
 }
 
 }  // namespace znni::cpu

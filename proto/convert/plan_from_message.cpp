@@ -29,10 +29,10 @@ Result<Division> division_of(const text::Plan::Division& written) {
 }
 
 Result<Group> group_of(const text::Plan::Group& written) {
-  for (const std::int64_t part : {written.inputs(), written.fragments(), written.slab()}) {
+  for (const std::int64_t part : {written.inputs(), written.slab()}) {
     if (const Result<std::int64_t> sound = not_negative("group", part); !sound) return sound.error();
   }
-  return Group{written.inputs(), written.fragments(), written.slab()};
+  return Group{written.inputs(), written.slab()};
 }
 
 Result<void> read_formats(const text::Plan::Step& written, Step& step) {
@@ -83,6 +83,23 @@ Result<Segment> segment_of(const text::Plan::Segment& written) {
   return segment;
 }
 
+Result<void> add_groups(const text::Plan::Groups& written, std::vector<PoolingMode>& modes) {
+  const auto poolings = static_cast<int>(modes.size());
+  if (written.pooling() < 0 || written.pooling() >= poolings) {
+    return corrupt("groups of pooling " + std::to_string(written.pooling()) + "; modes names " +
+                   std::to_string(poolings));
+  }
+  const std::vector<std::int64_t> count(written.count().begin(), written.count().end());
+  if (count.size() != 3) return corrupt("groups.count has " + std::to_string(count.size()) + " values; 3 are right");
+  for (const std::int64_t each : count) {
+    if (each < 1) return corrupt("groups.count holds " + std::to_string(each) + "; 1 or more is right");
+  }
+  PoolingMode& mode = modes[static_cast<std::size_t>(written.pooling())];
+  mode.groups = {count[0], count[1], count[2]};
+  mode.held = !written.anew();
+  return {};
+}
+
 Result<GeometryChoice> geometry_of(const text::Plan::Rung& written) {
   const std::vector<std::int64_t> extents(written.pass_input().begin(), written.pass_input().end());
   if (extents.size() != 3) return corrupt("pass_input has " + std::to_string(extents.size()) + " values; 3 are right");
@@ -90,8 +107,15 @@ Result<GeometryChoice> geometry_of(const text::Plan::Rung& written) {
     if (extent < 1) return corrupt("pass_input holds " + std::to_string(extent) + "; 1 or more is right");
   }
   if (written.s() < 1) return corrupt("S is " + std::to_string(written.s()) + "; 1 or more is right");
-  GeometryChoice geometry{{extents[0], extents[1], extents[2]}, written.s(), {}};
+  GeometryChoice geometry{{extents[0], extents[1], extents[2]}, written.s(), {}, 0};
   for (const int mode : written.modes()) geometry.modes.push_back(static_cast<PoolMode>(mode));
+  if (written.head_slab() < 0) {
+    return corrupt("head_slab is " + std::to_string(written.head_slab()) + "; 0 or more is right");
+  }
+  geometry.head_slab = written.head_slab();
+  for (const text::Plan::Groups& groups : written.groups()) {
+    if (Result<void> added = add_groups(groups, geometry.modes); !added) return added.error();
+  }
   return geometry;
 }
 

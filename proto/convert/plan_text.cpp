@@ -65,17 +65,26 @@ void set_segment(text::Plan::Segment* written, const Segment& segment) {
   written->set_place(static_cast<text::Plan::Place>(segment.place));
   if (segment.group != Group{}) {
     written->mutable_group()->set_inputs(segment.group.inputs);
-    written->mutable_group()->set_fragments(segment.group.fragments);
     written->mutable_group()->set_slab(segment.group.slab);
   }
   for (const Step& step : segment.steps) set_step(written->add_step(), step);
+}
+
+void set_groups(text::Plan::Groups* written, int pooling, const PoolingMode& mode) {
+  written->set_pooling(pooling);
+  for (int axis = 0; axis < 3; ++axis) written->add_count(mode.groups[axis]);
+  if (!mode.held) written->set_anew(true);
 }
 
 void set_rung(text::Plan::Rung* written, const Rung& rung) {
   const Vec3 input = rung.geometry.pass_input;
   for (int axis = 0; axis < 3; ++axis) written->add_pass_input(input[axis]);
   written->set_s(rung.geometry.S);
-  for (const PoolMode mode : rung.geometry.modes) written->add_modes(static_cast<text::Plan::PoolMode>(mode));
+  for (const PoolingMode& mode : rung.geometry.modes) {
+    written->add_modes(static_cast<text::Plan::PoolMode>(mode.mode));
+    if (mode.groups != Vec3::cube(1)) set_groups(written->add_groups(), written->modes_size() - 1, mode);
+  }
+  if (rung.geometry.head_slab != 0) written->set_head_slab(rung.geometry.head_slab);
   written->set_seconds(rung.seconds);
   set_memory(written->mutable_memory(), rung.memory);
   for (const Segment& segment : rung.segments) set_segment(written->add_segment(), segment);

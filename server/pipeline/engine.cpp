@@ -103,14 +103,16 @@ class JobRun {
     if (stop.stop_requested()) return cancelled();
     if (Result<void> aimed = aim(first); !aimed) return aimed;
     for (std::size_t pass = 0; pass < rung_.geometry().passes.size(); ++pass) {
-      for (std::size_t s = 0; s < starts_.size(); ++s) {
-        starts_[s] = targets_[s].place.start + rung_.geometry().passes[pass];
-      }
-      read_windows(job_.input, job_.normalisation, starts_, rung_.input(), executor_);
-      if (Result<void> ran = rung_.run_pass(stop, observer_); !ran) return ran;
+      if (rung_.geometry().passes[pass].first_node == 0) read_input(rung_.geometry().passes[pass].window);
+      if (Result<void> ran = rung_.run_pass(pass, stop, observer_); !ran) return ran;
       rung_.stitcher().stitch(pass, rung_.output(), targets_, executor_);
     }
     return {};
+  }
+
+  void read_input(Vec3 window) {
+    for (std::size_t s = 0; s < starts_.size(); ++s) starts_[s] = targets_[s].place.start + window;
+    read_windows(job_.input, job_.normalisation, starts_, rung_.input(), executor_);
   }
 
   Result<void> aim(std::int64_t first) {
@@ -226,7 +228,7 @@ Result<void> Engine::warm_up(std::size_t rung, std::stop_token stop) {
   ensure(rung < state_->rungs.size(), "a rung of the ladder");
   PreparedRung& prepared = state_->rungs[rung];
   std::fill_n(prepared.input().data, elements(prepared.input().shape), 0.0F);
-  return prepared.run_pass(stop);
+  return prepared.run_pass(0, stop);
 }
 
 void Engine::observe(CallObserver observer) { state_->observer = std::move(observer); }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <variant>
 
 namespace znni {
@@ -39,6 +40,14 @@ TensorView tensor_at(const ScheduledTensor& tensor, const Packing& packing, std:
   const std::int64_t offset = packing.offsets[static_cast<std::size_t>(tensor.buffer)];
   ensure(offset >= 0, "tensors of a schedule are transient");
   return dense_view(reinterpret_cast<float*>(transient + offset), tensor.shape, tensor.format);
+}
+
+// What of `whole` lies from voxel `begin` on.
+TensorView view_from(const TensorView& whole, Vec3 begin) {
+  TensorView view = whole;
+  view.data = &whole.at(0, 0, begin);
+  view.shape.n = whole.shape.n - begin;
+  return view;
 }
 
 std::string call_name(const Call& call) {
@@ -114,11 +123,16 @@ Result<PreparedRung::Task> PreparedRung::prepare(const Call& call, const RungDes
   task.arena = std::make_unique<Arena>(std::move(placements), poison);
   task.declared_peak = peak(call.estimate.memory);
   task.node = design.nodes[static_cast<std::size_t>(call.step)];
+  task.held = call.held;
+  task.reads_slab = call.reads_slab;
+  task.writes_slab = call.writes_slab;
   for (int input : call.inputs) {
     task.inputs.push_back(
         tensor_at(design.schedule.tensors[static_cast<std::size_t>(input)], design.packing, transient));
   }
+  task.whole_input = task.inputs.front();
   task.output = tensor_at(design.schedule.tensors[static_cast<std::size_t>(call.output)], design.packing, transient);
+  task.whole_output = task.output;
   Result<std::unique_ptr<PreparedLayer>> layer = call.primitive->prepare(
       call.problem, call.estimate, weights_of(call, design.nodes, weights), *task.arena, device);
   if (!layer) return layer.error();
@@ -132,15 +146,47 @@ Result<void> PreparedRung::run_task(Task& task) {
   return done ? done : done.error().within(task.name);
 }
 
-Result<void> PreparedRung::run_pass(const std::stop_token& stop, const CallObserver& observer) {
+Result<void> PreparedRung::run_nodes(int first, int last, const std::stop_token& stop, const CallObserver& observer) {
   using Clock = std::chrono::steady_clock;
   for (Task& task : tasks_) {
+    if (task.node < first || task.node > last) continue;
     if (stop.stop_requested()) return Error{ErrorCode::cancelled, "the job was cancelled"};
     const Clock::time_point start = observer ? Clock::now() : Clock::time_point();
     if (Result<void> done = run_task(task); !done) return done;
     if (observer) observer({task.node, std::chrono::duration<Seconds>(Clock::now() - start).count()});
   }
   return {};
+}
+
+void PreparedRung::aim_at_slab(std::int64_t begin) {
+  const Head& head = geometry_.head;
+  for (Task& task : tasks_) {
+    if (task.reads_slab) {
+      // One image: the planes of a slab follow each other.
+      float* const from = task.whole_input.data + begin * head.step * task.whole_input.strides.z;
+      task.inputs[0] = dense_view(from, head.input, task.whole_input.format);
+    }
+    if (task.writes_slab) {
+      task.output = view_from(task.whole_output, {begin, 0, 0});
+      task.output.shape.n.z = geometry_.choice.head_slab;
+    }
+  }
+}
+
+Result<void> PreparedRung::run_pass(std::size_t pass, const std::stop_token& stop, const CallObserver& observer) {
+  const Pass& now = geometry_.passes[pass];
+  for (Task& task : tasks_) {
+    if (task.held >= 0) {
+      task.inputs[0] = view_from(task.whole_input, now.begins[static_cast<std::size_t>(task.held)]);
+    }
+  }
+  const int everything = std::numeric_limits<int>::max();
+  if (now.first_node > 0) return run_nodes(now.first_node, everything, stop, observer);
+  for (const std::int64_t begin : geometry_.head.begins) {
+    aim_at_slab(begin);
+    if (Result<void> ran = run_nodes(0, geometry_.head.last, stop, observer); !ran) return ran;
+  }
+  return run_nodes(geometry_.head.last < 0 ? -1 : geometry_.head.last + 1, everything, stop, observer);
 }
 
 std::vector<PreparedRung::CallMemory> PreparedRung::call_memory() const {

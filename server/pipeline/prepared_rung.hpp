@@ -39,11 +39,13 @@ class PreparedRung {
 
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }
   [[nodiscard]] const Stitcher& stitcher() const { return stitcher_; }
-  // The planar input of a pass, to be filled before run_pass(), and its planar output, valid until the next.
+  // The planar input of a pass, to be filled before run_pass() where the pass begins with node 0, and its planar
+  // output, valid until the next.
   [[nodiscard]] const TensorView& input() const { return input_; }
   [[nodiscard]] const TensorView& output() const { return output_; }
-  // Runs all calls in order and tells `observer` of each. `cancelled` when `stop` asks for it between two of them.
-  [[nodiscard]] Result<void> run_pass(const std::stop_token& stop, const CallObserver& observer = {});
+  // Runs the calls of pass `pass` in order and tells `observer` of each. Passes are run in their order, all those of
+  // a window, since they leave values to each other. `cancelled` when `stop` asks for it between two calls.
+  [[nodiscard]] Result<void> run_pass(std::size_t pass, const std::stop_token& stop, const CallObserver& observer = {});
 
   // Transient bytes of one call: what its estimate declares, and what its arena has seen so far.
   struct CallMemory {
@@ -63,12 +65,20 @@ class PreparedRung {
     TensorView output;
     std::int64_t declared_peak = 0;
     int node = 0;
+    int held = -1;  // as Call::held, reads_slab, writes_slab: the view is then set anew before each run, from the whole
+    bool reads_slab = false;
+    bool writes_slab = false;
+    TensorView whole_input;
+    TensorView whole_output;
   };
   explicit PreparedRung(const RungDesign& design) : geometry_(design.geometry), stitcher_(design.geometry) {}
   [[nodiscard]] Result<void> reserve_persistent(const Schedule& schedule, Device& device);
   [[nodiscard]] Result<Task> prepare(const Call& call, const RungDesign& design, const NetworkWeights& weights,
                                      std::byte* transient, Device& device, bool poison) const;
+  // Calls of steps of the nodes [first, last].
+  [[nodiscard]] Result<void> run_nodes(int first, int last, const std::stop_token& stop, const CallObserver& observer);
   [[nodiscard]] static Result<void> run_task(Task& task);
+  void aim_at_slab(std::int64_t begin);
 
   Geometry geometry_;
   Stitcher stitcher_;

@@ -32,14 +32,13 @@ std::byte* at(const OutputSlab& slab, std::int64_t j, Vec3 position) {
 }  // namespace
 
 Stitcher::Stitcher(const Geometry& geometry)
-    : fragments_(geometry.fragments),
-      passes_(geometry.passes),
-      counts_{size(fragments_[0]), size(fragments_[1]), size(fragments_[2])} {
+    : fragments_(geometry.fragments), counts_{size(fragments_[0]), size(fragments_[1]), size(fragments_[2])} {
+  for (const Pass& pass : geometry.passes) offsets_.push_back(pass.offset);
   for (std::size_t axis = 0; axis < 3; ++axis) fragment_of_residue_[axis] = fragment_of_residue(fragments_[axis]);
 }
 
 Stitcher::Source Stitcher::source(int axis, std::size_t pass, std::int64_t dense) const {
-  const std::int64_t position = dense - passes_[pass][axis];
+  const std::int64_t position = dense - offsets_[pass][axis];
   if (position < 0) return {};
   const auto index = static_cast<std::size_t>(axis);
   const std::int64_t stride = fragments_[index].stride;
@@ -87,7 +86,7 @@ void Stitcher::stitch_row(std::size_t pass, const float* row, const TensorView& 
   const ElementType type = target.slab.shape.type;
   const std::int64_t stride = fragments_[2].stride;
   for (fragment.x = 0; fragment.x < counts_.x; ++fragment.x) {
-    const std::int64_t begin = passes_[pass].x + fragments_[2].offsets[static_cast<std::size_t>(fragment.x)];
+    const std::int64_t begin = offsets_[pass].x + fragments_[2].offsets[static_cast<std::size_t>(fragment.x)];
     const std::int64_t first = div_up(std::max<std::int64_t>(target.place.own_first.x - begin, 0), stride);
     const std::int64_t last = div_up(std::max<std::int64_t>(target.place.own_last.x - begin, 0), stride);
     ensure(last <= out.shape.n.x, "a pass computes what its geometry promises");

@@ -44,8 +44,8 @@ class Stitcher {
 
   std::array<AxisFragments, 3> fragments_;
   std::array<std::vector<std::int64_t>, 3> fragment_of_residue_;  // -1 where no fragment has that offset
-  std::vector<Vec3> passes_;
-  Vec3 counts_;  // fragments per axis
+  std::vector<Vec3> offsets_;                                     // of passes
+  Vec3 counts_;                                                   // fragments per axis
 };
 
 }  // namespace znni

@@ -88,13 +88,14 @@ std::int64_t pooled_input(const PoolProblem& pool, std::int64_t s, Vec3 offset) 
   if (pool.mode == PoolMode::plain) return s;
   const std::int64_t before = voxels(pool.fragments);
   const Vec3 index = offset * pool.fragments + fragment_at(s % before, pool.fragments);
-  return s / before * before * voxels(pool.stride) + fragment_index(index, pool.fragments * pool.stride);
+  const Vec3 offsets = pool.stride / pool.groups;
+  return s / before * before * voxels(offsets) + fragment_index(index, pool.fragments * offsets);
 }
 
 Values run(const PoolProblem& pool, std::span<const Values> inputs, const LayerWeights&) {
   const Tensor in(pool.in, inputs[0]);
   Tensor out(output_shape(pool));
-  const Vec3 offsets = pool.mode == PoolMode::plain ? Vec3::cube(1) : pool.stride;
+  const Vec3 offsets = pool.mode == PoolMode::plain ? Vec3::cube(1) : pool.stride / pool.groups;
   for (std::int64_t s = 0; s < pool.in.S; ++s) {
     for_each(offsets, [&](Vec3 offset) {
       const std::int64_t s_out = pooled_input(pool, s, offset);

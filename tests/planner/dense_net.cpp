@@ -147,6 +147,39 @@ Values cut(const Values& patch, const Shape5& pass, Vec3 patch_input, Vec3 shift
   return window;
 }
 
+// The head's output, slab by slab.
+Values run_head(const NetworkWeights& weights, const Geometry& geometry, const Values& input) {
+  const Head& head = geometry.head;
+  const Shape5 whole = geometry.values[static_cast<std::size_t>(head.last) + 1];
+  const std::int64_t plane = voxels({1, whole.n.y, whole.n.x});
+  const std::int64_t slab = geometry.choice.head_slab * plane;
+  Values out(static_cast<std::size_t>(elements(whole)), std::numeric_limits<double>::quiet_NaN());
+  for (const std::int64_t begin : head.begins) {
+    Values values = cut(input, head.input, geometry.values[0].n, {begin * head.step, 0, 0});
+    for (std::size_t node = 0; node <= static_cast<std::size_t>(head.last); ++node) {
+      values = oracle::oracle_run(geometry.problems[node], std::vector<Values>{values}, weights[node].view());
+    }
+    for (std::int64_t image = 0; image < whole.S * whole.f; ++image) {
+      std::copy_n(values.begin() + image * slab, slab, out.begin() + (image * whole.n.z + begin) * plane);
+    }
+  }
+  return out;
+}
+
+// What lies `begin` further, as far as there is something.
+Values shifted(const Values& values, const Shape5& shape, Vec3 begin) {
+  Values moved;
+  for (std::int64_t image = 0; image < shape.S * shape.f; ++image) {
+    for_each_voxel(shape.n, [&](Vec3 v) {
+      const Vec3 at = v + begin;
+      const std::int64_t place = ((image * shape.n.z + at.z) * shape.n.y + at.y) * shape.n.x + at.x;
+      const bool inside = covers(shape.n - Vec3::cube(1), at);
+      moved.push_back(inside ? values[static_cast<std::size_t>(place)] : std::numeric_limits<double>::quiet_NaN());
+    });
+  }
+  return moved;
+}
+
 void place_pass(const Geometry& geometry, std::size_t pass, const Values& values, Values& dense) {
   const Shape5 out = geometry.values.back();
   const std::int64_t fragments = out.S / geometry.choice.S;
@@ -188,10 +221,20 @@ Values run_passes(const Network& network, const NetworkWeights& weights, const G
       static_cast<std::size_t>(geometry.choice.S * geometry.values.back().f * voxels(geometry.patch_output));
   Values dense(count, std::numeric_limits<double>::quiet_NaN());
   for (std::size_t pass = 0; pass < geometry.passes.size(); ++pass) {
-    std::vector<Values> values = {cut(input, geometry.values[0], geometry.patch_input, geometry.passes[pass])};
-    for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    const Pass& now = geometry.passes[pass];
+    std::vector<Values> values = {cut(input, geometry.values[0], geometry.patch_input, now.window)};
+    if (geometry.head.last >= 0) {
+      values.resize(static_cast<std::size_t>(geometry.head.last) + 1);
+      values.push_back(run_head(weights, geometry, values[0]));
+    }
+    for (std::size_t i = values.size() - 1; i < network.nodes.size(); ++i) {
       std::vector<Values> inputs;
       for (const int value : network.nodes[i].inputs) inputs.push_back(values[static_cast<std::size_t>(value)]);
+      const auto held = std::find(geometry.held.begin(), geometry.held.end(), static_cast<int>(i));
+      if (held != geometry.held.end()) {
+        inputs[0] = shifted(inputs[0], std::get<PoolProblem>(geometry.problems[i]).in,
+                            now.begins[static_cast<std::size_t>(held - geometry.held.begin())]);
+      }
       values.push_back(oracle::oracle_run(geometry.problems[i], inputs, weights[i].view()));
     }
     place_pass(geometry, pass, values.back(), dense);

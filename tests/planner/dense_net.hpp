@@ -26,11 +26,8 @@ namespace znni::test {
 // anisotropic windows; field of view up to about 14, total stride up to 6 per axis.
 [[nodiscard]] Network random_network(Random& random);
 
-// One mode per pooling, mixed where the branches allow it.
-[[nodiscard]] std::vector<PoolMode> random_modes(const Network& network, Random& random);
-
 // A small legal extent per axis: the patch gives up to `most_out` output voxels of each fragment.
-[[nodiscard]] Vec3 random_extent(const Network& network, const std::vector<PoolMode>& modes, Random& random,
+[[nodiscard]] Vec3 random_extent(const Network& network, const std::vector<PoolingMode>& modes, Random& random,
                                  std::int64_t most_out);
 
 [[nodiscard]] oracle::Values normals64(std::int64_t count, Random& random);

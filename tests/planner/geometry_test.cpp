@@ -8,6 +8,7 @@
 #include <set>
 
 #include "tests/planner/dense_net.hpp"
+#include "tests/planner/random_modes.hpp"
 
 namespace znni {
 namespace {
@@ -29,10 +30,16 @@ Network chain_along_x() {
   return network;
 }
 
-Geometry geometry_of(const Network& network, Vec3 pass_input, std::vector<PoolMode> modes, std::int64_t S = 1) {
+Geometry geometry_of(const Network& network, Vec3 pass_input, std::vector<PoolingMode> modes, std::int64_t S = 1) {
   Result<Geometry> geometry = make_geometry(network, {pass_input, S, std::move(modes)});
   EXPECT_TRUE(geometry) << geometry.error().message;
   return *geometry;
+}
+
+std::vector<Vec3> windows(const Geometry& geometry) {
+  std::vector<Vec3> begins;
+  for (const Pass& pass : geometry.passes) begins.push_back(pass.window);
+  return begins;
 }
 
 std::string failure_of(const Network& network, const GeometryChoice& choice) {
@@ -49,7 +56,7 @@ TEST(PlannerGeometry, AllFragments) {
   EXPECT_EQ(geometry.values[5], (Shape5{4, 1, {1, 1, 1}}));
   EXPECT_EQ(std::get<PoolProblem>(geometry.problems[3]).fragments, (Vec3{1, 1, 2}));
   EXPECT_THAT(geometry.fragments[2].offsets, ElementsAre(0, 1, 2, 3));
-  EXPECT_THAT(geometry.passes, ElementsAre(Vec3{0, 0, 0}));
+  EXPECT_THAT(windows(geometry), ElementsAre(Vec3{0, 0, 0}));
   EXPECT_EQ(geometry.patch_input, (Vec3{1, 1, 21}));
   EXPECT_EQ(geometry.patch_output, (Vec3{1, 1, 4}));
 }
@@ -57,14 +64,25 @@ TEST(PlannerGeometry, AllFragments) {
 TEST(PlannerGeometry, AllPlainIsTheNaiveMethod) {
   const Geometry geometry = geometry_of(chain_along_x(), {1, 1, 18}, {plain, plain});
   EXPECT_EQ(geometry.values.back(), (Shape5{1, 1, {1, 1, 1}}));
-  EXPECT_THAT(geometry.passes, ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 1}, Vec3{0, 0, 2}, Vec3{0, 0, 3}));
+  EXPECT_THAT(windows(geometry), ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 1}, Vec3{0, 0, 2}, Vec3{0, 0, 3}));
   EXPECT_EQ(geometry.patch_input, (Vec3{1, 1, 21}));
   EXPECT_EQ(geometry.patch_output, (Vec3{1, 1, 4}));
 }
 
 TEST(PlannerGeometry, MixedModesShiftByWhatThePlainPoolingKept) {
-  EXPECT_THAT(geometry_of(chain_along_x(), {1, 1, 20}, {plain, mpf}).passes, ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 1}));
-  EXPECT_THAT(geometry_of(chain_along_x(), {1, 1, 19}, {mpf, plain}).passes, ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 2}));
+  EXPECT_THAT(windows(geometry_of(chain_along_x(), {1, 1, 20}, {plain, mpf})),
+              ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 1}));
+  EXPECT_THAT(windows(geometry_of(chain_along_x(), {1, 1, 19}, {mpf, plain})),
+              ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 2}));
+}
+
+TEST(PlannerGeometry, GroupsThatRunAnewShiftTheWindow) {
+  const PoolingMode anew = {{1, 1, 2}, false};
+  const Geometry geometry = geometry_of(chain_along_x(), {1, 1, 20}, {anew, mpf});
+  EXPECT_THAT(windows(geometry), ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 1}));
+  EXPECT_EQ(geometry.values[2], (Shape5{1, 1, {1, 1, 9}}));
+  EXPECT_EQ(geometry.patch_input, (Vec3{1, 1, 21}));
+  EXPECT_THAT(geometry.held, ElementsAre());
 }
 
 TEST(PlannerGeometry, ErrorsNameTheNodeAndTheNumbers) {
@@ -79,6 +97,11 @@ TEST(PlannerGeometry, ErrorsNameTheNodeAndTheNumbers) {
   EXPECT_THAT(failure_of(network, {{1, 0, 14}, 1, {plain, plain}}), HasSubstr("input: shape"));
   EXPECT_THAT(failure_of(network, {{1, 1, 21}, 0, {mpf, mpf}}), HasSubstr("input: shape"));
   EXPECT_THAT(failure_of(network, {{1, 1, 21}, 1, {mpf}}), HasSubstr("modes of 1 poolings; the network has 2"));
+  EXPECT_THAT(failure_of(network, {{1, 1, 21}, 1, {mpf, {{1, 1, 3}, true}}}),
+              HasSubstr("node pool2: 3 groups along x; a divisor of its stride 2 is right"));
+  EXPECT_THAT(failure_of(network, {{1, 1, 21}, 1, {mpf, {{1, 0, 1}, true}}}), HasSubstr("0 groups along y"));
+  EXPECT_THAT(failure_of(network, {{1, 1, 22}, 1, {{{1, 1, 2}, true}, mpf}}),
+              HasSubstr("node pool1: n.x - window.x - 1 more offsets = 17 is not divisible by stride.x = 2"));
 }
 
 TEST(PlannerGeometry, ExtentsBeyondAllMemoryAreRefused) {
@@ -105,6 +128,8 @@ TEST(PlannerGeometry, BranchesNeedTheSameModes) {
   EXPECT_TRUE(legal_extents(network, {plain, mpf}, 1, 100).empty());
   EXPECT_EQ(geometry_of(network, Vec3::cube(3), {mpf, mpf}).passes.size(), 1U);
   EXPECT_EQ(geometry_of(network, Vec3::cube(2), {plain, plain}).passes.size(), 8U);
+  EXPECT_THAT(failure_of(network, {Vec3::cube(3), 1, {{{2, 1, 1}, true}, {{2, 1, 1}, true}}}),
+              HasSubstr("node a: its fragments cannot be made in groups that hold their input"));
 }
 
 TEST(PlannerGeometry, LegalExtentsOfTheChain) {
@@ -129,14 +154,14 @@ class RandomNets : public testing::TestWithParam<int> {
   [[nodiscard]] std::string text() const {
     std::string all = "case " + std::to_string(GetParam()) + ", ZNNI_TEST_SEED=" + std::to_string(test::base_seed());
     for (const std::string& line : describe(network)) all += "\n  " + line;
-    for (const PoolMode mode : modes) all += mode == plain ? " plain" : " fragments";
+    for (const PoolingMode& mode : modes) all += " " + to_string(mode);
     return all;
   }
 
   std::uint64_t seed;
   Random random;
   Network network;
-  std::vector<PoolMode> modes;
+  std::vector<PoolingMode> modes;
 };
 
 TEST_P(RandomNets, LegalExtentsAreThoseOfWhichAGeometryCanBeMade) {
@@ -199,8 +224,8 @@ TEST_P(RandomNets, TheDenseOutputIsTheNetOnEachWindow) {
   const Vec3 at = {random.integer(0, n.z - fov.z), random.integer(0, n.y - fov.y), random.integer(0, n.x - fov.x)};
   const NetworkWeights weights = random_weights(network, seed);
   const oracle::Values input = test::normals64(network.f_in * voxels(n), random);
-  Geometry window = geometry_of(network, fov, std::vector<PoolMode>(modes.size(), plain));
-  window.passes = {at};  // one window, of a larger volume
+  Geometry window = geometry_of(network, fov, std::vector<PoolingMode>(modes.size(), plain));
+  window.passes = {Pass{at, at, 0, {}}};  // one window, of a larger volume
   window.patch_input = n;
   window.patch_output = n - fov + Vec3::cube(1);
   const oracle::Values found = test::run_passes(network, weights, window, input);

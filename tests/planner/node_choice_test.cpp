@@ -16,12 +16,22 @@ std::int64_t aligned_peak(MemoryPlan plan) {
   return peak(plan);
 }
 
-class PlannerNodeChoice : public testing::TestWithParam<Network> {
+struct Case {
+  std::string name;
+  Network network;
+  PoolingMode mode;
+  std::int64_t S = 2;
+  std::int64_t head_slab = 0;
+};
+
+class PlannerNodeChoice : public testing::TestWithParam<Case> {
  protected:
-  PlannerNodeChoice() : use_(network_use(GetParam())) {
-    const Vec3 input = Vec3::cube(8);
-    const std::vector<PoolMode> modes(pooling_nodes(GetParam()).size(), PoolMode::fragments);
-    geometry_ = *make_geometry(GetParam(), {input, 2, modes});
+  PlannerNodeChoice() {
+    const std::vector<PoolingMode> modes(pooling_nodes(network_).size(), GetParam().mode);
+    Vec3 input = Vec3::cube(8);
+    for (int axis = 0; axis < 3; ++axis) input[axis] = legal_extents(network_, modes, axis, input[axis]).back();
+    geometry_ = *make_geometry(network_, {input, GetParam().S, modes, GetParam().head_slab});
+    use_ = network_use(network_, geometry_.held, geometry_.head.last);
     for (std::size_t node = 0; node < geometry_.problems.size(); ++node) {
       options_.nodes.push_back(&table_.get(geometry_.problems[node], use_.uses[node]));
     }
@@ -56,6 +66,7 @@ class PlannerNodeChoice : public testing::TestWithParam<Network> {
     return all;
   }
 
+  Network network_ = GetParam().network;
   Catalogue catalogue_ = drawn::catalogue();
   DeviceSpec spec_;
   std::unique_ptr<CostSource> costs_ = modelled_costs();
@@ -69,13 +80,18 @@ TEST_P(PlannerNodeChoice, NumbersAreThoseOfTheSchedule) {
   const std::vector<Assignment> assignments = combined();
   ASSERT_GT(assignments.size(), 1U);
   for (const Assignment& assignment : assignments) {
-    const Result<Schedule> schedule = make_schedule(GetParam(), geometry_, steps(assignment), catalogue_, spec_);
+    const Result<Schedule> schedule = make_schedule(network_, geometry_, steps(assignment), catalogue_, spec_);
     ASSERT_TRUE(schedule) << schedule.error().message;
     EXPECT_EQ(assignment.transient, aligned_peak(schedule->memory));
     EXPECT_EQ(assignment.persistent, persistent_bytes(schedule->memory));
     Seconds seconds = 0;
-    for (const Call& call : schedule->calls) seconds += call.estimate.time;
-    EXPECT_NEAR(assignment.pass_seconds, seconds, 1e-12);
+    const bool reorders_first = assignment.input_reorder != nullptr;
+    for (const Call& call : schedule->calls) {
+      const int node = call.step - (reorders_first ? 1 : 0);
+      const std::int64_t runs = node < 0 ? geometry_.windows : geometry_.runs[static_cast<std::size_t>(node)];
+      seconds += static_cast<double>(runs) * call.estimate.time;
+    }
+    EXPECT_NEAR(assignment.seconds, seconds, 1e-12);
   }
 }
 
@@ -83,7 +99,7 @@ TEST_P(PlannerNodeChoice, RisesInTimeAndNoneBeatsAnother) {
   const std::vector<Assignment> all = combined();
   for (std::size_t i = 0; i < all.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
-      EXPECT_LE(all[j].pass_seconds, all[i].pass_seconds);
+      EXPECT_LE(all[j].seconds, all[i].seconds);
       EXPECT_TRUE(all[i].persistent < all[j].persistent || all[i].transient < all[j].transient);
     }
   }
@@ -94,13 +110,13 @@ TEST_P(PlannerNodeChoice, LimitsCutAndNothingElse) {
   const Assignment& middle = all[all.size() / 2];
   const auto kept = [&](const ChoiceLimits& limits) {
     std::vector<Seconds> seconds;
-    for (const Assignment& assignment : combined(limits)) seconds.push_back(assignment.pass_seconds);
+    for (const Assignment& assignment : combined(limits)) seconds.push_back(assignment.seconds);
     return seconds;
   };
   const auto expected = [&](const auto& fits) {
     std::vector<Seconds> seconds;
     for (const Assignment& assignment : all) {
-      if (fits(assignment)) seconds.push_back(assignment.pass_seconds);
+      if (fits(assignment)) seconds.push_back(assignment.seconds);
     }
     return seconds;
   };
@@ -112,11 +128,19 @@ TEST_P(PlannerNodeChoice, LimitsCutAndNothingElse) {
   EXPECT_EQ(kept({saturated, saturated, middle.transient}),
             expected([&](const Assignment& a) { return a.transient <= middle.transient; }));
   ChoiceLimits quick;
-  quick.pass_seconds = middle.pass_seconds;
-  EXPECT_EQ(kept(quick), expected([&](const Assignment& a) { return a.pass_seconds < middle.pass_seconds; }));
+  quick.seconds = middle.seconds;
+  EXPECT_EQ(kept(quick), expected([&](const Assignment& a) { return a.seconds < middle.seconds; }));
 }
 
-INSTANTIATE_TEST_SUITE_P(Nets, PlannerNodeChoice, testing::Values(drawn::chain(), drawn::branches()),
+const PoolingMode held = {{2, 1, 1}, true};
+const PoolingMode anew = {{2, 1, 1}, false};
+
+INSTANTIATE_TEST_SUITE_P(Nets, PlannerNodeChoice,
+                         testing::Values(Case{"chain", drawn::chain(), PoolMode::fragments},
+                                         Case{"branches", drawn::branches(), PoolMode::fragments},
+                                         Case{"held", drawn::chain(), held}, Case{"anew", drawn::chain(), anew},
+                                         Case{"head", drawn::chain(), PoolMode::fragments, 1, 1},
+                                         Case{"head_anew", drawn::chain(), anew, 1, 2}),
                          [](const auto& net) { return net.param.name; });
 
 TEST(PlannerNetworkUse, TellsWhatLivesOn) {

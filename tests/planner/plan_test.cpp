@@ -72,15 +72,22 @@ TEST(PlannerPlan, EveryFieldShows) {
       [](Plan& p) { p.predicted.border_cost = 7; },
       [](Plan& p) { p.predicted.basis = Basis::measured; },
       [](Plan& p) { p.ladder[0].geometry.pass_input.y = 7; },
+      [](Plan& p) { p.ladder[0].geometry.head_slab = 8; },
       [](Plan& p) { p.ladder[0].geometry.S = 7; },
       [](Plan& p) { p.ladder[0].geometry.modes[0] = PoolMode::plain; },
+      [](Plan& p) {
+        p.ladder[0].geometry.modes[0] = {{2, 1, 1}, true};
+      },
+      [](Plan& p) {
+        p.ladder[0].geometry.modes[0] = {{2, 1, 1}, false};
+      },
       [](Plan& p) { p.ladder[0].seconds = 7; },
       [](Plan& p) { p.ladder[0].memory.transient = 7; },
       [](Plan& p) { p.ladder[0].segments[0].first = -1; },
       [](Plan& p) { p.ladder[0].segments[0].last = 7; },
       [](Plan& p) { p.ladder[0].segments[0].place = Place::gpu; },
       [](Plan& p) { p.ladder[0].segments[0].group.inputs = 7; },
-      [](Plan& p) { p.ladder[0].segments[0].group.fragments = 7; },
+      [](Plan& p) { p.ladder[0].segments[0].group.inputs = 7; },
       [](Plan& p) { p.ladder[0].segments[0].group.slab = 7; },
       [&](Plan& p) { step(p).node = 7; },
       [&](Plan& p) { step(p).primitive = "x"; },

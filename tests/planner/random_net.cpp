@@ -125,18 +125,8 @@ class Grower {
 
 Network random_network(Random& random) { return Grower(random).grow(); }
 
-std::vector<PoolMode> random_modes(const Network& network, Random& random) {
-  const std::size_t count = pooling_nodes(network).size();
-  std::vector<PoolMode> modes(count);
-  for (int attempt = 0; attempt < 20; ++attempt) {
-    for (PoolMode& mode : modes) mode = random.chance(0.5) ? PoolMode::fragments : PoolMode::plain;
-    const auto legal = [&](int axis) { return !legal_extents(network, modes, axis, 1000).empty(); };
-    if (legal(0) && legal(1) && legal(2)) return modes;
-  }
-  return std::vector<PoolMode>(count, random.chance(0.5) ? PoolMode::fragments : PoolMode::plain);
-}
-
-Vec3 random_extent(const Network& network, const std::vector<PoolMode>& modes, Random& random, std::int64_t most_out) {
+Vec3 random_extent(const Network& network, const std::vector<PoolingMode>& modes, Random& random,
+                   std::int64_t most_out) {
   Vec3 extent;
   for (int axis = 0; axis < 3; ++axis) {
     const std::vector<std::int64_t> legal = legal_extents(network, modes, axis, 1000);

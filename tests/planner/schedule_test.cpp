@@ -8,6 +8,7 @@
 
 #include "tests/planner/dense_net.hpp"
 #include "tests/planner/fake_primitives.hpp"
+#include "tests/planner/random_modes.hpp"
 
 namespace znni {
 namespace {
@@ -21,7 +22,7 @@ using testing::HasSubstr;
 Convolution conv(std::int64_t f_out, std::int64_t k = 1) { return {f_out, Vec3::cube(k), Vec3::cube(1), {}}; }
 
 Geometry geometry_of(const Network& network, Vec3 n) {
-  const std::vector<PoolMode> modes(pooling_nodes(network).size(), PoolMode::fragments);
+  const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolMode::fragments);
   return *make_geometry(network, {n, 1, modes});
 }
 
@@ -248,7 +249,7 @@ TEST_P(RandomSchedules, NothingIsOverwrittenWhileItIsNeeded) {
   SCOPED_TRACE("case " + std::to_string(GetParam()) + ", ZNNI_TEST_SEED=" + std::to_string(test::base_seed()));
   Random random(test::base_seed() * 1000 + static_cast<std::uint64_t>(GetParam()));
   const Network network = test::random_network(random);
-  const std::vector<PoolMode> modes = test::random_modes(network, random);
+  const std::vector<PoolingMode> modes = test::random_modes(network, random);
   const Geometry geometry = *make_geometry(network, {test::random_extent(network, modes, random, 2), 2, modes});
   const std::vector<Step> steps = test::random_steps(network, random);
   const Result<Schedule> schedule =
@@ -267,7 +268,7 @@ TEST_P(RandomSchedules, LifetimesAreTight) {
   SCOPED_TRACE("case " + std::to_string(GetParam()) + ", ZNNI_TEST_SEED=" + std::to_string(test::base_seed()));
   Random random(test::base_seed() * 1000 + static_cast<std::uint64_t>(GetParam()));
   const Network network = test::random_network(random);
-  const std::vector<PoolMode> modes = test::random_modes(network, random);
+  const std::vector<PoolingMode> modes = test::random_modes(network, random);
   const Geometry geometry = *make_geometry(network, {test::random_extent(network, modes, random, 1), 1, modes});
   const Schedule schedule = *make_schedule(network, geometry, test::random_steps(network, random),
                                            test::fake_catalogue(), test::fake_device());
@@ -281,6 +282,11 @@ TEST_P(RandomSchedules, LifetimesAreTight) {
   }
   const int output = schedule.tensors[static_cast<std::size_t>(schedule.output)].buffer;
   needed[static_cast<std::size_t>(output)] = stage_count(schedule.memory) - 1;
+  for (const Call& call : schedule.calls) {
+    if (call.held < 0) continue;
+    const int held = schedule.tensors[static_cast<std::size_t>(call.inputs.front())].buffer;
+    needed[static_cast<std::size_t>(held)] = stage_count(schedule.memory) - 1;
+  }
   for (std::size_t i = 0; i < needed.size(); ++i) {
     EXPECT_EQ(schedule.memory[i].lifetime.last, needed[i]) << schedule.memory[i].name;
   }

@@ -12,6 +12,8 @@
 namespace znni {
 namespace {
 
+const PoolingMode plain = PoolMode::plain;
+
 DeviceSpec device() {
   DeviceSpec spec;
   spec.name = "fake device";
@@ -25,22 +27,48 @@ class BruteForce {
       : network_(network), options_(options), catalogue_(drawn::catalogue()), spec_(device()) {}
 
   double best() {
-    const std::size_t poolings = pooling_nodes(network_).size();
-    for (std::size_t bits = 0; bits < (std::size_t{1} << poolings); ++bits) {
-      std::vector<PoolMode> modes;
-      for (std::size_t i = 0; i < poolings; ++i) {
-        modes.push_back((bits >> i & 1) != 0 ? PoolMode::plain : PoolMode::fragments);
-      }
-      const bool naive = std::count(modes.begin(), modes.end(), PoolMode::fragments) == 0;
-      if (options_.strategy == Strategy::baseline && !naive) continue;
-      for (std::int64_t S = 1; S <= options_.most_S; S *= 2) try_extents(modes, S);
-    }
+    std::vector<PoolingMode> modes(pooling_nodes(network_).size());
+    try_modes(0, modes);
     return best_;
   }
   [[nodiscard]] int tried() const { return tried_; }
 
  private:
-  void try_extents(const std::vector<PoolMode>& modes, std::int64_t S) {
+  // Groups divide the stride along z, then y, then x; only the first pooling may do so anew, and groups do not go
+  // with plain poolings.
+  void try_modes(std::size_t pooling, std::vector<PoolingMode>& modes) {
+    if (pooling == modes.size()) {
+      const bool naive = std::all_of(modes.begin(), modes.end(), [](const PoolingMode& mode) { return mode == plain; });
+      if (options_.strategy == Strategy::baseline && !naive) return;
+      for (std::int64_t S = 1; S <= options_.most_S; S *= 2) try_extents(modes, S);
+      return;
+    }
+    for (const PoolingMode& mode : modes_of(pooling)) {
+      modes[pooling] = mode;
+      const auto is_plain = [](const PoolingMode& m) { return m == plain; };
+      const auto in_groups = [](const PoolingMode& m) { return m.groups != Vec3::cube(1); };
+      const auto end = modes.begin() + static_cast<std::ptrdiff_t>(pooling) + 1;
+      if (std::any_of(modes.begin(), end, is_plain) && std::any_of(modes.begin(), end, in_groups)) continue;
+      try_modes(pooling + 1, modes);
+    }
+  }
+
+  [[nodiscard]] std::vector<PoolingMode> modes_of(std::size_t pooling) const {
+    std::vector<PoolingMode> all = {PoolMode::fragments, plain};
+    const int node = pooling_nodes(network_)[pooling];
+    const Vec3 stride = std::get<Pooling>(network_.nodes[static_cast<std::size_t>(node)].operation).stride;
+    for (std::int64_t i = 0; i < voxels(stride); ++i) {
+      const Vec3 groups = fragment_at(i, stride) + Vec3::cube(1);
+      const bool divides = stride % groups == Vec3{};
+      const bool z_first = (groups.y == 1 || groups.z == stride.z) && (groups.x == 1 || groups.y == stride.y);
+      if (!divides || !z_first || (groups.x > 1 && groups.z != stride.z) || groups == Vec3::cube(1)) continue;
+      all.emplace_back(groups, true);
+      if (pooling == 0 && groups != stride) all.emplace_back(groups, false);  // all of them anew: that is plain
+    }
+    return all;
+  }
+
+  void try_extents(const std::vector<PoolingMode>& modes, std::int64_t S) {
     for (std::int64_t z = 1; z <= options_.most_extent; ++z) {
       for (std::int64_t y = 1; y <= options_.most_extent; ++y) {
         for (std::int64_t x = 1; x <= options_.most_extent; ++x) {
@@ -61,7 +89,7 @@ class BruteForce {
                             {}, 0,  Basis::model};
     steps_ = {reordered};
     formats_ = {drawn::blocked};
-    try_node(seconds + reorder_seconds(0, drawn::planar, drawn::blocked));
+    try_node(seconds + static_cast<double>(geometry_.windows) * reorder_seconds(0, drawn::planar, drawn::blocked));
   }
 
   Seconds reorder_seconds(std::size_t value, Format from, Format to) {
@@ -97,7 +125,7 @@ class BruteForce {
                         0,
                         Basis::model});
       formats_.push_back(out);
-      try_node(seconds + estimate.time + reorder);
+      try_node(seconds + static_cast<double>(geometry_.runs[node]) * (estimate.time + reorder));
       formats_.pop_back();
       steps_.pop_back();
     }
@@ -109,7 +137,7 @@ class BruteForce {
     ++tried_;
     const std::int64_t bytes = add(pack(schedule->memory).bytes, persistent_bytes(schedule->memory));
     if (add(bytes, weight_bytes(network_)) > options_.memory_limit) return;
-    const Seconds patch = patch_seconds(geometry_, seconds, copy_seconds(network_, geometry_, spec_));
+    const Seconds patch = seconds + copy_seconds(network_, geometry_, spec_);
     const Vec3 fov = reaches(network_).back().fov;
     best_ = std::max(best_, useful_voxels(geometry_, fov, options_.volume) / patch);
   }
@@ -224,7 +252,7 @@ TEST(PlannerSearch, BaselineIsAllPlain) {
   expect_equal_to_brute_force(drawn::chain(3), options);
   const Result<Plan> plan = run(drawn::chain(3), options);
   ASSERT_TRUE(plan);
-  EXPECT_EQ(plan->ladder.front().geometry.modes, std::vector<PoolMode>{PoolMode::plain});
+  EXPECT_EQ(plan->ladder.front().geometry.modes, std::vector<PoolingMode>{PoolMode::plain});
   EXPECT_EQ(plan->key.strategy, "baseline");
 }
 

@@ -8,7 +8,7 @@ namespace znni {
 namespace {
 
 Geometry geometry(const Network& network, std::int64_t edge, std::int64_t S, PoolMode mode) {
-  const std::vector<PoolMode> modes(pooling_nodes(network).size(), mode);
+  const std::vector<PoolingMode> modes(pooling_nodes(network).size(), mode);
   const Result<Geometry> made = make_geometry(network, {Vec3::cube(edge), S, modes});
   EXPECT_TRUE(made);
   return *made;
@@ -33,11 +33,10 @@ TEST(PlannerThroughput, UsefulVoxelsOfAVolumeLoseWhatOverlaps) {
   EXPECT_DOUBLE_EQ(useful_voxels(pair, fov, two), 4.0 * static_cast<double>(voxels(patch.patch_output)));
 }
 
-TEST(PlannerThroughput, APatchIsAllItsPassesAndItsCopies) {
+TEST(PlannerThroughput, CopiesAreThoseOfAllWindows) {
   const Network network = drawn::chain();
   const Geometry plain = geometry(network, 13, 1, PoolMode::plain);
   ASSERT_EQ(plain.passes.size(), 8U);
-  EXPECT_DOUBLE_EQ(patch_seconds(plain, 3.0, 0.5), 24.5);
   DeviceSpec spec;
   const Seconds slow = copy_seconds(network, plain, spec);
   EXPECT_GT(slow, 8.0 * 13 * 13 * 13 * 4 / spec.bytes_per_second);

@@ -94,8 +94,14 @@ PoolProblem random_pool(Random& random, PoolMode mode) {
   pool.stride = random.vec3(1, 3);
   pool.window = random.chance(0.6) ? pool.stride : random.vec3(1, 4);
   if (random.chance(0.5)) pool.fragments = random.vec3(1, 3);
+  if (mode == PoolMode::fragments && random.chance(0.5)) {
+    for (int axis = 0; axis < 3; ++axis) {
+      if (random.chance(0.5)) pool.groups[axis] = pool.stride[axis];
+    }
+  }
   if (mode == PoolMode::fragments) {
     pool.in.n = random.vec3(1, 6) * pool.stride + pool.window - Vec3::cube(1);
+    if (random.chance(0.5)) pool.in.n = pool.in.n - pool.stride + pooled_offsets(pool);
   } else {
     pool.in.n = pool.window + random.vec3(0, 20);
   }

@@ -29,6 +29,7 @@ TEST(Fragments, APlainPoolingMakesNoneButSpreadsThoseThatCome) {
   EXPECT_EQ(mixed.stride, 6);
   EXPECT_EQ(mixed.offsets, (Offsets{0, 2, 4}));
   EXPECT_EQ(AxisFragments{}.pooled(3).strided(2), (AxisFragments{6, {0, 1, 2}}));
+  EXPECT_EQ(AxisFragments{}.pooled(2).pooled(6, 3), (AxisFragments{12, {0, 1, 2, 3, 4, 5}}));
 }
 
 TEST(Fragments, TheOrderOfPoolingsDoesNotMatter) {

@@ -49,6 +49,21 @@ TEST(PlanFromMessage, Errors) {
   EXPECT_THAT(refusal_after([](auto& plan) { plan.mutable_rung(0)->set_pass_input(1, 0); }),
               HasSubstr("rung 0: pass_input holds 0; 1 or more is right"));
   EXPECT_THAT(refusal_after([](auto& plan) { plan.mutable_rung(0)->set_s(0); }), HasSubstr("rung 0: S is 0"));
+  EXPECT_THAT(refusal_after([](auto& plan) { plan.mutable_rung(0)->set_head_slab(-1); }),
+              HasSubstr("rung 0: head_slab is -1; 0 or more is right"));
+  const auto groups = [](text::Plan& plan) {
+    plan.mutable_rung(0)->add_modes(text::Plan::fragments);
+    text::Plan::Groups* added = plan.mutable_rung(0)->add_groups();
+    for (int i = 0; i < 3; ++i) added->add_count(2);
+    return added;
+  };
+  EXPECT_EQ(refusal_after([&](auto& plan) { groups(plan); }), "");
+  EXPECT_THAT(refusal_after([&](auto& plan) { groups(plan)->set_pooling(1); }),
+              HasSubstr("rung 0: groups of pooling 1; modes names 1"));
+  EXPECT_THAT(refusal_after([&](auto& plan) { groups(plan)->add_count(2); }),
+              HasSubstr("groups.count has 4 values; 3 are right"));
+  EXPECT_THAT(refusal_after([&](auto& plan) { groups(plan)->set_count(1, 0); }),
+              HasSubstr("groups.count holds 0; 1 or more is right"));
   EXPECT_THAT(refusal_after([](auto& plan) { plan.mutable_rung(0)->clear_segment(); }), HasSubstr("has no segment"));
   EXPECT_THAT(refusal_after([](auto& plan) { plan.mutable_memory()->set_transient(-1); }),
               HasSubstr("memory.transient is -1; 0 or more is right"));

@@ -32,7 +32,7 @@ TEST(PlanText, GoldenFileStillLoads) {
 TEST(PlanText, IsMadeToBeRead) {
   const std::string text = plan_text(test::full_plan());
   for (const char* line :
-       {"  pass_input: [32, 48, 64]\n", "  modes: [fragments]\n", "      out: \"f32:planar\"\n",
+       {"  pass_input: [32, 48, 64]\n", "  modes: [fragments, fragments, fragments]\n", "      out: \"f32:planar\"\n",
         "    place: gpu_host_ram\n", "  basis: measured\n", "      primitive: \"cpu.conv.onednn\"\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }

@@ -45,9 +45,9 @@ Rung large_rung() {
   Rung rung;
   rung.geometry.pass_input = {32, 48, 64};
   rung.geometry.S = 2;
-  rung.geometry.modes = {PoolMode::fragments};
+  rung.geometry.modes = {PoolMode::fragments, {{2, 1, 1}, true}, {{2, 2, 1}, false}};
   rung.segments.push_back({-1, 0, Place::cpu, {}, {input_step(), conv_step()}});
-  rung.segments.push_back({1, 1, Place::gpu_host_ram, {1, 2, 3}, {pool_step()}});
+  rung.segments.push_back({1, 1, Place::gpu_host_ram, {1, 3}, {pool_step()}});
   rung.seconds = 1.0 / 3;
   rung.memory = {1, 2, 3};
   return rung;
@@ -57,6 +57,7 @@ Rung small_rung() {
   Rung rung;
   rung.geometry.pass_input = Vec3::cube(9);
   rung.geometry.modes = {PoolMode::plain};
+  rung.geometry.head_slab = 4;
   rung.segments.push_back({0, 1, Place::gpu, {}, {conv_step(), pool_step()}});
   rung.seconds = 2;
   rung.memory = {1, 2, 1};

@@ -58,7 +58,7 @@ void expect_exact(const EngineBench& made, const RandomVolume& volume, const Nor
 
 std::string text_of(const GeometryChoice& choice) {
   std::string text = to_string(choice.pass_input) + " S " + std::to_string(choice.S) + " modes";
-  for (const PoolMode mode : choice.modes) text += mode == PoolMode::plain ? " plain" : " fragments";
+  for (const PoolingMode& mode : choice.modes) text += " " + to_string(mode);
   return text;
 }
 
@@ -338,7 +338,7 @@ TEST(Engine, RefusesPlansItCannotRun) {
   EXPECT_THAT(check_error(made, elsewhere).message, HasSubstr("'gpu'"));
 
   Plan grouped = made.plan;
-  grouped.ladder[0].segments[0].group.fragments = 2;
+  grouped.ladder[0].segments[0].group.inputs = 2;
   EXPECT_EQ(check_error(made, grouped).code, ErrorCode::unsupported);
 
   Plan divided = made.plan;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "planner/schedule.hpp"
+#include "tests/planner/random_modes.hpp"
 
 namespace znni::test {
 namespace {
@@ -56,7 +57,9 @@ Result<Rung> hand_rung(const Network& network, const GeometryChoice& choice, con
   Rung rung;
   rung.geometry = choice;
   rung.segments = {{0, static_cast<int>(network.nodes.size()) - 1, Place::cpu, {}, *steps}};
-  for (const Step& step : *steps) rung.seconds += step.seconds * static_cast<double>(geometry->passes.size());
+  for (std::size_t i = 0; i < steps->size(); ++i) {
+    rung.seconds += (*steps)[i].seconds * static_cast<double>(geometry->runs[i]);
+  }
   rung.memory = {weight_bytes(network), persistent_bytes(schedule->memory), pack(schedule->memory).bytes};
   return rung;
 }
@@ -79,20 +82,20 @@ Result<Plan> hand_plan(const Network& network, const std::vector<GeometryChoice>
 }
 
 GeometryChoice random_choice(const Network& network, Random& random, std::int64_t S, std::int64_t steps) {
-  const std::size_t poolings = pooling_nodes(network).size();
   for (;;) {
     GeometryChoice choice;
     choice.S = S;
-    for (std::size_t i = 0; i < poolings; ++i) {
-      choice.modes.push_back(random.chance(0.3) ? PoolMode::plain : PoolMode::fragments);
-    }
+    choice.modes = random_modes(network, random);
     for (int axis = 0; axis < 3; ++axis) {
       const std::vector<std::int64_t> legal = legal_extents(network, choice.modes, axis, 200);
       const std::int64_t last = std::min(steps, static_cast<std::int64_t>(legal.size()) - 1);
       if (last >= 0) choice.pass_input[axis] = legal[static_cast<std::size_t>(random.integer(0, last))];
     }
     // Branches that pool need the same modes: draw again.
-    if (make_geometry(network, choice)) return choice;
+    if (!make_geometry(network, choice)) continue;
+    if (random.chance(0.5)) choice.head_slab = random.integer(1, 2);
+    if (!make_geometry(network, choice)) choice.head_slab = 0;
+    return choice;
   }
 }
 

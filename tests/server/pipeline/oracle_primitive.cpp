@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "primitives/core/fragments.hpp"
 #include "tests/oracle/oracle.hpp"
 
 namespace znni::test {
@@ -36,15 +38,32 @@ class OracleLayer final : public PreparedLayer {
     arena.stage(1);
     static_cast<void>(arena.grant("halved"));
     std::vector<oracle::Values> values;
-    for (const TensorView& in : inputs) {
-      values.push_back(oracle::widened({in.data, static_cast<std::size_t>(elements(in.shape))}));
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      values.push_back(read(inputs[i], input_shape(problem_, static_cast<int>(i))));
     }
     const oracle::Values result = oracle::oracle_run(problem_, values, weights_);
-    std::transform(result.begin(), result.end(), out.data, [](double x) { return static_cast<float>(x); });
+    for (std::int64_t i = 0; i < elements(out.shape); ++i) {
+      const std::int64_t image = i / voxels(out.shape.n);
+      const Vec3 at = fragment_at(i % voxels(out.shape.n), out.shape.n);
+      out.at(image / out.shape.f, image % out.shape.f, at) = static_cast<float>(result[static_cast<std::size_t>(i)]);
+    }
     return {};
   }
 
  private:
+  // The voxels of `shape`; NaN where a view that begins late ends before.
+  static oracle::Values read(const TensorView& in, const Shape5& shape) {
+    oracle::Values values;
+    for (std::int64_t image = 0; image < shape.S * shape.f; ++image) {
+      for (std::int64_t v = 0; v < voxels(shape.n); ++v) {
+        const Vec3 at = fragment_at(v, shape.n);
+        const bool inside = covers(in.shape.n - Vec3::cube(1), at);
+        values.push_back(inside ? in.at(image / shape.f, image % shape.f, at) : std::nan(""));
+      }
+    }
+    return values;
+  }
+
   LayerProblem problem_;
   LayerWeights weights_;
   bool fails_;

@@ -52,7 +52,7 @@ TEST_F(PreparedRungTest, EveryArenaReachesExactlyWhatItsCallDeclared) {
     EXPECT_EQ(rung->persistent_bytes(), plan_.memory.persistent);
     EXPECT_EQ(block->bytes(), plan_.memory.transient);
     std::fill_n(rung->input().data, elements(rung->input().shape), 0.5F);
-    ASSERT_TRUE(rung->run_pass({}));
+    ASSERT_TRUE(rung->run_pass(0, {}));
     ASSERT_EQ(rung->call_memory().size(), calls);
     for (const PreparedRung::CallMemory& call : rung->call_memory()) {
       EXPECT_EQ(call.high_water, call.declared_peak);
@@ -69,7 +69,7 @@ TEST_F(PreparedRungTest, ScratchThatIsPoisonedBetweenCallsDoesNotReachTheOutput)
   ASSERT_TRUE(rung);
   for (int run = 0; run < 2; ++run) {
     std::fill_n(rung->input().data, elements(rung->input().shape), 1.0F);
-    ASSERT_TRUE(rung->run_pass({}));
+    ASSERT_TRUE(rung->run_pass(0, {}));
     const float* out = rung->output().data;
     EXPECT_TRUE(std::all_of(out, out + elements(rung->output().shape), [](float x) { return std::isfinite(x); }));
   }
@@ -99,7 +99,7 @@ TEST_F(PreparedRungTest, StopsBetweenCalls) {
   ASSERT_TRUE(rung);
   std::stop_source stop;
   stop.request_stop();
-  const Result<void> ran = rung->run_pass(stop.get_token());
+  const Result<void> ran = rung->run_pass(0, stop.get_token());
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().code, ErrorCode::cancelled);
 }

@@ -31,7 +31,10 @@ Geometry random_geometry(Random& random) {
   GeometryChoice choice;
   choice.S = random.integer(1, 3);
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
-    choice.modes.push_back(random.chance(0.5) ? PoolMode::plain : PoolMode::fragments);
+    const std::int64_t half = random.integer(0, 3);  // of a chain of poolings each may be held
+    choice.modes.push_back(random.chance(0.5) ? PoolingMode(PoolMode::plain) : PoolMode::fragments);
+    const Vec3 stride = std::get<Pooling>(network.nodes[i].operation).stride;
+    if (half > 0) choice.modes.back() = {stride, half > 1};
   }
   for (int axis = 0; axis < 3; ++axis) {
     const std::vector<std::int64_t> legal = legal_extents(network, choice.modes, axis, 60);

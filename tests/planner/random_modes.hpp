@@ -1,0 +1,15 @@
+// Pooling modes drawn at random: plain, fragments, and groups of fragments, held or anew.
+#pragma once
+
+#include "planner/geometry.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni::test {
+
+// Whether any extent makes a geometry of these modes.
+[[nodiscard]] bool has_geometry(const Network& network, const std::vector<PoolingMode>& modes);
+
+// One mode per pooling, mixed where the branches allow it.
+[[nodiscard]] std::vector<PoolingMode> random_modes(const Network& network, Random& random);
+
+}  // namespace znni::test
