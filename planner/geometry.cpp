@@ -105,7 +105,7 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& values, c
   };
   const int count = static_cast<int>(node.inputs.size());
   return std::visit(Overloaded{[&](const Convolution& c) -> LayerProblem {
-                                 return ConvProblem{in, c.f_out, c.k, c.dilation, c.activation};
+                                 return ConvProblem{in, c.f_out, c.k, c.dilation, c.activation, count == 2};
                                },
                                [&](const Pooling& p) -> LayerProblem {
                                  return PoolProblem{in, p.window, p.stride, p.kind, mode.mode, before, mode.groups};

@@ -82,7 +82,7 @@ bool fold_into_producer(LoadedNetwork& loaded, int node) {
   if (!std::holds_alternative<ScaleShift>(loaded.network.nodes[index(node)].operation)) return false;
   Node* producer = exclusive_producer(loaded.network, node);
   const auto* conv = producer == nullptr ? nullptr : std::get_if<Convolution>(&producer->operation);
-  if (conv == nullptr || conv->activation.kind != ActivationKind::none) return false;
+  if (conv == nullptr || conv->activation.kind != ActivationKind::none || producer->inputs.size() > 1) return false;
   const int producer_number = loaded.network.nodes[index(node)].inputs.front() - 1;
   if (!loaded.weights.empty()) scale_outputs(loaded.weights[index(producer_number)], loaded.weights[index(node)]);
   remove_node(loaded, node);
@@ -94,7 +94,9 @@ bool fold_into_readers(LoadedNetwork& loaded, int node) {
   if (!std::holds_alternative<ScaleShift>(nodes[index(node)].operation)) return false;
   const std::vector<int> readers = readers_of(loaded.network, node + 1);
   const bool foldable = std::all_of(readers.begin(), readers.end(), [&](int reader) {
-    return std::holds_alternative<Convolution>(nodes[index(reader)].operation);
+    const Node& conv = nodes[index(reader)];
+    const bool adds_it = conv.inputs.size() > 1 && conv.inputs.back() == node + 1;
+    return std::holds_alternative<Convolution>(conv.operation) && !adds_it;
   });
   if (readers.empty() || !foldable) return false;
   for (const int reader : readers) {
@@ -124,6 +126,22 @@ bool fuse_activation(LoadedNetwork& loaded, int node) {
   return true;
 }
 
+bool fold_addition(LoadedNetwork& loaded, int node) {
+  std::vector<Node>& nodes = loaded.network.nodes;
+  const auto* sum = std::get_if<Add>(&nodes[index(node)].operation);
+  if (sum == nullptr || nodes[index(node)].inputs.size() != 2) return false;
+  const auto [earlier, later] = std::minmax({nodes[index(node)].inputs[0], nodes[index(node)].inputs[1]});
+  if (readers_of(loaded.network, later).size() != 1) return false;
+  Node& producer = nodes[index(later - 1)];
+  auto* conv = std::get_if<Convolution>(&producer.operation);
+  if (conv == nullptr || conv->activation.kind != ActivationKind::none || producer.inputs.size() > 1) return false;
+  conv->activation = sum->activation;
+  producer.inputs.push_back(earlier);
+  nodes[index(node)].inputs = {later};
+  remove_node(loaded, node);
+  return true;
+}
+
 // Tries the pass on every node, again and again, until it changes nothing.
 void exhaust(LoadedNetwork& loaded, bool (*pass)(LoadedNetwork&, int)) {
   int node = 0;
@@ -142,6 +160,7 @@ LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
   exhaust(loaded, drop_identity);
   exhaust(loaded, fold);
   exhaust(loaded, fuse_activation);
+  exhaust(loaded, fold_addition);
   return loaded;
 }
 

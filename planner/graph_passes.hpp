@@ -1,6 +1,6 @@
-// What a network loses before it is planned: batch normalisations that a convolution can take in, and
-// activations that the node before them can apply while it writes. Both passes look at the graph alone, never
-// at the numbers, so that a net without weights is planned exactly as the loaded one.
+// What a network loses before it is planned: batch normalisations that a convolution can take in, activations that
+// the node before them can apply while it writes, and additions that a convolution can end its sums with. The passes
+// look at the graph alone, never at the numbers, so that a net without weights is planned exactly as the loaded one.
 #pragma once
 
 #include "planner/network.hpp"
@@ -21,7 +21,9 @@ struct LoadedNetwork {
 //   or into its readers when all are convolutions, exact because they are valid convolutions:
 //     kernel'[j][i] = kernel[j][i] scale[i], bias'[j] = bias[j] + sum over i, d of kernel[j][i][d] shift[i];
 //   an Activate goes into the convolution or addition it reads, if it is the only reader and that has no
-//     activation yet.
+//     activation yet;
+//   an Add of two values goes, with its activation, into the convolution that writes the later one, if it is the only
+//     reader and the convolution has neither activation nor residual yet: the earlier value becomes the residual.
 // The remaining nodes keep their names and their order; the output stays last; check() still holds.
 [[nodiscard]] LoadedNetwork fold_and_fuse(LoadedNetwork loaded);
 

@@ -89,7 +89,9 @@ void LayerRun::lay_out(const Reservation& block) {
     if (buffer.name == output_name) output_ = dense_view(data, output_shape(problem_), estimate_.out);
     for (std::size_t input = 0; input < inputs_.size(); ++input) {
       if (buffer.name != input_name(static_cast<int>(input))) continue;
-      inputs_[input] = dense_view(data, input_shape(problem_, static_cast<int>(input)), estimate_.in);
+      const int index = static_cast<int>(input);
+      const Format format = input_format(problem_, index, estimate_.in, estimate_.out);
+      inputs_[input] = dense_view(data, input_shape(problem_, index), format);
     }
   }
   transient_ = std::make_unique<Arena>(std::move(placements));

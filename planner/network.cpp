@@ -100,8 +100,13 @@ Result<void> check_operation(const Operation& operation, int spatial_rank) {
 
 Result<void> check_inputs(const Node& node, int value) {
   const bool joins = std::holds_alternative<Add>(node.operation) || std::holds_alternative<Concat>(node.operation);
-  if (joins ? node.inputs.size() < 2 : node.inputs.size() != 1) {
-    return invalid("has " + std::to_string(node.inputs.size()) + " inputs; it needs " + (joins ? "2 or more" : "1"));
+  const bool convolves = std::holds_alternative<Convolution>(node.operation);
+  const std::size_t count = node.inputs.size();
+  if (joins ? count < 2 : count != 1 && !(convolves && count == 2)) {
+    return invalid("has " + std::to_string(count) + " inputs; it needs " +
+                   (joins       ? "2 or more"
+                    : convolves ? "1, or 2 where a residual is added"
+                                : "1"));
   }
   for (const int input : node.inputs) {
     if (input >= 0 && input < value) continue;
@@ -125,7 +130,25 @@ struct Walk {
   std::int64_t parameters = 0;
 };
 
+// What a convolution adds to its sums must lie where they lie.
+Result<void> check_residual(const Network& network, const Node& node, const Convolution& conv, const Walk& walk) {
+  const int residual = node.inputs.back();
+  const Reach own = reach_after(node.operation, walk.reach[index(node.inputs.front())]);
+  const Reach& other = walk.reach[index(residual)];
+  if (own != other) {
+    return invalid("branches do not meet: its sums have " + reach_text(own) + ", " + value_name(network, residual) +
+                   " has " + reach_text(other));
+  }
+  const std::int64_t f = walk.images[index(residual)];
+  if (f == conv.f_out) return {};
+  return invalid("adds " + std::to_string(f) + " images of " + value_name(network, residual) + " to " +
+                 std::to_string(conv.f_out) + " of its own");
+}
+
 Result<void> check_join(const Network& network, const Node& node, const Walk& walk) {
+  if (const auto* conv = std::get_if<Convolution>(&node.operation)) {
+    return node.inputs.size() == 1 ? Result<void>() : check_residual(network, node, *conv, walk);
+  }
   const int first = node.inputs.front();
   for (const int other : node.inputs) {
     const Reach& a = walk.reach[index(first)];
@@ -199,9 +222,10 @@ std::string activation_text(Activation activation) {
   return text + alpha.data();
 }
 
-std::string convolution_text(const Convolution& conv, std::int64_t f) {
+std::string convolution_text(const Convolution& conv, std::int64_t f, bool residual) {
   std::string text = "conv " + std::to_string(f) + " -> " + std::to_string(conv.f_out) + ", k " + to_string(conv.k);
   if (conv.dilation != Vec3::cube(1)) text += ", dilation " + to_string(conv.dilation);
+  if (residual) text += ", residual";
   return text + activation_text(conv.activation);
 }
 
@@ -210,9 +234,10 @@ std::string pooling_text(const Pooling& pool, std::int64_t f) {
          to_string(pool.window) + ", stride " + to_string(pool.stride);
 }
 
-std::string operation_text(const Operation& operation, std::int64_t f) {
+std::string operation_text(const Node& node, std::int64_t f) {
+  const bool residual = node.inputs.size() == 2;
   const std::string f_text = std::to_string(f);
-  return std::visit(Overloaded{[&](const Convolution& conv) { return convolution_text(conv, f); },
+  return std::visit(Overloaded{[&](const Convolution& conv) { return convolution_text(conv, f, residual); },
                                [&](const Pooling& pool) { return pooling_text(pool, f); },
                                [&](const Activate& activate) {
                                  return "activation " + f_text + activation_text(activate.activation);
@@ -221,7 +246,7 @@ std::string operation_text(const Operation& operation, std::int64_t f) {
                                [&](const ScaleShift&) { return "scale and shift " + f_text; },
                                [&](const Add& sum) { return "add " + f_text + activation_text(sum.activation); },
                                [&](const Concat&) { return std::string("concat"); }},
-                    operation);
+                    node.operation);
 }
 
 }  // namespace
@@ -291,7 +316,7 @@ std::vector<std::string> describe(const Network& network) {
   const std::vector<std::int64_t> f = images(network);
   std::vector<std::string> lines;
   for (const Node& node : network.nodes) {
-    std::string line = node.name + ": " + operation_text(node.operation, f[index(node.inputs.front())]);
+    std::string line = node.name + ": " + operation_text(node, f[index(node.inputs.front())]);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       line += (i == 0 ? " <- " : ", ") + value_name(network, node.inputs[i]);
     }

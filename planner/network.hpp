@@ -11,6 +11,7 @@
 
 namespace znni {
 
+// Of the first input. A second one, the residual, is added before the activation (by a graph pass).
 struct Convolution {
   std::int64_t f_out = 1;
   Vec3 k = Vec3::cube(1);

@@ -69,12 +69,21 @@ class Combiner {
       if (use_.readers[value].empty()) readable_[value] = {planar};
       for (std::size_t i = 0; i < use_.readers[value].size(); ++i) {
         std::set<Format> formats;
-        for (const LayerOption& option : *options_.nodes[static_cast<std::size_t>(use_.readers[value][i])]) {
-          if (i == 0 || readable_[value].contains(option.in)) formats.insert(option.in);
+        const auto reader = static_cast<std::size_t>(use_.readers[value][i]);
+        for (const LayerOption& option : *options_.nodes[reader]) {
+          const Format read = format_read(reader, static_cast<int>(value), option);
+          if (i == 0 || readable_[value].contains(read)) formats.insert(read);
         }
         readable_[value] = std::move(formats);
       }
     }
+  }
+
+  // In which `option` reads a value. It may stand twice among the inputs: extend() then looks at both.
+  Format format_read(std::size_t node, int value, const LayerOption& option) const {
+    const std::vector<int>& inputs = inputs_of(node);
+    const auto index = static_cast<int>(std::find(inputs.begin(), inputs.end(), value) - inputs.begin());
+    return input_format(geometry_.problems[node], index, option.in, option.out);
   }
 
   void find_remaining() {
@@ -120,10 +129,8 @@ class Combiner {
     const auto format_of = [&](int value) {
       return state[static_cast<std::size_t>(std::find(alive.begin(), alive.end(), value) - alive.begin())];
     };
-    const std::vector<int>& inputs = inputs_of(node);
-    const Format in = format_of(inputs.front());
-    const bool one_format = std::all_of(inputs.begin(), inputs.end(), [&](int v) { return format_of(v) == in; });
-    if (!one_format) return;
+    std::vector<Format> found;
+    for (const int value : inputs_of(node)) found.push_back(format_of(value));
     std::int64_t others = 0;
     for (const int value : use_.live_through[node]) others = add(others, bytes(value, format_of(value)));
     std::int64_t read_on = 0;
@@ -134,13 +141,22 @@ class Combiner {
       after.push_back(value == static_cast<int>(node) + 1 ? Format{} : format_of(value));
     }
     for (const LayerOption& option : *options_.nodes[node]) {
-      if (option.in != in) continue;
+      if (!reads(node, option, found)) continue;
       Label label = pool_[static_cast<std::size_t>(parent)];
       label.parent = parent;
       label.pick = {&option, nullptr};
       grow(label, option, runs(node), add(others, beside_slab(node, option)));
       if (within(label, node + 1)) write(node, label, after, add(others, read_on), states);
     }
+  }
+
+  // Whether the option reads the node's inputs in the formats that they are in.
+  bool reads(std::size_t node, const LayerOption& option, const std::vector<Format>& found) const {
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const Format wanted = input_format(geometry_.problems[node], static_cast<int>(i), option.in, option.out);
+      if (found[i] != wanted) return false;
+    }
+    return true;
   }
 
   // The output as the option writes it, and reordered into every other format that can be read.

@@ -192,11 +192,12 @@ Result<int> add_node(Builder& builder, const Network& network, const Geometry& g
             false,  {}};
   work.reads_slab = geometry.head.last >= 0 && index_of_node == 0;
   if (index_of_node == geometry.head.last) work.slab_of = geometry.values[index(index_of_node) + 1];
-  for (const int input : node.inputs) {
-    const int tensor = values[index(input)];
+  for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
+    const int tensor = values[index(node.inputs[index(i)])];
     const Format found = builder.tensor(tensor).format;
-    if (found != step.in) {
-      return unfit("reads " + to_string(step.in) + ", but its input is in " + to_string(found));
+    const Format wanted = input_format(problem, i, step.in, step.native);
+    if (found != wanted) {
+      return unfit("reads " + to_string(wanted) + ", but its " + input_name(i) + " is in " + to_string(found));
     }
     work.inputs.push_back(tensor);
   }

@@ -30,7 +30,7 @@ using Variant = std::vector<Setting>;
 // One legal way to run the problem. Every describe() returns one per sensible setting and format.
 struct Estimate {
   Variant variant;
-  Format in;          // of every input
+  Format in;          // of every input, but a convolution's residual: see input_format
   Format out;         // of the output
   Seconds time = 0;   // modelled: one run(), all S inputs
   MemoryPlan memory;  // input 0.., output, scratch, persistent copies of weights: all of it
@@ -41,7 +41,7 @@ class PreparedLayer {
  public:
   virtual ~PreparedLayer() = default;
 
-  // Reads `inputs` (in the problem's order and the estimate's `in` format), writes every element of `out`.
+  // Reads `inputs` (in the problem's order, each in its input_format), writes every element of `out`.
   // `arena` grants the estimate's scratch buffers; the layer opens stages in order and may read an input
   // only up to that input's last declared stage, and write `out` only from the output's first one: the
   // memory of both may be shared with other buffers outside of these. Padding images of a blocked output are
@@ -82,7 +82,11 @@ struct Backend {
 // Value of setting `name`, or `otherwise`.
 [[nodiscard]] std::int64_t setting(const Variant& variant, std::string_view name, std::int64_t otherwise);
 
-// Declares input and output of a problem in the given formats, alive in all stages [0, last]: what most
+// Format in which input `index` of the problem is read by a layer of these formats: `in`, but for a convolution's
+// residual `out`, since it is added voxel by voxel to what the layer writes.
+[[nodiscard]] Format input_format(const LayerProblem& problem, int index, Format in, Format out);
+
+// Declares inputs and output of a problem in the given formats, alive in all stages [0, last]: what most
 // primitives hold beside their scratch.
 [[nodiscard]] MemoryPlan input_output_buffers(const LayerProblem& problem, Format in, Format out, int last_stage = 0);
 

@@ -129,6 +129,7 @@ std::string activation_text(Activation activation) {
 std::string conv_text(const ConvProblem& conv) {
   std::string text = "conv " + to_string(conv.in) + " -> " + std::to_string(conv.f_out) + ", k " + to_string(conv.k);
   if (conv.dilation != Vec3::cube(1)) text += ", dilation " + to_string(conv.dilation);
+  if (conv.residual) text += ", residual";
   return text + activation_text(conv.activation);
 }
 
@@ -161,14 +162,16 @@ float apply(Activation activation, float x) {
 }
 
 int input_count(const LayerProblem& problem) {
-  return std::visit(Overloaded{[](const AddProblem& add) { return add.inputs; },
+  return std::visit(Overloaded{[](const ConvProblem& conv) { return conv.residual ? 2 : 1; },
+                               [](const AddProblem& add) { return add.inputs; },
                                [](const ConcatProblem& concat) { return static_cast<int>(concat.in.size()); },
                                [](const auto&) { return 1; }},
                     problem);
 }
 
 Shape5 input_shape(const LayerProblem& problem, int index) {
-  return std::visit(Overloaded{[&](const ConcatProblem& concat) { return concat.in[static_cast<std::size_t>(index)]; },
+  return std::visit(Overloaded{[&](const ConvProblem& conv) { return index == 0 ? conv.in : conv_output(conv); },
+                               [&](const ConcatProblem& concat) { return concat.in[static_cast<std::size_t>(index)]; },
                                [](const auto& other) { return other.in; }},
                     problem);
 }
@@ -201,10 +204,12 @@ double direct_flops(const LayerProblem& problem) {
   const Shape5 out = output_shape(problem);
   const auto count = static_cast<double>(elements(out));
   return std::visit(
-      Overloaded{
-          [&](const ConvProblem& conv) { return 2.0 * count * static_cast<double>(mul(conv.in.f, voxels(conv.k))); },
-          [&](const PoolProblem& pool) { return count * static_cast<double>(voxels(pool.window)); },
-          [&](const AddProblem& add) { return count * (add.inputs - 1); }, [&](const auto&) { return count; }},
+      Overloaded{[&](const ConvProblem& conv) {
+                   const double own = 2.0 * count * static_cast<double>(mul(conv.in.f, voxels(conv.k)));
+                   return conv.residual ? own + count : own;
+                 },
+                 [&](const PoolProblem& pool) { return count * static_cast<double>(voxels(pool.window)); },
+                 [&](const AddProblem& add) { return count * (add.inputs - 1); }, [&](const auto&) { return count; }},
       problem);
 }
 

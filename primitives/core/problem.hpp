@@ -27,6 +27,7 @@ struct Activation {
 
 // Valid (dilated) convolution with the activation fused:
 //   out[s][j][v] = activation(bias[j] + sum over i, d of kernel[j][i][d] * in[s][i][v + dilation * d])
+// With a residual, a second input of the output's shape, residual[s][j][v] is added before the activation.
 // This is the one place that states the kernel's orientation: cross-correlation, as ONNX and every trained
 // net have it (the papers' formulas turn the kernel).
 struct ConvProblem {
@@ -35,6 +36,7 @@ struct ConvProblem {
   Vec3 k = Vec3::cube(1);
   Vec3 dilation = Vec3::cube(1);
   Activation activation;
+  bool residual = false;
 
   constexpr auto operator<=>(const ConvProblem&) const = default;
 };
@@ -133,12 +135,12 @@ struct LayerWeights {
 // "n.x - window.x + 1 = 63 is not divisible by stride.x = 2".
 [[nodiscard]] Result<void> check(const LayerProblem& problem);
 
-// Multiplications and additions of the textbook algorithm: 2 f f' k n' S for a convolution. Saturating
-// arithmetic is not needed: a double.
+// Multiplications and additions of the textbook algorithm: 2 f f' k n' S for a convolution, and one for every voxel
+// of its residual. Saturating arithmetic is not needed: a double.
 [[nodiscard]] double direct_flops(const LayerProblem& problem);
 
-// "conv 1x80x48x48x48 -> 80, k 5x5x5, relu": one line that names the work in full; equal texts, equal work (what
-// does not matter is left out: the alpha of a relu, the fragments of a plain pooling). Used in reports and as the
+// "conv 1x80x48x48x48 -> 80, k 5x5x5, residual, relu": one line that names the work in full; equal texts, equal work
+// (what does not matter is left out: the alpha of a relu, the fragments of a plain pooling). Used in reports and as the
 // key of recorded timings.
 [[nodiscard]] std::string to_string(const LayerProblem& problem);
 [[nodiscard]] std::string_view to_string(ActivationKind kind);

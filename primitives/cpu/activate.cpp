@@ -24,6 +24,10 @@ void activate(Activation activation, std::span<float> values) {
   }
 }
 
+void accumulate(std::span<const float> from, std::span<float> to) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+}
+
 void clear_lanes(std::span<float> values, std::int64_t first, std::int64_t width) {
   if (first >= width) return;
   for (std::size_t voxel = 0; voxel < values.size(); voxel += static_cast<std::size_t>(width)) {

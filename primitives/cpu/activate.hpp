@@ -1,4 +1,4 @@
-// Activations over runs of voxels, in place: what fused and stand-alone primitives share.
+// Activations and sums over runs of voxels, in place: what fused and stand-alone primitives share.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,9 @@ namespace znni::cpu {
 
 // values[i] = activation(values[i]), as problem.hpp defines it.
 void activate(Activation activation, std::span<float> values);
+
+// to[i] += from[i].
+void accumulate(std::span<const float> from, std::span<float> to);
 
 // Zeros lanes [first, width) of every voxel of a blocked run: its padding images. `values` holds whole
 // voxels of `width` lanes.

@@ -16,10 +16,6 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return streaming_estimates(problem, spec, float_formats(spec), flops);
 }
 
-void accumulate(std::span<const float> from, std::span<float> to) {
-  for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
-}
-
 class AddLayer final : public PreparedLayer {
  public:
   AddLayer(Activation activation, Executor& executor) : activation_(activation), executor_(executor) {}

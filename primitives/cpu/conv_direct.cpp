@@ -35,8 +35,8 @@ Seconds model(const ConvProblem& conv, const DeviceSpec& spec) {
   const double lanes = std::min(1.0, static_cast<double>(direct_lanes) / spec.simd_floats);
   const double efficiency = lanes * (by_voxels ? voxel_tile_efficiency : image_tile_efficiency) * useful_share(conv);
   const auto outputs = static_cast<double>(elements(output_shape(conv)));
-  const double flops =
-      (direct_flops(conv) + overhead_flops * outputs) / efficiency + activation_flops(conv.activation, spec) * outputs;
+  const double finish = activation_flops(conv.activation, spec) + (conv.residual ? vector_flops(1.0, spec) : 0.0);
+  const double flops = (direct_flops(conv) + overhead_flops * outputs) / efficiency + finish * outputs;
   return modelled_time(spec, flops, 1.0, tensor_traffic(conv, planar_format, planar_format));
 }
 
@@ -91,22 +91,24 @@ class ConvDirect final : public PreparedLayer {
     executor_.parallel_for(out.shape.S * grouping_.groups * out.shape.n.z, [&](std::int64_t index, int) {
       const std::int64_t z = index % out.shape.n.z;
       const std::int64_t group = index / out.shape.n.z % grouping_.groups;
-      compute_plane(inputs[0], out, index / out.shape.n.z / grouping_.groups, group, z);
+      compute_plane(inputs, out, index / out.shape.n.z / grouping_.groups, group, z);
     });
     return {};
   }
 
  private:
-  void compute_plane(const TensorView& in, const TensorView& out, std::int64_t s, std::int64_t group,
+  void compute_plane(std::span<const TensorView> inputs, const TensorView& out, std::int64_t s, std::int64_t group,
                      std::int64_t z) const {
     const std::int64_t first = group * grouping_.per_group;
     const std::int64_t last = std::min(first + grouping_.per_group, grouping_.blocks);
     for (std::int64_t y = 0; y < out.shape.n.y; ++y) {
-      for (std::int64_t index = first; index < last; ++index) compute_row(in, out, s, index, {z, y, 0});
+      for (std::int64_t index = first; index < last; ++index) compute_row(inputs, out, s, index, {z, y, 0});
     }
   }
 
-  void compute_row(const TensorView& in, const TensorView& out, std::int64_t s, std::int64_t index, Vec3 start) const {
+  void compute_row(std::span<const TensorView> inputs, const TensorView& out, std::int64_t s, std::int64_t index,
+                   Vec3 start) const {
+    const TensorView& in = inputs[0];
     const std::int64_t first = index * block_;
     const DirectRow row{.in = &in.at(s, 0, start),
                         .in_strides = in.strides,
@@ -120,8 +122,11 @@ class ConvDirect final : public PreparedLayer {
                         .voxels = out.shape.n.x,
                         .images = std::min(block_, conv_.f_out - first)};
     direct_row(row);
+    const auto length = static_cast<std::size_t>(row.voxels);
     for (std::int64_t j = 0; j < row.images; ++j) {
-      activate(conv_.activation, {row.out + j * row.out_f, static_cast<std::size_t>(row.voxels)});
+      const std::span<float> written(row.out + j * row.out_f, length);
+      if (conv_.residual) accumulate({&inputs[1].at(s, first + j, start), length}, written);
+      activate(conv_.activation, written);
     }
   }
 
@@ -147,6 +152,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive conv_direct{"cpu.conv.direct", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive conv_direct{"cpu.conv.direct", 2, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

@@ -18,9 +18,10 @@ constexpr std::string_view name = "cpu.conv.fft_data_parallel";
 // always the same one, so that sums are made in the same order by the same arithmetic.
 class DataParallelRun {
  public:
-  DataParallelRun(const ConvFftLayer& layer, const TensorView& in, const TensorView& out, Executor& executor)
+  DataParallelRun(const ConvFftLayer& layer, std::span<const TensorView> inputs, const TensorView& out,
+                  Executor& executor)
       : layer_(layer),
-        in_(in),
+        inputs_(inputs),
         out_(out),
         executor_(executor),
         plane_elements_(plane_elements(layer.n_fft())),
@@ -29,7 +30,7 @@ class DataParallelRun {
   void run(Arena& arena) {
     images_ = arena.grant_as<Complex>(image_transforms).data();
     executor_.on_every_worker([this](std::int64_t, int worker) { transform_images(worker); });
-    arena.stage(1);  // the input is dead
+    arena.stage(1);  // input 0 is dead
     kernels_ = arena.grant_as<Complex>(kernel_transforms).data();
     sums_ = arena.grant_as<Complex>(output_transforms).data();
     executor_.on_every_worker([this](std::int64_t, int worker) {
@@ -59,7 +60,7 @@ class DataParallelRun {
     const ConvProblem& problem = layer_.problem();
     for (std::int64_t s = 0; s < problem.in.S; ++s) {
       for (std::int64_t i = 0; i < problem.in.f; ++i) {
-        const Voxels from = image_voxels(in_, s, i);
+        const Voxels from = image_voxels(inputs_[0], s, i);
         transform(layer_.image_fft(), {from.data, from.step}, image(s, i), worker);
       }
     }
@@ -85,7 +86,7 @@ class DataParallelRun {
     const auto [first_plane, last_plane] = share(S * fft.planes(), worker);
     for (std::int64_t p = first_plane; p < last_plane; ++p) {
       const std::int64_t s = p / fft.planes();
-      fft.plane(p % fft.planes(), sum(s), layer_.epilogue(j), image_voxels(out_, s, j), layer_.tile(worker));
+      fft.plane(p % fft.planes(), sum(s), layer_.finish(inputs_, s, j), image_voxels(out_, s, j), layer_.tile(worker));
     }
   }
 
@@ -134,7 +135,7 @@ class DataParallelRun {
   [[nodiscard]] Complex* sum(std::int64_t s) const { return sums_ + s * layer_.elements(); }
 
   const ConvFftLayer& layer_;
-  const TensorView& in_;
+  std::span<const TensorView> inputs_;
   const TensorView& out_;
   Executor& executor_;
   std::int64_t plane_elements_;
@@ -149,7 +150,7 @@ class DataParallelLayer final : public PreparedLayer {
   DataParallelLayer(ConvFftLayer layer, Executor& executor) : layer_(std::move(layer)), executor_(executor) {}
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
-    DataParallelRun(layer_, inputs[0], out, executor_).run(arena);
+    DataParallelRun(layer_, inputs, out, executor_).run(arena);
     return {};
   }
 
@@ -175,6 +176,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_data_parallel;
-constinit const Primitive conv_fft_data_parallel{name, 1, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_fft_data_parallel{name, 2, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

@@ -44,8 +44,13 @@ ConstVoxels ConvFftLayer::kernel(std::int64_t j, std::int64_t i) const {
   return {weights_.kernels.data() + (j * problem_.in.f + i) * voxels(k), {k.y * k.x, k.x, 1}};
 }
 
-Epilogue ConvFftLayer::epilogue(std::int64_t j) const {
-  return {static_cast<float>(1.0 / static_cast<double>(voxels(n_fft_))), bias_of(weights_, j), problem_.activation};
+PrunedInverse::Finish ConvFftLayer::finish(std::span<const TensorView> inputs, std::int64_t s, std::int64_t j) const {
+  const auto scale = static_cast<float>(1.0 / static_cast<double>(voxels(n_fft_)));
+  PrunedInverse::Finish finish{{scale, bias_of(weights_, j), problem_.activation}, {}};
+  if (!problem_.residual) return finish;
+  const Voxels residual = image_voxels(inputs[1], s, j);
+  finish.residual = {residual.data, residual.step};
+  return finish;
 }
 
 std::span<Complex> ConvFftLayer::tile(int worker, int index) const {

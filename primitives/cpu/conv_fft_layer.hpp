@@ -29,8 +29,8 @@ class ConvFftLayer {
 
   // Kernel from input image i to output image j.
   [[nodiscard]] ConstVoxels kernel(std::int64_t j, std::int64_t i) const;
-  // Scale, bias and activation of output image j.
-  [[nodiscard]] Epilogue epilogue(std::int64_t j) const;
+  // Scale, bias, residual and activation of output image j of input s; `inputs` are those of run().
+  [[nodiscard]] PrunedInverse::Finish finish(std::span<const TensorView> inputs, std::int64_t s, std::int64_t j) const;
   // The worker's own tiles, 0 <= index < tiles_per_worker.
   [[nodiscard]] std::span<Complex> tile(int worker, int index = 0) const;
 

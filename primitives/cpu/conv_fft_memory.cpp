@@ -31,28 +31,38 @@ Buffer output(const ConvProblem& problem, int stage) {
   return host_buffer(output_name, tensor_bytes(output_shape(problem), {}), Lifetime::stages(stage, stage));
 }
 
+// The residual is read while the output is written, in `stage`.
+MemoryPlan with_residual(MemoryPlan memory, const ConvProblem& problem, int stage) {
+  if (!problem.residual) return memory;
+  memory.push_back(host_buffer(input_name(1), tensor_bytes(output_shape(problem), {}), Lifetime::stages(0, stage)));
+  return memory;
+}
+
 }  // namespace
 
 std::int64_t primary_threads(int workers, std::int64_t f_out) { return std::min<std::int64_t>(workers, f_out); }
 
 MemoryPlan task_parallel_memory(const ConvProblem& problem, int workers) {
   const std::int64_t S = problem.in.S;
-  return {input(problem),
-          transforms(image_transforms, problem, mul(S, problem.in.f), Lifetime::stages(0, 1)),
-          transforms(kernel_transforms, problem, primary_threads(workers, problem.f_out), Lifetime::stages(1, 1)),
-          transforms(output_transforms, problem, mul(S, problem.f_out), Lifetime::stages(1, 2)),
-          output(problem, 2),
-          tiles(problem, workers)};
+  const MemoryPlan memory = {
+      input(problem),
+      transforms(image_transforms, problem, mul(S, problem.in.f), Lifetime::stages(0, 1)),
+      transforms(kernel_transforms, problem, primary_threads(workers, problem.f_out), Lifetime::stages(1, 1)),
+      transforms(output_transforms, problem, mul(S, problem.f_out), Lifetime::stages(1, 2)),
+      output(problem, 2),
+      tiles(problem, workers)};
+  return with_residual(memory, problem, 2);
 }
 
 MemoryPlan data_parallel_memory(const ConvProblem& problem, int workers) {
   const std::int64_t S = problem.in.S;
-  return {input(problem),
-          transforms(image_transforms, problem, mul(S, problem.in.f), Lifetime::stages(0, 1)),
-          transforms(kernel_transforms, problem, 1, Lifetime::stages(1, 1)),
-          transforms(output_transforms, problem, S, Lifetime::stages(1, 1)),
-          output(problem, 1),
-          tiles(problem, workers)};
+  const MemoryPlan memory = {input(problem),
+                             transforms(image_transforms, problem, mul(S, problem.in.f), Lifetime::stages(0, 1)),
+                             transforms(kernel_transforms, problem, 1, Lifetime::stages(1, 1)),
+                             transforms(output_transforms, problem, S, Lifetime::stages(1, 1)),
+                             output(problem, 1),
+                             tiles(problem, workers)};
+  return with_residual(memory, problem, 1);
 }
 
 }  // namespace znni::cpu

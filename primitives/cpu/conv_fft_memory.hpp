@@ -23,6 +23,8 @@ inline constexpr int tiles_per_worker = 2;
 // of output images (the paper prints the larger, but chooses them among the workers).
 [[nodiscard]] std::int64_t primary_threads(int workers, std::int64_t f_out);
 
+// Both hold a residual from the first stage to the one in which they write the output.
+
 // Section IV.A.3. Stage 0: input, its transforms. Stage 1: transforms of input and output, a kernel transform
 // per primary thread. Stage 2: transforms of the output, output. peak() is Table II:
 //   max{S f (n + n~), (S (f + f_out) + T) n~, S f_out (n' + n~)} elements.

@@ -110,6 +110,12 @@ Parts parts(const ConvProblem& problem, double sums, double kernels, const Devic
 // The longest share when `tasks` equal tasks go to `workers`.
 double rounds(std::int64_t tasks, std::int64_t workers) { return real(div_up(tasks, workers)); }
 
+// Reading the residual, by all cores; nothing waits for the sums, which are in cache.
+Seconds residual_seconds(const ConvProblem& problem, const DeviceSpec& spec) {
+  if (!problem.residual) return 0;
+  return real(tensor_bytes(output_shape(problem), {})) / spec.bytes_per_second;
+}
+
 }  // namespace
 
 Seconds task_parallel_seconds(const ConvProblem& problem, const DeviceSpec& spec) {
@@ -118,7 +124,7 @@ Seconds task_parallel_seconds(const ConvProblem& problem, const DeviceSpec& spec
   const Parts part = parts(problem, real(S) * real(problem.f_out), real(primaries), spec);
   const Seconds output_image = real(problem.in.f) * part.kernel + real(S) * part.products;
   return rounds(mul(S, problem.in.f), spec.threads) * part.image + rounds(problem.f_out, primaries) * output_image +
-         rounds(mul(S, problem.f_out), spec.threads) * part.output + 4 * meeting;
+         rounds(mul(S, problem.f_out), spec.threads) * part.output + residual_seconds(problem, spec) + 4 * meeting;
 }
 
 Seconds data_parallel_seconds(const ConvProblem& problem, const DeviceSpec& spec) {
@@ -133,7 +139,7 @@ Seconds data_parallel_seconds(const ConvProblem& problem, const DeviceSpec& spec
   // Once per image; twice per group of kernels whose planes go into one transform; twice per output image.
   const std::int64_t group = fft_size(problem.in.n.z) / problem.k.z;
   const double meetings = images + 2 * real(problem.f_out) * (real(div_up(problem.in.f, group)) + 1);
-  return work / spec.threads + meetings * meeting;
+  return work / spec.threads + residual_seconds(problem, spec) + meetings * meeting;
 }
 
 }  // namespace znni::cpu

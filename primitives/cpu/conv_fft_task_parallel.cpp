@@ -32,11 +32,11 @@ struct Team {
 
 class TaskParallelRun {
  public:
-  TaskParallelRun(const ConvFftLayer& layer, const Team& team, const TensorView& in, const TensorView& out,
-                  Arena& arena)
+  TaskParallelRun(const ConvFftLayer& layer, const Team& team, std::span<const TensorView> inputs,
+                  const TensorView& out, Arena& arena)
       : layer_(layer),
         team_(team),
-        in_(in),
+        inputs_(inputs),
         out_(out),
         arena_(arena),
         tasks_(team.chip_of_worker, team.primaries),
@@ -80,7 +80,7 @@ class TaskParallelRun {
 
   void transform_input(std::int64_t index, int worker) {
     const std::int64_t f = layer_.problem().in.f;
-    const Voxels from = image_voxels(in_, index / f, index % f);
+    const Voxels from = image_voxels(inputs_[0], index / f, index % f);
     layer_.image_fft().run({from.data, from.step}, images_ + index * layer_.elements(), layer_.tile(worker));
   }
 
@@ -112,13 +112,13 @@ class TaskParallelRun {
   void transform_output(std::int64_t index, int worker) {
     const std::int64_t s = index / layer_.problem().f_out;
     const std::int64_t j = index % layer_.problem().f_out;
-    layer_.output_fft().run(sums_ + index * layer_.elements(), layer_.epilogue(j), image_voxels(out_, s, j),
+    layer_.output_fft().run(sums_ + index * layer_.elements(), layer_.finish(inputs_, s, j), image_voxels(out_, s, j),
                             layer_.tile(worker));
   }
 
   const ConvFftLayer& layer_;
   const Team& team_;
-  const TensorView& in_;
+  std::span<const TensorView> inputs_;
   const TensorView& out_;
   Arena& arena_;
   ChipTasks tasks_;
@@ -138,7 +138,7 @@ class TaskParallelLayer final : public PreparedLayer {
       : layer_(std::move(layer)), team_(std::move(team)), executor_(executor) {}
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
-    TaskParallelRun run(layer_, team_, inputs[0], out, arena);
+    TaskParallelRun run(layer_, team_, inputs, out, arena);
     executor_.on_every_worker([&run](std::int64_t, int worker) { run.work(worker); });
     return {};
   }
@@ -170,6 +170,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_task_parallel;
-constinit const Primitive conv_fft_task_parallel{name, 1, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_fft_task_parallel{name, 2, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

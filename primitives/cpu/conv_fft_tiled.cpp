@@ -50,7 +50,7 @@ class TiledLayer final : public PreparedLayer {
       return std::array<std::int64_t, 3>{stacks * t.planes(), t.columns(), stacks * t.n_out().z};
     };
     BatchPipeline pipeline(t.batches(), counts(0), counts(t.batches() - 1), plan_.slots);
-    pipeline.run(executor_, [&](const BatchTask& task, int worker) { run_task(task, inputs[0], out, worker); });
+    pipeline.run(executor_, [&](const BatchTask& task, int worker) { run_task(task, inputs, out, worker); });
     return {};
   }
 
@@ -71,7 +71,7 @@ class TiledLayer final : public PreparedLayer {
     });
   }
 
-  void run_task(const BatchTask& task, const TensorView& in, const TensorView& out, int worker) {
+  void run_task(const BatchTask& task, std::span<const TensorView> inputs, const TensorView& out, int worker) {
     const Tiling& t = plan_.tiling;
     const std::int64_t slot = static_cast<std::int64_t>(batches_.size()) / plan_.slots;
     float* const spectra = batches_.data() + task.batch % plan_.slots * slot;
@@ -85,8 +85,9 @@ class TiledLayer final : public PreparedLayer {
     const std::int64_t z = task.index / stacks;
     const Stack stack = stack_at(t, task.batch * t.stacks_per_batch + place);
     float* const plane = spectra + z * t.plane_step() + place * t.stack_step();
-    if (task.phase == BatchPhase::forward) return kernels_.forward({&t, &in, stack, z, plane, scratch});
-    kernels_.inverse({&t, &out, bias_.data(), stack, z, plane, scratch});
+    if (task.phase == BatchPhase::forward) return kernels_.forward({&t, &inputs[0], stack, z, plane, scratch});
+    const TensorView* const residual = t.problem.residual ? &inputs[1] : nullptr;
+    kernels_.inverse({&t, &out, residual, bias_.data(), stack, z, plane, scratch});
   }
 
   TilePlan plan_;
@@ -140,6 +141,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_tiled;
-constinit const Primitive conv_fft_tiled{name, 1, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_fft_tiled{name, 2, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

@@ -17,6 +17,7 @@ constexpr std::string_view bias_name = "bias";
 constexpr std::string_view workspace_name = "library workspace";
 constexpr std::string_view slab_in_name = "slab of input rows";
 constexpr std::string_view slab_out_name = "slab of output rows";
+constexpr std::string_view slab_residual_name = "slab of residual rows";
 
 // The slabs may take one part in so many of what the tensors take.
 constexpr std::int64_t slab_part = 64;
@@ -37,7 +38,7 @@ ConvProblem slab_of(const ConvProblem& problem, std::int64_t rows) {
 
 std::int64_t slab_bytes(const ConvProblem& problem, std::int64_t rows, Format in, Format out) {
   const ConvProblem slab = slab_of(problem, rows);
-  return add(tensor_bytes(slab.in, in), tensor_bytes(output_shape(slab), out));
+  return add(tensor_bytes(slab.in, in), mul(slab.residual ? 2 : 1, tensor_bytes(output_shape(slab), out)));
 }
 
 // As many rows as fit into the slabs' share; at least one.
@@ -102,45 +103,57 @@ class OnednnLayer final : public PreparedLayer {
         executor_(executor) {}
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
-    const TensorView& in = inputs[0];
     std::byte* workspace = convolutions_.workspace_bytes() > 0 ? arena.grant(workspace_name).data() : nullptr;
     const std::span<float> slab_in = arena.grant_as<float>(slab_in_name);
     const std::span<float> slab_out = arena.grant_as<float>(slab_out_name);
-    if (dense(in) && dense(out)) {
-      return convolutions_.whole.run({in.data, weights_.data(), bias_.data(), out.data, workspace});
+    const std::span<float> slab_residual =
+        problem_.residual ? arena.grant_as<float>(slab_residual_name) : std::span<float>();
+    if (std::all_of(inputs.begin(), inputs.end(), dense) && dense(out)) {
+      const float* residual = problem_.residual ? inputs[1].data : nullptr;
+      return convolutions_.whole.run({inputs[0].data, residual, weights_.data(), bias_.data(), out.data, workspace});
     }
-    const TensorView near = dense_view(slab_in.data(), convolutions_.slab_problem.in, in.format);
-    const TensorView far = dense_view(slab_out.data(), output_shape(convolutions_.slab_problem), out.format);
-    return run_in_slabs(in, out, near, far, workspace);
+    const Shape5 shape = output_shape(convolutions_.slab_problem);
+    const Slabs slabs{dense_view(slab_in.data(), convolutions_.slab_problem.in, inputs[0].format),
+                      dense_view(slab_residual.data(), shape, out.format),
+                      dense_view(slab_out.data(), shape, out.format)};
+    return run_in_slabs(inputs, out, slabs, workspace);
   }
 
  private:
-  Result<void> run_in_slabs(const TensorView& in, const TensorView& out, const TensorView& slab_in,
-                            const TensorView& slab_out, std::byte* workspace) {
+  struct Slabs {
+    TensorView in;
+    TensorView residual;  // without data where there is none
+    TensorView out;
+  };
+
+  Result<void> run_in_slabs(std::span<const TensorView> inputs, const TensorView& out, const Slabs& slabs,
+                            std::byte* workspace) {
     const Vec3 n_out = out.shape.n;
-    const std::int64_t rows = slab_out.shape.n.y;
+    const std::int64_t rows = slabs.out.shape.n.y;
     for (std::int64_t s = 0; s < out.shape.S; ++s) {
       for (std::int64_t z = 0; z < n_out.z; ++z) {
         for (std::int64_t y = 0; y < n_out.y; y += rows) {
           const std::int64_t first = std::min(y, n_out.y - rows);  // the last slab overlaps the one before
-          fill(in, slab_in, s, z, first);
-          const Result<void> done =
-              convolutions_.slab.run({slab_in.data, weights_.data(), bias_.data(), slab_out.data, workspace});
+          fill(inputs[0], slabs.in, s, z, first, problem_.dilation.z);
+          if (problem_.residual) fill(inputs[1], slabs.residual, s, z, first, 1);
+          const Result<void> done = convolutions_.slab.run(
+              {slabs.in.data, slabs.residual.data, weights_.data(), bias_.data(), slabs.out.data, workspace});
           if (!done) return done;
-          empty(slab_out, out, s, z, first);
+          empty(slabs.out, out, s, z, first);
         }
       }
     }
     return {};
   }
 
-  // Rows of the input that the slab of output rows from (z, y) on reads, with all their images.
-  void fill(const TensorView& in, const TensorView& slab, std::int64_t s, std::int64_t z, std::int64_t y) {
+  // The slab's rows of an input, from (z, y) on, with all their images; its planes lie `step` apart.
+  void fill(const TensorView& in, const TensorView& slab, std::int64_t s, std::int64_t z, std::int64_t y,
+            std::int64_t step) {
     const std::int64_t width = block_width(in.format.layout);
     executor_.parallel_for(div_up(in.shape.f, width), [&](std::int64_t block, int) {
       for (std::int64_t tap = 0; tap < slab.shape.n.z; ++tap) {
         for (std::int64_t row = 0; row < slab.shape.n.y; ++row) {
-          const float* from = &in.at(s, block * width, {z + problem_.dilation.z * tap, y + row, 0});
+          const float* from = &in.at(s, block * width, {z + step * tap, y + row, 0});
           float* to = &slab.at(0, block * width, {tap, row, 0});
           copy_row(from, in.strides.x, to, slab.strides.x, in.shape.n.x, width);
         }
@@ -193,6 +206,7 @@ Result<Estimate> estimate(const ConvProblem& problem, const DeviceSpec& spec, Fo
   declare(workspace_name, described->workspace_bytes(), Lifetime::stages(0, 0));
   declare(slab_in_name, tensor_bytes(slab.in, in), Lifetime::stages(0, 0));
   declare(slab_out_name, tensor_bytes(output_shape(slab), out), Lifetime::stages(0, 0));
+  if (slab.residual) declare(slab_residual_name, tensor_bytes(output_shape(slab), out), Lifetime::stages(0, 0));
   return result;
 }
 
@@ -245,6 +259,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_onednn;
-constinit const Primitive conv_onednn{name, 1, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_onednn{name, 2, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

@@ -35,7 +35,7 @@ Seconds modelled_time(const DeviceSpec& spec, double flops, double efficiency, d
 double tensor_traffic(const LayerProblem& problem, Format in, Format out) {
   auto bytes = static_cast<double>(tensor_bytes(output_shape(problem), out));
   for (int index = 0; index < input_count(problem); ++index) {
-    bytes += static_cast<double>(tensor_bytes(input_shape(problem, index), in));
+    bytes += static_cast<double>(tensor_bytes(input_shape(problem, index), input_format(problem, index, in, out)));
   }
   return bytes;
 }

@@ -74,13 +74,15 @@ dnnl::algorithm algorithm_of(ActivationKind kind) {
   return dnnl::algorithm::undef;
 }
 
-dnnl::primitive_attr attributes(Activation activation) {
+// The residual is added first, then comes the activation.
+dnnl::primitive_attr attributes(const ConvProblem& problem, const memory::desc& out) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (activation.kind == ActivationKind::none) return attr;
-  const bool has_alpha = activation.kind == ActivationKind::leaky_relu || activation.kind == ActivationKind::elu;
   dnnl::post_ops fused;
-  fused.append_eltwise(1.0F, algorithm_of(activation.kind), has_alpha ? activation.alpha : 0.0F, 0.0F);
+  if (problem.residual) fused.append_binary(dnnl::algorithm::binary_add, out);
+  const auto [kind, alpha] = problem.activation;
+  const bool has_alpha = kind == ActivationKind::leaky_relu || kind == ActivationKind::elu;
+  if (kind != ActivationKind::none) fused.append_eltwise(1.0F, algorithm_of(kind), has_alpha ? alpha : 0.0F, 0.0F);
   attr.set_post_ops(fused);
   return attr;
 }
@@ -121,11 +123,11 @@ Result<void> OnednnConvolution::create(const dnnl_memory_desc_t* weights) {
     const memory::desc any({problem_.f_out, in.f, problem_.k.z, problem_.k.y, problem_.k.x}, memory::data_type::f32,
                            memory::format_tag::any);
     const memory::desc bias({problem_.f_out}, memory::data_type::f32, memory::format_tag::a);
+    const memory::desc out = describe_tensor(output_shape(problem_), out_.layout);
     const dnnl::convolution_forward::desc convolution(
         dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, describe_tensor(in, in_.layout),
-        weights == nullptr ? any : memory::desc(*weights), bias, describe_tensor(output_shape(problem_), out_.layout),
-        {1, 1, 1}, gaps(problem_), {0, 0, 0}, {0, 0, 0});
-    description_ = {convolution, attributes(problem_.activation), engine_};
+        weights == nullptr ? any : memory::desc(*weights), bias, out, {1, 1, 1}, gaps(problem_), {0, 0, 0}, {0, 0, 0});
+    description_ = {convolution, attributes(problem_, out), engine_};
   });
 }
 
@@ -197,6 +199,10 @@ Result<void> OnednnConvolution::run(const Operands& operands) const {
         {DNNL_ARG_BIAS, {description_.bias_desc(), engine_, untyped(operands.bias)}},
         {DNNL_ARG_DST, {description_.dst_desc(), engine_, operands.out}},
         {DNNL_ARG_SCRATCHPAD, {description_.scratchpad_desc(), engine_, operands.workspace}}};
+    if (problem_.residual) {
+      const memory residual(description_.dst_desc(), engine_, untyped(operands.residual));
+      arguments.emplace(DNNL_ARG_ATTR_MULTIPLE_POST_OP(0) | DNNL_ARG_SRC_1, residual);
+    }
     primitive_->execute(stream, arguments);
     stream.wait();
   });

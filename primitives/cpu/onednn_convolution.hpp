@@ -1,4 +1,4 @@
-// One convolution as oneDNN (2.6) computes it: direct, in channel-blocked layout, bias and activation fused.
+// One convolution as oneDNN (2.6) computes it: direct, in channel-blocked layout, bias, residual and activation fused.
 // The thin layer over the library: its exceptions end here, and its threads are counted here. It is built on
 // OpenMP, so its threads are its own and not those of the executor.
 #pragma once
@@ -48,9 +48,11 @@ class OnednnConvolution {
   // Brings kernels [f_out][f][k.z][k.y][k.x] into the library's layout: weights_bytes() bytes at `to`.
   Result<void> reorder_weights(const float* kernels, std::byte* to) const;
 
-  // What one run reads and writes: dense tensors of the formats described; bias has f_out elements.
+  // What one run reads and writes: dense tensors of the formats described; bias has f_out elements. `residual`, of
+  // the output's format, where the problem has one.
   struct Operands {
     const float* in = nullptr;
+    const float* residual = nullptr;
     const std::byte* weights = nullptr;
     const float* bias = nullptr;
     float* out = nullptr;

@@ -140,9 +140,9 @@ Result<PrunedInverse> PrunedInverse::make(Vec3 n_fft, Vec3 wanted) {
   return fft;
 }
 
-void PrunedInverse::run(Complex* transform, const Epilogue& epilogue, const Voxels& to, std::span<Complex> tile) const {
+void PrunedInverse::run(Complex* transform, const Finish& finish, const Voxels& to, std::span<Complex> tile) const {
   for (std::int64_t block = 0; block < along_z_.count(); ++block) column_block(block, transform, tile);
-  for (std::int64_t index = 0; index < planes(); ++index) plane(index, transform, epilogue, to, tile);
+  for (std::int64_t index = 0; index < planes(); ++index) plane(index, transform, finish, to, tile);
 }
 
 void PrunedInverse::column_block(std::int64_t block, Complex* transform, std::span<Complex> tile) const {
@@ -151,7 +151,7 @@ void PrunedInverse::column_block(std::int64_t block, Complex* transform, std::sp
   scatter(tile.data(), plane_elements(n_fft_), wanted_.z, along_z_.lines(block), lines);
 }
 
-void PrunedInverse::plane(std::int64_t index, Complex* transform, const Epilogue& epilogue, const Voxels& to,
+void PrunedInverse::plane(std::int64_t index, Complex* transform, const Finish& finish, const Voxels& to,
                           std::span<Complex> tile) const {
   const std::int64_t row = row_elements(n_fft_);
   Complex* plane = transform + index * plane_elements(n_fft_);
@@ -161,13 +161,18 @@ void PrunedInverse::plane(std::int64_t index, Complex* transform, const Epilogue
     scatter(tile.data(), row, wanted_.y, along_y_.lines(block), lines);
   }
   float* target = to.data + index * to.step.z;
+  const ConstVoxels& residual = finish.residual;
+  Addend addend{nullptr, residual.step.x};
   auto* rows = reinterpret_cast<float*>(tile.data());
   for (std::int64_t block = 0; block < along_x_.count(); ++block) {
     const std::int64_t first = along_x_.first(block);
     along_x_.plan(block).to_real(plane + first * row, rows);
     for (std::int64_t r = 0; r < along_x_.lines(block); ++r) {
       const std::span<float> voxels(rows + r * n_fft_.x, static_cast<std::size_t>(wanted_.x));
-      store_row(voxels, epilogue, target + (first + r) * to.step.y, to.step.x);
+      if (residual.data != nullptr) {
+        addend.row = residual.data + index * residual.step.z + (first + r) * residual.step.y;
+      }
+      store_row(voxels, finish.epilogue, addend, target + (first + r) * to.step.y, to.step.x);
     }
   }
 }

@@ -104,14 +104,21 @@ class PrunedInverse {
  public:
   [[nodiscard]] static Result<PrunedInverse> make(Vec3 n_fft, Vec3 wanted);
 
-  // Destroys the transform. The epilogue's scale has to hold 1 / voxels(n_fft).
-  void run(Complex* transform, const Epilogue& epilogue, const Voxels& to, std::span<Complex> tile) const;
+  // What is made of the voxels: the epilogue's scale has to hold 1 / voxels(n_fft); `residual` is added before its
+  // activation, nothing where its data is null.
+  struct Finish {
+    Epilogue epilogue;
+    ConstVoxels residual;
+  };
+
+  // Destroys the transform.
+  void run(Complex* transform, const Finish& finish, const Voxels& to, std::span<Complex> tile) const;
 
   // In parts: all blocks of columns, then all planes.
   [[nodiscard]] const LineBlocks& columns() const { return along_z_; }
   void column_block(std::int64_t block, Complex* transform, std::span<Complex> tile) const;
   [[nodiscard]] std::int64_t planes() const { return wanted_.z; }
-  void plane(std::int64_t index, Complex* transform, const Epilogue& epilogue, const Voxels& to,
+  void plane(std::int64_t index, Complex* transform, const Finish& finish, const Voxels& to,
              std::span<Complex> tile) const;
 
  private:

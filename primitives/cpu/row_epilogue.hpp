@@ -1,4 +1,4 @@
-// The last step of a convolution: scale, bias and activation, while a row of the result is in cache.
+// The last step of a convolution: scale, bias, residual and activation, while a row of the result is in cache.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,15 @@ struct Epilogue {
   Activation activation;
 };
 
-// out[i * step] = activation(scale * row[i] + bias) for every element of `row`, which is overwritten.
-void store_row(std::span<float> row, const Epilogue& epilogue, float* out, std::int64_t step);
+// Values that are added to a row's before the activation; none where `row` is null.
+struct Addend {
+  const float* row = nullptr;
+  std::int64_t step = 1;
+};
+
+// out[i * step] = activation(scale * row[i] + bias + addend.row[i * addend.step]) for every element of `row`, which is
+// overwritten.
+void store_row(std::span<float> row, const Epilogue& epilogue, const Addend& addend, float* out, std::int64_t step);
 
 // bias[j], or 0 when the layer has none.
 [[nodiscard]] inline float bias_of(const LayerWeights& weights, std::int64_t j) {

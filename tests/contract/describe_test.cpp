@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "tests/support/cpu.hpp"
@@ -28,7 +29,8 @@ void expect_sound_plan(const LayerProblem& problem, const Estimate& estimate) {
   for (int index = 0; index < input_count(problem); ++index) {
     const Buffer* input = find(estimate.memory, input_name(index));
     ASSERT_NE(input, nullptr) << input_name(index);
-    EXPECT_EQ(input->bytes, tensor_bytes(input_shape(problem, index), estimate.in));
+    const Format format = input_format(problem, index, estimate.in, estimate.out);
+    EXPECT_EQ(input->bytes, tensor_bytes(input_shape(problem, index), format));
     EXPECT_EQ(input->lifetime.first, 0);
   }
   const Buffer* output = find(estimate.memory, output_name);
@@ -116,14 +118,37 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
   }
 }
 
+// A graph pass may fold any addition into any convolution before primitives are known: some way must be left.
+TEST(ContractDescribe, EveryConvolutionTakesAResidualInSomePlanarWay) {
+  const DeviceSpec spec = cpu::describe_cpu(2);
+  for (int i = 0; i < case_count(100); ++i) {
+    Random random(base_seed() + static_cast<std::uint64_t>(i));
+    ConvProblem problem = random_conv(random);
+    problem.residual = true;
+    int planar = 0;
+    for (const Primitive* primitive : cpu::registry()) {
+      const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec);
+      if (!estimates) continue;
+      planar += static_cast<int>(std::count_if(estimates->begin(), estimates->end(), [](const Estimate& estimate) {
+        return estimate.in == Format{} && estimate.out == Format{};
+      }));
+    }
+    EXPECT_GE(planar, 2) << to_string(LayerProblem(problem));
+  }
+}
+
 // Sizes no machine has: numbers saturate, nothing wraps, nothing is allocated.
 TEST(ContractDescribe, SurvivesHugeProblems) {
   const DeviceSpec spec = cpu::describe_cpu(2);
   Random random(base_seed());
   for (int i = 0; i < case_count(200); ++i) {
     const auto extent = [&] { return std::int64_t{1} << random.integer(0, 19); };
-    ConvProblem conv{
-        {extent(), extent(), {extent(), extent(), extent()}}, extent(), random.vec3(1, 9), random.vec3(1, 3), {}};
+    ConvProblem conv{{extent(), extent(), {extent(), extent(), extent()}},
+                     extent(),
+                     random.vec3(1, 9),
+                     random.vec3(1, 3),
+                     {},
+                     random.chance(0.5)};
     conv.in.n = max(conv.in.n, dilated(conv.k, conv.dilation));
     PoolProblem pool{.in = conv.in};
     for (const LayerProblem& problem : {LayerProblem(conv), LayerProblem(pool)}) {

@@ -67,6 +67,7 @@ void for_each_convolution(const Body& body) {
     Random random(seed);
     Example example{random_conv(random, 4e6), {}, {}};
     example.conv.activation = {};
+    example.conv.residual = false;
     example.in = random.normals(elements(example.conv.in));
     example.kernels = random_weights(example.conv, random).kernels;
     for (const Primitive* primitive : cpu::registry()) {

@@ -54,6 +54,10 @@ void activate(Activation activation, Values& values) {
   for (double& value : values) value = apply_exactly(activation, value);
 }
 
+void add(const Values& from, Values& to) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+}
+
 Values run(const ConvProblem& conv, std::span<const Values> inputs, const LayerWeights& weights) {
   const Tensor in(conv.in, inputs[0]);
   Tensor out(output_shape(conv));
@@ -67,6 +71,7 @@ Values run(const ConvProblem& conv, std::span<const Values> inputs, const LayerW
       }
     }
   }
+  if (conv.residual) add(inputs[1], out.values);
   activate(conv.activation, out.values);
   return std::move(out.values);
 }
@@ -142,9 +147,7 @@ Values run(const ScaleShiftProblem& problem, std::span<const Values> inputs, con
 
 Values run(const AddProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
   Values out = inputs[0];
-  for (std::size_t input = 1; input < inputs.size(); ++input) {
-    for (std::size_t i = 0; i < out.size(); ++i) out[i] += inputs[input][i];
-  }
+  for (std::size_t input = 1; input < inputs.size(); ++input) add(inputs[input], out);
   activate(problem.activation, out);
   return out;
 }

@@ -44,7 +44,8 @@ double through(Activation activation, double before, double most) {
 double bound(const ConvProblem& conv, std::span<const Values> inputs, const LayerWeights& weights) {
   const std::int64_t terms = conv.in.f * voxels(conv.k);
   const double bias = largest(weights.bias);
-  const double most = largest(inputs[0]) * kernel_norm(weights.kernels, terms) + bias;
+  const double residual = conv.residual ? largest(inputs[1]) : 0.0;
+  const double most = largest(inputs[0]) * kernel_norm(weights.kernels, terms) + bias + residual;
   const double steps =
       4.0 + std::sqrt(static_cast<double>(terms)) / 4.0 + 2.0 * std::log2(static_cast<double>(voxels(conv.in.n)));
   return through(conv.activation, eps * (steps * most + bias), most);

@@ -36,11 +36,18 @@ void for_each_voxel(Vec3 n, const Body& body) {
   }
 }
 
+void add(const Grid& from, Grid& to) {
+  ASSERT_EQ(from.values.size(), to.values.size());
+  std::transform(to.values.begin(), to.values.end(), from.values.begin(), to.values.begin(), std::plus<>());
+}
+
 void activate(Activation activation, Grid& grid) {
   for (double& value : grid.values) value = oracle::apply_exactly(activation, value);
 }
 
-Grid dense_conv(const Convolution& conv, const NodeWeights& weights, const Grid& in, Vec3 stride) {
+Grid dense_conv(const Convolution& conv, const NodeWeights& weights, const std::vector<const Grid*>& inputs,
+                Vec3 stride) {
+  const Grid& in = *inputs[0];
   const Vec3 step = stride * conv.dilation;
   Grid out(conv.f_out, in.n - dilated(conv.k, step) + Vec3::cube(1));
   for (std::int64_t j = 0; j < out.f; ++j) {
@@ -55,6 +62,7 @@ Grid dense_conv(const Convolution& conv, const NodeWeights& weights, const Grid&
       out.values[out.at(j, v)] = sum;
     });
   }
+  if (inputs.size() > 1) add(*inputs[1], out);
   activate(conv.activation, out);
   return out;
 }
@@ -102,9 +110,7 @@ Grid dense_scale_shift(const NodeWeights& weights, Grid grid) {
 
 Grid dense_add(const Add& sum, const std::vector<const Grid*>& inputs) {
   Grid out = *inputs[0];
-  for (std::size_t i = 1; i < inputs.size(); ++i) {
-    std::transform(out.values.begin(), out.values.end(), inputs[i]->values.begin(), out.values.begin(), std::plus<>());
-  }
+  for (std::size_t i = 1; i < inputs.size(); ++i) add(*inputs[i], out);
   activate(sum.activation, out);
   return out;
 }
@@ -120,7 +126,7 @@ Grid dense_concat(const std::vector<const Grid*>& inputs) {
 
 Grid dense_node(const Node& node, const NodeWeights& weights, const std::vector<const Grid*>& inputs, Vec3 stride) {
   const Grid& in = *inputs[0];
-  return std::visit(Overloaded{[&](const Convolution& conv) { return dense_conv(conv, weights, in, stride); },
+  return std::visit(Overloaded{[&](const Convolution& conv) { return dense_conv(conv, weights, inputs, stride); },
                                [&](const Pooling& pool) { return dense_pool(pool, in, stride); },
                                [&](const Activate& a) {
                                  Grid out = in;

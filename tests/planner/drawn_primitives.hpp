@@ -38,8 +38,8 @@ inline Estimate make_estimate(const LayerProblem& problem, Format in, Format out
   const int input_end = draw(text, 10 * salt + 1) < 0.5 ? 0 : 1;
   const int output_begin = draw(text, 10 * salt + 2) < 0.5 ? 1 : 2;
   for (int i = 0; i < input_count(problem); ++i) {
-    estimate.memory.push_back(
-        {input_name(i), MemorySpace::host, tensor_bytes(input_shape(problem, i), in), Lifetime::stages(0, input_end)});
+    const std::int64_t input = tensor_bytes(input_shape(problem, i), input_format(problem, i, in, out));
+    estimate.memory.push_back({input_name(i), MemorySpace::host, input, Lifetime::stages(0, i == 0 ? input_end : 2)});
   }
   estimate.memory.push_back({std::string(output_name), MemorySpace::host, tensor_bytes(output_shape(problem), out),
                              Lifetime::stages(output_begin, 2)});
@@ -131,6 +131,18 @@ inline Network branches() {
                    {"sum", Add{}, {1, 2}},
                    {"all", Concat{}, {3, 1}},
                    {"last", convolution(2, Vec3::cube(1)), {4}}};
+  return network;
+}
+
+// A convolution that adds what an earlier one wrote, which is read again, and one that adds its own input.
+inline Network residuals() {
+  Network network;
+  network.name = "residuals";
+  network.nodes = {{"conv1", convolution(3, Vec3::cube(2)), {0}},
+                   {"left", convolution(4, Vec3::cube(1)), {1}},
+                   {"sum", convolution(3, Vec3::cube(1)), {2, 1}},
+                   {"self", convolution(3, Vec3::cube(1)), {3, 3}},
+                   {"all", Concat{}, {4, 1}}};
   return network;
 }
 

@@ -29,6 +29,9 @@ Estimate staged(const LayerProblem& problem, std::int64_t part) {
                      {"transforms", MemorySpace::host, part * fake_transform_bytes, Lifetime::stages(0, 1)},
                      {"output", MemorySpace::host, out, Lifetime::stages(1, 2)},
                      {"kernels", MemorySpace::host, fake_kernel_bytes, Lifetime::plan()}}};
+  if (input_count(problem) == 2) {
+    estimate.memory.push_back({"input 1", MemorySpace::host, out, Lifetime::stages(0, 2)});
+  }
   if (part == 3) {
     estimate.memory.push_back({"late", MemorySpace::host, fake_scratch_bytes, Lifetime::stages(3, 3)});
   }
@@ -94,7 +97,8 @@ Step planar_step(const Network& network, int node) {
 Step random_step(const Network& network, int node, Format in, Format out, Random& random) {
   Step step = planar_step(network, node);
   const bool conv = step.primitive == "cpu.conv.staged";
-  if (conv && (in == blocked || random.chance(0.5))) {
+  const bool adds = network.nodes[static_cast<std::size_t>(node)].inputs.size() == 2;  // reads what lies as it writes
+  if (conv && !adds && (in == blocked || random.chance(0.5))) {
     step.primitive = "cpu.conv.blocked";
     step.version = 3;
     step.variant = {};

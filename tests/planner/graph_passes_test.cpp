@@ -67,8 +67,54 @@ TEST(PlannerGraphPasses, ActivationGoesIntoAnAddition) {
                       {"sum", Add{}, {1, 2}},
                       {"act", Activate{relu}, {3}},
                       {"out", Softmax{}, {4}}}),
-              ElementsAre("a: conv 2 -> 3, k 2x2x2 <- input", "b: conv 2 -> 3, k 2x2x2 <- input",
-                          "sum: add 3, relu <- a, b", "out: softmax 3 <- sum"));
+              ElementsAre("a: conv 2 -> 3, k 2x2x2 <- input", "b: conv 2 -> 3, k 2x2x2, residual, relu <- input, a",
+                          "out: softmax 3 <- b"));
+  EXPECT_THAT(passed({{"sum", Add{}, {0, 0}}, {"act", Activate{relu}, {1}}}),
+              ElementsAre("sum: add 2, relu <- input, input"));
+}
+
+TEST(PlannerGraphPasses, AdditionGoesIntoTheLaterConvolution) {
+  const std::vector<std::string> folded = {"a: conv 2 -> 2, k 1x1x1 <- input",
+                                           "b: conv 2 -> 2, k 1x1x1, residual <- input, a"};
+  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"b", conv(2, 1), {0}}, {"sum", Add{}, {1, 2}}}), folded);
+  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"b", conv(2, 1), {0}}, {"sum", Add{}, {2, 1}}}), folded);
+}
+
+TEST(PlannerGraphPasses, ChainsOfResidualBlocksLoseTheirAdditions) {
+  EXPECT_THAT(passed({{"a", conv(2, 1), {0}},
+                      {"sum1", Add{}, {0, 1}},
+                      {"relu1", Activate{relu}, {2}},
+                      {"b", conv(2, 1), {3}},
+                      {"bn", ScaleShift{}, {4}},
+                      {"sum2", Add{}, {5, 3}},
+                      {"relu2", Activate{relu}, {6}}}),
+              ElementsAre("a: conv 2 -> 2, k 1x1x1, residual, relu <- input, input",
+                          "b: conv 2 -> 2, k 1x1x1, residual, relu <- a, a"));
+}
+
+TEST(PlannerGraphPasses, AdditionStaysWhereTheConvolutionCannotEndWithIt) {
+  // Somebody else reads the convolution; it has an activation; it is the earlier one; three values meet.
+  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"sum", Add{}, {0, 1}}, {"all", Concat{}, {1, 2}}})[1],
+            "sum: add 2 <- input, a");
+  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"act", Activate{relu}, {1}}, {"sum", Add{}, {0, 2}}})[1],
+            "sum: add 2 <- input, a");
+  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"act", Activate{relu}, {0}}, {"sum", Add{}, {1, 2}}})[2],
+            "sum: add 2 <- a, act");
+  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"b", conv(2, 1), {0}}, {"sum", Add{}, {0, 1, 2}}})[2],
+            "sum: add 2 <- input, a, b");
+  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"sum", Add{}, {1, 1}}})[1], "sum: add 2 <- a, a");
+}
+
+// As a file may have it: the convolution adds one already.
+TEST(PlannerGraphPasses, AResidualIsNotScaledAndNotJoinedByAnother) {
+  const std::vector<std::string> after =
+      passed({{"a", conv(2, 1), {0, 0}}, {"norm", ScaleShift{}, {1}}, {"pool", Pooling{}, {2}}});
+  EXPECT_EQ(after[0], "a: conv 2 -> 2, k 1x1x1, residual <- input, input");
+  EXPECT_EQ(after[1], "norm: scale and shift 2 <- a");
+  const std::vector<std::string> before = passed({{"norm", ScaleShift{}, {0}}, {"a", conv(2, 1), {0, 1}}});
+  EXPECT_EQ(before[0], "norm: scale and shift 2 <- input");
+  const std::vector<std::string> twice = passed({{"a", conv(2, 1), {0, 0}}, {"sum", Add{}, {0, 1}}});
+  EXPECT_EQ(twice[1], "sum: add 2 <- input, a");
 }
 
 TEST(PlannerGraphPasses, SecondActivationStays) {

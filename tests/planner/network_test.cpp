@@ -101,6 +101,10 @@ TEST(PlannerNetwork, InputsThatDoNotExist) {
               HasSubstr("node pool1: has 2 inputs; it needs 1"));
   EXPECT_THAT(failure([](Network& n) { n.nodes[5].inputs = {3}; }),
               HasSubstr("node sum: has 1 inputs; it needs 2 or more"));
+  EXPECT_THAT(failure([](Network& n) {
+                n.nodes[4].inputs = {4, 3, 3};
+              }),
+              HasSubstr("node right2: has 3 inputs; it needs 1, or 2 where a residual is added"));
 }
 
 TEST(PlannerNetwork, Names) {
@@ -125,6 +129,23 @@ TEST(PlannerNetwork, BranchesThatDoNotMeet) {
               HasSubstr("node both: branches do not meet: scale has"));
   EXPECT_THAT(failure([](Network& n) { std::get<Convolution>(n.nodes[4].operation).f_out = 5; }),
               HasSubstr("node sum: adds 6 images of left to 5 of right2"));
+}
+
+// right2 adds left to its own sums.
+TEST(PlannerNetwork, AResidualMeetsWhatTheConvolutionWrites) {
+  Network network = sound();
+  network.nodes[4].inputs = {4, 3};
+  ASSERT_TRUE(check(network)) << check(network).error().message;
+  EXPECT_EQ(describe(network)[4], "right2: conv 3 -> 6, k 1x2x2, residual <- right1, left");
+  EXPECT_EQ(reaches(network), reaches(sound()));
+  EXPECT_EQ(weight_bytes(network), weight_bytes(sound()));
+  network.nodes[4].inputs = {4, 4};
+  EXPECT_THAT(check(network).error().message,
+              HasSubstr("node right2: branches do not meet: its sums have field of view 1x7x11, stride 1x2x2, right1 "
+                        "has field of view 1x5x9, stride 1x2x2"));
+  network.nodes[4].inputs = {4, 3};
+  std::get<Convolution>(network.nodes[4].operation).f_out = 5;
+  EXPECT_THAT(check(network).error().message, HasSubstr("node right2: adds 6 images of left to 5 of its own"));
 }
 
 TEST(PlannerNetwork, NodesWithoutAPathToTheOutput) {

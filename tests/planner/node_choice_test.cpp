@@ -138,6 +138,7 @@ const PoolingMode anew = {{2, 1, 1}, false};
 INSTANTIATE_TEST_SUITE_P(Nets, PlannerNodeChoice,
                          testing::Values(Case{"chain", drawn::chain(), PoolMode::fragments},
                                          Case{"branches", drawn::branches(), PoolMode::fragments},
+                                         Case{"residuals", drawn::residuals(), PoolMode::fragments},
                                          Case{"held", drawn::chain(), held}, Case{"anew", drawn::chain(), anew},
                                          Case{"head", drawn::chain(), PoolMode::fragments, 1, 1},
                                          Case{"head_anew", drawn::chain(), anew, 1, 2}),

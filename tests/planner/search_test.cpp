@@ -107,8 +107,10 @@ class BruteForce {
   }
 
   void try_estimate(std::size_t node, const Primitive& primitive, const Estimate& estimate, Seconds seconds) {
-    for (const int input : network_.nodes[node].inputs) {
-      if (formats_[static_cast<std::size_t>(input)] != estimate.in) return;
+    const std::vector<int>& inputs = network_.nodes[node].inputs;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      const Format wanted = input_format(geometry_.problems[node], static_cast<int>(i), estimate.in, estimate.out);
+      if (formats_[static_cast<std::size_t>(inputs[i])] != wanted) return;
     }
     for (const Format out : {drawn::planar, drawn::blocked}) {
       const bool same = out == estimate.out;
@@ -200,6 +202,16 @@ TEST(PlannerSearch, EqualsBruteForceOnBranches) {
   }
 }
 
+TEST(PlannerSearch, EqualsBruteForceWhereConvolutionsAddResiduals) {
+  SearchOptions options = small_options(0);
+  options.most_extent = 3;
+  options.most_S = 1;
+  for (const std::int64_t limit : {1000, 1600, 2200, 3000, 4500, 9000, 100000}) {
+    options.memory_limit = limit;
+    expect_equal_to_brute_force(drawn::residuals(), options);
+  }
+}
+
 TEST(PlannerSearch, EqualsBruteForceForAVolume) {
   for (const std::int64_t limit : {9000, 25000, 1000000}) {
     SearchOptions options = small_options(limit);
@@ -218,7 +230,8 @@ Network random_network(std::mt19937& random) {
   for (int i = 0; i < nodes; ++i) {
     const int input = upto(3) == 1 ? upto(i + 1) - 1 : i;
     Node node{"node" + std::to_string(i), Softmax{}, {input}};
-    const int kind = upto(6);
+    const int kind = upto(7);
+    if (kind == 7) node = {node.name, drawn::convolution(upto(3), Vec3::cube(1)), {input, upto(i + 1) - 1}};
     if (kind <= 2) node.operation = drawn::convolution(upto(9), {upto(2), upto(2), upto(2)});
     if (kind == 3) node.operation = Pooling{PoolKind::max, {1, 1, 2}, {1, 1, 2}};
     if (kind == 4) node = {node.name, Add{}, {input, upto(i + 1) - 1}};

@@ -11,7 +11,9 @@ namespace {
 TEST(ParseProblem, IsTheInverseOfToString) {
   for (const char* text :
        {"conv 1x80x48x48x48 -> 80, k 5x5x5, relu", "conv 2x3x9x8x7 -> 4, k 1x2x3, dilation 3x2x1, elu 0.25",
-        "conv 1x1x9x9x9 -> 1, k 2x2x2", "max pool 1x5x8x8x8, window 2x2x2, stride 2x2x2, plain",
+        "conv 1x1x9x9x9 -> 1, k 2x2x2", "conv 1x1x9x9x9 -> 1, k 2x2x2, residual",
+        "conv 1x1x9x9x9 -> 1, k 2x2x2, dilation 1x2x1, residual, elu 0.5",
+        "max pool 1x5x8x8x8, window 2x2x2, stride 2x2x2, plain",
         "average pool 8x5x7x7x7, window 2x2x2, stride 2x2x2, fragments of 2x2x2"}) {
     const Result<LayerProblem> problem = parse_problem(text);
     ASSERT_TRUE(problem.has_value()) << problem.error().message;

@@ -80,9 +80,10 @@ struct Harness::Memory {
   void place_tensors(std::uint64_t seed) {
     for (int index = 0; index < input_count(problem); ++index) {
       const Shape5 shape = input_shape(problem, index);
+      const Format format = input_format(problem, index, estimate.in, estimate.out);
       inputs.push_back(placing == Placing::packed
-                           ? packed_view(input_name(index), shape, estimate.in)
-                           : add_window(shape, estimate.in, seed + static_cast<std::uint64_t>(index)));
+                           ? packed_view(input_name(index), shape, format)
+                           : add_window(shape, format, seed + static_cast<std::uint64_t>(index)));
     }
     const Shape5 shape = output_shape(problem);
     output = placing == Placing::packed ? packed_view(output_name, shape, estimate.out)

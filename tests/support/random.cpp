@@ -83,6 +83,7 @@ ConvProblem random_conv(Random& random, double most_flops) {
     conv.in.f = random.chance(0.2) ? 16 * random.integer(1, 2) : random.integer(1, 20);
     conv.f_out = random.chance(0.2) ? 16 * random.integer(1, 3) : random.integer(1, 36);
     conv.activation = random_activation(random);
+    conv.residual = random.chance(0.3);
     if (direct_flops(conv) <= most_flops && elements(conv.in) <= (1 << 19)) return conv;
   }
 }

@@ -49,7 +49,7 @@ struct Weights {
 [[nodiscard]] std::vector<std::vector<float>> random_inputs(const LayerProblem& problem, Random& random);
 
 // Legal problems that take at most about `most_flops` of the textbook algorithm: S 1-3, anisotropic n, k and
-// dilation, even k and k = 1, f and f_out that are no multiples of 16, every activation.
+// dilation, even k and k = 1, f and f_out that are no multiples of 16, every activation, residuals.
 [[nodiscard]] ConvProblem random_conv(Random& random, double most_flops = 4e7);
 // Windows other than the stride, fragments of earlier poolings, both kinds.
 [[nodiscard]] PoolProblem random_pool(Random& random, PoolMode mode);

@@ -38,10 +38,11 @@ TEST(Random, ConvolutionsCoverWhatMatters) {
     seen.insert(conv.in.S > 1 ? "S > 1" : "S = 1");
     seen.insert(conv.f_out % 16 == 0 ? "blocks" : "rest");
     seen.insert(output_shape(conv).n.x < 8 ? "short rows" : "long rows");
+    seen.insert(conv.residual ? "residual" : "alone");
     seen.insert(std::string(to_string(conv.activation.kind)));
     EXPECT_LE(direct_flops(conv), 4e7);
   }
-  EXPECT_EQ(seen.size(), 14U + 6U);
+  EXPECT_EQ(seen.size(), 16U + 6U);
 }
 
 TEST(Random, WeightsFitTheirProblem) {

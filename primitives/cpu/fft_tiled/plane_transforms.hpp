@@ -89,6 +89,32 @@ void forward_plane(const ForwardTask& task) {
   Isa::fence();
 }
 
+// Where a row of a tile begins in a tensor: image 0 of `block`.
+template <class Isa>
+float* row_of(const InverseTask& task, const TensorView& view, std::int64_t block, std::int64_t y) {
+  const std::int64_t images = view.format.layout == Layout::planar ? Isa::lanes : 1;
+  return view.data + task.stack.s * view.strides.S + block * images * view.strides.f + task.z * view.strides.z +
+         y * view.strides.y + task.stack.x * view.strides.x;
+}
+
+// What is added to a line before it is finished.
+template <class Isa>
+void add_residual(const InverseTask& task, std::int64_t block, std::int64_t y, float* line, std::int64_t inside) {
+  const TensorView& residual = *task.residual;
+  const float* from = row_of<Isa>(task, residual, block, y);
+  if (residual.format.layout == Layout::planar) {
+    const std::int64_t left = residual.shape.f - block * Isa::lanes;
+    for (std::int64_t j = 0; j < left && j < Isa::lanes; ++j) {
+      const float* image = from + j * residual.strides.f;
+      for (std::int64_t x = 0; x < inside; ++x) line[x * Isa::lanes + j] += image[x * residual.strides.x];
+    }
+    return;
+  }
+  for (std::int64_t x = 0; x < inside; ++x, from += residual.strides.x, line += Isa::lanes) {
+    Isa::store(line, Isa::load(line) + Isa::load(from));
+  }
+}
+
 // One finished line of a block: bias and activation, in place; `inside` voxels.
 template <class Isa>
 void finish_line(const InverseTask& task, std::int64_t block, float* line, std::int64_t inside) {
@@ -110,8 +136,7 @@ template <class Isa>
 void scatter_line(const InverseTask& task, std::int64_t block, std::int64_t y, const float* line, std::int64_t inside) {
   const TensorView& out = *task.out;
   const bool planar = out.format.layout == Layout::planar;
-  float* to = out.data + task.stack.s * out.strides.S + block * (planar ? Isa::lanes : 1) * out.strides.f +
-              task.z * out.strides.z + y * out.strides.y + task.stack.x * out.strides.x;
+  float* to = row_of<Isa>(task, out, block, y);
   if (planar) {
     const std::int64_t left = out.shape.f - block * Isa::lanes;
     for (std::int64_t j = 0; j < left && j < Isa::lanes; ++j) {
@@ -144,6 +169,7 @@ void inverse_lines(const InverseTask& task, std::int64_t block, const float* pla
   const ActivationKind kind = t.problem.activation.kind;
   for (std::int64_t y = 0; y < rows; ++y, plane += row_step) {
     along_x(plane, plane + Isa::lanes, t.block_step(), line, nullptr, Isa::lanes);
+    if (task.residual != nullptr) add_residual<Isa>(task, block, task.stack.y + y, line, inside);
     finish_line<Isa>(task, block, line, inside);
     if (kind != ActivationKind::none && kind != ActivationKind::relu && kind != ActivationKind::leaky_relu) {
       finish_slowly(task, block, line, inside);

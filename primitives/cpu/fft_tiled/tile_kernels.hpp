@@ -28,11 +28,12 @@ struct ColumnTask {
   float* scratch = nullptr;        // column_scratch() floats
 };
 
-// One output plane of one stack: 2D spectra -> voxels, bias and activation.
+// One output plane of one stack: 2D spectra -> voxels, bias, residual and activation.
 struct InverseTask {
   const Tiling* tiling = nullptr;
   const TensorView* out = nullptr;
-  const float* bias = nullptr;  // [out_blocks][lanes], zero in padding lanes
+  const TensorView* residual = nullptr;  // in the format of `out`; null where nothing is added
+  const float* bias = nullptr;           // [out_blocks][lanes], zero in padding lanes
   Stack stack;
   std::int64_t z = 0;
   const float* spectra = nullptr;  // column 0, block 0 of this plane and stack

@@ -36,6 +36,7 @@ Seconds tile_seconds(const TilePlan& plan, const DeviceSpec& spec) {
   double bytes = real(t.batches()) * kernel_bytes +
                  8.0 * columns * stacks * (2.0 * in * real(t.planes()) + 2.0 * out * real(t.n_out().z)) +
                  4.0 * real(t.problem.in.S) * (in * real(voxels(t.problem.in.n)) + out * real(voxels(t.n_out())));
+  if (t.problem.residual) bytes += 4.0 * real(t.problem.in.S) * out * real(voxels(t.n_out()));
   if (!plan.keep_spectra) {
     transforms += pairs * (real(t.problem.k.z) * plane + lines);
     bytes += kernel_bytes;

@@ -27,5 +27,20 @@ TEST(InputOutputBuffers, DeclareEveryInputAndTheOutputInTheirFormats) {
   EXPECT_EQ(input_name(7), "input 7");
 }
 
+// The residual is added to what is written: it lies as the output does.
+TEST(InputFormat, IsTheOutputsForAResidualAndTheInputsForAllElse) {
+  const Format planar;
+  const Format blocked{ElementType::f32, Layout::blocked16};
+  ConvProblem conv{.in = {1, 3, {4, 4, 4}}, .f_out = 17, .k = {2, 2, 2}, .activation = {}};
+  conv.residual = true;
+  EXPECT_EQ(input_format(conv, 0, planar, blocked), planar);
+  EXPECT_EQ(input_format(conv, 1, planar, blocked), blocked);
+  EXPECT_EQ(input_format(AddProblem{{1, 3, {4, 4, 4}}, 2, {}}, 1, planar, blocked), planar);
+  const MemoryPlan plan = input_output_buffers(conv, planar, blocked);
+  ASSERT_EQ(plan.size(), 3U);
+  EXPECT_EQ(plan[1], (Buffer{"input 1", MemorySpace::host, 32 * 27 * 4, Lifetime::stages(0, 0)}));
+  EXPECT_EQ(plan[2].bytes, plan[1].bytes);
+}
+
 }  // namespace
 }  // namespace znni

@@ -109,6 +109,19 @@ TEST(OtherProblems, InputsAndOutputs) {
   EXPECT_EQ(output_shape(SoftmaxProblem{shape}), shape);
 }
 
+TEST(ConvProblem, AResidualIsASecondInputOfTheOutputsShape) {
+  ConvProblem conv{{2, 3, {6, 5, 4}}, 7, {2, 3, 1}, {1, 1, 1}, {ActivationKind::relu, 0}};
+  EXPECT_EQ(input_count(conv), 1);
+  conv.residual = true;
+  EXPECT_EQ(input_count(conv), 2);
+  EXPECT_EQ(input_shape(conv, 0), conv.in);
+  EXPECT_EQ(input_shape(conv, 1), (Shape5{2, 7, {5, 3, 4}}));
+  EXPECT_EQ(output_shape(conv), input_shape(conv, 1));
+  EXPECT_EQ(refusal_of(conv), "");
+  EXPECT_EQ(to_string(LayerProblem(conv)), "conv 2x3x6x5x4 -> 7, k 2x3x1, residual, relu");
+  EXPECT_DOUBLE_EQ(direct_flops(conv), (2.0 * 3 * 6 + 1) * 2 * 7 * 60);
+}
+
 TEST(DirectFlops, IsTheTextbookNumber) {
   EXPECT_DOUBLE_EQ(direct_flops(conv_of({5, 5, 5}, {2, 2, 2})), 2.0 * 3 * 64 * 2 * 8);
 }

@@ -31,6 +31,13 @@ TEST(Activate, SurvivesInfinities) {
   EXPECT_EQ(values, (std::vector<float>{-0.5F, infinity}));
 }
 
+TEST(Accumulate, AddsValueByValue) {
+  const std::vector<float> from = {1, 2, 3, 4, 5, 6, 7, 8, 9};
+  std::vector<float> to(9, 0.5F);
+  accumulate(from, to);
+  EXPECT_EQ(to, (std::vector<float>{1.5F, 2.5F, 3.5F, 4.5F, 5.5F, 6.5F, 7.5F, 8.5F, 9.5F}));
+}
+
 TEST(ClearLanes, ZeroesTheLanesBehindTheLastImage) {
   std::vector<float> values = {1, 2, 3, 4, 5, 6, 7, 8};
   clear_lanes(values, 3, 4);

@@ -59,9 +59,25 @@ TEST(ConvFftLayer, FindsKernelsAndBiases) {
   ASSERT_TRUE(layer) << layer.error().message;
   EXPECT_EQ(*layer->kernel(1, 2).data, (1 * 3 + 2) * 24);
   EXPECT_EQ(layer->kernel(1, 2).step, (Vec3{12, 4, 1}));
-  EXPECT_EQ(layer->epilogue(1).bias, 6.0F);
-  EXPECT_FLOAT_EQ(layer->epilogue(0).scale, 1.0F / static_cast<float>(voxels(fft_extent(problem.in.n))));
+  EXPECT_EQ(layer->finish({}, 0, 1).epilogue.bias, 6.0F);
+  EXPECT_EQ(layer->finish({}, 0, 1).residual.data, nullptr);
+  EXPECT_FLOAT_EQ(layer->finish({}, 0, 0).epilogue.scale, 1.0F / static_cast<float>(voxels(fft_extent(problem.in.n))));
   EXPECT_EQ(layer->elements(), transform_elements(fft_extent(problem.in.n)));
+}
+
+TEST(ConvFftLayer, FindsTheResidualOfAnImage) {
+  const std::unique_ptr<Device> device = open_device(1);
+  ConvProblem problem = small_problem();
+  problem.in.S = 2;
+  problem.residual = true;
+  Granted granted(*device, persistent_bytes(task_parallel_memory(problem, 1)));
+  Result<ConvFftLayer> layer = ConvFftLayer::make(problem, {}, granted.arena, *device);
+  ASSERT_TRUE(layer) << layer.error().message;
+  std::vector<float> values(static_cast<std::size_t>(elements(output_shape(problem))));
+  const TensorView inputs[] = {{}, dense_view(values.data(), output_shape(problem), {})};
+  const ConstVoxels residual = layer->finish(inputs, 1, 1).residual;
+  EXPECT_EQ(residual.data, values.data() + 3 * 5 * 5 * 6);
+  EXPECT_EQ(residual.step, (Vec3{30, 6, 1}));
 }
 
 TEST(AsConvolution, RefusesOtherProblemsInWords) {

@@ -70,6 +70,17 @@ TEST_F(RandomLayers, DataParallelHoldsWhatThePseudoCodeHolds) {
   });
 }
 
+// It stays until the output is written, in the last stage.
+TEST_F(RandomLayers, AResidualIsHeldFromTheFirstStageToTheLast) {
+  each([](ConvProblem problem, const Sizes& b, int workers) {
+    const std::int64_t task = peak(task_parallel_memory(problem, workers));
+    const std::int64_t data = peak(data_parallel_memory(problem, workers));
+    problem.residual = true;
+    EXPECT_EQ(peak(task_parallel_memory(problem, workers)), task + b.S * b.f_out * b.n_out);
+    EXPECT_EQ(peak(data_parallel_memory(problem, workers)), data + b.S * b.f_out * b.n_out);
+  });
+}
+
 TEST_F(RandomLayers, OnlyTilesLiveAsLongAsThePlan) {
   each([](const ConvProblem& problem, const Sizes&, int workers) {
     const Vec3 n = fft_extent(problem.in.n);

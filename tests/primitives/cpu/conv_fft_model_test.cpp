@@ -53,6 +53,16 @@ TEST(ConvFftModel, GrowsWithImagesExtentAndMaps) {
   }
 }
 
+TEST(ConvFftModel, AResidualCostsItsReading) {
+  const ConvProblem plain = layer(1, 80, 80, 64, 5);
+  ConvProblem fused = plain;
+  fused.residual = true;
+  const DeviceSpec spec = machine(2);
+  const Seconds reading = 4.0 * 80 * 60 * 60 * 60 / spec.bytes_per_second;
+  EXPECT_NEAR(task_parallel_seconds(fused, spec) - task_parallel_seconds(plain, spec), reading, 1e-9);
+  EXPECT_NEAR(data_parallel_seconds(fused, spec) - data_parallel_seconds(plain, spec), reading, 1e-9);
+}
+
 TEST(ConvFftModel, HardlyDependsOnTheKernel) {
   const DeviceSpec spec = machine(2);
   EXPECT_LT(task_parallel_seconds(layer(1, 80, 80, 64, 9), spec),

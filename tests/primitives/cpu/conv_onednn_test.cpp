@@ -109,6 +109,18 @@ TEST(ConvOnednn, DescribesHugeLayersOrRefusesThemInWords) {
   }
 }
 
+TEST(ConvOnednn, AddsAResidualInEveryWayThatItOffersWithoutOne) {
+  if (!has_vectors()) GTEST_SKIP() << "no AVX2";
+  for (const std::int64_t f : {3, 80}) {
+    ConvProblem problem{{1, f, {8, 8, 8}}, 20, {3, 3, 3}, {1, 1, 1}, {ActivationKind::relu, 0}};
+    const Result<std::vector<Estimate>> alone = conv_onednn.describe(problem, describe_cpu(2));
+    problem.residual = true;
+    const Result<std::vector<Estimate>> adding = conv_onednn.describe(problem, describe_cpu(2));
+    ASSERT_TRUE(alone && adding) << (adding ? "" : adding.error().message);
+    EXPECT_EQ(adding->size(), alone->size());
+  }
+}
+
 // Beside input and output a run holds the two slabs and a few bytes of the library's.
 TEST(ConvOnednn, HoldsLittleBesideItsTensors) {
   if (!has_vectors()) GTEST_SKIP() << "no AVX2";

@@ -43,7 +43,7 @@ TEST(OnednnConvolution, OfOneTapIsAMatrixProduct) {
   const float bias[8] = {0, 0, 0, 100, 0, 0, 0, 0};
   std::vector<std::byte> workspace(static_cast<std::size_t>(convolution->workspace_bytes()) + 1);
   ASSERT_TRUE(convolution->reorder_weights(kernels.data(), weights));
-  ASSERT_TRUE(convolution->run({in, weights, bias, out, workspace.data()}));
+  ASSERT_TRUE(convolution->run({in, nullptr, weights, bias, out, workspace.data()}));
   for (int j = 0; j < 8; ++j) {
     EXPECT_EQ(out[j], kernels[static_cast<std::size_t>(8 * j + 2)] + bias[j]);
     EXPECT_EQ(out[8 + j], 2 * kernels[static_cast<std::size_t>(8 * j + 5)] + bias[j]);

@@ -187,13 +187,17 @@ TEST(PrunedInverse, GivesBackTheVoxelsWantedAndNothingElse) {
     std::vector<float> out(static_cast<std::size_t>(voxels(wanted + Vec3::cube(1))), -7.0F);
     const Vec3 step = {(wanted.y + 1) * (wanted.x + 1), wanted.x + 1, 1};
     const Epilogue epilogue{1.0F / static_cast<float>(voxels(c.n_fft)), 0.25F, {}};
-    inverse->run(start, epilogue, {out.data(), step}, scratch);
+    const std::vector<float> added = random_voxels(random, voxels(wanted));
+    const bool adds = seed % 3 == 0;
+    inverse->run(start, {epilogue, adds ? dense(added, wanted) : ConstVoxels{}}, {out.data(), step}, scratch);
     for (std::int64_t v = 0; v < voxels(wanted + Vec3::cube(1)); ++v) {
       const Vec3 at = {v / step.z, v / step.y % (wanted.y + 1), v % step.y};
       const bool inside = covers(wanted - Vec3::cube(1), at);
       const bool sampled = covers(c.samples - Vec3::cube(1), at);
       const auto source = static_cast<std::size_t>((at.z * c.samples.y + at.y) * c.samples.x + at.x);
-      const float expected = !inside ? -7.0F : 0.25F + (sampled ? in[source] : 0.0F);
+      const auto beside = static_cast<std::size_t>((at.z * wanted.y + at.y) * wanted.x + at.x);
+      const float sum = 0.25F + (sampled ? in[source] : 0.0F) + (inside && adds ? added[beside] : 0.0F);
+      const float expected = inside ? sum : -7.0F;
       ASSERT_NEAR(out[static_cast<std::size_t>(v)], expected, inside ? 2e-6 : 0.0) << "voxel " << to_string(at);
     }
   }

@@ -59,6 +59,18 @@ TEST(NetworkText, BranchesNameTheirInputs) {
   EXPECT_EQ(network.nodes[3], (Node{"concat1", Concat{}, {3, 0, 1}}));
 }
 
+TEST(NetworkText, ASecondInputOfAConvolutionIsItsResidual) {
+  const Network network = parsed(R"(
+    f_in: 2  input_name: "raw"
+    node { name: "a" conv { f_out: 2 k: 1 } }
+    node { name: "sum" inputs: ["a", "raw"] conv { f_out: 2 k: 1 activation: relu } })");
+  EXPECT_EQ(network.nodes[1].inputs, (std::vector<int>{1, 0}));
+  EXPECT_EQ(describe(network)[1], "sum: conv 2 -> 2, k 1x1x1, residual, relu <- a, raw");
+  EXPECT_EQ(parsed(network_text(network)), network);
+  EXPECT_THAT(refusal("f_in: 2 node { inputs: [\"input\", \"input\"] conv { f_out: 2 k: 3 } }"),
+              HasSubstr("branches do not meet: its sums have field of view 3x3x3"));
+}
+
 TEST(NetworkText, PlanesHaveTwoAxes) {
   const Network network =
       parsed("spatial_rank: 2 node { conv { f_out: 1 k: 3 } } node { max_pool { window: [2, 4] } }");

@@ -37,6 +37,31 @@ TEST(OnnxReader, FoldedAndFusedItStillStands) {
   EXPECT_EQ(std::get<Convolution>(fused.network.nodes[0].operation).activation.kind, ActivationKind::relu);
 }
 
+// What exporters make of a block whose shortcut is a convolution of its own, with normalisations.
+TEST(OnnxReader, AResidualBlockBecomesTwoConvolutions) {
+  OnnxModel model(2);
+  const auto normalised = [&](const std::string& in, const std::string& out, std::int64_t f) {
+    for (const char* part : {".scale", ".shift", ".mean", ".variance"}) {
+      model.tensor(out + part, {f}, std::vector<float>(static_cast<std::size_t>(f), 0.5F));
+    }
+    model.node("BatchNormalization", {in, out + ".scale", out + ".shift", out + ".mean", out + ".variance"}, {out});
+  };
+  model.conv("in", "a", 2, 3, {3, 3, 3});
+  normalised("a", "an", 3);
+  model.node("Relu", {"an"}, {"ar"});
+  model.conv("ar", "b", 3, 4, {1, 1, 1});
+  normalised("b", "bn", 4);
+  model.conv("in", "short", 2, 4, {3, 3, 3});
+  model.node("Add", {"short", "bn"}, {"sum"});
+  model.node("Relu", {"sum"}, {"out"});
+  const LoadedNetwork fused = fold_and_fuse(model.output("out").read());
+  EXPECT_THAT(describe(fused.network),
+              ElementsAre("/a: conv 2 -> 3, k 3x3x3, relu <- in", "/b: conv 3 -> 4, k 1x1x1 <- /a",
+                          "/short: conv 2 -> 4, k 3x3x3, residual, relu <- in, /b"));
+  EXPECT_TRUE(check(fused.network));
+  EXPECT_TRUE(check_weights(fused.network, fused.weights));
+}
+
 // The input's declaration, changed by the test.
 onnx::TypeProto::Tensor* input_type(OnnxModel& model) {
   return model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();

@@ -40,7 +40,7 @@ Values pool_densely(const Pooling& pooling, Vec3 stride, const Shape5& in, const
 LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::vector<Shape5>& in) {
   const int count = static_cast<int>(in.size());
   return std::visit(Overloaded{[&](const Convolution& c) -> LayerProblem {
-                                 return ConvProblem{in[0], c.f_out, c.k, c.dilation * stride, c.activation};
+                                 return ConvProblem{in[0], c.f_out, c.k, c.dilation * stride, c.activation, count == 2};
                                },
                                [&](const Activate& a) -> LayerProblem {
                                  return ActivationProblem{in[0], a.activation};

@@ -35,8 +35,13 @@ class Grower {
   }
   void residual() {
     const int from = last_;
-    const int branch = conv(Vec3::cube(1), images(network_).back(), from);
-    add("add", Add{random_activation(random_)}, {from, branch});
+    const std::int64_t f = images(network_).back();
+    const int branch = conv(Vec3::cube(1), f, from);
+    if (random_.chance(0.5)) {
+      add("add", Add{random_activation(random_)}, {from, branch});
+    } else {
+      add("residual", Convolution{f, Vec3::cube(1), Vec3::cube(1), random_activation(random_)}, {branch, from});
+    }
   }
   void concatenation() {
     const int from = last_;

@@ -260,7 +260,10 @@ void check_inverse(const TileKernels& kernels, const Tiling& t, Format format, s
   Floats bias = floats(t.out_blocks() * t.lanes, 0.0F);
   for (std::int64_t j = 0; j < t.problem.f_out; ++j) bias[static_cast<std::size_t>(j)] = 5 * random.normal();
   Floats scratch = floats(inverse_scratch(t), nan);
-  kernels.inverse({&t, &out.view, bias.data(), stack, z, spectra.data() + offset, scratch.data()});
+  Tensor residual(shape, format, static_cast<std::uint64_t>(random.integer(1, 1000)), nan);
+  test::store(random.normals(elements(shape), 3.0F), residual.view);
+  const TensorView* const added = t.problem.residual ? &residual.view : nullptr;
+  kernels.inverse({&t, &out.view, added, bias.data(), stack, z, spectra.data() + offset, scratch.data()});
   std::vector<double> actual;
   std::vector<double> expected;
   double scale = 0;  // of what is activated: that is where the rounding comes from
@@ -271,7 +274,8 @@ void check_inverse(const TileKernels& kernels, const Tiling& t, Format format, s
     for (std::int64_t y = 0; y < std::min(t.m().y, shape.n.y - stack.y); ++y) {
       for (std::int64_t x = 0; x < std::min(t.m().x, shape.n.x - stack.x); ++x) {
         float& at = out.view.at(stack.s, j, {z, stack.y + y, stack.x + x});
-        const double sum = plane[static_cast<std::size_t>(y * t.T.x + x)].real() + bias[static_cast<std::size_t>(j)];
+        double sum = plane[static_cast<std::size_t>(y * t.T.x + x)].real() + bias[static_cast<std::size_t>(j)];
+        if (added != nullptr && j < shape.f) sum += added->at(stack.s, j, {z, stack.y + y, stack.x + x});
         scale = std::max(scale, std::abs(sum));
         actual.push_back(at);
         expected.push_back(j < shape.f ? apply(t.problem.activation, static_cast<float>(sum)) : 0.0);
@@ -357,6 +361,7 @@ TEST_P(KernelsCheck, InverseTasksAgreeWithPlainTransforms) {
     Tiling t = random_tiling(random, *kernels_, {6, T.y, T.x});
     t.problem.f_out = random_images(random, t, T.y * T.x * 2);
     t.problem.activation = {static_cast<ActivationKind>(index++ % 6), 0.2F};
+    t.problem.residual = random.chance(0.5);
     const Format format = random_format(random, t, t.problem.f_out);
     SCOPED_TRACE(to_string(LayerProblem(t.problem)) + ", " + to_string(format));
     check_inverse(*kernels_, t, format, 0, 0, random);

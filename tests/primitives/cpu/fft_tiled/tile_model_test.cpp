@@ -60,6 +60,16 @@ TEST(TileModel, GrowsWithInputsImagesAndExtent) {
   EXPECT_GT(seconds(plan_of(1, 32, 32, 100)), 5 * base);
 }
 
+// At most what reading it from memory takes.
+TEST(TileModel, AResidualCostsItsReading) {
+  const TilePlan plan = plan_of(1, 80, 80, 100);
+  TilePlan fused = plan;
+  fused.tiling.problem.residual = true;
+  const Seconds reading = 4.0 * 80 * 96 * 96 * 96 / machine(2).bytes_per_second;
+  EXPECT_GT(seconds(fused), seconds(plan));
+  EXPECT_LE(seconds(fused), seconds(plan) + 1.001 * reading);
+}
+
 TEST(TileModel, FallsWithThreads) {
   EXPECT_LT(seconds(plan_of(1, 80, 80, 100), 4), 0.6 * seconds(plan_of(1, 80, 80, 100), 2));
 }
