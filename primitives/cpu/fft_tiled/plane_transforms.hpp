@@ -97,32 +97,42 @@ float* row_of(const InverseTask& task, const TensorView& view, std::int64_t bloc
          y * view.strides.y + task.stack.x * view.strides.x;
 }
 
-// What is added to a line before it is finished.
+// Adds a planar residual's row to a line, lane by lane.
 template <class Isa>
-void add_residual(const InverseTask& task, std::int64_t block, std::int64_t y, float* line, std::int64_t inside) {
+void add_planar(const InverseTask& task, std::int64_t block, std::int64_t y, float* line, std::int64_t inside) {
   const TensorView& residual = *task.residual;
-  const float* from = row_of<Isa>(task, residual, block, y);
-  if (residual.format.layout == Layout::planar) {
-    const std::int64_t left = residual.shape.f - block * Isa::lanes;
-    for (std::int64_t j = 0; j < left && j < Isa::lanes; ++j) {
-      const float* image = from + j * residual.strides.f;
-      for (std::int64_t x = 0; x < inside; ++x) line[x * Isa::lanes + j] += image[x * residual.strides.x];
-    }
-    return;
-  }
-  for (std::int64_t x = 0; x < inside; ++x, from += residual.strides.x, line += Isa::lanes) {
-    Isa::store(line, Isa::load(line) + Isa::load(from));
+  const float* image = row_of<Isa>(task, residual, block, y);
+  const std::int64_t left = residual.shape.f - block * Isa::lanes;
+  for (std::int64_t j = 0; j < left && j < Isa::lanes; ++j, image += residual.strides.f) {
+    for (std::int64_t x = 0; x < inside; ++x) line[x * Isa::lanes + j] += image[x * residual.strides.x];
   }
 }
 
-// One finished line of a block: bias and activation, in place; `inside` voxels.
+// Rows of the residual that are asked for ahead of the one that is added: without it every row waits for memory.
+inline constexpr std::int64_t rows_ahead = 2;
+
+// Asks for a row of a blocked residual. Rows lie on pages of their own: their ends are touched first.
 template <class Isa>
-void finish_line(const InverseTask& task, std::int64_t block, float* line, std::int64_t inside) {
+void fetch_residual(const InverseTask& task, std::int64_t block, std::int64_t y, std::int64_t inside) {
+  const float* from = row_of<Isa>(task, *task.residual, block, task.stack.y + y);
+  const std::int64_t step = task.residual->strides.x;
+  Isa::touch(from);
+  Isa::touch(from + (inside - 1) * step);
+  for (std::int64_t x = 0; x < inside; ++x, from += step) Isa::prefetch(from);
+}
+
+// One finished line of a block: bias, a blocked residual's row and activation, in place; `inside` voxels.
+template <class Isa>
+void finish_line(const InverseTask& task, std::int64_t block, float* line, std::int64_t inside, const float* residual) {
   const Activation activation = task.tiling->problem.activation;
   const typename Isa::V bias = Isa::load(task.bias + block * Isa::lanes);
   const typename Isa::V zero{};
   for (float* voxel = line; voxel != line + inside * Isa::lanes; voxel += Isa::lanes) {
     typename Isa::V value = Isa::load(voxel) + bias;
+    if (residual != nullptr) {
+      value += Isa::load(residual);
+      residual += task.residual->strides.x;
+    }
     if (activation.kind == ActivationKind::relu) value = value > zero ? value : zero;
     if (activation.kind == ActivationKind::leaky_relu) value = value < zero ? activation.alpha * value : value;
     Isa::store(voxel, value);
@@ -167,10 +177,15 @@ void inverse_lines(const InverseTask& task, std::int64_t block, const float* pla
   const std::int64_t inside = n_out.x - task.stack.x < m.x ? n_out.x - task.stack.x : m.x;
   const std::int64_t row_step = (t.T.x / 2 + 1) * t.block_step();
   const ActivationKind kind = t.problem.activation.kind;
+  const bool adds = task.residual != nullptr;
+  const bool adds_blocks = adds && task.residual->format.layout != Layout::planar;
+  for (std::int64_t y = 0; adds_blocks && y < rows_ahead && y < rows; ++y) fetch_residual<Isa>(task, block, y, inside);
   for (std::int64_t y = 0; y < rows; ++y, plane += row_step) {
+    if (adds_blocks && y + rows_ahead < rows) fetch_residual<Isa>(task, block, y + rows_ahead, inside);
     along_x(plane, plane + Isa::lanes, t.block_step(), line, nullptr, Isa::lanes);
-    if (task.residual != nullptr) add_residual<Isa>(task, block, task.stack.y + y, line, inside);
-    finish_line<Isa>(task, block, line, inside);
+    if (adds && !adds_blocks) add_planar<Isa>(task, block, task.stack.y + y, line, inside);
+    const float* added = adds_blocks ? row_of<Isa>(task, *task.residual, block, task.stack.y + y) : nullptr;
+    finish_line<Isa>(task, block, line, inside, added);
     if (kind != ActivationKind::none && kind != ActivationKind::relu && kind != ActivationKind::leaky_relu) {
       finish_slowly(task, block, line, inside);
     }

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "planner/costs.hpp"
+#include "planner/graph_passes.hpp"
 #include "planner/search.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "server/pipeline/engine.hpp"
@@ -75,6 +76,45 @@ TEST_F(CpuPlan, SearchedPlansEqualTheDenseWindowUnderAnyLimit) {
     }
     EXPECT_LE(plan->memory.total(), memory);
     expect_exact(network, *plan, random);
+  }
+}
+
+// Blocks whose branches reach equally far, around a pooling: a shortcut that is convolved, and one that is not.
+Network residual_blocks(std::int64_t f) {
+  const auto conv = [f](std::int64_t k, std::int64_t dilation = 1) {
+    return Convolution{f, Vec3::cube(k), Vec3::cube(dilation), {}};
+  };
+  const Activation relu{ActivationKind::relu, 0};
+  Network network;
+  network.name = "residual blocks";
+  network.nodes = {{"first", conv(2), {0}},  {"a1", conv(2), {1}},          {"act", Activate{relu}, {2}},
+                   {"a2", conv(2), {3}},     {"shortcut", conv(2, 2), {1}}, {"sum1", Add{relu}, {4, 5}},
+                   {"pool", Pooling{}, {6}}, {"b1", conv(3), {7}},          {"norm", ScaleShift{}, {8}},
+                   {"b2", conv(1), {9}},     {"sum2", Add{}, {9, 10}},      {"act2", Activate{relu}, {11}},
+                   {"last", conv(1), {12}}};
+  return network;
+}
+
+// Against the net as it was before its additions were folded.
+TEST_F(CpuPlan, ResidualBlocksEqualTheDenseWindowWithoutAnAddition) {
+  Random random(test::base_seed());
+  for (const std::int64_t f : {3, 20}) {
+    const Network network = residual_blocks(f);
+    ASSERT_TRUE(check(network)) << check(network).error().message;
+    const NetworkWeights weights = random_weights(network, 3);
+    const LoadedNetwork folded = fold_and_fuse({network, weights});
+    for (const Node& node : folded.network.nodes) EXPECT_FALSE(std::holds_alternative<Add>(node.operation));
+    const Result<Plan> plan = search_plan(folded.network, std::int64_t{64} << 20, Strategy::cpu);
+    ASSERT_TRUE(plan) << plan.error().message;
+    const Result<std::unique_ptr<Engine>> engine =
+        Engine::open(folded.network, folded.weights, *plan, catalogue_, *device_);
+    ASSERT_TRUE(engine) << engine.error().message;
+    const RandomVolume volume = test::random_volume(1, {21, 24, 30}, ElementType::f32, random);
+    const JobOutcome outcome = test::run_job(**engine, volume.view());
+    ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
+    const oracle::Values exact =
+        test::dense_oracle(network, weights, volume.shape.n, test::volume_values(volume.view(), {}));
+    EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5) << f << " images";
   }
 }
 
