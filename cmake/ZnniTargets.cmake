@@ -7,10 +7,16 @@ set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${PROJECT_BINARY_DIR}/bin")
 
 set(ZNNI_SANITIZE "" CACHE STRING "Sanitizers for the project's own code: e.g. address,undefined or thread")
+# The family of processors: sources and headers that depend on it end in _${ZNNI_PROCESSOR}.
 if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+  set(ZNNI_PROCESSOR x86)
   set(ZNNI_ISA "-march=x86-64-v3" CACHE STRING "Least instruction set of the machines the binaries run on")
-else()
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64")
+  set(ZNNI_PROCESSOR aarch64)
   set(ZNNI_ISA "" CACHE STRING "Least instruction set of the machines the binaries run on")
+else()
+  message(FATAL_ERROR "processor '${CMAKE_SYSTEM_PROCESSOR}' is neither x86_64 nor aarch64: see the files *_aarch64.* "
+                      "for what another family needs")
 endif()
 
 add_library(znni_flags INTERFACE)

@@ -2,22 +2,18 @@
 
 #include <algorithm>
 #include <array>
-#include <cstring>
+
+#include "primitives/cpu/eight.hpp"
 
 namespace znni::cpu {
 namespace {
 
-// 4 images x 3 vectors use 12 of the 16 registers an AVX2 machine has; 3 hold inputs, 1 a weight.
+// 4 images x 3 vectors use 12 of the 16 registers an AVX2 machine has; 3 hold inputs, 1 a weight. Where a vector takes
+// two of 32 registers, they take 24; 6 hold inputs, 1 a weight.
 constexpr int most_images = 4;
 constexpr int most_vectors = 3;
 
-using Lanes [[gnu::vector_size(32)]] = float;
-
-inline Lanes load(const float* from) {
-  Lanes lanes;
-  std::memcpy(&lanes, from, sizeof(lanes));
-  return lanes;
-}
+using Lanes = Eight::V;
 
 // body(row, kernels) for every input row that the output row depends on, kernels advanced by `block` per
 // position along x.
@@ -40,15 +36,15 @@ template <int images, int vectors>
 void voxel_tile(const DirectRow& row, std::int64_t x) {
   Lanes sums[images][vectors];
   for (int j = 0; j < images; ++j) {
-    for (int v = 0; v < vectors; ++v) sums[j][v] = Lanes{} + row.bias[j];
+    for (int v = 0; v < vectors; ++v) sums[j][v] = Eight::all(row.bias[j]);
   }
   for_each_input_row(row, most_images, [&](const float* in, const float* kernels) {
     const float* from = in + x;
     for (std::int64_t d = 0; d < row.k.x; ++d) {
       Lanes values[vectors];
-      for (int v = 0; v < vectors; ++v) values[v] = load(from + v * direct_lanes);
+      for (int v = 0; v < vectors; ++v) values[v] = Eight::load(from + v * direct_lanes);
       for (int j = 0; j < images; ++j) {
-        const Lanes weight = Lanes{} + kernels[j];
+        const Lanes weight = Eight::all(kernels[j]);
         for (int v = 0; v < vectors; ++v) sums[j][v] += weight * values[v];
       }
       from += row.dilation.x;
@@ -57,7 +53,7 @@ void voxel_tile(const DirectRow& row, std::int64_t x) {
   });
   for (int j = 0; j < images; ++j) {
     for (int v = 0; v < vectors; ++v) {
-      std::memcpy(row.out + j * row.out_f + x + v * direct_lanes, &sums[j][v], sizeof(Lanes));
+      Eight::store(row.out + j * row.out_f + x + v * direct_lanes, sums[j][v]);
     }
   }
 }
@@ -66,17 +62,19 @@ void voxel_tile(const DirectRow& row, std::int64_t x) {
 template <int voxels>
 void image_tile(const DirectRow& row, std::int64_t) {
   Lanes sums[voxels];
-  for (int x = 0; x < voxels; ++x) sums[x] = load(row.bias);
+  for (int x = 0; x < voxels; ++x) sums[x] = Eight::load(row.bias);
   for_each_input_row(row, direct_lanes, [&](const float* in, const float* kernels) {
     for (std::int64_t d = 0; d < row.k.x; ++d) {
-      const Lanes weights = load(kernels);
-      for (int x = 0; x < voxels; ++x) sums[x] += weights * in[x];
+      const Lanes weights = Eight::load(kernels);
+      for (int x = 0; x < voxels; ++x) sums[x] += Eight::all(in[x]) * weights;
       in += row.dilation.x;
       kernels += direct_lanes;
     }
   });
-  for (std::int64_t j = 0; j < row.images; ++j) {
-    for (int x = 0; x < voxels; ++x) row.out[j * row.out_f + x] = sums[x][j];
+  for (int x = 0; x < voxels; ++x) {
+    float images[direct_lanes];
+    Eight::store(images, sums[x]);
+    for (std::int64_t j = 0; j < row.images; ++j) row.out[j * row.out_f + x] = images[j];
   }
 }
 

@@ -214,7 +214,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   const Format blocked = blocked_format(spec);
-  if (blocked == planar_format) {
+  if (spec.simd_floats < 8) {
     return Error{ErrorCode::unsupported, std::string(name) + " has only reference code for vectors of " +
                                              std::to_string(spec.simd_floats) + " floats; it needs AVX2 or AVX-512"};
   }

@@ -8,8 +8,8 @@ namespace {
 // Waking all workers and waiting for the last of them.
 constexpr Seconds seconds_per_call = 2e-5;
 
-// This code is built for vectors of at least this many lanes.
-constexpr double lanes_of_build = 8.0;
+// Loops that the compiler makes vectors of are built for at most so many lanes.
+constexpr int lanes_of_build = 8;
 // Cycles of one element by the C library's scalar functions, measured.
 constexpr double cycles_of_elu = 24.0;
 constexpr double cycles_of_sigmoid = 12.0;
@@ -18,15 +18,10 @@ constexpr double cycles_of_tanh = 42.0;
 }  // namespace
 
 Format blocked_format(const DeviceSpec& spec) {
-  if (spec.simd_floats == 16) return {ElementType::f32, Layout::blocked16};
-  return {ElementType::f32, spec.simd_floats == 8 ? Layout::blocked8 : Layout::planar};
+  return {ElementType::f32, spec.simd_floats == 16 ? Layout::blocked16 : Layout::blocked8};
 }
 
-std::vector<Format> float_formats(const DeviceSpec& spec) {
-  const Format blocked = blocked_format(spec);
-  if (blocked == planar_format) return {planar_format};
-  return {planar_format, blocked};
-}
+std::vector<Format> float_formats(const DeviceSpec& spec) { return {planar_format, blocked_format(spec)}; }
 
 Seconds modelled_time(const DeviceSpec& spec, double flops, double efficiency, double bytes) {
   return seconds_per_call + std::max(flops / (efficiency * spec.flops_per_second), bytes / spec.bytes_per_second);
@@ -44,7 +39,9 @@ double scalar_flops(double cycles, const DeviceSpec& spec) {
   return cycles * spec.flops_per_second / (spec.hertz * spec.threads);
 }
 
-double vector_flops(double count, const DeviceSpec& spec) { return scalar_flops(count / lanes_of_build, spec); }
+double vector_flops(double count, const DeviceSpec& spec) {
+  return scalar_flops(count / std::min(lanes_of_build, spec.simd_floats), spec);
+}
 
 double activation_flops(Activation activation, const DeviceSpec& spec) {
   switch (activation.kind) {

@@ -10,10 +10,10 @@ namespace znni::cpu {
 
 inline constexpr Format planar_format{};
 
-// The channel-blocked format of this device's vector width, or planar where there is none (4 lanes).
+// The channel-blocked format of this device's vector width; where registers hold 4 floats, blocks take two of them.
 [[nodiscard]] Format blocked_format(const DeviceSpec& spec);
 
-// planar, and the blocked format where the device has one.
+// planar and the blocked format.
 [[nodiscard]] std::vector<Format> float_formats(const DeviceSpec& spec);
 
 // A roofline: the longer of computing `flops` at `efficiency` of the device's rate and of moving `bytes`

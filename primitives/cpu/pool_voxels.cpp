@@ -1,13 +1,9 @@
 #include "primitives/cpu/pool_voxels.hpp"
 
-#include <immintrin.h>
-
-#include "primitives/cpu/vectors.hpp"
+#include "primitives/cpu/eight.hpp"
 
 namespace znni::cpu {
 namespace {
-
-using Eight = Vectors<8>;
 
 // A voxel of 8 or 16 lanes.
 template <int parts>
@@ -20,7 +16,7 @@ struct Voxel {
 };
 
 struct Largest {
-  static Eight::V reduce(Eight::V a, Eight::V b) { return a < b ? b : a; }
+  static Eight::V reduce(Eight::V a, Eight::V b) { return Eight::larger(a, b); }
 };
 struct Sum {
   static Eight::V reduce(Eight::V a, Eight::V b) { return a + b; }
@@ -51,7 +47,7 @@ void store(const Voxel<parts>& voxel, const PooledRow& row, float* to) {
   for (int i = 0; i < parts; ++i) {
     const Eight::V value = row.factor * voxel.part[i];
     if (row.past_caches) {
-      _mm256_stream_ps(to + 8 * i, (__m256)value);
+      Eight::stream(to + 8 * i, value);
     } else {
       Eight::store(to + 8 * i, value);
     }
@@ -98,6 +94,6 @@ void pool_voxels(PoolKind kind, std::int64_t width, const PooledRow& row) {
   return width == 16 ? pool_row<Sum, 2>(row) : pool_row<Sum, 1>(row);
 }
 
-void finish_pooling() { _mm_sfence(); }
+void finish_pooling() { Eight::fence(); }
 
 }  // namespace znni::cpu

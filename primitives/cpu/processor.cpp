@@ -3,19 +3,28 @@
 #include <cstdlib>
 #include <fstream>
 #include <optional>
+#include <string_view>
 
 namespace znni::cpu {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string read_model(const fs::path& root) {
+// What /proc/cpuinfo says of the first processor, or nothing.
+std::string read_field(const fs::path& root, std::string_view field) {
   std::ifstream stream(root / "proc/cpuinfo");
   for (std::string line; std::getline(stream, line);) {
     const std::size_t colon = line.find(": ");
-    if (line.starts_with("model name") && colon != std::string::npos) return line.substr(colon + 2);
+    if (line.starts_with(field) && colon != std::string::npos) return line.substr(colon + 2);
   }
-  return "unknown processor";
+  return {};
+}
+
+// Arm's processors have numbers: "implementer 0x41, part 0xd0c".
+std::string read_model(const fs::path& root) {
+  if (std::string name = read_field(root, "model name"); !name.empty()) return name;
+  const std::string part = read_field(root, "CPU part");
+  return part.empty() ? "unknown processor" : "implementer " + read_field(root, "CPU implementer") + ", part " + part;
 }
 
 std::optional<double> clock_of_system(const fs::path& root) {
@@ -33,37 +42,14 @@ std::optional<double> clock_of_model(const std::string& model) {
   return gigahertz > 0 ? std::optional(gigahertz * 1e9) : std::nullopt;
 }
 
-// Zen 4 does AVX-512 in two halves.
-bool halves_wide_vectors(const fs::path& root) {
-  std::ifstream stream(root / "proc/cpuinfo");
-  bool amd = false;
-  for (std::string line; std::getline(stream, line);) {
-    if (line.starts_with("vendor_id")) amd = line.ends_with("AuthenticAMD");
-    if (line.starts_with("cpu family")) return amd && line.ends_with(": 25");
-  }
-  return false;
-}
-
-// All that code built for x86-64-v4 may use.
-bool has_avx512() {
-  return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-         __builtin_cpu_supports("avx512cd") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
-         __builtin_cpu_supports("avx512vl") != 0;
-}
-
-int read_simd_floats() {
-  if (has_avx512()) return 16;
-  return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 ? 8 : 4;
-}
-
 }  // namespace
 
 Processor read_processor(const fs::path& root) {
   Processor processor;
   processor.model = read_model(root);
-  processor.simd_floats = read_simd_floats();
-  const bool halved = processor.simd_floats == 16 && halves_wide_vectors(root);
-  processor.flops_per_cycle = (halved ? 2.0 : 4.0) * processor.simd_floats;
+  const VectorUnits units = read_vector_units(root);
+  processor.simd_floats = units.floats;
+  processor.flops_per_cycle = units.flops_per_cycle;
   processor.hertz = clock_of_system(root).value_or(clock_of_model(processor.model).value_or(processor.hertz));
   return processor;
 }

@@ -1,6 +1,7 @@
 // Vectors of `lanes` floats, in the compiler's own portable form: code written with them is compiled once per
-// instruction set. An instruction set `Isa` is such a type with, beside, stream() and fence() for stores that pass by
-// the caches and the shape of the register block of a matrix product: gemm_rows x gemm_vectors accumulators.
+// instruction set. Where registers are narrower than the vectors wanted, split_vectors.hpp. An instruction set `Isa` is
+// such a type with, beside, stream() and fence() for stores that pass by the caches and the shape of the register block
+// of a matrix product: gemm_rows x gemm_vectors accumulators.
 //
 // Code templated on an Isa may call other inline functions only where they are surely inlined (tile arithmetic): of two
 // out-of-line bodies, one per instruction set, the linker keeps one. A test looks for such bodies.
@@ -20,9 +21,19 @@ struct Vectors {
   static V load(const float* from) { return *reinterpret_cast<const Unaligned*>(from); }
   static void store(float* to, V value) { *reinterpret_cast<Unaligned*>(to) = value; }
   static V all(float value) { return value - V{}; }
+  // Lane by lane; `a` where one of them is no number.
+  static V larger(V a, V b) { return a < b ? b : a; }
+  static V where_negative(V value, V then, V otherwise) { return value < V{} ? then : otherwise; }
   static void prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }
   // A load that nobody waits for. Processors drop prefetches whose page they have no translation for; a load finds one.
   static void touch(const float* address) { static_cast<void>(*static_cast<const volatile float*>(address)); }
+};
+
+// An instruction set's stores where nothing passes by the caches.
+template <int count>
+struct PlainVectors : Vectors<count> {
+  static void stream(float* to, typename Vectors<count>::V value) { Vectors<count>::store(to, value); }
+  static void fence() {}
 };
 
 }  // namespace znni::cpu

@@ -6,10 +6,12 @@ namespace {
 struct Registers {
   using Vector [[gnu::vector_size(32)]] = float;
   static constexpr int lanes = 8;
+  static constexpr int chains = 12;
 };
 
 }  // namespace
 
-float fma_chains_8(std::int64_t rounds, float seed) { return fma_chains<Registers>(rounds, seed); }
+extern const FmaChains fma_chains_avx2;
+constinit const FmaChains fma_chains_avx2 = make_chains<Registers>();
 
 }  // namespace znni::bench

@@ -6,10 +6,12 @@ namespace {
 struct Registers {
   using Vector [[gnu::vector_size(64)]] = float;
   static constexpr int lanes = 16;
+  static constexpr int chains = 12;
 };
 
 }  // namespace
 
-float fma_chains_16(std::int64_t rounds, float seed) { return fma_chains<Registers>(rounds, seed); }
+extern const FmaChains fma_chains_avx512;
+constinit const FmaChains fma_chains_avx512 = make_chains<Registers>();
 
 }  // namespace znni::bench

@@ -33,14 +33,12 @@ Seconds fastest(int repetitions, const Work& work) {
 }
 
 double measure_flops(Device& device) {
-  const bool wide = device.spec().simd_floats == 16;
+  const FmaChains chains = fma_chains(device.spec().simd_floats);
   const float seed = used;
   const Seconds seconds = fastest(flop_repetitions, [&] {
-    device.executor().on_every_worker(
-        [wide, seed](std::int64_t, int) { used = wide ? fma_chains_16(rounds, seed) : fma_chains_8(rounds, seed); });
+    device.executor().on_every_worker([&](std::int64_t, int) { used = chains.run(rounds, seed); });
   });
-  const double lanes = wide ? 16 : 8;
-  return 2.0 * fma_chain_count * lanes * static_cast<double>(rounds) * device.executor().workers() / seconds;
+  return chains.flops() * static_cast<double>(rounds) * device.executor().workers() / seconds;
 }
 
 // Of integers: their additions may be done in any order, vector by vector.

@@ -10,10 +10,10 @@
 namespace znni::bench {
 namespace {
 
-// What fma_chains_*() computes, lane after lane.
-double chains_slowly(int lanes, int rounds, double seed) {
+// What the chains compute, lane after lane.
+double chains_slowly(const FmaChains& chains, int rounds, double seed) {
   double sum = 0;
-  for (int i = 0; i < fma_chain_count * lanes; ++i) {
+  for (int i = 0; i < chains.chains * chains.lanes; ++i) {
     double value = seed * i;
     for (int round = 0; round < rounds; ++round) value = value * (1 - seed * 1e-3) + seed * 1e-3;
     sum += value;
@@ -22,13 +22,15 @@ double chains_slowly(int lanes, int rounds, double seed) {
 }
 
 TEST(BenchMachineRates, ChainsDoEveryMultiplyAdd) {
-  for (const int rounds : {0, 1, 1000}) {
-    const double exact = chains_slowly(8, rounds, 0.5);
-    EXPECT_NEAR(fma_chains_8(rounds, 0.5F), exact, 1e-4 * exact);
+  for (const int simd_floats : {4, 8, 16}) {
+    if (simd_floats > cpu::describe_cpu(1).simd_floats) continue;
+    const FmaChains chains = fma_chains(simd_floats);
+    EXPECT_EQ(chains.flops(), 2.0 * chains.chains * chains.lanes);
+    for (const int rounds : {0, 1, 1000}) {
+      const double exact = chains_slowly(chains, rounds, 0.5);
+      EXPECT_NEAR(chains.run(rounds, 0.5F), exact, 1e-4 * exact) << simd_floats;
+    }
   }
-  if (cpu::describe_cpu(1).simd_floats < 16) GTEST_SKIP() << "no AVX-512 here";
-  const double exact = chains_slowly(16, 1000, 0.5);
-  EXPECT_NEAR(fma_chains_16(1000, 0.5F), exact, 1e-4 * exact);
 }
 
 TEST(BenchMachineRates, ReadsMoreThanTheCachesHold) {

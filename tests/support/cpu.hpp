@@ -35,6 +35,11 @@ void check_random(const Primitive& primitive, int count, const Make& make) {
   }
 }
 
+// Whether the primitive computes anything on this machine: oneDNN is taken for AVX2 and AVX-512 alone.
+[[nodiscard]] inline bool takes_part(const Primitive& primitive) {
+  return primitive.name != "cpu.conv.onednn" || cpu::describe_cpu(1).simd_floats >= 8;
+}
+
 // The primitive refuses `problem`, with a message that holds `reason`.
 inline void expect_refusal(const Primitive& primitive, const LayerProblem& problem, std::string_view reason) {
   const Result<std::vector<Estimate>> estimates = primitive.describe(problem, cpu::describe_cpu(1));

@@ -14,6 +14,36 @@ namespace znni::cpu::fft_tiled {
 using Codelet = void (*)(const float* re, const float* im, std::ptrdiff_t step, float* out_re, float* out_im,
                          std::ptrdiff_t out_step);
 
+// Vectors of two registers are transformed one register after the other: a straight line keeps more values than
+// registers are there for both.
+template <class Isa>
+struct OneRegister {
+  using Type = Isa;
+};
+template <class Isa>
+requires requires { typename Isa::Half; }
+struct OneRegister<Isa> {
+  using Type = typename Isa::Half;
+};
+template <class Isa>
+using Register = typename OneRegister<Isa>::Type;
+
+template <class Isa, Codelet codelet>
+void both_halves(const float* re, const float* im, std::ptrdiff_t step, float* out_re, float* out_im,
+                 std::ptrdiff_t out_step) {
+  constexpr std::ptrdiff_t half = Register<Isa>::lanes;
+  codelet(re, im, step, out_re, out_im, out_step);
+  codelet(re + half, im == nullptr ? im : im + half, step, out_re + half, out_im == nullptr ? out_im : out_im + half,
+          out_step);
+}
+
+// The transform of lines of Isa's vectors by one of lines of its registers.
+template <class Isa, Codelet codelet>
+constexpr Codelet whole_vectors() {
+  if constexpr (Register<Isa>::lanes == Isa::lanes) return codelet;
+  return &both_halves<Isa, codelet>;
+}
+
 // Stores past the caches where nobody reads the line soon.
 template <class Isa, bool stream>
 inline void write(float* to, typename Isa::V value) {

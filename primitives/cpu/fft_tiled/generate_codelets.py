@@ -363,7 +363,7 @@ def function(kind, n):
 
 
 def table(kind, sizes):
-    rows = "\n".join(f"    case {n}: return &{kind}_{n}<Isa, stream>;" for n in sizes)
+    rows = "\n".join(f"    case {n}: return whole_vectors<Isa, &{kind}_{n}<Register<Isa>, stream>>();" for n in sizes)
     return f"""template <class Isa, bool stream>
 Codelet {kind}_codelet(std::int64_t n) {{
   switch (n) {{

@@ -16,9 +16,9 @@ void gather_taps(const SpectraTask& task, std::int64_t z, std::int64_t y, float*
   const std::int64_t left = problem.f_out - task.block * Isa::lanes;
   const float* from = task.kernels + (task.block * Isa::lanes * problem.in.f + task.image) * taps + (z * k.y + y) * k.x;
   for (std::int64_t x = 0; x < task.tiling->T.x; ++x) {
-    typename Isa::V tap{};
+    float* const tap = line + x * Isa::lanes;
+    Isa::store(tap, typename Isa::V{});
     for (std::int64_t j = 0; x < k.x && j < left && j < Isa::lanes; ++j) tap[j] = from[j * problem.in.f * taps + x];
-    Isa::store(line + x * Isa::lanes, tap);
   }
 }
 

@@ -17,13 +17,10 @@ void gather_line(const ForwardTask& task, std::int64_t block, std::int64_t y, fl
   const std::int64_t images = planar ? (in.shape.f - block * Isa::lanes) : 1;
   const float* from = in.data + task.stack.s * in.strides.S + block * (planar ? Isa::lanes : 1) * in.strides.f +
                       task.z * in.strides.z + y * in.strides.y + task.stack.x * in.strides.x;
-  for (std::int64_t x = 0; x < task.tiling->T.x; ++x, from += in.strides.x) {
-    typename Isa::V voxel{};
-    if (x < inside) {
-      if (!planar) voxel = Isa::load(from);
-      for (std::int64_t i = 0; planar && i < images && i < Isa::lanes; ++i) voxel[i] = from[i * in.strides.f];
-    }
-    Isa::store(line + x * Isa::lanes, voxel);
+  for (std::int64_t x = 0; x < task.tiling->T.x; ++x, from += in.strides.x, line += Isa::lanes) {
+    Isa::store(line, !planar && x < inside ? Isa::load(from) : typename Isa::V{});
+    if (!planar || x >= inside) continue;
+    for (std::int64_t i = 0; i < images && i < Isa::lanes; ++i) line[i] = from[i * in.strides.f];
   }
 }
 
@@ -133,8 +130,10 @@ void finish_line(const InverseTask& task, std::int64_t block, float* line, std::
       value += Isa::load(residual);
       residual += task.residual->strides.x;
     }
-    if (activation.kind == ActivationKind::relu) value = value > zero ? value : zero;
-    if (activation.kind == ActivationKind::leaky_relu) value = value < zero ? activation.alpha * value : value;
+    if (activation.kind == ActivationKind::relu) value = Isa::larger(zero, value);
+    if (activation.kind == ActivationKind::leaky_relu) {
+      value = Isa::where_negative(value, activation.alpha * value, value);
+    }
     Isa::store(voxel, value);
   }
 }

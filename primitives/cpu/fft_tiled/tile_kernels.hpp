@@ -51,7 +51,7 @@ struct SpectraTask {
 };
 
 struct TileKernels {
-  std::int64_t lanes = 16;
+  std::int64_t lanes = 16;        // images of a block
   std::int64_t gemm_rows = 8;     // rows of a register block
   std::int64_t gemm_vectors = 3;  // most blocks of output images that are computed together
   void (*forward)(const ForwardTask&) = nullptr;
@@ -60,7 +60,7 @@ struct TileKernels {
   void (*spectra)(const SpectraTask&) = nullptr;
 };
 
-// For vectors of `simd_floats` lanes; nullptr where this build has none.
+// For registers of `simd_floats` floats; nullptr where this build has none. Those for 4 floats take blocks of 8 images.
 [[nodiscard]] const TileKernels* tile_kernels(int simd_floats);
 
 // Output blocks are multiplied in groups of at most gemm_vectors, as equal as they can be; the kernel spectra of a

@@ -22,7 +22,7 @@ TEST(ActivationPrimitive, OffersTheBlockedLayoutOfTheVectorWidth) {
   const ActivationProblem problem{{1, 4, {2, 2, 2}}, {ActivationKind::tanh, 0.0F}};
   EXPECT_EQ(test::offered_layouts(activation, problem, 16), (std::vector{planar, blocked16}));
   EXPECT_EQ(test::offered_layouts(activation, problem, 8), (std::vector{planar, blocked8}));
-  EXPECT_EQ(test::offered_layouts(activation, problem, 4), (std::vector{planar}));
+  EXPECT_EQ(test::offered_layouts(activation, problem, 4), (std::vector{planar, blocked8}));
 }
 
 TEST(ActivationPrimitive, RefusesOtherKindsOfLayer) {

@@ -52,7 +52,8 @@ TEST_P(TiledWorkers, EdgesAgreeWithTheOracle) {
 }
 
 INSTANTIATE_TEST_SUITE_P(ConvFftTiled, TiledWorkers,
-                         testing::Values(std::pair{16, 1}, std::pair{16, 2}, std::pair{16, 3}, std::pair{8, 2}));
+                         testing::Values(std::pair{16, 1}, std::pair{16, 2}, std::pair{16, 3}, std::pair{8, 2},
+                                         std::pair{4, 2}));
 
 }  // namespace
 }  // namespace znni::cpu

@@ -16,7 +16,7 @@ DeviceSpec spec_of(int simd_floats) {
 TEST(Estimates, FormatsFollowTheVectorWidth) {
   EXPECT_EQ(float_formats(spec_of(16)), (std::vector<Format>{{}, {ElementType::f32, Layout::blocked16}}));
   EXPECT_EQ(float_formats(spec_of(8)), (std::vector<Format>{{}, {ElementType::f32, Layout::blocked8}}));
-  EXPECT_EQ(float_formats(spec_of(4)), (std::vector<Format>{{}}));
+  EXPECT_EQ(float_formats(spec_of(4)), (std::vector<Format>{{}, {ElementType::f32, Layout::blocked8}}));
 }
 
 TEST(Estimates, TimeIsTheLongerOfComputingAndMoving) {
@@ -48,6 +48,8 @@ TEST(Estimates, DearActivationsCostMore) {
   EXPECT_EQ(activation_flops({}, spec), 0.0);
   EXPECT_LT(activation_flops({ActivationKind::relu, 0}, spec), activation_flops({ActivationKind::tanh, 0}, spec));
   EXPECT_LT(vector_flops(1, spec), scalar_flops(1, spec));
+  EXPECT_DOUBLE_EQ(vector_flops(1, spec_of(16)), vector_flops(1, spec_of(8)));
+  EXPECT_DOUBLE_EQ(vector_flops(1, spec_of(4)), 2 * vector_flops(1, spec_of(8)));
 }
 
 TEST(Estimates, ARefusalNamesPrimitiveAndProblem) {

@@ -29,18 +29,17 @@ TEST(Processor, AssumesAUsualClockWhereNothingIsKnown) {
   EXPECT_DOUBLE_EQ(processor.hertz, 3.6e9);
 }
 
-TEST(Processor, CountsHalvedVectorsOfFamily25Once) {
+TEST(Processor, NamesArmsByTheirNumbers) {
   const test::TemporaryDirectory root;
-  const double whole = read_processor(root.path()).flops_per_cycle;
-  root.write("proc/cpuinfo", "vendor_id\t: AuthenticAMD\ncpu family\t: 25\n");
-  const Processor halved = read_processor(root.path());
-  EXPECT_DOUBLE_EQ(halved.flops_per_cycle, halved.simd_floats == 16 ? whole / 2 : whole);
-  root.write("proc/cpuinfo", "vendor_id\t: GenuineIntel\ncpu family\t: 25\n");
-  EXPECT_DOUBLE_EQ(read_processor(root.path()).flops_per_cycle, whole);
+  root.write("proc/cpuinfo", "processor\t: 0\nCPU implementer\t: 0x41\nCPU part\t: 0xd0c\n");
+  EXPECT_EQ(read_processor(root.path()).model, "implementer 0x41, part 0xd0c");
 }
 
 TEST(Processor, OfThisMachineHasAKnownVectorWidth) {
-  const int simd_floats = read_processor().simd_floats;
+  const Processor processor = read_processor();
+  const int simd_floats = processor.simd_floats;
+  EXPECT_EQ(simd_floats, read_vector_units().floats);
+  EXPECT_DOUBLE_EQ(processor.flops_per_cycle, read_vector_units().flops_per_cycle);
   EXPECT_TRUE(simd_floats == 16 || simd_floats == 8 || simd_floats == 4) << simd_floats;
   EXPECT_EQ(simd_name(16), "avx512");
   EXPECT_EQ(simd_name(8), "avx2");

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "primitives/cpu/fft_tiled/tile_model.hpp"
+#include "tests/primitives/cpu/fft_tiled/kernel_shapes.hpp"
 #include "tests/support/random.hpp"
 
 namespace znni::cpu::fft_tiled {
@@ -29,7 +30,7 @@ ConvProblem layer(std::int64_t f, std::int64_t f_out, Vec3 n, Vec3 k) {
 }
 
 std::vector<TilePlan> plans_of(const ConvProblem& problem, int simd_floats = 16) {
-  return tile_plans(problem, *tile_kernels(simd_floats), machine(simd_floats));
+  return tile_plans(problem, kernel_shapes(simd_floats), machine(simd_floats));
 }
 
 class RandomOffers : public testing::Test {
@@ -82,7 +83,7 @@ TEST_F(RandomOffers, SurviveTheWayThroughSettings) {
   each([](const ConvProblem& problem, const std::vector<TilePlan>& plans, int lanes) {
     std::set<Variant> variants;
     for (const TilePlan& plan : plans) {
-      const TilePlan back = tile_plan(problem, *tile_kernels(lanes), variant_of(plan));
+      const TilePlan back = tile_plan(problem, kernel_shapes(lanes), variant_of(plan));
       EXPECT_EQ(back.tiling.problem, problem);
       EXPECT_EQ(back.tiling.lanes, plan.tiling.lanes);
       EXPECT_EQ(back.tiling.T, plan.tiling.T);
@@ -99,7 +100,7 @@ TEST_F(RandomOffers, NoneIsBeatenInEverything) {
   each([](const ConvProblem&, const std::vector<TilePlan>& plans, int lanes) {
     std::vector<Estimate> estimates;
     for (const TilePlan& plan : plans) {
-      estimates.push_back(estimate_of(plan, *tile_kernels(lanes), machine(lanes), {}, {}));
+      estimates.push_back(estimate_of(plan, kernel_shapes(lanes), machine(lanes), {}, {}));
     }
     for (const Estimate& a : estimates) {
       for (const Estimate& b : estimates) {
@@ -148,11 +149,11 @@ TEST(TileFormats, ArePlanarOnlyForFewerImagesThanLanes) {
 TEST(EstimateOf, NamesTheFormatsItIsFor) {
   const TilePlan plan = plans_of(layer(3, 80, Vec3::cube(20), Vec3::cube(3))).front();
   const Format blocked{ElementType::f32, Layout::blocked16};
-  const Estimate estimate = estimate_of(plan, *tile_kernels(16), machine(), {}, blocked);
+  const Estimate estimate = estimate_of(plan, kernel_shapes(16), machine(), {}, blocked);
   EXPECT_EQ(estimate.in, Format{});
   EXPECT_EQ(estimate.out, blocked);
   EXPECT_EQ(estimate.variant, variant_of(plan));
-  EXPECT_EQ(estimate.memory, tile_memory(plan, *tile_kernels(16), 2, {}, blocked));
+  EXPECT_EQ(estimate.memory, tile_memory(plan, kernel_shapes(16), 2, {}, blocked));
   EXPECT_EQ(estimate.memory.front().bytes, 4 * 3 * 8000);
 }
 

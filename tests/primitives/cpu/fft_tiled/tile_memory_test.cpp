@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "tests/primitives/cpu/fft_tiled/kernel_shapes.hpp"
 #include "tests/support/random.hpp"
 
 namespace znni::cpu::fft_tiled {
@@ -24,7 +25,7 @@ TilePlan small_plan() {
   return plan;
 }
 
-MemoryPlan memory_of(const TilePlan& plan) { return tile_memory(plan, *tile_kernels(16), workers, blocked, blocked); }
+MemoryPlan memory_of(const TilePlan& plan) { return tile_memory(plan, kernel_shapes(16), workers, blocked, blocked); }
 
 Buffer buffer(const MemoryPlan& memory, std::string_view name) {
   EXPECT_EQ(std::count_if(memory.begin(), memory.end(), [&](const Buffer& b) { return b.name == name; }), 1) << name;
@@ -90,7 +91,7 @@ TEST(TileMemory, ScratchTakesEveryTask) {
     plan.keep_spectra = random.chance(0.5);
     const int simd_floats = random.chance(0.5) ? 16 : 8;
     t.lanes = simd_floats;
-    const TileKernels& kernels = *tile_kernels(simd_floats);
+    const TileKernels kernels = kernel_shapes(simd_floats);
     SCOPED_TRACE("seed " + std::to_string(seed) + ": " + to_string(LayerProblem(t.problem)));
     const std::int64_t bytes = buffer(tile_memory(plan, kernels, 7, {}, {}), worker_scratch_name).bytes;
     ASSERT_EQ(bytes % (7 * buffer_alignment), 0);
