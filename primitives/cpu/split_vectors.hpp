@@ -41,6 +41,7 @@ struct SplitVectors {
             Half::where_negative(value.high, then.high, otherwise.high)};
   }
   static void prefetch(const void* address) { Half::prefetch(address); }
+  static void touch(const float* address) { Half::touch(address); }
 };
 
 }  // namespace znni::cpu

@@ -25,7 +25,7 @@ struct Vectors {
   static V larger(V a, V b) { return a < b ? b : a; }
   static V where_negative(V value, V then, V otherwise) { return value < V{} ? then : otherwise; }
   static void prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }
-  // A load that nobody waits for. Processors drop prefetches whose page they have no translation for; a load finds one.
+  // A load that nobody waits for: unlike a prefetch it always has its page translated.
   static void touch(const float* address) { static_cast<void>(*static_cast<const volatile float*>(address)); }
 };
 
