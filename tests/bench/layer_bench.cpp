@@ -8,6 +8,7 @@
 #include "planner/layer_run.hpp"
 #include "planner/text_table.hpp"
 #include "server/pipeline/touch.hpp"
+#include "tests/bench/energy.hpp"
 #include "tests/bench/layer_samples.hpp"
 #include "tests/bench/median.hpp"
 
@@ -70,11 +71,13 @@ class LayerBench {
   Result<RunTime> run_once(LayerRun& layer) const {
     if (work_.stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped before all runs were made"};
     fill_input(layer.inputs()[0], work_.device->executor());
+    EnergyMeter energy = energy_;
+    energy.start();
     const Seconds before = processor_seconds();
     const Result<Seconds> wall = layer.run_filled();
     const Seconds processor = processor_seconds() - before;
     if (!wall) return wall.error();
-    return RunTime{*wall, processor / work_.device->executor().workers()};
+    return RunTime{*wall, processor / work_.device->executor().workers(), energy.stop()};
   }
 
   Result<Reservation> touched_block(std::int64_t bytes) const {
@@ -215,6 +218,7 @@ class LayerBench {
   const ConvProblem& problem_;
   const LayerWork& work_;
   const LayerParameters parameters_;
+  const EnergyMeter energy_;
   std::vector<Estimate> chosen_;  // of each primitive so far
 };
 
@@ -230,6 +234,15 @@ Seconds PrimitiveTimes::median_processor() const {
   std::vector<Seconds> seconds;
   for (const RunTime& run : runs) seconds.push_back(run.processor);
   return median(std::move(seconds));
+}
+
+std::optional<double> PrimitiveTimes::median_joules() const {
+  std::vector<double> joules;
+  for (const RunTime& run : runs) {
+    if (!run.joules) return std::nullopt;
+    joules.push_back(*run.joules);
+  }
+  return median(std::move(joules));
 }
 
 Result<std::vector<PrimitiveTimes>> run_layer(const ConvProblem& problem, std::span<const Primitive* const> primitives,

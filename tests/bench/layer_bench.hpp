@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
@@ -16,6 +17,7 @@ namespace znni::bench {
 struct RunTime {
   Seconds wall = 0;
   Seconds processor = 0;
+  std::optional<double> joules = {};  // where the machine's counters can be read
 };
 
 struct PrimitiveTimes {
@@ -33,6 +35,7 @@ struct PrimitiveTimes {
   [[nodiscard]] bool ran() const { return refusal.empty(); }
   [[nodiscard]] Seconds median_wall() const;
   [[nodiscard]] Seconds median_processor() const;
+  [[nodiscard]] std::optional<double> median_joules() const;
 };
 
 struct LayerWork {

@@ -55,6 +55,7 @@ Json primitive_json(const LayerReport& report, const PrimitiveTimes& times) {
   Json runs = Json::array();
   for (const RunTime& run : times.runs) runs.push_back(run.wall);
   const double speed = speed_over_last(times, report.primitives);
+  const std::optional<double> joules = times.median_joules();
   return {{"primitive", times.primitive},
           {"variant", to_string(times.variant)},
           {"in", to_string(times.in)},
@@ -62,6 +63,7 @@ Json primitive_json(const LayerReport& report, const PrimitiveTimes& times) {
           {"tried", times.tried},
           {"seconds", times.median_wall()},
           {"processor_seconds_per_thread", times.median_processor()},
+          {"joules", joules ? Json(*joules) : Json()},
           {"effective_flops_per_second", effective_flops(report, times)},
           {"speed_over_last", speed > 0 ? Json(speed) : Json()},
           {"persistent_bytes", times.persistent_bytes},

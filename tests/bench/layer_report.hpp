@@ -21,9 +21,9 @@ struct LayerReport {
 [[nodiscard]] std::string layer_text(const LayerReport& report);
 
 // One object: problem, f, f_out, k, n, S, device, threads, flops_per_second, read_bytes_per_second, load, primitives.
-// Of each that ran: primitive, variant, in, out, tried, seconds, processor_seconds_per_thread (medians),
-// effective_flops_per_second (of the direct algorithm), speed_over_last, persistent_bytes, transient_bytes, error,
-// runs (seconds of each); of others: primitive, refusal.
+// Of each that ran: primitive, variant, in, out, tried, seconds, processor_seconds_per_thread (medians), joules (or
+// null), effective_flops_per_second (of the direct algorithm), speed_over_last, persistent_bytes, transient_bytes,
+// error, runs (seconds of each); of others: primitive, refusal.
 [[nodiscard]] std::string layer_json(const LayerReport& report);
 
 }  // namespace znni::bench

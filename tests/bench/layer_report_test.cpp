@@ -30,7 +30,8 @@ LayerReport example() {
   report.device = "a machine";
   report.threads = 2;
   report.machine = {4e11, 2.5e10, 1.5};
-  report.primitives = {times_of("fast", {{0.5, 0.25}, {9, 8}, {0.1, 0.1}}), times_of("slow", {{1, 0.75}})};
+  report.primitives = {times_of("fast", {{0.5, 0.25, 3.0}, {9, 8, 4.0}, {0.1, 0.1, 2.0}}),
+                       times_of("slow", {{1, 0.75}})};
   return report;
 }
 
@@ -56,6 +57,8 @@ TEST(BenchLayerReport, JsonHasTheSameNumbers) {
   EXPECT_EQ(fast["primitive"], "fast");
   EXPECT_EQ(fast["seconds"], 0.5);
   EXPECT_EQ(fast["processor_seconds_per_thread"], 0.25);
+  EXPECT_EQ(fast["joules"], 3.0);
+  EXPECT_TRUE(json["primitives"][1]["joules"].is_null());
   EXPECT_DOUBLE_EQ(fast["effective_flops_per_second"], 2 * 100 * 27 * 1e6 / 0.5);
   EXPECT_EQ(fast["speed_over_last"], 2);
   EXPECT_EQ(fast["runs"], nlohmann::json({0.5, 9, 0.1}));

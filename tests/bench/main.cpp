@@ -13,6 +13,7 @@
 #include "server/signals.hpp"
 #include "tests/bench/layer_report.hpp"
 #include "tests/bench/net_bench.hpp"
+#include "tests/bench/onednn_channels_last.hpp"
 #include "tests/bench/options.hpp"
 #include "tests/bench/report.hpp"
 
@@ -65,19 +66,25 @@ Result<NetTimes> measure(const NetOptions& options, const std::stop_token& stop)
   if (Result<void> fits = check_plan(options, *plan, loaded->network, *catalogue, spec, memory); !fits) {
     return fits.error();
   }
+  const Result<Plan> part = options.limit ? rung_within(loaded->network, *plan, *options.limit) : plan;
+  if (!part) return part.error().within(options.plan);
   const Result<std::unique_ptr<Device>> device = cpu::backend().open(spec, memory, 0, 0);
   if (!device) return device.error();
-  return run_net(*loaded, *plan, {&*catalogue, device->get(), options.repetitions, stop, say});
+  return run_net(*loaded, *part, {&*catalogue, device->get(), options.repetitions, stop, say});
 }
 
 Result<std::vector<const Primitive*>> find_primitives(const std::vector<std::string>& names) {
   std::vector<const Primitive*> found;
   for (const std::string& name : names) {
-    std::string known;
+    if (name == onednn_channels_last.name) {
+      found.push_back(&onednn_channels_last);
+      continue;
+    }
+    std::string known(onednn_channels_last.name);
     const auto before = found.size();
     for (const Primitive* row : cpu::registry()) {
       if (row->name == name) found.push_back(row);
-      if (row->name.starts_with("cpu.conv.")) known += (known.empty() ? "" : ", ") + std::string(row->name);
+      if (row->name.starts_with("cpu.conv.")) known += ", " + std::string(row->name);
     }
     if (found.size() > before) continue;
     return Error{ErrorCode::invalid_argument, "--primitives: no '" + name + "'; there are " + known};

@@ -8,6 +8,7 @@
 #include "planner/report.hpp"
 #include "planner/text_table.hpp"
 #include "server/pipeline/engine.hpp"
+#include "tests/bench/energy.hpp"
 #include "tests/bench/median.hpp"
 
 namespace znni::bench {
@@ -68,6 +69,7 @@ NetTimes describe(const LoadedNetwork& loaded, const Plan& plan, const PlanRepor
   times.memory = plan.memory;
   times.basis = plan.predicted.basis;
   times.predicted = plan.ladder[0].seconds;
+  times.planned = plan.predicted;
   for (const NodeReport& node : report.nodes) {
     const Step& step = *node.step;
     const bool reorders_only = step.primitive.empty();
@@ -94,8 +96,10 @@ class Runs {
     if (!cold) return cold.error();
     times.cold = *cold;
     for (int i = 1; i <= work_.repetitions; ++i) {
+      energy_.start();
       const Result<Seconds> warm = once("warm run " + std::to_string(i) + " of " + std::to_string(work_.repetitions));
       if (!warm) return warm.error();
+      if (const std::optional<double> joules = energy_.stop()) joules_.push_back(*joules);
       times.warm.push_back(*warm);
       Seconds rest = *warm;
       for (const auto& [node, seconds] : now_) {
@@ -119,6 +123,7 @@ class Runs {
 
   void add_nodes(NetTimes& times) {
     times.rest = median(rest_);
+    if (!joules_.empty()) times.joules = median(joules_);
     for (NodeTimes& node : times.nodes) {
       const auto found = kept_.find(node.node);
       if (found == kept_.end()) continue;  // a step without a call: the input is not reordered
@@ -132,9 +137,23 @@ class Runs {
   std::map<int, Seconds> now_;
   std::map<int, std::vector<Seconds>> kept_;
   std::vector<Seconds> rest_;
+  EnergyMeter energy_;
+  std::vector<double> joules_;
 };
 
 }  // namespace
+
+Result<Plan> rung_within(const Network& network, Plan plan, Seconds limit) {
+  const auto fits = [limit](const Rung& rung) { return rung.seconds <= limit; };
+  const auto found = std::find_if(plan.ladder.begin(), plan.ladder.end(), fits);
+  if (found == plan.ladder.end()) {
+    return Error{ErrorCode::invalid_argument, "--limit " + seconds_text(limit) +
+                                                  ": the smallest patch of the plan takes " +
+                                                  seconds_text(plan.ladder.back().seconds)};
+  }
+  plan.ladder.erase(plan.ladder.begin(), found);
+  return first_rung(network, std::move(plan));
+}
 
 Result<NetTimes> run_net(const LoadedNetwork& loaded, const Plan& whole, const NetWork& work) {
   const Network& network = loaded.network;

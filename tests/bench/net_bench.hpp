@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -33,9 +34,11 @@ struct NetTimes {
   MemoryUse memory;   // of the rung that ran
   Basis basis = Basis::model;
   Seconds predicted = 0;
+  Prediction planned;   // of the plan's own patch, which may be larger than the one that ran
   Seconds touched = 0;  // having the system give the memory, before the cold run
   Seconds cold = 0;
   std::vector<Seconds> warm;
+  std::optional<double> joules;  // median of the warm runs, where the machine's counters can be read
   std::vector<NodeTimes> nodes;
   Seconds rest = 0;  // median of the warm runs: reading the input, stitching the output
 };
@@ -47,6 +50,9 @@ struct NetWork {
   std::stop_token stop;
   std::function<void(const std::string&)> progress;  // one line at a time; may be empty
 };
+
+// The plan with one rung: the first predicted to take at most `limit` seconds a patch. The error names the smallest.
+[[nodiscard]] Result<Plan> rung_within(const Network& network, Plan plan, Seconds limit);
 
 // `plan` must run (check() of planner/plan.hpp); weights are made up where `loaded` has none. Reserves the memory of
 // the first rung alone, besides the weights; the volume and its output stand outside the device's budget.

@@ -79,6 +79,24 @@ TEST_F(NetBenchTest, PatchesComputedTogetherAreMeasuredTogether) {
   EXPECT_EQ(three->voxels, 3 * one->voxels);
 }
 
+TEST_F(NetBenchTest, ALimitTakesTheLargestPatchWithinIt) {
+  Plan whole = plan(PoolMode::fragments, 1);
+  whole.ladder[0].seconds = 8;
+  whole.ladder[1].seconds = 2;
+  whole.predicted = {100, 8, 1, Basis::model};
+  EXPECT_EQ(rung_within(network_, whole, 9)->ladder[0], whole.ladder[0]);
+  const Result<Plan> part = rung_within(network_, whole, 4);
+  ASSERT_TRUE(part);
+  EXPECT_EQ(part->ladder, std::vector{whole.ladder[1]});
+  EXPECT_EQ(part->memory.transient, whole.ladder[1].memory.transient);
+  const Result<NetTimes> times = run_net({network_, {}}, *part, work(1));
+  ASSERT_TRUE(times) << times.error().message;
+  EXPECT_EQ(times->predicted, 2);
+  EXPECT_EQ(times->planned.seconds, 8);
+  EXPECT_THAT(rung_within(network_, whole, 1).error().message,
+              HasSubstr("the smallest patch of the plan takes 2.00 s"));
+}
+
 TEST_F(NetBenchTest, SaysWhatItDoes) {
   ASSERT_TRUE(run_net({network_, {}}, plan(PoolMode::fragments, 1), work(2)));
   EXPECT_THAT(said_, ElementsAre(HasSubstr("preparing"), HasSubstr("cold run, predicted"), "warm run 1 of 2",

@@ -17,6 +17,7 @@ struct NetOptions {
   std::string model;                   // FILE.onnx or FILE.pbtxt
   std::optional<std::int64_t> memory;  // bytes; nothing: the machine's default
   std::optional<int> threads;          // nothing: those of the plan
+  std::optional<double> limit;         // seconds a patch may be predicted to take; nothing: the planned patch
   int repetitions = 3;                 // warm ones
   bool json = false;
 };

@@ -33,7 +33,8 @@ EarlyEnd ended(const std::vector<std::string>& arguments) {
 
 TEST(BenchOptions, EveryOptionIsRead) {
   const NetOptions options = good({"net", "--plan", "p.pbtxt", "--model", "n.onnx", "--mem", "1.5G", "--threads", "3",
-                                   "--repetitions", "7", "--json"});
+                                   "--repetitions", "7", "--limit", "2.5", "--json"});
+  EXPECT_EQ(options.limit, 2.5);
   EXPECT_EQ(options.plan, "p.pbtxt");
   EXPECT_EQ(options.model, "n.onnx");
   EXPECT_EQ(options.memory, std::int64_t{3} << 29);
@@ -56,6 +57,7 @@ TEST(BenchOptions, WrongUseEndsWithOneLine) {
        std::vector<std::pair<std::vector<std::string>, std::string>>{{{"--mem", "lots"}, "--mem"},
                                                                      {{"--threads", "0"}, "--threads"},
                                                                      {{"--repetitions", "0"}, "--repetitions"},
+                                                                     {{"--limit", "0"}, "--limit"},
                                                                      {{"stray"}, "stray"}}) {
     std::vector<std::string> arguments = sound;
     arguments.insert(arguments.end(), more.begin(), more.end());

@@ -110,6 +110,13 @@ class Bench(unittest.TestCase):
         self.assertAlmostEqual(direct["speed_over_last"], other["seconds"] / direct["seconds"])
         self.assertLess(direct["error"], 1e-5)
 
+    def test_layer_knows_the_other_layout_of_onednn(self):
+        done = self.layer("--primitives", "bench.conv.onednn_channels_last,cpu.conv.onednn", "--json",
+                          "--repetitions", 1)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        found = {one["primitive"]: one for one in json.loads(done.stdout)["primitives"]}
+        self.assertEqual(found["bench.conv.onednn_channels_last"].get("in", "f32:channels_last"), "f32:channels_last")
+
     def test_layer_refuses_in_one_line(self):
         self.refused(2, self.layer("--primitives", "cpu.conv.none"), "'cpu.conv.none'", "cpu.conv.direct")
         self.refused(2, self.layer("--k", "13"), "n.z = 12 is smaller than the window 13")

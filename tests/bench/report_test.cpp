@@ -23,6 +23,7 @@ NetTimes example() {
   times.touched = 0.25;
   times.cold = 1.0;
   times.warm = {0.5, 0.625};
+  times.planned = {3e6, 4.5, 1, Basis::model};
   times.nodes = {{-1, "input", "cpu.reorder", Basis::model, 0.1, 0.05},
                  {0, "conv1", "cpu.conv.direct", Basis::measured, 0.4, 0.44}};
   times.rest = 0.01;
@@ -55,6 +56,13 @@ TEST(BenchReport, JsonHasTheSameNumbers) {
   EXPECT_EQ(json["nodes"][1]["predicted_ms"], 400.0);
   EXPECT_EQ(json["nodes"][1]["basis"], "measured");
   EXPECT_EQ(json["rest_ms"], 10.0);
+  EXPECT_EQ(json["planned_seconds"], 4.5);
+  EXPECT_EQ(json["planned_voxels_per_second"], 3e6);
+  EXPECT_EQ(json["voxels"], 1e6);
+  EXPECT_TRUE(json["joules"].is_null());
+  NetTimes counted = example();
+  counted.joules = 12.5;
+  EXPECT_EQ(nlohmann::json::parse(net_json(counted))["joules"], 12.5);
 }
 
 }  // namespace

@@ -1,0 +1,45 @@
+#include "tests/bench/energy.hpp"
+
+#include <fstream>
+#include <regex>
+#include <system_error>
+
+namespace znni::bench {
+namespace {
+
+std::optional<std::int64_t> number_in(const std::filesystem::path& file) {
+  std::ifstream stream(file);
+  std::int64_t number = 0;
+  if (stream >> number) return number;
+  return std::nullopt;
+}
+
+}  // namespace
+
+EnergyMeter::EnergyMeter(const std::filesystem::path& folder) {
+  const std::regex package("intel-rapl:[0-9]+");
+  std::error_code none;
+  for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
+    if (!std::regex_match(entry.path().filename().string(), package)) continue;
+    const std::optional<std::int64_t> range = number_in(entry.path() / "max_energy_range_uj");
+    const std::filesystem::path file = entry.path() / "energy_uj";
+    if (range && number_in(file)) counters_.push_back({file, *range});
+  }
+}
+
+void EnergyMeter::start() {
+  for (Counter& counter : counters_) counter.before = number_in(counter.file).value_or(0);
+}
+
+std::optional<double> EnergyMeter::stop() const {
+  if (counters_.empty()) return std::nullopt;
+  double joules = 0;
+  for (const Counter& counter : counters_) {
+    const std::optional<std::int64_t> now = number_in(counter.file);
+    if (!now) return std::nullopt;
+    joules += 1e-6 * static_cast<double>(*now - counter.before + (*now < counter.before ? counter.range : 0));
+  }
+  return joules;
+}
+
+}  // namespace znni::bench
