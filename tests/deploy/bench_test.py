@@ -1,6 +1,7 @@
 """The command deploy/bench, with stand-ins for what it builds and runs. Usage: bench_test.py DEPLOY-FOLDER."""
 
 import json
+import os
 import pathlib
 import shutil
 import signal
@@ -20,19 +21,23 @@ install_python() { :; }
 build_preset() { :; }
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 """
+TORCH = """
+install_torch() { :; }
+torch_environment=(env A=1)
+"""
 LAYER = {"f": 80, "f_out": 80, "k": [3, 3, 3], "n": [64, 64, 64], "S": 1, "device": "a machine", "threads": 2,
          "flops_per_second": 1e11, "read_bytes_per_second": 1e10, "load": 0.1,
          "primitives": [{"primitive": "cpu.conv.onednn", "refusal": "a stand-in"}]}
-NET = {"patch": [100] * 3, "S": 1, "bytes": 1 << 30,
-       "runs": [{"kind": "warm", "seconds": 1, "measured_over_predicted": 1, "voxels_per_second": 100}]}
-PEER = {"patch": [90] * 3, "bytes": 1 << 30, "voxels_per_second": 10}
+NET = {"part": "n", "poolings_left_out": 0, "patch": [100] * 3, "S": 1, "bytes": 1 << 30, "voxels": 100, "joules": None,
+       "direct_flops": 1e9, "traffic_bytes": 1e9, "predicted_seconds": 1, "planned": {"seconds": 1, "voxels_per_second": 9},
+       "carried": {"voxels_per_second": 9}, "runs": [{"kind": "warm", "seconds": 1}]}
+PEER = {**NET, "version": "1.2", "form": "dilated", "runs": [10.0], "carried": {"output": [5] * 3, "flops_per_voxel": 1e9,
+                                                                               "voxels_per_second": 10}}
 # Logs its arguments; the file `do` may make it fail or wait.
 STAND_IN = """#!/usr/bin/env bash
 echo "$(basename "$0") $*" >>"{root}/calls"
 . "{root}/do"
-[ "$(basename "$0")" != planner ] || touch "${{@: -1}}"
-[ "$1" != net ] || {{ echo '{net}'; exit 0; }}
-echo '{other}'
+case "$*" in *bench_net.py*) echo '{net}' ;; *) echo '{other}' ;; esac
 """
 
 
@@ -43,10 +48,12 @@ class BenchTest(unittest.TestCase):
         self.root = pathlib.Path(kept.name)
         (self.root / "deploy" / "lib").mkdir(parents=True)
         shutil.copy(DEPLOY / "bench", self.root / "deploy")
-        shutil.copy(DEPLOY / "lib" / "bench_report.py", self.root / "deploy" / "lib")
+        for name in ("report", "tables", "plots"):
+            shutil.copy(DEPLOY / "lib" / f"bench_{name}.py", self.root / "deploy" / "lib")
         (self.root / "deploy" / "lib" / "setup.sh").write_text(SETUP)
+        (self.root / "deploy" / "lib" / "torch.sh").write_text(TORCH)
         (self.root / ".gitignore").write_text("build\ncalls\ndo\n")
-        for path, other in (("release/bin/znni-bench", LAYER), ("release/bin/planner", {}), ("venv/bin/python", PEER)):
+        for path, other in (("release/bin/znni-bench", LAYER), ("venv/bin/python", PEER)):
             program = self.root / "build" / path
             program.parent.mkdir(parents=True, exist_ok=True)
             program.write_text(STAND_IN.format(root=self.root, net=json.dumps(NET), other=json.dumps(other)))
@@ -73,43 +80,73 @@ class BenchTest(unittest.TestCase):
         return [json.loads(line)["step"] for line in (self.output / "results.jsonl").read_text().split("\n")[:-1]]
 
     def test_a_run_leaves_every_step_and_the_report(self):
-        done = self.bench()
+        done = self.bench("--mem", "1M", "--only", "layer|machine|r[15]$")
         self.assertEqual(done.returncode, 0, done.stderr)
         steps = self.steps()
         self.assertEqual(len(steps), len(set(steps)))
-        for step in ("layer 80-80 k9 n64 S1", "layer 80-80 k5 n48 S8", "layer 28-36 k3 n64 S1",
-                     "layer 80-80 k1,5,5 n64 S1", "net n926 paper 16G recorded", "onnxruntime n337 16G"):
+        threads = os.cpu_count()
+        for step in ("machine", "layer 80-80 k9 n64 S1", "layer 80-80 k5 n48 S8", "layer 28-36 k3 n64 S1",
+                     "layer 80-80 k1,5,5 n64 S1", f"net n926 paper 1M t{threads} r5", f"onnxruntime n337 1M t{threads} r1",
+                     f"torch n537 1M t{threads} r5", f"net n337 onednn 1M t{threads} r1", "net n337 all 2G t1 r1"):
             self.assertIn(step, steps)
-        self.assertIn("| n337 16G | all primitives |", (self.output / "report.md").read_text())
-        self.assertIn("<svg", (self.output / "ratios.svg").read_text())
-        plans = self.calls("planner")
-        self.assertEqual(len(plans), 8)
-        self.assertEqual(sum("--enable" in call for call in plans), 4)
-        self.assertTrue(all(str(self.output / "timings.pbtxt") in call for call in plans))
+        self.assertIn("| n337 1M | all primitives |", (self.output / "report.md").read_text())
+        for name in ("ratios", "memory"):
+            self.assertIn("<svg", (self.output / f"{name}.svg").read_text())
+        self.assertFalse((self.output / "left-out.txt").exists())
+        nets = self.calls("python -B " + str(self.root / "deploy" / "lib" / "bench_net.py"))
+        for call in nets:
+            self.assertEqual("--set all" in call, "--limit" not in call)
+        self.assertIn("--flops 100000000000.0", self.calls("python")[2])
+
+    def test_what_comes_first_runs_first_and_in_turn(self):
+        self.assertEqual(self.bench("--mem", "1M", "--only", "^layer 80-80 k. n64|n337.* 1M .* r[12]").returncode, 0)
+        words = [tuple(step.split()[:3]) for step in self.steps()]
+        ways = [("net", "n337", "all"), ("net", "n337", "onednn"), ("torch", "n337", "1M"), ("onnxruntime", "n337", "1M"),
+                ("net", "n337", "paper")]
+        self.assertEqual(words, [("layer", "80-80", f"k{k}") for k in (3, 5, 7, 9)] + ways + ways)
+
+    def test_what_there_is_no_time_for_is_left_out(self):
+        self.act('[ "$1 $7" != "layer 5" ] || sleep 30\n')
+        done = self.bench("--mem", "1M", "--minutes", "1", "--only", "machine|layer 80-80 k. n64 S1|r1$")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        left_out = (self.output / "left-out.txt").read_text().splitlines()
+        self.assertIn("layer 80-80 k9 n64 S1", left_out)  # takes longer than is left
+        self.assertIn("layer 80-80 k5 n64 S1", self.steps())
+        self.assertIn("Left out: layer 80-80 k7 n64 S1", (self.output / "report.md").read_text())
+        done = self.bench("--mem", "1M", "--only", "machine|layer 80-80 k. n64 S1|r1$")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("layer 80-80 k9 n64 S1", self.steps())
+        self.assertFalse((self.output / "left-out.txt").exists())
+
+    def test_memory_that_is_not_free_is_left_out(self):
+        self.assertEqual(self.bench("--mem", "900T", "--only", "machine|net n337 all 900T.* r1").returncode, 0)
+        self.assertEqual(self.steps(), ["machine"])
+        self.assertIn("MiB free", (self.output / "left-out.txt").read_text())
 
     def test_done_steps_are_not_run_again_and_failed_ones_are(self):
         self.act('[ "$1 $7" != "layer 9" ] || { echo broken >&2; exit 1; }\n')
-        done = self.bench()
+        done = self.bench("--only", "layer")
         self.assertEqual(done.returncode, 1)
         self.assertIn("'layer 80-80 k9 n64 S1'", done.stderr)
         self.assertNotIn("layer 80-80 k9 n64 S1", self.steps())
         before = len(self.steps())
         self.act("")
-        done = self.bench()
+        done = self.bench("--only", "layer")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertEqual(len(self.steps()), before + 1)
         self.assertEqual(len(self.calls("znni-bench")), 1)
 
     def test_full_has_all_layers_of_80(self):
-        done = self.bench("--full", "--mem", "2G", "--patience", "model")
+        done = self.bench("--full", "--mem", "1M", "--patience", "model", "--only", "layer|n537 all [12]. .* r1")
         self.assertEqual(done.returncode, 0, done.stderr)
         grid = {f"layer 80-80 k{k} n{n} S{S}" for k in (3, 5, 7, 9) for n in (48, 64, 96, 128) for S in (1, 8)}
         self.assertEqual(grid - set(self.steps()), set())
-        self.assertIn("net n337 all 2G model", self.steps())
+        self.assertIn("net n537 all 2G t1 r1", self.steps())
+        self.assertTrue(all("--patience model" in call for call in self.calls("python")))
 
     def test_an_interrupt_keeps_what_is_done(self):
         self.act('[ "$1 $7" != "layer 5" ] || sleep 60\n')
-        with subprocess.Popen(self.command(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+        with subprocess.Popen(self.command("--only", "layer"), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                               start_new_session=True) as process:
             deadline = time.monotonic() + 60
             while not (self.root / "calls").exists() or "--k 5" not in (self.root / "calls").read_text():
@@ -122,7 +159,8 @@ class BenchTest(unittest.TestCase):
 
     def test_wrong_use_ends_at_once(self):
         for arguments, part in ((["--fast"], "--fast"), (["--mem"], "--mem needs a value"),
-                                (["--patience", "none"], "none")):
+                                (["--patience", "none"], "none"), (["--mem", "much"], "--mem 'much'"),
+                                (["--minutes", "few"], "--minutes 'few'")):
             done = self.bench(*arguments)
             self.assertEqual(done.returncode, 1)
             self.assertIn(part, done.stderr)

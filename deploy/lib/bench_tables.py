@@ -1,0 +1,248 @@
+"""Tables of deploy/bench: rows of text made from the lines of its results. Needs the standard library alone.
+
+Steps are named "machine ...", "layer ...", "net NAME SET MEM tTHREADS rROUND" and "PEER NAME MEM tTHREADS rROUND";
+several rounds of one step are one figure, the median of their warm runs.
+"""
+
+import math
+import statistics
+
+SETS = {"all": "all primitives", "onednn": "oneDNN's convolutions, our poolings", "paper": "those of the ZNNi papers"}
+PEERS = {"torch": "PyTorch", "onnxruntime": "ONNX Runtime"}
+UNITS = {"M": 2**-10, "G": 1, "T": 2**10}
+
+
+def of_kind(lines, kind):
+    """(words after the kind, result) of each step of this kind."""
+    return [(line["step"].split()[1:], line["result"]) for line in lines if line["step"].split()[0] == kind]
+
+
+def span(numbers, scale=1.0, digits=0):
+    """"180 to 200", or one number."""
+    low, high = (f"{scale * number:.{digits}f}" for number in (min(numbers), max(numbers)))
+    return low if low == high else f"{low} to {high}"
+
+
+def table(rows):
+    """Markdown; the first row is the head."""
+    head, *rest = rows
+    lines = [head, ["---"] * len(head), *rest]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
+
+
+def extent(numbers):
+    """"64", "1x3x3"."""
+    return str(numbers[0]) if len(set(numbers)) == 1 else "x".join(map(str, numbers))
+
+
+class Machine:
+    """What the machine can do at most: medians of what the steps measured."""
+
+    def __init__(self, lines):
+        self.measured = [result for kind in ("machine", "layer") for _, result in of_kind(lines, kind)]
+
+    def median(self, key):
+        return statistics.median(one[key] for one in self.measured) if self.measured else None
+
+    def parts(self, flops, traffic, seconds):
+        """[share of the multiply-adds, share of the memory's rate] as text."""
+        if not self.measured:
+            return ["", ""]
+        return [f"{flops / seconds / self.median('flops_per_second'):.2f}",
+                f"{traffic / seconds / self.median('read_bytes_per_second'):.2f}"]
+
+    def text(self):
+        """In words."""
+        if not self.measured:
+            return "The machine's own rates were not measured."
+        return (f"{self.measured[0]['device']}; measured before each layer: "
+                f"{span([one['flops_per_second'] for one in self.measured], 1e-9)} GFLOP/s of multiply-adds, "
+                f"{span([one['read_bytes_per_second'] for one in self.measured], 1e-9, 1)} GB/s read from memory; "
+                f"load {span([one['load'] for one in self.measured], 1, 2)}.")
+
+
+def energy(joules, voxels):
+    """Joules per 10^6 voxels."""
+    return "not readable" if joules is None else f"{joules / voxels * 1e6:.1f}"
+
+
+def layer_name(result):
+    """"80 -> 80, k 3x3x3, n 64x64x64, S 1"; cubes by their edge."""
+    return (f"{result['f']} → {result['f_out']}, k {extent(result['k'])}, n {extent(result['n'])}, "
+            f"S {result['S']}")
+
+
+def layer_work(result):
+    """(direct operations, least bytes moved, output voxels) of a layer."""
+    taps = math.prod(result["k"])
+    read = result["S"] * math.prod(result["n"])
+    written = result["S"] * math.prod(n - k + 1 for n, k in zip(result["n"], result["k"]))
+    weights = result["f"] * result["f_out"] * taps
+    return 2 * weights * written, 4 * (result["f"] * read + result["f_out"] * written + weights), written
+
+
+def over_onednn(result):
+    """Speed of the first primitive over oneDNN in its better layout, or nothing."""
+    first, *others = result["primitives"]
+    seconds = [one["seconds"] for one in others if "onednn" in one["primitive"] and "refusal" not in one]
+    return min(seconds) / first["seconds"] if seconds and "refusal" not in first else None
+
+
+def layer_rows(results, machine):
+    """One row per layer and primitive."""
+    rows = [["layer", "primitive", "ms", "processor ms", "runs", "direct GFLOP/s", "of multiply-adds", "of memory",
+             "speed over oneDNN's best", "J / 10^6 voxels", "persistent MiB", "transient MiB", "error", "variant"]]
+    for result in results:
+        flops, traffic, voxels = layer_work(result)
+        for one in result["primitives"]:
+            if "refusal" in one:
+                rows.append([layer_name(result), one["primitive"], *[""] * 11, "not run: " + one["refusal"]])
+                continue
+            speed = over_onednn(result) if one is result["primitives"][0] else None
+            rows.append([layer_name(result), one["primitive"], f"{1e3 * one['seconds']:.1f}",
+                         f"{1e3 * one['processor_seconds_per_thread']:.1f}", str(len(one["runs"])),
+                         f"{flops / one['seconds'] / 1e9:.0f}", *machine.parts(flops, traffic, one["seconds"]),
+                         f"{speed:.2f}" if speed else "", energy(one.get("joules"), voxels),
+                         f"{one['persistent_bytes'] / 2**20:.0f}", f"{one['transient_bytes'] / 2**20:.0f}",
+                         f"{one['error']:.1e}", one["variant"]])
+    return rows
+
+
+class Figure:
+    """A net by one way to run it: all rounds together, or why there are none."""
+
+    def __init__(self, results):
+        ran = [result for result in results if "refusal" not in result]
+        self.refusal = "" if ran else results[-1]["refusal"]
+        if not ran:
+            return
+        self.last = ran[-1]
+        same = [one for one in ran if (one["part"], one["patch"], one.get("form")) ==
+                (self.last["part"], self.last["patch"], self.last.get("form"))]
+        self.seconds = [seconds for one in same for seconds in warm(one)]
+        self.median = statistics.median(self.seconds)
+        self.here = self.last["voxels"] / self.median
+        planned = self.last.get("planned", {}).get("seconds", 0)
+        self.whole = self.last["poolings_left_out"] == 0 and \
+            math.isclose(planned, self.last.get("predicted_seconds", -1), rel_tol=1e-6)
+
+    def rate(self):
+        """Dense output voxels/s of the whole net in all of the memory, measured or carried."""
+        if self.whole:
+            return self.here
+        carried, own = self.last.get("carried"), self.last["voxels"] / statistics.median(warm(self.last))
+        return carried["voxels_per_second"] * self.here / own if carried else None
+
+    def how(self):
+        """Where rate() comes from."""
+        if self.whole:
+            return "measured"
+        carried = self.last.get("carried")
+        if not carried:
+            return "no patch of the whole net fits the memory"
+        if "flops_per_voxel" in carried:
+            return (f"{self.last['direct_flops'] / self.median / 1e9:.1f} GFLOP/s / "
+                    f"{carried['flops_per_voxel'] / 1e6:.2f} MFLOP a voxel of {extent(carried['output'])} outputs")
+        planned = self.last["planned"]["voxels_per_second"]
+        return f"{planned:,.0f} predicted x {self.rate() / planned:.2f} predicted / measured time of this patch"
+
+
+def warm(result):
+    """Seconds of the warm runs of one step."""
+    return [run["seconds"] if isinstance(run, dict) else run for run in result["runs"]
+            if not isinstance(run, dict) or run["kind"] == "warm"]
+
+
+def figures(lines):
+    """{(net, MEM, threads): {way: Figure}}."""
+    found = {}
+    for words, result in of_kind(lines, "net"):
+        found.setdefault((words[0], words[2], int(words[3][1:])), {}).setdefault(words[1], []).append(result)
+    for peer in PEERS:
+        for words, result in of_kind(lines, peer):
+            found.setdefault((words[0], words[1], int(words[2][1:])), {}).setdefault(peer, []).append(result)
+    return {key: {way: Figure(results) for way, results in ways.items()} for key, ways in found.items()}
+
+
+def compared(found):
+    """The figures that stand beside others."""
+    return {key: ways for key, ways in found.items() if len(ways) > 1}
+
+
+def speed_over(ways, way):
+    """Of all primitives over this way, or nothing."""
+    ours, other = (None if one is None or one.refusal else one.rate() for one in (ways.get("all"), ways[way]))
+    return ours / other if ours and other else None
+
+
+def way_name(way, figure):
+    """"PyTorch 2.1, fragments"."""
+    if way in SETS:
+        return SETS[way]
+    return PEERS[way] if figure.refusal else f"{PEERS[way]} {figure.last['version']}, {figure.last['form']}"
+
+
+def net_rows(found, machine):
+    """One row per net and way to run it."""
+    rows = [["net", "by", "ran", "input", "voxels/s of it", "runs", "direct GFLOP/s", "of multiply-adds", "of memory",
+             "J / 10^6 voxels", "GiB", "measured / predicted time", "voxels/s in all the memory", "which is",
+             "speed of all primitives over it"]]
+    for (net, mem, _), ways in found.items():
+        for way, one in ways.items():
+            name = [f"{net} {mem}", way_name(way, one)]
+            if one.refusal:
+                rows.append([*name, *[""] * 11, "not run: " + one.refusal, ""])
+                continue
+            last, rate, speed = one.last, one.rate(), speed_over(ways, way)
+            predicted = last.get("predicted_seconds")
+            together = f", S {last['S']}" if last.get("S", 1) > 1 else ""
+            rows.append([*name, last["part"], extent(last["patch"]) + together, f"{one.here:,.0f}",
+                         str(len(one.seconds)), f"{last['direct_flops'] / one.median / 1e9:.0f}",
+                         *machine.parts(last["direct_flops"], last["traffic_bytes"], one.median),
+                         energy(last["joules"], last["voxels"]), f"{last['bytes'] / 2**30:.1f}",
+                         f"{one.median / predicted:.2f}" if predicted else "", f"{rate:,.0f}" if rate else "", one.how(),
+                         f"{speed:.2f}" if speed else ""])
+    return rows
+
+
+def gigabytes(text):
+    """Of "512M"."""
+    return float(text[:-1]) * UNITS[text[-1].upper()] if text[-1].upper() in UNITS else int(text) / 2**30
+
+
+def by_memory(found):
+    """{net: [(GiB, figure)]} of all primitives with the most threads; nets with several limits."""
+    most = max((threads for _, _, threads in found), default=0)
+    curves = {}
+    for (net, mem, threads), ways in found.items():
+        if threads == most and "all" in ways:
+            curves.setdefault(net, []).append((gigabytes(mem), ways["all"]))
+    return {net: sorted(points, key=lambda point: point[0]) for net, points in curves.items() if len(points) > 1}
+
+
+def memory_rows(curves):
+    """Throughput under each limit."""
+    rows = [["net", "GiB", "input", "voxels/s", "runs"]]
+    for net, points in curves.items():
+        for mem, one in points:
+            rows.append([net, f"{mem:g}", "", "not run: " + one.refusal, ""] if one.refusal else
+                        [net, f"{mem:g}", extent(one.last["patch"]), f"{one.rate():,.0f}", str(len(one.seconds))])
+    return rows
+
+
+def scaling_rows(found):
+    """Throughput with each number of threads, where there are several."""
+    groups = {}
+    for (net, mem, threads), ways in found.items():
+        if "all" in ways and not ways["all"].refusal:
+            groups.setdefault((net, mem), {})[threads] = ways["all"].rate()
+    rows = [["net", "threads", "voxels/s", "over one thread", "per thread"]]
+    for (net, mem), rates in groups.items():
+        if len(rates) < 2:
+            continue
+        least = min(rates)
+        for threads in sorted(rates):
+            speed = rates[threads] / rates[least] * least
+            rows.append([f"{net} {mem}", str(threads), f"{rates[threads]:,.0f}", f"{speed:.2f}",
+                         f"{speed / threads:.2f}"])
+    return rows
