@@ -40,6 +40,7 @@ struct SplitVectors {
     return {Half::where_negative(value.low, then.low, otherwise.low),
             Half::where_negative(value.high, then.high, otherwise.high)};
   }
+  static const float* anew(const float* at) { return Half::anew(at); }
   static void prefetch(const void* address) { Half::prefetch(address); }
   static void touch(const float* address) { Half::touch(address); }
 };

@@ -24,6 +24,12 @@ struct Vectors {
   // Lane by lane; `a` where one of them is no number.
   static V larger(V a, V b) { return a < b ? b : a; }
   static V where_negative(V value, V then, V otherwise) { return value < V{} ? then : otherwise; }
+  // Keeps the compiler from carrying single values that it loaded round a loop: it would have to spread each over the
+  // lanes of a vector, which a load does on its way.
+  static const float* anew(const float* at) {
+    __asm__("" : "+r"(at));
+    return at;
+  }
   static void prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }
   // A load that nobody waits for: unlike a prefetch it always has its page translated.
   static void touch(const float* address) { static_cast<void>(*static_cast<const volatile float*>(address)); }

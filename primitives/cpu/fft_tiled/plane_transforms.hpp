@@ -8,19 +8,23 @@
 
 namespace znni::cpu::fft_tiled {
 
-// The voxels of one line of a tile, gathered: beyond the input's end zeros, from planar images lane by lane.
+// The voxels of one line of a tile, gathered: beyond the input's end zeros, from planar images lane by lane. Short rows
+// of many images lie far apart: those of the next line are asked for in time.
 template <class Isa>
 void gather_line(const ForwardTask& task, std::int64_t block, std::int64_t y, float* line) {
   const TensorView& in = *task.in;
-  const std::int64_t inside = in.shape.n.x - task.stack.x;
+  const std::int64_t left = in.shape.n.x - task.stack.x;
+  const std::int64_t inside = left < task.tiling->T.x ? left : task.tiling->T.x;
   const bool planar = in.format.layout == Layout::planar;
-  const std::int64_t images = planar ? (in.shape.f - block * Isa::lanes) : 1;
   const float* from = in.data + task.stack.s * in.strides.S + block * (planar ? Isa::lanes : 1) * in.strides.f +
                       task.z * in.strides.z + y * in.strides.y + task.stack.x * in.strides.x;
-  for (std::int64_t x = 0; x < task.tiling->T.x; ++x, from += in.strides.x, line += Isa::lanes) {
-    Isa::store(line, !planar && x < inside ? Isa::load(from) : typename Isa::V{});
-    if (!planar || x >= inside) continue;
-    for (std::int64_t i = 0; i < images && i < Isa::lanes; ++i) line[i] = from[i * in.strides.f];
+  for (std::int64_t x = 0; x < task.tiling->T.x; ++x) {
+    Isa::store(line + x * Isa::lanes, !planar && x < inside ? Isa::load(from + x * in.strides.x) : typename Isa::V{});
+  }
+  const std::int64_t images = planar ? in.shape.f - block * Isa::lanes : 0;
+  for (std::int64_t i = 0; i < images && i < Isa::lanes; ++i, from += in.strides.f) {
+    for (std::int64_t x = 0; x < inside; x += 16) Isa::prefetch(from + in.strides.y + x);
+    for (std::int64_t x = 0; x < inside; ++x) line[x * Isa::lanes + i] = from[x * in.strides.x];
   }
 }
 
@@ -118,51 +122,54 @@ void fetch_residual(const InverseTask& task, std::int64_t block, std::int64_t y,
   for (std::int64_t x = 0; x < inside; ++x, from += step) Isa::prefetch(from);
 }
 
-// One finished line of a block: bias, a blocked residual's row and activation, in place; `inside` voxels.
+// The activation, where that has a vector form.
 template <class Isa>
-void finish_line(const InverseTask& task, std::int64_t block, float* line, std::int64_t inside, const float* residual) {
-  const Activation activation = task.tiling->problem.activation;
-  const typename Isa::V bias = Isa::load(task.bias + block * Isa::lanes);
-  const typename Isa::V zero{};
-  for (float* voxel = line; voxel != line + inside * Isa::lanes; voxel += Isa::lanes) {
-    typename Isa::V value = Isa::load(voxel) + bias;
-    if (residual != nullptr) {
-      value += Isa::load(residual);
-      residual += task.residual->strides.x;
-    }
-    if (activation.kind == ActivationKind::relu) value = Isa::larger(zero, value);
-    if (activation.kind == ActivationKind::leaky_relu) {
-      value = Isa::where_negative(value, activation.alpha * value, value);
-    }
-    Isa::store(voxel, value);
-  }
+inline typename Isa::V activated(typename Isa::V value, const Activation& activation) {
+  if (activation.kind == ActivationKind::relu) return Isa::larger(typename Isa::V{}, value);
+  if (activation.kind == ActivationKind::leaky_relu) return Isa::where_negative(value, activation.alpha * value, value);
+  return value;
 }
 
 // Activations that have no vector form; padding images stay zero.
 void finish_slowly(const InverseTask& task, std::int64_t block, float* line, std::int64_t inside);
 
+// One line of a block to the planar images of the output.
 template <class Isa>
-void scatter_line(const InverseTask& task, std::int64_t block, std::int64_t y, const float* line, std::int64_t inside) {
+void scatter_line(const TensorView& out, std::int64_t block, float* to, const float* line, std::int64_t inside) {
+  const std::int64_t left = out.shape.f - block * Isa::lanes;
+  for (std::int64_t j = 0; j < left && j < Isa::lanes; ++j) {
+    for (std::int64_t x = 0; x < inside; ++x) to[j * out.strides.f + x * out.strides.x] = line[x * Isa::lanes + j];
+  }
+}
+
+// Finishes `inside` voxels of a line of a block, which it may change, and writes them to row `y`.
+template <class Isa>
+void write_line(const InverseTask& task, std::int64_t block, std::int64_t y, float* line, std::int64_t inside) {
   const TensorView& out = *task.out;
   const bool planar = out.format.layout == Layout::planar;
   float* to = row_of<Isa>(task, out, block, y);
-  if (planar) {
-    const std::int64_t left = out.shape.f - block * Isa::lanes;
-    for (std::int64_t j = 0; j < left && j < Isa::lanes; ++j) {
-      for (std::int64_t x = 0; x < inside; ++x) to[j * out.strides.f + x * out.strides.x] = line[x * Isa::lanes + j];
-    }
-    return;
-  }
   const bool aligned =
       reinterpret_cast<std::uintptr_t>(to) % sizeof(typename Isa::V) == 0 && out.strides.x % Isa::lanes == 0;
-  for (std::int64_t x = 0; x < inside; ++x, to += out.strides.x) {
-    const typename Isa::V value = Isa::load(line + x * Isa::lanes);
-    if (aligned) {
-      Isa::stream(to, value);
+  const bool slow = task.tiling->problem.activation.kind > ActivationKind::leaky_relu;
+  const Activation activation = task.tiling->problem.activation;
+  const typename Isa::V bias = Isa::load(task.bias + block * Isa::lanes);
+  const bool past_caches = aligned && !planar && !slow;
+  if (task.residual != nullptr && planar) add_planar<Isa>(task, block, y, line, inside);
+  const float* added = task.residual != nullptr && !planar ? row_of<Isa>(task, *task.residual, block, y) : nullptr;
+  for (std::int64_t x = 0; x < inside; ++x) {
+    typename Isa::V value = Isa::load(line + x * Isa::lanes) + bias;
+    if (added != nullptr) value += Isa::load(added + x * task.residual->strides.x);
+    value = activated<Isa>(value, activation);
+    if (past_caches) {
+      Isa::stream(to + x * out.strides.x, value);
     } else {
-      Isa::store(to, value);
+      Isa::store(line + x * Isa::lanes, value);
     }
   }
+  if (past_caches) return;
+  if (slow) finish_slowly(task, block, line, inside);
+  if (planar) return scatter_line<Isa>(out, block, to, line, inside);
+  for (std::int64_t x = 0; x < inside; ++x) Isa::store(to + x * out.strides.x, Isa::load(line + x * Isa::lanes));
 }
 
 // Lines along x of one block, from [y][kx].
@@ -174,21 +181,13 @@ void inverse_lines(const InverseTask& task, std::int64_t block, const float* pla
   const Codelet along_x = c2r_codelet<Isa, false>(t.T.x);
   const std::int64_t rows = n_out.y - task.stack.y < m.y ? n_out.y - task.stack.y : m.y;
   const std::int64_t inside = n_out.x - task.stack.x < m.x ? n_out.x - task.stack.x : m.x;
-  const std::int64_t row_step = (t.T.x / 2 + 1) * t.block_step();
-  const ActivationKind kind = t.problem.activation.kind;
-  const bool adds = task.residual != nullptr;
-  const bool adds_blocks = adds && task.residual->format.layout != Layout::planar;
+  const std::int64_t row_step = row_floats(t);
+  const bool adds_blocks = task.residual != nullptr && task.residual->format.layout != Layout::planar;
   for (std::int64_t y = 0; adds_blocks && y < rows_ahead && y < rows; ++y) fetch_residual<Isa>(task, block, y, inside);
   for (std::int64_t y = 0; y < rows; ++y, plane += row_step) {
     if (adds_blocks && y + rows_ahead < rows) fetch_residual<Isa>(task, block, y + rows_ahead, inside);
     along_x(plane, plane + Isa::lanes, t.block_step(), line, nullptr, Isa::lanes);
-    if (adds && !adds_blocks) add_planar<Isa>(task, block, task.stack.y + y, line, inside);
-    const float* added = adds_blocks ? row_of<Isa>(task, *task.residual, block, task.stack.y + y) : nullptr;
-    finish_line<Isa>(task, block, line, inside, added);
-    if (kind != ActivationKind::none && kind != ActivationKind::relu && kind != ActivationKind::leaky_relu) {
-      finish_slowly(task, block, line, inside);
-    }
-    scatter_line<Isa>(task, block, task.stack.y + y, line, inside);
+    write_line<Isa>(task, block, task.stack.y + y, line, inside);
   }
 }
 
@@ -219,9 +218,9 @@ void inverse_plane(const InverseTask& task) {
       for (std::int64_t b = 0; b < blocks; ++b, from += pair) {
         float* to = task.scratch + b * plane_floats(t) + kx * pair;
         if (kx == 0 || kx == half) {
-          real(from, from + Isa::lanes, t.column_step(), to, nullptr, (half + 1) * pair);
+          real(from, from + Isa::lanes, t.column_step(), to, nullptr, row_floats(t));
         } else {
-          complex(from + Isa::lanes, from, t.column_step(), to + Isa::lanes, to, (half + 1) * pair);
+          complex(from + Isa::lanes, from, t.column_step(), to + Isa::lanes, to, row_floats(t));
         }
       }
     }

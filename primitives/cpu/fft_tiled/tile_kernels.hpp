@@ -50,6 +50,37 @@ struct SpectraTask {
   float* scratch = nullptr;  // spectra_scratch() floats
 };
 
+// One tile, all its images, from voxels to voxels in the worker's own cache: planes are transformed, taps along z are
+// taken as they are, so that T.z is the planes it reads.
+struct TileTask {
+  const Tiling* tiling = nullptr;
+  const TensorView* in = nullptr;  // planar
+  const TensorView* out = nullptr;
+  const TensorView* residual = nullptr;  // as of an InverseTask
+  const float* spectra = nullptr;        // of all planes of taps: plane_spectra_floats()
+  const float* bias = nullptr;           // [out_blocks][lanes], zero in padding lanes
+  Stack stack;
+  std::int64_t z = 0;        // its first plane, of the input as of the output
+  float* scratch = nullptr;  // tile_scratch() floats
+};
+
+// Some rows of one output plane, all images, by the direct algorithm.
+struct RowsTask {
+  const Tiling* tiling = nullptr;  // problem and lanes are used
+  const TensorView* in = nullptr;  // planar, rows without gaps
+  const TensorView* out = nullptr;
+  const TensorView* residual = nullptr;  // as of an InverseTask
+  const std::int64_t* taps = nullptr;    // where the voxel of each tap lies, from that of the first
+  std::int64_t tap_count = 0;
+  const float* weights = nullptr;  // [out_blocks][tap][lane]
+  const float* bias = nullptr;     // [out_blocks][lanes], zero in padding lanes
+  std::int64_t s = 0;
+  std::int64_t z = 0;
+  std::int64_t first_row = 0;
+  std::int64_t end_row = 0;
+  float* scratch = nullptr;  // rows_scratch() floats
+};
+
 struct TileKernels {
   std::int64_t lanes = 16;        // images of a block
   std::int64_t gemm_rows = 8;     // rows of a register block
@@ -58,6 +89,9 @@ struct TileKernels {
   void (*column)(const ColumnTask&) = nullptr;
   void (*inverse)(const InverseTask&) = nullptr;
   void (*spectra)(const SpectraTask&) = nullptr;
+  void (*tile)(const TileTask&) = nullptr;
+  void (*plane_spectra)(const SpectraTask&) = nullptr;  // all planes of taps, for `tile`
+  void (*rows)(const RowsTask&) = nullptr;
 };
 
 // For registers of `simd_floats` floats; nullptr where this build has none. Those for 4 floats take blocks of 8 images.
@@ -89,7 +123,9 @@ constexpr BlockGroup block_group(std::int64_t blocks, std::int64_t most, std::in
 }
 // Images whose plane transforms are held at once.
 inline constexpr std::int64_t blocks_at_once = 5;
-[[nodiscard]] inline std::int64_t plane_floats(const Tiling& t) { return (t.T.x / 2 + 1) * t.T.y * t.block_step(); }
+// A row of a plane's spectra along x: odd, so that rows do not fall onto the same cache sets.
+[[nodiscard]] inline std::int64_t row_floats(const Tiling& t) { return ((t.T.x / 2 + 1) / 2 * 2 + 1) * t.block_step(); }
+[[nodiscard]] inline std::int64_t plane_floats(const Tiling& t) { return t.T.y * row_floats(t); }
 [[nodiscard]] inline std::int64_t forward_scratch(const Tiling& t) {
   const std::int64_t blocks = t.in_blocks() < blocks_at_once ? t.in_blocks() : blocks_at_once;
   return blocks * plane_floats(t) + t.T.x * t.lanes;
@@ -107,5 +143,29 @@ inline constexpr std::int64_t blocks_at_once = 5;
   return plane_floats(t) + t.problem.k.z * t.columns() * t.block_step() + t.T.x * t.lanes +
          (t.T.z + t.T.y) * t.block_step();
 }
+
+// Of a tile whose z axis is not transformed. Spectra of planes of taps lie [block][column][image][tap][re | im][lane],
+// those of the input's planes [column][image][re | im | re + im][plane].
+[[nodiscard]] inline std::int64_t column_taps_floats(const Tiling& t) {
+  return t.problem.in.f * t.problem.k.z * t.block_step();
+}
+[[nodiscard]] inline std::int64_t plane_spectra_floats(const Tiling& t) {
+  return mul(t.out_blocks(), mul(t.columns(), column_taps_floats(t)));
+}
+[[nodiscard]] inline std::int64_t padded_planes(const Tiling& t) { return round_up(t.T.z, t.lanes); }
+[[nodiscard]] inline std::int64_t column_planes_floats(const Tiling& t) {
+  return t.problem.in.f * 3 * padded_planes(t);
+}
+// The planes that are multiplied together: their products for one kx, their spectra, a line of voxels.
+inline constexpr std::int64_t most_planes_at_once = 4;
+[[nodiscard]] inline std::int64_t products_floats(const Tiling& t) { return t.T.y * t.block_step(); }
+[[nodiscard]] inline std::int64_t tile_scratch(const Tiling& t) {
+  return t.columns() * column_planes_floats(t) + most_planes_at_once * (products_floats(t) + plane_floats(t)) +
+         t.T.x * t.lanes;
+}
+
+// Voxels that the direct algorithm computes before it writes them.
+inline constexpr std::int64_t voxels_at_once = 32;
+[[nodiscard]] inline std::int64_t rows_scratch(const Tiling& t) { return voxels_at_once * t.lanes; }
 
 }  // namespace znni::cpu::fft_tiled

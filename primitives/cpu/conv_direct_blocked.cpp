@@ -1,0 +1,133 @@
+// cpu.conv.direct_blocked: the textbook convolution from few planar images to blocks of output images, which lie in the
+// vector lanes (fft_tiled/direct_rows.hpp) and leave past the caches: the first layer of a net with small kernels. What
+// it computes per tap is a multiply-add and a load; its weights stay in the first-level cache.
+#include <algorithm>
+#include <utility>
+
+#include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/fft_tiled/tile_kernels.hpp"
+
+namespace znni::cpu {
+namespace {
+
+using namespace fft_tiled;
+
+constexpr std::string_view name = "cpu.conv.direct_blocked";
+// Of all input images together: 16 KiB of weights for each block.
+constexpr std::int64_t most_taps = 256;
+constexpr std::int64_t rows_per_task = 16;
+// Fraction of the peak rate, measured; what finishing and writing a voxel costs, in taps.
+constexpr double tap_efficiency = 0.95;
+constexpr double taps_of_writing = 5.0;
+
+std::int64_t tap_count(const ConvProblem& conv) { return mul(conv.in.f, voxels(conv.k)); }
+
+Seconds model(const Tiling& t, const DeviceSpec& spec, Format out) {
+  const Shape5 shape = output_shape(t.problem);
+  const double outputs = static_cast<double>(t.out_blocks() * t.lanes) * static_cast<double>(shape.S) *
+                         static_cast<double>(voxels(shape.n));
+  const double flops = 2.0 * (static_cast<double>(tap_count(t.problem)) + taps_of_writing) * outputs;
+  return modelled_time(spec, flops, tap_efficiency, tensor_traffic(t.problem, planar_format, out));
+}
+
+Estimate estimate_of(const Tiling& t, const DeviceSpec& spec, Format out) {
+  Estimate estimate{{}, planar_format, out, model(t, spec, out), {}};
+  estimate.memory = input_output_buffers(t.problem, planar_format, out);
+  const std::int64_t blocked = t.out_blocks() * t.lanes;
+  estimate.memory.push_back(
+      {"kernels", MemorySpace::host, float_bytes(mul(blocked, tap_count(t.problem))), Lifetime::plan()});
+  estimate.memory.push_back({"bias", MemorySpace::host, float_bytes(blocked), Lifetime::plan()});
+  estimate.memory.push_back(
+      {"lines", MemorySpace::host, float_bytes(mul(spec.threads, rows_scratch(t))), Lifetime::stages(0, 0)});
+  return estimate;
+}
+
+class DirectBlocked final : public PreparedLayer {
+ public:
+  DirectBlocked(const Tiling& tiling, const TileKernels& kernels, Executor& executor)
+      : tiling_(tiling), kernels_(kernels), executor_(executor) {}
+
+  void keep(const LayerWeights& weights, std::span<float> packed, std::span<float> bias) {
+    packed_ = packed;
+    bias_ = bias;
+    std::fill(bias.begin(), bias.end(), 0.0F);
+    std::copy(weights.bias.begin(), weights.bias.end(), bias.begin());
+    const std::int64_t taps = tap_count(tiling_.problem);
+    std::fill(packed.begin(), packed.end(), 0.0F);
+    for (std::int64_t j = 0; j < tiling_.problem.f_out; ++j) {
+      float* to = packed.data() + j / tiling_.lanes * taps * tiling_.lanes + j % tiling_.lanes;
+      for (std::int64_t tap = 0; tap < taps; ++tap) to[tap * tiling_.lanes] = weights.kernels[j * taps + tap];
+    }
+  }
+
+  Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
+    const std::span<float> lines = arena.grant_as<float>("lines");
+    find_taps(inputs[0].strides);
+    const TensorView* const residual = tiling_.problem.residual ? &inputs[1] : nullptr;
+    const std::int64_t parts = div_up(out.shape.n.y, rows_per_task);
+    executor_.parallel_for(out.shape.S * out.shape.n.z * parts, [&](std::int64_t index, int worker) {
+      const std::int64_t first = index % parts * rows_per_task;
+      const std::int64_t plane = index / parts;
+      kernels_.rows({&tiling_, &inputs[0], &out, residual, taps_.data(), static_cast<std::int64_t>(taps_.size()),
+                     packed_.data(), bias_.data(), plane / out.shape.n.z, plane % out.shape.n.z, first,
+                     std::min(first + rows_per_task, out.shape.n.y), lines.data() + worker * rows_scratch(tiling_)});
+    });
+    return {};
+  }
+
+ private:
+  void find_taps(const Strides& steps) {
+    const ConvProblem& conv = tiling_.problem;
+    taps_.clear();
+    for (std::int64_t image = 0; image < conv.in.f; ++image) {
+      for (std::int64_t z = 0; z < conv.k.z; ++z) {
+        for (std::int64_t y = 0; y < conv.k.y; ++y) {
+          for (std::int64_t x = 0; x < conv.k.x; ++x) {
+            taps_.push_back(image * steps.f + z * conv.dilation.z * steps.z + y * conv.dilation.y * steps.y +
+                            x * conv.dilation.x * steps.x);
+          }
+        }
+      }
+    }
+  }
+
+  Tiling tiling_;
+  const TileKernels& kernels_;
+  Executor& executor_;
+  std::span<float> packed_;
+  std::span<float> bias_;
+  std::vector<std::int64_t> taps_;
+};
+
+Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+  const auto* conv = std::get_if<ConvProblem>(&problem);
+  if (conv == nullptr) return refusal(name, "convolutions", problem);
+  if (tap_count(*conv) > most_taps) return refusal(name, "convolutions of up to 256 taps of all input images", problem);
+  const TileKernels* kernels = tile_kernels(spec.simd_floats);
+  if (kernels == nullptr) {
+    return Error{ErrorCode::unsupported,
+                 std::string(name) + " is not built for vectors of " + std::to_string(spec.simd_floats) + " floats"};
+  }
+  const Tiling tiling{*conv, kernels->lanes, {}, 1};
+  std::vector<Estimate> estimates{estimate_of(tiling, spec, blocked_format(spec))};
+  if (conv->f_out < kernels->lanes) estimates.push_back(estimate_of(tiling, spec, planar_format));
+  return estimates;
+}
+
+Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,
+                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+  const auto* conv = std::get_if<ConvProblem>(&problem);
+  ensure(conv != nullptr, "describe() refuses what is no convolution");
+  const TileKernels* kernels = tile_kernels(device.spec().simd_floats);
+  ensure(kernels != nullptr, "describe() refuses vectors that are not built");
+  auto layer = std::make_unique<DirectBlocked>(Tiling{*conv, kernels->lanes, {}, 1}, *kernels, device.executor());
+  layer->keep(weights, persistent.grant_as<float>("kernels"), persistent.grant_as<float>("bias"));
+  return std::unique_ptr<PreparedLayer>(std::move(layer));
+}
+
+}  // namespace
+
+extern const Primitive conv_direct_blocked;
+constinit const Primitive conv_direct_blocked{name, 1, DeviceKind::cpu, &describe, &prepare};
+
+}  // namespace znni::cpu

@@ -1,0 +1,127 @@
+#include "primitives/cpu/fft_tiled/plane_choice.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/fft_tiled/tile_memory.hpp"
+
+namespace znni::cpu::fft_tiled {
+namespace {
+
+constexpr std::size_t most_offers = 3;
+// Output planes of a tile that are tried: of more, fewer planes are transformed twice; of less, more tasks fill the
+// workers.
+constexpr std::int64_t wanted_planes[] = {24, 12, 6};
+// Operations of a complex transform of each of tile_extents(), as generate_codelets.py counts them; a real one has
+// about half of them.
+constexpr double operations[] = {16, 44, 58, 116, 112, 220, 172, 276, 272, 524, 302, 724, 496, 508, 466, 624};
+// Fractions of the peak rate: of multiply-adds in products, and of the single operations of transforms.
+constexpr double product_efficiency = 0.60;
+constexpr double transform_efficiency = 0.95;
+// What finishing and writing a voxel of an image costs, in operations at the peak rate.
+constexpr double operations_of_writing = 36.0;
+
+double real(std::int64_t value) { return static_cast<double>(value); }
+
+double transform_operations(std::int64_t extent) {
+  const std::vector<std::int64_t>& extents = tile_extents();
+  return operations[std::lower_bound(extents.begin(), extents.end(), extent) - extents.begin()];
+}
+
+Tiling make_tiling(const ConvProblem& problem, std::int64_t lanes, Vec3 T) { return {problem, lanes, T, 1}; }
+
+// Extents that cut an axis into equal tiles of about `wanted` outputs.
+std::int64_t planes_of_tiles(const ConvProblem& problem, std::int64_t wanted) {
+  const std::int64_t out = problem.in.n.z - problem.k.z + 1;
+  return div_up(out, div_up(out, wanted)) + problem.k.z - 1;
+}
+
+// Extents that take the kernel, up to the one that covers the axis.
+std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis) {
+  std::vector<std::int64_t> extents;
+  for (const std::int64_t extent : tile_extents()) {
+    if (extent >= problem.k[axis]) extents.push_back(extent);
+    if (extent >= problem.in.n[axis]) break;
+  }
+  return extents;
+}
+
+// Of one plane and image: `rows` lines along x, lines along y for each kx.
+double plane_operations(const Tiling& t, std::int64_t rows) {
+  return 0.5 * real(rows) * transform_operations(t.T.x) + real(t.columns()) / real(t.T.y) * transform_operations(t.T.y);
+}
+
+// Tiles of y and x with the z that suits them best.
+using Choice = std::pair<Seconds, Tiling>;
+Choice best_planes(const ConvProblem& problem, std::int64_t lanes, const DeviceSpec& spec, Vec3 T) {
+  Choice best{std::numeric_limits<Seconds>::infinity(), {}};
+  for (const std::int64_t wanted : wanted_planes) {
+    T.z = planes_of_tiles(problem, wanted);
+    const Tiling tiling = make_tiling(problem, lanes, T);
+    if (const Seconds seconds = plane_seconds(tiling, spec); seconds < best.first) best = {seconds, tiling};
+  }
+  return best;
+}
+
+}  // namespace
+
+std::vector<Tiling> plane_tilings(const ConvProblem& problem, std::int64_t lanes, const DeviceSpec& spec) {
+  std::vector<Choice> choices;
+  for (const std::int64_t y : extents_along(problem, 1)) {
+    for (const std::int64_t x : extents_along(problem, 2)) {
+      choices.push_back(best_planes(problem, lanes, spec, {0, y, x}));
+    }
+  }
+  std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) { return a.first < b.first; });
+  std::vector<Tiling> tilings;
+  for (std::size_t i = 0; i < std::min(choices.size(), most_offers); ++i) tilings.push_back(choices[i].second);
+  return tilings;
+}
+
+Variant plane_variant(const Tiling& tiling) {
+  return {{"planes", tiling.T.z}, {"tile_y", tiling.T.y}, {"tile_x", tiling.T.x}};
+}
+
+Tiling plane_tiling(const ConvProblem& problem, std::int64_t lanes, const Variant& variant) {
+  const Vec3 T{setting(variant, "planes", problem.k.z), setting(variant, "tile_y", 16), setting(variant, "tile_x", 16)};
+  return make_tiling(problem, lanes, T);
+}
+
+std::int64_t plane_scratch(const Tiling& tiling) {
+  const std::int64_t line = buffer_alignment / static_cast<std::int64_t>(sizeof(float));
+  return round_up(tile_scratch(tiling), line);
+}
+
+Seconds plane_seconds(const Tiling& t, const DeviceSpec& spec) {
+  const double tiles = real(tile_count(t));
+  const double images = real(t.problem.in.f);
+  const double out = real(t.out_blocks()) * real(t.lanes);
+  const double planes = real(t.stacks()) * real(t.n_out().z);
+  const double transforms = tiles * images * real(padded_planes(t)) * plane_operations(t, t.T.y) +
+                            planes * out * plane_operations(t, std::min(t.m().y, t.n_out().y));
+  const double products = 6.0 * planes * real(t.columns()) * out * images * real(t.problem.k.z);
+  // Tasks are equal: in the last round some workers have none.
+  const double rounds = std::ceil(tiles / spec.threads) * spec.threads / tiles;
+  const double outputs = out * real(t.problem.in.S) * real(voxels(t.n_out()));
+  const double arithmetic =
+      products / product_efficiency + transforms / transform_efficiency + operations_of_writing * outputs;
+  const double bytes = 4.0 * (real(elements(t.problem.in)) + (t.problem.residual ? 2.0 : 1.0) * outputs);
+  return modelled_time(spec, rounds * arithmetic, 1.0, bytes);
+}
+
+Estimate plane_estimate(const Tiling& tiling, const DeviceSpec& spec, Format out) {
+  Estimate estimate{plane_variant(tiling), planar_format, out, plane_seconds(tiling, spec), {}};
+  estimate.memory = input_output_buffers(tiling.problem, planar_format, out);
+  const auto declare = [&](std::string_view name, std::int64_t floats, Lifetime lifetime) {
+    estimate.memory.push_back({std::string(name), MemorySpace::host, float_bytes(floats), lifetime});
+  };
+  declare(kernel_spectra_name, plane_spectra_floats(tiling), Lifetime::plan());
+  declare(bias_name, tiling.out_blocks() * tiling.lanes, Lifetime::plan());
+  declare(worker_scratch_name, mul(spec.threads, plane_scratch(tiling)), Lifetime::stages(0, 0));
+  return estimate;
+}
+
+}  // namespace znni::cpu::fft_tiled

@@ -1,0 +1,179 @@
+// A convolution of few images, tile by tile in the worker's own cache: spectra of the input's planes, whose lanes are
+// planes; for each block of output images, whose lanes they are then, the sum over the taps along z; the way back.
+// Nothing but voxels reaches memory. A product with few input images waits for its operands, whatever its form: so
+// z is left untransformed, which costs k.z products where a transform would cost as much and more.
+#pragma once
+
+#include "primitives/cpu/fft_tiled/kernel_spectra.hpp"
+#include "primitives/cpu/fft_tiled/plane_transforms.hpp"
+
+namespace znni::cpu::fft_tiled {
+
+// Scaled and conjugated as those of kernel_spectra(), but for planes alone.
+template <class Isa>
+void plane_spectra(const SpectraTask& task) {
+  const Tiling& t = *task.tiling;
+  const std::int64_t pair = t.block_step();
+  float* const columns = task.scratch + plane_floats(t);
+  float* const line = columns + t.columns() * pair;
+  float* const stopgap = line + t.T.x * Isa::lanes;
+  const float voxels_of_plane = static_cast<float>(t.T.y * t.T.x);
+  float* to = task.spectra + (task.block * t.columns() * t.problem.in.f + task.image) * t.problem.k.z * pair;
+  for (std::int64_t z = 0; z < t.problem.k.z; ++z, to += pair) {
+    kernel_plane<Isa>(task, z, task.scratch, line, stopgap, columns);
+    for (std::int64_t column = 0; column < t.columns(); ++column) {
+      const float scale = static_cast<float>(column_weight(t, column)) / voxels_of_plane;
+      const float* from = columns + column * pair;
+      Isa::store(to + column * column_taps_floats(t), scale * Isa::load(from));
+      Isa::store(to + column * column_taps_floats(t) + Isa::lanes, -scale * Isa::load(from + Isa::lanes));
+    }
+  }
+}
+
+// The planes of one image from the tile's first one on, as images of one plane.
+inline __attribute__((always_inline)) TensorView planes_as_images(const TileTask& task, std::int64_t image) {
+  TensorView view = *task.in;
+  view.data += image * view.strides.f + task.z * view.strides.z;
+  view.shape.f = view.shape.n.z - task.z;
+  view.strides.f = view.strides.z;
+  return view;
+}
+
+// re + im of every value, behind them.
+template <class Isa>
+void sum_parts(const Tiling& t, float* spectra) {
+  const std::int64_t planes = padded_planes(t);
+  for (std::int64_t i = 0; i < t.columns() * t.problem.in.f; ++i, spectra += 3 * planes) {
+    for (std::int64_t z = 0; z < planes; z += Isa::lanes) {
+      Isa::store(spectra + 2 * planes + z, Isa::load(spectra + z) + Isa::load(spectra + planes + z));
+    }
+  }
+}
+
+template <class Isa>
+void forward_planes(const TileTask& task, float* spectra, float* plane, float* line) {
+  const Tiling& t = *task.tiling;
+  const std::int64_t pair = t.block_step();
+  const std::int64_t planes = padded_planes(t);
+  const Codelet real = r2c_codelet<Isa, false>(t.T.y);
+  const Codelet complex = c2c_codelet<Isa, false>(t.T.y);
+  for (std::int64_t image = 0; image < t.problem.in.f; ++image) {
+    const TensorView view = planes_as_images(task, image);
+    for (std::int64_t group = 0; group < planes / Isa::lanes; ++group) {
+      forward_lines<Isa>({&t, &view, task.stack, 0, nullptr, nullptr}, group, plane, line);
+      for (std::int64_t kx = 0; kx <= t.T.x / 2; ++kx) {
+        const float* from = plane + kx * t.T.y * pair;
+        float* to = spectra + t.first_column(kx) * column_planes_floats(t) + image * 3 * planes + group * Isa::lanes;
+        const Codelet along_y = kx == 0 || kx == t.T.x / 2 ? real : complex;
+        along_y(from, from + Isa::lanes, pair, to, to + planes, column_planes_floats(t));
+      }
+    }
+  }
+  sum_parts<Isa>(t, spectra);
+}
+
+// One column of `rows` planes: products of `images` times `count` taps with operands from the first plane on;
+// out[row][re | im][lane]. Three real products for a complex one, as in products.hpp.
+template <class Isa, int rows>
+inline void multiply_taps(std::int64_t images, std::int64_t count, const float* operands, std::int64_t planes,
+                          const float* taps, float* out, std::int64_t row_step) {
+  typename Isa::V shared[rows]{};
+  typename Isa::V re[rows]{};
+  typename Isa::V im[rows]{};
+  for (std::int64_t image = 0; image < images; ++image, operands += 3 * planes) {
+    const float* a = operands;
+    for (std::int64_t tap = 0; tap < count; ++tap, taps += 2 * Isa::lanes) {
+      const typename Isa::V wr = Isa::load(taps);
+      const typename Isa::V wi = Isa::load(taps + Isa::lanes);
+      const typename Isa::V minus_sum = -wr - wi;
+      const typename Isa::V difference = wi - wr;
+      a = Isa::anew(a);
+#pragma GCC unroll 8
+      for (int row = 0; row < rows; ++row) {
+        im[row] += Isa::all(a[row]) * difference;
+        re[row] += Isa::all(a[planes + row]) * minus_sum;
+        shared[row] += Isa::all(a[2 * planes + row]) * wr;
+      }
+      ++a;
+    }
+  }
+#pragma GCC unroll 8
+  for (int row = 0; row < rows; ++row, out += row_step) {
+    Isa::store(out, shared[row] + re[row]);
+    Isa::store(out + Isa::lanes, shared[row] + im[row]);
+  }
+}
+
+// All columns of one kx.
+template <class Isa, int rows>
+void multiply_columns(const Tiling& t, std::int64_t columns, const float* operands, const float* taps, float* out) {
+  const std::int64_t planes = padded_planes(t);
+  const std::int64_t row_step = products_floats(t);
+  for (std::int64_t column = 0; column < columns; ++column) {
+    multiply_taps<Isa, rows>(t.problem.in.f, t.problem.k.z, operands, planes, taps, out, row_step);
+    operands += 3 * t.problem.in.f * planes;
+    taps += column_taps_floats(t);
+    out += t.block_step();
+  }
+}
+
+using MultiplyColumns = void (*)(const Tiling& t, std::int64_t columns, const float* operands, const float* taps,
+                                 float* out);
+template <class Isa>
+MultiplyColumns multiply_columns_function(std::int64_t rows) {
+  switch (rows) {
+    case 1: return &multiply_columns<Isa, 1>;
+    case 2: return &multiply_columns<Isa, 2>;
+    case 3: return &multiply_columns<Isa, 3>;
+    default: return &multiply_columns<Isa, 4>;
+  }
+}
+
+// Some planes of the tile and one block: products, inverse along y and x.
+template <class Isa>
+void finish_planes(const TileTask& task, const float* spectra, std::int64_t block, BlockGroup planes, float* scratch) {
+  const Tiling& t = *task.tiling;
+  const std::int64_t half = t.T.x / 2;
+  const Codelet real = c2r_codelet<Isa, false>(t.T.y);
+  const Codelet complex = c2c_codelet<Isa, false>(t.T.y);
+  const MultiplyColumns multiply = multiply_columns_function<Isa>(planes.blocks);
+  float* const finished = scratch + most_planes_at_once * products_floats(t);
+  for (std::int64_t kx = 0; kx <= half; ++kx) {
+    const bool is_real = kx == 0 || kx == half;
+    const std::int64_t column = t.first_column(kx);
+    multiply(t, is_real ? t.T.y / 2 + 1 : t.T.y, spectra + column * column_planes_floats(t) + planes.first,
+             task.spectra + (block * t.columns() + column) * column_taps_floats(t), scratch);
+    for (std::int64_t row = 0; row < planes.blocks; ++row) {
+      const float* from = scratch + row * products_floats(t);
+      float* to = finished + row * plane_floats(t) + kx * t.block_step();
+      if (is_real) {
+        real(from, from + Isa::lanes, t.block_step(), to, nullptr, row_floats(t));
+      } else {
+        complex(from + Isa::lanes, from, t.block_step(), to + Isa::lanes, to, row_floats(t));
+      }
+    }
+  }
+  float* const line = finished + most_planes_at_once * plane_floats(t);
+  InverseTask inverse{&t, task.out, task.residual, task.bias, task.stack, task.z + planes.first, nullptr, nullptr};
+  for (std::int64_t row = 0; row < planes.blocks; ++row, ++inverse.z) {
+    inverse_lines<Isa>(inverse, block, finished + row * plane_floats(t), line);
+  }
+}
+
+template <class Isa>
+void whole_tile(const TileTask& task) {
+  constexpr std::int64_t most = Isa::gemm_rows / 2 < most_planes_at_once ? Isa::gemm_rows / 2 : most_planes_at_once;
+  const Tiling& t = *task.tiling;
+  float* const work = task.scratch + t.columns() * column_planes_floats(t);
+  forward_planes<Isa>(task, task.scratch, work, work + most_planes_at_once * (products_floats(t) + plane_floats(t)));
+  const std::int64_t left = task.out->shape.n.z - task.z;
+  const std::int64_t planes = left < t.m().z ? left : t.m().z;
+  for (std::int64_t block = 0; block < t.out_blocks(); ++block) {
+    for (std::int64_t group = 0; group < group_count(planes, most); ++group) {
+      finish_planes<Isa>(task, task.scratch, block, block_group(planes, most, group), work);
+    }
+  }
+  Isa::fence();
+}
+
+}  // namespace znni::cpu::fft_tiled

@@ -1,0 +1,79 @@
+#include <gtest/gtest.h>
+
+#include "primitives/cpu/backend.hpp"
+#include "tests/support/harness.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni::cpu {
+
+extern const Primitive conv_direct_blocked;
+
+namespace {
+
+// Vector width and number of workers.
+class BlockedWorkers : public testing::TestWithParam<std::pair<int, int>> {
+ protected:
+  void SetUp() override {
+    const auto [simd_floats, threads] = GetParam();
+    if (simd_floats > describe_cpu(1).simd_floats) GTEST_SKIP() << "this processor has no such vectors";
+    DeviceSpec spec = describe_cpu(threads);
+    spec.simd_floats = simd_floats;
+    device_ = std::move(backend().open(spec, std::int64_t{1} << 32, 0, 0).value());
+  }
+  std::unique_ptr<Device> device_;
+};
+
+TEST_P(BlockedWorkers, RandomConvolutionsAgreeWithTheOracle) {
+  for (int index = 0; index < test::case_count(20); ++index) {
+    const std::uint64_t seed = test::base_seed() * 100 + static_cast<std::uint64_t>(index);
+    test::Random random(seed);
+    ConvProblem problem = test::random_conv(random, 1e7);
+    problem.in.f = random.integer(1, 3);
+    const Vec3 k = min(problem.k, Vec3::cube(4));
+    problem.in.n = problem.in.n - dilated(problem.k, problem.dilation) + dilated(k, problem.dilation);
+    problem.k = k;
+    test::check_primitive(conv_direct_blocked, problem, *device_, seed);
+  }
+}
+
+// Ends of what is legal, and every activation with images that pad a block.
+TEST_P(BlockedWorkers, EdgesAgreeWithTheOracle) {
+  const Vec3 one = Vec3::cube(1);
+  const ConvProblem problems[] = {
+      {{1, 1, {1, 1, 1}}, 1, {1, 1, 1}, one, {}},                                    // one voxel
+      {{1, 1, {5, 5, 5}}, 1, {5, 5, 5}, one, {ActivationKind::relu, 0}},             // k covers the image
+      {{1, 64, {1, 17, 35}}, 3, {1, 2, 2}, one, {ActivationKind::sigmoid, 0}},       // two dimensions, 256 taps
+      {{2, 3, {1, 1, 70}}, 2, {1, 1, 7}, one, {ActivationKind::tanh, 0}},            // one dimension
+      {{5, 2, {4, 6, 8}}, 33, {2, 2, 2}, {2, 1, 3}, {ActivationKind::elu, 0.5F}},    // just above a block
+      {{1, 4, {8, 5, 12}}, 15, {3, 2, 4}, one, {ActivationKind::leaky_relu, 0.2F}},  // just below
+      {{3, 1, {9, 38, 45}}, 80, {3, 3, 3}, one, {ActivationKind::relu, 0}},          // several tasks per plane
+  };
+  std::uint64_t seed = 90;
+  for (const ConvProblem& problem : problems) test::check_primitive(conv_direct_blocked, problem, *device_, ++seed);
+}
+
+TEST(ConvDirectBlocked, RefusesWhatItDoesNotCompute) {
+  const DeviceSpec spec = describe_cpu(1);
+  ConvProblem problem{{1, 4, Vec3::cube(40)}, 80, Vec3::cube(4), Vec3::cube(2), {}};
+  EXPECT_TRUE(conv_direct_blocked.describe(problem, spec));
+  problem.in.f = 5;
+  EXPECT_FALSE(conv_direct_blocked.describe(problem, spec));
+  EXPECT_FALSE(conv_direct_blocked.describe(SoftmaxProblem{problem.in}, spec));
+}
+
+// A kernel twice as long takes longer, but less than twice as long: writing costs the same.
+TEST(ConvDirectBlocked, EstimatesRiseWithTheTaps) {
+  const auto seconds = [](std::int64_t k) {
+    const ConvProblem problem{{1, 1, Vec3::cube(64)}, 80, {k, 4, 4}, Vec3::cube(1), {}};
+    return conv_direct_blocked.describe(problem, describe_cpu(1)).value().front().time;
+  };
+  EXPECT_GT(seconds(8), seconds(4));
+  EXPECT_LT(seconds(8), 2 * seconds(4));
+}
+
+INSTANTIATE_TEST_SUITE_P(ConvDirectBlocked, BlockedWorkers,
+                         testing::Values(std::pair{16, 1}, std::pair{16, 2}, std::pair{16, 3}, std::pair{8, 2},
+                                         std::pair{4, 2}));
+
+}  // namespace
+}  // namespace znni::cpu
