@@ -24,7 +24,8 @@ class ChannelsLastLayer final : public PreparedLayer {
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     std::byte* workspace = convolution_.workspace_bytes() > 0 ? arena.grant(workspace_name).data() : nullptr;
-    return convolution_.run({inputs[0].data, weights_.data(), bias_.data(), out.data, workspace});
+    const float* residual = inputs.size() > 1 ? inputs[1].data : nullptr;
+    return convolution_.run({inputs[0].data, residual, weights_.data(), bias_.data(), out.data, workspace});
   }
 
  private:
