@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 namespace znni {
 namespace {
@@ -14,12 +15,13 @@ struct Label {
   Seconds seconds = 0;
   std::int64_t persistent = 0;
   std::int64_t peak = 0;
+  std::int64_t head_peak = 0;  // within a head in slabs, beside the output that it is filling
   int parent = -1;
   NodePick pick;
 };
 
 bool beats(const Label& a, const Label& b) {
-  return a.seconds <= b.seconds && a.persistent <= b.persistent && a.peak <= b.peak;
+  return a.seconds <= b.seconds && a.persistent <= b.persistent && a.peak <= b.peak && a.head_peak <= b.head_peak;
 }
 
 // Formats of the values alive, in the order of live_after.
@@ -30,7 +32,8 @@ using Front = std::vector<Label>;
 Front pareto(Front labels) {
   std::stable_sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
     if (a.seconds != b.seconds) return a.seconds < b.seconds;
-    return a.persistent != b.persistent ? a.persistent < b.persistent : a.peak < b.peak;
+    if (a.persistent != b.persistent) return a.persistent < b.persistent;
+    return a.peak != b.peak ? a.peak < b.peak : a.head_peak < b.head_peak;
   });
   Front kept;
   for (const Label& label : labels) {
@@ -91,7 +94,7 @@ class Combiner {
     for (std::size_t node = options_.nodes.size(); node-- > 0;) {
       Seconds least = std::numeric_limits<double>::infinity();
       for (const LayerOption& option : *options_.nodes[node]) least = std::min(least, option.cost.seconds);
-      remaining_[node] = remaining_[node + 1] + runs(node) * least;
+      remaining_[node] = remaining_[node + 1] + runs(static_cast<int>(node)) * least;
     }
   }
 
@@ -105,7 +108,7 @@ class Combiner {
       for (const LayerOption& reorder : reorders(0, planar, format)) {
         Label label = begin;
         label.pick.reorder = &reorder;
-        grow(label, reorder, static_cast<double>(geometry_.windows), 0);
+        grow(label, reorder, -1, 0);
         keep(label, {format}, 0, states);
       }
     }
@@ -145,7 +148,7 @@ class Combiner {
       Label label = pool_[static_cast<std::size_t>(parent)];
       label.parent = parent;
       label.pick = {&option, nullptr};
-      grow(label, option, runs(node), add(others, beside_slab(node, option)));
+      grow(label, option, static_cast<int>(node), add(others, beside_slab(static_cast<int>(node), option)));
       if (within(label, node + 1)) write(node, label, after, add(others, read_on), states);
     }
   }
@@ -172,17 +175,18 @@ class Combiner {
       for (const LayerOption& reorder : reorders(value, label.pick.option->out, format)) {
         Label reordered = label;
         reordered.pick.reorder = &reorder;
-        grow(reordered, reorder, runs(node), others);
+        grow(reordered, reorder, static_cast<int>(node), others);
         keep(reordered, after, node + 1, states);
       }
     }
   }
 
   std::vector<Assignment> finish(std::map<State, Front>& states) {
+    // States differ in the formats of held values, which nobody reads any more.
+    Front all;
+    for (const auto& [state, front] : states) all.insert(all.end(), front.begin(), front.end());
     std::vector<Assignment> assignments;
-    for (auto& [state, front] : states) {
-      for (const Label& label : pareto(std::move(front))) assignments.push_back(trace(label));
-    }
+    for (const Label& label : pareto(std::move(all))) assignments.push_back(trace(label));
     return assignments;
   }
 
@@ -197,28 +201,32 @@ class Combiner {
     return assignment;
   }
 
-  // Bytes alive of the head's input and output beside the slab that a call declares. The format of an output yet to
-  // come is not known: the least it can take.
-  [[nodiscard]] std::int64_t beside_slab(std::size_t node, const LayerOption& option) const {
+  // Bytes of the head's input and output that lie beside the slab a call declares.
+  [[nodiscard]] std::int64_t beside_slab(int node, const LayerOption& option) const {
     const int last = geometry_.head.last;
-    if (static_cast<int>(node) > last) return 0;
     const auto slab_bytes = [](const Shape5& shape, Format format) {
       return round_up(tensor_bytes(shape, format), buffer_alignment);
     };
-    const bool ends = static_cast<int>(node) == last;
-    std::int64_t more = bytes(last + 1, ends ? option.out : planar);
-    if (ends) more -= slab_bytes(output_shape(geometry_.problems[node]), option.out);
-    if (node == 0) more += bytes(0, planar) - slab_bytes(geometry_.head.input, planar);
-    return more;
+    std::int64_t more = 0;
+    if (node == 0 && last >= 0) more += bytes(0, planar) - slab_bytes(geometry_.head.input, planar);
+    if (node != last) return more;
+    const Shape5 slab = output_shape(geometry_.problems[static_cast<std::size_t>(node)]);
+    return more + bytes(node + 1, option.out) - slab_bytes(slab, option.out);
   }
 
-  // How often a node runs in a patch.
-  [[nodiscard]] double runs(std::size_t node) const { return static_cast<double>(geometry_.runs[node]); }
+  // How often a call of a node runs in a patch; of the input, -1, once a window.
+  [[nodiscard]] double runs(int node) const {
+    return static_cast<double>(node < 0 ? geometry_.windows : geometry_.runs[static_cast<std::size_t>(node)]);
+  }
 
-  static void grow(Label& label, const LayerOption& option, double runs, std::int64_t others) {
-    label.seconds += runs * option.cost.seconds;
+  // While the head runs, its output is there; how large is known when its last node has chosen a format.
+  void grow(Label& label, const LayerOption& option, int node, std::int64_t others) const {
+    label.seconds += runs(node) * option.cost.seconds;
     label.persistent = add(label.persistent, option.persistent);
-    label.peak = std::max(label.peak, add(others, option.peak));
+    std::int64_t& peak = node < geometry_.head.last ? label.head_peak : label.peak;
+    peak = std::max(peak, add(others, option.peak));
+    if (node != geometry_.head.last || node < 0) return;
+    label.peak = std::max(label.peak, add(std::exchange(label.head_peak, 0), bytes(node + 1, option.out)));
   }
 
   bool within(const Label& label, std::size_t nodes_done) const {

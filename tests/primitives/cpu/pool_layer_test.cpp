@@ -55,8 +55,8 @@ TEST(PooledInput, EveryOutputIsWrittenOnce) {
     const PoolProblem pool = test::random_pool(random, PoolMode::fragments);
     std::set<std::int64_t> seen;
     for (std::int64_t s = 0; s < pool.in.S; ++s) {
-      for (std::int64_t offset = 0; offset < voxels(pool.stride); ++offset) {
-        seen.insert(pooled_input(pool, s, fragment_at(offset, pool.stride)));
+      for (std::int64_t offset = 0; offset < voxels(pooled_offsets(pool)); ++offset) {
+        seen.insert(pooled_input(pool, s, fragment_at(offset, pooled_offsets(pool))));
       }
     }
     const std::int64_t count = output_shape(pool).S;
