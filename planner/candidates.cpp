@@ -18,9 +18,6 @@ constexpr std::int64_t most_parts = 8;
 constexpr std::size_t most_cubes = 192;
 constexpr std::int64_t most_share = 2400;  // of one combination of modes
 constexpr std::int64_t share_in_groups = 128;
-// Thin enough for its tensors to be small beside the rest, thick enough for little of the convolutions to be made
-// twice, where slabs meet.
-constexpr std::int64_t head_slab = 8;
 
 // Groups of fragments of one pooling, from few large to many small: along z first, so that rows stay whole.
 std::vector<Vec3> splits(Vec3 stride) {
@@ -217,9 +214,10 @@ std::optional<Vec3> patch_shift(const Network& network, const Modes& modes, std:
 }
 
 // The same with its head in slabs, where that can be and makes more than one.
-void add_head(const Network& network, GeometryChoice choice, std::vector<GeometryChoice>& candidates) {
-  choice.head_slab = head_slab;
-  if (check_head(network, choice) && make_geometry(network, choice)) candidates.push_back(choice);
+void add_head(const Network& network, GeometryChoice choice, std::int64_t slab,
+              std::vector<GeometryChoice>& candidates) {
+  choice.head_slab = slab;
+  if (slab > 0 && check_head(network, choice) && make_geometry(network, choice)) candidates.push_back(choice);
 }
 
 bool larger_first(const Vec3& a, const Vec3& b) {
@@ -266,7 +264,7 @@ std::vector<GeometryChoice> make_candidates(const Network& network, const Search
       std::sort(ordered.begin(), ordered.end(), larger_first);
       for (const Vec3 pass_input : ordered) {
         candidates.push_back({pass_input, S, modes});
-        add_head(network, candidates.back(), candidates);
+        add_head(network, candidates.back(), options.head_slab, candidates);
       }
     }
   }

@@ -81,17 +81,19 @@ std::string primitive_text(const Step& step) {
 }
 
 std::string nodes_table(const PlanReport& report, const SearchLog& log) {
-  std::vector<TextRow> rows = {
-      {"node", "name", "writes", "primitive", "formats", "time", "basis", "GFLOP/s", "keeps", "peak", "runner-up"}};
+  std::vector<TextRow> rows = {{"node", "name", "writes", "primitive", "formats", "time", "runs", "basis", "GFLOP/s",
+                                "keeps", "peak", "runner-up"}};
   for (const NodeReport& node : report.nodes) {
     const Step& step = *node.step;
     const double rate = node.flops / std::max(step.seconds, 1e-12) * 1e-9;
     rows.push_back({node.node < 0 ? "" : std::to_string(node.node), node.name, to_string(node.shape),
                     primitive_text(step), layout_text(step.in) + " -> " + layout_text(step.out),
-                    seconds_text(step.seconds), std::string(to_string(step.basis)), fixed_text(rate, 1),
-                    bytes_text(node.persistent), bytes_text(node.peak), runner_up(log, node.node)});
+                    seconds_text(step.seconds), std::to_string(runs_of(report.geometry, node.node)),
+                    std::string(to_string(step.basis)), fixed_text(rate, 1), bytes_text(node.persistent),
+                    bytes_text(node.peak), runner_up(log, node.node)});
   }
-  return "nodes, one pass (GFLOP/s of the textbook algorithm; peak: all bytes alive in the worst stage)\n" +
+  return "nodes (time of one run, and how often it runs in a patch; GFLOP/s of the textbook algorithm; peak: all bytes "
+         "alive in the worst stage)\n" +
          text_table(rows);
 }
 

@@ -16,7 +16,7 @@ Json mode(const std::optional<PoolingMode>& mode) {
 }
 
 Json groups(const std::optional<PoolingMode>& mode) {
-  if (!mode) return nullptr;
+  if (!mode || mode->groups == Vec3::cube(1)) return nullptr;
   return {{"count", extents(mode->groups)}, {"input", mode->holds() ? "held" : "anew"}};
 }
 
@@ -32,7 +32,7 @@ Json variant(const Variant& settings) {
   return object;
 }
 
-Json node(const NodeReport& report) {
+Json node(const NodeReport& report, std::int64_t runs) {
   const Step& step = *report.step;
   return {{"index", report.node},
           {"name", report.name},
@@ -48,6 +48,7 @@ Json node(const NodeReport& report) {
           {"shape", shape(report.shape)},
           {"division", division(step)},
           {"predicted_seconds", step.seconds},
+          {"runs", runs},
           {"bytes", {{"persistent", report.persistent}, {"peak", report.peak}}},
           {"basis", std::string(to_string(step.basis))}};
 }
@@ -110,7 +111,8 @@ std::string explain_json(const Plan& plan, const PlanReport& report, const Devic
   all["output"] = shape(report.output);
   all["theta"] = nullptr;
   all["passes"] = report.geometry.passes.size();
-  all["nodes"] = list(report.nodes, node);
+  all["nodes"] =
+      list(report.nodes, [&](const NodeReport& one) { return node(one, runs_of(report.geometry, one.node)); });
   all["segments"] = list(plan.ladder.front().segments, segment);
   all["ladder"] = list(plan.ladder, rung);
   all["predicted"] = predicted(plan.predicted);

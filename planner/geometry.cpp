@@ -226,6 +226,10 @@ std::vector<std::int64_t> legal_extents(const Network& network, const std::vecto
   return extents;
 }
 
+std::int64_t runs_of(const Geometry& geometry, int node) {
+  return node < 0 ? geometry.windows : geometry.runs[index(node)];
+}
+
 Vec3 dense_position(const Geometry& geometry, std::size_t pass, std::int64_t fragment, Vec3 v) {
   const Fragments3& all = geometry.fragments;
   const Vec3 place = fragment_at(fragment, {count_of(all[0]), count_of(all[1]), count_of(all[2])});

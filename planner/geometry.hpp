@@ -56,20 +56,20 @@ struct Head {
 struct Pass {
   Vec3 window;               // where its input begins in the patch
   Vec3 offset;               // of its fragments' voxels in the dense output: window + offsets of the groups
-  int first_node = 0;        // nodes before it have run in an earlier pass, for the same window
+  int first_node = -1;       // nodes before it have run in an earlier pass, for the same window; -1: a new window
   std::vector<Vec3> begins;  // per Geometry::held: voxel of the pooling's input at which its view begins
 };
 
 struct Geometry {
   GeometryChoice choice;
   std::vector<LayerProblem> problems;  // per node; S counts fragments; in the head those of one slab
-  std::vector<Shape5> values;          // per value: shapes of a pass, [0] is the input; within the head of a slab
+  std::vector<Shape5> values;          // per value: of a pass, [0] its input; between nodes of the head, of a slab
   Head head;
   std::array<AxisFragments, 3> fragments;  // of the output value of one pass, per axis z, y, x
   std::vector<int> held;                   // poolings whose input is held, rising node numbers
   std::vector<Pass> passes;                // in the order to be run; at least one
   std::vector<std::int64_t> runs;          // per node: how often it runs in a patch
-  std::int64_t windows = 1;                // distinct windows: passes that begin with node 0
+  std::int64_t windows = 1;                // distinct windows: passes that read the input
   Vec3 patch_input;                        // extent a patch reads: pass_input + the largest window's begin
   Vec3 patch_output;                       // dense extent it writes: patch_input - fov + 1
 };
@@ -87,6 +87,9 @@ struct Geometry {
 // are legal together. Cheap: an arithmetic progression.
 [[nodiscard]] std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolingMode>& modes,
                                                       int axis, std::int64_t most);
+
+// How often a call of `node` runs in a patch; of the input, -1, once a window.
+[[nodiscard]] std::int64_t runs_of(const Geometry& geometry, int node);
 
 // Position, in the dense output of the patch, of voxel `v` of fragment `fragment` (row-major index) of pass
 // `pass`: stride * v + fragment offset + pass offset.

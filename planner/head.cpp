@@ -6,6 +6,8 @@
 namespace znni {
 namespace {
 
+constexpr std::int64_t most_slabs = std::int64_t{1} << 16;
+
 Error unfit(const std::string& why) { return {ErrorCode::unsupported, "the head cannot run in slabs: " + why}; }
 
 // Each node up to `last` reads the one before it, and nobody else does.
@@ -39,6 +41,9 @@ Result<Head> make_head(const Network& network, const Geometry& whole) {
   const std::int64_t slab = whole.choice.head_slab;
   if (slab < 1 || slab >= planes) {
     return unfit("slabs of " + std::to_string(slab) + " planes of " + std::to_string(planes));
+  }
+  if (div_up(planes, slab) > most_slabs) {
+    return unfit(std::to_string(div_up(planes, slab)) + " slabs; the limit is " + std::to_string(most_slabs));
   }
   head.input = whole.values.front();
   head.input.n.z -= head.step * (planes - slab);

@@ -214,10 +214,7 @@ class Combiner {
     return more + bytes(node + 1, option.out) - slab_bytes(slab, option.out);
   }
 
-  // How often a call of a node runs in a patch; of the input, -1, once a window.
-  [[nodiscard]] double runs(int node) const {
-    return static_cast<double>(node < 0 ? geometry_.windows : geometry_.runs[static_cast<std::size_t>(node)]);
-  }
+  [[nodiscard]] double runs(int node) const { return static_cast<double>(runs_of(geometry_, node)); }
 
   // While the head runs, its output is there; how large is known when its last node has chosen a format.
   void grow(Label& label, const LayerOption& option, int node, std::int64_t others) const {

@@ -12,11 +12,6 @@ using Fragments3 = std::array<AxisFragments, 3>;
 
 std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
-Error too_many(const std::string& passes) {
-  return {ErrorCode::unsupported,
-          "the poolings need " + passes + " passes per patch; the limit is " + std::to_string(most_passes)};
-}
-
 // Shifts that, added to every fragment's offset, give each number in [0, stride) once. Offsets are sums of
 // mixed-radix digits, one per pooling; the shifts are the sums of the digits that plain poolings kept at 0.
 // They follow from the offsets alone: the lowest number not yet given must be a shift.
@@ -66,6 +61,18 @@ std::vector<std::int64_t> multiples(std::int64_t step, std::int64_t count) {
   return all;
 }
 
+// Passes per patch, before any of them is laid out: a stride may be thousands per axis.
+Result<void> check_count(const Vec3& windows, const std::vector<PoolingMode>& modes) {
+  std::int64_t count = voxels(windows);
+  for (const PoolingMode& mode : modes) {
+    if (mode.holds()) count = mul(count, voxels(mode.groups));
+  }
+  if (count <= most_passes) return {};
+  return Error{ErrorCode::unsupported, "the poolings need " + std::to_string(count) + " passes per patch, " +
+                                           to_string(windows) + " windows; the limit is " +
+                                           std::to_string(most_passes)};
+}
+
 Result<std::vector<Held>> held_poolings(const Network& network, const std::vector<PoolingMode>& modes) {
   const std::vector<int> poolings = pooling_nodes(network);
   const std::vector<Reach> reach = reaches(network);
@@ -87,7 +94,7 @@ Result<std::vector<Held>> held_poolings(const Network& network, const std::vecto
 
 // Every group of each held pooling, the last pooling's in turn first.
 void add_passes(Vec3 window, const std::vector<Held>& held, std::vector<Pass>& passes) {
-  Pass pass{window, window, 0, std::vector<Vec3>(held.size())};
+  Pass pass{window, window, -1, std::vector<Vec3>(held.size())};
   std::vector<std::size_t> group(held.size(), 0);
   for (;;) {
     pass.offset = window;
@@ -103,25 +110,26 @@ void add_passes(Vec3 window, const std::vector<Held>& held, std::vector<Pass>& p
   }
 }
 
-Result<std::vector<Vec3>> window_begins(const Fragments3& fragments) {
+Offsets window_begins(const Fragments3& fragments) {
   Offsets shifts;
-  Vec3 counts;
-  for (int axis = 0; axis < 3; ++axis) {
-    shifts[index(axis)] = missing_shifts(fragments[index(axis)]);
-    counts[axis] = static_cast<std::int64_t>(shifts[index(axis)].size());
-  }
-  if (voxels(counts) > most_passes) return too_many(to_string(counts));
-  return combinations(shifts);
+  for (int axis = 0; axis < 3; ++axis) shifts[index(axis)] = missing_shifts(fragments[index(axis)]);
+  return shifts;
+}
+
+Vec3 counts_of(const Offsets& along) {
+  const auto count = [&](std::size_t axis) { return static_cast<std::int64_t>(along[axis].size()); };
+  return {count(0), count(1), count(2)};
 }
 
 }  // namespace
 
 Result<void> lay_passes(const Network& network, const Fragments3& whole, Geometry& geometry) {
-  const Result<std::vector<Vec3>> windows = window_begins(whole);
-  if (!windows) return windows.error();
+  const Offsets begins = window_begins(whole);
+  if (Result<void> few = check_count(counts_of(begins), geometry.choice.modes); !few) return few;
   const Result<std::vector<Held>> held = held_poolings(network, geometry.choice.modes);
   if (!held) return held.error();
-  geometry.windows = static_cast<std::int64_t>(windows->size());
+  const std::vector<Vec3> windows = combinations(begins);
+  geometry.windows = static_cast<std::int64_t>(windows.size());
   geometry.runs.assign(network.nodes.size(), geometry.windows);
   for (const Held& pooling : *held) {
     geometry.held.push_back(pooling.node);
@@ -132,8 +140,7 @@ Result<void> lay_passes(const Network& network, const Fragments3& whole, Geometr
   for (int node = 0; node <= geometry.head.last; ++node) {
     geometry.runs[index(node)] *= static_cast<std::int64_t>(geometry.head.begins.size());
   }
-  if (geometry.runs.back() > most_passes) return too_many(std::to_string(geometry.runs.back()));
-  for (const Vec3 window : *windows) add_passes(window, *held, geometry.passes);
+  for (const Vec3 window : windows) add_passes(window, *held, geometry.passes);
   return {};
 }
 

@@ -24,6 +24,8 @@ struct SearchOptions {
   std::int64_t most_S = 4;
   std::int64_t most_extent = 1024;           // of a patch, per axis
   std::map<std::string, std::string> force;  // node name or number -> primitive
+  std::int64_t head_slab = 8;                // planes of a head's slab; thin enough for its tensors to be small, thick
+                                             // enough for little to be computed twice where slabs meet; 0: no slabs
   bool ladder = true;                        // also plan the smaller rungs
   std::function<bool()> stop;                // polled; true ends the search with the best plan so far
 };

@@ -1,4 +1,4 @@
-// From seconds of one pass to dense output voxels per second of a patch or of a whole volume.
+// From seconds of a patch's calls to dense output voxels per second of a patch or of a whole volume.
 #pragma once
 
 #include <optional>

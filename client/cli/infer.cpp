@@ -270,7 +270,7 @@ Result<StreamSummary> stream(const Job& job, const Connection& connection, std::
     return {};
   };
   handlers.write = [&](std::int64_t, std::span<const std::byte> plane) { return writer->write(plane); };
-  handlers.progress = [&](const StreamProgress& now) { progress.show(now.patches_done, now.patches); };
+  handlers.progress = [&](const StreamProgress& now) { progress.show(now.patches_done, now.patches, now.part); };
   Result<StreamSummary> summary = infer(connection, request_for(job), handlers, stop);
   progress.end();
   return summary;

@@ -13,6 +13,12 @@ constexpr int bar_width = 30;
 constexpr std::chrono::milliseconds redraw{100};
 constexpr std::chrono::seconds line_every{10};
 
+// Of all the work, 0 to 1.
+double share_of(std::int64_t patches_done, std::int64_t patches, double part) {
+  if (patches <= 0) return 0;
+  return std::min((static_cast<double>(patches_done) + std::clamp(part, 0.0, 1.0)) / static_cast<double>(patches), 1.0);
+}
+
 }  // namespace
 
 std::string duration_text(double seconds) {
@@ -27,8 +33,7 @@ std::string duration_text(double seconds) {
 }
 
 std::string progress_line(const ProgressFacts& facts) {
-  const double share =
-      facts.patches > 0 ? static_cast<double>(facts.patches_done) / static_cast<double>(facts.patches) : 0;
+  const double share = share_of(facts.patches_done, facts.patches, facts.part);
   const int filled = std::clamp(static_cast<int>(share * bar_width), 0, bar_width);
   std::string bar(static_cast<std::size_t>(filled), '=');
   if (filled < bar_width) bar += '>';
@@ -47,15 +52,15 @@ ProgressStyle style_for_stderr() { return isatty(STDERR_FILENO) != 0 ? ProgressS
 Progress::Progress(ProgressStyle style, double voxels)
     : style_(style), voxels_(voxels), start_(Clock::now()), last_(start_) {}
 
-void Progress::show(std::int64_t patches_done, std::int64_t patches) {
+void Progress::show(std::int64_t patches_done, std::int64_t patches, double part) {
   const Clock::time_point now = Clock::now();
   const bool due =
       now - last_ >= (style_ == ProgressStyle::bar ? Clock::duration(redraw) : Clock::duration(line_every));
   if (style_ == ProgressStyle::none || (!due && patches_done < patches)) return;
   last_ = now;
-  const double share = patches > 0 ? static_cast<double>(patches_done) / static_cast<double>(patches) : 0;
-  const std::string line =
-      progress_line({patches_done, patches, std::chrono::duration<double>(now - start_).count(), voxels_ * share});
+  const double share = share_of(patches_done, patches, part);
+  const std::string line = progress_line(
+      {patches_done, patches, std::chrono::duration<double>(now - start_).count(), voxels_ * share, part});
   std::fprintf(stderr, style_ == ProgressStyle::bar ? "\r%s\x1b[K" : "%s\n", line.c_str());
   drawn_ = style_ == ProgressStyle::bar;
 }

@@ -12,6 +12,7 @@ struct ProgressFacts {
   std::int64_t patches = 0;
   double seconds = 0;      // since the start
   double voxels_done = 0;  // dense output voxels
+  double part = 0;         // of the patch under way
 };
 
 // "[=====>    ]  12/40 patches  1.24 Mvox/s  0:41 left"
@@ -27,7 +28,7 @@ class Progress {
  public:
   // `voxels` dense output voxels in all.
   Progress(ProgressStyle style, double voxels);
-  void show(std::int64_t patches_done, std::int64_t patches);
+  void show(std::int64_t patches_done, std::int64_t patches, double part = 0);
   // Ends the redrawn line.
   void end();
 

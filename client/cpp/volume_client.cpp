@@ -127,7 +127,8 @@ class Downloader {
     return {};
   }
   Result<void> report(const v1::VolumeProgress& progress) {
-    if (handlers_.progress) handlers_.progress({progress.patches_done(), progress.patches(), progress.planes_done()});
+    if (!handlers_.progress) return {};
+    handlers_.progress({progress.patches_done(), progress.patches(), progress.planes_done(), progress.part()});
     return {};
   }
   Result<void> finish(const v1::VolumeDone& done) {

@@ -53,6 +53,7 @@ class DirectBlocked final : public PreparedLayer {
     std::fill(bias.begin(), bias.end(), 0.0F);
     std::copy(weights.bias.begin(), weights.bias.end(), bias.begin());
     const std::int64_t taps = tap_count(tiling_.problem);
+    taps_.reserve(static_cast<std::size_t>(taps));
     std::fill(packed.begin(), packed.end(), 0.0F);
     for (std::int64_t j = 0; j < tiling_.problem.f_out; ++j) {
       float* to = packed.data() + j / tiling_.lanes * taps * tiling_.lanes + j % tiling_.lanes;

@@ -55,7 +55,7 @@ class PoolLayer final : public PreparedLayer {
  public:
   PoolLayer(const PoolProblem& pool, Format format, Executor& executor, std::int64_t cache_bytes)
       : pool_(pool),
-        past_caches_(tensor_bytes(output_shape(pool), format) > cache_bytes),
+        cache_bytes_(cache_bytes),
         width_(block_width(format.layout)),
         offsets_(pooled_offsets(pool)),
         positions_(computed_positions(pool)),
@@ -103,7 +103,7 @@ class PoolLayer final : public PreparedLayer {
     row.out = to;
     for (std::int64_t y = 0; y < positions_.y; ++y) {
       row.in = row_at(in, place, y);
-      row.past_caches = past_caches_;
+      row.past_caches = float_bytes(out.shape.S * out.strides.S) > cache_bytes_;  // of the whole, where out is a slab
       for (std::int64_t x = 0; x < q.x; ++x) {
         const std::int64_t s = pooled_input(pool_, place.s, {place.z % q.z, y % q.y, x});
         to[x] = &out.at(s, place.image, {place.z / q.z, y / q.y, 0});
@@ -140,7 +140,7 @@ class PoolLayer final : public PreparedLayer {
   }
 
   PoolProblem pool_;
-  bool past_caches_;
+  std::int64_t cache_bytes_;
   std::int64_t width_;
   Vec3 offsets_;
   Vec3 positions_;

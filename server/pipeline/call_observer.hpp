@@ -7,10 +7,11 @@
 
 namespace znni {
 
-// One call of a layer, or of the reorder behind it, in one pass.
+// One run of a layer, or of the reorder behind it.
 struct CallTime {
   int node = 0;  // of the network; -1: the reorder of the input
   Seconds seconds = 0;
+  Seconds predicted = 0;  // of the step; 0 for its reorder, which the step counts in
 };
 
 // Called after every call, by the thread that runs the job. An empty one costs nothing, not even a look at the

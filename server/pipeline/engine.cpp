@@ -75,12 +75,17 @@ namespace {
 // owns nothing.
 class JobRun {
  public:
-  JobRun(const VolumeJob& job, PreparedRung& rung, const Shape5& output, Vec3 fov, Executor& executor,
-         const CallObserver& observer)
+  // `predicted`: seconds of a batch.
+  JobRun(const VolumeJob& job, PreparedRung& rung, Seconds predicted, const Shape5& output, Vec3 fov,
+         Executor& executor, const CallObserver& observer)
       : job_(job),
         rung_(rung),
+        predicted_(predicted),
         executor_(executor),
-        observer_(observer),
+        observer_([this, observer](const CallTime& call) {
+          if (observer) observer(call);
+          advance(call.predicted);
+        }),
         grid_(make_patch_grid(job.input.shape.n, rung.geometry().patch_input, fov)),
         slabs_(job, grid_, output),
         S_(rung.geometry().choice.S),
@@ -91,19 +96,29 @@ class JobRun {
     const auto patches = static_cast<std::int64_t>(grid_.patches.size());
     for (std::int64_t first = 0; first < patches; first += S_) {
       if (Result<void> ran = run_batch(first, stop); !ran) return ran;
-      const std::int64_t done = std::min(first + S_, patches);
-      if (Result<void> delivered = slabs_.deliver(done); !delivered) return delivered;
-      if (job_.progress) job_.progress({done, patches, slabs_.planes_done()});
+      done_ = std::min(first + S_, patches);
+      spent_ = 0;
+      if (Result<void> delivered = slabs_.deliver(done_); !delivered) return delivered;
+      if (job_.progress) job_.progress({done_, patches, slabs_.planes_done()});
     }
     return {};
   }
 
  private:
+  void advance(Seconds predicted) {
+    if (!job_.progress || predicted <= 0) return;
+    constexpr double most = 0.99;  // the patch is done when it is stitched
+    spent_ += predicted;
+    const auto patches = static_cast<std::int64_t>(grid_.patches.size());
+    job_.progress({done_, patches, slabs_.planes_done(), std::min(spent_ / std::max(predicted_, 1e-9), most)});
+  }
+
   Result<void> run_batch(std::int64_t first, const std::stop_token& stop) {
     if (stop.stop_requested()) return cancelled();
     if (Result<void> aimed = aim(first); !aimed) return aimed;
     for (std::size_t pass = 0; pass < rung_.geometry().passes.size(); ++pass) {
-      if (rung_.geometry().passes[pass].first_node == 0) read_input(rung_.geometry().passes[pass].window);
+      const Pass& now = rung_.geometry().passes[pass];
+      if (now.first_node < 0) read_input(now.window);
       if (Result<void> ran = rung_.run_pass(pass, stop, observer_); !ran) return ran;
       rung_.stitcher().stitch(pass, rung_.output(), targets_, executor_);
     }
@@ -133,8 +148,11 @@ class JobRun {
 
   const VolumeJob& job_;
   PreparedRung& rung_;
+  Seconds predicted_;
+  Seconds spent_ = 0;  // of it, by calls that are done
+  std::int64_t done_ = 0;
   Executor& executor_;
-  const CallObserver& observer_;
+  CallObserver observer_;
   PatchGrid grid_;
   SlabQueue slabs_;
   std::int64_t S_;
@@ -208,8 +226,8 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   const Clock::time_point start = Clock::now();
   Result<JobOutlook> outlook = this->outlook(job.input.shape);
   if (!outlook) return outlook.error();
-  JobRun run(job, state_->rungs[outlook->rung], outlook->output, state_->fov, state_->device->executor(),
-             state_->observer);
+  JobRun run(job, state_->rungs[outlook->rung], state_->plan.ladder[outlook->rung].seconds, outlook->output,
+             state_->fov, state_->device->executor(), state_->observer);
   if (Result<void> ran = run.run(stop); !ran) return ran.error();
   JobStatistics statistics;
   statistics.seconds = seconds_since(start);

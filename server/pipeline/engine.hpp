@@ -19,6 +19,7 @@ struct JobProgress {
   std::int64_t patches_done = 0;
   std::int64_t patches = 0;
   std::int64_t planes_done = 0;  // output planes [0, planes_done) are complete
+  double part = 0;               // of the patch under way, in [0, 1): by the predicted times of its layers
 };
 
 // What a caller wants computed. The input must stay valid until run() returns.
@@ -30,7 +31,7 @@ struct VolumeJob {
   // in the job's own output type and order. The slab is full when `deliver` is called with it.
   std::function<Result<OutputSlab>(std::int64_t first_plane, std::int64_t planes)> slab;
   std::function<Result<void>(const OutputSlab&)> deliver;
-  std::function<void(const JobProgress&)> progress;  // may be empty; called after each patch
+  std::function<void(const JobProgress&)> progress;  // may be empty; called after each patch and each layer
 };
 
 struct JobStatistics {

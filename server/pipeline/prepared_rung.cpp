@@ -55,8 +55,8 @@ std::string call_name(const Call& call) {
 }
 
 // Reorders have no parameters; the others take those of their node, which their step names.
-LayerWeights weights_of(const Call& call, const std::vector<int>& nodes, const NetworkWeights& weights) {
-  const int node = nodes[static_cast<std::size_t>(call.step)];
+LayerWeights weights_of(const Call& call, const std::vector<Step>& steps, const NetworkWeights& weights) {
+  const int node = steps[static_cast<std::size_t>(call.step)].node;
   if (call.is_reorder || node < 0) return {};
   return weights[static_cast<std::size_t>(node)].view();
 }
@@ -76,9 +76,7 @@ Result<RungDesign> design_rung(const Network& network, const Rung& rung, const C
   if (!schedule) return schedule.error();
   if (Result<void> checked = check_host_only(schedule->memory); !checked) return checked.error();
   Packing packing = pack(schedule->memory);
-  RungDesign design{std::move(*geometry), std::move(*schedule), std::move(packing), {}};
-  for (const Step& step : steps) design.nodes.push_back(step.node);
-  return design;
+  return RungDesign{std::move(*geometry), std::move(*schedule), std::move(packing), std::move(steps)};
 }
 
 Result<PreparedRung> PreparedRung::open(RungDesign design, const NetworkWeights& weights, std::byte* transient,
@@ -122,7 +120,9 @@ Result<PreparedRung::Task> PreparedRung::prepare(const Call& call, const RungDes
   task.name = call_name(call);
   task.arena = std::make_unique<Arena>(std::move(placements), poison);
   task.declared_peak = peak(call.estimate.memory);
-  task.node = design.nodes[static_cast<std::size_t>(call.step)];
+  const Step& step = design.steps[static_cast<std::size_t>(call.step)];
+  task.node = step.node;
+  task.predicted = call.is_reorder && step.node >= 0 ? 0 : step.seconds;
   task.held = call.held;
   task.reads_slab = call.reads_slab;
   task.writes_slab = call.writes_slab;
@@ -134,7 +134,7 @@ Result<PreparedRung::Task> PreparedRung::prepare(const Call& call, const RungDes
   task.output = tensor_at(design.schedule.tensors[static_cast<std::size_t>(call.output)], design.packing, transient);
   task.whole_output = task.output;
   Result<std::unique_ptr<PreparedLayer>> layer = call.primitive->prepare(
-      call.problem, call.estimate, weights_of(call, design.nodes, weights), *task.arena, device);
+      call.problem, call.estimate, weights_of(call, design.steps, weights), *task.arena, device);
   if (!layer) return layer.error();
   task.layer = std::move(*layer);
   return task;
@@ -153,7 +153,8 @@ Result<void> PreparedRung::run_nodes(int first, int last, const std::stop_token&
     if (stop.stop_requested()) return Error{ErrorCode::cancelled, "the job was cancelled"};
     const Clock::time_point start = observer ? Clock::now() : Clock::time_point();
     if (Result<void> done = run_task(task); !done) return done;
-    if (observer) observer({task.node, std::chrono::duration<Seconds>(Clock::now() - start).count()});
+    if (!observer) continue;
+    observer({task.node, std::chrono::duration<Seconds>(Clock::now() - start).count(), task.predicted});
   }
   return {};
 }
@@ -181,7 +182,7 @@ Result<void> PreparedRung::run_pass(std::size_t pass, const std::stop_token& sto
     }
   }
   const int everything = std::numeric_limits<int>::max();
-  if (now.first_node > 0) return run_nodes(now.first_node, everything, stop, observer);
+  if (now.first_node >= 0) return run_nodes(now.first_node, everything, stop, observer);
   for (const std::int64_t begin : geometry_.head.begins) {
     aim_at_slab(begin);
     if (Result<void> ran = run_nodes(0, geometry_.head.last, stop, observer); !ran) return ran;

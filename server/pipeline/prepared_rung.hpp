@@ -21,8 +21,8 @@ namespace znni {
 struct RungDesign {
   Geometry geometry;
   Schedule schedule;
-  Packing packing;         // of the transient buffers; packing.bytes is what the shared block must have
-  std::vector<int> nodes;  // node of each step
+  Packing packing;  // of the transient buffers; packing.bytes is what the shared block must have
+  std::vector<Step> steps;
 };
 
 // `unsupported` for segments that do not run on the CPU as a whole (other places, groups, divisions).
@@ -39,7 +39,7 @@ class PreparedRung {
 
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }
   [[nodiscard]] const Stitcher& stitcher() const { return stitcher_; }
-  // The planar input of a pass, to be filled before run_pass() where the pass begins with node 0, and its planar
+  // The planar input of a pass, to be filled before run_pass() where the pass reads a new window, and its planar
   // output, valid until the next.
   [[nodiscard]] const TensorView& input() const { return input_; }
   [[nodiscard]] const TensorView& output() const { return output_; }
@@ -65,6 +65,7 @@ class PreparedRung {
     TensorView output;
     std::int64_t declared_peak = 0;
     int node = 0;
+    Seconds predicted = 0;
     int held = -1;  // as Call::held, reads_slab, writes_slab: the view is then set anew before each run, from the whole
     bool reads_slab = false;
     bool writes_slab = false;

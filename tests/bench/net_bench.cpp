@@ -73,8 +73,7 @@ NetTimes describe(const LoadedNetwork& loaded, const Plan& plan, const PlanRepor
   for (const NodeReport& node : report.nodes) {
     const Step& step = *node.step;
     const bool reorders_only = step.primitive.empty();
-    const std::int64_t runs =
-        node.node < 0 ? report.geometry.windows : report.geometry.runs[static_cast<std::size_t>(node.node)];
+    const std::int64_t runs = runs_of(report.geometry, node.node);
     times.nodes.push_back({node.node, node.name, reorders_only ? step.reorder : step.primitive, step.basis,
                            static_cast<double>(runs) * step.seconds, 0});
   }

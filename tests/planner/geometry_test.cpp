@@ -114,7 +114,8 @@ TEST(PlannerGeometry, ExtentsBeyondAllMemoryAreRefused) {
 TEST(PlannerGeometry, TooManyPassesAreRefused) {
   Network network;
   network.nodes = {{"pool", Pooling{PoolKind::max, Vec3::cube(64), Vec3::cube(64)}, {0}}};
-  EXPECT_THAT(failure_of(network, {Vec3::cube(64), 1, {plain}}), HasSubstr("64x64x64 passes"));
+  EXPECT_THAT(failure_of(network, {Vec3::cube(64), 1, {plain}}),
+              HasSubstr("262144 passes per patch, 64x64x64 windows"));
   EXPECT_TRUE(make_geometry(network, {Vec3::cube(127), 1, {mpf}}));
 }
 
@@ -225,7 +226,7 @@ TEST_P(RandomNets, TheDenseOutputIsTheNetOnEachWindow) {
   const NetworkWeights weights = random_weights(network, seed);
   const oracle::Values input = test::normals64(network.f_in * voxels(n), random);
   Geometry window = geometry_of(network, fov, std::vector<PoolingMode>(modes.size(), plain));
-  window.passes = {Pass{at, at, 0, {}}};  // one window, of a larger volume
+  window.passes = {Pass{at, at, -1, {}}};  // one window, of a larger volume
   window.patch_input = n;
   window.patch_output = n - fov + Vec3::cube(1);
   const oracle::Values found = test::run_passes(network, weights, window, input);

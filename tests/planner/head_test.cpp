@@ -62,6 +62,10 @@ TEST(PlannerHead, WhatCannotRunInSlabsIsRefusedWithTheReason) {
   GeometryChoice choice = choice_of(network, {PoolMode::fragments, PoolMode::fragments}, 1);
   choice.head_slab = 10;
   EXPECT_THAT(failure_of(network, choice), HasSubstr("slabs of 10 planes of 10"));
+  GeometryChoice endless = choice;
+  endless.head_slab = 1;
+  endless.pass_input.z = legal_extents(network, choice.modes, 0, 100).back() + (std::int64_t{6} << 40);
+  EXPECT_THAT(failure_of(network, endless), HasSubstr("slabs; the limit is 65536"));
   choice.head_slab = -1;
   EXPECT_THAT(failure_of(network, choice), HasSubstr("slabs of -1 planes"));
   choice.head_slab = 2;

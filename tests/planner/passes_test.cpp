@@ -47,7 +47,7 @@ TEST(PlannerPasses, OneForAllFragmentsAtOnce) {
 TEST(PlannerPasses, TheLastHeldPoolingsGroupsTurnFirst) {
   const Geometry geometry = geometry_of(chain(2, 4), {PoolingMode({1, 1, 2}, true), PoolingMode({1, 1, 2}, true)});
   EXPECT_THAT(geometry.held, ElementsAre(1, 3));
-  EXPECT_THAT(each(geometry, &Pass::first_node), ElementsAre(0, 3, 1, 3));
+  EXPECT_THAT(each(geometry, &Pass::first_node), ElementsAre(-1, 3, 1, 3));
   EXPECT_THAT(each(geometry, &Pass::window), testing::Each(Vec3{0, 0, 0}));
   EXPECT_THAT(each(geometry, &Pass::offset), ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 4}, Vec3{0, 0, 1}, Vec3{0, 0, 5}));
   EXPECT_THAT(geometry.passes[3].begins, ElementsAre(Vec3{0, 0, 1}, Vec3{0, 0, 2}));
@@ -59,7 +59,7 @@ TEST(PlannerPasses, TheLastHeldPoolingsGroupsTurnFirst) {
 TEST(PlannerPasses, HeldGroupsRunInEveryWindow) {
   const Geometry geometry = geometry_of(chain(2, 2), {PoolMode::plain, PoolingMode({1, 1, 2}, true)});
   EXPECT_EQ(geometry.windows, 2);
-  EXPECT_THAT(each(geometry, &Pass::first_node), ElementsAre(0, 3, 0, 3));
+  EXPECT_THAT(each(geometry, &Pass::first_node), ElementsAre(-1, 3, -1, 3));
   EXPECT_THAT(each(geometry, &Pass::window), ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 0}, Vec3{0, 0, 1}, Vec3{0, 0, 1}));
   EXPECT_THAT(each(geometry, &Pass::offset), ElementsAre(Vec3{0, 0, 0}, Vec3{0, 0, 2}, Vec3{0, 0, 1}, Vec3{0, 0, 3}));
   EXPECT_THAT(geometry.runs, ElementsAre(2, 2, 2, 4));
@@ -79,12 +79,25 @@ TEST(PlannerPasses, NothingMayBeHeldBesideOtherValuesThatAreAlive) {
   EXPECT_THAT(laid.error().message, HasSubstr("node pool1: its fragments cannot be made in groups that hold"));
 }
 
+// A held first node does not make a new window of every group.
+TEST(PlannerPasses, TheFirstNodeMayHoldTheInput) {
+  Network network;
+  network.nodes = {{"pool", Pooling{PoolKind::max, by_x(2), by_x(2)}, {0}}};
+  const Geometry geometry = geometry_of(network, {PoolingMode({1, 1, 2}, true)});
+  EXPECT_THAT(each(geometry, &Pass::first_node), ElementsAre(-1, 0));
+  EXPECT_EQ(geometry.windows, 1);
+  EXPECT_THAT(geometry.runs, ElementsAre(2));
+}
+
 TEST(PlannerPasses, TooManyGroupsAreRefused) {
   Network network;
   network.nodes = {{"pool", Pooling{PoolKind::max, Vec3::cube(64), Vec3::cube(64)}, {0}}};
   const Result<Geometry> geometry = make_geometry(network, {Vec3::cube(127), 1, {{Vec3::cube(64), true}}});
   ASSERT_FALSE(geometry);
-  EXPECT_THAT(geometry.error().message, HasSubstr("262144 passes per patch; the limit is 65536"));
+  EXPECT_THAT(geometry.error().message, HasSubstr("262144 passes per patch, 1x1x1 windows; the limit is 65536"));
+  // So many that no memory would hold a list of them.
+  network.nodes = {{"pool", Pooling{PoolKind::max, Vec3::cube(4096), Vec3::cube(4096)}, {0}}};
+  EXPECT_FALSE(make_geometry(network, {Vec3::cube(8191), 1, {{Vec3::cube(4096), true}}}));
 }
 
 }  // namespace

@@ -5,167 +5,26 @@
 #include <algorithm>
 #include <random>
 
-#include "planner/schedule.hpp"
-#include "planner/throughput.hpp"
+#include "tests/planner/brute_force.hpp"
 #include "tests/planner/drawn_primitives.hpp"
 
 namespace znni {
 namespace {
 
-const PoolingMode plain = PoolMode::plain;
-
-DeviceSpec device() {
-  DeviceSpec spec;
-  spec.name = "fake device";
-  return spec;
-}
-
-// Tries every assignment of every legal geometry, one after the other, with nothing but the schedule.
-class BruteForce {
- public:
-  BruteForce(const Network& network, const SearchOptions& options)
-      : network_(network), options_(options), catalogue_(drawn::catalogue()), spec_(device()) {}
-
-  double best() {
-    std::vector<PoolingMode> modes(pooling_nodes(network_).size());
-    try_modes(0, modes);
-    return best_;
-  }
-  [[nodiscard]] int tried() const { return tried_; }
-
- private:
-  // Groups divide the stride along z, then y, then x; only the first pooling may do so anew, and groups do not go
-  // with plain poolings.
-  void try_modes(std::size_t pooling, std::vector<PoolingMode>& modes) {
-    if (pooling == modes.size()) {
-      const bool naive = std::all_of(modes.begin(), modes.end(), [](const PoolingMode& mode) { return mode == plain; });
-      if (options_.strategy == Strategy::baseline && !naive) return;
-      for (std::int64_t S = 1; S <= options_.most_S; S *= 2) try_extents(modes, S);
-      return;
-    }
-    for (const PoolingMode& mode : modes_of(pooling)) {
-      modes[pooling] = mode;
-      const auto is_plain = [](const PoolingMode& m) { return m == plain; };
-      const auto in_groups = [](const PoolingMode& m) { return m.groups != Vec3::cube(1); };
-      const auto end = modes.begin() + static_cast<std::ptrdiff_t>(pooling) + 1;
-      if (std::any_of(modes.begin(), end, is_plain) && std::any_of(modes.begin(), end, in_groups)) continue;
-      try_modes(pooling + 1, modes);
-    }
-  }
-
-  [[nodiscard]] std::vector<PoolingMode> modes_of(std::size_t pooling) const {
-    std::vector<PoolingMode> all = {PoolMode::fragments, plain};
-    const int node = pooling_nodes(network_)[pooling];
-    const Vec3 stride = std::get<Pooling>(network_.nodes[static_cast<std::size_t>(node)].operation).stride;
-    for (std::int64_t i = 0; i < voxels(stride); ++i) {
-      const Vec3 groups = fragment_at(i, stride) + Vec3::cube(1);
-      const bool divides = stride % groups == Vec3{};
-      const bool z_first = (groups.y == 1 || groups.z == stride.z) && (groups.x == 1 || groups.y == stride.y);
-      if (!divides || !z_first || (groups.x > 1 && groups.z != stride.z) || groups == Vec3::cube(1)) continue;
-      all.emplace_back(groups, true);
-      if (pooling == 0 && groups != stride) all.emplace_back(groups, false);  // all of them anew: that is plain
-    }
-    return all;
-  }
-
-  void try_extents(const std::vector<PoolingMode>& modes, std::int64_t S) {
-    for (std::int64_t z = 1; z <= options_.most_extent; ++z) {
-      for (std::int64_t y = 1; y <= options_.most_extent; ++y) {
-        for (std::int64_t x = 1; x <= options_.most_extent; ++x) {
-          Result<Geometry> geometry = make_geometry(network_, {{z, y, x}, S, modes});
-          if (!geometry || !covers(Vec3::cube(options_.most_extent), geometry->patch_input)) continue;
-          geometry_ = *geometry;
-          try_input(0);
-        }
-      }
-    }
-  }
-
-  void try_input(Seconds seconds) {
-    steps_.clear();
-    formats_ = {Format{}};
-    try_node(seconds);
-    const Step reordered = {-1, "", 0,           {}, drawn::planar, drawn::planar, drawn::blocked, "drawn.reorder",
-                            {}, 0,  Basis::model};
-    steps_ = {reordered};
-    formats_ = {drawn::blocked};
-    try_node(seconds + static_cast<double>(geometry_.windows) * reorder_seconds(0, drawn::planar, drawn::blocked));
-  }
-
-  Seconds reorder_seconds(std::size_t value, Format from, Format to) {
-    return drawn::describe_reorder(ReorderProblem{geometry_.values[value], from, to}, spec_)->front().time;
-  }
-
-  void try_node(Seconds seconds) {
-    const std::size_t node = formats_.size() - 1;
-    if (node == network_.nodes.size()) return judge(seconds);
-    for (const Primitive* primitive : catalogue_.primitives()) {
-      const auto estimates = primitive->describe(geometry_.problems[node], spec_);
-      if (!estimates) continue;
-      for (const Estimate& estimate : *estimates) try_estimate(node, *primitive, estimate, seconds);
-    }
-  }
-
-  void try_estimate(std::size_t node, const Primitive& primitive, const Estimate& estimate, Seconds seconds) {
-    const std::vector<int>& inputs = network_.nodes[node].inputs;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const Format wanted = input_format(geometry_.problems[node], static_cast<int>(i), estimate.in, estimate.out);
-      if (formats_[static_cast<std::size_t>(inputs[i])] != wanted) return;
-    }
-    for (const Format out : {drawn::planar, drawn::blocked}) {
-      const bool same = out == estimate.out;
-      const Seconds reorder = same ? 0 : reorder_seconds(node + 1, estimate.out, out);
-      steps_.push_back({static_cast<int>(node),
-                        std::string(primitive.name),
-                        primitive.version,
-                        estimate.variant,
-                        estimate.in,
-                        estimate.out,
-                        out,
-                        same ? "" : "drawn.reorder",
-                        {},
-                        0,
-                        Basis::model});
-      formats_.push_back(out);
-      try_node(seconds + static_cast<double>(geometry_.runs[node]) * (estimate.time + reorder));
-      formats_.pop_back();
-      steps_.pop_back();
-    }
-  }
-
-  void judge(Seconds seconds) {
-    const Result<Schedule> schedule = make_schedule(network_, geometry_, steps_, catalogue_, spec_);
-    if (!schedule) return;  // the output is not planar
-    ++tried_;
-    const std::int64_t bytes = add(pack(schedule->memory).bytes, persistent_bytes(schedule->memory));
-    if (add(bytes, weight_bytes(network_)) > options_.memory_limit) return;
-    const Seconds patch = seconds + copy_seconds(network_, geometry_, spec_);
-    const Vec3 fov = reaches(network_).back().fov;
-    best_ = std::max(best_, useful_voxels(geometry_, fov, options_.volume) / patch);
-  }
-
-  Network network_;
-  SearchOptions options_;
-  Catalogue catalogue_;
-  DeviceSpec spec_;
-  Geometry geometry_;
-  std::vector<Step> steps_;
-  std::vector<Format> formats_;
-  double best_ = 0;
-  int tried_ = 0;
-};
+using test::BruteForce;
 
 SearchOptions small_options(std::int64_t limit) {
   SearchOptions options;
   options.memory_limit = limit;
   options.most_S = 2;
   options.most_extent = 6;
+  options.head_slab = 1;
   options.ladder = false;
   return options;
 }
 
 Result<Plan> run(const Network& network, const SearchOptions& options, SearchLog* log = nullptr) {
-  const DeviceSpec spec = device();
+  const DeviceSpec spec = test::drawn_device();
   const Catalogue catalogue = drawn::catalogue();
   const std::unique_ptr<CostSource> costs = modelled_costs();
   return search(network, spec, catalogue, *costs, options, log);

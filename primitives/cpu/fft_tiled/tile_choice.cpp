@@ -39,8 +39,11 @@ TilePlan make_plan(const ConvProblem& problem, const TileKernels& kernels, Vec3 
   return plan;
 }
 
+// A plan in few bytes: hundreds are compared for every layer of every patch that a search looks at.
 struct Choice {
-  TilePlan plan;
+  Vec3 T;
+  std::int64_t stacks = 1;
+  bool keep = true;
   Seconds seconds = 0;
   TileBytes bytes;
 
@@ -51,7 +54,7 @@ struct Choice {
   // Not much faster than something that holds as much: not worth a timing of its own.
   [[nodiscard]] bool resembles(const Choice& other) const {
     constexpr double hardly = 1.15;
-    return plan.keep_spectra == other.plan.keep_spectra && seconds < hardly * other.seconds &&
+    return keep == other.keep && seconds < hardly * other.seconds &&
            add(bytes.persistent, bytes.scratch) > add(other.bytes.persistent, other.bytes.scratch) / 4 * 3;
   }
 };
@@ -66,7 +69,8 @@ void add_choices(const ConvProblem& problem, const TileKernels& kernels, const D
     before = plan.tiling.stacks_per_batch;
     for (const bool keep : {true, false}) {
       plan.keep_spectra = keep;
-      choices.push_back({plan, tile_seconds(plan, spec), tile_bytes(plan, kernels, spec.threads)});
+      choices.push_back(
+          {T, plan.tiling.stacks_per_batch, keep, tile_seconds(plan, spec), tile_bytes(plan, kernels, spec.threads)});
     }
   }
 }
@@ -94,7 +98,9 @@ std::vector<TilePlan> tile_plans(const ConvProblem& problem, const TileKernels& 
     }
   }
   std::vector<TilePlan> plans;
-  for (const Choice& choice : worth_offering(std::move(choices))) plans.push_back(choice.plan);
+  for (const Choice& choice : worth_offering(std::move(choices))) {
+    plans.push_back(make_plan(problem, kernels, choice.T, choice.stacks, choice.keep));
+  }
   return plans;
 }
 

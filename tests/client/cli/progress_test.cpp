@@ -13,14 +13,21 @@ TEST(Progress, DurationsReadAsPeopleWriteThem) {
 }
 
 TEST(Progress, LineTellsShareRateAndTimeLeft) {
-  const std::string line = progress_line({10, 40, 10.0, 5e6});
+  const std::string line = progress_line({10, 40, 10.0, 5e6, 0});
   EXPECT_NE(line.find("10/40 patches"), std::string::npos);
   EXPECT_NE(line.find("0.500 Mvox/s"), std::string::npos);
   EXPECT_NE(line.find("0:30 left"), std::string::npos);
 }
 
+TEST(Progress, ThePatchUnderWayCounts) {
+  const std::string line = progress_line({0, 1, 10.0, 5e6, 0.5});
+  EXPECT_NE(line.find("[===============>"), std::string::npos) << line;
+  EXPECT_NE(line.find("0/1 patches"), std::string::npos);
+  EXPECT_NE(line.find("0:10 left"), std::string::npos);
+}
+
 TEST(Progress, NothingKnownIsNoDivisionByZero) {
-  EXPECT_EQ(progress_line({0, 0, 0, 0}).find("nan"), std::string::npos);
+  EXPECT_EQ(progress_line({0, 0, 0, 0, 0}).find("nan"), std::string::npos);
 }
 
 TEST(Progress, NoneStaysSilentAndLinesEndWhole) {

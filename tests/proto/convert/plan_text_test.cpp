@@ -22,11 +22,18 @@ TEST(PlanText, RoundTrip) {
   EXPECT_EQ(plan_text(*again), plan_text(plan));
 }
 
-// A plan of the form's first version must load for ever.
 TEST(PlanText, GoldenFileStillLoads) {
   const Result<Plan> plan = read_plan(test::case_folder().parent_path() / "golden" / "plan.pbtxt");
   ASSERT_TRUE(plan) << plan.error().message;
   EXPECT_EQ(*plan, test::full_plan());
+}
+
+// A plan of the form's first version, with a field that is no more, must load for ever.
+TEST(PlanText, FirstFormStillLoads) {
+  const Result<Plan> plan = read_plan(test::case_folder().parent_path() / "golden" / "plan_first_form.pbtxt");
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->ladder.front().segments, test::full_plan().ladder.front().segments);
+  EXPECT_EQ(plan->ladder.front().geometry.modes, std::vector<PoolingMode>{PoolMode::fragments});
 }
 
 TEST(PlanText, IsMadeToBeRead) {

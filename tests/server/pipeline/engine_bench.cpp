@@ -49,6 +49,10 @@ VolumeJob recorded_job(const VolumeView& volume, const Shape5& output, ElementTy
     return {};
   };
   job.progress = [&outcome](const JobProgress& progress) {
+    if (progress.part > 0) {
+      outcome.parts.push_back(progress.part);
+      return;
+    }
     outcome.calls.push_back("done " + std::to_string(progress.patches_done) + "/" + std::to_string(progress.patches) +
                             " " + std::to_string(progress.planes_done));
   };

@@ -26,6 +26,7 @@ struct JobOutcome {
   Result<JobStatistics> statistics = Error{};
   VolumeShape shape;
   std::vector<std::byte> output;
+  std::vector<double> parts;  // JobProgress::part within patches
   std::vector<std::string> calls;
 };
 
