@@ -180,11 +180,8 @@ TEST(Engine, TellsHowFarThePatchIs) {
   const RandomVolume volume = test::random_volume(1, made.engine->patch(), ElementType::f32, random);
   const JobOutcome outcome = test::run_job(*made.engine, volume.view());
   ASSERT_TRUE(outcome.statistics);
-  ASSERT_EQ(outcome.statistics->patches, 1);
-  // Every layer of every pass, rising to nearly all.
   EXPECT_GE(outcome.parts.size(), 8 * network.nodes.size());
   EXPECT_TRUE(std::is_sorted(outcome.parts.begin(), outcome.parts.end()));
-  EXPECT_GT(outcome.parts.front(), 0);
   EXPECT_GT(outcome.parts.back(), 0.9);
   EXPECT_LT(outcome.parts.back(), 1);
 }
