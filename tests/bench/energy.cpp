@@ -1,7 +1,8 @@
 #include "tests/bench/energy.hpp"
 
+#include <algorithm>
 #include <fstream>
-#include <regex>
+#include <string_view>
 #include <system_error>
 
 namespace znni::bench {
@@ -14,13 +15,20 @@ std::optional<std::int64_t> number_in(const std::filesystem::path& file) {
   return std::nullopt;
 }
 
+// "intel-rapl:3", but not the parts of a package, "intel-rapl:3:0".
+bool names_package(std::string_view name) {
+  constexpr std::string_view prefix = "intel-rapl:";
+  if (!name.starts_with(prefix) || name.size() == prefix.size()) return false;
+  name.remove_prefix(prefix.size());
+  return std::all_of(name.begin(), name.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
+
 }  // namespace
 
 EnergyMeter::EnergyMeter(const std::filesystem::path& folder) {
-  const std::regex package("intel-rapl:[0-9]+");
   std::error_code none;
   for (const auto& entry : std::filesystem::directory_iterator(folder, none)) {
-    if (!std::regex_match(entry.path().filename().string(), package)) continue;
+    if (!names_package(entry.path().filename().string())) continue;
     const std::optional<std::int64_t> range = number_in(entry.path() / "max_energy_range_uj");
     const std::filesystem::path file = entry.path() / "energy_uj";
     if (range && number_in(file)) counters_.push_back({file, *range});
