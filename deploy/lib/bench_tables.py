@@ -36,20 +36,20 @@ def extent(numbers):
 
 
 class Machine:
-    """What the machine can do at most: medians of what the steps measured."""
+    """What the machine can do at most: the largest of what the steps measured; a shared machine only shows less."""
 
     def __init__(self, lines):
         self.measured = [result for kind in ("machine", "layer") for _, result in of_kind(lines, kind)]
 
-    def median(self, key):
-        return statistics.median(one[key] for one in self.measured) if self.measured else None
+    def most(self, key):
+        return max((one[key] for one in self.measured), default=None)
 
     def parts(self, flops, traffic, seconds):
         """[share of the multiply-adds, share of the memory's rate] as text."""
         if not self.measured:
             return ["", ""]
-        return [f"{flops / seconds / self.median('flops_per_second'):.2f}",
-                f"{traffic / seconds / self.median('read_bytes_per_second'):.2f}"]
+        return [f"{flops / seconds / self.most('flops_per_second'):.2f}",
+                f"{traffic / seconds / self.most('read_bytes_per_second'):.2f}"]
 
     def text(self):
         """In words."""

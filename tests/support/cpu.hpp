@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <utility>
 
 #include "primitives/cpu/backend.hpp"
 #include "tests/support/harness.hpp"
@@ -34,6 +35,17 @@ void check_random(const Primitive& primitive, int count, const Make& make) {
     }
   }
 }
+
+// A device of so many floats per vector, and so many workers; skipped where this processor has no such vectors.
+class CpuWorkers : public testing::TestWithParam<std::pair<int, int>> {
+ protected:
+  void SetUp() override {
+    const auto [simd_floats, threads] = GetParam();
+    if (simd_floats > cpu::describe_cpu(1).simd_floats) GTEST_SKIP() << "this processor has no such vectors";
+    device_ = open_cpu(threads, simd_floats);
+  }
+  std::unique_ptr<Device> device_;
+};
 
 // Whether the primitive computes anything on this machine: oneDNN is taken for AVX2 and AVX-512 alone.
 [[nodiscard]] inline bool takes_part(const Primitive& primitive) {

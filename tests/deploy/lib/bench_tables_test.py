@@ -32,6 +32,10 @@ class TablesTest(unittest.TestCase):
         row = self.row(tables.layer_rows([samples.layer()], self.machine), "10 → 20, k 3, n 100, S 1", "onednn")
         self.assertEqual(row["J / 10^6 voxels"], "not readable")
 
+    def test_a_moment_in_which_the_machine_was_busy_is_no_limit(self):
+        slow = [dict(self.lines[0], step=f"layer {i}", result=samples.layer(flops_per_second=1e11)) for i in range(3)]
+        self.assertEqual(tables.Machine(self.lines + slow).most("flops_per_second"), 2e11)
+
     def test_the_better_layout_of_onednn_counts(self):
         layer = samples.layer()
         layer["primitives"].append(samples.primitive("other_onednn", 0.2, 1.0))

@@ -1,8 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "primitives/cpu/backend.hpp"
-#include "tests/support/harness.hpp"
-#include "tests/support/random.hpp"
+#include "tests/support/cpu.hpp"
 
 namespace znni::cpu {
 
@@ -10,18 +8,7 @@ extern const Primitive conv_direct_blocked;
 
 namespace {
 
-// Vector width and number of workers.
-class BlockedWorkers : public testing::TestWithParam<std::pair<int, int>> {
- protected:
-  void SetUp() override {
-    const auto [simd_floats, threads] = GetParam();
-    if (simd_floats > describe_cpu(1).simd_floats) GTEST_SKIP() << "this processor has no such vectors";
-    DeviceSpec spec = describe_cpu(threads);
-    spec.simd_floats = simd_floats;
-    device_ = std::move(backend().open(spec, std::int64_t{1} << 32, 0, 0).value());
-  }
-  std::unique_ptr<Device> device_;
-};
+class BlockedWorkers : public test::CpuWorkers {};
 
 TEST_P(BlockedWorkers, RandomConvolutionsAgreeWithTheOracle) {
   for (int index = 0; index < test::case_count(20); ++index) {
