@@ -51,7 +51,6 @@ Result<void> check_conv(const ConvProblem& conv) {
   return check_shape(output_shape(conv));
 }
 
-// Every fragment must have the same extent (MPF).
 Result<void> check_groups(const PoolProblem& pool) {
   for (int axis = 0; axis < 3; ++axis) {
     if (pool.stride[axis] % pool.groups[axis] == 0) continue;
@@ -61,6 +60,7 @@ Result<void> check_groups(const PoolProblem& pool) {
   return {};
 }
 
+// Every fragment must have the same extent (MPF), but where they are made in groups.
 Result<void> check_divisible(const PoolProblem& pool) {
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t offsets = pool.in.n[axis] - pool.window[axis] + 1;
