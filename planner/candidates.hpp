@@ -25,7 +25,7 @@ namespace znni {
 // groups; each that can have a head in slabs also with one.
 inline constexpr std::int64_t candidate_limit = 20000;
 
-// Fewest passes first; then by S; then large extents before small. No duplicates. Every candidate is a legal
+// Least repeated work first; then by S; then large extents before small. No duplicates. Every candidate is a legal
 // geometry. Requires check(network) and, with a volume, one that covers the field of view.
 [[nodiscard]] std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& options);
 

@@ -30,7 +30,7 @@ class PlanesLayer final : public PreparedLayer {
     std::fill(bias.begin(), bias.end(), 0.0F);
     std::copy(weights.bias.begin(), weights.bias.end(), bias.begin());
     const std::int64_t blocks = tiling_.out_blocks();
-    std::vector<float> scratch(static_cast<std::size_t>(spectra_scratch(tiling_)));  // a few megabytes, only while loading
+    std::vector<float> scratch(static_cast<std::size_t>(spectra_scratch(tiling_)));  // only while loading
     for (std::int64_t i = 0; i < tiling_.problem.in.f * blocks; ++i) {
       kernels_.plane_spectra(
           {&tiling_, weights.kernels.data(), i / blocks, i % blocks, spectra.data(), scratch.data()});
