@@ -16,11 +16,16 @@ bool belongs_to_caller(std::string_view name) {
   return numbered || name == "output";
 }
 
+void fill_with_nans(std::span<std::byte> block, MemorySpace space) {
+  if (space != MemorySpace::device && !block.empty()) std::memset(block.data(), 0xff, block.size());
+}
+
 bool open(const Lifetime& life, int stage) { return life.persistent || (life.first <= stage && stage <= life.last); }
 
 }  // namespace
 
-Arena::Arena(std::vector<Placement> placements, bool poison) : poison_(poison) {
+Arena::Arena(std::vector<Placement> placements, bool poison) {
+  if (poison) poison_ = fill_with_nans;
   for (Placement& placement : placements) slots_.push_back({std::move(placement), false});
   begin();
 }
@@ -33,8 +38,18 @@ void Arena::begin() {
 
 void Arena::stage(int index) {
   ensure(index >= stage_, "stages of an arena only go forward");
+  for (const Slot& slot : slots_) {
+    const Lifetime& life = slot.placement.buffer.lifetime;
+    if (slot.granted && open(life, stage_) && !open(life, index)) poison(slot);
+  }
   stage_ = index;
   count_live();
+}
+
+void Arena::poison(const Slot& slot) const {
+  const Buffer& buffer = slot.placement.buffer;
+  if (!poison_ || buffer.lifetime.persistent) return;
+  poison_({slot.placement.data, static_cast<std::size_t>(buffer.bytes)}, buffer.space);
 }
 
 std::span<std::byte> Arena::grant(std::string_view name) {
@@ -45,20 +60,20 @@ std::span<std::byte> Arena::grant(std::string_view name) {
   ensure(open(buffer.lifetime, stage_), "buffer '" + buffer.name + "' is not alive in this stage");
   ensure(!slot->granted, "buffer '" + buffer.name + "' was granted twice");
   slot->granted = true;
-  const auto bytes = static_cast<std::size_t>(buffer.bytes);
-  if (poison_ && !buffer.lifetime.persistent) std::memset(slot->placement.data, 0xff, bytes);
+  poison(*slot);
   count_live();
-  return {slot->placement.data, bytes};
+  return {slot->placement.data, static_cast<std::size_t>(buffer.bytes)};
 }
 
 void Arena::count_live() {
-  std::int64_t live = 0;
+  std::array<std::int64_t, 3> live = {};
   for (const Slot& slot : slots_) {
     const Buffer& buffer = slot.placement.buffer;
     if (buffer.lifetime.persistent || !open(buffer.lifetime, stage_)) continue;
-    if (slot.granted || belongs_to_caller(buffer.name)) live += buffer.bytes;
+    if (slot.granted || belongs_to_caller(buffer.name)) live[static_cast<std::size_t>(buffer.space)] += buffer.bytes;
   }
-  high_water_ = std::max(high_water_, live);
+  for (std::size_t space = 0; space < live.size(); ++space)
+    high_water_[space] = std::max(high_water_[space], live[space]);
 }
 
 }  // namespace znni

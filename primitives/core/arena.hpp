@@ -3,8 +3,10 @@
 // stops the program.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -23,8 +25,13 @@ struct Placement {
 // grants are taken by the thread that runs the layer, before it hands out work.
 class Arena {
  public:
-  // `poison`: fill every granted buffer with NaNs, so that tests see reads of memory never written.
+  // `poison`: fill every transient buffer of host or pinned memory with NaNs when it is granted, and when its last
+  // stage has passed, so that tests see reads of memory never written or given back.
   explicit Arena(std::vector<Placement> placements, bool poison = false);
+
+  // What fills instead, device memory too: on an accelerator, in the order of its stream.
+  using Poison = std::function<void(std::span<std::byte> block, MemorySpace space)>;
+  void poison_with(Poison poison) { poison_ = std::move(poison); }
 
   // Opens stage 0 and forgets earlier grants.
   void begin();
@@ -41,9 +48,11 @@ class Arena {
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
 
-  // Largest number of transient bytes alive together so far, "input" and "output" counted while their
+  // Largest number of transient bytes of `space` alive together so far, "input" and "output" counted while their
   // stages are open. Contract: equals peak() of the declared plan after a complete run.
-  [[nodiscard]] std::int64_t high_water() const { return high_water_; }
+  [[nodiscard]] std::int64_t high_water(MemorySpace space = MemorySpace::host) const {
+    return high_water_[static_cast<std::size_t>(space)];
+  }
 
  private:
   struct Slot {
@@ -51,11 +60,12 @@ class Arena {
     bool granted = false;
   };
   void count_live();
+  void poison(const Slot& slot) const;
 
   std::vector<Slot> slots_;
-  bool poison_;
+  Poison poison_;
   int stage_ = 0;
-  std::int64_t high_water_ = 0;
+  std::array<std::int64_t, 3> high_water_ = {};  // by MemorySpace
 };
 
 }  // namespace znni

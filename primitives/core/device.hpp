@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 
+#include "primitives/core/accelerator_spec.hpp"
 #include "primitives/core/executor.hpp"
 #include "primitives/core/memory.hpp"
 
@@ -25,11 +26,13 @@ struct DeviceSpec {
   double bytes_per_second = 1e10;   // main memory
   std::int64_t l2_bytes = 1 << 20;  // per core
   std::int64_t l3_bytes = 1 << 25;
-  double hertz = 3.6e9;  // of one core
+  double hertz = 3.6e9;         // of one core
+  AcceleratorSpec accelerator;  // of a GPU
 
   bool operator==(const DeviceSpec&) const = default;
 };
 
+class Accelerator;  // primitives/core/accelerator.hpp
 class Device;
 
 // A block of memory of a device's budget; given back when destroyed. Must not outlive its device.
@@ -64,10 +67,13 @@ class Device {
   virtual ~Device() = default;
 
   [[nodiscard]] virtual const DeviceSpec& spec() const = 0;
+  // Host threads that serve the device: a CPU's workers, or those that stage copies for a GPU.
   [[nodiscard]] virtual Executor& executor() = 0;
+  // The same device where it is a GPU, else nullptr.
+  [[nodiscard]] virtual Accelerator* accelerator() { return nullptr; }
 
-  // `bytes` bytes aligned to at least buffer_alignment, zeroed. Refuses past the budget of `space` with
-  // over_budget, naming `purpose` and both numbers. Zero bytes is a legal, empty reservation.
+  // `bytes` bytes aligned to at least buffer_alignment, zeroed (but for device memory). Refuses past the budget of
+  // `space` with over_budget, naming `purpose` and both numbers. Zero bytes is a legal, empty reservation.
   [[nodiscard]] virtual Result<Reservation> reserve(MemorySpace space, std::int64_t bytes,
                                                     std::string_view purpose) = 0;
   [[nodiscard]] virtual std::int64_t budget(MemorySpace space) const = 0;

@@ -21,15 +21,15 @@ Format input_format(const LayerProblem& problem, int index, Format in, Format ou
   return index > 0 && std::holds_alternative<ConvProblem>(problem) ? out : in;
 }
 
-MemoryPlan input_output_buffers(const LayerProblem& problem, Format in, Format out, int last_stage) {
+MemoryPlan input_output_buffers(const LayerProblem& problem, Format in, Format out, int last_stage, MemorySpace space) {
   MemoryPlan plan;
   for (int index = 0; index < input_count(problem); ++index) {
     const Format format = input_format(problem, index, in, out);
-    plan.push_back({input_name(index), MemorySpace::host, tensor_bytes(input_shape(problem, index), format),
-                    Lifetime::stages(0, last_stage)});
+    plan.push_back(
+        {input_name(index), space, tensor_bytes(input_shape(problem, index), format), Lifetime::stages(0, last_stage)});
   }
-  plan.push_back({std::string(output_name), MemorySpace::host, tensor_bytes(output_shape(problem), out),
-                  Lifetime::stages(0, last_stage)});
+  plan.push_back(
+      {std::string(output_name), space, tensor_bytes(output_shape(problem), out), Lifetime::stages(0, last_stage)});
   return plan;
 }
 

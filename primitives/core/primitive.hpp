@@ -46,6 +46,8 @@ class PreparedLayer {
   // only up to that input's last declared stage, and write `out` only from the output's first one: the
   // memory of both may be shared with other buffers outside of these. Padding images of a blocked output are
   // written as zeros. The same inputs give bit-equal outputs.
+  // On an accelerator, views and grants are device memory; run() gives its work to Stream::compute and returns without
+  // waiting for it, so that the order of that stream, not of the host, is the order of runs and of grants.
   virtual Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) = 0;
 };
 
@@ -88,7 +90,8 @@ struct Backend {
 
 // Declares inputs and output of a problem in the given formats, alive in all stages [0, last]: what most
 // primitives hold beside their scratch.
-[[nodiscard]] MemoryPlan input_output_buffers(const LayerProblem& problem, Format in, Format out, int last_stage = 0);
+[[nodiscard]] MemoryPlan input_output_buffers(const LayerProblem& problem, Format in, Format out, int last_stage = 0,
+                                              MemorySpace space = MemorySpace::host);
 
 // Name of the buffer of input `index`: "input 0".
 [[nodiscard]] std::string input_name(int index);

@@ -6,7 +6,8 @@ std::int64_t element_bytes(ElementType type) {
   switch (type) {
     case ElementType::f32: return 4;
     case ElementType::f16:
-    case ElementType::u16: return 2;
+    case ElementType::u16:
+    case ElementType::bf16: return 2;
     case ElementType::u8: return 1;
   }
   return 0;
@@ -43,6 +44,7 @@ std::string to_string(ElementType type) {
     case ElementType::f16: return "f16";
     case ElementType::u16: return "u16";
     case ElementType::u8: return "u8";
+    case ElementType::bf16: return "bf16";
   }
   return "?";
 }

@@ -9,8 +9,9 @@
 
 namespace znni {
 
-// float32 is what every CPU primitive computes in; the others are for the wire and for GPU plans.
-enum class ElementType { f32, f16, u16, u8 };
+// float32 is what every CPU primitive computes in; the others are for the wire and for GPU plans (bf16: for these
+// alone).
+enum class ElementType { f32, f16, u16, u8, bf16 };
 [[nodiscard]] std::int64_t element_bytes(ElementType type);
 
 // planar: NCDHW. blocked16 / blocked8: nCdhw16c / nCdhw8c, images padded with zeros to whole blocks, the
@@ -44,8 +45,9 @@ struct Strides {
 };
 [[nodiscard]] Strides dense_strides(const Shape5& shape, Format format);
 
-// float32 elements of `shape` at `data`, in host memory, owned by someone else. Primitives must honour
-// the strides of the views they are given: an output may be a window of a larger tensor.
+// Elements of `shape` at `data`, owned by someone else: in host memory, or in an accelerator's, where the host must not
+// look. Primitives must honour the strides of the views they are given: an output may be a window of a larger tensor.
+// `data` and the functions below are for float32; a primitive of other elements casts and counts in its own.
 struct TensorView {
   float* data = nullptr;
   Shape5 shape;

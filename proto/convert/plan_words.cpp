@@ -7,7 +7,8 @@
 namespace znni {
 
 Result<Format> parse_format(std::string_view field, const std::string& text) {
-  constexpr std::array types = {ElementType::f32, ElementType::f16, ElementType::u16, ElementType::u8};
+  constexpr std::array types = {ElementType::f32, ElementType::f16, ElementType::u16, ElementType::u8,
+                                ElementType::bf16};
   constexpr std::array layouts = {Layout::planar, Layout::blocked16, Layout::blocked8, Layout::channels_last};
   std::string known;
   for (const ElementType type : types) {

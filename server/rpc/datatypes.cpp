@@ -20,6 +20,7 @@ std::string_view datatype(ElementType type) {
     case ElementType::f16: return "FP16";
     case ElementType::u16: return "UINT16";
     case ElementType::u8: return "UINT8";
+    case ElementType::bf16: return "BF16";
   }
   return "FP32";
 }

@@ -99,7 +99,8 @@ std::string_view typed_field(ElementType type) {
     case ElementType::f32: return "fp32_contents";
     case ElementType::u8:
     case ElementType::u16: return "uint_contents";
-    case ElementType::f16: return "";
+    case ElementType::f16:
+    case ElementType::bf16: return "";
   }
   return "";
 }

@@ -88,17 +88,19 @@ void read_row(ElementType type, const std::byte* from, std::int64_t count, const
     case ElementType::f16: return read_halves(from, count, normalisation, to);
     case ElementType::u16: return read_elements<std::uint16_t>(from, count, normalisation, to);
     case ElementType::u8: return read_elements<std::uint8_t>(from, count, normalisation, to);
+    case ElementType::bf16: ensure(false, "input volumes have no element type bf16");
   }
 }
 
-bool can_write(ElementType type) { return type != ElementType::u16; }
+bool can_write(ElementType type) { return type != ElementType::u16 && type != ElementType::bf16; }
 
 void write_row(ElementType type, const float* from, std::int64_t count, std::byte* to, std::int64_t step) {
   switch (type) {
     case ElementType::f32: return write_elements<float>(from, count, to, step, [](float x) { return x; });
     case ElementType::f16: return write_elements<std::uint16_t>(from, count, to, step, half_from_float);
     case ElementType::u8: return write_elements<std::uint8_t>(from, count, to, step, byte_from_float);
-    case ElementType::u16: ensure(false, "output volumes have no element type u16");
+    case ElementType::u16:
+    case ElementType::bf16: ensure(false, "output volumes are of f32, f16 or u8");
   }
 }
 

@@ -80,6 +80,35 @@ TEST(Arena, PoisonsWhatItGrants) {
   EXPECT_EQ(fixture.arena.grant_as<float>("weights")[0], 0.0F);
 }
 
+TEST(Arena, PoisonsWhatWasGivenBack) {
+  Fixture fixture(three_stages, true);
+  const std::span<float> early = fixture.arena.grant_as<float>("early");
+  early[0] = 1.0F;
+  fixture.arena.stage(1);
+  const std::span<float> late = fixture.arena.grant_as<float>("late");
+  late[0] = 2.0F;
+  EXPECT_TRUE(std::isnan(early[0]));
+  fixture.arena.stage(2);
+  EXPECT_EQ(late[0], 2.0F);  // its last stage is still open
+}
+
+TEST(Arena, CountsAndPoisonsEverySpaceByItself) {
+  const MemoryPlan plan = {{"scratch", MemorySpace::device, 40, Lifetime::stages(0, 0)},
+                           {"staging", MemorySpace::pinned, 24, Lifetime::stages(0, 0)}};
+  Fixture fixture(plan, true);
+  EXPECT_EQ(fixture.arena.grant_as<float>("scratch")[0], 0.0F);  // the host must not write device memory
+  EXPECT_TRUE(std::isnan(fixture.arena.grant_as<float>("staging")[0]));
+  EXPECT_EQ(fixture.arena.high_water(MemorySpace::device), 40);
+  EXPECT_EQ(fixture.arena.high_water(MemorySpace::pinned), 24);
+  EXPECT_EQ(fixture.arena.high_water(), 0);
+
+  std::vector<MemorySpace> poisoned;
+  fixture.arena.poison_with([&](std::span<std::byte>, MemorySpace space) { poisoned.push_back(space); });
+  fixture.arena.begin();
+  static_cast<void>(fixture.arena.grant("scratch"));
+  EXPECT_EQ(poisoned, std::vector<MemorySpace>{MemorySpace::device});
+}
+
 TEST(ArenaDeathTest, AnUndeclaredBufferStopsTheProgram) {
   Fixture fixture(three_stages);
   EXPECT_DEATH(static_cast<void>(fixture.arena.grant("secret")), "'secret' was not declared");

@@ -25,6 +25,9 @@ TEST(InputOutputBuffers, DeclareEveryInputAndTheOutputInTheirFormats) {
   EXPECT_EQ(plan[1], (Buffer{"input 1", MemorySpace::host, 17 * 8 * 4, Lifetime::stages(0, 2)}));
   EXPECT_EQ(plan[2], (Buffer{"output", MemorySpace::host, 32 * 8 * 4, Lifetime::stages(0, 2)}));
   EXPECT_EQ(input_name(7), "input 7");
+  for (const Buffer& buffer : input_output_buffers(concat, {}, blocked, 0, MemorySpace::device)) {
+    EXPECT_EQ(buffer.space, MemorySpace::device);
+  }
 }
 
 // The residual is added to what is written: it lies as the output does.

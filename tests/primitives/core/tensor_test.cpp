@@ -21,6 +21,7 @@ TEST(Tensor, BytesCountWholeBlocks) {
   EXPECT_EQ(tensor_bytes(shape, blocked8), 2 * 24 * 60 * 4);
   EXPECT_EQ(tensor_bytes(shape, blocked16), 2 * 32 * 60 * 4);
   EXPECT_EQ(tensor_bytes(shape, {ElementType::u8, Layout::planar}), 2 * 17 * 60);
+  EXPECT_EQ(tensor_bytes(shape, {ElementType::bf16, Layout::planar}), 2 * 17 * 60 * 2);
   EXPECT_EQ(tensor_bytes(shape, {ElementType::f16, Layout::planar}), 2 * 17 * 60 * 2);
 }
 
@@ -73,6 +74,7 @@ TEST(Tensor, Text) {
   EXPECT_EQ(to_string(planar), "f32:planar");
   EXPECT_EQ(to_string(blocked16), "f32:blocked16");
   EXPECT_EQ(to_string(Format{ElementType::u8, Layout::channels_last}), "u8:channels_last");
+  EXPECT_EQ(to_string(Format{ElementType::bf16, Layout::channels_last}), "bf16:channels_last");
 }
 
 }  // namespace
