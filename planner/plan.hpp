@@ -8,21 +8,13 @@
 
 #include "planner/geometry.hpp"
 #include "primitives/core/primitive.hpp"
+#include "primitives/hybrid/division.hpp"
 
 namespace znni {
 
 enum class Place { cpu, gpu, gpu_host_ram };
 // Where a predicted time comes from.
 enum class Basis { model, recorded, measured };
-
-// Part of a layer that is streamed from host RAM in sub-layers (ZNNi section VII.A).
-struct Division {
-  std::int64_t S = 0;
-  std::int64_t f = 0;
-  std::int64_t f_out = 0;
-  std::int64_t slab = 0;  // z planes
-  bool operator==(const Division&) const = default;
-};
 
 // How one node is computed. The primitive writes `native`; where the edge is another format, a reorder
 // (`reorder`, a primitive's name) turns it into `out` in the same step. Node -1 is the network's input, which

@@ -23,6 +23,7 @@ struct AcceleratorSpec {
   LinkRate up;                            // host to device
   LinkRate down;                          // device to host
   double duplex_bytes_per_second = 2e10;  // of both directions together, when both are busy
+  double staging_bytes_per_second = 5e9;  // by the host, between plain and pinned memory
   std::int64_t compute_capability = 0;    // 90 for 9.0
 
   bool operator==(const AcceleratorSpec&) const = default;

@@ -7,13 +7,15 @@ import sys
 import tree
 
 CORE = ("primitives/core/",)
-PLANNER = (*CORE, "planner/")
+HYBRID = (*CORE, "primitives/hybrid/")
+PLANNER = (*HYBRID, "planner/")
 ENGINE = (*PLANNER, "server/pipeline/", "server/volume/")
 STORE = (*ENGINE, "server/models/", "proto/convert/")
 # Folder -> project paths it may include, then library headers it may include beside the standard library.
 TABLE = {
     "primitives/core/": (CORE, ()),
     "primitives/cpu/": ((*CORE, "primitives/cpu/"), ("fftw3.h", "oneapi/", "dnnl", "hwloc", "hwy/", "omp.h")),
+    "primitives/hybrid/": (HYBRID, ()),
     "planner/": (PLANNER, ()),
     "proto/convert/": ((*PLANNER, "proto/"), ("google/protobuf/", "onnx/")),
     "server/pipeline/": (ENGINE, ()),
