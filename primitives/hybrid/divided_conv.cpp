@@ -1,0 +1,194 @@
+#include "primitives/hybrid/divided_conv.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace znni::hybrid {
+namespace {
+
+Error refused(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
+
+Result<void> check_format(const SubLayers& parts, Format format) {
+  const bool cuts_images = parts.terms > 1 || parts.outputs > 1;
+  if (format.layout == Layout::planar) return {};
+  if (format.layout == Layout::channels_last && !cuts_images) return {};
+  return refused("tensors in " + to_string(format) + " cannot be cut " +
+                 (cuts_images && format.layout == Layout::channels_last ? "in f or f_out" : "in parts"));
+}
+
+const Estimate* find(const std::vector<Estimate>& estimates, const DividedChoice& choice) {
+  const auto found = std::find_if(estimates.begin(), estimates.end(), [&](const Estimate& estimate) {
+    return estimate.variant == choice.variant && estimate.in == choice.in && estimate.out == choice.out;
+  });
+  return found == estimates.end() ? nullptr : &*found;
+}
+
+// Every buffer of a part but its tensors and what it keeps must be device memory.
+Result<void> check_inner(const Primitive& inner, const Estimate& estimate) {
+  for (const Buffer& buffer : estimate.memory) {
+    if (buffer.lifetime.persistent || buffer.space == MemorySpace::device) continue;
+    return refused(std::string(inner.name) + " keeps '" + buffer.name + "' in " + std::string(to_string(buffer.space)) +
+                   " memory; parts are computed in device memory alone");
+  }
+  return {};
+}
+
+Result<Estimate> inner_estimate(const ConvProblem& part, const DividedChoice& choice, const DeviceSpec& spec) {
+  Result<std::vector<Estimate>> all = choice.inner->describe(part, spec);
+  if (!all) return all.error().within(std::string(choice.inner->name) + " of " + to_string(LayerProblem(part)));
+  const Estimate* const found = find(*all, choice);
+  if (found == nullptr) {
+    return refused(std::string(choice.inner->name) + " of " + to_string(LayerProblem(part)) + " has no variant '" +
+                   to_string(choice.variant) + "' from " + to_string(choice.in) + " to " + to_string(choice.out));
+  }
+  if (Result<void> sound = check_inner(*choice.inner, *found); !sound) return sound.error();
+  return *found;
+}
+
+Seconds sum_seconds(const SubLayers& parts, const InnerEstimates& inner) {
+  if (parts.terms == 1) return inner.of.front().time;
+  const auto middle = static_cast<double>(parts.terms - 2);
+  return inner.of.front().time + inner.of.back().time + (middle > 0 ? middle * inner.of[1].time : 0);
+}
+
+// One part of a tensor of `whole`, moved in as many copies as it has pieces, or in one when staged.
+Seconds moved(const LinkRate& link, const Shape5& whole, const Shape5& part, Format format, bool staged) {
+  std::int64_t pieces = 0;
+  visit_pieces(dense_view(nullptr, whole, format), {0, 0, 0, part}, [&](std::int64_t, const CopyRows&) { ++pieces; });
+  const auto copies = static_cast<double>(staged ? 1 : pieces);
+  return copies * link.seconds_per_copy + static_cast<double>(tensor_bytes(part, format)) / link.bytes_per_second;
+}
+
+PartSeconds part_seconds(const SubLayers& parts, const InnerEstimates& inner, const DividedChoice& choice,
+                         const AcceleratorSpec& link) {
+  const Shape5 whole_out = output_shape(parts.whole);
+  const auto in_bytes = static_cast<double>(tensor_bytes(parts.in, choice.in));
+  const auto out_bytes = static_cast<double>(tensor_bytes(parts.out, choice.out));
+  PartSeconds part;
+  part.compute = sum_seconds(parts, inner);
+  part.upload = moved(link.up, parts.whole.in, parts.in, choice.in, choice.staged);
+  part.download = moved(link.down, whole_out, parts.out, choice.out, choice.staged);
+  part.duplex = (static_cast<double>(parts.uploads()) * in_bytes +
+                 static_cast<double>(parts.sums()) * (parts.whole.residual ? 2 : 1) * out_bytes) /
+                link.duplex_bytes_per_second;
+  if (parts.whole.residual) part.residual = moved(link.up, whole_out, parts.out, choice.out, choice.staged);
+  if (!choice.staged) return part;
+  part.stage_in = in_bytes / link.staging_bytes_per_second;
+  part.stage_out = (parts.whole.residual ? 2 : 1) * out_bytes / link.staging_bytes_per_second;
+  return part;
+}
+
+void add_tensors(const SubLayers& parts, const DividedChoice& choice, MemoryPlan& memory) {
+  const MemorySpace tensors = choice.staged ? MemorySpace::host : MemorySpace::pinned;
+  memory = input_output_buffers(parts.whole, choice.in, choice.out, 0, tensors);
+}
+
+void add_slots(const SubLayers& parts, const DividedChoice& choice, MemoryPlan& memory) {
+  const auto add_pair = [&](const std::string& name, std::int64_t count, std::int64_t bytes) {
+    memory.push_back({name, MemorySpace::device, mul(count, bytes), Lifetime::stages(0, 0)});
+    if (choice.staged)
+      memory.push_back({"staged " + name, MemorySpace::pinned, mul(count, bytes), Lifetime::stages(0, 0)});
+  };
+  const std::int64_t out = slot_bytes(parts.out, choice.out);
+  add_pair("inputs", slots(parts.uploads()), slot_bytes(parts.in, choice.in));
+  if (parts.whole.residual) add_pair("residuals", slots(parts.sums()), out);
+  add_pair("outputs", slots(parts.sums()), out);
+  if (parts.terms == 1) return;
+  memory.push_back({"partial sums", MemorySpace::device, mul(partial_slots(parts), out), Lifetime::stages(0, 0)});
+}
+
+void add_inner(const SubLayers& parts, const InnerEstimates& inner, MemoryPlan& memory) {
+  std::int64_t scratch = 0;
+  for (const Estimate& each : inner.of) {
+    scratch = std::max(scratch, pack(scratch_of(each), MemorySpace::device).bytes);
+  }
+  if (scratch > 0) memory.push_back({"scratch", MemorySpace::device, scratch, Lifetime::stages(0, 0)});
+  for (std::int64_t output = 0; output < parts.outputs; ++output) {
+    for (std::int64_t term = 0; term < parts.terms; ++term) {
+      for (Buffer buffer : inner.at(parts, term).memory) {
+        if (!buffer.lifetime.persistent) continue;
+        buffer.name.insert(0, part_prefix(output, term));
+        memory.push_back(std::move(buffer));
+      }
+    }
+  }
+  if (parts.terms == 1) return;
+  const std::int64_t floats = mul(mul(parts.outputs, parts.terms), part_kernel_floats(parts));
+  memory.push_back(
+      {std::string(kernel_parts), MemorySpace::host, mul(floats, std::int64_t{sizeof(float)}), Lifetime::plan()});
+}
+
+}  // namespace
+
+std::string part_prefix(std::int64_t output, std::int64_t term) {
+  return "part " + std::to_string(output) + "." + std::to_string(term) + "/";
+}
+
+std::int64_t slot_bytes(const Shape5& shape, Format format) {
+  return round_up(tensor_bytes(shape, format), buffer_alignment);
+}
+
+bool is_scratch(const Buffer& buffer) {
+  return !buffer.lifetime.persistent && buffer.name != output_name && buffer.name != input_name(0) &&
+         buffer.name != input_name(1);
+}
+
+MemoryPlan scratch_of(const Estimate& inner) {
+  MemoryPlan scratch;
+  std::copy_if(inner.memory.begin(), inner.memory.end(), std::back_inserter(scratch), is_scratch);
+  return scratch;
+}
+
+std::int64_t part_kernel_floats(const SubLayers& parts) {
+  return mul(mul(parts.part.f_out, parts.part.f), voxels(parts.whole.k));
+}
+
+DividedSeconds divided_seconds(const SubLayers& parts, const PartSeconds& part) {
+  const auto sums = static_cast<double>(parts.sums());
+  const auto uploads = static_cast<double>(parts.uploads());
+  // What is left to compute when the last upload is done.
+  const Seconds last = parts.terms > 1 ? part.compute / static_cast<double>(parts.terms)
+                                       : static_cast<double>(parts.outputs) * part.compute;
+  DividedSeconds all;
+  all.compute = sums * part.compute;
+  all.upload = uploads * part.upload + sums * part.residual;
+  all.download = sums * part.download;
+  all.staging = uploads * part.stage_in + sums * part.stage_out;
+  const Seconds way_in = part.stage_in + part.upload + part.residual;
+  const Seconds way_out = part.download + part.stage_out;
+  all.total = std::max({all.compute + way_in + way_out, all.upload + part.stage_in + last + way_out,
+                        all.download + way_in + part.compute + part.stage_out,
+                        all.staging + part.upload + last + part.download, part.duplex});
+  return all;
+}
+
+Result<InnerEstimates> inner_estimates(const SubLayers& parts, const DividedChoice& choice, const DeviceSpec& spec) {
+  std::vector<std::int64_t> steps = {0};
+  if (parts.terms > 2) steps.push_back(1);
+  if (parts.terms > 1) steps.push_back(parts.terms - 1);
+  InnerEstimates inner;
+  for (const std::int64_t step : steps) {
+    Result<Estimate> estimate = inner_estimate(parts.problem(step), choice, spec);
+    if (!estimate) return estimate.error();
+    inner.of.push_back(std::move(*estimate));
+  }
+  return inner;
+}
+
+Result<Estimate> describe_divided(const ConvProblem& conv, const DividedChoice& choice, const DeviceSpec& spec) {
+  const Result<SubLayers> parts = divide(conv, choice.division);
+  if (!parts) return parts.error();
+  for (const Format format : {choice.in, choice.out}) {
+    if (Result<void> sound = check_format(*parts, format); !sound) return sound.error();
+  }
+  const Result<InnerEstimates> inner = inner_estimates(*parts, choice, spec);
+  if (!inner) return inner.error();
+  Estimate estimate{choice.variant, choice.in, choice.out, 0, {}};
+  estimate.time = divided_seconds(*parts, part_seconds(*parts, *inner, choice, spec.accelerator)).total;
+  add_tensors(*parts, choice, estimate.memory);
+  add_slots(*parts, choice, estimate.memory);
+  add_inner(*parts, *inner, estimate.memory);
+  return estimate;
+}
+
+}  // namespace znni::hybrid

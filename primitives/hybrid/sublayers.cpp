@@ -1,0 +1,78 @@
+#include "primitives/hybrid/sublayers.hpp"
+
+#include <string>
+
+namespace znni::hybrid {
+namespace {
+
+constexpr std::int64_t most_sublayers = std::int64_t{1} << 20;
+
+Error unfit(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+
+// A part of `all`, where 0 means all of it.
+Result<std::int64_t> part_of(const char* name, std::int64_t part, std::int64_t all) {
+  if (part >= 0 && part <= all) return part == 0 ? all : part;
+  return unfit(std::string("division.") + name + " = " + std::to_string(part) + " is not in [0, " +
+               std::to_string(all) + "]");
+}
+
+Result<Division> resolve(const Division& division, const ConvProblem& conv) {
+  const Result<std::int64_t> S = part_of("S", division.S, conv.in.S);
+  const Result<std::int64_t> f = part_of("f", division.f, conv.in.f);
+  const Result<std::int64_t> f_out = part_of("f_out", division.f_out, conv.f_out);
+  const Result<std::int64_t> slab = part_of("slab", division.slab, output_shape(conv).n.z);
+  for (const Result<std::int64_t>* each : {&S, &f, &f_out, &slab}) {
+    if (!*each) return each->error();
+  }
+  if (conv.in.f % *f == 0) return Division{*S, *f, *f_out, *slab};
+  return unfit("division.f = " + std::to_string(*f) + " does not divide the " + std::to_string(conv.in.f) +
+               " input images");
+}
+
+}  // namespace
+
+Result<SubLayers> divide(const ConvProblem& conv, const Division& division) {
+  const Result<Division> part = resolve(division, conv);
+  if (!part) return part.error();
+  const Shape5 out = output_shape(conv);
+  SubLayers parts;
+  parts.whole = conv;
+  parts.part = *part;
+  parts.in = {part->S, part->f, {part->slab + conv.in.n.z - out.n.z, conv.in.n.y, conv.in.n.x}};
+  parts.out = {part->S, part->f_out, {part->slab, out.n.y, out.n.x}};
+  parts.inputs = div_up(conv.in.S, part->S);
+  parts.slabs = div_up(out.n.z, part->slab);
+  parts.outputs = div_up(conv.f_out, part->f_out);
+  parts.terms = conv.in.f / part->f;
+  if (parts.count() <= most_sublayers) return parts;
+  return unfit("the division makes " + std::to_string(parts.count()) + " sub-layers; the limit is " +
+               std::to_string(most_sublayers));
+}
+
+SubLayer SubLayers::at(std::int64_t index) const {
+  SubLayer sub;
+  sub.sum_step = index % terms;
+  const std::int64_t sum = index / terms;
+  const std::int64_t output = sum % outputs;
+  const std::int64_t slab = sum / outputs % slabs;
+  const std::int64_t input = sum / outputs / slabs;
+  sub.S = std::min(input * part.S, whole.in.S - part.S);
+  sub.f = sub.sum_step * part.f;
+  sub.f_out = std::min(output * part.f_out, whole.f_out - part.f_out);
+  sub.z = std::min(slab * part.slab, output_shape(whole).n.z - part.slab);
+  sub.uploads = terms > 1 || output == 0;
+  sub.opens_sum = sub.sum_step == 0;
+  sub.closes_sum = sub.sum_step == terms - 1;
+  return sub;
+}
+
+ConvProblem SubLayers::problem(std::int64_t sum_step) const {
+  ConvProblem conv = whole;
+  conv.in = in;
+  conv.f_out = part.f_out;
+  if (sum_step > 0) conv.residual = true;
+  if (sum_step < terms - 1) conv.activation = {};
+  return conv;
+}
+
+}  // namespace znni::hybrid

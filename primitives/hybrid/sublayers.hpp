@@ -1,0 +1,92 @@
+// The sub-layers of one convolution: which parts there are, in which order they run, and where a part lies in a tensor.
+// Pure arithmetic in 64 bits; tensors of any size.
+//
+// A part that would stand out beyond the end begins earlier instead: all parts are of one size, and some outputs are
+// computed twice, to the same bits. Sub-layers of one sum (over parts of f) follow each other; without such, parts of
+// f_out do, which then share one upload.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "primitives/core/accelerator.hpp"
+#include "primitives/core/problem.hpp"
+#include "primitives/hybrid/division.hpp"
+
+namespace znni::hybrid {
+
+// Where a sub-layer begins, and what it does beside computing.
+struct SubLayer {
+  std::int64_t S = 0;
+  std::int64_t f = 0;
+  std::int64_t f_out = 0;
+  std::int64_t z = 0;         // output plane; of the input, too
+  bool uploads = false;       // its input is not that of the one before
+  bool opens_sum = false;     // first of its parts of f
+  bool closes_sum = false;    // last of them: what it writes is output
+  std::int64_t sum_step = 0;  // number within the sum
+};
+
+struct SubLayers {
+  ConvProblem whole;
+  Division part;  // nothing is 0
+  Shape5 in;      // of a part
+  Shape5 out;
+  std::int64_t inputs = 1;  // parts of S
+  std::int64_t slabs = 1;
+  std::int64_t outputs = 1;  // parts of f_out
+  std::int64_t terms = 1;    // parts of f: sub-layers of a sum
+
+  [[nodiscard]] std::int64_t sums() const { return mul(mul(inputs, slabs), outputs); }
+  [[nodiscard]] std::int64_t count() const { return mul(sums(), terms); }
+  [[nodiscard]] std::int64_t uploads() const { return terms > 1 ? count() : mul(inputs, slabs); }
+  [[nodiscard]] SubLayer at(std::int64_t index) const;
+  // What the sub-layer of this number within its sum computes: the first alone adds the layer's residual, later ones
+  // the sum so far, in the residual's place; bias and activation come with the last.
+  [[nodiscard]] ConvProblem problem(std::int64_t sum_step) const;
+};
+
+// The error names the part that does not fit. At most 2^20 sub-layers.
+[[nodiscard]] Result<SubLayers> divide(const ConvProblem& conv, const Division& division);
+
+// A box of a tensor: all of y and x.
+struct Box {
+  std::int64_t S = 0;
+  std::int64_t f = 0;
+  std::int64_t z = 0;
+  Shape5 shape;
+};
+
+// visit(offset in elements, rows) for pieces of `box`, in the order in which they lie in a dense tensor of box.shape;
+// rows.from_step is their distance in `view`, to_step in the dense tensor. Planar, and channels last where the box has
+// all images.
+template <class Visit>
+void visit_pieces(const TensorView& view, const Box& box, const Visit& visit) {
+  const std::int64_t bytes = element_bytes(view.format.type);
+  const Strides& step = view.strides;
+  const Shape5& shape = box.shape;
+  const bool images_inside = view.format.layout == Layout::channels_last;
+  const std::int64_t images = images_inside ? 1 : shape.f;
+  const std::int64_t row = shape.n.x * (images_inside ? shape.f : 1);
+  const bool rows_meet = step.y == row;
+  const bool planes_meet = rows_meet && step.z == row * shape.n.y;
+  const std::int64_t piece = row * shape.n.y * shape.n.z;
+  if (planes_meet && (images == 1 || step.f == piece)) {
+    const std::int64_t input = piece * images * bytes;
+    const std::int64_t start = box.S * step.S + (images_inside ? 0 : box.f * step.f) + box.z * step.z;
+    return visit(start, CopyRows{input, shape.S, input, step.S * bytes});
+  }
+  for (std::int64_t s = 0; s < shape.S; ++s) {
+    const std::int64_t start = (box.S + s) * step.S + (images_inside ? 0 : box.f * step.f) + box.z * step.z;
+    if (planes_meet) {
+      visit(start, CopyRows{piece * bytes, images, piece * bytes, step.f * bytes});
+      continue;
+    }
+    for (std::int64_t plane = 0; plane < images * shape.n.z; ++plane) {
+      const std::int64_t at = start + plane / shape.n.z * step.f + plane % shape.n.z * step.z;
+      visit(at, CopyRows{row * bytes, shape.n.y, row * bytes, step.y * bytes});
+    }
+  }
+}
+
+}  // namespace znni::hybrid

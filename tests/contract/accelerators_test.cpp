@@ -1,0 +1,174 @@
+// What every accelerator must keep, simulated or real: primitives/core/accelerator.hpp, and primitives that equal the
+// oracle. Cases of an accelerator that is not there skip themselves.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+
+#include "primitives/hybrid/divided_layer.hpp"
+#include "tests/oracle/tolerance.hpp"
+#include "tests/support/accelerator_run.hpp"
+#include "tests/support/accelerators.hpp"
+#include "tests/support/harness.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni::test {
+namespace {
+
+class ContractAccelerators : public OnAccelerator {
+ protected:
+  [[nodiscard]] Reservation take(MemorySpace space, std::int64_t bytes) {
+    return std::move(gpu().reserve(space, bytes, "test").value());
+  }
+};
+
+std::span<float> floats(const Reservation& block) {
+  return {reinterpret_cast<float*>(block.data()), static_cast<std::size_t>(block.bytes()) / sizeof(float)};
+}
+
+TEST_P(ContractAccelerators, ReservesWithinItsBudgetsAndNotBeyond) {
+  for (const MemorySpace space : {MemorySpace::pinned, MemorySpace::device}) {
+    const std::int64_t budget = gpu().budget(space);
+    const Reservation block = take(space, budget / 2);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(block.data()) % buffer_alignment, 0U);
+    EXPECT_GE(gpu().reserved(space), budget / 2);
+    const Result<Reservation> more = gpu().reserve(space, budget, "too much");
+    ASSERT_FALSE(more);
+    EXPECT_EQ(more.error().code, ErrorCode::over_budget);
+  }
+  EXPECT_EQ(gpu().reserved(MemorySpace::device), 0);
+  const Reservation pinned = take(MemorySpace::pinned, 4096);
+  for (const float value : floats(pinned)) EXPECT_EQ(value, 0.0F);
+}
+
+TEST_P(ContractAccelerators, WritesAndReadsBack) {
+  const Reservation block = take(MemorySpace::device, 4096);
+  std::vector<float> sent(1024);
+  std::iota(sent.begin(), sent.end(), 1.0F);
+  ASSERT_TRUE(gpu().write(block.data(), std::as_bytes(std::span(sent))));
+  std::vector<float> back(1024);
+  ASSERT_TRUE(gpu().read(std::as_writable_bytes(std::span(back)), block.data()));
+  EXPECT_EQ(back, sent);
+}
+
+// Rows with gaps up, within the device and down again.
+TEST_P(ContractAccelerators, CopiesRows) {
+  const Reservation pinned = take(MemorySpace::pinned, 4096);
+  const Reservation device = take(MemorySpace::device, 4096);
+  const std::span<float> host = floats(pinned);
+  std::iota(host.begin(), host.end(), 0.0F);
+  ASSERT_TRUE(gpu().fill(Stream::compute, {device.data(), 4096}, std::byte{0}));
+  // Four rows of 8 floats, 16 apart, to rows 8 apart; these to rows 12 apart, further on.
+  ASSERT_TRUE(gpu().upload(Stream::compute, device.data(), pinned.data(), {32, 4, 32, 64}));
+  ASSERT_TRUE(gpu().copy(Stream::compute, device.data() + 1024, device.data(), {32, 4, 48, 32}));
+  ASSERT_TRUE(gpu().download(Stream::compute, pinned.data() + 2048, device.data() + 1024, {4 * 48, 1, 0, 0}));
+  ASSERT_TRUE(gpu().synchronise());
+  for (int row = 0; row < 4; ++row) {
+    for (int i = 0; i < 12; ++i) {
+      const float expected = i < 8 ? static_cast<float>(16 * row + i) : 0.0F;
+      EXPECT_EQ(host[static_cast<std::size_t>(512 + 12 * row + i)], expected) << row << " " << i;
+    }
+  }
+}
+
+// Slots that are filled, moved on and emptied by three streams, joined by events: nothing overtakes anything.
+TEST_P(ContractAccelerators, EventsOrderStreams) {
+  constexpr std::int64_t bytes = 1 << 16;
+  const Reservation pinned = take(MemorySpace::pinned, 2 * bytes);
+  const Reservation device = take(MemorySpace::device, 2 * bytes);
+  std::array<Event, 3> passed;
+  for (Event& event : passed) event = std::move(gpu().make_event().value());
+  const std::span<float> host = floats(pinned);
+  for (int round = 0; round < 8; ++round) {
+    ASSERT_TRUE(gpu().synchronise(passed[2]));  // at first, one that was never recorded
+    std::fill(host.begin(), host.begin() + bytes / 4, static_cast<float>(round));
+    ASSERT_TRUE(gpu().upload(Stream::upload, device.data(), pinned.data(), {bytes, 1, 0, 0}));
+    ASSERT_TRUE(gpu().record(Stream::upload, passed[0]));
+    ASSERT_TRUE(gpu().wait(Stream::compute, passed[0]));
+    ASSERT_TRUE(gpu().copy(Stream::compute, device.data() + bytes, device.data(), {bytes, 1, 0, 0}));
+    ASSERT_TRUE(gpu().record(Stream::compute, passed[1]));
+    ASSERT_TRUE(gpu().wait(Stream::download, passed[1]));
+    ASSERT_TRUE(gpu().download(Stream::download, pinned.data() + bytes, device.data() + bytes, {bytes, 1, 0, 0}));
+    ASSERT_TRUE(gpu().record(Stream::download, passed[2]));
+    ASSERT_TRUE(gpu().synchronise(passed[2]));
+    for (std::size_t i = bytes / 4; i < host.size(); i += 1000) ASSERT_EQ(host[i], static_cast<float>(round));
+  }
+  EXPECT_GT(gpu().seconds_between(passed[0], passed[2]).value(), 0.0);
+}
+
+TEST_P(ContractAccelerators, PrimitivesEqualTheOracle) {
+  std::map<std::string, int> takers;
+  for (int i = 0; i < case_count(60); ++i) {
+    const std::uint64_t seed = base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const LayerProblem problem = i % 3 == 0   ? random_problem(random)
+                                 : i % 3 == 1 ? LayerProblem(random_conv(random, 1e6))
+                                              : LayerProblem(random_pool(random, PoolMode::fragments));
+    for (const Primitive* primitive : opened_.primitives) {
+      if (!primitive->describe(problem, gpu().spec())) continue;
+      check_on_accelerator(*primitive, problem, gpu(), seed, opened_.poison);
+      ++takers[std::string(primitive->name)];
+    }
+  }
+  for (const Primitive* primitive : opened_.primitives) {
+    EXPECT_GT(takers[std::string(primitive->name)], 0) << primitive->name << " took part in no problem";
+  }
+}
+
+TEST_P(ContractAccelerators, PrimitivesAreOfItsKindAndKeepTheirBuffersThere) {
+  Random random(base_seed());
+  for (int i = 0; i < case_count(60); ++i) {
+    const LayerProblem problem = random_problem(random);
+    for (const Primitive* primitive : opened_.primitives) {
+      EXPECT_EQ(primitive->device, DeviceKind::gpu) << primitive->name;
+      const Result<std::vector<Estimate>> estimates = primitive->describe(problem, gpu().spec());
+      if (!estimates) continue;
+      for (const Estimate& estimate : *estimates) {
+        EXPECT_EQ(peak(estimate.memory, MemorySpace::host), 0) << primitive->name;
+        EXPECT_GE(peak(estimate.memory, MemorySpace::device), tensor_bytes(output_shape(problem), estimate.out));
+      }
+    }
+  }
+}
+
+// A convolution in sub-layers from host memory, by each primitive that computes its parts.
+TEST_P(ContractAccelerators, DividedConvolutionsEqualTheOracle) {
+  const ConvProblem conv{
+      .in = {2, 4, {12, 9, 10}}, .f_out = 4, .k = {3, 2, 3}, .activation = {ActivationKind::relu, 0}};
+  Random random(base_seed());
+  const Weights weights = random_weights(conv, random);
+  const std::vector<std::vector<float>> inputs = random_inputs(conv, random);
+  const std::vector<oracle::Values> exact = {oracle::widened(inputs[0])};
+  const oracle::Values expected = oracle::oracle_run(conv, exact, weights.view());
+  int divided = 0;
+  for (const Primitive* primitive : opened_.primitives) {
+    const Result<std::vector<Estimate>> estimates = primitive->describe(conv, gpu().spec());
+    if (!estimates) continue;
+    for (const Estimate& of : *estimates) {
+      for (const Division& division : {Division{1, 0, 0, 3}, Division{0, 2, 2, 0}, Division{1, 1, 3, 4}}) {
+        const hybrid::DividedChoice choice{primitive, of.variant, of.in, of.out, division, divided % 2 == 0};
+        const Result<Estimate> estimate = hybrid::describe_divided(conv, choice, gpu().spec());
+        if (!estimate) continue;
+        const auto run = AcceleratorRun::make(
+            conv, *estimate, gpu(),
+            [&](Arena& persistent) {
+              return hybrid::prepare_divided(conv, choice, weights.view(), persistent, gpu(), opened_.poison);
+            },
+            opened_.poison);
+        ASSERT_TRUE(run) << primitive->name << ": " << run.error().message;
+        const Result<std::vector<float>> found = (*run)->run(inputs);
+        ASSERT_TRUE(found) << primitive->name << ": " << found.error().message;
+        expect_close(*found, expected, 2 * oracle::tolerance(conv, exact, weights.view()),
+                     name_of(*primitive, conv, of, base_seed()));
+        ++divided;
+      }
+    }
+  }
+  EXPECT_GT(divided, 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(On, ContractAccelerators, testing::ValuesIn(accelerator_names()),
+                         [](const auto& each) { return each.param; });
+
+}  // namespace
+}  // namespace znni::test

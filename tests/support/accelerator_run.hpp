@@ -1,0 +1,55 @@
+// Runs one layer on an accelerator the way the engine does: transient buffers of every space packed in a block of their
+// own, persistent ones filled at prepare, an arena that poisons what it grants. Tensors may lie in any space.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "primitives/core/accelerator.hpp"
+#include "primitives/core/primitive.hpp"
+
+namespace znni::test {
+
+class AcceleratorRun {
+ public:
+  using Prepare = std::function<Result<std::unique_ptr<PreparedLayer>>(Arena& persistent)>;
+
+  // `poison` may be empty. Pinned and device memory are reserved from `accelerator`, host memory is the run's own.
+  [[nodiscard]] static Result<std::unique_ptr<AcceleratorRun>> make(const LayerProblem& problem,
+                                                                    const Estimate& estimate, Accelerator& accelerator,
+                                                                    const Prepare& prepare,
+                                                                    const Arena::Poison& poison = {});
+
+  // Inputs are dense planar, and so is what it returns; may be called again and again.
+  [[nodiscard]] Result<std::vector<float>> run(std::span<const std::vector<float>> inputs);
+
+  // Whether the arena has seen exactly what the estimate declares, in every space.
+  [[nodiscard]] bool held_what_was_declared() const;
+
+ private:
+  AcceleratorRun(const LayerProblem& problem, const Estimate& estimate, Accelerator& accelerator)
+      : problem_(problem), estimate_(estimate), accelerator_(accelerator) {}
+  Result<void> reserve();
+  Result<std::byte*> block(MemorySpace space, std::int64_t bytes);
+  [[nodiscard]] const Placement& placement(std::string_view name) const;
+  [[nodiscard]] Result<void> put(const std::vector<float>& planar, const Shape5& shape, Format format, int input);
+
+  LayerProblem problem_;
+  Estimate estimate_;
+  Accelerator& accelerator_;
+  std::vector<Reservation> blocks_;
+  std::vector<std::vector<std::byte>> host_blocks_;
+  std::vector<Placement> placements_;
+  std::unique_ptr<Arena> arena_;
+  std::unique_ptr<PreparedLayer> layer_;
+};
+
+// Random data from `seed` through every estimate of a primitive of this accelerator, compared with the oracle; also the
+// declared memory, and that a second run gives the same bits. A refusal is a failure here.
+void check_on_accelerator(const Primitive& primitive, const LayerProblem& problem, Accelerator& accelerator,
+                          std::uint64_t seed, const Arena::Poison& poison = {});
+
+}  // namespace znni::test

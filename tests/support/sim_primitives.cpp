@@ -1,0 +1,241 @@
+#include "tests/support/sim_primitives.hpp"
+
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <string>
+#include <utility>
+
+#include "primitives/core/fragments.hpp"
+#include "tests/oracle/oracle.hpp"
+#include "tests/support/host_sim.hpp"
+
+namespace znni::test {
+namespace {
+
+constexpr Format planar = {};
+constexpr Format channels_last = {ElementType::f32, Layout::channels_last};
+
+HostSim& sim_of(Device& device) {
+  ensure(device.accelerator() != nullptr, "primitives of the simulated GPU run on it alone");
+  return static_cast<HostSim&>(*device.accelerator());
+}
+
+Error refused(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
+
+std::int64_t floats_bytes(std::int64_t count) { return mul(count, std::int64_t{sizeof(float)}); }
+
+// Arithmetic at the device's rate, and what a launch costs.
+Seconds modelled(const LayerProblem& problem, const DeviceSpec& spec) {
+  return 1e-6 + direct_flops(problem) / spec.flops_per_second;
+}
+
+std::int64_t kernel_floats(const ConvProblem& conv) { return mul(conv.f_out, mul(conv.in.f, voxels(conv.k))); }
+
+Result<std::vector<Estimate>> describe_conv(const LayerProblem& problem, const DeviceSpec& spec) {
+  const auto* conv = std::get_if<ConvProblem>(&problem);
+  if (conv == nullptr) return refused("computes convolutions only");
+  std::vector<Estimate> estimates;
+  for (const Format format : {planar, channels_last}) {
+    Estimate estimate{{}, format, format, modelled(problem, spec), {}};
+    estimate.memory = input_output_buffers(problem, format, format, 1, MemorySpace::device);
+    const std::int64_t row = output_shape(problem).n.x;
+    estimate.memory.push_back({"row sums", MemorySpace::device, floats_bytes(row), Lifetime::stages(0, 1)});
+    estimate.memory.push_back({"marks", MemorySpace::device, 64, Lifetime::stages(0, 0)});
+    estimate.memory.push_back({"kernels", MemorySpace::device, floats_bytes(kernel_floats(*conv)), Lifetime::plan()});
+    estimate.memory.push_back({"bias", MemorySpace::device, floats_bytes(conv->f_out), Lifetime::plan()});
+    estimates.push_back(std::move(estimate));
+  }
+  return estimates;
+}
+
+// What a launched convolution takes along.
+struct ConvRun {
+  ConvProblem conv;
+  TensorView in;
+  TensorView residual;
+  TensorView out;
+  float* sums = nullptr;
+  const float* kernels = nullptr;
+  const float* bias = nullptr;
+
+  void begin_row(std::int64_t s, std::int64_t j, Vec3 at) const {
+    for (std::int64_t x = 0; x < out.shape.n.x; ++x) {
+      sums[x] = conv.residual ? residual.at(s, j, {at.z, at.y, x}) : 0.0F;
+    }
+  }
+  void add_taps(std::int64_t s, std::int64_t i, Vec3 at, const float* kernel) const {
+    for (std::int64_t d = 0; d < voxels(conv.k); ++d) {
+      const Vec3 from = at + conv.dilation * fragment_at(d, conv.k);
+      for (std::int64_t x = 0; x < out.shape.n.x; ++x) {
+        sums[x] += kernel[d] * in.at(s, i, {from.z, from.y, from.x + x});
+      }
+    }
+  }
+  void end_row(std::int64_t s, std::int64_t j, Vec3 at) const {
+    for (std::int64_t x = 0; x < out.shape.n.x; ++x) {
+      out.at(s, j, {at.z, at.y, x}) = apply(conv.activation, sums[x] + bias[j]);
+    }
+  }
+  void operator()() const {
+    const Vec3 rows = {out.shape.n.z, out.shape.n.y, 1};
+    for (std::int64_t image = 0; image < out.shape.S * out.shape.f; ++image) {
+      const std::int64_t s = image / out.shape.f;
+      const std::int64_t j = image % out.shape.f;
+      for (std::int64_t row = 0; row < voxels(rows); ++row) {
+        const Vec3 at = fragment_at(row, rows);
+        begin_row(s, j, at);
+        for (std::int64_t i = 0; i < conv.in.f; ++i) {
+          add_taps(s, i, at, kernels + (j * conv.in.f + i) * voxels(conv.k));
+        }
+        end_row(s, j, at);
+      }
+    }
+  }
+};
+
+class ConvLayer final : public PreparedLayer {
+ public:
+  ConvLayer(const ConvProblem& conv, HostSim& sim, Seconds seconds, std::span<float> kernels, std::span<float> bias)
+      : conv_(conv), sim_(sim), seconds_(seconds), kernels_(kernels), bias_(bias) {}
+
+  Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
+    const std::span<std::byte> marks = arena.grant("marks");
+    const std::span<float> sums = arena.grant_as<float>("row sums");
+    if (Result<void> marked = sim_.fill(Stream::compute, marks, std::byte{1}); !marked) return marked;
+    arena.stage(1);
+    const TensorView residual = conv_.residual ? inputs[1] : TensorView();
+    return sim_.launch(Stream::compute, seconds_,
+                       ConvRun{conv_, inputs[0], residual, out, sums.data(), kernels_.data(), bias_.data()});
+  }
+
+ private:
+  ConvProblem conv_;
+  HostSim& sim_;
+  Seconds seconds_;
+  std::span<float> kernels_;
+  std::span<float> bias_;
+};
+
+Result<std::unique_ptr<PreparedLayer>> prepare_conv(const LayerProblem& problem, const Estimate& chosen,
+                                                    const LayerWeights& weights, Arena& persistent, Device& device) {
+  const auto& conv = std::get<ConvProblem>(problem);
+  HostSim& sim = sim_of(device);
+  const std::span<float> kernels = persistent.grant_as<float>("kernels");
+  const std::span<float> bias = persistent.grant_as<float>("bias");
+  ensure(weights.kernels.size() == kernels.size(), "kernels of the problem's size");
+  const std::vector<float> zeros(bias.size(), 0.0F);
+  const std::span<const float> given = weights.bias.empty() ? std::span<const float>(zeros) : weights.bias;
+  for (const auto& [to, from] : {std::pair{kernels, weights.kernels}, std::pair{bias, given}}) {
+    Result<void> written = sim.write(reinterpret_cast<std::byte*>(to.data()), std::as_bytes(from));
+    if (!written) return written.error();
+  }
+  return std::unique_ptr<PreparedLayer>(std::make_unique<ConvLayer>(conv, sim, chosen.time, kernels, bias));
+}
+
+// One voxel of the problem's shape; NaN where a view that begins late ends before.
+double voxel(const TensorView& in, std::int64_t s, std::int64_t j, Vec3 at) {
+  return covers(in.shape.n - Vec3::cube(1), at) ? in.at(s, j, at) : std::nan("");
+}
+
+oracle::Values values_of(const TensorView& in, const Shape5& shape) {
+  oracle::Values values;
+  for (std::int64_t image = 0; image < shape.S * shape.f; ++image) {
+    for (std::int64_t v = 0; v < voxels(shape.n); ++v) {
+      values.push_back(voxel(in, image / shape.f, image % shape.f, fragment_at(v, shape.n)));
+    }
+  }
+  return values;
+}
+
+// Any problem by the oracle.
+struct OracleRun {
+  LayerProblem problem;
+  LayerWeights weights;
+  std::vector<TensorView> inputs;
+  TensorView out;
+
+  void operator()() const {
+    std::vector<oracle::Values> values;
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      values.push_back(values_of(inputs[i], input_shape(problem, static_cast<int>(i))));
+    }
+    const oracle::Values result = oracle::oracle_run(problem, values, weights);
+    for (std::int64_t i = 0; i < elements(out.shape); ++i) {
+      const std::int64_t image = i / voxels(out.shape.n);
+      const Vec3 at = fragment_at(i % voxels(out.shape.n), out.shape.n);
+      out.at(image / out.shape.f, image % out.shape.f, at) = static_cast<float>(result[static_cast<std::size_t>(i)]);
+    }
+  }
+};
+
+class OracleOnSim final : public PreparedLayer {
+ public:
+  OracleOnSim(LayerProblem problem, const LayerWeights& weights, HostSim& sim, Seconds seconds)
+      : problem_(std::move(problem)), weights_(weights), sim_(sim), seconds_(seconds) {}
+
+  Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena&) override {
+    return sim_.launch(Stream::compute, seconds_, OracleRun{problem_, weights_, {inputs.begin(), inputs.end()}, out});
+  }
+
+ private:
+  LayerProblem problem_;
+  LayerWeights weights_;
+  HostSim& sim_;
+  Seconds seconds_;
+};
+
+template <bool takes(const LayerProblem&)>
+Result<std::vector<Estimate>> describe_by_oracle(const LayerProblem& problem, const DeviceSpec& spec) {
+  if (!takes(problem)) return refused("computes another kind of layer");
+  return std::vector<Estimate>{{{},
+                                planar,
+                                planar,
+                                modelled(problem, spec),
+                                input_output_buffers(problem, planar, planar, 0, MemorySpace::device)}};
+}
+
+Result<std::unique_ptr<PreparedLayer>> prepare_by_oracle(const LayerProblem& problem, const Estimate& chosen,
+                                                         const LayerWeights& weights, Arena&, Device& device) {
+  return std::unique_ptr<PreparedLayer>(std::make_unique<OracleOnSim>(problem, weights, sim_of(device), chosen.time));
+}
+
+template <PoolKind kind, PoolMode mode>
+bool pools(const LayerProblem& problem) {
+  const auto* pool = std::get_if<PoolProblem>(&problem);
+  return pool != nullptr && pool->kind == kind && (pool->mode == mode || kind == PoolKind::average);
+}
+
+bool is_elementwise(const LayerProblem& problem) {
+  return !std::holds_alternative<ConvProblem>(problem) && !std::holds_alternative<PoolProblem>(problem) &&
+         !std::holds_alternative<ReorderProblem>(problem);
+}
+
+constinit const Primitive conv{"sim.conv", 1, DeviceKind::gpu, describe_conv, prepare_conv};
+constinit const Primitive pool_max{"sim.pool_max", 1, DeviceKind::gpu,
+                                   describe_by_oracle<pools<PoolKind::max, PoolMode::plain>>, prepare_by_oracle};
+constinit const Primitive pool_mpf{"sim.pool_mpf", 1, DeviceKind::gpu,
+                                   describe_by_oracle<pools<PoolKind::max, PoolMode::fragments>>, prepare_by_oracle};
+constinit const Primitive pool_average{"sim.pool_average", 1, DeviceKind::gpu,
+                                       describe_by_oracle<pools<PoolKind::average, PoolMode::plain>>,
+                                       prepare_by_oracle};
+constinit const Primitive elementwise{"sim.elementwise", 1, DeviceKind::gpu, describe_by_oracle<is_elementwise>,
+                                      prepare_by_oracle};
+
+std::vector<DeviceSpec> probe() { return {host_sim_spec()}; }
+
+Result<std::unique_ptr<Device>> open(const DeviceSpec& spec, std::int64_t host_budget, std::int64_t pinned_budget,
+                                     std::int64_t device_budget) {
+  return std::unique_ptr<Device>(
+      std::make_unique<HostSim>(HostSimOptions{spec, host_budget, pinned_budget, device_budget, 0}));
+}
+
+constexpr std::array<const Primitive*, 5> table = {&conv, &pool_max, &pool_mpf, &pool_average, &elementwise};
+const Backend row{"sim", probe, open, table};
+
+}  // namespace
+
+const Backend& sim_backend() { return row; }
+const Primitive& sim_conv() { return conv; }
+
+}  // namespace znni::test

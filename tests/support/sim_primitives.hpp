@@ -1,0 +1,17 @@
+// Primitives of the simulated GPU: slow, planar or channels last, right. They run on its streams, take their scratch
+// from device memory and really use it, so that what gives memory away too early, or looks too early, gets wrong
+// results.
+#pragma once
+
+#include "primitives/core/primitive.hpp"
+
+namespace znni::test {
+
+// "sim.conv", which sums image after image from the residual on, so that a sum over parts of the images, each from the
+// one before it on, equals the whole to the last bit; "sim.pool_max", "sim.pool_mpf", "sim.pool_average" and
+// "sim.elementwise", by the oracle. open() gives a HostSim of seed 0.
+[[nodiscard]] const Backend& sim_backend();
+
+[[nodiscard]] const Primitive& sim_conv();
+
+}  // namespace znni::test
