@@ -14,6 +14,7 @@ STORE = (*ENGINE, "server/models/", "proto/convert/")
 # Folder -> project paths it may include, then library headers it may include beside the standard library.
 TABLE = {
     "primitives/core/": (CORE, ()),
+    "primitives/cuda/": ((*CORE, "primitives/cuda/"), ("cuda_runtime", "cublas", "cufft", "cudnn")),
     "primitives/cpu/": ((*CORE, "primitives/cpu/"), ("fftw3.h", "oneapi/", "dnnl", "hwloc", "hwy/", "omp.h")),
     "primitives/hybrid/": (HYBRID, ()),
     "planner/": (PLANNER, ()),
@@ -33,7 +34,7 @@ TABLE = {
 MAINS = ("planner/main.cpp", "server/main.cpp", "client/cli/main.cpp")
 COMMAND_LINE = {"planner/options.cpp": ("CLI/",), "planner/explain_json.cpp": ("nlohmann/",)}
 # POSIX headers and the C++ standard library (no dot, no slash).
-SYSTEM = re.compile(r"^([a-z_0-9]+|c[a-z]+|sys/[a-z]+\.h|(unistd|fcntl|sched|pthread|signal|cpuid|immintrin|errno|poll|malloc|sysexits|termios)\.h|"
+SYSTEM = re.compile(r"^([a-z_0-9]+|c[a-z]+|sys/[a-z]+\.h|(unistd|dlfcn|fcntl|sched|pthread|signal|cpuid|immintrin|errno|poll|malloc|sysexits|termios)\.h|"
                     r"(netinet|arpa)/[a-z]+\.h|ext/[a-z_]+\.h)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 

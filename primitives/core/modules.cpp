@@ -1,0 +1,79 @@
+#include "primitives/core/modules.hpp"
+
+#include <dlfcn.h>
+
+#include <array>
+#include <string>
+#include <system_error>
+
+namespace znni {
+namespace {
+
+Error refusal(const std::filesystem::path& file, const std::string& reason) {
+  return {ErrorCode::unsupported, file.string() + ": " + reason};
+}
+
+Result<void> check_module(const std::filesystem::path& file, const BackendModule* module) {
+  const std::string mend = "; build the programs and the module from one tree with one compiler";
+  if (module == nullptr) return refusal(file, std::string(backend_entry_name) + "() gives nothing" + mend);
+  if (module->abi != module_abi) {
+    return refusal(file, "is a module of interface " + std::to_string(module->abi) + ", this program has interface " +
+                             std::to_string(module_abi) + mend);
+  }
+  if (module->compiler == nullptr || std::string_view(module->compiler) != __VERSION__) {
+    return refusal(file, "was compiled by '" + std::string(module->compiler == nullptr ? "?" : module->compiler) +
+                             "', this program by '" + __VERSION__ + "'" + mend);
+  }
+  if (module->layout != module_layout()) return refusal(file, "was built from another tree than this program" + mend);
+  if (module->backend == nullptr || module->backend() == nullptr) return refusal(file, "holds no back end" + mend);
+  return {};
+}
+
+}  // namespace
+
+Result<const Backend*> open_module(const std::filesystem::path& file) {
+  std::error_code failed;
+  const std::filesystem::path whole = std::filesystem::absolute(file, failed);  // a bare name would be searched for
+  if (failed || !std::filesystem::is_regular_file(whole, failed)) {
+    return Error{ErrorCode::not_found,
+                 file.string() + ": no such module; give the path of a file like " + module_file("cuda")};
+  }
+  void* const library = dlopen(whole.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
+  if (library == nullptr) {
+    const char* const reason = dlerror();
+    return refusal(file, "cannot be loaded: " + std::string(reason == nullptr ? "no reason given" : reason));
+  }
+  void* const symbol = dlsym(library, backend_entry_name);
+  if (symbol == nullptr) {
+    dlclose(library);
+    return refusal(file, "is no module of a back end: it has no function " + std::string(backend_entry_name));
+  }
+  const BackendModule* const module = reinterpret_cast<BackendEntry>(symbol)();
+  if (Result<void> sound = check_module(file, module); !sound) {
+    dlclose(library);
+    return sound.error();
+  }
+  return module->backend();
+}
+
+std::string module_file(std::string_view backend) { return "libznni_" + std::string(backend) + ".so"; }
+
+std::optional<std::filesystem::path> find_module(std::string_view backend,
+                                                 const std::filesystem::path& program_folder) {
+  const std::array<std::filesystem::path, 3> folders = {program_folder, program_folder / ".." / "lib" / "znni",
+                                                        program_folder / ".." / "lib"};
+  for (const std::filesystem::path& folder : folders) {
+    std::error_code failed;
+    const std::filesystem::path file = folder / module_file(backend);
+    if (std::filesystem::is_regular_file(file, failed)) return file.lexically_normal();
+  }
+  return std::nullopt;
+}
+
+std::filesystem::path program_folder() {
+  std::error_code failed;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", failed);
+  return failed ? std::filesystem::path(".") : program.parent_path();
+}
+
+}  // namespace znni
