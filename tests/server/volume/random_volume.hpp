@@ -29,10 +29,10 @@ struct RandomVolume {
   std::uint16_t word = 0;
   switch (shape.type) {
     case ElementType::u8: return static_cast<float>(*element);
-    case ElementType::bf16: ensure(false, "volumes have no element type bf16");
     case ElementType::f32: std::memcpy(&value, element, 4); return value;
     case ElementType::u16: std::memcpy(&word, element, 2); return static_cast<float>(word);
     case ElementType::f16: std::memcpy(&word, element, 2); return float_from_half(word);
+    case ElementType::bf16: break;  // volumes have none
   }
   return value;
 }
