@@ -1,0 +1,171 @@
+#include "planner/segments.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace znni {
+namespace {
+
+Error unfit(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+Error refused(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
+
+std::string name_of(const Segment& segment) {
+  return "segment of nodes " + std::to_string(segment.first) + " to " + std::to_string(segment.last);
+}
+
+std::int64_t count_of(const AxisFragments& fragments) { return static_cast<std::int64_t>(fragments.offsets.size()); }
+
+Vec3 counts_of(const Geometry& geometry) {
+  return {count_of(geometry.fragments[0]), count_of(geometry.fragments[1]), count_of(geometry.fragments[2])};
+}
+
+Result<void> check_order(const Network& network, const std::vector<Segment>& segments) {
+  int next = 0;
+  for (const Segment& segment : segments) {
+    if (segment.first != next || segment.last < segment.first) {
+      return unfit(name_of(segment) + ": node " + std::to_string(next) + " comes next");
+    }
+    next = segment.last + 1;
+  }
+  if (next == static_cast<int>(network.nodes.size())) return {};
+  return unfit("the segments end before node " + std::to_string(next) + " of " + std::to_string(network.nodes.size()));
+}
+
+// Only the value that a segment begins with may be alive there.
+Result<void> check_cut(const Network& network, int first) {
+  const std::vector<int> last = last_readers(network);
+  for (int value = 0; value < first; ++value) {
+    if (last[static_cast<std::size_t>(value)] < first) continue;
+    return refused("node " + network.nodes[static_cast<std::size_t>(first)].name +
+                   ": the net cannot be cut before it, for value " + std::to_string(value) + " is read later, too");
+  }
+  return {};
+}
+
+Result<void> check_whole(const Geometry& geometry) {
+  if (geometry.head.last >= 0) return refused("a head in slabs runs on one place only");
+  if (!geometry.held.empty()) return refused("fragments in groups that hold their input run on one place only");
+  return {};
+}
+
+// Nodes [first, last], whose values are numbered anew: `first` becomes 0.
+Network part_of(const Network& network, int first, int last) {
+  Network part = network;
+  part.nodes.assign(network.nodes.begin() + first, network.nodes.begin() + last + 1);
+  part.f_in = images(network)[static_cast<std::size_t>(first)];
+  if (first > 0) part.input_name = network.nodes[static_cast<std::size_t>(first) - 1].name;
+  for (Node& node : part.nodes) {
+    for (int& input : node.inputs) input -= first;
+  }
+  return part;
+}
+
+std::vector<PoolingMode> modes_of(const Network& network, const GeometryChoice& choice, int first, int last) {
+  const std::vector<int> poolings = pooling_nodes(network);
+  std::vector<PoolingMode> modes;
+  for (std::size_t i = 0; i < poolings.size(); ++i) {
+    if (poolings[i] >= first && poolings[i] <= last) modes.push_back(choice.modes[i]);
+  }
+  return modes;
+}
+
+// What crosses cuts has owners of its own: it is not in the segment's memory.
+void leave_out(Schedule& schedule, int tensor) {
+  schedule.memory[static_cast<std::size_t>(schedule.tensors[static_cast<std::size_t>(tensor)].buffer)].bytes = 0;
+}
+
+Result<std::int64_t> group_of(const Segment& segment, std::int64_t inputs) {
+  if (segment.group.slab != 0) return refused("slabs through a whole segment are not run");
+  const std::int64_t group = segment.group.inputs == 0 ? inputs : segment.group.inputs;
+  if (group > 0 && inputs % group == 0) return group;
+  return unfit("groups of " + std::to_string(group) + " do not divide its " + std::to_string(inputs) + " inputs");
+}
+
+Result<void> set_schedule(const Segment& segment, const Catalogue& catalogue, const PlaceSpecs& specs,
+                          SegmentDesign& design) {
+  design.steps = segment.steps;
+  for (Step& step : design.steps) {
+    if (step.node < design.first_node) return refused("its input is reordered; it must begin planar");
+    step.node -= design.first_node;
+    const Primitive* const primitive = catalogue.find(step.primitive);
+    const DeviceKind wanted = design.place == Place::cpu ? DeviceKind::cpu : DeviceKind::gpu;
+    if (primitive == nullptr || primitive->device == wanted) continue;
+    return unfit(step.primitive + " does not run on '" + std::string(to_string(design.place)) + "'");
+  }
+  const DeviceSpec& spec = design.place == Place::cpu ? specs.cpu : specs.gpu;
+  Result<Schedule> schedule = make_schedule(design.network, design.geometry, design.steps, catalogue, spec);
+  if (!schedule) return schedule.error();
+  design.schedule = *std::move(schedule);
+  leave_out(design.schedule, 0);
+  leave_out(design.schedule, design.schedule.output);
+  return {};
+}
+
+Result<SegmentDesign> design_segment(const Network& network, const Rung& rung, const Segment& segment,
+                                     const Shape5& input, Vec3 before, const Catalogue& catalogue,
+                                     const PlaceSpecs& specs) {
+  if (segment.place == Place::gpu_host_ram) return refused("segments on 'gpu_host_ram' are not run yet");
+  if (Result<void> cut = check_cut(network, segment.first); !cut) return cut.error();
+  SegmentDesign design;
+  design.place = segment.place;
+  design.first_node = segment.first;
+  design.network = part_of(network, segment.first, segment.last);
+  design.inputs = input.S;
+  design.fragments_before = before;
+  const Result<std::int64_t> group = group_of(segment, input.S);
+  if (!group) return group.error();
+  design.group = *group;
+  const std::vector<PoolingMode> modes = modes_of(network, rung.geometry, segment.first, segment.last);
+  Result<Geometry> geometry = make_geometry(design.network, {input.n, *group, modes, 0});
+  if (!geometry) return geometry.error();
+  design.geometry = *std::move(geometry);
+  if (Result<void> set = set_schedule(segment, catalogue, specs, design); !set) return set.error();
+  return design;
+}
+
+}  // namespace
+
+Vec3 SegmentDesign::fragments() const { return counts_of(geometry); }
+
+Shape5 SegmentDesign::whole_input() const {
+  Shape5 whole = group_input();
+  whole.S = inputs;
+  return whole;
+}
+
+Shape5 SegmentDesign::whole_output() const {
+  Shape5 whole = group_output();
+  whole.S = mul(whole.S, groups());
+  return whole;
+}
+
+std::int64_t place_of_output(const SegmentDesign& segment, std::int64_t group, std::int64_t output) {
+  const Vec3 own = segment.fragments();
+  const std::int64_t before = voxels(segment.fragments_before);
+  const std::int64_t input = group * segment.group + output / voxels(own);
+  const Vec3 old_index = fragment_at(input % before, segment.fragments_before);
+  const Vec3 new_index = fragment_at(output % voxels(own), own);
+  const Vec3 index = new_index * segment.fragments_before + old_index;
+  return input / before * before * voxels(own) + fragment_index(index, segment.fragments_before * own);
+}
+
+Result<RungSegments> take_apart(const Network& network, const Rung& rung, const Catalogue& catalogue,
+                                const PlaceSpecs& specs) {
+  if (Result<void> sound = check_order(network, rung.segments); !sound) return sound.error();
+  Result<Geometry> geometry = make_geometry(network, rung.geometry);
+  if (!geometry) return geometry.error();
+  if (Result<void> sound = check_whole(*geometry); !sound) return sound.error();
+  RungSegments all{*std::move(geometry), {}};
+  Vec3 before = Vec3::cube(1);
+  for (const Segment& segment : rung.segments) {
+    const Shape5& input = all.geometry.values[static_cast<std::size_t>(segment.first)];
+    Result<SegmentDesign> design = design_segment(network, rung, segment, input, before, catalogue, specs);
+    if (!design) return design.error().within(name_of(segment));
+    before = before * design->fragments();
+    all.segments.push_back(*std::move(design));
+  }
+  return all;
+}
+
+}  // namespace znni

@@ -1,0 +1,57 @@
+// A rung whose segments stand on several places, taken apart: each segment as a network of its own with its geometry,
+// its calls and its memory. A segment may run its input in groups of S, fragments of earlier poolings among them: the
+// tail's sub-batches (ZNNi section VII.B).
+#pragma once
+
+#include <vector>
+
+#include "planner/catalogue.hpp"
+#include "planner/plan.hpp"
+#include "planner/schedule.hpp"
+
+namespace znni {
+
+// A segment of one place, ready to be prepared. Its nodes are numbered from 0; value 0 is what crosses the cut, planar.
+struct SegmentDesign {
+  Place place = Place::cpu;
+  int first_node = 0;  // of the whole network
+  Network network;
+  Geometry geometry;        // of one group
+  std::vector<Step> steps;  // nodes numbered as in `network`
+  Schedule schedule;        // of one group; the segment's input and output are not in its memory, but their owners'
+  std::int64_t inputs = 1;  // S that crosses the cut
+  std::int64_t group = 1;   // of them at once; divides them
+  Vec3 fragments_before;    // of what crosses, per axis
+
+  [[nodiscard]] const Shape5& group_input() const { return geometry.values.front(); }
+  [[nodiscard]] const Shape5& group_output() const { return geometry.values.back(); }
+  [[nodiscard]] std::int64_t groups() const { return inputs / group; }
+  // Fragments the segment makes of each input, per axis.
+  [[nodiscard]] Vec3 fragments() const;
+  // What all groups read and write together.
+  [[nodiscard]] Shape5 whole_input() const;
+  [[nodiscard]] Shape5 whole_output() const;
+};
+
+// Where the segment's output number `output` of group `group` stands among the inputs of the next segment, or of the
+// network's output: fragments stand in rising order of their offsets, the newest pooling most significant, and so those
+// of one group are not neighbours.
+[[nodiscard]] std::int64_t place_of_output(const SegmentDesign& segment, std::int64_t group, std::int64_t output);
+
+// One device per place. `gpu` may be empty where no segment needs it.
+struct PlaceSpecs {
+  DeviceSpec cpu;
+  DeviceSpec gpu;
+};
+
+// The geometry of the whole, and its segments. `unsupported`, with the reason: cuts where more than one value is alive,
+// heads in slabs and groups of fragments whose input is held (a segment has a memory of its own for each item), inputs
+// that are reordered first. invalid_argument: segments that do not follow each other, groups that do not divide.
+struct RungSegments {
+  Geometry geometry;
+  std::vector<SegmentDesign> segments;
+};
+[[nodiscard]] Result<RungSegments> take_apart(const Network& network, const Rung& rung, const Catalogue& catalogue,
+                                              const PlaceSpecs& specs);
+
+}  // namespace znni

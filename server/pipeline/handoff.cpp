@@ -1,0 +1,67 @@
+#include "server/pipeline/handoff.hpp"
+
+#include <chrono>
+
+namespace znni {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Seconds seconds_since(Clock::time_point start) { return std::chrono::duration<Seconds>(Clock::now() - start).count(); }
+
+Error cancelled() { return {ErrorCode::cancelled, "the job was cancelled"}; }
+
+}  // namespace
+
+Result<void> Handoff::wait_for_room(const std::stop_token& stop) {
+  const Clock::time_point start = Clock::now();
+  std::unique_lock lock(mutex_);
+  changed_.wait(lock, stop, [this] { return !item_ || refusal_; });
+  idle_.producer += seconds_since(start);
+  if (refusal_) return *refusal_;
+  if (stop.stop_requested()) return cancelled();
+  return {};
+}
+
+void Handoff::deliver(std::int64_t item) {
+  {
+    const std::lock_guard lock(mutex_);
+    ensure(!item_ && !ended_, "an item is delivered where there is room");
+    item_ = item;
+  }
+  changed_.notify_all();
+}
+
+void Handoff::end(Result<void> reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    ended_ = true;
+    end_reason_ = std::move(reason);
+  }
+  changed_.notify_all();
+}
+
+Result<std::optional<std::int64_t>> Handoff::take(const std::stop_token& stop) {
+  const Clock::time_point start = Clock::now();
+  std::optional<std::int64_t> taken;
+  {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, stop, [this] { return item_ || ended_; });
+    idle_.consumer += seconds_since(start);
+    if (stop.stop_requested()) return cancelled();
+    if (!item_ && !end_reason_) return end_reason_.error();
+    taken = std::exchange(item_, std::nullopt);
+  }
+  changed_.notify_all();
+  return taken;
+}
+
+void Handoff::refuse(const Error& reason) {
+  {
+    const std::lock_guard lock(mutex_);
+    refusal_ = reason;
+  }
+  changed_.notify_all();
+}
+
+}  // namespace znni

@@ -1,0 +1,236 @@
+#include "server/pipeline/pipeline.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "planner/patch_grid.hpp"
+#include "server/pipeline/slab_queue.hpp"
+#include "server/pipeline/stage.hpp"
+#include "server/volume/reader.hpp"
+#include "server/volume/stitcher.hpp"
+
+namespace znni {
+
+struct Pipeline::State {
+  State(Geometry of, Device& cpu_device, Accelerator& gpu_device)
+      : geometry(std::move(of)), stitcher(geometry), cpu(cpu_device), gpu(gpu_device) {}
+
+  Geometry geometry;
+  Stitcher stitcher;
+  Device& cpu;
+  Accelerator& gpu;
+  Vec3 fov;
+  std::optional<HostStage> head;
+  std::optional<GpuStage> tail;
+  Reservation window;                  // the head's input; none without a head
+  std::array<Reservation, 2> between;  // what crosses: one is made or waits, one is consumed
+  Reservation output;                  // of the whole pass
+};
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Seconds seconds_since(Clock::time_point start) { return std::chrono::duration<Seconds>(Clock::now() - start).count(); }
+
+float* floats(const Reservation& block) { return reinterpret_cast<float*>(block.data()); }
+
+// One job. Item i is pass i % passes of batch i / passes; it lies in buffer i % 2.
+class PipelineRun {
+ public:
+  PipelineRun(const VolumeJob& job, Pipeline::State& state, const Shape5& output)
+      : job_(job),
+        state_(state),
+        grid_(make_patch_grid(job.input.shape.n, state.geometry.patch_input, state.fov)),
+        slabs_(job, grid_, output),
+        targets_(static_cast<std::size_t>(S())),
+        starts_(static_cast<std::size_t>(S())) {}
+
+  Result<void> run(const std::stop_token& stop) {
+    // Stops the head where the tail fails, and both where the caller asks.
+    std::stop_source both;
+    const std::stop_callback forward(stop, [&both] { both.request_stop(); });
+    Result<void> consumed;
+    {
+      const std::jthread head([this, token = both.get_token()] { handoff_.end(produce(token)); });
+      consumed = consume(both.get_token());
+      if (!consumed) {
+        handoff_.refuse(consumed.error());
+        both.request_stop();
+      }
+    }
+    return consumed;
+  }
+
+  [[nodiscard]] std::int64_t patches() const { return static_cast<std::int64_t>(grid_.patches.size()); }
+  [[nodiscard]] HandoffIdle idle() const { return handoff_.idle(); }
+
+ private:
+  [[nodiscard]] std::int64_t S() const { return state_.geometry.choice.S; }
+  [[nodiscard]] std::int64_t passes() const { return static_cast<std::int64_t>(state_.geometry.passes.size()); }
+  [[nodiscard]] std::int64_t items() const { return div_up(patches(), S()) * passes(); }
+  [[nodiscard]] const PatchPlace& place(std::int64_t patch) const {
+    return grid_.patches[static_cast<std::size_t>(std::min(patch, patches() - 1))];
+  }
+  [[nodiscard]] float* between(std::int64_t item) const {
+    return floats(state_.between[static_cast<std::size_t>(item % 2)]);
+  }
+
+  Result<void> produce(const std::stop_token& stop) {
+    for (std::int64_t item = 0; item < items(); ++item) {
+      if (Result<void> room = handoff_.wait_for_room(stop); !room) return room;
+      float* const window = state_.head ? floats(state_.window) : between(item);
+      read(item, window);
+      if (state_.head) {
+        if (Result<void> ran = state_.head->run(window, between(item), stop); !ran) return ran;
+      }
+      handoff_.deliver(item);
+    }
+    return {};
+  }
+
+  void read(std::int64_t item, float* to) {
+    const Vec3 window = state_.geometry.passes[static_cast<std::size_t>(item % passes())].window;
+    for (std::int64_t s = 0; s < S(); ++s) {
+      starts_[static_cast<std::size_t>(s)] = place(item / passes() * S() + s).start + window;
+    }
+    read_windows(job_.input, job_.normalisation, starts_, dense_view(to, state_.geometry.values.front()),
+                 state_.cpu.executor());
+  }
+
+  Result<void> consume(const std::stop_token& stop) {
+    for (;;) {
+      const Result<std::optional<std::int64_t>> item = handoff_.take(stop);
+      if (!item) return item.error();
+      if (!*item) return {};
+      if (Result<void> done = finish(**item, stop); !done) return done;
+    }
+  }
+
+  Result<void> finish(std::int64_t item, const std::stop_token& stop) {
+    const std::int64_t first = item / passes() * S();
+    const std::int64_t pass = item % passes();
+    if (pass == 0) {
+      if (Result<void> aimed = aim(first); !aimed) return aimed;
+    }
+    if (Result<void> ran = state_.tail->run(between(item), floats(state_.output), stop); !ran) return ran;
+    state_.stitcher.stitch(static_cast<std::size_t>(pass),
+                           dense_view(floats(state_.output), state_.geometry.values.back()), targets_,
+                           state_.gpu.executor());
+    if (pass + 1 < passes()) return {};
+    const std::int64_t done = std::min(first + S(), patches());
+    if (Result<void> delivered = slabs_.deliver(done); !delivered) return delivered;
+    if (job_.progress) job_.progress({done, patches(), slabs_.planes_done(), 0});
+    return {};
+  }
+
+  Result<void> aim(std::int64_t first) {
+    for (std::int64_t s = 0; s < S(); ++s) {
+      StitchTarget& target = targets_[static_cast<std::size_t>(s)];
+      target.place = place(first + s);
+      if (first + s >= patches()) {
+        target.place.own_last = target.place.own_first;  // the last patch again: it owns nothing
+        continue;
+      }
+      Result<OutputSlab> slab = slabs_.open_for(first + s);
+      if (!slab) return slab.error();
+      target.slab = *slab;
+    }
+    return {};
+  }
+
+  const VolumeJob& job_;
+  Pipeline::State& state_;
+  PatchGrid grid_;
+  SlabQueue slabs_;
+  std::vector<StitchTarget> targets_;  // the tail's
+  std::vector<Vec3> starts_;           // the head's
+  Handoff handoff_;
+};
+
+Result<void> check_places(const std::vector<SegmentDesign>& segments) {
+  const bool head = segments.size() == 2 && segments.front().place == Place::cpu;
+  const bool tail = !segments.empty() && segments.back().place == Place::gpu;
+  if (tail && (head || segments.size() == 1)) return {};
+  std::string found;
+  for (const SegmentDesign& segment : segments)
+    found += (found.empty() ? "" : ", ") + std::string(to_string(segment.place));
+  return Error{ErrorCode::unsupported, "segments on " + found + "; a pipeline runs 'gpu', or 'cpu' followed by 'gpu'"};
+}
+
+Result<void> reserve(Device& device, MemorySpace space, const Shape5& shape, const char* purpose, Reservation& to) {
+  Result<Reservation> block = device.reserve(space, tensor_bytes(shape, {}), purpose);
+  if (!block) return block.error();
+  to = std::move(*block);
+  return {};
+}
+
+Result<void> reserve_tensors(Pipeline::State& state) {
+  if (state.head) {
+    const Shape5 window = state.head->design().whole_input();
+    if (Result<void> done = reserve(state.cpu, MemorySpace::host, window, "input window", state.window); !done)
+      return done;
+  }
+  for (Reservation& buffer : state.between) {
+    const Shape5 crosses = state.tail->design().whole_input();
+    if (Result<void> done = reserve(state.gpu, MemorySpace::pinned, crosses, "hand-off to the GPU", buffer); !done) {
+      return done;
+    }
+  }
+  return reserve(state.gpu, MemorySpace::pinned, state.geometry.values.back(), "output of the GPU", state.output);
+}
+
+}  // namespace
+
+Pipeline::Pipeline(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Pipeline::~Pipeline() = default;
+
+Result<std::unique_ptr<Pipeline>> Pipeline::open(const Network& network, const NetworkWeights& weights,
+                                                 const Rung& rung, const Catalogue& catalogue, Device& cpu,
+                                                 Accelerator& gpu, const Arena::Poison& poison) {
+  if (Result<void> checked = check_weights(network, weights); !checked) return checked.error();
+  Result<RungSegments> parts = take_apart(network, rung, catalogue, {cpu.spec(), gpu.spec()});
+  if (!parts) return parts.error();
+  if (Result<void> checked = check_places(parts->segments); !checked) return checked.error();
+  auto state = std::make_unique<State>(parts->geometry, cpu, gpu);
+  state->fov = reaches(network).back().fov;
+  if (parts->segments.size() == 2) {
+    Result<HostStage> head = HostStage::open(std::move(parts->segments.front()), weights, cpu);
+    if (!head) return head.error().within("head");
+    state->head.emplace(std::move(*head));
+  }
+  Result<GpuStage> tail = GpuStage::open(std::move(parts->segments.back()), weights, gpu, poison);
+  if (!tail) return tail.error().within("tail");
+  state->tail.emplace(std::move(*tail));
+  if (Result<void> reserved = reserve_tensors(*state); !reserved) return reserved.error();
+  return std::make_unique<Pipeline>(std::move(state));
+}
+
+const Geometry& Pipeline::geometry() const { return state_->geometry; }
+
+Result<PipelineStatistics> Pipeline::run(const VolumeJob& job, std::stop_token stop) {
+  const Clock::time_point start = Clock::now();
+  const Shape5& last = state_->geometry.values.back();
+  if (job.input.shape.f != state_->geometry.values.front().f || !covers(job.input.shape.n, state_->fov)) {
+    return Error{ErrorCode::invalid_argument, "input is " + std::to_string(job.input.shape.f) + " x " +
+                                                  to_string(job.input.shape.n) + "; it must be " +
+                                                  std::to_string(state_->geometry.values.front().f) +
+                                                  " images of at least the field of view, " + to_string(state_->fov)};
+  }
+  const Shape5 output{1, last.f, job.input.shape.n - state_->fov + Vec3::cube(1)};
+  PipelineRun run(job, *state_, output);
+  if (Result<void> ran = run.run(stop); !ran) return ran.error();
+  PipelineStatistics statistics;
+  statistics.job.seconds = seconds_since(start);
+  statistics.job.patches = run.patches();
+  statistics.job.voxels_per_second = static_cast<double>(voxels(output.n)) / std::max(statistics.job.seconds, 1e-9);
+  statistics.idle = run.idle();
+  return statistics;
+}
+
+}  // namespace znni

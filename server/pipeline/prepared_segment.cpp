@@ -1,0 +1,88 @@
+#include "server/pipeline/prepared_segment.hpp"
+
+#include <array>
+#include <utility>
+
+namespace znni {
+namespace {
+
+constexpr std::array spaces = {MemorySpace::host, MemorySpace::pinned, MemorySpace::device};
+
+std::size_t index(int value) { return static_cast<std::size_t>(value); }
+
+}  // namespace
+
+Result<PreparedSegment> PreparedSegment::open(SegmentDesign design, const NetworkWeights& weights, Device& device,
+                                              const Arena::Poison& poison) {
+  PreparedSegment segment(std::move(design));
+  if (Result<void> reserved = segment.reserve(device); !reserved) return reserved.error();
+  for (const Call& call : segment.design_.schedule.calls) {
+    Result<Task> task = segment.prepare(call, weights, device, poison);
+    if (!task) return task.error();
+    segment.tasks_.push_back(std::move(*task));
+  }
+  return segment;
+}
+
+Result<void> PreparedSegment::reserve(Device& device) {
+  const MemoryPlan& memory = design_.schedule.memory;
+  places_.assign(memory.size(), nullptr);
+  for (const MemorySpace space : spaces) {
+    const Packing packing = pack(memory, space);
+    Result<Reservation> block = device.reserve(space, packing.bytes, "activations and scratch");
+    if (!block) return block.error();
+    for (std::size_t i = 0; i < memory.size(); ++i) {
+      if (packing.offsets[i] >= 0) places_[i] = block->data() + packing.offsets[i];
+    }
+    blocks_.push_back(std::move(*block));
+  }
+  for (std::size_t i = 0; i < memory.size(); ++i) {
+    if (!memory[i].lifetime.persistent) continue;
+    Result<Reservation> block = device.reserve(memory[i].space, memory[i].bytes, memory[i].name);
+    if (!block) return block.error();
+    places_[i] = block->data();
+    blocks_.push_back(std::move(*block));
+  }
+  return {};
+}
+
+Result<PreparedSegment::Task> PreparedSegment::prepare(const Call& call, const NetworkWeights& weights, Device& device,
+                                                       const Arena::Poison& poison) {
+  const int node = design_.steps[index(call.step)].node;
+  Task task;
+  task.name = "node " + design_.network.nodes[index(node)].name + ": " + std::string(call.primitive->name);
+  task.inputs = call.inputs;
+  task.output = call.output;
+  task.views.resize(call.inputs.size());
+  std::vector<Placement> placements;
+  for (std::size_t i = 0; i < call.buffers.size(); ++i) {
+    placements.push_back({call.estimate.memory[i], places_[index(call.buffers[i])]});
+  }
+  task.arena = std::make_unique<Arena>(std::move(placements));
+  if (poison) task.arena->poison_with(poison);
+  const LayerWeights own = call.is_reorder ? LayerWeights() : weights[index(design_.first_node + node)].view();
+  Result<std::unique_ptr<PreparedLayer>> layer =
+      call.primitive->prepare(call.problem, call.estimate, own, *task.arena, device);
+  if (!layer) return layer.error().within(task.name);
+  task.layer = std::move(*layer);
+  return task;
+}
+
+TensorView PreparedSegment::view(int tensor, float* input, float* output) const {
+  const ScheduledTensor& of = design_.schedule.tensors[index(tensor)];
+  float* const own = reinterpret_cast<float*>(places_[index(of.buffer)]);
+  return dense_view(tensor == 0 ? input : tensor == design_.schedule.output ? output : own, of.shape, of.format);
+}
+
+Result<void> PreparedSegment::run(float* input, float* output, const std::stop_token& stop) {
+  for (Task& task : tasks_) {
+    if (stop.stop_requested()) return Error{ErrorCode::cancelled, "the job was cancelled"};
+    for (std::size_t i = 0; i < task.inputs.size(); ++i) task.views[i] = view(task.inputs[i], input, output);
+    task.arena->begin();
+    Result<void> done = task.layer->run(task.views, view(task.output, input, output), *task.arena);
+    if (!done) return done.error().within(task.name);
+  }
+  return {};
+}
+
+}  // namespace znni

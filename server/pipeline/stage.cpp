@@ -1,0 +1,119 @@
+#include "server/pipeline/stage.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace znni {
+namespace {
+
+// Elements of one input of a tensor: S of them follow each other.
+std::int64_t input_elements(const Shape5& shape) { return shape.f * voxels(shape.n); }
+
+// Whether all that the segment writes at once already stands in its order.
+bool in_order(const SegmentDesign& design) {
+  const bool one_kind = voxels(design.fragments_before) == 1 || voxels(design.fragments()) == 1;
+  return design.groups() == 1 && one_kind;
+}
+
+float* floats(const Reservation& block) { return reinterpret_cast<float*>(block.data()); }
+
+}  // namespace
+
+Result<HostStage> HostStage::open(SegmentDesign design, const NetworkWeights& weights, Device& device,
+                                  const Arena::Poison& poison) {
+  const std::int64_t bytes = in_order(design) ? 0 : tensor_bytes(design.group_output(), {});
+  Result<PreparedSegment> segment = PreparedSegment::open(std::move(design), weights, device, poison);
+  if (!segment) return segment.error();
+  HostStage stage(std::move(*segment));
+  Result<Reservation> block = device.reserve(MemorySpace::host, bytes, "output of a group");
+  if (!block) return block.error();
+  stage.group_output_ = std::move(*block);
+  return stage;
+}
+
+Result<void> HostStage::run(float* input, float* output, const std::stop_token& stop) {
+  if (in_order(design())) return segment_.run(input, output, stop);
+  const Shape5& in = design().group_input();
+  const Shape5& out = design().group_output();
+  for (std::int64_t group = 0; group < design().groups(); ++group) {
+    float* const own = floats(group_output_);
+    if (Result<void> ran = segment_.run(input + group * elements(in), own, stop); !ran) return ran;
+    for (std::int64_t s = 0; s < out.S; ++s) {
+      float* const to = output + place_of_output(design(), group, s) * input_elements(out);
+      std::copy_n(own + s * input_elements(out), input_elements(out), to);
+    }
+  }
+  return {};
+}
+
+Result<GpuStage> GpuStage::open(SegmentDesign design, const NetworkWeights& weights, Accelerator& accelerator,
+                                const Arena::Poison& poison) {
+  Result<PreparedSegment> segment = PreparedSegment::open(std::move(design), weights, accelerator, poison);
+  if (!segment) return segment.error();
+  GpuStage stage(std::move(*segment), accelerator);
+  for (Slot& slot : stage.slots_) {
+    if (Result<void> filled = stage.fill_slot(slot); !filled) return filled.error();
+  }
+  return stage;
+}
+
+Result<void> GpuStage::fill_slot(Slot& slot) {
+  for (const auto& [block, shape] :
+       {std::pair{&slot.input, design().group_input()}, std::pair{&slot.output, design().group_output()}}) {
+    Result<Reservation> reserved =
+        accelerator_->reserve(MemorySpace::device, tensor_bytes(shape, {}), "tensors between host and GPU");
+    if (!reserved) return reserved.error();
+    *block = std::move(*reserved);
+  }
+  for (Event* event : {&slot.filled, &slot.computed, &slot.fetched}) {
+    Result<Event> made = accelerator_->make_event();
+    if (!made) return made.error();
+    *event = std::move(*made);
+  }
+  return {};
+}
+
+Result<void> GpuStage::run(const float* input, float* output, const std::stop_token& stop) {
+  Result<void> ran = run_groups(input, output, stop);
+  Result<void> dry = accelerator_->synchronise();
+  return ran ? dry : ran;
+}
+
+Result<void> GpuStage::run_groups(const float* input, float* output, const std::stop_token& stop) {
+  for (std::int64_t group = 0; group < design().groups(); ++group) {
+    Slot& slot = slots_[static_cast<std::size_t>(group % 2)];
+    // No more than two groups are under way, so that a stop is heard.
+    if (Result<void> free = accelerator_->synchronise(slot.fetched); !free) return free;
+    if (Result<void> sent = send(group, input, slot); !sent) return sent;
+    if (Result<void> ran = segment_.run(floats(slot.input), floats(slot.output), stop); !ran) return ran;
+    if (Result<void> done = accelerator_->record(Stream::compute, slot.computed); !done) return done;
+    if (Result<void> fetched = fetch(group, output, slot); !fetched) return fetched;
+  }
+  return {};
+}
+
+Result<void> GpuStage::send(std::int64_t group, const float* input, Slot& slot) {
+  const Shape5& in = design().group_input();
+  const auto* const from = reinterpret_cast<const std::byte*>(input + group * elements(in));
+  if (Result<void> sent =
+          accelerator_->upload(Stream::upload, slot.input.data(), from, {tensor_bytes(in, {}), 1, 0, 0});
+      !sent) {
+    return sent;
+  }
+  if (Result<void> marked = accelerator_->record(Stream::upload, slot.filled); !marked) return marked;
+  return accelerator_->wait(Stream::compute, slot.filled);
+}
+
+Result<void> GpuStage::fetch(std::int64_t group, float* output, Slot& slot) {
+  if (Result<void> waits = accelerator_->wait(Stream::download, slot.computed); !waits) return waits;
+  const Shape5& out = design().group_output();
+  const std::int64_t bytes = input_elements(out) * std::int64_t{sizeof(float)};
+  for (std::int64_t s = 0; s < out.S; ++s) {
+    auto* const to = reinterpret_cast<std::byte*>(output) + place_of_output(design(), group, s) * bytes;
+    Result<void> sent = accelerator_->download(Stream::download, to, slot.output.data() + s * bytes, {bytes, 1, 0, 0});
+    if (!sent) return sent;
+  }
+  return accelerator_->record(Stream::download, slot.fetched);
+}
+
+}  // namespace znni

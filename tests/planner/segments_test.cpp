@@ -1,0 +1,112 @@
+#include "planner/segments.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/random_network.hpp"
+#include "tests/server/pipeline/split_plan.hpp"
+#include "tests/support/host_sim.hpp"
+
+namespace znni {
+namespace {
+
+using test::Random;
+using testing::HasSubstr;
+
+class SegmentsTest : public testing::Test {
+ protected:
+  [[nodiscard]] Result<RungSegments> apart(const Network& network, const Rung& rung) const {
+    return take_apart(network, rung, catalogue_, specs_);
+  }
+  [[nodiscard]] Rung split(const Network& network, int theta, std::int64_t group = 0) const {
+    const GeometryChoice choice = test::choice_of(network, PoolMode::fragments, 1);
+    return test::split_rung(network, choice, theta, group, specs_.cpu, specs_.gpu).value();
+  }
+
+  Catalogue catalogue_ = test::split_catalogue();
+  PlaceSpecs specs_{DeviceSpec{}, test::host_sim_spec()};
+  Network network_ = test::simple_network(2);  // conv pool conv pool conv
+};
+
+TEST_F(SegmentsTest, ShapesMeetAtTheCut) {
+  for (int theta = 1; theta < 5; ++theta) {
+    const Result<RungSegments> parts = apart(network_, split(network_, theta));
+    ASSERT_TRUE(parts) << parts.error().message;
+    ASSERT_EQ(parts->segments.size(), 2U);
+    const SegmentDesign& head = parts->segments[0];
+    const SegmentDesign& tail = parts->segments[1];
+    const auto cut = static_cast<std::size_t>(theta);
+    EXPECT_EQ(head.whole_output(), parts->geometry.values[cut]);
+    EXPECT_EQ(tail.whole_input(), parts->geometry.values[cut]);
+    EXPECT_EQ(tail.whole_output(), parts->geometry.values.back());
+    EXPECT_EQ(head.fragments() * tail.fragments(), Vec3::cube(4));
+    EXPECT_EQ(peak(tail.schedule.memory, MemorySpace::host), 0);
+    EXPECT_EQ(peak(head.schedule.memory, MemorySpace::device), 0);
+  }
+}
+
+TEST_F(SegmentsTest, GroupsNeedLessMemory) {
+  const Result<RungSegments> all = apart(network_, split(network_, 2));
+  const Result<RungSegments> one = apart(network_, split(network_, 2, 1));
+  ASSERT_TRUE(all && one);
+  EXPECT_EQ(all->segments[1].groups(), 1);
+  EXPECT_EQ(one->segments[1].groups(), 8);
+  EXPECT_EQ(one->segments[1].whole_output(), all->segments[1].whole_output());
+  EXPECT_LT(3 * peak(one->segments[1].schedule.memory, MemorySpace::device),
+            peak(all->segments[1].schedule.memory, MemorySpace::device));
+}
+
+TEST_F(SegmentsTest, EveryOutputHasAPlaceOfItsOwnAndAllAreTaken) {
+  Random random(3);
+  for (int i = 0; i < test::case_count(20); ++i) {
+    const Network network = test::random_network(random, 16);
+    const GeometryChoice choice = test::split_choice(network, random, random.integer(1, 2));
+    for (const int theta : test::legal_cuts(network)) {
+      const Result<Rung> rung = test::split_rung(network, choice, theta, 1, specs_.cpu, specs_.gpu);
+      ASSERT_TRUE(rung) << rung.error().message;
+      const Result<RungSegments> parts = apart(network, *rung);
+      ASSERT_TRUE(parts) << parts.error().message;
+      const SegmentDesign& tail = parts->segments.back();
+      std::set<std::int64_t> places;
+      for (std::int64_t group = 0; group < tail.groups(); ++group) {
+        for (std::int64_t s = 0; s < tail.group_output().S; ++s) places.insert(place_of_output(tail, group, s));
+      }
+      EXPECT_EQ(static_cast<std::int64_t>(places.size()), parts->geometry.values.back().S);
+      EXPECT_EQ(*places.begin(), 0);
+      EXPECT_EQ(*places.rbegin(), parts->geometry.values.back().S - 1);
+    }
+  }
+}
+
+TEST_F(SegmentsTest, RefusesInWords) {
+  Rung rung = split(network_, 2);
+  rung.segments[1].first = 3;
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("segment of nodes 3 to 4: node 2 comes next"));
+  rung = split(network_, 2);
+  rung.segments.pop_back();
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("end before node 2 of 5"));
+  rung = split(network_, 2);
+  rung.segments[1].group.inputs = 3;
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("groups of 3 do not divide its 8 inputs"));
+  rung = split(network_, 2);
+  rung.segments[1].place = Place::cpu;
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("does not run on 'cpu'"));
+  rung = split(network_, 2);
+  rung.segments[1].place = Place::gpu_host_ram;
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("'gpu_host_ram'"));
+  rung = split(network_, 2);
+  rung.geometry.head_slab = 1;
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("head in slabs"));
+}
+
+TEST_F(SegmentsTest, RefusesACutThroughABranch) {
+  const Network crossed = test::network_of_crossed_poolings();
+  EXPECT_EQ(test::legal_cuts(crossed), (std::vector<int>{0, 1, 6}));
+  EXPECT_THAT(apart(crossed, split(crossed, 2)).error().message, HasSubstr("cannot be cut before it"));
+}
+
+}  // namespace
+}  // namespace znni

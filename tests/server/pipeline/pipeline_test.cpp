@@ -1,0 +1,200 @@
+#include "server/pipeline/pipeline.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/pipeline/dense_oracle.hpp"
+#include "tests/server/pipeline/engine_bench.hpp"
+#include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/oracle_primitive.hpp"
+#include "tests/server/pipeline/random_network.hpp"
+#include "tests/server/pipeline/split_plan.hpp"
+#include "tests/support/host_sim.hpp"
+#include "tests/support/sim_primitives.hpp"
+
+namespace znni {
+namespace {
+
+using test::HostSim;
+using test::JobOutcome;
+using test::Random;
+using test::RandomVolume;
+using testing::HasSubstr;
+
+// A pipeline with all it borrows.
+struct Bench {
+  Bench(Network net, std::uint64_t seed = 0) : network(std::move(net)), weights(random_weights(network, 7)) {
+    test::HostSimOptions options;
+    options.seed = seed;
+    gpu = std::make_unique<HostSim>(options);
+  }
+
+  Result<std::unique_ptr<Pipeline>> open(const GeometryChoice& choice, int theta, std::int64_t group) {
+    const Result<Rung> rung = test::split_rung(network, choice, theta, group, cpu->spec(), gpu->spec());
+    if (!rung) return rung.error();
+    return Pipeline::open(network, weights, *rung, test::split_catalogue(), *cpu, *gpu, gpu->poison());
+  }
+
+  Network network;
+  NetworkWeights weights;
+  std::unique_ptr<Device> cpu = test::host_device(std::int64_t{1} << 28);
+  std::unique_ptr<HostSim> gpu;
+};
+
+struct Outcome {
+  JobOutcome job;
+  Result<PipelineStatistics> statistics = Error{};
+};
+
+// Into `outcome`, which must stay where it is.
+void run(const Bench& bench, Pipeline& pipeline, const RandomVolume& volume, Outcome& outcome,
+         std::stop_token stop = {}) {
+  const Shape5 output{1, images(bench.network).back(),
+                      volume.shape.n - reaches(bench.network).back().fov + Vec3::cube(1)};
+  const VolumeJob job =
+      test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome.job);
+  outcome.statistics = pipeline.run(job, std::move(stop));
+}
+
+TEST(Pipeline, EveryThetaOfRandomNetsEqualsTheDenseWindow) {
+  int cuts = 0;
+  for (int i = 0; i < test::case_count(20); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    Bench bench(test::random_network(random, 16), seed);
+    const GeometryChoice choice = test::split_choice(bench.network, random, random.integer(1, 2));
+    const Vec3 n = reaches(bench.network).back().fov + random.vec3(0, 12);
+    const RandomVolume volume = test::random_volume(bench.network.f_in, n, ElementType::f32, random);
+    const oracle::Values exact =
+        test::dense_oracle(bench.network, bench.weights, n, test::volume_values(volume.view(), {}));
+    for (const int theta : test::legal_cuts(bench.network)) {
+      const std::int64_t group = random.chance(0.5) ? 1 : 0;
+      SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", theta " + std::to_string(theta) + ", groups of " +
+                   std::to_string(group));
+      const Result<std::unique_ptr<Pipeline>> pipeline = bench.open(choice, theta, group);
+      ASSERT_TRUE(pipeline) << pipeline.error().message;
+      Outcome outcome;
+      run(bench, **pipeline, volume, outcome);
+      ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
+      EXPECT_LE(test::relative_error(test::output_values(outcome.job), exact), 1e-5);
+      ++cuts;
+    }
+  }
+  EXPECT_GT(cuts, test::case_count(20));
+}
+
+class PipelineOf : public testing::Test {
+ protected:
+  PipelineOf() : bench_(test::simple_network(1)), choice_(test::choice_of(bench_.network, PoolMode::fragments, 1)) {
+    Random random(3);
+    volume_ = test::random_volume(1, {15, 16, 24}, ElementType::f32, random);
+  }
+  Bench bench_;
+  GeometryChoice choice_;
+  RandomVolume volume_;
+};
+
+TEST_F(PipelineOf, DeliversInOrderAndTellsItsProgress) {
+  const auto pipeline = bench_.open(choice_, 1, 1);
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  Outcome outcome;
+  run(bench_, **pipeline, volume_, outcome);
+  ASSERT_TRUE(outcome.statistics);
+  const std::int64_t patches = outcome.statistics->job.patches;
+  EXPECT_GT(patches, 4);
+  EXPECT_EQ(outcome.job.calls.front().substr(0, 5), "slab ");
+  EXPECT_THAT(outcome.job.calls.back(), HasSubstr("done " + std::to_string(patches) + "/" + std::to_string(patches)));
+  EXPECT_GE(outcome.statistics->idle.consumer, 0.0);
+  EXPECT_GE(outcome.statistics->idle.producer, 0.0);
+  EXPECT_GT(outcome.statistics->job.voxels_per_second, 0.0);
+}
+
+TEST_F(PipelineOf, AFailureOfTheTailEndsBothSides) {
+  const auto pipeline = bench_.open(choice_, 1, 1);
+  ASSERT_TRUE(pipeline);
+  bench_.gpu->fail_work(40);
+  Outcome outcome;
+  run(bench_, **pipeline, volume_, outcome);
+  ASSERT_FALSE(outcome.statistics);
+  EXPECT_EQ(outcome.statistics.error().code, ErrorCode::device_failure);
+}
+
+TEST_F(PipelineOf, AFailureOfTheHeadEndsBothSides) {
+  Rung rung = test::split_rung(bench_.network, choice_, 1, 0, bench_.cpu->spec(), bench_.gpu->spec()).value();
+  const Backend* const rows[] = {&test::failing_backend(), &test::oracle_backend(), &test::sim_backend()};
+  const Catalogue catalogue = Catalogue::make(rows).value();
+  rung.segments[0].steps[0].primitive = "test.failing";
+  const auto pipeline = Pipeline::open(bench_.network, bench_.weights, rung, catalogue, *bench_.cpu, *bench_.gpu, {});
+  ASSERT_TRUE(pipeline) << pipeline.error().message;
+  for (int again = 0; again < 2; ++again) {
+    Outcome outcome;
+    run(bench_, **pipeline, volume_, outcome);
+    ASSERT_FALSE(outcome.statistics);
+    EXPECT_THAT(outcome.statistics.error().message, HasSubstr("it was made to fail"));
+  }
+}
+
+TEST_F(PipelineOf, AFailureOfTheCallerEndsBothSidesAndTheNextJobRuns) {
+  const auto pipeline = bench_.open(choice_, 1, 1);
+  ASSERT_TRUE(pipeline);
+  const Shape5 output{1, 2, volume_.shape.n - reaches(bench_.network).back().fov + Vec3::cube(1)};
+  JobOutcome kept;
+  VolumeJob job = test::recorded_job(volume_.view(), output, ElementType::f32, VolumeOrder::image_major, kept);
+  job.deliver = [](const OutputSlab&) -> Result<void> { return Error{ErrorCode::unavailable, "nobody listens"}; };
+  const Result<PipelineStatistics> ran = (*pipeline)->run(job, {});
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().code, ErrorCode::unavailable);
+  Outcome outcome;
+  run(bench_, **pipeline, volume_, outcome);
+  EXPECT_TRUE(outcome.statistics);
+}
+
+TEST_F(PipelineOf, StopsOnBothSidesAndRunsAgain) {
+  const auto pipeline = bench_.open(choice_, 1, 1);
+  ASSERT_TRUE(pipeline);
+  const Shape5 output{1, 2, volume_.shape.n - reaches(bench_.network).back().fov + Vec3::cube(1)};
+  std::stop_source stop;
+  JobOutcome kept;
+  VolumeJob job = test::recorded_job(volume_.view(), output, ElementType::f32, VolumeOrder::image_major, kept);
+  job.progress = [&](const JobProgress& progress) {
+    if (progress.patches_done == 2) stop.request_stop();
+  };
+  const Result<PipelineStatistics> ran = (*pipeline)->run(job, stop.get_token());
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().code, ErrorCode::cancelled);
+  Outcome outcome;
+  run(bench_, **pipeline, volume_, outcome);
+  EXPECT_TRUE(outcome.statistics);
+}
+
+TEST_F(PipelineOf, ReportsWantOfMemoryAtEveryAllocationAndLeaksNothing) {
+  ASSERT_TRUE(bench_.open(choice_, 1, 1));
+  const std::int64_t allocations = bench_.gpu->allocations();
+  for (std::int64_t number = 1; number <= allocations; ++number) {
+    bench_.gpu->fail_allocation(number);
+    const auto pipeline = bench_.open(choice_, 1, 1);
+    ASSERT_FALSE(pipeline) << "allocation " << number;
+    EXPECT_EQ(pipeline.error().code, ErrorCode::over_budget);
+    EXPECT_EQ(bench_.gpu->reserved(MemorySpace::device) + bench_.gpu->reserved(MemorySpace::pinned), 0);
+    EXPECT_EQ(bench_.cpu->reserved(MemorySpace::host), 0);
+    EXPECT_EQ(bench_.gpu->live_events(), 0);
+  }
+}
+
+TEST_F(PipelineOf, RefusesVolumesBelowTheFieldOfViewAndOtherPlaces) {
+  const auto pipeline = bench_.open(choice_, 1, 1);
+  ASSERT_TRUE(pipeline);
+  VolumeJob job;
+  job.input.shape = {1, {1, 1, 1}, ElementType::f32, VolumeOrder::image_major};
+  EXPECT_THAT((*pipeline)->run(job, {}).error().message, HasSubstr("field of view"));
+  const int nodes = static_cast<int>(bench_.network.nodes.size());
+  Rung rung = test::split_rung(bench_.network, choice_, nodes, 0, bench_.cpu->spec(), bench_.gpu->spec()).value();
+  rung.segments.pop_back();
+  const auto other =
+      Pipeline::open(bench_.network, bench_.weights, rung, test::split_catalogue(), *bench_.cpu, *bench_.gpu, {});
+  ASSERT_FALSE(other);
+  EXPECT_THAT(other.error().message, HasSubstr("segments on cpu; a pipeline runs 'gpu'"));
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,77 @@
+#include "tests/server/pipeline/split_plan.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/oracle_primitive.hpp"
+#include "tests/support/sim_primitives.hpp"
+
+namespace znni::test {
+namespace {
+
+Result<Step> step_of(int node, const LayerProblem& problem, DeviceKind kind, const DeviceSpec& spec) {
+  const Catalogue catalogue = split_catalogue();
+  for (const Primitive* primitive : catalogue.primitives()) {
+    if (primitive->device != kind) continue;
+    const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec);
+    if (!estimates) continue;
+    Step step;
+    step.node = node;
+    step.primitive = primitive->name;
+    step.version = primitive->version;
+    step.variant = estimates->front().variant;
+    step.seconds = estimates->front().time;
+    return step;
+  }
+  return Error{ErrorCode::unsupported, "no primitive for " + to_string(problem)};
+}
+
+}  // namespace
+
+Catalogue split_catalogue() {
+  const Backend* const rows[] = {&oracle_backend(), &sim_backend()};
+  return Catalogue::make(rows).value();
+}
+
+std::vector<int> legal_cuts(const Network& network) {
+  const std::vector<int> last = last_readers(network);
+  std::vector<int> cuts;
+  for (int first = 0; first < static_cast<int>(network.nodes.size()); ++first) {
+    const auto read_later = [&](int reader) { return reader >= first; };
+    if (std::none_of(last.begin(), last.begin() + first, read_later)) cuts.push_back(first);
+  }
+  return cuts;
+}
+
+Result<Rung> split_rung(const Network& network, const GeometryChoice& choice, int theta, std::int64_t group,
+                        const DeviceSpec& cpu, const DeviceSpec& gpu) {
+  const Result<Geometry> geometry = make_geometry(network, choice);
+  if (!geometry) return geometry.error();
+  const int nodes = static_cast<int>(network.nodes.size());
+  Segment head{0, theta - 1, Place::cpu, {}, {}};
+  Segment tail{theta, nodes - 1, Place::gpu, {group, 0}, {}};
+  for (int node = 0; node < nodes; ++node) {
+    const bool on_cpu = node < theta;
+    Result<Step> step = step_of(node, geometry->problems[static_cast<std::size_t>(node)],
+                                on_cpu ? DeviceKind::cpu : DeviceKind::gpu, on_cpu ? cpu : gpu);
+    if (!step) return step.error();
+    (on_cpu ? head : tail).steps.push_back(std::move(*step));
+  }
+  Rung rung;
+  rung.geometry = choice;
+  if (theta > 0) rung.segments.push_back(std::move(head));
+  rung.segments.push_back(std::move(tail));
+  return rung;
+}
+
+GeometryChoice split_choice(const Network& network, Random& random, std::int64_t S) {
+  for (;;) {
+    GeometryChoice choice = random_choice(network, random, S, 1);
+    choice.head_slab = 0;
+    const Result<Geometry> geometry = make_geometry(network, choice);
+    if (geometry && geometry->held.empty()) return choice;
+  }
+}
+
+}  // namespace znni::test

@@ -1,0 +1,25 @@
+// Rungs cut in two: a head on the CPU by the oracle's primitive, a tail on the simulated GPU.
+#pragma once
+
+#include <vector>
+
+#include "planner/catalogue.hpp"
+#include "planner/plan.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni::test {
+
+// The oracle's primitive and those of the simulated GPU.
+[[nodiscard]] Catalogue split_catalogue();
+
+// Nodes before which the net may be cut, 0 among them: a tail alone.
+[[nodiscard]] std::vector<int> legal_cuts(const Network& network);
+
+// The first `theta` nodes on the CPU, the others on the GPU in groups of `group` inputs (0: all).
+[[nodiscard]] Result<Rung> split_rung(const Network& network, const GeometryChoice& choice, int theta,
+                                      std::int64_t group, const DeviceSpec& cpu, const DeviceSpec& gpu);
+
+// A choice near the smallest, of a kind that segments of two places run: no head in slabs, no input held.
+[[nodiscard]] GeometryChoice split_choice(const Network& network, Random& random, std::int64_t S);
+
+}  // namespace znni::test
