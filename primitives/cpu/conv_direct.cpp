@@ -145,8 +145,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
   const std::span<float> bias = persistent.grant_as<float>("bias");
   pack_direct_kernels(weights.kernels, conv.in.f * voxels(conv.k), direct_block_images(output_shape(conv).n.x),
                       kernels);
-  std::fill(bias.begin(), bias.end(), 0.0F);
-  std::copy(weights.bias.begin(), weights.bias.end(), bias.begin());
+  copy_padded(weights.bias, bias);
   return std::unique_ptr<PreparedLayer>(std::make_unique<ConvDirect>(conv, kernels, bias, device));
 }
 

@@ -1,6 +1,7 @@
-// cpu.conv.direct_blocked: the textbook convolution from few planar images to blocks of output images, which lie in the
-// vector lanes (fft_tiled/direct_rows.hpp) and leave past the caches: the first layer of a net with small kernels. What
-// it computes per tap is a multiply-add and a load; its weights stay in the first-level cache.
+// cpu.conv.direct_blocked: the textbook convolution to blocks of output images, which lie in the vector lanes
+// (fft_tiled/direct_rows.hpp) and leave past the caches. From few planar images: the first layer of a net with small
+// kernels. From blocks: kernels of one tap, and shapes too small for tiles. What it computes per tap is a multiply-add
+// and a load.
 #include <algorithm>
 #include <utility>
 
@@ -13,8 +14,10 @@ namespace {
 using namespace fft_tiled;
 
 constexpr std::string_view name = "cpu.conv.direct_blocked";
-// Of all input images together: 16 KiB of weights for each block.
-constexpr std::int64_t most_taps = 256;
+// Of all input images together. Planar images: 16 KiB of weights for each block stay in the first-level cache. Blocks:
+// beyond, what a tap costs is little beside what a tile's transform saves.
+constexpr std::int64_t most_planar_taps = 256;
+constexpr std::int64_t most_taps = 4096;
 constexpr std::int64_t rows_per_task = 16;
 // Fraction of the peak rate, measured; what finishing and writing a voxel costs, in taps.
 constexpr double tap_efficiency = 0.95;
@@ -22,17 +25,17 @@ constexpr double taps_of_writing = 5.0;
 
 std::int64_t tap_count(const ConvProblem& conv) { return mul(conv.in.f, voxels(conv.k)); }
 
-Seconds model(const Tiling& t, const DeviceSpec& spec, Format out) {
+Seconds model(const Tiling& t, const DeviceSpec& spec, Format in, Format out) {
   const Shape5 shape = output_shape(t.problem);
   const double outputs = static_cast<double>(t.out_blocks() * t.lanes) * static_cast<double>(shape.S) *
                          static_cast<double>(voxels(shape.n));
   const double flops = 2.0 * (static_cast<double>(tap_count(t.problem)) + taps_of_writing) * outputs;
-  return modelled_time(spec, flops, tap_efficiency, tensor_traffic(t.problem, planar_format, out));
+  return modelled_time(spec, flops, tap_efficiency, tensor_traffic(t.problem, in, out));
 }
 
-Estimate estimate_of(const Tiling& t, const DeviceSpec& spec, Format out) {
-  Estimate estimate{{}, planar_format, out, model(t, spec, out), {}};
-  estimate.memory = input_output_buffers(t.problem, planar_format, out);
+Estimate estimate_of(const Tiling& t, const DeviceSpec& spec, Format in, Format out) {
+  Estimate estimate{{}, in, out, model(t, spec, in, out), {}};
+  estimate.memory = input_output_buffers(t.problem, in, out);
   const std::int64_t blocked = t.out_blocks() * t.lanes;
   estimate.memory.push_back(
       {"kernels", MemorySpace::host, float_bytes(mul(blocked, tap_count(t.problem))), Lifetime::plan()});
@@ -50,8 +53,7 @@ class DirectBlocked final : public PreparedLayer {
   void keep(const LayerWeights& weights, std::span<float> packed, std::span<float> bias) {
     packed_ = packed;
     bias_ = bias;
-    std::fill(bias.begin(), bias.end(), 0.0F);
-    std::copy(weights.bias.begin(), weights.bias.end(), bias.begin());
+    copy_padded(weights.bias, bias);
     const std::int64_t taps = tap_count(tiling_.problem);
     taps_.reserve(static_cast<std::size_t>(taps));
     std::fill(packed.begin(), packed.end(), 0.0F);
@@ -63,7 +65,7 @@ class DirectBlocked final : public PreparedLayer {
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     const std::span<float> lines = arena.grant_as<float>("lines");
-    find_taps(inputs[0].strides);
+    find_taps(inputs[0]);
     const TensorView* const residual = tiling_.problem.residual ? &inputs[1] : nullptr;
     const std::int64_t parts = div_up(out.shape.n.y, rows_per_task);
     executor_.parallel_for(out.shape.S * out.shape.n.z * parts, [&](std::int64_t index, int worker) {
@@ -77,14 +79,17 @@ class DirectBlocked final : public PreparedLayer {
   }
 
  private:
-  void find_taps(const Strides& steps) {
+  void find_taps(const TensorView& in) {
     const ConvProblem& conv = tiling_.problem;
+    const Strides& steps = in.strides;
+    const std::int64_t width = block_width(in.format.layout);
     taps_.clear();
     for (std::int64_t image = 0; image < conv.in.f; ++image) {
+      const std::int64_t first = image / width * steps.f + image % width;
       for (std::int64_t z = 0; z < conv.k.z; ++z) {
         for (std::int64_t y = 0; y < conv.k.y; ++y) {
           for (std::int64_t x = 0; x < conv.k.x; ++x) {
-            taps_.push_back(image * steps.f + z * conv.dilation.z * steps.z + y * conv.dilation.y * steps.y +
+            taps_.push_back(first + z * conv.dilation.z * steps.z + y * conv.dilation.y * steps.y +
                             x * conv.dilation.x * steps.x);
           }
         }
@@ -103,15 +108,18 @@ class DirectBlocked final : public PreparedLayer {
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
-  if (tap_count(*conv) > most_taps) return refusal(name, "convolutions of up to 256 taps of all input images", problem);
+  if (tap_count(*conv) > most_taps)
+    return refusal(name, "convolutions of up to 4096 taps of all input images", problem);
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
-  if (kernels == nullptr) {
-    return Error{ErrorCode::unsupported,
-                 std::string(name) + " is not built for vectors of " + std::to_string(spec.simd_floats) + " floats"};
-  }
+  if (kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);
   const Tiling tiling{*conv, kernels->lanes, {}, 1};
-  std::vector<Estimate> estimates{estimate_of(tiling, spec, blocked_format(spec))};
-  if (conv->f_out < kernels->lanes) estimates.push_back(estimate_of(tiling, spec, planar_format));
+  std::vector<Estimate> estimates;
+  for (const Format in : {planar_format, blocked_format(spec)}) {
+    if (in == planar_format && tap_count(*conv) > most_planar_taps) continue;
+    for (const Format out : {blocked_format(spec), planar_format}) {
+      if (out != planar_format || conv->f_out < kernels->lanes) estimates.push_back(estimate_of(tiling, spec, in, out));
+    }
+  }
   return estimates;
 }
 
@@ -129,6 +137,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_direct_blocked;
-constinit const Primitive conv_direct_blocked{name, 1, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_direct_blocked{name, 2, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

@@ -27,8 +27,7 @@ class PlanesLayer final : public PreparedLayer {
   void keep(const LayerWeights& weights, std::span<float> spectra, std::span<float> bias) {
     spectra_ = spectra;
     bias_ = bias;
-    std::fill(bias.begin(), bias.end(), 0.0F);
-    std::copy(weights.bias.begin(), weights.bias.end(), bias.begin());
+    copy_padded(weights.bias, bias);
     const std::int64_t blocks = tiling_.out_blocks();
     std::vector<float> scratch(static_cast<std::size_t>(spectra_scratch(tiling_)));  // only while loading
     for (std::int64_t i = 0; i < tiling_.problem.in.f * blocks; ++i) {
@@ -67,10 +66,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
     return refusal(name, "kernels of up to 36 taps per axis to up to 65536 images", problem);
   }
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
-  if (kernels == nullptr) {
-    return Error{ErrorCode::unsupported,
-                 std::string(name) + " is not built for vectors of " + std::to_string(spec.simd_floats) + " floats"};
-  }
+  if (kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);
   std::vector<Estimate> estimates;
   for (const Tiling& tiling : plane_tilings(*conv, kernels->lanes, spec)) {
     estimates.push_back(plane_estimate(tiling, spec, blocked_format(spec)));

@@ -32,8 +32,7 @@ class TiledLayer final : public PreparedLayer {
   void keep(std::span<float> kept, std::span<float> bias, std::span<float> scratch) {
     spectra_ = kept;
     bias_ = bias;
-    std::fill(bias.begin(), bias.end(), 0.0F);
-    std::copy(weights_.bias.begin(), weights_.bias.end(), bias.begin());
+    copy_padded(weights_.bias, bias);
     if (!kept.empty()) transform_kernels(scratch, loading_parts);
   }
 
@@ -47,7 +46,8 @@ class TiledLayer final : public PreparedLayer {
     const Tiling& t = plan_.tiling;
     const auto counts = [&](std::int64_t batch) {
       const std::int64_t stacks = t.stacks_of(batch);
-      return std::array<std::int64_t, 3>{stacks * t.planes(), t.columns(), stacks * t.n_out().z};
+      return std::array<std::int64_t, 3>{div_up(stacks, stacks_at_once(t.in_blocks())) * t.planes(), t.columns(),
+                                         div_up(stacks, stacks_at_once(t.out_blocks())) * t.n_out().z};
     };
     BatchPipeline pipeline(t.batches(), counts(0), counts(t.batches() - 1), plan_.slots);
     pipeline.run(executor_, [&](const BatchTask& task, int worker) { run_task(task, inputs, out, worker); });
@@ -81,13 +81,17 @@ class TiledLayer final : public PreparedLayer {
       const float* kernels = spectra_.data() + task.index * kernel_column_floats(t);
       return kernels_.column({&t, stacks, spectra + task.index * t.column_step(), kernels, scratch});
     }
-    const std::int64_t place = task.index % stacks;
-    const std::int64_t z = task.index / stacks;
-    const Stack stack = stack_at(t, task.batch * t.stacks_per_batch + place);
+    const bool forward = task.phase == BatchPhase::forward;
+    const std::int64_t at_once = stacks_at_once(forward ? t.in_blocks() : t.out_blocks());
+    const std::int64_t groups = div_up(stacks, at_once);
+    const std::int64_t place = task.index % groups * at_once;
+    const std::int64_t z = task.index / groups;
+    const std::int64_t first = task.batch * t.stacks_per_batch + place;
+    const std::int64_t count = std::min(at_once, stacks - place);
     float* const plane = spectra + z * t.plane_step() + place * t.stack_step();
-    if (task.phase == BatchPhase::forward) return kernels_.forward({&t, &inputs[0], stack, z, plane, scratch});
+    if (forward) return kernels_.forward({&t, &inputs[0], first, count, z, plane, scratch});
     const TensorView* const residual = t.problem.residual ? &inputs[1] : nullptr;
-    kernels_.inverse({&t, &out, residual, bias_.data(), stack, z, plane, scratch});
+    kernels_.inverse({&t, &out, residual, bias_.data(), first, count, z, plane, scratch});
   }
 
   TilePlan plan_;
@@ -108,10 +112,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
     return refusal(name, "kernels of up to 36 taps per axis between up to 65536 images", problem);
   }
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
-  if (kernels == nullptr) {
-    return Error{ErrorCode::unsupported,
-                 std::string(name) + " is not built for vectors of " + std::to_string(spec.simd_floats) + " floats"};
-  }
+  if (kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);
   std::vector<Estimate> estimates;
   for (const TilePlan& plan : tile_plans(*conv, *kernels, spec)) {
     for (const auto& [in, out] : tile_formats(*conv, spec))
@@ -141,6 +142,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_tiled;
-constinit const Primitive conv_fft_tiled{name, 3, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_fft_tiled{name, 4, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

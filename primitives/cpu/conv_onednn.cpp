@@ -250,8 +250,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
     return done.error().within(name);
   }
   const std::span<float> bias = persistent.grant_as<float>(bias_name);
-  std::fill(bias.begin(), bias.end(), 0.0F);
-  std::copy(weights.bias.begin(), weights.bias.end(), bias.begin());
+  copy_padded(weights.bias, bias);
   return std::unique_ptr<PreparedLayer>(
       std::make_unique<OnednnLayer>(*conv, std::move(*made), reordered, bias, device.executor()));
 }

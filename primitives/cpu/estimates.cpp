@@ -75,6 +75,11 @@ Error refusal(std::string_view primitive, std::string_view computes, const Layer
           std::string(primitive) + " computes " + std::string(computes) + ", not: " + to_string(problem)};
 }
 
+void copy_padded(std::span<const float> from, std::span<float> to) {
+  ensure(from.size() <= to.size(), "what is padded has room");
+  std::fill(std::copy(from.begin(), from.end(), to.begin()), to.end(), 0.0F);
+}
+
 std::int64_t float_bytes(std::int64_t count) { return mul(count, static_cast<std::int64_t>(sizeof(float))); }
 
 }  // namespace znni::cpu

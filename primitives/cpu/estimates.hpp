@@ -1,6 +1,7 @@
 // What every describe() of this folder shares: formats worth offering, modelled times, refusals.
 #pragma once
 
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -37,6 +38,9 @@ inline constexpr Format planar_format{};
 
 // "cpu.pool.mpf computes max-pooling fragments, not: conv 1x80x...".
 [[nodiscard]] Error refusal(std::string_view primitive, std::string_view computes, const LayerProblem& problem);
+
+// Copies `from` to the front of `to`, which is no shorter; zeros follow: a bias and its padding images.
+void copy_padded(std::span<const float> from, std::span<float> to);
 
 // Bytes of `count` floats; saturates.
 [[nodiscard]] std::int64_t float_bytes(std::int64_t count);

@@ -1,48 +1,58 @@
-// The direct convolution of few images: lanes are output images, a voxel of the input is spread over them. Every output
-// is the sum of its taps in one order, wherever its row is cut.
+// The direct convolution: lanes are output images, a voxel of the input, planar or blocked, is spread over them. Every
+// output is the sum of its taps in one order, wherever its row is cut.
 #pragma once
+
+#include <type_traits>
 
 #include "primitives/cpu/fft_tiled/plane_transforms.hpp"
 
 namespace znni::cpu::fft_tiled {
 
-// `count` neighbouring voxels of one block, the first with its first tap at `in`.
-template <class Isa, int count>
+// `count` neighbouring voxels of one block, the first with its first tap at `in`; the next `step` floats from it.
+template <class Isa, int step, int count>
 void sum_taps(const RowsTask& task, const float* in, const float* weights, float* line) {
   typename Isa::V sums[count]{};
   for (std::int64_t tap = 0; tap < task.tap_count; ++tap, weights += Isa::lanes) {
     const float* at = Isa::anew(in + task.taps[tap]);
     const typename Isa::V weight = Isa::load(weights);
 #pragma GCC unroll 8
-    for (int i = 0; i < count; ++i) sums[i] += Isa::all(at[i]) * weight;
+    for (int i = 0; i < count; ++i) sums[i] += Isa::all(at[i * step]) * weight;
   }
 #pragma GCC unroll 8
   for (int i = 0; i < count; ++i) Isa::store(line + i * Isa::lanes, sums[i]);
 }
 
-template <class Isa>
+template <class Isa, int step>
 void sum_line(const RowsTask& task, const float* in, const float* weights, std::int64_t voxels, float* line) {
+  const auto sum = [&](auto count, std::int64_t x) {
+    sum_taps<Isa, step, count>(task, in + x * step, weights, line + x * Isa::lanes);
+  };
   std::int64_t x = 0;
-  for (; x + 8 <= voxels; x += 8) sum_taps<Isa, 8>(task, in + x, weights, line + x * Isa::lanes);
-  for (; x + 4 <= voxels; x += 4) sum_taps<Isa, 4>(task, in + x, weights, line + x * Isa::lanes);
-  for (; x < voxels; ++x) sum_taps<Isa, 1>(task, in + x, weights, line + x * Isa::lanes);
+  for (; x + 8 <= voxels; x += 8) sum(std::integral_constant<int, 8>(), x);
+  for (; x + 4 <= voxels; x += 4) sum(std::integral_constant<int, 4>(), x);
+  for (; x < voxels; ++x) sum(std::integral_constant<int, 1>(), x);
 }
 
 template <class Isa>
 void direct_rows(const RowsTask& task) {
   const Tiling& t = *task.tiling;
   const Strides steps = task.in->strides;
+  const bool planar = task.in->format.layout == Layout::planar;
   const std::int64_t width = task.out->shape.n.x;
-  InverseTask writer{&t, task.out, task.residual, task.bias, {task.s, 0, 0}, task.z, nullptr, nullptr};
+  PlaneSink sink{&t, task.out, task.residual, task.bias, {task.s, 0, 0}, task.z};
   for (std::int64_t y = task.first_row; y < task.end_row; ++y) {
     const float* row = task.in->data + task.s * steps.S + task.z * steps.z + y * steps.y;
     for (std::int64_t block = 0; block < t.out_blocks(); ++block) {
       const float* weights = task.weights + block * task.tap_count * Isa::lanes;
       for (std::int64_t x = 0; x < width; x += voxels_at_once) {
         const std::int64_t voxels = width - x < voxels_at_once ? width - x : voxels_at_once;
-        sum_line<Isa>(task, row + x, weights, voxels, task.scratch);
-        writer.stack.x = x;
-        write_line<Isa>(writer, block, y, task.scratch, voxels);
+        if (planar) {
+          sum_line<Isa, 1>(task, row + x, weights, voxels, task.scratch);
+        } else {
+          sum_line<Isa, Isa::lanes>(task, row + x * Isa::lanes, weights, voxels, task.scratch);
+        }
+        sink.stack.x = x;
+        write_line<Isa>(sink, block, y, task.scratch, voxels);
       }
     }
   }

@@ -1,6 +1,6 @@
-// Transforms of one plane of one stack, forward and back. x first: its lines are read and written as they lie in the
-// tensor. The spectra leave past the caches, and of several images of a column one after the other, so that they
-// reach memory in runs.
+// Transforms of one plane of neighbouring stacks, forward and back. x first: its lines are read and written as they lie
+// in the tensor. The spectra leave past the caches, and several blocks of a column, of the same stack or of neighbours,
+// one after the other, so that they reach memory in runs.
 #pragma once
 
 #include "primitives/cpu/fft_tiled/codelets.hpp"
@@ -8,17 +8,47 @@
 
 namespace znni::cpu::fft_tiled {
 
+// What the lines of one plane of one stack are read from.
+struct PlaneSource {
+  const Tiling* tiling = nullptr;
+  const TensorView* in = nullptr;
+  Stack stack;
+  std::int64_t z = 0;
+};
+
+// What they are finished with, and where they go.
+struct PlaneSink {
+  const Tiling* tiling = nullptr;
+  const TensorView* out = nullptr;
+  const TensorView* residual = nullptr;  // in the format of `out`; null where nothing is added
+  const float* bias = nullptr;           // [out_blocks][lanes], zero in padding lanes
+  Stack stack;
+  std::int64_t z = 0;
+};
+
+// Blocks of images of neighbouring stacks, in the order in which they lie in a plane of a column.
+struct PlaneBlock {
+  Stack stack;
+  std::int64_t block = 0;
+  std::int64_t offset = 0;  // floats from the first one of the task
+};
+inline __attribute__((always_inline)) PlaneBlock plane_block(const Tiling& t, std::int64_t first_stack,
+                                                             std::int64_t blocks, std::int64_t index) {
+  const std::int64_t stack = index / blocks;
+  return {stack_at(t, first_stack + stack), index % blocks, stack * t.stack_step() + index % blocks * t.block_step()};
+}
+
 // The voxels of one line of a tile, gathered: beyond the input's end zeros, from planar images lane by lane. Short rows
 // of many images lie far apart: those of the next line are asked for in time.
 template <class Isa>
-void gather_line(const ForwardTask& task, std::int64_t block, std::int64_t y, float* line) {
-  const TensorView& in = *task.in;
-  const std::int64_t left = in.shape.n.x - task.stack.x;
-  const std::int64_t inside = left < task.tiling->T.x ? left : task.tiling->T.x;
+void gather_line(const PlaneSource& source, std::int64_t block, std::int64_t y, float* line) {
+  const TensorView& in = *source.in;
+  const std::int64_t left = in.shape.n.x - source.stack.x;
+  const std::int64_t inside = left < source.tiling->T.x ? left : source.tiling->T.x;
   const bool planar = in.format.layout == Layout::planar;
-  const float* from = in.data + task.stack.s * in.strides.S + block * (planar ? Isa::lanes : 1) * in.strides.f +
-                      task.z * in.strides.z + y * in.strides.y + task.stack.x * in.strides.x;
-  for (std::int64_t x = 0; x < task.tiling->T.x; ++x) {
+  const float* from = in.data + source.stack.s * in.strides.S + block * (planar ? Isa::lanes : 1) * in.strides.f +
+                      source.z * in.strides.z + y * in.strides.y + source.stack.x * in.strides.x;
+  for (std::int64_t x = 0; x < source.tiling->T.x; ++x) {
     Isa::store(line + x * Isa::lanes, !planar && x < inside ? Isa::load(from + x * in.strides.x) : typename Isa::V{});
   }
   const std::int64_t images = planar ? in.shape.f - block * Isa::lanes : 0;
@@ -30,17 +60,17 @@ void gather_line(const ForwardTask& task, std::int64_t block, std::int64_t y, fl
 
 // Lines along x of one block: [kx][y] afterwards.
 template <class Isa>
-void forward_lines(const ForwardTask& task, std::int64_t block, float* plane, float* line) {
-  const Tiling& t = *task.tiling;
-  const TensorView& in = *task.in;
+void forward_lines(const PlaneSource& source, std::int64_t block, float* plane, float* line) {
+  const Tiling& t = *source.tiling;
+  const TensorView& in = *source.in;
   const Codelet along_x = r2c_codelet<Isa, false>(t.T.x);
   const std::int64_t pair = t.block_step();
-  const bool direct = in.format.layout != Layout::planar && task.stack.x + t.T.x <= in.shape.n.x;
-  const float* from = in.data + task.stack.s * in.strides.S + block * in.strides.f + task.z * in.strides.z +
-                      task.stack.y * in.strides.y + task.stack.x * in.strides.x;
+  const bool direct = in.format.layout != Layout::planar && source.stack.x + t.T.x <= in.shape.n.x;
+  const float* from = in.data + source.stack.s * in.strides.S + block * in.strides.f + source.z * in.strides.z +
+                      source.stack.y * in.strides.y + source.stack.x * in.strides.x;
   for (std::int64_t y = 0; y < t.T.y; ++y, from += in.strides.y) {
     float* to = plane + y * pair;
-    if (task.stack.y + y >= in.shape.n.y) {
+    if (source.stack.y + y >= in.shape.n.y) {
       for (std::int64_t kx = 0; kx <= t.T.x / 2; ++kx) {
         Isa::store(to + kx * t.T.y * pair, typename Isa::V{});
         Isa::store(to + kx * t.T.y * pair + Isa::lanes, typename Isa::V{});
@@ -48,7 +78,7 @@ void forward_lines(const ForwardTask& task, std::int64_t block, float* plane, fl
     } else if (direct) {
       along_x(from, nullptr, in.strides.x, to, to + Isa::lanes, t.T.y * pair);
     } else {
-      gather_line<Isa>(task, block, task.stack.y + y, line);
+      gather_line<Isa>(source, block, source.stack.y + y, line);
       along_x(line, nullptr, Isa::lanes, to, to + Isa::lanes, t.T.y * pair);
     }
   }
@@ -58,8 +88,12 @@ template <class Isa>
 void clear_plane(const ForwardTask& task) {
   const Tiling& t = *task.tiling;
   for (std::int64_t column = 0; column < t.columns(); ++column) {
-    float* to = task.spectra + column * t.column_step();
-    for (std::int64_t i = 0; i < t.in_blocks() * t.block_step(); i += Isa::lanes) Isa::store(to + i, typename Isa::V{});
+    for (std::int64_t stack = 0; stack < task.stacks; ++stack) {
+      float* to = task.spectra + column * t.column_step() + stack * t.stack_step();
+      for (std::int64_t i = 0; i < t.in_blocks() * t.block_step(); i += Isa::lanes) {
+        Isa::store(to + i, typename Isa::V{});
+      }
+    }
   }
 }
 
@@ -69,20 +103,24 @@ void forward_plane(const ForwardTask& task) {
   if (task.z >= task.in->shape.n.z) return clear_plane<Isa>(task);
   const std::int64_t pair = t.block_step();
   const std::int64_t half = t.T.x / 2;
+  const std::int64_t count = task.stacks * t.in_blocks();
   const Codelet real = r2c_codelet<Isa, true>(t.T.y);
   const Codelet complex = c2c_codelet<Isa, true>(t.T.y);
   float* line = task.scratch + forward_scratch(t) - t.T.x * Isa::lanes;
-  for (std::int64_t first = 0; first < t.in_blocks(); first += blocks_at_once) {
-    const std::int64_t left = t.in_blocks() - first;
-    const std::int64_t blocks = left < blocks_at_once ? left : blocks_at_once;
+  for (std::int64_t first = 0; first < count; first += blocks_at_once) {
+    const std::int64_t blocks = count - first < blocks_at_once ? count - first : blocks_at_once;
+    PlaneBlock places[blocks_at_once];
     for (std::int64_t b = 0; b < blocks; ++b) {
-      forward_lines<Isa>(task, first + b, task.scratch + b * plane_floats(t), line);
+      places[b] = plane_block(t, task.first_stack, t.in_blocks(), first + b);
+      forward_lines<Isa>({&t, task.in, places[b].stack, task.z}, places[b].block, task.scratch + b * plane_floats(t),
+                         line);
     }
     for (std::int64_t kx = 0; kx <= half; ++kx) {
-      float* to = task.spectra + t.first_column(kx) * t.column_step() + first * pair;
+      float* column = task.spectra + t.first_column(kx) * t.column_step();
       const Codelet along_y = kx == 0 || kx == half ? real : complex;
-      for (std::int64_t b = 0; b < blocks; ++b, to += pair) {
+      for (std::int64_t b = 0; b < blocks; ++b) {
         const float* from = task.scratch + b * plane_floats(t) + kx * t.T.y * pair;
+        float* to = column + places[b].offset;
         along_y(from, from + Isa::lanes, pair, to, to + Isa::lanes, t.column_step());
       }
     }
@@ -92,17 +130,17 @@ void forward_plane(const ForwardTask& task) {
 
 // Where a row of a tile begins in a tensor: image 0 of `block`.
 template <class Isa>
-float* row_of(const InverseTask& task, const TensorView& view, std::int64_t block, std::int64_t y) {
+float* row_of(const PlaneSink& sink, const TensorView& view, std::int64_t block, std::int64_t y) {
   const std::int64_t images = view.format.layout == Layout::planar ? Isa::lanes : 1;
-  return view.data + task.stack.s * view.strides.S + block * images * view.strides.f + task.z * view.strides.z +
-         y * view.strides.y + task.stack.x * view.strides.x;
+  return view.data + sink.stack.s * view.strides.S + block * images * view.strides.f + sink.z * view.strides.z +
+         y * view.strides.y + sink.stack.x * view.strides.x;
 }
 
 // Adds a planar residual's row to a line, lane by lane.
 template <class Isa>
-void add_planar(const InverseTask& task, std::int64_t block, std::int64_t y, float* line, std::int64_t inside) {
-  const TensorView& residual = *task.residual;
-  const float* image = row_of<Isa>(task, residual, block, y);
+void add_planar(const PlaneSink& sink, std::int64_t block, std::int64_t y, float* line, std::int64_t inside) {
+  const TensorView& residual = *sink.residual;
+  const float* image = row_of<Isa>(sink, residual, block, y);
   const std::int64_t left = residual.shape.f - block * Isa::lanes;
   for (std::int64_t j = 0; j < left && j < Isa::lanes; ++j, image += residual.strides.f) {
     for (std::int64_t x = 0; x < inside; ++x) line[x * Isa::lanes + j] += image[x * residual.strides.x];
@@ -114,12 +152,16 @@ inline constexpr std::int64_t rows_ahead = 2;
 
 // Asks for a row of a blocked residual. Rows lie on pages of their own: their ends are touched first.
 template <class Isa>
-void fetch_residual(const InverseTask& task, std::int64_t block, std::int64_t y, std::int64_t inside) {
-  const float* from = row_of<Isa>(task, *task.residual, block, task.stack.y + y);
-  const std::int64_t step = task.residual->strides.x;
+void fetch_residual(const PlaneSink& sink, std::int64_t block, std::int64_t y, std::int64_t inside) {
+  const float* from = row_of<Isa>(sink, *sink.residual, block, sink.stack.y + y);
+  const std::int64_t step = sink.residual->strides.x;
   Isa::touch(from);
   Isa::touch(from + (inside - 1) * step);
   for (std::int64_t x = 0; x < inside; ++x, from += step) Isa::prefetch(from);
+}
+
+inline __attribute__((always_inline)) bool has_vector_form(ActivationKind kind) {
+  return kind == ActivationKind::none || kind == ActivationKind::relu || kind == ActivationKind::leaky_relu;
 }
 
 // The activation, where that has a vector form.
@@ -131,7 +173,7 @@ inline typename Isa::V activated(typename Isa::V value, const Activation& activa
 }
 
 // Activations that have no vector form; padding images stay zero.
-void finish_slowly(const InverseTask& task, std::int64_t block, float* line, std::int64_t inside);
+void finish_slowly(const Tiling& tiling, std::int64_t block, float* line, std::int64_t inside);
 
 // One line of a block to the planar images of the output.
 template <class Isa>
@@ -144,21 +186,21 @@ void scatter_line(const TensorView& out, std::int64_t block, float* to, const fl
 
 // Finishes `inside` voxels of a line of a block, which it may change, and writes them to row `y`.
 template <class Isa>
-void write_line(const InverseTask& task, std::int64_t block, std::int64_t y, float* line, std::int64_t inside) {
-  const TensorView& out = *task.out;
+void write_line(const PlaneSink& sink, std::int64_t block, std::int64_t y, float* line, std::int64_t inside) {
+  const TensorView& out = *sink.out;
   const bool planar = out.format.layout == Layout::planar;
-  float* to = row_of<Isa>(task, out, block, y);
+  float* to = row_of<Isa>(sink, out, block, y);
   const bool aligned =
       reinterpret_cast<std::uintptr_t>(to) % sizeof(typename Isa::V) == 0 && out.strides.x % Isa::lanes == 0;
-  const bool slow = task.tiling->problem.activation.kind > ActivationKind::leaky_relu;
-  const Activation activation = task.tiling->problem.activation;
-  const typename Isa::V bias = Isa::load(task.bias + block * Isa::lanes);
+  const bool slow = !has_vector_form(sink.tiling->problem.activation.kind);
+  const Activation activation = sink.tiling->problem.activation;
+  const typename Isa::V bias = Isa::load(sink.bias + block * Isa::lanes);
   const bool past_caches = aligned && !planar && !slow;
-  if (task.residual != nullptr && planar) add_planar<Isa>(task, block, y, line, inside);
-  const float* added = task.residual != nullptr && !planar ? row_of<Isa>(task, *task.residual, block, y) : nullptr;
+  if (sink.residual != nullptr && planar) add_planar<Isa>(sink, block, y, line, inside);
+  const float* added = sink.residual != nullptr && !planar ? row_of<Isa>(sink, *sink.residual, block, y) : nullptr;
   for (std::int64_t x = 0; x < inside; ++x) {
     typename Isa::V value = Isa::load(line + x * Isa::lanes) + bias;
-    if (added != nullptr) value += Isa::load(added + x * task.residual->strides.x);
+    if (added != nullptr) value += Isa::load(added + x * sink.residual->strides.x);
     value = activated<Isa>(value, activation);
     if (past_caches) {
       Isa::stream(to + x * out.strides.x, value);
@@ -167,56 +209,63 @@ void write_line(const InverseTask& task, std::int64_t block, std::int64_t y, flo
     }
   }
   if (past_caches) return;
-  if (slow) finish_slowly(task, block, line, inside);
+  if (slow) finish_slowly(*sink.tiling, block, line, inside);
   if (planar) return scatter_line<Isa>(out, block, to, line, inside);
   for (std::int64_t x = 0; x < inside; ++x) Isa::store(to + x * out.strides.x, Isa::load(line + x * Isa::lanes));
 }
 
 // Lines along x of one block, from [y][kx].
 template <class Isa>
-void inverse_lines(const InverseTask& task, std::int64_t block, const float* plane, float* line) {
-  const Tiling& t = *task.tiling;
-  const Vec3 n_out = task.out->shape.n;
+void inverse_lines(const PlaneSink& sink, std::int64_t block, const float* plane, float* line) {
+  const Tiling& t = *sink.tiling;
+  const Vec3 n_out = sink.out->shape.n;
   const Vec3 m = t.m();
   const Codelet along_x = c2r_codelet<Isa, false>(t.T.x);
-  const std::int64_t rows = n_out.y - task.stack.y < m.y ? n_out.y - task.stack.y : m.y;
-  const std::int64_t inside = n_out.x - task.stack.x < m.x ? n_out.x - task.stack.x : m.x;
+  const std::int64_t rows = n_out.y - sink.stack.y < m.y ? n_out.y - sink.stack.y : m.y;
+  const std::int64_t inside = n_out.x - sink.stack.x < m.x ? n_out.x - sink.stack.x : m.x;
   const std::int64_t row_step = row_floats(t);
-  const bool adds_blocks = task.residual != nullptr && task.residual->format.layout != Layout::planar;
-  for (std::int64_t y = 0; adds_blocks && y < rows_ahead && y < rows; ++y) fetch_residual<Isa>(task, block, y, inside);
+  const bool adds_blocks = sink.residual != nullptr && sink.residual->format.layout != Layout::planar;
+  for (std::int64_t y = 0; adds_blocks && y < rows_ahead && y < rows; ++y) fetch_residual<Isa>(sink, block, y, inside);
   for (std::int64_t y = 0; y < rows; ++y, plane += row_step) {
-    if (adds_blocks && y + rows_ahead < rows) fetch_residual<Isa>(task, block, y + rows_ahead, inside);
+    if (adds_blocks && y + rows_ahead < rows) fetch_residual<Isa>(sink, block, y + rows_ahead, inside);
     along_x(plane, plane + Isa::lanes, t.block_step(), line, nullptr, Isa::lanes);
-    write_line<Isa>(task, block, task.stack.y + y, line, inside);
+    write_line<Isa>(sink, block, sink.stack.y + y, line, inside);
   }
 }
 
 // Asks for the columns of one kx, which lie far apart.
 template <class Isa>
-void fetch_columns(const Tiling& t, std::int64_t kx, const float* spectra, std::int64_t blocks) {
+void fetch_columns(const Tiling& t, std::int64_t kx, const float* spectra, const PlaneBlock* places,
+                   std::int64_t blocks) {
   const std::int64_t count = kx == t.T.x / 2 ? t.T.y / 2 + 1 : t.T.y;
   const float* from = spectra + t.first_column(kx) * t.column_step();
   for (std::int64_t ky = 0; ky < count; ++ky, from += t.column_step()) {
-    for (std::int64_t i = 0; i < blocks * t.block_step(); i += 16) Isa::prefetch(from + i);
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      for (std::int64_t i = 0; i < t.block_step(); i += 16) Isa::prefetch(from + places[b].offset + i);
+    }
   }
 }
 
 template <class Isa>
 void inverse_plane(const InverseTask& task) {
   const Tiling& t = *task.tiling;
-  const std::int64_t pair = t.block_step();
   const std::int64_t half = t.T.x / 2;
+  const std::int64_t count = task.stacks * t.out_blocks();
   const Codelet real = c2r_codelet<Isa, false>(t.T.y);
   const Codelet complex = c2c_codelet<Isa, false>(t.T.y);
   float* line = task.scratch + inverse_scratch(t) - t.T.x * Isa::lanes;
-  for (std::int64_t first = 0; first < t.out_blocks(); first += blocks_at_once) {
-    const std::int64_t left = t.out_blocks() - first;
-    const std::int64_t blocks = left < blocks_at_once ? left : blocks_at_once;
+  for (std::int64_t first = 0; first < count; first += blocks_at_once) {
+    const std::int64_t blocks = count - first < blocks_at_once ? count - first : blocks_at_once;
+    PlaneBlock places[blocks_at_once];
+    for (std::int64_t b = 0; b < blocks; ++b) {
+      places[b] = plane_block(t, task.first_stack, t.out_blocks(), first + b);
+    }
     for (std::int64_t kx = 0; kx <= half; ++kx) {
-      const float* from = task.spectra + t.first_column(kx) * t.column_step() + first * pair;
-      if (kx < half) fetch_columns<Isa>(t, kx + 1, task.spectra + first * pair, blocks);
-      for (std::int64_t b = 0; b < blocks; ++b, from += pair) {
-        float* to = task.scratch + b * plane_floats(t) + kx * pair;
+      const float* column = task.spectra + t.first_column(kx) * t.column_step();
+      if (kx < half) fetch_columns<Isa>(t, kx + 1, task.spectra, places, blocks);
+      for (std::int64_t b = 0; b < blocks; ++b) {
+        const float* from = column + places[b].offset;
+        float* to = task.scratch + b * plane_floats(t) + kx * t.block_step();
         if (kx == 0 || kx == half) {
           real(from, from + Isa::lanes, t.column_step(), to, nullptr, row_floats(t));
         } else {
@@ -225,7 +274,8 @@ void inverse_plane(const InverseTask& task) {
       }
     }
     for (std::int64_t b = 0; b < blocks; ++b) {
-      inverse_lines<Isa>(task, first + b, task.scratch + b * plane_floats(t), line);
+      const PlaneSink sink{&t, task.out, task.residual, task.bias, places[b].stack, task.z};
+      inverse_lines<Isa>(sink, places[b].block, task.scratch + b * plane_floats(t), line);
     }
   }
   Isa::fence();

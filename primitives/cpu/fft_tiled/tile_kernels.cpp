@@ -1,6 +1,13 @@
 #include "primitives/cpu/fft_tiled/tile_kernels.hpp"
 
+#include <string>
+
 namespace znni::cpu::fft_tiled {
+
+Error no_tile_kernels(std::string_view primitive, int simd_floats) {
+  return {ErrorCode::unsupported,
+          std::string(primitive) + " is not built for vectors of " + std::to_string(simd_floats) + " floats"};
+}
 
 std::int64_t column_scratch(const Tiling& t, const TileKernels& kernels) {
   const std::int64_t planes = mul(3 * t.problem.in.f, t.out_blocks() * t.lanes);

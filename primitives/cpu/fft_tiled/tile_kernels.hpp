@@ -3,19 +3,21 @@
 #pragma once
 
 #include <cstdint>
+#include <string_view>
 
 #include "primitives/cpu/fft_tiled/codelet.hpp"
 #include "primitives/cpu/fft_tiled/tiling.hpp"
 
 namespace znni::cpu::fft_tiled {
 
-// One plane of one stack, all its images: window of the input -> 2D spectra.
+// One plane of neighbouring stacks of a batch, all their images: windows of the input -> 2D spectra.
 struct ForwardTask {
   const Tiling* tiling = nullptr;
   const TensorView* in = nullptr;
-  Stack stack;
+  std::int64_t first_stack = 0;  // of the layer
+  std::int64_t stacks = 1;
   std::int64_t z = 0;        // plane; at or beyond the input's end it is zero
-  float* spectra = nullptr;  // column 0, block 0 of this plane and stack
+  float* spectra = nullptr;  // column 0, block 0 of this plane and the first stack
   float* scratch = nullptr;  // forward_scratch() floats
 };
 
@@ -28,15 +30,16 @@ struct ColumnTask {
   float* scratch = nullptr;        // column_scratch() floats
 };
 
-// One output plane of one stack: 2D spectra -> voxels, bias, residual and activation.
+// One output plane of neighbouring stacks of a batch: 2D spectra -> voxels, bias, residual and activation.
 struct InverseTask {
   const Tiling* tiling = nullptr;
   const TensorView* out = nullptr;
   const TensorView* residual = nullptr;  // in the format of `out`; null where nothing is added
   const float* bias = nullptr;           // [out_blocks][lanes], zero in padding lanes
-  Stack stack;
+  std::int64_t first_stack = 0;          // of the layer
+  std::int64_t stacks = 1;
   std::int64_t z = 0;
-  const float* spectra = nullptr;  // column 0, block 0 of this plane and stack
+  const float* spectra = nullptr;  // column 0, block 0 of this plane and the first stack
   float* scratch = nullptr;        // inverse_scratch() floats
 };
 
@@ -67,7 +70,7 @@ struct TileTask {
 // Some rows of one output plane, all images, by the direct algorithm.
 struct RowsTask {
   const Tiling* tiling = nullptr;  // problem and lanes are used
-  const TensorView* in = nullptr;  // planar, rows without gaps
+  const TensorView* in = nullptr;  // planar or blocked, rows without gaps
   const TensorView* out = nullptr;
   const TensorView* residual = nullptr;  // as of an InverseTask
   const std::int64_t* taps = nullptr;    // where the voxel of each tap lies, from that of the first
@@ -97,6 +100,9 @@ struct TileKernels {
 // For registers of `simd_floats` floats; nullptr where this build has none. Those for 4 floats take blocks of 8 images.
 [[nodiscard]] const TileKernels* tile_kernels(int simd_floats);
 
+// What a primitive that needs them says where there are none.
+[[nodiscard]] Error no_tile_kernels(std::string_view primitive, int simd_floats);
+
 // Output blocks are multiplied in groups of at most gemm_vectors, as equal as they can be; the kernel spectra of a
 // frequency lie [group][input image][block in group][re | im][lane].
 struct BlockGroup {
@@ -121,18 +127,24 @@ constexpr BlockGroup block_group(std::int64_t blocks, std::int64_t most, std::in
 [[nodiscard]] inline std::int64_t kernel_column_floats(const Tiling& t) {
   return mul(t.T.z, kernel_frequency_floats(t));
 }
-// Images whose plane transforms are held at once.
+// Blocks of images whose plane transforms are held at once.
 inline constexpr std::int64_t blocks_at_once = 5;
+// Stacks that a task takes together: as many as have that many blocks, where one has few.
+constexpr std::int64_t stacks_at_once(std::int64_t blocks) {
+  return blocks < blocks_at_once ? blocks_at_once / blocks : 1;
+}
 // A row of a plane's spectra along x: odd, so that rows do not fall onto the same cache sets.
 [[nodiscard]] inline std::int64_t row_floats(const Tiling& t) { return ((t.T.x / 2 + 1) / 2 * 2 + 1) * t.block_step(); }
 [[nodiscard]] inline std::int64_t plane_floats(const Tiling& t) { return t.T.y * row_floats(t); }
+[[nodiscard]] inline std::int64_t transforms_at_once(const Tiling& t, std::int64_t blocks) {
+  const std::int64_t stacks = stacks_at_once(blocks) < t.stacks_per_batch ? stacks_at_once(blocks) : t.stacks_per_batch;
+  return blocks * stacks < blocks_at_once ? blocks * stacks : blocks_at_once;
+}
 [[nodiscard]] inline std::int64_t forward_scratch(const Tiling& t) {
-  const std::int64_t blocks = t.in_blocks() < blocks_at_once ? t.in_blocks() : blocks_at_once;
-  return blocks * plane_floats(t) + t.T.x * t.lanes;
+  return transforms_at_once(t, t.in_blocks()) * plane_floats(t) + t.T.x * t.lanes;
 }
 [[nodiscard]] inline std::int64_t inverse_scratch(const Tiling& t) {
-  const std::int64_t blocks = t.out_blocks() < blocks_at_once ? t.out_blocks() : blocks_at_once;
-  return blocks * plane_floats(t) + t.T.x * t.lanes;
+  return transforms_at_once(t, t.out_blocks()) * plane_floats(t) + t.T.x * t.lanes;
 }
 // Rows of a column's matrix products: one more than an even number of tiles, so that frequencies do not fall onto the
 // same cache sets.

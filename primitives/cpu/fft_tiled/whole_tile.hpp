@@ -60,7 +60,7 @@ void forward_planes(const TileTask& task, float* spectra, float* plane, float* l
   for (std::int64_t image = 0; image < t.problem.in.f; ++image) {
     const TensorView view = planes_as_images(task, image);
     for (std::int64_t group = 0; group < planes / Isa::lanes; ++group) {
-      forward_lines<Isa>({&t, &view, task.stack, 0, nullptr, nullptr}, group, plane, line);
+      forward_lines<Isa>({&t, &view, task.stack, 0}, group, plane, line);
       for (std::int64_t kx = 0; kx <= t.T.x / 2; ++kx) {
         const float* from = plane + kx * t.T.y * pair;
         float* to = spectra + t.first_column(kx) * column_planes_floats(t) + image * 3 * planes + group * Isa::lanes;
@@ -154,9 +154,9 @@ void finish_planes(const TileTask& task, const float* spectra, std::int64_t bloc
     }
   }
   float* const line = finished + most_planes_at_once * plane_floats(t);
-  InverseTask inverse{&t, task.out, task.residual, task.bias, task.stack, task.z + planes.first, nullptr, nullptr};
-  for (std::int64_t row = 0; row < planes.blocks; ++row, ++inverse.z) {
-    inverse_lines<Isa>(inverse, block, finished + row * plane_floats(t), line);
+  PlaneSink sink{&t, task.out, task.residual, task.bias, task.stack, task.z + planes.first};
+  for (std::int64_t row = 0; row < planes.blocks; ++row, ++sink.z) {
+    inverse_lines<Isa>(sink, block, finished + row * plane_floats(t), line);
   }
 }
 

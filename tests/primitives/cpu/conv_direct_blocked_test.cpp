@@ -15,7 +15,7 @@ TEST_P(BlockedWorkers, RandomConvolutionsAgreeWithTheOracle) {
     const std::uint64_t seed = test::base_seed() * 100 + static_cast<std::uint64_t>(index);
     test::Random random(seed);
     ConvProblem problem = test::random_conv(random, 1e7);
-    problem.in.f = random.integer(1, 3);
+    problem.in.f = random.chance(0.5) ? random.integer(1, 3) : random.integer(4, 40);
     const Vec3 k = min(problem.k, Vec3::cube(4));
     problem.in.n = problem.in.n - dilated(problem.k, problem.dilation) + dilated(k, problem.dilation);
     problem.k = k;
@@ -34,6 +34,8 @@ TEST_P(BlockedWorkers, EdgesAgreeWithTheOracle) {
       {{5, 2, {4, 6, 8}}, 33, {2, 2, 2}, {2, 1, 3}, {ActivationKind::elu, 0.5F}},    // just above a block
       {{1, 4, {8, 5, 12}}, 15, {3, 2, 4}, one, {ActivationKind::leaky_relu, 0.2F}},  // just below
       {{3, 1, {9, 38, 45}}, 80, {3, 3, 3}, one, {ActivationKind::relu, 0}},          // several tasks per plane
+      {{2, 33, {3, 18, 41}}, 20, {1, 1, 1}, one, {ActivationKind::relu, 0}},         // one tap of several blocks
+      {{1, 16, {4, 9, 40}}, 17, {2, 3, 3}, {1, 2, 1}, {}},                           // one whole block
   };
   std::uint64_t seed = 90;
   for (const ConvProblem& problem : problems) test::check_primitive(conv_direct_blocked, problem, *device_, ++seed);
@@ -42,8 +44,10 @@ TEST_P(BlockedWorkers, EdgesAgreeWithTheOracle) {
 TEST(ConvDirectBlocked, RefusesWhatItDoesNotCompute) {
   const DeviceSpec spec = describe_cpu(1);
   ConvProblem problem{{1, 4, Vec3::cube(40)}, 80, Vec3::cube(4), Vec3::cube(2), {}};
-  EXPECT_TRUE(conv_direct_blocked.describe(problem, spec));
-  problem.in.f = 5;
+  EXPECT_EQ(conv_direct_blocked.describe(problem, spec).value().size(), 2U);
+  problem.in.f = 5;  // of so many taps from blocks alone
+  EXPECT_EQ(conv_direct_blocked.describe(problem, spec).value().size(), 1U);
+  problem.in.f = 65;
   EXPECT_FALSE(conv_direct_blocked.describe(problem, spec));
   EXPECT_FALSE(conv_direct_blocked.describe(SoftmaxProblem{problem.in}, spec));
 }

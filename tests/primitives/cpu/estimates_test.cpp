@@ -58,6 +58,13 @@ TEST(Estimates, ARefusalNamesPrimitiveAndProblem) {
   EXPECT_EQ(error.message, "cpu.x computes wonders, not: softmax 1x2x3x4x5");
 }
 
+TEST(Estimates, PaddingIsZero) {
+  const std::vector<float> bias{1, 2, 3};
+  std::vector<float> padded(5, 9.0F);
+  copy_padded(bias, padded);
+  EXPECT_EQ(padded, (std::vector<float>{1, 2, 3, 0, 0}));
+}
+
 TEST(Estimates, FloatBytesSaturate) {
   EXPECT_EQ(float_bytes(3), 12);
   EXPECT_EQ(float_bytes(saturated), saturated);

@@ -8,7 +8,7 @@
 
 namespace znni::cpu::fft_tiled {
 
-void finish_slowly(const InverseTask& task, std::int64_t block, float* line, std::int64_t inside);
+void finish_slowly(const Tiling& t, std::int64_t block, float* line, std::int64_t inside);
 
 namespace {
 
@@ -18,9 +18,7 @@ constexpr std::int64_t inside = 5;
 void check_block(const Tiling& t, std::int64_t block, test::Random& random) {
   const std::vector<float> before = random.normals(7 * t.lanes, 3.0F);
   std::vector<float> line = before;
-  InverseTask task;
-  task.tiling = &t;
-  finish_slowly(task, block, line.data(), inside);
+  finish_slowly(t, block, line.data(), inside);
   for (std::int64_t i = 0; i < 7 * t.lanes; ++i) {
     const float x = before[static_cast<std::size_t>(i)];
     const bool padding = block * t.lanes + i % t.lanes >= t.problem.f_out;

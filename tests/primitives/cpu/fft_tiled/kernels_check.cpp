@@ -38,8 +38,9 @@ Tiling random_tiling(test::Random& random, const TileKernels& kernels, Vec3 T) {
   return t;
 }
 
-// More blocks than are transformed at once where images are small.
+// More blocks than are transformed at once where images are small; sometimes so few that stacks share a task.
 std::int64_t random_images(test::Random& random, const Tiling& t, std::int64_t voxels_of_one) {
+  if (random.chance(0.4)) return random.integer(1, 2 * t.lanes);
   if (voxels_of_one < 300) return (blocks_at_once + 1) * t.lanes + random.integer(1, t.lanes);
   return random.integer(1, std::clamp<std::int64_t>(60000 / voxels_of_one, 2, 7 * t.lanes));
 }
@@ -94,19 +95,28 @@ std::vector<Wide> plane_of(const Tiling& t, const TensorView& in, const Stack& s
   return plane;
 }
 
+// Stacks that a task beginning at stack `index` takes.
+std::int64_t stacks_from(const Tiling& t, std::int64_t index, std::int64_t blocks) {
+  const std::int64_t left = t.stacks_of(index / t.stacks_per_batch) - index % t.stacks_per_batch;
+  return std::min(stacks_at_once(blocks), left);
+}
+
 void check_forward(const TileKernels& kernels, const Tiling& t, const TensorView& in, std::int64_t index,
                    std::int64_t z) {
-  const Stack stack = stack_at(t, index);
+  const std::int64_t stacks = stacks_from(t, index, t.in_blocks());
   Floats spectra = floats(t.columns() * t.column_step(), untouched);
   Floats scratch = floats(forward_scratch(t), nan);
   float* const here = spectra.data() + z * t.plane_step() + index % t.stacks_per_batch * t.stack_step();
-  kernels.forward({&t, &in, stack, z, here, scratch.data()});
+  kernels.forward({&t, &in, index, stacks, z, here, scratch.data()});
   std::vector<double> actual;
   std::vector<double> expected;
-  for (std::int64_t image = 0; image < t.in_blocks() * t.lanes; ++image) {
-    const std::vector<Wide> plane = plane_of(t, in, stack, z, image);
+  for (std::int64_t i = 0; i < stacks * t.in_blocks() * t.lanes; ++i) {
+    const std::int64_t stack = i / (t.in_blocks() * t.lanes);
+    const std::int64_t image = i % (t.in_blocks() * t.lanes);
+    const std::vector<Wide> plane = plane_of(t, in, stack_at(t, index + stack), z, image);
+    const std::int64_t place = stack * t.stack_step() + image / t.lanes * t.block_step() + image % t.lanes;
     each_column(t, [&](std::int64_t column, std::int64_t ky, std::int64_t kx) {
-      float* at = here + column * t.column_step() + image / t.lanes * t.block_step() + image % t.lanes;
+      float* at = here + column * t.column_step() + place;
       append(actual, at, t.lanes);
       append(expected, plane[static_cast<std::size_t>(ky * t.T.x + kx)]);
       at[0] = at[t.lanes] = untouched;
@@ -222,11 +232,13 @@ void check_column(const TileKernels& kernels, const Tiling& t, std::int64_t stac
 }
 
 // Spectra of one plane and stack with zeros in the padding lanes, NaNs around.
-Floats random_spectra(const Tiling& t, std::int64_t offset, test::Random& random) {
+Floats random_spectra(const Tiling& t, std::int64_t offset, std::int64_t stacks, test::Random& random) {
   Floats spectra = floats(t.columns() * t.column_step(), nan);
   for (std::int64_t column = 0; column < t.columns(); ++column) {
-    for (std::int64_t j = 0; j < t.out_blocks() * t.lanes; ++j) {
-      float* at = spectra.data() + offset + column * t.column_step() + j / t.lanes * t.block_step() + j % t.lanes;
+    for (std::int64_t i = 0; i < stacks * t.out_blocks() * t.lanes; ++i) {
+      const std::int64_t j = i % (t.out_blocks() * t.lanes);
+      float* at = spectra.data() + offset + column * t.column_step() + i / (t.out_blocks() * t.lanes) * t.stack_step() +
+                  j / t.lanes * t.block_step() + j % t.lanes;
       at[0] = j < t.problem.f_out ? random.normal() : 0.0F;
       at[t.lanes] = j < t.problem.f_out ? random.normal() : 0.0F;
     }
@@ -254,23 +266,25 @@ void check_inverse(const TileKernels& kernels, const Tiling& t, Format format, s
     out.memory = floats(tensor_bytes(shape, format) / 4, untouched);
     out.view = dense_view(out.memory.data(), shape, format);
   }
-  const Stack stack = stack_at(t, index);
+  const std::int64_t stacks = stacks_from(t, index, t.out_blocks());
   const std::int64_t offset = z * t.plane_step() + index % t.stacks_per_batch * t.stack_step();
-  const Floats spectra = random_spectra(t, offset, random);
+  const Floats spectra = random_spectra(t, offset, stacks, random);
   Floats bias = floats(t.out_blocks() * t.lanes, 0.0F);
   for (std::int64_t j = 0; j < t.problem.f_out; ++j) bias[static_cast<std::size_t>(j)] = 5 * random.normal();
   Floats scratch = floats(inverse_scratch(t), nan);
   Tensor residual(shape, format, static_cast<std::uint64_t>(random.integer(1, 1000)), nan);
   test::store(random.normals(elements(shape), 3.0F), residual.view);
   const TensorView* const added = t.problem.residual ? &residual.view : nullptr;
-  kernels.inverse({&t, &out.view, added, bias.data(), stack, z, spectra.data() + offset, scratch.data()});
+  kernels.inverse({&t, &out.view, added, bias.data(), index, stacks, z, spectra.data() + offset, scratch.data()});
   std::vector<double> actual;
   std::vector<double> expected;
   double scale = 0;  // of what is activated: that is where the rounding comes from
   const std::int64_t images = format.layout == Layout::planar ? shape.f : t.out_blocks() * t.lanes;
-  for (std::int64_t j = 0; j < images; ++j) {
-    const float* const of_image = spectra.data() + offset + j / t.lanes * t.block_step() + j % t.lanes;
-    const std::vector<Wide> plane = voxels_of(t, of_image);
+  for (std::int64_t i = 0; i < stacks * images; ++i) {
+    const Stack stack = stack_at(t, index + i / images);
+    const std::int64_t j = i % images;
+    const std::vector<Wide> plane = voxels_of(
+        t, spectra.data() + offset + i / images * t.stack_step() + j / t.lanes * t.block_step() + j % t.lanes);
     for (std::int64_t y = 0; y < std::min(t.m().y, shape.n.y - stack.y); ++y) {
       for (std::int64_t x = 0; x < std::min(t.m().x, shape.n.x - stack.x); ++x) {
         float& at = out.view.at(stack.s, j, {z, stack.y + y, stack.x + x});

@@ -89,6 +89,19 @@ TEST(TileKernels, HoldTransformsOfAFewBlocksHoweverManyThereAre) {
   EXPECT_EQ(inverse_scratch(tiling_of(1, 1000, 8)), inverse_scratch(tiling_of(1, 8 * blocks_at_once, 8)));
 }
 
+TEST(TileKernels, TakeSeveralStacksTogetherWhereOneHasFewBlocks) {
+  EXPECT_EQ(stacks_at_once(1), blocks_at_once);
+  EXPECT_EQ(stacks_at_once(2), blocks_at_once / 2);
+  EXPECT_EQ(stacks_at_once(blocks_at_once), 1);
+  EXPECT_EQ(stacks_at_once(100), 1);
+  Tiling t = tiling_of(16, 80, 16);
+  t.stacks_per_batch = 3;
+  EXPECT_EQ(forward_scratch(t), 3 * plane_floats(t) + t.T.x * 16);  // no more stacks than the batch has
+  t.stacks_per_batch = 100;
+  EXPECT_EQ(forward_scratch(t), blocks_at_once * plane_floats(t) + t.T.x * 16);
+  EXPECT_EQ(inverse_scratch(t), blocks_at_once * plane_floats(t) + t.T.x * 16);
+}
+
 // Register blocks have an even number of rows.
 TEST(ColumnRows, AreOddAndTakeEvenRegisterBlocks) {
   Tiling t = tiling_of(3, 3, 16);
