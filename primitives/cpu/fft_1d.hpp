@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "primitives/core/result.hpp"
 #include "primitives/cpu/fft_sizes.hpp"
@@ -54,5 +55,8 @@ class Fft1d {
   explicit Fft1d(std::unique_ptr<const Plans> plans);
   std::unique_ptr<const Plans> plans_;
 };
+
+// What the licence of the library asks of a program that is linked to it, in lines; "" when it asks nothing.
+[[nodiscard]] std::string_view fft_1d_notice();
 
 }  // namespace znni::cpu

@@ -112,4 +112,9 @@ void Fft1d::to_real(Complex* in, float* out) const {
   fftwf_execute_dft_c2r(plans_->of(in), reinterpret_cast<fftwf_complex*>(in), out);
 }
 
+std::string_view fft_1d_notice() {
+  return "This binary contains FFTW and is therefore distributed under GPL-3.0-or-later;\n"
+         "the sources of ZNNi are under Apache-2.0.";
+}
+
 }  // namespace znni::cpu
