@@ -4,12 +4,15 @@
 #include <array>
 #include <csignal>
 #include <cstdio>
+#include <cstdlib>
 #include <iostream>
 
 #include "planner/catalogue.hpp"
 #include "planner/explain.hpp"
 #include "planner/explain_json.hpp"
+#include "planner/k8s_resources.hpp"
 #include "planner/measured_search.hpp"
+#include "planner/memory_limit.hpp"
 #include "planner/options.hpp"
 #include "planner/progress.hpp"
 #include "planner/repository.hpp"
@@ -57,10 +60,14 @@ bool interrupted() {
   return sigismember(&signals, SIGINT) == 1 || sigismember(&signals, SIGTERM) == 1;
 }
 
-// RAM of this machine or of its control group.
-std::int64_t machine_memory() {
-  const std::int64_t physical = mul(sysconf(_SC_PHYS_PAGES), sysconf(_SC_PAGE_SIZE));
-  return std::min(physical, cpu::read_cgroup_limits().memory_bytes.value_or(physical));
+// --mem may exceed this machine: the plan is for another one then.
+Result<std::int64_t> memory_limit(const PlannerOptions& options) {
+  if (options.memory) return *options.memory;
+  const Result<MemoryLimit> limit =
+      choose_memory_limit(std::nullopt, std::getenv("ZNNI_MEM"), {cpu::default_memory_budget(), cpu::memory_limit()});
+  if (!limit) return limit.error();
+  if (!limit->warning.empty()) warn(limit->warning);
+  return limit->bytes;
 }
 
 Result<void> read_recorded(Session& session) {
@@ -88,7 +95,9 @@ Result<Session> open_session(const PlannerOptions& options) {
   Result<Catalogue> catalogue = Catalogue::make(backends, options.enable, options.disable);
   if (!catalogue) return catalogue.error();
   session.catalogue = *std::move(catalogue);
-  session.memory_limit = options.memory.value_or(cpu::default_memory_budget());
+  const Result<std::int64_t> limit = memory_limit(options);
+  if (!limit) return limit.error();
+  session.memory_limit = *limit;
   if (Result<void> read = read_recorded(session); !read) return read.error();
   return session;
 }
@@ -141,7 +150,7 @@ Result<void> save(const std::string& path, const Plan& plan) {
 // Where this machine falls short of what was asked.
 void say_caveats(const Plan& plan) {
   if (interrupted()) warn("interrupted: this is the best plan so far");
-  const std::int64_t here = machine_memory();
+  const std::int64_t here = cpu::memory_limit();
   if (plan.memory.total() > here) {
     warn("the plan needs " + bytes_text(plan.memory.total()) + ", this machine has " + bytes_text(here) +
          ": the plan is predicted, it cannot run here");
@@ -158,6 +167,11 @@ int print_plan(const Network& network, const Plan& plan, const Session& session,
   if (session.options.json) {
     std::fputs(reasons.c_str(), stderr);
     std::fputs(explain_json(plan, *report, session.spec).c_str(), stdout);
+    return 0;
+  }
+  if (session.options.k8s_resources) {
+    std::fputs(reasons.c_str(), stderr);
+    std::fputs(k8s_resources(plan).c_str(), stdout);
     return 0;
   }
   std::fputs(reasons.empty() ? summary(plan).c_str() : reasons.c_str(), stdout);

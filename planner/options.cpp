@@ -32,7 +32,8 @@ Error wrong(std::string message) { return {ErrorCode::invalid_argument, std::mov
 
 void add_search_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_option("--model", options.model, "network to plan: FILE.onnx or FILE.pbtxt");
-  app.add_option("--mem", raw.memory, "host RAM of the running plan: 256G, 256GiB, 1.5T (default: 0.8 x what is free)");
+  app.add_option("--mem", raw.memory,
+                 "host RAM of the running plan: 256G, 256GiB, 1.5T (default: ZNNI_MEM, else 0.8 x what is free)");
   app.add_option("--threads", raw.threads, "threads that compute (default: the processors this process may use)");
   app.add_option("--volume", raw.volume, "Z,Y,X of the volume the plan is for: its border waste counts");
   app.add_option("--patience", raw.patience, "where times come from: model, recorded (default) or measure");
@@ -52,6 +53,8 @@ void add_other_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_option("--output", options.output, "write the plan to this file");
   app.add_flag("--explain", options.explain, "say why");
   app.add_flag("--json", options.json, "the plan as JSON on stdout");
+  app.add_flag("--k8s-resources", options.k8s_resources,
+               "what a pod that serves the plan needs: a patch for deploy/k8s");
   app.add_option("--devices", raw.devices, "cpu or auto");
   app.add_option("--precision", raw.precision, "fp32");
   app.add_option("--gpu-mem", raw.gpu_memory)->group("");
@@ -132,6 +135,7 @@ Result<void> read_numbers(const Raw& raw, bool threads_given, PlannerOptions& op
 }
 
 Result<void> check_together(const PlannerOptions& options) {
+  if (options.json && options.k8s_resources) return wrong("--json and --k8s-resources exclude each other");
   const bool searches = options.command == Command::plan || options.command == Command::measure;
   if (!searches) return {};
   if (options.model.empty() && options.model_repository.empty()) {
@@ -142,8 +146,8 @@ Result<void> check_together(const PlannerOptions& options) {
   }
   if (!options.model.empty()) return wrong("--model and --model-repository exclude each other");
   if (options.command == Command::measure) return wrong("measure needs --model FILE");
-  if (options.json || options.explain || !options.output.empty()) {
-    return wrong("--json, --explain and --output are for one model: give --model FILE");
+  if (options.json || options.explain || options.k8s_resources || !options.output.empty()) {
+    return wrong("--json, --explain, --k8s-resources and --output are for one model: give --model FILE");
   }
   return {};
 }

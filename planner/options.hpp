@@ -35,6 +35,7 @@ struct PlannerOptions {
   std::string output;
   bool explain = false;
   bool json = false;
+  bool k8s_resources = false;
 };
 
 // The program ends at once: `text` goes to stdout when exit_code is 0 (help, version), else to stderr; it is one

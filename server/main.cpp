@@ -13,8 +13,10 @@
 #include <vector>
 
 #include "planner/catalogue.hpp"
+#include "planner/memory_limit.hpp"
 #include "planner/repository.hpp"
 #include "primitives/cpu/backend.hpp"
+#include "primitives/cpu/fft_1d.hpp"
 #include "primitives/cpu/machine.hpp"
 #include "proto/convert/timings_text.hpp"
 #include "server/jobs/memory_shares.hpp"
@@ -32,9 +34,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 std::string version_text() {
-  return "znnid " + std::string(version) +
-         "\nThis binary contains FFTW and is therefore distributed under GPL-3.0-or-later;"
-         "\nthe sources of ZNNi are under Apache-2.0.";
+  const std::string_view notice = cpu::fft_1d_notice();
+  return "znnid " + std::string(version) + "\n" +
+         std::string(notice.empty() ? "Distributed under Apache-2.0." : notice);
 }
 
 // Large blocks go back to the system when freed, whatever was freed before, and threads share few heaps: what
@@ -50,8 +52,12 @@ int fail(const Log& log, const Error& error) {
 }
 
 // What was left open on the command line.
-Options complete(Options options) {
-  if (!options.memory) options.memory = cpu::default_memory_budget();
+Result<Options> complete(Options options, const Log& log) {
+  const Result<MemoryLimit> memory =
+      choose_memory_limit(options.memory, std::getenv("ZNNI_MEM"), {cpu::default_memory_budget(), cpu::memory_limit()});
+  if (!memory) return memory.error();
+  if (!memory->warning.empty()) log.warning(memory->warning);
+  options.memory = memory->bytes;
   if (!options.threads) options.threads = cpu::default_threads();
   const Result<std::filesystem::path> state = state_directory();
   if (options.plan_directory.empty() && state) options.plan_directory = *state / "plans";
@@ -206,5 +212,6 @@ int main(int argc, char** argv) {
   bound_heap();
   const TerminationSignals signals;
   const Log log(command.options.log_format);
-  return serve(complete(command.options), signals, log);
+  const Result<Options> options = complete(command.options, log);
+  return options ? serve(*options, signals, log) : fail(log, options.error());
 }

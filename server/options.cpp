@@ -48,7 +48,7 @@ void add_places(CLI::App& app, Options& options) {
 void add_limits(CLI::App& app, Options& options, Sizes& sizes) {
   app.add_option("--mem", sizes.memory,
                  "Memory of the whole process, models and requests included: 20G, 512M "
-                 "(default: 0.8 of what is available)")
+                 "(default: ZNNI_MEM of the environment, else 0.8 of what is available)")
       ->check(CLI::Validator(check_size, "SIZE"))
       ->group("Limits");
   app.add_option("--threads", options.threads, "Threads that compute (default: all processors the process may use)")

@@ -16,14 +16,22 @@ constexpr int cores_that_saturate_memory = 8;
 
 std::vector<DeviceSpec> probe() { return {describe_cpu(default_threads())}; }
 
+// Cores to pin workers to: none where the process has a quota of time, which may come from any core.
+Topology cores_to_pin() {
+  Result<Topology> topology = read_topology();
+  if (!topology) return {};
+  const auto cores = static_cast<double>(topology->cores.size());
+  const bool is_quota = read_cgroup_limits().processors.value_or(cores) < cores;
+  return is_quota ? unpinned(*std::move(topology)) : *std::move(topology);
+}
+
 Result<std::unique_ptr<Device>> open(const DeviceSpec& spec, std::int64_t host_budget, std::int64_t, std::int64_t) {
   if (spec.kind != DeviceKind::cpu || spec.threads < 1 || host_budget < 0) {
     return Error{ErrorCode::invalid_argument, "device '" + spec.name + "' with " + std::to_string(spec.threads) +
                                                   " threads and a budget of " + std::to_string(host_budget) +
                                                   " bytes is no CPU: threads must be positive"};
   }
-  Result<Topology> topology = read_topology();
-  return make_cpu_device(spec, topology ? *topology : Topology{}, host_budget);
+  return make_cpu_device(spec, cores_to_pin(), host_budget);
 }
 
 }  // namespace

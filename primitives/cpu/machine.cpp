@@ -63,6 +63,18 @@ void add_chain(const fs::path& mount, std::string group, CgroupLimits& limits) {
   add_folder(mount, limits);
 }
 
+// A line of /proc/meminfo, bytes; 0 when it is not there.
+std::int64_t read_meminfo(const fs::path& root, std::string_view wanted) {
+  std::ifstream stream(root / "proc/meminfo");
+  for (std::string line; std::getline(stream, line);) {
+    std::istringstream words(line);
+    std::string key;
+    std::int64_t kibibytes = 0;
+    if (words >> key >> kibibytes && key == wanted) return kibibytes * 1024;
+  }
+  return 0;
+}
+
 }  // namespace
 
 CgroupLimits read_cgroup_limits(const fs::path& root) {
@@ -85,15 +97,13 @@ CgroupLimits read_cgroup_limits(const fs::path& root) {
   return limits;
 }
 
-std::int64_t memory_available(const fs::path& root) {
-  std::ifstream stream(root / "proc/meminfo");
-  for (std::string line; std::getline(stream, line);) {
-    std::istringstream words(line);
-    std::string key;
-    std::int64_t kibibytes = 0;
-    if (words >> key >> kibibytes && key == "MemAvailable:") return kibibytes * 1024;
-  }
-  return 0;
+std::int64_t memory_available(const fs::path& root) { return read_meminfo(root, "MemAvailable:"); }
+
+std::int64_t memory_limit(const fs::path& root) {
+  const std::int64_t physical = read_meminfo(root, "MemTotal:");
+  const std::optional<std::int64_t> group = read_cgroup_limits(root).memory_bytes;
+  if (!group) return physical;
+  return physical == 0 ? *group : std::min(physical, *group);
 }
 
 std::int64_t default_memory_budget(const fs::path& root) {

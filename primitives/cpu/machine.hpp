@@ -24,6 +24,10 @@ struct CgroupLimits {
 // MemAvailable of /proc/meminfo below `root`, bytes; 0 when it cannot be read.
 [[nodiscard]] std::int64_t memory_available(const std::filesystem::path& root = "/");
 
+// RAM of the machine (MemTotal of /proc/meminfo below `root`), or the limit of its control groups where that is less:
+// beyond it the system ends the process. Bytes; 0 when neither can be read.
+[[nodiscard]] std::int64_t memory_limit(const std::filesystem::path& root = "/");
+
 // 0.8 x the smaller of MemAvailable and the memory limit: the default of --mem. Bytes.
 [[nodiscard]] std::int64_t default_memory_budget(const std::filesystem::path& root = "/");
 

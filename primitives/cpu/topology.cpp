@@ -109,6 +109,11 @@ std::vector<Core> pin_list(const Topology& topology, int workers) {
   return pins;
 }
 
+Topology unpinned(Topology topology) {
+  for (Core& core : topology.cores) core.os_index = -1;
+  return topology;
+}
+
 void pin_this_thread(const Core& core) {
   if (core.os_index < 0 || core.os_index >= CPU_SETSIZE) return;
   cpu_set_t only;

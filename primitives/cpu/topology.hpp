@@ -32,6 +32,10 @@ struct Topology {
 // nobody is pinned (all os_index -1; the system does better), while chips are still dealt out in turn.
 [[nodiscard]] std::vector<Core> pin_list(const Topology& topology, int workers);
 
+// The same cores, pinned to by nobody: where a quota of time is shared out, the containers of a machine would all be
+// pinned to its first cores.
+[[nodiscard]] Topology unpinned(Topology topology);
+
 // Pins the calling thread. A system that refuses is not an error: results do not depend on it.
 void pin_this_thread(const Core& core);
 

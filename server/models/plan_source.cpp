@@ -50,12 +50,17 @@ Result<void> save(const Plan& plan, const fs::path& file) {
   return write_plan(file.string(), plan);
 }
 
-void keep(const Plan& plan, const fs::path& file, const LogSink& log) {
+// In the plan directory, else where it lives as long as the machine's temporary files do.
+void keep(const Plan& plan, const fs::path& file, const fs::path& spare, const LogSink& log) {
   if (file.empty()) return;
-  if (const Result<void> saved = save(plan, file); !saved) {
-    return log_to(log, "warning", "the plan is not kept for the next start: " + saved.error().message);
+  const Result<void> saved = save(plan, file);
+  if (saved) return log_to(log, "info", "plan written to " + file.string());
+  const Result<void> spared = spare.empty() ? saved : save(plan, spare);
+  if (spared) {
+    return log_to(log, "warning",
+                  "plan written to " + spare.string() + ", which a restart may clear: " + saved.error().message);
   }
-  log_to(log, "info", "plan written to " + file.string());
+  log_to(log, "warning", "the plan is not kept for the next start: " + saved.error().message);
 }
 
 Result<Plan> make_plan(const Network& network, std::int64_t memory, const PlanContext& context,
@@ -79,11 +84,13 @@ fs::path kept_plan_file(const PlanContext& context, const ModelEntry& entry) {
 Result<Plan> find_or_make_plan(const ModelEntry& entry, const Network& network, std::int64_t memory,
                                const PlanContext& context, const std::stop_token& stop) {
   const fs::path kept = kept_plan_file(context, entry);
-  for (const fs::path& file : {entry.plan_file, kept}) {
+  const bool has_spare = !kept.empty() && !can_write(context.plan_directory);
+  const fs::path spare = has_spare ? spare_plan_file(context.temporary, entry) : fs::path();
+  for (const fs::path& file : {entry.plan_file, kept, spare}) {
     if (std::optional<Plan> plan = usable_plan(file, network, memory, context)) return std::move(*plan);
   }
   Result<Plan> plan = make_plan(network, memory, context, stop);
-  if (plan) keep(*plan, kept, context.log);
+  if (plan) keep(*plan, kept, spare, context.log);
   return plan;
 }
 

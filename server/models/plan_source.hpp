@@ -1,5 +1,6 @@
-// Finds the plan of a model, or makes one: beside the model, else in the plan directory, else by a search,
-// whose result is left in the plan directory for the next start.
+// Finds the plan of a model, or makes one: beside the model, else in the plan directory, else among the temporary
+// files, else by a search, whose result is left in the plan directory for the next start, or among the temporary files
+// where the plan directory cannot be written.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +12,7 @@
 #include "planner/plan.hpp"
 #include "server/models/log_sink.hpp"
 #include "server/models/model_repository.hpp"
+#include "server/models/spare_plans.hpp"
 
 namespace znni {
 
@@ -21,6 +23,7 @@ struct PlanContext {
   CostSource& costs;
   std::filesystem::path plan_directory;  // "": plans are not kept
   LogSink log;
+  std::filesystem::path temporary = system_temporary_directory();  // for plans that plan_directory does not take
 };
 
 // <plan directory>/<model>/<version>.plan.pbtxt; "" when there is no plan directory.

@@ -122,6 +122,8 @@ TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
       {{"--model", "x", "--model-repository", "y"}, "exclude"},
       {{"--model", "x", "--plan-dir", "y"}, "--plan-dir"},
       {{"--model-repository", "y", "--json"}, "--json"},
+      {{"--model-repository", "y", "--k8s-resources"}, "--k8s-resources"},
+      {{"--model", "x", "--json", "--k8s-resources"}, "exclude"},
       {{"measure"}, "--model"},
       {{"measure", "--model-repository", "y"}, "measure"},
       {{"show"}, "PLAN"},

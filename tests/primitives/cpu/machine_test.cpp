@@ -58,6 +58,27 @@ TEST(MemoryAvailable, ReadsMemAvailable) {
   EXPECT_EQ(memory_available(root.path()), 50 * 1024);
 }
 
+TEST(MemoryLimit, IsTheMachinesOrItsGroups) {
+  const test::TemporaryDirectory root;
+  EXPECT_EQ(memory_limit(root.path()), 0);
+  root.write("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 500 kB\n");
+  EXPECT_EQ(memory_limit(root.path()), 1024000);
+  root.write("proc/self/cgroup", "0::/\n");
+  root.write("sys/fs/cgroup/memory.max", "2000000\n");
+  EXPECT_EQ(memory_limit(root.path()), 1024000);
+  root.write("sys/fs/cgroup/memory.max", "700000\n");
+  EXPECT_EQ(memory_limit(root.path()), 700000);
+}
+
+TEST(MemoryLimit, OfVersionOneCounts) {
+  const test::TemporaryDirectory root;
+  root.write("proc/meminfo", "MemTotal: 1000 kB\nMemAvailable: 500 kB\n");
+  root.write("proc/self/cgroup", "9:memory:/\n");
+  root.write("sys/fs/cgroup/memory/memory.limit_in_bytes", "300000\n");
+  EXPECT_EQ(memory_limit(root.path()), 300000);
+  EXPECT_EQ(default_memory_budget(root.path()), 240000);
+}
+
 TEST(DefaultMemoryBudget, IsFourFifthsOfTheSmallerNumber) {
   const test::TemporaryDirectory root;
   root.write("proc/meminfo", "MemAvailable: 1000 kB\n");

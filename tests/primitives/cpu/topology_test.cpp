@@ -48,6 +48,12 @@ TEST(Topology, MoreWorkersThanUnitsAreLeftToTheSystem) {
   EXPECT_EQ(chips(pin_list(topology, 3)), (std::vector{0, 1, 0}));
 }
 
+TEST(Topology, UnpinnedCoresKeepTheirChips) {
+  const Topology topology = unpinned(synthetic_topology("package:2 core:1 pu:1").value());
+  EXPECT_EQ(os_indices(pin_list(topology, 2)), (std::vector{-1, -1}));
+  EXPECT_EQ(chips(pin_list(topology, 2)), (std::vector{0, 1}));
+}
+
 TEST(Topology, NothingKnownPinsNobody) { EXPECT_EQ(os_indices(pin_list({}, 2)), (std::vector{-1, -1})); }
 
 TEST(Topology, RefusesANonsensicalDescription) {

@@ -28,9 +28,10 @@ class PlanSourceTest : public testing::Test {
   }
 
   PlanContext context(const std::string& plan_directory) {
-    return {catalogue_, spec_, *costs_, plan_directory, [this](std::string_view level, const std::string& line) {
-              log_ += std::string(level) + ": " + line + "\n";
-            }};
+    const auto log = [this](std::string_view level, const std::string& line) {
+      log_ += std::string(level) + ": " + line + "\n";
+    };
+    return {catalogue_, spec_, *costs_, plan_directory, log, directory_.path() / "temporary"};
   }
   Result<Plan> find(const std::string& plan_directory = "", std::int64_t memory = plenty) {
     log_.clear();
@@ -127,6 +128,17 @@ TEST_F(PlanSourceTest, APlanDirectoryThatCannotBeWrittenIsAWarning) {
   directory_.write("plans", "a file, not a folder");
   EXPECT_TRUE(find(plans()));
   EXPECT_THAT(log_, HasSubstr("warning: the plan is not kept"));
+}
+
+TEST_F(PlanSourceTest, APlanDirectoryThatCannotBeWrittenIsReplacedByTemporaryFiles) {
+  directory_.write("plans", "a file, not a folder");
+  std::filesystem::create_directory(directory_.path() / "temporary");
+  const Result<Plan> made = find(plans());
+  ASSERT_TRUE(made);
+  EXPECT_THAT(log_, HasSubstr("warning: plan written to " + (directory_.path() / "temporary").string()));
+  EXPECT_THAT(log_, HasSubstr("which a restart may clear: " + plans()));
+  EXPECT_EQ(*find(plans()), *made);
+  EXPECT_THAT(log_, HasSubstr("net/3.plan.pbtxt is used"));
 }
 
 TEST_F(PlanSourceTest, SaysWhatItWouldTakeWhenNothingFits) {

@@ -1,0 +1,28 @@
+// The limit of memory of a program: --mem, else ZNNI_MEM, which containers set, else what the machine has to give.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "primitives/core/result.hpp"
+
+namespace znni {
+
+// What the machine, or the control group the process is in, leaves a program; bytes.
+struct MachineMemory {
+  std::int64_t preset = 0;  // to use where nobody says how much
+  std::int64_t most = 0;    // beyond it the system ends the process; 0: nobody knows
+};
+
+struct MemoryLimit {
+  std::int64_t bytes = 0;
+  std::string warning;  // "" unless less was taken than was asked for: with both numbers
+};
+
+// `asked`: of --mem. `environment`: the text of ZNNI_MEM; null or empty counts as not set. More than machine.most is
+// never given: the preset is. invalid_argument, naming ZNNI_MEM, for a text that is no size.
+[[nodiscard]] Result<MemoryLimit> choose_memory_limit(std::optional<std::int64_t> asked, const char* environment,
+                                                      const MachineMemory& machine);
+
+}  // namespace znni

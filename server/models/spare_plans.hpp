@@ -1,0 +1,21 @@
+// Where plans go when the plan directory cannot be written: a folder of this user among the temporary files, such as
+// the tmpfs of a container whose own files are read-only.
+#pragma once
+
+#include <filesystem>
+
+#include "server/models/model_repository.hpp"
+
+namespace znni {
+
+// Whether a folder can be written to or, where it is not there, made. Changes nothing.
+[[nodiscard]] bool can_write(const std::filesystem::path& folder);
+
+// Where the system keeps temporary files; "" when it does not say.
+[[nodiscard]] std::filesystem::path system_temporary_directory();
+
+// <temporary>/znni-plans-<user>/<model>/<version>.plan.pbtxt. Makes the folder of the user when it is not there; ""
+// when it cannot be made, or is not this user's alone: nobody else's plans are run.
+[[nodiscard]] std::filesystem::path spare_plan_file(const std::filesystem::path& temporary, const ModelEntry& entry);
+
+}  // namespace znni
