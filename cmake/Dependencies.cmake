@@ -1,20 +1,10 @@
 # Every library the project uses, with the least version it was tried with. The Debian packages that carry
 # them are listed in deploy/packages/.
-find_package(Threads REQUIRED)
-find_package(PkgConfig REQUIRED)
+include(LibraryDependencies)
 
-# Planner, CPU back end.
 find_package(Python3 3.9 REQUIRED COMPONENTS Interpreter)          # writes transforms; runs structure and end-to-end tests
-find_package(dnnl 2.6 CONFIG REQUIRED)                             # DNNL::dnnl, the v2 API
-find_package(OpenMP 4.5 REQUIRED COMPONENTS CXX)                   # OpenMP::OpenMP_CXX, the threads inside oneDNN
-pkg_check_modules(HWLOC REQUIRED IMPORTED_TARGET hwloc>=2.9)       # PkgConfig::HWLOC
-if(ZNNI_FFT STREQUAL "fftw")
-  pkg_check_modules(FFTW3F REQUIRED IMPORTED_TARGET fftw3f>=3.3)   # PkgConfig::FFTW3F, GPL
-endif()
 
-# Files and command lines.
-find_package(Protobuf 3.21 REQUIRED)                               # protobuf::libprotobuf, protobuf::protoc
-find_package(ONNX 1.12 CONFIG REQUIRED)                            # onnx_proto: the message classes
+# Command lines.
 find_package(CLI11 2.1 CONFIG REQUIRED)                            # CLI11::CLI11
 find_package(nlohmann_json 3.11 CONFIG REQUIRED)                   # nlohmann_json::nlohmann_json
 

@@ -36,13 +36,24 @@ function(znni_library name)
   cmake_parse_arguments(arg "" "" "SOURCES;PUBLIC;PRIVATE" ${ARGN})
   add_library(znni_${name} STATIC ${arg_SOURCES})
   add_library(znni::${name} ALIAS znni_${name})
-  target_link_libraries(znni_${name} PUBLIC ${arg_PUBLIC} PRIVATE znni_flags ${arg_PRIVATE})
+  target_link_libraries(znni_${name} PUBLIC ${arg_PUBLIC} PRIVATE $<BUILD_INTERFACE:znni_flags> ${arg_PRIVATE})
   target_include_directories(znni_${name} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")
 endfunction()
+
+# A program ends in words, not by SIGILL, on a processor that is too old for it: what looks at the processor is the one
+# file that any x86-64 runs.
+set(start_check_x86 "${PROJECT_SOURCE_DIR}/primitives/cpu/start_check_x86.cpp")
+if(start_check_${ZNNI_PROCESSOR})
+  add_library(znni_start_check OBJECT "${start_check_${ZNNI_PROCESSOR}}")
+  target_compile_options(znni_start_check PRIVATE -Wall -Wextra -Werror -march=x86-64 -fno-sanitize=all)
+endif()
 
 # znni_program(name SOURCES ... LIBRARIES ...): an executable in build/<preset>/bin.
 function(znni_program name)
   cmake_parse_arguments(arg "" "" "SOURCES;LIBRARIES" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
+  if(TARGET znni_start_check)
+    target_sources(${name} PRIVATE $<TARGET_OBJECTS:znni_start_check>)
+  endif()
   target_link_libraries(${name} PRIVATE znni_flags ${arg_LIBRARIES})
 endfunction()

@@ -10,6 +10,7 @@ COVERED_ELSEWHERE = {
     "planner/main.cpp": "tests/e2e",
     "server/main.cpp": "tests/e2e",
     "client/cli/main.cpp": "tests/e2e",
+    "primitives/cpu/start_check_x86.cpp": "tests/deploy",
 }
 
 

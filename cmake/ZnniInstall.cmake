@@ -1,0 +1,51 @@
+# What `cmake --install` copies. Component `runtime`: programs, the shipped model, the licence. Component `development`:
+# the libraries behind them, for programs that run plans themselves. Component `service`: the unit of systemd. Component
+# `cuda`: the back end for GPUs.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+# znni_install_library(name FOLDER...): the target znni::<name>, with the headers of these folders.
+function(znni_install_library name)
+  set(headers "")
+  foreach(folder IN LISTS ARGN)
+    file(GLOB found CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.hpp")
+    list(APPEND headers ${found})
+  endforeach()
+  if(headers)
+    target_sources(znni_${name} PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}" FILES ${headers})
+    set(header_set FILE_SET HEADERS DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/znni" COMPONENT development)
+  endif()
+  set_target_properties(znni_${name} PROPERTIES EXPORT_NAME ${name})
+  install(TARGETS znni_${name} EXPORT znni
+          ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}" COMPONENT development ${header_set})
+endfunction()
+
+znni_install_library(core primitives/core)
+znni_install_library(cpu primitives/cpu)
+znni_install_library(hybrid primitives/hybrid)
+znni_install_library(planner_lib planner)
+znni_install_library(wire)
+znni_install_library(wire_convert proto/convert)
+znni_install_library(pipeline server/pipeline server/volume)
+
+set(package "${CMAKE_INSTALL_LIBDIR}/cmake/znni")
+install(EXPORT znni NAMESPACE znni:: FILE znniTargets.cmake DESTINATION "${package}" COMPONENT development)
+configure_file("${PROJECT_SOURCE_DIR}/cmake/znniConfig.cmake.in" "${PROJECT_BINARY_DIR}/znniConfig.cmake" @ONLY)
+write_basic_package_version_file("${PROJECT_BINARY_DIR}/znniConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
+install(FILES "${PROJECT_BINARY_DIR}/znniConfig.cmake" "${PROJECT_BINARY_DIR}/znniConfigVersion.cmake"
+              "${PROJECT_SOURCE_DIR}/cmake/LibraryDependencies.cmake"
+        DESTINATION "${package}" COMPONENT development)
+
+install(TARGETS planner RUNTIME COMPONENT runtime)
+if(ZNNI_SERVER)
+  install(TARGETS znnid znni RUNTIME COMPONENT runtime)
+endif()
+# Programs look for it there (primitives/core/modules.hpp). Not in the package: CUDA's libraries are none of Debian's.
+if(TARGET znni_cuda_module)
+  install(TARGETS znni_cuda_module LIBRARY DESTINATION lib/znni COMPONENT cuda)
+endif()
+install(DIRECTORY "${PROJECT_SOURCE_DIR}/deploy/models" DESTINATION "${CMAKE_INSTALL_DATADIR}/znni" COMPONENT runtime)
+install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/deploy/debian/copyright"
+              "${PROJECT_SOURCE_DIR}/docs/deploy.md"
+        DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT runtime)
+install(FILES "${PROJECT_SOURCE_DIR}/deploy/systemd/znnid.service" DESTINATION lib/systemd/system COMPONENT service)

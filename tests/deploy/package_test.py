@@ -1,0 +1,64 @@
+"""The Debian package: what is in it, what it depends on, and that it works in a folder of its own.
+Usage: package_test.py CPACK BUILD-FOLDER."""
+
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+BUILD, CPACK = sys.argv.pop(), sys.argv.pop()
+
+
+def run(*command):
+    """Standard output of a command that must succeed."""
+    return subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=500, check=True).stdout
+
+
+class PackageTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.kept = tempfile.TemporaryDirectory()
+        cls.folder = pathlib.Path(cls.kept.name)
+        run(CPACK, "-G", "DEB", "-B", cls.folder, "--config", f"{BUILD}/CPackConfig.cmake")
+        cls.package, = cls.folder.glob("*.deb")
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.kept.cleanup()
+
+    def field(self, name):
+        """A field of the package's control file."""
+        return run("dpkg-deb", "--field", self.package, name).strip()
+
+    def test_is_named_as_debian_names_packages(self):
+        self.assertRegex(self.package.name, r"^znni_\d+\.\d+\.\d+_(amd64|arm64)\.deb$")
+
+    def test_depends_on_what_the_programs_link(self):
+        names = {re.split(r"[ (]", one.strip())[0] for one in self.field("Depends").split(",")}
+        for name in ("libc6", "libdnnl2", "libhwloc15", "libprotobuf32"):
+            self.assertIn(name, names)
+        self.assertFalse([name for name in names if name.endswith("-dev")])
+        self.assertIn("planner", self.field("Conflicts"))
+
+    def test_holds_programs_model_service_and_licence(self):
+        listed = run("dpkg-deb", "--contents", self.package)
+        paths = {line.split(" ./", 1)[1] for line in listed.splitlines() if " ./" in line}
+        for path in ("usr/bin/planner", "usr/share/znni/models/fib25-boundary/1/model.onnx",
+                     "usr/share/doc/znni/copyright", "usr/lib/systemd/system/znnid.service"):
+            self.assertIn(path, paths)
+        self.assertFalse([path for path in paths if path.endswith((".a", ".hpp", ".cmake"))])
+        self.assertTrue(all(" root/root " in line for line in listed.splitlines()))
+
+    def test_programs_run_from_the_unpacked_package(self):
+        run("dpkg-deb", "--extract", self.package, self.folder / "root")
+        self.assertIn("cpu.conv.fft_tiled", run(self.folder / "root/usr/bin/planner", "primitives"))
+
+
+if __name__ == "__main__":
+    if shutil.which("dpkg-shlibdeps") is None:
+        print("SKIPPED: no dpkg-shlibdeps (Debian package dpkg-dev)")
+        sys.exit(0)
+    unittest.main()
