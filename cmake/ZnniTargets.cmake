@@ -20,12 +20,15 @@ else()
 endif()
 
 add_library(znni_flags INTERFACE)
-target_compile_options(znni_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -Wnon-virtual-dtor -Werror ${ZNNI_ISA})
+target_compile_options(znni_flags INTERFACE
+  "$<$<COMPILE_LANGUAGE:C,CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wnon-virtual-dtor;-Werror;${ZNNI_ISA}>"
+  # Kernels call the constexpr functions of the headers that they share with host code.
+  "$<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr;-Werror=all-warnings>")
 # GCC 12 sees overlapping copies in std::string where there are none (its PR 105651).
-target_compile_options(znni_flags INTERFACE $<$<CXX_COMPILER_ID:GNU>:-Wno-restrict>)
+target_compile_options(znni_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-restrict>)
 if(ZNNI_SANITIZE)
-  target_compile_options(znni_flags INTERFACE -fsanitize=${ZNNI_SANITIZE} -fno-sanitize-recover=all
-                                              -fno-omit-frame-pointer)
+  target_compile_options(znni_flags INTERFACE
+    "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${ZNNI_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>")
   target_link_options(znni_flags INTERFACE -fsanitize=${ZNNI_SANITIZE})
 endif()
 target_include_directories(znni_flags INTERFACE "${PROJECT_SOURCE_DIR}")

@@ -6,7 +6,7 @@ import subprocess
 SOURCE_FOLDERS = ("primitives", "planner", "proto/convert", "server", "client")
 
 
-def files(root, folders=SOURCE_FOLDERS, endings=(".hpp", ".cpp")):
+def files(root, folders=SOURCE_FOLDERS, endings=(".hpp", ".cpp", ".cu")):
     """Paths below `folders`, relative to `root`: what git tracks or would track."""
     names = tracked(root, folders) or walk(root, folders)
     found = sorted({name for name in names if name.endswith(endings)})

@@ -1,0 +1,39 @@
+// One GPU as an Accelerator: a single allocation of the whole budget made when it is opened, from which every block of
+// device memory is cut, the work areas of cuDNN, cuFFT and cuBLAS included. What the driver's context and the
+// libraries' handles take for themselves comes on top, and is counted by overhead_bytes().
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+#include <cudnn.h>
+
+#include <memory>
+
+#include "primitives/core/accelerator.hpp"
+#include "primitives/cuda/gpu_properties.hpp"
+
+namespace znni::cuda {
+
+// What primitives of this folder need beyond the Accelerator. Every prepare() of the folder takes one.
+class CudaDevice : public Accelerator {
+ public:
+  // Makes the device current in the calling thread: before any call of the runtime or of a library.
+  [[nodiscard]] virtual Result<void> activate() = 0;
+  [[nodiscard]] virtual cudaStream_t stream(Stream which) const = 0;
+  // The libraries' handles, made at the first call and bound to Stream::compute. Not owned by the caller.
+  [[nodiscard]] virtual Result<cublasHandle_t> blas() = 0;
+  [[nodiscard]] virtual Result<cudnnHandle_t> dnn() = 0;
+  // Device memory of the process outside the budget: context, code, handles.
+  [[nodiscard]] virtual Result<std::int64_t> overhead_bytes() = 0;
+};
+
+// Opens GPU `gpu`. over_budget where the GPU has not so much memory free. `host_budget` is of plain host memory,
+// `pinned_budget` of page-locked host memory, which is locked when it is reserved.
+[[nodiscard]] Result<std::unique_ptr<CudaDevice>> open_cuda_device(const GpuProperties& gpu, std::int64_t host_budget,
+                                                                   std::int64_t pinned_budget,
+                                                                   std::int64_t device_budget);
+
+// The device as what open_cuda_device() made; invalid_argument for any other.
+[[nodiscard]] Result<CudaDevice*> as_cuda(Device& device);
+
+}  // namespace znni::cuda

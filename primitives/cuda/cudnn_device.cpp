@@ -1,0 +1,63 @@
+#include "primitives/cuda/cudnn_device.hpp"
+
+#include <string>
+
+#include "primitives/cuda/status.hpp"
+
+namespace znni::cuda {
+namespace {
+
+std::string field(std::string_view name, std::int64_t value) {
+  return "\"" + std::string(name) + "\":" + std::to_string(value) + ",";
+}
+
+std::int64_t kilohertz(double hertz) { return static_cast<std::int64_t>(hertz / 1e3); }
+
+// Limits of compute capability 9.0. The keys are those of cuDNN 9.19, which does not document them.
+std::string limits_of_90() {
+  return R"("maxGridSize":[2147483647,65535,65535],"maxBlockSize":[1024,1024,64],"regsPerBlock":65536,"warpSize":32,)"
+         R"("maxSharedMemoryPerBlock":49152,"maxSharedMemoryPerBlockOptin":232448,"reservedSharedMemoryPerBlock":1024,)"
+         R"("maxRegistersPerSM":65536,"maxCtasPerSM":32,"maxThreadsPerBlock":1024,"maxThreadsPerSM":2048,)"
+         R"("pciDeviceId":0,"isTccDriver":0,"supportCoopLaunch":1,"driverVer":13000,)";
+}
+
+}  // namespace
+
+Result<void> check_cudnn_version(std::size_t version) {
+  if (version >= least_cudnn_version) return {};
+  return Error{ErrorCode::unsupported, "cuDNN is of version " + std::to_string(version) +
+                                           ", whose 3D convolutions are not to be trusted; install 9.15 or newer"};
+}
+
+std::string cudnn_description(const GpuProperties& gpu) {
+  return "{" + limits_of_90() + field("multiProcessorCount", gpu.multiprocessors) +
+         field("totalGlobalMem", gpu.memory_bytes) + field("smClockRateKHz", kilohertz(gpu.hertz)) +
+         field("memClockRateKHz", kilohertz(gpu.memory_hertz / 2.0)) + field("l2CacheSize", gpu.l2_bytes) +
+         field("cudaDeviceId", gpu.index) + field("deviceVer", 10 * gpu.compute_capability) + "\"deviceName\":\"" +
+         gpu.name + "\"}";
+}
+
+Result<CudnnDescriptor> cudnn_device(const DeviceSpec& spec) {
+  if (Result<void> version = check_cudnn_version(cudnnGetVersion()); !version) return version.error();
+  CudnnDescriptor device(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, "device description");
+  std::string description;
+  for (const GpuProperties& gpu : read_gpus()) {
+    if (gpu.name != spec.name) continue;
+    const auto index = static_cast<std::int32_t>(gpu.index);
+    device.set(CUDNN_ATTR_DEVICEPROP_DEVICE_ID, CUDNN_TYPE_INT32, 1, &index);
+    if (Result<void> made = device.finalise(); !made) return made.error();
+    return device;
+  }
+  if (spec.name != h200().name) {
+    return Error{ErrorCode::unsupported, "cuDNN cannot plan for '" + spec.name +
+                                             "' on a machine without it; only for '" + h200().name +
+                                             "', of which a description is at hand"};
+  }
+  description = cudnn_description(h200());
+  device.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+             static_cast<std::int64_t>(description.size()) + 1, description.c_str());
+  if (Result<void> made = device.finalise(); !made) return made.error();
+  return device;
+}
+
+}  // namespace znni::cuda

@@ -1,0 +1,204 @@
+#include "primitives/cuda/cudnn_engines.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+namespace znni::cuda {
+namespace {
+
+constexpr std::int64_t most_notes = 32;
+constexpr std::int64_t most_knobs = 64;
+constexpr std::string_view knob_name = "knob ";
+
+template <class T>
+bool holds(const std::vector<T>& values, T value) {
+  return std::find(values.begin(), values.end(), value) != values.end();
+}
+
+std::vector<cudnnBackendNumericalNote_t> numerical_notes(const CudnnDescriptor& engine) {
+  return engine.values<cudnnBackendNumericalNote_t>(CUDNN_ATTR_ENGINE_NUMERICAL_NOTE, CUDNN_TYPE_NUMERICAL_NOTE,
+                                                    most_notes);
+}
+
+bool acceptable(const CudnnDescriptor& engine, CudnnPrecision precision) {
+  const auto numerical = numerical_notes(engine);
+  const auto behaviour =
+      engine.values<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, most_notes);
+  if (holds(behaviour, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION)) return false;
+  for (const auto note : {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
+                          CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, CUDNN_NUMERICAL_NOTE_WINOGRAD}) {
+    if (holds(numerical, note)) return false;
+  }
+  return precision != CudnnPrecision::strict_f32 || !holds(numerical, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+}
+
+// The device a descriptor is made for: a description, or the handle that its graph has.
+Result<CudnnDescriptor> make_engine(const CudnnGraph& graph, std::int64_t index, const CudnnDescriptor* device) {
+  CudnnDescriptor engine(CUDNN_BACKEND_ENGINE_DESCRIPTOR, "engine");
+  engine.set(CUDNN_ATTR_ENGINE_OPERATION_GRAPH, graph.graph);
+  engine.set(CUDNN_ATTR_ENGINE_GLOBAL_INDEX, index);
+  if (device != nullptr) engine.set(CUDNN_ATTR_ENGINE_DEVICEPROP, *device);
+  if (Result<void> made = engine.finalise(); !made) return made.error();
+  return engine;
+}
+
+Result<CudnnDescriptor> make_plan(const CudnnDescriptor& engine, const EngineChoice& choice,
+                                  const CudnnDescriptor* device, cudnnHandle_t handle) {
+  std::vector<CudnnDescriptor> knobs;
+  std::vector<cudnnBackendDescriptor_t> handles;
+  for (const auto& [type, value] : choice.knobs) {
+    const auto knob_type = static_cast<cudnnBackendKnobType_t>(type);
+    CudnnDescriptor knob(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, "knob");
+    knob.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &knob_type);
+    knob.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, value);
+    if (Result<void> made = knob.finalise(); !made) return made.error();
+    knobs.push_back(std::move(knob));
+    handles.push_back(knobs.back().get());
+  }
+  CudnnDescriptor config(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, "engine configuration");
+  config.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
+  if (!handles.empty()) config.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, handles);
+  if (Result<void> made = config.finalise(); !made) return made.error();
+  CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "execution plan");
+  plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
+  if (device != nullptr) plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *device);
+  if (handle != nullptr) plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
+  if (Result<void> made = plan.finalise(); !made) return made.error();
+  return plan;
+}
+
+// Empty descriptors that the library fills: `count` of `type`.
+std::vector<CudnnDescriptor> empty_descriptors(cudnnBackendDescriptorType_t type, std::int64_t count) {
+  std::vector<CudnnDescriptor> made;
+  for (std::int64_t i = 0; i < count; ++i) made.emplace_back(type, "result");
+  return made;
+}
+
+std::int64_t fill(const CudnnDescriptor& from, cudnnBackendAttributeName_t name, std::vector<CudnnDescriptor>& into) {
+  std::vector<cudnnBackendDescriptor_t> handles;
+  for (const CudnnDescriptor& descriptor : into) handles.push_back(descriptor.get());
+  std::int64_t count = 0;
+  const cudnnStatus_t status =
+      cudnnBackendGetAttribute(from.get(), name, CUDNN_TYPE_BACKEND_DESCRIPTOR,
+                               static_cast<std::int64_t>(handles.size()), &count, handles.data());
+  return status == CUDNN_STATUS_SUCCESS ? std::min(count, static_cast<std::int64_t>(handles.size())) : 0;
+}
+
+// Engine and knobs of a configuration that the heuristics gave.
+EngineChoice choice_of(const CudnnDescriptor& config) {
+  EngineChoice choice{-1, {}, 0, false};
+  std::vector<CudnnDescriptor> engine = empty_descriptors(CUDNN_BACKEND_ENGINE_DESCRIPTOR, 1);
+  if (fill(config, CUDNN_ATTR_ENGINECFG_ENGINE, engine) != 1) return choice;
+  choice.engine =
+      engine[0].integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX) ? *engine[0].integer(CUDNN_ATTR_ENGINE_GLOBAL_INDEX) : -1;
+  std::vector<CudnnDescriptor> knobs = empty_descriptors(CUDNN_BACKEND_KNOB_CHOICE_DESCRIPTOR, most_knobs);
+  const std::int64_t count = fill(config, CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, knobs);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const CudnnDescriptor& knob = knobs[static_cast<std::size_t>(i)];
+    const auto types = knob.values<cudnnBackendKnobType_t>(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1);
+    const Result<std::int64_t> value = knob.integer(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE);
+    if (!types.empty() && value) choice.knobs.emplace_back(static_cast<std::int64_t>(types[0]), *value);
+  }
+  std::sort(choice.knobs.begin(), choice.knobs.end());
+  return choice;
+}
+
+std::vector<EngineChoice> favourites(const CudnnGraph& graph, const CudnnDescriptor& device,
+                                     cudnnBackendHeurMode_t mode, std::int64_t most) {
+  CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, "heuristics");
+  heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.graph);
+  heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
+  heuristics.set(CUDNN_ATTR_ENGINEHEUR_DEVICEPROP, device);
+  if (!heuristics.finalise()) return {};
+  std::vector<CudnnDescriptor> configs = empty_descriptors(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, most);
+  const std::int64_t count = fill(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, configs);
+  std::vector<EngineChoice> choices;
+  for (std::int64_t i = 0; i < count; ++i) choices.push_back(choice_of(configs[static_cast<std::size_t>(i)]));
+  return choices;
+}
+
+class Offer {
+ public:
+  Offer(const CudnnGraph& graph, const CudnnDescriptor& device, CudnnPrecision precision, std::size_t most)
+      : graph_(graph), device_(device), precision_(precision), most_(most) {}
+
+  // Takes the choice where it is acceptable, new, and the library plans it.
+  void consider(EngineChoice choice) {
+    if (full() || choice.engine < 0) return;
+    const Result<CudnnDescriptor> engine = make_engine(graph_, choice.engine, &device_);
+    if (!engine || !acceptable(*engine, precision_)) return;
+    const Result<CudnnDescriptor> plan = make_plan(*engine, choice, &device_, nullptr);
+    if (!plan) return;
+    const Result<std::int64_t> bytes = workspace_of(*plan);
+    if (!bytes) return;
+    choice.workspace_bytes = *bytes;
+    choice.matrix_units = holds(numerical_notes(*engine), CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+    if (!holds(choices, choice)) choices.push_back(std::move(choice));
+  }
+  [[nodiscard]] bool has(std::int64_t engine) const {
+    return std::any_of(choices.begin(), choices.end(), [&](const EngineChoice& c) { return c.engine == engine; });
+  }
+  [[nodiscard]] bool has_matrix_units() const {
+    return std::any_of(choices.begin(), choices.end(), [](const EngineChoice& c) { return c.matrix_units; });
+  }
+  [[nodiscard]] bool full() const { return choices.size() >= most_; }
+
+  std::vector<EngineChoice> choices;
+
+ private:
+  const CudnnGraph& graph_;
+  const CudnnDescriptor& device_;
+  CudnnPrecision precision_;
+  std::size_t most_;
+};
+
+}  // namespace
+
+Variant to_variant(const EngineChoice& choice) {
+  Variant variant = {{"engine", choice.engine}};
+  for (const auto& [type, value] : choice.knobs) {
+    variant.push_back({std::string(knob_name) + std::to_string(type), value});
+  }
+  return variant;
+}
+
+EngineChoice from_variant(const Variant& variant) {
+  EngineChoice choice;
+  choice.engine = setting(variant, "engine", -1);
+  for (const Setting& one : variant) {
+    if (!one.name.starts_with(knob_name)) continue;
+    choice.knobs.emplace_back(std::stoll(one.name.substr(knob_name.size())), one.value);
+  }
+  return choice;
+}
+
+std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDescriptor& device,
+                                          CudnnPrecision precision, std::size_t most) {
+  constexpr std::int64_t most_favourites = 64;
+  Offer offer(graph, device, precision, most);
+  for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
+    for (EngineChoice& choice : favourites(graph, device, mode, most_favourites)) offer.consider(std::move(choice));
+  }
+  // Asking for every engine by index is slow, so only where the heuristics know none of the units that were meant.
+  if (precision == CudnnPrecision::strict_f32 ? !offer.choices.empty() : offer.has_matrix_units()) {
+    return std::move(offer.choices);
+  }
+  const Result<std::int64_t> count = graph.graph.integer(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT);
+  for (std::int64_t engine = 0; count && engine < *count && !offer.full(); ++engine) {
+    if (!offer.has(engine)) offer.consider({engine, {}, 0, false});
+  }
+  return std::move(offer.choices);
+}
+
+Result<CudnnDescriptor> make_plan(const CudnnGraph& graph, const EngineChoice& choice, cudnnHandle_t handle) {
+  const Result<CudnnDescriptor> engine = make_engine(graph, choice.engine, nullptr);
+  if (!engine) return engine.error();
+  return make_plan(*engine, choice, nullptr, handle);
+}
+
+Result<std::int64_t> workspace_of(const CudnnDescriptor& plan) {
+  return plan.integer(CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE);
+}
+
+}  // namespace znni::cuda

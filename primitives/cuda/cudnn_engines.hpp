@@ -1,0 +1,41 @@
+// Which engines of cuDNN compute a graph, what memory each takes, and plans of one of them. Plans for a described
+// device say the same as those of the real one, but cannot run.
+#pragma once
+
+#include <vector>
+
+#include "primitives/core/primitive.hpp"
+#include "primitives/cuda/cudnn_convolution.hpp"
+
+namespace znni::cuda {
+
+// What rounding a plan may do. strict_f32: products and sums in float32. tf32: products of float32 rounded to 11 bits,
+// sums in float32. bf16: products of bf16, sums in float32.
+enum class CudnnPrecision { strict_f32, tf32, bf16 };
+
+// One engine as it is set up, and what it takes.
+struct EngineChoice {
+  std::int64_t engine = 0;                                   // cuDNN's global index
+  std::vector<std::pair<std::int64_t, std::int64_t>> knobs;  // type and value
+  std::int64_t workspace_bytes = 0;
+  bool matrix_units = false;
+
+  bool operator==(const EngineChoice&) const = default;
+};
+
+// Settings "engine" and "knob 2", ... of a variant, and back.
+[[nodiscard]] Variant to_variant(const EngineChoice& choice);
+[[nodiscard]] EngineChoice from_variant(const Variant& variant);
+
+// Engines that take `graph` on `device`, the library's own favourites first, then those that only asking by index
+// finds. Left out: rounding beyond `precision`, results that change from run to run, code generated at run time. At
+// most `most`.
+[[nodiscard]] std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDescriptor& device,
+                                                        CudnnPrecision precision, std::size_t most);
+
+// A plan that runs, of a graph made with `handle`; asks for `choice` as it is.
+[[nodiscard]] Result<CudnnDescriptor> make_plan(const CudnnGraph& graph, const EngineChoice& choice,
+                                                cudnnHandle_t handle);
+[[nodiscard]] Result<std::int64_t> workspace_of(const CudnnDescriptor& plan);
+
+}  // namespace znni::cuda

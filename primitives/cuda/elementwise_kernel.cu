@@ -1,0 +1,76 @@
+#include "primitives/cuda/elementwise_kernel.hpp"
+
+#include "primitives/cuda/device_math.hpp"
+
+namespace znni::cuda {
+namespace {
+
+template <class T, int width>
+__global__ void elementwise(const ElementwiseArg arg) {
+  const Index rows = row_count(arg.rows);
+  const int lanes = row_lanes(arg.rows);
+  const Index step = static_cast<Index>(gridDim.x) * blockDim.y;
+  for (Index index = static_cast<Index>(blockIdx.x) * blockDim.y + threadIdx.y; index < rows; index += step) {
+    const Row row = row_at(arg.rows, index);
+    for (int lane = static_cast<int>(threadIdx.x); lane < lanes; lane += static_cast<int>(blockDim.x)) {
+      elementwise_lane<DeviceMath, T, width>(arg, row, lane);
+    }
+  }
+}
+
+template <class T, int width>
+cudaError_t launch(const ElementwiseArg& arg, cudaStream_t stream) {
+  const BlockShape block = block_for(row_lanes(arg.rows));
+  elementwise<T, width><<<blocks_for(row_count(arg.rows), block.y), dim3(block.x, block.y), 0, stream>>>(arg);
+  return cudaGetLastError();
+}
+
+template <class T>
+__global__ void softmax(const SoftmaxArg arg, const T* in, T* out) {
+  const Index voxels = arg.S * voxels_of(arg.n);
+  const Index step = static_cast<Index>(gridDim.x) * blockDim.x;
+  for (Index index = static_cast<Index>(blockIdx.x) * blockDim.x + threadIdx.x; index < voxels; index += step) {
+    softmax_voxel<DeviceMath>(arg, index, in, out);
+  }
+}
+
+template <class T>
+cudaError_t launch(const SoftmaxArg& arg, const void* in, void* out, cudaStream_t stream) {
+  constexpr int threads = 256;
+  softmax<T><<<blocks_for(arg.S * voxels_of(arg.n), threads), threads, 0, stream>>>(arg, static_cast<const T*>(in),
+                                                                                    static_cast<T*>(out));
+  return cudaGetLastError();
+}
+
+}  // namespace
+
+cudaError_t launch_elementwise(const ElementwiseArg& arg, Storage storage, cudaStream_t stream) {
+  switch (storage) {
+    case Storage::f32:
+      if (arg.width == 4) return launch<float, 4>(arg, stream);
+      if (arg.width == 1) return launch<float, 1>(arg, stream);
+      break;
+    case Storage::f16:
+      if (arg.width == 8) return launch<Half, 8>(arg, stream);
+      if (arg.width == 1) return launch<Half, 1>(arg, stream);
+      break;
+    case Storage::bf16:
+      if (arg.width == 8) return launch<Bfloat, 8>(arg, stream);
+      if (arg.width == 1) return launch<Bfloat, 1>(arg, stream);
+      break;
+    case Storage::u8: break;
+  }
+  return cudaErrorInvalidValue;
+}
+
+cudaError_t launch_softmax(const SoftmaxArg& arg, Storage storage, const void* in, void* out, cudaStream_t stream) {
+  switch (storage) {
+    case Storage::f32: return launch<float>(arg, in, out, stream);
+    case Storage::f16: return launch<Half>(arg, in, out, stream);
+    case Storage::bf16: return launch<Bfloat>(arg, in, out, stream);
+    case Storage::u8: break;
+  }
+  return cudaErrorInvalidValue;
+}
+
+}  // namespace znni::cuda

@@ -1,0 +1,16 @@
+// Kernels that pass over their tensors once.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "primitives/cuda/elementwise_lane.hpp"
+#include "primitives/cuda/storage.hpp"
+
+namespace znni::cuda {
+
+// arg.width is 1, or 16 bytes' worth of `storage` where all pointers and steps allow it. Returns the launch's status.
+cudaError_t launch_elementwise(const ElementwiseArg& arg, Storage storage, cudaStream_t stream);
+
+cudaError_t launch_softmax(const SoftmaxArg& arg, Storage storage, const void* in, void* out, cudaStream_t stream);
+
+}  // namespace znni::cuda

@@ -1,0 +1,55 @@
+#include "primitives/cuda/elementwise_layer.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "primitives/cuda/elementwise_kernel.hpp"
+#include "primitives/cuda/status.hpp"
+#include "primitives/cuda/views.hpp"
+
+namespace znni::cuda {
+namespace {
+
+class ElementwiseLayer final : public PreparedLayer {
+ public:
+  ElementwiseLayer(CudaDevice& device, Activation activation, const float* scale, const float* shift)
+      : device_(device), activation_(activation), scale_(scale), shift_(shift) {}
+
+  Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena&) override {
+    if (Result<void> current = device_.activate(); !current) return current;
+    ElementwiseArg arg = elementwise_arg(inputs, out, activation_);
+    arg.scale = scale_;
+    arg.shift = shift_;
+    return check(launch_elementwise(arg, storage_of(out.format.type), device_.stream(Stream::compute)),
+                 "elementwise kernel");
+  }
+
+ private:
+  CudaDevice& device_;
+  Activation activation_;
+  const float* scale_;
+  const float* shift_;
+};
+
+}  // namespace
+
+Result<std::unique_ptr<PreparedLayer>> make_elementwise_layer(Device& device, Activation activation, const float* scale,
+                                                              const float* shift) {
+  const Result<CudaDevice*> cuda = as_cuda(device);
+  if (!cuda) return cuda.error();
+  return std::unique_ptr<PreparedLayer>(std::make_unique<ElementwiseLayer>(**cuda, activation, scale, shift));
+}
+
+Result<float*> load_floats(CudaDevice& device, Arena& persistent, std::string_view name,
+                           std::span<const float> values) {
+  const std::span<std::byte> block = persistent.grant(name);
+  std::vector<float> padded(block.size() / sizeof(float), 0.0F);
+  ensure(values.size() <= padded.size(), "a persistent buffer is as large as declared");
+  std::copy(values.begin(), values.end(), padded.begin());
+  if (Result<void> written = device.write(block.data(), std::as_bytes(std::span(padded))); !written) {
+    return written.error();
+  }
+  return reinterpret_cast<float*>(block.data());
+}
+
+}  // namespace znni::cuda

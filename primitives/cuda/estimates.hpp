@@ -1,0 +1,40 @@
+// What every describe() of this folder shares: formats worth offering, modelled times, refusals.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+#include "primitives/core/primitive.hpp"
+
+namespace znni::cuda {
+
+// The formats in which GPU plans hold tensors: strict float32 runs planar; matrix units want channels last.
+inline constexpr Format planar_f32{ElementType::f32, Layout::planar};
+inline constexpr Format last_f32{ElementType::f32, Layout::channels_last};
+inline constexpr Format last_bf16{ElementType::bf16, Layout::channels_last};
+
+// Those of them the device offers, planar_f32 first: last_bf16 only where it has matrix units for it.
+[[nodiscard]] std::vector<Format> gpu_formats(const DeviceSpec& spec);
+
+// A roofline: the longer of `arithmetic` seconds and of moving `bytes` through device memory, plus `launches` launches.
+// Its shares of the hardware's rates are assumed until measured on a GPU.
+[[nodiscard]] Seconds modelled_time(const DeviceSpec& spec, Seconds arithmetic, double bytes, int launches = 1);
+
+// Bytes of all inputs and the output.
+[[nodiscard]] double tensor_traffic(const LayerProblem& problem, Format in, Format out);
+
+// One estimate per format, read and written alike: input and output in device memory, limited by that memory.
+// `problem` has an input of `shape`; refuses, in the name of `primitive`, rows too long for kernels.
+[[nodiscard]] Result<std::vector<Estimate>> streaming_estimates(std::string_view primitive, const LayerProblem& problem,
+                                                                const DeviceSpec& spec);
+
+// "cuda.pool.mpf computes max-pooling fragments, not: conv 1x80x...".
+[[nodiscard]] Error refusal(std::string_view primitive, std::string_view computes, const LayerProblem& problem);
+// The same for a device that is no GPU.
+[[nodiscard]] Result<void> check_gpu(std::string_view primitive, const DeviceSpec& spec);
+
+// Bytes of `count` floats, complex numbers of floats; saturate.
+[[nodiscard]] std::int64_t float_bytes(std::int64_t count);
+[[nodiscard]] std::int64_t complex_bytes(std::int64_t count);
+
+}  // namespace znni::cuda

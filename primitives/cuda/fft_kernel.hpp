@@ -1,0 +1,22 @@
+// Kernels around the transforms of a convolution by FFT. All return the launch's status.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "primitives/cuda/fft_lane.hpp"
+
+namespace znni::cuda {
+
+// Cuts tiles out of `tensor`; every element of arg.columns tiles is written.
+cudaError_t launch_read_tiles(const TileArg& arg, const float* tensor, float* tiles, cudaStream_t stream);
+
+// Writes what is kept of tiles into `tensor`, as far as it lies within; arg.row_extent is grid.kept.
+cudaError_t launch_write_tiles(const TileArg& arg, const TileEnd& end, const float* tiles, float* tensor,
+                               cudaStream_t stream);
+
+// Kernels into tiles; every element of arg.columns tiles is written.
+cudaError_t launch_read_kernels(const KernelTileArg& arg, const float* kernels, float* tiles, cudaStream_t stream);
+
+cudaError_t launch_transpose(const TransposeArg& arg, const float2* from, float2* to, cudaStream_t stream);
+
+}  // namespace znni::cuda

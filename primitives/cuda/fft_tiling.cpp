@@ -1,0 +1,103 @@
+#include "primitives/cuda/fft_tiling.hpp"
+
+#include <algorithm>
+
+#include "primitives/cuda/estimates.hpp"
+#include "primitives/cuda/views.hpp"
+
+namespace znni::cuda {
+namespace {
+
+// What is in work at once in the transforms: large enough to fill the device, small beside the spectra.
+constexpr std::int64_t slice_bytes = std::int64_t{128} << 20;
+// What cuBLAS takes on the newest devices.
+constexpr std::int64_t blas_area = std::int64_t{32} << 20;
+// Passes over a slice's spectrum in one direction: cuFFT's three, of which the first reads real tiles.
+constexpr double passes = 3.0;
+
+std::int64_t axis_tile(std::int64_t n, std::int64_t edge) { return n <= edge ? fft_extent(n) : edge; }
+
+}  // namespace
+
+std::int64_t fft_extent(std::int64_t n) {
+  for (std::int64_t extent = std::max<std::int64_t>(n, 1);; ++extent) {
+    std::int64_t rest = extent;
+    for (const std::int64_t factor : {2, 3, 5, 7}) {
+      while (rest % factor == 0) rest /= factor;
+    }
+    if (rest == 1) return extent;
+  }
+}
+
+std::optional<FftTiling> make_tiling(const ConvProblem& conv, std::int64_t edge, std::int64_t chunk_bytes) {
+  const Vec3 overlap = conv.dilation * (conv.k - Vec3::cube(1));
+  const Vec3 n_out = output_shape(conv).n;
+  Vec3 tile;
+  Vec3 tiles;
+  Vec3 kept;
+  for (int axis = 0; axis < 3; ++axis) {
+    tile[axis] = axis_tile(conv.in.n[axis], edge);
+    kept[axis] = tile[axis] - overlap[axis];
+    const bool whole = conv.in.n[axis] <= tile[axis];
+    if (!whole && 3 * kept[axis] < tile[axis]) return std::nullopt;
+    tiles[axis] = whole ? 1 : div_up(n_out[axis], kept[axis]);
+  }
+  FftTiling tiling;
+  tiling.grid = {conv.in.S, extent_of(tile), extent_of(kept), extent_of(tiles)};
+  tiling.images = conv.in.f;
+  tiling.images_out = conv.f_out;
+  const std::int64_t all = mul(conv.in.S, voxels(tiles));
+  const std::int64_t per_tile = complex_bytes(mul(tiling.frequencies(), add(conv.in.f, conv.f_out)));
+  const std::int64_t fitting = std::clamp<std::int64_t>(chunk_bytes / per_tile, 1, all);
+  tiling.chunks = div_up(all, fitting);
+  tiling.chunk_tiles = div_up(all, tiling.chunks);
+  const std::int64_t per_column = add(float_bytes(tiling.tile_voxels()), complex_bytes(tiling.frequencies()));
+  const std::int64_t columns = mul(tiling.chunk_tiles, std::max(conv.in.f, conv.f_out));
+  tiling.slice = std::clamp<std::int64_t>(slice_bytes / per_column, 1, columns);
+  return tiling;
+}
+
+std::int64_t fft_area_bytes(const FftTiling& tiling) {
+  return add(complex_bytes(mul(2, mul(tiling.slice, tiling.frequencies()))), std::int64_t{1} << 20);
+}
+
+MemoryPlan fft_buffers(const ConvProblem& conv, const FftTiling& tiling, bool keep_spectra) {
+  MemoryPlan plan;
+  const auto declare = [&](std::string_view name, std::int64_t bytes, Lifetime lifetime) {
+    plan.push_back({std::string(name), MemorySpace::device, bytes, lifetime});
+  };
+  const Lifetime run = Lifetime::stages(0, 0);
+  const std::int64_t pairs = mul(conv.in.f, conv.f_out);
+  const std::int64_t spectra = mul(tiling.chunk_tiles, tiling.frequencies());
+  declare(kernels_buffer, float_bytes(mul(pairs, voxels(conv.k))), Lifetime::plan());
+  declare(bias_buffer, float_bytes(conv.f_out), Lifetime::plan());
+  declare(kernel_spectra_buffer, complex_bytes(mul(pairs, tiling.frequencies())),
+          keep_spectra ? Lifetime::plan() : run);
+  declare(input_spectra_buffer, complex_bytes(mul(spectra, conv.in.f)), run);
+  declare(output_spectra_buffer, complex_bytes(mul(spectra, conv.f_out)), run);
+  declare(tiles_buffer, float_bytes(mul(tiling.slice, tiling.tile_voxels())), run);
+  declare(slice_spectra_buffer, complex_bytes(mul(tiling.slice, tiling.frequencies())), run);
+  declare(fft_area_buffer, fft_area_bytes(tiling), run);
+  declare(blas_area_buffer, blas_area, run);
+  return plan;
+}
+
+double fft_traffic(const ConvProblem& conv, const FftTiling& tiling, bool keep_spectra) {
+  const auto real = static_cast<double>(float_bytes(tiling.tile_voxels()));
+  const auto complex = static_cast<double>(complex_bytes(tiling.frequencies()));
+  // Cut out and written as real, transformed in passes of a read and a write, transposed.
+  const double per_column = 3.0 * real + (2.0 * passes - 1.0) * complex + 2.0 * complex;
+  const auto tiles = static_cast<double>(tiling.chunks * tiling.chunk_tiles);
+  const double images = static_cast<double>(conv.in.f) + static_cast<double>(conv.f_out);
+  const double pairs = static_cast<double>(conv.in.f) * static_cast<double>(conv.f_out);
+  const double products = tiles * images * complex + static_cast<double>(tiling.chunks) * pairs * complex;
+  return tiles * images * per_column + products + (keep_spectra ? 0.0 : pairs * per_column);
+}
+
+double fft_product_flops(const FftTiling& tiling) {
+  const auto tiles = static_cast<double>(tiling.chunks * tiling.chunk_tiles);
+  return 8.0 * tiles * static_cast<double>(tiling.images) * static_cast<double>(tiling.images_out) *
+         static_cast<double>(tiling.frequencies());
+}
+
+}  // namespace znni::cuda

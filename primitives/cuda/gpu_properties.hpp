@@ -1,0 +1,35 @@
+// What a GPU is, in numbers of the driver, and the DeviceSpec the planner sees of it. Rates are of the arithmetic units
+// and of the memory's pins: what a kernel reaches is the business of estimates (primitives/cuda/estimates.hpp).
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "primitives/core/device.hpp"
+
+namespace znni::cuda {
+
+struct GpuProperties {
+  std::string name;
+  int index = 0;               // of the runtime
+  int compute_capability = 0;  // 90 for 9.0
+  int multiprocessors = 0;
+  std::int64_t memory_bytes = 0;
+  std::int64_t l2_bytes = 0;
+  double hertz = 0;
+  double memory_hertz = 0;  // of the data clock
+  int memory_bus_bits = 0;
+};
+
+// The GPUs of this machine that this build has code for; empty without a driver, without a GPU, or when the driver is
+// too old. Never fails.
+[[nodiscard]] std::vector<GpuProperties> read_gpus();
+
+// Deterministic: the same properties give the same spec.
+[[nodiscard]] DeviceSpec spec_of(const GpuProperties& gpu);
+
+// An H200, for plans and tests without one. Typed by hand from the vendor's figures; not yet read off a device.
+[[nodiscard]] GpuProperties h200();
+
+}  // namespace znni::cuda

@@ -1,0 +1,70 @@
+#include "primitives/cuda/reorder_kernel.hpp"
+
+namespace znni::cuda {
+namespace {
+
+constexpr int edge = 32;
+constexpr int edge_rows = 8;
+
+// One block per row of voxels at a time, in squares of `edge` voxels by `edge` images.
+template <class From, class To>
+__global__ void reorder(const ReorderArg arg, const From* __restrict__ from, To* __restrict__ to) {
+  __shared__ From square[edge][edge + 1];  // [image][voxel]
+  const int fast = static_cast<int>(threadIdx.x);
+  for (Index index = blockIdx.x; index < reorder_rows(arg); index += gridDim.x) {
+    const ReorderRow row = reorder_row(arg, index);
+    for (Index image0 = 0; image0 < arg.images; image0 += edge) {
+      for (Index x0 = 0; x0 < arg.n.x; x0 += edge) {
+        for (int slow = static_cast<int>(threadIdx.y); slow < edge; slow += edge_rows) {
+          const int image = arg.from_planar ? slow : fast;
+          const int x = arg.from_planar ? fast : slow;
+          if (image0 + image < arg.images && x0 + x < arg.n.x) {
+            square[image][x] = from[row.from + (image0 + image) * arg.from.f + (x0 + x) * arg.from.x];
+          }
+        }
+        __syncthreads();
+        for (int slow = static_cast<int>(threadIdx.y); slow < edge; slow += edge_rows) {
+          const int image = arg.to_planar ? slow : fast;
+          const int x = arg.to_planar ? fast : slow;
+          if (image0 + image < arg.images && x0 + x < arg.n.x) {
+            to[row.to + (image0 + image) * arg.to.f + (x0 + x) * arg.to.x] = converted<From, To>(square[image][x]);
+          }
+        }
+        __syncthreads();  // before the square is filled anew
+      }
+    }
+  }
+}
+
+template <class From, class To>
+cudaError_t launch(const ReorderArg& arg, const void* from, void* to, cudaStream_t stream) {
+  reorder<From, To><<<blocks_for(reorder_rows(arg), 1), dim3(edge, edge_rows), 0, stream>>>(
+      arg, static_cast<const From*>(from), static_cast<To*>(to));
+  return cudaGetLastError();
+}
+
+template <class From>
+cudaError_t launch_from(const ReorderArg& arg, const void* from, Storage to_type, void* to, cudaStream_t stream) {
+  switch (to_type) {
+    case Storage::f32: return launch<From, float>(arg, from, to, stream);
+    case Storage::f16: return launch<From, Half>(arg, from, to, stream);
+    case Storage::bf16: return launch<From, Bfloat>(arg, from, to, stream);
+    case Storage::u8: return launch<From, std::uint8_t>(arg, from, to, stream);
+  }
+  return cudaErrorInvalidValue;
+}
+
+}  // namespace
+
+cudaError_t launch_reorder(const ReorderArg& arg, Storage from_type, const void* from, Storage to_type, void* to,
+                           cudaStream_t stream) {
+  switch (from_type) {
+    case Storage::f32: return launch_from<float>(arg, from, to_type, to, stream);
+    case Storage::f16: return launch_from<Half>(arg, from, to_type, to, stream);
+    case Storage::bf16: return launch_from<Bfloat>(arg, from, to_type, to, stream);
+    case Storage::u8: break;
+  }
+  return cudaErrorInvalidValue;
+}
+
+}  // namespace znni::cuda

@@ -1,0 +1,15 @@
+// Reorders and conversions on the device.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "primitives/cuda/reorder_lane.hpp"
+#include "primitives/cuda/storage.hpp"
+
+namespace znni::cuda {
+
+// From f32, f16 or bf16 to any type (u8: probabilities, element.hpp). Returns the launch's status.
+cudaError_t launch_reorder(const ReorderArg& arg, Storage from_type, const void* from, Storage to_type, void* to,
+                           cudaStream_t stream);
+
+}  // namespace znni::cuda

@@ -1,0 +1,46 @@
+// cuda.softmax: softmax over the images of each voxel, one thread per voxel.
+#include "primitives/cuda/cuda_device.hpp"
+#include "primitives/cuda/elementwise_kernel.hpp"
+#include "primitives/cuda/estimates.hpp"
+#include "primitives/cuda/status.hpp"
+#include "primitives/cuda/views.hpp"
+
+namespace znni::cuda {
+namespace {
+
+constexpr std::string_view name = "cuda.softmax";
+
+Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+  if (!std::holds_alternative<SoftmaxProblem>(problem)) return refusal(name, "softmaxes", problem);
+  return streaming_estimates(name, problem, spec);
+}
+
+class SoftmaxLayer final : public PreparedLayer {
+ public:
+  explicit SoftmaxLayer(CudaDevice& device) : device_(device) {}
+
+  Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena&) override {
+    if (Result<void> current = device_.activate(); !current) return current;
+    const SoftmaxArg arg{out.shape.S, out.shape.f, extent_of(out.shape.n), steps_of(inputs[0].strides),
+                         steps_of(out.strides)};
+    return check(
+        launch_softmax(arg, storage_of(out.format.type), inputs[0].data, out.data, device_.stream(Stream::compute)),
+        "softmax kernel");
+  }
+
+ private:
+  CudaDevice& device_;
+};
+
+Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estimate&, const LayerWeights&, Arena&,
+                                               Device& device) {
+  const Result<CudaDevice*> cuda = as_cuda(device);
+  if (!cuda) return cuda.error();
+  return std::unique_ptr<PreparedLayer>(std::make_unique<SoftmaxLayer>(**cuda));
+}
+
+}  // namespace
+
+extern constinit const Primitive softmax{name, 1, DeviceKind::gpu, &describe, &prepare};
+
+}  // namespace znni::cuda

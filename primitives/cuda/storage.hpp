@@ -1,0 +1,10 @@
+// Which element type a kernel is launched for.
+#pragma once
+
+namespace znni::cuda {
+
+enum class Storage : int { f32, f16, bf16, u8 };
+
+constexpr int storage_bytes(Storage storage) { return storage == Storage::f32 ? 4 : storage == Storage::u8 ? 1 : 2; }
+
+}  // namespace znni::cuda

@@ -1,0 +1,34 @@
+#include "primitives/cuda/backend.hpp"
+
+#include <set>
+
+#include "tests/primitives/cuda/gpu_specs.hpp"
+
+namespace znni::cuda {
+namespace {
+
+TEST(CudaBackend, PrimitivesHaveNamesOfTheirOwn) {
+  std::set<std::string_view> names;
+  for (const Primitive* primitive : registry()) {
+    EXPECT_TRUE(names.insert(primitive->name).second) << primitive->name;
+    EXPECT_TRUE(primitive->name.starts_with("cuda.")) << primitive->name;
+    EXPECT_EQ(primitive->device, DeviceKind::gpu);
+    EXPECT_GE(primitive->version, 1);
+  }
+  EXPECT_EQ(backend().primitives.data(), registry().data());
+  EXPECT_EQ(backend().name, "cuda");
+}
+
+TEST(CudaBackend, ProbingNeedsNoDriver) { EXPECT_EQ(backend().probe().size(), read_gpus().size()); }
+
+TEST(CudaBackend, AGpuThatIsNotThereIsNamed) {
+  DeviceSpec spec = described_gpu();
+  spec.name = "a GPU of the future";
+  const Result<std::unique_ptr<Device>> device = backend().open(spec, 0, 0, 1 << 20);
+  ASSERT_FALSE(device.has_value());
+  EXPECT_EQ(device.error().code, ErrorCode::not_found);
+  EXPECT_THAT(device.error().message, ::testing::HasSubstr("'a GPU of the future'"));
+}
+
+}  // namespace
+}  // namespace znni::cuda

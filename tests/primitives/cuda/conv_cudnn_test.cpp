@@ -1,0 +1,66 @@
+// What cuDNN is asked and what it answers, for a described H200: no GPU is needed.
+#include "primitives/cuda/estimates.hpp"
+#include "tests/primitives/cuda/gpu_specs.hpp"
+
+namespace znni::cuda {
+extern const Primitive conv_cudnn;
+
+namespace {
+
+ConvProblem eighty(std::int64_t n, std::int64_t k, std::int64_t S = 1) {
+  return {{S, 80, Vec3::cube(n)}, 80, Vec3::cube(k), Vec3::cube(1), {ActivationKind::relu, 0.0F}, false};
+}
+
+std::vector<Estimate> of_format(const std::vector<Estimate>& estimates, Format format) {
+  std::vector<Estimate> chosen;
+  for (const Estimate& estimate : estimates) {
+    if (estimate.in == format) chosen.push_back(estimate);
+  }
+  return chosen;
+}
+
+TEST(CudaConvCudnn, EveryPrecisionHasEngines) {
+  const std::vector<Estimate> estimates = sound_estimates(conv_cudnn, eighty(48, 3));
+  for (const Format format : {planar_f32, last_f32, last_bf16}) {
+    EXPECT_FALSE(of_format(estimates, format).empty()) << to_string(format);
+  }
+  for (const Estimate& estimate : estimates) {
+    EXPECT_EQ(setting(estimate.variant, "tf32", 0), estimate.in == last_f32 ? 1 : 0);
+    EXPECT_GE(setting(estimate.variant, "engine", -1), 0);
+  }
+}
+
+// 5^3 taps: too many for the forward kernels of the newest matrix instructions.
+TEST(CudaConvCudnn, LargeKernelsAreOfferedAsGradientsToo) {
+  const std::vector<Estimate> estimates = of_format(sound_estimates(conv_cudnn, eighty(48, 5)), last_bf16);
+  const auto forms = [&](std::int64_t form) {
+    return std::count_if(estimates.begin(), estimates.end(),
+                         [&](const Estimate& e) { return setting(e.variant, "form", -1) == form; });
+  };
+  EXPECT_GT(forms(0), 0);
+  EXPECT_GT(forms(1), 0);
+  EXPECT_GT(forms(2), 0);
+}
+
+TEST(CudaConvCudnn, MoreThanTwoToThe31ElementsOfABatchAreTaken) {
+  EXPECT_FALSE(of_format(sound_estimates(conv_cudnn, eighty(100, 3, 64)), last_bf16).empty());
+}
+
+TEST(CudaConvCudnn, ResidualsAndOtherActivationsAreEndedByAKernelOfOurOwn) {
+  ConvProblem conv = eighty(32, 3);
+  conv.residual = true;
+  for (const Estimate& estimate : sound_estimates(conv_cudnn, conv)) {
+    EXPECT_NE(setting(estimate.variant, "form", -1), 1) << "fused forms take no residual";
+  }
+}
+
+TEST(CudaConvCudnn, RefusesInWords) {
+  expect_refusal(conv_cudnn, SoftmaxProblem{{1, 3, {2, 2, 2}}}, "computes convolutions");
+  expect_refusal(conv_cudnn, eighty(30, 3), "runs on GPUs", a_cpu());
+  DeviceSpec unknown = described_gpu();
+  unknown.name = "a GPU of which nothing is known";
+  expect_refusal(conv_cudnn, eighty(30, 3), "cannot plan for 'a GPU of which nothing is known'", unknown);
+}
+
+}  // namespace
+}  // namespace znni::cuda

@@ -1,0 +1,61 @@
+#include "primitives/cuda/cudnn_engines.hpp"
+
+#include "primitives/cuda/cudnn_device.hpp"
+#include "primitives/cuda/estimates.hpp"
+#include "tests/primitives/cuda/gpu_specs.hpp"
+
+namespace znni::cuda {
+namespace {
+
+std::vector<EngineChoice> engines(const ConvProblem& conv, Format format, CudnnForm form, CudnnPrecision precision) {
+  const Result<CudnnDescriptor> device = cudnn_device(described_gpu());
+  const Result<CudnnGraph> graph = make_graph(dense_convolution(conv, format, form));
+  if (!device || !graph) return {};
+  return offered_engines(*graph, *device, precision, 8);
+}
+
+ConvProblem eighty(std::int64_t n, std::int64_t k) {
+  return {{1, 80, Vec3::cube(n)}, 80, Vec3::cube(k), Vec3::cube(1), {ActivationKind::relu, 0.0F}, false};
+}
+
+TEST(CudnnEngines, StrictFloat32TakesNoMatrixUnits) {
+  const std::vector<EngineChoice> strict =
+      engines(eighty(48, 3), planar_f32, CudnnForm::plain, CudnnPrecision::strict_f32);
+  EXPECT_FALSE(strict.empty());
+  for (const EngineChoice& choice : strict) EXPECT_FALSE(choice.matrix_units) << "engine " << choice.engine;
+}
+
+TEST(CudnnEngines, Bf16TakesMatrixUnitsWithoutWorkspace) {
+  for (const std::int64_t k : {3, 5}) {
+    const std::vector<EngineChoice> offered = engines(eighty(48, k), last_bf16, CudnnForm::fused, CudnnPrecision::bf16);
+    ASSERT_FALSE(offered.empty()) << "k = " << k;
+    EXPECT_TRUE(
+        std::any_of(offered.begin(), offered.end(),
+                    [](const EngineChoice& choice) { return choice.matrix_units && choice.workspace_bytes == 0; }))
+        << "k = " << k;
+  }
+}
+
+TEST(CudnnEngines, NoChoiceIsOfferedTwice) {
+  const std::vector<EngineChoice> offered = engines(eighty(32, 3), last_bf16, CudnnForm::plain, CudnnPrecision::bf16);
+  for (std::size_t i = 0; i < offered.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(offered[i] == offered[j]);
+  }
+}
+
+TEST(CudnnEngines, AVariantHoldsTheWholeChoice) {
+  const EngineChoice choice{62, {{2, 5}, {14, 3}}, 0, false};
+  const Variant variant = to_variant(choice);
+  EXPECT_EQ(to_string(variant), "engine=62,knob 2=5,knob 14=3");
+  EXPECT_EQ(from_variant(variant), choice);
+  EXPECT_EQ(from_variant({}).engine, -1);
+}
+
+TEST(CudnnEngines, TheSameQuestionHasTheSameAnswer) {
+  const ConvProblem conv = eighty(40, 4);
+  EXPECT_EQ(engines(conv, last_f32, CudnnForm::plain, CudnnPrecision::tf32),
+            engines(conv, last_f32, CudnnForm::plain, CudnnPrecision::tf32));
+}
+
+}  // namespace
+}  // namespace znni::cuda

@@ -1,0 +1,71 @@
+// Every primitive of the CUDA back end on a GPU, against the oracle. Skipped where there is none.
+#include <map>
+
+#include "primitives/cuda/backend.hpp"
+#include "primitives/cuda/estimates.hpp"
+#include "tests/primitives/cuda/gpu_run.hpp"
+#include "tests/primitives/cuda/require_gpu.hpp"
+#include "tests/support/cases.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni::cuda {
+namespace {
+
+class CudaResultsOnGpu : public OnGpu {
+ protected:
+  void check_all(const LayerProblem& problem, std::uint64_t seed) {
+    for (const Primitive* primitive : registry()) {
+      if (!primitive->describe(problem, device_->spec())) continue;
+      check_on_gpu(*primitive, problem, *device_, seed);
+      ++takers_[std::string(primitive->name)];
+    }
+  }
+  std::map<std::string, int> takers_;
+};
+
+TEST_F(CudaResultsOnGpu, RandomProblems) {
+  const int count = test::case_count(80);
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    test::Random random(seed);
+    check_all(test::random_problem(random), seed);
+    if (HasFatalFailure()) return;
+  }
+}
+
+TEST_F(CudaResultsOnGpu, ReordersBetweenAllFormats) {
+  const Shape5 shape{2, 37, {3, 5, 41}};
+  const Format last_f16{ElementType::f16, Layout::channels_last};
+  const Format planar_bf16{ElementType::bf16, Layout::planar};
+  for (const Format from : {planar_f32, last_f32, last_bf16, last_f16, planar_bf16}) {
+    for (const Format to : {planar_f32, last_f32, last_bf16, last_f16, planar_bf16}) {
+      if (from != to) check_all(ReorderProblem{shape, from, to}, 1);
+    }
+  }
+  EXPECT_EQ(takers_["cuda.reorder"], 20);
+}
+
+TEST_F(CudaResultsOnGpu, NamedCases) {
+  for (const char* file : {"convolutions.txt", "poolings.txt"}) {
+    const Result<std::vector<test::Case>> cases = test::read_cases(test::case_folder() / file);
+    ASSERT_TRUE(cases.has_value()) << cases.error().message;
+    for (const test::Case& one : *cases) {
+      SCOPED_TRACE(one.name);
+      check_all(one.problem, 1);
+    }
+  }
+}
+
+// The layers of the benchmark nets, small: 80 images, kernels of 2 to 9, fragments in the batch.
+TEST_F(CudaResultsOnGpu, LayersOfTheBenchmarkNets) {
+  for (const std::int64_t k : {2, 3, 4, 5, 7, 9}) {
+    check_all(ConvProblem{{2, 80, Vec3::cube(k + 7)}, 80, Vec3::cube(k), {1, 1, 1}, {ActivationKind::relu, 0}, false},
+              static_cast<std::uint64_t>(k));
+  }
+  check_all(ConvProblem{{1, 1, Vec3::cube(20)}, 80, Vec3::cube(4), {1, 1, 1}, {ActivationKind::relu, 0}, false}, 1);
+  check_all(ConvProblem{{1, 80, Vec3::cube(12)}, 3, Vec3::cube(3), {1, 1, 1}, {}, false}, 1);
+  check_all(PoolProblem{.in = {1, 80, Vec3::cube(17)}, .mode = PoolMode::fragments}, 1);
+}
+
+}  // namespace
+}  // namespace znni::cuda

@@ -1,0 +1,20 @@
+#include "tests/primitives/cuda/gpu_specs.hpp"
+
+namespace znni::cuda {
+extern const Primitive pool_mpf;
+
+namespace {
+
+TEST(CudaPoolMpf, DescribesItsProblemInEveryFormat) {
+  const std::vector<Estimate> estimates =
+      sound_estimates(pool_mpf, PoolProblem{.in = {1, 80, {9, 9, 9}}, .mode = PoolMode::fragments});
+  EXPECT_EQ(estimates.size(), 3U);  // planar f32; channels last f32 and bf16
+}
+
+TEST(CudaPoolMpf, RefusesOtherProblemsAndDevices) {
+  expect_refusal(pool_mpf, PoolProblem{.in = {1, 3, {8, 8, 8}}}, "computes poolings into fragments");
+  expect_refusal(pool_mpf, PoolProblem{.in = {1, 80, {9, 9, 9}}, .mode = PoolMode::fragments}, "runs on GPUs", a_cpu());
+}
+
+}  // namespace
+}  // namespace znni::cuda
