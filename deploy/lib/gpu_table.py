@@ -1,0 +1,76 @@
+"""The lines of deploy/gpu_check.sh as a table: gpu_table.py RESULTS.jsonl"""
+
+import collections
+import json
+import pathlib
+import sys
+
+# Million voxels per second on an H200 that a model of its arithmetic and memory gives (n337, n537, n726, n926); beside a
+# measurement they show where the model, or the code, is wrong.
+PREDICTED = {("znni", "f32"): (61, 37, 55, 40), ("znni", "fft_tf32"): (106, 46, 66, 47),
+             ("znni", "bf16"): (224, 26, 15, 6.2), ("znni", "tf32"): (107, 12, 6.9, 2.8),
+             ("PyTorch bf16", "bf16"): (224, 26, 15, 6.2), ("PyTorch TF32", "tf32"): (107, 12, 6.9, 2.8)}
+NETS = ("n337", "n537", "n726", "n926")
+
+
+def read(file):
+    """The objects in `file`; a line that was cut off is left out."""
+    for line in pathlib.Path(file).read_text().split("\n"):
+        try:
+            yield json.loads(line)
+        except ValueError:
+            continue
+
+
+def nets(lines):
+    best = collections.defaultdict(dict)
+    for line in lines:
+        if line.get("block") == "net" and "Mvoxels_per_s" in line:
+            rates = best[line["who"], line["mode"]]
+            rates[line["net"]] = max(rates.get(line["net"], 0), line["Mvoxels_per_s"])
+    yield "million dense voxels/s (predicted)".ljust(40) + "".join(net.rjust(18) for net in NETS)
+    for key, rates in sorted(best.items()):
+        predicted = PREDICTED.get(key, ("?",) * 4)
+        cells = (f"{rates[net]:.2f} ({p})" if net in rates else "-" for net, p in zip(NETS, predicted))
+        yield " ".join(key).ljust(40) + "".join(cell.rjust(18) for cell in cells)
+
+
+def errors(lines):
+    rows = [line for line in lines if line.get("block") == "error"]
+    yield "error against float64".ljust(40) + "".join(net.rjust(18) for net in NETS)
+    for key in sorted({(line["who"], line["mode"]) for line in rows}):
+        found = {line["net"]: line.get("relative") for line in rows if (line["who"], line["mode"]) == key}
+        cells = (f"{found[net]:.1e}" if found.get(net) is not None else "-" for net in NETS)
+        yield " ".join(key).ljust(40) + "".join(cell.rjust(18) for cell in cells)
+
+
+def layers(lines):
+    best = {}
+    for line in lines:
+        if line.get("block") == "layer" and "ms" in line:
+            key = (line["problem"], line["primitive"], line["format"], "tf32=1" in line["variant"])
+            if key not in best or line["ms"] < best[key]["ms"]:
+                best[key] = line
+    for line in best.values():
+        yield (f"{line['problem'][:44]:46}{line['primitive']:17}{line['format']:20}{line['ms']:9.3f} ms"
+               f"{line['direct_TFLOP_per_s']:9.1f} TFLOP/s  predicted {line['predicted_ms']:9.3f} ms  {line['variant']}")
+
+
+def others(lines):
+    for line in lines:
+        if line.get("block") in ("machine", "copy", "gemm", "launch", "memory", "check"):
+            yield ", ".join(f"{name} {value}" for name, value in line.items() if name != "block")
+
+
+def main(file):
+    lines = list(read(file))
+    for part in (others, layers, nets, errors):
+        print("\n".join(part(lines)), end="\n\n")
+    failures = [line for line in lines if "failure" in line]
+    print(f"{len(failures)} failures")
+    for line in failures[:20]:
+        print(json.dumps(line))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))

@@ -1,0 +1,184 @@
+"""PyTorch beside znni-gpu-bench on the nets of the ZNNi paper, on one GPU; JSON lines on standard output.
+
+    gpu_torch.py speed NET --last N            patches of that size: bf16 and TF32 channels last, bf16 compiled
+    gpu_torch.py error NET --bench PROGRAM     a small patch by znni-gpu-bench and by PyTorch, against float64
+
+Poolings are max-pooling fragments by slicing and one permuted copy, as a skilled user would write them.
+"""
+
+import argparse
+import json
+import math
+import pathlib
+import subprocess
+import tempfile
+
+import numpy
+import torch
+
+# Layers, kernel of the first convolution, kernel of the others, and the fragment of the small patch.
+NETS = {"n337": ("cpcpcpcccc", 2, 3, 2), "n537": ("cpcpcpcccc", 4, 5, 1),
+        "n726": ("cpcpcccc", 6, 7, 1), "n926": ("cpcpcccc", 8, 9, 1)}
+IMAGES, IMAGES_OUT = 80, 3
+MODES = ("f32", "fft_tf32", "tf32", "bf16")
+
+
+def say(**fields):
+    print(json.dumps(fields), flush=True)
+
+
+def input_extent(net, last):
+    layers, first, k, _ = NETS[net]
+    n = last
+    for i in reversed(range(len(layers))):
+        n = 2 * n + 1 if layers[i] == "p" else n + (first if i == 0 else k) - 1
+    return n
+
+
+def make_weights(net):
+    """Kernels and biases of every convolution, float32."""
+    layers, first, k, _ = NETS[net]
+    random, f, weights = numpy.random.default_rng(1), 1, []
+    for i, kind in enumerate(layers):
+        if kind == "p":
+            continue
+        size = first if i == 0 else k
+        f_out = IMAGES_OUT if i + 1 == len(layers) else IMAGES
+        deviation = math.sqrt(2 / (f * size**3))
+        kernels = (random.standard_normal((f_out, f, size, size, size)) * deviation).astype(numpy.float32)
+        weights.append((kernels, (random.standard_normal(f_out) * 0.01).astype(numpy.float32)))
+        f = f_out
+    return weights
+
+
+def fragments(value, before):
+    """All offsets of a pooling by 2; the newest pooling is the most significant digit of a fragment's index."""
+    for axis in (2, 3, 4):
+        length = value.shape[axis] - 1
+        value = torch.maximum(value.narrow(axis, 0, length), value.narrow(axis, 1, length))
+    f, (z, y, x) = value.shape[1], (extent // 2 for extent in value.shape[2:])
+    b = before
+    value = value.reshape(b, b, b, f, z, 2, y, 2, x, 2).permute(5, 0, 7, 1, 9, 2, 3, 4, 6, 8)
+    return value.reshape(8 * b**3, f, z, y, x)
+
+
+class Net(torch.nn.Module):
+    def __init__(self, net, weights, dtype, channels_last):
+        super().__init__()
+        self.layers = NETS[net][0]
+        self.format = torch.channels_last_3d if channels_last else torch.contiguous_format
+        self.weights = [(torch.from_numpy(k).to("cuda", dtype).contiguous(memory_format=self.format),
+                         torch.from_numpy(b).to("cuda", dtype)) for k, b in weights]
+
+    def forward(self, value):
+        weights, before = iter(self.weights), 1
+        for kind in self.layers:
+            if kind == "p":
+                value = fragments(value, before).contiguous(memory_format=self.format)
+                before *= 2
+            else:
+                value = torch.nn.functional.conv3d(value, *next(weights)).relu_()
+        return value
+
+
+def set_precision(mode):
+    torch.backends.cuda.matmul.allow_tf32 = mode == "tf32"
+    torch.backends.cudnn.allow_tf32 = mode == "tf32"
+
+
+def seconds_of(run, repetitions=3):
+    run(), run()
+    times = []
+    for _ in range(repetitions):
+        first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+        first.record()
+        run()
+        last.record()
+        last.synchronize()
+        times.append(first.elapsed_time(last) / 1e3)
+    return sorted(times)[len(times) // 2]
+
+
+def speed(net, last):
+    weights, n = make_weights(net), input_extent(net, last)
+    torch.backends.cudnn.benchmark = True
+    for who, mode, compiled in (("PyTorch bf16", "bf16", False), ("PyTorch TF32", "tf32", False),
+                                ("PyTorch bf16, compiled", "bf16", True)):
+        set_precision(mode)
+        dtype = torch.bfloat16 if mode == "bf16" else torch.float32
+        try:
+            with torch.inference_mode():
+                model = Net(net, weights, dtype, channels_last=True)
+                run = torch.compile(model) if compiled else model
+                value = torch.randn(1, 1, n, n, n, device="cuda", dtype=dtype).contiguous(memory_format=model.format)
+                seconds = seconds_of(lambda: run(value))
+                out = run(value)
+                say(block="net", who=who, net=net, mode=mode, n=n, fragment=last, ms=1e3 * seconds,
+                    Mvoxels_per_s=1e-6 * out.shape[0] * last**3 / seconds,
+                    GiB=torch.cuda.max_memory_allocated() / 2**30)
+        except (RuntimeError, torch.cuda.OutOfMemoryError) as failure:
+            say(block="net", who=who, net=net, mode=mode, n=n, failure=str(failure).split("\n")[0])
+        model = run = value = out = None
+        torch.cuda.empty_cache()
+        torch.cuda.reset_peak_memory_stats()
+
+
+def read_output(file, mode, shape):
+    """The bench's output tensor as float64, planar."""
+    S, f, n = shape
+    if mode == "bf16":
+        values = torch.from_numpy(numpy.fromfile(file, dtype=numpy.int16)).view(torch.bfloat16).double()
+    else:
+        values = torch.from_numpy(numpy.fromfile(file, dtype=numpy.float32)).double()
+    if mode in ("bf16", "tf32"):
+        return values.reshape(S, n, n, n, f).permute(0, 4, 1, 2, 3)
+    return values.reshape(S, f, n, n, n)
+
+
+def relative(found, expected):
+    return ((found - expected).norm() / expected.norm()).item()
+
+
+def error(net, bench, memory):
+    last = NETS[net][3]
+    weights, n = make_weights(net), input_extent(net, last)
+    image = numpy.random.default_rng(2).standard_normal((n, n, n)).astype(numpy.float32)
+    with torch.inference_mode():
+        set_precision("f32")
+        value = torch.from_numpy(image).to("cuda")[None, None]
+        exact = Net(net, weights, torch.float64, False)(value.double()).cpu()
+        for mode, dtype in (("f32", torch.float32), ("tf32", torch.float32), ("bf16", torch.bfloat16)):
+            set_precision(mode)
+            found = Net(net, weights, dtype, mode != "f32")(value.to(dtype)).double().cpu()
+            say(block="error", who="PyTorch", net=net, mode=mode, relative=relative(found, exact))
+    torch.cuda.empty_cache()
+    with tempfile.TemporaryDirectory() as folder:
+        files = {name: str(pathlib.Path(folder) / name) for name in ("weights", "input", "output")}
+        numpy.concatenate([part.ravel() for pair in weights for part in pair]).tofile(files["weights"])
+        image.tofile(files["input"])
+        for mode in MODES:
+            command = [bench, "net", "--net", net, "--mode", mode, "--last", str(last), "--candidates", "2"]
+            command += ["--memory", memory] + [word for name, file in files.items() for word in (f"--{name}", file)]
+            done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            if done.returncode != 0:
+                say(block="error", who="znni", net=net, mode=mode, failure=done.stderr.strip())
+                continue
+            found = read_output(files["output"], mode, (exact.shape[0], IMAGES_OUT, last))
+            say(block="error", who="znni", net=net, mode=mode, relative=relative(found, exact))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("what", choices=("speed", "error"))
+    parser.add_argument("net", choices=NETS)
+    parser.add_argument("--last", type=int, default=20, help="extent of a fragment of the output")
+    parser.add_argument("--bench", default="znni-gpu-bench")
+    parser.add_argument("--memory", default="40", help="GiB for znni-gpu-bench where errors are measured")
+    options = parser.parse_args()
+    if options.what == "speed":
+        return speed(options.net, options.last)
+    return error(options.net, options.bench, options.memory)
+
+
+if __name__ == "__main__":
+    main()

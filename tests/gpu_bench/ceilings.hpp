@@ -1,0 +1,11 @@
+// What the GPU, its memory and its link do at most.
+#pragma once
+
+#include "primitives/cuda/cuda_device.hpp"
+
+namespace znni::gpu_bench {
+
+// Needs budgets of 4 GiB of device and 2 GiB of pinned memory; prints lines.
+[[nodiscard]] Result<void> measure_ceilings(cuda::CudaDevice& device);
+
+}  // namespace znni::gpu_bench

@@ -1,0 +1,71 @@
+#include "tests/gpu_bench/choose.hpp"
+
+#include <algorithm>
+
+#include "primitives/cuda/backend.hpp"
+#include "primitives/cuda/estimates.hpp"
+#include "tests/gpu_bench/timing.hpp"
+
+namespace znni::gpu_bench {
+namespace {
+
+Result<double> time_of(const Candidate& candidate, const LayerProblem& problem, const LayerWeights& weights,
+                       const Reservation& block, cuda::CudaDevice& device, double best) {
+  Result<LayerRun> run =
+      LayerRun::make(*candidate.primitive, problem, candidate.estimate, weights, block.data(), device);
+  if (!run) return run.error();
+  const auto once = [&] { return run->run(); };
+  const Result<double> first = median_seconds(device, once, 1, 1);
+  if (!first || *first > 3.0 * best) return first;
+  return median_seconds(device, once, *first > 0.1 ? 2 : 7, 1);
+}
+
+}  // namespace
+
+std::optional<Mode> mode_of(std::string_view name) {
+  if (name == "f32") return Mode::f32;
+  if (name == "fft_tf32") return Mode::fft_tf32;
+  if (name == "tf32") return Mode::tf32;
+  if (name == "bf16") return Mode::bf16;
+  return std::nullopt;
+}
+
+Format format_of(Mode mode) {
+  return mode == Mode::bf16 ? cuda::last_bf16 : mode == Mode::tf32 ? cuda::last_f32 : cuda::planar_f32;
+}
+
+bool belongs(const Estimate& estimate, Mode mode) {
+  const bool rounded = setting(estimate.variant, "tf32", 0) == 1;
+  return estimate.in == format_of(mode) && estimate.out == format_of(mode) && (mode != Mode::f32 || !rounded);
+}
+
+Result<Candidate> fastest(const LayerProblem& problem, const LayerWeights& weights, const Filter& filter,
+                          std::size_t most, const Reservation& block, cuda::CudaDevice& device,
+                          const std::function<void(const Candidate&, std::string_view)>& tell) {
+  std::vector<Candidate> candidates;
+  std::string refused;
+  for (const Primitive* primitive : cuda::registry()) {
+    const Result<std::vector<Estimate>> estimates = primitive->describe(problem, device.spec());
+    if (!estimates) refused = estimates.error().message;
+    if (!estimates) continue;
+    for (const Estimate& estimate : *estimates) {
+      if (!filter(*primitive, estimate) || LayerRun::packed_bytes(estimate) > block.bytes()) continue;
+      candidates.push_back({primitive, estimate, 0});
+    }
+  }
+  std::stable_sort(candidates.begin(), candidates.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.estimate.time < b.estimate.time; });
+  if (candidates.size() > most) candidates.resize(most);
+  Candidate best{nullptr, {}, 1e30};
+  for (Candidate& candidate : candidates) {
+    const Result<double> seconds = time_of(candidate, problem, weights, block, device, best.seconds);
+    if (seconds) candidate.seconds = *seconds;
+    tell(candidate, seconds ? "" : seconds.error().message);
+    if (seconds && *seconds < best.seconds) best = candidate;
+  }
+  if (best.primitive != nullptr) return best;
+  return Error{ErrorCode::unsupported, "nothing computes " + to_string(problem) + " within " +
+                                           bytes_text(block.bytes()) + (refused.empty() ? "" : "; " + refused)};
+}
+
+}  // namespace znni::gpu_bench

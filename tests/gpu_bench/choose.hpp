@@ -1,0 +1,32 @@
+// The fastest of a problem's estimates on this GPU, found by running them.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "tests/gpu_bench/layer_run.hpp"
+
+namespace znni::gpu_bench {
+
+struct Candidate {
+  const Primitive* primitive = nullptr;
+  Estimate estimate;
+  double seconds = 0;  // measured
+};
+
+// How a net computes: strict float32 planar; the same with products of transforms in TF32; TF32 or bf16 channels last.
+enum class Mode { f32, fft_tf32, tf32, bf16 };
+[[nodiscard]] std::optional<Mode> mode_of(std::string_view name);
+[[nodiscard]] Format format_of(Mode mode);
+[[nodiscard]] bool belongs(const Estimate& estimate, Mode mode);
+
+using Filter = std::function<bool(const Primitive&, const Estimate&)>;
+
+// Times, in order of their modelled time, at most `most` estimates that `filter` takes and that fit into `block`; gives
+// up on one after a single run of more than three times the best so far. `tell` sees every one, failures (in words)
+// too.
+[[nodiscard]] Result<Candidate> fastest(const LayerProblem& problem, const LayerWeights& weights, const Filter& filter,
+                                        std::size_t most, const Reservation& block, cuda::CudaDevice& device,
+                                        const std::function<void(const Candidate&, std::string_view failure)>& tell);
+
+}  // namespace znni::gpu_bench

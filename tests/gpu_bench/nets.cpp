@@ -1,0 +1,299 @@
+#include "tests/gpu_bench/nets.hpp"
+
+#include <cmath>
+#include <fstream>
+
+#include "primitives/cuda/element.hpp"
+#include "primitives/cuda/estimates.hpp"
+#include "tests/gpu_bench/lines.hpp"
+#include "tests/gpu_bench/timing.hpp"
+
+namespace znni::gpu_bench {
+namespace {
+
+constexpr std::int64_t images = 80;
+constexpr std::int64_t images_out = 3;
+
+struct Layer {
+  LayerProblem problem;
+  std::vector<float> kernels;
+  std::vector<float> bias;
+  Candidate chosen;
+};
+
+// 'c' and 'p' in order, the kernel of the first convolution and of the others.
+struct Table {
+  std::string layers;
+  std::int64_t first_k = 0;
+  std::int64_t k = 0;
+};
+
+Result<Table> table_of(const std::string& net) {
+  if (net == "n337") return Table{"cpcpcpcccc", 2, 3};
+  if (net == "n537") return Table{"cpcpcpcccc", 4, 5};
+  if (net == "n726") return Table{"cpcpcccc", 6, 7};
+  if (net == "n926") return Table{"cpcpcccc", 8, 9};
+  return Error{ErrorCode::invalid_argument, "--net: no '" + net + "'; there are n337, n537, n726, n926"};
+}
+
+std::int64_t input_extent(const Table& table, std::int64_t last) {
+  std::int64_t n = last;
+  for (std::size_t i = table.layers.size(); i-- > 0;) {
+    n = table.layers[i] == 'p' ? 2 * n + 1 : n + (i == 0 ? table.first_k : table.k) - 1;
+  }
+  return n;
+}
+
+std::vector<Layer> layers_of(const Table& table, std::int64_t last) {
+  std::vector<Layer> layers;
+  Shape5 shape{1, 1, Vec3::cube(input_extent(table, last))};
+  Vec3 fragments = Vec3::cube(1);
+  for (std::size_t i = 0; i < table.layers.size(); ++i) {
+    Layer layer;
+    if (table.layers[i] == 'c') {
+      const bool final = i + 1 == table.layers.size();
+      layer.problem = ConvProblem{shape,
+                                  final ? images_out : images,
+                                  Vec3::cube(i == 0 ? table.first_k : table.k),
+                                  Vec3::cube(1),
+                                  Activation{ActivationKind::relu, 0.0F},
+                                  false};
+    } else {
+      layer.problem = PoolProblem{.in = shape, .mode = PoolMode::fragments, .fragments = fragments};
+      fragments = fragments * Vec3::cube(2);
+    }
+    shape = output_shape(layer.problem);
+    layers.push_back(std::move(layer));
+  }
+  return layers;
+}
+
+Result<std::vector<float>> read_floats(const std::string& file) {
+  std::ifstream in(file, std::ios::binary | std::ios::ate);
+  if (!in) return Error{ErrorCode::not_found, file + ": cannot be read"};
+  std::vector<float> values(static_cast<std::size_t>(in.tellg()) / sizeof(float));
+  in.seekg(0);
+  in.read(reinterpret_cast<char*>(values.data()), static_cast<std::streamsize>(values.size() * sizeof(float)));
+  return values;
+}
+
+Result<void> give_weights(std::vector<Layer>& layers, const std::string& file) {
+  std::vector<float> all;
+  if (!file.empty()) {
+    Result<std::vector<float>> read = read_floats(file);
+    if (!read) return read.error();
+    all = std::move(*read);
+  }
+  std::size_t next = 0;
+  for (Layer& layer : layers) {
+    const auto* conv = std::get_if<ConvProblem>(&layer.problem);
+    if (conv == nullptr) continue;
+    const std::int64_t terms = conv->in.f * voxels(conv->k);
+    const auto count = static_cast<std::size_t>(terms * conv->f_out);
+    const auto outputs = static_cast<std::size_t>(conv->f_out);
+    if (file.empty()) {
+      layer.kernels = made_values(static_cast<std::int64_t>(count), std::sqrt(2.0 / static_cast<double>(terms)), 1);
+      layer.bias = made_values(conv->f_out, 0.01, 2);
+      continue;
+    }
+    if (next + count + outputs > all.size()) {
+      return Error{ErrorCode::corrupt_file,
+                   file + ": holds " + std::to_string(all.size()) + " floats, too few for this net"};
+    }
+    const auto from = all.begin() + static_cast<std::ptrdiff_t>(next);
+    const auto middle = from + static_cast<std::ptrdiff_t>(count);
+    layer.kernels.assign(from, middle);
+    layer.bias.assign(middle, middle + static_cast<std::ptrdiff_t>(outputs));
+    next += count + outputs;
+  }
+  return {};
+}
+
+void tell_candidate(const Line& start, const LayerProblem& problem, const Candidate& candidate,
+                    std::string_view failure) {
+  Line line = start;
+  line.text("problem", to_string(problem)).text("primitive", candidate.primitive->name);
+  line.text("variant", to_string(candidate.estimate.variant)).text("format", to_string(candidate.estimate.in));
+  line.number("predicted_ms", 1e3 * candidate.estimate.time);
+  if (!failure.empty()) return line.text("failure", failure).print();
+  const double outputs =
+      static_cast<double>(output_shape(problem).S) * static_cast<double>(voxels(output_shape(problem).n));
+  line.number("ms", 1e3 * candidate.seconds).number("ns_per_voxel", 1e9 * candidate.seconds / outputs);
+  line.number("direct_TFLOP_per_s", 1e-12 * direct_flops(problem) / candidate.seconds).print();
+}
+
+// Prepared layers between two tensors that change places: each layer's input at one end of the block's tensor area.
+struct Chain {
+  std::vector<LayerRun> layers;
+  std::vector<TensorView> tensors;  // one more than layers
+
+  Result<void> run() {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      if (Result<void> done = layers[i].run(tensors[i], tensors[i + 1]); !done) return done;
+    }
+    return {};
+  }
+};
+
+// Tensors of even number from the front of the block, of odd number up to its end; scratch is each layer's own and lies
+// in between, in blocks of its own reservation.
+Result<Chain> make_chain(const std::vector<Layer>& layers, Mode mode, const Reservation& tensors,
+                         const Reservation& scratch, cuda::CudaDevice& device) {
+  Chain chain;
+  Shape5 shape = input_shape(layers.front().problem, 0);
+  for (std::size_t i = 0; i <= layers.size(); ++i) {
+    if (i > 0) shape = output_shape(layers[i - 1].problem);
+    const std::int64_t bytes = round_up(tensor_bytes(shape, format_of(mode)), 512);
+    std::byte* const at = i % 2 == 0 ? tensors.data() : tensors.data() + tensors.bytes() / 512 * 512 - bytes;
+    chain.tensors.push_back(dense_view(reinterpret_cast<float*>(at), shape, format_of(mode)));
+  }
+  for (const Layer& layer : layers) {
+    const LayerWeights weights{layer.kernels, layer.bias, {}, {}};
+    Result<LayerRun> run =
+        LayerRun::make(*layer.chosen.primitive, layer.problem, layer.chosen.estimate, weights, scratch.data(), device);
+    if (!run) return run.error();
+    chain.layers.push_back(std::move(*run));
+  }
+  return chain;
+}
+
+// Scratch alone: the estimate without its tensors.
+std::int64_t scratch_bytes(const Estimate& estimate) {
+  std::int64_t bytes = 0;
+  for (const Buffer& buffer : estimate.memory) {
+    const bool tensor = buffer.name == output_name || buffer.name.starts_with("input ");
+    const bool named_like_one = buffer.name == "input spectra";
+    if (!buffer.lifetime.persistent && (!tensor || named_like_one)) bytes += round_up(buffer.bytes, 512);
+  }
+  return bytes;
+}
+
+std::int64_t widest(const std::vector<Layer>& layers, Mode mode) {
+  std::int64_t most = 0;
+  for (const Layer& layer : layers) {
+    const std::int64_t in = tensor_bytes(input_shape(layer.problem, 0), format_of(mode));
+    const std::int64_t out = tensor_bytes(output_shape(layer.problem), format_of(mode));
+    most = std::max(most, round_up(in, 512) + round_up(out, 512));
+  }
+  return most;
+}
+
+// The estimate with tensors of no bytes, since the chain has its own.
+Estimate without_tensors(Estimate estimate) {
+  for (Buffer& buffer : estimate.memory) {
+    if (buffer.name == output_name || buffer.name == input_name(0)) buffer.bytes = 0;
+  }
+  return estimate;
+}
+
+Result<void> write_input(const NetRun& run, const TensorView& to, cuda::CudaDevice& device) {
+  const std::int64_t count = elements(to.shape);
+  std::vector<float> values = made_values(count, 1.0, 3);
+  if (!run.input.empty()) {
+    Result<std::vector<float>> read = read_floats(run.input);
+    if (!read) return read.error();
+    values = std::move(*read);
+  }
+  if (std::ssize(values) != count) {
+    return Error{ErrorCode::invalid_argument,
+                 run.input + ": holds " + std::to_string(values.size()) + " floats, expected " + std::to_string(count)};
+  }
+  auto* const data = reinterpret_cast<std::byte*>(to.data);
+  if (to.format.type == ElementType::f32) return device.write(data, std::as_bytes(std::span(values)));
+  std::vector<cuda::Bfloat> narrowed;
+  narrowed.reserve(values.size());
+  for (const float value : values) narrowed.push_back(cuda::narrow(value, cuda::Bfloat()));
+  return device.write(data, std::as_bytes(std::span(narrowed)));
+}
+
+// As floats in the order of the format's memory: planar, or images innermost.
+Result<void> write_output(const NetRun& run, const TensorView& from, cuda::CudaDevice& device) {
+  if (run.output.empty()) return {};
+  std::vector<std::byte> bytes(static_cast<std::size_t>(tensor_bytes(from.shape, from.format)));
+  if (Result<void> read = device.read(bytes, reinterpret_cast<const std::byte*>(from.data)); !read) return read;
+  std::ofstream out(run.output, std::ios::binary);
+  out.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  if (out) return {};
+  return Error{ErrorCode::not_found, run.output + ": cannot be written"};
+}
+
+}  // namespace
+
+Result<void> run_net(const NetRun& run, std::int64_t block_bytes, cuda::CudaDevice& device) {
+  const Result<Table> table = table_of(run.net);
+  if (!table) return table.error();
+  std::vector<Layer> layers = layers_of(*table, run.last);
+  if (Result<void> given = give_weights(layers, run.weights); !given) return given;
+  std::int64_t scratch = 512;
+  {
+    Result<Reservation> block = device.reserve(MemorySpace::device, block_bytes, "layers");
+    if (!block) return block.error();
+    for (Layer& layer : layers) {
+      const Line start = Line("net layer").text("net", run.net).text("mode", run.mode_name);
+      const LayerWeights weights{layer.kernels, layer.bias, {}, {}};
+      Result<Candidate> best = fastest(
+          layer.problem, weights,
+          [&](const Primitive&, const Estimate& estimate) { return belongs(estimate, run.mode); }, run.candidates,
+          *block, device,
+          [&](const Candidate& candidate, std::string_view failure) {
+            tell_candidate(start, layer.problem, candidate, failure);
+          });
+      if (!best) return best.error().within(run.net);
+      layer.chosen = std::move(*best);
+      scratch = std::max(scratch, scratch_bytes(layer.chosen.estimate));
+      layer.chosen.estimate = without_tensors(std::move(layer.chosen.estimate));
+    }
+  }
+  Result<Reservation> tensors = device.reserve(MemorySpace::device, widest(layers, run.mode), "tensors");
+  if (!tensors) return tensors.error();
+  Result<Reservation> area = device.reserve(MemorySpace::device, scratch, "scratch");
+  if (!area) return area.error();
+  Result<Chain> chain = make_chain(layers, run.mode, *tensors, *area, device);
+  if (!chain) return chain.error().within(run.net);
+  const auto whole = [&] {
+    Result<void> there = write_input(run, chain->tensors.front(), device);  // the input's memory is used again
+    return there ? chain->run() : there;
+  };
+  if (Result<void> first = whole(); !first) return first;
+  if (Result<void> written = write_output(run, chain->tensors.back(), device); !written) return written;
+  const Result<double> seconds = median_seconds(
+      device, [&] { return chain->run(); }, 3, 1);
+  if (!seconds) return seconds.error();
+  const Shape5& in = chain->tensors.front().shape;
+  const Shape5& out = chain->tensors.back().shape;
+  const double outputs = static_cast<double>(out.S) * static_cast<double>(voxels(out.n));
+  Line("net")
+      .text("who", "znni")
+      .text("net", run.net)
+      .text("mode", run.mode_name)
+      .number("n", static_cast<double>(in.n.x))
+      .number("fragment", static_cast<double>(out.n.x))
+      .number("ms", 1e3 * *seconds)
+      .number("Mvoxels_per_s", 1e-6 * outputs / *seconds)
+      .number("GiB", static_cast<double>(device.reserved(MemorySpace::device)) / static_cast<double>(1 << 30))
+      .print();
+  return {};
+}
+
+Result<void> run_layer(const ConvProblem& conv, std::int64_t block_bytes, cuda::CudaDevice& device) {
+  const std::vector<float> kernels = made_values(conv.f_out * conv.in.f * voxels(conv.k), 0.02, 1);
+  const std::vector<float> bias = made_values(conv.f_out, 0.01, 2);
+  Result<Reservation> block = device.reserve(MemorySpace::device, block_bytes, "layer");
+  if (!block) return block.error();
+  const std::vector<float> values = made_values(std::int64_t{1} << 24, 1.0, 3);
+  for (std::int64_t at = 0; at + (std::int64_t{1} << 26) <= std::min(block->bytes(), std::int64_t{1} << 33);
+       at += std::int64_t{1} << 26) {
+    Result<void> there = device.write(block->data() + at, std::as_bytes(std::span(values)));
+    if (!there) return there;
+  }
+  const LayerWeights weights{kernels, bias, {}, {}};
+  const Result<Candidate> best = fastest(
+      conv, weights, [](const Primitive&, const Estimate&) { return true; }, 1000, *block, device,
+      [&](const Candidate& candidate, std::string_view failure) {
+        tell_candidate(Line("layer"), conv, candidate, failure);
+      });
+  if (!best) return best.error();
+  return {};
+}
+
+}  // namespace znni::gpu_bench
