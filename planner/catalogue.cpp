@@ -56,6 +56,11 @@ Result<Catalogue> Catalogue::make(std::span<const Backend* const> backends, cons
     all.insert(all.end(), backend->primitives.begin(), backend->primitives.end());
   }
   std::sort(all.begin(), all.end(), [](const Primitive* a, const Primitive* b) { return a->name < b->name; });
+  for (std::size_t i = 1; i < all.size(); ++i) {
+    if (all[i]->name != all[i - 1]->name) continue;
+    return Error{ErrorCode::invalid_argument,
+                 "two primitives are named " + std::string(all[i]->name) + "; one is right"};
+  }
   if (Result<void> sound = check_patterns("--enable", enable, all); !sound) return sound.error();
   if (Result<void> sound = check_patterns("--disable", disable, all); !sound) return sound.error();
   Catalogue catalogue;

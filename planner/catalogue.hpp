@@ -14,7 +14,7 @@ namespace znni {
 class Catalogue {
  public:
   // `enable`: names or prefixes ending in '*'; empty means all. `disable` is applied after it. A name that
-  // matches nothing is an error. Reorders are always kept.
+  // matches nothing is an error, and so are two primitives of one name. Reorders are always kept.
   [[nodiscard]] static Result<Catalogue> make(std::span<const Backend* const> backends,
                                               const std::vector<std::string>& enable = {},
                                               const std::vector<std::string>& disable = {});

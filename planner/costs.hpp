@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/calibration.hpp"
 #include "planner/plan.hpp"
 #include "planner/timings.hpp"
 
@@ -16,7 +17,11 @@ namespace znni {
 struct Cost {
   Seconds seconds = 0;
   Basis basis = Basis::model;
+  double error = 0;  // share of `seconds` that 9 of 10 like this one keep within; 0: nobody knows
 };
+
+// Both, one after the other. Their errors add up, since like layers err alike; the weaker basis counts.
+[[nodiscard]] Cost together(const Cost& a, const Cost& b);
 
 class CostSource {
  public:
@@ -28,9 +33,11 @@ class CostSource {
 // The formulas of describe() themselves.
 [[nodiscard]] std::unique_ptr<CostSource> modelled_costs();
 
-// Recorded timings first, the formulas for the rest: corrected by the ratio recorded/modelled of the same
-// primitive, or, where it has no record, of other primitives on layers that differ in extents alone; and, where
-// anything was recorded at all, 5 % longer than that.
+// Recorded timings first, the formulas for the rest: corrected as the records of this device say
+// (planner/calibration.hpp) and, where anything was recorded at all, 5 % longer than that.
 [[nodiscard]] std::unique_ptr<CostSource> recorded_costs(const Timings& timings, const DeviceSpec& spec);
+
+// What the records of this device say of the formulas.
+[[nodiscard]] Calibration calibrate(const Timings& timings, const DeviceSpec& spec);
 
 }  // namespace znni

@@ -46,7 +46,8 @@ std::string patch_text(const Network& network, const Plan& plan, const PlanRepor
           passes_text(report.geometry) + "\n";
   text += head_text(network, report.geometry);
   text += "predicted  " + rate_text(plan.predicted.voxels_per_second) + ", " + seconds_text(plan.predicted.seconds) +
-          " a patch, weakest basis " + std::string(to_string(plan.predicted.basis)) + "\n";
+          " a patch, weakest basis " + std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) +
+          "\n";
   text += "border     " + fixed_text(plan.predicted.border_cost, 2) +
           " times the work of an endless patch: larger patches waste less\n";
   return text;
@@ -89,8 +90,8 @@ std::string nodes_table(const PlanReport& report, const SearchLog& log) {
     rows.push_back({node.node < 0 ? "" : std::to_string(node.node), node.name, to_string(node.shape),
                     primitive_text(step), layout_text(step.in) + " -> " + layout_text(step.out),
                     seconds_text(step.seconds), std::to_string(runs_of(report.geometry, node.node)),
-                    std::string(to_string(step.basis)), fixed_text(rate, 1), bytes_text(node.persistent),
-                    bytes_text(node.peak), runner_up(log, node.node)});
+                    std::string(to_string(step.basis)) + error_text(step.error), fixed_text(rate, 1),
+                    bytes_text(node.persistent), bytes_text(node.peak), runner_up(log, node.node)});
   }
   return "nodes (time of one run, and how often it runs in a patch; GFLOP/s of the textbook algorithm; peak: all bytes "
          "alive in the worst stage)\n" +

@@ -12,7 +12,7 @@ Json shape(const Shape5& shape) { return {shape.S, shape.f, shape.n.z, shape.n.y
 
 Json mode(const std::optional<PoolingMode>& mode) {
   if (!mode) return nullptr;
-  return mode->mode == PoolMode::plain ? "plain" : "fragments";
+  return mode->mode == PoolMode::plain ? "plain" : "mpf";
 }
 
 Json groups(const std::optional<PoolingMode>& mode) {
@@ -32,6 +32,9 @@ Json variant(const Variant& settings) {
   return object;
 }
 
+// Null where nobody knows.
+Json error_bar(double error) { return error > 0 ? Json(error) : Json(nullptr); }
+
 Json node(const NodeReport& report, std::int64_t runs) {
   const Step& step = *report.step;
   return {{"index", report.node},
@@ -50,7 +53,8 @@ Json node(const NodeReport& report, std::int64_t runs) {
           {"predicted_seconds", step.seconds},
           {"runs", runs},
           {"bytes", {{"persistent", report.persistent}, {"peak", report.peak}}},
-          {"basis", std::string(to_string(step.basis))}};
+          {"basis", std::string(to_string(step.basis))},
+          {"error", error_bar(step.error)}};
 }
 
 Json segment(const Segment& own) {
@@ -92,7 +96,8 @@ Json predicted(const Prediction& prediction) {
   return {{"voxels_per_second", prediction.voxels_per_second},
           {"seconds", prediction.seconds},
           {"border_cost", prediction.border_cost},
-          {"basis", std::string(to_string(prediction.basis))}};
+          {"basis", std::string(to_string(prediction.basis))},
+          {"error", error_bar(prediction.error)}};
 }
 
 Json machine(const DeviceSpec& spec) {

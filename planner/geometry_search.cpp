@@ -20,8 +20,6 @@ std::string rate_text(double voxels_per_second) {
   return text.data();
 }
 
-Basis weakest(Basis a, Basis b) { return std::min(a, b); }
-
 // Why what is known of a geometry's bytes already breaks a limit; "" when it does not.
 std::string over(const GeometryOptions& options, const RungQuery& query) {
   const std::int64_t sum = add(options.least_persistent, options.least_transient);
@@ -205,6 +203,7 @@ std::vector<Step> GeometrySearch::steps(const Geometry& geometry, const Assignme
     step.reorder = reorder.primitive->name;
     step.seconds = reorder.cost.seconds;
     step.basis = reorder.cost.basis;
+    step.error = reorder.cost.error;
     all.push_back(std::move(step));
   }
   for (std::size_t node = 0; node < assignment.nodes.size(); ++node) {
@@ -220,11 +219,14 @@ std::vector<Step> GeometrySearch::steps(const Geometry& geometry, const Assignme
     step.native = step.out = option->out;
     step.seconds = option->cost.seconds;
     step.basis = option->cost.basis;
+    step.error = option->cost.error;
     if (reorder != nullptr) {
       step.out = reorder->out;
       step.reorder = reorder->primitive->name;
-      step.seconds += reorder->cost.seconds;
-      step.basis = weakest(step.basis, reorder->cost.basis);
+      const Cost both = together(option->cost, reorder->cost);
+      step.seconds = both.seconds;
+      step.basis = both.basis;
+      step.error = both.error;
     }
     all.push_back(std::move(step));
   }

@@ -1,145 +1,28 @@
 // `planner`: assembles the search with the CPU back end, files and the command line.
 #include <unistd.h>
 
-#include <array>
-#include <csignal>
 #include <cstdio>
-#include <cstdlib>
 #include <iostream>
 
-#include "planner/catalogue.hpp"
 #include "planner/explain.hpp"
 #include "planner/explain_json.hpp"
 #include "planner/k8s_resources.hpp"
-#include "planner/measured_search.hpp"
-#include "planner/memory_limit.hpp"
-#include "planner/options.hpp"
-#include "planner/progress.hpp"
+#include "planner/report_page.hpp"
 #include "planner/repository.hpp"
+#include "planner/session.hpp"
 #include "planner/summary.hpp"
 #include "planner/text_table.hpp"
-#include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/machine.hpp"
 #include "proto/convert/network_file.hpp"
 #include "proto/convert/plan_text.hpp"
-#include "proto/convert/timings_text.hpp"
+#include "proto/convert/write_atomically.hpp"
 
 namespace znni {
 namespace {
 
-// Everything a search needs, read and checked once.
-struct Session {
-  PlannerOptions options;
-  DeviceSpec spec;
-  Catalogue catalogue;
-  std::int64_t memory_limit = 0;
-  std::string timings_path;
-  Timings timings;
-};
-
 int fail(const Error& error) {
   std::fprintf(stderr, "planner: %s\n", error.message.c_str());
   return exit_code(error.code);
-}
-
-void warn(const std::string& line) { std::fprintf(stderr, "planner: %s\n", line.c_str()); }
-
-// SIGINT and SIGTERM are held back and asked for, so that no handler is needed and no file is left half written.
-void hold_signals() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigaddset(&signals, SIGINT);
-  sigaddset(&signals, SIGTERM);
-  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-}
-
-bool interrupted() {
-  sigset_t signals;
-  sigemptyset(&signals);
-  sigpending(&signals);
-  return sigismember(&signals, SIGINT) == 1 || sigismember(&signals, SIGTERM) == 1;
-}
-
-// --mem may exceed this machine: the plan is for another one then.
-Result<std::int64_t> memory_limit(const PlannerOptions& options) {
-  if (options.memory) return *options.memory;
-  const Result<MemoryLimit> limit =
-      choose_memory_limit(std::nullopt, std::getenv("ZNNI_MEM"), {cpu::default_memory_budget(), cpu::memory_limit()});
-  if (!limit) return limit.error();
-  if (!limit->warning.empty()) warn(limit->warning);
-  return limit->bytes;
-}
-
-Result<void> read_recorded(Session& session) {
-  const PlannerOptions& options = session.options;
-  if (options.patience == Patience::model) return {};
-  session.timings_path = options.timings;
-  if (session.timings_path.empty()) {
-    const Result<std::filesystem::path> state = state_directory();
-    if (!state) return state.error();
-    session.timings_path = *state / "timings.pbtxt";
-  }
-  Result<ReadTimings> read = read_timings(session.timings_path);
-  if (!read) return read.error();
-  for (const std::string& warning : read->warnings) warn(warning);
-  session.timings = std::move(read->timings);
-  if (options.patience != Patience::measure) return {};
-  return make_parents(session.timings_path);
-}
-
-Result<Session> open_session(const PlannerOptions& options) {
-  Session session;
-  session.options = options;
-  session.spec = cpu::describe_cpu(options.threads.value_or(cpu::default_threads()));
-  const std::array<const Backend*, 1> backends = {&cpu::backend()};
-  Result<Catalogue> catalogue = Catalogue::make(backends, options.enable, options.disable);
-  if (!catalogue) return catalogue.error();
-  session.catalogue = *std::move(catalogue);
-  const Result<std::int64_t> limit = memory_limit(options);
-  if (!limit) return limit.error();
-  session.memory_limit = *limit;
-  if (Result<void> read = read_recorded(session); !read) return read.error();
-  return session;
-}
-
-SearchOptions search_options(const Session& session, Progress& progress) {
-  SearchOptions options;
-  options.memory_limit = session.memory_limit;
-  options.strategy = session.options.strategy;
-  options.volume = session.options.volume;
-  options.force = session.options.force;
-  progress.tell("searching patches");
-  options.stop = [&progress] {
-    progress.tick();
-    return interrupted();
-  };
-  return options;
-}
-
-Result<Plan> search_measured(const Network& network, Session& session, const SearchOptions& options, Progress& progress,
-                             SearchLog* log) {
-  MeasureOptions measure;
-  measure.time_limit = session.options.time_limit;
-  measure.memory_limit = std::min(session.memory_limit, cpu::memory_available() / 10 * 9);
-  measure.stop = options.stop;
-  const auto open = [&](std::int64_t bytes) { return cpu::backend().open(session.spec, bytes, 0, 0); };
-  const auto keep = [&](const TimingRecord& record) { return append_timing(session.timings_path, record); };
-  Measurer measurer(open, session.spec, session.timings, measure, keep);
-  Result<Plan> plan = measured_search(
-      network, session.spec, session.catalogue, measurer, options,
-      [&](const std::string& what) { progress.tell(what); }, log);
-  warn(std::to_string(measurer.records_made()) + " new timings in " + session.timings_path);
-  return plan;
-}
-
-Result<Plan> make_plan(const Network& network, Session& session, SearchLog* log) {
-  Progress progress(std::cerr, isatty(STDERR_FILENO) == 1);
-  const SearchOptions options = search_options(session, progress);
-  if (session.options.patience == Patience::measure) {
-    return search_measured(network, session, options, progress, log);
-  }
-  const std::unique_ptr<CostSource> costs = recorded_costs(session.timings, session.spec);
-  return search(network, session.spec, session.catalogue, *costs, options, log);
 }
 
 Result<void> save(const std::string& path, const Plan& plan) {
@@ -148,8 +31,13 @@ Result<void> save(const std::string& path, const Plan& plan) {
 }
 
 // Where this machine falls short of what was asked.
-void say_caveats(const Plan& plan) {
+void say_caveats(const Plan& plan, const Session& session) {
   if (interrupted()) warn("interrupted: this is the best plan so far");
+  if (session.machine) {
+    warn("planned for " + plan.key.device + " of " + session.options.machine +
+         ": the plan is predicted, nothing ran here");
+    return;
+  }
   const std::int64_t here = cpu::memory_limit();
   if (plan.memory.total() > here) {
     warn("the plan needs " + bytes_text(plan.memory.total()) + ", this machine has " + bytes_text(here) +
@@ -159,12 +47,70 @@ void say_caveats(const Plan& plan) {
   }
 }
 
+// More searches with the same costs, for --explain and --report.
+class Beside {
+ public:
+  Beside(const Network& network, const Session& session)
+      : network_(network),
+        session_(session),
+        progress_(std::cerr, isatty(STDERR_FILENO) == 1),
+        costs_(session_costs(session)) {}
+
+  std::string next_better(const Plan& plan) {
+    progress_.tell("searching with more memory");
+    return znni::next_better(setting(session_.options.strategy), plan.predicted.voxels_per_second);
+  }
+
+  StrategyCurves curves(Strategy strategy) {
+    const std::string name = strategy == Strategy::cpu ? "cpu" : "baseline";
+    StrategyCurves curves{name, {}, {}};
+    for (const std::int64_t limit : limits_around(session_.memory_limit)) {
+      progress_.tell("report: " + name + " in " + bytes_text(limit));
+      for (const CurveSample& sample : by_memory(setting(strategy), {limit})) curves.memory.push_back(sample);
+    }
+    progress_.tell("report: " + name + " by patch size");
+    curves.size = by_size(setting(strategy));
+    return curves;
+  }
+
+ private:
+  CurveSetting setting(Strategy strategy) {
+    SearchOptions options = search_options(session_, progress_);
+    options.strategy = strategy;
+    return {network_, session_.spec, session_.catalogue, *costs_, options};
+  }
+
+  const Network& network_;
+  const Session& session_;
+  Progress progress_;
+  std::unique_ptr<CostSource> costs_;
+};
+
+Result<void> write_report(const Network& network, const Plan& plan, const PlanReport& report, const SearchLog& log,
+                          const std::string& next_better, Beside& beside, const std::string& path) {
+  std::vector<StrategyCurves> curves;
+  for (const Strategy strategy : {Strategy::cpu, Strategy::baseline}) curves.push_back(beside.curves(strategy));
+  if (Result<void> made = make_parents(path); !made) return made;
+  return write_atomically(path, report_page(network, plan, report, log, curves, next_better));
+}
+
 int print_plan(const Network& network, const Plan& plan, const Session& session, const SearchLog& log) {
-  say_caveats(plan);
+  say_caveats(plan, session);
+  const PlannerOptions& options = session.options;
   const Result<PlanReport> report = make_report(network, plan, session.catalogue, session.spec);
   if (!report) return fail(report.error());
-  const std::string reasons = session.options.explain ? explain(network, plan, *report, log) : "";
-  if (session.options.json) {
+  std::string reasons;
+  if (options.explain || !options.report.empty()) {
+    Beside beside(network, session);
+    const std::string better = beside.next_better(plan);
+    if (options.explain) reasons = explain(network, plan, *report, log);
+    if (options.explain && !better.empty()) reasons += "next better\n  " + better + "\n";
+    if (!options.report.empty()) {
+      const Result<void> written = write_report(network, plan, *report, log, better, beside, options.report);
+      if (!written) return fail(written.error());
+    }
+  }
+  if (options.json) {
     std::fputs(reasons.c_str(), stderr);
     std::fputs(explain_json(plan, *report, session.spec).c_str(), stdout);
     return 0;
@@ -183,7 +129,8 @@ int plan_model(Session& session) {
   const Result<LoadedNetwork> loaded = read_network_file(options.model);
   if (!loaded) return fail(loaded.error());
   SearchLog log;
-  const Result<Plan> plan = make_plan(loaded->network, session, options.explain ? &log : nullptr);
+  const bool is_logged = options.explain || !options.report.empty();
+  const Result<Plan> plan = make_plan(loaded->network, session, is_logged ? &log : nullptr);
   if (!plan) return fail(plan.error());
   if (!options.output.empty() && options.command == Command::plan) {
     if (const Result<void> saved = save(options.output, *plan); !saved) return fail(saved.error());
@@ -226,11 +173,32 @@ int plan_repository(Session& session) {
   return worst;
 }
 
+std::string_view answer_text(PlanFit fit) {
+  switch (fit) {
+    case PlanFit::runs: return "runs";
+    case PlanFit::runs_but_search_space_grew: return "runs, but the search space has grown";
+    case PlanFit::does_not_run: return "does not run";
+  }
+  return "";
+}
+
+// With a model, also whether the plan runs for it here.
 int show_plan(const PlannerOptions& options) {
   const Result<Plan> plan = read_plan(options.files[0]);
   if (!plan) return fail(plan.error());
   std::fputs(summary(*plan).c_str(), stdout);
-  return 0;
+  if (options.model.empty()) return 0;
+  const Result<LoadedNetwork> loaded = read_network_file(options.model);
+  if (!loaded) return fail(loaded.error());
+  PlannerOptions own = options;
+  own.patience = Patience::model;
+  if (!own.threads) own.threads = std::max(1, plan->key.threads);
+  const Result<Session> session = open_session(own);
+  if (!session) return fail(session.error());
+  const PlanCheck answer = check(*plan, loaded->network, session->catalogue, session->spec, session->memory_limit);
+  const std::string why = answer.reason.empty() ? "" : ": " + answer.reason;
+  std::printf("%s%s\n", std::string(answer_text(answer.fit)).c_str(), why.c_str());
+  return answer.fit == PlanFit::does_not_run ? 1 : 0;
 }
 
 int diff_plans(const PlannerOptions& options) {
@@ -258,6 +226,10 @@ int run(const PlannerOptions& options) {
   Result<Session> session = open_session(options);
   if (!session) return fail(session.error());
   if (options.command == Command::primitives) return list_primitives(*session);
+  if (options.command == Command::measure && options.model.empty()) {
+    const Result<void> done = calibrate_here(*session);
+    return done ? 0 : fail(done.error());
+  }
   return options.model_repository.empty() ? plan_model(*session) : plan_repository(*session);
 }
 

@@ -10,7 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "planner/child.hpp"
 #include "planner/costs.hpp"
+#include "planner/layer_run.hpp"
 #include "primitives/core/device.hpp"
 
 namespace znni {
@@ -24,6 +26,9 @@ struct MeasureOptions {
   int most_samples = 9;
   double drop_ratio = 1.5;     // a way this much slower than the best so far is not run again
   std::function<bool()> stop;  // polled between runs; true ends the measuring like time that is up
+  // In a child process with a cap on its memory, killed when stopped or when a run does not come to an end: what a way
+  // does wrong costs that way alone. The process that measures must have no threads of its own then.
+  bool in_child = false;
 };
 
 // Opens the device that measures, with a hard budget of host bytes.
@@ -55,16 +60,27 @@ class Measurer {
   [[nodiscard]] Seconds time_left() const;  // zero or less when it is up
   [[nodiscard]] bool time_is_up() const { return time_left() <= 0; }
   [[nodiscard]] int records_made() const { return static_cast<int>(fresh_.size()); }
+  // Of those, made while the machine was busy with other things.
+  [[nodiscard]] int busy_records() const { return busy_; }
+  // Ways that did not run, "cpu.conv.direct on conv ...: why".
+  [[nodiscard]] const std::vector<std::string>& failures() const { return failures_; }
 
   // What recorded_costs says of the records there are now; Basis::measured for those made here.
   [[nodiscard]] std::unique_ptr<CostSource> costs() const;
 
  private:
   struct Trial;
+  using Tell = std::function<void(const ChildMessage&)>;
   Result<void> open_device();
   [[nodiscard]] std::size_t fitting(std::span<const Way> ways) const;
   Result<void> measure_together(const LayerProblem& problem, std::span<const Way> ways);
-  void sample(std::vector<Trial>& trials) const;
+  Result<void> run_trials(const LayerProblem& problem, std::vector<Trial>& trials, const Tell& tell);
+  Result<void> run_in_children(const LayerProblem& problem, std::vector<Trial>& trials);
+  [[nodiscard]] std::vector<std::unique_ptr<LayerRun>> prepare(const LayerProblem& problem, std::vector<Trial>& trials,
+                                                               const LayerParameters& parameters,
+                                                               const Reservation& block, const Tell& tell);
+  void sample(std::vector<Trial>& trials, std::vector<std::unique_ptr<LayerRun>>& runs, const Tell& tell) const;
+  [[nodiscard]] bool is_over(const Trial& trial, Seconds best) const;
   Result<void> record(const LayerProblem& problem, const Trial& trial);
 
   OpenDevice open_;
@@ -76,6 +92,8 @@ class Measurer {
   std::unique_ptr<Device> device_;
   std::set<std::string> fresh_;   // keys measured here
   std::set<std::string> failed_;  // keys that did not run
+  std::vector<std::string> failures_;
+  int busy_ = 0;
 };
 
 }  // namespace znni

@@ -10,11 +10,13 @@ namespace znni {
 namespace {
 
 constexpr int wrong_use = 2;
+constexpr const char* search_limit = "10m";
+constexpr const char* calibration_limit = "105s";  // what is under way then ends within two minutes
 
 // What CLI11 collects before it is understood.
 struct Raw {
   std::string memory;
-  std::string time_limit = "10m";
+  std::string time_limit;
   std::string volume;
   std::string patience = "recorded";
   std::string strategy = "cpu";
@@ -37,8 +39,10 @@ void add_search_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_option("--threads", raw.threads, "threads that compute (default: the processors this process may use)");
   app.add_option("--volume", raw.volume, "Z,Y,X of the volume the plan is for: its border waste counts");
   app.add_option("--patience", raw.patience, "where times come from: model, recorded (default) or measure");
-  app.add_option("--time-limit", raw.time_limit, "of measuring: 90s, 10m (default), 1h");
+  app.add_option("--time-limit", raw.time_limit, "of measuring: 90s, 10m (default), 1h; of `measure` alone 105s");
   app.add_option("--timings", options.timings, "file of recorded timings (default: in the user's state directory)");
+  app.add_option("--machine", options.machine, "timings of another machine, to plan for that one (docs/timings.md)");
+  app.add_option("--plugin", options.plugins, "FILE.so with further primitives")->take_all()->allow_extra_args(false);
   app.add_option("--enable", options.enable, "primitives that take part, NAME or PREFIX*,...")->delimiter(',');
   app.add_option("--disable", options.disable, "primitives that do not, NAME or PREFIX*,...")->delimiter(',');
   app.add_option("--force", raw.force, "NODE=NAME: the primitive of a node, by its name or number")
@@ -51,7 +55,8 @@ void add_other_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_option("--model-repository", options.model_repository, "plan DIR/<model>/<version>/model.onnx, all of them");
   app.add_option("--plan-dir", options.plan_dir, "where their plans go (default: in the user's state directory)");
   app.add_option("--output", options.output, "write the plan to this file");
-  app.add_flag("--explain", options.explain, "say why");
+  app.add_option("--report", options.report, "write a page about the plan: FILE.html");
+  app.add_flag("--explain", options.explain, "say why, and what more memory would be worth");
   app.add_flag("--json", options.json, "the plan as JSON on stdout");
   app.add_flag("--k8s-resources", options.k8s_resources,
                "what a pod that serves the plan needs: a patch for deploy/k8s");
@@ -68,11 +73,14 @@ void add_commands(CLI::App& app, PlannerOptions& options, Raw& raw) {
     sub->callback([&options, command] { options.command = command; });
     return sub;
   };
-  add("show", "print a plan", Command::show)->add_option("PLAN", raw.first_plan)->required();
+  add("show", "print a plan; with --model, also whether it runs for that model here", Command::show)
+      ->add_option("PLAN", raw.first_plan)
+      ->required();
   CLI::App* diff = add("diff", "compare two plans, line by line", Command::diff);
   diff->add_option("A", raw.first_plan)->required();
   diff->add_option("B", raw.second_plan)->required();
-  add("measure", "measure the layers that a plan of --model needs, without writing the plan", Command::measure);
+  add("measure", "measure layers of all kinds, at most 2 minutes; with --model those that its plan needs",
+      Command::measure);
   add("primitives", "list the primitives of this build", Command::primitives);
   app.require_subcommand(0, 1);
 }
@@ -123,7 +131,10 @@ Result<void> read_numbers(const Raw& raw, bool threads_given, PlannerOptions& op
     if (!volume) return volume.error().within("--volume");
     options.volume = *volume;
   }
-  const Result<Seconds> limit = parse_duration(raw.time_limit);
+  const bool calibrates = options.command == Command::measure && options.model.empty();
+  const Result<Seconds> limit = parse_duration(!raw.time_limit.empty() ? raw.time_limit
+                                               : calibrates            ? calibration_limit
+                                                                       : search_limit);
   if (!limit) return limit.error().within("--time-limit");
   options.time_limit = *limit;
   if (!threads_given) return {};
@@ -134,10 +145,19 @@ Result<void> read_numbers(const Raw& raw, bool threads_given, PlannerOptions& op
   return {};
 }
 
+Result<void> check_machine(const PlannerOptions& options) {
+  if (options.machine.empty()) return {};
+  if (options.threads) return wrong("--threads and --machine exclude each other: the machine's file names its threads");
+  if (options.patience == Patience::measure) return wrong("nothing can be measured here for the machine of --machine");
+  return {};
+}
+
 Result<void> check_together(const PlannerOptions& options) {
   if (options.json && options.k8s_resources) return wrong("--json and --k8s-resources exclude each other");
+  if (Result<void> machine = check_machine(options); !machine) return machine;
   const bool searches = options.command == Command::plan || options.command == Command::measure;
   if (!searches) return {};
+  if (options.command == Command::measure && options.model_repository.empty()) return {};
   if (options.model.empty() && options.model_repository.empty()) {
     return wrong("nothing to plan: give --model FILE or --model-repository DIR");
   }
@@ -146,8 +166,9 @@ Result<void> check_together(const PlannerOptions& options) {
   }
   if (!options.model.empty()) return wrong("--model and --model-repository exclude each other");
   if (options.command == Command::measure) return wrong("measure needs --model FILE");
-  if (options.json || options.explain || options.k8s_resources || !options.output.empty()) {
-    return wrong("--json, --explain, --k8s-resources and --output are for one model: give --model FILE");
+  const bool of_one = options.json || options.explain || options.k8s_resources;
+  if (of_one || !options.output.empty() || !options.report.empty()) {
+    return wrong("--json, --explain, --k8s-resources, --output and --report are for one model: give --model FILE");
   }
   return {};
 }

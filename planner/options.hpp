@@ -28,11 +28,14 @@ struct PlannerOptions {
   Patience patience = Patience::recorded;
   Seconds time_limit = 600;
   std::string timings;  // "": timings.pbtxt of the state directory
+  std::vector<std::string> plugins;
+  std::string machine;  // file of another machine's timings; "": this machine
   std::vector<std::string> enable;
   std::vector<std::string> disable;
   std::map<std::string, std::string> force;
   Strategy strategy = Strategy::cpu;
   std::string output;
+  std::string report;  // file of the page; "": none
   bool explain = false;
   bool json = false;
   bool k8s_resources = false;

@@ -33,13 +33,16 @@ std::string division_text(const Division& division) {
          std::to_string(division.f_out) + " slab " + std::to_string(division.slab);
 }
 
+// ", within 12 %"; "" where nobody knows.
+std::string within_text(double error) { return error > 0 ? ", within " + number(100 * error) + " %" : ""; }
+
 std::string step_text(const Step& step) {
   std::string text = "node " + std::to_string(step.node) + ": " + step.primitive + ":" + std::to_string(step.version);
   if (!step.variant.empty()) text.append(" ").append(to_string(step.variant));
   text += ", " + to_string(step.in) + " -> " + to_string(step.native);
   if (!step.reorder.empty() || step.out != step.native) text += ", " + step.reorder + " -> " + to_string(step.out);
   for (const Division& division : step.division) text += division_text(division);
-  return text + ", " + number(step.seconds) + " s " + std::string(to_string(step.basis));
+  return text + ", " + number(step.seconds) + " s " + std::string(to_string(step.basis)) + within_text(step.error);
 }
 
 std::string segment_text(const Segment& segment) {
@@ -75,7 +78,7 @@ Lines plan_lines(const Plan& plan) {
   lines.push_back("memory " + memory_text(plan.memory));
   lines.push_back("predicted " + number(plan.predicted.voxels_per_second) + " voxels/s, " +
                   number(plan.predicted.seconds) + " s, border cost " + number(plan.predicted.border_cost) + ", " +
-                  std::string(to_string(plan.predicted.basis)));
+                  std::string(to_string(plan.predicted.basis)) + within_text(plan.predicted.error));
   for (std::size_t i = 0; i < plan.ladder.size(); ++i) {
     add_rung(plan.ladder[i], "rung " + std::to_string(i) + ", ", lines);
   }

@@ -31,6 +31,7 @@ struct Step {
   std::vector<Division> division;  // empty, or one
   Seconds seconds = 0;             // predicted, reorder included
   Basis basis = Basis::model;
+  double error = 0;  // share of `seconds` that 9 of 10 predictions like this one keep within; 0: nobody knows
   bool operator==(const Step&) const = default;
 };
 
@@ -87,6 +88,7 @@ struct Prediction {
   Seconds seconds = 0;           // one patch of the first rung
   double border_cost = 1;        // computed input work over that of an infinite patch
   Basis basis = Basis::model;    // the weakest of the steps'
+  double error = 0;              // of the times, as a step's; 0 when that of a step is not known
   bool operator==(const Prediction&) const = default;
 };
 

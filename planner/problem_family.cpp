@@ -17,11 +17,25 @@ std::string_view images(std::string_view shape) {
   return shape.substr(first, shape.find('x', first) - first);
 }
 
+constexpr std::string_view fragments_part = "fragments of ";
+
+// From `word` up to the next comma; "" where it does not occur.
+std::string_view part_from(std::string_view problem, std::string_view word) {
+  const std::size_t begin = problem.find(word);
+  if (begin == std::string_view::npos) return {};
+  return problem.substr(begin, problem.find(',', begin + 1) - begin);
+}
+
 }  // namespace
 
 std::string problem_family(std::string_view problem) {
   std::string family;
   while (!problem.empty()) {
+    if (problem.starts_with(fragments_part)) {
+      family += "fragments";
+      problem.remove_prefix(std::min(problem.find(' ', fragments_part.size()), problem.size()));
+      continue;
+    }
     const std::size_t end = std::min(problem.find_first_of(" ,"), problem.size());
     const std::string_view word = problem.substr(0, end);
     family += is_shape(word) ? images(word) : word;
@@ -29,6 +43,17 @@ std::string problem_family(std::string_view problem) {
     problem.remove_prefix(std::min(end + 1, problem.size()));
   }
   return family;
+}
+
+std::string problem_class(std::string_view problem) {
+  const std::size_t shape = problem.find_first_of("0123456789");
+  std::string name(problem.substr(0, shape == std::string_view::npos ? problem.size() : shape));
+  for (const std::string_view word : {"k ", "window "}) {
+    const std::string_view part = part_from(problem, std::string(", ").append(word));
+    if (!part.empty()) return name.append(part.substr(2));
+  }
+  while (!name.empty() && name.back() == ' ') name.pop_back();
+  return name;
 }
 
 }  // namespace znni

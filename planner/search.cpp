@@ -63,10 +63,14 @@ PlanKey make_key(const Network& network, const DeviceSpec& spec, const Catalogue
 }
 
 Prediction predict(const Network& network, const FoundRung& first) {
-  Prediction prediction{first.voxels_per_second, first.rung.seconds, border_cost(network, first.geometry),
-                        Basis::measured};
-  for (const Step& step : first.rung.segments.front().steps) prediction.basis = std::min(prediction.basis, step.basis);
-  return prediction;
+  Cost calls{0, Basis::measured, 0};
+  for (const Segment& segment : first.rung.segments) {
+    for (const Step& step : segment.steps) {
+      const auto runs = static_cast<double>(runs_of(first.geometry, step.node));
+      calls = together(calls, {runs * step.seconds, step.basis, step.error});
+    }
+  }
+  return {first.voxels_per_second, first.rung.seconds, border_cost(network, first.geometry), calls.basis, calls.error};
 }
 
 void append(Plan& plan, Rung rung) {

@@ -26,7 +26,8 @@ std::string steps_table(const Plan& plan) {
     for (const Step& step : segment.steps) {
       const std::string formats = layout_text(step.in) + " -> " + layout_text(step.out);
       rows.push_back({step.node < 0 ? "" : std::to_string(step.node), node_name(plan.key, step.node),
-                      primitive_text(step), formats, seconds_text(step.seconds), std::string(to_string(step.basis))});
+                      primitive_text(step), formats, seconds_text(step.seconds),
+                      std::string(to_string(step.basis)) + error_text(step.error)});
     }
   }
   return text_table(rows);
@@ -62,11 +63,15 @@ std::string memory_text(const Plan& plan) {
          " transient = " + bytes_text(plan.memory.total());
 }
 
+std::string error_text(double error) {
+  return error > 0 ? ", within " + fixed_text(100 * error, error < 0.1 ? 1 : 0) + " %" : "";
+}
+
 std::string summary(const Plan& plan) {
   std::string text = plan.key.network + " on " + plan.key.device + ", strategy " + plan.key.strategy + "\n";
   text += "predicted  " + rate_text(plan.predicted.voxels_per_second) + ", " + seconds_text(plan.predicted.seconds) +
-          " a patch (" + std::string(to_string(plan.predicted.basis)) + "), border cost " +
-          fixed_text(plan.predicted.border_cost, 2) + "\n";
+          " a patch (" + std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) +
+          "), border cost " + fixed_text(plan.predicted.border_cost, 2) + "\n";
   text += "memory     " + memory_text(plan) + "\n";
   if (plan.ladder.empty()) return text;
   return text + "nodes of the first patch\n" + steps_table(plan) + "patches\n" + ladder_table(plan);

@@ -5,20 +5,23 @@
 namespace znni {
 namespace {
 
-bool same_key(const TimingRecord& a, const TimingRecord& b) {
-  return a.primitive == b.primitive && a.version == b.version && a.variant == b.variant && a.in == b.in &&
-         a.out == b.out && a.problem == b.problem && a.device == b.device && a.threads == b.threads;
+constexpr double least_repeatability = 0.02;
+
+// All that tells a record from others.
+std::string key(const TimingRecord& record) {
+  return record.primitive + "|" + std::to_string(record.version) + "|" + to_string(record.variant) + "|" +
+         to_string(record.in) + "|" + to_string(record.out) + "|" + record.problem + "|" + record.device + "|" +
+         std::to_string(record.threads);
 }
 
 }  // namespace
 
 void Timings::insert(TimingRecord record) {
-  const auto found = std::find_if(records_.begin(), records_.end(),
-                                  [&](const TimingRecord& other) { return same_key(other, record); });
-  if (found == records_.end()) {
+  const auto [place, is_new] = places_.try_emplace(key(record), records_.size());
+  if (is_new) {
     records_.push_back(std::move(record));
   } else {
-    *found = std::move(record);
+    records_[place->second] = std::move(record);
   }
 }
 
@@ -33,9 +36,8 @@ const TimingRecord* Timings::find(const Primitive& primitive, const Estimate& es
   wanted.problem = to_string(problem);
   wanted.device = spec.name;
   wanted.threads = spec.threads;
-  const auto found = std::find_if(records_.begin(), records_.end(),
-                                  [&](const TimingRecord& record) { return same_key(record, wanted); });
-  return found == records_.end() ? nullptr : &*found;
+  const auto found = places_.find(key(wanted));
+  return found == places_.end() ? nullptr : &records_[found->second];
 }
 
 Seconds robust_mean(std::vector<Seconds> samples) {
@@ -45,6 +47,15 @@ Seconds robust_mean(std::vector<Seconds> samples) {
   Seconds sum = 0;
   for (std::size_t i = 0; i < count; ++i) sum += samples[i];
   return sum / static_cast<double>(count);
+}
+
+double repeatability(const TimingRecord& record) {
+  const Seconds mean = robust_mean(record.samples);
+  if (mean <= 0) return 0;
+  std::vector<Seconds> samples = record.samples;
+  std::sort(samples.begin(), samples.end());
+  const double spread = samples[samples.size() / 2] / mean - 1;
+  return std::max({least_repeatability, spread, record.waited});
 }
 
 }  // namespace znni

@@ -5,11 +5,19 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "primitives/core/primitive.hpp"
 
 namespace znni {
+
+struct RecordedBytes {
+  MemorySpace space = MemorySpace::host;
+  std::int64_t transient = 0;   // while it runs
+  std::int64_t persistent = 0;  // as long as the plan is loaded
+  bool operator==(const RecordedBytes&) const = default;
+};
 
 struct TimingRecord {
   std::string primitive;
@@ -23,8 +31,14 @@ struct TimingRecord {
   std::vector<Seconds> samples;  // in the order they were taken
   std::int64_t unix_seconds = 0;
   Seconds modelled = 0;  // what the formula said: keeps it honest
+  double waited = 0;     // share of their time that the threads waited for a processor while this was measured
+  // Bytes beside the tensors it reads and writes, per memory space; only of primitives that are known by records alone.
+  std::vector<RecordedBytes> memory;
   bool operator==(const TimingRecord&) const = default;
 };
+
+// Above this share of waiting a machine was busy with other things.
+inline constexpr double busy_share = 0.05;
 
 // All records; at most one per key (a later one for the same key replaces the earlier).
 class Timings {
@@ -37,9 +51,14 @@ class Timings {
 
  private:
   std::vector<TimingRecord> records_;
+  std::unordered_map<std::string, std::size_t> places_;  // in records_, by key
 };
 
 // Robust mean of samples: of those within the lower half (the median and below), since disturbances only add.
 [[nodiscard]] Seconds robust_mean(std::vector<Seconds> samples);
+
+// Within which share of its time a record would be measured again: how far its middle sample lies above its robust
+// mean, and what its threads waited; at least 2 %.
+[[nodiscard]] double repeatability(const TimingRecord& record);
 
 }  // namespace znni

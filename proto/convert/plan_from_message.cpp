@@ -64,6 +64,7 @@ Result<Step> step_of(const text::Plan::Step& written) {
   step.reorder = written.reorder();
   step.seconds = written.seconds();
   step.basis = static_cast<Basis>(written.basis());
+  step.error = written.error();
   return step;
 }
 
@@ -145,7 +146,8 @@ PlanKey key_of(const text::Plan::Key& written) {
 }
 
 Prediction prediction_of(const text::Plan::Prediction& written) {
-  return {written.voxels_per_second(), written.seconds(), written.border_cost(), static_cast<Basis>(written.basis())};
+  return {written.voxels_per_second(), written.seconds(), written.border_cost(), static_cast<Basis>(written.basis()),
+          written.error()};
 }
 
 Result<void> add_rungs(const text::Plan& written, Plan& plan) {

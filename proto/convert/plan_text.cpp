@@ -36,6 +36,7 @@ void set_prediction(text::Plan::Prediction* written, const Prediction& predicted
   written->set_seconds(predicted.seconds);
   written->set_border_cost(predicted.border_cost);
   written->set_basis(static_cast<text::Plan::Basis>(predicted.basis));
+  if (predicted.error > 0) written->set_error(predicted.error);
 }
 
 void set_division(text::Plan::Division* written, const Division& division) {
@@ -57,6 +58,7 @@ void set_step(text::Plan::Step* written, const Step& step) {
   if (!step.division.empty()) set_division(written->mutable_division(), step.division.front());
   written->set_seconds(step.seconds);
   written->set_basis(static_cast<text::Plan::Basis>(step.basis));
+  if (step.error > 0) written->set_error(step.error);
 }
 
 void set_segment(text::Plan::Segment* written, const Segment& segment) {

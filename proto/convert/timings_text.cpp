@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cmath>
 #include <cstring>
@@ -17,6 +18,21 @@
 
 namespace znni {
 namespace {
+
+// The messages' words stand in the same order as the planner's.
+static_assert(static_cast<int>(MemorySpace::device) == text::Timings::device);
+static_assert(static_cast<int>(MemorySpace::pinned) == text::Timings::pinned);
+
+Result<void> read_bytes(const text::Timings::Record& written, TimingRecord& record) {
+  for (const text::Timings::Bytes& bytes : written.bytes()) {
+    if (bytes.transient() < 0 || bytes.persistent() < 0) {
+      return corrupt("bytes holds " + std::to_string(std::min(bytes.transient(), bytes.persistent())) +
+                     "; 0 or more is right");
+    }
+    record.memory.push_back({static_cast<MemorySpace>(bytes.space()), bytes.transient(), bytes.persistent()});
+  }
+  return {};
+}
 
 Result<TimingRecord> record_of(const text::Timings::Record& written) {
   const Result<Format> in = parse_format("in", written.in());
@@ -39,6 +55,8 @@ Result<TimingRecord> record_of(const text::Timings::Record& written) {
   record.samples.assign(written.samples().begin(), written.samples().end());
   record.unix_seconds = written.unix_seconds();
   record.modelled = written.modelled();
+  record.waited = written.waited();
+  if (const Result<void> read = read_bytes(written, record); !read) return read.error();
   return record;
 }
 
@@ -54,6 +72,41 @@ void set_record(text::Timings::Record* written, const TimingRecord& record) {
   for (const Seconds sample : record.samples) written->add_samples(sample);
   written->set_unix_seconds(record.unix_seconds);
   written->set_modelled(record.modelled);
+  if (record.waited > 0) written->set_waited(record.waited);
+  for (const RecordedBytes& bytes : record.memory) {
+    text::Timings::Bytes* own = written->add_bytes();
+    own->set_space(static_cast<text::Timings::Space>(bytes.space));
+    own->set_transient(bytes.transient);
+    own->set_persistent(bytes.persistent);
+  }
+}
+
+MachineDevice device_of(const text::Timings::Device& written) {
+  MachineDevice device;
+  device.spec.name = written.name();
+  device.spec.kind = written.kind() == text::Timings::gpu ? DeviceKind::gpu : DeviceKind::cpu;
+  device.spec.threads = written.threads();
+  device.spec.simd_floats = written.simd_floats();
+  device.spec.flops_per_second = written.flops_per_second();
+  device.spec.bytes_per_second = written.bytes_per_second();
+  device.spec.l2_bytes = written.l2_bytes();
+  device.spec.l3_bytes = written.l3_bytes();
+  device.spec.hertz = written.hertz();
+  for (const text::Timings::Memory& memory : written.memory()) {
+    device.bytes[static_cast<std::size_t>(memory.space())] = memory.bytes();
+  }
+  return device;
+}
+
+Machine machine_of(const text::Timings::Machine& written) {
+  Machine machine;
+  machine.name = written.name();
+  for (const text::Timings::Device& device : written.device()) machine.devices.push_back(device_of(device));
+  for (const text::Timings::Link& link : written.link()) {
+    machine.links.push_back({static_cast<MemorySpace>(link.from()), static_cast<MemorySpace>(link.to()),
+                             link.bytes_per_second(), link.seconds()});
+  }
+  return machine;
 }
 
 Result<void> parse_without_cut_records(std::string_view text, text::Timings& written,
@@ -89,6 +142,9 @@ Result<ReadTimings> parse_timings(std::string_view text) {
     if (!record) return record.error().within("record " + std::to_string(i));
     result.timings.insert(*std::move(record));
   }
+  if (!written.has_machine()) return result;
+  result.machine = machine_of(written.machine());
+  if (const Result<void> sound = check(*result.machine); !sound) return sound.error();
   return result;
 }
 

@@ -2,16 +2,18 @@
 // run has lost nothing but the record it was writing.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "planner/timings.hpp"
+#include "planner/machine.hpp"
 
 namespace znni {
 
 struct ReadTimings {
   Timings timings;
+  std::optional<Machine> machine;     // that the file tells of; sound
   std::vector<std::string> warnings;  // one line each: records that were cut short and are left out
 };
 

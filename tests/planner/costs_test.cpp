@@ -25,8 +25,8 @@ Estimate estimate(const LayerProblem& problem, Format format = drawn::planar, st
 
 // A record of `problem` that took `ratio` times what the formula says.
 TimingRecord record(const LayerProblem& problem, const Estimate& way, double ratio, int version = 1) {
-  return {"drawn.conv.a", version, way.variant,        way.in, way.out, to_string(problem),
-          "here",         1,       {way.time * ratio}, 0,      way.time};
+  return {"drawn.conv.a",     version, way.variant, way.in, way.out, to_string(problem), "here", 1,
+          {way.time * ratio}, 0,       way.time,    0,      {}};
 }
 
 TEST(PlannerCosts, ModelledIsTheFormula) {
@@ -100,6 +100,25 @@ TEST(PlannerCosts, OtherMachinesAndEmptyRecordsTellNothing) {
   const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
   EXPECT_EQ(costs->cost(conv(8), drawn::conv, way).seconds, way.time);
   EXPECT_EQ(costs->cost(conv(8), drawn::other_conv, way).seconds, way.time);
+}
+
+TEST(PlannerCosts, ErrorBarsComeFromTheRecords) {
+  Timings timings;
+  for (const std::int64_t edge : {8, 10, 12, 14, 16}) timings.insert(record(conv(edge), estimate(conv(edge)), 3));
+  const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
+  EXPECT_EQ(costs->cost(conv(20), drawn::conv, estimate(conv(20))).error, 0.02);  // all erred alike
+  EXPECT_EQ(costs->cost(conv(8), drawn::conv, estimate(conv(8))).error, 0.02);
+  EXPECT_EQ(modelled_costs()->cost(conv(8), drawn::conv, estimate(conv(8))).error, 0);
+  EXPECT_EQ(calibrate(timings, device()).residuals().at(0).rows, 5U);
+}
+
+TEST(PlannerCosts, TogetherTheWeakerBasisAndAllErrorsCount) {
+  const Cost both = together({1, Basis::recorded, 0.1}, {3, Basis::model, 0.5});
+  EXPECT_EQ(both.seconds, 4);
+  EXPECT_EQ(both.basis, Basis::model);
+  EXPECT_DOUBLE_EQ(both.error, 0.4);
+  EXPECT_EQ(together(both, {1, Basis::model, 0}).error, 0);
+  EXPECT_DOUBLE_EQ(together({0, Basis::measured, 0}, both).error, 0.4);
 }
 
 TEST(PlannerCosts, AnotherVersionIsAnotherPrimitive) {

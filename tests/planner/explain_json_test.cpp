@@ -48,6 +48,48 @@ TEST(PlannerExplainJson, NodesInOrderWithTheirSteps) {
   EXPECT_EQ(json["segments"][0]["place"], "cpu");
 }
 
+TEST(PlannerExplainJson, RunsGroupsAndSlabs) {
+  test::Planned planned;
+  const std::vector<PoolingMode> modes = {PoolingMode({2, 1, 1}, false)};
+  const auto legal = [&](int axis) { return legal_extents(planned.network, modes, axis, 14).back(); };
+  planned.plan.ladder.front().geometry = {{legal(0), legal(1), legal(2)}, 1, modes, 1};
+  const Geometry geometry = make_geometry(planned.network, planned.plan.ladder.front().geometry).value();
+  PlanReport report;
+  report.geometry = geometry;
+  for (const Step& step : planned.plan.ladder.front().segments.front().steps) {
+    NodeReport node;
+    node.node = step.node;
+    node.step = &step;
+    if (step.node == 1) node.mode = geometry.choice.modes[0];
+    report.nodes.push_back(node);
+  }
+  const nlohmann::json json = nlohmann::json::parse(explain_json(planned.plan, report, planned.spec));
+  EXPECT_EQ(json["passes"], 2);
+  EXPECT_EQ(json["ladder"][0]["head_slab"], 1);
+  EXPECT_EQ(json["ladder"][0]["modes"][0], "mpf:2x1x1:anew");
+  for (const nlohmann::json& node : json["nodes"]) {
+    const int index = node["index"];
+    EXPECT_EQ(node["runs"], runs_of(geometry, index)) << index;
+    if (index != 1) {
+      EXPECT_TRUE(node["pooling_groups"].is_null());
+      continue;
+    }
+    EXPECT_EQ(node["pooling_mode"], "mpf");
+    EXPECT_EQ(node["pooling_groups"]["count"], (std::vector<int>{2, 1, 1}));
+    EXPECT_EQ(node["pooling_groups"]["input"], "anew");
+  }
+}
+
+TEST(PlannerExplainJson, ErrorBarsAreNullWhereNobodyKnows) {
+  test::Planned planned;
+  planned.plan.predicted.error = 0.25;
+  planned.plan.ladder.front().segments.front().steps.back().error = 0.5;
+  const nlohmann::json json = json_of(planned);
+  EXPECT_EQ(json["predicted"]["error"], 0.25);
+  EXPECT_EQ(json["nodes"].back()["error"], 0.5);
+  EXPECT_TRUE(json["nodes"].front()["error"].is_null());
+}
+
 TEST(PlannerExplainJson, MemoryAddsUp) {
   const test::Planned planned;
   const nlohmann::json memory = json_of(planned)["memory"];

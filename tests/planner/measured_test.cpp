@@ -121,9 +121,45 @@ TEST_F(PlannerMeasured, ARecordThatCannotBeKeptIsAnError) {
   EXPECT_EQ(done.error().message, "disk full");
 }
 
+TEST_F(PlannerMeasured, InAChildJustTheSame) {
+  options_.in_child = true;
+  Measurer measurer = this->measurer();
+  const Result<void> done = measurer.measure(softmax, ways());
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(measured_settings(), (std::vector<std::int64_t>{1, 2}));
+  EXPECT_EQ(opened_, 0);  // not in this process
+  EXPECT_EQ(told_, timings_.records());
+  for (const TimingRecord& record : timings_.records()) EXPECT_GE(record.samples.size(), 1U);
+  ASSERT_EQ(measurer.failures().size(), 1U);
+  EXPECT_NE(measurer.failures().front().find("refuses to run"), std::string::npos);
+}
+
+// Breaks the process down in setting 1.
+Result<std::unique_ptr<PreparedLayer>> prepare_bad(const LayerProblem& problem, const Estimate& chosen,
+                                                   const LayerWeights& weights, Arena& persistent, Device& device) {
+  if (setting(chosen.variant, "setting", 0) == 1) std::abort();
+  return plain::prepare_mean(problem, chosen, weights, persistent, device);
+}
+constexpr Primitive bad = {"plain.bad", 1, DeviceKind::cpu, plain::describe_mean, prepare_bad};
+
+TEST_F(PlannerMeasured, AWayThatBreaksDownCostsItselfAlone) {
+  options_.in_child = true;
+  Measurer measurer = this->measurer();
+  std::vector<Way> all = ways();
+  for (Way& way : all) way.primitive = &bad;
+  const Result<void> done = measurer.measure(softmax, all);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(measured_settings(), std::vector<std::int64_t>{2});
+  ASSERT_EQ(measurer.failures().size(), 2U);
+  EXPECT_NE(measurer.failures().front().find("plain.bad on softmax 1x2x6x6x6: was ended by signal 6"),
+            std::string::npos)
+      << measurer.failures().front();
+  EXPECT_FALSE(measurer.measurable(softmax, all.front()));
+}
+
 TEST_F(PlannerMeasured, CostsTellMeasuredFromRecordedAndModelled) {
   TimingRecord old{
-      "plain.mean", 1, ways()[1].estimate.variant, {}, {}, to_string(softmax), "plain device", 1, {7}, 0, 1};
+      "plain.mean", 1, ways()[1].estimate.variant, {}, {}, to_string(softmax), "plain device", 1, {7}, 0, 1, 0, {}};
   timings_.insert(old);
   Measurer measurer = this->measurer();
   ASSERT_TRUE(measurer.measure(softmax, {ways().front()}));

@@ -52,6 +52,9 @@ TEST(PlannerCommandLine, EveryFlag) {
                                        "--strategy",   "baseline",
                                        "--output",     "p.pbtxt",
                                        "--explain",    "--json",
+                                       "--report",     "r.html",
+                                       "--plugin",     "a.so",
+                                       "--plugin",     "b.so",
                                        "--devices",    "auto",
                                        "--precision",  "fp32"});
   EXPECT_EQ(*options.memory, std::int64_t{3} << 39);
@@ -65,6 +68,8 @@ TEST(PlannerCommandLine, EveryFlag) {
   EXPECT_EQ(options.force, (std::map<std::string, std::string>{{"conv1", "cpu.conv.onednn"}, {"3", "cpu.pool.mpf"}}));
   EXPECT_EQ(options.strategy, Strategy::baseline);
   EXPECT_EQ(options.output, "p.pbtxt");
+  EXPECT_EQ(options.report, "r.html");
+  EXPECT_EQ(options.plugins, (std::vector<std::string>{"a.so", "b.so"}));
   EXPECT_TRUE(options.explain);
   EXPECT_TRUE(options.json);
 }
@@ -80,6 +85,9 @@ TEST(PlannerCommandLine, Commands) {
   EXPECT_EQ(measure.command, Command::measure);
   EXPECT_EQ(measure.patience, Patience::measure);
   EXPECT_EQ(*measure.memory, std::int64_t{2} << 30);
+  EXPECT_EQ(measure.time_limit, 600);
+  EXPECT_EQ(good({"measure"}).time_limit, 105);
+  EXPECT_EQ(good({"--model", "x", "--machine", "m.pbtxt"}).machine, "m.pbtxt");
 }
 
 TEST(PlannerCommandLine, ARepository) {
@@ -124,7 +132,10 @@ TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
       {{"--model-repository", "y", "--json"}, "--json"},
       {{"--model-repository", "y", "--k8s-resources"}, "--k8s-resources"},
       {{"--model", "x", "--json", "--k8s-resources"}, "exclude"},
-      {{"measure"}, "--model"},
+      {{"--model", "x", "--machine", "m", "--threads", "2"}, "--threads and --machine"},
+      {{"--model", "x", "--machine", "m", "--patience", "measure"}, "--machine"},
+      {{"measure", "--machine", "m"}, "--machine"},
+      {{"--model-repository", "y", "--report", "r.html"}, "--report"},
       {{"measure", "--model-repository", "y"}, "measure"},
       {{"show"}, "PLAN"},
       {{"diff", "a"}, "B"},

@@ -71,6 +71,7 @@ TEST(PlannerPlan, EveryFieldShows) {
       [](Plan& p) { p.predicted.seconds = 7; },
       [](Plan& p) { p.predicted.border_cost = 7; },
       [](Plan& p) { p.predicted.basis = Basis::measured; },
+      [](Plan& p) { p.predicted.error = 0.5; },
       [](Plan& p) { p.ladder[0].geometry.pass_input.y = 7; },
       [](Plan& p) { p.ladder[0].geometry.head_slab = 8; },
       [](Plan& p) { p.ladder[0].geometry.S = 7; },
@@ -86,7 +87,6 @@ TEST(PlannerPlan, EveryFieldShows) {
       [](Plan& p) { p.ladder[0].segments[0].first = -1; },
       [](Plan& p) { p.ladder[0].segments[0].last = 7; },
       [](Plan& p) { p.ladder[0].segments[0].place = Place::gpu; },
-      [](Plan& p) { p.ladder[0].segments[0].group.inputs = 7; },
       [](Plan& p) { p.ladder[0].segments[0].group.inputs = 7; },
       [](Plan& p) { p.ladder[0].segments[0].group.slab = 7; },
       [&](Plan& p) { step(p).node = 7; },
@@ -104,6 +104,7 @@ TEST(PlannerPlan, EveryFieldShows) {
       },
       [&](Plan& p) { step(p).seconds = 7; },
       [&](Plan& p) { step(p).basis = Basis::measured; },
+      [&](Plan& p) { step(p).error = 0.5; },
   };
   for (std::size_t i = 0; i < changes.size(); ++i) {
     Plan other = example();

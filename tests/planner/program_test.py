@@ -1,8 +1,10 @@
-"""The program `planner` from outside: output, files and exit codes. Usage: program_test.py PLANNER SOURCE_ROOT."""
+"""The program `planner` from outside: output, files and exit codes. Usage: program_test.py PLANNER SOURCE_ROOT PLUGIN."""
 
+import html.parser
 import json
 import os
 import pathlib
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,8 +21,27 @@ node { conv { f_out: 2 k: 3 } }
 """
 
 
+class Balanced(html.parser.HTMLParser):
+    """Notes tags that are not closed in order, and ids."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.wrong, self.ids = [], [], set()
+
+    def handle_starttag(self, tag, attrs):
+        self.ids.update(value for name, value in attrs if name == "id")
+        if tag != "meta":
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        if not self.open or self.open.pop() != tag:
+            self.wrong.append((tag, self.getpos()))
+
+
 class Planner(unittest.TestCase):
     program = ""
+    golden = pathlib.Path()
+    example = ""
     networks = pathlib.Path()
 
     def setUp(self):
@@ -137,6 +158,96 @@ class Planner(unittest.TestCase):
         self.assertTrue(timings.exists())
         self.good("--model", self.small, "--mem", "3M", "--timings", timings)
 
+    def test_another_machine_is_planned_for_from_its_file(self):
+        machine = self.golden / "machine.pbtxt"
+        arguments = ("--model", self.small, "--machine", machine, "--enable", "zn.*", "--json")
+        done = self.run_planner(*arguments)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("predicted, nothing ran here", done.stderr)
+        plan = json.loads(done.stdout)
+        self.assertEqual(plan["machine"]["threads"], 72)
+        self.assertEqual({node["primitive"].split(".")[0] for node in plan["nodes"] if node["index"] >= 0}, {"zn"})
+        self.assertGreater(plan["memory"]["limit"], 200 << 30)
+        self.assertEqual(plan["memory"]["device"]["peak"], 0)
+        small = json.loads(self.good(*arguments, "--mem", "20M"))
+        self.assertLess(small["predicted"]["voxels_per_second"], plan["predicted"]["voxels_per_second"])
+        self.assertIn("recorded", {node["basis"] for node in small["nodes"]})
+        self.assertTrue(all(node["error"] for node in small["nodes"]))
+        listed = self.good("primitives", "--machine", machine)
+        for name in ("cudnn.conv", "zn.conv.fft", "cpu.conv.direct"):
+            self.assertIn(name, listed)
+        self.assertIn("no 'machine", self.refused(2, "--model", self.small, "--machine", self.golden / "timings.pbtxt"))
+        cut = self.folder / "cut.pbtxt"
+        cut.write_text(machine.read_text()[:500])
+        done = self.run_planner("--model", self.small, "--machine", cut)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("cut.pbtxt: line 1: a record is cut short", done.stderr)
+
+    def test_a_plan_is_told_to_run_or_not(self):
+        plan = self.folder / "a.pbtxt"
+        self.good("--model", self.small, "--mem", "50M", "--threads", 1, "--disable", "cpu.conv.fft_*", "--output", plan)
+        told = self.good("show", plan, "--model", self.small, "--mem", "50M").splitlines()[-1]
+        self.assertTrue(told.startswith("runs, but the search space has grown: "), told)
+        told = self.good("show", plan, "--model", self.small, "--mem", "50M", "--disable", "cpu.conv.fft_*").splitlines()[-1]
+        self.assertEqual(told, "runs")
+        done = self.run_planner("show", plan, "--model", self.small, "--mem", "1M")
+        self.assertEqual(done.returncode, 1)
+        self.assertTrue(done.stdout.splitlines()[-1].startswith("does not run: needs "), done.stdout)
+        done = self.run_planner("show", plan, "--model", self.networks / "n337.pbtxt", "--mem", "50M")
+        self.assertIn("made for another network", done.stdout)
+
+    def test_calibration_keeps_what_it_measured(self):
+        timings = self.folder / "t.pbtxt"
+        command = ("measure", "--timings", timings, "--threads", 1, "--enable", "cpu.conv.direct,cpu.pool.*,cpu.softmax")
+        printed = self.good(*command, "--time-limit", "20s")
+        self.assertIn("cpu.conv.direct:", printed)
+        self.assertIn("fitted", printed)
+        records = timings.read_text().count("record {")
+        self.assertGreaterEqual(records, 3)
+        self.good(*command, "--time-limit", "1s")
+        self.assertGreaterEqual(timings.read_text().count("record {"), records)
+
+    def test_plugins_take_part(self):
+        name = "example.activation.relu"
+        self.assertIn(name, self.good("primitives", "--plugin", self.example))
+        self.assertNotIn(name, self.good("primitives"))
+        net = self.folder / "relu.pbtxt"
+        net.write_text('name: "r" node { max_pool { window: 2 stride: 2 } } node { activate { kind: relu } }')
+        timings = self.folder / "t.pbtxt"
+        plan = json.loads(self.good("--model", net, "--mem", "1M", "--threads", 1, "--plugin", self.example, "--force",
+                                    f"1={name}", "--patience", "measure", "--timings", timings, "--json"))
+        self.assertEqual([node["primitive"] for node in plan["nodes"] if node["index"] == 1], [name])
+        self.assertIn(name, timings.read_text())
+        self.assertIn("no such module", self.refused(2, "primitives", "--plugin", "nowhere.so"))
+        self.assertIn("cannot be loaded", self.refused(2, "primitives", "--plugin", net))
+        self.assertIn("two primitives are named", self.refused(2, "primitives", "--plugin", self.example, "--plugin",
+                                                               self.example))
+
+    def test_explains_what_more_memory_would_be_worth(self):
+        text = self.good("--model", self.small, "--mem", "3M", "--threads", 1, "--explain")
+        self.assertRegex(text, r"next better\n  (with [0-9.]+ .iB more, [0-9.]+ x|four times)")
+
+    def test_the_report_is_one_page_that_stands_alone(self):
+        page = self.folder / "pages" / "report.html"
+        self.good("--model", self.small, "--mem", "3M", "--threads", 1, "--report", page)
+        text = page.read_text()
+        parser = Balanced()
+        parser.feed(text)
+        parser.close()
+        self.assertEqual(parser.open, [])
+        self.assertEqual(parser.wrong, [])
+        self.assertLessEqual({"curves", "layers", "timeline", "refused"}, parser.ids)
+        for word in ("http:", "https:", "<script", "<link", "src=", "url("):
+            self.assertNotIn(word, text)
+        browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+        if browser is None:
+            self.skipTest("no Chromium here: the page's structure was checked, its rendering was not")
+        seen = subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", "--dump-dom",
+                               f"--user-data-dir={self.folder / 'browser'}", page.as_uri()],
+                              capture_output=True, text=True, timeout=120, check=True).stdout
+        self.assertGreaterEqual(seen.count("<svg"), 4)
+        self.assertNotIn("NaN", seen)
+
     def test_a_repository_is_planned_as_far_as_it_goes(self):
         for version in ("1", "2"):
             (self.folder / "models" / "net" / version).mkdir(parents=True)
@@ -155,5 +266,8 @@ class Planner(unittest.TestCase):
 
 if __name__ == "__main__":
     Planner.program = sys.argv.pop(1)
-    Planner.networks = pathlib.Path(sys.argv.pop(1)) / "planner" / "networks"
+    root = pathlib.Path(sys.argv.pop(1))
+    Planner.networks = root / "planner" / "networks"
+    Planner.golden = root / "tests" / "golden"
+    Planner.example = sys.argv.pop(1)
     unittest.main()

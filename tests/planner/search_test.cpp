@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <random>
 
 #include "tests/planner/brute_force.hpp"
@@ -116,6 +117,64 @@ TEST(PlannerSearch, EqualsBruteForceOnRandomNets) {
     }
   }
   EXPECT_GT(planned, 30);
+}
+
+// Reads and writes planar images; the fast way keeps a transform of every image, the slow one nothing (Table IV).
+Estimate way(const LayerProblem& problem, const char* name, Seconds time, std::int64_t scratch) {
+  Estimate made{{{name, 1}}, {}, {}, time, input_output_buffers(problem, {}, {})};
+  if (scratch > 0) made.memory.push_back({"scratch", MemorySpace::host, scratch, Lifetime::stages(0, 0)});
+  return made;
+}
+
+// The larger the batch, the less an input costs.
+Result<std::vector<Estimate>> describe_golden(const LayerProblem& problem, const DeviceSpec&) {
+  if (std::holds_alternative<ReorderProblem>(problem)) return Error{ErrorCode::unsupported, "no reorders"};
+  const auto bytes = static_cast<std::int64_t>(tensor_bytes(input_shape(problem, 0), {}));
+  const double flops = direct_flops(problem);
+  const Seconds start = 1e-3;
+  if (!std::holds_alternative<ConvProblem>(problem)) return std::vector<Estimate>{way(problem, "any", 1e-9 * flops, 0)};
+  return std::vector<Estimate>{way(problem, "fast", start + 1e-9 * flops, 8 * bytes),
+                               way(problem, "slow", start + 3e-9 * flops, 0)};
+}
+constexpr Primitive golden = {"golden.any", 1, DeviceKind::cpu, describe_golden, drawn::never_prepared};
+constexpr std::array<const Primitive*, 1> all_golden = {&golden};
+constexpr Backend golden_backend = {"golden", drawn::probe, drawn::open, all_golden};
+
+Plan golden_plan(const Network& network, const SearchOptions& options) {
+  constexpr std::array<const Backend*, 1> backends = {&golden_backend};
+  const Catalogue catalogue = Catalogue::make(backends).value();
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  const DeviceSpec spec = test::drawn_device();
+  Result<Plan> plan = search(network, spec, catalogue, *costs, options);
+  EXPECT_TRUE(plan) << (plan ? "" : plan.error().message);
+  return *std::move(plan);
+}
+
+TEST(PlannerSearch, GoldenABatchWinsWhereExtentsEnd) {
+  SearchOptions options = small_options(1 << 26);
+  options.most_S = 4;
+  options.most_extent = 8;
+  const Plan plan = golden_plan(drawn::chain(3), options);
+  EXPECT_EQ(plan.ladder.front().geometry.S, 4);
+  options.most_S = 1;
+  EXPECT_LT(golden_plan(drawn::chain(3), options).predicted.voxels_per_second, plan.predicted.voxels_per_second);
+}
+
+TEST(PlannerSearch, GoldenUnderATightLimitTheSlowerSmallerWayWins) {
+  const auto chosen = [](std::int64_t limit) {
+    SearchOptions options = small_options(limit);
+    options.most_S = 1;
+    options.most_extent = 40;
+    Network network;
+    network.name = "one";
+    network.nodes = {{"conv1", drawn::convolution(1, Vec3::cube(9)), {0}}};
+    const Plan plan = golden_plan(network, options);
+    return std::pair{plan.ladder.front().segments.front().steps.back().variant.front().name,
+                     plan.ladder.front().geometry.pass_input};
+  };
+  EXPECT_EQ(chosen(1 << 26), (std::pair{std::string("fast"), Vec3::cube(40)}));
+  // Where the fast way would only get a patch of little more than the window, the slow one's larger patch pays.
+  EXPECT_EQ(chosen(40000).first, "slow");
 }
 
 TEST(PlannerSearch, BaselineIsAllPlain) {

@@ -35,13 +35,41 @@ TEST(PlannerThroughput, UsefulVoxelsOfAVolumeLoseWhatOverlaps) {
 
 TEST(PlannerThroughput, CopiesAreThoseOfAllWindows) {
   const Network network = drawn::chain();
-  const Geometry plain = geometry(network, 13, 1, PoolMode::plain);
-  ASSERT_EQ(plain.passes.size(), 8U);
   DeviceSpec spec;
-  const Seconds slow = copy_seconds(network, plain, spec);
-  EXPECT_GT(slow, 8.0 * 13 * 13 * 13 * 4 / spec.bytes_per_second);
+  // Read once a window: a read and a write of each voxel; written once, with gaps: four times its bytes.
+  const auto expected = [&](const Geometry& own) {
+    const double read = static_cast<double>(own.windows) * static_cast<double>(elements(own.values.front()));
+    const double written = 2.0 * static_cast<double>(own.choice.S * voxels(own.patch_output));
+    return 4.0 * (2.0 * read + 4.0 * written) / spec.bytes_per_second;
+  };
+  const Geometry plain = geometry(network, 13, 1, PoolMode::plain);
+  EXPECT_EQ(plain.windows, 8);
+  EXPECT_DOUBLE_EQ(copy_seconds(network, plain, spec), expected(plain));
+  // Groups that hold their input run in passes of one window.
+  const Geometry held = make_geometry(network, {Vec3::cube(12), 2, {PoolingMode({2, 2, 1}, true)}}).value();
+  EXPECT_EQ(held.passes.size(), 4U);
+  EXPECT_EQ(held.windows, 1);
+  EXPECT_DOUBLE_EQ(copy_seconds(network, held, spec), expected(held));
   spec.bytes_per_second *= 2;
-  EXPECT_DOUBLE_EQ(copy_seconds(network, plain, spec), slow / 2);
+  EXPECT_DOUBLE_EQ(copy_seconds(network, plain, spec), expected(plain));
+}
+
+TEST(PlannerThroughput, BorderCostCountsWhatSlabsOfAHeadComputeTwice) {
+  const Network network = drawn::chain();
+  GeometryChoice choice{{12, 12, 12}, 1, {PoolMode::fragments}, 0};
+  const Geometry whole = make_geometry(network, choice).value();
+  choice.head_slab = 1;
+  const Geometry slabs = make_geometry(network, choice).value();
+  ASSERT_EQ(slabs.head.last, 1);
+  double computed = 0;
+  double once = 0;
+  for (std::size_t node = 0; node < whole.problems.size(); ++node) {
+    computed += static_cast<double>(slabs.runs[node]) * direct_flops(slabs.problems[node]);
+    once += static_cast<double>(whole.runs[node]) * direct_flops(whole.problems[node]);
+  }
+  ASSERT_GT(computed, once);
+  EXPECT_NEAR(border_cost(network, slabs) / border_cost(network, whole), computed / once, 0.02);
+  EXPECT_GT(border_cost(network, slabs), border_cost(network, whole));
 }
 
 TEST(PlannerThroughput, BorderCostOfOneConvolutionIsOne) {

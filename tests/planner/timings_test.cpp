@@ -29,7 +29,9 @@ TimingRecord record() {
           2,
           {3, 1, 2},
           0,
-          1.5};
+          1.5,
+          0,
+          {}};
 }
 
 TEST(PlannerTimings, FindsExactlyWhatWasRecorded) {
@@ -68,6 +70,19 @@ TEST(PlannerTimings, ALaterRecordReplacesTheEarlier) {
   later.unix_seconds = 77;
   timings.insert(later);
   EXPECT_EQ(timings.records(), (std::vector<TimingRecord>{later, other}));
+}
+
+TEST(PlannerTimings, RepeatabilityIsSpreadAndWaiting) {
+  TimingRecord steady = record();
+  steady.samples = {1, 1, 1, 1};
+  EXPECT_EQ(repeatability(steady), 0.02);
+  steady.waited = 0.3;
+  EXPECT_EQ(repeatability(steady), 0.3);
+  TimingRecord spread = record();
+  spread.samples = {1, 1, 2, 2};
+  EXPECT_EQ(repeatability(spread), 1);
+  spread.samples = {};
+  EXPECT_EQ(repeatability(spread), 0);
 }
 
 TEST(PlannerTimings, RobustMeanTakesTheLowerHalf) {

@@ -7,7 +7,8 @@ import tree
 
 # Sources that another test exercises, and which.
 COVERED_ELSEWHERE = {
-    "planner/main.cpp": "tests/e2e",
+    "planner/main.cpp": "tests/planner/program_test.py",
+    "planner/session.cpp": "tests/planner/program_test.py",
     "server/main.cpp": "tests/e2e",
     "client/cli/main.cpp": "tests/e2e",
     "primitives/cpu/start_check_x86.cpp": "tests/deploy",

@@ -32,7 +32,11 @@ TEST(PlanText, GoldenFileStillLoads) {
 TEST(PlanText, FirstFormStillLoads) {
   const Result<Plan> plan = read_plan(test::case_folder().parent_path() / "golden" / "plan_first_form.pbtxt");
   ASSERT_TRUE(plan) << plan.error().message;
-  EXPECT_EQ(plan->ladder.front().segments, test::full_plan().ladder.front().segments);
+  std::vector<Segment> expected = test::full_plan().ladder.front().segments;
+  for (Segment& segment : expected) {
+    for (Step& step : segment.steps) step.error = 0;  // the first form had none
+  }
+  EXPECT_EQ(plan->ladder.front().segments, expected);
   EXPECT_EQ(plan->ladder.front().geometry.modes, std::vector<PoolingMode>{PoolMode::fragments});
 }
 

@@ -28,6 +28,7 @@ Step conv_step() {
   step.division = {{1, 2, 3, 4}};
   step.seconds = 0.1234567890123456789;
   step.basis = Basis::measured;
+  step.error = 0.125;
   return step;
 }
 
@@ -78,7 +79,7 @@ Plan full_plan() {
   plan.ladder.push_back(large_rung());
   plan.ladder.push_back(small_rung());
   plan.memory = {100, 200, std::int64_t{1} << 35};
-  plan.predicted = {1.06e6, 1.0 / 7, 1.5, Basis::measured};
+  plan.predicted = {1.06e6, 1.0 / 7, 1.5, Basis::measured, 0.25};
   return plan;
 }
 
@@ -95,6 +96,8 @@ TimingRecord full_record() {
   record.samples = {0.1, 1.0 / 3, 2e-7};
   record.unix_seconds = 1700000000;
   record.modelled = 0.25;
+  record.waited = 0.5;
+  record.memory = {{MemorySpace::host, 7, 8}, {MemorySpace::device, std::int64_t{1} << 33, 0}};
   return record;
 }
 

@@ -100,7 +100,7 @@ TEST(TimingsText, MeasuringGoesOnAfterACrash) {
 
 TEST(TimingsText, AnythingElseIsAnError) {
   const std::string good = timing_text(test::full_record());
-  EXPECT_THAT(refusal(good + "other: 3\n"), HasSubstr("has no field 'other'; it has: record"));
+  EXPECT_THAT(refusal(good + "other: 3\n"), HasSubstr("has no field 'other'; it has: record, machine"));
   EXPECT_THAT(refusal("record {\n  colour: 3\n}\n"),
               StartsWith("line 2: znni.text.Timings.Record has no field 'colour'"));
   EXPECT_THAT(refusal("record { primitive: \"p\" problem: \"q\" in: \"f32:planar\" out: \"x\" }"),
@@ -111,6 +111,33 @@ TEST(TimingsText, AnythingElseIsAnError) {
   EXPECT_THAT(refusal(start + "-1 }"), HasSubstr("samples hold -1"));
   EXPECT_THAT(refusal(start + "nan }"), HasSubstr("samples hold nan"));
   EXPECT_EQ(refusal(start + "1 }"), "");
+}
+
+TEST(TimingsText, AMachineMakesSenseOrIsRefused) {
+  const std::string machine =
+      "machine { name: \"box\" device { name: \"C\" kind: cpu threads: 4 flops_per_second: 1e12 "
+      "bytes_per_second: 1e11 memory { space: host bytes: 1000 } } ";
+  const Result<ReadTimings> read =
+      parse_timings(machine + "link { from: host to: host bytes_per_second: 5 seconds: 1 } }");
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_TRUE(read->machine);
+  EXPECT_EQ(read->machine->name, "box");
+  ASSERT_EQ(read->machine->devices.size(), 1U);
+  EXPECT_EQ(read->machine->devices[0].spec.threads, 4);
+  EXPECT_EQ(read->machine->devices[0].spec.simd_floats, 8);
+  EXPECT_EQ(read->machine->devices[0].bytes[0], 1000);
+  ASSERT_EQ(read->machine->links.size(), 1U);
+  EXPECT_EQ(read->machine->links[0].latency, 1);
+  EXPECT_THAT(refusal(machine + "link { from: host to: device bytes_per_second: 5 } }"), HasSubstr("device memory"));
+  EXPECT_FALSE(parse_timings(timing_text(test::full_record()))->machine);
+}
+
+TEST(TimingsText, RecordsOfStrangers) {
+  const std::string start = "record { primitive: \"p\" problem: \"q\" samples: 1 ";
+  const Result<ReadTimings> read = parse_timings(start + "}");
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->timings.records().at(0).in, Format{});
+  EXPECT_THAT(refusal(start + "bytes { space: device transient: -1 } }"), HasSubstr("bytes holds -1"));
 }
 
 TEST(TimingsText, FilesThatCannotBeWritten) {

@@ -1,0 +1,132 @@
+#include "planner/calibration.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace znni {
+namespace {
+
+constexpr std::size_t none = static_cast<std::size_t>(-1);
+// Fewer predictions than these say nothing of one primitive alone.
+constexpr std::size_t enough_errors = 4;
+// No correction is taken to be nearer than this.
+constexpr double least_error = 0.02;
+
+double quantile(std::vector<double>& values, double share) {
+  if (values.empty()) return 0;
+  std::sort(values.begin(), values.end());
+  const auto rank = static_cast<std::size_t>(std::ceil(share * static_cast<double>(values.size())));
+  return values[std::max<std::size_t>(rank, 1) - 1];
+}
+
+// How near a recorded layer is to the one asked for: of one size 1, of a tenth the time about 0.05.
+double nearness(double log_distance) { return 1 / (1 + 4 * log_distance * log_distance); }
+
+// What a logarithm of predicted over recorded means as a share, in the worse direction.
+double share(double log_ratio) { return std::exp(std::abs(log_ratio)) - 1; }
+
+}  // namespace
+
+double ninth_decile(std::vector<double> values) { return quantile(values, 0.9); }
+double median(std::vector<double> values) { return quantile(values, 0.5); }
+
+std::string Calibration::key(std::size_t level, const Observation& of) {
+  const std::string mark = std::to_string(level) + "|";
+  switch (level) {
+    case 0: return mark + of.primitive + "|" + of.way + "|" + of.family;
+    case 1: return mark + of.primitive + "|" + of.family;
+    case 2: return mark + of.primitive + "|" + of.kernel;
+    case 3: return mark + of.primitive;
+    default: return mark + of.family;
+  }
+}
+
+const Calibration::Rows* Calibration::rows_of(std::size_t level, const Observation& of) const {
+  const auto found = groups_.find(key(level, of));
+  return found == groups_.end() ? nullptr : &found->second;
+}
+
+bool Calibration::mean(const Rows& rows, const Rows* without, std::size_t self, double log_modelled,
+                       double& result) const {
+  double sum = 0;
+  double weights = 0;
+  for (const std::size_t row : rows) {
+    if (row == self || (without != nullptr && std::binary_search(without->begin(), without->end(), row))) continue;
+    const double weight = nearness(rows_[row].log_modelled - log_modelled);
+    sum += weight * rows_[row].log_ratio;
+    weights += weight;
+  }
+  if (weights <= 0) return false;
+  result = sum / weights;
+  return true;
+}
+
+Calibration::Calibration(const std::vector<Observation>& rows) {
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    rows_.push_back({std::log(rows[row].modelled), std::log(rows[row].seconds / rows[row].modelled)});
+    for (std::size_t level = 0; level < levels; ++level) groups_[key(level, rows[row])].push_back(row);
+  }
+  find_errors(rows);
+}
+
+// Predicts every row from others, at every level as correct() would if the nearer rows were missing.
+void Calibration::find_errors(const std::vector<Observation>& rows) {
+  std::map<std::string, Rows> of_primitive;
+  std::array<std::map<std::string, std::vector<double>>, levels> errors;
+  std::vector<double> nearest(rows.size(), -1);
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    of_primitive[rows[row].primitive].push_back(row);
+    for (std::size_t level = 0; level < levels; ++level) {
+      const Rows* without = level == 0 ? nullptr : rows_of(level - 1, rows[row]);
+      double predicted = 0;
+      if (!mean(*rows_of(level, rows[row]), without, row, rows_[row].log_modelled, predicted)) continue;
+      const double error = share(predicted - rows_[row].log_ratio);
+      for (const std::string& whose : {rows[row].primitive, std::string()}) errors[level][whose].push_back(error);
+      if (nearest[row] < 0) nearest[row] = error;
+    }
+  }
+  for (std::size_t level = 0; level < levels; ++level) {
+    for (const auto& [whose, values] : errors[level]) {
+      if (values.size() >= enough_errors) errors_[level][whose] = std::max(least_error, ninth_decile(values));
+    }
+  }
+  for (const auto& [primitive, own] : of_primitive) summarise(primitive, own, nearest);
+}
+
+void Calibration::summarise(const std::string& primitive, const Rows& own, const std::vector<double>& nearest) {
+  std::vector<double> after;
+  std::vector<double> before;
+  std::vector<double> ratios;
+  for (const std::size_t row : own) {
+    if (nearest[row] >= 0) after.push_back(nearest[row]);
+    before.push_back(share(rows_[row].log_ratio));
+    ratios.push_back(std::exp(rows_[row].log_ratio));
+  }
+  residuals_.push_back({primitive, after.size(), median(ratios), median(after), ninth_decile(after), median(before),
+                        ninth_decile(before)});
+}
+
+double Calibration::error_of(std::size_t level, const std::string& primitive) const {
+  for (; level < levels; ++level) {
+    for (const std::string& whose : {primitive, std::string()}) {
+      const auto found = errors_[level].find(whose);
+      if (found != errors_[level].end()) return found->second;
+    }
+  }
+  return 0;
+}
+
+Correction Calibration::correct(const Observation& question) const {
+  if (rows_.empty() || question.modelled <= 0) return {};
+  for (std::size_t level = 0; level < levels; ++level) {
+    const Rows* rows = rows_of(level, question);
+    double predicted = 0;
+    if (rows == nullptr || !mean(*rows, nullptr, none, std::log(question.modelled), predicted)) continue;
+    return {std::exp(predicted), error_of(level, question.primitive)};
+  }
+  return {};
+}
+
+std::vector<Calibration::Residuals> Calibration::residuals() const { return residuals_; }
+
+}  // namespace znni

@@ -1,0 +1,25 @@
+// What `planner measure` runs when it is told of no net: small layers of every kind that nets are made of, from which
+// the formulas of all primitives are corrected.
+#pragma once
+
+#include <vector>
+
+#include "planner/catalogue.hpp"
+#include "planner/costs.hpp"
+#include "planner/measured.hpp"
+
+namespace znni {
+
+// A layer with all ways to compute it.
+struct CalibrationTask {
+  LayerProblem problem;
+  std::vector<Way> ways;
+};
+
+// Convolutions of few and of many images, small and large kernels, each in two sizes that take a core about a
+// tenth of a second; poolings; what is done element by element; reorders. All small ones first, so that a calibration
+// that is cut short knows a little of everything.
+[[nodiscard]] std::vector<CalibrationTask> calibration_set(const Catalogue& catalogue, const DeviceSpec& spec,
+                                                           CostSource& costs);
+
+}  // namespace znni

@@ -1,0 +1,99 @@
+#include "planner/curves.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+
+#include "planner/candidates.hpp"
+#include "planner/geometry_search.hpp"
+#include "planner/text_table.hpp"
+
+namespace znni {
+namespace {
+
+constexpr double worth_telling = 1.05;
+
+bool stopped(const CurveSetting& setting) { return setting.options.stop && setting.options.stop(); }
+
+CurveSample sample(const CurveSetting& setting, std::int64_t limit) {
+  SearchOptions options = setting.options;
+  options.memory_limit = limit;
+  options.ladder = false;
+  const Result<Plan> plan = search(setting.network, setting.spec, setting.catalogue, setting.costs, options);
+  if (!plan) return {limit, {}, 0, 0};
+  const Result<Geometry> geometry = make_geometry(setting.network, plan->ladder.front().geometry);
+  return {limit, geometry ? geometry->patch_input : Vec3{}, plan->predicted.voxels_per_second, plan->memory.total()};
+}
+
+// Candidates by the edge of their cubic patch.
+std::map<std::int64_t, std::vector<GeometryChoice>> cubes(const CurveSetting& setting) {
+  std::map<std::int64_t, std::vector<GeometryChoice>> of_edge;
+  for (const GeometryChoice& choice : make_candidates(setting.network, setting.options)) {
+    const Result<Geometry> geometry = make_geometry(setting.network, choice);
+    if (!geometry) continue;
+    const Vec3 n = geometry->patch_input;
+    const bool flat = setting.network.spatial_rank == 2;
+    if (n.y == n.x && (flat || n.z == n.y) && choice.S == 1) of_edge[n.x].push_back(choice);
+  }
+  return of_edge;
+}
+
+}  // namespace
+
+std::vector<CurveSample> by_memory(const CurveSetting& setting, const std::vector<std::int64_t>& limits) {
+  std::vector<CurveSample> samples;
+  for (const std::int64_t limit : limits) {
+    if (stopped(setting)) break;
+    samples.push_back(sample(setting, limit));
+  }
+  return samples;
+}
+
+std::vector<std::int64_t> limits_around(std::int64_t limit) {
+  std::vector<std::int64_t> limits;
+  for (int step = -8; step <= 4; ++step) {
+    const double wanted = static_cast<double>(limit) * std::exp2(step / 2.0);
+    limits.push_back(std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(wanted, 9e18))));
+  }
+  return limits;
+}
+
+std::vector<CurveSample> by_size(const CurveSetting& setting, std::size_t count) {
+  const std::map<std::int64_t, std::vector<GeometryChoice>> of_edge = cubes(setting);
+  std::vector<std::int64_t> edges;
+  for (const auto& [edge, choices] : of_edge) edges.push_back(edge);
+  const std::vector<const Primitive*> forced(setting.network.nodes.size(), nullptr);
+  GeometrySearch geometries(setting.network, setting.spec, setting.catalogue, setting.costs, setting.options, forced);
+  RungQuery query;
+  const std::int64_t weights = weight_bytes(setting.network);
+  query.total = setting.options.memory_limit - weights;
+  query.volume = setting.options.volume;
+  std::vector<CurveSample> samples;
+  for (const std::int64_t edge : thinned(edges, count)) {
+    if (stopped(setting)) break;
+    const std::optional<FoundRung> best = geometries.best(of_edge.at(edge), query);
+    const Vec3 patch = Vec3::cube(edge);
+    samples.push_back({setting.options.memory_limit, best ? best->geometry.patch_input : patch,
+                       best ? best->voxels_per_second : 0, best ? best->rung.memory.total() : 0});
+    if (!best && edge > edges.front()) break;
+  }
+  return samples;
+}
+
+std::string next_better(const CurveSetting& setting, double voxels_per_second) {
+  const std::int64_t limit = setting.options.memory_limit;
+  constexpr std::array factors = {1.25, 1.6, 2.5, 4.0};
+  for (const double factor : factors) {
+    if (stopped(setting)) return "";
+    const double wanted = std::min(9e18, static_cast<double>(limit) * factor);
+    const CurveSample more = sample(setting, static_cast<std::int64_t>(wanted));
+    if (more.voxels_per_second < worth_telling * voxels_per_second) continue;
+    return "with " + bytes_text(std::max<std::int64_t>(0, more.bytes - limit)) + " more, " +
+           fixed_text(more.voxels_per_second / voxels_per_second, 2) + " x (patches of " + to_string(more.patch_input) +
+           ")";
+  }
+  return "four times the memory would not make it 5 % faster";
+}
+
+}  // namespace znni

@@ -1,0 +1,42 @@
+// What a net would do with other memory or other patches: the figures 4, 5 and 7 of ZNNi for one net and machine.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "planner/search.hpp"
+
+namespace znni {
+
+struct CurveSample {
+  std::int64_t limit = 0;        // bytes that were allowed
+  Vec3 patch_input;              // of the best plan
+  double voxels_per_second = 0;  // 0: nothing fits
+  std::int64_t bytes = 0;        // the whole plan takes
+};
+
+// All that a search is given.
+struct CurveSetting {
+  const Network& network;
+  const DeviceSpec& spec;
+  const Catalogue& catalogue;
+  CostSource& costs;
+  SearchOptions options;  // memory_limit: the plan's
+};
+
+// The best plan for each limit, without a ladder; samples end where options.stop says so.
+[[nodiscard]] std::vector<CurveSample> by_memory(const CurveSetting& setting, const std::vector<std::int64_t>& limits);
+
+// Limits around one, from a sixteenth to four times it, by factors of about the square root of two.
+[[nodiscard]] std::vector<std::int64_t> limits_around(std::int64_t limit);
+
+// The best way for each of up to `count` cubic patches within the limit, small to large; one more that does not fit.
+[[nodiscard]] std::vector<CurveSample> by_size(const CurveSetting& setting, std::size_t count = 16);
+
+// What more memory would be worth: "with 14.00 GiB more, 1.30 x". The smallest limit tried, up to four times the
+// plan's, that makes it at least 5 % faster; else that none does.
+[[nodiscard]] std::string next_better(const CurveSetting& setting, double voxels_per_second);
+
+}  // namespace znni

@@ -1,0 +1,48 @@
+// Primitives that this build does not have and that are known by their records alone: enough to plan for another
+// machine.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "planner/costs.hpp"
+#include "planner/machine.hpp"
+
+namespace znni {
+
+class RowTable;  // the records of one primitive
+
+// Takes part in a search like any other back end; what is planned with it cannot run here.
+class RecordedPrimitives {
+ public:
+  // Of all records whose primitive is none of `known`. The error names the record and what is wrong: a problem that
+  // cannot be read, no time, more than `most` primitives.
+  [[nodiscard]] static Result<RecordedPrimitives> make(const Timings& timings, const Machine& machine,
+                                                       std::span<const Primitive* const> known);
+  static constexpr std::size_t most = 64;  // alive at once in one process
+
+  RecordedPrimitives();
+  RecordedPrimitives(RecordedPrimitives&&) noexcept;
+  RecordedPrimitives& operator=(RecordedPrimitives&&) noexcept;
+  ~RecordedPrimitives();
+
+  // A device of which nothing can be opened.
+  [[nodiscard]] const Backend& backend() const { return *backend_; }
+
+  // Of their ways by their rows: exact and interpolated times are `recorded`, what lies beyond the rows is `model`. Of
+  // all others what `rest` says. This object must outlive the source.
+  [[nodiscard]] std::unique_ptr<CostSource> costs(std::unique_ptr<CostSource> rest) const;
+
+ private:
+  std::vector<std::unique_ptr<RowTable>> tables_;
+  std::vector<const Primitive*> primitives_;
+  std::unique_ptr<Backend> backend_;
+};
+
+// Records of primitives that this build has, without the formula's time, get it: what a stranger wrote can correct the
+// formulas too. Those whose way the build does not have are left as they are.
+[[nodiscard]] Timings with_formulas(const Timings& timings, const Machine& machine,
+                                    std::span<const Primitive* const> known);
+
+}  // namespace znni

@@ -1,0 +1,250 @@
+#include "planner/session.hpp"
+
+#include <pthread.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <iostream>
+
+#include "planner/calibration_set.hpp"
+#include "planner/measured_search.hpp"
+#include "planner/memory_limit.hpp"
+#include "planner/repository.hpp"
+#include "planner/text_table.hpp"
+#include "primitives/core/modules.hpp"
+#include "primitives/cpu/backend.hpp"
+#include "primitives/cpu/machine.hpp"
+#include "proto/convert/timings_text.hpp"
+
+namespace znni {
+namespace {
+
+Result<ReadTimings> read_and_warn(const std::string& path) {
+  Result<ReadTimings> read = read_timings(path);
+  if (!read) return read.error();
+  for (const std::string& warning : read->warnings) warn(warning);
+  return read;
+}
+
+// Records that were made while the machine was busy mislead.
+void warn_of_busy(const Timings& timings, const DeviceSpec& spec, const std::string& path) {
+  const auto busy = std::count_if(timings.records().begin(), timings.records().end(), [&](const TimingRecord& record) {
+    return record.device == spec.name && record.waited > busy_share;
+  });
+  if (busy == 0) return;
+  warn(std::to_string(busy) + " timings of " + path + " were taken while this machine was busy with other things");
+}
+
+Result<void> read_recorded(Session& session) {
+  const PlannerOptions& options = session.options;
+  if (options.patience == Patience::model || (session.machine && options.timings.empty())) return {};
+  session.timings_path = options.timings;
+  if (session.timings_path.empty()) {
+    const Result<std::filesystem::path> state = state_directory();
+    if (!state) return state.error();
+    session.timings_path = *state / "timings.pbtxt";
+  }
+  const Result<ReadTimings> read = read_and_warn(session.timings_path);
+  if (!read) return read.error();
+  for (const TimingRecord& record : read->timings.records()) session.timings.insert(record);
+  warn_of_busy(read->timings, session.spec, session.timings_path);
+  if (options.patience != Patience::measure) return {};
+  return make_parents(session.timings_path);
+}
+
+// Another machine: its device, its records.
+Result<void> read_machine(Session& session, std::span<const Primitive* const> known) {
+  const std::string& path = session.options.machine;
+  Result<ReadTimings> read = read_and_warn(path);
+  if (!read) return read.error();
+  if (!read->machine) {
+    return Error{ErrorCode::invalid_argument,
+                 path + ": no 'machine { ... }' in it; docs/timings.md tells how a machine is described"};
+  }
+  session.machine = std::move(read->machine);
+  const MachineDevice* cpu = find_device(*session.machine, DeviceKind::cpu);
+  if (cpu == nullptr) {
+    return Error{ErrorCode::unsupported, path + ": the machine has no device of kind cpu; one is needed"};
+  }
+  session.spec = cpu->spec;
+  Result<Timings> whole = complete(read->timings, *session.machine);
+  if (!whole) return whole.error().within(path);
+  session.timings = with_formulas(*whole, *session.machine, known);
+  Result<RecordedPrimitives> recorded = RecordedPrimitives::make(session.timings, *session.machine, known);
+  if (!recorded) return recorded.error().within(path);
+  session.recorded = *std::move(recorded);
+  const std::int64_t host = cpu->bytes[static_cast<std::size_t>(MemorySpace::host)];
+  if (!session.options.memory && host <= 0) {
+    return Error{ErrorCode::invalid_argument,
+                 path + ": device '" + cpu->spec.name + "' names no host memory: give --mem"};
+  }
+  session.memory_limit = session.options.memory.value_or(host / 5 * 4);
+  return {};
+}
+
+// --mem may exceed this machine: the plan is for another one then.
+Result<std::int64_t> memory_limit(const PlannerOptions& options) {
+  if (options.memory) return *options.memory;
+  const Result<MemoryLimit> limit =
+      choose_memory_limit(std::nullopt, std::getenv("ZNNI_MEM"), {cpu::default_memory_budget(), cpu::memory_limit()});
+  if (!limit) return limit.error();
+  if (!limit->warning.empty()) warn(limit->warning);
+  return limit->bytes;
+}
+
+// The CPU's, and those of plug-ins.
+Result<std::vector<const Backend*>> open_backends(const PlannerOptions& options) {
+  std::vector<const Backend*> backends = {&cpu::backend()};
+  for (const std::string& file : options.plugins) {
+    const Result<const Backend*> module = open_module(file);
+    if (!module) return module.error().within("--plugin");
+    backends.push_back(*module);
+  }
+  return backends;
+}
+
+MeasureOptions measure_options(const Session& session, const std::function<bool()>& stop) {
+  MeasureOptions measure;
+  measure.time_limit = session.options.time_limit;
+  measure.memory_limit = std::min(session.memory_limit, cpu::memory_available() / 10 * 9);
+  measure.stop = stop;
+  measure.in_child = true;
+  return measure;
+}
+
+OpenDevice device_opener(const Session& session) {
+  return [&session](std::int64_t bytes) { return cpu::backend().open(session.spec, bytes, 0, 0); };
+}
+
+OnRecord record_keeper(const Session& session) {
+  return [&session](const TimingRecord& record) { return append_timing(session.timings_path, record); };
+}
+
+void say_measured(const Measurer& measurer, const std::string& path) {
+  warn(std::to_string(measurer.records_made()) + " new timings in " + path);
+  if (measurer.busy_records() > 0) {
+    warn(std::to_string(measurer.busy_records()) +
+         " of them were taken while this machine was busy with other things: measure again when it is not");
+  }
+  for (const std::string& failure : measurer.failures()) warn("not measured: " + failure);
+}
+
+Result<Plan> search_measured(const Network& network, Session& session, const SearchOptions& options, Progress& progress,
+                             SearchLog* log) {
+  Measurer measurer(device_opener(session), session.spec, session.timings, measure_options(session, options.stop),
+                    record_keeper(session));
+  Result<Plan> plan = measured_search(
+      network, session.spec, session.catalogue, measurer, options,
+      [&](const std::string& what) { progress.tell(what); }, log);
+  say_measured(measurer, session.timings_path);
+  return plan;
+}
+
+std::string percent(double share) { return fixed_text(100 * share, 1) + " %"; }
+
+void print_residuals(const Session& session) {
+  std::vector<TextRow> rows = {{"primitive", "rows", "takes", "formula: median", "90 %", "fitted: median", "90 %"}};
+  for (const Calibration::Residuals& own : calibrate(session.timings, session.spec).residuals()) {
+    rows.push_back({own.primitive, std::to_string(own.rows), fixed_text(own.factor, 2) + " x",
+                    percent(own.before_median), percent(own.before_ninth), percent(own.median), percent(own.ninth)});
+  }
+  std::printf(
+      "what recorded times say of the formulas: how much longer layers take, and how far off predictions are,\n"
+      "by the formulas alone and fitted, each row predicted from the others\n%s",
+      text_table(rows).c_str());
+}
+
+}  // namespace
+
+void warn(const std::string& line) { std::fprintf(stderr, "planner: %s\n", line.c_str()); }
+
+void hold_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigaddset(&signals, SIGINT);
+  sigaddset(&signals, SIGTERM);
+  pthread_sigmask(SIG_BLOCK, &signals, nullptr);
+}
+
+bool interrupted() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  sigpending(&signals);
+  return sigismember(&signals, SIGINT) == 1 || sigismember(&signals, SIGTERM) == 1;
+}
+
+Result<Session> open_session(const PlannerOptions& options) {
+  Session session;
+  session.options = options;
+  Result<std::vector<const Backend*>> backends = open_backends(options);
+  if (!backends) return backends.error();
+  const Result<Catalogue> own = Catalogue::make(*backends);
+  if (!own) return own.error();
+  if (options.machine.empty()) {
+    session.spec = cpu::describe_cpu(options.threads.value_or(cpu::default_threads()));
+    const Result<std::int64_t> limit = memory_limit(options);
+    if (!limit) return limit.error();
+    session.memory_limit = *limit;
+  } else {
+    if (Result<void> read = read_machine(session, own->primitives()); !read) return read.error();
+    backends->push_back(&session.recorded.backend());
+  }
+  Result<Catalogue> catalogue = Catalogue::make(*backends, options.enable, options.disable);
+  if (!catalogue) return catalogue.error();
+  session.catalogue = *std::move(catalogue);
+  if (Result<void> read = read_recorded(session); !read) return read.error();
+  return session;
+}
+
+std::unique_ptr<CostSource> session_costs(const Session& session) {
+  return session.recorded.costs(recorded_costs(session.timings, session.spec));
+}
+
+SearchOptions search_options(const Session& session, Progress& progress) {
+  SearchOptions options;
+  options.memory_limit = session.memory_limit;
+  options.strategy = session.options.strategy;
+  options.volume = session.options.volume;
+  options.force = session.options.force;
+  progress.tell("searching patches");
+  options.stop = [&progress] {
+    progress.tick();
+    return interrupted();
+  };
+  return options;
+}
+
+Result<Plan> make_plan(const Network& network, Session& session, SearchLog* log) {
+  Progress progress(std::cerr, isatty(STDERR_FILENO) == 1);
+  const SearchOptions options = search_options(session, progress);
+  if (session.options.patience == Patience::measure) {
+    return search_measured(network, session, options, progress, log);
+  }
+  const std::unique_ptr<CostSource> costs = session_costs(session);
+  return search(network, session.spec, session.catalogue, *costs, options, log);
+}
+
+Result<void> calibrate_here(Session& session) {
+  {
+    Progress progress(std::cerr, isatty(STDERR_FILENO) == 1);
+    const std::function<bool()> stop = search_options(session, progress).stop;
+    Measurer measurer(device_opener(session), session.spec, session.timings, measure_options(session, stop),
+                      record_keeper(session));
+    const std::unique_ptr<CostSource> costs = measurer.costs();
+    const std::vector<CalibrationTask> tasks = calibration_set(session.catalogue, session.spec, *costs);
+    for (std::size_t i = 0; i < tasks.size() && !measurer.time_is_up(); ++i) {
+      progress.tell(std::to_string(i + 1) + " of " + std::to_string(tasks.size()) + ": " + to_string(tasks[i].problem));
+      if (Result<void> done = measurer.measure(tasks[i].problem, tasks[i].ways); !done) return done;
+    }
+    say_measured(measurer, session.timings_path);
+    if (measurer.time_is_up() && !interrupted()) warn("the time limit ended it; another run goes on from here");
+  }
+  if (interrupted()) warn("interrupted: what was measured is kept");
+  print_residuals(session);
+  return {};
+}
+
+}  // namespace znni

@@ -1,0 +1,49 @@
+#include "planner/calibration_set.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "planner/problem_family.hpp"
+#include "tests/planner/drawn_primitives.hpp"
+
+namespace znni {
+namespace {
+
+std::vector<CalibrationTask> tasks(int threads) {
+  DeviceSpec spec;
+  spec.threads = threads;
+  const Catalogue catalogue = drawn::catalogue();
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  return calibration_set(catalogue, spec, *costs);
+}
+
+TEST(PlannerCalibrationSet, IsSoundAndNamesEveryWay) {
+  for (const CalibrationTask& task : tasks(2)) {
+    EXPECT_TRUE(check(task.problem)) << to_string(task.problem);
+    ASSERT_FALSE(task.ways.empty());
+    for (const Way& way : task.ways) EXPECT_GT(way.expected, 0);
+  }
+}
+
+TEST(PlannerCalibrationSet, EveryFamilyComesInTwoSizes) {
+  std::map<std::string, int> families;
+  std::set<std::string> texts;
+  for (const CalibrationTask& task : tasks(2)) {
+    ++families[problem_family(to_string(task.problem))];
+    EXPECT_TRUE(texts.insert(to_string(task.problem)).second) << to_string(task.problem);
+  }
+  EXPECT_GE(families.size(), 25U);
+  for (const auto& [family, count] : families) EXPECT_EQ(count, 2) << family;
+}
+
+TEST(PlannerCalibrationSet, MoreThreadsGetMoreWork) {
+  double two = 0;
+  double eight = 0;
+  for (const CalibrationTask& task : tasks(2)) two += direct_flops(task.problem);
+  for (const CalibrationTask& task : tasks(8)) eight += direct_flops(task.problem);
+  EXPECT_GT(eight, 3 * two);
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,81 @@
+#include "planner/calibration.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace znni {
+namespace {
+
+Observation row(const std::string& primitive, const std::string& way, const std::string& family, Seconds modelled,
+                Seconds seconds) {
+  return {primitive, way, family, family.substr(0, 1), modelled, seconds};
+}
+
+Observation question(const std::string& primitive, const std::string& way, const std::string& family,
+                     Seconds modelled = 1) {
+  return row(primitive, way, family, modelled, 0);
+}
+
+TEST(PlannerCalibration, WithoutRowsFormulasStandAndNobodyKnows) {
+  const Calibration none;
+  EXPECT_EQ(none.correct(question("p", "w", "f")).factor, 1);
+  EXPECT_EQ(none.correct(question("p", "w", "f")).error, 0);
+  EXPECT_TRUE(none.residuals().empty());
+}
+
+TEST(PlannerCalibration, TheNearestRowsCount) {
+  const Calibration calibration({row("p", "w", "a1", 1, 2), row("p", "v", "a1", 1, 4), row("p", "w", "a2", 1, 8),
+                                 row("p", "w", "b1", 1, 16), row("q", "w", "c1", 1, 32)});
+  EXPECT_DOUBLE_EQ(calibration.correct(question("p", "w", "a1")).factor, 2);   // the way itself
+  EXPECT_DOUBLE_EQ(calibration.correct(question("p", "x", "a2")).factor, 8);   // the family
+  EXPECT_NEAR(calibration.correct(question("p", "w", "a3")).factor, 4, 1e-9);  // the class: 2, 4 and 8
+  EXPECT_NEAR(calibration.correct(question("p", "w", "d1")).factor, std::pow(2.0 * 4 * 8 * 16, 0.25), 1e-9);
+  EXPECT_DOUBLE_EQ(calibration.correct(question("r", "w", "c1")).factor, 32);  // another primitive
+  EXPECT_DOUBLE_EQ(calibration.correct(question("r", "w", "d1")).factor, 1);
+}
+
+TEST(PlannerCalibration, RowsOfAboutTheSameTimeCountMost) {
+  const Calibration calibration({row("p", "w", "a1", 1, 2), row("p", "w", "a1", 1000, 8000)});
+  EXPECT_LT(calibration.correct(question("p", "w", "a1", 1)).factor, 2.1);
+  EXPECT_GT(calibration.correct(question("p", "w", "a1", 1000)).factor, 7.8);
+}
+
+TEST(PlannerCalibration, ErrorBarsAreWhatRowsLeftOutShow) {
+  std::vector<Observation> steady;
+  std::vector<Observation> wild;
+  for (int i = 0; i < 10; ++i) {
+    steady.push_back(row("p", "w", "a1", 1, 3));
+    wild.push_back(row("p", "w", "a1", 1, i % 2 == 0 ? 1 : 4));
+  }
+  EXPECT_EQ(Calibration(steady).correct(question("p", "w", "a1")).error, 0.02);  // nothing is surer
+  EXPECT_GT(Calibration(wild).correct(question("p", "w", "a1")).error, 0.9);
+  // Another primitive is not known to err like this one's own rows: its bar is that of all.
+  EXPECT_GT(Calibration(wild).correct(question("q", "w", "a1")).factor, 1.5);
+  wild.resize(3);
+  EXPECT_EQ(Calibration(wild).correct(question("p", "w", "a1")).error, 0);  // three rows tell nothing
+}
+
+TEST(PlannerCalibration, ResidualsTellWhatTheFitIsWorth) {
+  std::vector<Observation> rows;
+  for (int i = 1; i <= 9; ++i) rows.push_back(row("p", "w", "a1", i, 3.0 * i));
+  rows.push_back(row("q", "w", "z1", 1, 1));
+  const std::vector<Calibration::Residuals> residuals = Calibration(rows).residuals();
+  ASSERT_EQ(residuals.size(), 2U);
+  EXPECT_EQ(residuals[0].primitive, "p");
+  EXPECT_EQ(residuals[0].rows, 9U);
+  EXPECT_NEAR(residuals[0].factor, 3, 1e-9);
+  EXPECT_NEAR(residuals[0].ninth, 0, 1e-9);
+  EXPECT_NEAR(residuals[0].before_median, 2, 1e-9);
+  EXPECT_EQ(residuals[1].rows, 0U);  // nothing to predict it from
+}
+
+TEST(PlannerCalibration, Quantiles) {
+  EXPECT_EQ(ninth_decile({}), 0);
+  EXPECT_EQ(ninth_decile({5}), 5);
+  EXPECT_EQ(ninth_decile({10, 9, 8, 7, 6, 5, 4, 3, 2, 1}), 9);
+  EXPECT_EQ(median({3, 1, 2}), 2);
+}
+
+}  // namespace
+}  // namespace znni

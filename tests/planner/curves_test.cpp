@@ -1,0 +1,72 @@
+#include "planner/curves.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/planner/planned.hpp"
+
+namespace znni {
+namespace {
+
+class PlannerCurves : public testing::Test {
+ protected:
+  PlannerCurves() {
+    options_.memory_limit = 300000;
+    options_.most_extent = 20;
+  }
+  CurveSetting setting() { return {planned_.network, planned_.spec, planned_.catalogue, *costs_, options_}; }
+
+  test::Planned planned_;
+  std::unique_ptr<CostSource> costs_ = modelled_costs();
+  SearchOptions options_;
+};
+
+TEST_F(PlannerCurves, LimitsGoFromASixteenthToFourTimes) {
+  const std::vector<std::int64_t> limits = limits_around(1 << 20);
+  EXPECT_EQ(limits.front(), 1 << 16);
+  EXPECT_EQ(limits.back(), 1 << 22);
+  EXPECT_TRUE(std::is_sorted(limits.begin(), limits.end()));
+  EXPECT_GE(limits_around(1).front(), 1);
+}
+
+TEST_F(PlannerCurves, MoreMemoryIsNeverSlower) {
+  double before = 0;
+  for (const CurveSample& sample : by_memory(setting(), limits_around(options_.memory_limit))) {
+    EXPECT_GE(sample.voxels_per_second, before);
+    EXPECT_LE(sample.bytes, sample.limit);
+    before = sample.voxels_per_second;
+    if (sample.limit == options_.memory_limit) {
+      EXPECT_EQ(sample.voxels_per_second, planned_.plan.predicted.voxels_per_second);
+    }
+  }
+  EXPECT_GT(before, 0);
+}
+
+TEST_F(PlannerCurves, SizesRiseAndFit) {
+  const std::vector<CurveSample> samples = by_size(setting(), 5);
+  ASSERT_GE(samples.size(), 3U);
+  std::int64_t before = 0;
+  for (const CurveSample& sample : samples) {
+    EXPECT_GT(sample.patch_input.x, before);
+    EXPECT_LE(sample.bytes, options_.memory_limit);
+    EXPECT_LE(sample.voxels_per_second, planned_.plan.predicted.voxels_per_second * (1 + 1e-9));
+    before = sample.patch_input.x;
+  }
+  EXPECT_GT(samples.front().voxels_per_second, 0);
+}
+
+TEST_F(PlannerCurves, TheNextBetterThingIsNamed) {
+  const std::string text = next_better(setting(), 1);  // slower than anything
+  EXPECT_TRUE(text.starts_with("with ")) << text;
+  EXPECT_NE(text.find(" more, "), std::string::npos) << text;
+  EXPECT_NE(next_better(setting(), 1e30).find("would not"), std::string::npos);
+}
+
+TEST_F(PlannerCurves, StopsWhenAsked) {
+  options_.stop = [] { return true; };
+  EXPECT_TRUE(by_memory(setting(), limits_around(1 << 20)).empty());
+  EXPECT_TRUE(by_size(setting()).empty());
+  EXPECT_EQ(next_better(setting(), 1), "");
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,166 @@
+#include "planner/recorded_primitives.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "planner/search.hpp"
+#include "tests/planner/drawn_primitives.hpp"
+
+namespace znni {
+namespace {
+
+Machine machine() {
+  MachineDevice cpu;
+  cpu.spec.name = "there";
+  cpu.spec.threads = 72;
+  cpu.bytes[0] = std::int64_t{1} << 38;
+  MachineDevice gpu;
+  gpu.spec.name = "card";
+  gpu.spec.kind = DeviceKind::gpu;
+  gpu.bytes[2] = std::int64_t{1} << 33;
+  return {"box", {cpu, gpu}, {}};
+}
+
+TimingRecord record(const std::string& name, const LayerProblem& problem, Seconds seconds, const std::string& device) {
+  TimingRecord made;
+  made.primitive = name;
+  made.version = 1;
+  made.problem = to_string(problem);
+  made.device = device;
+  made.threads = device == "there" ? 72 : 1;
+  made.samples = {seconds};
+  made.memory = {{MemorySpace::host, 1000, 100}, {MemorySpace::device, 5000, 0}};
+  return made;
+}
+
+LayerProblem conv(std::int64_t edge, std::int64_t f = 2, std::int64_t f_out = 3) {
+  return ConvProblem{{1, f, Vec3::cube(edge)}, f_out, Vec3::cube(2), Vec3::cube(1), {}};
+}
+
+// A nanosecond an operation, in five sizes.
+Timings timings() {
+  Timings all;
+  for (const std::int64_t edge : {4, 8, 12, 16, 24, 32}) {
+    all.insert(record("there.conv", conv(edge), 1e-9 * direct_flops(conv(edge)), "there"));
+    all.insert(record("card.conv", conv(edge), 1e-12 * direct_flops(conv(edge)), "card"));
+  }
+  return all;
+}
+
+RecordedPrimitives made() {
+  const Catalogue known = drawn::catalogue();
+  Result<RecordedPrimitives> made = RecordedPrimitives::make(timings(), machine(), known.primitives());
+  EXPECT_TRUE(made) << made.error().message;
+  return *std::move(made);
+}
+
+const Primitive& find(const RecordedPrimitives& recorded, std::string_view name) {
+  for (const Primitive* primitive : recorded.backend().primitives) {
+    if (primitive->name == name) return *primitive;
+  }
+  ADD_FAILURE() << "no primitive " << name;
+  return drawn::conv;
+}
+
+TEST(PlannerRecordedPrimitives, DescribeWhatLiesBetweenRows) {
+  const RecordedPrimitives recorded = made();
+  const Primitive& primitive = find(recorded, "there.conv");
+  EXPECT_EQ(primitive.device, DeviceKind::cpu);
+  EXPECT_EQ(find(recorded, "card.conv").device, DeviceKind::gpu);
+  const Result<std::vector<Estimate>> estimates = primitive.describe(conv(10), machine().devices[0].spec);
+  ASSERT_TRUE(estimates) << estimates.error().message;
+  ASSERT_EQ(estimates->size(), 1U);
+  EXPECT_NEAR(estimates->front().time / (1e-9 * direct_flops(conv(10))), 1, 1e-9);
+  EXPECT_GE(persistent_bytes(estimates->front().memory), 100);
+  EXPECT_GE(peak(estimates->front().memory), tensor_bytes(input_shape(conv(10), 0), {}) + 1000);
+  EXPECT_GE(peak(estimates->front().memory, MemorySpace::device), 5000);
+  const auto card = find(recorded, "card.conv").describe(conv(10), machine().devices[1].spec);
+  EXPECT_GE(peak(card->front().memory, MemorySpace::device), tensor_bytes(input_shape(conv(10), 0), {}) + 5000);
+}
+
+TEST(PlannerRecordedPrimitives, CostsTellRowsFromWhatLiesBeyond) {
+  const RecordedPrimitives recorded = made();
+  const Primitive& primitive = find(recorded, "there.conv");
+  const std::unique_ptr<CostSource> costs = recorded.costs(modelled_costs());
+  const auto cost = [&](const LayerProblem& problem) {
+    const auto estimates = primitive.describe(problem, machine().devices[0].spec);
+    return costs->cost(problem, primitive, estimates->front());
+  };
+  EXPECT_EQ(cost(conv(8)).basis, Basis::recorded);
+  EXPECT_EQ(cost(conv(10)).basis, Basis::recorded);
+  EXPECT_EQ(cost(conv(10)).error, 0.02);  // rows on a straight line
+  EXPECT_EQ(cost(conv(64)).basis, Basis::model);
+  EXPECT_EQ(cost(conv(10, 4, 4)).basis, Basis::model);  // another family: by operation and window
+  EXPECT_EQ(cost(conv(10, 4, 4)).error, 0);             // and no second family to learn from
+  const Estimate drawn = drawn::make_estimate(conv(8), {}, {}, 1);
+  EXPECT_EQ(costs->cost(conv(8), drawn::conv, drawn).seconds, drawn.time);
+}
+
+TEST(PlannerRecordedPrimitives, RefuseWhatNoRowIsLike) {
+  const RecordedPrimitives recorded = made();
+  const LayerProblem other = ConvProblem{{1, 2, Vec3::cube(9)}, 3, Vec3::cube(3), Vec3::cube(1), {}};
+  const auto refused = find(recorded, "there.conv").describe(other, machine().devices[0].spec);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message, "no record of conv 2 -> 3, k 3x3x3, nor of another conv k 3x3x3");
+}
+
+TEST(PlannerRecordedPrimitives, TakePartInASearch) {
+  const RecordedPrimitives recorded = made();
+  const std::array<const Backend*, 2> backends = {&drawn::backend, &recorded.backend()};
+  const Catalogue catalogue = Catalogue::make(backends, {"there.conv", "drawn.rest"}).value();
+  const std::unique_ptr<CostSource> costs = recorded.costs(modelled_costs());
+  Network network;
+  network.name = "one";
+  network.f_in = 2;
+  network.nodes = {{"conv1", drawn::convolution(3, Vec3::cube(2)), {0}}};
+  SearchOptions options;
+  options.memory_limit = 1 << 20;
+  options.most_extent = 20;
+  const DeviceSpec spec = machine().devices[0].spec;
+  const Result<Plan> plan = search(network, spec, catalogue, *costs, options);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->ladder.front().segments.front().steps.back().primitive, "there.conv");
+  EXPECT_EQ(plan->predicted.basis, Basis::recorded);
+  EXPECT_GT(plan->predicted.error, 0);
+}
+
+TEST(PlannerRecordedPrimitives, RowsThatMakeNoSenseAreNamed) {
+  const auto refused = [](const TimingRecord& bad) {
+    Timings all = timings();
+    all.insert(bad);
+    return RecordedPrimitives::make(all, machine(), {}).error().message;
+  };
+  TimingRecord bad = record("x", conv(8), 1, "there");
+  bad.problem = "convolve";
+  EXPECT_NE(refused(bad).find("record 12 (x): problem 'convolve' is not understood"), std::string::npos);
+  bad = record("x", conv(8), 0, "there");
+  EXPECT_NE(refused(bad).find("no time above 0"), std::string::npos);
+  bad = record("there.conv", conv(99), 1, "there");
+  bad.version = 2;
+  EXPECT_NE(refused(bad).find("version is 2, earlier 1"), std::string::npos);
+}
+
+TEST(PlannerRecordedPrimitives, MoreThanFitAreRefusedAndPlacesAreGivenBack) {
+  for (int round = 0; round < 3; ++round) {
+    Timings many;
+    for (std::size_t i = 0; i <= RecordedPrimitives::most; ++i) {
+      many.insert(record("p" + std::to_string(i), conv(8), 1, "there"));
+    }
+    EXPECT_FALSE(RecordedPrimitives::make(many, machine(), {}));
+    EXPECT_EQ(made().backend().primitives.size(), 2U);
+  }
+}
+
+TEST(PlannerRecordedPrimitives, RecordsOfKnownPrimitivesGetTheFormulasTime) {
+  const Estimate way = drawn::make_estimate(conv(8), {}, {}, 1);
+  TimingRecord own = record("drawn.conv.a", conv(8), 5, "there");
+  own.variant = way.variant;
+  Timings all;
+  all.insert(own);
+  const Catalogue known = drawn::catalogue();
+  EXPECT_EQ(with_formulas(all, machine(), known.primitives()).records().at(0).modelled, way.time);
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,58 @@
+#include "planner/svg_chart.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace znni {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+std::size_t count(const std::string& text, const std::string& part) {
+  std::size_t found = 0;
+  for (std::size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++found;
+  return found;
+}
+
+TEST(PlannerSvgChart, EscapesWhatIsMarkup) {
+  EXPECT_EQ(escaped("a < b & \"c\" > 'd'"), "a &lt; b &amp; &quot;c&quot; &gt; &#39;d&#39;");
+}
+
+TEST(PlannerSvgChart, LinesHaveAMarkPerPoint) {
+  Chart chart{
+      "rate", "memory", "voxels/s", {{"cpu", {{1e9, 10, "first"}, {4e9, 30, "<b>"}}}, {"plain", {{2e9, 5, ""}}}}};
+  chart.bytes = true;
+  const std::string svg = line_chart(chart);
+  EXPECT_EQ(count(svg, "<circle"), 3U);
+  EXPECT_EQ(count(svg, "<polyline"), 2U);
+  EXPECT_THAT(svg, HasSubstr("<title>first</title>"));
+  EXPECT_THAT(svg, HasSubstr("&lt;b&gt;"));
+  EXPECT_THAT(svg, HasSubstr(">plain</span>"));
+  EXPECT_THAT(svg, HasSubstr("2.00 GiB"));
+  EXPECT_THAT(svg, Not(HasSubstr("nan")));
+  EXPECT_EQ(count(svg, "<g "), count(svg, "</g>"));
+}
+
+TEST(PlannerSvgChart, OfOnePointOrNoneIsStillSound) {
+  Chart chart{"rate", "edge", "voxels/s", {{"cpu", {{100, 0, ""}}}}};
+  EXPECT_THAT(line_chart(chart), Not(HasSubstr("nan")));
+  chart.bytes = true;
+  EXPECT_THAT(line_chart(chart), Not(HasSubstr("nan")));
+  EXPECT_THAT(line_chart(chart), Not(HasSubstr("inf")));
+  EXPECT_THAT(line_chart({"rate", "edge", "voxels/s", {}}), HasSubstr("nothing fits"));
+}
+
+TEST(PlannerSvgChart, BarsAndSpansKeepTheirShares) {
+  const std::string bars = bar_chart("time", {{"conv1", 2, "2 s"}, {"pool1", 1, "1 s"}, {"none", 0, ""}});
+  EXPECT_EQ(count(bars, "<rect"), 3U);
+  EXPECT_THAT(bars, HasSubstr("width=\"380.0\""));
+  EXPECT_THAT(bars, HasSubstr("width=\"190.0\""));
+  const std::string line = timeline("pass", {{"a", 1, 100, 0}, {"b", 3, 50, 1}});
+  EXPECT_EQ(count(line, "<rect"), 2U);
+  EXPECT_THAT(line, HasSubstr("a: 1.00 s"));
+  EXPECT_THAT(timeline("pass", {}), Not(HasSubstr("nan")));
+}
+
+}  // namespace
+}  // namespace znni
