@@ -30,6 +30,7 @@ struct Work {
   // Of the head in slabs: reads, writes one of a tensor that is larger.
   bool reads_slab = false;
   std::optional<Shape5> slab_of;
+  std::optional<Estimate> divided;  // of a step that is
 };
 
 // Appends calls one after the other in time. A tensor's buffer is lengthened by each call that reads it.
@@ -46,7 +47,8 @@ class Builder {
   // The tensor it writes.
   Result<int> add_call(const Work& work) {
     Result<Estimate> estimate =
-        catalogue_.find_estimate(work.primitive, work.problem, spec_, work.variant, work.in, work.out);
+        work.divided ? *work.divided
+                     : catalogue_.find_estimate(work.primitive, work.problem, spec_, work.variant, work.in, work.out);
     if (!estimate) return estimate.error();
     Call call{work.step,
               std::holds_alternative<ReorderProblem>(work.problem),
@@ -162,9 +164,18 @@ class Builder {
 
 Work reorder_work(const Step& step, int number, const std::string& name, const ScheduledTensor& from, int tensor) {
   const ReorderProblem problem{from.shape, step.native, step.out};
-  return {
-      number, name + "/reorder", name + "/reordered", step.reorder, problem, {}, step.native, step.out, {tensor}, false,
-      {}};
+  return {number,
+          name + "/reorder",
+          name + "/reordered",
+          step.reorder,
+          problem,
+          {},
+          step.native,
+          step.out,
+          {tensor},
+          false,
+          {},
+          {}};
 }
 
 // The tensor that holds the step's value in the edge's format, given the one the primitive wrote.
@@ -183,13 +194,19 @@ int held_number(const Geometry& geometry, int node) {
 }
 
 Result<int> add_node(Builder& builder, const Network& network, const Geometry& geometry, int index_of_node,
-                     const Step& step, int number, const std::vector<int>& values) {
+                     const Step& step, int number, const std::vector<int>& values, const DividedEstimate& divided) {
   const Node& node = network.nodes[index(index_of_node)];
   const LayerProblem& problem = geometry.problems[index(index_of_node)];
   const int held = held_number(geometry, index_of_node);
-  if (!step.division.empty()) return Error{ErrorCode::unsupported, "is divided, which no primitive here runs"};
-  Work work{number, node.name, node.name + "/output", step.primitive, problem, step.variant, step.in, step.native, {},
-            false,  {}};
+  Work work{
+      number, node.name, node.name + "/output", step.primitive, problem, step.variant, step.in, step.native, {}, false,
+      {},     {}};
+  if (!step.division.empty()) {
+    if (!divided) return Error{ErrorCode::unsupported, "is divided, which no primitive here runs"};
+    Result<Estimate> estimate = divided(step, problem);
+    if (!estimate) return estimate.error();
+    work.divided = *std::move(estimate);
+  }
   work.reads_slab = geometry.head.last >= 0 && index_of_node == 0;
   if (index_of_node == geometry.head.last) work.slab_of = geometry.values[index(index_of_node) + 1];
   for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
@@ -233,7 +250,7 @@ Result<void> check_steps(const Network& network, const Geometry& geometry, const
 }  // namespace
 
 Result<Schedule> make_schedule(const Network& network, const Geometry& geometry, const std::vector<Step>& steps,
-                               const Catalogue& catalogue, const DeviceSpec& spec) {
+                               const Catalogue& catalogue, const DeviceSpec& spec, const DividedEstimate& divided) {
   const std::size_t first = !steps.empty() && steps.front().node == -1 ? 1 : 0;
   if (Result<void> sound = check_steps(network, geometry, steps, first); !sound) return sound.error();
   Builder builder(catalogue, spec);
@@ -245,7 +262,7 @@ Result<Schedule> make_schedule(const Network& network, const Geometry& geometry,
   }
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     Result<int> value = add_node(builder, network, geometry, static_cast<int>(i), steps[first + i],
-                                 static_cast<int>(first + i), values);
+                                 static_cast<int>(first + i), values, divided);
     if (!value) return value.error().within("step of node " + network.nodes[i].name);
     values.push_back(*value);
   }

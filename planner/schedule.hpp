@@ -3,6 +3,7 @@
 // compares schedule.memory with the limit and the pipeline grants from the very same schedule.
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "planner/plan.hpp"
@@ -39,9 +40,13 @@ struct Schedule {
   MemoryPlan memory;                     // transient and persistent buffers of all calls, names made unique
 };
 
-// Requires that the steps cover all nodes in order. The error names the step that no longer fits.
+// What a step that is divided costs: its tensors in host memory, its parts through a GPU (planner/segments.hpp).
+using DividedEstimate = std::function<Result<Estimate>(const Step& step, const LayerProblem& problem)>;
+
+// Requires that the steps cover all nodes in order. The error names the step that no longer fits; a divided one does
+// not, unless `divided` says what it costs.
 [[nodiscard]] Result<Schedule> make_schedule(const Network& network, const Geometry& geometry,
                                              const std::vector<Step>& steps, const Catalogue& catalogue,
-                                             const DeviceSpec& spec);
+                                             const DeviceSpec& spec, const DividedEstimate& divided = {});
 
 }  // namespace znni

@@ -82,19 +82,40 @@ Result<std::int64_t> group_of(const Segment& segment, std::int64_t inputs) {
   return unfit("groups of " + std::to_string(group) + " do not divide its " + std::to_string(inputs) + " inputs");
 }
 
+// Which kind of device computes the step.
+DeviceKind kind_of(const Step& step, Place place) {
+  const bool on_gpu = place == Place::gpu || (place == Place::gpu_host_ram && !step.division.empty());
+  return on_gpu ? DeviceKind::gpu : DeviceKind::cpu;
+}
+
+Result<void> check_step(const Step& step, const Catalogue& catalogue, Place place) {
+  if (!step.division.empty() && place != Place::gpu_host_ram) {
+    return unfit("node " + std::to_string(step.node) + " is divided; only segments on 'gpu_host_ram' are");
+  }
+  const Primitive* const primitive = catalogue.find(step.primitive);
+  if (primitive == nullptr || primitive->device == kind_of(step, place)) return {};
+  return unfit(step.primitive + " does not run on '" + std::string(to_string(place)) + "'" +
+               (place == Place::gpu_host_ram
+                    ? " where its layer is " + std::string(step.division.empty() ? "not " : "") + "divided"
+                    : ""));
+}
+
 Result<void> set_schedule(const Segment& segment, const Catalogue& catalogue, const PlaceSpecs& specs,
                           SegmentDesign& design) {
   design.steps = segment.steps;
   for (Step& step : design.steps) {
     if (step.node < design.first_node) return refused("its input is reordered; it must begin planar");
+    if (Result<void> sound = check_step(step, catalogue, design.place); !sound) return sound;
     step.node -= design.first_node;
-    const Primitive* const primitive = catalogue.find(step.primitive);
-    const DeviceKind wanted = design.place == Place::cpu ? DeviceKind::cpu : DeviceKind::gpu;
-    if (primitive == nullptr || primitive->device == wanted) continue;
-    return unfit(step.primitive + " does not run on '" + std::string(to_string(design.place)) + "'");
   }
-  const DeviceSpec& spec = design.place == Place::cpu ? specs.cpu : specs.gpu;
-  Result<Schedule> schedule = make_schedule(design.network, design.geometry, design.steps, catalogue, spec);
+  const DividedEstimate divided = [&](const Step& step, const LayerProblem& problem) -> Result<Estimate> {
+    const auto* conv = std::get_if<ConvProblem>(&problem);
+    const Primitive* const inner = catalogue.find(step.primitive);
+    if (conv == nullptr || inner == nullptr) return refused("only convolutions are divided, by a known primitive");
+    return hybrid::describe_divided(*conv, divided_choice(step, *inner), specs.gpu);
+  };
+  const DeviceSpec& spec = design.place == Place::gpu ? specs.gpu : specs.cpu;
+  Result<Schedule> schedule = make_schedule(design.network, design.geometry, design.steps, catalogue, spec, divided);
   if (!schedule) return schedule.error();
   design.schedule = *std::move(schedule);
   leave_out(design.schedule, 0);
@@ -105,7 +126,6 @@ Result<void> set_schedule(const Segment& segment, const Catalogue& catalogue, co
 Result<SegmentDesign> design_segment(const Network& network, const Rung& rung, const Segment& segment,
                                      const Shape5& input, Vec3 before, const Catalogue& catalogue,
                                      const PlaceSpecs& specs) {
-  if (segment.place == Place::gpu_host_ram) return refused("segments on 'gpu_host_ram' are not run yet");
   if (Result<void> cut = check_cut(network, segment.first); !cut) return cut.error();
   SegmentDesign design;
   design.place = segment.place;
@@ -125,6 +145,11 @@ Result<SegmentDesign> design_segment(const Network& network, const Rung& rung, c
 }
 
 }  // namespace
+
+hybrid::DividedChoice divided_choice(const Step& step, const Primitive& inner) {
+  ensure(!step.division.empty(), "the step is divided");
+  return {&inner, step.variant, step.in, step.native, step.division.front(), true};
+}
 
 Vec3 SegmentDesign::fragments() const { return counts_of(geometry); }
 

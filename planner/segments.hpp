@@ -8,6 +8,7 @@
 #include "planner/catalogue.hpp"
 #include "planner/plan.hpp"
 #include "planner/schedule.hpp"
+#include "primitives/hybrid/divided_conv.hpp"
 
 namespace znni {
 
@@ -38,7 +39,11 @@ struct SegmentDesign {
 // of one group are not neighbours.
 [[nodiscard]] std::int64_t place_of_output(const SegmentDesign& segment, std::int64_t group, std::int64_t output);
 
-// One device per place. `gpu` may be empty where no segment needs it.
+// How a divided step's convolution is computed: by the GPU's primitive `inner`, parts staged.
+[[nodiscard]] hybrid::DividedChoice divided_choice(const Step& step, const Primitive& inner);
+
+// The devices of the places. On 'gpu_host_ram' the layers run one at a time with their tensors in host RAM: divided
+// convolutions through the GPU, all others on the CPU (ZNNi section VII.B).
 struct PlaceSpecs {
   DeviceSpec cpu;
   DeviceSpec gpu;

@@ -25,10 +25,13 @@ struct Pipeline::State {
   Device& cpu;
   Accelerator& gpu;
   Vec3 fov;
-  std::optional<HostStage> head;
+  std::optional<HostStage> head;    // on the CPU
+  std::optional<HostStage> middle;  // through host RAM
   std::optional<GpuStage> tail;
+  std::optional<Executor> reader;      // of windows, where the CPU's own workers serve the middle
   Reservation window;                  // the head's input; none without a head
   std::array<Reservation, 2> between;  // what crosses: one is made or waits, one is consumed
+  Reservation middle_output;           // where a tail follows
   Reservation output;                  // of the whole pass
 };
 
@@ -100,7 +103,7 @@ class PipelineRun {
       starts_[static_cast<std::size_t>(s)] = place(item / passes() * S() + s).start + window;
     }
     read_windows(job_.input, job_.normalisation, starts_, dense_view(to, state_.geometry.values.front()),
-                 state_.cpu.executor());
+                 state_.reader ? *state_.reader : state_.cpu.executor());
   }
 
   Result<void> consume(const std::stop_token& stop) {
@@ -118,7 +121,7 @@ class PipelineRun {
     if (pass == 0) {
       if (Result<void> aimed = aim(first); !aimed) return aimed;
     }
-    if (Result<void> ran = state_.tail->run(between(item), floats(state_.output), stop); !ran) return ran;
+    if (Result<void> ran = run_gpu(between(item), stop); !ran) return ran;
     state_.stitcher.stitch(static_cast<std::size_t>(pass),
                            dense_view(floats(state_.output), state_.geometry.values.back()), targets_,
                            state_.gpu.executor());
@@ -127,6 +130,14 @@ class PipelineRun {
     if (Result<void> delivered = slabs_.deliver(done); !delivered) return delivered;
     if (job_.progress) job_.progress({done, patches(), slabs_.planes_done(), 0});
     return {};
+  }
+
+  Result<void> run_gpu(float* input, const std::stop_token& stop) {
+    float* const output = floats(state_.output);
+    if (!state_.middle) return state_.tail->run(input, output, stop);
+    float* const middle = state_.tail ? floats(state_.middle_output) : output;
+    Result<void> ran = state_.middle->run(input, middle, stop);
+    return ran && state_.tail ? state_.tail->run(middle, output, stop) : ran;
   }
 
   Result<void> aim(std::int64_t first) {
@@ -153,14 +164,39 @@ class PipelineRun {
   Handoff handoff_;
 };
 
+// The places rise, and not all is on the CPU.
 Result<void> check_places(const std::vector<SegmentDesign>& segments) {
-  const bool head = segments.size() == 2 && segments.front().place == Place::cpu;
-  const bool tail = !segments.empty() && segments.back().place == Place::gpu;
-  if (tail && (head || segments.size() == 1)) return {};
   std::string found;
-  for (const SegmentDesign& segment : segments)
+  bool in_order = segments.back().place != Place::cpu;
+  std::ptrdiff_t last = -1;
+  for (const SegmentDesign& segment : segments) {
+    constexpr std::array order = {Place::cpu, Place::gpu_host_ram, Place::gpu};
+    const std::ptrdiff_t place = std::find(order.begin(), order.end(), segment.place) - order.begin();
+    in_order = in_order && place > last;
+    last = place;
     found += (found.empty() ? "" : ", ") + std::string(to_string(segment.place));
-  return Error{ErrorCode::unsupported, "segments on " + found + "; a pipeline runs 'gpu', or 'cpu' followed by 'gpu'"};
+  }
+  if (in_order) return {};
+  return Error{ErrorCode::unsupported, "segments on " + found +
+                                           "; a pipeline runs at most one each on cpu, gpu_host_ram and gpu, in this "
+                                           "order, and not the first alone"};
+}
+
+// Whether the segment computes on the CPU.
+bool uses_cpu(const SegmentDesign& segment) {
+  return segment.place != Place::gpu && std::any_of(segment.steps.begin(), segment.steps.end(), [](const Step& step) {
+           return step.division.empty() || !step.reorder.empty();
+         });
+}
+
+Result<void> check_workers(const std::vector<SegmentDesign>& segments) {
+  const bool both = segments.size() > 1 && segments[0].place == Place::cpu &&
+                    segments[1].place == Place::gpu_host_ram && uses_cpu(segments[1]);
+  if (!both) return {};
+  return Error{
+      ErrorCode::unsupported,
+      "a segment on 'gpu_host_ram' leaves layers to the CPU, which computes the head at the same time; behind a "
+      "head it may hold divided convolutions only"};
 }
 
 Result<void> reserve(Device& device, MemorySpace space, const Shape5& shape, const char* purpose, Reservation& to) {
@@ -170,19 +206,46 @@ Result<void> reserve(Device& device, MemorySpace space, const Shape5& shape, con
   return {};
 }
 
+// Host memory for a stage that reads or writes it, pinned memory for one that copies.
 Result<void> reserve_tensors(Pipeline::State& state) {
+  const auto on_link = [&](bool copied, const Shape5& shape, const char* purpose, Reservation& to) {
+    return copied ? reserve(state.gpu, MemorySpace::pinned, shape, purpose, to)
+                  : reserve(state.cpu, MemorySpace::host, shape, purpose, to);
+  };
   if (state.head) {
-    const Shape5 window = state.head->design().whole_input();
-    if (Result<void> done = reserve(state.cpu, MemorySpace::host, window, "input window", state.window); !done)
-      return done;
+    Result<void> done = on_link(false, state.head->design().whole_input(), "input window", state.window);
+    if (!done) return done;
   }
+  const Shape5 crosses = state.middle ? state.middle->design().whole_input() : state.tail->design().whole_input();
   for (Reservation& buffer : state.between) {
-    const Shape5 crosses = state.tail->design().whole_input();
-    if (Result<void> done = reserve(state.gpu, MemorySpace::pinned, crosses, "hand-off to the GPU", buffer); !done) {
-      return done;
-    }
+    if (Result<void> done = on_link(!state.middle, crosses, "hand-off to the GPU", buffer); !done) return done;
   }
-  return reserve(state.gpu, MemorySpace::pinned, state.geometry.values.back(), "output of the GPU", state.output);
+  if (state.middle && state.tail) {
+    const Shape5 between = state.tail->design().whole_input();
+    Result<void> done = on_link(true, between, "tensor between host RAM and GPU", state.middle_output);
+    if (!done) return done;
+  }
+  return on_link(state.tail.has_value(), state.geometry.values.back(), "output of the GPU", state.output);
+}
+
+Result<void> open_stages(std::vector<SegmentDesign> segments, const NetworkWeights& weights,
+                         const Arena::Poison& poison, Pipeline::State& state) {
+  const PlaceDevices devices{&state.cpu, &state.gpu};
+  for (SegmentDesign& segment : segments) {
+    const std::string where(to_string(segment.place));
+    if (segment.place == Place::gpu) {
+      Result<GpuStage> tail = GpuStage::open(std::move(segment), weights, state.gpu, poison);
+      if (!tail) return tail.error().within(where);
+      state.tail.emplace(std::move(*tail));
+      continue;
+    }
+    const bool is_head = segment.place == Place::cpu;
+    if (!is_head && uses_cpu(segment)) state.reader.emplace(1);
+    Result<HostStage> stage = HostStage::open(std::move(segment), weights, devices, is_head ? Arena::Poison() : poison);
+    if (!stage) return stage.error().within(where);
+    (is_head ? state.head : state.middle).emplace(std::move(*stage));
+  }
+  return {};
 }
 
 }  // namespace
@@ -197,16 +260,12 @@ Result<std::unique_ptr<Pipeline>> Pipeline::open(const Network& network, const N
   Result<RungSegments> parts = take_apart(network, rung, catalogue, {cpu.spec(), gpu.spec()});
   if (!parts) return parts.error();
   if (Result<void> checked = check_places(parts->segments); !checked) return checked.error();
+  if (Result<void> checked = check_workers(parts->segments); !checked) return checked.error();
   auto state = std::make_unique<State>(parts->geometry, cpu, gpu);
   state->fov = reaches(network).back().fov;
-  if (parts->segments.size() == 2) {
-    Result<HostStage> head = HostStage::open(std::move(parts->segments.front()), weights, cpu);
-    if (!head) return head.error().within("head");
-    state->head.emplace(std::move(*head));
+  if (Result<void> opened = open_stages(std::move(parts->segments), weights, poison, *state); !opened) {
+    return opened.error();
   }
-  Result<GpuStage> tail = GpuStage::open(std::move(parts->segments.back()), weights, gpu, poison);
-  if (!tail) return tail.error().within("tail");
-  state->tail.emplace(std::move(*tail));
   if (Result<void> reserved = reserve_tensors(*state); !reserved) return reserved.error();
   return std::make_unique<Pipeline>(std::move(state));
 }

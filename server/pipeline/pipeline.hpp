@@ -1,6 +1,7 @@
-// A rung on two places (ZNNi section VII.C): a worker of the CPU computes the head of one patch after the other, the
-// caller's thread takes each through the tail on the GPU and stitches it, a hand-off of depth one between them. Without
-// a head the CPU's worker only reads windows of the volume.
+// A rung on several places (ZNNi sections VII.B and VII.C): a worker of the CPU computes the head of one patch after
+// the other, the caller's thread takes each on through the GPU, layers of host RAM first and then the rest, and
+// stitches it; a hand-off of depth one stands between them. Without a head the CPU's worker only reads windows of the
+// volume. One thread alone gives work to the GPU.
 #pragma once
 
 #include <memory>
@@ -15,14 +16,15 @@ namespace znni {
 
 struct PipelineStatistics {
   JobStatistics job;
-  HandoffIdle idle;  // head and tail, waiting for each other
+  HandoffIdle idle;  // the CPU's worker and the GPU's, waiting for each other
 };
 
 class Pipeline {
  public:
   // Reserves all its memory from both devices, which must outlive it, as must `weights`. `unsupported` for rungs other
-  // than at most one segment on the CPU followed by one on the GPU, and for what take_apart() refuses. `poison` is for
-  // the arenas of the GPU; may be empty.
+  // than at most one segment each on 'cpu', 'gpu_host_ram' and 'gpu', in this order and not the first alone; for layers
+  // that a segment on 'gpu_host_ram' leaves to the CPU while the CPU computes a head; and for what take_apart()
+  // refuses. `poison` is for the arenas of the GPU; may be empty.
   [[nodiscard]] static Result<std::unique_ptr<Pipeline>> open(const Network& network, const NetworkWeights& weights,
                                                               const Rung& rung, const Catalogue& catalogue, Device& cpu,
                                                               Accelerator& gpu, const Arena::Poison& poison = {});

@@ -2,6 +2,9 @@
 
 #include <array>
 #include <utility>
+#include <variant>
+
+#include "primitives/hybrid/divided_layer.hpp"
 
 namespace znni {
 namespace {
@@ -12,24 +15,33 @@ std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 }  // namespace
 
-Result<PreparedSegment> PreparedSegment::open(SegmentDesign design, const NetworkWeights& weights, Device& device,
-                                              const Arena::Poison& poison) {
+Device& PlaceDevices::giver(Place place, MemorySpace space) const {
+  const bool plain = place == Place::cpu || (place == Place::gpu_host_ram && space == MemorySpace::host);
+  return plain ? *cpu : *gpu;
+}
+
+Device& PlaceDevices::computer(Place place, bool divided) const { return place == Place::gpu || divided ? *gpu : *cpu; }
+
+Result<PreparedSegment> PreparedSegment::open(SegmentDesign design, const NetworkWeights& weights,
+                                              const PlaceDevices& devices, const Arena::Poison& poison) {
   PreparedSegment segment(std::move(design));
-  if (Result<void> reserved = segment.reserve(device); !reserved) return reserved.error();
+  if (Result<void> reserved = segment.reserve(devices); !reserved) return reserved.error();
   for (const Call& call : segment.design_.schedule.calls) {
-    Result<Task> task = segment.prepare(call, weights, device, poison);
+    Result<Task> task = segment.prepare(call, weights, devices, poison);
     if (!task) return task.error();
     segment.tasks_.push_back(std::move(*task));
   }
   return segment;
 }
 
-Result<void> PreparedSegment::reserve(Device& device) {
+Result<void> PreparedSegment::reserve(const PlaceDevices& devices) {
   const MemoryPlan& memory = design_.schedule.memory;
   places_.assign(memory.size(), nullptr);
   for (const MemorySpace space : spaces) {
     const Packing packing = pack(memory, space);
-    Result<Reservation> block = device.reserve(space, packing.bytes, "activations and scratch");
+    if (packing.bytes == 0) continue;
+    Result<Reservation> block =
+        devices.giver(design_.place, space).reserve(space, packing.bytes, "activations and scratch");
     if (!block) return block.error();
     for (std::size_t i = 0; i < memory.size(); ++i) {
       if (packing.offsets[i] >= 0) places_[i] = block->data() + packing.offsets[i];
@@ -38,7 +50,8 @@ Result<void> PreparedSegment::reserve(Device& device) {
   }
   for (std::size_t i = 0; i < memory.size(); ++i) {
     if (!memory[i].lifetime.persistent) continue;
-    Result<Reservation> block = device.reserve(memory[i].space, memory[i].bytes, memory[i].name);
+    Device& giver = devices.giver(design_.place, memory[i].space);
+    Result<Reservation> block = giver.reserve(memory[i].space, memory[i].bytes, memory[i].name);
     if (!block) return block.error();
     places_[i] = block->data();
     blocks_.push_back(std::move(*block));
@@ -46,9 +59,10 @@ Result<void> PreparedSegment::reserve(Device& device) {
   return {};
 }
 
-Result<PreparedSegment::Task> PreparedSegment::prepare(const Call& call, const NetworkWeights& weights, Device& device,
-                                                       const Arena::Poison& poison) {
-  const int node = design_.steps[index(call.step)].node;
+Result<PreparedSegment::Task> PreparedSegment::prepare(const Call& call, const NetworkWeights& weights,
+                                                       const PlaceDevices& devices, const Arena::Poison& poison) {
+  const Step& step = design_.steps[index(call.step)];
+  const int node = step.node;
   Task task;
   task.name = "node " + design_.network.nodes[index(node)].name + ": " + std::string(call.primitive->name);
   task.inputs = call.inputs;
@@ -61,8 +75,12 @@ Result<PreparedSegment::Task> PreparedSegment::prepare(const Call& call, const N
   task.arena = std::make_unique<Arena>(std::move(placements));
   if (poison) task.arena->poison_with(poison);
   const LayerWeights own = call.is_reorder ? LayerWeights() : weights[index(design_.first_node + node)].view();
+  const bool divided = !step.division.empty() && !call.is_reorder;
   Result<std::unique_ptr<PreparedLayer>> layer =
-      call.primitive->prepare(call.problem, call.estimate, own, *task.arena, device);
+      divided ? hybrid::prepare_divided(std::get<ConvProblem>(call.problem), divided_choice(step, *call.primitive), own,
+                                        *task.arena, *devices.gpu, poison)
+              : call.primitive->prepare(call.problem, call.estimate, own, *task.arena,
+                                        devices.computer(design_.place, divided));
   if (!layer) return layer.error().within(task.name);
   task.layer = std::move(*layer);
   return task;

@@ -9,21 +9,32 @@
 
 #include "planner/network.hpp"
 #include "planner/segments.hpp"
+#include "primitives/core/accelerator.hpp"
 
 namespace znni {
 
+// The devices of the places; `gpu` may be nullptr where there is none.
+struct PlaceDevices {
+  Device* cpu = nullptr;
+  Accelerator* gpu = nullptr;
+
+  // Which of them gives memory of `space` to segments on `place`, and which computes a call there.
+  [[nodiscard]] Device& giver(Place place, MemorySpace space) const;
+  [[nodiscard]] Device& computer(Place place, bool divided) const;
+};
+
 class PreparedSegment {
  public:
-  // Reserves the segment's transient and persistent memory of every space from `device`, which must be the one of its
-  // place. `weights` are the whole network's and must outlive it. `poison` as Arena::poison_with; may be empty.
-  [[nodiscard]] static Result<PreparedSegment> open(SegmentDesign design, const NetworkWeights& weights, Device& device,
-                                                    const Arena::Poison& poison = {});
+  // Reserves the segment's transient and persistent memory of every space. `weights` are the whole network's and must
+  // outlive it. `poison` as Arena::poison_with; may be empty.
+  [[nodiscard]] static Result<PreparedSegment> open(SegmentDesign design, const NetworkWeights& weights,
+                                                    const PlaceDevices& devices, const Arena::Poison& poison = {});
 
   [[nodiscard]] const SegmentDesign& design() const { return design_; }
 
-  // One group: reads `input`, writes `output`, dense planar tensors in the memory of its place. On an accelerator the
-  // work is given to its compute stream, and run() does not wait for it. `cancelled` when `stop` asks for it between
-  // two layers.
+  // One group: reads `input`, writes `output`, dense planar tensors in the memory of its place. On 'gpu' the work is
+  // given to the compute stream, and run() does not wait for it. `cancelled` when `stop` asks for it between two
+  // layers.
   [[nodiscard]] Result<void> run(float* input, float* output, const std::stop_token& stop);
 
  private:
@@ -36,8 +47,9 @@ class PreparedSegment {
     std::vector<TensorView> views;  // of the inputs, filled before each run
   };
   explicit PreparedSegment(SegmentDesign design) : design_(std::move(design)) {}
-  Result<void> reserve(Device& device);
-  Result<Task> prepare(const Call& call, const NetworkWeights& weights, Device& device, const Arena::Poison& poison);
+  Result<void> reserve(const PlaceDevices& devices);
+  Result<Task> prepare(const Call& call, const NetworkWeights& weights, const PlaceDevices& devices,
+                       const Arena::Poison& poison);
   [[nodiscard]] TensorView view(int tensor, float* input, float* output) const;
 
   SegmentDesign design_;

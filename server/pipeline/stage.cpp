@@ -19,13 +19,13 @@ float* floats(const Reservation& block) { return reinterpret_cast<float*>(block.
 
 }  // namespace
 
-Result<HostStage> HostStage::open(SegmentDesign design, const NetworkWeights& weights, Device& device,
+Result<HostStage> HostStage::open(SegmentDesign design, const NetworkWeights& weights, const PlaceDevices& devices,
                                   const Arena::Poison& poison) {
   const std::int64_t bytes = in_order(design) ? 0 : tensor_bytes(design.group_output(), {});
-  Result<PreparedSegment> segment = PreparedSegment::open(std::move(design), weights, device, poison);
+  Result<PreparedSegment> segment = PreparedSegment::open(std::move(design), weights, devices, poison);
   if (!segment) return segment.error();
   HostStage stage(std::move(*segment));
-  Result<Reservation> block = device.reserve(MemorySpace::host, bytes, "output of a group");
+  Result<Reservation> block = devices.cpu->reserve(MemorySpace::host, bytes, "output of a group");
   if (!block) return block.error();
   stage.group_output_ = std::move(*block);
   return stage;
@@ -48,7 +48,7 @@ Result<void> HostStage::run(float* input, float* output, const std::stop_token& 
 
 Result<GpuStage> GpuStage::open(SegmentDesign design, const NetworkWeights& weights, Accelerator& accelerator,
                                 const Arena::Poison& poison) {
-  Result<PreparedSegment> segment = PreparedSegment::open(std::move(design), weights, accelerator, poison);
+  Result<PreparedSegment> segment = PreparedSegment::open(std::move(design), weights, {nullptr, &accelerator}, poison);
   if (!segment) return segment.error();
   GpuStage stage(std::move(*segment), accelerator);
   for (Slot& slot : stage.slots_) {

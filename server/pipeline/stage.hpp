@@ -11,11 +11,11 @@
 
 namespace znni {
 
-// The head, in host memory.
+// From and to host memory: on 'cpu', or on 'gpu_host_ram'.
 class HostStage {
  public:
-  [[nodiscard]] static Result<HostStage> open(SegmentDesign design, const NetworkWeights& weights, Device& device,
-                                              const Arena::Poison& poison = {});
+  [[nodiscard]] static Result<HostStage> open(SegmentDesign design, const NetworkWeights& weights,
+                                              const PlaceDevices& devices, const Arena::Poison& poison = {});
   [[nodiscard]] const SegmentDesign& design() const { return segment_.design(); }
 
   // `input` holds design().whole_input(), `output` takes whole_output(), its fragments in their order.

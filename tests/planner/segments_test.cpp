@@ -96,10 +96,30 @@ TEST_F(SegmentsTest, RefusesInWords) {
   EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("does not run on 'cpu'"));
   rung = split(network_, 2);
   rung.segments[1].place = Place::gpu_host_ram;
-  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("'gpu_host_ram'"));
+  EXPECT_THAT(apart(network_, rung).error().message,
+              HasSubstr("sim.conv does not run on 'gpu_host_ram' where its layer is not divided"));
+  rung = split(network_, 2);
+  rung.segments[1].steps[0].division = {{1, 0, 0, 0}};
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("node 2 is divided; only segments on 'gpu_host_ram'"));
   rung = split(network_, 2);
   rung.geometry.head_slab = 1;
   EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("head in slabs"));
+}
+
+// Divided convolutions and, on the CPU, the pooling: tensors in host memory, parts in pinned and device memory.
+TEST_F(SegmentsTest, LayersThroughHostRamUseEverySpace) {
+  Random random(1);
+  const GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 1);
+  const Rung rung = test::rung_of_three(network_, choice, 0, 5, specs_.cpu, specs_.gpu, random).value();
+  const Result<RungSegments> parts = apart(network_, rung);
+  ASSERT_TRUE(parts) << parts.error().message;
+  const Schedule& schedule = parts->segments.front().schedule;
+  for (const MemorySpace space : {MemorySpace::host, MemorySpace::pinned, MemorySpace::device}) {
+    EXPECT_GT(peak(schedule.memory, space), 0);
+  }
+  EXPECT_EQ(schedule.calls.size(), 5U);
+  EXPECT_EQ(schedule.calls[0].primitive->name, "sim.conv");
+  EXPECT_EQ(schedule.calls[1].primitive->name, "test.oracle");
 }
 
 TEST_F(SegmentsTest, RefusesACutThroughABranch) {

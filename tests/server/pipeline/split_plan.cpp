@@ -65,6 +65,37 @@ Result<Rung> split_rung(const Network& network, const GeometryChoice& choice, in
   return rung;
 }
 
+Result<Rung> rung_of_three(const Network& network, const GeometryChoice& choice, int theta, int until,
+                           const DeviceSpec& cpu, const DeviceSpec& gpu, Random& random) {
+  const Result<Geometry> geometry = make_geometry(network, choice);
+  if (!geometry) return geometry.error();
+  const int nodes = static_cast<int>(network.nodes.size());
+  std::vector<Segment> segments = {{0, theta - 1, Place::cpu, {}, {}},
+                                   {theta, until - 1, Place::gpu_host_ram, {}, {}},
+                                   {until, nodes - 1, Place::gpu, {}, {}}};
+  for (Segment& segment : segments) {
+    for (int node = segment.first; node <= segment.last; ++node) {
+      const LayerProblem& problem = geometry->problems[static_cast<std::size_t>(node)];
+      const auto* conv = std::get_if<ConvProblem>(&problem);
+      const bool divided = conv != nullptr && segment.place == Place::gpu_host_ram;
+      const bool on_gpu = divided || segment.place == Place::gpu;
+      Result<Step> step = step_of(node, problem, on_gpu ? DeviceKind::gpu : DeviceKind::cpu, on_gpu ? gpu : cpu);
+      if (!step) return step.error();
+      if (divided) {
+        const bool cuts_images = conv->in.f > 1 && random.chance(0.5);
+        step->division = {{random.integer(1, conv->in.S), cuts_images ? 1 : 0, random.integer(0, conv->f_out),
+                           random.integer(0, output_shape(problem).n.z)}};
+      }
+      segment.steps.push_back(std::move(*step));
+    }
+  }
+  std::erase_if(segments, [](const Segment& segment) { return segment.last < segment.first; });
+  Rung rung;
+  rung.geometry = choice;
+  rung.segments = std::move(segments);
+  return rung;
+}
+
 GeometryChoice split_choice(const Network& network, Random& random, std::int64_t S) {
   for (;;) {
     GeometryChoice choice = random_choice(network, random, S, 1);

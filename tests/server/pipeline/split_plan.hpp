@@ -19,6 +19,11 @@ namespace znni::test {
 [[nodiscard]] Result<Rung> split_rung(const Network& network, const GeometryChoice& choice, int theta,
                                       std::int64_t group, const DeviceSpec& cpu, const DeviceSpec& gpu);
 
+// Three places: nodes [0, theta) on the CPU, [theta, until) through host RAM, convolutions divided at random and the
+// others on the CPU, [until, end) on the GPU; any of them may be empty, not all but the first.
+[[nodiscard]] Result<Rung> rung_of_three(const Network& network, const GeometryChoice& choice, int theta, int until,
+                                         const DeviceSpec& cpu, const DeviceSpec& gpu, Random& random);
+
 // A choice near the smallest, of a kind that segments of two places run: no head in slabs, no input held.
 [[nodiscard]] GeometryChoice split_choice(const Network& network, Random& random, std::int64_t S);
 
