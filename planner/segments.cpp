@@ -165,6 +165,11 @@ Shape5 SegmentDesign::whole_output() const {
   return whole;
 }
 
+bool writes_in_place(const SegmentDesign& segment) {
+  const bool one_kind = voxels(segment.fragments_before) == 1 || voxels(segment.fragments()) == 1;
+  return segment.groups() == 1 && one_kind;
+}
+
 std::int64_t place_of_output(const SegmentDesign& segment, std::int64_t group, std::int64_t output) {
   const Vec3 own = segment.fragments();
   const std::int64_t before = voxels(segment.fragments_before);

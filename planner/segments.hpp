@@ -34,6 +34,8 @@ struct SegmentDesign {
   [[nodiscard]] Shape5 whole_output() const;
 };
 
+// Whether the outputs of a group, as the segment writes them, stand in their places already.
+[[nodiscard]] bool writes_in_place(const SegmentDesign& segment);
 // Where the segment's output number `output` of group `group` stands among the inputs of the next segment, or of the
 // network's output: fragments stand in rising order of their offsets, the newest pooling most significant, and so those
 // of one group are not neighbours.

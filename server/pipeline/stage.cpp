@@ -9,19 +9,13 @@ namespace {
 // Elements of one input of a tensor: S of them follow each other.
 std::int64_t input_elements(const Shape5& shape) { return shape.f * voxels(shape.n); }
 
-// Whether all that the segment writes at once already stands in its order.
-bool in_order(const SegmentDesign& design) {
-  const bool one_kind = voxels(design.fragments_before) == 1 || voxels(design.fragments()) == 1;
-  return design.groups() == 1 && one_kind;
-}
-
 float* floats(const Reservation& block) { return reinterpret_cast<float*>(block.data()); }
 
 }  // namespace
 
 Result<HostStage> HostStage::open(SegmentDesign design, const NetworkWeights& weights, const PlaceDevices& devices,
                                   const Arena::Poison& poison) {
-  const std::int64_t bytes = in_order(design) ? 0 : tensor_bytes(design.group_output(), {});
+  const std::int64_t bytes = writes_in_place(design) ? 0 : tensor_bytes(design.group_output(), {});
   Result<PreparedSegment> segment = PreparedSegment::open(std::move(design), weights, devices, poison);
   if (!segment) return segment.error();
   HostStage stage(std::move(*segment));
@@ -32,7 +26,7 @@ Result<HostStage> HostStage::open(SegmentDesign design, const NetworkWeights& we
 }
 
 Result<void> HostStage::run(float* input, float* output, const std::stop_token& stop) {
-  if (in_order(design())) return segment_.run(input, output, stop);
+  if (writes_in_place(design())) return segment_.run(input, output, stop);
   const Shape5& in = design().group_input();
   const Shape5& out = design().group_output();
   for (std::int64_t group = 0; group < design().groups(); ++group) {

@@ -1,0 +1,47 @@
+// The best division of a convolution that runs through a GPU from host RAM, by model.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "primitives/hybrid/divided_conv.hpp"
+
+namespace znni {
+
+// Bytes by memory space: what there is, or what is taken.
+struct SpaceBytes {
+  std::int64_t host = 0;
+  std::int64_t pinned = 0;
+  std::int64_t device = 0;
+
+  [[nodiscard]] bool covers(const SpaceBytes& use) const {
+    return use.host <= host && use.pinned <= pinned && use.device <= device;
+  }
+  [[nodiscard]] SpaceBytes plus(const SpaceBytes& other) const;
+  bool operator==(const SpaceBytes&) const = default;
+};
+
+// Transient and persistent bytes of a plan of memory, packed.
+[[nodiscard]] SpaceBytes bytes_of(const MemoryPlan& memory);
+// "host 1.00 GiB, pinned 2.00 MiB, device 3 B"
+[[nodiscard]] std::string to_string(const SpaceBytes& bytes);
+
+struct DividedOption {
+  Division division;
+  Estimate estimate;
+};
+
+// Divisions into halves, quarters and so on of S, f_out and the slab and into even parts of f that no other betters in
+// time, pinned and device memory at once; fastest first. `choice` names the primitive of the parts; its division is not
+// looked at. An error when there is none: the last reason.
+[[nodiscard]] Result<std::vector<DividedOption>> good_divisions(const ConvProblem& conv,
+                                                                const hybrid::DividedChoice& choice,
+                                                                const DeviceSpec& gpu);
+
+// The first of them whose pinned and device memory fit. over_budget when none does: names the least device memory that
+// is needed.
+[[nodiscard]] Result<DividedOption> best_division(const ConvProblem& conv, const std::vector<DividedOption>& good,
+                                                  const SpaceBytes& budget);
+
+}  // namespace znni

@@ -1,0 +1,81 @@
+#include "planner/divisions.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/support/host_sim.hpp"
+#include "tests/support/random.hpp"
+#include "tests/support/sim_primitives.hpp"
+
+namespace znni {
+namespace {
+
+using testing::HasSubstr;
+
+const hybrid::DividedChoice by_sim{&test::sim_conv(), {}, {}, {}, {}, true};
+
+ConvProblem conv_of(const Shape5& in, std::int64_t f_out) {
+  return {.in = in, .f_out = f_out, .k = {3, 3, 3}, .activation = {}};
+}
+
+// Parts overlap with copies: a layer that fits as a whole is still faster in parts.
+TEST(BestDivision, IsNeverSlowerThanTheWhole) {
+  const ConvProblem conv = conv_of({1, 8, {24, 24, 24}}, 8);
+  const DeviceSpec gpu = test::host_sim_spec();
+  const DividedOption option =
+      best_division(conv, good_divisions(conv, by_sim, gpu).value(), {0, 1 << 28, 1 << 28}).value();
+  EXPECT_LT(option.estimate.time, hybrid::describe_divided(conv, by_sim, gpu)->time);
+}
+
+TEST(GoodDivisions, AreNotBetteredByEachOtherAndComeFastestFirst) {
+  const ConvProblem conv = conv_of({2, 4, {12, 10, 9}}, 6);
+  const std::vector<DividedOption> good = good_divisions(conv, by_sim, test::host_sim_spec()).value();
+  EXPECT_GT(good.size(), 2U);
+  for (std::size_t i = 1; i < good.size(); ++i) {
+    EXPECT_GE(good[i].estimate.time, good[i - 1].estimate.time);
+    const SpaceBytes a = bytes_of(good[i].estimate.memory);
+    const SpaceBytes b = bytes_of(good[i - 1].estimate.memory);
+    EXPECT_TRUE(a.device < b.device || a.pinned < b.pinned);
+  }
+}
+
+TEST(BestDivision, FitsAnyBudgetThatCanBeMetAndLessMemoryIsNeverFaster) {
+  test::Random random(test::base_seed());
+  for (int i = 0; i < test::case_count(10); ++i) {
+    const ConvProblem conv = conv_of({random.integer(1, 4), 4, {12, 10, 9}}, random.integer(2, 8));
+    const std::vector<DividedOption> good = good_divisions(conv, by_sim, test::host_sim_spec()).value();
+    Seconds before = 0;
+    for (std::int64_t device = 1 << 20; device >= 1 << 12; device /= 2) {
+      const SpaceBytes budget{0, device, device};
+      const Result<DividedOption> option = best_division(conv, good, budget);
+      if (!option) {
+        EXPECT_EQ(option.error().code, ErrorCode::over_budget);
+        EXPECT_THAT(option.error().message, HasSubstr("in sub-layers needs at least"));
+        break;
+      }
+      SpaceBytes use = bytes_of(option->estimate.memory);
+      use.host = 0;
+      EXPECT_TRUE(budget.covers(use)) << to_string(use);
+      EXPECT_GE(option->estimate.time, before);
+      before = option->estimate.time;
+    }
+  }
+}
+
+TEST(GoodDivisions, RepeatThePrimitivesOwnReason) {
+  hybrid::DividedChoice other = by_sim;
+  other.variant = {{"tile", 8}};
+  EXPECT_THAT(good_divisions(conv_of({1, 1, {4, 4, 4}}, 1), other, test::host_sim_spec()).error().message,
+              HasSubstr("has no variant 'tile=8'"));
+}
+
+TEST(SpaceBytes, AddsAndCompares) {
+  const SpaceBytes a{1, 2, 3};
+  EXPECT_EQ(a.plus({10, 20, saturated}), (SpaceBytes{11, 22, saturated}));
+  EXPECT_TRUE(a.covers({1, 2, 3}));
+  EXPECT_FALSE(a.covers({1, 3, 3}));
+  EXPECT_EQ(to_string(SpaceBytes{1 << 30, 2 << 20, 3}), "host 1.00 GiB, pinned 2.00 MiB, device 3 B");
+}
+
+}  // namespace
+}  // namespace znni
