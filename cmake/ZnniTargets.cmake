@@ -29,6 +29,11 @@ target_compile_options(znni_flags INTERFACE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wn
 if(ZNNI_SANITIZE)
   target_compile_options(znni_flags INTERFACE
     "$<$<COMPILE_LANGUAGE:C,CXX>:-fsanitize=${ZNNI_SANITIZE};-fno-sanitize-recover=all;-fno-omit-frame-pointer>")
+  # In the tests' own code what a crash shows as well, or what these processors allow, is not looked for: that takes the
+  # compiler a third of its time.
+  set(tests_alone "$<PATH:IS_PREFIX,${PROJECT_SOURCE_DIR}/tests,$<TARGET_PROPERTY:SOURCE_DIR>>")
+  target_compile_options(znni_flags INTERFACE
+    "$<$<AND:$<COMPILE_LANGUAGE:CXX>,${tests_alone}>:-fno-sanitize=null,alignment,vptr>")
   target_link_options(znni_flags INTERFACE -fsanitize=${ZNNI_SANITIZE})
 endif()
 target_include_directories(znni_flags INTERFACE "${PROJECT_SOURCE_DIR}")
