@@ -11,6 +11,7 @@
 #include "primitives/cuda/estimates.hpp"
 #include "primitives/cuda/fft_kernel.hpp"
 #include "primitives/cuda/fft_plan.hpp"
+#include "primitives/cuda/fft_products.hpp"
 #include "primitives/cuda/fft_tiling.hpp"
 #include "primitives/cuda/status.hpp"
 #include "primitives/cuda/views.hpp"
@@ -107,7 +108,7 @@ class FftLayer final : public PreparedLayer {
       : conv_(conv),
         tiling_(tiling),
         keep_(setting(variant, "keep", 0) == 1),
-        compute_(setting(variant, "tf32", 0) == 1 ? CUBLAS_COMPUTE_32F_FAST_TF32 : CUBLAS_COMPUTE_32F),
+        tf32_(setting(variant, "tf32", 0) == 1),
         device_(device),
         blas_(blas) {}
 
@@ -148,10 +149,7 @@ class FftLayer final : public PreparedLayer {
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     if (Result<void> current = device_.activate(); !current) return current;
     const Scratch scratch = take(arena);
-    // Setting the stream takes the workspace away, hence both, in this order.
-    Result<void> ready = all_of(
-        check(cublasSetStream(blas_, device_.stream(Stream::compute)), "cublasSetStream"),
-        check(cublasSetWorkspace(blas_, scratch.blas_area.data(), scratch.blas_area.size()), "cublasSetWorkspace"));
+    Result<void> ready = lend_workspace(blas_, stream(), scratch.blas_area);
     if (!ready) return ready;
     if (!keep_ || !spectra_made_) {
       if (Result<void> made = transform_kernels(scratch); !made) return made;
@@ -223,25 +221,15 @@ class FftLayer final : public PreparedLayer {
     return {};
   }
 
-  // Per frequency, with columns as BLAS has them: out (f_out x tiles) = kernels^H (f_out x f) in (f x tiles). The
-  // conjugate makes a correlation of the convolution.
   Result<void> multiply(const Scratch& scratch) {
-    constexpr std::int64_t most_products = 32768;  // of one call, within what grids of all devices take
-    const std::int64_t f = conv_.in.f;
-    const std::int64_t f_out = conv_.f_out;
-    const std::int64_t tiles = tiling_.chunk_tiles;
-    const float2 one{1.0F, 0.0F};
-    const float2 zero{0.0F, 0.0F};
-    for (std::int64_t first = 0; first < tiling_.frequencies(); first += most_products) {
-      const std::int64_t count = std::min(most_products, tiling_.frequencies() - first);
-      const cublasStatus_t status = cublasGemmStridedBatchedEx_64(
-          blas_, CUBLAS_OP_C, CUBLAS_OP_N, f_out, tiles, f, &one, scratch.kernel_spectra + first * f * f_out,
-          CUDA_C_32F, f, f * f_out, scratch.input_spectra + first * f * tiles, CUDA_C_32F, f, f * tiles, &zero,
-          scratch.output_spectra + first * f_out * tiles, CUDA_C_32F, f_out, f_out * tiles, count, compute_,
-          CUBLAS_GEMM_DEFAULT);
-      if (Result<void> done = check(status, "cublasGemmStridedBatchedEx_64"); !done) return done;
-    }
-    return {};
+    const SpectraProduct product{conv_.in.f,
+                                 conv_.f_out,
+                                 tiling_.chunk_tiles,
+                                 tiling_.frequencies(),
+                                 scratch.kernel_spectra,
+                                 scratch.input_spectra,
+                                 scratch.output_spectra};
+    return multiply_spectra(blas_, product, tf32_);
   }
 
   Result<void> transform_back(const Scratch& scratch, std::span<const TensorView> inputs, const TensorView& out,
@@ -278,7 +266,7 @@ class FftLayer final : public PreparedLayer {
   ConvProblem conv_;
   FftTiling tiling_;
   bool keep_;
-  cublasComputeType_t compute_;
+  bool tf32_;
   CudaDevice& device_;
   cublasHandle_t blas_;
   Plans plans_;

@@ -34,6 +34,9 @@ struct FftTiling {
 [[nodiscard]] std::optional<FftTiling> make_tiling(const ConvProblem& conv, std::int64_t edge,
                                                    std::int64_t chunk_bytes);
 
+// The same with tiles of 32 along every axis, however short, and without slices: for transforms of our own.
+[[nodiscard]] std::optional<FftTiling> make_tiling_of_32(const ConvProblem& conv, std::int64_t chunk_bytes);
+
 // Names of the buffers; all scratch is alive in the one stage 0. The spectra of kernels live as long as the plan where
 // they are kept.
 inline constexpr std::string_view kernels_buffer = "kernels";
@@ -48,12 +51,16 @@ inline constexpr std::string_view blas_area_buffer = "cuBLAS workspace";
 
 [[nodiscard]] MemoryPlan fft_buffers(const ConvProblem& conv, const FftTiling& tiling, bool keep_spectra);
 
+// Without slices: transforms of our own need no scratch but the spectra.
+[[nodiscard]] MemoryPlan fft32_buffers(const ConvProblem& conv, const FftTiling& tiling, bool keep_spectra);
+
 // cuFFT tells its work area on a device only; this much is declared, and slices are made smaller where it asks for
 // more: two copies of a slice's spectra.
 [[nodiscard]] std::int64_t fft_area_bytes(const FftTiling& tiling);
 
 // Bytes that one run moves through device memory, kernel spectra made anew or read, and operations of its products.
 [[nodiscard]] double fft_traffic(const ConvProblem& conv, const FftTiling& tiling, bool keep_spectra);
+[[nodiscard]] double fft32_traffic(const ConvProblem& conv, const FftTiling& tiling, bool keep_spectra);
 [[nodiscard]] double fft_product_flops(const FftTiling& tiling);
 
 }  // namespace znni::cuda

@@ -135,11 +135,11 @@ void check_convolution(const ConvProblem& conv, std::int64_t edge, std::uint64_t
 }
 
 TEST(FftTiling, TilesPutTogetherAreTheConvolution) {
-  for (int i = 0; i < test::case_count(30); ++i) {
+  for (int i = 0; i < test::case_count(20); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     test::Random random(seed);
-    const ConvProblem conv = test::random_conv(random, 3e5);
-    for (const std::int64_t edge : {8, 16, 32}) check_convolution(conv, edge, seed);
+    const ConvProblem conv = test::random_conv(random, 1e5);
+    for (const std::int64_t edge : {8, 16}) check_convolution(conv, edge, seed);
   }
 }
 

@@ -1,0 +1,33 @@
+// The middle of a convolution by FFT: one complex matrix product per frequency, by cuBLAS.
+#pragma once
+
+#include <cublas_v2.h>
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+#include "primitives/core/result.hpp"
+
+namespace znni::cuda {
+
+// Spectra are [frequency][column]; columns of kernels are [f_out][f], of inputs [tile][f], of outputs [tile][f_out].
+struct SpectraProduct {
+  std::int64_t f = 1;
+  std::int64_t f_out = 1;
+  std::int64_t tiles = 1;
+  std::int64_t frequencies = 1;
+  const float2* kernels = nullptr;
+  const float2* inputs = nullptr;
+  float2* outputs = nullptr;
+};
+
+// Binds the handle to the stream and gives it its workspace; before each run, since binding takes the workspace away.
+[[nodiscard]] Result<void> lend_workspace(cublasHandle_t blas, cudaStream_t stream, std::span<std::byte> workspace);
+
+// outputs[tile][j] = sum over i of conj(kernels[j][i]) inputs[tile][i], for every frequency: the conjugate makes a
+// correlation of the convolution. `tf32` rounds the products.
+[[nodiscard]] Result<void> multiply_spectra(cublasHandle_t blas, const SpectraProduct& product, bool tf32);
+
+}  // namespace znni::cuda
