@@ -112,8 +112,10 @@ Seconds Measurer::time_left() const {
 }
 
 bool Measurer::measurable(const LayerProblem& problem, const Way& way) const {
-  return timings_.find(*way.primitive, way.estimate, problem, spec_) == nullptr &&
-         bytes_needed(way) <= options_.memory_limit && !failed_.contains(key(*way.primitive, way.estimate, problem));
+  const std::string name = key(*way.primitive, way.estimate, problem);
+  if (failed_.contains(name) || bytes_needed(way) > options_.memory_limit) return false;
+  const TimingRecord* known = timings_.find(*way.primitive, way.estimate, problem, spec_);
+  return known == nullptr || (options_.busy_again && known->waited > busy_share && !fresh_.contains(name));
 }
 
 Result<void> Measurer::open_device() {

@@ -29,6 +29,7 @@ struct MeasureOptions {
   // In a child process with a cap on its memory, killed when stopped or when a run does not come to an end: what a way
   // does wrong costs that way alone. The process that measures must have no threads of its own then.
   bool in_child = false;
+  bool busy_again = false;  // records of earlier runs that were made on a busy machine are made anew
 };
 
 // Opens the device that measures, with a hard budget of host bytes.

@@ -112,6 +112,7 @@ MeasureOptions measure_options(const Session& session, const std::function<bool(
   measure.memory_limit = std::min(session.memory_limit, cpu::memory_available() / 10 * 9);
   measure.stop = stop;
   measure.in_child = true;
+  measure.busy_again = session.options.command == Command::measure;
   return measure;
 }
 
@@ -127,7 +128,7 @@ void say_measured(const Measurer& measurer, const std::string& path) {
   warn(std::to_string(measurer.records_made()) + " new timings in " + path);
   if (measurer.busy_records() > 0) {
     warn(std::to_string(measurer.busy_records()) +
-         " of them were taken while this machine was busy with other things: measure again when it is not");
+         " of them were taken while this machine was busy with other things; `planner measure` makes them anew");
   }
   for (const std::string& failure : measurer.failures()) warn("not measured: " + failure);
 }
@@ -209,7 +210,6 @@ SearchOptions search_options(const Session& session, Progress& progress) {
   options.strategy = session.options.strategy;
   options.volume = session.options.volume;
   options.force = session.options.force;
-  progress.tell("searching patches");
   options.stop = [&progress] {
     progress.tick();
     return interrupted();
@@ -220,6 +220,7 @@ SearchOptions search_options(const Session& session, Progress& progress) {
 Result<Plan> make_plan(const Network& network, Session& session, SearchLog* log) {
   Progress progress(std::cerr, isatty(STDERR_FILENO) == 1);
   const SearchOptions options = search_options(session, progress);
+  progress.tell("searching patches");
   if (session.options.patience == Patience::measure) {
     return search_measured(network, session, options, progress, log);
   }

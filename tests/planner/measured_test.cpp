@@ -90,6 +90,19 @@ TEST_F(PlannerMeasured, NothingIsMeasuredTwice) {
   }
 }
 
+TEST_F(PlannerMeasured, WhatABusyMachineMadeIsMadeAnewWhenAsked) {
+  TimingRecord busy{
+      "plain.mean", 1, ways()[0].estimate.variant, {}, {}, to_string(softmax), "plain device", 1, {7}, 0, 1, 0.5, {}};
+  timings_.insert(busy);
+  EXPECT_FALSE(measurer().measurable(softmax, ways()[0]));
+  options_.busy_again = true;
+  Measurer measurer = this->measurer();
+  EXPECT_TRUE(measurer.measurable(softmax, ways()[0]));
+  ASSERT_TRUE(measurer.measure(softmax, {ways()[0]}));
+  EXPECT_LT(robust_mean(timings_.records().at(0).samples), 7);
+  EXPECT_FALSE(measurer.measurable(softmax, ways()[0]));
+}
+
 TEST_F(PlannerMeasured, WhatNeedsMoreThanTheLimitIsNotRun) {
   options_.memory_limit = pack(ways().front().estimate.memory).bytes + 399;
   Measurer measurer = this->measurer();
