@@ -89,7 +89,7 @@ run_machine() {
   "$bench" machine
 }
 run_tests() {
-  export ZNNI_REQUIRE_GPU=1
+  export ZNNI_REQUIRE_GPU=1 ZNNI_CASE_FOLDER="$PWD/tests/cases"
   local failed=0 program
   for program in cuda_tests cuda_gpu_tests accelerator_tests; do
     "$pack/tests/$program" --gtest_brief=1 >&2 || failed=1

@@ -155,7 +155,7 @@ class CudnnLayer final : public PreparedLayer {
     convolution.alignment = alignment;
     Result<CudnnGraph> graph = make_graph(convolution, handle_);
     if (!graph) return graph.error().within(name);
-    Result<CudnnDescriptor> plan = make_plan(*graph, engine_, handle_);
+    Result<CudnnDescriptor> plan = make_plan(*graph, engine_, precision_of(convolution_.in), handle_);
     if (!plan) return plan.error().within(name);
     const Result<std::int64_t> bytes = workspace_of(*plan);
     if (!bytes) return bytes.error().within(name);

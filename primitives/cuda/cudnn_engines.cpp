@@ -191,9 +191,15 @@ std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDe
   return std::move(offer.choices);
 }
 
-Result<CudnnDescriptor> make_plan(const CudnnGraph& graph, const EngineChoice& choice, cudnnHandle_t handle) {
+Result<CudnnDescriptor> make_plan(const CudnnGraph& graph, const EngineChoice& choice, CudnnPrecision precision,
+                                  cudnnHandle_t handle) {
   const Result<CudnnDescriptor> engine = make_engine(graph, choice.engine, nullptr);
   if (!engine) return engine.error();
+  if (!acceptable(*engine, precision)) {
+    return Error{ErrorCode::unsupported, "engine " + std::to_string(choice.engine) + " of cuDNN " +
+                                             std::to_string(cudnnGetVersion()) +
+                                             " rounds more than was planned; plan anew with this release"};
+  }
   return make_plan(*engine, choice, nullptr, handle);
 }
 

@@ -4,11 +4,10 @@
 
 #include <optional>
 
+#include "primitives/cuda/least_capability.hpp"
+
 namespace znni::cuda {
 namespace {
-
-// Least compute capability that CUDA 13 makes code for.
-constexpr int least_capability = 75;
 
 // Multiply-adds of float32, and of bf16 by the matrix units, per cycle and multiprocessor; tf32 has half of the latter.
 struct Units {

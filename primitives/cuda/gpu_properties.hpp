@@ -22,7 +22,7 @@ struct GpuProperties {
   int memory_bus_bits = 0;
 };
 
-// The GPUs of this machine that this build has code for; empty without a driver, without a GPU, or when the driver is
+// The GPUs of this machine that this build has code for (CMAKE_CUDA_ARCHITECTURES, and newer ones); empty without a driver, without a GPU, or when the driver is
 // too old. Never fails.
 [[nodiscard]] std::vector<GpuProperties> read_gpus();
 

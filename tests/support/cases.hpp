@@ -21,7 +21,7 @@ struct Case {
 
 [[nodiscard]] Result<std::vector<Case>> read_cases(const std::filesystem::path& file);
 
-// tests/cases of the source tree.
+// tests/cases of the source tree, or ZNNI_CASE_FOLDER where programs run elsewhere than they were built.
 [[nodiscard]] std::filesystem::path case_folder();
 
 }  // namespace znni::test
