@@ -4,6 +4,8 @@
 
 #include <utility>
 
+#include "primitives/cuda/unrolled.hpp"
+
 namespace znni::cuda {
 
 struct Complex {
@@ -28,16 +30,6 @@ constexpr Complex root_of_32(int k) {
                                  -0.382683432F, -0.555570233F, -0.707106781F, -0.831469612F, -0.923879533F,
                                  -0.980785280F, -1.0F};
   return {cosines[k], k <= 8 ? cosines[8 - k] : cosines[k - 8]};
-}
-
-// f(i) for every i in [0, count), each with a constant i.
-template <class Function, int... i>
-constexpr void each_of(const Function& f, std::integer_sequence<int, i...>) {
-  (f(std::integral_constant<int, i>()), ...);
-}
-template <int count, class Function>
-constexpr void unrolled(const Function& f) {
-  each_of(f, std::make_integer_sequence<int, count>());
 }
 
 // One sum and one difference of a stage that pairs elements `half` apart.

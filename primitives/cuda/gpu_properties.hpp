@@ -22,8 +22,8 @@ struct GpuProperties {
   int memory_bus_bits = 0;
 };
 
-// The GPUs of this machine that this build has code for (CMAKE_CUDA_ARCHITECTURES, and newer ones); empty without a driver, without a GPU, or when the driver is
-// too old. Never fails.
+// The GPUs of this machine that this build has code for (CMAKE_CUDA_ARCHITECTURES, and newer ones); empty without a
+// driver, without a GPU, or when the driver is too old. Never fails.
 [[nodiscard]] std::vector<GpuProperties> read_gpus();
 
 // Deterministic: the same properties give the same spec.

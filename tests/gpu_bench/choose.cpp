@@ -34,9 +34,10 @@ Format format_of(Mode mode) {
   return mode == Mode::bf16 ? cuda::last_bf16 : mode == Mode::tf32 ? cuda::last_f32 : cuda::planar_f32;
 }
 
-bool belongs(const Estimate& estimate, Mode mode) {
+bool belongs(const Estimate& estimate, Mode mode, bool first) {
   const bool rounded = setting(estimate.variant, "tf32", 0) == 1;
-  return estimate.in == format_of(mode) && estimate.out == format_of(mode) && (mode != Mode::f32 || !rounded);
+  const bool reads = estimate.in == format_of(mode) || (first && estimate.in == cuda::planar_f32);
+  return reads && estimate.out == format_of(mode) && (mode != Mode::f32 || !rounded);
 }
 
 Result<Candidate> fastest(const LayerProblem& problem, const LayerWeights& weights, const Filter& filter,

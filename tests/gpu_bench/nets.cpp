@@ -143,9 +143,10 @@ Result<Chain> make_chain(const std::vector<Layer>& layers, Mode mode, const Rese
   Shape5 shape = input_shape(layers.front().problem, 0);
   for (std::size_t i = 0; i <= layers.size(); ++i) {
     if (i > 0) shape = output_shape(layers[i - 1].problem);
-    const std::int64_t bytes = round_up(tensor_bytes(shape, format_of(mode)), 512);
+    const Format format = i == 0 ? layers.front().chosen.estimate.in : format_of(mode);
+    const std::int64_t bytes = round_up(tensor_bytes(shape, format), 512);
     std::byte* const at = i % 2 == 0 ? tensors.data() : tensors.data() + tensors.bytes() / 512 * 512 - bytes;
-    chain.tensors.push_back(dense_view(reinterpret_cast<float*>(at), shape, format_of(mode)));
+    chain.tensors.push_back(dense_view(reinterpret_cast<float*>(at), shape, format));
   }
   for (const Layer& layer : layers) {
     const LayerWeights weights{layer.kernels, layer.bias, {}, {}};
@@ -171,7 +172,7 @@ std::int64_t scratch_bytes(const Estimate& estimate) {
 std::int64_t widest(const std::vector<Layer>& layers, Mode mode) {
   std::int64_t most = 0;
   for (const Layer& layer : layers) {
-    const std::int64_t in = tensor_bytes(input_shape(layer.problem, 0), format_of(mode));
+    const std::int64_t in = tensor_bytes(input_shape(layer.problem, 0), layer.chosen.estimate.in);
     const std::int64_t out = tensor_bytes(output_shape(layer.problem), format_of(mode));
     most = std::max(most, round_up(in, 512) + round_up(out, 512));
   }
@@ -233,8 +234,10 @@ Result<void> run_net(const NetRun& run, std::int64_t block_bytes, cuda::CudaDevi
       const LayerWeights weights{layer.kernels, layer.bias, {}, {}};
       Result<Candidate> best = fastest(
           layer.problem, weights,
-          [&](const Primitive&, const Estimate& estimate) { return belongs(estimate, run.mode); }, run.candidates,
-          *block, device,
+          [&](const Primitive&, const Estimate& estimate) {
+            return belongs(estimate, run.mode, &layer == layers.data());
+          },
+          run.candidates, *block, device,
           [&](const Candidate& candidate, std::string_view failure) {
             tell_candidate(start, layer.problem, candidate, failure);
           });

@@ -1,0 +1,37 @@
+#include "primitives/cuda/first_view.hpp"
+
+#include "primitives/cuda/views.hpp"
+
+namespace znni::cuda {
+
+std::int64_t first_padded(std::int64_t f_out) { return round_up(f_out, first_images); }
+
+FirstArg first_arg(const ConvProblem& conv, const TensorView& in, const TensorView& out) {
+  FirstArg arg;
+  arg.rows = {out.shape.S, first_padded(conv.f_out) / first_images, out.shape.n.z, out.shape.n.y,
+              1,           first_row_lanes(out.shape.n.x)};
+  arg.f = conv.in.f;
+  arg.f_out = conv.f_out;
+  arg.n_x = out.shape.n.x;
+  arg.k = extent_of(conv.k);
+  arg.dilation = extent_of(conv.dilation);
+  arg.in = steps_of(in.strides);
+  arg.out = steps_of(out.strides);
+  arg.act = act_of(conv.activation.kind);
+  arg.alpha = conv.activation.alpha;
+  return arg;
+}
+
+std::vector<float> first_weights(const ConvProblem& conv, std::span<const float> kernels) {
+  const std::int64_t taps = conv.in.f * voxels(conv.k);
+  const std::int64_t padded = first_padded(conv.f_out);
+  std::vector<float> arranged(static_cast<std::size_t>(taps * padded), 0.0F);
+  for (std::int64_t j = 0; j < conv.f_out; ++j) {
+    for (std::int64_t tap = 0; tap < taps; ++tap) {
+      arranged[static_cast<std::size_t>(tap * padded + j)] = kernels[static_cast<std::size_t>(j * taps + tap)];
+    }
+  }
+  return arranged;
+}
+
+}  // namespace znni::cuda
