@@ -124,10 +124,32 @@ int print_plan(const Network& network, const Plan& plan, const Session& session,
   return 0;
 }
 
+// Over the places of --machine.
+int plan_places(const Network& network, const Session& session) {
+  const PlannerOptions& options = session.options;
+  Result<MachinePlaces> places = places_of(*session.machine);
+  if (!places) return fail(places.error().within(options.machine));
+  if (options.gpu_memory) places->memory.device = *options.gpu_memory;
+  if (options.pinned_memory) places->memory.pinned = *options.pinned_memory;
+  Progress progress(std::cerr, isatty(STDERR_FILENO) == 1);
+  progress.tell("searching cuts");
+  const std::unique_ptr<CostSource> costs = session_costs(session);
+  const Result<SplitPlan> plan =
+      plan_split(network, session.catalogue, *costs, *places, *options.split, search_options(session, progress));
+  if (!plan) return fail(plan.error());
+  if (!options.output.empty()) {
+    if (const Result<void> saved = save(options.output, plan->plan); !saved) return fail(saved.error());
+  }
+  say_caveats(plan->plan, session);
+  std::fputs(split_summary(*plan).c_str(), stdout);
+  return 0;
+}
+
 int plan_model(Session& session) {
   const PlannerOptions& options = session.options;
   const Result<LoadedNetwork> loaded = read_network_file(options.model);
   if (!loaded) return fail(loaded.error());
+  if (options.split) return plan_places(loaded->network, session);
   SearchLog log;
   const bool is_logged = options.explain || !options.report.empty();
   const Result<Plan> plan = make_plan(loaded->network, session, is_logged ? &log : nullptr);

@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <tuple>
 
 #include "planner/sizes.hpp"
 
@@ -48,7 +49,9 @@ void add_search_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_option("--force", raw.force, "NODE=NAME: the primitive of a node, by its name or number")
       ->take_all()
       ->allow_extra_args(false);
-  app.add_option("--strategy", raw.strategy, "cpu (default), or baseline: every pooling plain, the naive method");
+  app.add_option(
+      "--strategy", raw.strategy,
+      "cpu (default), baseline: every pooling plain, the naive method; of --machine also gpu, gpu-host-ram, cpu-gpu");
 }
 
 void add_other_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
@@ -85,8 +88,11 @@ void add_commands(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.require_subcommand(0, 1);
 }
 
-Result<void> refuse_gpu(const Raw& raw) {
-  constexpr const char* no_gpu = ": this build has no GPU back end";
+// A file of --machine may have a GPU.
+Result<void> refuse_gpu(const Raw& raw, bool machine) {
+  if (raw.precision != "fp32") return wrong("--precision '" + raw.precision + "': this build computes in fp32 only");
+  if (machine) return {};
+  constexpr const char* no_gpu = ": this build plans for a GPU only of a machine described by --machine FILE";
   if (!raw.gpu_memory.empty()) return wrong(std::string("--gpu-mem") + no_gpu);
   if (!raw.pinned_memory.empty()) return wrong(std::string("--pinned-mem") + no_gpu);
   if (raw.devices == "gpu") return wrong(std::string("--devices gpu") + no_gpu);
@@ -96,8 +102,25 @@ Result<void> refuse_gpu(const Raw& raw) {
   for (const char* strategy : {"gpu", "gpu-host-ram", "cpu-gpu"}) {
     if (raw.strategy == strategy) return wrong("--strategy " + raw.strategy + no_gpu);
   }
-  if (raw.precision == "fp32") return {};
-  return wrong("--precision '" + raw.precision + "': this build computes in fp32 only");
+  return {};
+}
+
+Result<void> read_split(const Raw& raw, PlannerOptions& options) {
+  for (const SplitStrategy split : {SplitStrategy::gpu, SplitStrategy::gpu_host_ram, SplitStrategy::cpu_gpu}) {
+    if (raw.strategy == to_string(split)) options.split = split;
+  }
+  for (const auto& [flag, text, bytes] : {std::tuple{"--gpu-mem", &raw.gpu_memory, &options.gpu_memory},
+                                          std::tuple{"--pinned-mem", &raw.pinned_memory, &options.pinned_memory}}) {
+    if (text->empty()) continue;
+    const Result<std::int64_t> parsed = parse_bytes(*text);
+    if (!parsed) return parsed.error().within(flag);
+    *bytes = *parsed;
+  }
+  if (options.split && (options.json || options.explain || options.k8s_resources || !options.report.empty())) {
+    return wrong("--json, --explain, --k8s-resources and --report tell of CPU plans only; --strategy " + raw.strategy +
+                 " prints a summary and writes --output");
+  }
+  return {};
 }
 
 Result<void> read_words(const Raw& raw, PlannerOptions& options) {
@@ -107,9 +130,12 @@ Result<void> read_words(const Raw& raw, PlannerOptions& options) {
   if (!patience.contains(raw.patience)) {
     return wrong("--patience '" + raw.patience + "': write model, recorded or measure");
   }
-  if (!strategy.contains(raw.strategy)) return wrong("--strategy '" + raw.strategy + "': write cpu or baseline");
+  if (!options.split && !strategy.contains(raw.strategy)) {
+    return wrong("--strategy '" + raw.strategy +
+                 "': write cpu or baseline, with --machine also gpu, gpu-host-ram, cpu-gpu");
+  }
   options.patience = patience.at(raw.patience);
-  options.strategy = strategy.at(raw.strategy);
+  if (!options.split) options.strategy = strategy.at(raw.strategy);
   for (const std::string& each : raw.force) {
     const std::size_t at = each.find('=');
     if (at == 0 || at == std::string::npos || at + 1 == each.size()) {
@@ -174,7 +200,8 @@ Result<void> check_together(const PlannerOptions& options) {
 }
 
 Result<void> understand(const Raw& raw, bool threads_given, PlannerOptions& options) {
-  if (Result<void> cpu_only = refuse_gpu(raw); !cpu_only) return cpu_only;
+  if (Result<void> cpu_only = refuse_gpu(raw, !options.machine.empty()); !cpu_only) return cpu_only;
+  if (Result<void> split = read_split(raw, options); !split) return split;
   if (Result<void> words = read_words(raw, options); !words) return words;
   if (Result<void> numbers = read_numbers(raw, threads_given, options); !numbers) return numbers;
   if (!raw.first_plan.empty()) options.files.push_back(raw.first_plan);

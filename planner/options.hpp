@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/search.hpp"
+#include "planner/split_plan.hpp"
 
 namespace znni {
 
@@ -34,6 +35,9 @@ struct PlannerOptions {
   std::vector<std::string> disable;
   std::map<std::string, std::string> force;
   Strategy strategy = Strategy::cpu;
+  std::optional<SplitStrategy> split;      // instead: places of --machine
+  std::optional<std::int64_t> gpu_memory;  // bytes; nothing: the machine's
+  std::optional<std::int64_t> pinned_memory;
   std::string output;
   std::string report;  // file of the page; "": none
   bool explain = false;

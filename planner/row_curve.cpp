@@ -31,6 +31,14 @@ Seconds between(const SizedRow& a, const SizedRow& b, double work) {
   return a.seconds * std::pow(b.seconds / a.seconds, part);
 }
 
+// How time grows with work, in logarithms: between two rows, but no more than twice as fast as work. One row alone:
+// with it.
+constexpr double steepest = 2;
+double slope(const SizedRow& a, const SizedRow& b) {
+  if (a.work == b.work) return 1;
+  return std::clamp(std::log(b.seconds / a.seconds) / std::log(b.work / a.work), 0.0, steepest);
+}
+
 // Rows of the same work become one: the mean of their times, the most of their bytes.
 SizedRow merged(const SizedRow& a, const SizedRow& b) {
   SizedRow both{a.work, std::min(a.bytes, b.bytes), std::sqrt(a.seconds * b.seconds), {}};
@@ -64,8 +72,17 @@ CurvePoint RowCurve::at(double work, double bytes) const {
   const SizedRow& lower = on_row || after == rows_.begin() || after == rows_.end() ? upper : *(after - 1);
   CurvePoint point;
   point.inside = on_row || &lower != &upper;
-  point.seconds = &lower == &upper ? upper.seconds * work / upper.work : between(lower, upper, work);
   const bool beyond = after == rows_.end();
+  const std::size_t last = rows_.size() - 1;
+  const std::size_t second = std::min<std::size_t>(1, last);
+  const double growth = beyond ? slope(rows_[last - second], rows_[last]) : slope(rows_[0], rows_[second]);
+  if (on_row) {
+    point.seconds = upper.seconds;
+  } else if (point.inside) {
+    point.seconds = between(lower, upper, work);
+  } else {
+    point.seconds = upper.seconds * std::pow(work / upper.work, growth);
+  }
   for (const MemorySpace space : spaces) {
     const RecordedBytes a = bytes_in(lower, space);
     const RecordedBytes b = bytes_in(upper, space);

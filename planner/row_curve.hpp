@@ -21,10 +21,10 @@ struct CurvePoint {
   std::vector<RecordedBytes> memory;
 };
 
-// Time: a straight line between the neighbours in the logarithms of work and time; in proportion to the work beyond the
-// smallest and the largest row. Transient bytes: the larger of the neighbours' shares of the tensors' bytes.
-// Persistent bytes: the larger of the neighbours'; beyond the largest row in proportion to the tensors' bytes, but
-// where all rows keep the same. On a row: that row.
+// Time: a straight line between the neighbours in the logarithms of work and time, and on beyond the smallest and the
+// largest two rows (never falling, nor steeper than 2); one row alone: in proportion to the work. Transient bytes: the
+// larger of the neighbours' shares of the tensors' bytes. Persistent bytes: the larger of the neighbours'; beyond the
+// largest row in proportion to the tensors' bytes, but where all rows keep the same. On a row: that row.
 class RowCurve {
  public:
   // At least one row; works, bytes and seconds above zero.

@@ -298,7 +298,7 @@ SplitSeconds split_seconds(const RungSegments& parts, const PlaceSpecs& specs) {
 }
 
 Result<SplitChoice> choose_split(const Network& network, const GeometryChoice& choice, const Catalogue& catalogue,
-                                 const PlaceSpecs& specs, const SpaceBytes& budget) {
+                                 const PlaceSpecs& specs, const SpaceBytes& budget, const CutLimits& limits) {
   const Result<Geometry> geometry = make_geometry(network, choice);
   if (!geometry) return geometry.error();
   NodeSteps steps = steps_of(*geometry, catalogue, specs);
@@ -314,7 +314,10 @@ Result<SplitChoice> choose_split(const Network& network, const GeometryChoice& c
       best = *std::move(weighed);
     }
   };
-  const std::vector<Cut> cuts = all_cuts(network, *geometry);
+  std::vector<Cut> cuts = all_cuts(network, *geometry);
+  std::erase_if(cuts, [&](const Cut& cut) {
+    return (!limits.head && cut.theta > 0) || (!limits.host_ram && cut.until > cut.theta);
+  });
   for (int halvings = 0; halvings < most_halvings; ++halvings) {
     const SpaceBytes share{budget.host, budget.pinned >> halvings, budget.device >> halvings};
     host_ram.fill(steps, share);

@@ -24,11 +24,17 @@ struct SplitChoice {
   SpaceBytes bytes;
 };
 
+// Which segments may stand before the GPU's own.
+struct CutLimits {
+  bool head = true;      // on the CPU
+  bool host_ram = true;  // through the GPU from host RAM
+};
+
 // The fastest of all rungs of `choice` that have at most one segment each on 'cpu', 'gpu_host_ram' and 'gpu', the tail
 // in groups of S or of a half, a quarter, ... of it, and that fit. Each node takes its fastest planar primitive.
 // over_budget or unsupported when there is none: the last reason.
 [[nodiscard]] Result<SplitChoice> choose_split(const Network& network, const GeometryChoice& choice,
                                                const Catalogue& catalogue, const PlaceSpecs& specs,
-                                               const SpaceBytes& budget);
+                                               const SpaceBytes& budget, const CutLimits& limits = {});
 
 }  // namespace znni

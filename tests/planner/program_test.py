@@ -124,7 +124,7 @@ class Planner(unittest.TestCase):
 
     def test_wrong_use_is_one_line(self):
         self.assertIn("--foo", self.refused(2, "--model", self.small, "--foo"))
-        self.assertIn("no GPU back end", self.refused(2, "--model", self.small, "--gpu-mem", "12G"))
+        self.assertIn("--machine FILE", self.refused(2, "--model", self.small, "--gpu-mem", "12G"))
         self.assertIn("nowhere.onnx", self.refused(2, "--model", "nowhere.onnx"))
         self.assertIn("field of view", self.refused(2, "--model", self.small, "--volume", "7,20,20"))
         self.assertIn("cpu.nothing", self.refused(2, "--model", self.small, "--enable", "cpu.nothing"))
@@ -182,6 +182,22 @@ class Planner(unittest.TestCase):
         done = self.run_planner("--model", self.small, "--machine", cut)
         self.assertEqual(done.returncode, 2)
         self.assertIn("cut.pbtxt: line 1: a record is cut short", done.stderr)
+
+    def test_all_strategies_are_planned_for_another_machine(self):
+        arguments = ("--model", self.small, "--machine", self.golden / "machine.pbtxt", "--disable", "cpu.*", "--mem", "1G")
+        rates = {}
+        for strategy in ("cpu", "gpu", "gpu-host-ram", "cpu-gpu"):
+            plan = self.folder / f"{strategy}.pbtxt"
+            text = self.good(*arguments, "--strategy", strategy, "--output", plan)
+            self.assertIn(f"strategy {strategy}", text)
+            rates[strategy] = float(text.split("predicted")[1].split("voxels/s")[0].replace(",", ""))
+            self.assertIn("voxels_per_second", plan.read_text())
+        self.assertGreaterEqual(rates["gpu-host-ram"], rates["gpu"])
+        self.assertGreaterEqual(rates["cpu-gpu"], rates["gpu-host-ram"])
+        self.assertIn("on gpu", text)
+        less = self.good(*arguments, "--strategy", "cpu-gpu", "--gpu-mem", "4M")
+        self.assertLess(float(less.split("predicted")[1].split("voxels/s")[0].replace(",", "")), rates["cpu-gpu"])
+        self.refused(3, *arguments, "--strategy", "gpu", "--gpu-mem", "100")
 
     def test_a_plan_is_told_to_run_or_not(self):
         plan = self.folder / "a.pbtxt"

@@ -27,9 +27,14 @@ TEST(PlannerRowCurve, IsStraightInLogarithmsBetweenRows) {
   EXPECT_TRUE(curve.at(800, 80).inside);
 }
 
-TEST(PlannerRowCurve, GoesOnInProportionBeyondThem) {
-  EXPECT_DOUBLE_EQ(curve.at(3200, 320).seconds, 128);
-  EXPECT_DOUBLE_EQ(curve.at(50, 5).seconds, 0.5);
+TEST(PlannerRowCurve, GoesOnBeyondThem) {
+  EXPECT_NEAR(curve.at(3200, 320).seconds, 64 * std::pow(2.0, 1.5), 1e-9);
+  EXPECT_NEAR(curve.at(50, 5).seconds, std::pow(0.5, 1.5), 1e-12);
+  const RowCurve one({row(100, 3)});
+  EXPECT_DOUBLE_EQ(one.at(200, 20).seconds, 6);
+  EXPECT_DOUBLE_EQ(one.at(50, 5).seconds, 1.5);
+  const RowCurve falling({row(100, 4), row(200, 2)});  // noise: more work never takes less
+  EXPECT_DOUBLE_EQ(falling.at(800, 80).seconds, 2);
   EXPECT_FALSE(curve.at(3200, 320).inside);
   EXPECT_FALSE(curve.at(50, 5).inside);
 }
@@ -48,7 +53,7 @@ TEST(PlannerRowCurve, ErrorsAreOfRowsLeftOut) {
   ASSERT_EQ(curve.errors_inside().size(), 1U);
   EXPECT_NEAR(curve.errors_inside()[0], 0, 1e-12);
   ASSERT_EQ(curve.errors_outside().size(), 2U);
-  EXPECT_NEAR(curve.errors_outside()[0], 1, 1e-12);  // 8 / 4 seconds where one is right
+  EXPECT_NEAR(curve.errors_outside()[0], 0, 1e-12);
   EXPECT_TRUE(RowCurve({row(1, 1)}).errors_outside().empty());
   EXPECT_NEAR(RowCurve({row(100, 1), row(200, 4), row(400, 4)}).errors_inside()[0], 1, 1e-12);
 }
