@@ -211,11 +211,13 @@ Result<void> HostSim::wait(Stream stream, const Event& event) {
 }
 
 Result<void> HostSim::synchronise(const Event& event) {
+  const SimMemory::Access access(memory_);  // once for all that runs now
   streams_.finish(mark_of(event));
   return state();
 }
 
 Result<void> HostSim::synchronise() {
+  const SimMemory::Access access(memory_);
   streams_.finish();
   return state();
 }

@@ -100,6 +100,7 @@ class ConvLayer final : public PreparedLayer {
       : conv_(conv), sim_(sim), seconds_(seconds), kernels_(kernels), bias_(bias) {}
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
+    for (const TensorView& input : inputs) ensure(input.data != out.data, "a layer does not write over its inputs");
     const std::span<std::byte> marks = arena.grant("marks");
     const std::span<float> sums = arena.grant_as<float>("row sums");
     if (Result<void> marked = sim_.fill(Stream::compute, marks, std::byte{1}); !marked) return marked;

@@ -5,6 +5,10 @@
 
 namespace znni::test {
 
+SimStreams::SimStreams(std::uint64_t seed) : draws_(seed != 0), random_(seed) {
+  lazy_ = draws_ ? static_cast<int>(random_.integer(0, stream_count)) : stream_count;
+}
+
 void SimStreams::give(Stream stream, SimSeconds seconds, std::function<void()> work) {
   Line& own = line(stream);
   own.free = std::max(own.free, now_) + seconds;
@@ -52,14 +56,23 @@ void SimStreams::push(Stream stream, Work work) {
   }
 }
 
-bool SimStreams::step() {
-  std::array<Line*, stream_count> open = {};
+int SimStreams::choose() {
+  std::array<int, stream_count> open = {};
   std::int64_t count = 0;
-  for (Line& each : lines_) {
-    if (ready(each)) open[static_cast<std::size_t>(count++)] = &each;
+  int last = -1;
+  for (int i = 0; i < stream_count; ++i) {
+    if (!ready(lines_[static_cast<std::size_t>(i)])) continue;
+    last = i;
+    if (i != lazy_ || random_.chance(0.05)) open[static_cast<std::size_t>(count++)] = i;
   }
-  if (count == 0) return false;
-  Line& chosen = *open[static_cast<std::size_t>(draws_ ? random_.integer(0, count - 1) : 0)];
+  if (count == 0) return last;  // the lazy one, or none
+  return open[static_cast<std::size_t>(draws_ ? random_.integer(0, count - 1) : 0)];
+}
+
+bool SimStreams::step() {
+  const int next = choose();
+  if (next < 0) return false;
+  Line& chosen = lines_[static_cast<std::size_t>(next)];
   const Work work = std::move(chosen.work.front());
   chosen.work.pop_front();
   if (work.run) work.run();

@@ -22,11 +22,12 @@ struct SimMark {
 
 // Deterministic. With seed 0 work runs as soon as it is given. With any other it is put off, up to the wait for it, and
 // then runs in an order drawn from the seed among all that are legal: a result that needs an order nobody asked for
-// comes out wrong. Times do not depend on that: a stream is busy with one piece of work at a time, and starts the next
-// as soon as it was given and what it waits for is done.
+// comes out wrong; one stream drawn from the seed hardly ever runs before it must. Times do not depend on that: a
+// stream is busy with one piece of work at a time, and starts the next as soon as it was given and what it waits for is
+// done.
 class SimStreams {
  public:
-  explicit SimStreams(std::uint64_t seed) : draws_(seed != 0), random_(seed) {}
+  explicit SimStreams(std::uint64_t seed);
 
   void give(Stream stream, SimSeconds seconds, std::function<void()> work);
   [[nodiscard]] SimMark mark(Stream stream) const;
@@ -57,6 +58,8 @@ class SimStreams {
   [[nodiscard]] const Line& line(Stream stream) const { return lines_[static_cast<std::size_t>(stream)]; }
   [[nodiscard]] bool ready(const Line& line) const;
   void push(Stream stream, Work work);
+  // A stream whose next piece of work may run now; -1: there is none.
+  int choose();
   // Runs one piece of work; false when none is left.
   bool step();
 
@@ -64,6 +67,7 @@ class SimStreams {
   SimSeconds now_ = 0;
   bool draws_;
   Random random_;
+  int lazy_ = stream_count;  // the stream that hangs behind the others; stream_count: none does
 };
 
 }  // namespace znni::test
