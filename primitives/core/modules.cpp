@@ -1,8 +1,11 @@
 #include "primitives/core/modules.hpp"
 
 #include <dlfcn.h>
+#include <elf.h>
 
 #include <array>
+#include <cstring>
+#include <fstream>
 #include <string>
 #include <system_error>
 
@@ -11,6 +14,22 @@ namespace {
 
 Error refusal(const std::filesystem::path& file, const std::string& reason) {
   return {ErrorCode::unsupported, file.string() + ": " + reason};
+}
+
+// The loader maps a file that was cut off and then falls over its end: the table of sections, which stands last, tells.
+Result<void> check_whole(const std::filesystem::path& file, const std::filesystem::path& whole) {
+  Elf64_Ehdr header{};
+  std::ifstream in(whole, std::ios::binary);
+  in.read(reinterpret_cast<char*>(&header), sizeof header);
+  if (!in || std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64) {
+    return refusal(file, "is no shared library of this machine");
+  }
+  std::error_code failed;
+  const std::uint64_t bytes = std::filesystem::file_size(whole, failed);
+  const std::uint64_t end = header.e_shoff + std::uint64_t{header.e_shnum} * header.e_shentsize;
+  if (!failed && bytes >= end && header.e_shoff < end) return {};
+  return refusal(file, "is cut off: it has " + std::to_string(bytes) + " bytes of at least " + std::to_string(end) +
+                           "; copy or build it anew");
 }
 
 Result<void> check_module(const std::filesystem::path& file, const BackendModule* module) {
@@ -38,10 +57,12 @@ Result<const Backend*> open_module(const std::filesystem::path& file) {
     return Error{ErrorCode::not_found,
                  file.string() + ": no such module; give the path of a file like " + module_file("cuda")};
   }
+  if (Result<void> sound = check_whole(file, whole); !sound) return sound.error();
   void* const library = dlopen(whole.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
     const char* const reason = dlerror();
-    return refusal(file, "cannot be loaded: " + std::string(reason == nullptr ? "no reason given" : reason));
+    return refusal(file, "cannot be loaded: " + std::string(reason == nullptr ? "no reason given" : reason) +
+                             "; install what it needs, or name its folder in LD_LIBRARY_PATH");
   }
   void* const symbol = dlsym(library, backend_entry_name);
   if (symbol == nullptr) {

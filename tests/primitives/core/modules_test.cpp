@@ -51,7 +51,19 @@ TEST(Modules, FilesThatAreNoLibraryAreRefused) {
   const Result<const Backend*> opened = open_module(text);
   ASSERT_FALSE(opened.has_value());
   EXPECT_EQ(opened.error().code, ErrorCode::unsupported);
-  EXPECT_THAT(opened.error().message, HasSubstr("cannot be loaded"));
+  EXPECT_THAT(opened.error().message, HasSubstr("is no shared library"));
+}
+
+TEST(Modules, AFileThatWasCutOffIsRefused) {
+  const std::string whole = test::read_text(module_at("test_sound"));
+  const test::TemporaryDirectory folder;
+  for (const std::size_t bytes :
+       {std::size_t{0}, std::size_t{40}, std::size_t{300}, whole.size() / 2, whole.size() - 1}) {
+    const Result<const Backend*> opened = open_module(folder.write("cut.so", whole.substr(0, bytes)));
+    ASSERT_FALSE(opened.has_value()) << bytes;
+    EXPECT_EQ(opened.error().code, ErrorCode::unsupported);
+  }
+  EXPECT_TRUE(open_module(folder.write("whole.so", whole)).has_value());
 }
 
 TEST(Modules, AMissingFileIsNamed) {
