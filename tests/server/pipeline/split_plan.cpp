@@ -10,18 +10,25 @@
 namespace znni::test {
 namespace {
 
-Result<Step> step_of(int node, const LayerProblem& problem, DeviceKind kind, const DeviceSpec& spec) {
-  const Catalogue catalogue = split_catalogue();
+// Planar, and no product in fewer bits than float32 has.
+bool is_plain(const Estimate& estimate) {
+  return estimate.in == Format{} && estimate.out == Format{} && setting(estimate.variant, "tf32", 0) == 0;
+}
+
+Result<Step> step_of(int node, const LayerProblem& problem, DeviceKind kind, const DeviceSpec& spec,
+                     const Catalogue& catalogue) {
   for (const Primitive* primitive : catalogue.primitives()) {
     if (primitive->device != kind) continue;
     const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec);
     if (!estimates) continue;
+    const auto plain = std::find_if(estimates->begin(), estimates->end(), is_plain);
+    if (plain == estimates->end()) continue;
     Step step;
     step.node = node;
     step.primitive = primitive->name;
     step.version = primitive->version;
-    step.variant = estimates->front().variant;
-    step.seconds = estimates->front().time;
+    step.variant = plain->variant;
+    step.seconds = plain->time;
     return step;
   }
   return Error{ErrorCode::unsupported, "no primitive for " + to_string(problem)};
@@ -29,8 +36,11 @@ Result<Step> step_of(int node, const LayerProblem& problem, DeviceKind kind, con
 
 }  // namespace
 
-Catalogue split_catalogue() {
-  const Backend* const rows[] = {&oracle_backend(), &sim_backend()};
+Catalogue split_catalogue() { return split_catalogue(sim_backend().primitives); }
+
+Catalogue split_catalogue(std::span<const Primitive* const> gpu) {
+  const Backend other{"gpu", nullptr, nullptr, gpu};
+  const Backend* const rows[] = {&oracle_backend(), &other};
   return Catalogue::make(rows).value();
 }
 
@@ -54,7 +64,7 @@ Result<Rung> split_rung(const Network& network, const GeometryChoice& choice, in
   for (int node = 0; node < nodes; ++node) {
     const bool on_cpu = node < theta;
     Result<Step> step = step_of(node, geometry->problems[static_cast<std::size_t>(node)],
-                                on_cpu ? DeviceKind::cpu : DeviceKind::gpu, on_cpu ? cpu : gpu);
+                                on_cpu ? DeviceKind::cpu : DeviceKind::gpu, on_cpu ? cpu : gpu, split_catalogue());
     if (!step) return step.error();
     (on_cpu ? head : tail).steps.push_back(std::move(*step));
   }
@@ -66,7 +76,7 @@ Result<Rung> split_rung(const Network& network, const GeometryChoice& choice, in
 }
 
 Result<Rung> rung_of_three(const Network& network, const GeometryChoice& choice, int theta, int until,
-                           const DeviceSpec& cpu, const DeviceSpec& gpu, Random& random) {
+                           const DeviceSpec& cpu, const DeviceSpec& gpu, Random& random, const Catalogue& catalogue) {
   const Result<Geometry> geometry = make_geometry(network, choice);
   if (!geometry) return geometry.error();
   const int nodes = static_cast<int>(network.nodes.size());
@@ -79,7 +89,8 @@ Result<Rung> rung_of_three(const Network& network, const GeometryChoice& choice,
       const auto* conv = std::get_if<ConvProblem>(&problem);
       const bool divided = conv != nullptr && segment.place == Place::gpu_host_ram;
       const bool on_gpu = divided || segment.place == Place::gpu;
-      Result<Step> step = step_of(node, problem, on_gpu ? DeviceKind::gpu : DeviceKind::cpu, on_gpu ? gpu : cpu);
+      Result<Step> step =
+          step_of(node, problem, on_gpu ? DeviceKind::gpu : DeviceKind::cpu, on_gpu ? gpu : cpu, catalogue);
       if (!step) return step.error();
       if (divided) {
         const bool cuts_images = conv->in.f > 1 && random.chance(0.5);

@@ -1,6 +1,7 @@
 // Rungs cut in two: a head on the CPU by the oracle's primitive, a tail on the simulated GPU.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "planner/catalogue.hpp"
@@ -9,8 +10,9 @@
 
 namespace znni::test {
 
-// The oracle's primitive and those of the simulated GPU.
+// The oracle's primitive and those of the simulated GPU, or of another one.
 [[nodiscard]] Catalogue split_catalogue();
+[[nodiscard]] Catalogue split_catalogue(std::span<const Primitive* const> gpu);
 
 // Nodes before which the net may be cut, 0 among them: a tail alone.
 [[nodiscard]] std::vector<int> legal_cuts(const Network& network);
@@ -20,9 +22,11 @@ namespace znni::test {
                                       std::int64_t group, const DeviceSpec& cpu, const DeviceSpec& gpu);
 
 // Three places: nodes [0, theta) on the CPU, [theta, until) through host RAM, convolutions divided at random and the
-// others on the CPU, [until, end) on the GPU; any of them may be empty, not all but the first.
+// others on the CPU, [until, end) on the GPU; any of them may be empty, not all but the first. Steps are of
+// `catalogue`, planar and in float32 throughout.
 [[nodiscard]] Result<Rung> rung_of_three(const Network& network, const GeometryChoice& choice, int theta, int until,
-                                         const DeviceSpec& cpu, const DeviceSpec& gpu, Random& random);
+                                         const DeviceSpec& cpu, const DeviceSpec& gpu, Random& random,
+                                         const Catalogue& catalogue = split_catalogue());
 
 // A choice near the smallest, of a kind that segments of two places run: no head in slabs, no input held.
 [[nodiscard]] GeometryChoice split_choice(const Network& network, Random& random, std::int64_t S);
