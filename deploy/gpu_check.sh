@@ -145,7 +145,7 @@ run_capped() {
 }
 
 block machine 20 run_machine
-block tests 90 run_tests
+block tests 150 run_tests
 block ceilings 40 run_ceilings
 block errors 90 run_errors
 block layers 120 run_layers

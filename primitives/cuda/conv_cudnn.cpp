@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "primitives/cuda/areas.hpp"
 #include "primitives/cuda/cuda_device.hpp"
 #include "primitives/cuda/cudnn_device.hpp"
 #include "primitives/cuda/cudnn_engines.hpp"
@@ -74,7 +75,7 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, Format format
   result.memory.push_back({std::string(bias_name), MemorySpace::device, float_bytes(conv.f_out), Lifetime::plan()});
   if (engine.workspace_bytes > 0) {
     result.memory.push_back(
-        {std::string(workspace_name), MemorySpace::device, engine.workspace_bytes, Lifetime::stages(0, 0)});
+        {std::string(workspace_name), MemorySpace::device, area_bytes(engine.workspace_bytes), Lifetime::stages(0, 0)});
   }
   return result;
 }
@@ -140,7 +141,7 @@ class CudnnLayer final : public PreparedLayer {
         kernels_(kernels),
         bias_(bias) {
     for (const Buffer& buffer : chosen.memory) {
-      if (buffer.name == workspace_name) workspace_bytes_ = buffer.bytes;
+      if (buffer.name == workspace_name) workspace_bytes_ = buffer.bytes - area_alignment;
     }
   }
 
@@ -172,7 +173,7 @@ class CudnnLayer final : public PreparedLayer {
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     if (Result<void> current = device_.activate(); !current) return current;
-    std::byte* const workspace = workspace_bytes_ > 0 ? arena.grant(workspace_name).data() : nullptr;
+    std::byte* const workspace = workspace_bytes_ > 0 ? aligned_area(arena.grant(workspace_name)).data() : nullptr;
     const std::array<TensorView, 2> ends = {inputs[0], out};
     const Result<const Planned*> planned = plan_for(inputs[0].strides, out.strides, alignment_of(ends));
     if (!planned) return planned.error();

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <array>
 
+#include "primitives/cuda/areas.hpp"
 #include "primitives/cuda/cuda_device.hpp"
 #include "primitives/cuda/elementwise_layer.hpp"
 #include "primitives/cuda/estimates.hpp"
@@ -171,8 +172,8 @@ class FftLayer final : public PreparedLayer {
     scratch.output_spectra = arena.grant_as<float2>(output_spectra_buffer).data();
     scratch.tiles = arena.grant_as<float>(tiles_buffer).data();
     scratch.slice_spectra = arena.grant_as<float2>(slice_spectra_buffer).data();
-    scratch.fft_area = arena.grant(fft_area_buffer).data();
-    scratch.blas_area = arena.grant(blas_area_buffer);
+    scratch.fft_area = aligned_area(arena.grant(fft_area_buffer)).data();
+    scratch.blas_area = aligned_area(arena.grant(blas_area_buffer));
     return scratch;
   }
 

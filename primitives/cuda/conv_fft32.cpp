@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "primitives/cuda/areas.hpp"
 #include "primitives/cuda/cuda_device.hpp"
 #include "primitives/cuda/elementwise_layer.hpp"
 #include "primitives/cuda/estimates.hpp"
@@ -99,7 +100,7 @@ class Fft32Layer final : public PreparedLayer {
     const Spectra spectra{keep_ ? kept_spectra_ : arena.grant_as<float2>(kernel_spectra_buffer).data(),
                           arena.grant_as<float2>(input_spectra_buffer).data(),
                           arena.grant_as<float2>(output_spectra_buffer).data()};
-    Result<void> ready = lend_workspace(blas_, stream(), arena.grant(blas_area_buffer));
+    Result<void> ready = lend_workspace(blas_, stream(), aligned_area(arena.grant(blas_area_buffer)));
     if (!ready) return ready;
     if (!keep_) {
       if (Result<void> made = transform_kernels(spectra.kernels); !made) return made;

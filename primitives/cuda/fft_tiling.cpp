@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "primitives/cuda/areas.hpp"
 #include "primitives/cuda/estimates.hpp"
 #include "primitives/cuda/views.hpp"
 
@@ -99,7 +100,7 @@ MemoryPlan fft32_buffers(const ConvProblem& conv, const FftTiling& tiling, bool 
           keep_spectra ? Lifetime::plan() : run);
   declare(plan, input_spectra_buffer, complex_bytes(mul(spectra, conv.in.f)), run);
   declare(plan, output_spectra_buffer, complex_bytes(mul(spectra, conv.f_out)), run);
-  declare(plan, blas_area_buffer, blas_area, run);
+  declare(plan, blas_area_buffer, area_bytes(blas_area), run);
   return plan;
 }
 
@@ -108,7 +109,7 @@ MemoryPlan fft_buffers(const ConvProblem& conv, const FftTiling& tiling, bool ke
   const Lifetime run = Lifetime::stages(0, 0);
   declare(plan, tiles_buffer, float_bytes(mul(tiling.slice, tiling.tile_voxels())), run);
   declare(plan, slice_spectra_buffer, complex_bytes(mul(tiling.slice, tiling.frequencies())), run);
-  declare(plan, fft_area_buffer, fft_area_bytes(tiling), run);
+  declare(plan, fft_area_buffer, area_bytes(fft_area_bytes(tiling)), run);
   return plan;
 }
 

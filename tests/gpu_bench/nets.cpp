@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <fstream>
+#include <tuple>
 
 #include "primitives/cuda/element.hpp"
 #include "primitives/cuda/estimates.hpp"
@@ -135,23 +136,29 @@ struct Chain {
   }
 };
 
-// Tensors of even number from the front of the block, of odd number up to its end; scratch is each layer's own and lies
-// in between, in blocks of its own reservation.
-Result<Chain> make_chain(const std::vector<Layer>& layers, Mode mode, const Reservation& tensors,
-                         const Reservation& scratch, cuda::CudaDevice& device) {
+// What the chain holds beside its weights.
+struct Memory {
+  Reservation input;    // stays as it is, so that every run reads the same
+  Reservation tensors;  // of even number from its front, of odd number up to its end
+  Reservation scratch;  // each layer's own, one after the other
+};
+
+Result<Chain> make_chain(const std::vector<Layer>& layers, Mode mode, const Memory& memory, cuda::CudaDevice& device) {
+  const Reservation& tensors = memory.tensors;
   Chain chain;
   Shape5 shape = input_shape(layers.front().problem, 0);
   for (std::size_t i = 0; i <= layers.size(); ++i) {
     if (i > 0) shape = output_shape(layers[i - 1].problem);
     const Format format = i == 0 ? layers.front().chosen.estimate.in : format_of(mode);
     const std::int64_t bytes = round_up(tensor_bytes(shape, format), 512);
-    std::byte* const at = i % 2 == 0 ? tensors.data() : tensors.data() + tensors.bytes() / 512 * 512 - bytes;
+    std::byte* at = i % 2 == 0 ? tensors.data() : tensors.data() + tensors.bytes() / 512 * 512 - bytes;
+    if (i == 0) at = memory.input.data();
     chain.tensors.push_back(dense_view(reinterpret_cast<float*>(at), shape, format));
   }
   for (const Layer& layer : layers) {
     const LayerWeights weights{layer.kernels, layer.bias, {}, {}};
-    Result<LayerRun> run =
-        LayerRun::make(*layer.chosen.primitive, layer.problem, layer.chosen.estimate, weights, scratch.data(), device);
+    Result<LayerRun> run = LayerRun::make(*layer.chosen.primitive, layer.problem, layer.chosen.estimate, weights,
+                                          memory.scratch.data(), device);
     if (!run) return run.error();
     chain.layers.push_back(std::move(*run));
   }
@@ -177,6 +184,20 @@ std::int64_t widest(const std::vector<Layer>& layers, Mode mode) {
     most = std::max(most, round_up(in, 512) + round_up(out, 512));
   }
   return most;
+}
+
+Result<Memory> reserve(const std::vector<Layer>& layers, Mode mode, std::int64_t scratch, cuda::CudaDevice& device) {
+  const Layer& first = layers.front();
+  const std::int64_t input = tensor_bytes(input_shape(first.problem, 0), first.chosen.estimate.in);
+  Memory memory;
+  for (const auto& [to, bytes, purpose] :
+       {std::tuple{&memory.input, input, "input"}, std::tuple{&memory.tensors, widest(layers, mode), "tensors"},
+        std::tuple{&memory.scratch, scratch, "scratch"}}) {
+    Result<Reservation> made = device.reserve(MemorySpace::device, bytes, purpose);
+    if (!made) return made.error();
+    *to = std::move(*made);
+  }
+  return memory;
 }
 
 // The estimate with tensors of no bytes, since the chain has its own.
@@ -247,17 +268,12 @@ Result<void> run_net(const NetRun& run, std::int64_t block_bytes, cuda::CudaDevi
       layer.chosen.estimate = without_tensors(std::move(layer.chosen.estimate));
     }
   }
-  Result<Reservation> tensors = device.reserve(MemorySpace::device, widest(layers, run.mode), "tensors");
-  if (!tensors) return tensors.error();
-  Result<Reservation> area = device.reserve(MemorySpace::device, scratch, "scratch");
-  if (!area) return area.error();
-  Result<Chain> chain = make_chain(layers, run.mode, *tensors, *area, device);
+  Result<Memory> memory = reserve(layers, run.mode, scratch, device);
+  if (!memory) return memory.error();
+  Result<Chain> chain = make_chain(layers, run.mode, *memory, device);
   if (!chain) return chain.error().within(run.net);
-  const auto whole = [&] {
-    Result<void> there = write_input(run, chain->tensors.front(), device);  // the input's memory is used again
-    return there ? chain->run() : there;
-  };
-  if (Result<void> first = whole(); !first) return first;
+  if (Result<void> there = write_input(run, chain->tensors.front(), device); !there) return there;
+  if (Result<void> first = chain->run(); !first) return first;
   if (Result<void> written = write_output(run, chain->tensors.back(), device); !written) return written;
   const Result<double> seconds = median_seconds(
       device, [&] { return chain->run(); }, 3, 1);

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <map>
+#include <vector>
 
+#include "primitives/cuda/areas.hpp"
 #include "tests/support/random.hpp"
 
 namespace znni::cuda {
@@ -22,6 +24,17 @@ TEST(BlockList, FillsAndEmpties) {
   list.give_back(0);
   EXPECT_EQ(list.taken(), 0);
   EXPECT_EQ(list.take(768), 0) << "gaps that meet are one";
+}
+
+TEST(Areas, AreAlignedAndHoldWhatWasAsked) {
+  std::vector<std::byte> memory(4096);
+  for (std::size_t at = 0; at < 512; at += 64) {
+    const auto granted = std::span(memory).subspan(at, static_cast<std::size_t>(area_bytes(1000)));
+    const std::span<std::byte> area = aligned_area(granted);
+    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(area.data()) % 256, 0U);
+    EXPECT_EQ(area.size(), 1000U);
+    EXPECT_LE(area.data() + area.size(), granted.data() + granted.size());
+  }
 }
 
 TEST(BlockList, GivingBackWhatWasNotTakenStopsTheProgram) {

@@ -24,7 +24,7 @@ class CudaResultsOnGpu : public OnGpu {
 };
 
 TEST_F(CudaResultsOnGpu, RandomProblems) {
-  const int count = test::case_count(80);
+  const int count = test::case_count(50);
   for (int i = 0; i < count; ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     test::Random random(seed);
