@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "planner/text_table.hpp"
+
 namespace znni {
 namespace {
 
@@ -21,6 +23,7 @@ class Turns {
     Work chosen;
     Work rivals;
     collect(plan.ladder.front(), *costs, chosen, rivals);
+    best_ = rate_text(plan.predicted.voxels_per_second);
     return run(chosen.empty() ? rivals : chosen, stop);
   }
 
@@ -33,9 +36,11 @@ class Turns {
       return a->second.front().expected > b->second.front().expected;
     });
     const int before = measurer_.records_made();
+    std::size_t number = 0;
     for (const auto* entry : order) {
       if (measurer_.time_is_up() || (stop && stop())) break;
-      if (on_progress_) on_progress_("measuring " + to_string(entry->first));
+      const std::string which = std::to_string(++number) + " of " + std::to_string(order.size());
+      if (on_progress_) on_progress_("best so far " + best_ + "; " + which + ": " + to_string(entry->first));
       if (Result<void> done = measurer_.measure(entry->first, entry->second); !done) return done.error();
     }
     return measurer_.records_made() > before;
@@ -87,6 +92,7 @@ class Turns {
   const Catalogue& catalogue_;
   Measurer& measurer_;
   const OnProgress& on_progress_;
+  std::string best_;  // of the plan whose layers are measured
 };
 
 }  // namespace

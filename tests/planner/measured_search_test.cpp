@@ -52,7 +52,7 @@ TEST_F(PlannerMeasuredSearch, EndsWithAPlanOfMeasuredTimes) {
   ASSERT_FALSE(lines_.empty());
   EXPECT_EQ(lines_.front(), "searching patches");
   EXPECT_TRUE(
-      std::any_of(lines_.begin(), lines_.end(), [](const auto& line) { return line.starts_with("measuring "); }));
+      std::any_of(lines_.begin(), lines_.end(), [](const auto& line) { return line.starts_with("best so far "); }));
 }
 
 TEST_F(PlannerMeasuredSearch, ASecondRunNeedsNothingNewForItsPlan) {
