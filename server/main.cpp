@@ -5,8 +5,11 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
+#include <mutex>
+#include <optional>
 #include <span>
 #include <string>
 #include <thread>
@@ -22,9 +25,13 @@
 #include "server/jobs/memory_shares.hpp"
 #include "server/jobs/model_server_impl.hpp"
 #include "server/log.hpp"
+#include "server/metrics/call_metrics.hpp"
+#include "server/metrics/http_server.hpp"
+#include "server/metrics/server_metrics.hpp"
 #include "server/models/model_repository.hpp"
 #include "server/options.hpp"
 #include "server/rpc/server.hpp"
+#include "server/security.hpp"
 #include "server/signals.hpp"
 #include "server/version.hpp"
 
@@ -107,6 +114,13 @@ Timings recorded_timings(const Log& log) {
   return std::move(read->timings);
 }
 
+// Nothing for all models.
+std::optional<std::vector<std::string>> load_at_start(const Options& options) {
+  const std::vector<std::string>& named = options.load_models;
+  if (!options.explicit_control || std::find(named.begin(), named.end(), "*") != named.end()) return std::nullopt;
+  return named;
+}
+
 // `ending`: from then on loading that was broken off is no news.
 Result<std::unique_ptr<ModelServer>> open_models(const Options& options, const std::atomic<bool>& ending,
                                                  const Log& log) {
@@ -123,17 +137,27 @@ Result<std::unique_ptr<ModelServer>> open_models(const Options& options, const s
     if (level == "warning") return log.warning(line);
     log.info(line);
   };
-  return open_model_server({options.model_repository, options.plan_directory, limits_of(options), *std::move(catalogue),
-                            recorded_timings(log), open_device, sink});
+  return open_model_server({options.model_repository, options.plan_directory, load_at_start(options),
+                            limits_of(options), *std::move(catalogue), recorded_timings(log), open_device, sink});
 }
 
+// The record of a request: where its time went, and what came of it.
 void log_call(const Log& log, const rpc::CallRecord& call) {
   if (call.code == "OK") {
     log.info("call", {{"method", call.method},
                       {"model", call.model},
+                      {"version", call.version},
                       {"id", call.id},
                       {"code", call.code},
-                      {"seconds", call.seconds}});
+                      {"seconds", call.seconds},
+                      {"receive_seconds", call.receive_seconds},
+                      {"queue_seconds", call.queue_seconds},
+                      {"compute_seconds", call.compute_seconds},
+                      {"send_seconds", call.send_seconds},
+                      {"bytes_in", call.bytes_in},
+                      {"bytes_out", call.bytes_out},
+                      {"voxels", call.voxels},
+                      {"patches", call.patches}});
     return;
   }
   log.warning("call", {{"method", call.method},
@@ -144,7 +168,7 @@ void log_call(const Log& log, const rpc::CallRecord& call) {
                        {"reason", call.reason}});
 }
 
-rpc::ListenOptions listen_options(const Options& options, const MemoryShares& shares) {
+rpc::ListenOptions listen_options(const Options& options, const MemoryShares& shares, Security security) {
   rpc::ListenOptions listen;
   listen.address = options.grpc_address;
   listen.port = options.grpc_port;
@@ -153,7 +177,61 @@ rpc::ListenOptions listen_options(const Options& options, const MemoryShares& sh
   // Leased from transport: slow clients shall leave room for others.
   listen.most_unsent_bytes = shares.transport / 8;
   listen.server_version = std::string(version);
+  listen.offer_shared_memory = options.allow_client_shm;
+  listen.model_control = options.explicit_control;
+  listen.json_log = options.log_format == LogFormat::json;
+  listen.tokens = std::move(security.tokens);
+  listen.certificates = std::move(security.certificates);
   return listen;
+}
+
+// All that a request over HTTP is answered from; must outlive the server.
+struct Observed {
+  const ModelServer& models;
+  const CallMetrics& calls;
+  const MemoryShares& shares;
+  Seconds stuck_after;
+};
+
+HttpAnswer probe(const std::optional<std::string>& reason) {
+  return reason ? HttpAnswer{503, *reason + "\n"} : HttpAnswer{200, "ok\n"};
+}
+
+HttpPages pages_of(const Observed& observed) {
+  HttpPages pages;
+  pages.metrics = [&observed] {
+    PrometheusText text;
+    write_server_metrics(observed.models, observed.shares, version, text);
+    observed.calls.write(text);
+    return HttpAnswer{200, text.text()};
+  };
+  pages.live = [&observed] { return probe(stuck_reason(observed.models, observed.stuck_after)); };
+  pages.ready = [&observed] { return probe(unready_reason(observed.models)); };
+  return pages;
+}
+
+// nullptr where none is wanted.
+Result<std::unique_ptr<HttpServer>> serve_metrics(const Options& options, const Observed& observed, const Log& log) {
+  if (options.metrics_port < 0) return std::unique_ptr<HttpServer>();
+  Result<std::unique_ptr<HttpServer>> server =
+      HttpServer::start(options.metrics_address, options.metrics_port, pages_of(observed));
+  if (server) log.info("metrics on " + options.metrics_address + ":" + std::to_string((*server)->port()));
+  return server;
+}
+
+// A line in the log when the job that computes stands still, and another when it goes on.
+void watch_progress(const ModelServer& models, Seconds stuck_after, const Log& log, const std::stop_token& stop) {
+  bool stuck = false;
+  std::mutex mutex;  // guards nothing but the wait
+  std::condition_variable_any never;
+  std::unique_lock lock(mutex);
+  while (!stop.stop_requested()) {
+    never.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
+    const std::optional<std::string> reason = stuck_reason(models, stuck_after);
+    if (reason && !stuck) log.error("stuck: " + *reason + "; the process had better be started anew");
+    if (!reason && stuck) log.info("no longer stuck");
+    stuck = reason.has_value();
+  }
 }
 
 // Two phases: not ready and nothing new, while what is inside goes on; then the rest is cancelled.
@@ -169,18 +247,29 @@ int serve(Options options, const TerminationSignals& signals, const Log& log) {
   const Result<MemoryShares> shares = split_memory(limits_of(options));
   if (!shares) return fail(log, shares.error().within("--mem"));
   options.max_request_bytes = shares->largest_message;
+  Result<Security> security = read_security(options);
+  if (!security) return fail(log, security.error());
   if (options.check_config) return check_config(options, *shares, log);
   log_start(options, *shares, log);
   std::atomic<bool> ending = false;
   const Result<std::unique_ptr<ModelServer>> models = open_models(options, ending, log);
   if (!models) return fail(log, models.error());
-  const auto record = [&log](const rpc::CallRecord& call) { log_call(log, call); };
+  CallMetrics calls;
+  const auto record = [&log, &calls](const rpc::CallRecord& call) {
+    calls.add(call);
+    log_call(log, call);
+  };
+  const Observed observed = {**models, calls, *shares, options.stuck_after_seconds};
+  const Result<std::unique_ptr<HttpServer>> metrics = serve_metrics(options, observed, log);
   const Result<std::unique_ptr<rpc::Server>> server =
-      rpc::Server::start(**models, record, listen_options(options, *shares));
+      metrics ? rpc::Server::start(**models, record, listen_options(options, *shares, std::move(*security)))
+              : Result<std::unique_ptr<rpc::Server>>(metrics.error());
   if (!server) {
     ending = true;
     return fail(log, server.error());
   }
+  const std::jthread watch(
+      [&](const std::stop_token& stop) { watch_progress(**models, options.stuck_after_seconds, log, stop); });
   log.info("listening on " + options.grpc_address + ":" + std::to_string((*server)->port()));
 
   const int signal = signals.wait();

@@ -36,6 +36,15 @@ void add_places(CLI::App& app, Options& options) {
   app.add_option("--plan-dir", options.plan_directory,
                  "Folder of plans, read and written (default: znni/plans in the user's state directory)")
       ->group("Models");
+  const std::map<std::string, bool> modes = {{"none", false}, {"explicit", true}};
+  app.add_option("--model-control-mode", options.explicit_control,
+                 "none: all models are loaded at start; explicit: by clients, and at start those of --load-model "
+                 "(default: none)")
+      ->transform(CLI::CheckedTransformer(modes))
+      ->group("Models");
+  app.add_option("--load-model", options.load_models,
+                 "With explicit control: loaded at start; may be given again; * for all")
+      ->group("Models");
   app.add_option("--grpc-address", options.grpc_address, "Address to listen on; 0.0.0.0 for all")
       ->capture_default_str()
       ->group("Network");
@@ -43,6 +52,48 @@ void add_places(CLI::App& app, Options& options) {
       ->capture_default_str()
       ->check(CLI::Range(0, 65535))
       ->group("Network");
+  app.add_option("--metrics-address", options.metrics_address, "Address for metrics and probes over HTTP")
+      ->capture_default_str()
+      ->group("Network");
+  app.add_option("--metrics-port", options.metrics_port,
+                 "Port of /metrics, /livez and /readyz; 0 for any free one, -1 for none")
+      ->capture_default_str()
+      ->check(CLI::Range(-1, 65535))
+      ->group("Network");
+}
+
+void add_security(CLI::App& app, Options& options) {
+  app.add_flag("--grpc-use-ssl", options.use_ssl, "TLS, with --grpc-server-cert and --grpc-server-key")
+      ->group("Security");
+  app.add_flag("--grpc-use-ssl-mutual", options.use_ssl_mutual,
+               "TLS for clients with a certificate that --grpc-root-cert signed")
+      ->group("Security");
+  app.add_option("--grpc-server-cert", options.server_cert, "PEM file")->group("Security");
+  app.add_option("--grpc-server-key", options.server_key, "PEM file")->group("Security");
+  app.add_option("--grpc-root-cert", options.root_cert, "PEM file")->group("Security");
+  app.add_option("--infer-token-file", options.infer_token_file,
+                 "File with the token that calls must bear ('authorization: Bearer ...')")
+      ->group("Security");
+  app.add_option("--manage-token-file", options.manage_token_file, "Likewise, of those who load and unload models")
+      ->group("Security");
+  app.add_flag("--allow-client-shm", options.allow_client_shm,
+               "Clients on this host may pass volumes in shared memory: any of it that this user may open")
+      ->group("Security");
+}
+
+// What no check of a single option sees; "" when all is well.
+std::string contradictions(const Options& options) {
+  if (!options.explicit_control && !options.load_models.empty()) {
+    return "--load-model is given without --model-control-mode explicit";
+  }
+  const bool tls = options.use_ssl || options.use_ssl_mutual;
+  if (tls && (options.server_cert.empty() || options.server_key.empty())) {
+    return "--grpc-use-ssl needs --grpc-server-cert and --grpc-server-key";
+  }
+  if (options.use_ssl_mutual && options.root_cert.empty()) return "--grpc-use-ssl-mutual needs --grpc-root-cert";
+  const bool files = !options.server_cert.empty() || !options.server_key.empty() || !options.root_cert.empty();
+  if (files && !tls) return "certificates are given without --grpc-use-ssl or --grpc-use-ssl-mutual";
+  return {};
 }
 
 void add_limits(CLI::App& app, Options& options, Sizes& sizes) {
@@ -67,6 +118,11 @@ void add_limits(CLI::App& app, Options& options, Sizes& sizes) {
                  "How long requests may go on after SIGTERM or SIGINT; a second signal ends at once")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 86'400.0))
+      ->group("Limits");
+  app.add_option("--stuck-after-secs", options.stuck_after_seconds,
+                 "/livez fails when the job that computes finishes no layer for so long")
+      ->capture_default_str()
+      ->check(CLI::Range(1.0, 1e6))
       ->group("Limits");
 }
 
@@ -100,6 +156,7 @@ Command parse_options(std::span<const char* const> arguments, const std::string&
   CLI::App app("Serves 3D ConvNets over volumes: Open Inference Protocol v2 and znni.v1.Volumes on gRPC.", "znnid");
   add_places(app, options);
   add_limits(app, options, sizes);
+  add_security(app, options);
   add_rest(app, options, version_text);
   try {
     app.parse(reversed(arguments));
@@ -111,24 +168,51 @@ Command parse_options(std::span<const char* const> arguments, const std::string&
     command.text = is_wrong ? "znnid: " + std::string(error.what()) + "; see znnid --help\n" : out.str();
     return command;
   }
+  if (const std::string wrong = contradictions(options); !wrong.empty()) {
+    command.exit_code = exit_wrong_use;
+    command.text = "znnid: " + wrong + "; see znnid --help\n";
+    return command;
+  }
   if (!sizes.memory.empty()) options.memory = *parse_bytes(sizes.memory);
   if (!sizes.max_request_bytes.empty()) options.max_request_bytes = *parse_bytes(sizes.max_request_bytes);
   return command;
 }
 
 std::vector<std::pair<std::string, std::string>> describe(const Options& options) {
-  std::ostringstream timeout;
-  timeout << options.exit_timeout_seconds;
-  return {{"model-repository", options.model_repository.string()},
-          {"plan-dir", options.plan_directory.string()},
-          {"grpc-address", options.grpc_address},
-          {"grpc-port", std::to_string(options.grpc_port)},
-          {"mem", options.memory ? std::to_string(*options.memory) : "default"},
-          {"threads", options.threads ? std::to_string(*options.threads) : "default"},
-          {"max-request-bytes", options.max_request_bytes ? std::to_string(*options.max_request_bytes) : "default"},
-          {"max-queue", std::to_string(options.max_queue)},
-          {"exit-timeout-secs", timeout.str()},
-          {"log-format", options.log_format == LogFormat::json ? "json" : "text"}};
+  const auto number = [](double value) {
+    std::ostringstream text;
+    text << value;
+    return text.str();
+  };
+  const auto yes_no = [](bool value) { return std::string(value ? "true" : "false"); };
+  std::vector<std::pair<std::string, std::string>> lines = {
+      {"model-repository", options.model_repository.string()},
+      {"plan-dir", options.plan_directory.string()},
+      {"model-control-mode", options.explicit_control ? "explicit" : "none"},
+      {"grpc-address", options.grpc_address},
+      {"grpc-port", std::to_string(options.grpc_port)},
+      {"metrics-address", options.metrics_address},
+      {"metrics-port", std::to_string(options.metrics_port)},
+      {"mem", options.memory ? std::to_string(*options.memory) : "default"},
+      {"threads", options.threads ? std::to_string(*options.threads) : "default"},
+      {"max-request-bytes", options.max_request_bytes ? std::to_string(*options.max_request_bytes) : "default"},
+      {"max-queue", std::to_string(options.max_queue)},
+      {"exit-timeout-secs", number(options.exit_timeout_seconds)},
+      {"stuck-after-secs", number(options.stuck_after_seconds)},
+      {"grpc-use-ssl", yes_no(options.use_ssl)},
+      {"grpc-use-ssl-mutual", yes_no(options.use_ssl_mutual)},
+      {"allow-client-shm", yes_no(options.allow_client_shm)},
+      {"log-format", options.log_format == LogFormat::json ? "json" : "text"}};
+  const auto file = [&lines](const char* name, const std::filesystem::path& path) {
+    if (!path.empty()) lines.emplace_back(name, path.string());
+  };
+  for (const std::string& name : options.load_models) lines.emplace_back("load-model", name);
+  file("grpc-server-cert", options.server_cert);
+  file("grpc-server-key", options.server_key);
+  file("grpc-root-cert", options.root_cert);
+  file("infer-token-file", options.infer_token_file);
+  file("manage-token-file", options.manage_token_file);
+  return lines;
 }
 
 }  // namespace znni

@@ -16,13 +16,26 @@ namespace znni {
 struct Options {
   std::filesystem::path model_repository;
   std::filesystem::path plan_directory;  // "": the default
+  bool explicit_control = false;         // models are loaded and unloaded by hand
+  std::vector<std::string> load_models;  // with that: those loaded at the start; "*": all
   std::string grpc_address = "127.0.0.1";
-  int grpc_port = 8001;                           // 0: any free one
+  int grpc_port = 8001;  // 0: any free one
+  std::string metrics_address = "127.0.0.1";
+  int metrics_port = 8002;                        // 0: any free one; -1: none
   std::optional<std::int64_t> memory;             // bytes of the whole process; nothing: 0.8 of what there is
   std::optional<int> threads;                     // nothing: all that the process may use
   std::optional<std::int64_t> max_request_bytes;  // of one ModelInfer message, each way; nothing: by the memory
   std::int64_t max_queue = 64;                    // jobs waiting, per model
   double exit_timeout_seconds = 30;
+  double stuck_after_seconds = 600;  // without progress of the job that computes, /livez fails
+  bool allow_client_shm = false;
+  bool use_ssl = false;
+  bool use_ssl_mutual = false;
+  std::filesystem::path server_cert;  // PEM files
+  std::filesystem::path server_key;
+  std::filesystem::path root_cert;
+  std::filesystem::path infer_token_file;  // "": no token is asked for
+  std::filesystem::path manage_token_file;
   LogFormat log_format = LogFormat::text;
   bool check_config = false;
 };

@@ -325,7 +325,9 @@ Result<InferOutcome> finish_only(const Job& job) {
 }  // namespace
 
 Result<InferOutcome> run_infer(const Options& options, std::stop_token stop) {
-  const Connection connection(options.server);
+  const Result<Credentials> credentials = read_credentials(options.credentials);
+  if (!credentials) return credentials.error();
+  const Connection connection(options.server, *credentials);
   const Result<Job> job = make_job(options, connection);
   if (!job) return job.error();
   if (options.dry_run) return dry_outcome(*job);

@@ -38,7 +38,9 @@ int infer(const Options& options, std::stop_token stop) {
 
 int run(const Options& options, std::stop_token stop) {
   if (options.command == Command::infer) return infer(options, std::move(stop));
-  const Connection connection(options.server);
+  const Result<Credentials> credentials = read_credentials(options.credentials);
+  if (!credentials) return fail(credentials.error());
+  const Connection connection(options.server, *credentials);
   return options.model.empty() ? show_models(connection) : show_model(connection, options.model);
 }
 

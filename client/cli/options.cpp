@@ -15,9 +15,17 @@ struct Raw {
   bool no_progress = false;
 };
 
+void add_server(CLI::App& command, Options& options) {
+  command.add_option("--server", options.server, "address of znnid")->capture_default_str();
+  command.add_option("--tls-root-cert", options.credentials.authority, "PEM of who signed its certificate: use TLS");
+  command.add_option("--tls-cert", options.credentials.certificate, "PEM of a certificate of our own, for mutual TLS");
+  command.add_option("--tls-key", options.credentials.key, "PEM of its key");
+  command.add_option("--token-file", options.credentials.token, "file with the token that the daemon asks for");
+}
+
 void add_infer(CLI::App& infer, Raw& raw) {
   Options& options = raw.options;
-  infer.add_option("--server", options.server, "address of znnid")->capture_default_str();
+  add_server(infer, options);
   infer.add_option("-m,--model", options.model, "name of the model")->required();
   infer.add_option("--model-version", options.version, "version of the model (default: newest)");
   infer.add_option("-i,--input", options.input, "FILE.h5:/dataset, FILE.tif or FILE.npy")->required();
@@ -46,6 +54,10 @@ Parsed checked(const CLI::App& infer, Raw raw) {
     return wrong_use("--server " + raw.options.server + ": one address; several daemons at once are not supported yet");
   }
   if (raw.options.resume && raw.options.overwrite) return wrong_use("--resume and --overwrite exclude each other");
+  const CredentialFiles& files = raw.options.credentials;
+  if (files.certificate.empty() != files.key.empty() || (files.authority.empty() && !files.key.empty())) {
+    return wrong_use("--tls-cert and --tls-key go together, and with --tls-root-cert");
+  }
   raw.options.padding = *padding;
   raw.options.dtype = *dtype;
   raw.options.progress = !raw.no_progress;
@@ -65,7 +77,7 @@ Parsed parse_options(int count, const char* const* arguments) {
   CLI::App* infer = app.add_subcommand("infer", "stream a volume through a model");
   add_infer(*infer, raw);
   CLI::App* status = app.add_subcommand("status", "is the daemon there, and which models are ready?");
-  status->add_option("--server", raw.options.server, "address of znnid")->capture_default_str();
+  add_server(*status, raw.options);
   status->add_option("-m,--model", raw.options.model, "one model only; exit 1 until it is ready");
   try {
     app.parse(count, arguments);

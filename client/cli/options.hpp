@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 
+#include "client/cli/credentials.hpp"
 #include "client/cli/padding.hpp"
 #include "client/cli/voxel_type.hpp"
 
@@ -14,6 +15,7 @@ enum class Command { infer, status };
 struct Options {
   Command command = Command::status;
   std::string server = "127.0.0.1:8001";
+  CredentialFiles credentials;
   std::string model;
   std::string version;
   std::string input;

@@ -16,7 +16,7 @@ constexpr std::chrono::seconds line_every{10};
 // Of all the work, 0 to 1.
 double share_of(std::int64_t patches_done, std::int64_t patches, double part) {
   if (patches <= 0) return 0;
-  return std::min((static_cast<double>(patches_done) + std::clamp(part, 0.0, 1.0)) / static_cast<double>(patches), 1.0);
+  return std::min((static_cast<double>(patches_done) + std::max(part, 0.0)) / static_cast<double>(patches), 1.0);
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ struct ProgressFacts {
   std::int64_t patches = 0;
   double seconds = 0;      // since the start
   double voxels_done = 0;  // dense output voxels
-  double part = 0;         // of the patch under way
+  double part = 0;         // of the patches under way together, in patches
 };
 
 // "[=====>    ]  12/40 patches  1.24 Mvox/s  0:41 left"

@@ -16,13 +16,18 @@ constexpr int message_limit = 8 << 20;  // chunks are at most 1 MiB; metadata is
 constexpr std::chrono::seconds answer_time{10};
 constexpr int keepalive_ms = 5 * 60 * 1000;  // a machine that vanished is noticed; servers permit no less by default
 
-std::shared_ptr<grpc::Channel> open_channel(const std::string& address) {
+std::shared_ptr<grpc::ChannelCredentials> wire_credentials(const Credentials& credentials) {
+  if (credentials.authority.empty()) return grpc::InsecureChannelCredentials();
+  return grpc::SslCredentials({credentials.authority, credentials.key, credentials.certificate});
+}
+
+std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const Credentials& credentials) {
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(message_limit);
   arguments.SetMaxSendMessageSize(message_limit);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive_ms);
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // daemons are addressed directly, loopback most of all
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(), arguments);
+  return grpc::CreateCustomChannel(address, wire_credentials(credentials), arguments);
 }
 
 // "z,y,x" or "zxyxx", "y,x" and "x" of nets with fewer axes; 1s where it is neither.
@@ -43,6 +48,8 @@ ErrorCode code_of(grpc::StatusCode code) {
     case grpc::StatusCode::UNAVAILABLE: return ErrorCode::unavailable;
     case grpc::StatusCode::DEADLINE_EXCEEDED: return ErrorCode::deadline_exceeded;
     case grpc::StatusCode::CANCELLED: return ErrorCode::cancelled;
+    case grpc::StatusCode::UNAUTHENTICATED:
+    case grpc::StatusCode::PERMISSION_DENIED: return ErrorCode::invalid_argument;
     default: return ErrorCode::internal;
   }
 }
@@ -68,11 +75,17 @@ void limit_time(grpc::ClientContext& context) { context.set_deadline(std::chrono
 
 }  // namespace
 
-Connection::Connection(std::string address) : address_(std::move(address)), channel_(open_channel(address_)) {}
+Connection::Connection(std::string address, const Credentials& credentials)
+    : address_(std::move(address)), token_(credentials.token), channel_(open_channel(address_, credentials)) {}
+
+void Connection::identify(grpc::ClientContext& context) const {
+  if (!token_.empty()) context.AddMetadata("authorization", "Bearer " + token_);
+}
 
 Result<std::map<std::string, std::string>> Connection::models() const {
   grpc::ClientContext context;
   limit_time(context);
+  identify(context);
   inference::RepositoryIndexResponse answer;
   const auto stub = inference::GRPCInferenceService::NewStub(channel_);
   const grpc::Status status = stub->RepositoryIndex(&context, {}, &answer);
@@ -92,6 +105,7 @@ Result<ModelFacts> Connection::model(const std::string& name, const std::string&
   inference::ModelReadyResponse ready;
   grpc::ClientContext ready_context;
   limit_time(ready_context);
+  identify(ready_context);
   if (const grpc::Status status = stub->ModelReady(&ready_context, ready_request, &ready); !status.ok()) {
     return to_error(status, address_);
   }
@@ -101,6 +115,7 @@ Result<ModelFacts> Connection::model(const std::string& name, const std::string&
   inference::ModelMetadataResponse answer;
   grpc::ClientContext context;
   limit_time(context);
+  identify(context);
   if (const grpc::Status status = stub->ModelMetadata(&context, request, &answer); !status.ok()) {
     return to_error(status, address_);
   }

@@ -6,6 +6,7 @@
 #include <string>
 
 #include <grpcpp/channel.h>
+#include <grpcpp/client_context.h>
 #include <grpcpp/support/status.h>
 
 #include "primitives/core/shape.hpp"
@@ -23,13 +24,24 @@ struct ModelFacts {
   std::map<std::string, std::string> properties;  // as the daemon tells them
 };
 
+// PEM texts and a token; "": not used. With an `authority` the connection is TLS.
+struct Credentials {
+  std::string authority;
+  std::string certificate;
+  std::string key;
+  std::string token;
+};
+
 class Connection {
  public:
   // `address` is HOST:PORT. Nothing is sent yet.
-  explicit Connection(std::string address);
+  explicit Connection(std::string address, const Credentials& credentials = {});
 
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
+
+  // Every call bears the token, if there is one.
+  void identify(grpc::ClientContext& context) const;
 
   // Names of the models the daemon has, with "ready" or why not.
   [[nodiscard]] Result<std::map<std::string, std::string>> models() const;
@@ -38,6 +50,7 @@ class Connection {
 
  private:
   std::string address_;
+  std::string token_;
   std::shared_ptr<grpc::Channel> channel_;
 };
 

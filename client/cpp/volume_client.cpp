@@ -168,6 +168,7 @@ std::optional<Error> receive(Stream& stream, grpc::ClientContext& context, Downl
 Result<StreamSummary> infer(const Connection& connection, const VolumeRequest& request, const VolumeHandlers& handlers,
                             std::stop_token stop) {
   grpc::ClientContext context;
+  connection.identify(context);
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   const auto stub = v1::Volumes::NewStub(connection.channel());
   const auto stream = stub->Infer(&context);

@@ -37,7 +37,7 @@ struct StreamProgress {
   std::int64_t patches_done = 0;
   std::int64_t patches = 0;
   std::int64_t planes_done = 0;
-  double part = 0;  // of the patch under way
+  double part = 0;  // of the patches under way together, in patches
 };
 
 struct StreamSummary {

@@ -26,7 +26,8 @@ struct ModelInfo {
   std::string name;
   std::string version;
   ModelState state = ModelState::loading;
-  std::string reason;  // why unavailable
+  std::string reason;    // why unavailable
+  bool expected = true;  // the server is not ready without it: not so what is loaded and unloaded by hand
   int spatial_rank = 3;
   std::string input_name;
   std::string output_name;
@@ -54,6 +55,15 @@ struct ModelStatistics {
   std::int64_t last_unix_ms = 0;
 };
 
+// The memory of requests and models, in bytes.
+struct MemoryFacts {
+  std::int64_t transport_limit = 0;
+  std::int64_t transport_used = 0;
+  std::int64_t transport_peak = 0;  // since the start
+  std::int64_t models_limit = 0;
+  std::int64_t models_used = 0;
+};
+
 // Memory of one request (received input, output): given back when destroyed.
 class TransportLease {
  public:
@@ -76,7 +86,10 @@ class ModelServer {
   // not_found "Request for unknown model: 'x' ..." / unavailable while loading. "" = newest version.
   [[nodiscard]] virtual Result<ModelInfo> find(const std::string& name, const std::string& version) const = 0;
   [[nodiscard]] virtual ModelStatistics statistics(const std::string& name, const std::string& version) const = 0;
-  [[nodiscard]] virtual bool ready() const = 0;  // every configured model would admit a request
+  [[nodiscard]] virtual bool ready() const = 0;  // every model that is expected to would admit a request
+  [[nodiscard]] virtual MemoryFacts memory() const = 0;
+  // How long the job that computes has shown no progress; waiting for a client does not count. 0 when none computes.
+  [[nodiscard]] virtual Seconds still() const = 0;
 
   // Checks shape and type, without work. The errors name model, found and expected.
   [[nodiscard]] virtual Result<JobOutlook> outlook(const std::string& name, const std::string& version,
@@ -84,10 +97,18 @@ class ModelServer {
   // `bytes` of transport memory out of the budget, at once or over_budget with both numbers.
   [[nodiscard]] virtual Result<TransportLease> lease(std::int64_t bytes) = 0;
 
-  // Waits for its turn (unavailable when the queue is full or the server drains), then computes. The job's
-  // normalisation is replaced by the model's own, or by none where the job is `normalised`.
+  // Waits for its turn (unavailable when the queue is full or the server drains), then computes; between its patches,
+  // jobs that wait and are no less urgent run one of theirs each. The job's normalisation is replaced by the model's
+  // own, or by none where the job is `normalised`.
   [[nodiscard]] virtual Result<JobStatistics> run(const std::string& name, const std::string& version, VolumeJob job,
                                                   std::stop_token stop) = 0;
+
+  // Loads a model of the repository as it is on disk now, in the place of the one that served until then: that one is
+  // unloaded first, for its memory. Blocks until it serves. not_found when the repository has no such model;
+  // over_budget, with numbers, when no plan fits beside the other models; else what is wrong with its files.
+  [[nodiscard]] virtual Result<void> load(const std::string& name, std::stop_token stop) = 0;
+  // New jobs are refused at once; returns when those inside have ended and the model's memory is free.
+  [[nodiscard]] virtual Result<void> unload(const std::string& name, std::stop_token stop) = 0;
 
   // Refuses new jobs; returns when running and queued ones have ended or `timeout` seconds have passed, after
   // which they are cancelled.

@@ -1,17 +1,20 @@
 #include "server/jobs/model_server_impl.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <list>
 #include <mutex>
 #include <thread>
+#include <type_traits>
 #include <utility>
 
 #include "planner/costs.hpp"
 #include "server/jobs/admission.hpp"
+#include "server/jobs/job_turns.hpp"
 #include "server/jobs/memory_shares.hpp"
-#include "server/jobs/model_slot.hpp"
+#include "server/jobs/model_slots.hpp"
+#include "server/jobs/progress_watch.hpp"
 #include "server/jobs/transport_budget.hpp"
 #include "server/models/model_loader.hpp"
 #include "server/volume/volume_statistics.hpp"
@@ -23,48 +26,81 @@ namespace {
 struct SharedDevice {
   std::unique_ptr<Device> device;
   TurnQueue turns{"the device", saturated};
+  ProgressWatch watch;  // of the job whose turn it is
 };
+
+// The job tells of its progress; what its client is waited for is not the job's fault.
+void keep_watch(ProgressWatch& watch, VolumeJob& job) {
+  job.progress = [&watch, tell = std::move(job.progress)](const JobProgress& progress) {
+    watch.beat();
+    if (tell) tell(progress);
+  };
+  job.slab = [&watch, ask = std::move(job.slab)](std::int64_t first_plane, std::int64_t planes) {
+    const ProgressWatch::Pause pause(watch);
+    return ask(first_plane, planes);
+  };
+  job.deliver = [&watch, deliver = std::move(job.deliver)](const OutputSlab& slab) {
+    const ProgressWatch::Pause pause(watch);
+    return deliver(slab);
+  };
+}
 
 class ModelServerImpl final : public ModelServer {
  public:
   ModelServerImpl(ServerOptions options, const MemoryShares& shares, std::vector<ModelEntry> entries,
                   std::unique_ptr<Device> device)
       : options_(std::move(options)),
+        model_bytes_(shares.models),
         model_bytes_left_(shares.models),
         transport_(std::make_shared<TransportBudget>(shares.transport)) {
     shared_.device = std::move(device);
-    for (ModelEntry& entry : entries) slots_.emplace_back(std::move(entry), options_.limits.max_queue);
+    for (ModelEntry& entry : entries) {
+      auto slot = std::make_shared<ModelSlot>(std::move(entry), options_.limits.max_queue);
+      if (!loads_at_start(slot->entry().name)) {
+        slot->set_unavailable("not loaded");
+        slot->set_expected(false);
+      }
+      slots_.put(std::move(slot));
+    }
     loader_ = std::jthread([this](const std::stop_token& stop) { load_all(stop); });
   }
 
   std::vector<ModelInfo> models() const override {
     std::vector<ModelInfo> infos;
-    for (const ModelSlot& slot : slots_) infos.push_back(slot.info());
+    for (const auto& slot : slots_.all()) infos.push_back(slot->info());
     return infos;
   }
 
   Result<ModelInfo> find(const std::string& name, const std::string& version) const override {
-    Result<ModelSlot*> slot = find_slot(name, version);
+    const Result<ModelSlots::Handle> slot = slots_.find(name, version);
     if (!slot) return slot.error();
-    if (Result<LoadedModel*> model = (*slot)->model(); !model) return model.error();
+    if (Result<std::shared_ptr<LoadedModel>> model = (*slot)->model(); !model) return model.error();
     return (*slot)->info();
   }
 
   ModelStatistics statistics(const std::string& name, const std::string& version) const override {
-    Result<ModelSlot*> slot = find_slot(name, version);
+    const Result<ModelSlots::Handle> slot = slots_.find(name, version);
     return slot ? (*slot)->statistics() : ModelStatistics{};
   }
 
   bool ready() const override {
-    const auto serves = [](const ModelSlot& slot) { return slot.info().state == ModelState::ready; };
-    return admission_.open() && std::all_of(slots_.begin(), slots_.end(), serves);
+    const std::vector<ModelInfo> all = models();
+    const auto serves = [](const ModelInfo& model) { return !model.expected || model.state == ModelState::ready; };
+    return admission_.open() && std::all_of(all.begin(), all.end(), serves);
   }
+
+  MemoryFacts memory() const override {
+    const std::lock_guard lock(transport_->mutex);
+    return {transport_->limit, transport_->used, transport_->peak, model_bytes_, model_bytes_ - model_bytes_left_};
+  }
+
+  Seconds still() const override { return shared_.watch.still(); }
 
   Result<JobOutlook> outlook(const std::string& name, const std::string& version,
                              const VolumeShape& input) const override {
-    Result<ModelSlot*> slot = find_slot(name, version);
+    const Result<ModelSlots::Handle> slot = slots_.find(name, version);
     if (!slot) return slot.error();
-    Result<LoadedModel*> model = (*slot)->model();
+    Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
     if (!model) return model.error();
     Result<JobOutlook> outlook = (*model)->engine->outlook(input);
     return outlook ? outlook : outlook.error().within("model '" + name + "'");
@@ -74,9 +110,9 @@ class ModelServerImpl final : public ModelServer {
 
   Result<JobStatistics> run(const std::string& name, const std::string& version, VolumeJob job,
                             std::stop_token stop) override {
-    Result<ModelSlot*> slot = find_slot(name, version);
+    const Result<ModelSlots::Handle> slot = slots_.find(name, version);
     if (!slot) return slot.error();
-    Result<LoadedModel*> model = (*slot)->model();
+    Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
     if (!model) return model.error();
     const Result<JobOutlook> outlook = (*model)->engine->outlook(job.input.shape);
     if (!outlook) return outlook.error().within("model '" + name + "'");
@@ -89,32 +125,74 @@ class ModelServerImpl final : public ModelServer {
     return done ? done : done.error().within("model '" + name + "'");
   }
 
+  Result<void> load(const std::string& name, std::stop_token stop) override {
+    const Result<Admission::Entrance> entrance = admission_.enter();
+    if (!entrance) return entrance.error();
+    const StopOfEither either(stop, admission_.stop_token());
+    const Result<Turn> turn = management_.wait(either.token());
+    if (!turn) return turn.error();
+    Result<std::vector<ModelEntry>> entries = scan_repository(options_.repository);
+    if (!entries) return entries.error();
+    const auto found =
+        std::find_if(entries->begin(), entries->end(), [&](const auto& each) { return each.name == name; });
+    if (found == entries->end()) {
+      return Error{ErrorCode::not_found, "Request for unknown model: '" + name + "' is not in the repository"};
+    }
+    if (Result<void> freed = free_model(name, "is replaced", either.token()); !freed) return freed;
+    auto slot = std::make_shared<ModelSlot>(std::move(*found), options_.limits.max_queue);
+    slot->set_expected(false);
+    slots_.put(slot);
+    Result<void> loaded =
+        with_context([&](const PlanContext& context) { return load_by_hand(*slot, context, either.token()); });
+    slot->set_expected(loaded.has_value());
+    return loaded ? loaded : loaded.error().within("model '" + name + "'");
+  }
+
+  Result<void> unload(const std::string& name, std::stop_token stop) override {
+    const Result<ModelSlots::Handle> slot = slots_.find(name, "");
+    if (!slot) return slot.error();
+    const Result<Turn> turn = management_.wait(stop);
+    if (!turn) return turn.error();
+    return free_model(name, "unloaded", stop);
+  }
+
   void drain(double timeout_seconds) override {
     loader_.request_stop();
     admission_.drain(timeout_seconds);
   }
 
  private:
-  Result<ModelSlot*> find_slot(const std::string& name, const std::string& version) const {
-    for (ModelSlot& slot : slots_) {
-      if (slot.entry().name != name) continue;
-      if (version.empty() || version == slot.entry().version) return &slot;
-      return Error{ErrorCode::not_found, "Request for unknown model: '" + name + "' has no version '" + version +
-                                             "', it serves version " + slot.entry().version};
-    }
-    return Error{ErrorCode::not_found, "Request for unknown model: '" + name + "' is not found"};
+  bool loads_at_start(const std::string& name) const {
+    const auto& wanted = options_.load_at_start;
+    return !wanted || std::find(wanted->begin(), wanted->end(), name) != wanted->end();
   }
 
-  // The model's own queue first, so that a model with many jobs holds one place on the device like any other.
   Result<JobStatistics> run_in_turn(ModelSlot& slot, LoadedModel& model, VolumeJob& job, const std::stop_token& stop,
                                     JobRecord& record) {
-    const Result<Turn> turn = slot.queue().wait(stop);
-    if (!turn) return turn.error();
-    const Result<Turn> device_turn = shared_.turns.wait(stop);
-    if (!device_turn) return device_turn.error();
+    JobTurns turns(slot.queue(), shared_.turns, rank_of_priority(job.priority));
+    if (Result<void> taken = turns.take(stop); !taken) return taken.error();
     record.started();
+    const ProgressWatch::Work work(shared_.watch);
+    keep_watch(shared_.watch, job);
+    job.between_patches = [&] { return give_way(turns, job.has_room, stop, record); };
     normalise_as_the_model_wants(model, job);
-    return model.engine->run(job, stop);
+    Result<JobStatistics> done = model.engine->run(job, stop);
+    if (!done) return done;
+    done->queued = record.queued();
+    done->yielded = record.yielded();
+    return done;
+  }
+
+  Result<void> give_way(JobTurns& turns, const std::function<bool()>& has_room, const std::stop_token& stop,
+                        JobRecord& record) {
+    const auto before = std::chrono::steady_clock::now();
+    Result<void> back;
+    {
+      const ProgressWatch::Pause pause(shared_.watch);
+      back = turns.give_way(stop, has_room);
+    }
+    record.stood_aside(std::chrono::steady_clock::now() - before);
+    return back;
   }
 
   void normalise_as_the_model_wants(const LoadedModel& model, VolumeJob& job) const {
@@ -124,22 +202,73 @@ class ModelServerImpl final : public ModelServer {
     job.normalisation = standardising(job.input, rule.normalisation, shared_.device->executor());
   }
 
-  void load_all(const std::stop_token& stop) {
+  // What plans are made with, for as long as `use` runs.
+  template <class Use>
+  std::invoke_result_t<const Use&, const PlanContext&> with_context(const Use& use) {
     const std::unique_ptr<CostSource> costs = options_.timings.records().empty()
                                                   ? modelled_costs()
                                                   : recorded_costs(options_.timings, shared_.device->spec());
-    const PlanContext context{options_.catalogue, shared_.device->spec(), *costs, options_.plan_directory,
-                              options_.log};
-    const auto loadable = [](const ModelSlot& slot) { return slot.entry().problem.empty(); };
-    std::int64_t models_left = std::count_if(slots_.begin(), slots_.end(), loadable);
-    for (ModelSlot& slot : slots_) {
-      const std::int64_t share = share_of_model(model_bytes_left_, std::max<std::int64_t>(models_left, 1));
-      if (loadable(slot)) --models_left;
-      load(slot, share, context, stop);
-    }
+    return use(PlanContext{options_.catalogue, shared_.device->spec(), *costs, options_.plan_directory, options_.log});
   }
 
-  void load(ModelSlot& slot, std::int64_t share, const PlanContext& context, const std::stop_token& stop) {
+  void load_all(const std::stop_token& stop) {
+    const Result<Turn> turn = management_.wait(stop);
+    if (!turn) return;
+    with_context([&](const PlanContext& context) {
+      for (const auto& slot : slots_.all()) {
+        if (slot->info().state != ModelState::loading) continue;
+        const std::int64_t share = share_of_model(model_bytes_left_, models_to_come());
+        static_cast<void>(load(*slot, share, context, stop));
+      }
+    });
+  }
+
+  // Models that may yet want memory: at least one.
+  std::int64_t models_to_come() const {
+    std::int64_t count = 0;
+    for (const auto& slot : slots_.all()) {
+      const bool starts = slot->info().state == ModelState::loading && slot->entry().problem.empty();
+      const bool waits = options_.load_at_start && slot->info().state == ModelState::unavailable;
+      count += starts || waits ? 1 : 0;
+    }
+    return std::max<std::int64_t>(count, 1);
+  }
+
+  // Within its share at first, so that others find room after it; if it must be, within all there is.
+  Result<void> load_by_hand(ModelSlot& slot, const PlanContext& context, const std::stop_token& stop) {
+    const std::int64_t share = share_of_model(model_bytes_left_, models_to_come());
+    Result<void> loaded = load(slot, share, context, stop);
+    if (loaded || loaded.error().code != ErrorCode::over_budget || share == model_bytes_left_) return loaded;
+    return load(slot, model_bytes_left_, context, stop);
+  }
+
+  // Takes the model out of service, waits for the jobs that run it, and frees its memory. Not while another does.
+  Result<void> free_model(const std::string& name, const std::string& reason, const std::stop_token& stop) {
+    const Result<ModelSlots::Handle> slot = slots_.find(name, "");
+    if (!slot) return {};
+    const bool expected = (*slot)->info().expected;
+    (*slot)->set_expected(false);
+    std::shared_ptr<LoadedModel> model = (*slot)->take_model(reason);
+    if (!model) return {};
+    std::mutex mutex;  // guards nothing but the wait
+    std::condition_variable_any never;
+    std::unique_lock lock(mutex);
+    // Nobody else can come to hold it: the count only falls.
+    while (model.use_count() > 1) {
+      never.wait_for(lock, stop, std::chrono::milliseconds(5), [] { return false; });
+      if (!stop.stop_requested()) continue;
+      (*slot)->put_back(std::move(model));
+      (*slot)->set_expected(expected);
+      return Error{ErrorCode::cancelled, "stopped before the last job of model '" + name + "' had ended: it serves on"};
+    }
+    const std::int64_t bytes = model->planned.plan.memory.total();
+    model.reset();
+    model_bytes_left_ += bytes;
+    log_to(options_.log, "info", "model '" + name + "' is unloaded: " + bytes_text(bytes) + " are free again");
+    return {};
+  }
+
+  Result<void> load(ModelSlot& slot, std::int64_t share, const PlanContext& context, const std::stop_token& stop) {
     const ModelEntry& entry = slot.entry();
     for (const std::string& version : entry.passed_over) {
       log_to(options_.log, "info", "model '" + entry.name + "': version " + version + " is not served, a newer one is");
@@ -147,7 +276,8 @@ class ModelServerImpl final : public ModelServer {
     Result<std::unique_ptr<LoadedModel>> model = load_one(entry, share, context, stop);
     if (!model) {
       slot.set_unavailable(model.error().message);
-      return log_to(options_.log, "error", "model '" + entry.name + "' is unavailable: " + model.error().message);
+      log_to(options_.log, "error", "model '" + entry.name + "' is unavailable: " + model.error().message);
+      return model.error();
     }
     model_bytes_left_ -= (*model)->planned.plan.memory.total();
     slot.set_ready(std::move(*model));
@@ -155,6 +285,7 @@ class ModelServerImpl final : public ModelServer {
     log_to(options_.log, "info",
            "model '" + info.name + "' version " + info.version + " is ready: " + info.plan_summary + ", memory " +
                bytes_text(info.memory.total()));
+    return {};
   }
 
   Result<std::unique_ptr<LoadedModel>> load_one(const ModelEntry& entry, std::int64_t share, const PlanContext& context,
@@ -168,10 +299,12 @@ class ModelServerImpl final : public ModelServer {
   }
 
   const ServerOptions options_;
-  std::int64_t model_bytes_left_;  // of the thread that loads
+  const std::int64_t model_bytes_;
+  std::atomic<std::int64_t> model_bytes_left_;  // changed by whoever has the turn to load and unload
   std::shared_ptr<TransportBudget> transport_;
   SharedDevice shared_;
-  mutable std::list<ModelSlot> slots_;  // fixed after construction; each is thread safe by itself
+  ModelSlots slots_;
+  TurnQueue management_{"loading and unloading", 8};
   Admission admission_;
   std::jthread loader_;  // last: stops before what it uses goes
 };

@@ -5,6 +5,9 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "planner/catalogue.hpp"
 #include "planner/timings.hpp"
@@ -16,6 +19,8 @@ namespace znni {
 struct ServerOptions {
   std::filesystem::path repository;
   std::filesystem::path plan_directory;  // "": plans are made anew at every start
+  // Loaded at the start; nothing: all models. The others wait to be loaded by hand.
+  std::optional<std::vector<std::string>> load_at_start;
   ServerLimits limits;
   Catalogue catalogue;
   Timings timings;  // recorded; may be empty

@@ -36,9 +36,9 @@ ModelStatistics ModelSlot::statistics() const {
   return statistics_;
 }
 
-Result<LoadedModel*> ModelSlot::model() const {
+Result<std::shared_ptr<LoadedModel>> ModelSlot::model() const {
   const std::lock_guard lock(mutex_);
-  if (info_.state == ModelState::ready) return model_.get();
+  if (info_.state == ModelState::ready) return model_;
   const std::string why = info_.state == ModelState::loading ? "is still loading" : "is unavailable: " + info_.reason;
   return Error{ErrorCode::unavailable, title(entry_) + " " + why};
 }
@@ -65,6 +65,27 @@ void ModelSlot::set_unavailable(std::string reason) {
   const std::lock_guard lock(mutex_);
   info_.state = ModelState::unavailable;
   info_.reason = std::move(reason);
+}
+
+void ModelSlot::set_expected(bool expected) {
+  const std::lock_guard lock(mutex_);
+  info_.expected = expected;
+}
+
+std::shared_ptr<LoadedModel> ModelSlot::take_model(std::string reason) {
+  const std::lock_guard lock(mutex_);
+  info_.state = ModelState::unavailable;
+  info_.reason = std::move(reason);
+  info_.memory = {};
+  return std::move(model_);
+}
+
+void ModelSlot::put_back(std::shared_ptr<LoadedModel> model) {
+  const std::lock_guard lock(mutex_);
+  model_ = std::move(model);
+  info_.state = ModelState::ready;
+  info_.reason.clear();
+  info_.memory = model_->planned.plan.memory;
 }
 
 JobRecord::JobRecord(ModelSlot& slot) : slot_(slot) {
@@ -95,8 +116,8 @@ void JobRecord::ended(const Error* error, std::int64_t voxels) {
   if (error == nullptr) {
     ++counters.succeeded;
     counters.success_ns += nanoseconds(received_, now);
-    counters.queue_ns += nanoseconds(received_, started_);
-    counters.compute_ns += nanoseconds(started_, now);
+    counters.queue_ns += nanoseconds(received_, started_) + aside_.count();
+    counters.compute_ns += nanoseconds(started_, now) - aside_.count();
     counters.voxels += voxels;
   } else if (error->code == ErrorCode::cancelled) {
     ++counters.cancelled;

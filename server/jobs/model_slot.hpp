@@ -21,13 +21,19 @@ class ModelSlot {
   [[nodiscard]] const ModelEntry& entry() const { return entry_; }
   [[nodiscard]] ModelInfo info() const;
   [[nodiscard]] ModelStatistics statistics() const;
-  // The model when it is ready, else `unavailable` with the reason. It stays until the slot goes.
-  [[nodiscard]] Result<LoadedModel*> model() const;
+  // The model when it is ready, else `unavailable` with the reason. Shared by everybody who runs it: it goes when the
+  // slot has given it up and the last of them is done.
+  [[nodiscard]] Result<std::shared_ptr<LoadedModel>> model() const;
   [[nodiscard]] TurnQueue& queue() { return queue_; }
 
-  // Called once, by whoever loads.
+  // By whoever loads and unloads. The server's readiness counts on the model only where `expected` says so.
   void set_ready(std::unique_ptr<LoadedModel> model);
   void set_unavailable(std::string reason);
+  void set_expected(bool expected);
+  // Gives the model up, if it has one: no job begins with it any more.
+  [[nodiscard]] std::shared_ptr<LoadedModel> take_model(std::string reason);
+  // What was taken serves again.
+  void put_back(std::shared_ptr<LoadedModel> model);
 
  private:
   friend class JobRecord;
@@ -36,7 +42,7 @@ class ModelSlot {
   mutable std::mutex mutex_;  // guards all below
   ModelInfo info_;
   ModelStatistics statistics_;
-  std::unique_ptr<LoadedModel> model_;
+  std::shared_ptr<LoadedModel> model_;  // shared with the jobs that run it
 };
 
 // Counts one job in its slot, from its arrival on. A job that was never ended() counts as failed.
@@ -48,6 +54,11 @@ class JobRecord {
   JobRecord& operator=(const JobRecord&) = delete;
 
   void started();
+  // While it ran, others had its turn for so long: counts as waiting.
+  void stood_aside(std::chrono::nanoseconds time) { aside_ += time; }
+  // Before its first patch.
+  [[nodiscard]] Seconds queued() const { return std::chrono::duration<Seconds>(started_ - received_).count(); }
+  [[nodiscard]] Seconds yielded() const { return std::chrono::duration<Seconds>(aside_).count(); }
   // `voxels`: dense output voxels, counted when `error` is nullptr. Returns once.
   void ended(const Error* error, std::int64_t voxels);
 
@@ -56,6 +67,7 @@ class JobRecord {
   ModelSlot& slot_;
   const Clock::time_point received_ = Clock::now();
   Clock::time_point started_;
+  std::chrono::nanoseconds aside_{0};
   bool running_ = false;
   bool ended_ = false;
 };

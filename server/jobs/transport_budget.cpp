@@ -1,5 +1,6 @@
 #include "server/jobs/transport_budget.hpp"
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -37,6 +38,7 @@ Result<TransportLease> take_lease(const std::shared_ptr<TransportBudget>& budget
                                              bytes_text(budget->limit) + " are free"};
   }
   budget->used += bytes;
+  budget->peak = std::max(budget->peak, budget->used);
   return TransportLease(budget, bytes);
 }
 

@@ -15,8 +15,9 @@ struct TransportBudget {
   explicit TransportBudget(std::int64_t bytes) : limit(bytes) {}
 
   const std::int64_t limit;
-  std::mutex mutex;  // guards used
+  std::mutex mutex;  // guards used, peak
   std::int64_t used = 0;
+  std::int64_t peak = 0;  // of used, since the start
 };
 
 // `bytes` out of `budget`; over_budget when they are not there, invalid_argument when negative.

@@ -8,7 +8,7 @@ Turn::~Turn() {
   if (queue_ != nullptr) queue_->end_turn();
 }
 
-Result<Turn> TurnQueue::wait(const std::stop_token& stop) {
+Result<Turn> TurnQueue::wait(const std::stop_token& stop, int rank) {
   std::unique_lock lock(mutex_);
   if (stop.stop_requested()) return Error{ErrorCode::cancelled, "the job was cancelled before its turn came"};
   const bool must_wait = taken_ || !waiting_.empty();
@@ -18,16 +18,44 @@ Result<Turn> TurnQueue::wait(const std::stop_token& stop) {
                                              " jobs wait, at most " + std::to_string(most_waiting_) +
                                              " may; try again later"};
   }
-  const std::int64_t ticket = next_ticket_++;
-  waiting_.push_back(ticket);
-  const bool mine = changed_.wait(lock, stop, [&] { return !taken_ && waiting_.front() == ticket; });
-  waiting_.erase(std::find(waiting_.begin(), waiting_.end(), ticket));
-  if (!mine) {
+  return stand_in_line(lock, stop, rank);
+}
+
+Result<Turn> TurnQueue::come_back(const std::stop_token& stop, int rank) {
+  std::unique_lock lock(mutex_);
+  return stand_in_line(lock, stop, rank);
+}
+
+Result<void> TurnQueue::pass(Turn& turn, const std::stop_token& stop, int rank) {
+  std::unique_lock lock(mutex_);
+  if (waiting_.empty() || waiting_.front().rank > rank) return {};
+  turn.queue_ = nullptr;
+  taken_ = false;
+  changed_.notify_all();
+  Result<Turn> next = stand_in_line(lock, stop, rank);
+  if (!next) return next.error();
+  turn = std::move(*next);
+  return {};
+}
+
+Result<Turn> TurnQueue::stand_in_line(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, int rank) {
+  const Place mine = {rank, next_ticket_++};
+  const auto behind =
+      std::find_if(waiting_.begin(), waiting_.end(), [rank](const Place& other) { return other.rank > rank; });
+  waiting_.insert(behind, mine);
+  const bool came = changed_.wait(lock, stop, [&] { return !taken_ && waiting_.front() == mine; });
+  waiting_.erase(std::find(waiting_.begin(), waiting_.end(), mine));
+  if (!came) {
     changed_.notify_all();  // whoever stood behind may be first now
     return Error{ErrorCode::cancelled, "the job was cancelled before its turn came"};
   }
   taken_ = true;
   return Turn(*this);
+}
+
+bool TurnQueue::wanted(int rank) const {
+  const std::lock_guard lock(mutex_);
+  return !waiting_.empty() && waiting_.front().rank <= rank;
 }
 
 std::int64_t TurnQueue::waiting() const {

@@ -1,5 +1,5 @@
-// A bounded first-come, first-served queue for one thing that serves one caller at a time: the jobs of a
-// model, the models on a device.
+// A bounded queue for one thing that serves one caller at a time: the jobs of a model, the models on a device. Those of
+// smaller rank come first; of one rank, those who came first.
 #pragma once
 
 #include <condition_variable>
@@ -29,6 +29,7 @@ class Turn {
   ~Turn();
 
  private:
+  friend class TurnQueue;
   TurnQueue* queue_ = nullptr;
 };
 
@@ -39,20 +40,33 @@ class TurnQueue {
 
   // Waits for the caller's turn. `unavailable`, at once, when as many wait as may; `cancelled` when `stop`
   // comes first.
-  [[nodiscard]] Result<Turn> wait(const std::stop_token& stop);
+  [[nodiscard]] Result<Turn> wait(const std::stop_token& stop, int rank = 0);
+  // The same for one who was in already and went away for a while: however many wait.
+  [[nodiscard]] Result<Turn> come_back(const std::stop_token& stop, int rank);
+  // Lets those go first who wait with no larger rank, and comes back with the next turn; at once when there are none.
+  // `cancelled`, without a turn, when `stop` comes first.
+  [[nodiscard]] Result<void> pass(Turn& turn, const std::stop_token& stop, int rank);
 
+  // Somebody waits with no larger rank.
+  [[nodiscard]] bool wanted(int rank) const;
   // Callers that wait now.
   [[nodiscard]] std::int64_t waiting() const;
 
  private:
   friend class Turn;
+  struct Place {
+    int rank = 0;
+    std::int64_t ticket = 0;
+    bool operator==(const Place&) const = default;
+  };
+  [[nodiscard]] Result<Turn> stand_in_line(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, int rank);
   void end_turn();
 
   const std::string name_;
   const std::int64_t most_waiting_;
   mutable std::mutex mutex_;  // guards all below
   std::condition_variable_any changed_;
-  std::deque<std::int64_t> waiting_;  // tickets, in the order they were drawn
+  std::deque<Place> waiting_;  // by rank, then by ticket
   std::int64_t next_ticket_ = 0;
   bool taken_ = false;
 };

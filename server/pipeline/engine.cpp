@@ -100,6 +100,8 @@ class JobRun {
       spent_ = 0;
       if (Result<void> delivered = slabs_.deliver(done_); !delivered) return delivered;
       if (job_.progress) job_.progress({done_, patches, slabs_.planes_done()});
+      if (done_ == patches || !job_.between_patches) continue;
+      if (Result<void> went_on = job_.between_patches(); !went_on) return went_on;
     }
     return {};
   }
@@ -107,10 +109,11 @@ class JobRun {
  private:
   void advance(Seconds predicted) {
     if (!job_.progress || predicted <= 0) return;
-    constexpr double most = 0.99;  // the patch is done when it is stitched
+    constexpr double most = 0.99;  // a patch is done when it is stitched
     spent_ += predicted;
     const auto patches = static_cast<std::int64_t>(grid_.patches.size());
-    job_.progress({done_, patches, slabs_.planes_done(), std::min(spent_ / std::max(predicted_, 1e-9), most)});
+    const double share = std::min(spent_ / std::max(predicted_, 1e-9), most);
+    job_.progress({done_, patches, slabs_.planes_done(), share * static_cast<double>(std::min(S_, patches - done_))});
   }
 
   Result<void> run_batch(std::int64_t first, const std::stop_token& stop) {

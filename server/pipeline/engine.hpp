@@ -19,7 +19,7 @@ struct JobProgress {
   std::int64_t patches_done = 0;
   std::int64_t patches = 0;
   std::int64_t planes_done = 0;  // output planes [0, planes_done) are complete
-  double part = 0;               // of the patch under way, in [0, 1): by the predicted times of its layers
+  double part = 0;  // of the patches under way together, in patches: by the predicted times of their layers
 };
 
 // What a caller wants computed. The input must stay valid until run() returns.
@@ -32,12 +32,20 @@ struct VolumeJob {
   std::function<Result<OutputSlab>(std::int64_t first_plane, std::int64_t planes)> slab;
   std::function<Result<void>(const OutputSlab&)> deliver;
   std::function<void(const JobProgress&)> progress;  // may be empty; called after each patch and each layer
+  // May be empty. Called between patches while nothing of this job stands in the engine's memory: until it returns,
+  // other jobs may run on the engine. Its error ends the job.
+  std::function<Result<void>()> between_patches;
+  // For a ModelServer, not for the engine. Smaller ones go first; 0: as usual.
+  int priority = 0;
+  std::function<bool()> has_room;  // may be empty; false: slab() would wait for whoever takes the output
 };
 
 struct JobStatistics {
   Seconds seconds = 0;
   double voxels_per_second = 0;  // dense output voxels, images not counted
   std::int64_t patches = 0;
+  Seconds queued = 0;   // before its first patch: filled in by a ModelServer, as is the next
+  Seconds yielded = 0;  // between its patches, while other jobs ran; `seconds` holds it too
 };
 
 // What a job of this shape will be: known from shapes alone, before any work.

@@ -1,6 +1,7 @@
-// What is told of every call that carried a volume, for logs and metrics. This layer knows no logging library.
+// What is known about a finished call that carried a volume, for logs and metrics. This layer knows no logging library.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>
@@ -8,12 +9,21 @@
 namespace znni::rpc {
 
 struct CallRecord {
-  std::string_view method;  // "ModelInfer", "Volumes"
+  std::string_view method;  // "ModelInfer", "ModelStreamInfer", "Volumes"
   std::string model;        // as the client wrote it, cut and without control characters
-  std::string id;           // likewise
+  std::string version;      // of the model that ran, or ""
+  std::string id;           // as `model`
   std::string_view code;    // "OK", "INVALID_ARGUMENT"
   std::string reason;       // "" when OK
-  double seconds = 0;       // from the first message to the end of the work
+  double seconds = 0;       // from the first message to the last; its parts follow, 0 where a call did not come so far
+  double receive_seconds = 0;
+  double queue_seconds = 0;    // for its turn, and between its patches for the turns of others
+  double compute_seconds = 0;  // of a Volumes call with the sending that goes on beside
+  double send_seconds = 0;     // after the last voxel was computed
+  std::int64_t bytes_in = 0;   // voxels as they travelled
+  std::int64_t bytes_out = 0;
+  std::int64_t voxels = 0;  // dense output voxels
+  std::int64_t patches = 0;
 };
 
 // Called from many threads at once.

@@ -6,11 +6,14 @@
 #include <utility>
 
 #include "server/jobs/model_server.hpp"
+#include "server/rpc/access.hpp"
 #include "server/rpc/call_gate.hpp"
 #include "server/rpc/call_record.hpp"
 #include "server/rpc/call_watch.hpp"
 #include "server/rpc/model_description.hpp"
 #include "server/rpc/receive_turns.hpp"
+#include "server/rpc/shared_regions.hpp"
+#include "server/rpc/status_map.hpp"
 
 namespace znni::rpc {
 
@@ -21,20 +24,36 @@ struct FrontDoorLimits {
   double stall_seconds = 120;          // a call whose client neither sends nor takes anything for so long is ended
   std::int64_t most_unsent_bytes = 0;  // of one stream's output, computed and waiting for its client
   std::string server_version;
+  bool offer_shared_memory = false;  // of clients on this host
+  bool model_control = false;        // clients may load and unload models
+  bool json_log = false;             // as LogSettings tells it
 };
 
 // Owned by the server, shared by the services and all their threads.
 struct FrontDoor {
-  FrontDoor(ModelServer& model_server, CallSink call_sink, const FrontDoorLimits& door_limits)
+  FrontDoor(ModelServer& model_server, CallSink call_sink, const FrontDoorLimits& door_limits, Tokens tokens)
       : models(model_server),
         record(std::move(call_sink)),
         limits(door_limits),
+        guard(std::move(tokens)),
         gate(door_limits.most_calls),
         receiving(door_limits.most_receives) {}
+
+  // Notes a call that did not come in; returns `status`.
+  [[nodiscard]] grpc::Status refuse(std::string_view method, const grpc::Status& status) const {
+    CallRecord call;
+    call.method = method;
+    call.code = name_of(status.error_code());
+    call.reason = status.error_message();
+    record(call);
+    return status;
+  }
 
   ModelServer& models;
   const CallSink record;
   const FrontDoorLimits limits;
+  const Guard guard;
+  SharedRegions regions;
   CallGate gate;
   ReceiveTurns receiving;
   CallWatch watch;

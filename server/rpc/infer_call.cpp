@@ -34,6 +34,71 @@ std::int64_t most_slab_planes(const AdmittedInfer& admitted) {
   return admitted.outlook.patch.z - admitted.model.field_of_view.z + 1;
 }
 
+std::int64_t input_bytes_of(const AdmittedInfer& admitted) {
+  return mul(admitted.request.batch, volume_bytes(admitted.request.volume));
+}
+
+// Regions that the request names, within their bounds and large enough.
+Result<void> find_regions(const InferTerms& terms, AdmittedInfer& admitted) {
+  const InferRequest& request = admitted.request;
+  if (!request.input_region && !request.output_region) return {};
+  if (terms.regions == nullptr) {
+    return Error{ErrorCode::unsupported,
+                 "model " + in_quotes(admitted.model.name) + ": shared memory is off; send the data in the message"};
+  }
+  if (request.input_region) {
+    Result<RegionHandle> region = terms.regions->find(*request.input_region);
+    if (!region) return region.error();
+    admitted.input_region = std::move(*region);
+  }
+  if (!request.output_region) return {};
+  Result<RegionHandle> region = terms.regions->find(*request.output_region);
+  if (!region) return region.error();
+  admitted.output_region = std::move(*region);
+  if (request.output_region->bytes >= response_bytes(admitted)) return {};
+  return Error{ErrorCode::invalid_argument, "shared memory region " + in_quotes(request.output_region->region) + ": " +
+                                                std::to_string(request.output_region->bytes) +
+                                                " bytes are given for the output, it has " +
+                                                std::to_string(response_bytes(admitted))};
+}
+
+// What request and response take while the one is received and computed and the other sent.
+std::int64_t transport_bytes(const ModelInferRequest& request, const AdmittedInfer& admitted) {
+  const auto received = static_cast<std::int64_t>(request.ByteSizeLong());
+  const std::int64_t output = response_bytes(admitted);
+  const std::int64_t sent = admitted.output_region ? 0 : output;
+  const std::int64_t copied =
+      admitted.input_region ? input_bytes_of(admitted) : converted_bytes(request, admitted.request);
+  return add(add(mul(2, std::max(received, sent)), copied), output - sent);
+}
+
+// Dense bytes of the batch; `copied` is filled where they do not stand in the message.
+Result<std::span<const std::byte>> input_of(const ModelInferRequest& request, const AdmittedInfer& admitted,
+                                            Bytes& copied) {
+  if (!admitted.input_region) return input_view(request, admitted.request, copied);
+  Result<Bytes> block = Bytes::allocate(input_bytes_of(admitted));
+  if (!block) return block.error();
+  copied = *std::move(block);
+  if (Result<void> read = admitted.input_region->read(admitted.request.input_region->offset, copied.span()); !read) {
+    return read.error();
+  }
+  return std::span<const std::byte>(copied.span());
+}
+
+// The output, if it goes to shared memory, goes there.
+Result<void> hand_over(const AdmittedInfer& admitted, ModelInferResponse& response) {
+  if (!admitted.output_region) return {};
+  const RegionRange& range = *admitted.request.output_region;
+  const std::string& raw = response.raw_output_contents(0);
+  if (Result<void> put = admitted.output_region->write(range.offset, std::as_bytes(std::span(raw))); !put) return put;
+  auto& parameters = *response.mutable_outputs(0)->mutable_parameters();
+  parameters["shared_memory_region"].set_string_param(range.region);
+  parameters["shared_memory_offset"].set_int64_param(range.offset);
+  parameters["shared_memory_byte_size"].set_int64_param(static_cast<std::int64_t>(raw.size()));
+  response.clear_raw_output_contents();
+  return {};
+}
+
 void describe_output(const AdmittedInfer& admitted, ModelInferResponse& response) {
   auto& output = *response.add_outputs();
   output.set_name(admitted.model.output_name);
@@ -43,9 +108,10 @@ void describe_output(const AdmittedInfer& admitted, ModelInferResponse& response
   for (int axis = 3 - admitted.model.spatial_rank; axis < 3; ++axis) output.add_shape(admitted.output.n[axis]);
 }
 
-VolumeJob make_job(const VolumeView& input, ImageOutput& output, const std::function<void()>& started) {
+VolumeJob make_job(const VolumeView& input, int priority, ImageOutput& output, const std::function<void()>& started) {
   VolumeJob job;
   job.input = input;
+  job.priority = priority;
   job.slab = [&output, started](std::int64_t first_plane, std::int64_t planes) {
     if (started) started();
     return output.slab(first_plane, planes);
@@ -54,10 +120,20 @@ VolumeJob make_job(const VolumeView& input, ImageOutput& output, const std::func
   return job;
 }
 
+void add_up(const JobStatistics& job, JobStatistics& all) {
+  all.seconds += job.seconds;
+  all.queued += job.queued;
+  all.yielded += job.yielded;
+  all.patches += job.patches;
+}
+
 }  // namespace
 
-Result<AdmittedInfer> admit_infer(const ModelInferRequest& request, ModelServer& server,
-                                  std::int64_t most_response_bytes) {
+std::int64_t output_voxels(const AdmittedInfer& admitted) {
+  return mul(admitted.request.batch, voxels(admitted.output.n));
+}
+
+Result<AdmittedInfer> admit_infer(const ModelInferRequest& request, ModelServer& server, const InferTerms& terms) {
   if (Result<void> legal = check_version(request.model_name(), request.model_version()); !legal) return legal.error();
   Result<ModelInfo> model = server.find(request.model_name(), request.model_version());
   if (!model) return model.error();
@@ -72,25 +148,28 @@ Result<AdmittedInfer> admit_infer(const ModelInferRequest& request, ModelServer&
   admitted.outlook = *std::move(outlook);
   admitted.output = {admitted.outlook.output.f, admitted.outlook.output.n, admitted.request.parameters.output_type,
                      VolumeOrder::image_major};
-  const std::int64_t data_bytes = response_bytes(admitted);
-  if (Result<void> fits = check_response_size(admitted, data_bytes, most_response_bytes); !fits) return fits.error();
-  const auto received = static_cast<std::int64_t>(request.ByteSizeLong());
-  admitted.lease_bytes = add(mul(2, std::max(received, data_bytes)), converted_bytes(request, admitted.request));
+  if (Result<void> found = find_regions(terms, admitted); !found) return found.error();
+  if (!admitted.output_region) {
+    Result<void> fits = check_response_size(admitted, response_bytes(admitted), terms.most_response_bytes);
+    if (!fits) return fits.error();
+  }
+  if (!terms.leased) return admitted;
+  admitted.lease_bytes = transport_bytes(request, admitted);
   Result<TransportLease> lease = server.lease(admitted.lease_bytes);
   if (!lease) return lease.error().within("model " + in_quotes(admitted.model.name));
   admitted.lease = *std::move(lease);
   return admitted;
 }
 
-Result<void> run_infer(const ModelInferRequest& request, const AdmittedInfer& admitted, ModelServer& server,
-                       const std::stop_token& stop, const std::function<void()>& started,
-                       ModelInferResponse& response) {
-  Bytes converted;
-  const Result<std::span<const std::byte>> input = input_view(request, admitted.request, converted);
+Result<JobStatistics> run_infer(const ModelInferRequest& request, const AdmittedInfer& admitted, ModelServer& server,
+                                const std::stop_token& stop, const std::function<void()>& started,
+                                ModelInferResponse& response) {
+  Bytes copied;
+  const Result<std::span<const std::byte>> input = input_of(request, admitted, copied);
   if (!input) return input.error().within("model " + in_quotes(admitted.model.name));
   SlabBlocks blocks(server);
   const std::int64_t block = ImageOutput::block_bytes(admitted.output, most_slab_planes(admitted));
-  if (Result<void> reserved = blocks.reserve(block); !reserved) return reserved;
+  if (Result<void> reserved = blocks.reserve(block); !reserved) return reserved.error();
 
   response.set_model_name(admitted.model.name);
   response.set_model_version(admitted.model.version);
@@ -100,15 +179,18 @@ Result<void> run_infer(const ModelInferRequest& request, const AdmittedInfer& ad
   raw.resize(static_cast<std::size_t>(response_bytes(admitted)));
   const std::int64_t input_step = volume_bytes(admitted.request.volume);
   const std::int64_t output_step = volume_bytes(admitted.output);
+  JobStatistics all;
   for (std::int64_t i = 0; i < admitted.request.batch; ++i) {
     ImageOutput output(admitted.output, reinterpret_cast<std::byte*>(raw.data()) + i * output_step, blocks);
     const VolumeView volume{input->data() + i * input_step, admitted.request.volume};
-    const Result<JobStatistics> done =
-        server.run(admitted.model.name, admitted.model.version, make_job(volume, output, started), stop);
-    if (!done) return done.error();
+    VolumeJob job = make_job(volume, admitted.request.parameters.priority, output, started);
+    const Result<JobStatistics> done = server.run(admitted.model.name, admitted.model.version, std::move(job), stop);
+    if (!done) return done;
     if (!output.complete()) return Error{ErrorCode::internal, "the engine left out planes of the output"};
+    add_up(*done, all);
   }
-  return {};
+  if (Result<void> handed = hand_over(admitted, response); !handed) return handed.error();
+  return all;
 }
 
 }  // namespace znni::rpc

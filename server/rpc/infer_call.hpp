@@ -8,30 +8,43 @@
 #include "proto/inference.pb.h"
 #include "server/jobs/model_server.hpp"
 #include "server/rpc/request_checks.hpp"
+#include "server/rpc/shared_regions.hpp"
 
 namespace znni::rpc {
+
+struct InferTerms {
+  std::int64_t most_response_bytes = 0;    // of one message
+  const SharedRegions* regions = nullptr;  // nullptr: none are offered
+  bool leased = true;                      // false: the caller holds memory for request and response already
+};
 
 // A request that was admitted: what it will need is known, and leased.
 struct AdmittedInfer {
   ModelInfo model;
   InferRequest request;
-  JobOutlook outlook;    // of one job of the batch
-  VolumeShape output;    // of one job, image_major
-  TransportLease lease;  // keep until the response was sent; destroy the request before sending
+  JobOutlook outlook;          // of one job of the batch
+  VolumeShape output;          // of one job, image_major
+  RegionHandle input_region;   // nullptr: in the message
+  RegionHandle output_region;  // likewise
+  TransportLease lease;        // keep until the response was sent; destroy the request before sending
   std::int64_t lease_bytes = 0;
 };
 
 // Checks the request and leases its memory. Of request and response the larger stands in memory twice (as
-// gRPC's and as protobuf's copy), or both once; typed contents are converted beside them. over_budget when
-// the response would be larger than `most_response_bytes`; invalid_argument, not_found, unavailable,
-// unsupported as the checks say.
+// gRPC's and as protobuf's copy), or both once; typed contents and shared memory are copied beside them. over_budget
+// when the response would be larger than one message may be; invalid_argument, not_found, unavailable, unsupported as
+// the checks say.
 [[nodiscard]] Result<AdmittedInfer> admit_infer(const inference::ModelInferRequest& request, ModelServer& server,
-                                                std::int64_t most_response_bytes);
+                                                const InferTerms& terms);
 
-// Computes all jobs of the batch, one after the other, into `response`: raw output only, id echoed.
-// `started` is called when the first job has had its turn.
-[[nodiscard]] Result<void> run_infer(const inference::ModelInferRequest& request, const AdmittedInfer& admitted,
-                                     ModelServer& server, const std::stop_token& stop,
-                                     const std::function<void()>& started, inference::ModelInferResponse& response);
+// Computes all jobs of the batch, one after the other, into `response`: raw output only, or none when it went to shared
+// memory; id echoed. `started` is called when the first job has had its turn. Times and patches are those of all jobs.
+[[nodiscard]] Result<JobStatistics> run_infer(const inference::ModelInferRequest& request,
+                                              const AdmittedInfer& admitted, ModelServer& server,
+                                              const std::stop_token& stop, const std::function<void()>& started,
+                                              inference::ModelInferResponse& response);
+
+// Voxels of all outputs of the batch.
+[[nodiscard]] std::int64_t output_voxels(const AdmittedInfer& admitted);
 
 }  // namespace znni::rpc

@@ -1,24 +1,20 @@
 #include "server/rpc/open_inference.hpp"
 
-#include <atomic>
-#include <chrono>
 #include <memory>
 #include <utility>
 
+#include "primitives/core/shape.hpp"
 #include "server/rpc/bytes.hpp"
 #include "server/rpc/caller.hpp"
-#include "server/rpc/client_text.hpp"
-#include "server/rpc/infer_call.hpp"
+#include "server/rpc/infer_exchange.hpp"
+#include "server/rpc/shared_memory.hpp"
 #include "server/rpc/status_map.hpp"
 
 namespace znni::rpc {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using inference::ModelInferRequest;
 using inference::ModelInferResponse;
-
-double seconds_since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
 
 std::vector<std::string> versions_of(const std::string& name, const ModelServer& models) {
   std::vector<std::string> versions;
@@ -33,57 +29,19 @@ Result<ModelInfo> find_model(const std::string& name, const std::string& version
   return models.find(name, version);
 }
 
-// Why a call shall end: its caller gave up, or it waited for its turn longer than it said it would.
-CallWatch::Probe make_probe(const grpc::ServerContext& context, std::int64_t timeout_us,
-                            const std::atomic<bool>& started) {
-  const Clock::time_point received = Clock::now();
-  return [&context, timeout_us, &started, received]() -> std::optional<Error> {
-    if (timeout_us > 0 && !started && Clock::now() - received > std::chrono::microseconds(timeout_us)) {
-      return Error{
-          ErrorCode::deadline_exceeded,
-          "Request timeout expired: waited longer than the request's timeout of " + std::to_string(timeout_us) + " us"};
-    }
-    return gone(context);
-  };
-}
-
 using InferStream = grpc::ServerUnaryStreamer<ModelInferRequest, ModelInferResponse>;
 
-// A request in memory that is leased; one that was refused is already gone.
-struct Received {
-  std::unique_ptr<ModelInferRequest> request = std::make_unique<ModelInferRequest>();
-  std::string model_name;
-  std::string id;
-  Result<AdmittedInfer> admitted = Error{};
-
-  [[nodiscard]] std::int64_t bytes() const { return static_cast<std::int64_t>(request->ByteSizeLong()); }
-};
-
-// Leases the memory of what was read, or frees it.
-void admit(Received& received, FrontDoor& door) {
-  const std::int64_t bytes = received.bytes();
-  // What gRPC had received it in is free again.
-  trim_heap_after(bytes);
-  received.model_name = one_line(received.request->model_name(), 80);
-  received.id = one_line(received.request->id(), 80);
-  received.admitted = admit_infer(*received.request, door.models, door.limits.wire.most_response_bytes);
-  if (received.admitted) return;
-  received.request.reset();
-  trim_heap_after(bytes);
-}
-
 // Reads the request when it is its turn; the turn ends when its memory is leased or free.
-Result<Received> receive(InferStream& stream, grpc::ServerContext& context, FrontDoor& door) {
+Result<void> receive(InferStream& stream, grpc::ServerContext& context, FrontDoor& door, InferExchange& exchange) {
   Stall stall(door.limits.stall_seconds);
   const WatchedCall call = door.watch.watch([&] { return gone_or_stalled(context, stall); });
   const Result<ReceiveTurns::Turn> turn = door.receiving.wait(call.token());
   if (!turn) return call.reason(turn.error());
-  Received received;
-  if (const Stall::Wait wait(stall); !stream.Read(received.request.get())) {
+  if (const Stall::Wait wait(stall); !stream.Read(&exchange.request())) {
     return call.reason({ErrorCode::invalid_argument, "the message is no ModelInferRequest, or is too large"});
   }
-  admit(received, door);
-  return received;
+  exchange.admit(true);
+  return {};
 }
 
 // Sends the response; the call's memory is held until it is on its way.
@@ -96,15 +54,15 @@ Result<void> send(InferStream& stream, grpc::ServerContext& context, FrontDoor& 
   return call.reason({ErrorCode::cancelled, "the caller is gone"});
 }
 
-Result<void> compute(const Received& received, const grpc::ServerContext& context, FrontDoor& door,
-                     ModelInferResponse& response) {
-  if (!received.admitted) return received.admitted.error();
-  const AdmittedInfer& admitted = *received.admitted;
-  std::atomic<bool> started = false;
-  const WatchedCall call = door.watch.watch(make_probe(context, admitted.request.parameters.timeout_us, started));
-  const Result<void> done = run_infer(
-      *received.request, admitted, door.models, call.token(), [&started] { started = true; }, response);
-  return done ? done : call.reason(done.error());
+Result<void> serve(InferStream& stream, grpc::ServerContext& context, FrontDoor& door, InferExchange& exchange) {
+  if (Result<void> received = receive(stream, context, door, exchange); !received) return received;
+  auto response = std::make_unique<ModelInferResponse>();
+  if (Result<void> computed = exchange.compute(*response); !computed) return computed;
+  const auto bytes = static_cast<std::int64_t>(response->ByteSizeLong());
+  Result<void> sent = send(stream, context, door, *response);
+  response.reset();
+  trim_heap_after(bytes);
+  return sent;
 }
 
 }  // namespace
@@ -141,29 +99,33 @@ grpc::Status OpenInference::ServerMetadata(grpc::ServerContext* /*context*/,
   for (const char* extension : {"model_configuration", "statistics", "parameters", "binary_tensor_data"}) {
     response->add_extensions(extension);
   }
+  if (door_.limits.offer_shared_memory) response->add_extensions("system_shared_memory");
+  if (door_.limits.model_control) response->add_extensions("model_repository");
   return grpc::Status::OK;
 }
 
-grpc::Status OpenInference::ModelMetadata(grpc::ServerContext* /*context*/,
-                                          const inference::ModelMetadataRequest* request,
+grpc::Status OpenInference::ModelMetadata(grpc::ServerContext* context, const inference::ModelMetadataRequest* request,
                                           inference::ModelMetadataResponse* response) {
+  if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
   const Result<ModelInfo> model = find_model(request->name(), request->version(), door_.models);
   if (!model) return to_status(model.error());
   *response = describe_metadata(*model, versions_of(model->name, door_.models), door_.limits.wire);
   return grpc::Status::OK;
 }
 
-grpc::Status OpenInference::ModelConfig(grpc::ServerContext* /*context*/, const inference::ModelConfigRequest* request,
+grpc::Status OpenInference::ModelConfig(grpc::ServerContext* context, const inference::ModelConfigRequest* request,
                                         inference::ModelConfigResponse* response) {
+  if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
   const Result<ModelInfo> model = find_model(request->name(), request->version(), door_.models);
   if (!model) return to_status(model.error());
   *response->mutable_config() = describe_config(*model);
   return grpc::Status::OK;
 }
 
-grpc::Status OpenInference::ModelStatistics(grpc::ServerContext* /*context*/,
+grpc::Status OpenInference::ModelStatistics(grpc::ServerContext* context,
                                             const inference::ModelStatisticsRequest* request,
                                             inference::ModelStatisticsResponse* response) {
+  if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
   std::vector<ModelInfo> models;
   if (request->name().empty()) {
     models = door_.models.models();
@@ -178,9 +140,10 @@ grpc::Status OpenInference::ModelStatistics(grpc::ServerContext* /*context*/,
   return grpc::Status::OK;
 }
 
-grpc::Status OpenInference::RepositoryIndex(grpc::ServerContext* /*context*/,
+grpc::Status OpenInference::RepositoryIndex(grpc::ServerContext* context,
                                             const inference::RepositoryIndexRequest* request,
                                             inference::RepositoryIndexResponse* response) {
+  if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
   for (const ModelInfo& model : door_.models.models()) {
     if (request->ready() && model.state != ModelState::ready) continue;
     *response->add_models() = describe_index(model);
@@ -188,24 +151,93 @@ grpc::Status OpenInference::RepositoryIndex(grpc::ServerContext* /*context*/,
   return grpc::Status::OK;
 }
 
+grpc::Status OpenInference::may_manage(const grpc::ServerContext* context) const {
+  if (grpc::Status refused = door_.guard.check(*context, Access::manage); !refused.ok()) return refused;
+  if (door_.limits.model_control) return grpc::Status::OK;
+  return to_status(
+      Error{ErrorCode::unsupported,
+            "models are loaded at start only (znnid --model-control-mode explicit loads and unloads them)"});
+}
+
+grpc::Status OpenInference::RepositoryModelLoad(grpc::ServerContext* context,
+                                                const inference::RepositoryModelLoadRequest* request,
+                                                inference::RepositoryModelLoadResponse* /*response*/) {
+  if (grpc::Status refused = may_manage(context); !refused.ok()) return refused;
+  if (request->parameters_size() > 0) {
+    return to_status(
+        Error{ErrorCode::unsupported, "models are loaded as they are in the repository; expected no parameters"});
+  }
+  const WatchedCall call = door_.watch.watch([context] { return gone(*context); });
+  const Result<void> loaded = door_.models.load(request->model_name(), call.token());
+  trim_heap_after(saturated);
+  return loaded ? grpc::Status::OK : to_status(call.reason(loaded.error()));
+}
+
+grpc::Status OpenInference::RepositoryModelUnload(grpc::ServerContext* context,
+                                                  const inference::RepositoryModelUnloadRequest* request,
+                                                  inference::RepositoryModelUnloadResponse* /*response*/) {
+  if (grpc::Status refused = may_manage(context); !refused.ok()) return refused;
+  const WatchedCall call = door_.watch.watch([context] { return gone(*context); });
+  const Result<void> unloaded = door_.models.unload(request->model_name(), call.token());
+  trim_heap_after(saturated);
+  return unloaded ? grpc::Status::OK : to_status(call.reason(unloaded.error()));
+}
+
+grpc::Status OpenInference::LogSettings(grpc::ServerContext* context, const inference::LogSettingsRequest* request,
+                                        inference::LogSettingsResponse* response) {
+  if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
+  if (request->settings_size() > 0) {
+    return to_status(Error{ErrorCode::unsupported, "log settings are fixed at start: see znnid --log-format"});
+  }
+  auto& settings = *response->mutable_settings();
+  settings["log_file"].set_string_param("");  // standard error
+  for (const char* level : {"log_info", "log_warning", "log_error"}) settings[level].set_bool_param(true);
+  settings["log_verbose_level"].set_uint32_param(0);
+  settings["log_format"].set_string_param(door_.limits.json_log ? "json" : "text");
+  return grpc::Status::OK;
+}
+
+grpc::Status OpenInference::SystemSharedMemoryStatus(grpc::ServerContext* context,
+                                                     const inference::SystemSharedMemoryStatusRequest* request,
+                                                     inference::SystemSharedMemoryStatusResponse* response) {
+  if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
+  if (!door_.limits.offer_shared_memory) return shared_memory_is_off();
+  return describe_regions(*request, door_.regions, *response);
+}
+
+grpc::Status OpenInference::SystemSharedMemoryRegister(grpc::ServerContext* context,
+                                                       const inference::SystemSharedMemoryRegisterRequest* request,
+                                                       inference::SystemSharedMemoryRegisterResponse* /*response*/) {
+  if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
+  if (!door_.limits.offer_shared_memory) return shared_memory_is_off();
+  return register_region(*request, door_.regions);
+}
+
+grpc::Status OpenInference::SystemSharedMemoryUnregister(
+    grpc::ServerContext* context, const inference::SystemSharedMemoryUnregisterRequest* request,
+    inference::SystemSharedMemoryUnregisterResponse* /*response*/) {
+  if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
+  if (!door_.limits.offer_shared_memory) return shared_memory_is_off();
+  door_.regions.remove(request->name());
+  return grpc::Status::OK;
+}
+
+grpc::Status OpenInference::ModelStreamInfer(grpc::ServerContext* context, InferResponseStream* stream) {
+  if (grpc::Status refused = may_infer(context); !refused.ok()) return door_.refuse("ModelStreamInfer", refused);
+  const Result<CallPass> pass = door_.gate.enter();
+  if (!pass) return door_.refuse("ModelStreamInfer", to_status(pass.error()));
+  return to_status(stream_infer(door_, *context, *stream));
+}
+
 grpc::Status OpenInference::StreamedModelInfer(
     grpc::ServerContext* context, grpc::ServerUnaryStreamer<ModelInferRequest, ModelInferResponse>* stream) {
+  if (grpc::Status refused = may_infer(context); !refused.ok()) return door_.refuse("ModelInfer", refused);
   const Result<CallPass> pass = door_.gate.enter();
-  if (!pass) return to_status(pass.error());
-  const Clock::time_point start = Clock::now();
-  Result<Received> received = receive(*stream, *context, door_);
-  if (!received) return to_status(received.error());
-  auto response = std::make_unique<ModelInferResponse>();
-  grpc::Status status = to_status(compute(*received, *context, door_, *response));
-  door_.record({"ModelInfer", received->model_name, received->id, name_of(status.error_code()), status.error_message(),
-                seconds_since(start)});
-  std::int64_t bytes = static_cast<std::int64_t>(response->ByteSizeLong());
-  if (received->request) bytes += received->bytes();
-  received->request.reset();
-  if (status.ok()) status = to_status(send(*stream, *context, door_, *response));
-  response.reset();
-  trim_heap_after(bytes);
-  return status;
+  if (!pass) return door_.refuse("ModelInfer", to_status(pass.error()));
+  InferExchange exchange(door_, *context, "ModelInfer");
+  const Result<void> served = serve(*stream, *context, door_, exchange);
+  exchange.finish(served);
+  return to_status(served);
 }
 
 }  // namespace znni::rpc

@@ -1,7 +1,9 @@
-// The Open Inference Protocol v2 over gRPC: six core methods, model configuration, statistics and index.
+// The Open Inference Protocol v2 over gRPC: six core methods, and Triton's extensions as far as they mean something
+// here.
 #pragma once
 
 #include "server/rpc/front_door.hpp"
+#include "server/rpc/stream_infer.hpp"
 #include "server/rpc/unoffered_methods.hpp"
 
 namespace znni::rpc {
@@ -29,11 +31,35 @@ class OpenInference final
                                inference::ModelStatisticsResponse* response) override;
   grpc::Status RepositoryIndex(grpc::ServerContext* context, const inference::RepositoryIndexRequest* request,
                                inference::RepositoryIndexResponse* response) override;
+  grpc::Status RepositoryModelLoad(grpc::ServerContext* context, const inference::RepositoryModelLoadRequest* request,
+                                   inference::RepositoryModelLoadResponse* response) override;
+  grpc::Status RepositoryModelUnload(grpc::ServerContext* context,
+                                     const inference::RepositoryModelUnloadRequest* request,
+                                     inference::RepositoryModelUnloadResponse* response) override;
+  grpc::Status LogSettings(grpc::ServerContext* context, const inference::LogSettingsRequest* request,
+                           inference::LogSettingsResponse* response) override;
+  grpc::Status SystemSharedMemoryStatus(grpc::ServerContext* context,
+                                        const inference::SystemSharedMemoryStatusRequest* request,
+                                        inference::SystemSharedMemoryStatusResponse* response) override;
+  grpc::Status SystemSharedMemoryRegister(grpc::ServerContext* context,
+                                          const inference::SystemSharedMemoryRegisterRequest* request,
+                                          inference::SystemSharedMemoryRegisterResponse* response) override;
+  grpc::Status SystemSharedMemoryUnregister(grpc::ServerContext* context,
+                                            const inference::SystemSharedMemoryUnregisterRequest* request,
+                                            inference::SystemSharedMemoryUnregisterResponse* response) override;
+  grpc::Status ModelStreamInfer(grpc::ServerContext* context, InferResponseStream* stream) override;
   grpc::Status StreamedModelInfer(
       grpc::ServerContext* context,
       grpc::ServerUnaryStreamer<inference::ModelInferRequest, inference::ModelInferResponse>* stream) override;
 
  private:
+  // Whether the caller may load and unload models, and whether this daemon does.
+  [[nodiscard]] grpc::Status may_manage(const grpc::ServerContext* context) const;
+  // Whether the caller may use models; the calls of probes ask for nothing.
+  [[nodiscard]] grpc::Status may_infer(const grpc::ServerContext* context) const {
+    return door_.guard.check(*context, Access::infer);
+  }
+
   FrontDoor& door_;
 };
 

@@ -122,11 +122,23 @@ Result<void> check_typed(const InputTensor& input, std::int64_t count, ElementTy
   return {};
 }
 
+// An input in shared memory has no raw contents.
+Result<void> check_region(const ModelInferRequest& request, std::int64_t expected, const RegionRange& region,
+                          const std::string& where) {
+  if (request.raw_input_contents_size() > 0 || typed_data(request.inputs(0).contents()).fields != 0) {
+    return invalid(where + "both a shared memory region and contents found, expected one of them");
+  }
+  if (region.bytes == expected) return {};
+  return invalid(where + std::to_string(region.bytes) + " bytes in shared memory found, expected " +
+                 std::to_string(expected) + " for shape " + shape_text(request.inputs(0).shape()));
+}
+
 Result<void> check_data(const ModelInferRequest& request, const InferRequest& checked, const ModelInfo& model) {
   const InputTensor& input = request.inputs(0);
   const ElementType type = checked.volume.type;
   const std::int64_t count = mul(checked.batch, mul(checked.volume.f, voxels(checked.volume.n)));
   const std::string where = input_of(model) + ": ";
+  if (checked.input_region) return check_region(request, mul(count, element_bytes(type)), *checked.input_region, where);
   if (request.raw_input_contents_size() == 0) return check_typed(input, count, type, model);
   if (typed_data(input.contents()).fields != 0) {
     return invalid(where + "both raw_input_contents and contents found, expected one of them");
@@ -141,13 +153,15 @@ Result<void> check_data(const ModelInferRequest& request, const InferRequest& ch
                  shape_text(input.shape()) + " of " + std::string(datatype(type)));
 }
 
-Result<void> check_outputs(const ModelInferRequest& request, const ModelInfo& model) {
+Result<void> check_outputs(const ModelInferRequest& request, const ModelInfo& model, InferRequest& checked) {
   for (int i = 0; i < request.outputs_size(); ++i) {
     const auto& output = request.outputs(i);
     const std::string where = "model " + in_quotes(model.name) + ": requested output " + in_quotes(output.name());
     if (output.name() != model.output_name) return invalid(where + ", expected " + in_quotes(model.output_name));
     if (i > 0) return invalid(where + " found twice, expected once");
-    if (Result<void> legal = check_tensor_parameters(output.parameters(), where); !legal) return legal;
+    Result<std::optional<RegionRange>> region = check_tensor_parameters(output.parameters(), where);
+    if (!region) return region.error();
+    checked.output_region = std::move(*region);
   }
   return {};
 }
@@ -165,9 +179,8 @@ Result<InferRequest> check_infer_request(const ModelInferRequest& request, const
   if (!parameters) return parameters.error().within("model " + in_quotes(model.name));
   const Result<const InputTensor*> input = only_input(request, model);
   if (!input) return input.error();
-  if (const Result<void> legal = check_tensor_parameters((*input)->parameters(), input_of(model)); !legal) {
-    return legal.error();
-  }
+  Result<std::optional<RegionRange>> region = check_tensor_parameters((*input)->parameters(), input_of(model));
+  if (!region) return region.error();
   const std::optional<ElementType> type = element_type((*input)->datatype());
   if (!type) {
     return invalid(input_of(model) + ": datatype " + in_quotes((*input)->datatype()) + " found, expected " +
@@ -177,8 +190,9 @@ Result<InferRequest> check_infer_request(const ModelInferRequest& request, const
   if (!checked) return checked;
   checked->volume.type = *type;
   checked->parameters = *parameters;
+  checked->input_region = std::move(*region);
   if (const Result<void> legal = check_data(request, *checked, model); !legal) return legal.error();
-  if (const Result<void> legal = check_outputs(request, model); !legal) return legal.error();
+  if (const Result<void> legal = check_outputs(request, model, *checked); !legal) return legal.error();
   return checked;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -18,9 +19,11 @@ struct InferRequest {
   std::int64_t batch = 1;
   VolumeShape volume;  // of one job, image_major; 1 along axes the net lacks
   RequestParameters parameters;
+  std::optional<RegionRange> input_region;   // where the input is, when not in the message; of the right size
+  std::optional<RegionRange> output_region;  // where the output goes
 };
 
-// One input, [N,C,Z,Y,X] ([N,C,Y,X] for 2D nets, [N,C,X] for 1D ones), raw or typed but never both, bytes that
+// One input, [N,C,Z,Y,X] ([N,C,Y,X] for 2D nets, [N,C,X] for 1D ones), raw, typed or in shared memory, bytes that
 // match the shape; at most the model's one output asked for. Extents are compared with the field of view by
 // ModelServer::outlook().
 [[nodiscard]] Result<InferRequest> check_infer_request(const inference::ModelInferRequest& request,

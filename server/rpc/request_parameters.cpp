@@ -1,5 +1,6 @@
 #include "server/rpc/request_parameters.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -10,6 +11,10 @@ namespace znni::rpc {
 namespace {
 
 using inference::InferParameter;
+
+constexpr const char* offset_key = "shared_memory_offset";
+constexpr const char* size_key = "shared_memory_byte_size";
+constexpr std::int64_t most_priority = 1'000'000;
 
 Error wrong_kind(const std::string& key, std::string_view expected) {
   return {ErrorCode::invalid_argument, "request parameter " + in_quotes(key) + ": expected " + std::string(expected)};
@@ -34,7 +39,9 @@ Result<void> take(const std::string& key, const InferParameter& parameter, Reque
     if (!value || *value < 0) return wrong_kind(key, "an integer of microseconds, at least 0");
     out.timeout_us = *value;
   } else if (key == "priority") {
-    if (!integer(parameter)) return wrong_kind(key, "an integer");
+    const std::optional<std::int64_t> value = integer(parameter);
+    if (!value || *value < 0) return wrong_kind(key, "an integer, at least 0");
+    out.priority = static_cast<int>(std::min<std::int64_t>(*value, most_priority));
   } else if (key == "triton_enable_empty_final_response") {
     if (!parameter.has_bool_param()) return wrong_kind(key, "a bool");
   } else if (key.starts_with("triton_")) {
@@ -54,18 +61,29 @@ Result<RequestParameters> check_request_parameters(const ParameterMap& parameter
   return out;
 }
 
-Result<void> check_tensor_parameters(const ParameterMap& parameters, const std::string& where) {
-  if (parameters.contains("shared_memory_region")) {
-    return Error{ErrorCode::unsupported, where + ": shared memory is not offered; send the data in the message"};
-  }
-  for (const char* key : {"shared_memory_offset", "shared_memory_byte_size"}) {
-    if (!parameters.contains(key)) continue;
-    return Error{ErrorCode::invalid_argument, where + ": parameter '" + key + "' without 'shared_memory_region'"};
-  }
+Result<std::optional<RegionRange>> check_tensor_parameters(const ParameterMap& parameters, const std::string& where) {
   if (parameters.contains("classification")) {
     return Error{ErrorCode::unsupported, where + ": the classification extension is not offered"};
   }
-  return {};
+  const auto region = parameters.find("shared_memory_region");
+  if (region == parameters.end()) {
+    for (const char* key : {offset_key, size_key}) {
+      if (!parameters.contains(key)) continue;
+      return Error{ErrorCode::invalid_argument, where + ": parameter '" + key + "' without 'shared_memory_region'"};
+    }
+    return std::optional<RegionRange>();
+  }
+  if (!region->second.has_string_param()) return wrong_kind(region->first, "a string").within(where);
+  RegionRange range{region->second.string_param()};
+  const auto offset = parameters.find(offset_key);
+  const auto size = parameters.find(size_key);
+  const std::optional<std::int64_t> at = offset == parameters.end() ? 0 : integer(offset->second);
+  const std::optional<std::int64_t> bytes = size == parameters.end() ? std::nullopt : integer(size->second);
+  if (!at || *at < 0) return wrong_kind(offset_key, "an integer of at least 0").within(where);
+  if (!bytes || *bytes < 1) return wrong_kind(size_key, "an integer of at least 1").within(where);
+  range.offset = *at;
+  range.bytes = *bytes;
+  return std::optional<RegionRange>(range);
 }
 
 }  // namespace znni::rpc

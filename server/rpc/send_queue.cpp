@@ -27,6 +27,11 @@ bool SendQueue::wait_for_room(std::int64_t most) {
   return !failed_;
 }
 
+bool SendQueue::has_room(std::int64_t most) {
+  const std::scoped_lock lock(mutex_);
+  return failed_ || bytes_ <= std::max<std::int64_t>(most, 0);
+}
+
 bool SendQueue::flush() {
   std::unique_lock lock(mutex_);
   changed_.wait(lock, [this] { return failed_ || items_.empty(); });

@@ -28,6 +28,8 @@ class SendQueue {
   // Waits until at most `most` bytes, less than nothing counting as nothing, wait or are being sent. False once a
   // send has failed.
   [[nodiscard]] bool wait_for_room(std::int64_t most);
+  // Whether wait_for_room() would return at once.
+  [[nodiscard]] bool has_room(std::int64_t most);
   // Waits until all is sent. False once a send has failed.
   [[nodiscard]] bool flush();
 

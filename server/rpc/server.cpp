@@ -35,6 +35,9 @@ FrontDoorLimits door_limits(const ListenOptions& options) {
   limits.stall_seconds = options.stall_seconds;
   limits.most_unsent_bytes = options.most_unsent_bytes;
   limits.server_version = options.server_version;
+  limits.offer_shared_memory = options.offer_shared_memory;
+  limits.model_control = options.model_control;
+  limits.json_log = options.json_log;
   return limits;
 }
 
@@ -52,6 +55,24 @@ void configure(grpc::ServerBuilder& builder, const ListenOptions& options) {
   builder.SetResourceQuota(quota);
 }
 
+std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::optional<Certificates>& certificates) {
+  if (!certificates) return grpc::InsecureServerCredentials();
+  const bool mutual = !certificates->client_authority.empty();
+  grpc::SslServerCredentialsOptions tls(mutual ? GRPC_SSL_REQUEST_AND_REQUIRE_CLIENT_CERTIFICATE_AND_VERIFY
+                                               : GRPC_SSL_DONT_REQUEST_CLIENT_CERTIFICATE);
+  tls.pem_key_cert_pairs.push_back({certificates->key, certificates->certificate});
+  tls.pem_root_certs = certificates->client_authority;
+  return grpc::SslServerCredentials(tls);
+}
+
+Error cannot_listen(const ListenOptions& options, const std::string& where) {
+  std::string message =
+      "cannot listen on " + where + ": port " + std::to_string(options.port) +
+      " is in use or the address is not of this machine; choose another --grpc-port or --grpc-address";
+  if (options.certificates) message += "; or certificate and key are not those of a server, as PEM";
+  return {ErrorCode::unavailable, message};
+}
+
 std::string host_port(const ListenOptions& options) {
   const bool v6 = options.address.find(':') != std::string::npos && !options.address.starts_with('[');
   return (v6 ? "[" + options.address + "]" : options.address) + ":" + std::to_string(options.port);
@@ -61,7 +82,7 @@ std::string host_port(const ListenOptions& options) {
 
 struct Server::State {
   State(ModelServer& models, CallSink record, const ListenOptions& options)
-      : door(models, std::move(record), door_limits(options)), open_inference(door), volumes(door) {}
+      : door(models, std::move(record), door_limits(options), options.tokens), open_inference(door), volumes(door) {}
 
   [[nodiscard]] bool ready() { return !door.gate.closed() && door.models.ready(); }
   void set_health(bool serving);
@@ -106,15 +127,12 @@ Result<std::unique_ptr<Server>> Server::start(ModelServer& models, CallSink reco
   auto state = std::make_unique<State>(models, std::move(record), options);
   grpc::ServerBuilder builder;
   configure(builder, options);
-  builder.AddListeningPort(host_port(options), grpc::InsecureServerCredentials(), &state->port);
+  builder.AddListeningPort(host_port(options), credentials_of(options.certificates), &state->port);
   builder.RegisterService(&state->open_inference);
   builder.RegisterService(&state->volumes);
   state->server = builder.BuildAndStart();
   if (!state->server || state->port == 0) {
-    return Error{ErrorCode::unavailable, "cannot listen on " + host_port(options) + ": port " +
-                                             std::to_string(options.port) +
-                                             " is in use or the address is not of this machine; choose another "
-                                             "--grpc-port or --grpc-address"};
+    return cannot_listen(options, host_port(options));
   }
   state->set_health(false);
   State& running = *state;

@@ -3,12 +3,21 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "server/jobs/model_server.hpp"
+#include "server/rpc/access.hpp"
 #include "server/rpc/call_record.hpp"
 
 namespace znni::rpc {
+
+// PEM texts. With `client_authority`, clients need a certificate that it signed.
+struct Certificates {
+  std::string certificate;
+  std::string key;
+  std::string client_authority;
+};
 
 struct ListenOptions {
   std::string address = "127.0.0.1";
@@ -19,11 +28,16 @@ struct ListenOptions {
   double stall_seconds = 120;                 // a stream whose client does nothing for so long is ended
   std::int64_t most_unsent_bytes = 64 << 20;  // of one stream's output, computed and waiting for its client
   std::string server_version = "0";           // as ServerMetadata tells it
+  bool offer_shared_memory = false;           // of clients on this host
+  bool model_control = false;                 // clients may load and unload models
+  bool json_log = false;                      // as LogSettings tells it
+  Tokens tokens;
+  std::optional<Certificates> certificates;  // nothing: no TLS
 };
 
 class Server {
  public:
-  // unavailable when the port is in use. `models` must outlive the server.
+  // unavailable when the port is in use or TLS does not come to be. `models` must outlive the server.
   [[nodiscard]] static Result<std::unique_ptr<Server>> start(ModelServer& models, CallSink record,
                                                              const ListenOptions& options);
   // Ends what is left, at once.

@@ -32,6 +32,7 @@ Result<OutputSlab> SlabSender::slab(std::int64_t first_plane, std::int64_t plane
   VolumeShape shape = output_;
   shape.n.z = planes;
   const std::int64_t bytes = volume_bytes(shape);
+  largest_slab_bytes_ = std::max(largest_slab_bytes_, bytes);
   if (!queue_.wait_for_room(most_unsent_bytes_ - bytes)) return client_gone();
   Result<std::byte*> block = blocks_.take(bytes);
   if (!block) {
@@ -41,6 +42,8 @@ Result<OutputSlab> SlabSender::slab(std::int64_t first_plane, std::int64_t plane
   if (!block) return block.error();
   return OutputSlab{first_plane, *block, shape};
 }
+
+bool SlabSender::has_room() { return queue_.has_room(most_unsent_bytes_ - largest_slab_bytes_); }
 
 Result<void> SlabSender::deliver(const OutputSlab& slab) {
   if (slab.first_plane != delivered_planes_) {
@@ -93,6 +96,7 @@ VolumeJob make_volume_job(const VolumeView& input, SlabSender& sender) {
   job.slab = [&sender](std::int64_t first_plane, std::int64_t planes) { return sender.slab(first_plane, planes); };
   job.deliver = [&sender](const OutputSlab& slab) { return sender.deliver(slab); };
   job.progress = [&sender](const JobProgress& progress) { sender.progress(progress); };
+  job.has_room = [&sender] { return sender.has_room(); };
   return job;
 }
 

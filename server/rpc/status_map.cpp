@@ -29,6 +29,18 @@ grpc::Status to_status(const Error& error) {
 
 grpc::Status to_status(const Result<void>& result) { return result ? grpc::Status::OK : to_status(result.error()); }
 
+grpc::Status already_exists(std::string_view message) {
+  return {grpc::StatusCode::ALREADY_EXISTS, one_line(message, most_message_bytes)};
+}
+
+grpc::Status unauthenticated(std::string_view message) {
+  return {grpc::StatusCode::UNAUTHENTICATED, one_line(message, most_message_bytes)};
+}
+
+grpc::Status permission_denied(std::string_view message) {
+  return {grpc::StatusCode::PERMISSION_DENIED, one_line(message, most_message_bytes)};
+}
+
 std::string_view name_of(grpc::StatusCode code) {
   static constexpr std::array<std::string_view, 17> names = {
       "OK",        "CANCELLED",      "UNKNOWN",           "INVALID_ARGUMENT",   "DEADLINE_EXCEEDED",

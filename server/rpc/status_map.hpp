@@ -4,6 +4,8 @@
 
 #include <grpcpp/support/status.h>
 
+#include <string_view>
+
 #include "primitives/core/result.hpp"
 
 namespace znni::rpc {
@@ -15,6 +17,11 @@ namespace znni::rpc {
 inline constexpr std::size_t most_message_bytes = 2000;
 [[nodiscard]] grpc::Status to_status(const Error& error);
 [[nodiscard]] grpc::Status to_status(const Result<void>& result);
+
+// Statuses that only calls have. One line each, as above.
+[[nodiscard]] grpc::Status already_exists(std::string_view message);
+[[nodiscard]] grpc::Status unauthenticated(std::string_view message);
+[[nodiscard]] grpc::Status permission_denied(std::string_view message);
 
 // "OK", "INVALID_ARGUMENT": for logs.
 [[nodiscard]] std::string_view name_of(grpc::StatusCode code);

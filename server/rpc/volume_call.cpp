@@ -34,7 +34,9 @@ VolumeCall::VolumeCall(FrontDoor& door, grpc::ServerContext& context, Stream& st
       stream_(stream),
       blocks_(door.models),
       start_(Clock::now()),
-      stall_(door.limits.stall_seconds) {}
+      stall_(door.limits.stall_seconds) {
+  record_.method = "Volumes";
+}
 
 Result<void> VolumeCall::run() {
   Result<void> result;
@@ -53,9 +55,12 @@ Result<void> VolumeCall::run() {
 Result<void> VolumeCall::serve(const WatchedCall& call) {
   const Result<Accepted> accepted = accept();
   if (!accepted) return accepted.error();
-  if (Result<void> leased = lease(*accepted); !leased) return leased.error().within("model " + in_quotes(model_));
+  if (Result<void> leased = lease(*accepted); !leased)
+    return leased.error().within("model " + in_quotes(record_.model));
   if (Result<void> greeted = greet(*accepted); !greeted) return greeted;
-  if (Result<void> received = receive(); !received) return received.error().within("model " + in_quotes(model_));
+  if (Result<void> received = receive(); !received) return received.error().within("model " + in_quotes(record_.model));
+  record_.receive_seconds = seconds_since(start_);
+  record_.bytes_in = input_.size();
   return compute(*accepted, call);
 }
 
@@ -67,12 +72,13 @@ Result<VolumeCall::Accepted> VolumeCall::accept() {
   Accepted accepted;
   accepted.header = first.header();
   const v1::VolumeHeader& header = accepted.header;
-  model_ = one_line(header.model_name(), 80);
-  id_ = one_line(header.id(), 80);
+  record_.model = one_line(header.model_name(), 80);
+  record_.id = one_line(header.id(), 80);
   if (Result<void> legal = check_version(header.model_name(), header.model_version()); !legal) return legal.error();
   Result<ModelInfo> model = door_.models.find(header.model_name(), header.model_version());
   if (!model) return model.error();
   accepted.model = *std::move(model);
+  record_.version = accepted.model.version;
   Result<VolumeHead> head = check_volume_header(header, accepted.model);
   if (!head) return head.error();
   accepted.head = *head;
@@ -135,10 +141,17 @@ Result<void> VolumeCall::compute(const Accepted& accepted, const WatchedCall& ca
   const VolumeView volume{input_.data(), accepted.head.volume};
   VolumeJob job = make_volume_job(volume, sender);
   job.normalised = accepted.head.normalised;
+  job.priority = accepted.head.priority;
   const Result<JobStatistics> done =
       door_.models.run(accepted.model.name, accepted.model.version, std::move(job), call.token());
   if (!done) return done.error();
+  computed_ = Clock::now();
+  record_.queue_seconds = done->queued + done->yielded;
+  record_.compute_seconds = done->seconds - done->yielded;
+  record_.patches = done->patches;
+  record_.voxels = voxels(accepted.output.n);
   if (Result<void> sent = sender.finish(); !sent) return sent;
+  record_.bytes_out = sender.sent_bytes();
   if (!sender.complete()) return Error{ErrorCode::internal, "the engine left out planes of the output"};
   return finish(sender.sent_bytes(), *done);
 }
@@ -163,9 +176,13 @@ bool VolumeCall::write(const v1::VolumeResponse& response) {
   return stream_.Write(response);
 }
 
-void VolumeCall::record_end(const Result<void>& result) const {
+void VolumeCall::record_end(const Result<void>& result) {
   const grpc::Status status = to_status(result);
-  door_.record({"Volumes", model_, id_, name_of(status.error_code()), status.error_message(), seconds_since(start_)});
+  record_.code = name_of(status.error_code());
+  record_.reason = status.error_message();
+  record_.seconds = seconds_since(start_);
+  record_.send_seconds = computed_ == Clock::time_point() ? 0 : seconds_since(computed_);
+  door_.record(record_);
 }
 
 }  // namespace znni::rpc

@@ -47,7 +47,7 @@ class VolumeCall {
 
   [[nodiscard]] bool read(v1::VolumeRequest& request);
   [[nodiscard]] bool write(const v1::VolumeResponse& response);
-  void record_end(const Result<void>& result) const;
+  void record_end(const Result<void>& result);
 
   FrontDoor& door_;
   grpc::ServerContext& context_;
@@ -55,11 +55,11 @@ class VolumeCall {
   SlabBlocks blocks_;
   TransportLease input_lease_;
   Bytes input_;
-  std::string model_;  // for the record
-  std::string id_;
+  CallRecord record_;
   std::int64_t held_bytes_ = 0;
   Clock::time_point start_;
   Clock::time_point accepted_;
+  Clock::time_point computed_;
   Stall stall_;
 };
 

@@ -1,5 +1,6 @@
 #include "server/rpc/volume_checks.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <string>
 
@@ -7,6 +8,11 @@
 #include "server/rpc/datatypes.hpp"
 
 namespace znni::rpc {
+namespace {
+
+constexpr std::uint32_t most_priority = 1'000'000;
+
+}  // namespace
 
 Result<VolumeHead> check_volume_header(const v1::VolumeHeader& header, const ModelInfo& model) {
   const std::string where = "model " + in_quotes(model.name) + ": ";
@@ -27,7 +33,8 @@ Result<VolumeHead> check_volume_header(const v1::VolumeHeader& header, const Mod
     return invalid("extent " + to_string(n) + " found, expected " + (axis == 0 ? "z" : "y") + " = 1 for a " +
                    std::to_string(model.spatial_rank) + "D net");
   }
-  const VolumeHead head = {{model.f_in, n, *type, VolumeOrder::plane_major}, *output, header.normalised()};
+  const auto priority = static_cast<int>(std::min<std::uint32_t>(header.priority(), most_priority));
+  const VolumeHead head = {{model.f_in, n, *type, VolumeOrder::plane_major}, *output, header.normalised(), priority};
   if (const Result<void> legal = check_shape({1, head.volume.f, n}); !legal) {
     return legal.error().within("model " + in_quotes(model.name));
   }

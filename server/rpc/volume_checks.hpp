@@ -11,6 +11,7 @@ struct VolumeHead {
   VolumeShape volume;  // plane_major
   ElementType output_type = ElementType::f32;
   bool normalised = false;  // by the client
+  int priority = 0;         // 1 goes first; 0: as usual
 };
 
 // Extents are compared with the field of view by ModelServer::outlook().

@@ -129,9 +129,9 @@ class ErrorsTest(unittest.TestCase):
                      grpc.StatusCode.RESOURCE_EXHAUSTED, f"at most {LIMIT}", "znni.v1.Volumes")
 
     def test_extensions_not_offered(self):
-        self.refused(self.stub.LogSettings, wire.LogSettingsRequest(), grpc.StatusCode.UNIMPLEMENTED, "log settings")
+        self.refused(self.stub.TraceSetting, wire.TraceSettingRequest(), grpc.StatusCode.UNIMPLEMENTED, "tracing")
         self.refused(self.stub.SystemSharedMemoryStatus, wire.SystemSharedMemoryStatusRequest(),
-                     grpc.StatusCode.UNIMPLEMENTED, "shared memory")
+                     grpc.StatusCode.UNIMPLEMENTED, "--allow-client-shm")
 
     def test_a_deadline_stops_the_work(self):
         with self.assertRaises(grpc.RpcError) as caught:

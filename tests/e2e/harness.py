@@ -9,6 +9,8 @@ import sys
 import tempfile
 import threading
 import time
+import urllib.error
+import urllib.request
 
 import grpc
 import tritonclient.grpc as triton
@@ -22,16 +24,18 @@ class Daemon:
     """One running znnid. `log` grows while it runs. As a context it waits until all models are served, or with
     ready=False only until it listens."""
 
-    def __init__(self, repository, *arguments, port=0, mem="1G", ready=True):
+    def __init__(self, repository, *arguments, port=0, metrics_port=0, mem="1G", ready=True):
         self.ready = ready
         self.folder = tempfile.TemporaryDirectory()
         command = [ZNNID, "--model-repository", repository, "--plan-dir", f"{self.folder.name}/plans",
-                   "--grpc-port", str(port), "--mem", mem, *arguments]
+                   "--grpc-port", str(port), "--metrics-port", str(metrics_port), "--mem", mem,
+                   *arguments]
         environment = dict(os.environ, XDG_STATE_HOME=f"{self.folder.name}/state")
         self.process = subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE, text=True,
                                         env=environment)
         self.log = []
         self.port = None
+        self.metrics_port = None
         self._listening = threading.Event()
         self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
@@ -39,6 +43,9 @@ class Daemon:
     def _read(self):
         for line in self.process.stderr:
             self.log.append(line.rstrip("\n"))
+            metrics = re.search(r"metrics on \S+:(\d+)", line)
+            if metrics:
+                self.metrics_port = int(metrics[1])
             match = re.search(r"listening on \S+:(\d+)", line)
             if match:
                 self.port = int(match[1])
@@ -76,6 +83,23 @@ class Daemon:
         """A bare channel without limits on messages."""
         return grpc.insecure_channel(self.url, [("grpc.max_receive_message_length", -1),
                                                 ("grpc.max_send_message_length", -1)])
+
+    def page(self, path):
+        """(status, text) of a page of the metrics port."""
+        try:
+            with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}{path}", timeout=10) as reply:
+                return reply.status, reply.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def metric(self, name, **labels):
+        """The sum of a metric's samples that carry these labels."""
+        total = 0.0
+        for line in self.page("/metrics")[1].splitlines():
+            match = re.fullmatch(rf"{name}(?:\{{(.*)\}})? (\S+)", line)
+            if match and all(f'{key}="{value}"' in (match[1] or "") for key, value in labels.items()):
+                total += float(match[2])
+        return total
 
     def memory(self, field):
         """Bytes of a line of /proc/<pid>/status: VmRSS, VmHWM."""

@@ -35,6 +35,10 @@ TEST(Options, DefaultsAreThoseOfTheManual) {
   EXPECT_EQ(options.threads, std::nullopt);
   EXPECT_EQ(options.max_request_bytes, std::nullopt);
   EXPECT_EQ(options.exit_timeout_seconds, 30);
+  EXPECT_EQ(options.metrics_address, "127.0.0.1");
+  EXPECT_EQ(options.metrics_port, 8002);
+  EXPECT_FALSE(options.allow_client_shm);
+  EXPECT_FALSE(options.use_ssl);
   EXPECT_EQ(options.log_format, LogFormat::text);
   EXPECT_FALSE(options.check_config);
 }
@@ -56,6 +60,43 @@ TEST(Options, EveryOptionIsRead) {
   EXPECT_EQ(options.exit_timeout_seconds, 2.5);
   EXPECT_EQ(options.log_format, LogFormat::json);
   EXPECT_TRUE(options.check_config);
+}
+
+TEST(Options, SecurityIsRead) {
+  const Command command = parse_with_repository(
+      {"--grpc-use-ssl-mutual", "--grpc-server-cert", "c", "--grpc-server-key", "k", "--grpc-root-cert", "r",
+       "--infer-token-file", "i", "--manage-token-file", "m", "--allow-client-shm", "--metrics-port", "-1",
+       "--metrics-address", "0.0.0.0", "--stuck-after-secs", "60"});
+  ASSERT_FALSE(command.exit_code) << command.text;
+  const Options& options = command.options;
+  EXPECT_TRUE(options.use_ssl_mutual);
+  EXPECT_EQ(options.server_cert, "c");
+  EXPECT_EQ(options.server_key, "k");
+  EXPECT_EQ(options.root_cert, "r");
+  EXPECT_EQ(options.infer_token_file, "i");
+  EXPECT_EQ(options.manage_token_file, "m");
+  EXPECT_TRUE(options.allow_client_shm);
+  EXPECT_EQ(options.metrics_port, -1);
+  EXPECT_EQ(options.metrics_address, "0.0.0.0");
+  EXPECT_EQ(options.stuck_after_seconds, 60);
+}
+
+TEST(Options, ModelsAreLoadedByHandOnlyWhereAskedFor) {
+  EXPECT_FALSE(parse_with_repository({}).options.explicit_control);
+  const Command command =
+      parse_with_repository({"--model-control-mode", "explicit", "--load-model", "a", "--load-model", "b"});
+  ASSERT_FALSE(command.exit_code) << command.text;
+  EXPECT_TRUE(command.options.explicit_control);
+  EXPECT_EQ(command.options.load_models, (std::vector<std::string>{"a", "b"}));
+  expect_refused(parse_with_repository({"--load-model", "a"}), "--model-control-mode explicit");
+  expect_refused(parse_with_repository({"--model-control-mode", "poll"}), "--model-control-mode");
+}
+
+TEST(Options, HalfATlsIsRefused) {
+  expect_refused(parse_with_repository({"--grpc-use-ssl"}), "needs --grpc-server-cert and --grpc-server-key");
+  expect_refused(parse_with_repository({"--grpc-use-ssl-mutual", "--grpc-server-cert", "c", "--grpc-server-key", "k"}),
+                 "needs --grpc-root-cert");
+  expect_refused(parse_with_repository({"--grpc-server-cert", "c"}), "without --grpc-use-ssl");
 }
 
 TEST(Options, WrongUseEndsWithOneLine) {
@@ -97,6 +138,18 @@ TEST_F(ConfigFile, SetsWhatTheCommandLineDoesNot) {
   EXPECT_EQ(command.options.memory, std::int64_t{2} << 30);
   EXPECT_EQ(command.options.grpc_port, 9001);
   EXPECT_EQ(command.options.log_format, LogFormat::json);
+}
+
+TEST_F(ConfigFile, EqualsTheFlags) {
+  const Command flags =
+      parse_with_repository({"--mem", "1G", "--threads", "2", "--plan-dir", "p", "--max-request-bytes", "8M",
+                             "--allow-client-shm", "--metrics-port", "0"});
+  std::string text;
+  for (const auto& [name, value] : describe(flags.options)) text += name + "=" + value + "\n";
+  write(text);
+  const Command file = parse({"--config", path_.c_str()});
+  ASSERT_FALSE(file.exit_code) << file.text;
+  EXPECT_EQ(describe(file.options), describe(flags.options));
 }
 
 TEST_F(ConfigFile, UnknownNamesAndBadValuesAreRefused) {

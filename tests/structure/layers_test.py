@@ -26,6 +26,7 @@ TABLE = {
     "server/rpc/": ((*STORE, "server/jobs/", "server/rpc/", "proto/"),
                     ("grpcpp/", "grpc/", "google/protobuf/")),
     "server/": ((*STORE, "server/jobs/", "server/"), ("spdlog/", "fmt/", "CLI/", "grpcpp/", "google/protobuf/")),
+    "server/metrics/": ((*STORE, "server/jobs/", "server/metrics/", "server/rpc/call_record.hpp"), ("httplib.h",)),
     "client/cpp/": ((*CORE, "client/cpp/", "proto/"), ("grpcpp/", "google/protobuf/")),
     "client/cli/": ((*CORE, "client/", "proto/"),
                     ("grpcpp/", "google/protobuf/", "CLI/", "hdf5.h", "tiffio.h", "nlohmann/", "spdlog/")),

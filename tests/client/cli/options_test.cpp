@@ -26,6 +26,16 @@ TEST(ClientOptions, InferTakesItsFlags) {
   EXPECT_FALSE(parsed.options->progress);
 }
 
+TEST(ClientOptions, CredentialsOfBothCommands) {
+  const Parsed parsed =
+      parse({"status", "--tls-root-cert", "ca", "--tls-cert", "c", "--tls-key", "k", "--token-file", "t"});
+  ASSERT_TRUE(parsed.options) << parsed.text;
+  EXPECT_EQ(parsed.options->credentials, (CredentialFiles{"ca", "c", "k", "t"}));
+  EXPECT_TRUE(parse({"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--token-file", "t"}).options);
+  EXPECT_EQ(parse({"status", "--tls-root-cert", "ca", "--tls-cert", "c"}).exit_code, 2);
+  EXPECT_EQ(parse({"status", "--tls-cert", "c", "--tls-key", "k"}).exit_code, 2);
+}
+
 TEST(ClientOptions, ModelsOwnNormalisationByDefault) {
   const Parsed parsed = parse({"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy"});
   ASSERT_TRUE(parsed.options);

@@ -38,6 +38,7 @@ class ModelServerTest : public testing::Test {
     const Backend* const rows[] = {&test::oracle_backend()};
     ServerOptions options;
     options.repository = directory_.path();
+    options.load_at_start = load_at_start_;
     options.limits = {memory, 1, max_queue};  // the smallest messages leave the models most
     options.catalogue = Catalogue::make(rows).value();
     options.open_device = [](std::int64_t budget) -> Result<std::unique_ptr<Device>> {
@@ -85,6 +86,7 @@ class ModelServerTest : public testing::Test {
   const NetworkWeights weights_ = random_weights(network_, 3);
   Random random_{5};
   const RandomVolume volume_ = test::random_volume(1, {12, 13, 14}, ElementType::f32, random_);
+  std::optional<std::vector<std::string>> load_at_start_;
   std::atomic<int> held_ = 0;
   std::atomic<bool> released_ = false;
   std::mutex log_mutex_;
@@ -291,6 +293,148 @@ TEST_F(ModelServerTest, ModelsTakeTurnsOnTheDevice) {
   a.join();
   b.join();
   EXPECT_EQ(server->statistics("b", "").succeeded, 1);
+}
+
+TEST_F(ModelServerTest, AJobThatStandsAsideLetsOthersRunAndIsNoneTheWorse) {
+  add_model("net");
+  const std::unique_ptr<ModelServer> server = open();
+  Vec3 n = {16, 9, 9};
+  while (server->outlook("net", "", {1, n})->patches < 3) n.z *= 2;
+  const RandomVolume large = test::random_volume(1, n, ElementType::f32, random_);
+  const Shape5 output = server->outlook("net", "", large.shape)->output;
+  JobOutcome slow;
+  JobOutcome quick;
+  VolumeJob job = test::recorded_job(large.view(), output, ElementType::f32, VolumeOrder::image_major, slow);
+  std::jthread other;
+  std::atomic<bool> other_ended = false;
+  job.has_room = [&] {
+    if (!other.joinable()) {
+      other = std::jthread([&] {
+        VolumeJob second = test::recorded_job(volume_.view(), {1, 2, volume_.shape.n - Vec3::cube(7)}, ElementType::f32,
+                                              VolumeOrder::image_major, quick);
+        EXPECT_TRUE(server->run("net", "", second, {}));
+        other_ended = true;
+      });
+    }
+    return other_ended.load();
+  };
+  slow.statistics = server->run("net", "", job, {});
+  ASSERT_TRUE(slow.statistics) << slow.statistics.error().message;
+  EXPECT_TRUE(other_ended);
+  EXPECT_GT(slow.statistics->yielded, 0);
+  const oracle::Values exact =
+      test::dense_oracle(network_, weights_, large.shape.n, test::volume_values(large.view(), {}));
+  EXPECT_LE(test::relative_error(test::output_values(slow), exact), 1e-5);
+}
+
+TEST_F(ModelServerTest, MemoryIsTold) {
+  add_model("net");
+  const std::unique_ptr<ModelServer> server = open();
+  const MemoryFacts before = server->memory();
+  EXPECT_EQ(before.models_used, server->models().front().memory.total());
+  EXPECT_GE(before.models_limit, before.models_used);
+  {
+    const Result<TransportLease> lease = server->lease(mib);
+    EXPECT_EQ(server->memory().transport_used, mib);
+  }
+  EXPECT_EQ(server->memory().transport_used, 0);
+  EXPECT_EQ(server->memory().transport_peak, mib);
+  EXPECT_GT(server->memory().transport_limit, mib);
+}
+
+TEST_F(ModelServerTest, AJobThatWaitsForItsClientIsNotStuck) {
+  add_model("net");
+  const std::unique_ptr<ModelServer> server = open();
+  JobOutcome outcome;
+  std::jthread running([&] { EXPECT_TRUE(server->run("net", "", held_job(outcome), {})); });
+  ASSERT_TRUE(wait_until([&] { return held_ == 1; }));
+  EXPECT_EQ(server->still(), 0);
+  released_ = true;
+  running.join();
+  EXPECT_EQ(server->still(), 0);
+}
+
+TEST_F(ModelServerTest, ModelsAreLoadedAndUnloadedByHand) {
+  add_model("a");
+  add_model("b");
+  load_at_start_ = {{"a"}};
+  const std::unique_ptr<ModelServer> server = open();
+  EXPECT_TRUE(server->ready()) << "nobody expects b";
+  EXPECT_THAT(server->find("b", "").error().message, HasSubstr("not loaded"));
+  const std::int64_t before = server->memory().models_used;
+  const Result<void> loaded = server->load("b", {});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_TRUE(server->find("b", ""));
+  EXPECT_TRUE(server->outlook("b", "", volume_.shape));
+  EXPECT_EQ(server->memory().models_used, before + server->find("b", "")->memory.total());
+  ASSERT_TRUE(server->unload("b", {}));
+  EXPECT_EQ(server->memory().models_used, before);
+  EXPECT_EQ(server->find("b", "").error().code, ErrorCode::unavailable);
+  EXPECT_TRUE(server->ready());
+  EXPECT_TRUE(server->unload("b", {})) << "once more does no harm";
+  EXPECT_EQ(server->load("none", {}).error().code, ErrorCode::not_found);
+  EXPECT_EQ(server->load("../a", {}).error().code, ErrorCode::not_found);
+  EXPECT_EQ(server->unload("none", {}).error().code, ErrorCode::not_found);
+}
+
+TEST_F(ModelServerTest, LoadingAgainTakesWhatIsOnDiskNow) {
+  add_model("net");
+  const std::unique_ptr<ModelServer> server = open();
+  const std::int64_t before = server->memory().models_used;
+  add_model("net", "2");
+  ASSERT_TRUE(server->load("net", {}));
+  EXPECT_EQ(server->find("net", "")->version, "2");
+  EXPECT_EQ(server->find("net", "1").error().code, ErrorCode::not_found);
+  EXPECT_EQ(server->memory().models_used, server->find("net", "")->memory.total());
+  EXPECT_EQ(server->models().size(), 1U);
+  directory_.write("net/2/model.onnx", "no model");
+  const Result<void> broken = server->load("net", {});
+  ASSERT_FALSE(broken);
+  EXPECT_THAT(broken.error().message, HasSubstr("model.onnx"));
+  EXPECT_EQ(server->memory().models_used, 0);
+  EXPECT_GT(before, 0);
+}
+
+TEST_F(ModelServerTest, OneModelTooManyIsRefusedWithNumbers) {
+  for (const char* name : {"a", "b"}) add_model(name);
+  load_at_start_.emplace();
+  const std::unique_ptr<ModelServer> server = open(73 * mib + 200 * 1024);
+  const Result<void> first = server->load("a", {});
+  ASSERT_TRUE(first) << first.error().message << log();
+  for (int model = 0; model < 20; ++model) {
+    const std::string name = "more" + std::to_string(model);
+    add_model(name);
+    const Result<void> loaded = server->load(name, {});
+    if (loaded) continue;
+    EXPECT_EQ(loaded.error().code, ErrorCode::over_budget);
+    EXPECT_THAT(loaded.error().message, HasSubstr("planning within"));
+    EXPECT_TRUE(server->ready());
+    EXPECT_TRUE(server->find("a", ""));
+    return;
+  }
+  FAIL() << "memory without end";
+}
+
+TEST_F(ModelServerTest, UnloadingWaitsForTheJobsInside) {
+  add_model("net");
+  const std::unique_ptr<ModelServer> server = open();
+  JobOutcome outcome;
+  std::jthread running([&] { EXPECT_TRUE(server->run("net", "", held_job(outcome), {})); });
+  ASSERT_TRUE(wait_until([&] { return held_ == 1; }));
+  std::stop_source impatient;
+  std::jthread cancelled(
+      [&] { EXPECT_EQ(server->unload("net", impatient.get_token()).error().code, ErrorCode::cancelled); });
+  ASSERT_TRUE(wait_until([&] { return !server->find("net", ""); }));
+  impatient.request_stop();
+  cancelled.join();
+  EXPECT_TRUE(server->find("net", "")) << "it serves on";
+  std::jthread unload([&] { EXPECT_TRUE(server->unload("net", {})); });
+  ASSERT_TRUE(wait_until([&] { return !server->find("net", ""); }));
+  EXPECT_GT(server->memory().models_used, 0);
+  released_ = true;
+  unload.join();
+  running.join();
+  EXPECT_EQ(server->memory().models_used, 0);
 }
 
 TEST_F(ModelServerTest, DrainLetsJobsEndAndRefusesNewOnes) {

@@ -61,6 +61,18 @@ TEST(ModelSlot, AReadyModelIsDescribed) {
   EXPECT_EQ(info.predicted_voxels_per_second, plan.predicted.voxels_per_second);
   EXPECT_THAT(info.plan_summary, HasSubstr("test.oracle"));
   ASSERT_TRUE(slot.model());
+
+  const std::shared_ptr<LoadedModel> taken = slot.take_model("unloaded");
+  ASSERT_NE(taken, nullptr);
+  EXPECT_EQ(slot.model().error().message, "model 'net' is unavailable: unloaded");
+  EXPECT_EQ(slot.info().memory.total(), 0);
+  EXPECT_EQ(slot.take_model("unloaded"), nullptr);
+  slot.put_back(taken);
+  EXPECT_EQ(*slot.model(), taken);
+  EXPECT_EQ(slot.info().memory, plan.memory);
+  EXPECT_EQ(slot.info().reason, "");
+  slot.set_expected(false);
+  EXPECT_FALSE(slot.info().expected);
 }
 
 TEST(JobRecord, ASuccessIsCountedWithItsTimesAndVoxels) {
@@ -80,6 +92,19 @@ TEST(JobRecord, ASuccessIsCountedWithItsTimesAndVoxels) {
   EXPECT_EQ(counters.voxels, 1000);
   EXPECT_EQ(counters.success_ns, counters.queue_ns + counters.compute_ns);
   EXPECT_GT(counters.last_unix_ms, 1'600'000'000'000);
+}
+
+TEST(JobRecord, TimeAsideIsWaitingNotComputing) {
+  ModelSlot slot(entry(), 4);
+  JobRecord record(slot);
+  record.started();
+  record.stood_aside(std::chrono::hours(1));
+  record.ended(nullptr, 1);
+  EXPECT_EQ(record.yielded(), 3600);
+  EXPECT_GE(record.queued(), 0);
+  const ModelStatistics counters = slot.statistics();
+  EXPECT_GE(counters.queue_ns, std::chrono::nanoseconds(std::chrono::hours(1)).count());
+  EXPECT_EQ(counters.success_ns, counters.queue_ns + counters.compute_ns);
 }
 
 TEST(JobRecord, FailuresAndCancellationsAreCountedApart) {

@@ -99,6 +99,55 @@ TEST(TurnQueue, WhoeverStopsWaitingLeavesThePlaceToTheNext) {
   EXPECT_TRUE(wait_until([&] { return third_ran.load(); }));
 }
 
+TEST(TurnQueue, SmallerRanksComeFirst) {
+  TurnQueue queue("the device", 100);
+  std::vector<int> order;  // written by whoever has the turn
+  std::vector<std::jthread> threads;
+  {
+    const Result<Turn> first = queue.wait({});
+    ASSERT_TRUE(first);
+    for (const int rank : {3, 2, 3, 1}) {
+      threads.emplace_back([&, rank] {
+        const Result<Turn> turn = queue.wait({}, rank);
+        order.push_back(rank);
+      });
+      ASSERT_TRUE(wait_until([&] { return queue.waiting() == static_cast<std::int64_t>(threads.size()); }));
+    }
+    EXPECT_TRUE(queue.wanted(1));
+    EXPECT_FALSE(queue.wanted(0));
+  }
+  threads.clear();
+  EXPECT_EQ(order, (std::vector<int>{1, 2, 3, 3}));
+}
+
+TEST(TurnQueue, PassingGoesToTheEndOfOnesRank) {
+  TurnQueue queue("the device", 100);
+  Result<Turn> mine = queue.wait({}, 2);
+  ASSERT_TRUE(mine);
+  ASSERT_TRUE(queue.pass(*mine, {}, 2)) << "nobody waits: at once";
+  std::atomic<bool> ran = false;
+  std::jthread other([&] {
+    const Result<Turn> turn = queue.wait({}, 2);
+    ran = true;
+  });
+  ASSERT_TRUE(wait_until([&] { return queue.waiting() == 1; }));
+  ASSERT_TRUE(queue.pass(*mine, {}, 1)) << "nobody as urgent waits: at once";
+  EXPECT_FALSE(ran);
+  ASSERT_TRUE(queue.pass(*mine, {}, 2));
+  EXPECT_TRUE(ran);
+  EXPECT_EQ(queue.waiting(), 0);
+}
+
+TEST(TurnQueue, WhoComesBackIsNeverTooMany) {
+  TurnQueue queue("the device", 0);
+  Result<Turn> first = queue.wait({});
+  ASSERT_TRUE(first);
+  EXPECT_FALSE(queue.wait({}));
+  std::jthread back([&] { EXPECT_TRUE(queue.come_back({}, 0)); });
+  ASSERT_TRUE(wait_until([&] { return queue.waiting() == 1; }));
+  { const Turn ended = std::move(*first); }
+}
+
 TEST(TurnQueue, AStoppedCallerGetsNoTurnEvenIfItIsFree) {
   TurnQueue queue("the device", 100);
   std::stop_source stop;

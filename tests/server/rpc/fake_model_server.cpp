@@ -99,6 +99,8 @@ ModelStatistics FakeModelServer::statistics(const std::string& /*name*/, const s
   return counted;
 }
 
+MemoryFacts FakeModelServer::memory() const { return {budget_->limit, leased(), leased(), 1000, 600}; }
+
 Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::string& version,
                                             const VolumeShape& input) const {
   const Result<ModelInfo> model = find(name, version);
@@ -156,6 +158,7 @@ Result<JobStatistics> FakeModelServer::run(const std::string& name, const std::s
   {
     const std::scoped_lock lock(mutex_);
     ++jobs_;
+    last_priority = job.priority;
     changed_.notify_all();
   }
   if (!pass(Hold::queue, stop)) return Error{ErrorCode::cancelled, "the job was stopped"};
@@ -163,7 +166,13 @@ Result<JobStatistics> FakeModelServer::run(const std::string& name, const std::s
   const Result<JobOutlook> outlook_of = outlook(name, version, job.input.shape);
   if (!outlook_of) return outlook_of.error();
   if (const Result<void> done = compute(job, outlook_of->output, stop); !done) return done.error();
-  return JobStatistics{0.25, 4000, outlook_of->patches};
+  JobStatistics statistics;
+  statistics.seconds = 0.25;
+  statistics.voxels_per_second = 4000;
+  statistics.patches = outlook_of->patches;
+  statistics.queued = 0.5;
+  statistics.yielded = 0.125;
+  return statistics;
 }
 
 Result<void> FakeModelServer::compute(const VolumeJob& job, const Shape5& output, const std::stop_token& stop) {
@@ -188,6 +197,18 @@ Result<void> FakeModelServer::compute(const VolumeJob& job, const Shape5& output
     progress = {progress.patches_done + 1, progress.patches, first + slab->shape.n.z};
     if (job.progress) job.progress(progress);
   }
+  return {};
+}
+
+Result<void> FakeModelServer::load(const std::string& name, std::stop_token /*stop*/) {
+  if (const Result<ModelInfo> model = find(name, ""); !model) return model.error();
+  managed += "+" + name;
+  return {};
+}
+
+Result<void> FakeModelServer::unload(const std::string& name, std::stop_token /*stop*/) {
+  if (const Result<ModelInfo> model = find(name, ""); !model) return model.error();
+  managed += "-" + name;
   return {};
 }
 

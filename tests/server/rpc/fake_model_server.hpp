@@ -26,11 +26,16 @@ class FakeModelServer final : public ModelServer {
   [[nodiscard]] Result<ModelInfo> find(const std::string& name, const std::string& version) const override;
   [[nodiscard]] ModelStatistics statistics(const std::string& name, const std::string& version) const override;
   [[nodiscard]] bool ready() const override { return is_ready; }
+  [[nodiscard]] MemoryFacts memory() const override;
+  [[nodiscard]] Seconds still() const override { return still_for; }
   [[nodiscard]] Result<JobOutlook> outlook(const std::string& name, const std::string& version,
                                            const VolumeShape& input) const override;
   [[nodiscard]] Result<TransportLease> lease(std::int64_t bytes) override;
   [[nodiscard]] Result<JobStatistics> run(const std::string& name, const std::string& version, VolumeJob job,
                                           std::stop_token stop) override;
+  // Of "twice" only, noted in `managed`.
+  [[nodiscard]] Result<void> load(const std::string& name, std::stop_token stop) override;
+  [[nodiscard]] Result<void> unload(const std::string& name, std::stop_token stop) override;
   void drain(double timeout_seconds) override;
 
   // Jobs wait in the queue (before their first slab), or between their patches, until stopped or let go.
@@ -44,9 +49,12 @@ class FakeModelServer final : public ModelServer {
   [[nodiscard]] std::int64_t leased() const;
 
   std::atomic<bool> is_ready = true;
+  std::atomic<Seconds> still_for = 0;
   std::int64_t f_out = 2;
   std::int64_t planes_per_slab = 2;
-  std::atomic<int> stopped_jobs = 0;  // ended by their stop token
+  std::string managed;                  // "+twice-twice": what was loaded and unloaded
+  std::atomic<int> last_priority = -1;  // of the last job that came
+  std::atomic<int> stopped_jobs = 0;    // ended by their stop token
 
  private:
   // False when the job was stopped instead.

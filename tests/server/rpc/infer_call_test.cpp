@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/server/rpc/requests.hpp"
+#include "tests/server/rpc/shared_memory_file.hpp"
 
 namespace znni::rpc {
 namespace {
@@ -18,16 +19,19 @@ constexpr std::int64_t plenty = std::int64_t{1} << 30;
 class InferCall : public testing::Test {
  protected:
   Result<void> infer(const ModelInferRequest& request, std::int64_t most_response_bytes = plenty) {
-    Result<AdmittedInfer> admitted = admit_infer(request, server_, most_response_bytes);
+    Result<AdmittedInfer> admitted = admit_infer(request, server_, {most_response_bytes, regions_, true});
     if (!admitted) return admitted.error();
     leased_ = server_.leased();
-    return run_infer(
+    statistics_ = run_infer(
         request, *admitted, server_, stop_.get_token(), [this] { started_ = true; }, response_);
+    return statistics_ ? Result<void>() : Result<void>(statistics_.error());
   }
 
   FakeModelServer server_;
   std::stop_source stop_;
   ModelInferResponse response_;
+  const SharedRegions* regions_ = nullptr;
+  Result<JobStatistics> statistics_ = Error{};
   bool started_ = false;
   std::int64_t leased_ = 0;
 };
@@ -144,7 +148,7 @@ TEST_F(InferCall, MemoryIsLeasedAndGivenBack) {
 
 TEST_F(InferCall, WhatDoesNotFitTheBudgetIsRefusedWithNumbers) {
   FakeModelServer small(500);
-  const Result<AdmittedInfer> admitted = admit_infer(twice_request({6, 5, 4}), small, plenty);
+  const Result<AdmittedInfer> admitted = admit_infer(twice_request({6, 5, 4}), small, {plenty});
   ASSERT_FALSE(admitted);
   EXPECT_EQ(admitted.error().code, ErrorCode::over_budget);
   EXPECT_THAT(admitted.error().message, HasSubstr("model 'twice'"));
@@ -161,6 +165,76 @@ TEST_F(InferCall, AStopEndsTheJob) {
   stop_.request_stop();
   EXPECT_EQ(infer(twice_request()).error().code, ErrorCode::cancelled);
   EXPECT_EQ(server_.stopped_jobs, 1);
+}
+
+TEST_F(InferCall, TimesOfTheWholeBatchAndThePriorityOfItsJobs) {
+  ModelInferRequest request = twice_request();
+  request.mutable_inputs(0)->set_shape(0, 2);
+  request.mutable_raw_input_contents(0)->append(request.raw_input_contents(0));
+  (*request.mutable_parameters())["priority"].set_int64_param(1);
+  ASSERT_TRUE(infer(request));
+  EXPECT_EQ(statistics_->seconds, 0.5);
+  EXPECT_EQ(statistics_->queued, 1);
+  EXPECT_EQ(statistics_->patches, 4);
+  EXPECT_EQ(server_.last_priority, 1);
+}
+
+class InferCallInSharedMemory : public InferCall {
+ protected:
+  InferCallInSharedMemory() {
+    regions_ = &registered_;
+    EXPECT_TRUE(*registered_.add("r", *SharedRegion::open(memory_.key(), 0, memory_.bytes())));
+    memory_.write(16, input_bytes({1, {6, 5, 4}, ElementType::f32, VolumeOrder::image_major}));
+  }
+  static void place(google::protobuf::Map<std::string, inference::InferParameter>& parameters, std::int64_t offset,
+                    std::int64_t bytes) {
+    parameters["shared_memory_region"].set_string_param("r");
+    parameters["shared_memory_offset"].set_int64_param(offset);
+    parameters["shared_memory_byte_size"].set_int64_param(bytes);
+  }
+  static ModelInferRequest request(std::int64_t output_bytes = 192) {
+    ModelInferRequest request = twice_request();
+    request.clear_raw_input_contents();
+    place(*request.mutable_inputs(0)->mutable_parameters(), 16, 480);
+    auto& output = *request.add_outputs();
+    output.set_name("probability");
+    place(*output.mutable_parameters(), 1000, output_bytes);
+    return request;
+  }
+  const SharedMemoryFile memory_{4096};
+  SharedRegions registered_;
+};
+
+TEST_F(InferCallInSharedMemory, InputAndOutputStayThere) {
+  const Result<void> done = infer(request(), 0);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(response_.raw_output_contents_size(), 0);
+  EXPECT_EQ(response_.outputs(0).parameters().at("shared_memory_region").string_param(), "r");
+  EXPECT_EQ(response_.outputs(0).parameters().at("shared_memory_offset").int64_param(), 1000);
+  EXPECT_EQ(response_.outputs(0).parameters().at("shared_memory_byte_size").int64_param(), 192);
+  EXPECT_TRUE(is_twice(memory_.read(1000, 192), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+}
+
+TEST_F(InferCallInSharedMemory, WhatDoesNotFitIsRefusedBeforeWork) {
+  const Result<void> small = infer(request(191));
+  ASSERT_FALSE(small);
+  EXPECT_EQ(small.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(small.error().message, HasSubstr("191 bytes are given for the output, it has 192"));
+  EXPECT_EQ(infer(request(3097)).error().code, ErrorCode::invalid_argument);
+  registered_.remove("r");
+  EXPECT_EQ(infer(request()).error().code, ErrorCode::not_found);
+  regions_ = nullptr;
+  EXPECT_EQ(infer(request()).error().code, ErrorCode::unsupported);
+  EXPECT_FALSE(started_);
+  EXPECT_EQ(server_.leased(), 0);
+}
+
+TEST_F(InferCallInSharedMemory, MemoryCutShortIsTheClientsError) {
+  memory_.resize(100);
+  const Result<void> done = infer(request());
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(done.error().message, HasSubstr("has become smaller"));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "tests/server/rpc/loopback.hpp"
+#include "tests/server/rpc/shared_memory_file.hpp"
 
 namespace znni::rpc {
 namespace {
@@ -130,7 +131,9 @@ TEST_F(OpenInferenceTest, ErrorsHaveTheirCodes) {
   EXPECT_EQ(infer(request).error_code(), StatusCode::UNAVAILABLE);
   EXPECT_EQ(infer(twice_request({2, 2, 2})).error_code(), StatusCode::INVALID_ARGUMENT);
   request = twice_request();
+  request.clear_raw_input_contents();
   (*request.mutable_inputs(0)->mutable_parameters())["shared_memory_region"].set_string_param("r");
+  (*request.mutable_inputs(0)->mutable_parameters())["shared_memory_byte_size"].set_int64_param(480);
   EXPECT_EQ(infer(request).error_code(), StatusCode::UNIMPLEMENTED);
   EXPECT_EQ(infer({}).error_code(), StatusCode::NOT_FOUND);
   models_.fail_with(Error{ErrorCode::unavailable, "the queue is full"});
@@ -289,6 +292,156 @@ TEST_F(OneReceiveTest, ARefusedMessageGivesItsTurnBack) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(infer(twice_request()).error_code(), StatusCode::RESOURCE_EXHAUSTED);
 }
 
+TEST_F(OpenInferenceTest, LogSettingsAreRead) {
+  grpc::ClientContext context;
+  inference::LogSettingsRequest request;
+  inference::LogSettingsResponse response;
+  ASSERT_TRUE(stub_->LogSettings(&context, request, &response).ok());
+  EXPECT_TRUE(response.settings().at("log_info").bool_param());
+  EXPECT_EQ(response.settings().at("log_format").string_param(), "text");
+  grpc::ClientContext second;
+  (*request.mutable_settings())["log_info"].set_bool_param(false);
+  EXPECT_EQ(stub_->LogSettings(&second, request, &response).error_code(), StatusCode::UNIMPLEMENTED);
+}
+
+TEST_F(OpenInferenceTest, SharedMemoryIsOffUnlessAllowed) {
+  grpc::ClientContext context;
+  inference::SystemSharedMemoryStatusResponse status;
+  EXPECT_EQ(stub_->SystemSharedMemoryStatus(&context, {}, &status).error_code(), StatusCode::UNIMPLEMENTED);
+  grpc::ClientContext second;
+  inference::SystemSharedMemoryUnregisterResponse gone;
+  EXPECT_EQ(stub_->SystemSharedMemoryUnregister(&second, {}, &gone).error_code(), StatusCode::UNIMPLEMENTED);
+}
+
+class SharedMemoryOverTheWireTest : public OpenInferenceTest {
+ protected:
+  void SetUp() override {
+    ListenOptions with = options();
+    with.offer_shared_memory = true;
+    start(with);
+    stub_ = inference::GRPCInferenceService::NewStub(channel_);
+  }
+  const SharedMemoryFile memory_{4096};
+};
+
+TEST_F(SharedMemoryOverTheWireTest, RegisterUseUnregister) {
+  const auto add = [this] {
+    grpc::ClientContext context;
+    inference::SystemSharedMemoryRegisterRequest request;
+    request.set_name("r");
+    request.set_key(memory_.key());
+    request.set_byte_size(4096);
+    inference::SystemSharedMemoryRegisterResponse response;
+    return stub_->SystemSharedMemoryRegister(&context, request, &response).error_code();
+  };
+  EXPECT_EQ(add(), StatusCode::OK);
+  EXPECT_EQ(add(), StatusCode::ALREADY_EXISTS);
+  memory_.write(0, input_bytes({1, {6, 5, 4}, ElementType::f32, VolumeOrder::image_major}));
+  inference::ModelInferRequest request = twice_request();
+  request.clear_raw_input_contents();
+  (*request.mutable_inputs(0)->mutable_parameters())["shared_memory_region"].set_string_param("r");
+  (*request.mutable_inputs(0)->mutable_parameters())["shared_memory_byte_size"].set_int64_param(480);
+  EXPECT_TRUE(infer(request).ok());
+  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+  grpc::ClientContext context;
+  inference::SystemSharedMemoryUnregisterResponse gone;
+  EXPECT_TRUE(stub_->SystemSharedMemoryUnregister(&context, {}, &gone).ok());
+  EXPECT_EQ(infer(request).error_code(), StatusCode::NOT_FOUND);
+}
+
+class ModelControlTest : public OpenInferenceTest {
+ protected:
+  void SetUp() override {
+    ListenOptions with = options();
+    with.model_control = true;
+    start(with);
+    stub_ = inference::GRPCInferenceService::NewStub(channel_);
+  }
+  grpc::Status load(const std::string& name, bool with_parameter = false) {
+    grpc::ClientContext context;
+    inference::RepositoryModelLoadRequest request;
+    request.set_model_name(name);
+    if (with_parameter) (*request.mutable_parameters())["config"].set_string_param("{}");
+    inference::RepositoryModelLoadResponse response;
+    return stub_->RepositoryModelLoad(&context, request, &response);
+  }
+  grpc::Status unload(const std::string& name) {
+    grpc::ClientContext context;
+    inference::RepositoryModelUnloadRequest request;
+    request.set_model_name(name);
+    inference::RepositoryModelUnloadResponse response;
+    return stub_->RepositoryModelUnload(&context, request, &response);
+  }
+};
+
+TEST_F(ModelControlTest, ModelsAreLoadedAndUnloaded) {
+  EXPECT_TRUE(load("twice").ok());
+  EXPECT_TRUE(unload("twice").ok());
+  EXPECT_EQ(models_.managed, "+twice-twice");
+  EXPECT_EQ(load("none").error_code(), StatusCode::NOT_FOUND);
+  EXPECT_EQ(unload("none").error_code(), StatusCode::NOT_FOUND);
+  EXPECT_EQ(load("broken").error_code(), StatusCode::UNAVAILABLE);
+}
+
+TEST_F(ModelControlTest, FilesOfClientsAreNotTaken) {
+  const grpc::Status status = load("twice", true);
+  EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("as they are in the repository"));
+  EXPECT_EQ(models_.managed, "");
+}
+
+TEST_F(OpenInferenceTest, ModelsAreLoadedByHandOnlyWhereAskedFor) {
+  grpc::ClientContext context;
+  inference::RepositoryModelLoadResponse response;
+  const grpc::Status status = stub_->RepositoryModelLoad(&context, {}, &response);
+  EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(status.error_message(), HasSubstr("--model-control-mode explicit"));
+}
+
+class TokensTest : public OpenInferenceTest {
+ protected:
+  void SetUp() override {
+    ListenOptions with = options();
+    with.tokens = {"infer-infer-infer", "manage-manage-manage"};
+    start(with);
+    stub_ = inference::GRPCInferenceService::NewStub(channel_);
+  }
+  StatusCode ask(const std::string& authorization) {
+    grpc::ClientContext context;
+    if (!authorization.empty()) context.AddMetadata("authorization", authorization);
+    return stub_->ModelInfer(&context, twice_request(), &response_).error_code();
+  }
+};
+
+TEST_F(TokensTest, CallsNeedOne) {
+  EXPECT_EQ(ask(""), StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(ask("Bearer infer-infer-infex"), StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(ask("infer-infer-infer"), StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(ask("Bearer infer-infer-infer"), StatusCode::OK);
+  EXPECT_EQ(ask("Bearer manage-manage-manage"), StatusCode::OK);
+  grpc::ClientContext context;
+  inference::RepositoryIndexResponse index;
+  EXPECT_EQ(stub_->RepositoryIndex(&context, {}, &index).error_code(), StatusCode::UNAUTHENTICATED);
+}
+
+TEST_F(TokensTest, ManagementHasATokenOfItsOwn) {
+  const auto load = [this](const std::string& authorization) {
+    grpc::ClientContext context;
+    context.AddMetadata("authorization", authorization);
+    inference::RepositoryModelLoadResponse response;
+    return stub_->RepositoryModelLoad(&context, {}, &response).error_code();
+  };
+  EXPECT_EQ(load("Bearer infer-infer-infer"), StatusCode::PERMISSION_DENIED);
+  EXPECT_EQ(load("Bearer manage-manage-manage"), StatusCode::UNIMPLEMENTED) << "it may, but the daemon does not";
+}
+
+TEST_F(TokensTest, ProbesNeedNone) {
+  grpc::ClientContext context;
+  inference::ServerReadyResponse ready;
+  ASSERT_TRUE(stub_->ServerReady(&context, {}, &ready).ok());
+  EXPECT_TRUE(ready.ready());
+}
+
 TEST_F(OpenInferenceTest, EveryCallIsRecordedWithItsId) {
   inference::ModelInferRequest request = twice_request();
   request.set_id("job 7\ncode=OK");
@@ -301,7 +454,14 @@ TEST_F(OpenInferenceTest, EveryCallIsRecordedWithItsId) {
   EXPECT_EQ(records()[0].id, "job 7 code=OK");
   EXPECT_EQ(records()[0].code, "OK");
   EXPECT_EQ(records()[0].reason, "");
+  EXPECT_EQ(records()[0].version, "2");
+  EXPECT_EQ(records()[0].voxels, 24);
+  EXPECT_GE(records()[0].bytes_in, 480);
+  EXPECT_GE(records()[0].bytes_out, 192);
+  EXPECT_EQ(records()[0].queue_seconds, 0.625);
+  EXPECT_EQ(records()[0].compute_seconds, 0.125);
   EXPECT_EQ(records()[1].code, "NOT_FOUND");
+  EXPECT_EQ(records()[1].version, "");
   EXPECT_THAT(records()[1].reason, HasSubstr("Request for unknown model"));
 }
 

@@ -193,10 +193,31 @@ TEST(RequestChecks, ParametersAreCheckedToo) {
   expect_invalid(request, {"'triton_x'"});
 }
 
-TEST(RequestChecks, SharedMemoryIsNotOffered) {
+void set_region(google::protobuf::Map<std::string, inference::InferParameter>& parameters, std::int64_t bytes) {
+  parameters["shared_memory_region"].set_string_param("r");
+  parameters["shared_memory_byte_size"].set_int64_param(bytes);
+}
+
+TEST(RequestChecks, InputAndOutputMayBeInSharedMemory) {
   ModelInferRequest request = twice_request();
-  (*request.mutable_inputs(0)->mutable_parameters())["shared_memory_region"].set_string_param("r");
-  EXPECT_EQ(check_infer_request(request, twice_model()).error().code, ErrorCode::unsupported);
+  request.clear_raw_input_contents();
+  set_region(*request.mutable_inputs(0)->mutable_parameters(), 480);
+  auto& output = *request.add_outputs();
+  output.set_name("probability");
+  set_region(*output.mutable_parameters(), 192);
+  const Result<InferRequest> checked = check_infer_request(request, twice_model());
+  ASSERT_TRUE(checked) << checked.error().message;
+  EXPECT_EQ(checked->input_region, (RegionRange{"r", 0, 480}));
+  EXPECT_EQ(checked->output_region, (RegionRange{"r", 0, 192}));
+}
+
+TEST(RequestChecks, SharedMemoryHoldsTheInputAloneAndWhole) {
+  ModelInferRequest request = twice_request();
+  set_region(*request.mutable_inputs(0)->mutable_parameters(), 480);
+  expect_invalid(request, {"both a shared memory region and contents"});
+  request.clear_raw_input_contents();
+  set_region(*request.mutable_inputs(0)->mutable_parameters(), 479);
+  expect_invalid(request, {"479 bytes in shared memory", "480"});
 }
 
 TEST(RequestChecks, VersionsAreNumbers) {

@@ -52,9 +52,14 @@ TEST_F(RequestParametersTest, TimeoutOfAnotherKindIsRefused) {
   expect_refused("at least 0");
 }
 
-TEST_F(RequestParametersTest, PriorityIsTolerated) {
+TEST_F(RequestParametersTest, PriorityIsANumberFromZero) {
+  EXPECT_EQ(check()->priority, 0);
   add("priority").set_uint64_param(1);
-  EXPECT_TRUE(check());
+  EXPECT_EQ(check()->priority, 1);
+  add("priority").set_uint64_param(~std::uint64_t{0});
+  EXPECT_GT(check()->priority, 1000);
+  add("priority").set_int64_param(-1);
+  expect_refused("at least 0");
   add("priority").set_bool_param(true);
   expect_refused("'priority'");
 }
@@ -77,17 +82,33 @@ TEST_F(RequestParametersTest, ReservedOnesAreRefused) {
   expect_refused("'triton_secret'");
 }
 
-TEST_F(RequestParametersTest, TensorsTakeNoSharedMemory) {
+TEST_F(RequestParametersTest, ATensorMayBeInSharedMemory) {
   add("shared_memory_region").set_string_param("region");
-  const Result<void> checked = check_tensor_parameters(request_.parameters(), "input 'raw'");
-  ASSERT_FALSE(checked);
-  EXPECT_EQ(checked.error().code, ErrorCode::unsupported);
-  EXPECT_THAT(checked.error().message, HasSubstr("input 'raw'"));
+  add("shared_memory_byte_size").set_int64_param(480);
+  EXPECT_EQ(*check_tensor_parameters(request_.parameters(), ""), (RegionRange{"region", 0, 480}));
+  add("shared_memory_offset").set_int64_param(8);
+  EXPECT_EQ(*check_tensor_parameters(request_.parameters(), ""), (RegionRange{"region", 8, 480}));
 }
 
-TEST_F(RequestParametersTest, OffsetWithoutRegionIsInvalid) {
+TEST_F(RequestParametersTest, PlacesInSharedMemoryMakeSense) {
+  const auto refused = [this](const std::string& part) {
+    const auto checked = check_tensor_parameters(request_.parameters(), "input 'raw'");
+    ASSERT_FALSE(checked);
+    EXPECT_EQ(checked.error().code, ErrorCode::invalid_argument);
+    EXPECT_THAT(checked.error().message, HasSubstr("input 'raw'"));
+    EXPECT_THAT(checked.error().message, HasSubstr(part));
+  };
   add("shared_memory_offset").set_int64_param(8);
-  EXPECT_EQ(check_tensor_parameters(request_.parameters(), "input 'raw'").error().code, ErrorCode::invalid_argument);
+  refused("without 'shared_memory_region'");
+  add("shared_memory_region").set_bool_param(true);
+  refused("a string");
+  add("shared_memory_region").set_string_param("region");
+  refused("shared_memory_byte_size");
+  add("shared_memory_byte_size").set_int64_param(0);
+  refused("at least 1");
+  add("shared_memory_byte_size").set_int64_param(4);
+  add("shared_memory_offset").set_int64_param(-1);
+  refused("at least 0");
 }
 
 TEST_F(RequestParametersTest, ClassificationIsNotOffered) {

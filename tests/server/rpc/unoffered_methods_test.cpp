@@ -25,24 +25,19 @@ class UnofferedMethodsTest : public Loopback {
 };
 
 TEST_F(UnofferedMethodsTest, EachSaysSoInWords) {
-  expect_refused(ask(&Stub::RepositoryModelLoad), "at start only");
-  expect_refused(ask(&Stub::RepositoryModelUnload), "at start only");
-  expect_refused(ask(&Stub::SystemSharedMemoryStatus), "shared memory is not offered");
-  expect_refused(ask(&Stub::SystemSharedMemoryRegister), "shared memory is not offered");
-  expect_refused(ask(&Stub::SystemSharedMemoryUnregister), "shared memory is not offered");
-  expect_refused(ask(&Stub::CudaSharedMemoryStatus), "shared memory is not offered");
-  expect_refused(ask(&Stub::CudaSharedMemoryRegister), "shared memory is not offered");
-  expect_refused(ask(&Stub::CudaSharedMemoryUnregister), "shared memory is not offered");
+  expect_refused(ask(&Stub::CudaSharedMemoryRegister), "CUDA shared memory is not offered");
   expect_refused(ask(&Stub::TraceSetting), "tracing");
-  expect_refused(ask(&Stub::LogSettings), "log settings");
 }
 
-TEST_F(UnofferedMethodsTest, StreamedInferenceNamesOurStream) {
-  const auto stub = inference::GRPCInferenceService::NewStub(channel_);
+TEST_F(UnofferedMethodsTest, OfCudaMemoryThereIsNone) {
+  EXPECT_TRUE(ask(&Stub::CudaSharedMemoryStatus).ok());
+  EXPECT_TRUE(ask(&Stub::CudaSharedMemoryUnregister).ok());
+  const std::unique_ptr<Stub> stub = inference::GRPCInferenceService::NewStub(channel_);
   grpc::ClientContext context;
-  const auto stream = stub->ModelStreamInfer(&context);
-  stream->WritesDone();
-  expect_refused(stream->Finish(), "znni.v1.Volumes");
+  inference::CudaSharedMemoryStatusRequest one;
+  one.set_name("weights");
+  inference::CudaSharedMemoryStatusResponse response;
+  EXPECT_EQ(stub->CudaSharedMemoryStatus(&context, one, &response).error_code(), grpc::StatusCode::NOT_FOUND);
 }
 
 }  // namespace

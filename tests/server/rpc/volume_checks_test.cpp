@@ -36,6 +36,15 @@ TEST(VolumeChecks, LegalHeader) {
   EXPECT_EQ(head->output_type, ElementType::f32);
 }
 
+TEST(VolumeChecks, Priority) {
+  v1::VolumeHeader urgent = header();
+  EXPECT_EQ(check_volume_header(urgent, twice_model())->priority, 0);
+  urgent.set_priority(1);
+  EXPECT_EQ(check_volume_header(urgent, twice_model())->priority, 1);
+  urgent.set_priority(~std::uint32_t{0});
+  EXPECT_GT(check_volume_header(urgent, twice_model())->priority, 1000);
+}
+
 TEST(VolumeChecks, NormalisedByTheClient) {
   v1::VolumeHeader own = header();
   EXPECT_FALSE(check_volume_header(own, twice_model())->normalised);

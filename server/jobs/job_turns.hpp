@@ -1,0 +1,35 @@
+// The turns of one job: its model's first, so that a model with many jobs holds one place on the device like any other,
+// then the device's.
+#pragma once
+
+#include <functional>
+
+#include "server/jobs/turn_queue.hpp"
+
+namespace znni {
+
+// Rank of a job in the queues for the protocol's priority: 1 goes first, 0 stands for 2, larger ones come later.
+[[nodiscard]] int rank_of_priority(int priority);
+
+// For the job's own thread; the queues must outlive it.
+class JobTurns {
+ public:
+  JobTurns(TurnQueue& model, TurnQueue& device, int rank) : model_(model), device_(device), rank_(rank) {}
+
+  // `unavailable` when the model's queue is full, `cancelled` when `stop` comes first.
+  [[nodiscard]] Result<void> take(const std::stop_token& stop);
+  // Between patches: lets those run who wait and are no less urgent, one patch of each in turn; and anybody for as long
+  // as `has_room` (may be empty) says that this job could not go on. Has both turns afterwards, or is `cancelled`.
+  [[nodiscard]] Result<void> give_way(const std::stop_token& stop, const std::function<bool()>& has_room);
+
+ private:
+  [[nodiscard]] Result<void> step_aside(const std::stop_token& stop, const std::function<bool()>& has_room);
+
+  TurnQueue& model_;
+  TurnQueue& device_;
+  int rank_;
+  Turn model_turn_;
+  Turn device_turn_;  // last: given back first
+};
+
+}  // namespace znni

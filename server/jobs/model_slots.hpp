@@ -1,0 +1,29 @@
+// The slots of all configured models, by name.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "server/jobs/model_slot.hpp"
+
+namespace znni {
+
+// Thread safe. A slot that was replaced lives on until whoever uses it is done.
+class ModelSlots {
+ public:
+  using Handle = std::shared_ptr<ModelSlot>;  // shared by the table and everybody who found it
+
+  // In the place of the one that has its name, if there is one.
+  void put(Handle slot);
+  [[nodiscard]] std::vector<Handle> all() const;
+  // not_found "Request for unknown model: ..."; "" is any version.
+  [[nodiscard]] Result<Handle> find(const std::string& name, const std::string& version) const;
+
+ private:
+  mutable std::mutex mutex_;  // guards slots_
+  std::vector<Handle> slots_;
+};
+
+}  // namespace znni

@@ -1,0 +1,46 @@
+// Notices work that goes on for long without a sign of progress.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "primitives/core/primitive.hpp"
+
+namespace znni {
+
+// One thread works; others may ask at any time.
+class ProgressWatch {
+ public:
+  // Work, from construction to destruction.
+  class Work {
+   public:
+    explicit Work(ProgressWatch& watch) : watch_(watch) { watch_.beat(); }
+    ~Work() { watch_.last_ns_ = 0; }
+    Work(const Work&) = delete;
+    Work& operator=(const Work&) = delete;
+
+   private:
+    ProgressWatch& watch_;
+  };
+  // A pause of it, for something that is not the worker's own: likewise.
+  class Pause {
+   public:
+    explicit Pause(ProgressWatch& watch) : watch_(watch) { watch_.last_ns_ = 0; }
+    ~Pause() { watch_.beat(); }
+    Pause(const Pause&) = delete;
+    Pause& operator=(const Pause&) = delete;
+
+   private:
+    ProgressWatch& watch_;
+  };
+
+  // A sign of progress.
+  void beat();
+  // Since the last sign; 0 while nobody works.
+  [[nodiscard]] Seconds still() const;
+
+ private:
+  std::atomic<std::int64_t> last_ns_ = 0;  // of the steady clock; 0: nobody works
+};
+
+}  // namespace znni

@@ -1,0 +1,65 @@
+#include "server/metrics/call_metrics.hpp"
+
+#include <array>
+
+namespace znni {
+namespace {
+
+// From a millisecond to hours: volumes differ.
+constexpr std::array<double, 15> bounds = {0.001, 0.003, 0.01, 0.03, 0.1,  0.3,  1,    3,
+                                           10,    30,    100,  300,  1000, 3000, 10000};
+
+}  // namespace
+
+CallMetrics::Times::Times() : whole(bounds), receive(bounds), queue(bounds), compute(bounds), send(bounds) {}
+
+void CallMetrics::add(const rpc::CallRecord& call) {
+  const std::string model = call.version.empty() ? "" : call.model;
+  const std::scoped_lock lock(mutex_);
+  ++calls_[{std::string(call.method), model, call.version, std::string(call.code)}];
+  if (call.code != "OK") return;
+  Times& times = times_[{std::string(call.method), model, call.version}];
+  times.whole.observe(call.seconds);
+  times.receive.observe(call.receive_seconds);
+  times.queue.observe(call.queue_seconds);
+  times.compute.observe(call.compute_seconds);
+  times.send.observe(call.send_seconds);
+  Totals& totals = totals_[{model, call.version}];
+  totals.voxels += call.voxels;
+  totals.patches += call.patches;
+  totals.bytes_in += call.bytes_in;
+  totals.bytes_out += call.bytes_out;
+}
+
+void CallMetrics::write(PrometheusText& out) const {
+  const std::scoped_lock lock(mutex_);
+  out.family("znni_requests_total", "counter", "Calls that carried volumes, by how they ended.");
+  for (const auto& [outcome, count] : calls_) {
+    const auto& [method, model, version, code] = outcome;
+    out.sample({{"method", method}, {"model", model}, {"version", version}, {"code", code}}, count);
+  }
+  const auto histograms = [&](std::string_view name, std::string_view help, Histogram Times::*of) {
+    out.family(name, "histogram", help);
+    for (const auto& [served, times] : times_) {
+      const auto& [method, model, version] = served;
+      out.sample({{"method", method}, {"model", model}, {"version", version}}, times.*of);
+    }
+  };
+  histograms("znni_request_seconds", "From the first message to the last, of calls that succeeded.", &Times::whole);
+  histograms("znni_request_receive_seconds", "Of that: until the volume was received.", &Times::receive);
+  histograms("znni_request_queue_seconds", "Of that: while other jobs had their turn.", &Times::queue);
+  histograms("znni_request_compute_seconds", "Of that: computing.", &Times::compute);
+  histograms("znni_request_send_seconds", "Of that: sending, after the last voxel was computed.", &Times::send);
+  const auto counter = [&](std::string_view name, std::string_view help, std::int64_t Totals::*of) {
+    out.family(name, "counter", help);
+    for (const auto& [model, totals] : totals_) {
+      out.sample({{"model", model.first}, {"version", model.second}}, totals.*of);
+    }
+  };
+  counter("znni_output_voxels_total", "Dense output voxels sent, images not counted.", &Totals::voxels);
+  counter("znni_patches_total", "Patches computed for calls that succeeded.", &Totals::patches);
+  counter("znni_received_bytes_total", "Bytes of volumes received.", &Totals::bytes_in);
+  counter("znni_sent_bytes_total", "Bytes of volumes sent.", &Totals::bytes_out);
+}
+
+}  // namespace znni

@@ -1,0 +1,44 @@
+// Counts the calls that carried volumes, for Prometheus.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+
+#include "server/metrics/prometheus_text.hpp"
+#include "server/rpc/call_record.hpp"
+
+namespace znni {
+
+// Thread safe.
+class CallMetrics {
+ public:
+  // Models are counted by name and version only as far as they are known to have run: what clients make up shall not
+  // make ever more series.
+  void add(const rpc::CallRecord& call);
+  void write(PrometheusText& out) const;
+
+ private:
+  struct Times {
+    Times();
+    Histogram whole, receive, queue, compute, send;
+  };
+  struct Totals {
+    std::int64_t voxels = 0;
+    std::int64_t patches = 0;
+    std::int64_t bytes_in = 0;
+    std::int64_t bytes_out = 0;
+  };
+  using Model = std::pair<std::string, std::string>;                               // name, version
+  using Outcome = std::tuple<std::string, std::string, std::string, std::string>;  // method, name, version, code
+  using Served = std::tuple<std::string, std::string, std::string>;                // method, name, version
+
+  mutable std::mutex mutex_;  // guards all below
+  std::map<Outcome, std::int64_t> calls_;
+  std::map<Served, Times> times_;  // of calls that succeeded
+  std::map<Model, Totals> totals_;
+};
+
+}  // namespace znni

@@ -1,0 +1,39 @@
+// Metrics and probes over HTTP, on a port and threads of their own: they answer whatever the rest of the daemon is
+// doing.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "primitives/core/result.hpp"
+
+namespace znni {
+
+struct HttpAnswer {
+  int status = 200;
+  std::string body;  // plain text
+};
+
+// Called from several threads at once; none may wait for work.
+struct HttpPages {
+  std::function<HttpAnswer()> metrics;  // GET /metrics
+  std::function<HttpAnswer()> live;     // GET /livez
+  std::function<HttpAnswer()> ready;    // GET /readyz
+};
+
+class HttpServer {
+ public:
+  // `port` 0: any free one. unavailable when the port is in use or the address is not of this machine.
+  [[nodiscard]] static Result<std::unique_ptr<HttpServer>> start(const std::string& address, int port, HttpPages pages);
+  ~HttpServer();
+
+  [[nodiscard]] int port() const;
+
+ private:
+  struct State;
+  explicit HttpServer(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace znni

@@ -1,0 +1,117 @@
+#include "server/metrics/server_metrics.hpp"
+
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdint>
+#include <fstream>
+#include <vector>
+
+namespace znni {
+namespace {
+
+std::int64_t resident_bytes() {
+  std::ifstream file("/proc/self/statm");
+  std::int64_t all_pages = 0;
+  std::int64_t resident_pages = 0;
+  file >> all_pages >> resident_pages;
+  return resident_pages * sysconf(_SC_PAGESIZE);
+}
+
+std::string_view text_of(ModelState state) {
+  switch (state) {
+    case ModelState::loading: return "loading";
+    case ModelState::ready: return "ready";
+    case ModelState::unavailable: return "unavailable";
+  }
+  return "unavailable";
+}
+
+Labels labels_of(const ModelInfo& model) { return {{"model", model.name}, {"version", model.version}}; }
+
+void write_models(const std::vector<ModelInfo>& models, PrometheusText& out) {
+  out.family("znni_model_info", "gauge", "One per model: its state and its plan.");
+  for (const ModelInfo& model : models) {
+    Labels labels = labels_of(model);
+    labels.emplace_back("state", text_of(model.state));
+    labels.emplace_back("plan", model.plan_summary);
+    out.sample(labels, std::int64_t{1});
+  }
+  out.family("znni_model_memory_bytes", "gauge", "Host memory reserved for a model, by kind.");
+  for (const ModelInfo& model : models) {
+    const auto kind = [&](const char* name, std::int64_t bytes) {
+      Labels labels = labels_of(model);
+      labels.emplace_back("kind", name);
+      out.sample(labels, bytes);
+    };
+    kind("weights", model.memory.weights);
+    kind("persistent", model.memory.persistent);
+    kind("transient", model.memory.transient);
+  }
+  out.family("znni_model_predicted_voxels_per_second", "gauge", "What the plan promises.");
+  for (const ModelInfo& model : models) out.sample(labels_of(model), model.predicted_voxels_per_second);
+}
+
+void write_jobs(const ModelServer& server, const std::vector<ModelInfo>& models, PrometheusText& out) {
+  out.family("znni_jobs", "gauge", "Jobs inside, by state: queued, or started and not ended.");
+  for (const ModelInfo& model : models) {
+    const ModelStatistics counted = server.statistics(model.name, model.version);
+    const auto state = [&](const char* name, std::int64_t jobs) {
+      Labels labels = labels_of(model);
+      labels.emplace_back("state", name);
+      out.sample(labels, jobs);
+    };
+    state("queued", counted.queued_now);
+    state("running", counted.running_now);
+  }
+  out.family("znni_seconds_without_progress", "gauge", "Since the job that computes last finished a layer.");
+  out.sample({}, server.still());
+}
+
+void write_memory(const ModelServer& server, const MemoryShares& shares, PrometheusText& out) {
+  const MemoryFacts memory = server.memory();
+  out.family("znni_memory_budget_bytes", "gauge", "Shares of --mem.");
+  out.sample({{"pool", "process"}}, shares.base);
+  out.sample({{"pool", "receiving"}}, shares.receiving);
+  out.sample({{"pool", "transport"}}, memory.transport_limit);
+  out.sample({{"pool", "models"}}, memory.models_limit);
+  out.family("znni_memory_used_bytes", "gauge", "Of the shares that are given out by the byte.");
+  out.sample({{"pool", "transport"}}, memory.transport_used);
+  out.sample({{"pool", "models"}}, memory.models_used);
+  out.family("znni_memory_peak_bytes", "gauge", "The most that was used since the start.");
+  out.sample({{"pool", "transport"}}, memory.transport_peak);
+  out.family("process_resident_memory_bytes", "gauge", "Resident memory of the process.");
+  out.sample({}, resident_bytes());
+}
+
+}  // namespace
+
+void write_server_metrics(const ModelServer& server, const MemoryShares& shares, std::string_view version,
+                          PrometheusText& out) {
+  out.family("znni_build_info", "gauge", "Always 1.");
+  out.sample({{"version", std::string(version)}}, std::int64_t{1});
+  out.family("znni_ready", "gauge", "1 when a request to every configured model would be admitted.");
+  out.sample({}, std::int64_t{server.ready() ? 1 : 0});
+  const std::vector<ModelInfo> models = server.models();
+  write_models(models, out);
+  write_jobs(server, models, out);
+  write_memory(server, shares, out);
+}
+
+std::optional<std::string> unready_reason(const ModelServer& models) {
+  if (models.ready()) return std::nullopt;
+  for (const ModelInfo& model : models.models()) {
+    if (!model.expected) continue;
+    if (model.state == ModelState::loading) return "model '" + model.name + "' is still loading";
+    if (model.state == ModelState::unavailable) return "model '" + model.name + "' is unavailable: " + model.reason;
+  }
+  return "the server is shutting down";
+}
+
+std::optional<std::string> stuck_reason(const ModelServer& models, Seconds most_seconds) {
+  const Seconds still = models.still();
+  if (still <= most_seconds) return std::nullopt;
+  return "the job that computes has shown no progress for " + std::to_string(std::llround(still)) + " s";
+}
+
+}  // namespace znni

@@ -1,0 +1,24 @@
+// The state of the daemon's models and memory, for Prometheus and for probes.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "server/jobs/memory_shares.hpp"
+#include "server/jobs/model_server.hpp"
+#include "server/metrics/prometheus_text.hpp"
+
+namespace znni {
+
+// Models, queues, memory by pool; and the process as every Prometheus client tells of it.
+void write_server_metrics(const ModelServer& models, const MemoryShares& shares, std::string_view version,
+                          PrometheusText& out);
+
+// Why a request to some configured model would be refused now, in one line; nothing when none would.
+[[nodiscard]] std::optional<std::string> unready_reason(const ModelServer& models);
+
+// Why the process had better be started anew: the job that computes has shown no progress for `most_seconds`.
+[[nodiscard]] std::optional<std::string> stuck_reason(const ModelServer& models, Seconds most_seconds);
+
+}  // namespace znni

@@ -1,0 +1,34 @@
+// Who may call what: bearer tokens, for using models and for managing them apart.
+#pragma once
+
+#include <grpcpp/server_context.h>
+#include <grpcpp/support/status.h>
+
+#include <string>
+#include <string_view>
+
+namespace znni::rpc {
+
+enum class Access { infer, manage };
+
+// "" asks for none. With an infer token alone nobody manages.
+struct Tokens {
+  std::string infer;
+  std::string manage;
+};
+
+class Guard {
+ public:
+  explicit Guard(Tokens tokens) : tokens_(std::move(tokens)) {}
+
+  // Looks for `authorization: Bearer <token>` among the call's metadata. UNAUTHENTICATED without a token that is ours,
+  // PERMISSION_DENIED with one that is for something else; a manager may infer too.
+  [[nodiscard]] grpc::Status check(const grpc::ServerContext& context, Access access) const;
+  // The same for the value of the header, "" where there is none.
+  [[nodiscard]] grpc::Status check(std::string_view authorization, Access access) const;
+
+ private:
+  Tokens tokens_;
+};
+
+}  // namespace znni::rpc

@@ -1,0 +1,92 @@
+#include "server/rpc/infer_exchange.hpp"
+
+#include <atomic>
+#include <optional>
+#include <string>
+
+#include "server/rpc/bytes.hpp"
+#include "server/rpc/caller.hpp"
+#include "server/rpc/client_text.hpp"
+#include "server/rpc/status_map.hpp"
+
+namespace znni::rpc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+// Why a call shall end: its caller gave up, or it waited for its turn longer than it said it would.
+CallWatch::Probe make_probe(const grpc::ServerContext& context, std::int64_t timeout_us,
+                            const std::atomic<bool>& started) {
+  const Clock::time_point received = Clock::now();
+  return [&context, timeout_us, &started, received]() -> std::optional<Error> {
+    if (timeout_us > 0 && !started && Clock::now() - received > std::chrono::microseconds(timeout_us)) {
+      return Error{
+          ErrorCode::deadline_exceeded,
+          "Request timeout expired: waited longer than the request's timeout of " + std::to_string(timeout_us) + " us"};
+    }
+    return gone(context);
+  };
+}
+
+}  // namespace
+
+InferExchange::InferExchange(FrontDoor& door, const grpc::ServerContext& context, std::string_view method)
+    : door_(door), context_(context) {
+  record_.method = method;
+}
+
+void InferExchange::admit(bool leased) {
+  const auto bytes = static_cast<std::int64_t>(request_->ByteSizeLong());
+  // What gRPC had received it in is free again.
+  trim_heap_after(bytes);
+  record_.receive_seconds = seconds_between(start_, Clock::now());
+  record_.model = one_line(request_->model_name(), 80);
+  record_.id = one_line(request_->id(), 80);
+  record_.bytes_in = bytes;
+  const SharedRegions* regions = door_.limits.offer_shared_memory ? &door_.regions : nullptr;
+  admitted_ = admit_infer(*request_, door_.models, {door_.limits.wire.most_response_bytes, regions, leased});
+  if (admitted_) return;
+  request_.reset();
+  trim_heap_after(bytes);
+}
+
+Result<void> InferExchange::compute(inference::ModelInferResponse& response) {
+  Result<void> done = run(response);
+  const auto bytes = request_ ? static_cast<std::int64_t>(request_->ByteSizeLong()) : 0;
+  request_.reset();
+  trim_heap_after(bytes);
+  computed_ = Clock::now();
+  return done;
+}
+
+Result<void> InferExchange::run(inference::ModelInferResponse& response) {
+  if (!admitted_) return admitted_.error();
+  record_.version = admitted_->model.version;
+  std::atomic<bool> started = false;
+  const WatchedCall call = door_.watch.watch(make_probe(context_, admitted_->request.parameters.timeout_us, started));
+  const Result<JobStatistics> done = run_infer(
+      *request_, *admitted_, door_.models, call.token(), [&started] { started = true; }, response);
+  if (!done) return call.reason(done.error());
+  record_.queue_seconds = done->queued + done->yielded;
+  record_.compute_seconds = done->seconds - done->yielded;
+  record_.patches = done->patches;
+  record_.voxels = output_voxels(*admitted_);
+  record_.bytes_out = static_cast<std::int64_t>(response.ByteSizeLong());
+  return {};
+}
+
+void InferExchange::finish(const Result<void>& result) {
+  const grpc::Status status = to_status(result);
+  const Clock::time_point now = Clock::now();
+  record_.code = name_of(status.error_code());
+  record_.reason = status.error_message();
+  record_.seconds = seconds_between(start_, now);
+  record_.send_seconds = computed_ == Clock::time_point() ? 0 : seconds_between(computed_, now);
+  door_.record(record_);
+}
+
+}  // namespace znni::rpc

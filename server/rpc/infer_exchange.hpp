@@ -1,0 +1,44 @@
+// One message of ModelInfer and its answer, as the unary call and the stream of the protocol have them in common.
+#pragma once
+
+#include <grpcpp/server_context.h>
+
+#include <chrono>
+#include <memory>
+
+#include "proto/inference.pb.h"
+#include "server/rpc/front_door.hpp"
+#include "server/rpc/infer_call.hpp"
+
+namespace znni::rpc {
+
+class InferExchange {
+ public:
+  // `method` as the record shall tell it.
+  InferExchange(FrontDoor& door, const grpc::ServerContext& context, std::string_view method);
+
+  // To be filled by whoever reads.
+  [[nodiscard]] inference::ModelInferRequest& request() { return *request_; }
+  // After the request was read: checks it, and leases its memory where `leased`. A request that is refused is freed.
+  void admit(bool leased);
+  // Computes the answer; the request is freed.
+  [[nodiscard]] Result<void> compute(inference::ModelInferResponse& response);
+  // Tells the record how the call ended, at the end of its sending.
+  void finish(const Result<void>& result);
+
+  [[nodiscard]] const std::string& id() const { return record_.id; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  [[nodiscard]] Result<void> run(inference::ModelInferResponse& response);
+
+  FrontDoor& door_;
+  const grpc::ServerContext& context_;
+  CallRecord record_;
+  Clock::time_point start_ = Clock::now();
+  Clock::time_point computed_;
+  std::unique_ptr<inference::ModelInferRequest> request_ = std::make_unique<inference::ModelInferRequest>();
+  Result<AdmittedInfer> admitted_ = Error{};
+};
+
+}  // namespace znni::rpc

@@ -1,0 +1,79 @@
+// Memory that clients on the same host share with the daemon, under names they chose. A region is read and written as a
+// file, never mapped: a client that cuts it short while it is in use then gets an error, where a mapping would end the
+// daemon with SIGBUS.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <string>
+
+#include "primitives/core/result.hpp"
+
+namespace znni::rpc {
+
+// Part of a region, as a request names it.
+struct RegionRange {
+  std::string region;
+  std::int64_t offset = 0;  // from the region's start
+  std::int64_t bytes = 0;
+  bool operator==(const RegionRange&) const = default;
+};
+
+// Thread safe: reads and writes carry their position.
+class SharedRegion {
+ public:
+  // `key`: a name of POSIX shared memory, with or without its leading slash; no other path. The region is its bytes
+  // [offset, offset + bytes).
+  [[nodiscard]] static Result<std::shared_ptr<const SharedRegion>> open(const std::string& key, std::int64_t offset,
+                                                                        std::int64_t bytes);
+  ~SharedRegion();
+  SharedRegion(const SharedRegion&) = delete;
+  SharedRegion& operator=(const SharedRegion&) = delete;
+
+  [[nodiscard]] const std::string& key() const { return key_; }
+  [[nodiscard]] std::int64_t offset() const { return offset_; }
+  [[nodiscard]] std::int64_t bytes() const { return bytes_; }
+
+  // invalid_argument when the memory has become smaller than it was. The range must lie within the region.
+  [[nodiscard]] Result<void> read(std::int64_t at, std::span<std::byte> to) const;
+  [[nodiscard]] Result<void> write(std::int64_t at, std::span<const std::byte> from) const;
+
+ private:
+  SharedRegion(std::string key, int file, std::int64_t offset, std::int64_t bytes)
+      : key_(std::move(key)), file_(file), offset_(offset), bytes_(bytes) {}
+  [[nodiscard]] Result<void> check_size(std::int64_t last) const;
+
+  std::string key_;
+  int file_;
+  std::int64_t offset_;
+  std::int64_t bytes_;
+};
+
+// Shared: a region that is unregistered lives on until the last request that uses it has ended.
+using RegionHandle = std::shared_ptr<const SharedRegion>;
+
+// Thread safe.
+class SharedRegions {
+ public:
+  static constexpr std::size_t most_regions = 1024;
+
+  // False, and nothing is changed, when the name is taken. unavailable when there are too many.
+  [[nodiscard]] Result<bool> add(const std::string& name, RegionHandle region);
+  // "": all. What is not there is no error.
+  void remove(const std::string& name);
+  // not_found.
+  [[nodiscard]] Result<RegionHandle> find(const std::string& name) const;
+  // The same, if `range` lies within it: else invalid_argument, with both sizes.
+  [[nodiscard]] Result<RegionHandle> find(const RegionRange& range) const;
+  [[nodiscard]] std::map<std::string, RegionHandle> all() const;
+
+ private:
+  mutable std::mutex mutex_;  // guards regions_
+  std::map<std::string, RegionHandle> regions_;
+};
+
+}  // namespace znni::rpc

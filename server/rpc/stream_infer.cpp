@@ -1,0 +1,97 @@
+#include "server/rpc/stream_infer.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <string>
+
+#include "primitives/core/shape.hpp"
+#include "server/jobs/memory_shares.hpp"
+#include "server/rpc/bytes.hpp"
+#include "server/rpc/caller.hpp"
+#include "server/rpc/infer_exchange.hpp"
+#include "server/rpc/status_map.hpp"
+
+namespace znni::rpc {
+namespace {
+
+bool wants_statuses(const grpc::ServerContext& context) {
+  const auto found = context.client_metadata().find("triton_grpc_error");
+  return found != context.client_metadata().end() && found->second == "true";
+}
+
+class InferStreamCall {
+ public:
+  InferStreamCall(FrontDoor& door, grpc::ServerContext& context, InferResponseStream& stream)
+      : door_(door), context_(context), stream_(stream), stall_(door.limits.stall_seconds) {}
+
+  Result<void> run() {
+    const std::int64_t most = std::max(door_.limits.wire.most_request_bytes, door_.limits.wire.most_response_bytes);
+    const Result<TransportLease> lease = door_.models.lease(mul(copies_while_received, most));
+    if (!lease) return lease.error().within("a stream of requests of up to " + bytes_text(most) + " each");
+    const WatchedCall call = door_.watch.watch([this] { return gone_or_stalled(context_, stall_); });
+    const Result<void> done = answer_all();
+    return done ? done : call.reason(done.error());
+  }
+
+ private:
+  Result<void> answer_all() {
+    const bool statuses = wants_statuses(context_);
+    while (true) {
+      InferExchange exchange(door_, context_, "ModelStreamInfer");
+      if (!read(exchange.request())) return all_read();
+      if (door_.gate.closed()) return Error{ErrorCode::unavailable, "the server is shutting down; try another one"};
+      const Result<void> answered = answer(exchange, statuses);
+      exchange.finish(answered);
+      if (!answered && (statuses || write_failed_)) return answered;
+    }
+  }
+
+  // How the request fared. Its response, good or bad, was sent, unless errors end the stream.
+  Result<void> answer(InferExchange& exchange, bool statuses) {
+    exchange.admit(false);
+    inference::ModelStreamInferResponse response;
+    inference::ModelInferResponse& infer = *response.mutable_infer_response();
+    Result<void> done = exchange.compute(infer);
+    if (!done && statuses) return done;
+    if (!done) {
+      infer.Clear();
+      infer.set_id(exchange.id());
+      response.set_error_message(to_status(done.error()).error_message());
+    } else {
+      (*infer.mutable_parameters())["triton_final_response"].set_bool_param(true);
+    }
+    const auto bytes = static_cast<std::int64_t>(response.ByteSizeLong());
+    write_failed_ = !write(response);
+    response.Clear();
+    trim_heap_after(bytes);
+    if (write_failed_) return Error{ErrorCode::cancelled, "the caller is gone"};
+    return done;
+  }
+
+  [[nodiscard]] bool read(inference::ModelInferRequest& request) {
+    const Stall::Wait wait(stall_);
+    return stream_.Read(&request);
+  }
+  [[nodiscard]] bool write(const inference::ModelStreamInferResponse& response) {
+    const Stall::Wait wait(stall_);
+    return stream_.Write(response);
+  }
+  [[nodiscard]] Result<void> all_read() const {
+    if (std::optional<Error> error = gone(context_)) return *error;
+    return {};
+  }
+
+  FrontDoor& door_;
+  grpc::ServerContext& context_;
+  InferResponseStream& stream_;
+  Stall stall_;
+  bool write_failed_ = false;
+};
+
+}  // namespace
+
+Result<void> stream_infer(FrontDoor& door, grpc::ServerContext& context, InferResponseStream& stream) {
+  return InferStreamCall(door, context, stream).run();
+}
+
+}  // namespace znni::rpc

@@ -1,0 +1,59 @@
+#include "server/security.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "proto/convert/read_file.hpp"
+
+namespace znni {
+namespace {
+
+constexpr std::int64_t most_bytes = 1 << 20;
+
+Result<std::string> read_pem(const std::filesystem::path& path) {
+  Result<std::string> text = read_file(path.string(), most_bytes);
+  if (!text) return text;
+  if (text->find("-----BEGIN ") != std::string::npos) return text;
+  return Error{ErrorCode::corrupt_file, path.string() + ": found no '-----BEGIN', expected PEM"};
+}
+
+// "" for no file.
+Result<std::string> read_token(const std::filesystem::path& path) {
+  if (path.empty()) return std::string();
+  Result<std::string> text = read_file(path.string(), most_bytes);
+  if (!text) return text;
+  while (text->ends_with('\n') || text->ends_with('\r')) text->pop_back();
+  const bool plain = std::all_of(text->begin(), text->end(), [](char c) { return c > ' ' && c < 0x7F; });
+  if (plain && text->size() >= least_token_bytes) return text;
+  return Error{ErrorCode::corrupt_file, path.string() + ": found " + std::to_string(text->size()) +
+                                            " bytes, expected a token in one line of at least " +
+                                            std::to_string(least_token_bytes) + " characters without blanks"};
+}
+
+}  // namespace
+
+Result<Security> read_security(const Options& options) {
+  Security security;
+  Result<std::string> infer = read_token(options.infer_token_file);
+  if (!infer) return infer.error();
+  Result<std::string> manage = read_token(options.manage_token_file);
+  if (!manage) return manage.error();
+  security.tokens = {std::move(*infer), std::move(*manage)};
+  if (!options.use_ssl && !options.use_ssl_mutual) return security;
+  rpc::Certificates certificates;
+  Result<std::string> certificate = read_pem(options.server_cert);
+  if (!certificate) return certificate.error();
+  Result<std::string> key = read_pem(options.server_key);
+  if (!key) return key.error();
+  certificates.certificate = std::move(*certificate);
+  certificates.key = std::move(*key);
+  if (options.use_ssl_mutual) {
+    Result<std::string> authority = read_pem(options.root_cert);
+    if (!authority) return authority.error();
+    certificates.client_authority = std::move(*authority);
+  }
+  security.certificates = std::move(certificates);
+  return security;
+}
+
+}  // namespace znni

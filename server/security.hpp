@@ -1,0 +1,20 @@
+// The secrets that the options name, read from their files.
+#pragma once
+
+#include <optional>
+
+#include "server/options.hpp"
+#include "server/rpc/server.hpp"
+
+namespace znni {
+
+struct Security {
+  rpc::Tokens tokens;
+  std::optional<rpc::Certificates> certificates;  // nothing: no TLS
+};
+
+// Tokens are files of one line, of at least `least_token_bytes`. Errors name the file and never tell what is in it.
+inline constexpr std::size_t least_token_bytes = 16;
+[[nodiscard]] Result<Security> read_security(const Options& options);
+
+}  // namespace znni

@@ -1,0 +1,192 @@
+"""What those who run the daemon see and set: metrics, probes, records, TLS, tokens, fair shares."""
+
+import json
+import pathlib
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import grpc
+import numpy as np
+import tritonclient.grpc as triton
+
+import nets
+from harness import ZNNID, Daemon, volumes_stubs
+
+MODEL = "net"
+messages, volume_services = volumes_stubs()
+
+
+def infer(client, extent=(14, 14, 14), **options):
+    """One request through a stock client."""
+    volume = np.ones((1, 1, *extent), np.float32)
+    tensor = triton.InferInput("input", list(volume.shape), "FP32")
+    tensor.set_data_from_numpy(volume)
+    return client.infer(MODEL, [tensor], **options)
+
+
+class OperationsTest(unittest.TestCase):
+    """Each with a daemon of its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.repository = f"{cls.folder.name}/models"
+        nets.save(nets.small_net(1), cls.repository, MODEL)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def test_metrics_and_probes(self):
+        with Daemon(self.repository) as daemon, daemon.client() as client:
+            self.assertEqual(daemon.page("/livez"), (200, "ok\n"))
+            self.assertEqual(daemon.page("/readyz"), (200, "ok\n"))
+            infer(client)
+            with self.assertRaises(triton.InferenceServerException):
+                infer(client, (5, 5, 5))
+            self.assertEqual(daemon.metric("znni_requests_total", method="ModelInfer", code="OK"), 1)
+            self.assertEqual(daemon.metric("znni_requests_total", code="INVALID_ARGUMENT"), 1)
+            self.assertEqual(daemon.metric("znni_output_voxels_total", model=MODEL), 5 ** 3)
+            self.assertEqual(daemon.metric("znni_request_compute_seconds_count", model=MODEL), 1)
+            self.assertGreater(daemon.metric("znni_memory_budget_bytes", pool="models"), 0)
+            self.assertGreater(daemon.metric("znni_model_memory_bytes", model=MODEL), 0)
+            self.assertEqual(daemon.metric("znni_memory_used_bytes", pool="transport"), 0)
+            names = set()
+            for line in daemon.page("/metrics")[1].splitlines():
+                if line.startswith("# TYPE"):
+                    self.assertNotIn(line.split()[2], names)
+                    names.add(line.split()[2])
+
+    def test_not_ready_says_why(self):
+        with tempfile.TemporaryDirectory() as repository:
+            pathlib.Path(f"{repository}/broken/1").mkdir(parents=True)
+            pathlib.Path(f"{repository}/broken/1/model.onnx").write_bytes(b"no model")
+            with Daemon(repository, ready=False) as daemon:
+                while "is unavailable" not in daemon.page("/readyz")[1]:
+                    time.sleep(0.05)
+                status, text = daemon.page("/readyz")
+                self.assertEqual(status, 503)
+                self.assertIn("broken", text)
+                self.assertEqual(daemon.page("/livez")[0], 200)
+
+    def test_a_metrics_port_in_use_is_refused(self):
+        with Daemon(self.repository) as daemon:
+            second = Daemon(self.repository, metrics_port=daemon.metrics_port)
+            self.assertEqual(second.wait(), 1)
+            errors = [line for line in second.log if " error " in line]
+            self.assertEqual(len(errors), 1, second.log)
+            self.assertIn("--metrics-port", errors[0])
+
+    def test_a_record_of_every_request(self):
+        with Daemon(self.repository, "--log-format", "json") as daemon, daemon.client() as client:
+            infer(client, request_id="job 7")
+            while not (calls := [json.loads(line) for line in daemon.log if '"call"' in line]):
+                time.sleep(0.01)
+        self.assertEqual((calls[0]["id"], calls[0]["version"], calls[0]["voxels"]), ("job 7", "1", 125))
+        parts = [calls[0][f"{part}_seconds"] for part in ("receive", "queue", "compute", "send")]
+        self.assertLessEqual(sum(parts), 1.1 * calls[0]["seconds"] + 0.01)
+
+    def make_certificates(self):
+        """An authority, and a server and a client that it signed."""
+        folder = pathlib.Path(self.folder.name)
+
+        def openssl(*words):
+            subprocess.run(["openssl", *words], cwd=folder, check=True, capture_output=True)
+
+        openssl("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-keyout", "ca.key", "-out", "ca.pem", "-days", "2",
+                "-subj", "/CN=test authority")
+        (folder / "names.cnf").write_text("subjectAltName=DNS:localhost,IP:127.0.0.1\n")
+        for name in ("server", "client"):
+            openssl("req", "-newkey", "rsa:2048", "-nodes", "-keyout", f"{name}.key", "-out", f"{name}.csr", "-subj",
+                    f"/CN={name}")
+            openssl("x509", "-req", "-in", f"{name}.csr", "-CA", "ca.pem", "-CAkey", "ca.key", "-CAcreateserial", "-out",
+                    f"{name}.pem", "-days", "2", "-extfile", "names.cnf")
+        return folder
+
+    def tls_client(self, daemon, folder, own=False):
+        """A stock client that knows the authority; with a certificate of its own or without."""
+        mine = {"private_key": str(folder / "client.key"), "certificate_chain": str(folder / "client.pem")} if own else {}
+        return triton.InferenceServerClient(daemon.url.replace("127.0.0.1", "localhost"), ssl=True,
+                                            root_certificates=str(folder / "ca.pem"), **mine)
+
+    def status(self, daemon, *words):
+        """What our own client says."""
+        return subprocess.run([ZNNID.with_name("znni"), "status", "--server", daemon.url.replace("127.0.0.1", "localhost"),
+                               *words], capture_output=True, text=True, timeout=60)
+
+    def test_tls_and_mutual_tls(self):
+        folder = self.make_certificates()
+        server = ("--grpc-server-cert", folder / "server.pem", "--grpc-server-key", folder / "server.key")
+        with Daemon(self.repository, "--grpc-use-ssl", *server, ready=False) as daemon:
+            with self.tls_client(daemon, folder) as client:
+                while not client.is_server_ready():
+                    time.sleep(0.05)
+                infer(client)
+            with daemon.client() as plain, self.assertRaises(triton.InferenceServerException):
+                plain.is_server_live()
+        with Daemon(self.repository, "--grpc-use-ssl-mutual", *server, "--grpc-root-cert", folder / "ca.pem",
+                    ready=False) as daemon:
+            with self.tls_client(daemon, folder, own=True) as client:
+                self.assertTrue(client.is_server_live())
+            own = self.status(daemon, "--tls-root-cert", folder / "ca.pem", "--tls-cert", folder / "client.pem",
+                              "--tls-key", folder / "client.key")
+            self.assertIn(MODEL, own.stdout)
+            self.assertNotEqual(self.status(daemon, "--tls-root-cert", folder / "ca.pem").returncode, 0)
+            with self.tls_client(daemon, folder) as stranger, self.assertRaises(triton.InferenceServerException):
+                stranger.is_server_live()
+
+    def test_models_are_loaded_and_unloaded_by_hand(self):
+        with tempfile.TemporaryDirectory() as repository:
+            for name in ("first", "second"):
+                nets.save(nets.small_net(1), repository, name)
+            with Daemon(repository, "--model-control-mode", "explicit", "--load-model", "first") as daemon, \
+                    daemon.client() as client:
+                states = {model.name: model.state for model in client.get_model_repository_index().models}
+                self.assertEqual(states, {"first": "READY", "second": "UNAVAILABLE"})
+                client.load_model("second")
+                self.assertTrue(client.is_model_ready("second"))
+                both = daemon.metric("znni_memory_used_bytes", pool="models")
+                client.unload_model("first")
+                self.assertFalse(client.is_model_ready("first"))
+                self.assertTrue(client.is_server_ready())
+                self.assertLess(daemon.metric("znni_memory_used_bytes", pool="models"), both)
+                client.load_model("first")
+                self.assertTrue(client.is_model_ready("first"))
+                with self.assertRaises(triton.InferenceServerException) as caught:
+                    client.load_model("../first")
+                self.assertIn("NOT_FOUND", caught.exception.status())
+
+    def test_tokens(self):
+        token = pathlib.Path(self.folder.name) / "token"
+        token.write_text("0123456789abcdef0123\n")
+        with Daemon(self.repository, "--infer-token-file", token) as daemon, daemon.client() as client:
+            self.assertTrue(client.is_server_ready())
+            with self.assertRaises(triton.InferenceServerException) as caught:
+                infer(client)
+            self.assertIn("UNAUTHENTICATED", caught.exception.status())
+            self.assertIn("authorization: Bearer", self.status(daemon).stderr)
+            self.assertIn(MODEL, self.status(daemon, "--token-file", token).stdout)
+            infer(client, headers={"authorization": "Bearer 0123456789abcdef0123"})
+            with daemon.channel() as channel, self.assertRaises(grpc.RpcError) as refused:
+                list(volume_services.VolumesStub(channel).Infer(iter([messages.VolumeRequest()])))
+            self.assertEqual(refused.exception.code(), grpc.StatusCode.UNAUTHENTICATED)
+            self.assertNotIn("0123456789abcdef0123", "\n".join(daemon.log) + daemon.page("/metrics")[1])
+
+    def test_a_small_request_does_not_wait_for_a_large_one(self):
+        with Daemon(self.repository, "--max-request-bytes", "128M") as daemon, daemon.client() as client:
+            ended = []
+            large = threading.Thread(target=lambda: ended.append(infer(daemon.client(), (240, 240, 240))))
+            large.start()
+            while daemon.metric("znni_jobs", state="running") < 1:
+                time.sleep(0.01)
+            infer(client, (12, 12, 12))
+            self.assertEqual(ended, [], "the large one was in the way, or is too small for this test")
+            large.join()
+            self.assertEqual(len(ended), 1)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,71 @@
+#include "server/metrics/call_metrics.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace znni {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+rpc::CallRecord call(std::string_view code, const std::string& version = "1") {
+  rpc::CallRecord record;
+  record.method = "Volumes";
+  record.model = "net";
+  record.version = version;
+  record.code = code;
+  record.seconds = 2;
+  record.queue_seconds = 0.5;
+  record.compute_seconds = 1;
+  record.bytes_in = 100;
+  record.bytes_out = 400;
+  record.voxels = 50;
+  record.patches = 3;
+  return record;
+}
+
+std::string text_of(const CallMetrics& metrics) {
+  PrometheusText out;
+  metrics.write(out);
+  return out.text();
+}
+
+TEST(CallMetrics, SuccessesAreCountedWithTheirTimesAndVoxels) {
+  CallMetrics metrics;
+  metrics.add(call("OK"));
+  metrics.add(call("OK"));
+  const std::string text = text_of(metrics);
+  const std::string labels = "{method=\"Volumes\",model=\"net\",version=\"1\"";
+  EXPECT_THAT(text, HasSubstr("znni_requests_total" + labels + ",code=\"OK\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("znni_request_seconds_bucket" + labels + ",le=\"1\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("znni_request_seconds_bucket" + labels + ",le=\"3\"} 2\n"));
+  EXPECT_THAT(text, HasSubstr("znni_request_queue_seconds_sum" + labels + "} 1\n"));
+  EXPECT_THAT(text, HasSubstr("znni_request_compute_seconds_sum" + labels + "} 2\n"));
+  EXPECT_THAT(text, HasSubstr("znni_output_voxels_total{model=\"net\",version=\"1\"} 100\n"));
+  EXPECT_THAT(text, HasSubstr("znni_patches_total{model=\"net\",version=\"1\"} 6\n"));
+  EXPECT_THAT(text, HasSubstr("znni_received_bytes_total{model=\"net\",version=\"1\"} 200\n"));
+  EXPECT_THAT(text, HasSubstr("znni_sent_bytes_total{model=\"net\",version=\"1\"} 800\n"));
+}
+
+TEST(CallMetrics, FailuresAreCountedByTheirCodeAlone) {
+  CallMetrics metrics;
+  metrics.add(call("CANCELLED"));
+  const std::string text = text_of(metrics);
+  EXPECT_THAT(text, HasSubstr("code=\"CANCELLED\"} 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("znni_request_seconds_count")));
+  EXPECT_THAT(text, Not(HasSubstr("znni_output_voxels_total{")));
+}
+
+TEST(CallMetrics, NamesThatClientsMakeUpMakeNoSeries) {
+  CallMetrics metrics;
+  for (int i = 0; i < 100; ++i) {
+    rpc::CallRecord record = call("NOT_FOUND", "");
+    record.model = "made up " + std::to_string(i);
+    metrics.add(record);
+  }
+  EXPECT_THAT(text_of(metrics), HasSubstr("model=\"\",version=\"\",code=\"NOT_FOUND\"} 100\n"));
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,52 @@
+#include "server/metrics/server_metrics.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/rpc/fake_model_server.hpp"
+
+namespace znni {
+namespace {
+
+using rpc::FakeModelServer;
+using testing::HasSubstr;
+
+TEST(ServerMetrics, ModelsQueuesAndMemory) {
+  FakeModelServer models;
+  const Result<TransportLease> lease = models.lease(12345);
+  MemoryShares shares;
+  shares.base = 7;
+  shares.receiving = 8;
+  PrometheusText out;
+  write_server_metrics(models, shares, "1.2.3", out);
+  const std::string& text = out.text();
+  EXPECT_THAT(text, HasSubstr("znni_build_info{version=\"1.2.3\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("znni_ready 1\n"));
+  EXPECT_THAT(text,
+              HasSubstr("znni_model_info{model=\"twice\",version=\"2\",state=\"ready\",plan=\"patch 8x8x8\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("state=\"unavailable\""));
+  EXPECT_THAT(text, HasSubstr("znni_model_memory_bytes{model=\"twice\",version=\"2\",kind=\"transient\"} 300\n"));
+  EXPECT_THAT(text, HasSubstr("znni_jobs{model=\"twice\",version=\"2\",state=\"queued\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("znni_memory_budget_bytes{pool=\"process\"} 7\n"));
+  EXPECT_THAT(text, HasSubstr("znni_memory_budget_bytes{pool=\"transport\"} 67108864\n"));
+  EXPECT_THAT(text, HasSubstr("znni_memory_used_bytes{pool=\"transport\"} 12345\n"));
+  EXPECT_THAT(text, HasSubstr("znni_memory_used_bytes{pool=\"models\"} 600\n"));
+  EXPECT_THAT(text, testing::ContainsRegex("process_resident_memory_bytes [1-9][0-9]+\n"));
+}
+
+TEST(UnreadyReason, NamesTheModelThatIsNot) {
+  FakeModelServer models;
+  EXPECT_FALSE(unready_reason(models));
+  models.is_ready = false;
+  EXPECT_THAT(unready_reason(models).value(), HasSubstr("model 'broken' is unavailable: model.onnx: truncated"));
+}
+
+TEST(StuckReason, ComesWhenNothingMovesForTooLong) {
+  FakeModelServer models;
+  EXPECT_FALSE(stuck_reason(models, 60));
+  models.still_for = 61;
+  EXPECT_THAT(stuck_reason(models, 60).value(), HasSubstr("no progress for 61 s"));
+}
+
+}  // namespace
+}  // namespace znni

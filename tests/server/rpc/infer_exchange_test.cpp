@@ -1,0 +1,80 @@
+#include "server/rpc/infer_exchange.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/rpc/requests.hpp"
+
+namespace znni::rpc {
+namespace {
+
+using inference::ModelInferResponse;
+
+class InferExchangeTest : public testing::Test {
+ protected:
+  static FrontDoorLimits limits() {
+    FrontDoorLimits limits;
+    limits.wire = {1 << 20, 1 << 20, 1 << 20};
+    return limits;
+  }
+  FakeModelServer models_;
+  std::vector<CallRecord> records_;
+  FrontDoor door_{models_, [this](const CallRecord& call) { records_.push_back(call); }, limits(), Tokens{}};
+  grpc::ServerContext context_;
+};
+
+TEST_F(InferExchangeTest, HoldsItsMemoryUntilTheEndAndTellsOfItsTimes) {
+  ModelInferResponse response;
+  {
+    InferExchange exchange(door_, context_, "ModelInfer");
+    exchange.request() = twice_request();
+    exchange.admit(true);
+    EXPECT_EQ(exchange.id(), "job-1");
+    EXPECT_GT(models_.leased(), 0);
+    const Result<void> done = exchange.compute(response);
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_GT(models_.leased(), 0) << "until the response is sent";
+    EXPECT_TRUE(records_.empty());
+    exchange.finish(done);
+  }
+  EXPECT_EQ(models_.leased(), 0);
+  EXPECT_TRUE(is_twice(response.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+  ASSERT_EQ(records_.size(), 1U);
+  const CallRecord& record = records_[0];
+  EXPECT_EQ(record.method, "ModelInfer");
+  EXPECT_EQ(record.code, "OK");
+  EXPECT_EQ(record.version, "2");
+  EXPECT_EQ(record.queue_seconds, 0.625);
+  EXPECT_EQ(record.compute_seconds, 0.125);
+  EXPECT_EQ(record.patches, 2);
+  EXPECT_EQ(record.voxels, 24);
+  EXPECT_GE(record.seconds, record.receive_seconds + record.send_seconds);
+}
+
+TEST_F(InferExchangeTest, WhatIsRefusedHoldsNothing) {
+  InferExchange exchange(door_, context_, "ModelInfer");
+  exchange.request() = twice_request();
+  exchange.request().set_model_name("none");
+  exchange.admit(true);
+  EXPECT_EQ(models_.leased(), 0);
+  ModelInferResponse response;
+  const Result<void> done = exchange.compute(response);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::not_found);
+  exchange.finish(done);
+  EXPECT_EQ(records_[0].code, "NOT_FOUND");
+  EXPECT_EQ(records_[0].model, "none");
+  EXPECT_EQ(records_[0].version, "") << "made up by the client";
+}
+
+TEST_F(InferExchangeTest, LeasesOnlyWhereAskedTo) {
+  InferExchange exchange(door_, context_, "ModelStreamInfer");
+  exchange.request() = twice_request();
+  exchange.admit(false);
+  EXPECT_EQ(models_.leased(), 0);
+  ModelInferResponse response;
+  EXPECT_TRUE(exchange.compute(response));
+}
+
+}  // namespace
+}  // namespace znni::rpc
