@@ -181,6 +181,12 @@ Result<void> check_machine(const PlannerOptions& options) {
 Result<void> check_together(const PlannerOptions& options) {
   if (options.json && options.k8s_resources) return wrong("--json and --k8s-resources exclude each other");
   if (Result<void> machine = check_machine(options); !machine) return machine;
+  if (options.split && !options.force.empty()) {
+    return wrong("--force is of CPU plans: places of --machine take the fastest primitive of --enable and --disable");
+  }
+  if (options.split && !options.model_repository.empty()) {
+    return wrong("--strategy " + std::string(to_string(*options.split)) + " is for one model: give --model FILE");
+  }
   const bool searches = options.command == Command::plan || options.command == Command::measure;
   if (!searches) return {};
   if (options.command == Command::measure && options.model_repository.empty()) return {};

@@ -136,6 +136,8 @@ TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
       {{"--model", "x", "--machine", "m", "--patience", "measure"}, "--machine"},
       {{"measure", "--machine", "m"}, "--machine"},
       {{"--model-repository", "y", "--report", "r.html"}, "--report"},
+      {{"--model-repository", "y", "--machine", "m", "--strategy", "gpu"}, "--strategy gpu is for one model"},
+      {{"--model", "x", "--machine", "m", "--strategy", "gpu", "--force", "a=b"}, "--force"},
       {{"measure", "--model-repository", "y"}, "measure"},
       {{"show"}, "PLAN"},
       {{"diff", "a"}, "B"},
