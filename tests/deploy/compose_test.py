@@ -1,5 +1,7 @@
-"""compose.yaml and what it mounts. Usage: compose_test.py SOURCE-FOLDER."""
+"""compose.yaml and what it mounts: the files are there, Prometheus asks where znnid answers, the dashboard shows metrics
+that znnid has. Usage: compose_test.py SOURCE-FOLDER."""
 
+import json
 import pathlib
 import re
 import shutil
@@ -15,6 +17,8 @@ except ImportError as missing:
 
 ROOT = pathlib.Path(sys.argv.pop()).resolve()
 DOCKER = ROOT / "deploy/docker"
+# Of Prometheus itself, in queries.
+WORDS = {"sum", "by", "rate", "max", "model", "state", "pool", "code", "instance", "job"}
 
 
 def read(name):
@@ -51,6 +55,40 @@ class ComposeTest(unittest.TestCase):
         for files in (["compose.yaml"], ["compose.yaml", "compose.gpu.yaml"]):
             command = ["docker-compose", *(word for name in files for word in ("-f", str(DOCKER / name))), "config", "-q"]
             subprocess.run(command, check=True, timeout=60)
+
+
+class WatchingTest(unittest.TestCase):
+    def test_prometheus_asks_where_znnid_answers(self):
+        target, = read("prometheus.yaml")["scrape_configs"][0]["static_configs"][0]["targets"]
+        name, port = target.split(":")
+        self.assertIn(name, read("compose.yaml")["services"])
+        self.assertIn(f"EXPOSE 8001 {port}", (DOCKER / "Dockerfile").read_text())
+        self.assertIn("metrics-address=0.0.0.0", (DOCKER / "znnid.conf").read_text())
+
+    def test_the_dashboard_shows_metrics_that_znnid_has(self):
+        sources = "".join(path.read_text() for path in (ROOT / "server/metrics").glob("*.cpp"))
+        known = set(re.findall(r'"((?:znni|process)_\w+)"', sources))
+        queries = [target["expr"] for panel in self.dashboard()["panels"] for target in panel["targets"]]
+        for query in queries:
+            bare = re.sub(r'\[\w+\]|"[^"]*"', "", query)  # without times and values of labels
+            for name in set(re.findall(r"\b[a-z_]+\b", bare)) - WORDS:
+                self.assertIn(re.sub(r"_(sum|count|bucket)$", "", name), known, query)
+        scaling = yaml.safe_load((ROOT / "deploy/k8s/base/scaling.yaml").read_text())
+        self.assertIn(scaling["spec"]["metrics"][0]["pods"]["metric"]["name"], known)
+
+    def test_the_dashboard_is_provisioned(self):
+        uid = read("grafana/provisioning/datasources/prometheus.yaml")["datasources"][0]["uid"]
+        panels = self.dashboard()["panels"]
+        self.assertEqual({panel["datasource"]["uid"] for panel in panels}, {uid})
+        self.assertEqual(len({panel["id"] for panel in panels}), len(panels))
+        folder = read("grafana/provisioning/dashboards/znni.yaml")["providers"][0]["options"]["path"]
+        mounts = read("compose.yaml")["services"]["grafana"]["volumes"]
+        self.assertIn(f"./grafana/dashboards:{folder}:ro", mounts)
+
+    @staticmethod
+    def dashboard():
+        """The dashboard as Grafana reads it."""
+        return json.loads((DOCKER / "grafana/dashboards/znni.json").read_text())
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Many requests to a daemon in a container. Not a test of CTest: .ci/image runs it.
-Usage: image_requests.py HOST:PORT MODEL COUNT."""
+"""Many requests to a daemon in a container, and its metrics. Not a test of CTest: .ci/image runs it.
+Usage: image_requests.py HOST:PORT HOST:PORT-OF-METRICS MODEL COUNT."""
 
 import sys
+import urllib.request
 
 import numpy as np
 import tritonclient.grpc as triton
@@ -15,7 +16,7 @@ def infer(client, model, name, volume):
 
 
 def main():
-    address, model, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    address, metrics, model, count = sys.argv[1], sys.argv[2], sys.argv[3], int(sys.argv[4])
     random = np.random.default_rng(1)
     with triton.InferenceServerClient(address) as client:
         facts = client.get_model_metadata(model)
@@ -30,6 +31,10 @@ def main():
             first = first or lost
             if lost != first or not np.isfinite(output).all():
                 raise SystemExit(f"request {number}: output {output.shape} of input {volume.shape}")
+    with urllib.request.urlopen(f"http://{metrics}/metrics", timeout=10) as answer:
+        text = answer.read().decode()
+    if "znni_output_voxels_total" not in text:
+        raise SystemExit(f"no voxels were counted:\n{text}")
     print(f"{count} requests answered, field of view {[v + 1 for v in first]}")
 
 

@@ -30,8 +30,7 @@ SELECTOR = strict(matchLabels_=LABELS)
 METADATA = strict(name_=NAME, labels=LABELS, annotations=LABELS)
 POD_METADATA = strict(labels_=LABELS, annotations=LABELS)
 
-PROBE = strict(grpc=strict(port_=NUMBER, service=TEXT), httpGet=strict(path_=TEXT, port_=PORT), tcpSocket=strict(port_=PORT),
-                periodSeconds=NUMBER,
+PROBE = strict(grpc=strict(port_=NUMBER, service=TEXT), httpGet=strict(path_=TEXT, port_=PORT), periodSeconds=NUMBER,
                timeoutSeconds=NUMBER, failureThreshold=NUMBER, initialDelaySeconds=NUMBER)
 CONTAINER = strict(
     name_=NAME, image_={"type": "string", "pattern": r"^[a-z0-9./-]+:[\w.-]+$"}, command=listed(TEXT), args=listed(TEXT),
