@@ -377,6 +377,15 @@ TEST_F(ModelServerTest, ModelsAreLoadedAndUnloadedByHand) {
   EXPECT_EQ(server->unload("none", {}).error().code, ErrorCode::not_found);
 }
 
+TEST_F(ModelServerTest, AModelToBeLoadedAtTheStartMustBeThere) {
+  add_model("a");
+  load_at_start_ = {{"a", "b"}};
+  const auto none = try_open(75 * mib);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::not_found);
+  EXPECT_THAT(none.error().message, HasSubstr("no model 'b'"));
+}
+
 TEST_F(ModelServerTest, LoadingAgainTakesWhatIsOnDiskNow) {
   add_model("net");
   const std::unique_ptr<ModelServer> server = open();
