@@ -6,6 +6,7 @@
 #include <set>
 
 #include "planner/head.hpp"
+#include "planner/streams.hpp"
 
 namespace znni {
 namespace {
@@ -18,6 +19,9 @@ constexpr std::int64_t most_parts = 8;
 constexpr std::size_t most_cubes = 192;
 constexpr std::int64_t most_share = 2400;  // of one combination of modes
 constexpr std::int64_t share_in_groups = 128;
+constexpr std::int64_t share_of_streams = 512;
+constexpr double between_squares = 1.04;
+constexpr std::array<std::int64_t, 15> thicknesses = {1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32};
 
 // Groups of fragments of one pooling, from few large to many small: along z first, so that rows stay whole.
 std::vector<Vec3> splits(Vec3 stride) {
@@ -101,6 +105,11 @@ std::int64_t floor_index(const std::vector<std::int64_t>& extents, std::int64_t 
   return std::upper_bound(extents.begin(), extents.end(), most) - extents.begin() - 1;
 }
 
+// The largest of `extents` that is at most `edge`, or the smallest.
+std::int64_t fitted(const std::vector<std::int64_t>& extents, std::int64_t edge) {
+  return extents[static_cast<std::size_t>(std::max<std::int64_t>(0, floor_index(extents, edge)))];
+}
+
 // Legal extents per axis; `shift` is patch_input - pass_input. Stops at the first that covers the volume.
 Extents legal(const Network& network, const Modes& modes, const SearchOptions& options, Vec3 shift) {
   Extents extents;
@@ -137,15 +146,12 @@ void add_cubes(const Extents& extents, std::size_t most, bool mixtures, Combinat
   for (const auto& list : extents) edges.insert(list.begin(), list.end());
   const std::vector<std::int64_t> all(edges.begin(), edges.end());
   const std::vector<std::int64_t> cubes = thinned(all, most);
-  const auto fitted = [&](int axis, std::int64_t edge) -> std::int64_t {
-    const auto& list = extents[static_cast<std::size_t>(axis)];
-    return list[static_cast<std::size_t>(std::max<std::int64_t>(0, floor_index(list, edge)))];
-  };
   for (std::size_t i = 0; i < cubes.size(); ++i) {
     const std::int64_t next = cubes[std::min(i + 1, cubes.size() - 1)];
     for (int corner = 0; corner < (mixtures ? 8 : 1); ++corner) {
-      combinations.add(fitted(0, (corner & 4) != 0 ? next : cubes[i]), fitted(1, (corner & 2) != 0 ? next : cubes[i]),
-                       fitted(2, (corner & 1) != 0 ? next : cubes[i]));
+      combinations.add(fitted(extents[0], (corner & 4) != 0 ? next : cubes[i]),
+                       fitted(extents[1], (corner & 2) != 0 ? next : cubes[i]),
+                       fitted(extents[2], (corner & 1) != 0 ? next : cubes[i]));
     }
   }
 }
@@ -220,10 +226,96 @@ void add_head(const Network& network, GeometryChoice choice, std::int64_t slab,
   if (slab > 0 && check_head(network, choice) && make_geometry(network, choice)) candidates.push_back(choice);
 }
 
+// Fragments of one window along z; of the first pooling in groups too.
+std::vector<Modes> make_stream_modes(const Network& network) {
+  const std::vector<Vec3> strides = pooling_strides(network);
+  std::vector<Modes> all = {Modes(strides.size())};
+  if (strides.empty()) return all;
+  const auto add = [&](const PoolingMode& first) {
+    all.emplace_back(strides.size());
+    all.back().front() = first;
+  };
+  for (const Vec3 groups : splits(strides.front())) add({groups, true});
+  for (const Vec3 groups : splits({1, strides.front().y, strides.front().x})) {
+    if (groups != strides.front()) add({groups, false});
+  }
+  return all;
+}
+
+// Along z new planes a step, as far as a patch of as many would reach; along y and x legal extents.
+Extents stream_extents(const Network& network, const Modes& modes, const SearchOptions& options, Vec3 shift) {
+  Extents extents = legal(network, modes, options, shift);
+  const Reach reach = reaches(network).back();
+  std::int64_t most = options.most_extent - reach.fov.z + 1;
+  if (options.volume) most = std::min(most, round_up(options.volume->z, reach.stride.z));
+  extents[0].clear();
+  for (std::int64_t planes = reach.stride.z; planes <= most; planes += reach.stride.z) extents[0].push_back(planes);
+  return extents;
+}
+
+// Of every thickness the squares as far as each axis goes, each a little larger than the one before.
+void add_squares(const Extents& extents, Combinations& combinations) {
+  std::set<std::int64_t> edges(extents[1].begin(), extents[1].end());
+  edges.insert(extents[2].begin(), extents[2].end());
+  double least = 0;
+  for (const std::int64_t edge : edges) {
+    const bool largest = edge == *edges.rbegin();
+    if (static_cast<double>(edge) < least && !largest) continue;
+    least = between_squares * static_cast<double>(edge);
+    for (const std::int64_t z : extents[0]) combinations.add(z, fitted(extents[1], edge), fitted(extents[2], edge));
+  }
+}
+
+std::set<Vec3> choose_streams(Extents extents, const SearchOptions& options, Vec3 fov, Vec3 shift) {
+  Combinations combinations;
+  if (combination_count(extents) <= share_of_streams) {
+    combinations.add_all(extents);
+    return combinations.found();
+  }
+  std::vector<std::int64_t> planes;
+  for (const std::int64_t strides : thicknesses) {
+    if (strides <= static_cast<std::int64_t>(extents[0].size())) planes.push_back(strides * extents[0].front());
+  }
+  extents[0] = planes;
+  add_squares(extents, combinations);
+  if (options.volume) {
+    Extents cut = cut_volume(extents, *options.volume, fov, shift, most_parts / 2);
+    cut[0] = planes;
+    combinations.add_all(cut);
+  }
+  return combinations.found();
+}
+
 bool larger_first(const Vec3& a, const Vec3& b) {
   const std::int64_t voxels_a = voxels(a);
   const std::int64_t voxels_b = voxels(b);
   return voxels_a != voxels_b ? voxels_a > voxels_b : a > b;
+}
+
+void add_ordered(const Network& network, const std::set<Vec3>& extents, const GeometryChoice& like,
+                 std::int64_t head_slab, std::vector<GeometryChoice>& candidates) {
+  std::vector<Vec3> ordered(extents.begin(), extents.end());
+  std::sort(ordered.begin(), ordered.end(), larger_first);
+  for (const Vec3 pass_input : ordered) {
+    GeometryChoice choice = like;
+    choice.pass_input = pass_input;
+    candidates.push_back(choice);
+    add_head(network, choice, head_slab, candidates);
+  }
+}
+
+// Of nets of three axes: those of fewer have one plane.
+void add_streams(const Network& network, const SearchOptions& options, std::vector<GeometryChoice>& candidates) {
+  if (options.strategy != Strategy::cpu || network.spatial_rank < 3) return;
+  const Vec3 fov = reaches(network).back().fov;
+  for (const Modes& modes : make_stream_modes(network)) {
+    const std::optional<Vec3> shift = patch_shift(network, modes, options.most_extent);
+    if (!shift || !can_stream(network, modes)) continue;
+    const Extents extents = stream_extents(network, modes, options, *shift);
+    if (combination_count(extents) == 0) continue;
+    add_ordered(network, choose_streams(extents, options, fov, *shift), {{}, 1, modes, 0, true}, options.head_slab,
+                candidates);
+  }
 }
 
 }  // namespace
@@ -250,6 +342,7 @@ std::vector<GeometryChoice> make_candidates(const Network& network, const Search
   const std::int64_t share = std::clamp<std::int64_t>(candidate_limit / std::int64_t{whole}, 64, most_share);
   const Vec3 fov = reaches(network).back().fov;
   std::vector<GeometryChoice> candidates;
+  add_streams(network, options, candidates);
   for (const Modes& modes : all_modes) {
     const std::optional<Vec3> shift = patch_shift(network, modes, options.most_extent);
     if (!shift) continue;
@@ -260,12 +353,7 @@ std::vector<GeometryChoice> make_candidates(const Network& network, const Search
       if (S > 1 && few) break;
       const std::set<Vec3> chosen = few ? choose_few_extents(extents, options, fov, *shift)
                                         : choose_extents(extents, options, fov, *shift, share, S);
-      std::vector<Vec3> ordered(chosen.begin(), chosen.end());
-      std::sort(ordered.begin(), ordered.end(), larger_first);
-      for (const Vec3 pass_input : ordered) {
-        candidates.push_back({pass_input, S, modes});
-        add_head(network, candidates.back(), options.head_slab, candidates);
-      }
+      add_ordered(network, chosen, {{}, S, modes}, options.head_slab, candidates);
     }
   }
   return candidates;

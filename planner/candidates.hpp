@@ -1,5 +1,5 @@
-// Enumerates the geometries that a search looks at: pooling modes x pass_input extents (anisotropic too) x S.
-// What is enumerated does not depend on the memory limit, so that a larger limit can only find more.
+// Enumerates the geometries that a search looks at: pooling modes x pass_input extents (anisotropic too) x S, and
+// streams. What is enumerated does not depend on the memory limit, so that a larger limit can only find more.
 //
 // Modes: plain or fragments, in all combinations for up to four poolings; for more, those with all plain poolings
 //   before all fragments: of two sets with equally many passes that one repeats less work and needs less memory.
@@ -11,6 +11,11 @@
 //   of extents per axis. With a volume: also all combinations of the extents that cut its output into 1 to 8
 //   equal parts per axis, and no extent beyond the whole volume. In groups, whose combinations are many: cubes,
 //   and what cuts the volume, in up to 4 parts.
+// Streams along z: fragments, those of the first pooling also in groups, held, or anew along y and x (a stream makes
+// all
+//   offsets along z of one window). New planes a step: 1 to 32 times the poolings' stride, at finer steps where they
+//   are few. Cross-sections: every one where combinations are few enough; otherwise squares, each 4 % larger than the
+//   one before, and with a volume also what cuts it into up to 4 parts per axis.
 // S: powers of two. Beyond 1, where not every combination is taken, cubes alone: a larger patch does better
 //   than more patches, unless it runs out of legal extents.
 #pragma once
@@ -22,11 +27,11 @@
 namespace znni {
 
 // At most about this many candidates are made, over all modes without groups and S, and as many again in
-// groups; each that can have a head in slabs also with one.
+// groups, and fewer streams; each that can have a head in slabs also with one.
 inline constexpr std::int64_t candidate_limit = 20000;
 
-// Least repeated work first; then by S; then large extents before small. No duplicates. Every candidate is a legal
-// geometry. Requires check(network) and, with a volume, one that covers the field of view.
+// Streams first; then least repeated work; then by S; then large extents before small. No duplicates. Every candidate
+// is a legal geometry. Requires check(network) and, with a volume, one that covers the field of view.
 [[nodiscard]] std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& options);
 
 // `count` of `extents` (rising), spread geometrically over their distance from the smallest; the smallest and

@@ -28,6 +28,14 @@ std::string head_text(const Network& network, const Geometry& geometry) {
          " planes each\n";
 }
 
+std::string stream_text(const PlanReport& report) {
+  if (!report.geometry.choice.streamed) return "";
+  const Vec3 section = report.geometry.patch_output;
+  return "stream     along z, " + std::to_string(section.z) + " new planes a step over " + std::to_string(section.y) +
+         "x" + std::to_string(section.x) + " outputs; " + bytes_text(report.history_bytes) +
+         " kept from step to step; a rate without --volume is that of an endless column\n";
+}
+
 std::string passes_text(const Geometry& geometry) {
   const auto passes = static_cast<std::int64_t>(geometry.passes.size());
   if (passes == 1) return "";
@@ -45,6 +53,7 @@ std::string patch_text(const Network& network, const Plan& plan, const PlanRepor
   text += "passes     " + std::to_string(passes) + " of " + to_string(report.geometry.choice.pass_input) +
           passes_text(report.geometry) + "\n";
   text += head_text(network, report.geometry);
+  text += stream_text(report);
   text += "predicted  " + rate_text(plan.predicted.voxels_per_second) + ", " + seconds_text(plan.predicted.seconds) +
           " a patch, weakest basis " + std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) +
           "\n";
@@ -126,7 +135,7 @@ std::string refusals_text(const Network& network, const SearchLog& log) {
 
 std::string geometry_text(const GeometryChoice& choice) {
   return to_string(choice.pass_input) + ", S " + std::to_string(choice.S) + ", " + modes_text(choice.modes) +
-         (choice.head_slab == 0 ? "" : ", head in slabs");
+         (choice.head_slab == 0 ? "" : ", head in slabs") + (choice.streamed ? ", streamed" : "");
 }
 
 std::string runners_text(const GeometryChoice& chosen, const SearchLog& log) {

@@ -70,8 +70,14 @@ Json rung(const Rung& own) {
           {"S", own.geometry.S},
           {"modes", std::move(modes)},
           {"head_slab", own.geometry.head_slab},
+          {"streamed", own.geometry.streamed},
           {"predicted_seconds", own.seconds},
           {"memory", {{"persistent", own.memory.persistent}, {"transient", own.memory.transient}}}};
+}
+
+Json stream(const PlanReport& report) {
+  if (!report.geometry.choice.streamed) return nullptr;
+  return {{"axis", "z"}, {"planes", report.geometry.choice.pass_input.z}, {"history_bytes", report.history_bytes}};
 }
 
 template <class Items, class Function>
@@ -116,6 +122,7 @@ std::string explain_json(const Plan& plan, const PlanReport& report, const Devic
   all["output"] = shape(report.output);
   all["theta"] = nullptr;
   all["passes"] = report.geometry.passes.size();
+  all["stream"] = stream(report);
   all["nodes"] =
       list(report.nodes, [&](const NodeReport& one) { return node(one, runs_of(report.geometry, one.node)); });
   all["segments"] = list(plan.ladder.front().segments, segment);

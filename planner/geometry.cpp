@@ -6,6 +6,7 @@
 #include "planner/head.hpp"
 #include "planner/overloaded.hpp"
 #include "planner/passes.hpp"
+#include "planner/streams.hpp"
 
 namespace znni {
 namespace {
@@ -95,15 +96,10 @@ Vec3 fragment_counts(const std::array<ValueFragments, 3>& fragments, int value) 
   return {count_of(fragments[0][i]), count_of(fragments[1][i]), count_of(fragments[2][i])};
 }
 
-// `before` counts the fragments of the node's input.
-LayerProblem node_problem(const Node& node, const std::vector<Shape5>& values, const PoolingMode& mode, Vec3 before) {
-  const Shape5 in = values[index(node.inputs.front())];
-  const auto concat = [&] {
-    ConcatProblem problem;
-    for (const int input : node.inputs) problem.in.push_back(values[index(input)]);
-    return problem;
-  };
-  const int count = static_cast<int>(node.inputs.size());
+// `inputs`: what the node reads; `before` counts the fragments of its first input.
+LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, const PoolingMode& mode, Vec3 before) {
+  const Shape5 in = inputs.front();
+  const int count = static_cast<int>(inputs.size());
   return std::visit(Overloaded{[&](const Convolution& c) -> LayerProblem {
                                  return ConvProblem{in, c.f_out, c.k, c.dilation, c.activation, count == 2};
                                },
@@ -118,7 +114,7 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& values, c
                                [&](const Add& a) -> LayerProblem {
                                  return AddProblem{in, count, a.activation};
                                },
-                               [&](const Concat&) -> LayerProblem { return concat(); }},
+                               [&](const Concat&) -> LayerProblem { return ConcatProblem{inputs}; }},
                     node.operation);
 }
 
@@ -144,6 +140,13 @@ Result<void> check_node(const LayerProblem& problem, const PoolingMode& mode) {
   return check_aligned(problem, mode);
 }
 
+std::vector<Shape5> shapes_read(const Geometry& geometry, const Node& node, std::size_t number) {
+  std::vector<Shape5> shapes;
+  for (const int input : node.inputs) shapes.push_back(geometry.values[index(input)]);
+  shapes.front().n.z += geometry.histories.read[number];
+  return shapes;
+}
+
 // Fills `problems` and `values` of the geometry.
 Result<void> walk_nodes(const Network& network, const std::array<ValueFragments, 3>& fragments, Geometry& geometry) {
   std::size_t poolings = 0;
@@ -151,7 +154,8 @@ Result<void> walk_nodes(const Network& network, const std::array<ValueFragments,
     const bool pools = std::holds_alternative<Pooling>(node.operation);
     const PoolingMode mode = pools ? geometry.choice.modes[poolings++] : PoolingMode(PoolMode::plain);
     const Vec3 before = fragment_counts(fragments, node.inputs.front());
-    LayerProblem problem = node_problem(node, geometry.values, mode, before);
+    const std::vector<Shape5> inputs = shapes_read(geometry, node, geometry.problems.size());
+    LayerProblem problem = node_problem(node, inputs, mode, before);
     if (Result<void> sound = check_node(problem, mode); !sound) return sound.error().within("node " + node.name);
     geometry.values.push_back(output_shape(problem));
     geometry.problems.push_back(std::move(problem));
@@ -167,6 +171,7 @@ Result<void> cut_head(const Network& network, const std::array<ValueFragments, 3
   Geometry slab;
   slab.choice = geometry.choice;
   slab.values = {head->input};
+  slab.histories = no_histories(network);
   if (Result<void> walked = walk_nodes(network, fragments, slab); !walked && slab.problems.size() <= last) {
     return walked.error();
   }
@@ -196,6 +201,9 @@ Result<Geometry> make_geometry(const Network& network, const GeometryChoice& cho
   geometry.choice = choice;
   geometry.values = {{choice.S, network.f_in, choice.pass_input}};
   if (Result<void> sound = check_shape(geometry.values[0]); !sound) return sound.error().within("input");
+  Result<Histories> histories = make_histories(network, choice);
+  if (!histories) return histories.error();
+  geometry.histories = *std::move(histories);
   const Result<std::array<ValueFragments, 3>> fragments = all_fragments(network, choice.modes, false);
   if (!fragments) return fragments.error();
   const Result<std::array<ValueFragments, 3>> whole = all_fragments(network, choice.modes, true);
@@ -206,8 +214,10 @@ Result<Geometry> make_geometry(const Network& network, const GeometryChoice& cho
     if (Result<void> cut = cut_head(network, *fragments, geometry); !cut) return cut.error();
   }
   if (Result<void> laid = lay_passes(network, last_of(*whole), geometry); !laid) return laid.error();
-  geometry.patch_input = choice.pass_input + geometry.passes.back().window;
-  geometry.patch_output = geometry.patch_input - reaches(network).back().fov + Vec3::cube(1);
+  const Vec3 fov = reaches(network).back().fov;
+  if (choice.streamed) geometry.read_begin.z = fov.z - 1;
+  geometry.patch_input = geometry.read_begin + choice.pass_input + geometry.passes.back().window;
+  geometry.patch_output = geometry.patch_input - fov + Vec3::cube(1);
   return geometry;
 }
 
@@ -228,6 +238,27 @@ std::vector<std::int64_t> legal_extents(const Network& network, const std::vecto
 
 std::int64_t runs_of(const Geometry& geometry, int node) {
   return node < 0 ? geometry.windows : geometry.runs[index(node)];
+}
+
+Shape5 tensor_shape(const Geometry& geometry, int value) {
+  Shape5 shape = geometry.values[index(value)];
+  shape.n.z += geometry.histories.kept[index(value)];
+  return shape;
+}
+
+std::int64_t skipped_planes(const Geometry& geometry, int node, int input, int value) {
+  const std::int64_t read = input == 0 ? geometry.histories.read[index(node)] : 0;
+  return geometry.histories.kept[index(value)] - read;
+}
+
+std::int64_t history_runs(const Geometry& geometry, int value) {
+  return value <= geometry.head.last + 1 ? geometry.windows : geometry.runs[index(value) - 1];
+}
+
+std::int64_t history_bytes(const Geometry& geometry, int value, Format format) {
+  Shape5 shape = geometry.values[index(value)];
+  shape.n.z = geometry.histories.kept[index(value)];
+  return mul(history_runs(geometry, value), tensor_bytes(shape, format));
 }
 
 Vec3 dense_position(const Geometry& geometry, std::size_t pass, std::int64_t fragment, Vec3 v) {

@@ -8,6 +8,10 @@
 // - Fragments in groups: one pass makes those of a few offsets, so that they never live all at once. What the
 //   pooling reads is held, and only the nodes from it on run for the next group (depth-first execution); or
 //   nothing is held, and the whole net runs anew for each group, on a shifted window.
+//
+// A *streamed* net goes through the volume along z without ever computing a border twice: its patches are steps of
+// a column, each brings `pass_input.z` new planes, and every tensor begins with the planes of earlier steps that
+// its readers still need (planner/streams.hpp).
 #pragma once
 
 #include <array>
@@ -40,6 +44,7 @@ struct GeometryChoice {
   std::int64_t S = 1;              // patches computed together
   std::vector<PoolingMode> modes;  // one per pooling_nodes(network)
   std::int64_t head_slab = 0;      // planes of the first pooling's output made at a time; 0: all
+  bool streamed = false;           // along z: pass_input.z counts the planes that are new in each step
   bool operator==(const GeometryChoice&) const = default;
 };
 
@@ -50,6 +55,12 @@ struct Head {
   Shape5 input;                      // what one slab reads
   std::int64_t step = 1;             // planes of the input per plane of the output
   std::vector<std::int64_t> begins;  // first output plane of each slab; the last one may overlap the one before
+};
+
+// Planes of earlier steps that a streamed net keeps along z; zeros where patches are independent.
+struct Histories {
+  std::vector<std::int64_t> kept;  // per value: planes that its tensor has before the new ones
+  std::vector<std::int64_t> read;  // per node: how many of them it reads of its first input; of others it reads none
 };
 
 // One run of the net, or of its tail.
@@ -63,14 +74,18 @@ struct Pass {
 struct Geometry {
   GeometryChoice choice;
   std::vector<LayerProblem> problems;  // per node; S counts fragments; in the head those of one slab
-  std::vector<Shape5> values;          // per value: of a pass, [0] its input; between nodes of the head, of a slab
+  std::vector<Shape5> values;          // per value: of a pass, [0] its input; between nodes of the head, of a slab;
+                                       // of a streamed net the new planes alone
+  Histories histories;
   Head head;
   std::array<AxisFragments, 3> fragments;  // of the output value of one pass, per axis z, y, x
   std::vector<int> held;                   // poolings whose input is held, rising node numbers
   std::vector<Pass> passes;                // in the order to be run; at least one
   std::vector<std::int64_t> runs;          // per node: how often it runs in a patch
   std::int64_t windows = 1;                // distinct windows: passes that read the input
-  Vec3 patch_input;                        // extent a patch reads: pass_input + the largest window's begin
+  Vec3 read_begin;                         // where in the patch a pass reads its input, before its window is added
+  Vec3 patch_input;                        // extent a patch depends on: pass_input + the largest window's begin; of a
+                                           // step also the fov - 1 planes before the new ones
   Vec3 patch_output;                       // dense extent it writes: patch_input - fov + 1
 };
 
@@ -78,8 +93,8 @@ struct Geometry {
 // holds nothing up to its last offset: no voxel is read in vain, and for every combination of modes
 // patch_output = stride * n, stride and n those of the output. A pooling may hold its input where nothing else is
 // alive. A head needs a chain of nodes, one input and one image, so that a slab of the input lies in one piece.
-// Branches that meet need equal fragments. At most 2^16 passes. The error says which node's extent does
-// not divide or is too small.
+// Branches that meet need equal fragments. At most 2^16 passes. What can be streamed says planner/streams.hpp. The
+// error says which node's extent does not divide or is too small.
 [[nodiscard]] Result<Geometry> make_geometry(const Network& network, const GeometryChoice& choice);
 
 // Legal pass_input extents along one axis, rising, up to `most`, for the given modes; none where branches make
@@ -90,6 +105,15 @@ struct Geometry {
 
 // How often a call of `node` runs in a patch; of the input, -1, once a window.
 [[nodiscard]] std::int64_t runs_of(const Geometry& geometry, int node);
+
+// Of the whole tensor of a value, planes of earlier steps included.
+[[nodiscard]] Shape5 tensor_shape(const Geometry& geometry, int value);
+// Planes at the begin of the tensor of `value` that `node` skips, which reads it as its input `input`.
+[[nodiscard]] std::int64_t skipped_planes(const Geometry& geometry, int node, int input, int value);
+// How often the tensor of a value is filled in a step: each time has a history of its own.
+[[nodiscard]] std::int64_t history_runs(const Geometry& geometry, int value);
+// Bytes of all of them in `format`.
+[[nodiscard]] std::int64_t history_bytes(const Geometry& geometry, int value, Format format);
 
 // Position, in the dense output of the patch, of voxel `v` of fragment `fragment` (row-major index) of pass
 // `pass`: stride * v + fragment offset + pass offset.

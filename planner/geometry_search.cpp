@@ -22,9 +22,10 @@ std::string rate_text(double voxels_per_second) {
 
 // Why what is known of a geometry's bytes already breaks a limit; "" when it does not.
 std::string over(const GeometryOptions& options, const RungQuery& query) {
-  const std::int64_t sum = add(options.least_persistent, options.least_transient);
+  const std::int64_t transient = add(options.least_transient, options.least_histories);
+  const std::int64_t sum = add(options.least_persistent, transient);
   const std::int64_t limit = std::min(query.total, add(query.persistent, query.transient));
-  const bool fits = options.least_transient <= query.transient && options.least_persistent <= query.persistent;
+  const bool fits = transient <= query.transient && options.least_persistent <= query.persistent;
   if (fits && sum <= query.total) return "";
   return "needs at least " + bytes_text(sum) + " beside the weights, " + bytes_text(limit) + " are left";
 }
@@ -103,10 +104,10 @@ std::int64_t GeometrySearch::least_live(const Look& found, std::size_t node) {
 }
 
 const NetworkUse& GeometrySearch::use_of(const Geometry& geometry) {
-  const std::pair key(geometry.held, geometry.head.last);
+  const UseKey key(geometry.held, geometry.head.last, geometry.choice.streamed);
   const auto found = uses_.find(key);
   if (found != uses_.end()) return found->second;
-  return uses_.emplace(key, network_use(network_, key.first, key.second)).first->second;
+  return uses_.emplace(key, network_use(network_, geometry)).first->second;
 }
 
 // Describes node after node, the largest first, and stops at the first proof that the candidate cannot win.
@@ -123,6 +124,8 @@ std::string GeometrySearch::look(const GeometryChoice& choice, const RungQuery& 
   for (std::size_t value = 0; value < shapes.values.size(); ++value) {
     const std::int64_t bytes = value_bytes(shapes, static_cast<int>(value), Format{});
     found.options.least_transient = std::max(found.options.least_transient, bytes);
+    const std::int64_t kept = history_bytes(shapes, static_cast<int>(value), Format{});
+    found.options.least_histories = add(found.options.least_histories, round_up(kept, buffer_alignment));
   }
   if (std::string refused = over(found.options, query); !refused.empty()) return refused;
   std::vector<std::size_t> order(shapes.problems.size());
@@ -138,7 +141,8 @@ std::string GeometrySearch::look(const GeometryChoice& choice, const RungQuery& 
 
 std::string GeometrySearch::add_node(std::size_t node, const RungQuery& query, double to_beat, Look& found) {
   const LayerProblem& problem = found.geometry.problems[node];
-  const LayerOptions& options = table_.get(problem, found.use->uses[node], forced_[node]);
+  const std::int64_t history = written_history(found.geometry, static_cast<int>(node));
+  const LayerOptions& options = table_.get(problem, found.use->uses[node], forced_[node], history);
   if (options.empty()) {
     last_refusal_ = "node " + network_.nodes[node].name + ": " + table_.refusals(problem, forced_[node]);
     return last_refusal_;
@@ -148,7 +152,7 @@ std::string GeometrySearch::add_node(std::size_t node, const RungQuery& query, d
   for (const LayerOption& option : options) {
     least.cost.seconds = std::min(least.cost.seconds, option.cost.seconds);
     least.persistent = std::min(least.persistent, option.persistent);
-    least.peak = std::min(least.peak, option.peak);
+    least.peak = std::min({least.peak, option.peak, option.reordered_peak});
   }
   found.options.least_seconds += static_cast<double>(found.geometry.runs[node]) * least.cost.seconds;
   found.options.least_persistent = add(found.options.least_persistent, least.persistent);

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "planner/node_choice.hpp"
@@ -63,7 +64,9 @@ class GeometrySearch {
   const Catalogue& catalogue_;
   const SearchOptions& options_;
   std::vector<const Primitive*> forced_;
-  std::map<std::pair<std::vector<int>, int>, NetworkUse> uses_;  // by Geometry::held and head.last
+  // By Geometry::held, head.last and choice.streamed.
+  using UseKey = std::tuple<std::vector<int>, int, bool>;
+  std::map<UseKey, NetworkUse> uses_;
   Vec3 fov_;
   OptionTable table_;
   std::string last_refusal_;

@@ -45,7 +45,7 @@ Result<Head> make_head(const Network& network, const Geometry& whole) {
   if (div_up(planes, slab) > most_slabs) {
     return unfit(std::to_string(div_up(planes, slab)) + " slabs; the limit is " + std::to_string(most_slabs));
   }
-  head.input = whole.values.front();
+  head.input = tensor_shape(whole, 0);
   head.input.n.z -= head.step * (planes - slab);
   for (std::int64_t begin = 0; begin + slab < planes; begin += slab) head.begins.push_back(begin);
   head.begins.push_back(planes - slab);

@@ -28,7 +28,7 @@ std::vector<int> last_stages(const MemoryPlan& memory, const std::vector<InputUs
 
 bool beats(const LayerOption& a, const LayerOption& b) {
   return a.in == b.in && a.out == b.out && a.cost.seconds <= b.cost.seconds && a.persistent <= b.persistent &&
-         a.peak <= b.peak;
+         a.peak <= b.peak && a.reordered_peak <= b.reordered_peak;
 }
 
 // Keeps the order; of equals the first stays.
@@ -46,6 +46,26 @@ LayerOptions without_beaten(const LayerOptions& options) {
 }
 
 }  // namespace
+
+MemoryPlan with_histories(const LayerProblem& problem, const Estimate& estimate, const std::vector<InputUse>& uses,
+                          std::int64_t history) {
+  MemoryPlan memory = estimate.memory;
+  const auto planes = [](Shape5 shape, std::int64_t count, Format format) {
+    shape.n.z = count;
+    return tensor_bytes(shape, format);
+  };
+  for (Buffer& buffer : memory) {
+    const int input = input_index(buffer, uses.size());
+    if (input >= 0) {
+      const Format format = input_format(problem, input, estimate.in, estimate.out);
+      const std::int64_t skipped = uses[static_cast<std::size_t>(input)].skipped;
+      buffer.bytes = add(buffer.bytes, planes(input_shape(problem, input), skipped, format));
+    }
+    if (buffer.name != output_name) continue;
+    buffer.bytes = add(buffer.bytes, planes(output_shape(problem), history, estimate.out));
+  }
+  return memory;
+}
 
 std::int64_t call_peak(const MemoryPlan& memory, const std::vector<InputUse>& uses) {
   const int stages = stage_count(memory);
@@ -73,16 +93,16 @@ OptionTable::OptionTable(const Catalogue& catalogue, const DeviceSpec& spec, Cos
 }
 
 const LayerOptions& OptionTable::get(const LayerProblem& problem, const std::vector<InputUse>& uses,
-                                     const Primitive* only) {
-  Key key{problem, uses, only == nullptr ? "" : std::string(only->name)};
+                                     const Primitive* only, std::int64_t history) {
+  Key key{problem, uses, only == nullptr ? "" : std::string(only->name), history};
   const auto found = options_.find(key);
   if (found != options_.end()) return found->second;
-  LayerOptions options = without_beaten(collect(problem, uses, only));
+  LayerOptions options = without_beaten(collect(key, only));
   return options_.emplace(std::move(key), std::move(options)).first->second;
 }
 
-LayerOptions OptionTable::collect(const LayerProblem& problem, const std::vector<InputUse>& uses,
-                                  const Primitive* only) {
+LayerOptions OptionTable::collect(const Key& key, const Primitive* only) {
+  const LayerProblem& problem = key.problem;
   // A step names the reorder of its output without a variant.
   const bool plain_only = std::holds_alternative<ReorderProblem>(problem);
   LayerOptions options;
@@ -93,9 +113,12 @@ LayerOptions OptionTable::collect(const LayerProblem& problem, const std::vector
     for (std::size_t i = 0; i < estimates->size(); ++i) {
       const Estimate& estimate = (*estimates)[i];
       if (plain_only && !estimate.variant.empty()) continue;
+      const std::int64_t peak = call_peak(with_histories(problem, estimate, key.uses, key.history), key.uses);
+      const std::int64_t reordered =
+          key.history == 0 ? peak : call_peak(with_histories(problem, estimate, key.uses, 0), key.uses);
       options.push_back({primitive, static_cast<int>(i), estimate.in, estimate.out,
-                         costs_.cost(problem, *primitive, estimate), persistent_bytes(estimate.memory),
-                         call_peak(estimate.memory, uses)});
+                         costs_.cost(problem, *primitive, estimate), persistent_bytes(estimate.memory), peak,
+                         reordered});
     }
   }
   return options;

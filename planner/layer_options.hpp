@@ -13,10 +13,12 @@
 namespace znni {
 
 // How a call uses one of its inputs: `same_as` is the first input that is the same tensor (its own index where
-// there is none), `dies` whether nobody reads the tensor after this call.
+// there is none), `dies` whether nobody reads the tensor after this call, `skipped` planes along z at the tensor's
+// begin that the call does not read.
 struct InputUse {
   int same_as = 0;
   bool dies = true;
+  std::int64_t skipped = 0;
   auto operator<=>(const InputUse&) const = default;
 };
 
@@ -28,9 +30,15 @@ struct LayerOption {
   Format out;
   Cost cost;
   std::int64_t persistent = 0;
-  std::int64_t peak = 0;  // inputs and output included; nothing else that is alive
+  std::int64_t peak = 0;            // inputs and output included; nothing else that is alive
+  std::int64_t reordered_peak = 0;  // the same where the output has no history, since a reorder follows
 };
 using LayerOptions = std::vector<LayerOption>;
+
+// Declared memory with inputs and output as large as their tensors are: `history` planes stand before those that the
+// call writes.
+[[nodiscard]] MemoryPlan with_histories(const LayerProblem& problem, const Estimate& estimate,
+                                        const std::vector<InputUse>& uses, std::int64_t history);
 
 // Bytes alive in the worst stage of a call with this declared memory. An input that dies is alive up to its
 // last declared stage, one that lives on in every stage; the output from its first declared stage on. This is
@@ -43,9 +51,10 @@ class OptionTable {
   OptionTable(const Catalogue& catalogue, const DeviceSpec& spec, CostSource& costs);
 
   // In order of primitive names and estimates; of those with equal formats only what no other beats in time,
-  // persistent bytes and peak together. `only`: the one primitive that may take part; nullptr for all.
+  // persistent bytes and peak together. `only`: the one primitive that may take part; nullptr for all. `history`:
+  // planes before those that the call writes.
   const LayerOptions& get(const LayerProblem& problem, const std::vector<InputUse>& uses,
-                          const Primitive* only = nullptr);
+                          const Primitive* only = nullptr, std::int64_t history = 0);
 
   // Why primitives take no part in `problem`, "cpu.conv.direct: reason", joined; for messages.
   [[nodiscard]] std::string refusals(const LayerProblem& problem, const Primitive* only) const;
@@ -57,9 +66,10 @@ class OptionTable {
     LayerProblem problem;
     std::vector<InputUse> uses;
     std::string only;
+    std::int64_t history = 0;
     auto operator<=>(const Key&) const = default;
   };
-  LayerOptions collect(const LayerProblem& problem, const std::vector<InputUse>& uses, const Primitive* only);
+  LayerOptions collect(const Key& key, const Primitive* only);
 
   std::vector<const Primitive*> primitives_;  // by name
   const DeviceSpec& spec_;

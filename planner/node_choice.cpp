@@ -14,14 +14,16 @@ constexpr Format planar = {};
 struct Label {
   Seconds seconds = 0;
   std::int64_t persistent = 0;
-  std::int64_t peak = 0;
+  std::int64_t peak = 0;       // histories aside
   std::int64_t head_peak = 0;  // within a head in slabs, beside the output that it is filling
+  std::int64_t histories = 0;  // in all stages
   int parent = -1;
   NodePick pick;
 };
 
 bool beats(const Label& a, const Label& b) {
-  return a.seconds <= b.seconds && a.persistent <= b.persistent && a.peak <= b.peak && a.head_peak <= b.head_peak;
+  return a.seconds <= b.seconds && a.persistent <= b.persistent && a.peak <= b.peak && a.head_peak <= b.head_peak &&
+         a.histories <= b.histories;
 }
 
 // Formats of the values alive, in the order of live_after.
@@ -33,7 +35,8 @@ Front pareto(Front labels) {
   std::stable_sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
     if (a.seconds != b.seconds) return a.seconds < b.seconds;
     if (a.persistent != b.persistent) return a.persistent < b.persistent;
-    return a.peak != b.peak ? a.peak < b.peak : a.head_peak < b.head_peak;
+    if (a.peak != b.peak) return a.peak < b.peak;
+    return a.head_peak != b.head_peak ? a.head_peak < b.head_peak : a.histories < b.histories;
   });
   Front kept;
   for (const Label& label : labels) {
@@ -102,13 +105,16 @@ class Combiner {
     std::map<State, Front> states;
     Label begin;
     begin.peak = options_.least_transient;
-    keep(begin, {planar}, 0, states);
+    Label as_it_arrives = begin;
+    add_history(as_it_arrives, 0, planar);
+    keep(as_it_arrives, {planar}, 0, states);
     for (const Format format : readable_[0]) {
       if (format == planar || geometry_.head.last >= 0) continue;
       for (const LayerOption& reorder : reorders(0, planar, format)) {
         Label label = begin;
         label.pick.reorder = &reorder;
-        grow(label, reorder, -1, 0);
+        grow(label, reorder, reorder.peak, -1, 0);
+        add_history(label, 0, format);
         keep(label, {format}, 0, states);
       }
     }
@@ -148,8 +154,8 @@ class Combiner {
       Label label = pool_[static_cast<std::size_t>(parent)];
       label.parent = parent;
       label.pick = {&option, nullptr};
-      grow(label, option, static_cast<int>(node), add(others, beside_slab(static_cast<int>(node), option)));
-      if (within(label, node + 1)) write(node, label, after, add(others, read_on), states);
+      const Beside beside{add(others, beside_slab(static_cast<int>(node), option)), add(others, read_on)};
+      write(node, label, after, beside, states);
     }
   }
 
@@ -162,29 +168,43 @@ class Combiner {
     return true;
   }
 
+  // Bytes alive beside what a call declares: of the node's own call, and of a reorder behind it.
+  struct Beside {
+    std::int64_t call = 0;
+    std::int64_t reorder = 0;
+  };
+
   // The output as the option writes it, and reordered into every other format that can be read.
-  void write(std::size_t node, const Label& label, State& after, std::int64_t others, std::map<State, Front>& states) {
-    const int value = static_cast<int>(node) + 1;
-    for (const Format format : readable_[static_cast<std::size_t>(value)]) {
+  void write(std::size_t node, const Label& label, State& after, const Beside& beside, std::map<State, Front>& states) {
+    const int number = static_cast<int>(node);
+    const LayerOption& option = *label.pick.option;
+    for (const Format format : readable_[node + 1]) {
       after.back() = format;
-      if (format == label.pick.option->out) {
-        keep(label, after, node + 1, states);
-        continue;
-      }
-      if (static_cast<int>(node) == geometry_.head.last) continue;
-      for (const LayerOption& reorder : reorders(value, label.pick.option->out, format)) {
-        Label reordered = label;
+      Label written = label;
+      const bool as_written = format == option.out;
+      grow(written, option, as_written ? option.peak : option.reordered_peak, number, beside.call);
+      add_history(written, number + 1, format);
+      if (as_written) keep(written, after, node + 1, states);
+      if (as_written || number == geometry_.head.last || !within(written, node + 1)) continue;
+      for (const LayerOption& reorder : reorders(number + 1, option.out, format)) {
+        Label reordered = written;
         reordered.pick.reorder = &reorder;
-        grow(reordered, reorder, static_cast<int>(node), others);
+        grow(reordered, reorder, reorder.peak, number, beside.reorder);
         keep(reordered, after, node + 1, states);
       }
     }
+  }
+
+  void add_history(Label& label, int value, Format format) const {
+    const std::int64_t bytes = round_up(history_bytes(geometry_, value, format), buffer_alignment);
+    label.histories = add(label.histories, bytes);
   }
 
   std::vector<Assignment> finish(std::map<State, Front>& states) {
     // States differ in the formats of held values, which nobody reads any more.
     Front all;
     for (const auto& [state, front] : states) all.insert(all.end(), front.begin(), front.end());
+    for (Label& label : all) label.peak = add(label.peak, std::exchange(label.histories, 0));
     std::vector<Assignment> assignments;
     for (const Label& label : pareto(std::move(all))) assignments.push_back(trace(label));
     return assignments;
@@ -217,18 +237,19 @@ class Combiner {
   [[nodiscard]] double runs(int node) const { return static_cast<double>(runs_of(geometry_, node)); }
 
   // While the head runs, its output is there; how large is known when its last node has chosen a format.
-  void grow(Label& label, const LayerOption& option, int node, std::int64_t others) const {
+  void grow(Label& label, const LayerOption& option, std::int64_t own_peak, int node, std::int64_t others) const {
     label.seconds += runs(node) * option.cost.seconds;
     label.persistent = add(label.persistent, option.persistent);
     std::int64_t& peak = node < geometry_.head.last ? label.head_peak : label.peak;
-    peak = std::max(peak, add(others, option.peak));
+    peak = std::max(peak, add(others, own_peak));
     if (node != geometry_.head.last || node < 0) return;
     label.peak = std::max(label.peak, add(std::exchange(label.head_peak, 0), bytes(node + 1, option.out)));
   }
 
   bool within(const Label& label, std::size_t nodes_done) const {
-    return label.persistent <= limits_.persistent && label.peak <= limits_.transient &&
-           add(label.persistent, label.peak) <= limits_.total &&
+    const std::int64_t transient = add(label.peak, label.histories);
+    return label.persistent <= limits_.persistent && transient <= limits_.transient &&
+           add(label.persistent, transient) <= limits_.total &&
            label.seconds + remaining_[nodes_done] < limits_.seconds;
   }
 
@@ -237,7 +258,9 @@ class Combiner {
   }
 
   const LayerOptions& reorders(int value, Format from, Format to) {
-    return table_.get(ReorderProblem{geometry_.values[static_cast<std::size_t>(value)], from, to}, {InputUse{}});
+    const auto index = static_cast<std::size_t>(value);
+    return table_.get(ReorderProblem{geometry_.values[index], from, to}, {InputUse{}}, nullptr,
+                      geometry_.histories.kept[index]);
   }
 
   std::int64_t bytes(int value, Format format) const { return value_bytes(geometry_, value, format); }
@@ -296,8 +319,23 @@ NetworkUse network_use(const Network& network, const std::vector<int>& held, int
   return use;
 }
 
+NetworkUse network_use(const Network& network, const Geometry& geometry) {
+  NetworkUse use = network_use(network, geometry.held, geometry.head.last);
+  for (std::size_t node = 0; node < use.uses.size(); ++node) {
+    for (std::size_t i = 0; i < use.uses[node].size(); ++i) {
+      const auto [number, input] = std::pair(static_cast<int>(node), static_cast<int>(i));
+      use.uses[node][i].skipped = skipped_planes(geometry, number, input, use.inputs[node][i]);
+    }
+  }
+  return use;
+}
+
+std::int64_t written_history(const Geometry& geometry, int node) {
+  return node == geometry.head.last ? 0 : geometry.histories.kept[static_cast<std::size_t>(node) + 1];
+}
+
 std::int64_t value_bytes(const Geometry& geometry, int value, Format format) {
-  return round_up(tensor_bytes(geometry.values[static_cast<std::size_t>(value)], format), buffer_alignment);
+  return round_up(tensor_bytes(tensor_shape(geometry, value), format), buffer_alignment);
 }
 
 std::vector<Assignment> combine(const NetworkUse& use, const Geometry& geometry, const GeometryOptions& options,

@@ -22,6 +22,11 @@ struct NetworkUse {
 };
 // The inputs of the nodes `held` are alive to the end, the network's input to the end of a head in slabs.
 [[nodiscard]] NetworkUse network_use(const Network& network, const std::vector<int>& held = {}, int head_last = -1);
+// The same of a geometry, with what each call skips of its inputs' histories.
+[[nodiscard]] NetworkUse network_use(const Network& network, const Geometry& geometry);
+
+// Planes before those that a call of `node` itself writes; a head in slabs fills a tensor that is counted beside it.
+[[nodiscard]] std::int64_t written_history(const Geometry& geometry, int node);
 
 // Bounds that a combination must keep; bytes without the network's weights.
 struct ChoiceLimits {
@@ -36,7 +41,8 @@ struct GeometryOptions {
   std::vector<const LayerOptions*> nodes;
   Seconds least_seconds = 0;          // no combination runs a patch faster
   std::int64_t least_persistent = 0;  // or keeps less
-  std::int64_t least_transient = 0;   // or needs less at its worst moment
+  std::int64_t least_transient = 0;   // or needs less at its worst moment, histories aside
+  std::int64_t least_histories = 0;   // or keeps less from step to step
 };
 
 struct NodePick {
@@ -53,7 +59,7 @@ struct Assignment {
   std::vector<NodePick> nodes;
 };
 
-// Bytes of value `value` of the geometry in `format`, as packed.
+// Bytes of the tensor of value `value` of the geometry in `format`, as packed.
 [[nodiscard]] std::int64_t value_bytes(const Geometry& geometry, int value, Format format);
 
 // All combinations within the limits that no other beats in time, persistent and transient bytes together, by

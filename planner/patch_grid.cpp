@@ -46,22 +46,112 @@ PatchPlace place(const Extents& extents, Vec3 at) {
   return result;
 }
 
+// How columns of steps cover the dense planes.
+struct Columns {
+  Extents all;              // part.z: new planes of a step
+  std::int64_t before = 0;  // planes of input that only the next ones' output needs: fov - 1
+  std::int64_t band = 0;    // dense planes between two new beginnings
+
+  [[nodiscard]] bool alone() const { return all.count.y * all.count.x == 1; }
+  [[nodiscard]] std::int64_t bands() const { return div_up(all.dense.z, band); }
+  // Of a band of so many planes.
+  [[nodiscard]] std::int64_t steps(std::int64_t planes) const { return div_up(add(planes, before), all.part.z); }
+  [[nodiscard]] std::int64_t all_steps() const {
+    const std::int64_t whole = all.dense.z / band;
+    const std::int64_t rest = all.dense.z % band;
+    return add(mul(whole, steps(band)), rest == 0 ? 0 : steps(rest));
+  }
+};
+
+// The largest band of no more than `most_planes` that fills its last step.
+std::int64_t band_planes(const Columns& columns, std::int64_t most_planes) {
+  ensure(most_planes >= 1, "at least one plane may wait");
+  if (columns.alone() || most_planes >= columns.all.dense.z) return columns.all.dense.z;
+  const std::int64_t part = columns.all.part.z;
+  const std::int64_t filled = (most_planes + columns.before) / part * part - columns.before;
+  return filled >= 1 ? filled : most_planes;
+}
+
+Columns make_columns(Vec3 volume, Vec3 patch_input, Vec3 fov, std::int64_t most_planes) {
+  Columns columns{extents(volume, patch_input, fov), fov.z - 1, 0};
+  columns.band = band_planes(columns, most_planes);
+  return columns;
+}
+
+// Step `number` of a column whose output is the planes [first, last).
+PatchPlace step_place(const Columns& columns, std::int64_t first, std::int64_t last, std::int64_t number, Vec3 at) {
+  PatchPlace step = place(columns.all, at);
+  const std::int64_t part = columns.all.part.z;
+  step.start.z = first + number * part - columns.before;
+  step.own_first.z = std::clamp<std::int64_t>(first - step.start.z, 0, part);
+  step.own_last.z = std::clamp<std::int64_t>(last - step.start.z, 0, part);
+  step.continues = number > 0;
+  return step;
+}
+
+// Alone a column completes planes step by step.
+void add_column(const Columns& columns, std::int64_t first, std::int64_t last, Vec3 at, PatchGrid& grid) {
+  for (std::int64_t number = 0; number < columns.steps(last - first); ++number) {
+    const PatchPlace step = step_place(columns, first, last, number, at);
+    grid.patches.push_back(step);
+    const std::int64_t planes = step.own_last.z - step.own_first.z;
+    if (!columns.alone() || planes == 0) continue;
+    const auto end = static_cast<std::int64_t>(grid.patches.size());
+    grid.rows.push_back({end, step.start.z + step.own_first.z, planes});
+  }
+}
+
+PatchGrid make_stream_grid(const Columns& columns) {
+  const Vec3 count = columns.all.count;
+  PatchGrid grid{{columns.all_steps(), count.y, count.x}, {}, {}};
+  for (std::int64_t first = 0; first < columns.all.dense.z; first += columns.band) {
+    const std::int64_t last = std::min(first + columns.band, columns.all.dense.z);
+    for (std::int64_t y = 0; y < count.y; ++y) {
+      for (std::int64_t x = 0; x < count.x; ++x) add_column(columns, first, last, {0, y, x}, grid);
+    }
+    if (columns.alone()) continue;
+    grid.rows.push_back({static_cast<std::int64_t>(grid.patches.size()), first, last - first});
+  }
+  return grid;
+}
+
 }  // namespace
 
 PatchGrid make_patch_grid(Vec3 volume, Vec3 patch_input, Vec3 fov) {
   const Extents all = extents(volume, patch_input, fov);
-  PatchGrid grid{all.count, {}};
+  PatchGrid grid{all.count, {}, {}};
   grid.patches.reserve(static_cast<std::size_t>(voxels(all.count)));
   for (std::int64_t z = 0; z < all.count.z; ++z) {
     for (std::int64_t y = 0; y < all.count.y; ++y) {
       for (std::int64_t x = 0; x < all.count.x; ++x) grid.patches.push_back(place(all, {z, y, x}));
     }
+    const PatchPlace& last = grid.patches.back();
+    const auto end = static_cast<std::int64_t>(grid.patches.size());
+    grid.rows.push_back({end, last.start.z + last.own_first.z, last.own_last.z - last.own_first.z});
   }
   return grid;
 }
 
 std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov) {
   return voxels(extents(volume, patch_input, fov).count);
+}
+
+PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
+  if (!geometry.choice.streamed) return make_patch_grid(volume, geometry.patch_input, fov);
+  return make_stream_grid(make_columns(volume, geometry.patch_input, fov, most_planes));
+}
+
+std::int64_t patch_count(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
+  if (!geometry.choice.streamed) return patch_count(volume, geometry.patch_input, fov);
+  const Columns columns = make_columns(volume, geometry.patch_input, fov, most_planes);
+  return mul(columns.all_steps(), mul(columns.all.count.y, columns.all.count.x));
+}
+
+std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
+  const std::int64_t part = geometry.patch_output.z;
+  if (!geometry.choice.streamed) return part;
+  const Columns columns = make_columns(volume, geometry.patch_input, fov, most_planes);
+  return columns.alone() ? part : columns.band;
 }
 
 }  // namespace znni

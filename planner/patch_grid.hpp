@@ -1,11 +1,16 @@
 // Overlap-save tiling of a volume: patches of one extent whose outputs cover the dense output exactly. The
 // last patch along an axis is moved inward, so that no voxel outside the volume is read; a volume smaller
 // than the patch is read as if it continued with zeros, and what depends on those is not written.
+//
+// Of a streamed net the patches are steps along z of columns, one column after the other. A column begins fov - 1
+// planes before its output, with steps that own nothing, and ends with one that reads zeros beyond the volume. Where
+// several columns lie side by side an output plane is complete only when all of them have passed it, so that their
+// output waits: it is cut into bands of no more planes than may wait, and the columns begin anew for each.
 #pragma once
 
 #include <vector>
 
-#include "primitives/core/shape.hpp"
+#include "planner/geometry.hpp"
 
 namespace znni {
 
@@ -15,13 +20,23 @@ struct PatchPlace {
   Vec3 start;
   Vec3 own_first;
   Vec3 own_last;
+  bool continues = false;  // the step after the one before it: else what a stream keeps is forgotten first
   bool operator==(const PatchPlace&) const = default;
 };
 
-// Rows of patches in z order; within a row y then x. Output voxels [0, z_done) are complete after row i.
+// When patches [0, end) are done, and not before, output planes [first_plane, first_plane + planes) are complete.
+struct GridRow {
+  std::int64_t end = 0;
+  std::int64_t first_plane = 0;
+  std::int64_t planes = 0;
+  bool operator==(const GridRow&) const = default;
+};
+
+// Patches in the order in which they run: along z, in a row y then x; of streams band by band, column by column.
 struct PatchGrid {
-  Vec3 count;  // patches per axis
+  Vec3 count;  // patches per axis; of streams along z the steps of all bands
   std::vector<PatchPlace> patches;
+  std::vector<GridRow> rows;  // in rising order of planes, without gaps
 };
 
 // `volume`, `patch_input` in input voxels, `fov` per axis. Requires covers(volume, fov) and
@@ -30,5 +45,14 @@ struct PatchGrid {
 
 // Number of patches alone; saturates.
 [[nodiscard]] std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov);
+
+// The same for the patches of `geometry`, streamed or not. `most_planes`: of output that may wait where several
+// columns lie side by side, at least 1.
+[[nodiscard]] PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes);
+[[nodiscard]] std::int64_t patch_count(Vec3 volume, const Geometry& geometry, Vec3 fov,
+                                       std::int64_t most_planes = saturated);
+
+// Planes that the largest row has.
+[[nodiscard]] std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes);
 
 }  // namespace znni

@@ -74,6 +74,7 @@ Result<PlanReport> make_report(const Network& network, const Plan& plan, const C
   const Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, spec);
   if (!schedule) return schedule.error();
   add_memory(*schedule, report.nodes);
+  report.history_bytes = history_bytes(*schedule);
   report.input = {rung.geometry.S, network.f_in, geometry->patch_input};
   report.output = {rung.geometry.S, geometry->values.back().f, geometry->patch_output};
   report.geometry = *std::move(geometry);

@@ -23,8 +23,9 @@ struct NodeReport {
 
 struct PlanReport {
   Geometry geometry;
-  Shape5 input;   // of a whole patch: S x f x patch_input
-  Shape5 output;  // S x f x patch_output
+  Shape5 input;                    // of a whole patch: S x f x patch_input
+  Shape5 output;                   // S x f x patch_output
+  std::int64_t history_bytes = 0;  // of a streamed net, kept from step to step; part of the transient ones
   std::vector<NodeReport> nodes;
 };
 

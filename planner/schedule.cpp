@@ -30,7 +30,9 @@ struct Work {
   // Of the head in slabs: reads, writes one of a tensor that is larger.
   bool reads_slab = false;
   std::optional<Shape5> slab_of;
-  std::optional<Estimate> divided;  // of a step that is
+  std::optional<Estimate> divided;    // of a step that is
+  std::vector<std::int64_t> skipped;  // per input
+  std::int64_t history = 0;           // planes before those it writes
 };
 
 // Appends calls one after the other in time. A tensor's buffer is lengthened by each call that reads it.
@@ -38,9 +40,19 @@ class Builder {
  public:
   Builder(const Catalogue& catalogue, const DeviceSpec& spec) : catalogue_(catalogue), spec_(spec) {}
 
-  int add_input(const std::string& name, const Shape5& shape) {
+  // Histories come before all else, so that what changes beside them is packed as if they were not there.
+  int add_history(const std::string& name, std::int64_t bytes) {
+    return add_buffer({name + "/history", MemorySpace::host, bytes, Lifetime::stages(0, 0)});
+  }
+
+  void keep_history(int tensor, int buffer, std::int64_t runs) {
+    schedule_.histories.push_back({tensor, buffer, runs});
+  }
+
+  // `shape` with `history` planes of earlier steps.
+  int add_input(const std::string& name, const Shape5& shape, std::int64_t history) {
     const int buffer = add_buffer({name, MemorySpace::host, tensor_bytes(shape, Format{}), Lifetime::stages(0, 0)});
-    schedule_.tensors.push_back({shape, Format{}, buffer});
+    schedule_.tensors.push_back({shape, Format{}, buffer, history});
     return 0;
   }
 
@@ -60,7 +72,9 @@ class Builder {
               stages_,
               {},
               work.reads_slab,
-              work.slab_of.has_value()};
+              work.slab_of.has_value(),
+              -1,
+              work.skipped};
     if (Result<void> placed = place_buffers(work, call); !placed) return placed.error().within(work.primitive);
     stages_ += stage_count(call.estimate.memory);
     schedule_.calls.push_back(std::move(call));
@@ -79,6 +93,9 @@ class Builder {
     lengthen(output, stages_ - 1);
     for (const Call& call : schedule_.calls) {
       if (call.held >= 0) lengthen(call.inputs.front(), stages_ - 1);
+    }
+    for (const ScheduledHistory& history : schedule_.histories) {
+      schedule_.memory[index(history.buffer)].lifetime.last = stages_ - 1;
     }
     return std::move(schedule_);
   }
@@ -130,15 +147,14 @@ class Builder {
   }
 
   Result<int> place_output(const Work& work, Buffer own) {
-    const Shape5 shape = work.slab_of.value_or(output_shape(work.problem));
+    Shape5 shape = work.slab_of.value_or(output_shape(work.problem));
     if (Result<void> sound = check_bytes(own, output_shape(work.problem), work.out); !sound) return sound.error();
+    shape.n.z = add(shape.n.z, work.history);
     own.name = work.output_name;
-    if (work.slab_of) {
-      own.bytes = tensor_bytes(shape, work.out);
-      own.lifetime.first = 0;  // the first slab is there while the others are made
-    }
+    own.bytes = tensor_bytes(shape, work.out);
+    if (work.slab_of) own.lifetime.first = 0;  // the first slab is there while the others are made
     const int buffer = add_buffer(std::move(own));
-    schedule_.tensors.push_back({shape, work.out, buffer});
+    schedule_.tensors.push_back({shape, work.out, buffer, work.history});
     return buffer;
   }
 
@@ -149,7 +165,8 @@ class Builder {
       return add_buffer(std::move(own));
     }
     const int read = work.inputs[index(input)];
-    const Shape5 shape = work.reads_slab ? input_shape(work.problem, input) : tensor(read).shape;
+    Shape5 shape = work.reads_slab ? input_shape(work.problem, input) : tensor(read).shape;
+    shape.n.z -= work.skipped[index(input)];
     if (Result<void> sound = check_bytes(own, shape, tensor(read).format); !sound) return sound.error();
     lengthen(read, own.lifetime.last);
     return tensor(read).buffer;
@@ -163,29 +180,31 @@ class Builder {
 };
 
 Work reorder_work(const Step& step, int number, const std::string& name, const ScheduledTensor& from, int tensor) {
-  const ReorderProblem problem{from.shape, step.native, step.out};
-  return {number,
-          name + "/reorder",
-          name + "/reordered",
-          step.reorder,
-          problem,
-          {},
-          step.native,
-          step.out,
-          {tensor},
-          false,
-          {},
-          {}};
+  Work work;
+  work.step = number;
+  work.name = name + "/reorder";
+  work.output_name = name + "/reordered";
+  work.primitive = step.reorder;
+  work.problem = ReorderProblem{from.shape, step.native, step.out};
+  work.in = step.native;
+  work.out = step.out;
+  work.inputs = {tensor};
+  work.skipped = {0};
+  return work;
 }
 
-// The tensor that holds the step's value in the edge's format, given the one the primitive wrote.
-Result<int> add_reorder(Builder& builder, const Step& step, int number, const std::string& name, int tensor) {
+// The tensor that holds the step's value in the edge's format, given the one the primitive wrote. It has the value's
+// history; what is reordered into it has none.
+Result<int> add_reorder(Builder& builder, const Step& step, int number, const std::string& name, int tensor,
+                        std::int64_t history) {
   if ((step.native == step.out) != step.reorder.empty()) {
     return unfit("writes " + to_string(step.native) + ", the edge is " + to_string(step.out) + ", and the reorder is " +
                  (step.reorder.empty() ? "missing" : step.reorder));
   }
   if (step.reorder.empty()) return tensor;
-  return builder.add_call(reorder_work(step, number, name, builder.tensor(tensor), tensor));
+  Work work = reorder_work(step, number, name, builder.tensor(tensor), tensor);
+  work.history = history;
+  return builder.add_call(work);
 }
 
 int held_number(const Geometry& geometry, int node) {
@@ -198,31 +217,56 @@ Result<int> add_node(Builder& builder, const Network& network, const Geometry& g
   const Node& node = network.nodes[index(index_of_node)];
   const LayerProblem& problem = geometry.problems[index(index_of_node)];
   const int held = held_number(geometry, index_of_node);
-  Work work{
-      number, node.name, node.name + "/output", step.primitive, problem, step.variant, step.in, step.native, {}, false,
-      {},     {}};
+  const int value = index_of_node + 1;
+  const std::int64_t history = geometry.histories.kept[index(value)];
+  Work work;
+  work.step = number;
+  work.name = node.name;
+  work.output_name = node.name + "/output";
+  work.primitive = step.primitive;
+  work.problem = problem;
+  work.variant = step.variant;
+  work.in = step.in;
+  work.out = step.native;
   if (!step.division.empty()) {
     if (!divided) return Error{ErrorCode::unsupported, "is divided, which no primitive here runs"};
     Result<Estimate> estimate = divided(step, problem);
     if (!estimate) return estimate.error();
     work.divided = *std::move(estimate);
   }
+  if (step.reorder.empty()) work.history = history;
   work.reads_slab = geometry.head.last >= 0 && index_of_node == 0;
   if (index_of_node == geometry.head.last) work.slab_of = geometry.values[index(index_of_node) + 1];
   for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
-    const int tensor = values[index(node.inputs[index(i)])];
+    const int read = node.inputs[index(i)];
+    const int tensor = values[index(read)];
     const Format found = builder.tensor(tensor).format;
     const Format wanted = input_format(problem, i, step.in, step.native);
     if (found != wanted) {
       return unfit("reads " + to_string(wanted) + ", but its " + input_name(i) + " is in " + to_string(found));
     }
     work.inputs.push_back(tensor);
+    work.skipped.push_back(skipped_planes(geometry, index_of_node, i, read));
   }
   Result<int> written = builder.add_call(work);
   if (!written) return written.error();
   if (held >= 0) builder.hold(held);
   if (index_of_node == geometry.head.last) builder.end_head();
-  return add_reorder(builder, step, number, node.name, *written);
+  return add_reorder(builder, step, number, node.name, *written, history);
+}
+
+// Per value the buffer of its history, -1 where it has none. `first`: 1 where a step reorders the input.
+std::vector<int> add_histories(Builder& builder, const Network& network, const Geometry& geometry,
+                               const std::vector<Step>& steps, std::size_t first) {
+  std::vector<int> buffers;
+  for (int value = 0; value < static_cast<int>(geometry.values.size()); ++value) {
+    const bool plain_input = value == 0 && first == 0;
+    const Format format = plain_input ? Format{} : steps[index(value) + first - 1].out;
+    const std::int64_t bytes = history_bytes(geometry, value, format);
+    const std::string& name = value == 0 ? network.input_name : network.nodes[index(value) - 1].name;
+    buffers.push_back(bytes == 0 ? -1 : builder.add_history(name, bytes));
+  }
+  return buffers;
 }
 
 Result<void> check_steps(const Network& network, const Geometry& geometry, const std::vector<Step>& steps,
@@ -254,9 +298,12 @@ Result<Schedule> make_schedule(const Network& network, const Geometry& geometry,
   const std::size_t first = !steps.empty() && steps.front().node == -1 ? 1 : 0;
   if (Result<void> sound = check_steps(network, geometry, steps, first); !sound) return sound.error();
   Builder builder(catalogue, spec);
-  std::vector<int> values = {builder.add_input(network.input_name, geometry.values[0])};
+  const std::vector<int> histories = add_histories(builder, network, geometry, steps, first);
+  const std::int64_t kept = geometry.histories.kept[0];
+  const Shape5 planar = first == 1 ? geometry.values[0] : tensor_shape(geometry, 0);
+  std::vector<int> values = {builder.add_input(network.input_name, planar, first == 1 ? 0 : kept)};
   if (first == 1) {
-    Result<int> input = add_reorder(builder, steps[0], 0, network.input_name, values[0]);
+    Result<int> input = add_reorder(builder, steps[0], 0, network.input_name, values[0], kept);
     if (!input) return input.error().within("step of the input");
     values[0] = *input;
   }
@@ -266,7 +313,19 @@ Result<Schedule> make_schedule(const Network& network, const Geometry& geometry,
     if (!value) return value.error().within("step of node " + network.nodes[i].name);
     values.push_back(*value);
   }
+  for (std::size_t value = 0; value < values.size(); ++value) {
+    if (histories[value] < 0) continue;
+    builder.keep_history(values[value], histories[value], history_runs(geometry, static_cast<int>(value)));
+  }
   return std::move(builder).finish(values.back());
+}
+
+std::int64_t history_bytes(const Schedule& schedule) {
+  std::int64_t sum = 0;
+  for (const ScheduledHistory& history : schedule.histories) {
+    sum = add(sum, schedule.memory[index(history.buffer)].bytes);
+  }
+  return sum;
 }
 
 }  // namespace znni

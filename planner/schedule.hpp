@@ -1,6 +1,7 @@
 // The memory of one pass through a segment, step after step: every tensor from its producer to its last
-// reader, every scratch buffer in its own stages. An input that is held for later passes lives to the end. The planner
-// compares schedule.memory with the limit and the pipeline grants from the very same schedule.
+// reader, every scratch buffer in its own stages. An input that is held for later passes lives to the end; the
+// histories of a streamed net live in all stages. The planner compares schedule.memory with the limit and the pipeline
+// grants from the very same schedule.
 #pragma once
 
 #include <functional>
@@ -24,21 +25,34 @@ struct Call {
   bool reads_slab = false;   // of the input, the head's own; inputs[0] is the whole
   bool writes_slab = false;  // of the head's output; output is the whole
   int held = -1;             // index into Geometry::held of the pooling it runs: its view begins elsewhere each pass
+  std::vector<std::int64_t> skipped;  // per input: planes at the tensor's begin that it does not read
 };
 
 // A tensor of the pass: a value in one format.
 struct ScheduledTensor {
-  Shape5 shape;
+  Shape5 shape;  // planes of earlier steps included
   Format format;
+  int buffer = 0;            // index into Schedule::memory
+  std::int64_t history = 0;  // planes of earlier steps, before those that its call writes
+};
+
+// What a tensor of a streamed net keeps from step to step: `runs` times its first planes, each dense in its format.
+struct ScheduledHistory {
+  int tensor = 0;
   int buffer = 0;  // index into Schedule::memory
+  std::int64_t runs = 1;
 };
 
 struct Schedule {
   std::vector<Call> calls;
   std::vector<ScheduledTensor> tensors;  // [0] is the network's input, planar
   int output = 0;                        // tensor of the network's output, planar
-  MemoryPlan memory;                     // transient and persistent buffers of all calls, names made unique
+  std::vector<ScheduledHistory> histories;
+  MemoryPlan memory;  // transient and persistent buffers of all calls, names made unique
 };
+
+// Bytes that the buffers named in `histories` take.
+[[nodiscard]] std::int64_t history_bytes(const Schedule& schedule);
 
 // What a step that is divided costs: its tensors in host memory, its parts through a GPU (planner/segments.hpp).
 using DividedEstimate = std::function<Result<Estimate>(const Step& step, const LayerProblem& problem)>;

@@ -1,6 +1,7 @@
 #include "planner/search.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "planner/candidates.hpp"
 #include "planner/geometry_search.hpp"
@@ -58,7 +59,7 @@ Result<void> check_options(const Network& network, const SearchOptions& options)
 PlanKey make_key(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
                  const SearchOptions& options) {
   return {network.name,           describe(network),    spec.name,
-          spec.threads,           options.memory_limit, options.strategy == Strategy::cpu ? "cpu" : "baseline",
+          spec.threads,           options.memory_limit, std::string(to_string(options.strategy)),
           catalogue.fingerprint()};
 }
 
@@ -92,10 +93,10 @@ Vec3 smallest_output(const Network& network, const std::vector<GeometryChoice>& 
 
 // Patches of about a half, a quarter and an eighth of the first per axis, and the smallest there is, each as
 // fast as the arena of the first and what memory is left allow. A rung that does not fit is left out: smaller
-// volumes then run in a larger patch.
+// volumes then run in a larger patch. None is streamed: a small volume ends before a stream has begun to pay.
 void add_ladder(Plan& plan, GeometrySearch& geometries, const Network& network, Vec3 first_output,
                 std::vector<GeometryChoice> candidates, std::int64_t memory_limit) {
-  std::erase_if(candidates, [](const GeometryChoice& choice) { return choice.S != 1; });
+  std::erase_if(candidates, [](const GeometryChoice& choice) { return choice.S != 1 || choice.streamed; });
   const Vec3 smallest = smallest_output(network, candidates);
   Vec3 largest = first_output;
   for (int level = 0; level <= halvings && !geometries.stopped(); ++level) {
@@ -109,6 +110,12 @@ void add_ladder(Plan& plan, GeometrySearch& geometries, const Network& network, 
     largest = rung->geometry.patch_output;
     append(plan, std::move(rung->rung));
   }
+}
+
+// What the smaller rungs are measured by: of a stream the cube over its cross-section.
+Vec3 output_of(const FoundRung& first) {
+  const Vec3 output = first.geometry.patch_output;
+  return first.rung.geometry.streamed ? Vec3::cube(std::max(output.y, output.x)) : output;
 }
 
 Error refuse(GeometrySearch& geometries, const Network& network, const std::vector<GeometryChoice>& candidates,
@@ -125,6 +132,11 @@ Error refuse(GeometrySearch& geometries, const Network& network, const std::vect
 }
 
 }  // namespace
+
+std::string_view to_string(Strategy strategy) {
+  static constexpr std::array<std::string_view, 3> names = {"cpu", "patches", "baseline"};
+  return names[static_cast<std::size_t>(strategy)];
+}
 
 Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
                     const SearchOptions& options, SearchLog* log) {
@@ -150,7 +162,7 @@ Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalo
   append(plan, first->rung);
   if (log != nullptr) log_choices(network, *first, spec, catalogue, costs, *log);
   if (options.ladder) {
-    add_ladder(plan, geometries, network, first->geometry.patch_output, candidates, options.memory_limit);
+    add_ladder(plan, geometries, network, output_of(*first), candidates, options.memory_limit);
   }
   return plan;
 }

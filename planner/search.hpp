@@ -1,12 +1,13 @@
-// The exhaustive search: pooling mode per pooling layer x legal input extents (anisotropic too) x S x
-// primitive, variant and format per node, under a memory limit (ZNNi section VI.A). A pure function: the same
-// arguments give the same plan.
+// The exhaustive search: pooling mode per pooling layer x legal input extents (anisotropic too) x S, or streams of some
+// thickness and cross-section, x primitive, variant and format per node, under a memory limit (ZNNi section VI.A). A
+// pure function: the same arguments give the same plan.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "planner/catalogue.hpp"
@@ -15,7 +16,9 @@
 
 namespace znni {
 
-enum class Strategy { cpu, baseline };  // baseline: every pooling plain, the naive method
+// patches: independent ones alone, nothing streamed; baseline: every pooling plain, the naive method.
+enum class Strategy { cpu, patches, baseline };
+[[nodiscard]] std::string_view to_string(Strategy strategy);
 
 struct SearchOptions {
   std::int64_t memory_limit = 0;  // bytes of host RAM for the whole running plan

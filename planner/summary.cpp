@@ -36,7 +36,8 @@ std::string steps_table(const Plan& plan) {
 std::string ladder_table(const Plan& plan) {
   std::vector<TextRow> rows = {{"pass input", "S", "pooling", "a patch takes", "transient", "persistent"}};
   for (const Rung& rung : plan.ladder) {
-    rows.push_back({to_string(rung.geometry.pass_input), std::to_string(rung.geometry.S),
+    const std::string streamed = rung.geometry.streamed ? " a step" : "";
+    rows.push_back({to_string(rung.geometry.pass_input) + streamed, std::to_string(rung.geometry.S),
                     modes_text(rung.geometry.modes), seconds_text(rung.seconds), bytes_text(rung.memory.transient),
                     bytes_text(rung.memory.persistent)});
   }

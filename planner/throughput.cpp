@@ -10,6 +10,16 @@ namespace {
 constexpr double float_bytes = 4;
 constexpr double copies = 2;            // a read and a write
 constexpr double scattered_copies = 4;  // a read, and writes that share their cache lines with other fragments
+constexpr double history_copies = 4;    // a read and a write, before the new planes are read and after
+
+// Floats that a streamed net keeps from step to step.
+double kept_floats(const Geometry& geometry) {
+  double sum = 0;
+  for (int value = 0; value < static_cast<int>(geometry.values.size()); ++value) {
+    sum += static_cast<double>(history_bytes(geometry, value, Format{})) / float_bytes;
+  }
+  return sum;
+}
 
 }  // namespace
 
@@ -19,13 +29,14 @@ Seconds copy_seconds(const Network& network, const Geometry& geometry, const Dev
   const auto written =
       static_cast<double>(geometry.choice.S) * static_cast<double>(voxels(geometry.patch_output)) * images_out;
   const bool scattered = voxels(reaches(network).back().stride) > 1;
-  const double moved = copies * read + (scattered ? scattered_copies : copies) * written;
+  const double moved =
+      copies * read + (scattered ? scattered_copies : copies) * written + history_copies * kept_floats(geometry);
   return moved * float_bytes / spec.bytes_per_second;
 }
 
 double useful_voxels(const Geometry& geometry, Vec3 fov, const std::optional<Vec3>& volume) {
   if (!volume) return static_cast<double>(mul(geometry.choice.S, voxels(geometry.patch_output)));
-  const std::int64_t patches = patch_count(*volume, geometry.patch_input, fov);
+  const std::int64_t patches = patch_count(*volume, geometry, fov);
   const auto runs = static_cast<double>(div_up(patches, geometry.choice.S));
   return static_cast<double>(voxels(*volume - fov + Vec3::cube(1))) / runs;
 }

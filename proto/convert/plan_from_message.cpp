@@ -108,7 +108,7 @@ Result<GeometryChoice> geometry_of(const text::Plan::Rung& written) {
     if (extent < 1) return corrupt("pass_input holds " + std::to_string(extent) + "; 1 or more is right");
   }
   if (written.s() < 1) return corrupt("S is " + std::to_string(written.s()) + "; 1 or more is right");
-  GeometryChoice geometry{{extents[0], extents[1], extents[2]}, written.s(), {}, 0};
+  GeometryChoice geometry{{extents[0], extents[1], extents[2]}, written.s(), {}, 0, written.streamed()};
   for (const int mode : written.modes()) geometry.modes.push_back(static_cast<PoolMode>(mode));
   if (written.head_slab() < 0) {
     return corrupt("head_slab is " + std::to_string(written.head_slab()) + "; 0 or more is right");

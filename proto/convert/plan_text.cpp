@@ -87,6 +87,7 @@ void set_rung(text::Plan::Rung* written, const Rung& rung) {
     if (mode.groups != Vec3::cube(1)) set_groups(written->add_groups(), written->modes_size() - 1, mode);
   }
   if (rung.geometry.head_slab != 0) written->set_head_slab(rung.geometry.head_slab);
+  if (rung.geometry.streamed) written->set_streamed(true);
   written->set_seconds(rung.seconds);
   set_memory(written->mutable_memory(), rung.memory);
   for (const Segment& segment : rung.segments) set_segment(written->add_segment(), segment);

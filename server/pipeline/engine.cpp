@@ -67,16 +67,32 @@ struct Engine::State {
   Reservation transient;  // shared by all rungs: only one runs at a time
   std::vector<PreparedRung> rungs;
   CallObserver observer;
+  std::int64_t slab_bytes = saturated;
+
+  // Planes of an output of this shape that a slab may have.
+  [[nodiscard]] std::int64_t most_planes(Vec3 output) const {
+    const std::int64_t plane = tensor_bytes({1, f_out, {1, output.y, output.x}}, Format{});
+    return std::max<std::int64_t>(1, slab_bytes / plane);
+  }
 };
 
 namespace {
+
+// The patches of what a job has left of its volume.
+PatchGrid grid_of(const VolumeJob& job, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
+  const Vec3 skipped{job.first_plane, 0, 0};
+  PatchGrid grid = make_patch_grid(job.input.shape.n - skipped, geometry, fov, most_planes);
+  for (PatchPlace& place : grid.patches) place.start = place.start + skipped;
+  for (GridRow& row : grid.rows) row.first_plane += job.first_plane;
+  return grid;
+}
 
 // One job on one rung. S patches of the grid form a batch; the last batch repeats its last patch, which then
 // owns nothing.
 class JobRun {
  public:
   // `predicted`: seconds of a batch.
-  JobRun(const VolumeJob& job, PreparedRung& rung, Seconds predicted, const Shape5& output, Vec3 fov,
+  JobRun(const VolumeJob& job, PreparedRung& rung, Seconds predicted, const Shape5& output, PatchGrid grid,
          Executor& executor, const CallObserver& observer)
       : job_(job),
         rung_(rung),
@@ -86,7 +102,7 @@ class JobRun {
           if (observer) observer(call);
           advance(call.predicted);
         }),
-        grid_(make_patch_grid(job.input.shape.n, rung.geometry().patch_input, fov)),
+        grid_(std::move(grid)),
         slabs_(job, grid_, output),
         S_(rung.geometry().choice.S),
         targets_(static_cast<std::size_t>(S_)),
@@ -100,7 +116,9 @@ class JobRun {
       spent_ = 0;
       if (Result<void> delivered = slabs_.deliver(done_); !delivered) return delivered;
       if (job_.progress) job_.progress({done_, patches, slabs_.planes_done()});
-      if (done_ == patches || !job_.between_patches) continue;
+      // Within a column of a stream its histories stand in the engine's memory.
+      if (done_ == patches || !job_.between_patches || grid_.patches[static_cast<std::size_t>(done_)].continues)
+        continue;
       if (Result<void> went_on = job_.between_patches(); !went_on) return went_on;
     }
     return {};
@@ -119,6 +137,7 @@ class JobRun {
   Result<void> run_batch(std::int64_t first, const std::stop_token& stop) {
     if (stop.stop_requested()) return cancelled();
     if (Result<void> aimed = aim(first); !aimed) return aimed;
+    if (!targets_.front().place.continues) rung_.forget();
     for (std::size_t pass = 0; pass < rung_.geometry().passes.size(); ++pass) {
       const Pass& now = rung_.geometry().passes[pass];
       if (now.first_node < 0) read_input(now.window);
@@ -129,7 +148,8 @@ class JobRun {
   }
 
   void read_input(Vec3 window) {
-    for (std::size_t s = 0; s < starts_.size(); ++s) starts_[s] = targets_[s].place.start + window;
+    const Vec3 begin = rung_.geometry().read_begin + window;
+    for (std::size_t s = 0; s < starts_.size(); ++s) starts_[s] = targets_[s].place.start + begin;
     read_windows(job_.input, job_.normalisation, starts_, rung_.input(), executor_);
   }
 
@@ -211,26 +231,52 @@ Result<JobOutlook> Engine::outlook(const VolumeShape& input) const {
     return checked.error();
   }
   JobOutlook best;
+  best.output = {1, state_->f_out, input.n - state_->fov + Vec3::cube(1)};
+  const std::int64_t most_planes = state_->most_planes(best.output.n);
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
     const Geometry& geometry = state_->rungs[i].geometry();
-    const std::int64_t patches = patch_count(input.n, geometry.patch_input, state_->fov);
+    const std::int64_t patches = patch_count(input.n, geometry, state_->fov, most_planes);
     const Seconds seconds = static_cast<double>(div_up(patches, geometry.choice.S)) * state_->plan.ladder[i].seconds;
     if (i > 0 && seconds >= best.predicted_seconds) continue;
     best.rung = i;
     best.patch = geometry.patch_input;
+    best.patch.z = state_->fov.z - 1 + row_planes(input.n, geometry, state_->fov, most_planes);
     best.patches = patches;
     best.predicted_seconds = seconds;
   }
-  best.output = {1, state_->f_out, input.n - state_->fov + Vec3::cube(1)};
   return best;
 }
 
+namespace {
+
+// Of the output planes of `whole` those from the job's first on.
+Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov) {
+  VolumeShape left = job.input.shape;
+  const std::int64_t planes = left.n.z - fov.z + 1;
+  if (job.first_plane > 0 && job.first_plane >= planes) {
+    return Error{ErrorCode::invalid_argument, "the job begins at output plane " + std::to_string(job.first_plane) +
+                                                  "; the output has " + std::to_string(planes)};
+  }
+  if (job.first_plane < 0) {
+    return Error{ErrorCode::invalid_argument,
+                 "the job begins at output plane " + std::to_string(job.first_plane) + "; 0 or more is right"};
+  }
+  left.n.z -= job.first_plane;
+  return left;
+}
+
+}  // namespace
+
 Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   const Clock::time_point start = Clock::now();
-  Result<JobOutlook> outlook = this->outlook(job.input.shape);
+  const Result<VolumeShape> left = shape_left(job, state_->fov);
+  if (!left) return left.error();
+  Result<JobOutlook> outlook = this->outlook(*left);
   if (!outlook) return outlook.error();
-  JobRun run(job, state_->rungs[outlook->rung], state_->plan.ladder[outlook->rung].seconds, outlook->output,
-             state_->fov, state_->device->executor(), state_->observer);
+  PreparedRung& rung = state_->rungs[outlook->rung];
+  PatchGrid grid = grid_of(job, rung.geometry(), state_->fov, state_->most_planes(outlook->output.n));
+  JobRun run(job, rung, state_->plan.ladder[outlook->rung].seconds, outlook->output, std::move(grid),
+             state_->device->executor(), state_->observer);
   if (Result<void> ran = run.run(stop); !ran) return ran.error();
   JobStatistics statistics;
   statistics.seconds = seconds_since(start);
@@ -248,9 +294,14 @@ Result<Seconds> Engine::touch_memory(std::stop_token stop) {
 Result<void> Engine::warm_up(std::size_t rung, std::stop_token stop) {
   ensure(rung < state_->rungs.size(), "a rung of the ladder");
   PreparedRung& prepared = state_->rungs[rung];
-  std::fill_n(prepared.input().data, elements(prepared.input().shape), 0.0F);
+  const TensorView& input = prepared.input();
+  for (std::int64_t image = 0; image < input.shape.S * input.shape.f; ++image) {
+    std::fill_n(input.image(image / input.shape.f, image % input.shape.f), voxels(input.shape.n), 0.0F);
+  }
   return prepared.run_pass(0, stop);
 }
+
+void Engine::limit_slabs(std::int64_t bytes) { state_->slab_bytes = bytes; }
 
 void Engine::observe(CallObserver observer) { state_->observer = std::move(observer); }
 

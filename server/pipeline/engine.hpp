@@ -27,6 +27,9 @@ struct VolumeJob {
   VolumeView input;
   Normalisation normalisation;
   bool normalised = false;  // voxels already are what the network expects: a ModelServer keeps the model's off
+  // Output planes before it are not computed: a job that was interrupted goes on where its last slab ended. The planes
+  // that come before them in the input, fov - 1 for each, are read again.
+  std::int64_t first_plane = 0;
   // Memory for output planes [first_plane, first_plane + planes), asked for in rising order without overlap;
   // in the job's own output type and order. The slab is full when `deliver` is called with it.
   std::function<Result<OutputSlab>(std::int64_t first_plane, std::int64_t planes)> slab;
@@ -50,10 +53,10 @@ struct JobStatistics {
 
 // What a job of this shape will be: known from shapes alone, before any work.
 struct JobOutlook {
-  Shape5 output;         // S = 1, f of the output, dense extent n - fov + 1
-  std::size_t rung = 0;  // of the plan's ladder: least predicted time for this volume
-  Vec3 patch;            // its input extent
-  std::int64_t patches = 0;
+  Shape5 output;             // S = 1, f of the output, dense extent n - fov + 1
+  std::size_t rung = 0;      // of the plan's ladder: least predicted time for this volume
+  Vec3 patch;                // input extent behind one slab of the output: of a patch, a step, or a band of columns
+  std::int64_t patches = 0;  // steps where the rung is streamed
   Seconds predicted_seconds = 0;
 };
 
@@ -75,8 +78,8 @@ class Engine {
   // invalid_argument when an extent is below the field of view or the images differ: names both numbers.
   [[nodiscard]] Result<JobOutlook> outlook(const VolumeShape& input) const;
 
-  // Blocks until done. One job at a time per engine. Stops between patches with `cancelled`. An error ends
-  // the job, not the engine.
+  // Blocks until done. One job at a time per engine. Stops between layers with `cancelled`. An error ends the job, not
+  // the engine. invalid_argument when the job's first plane is none of the output's.
   [[nodiscard]] Result<JobStatistics> run(const VolumeJob& job, std::stop_token stop);
 
   // Has the system give every page of the reserved memory now, which else the first job would wait for: the
@@ -88,6 +91,11 @@ class Engine {
 
   // From the next run on; an empty one is told nothing. Not while a job runs.
   void observe(CallObserver observer);
+
+  // Where a rung is streamed in several columns side by side, their output waits in the caller's slab until the last
+  // one has passed: a slab has at most about `bytes` bytes of float32 (at least a plane), at the price of columns that
+  // begin anew for every slab. No limit unless set. Not while a job runs.
+  void limit_slabs(std::int64_t bytes);
 
   [[nodiscard]] const Plan& plan() const;
   [[nodiscard]] Vec3 field_of_view() const;

@@ -50,6 +50,11 @@ TensorView view_from(const TensorView& whole, Vec3 begin) {
   return view;
 }
 
+// The planes that a step writes, behind those of earlier steps.
+TensorView new_planes(const ScheduledTensor& tensor, const Packing& packing, std::byte* transient) {
+  return view_from(tensor_at(tensor, packing, transient), {tensor.history, 0, 0});
+}
+
 std::string call_name(const Call& call) {
   return "step " + std::to_string(call.step) + ": " + std::string(call.primitive->name);
 }
@@ -81,18 +86,34 @@ Result<RungDesign> design_rung(const Network& network, const Rung& rung, const C
 
 Result<PreparedRung> PreparedRung::open(RungDesign design, const NetworkWeights& weights, std::byte* transient,
                                         Device& device, bool poison) {
-  PreparedRung rung(design);
+  PreparedRung rung(design, device.executor());
   if (Result<void> reserved = rung.reserve_persistent(design.schedule, device); !reserved) return reserved.error();
   for (const Call& call : design.schedule.calls) {
     Result<Task> task = rung.prepare(call, design, weights, transient, device, poison);
     if (!task) return task.error().within(call_name(call));
     rung.tasks_.push_back(std::move(*task));
   }
+  rung.lay_histories(design, transient);
   const Schedule& schedule = design.schedule;
-  rung.input_ = tensor_at(schedule.tensors.front(), design.packing, transient);
+  rung.input_ = new_planes(schedule.tensors.front(), design.packing, transient);
   rung.output_ = tensor_at(schedule.tensors[static_cast<std::size_t>(schedule.output)], design.packing, transient);
   ensure(rung.input_.format == Format{} && rung.output_.format == Format{}, "a pass begins and ends planar");
   return rung;
+}
+
+void PreparedRung::lay_histories(const RungDesign& design, std::byte* transient) {
+  for (const ScheduledHistory& history : design.schedule.histories) {
+    const ScheduledTensor& tensor = design.schedule.tensors[static_cast<std::size_t>(history.tensor)];
+    const std::int64_t offset = design.packing.offsets[static_cast<std::size_t>(history.buffer)];
+    auto* const kept = reinterpret_cast<float*>(transient + offset);
+    const int number = static_cast<int>(histories_.size());
+    histories_.emplace_back(tensor_at(tensor, design.packing, transient), tensor.history, history.runs, kept);
+    if (history.tensor == 0) input_history_ = number;
+    for (std::size_t call = 0; call < tasks_.size(); ++call) {
+      if (design.schedule.calls[call].output != history.tensor) continue;
+      (tasks_[call].writes_slab ? head_history_ : tasks_[call].history) = number;
+    }
+  }
 }
 
 Result<void> PreparedRung::reserve_persistent(const Schedule& schedule, Device& device) {
@@ -126,12 +147,12 @@ Result<PreparedRung::Task> PreparedRung::prepare(const Call& call, const RungDes
   task.held = call.held;
   task.reads_slab = call.reads_slab;
   task.writes_slab = call.writes_slab;
-  for (int input : call.inputs) {
-    task.inputs.push_back(
-        tensor_at(design.schedule.tensors[static_cast<std::size_t>(input)], design.packing, transient));
+  for (std::size_t i = 0; i < call.inputs.size(); ++i) {
+    const ScheduledTensor& read = design.schedule.tensors[static_cast<std::size_t>(call.inputs[i])];
+    task.inputs.push_back(view_from(tensor_at(read, design.packing, transient), {call.skipped[i], 0, 0}));
   }
   task.whole_input = task.inputs.front();
-  task.output = tensor_at(design.schedule.tensors[static_cast<std::size_t>(call.output)], design.packing, transient);
+  task.output = new_planes(design.schedule.tensors[static_cast<std::size_t>(call.output)], design.packing, transient);
   task.whole_output = task.output;
   Result<std::unique_ptr<PreparedLayer>> layer = call.primitive->prepare(
       call.problem, call.estimate, weights_of(call, design.steps, weights), *task.arena, device);
@@ -153,6 +174,7 @@ Result<void> PreparedRung::run_nodes(int first, int last, const std::stop_token&
     if (stop.stop_requested()) return Error{ErrorCode::cancelled, "the job was cancelled"};
     const Clock::time_point start = observer ? Clock::now() : Clock::time_point();
     if (Result<void> done = run_task(task); !done) return done;
+    roll(task.history);
     if (!observer) continue;
     observer({task.node, std::chrono::duration<Seconds>(Clock::now() - start).count(), task.predicted});
   }
@@ -174,8 +196,28 @@ void PreparedRung::aim_at_slab(std::int64_t begin) {
   }
 }
 
+void PreparedRung::roll(int history) {
+  if (history >= 0) histories_[static_cast<std::size_t>(history)].roll(*executor_);
+}
+
+void PreparedRung::forget() {
+  for (const History& history : histories_) history.forget(*executor_);
+}
+
+Result<void> PreparedRung::run_head(const std::stop_token& stop, const CallObserver& observer) {
+  for (const std::int64_t begin : geometry_.head.begins) {
+    aim_at_slab(begin);
+    if (Result<void> ran = run_nodes(0, geometry_.head.last, stop, observer); !ran) return ran;
+  }
+  roll(head_history_);
+  return {};
+}
+
 Result<void> PreparedRung::run_pass(std::size_t pass, const std::stop_token& stop, const CallObserver& observer) {
   const Pass& now = geometry_.passes[pass];
+  if (pass == 0) {
+    for (History& history : histories_) history.rewind();
+  }
   for (Task& task : tasks_) {
     if (task.held >= 0) {
       task.inputs[0] = view_from(task.whole_input, now.begins[static_cast<std::size_t>(task.held)]);
@@ -183,10 +225,8 @@ Result<void> PreparedRung::run_pass(std::size_t pass, const std::stop_token& sto
   }
   const int everything = std::numeric_limits<int>::max();
   if (now.first_node >= 0) return run_nodes(now.first_node, everything, stop, observer);
-  for (const std::int64_t begin : geometry_.head.begins) {
-    aim_at_slab(begin);
-    if (Result<void> ran = run_nodes(0, geometry_.head.last, stop, observer); !ran) return ran;
-  }
+  roll(input_history_);
+  if (Result<void> ran = run_head(stop, observer); !ran) return ran;
   return run_nodes(geometry_.head.last < 0 ? -1 : geometry_.head.last + 1, everything, stop, observer);
 }
 

@@ -13,6 +13,7 @@
 #include "planner/plan.hpp"
 #include "planner/schedule.hpp"
 #include "server/pipeline/call_observer.hpp"
+#include "server/pipeline/history.hpp"
 #include "server/volume/stitcher.hpp"
 
 namespace znni {
@@ -39,13 +40,15 @@ class PreparedRung {
 
   [[nodiscard]] const Geometry& geometry() const { return geometry_; }
   [[nodiscard]] const Stitcher& stitcher() const { return stitcher_; }
-  // The planar input of a pass, to be filled before run_pass() where the pass reads a new window, and its planar
-  // output, valid until the next.
+  // The planar input of a pass, of a streamed net the new planes alone, to be filled before run_pass() where the pass
+  // reads a new window, and its planar output, valid until the next.
   [[nodiscard]] const TensorView& input() const { return input_; }
   [[nodiscard]] const TensorView& output() const { return output_; }
   // Runs the calls of pass `pass` in order and tells `observer` of each. Passes are run in their order, all those of
   // a window, since they leave values to each other. `cancelled` when `stop` asks for it between two calls.
   [[nodiscard]] Result<void> run_pass(std::size_t pass, const std::stop_token& stop, const CallObserver& observer = {});
+  // Of a streamed net: the next step is the first of its stream. Steps are run in their order, all passes of each.
+  void forget();
 
   // Transient bytes of one call: what its estimate declares, and what its arena has seen so far.
   struct CallMemory {
@@ -71,20 +74,29 @@ class PreparedRung {
     bool writes_slab = false;
     TensorView whole_input;
     TensorView whole_output;
+    int history = -1;  // of its output, complete after this call
   };
-  explicit PreparedRung(const RungDesign& design) : geometry_(design.geometry), stitcher_(design.geometry) {}
+  PreparedRung(const RungDesign& design, Executor& executor)
+      : geometry_(design.geometry), stitcher_(design.geometry), executor_(&executor) {}
+  void lay_histories(const RungDesign& design, std::byte* transient);
   [[nodiscard]] Result<void> reserve_persistent(const Schedule& schedule, Device& device);
   [[nodiscard]] Result<Task> prepare(const Call& call, const RungDesign& design, const NetworkWeights& weights,
                                      std::byte* transient, Device& device, bool poison) const;
   // Calls of steps of the nodes [first, last].
   [[nodiscard]] Result<void> run_nodes(int first, int last, const std::stop_token& stop, const CallObserver& observer);
+  [[nodiscard]] Result<void> run_head(const std::stop_token& stop, const CallObserver& observer);
   [[nodiscard]] static Result<void> run_task(Task& task);
+  void roll(int history);
   void aim_at_slab(std::int64_t begin);
 
   Geometry geometry_;
   Stitcher stitcher_;
   std::vector<Reservation> persistent_;  // index as in Schedule::memory; empty for transient buffers
   std::vector<Task> tasks_;
+  std::vector<History> histories_;  // as in Schedule::histories
+  int input_history_ = -1;          // of the planar input
+  int head_history_ = -1;           // of the head's output, complete after its last slab
+  Executor* executor_;              // the device's
   TensorView input_;
   TensorView output_;
 };

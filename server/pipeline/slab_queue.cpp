@@ -1,5 +1,7 @@
 #include "server/pipeline/slab_queue.hpp"
 
+#include <algorithm>
+
 #include "server/volume/element.hpp"
 
 namespace znni {
@@ -23,14 +25,13 @@ Result<void> check_slab(const OutputSlab& slab, const OutputSlab& wanted) {
 }  // namespace
 
 SlabQueue::SlabQueue(const VolumeJob& job, const PatchGrid& grid, const Shape5& output)
-    : job_(job), grid_(grid), output_(output) {}
+    : job_(job), grid_(grid), output_(output), planes_done_(job.first_plane) {}
 
-Result<OutputSlab> SlabQueue::ask(std::int64_t row) const {
-  const PatchPlace& place = grid_.patches[static_cast<std::size_t>(row * patches_per_row())];
+Result<OutputSlab> SlabQueue::ask(const GridRow& row) const {
   OutputSlab wanted;
-  wanted.first_plane = place.start.z + place.own_first.z;
+  wanted.first_plane = row.first_plane;
   wanted.shape.f = output_.f;
-  wanted.shape.n = {place.own_last.z - place.own_first.z, output_.n.y, output_.n.x};
+  wanted.shape.n = {row.planes, output_.n.y, output_.n.x};
   Result<OutputSlab> slab = job_.slab(wanted.first_plane, wanted.shape.n.z);
   if (!slab) return slab;
   if (Result<void> checked = check_slab(*slab, wanted); !checked) return checked.error();
@@ -38,11 +39,13 @@ Result<OutputSlab> SlabQueue::ask(std::int64_t row) const {
 }
 
 Result<OutputSlab> SlabQueue::open_for(std::int64_t index) {
-  const std::int64_t row = index / patches_per_row();
-  const auto open = static_cast<std::size_t>(row - first_open_);
+  const auto ends_behind = [](std::int64_t patch, const GridRow& row) { return patch < row.end; };
+  const auto found = std::upper_bound(grid_.rows.begin(), grid_.rows.end(), index, ends_behind);
+  const auto row = static_cast<std::size_t>(found - grid_.rows.begin());
+  const std::size_t open = row - first_open_;
   ensure(row >= first_open_ && open <= open_.size(), "patches are asked for in rising order");
   if (open == open_.size()) {
-    Result<OutputSlab> slab = ask(row);
+    Result<OutputSlab> slab = ask(*found);
     if (!slab) return slab;
     open_.push_back(*slab);
   }
@@ -50,8 +53,7 @@ Result<OutputSlab> SlabQueue::open_for(std::int64_t index) {
 }
 
 Result<void> SlabQueue::deliver(std::int64_t patches_done) {
-  const std::int64_t rows_done = patches_done / patches_per_row();
-  while (first_open_ < rows_done) {
+  while (!open_.empty() && grid_.rows[first_open_].end <= patches_done) {
     const OutputSlab slab = open_.front();
     open_.erase(open_.begin());
     ++first_open_;

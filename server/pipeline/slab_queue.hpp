@@ -1,5 +1,5 @@
-// The output slabs of a running job: one per z row of the patch grid, opened when its first patch is about
-// to be written and delivered, in order, as soon as its last one is.
+// The output slabs of a running job: one per row of the patch grid, opened when its first patch is about to run and
+// delivered, in order, as soon as its last one has.
 #pragma once
 
 #include <cstdint>
@@ -25,15 +25,14 @@ class SlabQueue {
   [[nodiscard]] std::int64_t planes_done() const { return planes_done_; }
 
  private:
-  [[nodiscard]] std::int64_t patches_per_row() const { return grid_.count.y * grid_.count.x; }
-  [[nodiscard]] Result<OutputSlab> ask(std::int64_t row) const;
+  [[nodiscard]] Result<OutputSlab> ask(const GridRow& row) const;
 
   const VolumeJob& job_;
   const PatchGrid& grid_;
   Shape5 output_;
   std::vector<OutputSlab> open_;  // of rows first_open_, first_open_ + 1, ...
-  std::int64_t first_open_ = 0;
-  std::int64_t planes_done_ = 0;
+  std::size_t first_open_ = 0;
+  std::int64_t planes_done_;
 };
 
 }  // namespace znni

@@ -24,7 +24,8 @@ Plan first_rung(const Network& network, Plan plan) {
   return plan;
 }
 
-// A volume that is exactly S patches, one above the other, and room for its dense output.
+// A volume that is exactly S patches, one above the other, or what the first full step of a stream needs; and room for
+// its dense output.
 class Volumes {
  public:
   Volumes(const Engine& engine, const PlanReport& report) {
@@ -39,6 +40,7 @@ class Volumes {
   }
 
   [[nodiscard]] double voxels() const { return static_cast<double>(znni::voxels(output_.n)); }
+  [[nodiscard]] const VolumeShape& input() const { return input_; }
   [[nodiscard]] VolumeJob job() {
     VolumeJob job;
     job.input = {reinterpret_cast<const std::byte*>(in_.data()), input_};
@@ -91,6 +93,7 @@ class Runs {
   Runs& operator=(const Runs&) = delete;
 
   Result<void> run(NetTimes& times) {
+    steps_ = static_cast<double>(times.steps);
     const Result<Seconds> cold = once("cold run, predicted " + seconds_text(times.predicted));
     if (!cold) return cold.error();
     times.cold = *cold;
@@ -117,7 +120,8 @@ class Runs {
     now_.clear();
     const Result<JobStatistics> done = engine_.run(volumes_.job(), work_.stop);
     if (!done) return done.error();
-    return done->seconds;
+    for (auto& [node, seconds] : now_) seconds /= steps_;
+    return done->seconds / steps_;
   }
 
   void add_nodes(NetTimes& times) {
@@ -133,6 +137,7 @@ class Runs {
   Engine& engine_;
   Volumes& volumes_;
   const NetWork& work_;
+  double steps_ = 1;
   std::map<int, Seconds> now_;
   std::map<int, std::vector<Seconds>> kept_;
   std::vector<Seconds> rest_;
@@ -170,6 +175,7 @@ Result<NetTimes> run_net(const LoadedNetwork& loaded, const Plan& whole, const N
   times.touched = *touched;
   Volumes volumes(**engine, *report);
   times.voxels = volumes.voxels();
+  if (plan.ladder[0].geometry.streamed) times.steps = (*engine)->outlook(volumes.input())->patches;
   if (Result<void> ran = Runs(**engine, volumes, work).run(times); !ran) return ran.error();
   return times;
 }

@@ -30,8 +30,9 @@ struct NetTimes {
   Vec3 patch;                   // input extent
   std::int64_t S = 1;           // patches at once
   std::int64_t passes = 1;
-  double voxels = 0;  // dense output voxels of one run
-  MemoryUse memory;   // of the rung that ran
+  std::int64_t steps = 1;  // of a stream, that one run takes: all are the same work, and times are those of one
+  double voxels = 0;       // dense output voxels of one run
+  MemoryUse memory;        // of the rung that ran
   Basis basis = Basis::model;
   Seconds predicted = 0;
   Prediction planned;   // of the plan's own patch, which may be larger than the one that ran

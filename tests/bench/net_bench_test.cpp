@@ -71,6 +71,19 @@ TEST_F(NetBenchTest, NodesAndRestAddUpToAWarmRun) {
   EXPECT_NEAR(sum, times->warm[0], 1e-6);
 }
 
+TEST_F(NetBenchTest, StepsOfAStreamAreMeasuredTogetherAndToldAlone) {
+  test::Random random(1);
+  GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 1);
+  choice.streamed = true;
+  choice.pass_input.z = 2;
+  const Plan plan = test::hand_plan(network_, {choice}, catalogue_, device_->spec(), random).value();
+  const Result<NetTimes> times = run_net({network_, {}}, plan, work(1));
+  ASSERT_TRUE(times) << times.error().message;
+  EXPECT_EQ(times->steps, 5);  // 2 planes of output behind 7 that prepare them
+  EXPECT_EQ(times->voxels, 2.0 * 4 * 4);
+  EXPECT_EQ(times->predicted, plan.ladder[0].seconds);
+}
+
 TEST_F(NetBenchTest, PatchesComputedTogetherAreMeasuredTogether) {
   const Result<NetTimes> one = run_net({network_, {}}, plan(PoolMode::fragments, 1), work(1));
   const Result<NetTimes> three = run_net({network_, {}}, plan(PoolMode::fragments, 3), work(1));

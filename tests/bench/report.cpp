@@ -20,9 +20,10 @@ std::string milliseconds(Seconds seconds) { return fixed_text(1e3 * seconds, 2);
 std::string head(const NetTimes& times) {
   return "network    " + times.network + (times.seeded_weights ? ", seeded random weights" : "") + "\npatch      " +
          to_string(times.patch) + ", S " + std::to_string(times.S) + ", " + std::to_string(times.passes) +
-         (times.passes == 1 ? " pass" : " passes") + "\nmemory     " + bytes_text(times.memory.total()) +
-         ", touched in " + seconds_text(times.touched) + "\npredicted  " + rate_text(rate(times, times.predicted)) +
-         " (" + std::string(to_string(times.basis)) + ")\n";
+         (times.passes == 1 ? " pass" : " passes") +
+         (times.steps == 1 ? "" : ", a step of a stream, mean of " + std::to_string(times.steps)) + "\nmemory     " +
+         bytes_text(times.memory.total()) + ", touched in " + seconds_text(times.touched) + "\npredicted  " +
+         rate_text(rate(times, times.predicted)) + " (" + std::string(to_string(times.basis)) + ")\n";
 }
 
 TextRow run_row(const NetTimes& times, const std::string& name, Seconds seconds) {
@@ -82,6 +83,7 @@ std::string net_json(const NetTimes& times) {
                        {"patch", {times.patch.z, times.patch.y, times.patch.x}},
                        {"S", times.S},
                        {"passes", times.passes},
+                       {"steps", times.steps},
                        {"bytes", times.memory.total()},
                        {"basis", std::string(to_string(times.basis))},
                        {"predicted_seconds", times.predicted},

@@ -17,6 +17,7 @@ NetTimes example() {
   times.patch = {50, 60, 70};
   times.S = 2;
   times.passes = 8;
+  times.steps = 3;
   times.voxels = 1e6;
   times.memory = {1 << 20, 1 << 20, 1 << 20};
   times.predicted = 0.5;
@@ -33,9 +34,9 @@ NetTimes example() {
 TEST(BenchReport, TextHasEveryRunAndEveryNode) {
   const std::string text = net_text(example());
   for (const char* part :
-       {"n1, seeded random weights", "50x60x70, S 2, 8 passes", "3.00 MiB, touched in", "cold", "1.0000", "2.000",
-        "warm 2", "0.6250", "1.250", "1,600,000 voxels/s", "conv1", "cpu.conv.direct", "400.00", "440.00", "1.100",
-        "measured", "(reading, stitching)", "10.00"}) {
+       {"n1, seeded random weights", "50x60x70, S 2, 8 passes, a step of a stream, mean of 3", "3.00 MiB, touched in",
+        "cold", "1.0000", "2.000", "warm 2", "0.6250", "1.250", "1,600,000 voxels/s", "conv1", "cpu.conv.direct",
+        "400.00", "440.00", "1.100", "measured", "(reading, stitching)", "10.00"}) {
     EXPECT_THAT(text, HasSubstr(part));
   }
 }

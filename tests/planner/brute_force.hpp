@@ -32,8 +32,8 @@ class BruteForce {
   [[nodiscard]] int tried() const { return tried_; }
 
  private:
-  // Groups divide the stride along z, then y, then x; only the first pooling may do so anew, and groups do not go
-  // with plain poolings.
+  // Groups divide the stride along z, then y, then x; only the first pooling may do so anew, for streams along y and x
+  // alone, and groups do not go with plain poolings.
   void try_modes(std::size_t pooling, std::vector<PoolingMode>& modes) {
     if (pooling == modes.size()) {
       const bool naive =
@@ -54,11 +54,12 @@ class BruteForce {
 
   [[nodiscard]] std::vector<PoolingMode> modes_of(std::size_t pooling) const {
     std::vector<PoolingMode> all = {PoolMode::fragments, PoolMode::plain};
-    const int node = pooling_nodes(network_)[pooling];
-    const Vec3 stride = std::get<Pooling>(network_.nodes[static_cast<std::size_t>(node)].operation).stride;
+    const Vec3 stride = stride_of(pooling);
     for (std::int64_t i = 0; i < voxels(stride); ++i) {
       const Vec3 groups = fragment_at(i, stride) + Vec3::cube(1);
       const bool divides = stride % groups == Vec3{};
+      const bool y_first = groups.z == 1 && stride.z > 1 && (groups.x == 1 || groups.y == stride.y);
+      if (pooling == 0 && divides && y_first && groups != Vec3::cube(1)) all.emplace_back(groups, false);
       const bool z_first = (groups.y == 1 || groups.z == stride.z) && (groups.x == 1 || groups.y == stride.y);
       if (!divides || !z_first || (groups.x > 1 && groups.z != stride.z) || groups == Vec3::cube(1)) continue;
       all.emplace_back(groups, true);
@@ -72,14 +73,37 @@ class BruteForce {
       for (std::int64_t y = 1; y <= options_.most_extent; ++y) {
         for (std::int64_t x = 1; x <= options_.most_extent; ++x) {
           for (const std::int64_t slab : {std::int64_t{0}, options_.head_slab}) {
-            Result<Geometry> geometry = make_geometry(network_, {{z, y, x}, S, modes, slab});
-            if (!geometry || !covers(Vec3::cube(options_.most_extent), geometry->patch_input)) continue;
-            geometry_ = *geometry;
-            try_input(0);
+            for (const bool streamed : {false, true}) try_geometry({{z, y, x}, S, modes, slab, streamed});
           }
         }
       }
     }
+  }
+
+  // Streams make groups of the first pooling alone, and of plain poolings none.
+  [[nodiscard]] bool may_stream(const std::vector<PoolingMode>& modes) const {
+    for (std::size_t i = 0; i < modes.size(); ++i) {
+      if (modes[i].mode == PoolMode::plain || (i > 0 && modes[i] != PoolMode::fragments)) return false;
+    }
+    return options_.strategy == Strategy::cpu && network_.spatial_rank == 3;
+  }
+
+  // Groups anew along y and x where z, which comes first, has its own.
+  [[nodiscard]] bool for_streams_alone(const std::vector<PoolingMode>& modes) const {
+    return !modes.empty() && !modes[0].held && modes[0].groups.z == 1 && stride_of(0).z > 1;
+  }
+
+  [[nodiscard]] Vec3 stride_of(std::size_t pooling) const {
+    const auto node = static_cast<std::size_t>(pooling_nodes(network_)[pooling]);
+    return std::get<Pooling>(network_.nodes[node].operation).stride;
+  }
+
+  void try_geometry(const GeometryChoice& choice) {
+    if (choice.streamed ? !may_stream(choice.modes) : for_streams_alone(choice.modes)) return;
+    Result<Geometry> geometry = make_geometry(network_, choice);
+    if (!geometry || !covers(Vec3::cube(options_.most_extent), geometry->patch_input)) return;
+    geometry_ = *geometry;
+    try_input(0);
   }
 
   void try_input(Seconds seconds) {

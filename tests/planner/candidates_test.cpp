@@ -36,7 +36,7 @@ void expect_sound(const Network& network, const SearchOptions& chosen) {
     ASSERT_TRUE(covers(Vec3::cube(chosen.most_extent), geometry->patch_input)) << to_string(geometry->patch_input);
     std::string key = to_string(choice.pass_input) + " S " + std::to_string(choice.S);
     for (const PoolingMode& mode : choice.modes) key += " " + to_string(mode);
-    key += " head " + std::to_string(choice.head_slab);
+    key += " head " + std::to_string(choice.head_slab) + (choice.streamed ? " streamed" : "");
     seen.push_back(key);
   }
   const std::set<std::string> distinct(seen.begin(), seen.end());
@@ -70,7 +70,7 @@ TEST(PlannerCandidates, SmallSpacesAreComplete) {
   }
   std::set<Vec3> found;
   for (const GeometryChoice& choice : make_candidates(network, chosen)) {
-    if (choice.modes.front() == PoolMode::fragments) found.insert(choice.pass_input);
+    if (choice.modes.front() == PoolMode::fragments && !choice.streamed) found.insert(choice.pass_input);
   }
   EXPECT_GT(found.size(), 60U);
   EXPECT_EQ(found, expected);
@@ -81,7 +81,7 @@ TEST(PlannerCandidates, LargeSpacesHaveEveryCubeAndLongOnes) {
   const std::vector<PoolingMode> fragments(3, PoolMode::fragments);
   std::set<Vec3> found;
   for (const GeometryChoice& choice : make_candidates(network, options(1024))) {
-    if (choice.modes == fragments && choice.S == 1) found.insert(choice.pass_input);
+    if (choice.modes == fragments && choice.S == 1 && !choice.streamed) found.insert(choice.pass_input);
   }
   for (const std::int64_t edge : legal_extents(network, fragments, 0, 1024)) {
     EXPECT_TRUE(found.contains(Vec3::cube(edge))) << edge;
@@ -100,8 +100,8 @@ TEST(PlannerCandidates, ModesOfThreePoolingsInAllCombinations) {
     EXPECT_GE(plains, before);
     before = plains;
   }
-  // Plain and fragments: 8. Held groups of each, 4^3 - 1; the first anew, 2 * 4^2.
-  EXPECT_EQ(modes.size(), 8U + 63U + 32U);
+  // Plain and fragments: 8. Held groups of each, 4^3 - 1; the first anew, 2 * 4^2, and 2 more that only streams have.
+  EXPECT_EQ(modes.size(), 8U + 63U + 32U + 2U);
 }
 
 TEST(PlannerCandidates, AVolumeIsCutEvenlyAndNotExceeded) {
@@ -115,6 +115,10 @@ TEST(PlannerCandidates, AVolumeIsCutEvenlyAndNotExceeded) {
   for (const GeometryChoice& choice : make_candidates(network, chosen)) {
     const Result<Geometry> geometry = make_geometry(network, choice);
     ASSERT_TRUE(geometry);
+    if (choice.streamed) {
+      EXPECT_LE(choice.pass_input.z, 100 + 8);
+      continue;
+    }
     EXPECT_TRUE(covers(out + Vec3::cube(8), geometry->patch_output));
     whole = whole || covers(geometry->patch_output, out);
     const Vec3 half = {div_up(out.z, 2), div_up(out.y, 2), div_up(out.x, 2)};
@@ -122,6 +126,37 @@ TEST(PlannerCandidates, AVolumeIsCutEvenlyAndNotExceeded) {
   }
   EXPECT_TRUE(whole);
   EXPECT_TRUE(halves);
+}
+
+TEST(PlannerCandidates, StreamsComeFirstInEveryThicknessWithAndWithoutAHead) {
+  const Network network = deep();
+  const std::vector<GeometryChoice> candidates = make_candidates(network, options(1024));
+  std::set<std::int64_t> planes;
+  std::set<std::int64_t> edges;
+  std::size_t heads = 0;
+  std::size_t count = 0;
+  while (candidates.at(count).streamed) ++count;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    const GeometryChoice& choice = candidates[i];
+    ASSERT_EQ(choice.streamed, i < count);
+    if (!choice.streamed) continue;
+    planes.insert(choice.pass_input.z);
+    if (choice.modes == std::vector<PoolingMode>(3)) edges.insert(choice.pass_input.y);
+    heads += choice.head_slab > 0 ? 1 : 0;
+  }
+  EXPECT_EQ(*planes.begin(), 8);
+  EXPECT_EQ(*planes.rbegin(), 8 * 32);
+  EXPECT_EQ(planes.size(), 15U);
+  EXPECT_GT(heads, count / 4);
+  for (const std::int64_t edge : edges) {
+    const auto next = edges.upper_bound(edge);
+    if (next == edges.end()) break;
+    EXPECT_LE(static_cast<double>(*next), 1.04 * static_cast<double>(edge) + 8);
+  }
+  EXPECT_LT(count, candidates.size() / 4);
+  SearchOptions patches = options(1024);
+  patches.strategy = Strategy::patches;
+  EXPECT_EQ(make_candidates(network, patches).size(), candidates.size() - count);
 }
 
 TEST(PlannerCandidates, FlatNetsStayFlat) {

@@ -77,6 +77,27 @@ TEST_F(PlannerOptionTable, EveryPairOfFormatsKeepsItsFastest) {
   }
 }
 
+// What stands before the planes that a call reads and writes is counted as long as its tensors.
+TEST_F(PlannerOptionTable, HistoriesAreCountedWithTheirTensors) {
+  const Estimate estimate = drawn::describe_conv(conv, spec_)->front();
+  const MemoryPlan longer = with_histories(conv, estimate, {{0, true, 3}}, 2);
+  Shape5 before = input_shape(conv, 0);
+  before.n.z = 3;
+  Shape5 behind = output_shape(conv);
+  behind.n.z = 2;
+  for (std::size_t i = 0; i < longer.size(); ++i) {
+    std::int64_t more = 0;
+    if (longer[i].name == input_name(0)) more = tensor_bytes(before, estimate.in);
+    if (longer[i].name == output_name) more = tensor_bytes(behind, estimate.out);
+    EXPECT_EQ(longer[i].bytes, estimate.memory[i].bytes + more) << longer[i].name;
+  }
+  const LayerOptions& alone = table_.get(conv, {InputUse{}});
+  const LayerOptions& kept = table_.get(conv, {InputUse{}}, nullptr, 2);
+  EXPECT_NE(&alone, &kept);
+  for (const LayerOption& option : alone) EXPECT_EQ(option.peak, option.reordered_peak);
+  for (const LayerOption& option : kept) EXPECT_GE(option.peak, option.reordered_peak);
+}
+
 TEST_F(PlannerOptionTable, RemembersByProblemUseAndForcedPrimitive) {
   const LayerOptions& first = table_.get(conv, {InputUse{}});
   EXPECT_EQ(&table_.get(conv, {InputUse{}}), &first);

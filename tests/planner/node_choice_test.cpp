@@ -22,6 +22,7 @@ struct Case {
   PoolingMode mode;
   std::int64_t S = 2;
   std::int64_t head_slab = 0;
+  bool streamed = false;
 };
 
 class PlannerNodeChoice : public testing::TestWithParam<Case> {
@@ -30,10 +31,12 @@ class PlannerNodeChoice : public testing::TestWithParam<Case> {
     const std::vector<PoolingMode> modes(pooling_nodes(network_).size(), GetParam().mode);
     Vec3 input = Vec3::cube(8);
     for (int axis = 0; axis < 3; ++axis) input[axis] = legal_extents(network_, modes, axis, input[axis]).back();
-    geometry_ = *make_geometry(network_, {input, GetParam().S, modes, GetParam().head_slab});
-    use_ = network_use(network_, geometry_.held, geometry_.head.last);
+    if (GetParam().streamed) input.z = 4;
+    geometry_ = *make_geometry(network_, {input, GetParam().S, modes, GetParam().head_slab, GetParam().streamed});
+    use_ = network_use(network_, geometry_);
     for (std::size_t node = 0; node < geometry_.problems.size(); ++node) {
-      options_.nodes.push_back(&table_.get(geometry_.problems[node], use_.uses[node]));
+      const std::int64_t history = written_history(geometry_, static_cast<int>(node));
+      options_.nodes.push_back(&table_.get(geometry_.problems[node], use_.uses[node], nullptr, history));
     }
   }
 
@@ -134,6 +137,7 @@ TEST_P(PlannerNodeChoice, LimitsCutAndNothingElse) {
 
 const PoolingMode held = {{2, 1, 1}, true};
 const PoolingMode anew = {{2, 1, 1}, false};
+const PoolingMode rows_anew = {{1, 2, 1}, false};
 
 INSTANTIATE_TEST_SUITE_P(Nets, PlannerNodeChoice,
                          testing::Values(Case{"chain", drawn::chain(), PoolMode::fragments},
@@ -141,7 +145,13 @@ INSTANTIATE_TEST_SUITE_P(Nets, PlannerNodeChoice,
                                          Case{"residuals", drawn::residuals(), PoolMode::fragments},
                                          Case{"held", drawn::chain(), held}, Case{"anew", drawn::chain(), anew},
                                          Case{"head", drawn::chain(), PoolMode::fragments, 1, 1},
-                                         Case{"head_anew", drawn::chain(), anew, 1, 2}),
+                                         Case{"head_anew", drawn::chain(), anew, 1, 2},
+                                         Case{"stream", drawn::chain(), PoolMode::fragments, 1, 0, true},
+                                         Case{"stream_held", drawn::chain(), held, 1, 0, true},
+                                         Case{"stream_anew", drawn::chain(), rows_anew, 1, 0, true},
+                                         Case{"stream_head", drawn::chain(), PoolMode::fragments, 1, 1, true},
+                                         Case{"stream_branches", drawn::branches(), PoolMode::fragments, 1, 0, true},
+                                         Case{"stream_residuals", drawn::residuals(), PoolMode::fragments, 1, 0, true}),
                          [](const auto& net) { return net.param.name; });
 
 TEST(PlannerNetworkUse, TellsWhatLivesOn) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <utility>
+
 #include "tests/support/random.hpp"
 
 namespace znni {
@@ -51,6 +53,51 @@ TEST(PlannerPatchGridDeathTest, ExtentsBelowTheFieldOfViewAreBugs) {
   EXPECT_DEATH((void)patch_count(Vec3::cube(9), Vec3::cube(4), Vec3::cube(5)), "patch is smaller");
 }
 
+// conv k x k x k: field of view k. Steps of `planes`, a cross-section of `edge` outputs.
+Geometry stream_of(std::int64_t k, std::int64_t planes, std::int64_t edge) {
+  Network network;
+  network.nodes = {{"conv", Convolution{1, Vec3::cube(k), Vec3::cube(1), {}}, {0}}};
+  return *make_geometry(network, {{planes, edge + k - 1, edge + k - 1}, 1, {}, 0, true});
+}
+
+TEST(PlannerPatchGrid, AColumnBeginsBeforeItsOutputAndEndsBehindIt) {
+  // 7 dense planes behind 5 that only prepare them, in steps of 4.
+  const PatchGrid grid = make_patch_grid({12, 7, 7}, stream_of(6, 4, 2), Vec3::cube(6), saturated);
+  ASSERT_EQ(grid.patches.size(), 3U);
+  EXPECT_EQ(grid.count, (Vec3{3, 1, 1}));
+  EXPECT_EQ(grid.patches[0], (PatchPlace{{-5, 0, 0}, {4, 0, 0}, {4, 2, 2}, false}));
+  EXPECT_EQ(grid.patches[1], (PatchPlace{{-1, 0, 0}, {1, 0, 0}, {4, 2, 2}, true}));
+  EXPECT_EQ(grid.patches[2], (PatchPlace{{3, 0, 0}, {0, 0, 0}, {4, 2, 2}, true}));
+  EXPECT_EQ(grid.rows, (std::vector<GridRow>{{2, 0, 3}, {3, 3, 4}}));
+}
+
+TEST(PlannerPatchGrid, ColumnsSideBySideBeginAnewForEveryBand) {
+  const Geometry step = stream_of(6, 4, 2);
+  const Vec3 volume = {30, 7, 9};  // 25 dense planes, two columns
+  EXPECT_EQ(make_patch_grid(volume, step, Vec3::cube(6), saturated).rows, (std::vector<GridRow>{{16, 0, 25}}));
+  const PatchGrid grid = make_patch_grid(volume, step, Vec3::cube(6), 13);  // 11 fill 4 steps
+  EXPECT_EQ(grid.rows, (std::vector<GridRow>{{8, 0, 11}, {16, 11, 11}, {20, 22, 3}}));
+  EXPECT_EQ(grid.count, (Vec3{10, 1, 2}));
+  EXPECT_EQ(row_planes(volume, step, Vec3::cube(6), 13), 11);
+  EXPECT_EQ(row_planes(volume, step, Vec3::cube(6), 2), 2);  // less than a step can fill
+  EXPECT_EQ(row_planes({30, 7, 7}, step, Vec3::cube(6), 13), 4);
+  EXPECT_EQ(patch_count(Vec3::cube(std::int64_t{1} << 40), step, Vec3::cube(6)), saturated);
+}
+
+void expect_owned_once(const PatchGrid& grid, Vec3 dense) {
+  std::vector<int> owned(static_cast<std::size_t>(voxels(dense)), 0);
+  for (const PatchPlace& place : grid.patches) {
+    const Vec3 first = place.start + place.own_first;
+    const Vec3 extent = place.own_last - place.own_first;
+    for (std::int64_t i = 0; i < voxels(extent); ++i) {
+      const Vec3 at = first + Vec3{i / (extent.y * extent.x), i / extent.x % extent.y, i % extent.x};
+      ASSERT_TRUE(covers(dense - Vec3::cube(1), at) && covers(at, {})) << to_string(at);
+      ++owned[static_cast<std::size_t>((at.z * dense.y + at.y) * dense.x + at.x)];
+    }
+  }
+  for (const int count : owned) ASSERT_EQ(count, 1);
+}
+
 class RandomGrids : public testing::TestWithParam<int> {};
 
 TEST_P(RandomGrids, EveryDenseVoxelIsOwnedOnce) {
@@ -65,7 +112,6 @@ TEST_P(RandomGrids, EveryDenseVoxelIsOwnedOnce) {
   const PatchGrid grid = make_patch_grid(volume, patch, fov);
   EXPECT_EQ(static_cast<std::int64_t>(grid.patches.size()), patch_count(volume, patch, fov));
   EXPECT_EQ(voxels(grid.count), patch_count(volume, patch, fov));
-  std::vector<int> owned(static_cast<std::size_t>(voxels(dense)), 0);
   for (const PatchPlace& place : grid.patches) {
     for (int axis = 0; axis < 3; ++axis) {
       ASSERT_LT(place.own_first[axis], place.own_last[axis]);
@@ -75,15 +121,34 @@ TEST_P(RandomGrids, EveryDenseVoxelIsOwnedOnce) {
       const bool inside = place.start[axis] + patch[axis] <= volume[axis];
       ASSERT_TRUE(inside || (volume[axis] < patch[axis] && place.start[axis] == 0));
     }
-    const Vec3 first = place.start + place.own_first;
-    const Vec3 extent = place.own_last - place.own_first;
-    for (std::int64_t i = 0; i < voxels(extent); ++i) {
-      const Vec3 at = first + Vec3{i / (extent.y * extent.x), i / extent.x % extent.y, i % extent.x};
-      ASSERT_TRUE(covers(dense - Vec3::cube(1), at));
-      ++owned[static_cast<std::size_t>((at.z * dense.y + at.y) * dense.x + at.x)];
-    }
   }
-  for (const int count : owned) ASSERT_EQ(count, 1);
+  expect_owned_once(grid, dense);
+}
+
+TEST_P(RandomGrids, StepsOfColumnsOwnEveryDenseVoxelOnce) {
+  Random random(test::base_seed() * 3000 + static_cast<std::uint64_t>(GetParam()));
+  const std::int64_t k = random.integer(1, 7);
+  const Geometry step = stream_of(k, random.integer(1, 6), random.integer(1, 5));
+  const Vec3 dense = Vec3::cube(1) + random.vec3(0, 14);
+  const Vec3 volume = dense + Vec3::cube(k - 1);
+  const std::int64_t most = random.chance(0.5) ? saturated : random.integer(1, 20);
+  const PatchGrid grid = make_patch_grid(volume, step, Vec3::cube(k), most);
+  EXPECT_EQ(static_cast<std::int64_t>(grid.patches.size()), patch_count(volume, step, Vec3::cube(k), most));
+  EXPECT_EQ(voxels(grid.count), patch_count(volume, step, Vec3::cube(k), most));
+  for (std::size_t i = 0; i < grid.patches.size(); ++i) {
+    const PatchPlace& place = grid.patches[i];
+    if (!place.continues) continue;
+    const PatchPlace& before = grid.patches[i - 1];
+    EXPECT_EQ(place.start, before.start + Vec3({step.patch_output.z, 0, 0}));
+  }
+  std::int64_t planes = 0;
+  for (const GridRow& row : grid.rows) {
+    EXPECT_EQ(row.first_plane, std::exchange(planes, planes + row.planes));
+    EXPECT_LE(row.planes, row_planes(volume, step, Vec3::cube(k), most));
+  }
+  EXPECT_EQ(planes, dense.z);
+  EXPECT_EQ(grid.rows.back().end, static_cast<std::int64_t>(grid.patches.size()));
+  expect_owned_once(grid, dense);
 }
 
 // A row of patches in z completes all planes it owns.
@@ -96,7 +161,11 @@ TEST_P(RandomGrids, RowsCompletePlanesInOrder) {
   for (std::size_t i = 0; i < grid.patches.size(); ++i) {
     const PatchPlace& place = grid.patches[i];
     EXPECT_EQ(place.start.z + place.own_first.z, done);
-    if ((static_cast<std::int64_t>(i) + 1) % per_row == 0) done = place.start.z + place.own_last.z;
+    if ((static_cast<std::int64_t>(i) + 1) % per_row != 0) continue;
+    const GridRow& row = grid.rows[i / static_cast<std::size_t>(per_row)];
+    done = place.start.z + place.own_last.z;
+    EXPECT_EQ(row, (GridRow{static_cast<std::int64_t>(i) + 1, place.start.z + place.own_first.z, row.planes}));
+    EXPECT_EQ(row.first_plane + row.planes, done);
   }
 }
 

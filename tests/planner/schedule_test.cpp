@@ -7,6 +7,7 @@
 #include <set>
 
 #include "planner/graph_passes.hpp"
+#include "planner/streams.hpp"
 #include "tests/planner/dense_net.hpp"
 #include "tests/planner/fake_primitives.hpp"
 #include "tests/planner/random_modes.hpp"
@@ -162,6 +163,30 @@ TEST(PlannerSchedule, ReordersAreCallsOfTheirOwn) {
   EXPECT_EQ(peak(schedule.memory), 16 * 256);
 }
 
+// The tensor that is read again begins with what it keeps; beside it lies the same for the step to come.
+TEST(PlannerSchedule, HistoriesStandBeforeTheNewPlanesAndLiveThroughout) {
+  Network network;
+  network.f_in = 4;
+  network.nodes = {{"conv1", conv(4, 3), {0}},
+                   {"act", Activate{{ActivationKind::relu, 0}}, {1}},
+                   {"conv2", conv(3, 2), {2}},
+                   {"all", Concat{}, {3, 3}}};
+  const Geometry geometry = *make_geometry(network, {{2, 6, 6}, 1, {}, 0, true});
+  const Result<Schedule> made =
+      make_schedule(network, geometry, test::planar_steps(network), test::fake_catalogue(), test::fake_device());
+  ASSERT_TRUE(made) << made.error().message;
+  const int last = stage_count(made->memory) - 1;
+  const Buffer input = {"input/history", MemorySpace::host, 4 * 4 * 2 * 36, Lifetime::stages(0, last)};
+  const Buffer act = {"act/history", MemorySpace::host, 4 * 4 * 1 * 16, Lifetime::stages(0, last)};
+  EXPECT_EQ(made->memory[0], input);
+  EXPECT_EQ(made->memory[1], act);
+  EXPECT_EQ(history_bytes(*made), input.bytes + act.bytes);
+  EXPECT_EQ(buffer(*made, "input").bytes, 4 * 4 * 4 * 36);
+  EXPECT_EQ(buffer(*made, "act/output").bytes, 4 * 4 * 3 * 16);
+  EXPECT_EQ(made->tensors[static_cast<std::size_t>(made->histories[1].tensor)].history, 1);
+  EXPECT_THAT(made->calls[2].skipped, ElementsAre(0));
+}
+
 // Whatever the last call does after it declared its output done, the stitcher reads the output later.
 TEST(PlannerSchedule, OutputLivesToTheEnd) {
   Network network;
@@ -224,11 +249,13 @@ class Simulation {
       : schedule_(schedule), packing_(pack(schedule.memory)), owner_(static_cast<std::size_t>(packing_.bytes), -1) {}
 
   void run() {
+    for (const ScheduledHistory& history : schedule_.histories) write(history.buffer);
     write(schedule_.tensors[0].buffer);
     for (const Call& call : schedule_.calls) {
       for (int stage = 0; stage < stage_count(call.estimate.memory); ++stage) step(call, stage);
     }
     expect_intact(schedule_.tensors[static_cast<std::size_t>(schedule_.output)].buffer, "at the end");
+    for (const ScheduledHistory& history : schedule_.histories) expect_intact(history.buffer, "at the end");
   }
 
  private:
@@ -267,6 +294,17 @@ class Simulation {
   std::vector<int> owner_;
 };
 
+// Streamed where the modes allow it, half of the time.
+GeometryChoice drawn_choice(const Network& network, Random& random, std::int64_t most_out, std::int64_t S) {
+  const std::vector<PoolingMode> modes = test::random_modes(network, random);
+  GeometryChoice choice{test::random_extent(network, modes, random, most_out), S, modes};
+  if (random.chance(0.5) || !can_stream(network, modes)) return choice;
+  choice.S = 1;
+  choice.streamed = true;
+  choice.pass_input.z = reaches(network).back().stride.z * random.integer(1, 2);
+  return choice;
+}
+
 // Half of them with the additions that convolutions can take.
 Network folded_network(Random& random) {
   Network network = test::random_network(random);
@@ -279,8 +317,7 @@ TEST_P(RandomSchedules, NothingIsOverwrittenWhileItIsNeeded) {
   SCOPED_TRACE("case " + std::to_string(GetParam()) + ", ZNNI_TEST_SEED=" + std::to_string(test::base_seed()));
   Random random(test::base_seed() * 1000 + static_cast<std::uint64_t>(GetParam()));
   const Network network = folded_network(random);
-  const std::vector<PoolingMode> modes = test::random_modes(network, random);
-  const Geometry geometry = *make_geometry(network, {test::random_extent(network, modes, random, 2), 2, modes});
+  const Geometry geometry = *make_geometry(network, drawn_choice(network, random, 2, 2));
   const std::vector<Step> steps = test::random_steps(network, random);
   const Result<Schedule> schedule =
       make_schedule(network, geometry, steps, test::fake_catalogue(), test::fake_device());
@@ -298,8 +335,7 @@ TEST_P(RandomSchedules, LifetimesAreTight) {
   SCOPED_TRACE("case " + std::to_string(GetParam()) + ", ZNNI_TEST_SEED=" + std::to_string(test::base_seed()));
   Random random(test::base_seed() * 1000 + static_cast<std::uint64_t>(GetParam()));
   const Network network = folded_network(random);
-  const std::vector<PoolingMode> modes = test::random_modes(network, random);
-  const Geometry geometry = *make_geometry(network, {test::random_extent(network, modes, random, 1), 1, modes});
+  const Geometry geometry = *make_geometry(network, drawn_choice(network, random, 1, 1));
   const Schedule schedule = *make_schedule(network, geometry, test::random_steps(network, random),
                                            test::fake_catalogue(), test::fake_device());
   std::vector<int> needed(schedule.memory.size(), 0);
@@ -316,6 +352,10 @@ TEST_P(RandomSchedules, LifetimesAreTight) {
     if (call.held < 0) continue;
     const int held = schedule.tensors[static_cast<std::size_t>(call.inputs.front())].buffer;
     needed[static_cast<std::size_t>(held)] = stage_count(schedule.memory) - 1;
+  }
+  for (const ScheduledHistory& history : schedule.histories) {
+    EXPECT_EQ(schedule.memory[static_cast<std::size_t>(history.buffer)].lifetime.first, 0);
+    needed[static_cast<std::size_t>(history.buffer)] = stage_count(schedule.memory) - 1;
   }
   for (std::size_t i = 0; i < needed.size(); ++i) {
     EXPECT_EQ(schedule.memory[i].lifetime.last, needed[i]) << schedule.memory[i].name;

@@ -140,7 +140,9 @@ constexpr Primitive golden = {"golden.any", 1, DeviceKind::cpu, describe_golden,
 constexpr std::array<const Primitive*, 1> all_golden = {&golden};
 constexpr Backend golden_backend = {"golden", drawn::probe, drawn::open, all_golden};
 
-Plan golden_plan(const Network& network, const SearchOptions& options) {
+// Of patches alone: what a stream would gain is another test's.
+Plan golden_plan(const Network& network, SearchOptions options) {
+  options.strategy = Strategy::patches;
   constexpr std::array<const Backend*, 1> backends = {&golden_backend};
   const Catalogue catalogue = Catalogue::make(backends).value();
   const std::unique_ptr<CostSource> costs = modelled_costs();
@@ -175,6 +177,27 @@ TEST(PlannerSearch, GoldenUnderATightLimitTheSlowerSmallerWayWins) {
   EXPECT_EQ(chosen(1 << 26), (std::pair{std::string("fast"), Vec3::cube(40)}));
   // Where the fast way would only get a patch of little more than the window, the slow one's larger patch pays.
   EXPECT_EQ(chosen(40000).first, "slow");
+}
+
+// Where memory is short, little of a column's length is wasted by streaming it, and much by patches.
+TEST(PlannerSearch, EqualsBruteForceWhereStreamsWinAndWhereTheyMayNot) {
+  int streamed = 0;
+  for (const std::int64_t limit : {9000, 14000, 25000, 60000}) {
+    SearchOptions options = small_options(limit);
+    options.most_extent = 8;
+    options.most_S = 1;
+    expect_equal_to_brute_force(drawn::chain(4), options);
+    const Result<Plan> free = run(drawn::chain(4), options);
+    options.strategy = Strategy::patches;
+    expect_equal_to_brute_force(drawn::chain(4), options);
+    const Result<Plan> patches = run(drawn::chain(4), options);
+    ASSERT_TRUE(free && patches);
+    EXPECT_GE(free->predicted.voxels_per_second, patches->predicted.voxels_per_second);
+    EXPECT_FALSE(patches->ladder.front().geometry.streamed);
+    EXPECT_EQ(patches->key.strategy, "patches");
+    streamed += free->ladder.front().geometry.streamed ? 1 : 0;
+  }
+  EXPECT_GT(streamed, 0);
 }
 
 TEST(PlannerSearch, BaselineIsAllPlain) {
@@ -249,11 +272,13 @@ TEST(PlannerSearch, LadderFallsWithinTheFirstRungsArena) {
   for (const Rung& rung : plan->ladder) {
     const Result<Geometry> geometry = make_geometry(network, rung.geometry);
     ASSERT_TRUE(geometry);
+    EXPECT_LE(rung.memory.transient, plan->ladder.front().memory.transient);
+    persistent += rung.memory.persistent;
+    EXPECT_TRUE(!rung.geometry.streamed || rung == plan->ladder.front());
+    if (rung.geometry.streamed) continue;
     EXPECT_TRUE(covers(before, geometry->patch_output));
     EXPECT_LT(voxels(geometry->patch_output), voxels(before));
     before = geometry->patch_output;
-    EXPECT_LE(rung.memory.transient, plan->ladder.front().memory.transient);
-    persistent += rung.memory.persistent;
   }
   EXPECT_EQ(voxels(before), 8);  // of one pooling by 2: the smallest dense output
   EXPECT_EQ(plan->memory.persistent, persistent);

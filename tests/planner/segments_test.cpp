@@ -104,6 +104,11 @@ TEST_F(SegmentsTest, RefusesInWords) {
   rung = split(network_, 2);
   rung.geometry.head_slab = 1;
   EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("head in slabs"));
+  rung.geometry.head_slab = 0;
+  rung.geometry.S = 1;
+  rung.geometry.streamed = true;
+  rung.geometry.pass_input.z = 2 * reaches(network_).back().stride.z;
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("a streamed net runs on one place only"));
 }
 
 // Divided convolutions and, on the CPU, the pooling: tensors in host memory, parts in pinned and device memory.

@@ -33,6 +33,33 @@ TEST(PlannerThroughput, UsefulVoxelsOfAVolumeLoseWhatOverlaps) {
   EXPECT_DOUBLE_EQ(useful_voxels(pair, fov, two), 4.0 * static_cast<double>(voxels(patch.patch_output)));
 }
 
+Geometry stream(const Network& network, std::int64_t planes, std::int64_t edge) {
+  const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolMode::fragments);
+  return *make_geometry(network, {{planes, edge, edge}, 1, modes, 0, true});
+}
+
+TEST(PlannerThroughput, AStreamCountsInItsSteadyStateUnlessAVolumeIsGiven) {
+  const Network network = drawn::chain();
+  const Vec3 fov = reaches(network).back().fov;
+  const Geometry step = stream(network, 4, 12);
+  EXPECT_EQ(step.patch_output.z, 4);
+  EXPECT_EQ(useful_voxels(step, fov, std::nullopt), static_cast<double>(voxels(step.patch_output)));
+  const Vec3 column = {4 * 10, 12, 12};  // ten steps, less than ten of output
+  const double dense = static_cast<double>(voxels(column - fov + Vec3::cube(1)));
+  EXPECT_DOUBLE_EQ(useful_voxels(step, fov, column), dense / 10);
+}
+
+TEST(PlannerThroughput, AStreamWastesNothingAlongItsAxisAndCopiesItsHistories) {
+  Network network;  // cross-sections of 8^2 and 6^2 voxels
+  network.nodes = {{"a", drawn::convolution(1, Vec3::cube(3)), {0}}, {"b", drawn::convolution(1, Vec3::cube(3)), {1}}};
+  const Geometry step = stream(network, 4, 10);
+  EXPECT_NEAR(border_cost(network, step), (64.0 + 36.0) / (2 * 36.0), 1e-12);
+  DeviceSpec spec;
+  const double histories = 2 * (100 + 64);  // two planes of the input and of what the first layer writes
+  EXPECT_NEAR(copy_seconds(network, step, spec) * spec.bytes_per_second, 4 * (2 * 4 * 100 + 2 * 4 * 36 + 4 * histories),
+              1e-6);
+}
+
 TEST(PlannerThroughput, CopiesAreThoseOfAllWindows) {
   const Network network = drawn::chain();
   DeviceSpec spec;

@@ -22,6 +22,14 @@ TEST(PlanText, RoundTrip) {
   EXPECT_EQ(plan_text(*again), plan_text(plan));
 }
 
+TEST(PlanText, StreamsComeBack) {
+  Plan plan = test::full_plan();
+  plan.ladder.front().geometry.streamed = true;
+  EXPECT_NE(plan_text(plan).find("  streamed: true\n"), std::string::npos);
+  EXPECT_EQ(parse_plan(plan_text(plan))->ladder.front().geometry, plan.ladder.front().geometry);
+  EXPECT_FALSE(diff(plan, test::full_plan()).empty());
+}
+
 TEST(PlanText, GoldenFileStillLoads) {
   const Result<Plan> plan = read_plan(test::case_folder().parent_path() / "golden" / "plan.pbtxt");
   ASSERT_TRUE(plan) << plan.error().message;

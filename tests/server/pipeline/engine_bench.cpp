@@ -1,9 +1,13 @@
 #include "tests/server/pipeline/engine_bench.hpp"
 
+#include <gtest/gtest.h>
+
 #include <algorithm>
 #include <cmath>
 
 #include "primitives/core/fragments.hpp"
+#include "tests/server/pipeline/dense_oracle.hpp"
+#include "tests/server/pipeline/hand_plan.hpp"
 
 namespace znni::test {
 namespace {
@@ -25,7 +29,31 @@ void keep(const OutputSlab& slab, JobOutcome& outcome) {
   }
 }
 
+Catalogue catalogue_of(const Backend& backend) {
+  const Backend* const rows[] = {&backend};
+  Result<Catalogue> catalogue = Catalogue::make(rows);
+  ensure(catalogue.has_value(), "a back end makes a catalogue");
+  return *catalogue;
+}
+
 }  // namespace
+
+EngineBench open_bench(Network network, const std::vector<GeometryChoice>& ladder, const Backend& backend) {
+  EngineBench made;
+  Random random(1);
+  made.catalogue = catalogue_of(backend);
+  made.device = host_device(std::int64_t{1} << 30);
+  made.weights = random_weights(network, 7);
+  made.network = std::move(network);
+  Result<Plan> plan = hand_plan(made.network, ladder, made.catalogue, made.device->spec(), random);
+  ensure(plan.has_value(), plan ? "" : plan.error().message);
+  made.plan = *plan;
+  Result<std::unique_ptr<Engine>> engine =
+      Engine::open(made.network, made.weights, made.plan, made.catalogue, *made.device);
+  ensure(engine.has_value(), engine ? "" : engine.error().message);
+  made.engine = std::move(*engine);
+  return made;
+}
 
 VolumeJob recorded_job(const VolumeView& volume, const Shape5& output, ElementType type, VolumeOrder order,
                        JobOutcome& outcome) {
@@ -93,6 +121,14 @@ double relative_error(const std::vector<float>& found, const oracle::Values& exa
     difference = here <= difference ? difference : here;  // keeps a NaN
   }
   return difference / largest;
+}
+
+void expect_exact(const EngineBench& made, const RandomVolume& volume, const Normalisation& normalisation) {
+  const JobOutcome outcome = run_job(*made.engine, volume.view(), normalisation);
+  ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
+  const oracle::Values exact =
+      dense_oracle(made.network, made.weights, volume.shape.n, volume_values(volume.view(), normalisation));
+  EXPECT_LE(relative_error(output_values(outcome), exact), 1e-5) << to_string(volume.shape.n);
 }
 
 }  // namespace znni::test

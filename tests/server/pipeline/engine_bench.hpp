@@ -8,6 +8,7 @@
 
 #include "server/pipeline/engine.hpp"
 #include "tests/oracle/oracle.hpp"
+#include "tests/server/pipeline/oracle_primitive.hpp"
 #include "tests/server/volume/random_volume.hpp"
 
 namespace znni::test {
@@ -20,6 +21,10 @@ struct EngineBench {
   std::unique_ptr<Device> device;
   std::unique_ptr<Engine> engine;
 };
+
+// An engine on the oracle's primitives with a hand-made plan.
+[[nodiscard]] EngineBench open_bench(Network network, const std::vector<GeometryChoice>& ladder,
+                                     const Backend& backend = oracle_backend());
 
 // What a job gave: the whole output, and every call it made, in words: "slab 0+3", "deliver 0+3", "done 1/4 3".
 struct JobOutcome {
@@ -42,5 +47,8 @@ struct JobOutcome {
 
 // Largest difference over the largest absolute value of `exact`.
 [[nodiscard]] double relative_error(const std::vector<float>& found, const oracle::Values& exact);
+
+// A job on the volume gives the dense sliding window.
+void expect_exact(const EngineBench& made, const RandomVolume& volume, const Normalisation& normalisation = {});
 
 }  // namespace znni::test

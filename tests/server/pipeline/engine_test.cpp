@@ -6,7 +6,6 @@
 #include <cmath>
 
 #include "planner/patch_grid.hpp"
-#include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"
@@ -22,40 +21,6 @@ using test::RandomVolume;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-Catalogue catalogue_of(const Backend& backend) {
-  const Backend* const rows[] = {&backend};
-  Result<Catalogue> catalogue = Catalogue::make(rows);
-  ensure(catalogue.has_value(), "a back end makes a catalogue");
-  return *catalogue;
-}
-
-// An engine on the oracle's primitives with a hand-made plan.
-EngineBench bench(Network network, const std::vector<GeometryChoice>& ladder,
-                  const Backend& backend = test::oracle_backend()) {
-  EngineBench made;
-  Random random(1);
-  made.catalogue = catalogue_of(backend);
-  made.device = test::host_device(std::int64_t{1} << 30);
-  made.weights = random_weights(network, 7);
-  made.network = std::move(network);
-  Result<Plan> plan = test::hand_plan(made.network, ladder, made.catalogue, made.device->spec(), random);
-  ensure(plan.has_value(), plan ? "" : plan.error().message);
-  made.plan = *plan;
-  Result<std::unique_ptr<Engine>> engine =
-      Engine::open(made.network, made.weights, made.plan, made.catalogue, *made.device);
-  ensure(engine.has_value(), engine ? "" : engine.error().message);
-  made.engine = std::move(*engine);
-  return made;
-}
-
-void expect_exact(const EngineBench& made, const RandomVolume& volume, const Normalisation& normalisation = {}) {
-  const JobOutcome outcome = test::run_job(*made.engine, volume.view(), normalisation);
-  ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
-  const oracle::Values exact =
-      test::dense_oracle(made.network, made.weights, volume.shape.n, test::volume_values(volume.view(), normalisation));
-  EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5) << to_string(volume.shape.n);
-}
-
 std::string text_of(const GeometryChoice& choice) {
   std::string text = to_string(choice.pass_input) + " S " + std::to_string(choice.S) + " modes";
   for (const PoolingMode& mode : choice.modes) text += " " + to_string(mode);
@@ -69,10 +34,10 @@ TEST(Engine, RandomNetsOnRandomPatchesEqualTheDenseWindow) {
     const Network network = test::random_network(random, 20);
     const GeometryChoice choice = test::random_choice(network, random, random.integer(1, 3), 2);
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", " + text_of(choice));
-    const EngineBench made = bench(network, {choice});
+    const EngineBench made = test::open_bench(network, {choice});
     const Vec3 n = made.engine->field_of_view() + random.vec3(0, 20);
     const Normalisation normalisation{0.5F, 0.25F};
-    expect_exact(made, test::random_volume(network.f_in, n, ElementType::f32, random), normalisation);
+    test::expect_exact(made, test::random_volume(network.f_in, n, ElementType::f32, random), normalisation);
   }
 }
 
@@ -80,8 +45,8 @@ TEST(Engine, BranchesThatPoolInAnotherOrderAgree) {
   const Network network = test::network_of_crossed_poolings();
   Random random(3);
   for (const std::int64_t S : {1, 2}) {
-    const EngineBench made = bench(network, {test::choice_of(network, PoolMode::fragments, 1, S)});
-    expect_exact(made, test::random_volume(1, {17, 20, 24}, ElementType::u8, random), {1.0F / 255.0F, 0.0F});
+    const EngineBench made = test::open_bench(network, {test::choice_of(network, PoolMode::fragments, 1, S)});
+    test::expect_exact(made, test::random_volume(1, {17, 20, 24}, ElementType::u8, random), {1.0F / 255.0F, 0.0F});
   }
 }
 
@@ -92,7 +57,7 @@ TEST(Engine, AnyPatchGridGivesTheSameVolume) {
   std::vector<float> first;
   for (const PoolMode mode : {PoolMode::fragments, PoolMode::plain}) {
     for (const std::int64_t step : {0, 1, 3}) {
-      const EngineBench made = bench(network, {test::choice_of(network, mode, step)});
+      const EngineBench made = test::open_bench(network, {test::choice_of(network, mode, step)});
       const JobOutcome outcome = test::run_job(*made.engine, volume.view());
       ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
       if (first.empty()) first = test::output_values(outcome);
@@ -104,11 +69,11 @@ TEST(Engine, AnyPatchGridGivesTheSameVolume) {
 
 TEST(Engine, VolumesSmallerThanThePatchAreLegalDownToTheFieldOfView) {
   const Network network = test::simple_network(1);
-  const EngineBench made = bench(network, {test::choice_of(network, PoolMode::fragments, 6)});
+  const EngineBench made = test::open_bench(network, {test::choice_of(network, PoolMode::fragments, 6)});
   const Vec3 fov = made.engine->field_of_view();
   Random random(5);
   for (const Vec3 more : {Vec3{0, 0, 0}, Vec3{1, 0, 0}, Vec3{0, 3, 5}, Vec3{30, 0, 2}}) {
-    expect_exact(made, test::random_volume(1, fov + more, ElementType::f32, random));
+    test::expect_exact(made, test::random_volume(1, fov + more, ElementType::f32, random));
   }
 }
 
@@ -116,8 +81,8 @@ TEST(Engine, TwoPatchesAtOnceGiveTheSameAsOneAndRepeatTheLast) {
   const Network network = test::simple_network(1);
   Random random(6);
   const RandomVolume volume = test::random_volume(1, {11, 11, 40}, ElementType::f32, random);
-  const EngineBench one = bench(network, {test::choice_of(network, PoolMode::fragments, 1, 1)});
-  const EngineBench two = bench(network, {test::choice_of(network, PoolMode::fragments, 1, 2)});
+  const EngineBench one = test::open_bench(network, {test::choice_of(network, PoolMode::fragments, 1, 1)});
+  const EngineBench two = test::open_bench(network, {test::choice_of(network, PoolMode::fragments, 1, 2)});
   const JobOutcome alone = test::run_job(*one.engine, volume.view());
   const JobOutcome together = test::run_job(*two.engine, volume.view());
   ASSERT_TRUE(alone.statistics && together.statistics);
@@ -127,7 +92,7 @@ TEST(Engine, TwoPatchesAtOnceGiveTheSameAsOneAndRepeatTheLast) {
 
 TEST(Engine, OutputTypesAndOrders) {
   const Network network = test::simple_network(1);
-  const EngineBench made = bench(network, {test::choice_of(network, PoolMode::fragments, 1)});
+  const EngineBench made = test::open_bench(network, {test::choice_of(network, PoolMode::fragments, 1)});
   Random random(8);
   const RandomVolume volume = test::random_volume(1, {13, 14, 15}, ElementType::u16, random);
   const Normalisation normalisation{1e-5F, 0.0F};
@@ -149,7 +114,7 @@ TEST(Engine, OutputTypesAndOrders) {
 // conv 3, pool 2, conv 3: field of view 8; a patch of 9 gives 2 dense voxels per axis.
 EngineBench narrow_bench(std::int64_t S) {
   const Network network = test::simple_network(1);
-  EngineBench made = bench(network, {test::choice_of(network, PoolMode::fragments, 0, S)});
+  EngineBench made = test::open_bench(network, {test::choice_of(network, PoolMode::fragments, 0, S)});
   ensure(made.engine->patch() == Vec3::cube(9), "the patch this test was written for");
   return made;
 }
@@ -175,7 +140,7 @@ TEST(Engine, ABatchMayReachIntoTheNextRow) {
 
 TEST(Engine, TellsHowFarThePatchIs) {
   const Network network = test::simple_network(2);
-  const EngineBench made = bench(network, {test::choice_of(network, PoolMode::plain, 1)});
+  const EngineBench made = test::open_bench(network, {test::choice_of(network, PoolMode::plain, 1)});
   Random random(4);
   const RandomVolume volume = test::random_volume(1, made.engine->patch(), ElementType::f32, random);
   const JobOutcome outcome = test::run_job(*made.engine, volume.view());
@@ -203,7 +168,7 @@ TEST(Engine, StopsBetweenPatches) {
   ASSERT_FALSE(outcome.statistics);
   EXPECT_EQ(outcome.statistics.error().code, ErrorCode::cancelled);
   EXPECT_EQ(outcome.calls.back(), "done 3/6 2");
-  expect_exact(made, volume);  // and the engine goes on
+  test::expect_exact(made, volume);  // and the engine goes on
 }
 
 TEST(Engine, AnErrorOfTheCallerEndsTheJobOnly) {
@@ -221,12 +186,13 @@ TEST(Engine, AnErrorOfTheCallerEndsTheJobOnly) {
   const Result<JobStatistics> no_room = made.engine->run(job, {});
   ASSERT_FALSE(no_room);
   EXPECT_EQ(no_room.error().code, ErrorCode::over_budget);
-  expect_exact(made, volume);
+  test::expect_exact(made, volume);
 }
 
 TEST(Engine, AFailingLayerNamesItselfAndEndsTheJob) {
   const Network network = test::simple_network(1);
-  const EngineBench made = bench(network, {test::choice_of(network, PoolMode::fragments, 0)}, test::failing_backend());
+  const EngineBench made =
+      test::open_bench(network, {test::choice_of(network, PoolMode::fragments, 0)}, test::failing_backend());
   Random random(2);
   const RandomVolume volume = test::random_volume(1, {9, 9, 9}, ElementType::f32, random);
   const JobOutcome outcome = test::run_job(*made.engine, volume.view());
@@ -272,7 +238,7 @@ TEST(Engine, TheRungOfLeastPredictedTimeIsTaken) {
   const Network network = test::simple_network(1);
   std::vector<GeometryChoice> ladder;
   for (const std::int64_t step : {8, 2, 0}) ladder.push_back(test::choice_of(network, PoolMode::fragments, step));
-  EngineBench made = bench(network, ladder);
+  EngineBench made = test::open_bench(network, ladder);
   Random random(4);
   for (const std::int64_t n : {8, 9, 11, 13, 20, 25, 33}) {
     const RandomVolume volume = test::random_volume(1, Vec3::cube(n), ElementType::f32, random);
@@ -284,7 +250,7 @@ TEST(Engine, TheRungOfLeastPredictedTimeIsTaken) {
       EXPECT_LE(outlook->predicted_seconds, count * made.plan.ladder[i].seconds) << n << " rung " << i;
     }
     EXPECT_EQ(outlook->output, (Shape5{1, 2, Vec3::cube(n - 7)}));
-    expect_exact(made, volume);
+    test::expect_exact(made, volume);
   }
   EXPECT_EQ(made.engine->outlook({1, Vec3::cube(8)})->rung, 2U);
   EXPECT_EQ(made.engine->outlook({1, Vec3::cube(25)})->rung, 0U);
@@ -294,7 +260,7 @@ TEST(Engine, TakesFromTheDeviceWhatThePlanSays) {
   const Network network = test::simple_network(2);
   std::vector<GeometryChoice> ladder;
   for (const std::int64_t step : {2, 1, 0}) ladder.push_back(test::choice_of(network, PoolMode::fragments, step, 2));
-  EngineBench made = bench(network, ladder);
+  EngineBench made = test::open_bench(network, ladder);
   const std::int64_t planned = made.plan.memory.persistent + made.plan.memory.transient;
   EXPECT_EQ(made.engine->reserved_bytes(), planned);
   EXPECT_EQ(made.device->reserved(MemorySpace::host), planned);
@@ -384,7 +350,7 @@ TEST(Engine, SegmentsOfOnePlaceMaySplitTheNetAnywhere) {
   ASSERT_TRUE(engine) << engine.error().message;
   made.engine = std::move(*engine);
   Random random(9);
-  expect_exact(made, test::random_volume(1, {10, 12, 11}, ElementType::f32, random));
+  test::expect_exact(made, test::random_volume(1, {10, 12, 11}, ElementType::f32, random));
 }
 
 TEST(Engine, RefusesSlabsThatAreNotWhatItAskedFor) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "planner/schedule.hpp"
+#include "planner/streams.hpp"
 #include "tests/planner/random_modes.hpp"
 
 namespace znni::test {
@@ -97,6 +98,15 @@ GeometryChoice random_choice(const Network& network, Random& random, std::int64_
     if (!make_geometry(network, choice)) choice.head_slab = 0;
     return choice;
   }
+}
+
+std::optional<GeometryChoice> random_stream(const Network& network, Random& random, std::int64_t steps) {
+  GeometryChoice choice = random_choice(network, random, 1, steps);
+  if (!can_stream(network, choice.modes)) return std::nullopt;
+  choice.streamed = true;
+  choice.pass_input.z = reaches(network).back().stride.z * random.integer(1, steps);
+  if (!make_geometry(network, choice)) choice.head_slab = 0;
+  return choice;
 }
 
 GeometryChoice choice_of(const Network& network, PoolMode mode, std::int64_t step, std::int64_t S) {

@@ -1,6 +1,7 @@
 // Plans made without the search: given geometries, any planar primitive per node.
 #pragma once
 
+#include <optional>
 #include <vector>
 
 #include "planner/catalogue.hpp"
@@ -16,6 +17,9 @@ namespace znni::test {
 // A legal choice near the smallest: random modes, up to `steps` strides above the least extent.
 [[nodiscard]] GeometryChoice random_choice(const Network& network, Random& random, std::int64_t S = 1,
                                            std::int64_t steps = 3);
+// The same of a stream, of up to `steps` strides of new planes; nothing where the drawn modes do not allow one.
+[[nodiscard]] std::optional<GeometryChoice> random_stream(const Network& network, Random& random,
+                                                          std::int64_t steps = 3);
 // All poolings in `mode`, every extent `step` strides above the least.
 [[nodiscard]] GeometryChoice choice_of(const Network& network, PoolMode mode, std::int64_t step, std::int64_t S = 1);
 

@@ -23,13 +23,20 @@ class PreparedRungTest : public testing::Test {
     catalogue_ = Catalogue::make(rows).value();
   }
 
-  RungDesign design(const Network& network, std::uint64_t seed = 1) {
+  RungDesign design(const Network& network, std::uint64_t seed = 1, bool streamed = false) {
     Random random(seed);
-    plan_ = test::hand_plan(network, {test::random_choice(network, random, 2)}, catalogue_, device_->spec(), random)
-                .value();
+    const std::optional<GeometryChoice> stream = streamed ? test::random_stream(network, random) : std::nullopt;
+    const GeometryChoice choice = stream ? *stream : test::random_choice(network, random, 2);
+    plan_ = test::hand_plan(network, {choice}, catalogue_, device_->spec(), random).value();
     Result<RungDesign> made = design_rung(network, plan_.ladder[0], catalogue_, device_->spec());
     ensure(made.has_value(), made ? "" : made.error().message);
     return std::move(*made);
+  }
+
+  static void fill(const TensorView& input) {
+    for (std::int64_t image = 0; image < input.shape.S * input.shape.f; ++image) {
+      std::fill_n(input.image(image / input.shape.f, image % input.shape.f), voxels(input.shape.n), 0.5F);
+    }
   }
 
   std::unique_ptr<Device> device_ = test::host_device(std::int64_t{1} << 30);
@@ -44,14 +51,14 @@ TEST_F(PreparedRungTest, EveryArenaReachesExactlyWhatItsCallDeclared) {
     Random random(seed);
     const Network network = test::random_network(random, 12);
     const NetworkWeights weights = random_weights(network, seed);
-    RungDesign made = design(network, seed);
+    RungDesign made = design(network, seed, i % 2 == 1);
     const std::size_t calls = made.schedule.calls.size();
     const Result<Reservation> block = device_->reserve(MemorySpace::host, made.packing.bytes, "test");
     Result<PreparedRung> rung = PreparedRung::open(std::move(made), weights, block->data(), *device_, true);
     ASSERT_TRUE(rung) << rung.error().message;
     EXPECT_EQ(rung->persistent_bytes(), plan_.memory.persistent);
     EXPECT_EQ(block->bytes(), plan_.memory.transient);
-    std::fill_n(rung->input().data, elements(rung->input().shape), 0.5F);
+    fill(rung->input());
     ASSERT_TRUE(rung->run_pass(0, {}));
     ASSERT_EQ(rung->call_memory().size(), calls);
     for (const PreparedRung::CallMemory& call : rung->call_memory()) {

@@ -1,0 +1,83 @@
+#include "planner/streams.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "planner/head.hpp"
+
+namespace znni {
+namespace {
+
+std::size_t index(int value) { return static_cast<std::size_t>(value); }
+
+Error unfit(const std::string& why) { return {ErrorCode::unsupported, "the net cannot be streamed along z: " + why}; }
+
+// Every offset along z is made from the same window of the input.
+bool keeps_all_offsets(const Pooling& pooling, const PoolingMode& mode) {
+  if (pooling.stride.z == 1) return true;
+  return mode.mode == PoolMode::fragments && (mode.groups.z == 1 || mode.holds());
+}
+
+// The pooling that keeps_all_offsets() refuses first, or -1.
+int refused_pooling(const Network& network, const std::vector<PoolingMode>& modes) {
+  const std::vector<int> poolings = pooling_nodes(network);
+  for (std::size_t i = 0; i < poolings.size(); ++i) {
+    const Node& node = network.nodes[index(poolings[i])];
+    if (!keeps_all_offsets(std::get<Pooling>(node.operation), modes[i])) return poolings[i];
+  }
+  return -1;
+}
+
+Result<void> check_stream(const Network& network, const GeometryChoice& choice) {
+  if (choice.S != 1) return unfit(std::to_string(choice.S) + " patches are computed together; 1 is right");
+  if (const int pooling = refused_pooling(network, choice.modes); pooling >= 0) {
+    return unfit("node " + network.nodes[index(pooling)].name + " does not make all its fragments of one window");
+  }
+  const std::int64_t stride = reaches(network).back().stride.z;
+  if (choice.pass_input.z % stride == 0) return {};
+  return unfit(std::to_string(choice.pass_input.z) + " new planes a step; a multiple of the poolings' stride " +
+               std::to_string(stride) + " is right");
+}
+
+// Planes of its first input that a node reads before the new ones.
+std::int64_t planes_before(const Node& node) {
+  if (const auto* conv = std::get_if<Convolution>(&node.operation)) return conv->dilation.z * (conv->k.z - 1);
+  if (const auto* pooling = std::get_if<Pooling>(&node.operation)) return pooling->window.z - 1;
+  return 0;
+}
+
+// The head reads what all its nodes together need, of the input; between them nothing is kept.
+void join_head(const Network& network, std::vector<std::int64_t>& read) {
+  const auto last = index(pooling_nodes(network).front());
+  std::fill_n(read.begin(), last + 1, 0);
+  read.front() = reaches(network)[last + 1].fov.z - 1;
+}
+
+}  // namespace
+
+Histories no_histories(const Network& network) {
+  const std::size_t nodes = network.nodes.size();
+  return {std::vector<std::int64_t>(nodes + 1, 0), std::vector<std::int64_t>(nodes, 0)};
+}
+
+Result<Histories> make_histories(const Network& network, const GeometryChoice& choice) {
+  Histories histories = no_histories(network);
+  if (!choice.streamed) return histories;
+  if (Result<void> sound = check_stream(network, choice); !sound) return sound.error();
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) histories.read[i] = planes_before(network.nodes[i]);
+  if (choice.head_slab != 0) {
+    if (Result<void> sound = check_head(network, choice); !sound) return sound.error();
+    join_head(network, histories.read);
+  }
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    std::int64_t& kept = histories.kept[index(network.nodes[i].inputs.front())];
+    kept = std::max(kept, histories.read[i]);
+  }
+  return histories;
+}
+
+bool can_stream(const Network& network, const std::vector<PoolingMode>& modes) {
+  return refused_pooling(network, modes) < 0;
+}
+
+}  // namespace znni

@@ -1,0 +1,28 @@
+// What a streamed net keeps. Along z it computes, step after step, what the newest planes of its input make possible:
+// a convolution reads the k - 1 planes before the new ones (in fragments: of the same fragment), a pooling window - 1,
+// and a valid layer then writes as many new planes as it reads. Every step is the same work. Histories begin as zeros:
+// the first fov - 1 planes of output are no one's, and the plane that a step writes last depends on what it read last.
+//
+//   step s:   [ history | new planes ]  ->  node  ->  [ history | new planes ]  ->  node  ->  ...
+//   step s+1:      [ history | new planes ]  ...      the history is the end of what step s had
+//
+// Dense output planes of a step that brings D planes are [s D - (fov - 1), (s + 1) D - (fov - 1)). In a head in slabs
+// nothing is kept but the network's input: it makes again what one slab and the next share.
+#pragma once
+
+#include "planner/geometry.hpp"
+
+namespace znni {
+
+// For patches that are independent: zeros.
+[[nodiscard]] Histories no_histories(const Network& network);
+
+// For choice.streamed; no_histories() otherwise. `unsupported` where several patches are computed together, or a
+// pooling of a stride along z keeps one offset or makes its groups anew along z: another step would begin elsewhere.
+// Requires as many modes as the network has poolings.
+[[nodiscard]] Result<Histories> make_histories(const Network& network, const GeometryChoice& choice);
+
+// Whether the modes alone allow a stream.
+[[nodiscard]] bool can_stream(const Network& network, const std::vector<PoolingMode>& modes);
+
+}  // namespace znni

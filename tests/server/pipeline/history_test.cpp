@@ -1,0 +1,109 @@
+#include "server/pipeline/history.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/support/random.hpp"
+
+namespace znni {
+namespace {
+
+using test::Random;
+
+constexpr Format formats[] = {{},
+                              {ElementType::f32, Layout::blocked8},
+                              {ElementType::f32, Layout::blocked16},
+                              {ElementType::f32, Layout::channels_last}};
+
+std::size_t floats(const Shape5& shape, Format format) {
+  return static_cast<std::size_t>(tensor_bytes(shape, format)) / sizeof(float);
+}
+
+// A number for every plane of a stream, of which no two images, rows or voxels have the same.
+float wanted(std::int64_t image, std::int64_t plane, std::int64_t voxel) {
+  if (plane < 0) return 0;
+  return static_cast<float>(1 + image * 10007 + plane * 101 + voxel);
+}
+
+// One tensor, filled step after step, with the whole stream beside it to compare with.
+class Stream {
+ public:
+  Stream(const Shape5& shape, Format format, std::int64_t planes, std::int64_t runs)
+      : shape_(shape),
+        planes_(planes),
+        runs_(runs),
+        data_(floats(shape, format), -1.0F),
+        kept_(static_cast<std::size_t>(runs) * floats({shape.S, shape.f, {planes, shape.n.y, shape.n.x}}, format), -2),
+        view_(dense_view(data_.data(), shape, format)),
+        history_(view_, planes, runs, kept_.data()) {}
+
+  void begin() {
+    history_.forget(executor_);
+    step_ = 0;
+  }
+
+  void step() {
+    history_.rewind();
+    for (std::int64_t run = 0; run < runs_; ++run) {
+      each([&](std::int64_t s, std::int64_t j, Vec3 at, std::int64_t plane, std::int64_t number) {
+        view_.at(s, j, at) = at.z < planes_ ? -3 : wanted(number + 1000 * run, plane, at.y * shape_.n.x + at.x);
+      });
+      history_.roll(executor_);
+      each([&](std::int64_t s, std::int64_t j, Vec3 at, std::int64_t plane, std::int64_t number) {
+        ASSERT_EQ(view_.at(s, j, at), wanted(number + 1000 * run, plane, at.y * shape_.n.x + at.x))
+            << "step " << step_ << " run " << run << " plane " << at.z;
+      });
+    }
+    ++step_;
+  }
+
+ private:
+  // Of every voxel also the plane of the stream and the number of its image.
+  template <class Action>
+  void each(const Action& action) {
+    const std::int64_t first = step_ * (shape_.n.z - planes_) - planes_;
+    for (std::int64_t number = 0; number < shape_.S * shape_.f; ++number) {
+      for (std::int64_t i = 0; i < voxels(shape_.n); ++i) {
+        const Vec3 at = {i / (shape_.n.y * shape_.n.x), i / shape_.n.x % shape_.n.y, i % shape_.n.x};
+        action(number / shape_.f, number % shape_.f, at, first + at.z, number);
+      }
+    }
+  }
+
+  Executor executor_{2};
+  Shape5 shape_;
+  std::int64_t planes_;
+  std::int64_t runs_;
+  std::vector<float> data_;
+  std::vector<float> kept_;
+  TensorView view_;
+  History history_;
+  std::int64_t step_ = 0;
+};
+
+TEST(History, KeepsTheLastPlanesOfEveryRunInAnyLayout) {
+  for (int i = 0; i < test::case_count(40); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const std::int64_t planes = random.integer(1, 5);
+    const Shape5 shape{random.integer(1, 3), random.integer(1, 20), {planes + random.integer(1, 4), 2, 3}};
+    const Format format = formats[random.integer(0, 3)];
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", " + to_string(shape) + " " + to_string(format));
+    Stream stream(shape, format, planes, random.integer(1, 3));
+    for (int streams = 0; streams < 2; ++streams) {
+      stream.begin();
+      for (int step = 0; step < 4; ++step) stream.step();
+    }
+  }
+}
+
+TEST(History, LargeOnesAreSharedOut) {
+  Stream stream({2, 3, {5, 60, 150}}, {}, 3, 2);
+  stream.begin();
+  for (int step = 0; step < 2; ++step) stream.step();
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,240 @@
+// Volumes streamed along z: the same output as independent patches and the sliding window give.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "planner/patch_grid.hpp"
+#include "tests/server/pipeline/dense_oracle.hpp"
+#include "tests/server/pipeline/engine_bench.hpp"
+#include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/random_network.hpp"
+
+namespace znni {
+namespace {
+
+using test::EngineBench;
+using test::JobOutcome;
+using test::Random;
+using test::RandomVolume;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::string text_of(const GeometryChoice& choice) {
+  std::string text = to_string(choice.pass_input) + " head " + std::to_string(choice.head_slab);
+  for (const PoolingMode& mode : choice.modes) text += " " + to_string(mode);
+  return text;
+}
+
+// Steps of `planes`, the smallest cross-section and `step` strides more.
+GeometryChoice stream_of(const Network& network, std::int64_t planes, std::int64_t step, std::int64_t head_slab = 0) {
+  GeometryChoice choice = test::choice_of(network, PoolMode::fragments, step);
+  choice.pass_input.z = planes;
+  choice.head_slab = head_slab;
+  choice.streamed = true;
+  return choice;
+}
+
+TEST(Stream, RandomNetsThicknessesAndCrossSectionsEqualTheDenseWindow) {
+  int streams = 0;
+  for (int i = 0; i < test::case_count(60); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const Network network = test::random_network(random, 16);
+    const std::optional<GeometryChoice> choice = test::random_stream(network, random);
+    if (!choice) continue;
+    ++streams;
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", " + text_of(*choice));
+    const EngineBench made = test::open_bench(network, {*choice});
+    if (random.chance(0.5)) made.engine->limit_slabs(random.integer(1, 40000));
+    const Vec3 n = made.engine->field_of_view() + Vec3{random.integer(0, 30), random.integer(0, 12), 3};
+    test::expect_exact(made, test::random_volume(network.f_in, n, ElementType::f32, random), {0.5F, 0.25F});
+  }
+  EXPECT_GT(streams, test::case_count(60) / 5);
+}
+
+TEST(Stream, EqualsIndependentPatchesAndItselfBitByBit) {
+  const Network network = test::simple_network(2);
+  Random random(5);
+  const RandomVolume volume = test::random_volume(1, {45, 31, 30}, ElementType::f32, random);
+  const EngineBench patches = test::open_bench(network, {test::choice_of(network, PoolMode::fragments, 1)});
+  const std::vector<float> wanted = test::output_values(test::run_job(*patches.engine, volume.view()));
+  for (const std::int64_t planes : {4, 8, 12, 60}) {
+    for (const std::int64_t step : {0, 2, 9}) {
+      for (const std::int64_t head_slab : {0, 1}) {
+        const GeometryChoice choice = stream_of(network, planes, step, head_slab);
+        SCOPED_TRACE(text_of(choice));
+        const EngineBench made = test::open_bench(network, {choice});
+        const std::vector<float> found = test::output_values(test::run_job(*made.engine, volume.view()));
+        // The oracle's primitives sum in one order: equal to the last bit.
+        EXPECT_EQ(found, wanted);
+        EXPECT_EQ(test::output_values(test::run_job(*made.engine, volume.view())), found);
+      }
+    }
+  }
+}
+
+TEST(Stream, BranchesThatPoolInAnotherOrderAgree) {
+  const Network network = test::network_of_crossed_poolings();
+  Random random(3);
+  const EngineBench made = test::open_bench(network, {stream_of(network, 6, 1)});
+  test::expect_exact(made, test::random_volume(1, {40, 20, 24}, ElementType::u8, random), {1.0F / 255.0F, 0.0F});
+}
+
+TEST(Stream, VolumesDownToTheFieldOfViewAndThinnerThanAStep) {
+  const Network network = test::simple_network(1);
+  const EngineBench made = test::open_bench(network, {stream_of(network, 20, 2)});
+  Random random(5);
+  for (const Vec3 more : {Vec3{0, 0, 0}, Vec3{1, 0, 0}, Vec3{0, 3, 5}, Vec3{12, 0, 0}, Vec3{13, 1, 2}}) {
+    test::expect_exact(made, test::random_volume(1, Vec3::cube(8) + more, ElementType::f32, random));
+  }
+}
+
+// conv 3, pool 2, conv 3: field of view 8; steps of 4 planes of a cross-section that gives 2 x 2.
+EngineBench narrow_bench() {
+  const Network network = test::simple_network(1);
+  return test::open_bench(network, {stream_of(network, 4, 0)});
+}
+
+TEST(Stream, OneColumnDeliversAsItGoes) {
+  const EngineBench made = narrow_bench();
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {18, 9, 9}, ElementType::f32, random);
+  const JobOutcome outcome = test::run_job(*made.engine, volume.view());
+  EXPECT_THAT(outcome.calls, ElementsAre("slab 0+1", "done 1/5 0", "deliver 0+1", "done 2/5 1", "slab 1+4",
+                                         "deliver 1+4", "done 3/5 5", "slab 5+4", "deliver 5+4", "done 4/5 9",
+                                         "slab 9+2", "deliver 9+2", "done 5/5 11"));
+  EXPECT_EQ(made.engine->outlook(volume.shape)->patch, (Vec3{4 + 7, 9, 9}));
+  EXPECT_EQ(made.engine->outlook(volume.shape)->patches, 5);
+}
+
+TEST(Stream, SeveralColumnsDeliverWhenAllHavePassedAndBeginAnewWhereTheirOutputMayNotWait) {
+  const EngineBench made = narrow_bench();
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {18, 9, 11}, ElementType::f32, random);
+  const JobOutcome whole = test::run_job(*made.engine, volume.view());
+  EXPECT_THAT(whole.calls,
+              ElementsAre("slab 0+11", "done 1/10 0", "done 2/10 0", "done 3/10 0", "done 4/10 0", "done 5/10 0",
+                          "done 6/10 0", "done 7/10 0", "done 8/10 0", "done 9/10 0", "deliver 0+11", "done 10/10 11"));
+  EXPECT_EQ(made.engine->outlook(volume.shape)->patch, (Vec3{18, 9, 9}));
+  made.engine->limit_slabs(7 * 2 * 2 * 4 * 4);  // 7 planes of 2 images of 2 x 4: bands of 5 fill 3 steps
+  const JobOutcome bands = test::run_job(*made.engine, volume.view());
+  EXPECT_EQ(made.engine->outlook(volume.shape)->patch, (Vec3{5 + 7, 9, 9}));
+  EXPECT_EQ(made.engine->outlook(volume.shape)->patches, 2 * (3 + 3 + 2));
+  EXPECT_EQ(bands.statistics->patches, 16);
+  EXPECT_THAT(bands.calls, testing::IsSupersetOf({"slab 0+5", "slab 5+5", "slab 10+1", "deliver 10+1"}));
+  EXPECT_EQ(test::output_values(bands), test::output_values(whole));
+}
+
+// A job that was interrupted goes on where its last slab ended, streamed or not.
+TEST(Stream, AJobMayBeginAtAnyPlane) {
+  const Network network = test::simple_network(1);
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {18, 9, 11}, ElementType::f32, random);
+  for (const GeometryChoice& choice : {stream_of(network, 4, 0), test::choice_of(network, PoolMode::fragments, 1)}) {
+    const EngineBench made = test::open_bench(network, {choice});
+    const std::vector<float> wanted = test::output_values(test::run_job(*made.engine, volume.view()));
+    for (std::int64_t first = 0; first < 11; ++first) {
+      SCOPED_TRACE(text_of(choice) + " from plane " + std::to_string(first));
+      JobOutcome outcome;
+      const Shape5 output = made.engine->outlook(volume.shape)->output;
+      VolumeJob job = test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
+      job.first_plane = first;
+      ASSERT_TRUE(made.engine->run(job, {}));
+      const std::vector<float> found = test::output_values(outcome);
+      const auto plane = static_cast<std::size_t>(output.n.y * output.n.x);
+      for (std::size_t i = 0; i < found.size(); ++i) {
+        const bool computed = static_cast<std::int64_t>(i / plane) % output.n.z >= first;
+        EXPECT_TRUE(!computed || found[i] == wanted[i]) << i;
+      }
+      EXPECT_EQ(outcome.calls.front().rfind("slab " + std::to_string(first) + "+", 0), 0U);
+      EXPECT_THAT(outcome.calls.back(), testing::EndsWith(" 11"));
+    }
+  }
+}
+
+TEST(Stream, AJobThatBeginsBeyondItsOutputIsRefused) {
+  const EngineBench made = narrow_bench();
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {18, 9, 9}, ElementType::f32, random);
+  JobOutcome outcome;
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+                                     VolumeOrder::image_major, outcome);
+  job.first_plane = 11;
+  EXPECT_THAT(made.engine->run(job, {}).error().message, HasSubstr("begins at output plane 11; the output has 11"));
+  job.first_plane = -1;
+  EXPECT_THAT(made.engine->run(job, {}).error().message, HasSubstr("output plane -1; 0 or more is right"));
+}
+
+TEST(Stream, WhatAnotherJobLeftIsForgotten) {
+  const EngineBench made = narrow_bench();
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {18, 9, 9}, ElementType::f32, random);
+  const RandomVolume other = test::random_volume(1, {30, 9, 9}, ElementType::f32, random);
+  const std::vector<float> wanted = test::output_values(test::run_job(*made.engine, volume.view()));
+  JobOutcome cut;
+  VolumeJob job = test::recorded_job(other.view(), made.engine->outlook(other.shape)->output, ElementType::f32,
+                                     VolumeOrder::image_major, cut);
+  std::stop_source stop;
+  job.progress = [&](const JobProgress& at) {
+    if (at.patches_done == 3) stop.request_stop();
+  };
+  EXPECT_EQ(made.engine->run(job, stop.get_token()).error().code, ErrorCode::cancelled);
+  EXPECT_EQ(test::output_values(test::run_job(*made.engine, volume.view())), wanted);
+  EXPECT_TRUE(made.engine->warm_up(0, {}));
+  EXPECT_EQ(test::output_values(test::run_job(*made.engine, volume.view())), wanted);
+}
+
+// What a column keeps would be lost to another job: it may run between columns only.
+TEST(Stream, OthersRunBetweenColumnsNotBetweenSteps) {
+  const EngineBench made = narrow_bench();
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {18, 9, 11}, ElementType::f32, random);
+  const RandomVolume other = test::random_volume(1, {15, 9, 9}, ElementType::f32, random);
+  const std::vector<float> wanted = test::output_values(test::run_job(*made.engine, volume.view()));
+  JobOutcome outcome;
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+                                     VolumeOrder::image_major, outcome);
+  int others = 0;
+  job.between_patches = [&]() -> Result<void> {
+    ++others;
+    EXPECT_TRUE(test::run_job(*made.engine, other.view()).statistics);
+    return {};
+  };
+  ASSERT_TRUE(made.engine->run(job, {}));
+  EXPECT_EQ(others, 1);
+  EXPECT_EQ(test::output_values(outcome), wanted);
+}
+
+TEST(Stream, HistoriesAreCountedInThePlanAndReserved) {
+  const Network network = test::simple_network(2);
+  const EngineBench made = test::open_bench(network, {stream_of(network, 8, 3, 1)});
+  const std::int64_t planned = made.plan.memory.persistent + made.plan.memory.transient;
+  EXPECT_EQ(made.engine->reserved_bytes(), planned);
+  EXPECT_EQ(made.device->reserved(MemorySpace::host), planned);
+}
+
+// With its steps counted exactly, a stream stands beside smaller patches for smaller volumes.
+TEST(Stream, TheRungOfLeastPredictedTimeIsTaken) {
+  const Network network = test::simple_network(1);
+  const std::vector<GeometryChoice> ladder = {stream_of(network, 8, 6),
+                                              test::choice_of(network, PoolMode::fragments, 0)};
+  const EngineBench made = test::open_bench(network, ladder);
+  Random random(4);
+  std::set<std::size_t> taken;
+  for (const std::int64_t n : {8, 9, 14, 40}) {
+    const RandomVolume volume = test::random_volume(1, {n, n / 2 + 8, n / 2 + 8}, ElementType::f32, random);
+    const Result<JobOutlook> outlook = made.engine->outlook(volume.shape);
+    for (std::size_t i = 0; i < ladder.size(); ++i) {
+      const std::int64_t steps = patch_count(volume.shape.n, *make_geometry(network, ladder[i]), Vec3::cube(8));
+      EXPECT_LE(outlook->predicted_seconds, static_cast<double>(steps) * made.plan.ladder[i].seconds) << n;
+    }
+    taken.insert(outlook->rung);
+    test::expect_exact(made, volume);
+  }
+  EXPECT_EQ(taken.size(), 2U);
+}
+
+}  // namespace
+}  // namespace znni
