@@ -47,7 +47,7 @@ Result<void> check_options(const Network& network, const SearchOptions& options)
   if (Result<void> sound = check(network); !sound) return sound;
   const Vec3 fov = reaches(network).back().fov;
   if (options.memory_limit < 1) {
-    return Error{ErrorCode::invalid_argument, "memory limit " + std::to_string(options.memory_limit) + " is below 1"};
+    return Error{ErrorCode::over_budget, "memory limit " + std::to_string(options.memory_limit) + " is below 1"};
   }
   if (options.volume && !covers(*options.volume, fov)) {
     return Error{ErrorCode::invalid_argument,

@@ -415,7 +415,7 @@ TEST_F(ModelServerTest, OneModelTooManyIsRefusedWithNumbers) {
     add_model(name);
     const Result<void> loaded = server->load(name, {});
     if (loaded) continue;
-    EXPECT_EQ(loaded.error().code, ErrorCode::over_budget);
+    EXPECT_EQ(loaded.error().code, ErrorCode::over_budget) << loaded.error().message;
     EXPECT_THAT(loaded.error().message, HasSubstr("planning within"));
     EXPECT_TRUE(server->ready());
     EXPECT_TRUE(server->find("a", ""));
