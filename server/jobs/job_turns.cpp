@@ -35,7 +35,7 @@ Result<void> JobTurns::take(const std::stop_token& stop) {
 
 Result<void> JobTurns::give_way(const std::stop_token& stop, const std::function<bool()>& has_room) {
   if (has_room && !has_room()) return step_aside(stop, has_room);
-  if (!model_.wanted(rank_) && !device_.wanted(rank_)) return {};
+  if (!model_.wanted(rank_)) return device_.pass(device_turn_, stop, rank_);  // stands in line again at once
   { const Turn given_back = std::move(device_turn_); }
   if (Result<void> passed = model_.pass(model_turn_, stop, rank_); !passed) return passed;
   Result<Turn> device = device_.come_back(stop, rank_);

@@ -295,7 +295,11 @@ class ModelServerImpl final : public ModelServer {
     if (!planned) return planned.error();
     const Result<Turn> turn = shared_.turns.wait(stop);
     if (!turn) return turn.error();
-    return open_model(std::move(*planned), options_.catalogue, *shared_.device, options_.log, stop);
+    Result<std::unique_ptr<LoadedModel>> opened =
+        open_model(std::move(*planned), options_.catalogue, *shared_.device, options_.log, stop);
+    // Output that waits for the last column of a stream is transport, and others want some of it.
+    if (opened) (*opened)->engine->limit_slabs(transport_->limit / 4);
+    return opened;
   }
 
   const ServerOptions options_;

@@ -40,6 +40,7 @@ class JobTurnsTest : public testing::Test {
   TurnQueue device_{"the device", 100};
   TurnQueue a_{"model 'a'", 100};
   TurnQueue b_{"model 'b'", 100};
+  TurnQueue c_{"model 'c'", 100};
   std::string order_;  // written by whoever has the device
   std::vector<std::jthread> jobs_;
 };
@@ -56,11 +57,11 @@ TEST_F(JobTurnsTest, JobsOfOneModelTakeTurnsPatchByPatch) {
 
 TEST_F(JobTurnsTest, AModelWithManyJobsHasOnePlaceOnTheDevice) {
   {
-    JobTurns first(b_, device_, 2);
+    JobTurns first(c_, device_, 2);
     ASSERT_TRUE(first.take({}));
     start("x", a_, 2);
     start("y", a_, 2);
-    start("z", b_, 2);
+    start("z", b_, 2);  // already stands in the device's line, behind x
   }
   // Half of the first patches are those of b, although a has twice as many jobs.
   EXPECT_LT(order().find_last_of('z'), 4U) << order_;
