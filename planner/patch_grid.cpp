@@ -52,7 +52,7 @@ struct Columns {
   std::int64_t before = 0;  // planes of input that only the next ones' output needs: fov - 1
   std::int64_t band = 0;    // dense planes between two new beginnings
 
-  [[nodiscard]] bool alone() const { return all.count.y * all.count.x == 1; }
+  [[nodiscard]] bool alone() const { return all.count.y == 1 && all.count.x == 1; }
   [[nodiscard]] std::int64_t bands() const { return div_up(all.dense.z, band); }
   // Of a band of so many planes.
   [[nodiscard]] std::int64_t steps(std::int64_t planes) const { return div_up(add(planes, before), all.part.z); }
@@ -68,7 +68,7 @@ std::int64_t band_planes(const Columns& columns, std::int64_t most_planes) {
   ensure(most_planes >= 1, "at least one plane may wait");
   if (columns.alone() || most_planes >= columns.all.dense.z) return columns.all.dense.z;
   const std::int64_t part = columns.all.part.z;
-  const std::int64_t filled = (most_planes + columns.before) / part * part - columns.before;
+  const std::int64_t filled = add(most_planes, columns.before) / part * part - columns.before;
   return filled >= 1 ? filled : most_planes;
 }
 
