@@ -158,7 +158,7 @@ std::size_t Measurer::fitting(std::span<const Way> ways) const {
 Result<void> Measurer::measure_together(const LayerProblem& problem, std::span<const Way> ways) {
   std::vector<Trial> trials(ways.size());
   for (std::size_t i = 0; i < ways.size(); ++i) trials[i].way = &ways[i];
-  const Result<void> ran =
+  Result<void> ran =
       options_.in_child ? run_in_children(problem, trials) : run_trials(problem, trials, [&](const ChildMessage&) {});
   for (const Trial& trial : trials) {
     if (Result<void> done = record(problem, trial); !done) return done;

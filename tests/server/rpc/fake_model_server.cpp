@@ -202,14 +202,21 @@ Result<void> FakeModelServer::compute(const VolumeJob& job, const Shape5& output
 
 Result<void> FakeModelServer::load(const std::string& name, std::stop_token /*stop*/) {
   if (const Result<ModelInfo> model = find(name, ""); !model) return model.error();
-  managed += "+" + name;
+  const std::scoped_lock lock(mutex_);
+  managed_ += "+" + name;
   return {};
 }
 
 Result<void> FakeModelServer::unload(const std::string& name, std::stop_token /*stop*/) {
   if (const Result<ModelInfo> model = find(name, ""); !model) return model.error();
-  managed += "-" + name;
+  const std::scoped_lock lock(mutex_);
+  managed_ += "-" + name;
   return {};
+}
+
+std::string FakeModelServer::managed() const {
+  const std::scoped_lock lock(mutex_);
+  return managed_;
 }
 
 void FakeModelServer::drain(double /*timeout_seconds*/) { hold(Hold::nothing); }

@@ -47,12 +47,12 @@ class FakeModelServer final : public ModelServer {
   void wait_for_jobs(int count);
 
   [[nodiscard]] std::int64_t leased() const;
+  [[nodiscard]] std::string managed() const;  // "+twice-twice": what was loaded and unloaded
 
   std::atomic<bool> is_ready = true;
   std::atomic<Seconds> still_for = 0;
   std::int64_t f_out = 2;
   std::int64_t planes_per_slab = 2;
-  std::string managed;                  // "+twice-twice": what was loaded and unloaded
   std::atomic<int> last_priority = -1;  // of the last job that came
   std::atomic<int> stopped_jobs = 0;    // ended by their stop token
 
@@ -63,7 +63,8 @@ class FakeModelServer final : public ModelServer {
   [[nodiscard]] Result<void> compute(const VolumeJob& job, const Shape5& output, const std::stop_token& stop);
 
   std::shared_ptr<TransportBudget> budget_;  // shared with the leases
-  mutable std::mutex mutex_;                 // guards hold_, jobs_, failure_
+  std::string managed_;
+  mutable std::mutex mutex_;  // guards managed_, hold_, jobs_, failure_
   std::condition_variable_any changed_;
   Hold hold_ = Hold::nothing;
   int jobs_ = 0;

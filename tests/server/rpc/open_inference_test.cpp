@@ -377,7 +377,7 @@ class ModelControlTest : public OpenInferenceTest {
 TEST_F(ModelControlTest, ModelsAreLoadedAndUnloaded) {
   EXPECT_TRUE(load("twice").ok());
   EXPECT_TRUE(unload("twice").ok());
-  EXPECT_EQ(models_.managed, "+twice-twice");
+  EXPECT_EQ(models_.managed(), "+twice-twice");
   EXPECT_EQ(load("none").error_code(), StatusCode::NOT_FOUND);
   EXPECT_EQ(unload("none").error_code(), StatusCode::NOT_FOUND);
   EXPECT_EQ(load("broken").error_code(), StatusCode::UNAVAILABLE);
@@ -387,7 +387,7 @@ TEST_F(ModelControlTest, FilesOfClientsAreNotTaken) {
   const grpc::Status status = load("twice", true);
   EXPECT_EQ(status.error_code(), StatusCode::UNIMPLEMENTED);
   EXPECT_THAT(status.error_message(), HasSubstr("as they are in the repository"));
-  EXPECT_EQ(models_.managed, "");
+  EXPECT_EQ(models_.managed(), "");
 }
 
 TEST_F(OpenInferenceTest, ModelsAreLoadedByHandOnlyWhereAskedFor) {
