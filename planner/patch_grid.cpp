@@ -154,4 +154,15 @@ std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::in
   return columns.alone() ? part : columns.band;
 }
 
+std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
+  if (!geometry.choice.streamed) {
+    const Vec3 count = extents(volume, geometry.patch_input, fov).count;
+    const std::int64_t more_rows = div_up(geometry.choice.S - 1, mul(count.y, count.x));
+    return std::min(volume.z, add(geometry.patch_input.z, mul(more_rows, geometry.patch_output.z)));
+  }
+  const Columns columns = make_columns(volume, geometry.patch_input, fov, most_planes);
+  const std::int64_t part = columns.all.part.z;
+  return std::min(volume.z, columns.alone() ? part : mul(columns.steps(columns.band), part));
+}
+
 }  // namespace znni

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/patch_grid.hpp"
+#include "server/pipeline/input_window.hpp"
 #include "server/pipeline/prepared_rung.hpp"
 #include "server/pipeline/slab_queue.hpp"
 #include "server/pipeline/touch.hpp"
@@ -92,8 +93,8 @@ PatchGrid grid_of(const VolumeJob& job, const Geometry& geometry, Vec3 fov, std:
 class JobRun {
  public:
   // `predicted`: seconds of a batch.
-  JobRun(const VolumeJob& job, PreparedRung& rung, Seconds predicted, const Shape5& output, PatchGrid grid,
-         Executor& executor, const CallObserver& observer)
+  JobRun(const VolumeJob& job, PlaneSource& source, PreparedRung& rung, Seconds predicted, const Shape5& output,
+         PatchGrid grid, Executor& executor, const CallObserver& observer)
       : job_(job),
         rung_(rung),
         predicted_(predicted),
@@ -103,6 +104,7 @@ class JobRun {
           advance(call.predicted);
         }),
         grid_(std::move(grid)),
+        input_(source, grid_, rung.geometry()),
         slabs_(job, grid_, output),
         S_(rung.geometry().choice.S),
         targets_(static_cast<std::size_t>(S_)),
@@ -110,15 +112,19 @@ class JobRun {
 
   Result<void> run(const std::stop_token& stop) {
     const auto patches = static_cast<std::int64_t>(grid_.patches.size());
+    input_.move_to(0, std::min(S_, patches));
     for (std::int64_t first = 0; first < patches; first += S_) {
+      if (Result<void> came = input_.wait(stop); !came) return came;
       if (Result<void> ran = run_batch(first, stop); !ran) return ran;
       done_ = std::min(first + S_, patches);
       spent_ = 0;
       if (Result<void> delivered = slabs_.deliver(done_); !delivered) return delivered;
       if (job_.progress) job_.progress({done_, patches, slabs_.planes_done()});
+      if (done_ == patches) break;
+      // Before others have their turn, so that whoever decides knows what this job waits for.
+      input_.move_to(done_, std::min(done_ + S_, patches));
       // Within a column of a stream its histories stand in the engine's memory.
-      if (done_ == patches || !job_.between_patches || grid_.patches[static_cast<std::size_t>(done_)].continues)
-        continue;
+      if (!job_.between_patches || grid_.patches[static_cast<std::size_t>(done_)].continues) continue;
       if (Result<void> went_on = job_.between_patches(); !went_on) return went_on;
     }
     return {};
@@ -150,7 +156,7 @@ class JobRun {
   void read_input(Vec3 window) {
     const Vec3 begin = rung_.geometry().read_begin + window;
     for (std::size_t s = 0; s < starts_.size(); ++s) starts_[s] = targets_[s].place.start + begin;
-    read_windows(job_.input, job_.normalisation, starts_, rung_.input(), executor_);
+    read_windows(input_.source(), job_.normalisation, starts_, rung_.input(), executor_);
   }
 
   Result<void> aim(std::int64_t first) {
@@ -177,6 +183,7 @@ class JobRun {
   Executor& executor_;
   CallObserver observer_;
   PatchGrid grid_;
+  InputWindow input_;
   SlabQueue slabs_;
   std::int64_t S_;
   std::vector<StitchTarget> targets_;
@@ -242,6 +249,7 @@ Result<JobOutlook> Engine::outlook(const VolumeShape& input) const {
     best.patch = geometry.patch_input;
     best.patch.z = state_->fov.z - 1 + row_planes(input.n, geometry, state_->fov, most_planes);
     best.patches = patches;
+    best.input_planes = input_planes(input.n, geometry, state_->fov, most_planes);
     best.predicted_seconds = seconds;
   }
   return best;
@@ -253,7 +261,8 @@ namespace {
 Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov) {
   VolumeShape left = job.input.shape;
   const std::int64_t planes = left.n.z - fov.z + 1;
-  if (job.first_plane > 0 && job.first_plane >= planes) {
+  if (planes < 1) return left;  // the outlook says what is too small
+  if (job.first_plane >= planes) {
     return Error{ErrorCode::invalid_argument, "the job begins at output plane " + std::to_string(job.first_plane) +
                                                   "; the output has " + std::to_string(planes)};
   }
@@ -273,9 +282,16 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   if (!left) return left.error();
   Result<JobOutlook> outlook = this->outlook(*left);
   if (!outlook) return outlook.error();
+  WholeVolume whole(job.input);
+  PlaneSource& source = job.source != nullptr ? *job.source : whole;
+  if (source.shape() != job.input.shape) {
+    return Error{ErrorCode::invalid_argument, "the source gives a volume of " + to_string(source.shape().n) +
+                                                  " voxels, or other images; the job's is of " +
+                                                  to_string(job.input.shape.n)};
+  }
   PreparedRung& rung = state_->rungs[outlook->rung];
   PatchGrid grid = grid_of(job, rung.geometry(), state_->fov, state_->most_planes(outlook->output.n));
-  JobRun run(job, rung, state_->plan.ladder[outlook->rung].seconds, outlook->output, std::move(grid),
+  JobRun run(job, source, rung, state_->plan.ladder[outlook->rung].seconds, outlook->output, std::move(grid),
              state_->device->executor(), state_->observer);
   if (Result<void> ran = run.run(stop); !ran) return ran.error();
   JobStatistics statistics;

@@ -11,7 +11,7 @@
 #include "planner/catalogue.hpp"
 #include "planner/plan.hpp"
 #include "server/pipeline/call_observer.hpp"
-#include "server/volume/volume_view.hpp"
+#include "server/volume/plane_source.hpp"
 
 namespace znni {
 
@@ -25,6 +25,9 @@ struct JobProgress {
 // What a caller wants computed. The input must stay valid until run() returns.
 struct VolumeJob {
   VolumeView input;
+  // Where there is one it gives the planes, those before first_plane aside; of `input` only the shape is then looked
+  // at, which must be the source's.
+  PlaneSource* source = nullptr;
   Normalisation normalisation;
   bool normalised = false;  // voxels already are what the network expects: a ModelServer keeps the model's off
   // Output planes before it are not computed: a job that was interrupted goes on where its last slab ended. The planes
@@ -57,6 +60,9 @@ struct JobOutlook {
   std::size_t rung = 0;      // of the plan's ladder: least predicted time for this volume
   Vec3 patch;                // input extent behind one slab of the output: of a patch, a step, or a band of columns
   std::int64_t patches = 0;  // steps where the rung is streamed
+  // Planes of the input that a job wants at a time: what a PlaneSource must have room for. Of a job that begins at a
+  // later plane: as the outlook of the planes from there on has it.
+  std::int64_t input_planes = 0;
   Seconds predicted_seconds = 0;
 };
 

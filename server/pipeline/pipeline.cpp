@@ -275,6 +275,7 @@ const Geometry& Pipeline::geometry() const { return state_->geometry; }
 Result<PipelineStatistics> Pipeline::run(const VolumeJob& job, std::stop_token stop) {
   const Clock::time_point start = Clock::now();
   const Shape5& last = state_->geometry.values.back();
+  if (job.source != nullptr) return Error{ErrorCode::unsupported, "a pipeline reads volumes that are in memory only"};
   if (job.first_plane != 0) return Error{ErrorCode::unsupported, "a pipeline begins at the first output plane only"};
   if (job.input.shape.f != state_->geometry.values.front().f || !covers(job.input.shape.n, state_->fov)) {
     return Error{ErrorCode::invalid_argument, "input is " + std::to_string(job.input.shape.f) + " x " +

@@ -24,42 +24,41 @@ Inside inside(Vec3 start, Vec3 window, Vec3 volume) {
 // One z plane of one image of one window.
 class PlaneReader {
  public:
-  PlaneReader(const VolumeView& volume, const Normalisation& normalisation, const TensorView& in)
+  PlaneReader(const PlaneSource& volume, const Normalisation& normalisation, const TensorView& in)
       : volume_(volume), normalisation_(normalisation), in_(in) {}
 
   void read(std::int64_t s, std::int64_t j, std::int64_t z, Vec3 start) const {
-    const Inside part = inside(start, in_.shape.n, volume_.shape.n);
+    const Inside part = inside(start, in_.shape.n, volume_.shape().n);
     for (std::int64_t y = 0; y < in_.shape.n.y; ++y) {
       float* row = in_.image(s, j) + z * in_.strides.z + y * in_.strides.y;
       const bool covered = part.first.z <= z && z < part.last.z && part.first.y <= y && y < part.last.y;
       const std::int64_t first = covered ? part.first.x : 0;
       const std::int64_t last = covered ? part.last.x : 0;
       std::fill(row, row + first, 0.0F);
-      if (first < last) read_row(type(), at(j, start + Vec3{z, y, first}), last - first, normalisation_, row + first);
+      if (first < last) {
+        read_row(volume_.shape().type, at(j, start + Vec3{z, y, first}), last - first, normalisation_, row + first);
+      }
       std::fill(row + last, row + in_.shape.n.x, 0.0F);
     }
   }
 
  private:
-  [[nodiscard]] ElementType type() const { return volume_.shape.type; }
   [[nodiscard]] const std::byte* at(std::int64_t j, Vec3 position) const {
-    const VolumeShape& shape = volume_.shape;
-    const std::int64_t index =
-        j * image_stride(shape) + position.z * plane_stride(shape) + position.y * shape.n.x + position.x;
-    return volume_.data + index * element_bytes(shape.type);
+    const VolumeShape& shape = volume_.shape();
+    return volume_.plane(j, position.z) + (position.y * shape.n.x + position.x) * element_bytes(shape.type);
   }
 
-  const VolumeView& volume_;
+  const PlaneSource& volume_;
   const Normalisation& normalisation_;
   const TensorView& in_;
 };
 
 }  // namespace
 
-void read_windows(const VolumeView& volume, const Normalisation& normalisation, std::span<const Vec3> starts,
+void read_windows(const PlaneSource& volume, const Normalisation& normalisation, std::span<const Vec3> starts,
                   const TensorView& in, Executor& executor) {
   ensure(static_cast<std::int64_t>(starts.size()) == in.shape.S, "a window starts for every input of the tensor");
-  ensure(in.shape.f == volume.shape.f && in.format == Format{}, "the input tensor is planar and has f images");
+  ensure(in.shape.f == volume.shape().f && in.format == Format{}, "the input tensor is planar and has f images");
   const PlaneReader reader(volume, normalisation, in);
   const std::int64_t planes = in.shape.n.z;
   const auto task = [&](std::int64_t index, int) {
@@ -69,6 +68,11 @@ void read_windows(const VolumeView& volume, const Normalisation& normalisation, 
   const std::int64_t count = in.shape.S * in.shape.f * planes;
   if (elements(in.shape) >= least_shared_elements) return executor.parallel_for(count, task);
   for (std::int64_t index = 0; index < count; ++index) task(index, 0);
+}
+
+void read_windows(const VolumeView& volume, const Normalisation& normalisation, std::span<const Vec3> starts,
+                  const TensorView& in, Executor& executor) {
+  read_windows(WholeVolume(volume), normalisation, starts, in, executor);
 }
 
 }  // namespace znni

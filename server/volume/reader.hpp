@@ -4,14 +4,17 @@
 #include <span>
 
 #include "primitives/core/executor.hpp"
-#include "server/volume/volume_view.hpp"
+#include "server/volume/plane_source.hpp"
 
 namespace znni {
 
 // in[s][j][v] = normalised voxel starts[s] + v of image j of `volume`, for all elements of `in`; zero where
 // that lies outside the volume (nothing that depends on those is kept, see planner/patch_grid.hpp). `in` is a
-// planar view, starts.size() == in.shape.S, in.shape.f == volume.shape.f. Large tensors are shared out among
-// the workers of `executor`, small ones are copied by the caller.
+// planar view, starts.size() == in.shape.S, in.shape.f == volume.shape().f. Large tensors are shared out among
+// the workers of `executor`, small ones are copied by the caller. The planes have been waited for.
+void read_windows(const PlaneSource& volume, const Normalisation& normalisation, std::span<const Vec3> starts,
+                  const TensorView& in, Executor& executor);
+// Of a volume in memory.
 void read_windows(const VolumeView& volume, const Normalisation& normalisation, std::span<const Vec3> starts,
                   const TensorView& in, Executor& executor);
 

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <set>
+#include <thread>
 
 #include "planner/patch_grid.hpp"
+#include "server/volume/plane_ring.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
@@ -152,6 +154,48 @@ TEST(Stream, AJobMayBeginAtAnyPlane) {
       EXPECT_THAT(outcome.calls.back(), testing::EndsWith(" 11"));
     }
   }
+}
+
+// A volume that is never in memory as a whole: no more planes than the outlook says, written while the job runs.
+TEST(Stream, InputMayFlowThroughAFewPlanes) {
+  const Network network = test::simple_network(1);
+  Random random(2);
+  for (const Vec3 n : {Vec3{40, 9, 9}, Vec3{40, 9, 11}}) {
+    RandomVolume volume = test::random_volume(1, n, ElementType::f32, random);
+    volume.shape.order = VolumeOrder::plane_major;  // of one image: the same bytes
+    for (const GeometryChoice& choice : {stream_of(network, 4, 0), test::choice_of(network, PoolMode::fragments, 1)}) {
+      SCOPED_TRACE(text_of(choice) + " over " + to_string(n));
+      const EngineBench made = test::open_bench(network, {choice});
+      made.engine->limit_slabs(7 * 2 * 2 * 4 * 4);
+      const std::vector<float> wanted = test::output_values(test::run_job(*made.engine, volume.view()));
+      const Result<JobOutlook> outlook = made.engine->outlook(volume.shape);
+      EXPECT_LT(outlook->input_planes, n.z / 2);
+      std::vector<std::byte> memory(static_cast<std::size_t>(outlook->input_planes * n.y * n.x * 4));
+      PlaneRing ring(memory, volume.shape);
+      std::jthread writer([&] { EXPECT_TRUE(ring.write(volume.bytes, {})); });
+      JobOutcome outcome;
+      VolumeJob job = test::recorded_job({nullptr, volume.shape}, outlook->output, ElementType::f32,
+                                         VolumeOrder::image_major, outcome);
+      job.source = &ring;
+      ASSERT_TRUE(made.engine->run(job, {}));
+      EXPECT_EQ(test::output_values(outcome), wanted);
+    }
+  }
+}
+
+TEST(Stream, ASourceThatFailsEndsTheJobAndOneOfAnotherVolumeIsRefused) {
+  const EngineBench made = narrow_bench();
+  const VolumeShape shape{1, {18, 9, 9}, ElementType::f32, VolumeOrder::plane_major};
+  std::vector<std::byte> memory(4 * 9 * 9 * 4);
+  PlaneRing ring(memory, shape);
+  ring.fail({ErrorCode::unavailable, "the sender is gone"});
+  JobOutcome outcome;
+  VolumeJob job = test::recorded_job({nullptr, shape}, made.engine->outlook(shape)->output, ElementType::f32,
+                                     VolumeOrder::image_major, outcome);
+  job.source = &ring;
+  EXPECT_EQ(made.engine->run(job, {}).error().message, "the sender is gone");
+  job.input.shape.n.z = 17;
+  EXPECT_THAT(made.engine->run(job, {}).error().message, HasSubstr("the source gives a volume of 18x9x9 voxels"));
 }
 
 TEST(Stream, AJobThatBeginsBeyondItsOutputIsRefused) {

@@ -1,0 +1,30 @@
+// Which planes of its input a job holds on to: those that the patches under way read, and later ones will read again.
+#pragma once
+
+#include <cstdint>
+#include <stop_token>
+#include <vector>
+
+#include "planner/patch_grid.hpp"
+#include "server/volume/plane_source.hpp"
+
+namespace znni {
+
+class InputWindow {
+ public:
+  // `source` must outlive it; the places of `grid` count the source's planes.
+  InputWindow(PlaneSource& source, const PatchGrid& grid, const Geometry& geometry);
+
+  // Patches [first, last) run next: what neither they nor later ones read is forgotten. Does not block.
+  void move_to(std::int64_t first, std::int64_t last);
+  // Until what they read is here; errors as PlaneSource::wait().
+  [[nodiscard]] Result<void> wait(const std::stop_token& stop) { return source_.wait(stop); }
+  [[nodiscard]] const PlaneSource& source() const { return source_; }
+
+ private:
+  PlaneSource& source_;
+  std::vector<std::int64_t> first_;  // per patch: no later one, and not it, reads a plane before it
+  std::vector<std::int64_t> last_;   // per patch: nor has one before it read a plane from here on
+};
+
+}  // namespace znni

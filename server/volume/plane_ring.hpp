@@ -1,0 +1,59 @@
+// A volume that flows through a few planes of memory: one thread writes its bytes in their order, another reads its
+// planes. The writer waits while all planes in memory are still wanted, the reader until what it wants has come.
+#pragma once
+
+#include <condition_variable>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <stop_token>
+
+#include "server/volume/plane_source.hpp"
+
+namespace znni {
+
+class PlaneRing final : public PlaneSource {
+ public:
+  // `memory`, the caller's, holds whole planes of all images: at least as many as the reader wants at a time, at least
+  // one; every one more lets the writer be ahead of it. The images of a plane follow each other: shape.order is
+  // plane_major, or there is one image. The writer begins with plane `first_plane`.
+  PlaneRing(std::span<std::byte> memory, const VolumeShape& shape, std::int64_t first_plane = 0);
+
+  // The next bytes of the volume, as many as there are. Blocks while there is no room. invalid_argument when that is
+  // more than the volume has left, `cancelled` when the ring is closed or `stop` asks for it.
+  [[nodiscard]] Result<void> write(std::span<const std::byte> bytes, const std::stop_token& stop);
+  // What is missing will never come: whoever wants it gets this error. The first one stays.
+  void fail(const Error& error);
+  // Nobody reads any more.
+  void close();
+  // Bytes of the volume that are not written yet.
+  [[nodiscard]] std::int64_t missing_bytes() const;
+
+  [[nodiscard]] const VolumeShape& shape() const override { return shape_; }
+  void want(const PlaneRange& planes) override;
+  [[nodiscard]] bool here() const override;
+  // `internal` when more planes are wanted than there is memory for.
+  [[nodiscard]] Result<void> wait(const std::stop_token& stop) override;
+  [[nodiscard]] const std::byte* plane(std::int64_t image, std::int64_t z) const override;
+
+ private:
+  [[nodiscard]] std::int64_t all_bytes() const { return shape_.n.z * plane_bytes_; }
+  [[nodiscard]] bool have_come() const { return written_ >= wanted_.last * plane_bytes_; }
+  // Where the next bytes go, as far as memory goes on; at least one.
+  [[nodiscard]] Result<std::span<std::byte>> wait_for_room(const std::stop_token& stop);
+
+  const std::span<std::byte> memory_;
+  const VolumeShape shape_;
+  const std::int64_t plane_bytes_;  // of all images
+  const std::int64_t capacity_;     // planes
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  PlaneRange wanted_;
+  std::int64_t written_;  // bytes, from the begin of the volume
+  std::optional<Error> failure_;
+  bool closed_ = false;
+};
+
+}  // namespace znni

@@ -1,0 +1,58 @@
+// Where the planes of an input volume come from while a job reads them: out of memory that holds them all, or one after
+// the other, so that the volume is never in memory as a whole.
+//
+// The reader says which planes it wants next, waits for them and reads them. It goes along z and never back: what lies
+// before the planes that it wants may be forgotten. How many it wants at a time says JobOutlook::input_planes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <stop_token>
+
+#include "primitives/core/result.hpp"
+#include "server/volume/volume_view.hpp"
+
+namespace znni {
+
+// Planes [first, last) along z.
+struct PlaneRange {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  bool operator==(const PlaneRange&) const = default;
+};
+
+class PlaneSource {
+ public:
+  virtual ~PlaneSource() = default;
+
+  // Of the whole volume, whether or not its planes are here.
+  [[nodiscard]] virtual const VolumeShape& shape() const = 0;
+  // The planes that are read next, of the volume's; neither bound ever falls. Those before them are forgotten. Does not
+  // block.
+  virtual void want(const PlaneRange& planes) = 0;
+  // Whether the wanted planes are here, so that wait() would return at once.
+  [[nodiscard]] virtual bool here() const = 0;
+  // Blocks until they are; they then stay where they are until others are wanted. `cancelled` when `stop` asks for it;
+  // another error when they will never come.
+  [[nodiscard]] virtual Result<void> wait(const std::stop_token& stop) = 0;
+  // The first row of image `image` in plane `z`, one of those waited for; its rows follow each other, not necessarily
+  // aligned. May be called by several threads at a time.
+  [[nodiscard]] virtual const std::byte* plane(std::int64_t image, std::int64_t z) const = 0;
+};
+
+// A volume that lies in memory, the caller's.
+class WholeVolume final : public PlaneSource {
+ public:
+  explicit WholeVolume(const VolumeView& volume) : volume_(volume) {}
+
+  [[nodiscard]] const VolumeShape& shape() const override { return volume_.shape; }
+  void want(const PlaneRange& /*planes*/) override {}
+  [[nodiscard]] bool here() const override { return true; }
+  [[nodiscard]] Result<void> wait(const std::stop_token& /*stop*/) override { return {}; }
+  [[nodiscard]] const std::byte* plane(std::int64_t image, std::int64_t z) const override;
+
+ private:
+  VolumeView volume_;
+};
+
+}  // namespace znni
