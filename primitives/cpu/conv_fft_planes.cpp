@@ -63,7 +63,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   if (conv->dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
   if (conv->in.f > most_inputs) return refusal(name, "convolutions of up to 8 images", problem);
   if (!covers(Vec3::cube(tile_extents().back()), conv->k) || conv->f_out > most_images) {
-    return refusal(name, "kernels of up to 36 taps per axis to up to 65536 images", problem);
+    return refusal(name, "kernels of up to 48 taps per axis to up to 65536 images", problem);
   }
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
   if (kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);
@@ -90,6 +90,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_planes;
-constinit const Primitive conv_fft_planes{name, 1, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_fft_planes{name, 2, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

@@ -109,7 +109,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   if (conv->dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
   if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > most_images) {
-    return refusal(name, "kernels of up to 36 taps per axis between up to 65536 images", problem);
+    return refusal(name, "kernels of up to 48 taps per axis between up to 65536 images", problem);
   }
   const TileKernels* kernels = tile_kernels(spec.simd_floats);
   if (kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);
@@ -142,6 +142,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_tiled;
-constinit const Primitive conv_fft_tiled{name, 4, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_fft_tiled{name, 5, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

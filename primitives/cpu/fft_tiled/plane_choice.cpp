@@ -17,7 +17,7 @@ constexpr std::size_t most_offers = 3;
 constexpr std::int64_t wanted_planes[] = {24, 12, 6};
 // Operations of a complex transform of each of tile_extents(), as generate_codelets.py counts them; a real one has
 // about half of them.
-constexpr double operations[] = {16, 44, 58, 116, 112, 220, 172, 276, 272, 524, 302, 724, 496, 508, 466, 624};
+constexpr double operations[] = {16, 44, 58, 116, 112, 220, 172, 276, 272, 524, 302, 724, 496, 508, 466, 624, 674, 772};
 // Fractions of the peak rate: of multiply-adds in products, and of the single operations of transforms.
 constexpr double product_efficiency = 0.60;
 constexpr double transform_efficiency = 0.95;

@@ -5,7 +5,7 @@
 namespace znni::cpu::fft_tiled {
 
 const std::vector<std::int64_t>& tile_extents() {
-  static const std::vector<std::int64_t> extents{4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 36};
+  static const std::vector<std::int64_t> extents{4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30, 32, 36, 40, 48};
   return extents;
 }
 

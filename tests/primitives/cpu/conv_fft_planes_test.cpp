@@ -34,7 +34,7 @@ TEST_P(PlanesWorkers, EdgesAgreeWithTheOracle) {
       {{1, 4, {8, 5, 12}}, 15, {3, 2, 4}, one, {ActivationKind::leaky_relu, 0.2F}},  // just below
       {{3, 1, {9, 8, 11}}, 80, {3, 3, 3}, one, {ActivationKind::relu, 0}},           // the benchmark's width
       {{1, 1, {70, 37, 41}}, 8, {3, 5, 2}, one, {}},                                 // several tiles per axis
-      {{1, 1, {40, 40, 3}}, 5, {36, 36, 1}, one, {}},                                // the longest kernel
+      {{1, 1, {52, 52, 3}}, 5, {48, 48, 1}, one, {}},                                // the longest kernel
   };
   std::uint64_t seed = 90;
   for (const ConvProblem& problem : problems) test::check_primitive(conv_fft_planes, problem, *device_, ++seed);
@@ -52,7 +52,8 @@ TEST(ConvFftPlanes, RefusesWhatItDoesNotCompute) {
   dilated.dilation.y = 2;
   EXPECT_TRUE(refused(dilated));
   ConvProblem large = fine;
-  large.k.x = 37;
+  large.in.n = Vec3::cube(60);
+  large.k.x = 49;
   EXPECT_TRUE(refused(large));
   EXPECT_FALSE(conv_fft_planes.describe(SoftmaxProblem{fine.in}, spec));
 }
