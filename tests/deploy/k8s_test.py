@@ -17,6 +17,10 @@ except ImportError as missing:
 
 import k8s_schema
 
+if shutil.which("kubectl") is None:
+    print("SKIPPED: no kubectl: what is put together was not checked, only file by file (deploy.k8s_files)")
+    sys.exit(0)
+
 PLANNER, ROOT = sys.argv.pop(), pathlib.Path(sys.argv.pop()).resolve()
 K8S = ROOT / "deploy/k8s"
 BUILT = ("overlays/cpu", "overlays/gpu", "job")
@@ -42,22 +46,6 @@ def container_of(manifest):
     return container
 
 
-class FilesTest(unittest.TestCase):
-    def test_yaml_is_in_good_form(self):
-        if shutil.which("yamllint") is None:
-            self.skipTest("no yamllint")
-        rules = "{extends: default, rules: {document-start: disable, line-length: {max: 120}, braces: {max-spaces-inside: 0}}}"
-        print(run("yamllint", "--strict", "-d", rules, ROOT / "deploy/k8s", ROOT / "deploy/docker"))
-
-    def test_every_file_is_part_of_something(self):
-        for folder in {path.parent for path in K8S.rglob("*.yaml")}:
-            listing = yaml.safe_load((folder / "kustomization.yaml").read_text())
-            used = {*listing.get("resources", []), *(patch["path"] for patch in listing.get("patches", []))}
-            files = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}
-            self.assertEqual(files, {name for name in used if name.endswith(".yaml")}, folder)
-
-
-@unittest.skipIf(shutil.which("kubectl") is None, "no kubectl")
 class KustomizeTest(unittest.TestCase):
     def test_every_field_is_one_that_kubernetes_has(self):
         for folder in BUILT:

@@ -1,0 +1,59 @@
+"""The files of deploy/k8s one by one, where there is no kubectl to put them together. Usage: k8s_files_test.py SOURCE-FOLDER."""
+
+import pathlib
+import shutil
+import subprocess
+import sys
+import unittest
+
+try:
+    import jsonschema
+    import yaml
+except ImportError as missing:
+    print(f"SKIPPED: {missing} (Debian packages of deploy/packages/image.txt)")
+    sys.exit(0)
+
+import k8s_schema
+
+ROOT = pathlib.Path(sys.argv.pop()).resolve()
+K8S = ROOT / "deploy/k8s"
+
+
+def faults(manifest):
+    """What Kubernetes would not know in a file that another may complete: fields may be missing, and so may an image's tag."""
+    validator = jsonschema.Draft7Validator(k8s_schema.schema_of(manifest["kind"]))
+    return [f"{'.'.join(map(str, error.path))}: {error.message}" for error in validator.iter_errors(manifest)
+            if error.validator != "required" and list(error.path)[-1:] != ["image"]]
+
+
+class FilesTest(unittest.TestCase):
+    def test_yaml_is_in_good_form(self):
+        if shutil.which("yamllint") is None:
+            self.skipTest("no yamllint")
+        rules = "{extends: default, rules: {document-start: disable, line-length: {max: 120}, braces: {max-spaces-inside: 0}}}"
+        done = subprocess.run(["yamllint", "--strict", "-d", rules, ROOT / "deploy/k8s", ROOT / "deploy/docker"],
+                              capture_output=True, text=True, timeout=120, check=False)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_every_file_is_part_of_something(self):
+        for folder in {path.parent for path in K8S.rglob("*.yaml")}:
+            listing = yaml.safe_load((folder / "kustomization.yaml").read_text())
+            used = {*listing.get("resources", []), *(patch["path"] for patch in listing.get("patches", []))}
+            files = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}
+            self.assertEqual(files, {name for name in used if name.endswith(".yaml")}, folder)
+
+    def test_every_field_is_one_that_kubernetes_has(self):
+        manifests = [path for path in K8S.rglob("*.yaml") if path.name != "kustomization.yaml"]
+        self.assertGreater(len(manifests), 5)
+        for path in manifests:
+            self.assertEqual(faults(yaml.safe_load(path.read_text())), [], path)
+
+    def test_a_misspelt_field_is_found(self):
+        manifest = yaml.safe_load((K8S / "overlays/cpu/resources.yaml").read_text())
+        manifest["spec"]["template"]["spec"]["terminationGracePeriod"] = 45
+        fault, = faults(manifest)
+        self.assertIn("spec.template.spec: Additional properties are not allowed", fault)
+
+
+if __name__ == "__main__":
+    unittest.main()
