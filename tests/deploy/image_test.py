@@ -70,6 +70,11 @@ class ImageTest(unittest.TestCase):
         for part in ("--format docker", "--build-arg BASE=own/debian", "--target cpu", f"REVISION={self.commit()}"):
             self.assertIn(part, calls[0])
 
+    def test_build_arguments_are_handed_on(self):
+        _, calls = self.image("--build-arg", "CUDA=own/cuda", "--build-arg", "CUDA_ARCHITECTURES=80;90", "cuda")
+        for part in ("--target cuda", "--build-arg CUDA=own/cuda", "--build-arg CUDA_ARCHITECTURES=80;90"):
+            self.assertIn(part, calls[0])
+
     def test_programs_may_come_from_a_package(self):
         package = self.folder / "znni_1_amd64.deb"
         package.write_text("")
@@ -80,7 +85,8 @@ class ImageTest(unittest.TestCase):
         self.assertIn(f"-cpu-{self.commit()}", done.stdout)
 
     def test_wrong_use_ends_with_one_line(self):
-        for arguments in (["gpu"], ["--package"], ["--package", __file__, "cuda"], ["--package", "none.deb"], ["--builder", "make"], ["--builder", "docker"]):
+        for arguments in (["gpu"], ["--package"], ["--package", __file__, "cuda"], ["--package", "none.deb"],
+                          ["--builder", "make"], ["--builder", "docker"], ["--build-arg"], ["--build-arg", "CUDA"]):
             done, calls = self.image(*arguments)
             self.assertEqual((done.returncode, done.stdout, calls), (2, "", []), arguments)
             self.assertEqual(done.stderr.count("\n"), 1, done.stderr)
