@@ -83,7 +83,7 @@ std::vector<Modes> make_modes(const Network& network, Strategy strategy) {
   std::set<Modes> all;
   Modes modes(strides.size());
   add_plain(strides.size(), all);
-  add_groups(strides, 0, modes, all);
+  if (strategy != Strategy::layerwise) add_groups(strides, 0, modes, all);
   return {all.begin(), all.end()};
 }
 
@@ -334,6 +334,7 @@ std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& extents, std:
 
 std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& options) {
   std::vector<Modes> all_modes = make_modes(network, options.strategy);
+  const std::int64_t head_slab = options.strategy == Strategy::layerwise ? 0 : options.head_slab;
   std::stable_sort(all_modes.begin(), all_modes.end(),
                    [](const Modes& a, const Modes& b) { return repeats(a) < repeats(b); });
   std::vector<std::int64_t> batches;
@@ -353,7 +354,7 @@ std::vector<GeometryChoice> make_candidates(const Network& network, const Search
       if (S > 1 && few) break;
       const std::set<Vec3> chosen = few ? choose_few_extents(extents, options, fov, *shift)
                                         : choose_extents(extents, options, fov, *shift, share, S);
-      add_ordered(network, chosen, {{}, S, modes}, options.head_slab, candidates);
+      add_ordered(network, chosen, {{}, S, modes}, head_slab, candidates);
     }
   }
   return candidates;

@@ -51,8 +51,8 @@ void add_search_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
       ->allow_extra_args(false);
   app.add_option(
       "--strategy", raw.strategy,
-      "cpu (default), patches: nothing streamed, baseline: every pooling plain, the naive method; of --machine "
-      "also gpu, gpu-host-ram, cpu-gpu");
+      "cpu (default), patches: nothing streamed, layerwise: nor anything depth-first, baseline: every pooling plain, "
+      "the naive method; of --machine also gpu, gpu-host-ram, cpu-gpu");
 }
 
 void add_other_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
@@ -127,14 +127,16 @@ Result<void> read_split(const Raw& raw, PlannerOptions& options) {
 Result<void> read_words(const Raw& raw, PlannerOptions& options) {
   const std::map<std::string, Patience> patience = {
       {"model", Patience::model}, {"recorded", Patience::recorded}, {"measure", Patience::measure}};
-  const std::map<std::string, Strategy> strategy = {
-      {"cpu", Strategy::cpu}, {"patches", Strategy::patches}, {"baseline", Strategy::baseline}};
+  const std::map<std::string, Strategy> strategy = {{"cpu", Strategy::cpu},
+                                                    {"patches", Strategy::patches},
+                                                    {"layerwise", Strategy::layerwise},
+                                                    {"baseline", Strategy::baseline}};
   if (!patience.contains(raw.patience)) {
     return wrong("--patience '" + raw.patience + "': write model, recorded or measure");
   }
   if (!options.split && !strategy.contains(raw.strategy)) {
     return wrong("--strategy '" + raw.strategy +
-                 "': write cpu, patches or baseline, with --machine also gpu, gpu-host-ram, cpu-gpu");
+                 "': write cpu, patches, layerwise or baseline, with --machine also gpu, gpu-host-ram, cpu-gpu");
   }
   options.patience = patience.at(raw.patience);
   if (!options.split) options.strategy = strategy.at(raw.strategy);

@@ -134,7 +134,7 @@ Error refuse(GeometrySearch& geometries, const Network& network, const std::vect
 }  // namespace
 
 std::string_view to_string(Strategy strategy) {
-  static constexpr std::array<std::string_view, 3> names = {"cpu", "patches", "baseline"};
+  static constexpr std::array<std::string_view, 4> names = {"cpu", "patches", "layerwise", "baseline"};
   return names[static_cast<std::size_t>(strategy)];
 }
 

@@ -16,8 +16,9 @@
 
 namespace znni {
 
-// patches: independent ones alone, nothing streamed; baseline: every pooling plain, the naive method.
-enum class Strategy { cpu, patches, baseline };
+// patches: independent ones alone, nothing streamed; layerwise: of these, each layer as a whole, nothing depth-first,
+// which is the space of the ZNNi paper; baseline: every pooling plain, the naive method.
+enum class Strategy { cpu, patches, layerwise, baseline };
 [[nodiscard]] std::string_view to_string(Strategy strategy);
 
 struct SearchOptions {

@@ -1,6 +1,6 @@
 """Plans a network for some of our primitives and runs the plan: what znni-bench net --json says, and more.
 
-    bench_net.py NETWORK.pbtxt --set all|onednn|paper --mem 16G --bin DIR --plans DIR [--limit SECONDS] [--threads N]
+    bench_net.py NETWORK.pbtxt --set all|onednn|onednn-layerwise|paper --mem 16G --bin DIR --plans DIR [--limit SECONDS] [--threads N]
 
 Without --limit the planned patch itself runs. With it the largest patch of the plan that is predicted to take no longer
 runs, or where there is none, one of a plan for less memory, or, where even one field of view takes longer, the network
@@ -23,9 +23,12 @@ SETS = {
     "all": None,
     # Convolutions of oneDNN, everything else ours.
     "onednn": "cpu.conv.onednn,cpu.pool.*,cpu.reorder,cpu.activation",
+    "onednn-layerwise": "cpu.conv.onednn,cpu.pool.*,cpu.reorder,cpu.activation",
     # What ZNNi's papers run on CPUs.
     "paper": "cpu.conv.direct,cpu.conv.fft_data_parallel,cpu.conv.fft_task_parallel,cpu.pool.*,cpu.activation",
 }
+# And how the planner is kept from what those who use such primitives do not have.
+STRATEGIES = {"onednn-layerwise": "layerwise"}
 SHARES = (1, 4, 16, 64, 256)  # of --mem, for plans of smaller patches
 
 
@@ -38,6 +41,7 @@ def make_plan(network, memory, arguments):
                    "--threads", str(arguments.threads), "--patience", arguments.patience,
                    "--timings", arguments.plans / "timings.pbtxt"]
         command += ["--enable", SETS[arguments.set]] if SETS[arguments.set] else []
+        command += ["--strategy", STRATEGIES[arguments.set]] if arguments.set in STRATEGIES else []
         done = subprocess.run([*command, "--output", f"{path}.new"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
                               text=True, check=False)
         if done.returncode != 0:

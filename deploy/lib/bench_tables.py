@@ -7,7 +7,9 @@ several rounds of one step are one figure, the median of their warm runs.
 import math
 import statistics
 
-SETS = {"all": "all primitives", "onednn": "oneDNN's convolutions, our poolings", "paper": "those of the ZNNi papers"}
+SETS = {"all": "all primitives", "onednn": "oneDNN's convolutions, our poolings",
+        "onednn-layerwise": "oneDNN's convolutions, our MPF, each layer whole",
+        "paper": "those of the ZNNi papers"}
 PEERS = {"torch": "PyTorch", "onnxruntime": "ONNX Runtime"}
 UNITS = {"M": 2**-10, "G": 1, "T": 2**10}
 

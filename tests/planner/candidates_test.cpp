@@ -159,6 +159,21 @@ TEST(PlannerCandidates, StreamsComeFirstInEveryThicknessWithAndWithoutAHead) {
   EXPECT_EQ(make_candidates(network, patches).size(), candidates.size() - count);
 }
 
+TEST(PlannerCandidates, LayerwiseIsWholeLayersAlone) {
+  SearchOptions whole = options();
+  whole.strategy = Strategy::layerwise;
+  const std::vector<GeometryChoice> all = make_candidates(deep(), options());
+  const std::vector<GeometryChoice> found = make_candidates(deep(), whole);
+  EXPECT_GT(found.size(), 100U);
+  EXPECT_LT(found.size(), all.size());
+  for (const GeometryChoice& choice : found) {
+    EXPECT_FALSE(choice.streamed);
+    EXPECT_EQ(choice.head_slab, 0);
+    for (const PoolingMode& mode : choice.modes) EXPECT_EQ(mode.groups, Vec3::cube(1));
+    EXPECT_NE(std::find(all.begin(), all.end(), choice), all.end());
+  }
+}
+
 TEST(PlannerCandidates, FlatNetsStayFlat) {
   Network network;
   network.spatial_rank = 2;
