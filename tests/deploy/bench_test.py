@@ -96,7 +96,7 @@ class BenchTest(unittest.TestCase):
         nets = self.calls("python -B " + str(self.root / "deploy" / "lib" / "bench_net.py"))
         for call in nets:
             self.assertEqual("--set all" in call, "--limit" not in call)
-        self.assertIn("--flops 100000000000.0", self.calls("python")[2])
+        self.assertIn("--flops 100000000000.0", self.calls("python")[3])
 
     def test_what_comes_first_runs_first_and_in_turn(self):
         self.assertEqual(self.bench("--mem", "1M", "--only", "^layer 80-80 k. n64|n337.* 1M .* r[12]").returncode, 0)
