@@ -7,7 +7,7 @@ A transform is built as a graph of additions and multiplications by constants, i
 and what is multiplied by zero or read by nobody disappears (as in FFTW's genfft; Frigo, PLDI 1999). Three kinds:
 
     c2c   complex, all T frequencies: X[k] = sum of x[t] exp(-2 pi i k t / T); swapping the real and imaginary
-          pointers on both sides gives the inverse
+          pointers on both sides gives the inverse; also for lines of which only the first few values are not zero
     r2c   real input, frequencies 0 .. T/2: the same graph with the imaginary inputs zero
     c2r   the transpose of r2c: x[t] = sum over k = 0 .. T/2 of Re(X[k] exp(2 pi i k t / T)); the caller doubles the
           frequencies that stand for two, 0 < k < T/2, beforehand
@@ -221,9 +221,11 @@ def prime(x):
     return out
 
 
-def c2c(n):
+def c2c(n, taps=None):
+    """`taps`: values that are read; all others are zero."""
     graph = Graph()
-    values = dft([Complex(graph, graph.input("re", t), graph.input("im", t)) for t in range(n)])
+    part = lambda name, t: graph.input(name, t) if t < (taps or n) else graph.zero  # noqa: E731
+    values = dft([Complex(graph, part("re", t), part("im", t)) for t in range(n)])
     return graph, [("re", k, value.re) for k, value in enumerate(values)] + [
         ("im", k, value.im) for k, value in enumerate(values)]
 
@@ -348,7 +350,7 @@ def body(graph, outputs):
             yield f"write<Isa, stream>(out_{part} + {index} * out_step, v{value});"
 
 
-KINDS = {"c2c": c2c, "r2c": r2c, "c2r": c2r}
+KINDS = {"c2c": c2c, "r2c": r2c, "c2r": c2r, "c2c_of_3": lambda n: c2c(n, 3), "c2c_of_5": lambda n: c2c(n, 5)}
 
 
 def function(kind, n):
@@ -375,9 +377,10 @@ Codelet {kind}_codelet(std::int64_t n) {{
 
 def header(sizes):
     real_sizes = [n for n in sizes if n % 2 == 0]
-    functions = [function("c2c", n) for n in sizes]
-    functions += [function(kind, n) for kind in ("r2c", "c2r") for n in real_sizes]
-    tables = [table("c2c", sizes), table("r2c", real_sizes), table("c2r", real_sizes)]
+    of = {"c2c": sizes, "r2c": real_sizes, "c2r": real_sizes,
+          "c2c_of_3": [n for n in sizes if n > 3], "c2c_of_5": [n for n in sizes if n > 5]}
+    functions = [function(kind, n) for kind in of for n in of[kind]]
+    tables = [table(kind, of[kind]) for kind in of]
     return "\n\n".join(["// Written by generate_codelets.py.", "#pragma once",
                         '#include "primitives/cpu/fft_tiled/codelet.hpp"', "namespace znni::cpu::fft_tiled {"]
                        + functions + tables + ["}  // namespace znni::cpu::fft_tiled\n"])

@@ -1,5 +1,7 @@
 // Spectra of kernels: conjugated, for a net's convolution is a correlation, and scaled so that the inverse transforms
-// of tiles need no factor: column_weight() / voxels(T). Lines that are zero are not transformed (pruned FFT).
+// of tiles need no factor: column_weight() / voxels(T). Lines that are zero are not transformed (pruned FFT), and along
+// z, where most lines are, transforms leave out what the zeros behind the taps would give. Spectra leave past the
+// caches.
 #pragma once
 
 #include "primitives/cpu/fft_tiled/codelets.hpp"
@@ -32,17 +34,26 @@ void kernel_plane(const SpectraTask& task, std::int64_t z, float* plane, float* 
     gather_taps<Isa>(task, z, y, line);
     along_x(line, nullptr, Isa::lanes, plane + y * pair, plane + y * pair + Isa::lanes, t.T.y * pair);
   }
-  const typename Isa::V zero{};
+  for (std::int64_t y = t.problem.k.y * pair; y < t.T.y * pair; y += Isa::lanes) {
+    Isa::store(stopgap + y, typename Isa::V{});
+  }
   for (std::int64_t kx = 0; kx <= t.T.x / 2; ++kx) {
-    for (std::int64_t y = 0; y < t.T.y * pair; y += Isa::lanes) {
-      const bool tap = y < t.problem.k.y * pair;
-      Isa::store(stopgap + y, tap ? Isa::load(plane + kx * t.T.y * pair + y) : zero);
+    for (std::int64_t y = 0; y < t.problem.k.y * pair; y += Isa::lanes) {
+      Isa::store(stopgap + y, Isa::load(plane + kx * t.T.y * pair + y));
     }
     float* to = columns + t.first_column(kx) * pair;
     const bool real = kx == 0 || kx == t.T.x / 2;
     const Codelet along_y = real ? r2c_codelet<Isa, false>(t.T.y) : c2c_codelet<Isa, false>(t.T.y);
     along_y(stopgap, stopgap + Isa::lanes, pair, to, to + Isa::lanes, pair);
   }
+}
+
+// Of lines whose values from `taps` on are zero.
+template <class Isa>
+Codelet taps_codelet(std::int64_t n, std::int64_t taps) {
+  if (taps <= 3 && n > 3) return c2c_of_3_codelet<Isa, true>(n);
+  if (taps <= 5 && n > 5) return c2c_of_5_codelet<Isa, true>(n);
+  return c2c_codelet<Isa, true>(n);
 }
 
 template <class Isa>
@@ -58,7 +69,7 @@ void kernel_spectra(const SpectraTask& task) {
   }
   for (std::int64_t i = t.problem.k.z * pair; i < t.T.z * pair; i += Isa::lanes)
     Isa::store(along + i, typename Isa::V{});
-  const Codelet along_z = c2c_codelet<Isa, false>(t.T.z);
+  const Codelet along_z = taps_codelet<Isa>(t.T.z, t.problem.k.z);
   const std::int64_t index = block_index(t, task.block, Isa::gemm_vectors, task.image);
   const float voxels_of_tile = static_cast<float>(t.T.z * t.T.y * t.T.x);
   for (std::int64_t column = 0; column < t.columns(); ++column) {
@@ -71,6 +82,7 @@ void kernel_spectra(const SpectraTask& task) {
     float* to = task.spectra + column * kernel_column_floats(t) + index * pair;
     along_z(along + Isa::lanes, along, pair, to + Isa::lanes, to, kernel_frequency_floats(t));
   }
+  Isa::fence();
 }
 
 }  // namespace znni::cpu::fft_tiled
