@@ -79,7 +79,7 @@ class TiledLayer final : public PreparedLayer {
     const std::int64_t stacks = t.stacks_of(task.batch);
     if (task.phase == BatchPhase::column) {
       const float* kernels = spectra_.data() + task.index * kernel_column_floats(t);
-      return kernels_.column({&t, stacks, spectra + task.index * t.column_step(), kernels, scratch});
+      return kernels_.column({&t, stacks, spectra + task.index * t.column_step(), kernels, scratch, plan_.products});
     }
     const bool forward = task.phase == BatchPhase::forward;
     const std::int64_t at_once = stacks_at_once(forward ? t.in_blocks() : t.out_blocks());
@@ -142,6 +142,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_tiled;
-constinit const Primitive conv_fft_tiled{name, 5, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_fft_tiled{name, 6, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

@@ -47,11 +47,13 @@ void multiply_column(const ColumnTask& task) {
   const std::int64_t frequency_step = column_rows(t) * t.stack_step();
   float* const rows = task.scratch;
   float* const scratch = rows + t.T.z * frequency_step;
+  const auto multiply = task.products == Products::three ? &multiply_frequency<Isa, Products::three>
+                                                         : &multiply_frequency<Isa, Products::four>;
   transform_tiles<Isa, true>(task, rows);
   const float* kernels = task.kernels;
   for (std::int64_t kz = 0; kz < t.T.z; ++kz) {
     const float* const next = kernels + (kz + 1 < t.T.z ? kernel_frequency_floats(t) : 0);
-    multiply_frequency<Isa>(t, rows + kz * frequency_step, task.stacks * t.tiles().z, kernels, next, scratch);
+    multiply(t, rows + kz * frequency_step, task.stacks * t.tiles().z, kernels, next, scratch);
     kernels = next;
   }
   transform_tiles<Isa, false>(task, rows);

@@ -1,7 +1,9 @@
-// The complex matrix product of one frequency: rows are tiles, K input images, lanes output images.
+// The complex matrix product of one frequency: rows are tiles, K input images, lanes output images. In two forms:
 //
-// Three real products instead of four (Gauss):  with t = (Ar + Ai) Wr,
+// Three real products (Gauss):  with t = (Ar + Ai) Wr,
 //   Re = t - Ai (Wr + Wi),   Im = t + Ar (Wi - Wr).
+// Four, of the kernels as they lie: more arithmetic, but nothing to prepare for each pass over them; a register block
+// holds both parts of half as many rows, so that a load serves two multiplications.
 #pragma once
 
 #include "primitives/cpu/fft_tiled/tile_kernels.hpp"
@@ -37,20 +39,20 @@ inline void accumulate(const float* a, const float* w, std::int64_t images, type
 
 // The rows of one register block and one group of output blocks.
 struct RowBlock {
-  const float* operands = nullptr;  // Ar + Ai, then Ar, then Ai: each [i / lanes][rows][i % lanes]
+  const float* operands = nullptr;  // Ar, then Ai; for three products Ar + Ai behind: each [i / lanes][rows][i % lanes]
   std::int64_t operand = 0;         // floats of one of them
-  const float* planes = nullptr;    // of the kernels: Wr, then Wi - Wr, then -(Wr + Wi)
-  std::int64_t plane = 0;           // floats of one of them, all groups
+  const float* kernels = nullptr;   // [i][vectors][re | im][lane]; for three products Wr, then Wi - Wr, then -(Wr + Wi)
+  std::int64_t plane = 0;           // floats of one of these three, all groups
   std::int64_t images = 0;
   float* out = nullptr;  // row 0, first block of the group, re | im
   std::int64_t row_step = 0;
 };
 
 template <class Isa, int rows, int vectors>
-void multiply_block(const RowBlock& block, Ahead& ahead) {
+void multiply_by_three(const RowBlock& block, Ahead& ahead) {
   using V = typename Isa::V;
   V common[rows][vectors] = {};
-  accumulate<Isa, rows, vectors>(block.operands, block.planes, block.images, common, ahead);
+  accumulate<Isa, rows, vectors>(block.operands + 2 * block.operand, block.kernels, block.images, common, ahead);
   for (int part = 1; part >= 0; --part) {  // the imaginary part, then the real one
     V acc[rows][vectors];
 #pragma GCC unroll 8
@@ -58,9 +60,8 @@ void multiply_block(const RowBlock& block, Ahead& ahead) {
 #pragma GCC unroll 8
       for (int v = 0; v < vectors; ++v) acc[r][v] = common[r][v];
     }
-    const int operand = 2 - part;
-    accumulate<Isa, rows, vectors>(block.operands + operand * block.operand, block.planes + operand * block.plane,
-                                   block.images, acc, ahead);
+    accumulate<Isa, rows, vectors>(block.operands + (1 - part) * block.operand,
+                                   block.kernels + (2 - part) * block.plane, block.images, acc, ahead);
     float* out = block.out + part * Isa::lanes;
 #pragma GCC unroll 8
     for (int r = 0; r < rows; ++r) {
@@ -70,26 +71,72 @@ void multiply_block(const RowBlock& block, Ahead& ahead) {
   }
 }
 
-// The function for a register block of `rows` rows, an even number up to Isa::gemm_rows, and `vectors` output blocks.
+template <class Isa, int rows, int vectors>
+void multiply_by_four(const RowBlock& block, Ahead& ahead) {
+  using V = typename Isa::V;
+  V re[rows][vectors] = {};
+  V im[rows][vectors] = {};
+  const float* a = block.operands;
+  const float* w = block.kernels;
+  const char* next = ahead.at;
+  for (std::int64_t images = block.images; images > 0; images -= Isa::lanes, a += rows * Isa::lanes) {
+    const std::int64_t here = images < Isa::lanes ? images : Isa::lanes;
+    for (std::int64_t i = 0; i < here; ++i, w += vectors * 2 * Isa::lanes) {
+#pragma GCC unroll 8
+      for (int r = 0; r < rows; ++r) {
+        const V a_re = Isa::all(a[r * Isa::lanes + i]);
+        const V a_im = Isa::all(a[block.operand + r * Isa::lanes + i]);
+#pragma GCC unroll 8
+        for (int v = 0; v < vectors; ++v) {
+          const V w_re = Isa::load(w + v * 2 * Isa::lanes);
+          const V w_im = Isa::load(w + (v * 2 + 1) * Isa::lanes);
+          re[r][v] += a_re * w_re;
+          im[r][v] += a_re * w_im;
+          re[r][v] = re[r][v] - a_im * w_im;
+          im[r][v] += a_im * w_re;
+        }
+      }
+#pragma GCC unroll 8
+      for (int v = 0; v < vectors; ++v, next += ahead.step) Isa::prefetch(next);
+    }
+  }
+  ahead.at = next;
+#pragma GCC unroll 8
+  for (int r = 0; r < rows; ++r) {
+#pragma GCC unroll 8
+    for (int v = 0; v < vectors; ++v) {
+      Isa::store(block.out + r * block.row_step + v * 2 * Isa::lanes, re[r][v]);
+      Isa::store(block.out + r * block.row_step + (v * 2 + 1) * Isa::lanes, im[r][v]);
+    }
+  }
+}
+
+// Most rows of a register block of `vectors` output blocks; even.
+template <class Isa>
+constexpr int most_rows(Products products, std::int64_t vectors) {
+  return products == Products::three || vectors == 1 ? Isa::gemm_rows : Isa::gemm_rows / 4 * 2;
+}
+
+// The function for a register block of `rows` rows, an even number up to most_rows(), and `vectors` output blocks.
 using MultiplyBlock = void (*)(const RowBlock&, Ahead&);
-template <class Isa, int vectors, int rows = Isa::gemm_rows>
+template <class Isa, Products products, int vectors, int rows = most_rows<Isa>(products, vectors)>
 MultiplyBlock multiply_rows(std::int64_t wanted) {
   static_assert(rows % 2 == 0);
   if constexpr (rows > 2) {
-    if (wanted < rows) return multiply_rows<Isa, vectors, rows - 2>(wanted);
+    if (wanted < rows) return multiply_rows<Isa, products, vectors, rows - 2>(wanted);
   }
-  return &multiply_block<Isa, rows, vectors>;
+  return products == Products::three ? &multiply_by_three<Isa, rows, vectors> : &multiply_by_four<Isa, rows, vectors>;
 }
-template <class Isa, int vectors = Isa::gemm_vectors>
+template <class Isa, Products products, int vectors = Isa::gemm_vectors>
 MultiplyBlock multiply_function(std::int64_t rows, std::int64_t wanted) {
   if constexpr (vectors > 1) {
-    if (wanted < vectors) return multiply_function<Isa, vectors - 1>(rows, wanted);
+    if (wanted < vectors) return multiply_function<Isa, products, vectors - 1>(rows, wanted);
   }
-  return multiply_rows<Isa, vectors>(rows);
+  return multiply_rows<Isa, products, vectors>(rows);
 }
 
-// Rows of A, copied so that they may be overwritten.
-template <class Isa>
+// Rows of A, copied so that they may be overwritten; with the sums of their parts for three products.
+template <class Isa, Products products>
 void copy_rows(const float* from, std::int64_t row_step, std::int64_t rows, std::int64_t blocks, float* to,
                std::int64_t operand) {
   for (std::int64_t b = 0; b < blocks; ++b) {
@@ -97,14 +144,14 @@ void copy_rows(const float* from, std::int64_t row_step, std::int64_t rows, std:
       const float* pair = from + r * row_step + b * 2 * Isa::lanes;
       const typename Isa::V re = Isa::load(pair);
       const typename Isa::V im = Isa::load(pair + Isa::lanes);
-      Isa::store(to, re + im);
-      Isa::store(to + operand, re);
-      Isa::store(to + 2 * operand, im);
+      Isa::store(to, re);
+      Isa::store(to + operand, im);
+      if constexpr (products == Products::three) Isa::store(to + 2 * operand, re + im);
     }
   }
 }
 
-// The planes of one frequency's kernels that the products read, group after group.
+// The planes of one frequency's kernels that three products read, group after group.
 template <class Isa>
 void kernel_planes(const float* kernels, std::int64_t pairs, float* planes, std::int64_t plane) {
   for (std::int64_t i = 0; i < pairs; ++i, kernels += 2 * Isa::lanes, planes += Isa::lanes) {
@@ -119,27 +166,34 @@ void kernel_planes(const float* kernels, std::int64_t pairs, float* planes, std:
 // All rows of one frequency, in place: a row's input images are replaced by its output images. Rows are cut into
 // register blocks of an even number, as equal as they can be; an odd last one has a neighbour of no meaning. Meanwhile
 // the kernels of the next frequency, `next`, are fetched.
-template <class Isa>
+template <class Isa, Products products>
 void multiply_frequency(const Tiling& t, float* rows, std::int64_t count, const float* kernels, const float* next,
                         float* scratch) {
+  constexpr bool three = products == Products::three;
   const std::int64_t images = t.problem.in.f;
   const std::int64_t plane = images * t.out_blocks() * Isa::lanes;
   const std::int64_t operand = t.in_blocks() * Isa::gemm_rows * Isa::lanes;
-  float* const copies = scratch + 3 * plane;
-  kernel_planes<Isa>(kernels, images * t.out_blocks(), scratch, plane);
+  float* const copies = three ? scratch + 3 * plane : scratch;
+  if constexpr (three) {
+    kernel_planes<Isa>(kernels, images * t.out_blocks(), scratch, plane);
+    kernels = scratch;
+  }
   const std::int64_t groups = group_count(t.out_blocks(), Isa::gemm_vectors);
   const std::int64_t twos = (count + 1) / 2;
-  const std::int64_t row_blocks = group_count(twos, Isa::gemm_rows / 2);
-  Ahead ahead{reinterpret_cast<const char*>(next), 8 * plane / (3 * images * groups * row_blocks) + 1};
+  const std::int64_t most = most_rows<Isa>(products, block_group(t.out_blocks(), Isa::gemm_vectors, 0).blocks) / 2;
+  const std::int64_t row_blocks = group_count(twos, most);
+  const std::int64_t fetches = images * row_blocks * (three ? 3 * groups : t.out_blocks());
+  Ahead ahead{reinterpret_cast<const char*>(next), 8 * plane / fetches + 1};
   for (std::int64_t index = 0; index < row_blocks; ++index) {
-    const std::int64_t here = 2 * block_group(twos, Isa::gemm_rows / 2, index).blocks;
-    copy_rows<Isa>(rows, t.stack_step(), here, t.in_blocks(), copies, operand);
+    const std::int64_t here = 2 * block_group(twos, most, index).blocks;
+    copy_rows<Isa, products>(rows, t.stack_step(), here, t.in_blocks(), copies, operand);
     for (std::int64_t g = 0; g < groups; ++g) {
       const BlockGroup group = block_group(t.out_blocks(), Isa::gemm_vectors, g);
-      const RowBlock block{copies,        operand, scratch + group.first * images * Isa::lanes,
+      const std::int64_t pairs = group.first * images;
+      const RowBlock block{copies,        operand, kernels + pairs * (three ? Isa::lanes : 2 * Isa::lanes),
                            plane,         images,  rows + group.first * t.block_step(),
                            t.stack_step()};
-      multiply_function<Isa>(here, group.blocks)(block, ahead);
+      multiply_function<Isa, products>(here, group.blocks)(block, ahead);
     }
     rows += here * t.stack_step();
   }

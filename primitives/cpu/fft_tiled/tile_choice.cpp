@@ -36,6 +36,7 @@ TilePlan make_plan(const ConvProblem& problem, const TileKernels& kernels, Vec3 
   plan.tiling.stacks_per_batch = std::clamp<std::int64_t>(stacks, 1, plan.tiling.stacks());
   plan.slots = std::min<std::int64_t>(2, plan.tiling.batches());
   plan.keep_spectra = keep;
+  plan.products = cheaper_products(plan.tiling);
   return plan;
 }
 
@@ -124,12 +125,16 @@ Variant variant_of(const TilePlan& plan) {
           {"tile_y", t.T.y},
           {"tile_x", t.T.x},
           {"stacks", t.stacks_per_batch},
-          {"keep_spectra", plan.keep_spectra ? 1 : 0}};
+          {"keep_spectra", plan.keep_spectra ? 1 : 0},
+          {"products", plan.products == Products::three ? 3 : 4}};
 }
 
 TilePlan tile_plan(const ConvProblem& problem, const TileKernels& kernels, const Variant& variant) {
   const Vec3 T{setting(variant, "tile_z", 16), setting(variant, "tile_y", 16), setting(variant, "tile_x", 16)};
-  return make_plan(problem, kernels, T, setting(variant, "stacks", 1), setting(variant, "keep_spectra", 1) != 0);
+  TilePlan plan =
+      make_plan(problem, kernels, T, setting(variant, "stacks", 1), setting(variant, "keep_spectra", 1) != 0);
+  plan.products = setting(variant, "products", 3) == 4 ? Products::four : Products::three;
+  return plan;
 }
 
 Estimate estimate_of(const TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, Format in, Format out) {

@@ -21,6 +21,10 @@ struct ForwardTask {
   float* scratch = nullptr;  // forward_scratch() floats
 };
 
+// By how many real products a complex one is taken: by Gauss's three, which need sums of the parts, or by the four of
+// the definition.
+enum class Products { three, four };
+
 // One column of a batch: transform along z, product with the kernel spectra, inverse along z; in place.
 struct ColumnTask {
   const Tiling* tiling = nullptr;
@@ -28,6 +32,7 @@ struct ColumnTask {
   float* column = nullptr;         // all planes
   const float* kernels = nullptr;  // of this column, kernel_column_floats()
   float* scratch = nullptr;        // column_scratch() floats
+  Products products = Products::three;
 };
 
 // One output plane of neighbouring stacks of a batch: 2D spectra -> voxels, bias, residual and activation.
@@ -149,8 +154,9 @@ constexpr std::int64_t stacks_at_once(std::int64_t blocks) {
 // Rows of a column's matrix products: one more than an even number of tiles, so that frequencies do not fall onto the
 // same cache sets.
 [[nodiscard]] inline std::int64_t column_rows(const Tiling& t) { return (t.tiles_per_batch() + 1) / 2 * 2 + 1; }
-// The spectra of all tiles, the planes of one frequency's kernels, the rows of one register block.
-[[nodiscard]] std::int64_t column_scratch(const Tiling& t, const TileKernels& kernels);
+// The spectra of all tiles and the rows of one register block; for three products also the planes of one frequency's
+// kernels.
+[[nodiscard]] std::int64_t column_scratch(const Tiling& t, const TileKernels& kernels, Products products);
 [[nodiscard]] inline std::int64_t spectra_scratch(const Tiling& t) {
   return plane_floats(t) + t.problem.k.z * t.columns() * t.block_step() + t.T.x * t.lanes +
          (t.T.z + t.T.y) * t.block_step();

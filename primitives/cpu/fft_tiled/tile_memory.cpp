@@ -20,7 +20,7 @@ std::int64_t scratch_bytes(const TilePlan& plan, const TileKernels& kernels, int
   const Tiling& t = plan.tiling;
   const std::int64_t transforms = std::max(forward_scratch(t), inverse_scratch(t));
   const std::int64_t spectra = plan.keep_spectra ? 0 : spectra_scratch(t);
-  const std::int64_t floats = std::max({transforms, column_scratch(t, kernels), spectra});
+  const std::int64_t floats = std::max({transforms, column_scratch(t, kernels, plan.products), spectra});
   return mul(workers, round_up(float_bytes(floats), buffer_alignment));
 }
 

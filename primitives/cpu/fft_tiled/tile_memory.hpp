@@ -13,6 +13,7 @@ struct TilePlan {
   Tiling tiling;
   std::int64_t slots = 1;    // batches that are held at once: 2 let transforms and products overlap
   bool keep_spectra = true;  // of the kernels, for ever; otherwise computed in every run, into scratch
+  Products products = Products::three;
 };
 
 inline constexpr std::string_view kernel_spectra_name = "kernel spectra";

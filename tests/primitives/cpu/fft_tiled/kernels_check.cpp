@@ -190,14 +190,15 @@ std::vector<Wide> product_of(const Tiling& t, const TileKernels& kernels, const 
   return sum;
 }
 
-void check_column(const TileKernels& kernels, const Tiling& t, std::int64_t stacks, test::Random& random) {
+void check_column(const TileKernels& kernels, const Tiling& t, std::int64_t stacks, Products products,
+                  test::Random& random) {
   const std::vector<float> normals = random.normals(t.planes() * t.plane_step());
   const Floats before(normals.begin(), normals.end());
   const std::vector<float> more = random.normals(kernel_column_floats(t));
   const Floats weights(more.begin(), more.end());
   Floats column = before;
-  Floats scratch = floats(column_scratch(t, kernels), nan);
-  kernels.column({&t, stacks, column.data(), weights.data(), scratch.data()});
+  Floats scratch = floats(column_scratch(t, kernels, products), nan);
+  kernels.column({&t, stacks, column.data(), weights.data(), scratch.data(), products});
   std::vector<double> actual;
   std::vector<double> expected;
   const auto place = [&](std::int64_t plane, std::int64_t stack, std::int64_t image) {
@@ -365,7 +366,10 @@ TEST_P(KernelsCheck, ColumnsAgreeWithPlainTransforms) {
     t.problem.f_out = random.integer(1, 7 * t.lanes);
     SCOPED_TRACE("seed " + std::to_string(seed) + ", T.z " + std::to_string(extent) + ": " +
                  to_string(LayerProblem(t.problem)) + ", stacks " + std::to_string(t.stacks_per_batch));
-    check_column(*kernels_, t, random.integer(1, t.stacks_per_batch), random);
+    for (const Products products : {Products::three, Products::four}) {
+      SCOPED_TRACE(products == Products::three ? "three products" : "four products");
+      check_column(*kernels_, t, random.integer(1, t.stacks_per_batch), products, random);
+    }
   }
 }
 

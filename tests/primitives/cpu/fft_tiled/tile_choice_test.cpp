@@ -82,8 +82,10 @@ TEST_F(RandomOffers, AreLegalTilings) {
 TEST_F(RandomOffers, SurviveTheWayThroughSettings) {
   each([](const ConvProblem& problem, const std::vector<TilePlan>& plans, int lanes) {
     std::set<Variant> variants;
-    for (const TilePlan& plan : plans) {
+    for (TilePlan plan : plans) {
+      if (variants.size() % 2 == 1) plan.products = plan.products == Products::three ? Products::four : Products::three;
       const TilePlan back = tile_plan(problem, kernel_shapes(lanes), variant_of(plan));
+      EXPECT_EQ(back.products, plan.products);
       EXPECT_EQ(back.tiling.problem, problem);
       EXPECT_EQ(back.tiling.lanes, plan.tiling.lanes);
       EXPECT_EQ(back.tiling.T, plan.tiling.T);
@@ -120,6 +122,12 @@ TEST(TilePlans, ThereAreNoneForKernelsLongerThanATile) {
     k[axis] = longest + 1;
     EXPECT_TRUE(plans_of(layer(4, 4, Vec3::cube(50), k)).empty()) << "axis " << axis;
   }
+}
+
+TEST_F(RandomOffers, MultiplyInTheCheaperForm) {
+  each([](const ConvProblem&, const std::vector<TilePlan>& plans, int) {
+    for (const TilePlan& plan : plans) EXPECT_EQ(plan.products, cheaper_products(plan.tiling));
+  });
 }
 
 TEST(TilePlans, LeaveZAloneWhereTheKernelHasOneTap) {

@@ -81,7 +81,8 @@ TEST(TileKernels, ScratchByHand) {
   EXPECT_EQ(spectra_scratch(t), 960 + 3 * t.columns() * 32 + 8 * 16 + (4 + 6) * 32);
   TileKernels kernels;
   kernels.gemm_rows = 8;
-  EXPECT_EQ(column_scratch(t, kernels), 4 * 5 * 96 + 3 * 20 * 3 * 16 + 3 * 2 * 8 * 16);
+  EXPECT_EQ(column_scratch(t, kernels, Products::three), 4 * 5 * 96 + 3 * 20 * 3 * 16 + 3 * 2 * 8 * 16);
+  EXPECT_EQ(column_scratch(t, kernels, Products::four), 4 * 5 * 96 + 2 * 2 * 8 * 16);
 }
 
 TEST(TileKernels, HoldTransformsOfAFewBlocksHoweverManyThereAre) {

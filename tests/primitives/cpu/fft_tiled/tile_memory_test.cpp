@@ -89,6 +89,7 @@ TEST(TileMemory, ScratchTakesEveryTask) {
     t.problem.f_out = random.integer(1, 200);
     t.stacks_per_batch = random.integer(1, t.stacks());
     plan.keep_spectra = random.chance(0.5);
+    plan.products = random.chance(0.5) ? Products::three : Products::four;
     const int simd_floats = random.chance(0.5) ? 16 : 8;
     t.lanes = simd_floats;
     const TileKernels kernels = kernel_shapes(simd_floats);
@@ -98,7 +99,7 @@ TEST(TileMemory, ScratchTakesEveryTask) {
     const std::int64_t floats = bytes / 7 / 4;
     EXPECT_GE(floats, forward_scratch(t));
     EXPECT_GE(floats, inverse_scratch(t));
-    EXPECT_GE(floats, column_scratch(t, kernels));
+    EXPECT_GE(floats, column_scratch(t, kernels, plan.products));
     if (!plan.keep_spectra) {
       EXPECT_GE(floats, spectra_scratch(t));
     }

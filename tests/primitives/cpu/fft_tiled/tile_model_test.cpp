@@ -92,6 +92,18 @@ TEST(TileModel, PrefersTilesThatFit) {
   EXPECT_LT(with_tile(16), with_tile(26));
 }
 
+// A tile alone makes nothing of prepared kernels; among many each has its part in preparing them.
+TEST(TileModel, ThreeProductsNeedTilesToShareTheirKernels) {
+  TilePlan plan = plan_of(1, 80, 80, 14);
+  plan.tiling.stacks_per_batch = 1;
+  EXPECT_EQ(cheaper_products(plan.tiling), Products::four);
+  plan.tiling.stacks_per_batch = 64;
+  EXPECT_EQ(cheaper_products(plan.tiling), Products::three);
+  const Seconds three = seconds(plan);
+  plan.products = Products::four;
+  EXPECT_GT(seconds(plan), three);
+}
+
 // Batches of one stack pass over the kernel spectra for every stack.
 TEST(TileModel, ManyStacksShareTheKernelSpectra) {
   TilePlan plan = plan_of(1, 80, 80, 100);
