@@ -55,6 +55,7 @@ GeometrySearch::GeometrySearch(const Network& network, const DeviceSpec& spec, c
       options_(options),
       forced_(std::move(forced)),
       fov_(reaches(network).back().fov),
+      seconds_per_operation_(network.nodes.size(), 1e-12),
       table_(catalogue, spec, costs) {}
 
 std::optional<FoundRung> GeometrySearch::best(const std::vector<GeometryChoice>& candidates, const RungQuery& query,
@@ -110,7 +111,7 @@ const NetworkUse& GeometrySearch::use_of(const Geometry& geometry) {
   return uses_.emplace(key, network_use(network_, geometry)).first->second;
 }
 
-// Describes node after node, the largest first, and stops at the first proof that the candidate cannot win.
+// Describes node after node, the slowest first, and stops at the first proof that the candidate cannot win.
 std::string GeometrySearch::look(const GeometryChoice& choice, const RungQuery& query, double to_beat, Look& found) {
   Result<Geometry> geometry = make_geometry(network_, choice);
   if (!geometry) return geometry.error().message;
@@ -128,15 +129,23 @@ std::string GeometrySearch::look(const GeometryChoice& choice, const RungQuery& 
     found.options.least_histories = add(found.options.least_histories, round_up(kept, buffer_alignment));
   }
   if (std::string refused = over(found.options, query); !refused.empty()) return refused;
-  std::vector<std::size_t> order(shapes.problems.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
-    return elements(shapes.values[a + 1]) > elements(shapes.values[b + 1]);
-  });
-  for (const std::size_t node : order) {
+  for (const std::size_t node : slowest_first(shapes)) {
     if (std::string refused = add_node(node, query, to_beat, found); !refused.empty()) return refused;
   }
   return "";
+}
+
+// By the time each node is likely to take: as long for an operation as where it was described before.
+std::vector<std::size_t> GeometrySearch::slowest_first(const Geometry& geometry) const {
+  std::vector<Seconds> likely;
+  for (std::size_t node = 0; node < geometry.problems.size(); ++node) {
+    const double operations = static_cast<double>(geometry.runs[node]) * direct_flops(geometry.problems[node]);
+    likely.push_back(operations * seconds_per_operation_[node]);
+  }
+  std::vector<std::size_t> order(likely.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return likely[a] > likely[b]; });
+  return order;
 }
 
 std::string GeometrySearch::add_node(std::size_t node, const RungQuery& query, double to_beat, Look& found) {
@@ -154,6 +163,7 @@ std::string GeometrySearch::add_node(std::size_t node, const RungQuery& query, d
     least.persistent = std::min(least.persistent, option.persistent);
     least.peak = std::min({least.peak, option.peak, option.reordered_peak});
   }
+  seconds_per_operation_[node] = least.cost.seconds / std::max(1.0, direct_flops(problem));
   found.options.least_seconds += static_cast<double>(found.geometry.runs[node]) * least.cost.seconds;
   found.options.least_persistent = add(found.options.least_persistent, least.persistent);
   found.options.least_transient = std::max(found.options.least_transient, add(least.peak, least_live(found, node)));

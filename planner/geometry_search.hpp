@@ -58,6 +58,7 @@ class GeometrySearch {
   [[nodiscard]] std::vector<Step> steps(const Geometry& geometry, const Assignment& assignment) const;
   [[nodiscard]] static std::int64_t least_live(const Look& found, std::size_t node);
   const NetworkUse& use_of(const Geometry& geometry);
+  [[nodiscard]] std::vector<std::size_t> slowest_first(const Geometry& geometry) const;
 
   const Network& network_;
   const DeviceSpec& spec_;
@@ -68,6 +69,7 @@ class GeometrySearch {
   using UseKey = std::tuple<std::vector<int>, int, bool>;
   std::map<UseKey, NetworkUse> uses_;
   Vec3 fov_;
+  std::vector<Seconds> seconds_per_operation_;  // per node, of the fastest way last described
   OptionTable table_;
   std::string last_refusal_;
 };

@@ -127,18 +127,24 @@ std::string activation_text(Activation activation) {
 }
 
 std::string conv_text(const ConvProblem& conv) {
-  std::string text = "conv " + to_string(conv.in) + " -> " + std::to_string(conv.f_out) + ", k " + to_string(conv.k);
+  std::string text;
+  text.reserve(96);
+  text.append("conv ").append(to_string(conv.in)).append(" -> ").append(std::to_string(conv.f_out));
+  text.append(", k ").append(to_string(conv.k));
   if (conv.dilation != Vec3::cube(1)) text += ", dilation " + to_string(conv.dilation);
   if (conv.residual) text += ", residual";
-  return text + activation_text(conv.activation);
+  return text += activation_text(conv.activation);
 }
 
 std::string pool_text(const PoolProblem& pool) {
-  std::string text = pool.kind == PoolKind::max ? "max pool " : "average pool ";
-  text += to_string(pool.in) + ", window " + to_string(pool.window) + ", stride " + to_string(pool.stride);
-  if (pool.mode == PoolMode::plain) return text + ", plain";
-  text += ", fragments of " + to_string(pool.fragments);
-  return pool.groups == Vec3::cube(1) ? text : text + " in groups " + to_string(pool.groups);
+  std::string text;
+  text.reserve(96);
+  text += pool.kind == PoolKind::max ? "max pool " : "average pool ";
+  text.append(to_string(pool.in)).append(", window ").append(to_string(pool.window));
+  text.append(", stride ").append(to_string(pool.stride));
+  if (pool.mode == PoolMode::plain) return text += ", plain";
+  text.append(", fragments of ").append(to_string(pool.fragments));
+  return pool.groups == Vec3::cube(1) ? text : text.append(" in groups ").append(to_string(pool.groups));
 }
 
 std::string concat_text(const ConcatProblem& concat) {

@@ -1,8 +1,24 @@
 #include "primitives/core/shape.hpp"
 
+#include <charconv>
 #include <cstdio>
 
 namespace znni {
+namespace {
+
+// Words that a search writes by the million: without a string for every number.
+void append(std::string& text, std::int64_t number) {
+  std::array<char, 24> digits{};
+  text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);
+}
+
+void append(std::string& text, Vec3 n) {
+  append(text, n.z);
+  append(text += 'x', n.y);
+  append(text += 'x', n.x);
+}
+
+}  // namespace
 
 Result<void> check_shape(const Shape5& shape) {
   const bool positive = shape.S > 0 && shape.f > 0 && shape.n.z > 0 && shape.n.y > 0 && shape.n.x > 0;
@@ -15,10 +31,19 @@ Result<void> check_shape(const Shape5& shape) {
   return {};
 }
 
-std::string to_string(Vec3 n) { return std::to_string(n.z) + "x" + std::to_string(n.y) + "x" + std::to_string(n.x); }
+std::string to_string(Vec3 n) {
+  std::string text;
+  append(text, n);
+  return text;
+}
 
 std::string to_string(const Shape5& shape) {
-  return std::to_string(shape.S) + "x" + std::to_string(shape.f) + "x" + to_string(shape.n);
+  std::string text;
+  text.reserve(32);
+  append(text, shape.S);
+  append(text += 'x', shape.f);
+  append(text += 'x', shape.n);
+  return text;
 }
 
 std::string bytes_text(std::int64_t bytes) {

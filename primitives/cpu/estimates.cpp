@@ -1,6 +1,7 @@
 #include "primitives/cpu/estimates.hpp"
 
 #include <algorithm>
+#include <utility>
 
 namespace znni::cpu {
 namespace {
@@ -71,8 +72,10 @@ std::vector<Estimate> streaming_estimates(const LayerProblem& problem, const Dev
 }
 
 Error refusal(std::string_view primitive, std::string_view computes, const LayerProblem& problem) {
-  return {ErrorCode::unsupported,
-          std::string(primitive) + " computes " + std::string(computes) + ", not: " + to_string(problem)};
+  std::string text;
+  text.reserve(160);
+  text.append(primitive).append(" computes ").append(computes).append(", not: ").append(to_string(problem));
+  return {ErrorCode::unsupported, std::move(text)};
 }
 
 void copy_padded(std::span<const float> from, std::span<float> to) {

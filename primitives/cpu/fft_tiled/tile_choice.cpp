@@ -1,6 +1,9 @@
 #include "primitives/cpu/fft_tiled/tile_choice.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cstddef>
+#include <iterator>
 
 #include "primitives/cpu/estimates.hpp"
 #include "primitives/cpu/fft_tiled/tile_model.hpp"
@@ -60,46 +63,64 @@ struct Choice {
   }
 };
 
+// On the stack: a search describes so many layers that blocks of this size would keep the allocator busy.
+class Choices {
+ public:
+  void add(const Choice& choice) { all_[count_++] = choice; }
+
+  // Takes the fastest of those that hold as much, by rising time; of equally fast ones the first.
+  std::vector<Choice> worth_offering() {
+    std::vector<Choice> kept;
+    kept.reserve(most_offers);
+    while (count_ > 0 && kept.size() < most_offers) {
+      const auto end = all_.begin() + static_cast<std::ptrdiff_t>(count_);
+      kept.push_back(
+          *std::min_element(all_.begin(), end, [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; }));
+      const Choice& last = kept.back();
+      const auto covered = [&](const Choice& choice) { return last.beats(choice) || choice.resembles(last); };
+      count_ = static_cast<std::size_t>(std::remove_if(all_.begin(), end, covered) - all_.begin());
+    }
+    return kept;
+  }
+
+ private:
+  static constexpr std::size_t most = counts_per_axis * counts_per_axis * counts_per_axis * std::size(wanted_tiles) * 2;
+  std::array<Choice, most> all_;
+  std::size_t count_ = 0;
+};
+
 void add_choices(const ConvProblem& problem, const TileKernels& kernels, const DeviceSpec& spec, Vec3 T,
-                 std::vector<Choice>& choices) {
-  const std::int64_t per_stack = make_plan(problem, kernels, T, 1, true).tiling.tiles().z;
+                 Choices& choices) {
+  TilePlan plan = make_plan(problem, kernels, T, 1, true);
+  const TileModel model(plan.tiling, spec);
+  const std::int64_t per_stack = plan.tiling.tiles().z;
   std::int64_t before = 0;
   for (const std::int64_t wanted : wanted_tiles) {
-    TilePlan plan = make_plan(problem, kernels, T, div_up(wanted, per_stack), true);
-    if (plan.tiling.stacks_per_batch == before) break;
-    before = plan.tiling.stacks_per_batch;
+    plan = make_plan(problem, kernels, T, div_up(wanted, per_stack), true);
+    const std::int64_t stacks = plan.tiling.stacks_per_batch;
+    if (stacks == before) break;
+    before = stacks;
     for (const bool keep : {true, false}) {
       plan.keep_spectra = keep;
-      choices.push_back(
-          {T, plan.tiling.stacks_per_batch, keep, tile_seconds(plan, spec), tile_bytes(plan, kernels, spec.threads)});
+      choices.add(
+          {T, stacks, keep, model.seconds(stacks, keep, plan.products), tile_bytes(plan, kernels, spec.threads)});
     }
   }
-}
-
-// The fastest of those that hold as much, by rising time.
-std::vector<Choice> worth_offering(std::vector<Choice> choices) {
-  std::stable_sort(choices.begin(), choices.end(),
-                   [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; });
-  std::vector<Choice> kept;
-  for (const Choice& choice : choices) {
-    if (kept.size() == most_offers) break;
-    const auto covered = [&](const Choice& other) { return other.beats(choice) || choice.resembles(other); };
-    if (std::none_of(kept.begin(), kept.end(), covered)) kept.push_back(choice);
-  }
-  return kept;
 }
 
 }  // namespace
 
 std::vector<TilePlan> tile_plans(const ConvProblem& problem, const TileKernels& kernels, const DeviceSpec& spec) {
-  std::vector<Choice> choices;
+  Choices choices;
+  const std::vector<std::int64_t> along_y = extents_along(problem, 1);
+  const std::vector<std::int64_t> along_x = extents_along(problem, 2);
   for (const std::int64_t z : extents_along(problem, 0)) {
-    for (const std::int64_t y : extents_along(problem, 1)) {
-      for (const std::int64_t x : extents_along(problem, 2)) add_choices(problem, kernels, spec, {z, y, x}, choices);
+    for (const std::int64_t y : along_y) {
+      for (const std::int64_t x : along_x) add_choices(problem, kernels, spec, {z, y, x}, choices);
     }
   }
   std::vector<TilePlan> plans;
-  for (const Choice& choice : worth_offering(std::move(choices))) {
+  for (const Choice& choice : choices.worth_offering()) {
     plans.push_back(make_plan(problem, kernels, choice.T, choice.stacks, choice.keep));
   }
   return plans;

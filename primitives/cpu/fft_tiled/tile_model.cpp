@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
 namespace znni::cpu::fft_tiled {
 namespace {
@@ -13,50 +14,77 @@ constexpr double transform_efficiency = 0.25;
 constexpr double operations_of_preparing = 28.0;
 
 // Of one frequency and one pair of images, all tiles of a batch.
-double product_operations(const Tiling& t, Products products) {
-  const auto rows = static_cast<double>(round_up(t.tiles_per_batch(), 2));
+double product_operations(std::int64_t tiles, Products products) {
+  const auto rows = static_cast<double>(round_up(tiles, 2));
   return products == Products::three ? 6.0 * rows + operations_of_preparing : 8.0 * rows;
 }
 
-double transform_flops(double extent) { return extent <= 1 ? 0 : 4.0 * extent * std::log2(extent); }
+// Operations of a complex transform; of an axis that is left alone, none.
+double transform_flops(std::int64_t extent) {
+  static const std::vector<double> known = [] {
+    std::vector<double> flops;
+    for (std::int64_t n = 0; n <= tile_extents().back(); ++n) {
+      const auto points = static_cast<double>(n);
+      flops.push_back(n <= 1 ? 0 : 4.0 * points * std::log2(points));
+    }
+    return flops;
+  }();
+  return known[static_cast<std::size_t>(extent)];
+}
+
+double real(std::int64_t value) { return static_cast<double>(value); }
 
 }  // namespace
 
 Products cheaper_products(const Tiling& tiling) {
-  const double three = product_operations(tiling, Products::three);
-  return product_operations(tiling, Products::four) < three ? Products::four : Products::three;
+  const std::int64_t tiles = tiling.tiles_per_batch();
+  const double three = product_operations(tiles, Products::three);
+  return product_operations(tiles, Products::four) < three ? Products::four : Products::three;
 }
 
-Seconds tile_seconds(const TilePlan& plan, const DeviceSpec& spec) {
-  const Tiling& t = plan.tiling;
-  const auto real = [](std::int64_t value) { return static_cast<double>(value); };
+TileModel::TileModel(const Tiling& t, const DeviceSpec& spec)
+    : flops_per_second_(spec.flops_per_second), bytes_per_second_(spec.bytes_per_second) {
+  const Vec3 grid = t.tiles();
   const double lanes = real(t.lanes);
   const double columns = real(t.columns());
   const double in = real(t.in_blocks()) * lanes;
   const double out = real(t.out_blocks()) * lanes;
-  const double stacks = real(t.stacks());
-  const double tiles = stacks * real(t.tiles().z);
+  stacks_ = t.problem.in.S * grid.y * grid.x;
+  tiles_z_ = grid.z;
+  const double stacks = real(stacks_);
+  const double tiles = stacks * real(grid.z);
   // A plane: half the lines along x are worth a complex one each, then one along y for each kx.
-  const double plane =
-      0.5 * real(t.T.y) * transform_flops(real(t.T.x)) + columns / real(t.T.y) * transform_flops(real(t.T.y));
-  const double lines = columns * transform_flops(real(t.T.z));
-  double transforms = stacks * plane * (in * real(t.planes()) + out * real(t.n_out().z)) + tiles * lines * (in + out);
-  const double pairs = real(t.problem.in.f) * out;
-  const double frequencies = columns * real(t.T.z);
-  const double products = real(t.batches()) * product_operations(t, plan.products) * frequencies * pairs;
-  const double kernel_bytes = 8.0 * frequencies * pairs;
-  double bytes = real(t.batches()) * kernel_bytes +
-                 8.0 * columns * stacks * (2.0 * in * real(t.planes()) + 2.0 * out * real(t.n_out().z)) +
-                 4.0 * real(t.problem.in.S) * (in * real(voxels(t.problem.in.n)) + out * real(voxels(t.n_out())));
-  if (t.problem.residual) bytes += 4.0 * real(t.problem.in.S) * out * real(voxels(t.n_out()));
-  if (!plan.keep_spectra) {
-    transforms += pairs * (real(t.problem.k.z) * plane + lines);
-    bytes += kernel_bytes;
+  const double plane = 0.5 * real(t.T.y) * transform_flops(t.T.x) + columns / real(t.T.y) * transform_flops(t.T.y);
+  const double lines = columns * transform_flops(t.T.z);
+  const double planes = real((grid.z - 1) * t.m().z + t.T.z);
+  const Vec3 n_out = t.n_out();
+  transforms_ = stacks * plane * (in * planes + out * real(n_out.z)) + tiles * lines * (in + out);
+  pairs_ = real(t.problem.in.f) * out;
+  kernel_transforms_ = pairs_ * (real(t.problem.k.z) * plane + lines);
+  frequencies_ = columns * real(t.T.z);
+  kernel_bytes_ = 8.0 * frequencies_ * pairs_;
+  spectra_bytes_ = 8.0 * columns * stacks * (2.0 * in * planes + 2.0 * out * real(n_out.z));
+  tensor_bytes_ = 4.0 * real(t.problem.in.S) * (in * real(voxels(t.problem.in.n)) + out * real(voxels(n_out)));
+  residual_bytes_ = t.problem.residual ? 4.0 * real(t.problem.in.S) * out * real(voxels(n_out)) : 0;
+}
+
+Seconds TileModel::seconds(std::int64_t stacks_per_batch, bool keep_spectra, Products products) const {
+  const double batches = real(div_up(stacks_, stacks_per_batch));
+  const double each = product_operations(stacks_per_batch * tiles_z_, products);
+  const double multiplied = batches * each * frequencies_ * pairs_;
+  double transforms = transforms_;
+  double bytes = batches * kernel_bytes_ + spectra_bytes_ + tensor_bytes_ + residual_bytes_;
+  if (!keep_spectra) {
+    transforms += kernel_transforms_;
+    bytes += kernel_bytes_;
   }
-  const double arithmetic = products / (product_efficiency * spec.flops_per_second) +
-                            transforms / (transform_efficiency * spec.flops_per_second);
-  return 5e-5 + std::max(arithmetic, bytes / spec.bytes_per_second) +
-         0.3 * std::min(arithmetic, bytes / spec.bytes_per_second);
+  const double arithmetic =
+      multiplied / (product_efficiency * flops_per_second_) + transforms / (transform_efficiency * flops_per_second_);
+  return 5e-5 + std::max(arithmetic, bytes / bytes_per_second_) + 0.3 * std::min(arithmetic, bytes / bytes_per_second_);
+}
+
+Seconds tile_seconds(const TilePlan& plan, const DeviceSpec& spec) {
+  return TileModel(plan.tiling, spec).seconds(plan.tiling.stacks_per_batch, plan.keep_spectra, plan.products);
 }
 
 }  // namespace znni::cpu::fft_tiled

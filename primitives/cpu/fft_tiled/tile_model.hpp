@@ -10,6 +10,31 @@ namespace znni::cpu::fft_tiled {
 // prepare each kernel spectrum for them.
 [[nodiscard]] Products cheaper_products(const Tiling& tiling);
 
+// What is the same for all numbers of stacks that share a pass over the kernel spectra, counted once: a search asks for
+// hundreds of plans of every layer that it looks at.
+class TileModel {
+ public:
+  // Looks at no stacks_per_batch.
+  TileModel(const Tiling& tiling, const DeviceSpec& spec);
+
+  // One run, all S inputs.
+  [[nodiscard]] Seconds seconds(std::int64_t stacks_per_batch, bool keep_spectra, Products products) const;
+
+ private:
+  double flops_per_second_;
+  double bytes_per_second_;
+  std::int64_t stacks_;
+  std::int64_t tiles_z_;
+  double frequencies_;  // of a tile
+  double pairs_;        // of images read and lanes written
+  double transforms_;   // operations; of images
+  double kernel_transforms_;
+  double kernel_bytes_;   // of the kernels' spectra
+  double spectra_bytes_;  // moved; of tiles
+  double tensor_bytes_;
+  double residual_bytes_;
+};
+
 // One run, all S inputs.
 [[nodiscard]] Seconds tile_seconds(const TilePlan& plan, const DeviceSpec& spec);
 
