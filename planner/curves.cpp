@@ -14,7 +14,7 @@ namespace {
 
 constexpr double worth_telling = 1.05;
 
-bool stopped(const CurveSetting& setting) { return setting.options.stop && setting.options.stop(); }
+bool stopped(const std::function<bool()>& stop) { return stop && stop(); }
 
 CurveSample sample(const CurveSetting& setting, std::int64_t limit) {
   SearchOptions options = setting.options;
@@ -41,11 +41,16 @@ std::map<std::int64_t, std::vector<GeometryChoice>> cubes(const CurveSetting& se
 
 }  // namespace
 
-std::vector<CurveSample> by_memory(const CurveSetting& setting, const std::vector<std::int64_t>& limits) {
+PlanWithin search_within(const CurveSetting& setting) {
+  return [&setting](std::int64_t limit) { return sample(setting, limit); };
+}
+
+std::vector<CurveSample> by_memory(const PlanWithin& within, const std::vector<std::int64_t>& limits,
+                                   const std::function<bool()>& stop) {
   std::vector<CurveSample> samples;
   for (const std::int64_t limit : limits) {
-    if (stopped(setting)) break;
-    samples.push_back(sample(setting, limit));
+    if (stopped(stop)) break;
+    samples.push_back(within(limit));
   }
   return samples;
 }
@@ -71,7 +76,7 @@ std::vector<CurveSample> by_size(const CurveSetting& setting, std::size_t count)
   query.volume = setting.options.volume;
   std::vector<CurveSample> samples;
   for (const std::int64_t edge : thinned(edges, count)) {
-    if (stopped(setting)) break;
+    if (stopped(setting.options.stop)) break;
     const std::optional<FoundRung> best = geometries.best(of_edge.at(edge), query);
     const Vec3 patch = Vec3::cube(edge);
     samples.push_back({setting.options.memory_limit, best ? best->geometry.patch_input : patch,
@@ -81,19 +86,19 @@ std::vector<CurveSample> by_size(const CurveSetting& setting, std::size_t count)
   return samples;
 }
 
-std::string next_better(const CurveSetting& setting, double voxels_per_second) {
-  const std::int64_t limit = setting.options.memory_limit;
+std::string next_better(const PlanWithin& within, std::int64_t limit, double voxels_per_second,
+                        const std::string& memory, const std::function<bool()>& stop) {
   constexpr std::array factors = {1.25, 1.6, 2.5, 4.0};
   for (const double factor : factors) {
-    if (stopped(setting)) return "";
+    if (stopped(stop)) return "";
     const double wanted = std::min(9e18, static_cast<double>(limit) * factor);
-    const CurveSample more = sample(setting, static_cast<std::int64_t>(wanted));
+    const CurveSample more = within(static_cast<std::int64_t>(wanted));
     if (more.voxels_per_second < worth_telling * voxels_per_second) continue;
-    return "with " + bytes_text(std::max<std::int64_t>(0, more.bytes - limit)) + " more, " +
+    return "with " + bytes_text(std::max<std::int64_t>(0, more.bytes - limit)) + " more " + memory + ", " +
            fixed_text(more.voxels_per_second / voxels_per_second, 2) + " x (patches of " + to_string(more.patch_input) +
            ")";
   }
-  return "four times the memory would not make it 5 % faster";
+  return "four times the " + memory + " would not make it 5 % faster";
 }
 
 }  // namespace znni

@@ -17,6 +17,9 @@ struct CurveSample {
   std::int64_t bytes = 0;        // the whole plan takes
 };
 
+// The best plan within so many bytes.
+using PlanWithin = std::function<CurveSample(std::int64_t limit)>;
+
 // All that a search is given.
 struct CurveSetting {
   const Network& network;
@@ -26,8 +29,12 @@ struct CurveSetting {
   SearchOptions options;  // memory_limit: the plan's
 };
 
-// The best plan for each limit, without a ladder; samples end where options.stop says so.
-[[nodiscard]] std::vector<CurveSample> by_memory(const CurveSetting& setting, const std::vector<std::int64_t>& limits);
+// Searches without a ladder, within a limit instead of options.memory_limit. The setting must outlive it.
+[[nodiscard]] PlanWithin search_within(const CurveSetting& setting);
+
+// The best plan for each limit; samples end where `stop` says so.
+[[nodiscard]] std::vector<CurveSample> by_memory(const PlanWithin& within, const std::vector<std::int64_t>& limits,
+                                                 const std::function<bool()>& stop);
 
 // Limits around one, from a sixteenth to four times it, by factors of about the square root of two.
 [[nodiscard]] std::vector<std::int64_t> limits_around(std::int64_t limit);
@@ -35,8 +42,10 @@ struct CurveSetting {
 // The best way for each of up to `count` cubic patches within the limit, small to large; one more that does not fit.
 [[nodiscard]] std::vector<CurveSample> by_size(const CurveSetting& setting, std::size_t count = 16);
 
-// What more memory would be worth: "with 14.00 GiB more, 1.30 x". The smallest limit tried, up to four times the
-// plan's, that makes it at least 5 % faster; else that none does.
-[[nodiscard]] std::string next_better(const CurveSetting& setting, double voxels_per_second);
+// What more memory than `limit`, a plan's own, would be worth: "with 14.00 GiB more host RAM, 1.30 x". The smallest
+// limit tried, up to four times it, that makes the plan at least 5 % faster; else that none does. `memory`: its name.
+// "" when stopped.
+[[nodiscard]] std::string next_better(const PlanWithin& within, std::int64_t limit, double voxels_per_second,
+                                      const std::string& memory, const std::function<bool()>& stop);
 
 }  // namespace znni

@@ -90,17 +90,34 @@ std::string primitive_text(const Step& step) {
   return text;
 }
 
+// Where and in what parts a node runs: "gpu_host_ram in parts of 1 x 20 -> 40, 12 planes".
+std::string place_text(const NodeReport& node) {
+  std::string text(to_string(node.place));
+  if (node.step->division.empty()) return text;
+  const Division& part = node.step->division.front();
+  return text + " in parts of " + std::to_string(part.S) + " x " + std::to_string(part.f) + " -> " +
+         std::to_string(part.f_out) + ", " + std::to_string(part.slab) + " planes";
+}
+
+std::string places_text(const PlanReport& report) {
+  if (!report.places) return "";
+  const PlacesReport& own = *report.places;
+  return "places     theta " + std::to_string(own.theta) + "; a patch takes the CPU " + seconds_text(own.cpu) +
+         " and, at the same time for the patch before, the GPU " + seconds_text(own.gpu) + "\n" + "bytes      " +
+         to_string(own.bytes) + "\n";
+}
+
 std::string nodes_table(const PlanReport& report, const SearchLog& log) {
   std::vector<TextRow> rows = {{"node", "name", "writes", "primitive", "formats", "time", "runs", "basis", "GFLOP/s",
-                                "keeps", "peak", "runner-up"}};
+                                "keeps", "peak", report.places ? "place" : "runner-up"}};
   for (const NodeReport& node : report.nodes) {
     const Step& step = *node.step;
     const double rate = node.flops / std::max(step.seconds, 1e-12) * 1e-9;
-    rows.push_back({node.node < 0 ? "" : std::to_string(node.node), node.name, to_string(node.shape),
-                    primitive_text(step), layout_text(step.in) + " -> " + layout_text(step.out),
-                    seconds_text(step.seconds), std::to_string(runs_of(report.geometry, node.node)),
-                    std::string(to_string(step.basis)) + error_text(step.error), fixed_text(rate, 1),
-                    bytes_text(node.persistent), bytes_text(node.peak), runner_up(log, node.node)});
+    rows.push_back(
+        {node.node < 0 ? "" : std::to_string(node.node), node.name, to_string(node.shape), primitive_text(step),
+         layout_text(step.in) + " -> " + layout_text(step.out), seconds_text(step.seconds), std::to_string(node.runs),
+         std::string(to_string(step.basis)) + error_text(step.error), fixed_text(rate, 1), bytes_text(node.persistent),
+         bytes_text(node.peak), report.places ? place_text(node) : runner_up(log, node.node)});
   }
   return "nodes (time of one run, and how often it runs in a patch; GFLOP/s of the textbook algorithm; peak: all bytes "
          "alive in the worst stage)\n" +
@@ -172,10 +189,12 @@ std::string too_large_text(const GeometryChoice& chosen, const SearchLog& log) {
   return rows.empty() ? "" : "larger patches that do not fit\n" + text_table(rows);
 }
 
-std::string considered_text(const SearchLog& log) {
+std::string considered_text(const PlanReport& report, const SearchLog& log) {
   const auto exact = std::count_if(log.candidates.begin(), log.candidates.end(),
                                    [](const Candidate& candidate) { return candidate.voxels_per_second > 0; });
-  return "searched   " + std::to_string(log.candidates.size()) + " patches; " + std::to_string(exact) +
+  const std::string searched = "searched   " + std::to_string(log.candidates.size()) + " patches; ";
+  if (report.places) return searched + std::to_string(exact) + " of them fit in some cut\n";
+  return searched + std::to_string(exact) +
          " combined exactly, the rest ruled out by memory or by a bound on their speed\n";
 }
 
@@ -184,9 +203,9 @@ std::string considered_text(const SearchLog& log) {
 std::string explain(const Network& network, const Plan& plan, const PlanReport& report, const SearchLog& log) {
   const GeometryChoice& chosen = plan.ladder.front().geometry;
   return network_text(network) + "device     " + plan.key.device + ", strategy " + plan.key.strategy + "\n" +
-         patch_text(network, plan, report) + "memory     " + memory_text(plan) + "\n" + considered_text(log) +
-         nodes_table(report, log) + refusals_text(network, log) + runners_text(chosen, log) +
-         too_large_text(chosen, log);
+         patch_text(network, plan, report) + "memory     " + memory_text(plan) + "\n" + places_text(report) +
+         considered_text(report, log) + nodes_table(report, log) + refusals_text(network, log) +
+         runners_text(chosen, log) + too_large_text(chosen, log);
 }
 
 }  // namespace znni

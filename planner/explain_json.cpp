@@ -35,10 +35,11 @@ Json variant(const Variant& settings) {
 // Null where nobody knows.
 Json error_bar(double error) { return error > 0 ? Json(error) : Json(nullptr); }
 
-Json node(const NodeReport& report, std::int64_t runs) {
+Json node(const NodeReport& report) {
   const Step& step = *report.step;
   return {{"index", report.node},
           {"name", report.name},
+          {"place", std::string(to_string(report.place))},
           {"primitive", step.primitive},
           {"version", step.version},
           {"variant", variant(step.variant)},
@@ -51,7 +52,7 @@ Json node(const NodeReport& report, std::int64_t runs) {
           {"shape", shape(report.shape)},
           {"division", division(step)},
           {"predicted_seconds", step.seconds},
-          {"runs", runs},
+          {"runs", report.runs},
           {"bytes", {{"persistent", report.persistent}, {"peak", report.peak}}},
           {"basis", std::string(to_string(step.basis))},
           {"error", error_bar(step.error)}};
@@ -91,11 +92,17 @@ Json space(std::int64_t persistent, std::int64_t transient) {
   return {{"persistent", persistent}, {"transient", transient}, {"peak", add(persistent, transient)}};
 }
 
-Json memory(const Plan& plan) {
-  Json host = space(add(plan.memory.weights, plan.memory.persistent), plan.memory.transient);
+Json memory(const Plan& plan, const PlanReport& report) {
+  const std::int64_t persistent = add(plan.memory.weights, plan.memory.persistent);
+  PlacesReport places{0, {plan.memory.total(), 0, 0}, {persistent, 0, 0}, 0, 0};
+  if (report.places) places = *report.places;
+  const auto& [bytes, kept] = std::pair(places.bytes, places.kept);
+  Json host = space(kept.host, bytes.host - kept.host);
   host["weights"] = plan.memory.weights;
-  return {
-      {"limit", plan.key.memory_limit}, {"host", std::move(host)}, {"pinned", space(0, 0)}, {"device", space(0, 0)}};
+  return {{"limit", plan.key.memory_limit},
+          {"host", std::move(host)},
+          {"pinned", space(kept.pinned, bytes.pinned - kept.pinned)},
+          {"device", space(kept.device, bytes.device - kept.device)}};
 }
 
 Json predicted(const Prediction& prediction) {
@@ -114,22 +121,22 @@ Json machine(const DeviceSpec& spec) {
 
 }  // namespace
 
-std::string explain_json(const Plan& plan, const PlanReport& report, const DeviceSpec& spec) {
+std::string explain_json(const Plan& plan, const PlanReport& report, const DeviceSpec& spec, const DeviceSpec* gpu) {
   Json all;
   all["model"] = plan.key.network;
   all["strategy"] = plan.key.strategy;
   all["input"] = shape(report.input);
   all["output"] = shape(report.output);
-  all["theta"] = nullptr;
+  all["theta"] = report.places ? Json(report.places->theta) : Json(nullptr);
   all["passes"] = report.geometry.passes.size();
   all["stream"] = stream(report);
-  all["nodes"] =
-      list(report.nodes, [&](const NodeReport& one) { return node(one, runs_of(report.geometry, one.node)); });
+  all["nodes"] = list(report.nodes, node);
   all["segments"] = list(plan.ladder.front().segments, segment);
   all["ladder"] = list(plan.ladder, rung);
   all["predicted"] = predicted(plan.predicted);
-  all["memory"] = memory(plan);
+  all["memory"] = memory(plan, report);
   all["machine"] = machine(spec);
+  all["gpu"] = gpu == nullptr ? Json(nullptr) : machine(*gpu);
   return all.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -8,9 +8,10 @@
 namespace znni {
 
 // One object: model, input and output [S, f, z, y, x] of a patch, theta (null: no hand-off between devices),
-// passes, ladder, nodes (index, name, primitive, variant, pooling mode ("mpf", "plain") and groups, formats, division,
-// predicted seconds, bytes, basis, error), segments (nodes, place, group), predicted, memory (per space: persistent,
-// transient, peak bytes), machine. Two blanks of indent, a line's end at the end.
-[[nodiscard]] std::string explain_json(const Plan& plan, const PlanReport& report, const DeviceSpec& spec);
+// passes, ladder, nodes (index, name, place, primitive, variant, pooling mode ("mpf", "plain") and groups, formats,
+// division, predicted seconds, bytes, basis, error), segments (nodes, place, group), predicted, memory (per space:
+// persistent, transient, peak bytes), machine, gpu (null without one). Two blanks of indent, a line's end at the end.
+[[nodiscard]] std::string explain_json(const Plan& plan, const PlanReport& report, const DeviceSpec& spec,
+                                       const DeviceSpec* gpu = nullptr);
 
 }  // namespace znni

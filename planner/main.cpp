@@ -1,21 +1,14 @@
 // `planner`: assembles the search with the CPU back end, files and the command line.
-#include <unistd.h>
-
 #include <cstdio>
-#include <iostream>
 
-#include "planner/explain.hpp"
-#include "planner/explain_json.hpp"
-#include "planner/k8s_resources.hpp"
-#include "planner/report_page.hpp"
+#include "planner/draw_command.hpp"
+#include "planner/plan_output.hpp"
 #include "planner/repository.hpp"
 #include "planner/session.hpp"
 #include "planner/summary.hpp"
 #include "planner/text_table.hpp"
-#include "primitives/cpu/machine.hpp"
 #include "proto/convert/network_file.hpp"
 #include "proto/convert/plan_text.hpp"
-#include "proto/convert/write_atomically.hpp"
 
 namespace znni {
 namespace {
@@ -30,119 +23,19 @@ Result<void> save(const std::string& path, const Plan& plan) {
   return write_plan(path, plan);
 }
 
-// Where this machine falls short of what was asked.
-void say_caveats(const Plan& plan, const Session& session) {
-  if (interrupted()) warn("interrupted: this is the best plan so far");
-  if (session.machine) {
-    warn("planned for " + plan.key.device + " of " + session.options.machine +
-         ": the plan is predicted, nothing ran here");
-    return;
-  }
-  const std::int64_t here = cpu::memory_limit();
-  if (plan.memory.total() > here) {
-    warn("the plan needs " + bytes_text(plan.memory.total()) + ", this machine has " + bytes_text(here) +
-         ": the plan is predicted, it cannot run here");
-  } else if (plan.key.memory_limit > here) {
-    warn("--mem is more than the " + bytes_text(here) + " of this machine");
-  }
-}
-
-// More searches with the same costs, for --explain and --report.
-class Beside {
- public:
-  Beside(const Network& network, const Session& session)
-      : network_(network),
-        session_(session),
-        progress_(std::cerr, isatty(STDERR_FILENO) == 1),
-        costs_(session_costs(session)) {}
-
-  std::string next_better(const Plan& plan) {
-    progress_.tell("searching with more memory");
-    return znni::next_better(setting(session_.options.strategy), plan.predicted.voxels_per_second);
-  }
-
-  StrategyCurves curves(Strategy strategy) {
-    const std::string name = strategy == Strategy::cpu ? "cpu" : "baseline";
-    StrategyCurves curves{name, {}, {}};
-    for (const std::int64_t limit : limits_around(session_.memory_limit)) {
-      progress_.tell("report: " + name + " in " + bytes_text(limit));
-      for (const CurveSample& sample : by_memory(setting(strategy), {limit})) curves.memory.push_back(sample);
-    }
-    progress_.tell("report: " + name + " by patch size");
-    curves.size = by_size(setting(strategy));
-    return curves;
-  }
-
- private:
-  CurveSetting setting(Strategy strategy) {
-    SearchOptions options = search_options(session_, progress_);
-    options.strategy = strategy;
-    return {network_, session_.spec, session_.catalogue, *costs_, options};
-  }
-
-  const Network& network_;
-  const Session& session_;
-  Progress progress_;
-  std::unique_ptr<CostSource> costs_;
-};
-
-Result<void> write_report(const Network& network, const Plan& plan, const PlanReport& report, const SearchLog& log,
-                          const std::string& next_better, Beside& beside, const std::string& path) {
-  std::vector<StrategyCurves> curves;
-  for (const Strategy strategy : {Strategy::cpu, Strategy::baseline}) curves.push_back(beside.curves(strategy));
-  if (Result<void> made = make_parents(path); !made) return made;
-  return write_atomically(path, report_page(network, plan, report, log, curves, next_better));
-}
-
-int print_plan(const Network& network, const Plan& plan, const Session& session, const SearchLog& log) {
-  say_caveats(plan, session);
-  const PlannerOptions& options = session.options;
-  const Result<PlanReport> report = make_report(network, plan, session.catalogue, session.spec);
-  if (!report) return fail(report.error());
-  std::string reasons;
-  if (options.explain || !options.report.empty()) {
-    Beside beside(network, session);
-    const std::string better = beside.next_better(plan);
-    if (options.explain) reasons = explain(network, plan, *report, log);
-    if (options.explain && !better.empty()) reasons += "next better\n  " + better + "\n";
-    if (!options.report.empty()) {
-      const Result<void> written = write_report(network, plan, *report, log, better, beside, options.report);
-      if (!written) return fail(written.error());
-    }
-  }
-  if (options.json) {
-    std::fputs(reasons.c_str(), stderr);
-    std::fputs(explain_json(plan, *report, session.spec).c_str(), stdout);
-    return 0;
-  }
-  if (session.options.k8s_resources) {
-    std::fputs(reasons.c_str(), stderr);
-    std::fputs(k8s_resources(plan).c_str(), stdout);
-    return 0;
-  }
-  std::fputs(reasons.empty() ? summary(plan).c_str() : reasons.c_str(), stdout);
-  return 0;
-}
-
 // Over the places of --machine.
 int plan_places(const Network& network, const Session& session) {
   const PlannerOptions& options = session.options;
-  Result<MachinePlaces> places = places_of(*session.machine);
-  if (!places) return fail(places.error().within(options.machine));
-  if (options.gpu_memory) places->memory.device = *options.gpu_memory;
-  if (options.pinned_memory) places->memory.pinned = *options.pinned_memory;
-  Progress progress(std::cerr, isatty(STDERR_FILENO) == 1);
-  progress.tell("searching cuts");
-  const std::unique_ptr<CostSource> costs = session_costs(session);
-  const Result<SplitPlan> plan =
-      plan_split(network, session.catalogue, *costs, *places, *options.split, search_options(session, progress));
+  const Result<MachinePlaces> places = session_places(session);
+  if (!places) return fail(places.error());
+  SearchLog log;
+  const Result<SplitPlan> plan = make_split(network, session, *places, &log);
   if (!plan) return fail(plan.error());
   if (!options.output.empty()) {
     if (const Result<void> saved = save(options.output, plan->plan); !saved) return fail(saved.error());
   }
-  say_caveats(plan->plan, session);
-  std::fputs(split_summary(*plan).c_str(), stdout);
-  return 0;
+  const Result<void> printed = print_plan(network, *plan, *places, session, log);
+  return printed ? 0 : fail(printed.error());
 }
 
 int plan_model(Session& session) {
@@ -157,7 +50,8 @@ int plan_model(Session& session) {
   if (!options.output.empty() && options.command == Command::plan) {
     if (const Result<void> saved = save(options.output, *plan); !saved) return fail(saved.error());
   }
-  return print_plan(loaded->network, *plan, session, log);
+  const Result<void> printed = print_plan(loaded->network, *plan, session, log);
+  return printed ? 0 : fail(printed.error());
 }
 
 Result<Plan> plan_version(const ModelVersion& version, const std::filesystem::path& plans, Session& session) {
@@ -242,11 +136,26 @@ int list_primitives(const Session& session) {
   return 0;
 }
 
+// What is written at the end must not fail there.
+Result<void> check_outputs(const PlannerOptions& options) {
+  const bool folder = options.command == Command::draw;
+  for (const std::string& path : {folder ? options.output + "/chosen.pbtxt" : options.output, options.report}) {
+    if (path.empty()) continue;
+    if (Result<void> writable = check_writable(path); !writable) return writable;
+  }
+  return {};
+}
+
 int run(const PlannerOptions& options) {
   if (options.command == Command::show) return show_plan(options);
   if (options.command == Command::diff) return diff_plans(options);
+  if (const Result<void> writable = check_outputs(options); !writable) return fail(writable.error());
   Result<Session> session = open_session(options);
   if (!session) return fail(session.error());
+  if (options.command == Command::draw) {
+    const Result<void> drawn = draw_command(*session);
+    return drawn ? 0 : fail(drawn.error());
+  }
   if (options.command == Command::primitives) return list_primitives(*session);
   if (options.command == Command::measure && options.model.empty()) {
     const Result<void> done = calibrate_here(*session);

@@ -27,6 +27,7 @@ struct Raw {
   std::string pinned_memory;
   int threads = 0;
   std::vector<std::string> force;
+  std::string most_seconds = "60s";
   std::string first_plan;
   std::string second_plan;
 };
@@ -85,6 +86,17 @@ void add_commands(CLI::App& app, PlannerOptions& options, Raw& raw) {
   diff->add_option("B", raw.second_plan)->required();
   add("measure", "measure layers of all kinds, at most 2 minutes; with --model those that its plan needs",
       Command::measure);
+  CLI::App* draw = add("draw",
+                       "write plans drawn at random, and the chosen one, into the directory --output: to check "
+                       "predictions (znni-bench net)",
+                       Command::draw);
+  draw->add_option("--count", options.draw.count, "how many")->capture_default_str()->check(CLI::Range(0, 1000));
+  draw->add_option("--neighbours", options.neighbours, "and so many with nearly the chosen patch")
+      ->capture_default_str()
+      ->check(CLI::Range(0, 1000));
+  draw->add_option("--seed", options.draw.seed, "other seeds give other plans")->capture_default_str();
+  draw->add_option("--most-seconds", raw.most_seconds, "a patch may be predicted to take: 60s, 2m")
+      ->capture_default_str();
   add("primitives", "list the primitives of this build", Command::primitives);
   app.require_subcommand(0, 1);
 }
@@ -117,9 +129,8 @@ Result<void> read_split(const Raw& raw, PlannerOptions& options) {
     if (!parsed) return parsed.error().within(flag);
     *bytes = *parsed;
   }
-  if (options.split && (options.json || options.explain || options.k8s_resources || !options.report.empty())) {
-    return wrong("--json, --explain, --k8s-resources and --report tell of CPU plans only; --strategy " + raw.strategy +
-                 " prints a summary and writes --output");
+  if (options.split && options.k8s_resources) {
+    return wrong("--k8s-resources is for daemons on CPUs, not for --strategy " + raw.strategy);
   }
   return {};
 }
@@ -167,6 +178,9 @@ Result<void> read_numbers(const Raw& raw, bool threads_given, PlannerOptions& op
                                                                        : search_limit);
   if (!limit) return limit.error().within("--time-limit");
   options.time_limit = *limit;
+  const Result<Seconds> most = parse_duration(raw.most_seconds);
+  if (!most) return most.error().within("--most-seconds");
+  options.draw.most_seconds = *most;
   if (!threads_given) return {};
   if (raw.threads < 1 || raw.threads > 4096) {
     return wrong("--threads " + std::to_string(raw.threads) + ": write a number from 1 to 4096");
@@ -182,6 +196,16 @@ Result<void> check_machine(const PlannerOptions& options) {
   return {};
 }
 
+Result<void> check_draw(const PlannerOptions& options) {
+  if (options.model.empty() || options.output.empty()) return wrong("draw needs --model FILE and --output DIR");
+  if (!options.machine.empty())
+    return wrong("draw is for this machine: what is drawn is meant to run, not --machine's");
+  if (options.json || options.explain || options.k8s_resources || !options.report.empty()) {
+    return wrong("draw prints a table and writes plans: no --json, --explain, --k8s-resources or --report");
+  }
+  return {};
+}
+
 Result<void> check_together(const PlannerOptions& options) {
   if (options.json && options.k8s_resources) return wrong("--json and --k8s-resources exclude each other");
   if (Result<void> machine = check_machine(options); !machine) return machine;
@@ -191,6 +215,7 @@ Result<void> check_together(const PlannerOptions& options) {
   if (options.split && !options.model_repository.empty()) {
     return wrong("--strategy " + std::string(to_string(*options.split)) + " is for one model: give --model FILE");
   }
+  if (options.command == Command::draw) return check_draw(options);
   const bool searches = options.command == Command::plan || options.command == Command::measure;
   if (!searches) return {};
   if (options.command == Command::measure && options.model_repository.empty()) return {};

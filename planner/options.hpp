@@ -8,12 +8,13 @@
 #include <variant>
 #include <vector>
 
+#include "planner/draw.hpp"
 #include "planner/search.hpp"
 #include "planner/split_plan.hpp"
 
 namespace znni {
 
-enum class Command { plan, show, diff, measure, primitives };
+enum class Command { plan, show, diff, measure, draw, primitives };
 // Where times come from; each falls back on the one before it.
 enum class Patience { model, recorded, measure };
 
@@ -38,6 +39,8 @@ struct PlannerOptions {
   std::optional<SplitStrategy> split;      // instead: places of --machine
   std::optional<std::int64_t> gpu_memory;  // bytes; nothing: the machine's
   std::optional<std::int64_t> pinned_memory;
+  DrawOptions draw;            // of the command draw, whose output is a directory
+  std::size_t neighbours = 0;  // of the chosen plan, drawn beside
   std::string output;
   std::string report;  // file of the page; "": none
   bool explain = false;

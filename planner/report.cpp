@@ -1,31 +1,34 @@
 #include "planner/report.hpp"
 
 #include <algorithm>
+#include <span>
+#include <utility>
 
 #include "planner/schedule.hpp"
+#include "planner/segments.hpp"
 
 namespace znni {
 namespace {
 
-std::int64_t live_bytes(const MemoryPlan& memory, int stage) {
+std::int64_t live_bytes(const MemoryPlan& memory, MemorySpace space, int stage) {
   std::int64_t sum = 0;
   for (const Buffer& buffer : memory) {
     const Lifetime& life = buffer.lifetime;
-    if (!life.persistent && life.first <= stage && stage <= life.last) {
+    if (buffer.space == space && !life.persistent && life.first <= stage && stage <= life.last) {
       sum = add(sum, round_up(buffer.bytes, buffer_alignment));
     }
   }
   return sum;
 }
 
-// A step is one call or two.
-void add_memory(const Schedule& schedule, std::vector<NodeReport>& nodes) {
+// A step is one call or two. `nodes`: one for each step.
+void add_memory(const Schedule& schedule, MemorySpace space, std::span<NodeReport> nodes) {
   for (const Call& call : schedule.calls) {
     NodeReport& node = nodes[static_cast<std::size_t>(call.step)];
-    node.persistent = add(node.persistent, persistent_bytes(call.estimate.memory));
+    node.persistent = add(node.persistent, persistent_bytes(call.estimate.memory, space));
     const int stages = stage_count(call.estimate.memory);
     for (int stage = 0; stage < stages; ++stage) {
-      node.peak = std::max(node.peak, live_bytes(schedule.memory, call.first_stage + stage));
+      node.peak = std::max(node.peak, live_bytes(schedule.memory, space, call.first_stage + stage));
     }
   }
 }
@@ -38,7 +41,9 @@ std::optional<PoolingMode> pooling_mode(const Network& network, const Geometry& 
 }
 
 NodeReport describe_step(const Network& network, const Geometry& geometry, const Step& step) {
-  if (step.node < 0) return {-1, network.input_name, &step, std::nullopt, geometry.values.front(), 0, 0, 0};
+  if (step.node < 0)
+    return {-1,         network.input_name,   &step, std::nullopt, geometry.values.front(), 0, 0, 0,
+            Place::cpu, runs_of(geometry, -1)};
   const auto node = static_cast<std::size_t>(step.node);
   const LayerProblem& problem = geometry.problems[node];
   return {step.node,
@@ -48,7 +53,20 @@ NodeReport describe_step(const Network& network, const Geometry& geometry, const
           geometry.values[node + 1],
           direct_flops(problem),
           0,
-          0};
+          0,
+          Place::cpu,
+          runs_of(geometry, step.node)};
+}
+
+void set_geometry(const Network& network, Geometry geometry, PlanReport& report) {
+  report.input = {geometry.choice.S, network.f_in, geometry.patch_input};
+  report.output = {geometry.choice.S, geometry.values.back().f, geometry.patch_output};
+  report.geometry = std::move(geometry);
+}
+
+SpaceBytes kept_bytes(const MemoryPlan& memory) {
+  return {persistent_bytes(memory, MemorySpace::host), persistent_bytes(memory, MemorySpace::pinned),
+          persistent_bytes(memory, MemorySpace::device)};
 }
 
 }  // namespace
@@ -73,11 +91,35 @@ Result<PlanReport> make_report(const Network& network, const Plan& plan, const C
   }
   const Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, spec);
   if (!schedule) return schedule.error();
-  add_memory(*schedule, report.nodes);
+  add_memory(*schedule, MemorySpace::host, report.nodes);
   report.history_bytes = history_bytes(*schedule);
-  report.input = {rung.geometry.S, network.f_in, geometry->patch_input};
-  report.output = {rung.geometry.S, geometry->values.back().f, geometry->patch_output};
-  report.geometry = *std::move(geometry);
+  set_geometry(network, *std::move(geometry), report);
+  return report;
+}
+
+Result<PlanReport> make_report(const Network& network, const SplitPlan& plan, const Catalogue& catalogue,
+                               const PlaceSpecs& specs) {
+  const Rung& rung = plan.plan.ladder.front();
+  Result<RungSegments> parts = take_apart(network, rung, catalogue, specs);
+  if (!parts) return parts.error();
+  const MemoryUse& memory = plan.plan.memory;
+  const SpaceBytes whole{memory.total() - plan.bytes.pinned, plan.bytes.pinned, plan.bytes.device};
+  const SpaceBytes own_kept{add(memory.weights, memory.persistent), 0, 0};
+  PlanReport report;
+  report.places = PlacesReport{plan.theta, whole, own_kept, plan.seconds.cpu, plan.seconds.gpu};
+  for (std::size_t i = 0; i < rung.segments.size(); ++i) {
+    const SegmentDesign& design = parts->segments[i];
+    const std::size_t first = report.nodes.size();
+    for (const Step& step : rung.segments[i].steps) {
+      report.nodes.push_back(describe_step(network, parts->geometry, step));
+      report.nodes.back().place = design.place;
+      report.nodes.back().runs = mul(report.nodes.back().runs, design.groups());
+    }
+    const MemorySpace own = design.place == Place::gpu ? MemorySpace::device : MemorySpace::host;
+    add_memory(design.schedule, own, std::span(report.nodes).subspan(first));
+    report.places->kept = report.places->kept.plus(kept_bytes(design.schedule.memory));
+  }
+  set_geometry(network, std::move(parts->geometry), report);
   return report;
 }
 

@@ -7,6 +7,7 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/plan.hpp"
+#include "planner/split_plan.hpp"
 
 namespace znni {
 
@@ -19,6 +20,17 @@ struct NodeReport {
   double flops = 0;                 // of the textbook algorithm
   std::int64_t persistent = 0;      // bytes it keeps
   std::int64_t peak = 0;            // bytes alive in its worst stage, other nodes' tensors included
+  Place place = Place::cpu;         // on a GPU the bytes are those of its memory, elsewhere of host RAM
+  std::int64_t runs = 1;            // in a patch, groups of a segment counted
+};
+
+// Of a plan over several places.
+struct PlacesReport {
+  int theta = 0;     // nodes before the GPU's own segment
+  SpaceBytes bytes;  // of the whole plan, weights included
+  SpaceBytes kept;   // of these, as long as the plan is loaded
+  Seconds cpu = 0;   // a patch's head; while the GPU computes the rest of the one before
+  Seconds gpu = 0;
 };
 
 struct PlanReport {
@@ -27,11 +39,15 @@ struct PlanReport {
   Shape5 output;                   // S x f x patch_output
   std::int64_t history_bytes = 0;  // of a streamed net, kept from step to step; part of the transient ones
   std::vector<NodeReport> nodes;
+  std::optional<PlacesReport> places;  // nothing: all runs on one device
 };
 
 // Requires that the plan runs (planner/plan.hpp, check) for this network and catalogue. The plan must outlive
 // the report.
 [[nodiscard]] Result<PlanReport> make_report(const Network& network, const Plan& plan, const Catalogue& catalogue,
                                              const DeviceSpec& spec);
+// Of a plan over several places, as plan_split() made it.
+[[nodiscard]] Result<PlanReport> make_report(const Network& network, const SplitPlan& plan, const Catalogue& catalogue,
+                                             const PlaceSpecs& specs);
 
 }  // namespace znni

@@ -60,6 +60,10 @@ std::string head_facts(const Plan& plan, const PlanReport& report, const std::st
                             std::to_string(report.input.S) + ", pooling " + modes_text(report.geometry.choice.modes) +
                             ", " + std::to_string(report.geometry.passes.size()) + " passes");
   html += fact("Memory", memory_text(plan));
+  if (report.places) {
+    html += fact("Places", "theta " + std::to_string(report.places->theta) + "; of all memories " +
+                               to_string(report.places->bytes));
+  }
   html += fact("Border", fixed_text(plan.predicted.border_cost, 2) + " times the work of an endless patch");
   if (!next_better.empty()) html += fact("The next better thing", next_better);
   return html + fact("Device", plan.key.device) + "</dl>\n";
@@ -92,29 +96,46 @@ std::string curves_html(const std::vector<StrategyCurves>& curves) {
          line_chart(size) + "</section>\n";
 }
 
-double seconds_in_patch(const PlanReport& report, const NodeReport& node) {
-  return static_cast<double>(runs_of(report.geometry, node.node)) * node.step->seconds;
-}
+double seconds_in_patch(const NodeReport& node) { return static_cast<double>(node.runs) * node.step->seconds; }
 
 std::string layers_html(const PlanReport& report) {
   std::vector<Bar> times;
   std::vector<Bar> peaks;
-  Rows rows = {{"layer", "writes", "primitive", "one run", "runs", "basis", "keeps", "peak"}};
+  Rows rows = {{"layer", "writes", "primitive", "one run", "runs", "place", "basis", "keeps", "peak"}};
   for (const NodeReport& node : report.nodes) {
     const Step& step = *node.step;
     const std::string how = step.primitive + (step.reorder.empty() ? "" : " + " + step.reorder);
-    times.push_back({node.name, seconds_in_patch(report, node),
-                     seconds_text(seconds_in_patch(report, node)) + " " + step.primitive});
+    times.push_back({node.name, seconds_in_patch(node), seconds_text(seconds_in_patch(node)) + " " + step.primitive});
     peaks.push_back({node.name, static_cast<double>(node.peak), bytes_text(node.peak)});
-    rows.push_back({node.name, to_string(node.shape), how, seconds_text(step.seconds),
-                    std::to_string(runs_of(report.geometry, node.node)),
-                    std::string(to_string(step.basis)) + error_text(step.error), bytes_text(node.persistent),
-                    bytes_text(node.peak)});
+    rows.push_back({node.name, to_string(node.shape), how, seconds_text(step.seconds), std::to_string(node.runs),
+                    std::string(to_string(node.place)), std::string(to_string(step.basis)) + error_text(step.error),
+                    bytes_text(node.persistent), bytes_text(node.peak)});
   }
   return "<section id=\"layers\"><h2>Time and memory of every layer</h2>\n" +
          bar_chart("Seconds in a patch, all runs together", times) +
          bar_chart("Bytes alive while a layer runs, other layers' tensors included", peaks) + table(rows) +
          "</section>\n";
+}
+
+// Three patches, one behind the other: while the GPU computes the tail of one, the CPU computes the head of the next,
+// for which a single place stands ready.
+std::string pipeline_chart(const PlacesReport& places) {
+  Lane cpu{"CPU", {}};
+  Lane gpu{"GPU", {}};
+  double head_end = 0;
+  double tail_end = 0;
+  for (int patch = 0; patch < 3; ++patch) {
+    const std::string name = "patch " + std::to_string(patch + 1);
+    const double tail_begin = std::max(head_end + places.cpu, tail_end);
+    if (places.cpu > 0) cpu.spans.push_back({name, head_end, places.cpu, patch});
+    gpu.spans.push_back({name, tail_begin, places.gpu, patch});
+    head_end = tail_begin;
+    tail_end = tail_begin + places.gpu;
+  }
+  std::vector<Lane> lanes;
+  if (!cpu.spans.empty()) lanes.push_back(std::move(cpu));
+  lanes.push_back(std::move(gpu));
+  return lane_chart("The pipeline, three patches: time from left to right", lanes);
 }
 
 std::string timeline_html(const PlanReport& report) {
@@ -126,12 +147,13 @@ std::string timeline_html(const PlanReport& report) {
                      static_cast<int>(spans.size())});
   }
   return "<section id=\"timeline\"><h2>The course of a pass</h2>\n" +
+         (report.places ? pipeline_chart(*report.places) : "") +
          timeline("The first pass: time from left to right, bytes alive as height", spans) + "</section>\n";
 }
 
 // Why patches are out, without their numbers.
 std::string reason_kind(const std::string& refused) {
-  if (refused.starts_with("needs at least")) return "needs more memory than there is";
+  if (refused.starts_with("needs ")) return "needs more memory than there is";
   if (refused.starts_with("slower")) return "a bound on its speed is below the best";
   if (refused.starts_with("no combination")) return "fits only in ways that are slower than the best";
   return refused;

@@ -1,7 +1,12 @@
 #include "planner/repository.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 
 namespace znni {
 namespace {
@@ -61,6 +66,21 @@ Result<void> make_parents(const fs::path& file) {
   std::error_code error;
   if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
   if (error) return Error{ErrorCode::unavailable, file.parent_path().string() + ": " + error.message()};
+  return {};
+}
+
+Result<void> check_writable(const fs::path& file) {
+  const auto wrong = [](std::string message) { return Error{ErrorCode::invalid_argument, std::move(message)}; };
+  if (const Result<void> made = make_parents(file); !made) return wrong(made.error().message);
+  std::error_code ignored;
+  if (fs::is_directory(file, ignored)) {
+    return wrong(file.string() + ": is a directory; the name of a file is right");
+  }
+  const std::string trial = file.string() + ".trial";
+  const int opened = ::open(trial.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (opened < 0) return wrong(file.string() + ": cannot be written: " + std::strerror(errno));
+  ::close(opened);
+  ::unlink(trial.c_str());
   return {};
 }
 

@@ -28,4 +28,8 @@ struct ModelVersion {
 // Creates the directories a file lies in.
 [[nodiscard]] Result<void> make_parents(const std::filesystem::path& file);
 
+// Creates them, and looks whether the file could be written there: before long work, so that its result is not lost.
+// invalid_argument, with the reason, when it could not.
+[[nodiscard]] Result<void> check_writable(const std::filesystem::path& file);
+
 }  // namespace znni

@@ -5,8 +5,8 @@
 
 #include "planner/candidates.hpp"
 #include "planner/geometry_search.hpp"
+#include "planner/rung_plan.hpp"
 #include "planner/search_log.hpp"
-#include "planner/throughput.hpp"
 
 namespace znni {
 namespace {
@@ -41,44 +41,6 @@ Result<std::vector<const Primitive*>> resolve_force(const Network& network, cons
     }
   }
   return forced;
-}
-
-Result<void> check_options(const Network& network, const SearchOptions& options) {
-  if (Result<void> sound = check(network); !sound) return sound;
-  const Vec3 fov = reaches(network).back().fov;
-  if (options.memory_limit < 1) {
-    return Error{ErrorCode::over_budget, "memory limit " + std::to_string(options.memory_limit) + " is below 1"};
-  }
-  if (options.volume && !covers(*options.volume, fov)) {
-    return Error{ErrorCode::invalid_argument,
-                 "volume " + to_string(*options.volume) + " is smaller than the field of view " + to_string(fov)};
-  }
-  return {};
-}
-
-PlanKey make_key(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
-                 const SearchOptions& options) {
-  return {network.name,           describe(network),    spec.name,
-          spec.threads,           options.memory_limit, std::string(to_string(options.strategy)),
-          catalogue.fingerprint()};
-}
-
-Prediction predict(const Network& network, const FoundRung& first) {
-  Cost calls{0, Basis::measured, 0};
-  for (const Segment& segment : first.rung.segments) {
-    for (const Step& step : segment.steps) {
-      const auto runs = static_cast<double>(runs_of(first.geometry, step.node));
-      calls = together(calls, {runs * step.seconds, step.basis, step.error});
-    }
-  }
-  return {first.voxels_per_second, first.rung.seconds, border_cost(network, first.geometry), calls.basis, calls.error};
-}
-
-void append(Plan& plan, Rung rung) {
-  plan.memory.weights = rung.memory.weights;
-  plan.memory.persistent = add(plan.memory.persistent, rung.memory.persistent);
-  plan.memory.transient = std::max(plan.memory.transient, rung.memory.transient);
-  plan.ladder.push_back(std::move(rung));
 }
 
 // Extents written by the smallest patch of all.
@@ -138,6 +100,19 @@ std::string_view to_string(Strategy strategy) {
   return names[static_cast<std::size_t>(strategy)];
 }
 
+Result<void> check_options(const Network& network, const SearchOptions& options) {
+  if (Result<void> sound = check(network); !sound) return sound;
+  const Vec3 fov = reaches(network).back().fov;
+  if (options.memory_limit < 1) {
+    return Error{ErrorCode::over_budget, "memory limit " + std::to_string(options.memory_limit) + " is below 1"};
+  }
+  if (options.volume && !covers(*options.volume, fov)) {
+    return Error{ErrorCode::invalid_argument,
+                 "volume " + to_string(*options.volume) + " is smaller than the field of view " + to_string(fov)};
+  }
+  return {};
+}
+
 Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
                     const SearchOptions& options, SearchLog* log) {
   if (Result<void> sound = check_options(network, options); !sound) return sound.error();
@@ -156,10 +131,7 @@ Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalo
   std::optional<FoundRung> first;
   if (query.total > 0) first = geometries.best(candidates, query, log == nullptr ? nullptr : &log->candidates);
   if (!first) return refuse(geometries, network, candidates, options.memory_limit);
-  Plan plan;
-  plan.key = make_key(network, spec, catalogue, options);
-  plan.predicted = predict(network, *first);
-  append(plan, first->rung);
+  Plan plan = rung_plan(network, spec, catalogue, options, *first);
   if (log != nullptr) log_choices(network, *first, spec, catalogue, costs, *log);
   if (options.ladder) {
     add_ladder(plan, geometries, network, output_of(*first), candidates, options.memory_limit);

@@ -63,6 +63,9 @@ struct SearchLog {
   std::vector<Choice> choices;
 };
 
+// The error names what is wrong: of the network, the limit, or a volume below the field of view.
+[[nodiscard]] Result<void> check_options(const Network& network, const SearchOptions& options);
+
 // over_budget, naming the smallest budget that would do, when nothing fits.
 [[nodiscard]] Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
                                   CostSource& costs, const SearchOptions& options, SearchLog* log = nullptr);

@@ -204,6 +204,15 @@ std::unique_ptr<CostSource> session_costs(const Session& session) {
   return session.recorded.costs(recorded_costs(session.timings, session.spec));
 }
 
+Result<MachinePlaces> session_places(const Session& session) {
+  const PlannerOptions& options = session.options;
+  Result<MachinePlaces> places = places_of(*session.machine);
+  if (!places) return places.error().within(options.machine);
+  if (options.gpu_memory) places->memory.device = *options.gpu_memory;
+  if (options.pinned_memory) places->memory.pinned = *options.pinned_memory;
+  return places;
+}
+
 SearchOptions search_options(const Session& session, Progress& progress) {
   SearchOptions options;
   options.memory_limit = session.memory_limit;
@@ -226,6 +235,16 @@ Result<Plan> make_plan(const Network& network, Session& session, SearchLog* log)
   }
   const std::unique_ptr<CostSource> costs = session_costs(session);
   return search(network, session.spec, session.catalogue, *costs, options, log);
+}
+
+Result<SplitPlan> make_split(const Network& network, const Session& session, const MachinePlaces& places,
+                             SearchLog* log) {
+  Progress progress(std::cerr, isatty(STDERR_FILENO) == 1);
+  progress.tell("searching cuts");
+  const std::unique_ptr<CostSource> costs = session_costs(session);
+  constexpr std::size_t sizes = 12;
+  return plan_split(network, session.catalogue, *costs, places, *session.options.split,
+                    search_options(session, progress), sizes, log);
 }
 
 Result<void> calibrate_here(Session& session) {

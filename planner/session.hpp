@@ -10,6 +10,7 @@
 #include "planner/catalogue.hpp"
 #include "planner/machine.hpp"
 #include "planner/options.hpp"
+#include "planner/places.hpp"
 #include "planner/progress.hpp"
 #include "planner/recorded_primitives.hpp"
 
@@ -32,11 +33,18 @@ struct Session {
 // Costs as --patience and --machine say. The session must outlive them.
 [[nodiscard]] std::unique_ptr<CostSource> session_costs(const Session& session);
 
+// The places of --machine, with --gpu-mem and --pinned-mem instead of its own. The error says what the machine lacks.
+[[nodiscard]] Result<MachinePlaces> session_places(const Session& session);
+
 // With the session's limit, strategy, volume and forced primitives; stops when interrupted, and ticks.
 [[nodiscard]] SearchOptions search_options(const Session& session, Progress& progress);
 
 // As --patience says, with what is measured on the way kept in the session and its file.
 [[nodiscard]] Result<Plan> make_plan(const Network& network, Session& session, SearchLog* log);
+
+// Over those places, as --strategy says. `log` gets every patch looked at.
+[[nodiscard]] Result<SplitPlan> make_split(const Network& network, const Session& session, const MachinePlaces& places,
+                                           SearchLog* log);
 
 // `planner measure` without a model: the calibration set, then what the formulas are worth after it, on stdout.
 [[nodiscard]] Result<void> calibrate_here(Session& session);

@@ -83,7 +83,7 @@ std::string_view to_string(SplitStrategy strategy) {
 
 Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue, CostSource& costs,
                              const MachinePlaces& places, SplitStrategy strategy, const SearchOptions& options,
-                             std::size_t most_cubes) {
+                             std::size_t most_cubes, SearchLog* log) {
   if (Result<void> sound = check(network); !sound) return sound.error();
   const std::int64_t weights = weight_bytes(network);
   const SpaceBytes budget = budget_of(places.memory, std::max<std::int64_t>(0, options.memory_limit - weights));
@@ -95,13 +95,18 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
     if (options.stop && options.stop()) break;
     Vec3 input = Vec3::cube(edge);
     if (network.spatial_rank == 2) input.z = 1;
-    Result<SplitChoice> choice =
-        choose_split(network, {input, 1, modes}, catalogue, places.specs, budget, limits_of(strategy));
+    const GeometryChoice patch{input, 1, modes};
+    Result<SplitChoice> choice = choose_split(network, patch, catalogue, places.specs, budget, limits_of(strategy));
     if (!choice || add(choice->bytes.host, choice->bytes.pinned) > budget.host) {
       reason = choice ? Error{ErrorCode::over_budget, "needs " + to_string(choice->bytes)} : choice.error();
+      if (log != nullptr) log->candidates.push_back({patch, 0, {}, reason.message});
       continue;
     }
     Weighed candidate = weigh_up(network, *std::move(choice), places.specs.cpu, options);
+    if (log != nullptr) {
+      const MemoryUse memory{weights, 0, add(candidate.choice.bytes.host, candidate.choice.bytes.pinned)};
+      log->candidates.push_back({patch, candidate.voxels_per_second, memory, ""});
+    }
     if (!best || candidate.voxels_per_second > best->voxels_per_second) best = std::move(candidate);
   }
   if (!best) return reason.within("no plan for strategy " + std::string(to_string(strategy)));

@@ -24,10 +24,11 @@ struct SplitPlan {
 
 // The fastest of up to `most_cubes` patch sizes. options.memory_limit bounds host and pinned bytes and the network's
 // weights together; the machine's own memories, pinned and device, bound the rest (0 pinned bytes: as many as the
-// host's). over_budget with the last reason when nothing fits.
+// host's). over_budget with the last reason when nothing fits. `log` gets every patch looked at.
 [[nodiscard]] Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue, CostSource& costs,
                                            const MachinePlaces& places, SplitStrategy strategy,
-                                           const SearchOptions& options, std::size_t most_cubes = 12);
+                                           const SearchOptions& options, std::size_t most_cubes = 12,
+                                           SearchLog* log = nullptr);
 
 // The plan's summary, its places and its bytes per memory.
 [[nodiscard]] std::string split_summary(const SplitPlan& plan);

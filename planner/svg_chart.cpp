@@ -222,4 +222,28 @@ std::string timeline(const std::string& title, const std::vector<Span>& spans) {
   return html + text_at(left, base + 34, "start", "0 s") + "</svg></figure>\n";
 }
 
+std::string lane_chart(const std::string& title, const std::vector<Lane>& lanes) {
+  constexpr double row = 34;
+  double seconds = 0;
+  for (const Lane& lane : lanes) {
+    for (const LaneSpan& span : lane.spans) seconds = std::max(seconds, span.begin + span.seconds);
+  }
+  const double base = top + row * static_cast<double>(lanes.size());
+  std::string html = "<figure><figcaption>" + escaped(title) + "</figcaption>\n" + begin_svg(title, base + bottom);
+  const auto wide = [&](double part) { return seconds > 0 ? part / seconds * (width - left - right) : 0; };
+  double y = top;
+  for (const Lane& lane : lanes) {
+    html += text_at(left - gap, y + 19, "end", lane.name);
+    for (const LaneSpan& span : lane.spans) {
+      const double x = left + wide(span.begin);
+      html += "<rect class=\"s" + std::to_string(span.colour % colours) + "\" x=\"" + num(x) + "\" y=\"" + num(y) +
+              "\" width=\"" + num(std::max(0.5, wide(span.seconds))) + "\" height=\"" + num(row - gap - gap) + "\">" +
+              pointed_at(span.label + ": " + seconds_text(span.seconds)) + "</rect>\n";
+    }
+    y += row;
+  }
+  html += line(left, base, width - right, base, "axis") + text_at(left, base + 18, "start", "0 s");
+  return html + text_at(width - right, base + 18, "end", seconds_text(seconds)) + "</svg></figure>\n";
+}
+
 }  // namespace znni

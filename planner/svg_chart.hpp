@@ -48,6 +48,19 @@ struct Span {
 // One behind the other from left to right; as high as the bytes.
 [[nodiscard]] std::string timeline(const std::string& title, const std::vector<Span>& spans);
 
+// What several work on side by side, each in a lane of its own.
+struct LaneSpan {
+  std::string label;
+  double begin = 0;  // seconds
+  double seconds = 0;
+  int colour = 0;
+};
+struct Lane {
+  std::string name;
+  std::vector<LaneSpan> spans;  // by rising begin
+};
+[[nodiscard]] std::string lane_chart(const std::string& title, const std::vector<Lane>& lanes);
+
 // Text that is safe between tags and in attributes.
 [[nodiscard]] std::string escaped(std::string_view text);
 

@@ -173,6 +173,7 @@ Result<NetTimes> run_net(const LoadedNetwork& loaded, const Plan& whole, const N
   const Result<Seconds> touched = (*engine)->touch_memory(work.stop);
   if (!touched) return touched.error();
   times.touched = *touched;
+  times.reserved_bytes = add((*engine)->reserved_bytes(), plan.memory.weights);
   Volumes volumes(**engine, *report);
   times.voxels = volumes.voxels();
   if (plan.ladder[0].geometry.streamed) times.steps = (*engine)->outlook(volumes.input())->patches;

@@ -33,6 +33,7 @@ struct NetTimes {
   std::int64_t steps = 1;  // of a stream, that one run takes: all are the same work, and times are those of one
   double voxels = 0;       // dense output voxels of one run
   MemoryUse memory;        // of the rung that ran
+  std::int64_t reserved_bytes = 0;  // what its engine took, and the weights: the sum of the same
   Basis basis = Basis::model;
   Seconds predicted = 0;
   Prediction planned;   // of the plan's own patch, which may be larger than the one that ran

@@ -52,6 +52,7 @@ TEST_F(NetBenchTest, MeasuresOneColdAndTheWarmRunsOfThePlannedPatch) {
     EXPECT_EQ(times->predicted, plan.ladder[0].seconds);
     const Vec3 dense = times->patch - Vec3::cube(7);  // the field of view is 8
     EXPECT_EQ(times->voxels, static_cast<double>(voxels(dense)));
+    EXPECT_EQ(times->reserved_bytes, times->memory.total());
     EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
   }
 }

@@ -85,6 +85,7 @@ std::string net_json(const NetTimes& times) {
                        {"passes", times.passes},
                        {"steps", times.steps},
                        {"bytes", times.memory.total()},
+                       {"reserved_bytes", times.reserved_bytes},
                        {"basis", std::string(to_string(times.basis))},
                        {"predicted_seconds", times.predicted},
                        {"planned_seconds", times.planned.seconds},

@@ -14,6 +14,14 @@ class PlannerCurves : public testing::Test {
     options_.most_extent = 20;
   }
   CurveSetting setting() { return {planned_.network, planned_.spec, planned_.catalogue, *costs_, options_}; }
+  std::vector<CurveSample> in_memories(std::int64_t around) {
+    const CurveSetting own = setting();
+    return by_memory(search_within(own), limits_around(around), options_.stop);
+  }
+  std::string better_than(double voxels_per_second) {
+    const CurveSetting own = setting();
+    return next_better(search_within(own), options_.memory_limit, voxels_per_second, "host RAM", options_.stop);
+  }
 
   test::Planned planned_;
   std::unique_ptr<CostSource> costs_ = modelled_costs();
@@ -30,7 +38,7 @@ TEST_F(PlannerCurves, LimitsGoFromASixteenthToFourTimes) {
 
 TEST_F(PlannerCurves, MoreMemoryIsNeverSlower) {
   double before = 0;
-  for (const CurveSample& sample : by_memory(setting(), limits_around(options_.memory_limit))) {
+  for (const CurveSample& sample : in_memories(options_.memory_limit)) {
     EXPECT_GE(sample.voxels_per_second, before);
     EXPECT_LE(sample.bytes, sample.limit);
     before = sample.voxels_per_second;
@@ -55,17 +63,17 @@ TEST_F(PlannerCurves, SizesRiseAndFit) {
 }
 
 TEST_F(PlannerCurves, TheNextBetterThingIsNamed) {
-  const std::string text = next_better(setting(), 1);  // slower than anything
+  const std::string text = better_than(1);  // slower than anything
   EXPECT_TRUE(text.starts_with("with ")) << text;
-  EXPECT_NE(text.find(" more, "), std::string::npos) << text;
-  EXPECT_NE(next_better(setting(), 1e30).find("would not"), std::string::npos);
+  EXPECT_NE(text.find(" more host RAM, "), std::string::npos) << text;
+  EXPECT_NE(better_than(1e30).find("would not"), std::string::npos);
 }
 
 TEST_F(PlannerCurves, StopsWhenAsked) {
   options_.stop = [] { return true; };
-  EXPECT_TRUE(by_memory(setting(), limits_around(1 << 20)).empty());
+  EXPECT_TRUE(in_memories(1 << 20).empty());
   EXPECT_TRUE(by_size(setting()).empty());
-  EXPECT_EQ(next_better(setting(), 1), "");
+  EXPECT_EQ(better_than(1), "");
 }
 
 }  // namespace

@@ -60,6 +60,7 @@ TEST(PlannerExplainJson, RunsGroupsAndSlabs) {
     NodeReport node;
     node.node = step.node;
     node.step = &step;
+    node.runs = runs_of(geometry, step.node);
     if (step.node == 1) node.mode = geometry.choice.modes[0];
     report.nodes.push_back(node);
   }

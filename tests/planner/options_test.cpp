@@ -90,6 +90,21 @@ TEST(PlannerCommandLine, Commands) {
   EXPECT_EQ(good({"--model", "x", "--machine", "m.pbtxt"}).machine, "m.pbtxt");
 }
 
+TEST(PlannerCommandLine, DrawsPlansIntoADirectory) {
+  const PlannerOptions few = good({"draw", "--model", "x", "--output", "plans"});
+  EXPECT_EQ(few.command, Command::draw);
+  EXPECT_EQ(few.draw.count, 40U);
+  EXPECT_EQ(few.draw.most_seconds, 60);
+  EXPECT_EQ(few.neighbours, 0U);
+  const PlannerOptions more = good({"draw", "--model", "x", "--output", "plans", "--count", "7", "--neighbours", "3",
+                                    "--seed", "9", "--most-seconds", "2m", "--mem", "4G"});
+  EXPECT_EQ(more.draw.count, 7U);
+  EXPECT_EQ(more.draw.seed, 9U);
+  EXPECT_EQ(more.draw.most_seconds, 120);
+  EXPECT_EQ(more.neighbours, 3U);
+  EXPECT_EQ(*more.memory, std::int64_t{4} << 30);
+}
+
 TEST(PlannerCommandLine, ARepository) {
   const PlannerOptions options = good({"--mem", "1G", "--model-repository", "models", "--plan-dir", "plans"});
   EXPECT_EQ(options.model_repository, "models");
@@ -139,6 +154,12 @@ TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
       {{"--model-repository", "y", "--machine", "m", "--strategy", "gpu"}, "--strategy gpu is for one model"},
       {{"--model", "x", "--machine", "m", "--strategy", "gpu", "--force", "a=b"}, "--force"},
       {{"measure", "--model-repository", "y"}, "measure"},
+      {{"draw", "--model", "x"}, "--output DIR"},
+      {{"draw", "--output", "x"}, "--model FILE"},
+      {{"draw", "--model", "x", "--output", "y", "--json"}, "--json"},
+      {{"draw", "--model", "x", "--output", "y", "--machine", "m"}, "--machine"},
+      {{"draw", "--model", "x", "--output", "y", "--count", "-1"}, "--count"},
+      {{"draw", "--model", "x", "--output", "y", "--most-seconds", "soon"}, "--most-seconds"},
       {{"show"}, "PLAN"},
       {{"diff", "a"}, "B"},
       {{"show", "a", "b"}, "b"},
@@ -154,8 +175,9 @@ TEST(PlannerCommandLine, AMachineOfAFileMayHaveAGpu) {
   EXPECT_EQ(options.split, SplitStrategy::cpu_gpu);
   EXPECT_EQ(options.gpu_memory, std::int64_t{12} << 30);
   EXPECT_FALSE(options.pinned_memory);
-  EXPECT_NE(refused({"--model", "x", "--machine", "m", "--strategy", "gpu", "--json"}).find("--json"),
+  EXPECT_NE(refused({"--model", "x", "--machine", "m", "--strategy", "gpu", "--k8s-resources"}).find("CPUs"),
             std::string::npos);
+  EXPECT_TRUE(good({"--model", "x", "--machine", "m", "--strategy", "gpu", "--json", "--explain"}).explain);
   EXPECT_NE(refused({"--model", "x", "--machine", "m", "--gpu-mem", "much"}).find("--gpu-mem"), std::string::npos);
 }
 

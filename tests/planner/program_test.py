@@ -133,6 +133,26 @@ class Planner(unittest.TestCase):
         broken.write_bytes(b"\x08\x07\x12")
         self.assertIn("broken.onnx", self.refused(2, "--model", broken))
 
+    def test_draws_plans_that_run(self):
+        plans = self.folder / "plans"
+        arguments = ("draw", "--model", self.small, "--mem", "20M", "--threads", 1, "--count", 4, "--neighbours", 2, "--output",
+                     plans)
+        printed = self.good(*arguments)
+        names = ["chosen", *(f"random-{i}" for i in (1, 2, 3, 4)), "neighbour-1", "neighbour-2"]
+        self.assertEqual([line.split(": ")[0] for line in printed.splitlines()], [f"{plans / name}.pbtxt" for name in names])
+        for name in names:
+            told = self.good("show", plans / f"{name}.pbtxt", "--model", self.small, "--mem", "20M")
+            self.assertEqual(told.splitlines()[-1], "runs")
+        self.assertEqual(self.good(*arguments), printed)
+
+    def test_where_it_writes_is_looked_at_first(self):
+        blocked = self.folder / "blocked"
+        blocked.write_text("x")
+        for flag in ("--report", "--output"):
+            self.assertIn("blocked", self.refused(2, "--model", self.networks / "n337.pbtxt", "--mem", "200G", flag,
+                                                  blocked / "file"))
+            self.assertIn("is a directory", self.refused(2, "--model", self.small, flag, self.folder))
+
     def test_measured_timings_are_kept_and_used_again(self):
         timings = self.folder / "t.pbtxt"
         search = ("--model", self.small, "--mem", "3M", "--timings", timings, "--enable", "cpu.conv.direct,cpu.pool.mpf")
@@ -199,6 +219,23 @@ class Planner(unittest.TestCase):
         self.assertLess(float(less.split("predicted")[1].split("voxels/s")[0].replace(",", "")), rates["cpu-gpu"])
         self.refused(3, *arguments, "--strategy", "gpu", "--gpu-mem", "100")
 
+    def test_plans_over_places_are_explained(self):
+        arguments = ("--model", self.small, "--machine", self.golden / "machine.pbtxt", "--disable", "cpu.*", "--mem", "1G",
+                     "--strategy", "cpu-gpu")
+        plan = json.loads(self.good(*arguments, "--json"))
+        self.assertEqual([node["index"] for node in plan["nodes"]], [0, 1, 2])
+        self.assertEqual([node["place"] == "gpu" for node in plan["nodes"]], [i >= plan["theta"] for i in range(3)])
+        self.assertEqual(plan["segments"][-1]["place"], "gpu")
+        self.assertEqual((plan["machine"]["kind"], plan["gpu"]["kind"]), ("cpu", "gpu"))
+        self.assertGreater(plan["memory"]["device"]["peak"], 0)
+        self.assertLessEqual(plan["memory"]["host"]["peak"] + plan["memory"]["pinned"]["peak"], 1 << 30)
+        page = self.folder / "report.html"
+        text = self.good(*arguments, "--explain", "--report", page)
+        for word in ("places     theta ", "device ", "fit in some cut", "host RAM", "GPU memory"):
+            self.assertIn(word, text)
+        for word in ("The pipeline", "gpu-host-ram", "baseline"):
+            self.assertIn(word, page.read_text())
+
     def test_a_plan_is_told_to_run_or_not(self):
         plan = self.folder / "a.pbtxt"
         self.good("--model", self.small, "--mem", "50M", "--threads", 1, "--disable", "cpu.conv.fft_*", "--output", plan)
@@ -241,7 +278,7 @@ class Planner(unittest.TestCase):
 
     def test_explains_what_more_memory_would_be_worth(self):
         text = self.good("--model", self.small, "--mem", "3M", "--threads", 1, "--explain")
-        self.assertRegex(text, r"next better\n  (with [0-9.]+ .iB more, [0-9.]+ x|four times)")
+        self.assertRegex(text, r"next better\n  (with [0-9.]+ .iB more host RAM, [0-9.]+ x|four times)")
 
     def test_the_report_is_one_page_that_stands_alone(self):
         page = self.folder / "pages" / "report.html"

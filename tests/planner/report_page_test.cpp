@@ -30,6 +30,17 @@ TEST(PlannerReportPage, TellsAllThatIsAskedOfIt) {
   for (const Node& node : planned.network.nodes) EXPECT_THAT(page, HasSubstr(node.name));
 }
 
+TEST(PlannerReportPage, ShowsThePipelineOfSeveralPlaces) {
+  const test::Planned planned;
+  PlanReport report = make_report(planned.network, planned.plan, planned.catalogue, planned.spec).value();
+  EXPECT_THAT(report_page(planned.network, planned.plan, report, planned.log, {}, ""), Not(HasSubstr("The pipeline")));
+  report.places = PlacesReport{2, {1 << 20, 1 << 10, 1 << 22}, {}, 0.5, 0.75};
+  const std::string page = report_page(planned.network, planned.plan, report, planned.log, {}, "");
+  for (const char* part : {"The pipeline, three patches", "patch 3: 750.00 ms", "theta 2", "device 4.00 MiB"}) {
+    EXPECT_THAT(page, HasSubstr(part));
+  }
+}
+
 TEST(PlannerReportPage, NeedsNothingFromElsewhere) {
   const std::string page = page_of(test::Planned());
   for (const char* part : {"http", "<script", "<link", "<img", "@import", "url(", "src="}) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tests/planner/planned.hpp"
+#include "tests/planner/recorded_machine.hpp"
 
 namespace znni {
 namespace {
@@ -46,6 +47,38 @@ TEST(PlannerReport, PlansOfOtherNetworksAreErrors) {
   EXPECT_FALSE(make_report(drawn::branches(), planned.plan, planned.catalogue, planned.spec));
   EXPECT_FALSE(make_report(drawn::chain(3), planned.plan, planned.catalogue, planned.spec));
   EXPECT_FALSE(make_report(planned.network, Plan{}, planned.catalogue, planned.spec));
+}
+
+// Over a CPU and a GPU: nodes of all segments in order, each with its place and the bytes of that place's memory.
+TEST(PlannerReport, OfPlacesAddsUpInEveryMemory) {
+  const Network network = drawn::chain(3);
+  const RecordedPrimitives recorded =
+      RecordedPrimitives::make(test::recorded_rows(network, 1), test::recorded_machine(), {}).value();
+  const std::array<const Backend*, 1> backends = {&recorded.backend()};
+  const Catalogue catalogue = Catalogue::make(backends).value();
+  const MachinePlaces places = places_of(test::recorded_machine()).value();
+  const std::unique_ptr<CostSource> costs = recorded.costs(modelled_costs());
+  SearchOptions options;
+  options.memory_limit = test::gibibyte;
+  options.most_extent = 40;
+  for (const SplitStrategy strategy : {SplitStrategy::gpu, SplitStrategy::cpu_gpu}) {
+    const SplitPlan plan = plan_split(network, catalogue, *costs, places, strategy, options, 4).value();
+    const PlanReport report = make_report(network, plan, catalogue, places.specs).value();
+    ASSERT_TRUE(report.places);
+    EXPECT_EQ(report.places->theta, plan.theta);
+    EXPECT_EQ(report.places->bytes.device, plan.bytes.device);
+    EXPECT_EQ(report.places->bytes.host, plan.bytes.host + weight_bytes(network));
+    EXPECT_TRUE(report.places->bytes.covers(report.places->kept));
+    EXPECT_EQ(report.input.n, report.geometry.patch_input);
+    ASSERT_EQ(report.nodes.size(), network.nodes.size());
+    for (std::size_t i = 0; i < report.nodes.size(); ++i) {
+      const NodeReport& node = report.nodes[i];
+      EXPECT_EQ(node.node, static_cast<int>(i));
+      EXPECT_EQ(node.place == Place::gpu, node.node >= plan.theta);
+      EXPECT_GE(node.runs, 1);
+      EXPECT_LE(node.peak, node.place == Place::gpu ? plan.bytes.device : plan.bytes.host);
+    }
+  }
 }
 
 }  // namespace

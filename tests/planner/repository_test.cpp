@@ -71,5 +71,20 @@ TEST(PlannerRepository, MakesTheDirectoriesOfAFile) {
   EXPECT_FALSE(make_parents(directory.path() / "blocked" / "b" / "file"));
 }
 
+TEST(PlannerRepository, TellsWhetherAFileCouldBeWritten) {
+  const test::TemporaryDirectory directory;
+  const fs::path file = directory.path() / "a" / "report.html";
+  EXPECT_TRUE(check_writable(file));
+  EXPECT_FALSE(fs::exists(file)) << "it only looks";
+  EXPECT_TRUE(check_writable("report.html"));
+  directory.write("blocked", "x");
+  for (const fs::path& wrong : {directory.path(), directory.path() / "blocked" / "report.html", fs::path("/proc/x")}) {
+    const Result<void> refused = check_writable(wrong);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+    EXPECT_NE(refused.error().message.find(wrong.parent_path().string()), std::string::npos) << refused.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace znni

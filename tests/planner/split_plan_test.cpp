@@ -2,65 +2,24 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/recorded_primitives.hpp"
-#include "tests/planner/drawn_primitives.hpp"
+#include "tests/planner/recorded_machine.hpp"
 
 namespace znni {
 namespace {
 
-constexpr std::int64_t gibibyte = std::int64_t{1} << 30;
-
-Machine machine() {
-  MachineDevice cpu;
-  cpu.spec.name = "cores";
-  cpu.spec.threads = 8;
-  cpu.bytes[0] = gibibyte;
-  MachineDevice gpu;
-  gpu.spec.name = "card";
-  gpu.spec.kind = DeviceKind::gpu;
-  gpu.bytes[1] = gibibyte;
-  gpu.bytes[2] = gibibyte;
-  return {
-      "box",
-      {cpu, gpu},
-      {{MemorySpace::pinned, MemorySpace::device, 1e10, 1e-6}, {MemorySpace::device, MemorySpace::pinned, 1e10, 1e-6}}};
-}
-
-// Every node of the chain in several sizes; the card is ten times as fast.
-Timings rows(const Network& network) {
-  Timings all;
-  const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolMode::fragments);
-  const std::vector<std::int64_t> edges = legal_extents(network, modes, 2, 40);
-  for (const std::int64_t edge : edges) {
-    const Result<Geometry> geometry = make_geometry(network, {Vec3::cube(edge), 1, modes});
-    if (!geometry) continue;
-    for (const LayerProblem& problem : geometry->problems) {
-      TimingRecord record;
-      record.version = 1;
-      record.problem = to_string(problem);
-      for (const bool card : {false, true}) {
-        record.primitive = card ? "card.any" : "cores.any";
-        record.device = card ? "card" : "cores";
-        record.threads = card ? 1 : 8;
-        record.samples = {1e-6 + direct_flops(problem) * (card ? 1e-11 : 1e-10)};
-        all.insert(record);
-      }
-    }
-  }
-  return all;
-}
+using test::gibibyte;
 
 class PlannerSplitPlan : public testing::Test {
  protected:
   PlannerSplitPlan() {
-    recorded_ = RecordedPrimitives::make(rows(network_), machine(), {}).value();
+    recorded_ = RecordedPrimitives::make(test::recorded_rows(network_), test::recorded_machine(), {}).value();
     const std::array<const Backend*, 1> backends = {&recorded_.backend()};
     catalogue_ = Catalogue::make(backends).value();
     options_.memory_limit = gibibyte;
     options_.most_extent = 40;
   }
   Result<SplitPlan> plan(SplitStrategy strategy, std::int64_t device = gibibyte) {
-    MachinePlaces places = places_of(machine()).value();
+    MachinePlaces places = places_of(test::recorded_machine()).value();
     places.memory.device = device;
     const std::unique_ptr<CostSource> costs = recorded_.costs(modelled_costs());
     return plan_split(network_, catalogue_, *costs, places, strategy, options_, 4);
@@ -115,6 +74,53 @@ TEST_F(PlannerSplitPlan, SaysWhyNothingFits) {
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::over_budget);
   EXPECT_NE(refused.error().message.find("strategy gpu"), std::string::npos);
+}
+
+// What crosses a cut between any two of them is one tensor.
+Network run_of_convolutions() {
+  Network network;
+  network.name = "run";
+  for (int node = 0; node < 6; ++node) {
+    network.nodes.push_back({"conv" + std::to_string(node + 1), drawn::convolution(4, Vec3::cube(3)), {node}});
+  }
+  return network;
+}
+
+// A head on the CPU computes the next patch while the tail is on the GPU: the best cut lets both be busy.
+TEST(PlannerSplitPlanGolden, ThetaLiesInsideARunOfConvolutions) {
+  const Network network = run_of_convolutions();
+  const RecordedPrimitives recorded =
+      RecordedPrimitives::make(test::recorded_rows(network, 2), test::recorded_machine(), {}).value();
+  const std::array<const Backend*, 1> backends = {&recorded.backend()};
+  const Catalogue catalogue = Catalogue::make(backends).value();
+  SearchOptions options;
+  options.memory_limit = gibibyte;
+  options.most_extent = 40;
+  const std::unique_ptr<CostSource> costs = recorded.costs(modelled_costs());
+  const SplitPlan made = plan_split(network, catalogue, *costs, places_of(test::recorded_machine()).value(),
+                                    SplitStrategy::cpu_gpu, options, 4)
+                             .value();
+  const Geometry geometry = make_geometry(network, made.plan.ladder.front().geometry).value();
+  int best = -1;
+  double least = 1e300;
+  for (int theta = 0; theta <= 6; ++theta) {
+    double head = 0;
+    double tail = 0;
+    for (int node = 0; node < 6; ++node) {
+      const double seconds = 1e-10 * direct_flops(geometry.problems[static_cast<std::size_t>(node)]);
+      (node < theta ? head : tail) += node < theta ? seconds : seconds / 2;
+    }
+    if (std::max(head, tail) < least) {
+      least = std::max(head, tail);
+      best = theta;
+    }
+  }
+  EXPECT_GT(best, 0);
+  EXPECT_LT(best, 6);
+  EXPECT_EQ(made.theta, best);
+  ASSERT_EQ(made.plan.ladder.front().segments.size(), 2U);
+  EXPECT_EQ(made.plan.ladder.front().segments[0].place, Place::cpu);
+  EXPECT_EQ(made.plan.ladder.front().segments[1].place, Place::gpu);
 }
 
 }  // namespace

@@ -54,5 +54,15 @@ TEST(PlannerSvgChart, BarsAndSpansKeepTheirShares) {
   EXPECT_THAT(timeline("pass", {}), Not(HasSubstr("nan")));
 }
 
+TEST(PlannerSvgChart, LanesStandOneUnderTheOther) {
+  const std::string svg =
+      lane_chart("both", {{"CPU", {{"one", 0, 1, 0}, {"two", 2, 1, 1}}}, {"GPU", {{"one", 1, 3, 0}}}});
+  EXPECT_THAT(svg, HasSubstr(">CPU<"));
+  EXPECT_THAT(svg, HasSubstr(">GPU<"));
+  EXPECT_THAT(svg, HasSubstr("two: 1.00 s"));
+  EXPECT_THAT(svg, HasSubstr(">4.00 s<"));
+  EXPECT_EQ(lane_chart("none", {}).find("nan"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace znni

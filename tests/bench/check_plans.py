@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+"""Whether the planner's predictions hold: draws plans of models from the search, runs each, and compares.
+
+  check_plans.py --programs build/release/bin --work DIR --model FILE [--model FILE ...]
+
+Each plan runs in a process of its own (`znni-bench net`). What has been measured stays in DIR, so that a run that was
+stopped goes on where it ended; another --seed, --count or --neighbours wants another DIR. At the end the fastest five
+of each model and the chosen plan run again, in turn. One JSON object on stdout: per model, and of all together, how far
+predicted times are from measured ones, whether the memory reserved is the memory predicted, the peak of the process over
+it, and how near the chosen plan comes to the fastest one found.
+"""
+
+import argparse
+import json
+import math
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+CONTESTANTS = 5
+
+
+def say(line):
+    print(f"check_plans: {line}", file=sys.stderr, flush=True)
+
+
+def percentile(values, share):
+    """The nearest rank; None of nothing."""
+    ordered = sorted(values)
+    return ordered[max(1, math.ceil(share * len(ordered))) - 1] if ordered else None
+
+
+def write(path, value):
+    """Whole or not at all."""
+    trial = path.with_suffix(".part")
+    trial.write_text(json.dumps(value, indent=1) + "\n")
+    trial.replace(path)
+
+
+def run(command):
+    """What it prints, and the most memory it had."""
+    with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE) as process:
+        text = process.stdout.read()
+        _, status, usage = os.wait4(process.pid, 0)
+        process.returncode = os.waitstatus_to_exitcode(status)
+    if process.returncode != 0:
+        raise SystemExit(f"check_plans: {' '.join(map(str, command))} ended with code {process.returncode}")
+    return text.decode(), usage.ru_maxrss * 1024
+
+
+def draw(options, model, folder):
+    """Plan files; drawn once."""
+    done = folder / "drawn.json"
+    if not done.exists():
+        command = [options.programs / "planner", "draw", "--model", model, "--output", folder, "--mem", options.mem,
+                   "--count", options.count, "--neighbours", options.neighbours, "--seed", options.seed,
+                   "--most-seconds", options.most_seconds, "--patience", options.patience]
+        command += ["--timings", options.timings] if options.timings else []
+        command += ["--threads", options.threads] if options.threads else []
+        text, _ = run(command)
+        write(done, [line.split(": ")[0] for line in text.splitlines()])
+    return [pathlib.Path(name) for name in json.loads(done.read_text())]
+
+
+def measure(options, model, plan, repetitions):
+    text, peak = run([options.programs / "znni-bench", "net", "--plan", plan, "--model", model, "--mem", options.mem,
+                      "--repetitions", repetitions, "--json"])
+    found = json.loads(text)
+    seconds = statistics.median([each["seconds"] for each in found["runs"] if each["kind"] == "warm"])
+    return {"plan": plan.stem, "predicted_seconds": found["predicted_seconds"], "seconds": seconds,
+            "voxels_per_second": found["voxels"] / seconds,
+            "error": abs(found["predicted_seconds"] - seconds) / seconds, "bytes": found["bytes"],
+            "reserved_bytes": found["reserved_bytes"], "process_bytes": peak, "load": os.getloadavg()[0]}
+
+
+def measure_all(options, model, plans):
+    rows = []
+    for number, plan in enumerate(plans, 1):
+        kept = plan.with_suffix(".json")
+        if not kept.exists():
+            say(f"{model.stem}: {number} of {len(plans)}, {plan.stem}")
+            write(kept, measure(options, model, plan, options.repetitions))
+        rows.append(json.loads(kept.read_text()))
+    return rows
+
+
+def contest(options, model, plans, rows):
+    """The fastest again, and the chosen one, round after round: median voxels per second tell."""
+    path = plans[0].parent / "contest.json"
+    known = json.loads(path.read_text()) if path.exists() else []
+    fastest = sorted(rows, key=lambda row: -row["voxels_per_second"])[:CONTESTANTS]
+    names = sorted({row["plan"] for row in fastest} | {"chosen"})
+    of_name = {plan.stem: plan for plan in plans}
+    for turn in range(options.rounds):
+        for name in names:
+            if any(row["round"] == turn and row["plan"] == name for row in known):
+                continue
+            say(f"{model.stem}: again, round {turn + 1} of {options.rounds}, {name}")
+            known.append({"round": turn, **measure(options, model, of_name[name], 1)})
+            write(path, known)
+    rates = {name: statistics.median(row["voxels_per_second"] for row in known if row["plan"] == name) for name in names}
+    best = max(rates, key=rates.get)
+    return {"best": best, "chosen_over_best": rates["chosen"] / rates[best], "voxels_per_second": rates}
+
+
+def summary(rows):
+    errors = [row["error"] for row in rows]
+    return {"plans": len(rows), "error_median": percentile(errors, 0.5), "error_ninth_decile": percentile(errors, 0.9),
+            "reserved_as_predicted": sum(row["reserved_bytes"] == row["bytes"] for row in rows),
+            "most_process_over_plan": max((row["process_bytes"] / row["bytes"] for row in rows), default=None)}
+
+
+def parse(arguments):
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--programs", type=pathlib.Path, required=True, help="folder of planner and znni-bench")
+    parser.add_argument("--work", type=pathlib.Path, required=True, help="folder of plans and results")
+    parser.add_argument("--model", type=pathlib.Path, action="append", required=True)
+    parser.add_argument("--mem", default="4G")
+    parser.add_argument("--count", type=int, default=8, help="random plans of each model")
+    parser.add_argument("--neighbours", type=int, default=4)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--most-seconds", default="60s")
+    parser.add_argument("--patience", default="recorded", choices=("model", "recorded", "measure"))
+    parser.add_argument("--timings", help="file of recorded timings (default: the planner's own)")
+    parser.add_argument("--threads", type=int)
+    parser.add_argument("--repetitions", type=int, default=2, help="warm runs of each plan")
+    parser.add_argument("--rounds", type=int, default=3, help="of the fastest again; 0: none")
+    return parser.parse_args(arguments)
+
+
+def main(arguments):
+    options = parse(arguments)
+    models, every = {}, []
+    for model in options.model:
+        folder = options.work / model.stem
+        folder.mkdir(parents=True, exist_ok=True)
+        plans = draw(options, model, folder)
+        rows = measure_all(options, model, plans)
+        every += rows
+        models[model.stem] = {**summary(rows), "rows": rows}
+        if options.rounds > 0:
+            models[model.stem]["contest"] = contest(options, model, plans, rows)
+    print(json.dumps({"all": summary(every), "models": models}, indent=1))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,81 @@
+"""check_plans.py over a tiny net. Usage: check_plans_test.py FOLDER-OF-PROGRAMS."""
+
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import check_plans
+
+SMALL = """
+name: "small"
+f_in: 1
+node { conv { f_out: 4 k: 3 activation: relu } }
+node { max_pool { window: 2 stride: 2 } }
+node { conv { f_out: 2 k: 3 } }
+"""
+
+
+class CheckPlans(unittest.TestCase):
+    programs = pathlib.Path()
+
+    def setUp(self):
+        self.kept = tempfile.TemporaryDirectory()
+        self.folder = pathlib.Path(self.kept.name)
+        self.model = self.folder / "small.pbtxt"
+        self.model.write_text(SMALL)
+
+    def tearDown(self):
+        self.kept.cleanup()
+
+    def check(self, *more):
+        script = pathlib.Path(check_plans.__file__)
+        return subprocess.run([sys.executable, script, "--programs", self.programs, "--work", self.folder / "work", "--model",
+                               self.model, "--mem", "40M", "--patience", "model", "--threads", "1", "--repetitions", "1",
+                               *map(str, more)], capture_output=True, text=True, timeout=300, check=False)
+
+    def test_runs_every_plan_once_and_the_best_in_turn(self):
+        arguments = ("--count", 3, "--neighbours", 2, "--rounds", 2)
+        first = self.check(*arguments)
+        self.assertEqual(first.returncode, 0, first.stderr)
+        found = json.loads(first.stdout)
+        small = found["models"]["small"]
+        self.assertEqual(small["plans"], 6)
+        self.assertEqual([row["plan"] for row in small["rows"]],
+                         ["chosen", "random-1", "random-2", "random-3", "neighbour-1", "neighbour-2"])
+        self.assertEqual(small["reserved_as_predicted"], 6)
+        self.assertLessEqual(small["error_median"], small["error_ninth_decile"])
+        self.assertEqual(found["all"], {key: small[key] for key in found["all"]})
+        self.assertIn("chosen", small["contest"]["voxels_per_second"])
+        self.assertLessEqual(small["contest"]["chosen_over_best"], 1)
+        for row in small["rows"]:
+            self.assertGreater(row["process_bytes"], row["bytes"])
+        again = self.check(*arguments)
+        self.assertEqual(again.stdout, first.stdout)
+        self.assertEqual(again.stderr, "")
+
+    def test_goes_on_where_it_was_stopped(self):
+        few = ("--count", 2, "--neighbours", 0, "--rounds", 0)
+        self.assertEqual(self.check(*few).returncode, 0)
+        (self.folder / "work" / "small" / "random-2.json").unlink()
+        again = self.check(*few)
+        self.assertEqual([line.split(", ")[-1] for line in again.stderr.splitlines() if line.startswith("check_plans")],
+                         ["random-2"])
+
+    def test_says_what_failed(self):
+        self.model.write_text("no net")
+        refused = self.check()
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn("ended with code 2", refused.stderr)
+
+    def test_percentiles_are_nearest_ranks(self):
+        self.assertEqual(check_plans.percentile([4, 1, 3, 2], 0.5), 2)
+        self.assertEqual(check_plans.percentile(range(1, 11), 0.9), 9)
+        self.assertIsNone(check_plans.percentile([], 0.5))
+
+
+if __name__ == "__main__":
+    CheckPlans.programs = pathlib.Path(sys.argv.pop(1))
+    unittest.main()

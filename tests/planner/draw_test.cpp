@@ -1,0 +1,110 @@
+#include "planner/draw.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "tests/planner/drawn_primitives.hpp"
+
+namespace znni {
+namespace {
+
+class PlannerDraw : public testing::Test {
+ protected:
+  PlannerDraw() {
+    options_.memory_limit = 1 << 20;
+    options_.most_extent = 16;
+    options_.ladder = false;
+    draw_.count = 20;
+  }
+  std::vector<Plan> drawn() { return draw_plans(network_, spec_, catalogue_, *costs_, options_, draw_).value(); }
+  Plan best() { return search(network_, spec_, catalogue_, *costs_, options_).value(); }
+  std::vector<Plan> near(const Plan& plan) {
+    return neighbours(plan, network_, spec_, catalogue_, *costs_, options_, draw_).value();
+  }
+  void expect_sound(const std::vector<Plan>& plans) {
+    for (const Plan& plan : plans) {
+      EXPECT_EQ(check(plan, network_, catalogue_, spec_, options_.memory_limit).reason, "");
+      EXPECT_EQ(plan.ladder.size(), 1U);
+      EXPECT_LE(plan.predicted.seconds, draw_.most_seconds);
+      EXPECT_EQ(std::count_if(plans.begin(), plans.end(), [&](const Plan& other) { return other == plan; }), 1);
+    }
+  }
+
+  Network network_ = drawn::chain();
+  Catalogue catalogue_ = drawn::catalogue();
+  DeviceSpec spec_;
+  std::unique_ptr<CostSource> costs_ = modelled_costs();
+  SearchOptions options_;
+  DrawOptions draw_;
+};
+
+TEST_F(PlannerDraw, PlansRunAndAreAllDifferent) {
+  const std::vector<Plan> plans = drawn();
+  EXPECT_EQ(plans.size(), draw_.count);
+  expect_sound(plans);
+}
+
+TEST_F(PlannerDraw, LosersAreAmongThem) {
+  const double most = best().predicted.voxels_per_second;
+  std::set<std::string> primitives;
+  std::set<Vec3> extents;
+  double least = most;
+  for (const Plan& plan : drawn()) {
+    EXPECT_LE(plan.predicted.voxels_per_second, most * (1 + 1e-9));
+    least = std::min(least, plan.predicted.voxels_per_second);
+    extents.insert(plan.ladder.front().geometry.pass_input);
+    for (const Step& step : plan.ladder.front().segments.front().steps) primitives.insert(step.primitive);
+  }
+  EXPECT_LT(least, most / 2);
+  EXPECT_GT(extents.size(), 3U);
+  EXPECT_TRUE(primitives.contains("drawn.conv.a") && primitives.contains("drawn.conv.b"));
+}
+
+TEST_F(PlannerDraw, TheSeedDecides) {
+  const std::vector<Plan> first = drawn();
+  EXPECT_EQ(drawn(), first);
+  draw_.seed = 2;
+  EXPECT_NE(drawn(), first);
+}
+
+TEST_F(PlannerDraw, NothingTakesLongerThanAllowed) {
+  std::vector<Seconds> seconds;
+  for (const Plan& plan : drawn()) seconds.push_back(plan.predicted.seconds);
+  std::sort(seconds.begin(), seconds.end());
+  draw_.most_seconds = seconds[seconds.size() / 2];
+  expect_sound(drawn());
+  draw_.most_seconds = 1e-12;
+  EXPECT_TRUE(drawn().empty());
+}
+
+TEST_F(PlannerDraw, NeighboursAreNearAndNotTheSamePatch) {
+  const Plan chosen = best();
+  draw_.count = 6;
+  const std::vector<Plan> plans = near(chosen);
+  ASSERT_FALSE(plans.empty());
+  EXPECT_LE(plans.size(), draw_.count);
+  expect_sound(plans);
+  const Vec3 here = chosen.ladder.front().geometry.pass_input;
+  for (const Plan& plan : plans) {
+    EXPECT_NE(plan.ladder.front().geometry, chosen.ladder.front().geometry);
+    EXPECT_LE(plan.predicted.voxels_per_second, chosen.predicted.voxels_per_second);
+    const Vec3 there = plan.ladder.front().geometry.pass_input;
+    EXPECT_TRUE(covers(there * Vec3::cube(2), here)) << to_string(there) << " of " << to_string(here);
+  }
+}
+
+TEST_F(PlannerDraw, StopsAndRefusesAsASearchDoes) {
+  options_.stop = [] { return true; };
+  EXPECT_TRUE(drawn().empty());
+  options_.stop = {};
+  options_.volume = Vec3{1, 1, 1};
+  EXPECT_FALSE(draw_plans(network_, spec_, catalogue_, *costs_, options_, draw_));
+  options_.volume.reset();
+  options_.memory_limit = 100;  // less than the weights
+  EXPECT_TRUE(drawn().empty());
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,53 @@
+#include "planner/rung_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include "planner/candidates.hpp"
+#include "tests/planner/drawn_primitives.hpp"
+
+namespace znni {
+namespace {
+
+class PlannerRungPlan : public testing::Test {
+ protected:
+  PlannerRungPlan() {
+    options_.memory_limit = 1 << 20;
+    options_.most_extent = 12;
+    options_.ladder = false;
+  }
+  FoundRung find() {
+    const std::vector<const Primitive*> free(network_.nodes.size(), nullptr);
+    GeometrySearch geometries(network_, spec_, catalogue_, *costs_, options_, free);
+    RungQuery query;
+    query.total = options_.memory_limit - weight_bytes(network_);
+    return geometries.best(make_candidates(network_, options_), query).value();
+  }
+
+  Network network_ = drawn::chain();
+  Catalogue catalogue_ = drawn::catalogue();
+  DeviceSpec spec_;
+  std::unique_ptr<CostSource> costs_ = modelled_costs();
+  SearchOptions options_;
+};
+
+TEST_F(PlannerRungPlan, IsWhatASearchWithoutALadderFinds) {
+  const Plan plan = rung_plan(network_, spec_, catalogue_, options_, find());
+  EXPECT_EQ(plan, search(network_, spec_, catalogue_, *costs_, options_).value());
+  EXPECT_EQ(plan.memory, plan.ladder.front().memory);
+  EXPECT_EQ(plan.key.memory_limit, options_.memory_limit);
+}
+
+TEST_F(PlannerRungPlan, RungsShareAnArenaAndKeepTheirOwnCopies) {
+  const FoundRung found = find();
+  Plan plan = rung_plan(network_, spec_, catalogue_, options_, found);
+  Rung smaller = found.rung;
+  smaller.memory = {found.rung.memory.weights, 640, found.rung.memory.transient / 2};
+  append(plan, smaller);
+  EXPECT_EQ(plan.ladder.size(), 2U);
+  EXPECT_EQ(plan.memory.weights, found.rung.memory.weights);
+  EXPECT_EQ(plan.memory.persistent, found.rung.memory.persistent + 640);
+  EXPECT_EQ(plan.memory.transient, found.rung.memory.transient);
+}
+
+}  // namespace
+}  // namespace znni
