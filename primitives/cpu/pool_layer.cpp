@@ -14,16 +14,16 @@ namespace {
 constexpr double efficiency = 0.04;
 // Starting and ending the loops of one row, short as rows are.
 constexpr double cycles_per_row = 150.0;
-constexpr std::int64_t most_strides = 16;
 // Share of the memory's rate that is reached where nothing fits the caches, measured.
-constexpr double memory_share = 0.5;
+constexpr double memory_share = 0.6;
 
 // Positions of the window that are computed, per axis: the offsets of each voxel of the output.
 Vec3 computed_positions(const PoolProblem& pool) { return output_shape(pool).n * pooled_offsets(pool); }
 
 // Blocked rows and short windows take one pass (pool_voxels.hpp).
 bool in_one_pass(const PoolProblem& pool, std::int64_t width) {
-  return width > 1 && pool.window.x <= most_pooled_along_x && pool.stride.x <= most_strides;
+  return width > 1 && covers(Vec3::cube(most_pooled), pool.window) &&
+         std::max(pool.stride.y, pool.stride.x) <= most_pooled_stride;
 }
 
 // Loads, reductions and the store of every voxel, from the caches.
@@ -95,26 +95,33 @@ class PoolLayer final : public PreparedLayer {
 
   void pool_plane_in_one_pass(const TensorView& in, const TensorView& out, const Place& place) const {
     const Vec3 q = offsets_;
-    const std::int64_t windows = std::min(in.shape.n.x - pool_.window.x + 1, pool_.stride.x * out.shape.n.x);
-    PooledRow row{nullptr, in.strides.z, in.strides.y, pool_.window, windows, factor_};
-    float* to[most_strides];
-    row.stride = pool_.stride.x;
-    row.kept = q.x;
-    row.out = to;
-    for (std::int64_t y = 0; y < positions_.y; ++y) {
-      row.in = row_at(in, place, y);
-      row.past_caches = float_bytes(out.shape.S * out.strides.S) > cache_bytes_;  // of the whole, where out is a slab
-      for (std::int64_t x = 0; x < q.x; ++x) {
-        const std::int64_t s = pooled_input(pool_, place.s, {place.z % q.z, y % q.y, x});
-        to[x] = &out.at(s, place.image, {place.z / q.z, y / q.y, 0});
-        row.past_caches = row.past_caches && reinterpret_cast<std::uintptr_t>(to[x]) % vector_bytes == 0;
-      }
-      pool_voxels(pool_.kind, width_, row);
+    PooledPlane plane;
+    plane.in = row_at(in, place, 0);
+    plane.step_z = in.strides.z;
+    plane.step_y = in.strides.y;
+    plane.window = pool_.window;
+    plane.rows = positions_.y;
+    plane.positions = std::min(in.shape.n.x - pool_.window.x + 1, pool_.stride.x * out.shape.n.x);
+    plane.stride_y = pool_.stride.y;
+    plane.kept_y = q.y;
+    plane.stride_x = pool_.stride.x;
+    plane.kept_x = q.x;
+    plane.factor = factor_;
+    plane.out_step_y = out.strides.y;
+    float* to[most_pooled_stride * most_pooled_stride];
+    plane.out = to;
+    plane.past_caches = float_bytes(out.shape.S * out.strides.S) > cache_bytes_ &&  // of the whole, where out is a slab
+                        float_bytes(out.strides.y) % vector_bytes == 0;
+    for (std::int64_t i = 0; i < q.y * q.x; ++i) {
+      const std::int64_t s = pooled_input(pool_, place.s, {place.z % q.z, i / q.x, i % q.x});
+      to[i] = &out.at(s, place.image, {place.z / q.z, 0, 0});
+      plane.past_caches = plane.past_caches && reinterpret_cast<std::intptr_t>(to[i]) % vector_bytes == 0;
     }
+    pool_voxels(pool_.kind, width_, plane);
     finish_pooling();
   }
 
-  static constexpr std::uintptr_t vector_bytes = 32;
+  static constexpr std::int64_t vector_bytes = 32;
 
   // `rows`: two scratch rows.
   void pool_plane(const TensorView& in, const TensorView& out, const Place& place, std::span<float> rows) const {
