@@ -276,6 +276,10 @@ Result<RecordedPrimitives> RecordedPrimitives::make(const Timings& timings, cons
       return Error{ErrorCode::corrupt_file, which + ": version is " + std::to_string(record.version) + ", earlier " +
                                                 std::to_string(table->primitive().version) + "; one version is right"};
     }
+    if (table->primitive().device != kind_of(machine, record.device)) {
+      return Error{ErrorCode::corrupt_file, which + ": device is '" + record.device +
+                                                "', earlier one of another kind; a name for each kind is right"};
+    }
     table->add(*problem, record);
   }
   for (const std::unique_ptr<RowTable>& table : made.tables_) {

@@ -92,7 +92,10 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
   Error reason{ErrorCode::unsupported,
                "no legal cube of " + network.name + " up to " + std::to_string(options.most_extent)};
   for (const std::int64_t edge : cubes(network, modes, options, most_cubes)) {
-    if (options.stop && options.stop()) break;
+    if (options.stop && options.stop()) {
+      reason = {ErrorCode::cancelled, "the search was stopped before it found one"};
+      break;
+    }
     Vec3 input = Vec3::cube(edge);
     if (network.spatial_rank == 2) input.z = 1;
     const GeometryChoice patch{input, 1, modes};

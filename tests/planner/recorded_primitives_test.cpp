@@ -139,6 +139,8 @@ TEST(PlannerRecordedPrimitives, RowsThatMakeNoSenseAreNamed) {
   bad = record("there.conv", conv(99), 1, "there");
   bad.version = 2;
   EXPECT_NE(refused(bad).find("version is 2, earlier 1"), std::string::npos);
+  bad = record("there.conv", conv(98), 1, "card");
+  EXPECT_NE(refused(bad).find("earlier one of another kind"), std::string::npos);
 }
 
 TEST(PlannerRecordedPrimitives, MoreThanFitAreRefusedAndPlacesAreGivenBack) {

@@ -69,6 +69,13 @@ TEST_F(PlannerSplitPlan, LimitsHoldAndLessIsNeverFaster) {
   EXPECT_LT(before, 1e300);
 }
 
+TEST_F(PlannerSplitPlan, SaysThatItWasStopped) {
+  options_.stop = [] { return true; };
+  const Result<SplitPlan> stopped = plan(SplitStrategy::gpu);
+  ASSERT_FALSE(stopped);
+  EXPECT_EQ(stopped.error().code, ErrorCode::cancelled);
+}
+
 TEST_F(PlannerSplitPlan, SaysWhyNothingFits) {
   const Result<SplitPlan> refused = plan(SplitStrategy::gpu, 100);
   ASSERT_FALSE(refused);
