@@ -73,6 +73,18 @@ JobIdentity identity_of(const Job& job) {
           std::to_string(job.model.f_out) + " images, field of view " + to_string(job.model.field_of_view)};
 }
 
+// --resume where no run was interrupted: the job begins anew, unless its output is there in full. So whoever starts a
+// job again and again, as a supervisor does, may always say --resume.
+Result<std::int64_t> begun_anew(const Job& job) {
+  if (output_exists(job.output)) {
+    return Error{
+        ErrorCode::invalid_argument,
+        job.options.output + ": is there already, in full: add --overwrite in place of --resume to compute it again"};
+  }
+  std::fprintf(stderr, "znni: --resume: nothing to resume for %s: beginning anew\n", job.options.output.c_str());
+  return std::int64_t{0};
+}
+
 // How many planes an earlier run left, when --resume asks to go on with it. Without that, an interrupted output
 // is not thrown away unless --overwrite says so.
 Result<std::int64_t> resumed_planes(const Job& job) {
@@ -81,9 +93,7 @@ Result<std::int64_t> resumed_planes(const Job& job) {
   const Result<std::optional<ResumeState>> state = read_resume(job.output);
   if (!state) return state.error();
   if (!state->has_value()) {
-    if (!options.resume) return std::int64_t{0};
-    return Error{ErrorCode::not_found,
-                 "--resume: nothing to resume for " + options.output + " (no " + resume_path(job.output) + ")"};
+    return options.resume ? begun_anew(job) : std::int64_t{0};
   }
   const ResumeState& found = **state;
   if (!options.resume) {

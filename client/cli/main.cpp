@@ -25,8 +25,11 @@ int show_model(const Connection& connection, const std::string& name) {
 int show_models(const Connection& connection) {
   const auto models = connection.models();
   if (!models) return fail(models.error());
+  const Result<bool> ready = connection.ready();
+  if (!ready) return fail(ready.error());
   for (const auto& [name, state] : *models) std::printf("%s: %s\n", name.c_str(), state.c_str());
-  return 0;
+  if (!*ready) std::printf("not ready\n");
+  return *ready ? 0 : 1;
 }
 
 int infer(const Options& options, std::stop_token stop) {

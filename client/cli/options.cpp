@@ -36,7 +36,7 @@ void add_infer(CLI::App& infer, Raw& raw) {
   infer.add_option("--dtype", raw.dtype, "of the output: float32, float16, uint8")->capture_default_str();
   infer.add_option("--scale", raw.scale, "input voxels times this, instead of the model's own normalisation");
   infer.add_option("--offset", raw.offset, "added after --scale");
-  infer.add_flag("--resume", options.resume, "go on with an interrupted output");
+  infer.add_flag("--resume", options.resume, "go on with an interrupted output; begin it where there is none");
   infer.add_flag("--overwrite", options.overwrite, "replace an output that is there");
   infer.add_flag("--dry-run", options.dry_run, "say what would be done");
   infer.add_flag("--no-progress", raw.no_progress, "no progress on stderr");
@@ -76,7 +76,8 @@ Parsed parse_options(int count, const char* const* arguments) {
   Raw raw;
   CLI::App* infer = app.add_subcommand("infer", "stream a volume through a model");
   add_infer(*infer, raw);
-  CLI::App* status = app.add_subcommand("status", "is the daemon there, and which models are ready?");
+  CLI::App* status =
+      app.add_subcommand("status", "which models are there; exit 1 until all that are expected are ready");
   add_server(*status, raw.options);
   status->add_option("-m,--model", raw.options.model, "one model only; exit 1 until it is ready");
   try {

@@ -82,6 +82,17 @@ void Connection::identify(grpc::ClientContext& context) const {
   if (!token_.empty()) context.AddMetadata("authorization", "Bearer " + token_);
 }
 
+Result<bool> Connection::ready() const {
+  grpc::ClientContext context;
+  limit_time(context);
+  identify(context);
+  inference::ServerReadyResponse answer;
+  const auto stub = inference::GRPCInferenceService::NewStub(channel_);
+  const grpc::Status status = stub->ServerReady(&context, {}, &answer);
+  if (!status.ok()) return to_error(status, address_);
+  return answer.ready();
+}
+
 Result<std::map<std::string, std::string>> Connection::models() const {
   grpc::ClientContext context;
   limit_time(context);

@@ -43,6 +43,8 @@ class Connection {
   // Every call bears the token, if there is one.
   void identify(grpc::ClientContext& context) const;
 
+  // Whether a request to every model that the daemon expects would be admitted.
+  [[nodiscard]] Result<bool> ready() const;
   // Names of the models the daemon has, with "ready" or why not.
   [[nodiscard]] Result<std::map<std::string, std::string>> models() const;
   // not_found for a model the daemon does not know, unavailable when it cannot be reached. "" = newest version.

@@ -25,6 +25,11 @@ const std::map<std::string, std::string>& fields_of_view() {
 }
 
 class FakeInference final : public inference::GRPCInferenceService::Service {
+  grpc::Status ServerReady(grpc::ServerContext*, const inference::ServerReadyRequest*,
+                           inference::ServerReadyResponse* answer) override {
+    answer->set_ready(true);
+    return grpc::Status::OK;
+  }
   grpc::Status ModelReady(grpc::ServerContext*, const inference::ModelReadyRequest* request,
                           inference::ModelReadyResponse* answer) override {
     if (!fields_of_view().contains(request->name())) return unknown(request->name());

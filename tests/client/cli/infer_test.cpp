@@ -107,6 +107,22 @@ TEST(Infer, InterruptedRunGoesOnToTheSameOutput) {
   EXPECT_FALSE(read_resume(parse_file_name(output))->has_value());
 }
 
+// A supervisor gives the same command to the first attempt and to those that follow.
+TEST(Infer, NothingToResumeBeginsAnew) {
+  const Scratch scratch;
+  const FakeDaemon daemon;
+  Options options = options_for(daemon, scratch, "out.npy");
+  options.resume = true;
+  testing::internal::CaptureStderr();
+  const auto outcome = run_infer(options, {});
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("nothing to resume"), std::string::npos);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+  const auto again = run_infer(options, {});
+  ASSERT_FALSE(again) << "what is there in full is not computed again";
+  EXPECT_EQ(exit_code(again.error()), 2);
+}
+
 TEST(Infer, ResumeOfAnotherJobIsRefused) {
   const Scratch scratch;
   const FakeDaemon dying(Behaviour::dies_in_the_middle);
@@ -176,9 +192,6 @@ TEST(Infer, WhatTheUserCanMend) {
   Options small = options_for(daemon, scratch, "small.npy");
   small.bbox = "0:2,:,:";
   EXPECT_EQ(code(small), 2) << "smaller than the field of view";
-  Options nothing = options_for(daemon, scratch, "nothing.npy");
-  nothing.resume = true;
-  EXPECT_EQ(code(nothing), 2) << "nothing to resume";
   Options unknown = options_for(daemon, scratch, "unknown.npy");
   unknown.model = "nobody";
   EXPECT_EQ(code(unknown), 2);

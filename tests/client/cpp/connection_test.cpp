@@ -30,6 +30,14 @@ TEST(Connection, ListsModels) {
   EXPECT_EQ(models->at("crop"), "ready");
 }
 
+TEST(Connection, AsksWhetherTheDaemonIsReady) {
+  const FakeDaemon daemon;
+  const Result<bool> ready = Connection(daemon.address()).ready();
+  ASSERT_TRUE(ready) << ready.error().message;
+  EXPECT_TRUE(*ready);
+  EXPECT_EQ(Connection("127.0.0.1:1").ready().error().code, ErrorCode::unavailable);
+}
+
 TEST(Connection, UnknownModelIsNotFound) {
   const FakeDaemon daemon;
   const Result<ModelFacts> model = Connection(daemon.address()).model("nothing");
