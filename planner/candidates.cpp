@@ -360,4 +360,30 @@ std::vector<GeometryChoice> make_candidates(const Network& network, const Search
   return candidates;
 }
 
+std::vector<GeometryChoice> make_neighbours(const Network& network, const SearchOptions& options,
+                                            const GeometryChoice& choice) {
+  if (!choice.streamed) return {};
+  const std::optional<Vec3> shift = patch_shift(network, choice.modes, options.most_extent);
+  ensure(shift.has_value(), "a choice of legal modes");
+  Extents near = stream_extents(network, choice.modes, options, *shift);
+  const std::int64_t thickness = 2 * reaches(network).back().stride.z;
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t own = choice.pass_input[axis];
+    const std::int64_t least = axis == 0 ? own - thickness : own;
+    const double most = static_cast<double>(own) * between_squares;
+    std::erase_if(near[static_cast<std::size_t>(axis)], [&](std::int64_t extent) {
+      return extent < least || (axis == 0 ? extent > own + thickness : static_cast<double>(extent) > most);
+    });
+  }
+  Combinations combinations;
+  combinations.add_all(near);
+  std::vector<GeometryChoice> neighbours;
+  for (const Vec3 pass_input : combinations.found()) {
+    GeometryChoice neighbour = choice;
+    neighbour.pass_input = pass_input;
+    if (neighbour != choice && make_geometry(network, neighbour)) neighbours.push_back(std::move(neighbour));
+  }
+  return neighbours;
+}
+
 }  // namespace znni

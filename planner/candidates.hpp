@@ -12,10 +12,9 @@
 //   equal parts per axis, and no extent beyond the whole volume. In groups, whose combinations are many: cubes,
 //   and what cuts the volume, in up to 4 parts.
 // Streams along z: fragments, those of the first pooling also in groups, held, or anew along y and x (a stream makes
-// all
-//   offsets along z of one window). New planes a step: 1 to 32 times the poolings' stride, at finer steps where they
-//   are few. Cross-sections: every one where combinations are few enough; otherwise squares, each 4 % larger than the
-//   one before, and with a volume also what cuts it into up to 4 parts per axis.
+//   all offsets along z of one window). New planes a step: 1 to 32 times the poolings' stride, at finer steps where
+//   they are few. Cross-sections: every one where combinations are few enough; otherwise squares, each 4 % larger than
+//   the one before, and with a volume also what cuts it into up to 4 parts per axis.
 // S: powers of two. Beyond 1, where not every combination is taken, cubes alone: a larger patch does better
 //   than more patches, unless it runs out of legal extents.
 #pragma once
@@ -33,6 +32,11 @@ inline constexpr std::int64_t candidate_limit = 20000;
 // Streams first; then least repeated work; then by S; then large extents before small. No duplicates. Every candidate
 // is a legal geometry. Requires check(network) and, with a volume, one that covers the field of view.
 [[nodiscard]] std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& options);
+
+// Streams that lie between `choice`, a stream, and those enumerated beside it: steps of up to two strides more or less,
+// edges of the cross-section up to 4 % longer. Legal ones, without `choice` itself; none for patches.
+[[nodiscard]] std::vector<GeometryChoice> make_neighbours(const Network& network, const SearchOptions& options,
+                                                          const GeometryChoice& choice);
 
 // `count` of `extents` (rising), spread geometrically over their distance from the smallest; the smallest and
 // the largest included.

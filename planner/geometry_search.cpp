@@ -59,8 +59,7 @@ GeometrySearch::GeometrySearch(const Network& network, const DeviceSpec& spec, c
       table_(catalogue, spec, costs) {}
 
 std::optional<FoundRung> GeometrySearch::best(const std::vector<GeometryChoice>& candidates, const RungQuery& query,
-                                              std::vector<Candidate>* log) {
-  std::optional<FoundRung> best;
+                                              std::vector<Candidate>* log, std::optional<FoundRung> best) {
   for (const GeometryChoice& choice : candidates) {
     if (stopped()) break;
     const double record = best ? best->voxels_per_second : 0;

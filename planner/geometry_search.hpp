@@ -37,9 +37,9 @@ class GeometrySearch {
                  const SearchOptions& options, std::vector<const Primitive*> forced);
 
   // The candidate with the most voxels per second; of equals the first. Looks at every candidate, or as many
-  // as options.stop allows. Nothing when none fits.
+  // as options.stop allows. `best`, if there is one, when none both fits and is faster.
   std::optional<FoundRung> best(const std::vector<GeometryChoice>& candidates, const RungQuery& query,
-                                std::vector<Candidate>* log = nullptr);
+                                std::vector<Candidate>* log = nullptr, std::optional<FoundRung> best = std::nullopt);
 
   // Least persistent + transient bytes of any candidate; nothing when no candidate can be computed at all.
   std::optional<std::int64_t> least_bytes(const std::vector<GeometryChoice>& candidates);

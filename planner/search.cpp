@@ -129,7 +129,12 @@ Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalo
   query.total = options.memory_limit - weight_bytes(network);
   query.volume = options.volume;
   std::optional<FoundRung> first;
-  if (query.total > 0) first = geometries.best(candidates, query, log == nullptr ? nullptr : &log->candidates);
+  std::vector<Candidate>* const looked_at = log == nullptr ? nullptr : &log->candidates;
+  if (query.total > 0) first = geometries.best(candidates, query, looked_at);
+  if (first) {
+    const std::vector<GeometryChoice> near = make_neighbours(network, options, first->rung.geometry);
+    first = geometries.best(near, query, looked_at, std::move(first));
+  }
   if (!first) return refuse(geometries, network, candidates, options.memory_limit);
   Plan plan = rung_plan(network, spec, catalogue, options, *first);
   if (log != nullptr) log_choices(network, *first, spec, catalogue, costs, *log);

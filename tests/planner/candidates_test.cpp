@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 #include "tests/planner/drawn_primitives.hpp"
@@ -172,6 +173,33 @@ TEST(PlannerCandidates, LayerwiseIsWholeLayersAlone) {
     for (const PoolingMode& mode : choice.modes) EXPECT_EQ(mode.groups, Vec3::cube(1));
     EXPECT_NE(std::find(all.begin(), all.end(), choice), all.end());
   }
+}
+
+// What the enumeration steps over, and nothing twice.
+TEST(PlannerCandidates, NeighboursOfAStreamLieBetweenTheSquares) {
+  const Network network = deep();
+  const std::vector<GeometryChoice> candidates = make_candidates(network, options(1024));
+  const auto found = std::find_if(candidates.begin(), candidates.end(), [](const GeometryChoice& choice) {
+    return choice.streamed && choice.pass_input.z == 80 && choice.pass_input.y > 400 && choice.pass_input.y < 500;
+  });
+  ASSERT_NE(found, candidates.end());
+  const std::vector<GeometryChoice> neighbours = make_neighbours(network, options(1024), *found);
+  std::set<Vec3> extents = {found->pass_input};
+  for (const GeometryChoice& neighbour : neighbours) {
+    EXPECT_TRUE(extents.insert(neighbour.pass_input).second);
+    EXPECT_TRUE(make_geometry(network, neighbour));
+    GeometryChoice same = neighbour;
+    same.pass_input = found->pass_input;
+    EXPECT_EQ(same, *found);
+    EXPECT_LE(std::abs(neighbour.pass_input.z - 80), 16);
+    EXPECT_TRUE(covers(neighbour.pass_input, {0, found->pass_input.y, found->pass_input.x}));
+    EXPECT_LE(static_cast<double>(neighbour.pass_input.x), 1.04 * static_cast<double>(found->pass_input.x));
+  }
+  EXPECT_TRUE(extents.contains({64, found->pass_input.y + 8, found->pass_input.x}));
+  EXPECT_TRUE(extents.contains({96, found->pass_input.y, found->pass_input.x + 16}));
+  GeometryChoice patch = *found;
+  patch.streamed = false;
+  EXPECT_TRUE(make_neighbours(network, options(1024), patch).empty());
 }
 
 TEST(PlannerCandidates, FlatNetsStayFlat) {
