@@ -4,7 +4,9 @@
 #include <array>
 #include <cmath>
 #include <set>
+#include <utility>
 
+#include "planner/exchange.hpp"
 #include "planner/head.hpp"
 #include "planner/streams.hpp"
 
@@ -259,14 +261,13 @@ void add_squares(const Extents& extents, Combinations& combinations) {
   edges.insert(extents[2].begin(), extents[2].end());
   double least = 0;
   for (const std::int64_t edge : edges) {
-    const bool largest = edge == *edges.rbegin();
-    if (static_cast<double>(edge) < least && !largest) continue;
+    if (static_cast<double>(edge) < least && edge != *edges.rbegin()) continue;
     least = between_squares * static_cast<double>(edge);
     for (const std::int64_t z : extents[0]) combinations.add(z, fitted(extents[1], edge), fitted(extents[2], edge));
   }
 }
 
-std::set<Vec3> choose_streams(Extents extents, const SearchOptions& options, Vec3 fov, Vec3 shift) {
+std::set<Vec3> choose_streams(const Network& network, Extents extents, const SearchOptions& options, Vec3 shift) {
   Combinations combinations;
   if (combination_count(extents) <= share_of_streams) {
     combinations.add_all(extents);
@@ -278,24 +279,18 @@ std::set<Vec3> choose_streams(Extents extents, const SearchOptions& options, Vec
   }
   extents[0] = planes;
   add_squares(extents, combinations);
-  if (options.volume) {
-    Extents cut = cut_volume(extents, *options.volume, fov, shift, most_parts / 2);
-    cut[0] = planes;
-    combinations.add_all(cut);
-  }
+  if (!options.volume) return combinations.found();
+  Extents cut = cut_volume(extents, *options.volume, reaches(network).back().fov, shift, most_parts / 2);
+  cut[0] = planes;
+  combinations.add_all(cut);
   return combinations.found();
-}
-
-bool larger_first(const Vec3& a, const Vec3& b) {
-  const std::int64_t voxels_a = voxels(a);
-  const std::int64_t voxels_b = voxels(b);
-  return voxels_a != voxels_b ? voxels_a > voxels_b : a > b;
 }
 
 void add_ordered(const Network& network, const std::set<Vec3>& extents, const GeometryChoice& like,
                  std::int64_t head_slab, std::vector<GeometryChoice>& candidates) {
   std::vector<Vec3> ordered(extents.begin(), extents.end());
-  std::sort(ordered.begin(), ordered.end(), larger_first);
+  std::sort(ordered.begin(), ordered.end(),
+            [](Vec3 a, Vec3 b) { return std::pair(voxels(a), a) > std::pair(voxels(b), b); });
   for (const Vec3 pass_input : ordered) {
     GeometryChoice choice = like;
     choice.pass_input = pass_input;
@@ -304,17 +299,33 @@ void add_ordered(const Network& network, const std::set<Vec3>& extents, const Ge
   }
 }
 
-// Of nets of three axes: those of fewer have one plane.
+// Options for the volume with its axes exchanged.
+SearchOptions exchanged_options(SearchOptions options, int axis) {
+  if (options.volume) options.volume = exchanged(*options.volume, axis);
+  return options;
+}
+
+void add_streams_along(int axis, const Network& network, const SearchOptions& options,
+                       std::vector<GeometryChoice>& candidates) {
+  const Network turned = exchanged(network, axis);
+  const SearchOptions turned_options = exchanged_options(options, axis);
+  for (const Modes& modes : make_stream_modes(turned)) {
+    const std::optional<Vec3> shift = patch_shift(turned, modes, options.most_extent);
+    if (!shift || !can_stream(turned, modes)) continue;
+    const Extents extents = stream_extents(turned, modes, turned_options, *shift);
+    if (combination_count(extents) == 0) continue;
+    const GeometryChoice like{{}, 1, modes, 0, true, axis};
+    add_ordered(network, choose_streams(turned, extents, turned_options, *shift), like, options.head_slab, candidates);
+  }
+}
+
+// Of nets of three axes: those of fewer have one plane. Along y and x where that is not the same as along z.
 void add_streams(const Network& network, const SearchOptions& options, std::vector<GeometryChoice>& candidates) {
   if (options.strategy != Strategy::cpu || network.spatial_rank < 3) return;
-  const Vec3 fov = reaches(network).back().fov;
-  for (const Modes& modes : make_stream_modes(network)) {
-    const std::optional<Vec3> shift = patch_shift(network, modes, options.most_extent);
-    if (!shift || !can_stream(network, modes)) continue;
-    const Extents extents = stream_extents(network, modes, options, *shift);
-    if (combination_count(extents) == 0) continue;
-    add_ordered(network, choose_streams(extents, options, fov, *shift), {{}, 1, modes, 0, true}, options.head_slab,
-                candidates);
+  for (int axis = 0; axis < 3; ++axis) {
+    const bool same =
+        exchanged(network, axis) == network && (!options.volume || exchanged(*options.volume, axis) == *options.volume);
+    if (axis == 0 || !same) add_streams_along(axis, network, options, candidates);
   }
 }
 
@@ -363,25 +374,24 @@ std::vector<GeometryChoice> make_candidates(const Network& network, const Search
 std::vector<GeometryChoice> make_neighbours(const Network& network, const SearchOptions& options,
                                             const GeometryChoice& choice) {
   if (!choice.streamed) return {};
-  const std::optional<Vec3> shift = patch_shift(network, choice.modes, options.most_extent);
+  const Network turned = exchanged(network, choice.axis);
+  const std::optional<Vec3> shift = patch_shift(turned, choice.modes, options.most_extent);
   ensure(shift.has_value(), "a choice of legal modes");
-  Extents near = stream_extents(network, choice.modes, options, *shift);
-  const std::int64_t thickness = 2 * reaches(network).back().stride.z;
+  const std::int64_t thickness = 2 * reaches(turned).back().stride.z;
+  Extents near = stream_extents(turned, choice.modes, exchanged_options(options, choice.axis), *shift);
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t own = choice.pass_input[axis];
-    const std::int64_t least = axis == 0 ? own - thickness : own;
-    const double most = static_cast<double>(own) * between_squares;
-    std::erase_if(near[static_cast<std::size_t>(axis)], [&](std::int64_t extent) {
-      return extent < least || (axis == 0 ? extent > own + thickness : static_cast<double>(extent) > most);
-    });
+    const std::int64_t less = axis == 0 ? thickness : 0;
+    const std::int64_t more = axis == 0 ? thickness : own / 25;  // the 4 % between squares
+    std::erase_if(near[static_cast<std::size_t>(axis)], [&](auto n) { return n < own - less || n > own + more; });
   }
   Combinations combinations;
   combinations.add_all(near);
   std::vector<GeometryChoice> neighbours;
+  GeometryChoice neighbour = choice;
   for (const Vec3 pass_input : combinations.found()) {
-    GeometryChoice neighbour = choice;
     neighbour.pass_input = pass_input;
-    if (neighbour != choice && make_geometry(network, neighbour)) neighbours.push_back(std::move(neighbour));
+    if (neighbour != choice && make_geometry(network, neighbour)) neighbours.push_back(neighbour);
   }
   return neighbours;
 }

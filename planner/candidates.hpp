@@ -11,10 +11,11 @@
 //   of extents per axis. With a volume: also all combinations of the extents that cut its output into 1 to 8
 //   equal parts per axis, and no extent beyond the whole volume. In groups, whose combinations are many: cubes,
 //   and what cuts the volume, in up to 4 parts.
-// Streams along z: fragments, those of the first pooling also in groups, held, or anew along y and x (a stream makes
-//   all offsets along z of one window). New planes a step: 1 to 32 times the poolings' stride, at finer steps where
-//   they are few. Cross-sections: every one where combinations are few enough; otherwise squares, each 4 % larger than
-//   the one before, and with a volume also what cuts it into up to 4 parts per axis.
+// Streams along z, and along y and x where net or volume differ there: fragments, those of the first pooling also in
+//   groups, held, or anew across the stream (which makes all offsets along itself of one window). New planes a step:
+//   1 to 32 times the poolings' stride, at finer steps where they are few. Cross-sections: every one where
+//   combinations are few enough; otherwise squares, each 4 % larger than the one before, and with a volume also what
+//   cuts it into up to 4 parts per axis.
 // S: powers of two. Beyond 1, where not every combination is taken, cubes alone: a larger patch does better
 //   than more patches, unless it runs out of legal extents.
 #pragma once

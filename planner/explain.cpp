@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "planner/exchange.hpp"
 #include "planner/summary.hpp"
 #include "planner/text_table.hpp"
 
@@ -31,8 +32,11 @@ std::string head_text(const Network& network, const Geometry& geometry) {
 std::string stream_text(const PlanReport& report) {
   if (!report.geometry.choice.streamed) return "";
   const Vec3 section = report.geometry.patch_output;
-  return "stream     along z, " + std::to_string(section.z) + " new planes a step over " + std::to_string(section.y) +
-         "x" + std::to_string(section.x) + " outputs; " + bytes_text(report.history_bytes) +
+  const int axis = report.geometry.choice.axis;
+  return "stream     along " + std::string(axis_name(axis)) + ", " + std::to_string(section.z) +
+         " new planes a step over " + std::to_string(section.y) + "x" + std::to_string(section.x) + " outputs" +
+         (axis == 0 ? "; " : " (z and " + std::string(axis_name(axis)) + " are exchanged in all extents here); ") +
+         bytes_text(report.history_bytes) +
          " kept from step to step; a rate without --volume is that of an endless column\n";
 }
 
@@ -152,7 +156,8 @@ std::string refusals_text(const Network& network, const SearchLog& log) {
 
 std::string geometry_text(const GeometryChoice& choice) {
   return to_string(choice.pass_input) + ", S " + std::to_string(choice.S) + ", " + modes_text(choice.modes) +
-         (choice.head_slab == 0 ? "" : ", head in slabs") + (choice.streamed ? ", streamed" : "");
+         (choice.head_slab == 0 ? "" : ", head in slabs") + (choice.streamed ? ", streamed" : "") +
+         (choice.axis == 0 ? "" : " along " + std::string(axis_name(choice.axis)));
 }
 
 std::string runners_text(const GeometryChoice& chosen, const SearchLog& log) {

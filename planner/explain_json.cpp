@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "planner/exchange.hpp"
+
 namespace znni {
 namespace {
 
@@ -78,7 +80,9 @@ Json rung(const Rung& own) {
 
 Json stream(const PlanReport& report) {
   if (!report.geometry.choice.streamed) return nullptr;
-  return {{"axis", "z"}, {"planes", report.geometry.choice.pass_input.z}, {"history_bytes", report.history_bytes}};
+  return {{"axis", std::string(axis_name(report.geometry.choice.axis))},
+          {"planes", report.geometry.choice.pass_input.z},
+          {"history_bytes", report.history_bytes}};
 }
 
 template <class Items, class Function>

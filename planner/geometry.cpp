@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "planner/exchange.hpp"
 #include "planner/head.hpp"
 #include "planner/overloaded.hpp"
 #include "planner/passes.hpp"
@@ -187,15 +188,13 @@ std::array<AxisFragments, 3> last_of(const std::array<ValueFragments, 3>& values
   return {values[0].back(), values[1].back(), values[2].back()};
 }
 
-}  // namespace
-
-std::string to_string(const PoolingMode& mode) {
-  if (mode.mode == PoolMode::plain) return "plain";
-  if (mode.groups == Vec3::cube(1)) return "mpf";
-  return "mpf:" + to_string(mode.groups) + (mode.held ? "" : ":anew");
+Result<void> check_axis(const Network& network, const GeometryChoice& choice) {
+  if (choice.axis < 0 || choice.axis > 2) return invalid("axis " + std::to_string(choice.axis) + "; 0 to 2 is right");
+  if (choice.axis == 0 || (choice.streamed && network.spatial_rank == 3)) return {};
+  return invalid("axes are exchanged for streams of nets of three axes only");
 }
 
-Result<Geometry> make_geometry(const Network& network, const GeometryChoice& choice) {
+Result<Geometry> geometry_of(const Network& network, const GeometryChoice& choice) {
   if (Result<void> sound = check_modes(network, choice.modes); !sound) return sound.error();
   Geometry geometry;
   geometry.choice = choice;
@@ -219,6 +218,19 @@ Result<Geometry> make_geometry(const Network& network, const GeometryChoice& cho
   geometry.patch_input = geometry.read_begin + choice.pass_input + geometry.passes.back().window;
   geometry.patch_output = geometry.patch_input - fov + Vec3::cube(1);
   return geometry;
+}
+
+}  // namespace
+
+std::string to_string(const PoolingMode& mode) {
+  if (mode.mode == PoolMode::plain) return "plain";
+  if (mode.groups == Vec3::cube(1)) return "mpf";
+  return "mpf:" + to_string(mode.groups) + (mode.held ? "" : ":anew");
+}
+
+Result<Geometry> make_geometry(const Network& network, const GeometryChoice& choice) {
+  if (Result<void> sound = check_axis(network, choice); !sound) return sound.error();
+  return choice.axis == 0 ? geometry_of(network, choice) : geometry_of(exchanged(network, choice.axis), choice);
 }
 
 // Along one axis the extents n of a value, of stride P and largest fragment offset o, obey

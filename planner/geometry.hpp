@@ -45,6 +45,8 @@ struct GeometryChoice {
   std::vector<PoolingMode> modes;  // one per pooling_nodes(network)
   std::int64_t head_slab = 0;      // planes of the first pooling's output made at a time; 0: all
   bool streamed = false;           // along z: pass_input.z counts the planes that are new in each step
+  int axis = 0;                    // 1, 2: y, x and z are exchanged, in the net and in every extent and position of
+                                   // the geometry (planner/exchange.hpp), so that it is streamed along y or x
   bool operator==(const GeometryChoice&) const = default;
 };
 
@@ -115,8 +117,8 @@ struct Geometry {
 // Bytes of all of them in `format`.
 [[nodiscard]] std::int64_t history_bytes(const Geometry& geometry, int value, Format format);
 
-// Position, in the dense output of the patch, of voxel `v` of fragment `fragment` (row-major index) of pass
-// `pass`: stride * v + fragment offset + pass offset.
+// Position, in the dense output of the patch (axes exchanged as in the geometry), of voxel `v` of fragment `fragment`
+// (row-major index) of pass `pass`: stride * v + fragment offset + pass offset.
 [[nodiscard]] Vec3 dense_position(const Geometry& geometry, std::size_t pass, std::int64_t fragment, Vec3 v);
 
 }  // namespace znni

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <numeric>
 
+#include "planner/exchange.hpp"
 #include "planner/schedule.hpp"
 #include "planner/throughput.hpp"
 
@@ -121,6 +122,8 @@ std::string GeometrySearch::look(const GeometryChoice& choice, const RungQuery& 
   found.useful = useful_voxels(shapes, fov_, query.volume);
   found.use = &use_of(shapes);
   found.options.nodes.assign(shapes.problems.size(), nullptr);
+  found.options.kernels = choice.axis == 0 ? 0 : kernel_bytes(network_);
+  found.options.least_persistent = found.options.kernels;
   for (std::size_t value = 0; value < shapes.values.size(); ++value) {
     const std::int64_t bytes = value_bytes(shapes, static_cast<int>(value), Format{});
     found.options.least_transient = std::max(found.options.least_transient, bytes);

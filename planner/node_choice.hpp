@@ -43,6 +43,7 @@ struct GeometryOptions {
   std::int64_t least_persistent = 0;  // or keeps less
   std::int64_t least_transient = 0;   // or needs less at its worst moment, histories aside
   std::int64_t least_histories = 0;   // or keeps less from step to step
+  std::int64_t kernels = 0;           // every one keeps so much beside what its primitives keep
 };
 
 struct NodePick {

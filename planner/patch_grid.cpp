@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "planner/exchange.hpp"
+
 namespace znni {
 namespace {
 
@@ -51,8 +53,10 @@ struct Columns {
   Extents all;              // part.z: new planes of a step
   std::int64_t before = 0;  // planes of input that only the next ones' output needs: fov - 1
   std::int64_t band = 0;    // dense planes between two new beginnings
+  int axis = 0;             // exchanged with z in all these
 
-  [[nodiscard]] bool alone() const { return all.count.y == 1 && all.count.x == 1; }
+  // Every step completes planes of output.
+  [[nodiscard]] bool alone() const { return axis == 0 && all.count.y == 1 && all.count.x == 1; }
   [[nodiscard]] std::int64_t bands() const { return div_up(all.dense.z, band); }
   // Of a band of so many planes.
   [[nodiscard]] std::int64_t steps(std::int64_t planes) const { return div_up(add(planes, before), all.part.z); }
@@ -66,14 +70,16 @@ struct Columns {
 // The largest band of no more than `most_planes` that fills its last step.
 std::int64_t band_planes(const Columns& columns, std::int64_t most_planes) {
   ensure(most_planes >= 1, "at least one plane may wait");
-  if (columns.alone() || most_planes >= columns.all.dense.z) return columns.all.dense.z;
+  if (columns.alone() || columns.axis != 0 || most_planes >= columns.all.dense.z) return columns.all.dense.z;
   const std::int64_t part = columns.all.part.z;
   const std::int64_t filled = add(most_planes, columns.before) / part * part - columns.before;
   return filled >= 1 ? filled : most_planes;
 }
 
-Columns make_columns(Vec3 volume, Vec3 patch_input, Vec3 fov, std::int64_t most_planes) {
-  Columns columns{extents(volume, patch_input, fov), fov.z - 1, 0};
+Columns make_columns(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
+  const int axis = geometry.choice.axis;
+  fov = exchanged(fov, axis);
+  Columns columns{extents(exchanged(volume, axis), geometry.patch_input, fov), fov.z - 1, 0, axis};
   columns.band = band_planes(columns, most_planes);
   return columns;
 }
@@ -101,7 +107,26 @@ void add_column(const Columns& columns, std::int64_t first, std::int64_t last, V
   }
 }
 
+// Of columns along y or x.
+PatchGrid make_grid_of_rows(const Columns& columns) {
+  const Vec3 count = columns.all.count;
+  PatchGrid grid{{columns.all_steps(), count.y, count.x}, {}, {}};
+  const int row = columns.axis;  // where the volume's z is
+  const int within = 3 - row;
+  Vec3 at;
+  for (at[row] = 0; at[row] < count[row]; ++at[row]) {
+    for (at[within] = 0; at[within] < count[within]; ++at[within]) {
+      add_column(columns, 0, columns.all.dense.z, at, grid);
+    }
+    const PatchPlace& last = grid.patches.back();
+    const auto end = static_cast<std::int64_t>(grid.patches.size());
+    grid.rows.push_back({end, last.start[row] + last.own_first[row], last.own_last[row] - last.own_first[row]});
+  }
+  return grid;
+}
+
 PatchGrid make_stream_grid(const Columns& columns) {
+  if (columns.axis != 0) return make_grid_of_rows(columns);
   const Vec3 count = columns.all.count;
   PatchGrid grid{{columns.all_steps(), count.y, count.x}, {}, {}};
   for (std::int64_t first = 0; first < columns.all.dense.z; first += columns.band) {
@@ -138,19 +163,20 @@ std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov) {
 
 PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
   if (!geometry.choice.streamed) return make_patch_grid(volume, geometry.patch_input, fov);
-  return make_stream_grid(make_columns(volume, geometry.patch_input, fov, most_planes));
+  return make_stream_grid(make_columns(volume, geometry, fov, most_planes));
 }
 
 std::int64_t patch_count(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
   if (!geometry.choice.streamed) return patch_count(volume, geometry.patch_input, fov);
-  const Columns columns = make_columns(volume, geometry.patch_input, fov, most_planes);
+  const Columns columns = make_columns(volume, geometry, fov, most_planes);
   return mul(columns.all_steps(), mul(columns.all.count.y, columns.all.count.x));
 }
 
 std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
-  const std::int64_t part = geometry.patch_output.z;
-  if (!geometry.choice.streamed) return part;
-  const Columns columns = make_columns(volume, geometry.patch_input, fov, most_planes);
+  const int axis = geometry.choice.axis;
+  const std::int64_t part = geometry.patch_output[axis];
+  if (!geometry.choice.streamed || axis != 0) return part;
+  const Columns columns = make_columns(volume, geometry, fov, most_planes);
   return columns.alone() ? part : columns.band;
 }
 
@@ -160,7 +186,8 @@ std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::
     const std::int64_t more_rows = div_up(geometry.choice.S - 1, mul(count.y, count.x));
     return std::min(volume.z, add(geometry.patch_input.z, mul(more_rows, geometry.patch_output.z)));
   }
-  const Columns columns = make_columns(volume, geometry.patch_input, fov, most_planes);
+  if (geometry.choice.axis != 0) return std::min(volume.z, geometry.patch_input[geometry.choice.axis]);
+  const Columns columns = make_columns(volume, geometry, fov, most_planes);
   const std::int64_t part = columns.all.part.z;
   return std::min(volume.z, columns.alone() ? part : mul(columns.steps(columns.band), part));
 }

@@ -5,7 +5,9 @@
 // Of a streamed net the patches are steps along z of columns, one column after the other. A column begins fov - 1
 // planes before its output, with steps that own nothing, and ends with one that reads zeros beyond the volume. Where
 // several columns lie side by side an output plane is complete only when all of them have passed it, so that their
-// output waits: it is cut into bands of no more planes than may wait, and the columns begin anew for each.
+// output waits: it is cut into bands of no more planes than may wait, and the columns begin anew for each. Columns
+// along y or x, whose places have the axes exchanged as their geometry has, run row by row: a row completes the planes
+// of z that its cross-section has.
 #pragma once
 
 #include <vector>
@@ -27,14 +29,15 @@ struct PatchPlace {
 // When patches [0, end) are done, and not before, output planes [first_plane, first_plane + planes) are complete.
 struct GridRow {
   std::int64_t end = 0;
-  std::int64_t first_plane = 0;
+  std::int64_t first_plane = 0;  // of the volume's z, whatever the axis of a stream
   std::int64_t planes = 0;
   bool operator==(const GridRow&) const = default;
 };
 
-// Patches in the order in which they run: along z, in a row y then x; of streams band by band, column by column.
+// Patches in the order in which they run: along z, in a row y then x; of streams band by band or row by row, column by
+// column.
 struct PatchGrid {
-  Vec3 count;  // patches per axis; of streams along z the steps of all bands
+  Vec3 count;  // patches per axis of the places; of streams along z the steps of all bands
   std::vector<PatchPlace> patches;
   std::vector<GridRow> rows;  // in rising order of planes, without gaps
 };

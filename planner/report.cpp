@@ -33,6 +33,14 @@ void add_memory(const Schedule& schedule, MemorySpace space, std::span<NodeRepor
   }
 }
 
+// Where axes are exchanged, the copy of a node's own.
+std::int64_t exchanged_kernel_bytes(const Geometry& geometry, int node) {
+  if (geometry.choice.axis == 0 || node < 0) return 0;
+  const auto* const conv = std::get_if<ConvProblem>(&geometry.problems[static_cast<std::size_t>(node)]);
+  if (conv == nullptr) return 0;
+  return mul(mul(mul(conv->in.f, conv->f_out), voxels(conv->k)), element_bytes(ElementType::f32));
+}
+
 std::optional<PoolingMode> pooling_mode(const Network& network, const Geometry& geometry, int node) {
   const std::vector<int> poolings = pooling_nodes(network);
   const auto found = std::find(poolings.begin(), poolings.end(), node);
@@ -91,6 +99,7 @@ Result<PlanReport> make_report(const Network& network, const Plan& plan, const C
   }
   const Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, spec);
   if (!schedule) return schedule.error();
+  for (NodeReport& node : report.nodes) node.persistent = exchanged_kernel_bytes(*geometry, node.node);
   add_memory(*schedule, MemorySpace::host, report.nodes);
   report.history_bytes = history_bytes(*schedule);
   set_geometry(network, *std::move(geometry), report);

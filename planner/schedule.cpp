@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "planner/catalogue.hpp"
+#include "planner/exchange.hpp"
 
 namespace znni {
 namespace {
@@ -43,6 +44,11 @@ class Builder {
   // Histories come before all else, so that what changes beside them is packed as if they were not there.
   int add_history(const std::string& name, std::int64_t bytes) {
     return add_buffer({name + "/history", MemorySpace::host, bytes, Lifetime::stages(0, 0)});
+  }
+
+  // Copies of the network's, for as long as the plan.
+  void add_kernels(std::int64_t bytes) {
+    schedule_.kernels = add_buffer({"exchanged kernels", MemorySpace::host, bytes, Lifetime::plan()});
   }
 
   void keep_history(int tensor, int buffer, std::int64_t runs) {
@@ -317,6 +323,7 @@ Result<Schedule> make_schedule(const Network& network, const Geometry& geometry,
     if (histories[value] < 0) continue;
     builder.keep_history(values[value], histories[value], history_runs(geometry, static_cast<int>(value)));
   }
+  if (geometry.choice.axis != 0) builder.add_kernels(kernel_bytes(network));
   return std::move(builder).finish(values.back());
 }
 

@@ -1,5 +1,6 @@
 #include "planner/summary.hpp"
 
+#include "planner/exchange.hpp"
 #include "planner/text_table.hpp"
 
 namespace znni {
@@ -36,7 +37,8 @@ std::string steps_table(const Plan& plan) {
 std::string ladder_table(const Plan& plan) {
   std::vector<TextRow> rows = {{"pass input", "S", "pooling", "a patch takes", "transient", "persistent"}};
   for (const Rung& rung : plan.ladder) {
-    const std::string streamed = rung.geometry.streamed ? " a step" : "";
+    const std::string streamed =
+        rung.geometry.streamed ? " a step along " + std::string(axis_name(rung.geometry.axis)) : "";
     rows.push_back({to_string(rung.geometry.pass_input) + streamed, std::to_string(rung.geometry.S),
                     modes_text(rung.geometry.modes), seconds_text(rung.seconds), bytes_text(rung.memory.transient),
                     bytes_text(rung.memory.persistent)});

@@ -114,6 +114,10 @@ Result<GeometryChoice> geometry_of(const text::Plan::Rung& written) {
     return corrupt("head_slab is " + std::to_string(written.head_slab()) + "; 0 or more is right");
   }
   geometry.head_slab = written.head_slab();
+  if (written.axis() < 0 || written.axis() > 2) {
+    return corrupt("axis is " + std::to_string(written.axis()) + "; 0 to 2 is right");
+  }
+  geometry.axis = written.axis();
   for (const text::Plan::Groups& groups : written.groups()) {
     if (Result<void> added = add_groups(groups, geometry.modes); !added) return added.error();
   }

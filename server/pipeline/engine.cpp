@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "planner/exchange.hpp"
 #include "planner/patch_grid.hpp"
 #include "server/pipeline/input_window.hpp"
 #include "server/pipeline/prepared_rung.hpp"
@@ -83,7 +84,7 @@ namespace {
 PatchGrid grid_of(const VolumeJob& job, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
   const Vec3 skipped{job.first_plane, 0, 0};
   PatchGrid grid = make_patch_grid(job.input.shape.n - skipped, geometry, fov, most_planes);
-  for (PatchPlace& place : grid.patches) place.start = place.start + skipped;
+  for (PatchPlace& place : grid.patches) place.start = place.start + exchanged(skipped, geometry.choice.axis);
   for (GridRow& row : grid.rows) row.first_plane += job.first_plane;
   return grid;
 }
@@ -156,7 +157,7 @@ class JobRun {
   void read_input(Vec3 window) {
     const Vec3 begin = rung_.geometry().read_begin + window;
     for (std::size_t s = 0; s < starts_.size(); ++s) starts_[s] = targets_[s].place.start + begin;
-    read_windows(input_.source(), job_.normalisation, starts_, rung_.input(), executor_);
+    read_windows(input_.source(), job_.normalisation, starts_, rung_.input(), executor_, rung_.geometry().choice.axis);
   }
 
   Result<void> aim(std::int64_t first) {
@@ -246,7 +247,7 @@ Result<JobOutlook> Engine::outlook(const VolumeShape& input) const {
     const Seconds seconds = static_cast<double>(div_up(patches, geometry.choice.S)) * state_->plan.ladder[i].seconds;
     if (i > 0 && seconds >= best.predicted_seconds) continue;
     best.rung = i;
-    best.patch = geometry.patch_input;
+    best.patch = exchanged(geometry.patch_input, geometry.choice.axis);
     best.patch.z = state_->fov.z - 1 + row_planes(input.n, geometry, state_->fov, most_planes);
     best.patches = patches;
     best.input_planes = input_planes(input.n, geometry, state_->fov, most_planes);
@@ -323,7 +324,10 @@ void Engine::observe(CallObserver observer) { state_->observer = std::move(obser
 
 const Plan& Engine::plan() const { return state_->plan; }
 Vec3 Engine::field_of_view() const { return state_->fov; }
-Vec3 Engine::patch() const { return state_->rungs.front().geometry().patch_input; }
+Vec3 Engine::patch() const {
+  const Geometry& geometry = state_->rungs.front().geometry();
+  return exchanged(geometry.patch_input, geometry.choice.axis);
+}
 std::int64_t Engine::f_in() const { return state_->f_in; }
 std::int64_t Engine::f_out() const { return state_->f_out; }
 

@@ -5,6 +5,8 @@
 #include <limits>
 #include <variant>
 
+#include "planner/exchange.hpp"
+
 namespace znni {
 namespace {
 
@@ -59,13 +61,6 @@ std::string call_name(const Call& call) {
   return "step " + std::to_string(call.step) + ": " + std::string(call.primitive->name);
 }
 
-// Reorders have no parameters; the others take those of their node, which their step names.
-LayerWeights weights_of(const Call& call, const std::vector<Step>& steps, const NetworkWeights& weights) {
-  const int node = steps[static_cast<std::size_t>(call.step)].node;
-  if (call.is_reorder || node < 0) return {};
-  return weights[static_cast<std::size_t>(node)].view();
-}
-
 }  // namespace
 
 Result<RungDesign> design_rung(const Network& network, const Rung& rung, const Catalogue& catalogue,
@@ -88,6 +83,7 @@ Result<PreparedRung> PreparedRung::open(RungDesign design, const NetworkWeights&
                                         Device& device, bool poison) {
   PreparedRung rung(design, device.executor());
   if (Result<void> reserved = rung.reserve_persistent(design.schedule, device); !reserved) return reserved.error();
+  if (design.schedule.kernels >= 0) rung.exchange_axes_of_kernels(design.schedule, weights);
   for (const Call& call : design.schedule.calls) {
     Result<Task> task = rung.prepare(call, design, weights, transient, device, poison);
     if (!task) return task.error().within(call_name(call));
@@ -126,6 +122,28 @@ Result<void> PreparedRung::reserve_persistent(const Schedule& schedule, Device& 
   return {};
 }
 
+void PreparedRung::exchange_axes_of_kernels(const Schedule& schedule, const NetworkWeights& weights) {
+  const int axis = geometry_.choice.axis;
+  auto* to = reinterpret_cast<float*>(persistent_[static_cast<std::size_t>(schedule.kernels)].data());
+  for (std::size_t node = 0; node < weights.size(); ++node) {
+    const std::span<float> copy(to, weights[node].kernels.size());
+    if (const auto* conv = std::get_if<ConvProblem>(&geometry_.problems[node])) {
+      exchange_kernels(weights[node].kernels, exchanged(conv->k, axis), axis, copy);
+    }
+    kernels_.push_back(copy);
+    to += copy.size();
+  }
+}
+
+// Reorders have no parameters; the others take those of their node, which their step names.
+LayerWeights PreparedRung::weights_of(const Call& call, int node, const NetworkWeights& weights) const {
+  if (call.is_reorder || node < 0) return {};
+  const auto index = static_cast<std::size_t>(node);
+  LayerWeights own = weights[index].view();
+  if (!kernels_.empty()) own.kernels = kernels_[index];
+  return own;
+}
+
 Result<PreparedRung::Task> PreparedRung::prepare(const Call& call, const RungDesign& design,
                                                  const NetworkWeights& weights, std::byte* transient, Device& device,
                                                  bool poison) const {
@@ -154,8 +172,8 @@ Result<PreparedRung::Task> PreparedRung::prepare(const Call& call, const RungDes
   task.whole_input = task.inputs.front();
   task.output = new_planes(design.schedule.tensors[static_cast<std::size_t>(call.output)], design.packing, transient);
   task.whole_output = task.output;
-  Result<std::unique_ptr<PreparedLayer>> layer = call.primitive->prepare(
-      call.problem, call.estimate, weights_of(call, design.steps, weights), *task.arena, device);
+  Result<std::unique_ptr<PreparedLayer>> layer =
+      call.primitive->prepare(call.problem, call.estimate, weights_of(call, step.node, weights), *task.arena, device);
   if (!layer) return layer.error();
   task.layer = std::move(*layer);
   return task;

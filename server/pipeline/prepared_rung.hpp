@@ -80,6 +80,8 @@ class PreparedRung {
       : geometry_(design.geometry), stitcher_(design.geometry), executor_(&executor) {}
   void lay_histories(const RungDesign& design, std::byte* transient);
   [[nodiscard]] Result<void> reserve_persistent(const Schedule& schedule, Device& device);
+  void exchange_axes_of_kernels(const Schedule& schedule, const NetworkWeights& weights);
+  [[nodiscard]] LayerWeights weights_of(const Call& call, int node, const NetworkWeights& weights) const;
   [[nodiscard]] Result<Task> prepare(const Call& call, const RungDesign& design, const NetworkWeights& weights,
                                      std::byte* transient, Device& device, bool poison) const;
   // Calls of steps of the nodes [first, last].
@@ -91,7 +93,8 @@ class PreparedRung {
 
   Geometry geometry_;
   Stitcher stitcher_;
-  std::vector<Reservation> persistent_;  // index as in Schedule::memory; empty for transient buffers
+  std::vector<Reservation> persistent_;          // index as in Schedule::memory; empty for transient buffers
+  std::vector<std::span<const float>> kernels_;  // per node, with axes exchanged; empty where they are not
   std::vector<Task> tasks_;
   std::vector<History> histories_;  // as in Schedule::histories
   int input_history_ = -1;          // of the planar input

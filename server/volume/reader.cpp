@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/exchange.hpp"
 #include "server/volume/element.hpp"
 
 namespace znni {
@@ -24,42 +25,51 @@ Inside inside(Vec3 start, Vec3 window, Vec3 volume) {
 // One z plane of one image of one window.
 class PlaneReader {
  public:
-  PlaneReader(const PlaneSource& volume, const Normalisation& normalisation, const TensorView& in)
-      : volume_(volume), normalisation_(normalisation), in_(in) {}
+  PlaneReader(const PlaneSource& volume, const Normalisation& normalisation, const TensorView& in, int axis)
+      : volume_(volume), normalisation_(normalisation), in_(in), axis_(axis) {}
 
   void read(std::int64_t s, std::int64_t j, std::int64_t z, Vec3 start) const {
-    const Inside part = inside(start, in_.shape.n, volume_.shape().n);
+    const Inside part = inside(start, in_.shape.n, exchanged(volume_.shape().n, axis_));
     for (std::int64_t y = 0; y < in_.shape.n.y; ++y) {
       float* row = in_.image(s, j) + z * in_.strides.z + y * in_.strides.y;
       const bool covered = part.first.z <= z && z < part.last.z && part.first.y <= y && y < part.last.y;
       const std::int64_t first = covered ? part.first.x : 0;
       const std::int64_t last = covered ? part.last.x : 0;
       std::fill(row, row + first, 0.0F);
-      if (first < last) {
-        read_row(volume_.shape().type, at(j, start + Vec3{z, y, first}), last - first, normalisation_, row + first);
-      }
+      if (first < last) read_part(j, start + Vec3{z, y, first}, last - first, row + first);
       std::fill(row + last, row + in_.shape.n.x, 0.0F);
     }
   }
 
  private:
+  // `count` voxels of image j from `position` on, as `in` counts.
+  void read_part(std::int64_t j, Vec3 position, std::int64_t count, float* to) const {
+    const ElementType type = volume_.shape().type;
+    if (axis_ != 2) return read_row(type, at(j, position), count, normalisation_, to);
+    for (std::int64_t i = 0; i < count; ++i) {  // each out of another plane
+      read_row(type, at(j, position + Vec3{0, 0, i}), 1, normalisation_, to + i);
+    }
+  }
+
   [[nodiscard]] const std::byte* at(std::int64_t j, Vec3 position) const {
     const VolumeShape& shape = volume_.shape();
+    position = exchanged(position, axis_);
     return volume_.plane(j, position.z) + (position.y * shape.n.x + position.x) * element_bytes(shape.type);
   }
 
   const PlaneSource& volume_;
   const Normalisation& normalisation_;
   const TensorView& in_;
+  int axis_;
 };
 
 }  // namespace
 
 void read_windows(const PlaneSource& volume, const Normalisation& normalisation, std::span<const Vec3> starts,
-                  const TensorView& in, Executor& executor) {
+                  const TensorView& in, Executor& executor, int axis) {
   ensure(static_cast<std::int64_t>(starts.size()) == in.shape.S, "a window starts for every input of the tensor");
   ensure(in.shape.f == volume.shape().f && in.format == Format{}, "the input tensor is planar and has f images");
-  const PlaneReader reader(volume, normalisation, in);
+  const PlaneReader reader(volume, normalisation, in, axis);
   const std::int64_t planes = in.shape.n.z;
   const auto task = [&](std::int64_t index, int) {
     const std::int64_t s = index / (planes * in.shape.f);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/exchange.hpp"
 #include "server/volume/element.hpp"
 
 namespace znni {
@@ -21,18 +22,18 @@ std::vector<std::int64_t> fragment_of_residue(const AxisFragments& axis) {
 
 std::int64_t size(const AxisFragments& axis) { return static_cast<std::int64_t>(axis.offsets.size()); }
 
-// The byte of a slab that holds voxel `position` (planes counted from the slab's first) of image j.
-std::byte* at(const OutputSlab& slab, std::int64_t j, Vec3 position) {
+// Elements from the begin of a slab to voxel `position` (planes counted from the slab's first) of image j.
+std::int64_t element_at(const OutputSlab& slab, std::int64_t j, Vec3 position) {
   const VolumeShape& shape = slab.shape;
-  const std::int64_t index =
-      j * image_stride(shape) + position.z * plane_stride(shape) + position.y * shape.n.x + position.x;
-  return slab.data + index * element_bytes(shape.type);
+  return j * image_stride(shape) + position.z * plane_stride(shape) + position.y * shape.n.x + position.x;
 }
 
 }  // namespace
 
 Stitcher::Stitcher(const Geometry& geometry)
-    : fragments_(geometry.fragments), counts_{size(fragments_[0]), size(fragments_[1]), size(fragments_[2])} {
+    : axis_(geometry.choice.axis),
+      fragments_(geometry.fragments),
+      counts_{size(fragments_[0]), size(fragments_[1]), size(fragments_[2])} {
   for (const Pass& pass : geometry.passes) offsets_.push_back(pass.offset);
   for (std::size_t axis = 0; axis < 3; ++axis) fragment_of_residue_[axis] = fragment_of_residue(fragments_[axis]);
 }
@@ -73,25 +74,29 @@ void Stitcher::stitch_plane(std::size_t pass, const TensorView& out, std::int64_
     const Source y = source(1, pass, dense_y);
     if (y.fragment < 0) continue;
     ensure(z.v < out.shape.n.z && y.v < out.shape.n.y, "a pass computes what its geometry promises");
-    const Vec3 position = place.start + Vec3{dense_z - target.slab.first_plane, dense_y, 0};
-    std::byte* to = at(target.slab, j, position);
+    Vec3 position = exchanged(place.start + Vec3{dense_z, dense_y, 0}, axis_);
+    position.z -= target.slab.first_plane;
     const float* row = out.image(s * voxels(counts_), j) + z.v * out.strides.z + y.v * out.strides.y;
-    stitch_row(pass, row, out, {z.fragment, y.fragment, 0}, target, to);
+    stitch_row(pass, row, out, {z.fragment, y.fragment, 0}, target, element_at(target.slab, j, position));
   }
 }
 
-// `row`: the row of the patch's first fragment; `to`: the patch's dense x = 0 in the slab.
+// `row`: the row of the patch's first fragment; `to`: the element of the patch's dense x = 0, counted from the slab's
+// begin: before it where the slab begins within the patch.
 void Stitcher::stitch_row(std::size_t pass, const float* row, const TensorView& out, Vec3 fragment,
-                          const StitchTarget& target, std::byte* to) const {
+                          const StitchTarget& target, std::int64_t to) const {
   const ElementType type = target.slab.shape.type;
+  const std::int64_t step = axis_ == 2 ? plane_stride(target.slab.shape) : 1;
   const std::int64_t stride = fragments_[2].stride;
   for (fragment.x = 0; fragment.x < counts_.x; ++fragment.x) {
     const std::int64_t begin = offsets_[pass].x + fragments_[2].offsets[static_cast<std::size_t>(fragment.x)];
     const std::int64_t first = div_up(std::max<std::int64_t>(target.place.own_first.x - begin, 0), stride);
     const std::int64_t last = div_up(std::max<std::int64_t>(target.place.own_last.x - begin, 0), stride);
     ensure(last <= out.shape.n.x, "a pass computes what its geometry promises");
+    if (first >= last) continue;
     const float* from = row + fragment_index(fragment, counts_) * out.strides.S;
-    write_row(type, from + first, last - first, to + (begin + first * stride) * element_bytes(type), stride);
+    std::byte* const begin_of_row = target.slab.data + (to + (begin + first * stride) * step) * element_bytes(type);
+    write_row(type, from + first, last - first, begin_of_row, stride * step);
   }
 }
 

@@ -20,7 +20,8 @@ struct StitchTarget {
   OutputSlab slab;  // holds every dense plane the place owns
 };
 
-// For one geometry. Knows, per axis, which fragment holds a dense coordinate; allocates only when built.
+// For one geometry, whose axes the places have; slabs have the volume's. Knows, per axis, which fragment holds a dense
+// coordinate; allocates only when built.
 class Stitcher {
  public:
   explicit Stitcher(const Geometry& geometry);
@@ -40,8 +41,9 @@ class Stitcher {
   void stitch_plane(std::size_t pass, const TensorView& out, std::int64_t s, std::int64_t j, std::int64_t dense_z,
                     const StitchTarget& target) const;
   void stitch_row(std::size_t pass, const float* row, const TensorView& out, Vec3 fragment, const StitchTarget& target,
-                  std::byte* to) const;
+                  std::int64_t to) const;
 
+  int axis_;
   std::array<AxisFragments, 3> fragments_;
   std::array<std::vector<std::int64_t>, 3> fragment_of_residue_;  // -1 where no fragment has that offset
   std::vector<Vec3> offsets_;                                     // of passes

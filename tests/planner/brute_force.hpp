@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/exchange.hpp"
 #include "planner/schedule.hpp"
 #include "planner/search.hpp"
 #include "planner/throughput.hpp"
@@ -26,7 +27,7 @@ class BruteForce {
 
   double best() {
     std::vector<PoolingMode> modes(pooling_nodes(network_).size());
-    try_modes(0, modes);
+    for (axis_ = 0; axis_ < 3; ++axis_) try_modes(0, modes);
     return best_;
   }
   [[nodiscard]] int tried() const { return tried_; }
@@ -73,7 +74,8 @@ class BruteForce {
       for (std::int64_t y = 1; y <= options_.most_extent; ++y) {
         for (std::int64_t x = 1; x <= options_.most_extent; ++x) {
           for (const std::int64_t slab : {std::int64_t{0}, options_.head_slab}) {
-            for (const bool streamed : {false, true}) try_geometry({{z, y, x}, S, modes, slab, streamed});
+            if (axis_ == 0) try_geometry({{z, y, x}, S, modes, slab});
+            try_geometry({{z, y, x}, S, modes, slab, true, axis_});
           }
         }
       }
@@ -95,7 +97,7 @@ class BruteForce {
 
   [[nodiscard]] Vec3 stride_of(std::size_t pooling) const {
     const auto node = static_cast<std::size_t>(pooling_nodes(network_)[pooling]);
-    return std::get<Pooling>(network_.nodes[node].operation).stride;
+    return exchanged(std::get<Pooling>(network_.nodes[node].operation).stride, axis_);
   }
 
   void try_geometry(const GeometryChoice& choice) {
@@ -176,6 +178,7 @@ class BruteForce {
   Geometry geometry_;
   std::vector<Step> steps_;
   std::vector<Format> formats_;
+  int axis_ = 0;  // exchanged with z
   double best_ = 0;
   int tried_ = 0;
 };

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <optional>
 #include <set>
 
 #include "tests/planner/drawn_primitives.hpp"
@@ -37,7 +38,8 @@ void expect_sound(const Network& network, const SearchOptions& chosen) {
     ASSERT_TRUE(covers(Vec3::cube(chosen.most_extent), geometry->patch_input)) << to_string(geometry->patch_input);
     std::string key = to_string(choice.pass_input) + " S " + std::to_string(choice.S);
     for (const PoolingMode& mode : choice.modes) key += " " + to_string(mode);
-    key += " head " + std::to_string(choice.head_slab) + (choice.streamed ? " streamed" : "");
+    key += " head " + std::to_string(choice.head_slab) + (choice.streamed ? " streamed" : "") + " axis " +
+           std::to_string(choice.axis);
     seen.push_back(key);
   }
   const std::set<std::string> distinct(seen.begin(), seen.end());
@@ -117,7 +119,7 @@ TEST(PlannerCandidates, AVolumeIsCutEvenlyAndNotExceeded) {
     const Result<Geometry> geometry = make_geometry(network, choice);
     ASSERT_TRUE(geometry);
     if (choice.streamed) {
-      EXPECT_LE(choice.pass_input.z, 100 + 8);
+      EXPECT_LE(choice.pass_input.z, (*chosen.volume)[choice.axis] + 8);
       continue;
     }
     EXPECT_TRUE(covers(out + Vec3::cube(8), geometry->patch_output));
@@ -173,6 +175,27 @@ TEST(PlannerCandidates, LayerwiseIsWholeLayersAlone) {
     for (const PoolingMode& mode : choice.modes) EXPECT_EQ(mode.groups, Vec3::cube(1));
     EXPECT_NE(std::find(all.begin(), all.end(), choice), all.end());
   }
+}
+
+// Along z alone where y and x are nothing else.
+TEST(PlannerCandidates, StreamsRunAlongEveryAxisThatDiffers) {
+  const auto axes = [](const Network& network, std::optional<Vec3> volume) {
+    SearchOptions chosen = options(256);
+    chosen.volume = volume;
+    std::set<int> found;
+    for (const GeometryChoice& choice : make_candidates(network, chosen)) {
+      if (choice.streamed) found.insert(choice.axis);
+      EXPECT_TRUE(make_geometry(network, choice));
+    }
+    return found;
+  };
+  EXPECT_EQ(axes(deep(), std::nullopt), std::set<int>{0});
+  EXPECT_EQ(axes(deep(), Vec3::cube(200)), std::set<int>{0});
+  EXPECT_EQ(axes(deep(), Vec3{100, 200, 200}), (std::set<int>{0, 1, 2}));
+  EXPECT_EQ(axes(deep(), Vec3{200, 100, 200}), (std::set<int>{0, 1}));
+  Network flat = deep();
+  std::get<Convolution>(flat.nodes.front().operation).k.z = 1;
+  EXPECT_EQ(axes(flat, std::nullopt), (std::set<int>{0, 1, 2}));
 }
 
 // What the enumeration steps over, and nothing twice.

@@ -54,10 +54,10 @@ TEST(PlannerPatchGridDeathTest, ExtentsBelowTheFieldOfViewAreBugs) {
 }
 
 // conv k x k x k: field of view k. Steps of `planes`, a cross-section of `edge` outputs.
-Geometry stream_of(std::int64_t k, std::int64_t planes, std::int64_t edge) {
+Geometry stream_of(std::int64_t k, std::int64_t planes, std::int64_t edge, int axis = 0) {
   Network network;
   network.nodes = {{"conv", Convolution{1, Vec3::cube(k), Vec3::cube(1), {}}, {0}}};
-  return *make_geometry(network, {{planes, edge + k - 1, edge + k - 1}, 1, {}, 0, true});
+  return *make_geometry(network, {{planes, edge + k - 1, edge + k - 1}, 1, {}, 0, true, axis});
 }
 
 TEST(PlannerPatchGrid, AColumnBeginsBeforeItsOutputAndEndsBehindIt) {
@@ -69,6 +69,30 @@ TEST(PlannerPatchGrid, AColumnBeginsBeforeItsOutputAndEndsBehindIt) {
   EXPECT_EQ(grid.patches[1], (PatchPlace{{-1, 0, 0}, {1, 0, 0}, {4, 2, 2}, true}));
   EXPECT_EQ(grid.patches[2], (PatchPlace{{3, 0, 0}, {0, 0, 0}, {4, 2, 2}, true}));
   EXPECT_EQ(grid.rows, (std::vector<GridRow>{{2, 0, 3}, {3, 3, 4}}));
+}
+
+// 5 x 3 x 7 dense voxels in columns of 2 x 2 along x: three rows of two columns of three steps.
+TEST(PlannerPatchGrid, ColumnsAlongXCompleteRowAfterRowOfZ) {
+  const Geometry step = stream_of(6, 4, 2, 2);
+  const Vec3 volume = {10, 8, 12};
+  const PatchGrid grid = make_patch_grid(volume, step, Vec3::cube(6), 1);
+  EXPECT_EQ(grid.count, (Vec3{3, 2, 3}));
+  EXPECT_EQ(grid.rows, (std::vector<GridRow>{{6, 0, 2}, {12, 2, 2}, {18, 4, 1}}));
+  EXPECT_EQ(grid.patches[0], (PatchPlace{{-5, 0, 0}, {4, 0, 0}, {4, 2, 2}, false}));
+  EXPECT_EQ(grid.patches[4], (PatchPlace{{-1, 1, 0}, {1, 1, 0}, {4, 2, 2}, true}));
+  EXPECT_EQ(grid.patches[14], (PatchPlace{{3, 0, 3}, {0, 0, 1}, {4, 2, 2}, true}));
+  EXPECT_EQ(patch_count(volume, step, Vec3::cube(6), 1), 18);
+  EXPECT_EQ(row_planes(volume, step, Vec3::cube(6), 1), 2);
+  EXPECT_EQ(input_planes(volume, step, Vec3::cube(6), 1), 7);
+}
+
+TEST(PlannerPatchGrid, ColumnsAlongYRunFirstAlongX) {
+  const Geometry step = stream_of(6, 4, 2, 1);
+  const PatchGrid grid = make_patch_grid({10, 9, 8}, step, Vec3::cube(6), saturated);  // 5 x 4 x 3 dense voxels
+  EXPECT_EQ(grid.count, (Vec3{3, 3, 2}));
+  EXPECT_EQ(grid.rows, (std::vector<GridRow>{{6, 0, 2}, {12, 2, 2}, {18, 4, 1}}));
+  EXPECT_EQ(grid.patches[3].start, (Vec3{-5, 0, 1}));
+  EXPECT_EQ(grid.patches[6].start, (Vec3{-5, 2, 0}));
 }
 
 TEST(PlannerPatchGrid, ColumnsSideBySideBeginAnewForEveryBand) {

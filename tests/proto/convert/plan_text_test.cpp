@@ -25,7 +25,8 @@ TEST(PlanText, RoundTrip) {
 TEST(PlanText, StreamsComeBack) {
   Plan plan = test::full_plan();
   plan.ladder.front().geometry.streamed = true;
-  EXPECT_NE(plan_text(plan).find("  streamed: true\n"), std::string::npos);
+  plan.ladder.front().geometry.axis = 2;
+  EXPECT_NE(plan_text(plan).find("  streamed: true\n  axis: 2\n"), std::string::npos);
   EXPECT_EQ(parse_plan(plan_text(plan))->ladder.front().geometry, plan.ladder.front().geometry);
   EXPECT_FALSE(diff(plan, test::full_plan()).empty());
 }

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "planner/exchange.hpp"
 #include "planner/schedule.hpp"
 #include "planner/streams.hpp"
 #include "tests/planner/random_modes.hpp"
@@ -100,12 +101,15 @@ GeometryChoice random_choice(const Network& network, Random& random, std::int64_
   }
 }
 
-std::optional<GeometryChoice> random_stream(const Network& network, Random& random, std::int64_t steps) {
+std::optional<GeometryChoice> random_stream(const Network& whole, Random& random, std::int64_t steps) {
+  const auto axis = static_cast<int>(random.integer(0, 2));
+  const Network network = exchanged(whole, axis);
   GeometryChoice choice = random_choice(network, random, 1, steps);
   if (!can_stream(network, choice.modes)) return std::nullopt;
   choice.streamed = true;
   choice.pass_input.z = reaches(network).back().stride.z * random.integer(1, steps);
-  if (!make_geometry(network, choice)) choice.head_slab = 0;
+  choice.axis = axis;
+  if (!make_geometry(whole, choice)) choice.head_slab = 0;
   return choice;
 }
 

@@ -17,7 +17,8 @@ namespace znni::test {
 // A legal choice near the smallest: random modes, up to `steps` strides above the least extent.
 [[nodiscard]] GeometryChoice random_choice(const Network& network, Random& random, std::int64_t S = 1,
                                            std::int64_t steps = 3);
-// The same of a stream, of up to `steps` strides of new planes; nothing where the drawn modes do not allow one.
+// The same of a stream along any axis, of up to `steps` strides of new planes; nothing where the drawn modes do not
+// allow one.
 [[nodiscard]] std::optional<GeometryChoice> random_stream(const Network& network, Random& random,
                                                           std::int64_t steps = 3);
 // All poolings in `mode`, every extent `step` strides above the least.

@@ -29,12 +29,12 @@ class Wishes final : public PlaneSource {
 };
 
 // conv k x k x k in patches of `edge` outputs, or in steps of `planes` new ones.
-Geometry geometry_of(std::int64_t k, std::int64_t edge, std::int64_t planes, std::int64_t S) {
+Geometry geometry_of(std::int64_t k, std::int64_t edge, std::int64_t planes, std::int64_t S, int axis = 0) {
   Network network;
   network.nodes = {{"conv", Convolution{1, Vec3::cube(k), Vec3::cube(1), {}}, {0}}};
   const Vec3 patch = Vec3::cube(edge + k - 1);
   if (planes == 0) return *make_geometry(network, {patch, S, {}});
-  return *make_geometry(network, {{planes, patch.y, patch.x}, 1, {}, 0, true});
+  return *make_geometry(network, {{planes, patch.y, patch.x}, 1, {}, 0, true, axis});
 }
 
 std::vector<PlaneRange> wanted_by(const PatchGrid& grid, const Geometry& geometry, Vec3 volume) {
@@ -84,7 +84,9 @@ TEST(InputWindow, WishesCoverWhatIsReadAndStayWithinWhatIsSaid) {
     Random random(seed);
     const std::int64_t k = random.integer(1, 5);
     const std::int64_t planes = random.chance(0.5) ? random.integer(1, 9) : 0;
-    const Geometry geometry = geometry_of(k, random.integer(1, 6), planes, planes > 0 ? 1 : random.integer(1, 4));
+    const auto axis = static_cast<int>(planes > 0 ? random.integer(0, 2) : 0);
+    const std::int64_t S = planes > 0 ? 1 : random.integer(1, 4);
+    const Geometry geometry = geometry_of(k, random.integer(1, 6), planes, S, axis);
     const Vec3 volume = Vec3::cube(k) + random.vec3(0, 20);
     const std::int64_t most_planes = random.chance(0.5) ? saturated : random.integer(1, 20);
     const PatchGrid grid = make_patch_grid(volume, geometry, Vec3::cube(k), most_planes);
@@ -92,9 +94,9 @@ TEST(InputWindow, WishesCoverWhatIsReadAndStayWithinWhatIsSaid) {
     const std::int64_t most = input_planes(volume, geometry, Vec3::cube(k), most_planes);
     for (std::size_t patch = 0; patch < grid.patches.size(); ++patch) {
       const PlaneRange& wanted = found[patch / static_cast<std::size_t>(geometry.choice.S)];
-      const std::int64_t start = grid.patches[patch].start.z;
-      EXPECT_LE(wanted.first, std::clamp<std::int64_t>(start + geometry.read_begin.z, 0, volume.z));
-      EXPECT_GE(wanted.last, std::clamp<std::int64_t>(start + geometry.patch_input.z, 0, volume.z));
+      const std::int64_t start = grid.patches[patch].start[axis];
+      EXPECT_LE(wanted.first, std::clamp<std::int64_t>(start + geometry.read_begin[axis], 0, volume.z));
+      EXPECT_GE(wanted.last, std::clamp<std::int64_t>(start + geometry.patch_input[axis], 0, volume.z));
       EXPECT_LE(wanted.last - wanted.first, most);
     }
     for (std::size_t n = 1; n < found.size(); ++n) {

@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "planner/exchange.hpp"
 #include "planner/patch_grid.hpp"
 #include "server/volume/plane_ring.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
@@ -24,7 +25,8 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string text_of(const GeometryChoice& choice) {
-  std::string text = to_string(choice.pass_input) + " head " + std::to_string(choice.head_slab);
+  std::string text = to_string(choice.pass_input) + " axis " + std::to_string(choice.axis) + " head " +
+                     std::to_string(choice.head_slab);
   for (const PoolingMode& mode : choice.modes) text += " " + to_string(mode);
   return text;
 }
@@ -50,7 +52,8 @@ TEST(Stream, RandomNetsThicknessesAndCrossSectionsEqualTheDenseWindow) {
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", " + text_of(*choice));
     const EngineBench made = test::open_bench(network, {*choice});
     if (random.chance(0.5)) made.engine->limit_slabs(random.integer(1, 40000));
-    const Vec3 n = made.engine->field_of_view() + Vec3{random.integer(0, 30), random.integer(0, 12), 3};
+    const Vec3 more = {random.integer(0, 30), random.integer(0, 12), 3};
+    const Vec3 n = made.engine->field_of_view() + exchanged(more, choice->axis);
     test::expect_exact(made, test::random_volume(network.f_in, n, ElementType::f32, random), {0.5F, 0.25F});
   }
   EXPECT_GT(streams, test::case_count(60) / 5);
@@ -99,6 +102,25 @@ EngineBench narrow_bench() {
   return test::open_bench(network, {stream_of(network, 4, 0)});
 }
 
+// A flat volume, all along its longest axis.
+TEST(Stream, ColumnsAlongXDeliverRowAfterRow) {
+  const Network network = test::simple_network(1);
+  GeometryChoice choice = stream_of(network, 4, 0);
+  choice.axis = 2;
+  const EngineBench made = test::open_bench(network, {choice});
+  EXPECT_EQ(made.engine->patch(), (Vec3{9, 9, 4 + 7}));
+  EXPECT_EQ(made.engine->reserved_bytes(), made.plan.memory.persistent + made.plan.memory.transient);
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {11, 9, 18}, ElementType::f32, random);
+  const JobOutcome outcome = test::run_job(*made.engine, volume.view());
+  EXPECT_THAT(outcome.calls, ElementsAre("slab 0+2", "done 1/10 0", "done 2/10 0", "done 3/10 0", "done 4/10 0",
+                                         "deliver 0+2", "done 5/10 2", "slab 2+2", "done 6/10 2", "done 7/10 2",
+                                         "done 8/10 2", "done 9/10 2", "deliver 2+2", "done 10/10 4"));
+  EXPECT_EQ(made.engine->outlook(volume.shape)->patch, (Vec3{9, 9, 4 + 7}));
+  EXPECT_EQ(made.engine->outlook(volume.shape)->input_planes, 9);
+  test::expect_exact(made, volume, {2.0F, 0.5F});
+}
+
 TEST(Stream, OneColumnDeliversAsItGoes) {
   const EngineBench made = narrow_bench();
   Random random(2);
@@ -134,7 +156,10 @@ TEST(Stream, AJobMayBeginAtAnyPlane) {
   const Network network = test::simple_network(1);
   Random random(2);
   const RandomVolume volume = test::random_volume(1, {18, 9, 11}, ElementType::f32, random);
-  for (const GeometryChoice& choice : {stream_of(network, 4, 0), test::choice_of(network, PoolMode::fragments, 1)}) {
+  GeometryChoice along_x = stream_of(network, 4, 0);
+  along_x.axis = 2;
+  const GeometryChoice patches = test::choice_of(network, PoolMode::fragments, 1);
+  for (const GeometryChoice& choice : {stream_of(network, 4, 0), along_x, patches}) {
     const EngineBench made = test::open_bench(network, {choice});
     const std::vector<float> wanted = test::output_values(test::run_job(*made.engine, volume.view()));
     for (std::int64_t first = 0; first < 11; ++first) {
@@ -163,7 +188,10 @@ TEST(Stream, InputMayFlowThroughAFewPlanes) {
   for (const Vec3 n : {Vec3{40, 9, 9}, Vec3{40, 9, 11}}) {
     RandomVolume volume = test::random_volume(1, n, ElementType::f32, random);
     volume.shape.order = VolumeOrder::plane_major;  // of one image: the same bytes
-    for (const GeometryChoice& choice : {stream_of(network, 4, 0), test::choice_of(network, PoolMode::fragments, 1)}) {
+    GeometryChoice along_y = stream_of(network, 4, 0);
+    along_y.axis = 1;
+    const GeometryChoice patches = test::choice_of(network, PoolMode::fragments, 1);
+    for (const GeometryChoice& choice : {stream_of(network, 4, 0), along_y, patches}) {
       SCOPED_TRACE(text_of(choice) + " over " + to_string(n));
       const EngineBench made = test::open_bench(network, {choice});
       made.engine->limit_slabs(7 * 2 * 2 * 4 * 4);

@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "planner/exchange.hpp"
 #include "primitives/core/fragments.hpp"
 #include "tests/server/volume/random_volume.hpp"
 
@@ -21,16 +22,18 @@ float expected(const RandomVolume& volume, const Normalisation& normalisation, s
 
 // Every voxel of the tensor, compared one by one.
 void check_windows(const RandomVolume& volume, const Normalisation& normalisation, const std::vector<Vec3>& starts,
-                   Vec3 window, Executor& executor) {
+                   Vec3 window, Executor& executor, int axis = 0) {
   const Shape5 shape{static_cast<std::int64_t>(starts.size()), volume.shape.f, window};
   std::vector<float> data(static_cast<std::size_t>(elements(shape)), -77.0F);
   const TensorView in = dense_view(data.data(), shape);
-  read_windows(volume.view(), normalisation, starts, in, executor);
+  const WholeVolume whole(volume.view());
+  read_windows(whole, normalisation, starts, in, executor, axis);
   for (std::int64_t s = 0; s < shape.S; ++s) {
     for (std::int64_t j = 0; j < shape.f; ++j) {
       for (std::int64_t i = 0; i < voxels(window); ++i) {
         const Vec3 v = fragment_at(i, window);
-        const float wanted = expected(volume, normalisation, j, starts[static_cast<std::size_t>(s)] + v);
+        const Vec3 at = exchanged(starts[static_cast<std::size_t>(s)] + v, axis);
+        const float wanted = expected(volume, normalisation, j, at);
         ASSERT_FLOAT_EQ(in.at(s, j, v), wanted) << "s " << s << " image " << j << " voxel " << to_string(v);
       }
     }
@@ -50,7 +53,7 @@ TEST_P(Reader, RandomWindowsEqualTheVolumeVoxelByVoxel) {
     const RandomVolume volume = random_volume(random.integer(1, 3), random.vec3(1, 12), GetParam(), random);
     std::vector<Vec3> starts;
     for (std::int64_t s = random.integer(1, 3); s > 0; --s) starts.push_back(random.vec3(-3, 14));
-    check_windows(volume, {random.normal(), random.normal()}, starts, random.vec3(1, 9), executor_);
+    check_windows(volume, {random.normal(), random.normal()}, starts, random.vec3(1, 9), executor_, i % 3);
   }
 }
 
@@ -58,6 +61,17 @@ TEST_P(Reader, LargeWindowsAreSharedOutAndEqual) {
   Random random(test::base_seed());
   const RandomVolume volume = random_volume(2, {30, 40, 50}, GetParam(), random);
   check_windows(volume, {0.5F, 1.0F}, {{0, 0, 0}, {3, 5, 7}}, {27, 38, 41}, executor_);
+}
+
+TEST_P(Reader, AVolumeInMemoryIsASource) {
+  Random random(test::base_seed());
+  const RandomVolume volume = random_volume(1, {4, 5, 6}, GetParam(), random);
+  std::vector<float> one(24, -1);
+  std::vector<float> other(24, -2);
+  const std::vector<Vec3> starts = {{1, 2, 1}};
+  read_windows(volume.view(), {}, starts, dense_view(one.data(), {1, 1, {2, 3, 4}}), executor_);
+  read_windows(WholeVolume(volume.view()), {}, starts, dense_view(other.data(), {1, 1, {2, 3, 4}}), executor_);
+  EXPECT_EQ(one, other);
 }
 
 INSTANTIATE_TEST_SUITE_P(Types, Reader,

@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "planner/exchange.hpp"
 #include "tests/server/volume/random_volume.hpp"
 
 namespace znni {
@@ -79,19 +80,25 @@ struct Scene {
   std::vector<StitchTarget> targets;
   VolumeShape shape;
   std::vector<std::byte> bytes;
+  int axis = 0;
 };
 
 Scene random_scene(const Geometry& geometry, std::int64_t f_out, ElementType type, Random& random) {
   const Vec3 patch = geometry.patch_output;
-  const std::int64_t first_plane = random.integer(0, 9);
-  const Vec3 start{first_plane, random.integer(0, 2), random.integer(0, 2)};
+  const int z = geometry.choice.axis;  // where the slab's z is
+  Vec3 start = random.vec3(0, 2);
+  start[z] += random.integer(0, 7);
+  const std::int64_t cut = random.integer(0, patch[z] / 2);  // the slab may begin within the patch
   Scene scene;
-  scene.shape = {f_out, {patch.z, patch.y + 4, geometry.choice.S * patch.x + 4}, type, test::random_order(random)};
+  scene.axis = z;
+  const std::int64_t first_plane = start[z] + cut;
+  const Vec3 end = start + Vec3{patch.z, patch.y, geometry.choice.S * patch.x} + random.vec3(0, 2);
+  scene.shape = {f_out, exchanged(end, z) - Vec3{first_plane, 0, 0}, type, test::random_order(random)};
   scene.bytes.assign(static_cast<std::size_t>(volume_bytes(scene.shape)), std::byte{0x5a});
   for (std::int64_t s = 0; s < geometry.choice.S; ++s) {
     PatchPlace place{start + Vec3{0, 0, s * patch.x}, {}, patch};
     for (int axis = 0; axis < 3; ++axis) {
-      place.own_first[axis] = random.integer(0, patch[axis]);
+      place.own_first[axis] = random.integer(axis == z ? cut : 0, patch[axis]);
       place.own_last[axis] = random.integer(place.own_first[axis], patch[axis]);
     }
     scene.targets.push_back({place, {first_plane, scene.bytes.data(), scene.shape}});
@@ -103,7 +110,7 @@ Scene random_scene(const Geometry& geometry, std::int64_t f_out, ElementType typ
 std::int64_t owner(const Scene& scene, Vec3 at, Vec3& dense) {
   for (std::size_t s = 0; s < scene.targets.size(); ++s) {
     const StitchTarget& target = scene.targets[s];
-    dense = at + Vec3{target.slab.first_plane, 0, 0} - target.place.start;
+    dense = exchanged(at + Vec3{target.slab.first_plane, 0, 0}, scene.axis) - target.place.start;
     const bool owned = covers(dense, target.place.own_first) && covers(target.place.own_last - Vec3::cube(1), dense);
     if (owned) return static_cast<std::int64_t>(s);
   }
@@ -136,7 +143,8 @@ TEST_P(StitcherOf, AllPassesTogetherFillWhatIsOwnedAndNothingElse) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed));
     Random random(seed);
-    const Geometry geometry = random_geometry(random);
+    Geometry geometry = random_geometry(random);
+    geometry.choice.axis = static_cast<int>(random.integer(0, 2));
     Shape5 out = geometry.values.back();
     out.f = random.integer(1, 3);
     const Scene scene = random_scene(geometry, out.f, GetParam(), random);
@@ -162,7 +170,7 @@ TEST(Stitcher, LargeOutputsAreSharedOutAndEqual) {
   const Shape5 out = geometry->values.back();
   ASSERT_GE(elements(out), 1 << 16);
   Scene scene = random_scene(*geometry, 1, ElementType::f32, random);
-  scene.targets.front().place.own_first = {1, 0, 3};
+  scene.targets.front().place.own_first = {scene.targets.front().place.own_first.z, 0, 3};
   scene.targets.front().place.own_last = geometry->patch_output;
   std::vector<float> data = pass_output(*geometry, 0, dense_view(nullptr, out));
   Stitcher(*geometry).stitch(0, dense_view(data.data(), out), scene.targets, executor);
