@@ -46,6 +46,7 @@ function(znni_library name)
   add_library(znni::${name} ALIAS znni_${name})
   target_link_libraries(znni_${name} PUBLIC ${arg_PUBLIC} PRIVATE $<BUILD_INTERFACE:znni_flags> ${arg_PRIVATE})
   target_include_directories(znni_${name} PUBLIC "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>")
+  znni_unity(znni_${name})
 endfunction()
 
 # A program ends in words, not by SIGILL, on a processor that is too old for it: what looks at the processor is the one

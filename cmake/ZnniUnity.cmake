@@ -1,0 +1,27 @@
+# Sources in groups, compiled as one file each: headers and templates are most of what a source costs the compiler, and the
+# sanitizers double it. For those who compile everything at once: presets with sanitizers take all in groups, and CI also the
+# tests of the release build, which takes each source of the project for itself, so that it is held to include what it uses.
+set(ZNNI_UNITY OFF CACHE STRING "Compile in groups: OFF, TESTS, or ON (all sources)")
+set_property(CACHE ZNNI_UNITY PROPERTY STRINGS OFF TESTS ON)
+set(ZNNI_UNITY_LINES 1500)
+
+# znni_unity(target): in groups, if that is asked for. Sources with options of their own stay alone.
+function(znni_unity target)
+  cmake_path(RELATIVE_PATH CMAKE_CURRENT_SOURCE_DIR BASE_DIRECTORY "${PROJECT_SOURCE_DIR}" OUTPUT_VARIABLE folder)
+  if(NOT ZNNI_UNITY OR (ZNNI_UNITY STREQUAL "TESTS" AND NOT folder MATCHES "^tests"))
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  execute_process(
+    COMMAND "${Python3_EXECUTABLE}" -B "${PROJECT_SOURCE_DIR}/cmake/unity_groups.py" ${ZNNI_UNITY_LINES} ${sources}
+    WORKING_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" OUTPUT_VARIABLE groups COMMAND_ERROR_IS_FATAL ANY)
+  foreach(source group IN ZIP_LISTS sources groups)
+    # A name of its own, since a source may belong to two targets.
+    set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${target}_${group}")
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  # Warnings are judged where each source is compiled for itself: here GCC takes sources for headers, and between the
+  # sanitizers' checks it sees variables without a value.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-w>)
+endfunction()
