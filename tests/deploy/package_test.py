@@ -41,20 +41,20 @@ class PackageTest(unittest.TestCase):
         for name in ("libc6", "libdnnl2", "libhwloc15", "libprotobuf32"):
             self.assertIn(name, names)
         self.assertFalse([name for name in names if name.endswith("-dev")])
-        self.assertIn("planner", self.field("Conflicts"))
 
     def test_holds_programs_model_service_and_licence(self):
         listed = run("dpkg-deb", "--contents", self.package)
         paths = {line.split(" ./", 1)[1] for line in listed.splitlines() if " ./" in line}
-        for path in ("usr/bin/planner", "usr/share/znni/models/fib25-boundary/1/model.onnx",
+        for path in ("usr/bin/znni-planner", "usr/share/znni/models/fib25-boundary/1/model.onnx",
                      "usr/share/doc/znni/copyright", "usr/lib/systemd/system/znnid.service"):
             self.assertIn(path, paths)
+        self.assertNotIn("usr/bin/planner", paths, "that is GNOME's")
         self.assertFalse([path for path in paths if path.endswith((".a", ".hpp", ".cmake"))])
         self.assertTrue(all(" root/root " in line for line in listed.splitlines()))
 
     def test_programs_run_from_the_unpacked_package(self):
         run("dpkg-deb", "--extract", self.package, self.folder / "root")
-        self.assertIn("cpu.conv.fft_tiled", run(self.folder / "root/usr/bin/planner", "primitives"))
+        self.assertIn("cpu.conv.fft_tiled", run(self.folder / "root/usr/bin/znni-planner", "primitives"))
 
 
 if __name__ == "__main__":
