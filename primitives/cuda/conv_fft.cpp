@@ -7,15 +7,11 @@
 #include <array>
 
 #include "primitives/cuda/areas.hpp"
-#include "primitives/cuda/cuda_device.hpp"
-#include "primitives/cuda/elementwise_layer.hpp"
 #include "primitives/cuda/estimates.hpp"
 #include "primitives/cuda/fft_kernel.hpp"
+#include "primitives/cuda/fft_layer.hpp"
 #include "primitives/cuda/fft_plan.hpp"
-#include "primitives/cuda/fft_products.hpp"
-#include "primitives/cuda/fft_tiling.hpp"
 #include "primitives/cuda/status.hpp"
-#include "primitives/cuda/views.hpp"
 
 namespace znni::cuda {
 namespace {
@@ -24,9 +20,6 @@ constexpr std::string_view name = "cuda.conv.fft";
 constexpr std::array<std::int64_t, 5> edges = {32, 48, 64, 96, 128};
 constexpr std::array<std::int64_t, 2> chunk_mebibytes = {256, 2048};
 
-// Shares of the units' rates that batched complex products reach. Assumed until measured.
-constexpr double share_of_float32 = 0.63;
-constexpr double share_of_tf32 = 0.24;
 constexpr int launches_per_slice = 3;
 
 std::optional<FftTiling> tiling_of(const ConvProblem& conv, const Variant& variant) {
@@ -35,9 +28,6 @@ std::optional<FftTiling> tiling_of(const ConvProblem& conv, const Variant& varia
 
 Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, const FftTiling& tiling, const Variant& variant) {
   const bool keep = setting(variant, "keep", 0) == 1;
-  const bool tf32 = setting(variant, "tf32", 0) == 1;
-  const double rate =
-      tf32 ? share_of_tf32 * spec.accelerator.tf32_flops_per_second : share_of_float32 * spec.flops_per_second;
   const std::int64_t columns = tiling.chunks * tiling.chunk_tiles * (conv.in.f + conv.f_out);
   const std::int64_t launches = launches_per_slice * div_up(columns, tiling.slice) + tiling.chunks;
   Estimate result{variant, planar_f32, planar_f32, 0,
@@ -45,7 +35,7 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, const FftTili
   // The products wait for memory and for arithmetic; the transforms for memory alone.
   result.time = modelled_time(spec, 0.0, fft_traffic(conv, tiling, keep),
                               static_cast<int>(std::min<std::int64_t>(launches, 1 << 30))) +
-                fft_product_flops(tiling) / rate;
+                fft_product_flops(tiling) / product_rate(spec, variant);
   for (Buffer& buffer : fft_buffers(conv, tiling, keep)) result.memory.push_back(std::move(buffer));
   return result;
 }
@@ -88,9 +78,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
 
 // Device memory of one run.
 struct Scratch {
-  float2* kernel_spectra = nullptr;
-  float2* input_spectra = nullptr;
-  float2* output_spectra = nullptr;
+  TileSpectra spectra;
   float* tiles = nullptr;
   float2* slice_spectra = nullptr;
   std::byte* fft_area = nullptr;
@@ -102,27 +90,9 @@ struct Plans {
   FftPlan inverse;
 };
 
-class FftLayer final : public PreparedLayer {
+class CufftLayer final : public FftLayer {
  public:
-  FftLayer(const ConvProblem& conv, const FftTiling& tiling, const Variant& variant, CudaDevice& device,
-           cublasHandle_t blas)
-      : conv_(conv),
-        tiling_(tiling),
-        keep_(setting(variant, "keep", 0) == 1),
-        tf32_(setting(variant, "tf32", 0) == 1),
-        device_(device),
-        blas_(blas) {}
-
-  Result<void> load(const LayerWeights& weights, Arena& persistent) {
-    const Result<float*> kernels = load_floats(device_, persistent, kernels_buffer, weights.kernels);
-    if (!kernels) return kernels.error();
-    const Result<float*> bias = load_floats(device_, persistent, bias_buffer, weights.bias);
-    if (!bias) return bias.error();
-    kernels_ = *kernels;
-    bias_ = *bias;
-    if (keep_) kept_spectra_ = persistent.grant_as<float2>(kernel_spectra_buffer).data();
-    return {};
-  }
+  using FftLayer::FftLayer;
 
   // Makes slices smaller until cuFFT is content with the area that was declared.
   Result<void> make_plans() {
@@ -158,7 +128,7 @@ class FftLayer final : public PreparedLayer {
     }
     for (std::int64_t chunk = 0; chunk < tiling_.chunks; ++chunk) {
       if (Result<void> done = transform(scratch, inputs[0], chunk); !done) return done;
-      if (Result<void> done = multiply(scratch); !done) return done;
+      if (Result<void> done = multiply(scratch.spectra); !done) return done;
       if (Result<void> done = transform_back(scratch, inputs, out, chunk); !done) return done;
     }
     return {};
@@ -167,9 +137,7 @@ class FftLayer final : public PreparedLayer {
  private:
   Scratch take(Arena& arena) const {
     Scratch scratch;
-    scratch.kernel_spectra = keep_ ? kept_spectra_ : arena.grant_as<float2>(kernel_spectra_buffer).data();
-    scratch.input_spectra = arena.grant_as<float2>(input_spectra_buffer).data();
-    scratch.output_spectra = arena.grant_as<float2>(output_spectra_buffer).data();
+    scratch.spectra = take_spectra(arena);
     scratch.tiles = arena.grant_as<float>(tiles_buffer).data();
     scratch.slice_spectra = arena.grant_as<float2>(slice_spectra_buffer).data();
     scratch.fft_area = aligned_area(arena.grant(fft_area_buffer)).data();
@@ -195,102 +163,55 @@ class FftLayer final : public PreparedLayer {
       Result<void> read = check(launch_read_kernels(arg, kernels_, scratch.tiles, stream()), "kernel tiles");
       if (!read) return read;
       const std::int64_t count = std::min(tiling_.slice, pairs - first);
-      if (Result<void> done = spread(scratch, scratch.kernel_spectra, first, count, pairs); !done) return done;
+      if (Result<void> done = spread(scratch, scratch.spectra.kernels, first, count, pairs); !done) return done;
     }
     return {};
-  }
-
-  TileArg tile_arg(const TensorView& view, std::int64_t chunk, std::int64_t first, Extent rows) const {
-    return {tiling_.grid,
-            view.shape.f,
-            extent_of(view.shape.n),
-            steps_of(view.strides),
-            chunk * tiling_.chunk_tiles * view.shape.f + first,
-            tiling_.slice,
-            rows};
   }
 
   Result<void> transform(const Scratch& scratch, const TensorView& in, std::int64_t chunk) {
     const std::int64_t columns = tiling_.chunk_tiles * conv_.in.f;
     for (std::int64_t first = 0; first < columns; first += tiling_.slice) {
-      const TileArg arg = tile_arg(in, chunk, first, tiling_.grid.tile);
+      const TileArg arg = tile_arg(in, chunk, first, tiling_.slice, tiling_.grid.tile);
       Result<void> read = check(launch_read_tiles(arg, in.data, scratch.tiles, stream()), "input tiles");
       if (!read) return read;
       const std::int64_t count = std::min(tiling_.slice, columns - first);
-      if (Result<void> done = spread(scratch, scratch.input_spectra, first, count, columns); !done) return done;
+      if (Result<void> done = spread(scratch, scratch.spectra.inputs, first, count, columns); !done) return done;
     }
     return {};
-  }
-
-  Result<void> multiply(const Scratch& scratch) {
-    const SpectraProduct product{conv_.in.f,
-                                 conv_.f_out,
-                                 tiling_.chunk_tiles,
-                                 tiling_.frequencies(),
-                                 scratch.kernel_spectra,
-                                 scratch.input_spectra,
-                                 scratch.output_spectra};
-    return multiply_spectra(blas_, product, tf32_);
   }
 
   Result<void> transform_back(const Scratch& scratch, std::span<const TensorView> inputs, const TensorView& out,
                               std::int64_t chunk) {
     const std::int64_t columns = tiling_.chunk_tiles * conv_.f_out;
-    TileEnd end;
-    end.scale = 1.0F / static_cast<float>(tiling_.tile_voxels());
-    end.bias = bias_;
-    end.act = act_of(conv_.activation.kind);
-    end.alpha = conv_.activation.alpha;
-    if (conv_.residual) {
-      end.residual = inputs[1].data;
-      end.residual_steps = steps_of(inputs[1].strides);
-    }
+    const TileEnd end = end_of(inputs);
     for (std::int64_t first = 0; first < columns; first += tiling_.slice) {
       const std::int64_t count = std::min(tiling_.slice, columns - first);
       const TransposeArg gather{tiling_.frequencies(), count, columns, tiling_.frequencies()};
       Result<void> gathered =
-          check(launch_transpose(gather, scratch.output_spectra + first, scratch.slice_spectra, stream()), "spectra");
+          check(launch_transpose(gather, scratch.spectra.outputs + first, scratch.slice_spectra, stream()), "spectra");
       if (!gathered) return gathered;
       if (Result<void> done = plans_.inverse.run(scratch.slice_spectra, scratch.tiles, scratch.fft_area); !done) {
         return done;
       }
-      TileArg arg = tile_arg(out, chunk, first, tiling_.grid.kept);
-      arg.columns = count;
+      const TileArg arg = tile_arg(out, chunk, first, count, tiling_.grid.kept);
       Result<void> written = check(launch_write_tiles(arg, end, scratch.tiles, out.data, stream()), "output tiles");
       if (!written) return written;
     }
     return {};
   }
 
-  [[nodiscard]] cudaStream_t stream() const { return device_.stream(Stream::compute); }
-
-  ConvProblem conv_;
-  FftTiling tiling_;
-  bool keep_;
-  bool tf32_;
-  CudaDevice& device_;
-  cublasHandle_t blas_;
   Plans plans_;
-  const float* kernels_ = nullptr;
-  const float* bias_ = nullptr;
-  float2* kept_spectra_ = nullptr;
   bool spectra_made_ = false;
 };
 
 Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen,
                                                const LayerWeights& weights, Arena& persistent, Device& device) {
   const auto& conv = std::get<ConvProblem>(problem);
-  const Result<CudaDevice*> cuda = as_cuda(device);
-  if (!cuda) return cuda.error();
-  if (Result<void> current = (*cuda)->activate(); !current) return current.error();
-  const Result<cublasHandle_t> blas = (*cuda)->blas();
-  if (!blas) return blas.error();
-  const std::optional<FftTiling> tiling = tiling_of(conv, chosen.variant);
-  ensure(tiling.has_value(), "describe() offers tiles that keep something");
-  auto layer = std::make_unique<FftLayer>(conv, *tiling, chosen.variant, **cuda, *blas);
-  if (Result<void> loaded = layer->load(weights, persistent); !loaded) return loaded.error();
-  if (Result<void> planned = layer->make_plans(); !planned) return planned.error();
-  return std::unique_ptr<PreparedLayer>(std::move(layer));
+  auto layer =
+      make_fft_layer<CufftLayer>(conv, tiling_of(conv, chosen.variant), chosen.variant, weights, persistent, device);
+  if (!layer) return layer.error();
+  if (Result<void> planned = (*layer)->make_plans(); !planned) return planned.error();
+  return std::unique_ptr<PreparedLayer>(*std::move(layer));
 }
 
 }  // namespace

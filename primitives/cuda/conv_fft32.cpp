@@ -5,14 +5,10 @@
 #include <array>
 
 #include "primitives/cuda/areas.hpp"
-#include "primitives/cuda/cuda_device.hpp"
-#include "primitives/cuda/elementwise_layer.hpp"
 #include "primitives/cuda/estimates.hpp"
 #include "primitives/cuda/fft32_kernel.hpp"
-#include "primitives/cuda/fft_products.hpp"
-#include "primitives/cuda/fft_tiling.hpp"
+#include "primitives/cuda/fft_layer.hpp"
 #include "primitives/cuda/status.hpp"
-#include "primitives/cuda/views.hpp"
 
 namespace znni::cuda {
 namespace {
@@ -22,20 +18,15 @@ constexpr std::array<std::int64_t, 2> chunk_mebibytes = {256, 2048};
 // Kernels are launched with a block per plane and eight images: grids hold 2^31 - 1.
 constexpr std::int64_t most_columns = std::int64_t{1} << 28;
 
-// Shares of the units' rates that batched complex products reach. Assumed until measured.
-constexpr double share_of_float32 = 0.63;
-constexpr double share_of_tf32 = 0.24;
 constexpr int launches_per_chunk = 5;
 
 Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, const FftTiling& tiling, const Variant& variant) {
   const bool keep = setting(variant, "keep", 0) == 1;
-  const double rate = setting(variant, "tf32", 0) == 1 ? share_of_tf32 * spec.accelerator.tf32_flops_per_second
-                                                       : share_of_float32 * spec.flops_per_second;
   Estimate result{variant, planar_f32, planar_f32, 0,
                   input_output_buffers(conv, planar_f32, planar_f32, 0, MemorySpace::device)};
   const auto launches = static_cast<int>(std::min<std::int64_t>(tiling.chunks, 1 << 24)) * launches_per_chunk;
-  result.time =
-      modelled_time(spec, 0.0, fft32_traffic(conv, tiling, keep), launches) + fft_product_flops(tiling) / rate;
+  result.time = modelled_time(spec, 0.0, fft32_traffic(conv, tiling, keep), launches) +
+                fft_product_flops(tiling) / product_rate(spec, variant);
   for (Buffer& buffer : fft32_buffers(conv, tiling, keep)) result.memory.push_back(std::move(buffer));
   return result;
 }
@@ -66,40 +57,15 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
                std::string(name) + " keeps less than a third of its tile (32) of " + to_string(problem)};
 }
 
-struct Spectra {
-  float2* kernels = nullptr;
-  float2* inputs = nullptr;
-  float2* outputs = nullptr;
-};
-
-class Fft32Layer final : public PreparedLayer {
+class Fft32Layer final : public FftLayer {
  public:
-  Fft32Layer(const ConvProblem& conv, const FftTiling& tiling, const Variant& variant, CudaDevice& device,
-             cublasHandle_t blas)
-      : conv_(conv),
-        tiling_(tiling),
-        keep_(setting(variant, "keep", 0) == 1),
-        tf32_(setting(variant, "tf32", 0) == 1),
-        device_(device),
-        blas_(blas) {}
+  using FftLayer::FftLayer;
 
-  Result<void> load(const LayerWeights& weights, Arena& persistent) {
-    const Result<float*> kernels = load_floats(device_, persistent, kernels_buffer, weights.kernels);
-    if (!kernels) return kernels.error();
-    const Result<float*> bias = load_floats(device_, persistent, bias_buffer, weights.bias);
-    if (!bias) return bias.error();
-    kernels_ = *kernels;
-    bias_ = *bias;
-    if (!keep_) return {};
-    kept_spectra_ = persistent.grant_as<float2>(kernel_spectra_buffer).data();
-    return transform_kernels(kept_spectra_);
-  }
+  Result<void> make_kept_spectra() { return keep_ ? transform_kernels(kept_spectra_) : Result<void>(); }
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     if (Result<void> current = device_.activate(); !current) return current;
-    const Spectra spectra{keep_ ? kept_spectra_ : arena.grant_as<float2>(kernel_spectra_buffer).data(),
-                          arena.grant_as<float2>(input_spectra_buffer).data(),
-                          arena.grant_as<float2>(output_spectra_buffer).data()};
+    const TileSpectra spectra = take_spectra(arena);
     Result<void> ready = lend_workspace(blas_, stream(), aligned_area(arena.grant(blas_area_buffer)));
     if (!ready) return ready;
     if (!keep_) {
@@ -118,66 +84,33 @@ class Fft32Layer final : public PreparedLayer {
     return check(launch_fft32_kernels(arg, kernels_, to, stream()), "transforms of kernels");
   }
 
-  TileArg tile_arg(const TensorView& view, std::int64_t chunk, Extent rows) const {
-    const std::int64_t columns = tiling_.chunk_tiles * view.shape.f;
-    return {tiling_.grid, view.shape.f, extent_of(view.shape.n), steps_of(view.strides), chunk * columns,
-            columns,      rows};
+  // All columns of the chunk.
+  [[nodiscard]] TileArg chunk_arg(const TensorView& view, std::int64_t chunk, Extent rows) const {
+    return tile_arg(view, chunk, 0, tiling_.chunk_tiles * view.shape.f, rows);
   }
 
-  Result<void> run_chunk(std::span<const TensorView> inputs, const TensorView& out, const Spectra& spectra,
+  Result<void> run_chunk(std::span<const TensorView> inputs, const TensorView& out, const TileSpectra& spectra,
                          std::int64_t chunk) {
     const std::int64_t tiles = tiling_.chunk_tiles;
     Result<void> forward = check(
-        launch_fft32(tile_arg(inputs[0], chunk, tiling_.grid.tile), tiles, inputs[0].data, spectra.inputs, stream()),
+        launch_fft32(chunk_arg(inputs[0], chunk, tiling_.grid.tile), tiles, inputs[0].data, spectra.inputs, stream()),
         "transforms of inputs");
     if (!forward) return forward;
-    const SpectraProduct product{conv_.in.f,      conv_.f_out,    tiles,          tiling_.frequencies(),
-                                 spectra.kernels, spectra.inputs, spectra.outputs};
-    if (Result<void> multiplied = multiply_spectra(blas_, product, tf32_); !multiplied) return multiplied;
-    return check(launch_fft32_back(tile_arg(out, chunk, tiling_.grid.kept), end_of(inputs), tiles, spectra.outputs,
+    if (Result<void> multiplied = multiply(spectra); !multiplied) return multiplied;
+    return check(launch_fft32_back(chunk_arg(out, chunk, tiling_.grid.kept), end_of(inputs), tiles, spectra.outputs,
                                    out.data, stream()),
                  "transforms of outputs");
   }
-
-  TileEnd end_of(std::span<const TensorView> inputs) const {
-    TileEnd end;
-    end.scale = 1.0F / static_cast<float>(tiling_.tile_voxels());
-    end.bias = bias_;
-    end.act = act_of(conv_.activation.kind);
-    end.alpha = conv_.activation.alpha;
-    if (conv_.residual) {
-      end.residual = inputs[1].data;
-      end.residual_steps = steps_of(inputs[1].strides);
-    }
-    return end;
-  }
-
-  [[nodiscard]] cudaStream_t stream() const { return device_.stream(Stream::compute); }
-
-  ConvProblem conv_;
-  FftTiling tiling_;
-  bool keep_;
-  bool tf32_;
-  CudaDevice& device_;
-  cublasHandle_t blas_;
-  const float* kernels_ = nullptr;
-  const float* bias_ = nullptr;
-  float2* kept_spectra_ = nullptr;
 };
 
 Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen,
                                                const LayerWeights& weights, Arena& persistent, Device& device) {
   const auto& conv = std::get<ConvProblem>(problem);
-  const Result<CudaDevice*> cuda = as_cuda(device);
-  if (!cuda) return cuda.error();
-  if (Result<void> current = (*cuda)->activate(); !current) return current.error();
-  const Result<cublasHandle_t> blas = (*cuda)->blas();
-  if (!blas) return blas.error();
   const std::optional<FftTiling> tiling = make_tiling_of_32(conv, setting(chosen.variant, "chunk", 0) << 20);
-  ensure(tiling.has_value(), "describe() offers tiles that keep something");
-  auto layer = std::make_unique<Fft32Layer>(conv, *tiling, chosen.variant, **cuda, *blas);
-  if (Result<void> loaded = layer->load(weights, persistent); !loaded) return loaded.error();
-  return std::unique_ptr<PreparedLayer>(std::move(layer));
+  auto layer = make_fft_layer<Fft32Layer>(conv, tiling, chosen.variant, weights, persistent, device);
+  if (!layer) return layer.error();
+  if (Result<void> made = (*layer)->make_kept_spectra(); !made) return made.error();
+  return std::unique_ptr<PreparedLayer>(*std::move(layer));
 }
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include <memory>
 
 #include "primitives/core/accelerator.hpp"
+#include "primitives/core/primitive.hpp"
 #include "primitives/cuda/gpu_properties.hpp"
 
 namespace znni::cuda {
@@ -35,5 +36,14 @@ class CudaDevice : public Accelerator {
 
 // The device as what open_cuda_device() made; invalid_argument for any other.
 [[nodiscard]] Result<CudaDevice*> as_cuda(Device& device);
+
+// Primitive::prepare of layers that are made of the device alone.
+template <class Layer>
+Result<std::unique_ptr<PreparedLayer>> prepare_bare(const LayerProblem&, const Estimate&, const LayerWeights&, Arena&,
+                                                    Device& device) {
+  const Result<CudaDevice*> cuda = as_cuda(device);
+  if (!cuda) return cuda.error();
+  return std::unique_ptr<PreparedLayer>(std::make_unique<Layer>(**cuda));
+}
 
 }  // namespace znni::cuda

@@ -57,15 +57,8 @@ class ReorderLayer final : public PreparedLayer {
   CudaDevice& device_;
 };
 
-Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estimate&, const LayerWeights&, Arena&,
-                                               Device& device) {
-  const Result<CudaDevice*> cuda = as_cuda(device);
-  if (!cuda) return cuda.error();
-  return std::unique_ptr<PreparedLayer>(std::make_unique<ReorderLayer>(**cuda));
-}
-
 }  // namespace
 
-extern constinit const Primitive reorder{name, 1, DeviceKind::gpu, &describe, &prepare};
+extern constinit const Primitive reorder{name, 1, DeviceKind::gpu, &describe, &prepare_bare<ReorderLayer>};
 
 }  // namespace znni::cuda
