@@ -63,7 +63,7 @@ Json node(const NodeReport& report) {
 Json segment(const Segment& own) {
   return {{"nodes", {own.first, own.last}},
           {"place", std::string(to_string(own.place))},
-          {"group", {{"inputs", own.group.inputs}, {"slab", own.group.slab}}}};
+          {"group", {{"inputs", own.group.inputs}}}};
 }
 
 Json rung(const Rung& own) {

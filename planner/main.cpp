@@ -111,7 +111,8 @@ int show_plan(const PlannerOptions& options) {
   if (!own.threads) own.threads = std::max(1, plan->key.threads);
   const Result<Session> session = open_session(own);
   if (!session) return fail(session.error());
-  const PlanCheck answer = check(*plan, loaded->network, session->catalogue, session->spec, session->memory_limit);
+  const PlanCheck answer = check(*plan, loaded->network, session->catalogue, session->spec, session->memory_limit,
+                                 session->gpu ? &*session->gpu : nullptr);
   const std::string why = answer.reason.empty() ? "" : ": " + answer.reason;
   std::printf("%s%s\n", std::string(answer_text(answer.fit)).c_str(), why.c_str());
   return answer.fit == PlanFit::does_not_run ? 1 : 0;

@@ -53,7 +53,7 @@ void add_search_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_option(
       "--strategy", raw.strategy,
       "cpu (default), patches: nothing streamed, layerwise: nor anything depth-first, baseline: every pooling plain, "
-      "the naive method; of --machine also gpu, gpu-host-ram, cpu-gpu");
+      "the naive method; with a GPU, this machine's or that of --machine, also gpu, gpu-host-ram, cpu-gpu");
 }
 
 void add_other_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
@@ -67,8 +67,8 @@ void add_other_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
                "what a pod that serves the plan needs: a patch for deploy/k8s");
   app.add_option("--devices", raw.devices, "cpu or auto");
   app.add_option("--precision", raw.precision, "fp32");
-  app.add_option("--gpu-mem", raw.gpu_memory)->group("");
-  app.add_option("--pinned-mem", raw.pinned_memory)->group("");
+  app.add_option("--gpu-mem", raw.gpu_memory, "memory of the GPU that the plan may use (default: nine tenths)");
+  app.add_option("--pinned-mem", raw.pinned_memory, "pinned memory that the plan may use, part of --mem");
 }
 
 void add_commands(CLI::App& app, PlannerOptions& options, Raw& raw) {
@@ -101,19 +101,22 @@ void add_commands(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.require_subcommand(0, 1);
 }
 
-// A file of --machine may have a GPU.
-Result<void> refuse_gpu(const Raw& raw, bool machine) {
+bool is_split(const std::string& strategy) {
+  return strategy == "gpu" || strategy == "gpu-host-ram" || strategy == "cpu-gpu";
+}
+
+// A file of --machine may have a GPU, and so may this machine.
+Result<void> check_gpu_words(const Raw& raw, bool machine) {
   if (raw.precision != "fp32") return wrong("--precision '" + raw.precision + "': this build computes in fp32 only");
   if (machine) return {};
-  constexpr const char* no_gpu = ": this build plans for a GPU only of a machine described by --machine FILE";
-  if (!raw.gpu_memory.empty()) return wrong(std::string("--gpu-mem") + no_gpu);
-  if (!raw.pinned_memory.empty()) return wrong(std::string("--pinned-mem") + no_gpu);
+  constexpr const char* no_gpu = ": goes with --strategy gpu, gpu-host-ram or cpu-gpu";
+  if (!is_split(raw.strategy)) {
+    if (!raw.gpu_memory.empty()) return wrong(std::string("--gpu-mem") + no_gpu);
+    if (!raw.pinned_memory.empty()) return wrong(std::string("--pinned-mem") + no_gpu);
+  }
   if (raw.devices == "gpu") return wrong(std::string("--devices gpu") + no_gpu);
   if (raw.devices != "cpu" && raw.devices != "auto") {
     return wrong("--devices '" + raw.devices + "': write cpu or auto");
-  }
-  for (const char* strategy : {"gpu", "gpu-host-ram", "cpu-gpu"}) {
-    if (raw.strategy == strategy) return wrong("--strategy " + raw.strategy + no_gpu);
   }
   return {};
 }
@@ -147,7 +150,7 @@ Result<void> read_words(const Raw& raw, PlannerOptions& options) {
   }
   if (!options.split && !strategy.contains(raw.strategy)) {
     return wrong("--strategy '" + raw.strategy +
-                 "': write cpu, patches, layerwise or baseline, with --machine also gpu, gpu-host-ram, cpu-gpu");
+                 "': write cpu, patches, layerwise or baseline, with a GPU also gpu, gpu-host-ram, cpu-gpu");
   }
   options.patience = patience.at(raw.patience);
   if (!options.split) options.strategy = strategy.at(raw.strategy);
@@ -235,7 +238,7 @@ Result<void> check_together(const PlannerOptions& options) {
 }
 
 Result<void> understand(const Raw& raw, bool threads_given, PlannerOptions& options) {
-  if (Result<void> cpu_only = refuse_gpu(raw, !options.machine.empty()); !cpu_only) return cpu_only;
+  if (Result<void> cpu_only = check_gpu_words(raw, !options.machine.empty()); !cpu_only) return cpu_only;
   if (Result<void> split = read_split(raw, options); !split) return split;
   if (Result<void> words = read_words(raw, options); !words) return words;
   if (Result<void> numbers = read_numbers(raw, threads_given, options); !numbers) return numbers;

@@ -38,7 +38,6 @@ struct Step {
 // How much passes through a whole segment at once; 0 means all.
 struct Group {
   std::int64_t inputs = 0;  // of S
-  std::int64_t slab = 0;    // z planes, streaming
   bool operator==(const Group&) const = default;
 };
 
@@ -52,11 +51,11 @@ struct Segment {
   bool operator==(const Segment&) const = default;
 };
 
-// Bytes of the host RAM of a running plan.
+// Bytes of the host RAM of a running plan, pinned memory among them.
 struct MemoryUse {
   std::int64_t weights = 0;     // the network's parameters
   std::int64_t persistent = 0;  // primitives' own copies, spectra
-  std::int64_t transient = 0;   // the arena: activations and scratch, packed
+  std::int64_t transient = 0;   // the arena: activations and scratch, packed; all that a rung with a GPU takes
   [[nodiscard]] std::int64_t total() const { return add(add(weights, persistent), transient); }
   bool operator==(const MemoryUse&) const = default;
 };
@@ -94,8 +93,9 @@ struct Prediction {
 
 struct Plan {
   PlanKey key;
-  // The planned patch first, then smaller ones for smaller volumes. All run in one arena of
-  // memory.transient bytes; persistent bytes are those of all rungs together.
+  // The planned patch first, then smaller ones for smaller volumes. All on the CPU run in one arena; each with a GPU
+  // has its own memory beside it, so that memory.transient is the largest of the former and the sum of the latter;
+  // persistent bytes are those of all rungs together.
   std::vector<Rung> ladder;
   MemoryUse memory;
   Prediction predicted;
@@ -111,12 +111,26 @@ struct PlanCheck {
 
 class Catalogue;  // planner/catalogue.hpp
 
+// A GPU that plans may use, with what of its memories they may take. Pinned memory is the host's: it counts within the
+// limit of host RAM, too.
+struct GpuOffer {
+  DeviceSpec spec;
+  std::int64_t device_bytes = 0;
+  std::int64_t pinned_bytes = 0;
+};
+
+// Whether all of it runs on 'cpu'.
+[[nodiscard]] bool on_cpu(const Rung& rung);
+[[nodiscard]] bool needs_gpu(const Plan& plan);
+// Of the CPU, or of both, as PlanKey::device names them.
+[[nodiscard]] std::string device_name(const DeviceSpec& cpu, const DeviceSpec* gpu);
+
 // Whether `plan` can run `network` with these primitives on this device under `memory_limit`. A plan may have
 // been edited: every rung's geometry and schedule are made again and must fit into plan.memory. Another number
 // of threads does not run (buffers per worker); another device of as many threads runs, and the reason says
-// what it was planned for.
+// what it was planned for. `gpu`: nullptr where there is none.
 [[nodiscard]] PlanCheck check(const Plan& plan, const Network& network, const Catalogue& catalogue,
-                              const DeviceSpec& device, std::int64_t memory_limit);
+                              const DeviceSpec& device, std::int64_t memory_limit, const GpuOffer* gpu = nullptr);
 
 [[nodiscard]] std::string_view to_string(Place place);
 [[nodiscard]] std::string_view to_string(Basis basis);

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <set>
 #include <sstream>
 #include <string>
@@ -5,6 +6,7 @@
 #include "planner/catalogue.hpp"
 #include "planner/plan.hpp"
 #include "planner/schedule.hpp"
+#include "planner/split_search.hpp"
 
 namespace znni {
 namespace {
@@ -54,11 +56,35 @@ Result<void> check_counted(const char* what, std::int64_t needed, std::int64_t c
                exact_bytes(counted));
 }
 
-Result<void> check_rung(const Rung& rung, const Plan& plan, const Network& network, const Catalogue& catalogue,
-                        const DeviceSpec& device) {
+// What plans are checked against.
+struct Checked {
+  const Network& network;
+  const Catalogue& catalogue;
+  const DeviceSpec& device;
+  const GpuOffer* gpu;
+};
+
+Result<void> check_split(const Rung& rung, const Plan& plan, const Checked& with) {
+  if (with.gpu == nullptr) {
+    const auto elsewhere = std::find_if(rung.segments.begin(), rung.segments.end(),
+                                        [](const Segment& segment) { return segment.place != Place::cpu; });
+    return unfit("a segment runs on " + std::string(to_string(elsewhere->place)) + ", and there is no GPU");
+  }
+  const Result<RungSegments> parts = take_apart(with.network, rung, with.catalogue, {with.device, with.gpu->spec});
+  if (!parts) return parts.error();
+  const SpaceBytes bytes = pipeline_bytes(*parts);
+  const SpaceBytes offered{saturated, with.gpu->pinned_bytes, with.gpu->device_bytes};
+  if (!offered.covers({0, bytes.pinned, bytes.device})) {
+    return unfit("needs " + exact_bytes(bytes.device) + " of the GPU's memory and " + exact_bytes(bytes.pinned) +
+                 " pinned; there are " + exact_bytes(offered.device) + " and " + exact_bytes(offered.pinned));
+  }
+  return check_counted("buffers in host RAM", add(bytes.host, bytes.pinned), plan.memory.transient);
+}
+
+Result<void> check_rung(const Rung& rung, const Plan& plan, const Checked& with) {
+  const auto& [network, catalogue, device, gpu] = with;
   std::vector<Step> steps;
   for (const Segment& segment : rung.segments) {
-    if (segment.place != Place::cpu) return unfit("a segment runs on " + std::string(to_string(segment.place)));
     steps.insert(steps.end(), segment.steps.begin(), segment.steps.end());
   }
   for (const Step& step : steps) {
@@ -66,6 +92,7 @@ Result<void> check_rung(const Rung& rung, const Plan& plan, const Network& netwo
       return sound.error().within("node " + std::to_string(step.node));
     }
   }
+  if (!on_cpu(rung)) return check_split(rung, plan, with);
   const Result<Geometry> geometry = make_geometry(network, rung.geometry);
   if (!geometry) return geometry.error();
   const Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, device);
@@ -78,23 +105,22 @@ Result<void> check_rung(const Rung& rung, const Plan& plan, const Network& netwo
   return check_counted("tensors and scratch buffers", pack(schedule->memory).bytes, plan.memory.transient);
 }
 
-Result<void> check_ladder(const Plan& plan, const Network& network, const Catalogue& catalogue,
-                          const DeviceSpec& device) {
+Result<void> check_ladder(const Plan& plan, const Checked& with) {
   if (plan.ladder.empty()) return unfit("has no patch size");
-  if (Result<void> sound = check_counted("weights", weight_bytes(network), plan.memory.weights); !sound) return sound;
+  const std::int64_t weights = weight_bytes(with.network);
+  if (Result<void> sound = check_counted("weights", weights, plan.memory.weights); !sound) return sound;
   for (std::size_t i = 0; i < plan.ladder.size(); ++i) {
-    if (Result<void> sound = check_rung(plan.ladder[i], plan, network, catalogue, device); !sound) {
+    if (Result<void> sound = check_rung(plan.ladder[i], plan, with); !sound) {
       return sound.error().within("rung " + std::to_string(i));
     }
   }
   return {};
 }
 
-Result<void> check_all(const Plan& plan, const Network& network, const Catalogue& catalogue, const DeviceSpec& device,
-                       std::int64_t memory_limit) {
-  if (Result<void> sound = check_nodes(plan, network); !sound) return sound;
-  if (Result<void> sound = check_machine(plan, device, memory_limit); !sound) return sound;
-  return check_ladder(plan, network, catalogue, device);
+Result<void> check_all(const Plan& plan, const Checked& with, std::int64_t memory_limit) {
+  if (Result<void> sound = check_nodes(plan, with.network); !sound) return sound;
+  if (Result<void> sound = check_machine(plan, with.device, memory_limit); !sound) return sound;
+  return check_ladder(plan, with);
 }
 
 // Words of `now` that are not among those of `before`.
@@ -113,16 +139,26 @@ std::string new_words(const std::string& before, const std::string& now) {
 
 }  // namespace
 
+bool on_cpu(const Rung& rung) {
+  return std::all_of(rung.segments.begin(), rung.segments.end(),
+                     [](const Segment& segment) { return segment.place == Place::cpu; });
+}
+
+bool needs_gpu(const Plan& plan) { return !std::all_of(plan.ladder.begin(), plan.ladder.end(), on_cpu); }
+
+std::string device_name(const DeviceSpec& cpu, const DeviceSpec* gpu) {
+  return gpu == nullptr ? cpu.name : cpu.name + " + " + gpu->name;
+}
+
 PlanCheck check(const Plan& plan, const Network& network, const Catalogue& catalogue, const DeviceSpec& device,
-                std::int64_t memory_limit) {
-  if (const Result<void> sound = check_all(plan, network, catalogue, device, memory_limit); !sound) {
+                std::int64_t memory_limit, const GpuOffer* gpu) {
+  if (const Result<void> sound = check_all(plan, {network, catalogue, device, gpu}, memory_limit); !sound) {
     return {PlanFit::does_not_run, sound.error().message};
   }
   const std::string grown = new_words(plan.key.search_space, catalogue.fingerprint());
   if (!grown.empty()) return {PlanFit::runs_but_search_space_grew, "primitives that were not searched: " + grown};
-  if (plan.key.device != device.name) {
-    return {PlanFit::runs, "planned for " + plan.key.device + "; this is " + device.name};
-  }
+  const std::string here = device_name(device, needs_gpu(plan) ? &gpu->spec : nullptr);
+  if (plan.key.device != here) return {PlanFit::runs, "planned for " + plan.key.device + "; this is " + here};
   return {};
 }
 

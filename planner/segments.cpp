@@ -77,7 +77,6 @@ void leave_out(Schedule& schedule, int tensor) {
 }
 
 Result<std::int64_t> group_of(const Segment& segment, std::int64_t inputs) {
-  if (segment.group.slab != 0) return refused("slabs through a whole segment are not run");
   const std::int64_t group = segment.group.inputs == 0 ? inputs : segment.group.inputs;
   if (group > 0 && inputs % group == 0) return group;
   return unfit("groups of " + std::to_string(group) + " do not divide its " + std::to_string(inputs) + " inputs");

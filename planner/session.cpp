@@ -12,9 +12,9 @@
 #include "planner/calibration_set.hpp"
 #include "planner/measured_search.hpp"
 #include "planner/memory_limit.hpp"
+#include "planner/plugins.hpp"
 #include "planner/repository.hpp"
 #include "planner/text_table.hpp"
-#include "primitives/core/modules.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/machine.hpp"
 #include "proto/convert/timings_text.hpp"
@@ -95,15 +95,21 @@ Result<std::int64_t> memory_limit(const PlannerOptions& options) {
   return limit->bytes;
 }
 
-// The CPU's, and those of plug-ins.
-Result<std::vector<const Backend*>> open_backends(const PlannerOptions& options) {
-  std::vector<const Backend*> backends = {&cpu::backend()};
-  for (const std::string& file : options.plugins) {
-    const Result<const Backend*> module = open_module(file);
-    if (!module) return module.error().within("--plugin");
-    backends.push_back(*module);
-  }
-  return backends;
+// Those that are named; the GPU's own where a plan for this machine's GPU is asked for.
+Result<Plugins> open_named(const PlannerOptions& options) {
+  const std::vector<std::filesystem::path> files(options.plugins.begin(), options.plugins.end());
+  Result<Plugins> plugins = open_plugins(files, options.split && options.machine.empty());
+  return plugins ? plugins : plugins.error().within("--plugin");
+}
+
+Result<void> find_gpu(const Plugins& plugins, Session& session) {
+  const PlannerOptions& options = session.options;
+  if (!options.split && plugins.gpu == nullptr) return {};
+  const std::int64_t pinned = options.pinned_memory.value_or(session.memory_limit);
+  Result<GpuOffer> gpu = offer_gpu(plugins, options.gpu_memory, pinned);
+  if (!gpu) return gpu.error().within("no GPU to plan for (--machine FILE describes another machine's)");
+  session.gpu = *std::move(gpu);
+  return {};
 }
 
 MeasureOptions measure_options(const Session& session, const std::function<bool()>& stop) {
@@ -180,20 +186,23 @@ bool interrupted() {
 Result<Session> open_session(const PlannerOptions& options) {
   Session session;
   session.options = options;
-  Result<std::vector<const Backend*>> backends = open_backends(options);
-  if (!backends) return backends.error();
-  const Result<Catalogue> own = Catalogue::make(*backends);
+  const Result<Plugins> plugins = open_named(options);
+  if (!plugins) return plugins.error();
+  std::vector<const Backend*> backends = {&cpu::backend()};
+  backends.insert(backends.end(), plugins->backends.begin(), plugins->backends.end());
+  const Result<Catalogue> own = Catalogue::make(backends);
   if (!own) return own.error();
   if (options.machine.empty()) {
     session.spec = cpu::describe_cpu(options.threads.value_or(cpu::default_threads()));
     const Result<std::int64_t> limit = memory_limit(options);
     if (!limit) return limit.error();
     session.memory_limit = *limit;
+    if (Result<void> found = find_gpu(*plugins, session); !found) return found.error();
   } else {
     if (Result<void> read = read_machine(session, own->primitives()); !read) return read.error();
-    backends->push_back(&session.recorded.backend());
+    backends.push_back(&session.recorded.backend());
   }
-  Result<Catalogue> catalogue = Catalogue::make(*backends, options.enable, options.disable);
+  Result<Catalogue> catalogue = Catalogue::make(backends, options.enable, options.disable);
   if (!catalogue) return catalogue.error();
   session.catalogue = *std::move(catalogue);
   if (Result<void> read = read_recorded(session); !read) return read.error();
@@ -206,6 +215,10 @@ std::unique_ptr<CostSource> session_costs(const Session& session) {
 
 Result<MachinePlaces> session_places(const Session& session) {
   const PlannerOptions& options = session.options;
+  if (!session.machine) {
+    return MachinePlaces{{session.spec, session.gpu->spec},
+                         {session.memory_limit, session.gpu->pinned_bytes, session.gpu->device_bytes}};
+  }
   Result<MachinePlaces> places = places_of(*session.machine);
   if (!places) return places.error().within(options.machine);
   if (options.gpu_memory) places->memory.device = *options.gpu_memory;

@@ -21,6 +21,7 @@ struct Session {
   PlannerOptions options;
   std::optional<Machine> machine;  // another one, of --machine
   DeviceSpec spec;
+  std::optional<GpuOffer> gpu;  // of this machine, where a plug-in brings one
   RecordedPrimitives recorded;  // those of --machine that this build does not have
   Catalogue catalogue;
   std::int64_t memory_limit = 0;
@@ -33,7 +34,8 @@ struct Session {
 // Costs as --patience and --machine say. The session must outlive them.
 [[nodiscard]] std::unique_ptr<CostSource> session_costs(const Session& session);
 
-// The places of --machine, with --gpu-mem and --pinned-mem instead of its own. The error says what the machine lacks.
+// The places of --machine, or of this one with its GPU, with --gpu-mem and --pinned-mem instead of its own. The error says
+// what the machine lacks.
 [[nodiscard]] Result<MachinePlaces> session_places(const Session& session);
 
 // With the session's limit, strategy, volume and forced primitives; stops when interrupted, and ticks.

@@ -74,6 +74,20 @@ Cost name_bases(const Network& network, const Catalogue& catalogue, CostSource& 
   return all;
 }
 
+// Rungs of the CPU within a quarter of the limit: for a GPU that fails, and for volumes that they suit better. None
+// where no memory is left for them.
+void add_spare(const Network& network, const Catalogue& catalogue, CostSource& costs, const DeviceSpec& cpu,
+               const SearchOptions& options, Plan& plan) {
+  SearchOptions own = options;
+  const std::int64_t room = options.memory_limit - plan.memory.total();
+  own.memory_limit = add(plan.memory.weights, std::min(room, options.memory_limit / 4));
+  Result<Plan> spare = search(network, cpu, catalogue, costs, own);
+  if (!spare) return;
+  plan.ladder.insert(plan.ladder.end(), spare->ladder.begin(), spare->ladder.end());
+  plan.memory.persistent = add(plan.memory.persistent, spare->memory.persistent);
+  plan.memory.transient = add(plan.memory.transient, spare->memory.transient);
+}
+
 }  // namespace
 
 std::string_view to_string(SplitStrategy strategy) {
@@ -123,7 +137,7 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
   made.theta = last.place == Place::gpu ? last.first : static_cast<int>(network.nodes.size());
   made.plan.key = {network.name,
                    describe(network),
-                   places.specs.cpu.name + " + " + places.specs.gpu.name,
+                   device_name(places.specs.cpu, &places.specs.gpu),
                    places.specs.cpu.threads,
                    options.memory_limit,
                    std::string(to_string(strategy)),
@@ -133,6 +147,7 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
                          cost.error};
   made.plan.memory = rung.memory;
   made.plan.ladder = {std::move(rung)};
+  add_spare(network, catalogue, costs, places.specs.cpu, options, made.plan);
   return made;
 }
 
@@ -146,7 +161,10 @@ std::string split_summary(const SplitPlan& plan) {
     if (segment.group.inputs > 0) text += " in groups of " + std::to_string(segment.group.inputs);
   }
   return text + "\ntogether   CPU " + seconds_text(plan.seconds.cpu) + ", GPU " + seconds_text(plan.seconds.gpu) +
-         " a patch; " + to_string(plan.bytes) + "\n";
+         " a patch; " + to_string(plan.bytes) + "\nfallback   " +
+         (plan.plan.ladder.size() > 1 ? std::to_string(plan.plan.ladder.size() - 1) + " rungs on the CPU"
+                                      : "none: no memory is left for rungs on the CPU") +
+         "\n";
 }
 
 }  // namespace znni

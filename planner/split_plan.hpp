@@ -16,7 +16,8 @@ enum class SplitStrategy { gpu, gpu_host_ram, cpu_gpu };
 [[nodiscard]] std::string_view to_string(SplitStrategy strategy);  // as --strategy has it
 
 struct SplitPlan {
-  Plan plan;  // one rung; its memory is that of the host, pinned buffers among it
+  Plan plan;  // one rung of that kind, then those of the CPU that serve when the GPU fails, where memory is left for
+              // them
   SpaceBytes bytes;
   SplitSeconds seconds;
   int theta = 0;  // nodes before the GPU's own segment

@@ -149,7 +149,7 @@ class HostRamSteps {
 };
 
 Result<Segment> segment_of(int first, int last, Place place, std::int64_t group, const NodeSteps& steps) {
-  Segment segment{first, last, place, {group, 0}, {}};
+  Segment segment{first, last, place, {group}, {}};
   for (int node = first; node <= last; ++node) {
     const Result<Step>& step = steps.on(place)[static_cast<std::size_t>(node)];
     if (!step) return step.error();

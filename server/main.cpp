@@ -2,7 +2,6 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -17,6 +16,7 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/memory_limit.hpp"
+#include "planner/plugins.hpp"
 #include "planner/repository.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/fft_1d.hpp"
@@ -121,12 +121,30 @@ std::optional<std::vector<std::string>> load_at_start(const Options& options) {
   return named;
 }
 
+// The GPU of a plug-in; nothing where none brings one and none was asked for.
+Result<std::optional<ServerGpu>> offered_gpu(const Options& options, const Plugins& plugins) {
+  std::optional<ServerGpu> none;
+  if (plugins.gpu == nullptr && !options.gpu_memory) return none;
+  const Result<GpuOffer> offer = offer_gpu(plugins, options.gpu_memory, *options.memory);
+  if (!offer) return offer.error();
+  const Backend* const backend = plugins.gpu;
+  return std::optional(ServerGpu{*offer, [backend](const GpuOffer& given) {
+                                   return backend->open(given.spec, given.pinned_bytes, given.pinned_bytes,
+                                                        given.device_bytes);
+                                 }});
+}
+
 // `ending`: from then on loading that was broken off is no news.
 Result<std::unique_ptr<ModelServer>> open_models(const Options& options, const std::atomic<bool>& ending,
                                                  const Log& log) {
-  const std::array<const Backend*, 1> backends = {&cpu::backend()};
+  const Result<Plugins> plugins = open_plugins(options.plugins, options.gpu_memory.has_value());
+  if (!plugins) return plugins.error().within("--plugin");
+  std::vector<const Backend*> backends = {&cpu::backend()};
+  backends.insert(backends.end(), plugins->backends.begin(), plugins->backends.end());
   Result<Catalogue> catalogue = Catalogue::make(backends);
   if (!catalogue) return catalogue.error();
+  Result<std::optional<ServerGpu>> gpu = offered_gpu(options, *plugins);
+  if (!gpu) return gpu.error().within("--gpu-mem");
   const int threads = *options.threads;
   const auto open_device = [threads](std::int64_t host_budget) {
     return cpu::backend().open(cpu::describe_cpu(threads), host_budget, 0, 0);
@@ -138,7 +156,8 @@ Result<std::unique_ptr<ModelServer>> open_models(const Options& options, const s
     log.info(line);
   };
   return open_model_server({options.model_repository, options.plan_directory, load_at_start(options),
-                            limits_of(options), *std::move(catalogue), recorded_timings(log), open_device, sink});
+                            limits_of(options), *std::move(catalogue), recorded_timings(log), open_device,
+                            *std::move(gpu), sink});
 }
 
 // The record of a request: where its time went, and what came of it.

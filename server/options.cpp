@@ -13,6 +13,7 @@ namespace {
 // Sizes as typed; turned into bytes after the line was read.
 struct Sizes {
   std::string memory;
+  std::string gpu_memory;
   std::string max_request_bytes;
 };
 
@@ -102,6 +103,16 @@ void add_limits(CLI::App& app, Options& options, Sizes& sizes) {
                  "(default: ZNNI_MEM of the environment, else 0.8 of what is available)")
       ->check(CLI::Validator(check_size, "SIZE"))
       ->group("Limits");
+  app.add_option(
+         "--gpu-mem", sizes.gpu_memory,
+         "Memory of the GPU for plans that name one; without --plugin, libznni_cuda.so beside the program brings "
+         "it (default: no GPU, or nine tenths of one that a plug-in brings)")
+      ->check(CLI::Validator(check_size, "SIZE"))
+      ->group("Limits");
+  app.add_option("--plugin", options.plugins, "FILE.so with a further back end; may be given again")
+      ->take_all()
+      ->allow_extra_args(false)
+      ->group("Models");
   app.add_option("--threads", options.threads, "Threads that compute (default: all processors the process may use)")
       ->check(CLI::Range(1, 4096))
       ->group("Limits");
@@ -174,6 +185,7 @@ Command parse_options(std::span<const char* const> arguments, const std::string&
     return command;
   }
   if (!sizes.memory.empty()) options.memory = *parse_bytes(sizes.memory);
+  if (!sizes.gpu_memory.empty()) options.gpu_memory = *parse_bytes(sizes.gpu_memory);
   if (!sizes.max_request_bytes.empty()) options.max_request_bytes = *parse_bytes(sizes.max_request_bytes);
   return command;
 }
@@ -207,6 +219,8 @@ std::vector<std::pair<std::string, std::string>> describe(const Options& options
     if (!path.empty()) lines.emplace_back(name, path.string());
   };
   for (const std::string& name : options.load_models) lines.emplace_back("load-model", name);
+  for (const std::filesystem::path& plugin : options.plugins) file("plugin", plugin);
+  if (options.gpu_memory) lines.emplace_back("gpu-mem", std::to_string(*options.gpu_memory));
   file("grpc-server-cert", options.server_cert);
   file("grpc-server-key", options.server_key);
   file("grpc-root-cert", options.root_cert);

@@ -23,6 +23,8 @@ struct Options {
   std::string metrics_address = "127.0.0.1";
   int metrics_port = 8002;                        // 0: any free one; -1: none
   std::optional<std::int64_t> memory;             // bytes of the whole process; nothing: 0.8 of what there is
+  std::vector<std::filesystem::path> plugins;     // back ends beside the CPU's
+  std::optional<std::int64_t> gpu_memory;         // bytes of the GPU; nothing: nine tenths where a plug-in brings one
   std::optional<int> threads;                     // nothing: all that the process may use
   std::optional<std::int64_t> max_request_bytes;  // of one ModelInfer message, each way; nothing: by the memory
   std::int64_t max_queue = 64;                    // jobs waiting, per model

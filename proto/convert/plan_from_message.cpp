@@ -29,10 +29,9 @@ Result<Division> division_of(const text::Plan::Division& written) {
 }
 
 Result<Group> group_of(const text::Plan::Group& written) {
-  for (const std::int64_t part : {written.inputs(), written.slab()}) {
-    if (const Result<std::int64_t> sound = not_negative("group", part); !sound) return sound.error();
-  }
-  return Group{written.inputs(), written.slab()};
+  const Result<std::int64_t> inputs = not_negative("group", written.inputs());
+  if (!inputs) return inputs.error();
+  return Group{*inputs};
 }
 
 Result<void> read_formats(const text::Plan::Step& written, Step& step) {

@@ -33,6 +33,10 @@ Result<void> JobTurns::take(const std::stop_token& stop) {
   return {};
 }
 
+bool JobTurns::wanted(const std::function<bool()>& has_room) const {
+  return (has_room && !has_room()) || model_.wanted(rank_) || device_.wanted(rank_);
+}
+
 Result<void> JobTurns::give_way(const std::stop_token& stop, const std::function<bool()>& has_room) {
   if (has_room && !has_room()) return step_aside(stop, has_room);
   if (!model_.wanted(rank_)) return device_.pass(device_turn_, stop, rank_);  // stands in line again at once

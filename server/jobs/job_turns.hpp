@@ -21,6 +21,8 @@ class JobTurns {
   // Between patches: lets those run who wait and are no less urgent, one patch of each in turn; and anybody for as long
   // as `has_room` (may be empty) says that this job could not go on. Has both turns afterwards, or is `cancelled`.
   [[nodiscard]] Result<void> give_way(const std::stop_token& stop, const std::function<bool()>& has_room);
+  // Whether give_way() would let anybody run.
+  [[nodiscard]] bool wanted(const std::function<bool()>& has_room) const;
 
  private:
   [[nodiscard]] Result<void> step_aside(const std::stop_token& stop, const std::function<bool()>& has_room);

@@ -38,6 +38,7 @@ struct ModelInfo {
   MemoryUse memory;  // of its plan
   double predicted_voxels_per_second = 0;
   std::string plan_summary;  // one line
+  std::string gpu_lost;      // why rungs of the CPU compute what was planned for a GPU; "" when none failed
 };
 
 // Counters of one model since start; consistent with each other.
@@ -52,6 +53,10 @@ struct ModelStatistics {
   std::int64_t queue_ns = 0;
   std::int64_t compute_ns = 0;
   std::int64_t voxels = 0;  // dense output voxels computed
+  // Of jobs that succeeded on CPU and GPU: how long each side waited for the other.
+  Seconds cpu_idle = 0;
+  Seconds gpu_idle = 0;
+  std::int64_t fell_back = 0;  // succeeded without the GPU that their plan names
   std::int64_t last_unix_ms = 0;
 };
 

@@ -22,9 +22,11 @@
 namespace znni {
 namespace {
 
-// The device of the server with those who want it: jobs, and a model's first run.
+// The devices of the server with those who want them: jobs, and a model's first run.
 struct SharedDevice {
   std::unique_ptr<Device> device;
+  std::unique_ptr<Device> gpu;  // once a plan has wanted it
+  std::string gpu_lacking;      // why it could not be opened
   TurnQueue turns{"the device", saturated};
   ProgressWatch watch;  // of the job whose turn it is
 };
@@ -54,6 +56,7 @@ class ModelServerImpl final : public ModelServer {
         model_bytes_left_(shares.models),
         transport_(std::make_shared<TransportBudget>(shares.transport)) {
     shared_.device = std::move(device);
+    if (options_.gpu) options_.gpu->offer.pinned_bytes = std::min(options_.gpu->offer.pinned_bytes, shares.models);
     for (ModelEntry& entry : entries) {
       auto slot = std::make_shared<ModelSlot>(std::move(entry), options_.limits.max_queue);
       if (!loads_at_start(slot->entry().name)) {
@@ -175,12 +178,24 @@ class ModelServerImpl final : public ModelServer {
     const ProgressWatch::Work work(shared_.watch);
     keep_watch(shared_.watch, job);
     job.between_patches = [&] { return give_way(turns, job.has_room, stop, record); };
+    job.wanted = [&] { return turns.wanted(job.has_room); };
     normalise_as_the_model_wants(model, job);
+    const bool was_lost = model.engine->gpu_lost().has_value();
     Result<JobStatistics> done = model.engine->run(job, stop);
+    if (!was_lost) tell_loss(slot, model);
     if (!done) return done;
+    record.ran(*done);
     done->queued = record.queued();
     done->yielded = record.yielded();
     return done;
+  }
+
+  void tell_loss(const ModelSlot& slot, const LoadedModel& model) const {
+    const std::optional<std::string> lost = model.engine->gpu_lost();
+    if (!lost) return;
+    log_to(
+        options_.log, "error",
+        "model '" + slot.entry().name + "': the CPU takes over until it is loaded again, for the GPU failed: " + *lost);
   }
 
   Result<void> give_way(JobTurns& turns, const std::function<bool()>& has_room, const std::stop_token& stop,
@@ -208,7 +223,9 @@ class ModelServerImpl final : public ModelServer {
     const std::unique_ptr<CostSource> costs = options_.timings.records().empty()
                                                   ? modelled_costs()
                                                   : recorded_costs(options_.timings, shared_.device->spec());
-    return use(PlanContext{options_.catalogue, shared_.device->spec(), *costs, options_.plan_directory, options_.log});
+    PlanContext context{options_.catalogue, shared_.device->spec(), *costs, options_.plan_directory, options_.log};
+    if (options_.gpu) context.gpu = &options_.gpu->offer;
+    return use(context);
   }
 
   void load_all(const std::stop_token& stop) {
@@ -262,7 +279,11 @@ class ModelServerImpl final : public ModelServer {
       return Error{ErrorCode::cancelled, "stopped before the last job of model '" + name + "' had ended: it serves on"};
     }
     const std::int64_t bytes = model->planned.plan.memory.total();
-    model.reset();
+    {
+      // What it holds of the GPU is given back while nobody gives work to it.
+      const Result<Turn> turn = shared_.turns.wait(std::stop_token());
+      model.reset();
+    }
     model_bytes_left_ += bytes;
     log_to(options_.log, "info", "model '" + name + "' is unloaded: " + bytes_text(bytes) + " are free again");
     return {};
@@ -295,14 +316,32 @@ class ModelServerImpl final : public ModelServer {
     if (!planned) return planned.error();
     const Result<Turn> turn = shared_.turns.wait(stop);
     if (!turn) return turn.error();
+    if (needs_gpu(planned->plan)) open_gpu();
+    const PlaceDevices devices(*shared_.device, shared_.gpu ? shared_.gpu->accelerator() : nullptr,
+                               shared_.gpu_lacking);
     Result<std::unique_ptr<LoadedModel>> opened =
-        open_model(std::move(*planned), options_.catalogue, *shared_.device, options_.log, stop);
+        open_model(std::move(*planned), options_.catalogue, devices, options_.log, stop);
     // Output that waits for the last column of a stream is transport, and others want some of it.
     if (opened) (*opened)->engine->limit_slabs(transport_->limit / 4);
     return opened;
   }
 
-  const ServerOptions options_;
+  // Tried anew for every model that wants it, until it is there. It must be the caller's turn on the devices.
+  void open_gpu() {
+    if (!options_.gpu || shared_.gpu) return;
+    const GpuOffer& offer = options_.gpu->offer;
+    Result<std::unique_ptr<Device>> opened = options_.gpu->open(offer);
+    const bool is_gpu = opened && (*opened)->accelerator() != nullptr;
+    if (is_gpu) {
+      shared_.gpu = *std::move(opened);
+      log_to(options_.log, "info",
+             "GPU '" + offer.spec.name + "' is open with " + bytes_text(offer.device_bytes) + " of its memory");
+      return;
+    }
+    shared_.gpu_lacking = opened ? "'" + offer.spec.name + "' is no GPU" : opened.error().message;
+  }
+
+  ServerOptions options_;  // as they came, but for the GPU's share of pinned memory
   const std::int64_t model_bytes_;
   std::atomic<std::int64_t> model_bytes_left_;  // changed by whoever has the turn to load and unload
   std::shared_ptr<TransportBudget> transport_;

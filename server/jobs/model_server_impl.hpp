@@ -1,5 +1,5 @@
-// The ModelServer of a process with one device: loads the models of a repository one after the other in a
-// thread of its own, so that health can answer meanwhile, and lets jobs run one at a time.
+// The ModelServer of a process with one CPU, and one GPU where there is one: loads the models of a repository one after
+// the other in a thread of its own, so that health can answer meanwhile, and lets jobs run one at a time.
 #pragma once
 
 #include <filesystem>
@@ -16,6 +16,12 @@
 
 namespace znni {
 
+// The GPU that plans may use, and how it is opened: when the first plan wants it, with all that is offered.
+struct ServerGpu {
+  GpuOffer offer;
+  std::function<Result<std::unique_ptr<Device>>(const GpuOffer& offer)> open;
+};
+
 struct ServerOptions {
   std::filesystem::path repository;
   std::filesystem::path plan_directory;  // "": plans are made anew at every start
@@ -26,7 +32,8 @@ struct ServerOptions {
   Timings timings;  // recorded; may be empty
   // The device all models share, with a hard budget of bytes of host memory.
   std::function<Result<std::unique_ptr<Device>>(std::int64_t host_budget)> open_device;
-  LogSink log;  // called by the thread that loads
+  std::optional<ServerGpu> gpu;  // its pinned memory is at most the models' share of `limits`
+  LogSink log;                   // called by the thread that loads
 };
 
 // Errors are those that no model could survive: limits too small, no repository, no device. A model that

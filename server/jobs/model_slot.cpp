@@ -28,7 +28,9 @@ ModelSlot::ModelSlot(ModelEntry entry, std::int64_t most_waiting)
 
 ModelInfo ModelSlot::info() const {
   const std::lock_guard lock(mutex_);
-  return info_;
+  ModelInfo info = info_;
+  if (model_) info.gpu_lost = model_->engine->gpu_lost().value_or("");
+  return info;
 }
 
 ModelStatistics ModelSlot::statistics() const {
@@ -104,6 +106,14 @@ void JobRecord::started() {
   running_ = true;
   --slot_.statistics_.queued_now;
   ++slot_.statistics_.running_now;
+}
+
+void JobRecord::ran(const JobStatistics& job) {
+  const std::lock_guard lock(slot_.mutex_);
+  ModelStatistics& counters = slot_.statistics_;
+  counters.cpu_idle += job.cpu_idle;
+  counters.gpu_idle += job.gpu_idle;
+  counters.fell_back += job.fallback.empty() ? 0 : 1;
 }
 
 void JobRecord::ended(const Error* error, std::int64_t voxels) {

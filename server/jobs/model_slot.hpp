@@ -59,6 +59,8 @@ class JobRecord {
   // Before its first patch.
   [[nodiscard]] Seconds queued() const { return std::chrono::duration<Seconds>(started_ - received_).count(); }
   [[nodiscard]] Seconds yielded() const { return std::chrono::duration<Seconds>(aside_).count(); }
+  // How it ran; before it has ended().
+  void ran(const JobStatistics& job);
   // `voxels`: dense output voxels, counted when `error` is nullptr. Returns once.
   void ended(const Error* error, std::int64_t voxels);
 

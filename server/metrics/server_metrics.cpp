@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdint>
 #include <fstream>
+#include <utility>
 #include <vector>
 
 namespace znni {
@@ -52,6 +53,30 @@ void write_models(const std::vector<ModelInfo>& models, PrometheusText& out) {
   for (const ModelInfo& model : models) out.sample(labels_of(model), model.predicted_voxels_per_second);
 }
 
+// Of CPU and GPU together.
+void write_places(const ModelServer& server, const std::vector<ModelInfo>& models, PrometheusText& out) {
+  out.family("znni_model_gpu_lost", "gauge", "1 where the CPU computes what was planned for a GPU, with the reason.");
+  for (const ModelInfo& model : models) {
+    Labels labels = labels_of(model);
+    if (!model.gpu_lost.empty()) labels.emplace_back("reason", model.gpu_lost);
+    out.sample(labels, std::int64_t{model.gpu_lost.empty() ? 0 : 1});
+  }
+  out.family("znni_fallback_jobs_total", "counter", "Jobs that succeeded without the GPU that their plan names.");
+  for (const ModelInfo& model : models) {
+    out.sample(labels_of(model), server.statistics(model.name, model.version).fell_back);
+  }
+  out.family("znni_pipeline_idle_seconds_total", "counter",
+             "How long CPU and GPU waited for each other in jobs that ran on both.");
+  for (const ModelInfo& model : models) {
+    const ModelStatistics counted = server.statistics(model.name, model.version);
+    for (const auto& [place, seconds] : {std::pair{"cpu", counted.cpu_idle}, std::pair{"gpu", counted.gpu_idle}}) {
+      Labels labels = labels_of(model);
+      labels.emplace_back("place", place);
+      out.sample(labels, seconds);
+    }
+  }
+}
+
 void write_jobs(const ModelServer& server, const std::vector<ModelInfo>& models, PrometheusText& out) {
   out.family("znni_jobs", "gauge", "Jobs inside, by state: queued, or started and not ended.");
   for (const ModelInfo& model : models) {
@@ -64,6 +89,7 @@ void write_jobs(const ModelServer& server, const std::vector<ModelInfo>& models,
     state("queued", counted.queued_now);
     state("running", counted.running_now);
   }
+  write_places(server, models, out);
   out.family("znni_seconds_without_progress", "gauge", "Since the job that computes last finished a layer.");
   out.sample({}, server.still());
 }

@@ -47,12 +47,13 @@ Result<PlannedModel> plan_model(const ModelEntry& entry, std::int64_t memory, co
   return PlannedModel{std::move(files->network), std::move(files->weights), files->input, std::move(*plan)};
 }
 
-Result<std::unique_ptr<LoadedModel>> open_model(PlannedModel planned, const Catalogue& catalogue, Device& device,
-                                                const LogSink& log, const std::stop_token& stop) {
+Result<std::unique_ptr<LoadedModel>> open_model(PlannedModel planned, const Catalogue& catalogue,
+                                                const PlaceDevices& devices, const LogSink& log,
+                                                const std::stop_token& stop) {
   auto model = std::make_unique<LoadedModel>();
   model->planned = std::move(planned);
   const PlannedModel& from = model->planned;
-  Result<std::unique_ptr<Engine>> engine = Engine::open(from.network, from.weights, from.plan, catalogue, device);
+  Result<std::unique_ptr<Engine>> engine = Engine::open(from.network, from.weights, from.plan, catalogue, devices);
   if (!engine) return engine.error();
   model->engine = std::move(*engine);
   const Result<Seconds> touched = model->engine->touch_memory(stop);
@@ -61,6 +62,9 @@ Result<std::unique_ptr<LoadedModel>> open_model(PlannedModel planned, const Cata
          "network '" + from.network.name + "': touched " + bytes_text(from.plan.memory.transient) + " in " +
              seconds_text(*touched));
   if (Result<void> ran = warm_up(*model->engine, stop); !ran) return ran.error().within("first run");
+  if (const std::optional<std::string> lost = model->engine->gpu_lost()) {
+    log_to(log, "error", "network '" + from.network.name + "': the CPU takes over, for the GPU failed: " + *lost);
+  }
   return model;
 }
 

@@ -30,11 +30,11 @@ struct LoadedModel {
 [[nodiscard]] Result<PlannedModel> plan_model(const ModelEntry& entry, std::int64_t memory, const PlanContext& context,
                                               const std::stop_token& stop);
 
-// Opens the engine on `device`, touches its memory, and runs one pass of the smallest rung, and of the planned one too
+// Opens the engine on `devices`, touches its memory, and runs one pass of the smallest rung, and of the planned one too
 // where that is predicted to be quick: a model that cannot run is found now. It must be the caller's turn on the
-// device.
+// devices.
 [[nodiscard]] Result<std::unique_ptr<LoadedModel>> open_model(PlannedModel planned, const Catalogue& catalogue,
-                                                              Device& device, const LogSink& log,
+                                                              const PlaceDevices& devices, const LogSink& log,
                                                               const std::stop_token& stop);
 
 // "patch 58x58x58, 4 rungs, cpu.conv.onednn, cpu.pool.mpf: 1.2e+06 voxels/s (model)".

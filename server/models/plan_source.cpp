@@ -14,25 +14,41 @@ namespace {
 namespace fs = std::filesystem;
 
 // Times of a plan were measured, or it was made for no less than half the memory there is: a new search would
-// hardly find a better one.
+// hardly find a better one. A search here knows no GPU.
 bool worth_keeping(const Plan& plan, std::int64_t memory) {
-  return plan.predicted.basis == Basis::measured || plan.key.memory_limit >= memory / 2;
+  return needs_gpu(plan) || plan.predicted.basis == Basis::measured || plan.key.memory_limit >= memory / 2;
 }
 
-// The plan in `file`, if it runs; the log says why not, or what else is worth knowing.
-std::optional<Plan> usable_plan(const fs::path& file, const Network& network, std::int64_t memory,
-                                const PlanContext& context) {
+// Whether `plan` runs here; else why not. The answer of check() is in `fit`.
+Result<void> check_here(const Plan& plan, const Network& network, std::int64_t memory, const PlanContext& context,
+                        PlanCheck& fit) {
+  if (needs_gpu(plan) && context.gpu == nullptr) {
+    return Error{ErrorCode::unsupported,
+                 "it places segments on a GPU, and none is in use: start znnid with --gpu-mem SIZE where a GPU and its "
+                 "back end are, or take the plan away"};
+  }
+  fit = check(plan, network, context.catalogue, context.spec, memory, context.gpu);
+  if (fit.fit == PlanFit::does_not_run) return Error{ErrorCode::unsupported, fit.reason};
+  return Engine::check_plan(network, plan, context.catalogue, context.spec,
+                            context.gpu == nullptr ? nullptr : &context.gpu->spec);
+}
+
+// The plan in `file`, if it runs; the log says why not, or what else is worth knowing. An error where it wants a GPU
+// and does not run.
+Result<std::optional<Plan>> usable_plan(const fs::path& file, const Network& network, std::int64_t memory,
+                                        const PlanContext& context) {
   std::error_code ignored;
-  if (file.empty() || !fs::exists(file, ignored)) return std::nullopt;
+  std::optional<Plan> none;
+  if (file.empty() || !fs::exists(file, ignored)) return none;
   const auto pass_over = [&](const std::string& why) {
     log_to(context.log, "warning", "plan " + file.string() + " is not used: " + why);
-    return std::nullopt;
+    return none;
   };
   Result<Plan> plan = read_plan(file.string());
   if (!plan) return pass_over(plan.error().message);
-  const PlanCheck fit = check(*plan, network, context.catalogue, context.spec, memory);
-  if (fit.fit == PlanFit::does_not_run) return pass_over(fit.reason);
-  if (const Result<void> runs = Engine::check_plan(network, *plan, context.catalogue, context.spec); !runs) {
+  PlanCheck fit;
+  if (const Result<void> runs = check_here(*plan, network, memory, context, fit); !runs) {
+    if (needs_gpu(*plan)) return runs.error().within("plan " + file.string());
     return pass_over(runs.error().message);
   }
   if (!worth_keeping(*plan, memory)) {
@@ -40,7 +56,7 @@ std::optional<Plan> usable_plan(const fs::path& file, const Network& network, st
                      " may be used now");
   }
   log_to(context.log, "info", "plan " + file.string() + " is used" + (fit.reason.empty() ? "" : ": " + fit.reason));
-  return std::move(*plan);
+  return std::optional<Plan>(*std::move(plan));
 }
 
 Result<void> save(const Plan& plan, const fs::path& file) {
@@ -87,7 +103,9 @@ Result<Plan> find_or_make_plan(const ModelEntry& entry, const Network& network, 
   const bool has_spare = !kept.empty() && !can_write(context.plan_directory);
   const fs::path spare = has_spare ? spare_plan_file(context.temporary, entry) : fs::path();
   for (const fs::path& file : {entry.plan_file, kept, spare}) {
-    if (std::optional<Plan> plan = usable_plan(file, network, memory, context)) return std::move(*plan);
+    Result<std::optional<Plan>> plan = usable_plan(file, network, memory, context);
+    if (!plan) return plan.error();
+    if (*plan) return **std::move(plan);
   }
   Result<Plan> plan = make_plan(network, memory, context, stop);
   if (plan) keep(*plan, kept, spare, context.log);

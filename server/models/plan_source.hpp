@@ -24,13 +24,15 @@ struct PlanContext {
   std::filesystem::path plan_directory;  // "": plans are not kept
   LogSink log;
   std::filesystem::path temporary = system_temporary_directory();  // for plans that plan_directory does not take
+  const GpuOffer* gpu = nullptr;                                   // where there is one
 };
 
 // <plan directory>/<model>/<version>.plan.pbtxt; "" when there is no plan directory.
 [[nodiscard]] std::filesystem::path kept_plan_file(const PlanContext& context, const ModelEntry& entry);
 
 // A plan that runs `network` in `memory` bytes, its weights included. A file that does not fit is passed over
-// and the log says why. over_budget, with numbers, when no plan fits; `cancelled` when `stop` came first.
+// and the log says why; but where it places segments on a GPU, that is the error: a search would find CPU plans only,
+// and nobody asked for one. over_budget, with numbers, when no plan fits; `cancelled` when `stop` came first.
 [[nodiscard]] Result<Plan> find_or_make_plan(const ModelEntry& entry, const Network& network, std::int64_t memory,
                                              const PlanContext& context, const std::stop_token& stop);
 

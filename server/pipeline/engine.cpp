@@ -8,8 +8,10 @@
 
 #include "planner/exchange.hpp"
 #include "planner/patch_grid.hpp"
+#include "server/pipeline/engine_state.hpp"
 #include "server/pipeline/input_window.hpp"
-#include "server/pipeline/prepared_rung.hpp"
+#include "server/pipeline/ladder.hpp"
+#include "server/pipeline/resumable_job.hpp"
 #include "server/pipeline/slab_queue.hpp"
 #include "server/pipeline/touch.hpp"
 #include "server/volume/reader.hpp"
@@ -22,72 +24,6 @@ using Clock = std::chrono::steady_clock;
 Seconds seconds_since(Clock::time_point start) { return std::chrono::duration<Seconds>(Clock::now() - start).count(); }
 
 Error cancelled() { return {ErrorCode::cancelled, "the job was cancelled"}; }
-
-// A plan is refused when its own numbers are not those of its steps: what the planner promised is what the
-// engine takes.
-Result<void> check_memory(const MemoryUse& plan, const MemoryUse& steps) {
-  if (plan == steps) return {};
-  const auto text = [](const MemoryUse& use) {
-    return "weights " + std::to_string(use.weights) + ", persistent " + std::to_string(use.persistent) +
-           ", transient " + std::to_string(use.transient) + " bytes";
-  };
-  return Error{ErrorCode::invalid_argument, "plan memory: found " + text(plan) + ", its steps take " + text(steps)};
-}
-
-MemoryUse memory_of(const Network& network, const std::vector<RungDesign>& designs) {
-  MemoryUse use;
-  use.weights = weight_bytes(network);
-  for (const RungDesign& design : designs) {
-    use.persistent = add(use.persistent, persistent_bytes(design.schedule.memory));
-    use.transient = std::max(use.transient, design.packing.bytes);
-  }
-  return use;
-}
-
-// All rungs, if their memory is what the plan says.
-Result<std::vector<RungDesign>> design_rungs(const Network& network, const Plan& plan, const Catalogue& catalogue,
-                                             const DeviceSpec& spec) {
-  if (plan.ladder.empty()) return Error{ErrorCode::invalid_argument, "plan: the ladder has no rung, it needs one"};
-  std::vector<RungDesign> designs;
-  for (const Rung& rung : plan.ladder) {
-    Result<RungDesign> design = design_rung(network, rung, catalogue, spec);
-    if (!design) return design.error().within("plan: rung " + std::to_string(designs.size()));
-    designs.push_back(std::move(*design));
-  }
-  if (Result<void> checked = check_memory(plan.memory, memory_of(network, designs)); !checked) return checked.error();
-  return designs;
-}
-
-}  // namespace
-
-struct Engine::State {
-  Plan plan;
-  Device* device = nullptr;
-  Vec3 fov;
-  std::int64_t f_in = 0;
-  std::int64_t f_out = 0;
-  Reservation transient;  // shared by all rungs: only one runs at a time
-  std::vector<PreparedRung> rungs;
-  CallObserver observer;
-  std::int64_t slab_bytes = saturated;
-
-  // Planes of an output of this shape that a slab may have.
-  [[nodiscard]] std::int64_t most_planes(Vec3 output) const {
-    const std::int64_t plane = tensor_bytes({1, f_out, {1, output.y, output.x}}, Format{});
-    return std::max<std::int64_t>(1, slab_bytes / plane);
-  }
-};
-
-namespace {
-
-// The patches of what a job has left of its volume.
-PatchGrid grid_of(const VolumeJob& job, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
-  const Vec3 skipped{job.first_plane, 0, 0};
-  PatchGrid grid = make_patch_grid(job.input.shape.n - skipped, geometry, fov, most_planes);
-  for (PatchPlace& place : grid.patches) place.start = place.start + exchanged(skipped, geometry.choice.axis);
-  for (GridRow& row : grid.rows) row.first_plane += job.first_plane;
-  return grid;
-}
 
 // One job on one rung. S patches of the grid form a batch; the last batch repeats its last patch, which then
 // owns nothing.
@@ -197,31 +133,72 @@ Engine::Engine(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Engine::~Engine() = default;
 
 Result<void> Engine::check_plan(const Network& network, const Plan& plan, const Catalogue& catalogue,
-                                const DeviceSpec& spec) {
-  const Result<std::vector<RungDesign>> designs = design_rungs(network, plan, catalogue, spec);
+                                const DeviceSpec& spec, const DeviceSpec* gpu) {
+  const Result<std::vector<LadderRung>> designs = design_ladder(network, plan, catalogue, spec, gpu);
   return designs ? Result<void>() : Result<void>(designs.error());
 }
 
+namespace {
+
+bool gpu_failed(const Error& error) {
+  return error.code == ErrorCode::device_failure || error.code == ErrorCode::over_budget;
+}
+
+Result<void> open_cpu_rung(RungDesign design, const NetworkWeights& weights, Engine::State& state,
+                           Engine::State::OpenRung& to) {
+  Result<PreparedRung> rung = PreparedRung::open(std::move(design), weights, state.transient.data(), *state.device);
+  if (!rung) return rung.error();
+  to.cpu = *std::move(rung);
+  return {};
+}
+
+// A GPU that fails here is lost where other rungs can do without it.
+Result<void> open_rungs(const Network& network, const NetworkWeights& weights, const Catalogue& catalogue,
+                        const PlaceDevices& devices, std::vector<LadderRung> designs, Engine::State& state) {
+  std::int64_t most = 0;
+  for (const LadderRung& design : designs) most = std::max(most, design.cpu ? design.cpu->packing.bytes : 0);
+  Result<Reservation> transient = devices.cpu->reserve(MemorySpace::host, most, "activations and scratch");
+  if (!transient) return transient.error();
+  state.transient = *std::move(transient);
+  std::optional<Error> lost;
+  for (std::size_t i = 0; i < designs.size(); ++i) {
+    Engine::State::OpenRung& rung = state.rungs.emplace_back();
+    const std::string where = "rung " + std::to_string(i);
+    if (designs[i].cpu) {
+      Result<void> opened = open_cpu_rung(*std::move(designs[i].cpu), weights, state, rung);
+      if (!opened) return opened.error().within(where);
+      continue;
+    }
+    auto split = Pipeline::open(network, weights, state.plan.ladder[i], catalogue, *devices.cpu, *devices.gpu);
+    if (!split && !gpu_failed(split.error())) return split.error().within(where);
+    if (!split) lost = split.error().within(where);
+    if (split) rung = {std::nullopt, *std::move(split), add(designs[i].split.host, designs[i].split.pinned)};
+  }
+  return !lost || state.lose_gpu(*lost) ? Result<void>() : Result<void>(*lost);
+}
+
+}  // namespace
+
 Result<std::unique_ptr<Engine>> Engine::open(const Network& network, const NetworkWeights& weights, const Plan& plan,
-                                             const Catalogue& catalogue, Device& device) {
+                                             const Catalogue& catalogue, const PlaceDevices& devices) {
   if (Result<void> checked = check(network); !checked) return checked.error();
   if (Result<void> checked = check_weights(network, weights); !checked) return checked.error();
-  Result<std::vector<RungDesign>> designs = design_rungs(network, plan, catalogue, device.spec());
+  const bool lacking = devices.gpu == nullptr && !devices.lacking.empty() && needs_gpu(plan);
+  const Plan rest = lacking ? without_gpu(plan) : plan;
+  if (rest.ladder.empty() && lacking) return Error{ErrorCode::device_failure, devices.lacking};
+  Result<std::vector<LadderRung>> designs = design_ladder(network, rest, catalogue, devices.cpu->spec(),
+                                                          devices.gpu == nullptr ? nullptr : &devices.gpu->spec());
   if (!designs) return designs.error();
-  Result<Reservation> transient = device.reserve(MemorySpace::host, plan.memory.transient, "activations and scratch");
-  if (!transient) return transient.error();
 
   auto state = std::make_unique<State>();
-  state->plan = plan;
-  state->device = &device;
+  state->plan = rest;
+  state->device = devices.cpu;
   state->fov = reaches(network).back().fov;
   state->f_in = network.f_in;
   state->f_out = images(network).back();
-  state->transient = std::move(*transient);
-  for (RungDesign& design : *designs) {
-    Result<PreparedRung> rung = PreparedRung::open(std::move(design), weights, state->transient.data(), device);
-    if (!rung) return rung.error().within("rung " + std::to_string(state->rungs.size()));
-    state->rungs.push_back(std::move(*rung));
+  if (lacking) state->gpu_lost = devices.lacking;
+  if (Result<void> opened = open_rungs(network, weights, catalogue, devices, *std::move(designs), *state); !opened) {
+    return opened.error();
   }
   return std::make_unique<Engine>(std::move(state));
 }
@@ -241,65 +218,86 @@ Result<JobOutlook> Engine::outlook(const VolumeShape& input) const {
   JobOutlook best;
   best.output = {1, state_->f_out, input.n - state_->fov + Vec3::cube(1)};
   const std::int64_t most_planes = state_->most_planes(best.output.n);
+  const bool lost = state_->why_lost().has_value();
+  bool found = false;
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
+    if (lost && !state_->rungs[i].cpu) continue;
     const Geometry& geometry = state_->rungs[i].geometry();
     const std::int64_t patches = patch_count(input.n, geometry, state_->fov, most_planes);
     const Seconds seconds = static_cast<double>(div_up(patches, geometry.choice.S)) * state_->plan.ladder[i].seconds;
-    if (i > 0 && seconds >= best.predicted_seconds) continue;
+    if (found && seconds >= best.predicted_seconds) continue;
+    found = true;
     best.rung = i;
     best.patch = exchanged(geometry.patch_input, geometry.choice.axis);
     best.patch.z = state_->fov.z - 1 + row_planes(input.n, geometry, state_->fov, most_planes);
     best.patches = patches;
-    best.input_planes = input_planes(input.n, geometry, state_->fov, most_planes);
+    best.input_planes = state_->planes_held(i, input.n);
     best.predicted_seconds = seconds;
+  }
+  if (state_->rungs[best.rung].cpu) return best;
+  // Any other may go on with the job.
+  for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
+    if (state_->rungs[i].cpu) best.input_planes = std::max(best.input_planes, state_->planes_held(i, input.n));
   }
   return best;
 }
 
 namespace {
 
-// Of the output planes of `whole` those from the job's first on.
-Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov) {
-  VolumeShape left = job.input.shape;
-  const std::int64_t planes = left.n.z - fov.z + 1;
-  if (planes < 1) return left;  // the outlook says what is too small
-  if (job.first_plane >= planes) {
-    return Error{ErrorCode::invalid_argument, "the job begins at output plane " + std::to_string(job.first_plane) +
-                                                  "; the output has " + std::to_string(planes)};
+// On the rung that suits what is left of the volume.
+Result<JobStatistics> run_rung(const Engine& engine, Engine::State& state, const VolumeJob& job,
+                               const std::stop_token& stop) {
+  const Result<VolumeShape> left = shape_left(job, state.fov);
+  if (!left) return left.error();
+  const Result<JobOutlook> outlook = engine.outlook(*left);
+  if (!outlook) return outlook.error();
+  Engine::State::OpenRung& rung = state.rungs[outlook->rung];
+  JobStatistics statistics;
+  statistics.patches = outlook->patches;
+  if (!rung.cpu) {
+    const Result<PipelineStatistics> ran = rung.split->run(job, stop);
+    if (!ran) return ran.error();
+    statistics.cpu_idle = ran->idle.producer;
+    statistics.gpu_idle = ran->idle.consumer;
+    return statistics;
   }
-  if (job.first_plane < 0) {
-    return Error{ErrorCode::invalid_argument,
-                 "the job begins at output plane " + std::to_string(job.first_plane) + "; 0 or more is right"};
+  PatchGrid grid = job_grid(job, rung.geometry(), state.fov, state.most_planes(outlook->output.n));
+  JobRun run(job, *job.source, *rung.cpu, state.plan.ladder[outlook->rung].seconds, outlook->output, std::move(grid),
+             state.device->executor(), state.observer);
+  if (Result<void> ran = run.run(stop); !ran) return ran.error();
+  return statistics;
+}
+
+// Whether the last run of some rung ended because of the GPU, and others can do without it.
+bool loses_gpu(Engine::State& state) {
+  for (const Engine::State::OpenRung& rung : state.rungs) {
+    if (rung.split && rung.split->gpu_failure() && state.lose_gpu(*rung.split->gpu_failure())) return true;
   }
-  left.n.z -= job.first_plane;
-  return left;
+  return false;
 }
 
 }  // namespace
 
 Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   const Clock::time_point start = Clock::now();
-  const Result<VolumeShape> left = shape_left(job, state_->fov);
-  if (!left) return left.error();
-  Result<JobOutlook> outlook = this->outlook(*left);
-  if (!outlook) return outlook.error();
-  WholeVolume whole(job.input);
-  PlaneSource& source = job.source != nullptr ? *job.source : whole;
-  if (source.shape() != job.input.shape) {
-    return Error{ErrorCode::invalid_argument, "the source gives a volume of " + to_string(source.shape().n) +
+  if (job.source != nullptr && job.source->shape() != job.input.shape) {
+    return Error{ErrorCode::invalid_argument, "the source gives a volume of " + to_string(job.source->shape().n) +
                                                   " voxels, or other images; the job's is of " +
                                                   to_string(job.input.shape.n)};
   }
-  PreparedRung& rung = state_->rungs[outlook->rung];
-  PatchGrid grid = grid_of(job, rung.geometry(), state_->fov, state_->most_planes(outlook->output.n));
-  JobRun run(job, source, rung, state_->plan.ladder[outlook->rung].seconds, outlook->output, std::move(grid),
-             state_->device->executor(), state_->observer);
-  if (Result<void> ran = run.run(stop); !ran) return ran.error();
-  JobStatistics statistics;
-  statistics.seconds = seconds_since(start);
-  statistics.patches = outlook->patches;
-  statistics.voxels_per_second = static_cast<double>(voxels(outlook->output.n)) / std::max(statistics.seconds, 1e-9);
-  return statistics;
+  ResumableJob resumable(job);
+  const bool was_lost = state_->why_lost().has_value();
+  Result<JobStatistics> ran = run_rung(*this, *state_, resumable.job(), stop);
+  if (!ran && !was_lost && loses_gpu(*state_)) {
+    resumable.go_back();
+    ran = run_rung(*this, *state_, resumable.job(), stop);
+  }
+  if (!ran) return ran;
+  const Vec3 output = job.input.shape.n - Vec3{job.first_plane, 0, 0} - state_->fov + Vec3::cube(1);
+  ran->seconds = seconds_since(start);
+  ran->voxels_per_second = static_cast<double>(voxels(output)) / std::max(ran->seconds, 1e-9);
+  ran->fallback = state_->why_lost().value_or("");
+  return ran;
 }
 
 Result<Seconds> Engine::touch_memory(std::stop_token stop) {
@@ -310,12 +308,17 @@ Result<Seconds> Engine::touch_memory(std::stop_token stop) {
 
 Result<void> Engine::warm_up(std::size_t rung, std::stop_token stop) {
   ensure(rung < state_->rungs.size(), "a rung of the ladder");
-  PreparedRung& prepared = state_->rungs[rung];
-  const TensorView& input = prepared.input();
+  State::OpenRung& opened = state_->rungs[rung];
+  if (!opened.cpu) {
+    if (state_->why_lost()) return {};
+    const Result<void> ran = opened.split->warm_up(stop);
+    return ran || loses_gpu(*state_) ? Result<void>() : ran;
+  }
+  const TensorView& input = opened.cpu->input();
   for (std::int64_t image = 0; image < input.shape.S * input.shape.f; ++image) {
     std::fill_n(input.image(image / input.shape.f, image % input.shape.f), voxels(input.shape.n), 0.0F);
   }
-  return prepared.run_pass(0, stop);
+  return opened.cpu->run_pass(0, stop);
 }
 
 void Engine::limit_slabs(std::int64_t bytes) { state_->slab_bytes = bytes; }
@@ -324,8 +327,9 @@ void Engine::observe(CallObserver observer) { state_->observer = std::move(obser
 
 const Plan& Engine::plan() const { return state_->plan; }
 Vec3 Engine::field_of_view() const { return state_->fov; }
+std::optional<std::string> Engine::gpu_lost() const { return state_->why_lost(); }
 Vec3 Engine::patch() const {
-  const Geometry& geometry = state_->rungs.front().geometry();
+  const Geometry& geometry = state_->front().geometry();
   return exchanged(geometry.patch_input, geometry.choice.axis);
 }
 std::int64_t Engine::f_in() const { return state_->f_in; }
@@ -333,7 +337,9 @@ std::int64_t Engine::f_out() const { return state_->f_out; }
 
 std::int64_t Engine::reserved_bytes() const {
   std::int64_t bytes = state_->transient.bytes();
-  for (const PreparedRung& rung : state_->rungs) bytes = add(bytes, rung.persistent_bytes());
+  for (const State::OpenRung& rung : state_->rungs) {
+    bytes = add(bytes, rung.cpu ? rung.cpu->persistent_bytes() : rung.split_bytes);
+  }
   return bytes;
 }
 

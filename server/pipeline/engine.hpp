@@ -2,15 +2,21 @@
 // Cuts any volume into patches of the plan's ladder, runs them, and hands out dense output slab by slab.
 // Knows no gRPC. Nothing is allocated and nothing is tuned while a job runs, except the job's own output slab
 // (the caller's).
+//
+// Where a GPU fails or has too little memory, rungs on the CPU take over if the plan's ladder has any: in the midst of
+// a job, with the first plane that was not delivered. They stay in charge until the model is loaded again, and say why.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
+#include <string>
 
 #include "planner/catalogue.hpp"
 #include "planner/plan.hpp"
 #include "server/pipeline/call_observer.hpp"
+#include "server/pipeline/place_devices.hpp"
 #include "server/volume/plane_source.hpp"
 
 namespace znni {
@@ -41,6 +47,11 @@ struct VolumeJob {
   // May be empty. Called between patches while nothing of this job stands in the engine's memory: until it returns,
   // other jobs may run on the engine. Its error ends the job.
   std::function<Result<void>()> between_patches;
+  // May be empty: always. Whether between_patches would let others run now: a rung with a GPU, whose two sides must
+  // come to rest for that, asks first.
+  std::function<bool()> wanted;
+  // May be empty. A slab that was asked for and will not be delivered: its planes are asked for again.
+  std::function<void(const OutputSlab&)> abandon;
   // For a ModelServer, not for the engine. Smaller ones go first; 0: as usual.
   int priority = 0;
   std::function<bool()> has_room;  // may be empty; false: slab() would wait for whoever takes the output
@@ -52,6 +63,10 @@ struct JobStatistics {
   std::int64_t patches = 0;
   Seconds queued = 0;   // before its first patch: filled in by a ModelServer, as is the next
   Seconds yielded = 0;  // between its patches, while other jobs ran; `seconds` holds it too
+  // Of a rung with a GPU: how long the CPU, and the GPU with the thread that feeds it, waited for each other.
+  Seconds cpu_idle = 0;
+  Seconds gpu_idle = 0;
+  std::string fallback;  // why rungs of the CPU computed what was planned for a GPU; "" when nothing failed
 };
 
 // What a job of this shape will be: known from shapes alone, before any work.
@@ -68,15 +83,17 @@ struct JobOutlook {
 
 class Engine {
  public:
-  // Whether open() would take `plan`, whatever the device has left: its steps fit the network and the
-  // primitives, its segments run here, its memory is what its steps take.
+  // Whether open() would take `plan`, whatever the devices have left: its steps fit the network and the
+  // primitives, its segments run here, its memory is what its steps take. `gpu`: nullptr where there is none.
   [[nodiscard]] static Result<void> check_plan(const Network& network, const Plan& plan, const Catalogue& catalogue,
-                                               const DeviceSpec& spec);
+                                               const DeviceSpec& spec, const DeviceSpec* gpu = nullptr);
 
-  // Reserves plan.memory from `device` and prepares every rung. `weights` must outlive the engine.
+  // Reserves plan.memory from `devices` and prepares every rung. `weights` and the devices must outlive the engine.
+  // `unsupported` when the plan names a GPU and there is none; where one failed to open, and devices.lacking says why,
+  // the plan's rungs on the CPU serve alone.
   [[nodiscard]] static Result<std::unique_ptr<Engine>> open(const Network& network, const NetworkWeights& weights,
                                                             const Plan& plan, const Catalogue& catalogue,
-                                                            Device& device);
+                                                            const PlaceDevices& devices);
   struct State;
   explicit Engine(std::unique_ptr<State> state);  // by open()
   ~Engine();
@@ -88,20 +105,23 @@ class Engine {
   // the engine. invalid_argument when the job's first plane is none of the output's.
   [[nodiscard]] Result<JobStatistics> run(const VolumeJob& job, std::stop_token stop);
 
-  // Has the system give every page of the reserved memory now, which else the first job would wait for: the
+  // Has the system give every page of the memory of rungs on the CPU now, which else the first job would wait for: the
   // seconds that took. `cancelled` when `stop` came first.
   [[nodiscard]] Result<Seconds> touch_memory(std::stop_token stop);
 
   // Runs one pass of rung `rung` of the ladder on zeros: shows that it runs.
   [[nodiscard]] Result<void> warm_up(std::size_t rung, std::stop_token stop);
 
-  // From the next run on; an empty one is told nothing. Not while a job runs.
+  // From the next run on; an empty one is told nothing. Rungs with a GPU tell nothing. Not while a job runs.
   void observe(CallObserver observer);
 
   // Where a rung is streamed in several columns side by side, their output waits in the caller's slab until the last
   // one has passed: a slab has at most about `bytes` bytes of float32 (at least a plane), at the price of columns that
   // begin anew for every slab. No limit unless set. Not while a job runs.
   void limit_slabs(std::int64_t bytes);
+
+  // Why the plan's rungs with a GPU are not used any more; nothing while they are, or where there are none.
+  [[nodiscard]] std::optional<std::string> gpu_lost() const;
 
   [[nodiscard]] const Plan& plan() const;
   [[nodiscard]] Vec3 field_of_view() const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <optional>
 #include <thread>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "planner/patch_grid.hpp"
+#include "server/pipeline/input_window.hpp"
 #include "server/pipeline/slab_queue.hpp"
 #include "server/pipeline/stage.hpp"
 #include "server/volume/reader.hpp"
@@ -33,6 +35,7 @@ struct Pipeline::State {
   std::array<Reservation, 2> between;  // what crosses: one is made or waits, one is consumed
   Reservation middle_output;           // where a tail follows
   Reservation output;                  // of the whole pass
+  std::optional<Error> gpu_failure;
 };
 
 namespace {
@@ -43,35 +46,42 @@ Seconds seconds_since(Clock::time_point start) { return std::chrono::duration<Se
 
 float* floats(const Reservation& block) { return reinterpret_cast<float*>(block.data()); }
 
+// What crosses to the GPU's side, through host RAM and the GPU, to the output.
+Result<void> run_gpu(Pipeline::State& state, float* input, const std::stop_token& stop) {
+  float* const output = floats(state.output);
+  float* const middle = state.middle && state.tail ? floats(state.middle_output) : output;
+  Result<void> ran = state.middle ? state.middle->run(input, middle, stop) : Result<void>();
+  if (ran && state.tail) ran = state.tail->run(state.middle ? middle : input, output, stop);
+  const bool failed =
+      !ran && (ran.error().code == ErrorCode::device_failure || ran.error().code == ErrorCode::over_budget);
+  if (failed) state.gpu_failure = ran.error();
+  return ran;
+}
+
 // One job. Item i is pass i % passes of batch i / passes; it lies in buffer i % 2.
 class PipelineRun {
  public:
-  PipelineRun(const VolumeJob& job, Pipeline::State& state, const Shape5& output)
+  PipelineRun(const VolumeJob& job, PlaneSource& source, Pipeline::State& state, const Shape5& output)
       : job_(job),
         state_(state),
-        grid_(make_patch_grid(job.input.shape.n, state.geometry.patch_input, state.fov)),
+        grid_(job_grid(job, state.geometry, state.fov)),
+        input_(source, grid_, state.geometry),
         slabs_(job, grid_, output),
         targets_(static_cast<std::size_t>(S())),
         starts_(static_cast<std::size_t>(S())) {}
 
+  // Batches in a row until others want to run, then those, and on.
   Result<void> run(const std::stop_token& stop) {
-    // Stops the head where the tail fails, and both where the caller asks.
-    std::stop_source both;
-    const std::stop_callback forward(stop, [&both] { both.request_stop(); });
-    Result<void> consumed;
-    {
-      const std::jthread head([this, token = both.get_token()] { handoff_.end(produce(token)); });
-      consumed = consume(both.get_token());
-      if (!consumed) {
-        handoff_.refuse(consumed.error());
-        both.request_stop();
-      }
+    for (;;) {
+      if (Result<void> ran = run_batches(stop); !ran) return ran;
+      if (next_ == items()) return {};
+      want(next_ / passes());
+      if (Result<void> went_on = job_.between_patches(); !went_on) return went_on;
     }
-    return consumed;
   }
 
   [[nodiscard]] std::int64_t patches() const { return static_cast<std::int64_t>(grid_.patches.size()); }
-  [[nodiscard]] HandoffIdle idle() const { return handoff_.idle(); }
+  [[nodiscard]] HandoffIdle idle() const { return idle_; }
 
  private:
   [[nodiscard]] std::int64_t S() const { return state_.geometry.choice.S; }
@@ -84,34 +94,65 @@ class PipelineRun {
     return floats(state_.between[static_cast<std::size_t>(item % 2)]);
   }
 
-  Result<void> produce(const std::stop_token& stop) {
-    for (std::int64_t item = 0; item < items(); ++item) {
-      if (Result<void> room = handoff_.wait_for_room(stop); !room) return room;
+  // From item next_ to the end, or to that of the batch in which others wanted to run.
+  Result<void> run_batches(const std::stop_token& stop) {
+    // Stops the head where the tail fails, and both where the caller asks.
+    std::stop_source both;
+    const std::stop_callback forward(stop, [&both] { both.request_stop(); });
+    Handoff handoff;
+    gives_way_ = false;
+    Result<void> consumed;
+    {
+      const std::jthread head([&, token = both.get_token()] { handoff.end(produce(handoff, token)); });
+      consumed = consume(handoff, both.get_token());
+      if (!consumed) {
+        handoff.refuse(consumed.error());
+        both.request_stop();
+      }
+    }
+    idle_.producer += handoff.idle().producer;
+    idle_.consumer += handoff.idle().consumer;
+    return consumed;
+  }
+
+  Result<void> produce(Handoff& handoff, const std::stop_token& stop) {
+    for (std::int64_t item = next_; item < items(); ++item) {
+      if (Result<void> room = handoff.wait_for_room(stop); !room) return room;
+      if (gives_way_ && item % passes() == 0) return {};
+      if (item % passes() == 0) {
+        want(item / passes());
+        if (Result<void> came = input_.wait(stop); !came) return came;
+      }
       float* const window = state_.head ? floats(state_.window) : between(item);
       read(item, window);
       if (state_.head) {
         if (Result<void> ran = state_.head->run(window, between(item), stop); !ran) return ran;
       }
-      handoff_.deliver(item);
+      handoff.deliver(item);
     }
     return {};
   }
+
+  // The planes of batch `batch`, and those of what is not delivered, with which another rung may have to go on.
+  void want(std::int64_t batch) { input_.move_to(undelivered_, std::min((batch + 1) * S(), patches())); }
 
   void read(std::int64_t item, float* to) {
     const Vec3 window = state_.geometry.passes[static_cast<std::size_t>(item % passes())].window;
     for (std::int64_t s = 0; s < S(); ++s) {
       starts_[static_cast<std::size_t>(s)] = place(item / passes() * S() + s).start + window;
     }
-    read_windows(job_.input, job_.normalisation, starts_, dense_view(to, state_.geometry.values.front()),
+    read_windows(input_.source(), job_.normalisation, starts_, dense_view(to, state_.geometry.values.front()),
                  state_.reader ? *state_.reader : state_.cpu.executor());
   }
 
-  Result<void> consume(const std::stop_token& stop) {
+  Result<void> consume(Handoff& handoff, const std::stop_token& stop) {
     for (;;) {
-      const Result<std::optional<std::int64_t>> item = handoff_.take(stop);
+      const Result<std::optional<std::int64_t>> item = handoff.take(stop);
       if (!item) return item.error();
       if (!*item) return {};
       if (Result<void> done = finish(**item, stop); !done) return done;
+      next_ = **item + 1;
+      if (next_ % passes() == 0 && job_.between_patches) gives_way_ = !job_.wanted || job_.wanted();
     }
   }
 
@@ -121,23 +162,23 @@ class PipelineRun {
     if (pass == 0) {
       if (Result<void> aimed = aim(first); !aimed) return aimed;
     }
-    if (Result<void> ran = run_gpu(between(item), stop); !ran) return ran;
+    if (Result<void> ran = run_gpu(state_, between(item), stop); !ran) return ran;
     state_.stitcher.stitch(static_cast<std::size_t>(pass),
                            dense_view(floats(state_.output), state_.geometry.values.back()), targets_,
                            state_.gpu.executor());
-    if (pass + 1 < passes()) return {};
+    if (pass + 1 < passes()) {
+      const double share = static_cast<double>(pass + 1) / static_cast<double>(passes());
+      const auto under_way = static_cast<double>(std::min(S(), patches() - first));
+      if (job_.progress) job_.progress({first, patches(), slabs_.planes_done(), share * under_way});
+      return {};
+    }
     const std::int64_t done = std::min(first + S(), patches());
     if (Result<void> delivered = slabs_.deliver(done); !delivered) return delivered;
+    for (const GridRow& row : grid_.rows) {
+      if (row.end <= done && row.end < patches()) undelivered_ = row.end;
+    }
     if (job_.progress) job_.progress({done, patches(), slabs_.planes_done(), 0});
     return {};
-  }
-
-  Result<void> run_gpu(float* input, const std::stop_token& stop) {
-    float* const output = floats(state_.output);
-    if (!state_.middle) return state_.tail->run(input, output, stop);
-    float* const middle = state_.tail ? floats(state_.middle_output) : output;
-    Result<void> ran = state_.middle->run(input, middle, stop);
-    return ran && state_.tail ? state_.tail->run(middle, output, stop) : ran;
   }
 
   Result<void> aim(std::int64_t first) {
@@ -158,10 +199,14 @@ class PipelineRun {
   const VolumeJob& job_;
   Pipeline::State& state_;
   PatchGrid grid_;
+  InputWindow input_;  // the head's
   SlabQueue slabs_;
   std::vector<StitchTarget> targets_;  // the tail's
   std::vector<Vec3> starts_;           // the head's
-  Handoff handoff_;
+  std::int64_t next_ = 0;              // item to be consumed: where the head begins
+  std::atomic<bool> gives_way_ = false;
+  std::atomic<std::int64_t> undelivered_ = 0;  // patch: the first of the rows that are not delivered
+  HandoffIdle idle_;
 };
 
 // The places rise, and not all is on the CPU.
@@ -230,7 +275,7 @@ Result<void> reserve_tensors(Pipeline::State& state) {
 
 Result<void> open_stages(std::vector<SegmentDesign> segments, const NetworkWeights& weights,
                          const Arena::Poison& poison, Pipeline::State& state) {
-  const PlaceDevices devices{&state.cpu, &state.gpu};
+  const PlaceDevices devices{state.cpu, &state.gpu};
   for (SegmentDesign& segment : segments) {
     const std::string where(to_string(segment.place));
     if (segment.place == Place::gpu) {
@@ -259,8 +304,7 @@ Result<std::unique_ptr<Pipeline>> Pipeline::open(const Network& network, const N
   if (Result<void> checked = check_weights(network, weights); !checked) return checked.error();
   Result<RungSegments> parts = take_apart(network, rung, catalogue, {cpu.spec(), gpu.spec()});
   if (!parts) return parts.error();
-  if (Result<void> checked = check_places(parts->segments); !checked) return checked.error();
-  if (Result<void> checked = check_workers(parts->segments); !checked) return checked.error();
+  if (Result<void> checked = check(*parts); !checked) return checked.error();
   auto state = std::make_unique<State>(parts->geometry, cpu, gpu);
   state->fov = reaches(network).back().fov;
   if (Result<void> opened = open_stages(std::move(parts->segments), weights, poison, *state); !opened) {
@@ -270,21 +314,39 @@ Result<std::unique_ptr<Pipeline>> Pipeline::open(const Network& network, const N
   return std::make_unique<Pipeline>(std::move(state));
 }
 
+Result<void> Pipeline::check(const RungSegments& parts) {
+  if (Result<void> checked = check_places(parts.segments); !checked) return checked;
+  return check_workers(parts.segments);
+}
+
 const Geometry& Pipeline::geometry() const { return state_->geometry; }
+const std::optional<Error>& Pipeline::gpu_failure() const { return state_->gpu_failure; }
+
+Result<void> Pipeline::warm_up(const std::stop_token& stop) {
+  state_->gpu_failure.reset();
+  float* const crosses = floats(state_->between.front());
+  float* const window = state_->head ? floats(state_->window) : crosses;
+  std::fill_n(window, elements(state_->geometry.values.front()), 0.0F);
+  if (state_->head) {
+    if (Result<void> ran = state_->head->run(window, crosses, stop); !ran) return ran;
+  }
+  return run_gpu(*state_, crosses, stop);
+}
 
 Result<PipelineStatistics> Pipeline::run(const VolumeJob& job, std::stop_token stop) {
   const Clock::time_point start = Clock::now();
+  state_->gpu_failure.reset();
   const Shape5& last = state_->geometry.values.back();
-  if (job.source != nullptr) return Error{ErrorCode::unsupported, "a pipeline reads volumes that are in memory only"};
-  if (job.first_plane != 0) return Error{ErrorCode::unsupported, "a pipeline begins at the first output plane only"};
-  if (job.input.shape.f != state_->geometry.values.front().f || !covers(job.input.shape.n, state_->fov)) {
-    return Error{ErrorCode::invalid_argument, "input is " + std::to_string(job.input.shape.f) + " x " +
-                                                  to_string(job.input.shape.n) + "; it must be " +
-                                                  std::to_string(state_->geometry.values.front().f) +
+  const Result<VolumeShape> left = shape_left(job, state_->fov);
+  if (!left) return left.error();
+  if (left->f != state_->geometry.values.front().f || !covers(left->n, state_->fov)) {
+    return Error{ErrorCode::invalid_argument, "input is " + std::to_string(left->f) + " x " + to_string(left->n) +
+                                                  "; it must be " + std::to_string(state_->geometry.values.front().f) +
                                                   " images of at least the field of view, " + to_string(state_->fov)};
   }
-  const Shape5 output{1, last.f, job.input.shape.n - state_->fov + Vec3::cube(1)};
-  PipelineRun run(job, *state_, output);
+  const Shape5 output{1, last.f, left->n - state_->fov + Vec3::cube(1)};
+  WholeVolume whole(job.input);
+  PipelineRun run(job, job.source == nullptr ? whole : *job.source, *state_, output);
   if (Result<void> ran = run.run(stop); !ran) return ran.error();
   PipelineStatistics statistics;
   statistics.job.seconds = seconds_since(start);

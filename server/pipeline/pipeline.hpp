@@ -5,9 +5,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <stop_token>
 
 #include "planner/catalogue.hpp"
+#include "planner/segments.hpp"
 #include "primitives/core/accelerator.hpp"
 #include "server/pipeline/engine.hpp"
 #include "server/pipeline/handoff.hpp"
@@ -32,8 +34,16 @@ class Pipeline {
   explicit Pipeline(std::unique_ptr<State> state);  // by open()
   ~Pipeline();
 
-  // As Engine::run. An error on either side ends the job on both, not the pipeline; a failed device stays failed.
+  // Whether open() would take segments like these, whatever the devices have left.
+  [[nodiscard]] static Result<void> check(const RungSegments& parts);
+
+  // As Engine::run, from the job's first plane on. An error on either side ends the job on both, not the pipeline; a
+  // failed device stays failed. Where the job lets others run, both sides come to rest first.
   [[nodiscard]] Result<PipelineStatistics> run(const VolumeJob& job, std::stop_token stop);
+  // One pass on zeros, head and tail one after the other: shows that it runs.
+  [[nodiscard]] Result<void> warm_up(const std::stop_token& stop);
+  // Where the last run or warm_up() ended because the GPU failed or had too little memory: its error.
+  [[nodiscard]] const std::optional<Error>& gpu_failure() const;
 
   [[nodiscard]] const Geometry& geometry() const;
 

@@ -15,13 +15,6 @@ std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 }  // namespace
 
-Device& PlaceDevices::giver(Place place, MemorySpace space) const {
-  const bool plain = place == Place::cpu || (place == Place::gpu_host_ram && space == MemorySpace::host);
-  return plain ? *cpu : *gpu;
-}
-
-Device& PlaceDevices::computer(Place place, bool divided) const { return place == Place::gpu || divided ? *gpu : *cpu; }
-
 Result<PreparedSegment> PreparedSegment::open(SegmentDesign design, const NetworkWeights& weights,
                                               const PlaceDevices& devices, const Arena::Poison& poison) {
   PreparedSegment segment(std::move(design));

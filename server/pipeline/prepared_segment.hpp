@@ -5,23 +5,14 @@
 #include <memory>
 #include <stop_token>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "planner/network.hpp"
 #include "planner/segments.hpp"
-#include "primitives/core/accelerator.hpp"
+#include "server/pipeline/place_devices.hpp"
 
 namespace znni {
-
-// The devices of the places; `gpu` may be nullptr where there is none.
-struct PlaceDevices {
-  Device* cpu = nullptr;
-  Accelerator* gpu = nullptr;
-
-  // Which of them gives memory of `space` to segments on `place`, and which computes a call there.
-  [[nodiscard]] Device& giver(Place place, MemorySpace space) const;
-  [[nodiscard]] Device& computer(Place place, bool divided) const;
-};
 
 class PreparedSegment {
  public:

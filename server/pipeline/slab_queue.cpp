@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "planner/exchange.hpp"
 #include "server/volume/element.hpp"
 
 namespace znni {
@@ -23,6 +24,30 @@ Result<void> check_slab(const OutputSlab& slab, const OutputSlab& wanted) {
 }
 
 }  // namespace
+
+Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov) {
+  VolumeShape left = job.input.shape;
+  const std::int64_t planes = left.n.z - fov.z + 1;
+  if (planes < 1) return left;  // whoever asks says what is too small
+  if (job.first_plane >= planes) {
+    return Error{ErrorCode::invalid_argument, "the job begins at output plane " + std::to_string(job.first_plane) +
+                                                  "; the output has " + std::to_string(planes)};
+  }
+  if (job.first_plane < 0) {
+    return Error{ErrorCode::invalid_argument,
+                 "the job begins at output plane " + std::to_string(job.first_plane) + "; 0 or more is right"};
+  }
+  left.n.z -= job.first_plane;
+  return left;
+}
+
+PatchGrid job_grid(const VolumeJob& job, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
+  const Vec3 skipped{job.first_plane, 0, 0};
+  PatchGrid grid = make_patch_grid(job.input.shape.n - skipped, geometry, fov, most_planes);
+  for (PatchPlace& place : grid.patches) place.start = place.start + exchanged(skipped, geometry.choice.axis);
+  for (GridRow& row : grid.rows) row.first_plane += job.first_plane;
+  return grid;
+}
 
 SlabQueue::SlabQueue(const VolumeJob& job, const PatchGrid& grid, const Shape5& output)
     : job_(job), grid_(grid), output_(output), planes_done_(job.first_plane) {}

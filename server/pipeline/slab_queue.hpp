@@ -10,6 +10,13 @@
 
 namespace znni {
 
+// The input behind the output planes from the job's first on; invalid_argument when that is none of them.
+[[nodiscard]] Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov);
+
+// The patches of what the job has left of its volume. `most_planes` as make_patch_grid().
+[[nodiscard]] PatchGrid job_grid(const VolumeJob& job, const Geometry& geometry, Vec3 fov,
+                                 std::int64_t most_planes = saturated);
+
 class SlabQueue {
  public:
   // `output` is the whole dense output: its f, y and x extents are those of every slab. All must outlive the

@@ -42,7 +42,8 @@ Result<void> HostStage::run(float* input, float* output, const std::stop_token& 
 
 Result<GpuStage> GpuStage::open(SegmentDesign design, const NetworkWeights& weights, Accelerator& accelerator,
                                 const Arena::Poison& poison) {
-  Result<PreparedSegment> segment = PreparedSegment::open(std::move(design), weights, {nullptr, &accelerator}, poison);
+  Result<PreparedSegment> segment =
+      PreparedSegment::open(std::move(design), weights, {accelerator, &accelerator}, poison);
   if (!segment) return segment.error();
   GpuStage stage(std::move(*segment), accelerator);
   for (Slot& slot : stage.slots_) {

@@ -46,4 +46,8 @@ Result<void> ImageOutput::deliver(const OutputSlab& slab) {
   return {};
 }
 
+void ImageOutput::abandon(const OutputSlab& slab) {
+  if (shape_.f > 1) blocks_.give_back(slab.data);
+}
+
 }  // namespace znni::rpc

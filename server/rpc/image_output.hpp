@@ -22,6 +22,8 @@ class ImageOutput {
 
   [[nodiscard]] Result<OutputSlab> slab(std::int64_t first_plane, std::int64_t planes);
   [[nodiscard]] Result<void> deliver(const OutputSlab& slab);
+  // A slab that will not be delivered.
+  void abandon(const OutputSlab& slab);
   // Every plane was delivered.
   [[nodiscard]] bool complete() const { return delivered_ == shape_.n.z; }
 

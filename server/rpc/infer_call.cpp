@@ -117,6 +117,7 @@ VolumeJob make_job(const VolumeView& input, int priority, ImageOutput& output, c
     return output.slab(first_plane, planes);
   };
   job.deliver = [&output](const OutputSlab& slab) { return output.deliver(slab); };
+  job.abandon = [&output](const OutputSlab& slab) { output.abandon(slab); };
   return job;
 }
 
@@ -125,6 +126,7 @@ void add_up(const JobStatistics& job, JobStatistics& all) {
   all.queued += job.queued;
   all.yielded += job.yielded;
   all.patches += job.patches;
+  if (!job.fallback.empty()) all.fallback = job.fallback;
 }
 
 }  // namespace
@@ -189,6 +191,7 @@ Result<JobStatistics> run_infer(const ModelInferRequest& request, const Admitted
     if (!output.complete()) return Error{ErrorCode::internal, "the engine left out planes of the output"};
     add_up(*done, all);
   }
+  if (!all.fallback.empty()) (*response.mutable_parameters())["fallback"].set_string_param(all.fallback);
   if (Result<void> handed = hand_over(admitted, response); !handed) return handed.error();
   return all;
 }

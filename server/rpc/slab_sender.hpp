@@ -44,6 +44,8 @@ class SlabSender {
   [[nodiscard]] bool has_room();
   // Slabs come in order; does not wait. cancelled when the client is gone.
   [[nodiscard]] Result<void> deliver(const OutputSlab& slab);
+  // A slab that will not be delivered.
+  void abandon(const OutputSlab& slab) { blocks_.give_back(slab.data); }
   // At most five a second, one waiting, and the last.
   void progress(const JobProgress& progress);
   // Waits until all is sent. cancelled when the client is gone.

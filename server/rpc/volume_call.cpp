@@ -162,6 +162,7 @@ Result<void> VolumeCall::finish(std::int64_t sent_bytes, const JobStatistics& st
   message.set_bytes(sent_bytes);
   message.set_seconds(seconds_since(accepted_));
   message.set_voxels_per_second(statistics.voxels_per_second);
+  message.set_fallback(statistics.fallback);
   if (!write(response)) return caller_gone();
   return {};
 }

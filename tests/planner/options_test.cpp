@@ -111,17 +111,16 @@ TEST(PlannerCommandLine, ARepository) {
   EXPECT_EQ(options.plan_dir, "plans");
 }
 
-TEST(PlannerCommandLine, GpuFlagsAreRefusedInOneLine) {
-  for (const std::vector<std::string>& flags : {std::vector<std::string>{"--gpu-mem", "12G"},
-                                                {"--pinned-mem", "1G"},
-                                                {"--devices", "gpu"},
-                                                {"--strategy", "gpu"},
-                                                {"--strategy", "gpu-host-ram"},
-                                                {"--strategy", "cpu-gpu"}}) {
+TEST(PlannerCommandLine, GpuFlagsGoWithStrategiesOfAGpu) {
+  for (const std::vector<std::string>& flags :
+       {std::vector<std::string>{"--gpu-mem", "12G"}, {"--pinned-mem", "1G"}, {"--devices", "gpu"}}) {
     std::vector<std::string> arguments = {"--model", "x"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
-    EXPECT_NE(refused(arguments).find("--machine FILE"), std::string::npos);
+    EXPECT_NE(refused(arguments).find("goes with --strategy gpu"), std::string::npos);
   }
+  const PlannerOptions here = good({"--model", "x", "--strategy", "cpu-gpu", "--gpu-mem", "12G", "--plugin", "a.so"});
+  EXPECT_EQ(here.split, SplitStrategy::cpu_gpu);
+  EXPECT_EQ(here.gpu_memory, std::int64_t{12} << 30);
 }
 
 TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {

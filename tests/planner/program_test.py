@@ -42,6 +42,7 @@ class Planner(unittest.TestCase):
     program = ""
     golden = pathlib.Path()
     example = ""
+    simulated = ""
     networks = pathlib.Path()
 
     def setUp(self):
@@ -124,7 +125,7 @@ class Planner(unittest.TestCase):
 
     def test_wrong_use_is_one_line(self):
         self.assertIn("--foo", self.refused(2, "--model", self.small, "--foo"))
-        self.assertIn("--machine FILE", self.refused(2, "--model", self.small, "--gpu-mem", "12G"))
+        self.assertIn("goes with --strategy", self.refused(2, "--model", self.small, "--gpu-mem", "12G"))
         self.assertIn("nowhere.onnx", self.refused(2, "--model", "nowhere.onnx"))
         self.assertIn("field of view", self.refused(2, "--model", self.small, "--volume", "7,20,20"))
         self.assertIn("cpu.nothing", self.refused(2, "--model", self.small, "--enable", "cpu.nothing"))
@@ -276,6 +277,21 @@ class Planner(unittest.TestCase):
         self.assertIn("two primitives are named", self.refused(2, "primitives", "--plugin", self.example, "--plugin",
                                                                self.example))
 
+    def test_plans_for_the_gpu_of_this_machine(self):
+        plan = self.folder / "split.pbtxt"
+        arguments = ("--model", self.small, "--mem", "40M", "--strategy", "cpu-gpu", "--plugin", self.simulated)
+        text = self.good(*arguments, "--gpu-mem", "1M", "--output", plan)
+        self.assertRegex(text, r"fallback   \d+ rungs on the CPU")
+        self.assertIn("simulated GPU", text)
+        self.assertIn("place: gpu", plan.read_text())
+        shown = ("show", plan, "--model", self.small, "--mem", "40M")
+        self.assertEqual(self.good(*shown, "--plugin", self.simulated).splitlines()[-1], "runs")
+        done = self.run_planner(*shown)
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("does not run", done.stdout)
+        self.assertIn("has 256.00 MiB", self.refused(3, *arguments, "--gpu-mem", "1G"))
+        self.assertIn("no GPU", self.refused(2, "--model", self.small, "--strategy", "gpu", "--plugin", self.example))
+
     def test_explains_what_more_memory_would_be_worth(self):
         text = self.good("--model", self.small, "--mem", "3M", "--threads", 1, "--explain")
         self.assertRegex(text, r"next better\n  (with [0-9.]+ .iB more host RAM, [0-9.]+ x|four times)")
@@ -323,4 +339,5 @@ if __name__ == "__main__":
     Planner.networks = root / "planner" / "networks"
     Planner.golden = root / "tests" / "golden"
     Planner.example = sys.argv.pop(1)
+    Planner.simulated = sys.argv.pop(1)
     unittest.main()

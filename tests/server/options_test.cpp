@@ -44,10 +44,31 @@ TEST(Options, DefaultsAreThoseOfTheManual) {
 }
 
 TEST(Options, EveryOptionIsRead) {
-  const Command command =
-      parse_with_repository({"--plan-dir", "plans", "--grpc-address", "0.0.0.0", "--grpc-port", "0", "--mem", "1.5G",
-                             "--threads", "3", "--max-request-bytes", "64M", "--max-queue", "7", "--exit-timeout-secs",
-                             "2.5", "--log-format", "json", "--check-config"});
+  const Command command = parse_with_repository({"--plan-dir",
+                                                 "plans",
+                                                 "--grpc-address",
+                                                 "0.0.0.0",
+                                                 "--grpc-port",
+                                                 "0",
+                                                 "--mem",
+                                                 "1.5G",
+                                                 "--threads",
+                                                 "3",
+                                                 "--max-request-bytes",
+                                                 "64M",
+                                                 "--max-queue",
+                                                 "7",
+                                                 "--exit-timeout-secs",
+                                                 "2.5",
+                                                 "--log-format",
+                                                 "json",
+                                                 "--check-config",
+                                                 "--gpu-mem",
+                                                 "11G",
+                                                 "--plugin",
+                                                 "a.so",
+                                                 "--plugin",
+                                                 "b.so"});
   ASSERT_FALSE(command.exit_code) << command.text;
   const Options& options = command.options;
   EXPECT_EQ(options.plan_directory, "plans");
@@ -58,6 +79,8 @@ TEST(Options, EveryOptionIsRead) {
   EXPECT_EQ(options.max_request_bytes, std::int64_t{64} << 20);
   EXPECT_EQ(options.max_queue, 7);
   EXPECT_EQ(options.exit_timeout_seconds, 2.5);
+  EXPECT_EQ(options.gpu_memory, std::int64_t{11} << 30);
+  EXPECT_EQ(options.plugins, (std::vector<std::filesystem::path>{"a.so", "b.so"}));
   EXPECT_EQ(options.log_format, LogFormat::json);
   EXPECT_TRUE(options.check_config);
 }

@@ -35,6 +35,7 @@ std::int64_t kernel_floats(const ConvProblem& conv) { return mul(conv.f_out, mul
 Result<std::vector<Estimate>> describe_conv(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refused("computes convolutions only");
+  if (spec.kind != DeviceKind::gpu) return refused("runs on the simulated GPU alone");
   std::vector<Estimate> estimates;
   for (const Format format : {planar, channels_last}) {
     Estimate estimate{{}, format, format, modelled(problem, spec), {}};
@@ -189,6 +190,7 @@ class OracleOnSim final : public PreparedLayer {
 template <bool takes(const LayerProblem&)>
 Result<std::vector<Estimate>> describe_by_oracle(const LayerProblem& problem, const DeviceSpec& spec) {
   if (!takes(problem)) return refused("computes another kind of layer");
+  if (spec.kind != DeviceKind::gpu) return refused("runs on the simulated GPU alone");
   return std::vector<Estimate>{{{},
                                 planar,
                                 planar,

@@ -48,7 +48,7 @@ Rung large_rung() {
   rung.geometry.S = 2;
   rung.geometry.modes = {PoolMode::fragments, {{2, 1, 1}, true}, {{2, 2, 1}, false}};
   rung.segments.push_back({-1, 0, Place::cpu, {}, {input_step(), conv_step()}});
-  rung.segments.push_back({1, 1, Place::gpu_host_ram, {1, 3}, {pool_step()}});
+  rung.segments.push_back({1, 1, Place::gpu_host_ram, {1}, {pool_step()}});
   rung.seconds = 1.0 / 3;
   rung.memory = {1, 2, 3};
   return rung;

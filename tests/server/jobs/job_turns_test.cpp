@@ -55,6 +55,18 @@ TEST_F(JobTurnsTest, JobsOfOneModelTakeTurnsPatchByPatch) {
   EXPECT_EQ(order(), "xyxyx");
 }
 
+TEST_F(JobTurnsTest, AreWantedWhereSomebodyWaitsOrThereIsNoRoom) {
+  JobTurns first(a_, device_, 2);
+  ASSERT_TRUE(first.take({}));
+  EXPECT_FALSE(first.wanted({}));
+  EXPECT_FALSE(first.wanted([] { return true; }));
+  EXPECT_TRUE(first.wanted([] { return false; }));
+  start("later", b_, 1, 3);
+  EXPECT_FALSE(first.wanted({}));
+  start("x", c_, 1);
+  EXPECT_TRUE(first.wanted({}));
+}
+
 TEST_F(JobTurnsTest, AModelWithManyJobsHasOnePlaceOnTheDevice) {
   {
     JobTurns first(c_, device_, 2);

@@ -34,6 +34,19 @@ TEST(ServerMetrics, ModelsQueuesAndMemory) {
   EXPECT_THAT(text, testing::ContainsRegex("process_resident_memory_bytes [1-9][0-9]+\n"));
 }
 
+TEST(ServerMetrics, CpuAndGpuTogether) {
+  FakeModelServer models;
+  models.fallback = "it is on fire";
+  PrometheusText out;
+  write_server_metrics(models, {}, "1.2.3", out);
+  const std::string& text = out.text();
+  EXPECT_THAT(text, HasSubstr("znni_model_gpu_lost{model=\"twice\",version=\"1\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("znni_model_gpu_lost{model=\"twice\",version=\"2\",reason=\"it is on fire\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("znni_fallback_jobs_total{model=\"twice\",version=\"2\"} 3\n"));
+  EXPECT_THAT(text, HasSubstr("znni_pipeline_idle_seconds_total{model=\"twice\",version=\"2\",place=\"cpu\"} 0.5\n"));
+  EXPECT_THAT(text, HasSubstr("znni_pipeline_idle_seconds_total{model=\"twice\",version=\"2\",place=\"gpu\"} 0.25\n"));
+}
+
 TEST(UnreadyReason, NamesTheModelThatIsNot) {
   FakeModelServer models;
   EXPECT_FALSE(unready_reason(models));

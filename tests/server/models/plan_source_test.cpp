@@ -112,7 +112,7 @@ TEST_F(PlanSourceTest, APlanMadeForMuchLessMemoryIsReplacedUnlessItWasMeasured) 
   EXPECT_EQ(*find(), small);
 }
 
-TEST_F(PlanSourceTest, ABrokenPlanFileOrOneForAnotherPlaceIsReplaced) {
+TEST_F(PlanSourceTest, ABrokenPlanFileIsReplacedAndOneForAGpuThatIsNotThereIsAnError) {
   directory_.write("net/3/plan.pbtxt", "rung {");
   EXPECT_TRUE(find());
   EXPECT_THAT(log_, HasSubstr("is not used: "));
@@ -120,8 +120,10 @@ TEST_F(PlanSourceTest, ABrokenPlanFileOrOneForAnotherPlaceIsReplaced) {
   for (Rung& rung : elsewhere.ladder) rung.segments[0].place = Place::gpu;
   directory_.write("net/3/plan.pbtxt", plan_text(elsewhere));
   const Result<Plan> found = find();
-  ASSERT_TRUE(found);
-  EXPECT_EQ(found->ladder[0].segments[0].place, Place::cpu);
+  ASSERT_FALSE(found);
+  EXPECT_EQ(found.error().code, ErrorCode::unsupported);
+  EXPECT_THAT(found.error().message, HasSubstr("plan " + entry_.plan_file.string() + ": it places segments on a GPU"));
+  EXPECT_THAT(found.error().message, HasSubstr("--gpu-mem"));
 }
 
 TEST_F(PlanSourceTest, APlanDirectoryThatCannotBeWrittenIsAWarning) {

@@ -33,8 +33,8 @@ TEST_F(PreparedSegmentTest, ReservesWhatItsScheduleDeclaresAndGivesItBack) {
     const SegmentDesign design = part(1, 1);
     const std::int64_t persistent = persistent_bytes(design.schedule.memory, MemorySpace::device);
     const std::int64_t transient = pack(design.schedule.memory, MemorySpace::device).bytes;
-    ASSERT_TRUE(PreparedSegment::open(design, weights_, {nullptr, &gpu}));
-    const Result<PreparedSegment> segment = PreparedSegment::open(design, weights_, {nullptr, &gpu});
+    ASSERT_TRUE(PreparedSegment::open(design, weights_, {gpu, &gpu}));
+    const Result<PreparedSegment> segment = PreparedSegment::open(design, weights_, {gpu, &gpu});
     ASSERT_TRUE(segment) << segment.error().message;
     EXPECT_GE(gpu.reserved(MemorySpace::device), persistent + transient);
     EXPECT_LE(gpu.reserved(MemorySpace::device), persistent + transient + 64 * 8);
@@ -44,7 +44,7 @@ TEST_F(PreparedSegmentTest, ReservesWhatItsScheduleDeclaresAndGivesItBack) {
 }
 
 TEST_F(PreparedSegmentTest, StopsBetweenLayersAndNamesTheNodeOfAnError) {
-  Result<PreparedSegment> head = PreparedSegment::open(part(1, 0), weights_, {cpu_.get(), nullptr});
+  Result<PreparedSegment> head = PreparedSegment::open(part(1, 0), weights_, *cpu_);
   ASSERT_TRUE(head);
   std::stop_source stop;
   stop.request_stop();
@@ -56,7 +56,7 @@ TEST_F(PreparedSegmentTest, StopsBetweenLayersAndNamesTheNodeOfAnError) {
   test::HostSimOptions options;
   options.device_budget = 1024;
   test::HostSim small(options);
-  const Result<PreparedSegment> tail = PreparedSegment::open(part(1, 1), weights_, {nullptr, &small});
+  const Result<PreparedSegment> tail = PreparedSegment::open(part(1, 1), weights_, {small, &small});
   ASSERT_FALSE(tail);
   EXPECT_EQ(tail.error().code, ErrorCode::over_budget);
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "planner/split_search.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"
 #include "tests/support/sim_primitives.hpp"
@@ -60,7 +61,7 @@ Result<Rung> split_rung(const Network& network, const GeometryChoice& choice, in
   if (!geometry) return geometry.error();
   const int nodes = static_cast<int>(network.nodes.size());
   Segment head{0, theta - 1, Place::cpu, {}, {}};
-  Segment tail{theta, nodes - 1, Place::gpu, {group, 0}, {}};
+  Segment tail{theta, nodes - 1, Place::gpu, {group}, {}};
   for (int node = 0; node < nodes; ++node) {
     const bool on_cpu = node < theta;
     Result<Step> step = step_of(node, geometry->problems[static_cast<std::size_t>(node)],
@@ -105,6 +106,25 @@ Result<Rung> rung_of_three(const Network& network, const GeometryChoice& choice,
   rung.geometry = choice;
   rung.segments = std::move(segments);
   return rung;
+}
+
+Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,
+                const DeviceSpec& gpu, bool spare) {
+  Random random(3);
+  const Catalogue catalogue = split_catalogue();
+  Plan plan = hand_plan(network, {choice}, catalogue, cpu, random).value();
+  plan.ladder.front().seconds = 1;
+  Rung split = split_rung(network, choice, theta, 1, cpu, gpu).value();
+  const SpaceBytes bytes = pipeline_bytes(take_apart(network, split, catalogue, {cpu, gpu}).value());
+  split.memory = {plan.memory.weights, 0, bytes.host + bytes.pinned};
+  split.seconds = 1e-6;
+  if (!spare) {
+    plan.ladder.clear();
+    plan.memory = {plan.memory.weights, 0, 0};
+  }
+  plan.memory.transient += split.memory.transient;
+  plan.ladder.insert(plan.ladder.begin(), std::move(split));
+  return plan;
 }
 
 GeometryChoice split_choice(const Network& network, Random& random, std::int64_t S) {

@@ -28,6 +28,11 @@ namespace znni::test {
                                          const DeviceSpec& cpu, const DeviceSpec& gpu, Random& random,
                                          const Catalogue& catalogue = split_catalogue());
 
+// A plan whose first rung is split_rung() in groups of one, and is the fastest; behind it, with `spare`, one of the
+// same choice on the CPU alone.
+[[nodiscard]] Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,
+                              const DeviceSpec& gpu, bool spare = true);
+
 // A choice near the smallest, of a kind that segments of two places run: no head in slabs, no input held.
 [[nodiscard]] GeometryChoice split_choice(const Network& network, Random& random, std::int64_t S);
 

@@ -33,8 +33,7 @@ class StageTest : public testing::Test {
     return random.normals(elements(design.whole_input()));
   }
   [[nodiscard]] Floats on_cpu(int first, std::int64_t group) const {
-    HostStage stage =
-        std::move(HostStage::open(tail(first, group, Place::cpu), weights_, {cpu_.get(), nullptr}).value());
+    HostStage stage = std::move(HostStage::open(tail(first, group, Place::cpu), weights_, *cpu_).value());
     Floats in = input(stage.design());
     Floats out(static_cast<std::size_t>(elements(stage.design().whole_output())));
     EXPECT_TRUE(stage.run(in.data(), out.data(), {}));

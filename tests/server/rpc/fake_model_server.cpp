@@ -71,8 +71,9 @@ std::vector<ModelInfo> FakeModelServer::models() const {
   ModelInfo broken = info("broken", "1", f_out);
   broken.state = ModelState::unavailable;
   broken.reason = "model.onnx: truncated";
-  return {info("twice", "1", f_out), info("twice", "2", f_out), info("flat", "1", f_out), info("line", "1", f_out),
-          broken};
+  ModelInfo second = info("twice", "2", f_out);
+  second.gpu_lost = fallback;
+  return {info("twice", "1", f_out), second, info("flat", "1", f_out), info("line", "1", f_out), broken};
 }
 
 Result<ModelInfo> FakeModelServer::find(const std::string& name, const std::string& version) const {
@@ -96,6 +97,9 @@ ModelStatistics FakeModelServer::statistics(const std::string& /*name*/, const s
   counted.queue_ns = 100;
   counted.compute_ns = 800;
   counted.last_unix_ms = 5;
+  counted.cpu_idle = 0.5;
+  counted.gpu_idle = 0.25;
+  counted.fell_back = 3;
   return counted;
 }
 
@@ -165,8 +169,14 @@ Result<JobStatistics> FakeModelServer::run(const std::string& name, const std::s
   if (const std::optional<Error> failed = failure(); failed) return *failed;
   const Result<JobOutlook> outlook_of = outlook(name, version, job.input.shape);
   if (!outlook_of) return outlook_of.error();
+  if (!fallback.empty()) {
+    const Result<OutputSlab> slab = job.slab(0, 1);
+    if (!slab) return slab.error();
+    job.abandon(*slab);
+  }
   if (const Result<void> done = compute(job, outlook_of->output, stop); !done) return done.error();
   JobStatistics statistics;
+  statistics.fallback = fallback;
   statistics.seconds = 0.25;
   statistics.voxels_per_second = 4000;
   statistics.patches = outlook_of->patches;

@@ -63,6 +63,18 @@ TEST(ImageOutput, ImagesAreSpreadOut) {
   }
 }
 
+TEST(ImageOutput, TheBlockOfAnAbandonedSlabIsUsedAgain) {
+  FakeModelServer server;
+  SlabBlocks blocks(server);
+  const VolumeShape shape{3, {5, 2, 3}, ElementType::u8, VolumeOrder::image_major};
+  std::vector<std::byte> data = zeros(shape);
+  ImageOutput output(shape, data.data(), blocks);
+  const OutputSlab first = *output.slab(0, 2);
+  output.abandon(first);
+  EXPECT_EQ(output.slab(0, 2)->data, first.data);
+  EXPECT_FALSE(output.complete());
+}
+
 TEST(ImageOutput, BlockHoldsNoMoreThanTheOutput) {
   const VolumeShape shape{3, {5, 2, 3}, ElementType::f32, VolumeOrder::image_major};
   EXPECT_EQ(ImageOutput::block_bytes(shape, 2), 3 * 2 * 6 * 4);

@@ -160,6 +160,16 @@ TEST_F(InferCall, AFailureOfTheEngineIsPassedOn) {
   EXPECT_EQ(server_.leased(), 0);
 }
 
+TEST_F(InferCall, AResponseThatTheCpuMadeForTheGpuSaysWhy) {
+  ASSERT_TRUE(infer(twice_request({6, 5, 4})));
+  EXPECT_EQ(response_.parameters_size(), 0);
+  response_.Clear();
+  server_.fallback = "it is on fire";
+  ASSERT_TRUE(infer(twice_request({6, 5, 4})));
+  EXPECT_EQ(response_.parameters().at("fallback").string_param(), "it is on fire");
+  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+}
+
 TEST_F(InferCall, AStopEndsTheJob) {
   server_.hold(FakeModelServer::Hold::patches);
   stop_.request_stop();

@@ -75,6 +75,18 @@ TEST_F(SlabSenderTest, LargeSlabsTravelInPieces) {
   EXPECT_EQ(received_, std::string(2 * 1024 * 1100, 'c'));
 }
 
+TEST_F(SlabSenderTest, AnAbandonedSlabIsNeverSent) {
+  SlabSender sends = sender({1, {2, 2, 2}, ElementType::u8, VolumeOrder::plane_major});
+  const OutputSlab lost = *sends.slab(0, 1);
+  fill(lost, 'x');
+  sends.abandon(lost);
+  const OutputSlab whole = *sends.slab(0, 2);
+  fill(whole, 'y');
+  ASSERT_TRUE(sends.deliver(whole));
+  ASSERT_TRUE(sends.finish());
+  EXPECT_EQ(received_, "yyyyyyyy");
+}
+
 TEST_F(SlabSenderTest, AClientThatIsGoneEndsTheJob) {
   SlabSender sends = sender({1, {2, 2, 2}, ElementType::f32, VolumeOrder::plane_major});
   const OutputSlab slab = *sends.slab(0, 2);

@@ -1,0 +1,70 @@
+// What an engine holds: its rungs, prepared, and the memory of those on the CPU. Of engine.cpp alone.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/patch_grid.hpp"
+#include "server/pipeline/pipeline.hpp"
+#include "server/pipeline/prepared_rung.hpp"
+
+namespace znni {
+
+struct Engine::State {
+  // Prepared: on the CPU, or with a GPU.
+  struct OpenRung {
+    std::optional<PreparedRung> cpu;
+    std::unique_ptr<Pipeline> split;  // neither where the GPU failed before it was open
+    std::int64_t split_bytes = 0;     // of the host's memory
+
+    [[nodiscard]] const Geometry& geometry() const { return cpu ? cpu->geometry() : split->geometry(); }
+  };
+
+  Plan plan;
+  Device* device = nullptr;
+  Vec3 fov;
+  std::int64_t f_in = 0;
+  std::int64_t f_out = 0;
+  Reservation transient;  // shared by all rungs on the CPU: only one runs at a time
+  std::vector<OpenRung> rungs;
+  CallObserver observer;
+  std::int64_t slab_bytes = saturated;
+  mutable std::mutex mutex;  // guards gpu_lost
+  std::optional<std::string> gpu_lost;
+
+  [[nodiscard]] std::optional<std::string> why_lost() const {
+    const std::lock_guard lock(mutex);
+    return gpu_lost;
+  }
+  // Whether jobs may go on without a GPU that fails for this reason.
+  [[nodiscard]] bool lose_gpu(const Error& reason) {
+    const auto is_on_cpu = [](const OpenRung& rung) { return rung.cpu.has_value(); };
+    if (std::none_of(rungs.begin(), rungs.end(), is_on_cpu)) return false;
+    const std::lock_guard lock(mutex);
+    if (!gpu_lost) gpu_lost = reason.message;
+    return true;
+  }
+  // The first that runs now.
+  [[nodiscard]] const OpenRung& front() const {
+    const bool lost = why_lost().has_value();
+    return *std::find_if(rungs.begin(), rungs.end(), [&](const OpenRung& rung) { return rung.cpu || !lost; });
+  }
+
+  // Planes of an output of this shape that a slab may have.
+  [[nodiscard]] std::int64_t most_planes(Vec3 output) const {
+    const std::int64_t plane = tensor_bytes({1, f_out, {1, output.y, output.x}}, Format{});
+    return std::max<std::int64_t>(1, slab_bytes / plane);
+  }
+  // Planes of such an input that a rung wants at a time: with a GPU two batches are under way.
+  [[nodiscard]] std::int64_t planes_held(std::size_t rung, Vec3 input) const {
+    Geometry geometry = rungs[rung].geometry();
+    if (!rungs[rung].cpu) geometry.choice.S *= 2;
+    return input_planes(input, geometry, fov, most_planes(input - fov + Vec3::cube(1)));
+  }
+};
+
+}  // namespace znni

@@ -1,0 +1,87 @@
+#include "server/pipeline/ladder.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "planner/split_search.hpp"
+#include "server/pipeline/pipeline.hpp"
+
+namespace znni {
+namespace {
+
+// A plan is refused when its own numbers are not those of its steps: what the planner promised is what the
+// engine takes.
+Result<void> check_memory(const MemoryUse& plan, const MemoryUse& steps) {
+  if (plan == steps) return {};
+  const auto text = [](const MemoryUse& use) {
+    return "weights " + std::to_string(use.weights) + ", persistent " + std::to_string(use.persistent) +
+           ", transient " + std::to_string(use.transient) + " bytes";
+  };
+  return Error{ErrorCode::invalid_argument, "plan memory: found " + text(plan) + ", its steps take " + text(steps)};
+}
+
+MemoryUse memory_of(const Network& network, const std::vector<LadderRung>& rungs) {
+  MemoryUse use;
+  use.weights = weight_bytes(network);
+  std::int64_t split = 0;
+  for (const LadderRung& rung : rungs) {
+    split = add(split, add(rung.split.host, rung.split.pinned));
+    if (!rung.cpu) continue;
+    use.persistent = add(use.persistent, persistent_bytes(rung.cpu->schedule.memory));
+    use.transient = std::max(use.transient, rung.cpu->packing.bytes);
+  }
+  use.transient = add(use.transient, split);
+  return use;
+}
+
+Error no_gpu(const Rung& rung) {
+  const auto elsewhere = std::find_if(rung.segments.begin(), rung.segments.end(),
+                                      [](const Segment& segment) { return segment.place != Place::cpu; });
+  return {ErrorCode::unsupported, "segment of nodes " + std::to_string(elsewhere->first) + " to " +
+                                      std::to_string(elsewhere->last) + " is placed on '" +
+                                      std::string(to_string(elsewhere->place)) + "', and there is no GPU here"};
+}
+
+Result<LadderRung> design_one(const Network& network, const Rung& rung, const Catalogue& catalogue,
+                              const DeviceSpec& cpu, const DeviceSpec* gpu) {
+  LadderRung made;
+  if (on_cpu(rung)) {
+    Result<RungDesign> design = design_rung(network, rung, catalogue, cpu);
+    if (!design) return design.error();
+    made.cpu = *std::move(design);
+    return made;
+  }
+  if (gpu == nullptr) return no_gpu(rung);
+  const Result<RungSegments> parts = take_apart(network, rung, catalogue, {cpu, *gpu});
+  if (!parts) return parts.error();
+  if (Result<void> runs = Pipeline::check(*parts); !runs) return runs.error();
+  made.split = pipeline_bytes(*parts);
+  return made;
+}
+
+}  // namespace
+
+Plan without_gpu(const Plan& plan) {
+  Plan rest = plan;
+  for (const Rung& rung : plan.ladder) {
+    if (!on_cpu(rung)) rest.memory.transient -= rung.memory.transient;
+  }
+  std::erase_if(rest.ladder, [](const Rung& rung) { return !on_cpu(rung); });
+  return rest;
+}
+
+Result<std::vector<LadderRung>> design_ladder(const Network& network, const Plan& plan, const Catalogue& catalogue,
+                                              const DeviceSpec& cpu, const DeviceSpec* gpu) {
+  if (plan.ladder.empty()) return Error{ErrorCode::invalid_argument, "plan: the ladder has no rung, it needs one"};
+  std::vector<LadderRung> rungs;
+  for (const Rung& rung : plan.ladder) {
+    Result<LadderRung> made = design_one(network, rung, catalogue, cpu, gpu);
+    if (!made) return made.error().within("plan: rung " + std::to_string(rungs.size()));
+    rungs.push_back(*std::move(made));
+  }
+  if (Result<void> checked = check_memory(plan.memory, memory_of(network, rungs)); !checked) return checked.error();
+  return rungs;
+}
+
+}  // namespace znni

@@ -1,0 +1,30 @@
+// The devices that a plan runs on.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "planner/plan.hpp"
+#include "primitives/core/accelerator.hpp"
+
+namespace znni {
+
+// The devices of the places; `gpu` may be nullptr where there is none.
+struct PlaceDevices {
+  PlaceDevices(Device& cpu_device, Accelerator* accelerator = nullptr, std::string why = "")
+      : cpu(&cpu_device), gpu(accelerator), lacking(std::move(why)) {}
+
+  Device* cpu;
+  Accelerator* gpu;
+  std::string lacking;  // why there is no GPU where there should be one
+
+  // Which of them gives memory of `space` to segments on `place`, and which computes a call there.
+  [[nodiscard]] Device& giver(Place place, MemorySpace space) const {
+    return place == Place::cpu || (place == Place::gpu_host_ram && space == MemorySpace::host) ? *cpu : *gpu;
+  }
+  [[nodiscard]] Device& computer(Place place, bool divided) const {
+    return place == Place::gpu || divided ? *gpu : *cpu;
+  }
+};
+
+}  // namespace znni

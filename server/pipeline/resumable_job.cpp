@@ -1,0 +1,39 @@
+#include "server/pipeline/resumable_job.hpp"
+
+#include <algorithm>
+
+namespace znni {
+
+void RisingSource::want(const PlaneRange& planes) {
+  most_ = {std::max(most_.first, planes.first), std::max(most_.last, planes.last)};
+  source_.want(most_);
+}
+
+ResumableJob::ResumableJob(const VolumeJob& whole)
+    : whole_(whole),
+      input_(whole.input),
+      source_(whole.source == nullptr ? input_ : *whole.source),
+      job_(whole),
+      next_plane_(whole.first_plane) {
+  job_.source = &source_;
+  job_.slab = [this](std::int64_t first_plane, std::int64_t planes) {
+    Result<OutputSlab> slab = whole_.slab(first_plane, planes);
+    if (slab) open_.push_back(*slab);
+    return slab;
+  };
+  job_.deliver = [this](const OutputSlab& slab) {
+    std::erase_if(open_, [&](const OutputSlab& open) { return open.first_plane == slab.first_plane; });
+    next_plane_ = slab.first_plane + slab.shape.n.z;
+    return whole_.deliver(slab);
+  };
+}
+
+void ResumableJob::go_back() {
+  if (whole_.abandon) {
+    for (const OutputSlab& slab : open_) whole_.abandon(slab);
+  }
+  open_.clear();
+  job_.first_plane = next_plane_;
+}
+
+}  // namespace znni

@@ -1,0 +1,49 @@
+// A job that another rung can go on with where the one that ran it failed: remembers what was delivered, and gives back
+// what was not.
+#pragma once
+
+#include <vector>
+
+#include "server/pipeline/engine.hpp"
+
+namespace znni {
+
+// A source that is wanted by one after the other: what was wanted once stays wanted.
+class RisingSource final : public PlaneSource {
+ public:
+  explicit RisingSource(PlaneSource& source) : source_(source) {}
+
+  [[nodiscard]] const VolumeShape& shape() const override { return source_.shape(); }
+  void want(const PlaneRange& planes) override;
+  [[nodiscard]] bool here() const override { return source_.here(); }
+  [[nodiscard]] Result<void> wait(const std::stop_token& stop) override { return source_.wait(stop); }
+  [[nodiscard]] const std::byte* plane(std::int64_t image, std::int64_t z) const override {
+    return source_.plane(image, z);
+  }
+
+ private:
+  PlaneSource& source_;
+  PlaneRange most_;
+};
+
+class ResumableJob {
+ public:
+  // `whole` must outlive this, and this whoever runs job(), which has a source, that of `whole` or its input.
+  explicit ResumableJob(const VolumeJob& whole);
+  ResumableJob(const ResumableJob&) = delete;
+  ResumableJob& operator=(const ResumableJob&) = delete;
+
+  [[nodiscard]] const VolumeJob& job() const { return job_; }
+  // Gives back the slabs that are open: job() then begins with the first plane that was not delivered.
+  void go_back();
+
+ private:
+  const VolumeJob& whole_;
+  WholeVolume input_;
+  RisingSource source_;
+  VolumeJob job_;
+  std::int64_t next_plane_;       // behind those that were delivered
+  std::vector<OutputSlab> open_;  // asked for and not delivered
+};
+
+}  // namespace znni

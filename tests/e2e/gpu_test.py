@@ -1,0 +1,150 @@
+"""Plans for CPU and GPU, served with the simulated GPU as a plug-in: what the daemon does with them, and without one."""
+
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import threading
+import time
+import unittest
+
+import numpy as np
+import tritonclient.grpc as triton
+
+import nets
+from dense_test import BOUND, volume_for
+from harness import Daemon
+
+PLANNER = pathlib.Path(os.environ["ZNNI_BIN_DIR"]) / "planner"
+PLUGIN = os.environ["ZNNI_SIM_PLUGIN"]
+MODEL = "net"
+EXTENT = (24, 25, 26)
+
+
+class GpuTest(unittest.TestCase):
+    """All with one model and its plan, which places its last layers on the GPU."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.repository = f"{cls.folder.name}/models"
+        cls.net = nets.small_net(1)
+        nets.save(cls.net, cls.repository, MODEL)
+        cls.plan = pathlib.Path(cls.repository) / MODEL / "1" / "plan.pbtxt"
+        model = cls.plan.with_name("model.onnx")
+        subprocess.run([PLANNER, "--model", model, "--mem", "300M", "--strategy", "cpu-gpu", "--plugin", PLUGIN,
+                        "--gpu-mem", "512K", "--output", cls.plan], check=True, stdout=subprocess.DEVNULL,
+                       env=dict(os.environ, XDG_STATE_HOME=cls.folder.name))
+        # A simulated GPU is slow: for the tests its rung is the fastest of the plan.
+        before, split, rest = cls.plan.read_text().partition("rung {")
+        cls.plan.write_text(before + split + re.sub(r"\n  seconds: \S+", "\n  seconds: 1e-09", rest, count=1))
+        cls.volume = volume_for(cls.net, EXTENT, 7)
+        cls.reference = nets.run_dilated(cls.net, cls.volume)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def daemon(self, *arguments, **options):
+        """With the GPU, unless told otherwise."""
+        return Daemon(self.repository, *(arguments or ("--plugin", PLUGIN, "--gpu-mem", "1M")), **options)
+
+    def ask(self, client):
+        """One request, whose answer is checked; the response's own parameters."""
+        tensor = triton.InferInput("input", list(self.volume.shape), "FP32")
+        tensor.set_data_from_numpy(self.volume)
+        result = client.infer(MODEL, [tensor])
+        response = result.get_response()
+        output = result.as_numpy(response.outputs[0].name)
+        self.assertLessEqual(np.abs(output - self.reference).max(), BOUND * np.abs(self.reference).max())
+        return response.parameters
+
+    def test_a_plan_for_both_is_served_on_both(self):
+        self.assertIn("place: gpu", self.plan.read_text())
+        with self.daemon() as daemon, daemon.client() as client:
+            self.assertNotIn("fallback", self.ask(client))
+            self.assertTrue(any("GPU 'simulated GPU' is open with 1.00 MiB" in line for line in daemon.log), daemon.log)
+            idle = [daemon.metric("znni_pipeline_idle_seconds_total", place=place) for place in ("cpu", "gpu")]
+            self.assertGreater(sum(idle), 0)
+            self.assertEqual(daemon.metric("znni_model_gpu_lost"), 0)
+            self.assertEqual(daemon.stop(), 0)
+
+    def test_without_a_gpu_it_is_refused_in_one_line(self):
+        with self.daemon("--threads", str(os.cpu_count()), ready=False) as daemon:
+            deadline = time.monotonic() + 60
+            while not any("is unavailable" in line for line in daemon.log) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            lines = [line for line in daemon.log if "is unavailable" in line]
+            self.assertEqual(len(lines), 1, daemon.log)
+            self.assertIn("plan.pbtxt: it places segments on a GPU, and none is in use", lines[0])
+            self.assertIn(MODEL, daemon.page("/readyz")[1])
+
+    def test_wrong_flags_end_it_in_one_line(self):
+        cases = [(("--plugin", "nowhere.so"), "nowhere.so: no such module"),
+                 (("--plugin", PLUGIN, "--gpu-mem", "1G"), "has 256.00 MiB"),
+                 (("--gpu-mem", "much"), "much")]
+        for arguments, part in cases:
+            with self.subTest(arguments):
+                daemon = Daemon(self.repository, *arguments)
+                self.assertNotEqual(daemon.wait(), 0)
+                self.assertIn(part, daemon.log[-1])
+
+    def test_a_gpu_that_fails_in_a_request_is_replaced_and_said(self):
+        os.environ["ZNNI_SIM_FAIL_WORK"] = "60"
+        try:
+            daemon = self.daemon()
+        finally:
+            del os.environ["ZNNI_SIM_FAIL_WORK"]
+        with daemon, daemon.client() as client:
+            said = ""
+            for _ in range(20):
+                parameters = self.ask(client)
+                said = parameters["fallback"].string_param if "fallback" in parameters else ""
+                if said:
+                    break
+            self.assertIn("work failed, as the test asked", said)
+            self.assertEqual(daemon.metric("znni_model_gpu_lost", model=MODEL), 1)
+            self.assertEqual(daemon.metric("znni_fallback_jobs_total", model=MODEL), 1)
+            self.assertTrue(any("the CPU takes over" in line for line in daemon.log))
+            self.assertEqual(daemon.page("/readyz"), (200, "ok\n"))
+
+    def test_a_gpu_that_does_not_open_is_replaced_and_said(self):
+        os.environ["ZNNI_SIM_FAIL_OPEN"] = "1"
+        try:
+            daemon = self.daemon()
+        finally:
+            del os.environ["ZNNI_SIM_FAIL_OPEN"]
+        with daemon, daemon.client() as client:
+            self.assertIn("it does not open", self.ask(client)["fallback"].string_param)
+
+    def test_a_caller_that_gives_up_leaves_the_gpu_to_the_next(self):
+        with self.daemon() as daemon, daemon.client() as client:
+            large = volume_for(self.net, (70, 150, 150), 8)
+            tensor = triton.InferInput("input", list(large.shape), "FP32")
+            tensor.set_data_from_numpy(large)
+            with self.assertRaises(triton.InferenceServerException):
+                client.infer(MODEL, [tensor], client_timeout=0.5)
+            self.ask(client)
+            self.assertEqual(daemon.metric("znni_model_gpu_lost"), 0)
+
+    def test_two_callers_share_it(self):
+        with self.daemon() as daemon:
+            failed = []
+
+            def call():
+                try:
+                    with daemon.client() as client:
+                        self.ask(client)
+                except Exception as error:  # pylint: disable=broad-except
+                    failed.append(error)
+            threads = [threading.Thread(target=call) for _ in range(3)]
+            for thread in threads:
+                thread.start()
+            for thread in threads:
+                thread.join()
+            self.assertEqual(failed, [])
+
+
+if __name__ == "__main__":
+    unittest.main()

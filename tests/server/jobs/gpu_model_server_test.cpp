@@ -1,0 +1,181 @@
+// A ModelServer with a simulated GPU: plans that name one, turns, metrics, and what happens when it fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <mutex>
+#include <thread>
+
+#include "proto/convert/plan_text.hpp"
+#include "server/jobs/model_server_impl.hpp"
+#include "server/models/model_files.hpp"
+#include "tests/server/jobs/wait_until.hpp"
+#include "tests/server/models/onnx_file.hpp"
+#include "tests/server/pipeline/dense_oracle.hpp"
+#include "tests/server/pipeline/engine_bench.hpp"
+#include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/random_network.hpp"
+#include "tests/server/pipeline/split_plan.hpp"
+#include "tests/support/host_sim.hpp"
+#include "tests/support/temporary.hpp"
+
+namespace znni {
+namespace {
+
+using test::JobOutcome;
+using test::wait_until;
+using testing::HasSubstr;
+
+class GpuModelServer : public testing::Test {
+ protected:
+  // A model whose plan lies beside it.
+  void add_model(const std::string& name, bool spare = true) {
+    test::write_model(directory_.path(), name, "1", test::onnx_text(network_, weights_));
+    const std::vector<ModelEntry> entries = scan_repository(directory_.path()).value();
+    const auto entry =
+        std::find_if(entries.begin(), entries.end(), [&](const auto& each) { return each.name == name; });
+    const Network read = read_model_files(*entry, {}).value().network;
+    const GeometryChoice choice = test::choice_of(read, PoolMode::fragments, 1);
+    const Plan plan = test::mixed_plan(read, choice, 1, test::host_device(1)->spec(), test::host_sim_spec(), spare);
+    directory_.write(name + "/1/plan.pbtxt", plan_text(plan));
+  }
+
+  std::unique_ptr<ModelServer> open(bool with_gpu = true) {
+    ServerOptions options;
+    options.repository = directory_.path();
+    options.limits = {std::int64_t{80} << 20, 1, 8};
+    options.catalogue = test::split_catalogue();
+    options.open_device = [](std::int64_t budget) -> Result<std::unique_ptr<Device>> {
+      return test::host_device(budget);
+    };
+    if (with_gpu) {
+      options.gpu = ServerGpu{{test::host_sim_spec(), device_bytes_, std::int64_t{1} << 40},
+                              [this](const GpuOffer& offer) { return open_gpu(offer); }};
+    }
+    options.log = [this](std::string_view level, const std::string& line) {
+      const std::lock_guard lock(log_mutex_);
+      log_ += std::string(level) + ": " + line + "\n";
+    };
+    std::unique_ptr<ModelServer> server = open_model_server(std::move(options)).value();
+    EXPECT_TRUE(wait_until([&] {
+      const std::vector<ModelInfo> models = server->models();
+      return std::none_of(models.begin(), models.end(),
+                          [](const ModelInfo& model) { return model.state == ModelState::loading; });
+    }));
+    return server;
+  }
+  Result<std::unique_ptr<Device>> open_gpu(const GpuOffer& offer) {
+    ++opened_;
+    if (!opens_) return Error{ErrorCode::over_budget, "somebody else has its memory"};
+    auto gpu =
+        std::make_unique<test::HostSim>(test::HostSimOptions{offer.spec, 0, offer.pinned_bytes, offer.device_bytes, 0});
+    gpu_ = gpu.get();
+    return std::unique_ptr<Device>(std::move(gpu));
+  }
+  JobStatistics run(ModelServer& server, const std::string& name) {
+    JobOutcome outcome;
+    const VolumeJob job =
+        test::recorded_job(volume_.view(), output_, ElementType::f32, VolumeOrder::image_major, outcome);
+    const Result<JobStatistics> done = server.run(name, "", job, {});
+    EXPECT_TRUE(done) << done.error().message;
+    EXPECT_LE(test::relative_error(test::output_values(outcome), exact_), 1e-5);
+    return done ? *done : JobStatistics();
+  }
+  std::string log() {
+    const std::lock_guard lock(log_mutex_);
+    return log_;
+  }
+
+  const test::TemporaryDirectory directory_;
+  const Network network_ = test::simple_network(1);
+  const NetworkWeights weights_ = random_weights(network_, 3);
+  test::Random random_{5};
+  const test::RandomVolume volume_ = test::random_volume(1, {12, 13, 14}, ElementType::f32, random_);
+  const Shape5 output_{1, 2, volume_.shape.n - Vec3::cube(7)};
+  const oracle::Values exact_ =
+      test::dense_oracle(network_, weights_, volume_.shape.n, test::volume_values(volume_.view(), {}));
+  std::int64_t device_bytes_ = std::int64_t{1} << 27;
+  bool opens_ = true;
+  int opened_ = 0;
+  test::HostSim* gpu_ = nullptr;
+  std::mutex log_mutex_;
+  std::string log_;
+};
+
+TEST_F(GpuModelServer, APlanForTheGpuIsServedOnItAndOpensItOnce) {
+  add_model("a");
+  add_model("b");
+  const std::unique_ptr<ModelServer> server = open();
+  ASSERT_TRUE(server->ready()) << log();
+  EXPECT_EQ(opened_, 1);
+  EXPECT_THAT(log(), HasSubstr("GPU 'simulated GPU' is open with 128.00 MiB of its memory"));
+  EXPECT_EQ(run(*server, "a").fallback, "");
+  EXPECT_EQ(run(*server, "b").fallback, "");
+  const ModelStatistics counted = server->statistics("a", "");
+  EXPECT_GT(counted.cpu_idle + counted.gpu_idle, 0);
+  EXPECT_EQ(counted.fell_back, 0);
+  const std::int64_t before = gpu_->reserved(MemorySpace::device);
+  ASSERT_TRUE(server->unload("a", {}));
+  EXPECT_LT(gpu_->reserved(MemorySpace::device), before);
+  EXPECT_EQ(run(*server, "b").fallback, "");
+}
+
+TEST_F(GpuModelServer, JobsOfTwoModelsTakeTurnsOnBothDevices) {
+  add_model("a");
+  add_model("b");
+  const std::unique_ptr<ModelServer> server = open();
+  ASSERT_TRUE(server->ready()) << log();
+  std::vector<std::jthread> callers;
+  for (int i = 0; i < 4; ++i) {
+    callers.emplace_back([&, i] { EXPECT_EQ(run(*server, i % 2 == 0 ? "a" : "b").fallback, ""); });
+  }
+  callers.clear();
+  EXPECT_EQ(server->statistics("a", "").succeeded + server->statistics("b", "").succeeded, 4);
+}
+
+TEST_F(GpuModelServer, WithoutAGpuTheModelIsUnavailableInOneLine) {
+  add_model("net");
+  const std::unique_ptr<ModelServer> server = open(false);
+  EXPECT_FALSE(server->ready());
+  EXPECT_THAT(server->models().front().reason, HasSubstr("it places segments on a GPU, and none is in use"));
+  EXPECT_EQ(opened_, 0);
+}
+
+TEST_F(GpuModelServer, APlanThatWantsMoreOfTheGpuThanIsGivenIsRefusedWithBothNumbers) {
+  device_bytes_ = 1000;
+  add_model("net");
+  const std::unique_ptr<ModelServer> server = open();
+  EXPECT_FALSE(server->ready());
+  EXPECT_THAT(server->models().front().reason, HasSubstr("of the GPU's memory"));
+  EXPECT_THAT(server->models().front().reason, HasSubstr("there are 1000 B"));
+}
+
+TEST_F(GpuModelServer, AGpuThatIsLostIsSaidInStatisticsAndLog) {
+  add_model("net");
+  const std::unique_ptr<ModelServer> server = open();
+  ASSERT_TRUE(server->ready()) << log();
+  EXPECT_EQ(server->models().front().gpu_lost, "");
+  gpu_->fail_work(20);
+  EXPECT_THAT(run(*server, "net").fallback, HasSubstr("work failed, as the test asked"));
+  EXPECT_TRUE(server->ready());
+  EXPECT_THAT(server->models().front().gpu_lost, HasSubstr("work failed"));
+  EXPECT_THAT(log(),
+              HasSubstr("error: model 'net': the CPU takes over until it is loaded again, for the GPU failed: "));
+  run(*server, "net");
+  EXPECT_EQ(server->statistics("net", "").fell_back, 2);
+  EXPECT_EQ(log().find("takes over"), log().rfind("takes over"));
+}
+
+TEST_F(GpuModelServer, WhereTheGpuDoesNotOpenTheRungsOfTheCpuServe) {
+  opens_ = false;
+  add_model("both");
+  add_model("gpu", false);
+  const std::unique_ptr<ModelServer> server = open();
+  EXPECT_EQ(run(*server, "both").fallback, "somebody else has its memory");
+  EXPECT_THAT(log(), HasSubstr("the CPU takes over, for the GPU failed: somebody else has its memory"));
+  const Result<ModelInfo> alone = server->find("gpu", "");
+  ASSERT_FALSE(alone);
+  EXPECT_THAT(alone.error().message, HasSubstr("somebody else has its memory"));
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,279 @@
+// Engines over CPU and GPU: plans whose ladder has a rung of both and rungs of the CPU, and what happens when the GPU
+// fails.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "server/pipeline/engine.hpp"
+#include "server/volume/plane_ring.hpp"
+#include "tests/server/pipeline/dense_oracle.hpp"
+#include "tests/server/pipeline/engine_bench.hpp"
+#include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/random_network.hpp"
+#include "tests/server/pipeline/split_plan.hpp"
+#include "tests/support/host_sim.hpp"
+
+namespace znni {
+namespace {
+
+using test::JobOutcome;
+using test::Random;
+using test::RandomVolume;
+using testing::HasSubstr;
+
+class GpuEngine : public testing::Test {
+ protected:
+  GpuEngine() {
+    Random random(3);
+    volume_ = test::random_volume(1, {15, 16, 24}, ElementType::f32, random);
+    output_ = {1, 2, volume_.shape.n - reaches(network_).back().fov + Vec3::cube(1)};
+    exact_ = test::dense_oracle(network_, weights_, volume_.shape.n, test::volume_values(volume_.view(), {}));
+  }
+
+  Result<std::unique_ptr<Engine>> open(const Plan& plan) {
+    return Engine::open(network_, weights_, plan, catalogue_, {*cpu_, gpu_.get()});
+  }
+  VolumeJob job(JobOutcome& outcome) {
+    VolumeJob made = test::recorded_job(volume_.view(), output_, ElementType::f32, VolumeOrder::image_major, outcome);
+    made.abandon = [&outcome](const OutputSlab& slab) {
+      outcome.calls.push_back("abandon " + std::to_string(slab.first_plane));
+    };
+    return made;
+  }
+  void run(Engine& engine, JobOutcome& outcome) { outcome.statistics = engine.run(job(outcome), {}); }
+  void expect_exact(const JobOutcome& outcome) {
+    ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
+    EXPECT_LE(test::relative_error(test::output_values(outcome), exact_), 1e-5);
+  }
+
+  const Network network_ = test::simple_network(1);
+  const NetworkWeights weights_ = random_weights(network_, 7);
+  const Catalogue catalogue_ = test::split_catalogue();
+  const std::unique_ptr<Device> cpu_ = test::host_device(std::int64_t{1} << 28);
+  const std::unique_ptr<test::HostSim> gpu_ = std::make_unique<test::HostSim>();
+  const GeometryChoice choice_ = test::choice_of(network_, PoolMode::fragments, 1);
+  const Plan plan_ = test::mixed_plan(network_, choice_, 1, cpu_->spec(), gpu_->spec());
+  const Plan gpu_alone_ = test::mixed_plan(network_, choice_, 1, cpu_->spec(), gpu_->spec(), false);
+  RandomVolume volume_;
+  Shape5 output_;
+  oracle::Values exact_;
+};
+
+TEST_F(GpuEngine, RunsOnBothAndReservesWhatThePlanSays) {
+  ASSERT_TRUE(Engine::check_plan(network_, plan_, catalogue_, cpu_->spec(), &gpu_->spec()));
+  const auto engine = open(plan_);
+  ASSERT_TRUE(engine) << engine.error().message;
+  EXPECT_EQ((*engine)->reserved_bytes(), plan_.memory.persistent + plan_.memory.transient);
+  EXPECT_GT(gpu_->reserved(MemorySpace::device), 0);
+  EXPECT_EQ((*engine)->outlook(volume_.shape)->rung, 0U);
+  ASSERT_TRUE((*engine)->warm_up(0, {}));
+  const std::int64_t before = gpu_->pieces_of_work();
+  JobOutcome outcome;
+  run(**engine, outcome);
+  expect_exact(outcome);
+  EXPECT_GT(gpu_->pieces_of_work(), before);
+  EXPECT_GT(outcome.statistics->patches, 4);
+  EXPECT_GT(outcome.statistics->cpu_idle + outcome.statistics->gpu_idle, 0);
+  EXPECT_EQ(outcome.statistics->fallback, "");
+  EXPECT_FALSE((*engine)->gpu_lost());
+}
+
+TEST_F(GpuEngine, WherePlansNameAGpuAndThereIsNoneTheyAreRefusedInOneLine) {
+  const Result<void> checked = Engine::check_plan(network_, plan_, catalogue_, cpu_->spec());
+  const auto opened = Engine::open(network_, weights_, plan_, catalogue_, *cpu_);
+  ASSERT_FALSE(checked || opened);
+  EXPECT_EQ(checked.error().message, opened.error().message);
+  EXPECT_EQ(opened.error().code, ErrorCode::unsupported);
+  EXPECT_EQ(opened.error().message,
+            "plan: rung 0: segment of nodes 1 to 2 is placed on 'gpu', and there is no GPU here");
+  EXPECT_EQ(cpu_->reserved(MemorySpace::host), 0);
+}
+
+TEST_F(GpuEngine, WhereTheGpuDidNotOpenTheCpuServesAndSaysWhy) {
+  const auto engine = Engine::open(network_, weights_, plan_, catalogue_, {*cpu_, nullptr, "it is on fire"});
+  ASSERT_TRUE(engine) << engine.error().message;
+  EXPECT_EQ((*engine)->gpu_lost(), "it is on fire");
+  JobOutcome outcome;
+  run(**engine, outcome);
+  expect_exact(outcome);
+  EXPECT_EQ(outcome.statistics->fallback, "it is on fire");
+  const auto alone = Engine::open(network_, weights_, gpu_alone_, catalogue_, {*cpu_, nullptr, "it is on fire"});
+  ASSERT_FALSE(alone);
+  EXPECT_EQ(alone.error().code, ErrorCode::device_failure);
+  EXPECT_EQ(alone.error().message, "it is on fire");
+}
+
+// Wherever it fails, the whole output is right, and nothing is delivered twice.
+TEST_F(GpuEngine, AGpuThatFailsInTheMidstOfAJobIsReplacedByTheCpu) {
+  std::int64_t pieces = 0;
+  {
+    const auto whole = open(plan_);
+    JobOutcome outcome;
+    const std::int64_t before = gpu_->pieces_of_work();
+    run(**whole, outcome);
+    pieces = gpu_->pieces_of_work() - before;
+  }
+  for (std::int64_t number = 1; number <= pieces; number += 1 + pieces / 20) {
+    SCOPED_TRACE("piece " + std::to_string(number) + " of " + std::to_string(pieces));
+    test::HostSim failing;
+    const auto engine = Engine::open(network_, weights_, plan_, catalogue_, {*cpu_, &failing});
+    ASSERT_TRUE(engine);
+    failing.fail_work(number);
+    JobOutcome outcome;
+    run(**engine, outcome);
+    expect_exact(outcome);
+    EXPECT_THAT(outcome.statistics->fallback, HasSubstr("work failed, as the test asked"));
+    EXPECT_EQ((*engine)->gpu_lost(), outcome.statistics->fallback);
+    std::int64_t next = 0;
+    int abandoned = 0;
+    for (const std::string& call : outcome.calls) {
+      abandoned += call.starts_with("abandon") ? 1 : 0;
+      if (!call.starts_with("deliver ")) continue;
+      EXPECT_EQ(call.substr(8, call.find('+') - 8), std::to_string(next));
+      next += std::stoll(call.substr(call.find('+') + 1));
+    }
+    EXPECT_EQ(next, output_.n.z);
+    EXPECT_GE(abandoned, 1);
+    JobOutcome again;
+    run(**engine, again);
+    expect_exact(again);
+    EXPECT_EQ(again.statistics->fallback, outcome.statistics->fallback);
+    EXPECT_EQ(again.statistics->gpu_idle, 0);
+  }
+}
+
+TEST_F(GpuEngine, WithoutARungOfTheCpuAJobEndsWithTheGpusError) {
+  const auto engine = open(gpu_alone_);
+  ASSERT_TRUE(engine);
+  gpu_->fail_work(30);
+  for (int again = 0; again < 2; ++again) {
+    JobOutcome outcome;
+    run(**engine, outcome);
+    ASSERT_FALSE(outcome.statistics);
+    EXPECT_EQ(outcome.statistics.error().code, ErrorCode::device_failure);
+    EXPECT_FALSE((*engine)->gpu_lost());
+  }
+}
+
+TEST_F(GpuEngine, AGpuWithoutMemoryIsLostAtTheStart) {
+  ASSERT_TRUE(open(plan_));
+  const std::int64_t allocations = gpu_->allocations();
+  for (std::int64_t number = 1; number <= allocations; number += 1 + allocations / 10) {
+    gpu_->fail_allocation(number);
+    const auto engine = open(plan_);
+    ASSERT_TRUE(engine) << engine.error().message;
+    EXPECT_THAT((*engine)->gpu_lost().value_or(""), HasSubstr("rung 0: "));
+    EXPECT_EQ(gpu_->reserved(MemorySpace::device) + gpu_->reserved(MemorySpace::pinned), 0);
+    EXPECT_EQ((*engine)->patch(), (*engine)->plan().ladder[1].geometry.pass_input);
+  }
+  gpu_->fail_allocation(1);
+  EXPECT_EQ(open(gpu_alone_).error().code, ErrorCode::over_budget);
+}
+
+TEST_F(GpuEngine, AFailureOfTheCallerIsNotTheGpus) {
+  const auto engine = open(plan_);
+  JobOutcome outcome;
+  VolumeJob poor = job(outcome);
+  poor.slab = [](std::int64_t, std::int64_t) -> Result<OutputSlab> {
+    return Error{ErrorCode::over_budget, "no memory for slabs"};
+  };
+  const Result<JobStatistics> ran = (*engine)->run(poor, {});
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().message, "no memory for slabs");
+  EXPECT_FALSE((*engine)->gpu_lost());
+}
+
+// Both sides are at rest when others have their turn: another job on the same engine comes to no harm.
+TEST_F(GpuEngine, BetweenPatchesOtherJobsRun) {
+  const auto engine = open(plan_);
+  JobOutcome outcome;
+  VolumeJob first = job(outcome);
+  int asked = 0;
+  int others = 0;
+  first.wanted = [&] { return ++asked % 3 == 0; };
+  first.between_patches = [&]() -> Result<void> {
+    JobOutcome other;
+    run(**engine, other);
+    expect_exact(other);
+    ++others;
+    return {};
+  };
+  outcome.statistics = (*engine)->run(first, {});
+  expect_exact(outcome);
+  EXPECT_GE(others, 1);
+  EXPECT_LE(3 * others, asked);
+  first.between_patches = []() -> Result<void> { return Error{ErrorCode::cancelled, "enough"}; };
+  const Result<JobStatistics> ended = (*engine)->run(first, {});
+  ASSERT_FALSE(ended);
+  EXPECT_EQ(ended.error().message, "enough");
+}
+
+TEST_F(GpuEngine, GoesOnWhereAnInterruptedJobEnded) {
+  const auto engine = open(plan_);
+  JobOutcome whole;
+  run(**engine, whole);
+  JobOutcome rest;
+  VolumeJob second = job(rest);
+  second.first_plane = 3;
+  rest.statistics = (*engine)->run(second, {});
+  ASSERT_TRUE(rest.statistics) << rest.statistics.error().message;
+  const std::size_t plane = static_cast<std::size_t>(output_.n.y * output_.n.x);
+  const std::vector<float> all = test::output_values(whole);
+  const std::vector<float> found = test::output_values(rest);
+  EXPECT_TRUE(std::equal(found.begin() + 3 * static_cast<std::ptrdiff_t>(plane),
+                         found.begin() + output_.n.z * static_cast<std::ptrdiff_t>(plane),
+                         all.begin() + 3 * static_cast<std::ptrdiff_t>(plane)));
+  EXPECT_NE(found.front(), all.front());
+  second.first_plane = output_.n.z;
+  EXPECT_EQ((*engine)->run(second, {}).error().code, ErrorCode::invalid_argument);
+}
+
+// Planes of the input come one after the other, and few have room: also those are there that the CPU goes on with.
+TEST_F(GpuEngine, AVolumeThatIsNeverInMemoryAsAWhole) {
+  Random random(4);
+  const RandomVolume tall = test::random_volume(1, {60, 12, 13}, ElementType::f32, random);
+  const Shape5 output{1, 2, tall.shape.n - reaches(network_).back().fov + Vec3::cube(1)};
+  const oracle::Values exact =
+      test::dense_oracle(network_, weights_, tall.shape.n, test::volume_values(tall.view(), {}));
+  for (const std::int64_t failing_piece : {0, 1, 30, 70}) {
+    SCOPED_TRACE("piece " + std::to_string(failing_piece));
+    test::HostSim gpu;
+    const auto engine = Engine::open(network_, weights_, plan_, catalogue_, {*cpu_, &gpu});
+    gpu.fail_work(failing_piece);
+    const std::int64_t planes = (*engine)->outlook(tall.shape)->input_planes;
+    ASSERT_LT(planes, tall.shape.n.z);
+    const std::int64_t bytes = volume_bytes(tall.shape);
+    std::vector<std::byte> memory(static_cast<std::size_t>(bytes / tall.shape.n.z * planes));
+    PlaneRing ring(memory, tall.shape, 0);
+    const std::jthread writer([&](const std::stop_token& stop) {
+      static_cast<void>(ring.write({tall.view().data, static_cast<std::size_t>(bytes)}, stop));
+    });
+    JobOutcome outcome;
+    VolumeJob streamed = test::recorded_job(tall.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
+    streamed.input.data = nullptr;
+    streamed.source = &ring;
+    outcome.statistics = (*engine)->run(streamed, {});
+    ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
+    EXPECT_EQ(outcome.statistics->fallback.empty(), failing_piece == 0);
+    EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5);
+  }
+}
+
+TEST_F(GpuEngine, AStopEndsTheJobAndTheNextRuns) {
+  const auto engine = open(plan_);
+  std::stop_source stop;
+  JobOutcome outcome;
+  VolumeJob stopped = job(outcome);
+  stopped.progress = [&](const JobProgress& progress) {
+    if (progress.patches_done == 2) stop.request_stop();
+  };
+  EXPECT_EQ((*engine)->run(stopped, stop.get_token()).error().code, ErrorCode::cancelled);
+  EXPECT_FALSE((*engine)->gpu_lost());
+  JobOutcome next;
+  run(**engine, next);
+  expect_exact(next);
+}
+
+}  // namespace
+}  // namespace znni

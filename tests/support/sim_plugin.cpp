@@ -1,0 +1,39 @@
+// The simulated GPU as a plug-in, so that programs are tested with a GPU where there is none. Faults by environment:
+// ZNNI_SIM_FAIL_WORK=N, the N-th piece of work that it is given fails, and all behind it; ZNNI_SIM_FAIL_OPEN=1, it does
+// not open.
+#include <cstdlib>
+
+#include "primitives/core/modules.hpp"
+#include "tests/support/host_sim.hpp"
+#include "tests/support/sim_primitives.hpp"
+
+namespace znni::test {
+namespace {
+
+std::int64_t number_of(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text == nullptr ? 0 : std::atoll(text);
+}
+
+Result<std::unique_ptr<Device>> open(const DeviceSpec& spec, std::int64_t host, std::int64_t pinned,
+                                     std::int64_t device) {
+  if (number_of("ZNNI_SIM_FAIL_OPEN") != 0) {
+    return Error{ErrorCode::device_failure, spec.name + ": it does not open, as the test asked"};
+  }
+  auto sim = std::make_unique<HostSim>(HostSimOptions{spec, host, pinned, device, 0});
+  sim->fail_work(number_of("ZNNI_SIM_FAIL_WORK"));
+  return std::unique_ptr<Device>(std::move(sim));
+}
+
+const Backend* backend() {
+  static const Backend sim{"sim", sim_backend().probe, &open, sim_backend().primitives};
+  return &sim;
+}
+
+}  // namespace
+}  // namespace znni::test
+
+extern "C" const znni::BackendModule* znni_backend_module() {
+  static const znni::BackendModule module{.backend = &znni::test::backend};
+  return &module;
+}
