@@ -4,12 +4,13 @@
 #   deploy/gpu_check.sh pack             on a machine with the toolkit: builds, collects what travels in build/gpu-check
 #   deploy/gpu_check.sh [--results FILE] [--minutes N] [--only BLOCK]      on the machine with the GPU
 #
-# Results are JSON lines in FILE (build/gpu-check/results.jsonl), written as they come; a block that has finished is not
-# run again. Blocks: machine tests sanitizer ceilings errors layers nets capped.
+# Results are JSON lines in FILE (build/gpu-check/results.jsonl), written as they come; what has finished is not run
+# again, neither blocks nor what they consist of. Blocks: machine tests sanitizer ceilings errors layers nets capped; their
+# limits add up to less than nine minutes.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 pack=build/gpu-check
-programs="cuda_tests cuda_gpu_tests accelerator_tests znni-gpu-bench"
+programs="cuda_tests cuda_gpu_tests accelerator_tests znni-gpu-bench znni-split-bench"
 
 say() { printf '\n== %s\n' "$*" >&2; }
 die() { printf 'gpu_check.sh: %s\n' "$*" >&2; exit 2; }
@@ -19,8 +20,11 @@ if [ "${1:-}" = pack ]; then
   cmake --preset cuda -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache >/dev/null || exit 1
   # shellcheck disable=SC2086
   cmake --build build/cuda -j "$(nproc)" --target znni_cuda_module $programs || exit 1
-  rm -rf "$pack" && mkdir -p "$pack/bin" "$pack/tests"
-  cp build/cuda/bin/libznni_cuda.so build/cuda/bin/znni-gpu-bench "$pack/bin/"
+  rm -rf "$pack" && mkdir -p "$pack/bin" "$pack/tests" "$pack/lib"
+  cp build/cuda/bin/libznni_cuda.so build/cuda/bin/znni-gpu-bench build/cuda/bin/znni-split-bench "$pack/bin/"
+  # What the CPU's primitives need, and what that needs, beside what every system has.
+  ldd build/cuda/bin/znni-split-bench | awk '$3 ~ /lib(dnnl|hwloc|fftw3f|gomp|udev|cap|xml2|z|lzma|icu[a-z]*)\.so/ { print $3 }' |
+    xargs -r cp -L -t "$pack/lib"
   for program in $programs; do
     [ ! -e "build/cuda/tests/$program" ] || cp "build/cuda/tests/$program" "$pack/tests/"
   done
@@ -60,8 +64,8 @@ for place in {*site.getsitepackages(), *sys.path}:
 PY
 }
 folders=$(library_folders | paste -sd:)
-export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folders"
-missing=$(ldd "$bench" | awk '/not found/ { print $1 }' | paste -sd' ')
+export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folders:$PWD/$pack/lib"
+missing=$(ldd "$bench" "$pack/bin/znni-split-bench" | awk '/not found/ { print $1 }' | sort -u | paste -sd' ')
 [ -z "$missing" ] || die "these libraries are in none of $LD_LIBRARY_PATH: $missing"
 
 # block NAME SECONDS FUNCTION: unless it is done, under a time limit; its lines go to the results at once.
@@ -75,12 +79,21 @@ block() {
   [ "$left" -gt 5 ] || { say "$name: no time left"; return 0; }
   [ "$limit" -lt "$left" ] || limit=$left
   say "$name, at most $limit s"
-  export -f "$function" && export bench pack
+  export -f "$function" item && export bench pack results
   timeout --kill-after=5 "$limit" bash -c "$function" >>"$results"
   status=$?
   printf '{"block": "check", "name": "%s", "status": %d, "seconds": %d}\n' "$name" "$status" \
     $((SECONDS - (deadline - left))) >>"$results"
   [ $status -eq 0 ] || say "$name: status $status (124: out of time)"
+}
+
+# item NAME SECONDS COMMAND...: a part of a block, unless it is done, under a time limit.
+item() {
+  local name=$1 limit=$2
+  shift 2
+  ! grep -qF "\"block\": \"item\", \"name\": \"$name\"" "$results" || return 0
+  timeout "$limit" "$@" || return 1
+  printf '{"block": "item", "name": "%s"}\n' "$name"
 }
 
 run_machine() {
@@ -109,7 +122,7 @@ run_ceilings() { "$bench" ceilings; }
 run_errors() {
   local failed=0 net
   for net in n337 n537 n726 n926; do
-    timeout 40 python3 deploy/lib/gpu_torch.py error "$net" --bench "$bench" || failed=1
+    item "error $net" 25 python3 deploy/lib/gpu_torch.py error "$net" --bench "$bench" || failed=1
   done
   return $failed
 }
@@ -118,9 +131,9 @@ run_layers() {
   local failed=0 one
   for one in "2 269" "3 180" "4 134" "5 108" "7 77" "9 60"; do
     set -- $one
-    timeout 30 "$bench" layer --k "$1" --n $(($2 + $1 - 1)) || failed=1
+    item "layer $1 $2" 15 "$bench" layer --k "$1" --n $(($2 + $1 - 1)) || failed=1
   done
-  timeout 20 "$bench" layer --k 4 --n 200 --f 1 || failed=1
+  item "layer first" 10 "$bench" layer --k 4 --n 200 --f 1 || failed=1
   return $failed
 }
 run_nets() {
@@ -128,28 +141,33 @@ run_nets() {
   for one in "n337 20" "n537 20" "n726 40" "n926 40" "n337 48" "n537 30" "n726 60" "n926 60"; do
     set -- $one
     for mode in fft_tf32 f32 bf16 tf32; do
-      timeout 25 "$bench" net --net "$1" --last "$2" --mode "$mode" --candidates 3 || failed=1
+      item "net $1 $2 $mode" 10 "$bench" net --net "$1" --last "$2" --mode "$mode" --candidates 3 || failed=1
     done
-    timeout 60 python3 deploy/lib/gpu_torch.py speed "$1" --last "$2" || failed=1
+    item "net $1 $2 PyTorch" 25 python3 deploy/lib/gpu_torch.py speed "$1" --last "$2" || failed=1
   done
   return $failed
 }
-# GPU alone within 11 GiB, as the paper's cards had; host memory and the pipeline join in when programs plan for them.
+# Within 11 GiB, as the paper's cards had, and 48 GiB of host RAM: the GPU alone, with layers through host RAM, and with a
+# head on the CPU; with the paper's primitives, and with all.
 run_capped() {
-  local failed=0 one
-  for one in "n337 12" "n537 5" "n726 12" "n926 10"; do
-    set -- $one
-    timeout 15 "$bench" net --net "$1" --last "$2" --mode f32 --memory 11 --candidates 3 || failed=1
+  local failed=0 net strategy primitives
+  for net in n537 n926 n337 n726; do
+    for primitives in all direct; do
+      for strategy in gpu gpu-host-ram cpu-gpu; do
+        item "capped $net $strategy $primitives" 20 "$pack/bin/znni-split-bench" --net "$net" --strategy "$strategy" \
+          --mem 48G --gpu-mem 11G --extent 320 --patches 3 --primitives "$primitives" || failed=1
+      done
+    done
   done
   return $failed
 }
 
-block machine 20 run_machine
-block tests 150 run_tests
-block ceilings 40 run_ceilings
-block errors 90 run_errors
-block layers 120 run_layers
-block nets 240 run_nets
-block capped 60 run_capped
-block sanitizer 90 run_sanitizer
+block machine 15 run_machine
+block tests 90 run_tests
+block ceilings 30 run_ceilings
+block errors 60 run_errors
+block layers 60 run_layers
+block nets 130 run_nets
+block capped 100 run_capped
+block sanitizer 45 run_sanitizer
 python3 deploy/lib/gpu_table.py "$results"

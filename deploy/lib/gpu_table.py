@@ -56,6 +56,15 @@ def layers(lines):
                f"{line['direct_TFLOP_per_s']:9.1f} TFLOP/s  predicted {line['predicted_ms']:9.3f} ms  {line['variant']}")
 
 
+def capped(lines):
+    yield "within 11 GiB and 48 GiB of host RAM: million dense voxels/s (idle seconds of CPU, GPU)"
+    for line in lines:
+        if line.get("block") == "capped":
+            yield (f"{line['net']:6}{line['strategy']:14}{line['primitives']:8}{line['Mvoxels_per_s']:10.3f} of "
+                   f"{line['predicted_Mvoxels_per_s']:.3f} predicted ({line['cpu_idle_seconds']:.2f}, "
+                   f"{line['gpu_idle_seconds']:.2f})  extent {line['extent']:.0f}: {line['places']}")
+
+
 def others(lines):
     for line in lines:
         if line.get("block") in ("machine", "copy", "gemm", "launch", "memory", "check"):
@@ -64,7 +73,7 @@ def others(lines):
 
 def main(file):
     lines = list(read(file))
-    for part in (others, layers, nets, errors):
+    for part in (others, layers, nets, errors, capped):
         print("\n".join(part(lines)), end="\n\n")
     failures = [line for line in lines if "failure" in line]
     print(f"{len(failures)} failures")

@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,10 @@ case "$1" in
   net) echo '{"block": "net", "who": "znni", "net": "'$3'", "mode": "f32", "Mvoxels_per_s": 12.5}' ;;
 esac
 """
+SPLIT = """#!/bin/sh
+echo '{"block": "capped", "net": "'$2'", "strategy": "'$4'", "primitives": "'${14}'", "places": "gpu 0-9", "extent": 200,' \
+  '"cpu_idle_seconds": 0.5, "gpu_idle_seconds": 0.25, "Mvoxels_per_s": 3.5, "predicted_Mvoxels_per_s": 4}'
+"""
 
 
 class GpuCheck(unittest.TestCase):
@@ -27,7 +32,7 @@ class GpuCheck(unittest.TestCase):
         shutil.copytree(DEPLOY / "lib", self.root / "deploy" / "lib")
         shutil.copy(DEPLOY / "gpu_check.sh", self.root / "deploy")
         self.pack = self.root / "build" / "gpu-check"
-        for name, text in [("bin/znni-gpu-bench", BENCH)] + [
+        for name, text in [("bin/znni-gpu-bench", BENCH), ("bin/znni-split-bench", SPLIT)] + [
                 (f"tests/{test}", "#!/bin/sh\nexit 0\n") for test in ("cuda_tests", "cuda_gpu_tests", "accelerator_tests")]:
             program = self.pack / name
             program.parent.mkdir(parents=True, exist_ok=True)
@@ -50,6 +55,7 @@ class GpuCheck(unittest.TestCase):
         self.assertIn("device to device, GB_per_s 4000", done.stdout)
         self.assertIn("12.50 (61)", done.stdout)
         self.assertIn("cuda.conv.fft", done.stdout)
+        self.assertRegex(done.stdout, r"n926 +gpu-host-ram +direct +3.500 of 4.000 predicted \(0.50, 0.25\)")
         blocks = {line["name"]: line["status"] for line in self.lines() if line["block"] == "check"}
         self.assertEqual(list(blocks), ["machine", "tests", "ceilings", "errors", "layers", "nets", "capped", "sanitizer"])
         self.assertEqual(blocks["layers"], 0)
@@ -60,6 +66,21 @@ class GpuCheck(unittest.TestCase):
         again = self.run_check("--only", "ceilings")
         self.assertIn("ceilings: done before", again.stderr)
         self.assertEqual(sum(line["block"] == "copy" for line in self.lines()), 1)
+
+    def test_limits_add_up_to_less_than_nine_minutes(self):
+        limits = re.findall(r"^block \w+ (\d+) ", (DEPLOY / "gpu_check.sh").read_text(), re.M)
+        self.assertEqual(len(limits), 8)
+        self.assertLess(sum(map(int, limits)), 540)
+
+    def test_a_block_that_was_cut_off_goes_on_where_it_was(self):
+        split = self.pack / "bin" / "znni-split-bench"
+        split.write_text(SPLIT + '[ "$2 $4" != "n926 gpu" ]\n')
+        self.assertIn("capped: status 1", self.run_check("--only", "capped").stderr)
+        before = sum(line["block"] == "item" for line in self.lines())
+        split.write_text(SPLIT)
+        self.run_check("--only", "capped")
+        done = [line["name"] for line in self.lines() if line["block"] == "item"]
+        self.assertEqual((before, len(done), len(set(done))), (22, 24, 24))
 
     def test_a_failing_block_is_told_and_run_again(self):
         (self.pack / "tests" / "cuda_gpu_tests").write_text("#!/bin/sh\nexit 3\n")
