@@ -34,8 +34,8 @@ struct Session {
 // Costs as --patience and --machine say. The session must outlive them.
 [[nodiscard]] std::unique_ptr<CostSource> session_costs(const Session& session);
 
-// The places of --machine, or of this one with its GPU, with --gpu-mem and --pinned-mem instead of its own. The error says
-// what the machine lacks.
+// The places of --machine, or of this one with its GPU, with --gpu-mem and --pinned-mem instead of its own. The error
+// says what the machine lacks.
 [[nodiscard]] Result<MachinePlaces> session_places(const Session& session);
 
 // With the session's limit, strategy, volume and forced primitives; stops when interrupted, and ticks.
