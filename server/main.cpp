@@ -173,6 +173,8 @@ void log_call(const Log& log, const rpc::CallRecord& call) {
                       {"queue_seconds", call.queue_seconds},
                       {"compute_seconds", call.compute_seconds},
                       {"send_seconds", call.send_seconds},
+                      {"input_wait_seconds", call.input_wait_seconds},
+                      {"output_wait_seconds", call.output_wait_seconds},
                       {"bytes_in", call.bytes_in},
                       {"bytes_out", call.bytes_out},
                       {"voxels", call.voxels},
@@ -195,6 +197,8 @@ rpc::ListenOptions listen_options(const Options& options, const MemoryShares& sh
   listen.most_receives = shares.receives;
   // Leased from transport: slow clients shall leave room for others.
   listen.most_unsent_bytes = shares.transport / 8;
+  listen.most_input_bytes = shares.transport / 8;
+  listen.most_buffered_bytes = std::max(shares.receiving + shares.transport / 2, std::int64_t{32} << 20);
   listen.server_version = std::string(version);
   listen.offer_shared_memory = options.allow_client_shm;
   listen.model_control = options.explicit_control;

@@ -29,6 +29,7 @@ struct Job {
   Vec3 n_out;
   JobIdentity identity;
   std::int64_t planes_done = 0;  // of an earlier, interrupted run
+  std::string token;             // of that run's stream
 };
 
 Result<void> check_model(const Job& job) {
@@ -75,25 +76,25 @@ JobIdentity identity_of(const Job& job) {
 
 // --resume where no run was interrupted: the job begins anew, unless its output is there in full. So whoever starts a
 // job again and again, as a supervisor does, may always say --resume.
-Result<std::int64_t> begun_anew(const Job& job) {
+Result<ResumeState> begun_anew(const Job& job) {
   if (output_exists(job.output)) {
     return Error{
         ErrorCode::invalid_argument,
         job.options.output + ": is there already, in full: add --overwrite in place of --resume to compute it again"};
   }
   std::fprintf(stderr, "znni: --resume: nothing to resume for %s: beginning anew\n", job.options.output.c_str());
-  return std::int64_t{0};
+  return ResumeState{};
 }
 
-// How many planes an earlier run left, when --resume asks to go on with it. Without that, an interrupted output
+// What an earlier run left, when --resume asks to go on with it. Without that, an interrupted output
 // is not thrown away unless --overwrite says so.
-Result<std::int64_t> resumed_planes(const Job& job) {
+Result<ResumeState> resumed(const Job& job) {
   const Options& options = job.options;
-  if (options.overwrite) return std::int64_t{0};
+  if (options.overwrite) return ResumeState{};
   const Result<std::optional<ResumeState>> state = read_resume(job.output);
   if (!state) return state.error();
   if (!state->has_value()) {
-    return options.resume ? begun_anew(job) : std::int64_t{0};
+    return options.resume ? begun_anew(job) : ResumeState{};
   }
   const ResumeState& found = **state;
   if (!options.resume) {
@@ -105,7 +106,7 @@ Result<std::int64_t> resumed_planes(const Job& job) {
   if (!changed.empty()) return Error{ErrorCode::invalid_argument, "--resume: another job was begun: " + changed};
   if (found.planes != job.n_out.z)
     return Error{ErrorCode::corrupt_file, resume_path(job.output) + ": not of this output"};
-  return found.planes_done;
+  return found;
 }
 
 // What can be refused before the daemon is asked.
@@ -121,7 +122,7 @@ Result<void> check_files(const Options& options, const FileName& output) {
 }
 
 Result<Job> make_job(const Options& options, const Connection& connection) {
-  Job job{options, parse_file_name(options.output), {}, {}, {}, {}, {}, {}, 0};
+  Job job{options, parse_file_name(options.output), {}, {}, {}, {}, {}, {}, 0, {}};
   if (Result<void> sound = check_files(options, job.output); !sound) return sound.error();
   Result<VolumeSource> source = open_source(parse_file_name(options.input));
   if (!source) return source.error();
@@ -138,9 +139,10 @@ Result<Job> make_job(const Options& options, const Connection& connection) {
   const VolumeFacts facts{model->f_out, job.n_out, options.dtype};
   if (Result<void> sound = check_target(job.output, facts); !sound) return sound.error();
   job.identity = identity_of(job);
-  const Result<std::int64_t> done = resumed_planes(job);
+  const Result<ResumeState> done = resumed(job);
   if (!done) return done.error();
-  job.planes_done = *done;
+  job.planes_done = done->planes_done;
+  job.token = done->token;
   return job;
 }
 
@@ -155,7 +157,7 @@ class PaddedReader {
 
   Result<void> read(std::int64_t plane, std::span<std::byte> out) {
     std::fill(outer_.begin(), outer_.end(), std::byte{0});
-    if (const auto z = source_position(job_.extent, 0, plane + job_.planes_done)) {
+    if (const auto z = source_position(job_.extent, 0, plane)) {
       if (Result<void> done = job_.source.read_plane(*z + job_.box.start.z, job_.box, inner_); !done) return done;
       spread();
     }
@@ -210,8 +212,9 @@ class PaddedReader {
 // Writes planes as they come, and a resume record now and then.
 class RecordedWriter {
  public:
-  RecordedWriter(const Job& job, VolumeTarget target)
-      : job_(job), target_(std::move(target)), done_(job.planes_done), recorded_(done_) {}
+  // `token`: of the stream whose planes are written; "" where it cannot be resumed, so that nothing is recorded.
+  RecordedWriter(const Job& job, VolumeTarget target, std::string token)
+      : job_(job), target_(std::move(target)), token_(std::move(token)), done_(job.planes_done), recorded_(done_) {}
 
   Result<void> write(std::span<const std::byte> plane) {
     if (Result<void> written = target_.write_plane(done_, plane); !written) return written;
@@ -219,9 +222,9 @@ class RecordedWriter {
     return done_ - recorded_ >= planes_per_record ? record() : Result<void>();
   }
   Result<void> record() {
-    if (done_ == recorded_) return {};
+    if (done_ == recorded_ || token_.empty()) return {};
     if (Result<void> flushed = target_.flush(); !flushed) return flushed;
-    Result<void> written = write_resume(job_.output, {job_.identity, done_, job_.n_out.z});
+    Result<void> written = write_resume(job_.output, {job_.identity, done_, job_.n_out.z, token_});
     if (written) recorded_ = done_;
     return written;
   }
@@ -236,6 +239,7 @@ class RecordedWriter {
  private:
   const Job& job_;
   VolumeTarget target_;
+  std::string token_;
   std::int64_t done_;
   std::int64_t recorded_;
 };
@@ -246,18 +250,20 @@ VolumeRequest request_for(const Job& job) {
   request.version = job.model.version;
   request.datatype = job.options.scale ? "FP32" : wire_name(job.source.facts.type);
   request.channels = job.source.facts.channels;
-  request.n = job.extent.outer - Vec3{job.planes_done, 0, 0};
+  request.n = job.extent.outer;
   request.output_datatype = wire_name(job.options.dtype);
   request.normalised = job.options.scale.has_value();
+  request.first_plane = job.planes_done;
+  request.resume_token = job.token;
   return request;
 }
 
-Result<void> check_accepted(const Job& job, Vec3 left, const Accepted& accepted) {
+Result<void> check_accepted(const Job& job, const Accepted& accepted) {
   const auto text = [](std::int64_t images, Vec3 n, const std::string& type) {
     return std::to_string(images) + " x " + to_string(n) + " " + type;
   };
   const std::string offered = text(accepted.channels, accepted.n, accepted.datatype);
-  const std::string expected = text(job.model.f_out, left, wire_name(job.options.dtype));
+  const std::string expected = text(job.model.f_out, job.n_out, wire_name(job.options.dtype));
   if (offered == expected) return {};
   return Error{ErrorCode::internal, "the daemon offers " + offered + ", expected " + expected};
 }
@@ -271,12 +277,12 @@ Result<StreamSummary> stream(const Job& job, const Connection& connection, std::
   VolumeHandlers handlers;
   handlers.read = [&](std::int64_t plane, std::span<std::byte> out) { return reader.read(plane, out); };
   handlers.accepted = [&](const Accepted& accepted) -> Result<void> {
-    if (Result<void> agreed = check_accepted(job, left, accepted); !agreed) return agreed;
+    if (Result<void> agreed = check_accepted(job, accepted); !agreed) return agreed;
     if (job.planes_done == 0) remove_resume(job.output);  // it speaks of a partial output that is now replaced
     Result<VolumeTarget> target =
         open_target(job.output, {accepted.channels, job.n_out, job.options.dtype}, job.planes_done);
     if (!target) return target.error();
-    writer.emplace(job, std::move(*target));
+    writer.emplace(job, std::move(*target), accepted.resume_token);
     return {};
   };
   handlers.write = [&](std::int64_t, std::span<const std::byte> plane) { return writer->write(plane); };
@@ -328,7 +334,8 @@ Result<InferOutcome> finish_only(const Job& job) {
   Result<VolumeTarget> target =
       open_target(job.output, {job.model.f_out, job.n_out, job.options.dtype}, job.planes_done);
   if (!target) return target.error();
-  if (Result<void> finished = RecordedWriter(job, std::move(*target)).finish(); !finished) return finished.error();
+  if (Result<void> finished = RecordedWriter(job, std::move(*target), job.token).finish(); !finished)
+    return finished.error();
   return outcome(job, {});
 }
 

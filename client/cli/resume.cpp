@@ -32,6 +32,8 @@ std::optional<ResumeState> parse(const nlohmann::json& json) {
   for (const char* number : {"planes_done", "planes"}) {
     if (!json.contains(number) || !json[number].is_number_integer()) return std::nullopt;
   }
+  if (!json.contains("token") || !json["token"].is_string()) return std::nullopt;
+  state.token = json["token"].get<std::string>();
   state.planes_done = json["planes_done"].get<std::int64_t>();
   state.planes = json["planes"].get<std::int64_t>();
   const bool sound = state.planes_done >= 0 && state.planes_done <= state.planes;
@@ -61,6 +63,7 @@ Result<void> write_resume(const FileName& output, const ResumeState& state) {
   for (const Field& field : fields) json[field.name] = state.job.*field.member;
   json["planes_done"] = state.planes_done;
   json["planes"] = state.planes;
+  json["token"] = state.token;
   const std::string path = resume_path(output);
   std::ofstream file(path + ".new");
   file << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';

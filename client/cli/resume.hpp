@@ -27,6 +27,7 @@ struct ResumeState {
   JobIdentity job;
   std::int64_t planes_done = 0;
   std::int64_t planes = 0;
+  std::string token;  // the daemon's, for this volume, model and plan
 };
 
 // Beside the output file: "out.h5.prob.partial.json".

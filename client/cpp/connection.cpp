@@ -48,6 +48,7 @@ ErrorCode code_of(grpc::StatusCode code) {
     case grpc::StatusCode::UNAVAILABLE: return ErrorCode::unavailable;
     case grpc::StatusCode::DEADLINE_EXCEEDED: return ErrorCode::deadline_exceeded;
     case grpc::StatusCode::CANCELLED: return ErrorCode::cancelled;
+    case grpc::StatusCode::FAILED_PRECONDITION: return ErrorCode::corrupt_file;
     case grpc::StatusCode::UNAUTHENTICATED:
     case grpc::StatusCode::PERMISSION_DENIED: return ErrorCode::invalid_argument;
     default: return ErrorCode::internal;

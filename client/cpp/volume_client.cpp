@@ -28,6 +28,8 @@ v1::VolumeRequest header_of(const VolumeRequest& request) {
   header.mutable_extent()->set_x(request.n.x);
   header.set_output_datatype(request.output_datatype);
   header.set_normalised(request.normalised);
+  header.set_first_plane(request.first_plane);
+  header.set_resume_token(request.resume_token);
   return message;
 }
 
@@ -40,7 +42,8 @@ class Uploader {
   void run() {
     const std::int64_t row = mul(request_.n.x, datatype_bytes(request_.datatype));
     std::vector<std::byte> plane(static_cast<std::size_t>(mul(mul(request_.n.y, row), request_.channels)));
-    for (std::int64_t z = 0; z < request_.n.z; ++z) {
+    offset_ = mul(request_.first_plane, std::ssize(plane));
+    for (std::int64_t z = request_.first_plane; z < request_.n.z; ++z) {
       if (Result<void> done = handlers_.read(z, plane); !done) return fail(done.error());
       if (!send(plane)) return;  // the daemon ended the stream; its status says why
     }
@@ -78,7 +81,8 @@ class Uploader {
 // The receiving half: gathers chunks into planes, checks that none is missing.
 class Downloader {
  public:
-  explicit Downloader(const VolumeHandlers& handlers) : handlers_(handlers) {}
+  Downloader(const VolumeHandlers& handlers, std::int64_t first_plane)
+      : handlers_(handlers), first_plane_(first_plane), planes_(first_plane) {}
 
   Result<void> take(const v1::VolumeResponse& message) {
     switch (message.message_case()) {
@@ -95,12 +99,13 @@ class Downloader {
  private:
   Result<void> accept(const v1::VolumeAccepted& accepted) {
     if (plane_bytes_ > 0) return Error{ErrorCode::internal, "the daemon accepted twice"};
-    accepted_ = {accepted.channels(),       to_vec3(accepted.extent()), accepted.datatype(),
-                 to_vec3(accepted.patch()), accepted.patches(),         accepted.predicted_seconds()};
+    accepted_ = {accepted.channels(), to_vec3(accepted.extent()),   accepted.datatype(),    to_vec3(accepted.patch()),
+                 accepted.patches(),  accepted.predicted_seconds(), accepted.resume_token()};
     const std::int64_t row = mul(accepted_.n.x, datatype_bytes(accepted_.datatype));
     plane_bytes_ = mul(mul(accepted_.n.y, row), accepted_.channels);
     if (plane_bytes_ <= 0 || accepted_.n.z <= 0)
       return Error{ErrorCode::internal, "the daemon accepted with an empty output"};
+    received_ = mul(first_plane_, plane_bytes_);
     return handlers_.accepted(accepted_);
   }
   Result<void> gather(const v1::VolumeChunk& chunk) {
@@ -132,7 +137,7 @@ class Downloader {
     return {};
   }
   Result<void> finish(const v1::VolumeDone& done) {
-    if (plane_bytes_ <= 0 || planes_ != accepted_.n.z || done.bytes() != received_) {
+    if (plane_bytes_ <= 0 || planes_ != accepted_.n.z || done.bytes() != received_ - mul(first_plane_, plane_bytes_)) {
       return Error{ErrorCode::internal, "the daemon sent " + std::to_string(planes_) + " of " +
                                             std::to_string(accepted_.n.z) + " output planes"};
     }
@@ -144,8 +149,9 @@ class Downloader {
   Accepted accepted_;
   std::vector<std::byte> plane_;
   std::int64_t plane_bytes_ = 0;
-  std::int64_t received_ = 0;
-  std::int64_t planes_ = 0;
+  const std::int64_t first_plane_;
+  std::int64_t received_ = 0;  // bytes of the whole output, those of an earlier stream included
+  std::int64_t planes_;
   std::optional<StreamSummary> summary_;
 };
 
@@ -172,7 +178,7 @@ Result<StreamSummary> infer(const Connection& connection, const VolumeRequest& r
   const std::stop_callback cancel(stop, [&context] { context.TryCancel(); });
   const auto stub = v1::Volumes::NewStub(connection.channel());
   const auto stream = stub->Infer(&context);
-  Downloader downloader(handlers);
+  Downloader downloader(handlers, request.first_plane);
   Uploader uploader(*stream, context, request, handlers);
   stream->Write(header_of(request));
   std::thread upload([&uploader] { uploader.run(); });

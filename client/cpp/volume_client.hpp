@@ -21,6 +21,10 @@ struct VolumeRequest {
   Vec3 n;
   std::string output_datatype;  // FP32, FP16, UINT8
   bool normalised = false;      // voxels already are what the network expects
+  // Where an earlier stream of the same volume broke: output planes before this one are not computed again, input
+  // planes before it are not sent.
+  std::int64_t first_plane = 0;
+  std::string resume_token;  // that stream's
 };
 
 // What the daemon will send back.
@@ -31,6 +35,7 @@ struct Accepted {
   Vec3 patch;
   std::int64_t patches = 0;
   double predicted_seconds = 0;
+  std::string resume_token;  // "" where a stream cannot be resumed
 };
 
 struct StreamProgress {
@@ -41,13 +46,13 @@ struct StreamProgress {
 };
 
 struct StreamSummary {
-  std::int64_t bytes = 0;
+  std::int64_t bytes = 0;  // of output that came
   double seconds = 0;
   double voxels_per_second = 0;
 };
 
-// Called by infer(). `read` from a thread of its own, the others from the caller's. An error of any ends the
-// stream and is what infer() returns.
+// Called by infer(), with planes of the whole volume in rising order. `read` from a thread of its own, the others from
+// the caller's. An error of any ends the stream and is what infer() returns.
 struct VolumeHandlers {
   std::function<Result<void>(std::int64_t plane, std::span<std::byte> bytes)> read;  // one input plane, all images
   std::function<Result<void>(const Accepted&)> accepted;

@@ -54,7 +54,7 @@ class Tally:
 
 
 class Volumes:
-    """A fixed set of volumes and what they become: known from a float64 evaluation, then byte by byte."""
+    """A fixed set of volumes and what they become: known from a float64 evaluation, then to the last digits."""
 
     def __init__(self, net, seed):
         rng = np.random.default_rng(seed)
@@ -65,14 +65,16 @@ class Volumes:
         self.lock = threading.Lock()
 
     def is_right(self, index, output):
-        """The first answer is compared with the net itself, all others with the first."""
+        """The first answer is compared with the net itself, all others with the first: those computed on patches of
+        another size are rounded otherwise."""
         with self.lock:
             if self.outputs[index] is None:
                 reference = nets.run_dilated(self.net, self.inputs[index][None])[0]
                 if output.shape != reference.shape or np.abs(output - reference).max() > 1e-4 * np.abs(reference).max():
                     return False
                 self.outputs[index] = output
-            return np.array_equal(self.outputs[index], output)
+            first = self.outputs[index]
+            return output.shape == first.shape and np.abs(output - first).max() <= 1e-5 * np.abs(first).max()
 
 
 def upload(volume, model, pause=0.0, spoil=None, cut=None):

@@ -9,7 +9,7 @@ namespace znni {
 namespace {
 
 constexpr int usual_rank = 2;
-constexpr std::chrono::milliseconds look_again{5};
+constexpr std::chrono::milliseconds look_again{1};
 
 // Until `has_room` says yes or `stop` comes.
 void wait_for_room(const std::stop_token& stop, const std::function<bool()>& has_room) {
@@ -42,6 +42,16 @@ Result<void> JobTurns::give_way(const std::stop_token& stop, const std::function
   if (!model_.wanted(rank_)) return device_.pass(device_turn_, stop, rank_);  // stands in line again at once
   { const Turn given_back = std::move(device_turn_); }
   if (Result<void> passed = model_.pass(model_turn_, stop, rank_); !passed) return passed;
+  Result<Turn> device = device_.come_back(stop, rank_);
+  if (!device) return device.error();
+  device_turn_ = std::move(*device);
+  return {};
+}
+
+Result<void> JobTurns::lend_device(const std::stop_token& stop, const std::function<bool()>& has_room) {
+  if (!has_room || has_room()) return device_.pass(device_turn_, stop, rank_);
+  { const Turn given_back = std::move(device_turn_); }
+  wait_for_room(stop, has_room);
   Result<Turn> device = device_.come_back(stop, rank_);
   if (!device) return device.error();
   device_turn_ = std::move(*device);

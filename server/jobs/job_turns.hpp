@@ -23,6 +23,9 @@ class JobTurns {
   [[nodiscard]] Result<void> give_way(const std::stop_token& stop, const std::function<bool()>& has_room);
   // Whether give_way() would let anybody run.
   [[nodiscard]] bool wanted(const std::function<bool()>& has_room) const;
+  // Likewise, but keeps the model's turn: something of the job stands in the model's memory, so that only jobs of other
+  // models may run, and those of this one that keep clear of it.
+  [[nodiscard]] Result<void> lend_device(const std::stop_token& stop, const std::function<bool()>& has_room);
 
  private:
   [[nodiscard]] Result<void> step_aside(const std::stop_token& stop, const std::function<bool()>& has_room);

@@ -39,6 +39,8 @@ struct ModelInfo {
   double predicted_voxels_per_second = 0;
   std::string plan_summary;  // one line
   std::string gpu_lost;      // why rungs of the CPU compute what was planned for a GPU; "" when none failed
+  std::string identity;      // of weights, configuration and plan: equal ones give equal voxels
+  bool whole_input = false;  // it wants all of a volume before it begins
 };
 
 // Counters of one model since start; consistent with each other.
@@ -96,7 +98,8 @@ class ModelServer {
   // How long the job that computes has shown no progress; waiting for a client does not count. 0 when none computes.
   [[nodiscard]] virtual Seconds still() const = 0;
 
-  // Checks shape and type, without work. The errors name model, found and expected.
+  // Checks shape and type, without work. The errors name model, found and expected. A job with this rung takes what the
+  // outlook says.
   [[nodiscard]] virtual Result<JobOutlook> outlook(const std::string& name, const std::string& version,
                                                    const VolumeShape& input) const = 0;
   // `bytes` of transport memory out of the budget, at once or over_budget with both numbers.

@@ -31,20 +31,11 @@ struct SharedDevice {
   ProgressWatch watch;  // of the job whose turn it is
 };
 
-// The job tells of its progress; what its client is waited for is not the job's fault.
-void keep_watch(ProgressWatch& watch, VolumeJob& job) {
-  job.progress = [&watch, tell = std::move(job.progress)](const JobProgress& progress) {
-    watch.beat();
-    if (tell) tell(progress);
-  };
-  job.slab = [&watch, ask = std::move(job.slab)](std::int64_t first_plane, std::int64_t planes) {
-    const ProgressWatch::Pause pause(watch);
-    return ask(first_plane, planes);
-  };
-  job.deliver = [&watch, deliver = std::move(job.deliver)](const OutputSlab& slab) {
-    const ProgressWatch::Pause pause(watch);
-    return deliver(slab);
-  };
+// While somebody has the model's turn: small patches that run between its steps, unless they take much longer.
+JobOutlook soonest(const Engine& engine, const VolumeShape& input, const JobOutlook& fastest) {
+  constexpr double much_longer = 2;
+  const std::optional<JobOutlook> beside = engine.outlook_beside_streams(input);
+  return beside && beside->predicted_seconds <= much_longer * fastest.predicted_seconds ? *beside : fastest;
 }
 
 class ModelServerImpl final : public ModelServer {
@@ -106,7 +97,8 @@ class ModelServerImpl final : public ModelServer {
     Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
     if (!model) return model.error();
     Result<JobOutlook> outlook = (*model)->engine->outlook(input);
-    return outlook ? outlook : outlook.error().within("model '" + name + "'");
+    if (!outlook) return outlook.error().within("model '" + name + "'");
+    return (*slot)->queue().taken() ? soonest(*(*model)->engine, input, *outlook) : *outlook;
   }
 
   Result<TransportLease> lease(std::int64_t bytes) override { return take_lease(transport_, bytes); }
@@ -123,7 +115,9 @@ class ModelServerImpl final : public ModelServer {
     if (!entrance) return entrance.error();
     const StopOfEither either(stop, admission_.stop_token());
     JobRecord record(**slot);
-    Result<JobStatistics> done = run_in_turn(**slot, **model, job, either.token(), record);
+    if (!job.rung) job.rung = outlook->rung;
+    TurnQueue& queue = (*model)->engine->beside_streams(*job.rung) ? (*slot)->lane() : (*slot)->queue();
+    Result<JobStatistics> done = run_in_turn(**slot, queue, **model, job, either.token(), record);
     record.ended(done ? nullptr : &done.error(), voxels(outlook->output.n));
     return done ? done : done.error().within("model '" + name + "'");
   }
@@ -148,6 +142,7 @@ class ModelServerImpl final : public ModelServer {
     Result<void> loaded =
         with_context([&](const PlanContext& context) { return load_by_hand(*slot, context, either.token()); });
     slot->set_expected(loaded.has_value());
+    finish(*slot, either.token());
     return loaded ? loaded : loaded.error().within("model '" + name + "'");
   }
 
@@ -170,14 +165,16 @@ class ModelServerImpl final : public ModelServer {
     return !wanted || std::find(wanted->begin(), wanted->end(), name) != wanted->end();
   }
 
-  Result<JobStatistics> run_in_turn(ModelSlot& slot, LoadedModel& model, VolumeJob& job, const std::stop_token& stop,
-                                    JobRecord& record) {
-    JobTurns turns(slot.queue(), shared_.turns, rank_of_priority(job.priority));
+  Result<JobStatistics> run_in_turn(ModelSlot& slot, TurnQueue& queue, LoadedModel& model, VolumeJob& job,
+                                    const std::stop_token& stop, JobRecord& record) {
+    JobTurns turns(queue, shared_.turns, rank_of_priority(job.priority));
     if (Result<void> taken = turns.take(stop); !taken) return taken.error();
     record.started();
     const ProgressWatch::Work work(shared_.watch);
     keep_watch(shared_.watch, job);
-    job.between_patches = [&] { return give_way(turns, job.has_room, stop, record); };
+    job.between_patches = [&](const Interval& interval) {
+      return give_way(turns, interval, job.has_room, stop, record);
+    };
     job.wanted = [&] { return turns.wanted(job.has_room); };
     normalise_as_the_model_wants(model, job);
     const bool was_lost = model.engine->gpu_lost().has_value();
@@ -198,13 +195,13 @@ class ModelServerImpl final : public ModelServer {
         "model '" + slot.entry().name + "': the CPU takes over until it is loaded again, for the GPU failed: " + *lost);
   }
 
-  Result<void> give_way(JobTurns& turns, const std::function<bool()>& has_room, const std::stop_token& stop,
-                        JobRecord& record) {
+  Result<void> give_way(JobTurns& turns, const Interval& interval, const std::function<bool()>& has_room,
+                        const std::stop_token& stop, JobRecord& record) {
     const auto before = std::chrono::steady_clock::now();
     Result<void> back;
     {
       const ProgressWatch::Pause pause(shared_.watch);
-      back = turns.give_way(stop, has_room);
+      back = interval.within_stream ? turns.lend_device(stop, has_room) : turns.give_way(stop, has_room);
     }
     record.stood_aside(std::chrono::steady_clock::now() - before);
     return back;
@@ -238,6 +235,7 @@ class ModelServerImpl final : public ModelServer {
         static_cast<void>(load(*slot, share, context, stop));
       }
     });
+    for (const auto& slot : slots_.all()) finish(*slot, stop);
   }
 
   // Models that may yet want memory: at least one.
@@ -295,10 +293,10 @@ class ModelServerImpl final : public ModelServer {
       log_to(options_.log, "info", "model '" + entry.name + "': version " + version + " is not served, a newer one is");
     }
     Result<std::unique_ptr<LoadedModel>> model = load_one(entry, share, context, stop);
-    if (!model) {
-      slot.set_unavailable(model.error().message);
-      log_to(options_.log, "error", "model '" + entry.name + "' is unavailable: " + model.error().message);
-      return model.error();
+    if (!model) return give_up(slot, model.error());
+    if (untouched_bytes(**model) <= options_.touched_before_serving) {
+      Result<void> finished = finish_model(**model, in_turn(stop), options_.log, stop);
+      if (!finished) return give_up(slot, finished.error());
     }
     model_bytes_left_ -= (*model)->planned.plan.memory.total();
     slot.set_ready(std::move(*model));
@@ -307,6 +305,27 @@ class ModelServerImpl final : public ModelServer {
            "model '" + info.name + "' version " + info.version + " is ready: " + info.plan_summary + ", memory " +
                bytes_text(info.memory.total()));
     return {};
+  }
+
+  Error give_up(ModelSlot& slot, const Error& error) {
+    slot.set_unavailable(error.message);
+    log_to(options_.log, "error", "model '" + slot.entry().name + "' is unavailable: " + error.message);
+    return error;
+  }
+
+  InTurn in_turn(const std::stop_token& stop) {
+    return [this, stop](const std::function<Result<void>()>& work) -> Result<void> {
+      const Result<Turn> turn = shared_.turns.wait(stop);
+      return turn ? work() : turn.error();
+    };
+  }
+
+  // A model that serves on its smallest patch serves as planned from then on; one that cannot is unavailable.
+  void finish(ModelSlot& slot, const std::stop_token& stop) {
+    const Result<std::shared_ptr<LoadedModel>> model = slot.model();
+    if (!model || (*model)->engine->first_rung() == 0) return;
+    const auto finished = finish_model(**model, in_turn(stop), options_.log, stop);
+    if (!finished && finished.error().code != ErrorCode::cancelled) static_cast<void>(give_up(slot, finished.error()));
   }
 
   Result<std::unique_ptr<LoadedModel>> load_one(const ModelEntry& entry, std::int64_t share, const PlanContext& context,

@@ -34,6 +34,8 @@ struct ServerOptions {
   std::function<Result<std::unique_ptr<Device>>(std::int64_t host_budget)> open_device;
   std::optional<ServerGpu> gpu;  // its pinned memory is at most the models' share of `limits`
   LogSink log;                   // called by the thread that loads
+  // A model serves on its smallest patch while more memory than this is touched for the others.
+  std::int64_t touched_before_serving = std::int64_t{1} << 30;
 };
 
 // Errors are those that no model could survive: limits too small, no repository, no device. A model that

@@ -21,7 +21,7 @@ std::string title(const ModelEntry& entry) { return "model '" + entry.name + "'"
 }  // namespace
 
 ModelSlot::ModelSlot(ModelEntry entry, std::int64_t most_waiting)
-    : entry_(std::move(entry)), queue_(title(entry_), most_waiting) {
+    : entry_(std::move(entry)), queue_(title(entry_), most_waiting), lane_(title(entry_), most_waiting) {
   info_.name = entry_.name;
   info_.version = entry_.version;
 }
@@ -60,6 +60,8 @@ void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
   info_.memory = planned.plan.memory;
   info_.predicted_voxels_per_second = planned.plan.predicted.voxels_per_second;
   info_.plan_summary = plan_summary(planned.plan, info_.patch);
+  info_.identity = planned.identity;
+  info_.whole_input = planned.input.zscore;
   info_.state = ModelState::ready;
 }
 

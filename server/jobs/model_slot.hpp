@@ -15,7 +15,7 @@ namespace znni {
 // Thread safe.
 class ModelSlot {
  public:
-  // At most `most_waiting` jobs wait while one runs.
+  // At most `most_waiting` jobs wait while one runs, and as many in the lane.
   ModelSlot(ModelEntry entry, std::int64_t most_waiting);
 
   [[nodiscard]] const ModelEntry& entry() const { return entry_; }
@@ -25,6 +25,8 @@ class ModelSlot {
   // slot has given it up and the last of them is done.
   [[nodiscard]] Result<std::shared_ptr<LoadedModel>> model() const;
   [[nodiscard]] TurnQueue& queue() { return queue_; }
+  // Of jobs that may run between the steps of a streamed one: they need not wait until that is done.
+  [[nodiscard]] TurnQueue& lane() { return lane_; }
 
   // By whoever loads and unloads. The server's readiness counts on the model only where `expected` says so.
   void set_ready(std::unique_ptr<LoadedModel> model);
@@ -39,6 +41,7 @@ class ModelSlot {
   friend class JobRecord;
   const ModelEntry entry_;
   TurnQueue queue_;
+  TurnQueue lane_;
   mutable std::mutex mutex_;  // guards all below
   ModelInfo info_;
   ModelStatistics statistics_;

@@ -1,6 +1,7 @@
 #include "server/jobs/progress_watch.hpp"
 
 #include <chrono>
+#include <utility>
 
 namespace znni {
 namespace {
@@ -14,6 +15,21 @@ void ProgressWatch::beat() { last_ns_ = now_ns(); }
 Seconds ProgressWatch::still() const {
   const std::int64_t last = last_ns_;
   return last == 0 ? 0 : static_cast<Seconds>(now_ns() - last) * 1e-9;
+}
+
+void keep_watch(ProgressWatch& watch, VolumeJob& job) {
+  job.progress = [&watch, tell = std::move(job.progress)](const JobProgress& progress) {
+    watch.beat();
+    if (tell) tell(progress);
+  };
+  job.slab = [&watch, ask = std::move(job.slab)](std::int64_t first_plane, std::int64_t planes) {
+    const ProgressWatch::Pause pause(watch);
+    return ask(first_plane, planes);
+  };
+  job.deliver = [&watch, deliver = std::move(job.deliver)](const OutputSlab& slab) {
+    const ProgressWatch::Pause pause(watch);
+    return deliver(slab);
+  };
 }
 
 }  // namespace znni

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "primitives/core/primitive.hpp"
+#include "server/pipeline/engine.hpp"
 
 namespace znni {
 
@@ -42,5 +43,8 @@ class ProgressWatch {
  private:
   std::atomic<std::int64_t> last_ns_ = 0;  // of the steady clock; 0: nobody works
 };
+
+// The job tells of its progress; what its client is waited for is not the job's fault. `watch` must outlive it.
+void keep_watch(ProgressWatch& watch, VolumeJob& job);
 
 }  // namespace znni

@@ -58,6 +58,11 @@ bool TurnQueue::wanted(int rank) const {
   return !waiting_.empty() && waiting_.front().rank <= rank;
 }
 
+bool TurnQueue::taken() const {
+  const std::lock_guard lock(mutex_);
+  return taken_;
+}
+
 std::int64_t TurnQueue::waiting() const {
   const std::lock_guard lock(mutex_);
   return static_cast<std::int64_t>(waiting_.size());

@@ -49,6 +49,8 @@ class TurnQueue {
 
   // Somebody waits with no larger rank.
   [[nodiscard]] bool wanted(int rank) const;
+  // It is somebody's turn.
+  [[nodiscard]] bool taken() const;
   // Callers that wait now.
   [[nodiscard]] std::int64_t waiting() const;
 

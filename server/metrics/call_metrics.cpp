@@ -11,7 +11,8 @@ constexpr std::array<double, 15> bounds = {0.001, 0.003, 0.01, 0.03, 0.1,  0.3, 
 
 }  // namespace
 
-CallMetrics::Times::Times() : whole(bounds), receive(bounds), queue(bounds), compute(bounds), send(bounds) {}
+CallMetrics::Times::Times()
+    : whole(bounds), receive(bounds), queue(bounds), compute(bounds), send(bounds), input(bounds), output(bounds) {}
 
 void CallMetrics::add(const rpc::CallRecord& call) {
   const std::string model = call.version.empty() ? "" : call.model;
@@ -24,6 +25,8 @@ void CallMetrics::add(const rpc::CallRecord& call) {
   times.queue.observe(call.queue_seconds);
   times.compute.observe(call.compute_seconds);
   times.send.observe(call.send_seconds);
+  times.input.observe(call.input_wait_seconds);
+  times.output.observe(call.output_wait_seconds);
   Totals& totals = totals_[{model, call.version}];
   totals.voxels += call.voxels;
   totals.patches += call.patches;
@@ -50,6 +53,10 @@ void CallMetrics::write(PrometheusText& out) const {
   histograms("znni_request_queue_seconds", "Of that: while other jobs had their turn.", &Times::queue);
   histograms("znni_request_compute_seconds", "Of that: computing.", &Times::compute);
   histograms("znni_request_send_seconds", "Of that: sending, after the last voxel was computed.", &Times::send);
+  histograms("znni_request_input_wait_seconds", "Of queueing: nothing to compute, the client was too slow to send.",
+             &Times::input);
+  histograms("znni_request_output_wait_seconds", "Of queueing: no room to compute, the client was too slow to read.",
+             &Times::output);
   const auto counter = [&](std::string_view name, std::string_view help, std::int64_t Totals::*of) {
     out.family(name, "counter", help);
     for (const auto& [model, totals] : totals_) {

@@ -23,7 +23,7 @@ class CallMetrics {
  private:
   struct Times {
     Times();
-    Histogram whole, receive, queue, compute, send;
+    Histogram whole, receive, queue, compute, send, input, output;
   };
   struct Totals {
     std::int64_t voxels = 0;

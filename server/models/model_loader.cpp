@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <span>
 #include <utility>
 #include <vector>
 
 #include "planner/text_table.hpp"
+#include "proto/convert/plan_text.hpp"
+#include "server/models/fingerprint.hpp"
 
 namespace znni {
 namespace {
@@ -14,12 +17,30 @@ namespace {
 // A predicted pass up to this long is worth a run at start.
 constexpr Seconds quick_start = 2.0;
 
-Result<void> warm_up(Engine& engine, const std::stop_token& stop) {
+// Memory is touched in parts that hold a job up for a few tenths of a second.
+constexpr std::int64_t part_bytes = std::int64_t{256} << 20;
+
+// All but the memory of the smallest rung, in parts.
+std::vector<ByteRange> parts_left(const Engine& engine) {
+  const ByteRange touched = engine.memory_of(engine.plan().ladder.size() - 1);
+  const std::int64_t end = engine.memory().bytes;
+  std::vector<ByteRange> parts;
+  const auto cut = [&parts](std::int64_t first, std::int64_t last) {
+    for (; first < last; first += part_bytes) parts.push_back({first, std::min(part_bytes, last - first)});
+  };
+  cut(0, touched.first);
+  cut(touched.first + touched.bytes, end);
+  return parts;
+}
+
+// The planned rung, where the model does not serve on it already.
+Result<void> warm_up_planned(Engine& engine, const std::stop_token& stop) {
   const std::vector<Rung>& ladder = engine.plan().ladder;
-  const std::size_t smallest = ladder.size() - 1;
-  if (Result<void> ran = engine.warm_up(smallest, stop); !ran) return ran;
-  if (smallest == 0 || ladder.front().seconds > quick_start) return {};
-  return engine.warm_up(0, stop);
+  if (ladder.size() > 1 && ladder.front().seconds <= quick_start) {
+    if (Result<void> ran = engine.warm_up(0, stop); !ran) return ran.error().within("first run");
+  }
+  engine.use_rungs_from(0);
+  return {};
 }
 
 // Primitives of the planned rung, each once, in order.
@@ -36,6 +57,29 @@ std::string primitives_of(const Rung& rung) {
   return text;
 }
 
+void tell_loss(const LoadedModel& model, const LogSink& log) {
+  const std::optional<std::string> lost = model.engine->gpu_lost();
+  if (!lost) return;
+  log_to(log, "error",
+         "network '" + model.planned.network.name + "': the CPU takes over, for the GPU failed: " + *lost);
+}
+
+// What decides the voxels that a model gives.
+std::string identity_of(const ModelFiles& files, const Plan& plan) {
+  Fingerprint print;
+  for (const std::string& node : describe(files.network)) print.add(node);
+  for (const NodeWeights& node : files.weights) {
+    for (const std::vector<float>* values : {&node.kernels, &node.bias, &node.scale, &node.shift}) {
+      print.add(std::as_bytes(std::span(*values)));
+    }
+  }
+  const float rule[] = {files.input.normalisation.scale, files.input.normalisation.offset,
+                        files.input.zscore ? 1.0F : 0.0F};
+  print.add(std::as_bytes(std::span(rule)));
+  print.add(plan_text(plan));
+  return print.text();
+}
+
 }  // namespace
 
 Result<PlannedModel> plan_model(const ModelEntry& entry, std::int64_t memory, const PlanContext& context,
@@ -44,7 +88,8 @@ Result<PlannedModel> plan_model(const ModelEntry& entry, std::int64_t memory, co
   if (!files) return files.error();
   Result<Plan> plan = find_or_make_plan(entry, files->network, memory, context, stop);
   if (!plan) return plan.error().within("planning within " + bytes_text(memory));
-  return PlannedModel{std::move(files->network), std::move(files->weights), files->input, std::move(*plan)};
+  const std::string identity = identity_of(*files, *plan);
+  return PlannedModel{std::move(files->network), std::move(files->weights), files->input, std::move(*plan), identity};
 }
 
 Result<std::unique_ptr<LoadedModel>> open_model(PlannedModel planned, const Catalogue& catalogue,
@@ -56,16 +101,39 @@ Result<std::unique_ptr<LoadedModel>> open_model(PlannedModel planned, const Cata
   Result<std::unique_ptr<Engine>> engine = Engine::open(from.network, from.weights, from.plan, catalogue, devices);
   if (!engine) return engine.error();
   model->engine = std::move(*engine);
-  const Result<Seconds> touched = model->engine->touch_memory(stop);
+  const std::size_t smallest = model->engine->plan().ladder.size() - 1;
+  const Result<Seconds> touched = model->engine->touch_memory(model->engine->memory_of(smallest), stop);
   if (!touched) return touched.error();
-  log_to(log, "info",
-         "network '" + from.network.name + "': touched " + bytes_text(from.plan.memory.transient) + " in " +
-             seconds_text(*touched));
-  if (Result<void> ran = warm_up(*model->engine, stop); !ran) return ran.error().within("first run");
-  if (const std::optional<std::string> lost = model->engine->gpu_lost()) {
-    log_to(log, "error", "network '" + from.network.name + "': the CPU takes over, for the GPU failed: " + *lost);
-  }
+  if (Result<void> ran = model->engine->warm_up(smallest, stop); !ran) return ran.error().within("first run");
+  model->engine->use_rungs_from(smallest);
+  tell_loss(*model, log);
   return model;
+}
+
+Result<void> finish_model(LoadedModel& model, const InTurn& in_turn, const LogSink& log, const std::stop_token& stop) {
+  Engine& engine = *model.engine;
+  Seconds seconds = 0;
+  for (const ByteRange& part : parts_left(engine)) {
+    const Result<void> done = in_turn([&]() -> Result<void> {
+      const Result<Seconds> touched = engine.touch_memory(part, stop);
+      if (touched) seconds += *touched;
+      return touched ? Result<void>() : touched.error();
+    });
+    if (!done) return done;
+  }
+  const bool was_lost = engine.gpu_lost().has_value();
+  if (Result<void> ran = in_turn([&] { return warm_up_planned(engine, stop); }); !ran) return ran;
+  if (!was_lost) tell_loss(model, log);
+  log_to(log, "info",
+         "network '" + model.planned.network.name + "': touched " + bytes_text(untouched_bytes(model)) + " in " +
+             seconds_text(seconds) + ", runs as planned");
+  return {};
+}
+
+std::int64_t untouched_bytes(const LoadedModel& model) {
+  std::int64_t bytes = 0;
+  for (const ByteRange& part : parts_left(*model.engine)) bytes += part.bytes;
+  return bytes;
 }
 
 std::string plan_summary(const Plan& plan, const Vec3& patch) {

@@ -1,6 +1,7 @@
 // From the files of a model to an engine that has run: reads, plans, reserves, warms up.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <stop_token>
 #include <string>
@@ -17,6 +18,7 @@ struct PlannedModel {
   NetworkWeights weights;
   InputRule input;
   Plan plan;
+  std::string identity;  // of all of it: other weights, rules or plans have another
 };
 
 // A model that serves. The engine borrows the weights: they stand first.
@@ -30,12 +32,24 @@ struct LoadedModel {
 [[nodiscard]] Result<PlannedModel> plan_model(const ModelEntry& entry, std::int64_t memory, const PlanContext& context,
                                               const std::stop_token& stop);
 
-// Opens the engine on `devices`, touches its memory, and runs one pass of the smallest rung, and of the planned one too
-// where that is predicted to be quick: a model that cannot run is found now. It must be the caller's turn on the
-// devices.
+// Opens the engine on `devices`, touches the memory of its smallest rung and runs one pass of that: a model that cannot
+// run is found now. It serves on that rung alone until finish_model() has touched the rest, which takes a while where
+// memory is large. It must be the caller's turn on the device. Where a GPU fails, the rungs on the CPU serve alone, and
+// the log says so.
 [[nodiscard]] Result<std::unique_ptr<LoadedModel>> open_model(PlannedModel planned, const Catalogue& catalogue,
                                                               const PlaceDevices& devices, const LogSink& log,
                                                               const std::stop_token& stop);
+
+// Runs what it is given while it is the caller's turn on the device.
+using InTurn = std::function<Result<void>(const std::function<Result<void>()>&)>;
+
+// Touches the rest of the memory, part by part, then runs one pass of the planned rung where that is predicted to be
+// quick; from then on the model serves as planned. Each part is given to `in_turn`: jobs may run between them.
+[[nodiscard]] Result<void> finish_model(LoadedModel& model, const InTurn& in_turn, const LogSink& log,
+                                        const std::stop_token& stop);
+
+// Bytes that finish_model() touches.
+[[nodiscard]] std::int64_t untouched_bytes(const LoadedModel& model);
 
 // "patch 58x58x58, 4 rungs, cpu.conv.onednn, cpu.pool.mpf: 1.2e+06 voxels/s (model)".
 [[nodiscard]] std::string plan_summary(const Plan& plan, const Vec3& patch);

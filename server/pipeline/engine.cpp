@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -50,6 +51,10 @@ class JobRun {
   Result<void> run(const std::stop_token& stop) {
     const auto patches = static_cast<std::int64_t>(grid_.patches.size());
     input_.move_to(0, std::min(S_, patches));
+    // Others need not wait with this job for its first planes.
+    if (job_.between_patches && !input_.source().here()) {
+      if (Result<void> came = job_.between_patches({}); !came) return came;
+    }
     for (std::int64_t first = 0; first < patches; first += S_) {
       if (Result<void> came = input_.wait(stop); !came) return came;
       if (Result<void> ran = run_batch(first, stop); !ran) return ran;
@@ -60,9 +65,9 @@ class JobRun {
       if (done_ == patches) break;
       // Before others have their turn, so that whoever decides knows what this job waits for.
       input_.move_to(done_, std::min(done_ + S_, patches));
-      // Within a column of a stream its histories stand in the engine's memory.
-      if (!job_.between_patches || grid_.patches[static_cast<std::size_t>(done_)].continues) continue;
-      if (Result<void> went_on = job_.between_patches(); !went_on) return went_on;
+      if (!job_.between_patches) continue;
+      const Interval interval{grid_.patches[static_cast<std::size_t>(done_)].continues};
+      if (Result<void> went_on = job_.between_patches(interval); !went_on) return went_on;
     }
     return {};
   }
@@ -144,9 +149,10 @@ bool gpu_failed(const Error& error) {
   return error.code == ErrorCode::device_failure || error.code == ErrorCode::over_budget;
 }
 
-Result<void> open_cpu_rung(RungDesign design, const NetworkWeights& weights, Engine::State& state,
+Result<void> open_cpu_rung(RungDesign design, const NetworkWeights& weights, std::int64_t place, Engine::State& state,
                            Engine::State::OpenRung& to) {
-  Result<PreparedRung> rung = PreparedRung::open(std::move(design), weights, state.transient.data(), *state.device);
+  std::byte* const memory = state.transient.data() + place;
+  Result<PreparedRung> rung = PreparedRung::open(std::move(design), weights, memory, *state.device);
   if (!rung) return rung.error();
   to.cpu = *std::move(rung);
   return {};
@@ -160,12 +166,14 @@ Result<void> open_rungs(const Network& network, const NetworkWeights& weights, c
   Result<Reservation> transient = devices.cpu->reserve(MemorySpace::host, most, "activations and scratch");
   if (!transient) return transient.error();
   state.transient = *std::move(transient);
+  state.places = place_rungs(designs);
   std::optional<Error> lost;
   for (std::size_t i = 0; i < designs.size(); ++i) {
     Engine::State::OpenRung& rung = state.rungs.emplace_back();
     const std::string where = "rung " + std::to_string(i);
     if (designs[i].cpu) {
-      Result<void> opened = open_cpu_rung(*std::move(designs[i].cpu), weights, state, rung);
+      Result<void> opened =
+          open_cpu_rung(*std::move(designs[i].cpu), weights, state.places[i].memory.first, state, rung);
       if (!opened) return opened.error().within(where);
       continue;
     }
@@ -215,29 +223,23 @@ Result<JobOutlook> Engine::outlook(const VolumeShape& input) const {
   if (Result<void> checked = check_shape({1, std::max(state_->f_in, state_->f_out), input.n}); !checked) {
     return checked.error();
   }
-  JobOutlook best;
-  best.output = {1, state_->f_out, input.n - state_->fov + Vec3::cube(1)};
-  const std::int64_t most_planes = state_->most_planes(best.output.n);
   const bool lost = state_->why_lost().has_value();
-  bool found = false;
-  for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
+  std::optional<JobOutlook> best;
+  for (std::size_t i = state_->first_rung; i < state_->rungs.size(); ++i) {
     if (lost && !state_->rungs[i].cpu) continue;
-    const Geometry& geometry = state_->rungs[i].geometry();
-    const std::int64_t patches = patch_count(input.n, geometry, state_->fov, most_planes);
-    const Seconds seconds = static_cast<double>(div_up(patches, geometry.choice.S)) * state_->plan.ladder[i].seconds;
-    if (found && seconds >= best.predicted_seconds) continue;
-    found = true;
-    best.rung = i;
-    best.patch = exchanged(geometry.patch_input, geometry.choice.axis);
-    best.patch.z = state_->fov.z - 1 + row_planes(input.n, geometry, state_->fov, most_planes);
-    best.patches = patches;
-    best.input_planes = state_->planes_held(i, input.n);
-    best.predicted_seconds = seconds;
+    const JobOutlook other = state_->outlook_on(i, input);
+    if (!best || state_->is_better(other, *best, input)) best = other;
   }
-  if (state_->rungs[best.rung].cpu) return best;
-  // Any other may go on with the job.
-  for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
-    if (state_->rungs[i].cpu) best.input_planes = std::max(best.input_planes, state_->planes_held(i, input.n));
+  ensure(best.has_value(), "a GPU is lost where rungs on the CPU are left");
+  return *best;
+}
+
+std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& input) const {
+  std::optional<JobOutlook> best;
+  for (std::size_t i = state_->first_rung; i < state_->rungs.size(); ++i) {
+    if (!beside_streams(i)) continue;
+    const JobOutlook other = state_->outlook_on(i, input);
+    if (!best || other.predicted_seconds < best->predicted_seconds) best = other;
   }
   return best;
 }
@@ -249,8 +251,13 @@ Result<JobStatistics> run_rung(const Engine& engine, Engine::State& state, const
                                const std::stop_token& stop) {
   const Result<VolumeShape> left = shape_left(job, state.fov);
   if (!left) return left.error();
-  const Result<JobOutlook> outlook = engine.outlook(*left);
+  Result<JobOutlook> outlook = engine.outlook(*left);
   if (!outlook) return outlook.error();
+  if (job.rung && *job.rung >= state.rungs.size()) {
+    return Error{ErrorCode::unavailable, "the model was loaded anew since the request came; try again"};
+  }
+  const bool runs = job.rung && (state.rungs[*job.rung].cpu || !state.why_lost());
+  if (runs) *outlook = state.outlook_on(*job.rung, *left);
   Engine::State::OpenRung& rung = state.rungs[outlook->rung];
   JobStatistics statistics;
   statistics.patches = outlook->patches;
@@ -300,10 +307,10 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   return ran;
 }
 
-Result<Seconds> Engine::touch_memory(std::stop_token stop) {
-  // Persistent buffers were written when the layers were prepared.
+Result<Seconds> Engine::touch_memory(const ByteRange& part, std::stop_token stop) {
   const Reservation& block = state_->transient;
-  return touch({block.data(), static_cast<std::size_t>(block.bytes())}, state_->device->executor(), stop);
+  ensure(part.first >= 0 && part.bytes >= 0 && part.bytes <= block.bytes() - part.first, "a part of the memory");
+  return touch({block.data() + part.first, static_cast<std::size_t>(part.bytes)}, state_->device->executor(), stop);
 }
 
 Result<void> Engine::warm_up(std::size_t rung, std::stop_token stop) {
@@ -321,10 +328,22 @@ Result<void> Engine::warm_up(std::size_t rung, std::stop_token stop) {
   return opened.cpu->run_pass(0, stop);
 }
 
+void Engine::use_rungs_from(std::size_t rung) {
+  ensure(rung < state_->rungs.size(), "a rung of the ladder");
+  state_->first_rung = rung;
+}
+
+bool Engine::beside_streams(std::size_t rung) const {
+  return rung < state_->places.size() && state_->places[rung].beside_streams;
+}
+
 void Engine::limit_slabs(std::int64_t bytes) { state_->slab_bytes = bytes; }
 
 void Engine::observe(CallObserver observer) { state_->observer = std::move(observer); }
 
+ByteRange Engine::memory() const { return {0, state_->transient.bytes()}; }
+ByteRange Engine::memory_of(std::size_t rung) const { return state_->places[rung].memory; }
+std::size_t Engine::first_rung() const { return state_->first_rung; }
 const Plan& Engine::plan() const { return state_->plan; }
 Vec3 Engine::field_of_view() const { return state_->fov; }
 std::optional<std::string> Engine::gpu_lost() const { return state_->why_lost(); }

@@ -28,6 +28,13 @@ struct JobProgress {
   double part = 0;  // of the patches under way together, in patches: by the predicted times of their layers
 };
 
+// A moment between two patches, or two steps of a stream, of a job.
+struct Interval {
+  // What the stream keeps stands in the engine's memory: jobs on other engines may run, and on this one those on rungs
+  // that are Engine::beside_streams(). Else nothing of the job does, and any job may run.
+  bool within_stream = false;
+};
+
 // What a caller wants computed. The input must stay valid until run() returns.
 struct VolumeJob {
   VolumeView input;
@@ -44,14 +51,15 @@ struct VolumeJob {
   std::function<Result<OutputSlab>(std::int64_t first_plane, std::int64_t planes)> slab;
   std::function<Result<void>(const OutputSlab&)> deliver;
   std::function<void(const JobProgress&)> progress;  // may be empty; called after each patch and each layer
-  // May be empty. Called between patches while nothing of this job stands in the engine's memory: until it returns,
-  // other jobs may run on the engine. Its error ends the job.
-  std::function<Result<void>()> between_patches;
+  // May be empty. Called between patches: until it returns, other jobs may run. Its error ends the job.
+  std::function<Result<void>(const Interval&)> between_patches;
   // May be empty: always. Whether between_patches would let others run now: a rung with a GPU, whose two sides must
   // come to rest for that, asks first.
   std::function<bool()> wanted;
   // May be empty. A slab that was asked for and will not be delivered: its planes are asked for again.
   std::function<void(const OutputSlab&)> abandon;
+  // Of the job's outlook: what the caller made room for. Nothing: the rung that is fastest now.
+  std::optional<std::size_t> rung;
   // For a ModelServer, not for the engine. Smaller ones go first; 0: as usual.
   int priority = 0;
   std::function<bool()> has_room;  // may be empty; false: slab() would wait for whoever takes the output
@@ -81,6 +89,13 @@ struct JobOutlook {
   Seconds predicted_seconds = 0;
 };
 
+// Bytes [first, first + bytes).
+struct ByteRange {
+  std::int64_t first = 0;
+  std::int64_t bytes = 0;
+  bool operator==(const ByteRange&) const = default;
+};
+
 class Engine {
  public:
   // Whether open() would take `plan`, whatever the devices have left: its steps fit the network and the
@@ -101,13 +116,17 @@ class Engine {
   // invalid_argument when an extent is below the field of view or the images differ: names both numbers.
   [[nodiscard]] Result<JobOutlook> outlook(const VolumeShape& input) const;
 
-  // Blocks until done. One job at a time per engine. Stops between layers with `cancelled`. An error ends the job, not
-  // the engine. invalid_argument when the job's first plane is none of the output's.
+  // Blocks until done. One job at a time computes; others may run while it stands between patches, as Interval says.
+  // Stops between layers with `cancelled`. An error ends the job, not the engine. invalid_argument when the job's first
+  // plane is none of the output's, unavailable when its rung is not of this plan.
   [[nodiscard]] Result<JobStatistics> run(const VolumeJob& job, std::stop_token stop);
 
-  // Has the system give every page of the memory of rungs on the CPU now, which else the first job would wait for: the
-  // seconds that took. `cancelled` when `stop` came first.
-  [[nodiscard]] Result<Seconds> touch_memory(std::stop_token stop);
+  // Has the system give every page of a part of the memory of rungs on the CPU now, which else the first job would wait
+  // for: the seconds that took. `cancelled` when `stop` came first. Not while a job computes.
+  [[nodiscard]] Result<Seconds> touch_memory(const ByteRange& part, std::stop_token stop);
+  // All of it, and where in it a rung lies; nothing of one with a GPU.
+  [[nodiscard]] ByteRange memory() const;
+  [[nodiscard]] ByteRange memory_of(std::size_t rung) const;
 
   // Runs one pass of rung `rung` of the ladder on zeros: shows that it runs.
   [[nodiscard]] Result<void> warm_up(std::size_t rung, std::stop_token stop);
@@ -115,9 +134,17 @@ class Engine {
   // From the next run on; an empty one is told nothing. Rungs with a GPU tell nothing. Not while a job runs.
   void observe(CallObserver observer);
 
-  // Where a rung is streamed in several columns side by side, their output waits in the caller's slab until the last
-  // one has passed: a slab has at most about `bytes` bytes of float32 (at least a plane), at the price of columns that
-  // begin anew for every slab. No limit unless set. Not while a job runs.
+  // From now on outlook() leaves the rungs before this one out: the larger ones are not ready yet. Any thread.
+  void use_rungs_from(std::size_t rung);
+  [[nodiscard]] std::size_t first_rung() const;
+  // Whether jobs on this rung may run between the steps of a streamed one. False for one that is none.
+  [[nodiscard]] bool beside_streams(std::size_t rung) const;
+  // Of a job that outlook() takes, on the fastest of those rungs; nothing where there are none.
+  [[nodiscard]] std::optional<JobOutlook> outlook_beside_streams(const VolumeShape& input) const;
+
+  // For a caller who holds little of a volume. Where a rung is streamed in several columns, output waits for the last:
+  // in slabs of about `bytes` bytes of float32 at most (at least a plane), columns beginning anew for each. Rungs that
+  // hold more than twice as much of input and output are avoided. No limit unless set. Not while a job runs.
   void limit_slabs(std::int64_t bytes);
 
   // Why the plan's rungs with a GPU are not used any more; nothing while they are, or where there are none.

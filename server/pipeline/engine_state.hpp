@@ -2,15 +2,18 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
 #include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "planner/exchange.hpp"
 #include "planner/patch_grid.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/pipeline/prepared_rung.hpp"
+#include "server/pipeline/rung_places.hpp"
 
 namespace znni {
 
@@ -31,6 +34,8 @@ struct Engine::State {
   std::int64_t f_out = 0;
   Reservation transient;  // shared by all rungs on the CPU: only one runs at a time
   std::vector<OpenRung> rungs;
+  std::vector<RungPlace> places;            // of rungs in `transient`
+  std::atomic<std::size_t> first_rung = 0;  // those before it are not ready yet
   CallObserver observer;
   std::int64_t slab_bytes = saturated;
   mutable std::mutex mutex;  // guards gpu_lost
@@ -64,6 +69,38 @@ struct Engine::State {
     Geometry geometry = rungs[rung].geometry();
     if (!rungs[rung].cpu) geometry.choice.S *= 2;
     return input_planes(input, geometry, fov, most_planes(input - fov + Vec3::cube(1)));
+  }
+
+  [[nodiscard]] JobOutlook outlook_on(std::size_t rung, const VolumeShape& input) const {
+    const Geometry& geometry = rungs[rung].geometry();
+    JobOutlook outlook;
+    outlook.output = {1, f_out, input.n - fov + Vec3::cube(1)};
+    const std::int64_t most = most_planes(outlook.output.n);
+    outlook.rung = rung;
+    outlook.patch = exchanged(geometry.patch_input, geometry.choice.axis);
+    outlook.patch.z = fov.z - 1 + row_planes(input.n, geometry, fov, most);
+    outlook.patches = patch_count(input.n, geometry, fov, most);
+    outlook.input_planes = planes_held(rung, input.n);
+    const std::int64_t batches = div_up(outlook.patches, geometry.choice.S);
+    outlook.predicted_seconds = static_cast<double>(batches) * plan.ladder[rung].seconds;
+    // Any other on the CPU may go on with the job of one with a GPU.
+    for (std::size_t i = 0; i < rungs.size() && !rungs[rung].cpu; ++i) {
+      if (rungs[i].cpu) outlook.input_planes = std::max(outlook.input_planes, planes_held(i, input.n));
+    }
+    return outlook;
+  }
+  // What a job holds of its volume and of its output at a time, for a caller who holds no more of them.
+  [[nodiscard]] std::int64_t held_bytes(const JobOutlook& outlook, const VolumeShape& input) const {
+    const VolumeShape in{f_in, {outlook.input_planes, input.n.y, input.n.x}, input.type, input.order};
+    const Shape5 slab{1, f_out, {outlook.patch.z - fov.z + 1, outlook.output.n.y, outlook.output.n.x}};
+    return add(volume_bytes(in), tensor_bytes(slab, Format{}));
+  }
+  // The faster of two that hold no more than twice a slab's limit; else the one that holds less.
+  [[nodiscard]] bool is_better(const JobOutlook& a, const JobOutlook& b, const VolumeShape& input) const {
+    const std::int64_t a_holds = held_bytes(a, input);
+    const std::int64_t b_holds = held_bytes(b, input);
+    if (std::max(a_holds, b_holds) <= mul(2, slab_bytes)) return a.predicted_seconds < b.predicted_seconds;
+    return a_holds < b_holds;
   }
 };
 

@@ -76,7 +76,7 @@ class PipelineRun {
       if (Result<void> ran = run_batches(stop); !ran) return ran;
       if (next_ == items()) return {};
       want(next_ / passes());
-      if (Result<void> went_on = job_.between_patches(); !went_on) return went_on;
+      if (Result<void> went_on = job_.between_patches({}); !went_on) return went_on;
     }
   }
 

@@ -20,7 +20,11 @@ struct CallRecord {
   double queue_seconds = 0;    // for its turn, and between its patches for the turns of others
   double compute_seconds = 0;  // of a Volumes call with the sending that goes on beside
   double send_seconds = 0;     // after the last voxel was computed
-  std::int64_t bytes_in = 0;   // voxels as they travelled
+  // Of a Volumes call, within queue_seconds: it could have computed, but its input had not come, or its output had no
+  // room because earlier output was not taken.
+  double input_wait_seconds = 0;
+  double output_wait_seconds = 0;
+  std::int64_t bytes_in = 0;  // voxels as they travelled
   std::int64_t bytes_out = 0;
   std::int64_t voxels = 0;  // dense output voxels
   std::int64_t patches = 0;

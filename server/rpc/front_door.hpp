@@ -23,6 +23,7 @@ struct FrontDoorLimits {
   int most_receives = 4;               // of ModelInfer messages, at the same time
   double stall_seconds = 120;          // a call whose client neither sends nor takes anything for so long is ended
   std::int64_t most_unsent_bytes = 0;  // of one stream's output, computed and waiting for its client
+  std::int64_t most_input_bytes = 0;   // of one stream's input, if what is read at a time is not more
   std::string server_version;
   bool offer_shared_memory = false;  // of clients on this host
   bool model_control = false;        // clients may load and unload models

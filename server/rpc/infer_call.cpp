@@ -108,10 +108,12 @@ void describe_output(const AdmittedInfer& admitted, ModelInferResponse& response
   for (int axis = 3 - admitted.model.spatial_rank; axis < 3; ++axis) output.add_shape(admitted.output.n[axis]);
 }
 
-VolumeJob make_job(const VolumeView& input, int priority, ImageOutput& output, const std::function<void()>& started) {
+VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, ImageOutput& output,
+                   const std::function<void()>& started) {
   VolumeJob job;
   job.input = input;
-  job.priority = priority;
+  job.rung = admitted.outlook.rung;
+  job.priority = admitted.request.parameters.priority;
   job.slab = [&output, started](std::int64_t first_plane, std::int64_t planes) {
     if (started) started();
     return output.slab(first_plane, planes);
@@ -185,7 +187,7 @@ Result<JobStatistics> run_infer(const ModelInferRequest& request, const Admitted
   for (std::int64_t i = 0; i < admitted.request.batch; ++i) {
     ImageOutput output(admitted.output, reinterpret_cast<std::byte*>(raw.data()) + i * output_step, blocks);
     const VolumeView volume{input->data() + i * input_step, admitted.request.volume};
-    VolumeJob job = make_job(volume, admitted.request.parameters.priority, output, started);
+    VolumeJob job = make_job(volume, admitted, output, started);
     const Result<JobStatistics> done = server.run(admitted.model.name, admitted.model.version, std::move(job), stop);
     if (!done) return done;
     if (!output.complete()) return Error{ErrorCode::internal, "the engine left out planes of the output"};

@@ -6,6 +6,7 @@
 #include "primitives/core/shape.hpp"
 #include "server/rpc/bytes.hpp"
 #include "server/rpc/caller.hpp"
+#include "server/rpc/client_text.hpp"
 #include "server/rpc/infer_exchange.hpp"
 #include "server/rpc/shared_memory.hpp"
 #include "server/rpc/status_map.hpp"
@@ -219,6 +220,43 @@ grpc::Status OpenInference::SystemSharedMemoryUnregister(
   if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
   if (!door_.limits.offer_shared_memory) return shared_memory_is_off();
   door_.regions.remove(request->name());
+  return grpc::Status::OK;
+}
+
+// Of CUDA's shared memory there is never any: asking for its state and giving it up are answered so.
+grpc::Status OpenInference::CudaSharedMemoryStatus(grpc::ServerContext* context,
+                                                   const inference::CudaSharedMemoryStatusRequest* request,
+                                                   inference::CudaSharedMemoryStatusResponse* /*response*/) {
+  if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
+  if (request->name().empty()) return grpc::Status::OK;
+  return to_status(
+      Error{ErrorCode::not_found, "CUDA shared memory region " + in_quotes(request->name()) + " is not registered"});
+}
+
+grpc::Status OpenInference::CudaSharedMemoryRegister(grpc::ServerContext* context,
+                                                     const inference::CudaSharedMemoryRegisterRequest* /*request*/,
+                                                     inference::CudaSharedMemoryRegisterResponse* /*response*/) {
+  if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
+  return to_status(Error{ErrorCode::unsupported, "CUDA shared memory is not offered; send the data in the message"});
+}
+
+grpc::Status OpenInference::CudaSharedMemoryUnregister(grpc::ServerContext* context,
+                                                       const inference::CudaSharedMemoryUnregisterRequest* /*request*/,
+                                                       inference::CudaSharedMemoryUnregisterResponse* /*response*/) {
+  return may_infer(context);
+}
+
+grpc::Status OpenInference::TraceSetting(grpc::ServerContext* context, const inference::TraceSettingRequest* request,
+                                         inference::TraceSettingResponse* response) {
+  if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
+  if (request->settings_size() > 0) {
+    return to_status(Error{ErrorCode::unsupported,
+                           "tracing is off and stays off; the log and the metrics tell the times of every request"});
+  }
+  auto& settings = *response->mutable_settings();
+  settings["trace_file"].add_value("");
+  settings["trace_level"].add_value("OFF");
+  for (const char* number : {"trace_rate", "trace_count", "log_frequency"}) settings[number].add_value("0");
   return grpc::Status::OK;
 }
 

@@ -2,16 +2,16 @@
 // here.
 #pragma once
 
+#include "proto/inference.grpc.pb.h"
 #include "server/rpc/front_door.hpp"
 #include "server/rpc/stream_infer.hpp"
-#include "server/rpc/unoffered_methods.hpp"
 
 namespace znni::rpc {
 
 // ModelInfer is served as a stream of one message each way (the wire is the same): so the request is read
 // and let go, and the response's memory is given back, when we say so.
-class OpenInference final
-    : public inference::GRPCInferenceService::WithStreamedUnaryMethod_ModelInfer<UnofferedMethods> {
+class OpenInference final : public inference::GRPCInferenceService::WithStreamedUnaryMethod_ModelInfer<
+                                inference::GRPCInferenceService::Service> {
  public:
   explicit OpenInference(FrontDoor& door);
 
@@ -47,6 +47,17 @@ class OpenInference final
   grpc::Status SystemSharedMemoryUnregister(grpc::ServerContext* context,
                                             const inference::SystemSharedMemoryUnregisterRequest* request,
                                             inference::SystemSharedMemoryUnregisterResponse* response) override;
+  grpc::Status CudaSharedMemoryStatus(grpc::ServerContext* context,
+                                      const inference::CudaSharedMemoryStatusRequest* request,
+                                      inference::CudaSharedMemoryStatusResponse* response) override;
+  grpc::Status CudaSharedMemoryRegister(grpc::ServerContext* context,
+                                        const inference::CudaSharedMemoryRegisterRequest* request,
+                                        inference::CudaSharedMemoryRegisterResponse* response) override;
+  grpc::Status CudaSharedMemoryUnregister(grpc::ServerContext* context,
+                                          const inference::CudaSharedMemoryUnregisterRequest* request,
+                                          inference::CudaSharedMemoryUnregisterResponse* response) override;
+  grpc::Status TraceSetting(grpc::ServerContext* context, const inference::TraceSettingRequest* request,
+                            inference::TraceSettingResponse* response) override;
   grpc::Status ModelStreamInfer(grpc::ServerContext* context, InferResponseStream* stream) override;
   grpc::Status StreamedModelInfer(
       grpc::ServerContext* context,

@@ -34,6 +34,7 @@ FrontDoorLimits door_limits(const ListenOptions& options) {
   limits.most_receives = options.most_receives;
   limits.stall_seconds = options.stall_seconds;
   limits.most_unsent_bytes = options.most_unsent_bytes;
+  limits.most_input_bytes = options.most_input_bytes;
   limits.server_version = options.server_version;
   limits.offer_shared_memory = options.offer_shared_memory;
   limits.model_control = options.model_control;
@@ -52,6 +53,8 @@ void configure(grpc::ServerBuilder& builder, const ListenOptions& options) {
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive_ms / 3);
   grpc::ResourceQuota quota("znnid");
   quota.SetMaxThreads(options.most_calls + spare_threads);
+  // A message is refused for its size only when all of it was received: somebody must stop it before.
+  if (options.most_buffered_bytes > 0) quota.Resize(static_cast<std::size_t>(options.most_buffered_bytes));
   builder.SetResourceQuota(quota);
 }
 

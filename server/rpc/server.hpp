@@ -27,6 +27,8 @@ struct ListenOptions {
   int most_calls = 64;                        // that carry volumes
   double stall_seconds = 120;                 // a stream whose client does nothing for so long is ended
   std::int64_t most_unsent_bytes = 64 << 20;  // of one stream's output, computed and waiting for its client
+  std::int64_t most_input_bytes = 64 << 20;   // of one stream's input, if what is read at a time is not more
+  std::int64_t most_buffered_bytes = 0;       // by gRPC, of all calls; what passes it loses a stream. 0: no limit
   std::string server_version = "0";           // as ServerMetadata tells it
   bool offer_shared_memory = false;           // of clients on this host
   bool model_control = false;                 // clients may load and unload models

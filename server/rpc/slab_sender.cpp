@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "server/rpc/volume_checks.hpp"
 #include "server/rpc/volume_upload.hpp"
 
 namespace znni::rpc {
@@ -21,12 +22,17 @@ bool Pace::due(Time now) {
   return true;
 }
 
-SlabSender::SlabSender(const VolumeShape& output, SlabBlocks& blocks, std::int64_t most_unsent_bytes, Send send)
+SlabSender::SlabSender(const VolumeShape& output, std::int64_t first_plane, SlabBlocks& blocks,
+                       std::int64_t most_unsent_bytes, Send send)
     : output_(output),
       blocks_(blocks),
       most_unsent_bytes_(most_unsent_bytes),
       send_(std::move(send)),
-      pace_(progress_interval) {}
+      pace_(progress_interval),
+      delivered_planes_(first_plane),
+      sent_planes_(first_plane),
+      first_offset_(mul(first_plane, plane_bytes(output))),
+      offset_(first_offset_) {}
 
 Result<OutputSlab> SlabSender::slab(std::int64_t first_plane, std::int64_t planes) {
   VolumeShape shape = output_;
@@ -60,10 +66,10 @@ bool SlabSender::send(const OutputSlab& slab) {
   for (std::int64_t offset = 0; offset < bytes; offset += most_chunk_bytes) {
     const std::int64_t length = std::min(most_chunk_bytes, bytes - offset);
     v1::VolumeChunk& chunk = *chunk_.mutable_chunk();
-    chunk.set_offset(sent_bytes_);
+    chunk.set_offset(offset_);
     chunk.mutable_data()->assign(reinterpret_cast<const char*>(slab.data + offset), static_cast<std::size_t>(length));
     if (!send_(chunk_)) return false;
-    sent_bytes_ += length;
+    offset_ += length;
   }
   sent_planes_ += slab.shape.n.z;
   blocks_.give_back(slab.data);

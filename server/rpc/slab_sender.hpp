@@ -33,9 +33,10 @@ class SlabSender {
   // False when the client is gone. Called on the sender's thread.
   using Send = std::function<bool(const v1::VolumeResponse&)>;
 
-  // `output`: the whole output, plane_major. At most `most_unsent_bytes` of it wait for the client, beside the slabs
-  // that are computed.
-  SlabSender(const VolumeShape& output, SlabBlocks& blocks, std::int64_t most_unsent_bytes, Send send);
+  // `output`: the whole output, plane_major, of which the planes from `first_plane` on are sent. At most
+  // `most_unsent_bytes` of it wait for the client, beside the slabs that are computed.
+  SlabSender(const VolumeShape& output, std::int64_t first_plane, SlabBlocks& blocks, std::int64_t most_unsent_bytes,
+             Send send);
 
   // Waits while too much is unsent, or there is memory for another slab only when what is unsent has gone.
   // cancelled when the client is gone.
@@ -52,7 +53,7 @@ class SlabSender {
   [[nodiscard]] Result<void> finish();
 
   // Both after finish().
-  [[nodiscard]] std::int64_t sent_bytes() const { return sent_bytes_; }
+  [[nodiscard]] std::int64_t sent_bytes() const { return offset_ - first_offset_; }
   // Every plane was sent.
   [[nodiscard]] bool complete() const { return sent_planes_ == output_.n.z; }
 
@@ -64,14 +65,15 @@ class SlabSender {
   std::int64_t most_unsent_bytes_;
   Send send_;
   Pace pace_;
-  std::int64_t delivered_planes_ = 0;
+  std::int64_t delivered_planes_;
   std::int64_t largest_slab_bytes_ = 0;
   std::atomic<bool> progress_waits_ = false;
   // Of the queue's thread.
   v1::VolumeResponse chunk_;  // used again: keeps its memory
-  std::int64_t sent_planes_ = 0;
-  std::int64_t sent_bytes_ = 0;
-  SendQueue queue_;  // last: its thread ends before what it uses goes
+  std::int64_t sent_planes_;
+  const std::int64_t first_offset_;
+  std::int64_t offset_;  // of the next byte, in the whole output
+  SendQueue queue_;      // last: its thread ends before what it uses goes
 };
 
 // The job that computes `input` and hands its output to `sender`; both must outlive it.

@@ -7,12 +7,13 @@
 #include "server/rpc/client_text.hpp"
 #include "server/rpc/datatypes.hpp"
 #include "server/rpc/request_checks.hpp"
-#include "server/rpc/slab_sender.hpp"
 #include "server/rpc/status_map.hpp"
-#include "server/rpc/volume_upload.hpp"
 
 namespace znni::rpc {
 namespace {
+
+// How long a client may take to notice that its stream has failed.
+constexpr std::chrono::milliseconds patience{2000};
 
 void set_extent(Vec3 n, v1::Extent& extent) {
   extent.set_z(n.z);
@@ -34,14 +35,18 @@ VolumeCall::VolumeCall(FrontDoor& door, grpc::ServerContext& context, Stream& st
       stream_(stream),
       blocks_(door.models),
       start_(Clock::now()),
-      stall_(door.limits.stall_seconds) {
+      input_stall_(door.limits.stall_seconds),
+      output_stall_(door.limits.stall_seconds) {
   record_.method = "Volumes";
 }
 
 Result<void> VolumeCall::run() {
   Result<void> result;
   {
-    const WatchedCall call = door_.watch.watch([this] { return gone_or_stalled(context_, stall_); });
+    const WatchedCall call = door_.watch.watch([this]() -> std::optional<Error> {
+      if (std::optional<Error> error = gone_or_stalled(context_, input_stall_)) return error;
+      return gone_or_stalled(context_, output_stall_);
+    });
     result = serve(call);
     if (!result) result = call.reason(result.error());
   }
@@ -58,10 +63,7 @@ Result<void> VolumeCall::serve(const WatchedCall& call) {
   if (Result<void> leased = lease(*accepted); !leased)
     return leased.error().within("model " + in_quotes(record_.model));
   if (Result<void> greeted = greet(*accepted); !greeted) return greeted;
-  if (Result<void> received = receive(); !received) return received.error().within("model " + in_quotes(record_.model));
-  record_.receive_seconds = seconds_since(start_);
-  record_.bytes_in = input_.size();
-  return compute(*accepted, call);
+  return stream(*accepted, call);
 }
 
 Result<VolumeCall::Accepted> VolumeCall::accept() {
@@ -82,19 +84,32 @@ Result<VolumeCall::Accepted> VolumeCall::accept() {
   Result<VolumeHead> head = check_volume_header(header, accepted.model);
   if (!head) return head.error();
   accepted.head = *head;
-  Result<JobOutlook> outlook = door_.models.outlook(accepted.model.name, accepted.model.version, head->volume);
+  accepted.token = resume_token(header, accepted.model);
+  if (Result<void> legal = check_resume(header, accepted.token, accepted.model); !legal) return legal.error();
+  VolumeShape left = head->volume;
+  left.n.z -= head->first_plane;
+  Result<JobOutlook> outlook = door_.models.outlook(accepted.model.name, accepted.model.version, left);
   if (!outlook) return outlook.error();
   accepted.outlook = *std::move(outlook);
-  const Shape5& output = accepted.outlook.output;
-  accepted.output = {output.f, output.n, head->output_type, VolumeOrder::plane_major};
+  accepted.output = {accepted.outlook.output.f, accepted.outlook.output.n, head->output_type, VolumeOrder::plane_major};
+  accepted.output.n.z += head->first_plane;
   return accepted;
 }
 
 Result<void> VolumeCall::lease(const Accepted& accepted) {
   VolumeShape slab = accepted.output;
   slab.n.z = std::min(slab.n.z, accepted.outlook.patch.z - accepted.model.field_of_view.z + 1);
-  const std::int64_t input_bytes = volume_bytes(accepted.head.volume);
+  const std::int64_t plane = plane_bytes(accepted.head.volume);
+  const std::int64_t left = accepted.head.volume.n.z - accepted.head.first_plane;
+  const std::int64_t least =
+      accepted.head.whole ? left : std::clamp<std::int64_t>(accepted.outlook.input_planes, 1, left);
+  const std::int64_t ahead = std::clamp(door_.limits.most_input_bytes / plane, least, left);
+  std::int64_t input_bytes = mul(ahead, plane);
   Result<TransportLease> input_lease = door_.models.lease(input_bytes);
+  if (!input_lease && ahead > least) {
+    input_bytes = mul(least, plane);
+    input_lease = door_.models.lease(input_bytes);
+  }
   if (!input_lease) return input_lease.error();
   input_lease_ = *std::move(input_lease);
   if (Result<void> reserved = blocks_.reserve(volume_bytes(slab)); !reserved) return reserved;
@@ -115,48 +130,80 @@ Result<void> VolumeCall::greet(const Accepted& accepted) {
   set_extent(accepted.outlook.patch, *message.mutable_patch());
   message.set_patches(accepted.outlook.patches);
   message.set_predicted_seconds(accepted.outlook.predicted_seconds);
+  if (!accepted.head.whole) message.set_resume_token(accepted.token);
   accepted_ = Clock::now();
   if (!write(response)) return caller_gone();
   return {};
 }
 
-Result<void> VolumeCall::receive() {
-  VolumeUpload upload(input_.span());
-  v1::VolumeRequest request;
-  while (read(request)) {
-    if (door_.gate.closed()) return Error{ErrorCode::unavailable, "the server is shutting down; try another one"};
-    if (!request.has_chunk()) {
-      return Error{ErrorCode::invalid_argument,
-                   "a message without VolumeChunk found, expected chunks after the header"};
-    }
-    if (Result<void> added = upload.add(request.chunk()); !added) return added;
-  }
-  if (std::optional<Error> error = gone(context_)) return *error;
-  return upload.finish();
+Result<void> VolumeCall::stream(const Accepted& accepted, const WatchedCall& call) {
+  const std::int64_t plane = plane_bytes(accepted.head.volume);
+  PlaneRing ring(input_.span(), accepted.head.volume, accepted.head.first_plane);
+  SlabSender sender(accepted.output, accepted.head.first_plane, blocks_, door_.limits.most_unsent_bytes,
+                    [this](const v1::VolumeResponse& response) { return write(response); });
+  VolumeReceiver receiver(
+      ring, mul(accepted.head.first_plane, plane), volume_bytes(accepted.head.volume),
+      [this](v1::VolumeRequest& request) { return stream_.Read(&request); }, [this] { return gone(context_); });
+  Result<void> done = compute_and_send(accepted, ring, receiver, sender, call.token());
+  input_wait_.reset();
+  // A client that keeps silent can only be woken by ending its call.
+  if (!done && !receiver.abandon(patience)) context_.TryCancel();
+  return done;
 }
 
-Result<void> VolumeCall::compute(const Accepted& accepted, const WatchedCall& call) {
-  SlabSender sender(accepted.output, blocks_, door_.limits.most_unsent_bytes,
-                    [this](const v1::VolumeResponse& response) { return write(response); });
-  const VolumeView volume{input_.data(), accepted.head.volume};
-  VolumeJob job = make_volume_job(volume, sender);
-  job.normalised = accepted.head.normalised;
-  job.priority = accepted.head.priority;
-  const Result<JobStatistics> done =
-      door_.models.run(accepted.model.name, accepted.model.version, std::move(job), call.token());
+Result<void> VolumeCall::compute_and_send(const Accepted& accepted, PlaneRing& ring, VolumeReceiver& receiver,
+                                          SlabSender& sender, const std::stop_token& stop) {
+  const Result<JobStatistics> done = compute(accepted, ring, receiver, sender, stop);
   if (!done) return done.error();
   computed_ = Clock::now();
   record_.queue_seconds = done->queued + done->yielded;
   record_.compute_seconds = done->seconds - done->yielded;
   record_.patches = done->patches;
-  record_.voxels = voxels(accepted.output.n);
+  record_.voxels = voxels(accepted.outlook.output.n);
   if (Result<void> sent = sender.finish(); !sent) return sent;
   record_.bytes_out = sender.sent_bytes();
   if (!sender.complete()) return Error{ErrorCode::internal, "the engine left out planes of the output"};
-  return finish(sender.sent_bytes(), *done);
+  return finish(receiver, sender.sent_bytes(), *done);
 }
 
-Result<void> VolumeCall::finish(std::int64_t sent_bytes, const JobStatistics& statistics) {
+Result<JobStatistics> VolumeCall::compute(const Accepted& accepted, PlaneRing& ring, VolumeReceiver& receiver,
+                                          SlabSender& sender, const std::stop_token& stop) {
+  VolumeJob job = make_volume_job({input_.data(), accepted.head.volume}, sender);
+  if (accepted.head.whole) {
+    const Stall::Wait wait(input_stall_);
+    if (Result<void> received = receiver.finish(); !received) return received.error();
+  } else {
+    job.source = &ring;
+    job.has_room = [this, &ring, &sender] { return can_go_on(ring, sender); };
+  }
+  job.first_plane = accepted.head.first_plane;
+  job.normalised = accepted.head.normalised;
+  job.priority = accepted.head.priority;
+  job.rung = accepted.outlook.rung;
+  return door_.models.run(accepted.model.name, accepted.model.version, std::move(job), stop);
+}
+
+bool VolumeCall::can_go_on(const PlaneRing& ring, SlabSender& sender) {
+  const bool here = ring.here();
+  if (here) input_wait_.reset();
+  if (!here && !input_wait_) input_wait_.emplace(input_stall_);
+  const bool room = here && sender.has_room();
+  // Asked again and again while the answer is no.
+  const Clock::time_point now = Clock::now();
+  if (waits_for_ != nullptr) *waits_for_ += std::chrono::duration<double>(now - waits_since_).count();
+  waits_for_ = !here ? &record_.input_wait_seconds : !room ? &record_.output_wait_seconds : nullptr;
+  waits_since_ = now;
+  return room;
+}
+
+Result<void> VolumeCall::finish(VolumeReceiver& receiver, std::int64_t sent_bytes, const JobStatistics& statistics) {
+  {
+    const Stall::Wait wait(input_stall_);
+    if (Result<void> received = receiver.finish(); !received)
+      return received.error().within("model " + in_quotes(record_.model));
+  }
+  record_.bytes_in = receiver.received_bytes();
+  record_.receive_seconds = std::chrono::duration<double>(receiver.ended_at() - start_).count();
   v1::VolumeResponse response;
   v1::VolumeDone& message = *response.mutable_done();
   message.set_bytes(sent_bytes);
@@ -168,12 +215,12 @@ Result<void> VolumeCall::finish(std::int64_t sent_bytes, const JobStatistics& st
 }
 
 bool VolumeCall::read(v1::VolumeRequest& request) {
-  const Stall::Wait wait(stall_);
+  const Stall::Wait wait(input_stall_);
   return stream_.Read(&request);
 }
 
 bool VolumeCall::write(const v1::VolumeResponse& response) {
-  const Stall::Wait wait(stall_);
+  const Stall::Wait wait(output_stall_);
   return stream_.Write(response);
 }
 

@@ -1,4 +1,5 @@
-// One stream of znni.v1.Volumes from header to done. Everything it holds is given back when it ends, however
+// One stream of znni.v1.Volumes from header to done: a thread receives input into a ring of planes, the handler's own
+// computes what has come, and a third sends what is computed. Everything it holds is given back when it ends, however
 // it ends: a client killed in mid-stream ends only its own job.
 #pragma once
 
@@ -7,13 +8,16 @@
 
 #include <chrono>
 #include <cstdint>
+#include <optional>
 
 #include "proto/volumes.grpc.pb.h"
 #include "server/rpc/bytes.hpp"
 #include "server/rpc/front_door.hpp"
 #include "server/rpc/slab_blocks.hpp"
+#include "server/rpc/slab_sender.hpp"
 #include "server/rpc/stall.hpp"
 #include "server/rpc/volume_checks.hpp"
+#include "server/rpc/volume_receiver.hpp"
 
 namespace znni::rpc {
 
@@ -32,8 +36,9 @@ class VolumeCall {
     v1::VolumeHeader header;
     ModelInfo model;
     VolumeHead head;
-    JobOutlook outlook;
-    VolumeShape output;  // plane_major
+    JobOutlook outlook;  // of the planes that are left
+    VolumeShape output;  // of the whole volume, plane_major
+    std::string token;   // to go on with when this stream breaks
   };
   using Clock = std::chrono::steady_clock;
 
@@ -41,9 +46,14 @@ class VolumeCall {
   [[nodiscard]] Result<Accepted> accept();
   [[nodiscard]] Result<void> lease(const Accepted& accepted);
   [[nodiscard]] Result<void> greet(const Accepted& accepted);
-  [[nodiscard]] Result<void> receive();
-  [[nodiscard]] Result<void> compute(const Accepted& accepted, const WatchedCall& call);
-  [[nodiscard]] Result<void> finish(std::int64_t sent_bytes, const JobStatistics& statistics);
+  [[nodiscard]] Result<void> stream(const Accepted& accepted, const WatchedCall& call);
+  [[nodiscard]] Result<void> compute_and_send(const Accepted& accepted, PlaneRing& ring, VolumeReceiver& receiver,
+                                              SlabSender& sender, const std::stop_token& stop);
+  [[nodiscard]] Result<JobStatistics> compute(const Accepted& accepted, PlaneRing& ring, VolumeReceiver& receiver,
+                                              SlabSender& sender, const std::stop_token& stop);
+  // Whether the job can go on: asked by its thread while it waits for its client.
+  [[nodiscard]] bool can_go_on(const PlaneRing& ring, SlabSender& sender);
+  [[nodiscard]] Result<void> finish(VolumeReceiver& receiver, std::int64_t sent_bytes, const JobStatistics& statistics);
 
   [[nodiscard]] bool read(v1::VolumeRequest& request);
   [[nodiscard]] bool write(const v1::VolumeResponse& response);
@@ -54,13 +64,17 @@ class VolumeCall {
   Stream& stream_;
   SlabBlocks blocks_;
   TransportLease input_lease_;
-  Bytes input_;
+  Bytes input_;  // the ring's
   CallRecord record_;
   std::int64_t held_bytes_ = 0;
   Clock::time_point start_;
   Clock::time_point accepted_;
   Clock::time_point computed_;
-  Stall stall_;
+  Stall input_stall_;                      // of the job's thread
+  Stall output_stall_;                     // of the one that sends
+  std::optional<Stall::Wait> input_wait_;  // while the job wants input that has not come
+  double* waits_for_ = nullptr;            // what of the record the time since then belongs to
+  Clock::time_point waits_since_;
 };
 
 }  // namespace znni::rpc

@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <optional>
-#include <string>
+#include <span>
 
+#include "server/models/fingerprint.hpp"
 #include "server/rpc/client_text.hpp"
 #include "server/rpc/datatypes.hpp"
 
@@ -34,11 +35,47 @@ Result<VolumeHead> check_volume_header(const v1::VolumeHeader& header, const Mod
                    std::to_string(model.spatial_rank) + "D net");
   }
   const auto priority = static_cast<int>(std::min<std::uint32_t>(header.priority(), most_priority));
-  const VolumeHead head = {{model.f_in, n, *type, VolumeOrder::plane_major}, *output, header.normalised(), priority};
+  const VolumeHead head = {{model.f_in, n, *type, VolumeOrder::plane_major}, *output,  header.normalised(),
+                           model.whole_input && !header.normalised(),        priority, header.first_plane()};
   if (const Result<void> legal = check_shape({1, head.volume.f, n}); !legal) {
     return legal.error().within("model " + in_quotes(model.name));
   }
+  const std::int64_t planes = n.z - model.field_of_view.z + 1;
+  if (head.first_plane < 0 || (head.first_plane > 0 && head.first_plane >= planes)) {
+    return invalid("first_plane " + std::to_string(head.first_plane) + " found, expected one of the output's " +
+                   std::to_string(std::max<std::int64_t>(planes, 0)) + " planes, counted from 0");
+  }
   return head;
+}
+
+std::string resume_token(const v1::VolumeHeader& header, const ModelInfo& model) {
+  Fingerprint print;
+  for (const std::string* text : {&model.name, &model.version, &model.identity, &header.datatype()}) print.add(*text);
+  print.add(header.output_datatype().empty() ? std::string("FP32") : header.output_datatype());
+  const std::int64_t numbers[] = {header.channels(), header.extent().z(), header.extent().y(), header.extent().x(),
+                                  header.normalised() ? 1 : 0};
+  print.add(std::as_bytes(std::span(numbers)));
+  return print.text();
+}
+
+Result<void> check_resume(const v1::VolumeHeader& header, const std::string& token, const ModelInfo& model) {
+  if (header.first_plane() == 0) return {};
+  const std::string where = "model " + in_quotes(model.name) + ": ";
+  if (model.whole_input && !header.normalised()) {
+    return Error{ErrorCode::unsupported, where + "first_plane " + std::to_string(header.first_plane()) +
+                                             " found, expected 0: the model standardises a volume as a whole"};
+  }
+  if (header.resume_token() == token) return {};
+  return Error{
+      ErrorCode::corrupt_file,
+      where + "resume_token " + in_quotes(header.resume_token()) +
+          " is not that of this volume, model and plan: what is computed now would not belong to what is there; "
+          "start over"};
+}
+
+std::int64_t plane_bytes(VolumeShape volume) {
+  volume.n.z = 1;
+  return volume_bytes(volume);
 }
 
 }  // namespace znni::rpc

@@ -1,6 +1,8 @@
 // Whether the header of a Volumes stream makes sense for a model. Pure; errors name model, found, expected.
 #pragma once
 
+#include <string>
+
 #include "primitives/core/result.hpp"
 #include "proto/volumes.pb.h"
 #include "server/jobs/model_server.hpp"
@@ -10,11 +12,25 @@ namespace znni::rpc {
 struct VolumeHead {
   VolumeShape volume;  // plane_major
   ElementType output_type = ElementType::f32;
-  bool normalised = false;  // by the client
-  int priority = 0;         // 1 goes first; 0: as usual
+  bool normalised = false;       // by the client
+  bool whole = false;            // the model wants all of it before it begins
+  int priority = 0;              // 1 goes first; 0: as usual
+  std::int64_t first_plane = 0;  // of the output that is wanted; of the input that is sent
 };
 
 // Extents are compared with the field of view by ModelServer::outlook().
 [[nodiscard]] Result<VolumeHead> check_volume_header(const v1::VolumeHeader& header, const ModelInfo& model);
+
+// Names the volume as the header describes it, and the model and plan that compute it: what a stream that goes on
+// where another ended must have in common with it.
+[[nodiscard]] std::string resume_token(const v1::VolumeHeader& header, const ModelInfo& model);
+
+// A stream that begins at a later plane shows the token of the one before it: corrupt_file when that is another than
+// `token`, unsupported when the model wants the whole volume.
+[[nodiscard]] Result<void> check_resume(const v1::VolumeHeader& header, const std::string& token,
+                                        const ModelInfo& model);
+
+// Bytes of one plane, all images.
+[[nodiscard]] std::int64_t plane_bytes(VolumeShape volume);
 
 }  // namespace znni::rpc

@@ -1,8 +1,9 @@
-// Collects the chunks of an input volume into one block. Offsets must rise without gaps.
+// Checks the chunks of an input volume: offsets must rise without gaps, and nothing may be too much or missing.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 
 #include "primitives/core/result.hpp"
@@ -14,17 +15,23 @@ inline constexpr std::int64_t most_chunk_bytes = 1 << 20;
 
 class VolumeUpload {
  public:
-  // `volume` is filled from its start; the caller's.
-  explicit VolumeUpload(std::span<std::byte> volume) : volume_(volume) {}
+  // Takes the bytes of one chunk after the other; its error ends the upload.
+  using Sink = std::function<Result<void>(std::span<const std::byte>)>;
+
+  // Bytes [first, last) of the volume are expected.
+  VolumeUpload(std::int64_t first, std::int64_t last, Sink sink);
 
   // invalid_argument, with numbers: a gap, a chunk that is empty or too large, more than the volume holds.
   [[nodiscard]] Result<void> add(const v1::VolumeChunk& chunk);
   // invalid_argument when bytes are missing.
   [[nodiscard]] Result<void> finish() const;
+  [[nodiscard]] std::int64_t received_bytes() const { return next_ - first_; }
 
  private:
-  std::span<std::byte> volume_;
-  std::int64_t received_ = 0;
+  const std::int64_t first_;
+  const std::int64_t last_;
+  const Sink sink_;
+  std::int64_t next_;
 };
 
 }  // namespace znni::rpc

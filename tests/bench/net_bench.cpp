@@ -170,7 +170,7 @@ Result<NetTimes> run_net(const LoadedNetwork& loaded, const Plan& whole, const N
   const NetworkWeights& weights = loaded.weights.empty() ? made : loaded.weights;
   const Result<std::unique_ptr<Engine>> engine = Engine::open(network, weights, plan, *work.catalogue, *work.device);
   if (!engine) return engine.error();
-  const Result<Seconds> touched = (*engine)->touch_memory(work.stop);
+  const Result<Seconds> touched = (*engine)->touch_memory((*engine)->memory(), work.stop);
   if (!touched) return touched.error();
   times.touched = *touched;
   times.reserved_bytes = add((*engine)->reserved_bytes(), plan.memory.weights);

@@ -70,6 +70,10 @@ class Crop {
     if (!stream_.Read(&request) || !request.has_header()) return {grpc::StatusCode::INVALID_ARGUMENT, "no header"};
     if (behaviour_ == Behaviour::refuses) return {grpc::StatusCode::RESOURCE_EXHAUSTED, "needs 9 GiB, has 1 GiB"};
     header_ = request.header();
+    if (header_.first_plane() > 0 && header_.resume_token() != "token")
+      return {grpc::StatusCode::FAILED_PRECONDITION, "another volume, model or plan"};
+    input_.assign(static_cast<std::size_t>(header_.first_plane() * n_in().y * n_in().x * width()), '\0');
+    sent_ = begin();
     accept();
     while (stream_.Read(&request)) input_ += request.chunk().data();
     while (behaviour_ == Behaviour::never_answers && !context.IsCancelled()) {
@@ -84,6 +88,10 @@ class Crop {
  private:
   [[nodiscard]] Vec3 n_in() const { return {header_.extent().z(), header_.extent().y(), header_.extent().x()}; }
   [[nodiscard]] Vec3 n_out() const { return n_in() - Vec3::cube(2); }
+  // Bytes of the output that an earlier stream sent.
+  [[nodiscard]] std::int64_t begin() const {
+    return header_.first_plane() * n_out().y * n_out().x * static_cast<std::int64_t>(sizeof(float));
+  }
   [[nodiscard]] std::int64_t width() const { return header_.datatype() == "UINT8" ? 1 : 4; }
 
   void accept() {
@@ -92,6 +100,7 @@ class Crop {
     accepted.set_channels(1);
     accepted.set_datatype("FP32");
     accepted.set_patches(n_out().z);
+    accepted.set_resume_token("token");
     accepted.mutable_extent()->set_z(n_out().z);
     accepted.mutable_extent()->set_y(n_out().y);
     accepted.mutable_extent()->set_x(n_out().x);
@@ -125,7 +134,7 @@ class Crop {
   }
   grpc::Status answer() {
     const std::int64_t planes = n_out().z - (behaviour_ == Behaviour::loses_a_plane ? 1 : 0);
-    for (std::int64_t z = 0; z < planes; ++z) {
+    for (std::int64_t z = header_.first_plane(); z < planes; ++z) {
       if (behaviour_ == Behaviour::dies_in_the_middle && z == planes / 2)
         return {grpc::StatusCode::UNAVAILABLE, "shutting down"};
       send_plane(z);
@@ -135,7 +144,7 @@ class Crop {
       stream_.Write(progress);
     }
     v1::VolumeResponse done;
-    done.mutable_done()->set_bytes(sent_);
+    done.mutable_done()->set_bytes(sent_ - begin());
     done.mutable_done()->set_seconds(0.5);
     stream_.Write(done);
     return grpc::Status::OK;

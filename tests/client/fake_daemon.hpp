@@ -1,6 +1,6 @@
 // A daemon for tests of the client: one model "crop" with a field of view of 3x3x3 whose output voxel is the
-// middle of its window, as FP32. Models "flat" and "line", of fewer axes, can only be asked about. Can be told to
-// misbehave.
+// middle of its window, as FP32; streams go on with "token". Models "flat" and "line", of fewer axes, can only be asked
+// about. Can be told to misbehave.
 #pragma once
 
 #include <memory>

@@ -129,7 +129,10 @@ class ErrorsTest(unittest.TestCase):
                      grpc.StatusCode.RESOURCE_EXHAUSTED, f"at most {LIMIT}", "znni.v1.Volumes")
 
     def test_extensions_not_offered(self):
-        self.refused(self.stub.TraceSetting, wire.TraceSettingRequest(), grpc.StatusCode.UNIMPLEMENTED, "tracing")
+        level = wire.TraceSettingRequest.SettingValue(value=["TIMESTAMPS"])
+        self.assertEqual(list(self.stub.TraceSetting(wire.TraceSettingRequest()).settings["trace_level"].value), ["OFF"])
+        self.refused(self.stub.TraceSetting, wire.TraceSettingRequest(settings={"trace_level": level}),
+                     grpc.StatusCode.UNIMPLEMENTED, "tracing")
         self.refused(self.stub.SystemSharedMemoryStatus, wire.SystemSharedMemoryStatusRequest(),
                      grpc.StatusCode.UNIMPLEMENTED, "--allow-client-shm")
 

@@ -13,11 +13,12 @@ TEST(Resume, RoundTripAndRemoval) {
   const Scratch scratch;
   const FileName output{scratch.file("out.h5"), "/prob"};
   EXPECT_FALSE(read_resume(output)->has_value());
-  ASSERT_TRUE(write_resume(output, {job, 3, 9}));
+  ASSERT_TRUE(write_resume(output, {job, 3, 9, "token"}));
   const auto state = read_resume(output);
   ASSERT_TRUE(state && state->has_value());
   EXPECT_EQ((*state)->job, job);
   EXPECT_EQ((*state)->planes_done, 3);
+  EXPECT_EQ((*state)->token, "token");
   remove_resume(output);
   EXPECT_FALSE(read_resume(output)->has_value());
 }
@@ -40,7 +41,7 @@ TEST(Resume, DamagedRecordsAreRefused) {
 TEST(Resume, ImpossiblePlaneCountsAreRefused) {
   const Scratch scratch;
   const FileName output{scratch.file("out.npy"), ""};
-  ASSERT_TRUE(write_resume(output, {job, 10, 9}));
+  ASSERT_TRUE(write_resume(output, {job, 10, 9, ""}));
   EXPECT_FALSE(read_resume(output));
 }
 

@@ -43,7 +43,7 @@ VolumeHandlers handlers(Received& received) {
   return result;
 }
 
-VolumeRequest request() { return {"crop", "", "UINT8", 1, n, "FP32", false}; }
+VolumeRequest request() { return {"crop", "", "UINT8", 1, n, "FP32", false, 0, ""}; }
 
 TEST(VolumeClient, EveryVoxelComesBackInItsPlace) {
   const FakeDaemon daemon;
@@ -62,6 +62,23 @@ TEST(VolumeClient, EveryVoxelComesBackInItsPlace) {
       }
     }
   }
+}
+
+TEST(VolumeClient, GoesOnWhereAnEarlierStreamEnded) {
+  const FakeDaemon daemon;
+  Received whole;
+  ASSERT_TRUE(infer(Connection(daemon.address()), request(), handlers(whole), {}));
+  VolumeRequest rest = request();
+  rest.first_plane = 3;
+  rest.resume_token = whole.accepted->resume_token;
+  Received received;
+  const auto summary = infer(Connection(daemon.address()), rest, handlers(received), {});
+  ASSERT_TRUE(summary) << summary.error().message;
+  EXPECT_EQ(received.planes, (std::vector<std::int64_t>{3, 4, 5, 6}));
+  EXPECT_EQ(received.voxels, std::vector<float>(whole.voxels.begin() + 3 * 5 * 6, whole.voxels.end()));
+  EXPECT_EQ(summary->bytes, 4 * 5 * 6 * 4);
+  rest.resume_token = "of another volume";
+  EXPECT_EQ(infer(Connection(daemon.address()), rest, handlers(received), {}).error().code, ErrorCode::corrupt_file);
 }
 
 TEST(VolumeClient, PlanesLargerThanAChunkArriveWhole) {

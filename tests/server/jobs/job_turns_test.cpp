@@ -116,6 +116,38 @@ TEST_F(JobTurnsTest, WhileItHasNoRoomAnybodyRuns) {
   EXPECT_TRUE(back);
 }
 
+TEST_F(JobTurnsTest, WithinAStreamOtherModelsRunAndItsOwnLane) {
+  TurnQueue lane("lane of model 'a'", 100);
+  {
+    JobTurns stream(a_, device_, 2);
+    ASSERT_TRUE(stream.take({}));
+    start("l", lane, 2);
+    start("b", b_, 2);
+    start("x", a_, 1);
+    for (int step = 0; step < 3; ++step) {
+      ASSERT_TRUE(stream.lend_device({}, {}));
+      order_ += 's';
+    }
+  }
+  EXPECT_EQ(order(), "lbslbssx");
+}
+
+TEST_F(JobTurnsTest, WithinAStreamThatHasNoRoomOthersRun) {
+  std::atomic<bool> room = false;
+  std::jthread slow([&] {
+    JobTurns turns(a_, device_, 1);
+    ASSERT_TRUE(turns.take({}));
+    ASSERT_TRUE(turns.lend_device({}, [&] { return room.load(); }));
+    EXPECT_FALSE(a_.wanted(1000));
+  });
+  {
+    JobTurns other(b_, device_, 9);
+    ASSERT_TRUE(other.take({}));
+  }
+  room = true;
+  slow.join();
+}
+
 TEST_F(JobTurnsTest, AJobThatIsStoppedWhileItStandsAsideIsCancelledAndBlocksNobody) {
   std::stop_source stop;
   JobTurns stopped(a_, device_, 2);

@@ -37,5 +37,27 @@ TEST(ProgressWatch, APauseDoesNotCount) {
   EXPECT_TRUE(wait_until([&] { return watch.still() > 0; }));
 }
 
+TEST(ProgressWatch, AJobBeatsAndWaitsForItsClientUnwatched) {
+  ProgressWatch watch;
+  const ProgressWatch::Work work(watch);
+  int told = 0;
+  VolumeJob job;
+  job.progress = [&told](const JobProgress&) { ++told; };
+  job.slab = [&watch](std::int64_t, std::int64_t) -> Result<OutputSlab> {
+    EXPECT_EQ(watch.still(), 0);
+    return OutputSlab{};
+  };
+  job.deliver = [&watch](const OutputSlab&) -> Result<void> {
+    EXPECT_EQ(watch.still(), 0);
+    return {};
+  };
+  keep_watch(watch, job);
+  job.progress({});
+  EXPECT_EQ(told, 1);
+  ASSERT_TRUE(job.slab(0, 1));
+  ASSERT_TRUE(job.deliver({}));
+  while (watch.still() == 0) std::this_thread::yield();
+}
+
 }  // namespace
 }  // namespace znni

@@ -18,6 +18,8 @@ rpc::CallRecord call(std::string_view code, const std::string& version = "1") {
   record.seconds = 2;
   record.queue_seconds = 0.5;
   record.compute_seconds = 1;
+  record.input_wait_seconds = 0.25;
+  record.output_wait_seconds = 0.125;
   record.bytes_in = 100;
   record.bytes_out = 400;
   record.voxels = 50;
@@ -42,6 +44,8 @@ TEST(CallMetrics, SuccessesAreCountedWithTheirTimesAndVoxels) {
   EXPECT_THAT(text, HasSubstr("znni_request_seconds_bucket" + labels + ",le=\"3\"} 2\n"));
   EXPECT_THAT(text, HasSubstr("znni_request_queue_seconds_sum" + labels + "} 1\n"));
   EXPECT_THAT(text, HasSubstr("znni_request_compute_seconds_sum" + labels + "} 2\n"));
+  EXPECT_THAT(text, HasSubstr("znni_request_input_wait_seconds_sum" + labels + "} 0.5\n"));
+  EXPECT_THAT(text, HasSubstr("znni_request_output_wait_seconds_sum" + labels + "} 0.25\n"));
   EXPECT_THAT(text, HasSubstr("znni_output_voxels_total{model=\"net\",version=\"1\"} 100\n"));
   EXPECT_THAT(text, HasSubstr("znni_patches_total{model=\"net\",version=\"1\"} 6\n"));
   EXPECT_THAT(text, HasSubstr("znni_received_bytes_total{model=\"net\",version=\"1\"} 200\n"));

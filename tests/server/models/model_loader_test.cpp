@@ -72,18 +72,37 @@ TEST_F(ModelLoaderTest, AStopBetweenPlanAndFirstRunEndsTheLoading) {
   EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
 }
 
-TEST_F(ModelLoaderTest, TheLogSaysWhatWasTouched) {
+TEST_F(ModelLoaderTest, ServesOnItsSmallestPatchUntilTheRestIsTouched) {
   Result<PlannedModel> planned = plan();
   ASSERT_TRUE(planned);
-  const std::string bytes = bytes_text(planned->plan.memory.transient);
+  const std::size_t rungs = planned->plan.ladder.size();
+  ASSERT_GT(rungs, 1U);
+  const std::int64_t transient = planned->plan.memory.transient;
   std::vector<std::string> lines;
   const LogSink log = [&lines](std::string_view level, const std::string& line) {
     lines.push_back(std::string(level) + ": " + line);
   };
-  ASSERT_TRUE(open_model(std::move(*planned), catalogue_, *device_, log, {}));
+  const auto model = open_model(std::move(*planned), catalogue_, *device_, {}, {});
+  ASSERT_TRUE(model);
+  const Engine& engine = *(*model)->engine;
+  EXPECT_EQ(engine.first_rung(), rungs - 1);
+  EXPECT_EQ(untouched_bytes(**model), transient - engine.memory_of(rungs - 1).bytes);
+  int turns = 0;
+  const InTurn in_turn = [&turns](const std::function<Result<void>()>& work) {
+    ++turns;
+    return work();
+  };
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(finish_model(**model, in_turn, log, stop.get_token()).error().code, ErrorCode::cancelled);
+  EXPECT_EQ(engine.first_rung(), rungs - 1);
+  turns = 0;
+  ASSERT_TRUE(finish_model(**model, in_turn, log, {}));
+  EXPECT_GE(turns, 2) << "a part of memory, and the first run";
+  EXPECT_EQ(engine.first_rung(), 0U);
   ASSERT_EQ(lines.size(), 1);
   EXPECT_THAT(lines[0], HasSubstr("info: network"));
-  EXPECT_THAT(lines[0], HasSubstr("touched " + bytes + " in "));
+  EXPECT_THAT(lines[0], HasSubstr("touched " + bytes_text(untouched_bytes(**model)) + " in "));
 }
 
 class FailingModelLoaderTest : public ModelLoaderTest {

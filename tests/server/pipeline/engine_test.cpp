@@ -275,14 +275,63 @@ TEST(Engine, TouchingItsMemoryChangesNothingAndMayBeStopped) {
   const RandomVolume volume = test::random_volume(1, {12, 11, 8}, ElementType::f32, random);
   const JobOutcome before = test::run_job(*made.engine, volume.view());
   const std::int64_t reserved = made.device->reserved(MemorySpace::host);
-  const Result<Seconds> seconds = made.engine->touch_memory({});
+  const Result<Seconds> seconds = made.engine->touch_memory({0, made.plan.memory.transient}, {});
   ASSERT_TRUE(seconds) << seconds.error().message;
   EXPECT_GT(*seconds, 0);
   EXPECT_EQ(made.device->reserved(MemorySpace::host), reserved);
   EXPECT_EQ(test::run_job(*made.engine, volume.view()).output, before.output);
   std::stop_source stop;
   stop.request_stop();
-  EXPECT_EQ(made.engine->touch_memory(stop.get_token()).error().code, ErrorCode::cancelled);
+  EXPECT_EQ(made.engine->touch_memory({0, 1}, stop.get_token()).error().code, ErrorCode::cancelled);
+}
+
+TEST(Engine, LargeRungsWaitUntilTheyAreReady) {
+  const Network network = test::simple_network(1);
+  const EngineBench made = test::open_bench(
+      network, {test::choice_of(network, PoolMode::fragments, 8), test::choice_of(network, PoolMode::fragments, 0)});
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {20, 20, 20}, ElementType::f32, random);
+  EXPECT_EQ(made.engine->outlook(volume.shape)->rung, 0U);
+  made.engine->use_rungs_from(1);
+  EXPECT_EQ(made.engine->first_rung(), 1U);
+  EXPECT_EQ(made.engine->outlook(volume.shape)->rung, 1U);
+  test::expect_exact(made, volume);
+  made.engine->use_rungs_from(0);
+  EXPECT_EQ(made.engine->outlook(volume.shape)->rung, 0U);
+  EXPECT_FALSE(made.engine->beside_streams(1)) << "there are no streams";
+}
+
+TEST(Engine, RungsThatWouldHoldTooMuchOfAVolumeAreLeftOut) {
+  const Network network = test::simple_network(1);
+  const EngineBench made = test::open_bench(
+      network, {test::choice_of(network, PoolMode::fragments, 8), test::choice_of(network, PoolMode::fragments, 0)});
+  const VolumeShape volume{1, {100, 40, 40}, ElementType::f32, VolumeOrder::plane_major};
+  const JobOutlook fast = *made.engine->outlook(volume);
+  EXPECT_EQ(fast.rung, 0U);
+  const std::int64_t held = fast.input_planes * 40 * 40 * 4 + (fast.patch.z - 7) * 2 * 33 * 33 * 4;
+  made.engine->limit_slabs(held / 2);
+  EXPECT_EQ(made.engine->outlook(volume)->rung, 0U);
+  made.engine->limit_slabs(held / 2 - 1);
+  EXPECT_EQ(made.engine->outlook(volume)->rung, 1U);
+  made.engine->limit_slabs(1);
+  EXPECT_EQ(made.engine->outlook(volume)->rung, 1U) << "none fits: the least";
+}
+
+TEST(Engine, AJobKeepsTheRungOfItsOutlook) {
+  const Network network = test::simple_network(1);
+  const EngineBench made = test::open_bench(
+      network, {test::choice_of(network, PoolMode::fragments, 8), test::choice_of(network, PoolMode::fragments, 0)});
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {20, 20, 20}, ElementType::f32, random);
+  const JobOutlook fast = *made.engine->outlook(volume.shape);
+  JobOutcome outcome;
+  VolumeJob job = test::recorded_job(volume.view(), fast.output, ElementType::f32, VolumeOrder::image_major, outcome);
+  job.rung = 1;
+  const Result<JobStatistics> done = made.engine->run(job, {});
+  ASSERT_TRUE(done);
+  EXPECT_GT(done->patches, fast.patches);
+  job.rung = 2;
+  EXPECT_EQ(made.engine->run(job, {}).error().code, ErrorCode::unavailable);
 }
 
 TEST(Engine, RefusesAPlanThatTakesMoreThanTheDeviceHas) {

@@ -192,7 +192,7 @@ TEST_F(GpuEngine, BetweenPatchesOtherJobsRun) {
   int asked = 0;
   int others = 0;
   first.wanted = [&] { return ++asked % 3 == 0; };
-  first.between_patches = [&]() -> Result<void> {
+  first.between_patches = [&](const Interval&) -> Result<void> {
     JobOutcome other;
     run(**engine, other);
     expect_exact(other);
@@ -203,7 +203,7 @@ TEST_F(GpuEngine, BetweenPatchesOtherJobsRun) {
   expect_exact(outcome);
   EXPECT_GE(others, 1);
   EXPECT_LE(3 * others, asked);
-  first.between_patches = []() -> Result<void> { return Error{ErrorCode::cancelled, "enough"}; };
+  first.between_patches = [](const Interval&) -> Result<void> { return Error{ErrorCode::cancelled, "enough"}; };
   const Result<JobStatistics> ended = (*engine)->run(first, {});
   ASSERT_FALSE(ended);
   EXPECT_EQ(ended.error().message, "enough");

@@ -259,7 +259,7 @@ TEST(Stream, WhatAnotherJobLeftIsForgotten) {
 }
 
 // What a column keeps would be lost to another job: it may run between columns only.
-TEST(Stream, OthersRunBetweenColumnsNotBetweenSteps) {
+TEST(Stream, AnyOtherJobRunsBetweenColumnsOnly) {
   const EngineBench made = narrow_bench();
   Random random(2);
   const RandomVolume volume = test::random_volume(1, {18, 9, 11}, ElementType::f32, random);
@@ -269,13 +269,55 @@ TEST(Stream, OthersRunBetweenColumnsNotBetweenSteps) {
   VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
                                      VolumeOrder::image_major, outcome);
   int others = 0;
-  job.between_patches = [&]() -> Result<void> {
+  job.between_patches = [&](const Interval& interval) -> Result<void> {
+    if (interval.within_stream) return {};
     ++others;
     EXPECT_TRUE(test::run_job(*made.engine, other.view()).statistics);
     return {};
   };
   ASSERT_TRUE(made.engine->run(job, {}));
   EXPECT_EQ(others, 1);
+  EXPECT_EQ(test::output_values(outcome), wanted);
+}
+
+// Small patches keep clear of what a column keeps: they run between its steps too.
+TEST(Stream, SmallPatchesRunBetweenSteps) {
+  const Network network = test::simple_network(1);
+  const EngineBench made =
+      test::open_bench(network, {stream_of(network, 8, 6), test::choice_of(network, PoolMode::fragments, 0)});
+  ASSERT_FALSE(made.engine->beside_streams(0));
+  ASSERT_TRUE(made.engine->beside_streams(1));
+  ASSERT_FALSE(made.engine->beside_streams(2));
+  const ByteRange place = made.engine->memory_of(1);
+  EXPECT_LE(place.first + place.bytes, made.plan.memory.transient);
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {30, 9, 11}, ElementType::f32, random);
+  const RandomVolume other = test::random_volume(1, {9, 9, 9}, ElementType::f32, random);
+  JobOutcome outcome;
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+                                     VolumeOrder::image_major, outcome);
+  job.rung = 0;
+  ASSERT_TRUE(made.engine->run(job, {}));
+  const std::vector<float> wanted = test::output_values(outcome);
+  const std::optional<JobOutlook> small = made.engine->outlook_beside_streams(other.shape);
+  ASSERT_TRUE(small);
+  EXPECT_EQ(small->rung, 1U);
+  int others = 0;
+  job.between_patches = [&](const Interval& interval) -> Result<void> {
+    JobOutcome beside;
+    VolumeJob short_job =
+        test::recorded_job(other.view(), small->output, ElementType::f32, VolumeOrder::image_major, beside);
+    short_job.rung = small->rung;
+    others += interval.within_stream ? 1 : 0;
+    EXPECT_TRUE(made.engine->run(short_job, {}));
+    EXPECT_LE(
+        test::relative_error(test::output_values(beside), test::dense_oracle(made.network, made.weights, other.shape.n,
+                                                                             test::volume_values(other.view(), {}))),
+        1e-5);
+    return {};
+  };
+  ASSERT_TRUE(made.engine->run(job, {}));
+  EXPECT_GT(others, 1);
   EXPECT_EQ(test::output_values(outcome), wanted);
 }
 

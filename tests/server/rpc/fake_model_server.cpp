@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <thread>
 
 #include "server/volume/element.hpp"
 
@@ -11,6 +12,14 @@ namespace {
 std::int64_t element_offset(const VolumeShape& shape, std::int64_t j, Vec3 position) {
   return (j * image_stride(shape) + position.z * plane_stride(shape) + position.y * shape.n.x + position.x) *
          element_bytes(shape.type);
+}
+
+float voxel_of(const PlaneSource& source, Vec3 position) {
+  const VolumeShape& shape = source.shape();
+  float value = 0;
+  const std::int64_t index = position.y * shape.n.x + position.x;
+  read_row(shape.type, source.plane(0, position.z) + index * element_bytes(shape.type), 1, {}, &value);
+  return value;
 }
 
 ModelInfo info(const std::string& name, const std::string& version, std::int64_t f_out) {
@@ -73,7 +82,13 @@ std::vector<ModelInfo> FakeModelServer::models() const {
   broken.reason = "model.onnx: truncated";
   ModelInfo second = info("twice", "2", f_out);
   second.gpu_lost = fallback;
-  return {info("twice", "1", f_out), second, info("flat", "1", f_out), info("line", "1", f_out), broken};
+  std::vector<ModelInfo> all = {info("twice", "1", f_out), second, info("flat", "1", f_out), info("line", "1", f_out),
+                                broken};
+  for (ModelInfo& model : all) {
+    model.identity = identity;
+    model.whole_input = whole_input;
+  }
+  return all;
 }
 
 Result<ModelInfo> FakeModelServer::find(const std::string& name, const std::string& version) const {
@@ -116,6 +131,7 @@ Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::
   JobOutlook outlook;
   outlook.output = {1, f_out, input.n - model->field_of_view + Vec3::cube(1)};
   outlook.patch = min(model->patch, input.n);
+  outlook.input_planes = std::min(planes_per_slab + model->field_of_view.z - 1, input.n.z);
   outlook.patches = div_up(outlook.output.n.z, planes_per_slab);
   outlook.predicted_seconds = 0.5;
   return outlook;
@@ -187,17 +203,22 @@ Result<JobStatistics> FakeModelServer::run(const std::string& name, const std::s
 
 Result<void> FakeModelServer::compute(const VolumeJob& job, const Shape5& output, const std::stop_token& stop) {
   const Vec3 shift = (job.input.shape.n - output.n) / Vec3::cube(2);
-  JobProgress progress{0, div_up(output.n.z, planes_per_slab), 0};
-  for (std::int64_t first = 0; first < output.n.z; first += planes_per_slab) {
-    const Result<OutputSlab> slab = job.slab(first, std::min(planes_per_slab, output.n.z - first));
+  WholeVolume whole(job.input);
+  PlaneSource& source = job.source != nullptr ? *job.source : whole;
+  JobProgress progress{0, div_up(output.n.z - job.first_plane, planes_per_slab), 0};
+  for (std::int64_t first = job.first_plane; first < output.n.z; first += planes_per_slab) {
+    const std::int64_t planes = std::min(planes_per_slab, output.n.z - first);
+    source.want({first, std::min(first + planes + 2 * shift.z, job.input.shape.n.z)});
+    while (job.has_room && !job.has_room() && !stop.stop_requested()) std::this_thread::yield();
+    if (Result<void> came = source.wait(stop); !came) return came;
+    const Result<OutputSlab> slab = job.slab(first, planes);
     if (!slab) return slab.error();
     if (!pass(Hold::patches, stop)) return Error{ErrorCode::cancelled, "the job was stopped"};
     for (std::int64_t j = 0; j < output.f; ++j) {
       for (Vec3 v; v.z < slab->shape.n.z; ++v.z) {
         for (v.y = 0; v.y < output.n.y; ++v.y) {
           for (v.x = 0; v.x < output.n.x; ++v.x) {
-            const Vec3 from = v + Vec3{first, 0, 0} + shift;
-            const float value = static_cast<float>(j + 1) * voxel(job.input.data, job.input.shape, 0, from);
+            const float value = static_cast<float>(j + 1) * voxel_of(source, v + Vec3{first, 0, 0} + shift);
             write_row(slab->shape.type, &value, 1, slab->data + element_offset(slab->shape, j, v), 1);
           }
         }

@@ -442,6 +442,37 @@ TEST_F(TokensTest, ProbesNeedNone) {
   EXPECT_TRUE(ready.ready());
 }
 
+TEST_F(OpenInferenceTest, OfCudaMemoryThereIsNone) {
+  inference::CudaSharedMemoryStatusRequest asked;
+  inference::CudaSharedMemoryStatusResponse regions;
+  EXPECT_TRUE(stub_->CudaSharedMemoryStatus(std::make_unique<grpc::ClientContext>().get(), asked, &regions).ok());
+  asked.set_name("weights");
+  grpc::ClientContext one;
+  EXPECT_EQ(stub_->CudaSharedMemoryStatus(&one, asked, &regions).error_code(), StatusCode::NOT_FOUND);
+  grpc::ClientContext unregister;
+  inference::CudaSharedMemoryUnregisterResponse unregistered;
+  EXPECT_TRUE(stub_->CudaSharedMemoryUnregister(&unregister, {}, &unregistered).ok());
+  grpc::ClientContext add;
+  inference::CudaSharedMemoryRegisterResponse registered;
+  const grpc::Status refused = stub_->CudaSharedMemoryRegister(&add, {}, &registered);
+  EXPECT_EQ(refused.error_code(), StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("CUDA shared memory is not offered"));
+}
+
+TEST_F(OpenInferenceTest, TracingIsOffAndCannotBeTurnedOn) {
+  inference::TraceSettingRequest request;
+  inference::TraceSettingResponse response;
+  grpc::ClientContext ask;
+  ASSERT_TRUE(stub_->TraceSetting(&ask, request, &response).ok());
+  EXPECT_EQ(response.settings().at("trace_level").value(0), "OFF");
+  EXPECT_EQ(response.settings_size(), 5);
+  (*request.mutable_settings())["trace_level"].add_value("TIMESTAMPS");
+  grpc::ClientContext change;
+  const grpc::Status refused = stub_->TraceSetting(&change, request, &response);
+  EXPECT_EQ(refused.error_code(), StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(refused.error_message(), HasSubstr("tracing is off"));
+}
+
 TEST_F(OpenInferenceTest, EveryCallIsRecordedWithItsId) {
   inference::ModelInferRequest request = twice_request();
   request.set_id("job 7\ncode=OK");

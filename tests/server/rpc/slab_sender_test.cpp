@@ -6,6 +6,7 @@
 #include <cstring>
 #include <thread>
 
+#include "server/rpc/volume_checks.hpp"
 #include "server/rpc/volume_upload.hpp"
 #include "tests/server/rpc/fake_model_server.hpp"
 
@@ -16,15 +17,16 @@ using namespace std::chrono_literals;
 
 class SlabSenderTest : public testing::Test {
  protected:
-  SlabSender sender(const VolumeShape& output, std::int64_t most_unsent_bytes = 1 << 30) {
-    return SlabSender(output, blocks_, most_unsent_bytes, [this](const v1::VolumeResponse& response) {
+  SlabSender sender(const VolumeShape& output, std::int64_t most_unsent_bytes = 1 << 30, std::int64_t first_plane = 0) {
+    first_offset_ = first_plane * plane_bytes(output);
+    return SlabSender(output, first_plane, blocks_, most_unsent_bytes, [this](const v1::VolumeResponse& response) {
       client_reads_.wait(false);
       if (client_gone_) return false;
       if (response.has_progress()) {
         progress_.push_back(response.progress());
         return true;
       }
-      EXPECT_EQ(response.chunk().offset(), static_cast<std::int64_t>(received_.size()));
+      EXPECT_EQ(response.chunk().offset(), first_offset_ + static_cast<std::int64_t>(received_.size()));
       EXPECT_LE(static_cast<std::int64_t>(response.chunk().data().size()), most_chunk_bytes);
       received_ += response.chunk().data();
       ++chunks_;
@@ -39,6 +41,7 @@ class SlabSenderTest : public testing::Test {
   SlabBlocks blocks_{server_};
   std::atomic<bool> client_gone_ = false;
   std::atomic<bool> client_reads_ = true;
+  std::int64_t first_offset_ = 0;
   std::string received_;
   int chunks_ = 0;
   std::vector<v1::VolumeProgress> progress_;
@@ -62,6 +65,18 @@ TEST_F(SlabSenderTest, SendsSlabsInOrder) {
   EXPECT_EQ(received_, "aaaaaaaabbbbbbbbbbbbbbbb");
   EXPECT_TRUE(sends.complete());
   EXPECT_EQ(sends.sent_bytes(), 24);
+}
+
+TEST_F(SlabSenderTest, BeginsWhereAnEarlierStreamEnded) {
+  SlabSender sends = sender({1, {3, 2, 2}, ElementType::u8, VolumeOrder::plane_major}, 1 << 30, 2);
+  const OutputSlab last = *sends.slab(2, 1);
+  fill(last, 'c');
+  EXPECT_FALSE(sends.complete());
+  ASSERT_TRUE(sends.deliver(last));
+  ASSERT_TRUE(sends.finish());
+  EXPECT_EQ(received_, "cccc");
+  EXPECT_EQ(sends.sent_bytes(), 4);
+  EXPECT_TRUE(sends.complete());
 }
 
 TEST_F(SlabSenderTest, LargeSlabsTravelInPieces) {

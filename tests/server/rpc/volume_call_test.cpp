@@ -58,6 +58,118 @@ TEST_F(VolumeCallTest, TooMuchTooLittleAndGaps) {
   expect_alive();
 }
 
+// A volume of which a few planes are held at a time.
+class FlowingVolumeTest : public VolumeCallTest {
+ protected:
+  void SetUp() override {
+    ListenOptions narrow = options();
+    narrow.most_input_bytes = 1;
+    narrow.most_unsent_bytes = 1;
+    start(narrow);
+    stub_ = v1::Volumes::NewStub(channel_);
+  }
+  static constexpr Vec3 n_{400, 64, 64};
+  static constexpr std::int64_t plane_ = 64 * 64 * 4;
+};
+
+TEST_F(FlowingVolumeTest, OutputComesWhileInputIsMissing) {
+  const std::string bytes = voxels_of(n_);
+  VolumeClient client(*stub_);
+  client.stream->Write(header(n_));
+  client.stream->Write(chunk(0, bytes.substr(0, 20 * plane_)));
+  v1::VolumeResponse response;
+  while (client.received.size() < 10 * 2 * 62 * 62 * 4) {
+    ASSERT_TRUE(client.stream->Read(&response));
+    if (response.has_chunk()) client.received += response.chunk().data();
+  }
+  EXPECT_LT(models_.leased(), 20 * plane_) << "of 400 planes few are held";
+  std::jthread rest([&] {
+    for (std::int64_t at = 20 * plane_; at < 400 * plane_; at += 10 * plane_) {
+      ASSERT_TRUE(client.stream->Write(chunk(at, bytes.substr(static_cast<std::size_t>(at), 10 * plane_))));
+    }
+    client.stream->WritesDone();
+  });
+  const grpc::Status status = client.finish();
+  rest.join();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(is_twice(client.received, {2, {398, 62, 62}, ElementType::f32, VolumeOrder::plane_major}));
+  EXPECT_EQ(models_.leased(), 0);
+}
+
+TEST_F(FlowingVolumeTest, AnErrorReachesAClientThatIsStillSending) {
+  models_.fail_with(Error{ErrorCode::device_failure, "worker died"});
+  VolumeClient client(*stub_);
+  client.stream->Write(header(n_));
+  std::jthread sends([&, bytes = voxels_of(n_)] { client.send(bytes); });
+  const grpc::Status status = client.finish();
+  EXPECT_EQ(status.error_code(), StatusCode::INTERNAL);
+  EXPECT_THAT(status.error_message(), testing::HasSubstr("worker died"));
+}
+
+TEST_F(FlowingVolumeTest, AClientThatKeepsSilentAfterAnErrorIsLetGo) {
+  models_.fail_with(Error{ErrorCode::device_failure, "worker died"});
+  VolumeClient client(*stub_);
+  client.stream->Write(header(n_));
+  EXPECT_FALSE(client.finish().ok());
+  while (models_.leased() != 0) std::this_thread::yield();
+}
+
+TEST_F(VolumeCallTest, GoesOnWhereAnEarlierStreamEnded) {
+  const Vec3 n{9, 5, 4};
+  const std::string bytes = voxels_of(n);
+  std::string token;
+  std::string whole;
+  {
+    VolumeClient client(*stub_);
+    client.stream->Write(header(n));
+    v1::VolumeResponse accepted;
+    ASSERT_TRUE(client.stream->Read(&accepted));
+    token = accepted.accepted().resume_token();
+    client.send(bytes);
+    ASSERT_TRUE(client.finish().ok());
+    whole = client.received;
+  }
+  v1::VolumeRequest later = header(n);
+  later.mutable_header()->set_first_plane(3);
+  expect_refused({later}, StatusCode::FAILED_PRECONDITION, "start over");
+  later.mutable_header()->set_resume_token(token);
+  expect_refused({later, chunk(0, bytes.substr(0, 8))}, StatusCode::INVALID_ARGUMENT, "offset 0 found, expected 240");
+  VolumeClient client(*stub_);
+  client.stream->Write(later);
+  client.stream->Write(chunk(240, bytes.substr(240)));
+  client.stream->WritesDone();
+  v1::VolumeResponse response;
+  const std::size_t begin = 3 * 2 * 3 * 2 * 4;
+  std::string rest;
+  while (client.stream->Read(&response)) {
+    if (response.has_accepted()) {
+      EXPECT_EQ(response.accepted().extent().z(), 7);
+    }
+    if (response.has_done()) {
+      EXPECT_EQ(response.done().bytes(), static_cast<std::int64_t>(whole.size() - begin));
+    }
+    if (!response.has_chunk()) continue;
+    EXPECT_EQ(response.chunk().offset(), static_cast<std::int64_t>(begin + rest.size()));
+    rest += response.chunk().data();
+  }
+  ASSERT_TRUE(client.stream->Finish().ok());
+  EXPECT_EQ(rest, whole.substr(begin));
+  models_.identity = "other weights";
+  expect_refused({later}, StatusCode::FAILED_PRECONDITION, "not that of this volume, model and plan");
+}
+
+TEST_F(VolumeCallTest, AModelMayWantTheWholeVolumeFirst) {
+  models_.whole_input = true;
+  VolumeClient client(*stub_);
+  client.stream->Write(header());
+  v1::VolumeResponse accepted;
+  ASSERT_TRUE(client.stream->Read(&accepted));
+  EXPECT_EQ(accepted.accepted().resume_token(), "");
+  client.send(voxels_of({6, 5, 4}));
+  ASSERT_TRUE(client.finish().ok());
+  EXPECT_TRUE(is_twice(client.received, {2, {4, 3, 2}, ElementType::f32, VolumeOrder::plane_major}));
+}
+
 TEST_F(VolumeCallTest, AFailingJobEndsItsStreamOnly) {
   models_.fail_with(Error{ErrorCode::device_failure, "worker died"});
   expect_refused({header(), chunk(0, voxels_of({6, 5, 4}))}, StatusCode::INTERNAL, "worker died");

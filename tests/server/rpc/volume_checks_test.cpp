@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <vector>
+
 #include "tests/server/rpc/requests.hpp"
 
 namespace znni::rpc {
@@ -43,6 +46,59 @@ TEST(VolumeChecks, Priority) {
   EXPECT_EQ(check_volume_header(urgent, twice_model())->priority, 1);
   urgent.set_priority(~std::uint32_t{0});
   EXPECT_GT(check_volume_header(urgent, twice_model())->priority, 1000);
+}
+
+TEST(VolumeChecks, TheFirstPlaneIsOneOfTheOutput) {
+  v1::VolumeHeader later = header();
+  EXPECT_EQ(check_volume_header(later, twice_model())->first_plane, 0);
+  later.set_first_plane(3);
+  EXPECT_EQ(check_volume_header(later, twice_model())->first_plane, 3);
+  for (const std::int64_t bad : {std::int64_t{-1}, std::int64_t{4}, std::int64_t{1} << 62}) {
+    later.set_first_plane(bad);
+    expect_invalid(later, "first_plane " + std::to_string(bad) + " found, expected one of the output's 4 planes");
+  }
+}
+
+TEST(VolumeChecks, ATokenStandsForVolumeModelAndPlan) {
+  const ModelInfo model = twice_model();
+  v1::VolumeHeader begun = header();
+  const std::string token = resume_token(begun, model);
+  v1::VolumeHeader later = begun;
+  later.set_first_plane(2);
+  later.set_id("another");
+  later.set_priority(1);
+  later.set_output_datatype("FP32");  // as "" is
+  EXPECT_EQ(resume_token(later, model), token);
+  EXPECT_TRUE(check_resume(begun, token, model)) << "from the start none is needed";
+  EXPECT_EQ(check_resume(later, token, model).error().code, ErrorCode::corrupt_file);
+  later.set_resume_token(token);
+  EXPECT_TRUE(check_resume(later, token, model));
+  ModelInfo other = model;
+  other.identity = "other weights";
+  EXPECT_NE(resume_token(later, other), token);
+  for (const auto& change : std::vector<std::function<void(v1::VolumeHeader&)>>{
+           [](v1::VolumeHeader& h) { h.set_datatype("UINT16"); }, [](v1::VolumeHeader& h) { h.set_channels(2); },
+           [](v1::VolumeHeader& h) { h.mutable_extent()->set_z(7); },
+           [](v1::VolumeHeader& h) { h.set_normalised(true); },
+           [](v1::VolumeHeader& h) { h.set_output_datatype("FP16"); }}) {
+    v1::VolumeHeader changed = later;
+    change(changed);
+    EXPECT_NE(resume_token(changed, model), token) << changed.ShortDebugString();
+  }
+}
+
+TEST(VolumeChecks, WhatIsStandardisedAsAWholeCannotBeResumed) {
+  ModelInfo model = twice_model();
+  model.whole_input = true;
+  v1::VolumeHeader later = header();
+  EXPECT_TRUE(check_resume(later, "token", model));
+  later.set_first_plane(1);
+  later.set_resume_token("token");
+  EXPECT_EQ(check_resume(later, "token", model).error().code, ErrorCode::unsupported);
+  EXPECT_TRUE(check_volume_header(later, model)->whole);
+  later.set_normalised(true);
+  EXPECT_TRUE(check_resume(later, "token", model)) << "the client standardised it itself";
+  EXPECT_FALSE(check_volume_header(later, model)->whole);
 }
 
 TEST(VolumeChecks, NormalisedByTheClient) {

@@ -2,8 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include <cstring>
-#include <vector>
+#include <string>
 
 namespace znni::rpc {
 namespace {
@@ -23,15 +22,38 @@ class VolumeUploadTest : public testing::Test {
     EXPECT_EQ(added.error().code, ErrorCode::invalid_argument);
     EXPECT_EQ(added.error().message, message);
   }
-  std::vector<std::byte> volume_ = std::vector<std::byte>(6);
-  VolumeUpload upload_{volume_};
+  std::string taken_;
+  VolumeUpload upload_{0, 6, [this](std::span<const std::byte> bytes) -> Result<void> {
+                         taken_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+                         return {};
+                       }};
 };
 
-TEST_F(VolumeUploadTest, CollectsChunksInOrder) {
+TEST_F(VolumeUploadTest, PassesChunksOnInOrder) {
   ASSERT_TRUE(upload_.add(chunk(0, "abcd")));
+  EXPECT_EQ(taken_, "abcd");
   ASSERT_TRUE(upload_.add(chunk(4, "ef")));
   EXPECT_TRUE(upload_.finish());
-  EXPECT_EQ(std::memcmp(volume_.data(), "abcdef", 6), 0);
+  EXPECT_EQ(taken_, "abcdef");
+  EXPECT_EQ(upload_.received_bytes(), 6);
+}
+
+TEST(VolumeUpload, APartOfAVolumeKeepsItsOffsets) {
+  VolumeUpload part(4, 8, [](std::span<const std::byte>) { return Result<void>(); });
+  EXPECT_EQ(part.add(chunk(0, "ab")).error().message, "chunk offset 0 found, expected 4");
+  ASSERT_TRUE(part.add(chunk(4, "ab")));
+  EXPECT_EQ(part.finish().error().message, "2 bytes found, expected 4 for the header's extent");
+  EXPECT_EQ(part.add(chunk(6, "cde")).error().message, "at least 5 bytes found, expected 4 for the header's extent");
+  ASSERT_TRUE(part.add(chunk(6, "cd")));
+  EXPECT_TRUE(part.finish());
+}
+
+TEST(VolumeUpload, TheErrorOfWhoTakesTheBytesEndsIt) {
+  VolumeUpload upload(0, 8, [](std::span<const std::byte>) -> Result<void> {
+    return Error{ErrorCode::cancelled, "wanted no more"};
+  });
+  EXPECT_EQ(upload.add(chunk(0, "ab")).error().message, "wanted no more");
+  EXPECT_EQ(upload.received_bytes(), 0);
 }
 
 TEST_F(VolumeUploadTest, GapsAndRepetitionsAreRefused) {

@@ -1,0 +1,28 @@
+// A short name for many bytes: tells whether two things are the same, not who made them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace znni {
+
+// Two sums of 64 bits over words of eight bytes: FNV-1a, and the same with every word rotated by 32 bits. Where one
+// thing ends and the next begins counts.
+class Fingerprint {
+ public:
+  void add(std::span<const std::byte> bytes);
+  void add(std::string_view text);
+
+  // 32 hexadecimal digits.
+  [[nodiscard]] std::string text() const;
+
+ private:
+  void add_word(std::uint64_t word);
+  std::uint64_t first_ = 0xcbf29ce484222325;
+  std::uint64_t second_ = 0x84222325cbf29ce4;
+};
+
+}  // namespace znni

@@ -1,0 +1,21 @@
+// Where the rungs of a ladder lie in the one block of memory that they share. One runs at a time, so all could begin at
+// its start; but between two steps of a streamed rung its histories stand in the block, and other rungs can run there
+// if they keep clear of them: most of the block is free then.
+#pragma once
+
+#include <vector>
+
+#include "server/pipeline/engine.hpp"
+#include "server/pipeline/ladder.hpp"
+
+namespace znni {
+
+struct RungPlace {
+  ByteRange memory;             // of the block
+  bool beside_streams = false;  // it touches no history of any streamed rung: may run between their steps
+};
+
+// One place for every rung, within the bytes that the largest on the CPU takes; of one with a GPU, nothing.
+[[nodiscard]] std::vector<RungPlace> place_rungs(const std::vector<LadderRung>& designs);
+
+}  // namespace znni

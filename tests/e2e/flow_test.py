@@ -1,0 +1,219 @@
+"""Volumes that flow: larger than memory, in both directions at once, broken and gone on with, stopped in the middle."""
+
+import itertools
+import pathlib
+import signal
+import tempfile
+import threading
+import time
+import unittest
+
+import grpc
+import numpy as np
+
+import nets
+from harness import Daemon, volumes_stubs
+
+messages, services = volumes_stubs()
+CHUNK = 1 << 20
+HALO = 9  # planes; the field of view is 10
+MEM = 192 << 20
+BIG = 1 << 31
+
+
+class Stream:
+    """One call of Volumes.Infer for an array [Z,Y,X] of bytes, whose output is bytes too."""
+
+    def __init__(self, channel, volume, first_plane=0, token="", pause=None):
+        self.volume = volume
+        self.accepted = None
+        self.output = bytearray()
+        self.done = None
+        self.pause = pause or (lambda plane: None)
+        self.first = first_plane
+        header = messages.VolumeHeader(
+            model_name="net", datatype="UINT8", output_datatype="UINT8", channels=1, first_plane=first_plane,
+            resume_token=token, extent=messages.Extent(z=volume.shape[0], y=volume.shape[1], x=volume.shape[2]))
+        self.call = services.VolumesStub(channel).Infer(self.requests(header))
+
+    def requests(self, header):
+        """Plane by plane."""
+        yield messages.VolumeRequest(header=header)
+        offset = self.first * self.volume[0].nbytes
+        for z in range(self.first, self.volume.shape[0]):
+            self.pause(z)
+            data = self.volume[z].tobytes()
+            for at in range(0, len(data), CHUNK):
+                part = data[at:at + CHUNK]
+                yield messages.VolumeRequest(chunk=messages.VolumeChunk(offset=offset + at, data=part))
+            offset += len(data)
+
+    def read(self, planes=None, pause=0.0):
+        """Until so many output planes have come (None: all)."""
+        while planes is None or self.accepted is None or len(self.output) < planes * self.plane_bytes:
+            response = next(self.call, None)
+            if response is None:
+                return self
+            kind = response.WhichOneof("message")
+            if kind == "accepted":
+                self.accepted = response.accepted
+                extent = self.accepted.extent
+                self.plane_bytes = self.accepted.channels * extent.y * extent.x
+            elif kind == "chunk":
+                assert response.chunk.offset == self.first * self.plane_bytes + len(self.output)
+                self.output += response.chunk.data
+                time.sleep(pause)
+            elif kind == "done":
+                self.done = response.done
+        return self
+
+    def planes(self):
+        """The output so far: [Z,C,Y,X]."""
+        extent = self.accepted.extent
+        whole = len(self.output) // self.plane_bytes
+        data = np.frombuffer(bytes(self.output[:whole * self.plane_bytes]), np.uint8)
+        return data.reshape(whole, self.accepted.channels, extent.y, extent.x)
+
+
+class FlowTest(unittest.TestCase):
+    """Each with a daemon in little memory."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.net = nets.small_net(7)
+        nets.save(cls.net, cls.folder.name, "net")
+        (pathlib.Path(cls.folder.name) / "net" / "config.pbtxt").write_text(
+            "parameters { key: 'input_scale' value { string_value: '0.00392156862745098' } }")
+        cls.rng = np.random.default_rng(3)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def daemon(self, *arguments):
+        """Transport memory is an eighth of it."""
+        return Daemon(self.folder.name, "--max-request-bytes", "1M", *arguments, mem=str(MEM))
+
+    def volume(self, extent):
+        return self.rng.integers(0, 255, extent, np.uint8)
+
+    def expect_right(self, volume, output, first=0):
+        """Some windows of the output [Z,C,Y,X], which begins at plane `first`, against the net itself."""
+        for z in {0, len(output) // 2, len(output) - 1}:
+            for corner in (0, output.shape[3] - 6):
+                window = volume[first + z:first + z + HALO + 1, corner:corner + HALO + 6, corner:corner + HALO + 6]
+                exact = nets.run_dilated(self.net, window[None, None].astype(np.float32) / 255)[0][:, 0]
+                found = output[z, :, corner:corner + 6, corner:corner + 6]
+                self.assertLessEqual(np.abs(found - exact * 255).max(), 0.51, (z, corner))
+
+    def test_a_volume_larger_than_its_memory(self):
+        volume = self.volume((160, 400, 300))  # 18 MiB in, 33 MiB out, through 24 MiB
+        with self.daemon() as daemon, daemon.channel() as channel:
+            stream = Stream(channel, volume).read()
+            self.assertIsNotNone(stream.done)
+            self.expect_right(volume, stream.planes())
+            self.assertLess(daemon.metric("znni_memory_peak_bytes", pool="transport"), 24 << 20)
+            self.assertLess(daemon.memory("VmHWM"), MEM)
+
+    def test_output_comes_before_all_input_was_sent(self):
+        volume = self.volume((120, 60, 60))
+        may_go_on = threading.Event()
+        with self.daemon() as daemon, daemon.channel() as channel:
+            stream = Stream(channel, volume, pause=lambda z: z < 80 or may_go_on.wait(60))
+            stream.read(planes=1)
+            may_go_on.set()
+            self.expect_right(volume, stream.read().planes())
+
+    def test_a_slow_writer_holds_up_nobody(self):
+        volume = self.volume((120, 60, 60))
+        may_go_on = threading.Event()
+        with self.daemon() as daemon, daemon.channel() as channel, daemon.channel() as other:
+            slow = Stream(channel, volume, pause=lambda z: z != 60 or may_go_on.wait(60))
+            slow.read(planes=1)
+            quick = self.volume((30, 30, 30))
+            self.expect_right(quick, Stream(other, quick).read().planes())
+            may_go_on.set()
+            self.expect_right(volume, slow.read().planes())
+
+    def test_a_slow_reader_is_not_waited_for_by_others_and_bounds_memory(self):
+        volume = self.volume((200, 150, 150))
+        with self.daemon() as daemon, daemon.channel() as channel, daemon.channel() as other:
+            slow = Stream(channel, volume).read(planes=1)
+            quick = self.volume((30, 30, 30))
+            self.expect_right(quick, Stream(other, quick).read().planes())
+            self.assertLess(daemon.memory("VmRSS"), MEM)
+            self.expect_right(volume, slow.read(pause=0.001).planes())
+
+    def test_a_stream_that_broke_goes_on(self):
+        """The daemon is killed in the middle; another one takes over."""
+        volume = self.volume((160, 80, 80))
+        with self.daemon() as daemon, daemon.channel() as channel:
+            broken = Stream(channel, volume).read(planes=30)
+            daemon.process.send_signal(signal.SIGKILL)
+            with self.assertRaises(grpc.RpcError) as caught:
+                broken.read()
+            self.assertEqual(caught.exception.code(), grpc.StatusCode.UNAVAILABLE)
+        done = broken.planes()
+        self.assertLess(len(done), 151)
+        with self.daemon() as daemon, daemon.channel() as channel:
+            whole = Stream(channel, volume).read().planes()
+            rest = Stream(channel, volume, len(done), broken.accepted.resume_token).read().planes()
+            self.assertEqual(len(done) + len(rest), 151)
+            np.testing.assert_allclose(np.concatenate([done, rest]), whole, atol=1)
+            self.expect_right(volume, rest, len(done))
+            other = volume[:, :, :60]
+            with self.assertRaises(grpc.RpcError) as caught:
+                Stream(channel, other, len(done), broken.accepted.resume_token).read()
+            self.assertEqual(caught.exception.code(), grpc.StatusCode.FAILED_PRECONDITION)
+
+    def test_sigterm_in_every_state_of_a_stream(self):
+        """What waits for its client is cancelled when the time is up; the exit code is 0 all the same."""
+        volume = self.volume((300, 100, 100))
+        for state, pause, planes in (("receiving", 5, 0), ("computing", 200, 1), ("sending", None, 1)):
+            with self.subTest(state), self.daemon("--exit-timeout-secs", "0.5") as daemon, daemon.channel() as channel:
+                release = threading.Event()
+                stream = Stream(channel, volume, pause=lambda z, at=pause: z != at or release.wait(60))
+                stream.read(planes)
+                self.assertEqual(daemon.stop(), 0, "\n".join(daemon.log))
+                release.set()
+                with self.assertRaises(grpc.RpcError):
+                    stream.read()
+
+    def test_messages_around_two_gibibytes_leave_it_serving(self):
+        with open("/proc/meminfo", encoding="ascii") as facts:
+            available = int(next(line for line in facts if line.startswith("MemAvailable")).split()[1]) << 10
+        if available < 3 * BIG:
+            self.skipTest("the client's message needs 6 GiB")
+        with self.daemon() as daemon, daemon.channel() as channel:
+            send = channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
+            for size in (BIG - 1, BIG, BIG + 1):
+                with self.assertRaises(grpc.RpcError) as caught:
+                    send(bytes(size), timeout=120)
+                self.assertIn(caught.exception.code(), (grpc.StatusCode.RESOURCE_EXHAUSTED, grpc.StatusCode.INTERNAL))
+                self.assertLess(daemon.memory("VmHWM"), MEM)
+            small = self.volume((20, 20, 20))
+            self.expect_right(small, Stream(channel, small).read().planes())
+
+    def test_volumes_around_two_gibibytes_are_accepted(self):
+        """Bytes of input and of output pass 2^31; nothing is allocated for them."""
+        with self.daemon() as daemon, daemon.channel() as channel:
+            for z in (BIG // 2500 - 1, BIG // 2500, BIG // 2500 + 1, 2 * BIG // 2500):
+                header = messages.VolumeHeader(model_name="net", datatype="UINT8", output_datatype="UINT8", channels=1,
+                                               extent=messages.Extent(z=z, y=50, x=50))
+                call = services.VolumesStub(channel).Infer(
+                    itertools.chain([messages.VolumeRequest(header=header)], self.never()))
+                accepted = next(call).accepted
+                self.assertEqual((accepted.extent.z, accepted.extent.y), (z - HALO, 41))
+                call.cancel()
+            self.assertLess(daemon.memory("VmHWM"), MEM)
+
+    @staticmethod
+    def never():
+        """A client that sends nothing more."""
+        time.sleep(30)
+        yield from ()
+
+
+if __name__ == "__main__":
+    unittest.main()
