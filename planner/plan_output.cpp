@@ -118,6 +118,7 @@ class Beside {
     places.memory = memory;
     SearchOptions options = options_;
     options.memory_limit = limit;
+    options.ladder = false;
     constexpr std::size_t sizes = 12;
     return plan_split(network_, session_.catalogue, *costs_, places, strategy, options, sizes, log);
   }

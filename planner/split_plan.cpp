@@ -147,7 +147,7 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
                          cost.error};
   made.plan.memory = rung.memory;
   made.plan.ladder = {std::move(rung)};
-  add_spare(network, catalogue, costs, places.specs.cpu, options, made.plan);
+  if (options.ladder) add_spare(network, catalogue, costs, places.specs.cpu, options, made.plan);
   return made;
 }
 
