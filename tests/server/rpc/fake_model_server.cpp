@@ -85,7 +85,7 @@ std::vector<ModelInfo> FakeModelServer::models() const {
   std::vector<ModelInfo> all = {info("twice", "1", f_out), second, info("flat", "1", f_out), info("line", "1", f_out),
                                 broken};
   for (ModelInfo& model : all) {
-    model.identity = identity;
+    model.identity = retrained ? "other weights" : "made up";
     model.whole_input = whole_input;
   }
   return all;

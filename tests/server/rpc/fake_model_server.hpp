@@ -53,11 +53,11 @@ class FakeModelServer final : public ModelServer {
   std::atomic<Seconds> still_for = 0;
   std::int64_t f_out = 2;
   std::int64_t planes_per_slab = 2;
-  std::string fallback;              // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
-  std::string identity = "made up";  // of all models
-  bool whole_input = false;          // likewise
-  std::atomic<int> last_priority = -1;  // of the last job that came
-  std::atomic<int> stopped_jobs = 0;    // ended by their stop token
+  std::string fallback;  // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
+  std::atomic<bool> retrained = false;    // all models then have another identity
+  std::atomic<bool> whole_input = false;  // of all models
+  std::atomic<int> last_priority = -1;    // of the last job that came
+  std::atomic<int> stopped_jobs = 0;      // ended by their stop token
 
  private:
   // False when the job was stopped instead.

@@ -154,7 +154,7 @@ TEST_F(VolumeCallTest, GoesOnWhereAnEarlierStreamEnded) {
   }
   ASSERT_TRUE(client.stream->Finish().ok());
   EXPECT_EQ(rest, whole.substr(begin));
-  models_.identity = "other weights";
+  models_.retrained = true;
   expect_refused({later}, StatusCode::FAILED_PRECONDITION, "not that of this volume, model and plan");
 }
 
