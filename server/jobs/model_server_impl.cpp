@@ -25,8 +25,7 @@ namespace {
 // The devices of the server with those who want them: jobs, and a model's first run.
 struct SharedDevice {
   std::unique_ptr<Device> device;
-  std::unique_ptr<Device> gpu;  // once a plan has wanted it
-  std::string gpu_lacking;      // why it could not be opened
+  OpenGpu gpu;
   TurnQueue turns{"the device", saturated};
   ProgressWatch watch;  // of the job whose turn it is
 };
@@ -295,7 +294,7 @@ class ModelServerImpl final : public ModelServer {
     Result<std::unique_ptr<LoadedModel>> model = load_one(entry, share, context, stop);
     if (!model) return give_up(slot, model.error());
     if (untouched_bytes(**model) <= options_.touched_before_serving) {
-      Result<void> finished = finish_model(**model, in_turn(stop), options_.log, stop);
+      Result<void> finished = finish_model(**model, in_turn(stop), in_turn(stop), options_.log, stop);
       if (!finished) return give_up(slot, finished.error());
     }
     model_bytes_left_ -= (*model)->planned.plan.memory.total();
@@ -313,18 +312,27 @@ class ModelServerImpl final : public ModelServer {
     return error;
   }
 
+  // In line with jobs as usual as they come: neither side keeps the other waiting for more than a turn.
   InTurn in_turn(const std::stop_token& stop) {
     return [this, stop](const std::function<Result<void>()>& work) -> Result<void> {
-      const Result<Turn> turn = shared_.turns.wait(stop);
+      const Result<Turn> turn = shared_.turns.come_back(stop, rank_of_priority(0));
       return turn ? work() : turn.error();
     };
   }
 
-  // A model that serves on its smallest patch serves as planned from then on; one that cannot is unavailable.
+  // A job of the model that is under way shows as well that it runs.
+  InTurn if_idle(ModelSlot& slot, const std::stop_token& stop) {
+    return [this, &slot, stop](const std::function<Result<void>()>& work) -> Result<void> {
+      const std::optional<Turn> alone = slot.queue().take_if_free();
+      return alone ? in_turn(stop)(work) : Result<void>();
+    };
+  }
+
+  // What a model that serves already still lacks; one that turns out not to run is unavailable.
   void finish(ModelSlot& slot, const std::stop_token& stop) {
     const Result<std::shared_ptr<LoadedModel>> model = slot.model();
-    if (!model || (*model)->engine->first_rung() == 0) return;
-    const auto finished = finish_model(**model, in_turn(stop), options_.log, stop);
+    if (!model || (*model)->engine->first_touched() == 0) return;
+    const auto finished = finish_model(**model, in_turn(stop), if_idle(slot, stop), options_.log, stop);
     if (!finished && finished.error().code != ErrorCode::cancelled) static_cast<void>(give_up(slot, finished.error()));
   }
 
@@ -335,29 +343,13 @@ class ModelServerImpl final : public ModelServer {
     if (!planned) return planned.error();
     const Result<Turn> turn = shared_.turns.wait(stop);
     if (!turn) return turn.error();
-    if (needs_gpu(planned->plan)) open_gpu();
-    const PlaceDevices devices(*shared_.device, shared_.gpu ? shared_.gpu->accelerator() : nullptr,
-                               shared_.gpu_lacking);
+    if (options_.gpu && needs_gpu(planned->plan)) shared_.gpu.open(*options_.gpu, options_.log);
+    const PlaceDevices devices(*shared_.device, shared_.gpu.accelerator(), shared_.gpu.lacking());
     Result<std::unique_ptr<LoadedModel>> opened =
         open_model(std::move(*planned), options_.catalogue, devices, options_.log, stop);
     // Output that waits for the last column of a stream is transport, and others want some of it.
     if (opened) (*opened)->engine->limit_slabs(transport_->limit / 4);
     return opened;
-  }
-
-  // Tried anew for every model that wants it, until it is there. It must be the caller's turn on the devices.
-  void open_gpu() {
-    if (!options_.gpu || shared_.gpu) return;
-    const GpuOffer& offer = options_.gpu->offer;
-    Result<std::unique_ptr<Device>> opened = options_.gpu->open(offer);
-    const bool is_gpu = opened && (*opened)->accelerator() != nullptr;
-    if (is_gpu) {
-      shared_.gpu = *std::move(opened);
-      log_to(options_.log, "info",
-             "GPU '" + offer.spec.name + "' is open with " + bytes_text(offer.device_bytes) + " of its memory");
-      return;
-    }
-    shared_.gpu_lacking = opened ? "'" + offer.spec.name + "' is no GPU" : opened.error().message;
   }
 
   ServerOptions options_;  // as they came, but for the GPU's share of pinned memory

@@ -12,15 +12,10 @@
 #include "planner/catalogue.hpp"
 #include "planner/timings.hpp"
 #include "server/jobs/model_server.hpp"
+#include "server/jobs/server_gpu.hpp"
 #include "server/models/log_sink.hpp"
 
 namespace znni {
-
-// The GPU that plans may use, and how it is opened: when the first plan wants it, with all that is offered.
-struct ServerGpu {
-  GpuOffer offer;
-  std::function<Result<std::unique_ptr<Device>>(const GpuOffer& offer)> open;
-};
 
 struct ServerOptions {
   std::filesystem::path repository;
@@ -34,7 +29,7 @@ struct ServerOptions {
   std::function<Result<std::unique_ptr<Device>>(std::int64_t host_budget)> open_device;
   std::optional<ServerGpu> gpu;  // its pinned memory is at most the models' share of `limits`
   LogSink log;                   // called by the thread that loads
-  // A model serves on its smallest patch while more memory than this is touched for the others.
+  // A model serves from its first run on while more memory than this is still to be touched.
   std::int64_t touched_before_serving = std::int64_t{1} << 30;
 };
 

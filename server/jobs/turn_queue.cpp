@@ -21,6 +21,13 @@ Result<Turn> TurnQueue::wait(const std::stop_token& stop, int rank) {
   return stand_in_line(lock, stop, rank);
 }
 
+std::optional<Turn> TurnQueue::take_if_free() {
+  const std::lock_guard lock(mutex_);
+  if (taken_ || !waiting_.empty()) return std::nullopt;
+  taken_ = true;
+  return std::optional<Turn>(std::in_place, *this);
+}
+
 Result<Turn> TurnQueue::come_back(const std::stop_token& stop, int rank) {
   std::unique_lock lock(mutex_);
   return stand_in_line(lock, stop, rank);

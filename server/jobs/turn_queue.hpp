@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -41,7 +42,9 @@ class TurnQueue {
   // Waits for the caller's turn. `unavailable`, at once, when as many wait as may; `cancelled` when `stop`
   // comes first.
   [[nodiscard]] Result<Turn> wait(const std::stop_token& stop, int rank = 0);
-  // The same for one who was in already and went away for a while: however many wait.
+  // The caller's turn where nobody has it and nobody waits.
+  [[nodiscard]] std::optional<Turn> take_if_free();
+  // As wait(), for one who was in already and went away for a while: however many wait.
   [[nodiscard]] Result<Turn> come_back(const std::stop_token& stop, int rank);
   // Lets those go first who wait with no larger rank, and comes back with the next turn; at once when there are none.
   // `cancelled`, without a turn, when `stop` comes first.

@@ -17,8 +17,8 @@ namespace {
 // A predicted pass up to this long is worth a run at start.
 constexpr Seconds quick_start = 2.0;
 
-// Memory is touched in parts that hold a job up for a few tenths of a second.
-constexpr std::int64_t part_bytes = std::int64_t{256} << 20;
+// Memory is touched in parts that hold a job up for less than a tenth of a second, even where the system is slow at it.
+constexpr std::int64_t part_bytes = std::int64_t{64} << 20;
 
 // All but the memory of the smallest rung, in parts.
 std::vector<ByteRange> parts_left(const Engine& engine) {
@@ -33,14 +33,12 @@ std::vector<ByteRange> parts_left(const Engine& engine) {
   return parts;
 }
 
-// The planned rung, where the model does not serve on it already.
+// The planned rung, where it has not run already.
 Result<void> warm_up_planned(Engine& engine, const std::stop_token& stop) {
   const std::vector<Rung>& ladder = engine.plan().ladder;
-  if (ladder.size() > 1 && ladder.front().seconds <= quick_start) {
-    if (Result<void> ran = engine.warm_up(0, stop); !ran) return ran.error().within("first run");
-  }
-  engine.use_rungs_from(0);
-  return {};
+  if (ladder.size() == 1 || ladder.front().seconds > quick_start) return {};
+  Result<void> ran = engine.warm_up(0, stop);
+  return ran ? ran : ran.error().within("first run");
 }
 
 // Primitives of the planned rung, each once, in order.
@@ -105,12 +103,13 @@ Result<std::unique_ptr<LoadedModel>> open_model(PlannedModel planned, const Cata
   const Result<Seconds> touched = model->engine->touch_memory(model->engine->memory_of(smallest), stop);
   if (!touched) return touched.error();
   if (Result<void> ran = model->engine->warm_up(smallest, stop); !ran) return ran.error().within("first run");
-  model->engine->use_rungs_from(smallest);
+  model->engine->touched_from(smallest);
   tell_loss(*model, log);
   return model;
 }
 
-Result<void> finish_model(LoadedModel& model, const InTurn& in_turn, const LogSink& log, const std::stop_token& stop) {
+Result<void> finish_model(LoadedModel& model, const InTurn& in_turn, const InTurn& if_idle, const LogSink& log,
+                          const std::stop_token& stop) {
   Engine& engine = *model.engine;
   Seconds seconds = 0;
   for (const ByteRange& part : parts_left(engine)) {
@@ -121,12 +120,13 @@ Result<void> finish_model(LoadedModel& model, const InTurn& in_turn, const LogSi
     });
     if (!done) return done;
   }
+  engine.touched_from(0);
   const bool was_lost = engine.gpu_lost().has_value();
-  if (Result<void> ran = in_turn([&] { return warm_up_planned(engine, stop); }); !ran) return ran;
+  if (Result<void> ran = if_idle([&] { return warm_up_planned(engine, stop); }); !ran) return ran;
   if (!was_lost) tell_loss(model, log);
   log_to(log, "info",
          "network '" + model.planned.network.name + "': touched " + bytes_text(untouched_bytes(model)) + " in " +
-             seconds_text(seconds) + ", runs as planned");
+             seconds_text(seconds));
   return {};
 }
 

@@ -33,9 +33,9 @@ struct LoadedModel {
                                               const std::stop_token& stop);
 
 // Opens the engine on `devices`, touches the memory of its smallest rung and runs one pass of that: a model that cannot
-// run is found now. It serves on that rung alone until finish_model() has touched the rest, which takes a while where
-// memory is large. It must be the caller's turn on the device. Where a GPU fails, the rungs on the CPU serve alone, and
-// the log says so.
+// run is found now. It may serve from then on: jobs on other rungs get their pages as they use them, until
+// finish_model() has touched the rest, which takes a while where memory is large. It must be the caller's turn on the
+// device. Where a GPU fails, the rungs on the CPU serve alone, and the log says so.
 [[nodiscard]] Result<std::unique_ptr<LoadedModel>> open_model(PlannedModel planned, const Catalogue& catalogue,
                                                               const PlaceDevices& devices, const LogSink& log,
                                                               const std::stop_token& stop);
@@ -43,10 +43,11 @@ struct LoadedModel {
 // Runs what it is given while it is the caller's turn on the device.
 using InTurn = std::function<Result<void>(const std::function<Result<void>()>&)>;
 
-// Touches the rest of the memory, part by part, then runs one pass of the planned rung where that is predicted to be
-// quick; from then on the model serves as planned. Each part is given to `in_turn`: jobs may run between them.
-[[nodiscard]] Result<void> finish_model(LoadedModel& model, const InTurn& in_turn, const LogSink& log,
-                                        const std::stop_token& stop);
+// Touches the rest of the memory, part by part, each given to `in_turn`: jobs may run between them. Then gives
+// `if_idle` one pass of the planned rung, where that is predicted to be quick: not to be run while a job stands between
+// the steps of a stream, whose memory it overwrites.
+[[nodiscard]] Result<void> finish_model(LoadedModel& model, const InTurn& in_turn, const InTurn& if_idle,
+                                        const LogSink& log, const std::stop_token& stop);
 
 // Bytes that finish_model() touches.
 [[nodiscard]] std::int64_t untouched_bytes(const LoadedModel& model);

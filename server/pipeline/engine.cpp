@@ -225,7 +225,7 @@ Result<JobOutlook> Engine::outlook(const VolumeShape& input) const {
   }
   const bool lost = state_->why_lost().has_value();
   std::optional<JobOutlook> best;
-  for (std::size_t i = state_->first_rung; i < state_->rungs.size(); ++i) {
+  for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
     if (lost && !state_->rungs[i].cpu) continue;
     const JobOutlook other = state_->outlook_on(i, input);
     if (!best || state_->is_better(other, *best, input)) best = other;
@@ -236,7 +236,7 @@ Result<JobOutlook> Engine::outlook(const VolumeShape& input) const {
 
 std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& input) const {
   std::optional<JobOutlook> best;
-  for (std::size_t i = state_->first_rung; i < state_->rungs.size(); ++i) {
+  for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
     if (!beside_streams(i)) continue;
     const JobOutlook other = state_->outlook_on(i, input);
     if (!best || other.predicted_seconds < best->predicted_seconds) best = other;
@@ -328,9 +328,9 @@ Result<void> Engine::warm_up(std::size_t rung, std::stop_token stop) {
   return opened.cpu->run_pass(0, stop);
 }
 
-void Engine::use_rungs_from(std::size_t rung) {
+void Engine::touched_from(std::size_t rung) {
   ensure(rung < state_->rungs.size(), "a rung of the ladder");
-  state_->first_rung = rung;
+  state_->first_touched = rung;
 }
 
 bool Engine::beside_streams(std::size_t rung) const {
@@ -343,7 +343,7 @@ void Engine::observe(CallObserver observer) { state_->observer = std::move(obser
 
 ByteRange Engine::memory() const { return {0, state_->transient.bytes()}; }
 ByteRange Engine::memory_of(std::size_t rung) const { return state_->places[rung].memory; }
-std::size_t Engine::first_rung() const { return state_->first_rung; }
+std::size_t Engine::first_touched() const { return state_->first_touched; }
 const Plan& Engine::plan() const { return state_->plan; }
 Vec3 Engine::field_of_view() const { return state_->fov; }
 std::optional<std::string> Engine::gpu_lost() const { return state_->why_lost(); }

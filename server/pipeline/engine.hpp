@@ -134,9 +134,10 @@ class Engine {
   // From the next run on; an empty one is told nothing. Rungs with a GPU tell nothing. Not while a job runs.
   void observe(CallObserver observer);
 
-  // From now on outlook() leaves the rungs before this one out: the larger ones are not ready yet. Any thread.
-  void use_rungs_from(std::size_t rung);
-  [[nodiscard]] std::size_t first_rung() const;
+  // From now on outlook() counts, for rungs before this one, the time the system takes to give a first job their pages:
+  // a small job is done sooner on a rung that has them, a large one does not mind. Any thread.
+  void touched_from(std::size_t rung);
+  [[nodiscard]] std::size_t first_touched() const;
   // Whether jobs on this rung may run between the steps of a streamed one. False for one that is none.
   [[nodiscard]] bool beside_streams(std::size_t rung) const;
   // Of a job that outlook() takes, on the fastest of those rungs; nothing where there are none.

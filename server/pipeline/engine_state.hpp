@@ -34,8 +34,8 @@ struct Engine::State {
   std::int64_t f_out = 0;
   Reservation transient;  // shared by all rungs on the CPU: only one runs at a time
   std::vector<OpenRung> rungs;
-  std::vector<RungPlace> places;            // of rungs in `transient`
-  std::atomic<std::size_t> first_rung = 0;  // those before it are not ready yet
+  std::vector<RungPlace> places;               // of rungs in `transient`
+  std::atomic<std::size_t> first_touched = 0;  // those before it may lack pages
   CallObserver observer;
   std::int64_t slab_bytes = saturated;
   mutable std::mutex mutex;  // guards gpu_lost
@@ -71,6 +71,11 @@ struct Engine::State {
     return input_planes(input, geometry, fov, most_planes(input - fov + Vec3::cube(1)));
   }
 
+  // Until the system has given a rung its pages: it clears one or two GiB of them in a second.
+  [[nodiscard]] Seconds seconds_to_touch(std::size_t rung) const {
+    constexpr double bytes_per_second = 1U << 30U;
+    return rung < first_touched ? static_cast<double>(places[rung].memory.bytes) / bytes_per_second : 0;
+  }
   [[nodiscard]] JobOutlook outlook_on(std::size_t rung, const VolumeShape& input) const {
     const Geometry& geometry = rungs[rung].geometry();
     JobOutlook outlook;
@@ -82,7 +87,7 @@ struct Engine::State {
     outlook.patches = patch_count(input.n, geometry, fov, most);
     outlook.input_planes = planes_held(rung, input.n);
     const std::int64_t batches = div_up(outlook.patches, geometry.choice.S);
-    outlook.predicted_seconds = static_cast<double>(batches) * plan.ladder[rung].seconds;
+    outlook.predicted_seconds = static_cast<double>(batches) * plan.ladder[rung].seconds + seconds_to_touch(rung);
     // Any other on the CPU may go on with the job of one with a GPU.
     for (std::size_t i = 0; i < rungs.size() && !rungs[rung].cpu; ++i) {
       if (rungs[i].cpu) outlook.input_planes = std::max(outlook.input_planes, planes_held(i, input.n));

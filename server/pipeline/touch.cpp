@@ -12,8 +12,8 @@
 namespace znni {
 namespace {
 
-// Whole huge pages, and short enough to hear a stop soon.
-constexpr std::int64_t part_bytes = std::int64_t{32} << 20;
+// Whole huge pages, and short: while the kernel populates, other threads of the process can map nothing.
+constexpr std::int64_t part_bytes = std::int64_t{4} << 20;
 
 std::int64_t page_bytes() { return sysconf(_SC_PAGESIZE); }
 

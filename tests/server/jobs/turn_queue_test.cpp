@@ -54,6 +54,18 @@ TEST(TurnQueue, OnlyOneHasTheTurn) {
   EXPECT_EQ(most, 1);
 }
 
+TEST(TurnQueue, AFreeTurnIsTakenAtOnceOrNotAtAll) {
+  TurnQueue queue("the device", 100);
+  {
+    const std::optional<Turn> first = queue.take_if_free();
+    EXPECT_TRUE(first);
+    EXPECT_TRUE(queue.taken());
+    EXPECT_FALSE(queue.take_if_free());
+  }
+  EXPECT_TRUE(queue.wait({}));
+  EXPECT_TRUE(queue.take_if_free());
+}
+
 TEST(TurnQueue, RefusesAtOnceWhenTooManyWait) {
   TurnQueue queue("model 'net'", 1);
   const Result<Turn> first = queue.wait({});

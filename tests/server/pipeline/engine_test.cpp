@@ -285,18 +285,23 @@ TEST(Engine, TouchingItsMemoryChangesNothingAndMayBeStopped) {
   EXPECT_EQ(made.engine->touch_memory({0, 1}, stop.get_token()).error().code, ErrorCode::cancelled);
 }
 
-TEST(Engine, LargeRungsWaitUntilTheyAreReady) {
+TEST(Engine, RungsWithoutPagesAreForLargeJobs) {
   const Network network = test::simple_network(1);
   const EngineBench made = test::open_bench(
       network, {test::choice_of(network, PoolMode::fragments, 8), test::choice_of(network, PoolMode::fragments, 0)});
+  const VolumeShape large{1, {200, 200, 200}, ElementType::f32, VolumeOrder::plane_major};
   Random random(2);
-  const RandomVolume volume = test::random_volume(1, {20, 20, 20}, ElementType::f32, random);
-  EXPECT_EQ(made.engine->outlook(volume.shape)->rung, 0U);
-  made.engine->use_rungs_from(1);
-  EXPECT_EQ(made.engine->first_rung(), 1U);
-  EXPECT_EQ(made.engine->outlook(volume.shape)->rung, 1U);
+  const RandomVolume volume = test::random_volume(1, {15, 15, 15}, ElementType::f32, random);
+  const JobOutlook touched = *made.engine->outlook(volume.shape);
+  EXPECT_EQ(touched.rung, 0U);
+  made.engine->touched_from(1);
+  EXPECT_EQ(made.engine->first_touched(), 1U);
+  const JobOutlook untouched = *made.engine->outlook(volume.shape);
+  EXPECT_EQ(untouched.rung, 1U);
+  EXPECT_GT(untouched.predicted_seconds, touched.predicted_seconds);
+  EXPECT_EQ(made.engine->outlook(large)->rung, 0U) << "thousands of tiny patches";
   test::expect_exact(made, volume);
-  made.engine->use_rungs_from(0);
+  made.engine->touched_from(0);
   EXPECT_EQ(made.engine->outlook(volume.shape)->rung, 0U);
   EXPECT_FALSE(made.engine->beside_streams(1)) << "there are no streams";
 }

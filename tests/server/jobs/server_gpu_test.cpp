@@ -1,0 +1,59 @@
+#include "server/jobs/server_gpu.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/pipeline/oracle_primitive.hpp"
+#include "tests/support/host_sim.hpp"
+
+namespace znni {
+namespace {
+
+using testing::HasSubstr;
+
+std::unique_ptr<Device> simulated_gpu() { return std::make_unique<test::HostSim>(test::HostSimOptions{}); }
+
+struct Opener {
+  // What its next call gives.
+  ServerGpu gives(Result<std::unique_ptr<Device>> device) {
+    next = std::move(device);
+    return {{test::host_sim_spec(), std::int64_t{3} << 20, 100}, [this](const GpuOffer&) {
+              ++calls;
+              return std::move(next);
+            }};
+  }
+  Result<std::unique_ptr<Device>> next = Error{ErrorCode::internal, ""};
+  int calls = 0;
+};
+
+TEST(OpenGpu, IsOpenedOnceAndSaysSo) {
+  Opener opener;
+  std::string log;
+  const LogSink sink = [&log](std::string_view level, const std::string& line) {
+    log += std::string(level) + ": " + line;
+  };
+  const ServerGpu from = opener.gives(simulated_gpu());
+  OpenGpu gpu;
+  EXPECT_EQ(gpu.accelerator(), nullptr);
+  gpu.open(from, sink);
+  EXPECT_NE(gpu.accelerator(), nullptr);
+  EXPECT_THAT(log, HasSubstr("info: GPU '" + test::host_sim_spec().name + "' is open with 3.00 MiB"));
+  gpu.open(from, sink);
+  EXPECT_EQ(opener.calls, 1);
+}
+
+TEST(OpenGpu, SaysWhatIsLackingAndIsTriedAnew) {
+  Opener opener;
+  OpenGpu gpu;
+  gpu.open(opener.gives(Error{ErrorCode::device_failure, "it fell off the bus"}), {});
+  EXPECT_EQ(gpu.accelerator(), nullptr);
+  EXPECT_EQ(gpu.lacking(), "it fell off the bus");
+  gpu.open(opener.gives(test::host_device(1 << 20)), {});
+  EXPECT_EQ(gpu.accelerator(), nullptr);
+  EXPECT_THAT(gpu.lacking(), HasSubstr("is no GPU"));
+  gpu.open(opener.gives(simulated_gpu()), {});
+  EXPECT_NE(gpu.accelerator(), nullptr);
+}
+
+}  // namespace
+}  // namespace znni
