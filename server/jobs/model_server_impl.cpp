@@ -141,7 +141,7 @@ class ModelServerImpl final : public ModelServer {
     Result<void> loaded =
         with_context([&](const PlanContext& context) { return load_by_hand(*slot, context, either.token()); });
     slot->set_expected(loaded.has_value());
-    finish(*slot, either.token());
+    finish(*slot, admission_.stop_token());  // a caller who has gone leaves a model that serves
     return loaded ? loaded : loaded.error().within("model '" + name + "'");
   }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <chrono>
 #include <cstdio>
 #include <span>
 #include <utility>
@@ -17,8 +18,10 @@ namespace {
 // A predicted pass up to this long is worth a run at start.
 constexpr Seconds quick_start = 2.0;
 
-// Memory is touched in parts that hold a job up for less than a tenth of a second, even where the system is slow at it.
+// Memory is touched in parts that take less than a tenth of a second, even where the system is slow at it; pages that
+// are there already take next to nothing, so that a turn on the device takes as many parts as that.
 constexpr std::int64_t part_bytes = std::int64_t{64} << 20;
+constexpr std::chrono::milliseconds turn_length{100};
 
 // All but the memory of the smallest rung, in parts.
 std::vector<ByteRange> parts_left(const Engine& engine) {
@@ -31,6 +34,19 @@ std::vector<ByteRange> parts_left(const Engine& engine) {
   cut(0, touched.first);
   cut(touched.first + touched.bytes, end);
   return parts;
+}
+
+// As many of the parts as one turn has time for, at least one; takes them off `parts`, and says how long it took.
+Result<Seconds> touch_for_a_turn(Engine& engine, std::span<const ByteRange>& parts, const std::stop_token& stop) {
+  const auto end = std::chrono::steady_clock::now() + turn_length;
+  Seconds seconds = 0;
+  do {
+    const Result<Seconds> touched = engine.touch_memory(parts.front(), stop);
+    if (!touched) return touched;
+    seconds += *touched;
+    parts = parts.subspan(1);
+  } while (!parts.empty() && std::chrono::steady_clock::now() < end);
+  return seconds;
 }
 
 // The planned rung, where it has not run already.
@@ -112,9 +128,10 @@ Result<void> finish_model(LoadedModel& model, const InTurn& in_turn, const InTur
                           const std::stop_token& stop) {
   Engine& engine = *model.engine;
   Seconds seconds = 0;
-  for (const ByteRange& part : parts_left(engine)) {
+  const std::vector<ByteRange> parts = parts_left(engine);
+  for (std::span<const ByteRange> left = parts; !left.empty();) {
     const Result<void> done = in_turn([&]() -> Result<void> {
-      const Result<Seconds> touched = engine.touch_memory(part, stop);
+      const Result<Seconds> touched = touch_for_a_turn(engine, left, stop);
       if (touched) seconds += *touched;
       return touched ? Result<void>() : touched.error();
     });

@@ -43,7 +43,8 @@ struct LoadedModel {
 // Runs what it is given while it is the caller's turn on the device.
 using InTurn = std::function<Result<void>(const std::function<Result<void>()>&)>;
 
-// Touches the rest of the memory, part by part, each given to `in_turn`: jobs may run between them. Then gives
+// Touches the rest of the memory in parts of about a tenth of a second, each given to `in_turn`: jobs may run between
+// them, and where those have used it, it is soon done. Then gives
 // `if_idle` one pass of the planned rung, where that is predicted to be quick: not to be run while a job stands between
 // the steps of a stream, whose memory it overwrites.
 [[nodiscard]] Result<void> finish_model(LoadedModel& model, const InTurn& in_turn, const InTurn& if_idle,

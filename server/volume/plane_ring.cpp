@@ -38,12 +38,6 @@ Result<std::span<std::byte>> PlaneRing::wait_for_room(const std::stop_token& sto
 }
 
 Result<void> PlaneRing::write(std::span<const std::byte> bytes, const std::stop_token& stop) {
-  const auto count = static_cast<std::int64_t>(bytes.size());
-  if (const std::int64_t missing = missing_bytes(); count > missing) {
-    return Error{ErrorCode::invalid_argument, "at least " + std::to_string(all_bytes() - missing + count) +
-                                                  " bytes found, expected " + std::to_string(all_bytes()) +
-                                                  " for the volume's extent"};
-  }
   while (!bytes.empty()) {
     const Result<std::span<std::byte>> room = wait_for_room(stop);
     if (!room) return room.error();
@@ -52,6 +46,7 @@ Result<void> PlaneRing::write(std::span<const std::byte> bytes, const std::stop_
     bytes = bytes.subspan(taken);
     const std::lock_guard lock(mutex_);
     written_ += static_cast<std::int64_t>(taken);
+    ensure(written_ <= shape_.n.z * plane_bytes_, "no more is written than the volume has");
     changed_.notify_all();
   }
   return {};
@@ -67,11 +62,6 @@ void PlaneRing::close() {
   const std::lock_guard lock(mutex_);
   closed_ = true;
   changed_.notify_all();
-}
-
-std::int64_t PlaneRing::missing_bytes() const {
-  const std::lock_guard lock(mutex_);
-  return all_bytes() - written_;
 }
 
 void PlaneRing::want(const PlaneRange& planes) {

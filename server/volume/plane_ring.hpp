@@ -21,15 +21,13 @@ class PlaneRing final : public PlaneSource {
   // plane_major, or there is one image. The writer begins with plane `first_plane`.
   PlaneRing(std::span<std::byte> memory, const VolumeShape& shape, std::int64_t first_plane = 0);
 
-  // The next bytes of the volume, as many as there are. Blocks while there is no room. invalid_argument when that is
-  // more than the volume has left, `cancelled` when the ring is closed or `stop` asks for it.
+  // The next bytes of the volume, of which it must have as many left. Blocks while there is no room. `cancelled` when
+  // the ring is closed or `stop` asks for it.
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes, const std::stop_token& stop);
   // What is missing will never come: whoever wants it gets this error. The first one stays.
   void fail(const Error& error);
   // Nobody reads any more.
   void close();
-  // Bytes of the volume that are not written yet.
-  [[nodiscard]] std::int64_t missing_bytes() const;
 
   [[nodiscard]] const VolumeShape& shape() const override { return shape_; }
   void want(const PlaneRange& planes) override;
@@ -39,7 +37,6 @@ class PlaneRing final : public PlaneSource {
   [[nodiscard]] const std::byte* plane(std::int64_t image, std::int64_t z) const override;
 
  private:
-  [[nodiscard]] std::int64_t all_bytes() const { return shape_.n.z * plane_bytes_; }
   [[nodiscard]] bool have_come() const { return written_ >= wanted_.last * plane_bytes_; }
   // Where the next bytes go, as far as memory goes on; at least one.
   [[nodiscard]] Result<std::span<std::byte>> wait_for_room(const std::stop_token& stop);

@@ -8,6 +8,7 @@ import tempfile
 import threading
 import time
 import unittest
+import unittest.mock
 
 import numpy as np
 import tritonclient.grpc as triton
@@ -50,6 +51,11 @@ class GpuTest(unittest.TestCase):
         """With the GPU, unless told otherwise."""
         return Daemon(self.repository, *(arguments or ("--plugin", PLUGIN, "--gpu-mem", "1M")), **options)
 
+    def failing_daemon(self, failure, value):
+        """With a GPU that fails as tests/support/sim_plugin.cpp reads it from the environment."""
+        with unittest.mock.patch.dict(os.environ, {failure: str(value)}):
+            return self.daemon()
+
     def ask(self, client):
         """One request, whose answer is checked; the response's own parameters."""
         tensor = triton.InferInput("input", list(self.volume.shape), "FP32")
@@ -91,12 +97,7 @@ class GpuTest(unittest.TestCase):
                 self.assertIn(part, daemon.log[-1])
 
     def test_a_gpu_that_fails_in_a_request_is_replaced_and_said(self):
-        os.environ["ZNNI_SIM_FAIL_WORK"] = "60"
-        try:
-            daemon = self.daemon()
-        finally:
-            del os.environ["ZNNI_SIM_FAIL_WORK"]
-        with daemon, daemon.client() as client:
+        with self.failing_daemon("ZNNI_SIM_FAIL_WORK", 60) as daemon, daemon.client() as client:
             said = ""
             for _ in range(20):
                 parameters = self.ask(client)
@@ -110,12 +111,7 @@ class GpuTest(unittest.TestCase):
             self.assertEqual(daemon.page("/readyz"), (200, "ok\n"))
 
     def test_a_gpu_that_does_not_open_is_replaced_and_said(self):
-        os.environ["ZNNI_SIM_FAIL_OPEN"] = "1"
-        try:
-            daemon = self.daemon()
-        finally:
-            del os.environ["ZNNI_SIM_FAIL_OPEN"]
-        with daemon, daemon.client() as client:
+        with self.failing_daemon("ZNNI_SIM_FAIL_OPEN", 1) as daemon, daemon.client() as client:
             self.assertIn("it does not open", self.ask(client)["fallback"].string_param)
 
     def test_a_caller_that_gives_up_leaves_the_gpu_to_the_next(self):

@@ -2,21 +2,16 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <mutex>
 #include <thread>
 
 #include "proto/convert/plan_text.hpp"
-#include "server/jobs/model_server_impl.hpp"
 #include "server/models/model_files.hpp"
-#include "tests/server/jobs/wait_until.hpp"
-#include "tests/server/models/onnx_file.hpp"
+#include "tests/server/jobs/served_repository.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
-#include "tests/server/pipeline/random_network.hpp"
 #include "tests/server/pipeline/split_plan.hpp"
 #include "tests/support/host_sim.hpp"
-#include "tests/support/temporary.hpp"
 
 namespace znni {
 namespace {
@@ -25,11 +20,11 @@ using test::JobOutcome;
 using test::wait_until;
 using testing::HasSubstr;
 
-class GpuModelServer : public testing::Test {
+class GpuModelServer : public test::ServedRepository {
  protected:
   // A model whose plan lies beside it.
   void add_model(const std::string& name, bool spare = true) {
-    test::write_model(directory_.path(), name, "1", test::onnx_text(network_, weights_));
+    add_network(name);
     const std::vector<ModelEntry> entries = scan_repository(directory_.path()).value();
     const auto entry =
         std::find_if(entries.begin(), entries.end(), [&](const auto& each) { return each.name == name; });
@@ -40,28 +35,12 @@ class GpuModelServer : public testing::Test {
   }
 
   std::unique_ptr<ModelServer> open(bool with_gpu = true) {
-    ServerOptions options;
-    options.repository = directory_.path();
-    options.limits = {std::int64_t{80} << 20, 1, 8};
-    options.catalogue = test::split_catalogue();
-    options.open_device = [](std::int64_t budget) -> Result<std::unique_ptr<Device>> {
-      return test::host_device(budget);
-    };
+    ServerOptions given = server_options(std::int64_t{80} << 20, test::split_catalogue());
     if (with_gpu) {
-      options.gpu = ServerGpu{{test::host_sim_spec(), device_bytes_, std::int64_t{1} << 40},
-                              [this](const GpuOffer& offer) { return open_gpu(offer); }};
+      given.gpu = ServerGpu{{test::host_sim_spec(), device_bytes_, std::int64_t{1} << 40},
+                            [this](const GpuOffer& offer) { return open_gpu(offer); }};
     }
-    options.log = [this](std::string_view level, const std::string& line) {
-      const std::lock_guard lock(log_mutex_);
-      log_ += std::string(level) + ": " + line + "\n";
-    };
-    std::unique_ptr<ModelServer> server = open_model_server(std::move(options)).value();
-    EXPECT_TRUE(wait_until([&] {
-      const std::vector<ModelInfo> models = server->models();
-      return std::none_of(models.begin(), models.end(),
-                          [](const ModelInfo& model) { return model.state == ModelState::loading; });
-    }));
-    return server;
+    return settled(open_model_server(std::move(given)));
   }
   Result<std::unique_ptr<Device>> open_gpu(const GpuOffer& offer) {
     ++opened_;
@@ -80,15 +59,7 @@ class GpuModelServer : public testing::Test {
     EXPECT_LE(test::relative_error(test::output_values(outcome), exact_), 1e-5);
     return done ? *done : JobStatistics();
   }
-  std::string log() {
-    const std::lock_guard lock(log_mutex_);
-    return log_;
-  }
 
-  const test::TemporaryDirectory directory_;
-  const Network network_ = test::simple_network(1);
-  const NetworkWeights weights_ = random_weights(network_, 3);
-  test::Random random_{5};
   const test::RandomVolume volume_ = test::random_volume(1, {12, 13, 14}, ElementType::f32, random_);
   const Shape5 output_{1, 2, volume_.shape.n - Vec3::cube(7)};
   const oracle::Values exact_ =
@@ -97,8 +68,6 @@ class GpuModelServer : public testing::Test {
   bool opens_ = true;
   int opened_ = 0;
   test::HostSim* gpu_ = nullptr;
-  std::mutex log_mutex_;
-  std::string log_;
 };
 
 TEST_F(GpuModelServer, APlanForTheGpuIsServedOnItAndOpensItOnce) {

@@ -6,16 +6,11 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
-#include <mutex>
 #include <thread>
 
-#include "tests/server/jobs/wait_until.hpp"
-#include "tests/server/models/onnx_file.hpp"
+#include "tests/server/jobs/served_repository.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
-#include "tests/server/pipeline/oracle_primitive.hpp"
-#include "tests/server/pipeline/random_network.hpp"
-#include "tests/support/temporary.hpp"
 
 namespace znni {
 namespace {
@@ -28,44 +23,17 @@ using testing::HasSubstr;
 
 constexpr std::int64_t mib = std::int64_t{1} << 20;
 
-class ModelServerTest : public testing::Test {
+class ModelServerTest : public test::ServedRepository {
  protected:
-  void add_model(const std::string& name, const std::string& version = "1") {
-    test::write_model(directory_.path(), name, version, test::onnx_text(network_, weights_));
-  }
-
   Result<std::unique_ptr<ModelServer>> try_open(std::int64_t memory, std::int64_t max_queue = 8) {
     const Backend* const rows[] = {&test::oracle_backend()};
-    ServerOptions options;
-    options.repository = directory_.path();
-    options.load_at_start = load_at_start_;
-    options.limits = {memory, 1, max_queue};  // the smallest messages leave the models most
-    options.catalogue = Catalogue::make(rows).value();
-    options.open_device = [](std::int64_t budget) -> Result<std::unique_ptr<Device>> {
-      return test::host_device(budget);
-    };
-    options.log = [this](std::string_view level, const std::string& line) {
-      const std::lock_guard lock(log_mutex_);
-      log_ += std::string(level) + ": " + line + "\n";
-    };
-    return open_model_server(std::move(options));
+    ServerOptions given = server_options(memory, Catalogue::make(rows).value());
+    given.load_at_start = load_at_start_;
+    given.limits.max_queue = max_queue;
+    return open_model_server(std::move(given));
   }
-
-  // Opened, and every model loaded or given up.
   std::unique_ptr<ModelServer> open(std::int64_t memory = 75 * mib, std::int64_t max_queue = 8) {
-    Result<std::unique_ptr<ModelServer>> server = try_open(memory, max_queue);
-    ensure(server.has_value(), server ? "" : server.error().message);
-    EXPECT_TRUE(wait_until([&] {
-      const std::vector<ModelInfo> models = (*server)->models();
-      return std::none_of(models.begin(), models.end(),
-                          [](const ModelInfo& model) { return model.state == ModelState::loading; });
-    }));
-    return std::move(*server);
-  }
-
-  std::string log() {
-    const std::lock_guard lock(log_mutex_);
-    return log_;
+    return settled(try_open(memory, max_queue));
   }
 
   // A job that stays where it asks for its first slab until it is released: it has its turn and has computed
@@ -81,20 +49,14 @@ class ModelServerTest : public testing::Test {
     return job;
   }
 
-  const test::TemporaryDirectory directory_;
-  const Network network_ = test::simple_network(1);
-  const NetworkWeights weights_ = random_weights(network_, 3);
-  Random random_{5};
   const RandomVolume volume_ = test::random_volume(1, {12, 13, 14}, ElementType::f32, random_);
   std::optional<std::vector<std::string>> load_at_start_;
   std::atomic<int> held_ = 0;
   std::atomic<bool> released_ = false;
-  std::mutex log_mutex_;
-  std::string log_;
 };
 
 TEST_F(ModelServerTest, ServesAModelExactlyWithItsOwnNormalisation) {
-  add_model("net");
+  add_network("net");
   directory_.write("net/config.pbtxt",
                    "parameters { key: 'input_scale' value { string_value: '0.5' } }"
                    "parameters { key: 'input_offset' value { string_value: '2' } }");
@@ -127,7 +89,7 @@ TEST_F(ModelServerTest, ServesAModelExactlyWithItsOwnNormalisation) {
 }
 
 TEST_F(ModelServerTest, AVolumeIsStandardisedWhereTheModelSaysSo) {
-  add_model("net");
+  add_network("net");
   directory_.write("net/config.pbtxt", "parameters { key: 'input_zscore' value { string_value: 'volume' } }");
   const std::unique_ptr<ModelServer> server = open();
   JobOutcome outcome;
@@ -144,8 +106,8 @@ TEST_F(ModelServerTest, AVolumeIsStandardisedWhereTheModelSaysSo) {
 }
 
 TEST_F(ModelServerTest, WhatCannotBeLoadedIsUnavailableWithItsReasonAndTheRestServes) {
-  add_model("good");
-  add_model("truncated");
+  add_network("good");
+  add_network("truncated");
   const std::filesystem::path file = directory_.path() / "truncated/1/model.onnx";
   std::filesystem::resize_file(file, std::filesystem::file_size(file) / 2);
   directory_.write("missing/1/notes.txt", "");
@@ -166,8 +128,8 @@ TEST_F(ModelServerTest, WhatCannotBeLoadedIsUnavailableWithItsReasonAndTheRestSe
 }
 
 TEST_F(ModelServerTest, UnknownModelsAndVersionsAreNotFound) {
-  add_model("net", "2");
-  add_model("net", "1");
+  add_network("net", "2");
+  add_network("net", "1");
   const std::unique_ptr<ModelServer> server = open();
   EXPECT_EQ(server->find("net", "")->version, "2");
   EXPECT_EQ(server->find("net", "2")->version, "2");
@@ -193,7 +155,7 @@ TEST_F(ModelServerTest, LimitsThatNoModelSurvivesAreErrors) {
 }
 
 TEST_F(ModelServerTest, ModelsShareTheMemoryAndAModelThatDoesNotFitSaysHowMuch) {
-  for (const char* name : {"a", "b", "c"}) add_model(name);
+  for (const char* name : {"a", "b", "c"}) add_network(name);
   const std::int64_t memory = 76 * mib;
   const std::unique_ptr<ModelServer> server = open(memory);
   std::int64_t sum = 0;
@@ -210,7 +172,7 @@ TEST_F(ModelServerTest, ModelsShareTheMemoryAndAModelThatDoesNotFitSaysHowMuch) 
 }
 
 TEST_F(ModelServerTest, RefusesWrongShapesNamingTheModel) {
-  add_model("net");
+  add_network("net");
   const std::unique_ptr<ModelServer> server = open();
   const Result<JobOutlook> small = server->outlook("net", "", {1, {8, 8, 7}});
   ASSERT_FALSE(small);
@@ -227,7 +189,7 @@ TEST_F(ModelServerTest, LeasesComeFromTheTransportShare) {
 }
 
 TEST_F(ModelServerTest, TheQueueIsBoundedAndKeepsItsOrder) {
-  add_model("net");
+  add_network("net");
   const std::unique_ptr<ModelServer> server = open(80 * mib, 2);
   ASSERT_TRUE(server->ready()) << log();
   std::vector<std::jthread> callers;
@@ -260,7 +222,7 @@ TEST_F(ModelServerTest, TheQueueIsBoundedAndKeepsItsOrder) {
 }
 
 TEST_F(ModelServerTest, AJobMayBeCancelledWhileItWaits) {
-  add_model("net");
+  add_network("net");
   const std::unique_ptr<ModelServer> server = open();
   std::vector<JobOutcome> outcomes(2);
   std::jthread first([&] { EXPECT_TRUE(server->run("net", "", held_job(outcomes[0]), {})); });
@@ -280,8 +242,8 @@ TEST_F(ModelServerTest, AJobMayBeCancelledWhileItWaits) {
 }
 
 TEST_F(ModelServerTest, ModelsTakeTurnsOnTheDevice) {
-  add_model("a");
-  add_model("b");
+  add_network("a");
+  add_network("b");
   const std::unique_ptr<ModelServer> server = open();
   std::vector<JobOutcome> outcomes(2);
   std::jthread a([&] { EXPECT_TRUE(server->run("a", "", held_job(outcomes[0]), {})); });
@@ -296,7 +258,7 @@ TEST_F(ModelServerTest, ModelsTakeTurnsOnTheDevice) {
 }
 
 TEST_F(ModelServerTest, AJobThatStandsAsideLetsOthersRunAndIsNoneTheWorse) {
-  add_model("net");
+  add_network("net");
   const std::unique_ptr<ModelServer> server = open();
   Vec3 n = {16, 9, 9};
   while (server->outlook("net", "", {1, n})->patches < 3) n.z *= 2;
@@ -328,7 +290,7 @@ TEST_F(ModelServerTest, AJobThatStandsAsideLetsOthersRunAndIsNoneTheWorse) {
 }
 
 TEST_F(ModelServerTest, MemoryIsTold) {
-  add_model("net");
+  add_network("net");
   const std::unique_ptr<ModelServer> server = open();
   const MemoryFacts before = server->memory();
   EXPECT_EQ(before.models_used, server->models().front().memory.total());
@@ -343,7 +305,7 @@ TEST_F(ModelServerTest, MemoryIsTold) {
 }
 
 TEST_F(ModelServerTest, AJobThatWaitsForItsClientIsNotStuck) {
-  add_model("net");
+  add_network("net");
   const std::unique_ptr<ModelServer> server = open();
   JobOutcome outcome;
   std::jthread running([&] { EXPECT_TRUE(server->run("net", "", held_job(outcome), {})); });
@@ -355,8 +317,8 @@ TEST_F(ModelServerTest, AJobThatWaitsForItsClientIsNotStuck) {
 }
 
 TEST_F(ModelServerTest, ModelsAreLoadedAndUnloadedByHand) {
-  add_model("a");
-  add_model("b");
+  add_network("a");
+  add_network("b");
   load_at_start_ = {{"a"}};
   const std::unique_ptr<ModelServer> server = open();
   EXPECT_TRUE(server->ready()) << "nobody expects b";
@@ -378,7 +340,7 @@ TEST_F(ModelServerTest, ModelsAreLoadedAndUnloadedByHand) {
 }
 
 TEST_F(ModelServerTest, AModelToBeLoadedAtTheStartMustBeThere) {
-  add_model("a");
+  add_network("a");
   load_at_start_ = {{"a", "b"}};
   const auto none = try_open(75 * mib);
   ASSERT_FALSE(none);
@@ -387,10 +349,10 @@ TEST_F(ModelServerTest, AModelToBeLoadedAtTheStartMustBeThere) {
 }
 
 TEST_F(ModelServerTest, LoadingAgainTakesWhatIsOnDiskNow) {
-  add_model("net");
+  add_network("net");
   const std::unique_ptr<ModelServer> server = open();
   const std::int64_t before = server->memory().models_used;
-  add_model("net", "2");
+  add_network("net", "2");
   ASSERT_TRUE(server->load("net", {}));
   EXPECT_EQ(server->find("net", "")->version, "2");
   EXPECT_EQ(server->find("net", "1").error().code, ErrorCode::not_found);
@@ -405,14 +367,14 @@ TEST_F(ModelServerTest, LoadingAgainTakesWhatIsOnDiskNow) {
 }
 
 TEST_F(ModelServerTest, OneModelTooManyIsRefusedWithNumbers) {
-  for (const char* name : {"a", "b"}) add_model(name);
+  for (const char* name : {"a", "b"}) add_network(name);
   load_at_start_.emplace();
   const std::unique_ptr<ModelServer> server = open(73 * mib + 200 * 1024);
   const Result<void> first = server->load("a", {});
   ASSERT_TRUE(first) << first.error().message << log();
   for (int model = 0; model < 20; ++model) {
     const std::string name = "more" + std::to_string(model);
-    add_model(name);
+    add_network(name);
     const Result<void> loaded = server->load(name, {});
     if (loaded) continue;
     EXPECT_EQ(loaded.error().code, ErrorCode::over_budget) << loaded.error().message;
@@ -425,7 +387,7 @@ TEST_F(ModelServerTest, OneModelTooManyIsRefusedWithNumbers) {
 }
 
 TEST_F(ModelServerTest, UnloadingWaitsForTheJobsInside) {
-  add_model("net");
+  add_network("net");
   const std::unique_ptr<ModelServer> server = open();
   JobOutcome outcome;
   std::jthread running([&] { EXPECT_TRUE(server->run("net", "", held_job(outcome), {})); });
@@ -447,7 +409,7 @@ TEST_F(ModelServerTest, UnloadingWaitsForTheJobsInside) {
 }
 
 TEST_F(ModelServerTest, DrainLetsJobsEndAndRefusesNewOnes) {
-  add_model("net");
+  add_network("net");
   const std::unique_ptr<ModelServer> server = open();
   JobOutcome outcome;
   std::jthread running([&] { EXPECT_TRUE(server->run("net", "", held_job(outcome), {})); });
@@ -463,7 +425,7 @@ TEST_F(ModelServerTest, DrainLetsJobsEndAndRefusesNewOnes) {
 }
 
 TEST_F(ModelServerTest, DrainCancelsWhatIsLeftWhenTheTimeIsUp) {
-  add_model("net");
+  add_network("net");
   const std::unique_ptr<ModelServer> server = open();
   std::vector<JobOutcome> outcomes(2);
   std::vector<std::jthread> callers;

@@ -1,5 +1,4 @@
-// A model whose plan streams, with small patches beside: who may run while a stream stands between two steps, and what
-// serves while memory is still touched.
+// A model whose plan streams, with small patches beside: who may run while a stream stands between two steps.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -9,32 +8,27 @@
 
 #include "planner/search.hpp"
 #include "proto/convert/plan_text.hpp"
-#include "server/jobs/model_server_impl.hpp"
 #include "server/models/model_files.hpp"
-#include "tests/server/jobs/wait_until.hpp"
-#include "tests/server/models/onnx_file.hpp"
+#include "tests/server/jobs/served_repository.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
-#include "tests/server/pipeline/random_network.hpp"
-#include "tests/support/temporary.hpp"
 
 namespace znni {
 namespace {
 
 using test::JobOutcome;
-using test::Random;
 using test::RandomVolume;
 using test::wait_until;
 
 constexpr std::int64_t mib = std::int64_t{1} << 20;
 
-class SmallPatchesTest : public testing::Test {
+class SmallPatchesTest : public test::ServedRepository {
  protected:
   SmallPatchesTest() {
     const Backend* const rows[] = {&test::oracle_backend()};
     catalogue_ = Catalogue::make(rows).value();
-    test::write_model(directory_.path(), "net", "1", test::onnx_text(network_, weights_));
+    add_network("net");
     directory_.write("net/1/plan.pbtxt", plan_text(streaming_plan()));
   }
 
@@ -57,22 +51,13 @@ class SmallPatchesTest : public testing::Test {
   }
 
   std::unique_ptr<ModelServer> open(std::int64_t touched_before_serving) {
-    ServerOptions options;
-    options.repository = directory_.path();
-    options.limits = {75 * mib, 1, 8};
-    options.catalogue = catalogue_;
-    options.touched_before_serving = touched_before_serving;
-    options.open_device = [](std::int64_t budget) -> Result<std::unique_ptr<Device>> {
-      return test::host_device(budget);
-    };
-    options.log = [this](std::string_view, const std::string& line) {
-      log_ += line + "\n";
+    ServerOptions given = server_options(75 * mib, catalogue_);
+    given.touched_before_serving = touched_before_serving;
+    given.log = [this, note = given.log](std::string_view level, const std::string& line) {
+      note(level, line);
       if (told_) told_(line);
     };
-    Result<std::unique_ptr<ModelServer>> server = open_model_server(std::move(options));
-    ensure(server.has_value(), server ? "" : server.error().message);
-    EXPECT_TRUE(wait_until([&] { return (*server)->ready(); }));
-    return std::move(*server);
+    return settled(open_model_server(std::move(given)));
   }
 
   VolumeJob job_for(const RandomVolume& volume, std::size_t rung, JobOutcome& outcome) {
@@ -87,13 +72,8 @@ class SmallPatchesTest : public testing::Test {
     EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5);
   }
 
-  const test::TemporaryDirectory directory_;
-  const Network network_ = test::simple_network(1);
-  const NetworkWeights weights_ = random_weights(network_, 3);
-  Random random_{5};
   Catalogue catalogue_;
   std::function<void(const std::string& line)> told_;  // may be empty; by the thread that loads
-  std::string log_;  // by the thread that loads, before the server is ready or when it has gone
 };
 
 TEST_F(SmallPatchesTest, AShortJobRunsBetweenTheStepsOfAStream) {
@@ -117,7 +97,7 @@ TEST_F(SmallPatchesTest, AShortJobRunsBetweenTheStepsOfAStream) {
     EXPECT_TRUE(wait_until([&] { return server->statistics("net", "").queued_now == 1; }));
   };
   const Result<JobStatistics> done = server->run("net", "", stream, {});
-  ASSERT_TRUE(done) << done.error().message << log_;
+  ASSERT_TRUE(done) << done.error().message << log();
   short_job.join();
   EXPECT_LT(steps_when_short_ended, done->patches) << "it waited for the whole column";
   EXPECT_GT(done->yielded, 0);
@@ -129,7 +109,9 @@ TEST_F(SmallPatchesTest, TheFirstRunOfALargeRungKeepsOutOfAStreamUnderWay) {
   std::atomic<bool> streams = false;
   std::atomic<bool> touched = false;
   told_ = [&](const std::string& line) {
-    if (line.find("is ready") != std::string::npos) EXPECT_TRUE(wait_until([&] { return streams.load(); }));
+    if (line.find("is ready") != std::string::npos) {
+      EXPECT_TRUE(wait_until([&] { return streams.load(); }));
+    }
     if (line.find("touched") != std::string::npos) touched = true;
   };
   const std::unique_ptr<ModelServer> server = open(0);
