@@ -1,0 +1,71 @@
+"""What the commands of deploy/ say to words they do not know: one line, before anything is installed or built.
+Usage: usage_test.py DEPLOY-FOLDER."""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+DEPLOY = pathlib.Path(sys.argv.pop(1)).resolve()
+# As deploy/lib/setup.sh, but nothing is done, and all that would be is told.
+SETUP = """
+say() { :; }
+die() { printf '%s: %s\\n' "$(basename "$0")" "$*" >&2; exit 1; }
+for step in install_packages install_python install_torch build_preset; do eval "$step() { echo $step \\"\\$*\\"; }"; done
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+"""
+
+
+class UsageTest(unittest.TestCase):
+    def setUp(self):
+        kept = tempfile.TemporaryDirectory()
+        self.addCleanup(kept.cleanup)
+        self.root = pathlib.Path(kept.name)
+        (self.root / "deploy/lib").mkdir(parents=True)
+        for name in ("test", "demo", "bench", "package"):
+            shutil.copy(DEPLOY / name, self.root / "deploy")
+        (self.root / "deploy/lib/setup.sh").write_text(SETUP)
+        (self.root / "deploy/lib/torch.sh").write_text("")
+        ctest = self.root / "bin/ctest"
+        ctest.parent.mkdir()
+        ctest.write_text('#!/bin/sh\nfor word; do echo "ctest: $word"; done\n')
+        ctest.chmod(0o755)
+
+    def call(self, name, *arguments):
+        """The finished process of a command."""
+        path = f"{self.root / 'bin'}:{os.environ['PATH']}"
+        return subprocess.run([self.root / "deploy" / name, *arguments], capture_output=True, text=True, timeout=60,
+                              check=False, env={**os.environ, "PATH": path})
+
+    def test_unknown_words_end_in_one_line(self):
+        wrong = [["--foo"], ["foo"], ["--mem"], ["-j"]]
+        for name, more in {"test": [["--preset"], ["--preset", "fast"], ["-R"], ["-R", "a", "--foo"]],
+                           "demo": [["--input"], ["--mem", "4G", "b"], ["--mem", "much"], ["--input", "none.h5"]],
+                           "package": [["cpu"]],
+                           "bench": [["--only"], ["--mem", "much"], ["--patience", "none"]]}.items():
+            for arguments in wrong + more:
+                with self.subTest(f"deploy/{name} {' '.join(arguments)}"):
+                    done = self.call(name, *arguments)
+                    self.assertEqual((done.returncode, done.stdout), (1, ""), done.stderr)
+                    self.assertRegex(done.stderr, rf"^{name}: [^\n]*\n$")
+                    self.assertIn(arguments[-1], done.stderr)
+
+    def test_what_chooses_tests_goes_to_ctest_as_it_is(self):
+        given = ["-R", "Server|e2e", "-E", "a b", "-LE", "gpu", "--output-on-failure", "--repeat", "until-pass:2"]
+        done = self.call("test", "--preset", "dev", *given)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("build_preset dev", done.stdout)
+        words = [line[len("ctest: "):] for line in done.stdout.splitlines() if line.startswith("ctest: ")]
+        self.assertEqual((words[:2], words[4:]), (["--preset", "dev"], given))
+
+    def test_without_a_word_all_tests_run(self):
+        done = self.call("test")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertIn("build_preset release", done.stdout)
+
+
+if __name__ == "__main__":
+    unittest.main()
