@@ -18,7 +18,7 @@ except ImportError as missing:
 ROOT = pathlib.Path(sys.argv.pop()).resolve()
 DOCKER = ROOT / "deploy/docker"
 # Of Prometheus itself, in queries.
-WORDS = {"sum", "by", "rate", "max", "model", "state", "pool", "code", "instance", "job"}
+WORDS = {"sum", "by", "rate", "max", "model", "state", "pool", "code", "instance", "job", "place"}
 
 
 def read(name):
@@ -77,13 +77,42 @@ class WatchingTest(unittest.TestCase):
         self.assertIn(scaling["spec"]["metrics"][0]["pods"]["metric"]["name"], known)
 
     def test_the_dashboard_is_provisioned(self):
-        uid = read("grafana/provisioning/datasources/prometheus.yaml")["datasources"][0]["uid"]
-        panels = self.dashboard()["panels"]
-        self.assertEqual({panel["datasource"]["uid"] for panel in panels}, {uid})
-        self.assertEqual(len({panel["id"] for panel in panels}), len(panels))
         folder = read("grafana/provisioning/dashboards/znni.yaml")["providers"][0]["options"]["path"]
         mounts = read("compose.yaml")["services"]["grafana"]["volumes"]
         self.assertIn(f"./grafana/dashboards:{folder}:ro", mounts)
+
+    def test_the_dashboard_is_one_of_the_grafana_that_shows_it(self):
+        """As far as can be known without Grafana: 39 is the schema of 11.0, and what is older is migrated."""
+        dashboard = self.dashboard()
+        self.assertTrue(dashboard["uid"] and dashboard["title"])
+        self.assertLessEqual(dashboard["schemaVersion"], 39)
+        self.assertRegex(read("compose.yaml")["services"]["grafana"]["image"], r":11\.")
+        panels = dashboard["panels"]
+        self.assertEqual(len({panel["id"] for panel in panels}), len(panels))
+        places = [(x, y) for at in (panel["gridPos"] for panel in panels)
+                  for x in range(at["x"], at["x"] + at["w"]) for y in range(at["y"], at["y"] + at["h"])]
+        self.assertEqual(len(set(places)), len(places), "panels overlap")
+        self.assertLess(max(x for x, _ in places), 24)
+
+    def test_every_query_of_the_dashboard_goes_to_the_source_that_is_there(self):
+        source, = read("grafana/provisioning/datasources/prometheus.yaml")["datasources"]
+        for panel in self.dashboard()["panels"]:
+            self.assertEqual(len({target["refId"] for target in panel["targets"]}), len(panel["targets"]), panel["title"])
+            for target in panel["targets"]:
+                own = target.get("datasource", panel["datasource"])
+                self.assertEqual((own["uid"], own["type"]), (source["uid"], source["type"]), panel["title"])
+
+    def test_legends_name_labels_that_are_left(self):
+        for target in (target for panel in self.dashboard()["panels"] for target in panel["targets"]):
+            shown = set(re.findall(r"{{(\w+)}}", target["legendFormat"]))
+            kept = re.search(r"\bby \(([^)]*)\)", target["expr"])
+            if kept or target["expr"].startswith("sum("):
+                self.assertLessEqual(shown, set(kept[1].split(", ")) if kept else set(), target["expr"])
+
+    def test_the_dashboard_shows_what_is_promised(self):
+        queries = " ".join(target["expr"] for panel in self.dashboard()["panels"] for target in panel["targets"])
+        for name in ("znni_output_voxels_total", 'state) (znni_jobs', "znni_memory_budget_bytes", "znni_pipeline_idle_seconds_total"):
+            self.assertIn(name, queries)
 
     @staticmethod
     def dashboard():
