@@ -1,4 +1,5 @@
-"""deploy/image with stand-ins for the build tools, and the bill of materials it puts into the image.
+"""deploy/image with stand-ins for the build tools, and the scripts of deploy/docker that run inside images: what they
+take of NVIDIA's, and the bill of materials.
 Usage: image_test.py SOURCE-FOLDER."""
 
 import json
@@ -97,6 +98,72 @@ class ImageTest(unittest.TestCase):
         self.assertIn("docker, podman and buildah", done.stderr)
 
 
+# Files of NVIDIA's image for Ubuntu as far as they matter: links are "->".
+NVIDIA = """
+etc/alternatives/cuda -> /usr/local/cuda-13.1
+usr/local/cuda-13.1/include -> targets/x86_64-linux/include
+usr/local/cuda-13.1/lib64 -> targets/x86_64-linux/lib
+usr/local/cuda-13.1/targets/x86_64-linux/include/cufft.h
+usr/include/x86_64-linux-gnu/cudnn.h -> cudnn_v9.h
+usr/include/x86_64-linux-gnu/cudnn_v9.h
+usr/include/x86_64-linux-gnu/stdio.h
+usr/lib/x86_64-linux-gnu/libcudnn.so -> /etc/alternatives/libcudnn_so
+usr/lib/x86_64-linux-gnu/libcudnn.so.9 -> libcudnn.so.9.17.1
+usr/lib/x86_64-linux-gnu/libcudnn.so.9.17.1
+usr/lib/x86_64-linux-gnu/libcudnn_graph.so.9 -> libcudnn_graph.so.9.17.1
+usr/lib/x86_64-linux-gnu/libcudnn_graph.so.9.17.1
+usr/lib/x86_64-linux-gnu/libcudnn_static_v9.a
+usr/lib/x86_64-linux-gnu/libc.so.6
+""" + "".join(f"""
+usr/local/cuda-13.1/targets/x86_64-linux/lib/lib{name}.so -> lib{name}.so.13
+usr/local/cuda-13.1/targets/x86_64-linux/lib/lib{name}.so.13 -> lib{name}.so.13.1.2
+usr/local/cuda-13.1/targets/x86_64-linux/lib/lib{name}.so.13.1.2
+""" for name in ("cublas", "cublasLt", "cufft", "cufftw", "cusolver", "nvJitLink", "nvrtc", "nvrtc.alt", "nvrtc-builtins",
+                 "nvrtc-builtins.alt"))
+
+
+class ToolkitTest(unittest.TestCase):
+    def setUp(self):
+        kept = tempfile.TemporaryDirectory()
+        self.addCleanup(kept.cleanup)
+        self.root = pathlib.Path(kept.name)
+        for line in NVIDIA.split("\n"):
+            name, _, target = line.partition(" -> ")
+            path = self.root / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if target:
+                path.symlink_to(target)
+            elif name:
+                path.write_text(name)
+        # In the image it leads through /etc/alternatives, which here is another root's.
+        (self.root / "usr/local/cuda").symlink_to("cuda-13.1")
+
+    def toolkit(self):
+        """The finished process."""
+        return subprocess.run(["sh", ROOT / "deploy/docker/toolkit", self.root], capture_output=True, text=True, check=False)
+
+    def test_takes_what_programs_are_linked_to_and_what_that_opens(self):
+        done = self.toolkit()
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        names = {path.name.split(".so.")[0] for path in (self.root / "libraries").iterdir()}
+        self.assertEqual(names, {"libcublas", "libcublasLt", "libcudnn", "libcudnn_graph", "libcufft", "libnvJitLink", "libnvrtc",
+                                 "libnvrtc-builtins"})
+        self.assertTrue(all(path.exists() for path in (self.root / "libraries").iterdir()), "a link leads nowhere")
+
+    def test_puts_cudnn_to_the_toolkit(self):
+        self.assertEqual(self.toolkit().returncode, 0)
+        self.assertEqual((self.root / "usr/local/cuda/include/cudnn.h").read_text(), "usr/include/x86_64-linux-gnu/cudnn_v9.h")
+        self.assertFalse((self.root / "usr/local/cuda/include/stdio.h").exists())
+        self.assertTrue((self.root / "usr/local/cuda/lib64/libcudnn.so.9").exists())
+
+    def test_an_image_without_cudnn_is_refused_in_one_line(self):
+        for path in (self.root / "usr/lib/x86_64-linux-gnu").glob("libcudnn*"):
+            path.unlink()
+        done = self.toolkit()
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stderr, r"^toolkit: no libcudnn\.so\.\* in [^\n]* an image of CUDA 13 with cuDNN 9 is needed\n$")
+
+
 @unittest.skipIf(shutil.which("dpkg-query") is None, "no dpkg-query")
 class BillOfMaterialsTest(unittest.TestCase):
     def test_names_every_package_once(self):
@@ -109,6 +176,15 @@ class BillOfMaterialsTest(unittest.TestCase):
         for component in bill["components"]:
             self.assertNotIn("+", component["purl"])
             self.assertTrue(component["version"])
+
+    def test_names_libraries_that_no_package_brought(self):
+        with tempfile.TemporaryDirectory() as folder:
+            pathlib.Path(folder, "libcufft.so.12.0.0.61").write_text("")
+            pathlib.Path(folder, "libcufft.so.12").symlink_to("libcufft.so.12.0.0.61")
+            done = subprocess.run(["sh", ROOT / "deploy/docker/sbom", "libc6", folder], capture_output=True, text=True, check=True)
+        last = json.loads(done.stdout)["components"][-1]
+        self.assertEqual((last["name"], last["version"]), ("libcufft", "12.0.0.61"))
+        self.assertNotIn("pkg:generic", json.dumps(json.loads(done.stdout)["components"][:-1]))
 
 
 if __name__ == "__main__":

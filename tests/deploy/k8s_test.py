@@ -104,6 +104,10 @@ class KustomizeTest(unittest.TestCase):
 
     def test_the_gpu_is_asked_for_and_the_image_has_its_back_end(self):
         container = container_of(manifests("overlays/gpu")["Deployment", "znnid"])
+        plugin = "/usr/lib/znni/libznni_cuda.so"
+        self.assertEqual(container["args"], container_of(manifests("overlays/cpu")["Deployment", "znnid"])["args"]
+                         + ["--plugin", plugin])
+        self.assertIn(plugin, (ROOT / "deploy/docker/install").read_text())
         self.assertEqual(container["resources"]["limits"]["nvidia.com/gpu"], 1)
         self.assertTrue(container["image"].endswith(":cuda"))
 
