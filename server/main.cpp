@@ -145,6 +145,9 @@ Result<std::unique_ptr<ModelServer>> open_models(const Options& options, const s
   if (!catalogue) return catalogue.error();
   Result<std::optional<ServerGpu>> gpu = offered_gpu(options, *plugins);
   if (!gpu) return gpu.error().within("--gpu-mem");
+  if (!options.plugins.empty() && !*gpu) {
+    log.warning("--plugin: no GPU, or no driver for one, was found: the CPU serves, plans that name a GPU do not run");
+  }
   const int threads = *options.threads;
   const auto open_device = [threads](std::int64_t host_budget) {
     return cpu::backend().open(cpu::describe_cpu(threads), host_budget, 0, 0);

@@ -19,6 +19,7 @@ from harness import Daemon
 
 PLANNER = pathlib.Path(os.environ["ZNNI_BIN_DIR"]) / "planner"
 PLUGIN = os.environ["ZNNI_SIM_PLUGIN"]
+WITHOUT_GPU = os.environ["ZNNI_EXAMPLE_PLUGIN"]
 MODEL = "net"
 EXTENT = (24, 25, 26)
 
@@ -85,6 +86,14 @@ class GpuTest(unittest.TestCase):
             self.assertEqual(len(lines), 1, daemon.log)
             self.assertIn("plan.pbtxt: it places segments on a GPU, and none is in use", lines[0])
             self.assertIn(MODEL, daemon.page("/readyz")[1])
+
+    def test_a_plugin_that_finds_no_gpu_is_told(self):
+        with self.daemon("--plugin", WITHOUT_GPU, "--threads", str(os.cpu_count()), ready=False) as daemon:
+            deadline = time.monotonic() + 60
+            while not any("is unavailable" in line for line in daemon.log) and time.monotonic() < deadline:
+                time.sleep(0.05)
+            said = [line for line in daemon.log if "no GPU, or no driver for one, was found" in line]
+            self.assertEqual(len(said), 1, daemon.log)
 
     def test_wrong_flags_end_it_in_one_line(self):
         cases = [(("--plugin", "nowhere.so"), "nowhere.so: no such module"),
