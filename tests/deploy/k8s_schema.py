@@ -71,6 +71,7 @@ SPECS = {
         metrics_=listed(strict(type_=words("Pods"), pods_=strict(
             metric_=strict(name_=TEXT, selector=SELECTOR), target_=strict(type_=words("AverageValue"), averageValue_=QUANTITY)))),
         behavior=strict(scaleDown=strict(stabilizationWindowSeconds_=NUMBER)))),
+    "Pod": ("v1", POD),
     "Job": ("batch/v1", strict(
         completionMode_=words("Indexed"), completions_=NUMBER, parallelism_=NUMBER, backoffLimit=NUMBER,
         template_=TEMPLATE)),

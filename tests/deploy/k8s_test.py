@@ -23,7 +23,7 @@ if shutil.which("kubectl") is None:
 
 PLANNER, ROOT = sys.argv.pop(), pathlib.Path(sys.argv.pop()).resolve()
 K8S = ROOT / "deploy/k8s"
-BUILT = ("overlays/cpu", "overlays/gpu", "job")
+BUILT = ("overlays/cpu", "overlays/gpu", "job", "models")
 
 
 def run(*command):
@@ -40,9 +40,14 @@ def manifests(folder):
     return {(one["kind"], one["metadata"]["name"]): one for one in whole}
 
 
+def pod_of(manifest):
+    """What a Pod is to be, or the pods of a Deployment or a Job are."""
+    return manifest["spec"].get("template", manifest)["spec"]
+
+
 def container_of(manifest):
-    """The one container of a Deployment or a Job."""
-    container, = manifest["spec"]["template"]["spec"]["containers"]
+    """The one container of a Deployment, a Job or a Pod."""
+    container, = pod_of(manifest)["containers"]
     return container
 
 
@@ -87,13 +92,23 @@ class KustomizeTest(unittest.TestCase):
     def test_pods_have_no_rights(self):
         for folder in BUILT:
             for (kind, name), manifest in manifests(folder).items():
-                if kind not in ("Deployment", "Job"):
+                if kind not in ("Deployment", "Job", "Pod"):
                     continue
-                pod, own = manifest["spec"]["template"]["spec"], container_of(manifest)["securityContext"]
+                pod, own = pod_of(manifest), container_of(manifest)["securityContext"]
                 self.assertTrue(pod["securityContext"]["runAsNonRoot"], (folder, name))
                 self.assertFalse(pod["automountServiceAccountToken"], (folder, name))
                 self.assertEqual(own, {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
                                        "capabilities": {"drop": ["ALL"]}}, (folder, name))
+
+    def test_models_are_copied_to_where_pods_read_them(self):
+        copier, = (manifest for (kind, _), manifest in manifests("models").items() if kind == "Pod")
+        daemon = manifests("overlays/cpu")["Deployment", "znnid"]
+        places = []
+        for manifest in (copier, daemon):
+            claims = {volume["name"]: volume.get("persistentVolumeClaim", {}) for volume in pod_of(manifest)["volumes"]}
+            mount, = (mount for mount in container_of(manifest)["volumeMounts"] if claims[mount["name"]])
+            places.append((claims[mount["name"]]["claimName"], mount["mountPath"], mount.get("readOnly", False)))
+        self.assertEqual([places[0][:2], places[0][2], places[1][2]], [places[1][:2], False, True])
 
     def test_a_pod_is_given_longer_than_the_daemon_takes_to_end(self):
         for folder in ("overlays/cpu", "overlays/gpu"):
