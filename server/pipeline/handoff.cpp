@@ -28,8 +28,15 @@ void Handoff::deliver(std::int64_t item) {
     const std::lock_guard lock(mutex_);
     ensure(!item_ && !ended_, "an item is delivered where there is room");
     item_ = item;
+    when_idle_.reset();
   }
   changed_.notify_all();
+}
+
+void Handoff::stop_when_idle(std::stop_source source) {
+  const std::lock_guard lock(mutex_);
+  if (consumer_waits_) source.request_stop();
+  when_idle_ = std::move(source);
 }
 
 void Handoff::end(Result<void> reason) {
@@ -46,7 +53,10 @@ Result<std::optional<std::int64_t>> Handoff::take(const std::stop_token& stop) {
   std::optional<std::int64_t> taken;
   {
     std::unique_lock lock(mutex_);
+    consumer_waits_ = !item_ && !ended_;
+    if (consumer_waits_ && when_idle_) when_idle_->request_stop();
     changed_.wait(lock, stop, [this] { return item_ || ended_; });
+    consumer_waits_ = false;
     idle_.consumer += seconds_since(start);
     if (stop.stop_requested()) return cancelled();
     if (!item_ && !end_reason_) return end_reason_.error();

@@ -29,6 +29,9 @@ class Handoff {
   [[nodiscard]] Result<void> wait_for_room(const std::stop_token& stop);
   // There must be room.
   void deliver(std::int64_t item);
+  // Before the producer waits for something from elsewhere: asks `source` to stop when the consumer has nothing left to
+  // do, at once or before the next delivery.
+  void stop_when_idle(std::stop_source source);
   // No item follows; with an error, because making it failed.
   void end(Result<void> reason = {});
 
@@ -48,6 +51,8 @@ class Handoff {
   bool ended_ = false;
   Result<void> end_reason_;
   std::optional<Error> refusal_;
+  bool consumer_waits_ = false;
+  std::optional<std::stop_source> when_idle_;
   HandoffIdle idle_;
 };
 

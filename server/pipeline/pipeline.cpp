@@ -70,8 +70,12 @@ class PipelineRun {
         targets_(static_cast<std::size_t>(S())),
         starts_(static_cast<std::size_t>(S())) {}
 
-  // Batches in a row until others want to run, then those, and on.
+  // Batches in a row until others want to run, or planes are not here with which to go on; then those others, and on.
   Result<void> run(const std::stop_token& stop) {
+    want(0);
+    if (job_.between_patches && !input_.source().here()) {
+      if (Result<void> came = job_.between_patches({}); !came) return came;
+    }
     for (;;) {
       if (Result<void> ran = run_batches(stop); !ran) return ran;
       if (next_ == items()) return {};
@@ -116,12 +120,15 @@ class PipelineRun {
   }
 
   Result<void> produce(Handoff& handoff, const std::stop_token& stop) {
-    for (std::int64_t item = next_; item < items(); ++item) {
+    const std::int64_t begin = next_;
+    for (std::int64_t item = begin; item < items(); ++item) {
       if (Result<void> room = handoff.wait_for_room(stop); !room) return room;
       if (gives_way_ && item % passes() == 0) return {};
       if (item % passes() == 0) {
         want(item / passes());
-        if (Result<void> came = input_.wait(stop); !came) return came;
+        const Result<bool> came = item > begin && job_.between_patches ? wait_while_busy(handoff, stop) : wait(stop);
+        if (!came) return came.error();
+        if (!*came) return {};
       }
       float* const window = state_.head ? floats(state_.window) : between(item);
       read(item, window);
@@ -131,6 +138,23 @@ class PipelineRun {
       handoff.deliver(item);
     }
     return {};
+  }
+
+  Result<bool> wait(const std::stop_token& stop) {
+    if (Result<void> came = input_.wait(stop); !came) return came.error();
+    return true;
+  }
+
+  // For the wanted planes, or, false, until the GPU has nothing left to do either: others need not wait with this job.
+  Result<bool> wait_while_busy(Handoff& handoff, const std::stop_token& stop) {
+    if (input_.source().here()) return true;
+    std::stop_source idle;
+    const std::stop_callback forward(stop, [&idle] { idle.request_stop(); });
+    handoff.stop_when_idle(idle);
+    const Result<void> came = input_.wait(idle.get_token());
+    if (came) return true;
+    const bool rests = came.error().code == ErrorCode::cancelled && !stop.stop_requested();
+    return rests ? Result<bool>(false) : Result<bool>(came.error());
   }
 
   // The planes of batch `batch`, and those of what is not delivered, with which another rung may have to go on.

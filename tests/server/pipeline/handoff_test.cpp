@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <optional>
 #include <thread>
 #include <vector>
 
@@ -65,6 +66,23 @@ TEST(Handoff, AConsumersErrorReachesTheProducer) {
   const Result<void> room = handoff.wait_for_room({});
   ASSERT_FALSE(room);
   EXPECT_EQ(room.error().code, ErrorCode::device_failure);
+}
+
+TEST(Handoff, AConsumerWithNothingToDoStopsWhatTheProducerWaitsFor) {
+  Handoff handoff;
+  std::stop_source first;
+  handoff.stop_when_idle(first);
+  EXPECT_FALSE(first.stop_requested()) << "the consumer is busy";
+  std::optional<std::int64_t> taken;
+  std::jthread consumer([&] { taken = handoff.take({}).value(); });
+  while (!first.stop_requested()) std::this_thread::yield();
+  std::stop_source second;
+  handoff.stop_when_idle(second);
+  EXPECT_TRUE(second.stop_requested()) << "it waits already";
+  ASSERT_TRUE(handoff.wait_for_room({}));
+  handoff.deliver(3);
+  consumer.join();
+  EXPECT_EQ(taken, 3);
 }
 
 TEST(Handoff, AStopWakesBothSides) {

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <condition_variable>
+#include <mutex>
+
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
@@ -147,6 +150,67 @@ TEST_F(PipelineOf, DeliversInOrderAndTellsItsProgress) {
   EXPECT_GE(outcome.statistics->idle.consumer, 0.0);
   EXPECT_GE(outcome.statistics->idle.producer, 0.0);
   EXPECT_GT(outcome.statistics->job.voxels_per_second, 0.0);
+}
+
+// A volume whose planes come when arrive() is called, those that are wanted then.
+class LateSource final : public PlaneSource {
+ public:
+  explicit LateSource(const VolumeView& volume) : whole_(volume) {}
+
+  [[nodiscard]] const VolumeShape& shape() const override { return whole_.shape(); }
+  void want(const PlaneRange& planes) override {
+    const std::lock_guard lock(mutex_);
+    wanted_ = planes.last;
+  }
+  [[nodiscard]] bool here() const override {
+    const std::lock_guard lock(mutex_);
+    return wanted_ <= arrived_;
+  }
+  [[nodiscard]] Result<void> wait(const std::stop_token& stop) override {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, stop, [this] { return wanted_ <= arrived_; });
+    return wanted_ <= arrived_ ? Result<void>() : Error{ErrorCode::cancelled, "stopped"};
+  }
+  [[nodiscard]] const std::byte* plane(std::int64_t image, std::int64_t z) const override {
+    return whole_.plane(image, z);
+  }
+  void arrive() {
+    const std::lock_guard lock(mutex_);
+    arrived_ = wanted_;
+    changed_.notify_all();
+  }
+
+ private:
+  WholeVolume whole_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any changed_;
+  std::int64_t wanted_ = 0;
+  std::int64_t arrived_ = 0;
+};
+
+// Planes that come only while others have their turn: a job that waited for them with the GPU in its hand would not
+// end.
+TEST_F(PipelineOf, OthersRunWhilePlanesAreAwaited) {
+  const auto pipeline = bench_.open(choice_, 1, 1);
+  ASSERT_TRUE(pipeline);
+  Outcome at_once;
+  run(bench_, **pipeline, volume_, at_once);
+  const Shape5 output{1, 2, volume_.shape.n - reaches(bench_.network).back().fov + Vec3::cube(1)};
+  LateSource source(volume_.view());
+  JobOutcome late;
+  VolumeJob job = test::recorded_job(volume_.view(), output, ElementType::f32, VolumeOrder::image_major, late);
+  int turns = 0;
+  job.source = &source;
+  job.wanted = [] { return false; };
+  job.between_patches = [&](const Interval&) {
+    source.arrive();
+    ++turns;
+    return Result<void>();
+  };
+  const Result<PipelineStatistics> ran = (*pipeline)->run(job, {});
+  ASSERT_TRUE(ran) << ran.error().message;
+  EXPECT_EQ(late.output, at_once.job.output);
+  EXPECT_GT(turns, 1);
 }
 
 TEST_F(PipelineOf, AFailureOfTheTailEndsBothSides) {
