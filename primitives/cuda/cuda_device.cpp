@@ -13,8 +13,6 @@
 namespace znni::cuda {
 namespace {
 
-constexpr std::int64_t device_alignment = 512;
-
 std::size_t unsigned_of(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 // One space's budget and what of it is taken.
@@ -32,7 +30,7 @@ class CudaDeviceOfGpu final : public CudaDevice {
         host_{host_budget, 0},
         pinned_{pinned_budget, 0},
         device_budget_(device_budget),
-        blocks_(device_budget, device_alignment),
+        blocks_(device_budget, buffer_alignment),  // as plans count: one that fits to the byte opens
         executor_(spec_.threads) {}
 
   ~CudaDeviceOfGpu() override;
@@ -101,13 +99,15 @@ class CudaDeviceOfGpu final : public CudaDevice {
     return static_cast<cudaEvent_t>(event.handle());
   }
 
-  // Makes the GPU current and calls; the first failure is kept and every later call repeats it.
+  // Makes the GPU current and calls; the first failure is kept and every later call repeats it. Want of memory passes.
   template <class Call>
   Result<void> now(std::string_view what, const Call& call) {
     if (failure_) return *failure_;
     Result<void> done = check(cudaSetDevice(gpu_.index), gpu_.name + ": make current");
     if (done) done = check(call(), gpu_.name + ": " + std::string(what));
-    if (!done) failure_ = Error{ErrorCode::device_failure, done.error().message};
+    if (!done && done.error().code != ErrorCode::over_budget) {
+      failure_ = Error{ErrorCode::device_failure, done.error().message};
+    }
     return done;
   }
 

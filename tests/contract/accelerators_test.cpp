@@ -41,6 +41,21 @@ TEST_P(ContractAccelerators, ReservesWithinItsBudgetsAndNotBeyond) {
   for (const float value : floats(pinned)) EXPECT_EQ(value, 0.0F);
 }
 
+// Plans count buffers in whole buffer_alignments: what fits to the byte on paper fits here.
+TEST_P(ContractAccelerators, TakesOfItsBudgetWhatPlansCount) {
+  for (const MemorySpace space : {MemorySpace::pinned, MemorySpace::device}) {
+    const std::int64_t whole = gpu().budget(space) / buffer_alignment * buffer_alignment;
+    std::vector<Reservation> blocks;
+    std::int64_t counted = 0;
+    for (const std::int64_t bytes : {1, 63, 64, 65, 511, 513, 4097}) {
+      blocks.push_back(take(space, bytes));
+      counted += round_up(bytes, buffer_alignment);
+      EXPECT_EQ(gpu().reserved(space), counted) << bytes << " bytes of " << to_string(space) << " memory";
+    }
+    if (space == MemorySpace::device) blocks.push_back(take(space, whole - counted));
+  }
+}
+
 TEST_P(ContractAccelerators, WritesAndReadsBack) {
   const Reservation block = take(MemorySpace::device, 4096);
   std::vector<float> sent(1024);

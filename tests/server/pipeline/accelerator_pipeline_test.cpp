@@ -1,6 +1,7 @@
 // Pipelines on every accelerator, simulated or real: head, host RAM and tail equal the dense window.
 #include <gtest/gtest.h>
 
+#include "planner/split_search.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
@@ -34,6 +35,10 @@ TEST_P(AcceleratorPipeline, AllCutsOfANetEqualTheDenseWindow) {
           rung_of_three(network, choice, theta, until, cpu->spec(), gpu().spec(), random, catalogue).value();
       const auto pipeline = Pipeline::open(network, weights, rung, catalogue, *cpu, gpu(), opened_.poison);
       ASSERT_TRUE(pipeline) << pipeline.error().message;
+      const SpaceBytes counted =
+          pipeline_bytes(take_apart(network, rung, catalogue, {cpu->spec(), gpu().spec()}).value());
+      EXPECT_EQ(gpu().reserved(MemorySpace::device), counted.device);
+      EXPECT_EQ(gpu().reserved(MemorySpace::pinned), counted.pinned);
       JobOutcome outcome;
       const VolumeJob job = recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
       const Result<PipelineStatistics> ran = (*pipeline)->run(job, {});

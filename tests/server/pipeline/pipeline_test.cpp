@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 
+#include "planner/split_search.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
@@ -269,6 +270,19 @@ TEST_F(PipelineOf, StopsOnBothSidesAndRunsAgain) {
   Outcome outcome;
   run(bench_, **pipeline, volume_, outcome);
   EXPECT_TRUE(outcome.statistics);
+}
+
+// A budget that is what the plan counts opens it; one byte less does not.
+TEST_F(PipelineOf, FitsToTheByte) {
+  const Rung rung = test::split_rung(bench_.network, choice_, 1, 1, bench_.cpu->spec(), bench_.gpu->spec()).value();
+  const SpaceBytes bytes = pipeline_bytes(
+      take_apart(bench_.network, rung, test::split_catalogue(), {bench_.cpu->spec(), bench_.gpu->spec()}).value());
+  for (const std::int64_t less : {0, 1}) {
+    HostSim gpu({test::host_sim_spec(), 0, bytes.pinned, bytes.device - less, 0});
+    const auto pipeline =
+        Pipeline::open(bench_.network, bench_.weights, rung, test::split_catalogue(), *bench_.cpu, gpu);
+    EXPECT_EQ(pipeline.has_value(), less == 0) << (pipeline ? "it opens" : pipeline.error().message);
+  }
 }
 
 TEST_F(PipelineOf, ReportsWantOfMemoryAtEveryAllocationAndLeaksNothing) {
