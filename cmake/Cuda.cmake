@@ -26,6 +26,10 @@ macro(znni_find_cuda reason)
     set(${reason} "no nvcc that works was found (set CUDACXX or PATH)")
   else()
     enable_language(CUDA)
+    # CMake 3.25 sets a property of this target, whose library CUDA 13 no longer has.
+    if(NOT TARGET CUDA::nvToolsExt)
+      add_library(CUDA::nvToolsExt INTERFACE IMPORTED)
+    endif()
     find_package(CUDAToolkit 13.0 QUIET)
     find_path(ZNNI_CUDNN_INCLUDE cudnn_graph.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ENV CUDNN_HOME PATH_SUFFIXES include)
     find_library(ZNNI_CUDNN_LIBRARY NAMES cudnn libcudnn.so.9 HINTS ${CUDAToolkit_LIBRARY_DIR} ENV CUDNN_HOME
