@@ -178,7 +178,7 @@ class ModelServerImpl final : public ModelServer {
     normalise_as_the_model_wants(model, job);
     const bool was_lost = model.engine->gpu_lost().has_value();
     Result<JobStatistics> done = model.engine->run(job, stop);
-    if (!was_lost) tell_loss(slot, model);
+    tell_change(slot, model, was_lost);
     if (!done) return done;
     record.ran(*done);
     done->queued = record.queued();
@@ -186,12 +186,13 @@ class ModelServerImpl final : public ModelServer {
     return done;
   }
 
-  void tell_loss(const ModelSlot& slot, const LoadedModel& model) const {
+  // Where the job lost the GPU, or found that it works again.
+  void tell_change(const ModelSlot& slot, const LoadedModel& model, bool was_lost) const {
     const std::optional<std::string> lost = model.engine->gpu_lost();
-    if (!lost) return;
-    log_to(
-        options_.log, "error",
-        "model '" + slot.entry().name + "': the CPU takes over until it is loaded again, for the GPU failed: " + *lost);
+    if (lost.has_value() == was_lost) return;
+    const std::string of_model = "model '" + slot.entry().name + "': ";
+    if (!lost) return log_to(options_.log, "info", of_model + "the GPU works again");
+    log_to(options_.log, "error", of_model + "the CPU takes over until the GPU works again, for it failed: " + *lost);
   }
 
   Result<void> give_way(JobTurns& turns, const Interval& interval, const std::function<bool()>& has_room,

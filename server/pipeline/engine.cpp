@@ -304,6 +304,7 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   ran->seconds = seconds_since(start);
   ran->voxels_per_second = static_cast<double>(voxels(output)) / std::max(ran->seconds, 1e-9);
   ran->fallback = state_->why_lost().value_or("");
+  if (was_lost && state_->is_retry_due()) state_->retry_gpu(stop);
   return ran;
 }
 
@@ -335,6 +336,11 @@ void Engine::touched_from(std::size_t rung) {
 
 bool Engine::beside_streams(std::size_t rung) const {
   return rung < state_->places.size() && state_->places[rung].beside_streams;
+}
+
+void Engine::retry_gpu_after(Seconds wait) {
+  const std::lock_guard lock(state_->mutex);
+  state_->gpu_retry = GpuRetry(wait);
 }
 
 void Engine::limit_slabs(std::int64_t bytes) { state_->slab_bytes = bytes; }

@@ -4,7 +4,8 @@
 // (the caller's).
 //
 // Where a GPU fails or has too little memory, rungs on the CPU take over if the plan's ladder has any: in the midst of
-// a job, with the first plane that was not delivered. They stay in charge until the model is loaded again, and say why.
+// a job, with the first plane that was not delivered, and say why. Some time later (gpu_retry.hpp), behind a job, the
+// GPU runs a pass on zeros: when it succeeds, the jobs that follow run on it again.
 #pragma once
 
 #include <functional>
@@ -148,7 +149,9 @@ class Engine {
   // hold more than twice as much of input and output are avoided. No limit unless set. Not while a job runs.
   void limit_slabs(std::int64_t bytes);
 
-  // Why the plan's rungs with a GPU are not used any more; nothing while they are, or where there are none.
+  // Instead of GpuRetry::first_wait. Before the first job.
+  void retry_gpu_after(Seconds wait);
+  // Why the plan's rungs with a GPU are not used now; nothing while they are, or where there are none.
   [[nodiscard]] std::optional<std::string> gpu_lost() const;
 
   [[nodiscard]] const Plan& plan() const;

@@ -11,6 +11,7 @@
 
 #include "planner/exchange.hpp"
 #include "planner/patch_grid.hpp"
+#include "server/pipeline/gpu_retry.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/pipeline/prepared_rung.hpp"
 #include "server/pipeline/rung_places.hpp"
@@ -38,8 +39,9 @@ struct Engine::State {
   std::atomic<std::size_t> first_touched = 0;  // those before it may lack pages
   CallObserver observer;
   std::int64_t slab_bytes = saturated;
-  mutable std::mutex mutex;  // guards gpu_lost
+  mutable std::mutex mutex;  // guards both of these
   std::optional<std::string> gpu_lost;
+  GpuRetry gpu_retry;
 
   [[nodiscard]] std::optional<std::string> why_lost() const {
     const std::lock_guard lock(mutex);
@@ -51,7 +53,28 @@ struct Engine::State {
     if (std::none_of(rungs.begin(), rungs.end(), is_on_cpu)) return false;
     const std::lock_guard lock(mutex);
     if (!gpu_lost) gpu_lost = reason.message;
+    gpu_retry.failed(GpuRetry::Clock::now());
     return true;
+  }
+  // Whether a lost GPU is to be asked again whether it works.
+  [[nodiscard]] bool is_retry_due() const {
+    const std::lock_guard lock(mutex);
+    return gpu_lost && gpu_retry.is_due(GpuRetry::Clock::now());
+  }
+  // Asks every rung with a GPU. A GPU that did not open, or had no memory for a rung then, stays lost.
+  void retry_gpu(const std::stop_token& stop) {
+    Result<void> works = Error{ErrorCode::device_failure, "no rung with a GPU is open"};
+    for (OpenRung& rung : rungs) {
+      if (rung.cpu) continue;
+      if (!rung.split) return;
+      works = rung.split->warm_up(stop);
+      if (!works) break;
+    }
+    if (!works && works.error().code == ErrorCode::cancelled) return;
+    const std::lock_guard lock(mutex);
+    if (!works) return gpu_retry.failed(GpuRetry::Clock::now());
+    gpu_retry.passed();
+    gpu_lost.reset();
   }
   // The first that runs now.
   [[nodiscard]] const OpenRung& front() const {

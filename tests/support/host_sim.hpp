@@ -51,6 +51,8 @@ class HostSim final : public Accelerator {
   // fail with device_failure. 0: none.
   void fail_allocation(std::int64_t number) { allocations_left_ = number; }
   void fail_work(std::int64_t number) { work_left_ = number; }
+  // What failed works again: as where another program gave memory back.
+  void recover() { failure_.reset(); }
   // Allocations so far, refused ones counted.
   [[nodiscard]] std::int64_t allocations() const { return allocations_; }
   [[nodiscard]] std::int64_t live_events() const { return live_events_; }

@@ -127,8 +127,7 @@ TEST_F(GpuModelServer, AGpuThatIsLostIsSaidInStatisticsAndLog) {
   EXPECT_THAT(run(*server, "net").fallback, HasSubstr("work failed, as the test asked"));
   EXPECT_TRUE(server->ready());
   EXPECT_THAT(server->models().front().gpu_lost, HasSubstr("work failed"));
-  EXPECT_THAT(log(),
-              HasSubstr("error: model 'net': the CPU takes over until it is loaded again, for the GPU failed: "));
+  EXPECT_THAT(log(), HasSubstr("error: model 'net': the CPU takes over until the GPU works again, for it failed: "));
   run(*server, "net");
   EXPECT_EQ(server->statistics("net", "").fell_back, 2);
   EXPECT_EQ(log().find("takes over"), log().rfind("takes over"));

@@ -143,6 +143,49 @@ TEST_F(GpuEngine, AGpuThatFailsInTheMidstOfAJobIsReplacedByTheCpu) {
   }
 }
 
+// Behind a job it is asked whether it works, not before its time, and jobs run on it again when it does.
+TEST_F(GpuEngine, AGpuThatWorksAgainIsUsedAgain) {
+  const auto engine = open(plan_);
+  (*engine)->retry_gpu_after(0);
+  gpu_->fail_work(20);
+  JobOutcome failed;
+  run(**engine, failed);
+  expect_exact(failed);
+  EXPECT_TRUE((*engine)->gpu_lost()) << "not asked by the job that lost it";
+  JobOutcome still;
+  run(**engine, still);
+  EXPECT_EQ(still.statistics->fallback, failed.statistics->fallback);
+  EXPECT_EQ((*engine)->gpu_lost(), failed.statistics->fallback) << "asked, and it failed again";
+  gpu_->recover();
+  JobOutcome last;
+  run(**engine, last);
+  expect_exact(last);
+  EXPECT_EQ(last.statistics->fallback, failed.statistics->fallback) << "it ran on the CPU";
+  EXPECT_FALSE((*engine)->gpu_lost());
+  JobOutcome back;
+  run(**engine, back);
+  expect_exact(back);
+  EXPECT_EQ(back.statistics->fallback, "");
+  EXPECT_GT(back.statistics->gpu_idle + back.statistics->cpu_idle, 0);
+}
+
+TEST_F(GpuEngine, ALostGpuIsNotAskedBeforeItsTimeNorWhereItNeverOpened) {
+  const auto engine = open(plan_);
+  gpu_->fail_work(20);
+  JobOutcome outcome;
+  run(**engine, outcome);
+  gpu_->recover();
+  const std::int64_t before = gpu_->pieces_of_work();
+  run(**engine, outcome = {});
+  EXPECT_TRUE((*engine)->gpu_lost());
+  EXPECT_EQ(gpu_->pieces_of_work(), before);
+  gpu_->fail_allocation(1);
+  const auto poor = open(plan_);
+  (*poor)->retry_gpu_after(0);
+  run(**poor, outcome = {});
+  EXPECT_TRUE((*poor)->gpu_lost());
+}
+
 TEST_F(GpuEngine, WithoutARungOfTheCpuAJobEndsWithTheGpusError) {
   const auto engine = open(gpu_alone_);
   ASSERT_TRUE(engine);

@@ -1,0 +1,35 @@
+// When a GPU that failed is asked again whether it works: some failures pass (another program held its memory), others
+// stay until the program starts anew. After each that stays, twice as long is waited.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+#include "primitives/core/primitive.hpp"
+
+namespace znni {
+
+class GpuRetry {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr Seconds first_wait = 60;
+  static constexpr Seconds longest_wait = 3600;
+
+  explicit GpuRetry(Seconds first = first_wait) : first_(first), wait_(first) {}
+
+  // It failed, for the first time or again.
+  void failed(Clock::time_point now) {
+    due_ = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<Seconds>(wait_));
+    wait_ = std::min(2 * wait_, longest_wait);
+  }
+  // It works.
+  void passed() { wait_ = first_; }
+  [[nodiscard]] bool is_due(Clock::time_point now) const { return now >= due_; }
+
+ private:
+  Seconds first_;
+  Seconds wait_;  // after the next failure
+  Clock::time_point due_;
+};
+
+}  // namespace znni
