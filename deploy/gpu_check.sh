@@ -48,11 +48,6 @@ case "$only" in '' | machine | tests | sanitizer | ceilings | errors | layers | 
 
 bench=$pack/bin/znni-gpu-bench
 [ -x "$bench" ] || die "$bench is missing: run 'deploy/gpu_check.sh pack' where nvcc is, and bring $pack along"
-deadline=$((SECONDS + 60 * minutes))
-mkdir -p "$(dirname "$results")"
-touch "$results"
-[ -z "$(tail -c 1 "$results")" ] || echo >>"$results"  # a line that was cut off stays alone
-
 # CUDA's libraries, wherever they are: the loader's own places first, then the toolkit, then Python packages.
 library_folders() {
   for folder in /usr/local/cuda/lib64 /usr/local/cuda/lib; do [ ! -d "$folder" ] || echo "$folder"; done
@@ -65,8 +60,18 @@ PY
 }
 folders=$(library_folders | paste -sd:)
 export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folders:$PWD/$pack/lib"
-missing=$(ldd "$bench" "$pack/bin/znni-split-bench" | awk '/not found/ { print $1 }' | sort -u | paste -sd' ')
+missing=$(ldd "$bench" "$pack/bin/znni-split-bench" 2>/dev/null | awk '/not found/ { print $1 }' | sort -u | paste -sd' ')
 [ -z "$missing" ] || die "these libraries are in none of $LD_LIBRARY_PATH: $missing"
+said=$( ("$bench" machine >/dev/null) 2>&1 )
+status=$?
+[ $status -ne 77 ] || die "${said#znni-gpu-bench: }: there is nothing to check on this machine"
+[ $status -eq 0 ] || die "$bench ends with status $status: is $pack whole? Bring it along again"
+failed=0
+
+deadline=$((SECONDS + 60 * minutes))
+mkdir -p "$(dirname "$results")"
+touch "$results"
+[ -z "$(tail -c 1 "$results")" ] || echo >>"$results"  # a line that was cut off stays alone
 
 # block NAME SECONDS FUNCTION: unless it is done, under a time limit; its lines go to the results at once.
 block() {
@@ -84,7 +89,7 @@ block() {
   status=$?
   printf '{"block": "check", "name": "%s", "status": %d, "seconds": %d}\n' "$name" "$status" \
     $((SECONDS - (deadline - left))) >>"$results"
-  [ $status -eq 0 ] || say "$name: status $status (124: out of time)"
+  [ $status -eq 0 ] || { failed=1; say "$name: status $status (124: out of time)"; }
 }
 
 # item NAME SECONDS COMMAND...: a part of a block, unless it is done, under a time limit.
@@ -170,4 +175,5 @@ block layers 60 run_layers
 block nets 130 run_nets
 block capped 100 run_capped
 block sanitizer 45 run_sanitizer
-python3 deploy/lib/gpu_table.py "$results"
+python3 deploy/lib/gpu_table.py "$results" || failed=1
+exit $failed

@@ -84,7 +84,9 @@ class GpuCheck(unittest.TestCase):
 
     def test_a_failing_block_is_told_and_run_again(self):
         (self.pack / "tests" / "cuda_gpu_tests").write_text("#!/bin/sh\nexit 3\n")
-        self.assertIn("tests: status 1", self.run_check("--only", "tests").stderr)
+        failed = self.run_check("--only", "tests")
+        self.assertIn("tests: status 1", failed.stderr)
+        self.assertEqual(failed.returncode, 1)
         (self.pack / "tests" / "cuda_gpu_tests").write_text("#!/bin/sh\nexit 0\n")
         self.run_check("--only", "tests")
         self.assertEqual([line["status"] for line in self.lines()], [1, 0])
@@ -99,6 +101,22 @@ class GpuCheck(unittest.TestCase):
             done = self.run_check(*words)
             self.assertEqual(done.returncode, 2)
             self.assertIn(expected, done.stderr)
+
+    def test_without_a_gpu_it_says_so_in_one_line_and_runs_nothing(self):
+        (self.pack / "bin" / "znni-gpu-bench").write_text(
+            "#!/bin/sh\necho 'znni-gpu-bench: no GPU, or no driver for CUDA 13' >&2\nexit 77\n")
+        done = self.run_check()
+        self.assertEqual(done.returncode, 2)
+        self.assertEqual(done.stderr, "gpu_check.sh: no GPU, or no driver for CUDA 13: there is nothing to check on this "
+                                      "machine\n")
+        self.assertFalse((self.pack / "results.jsonl").exists())
+
+    def test_programs_that_were_cut_off_are_told_before_anything_runs(self):
+        (self.pack / "bin" / "znni-gpu-bench").write_text("#!/bin/sh\nkill -SEGV $$\n")
+        done = self.run_check()
+        self.assertEqual(done.returncode, 2)
+        self.assertRegex(done.stderr, r"^gpu_check.sh: build/gpu-check/bin/znni-gpu-bench ends with status 139: is "
+                                      r"build/gpu-check whole\? Bring it along again\n$")
 
     def test_without_programs_it_says_where_they_come_from(self):
         shutil.rmtree(self.pack)
