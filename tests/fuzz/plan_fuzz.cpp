@@ -9,5 +9,6 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   if (!plan) return 0;
   const znni::Result<znni::Plan> again = znni::parse_plan(znni::plan_text(*plan));
   znni::ensure(again.has_value(), "a plan that was written can be read");
+  znni::ensure(znni::plan_text(*again) == znni::plan_text(*plan), "and is the same");
   return 0;
 }
