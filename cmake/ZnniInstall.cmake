@@ -46,6 +46,7 @@ if(TARGET znni_cuda_module)
 endif()
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/deploy/models" DESTINATION "${CMAKE_INSTALL_DATADIR}/znni" COMPONENT runtime)
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" "${PROJECT_SOURCE_DIR}/deploy/debian/copyright"
-              "${PROJECT_SOURCE_DIR}/docs/deploy.md"
+              "${PROJECT_SOURCE_DIR}/docs/deploy.md" "${PROJECT_SOURCE_DIR}/docs/gpu.md"
+              "${PROJECT_SOURCE_DIR}/docs/reliability.md"
         DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT runtime)
 install(FILES "${PROJECT_SOURCE_DIR}/deploy/systemd/znnid.service" DESTINATION lib/systemd/system COMPONENT service)

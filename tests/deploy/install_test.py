@@ -52,8 +52,10 @@ class InstallTest(unittest.TestCase):
 
     def test_the_shipped_model_and_the_licences_are_there(self):
         self.assertTrue((self.prefix / MODEL).is_file())
-        for name in ("LICENSE", "copyright", "deploy.md"):
-            self.assertTrue((self.prefix / "share/doc/znni" / name).is_file(), name)
+        documents = self.prefix / "share/doc/znni"
+        named = re.findall(r"`docs/(\w+\.md)`", (documents / "deploy.md").read_text())
+        for name in ("LICENSE", "copyright", *named):
+            self.assertTrue((documents / name).is_file(), name)
         self.assertTrue((self.prefix / "lib/systemd/system/znnid.service").is_file())
 
     def test_headers_include_none_that_was_left_behind(self):

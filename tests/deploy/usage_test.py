@@ -1,4 +1,5 @@
-"""What the commands of deploy/ say to words they do not know: one line, before anything is installed or built.
+"""What the commands of deploy/ say to words they do not know: one line, before anything is installed or built; and what
+they do with those they know.
 Usage: usage_test.py DEPLOY-FOLDER."""
 
 import os
@@ -29,10 +30,14 @@ class UsageTest(unittest.TestCase):
             shutil.copy(DEPLOY / name, self.root / "deploy")
         (self.root / "deploy/lib/setup.sh").write_text(SETUP)
         (self.root / "deploy/lib/torch.sh").write_text("")
-        ctest = self.root / "bin/ctest"
-        ctest.parent.mkdir()
-        ctest.write_text('#!/bin/sh\nfor word; do echo "ctest: $word"; done\n')
-        ctest.chmod(0o755)
+        (self.root / "bin").mkdir()
+        self.stand_in("ctest", 'for word; do echo "ctest: $word"; done')
+
+    def stand_in(self, name, what):
+        """A program that only pretends."""
+        program = self.root / "bin" / name
+        program.write_text(f"#!/bin/sh\n{what}\n")
+        program.chmod(0o755)
 
     def call(self, name, *arguments):
         """The finished process of a command."""
@@ -65,6 +70,15 @@ class UsageTest(unittest.TestCase):
         done = self.call("test")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("build_preset release", done.stdout)
+
+    def test_a_package_is_all_that_is_printed(self):
+        packages = self.root / "build/release/packages"
+        packages.mkdir(parents=True)
+        (packages / "znni_0.0.1_amd64.deb").write_text("an old one")
+        self.stand_in("cpack", f"echo much; mkdir -p {packages} && echo >{packages}/znni_0.1.0_amd64.deb")
+        done = self.call("package")
+        self.assertEqual((done.returncode, done.stdout), (0, f"{packages}/znni_0.1.0_amd64.deb\n"))
+        self.assertIn("install_packages build package", done.stderr)
 
 
 if __name__ == "__main__":
