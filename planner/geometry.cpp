@@ -229,8 +229,14 @@ std::string to_string(const PoolingMode& mode) {
 }
 
 Result<Geometry> make_geometry(const Network& network, const GeometryChoice& choice) {
-  if (Result<void> sound = check_axis(network, choice); !sound) return sound.error();
-  return choice.axis == 0 ? geometry_of(network, choice) : geometry_of(exchanged(network, choice.axis), choice);
+  if (!choice.streamed || choice.S == 1) return make_part_geometry(network, choice);
+  return Error{ErrorCode::unsupported, "the net cannot be streamed along z: " + std::to_string(choice.S) +
+                                           " patches are computed together; 1 is right"};
+}
+
+Result<Geometry> make_part_geometry(const Network& part, const GeometryChoice& choice) {
+  if (Result<void> sound = check_axis(part, choice); !sound) return sound.error();
+  return choice.axis == 0 ? geometry_of(part, choice) : geometry_of(exchanged(part, choice.axis), choice);
 }
 
 // Along one axis the extents n of a value, of stride P and largest fragment offset o, obey

@@ -98,6 +98,8 @@ struct Geometry {
 // Branches that meet need equal fragments. At most 2^16 passes. What can be streamed says planner/streams.hpp. The
 // error says which node's extent does not divide or is too small.
 [[nodiscard]] Result<Geometry> make_geometry(const Network& network, const GeometryChoice& choice);
+// The same of a part of a net, whose S inputs may be fragments of one patch: they may be streamed together.
+[[nodiscard]] Result<Geometry> make_part_geometry(const Network& part, const GeometryChoice& choice);
 
 // Legal pass_input extents along one axis, rising, up to `most`, for the given modes; none where branches make
 // other fragments or the number of modes is wrong. The axes are independent: extents that are legal along each

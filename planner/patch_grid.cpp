@@ -192,4 +192,15 @@ std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::
   return std::min(volume.z, columns.alone() ? part : mul(columns.steps(columns.band), part));
 }
 
+std::int64_t input_planes_ahead(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
+  if (!geometry.choice.streamed) {
+    Geometry both = geometry;
+    both.choice.S *= 2;
+    return input_planes(volume, both, fov, most_planes);
+  }
+  ensure(geometry.choice.axis == 0, "streams along y and x are not read ahead");
+  const std::int64_t more = fov.z - 1 + geometry.patch_output.z;
+  return std::min(volume.z, add(input_planes(volume, geometry, fov, most_planes), more));
+}
+
 }  // namespace znni

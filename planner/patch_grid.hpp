@@ -61,5 +61,9 @@ struct PatchGrid {
 // Planes of the input that must be there at a time when up to S patches run together, one row after the other: no
 // earlier one is ever read again. No more than the volume has.
 [[nodiscard]] std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes);
+// The same where the next S patches are read while S are computed, and where whoever goes on with what these have not
+// delivered reads all of its input.
+[[nodiscard]] std::int64_t input_planes_ahead(Vec3 volume, const Geometry& geometry, Vec3 fov,
+                                              std::int64_t most_planes);
 
 }  // namespace znni

@@ -43,7 +43,8 @@ class Builder {
 
   // Histories come before all else, so that what changes beside them is packed as if they were not there.
   int add_history(const std::string& name, std::int64_t bytes) {
-    return add_buffer({name + "/history", MemorySpace::host, bytes, Lifetime::stages(0, 0)});
+    const MemorySpace space = spec_.kind == DeviceKind::gpu ? MemorySpace::device : MemorySpace::host;
+    return add_buffer({name + "/history", space, bytes, Lifetime::stages(0, 0)});
   }
 
   // Copies of the network's, for as long as the plan.

@@ -44,7 +44,7 @@ Result<void> check_cut(const Network& network, int first) {
 }
 
 Result<void> check_whole(const Geometry& geometry) {
-  if (geometry.choice.streamed) return refused("a streamed net runs on one place only");
+  if (geometry.choice.axis != 0) return refused("a net streamed along y or x runs on one place only");
   if (geometry.head.last >= 0) return refused("a head in slabs runs on one place only");
   if (!geometry.held.empty()) return refused("fragments in groups that hold their input run on one place only");
   return {};
@@ -123,21 +123,34 @@ Result<void> set_schedule(const Segment& segment, const Catalogue& catalogue, co
   return {};
 }
 
+// Of the design's network, for one group of what crosses the cut.
+Result<Geometry> part_geometry(const Geometry& whole, const std::vector<PoolingMode>& modes,
+                               const SegmentDesign& design) {
+  GeometryChoice choice{whole.values[static_cast<std::size_t>(design.first_node)].n, design.group, modes};
+  choice.streamed = whole.choice.streamed;
+  Result<Geometry> part = make_part_geometry(design.network, choice);
+  if (!part) return part;
+  part->windows = mul(static_cast<std::int64_t>(whole.passes.size()), design.groups());
+  part->runs.assign(part->runs.size(), part->windows);
+  return part;
+}
+
 Result<SegmentDesign> design_segment(const Network& network, const Rung& rung, const Segment& segment,
-                                     const Shape5& input, Vec3 before, const Catalogue& catalogue,
+                                     const Geometry& whole, Vec3 before, const Catalogue& catalogue,
                                      const PlaceSpecs& specs) {
   if (Result<void> cut = check_cut(network, segment.first); !cut) return cut.error();
+  const std::int64_t inputs = whole.values[static_cast<std::size_t>(segment.first)].S;
   SegmentDesign design;
   design.place = segment.place;
   design.first_node = segment.first;
   design.network = part_of(network, segment.first, segment.last);
-  design.inputs = input.S;
+  design.inputs = inputs;
   design.fragments_before = before;
-  const Result<std::int64_t> group = group_of(segment, input.S);
+  const Result<std::int64_t> group = group_of(segment, inputs);
   if (!group) return group.error();
   design.group = *group;
   const std::vector<PoolingMode> modes = modes_of(network, rung.geometry, segment.first, segment.last);
-  Result<Geometry> geometry = make_geometry(design.network, {input.n, *group, modes, 0});
+  Result<Geometry> geometry = part_geometry(whole, modes, design);
   if (!geometry) return geometry.error();
   design.geometry = *std::move(geometry);
   if (Result<void> set = set_schedule(segment, catalogue, specs, design); !set) return set.error();
@@ -155,6 +168,12 @@ Vec3 SegmentDesign::fragments() const { return counts_of(geometry); }
 
 Shape5 SegmentDesign::whole_input() const {
   Shape5 whole = group_input();
+  whole.S = inputs;
+  return whole;
+}
+
+Shape5 SegmentDesign::whole_tensor() const {
+  Shape5 whole = group_tensor();
   whole.S = inputs;
   return whole;
 }
@@ -189,8 +208,7 @@ Result<RungSegments> take_apart(const Network& network, const Rung& rung, const 
   RungSegments all{*std::move(geometry), {}};
   Vec3 before = Vec3::cube(1);
   for (const Segment& segment : rung.segments) {
-    const Shape5& input = all.geometry.values[static_cast<std::size_t>(segment.first)];
-    Result<SegmentDesign> design = design_segment(network, rung, segment, input, before, catalogue, specs);
+    Result<SegmentDesign> design = design_segment(network, rung, segment, all.geometry, before, catalogue, specs);
     if (!design) return design.error().within(name_of(segment));
     before = before * design->fragments();
     all.segments.push_back(*std::move(design));

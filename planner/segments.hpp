@@ -1,6 +1,7 @@
 // A rung whose segments stand on several places, taken apart: each segment as a network of its own with its geometry,
 // its calls and its memory. A segment may run its input in groups of S, fragments of earlier poolings among them: the
-// tail's sub-batches (ZNNi section VII.B).
+// tail's sub-batches (ZNNi section VII.B). Of a streamed rung each segment keeps what its own nodes read again, in the
+// memory of its place; the new planes alone cross a cut.
 #pragma once
 
 #include <vector>
@@ -17,7 +18,7 @@ struct SegmentDesign {
   Place place = Place::cpu;
   int first_node = 0;  // of the whole network
   Network network;
-  Geometry geometry;        // of one group
+  Geometry geometry;        // of one group; its runs and windows count those of a whole patch, all groups and passes
   std::vector<Step> steps;  // nodes numbered as in `network`
   Schedule schedule;        // of one group; the segment's input and output are not in its memory, but their owners'
   std::int64_t inputs = 1;  // S that crosses the cut
@@ -32,6 +33,9 @@ struct SegmentDesign {
   // What all groups read and write together.
   [[nodiscard]] Shape5 whole_input() const;
   [[nodiscard]] Shape5 whole_output() const;
+  // Tensors that hold the input, of a stream behind the planes of earlier steps that the segment reads again.
+  [[nodiscard]] Shape5 group_tensor() const { return tensor_shape(geometry, 0); }
+  [[nodiscard]] Shape5 whole_tensor() const;
 };
 
 // Whether the outputs of a group, as the segment writes them, stand in their places already.
@@ -53,7 +57,8 @@ struct PlaceSpecs {
 
 // The geometry of the whole, and its segments. `unsupported`, with the reason: cuts where more than one value is alive,
 // heads in slabs and groups of fragments whose input is held (a segment has a memory of its own for each item), inputs
-// that are reordered first. invalid_argument: segments that do not follow each other, groups that do not divide.
+// that are reordered first, streams along y or x. invalid_argument: segments that do not follow each other, groups that
+// do not divide.
 struct RungSegments {
   Geometry geometry;
   std::vector<SegmentDesign> segments;

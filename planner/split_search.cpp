@@ -206,9 +206,17 @@ std::vector<Cut> all_cuts(const Network& network, const Geometry& geometry) {
   return cuts;
 }
 
+// Of one group of a streamed segment: what is kept is read and written, before the new planes and behind them.
+Seconds history_seconds(const SegmentDesign& segment, const DeviceSpec& spec) {
+  constexpr double passes_over_memory = 4;
+  const auto bytes = static_cast<double>(history_bytes(segment.schedule));
+  return passes_over_memory * bytes / static_cast<double>(segment.geometry.windows) / spec.bytes_per_second;
+}
+
 // A segment on the GPU: its groups overlap with their copies.
-Seconds tail_seconds(const SegmentDesign& tail, const AcceleratorSpec& link) {
-  Seconds compute = 0;
+Seconds tail_seconds(const SegmentDesign& tail, const DeviceSpec& gpu) {
+  const AcceleratorSpec& link = gpu.accelerator;
+  Seconds compute = history_seconds(tail, gpu);
   for (const Call& call : tail.schedule.calls) compute += call.estimate.time;
   const auto out = static_cast<double>(tensor_bytes(tail.group_output(), {}));
   const Seconds up = link.up.seconds(static_cast<double>(tensor_bytes(tail.group_input(), {})));
@@ -254,7 +262,7 @@ SpaceBytes segment_bytes(const SegmentDesign& segment) {
     }
   }
   if (segment.place == Place::gpu) {
-    use.device = add(use.device, mul(2, planar_bytes(segment.group_input())));
+    use.device = add(use.device, mul(2, planar_bytes(segment.group_tensor())));
     use.device = add(use.device, mul(2, planar_bytes(segment.group_output())));
   } else if (!writes_in_place(segment)) {
     use.host = add(use.host, planar_bytes(segment.group_output()));
@@ -270,10 +278,11 @@ SpaceBytes pipeline_bytes(const RungSegments& parts) {
   const SegmentDesign& first = parts.segments.front();
   const SegmentDesign& last = parts.segments.back();
   const bool has_head = first.place == Place::cpu;
-  if (has_head) use.host = add(use.host, planar_bytes(first.whole_input()));
+  if (has_head) use.host = add(use.host, planar_bytes(first.whole_tensor()));
   const SegmentDesign& behind = has_head && parts.segments.size() > 1 ? parts.segments[1] : first;
-  std::int64_t& between = behind.place == Place::gpu ? use.pinned : use.host;
-  between = add(between, mul(2, planar_bytes(behind.whole_input())));
+  const bool copied = behind.place == Place::gpu;
+  std::int64_t& between = copied ? use.pinned : use.host;
+  between = add(between, mul(2, planar_bytes(copied ? behind.whole_input() : behind.whole_tensor())));
   if (last.place == Place::gpu && behind.place == Place::gpu_host_ram) {
     use.pinned = add(use.pinned, planar_bytes(last.whole_input()));
   }
@@ -286,10 +295,10 @@ SplitSeconds split_seconds(const RungSegments& parts, const PlaceSpecs& specs) {
   SplitSeconds seconds;
   for (const SegmentDesign& segment : parts.segments) {
     if (segment.place == Place::gpu) {
-      seconds.gpu += tail_seconds(segment, specs.gpu.accelerator);
+      seconds.gpu += tail_seconds(segment, specs.gpu);
       continue;
     }
-    Seconds all = 0;
+    Seconds all = history_seconds(segment, specs.cpu);
     for (const Call& call : segment.schedule.calls) all += call.estimate.time;
     (segment.place == Place::cpu ? seconds.cpu : seconds.gpu) += static_cast<double>(segment.groups()) * all;
   }

@@ -29,7 +29,6 @@ int refused_pooling(const Network& network, const std::vector<PoolingMode>& mode
 }
 
 Result<void> check_stream(const Network& network, const GeometryChoice& choice) {
-  if (choice.S != 1) return unfit(std::to_string(choice.S) + " patches are computed together; 1 is right");
   if (const int pooling = refused_pooling(network, choice.modes); pooling >= 0) {
     return unfit("node " + network.nodes[index(pooling)].name + " does not make all its fragments of one window");
   }

@@ -17,9 +17,9 @@ namespace znni {
 // For patches that are independent: zeros.
 [[nodiscard]] Histories no_histories(const Network& network);
 
-// For choice.streamed; no_histories() otherwise. `unsupported` where several patches are computed together, or a
-// pooling of a stride along z keeps one offset or makes its groups anew along z: another step would begin elsewhere.
-// Requires as many modes as the network has poolings.
+// For choice.streamed; no_histories() otherwise. `unsupported` where a pooling of a stride along z keeps one offset or
+// makes its groups anew along z: another step would begin elsewhere. Requires as many modes as the network has
+// poolings.
 [[nodiscard]] Result<Histories> make_histories(const Network& network, const GeometryChoice& choice);
 
 // Whether the modes alone allow a stream.

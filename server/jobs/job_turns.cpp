@@ -33,8 +33,8 @@ Result<void> JobTurns::take(const std::stop_token& stop) {
   return {};
 }
 
-bool JobTurns::wanted(const std::function<bool()>& has_room) const {
-  return (has_room && !has_room()) || model_.wanted(rank_) || device_.wanted(rank_);
+bool JobTurns::wanted(const std::function<bool()>& has_room, bool keeps) const {
+  return (has_room && !has_room()) || (!keeps && model_.wanted(rank_)) || device_.wanted(rank_);
 }
 
 Result<void> JobTurns::give_way(const std::stop_token& stop, const std::function<bool()>& has_room) {

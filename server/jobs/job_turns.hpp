@@ -21,8 +21,8 @@ class JobTurns {
   // Between patches: lets those run who wait and are no less urgent, one patch of each in turn; and anybody for as long
   // as `has_room` (may be empty) says that this job could not go on. Has both turns afterwards, or is `cancelled`.
   [[nodiscard]] Result<void> give_way(const std::stop_token& stop, const std::function<bool()>& has_room);
-  // Whether give_way() would let anybody run.
-  [[nodiscard]] bool wanted(const std::function<bool()>& has_room) const;
+  // Whether give_way() would let anybody run, or lend_device() where the job `keeps` the model's turn.
+  [[nodiscard]] bool wanted(const std::function<bool()>& has_room, bool keeps = false) const;
   // Likewise, but keeps the model's turn: something of the job stands in the model's memory, so that only jobs of other
   // models may run, and those of this one that keep clear of it.
   [[nodiscard]] Result<void> lend_device(const std::stop_token& stop, const std::function<bool()>& has_room);

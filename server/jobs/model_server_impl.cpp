@@ -174,7 +174,7 @@ class ModelServerImpl final : public ModelServer {
     job.between_patches = [&](const Interval& interval) {
       return give_way(turns, interval, job.has_room, stop, record);
     };
-    job.wanted = [&] { return turns.wanted(job.has_room); };
+    job.wanted = [&](const Interval& interval) { return turns.wanted(job.has_room, interval.within_stream); };
     normalise_as_the_model_wants(model, job);
     const bool was_lost = model.engine->gpu_lost().has_value();
     Result<JobStatistics> done = model.engine->run(job, stop);

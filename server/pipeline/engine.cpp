@@ -262,7 +262,7 @@ Result<JobStatistics> run_rung(const Engine& engine, Engine::State& state, const
   JobStatistics statistics;
   statistics.patches = outlook->patches;
   if (!rung.cpu) {
-    const Result<PipelineStatistics> ran = rung.split->run(job, stop);
+    const Result<PipelineStatistics> ran = rung.split->run(job, stop, state.most_planes(outlook->output.n));
     if (!ran) return ran.error();
     statistics.cpu_idle = ran->idle.producer;
     statistics.gpu_idle = ran->idle.consumer;

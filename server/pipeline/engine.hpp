@@ -54,9 +54,9 @@ struct VolumeJob {
   std::function<void(const JobProgress&)> progress;  // may be empty; called after each patch and each layer
   // May be empty. Called between patches: until it returns, other jobs may run. Its error ends the job.
   std::function<Result<void>(const Interval&)> between_patches;
-  // May be empty: always. Whether between_patches would let others run now: a rung with a GPU, whose two sides must
-  // come to rest for that, asks first.
-  std::function<bool()> wanted;
+  // May be empty: always. Whether between_patches, called so, would let others run now: a rung with a GPU, whose two
+  // sides must come to rest for that, asks first.
+  std::function<bool(const Interval&)> wanted;
   // May be empty. A slab that was asked for and will not be delivered: its planes are asked for again.
   std::function<void(const OutputSlab&)> abandon;
   // Of the job's outlook: what the caller made room for. Nothing: the rung that is fastest now.

@@ -89,9 +89,8 @@ struct Engine::State {
   }
   // Planes of such an input that a rung wants at a time: with a GPU two batches are under way.
   [[nodiscard]] std::int64_t planes_held(std::size_t rung, Vec3 input) const {
-    Geometry geometry = rungs[rung].geometry();
-    if (!rungs[rung].cpu) geometry.choice.S *= 2;
-    return input_planes(input, geometry, fov, most_planes(input - fov + Vec3::cube(1)));
+    const auto count = rungs[rung].cpu ? input_planes : input_planes_ahead;
+    return count(input, rungs[rung].geometry(), fov, most_planes(input - fov + Vec3::cube(1)));
   }
 
   // Until the system has given a rung its pages: it clears one or two GiB of them in a second.

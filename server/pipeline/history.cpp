@@ -1,14 +1,15 @@
 #include "server/pipeline/history.hpp"
 
 #include <algorithm>
+#include <cstring>
 
 namespace znni {
 namespace {
 
-// Copies are shared out in pieces of this many floats: large enough to hide the handing out, small enough to balance.
-constexpr std::int64_t share = 1 << 16;
+// Copies are shared out in pieces of this many bytes: large enough to hide the handing out, small enough to balance.
+constexpr std::int64_t share = 1 << 18;
 
-// task(first, count) over [0, total) floats.
+// task(first, count) over [0, total) bytes.
 template <class Task>
 void share_out(std::int64_t total, Executor& executor, const Task& task) {
   if (total <= share) return task(std::int64_t{0}, total);
@@ -16,46 +17,74 @@ void share_out(std::int64_t total, Executor& executor, const Task& task) {
   executor.parallel_for(div_up(total, share), one);
 }
 
-// First float of image or block `piece` of a dense tensor.
-float* begin_of(const TensorView& tensor, std::int64_t piece, std::int64_t blocks) {
-  return tensor.data + piece / blocks * tensor.strides.S + piece % blocks * tensor.strides.f;
-}
-
 std::int64_t blocks_of(const TensorView& tensor) {
   if (tensor.format.layout == Layout::channels_last) return 1;
   return div_up(tensor.shape.f, block_width(tensor.format.layout));
 }
 
+std::byte* bytes_at(float* data, std::int64_t bytes = 0) { return reinterpret_cast<std::byte*>(data) + bytes; }
+
+void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
+  std::memcpy(to, from, static_cast<std::size_t>(bytes));
+}
+
 }  // namespace
+
+TensorView view_from(const TensorView& whole, Vec3 begin) {
+  const Strides& strides = whole.strides;
+  const std::int64_t elements = begin.z * strides.z + begin.y * strides.y + begin.x * strides.x;
+  TensorView view = whole;
+  view.data = reinterpret_cast<float*>(bytes_at(whole.data, elements * element_bytes(whole.format.type)));
+  view.shape.n = whole.shape.n - begin;
+  return view;
+}
 
 History::History(const TensorView& tensor, std::int64_t planes, std::int64_t runs, float* kept)
     : tensor_(tensor),
-      planes_(planes),
       runs_(runs),
-      kept_(kept),
-      piece_(planes * tensor.strides.z),
-      pieces_(tensor.shape.S * blocks_of(tensor)) {
+      kept_(bytes_at(kept)),
+      piece_(planes * tensor.strides.z * element_bytes(tensor.format.type)),
+      pieces_(tensor.shape.S * blocks_of(tensor)),
+      step_(tensor.shape.n.z * tensor.strides.z * element_bytes(tensor.format.type)) {
   ensure(tensor.is_dense() && tensor.shape.n.z > planes, "a dense tensor has new planes behind its history");
 }
 
-void History::forget(Executor& executor) const {
-  share_out(runs_ * pieces_ * piece_, executor,
-            [&](std::int64_t first, std::int64_t count) { std::fill_n(kept_ + first, count, 0.0F); });
+std::byte* History::kept_of(std::int64_t run) const {
+  ensure(run < runs_, "a tensor is filled as often as its history has room");
+  return kept_ + run * pieces_ * piece_;
 }
 
-void History::roll(Executor& executor) {
-  ensure(next_ < runs_, "a tensor is filled as often as its history has room");
-  float* const kept = kept_ + next_++ * pieces_ * piece_;
-  const std::int64_t blocks = blocks_of(tensor_);
-  const std::int64_t new_planes = (tensor_.shape.n.z - planes_) * tensor_.strides.z;
+void History::forget(Executor& executor) const {
+  share_out(runs_ * pieces_ * piece_, executor, [&](std::int64_t first, std::int64_t count) {
+    std::memset(kept_ + first, 0, static_cast<std::size_t>(count));
+  });
+}
+
+void History::roll(Executor& executor) { roll(tensor_.data, next_++, executor); }
+
+void History::roll(float* tensor, std::int64_t run, Executor& executor) const {
+  std::byte* const kept = kept_of(run);
   const auto roll_piece = [&](std::int64_t piece, int) {
-    float* const begin = begin_of(tensor_, piece, blocks);
-    float* const own = kept + piece * piece_;
-    std::copy_n(own, piece_, begin);
-    std::copy_n(begin + new_planes, piece_, own);
+    std::byte* const begin = bytes_at(tensor, piece * step_);
+    std::byte* const own = kept + piece * piece_;
+    copy_bytes(begin, own, piece_);
+    copy_bytes(own, begin + step_ - piece_, piece_);
   };
   if (pieces_ * piece_ > share) return executor.parallel_for(pieces_, roll_piece);
   for (std::int64_t piece = 0; piece < pieces_; ++piece) roll_piece(piece, 0);
+}
+
+Result<void> History::forget(Accelerator& accelerator) const {
+  const auto bytes = static_cast<std::size_t>(runs_ * pieces_ * piece_);
+  return accelerator.fill(Stream::compute, {kept_, bytes}, std::byte{0});
+}
+
+Result<void> History::roll(float* tensor, std::int64_t run, Accelerator& accelerator) const {
+  std::byte* const kept = kept_of(run);
+  const CopyRows put{piece_, pieces_, step_, piece_};
+  const CopyRows keep{piece_, pieces_, piece_, step_};
+  Result<void> done = accelerator.copy(Stream::compute, bytes_at(tensor), kept, put);
+  return done ? accelerator.copy(Stream::compute, kept, bytes_at(tensor, step_ - piece_), keep) : done;
 }
 
 }  // namespace znni

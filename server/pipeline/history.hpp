@@ -1,17 +1,22 @@
-// The planes along z that one tensor of a streamed net keeps from step to step (planner/streams.hpp).
+// The planes along z that one tensor of a streamed net keeps from step to step (planner/streams.hpp), in the memory of
+// the place that computes: the host's, or an accelerator's.
 #pragma once
 
 #include <cstdint>
 
+#include "primitives/core/accelerator.hpp"
 #include "primitives/core/executor.hpp"
 #include "primitives/core/tensor.hpp"
 
 namespace znni {
 
+// What of `whole` lies from voxel `begin` on: behind its history, the planes that a step writes.
+[[nodiscard]] TensorView view_from(const TensorView& whole, Vec3 begin);
+
 class History {
  public:
   // `tensor`: dense, its first `planes` planes are those of earlier steps; it is filled `runs` times a step. `kept`:
-  // runs times the bytes of those planes, host memory of the caller's, as `tensor`; both must outlive the history.
+  // runs times the bytes of those planes, memory of the caller's, as `tensor`; both must outlive the history.
   History(const TensorView& tensor, std::int64_t planes, std::int64_t runs, float* kept);
 
   // A stream begins: what came before it is zeros.
@@ -22,13 +27,22 @@ class History {
   // keeps the last planes for the step to come.
   void roll(Executor& executor);
 
+  // The same for time `run` of a step, where the tensor lies at `tensor`.
+  void roll(float* tensor, std::int64_t run, Executor& executor) const;
+
+  // Of device memory: copies within it, given to Stream::compute.
+  [[nodiscard]] Result<void> forget(Accelerator& accelerator) const;
+  [[nodiscard]] Result<void> roll(float* tensor, std::int64_t run, Accelerator& accelerator) const;
+
  private:
+  [[nodiscard]] std::byte* kept_of(std::int64_t run) const;
+
   TensorView tensor_;
-  std::int64_t planes_;
   std::int64_t runs_;
-  float* kept_;
-  std::int64_t piece_;   // floats of the kept planes of one image or block, which follow each other
+  std::byte* kept_;
+  std::int64_t piece_;   // bytes of the kept planes of one image or block, which follow each other
   std::int64_t pieces_;  // of one run
+  std::int64_t step_;    // bytes from one piece to the next in the tensor
   std::int64_t next_ = 0;
 };
 

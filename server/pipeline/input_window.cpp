@@ -4,12 +4,14 @@
 
 namespace znni {
 
-InputWindow::InputWindow(PlaneSource& source, const PatchGrid& grid, const Geometry& geometry) : source_(source) {
+InputWindow::InputWindow(PlaneSource& source, const PatchGrid& grid, const Geometry& geometry, bool all)
+    : source_(source) {
   const std::int64_t planes = source.shape().n.z;
+  const Vec3 begin = all ? Vec3{} : geometry.read_begin;
   const int z = geometry.choice.axis;  // where the volume's z is
   const auto inside = [&](std::int64_t plane) { return std::clamp<std::int64_t>(plane, 0, planes); };
   for (const PatchPlace& place : grid.patches) {
-    first_.push_back(inside(place.start[z] + geometry.read_begin[z]));
+    first_.push_back(inside(place.start[z] + begin[z]));
     last_.push_back(inside(place.start[z] + geometry.patch_input[z]));
   }
   for (std::size_t i = first_.size(); i-- > 1;) first_[i - 1] = std::min(first_[i - 1], first_[i]);

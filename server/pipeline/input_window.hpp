@@ -12,8 +12,9 @@ namespace znni {
 
 class InputWindow {
  public:
-  // `source` must outlive it; the places of `grid` count the source's planes.
-  InputWindow(PlaneSource& source, const PatchGrid& grid, const Geometry& geometry);
+  // `source` must outlive it; the places of `grid` count the source's planes. `all`: holds whatever a patch depends on,
+  // as someone else needs it who goes on with this patch; else what is read for it, of a step the new planes alone.
+  InputWindow(PlaneSource& source, const PatchGrid& grid, const Geometry& geometry, bool all = false);
 
   // Patches [first, last) run next: what neither they nor later ones read is forgotten. Does not block.
   void move_to(std::int64_t first, std::int64_t last);

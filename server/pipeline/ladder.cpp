@@ -57,6 +57,7 @@ Result<LadderRung> design_one(const Network& network, const Rung& rung, const Ca
   if (!parts) return parts.error();
   if (Result<void> runs = Pipeline::check(*parts); !runs) return runs.error();
   made.split = pipeline_bytes(*parts);
+  made.split_streamed = rung.geometry.streamed;
   return made;
 }
 

@@ -12,6 +12,7 @@ namespace znni {
 struct LadderRung {
   std::optional<RungDesign> cpu;  // all of it on the CPU
   SpaceBytes split;               // else what its pipeline takes, by memory space
+  bool split_streamed = false;    // what it keeps between the steps of a stream lies there
 };
 
 // All rungs of `plan`, if plan.memory is what they take together. `gpu`: nullptr where there is none. Errors name the

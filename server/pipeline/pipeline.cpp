@@ -11,6 +11,7 @@
 
 #include "planner/patch_grid.hpp"
 #include "server/pipeline/input_window.hpp"
+#include "server/pipeline/segment_check.hpp"
 #include "server/pipeline/slab_queue.hpp"
 #include "server/pipeline/stage.hpp"
 #include "server/volume/reader.hpp"
@@ -32,7 +33,8 @@ struct Pipeline::State {
   std::optional<GpuStage> tail;
   std::optional<Executor> reader;      // of windows, where the CPU's own workers serve the middle
   Reservation window;                  // the head's input; none without a head
-  std::array<Reservation, 2> between;  // what crosses: one is made or waits, one is consumed
+  std::array<Reservation, 2> between;  // what crosses: one is made or waits, one is consumed; for the middle with room
+                                       // for the planes of earlier steps that it reads again
   Reservation middle_output;           // where a tail follows
   Reservation output;                  // of the whole pass
   std::optional<Error> gpu_failure;
@@ -46,26 +48,43 @@ Seconds seconds_since(Clock::time_point start) { return std::chrono::duration<Se
 
 float* floats(const Reservation& block) { return reinterpret_cast<float*>(block.data()); }
 
-// What crosses to the GPU's side, through host RAM and the GPU, to the output.
-Result<void> run_gpu(Pipeline::State& state, float* input, const std::stop_token& stop) {
+// Where what crosses to the GPU's side is written, in one of the buffers between.
+TensorView crossing(const Pipeline::State& state, float* buffer) {
+  return state.middle ? state.middle->new_planes(buffer) : dense_view(buffer, state.tail->design().whole_input());
+}
+
+// The GPU's side begins a stream.
+Result<void> forget_on_gpu(Pipeline::State& state) {
+  Result<void> done = state.middle ? state.middle->forget() : Result<void>();
+  return done && state.tail ? state.tail->forget() : done;
+}
+
+// Pass `pass` of what crosses to the GPU's side, through host RAM and the GPU, to the output. `begins`: a stream.
+Result<void> run_gpu(Pipeline::State& state, float* input, std::int64_t pass, bool begins,
+                     const std::stop_token& stop) {
   float* const output = floats(state.output);
   float* const middle = state.middle && state.tail ? floats(state.middle_output) : output;
-  Result<void> ran = state.middle ? state.middle->run(input, middle, stop) : Result<void>();
-  if (ran && state.tail) ran = state.tail->run(state.middle ? middle : input, output, stop);
+  Result<void> ran = begins ? forget_on_gpu(state) : Result<void>();
+  if (ran && state.middle) {
+    ran = state.middle->run(input, dense_view(middle, state.middle->design().whole_output()), pass, stop);
+  }
+  if (ran && state.tail) ran = state.tail->run(state.middle ? middle : input, output, pass, stop);
   const bool failed =
       !ran && (ran.error().code == ErrorCode::device_failure || ran.error().code == ErrorCode::over_budget);
   if (failed) state.gpu_failure = ran.error();
   return ran;
 }
 
-// One job. Item i is pass i % passes of batch i / passes; it lies in buffer i % 2.
+// One job. Item i is pass i % passes of batch i / passes; it lies in buffer i % 2. Batches of a streamed rung are
+// steps: each side begins a column anew when its first one comes, whatever a job before left behind.
 class PipelineRun {
  public:
-  PipelineRun(const VolumeJob& job, PlaneSource& source, Pipeline::State& state, const Shape5& output)
+  PipelineRun(const VolumeJob& job, PlaneSource& source, Pipeline::State& state, const Shape5& output,
+              std::int64_t most_planes)
       : job_(job),
         state_(state),
-        grid_(job_grid(job, state.geometry, state.fov)),
-        input_(source, grid_, state.geometry),
+        grid_(job_grid(job, state.geometry, state.fov, most_planes)),
+        input_(source, grid_, state.geometry, true),
         slabs_(job, grid_, output),
         targets_(static_cast<std::size_t>(S())),
         starts_(static_cast<std::size_t>(S())) {}
@@ -80,7 +99,7 @@ class PipelineRun {
       if (Result<void> ran = run_batches(stop); !ran) return ran;
       if (next_ == items()) return {};
       want(next_ / passes());
-      if (Result<void> went_on = job_.between_patches({}); !went_on) return went_on;
+      if (Result<void> went_on = job_.between_patches(interval()); !went_on) return went_on;
     }
   }
 
@@ -94,6 +113,8 @@ class PipelineRun {
   [[nodiscard]] const PatchPlace& place(std::int64_t patch) const {
     return grid_.patches[static_cast<std::size_t>(std::min(patch, patches() - 1))];
   }
+  // Before item next_, where a batch begins.
+  [[nodiscard]] Interval interval() const { return {place(next_ / passes() * S()).continues}; }
   [[nodiscard]] float* between(std::int64_t item) const {
     return floats(state_.between[static_cast<std::size_t>(item % 2)]);
   }
@@ -130,14 +151,28 @@ class PipelineRun {
         if (!came) return came.error();
         if (!*came) return {};
       }
-      float* const window = state_.head ? floats(state_.window) : between(item);
-      read(item, window);
-      if (state_.head) {
-        if (Result<void> ran = state_.head->run(window, between(item), stop); !ran) return ran;
-      }
+      if (Result<void> made = make(item, stop); !made) return made;
       handoff.deliver(item);
     }
     return {};
+  }
+
+  // What crosses for item `item`.
+  Result<void> make(std::int64_t item, const std::stop_token& stop) {
+    const TensorView crosses = crossing(state_, between(item));
+    if (!state_.head) {
+      read(item, crosses);
+      return {};
+    }
+    if (begins_stream(item)) {
+      if (Result<void> begun = state_.head->forget(); !begun) return begun;
+    }
+    read(item, state_.head->new_planes(floats(state_.window)));
+    return state_.head->run(floats(state_.window), crosses, item % passes(), stop);
+  }
+
+  [[nodiscard]] bool begins_stream(std::int64_t item) const {
+    return item % passes() == 0 && !place(item / passes() * S()).continues;
   }
 
   Result<bool> wait(const std::stop_token& stop) {
@@ -160,12 +195,13 @@ class PipelineRun {
   // The planes of batch `batch`, and those of what is not delivered, with which another rung may have to go on.
   void want(std::int64_t batch) { input_.move_to(undelivered_, std::min((batch + 1) * S(), patches())); }
 
-  void read(std::int64_t item, float* to) {
-    const Vec3 window = state_.geometry.passes[static_cast<std::size_t>(item % passes())].window;
+  void read(std::int64_t item, const TensorView& to) {
+    const Pass& pass = state_.geometry.passes[static_cast<std::size_t>(item % passes())];
+    const Vec3 begin = state_.geometry.read_begin + pass.window;
     for (std::int64_t s = 0; s < S(); ++s) {
-      starts_[static_cast<std::size_t>(s)] = place(item / passes() * S() + s).start + window;
+      starts_[static_cast<std::size_t>(s)] = place(item / passes() * S() + s).start + begin;
     }
-    read_windows(input_.source(), job_.normalisation, starts_, dense_view(to, state_.geometry.values.front()),
+    read_windows(input_.source(), job_.normalisation, starts_, to,
                  state_.reader ? *state_.reader : state_.cpu.executor());
   }
 
@@ -176,7 +212,7 @@ class PipelineRun {
       if (!*item) return {};
       if (Result<void> done = finish(**item, stop); !done) return done;
       next_ = **item + 1;
-      if (next_ % passes() == 0 && job_.between_patches) gives_way_ = !job_.wanted || job_.wanted();
+      if (next_ % passes() == 0 && job_.between_patches) gives_way_ = !job_.wanted || job_.wanted(interval());
     }
   }
 
@@ -186,7 +222,7 @@ class PipelineRun {
     if (pass == 0) {
       if (Result<void> aimed = aim(first); !aimed) return aimed;
     }
-    if (Result<void> ran = run_gpu(state_, between(item), stop); !ran) return ran;
+    if (Result<void> ran = run_gpu(state_, between(item), pass, begins_stream(item), stop); !ran) return ran;
     state_.stitcher.stitch(static_cast<std::size_t>(pass),
                            dense_view(floats(state_.output), state_.geometry.values.back()), targets_,
                            state_.gpu.executor());
@@ -233,41 +269,6 @@ class PipelineRun {
   HandoffIdle idle_;
 };
 
-// The places rise, and not all is on the CPU.
-Result<void> check_places(const std::vector<SegmentDesign>& segments) {
-  std::string found;
-  bool in_order = segments.back().place != Place::cpu;
-  std::ptrdiff_t last = -1;
-  for (const SegmentDesign& segment : segments) {
-    constexpr std::array order = {Place::cpu, Place::gpu_host_ram, Place::gpu};
-    const std::ptrdiff_t place = std::find(order.begin(), order.end(), segment.place) - order.begin();
-    in_order = in_order && place > last;
-    last = place;
-    found += (found.empty() ? "" : ", ") + std::string(to_string(segment.place));
-  }
-  if (in_order) return {};
-  return Error{ErrorCode::unsupported, "segments on " + found +
-                                           "; a pipeline runs at most one each on cpu, gpu_host_ram and gpu, in this "
-                                           "order, and not the first alone"};
-}
-
-// Whether the segment computes on the CPU.
-bool uses_cpu(const SegmentDesign& segment) {
-  return segment.place != Place::gpu && std::any_of(segment.steps.begin(), segment.steps.end(), [](const Step& step) {
-           return step.division.empty() || !step.reorder.empty();
-         });
-}
-
-Result<void> check_workers(const std::vector<SegmentDesign>& segments) {
-  const bool both = segments.size() > 1 && segments[0].place == Place::cpu &&
-                    segments[1].place == Place::gpu_host_ram && uses_cpu(segments[1]);
-  if (!both) return {};
-  return Error{
-      ErrorCode::unsupported,
-      "a segment on 'gpu_host_ram' leaves layers to the CPU, which computes the head at the same time; behind a "
-      "head it may hold divided convolutions only"};
-}
-
 Result<void> reserve(Device& device, MemorySpace space, const Shape5& shape, const char* purpose, Reservation& to) {
   Result<Reservation> block = device.reserve(space, tensor_bytes(shape, {}), purpose);
   if (!block) return block.error();
@@ -282,10 +283,10 @@ Result<void> reserve_tensors(Pipeline::State& state) {
                   : reserve(state.cpu, MemorySpace::host, shape, purpose, to);
   };
   if (state.head) {
-    Result<void> done = on_link(false, state.head->design().whole_input(), "input window", state.window);
+    Result<void> done = on_link(false, state.head->design().whole_tensor(), "input window", state.window);
     if (!done) return done;
   }
-  const Shape5 crosses = state.middle ? state.middle->design().whole_input() : state.tail->design().whole_input();
+  const Shape5 crosses = state.middle ? state.middle->design().whole_tensor() : state.tail->design().whole_input();
   for (Reservation& buffer : state.between) {
     if (Result<void> done = on_link(!state.middle, crosses, "hand-off to the GPU", buffer); !done) return done;
   }
@@ -338,26 +339,25 @@ Result<std::unique_ptr<Pipeline>> Pipeline::open(const Network& network, const N
   return std::make_unique<Pipeline>(std::move(state));
 }
 
-Result<void> Pipeline::check(const RungSegments& parts) {
-  if (Result<void> checked = check_places(parts.segments); !checked) return checked;
-  return check_workers(parts.segments);
-}
+Result<void> Pipeline::check(const RungSegments& parts) { return check_segments(parts.segments); }
 
 const Geometry& Pipeline::geometry() const { return state_->geometry; }
 const std::optional<Error>& Pipeline::gpu_failure() const { return state_->gpu_failure; }
 
 Result<void> Pipeline::warm_up(const std::stop_token& stop) {
   state_->gpu_failure.reset();
-  float* const crosses = floats(state_->between.front());
-  float* const window = state_->head ? floats(state_->window) : crosses;
-  std::fill_n(window, elements(state_->geometry.values.front()), 0.0F);
+  const Reservation& crosses = state_->between.front();
+  const Reservation& window = state_->head ? state_->window : crosses;
+  std::fill_n(floats(window), window.bytes() / std::int64_t{sizeof(float)}, 0.0F);
   if (state_->head) {
-    if (Result<void> ran = state_->head->run(window, crosses, stop); !ran) return ran;
+    if (Result<void> begun = state_->head->forget(); !begun) return begun;
+    Result<void> ran = state_->head->run(floats(window), crossing(*state_, floats(crosses)), 0, stop);
+    if (!ran) return ran;
   }
-  return run_gpu(*state_, crosses, stop);
+  return run_gpu(*state_, floats(crosses), 0, true, stop);
 }
 
-Result<PipelineStatistics> Pipeline::run(const VolumeJob& job, std::stop_token stop) {
+Result<PipelineStatistics> Pipeline::run(const VolumeJob& job, std::stop_token stop, std::int64_t most_planes) {
   const Clock::time_point start = Clock::now();
   state_->gpu_failure.reset();
   const Shape5& last = state_->geometry.values.back();
@@ -370,7 +370,7 @@ Result<PipelineStatistics> Pipeline::run(const VolumeJob& job, std::stop_token s
   }
   const Shape5 output{1, last.f, left->n - state_->fov + Vec3::cube(1)};
   WholeVolume whole(job.input);
-  PipelineRun run(job, job.source == nullptr ? whole : *job.source, *state_, output);
+  PipelineRun run(job, job.source == nullptr ? whole : *job.source, *state_, output, most_planes);
   if (Result<void> ran = run.run(stop); !ran) return ran.error();
   PipelineStatistics statistics;
   statistics.job.seconds = seconds_since(start);

@@ -1,7 +1,8 @@
 // A rung on several places (ZNNi sections VII.B and VII.C): a worker of the CPU computes the head of one patch after
 // the other, the caller's thread takes each on through the GPU, layers of host RAM first and then the rest, and
 // stitches it; a hand-off of depth one stands between them. Without a head the CPU's worker only reads windows of the
-// volume. One thread alone gives work to the GPU.
+// volume. One thread alone gives work to the GPU. Of a streamed rung steps pass in their order, and each side keeps the
+// planes of its own nodes.
 #pragma once
 
 #include <memory>
@@ -38,8 +39,10 @@ class Pipeline {
   [[nodiscard]] static Result<void> check(const RungSegments& parts);
 
   // As Engine::run, from the job's first plane on. An error on either side ends the job on both, not the pipeline; a
-  // failed device stays failed. Where the job lets others run, both sides come to rest first.
-  [[nodiscard]] Result<PipelineStatistics> run(const VolumeJob& job, std::stop_token stop);
+  // failed device stays failed. Where the job lets others run, both sides come to rest first. `most_planes` as
+  // make_patch_grid(). Wants no more planes of a source at a time than input_planes_ahead().
+  [[nodiscard]] Result<PipelineStatistics> run(const VolumeJob& job, std::stop_token stop,
+                                               std::int64_t most_planes = saturated);
   // One pass on zeros, head and tail one after the other: shows that it runs.
   [[nodiscard]] Result<void> warm_up(const std::stop_token& stop);
   // Where the last run or warm_up() ended because the GPU failed or had too little memory: its error.

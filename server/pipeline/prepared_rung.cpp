@@ -44,14 +44,6 @@ TensorView tensor_at(const ScheduledTensor& tensor, const Packing& packing, std:
   return dense_view(reinterpret_cast<float*>(transient + offset), tensor.shape, tensor.format);
 }
 
-// What of `whole` lies from voxel `begin` on.
-TensorView view_from(const TensorView& whole, Vec3 begin) {
-  TensorView view = whole;
-  view.data = &whole.at(0, 0, begin);
-  view.shape.n = whole.shape.n - begin;
-  return view;
-}
-
 // The planes that a step writes, behind those of earlier steps.
 TensorView new_planes(const ScheduledTensor& tensor, const Packing& packing, std::byte* transient) {
   return view_from(tensor_at(tensor, packing, transient), {tensor.history, 0, 0});

@@ -17,14 +17,28 @@ std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 Result<PreparedSegment> PreparedSegment::open(SegmentDesign design, const NetworkWeights& weights,
                                               const PlaceDevices& devices, const Arena::Poison& poison) {
-  PreparedSegment segment(std::move(design));
+  PreparedSegment segment(std::move(design), devices);
   if (Result<void> reserved = segment.reserve(devices); !reserved) return reserved.error();
   for (const Call& call : segment.design_.schedule.calls) {
     Result<Task> task = segment.prepare(call, weights, devices, poison);
     if (!task) return task.error();
     segment.tasks_.push_back(std::move(*task));
   }
+  segment.lay_histories();
   return segment;
+}
+
+void PreparedSegment::lay_histories() {
+  for (const ScheduledHistory& history : design_.schedule.histories) {
+    const ScheduledTensor& tensor = design_.schedule.tensors[index(history.tensor)];
+    auto* const kept = reinterpret_cast<float*>(places_[index(history.buffer)]);
+    const int number = static_cast<int>(histories_.size());
+    histories_.emplace_back(view(history.tensor, nullptr), tensor.history, history.runs, kept);
+    if (history.tensor == 0) input_history_ = number;
+    for (Task& task : tasks_) {
+      if (task.output == history.tensor) task.history = number;
+    }
+  }
 }
 
 Result<void> PreparedSegment::reserve(const PlaceDevices& devices) {
@@ -61,6 +75,7 @@ Result<PreparedSegment::Task> PreparedSegment::prepare(const Call& call, const N
   task.inputs = call.inputs;
   task.output = call.output;
   task.views.resize(call.inputs.size());
+  task.skipped = call.skipped;
   std::vector<Placement> placements;
   for (std::size_t i = 0; i < call.buffers.size(); ++i) {
     placements.push_back({call.estimate.memory[i], places_[index(call.buffers[i])]});
@@ -79,19 +94,52 @@ Result<PreparedSegment::Task> PreparedSegment::prepare(const Call& call, const N
   return task;
 }
 
-TensorView PreparedSegment::view(int tensor, float* input, float* output) const {
+// Of a whole tensor, the planes of earlier steps included; of any but the output.
+TensorView PreparedSegment::view(int tensor, float* input) const {
   const ScheduledTensor& of = design_.schedule.tensors[index(tensor)];
   float* const own = reinterpret_cast<float*>(places_[index(of.buffer)]);
-  return dense_view(tensor == 0 ? input : tensor == design_.schedule.output ? output : own, of.shape, of.format);
+  return dense_view(tensor == 0 ? input : own, of.shape, of.format);
 }
 
-Result<void> PreparedSegment::run(float* input, float* output, const std::stop_token& stop) {
+Result<void> PreparedSegment::run_task(Task& task, float* input, const TensorView& output) {
+  for (std::size_t i = 0; i < task.inputs.size(); ++i) {
+    task.views[i] = view_from(view(task.inputs[i], input), {task.skipped[i], 0, 0});
+  }
+  const std::int64_t behind = design_.schedule.tensors[index(task.output)].history;
+  const bool is_last = task.output == design_.schedule.output;
+  task.arena->begin();
+  Result<void> done =
+      task.layer->run(task.views, is_last ? output : view_from(view(task.output, input), {behind, 0, 0}), *task.arena);
+  return done ? done : done.error().within(task.name);
+}
+
+Result<void> PreparedSegment::run(float* input, const TensorView& output, std::int64_t number,
+                                  const std::stop_token& stop) {
+  if (Result<void> rolled = roll(input_history_, input, number); !rolled) return rolled;
   for (Task& task : tasks_) {
     if (stop.stop_requested()) return Error{ErrorCode::cancelled, "the job was cancelled"};
-    for (std::size_t i = 0; i < task.inputs.size(); ++i) task.views[i] = view(task.inputs[i], input, output);
-    task.arena->begin();
-    Result<void> done = task.layer->run(task.views, view(task.output, input, output), *task.arena);
-    if (!done) return done.error().within(task.name);
+    if (Result<void> ran = run_task(task, input, output); !ran) return ran;
+    if (task.history < 0) continue;
+    if (Result<void> rolled = roll(task.history, view(task.output, input).data, number); !rolled) return rolled;
+  }
+  return {};
+}
+
+Result<void> PreparedSegment::roll(int history, float* tensor, std::int64_t number) {
+  if (history < 0) return {};
+  const History& of = histories_[index(history)];
+  if (design_.place == Place::gpu) return of.roll(tensor, number, *gpu_);
+  of.roll(tensor, number, *executor_);
+  return {};
+}
+
+Result<void> PreparedSegment::forget() {
+  for (const History& history : histories_) {
+    if (design_.place != Place::gpu) {
+      history.forget(*executor_);
+    } else if (Result<void> done = history.forget(*gpu_); !done) {
+      return done;
+    }
   }
   return {};
 }

@@ -10,6 +10,7 @@
 
 #include "planner/network.hpp"
 #include "planner/segments.hpp"
+#include "server/pipeline/history.hpp"
 #include "server/pipeline/place_devices.hpp"
 
 namespace znni {
@@ -23,10 +24,14 @@ class PreparedSegment {
 
   [[nodiscard]] const SegmentDesign& design() const { return design_; }
 
-  // One group: reads `input`, writes `output`, dense planar tensors in the memory of its place. On 'gpu' the work is
-  // given to the compute stream, and run() does not wait for it. `cancelled` when `stop` asks for it between two
-  // layers.
-  [[nodiscard]] Result<void> run(float* input, float* output, const std::stop_token& stop);
+  // One group, the `number`-th that runs in a patch: reads `input`, a dense tensor of design().group_tensor(), of a
+  // stream with its new planes alone written; writes `output`. Both are planar, in the memory of its place. On 'gpu'
+  // the work is given to the compute stream, and run() does not wait for it. `cancelled` when `stop` asks for it
+  // between two layers.
+  [[nodiscard]] Result<void> run(float* input, const TensorView& output, std::int64_t number,
+                                 const std::stop_token& stop);
+  // Of a streamed rung: the next step is the first of its stream. On 'gpu' given to the compute stream as well.
+  [[nodiscard]] Result<void> forget();
 
  private:
   struct Task {
@@ -36,17 +41,27 @@ class PreparedSegment {
     std::vector<int> inputs;  // tensors
     int output = 0;
     std::vector<TensorView> views;  // of the inputs, filled before each run
+    std::vector<std::int64_t> skipped;
+    int history = -1;  // of its output
   };
-  explicit PreparedSegment(SegmentDesign design) : design_(std::move(design)) {}
+  PreparedSegment(SegmentDesign design, const PlaceDevices& devices)
+      : design_(std::move(design)), executor_(&devices.cpu->executor()), gpu_(devices.gpu) {}
   Result<void> reserve(const PlaceDevices& devices);
+  void lay_histories();
   Result<Task> prepare(const Call& call, const NetworkWeights& weights, const PlaceDevices& devices,
                        const Arena::Poison& poison);
-  [[nodiscard]] TensorView view(int tensor, float* input, float* output) const;
+  [[nodiscard]] TensorView view(int tensor, float* input) const;
+  Result<void> run_task(Task& task, float* input, const TensorView& output);
+  Result<void> roll(int history, float* tensor, std::int64_t number);
 
   SegmentDesign design_;
+  Executor* executor_;  // of the CPU
+  Accelerator* gpu_;    // nullptr where there is none
   std::vector<Reservation> blocks_;
   std::vector<std::byte*> places_;  // of every buffer of the schedule's memory
   std::vector<Task> tasks_;
+  std::vector<History> histories_;  // as in Schedule::histories
+  int input_history_ = -1;
 };
 
 }  // namespace znni

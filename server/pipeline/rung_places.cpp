@@ -35,12 +35,14 @@ std::optional<std::int64_t> lowest_gap(const std::vector<ByteRange>& kept, std::
 std::vector<RungPlace> place_rungs(const std::vector<LadderRung>& designs) {
   const std::vector<ByteRange> kept = histories_of(designs);
   const auto bytes_of = [](const LadderRung& rung) { return rung.cpu ? rung.cpu->packing.bytes : 0; };
+  const bool elsewhere =
+      std::any_of(designs.begin(), designs.end(), [](const auto& rung) { return rung.split_streamed; });
   std::int64_t capacity = 0;
   for (const LadderRung& rung : designs) capacity = std::max(capacity, bytes_of(rung));
   std::vector<RungPlace> places;
   for (const LadderRung& rung : designs) {
     const std::int64_t bytes = bytes_of(rung);
-    const bool may_move = rung.cpu && rung.cpu->schedule.histories.empty() && !kept.empty();
+    const bool may_move = rung.cpu && rung.cpu->schedule.histories.empty() && (elsewhere || !kept.empty());
     const std::optional<std::int64_t> gap = may_move ? lowest_gap(kept, bytes, capacity) : std::nullopt;
     places.push_back({{gap.value_or(0), bytes}, gap.has_value()});
   }

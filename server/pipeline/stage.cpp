@@ -25,16 +25,21 @@ Result<HostStage> HostStage::open(SegmentDesign design, const NetworkWeights& we
   return stage;
 }
 
-Result<void> HostStage::run(float* input, float* output, const std::stop_token& stop) {
-  if (writes_in_place(design())) return segment_.run(input, output, stop);
-  const Shape5& in = design().group_input();
-  const Shape5& out = design().group_output();
+TensorView HostStage::new_planes(float* tensor) const {
+  const std::int64_t kept = design().geometry.histories.kept.front();
+  return view_from(dense_view(tensor, design().whole_tensor()), {kept, 0, 0});
+}
+
+Result<void> HostStage::run(float* input, const TensorView& output, std::int64_t pass, const std::stop_token& stop) {
+  if (writes_in_place(design())) return segment_.run(input, output, pass, stop);
+  const TensorView own = dense_view(floats(group_output_), design().group_output());
   for (std::int64_t group = 0; group < design().groups(); ++group) {
-    float* const own = floats(group_output_);
-    if (Result<void> ran = segment_.run(input + group * elements(in), own, stop); !ran) return ran;
-    for (std::int64_t s = 0; s < out.S; ++s) {
-      float* const to = output + place_of_output(design(), group, s) * input_elements(out);
-      std::copy_n(own + s * input_elements(out), input_elements(out), to);
+    float* const from = input + group * elements(design().group_tensor());
+    if (Result<void> ran = segment_.run(from, own, pass * design().groups() + group, stop); !ran) return ran;
+    for (std::int64_t image = 0; image < own.shape.S * own.shape.f; ++image) {
+      const std::int64_t s = image / own.shape.f;
+      const std::int64_t j = image % own.shape.f;
+      std::copy_n(own.image(s, j), voxels(own.shape.n), output.image(place_of_output(design(), group, s), j));
     }
   }
   return {};
@@ -54,7 +59,7 @@ Result<GpuStage> GpuStage::open(SegmentDesign design, const NetworkWeights& weig
 
 Result<void> GpuStage::fill_slot(Slot& slot) {
   for (const auto& [block, shape] :
-       {std::pair{&slot.input, design().group_input()}, std::pair{&slot.output, design().group_output()}}) {
+       {std::pair{&slot.input, design().group_tensor()}, std::pair{&slot.output, design().group_output()}}) {
     Result<Reservation> reserved =
         accelerator_->reserve(MemorySpace::device, tensor_bytes(shape, {}), "tensors between host and GPU");
     if (!reserved) return reserved.error();
@@ -68,33 +73,37 @@ Result<void> GpuStage::fill_slot(Slot& slot) {
   return {};
 }
 
-Result<void> GpuStage::run(const float* input, float* output, const std::stop_token& stop) {
-  Result<void> ran = run_groups(input, output, stop);
+Result<void> GpuStage::run(const float* input, float* output, std::int64_t pass, const std::stop_token& stop) {
+  Result<void> ran = run_groups(input, output, pass, stop);
   Result<void> dry = accelerator_->synchronise();
   return ran ? dry : ran;
 }
 
-Result<void> GpuStage::run_groups(const float* input, float* output, const std::stop_token& stop) {
+Result<void> GpuStage::run_groups(const float* input, float* output, std::int64_t pass, const std::stop_token& stop) {
   for (std::int64_t group = 0; group < design().groups(); ++group) {
     Slot& slot = slots_[static_cast<std::size_t>(group % 2)];
     // No more than two groups are under way, so that a stop is heard.
     if (Result<void> free = accelerator_->synchronise(slot.fetched); !free) return free;
     if (Result<void> sent = send(group, input, slot); !sent) return sent;
-    if (Result<void> ran = segment_.run(floats(slot.input), floats(slot.output), stop); !ran) return ran;
+    const std::int64_t number = pass * design().groups() + group;
+    const TensorView out = dense_view(floats(slot.output), design().group_output());
+    if (Result<void> ran = segment_.run(floats(slot.input), out, number, stop); !ran) return ran;
     if (Result<void> done = accelerator_->record(Stream::compute, slot.computed); !done) return done;
     if (Result<void> fetched = fetch(group, output, slot); !fetched) return fetched;
   }
   return {};
 }
 
+// The new planes of every image go behind its planes of earlier steps.
 Result<void> GpuStage::send(std::int64_t group, const float* input, Slot& slot) {
   const Shape5& in = design().group_input();
+  const std::int64_t image = tensor_bytes({1, 1, in.n}, {});
+  const std::int64_t with_history = tensor_bytes({1, 1, design().group_tensor().n}, {});
   const auto* const from = reinterpret_cast<const std::byte*>(input + group * elements(in));
-  if (Result<void> sent =
-          accelerator_->upload(Stream::upload, slot.input.data(), from, {tensor_bytes(in, {}), 1, 0, 0});
-      !sent) {
-    return sent;
-  }
+  std::byte* const to = slot.input.data() + with_history - image;
+  const CopyRows rows = with_history == image ? CopyRows{tensor_bytes(in, {}), 1, 0, 0}
+                                              : CopyRows{image, in.S * in.f, with_history, image};
+  if (Result<void> sent = accelerator_->upload(Stream::upload, to, from, rows); !sent) return sent;
   if (Result<void> marked = accelerator_->record(Stream::upload, slot.filled); !marked) return marked;
   return accelerator_->wait(Stream::compute, slot.filled);
 }

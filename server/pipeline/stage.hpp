@@ -18,8 +18,16 @@ class HostStage {
                                               const PlaceDevices& devices, const Arena::Poison& poison = {});
   [[nodiscard]] const SegmentDesign& design() const { return segment_.design(); }
 
-  // `input` holds design().whole_input(), `output` takes whole_output(), its fragments in their order.
-  [[nodiscard]] Result<void> run(float* input, float* output, const std::stop_token& stop);
+  // Where in a dense tensor at `tensor`, of design().whole_tensor(), the planes are written that are new in a step: all
+  // of them where nothing is streamed.
+  [[nodiscard]] TensorView new_planes(float* tensor) const;
+
+  // Pass `pass` of a patch: `input` is such a tensor, filled, `output` takes whole_output(), its fragments in their
+  // order. Of a streamed rung all passes of a step run, in any order, before the next step.
+  [[nodiscard]] Result<void> run(float* input, const TensorView& output, std::int64_t pass,
+                                 const std::stop_token& stop);
+  // Of a streamed rung: the next step is the first of its stream.
+  [[nodiscard]] Result<void> forget() { return segment_.forget(); }
 
  private:
   explicit HostStage(PreparedSegment segment) : segment_(std::move(segment)) {}
@@ -27,16 +35,18 @@ class HostStage {
   Reservation group_output_;  // where its fragments must yet be put in order
 };
 
-// The tail: two slots of input and of output in device memory.
+// The tail: two slots of input and of output in device memory. Of a streamed rung the slots of the input have room for
+// the planes that it keeps, which never leave the device.
 class GpuStage {
  public:
   [[nodiscard]] static Result<GpuStage> open(SegmentDesign design, const NetworkWeights& weights,
                                              Accelerator& accelerator, const Arena::Poison& poison = {});
   [[nodiscard]] const SegmentDesign& design() const { return segment_.design(); }
 
-  // The same, from and to pinned memory. Returns when the output is there, or after an error when nothing is under way
-  // any more.
-  [[nodiscard]] Result<void> run(const float* input, float* output, const std::stop_token& stop);
+  // The same, from whole_input(), of which a stream has the new planes alone, and to a dense output in pinned memory.
+  // Returns when the output is there, or after an error when nothing is under way any more.
+  [[nodiscard]] Result<void> run(const float* input, float* output, std::int64_t pass, const std::stop_token& stop);
+  [[nodiscard]] Result<void> forget() { return segment_.forget(); }
 
  private:
   struct Slot {
@@ -49,7 +59,7 @@ class GpuStage {
   GpuStage(PreparedSegment segment, Accelerator& accelerator)
       : segment_(std::move(segment)), accelerator_(&accelerator) {}
   Result<void> fill_slot(Slot& slot);
-  Result<void> run_groups(const float* input, float* output, const std::stop_token& stop);
+  Result<void> run_groups(const float* input, float* output, std::int64_t pass, const std::stop_token& stop);
   Result<void> send(std::int64_t group, const float* input, Slot& slot);
   Result<void> fetch(std::int64_t group, float* output, Slot& slot);
 

@@ -108,7 +108,37 @@ TEST_F(SegmentsTest, RefusesInWords) {
   rung.geometry.S = 1;
   rung.geometry.streamed = true;
   rung.geometry.pass_input.z = 2 * reaches(network_).back().stride.z;
-  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("a streamed net runs on one place only"));
+  rung.geometry.axis = 2;
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("streamed along y or x runs on one place only"));
+}
+
+// conv pool | conv pool conv: the planes that the first node behind a cut reads again are kept behind it.
+TEST_F(SegmentsTest, OfAStreamEachSegmentKeepsWhatItsOwnNodesReadInItsMemory) {
+  GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 0);
+  choice.pass_input.z = 8;
+  choice.streamed = true;
+  const Rung rung = test::split_rung(network_, choice, 2, 2, specs_.cpu, specs_.gpu).value();
+  const Result<RungSegments> parts = apart(network_, rung);
+  ASSERT_TRUE(parts) << parts.error().message;
+  const SegmentDesign& head = parts->segments[0];
+  const SegmentDesign& tail = parts->segments[1];
+  EXPECT_EQ(head.whole_output().n.z, 4);
+  EXPECT_EQ(tail.group_input().n.z, 4);
+  EXPECT_EQ(tail.group_tensor().n.z, 4 + 2);
+  EXPECT_EQ(tail.whole_tensor().S, 8);
+  EXPECT_EQ(history_bytes(head.schedule) + history_bytes(tail.schedule), [&] {
+    std::int64_t sum = 0;
+    for (int value = 0; value <= 5; ++value) sum += history_bytes(parts->geometry, value, {});
+    return sum;
+  }());
+  for (const SegmentDesign* segment : {&head, &tail}) {
+    const bool on_gpu = segment->place == Place::gpu;
+    for (const ScheduledHistory& history : segment->schedule.histories) {
+      const Buffer& buffer = segment->schedule.memory[static_cast<std::size_t>(history.buffer)];
+      EXPECT_EQ(buffer.space, on_gpu ? MemorySpace::device : MemorySpace::host) << buffer.name;
+      EXPECT_EQ(history.runs, segment->groups()) << buffer.name;
+    }
+  }
 }
 
 // Divided convolutions and, on the CPU, the pooling: tensors in host memory, parts in pinned and device memory.

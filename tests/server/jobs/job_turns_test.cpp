@@ -63,8 +63,11 @@ TEST_F(JobTurnsTest, AreWantedWhereSomebodyWaitsOrThereIsNoRoom) {
   EXPECT_TRUE(first.wanted([] { return false; }));
   start("later", b_, 1, 3);
   EXPECT_FALSE(first.wanted({}));
-  start("x", c_, 1);
+  start("y", a_, 1);
   EXPECT_TRUE(first.wanted({}));
+  EXPECT_FALSE(first.wanted({}, true)) << "a job of the same model, whose turn is kept";
+  start("x", c_, 1);
+  EXPECT_TRUE(first.wanted({}, true));
 }
 
 TEST_F(JobTurnsTest, AModelWithManyJobsHasOnePlaceOnTheDevice) {

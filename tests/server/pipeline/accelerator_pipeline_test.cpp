@@ -1,4 +1,4 @@
-// Pipelines on every accelerator, simulated or real: head, host RAM and tail equal the dense window.
+// Pipelines on every accelerator, simulated or real: head, host RAM and tail equal the dense window, streamed or not.
 #include <gtest/gtest.h>
 
 #include "planner/split_search.hpp"
@@ -14,15 +14,21 @@
 namespace znni::test {
 namespace {
 
-class AcceleratorPipeline : public OnAccelerator {};
+class AcceleratorPipeline : public OnAccelerator {
+ protected:
+  void expect_all_cuts_exact(std::int64_t new_planes);
+};
 
-TEST_P(AcceleratorPipeline, AllCutsOfANetEqualTheDenseWindow) {
+// In patches, or in steps of so many new planes.
+void AcceleratorPipeline::expect_all_cuts_exact(std::int64_t new_planes) {
   const Network network = simple_network(2, {3, 2, 3}, 4);  // conv pool conv pool conv
   const NetworkWeights weights = random_weights(network, 5);
   const Catalogue catalogue = split_catalogue(opened_.primitives);
   const std::unique_ptr<Device> cpu = host_device(std::int64_t{1} << 28);
   Random random(base_seed());
-  const GeometryChoice choice = choice_of(network, PoolMode::fragments, 1);
+  GeometryChoice choice = choice_of(network, PoolMode::fragments, 1);
+  choice.streamed = new_planes > 0;
+  if (choice.streamed) choice.pass_input.z = new_planes;
   const Vec3 n = reaches(network).back().fov + Vec3{9, 6, 11};
   const RandomVolume volume = random_volume(1, n, ElementType::f32, random);
   const oracle::Values exact = dense_oracle(network, weights, n, volume_values(volume.view(), {}));
@@ -47,6 +53,10 @@ TEST_P(AcceleratorPipeline, AllCutsOfANetEqualTheDenseWindow) {
     }
   }
 }
+
+TEST_P(AcceleratorPipeline, AllCutsOfANetEqualTheDenseWindow) { expect_all_cuts_exact(0); }
+
+TEST_P(AcceleratorPipeline, AllCutsOfAStreamedNetEqualTheDenseWindow) { expect_all_cuts_exact(8); }
 
 INSTANTIATE_TEST_SUITE_P(On, AcceleratorPipeline, testing::ValuesIn(accelerator_names()),
                          [](const auto& each) { return each.param; });

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "tests/support/host_sim.hpp"
 #include "tests/support/random.hpp"
 
 namespace znni {
@@ -103,6 +104,44 @@ TEST(History, LargeOnesAreSharedOut) {
   Stream stream({2, 3, {5, 60, 150}}, {}, 3, 2);
   stream.begin();
   for (int step = 0; step < 2; ++step) stream.step();
+}
+
+// In device memory, out of the host's reach and poisoned, in the order of the compute stream whatever else is under
+// way.
+TEST(History, OnAnAcceleratorIsWhatItIsInHostMemory) {
+  for (int i = 0; i < test::case_count(20); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed));
+    Random random(seed);
+    const std::int64_t planes = random.integer(1, 5);
+    const std::int64_t runs = random.integer(1, 3);
+    const Shape5 shape{random.integer(1, 3), random.integer(1, 4), {planes + random.integer(1, 4), 2, 3}};
+    const std::size_t count = floats(shape, {});
+    std::vector<float> on_host(count);
+    std::vector<float> kept(static_cast<std::size_t>(runs * planes) * count, -1.0F);
+    test::HostSimOptions options;
+    options.seed = seed;
+    test::HostSim gpu(options);
+    const Reservation tensor = std::move(gpu.reserve(MemorySpace::device, std::ssize(on_host) * 4, "tensor").value());
+    const Reservation own = std::move(gpu.reserve(MemorySpace::device, std::ssize(kept) * 4, "kept").value());
+    auto* const on_device = reinterpret_cast<float*>(tensor.data());
+    Executor executor(1);
+    const History host(dense_view(on_host.data(), shape), planes, runs, kept.data());
+    const History device(dense_view(nullptr, shape), planes, runs, reinterpret_cast<float*>(own.data()));
+    host.forget(executor);
+    ASSERT_TRUE(device.forget(gpu));
+    for (int step = 0; step < 4; ++step) {
+      for (std::int64_t run = runs - 1; run >= 0; --run) {  // in any order
+        on_host = random.normals(std::ssize(on_host));
+        ASSERT_TRUE(gpu.write(tensor.data(), std::as_bytes(std::span(on_host))));
+        host.roll(on_host.data(), run, executor);
+        ASSERT_TRUE(device.roll(on_device, run, gpu));
+        std::vector<float> found(count);
+        ASSERT_TRUE(gpu.read(std::as_writable_bytes(std::span(found)), tensor.data()));
+        ASSERT_EQ(found, on_host) << "step " << step << " run " << run;
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -37,6 +37,22 @@ Geometry geometry_of(std::int64_t k, std::int64_t edge, std::int64_t planes, std
   return *make_geometry(network, {{planes, patch.y, patch.x}, 1, {}, 0, true, axis});
 }
 
+// By the head of a pipeline: the next batch while one is computed, with what other rungs need for both.
+std::vector<PlaneRange> wanted_ahead(const PatchGrid& grid, const Geometry& geometry, Vec3 volume) {
+  Wishes source(volume);
+  InputWindow window(source, grid, geometry, true);
+  const auto patches = static_cast<std::int64_t>(grid.patches.size());
+  const std::int64_t S = geometry.choice.S;
+  std::int64_t undelivered = 0;
+  for (std::int64_t first = 0; first < patches; first += S) {
+    window.move_to(undelivered, std::min(first + S, patches));
+    for (const GridRow& row : grid.rows) {
+      if (row.end <= first) undelivered = std::max(undelivered, row.end);  // computed while the next one is read
+    }
+  }
+  return source.wanted;
+}
+
 std::vector<PlaneRange> wanted_by(const PatchGrid& grid, const Geometry& geometry, Vec3 volume) {
   Wishes source(volume);
   InputWindow window(source, grid, geometry);
@@ -102,7 +118,21 @@ TEST(InputWindow, WishesCoverWhatIsReadAndStayWithinWhatIsSaid) {
     for (std::size_t n = 1; n < found.size(); ++n) {
       EXPECT_TRUE(found[n].first >= found[n - 1].first && found[n].last >= found[n - 1].last);
     }
+    if (axis != 0) continue;
+    const std::int64_t ahead = input_planes_ahead(volume, geometry, Vec3::cube(k), most_planes);
+    for (const PlaneRange& wanted : wanted_ahead(grid, geometry, volume)) {
+      EXPECT_LE(wanted.last - wanted.first, ahead);
+    }
   }
+}
+
+// Steps of 4 planes, the field of view 6: what is not delivered needs 5 planes before the new ones.
+TEST(InputWindow, AheadOfAStreamTheNextStepAndWhatOthersWouldReadAgain) {
+  const Geometry geometry = geometry_of(6, 2, 4, 1);
+  const Vec3 volume = {24, 7, 7};
+  const PatchGrid grid = make_patch_grid(volume, geometry, Vec3::cube(6), saturated);
+  EXPECT_EQ(wanted_ahead(grid, geometry, volume), (Ranges{{0, 4}, {0, 8}, {0, 12}, {3, 16}, {7, 20}, {11, 24}}));
+  EXPECT_EQ(input_planes_ahead(volume, geometry, Vec3::cube(6), saturated), 13);
 }
 
 }  // namespace

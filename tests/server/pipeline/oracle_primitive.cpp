@@ -83,7 +83,7 @@ constinit const Primitive failing_primitive{"test.failing", 1, DeviceKind::cpu, 
 
 class HostDevice final : public Device {
  public:
-  explicit HostDevice(std::int64_t budget) : budget_(budget) {
+  HostDevice(std::int64_t budget, std::byte fill) : budget_(budget), fill_(fill) {
     spec_.name = "test host";
     spec_.threads = executor_.workers();
   }
@@ -98,6 +98,7 @@ class HostDevice final : public Device {
     }
     auto block = std::make_unique<Line[]>(static_cast<std::size_t>(div_up(bytes, buffer_alignment)));
     auto* data = reinterpret_cast<std::byte*>(block.get());
+    std::memset(data, static_cast<int>(fill_), static_cast<std::size_t>(bytes));
     blocks_.emplace(data, std::move(block));
     reserved_ += bytes;
     return Reservation(*this, space, {data, static_cast<std::size_t>(bytes)});
@@ -115,6 +116,7 @@ class HostDevice final : public Device {
   }
 
   const std::int64_t budget_;
+  const std::byte fill_;
   std::int64_t reserved_ = 0;
   std::map<std::byte*, std::unique_ptr<Line[]>> blocks_;
   Executor executor_{2};
@@ -137,6 +139,8 @@ const Backend failing_row{"failing", probe, open, failing_table};
 const Backend& oracle_backend() { return oracle_row; }
 const Backend& failing_backend() { return failing_row; }
 
-std::unique_ptr<Device> host_device(std::int64_t budget) { return std::make_unique<HostDevice>(budget); }
+std::unique_ptr<Device> host_device(std::int64_t budget, std::byte fill) {
+  return std::make_unique<HostDevice>(budget, fill);
+}
 
 }  // namespace znni::test

@@ -202,7 +202,7 @@ TEST_F(PipelineOf, OthersRunWhilePlanesAreAwaited) {
   VolumeJob job = test::recorded_job(volume_.view(), output, ElementType::f32, VolumeOrder::image_major, late);
   int turns = 0;
   job.source = &source;
-  job.wanted = [] { return false; };
+  job.wanted = [](const Interval&) { return false; };
   job.between_patches = [&](const Interval&) {
     source.arrive();
     ++turns;

@@ -50,8 +50,9 @@ TEST_F(PreparedSegmentTest, StopsBetweenLayersAndNamesTheNodeOfAnError) {
   stop.request_stop();
   std::vector<float> in(static_cast<std::size_t>(elements(head->design().group_input())));
   std::vector<float> out(static_cast<std::size_t>(elements(head->design().group_output())));
-  EXPECT_EQ(head->run(in.data(), out.data(), stop.get_token()).error().code, ErrorCode::cancelled);
-  EXPECT_TRUE(head->run(in.data(), out.data(), {}));
+  const TensorView output = dense_view(out.data(), head->design().group_output());
+  EXPECT_EQ(head->run(in.data(), output, 0, stop.get_token()).error().code, ErrorCode::cancelled);
+  EXPECT_TRUE(head->run(in.data(), output, 0, {}));
 
   test::HostSimOptions options;
   options.device_budget = 1024;

@@ -51,6 +51,15 @@ TEST(RungPlaces, OneWithAGpuTakesNothingOfTheBlock) {
   EXPECT_EQ(places[2].memory.first, unit);
 }
 
+TEST(RungPlaces, WhatAStreamWithAGpuKeepsIsInNobodysWay) {
+  LadderRung split;
+  split.split_streamed = true;
+  const std::vector<RungPlace> places = place_rungs({split, design(4 * unit)});
+  EXPECT_FALSE(places[0].beside_streams);
+  EXPECT_EQ(places[1].memory, (ByteRange{0, 4 * unit}));
+  EXPECT_TRUE(places[1].beside_streams);
+}
+
 TEST(RungPlaces, OfAllStreamsTogether) {
   const std::vector<RungPlace> places =
       place_rungs({design(10 * unit, {{0, 4 * unit}}), design(8 * unit, {{2 * unit, 4 * unit}}), design(4 * unit)});

@@ -1,6 +1,7 @@
 // Rungs cut in two: a head on the CPU by the oracle's primitive, a tail on the simulated GPU.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -35,5 +36,7 @@ namespace znni::test {
 
 // A choice near the smallest, of a kind that segments of two places run: no head in slabs, no input held.
 [[nodiscard]] GeometryChoice split_choice(const Network& network, Random& random, std::int64_t S);
+// The same of a stream; nothing where the modes drawn never allow one.
+[[nodiscard]] std::optional<GeometryChoice> split_stream(const Network& network, Random& random);
 
 }  // namespace znni::test

@@ -36,7 +36,7 @@ class StageTest : public testing::Test {
     HostStage stage = std::move(HostStage::open(tail(first, group, Place::cpu), weights_, *cpu_).value());
     Floats in = input(stage.design());
     Floats out(static_cast<std::size_t>(elements(stage.design().whole_output())));
-    EXPECT_TRUE(stage.run(in.data(), out.data(), {}));
+    EXPECT_TRUE(stage.run(in.data(), dense_view(out.data(), stage.design().whole_output()), 0, {}));
     return out;
   }
   [[nodiscard]] Floats on_gpu(int first, std::int64_t group, test::HostSim& gpu) const {
@@ -47,7 +47,7 @@ class StageTest : public testing::Test {
     const Reservation to = std::move(gpu.reserve(MemorySpace::pinned, out_bytes, "out").value());
     std::copy(in.begin(), in.end(), reinterpret_cast<float*>(from.data()));
     auto* const out = reinterpret_cast<float*>(to.data());
-    EXPECT_TRUE(stage.run(reinterpret_cast<const float*>(from.data()), out, {}));
+    EXPECT_TRUE(stage.run(reinterpret_cast<const float*>(from.data()), out, 0, {}));
     return {out, out + out_bytes / 4};
   }
 
@@ -104,7 +104,7 @@ TEST_F(StageTest, ReportsFailedWorkAndLeavesNothingUnderWay) {
   const Reservation block = std::move(gpu.reserve(MemorySpace::pinned, 1 << 20, "both").value());
   auto* const floats = reinterpret_cast<float*>(block.data());
   gpu.fail_work(4);
-  const Result<void> ran = stage.run(floats, floats + (1 << 17), {});
+  const Result<void> ran = stage.run(floats, floats + (1 << 17), 0, {});
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().code, ErrorCode::device_failure);
 }

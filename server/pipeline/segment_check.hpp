@@ -1,0 +1,17 @@
+// Which segments a pipeline runs side by side.
+#pragma once
+
+#include <vector>
+
+#include "planner/segments.hpp"
+
+namespace znni {
+
+// Whether layers of the segment are computed on the CPU.
+[[nodiscard]] bool uses_cpu(const SegmentDesign& segment);
+
+// `unsupported` for others than at most one segment each on 'cpu', 'gpu_host_ram' and 'gpu', in this order and not the
+// first alone, and where a head and the segment behind it both compute on the CPU.
+[[nodiscard]] Result<void> check_segments(const std::vector<SegmentDesign>& segments);
+
+}  // namespace znni
