@@ -98,6 +98,7 @@ class Beside {
     SearchLog log;
     static_cast<void>(plan(strategy, session_.memory_limit, places_->memory, &log));
     for (const Candidate& patch : log.candidates) {
+      if (patch.choice.streamed) continue;
       curves.size.push_back(
           {session_.memory_limit, patch.choice.pass_input, patch.voxels_per_second, patch.memory.total()});
     }

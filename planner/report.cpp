@@ -126,6 +126,7 @@ Result<PlanReport> make_report(const Network& network, const SplitPlan& plan, co
     }
     const MemorySpace own = design.place == Place::gpu ? MemorySpace::device : MemorySpace::host;
     add_memory(design.schedule, own, std::span(report.nodes).subspan(first));
+    report.history_bytes = add(report.history_bytes, history_bytes(design.schedule));
     report.places->kept = report.places->kept.plus(kept_bytes(design.schedule.memory));
   }
   set_geometry(network, std::move(parts->geometry), report);

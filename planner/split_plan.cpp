@@ -5,6 +5,8 @@
 #include <optional>
 
 #include "planner/candidates.hpp"
+#include "planner/split_streams.hpp"
+#include "planner/streams.hpp"
 #include "planner/summary.hpp"
 #include "planner/text_table.hpp"
 #include "planner/throughput.hpp"
@@ -45,7 +47,9 @@ struct Weighed {
 
 Weighed weigh_up(const Network& network, SplitChoice choice, const DeviceSpec& cpu, const SearchOptions& options) {
   const Geometry geometry = make_geometry(network, choice.rung.geometry).value();
-  const Seconds copying = copy_seconds(network, geometry, cpu);  // the CPU's, beside its layers
+  Geometry copied = geometry;
+  copied.histories = no_histories(network);                    // of a stream: the segments' own
+  const Seconds copying = copy_seconds(network, copied, cpu);  // the CPU's, beside its layers
   const Seconds seconds = std::max(choice.seconds.cpu + copying, choice.seconds.gpu);
   const double useful = useful_voxels(geometry, reaches(network).back().fov, options.volume);
   choice.rung.seconds = seconds;
@@ -105,19 +109,17 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
   std::optional<Weighed> best;
   Error reason{ErrorCode::unsupported,
                "no legal cube of " + network.name + " up to " + std::to_string(options.most_extent)};
-  for (const std::int64_t edge : cubes(network, modes, options, most_cubes)) {
+  // Whether there is memory for the patch.
+  const auto look_at = [&](const GeometryChoice& patch) {
     if (options.stop && options.stop()) {
       reason = {ErrorCode::cancelled, "the search was stopped before it found one"};
-      break;
+      return false;
     }
-    Vec3 input = Vec3::cube(edge);
-    if (network.spatial_rank == 2) input.z = 1;
-    const GeometryChoice patch{input, 1, modes};
     Result<SplitChoice> choice = choose_split(network, patch, catalogue, places.specs, budget, limits_of(strategy));
     if (!choice || add(choice->bytes.host, choice->bytes.pinned) > budget.host) {
       reason = choice ? Error{ErrorCode::over_budget, "needs " + to_string(choice->bytes)} : choice.error();
       if (log != nullptr) log->candidates.push_back({patch, 0, {}, reason.message});
-      continue;
+      return false;
     }
     Weighed candidate = weigh_up(network, *std::move(choice), places.specs.cpu, options);
     if (log != nullptr) {
@@ -125,7 +127,14 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
       log->candidates.push_back({patch, candidate.voxels_per_second, memory, ""});
     }
     if (!best || candidate.voxels_per_second > best->voxels_per_second) best = std::move(candidate);
+    return true;
+  };
+  for (const std::int64_t edge : cubes(network, modes, options, most_cubes)) {
+    Vec3 input = Vec3::cube(edge);
+    if (network.spatial_rank == 2) input.z = 1;
+    look_at({input, 1, modes});
   }
+  try_streams(network, options, look_at);
   if (!best) return reason.within("no plan for strategy " + std::string(to_string(strategy)));
   SplitPlan made;
   made.bytes = best->choice.bytes;

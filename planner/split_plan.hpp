@@ -1,5 +1,6 @@
 // Plans over several places for a machine that a file describes: the strategies "gpu", "gpu-host-ram" and "cpu-gpu" of
-// ZNNi (sections VI and VII), predicted. Patches are cubes with all fragments of every pooling.
+// ZNNi (sections VI and VII), predicted. Patches are cubes with all fragments of every pooling, or steps of streams
+// (planner/split_streams.hpp).
 #pragma once
 
 #include <string>
@@ -23,9 +24,9 @@ struct SplitPlan {
   int theta = 0;  // nodes before the GPU's own segment
 };
 
-// The fastest of up to `most_cubes` patch sizes. options.memory_limit bounds host and pinned bytes and the network's
-// weights together; the machine's own memories, pinned and device, bound the rest (0 pinned bytes: as many as the
-// host's). over_budget with the last reason when nothing fits. `log` gets every patch looked at.
+// The fastest of up to `most_cubes` patch sizes and of the streams. options.memory_limit bounds host and pinned bytes
+// and the network's weights together; the machine's own memories, pinned and device, bound the rest (0 pinned bytes: as
+// many as the host's). over_budget with the last reason when nothing fits. `log` gets every patch looked at.
 [[nodiscard]] Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue, CostSource& costs,
                                            const MachinePlaces& places, SplitStrategy strategy,
                                            const SearchOptions& options, std::size_t most_cubes = 12,

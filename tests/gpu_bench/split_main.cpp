@@ -116,6 +116,7 @@ Result<SplitPlan> plan_within(const Network& network, const Options& options, co
   if (!strategy) return strategy.error();
   SearchOptions search;
   search.memory_limit = places.machine.memory.host;
+  search.strategy = Strategy::patches;  // those are what is run
   search.most_extent = std::atoll(options.at("--extent").c_str());
   const std::unique_ptr<CostSource> costs = modelled_costs();
   Result<SplitPlan> plan = plan_split(network, places.catalogue, *costs, places.machine, *strategy, search);

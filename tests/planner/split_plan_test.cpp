@@ -69,6 +69,29 @@ TEST_F(PlannerSplitPlan, LimitsHoldAndLessIsNeverFaster) {
   EXPECT_LT(before, 1e300);
 }
 
+// In little memory a stream wastes less: it is chosen, and never slower than patches.
+TEST_F(PlannerSplitPlan, StreamsWhereThatIsFaster) {
+  int streamed = 0;
+  for (std::int64_t device = std::int64_t{1} << 21; device <= std::int64_t{1} << 23; device *= 2) {
+    const Result<SplitPlan> made = plan(SplitStrategy::gpu, device);
+    options_.strategy = Strategy::patches;
+    const Result<SplitPlan> patches = plan(SplitStrategy::gpu, device);
+    options_.strategy = Strategy::cpu;
+    ASSERT_TRUE(made && patches);
+    EXPECT_FALSE(patches->plan.ladder.front().geometry.streamed);
+    EXPECT_GE(made->plan.predicted.voxels_per_second, patches->plan.predicted.voxels_per_second);
+    if (!made->plan.ladder.front().geometry.streamed) continue;
+    ++streamed;
+    EXPECT_LE(made->bytes.device, device);
+    EXPECT_LT(made->plan.predicted.border_cost, patches->plan.predicted.border_cost);
+    const GpuOffer offer{places_of(test::recorded_machine())->specs.gpu, device, gibibyte};
+    const DeviceSpec cpu = places_of(test::recorded_machine())->specs.cpu;
+    const PlanCheck checked = check(made->plan, network_, catalogue_, cpu, options_.memory_limit, &offer);
+    EXPECT_NE(checked.fit, PlanFit::does_not_run) << checked.reason;
+  }
+  EXPECT_GT(streamed, 0);
+}
+
 TEST_F(PlannerSplitPlan, SaysThatItWasStopped) {
   options_.stop = [] { return true; };
   const Result<SplitPlan> stopped = plan(SplitStrategy::gpu);
