@@ -142,6 +142,49 @@ bool fold_addition(LoadedNetwork& loaded, int node) {
   return true;
 }
 
+// Whether the images of two convolutions that stand side by side could be those of one.
+bool are_alike(const Node& a, const Node& b) {
+  const auto* first = std::get_if<Convolution>(&a.operation);
+  const auto* second = std::get_if<Convolution>(&b.operation);
+  if (first == nullptr || second == nullptr || a.inputs.size() != 1) return false;
+  Convolution other = *second;
+  other.f_out = first->f_out;
+  return a.inputs == b.inputs && *first == other;
+}
+
+// Images of `more` behind those of a convolution of f_out images.
+void append_outputs(NodeWeights& conv, std::int64_t f_out, const NodeWeights& more, std::int64_t f_more) {
+  conv.kernels.insert(conv.kernels.end(), more.kernels.begin(), more.kernels.end());
+  if (conv.bias.empty() && more.bias.empty()) return;
+  conv.bias.resize(static_cast<std::size_t>(f_out), 0.0F);
+  conv.bias.insert(conv.bias.end(), more.bias.begin(), more.bias.end());
+  conv.bias.resize(static_cast<std::size_t>(f_out + f_more), 0.0F);
+}
+
+// Two neighbours of one Concat.
+bool join_convolutions(LoadedNetwork& loaded, int node) {
+  std::vector<Node>& nodes = loaded.network.nodes;
+  if (!std::holds_alternative<Concat>(nodes[index(node)].operation)) return false;
+  std::vector<int>& values = nodes[index(node)].inputs;
+  const auto next = std::adjacent_find(values.begin(), values.end(), [&](int a, int b) {
+    const auto is_read_once = [&](int value) { return value > 0 && readers_of(loaded.network, value).size() == 1; };
+    return is_read_once(a) && is_read_once(b) && are_alike(nodes[index(a - 1)], nodes[index(b - 1)]);
+  });
+  if (next == values.end()) return false;
+  const int to = *next - 1;
+  const int from = *(next + 1) - 1;
+  values.erase(next + 1);
+  auto& conv = std::get<Convolution>(nodes[index(to)].operation);
+  const std::int64_t f_more = std::get<Convolution>(nodes[index(from)].operation).f_out;
+  if (!loaded.weights.empty()) {
+    append_outputs(loaded.weights[index(to)], conv.f_out, loaded.weights[index(from)], f_more);
+  }
+  conv.f_out += f_more;
+  if (values.size() == 1) remove_node(loaded, node);
+  remove_node(loaded, from);
+  return true;
+}
+
 // Tries the pass on every node, again and again, until it changes nothing.
 void exhaust(LoadedNetwork& loaded, bool (*pass)(LoadedNetwork&, int)) {
   int node = 0;
@@ -157,10 +200,14 @@ bool fold(LoadedNetwork& loaded, int node) {
 }  // namespace
 
 LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
-  exhaust(loaded, drop_identity);
-  exhaust(loaded, fold);
-  exhaust(loaded, fuse_activation);
-  exhaust(loaded, fold_addition);
+  for (std::size_t before = 0; before != loaded.network.nodes.size();) {  // every change removes a node
+    before = loaded.network.nodes.size();
+    exhaust(loaded, drop_identity);
+    exhaust(loaded, fold);
+    exhaust(loaded, fuse_activation);
+    exhaust(loaded, fold_addition);
+    exhaust(loaded, join_convolutions);
+  }
   return loaded;
 }
 

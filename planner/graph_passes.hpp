@@ -1,6 +1,7 @@
 // What a network loses before it is planned: batch normalisations that a convolution can take in, activations that
-// the node before them can apply while it writes, and additions that a convolution can end its sums with. The passes
-// look at the graph alone, never at the numbers, so that a net without weights is planned exactly as the loaded one.
+// the node before them can apply while it writes, additions that a convolution can end its sums with, and convolutions
+// beside others of the same tensor, which is then transformed once for all. The passes look at the graph alone, never
+// at the numbers, so that a net without weights is planned exactly as the loaded one.
 #pragma once
 
 #include "planner/network.hpp"
@@ -13,8 +14,8 @@ struct LoadedNetwork {
   NetworkWeights weights;
 };
 
-// Requires check(network) and, where there are weights, check_weights. In this order, each until nothing more
-// is found:
+// Requires check(network) and, where there are weights, check_weights. In this order, each until nothing more is found,
+// and from the beginning again:
 //   activations that do nothing (kind none) are removed;
 //   a ScaleShift goes into the convolution it reads (its only reader, no activation yet):
 //     kernel'[j] = scale[j] kernel[j], bias'[j] = scale[j] bias[j] + shift[j];
@@ -23,7 +24,9 @@ struct LoadedNetwork {
 //   an Activate goes into the convolution or addition it reads, if it is the only reader and that has no
 //     activation yet;
 //   an Add of two values goes, with its activation, into the convolution that writes the later one, if it is the only
-//     reader and the convolution has neither activation nor residual yet: the earlier value becomes the residual.
+//     reader and the convolution has neither activation nor residual yet: the earlier value becomes the residual;
+//   convolutions whose outputs a Concat puts side by side become one of all their images, with the name of the first,
+//     if the Concat is their only reader and nothing but their kernels and images differs; a Concat of one goes.
 // The remaining nodes keep their names and their order; the output stays last; check() still holds.
 [[nodiscard]] LoadedNetwork fold_and_fuse(LoadedNetwork loaded);
 

@@ -36,7 +36,52 @@ TEST(PlannerGraphPasses, NormalisationAndActivationGoIntoTheConvolution) {
 TEST(PlannerGraphPasses, NormalisationGoesIntoFollowingConvolutions) {
   EXPECT_THAT(
       passed({{"norm", ScaleShift{}, {0}}, {"a", conv(3), {1}}, {"b", conv(4), {1}}, {"both", Concat{}, {2, 3}}}),
-      ElementsAre("a: conv 2 -> 3, k 2x2x2 <- input", "b: conv 2 -> 4, k 2x2x2 <- input", "both: concat <- a, b"));
+      ElementsAre("a: conv 2 -> 7, k 2x2x2 <- input"));
+}
+
+TEST(PlannerGraphPasses, ConvolutionsOfOneTensorThatStandSideBySideBecomeOne) {
+  EXPECT_THAT(passed({{"c", conv(1), {0}},
+                      {"a", conv(3), {0}},
+                      {"relu_a", Activate{relu}, {2}},
+                      {"b", conv(4), {0}},
+                      {"norm_b", ScaleShift{}, {4}},
+                      {"relu_b", Activate{relu}, {5}},
+                      {"all", Concat{}, {1, 3, 6}},
+                      {"last", conv(2, 1), {7}}}),
+              ElementsAre("c: conv 2 -> 1, k 2x2x2 <- input", "a: conv 2 -> 7, k 2x2x2, relu <- input",
+                          "all: concat <- c, a", "last: conv 8 -> 2, k 1x1x1 <- all"));
+  // What stood behind the Concat follows.
+  EXPECT_THAT(passed({{"a", conv(3), {0}},
+                      {"b", conv(3), {0}},
+                      {"all", Concat{}, {1, 2}},
+                      {"norm", ScaleShift{}, {3}},
+                      {"relu", Activate{relu}, {4}}}),
+              ElementsAre("a: conv 2 -> 6, k 2x2x2, relu <- input"));
+  // The order is the Concat's.
+  EXPECT_THAT(passed({{"a", conv(3), {0}}, {"b", conv(4), {0}}, {"c", conv(5), {0}}, {"all", Concat{}, {3, 1, 2}}}),
+              ElementsAre("c: conv 2 -> 12, k 2x2x2 <- input"));
+}
+
+TEST(PlannerGraphPasses, ConvolutionsStayApartWhereOneIsReadElsewhereOrDiffers) {
+  EXPECT_EQ(passed({{"a", conv(3), {0}}, {"b", conv(3), {0}}, {"c", Concat{}, {1, 2, 1}}}).size(), 3U);
+  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"b", conv(2, 1), {1}}, {"c", Concat{}, {1, 2}}}).size(), 3U);
+  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"b", conv(2, 1), {0, 0}}, {"c", Concat{}, {1, 2}}}).size(), 3U);
+  EXPECT_EQ(
+      passed({{"a", conv(2), {0}}, {"b", conv(2), {0}}, {"r", Activate{relu}, {2}}, {"c", Concat{}, {1, 3}}}).size(),
+      3U);
+  EXPECT_EQ(passed({{"a", conv(2, 1), {0}}, {"c", Concat{}, {1, 0}}}).size(), 2U);
+}
+
+TEST(PlannerGraphPasses, JoinedConvolutionsHaveTheKernelsAndBiasesOfAllInOrder) {
+  Network network;
+  network.nodes = {
+      {"a", conv(2, 1), {0}}, {"b", conv(1, 1), {0}}, {"c", conv(1, 1), {0}}, {"all", Concat{}, {3, 1, 2}}};
+  const NetworkWeights weights = {{{1, 2}, {}, {}, {}}, {{3}, {30}, {}, {}}, {{4}, {}, {}, {}}, {}};
+  ASSERT_TRUE(check_weights(network, weights));
+  const LoadedNetwork result = fold_and_fuse({network, weights});
+  ASSERT_EQ(result.weights.size(), 1U);
+  EXPECT_THAT(result.weights[0].kernels, ElementsAre(4, 1, 2, 3));
+  EXPECT_THAT(result.weights[0].bias, ElementsAre(0, 0, 0, 30));
 }
 
 TEST(PlannerGraphPasses, ChainsOfNormalisationsVanish) {
