@@ -9,6 +9,7 @@
 #include <optional>
 #include <string_view>
 
+#include "primitives/core/fnv.hpp"
 #include "primitives/core/primitive.hpp"
 
 namespace znni {
@@ -19,11 +20,11 @@ inline constexpr std::uint32_t module_abi = 1;
 // Mixes the sizes of the types that cross the border: modules of another tree differ here even where nobody has raised
 // module_abi.
 [[nodiscard]] constexpr std::uint64_t module_layout() {
-  std::uint64_t mixed = 0xcbf29ce484222325ULL;
+  std::uint64_t mixed = fnv_start;
   for (const std::uint64_t size : {sizeof(Backend), sizeof(Primitive), sizeof(Estimate), sizeof(Buffer),
                                    sizeof(LayerProblem), sizeof(LayerWeights), sizeof(DeviceSpec), sizeof(Device),
                                    sizeof(Reservation), sizeof(TensorView), sizeof(Arena), sizeof(Error)}) {
-    mixed = (mixed ^ size) * 0x100000001b3ULL;
+    mixed = fnv_mixed(mixed, size);
   }
   return mixed;
 }

@@ -2,20 +2,14 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cstdio>
 #include <cstring>
 
 namespace znni {
-namespace {
-
-constexpr std::uint64_t prime = 0x100000001b3;
-
-}  // namespace
 
 void Fingerprint::add_word(std::uint64_t word) {
-  first_ = (first_ ^ word) * prime;
-  second_ = (second_ ^ std::rotl(word, 32)) * prime;
+  first_ = fnv_mixed(first_, word);
+  second_ = fnv_mixed(second_, std::rotl(word, 32));
 }
 
 void Fingerprint::add(std::span<const std::byte> bytes) {

@@ -1,11 +1,14 @@
 // A short name for many bytes: tells whether two things are the same, not who made them.
 #pragma once
 
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
+
+#include "primitives/core/fnv.hpp"
 
 namespace znni {
 
@@ -21,8 +24,8 @@ class Fingerprint {
 
  private:
   void add_word(std::uint64_t word);
-  std::uint64_t first_ = 0xcbf29ce484222325;
-  std::uint64_t second_ = 0x84222325cbf29ce4;
+  std::uint64_t first_ = fnv_start;
+  std::uint64_t second_ = std::rotl(fnv_start, 32);
 };
 
 }  // namespace znni
