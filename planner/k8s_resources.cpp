@@ -9,16 +9,16 @@ namespace {
 constexpr std::int64_t mib = std::int64_t{1} << 20;
 // Of the daemon itself (server/jobs/memory_shares.hpp).
 constexpr std::int64_t base_bytes = 64 * mib;
-// 0.8 of the container's memory is the daemon's; of that an eighth and a quarter of an eighth is for requests:
-// 1 / (0.8 x 0.84), rounded up.
-constexpr double over_plan = 1.5;
+// 0.8 of the container's memory is the daemon's; of that an eighth is for requests, and at most three quarters of an
+// eighth for those that are still received: 1 / (0.8 x 25 / 32).
+constexpr double over_plan = 1.6;
 constexpr Seconds usual_exit_timeout = 30;
 constexpr Seconds longest_exit_timeout = 86'400;  // of znnid --exit-timeout-secs
 constexpr Seconds after_exit_timeout = 15;
 
 std::int64_t container_mib(const Plan& plan) {
   const double bytes = over_plan * static_cast<double>(add(plan.memory.total(), base_bytes));
-  return static_cast<std::int64_t>(std::ceil(bytes / static_cast<double>(mib)));
+  return static_cast<std::int64_t>(std::ceil(bytes / static_cast<double>(mib))) + 1;  // for all that is rounded down
 }
 
 // Twice the predicted time of a patch: predictions are not promises.

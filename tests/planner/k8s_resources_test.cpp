@@ -22,8 +22,8 @@ Plan plan_of(std::int64_t bytes, Seconds longest_patch) {
 
 TEST(K8sResources, MemoryHoldsThePlanInTheDaemonsShareOfTheContainer) {
   const std::string patch = k8s_resources(plan_of(1936 * mib, 1));
-  EXPECT_THAT(patch, HasSubstr("requests: {cpu: \"6\", memory: 3000Mi}"));
-  EXPECT_THAT(patch, HasSubstr("limits: {cpu: \"6\", memory: 3000Mi}"));
+  EXPECT_THAT(patch, HasSubstr("requests: {cpu: \"6\", memory: 3201Mi}"));
+  EXPECT_THAT(patch, HasSubstr("limits: {cpu: \"6\", memory: 3201Mi}"));
   EXPECT_THAT(patch, HasSubstr("a plan of 1.89 GiB, 6 threads"));
 }
 

@@ -4,7 +4,9 @@
 #include <gtest/gtest.h>
 
 #include <optional>
+#include <string>
 
+#include "planner/k8s_resources.hpp"
 #include "server/jobs/model_server.hpp"
 
 namespace znni {
@@ -31,6 +33,18 @@ std::string refusal(std::int64_t memory, std::optional<std::int64_t> max_request
   if (shares) return "";
   EXPECT_EQ(shares.error().code, ErrorCode::over_budget);
   return shares.error().message;
+}
+
+// 0.8 of a container's memory is the daemon's.
+TEST(MemoryShares, APlanFitsInTheContainerThatKubernetesIsAskedForIt) {
+  for (const std::int64_t bytes : {100 * mib, 3 * gib, 7 * gib + 1, 200 * gib}) {
+    Plan plan;
+    plan.memory.transient = bytes;
+    const std::string asked = k8s_resources(plan);
+    const std::int64_t container = std::stoll(asked.substr(asked.find("memory: ") + 8)) * mib;
+    EXPECT_GE(split(container / 5 * 4, not_given).models, bytes);
+    EXPECT_LE(split(container / 5 * 4, not_given).models, bytes + bytes / 8 + mib) << "more than is needed";
+  }
 }
 
 TEST(MemoryShares, TransportIsAnEighthOrTwoMessages) {
