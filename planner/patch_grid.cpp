@@ -111,6 +111,7 @@ void add_column(const Columns& columns, std::int64_t first, std::int64_t last, V
 PatchGrid make_grid_of_rows(const Columns& columns) {
   const Vec3 count = columns.all.count;
   PatchGrid grid{{columns.all_steps(), count.y, count.x}, {}, {}};
+  grid.patches.reserve(static_cast<std::size_t>(voxels(grid.count)));
   const int row = columns.axis;  // where the volume's z is
   const int within = 3 - row;
   Vec3 at;
@@ -129,6 +130,7 @@ PatchGrid make_stream_grid(const Columns& columns) {
   if (columns.axis != 0) return make_grid_of_rows(columns);
   const Vec3 count = columns.all.count;
   PatchGrid grid{{columns.all_steps(), count.y, count.x}, {}, {}};
+  grid.patches.reserve(static_cast<std::size_t>(voxels(grid.count)));
   for (std::int64_t first = 0; first < columns.all.dense.z; first += columns.band) {
     const std::int64_t last = std::min(first + columns.band, columns.all.dense.z);
     for (std::int64_t y = 0; y < count.y; ++y) {

@@ -87,6 +87,7 @@ struct JobOutlook {
   // Planes of the input that a job wants at a time: what a PlaneSource must have room for. Of a job that begins at a
   // later plane: as the outlook of the planes from there on has it.
   std::int64_t input_planes = 0;
+  std::int64_t list_bytes = 0;  // that the list of its patches takes while it runs, beside the engine's memory
   Seconds predicted_seconds = 0;
 };
 

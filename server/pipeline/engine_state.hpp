@@ -18,6 +18,9 @@
 
 namespace znni {
 
+// Its place, and the planes it reads (input_window.hpp).
+inline constexpr auto list_bytes_per_patch = static_cast<std::int64_t>(sizeof(PatchPlace) + 2 * sizeof(std::int64_t));
+
 struct Engine::State {
   // Prepared: on the CPU, or with a GPU.
   struct OpenRung {
@@ -107,6 +110,7 @@ struct Engine::State {
     outlook.patch = exchanged(geometry.patch_input, geometry.choice.axis);
     outlook.patch.z = fov.z - 1 + row_planes(input.n, geometry, fov, most);
     outlook.patches = patch_count(input.n, geometry, fov, most);
+    outlook.list_bytes = mul(outlook.patches, list_bytes_per_patch);
     outlook.input_planes = planes_held(rung, input.n);
     const std::int64_t batches = div_up(outlook.patches, geometry.choice.S);
     outlook.predicted_seconds = static_cast<double>(batches) * plan.ladder[rung].seconds + seconds_to_touch(rung);
@@ -116,11 +120,12 @@ struct Engine::State {
     }
     return outlook;
   }
-  // What a job holds of its volume and of its output at a time, for a caller who holds no more of them.
+  // What a job holds of its volume, of its output and of its patches' list at a time, for a caller who holds no more of
+  // them: tiny patches need few planes, but there may be billions of them.
   [[nodiscard]] std::int64_t held_bytes(const JobOutlook& outlook, const VolumeShape& input) const {
     const VolumeShape in{f_in, {outlook.input_planes, input.n.y, input.n.x}, input.type, input.order};
     const Shape5 slab{1, f_out, {outlook.patch.z - fov.z + 1, outlook.output.n.y, outlook.output.n.x}};
-    return add(volume_bytes(in), tensor_bytes(slab, Format{}));
+    return add(outlook.list_bytes, add(volume_bytes(in), tensor_bytes(slab, Format{})));
   }
   // The faster of two that hold no more than twice a slab's limit; else the one that holds less.
   [[nodiscard]] bool is_better(const JobOutlook& a, const JobOutlook& b, const VolumeShape& input) const {

@@ -10,6 +10,8 @@ InputWindow::InputWindow(PlaneSource& source, const PatchGrid& grid, const Geome
   const Vec3 begin = all ? Vec3{} : geometry.read_begin;
   const int z = geometry.choice.axis;  // where the volume's z is
   const auto inside = [&](std::int64_t plane) { return std::clamp<std::int64_t>(plane, 0, planes); };
+  first_.reserve(grid.patches.size());
+  last_.reserve(grid.patches.size());
   for (const PatchPlace& place : grid.patches) {
     first_.push_back(inside(place.start[z] + begin[z]));
     last_.push_back(inside(place.start[z] + geometry.patch_input[z]));

@@ -62,14 +62,14 @@ Result<void> find_regions(const InferTerms& terms, AdmittedInfer& admitted) {
                                                 std::to_string(response_bytes(admitted))};
 }
 
-// What request and response take while the one is received and computed and the other sent.
+// What request, response and the list of patches take while the one is received and computed and the other sent.
 std::int64_t transport_bytes(const ModelInferRequest& request, const AdmittedInfer& admitted) {
   const auto received = static_cast<std::int64_t>(request.ByteSizeLong());
   const std::int64_t output = response_bytes(admitted);
   const std::int64_t sent = admitted.output_region ? 0 : output;
   const std::int64_t copied =
       admitted.input_region ? input_bytes_of(admitted) : converted_bytes(request, admitted.request);
-  return add(add(mul(2, std::max(received, sent)), copied), output - sent);
+  return add(add(add(mul(2, std::max(received, sent)), copied), output - sent), admitted.outlook.list_bytes);
 }
 
 // Dense bytes of the batch; `copied` is filled where they do not stand in the message.

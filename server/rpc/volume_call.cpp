@@ -105,10 +105,11 @@ Result<void> VolumeCall::lease(const Accepted& accepted) {
       accepted.head.whole ? left : std::clamp<std::int64_t>(accepted.outlook.input_planes, 1, left);
   const std::int64_t ahead = std::clamp(door_.limits.most_input_bytes / plane, least, left);
   std::int64_t input_bytes = mul(ahead, plane);
-  Result<TransportLease> input_lease = door_.models.lease(input_bytes);
+  const std::int64_t list_bytes = accepted.outlook.list_bytes;
+  Result<TransportLease> input_lease = door_.models.lease(add(input_bytes, list_bytes));
   if (!input_lease && ahead > least) {
     input_bytes = mul(least, plane);
-    input_lease = door_.models.lease(input_bytes);
+    input_lease = door_.models.lease(add(input_bytes, list_bytes));
   }
   if (!input_lease) return input_lease.error();
   input_lease_ = *std::move(input_lease);

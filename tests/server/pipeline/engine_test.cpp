@@ -285,6 +285,16 @@ TEST(Engine, TouchingItsMemoryChangesNothingAndMayBeStopped) {
   EXPECT_EQ(made.engine->touch_memory({0, 1}, stop.get_token()).error().code, ErrorCode::cancelled);
 }
 
+TEST(Engine, ManyTinyPatchesAreNoWayToHoldLittle) {
+  const Network network = test::simple_network(1);
+  const EngineBench made = test::open_bench(
+      network, {test::choice_of(network, PoolMode::fragments, 8), test::choice_of(network, PoolMode::fragments, 0)});
+  made.engine->limit_slabs(1);  // neither rung holds so little: the one that holds less runs
+  const JobOutlook wide = *made.engine->outlook({1, {500, 2000, 2000}, ElementType::f32, VolumeOrder::plane_major});
+  EXPECT_EQ(wide.rung, 0U) << "a list of " << wide.list_bytes << " bytes";
+  EXPECT_GE(wide.list_bytes, wide.patches * static_cast<std::int64_t>(sizeof(PatchPlace)));
+}
+
 TEST(Engine, RungsWithoutPagesAreForLargeJobs) {
   const Network network = test::simple_network(1);
   const EngineBench made = test::open_bench(
@@ -309,11 +319,12 @@ TEST(Engine, RungsWithoutPagesAreForLargeJobs) {
 TEST(Engine, RungsThatWouldHoldTooMuchOfAVolumeAreLeftOut) {
   const Network network = test::simple_network(1);
   const EngineBench made = test::open_bench(
-      network, {test::choice_of(network, PoolMode::fragments, 8), test::choice_of(network, PoolMode::fragments, 0)});
-  const VolumeShape volume{1, {100, 40, 40}, ElementType::f32, VolumeOrder::plane_major};
+      network, {test::choice_of(network, PoolMode::fragments, 8), test::choice_of(network, PoolMode::fragments, 2)});
+  const VolumeShape volume{1, {30, 400, 400}, ElementType::f32, VolumeOrder::plane_major};
   const JobOutlook fast = *made.engine->outlook(volume);
   EXPECT_EQ(fast.rung, 0U);
-  const std::int64_t held = fast.input_planes * 40 * 40 * 4 + (fast.patch.z - 7) * 2 * 33 * 33 * 4;
+  const std::int64_t held =
+      fast.input_planes * 400 * 400 * 4 + (fast.patch.z - 7) * 2 * 393 * 393 * 4 + fast.list_bytes;
   made.engine->limit_slabs(held / 2);
   EXPECT_EQ(made.engine->outlook(volume)->rung, 0U);
   made.engine->limit_slabs(held / 2 - 1);
