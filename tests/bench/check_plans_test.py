@@ -9,13 +9,9 @@ import unittest
 
 import check_plans
 
-SMALL = """
-name: "small"
-f_in: 1
-node { conv { f_out: 4 k: 3 activation: relu } }
-node { max_pool { window: 2 stride: 2 } }
-node { conv { f_out: 2 k: 3 } }
-"""
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from small_net import SMALL  # noqa: E402
 
 
 class CheckPlans(unittest.TestCase):
@@ -32,7 +28,7 @@ class CheckPlans(unittest.TestCase):
 
     def check(self, *more):
         script = pathlib.Path(check_plans.__file__)
-        return subprocess.run([sys.executable, script, "--programs", self.programs, "--work", self.folder / "work", "--model",
+        return subprocess.run([script, "--programs", self.programs, "--work", self.folder / "work", "--model",
                                self.model, "--mem", "40M", "--patience", "model", "--threads", "1", "--repetitions", "1",
                                *map(str, more)], capture_output=True, text=True, timeout=300, check=False)
 

@@ -5,21 +5,15 @@
 #include <algorithm>
 #include <set>
 
-#include "tests/planner/drawn_primitives.hpp"
+#include "tests/planner/drawn_search.hpp"
 
 namespace znni {
 namespace {
 
-class PlannerDraw : public testing::Test {
+class PlannerDraw : public test::DrawnSearch {
  protected:
-  PlannerDraw() {
-    options_.memory_limit = 1 << 20;
-    options_.most_extent = 16;
-    options_.ladder = false;
-    draw_.count = 20;
-  }
+  PlannerDraw() { draw_.count = 20; }
   std::vector<Plan> drawn() { return draw_plans(network_, spec_, catalogue_, *costs_, options_, draw_).value(); }
-  Plan best() { return search(network_, spec_, catalogue_, *costs_, options_).value(); }
   std::vector<Plan> near(const Plan& plan) {
     return neighbours(plan, network_, spec_, catalogue_, *costs_, options_, draw_).value();
   }
@@ -32,11 +26,6 @@ class PlannerDraw : public testing::Test {
     }
   }
 
-  Network network_ = drawn::chain();
-  Catalogue catalogue_ = drawn::catalogue();
-  DeviceSpec spec_;
-  std::unique_ptr<CostSource> costs_ = modelled_costs();
-  SearchOptions options_;
   DrawOptions draw_;
 };
 

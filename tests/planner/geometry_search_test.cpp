@@ -4,28 +4,14 @@
 
 #include "planner/candidates.hpp"
 #include "planner/schedule.hpp"
-#include "tests/planner/drawn_primitives.hpp"
+#include "tests/planner/drawn_search.hpp"
 
 namespace znni {
 namespace {
 
-class PlannerGeometrySearch : public testing::Test {
+class PlannerGeometrySearch : public test::DrawnSearch {
  protected:
-  PlannerGeometrySearch() {
-    options_.most_extent = 16;
-    candidates_ = make_candidates(network_, options_);
-  }
-  GeometrySearch searcher() {
-    return {network_, spec_,    catalogue_,
-            *costs_,  options_, std::vector<const Primitive*>(network_.nodes.size(), nullptr)};
-  }
-
-  Network network_ = drawn::chain();
-  Catalogue catalogue_ = drawn::catalogue();
-  DeviceSpec spec_;
-  std::unique_ptr<CostSource> costs_ = modelled_costs();
-  SearchOptions options_;
-  std::vector<GeometryChoice> candidates_;
+  std::vector<GeometryChoice> candidates_ = make_candidates(network_, options_);
 };
 
 TEST_F(PlannerGeometrySearch, KeepsEveryLimitOfTheQuery) {

@@ -12,13 +12,9 @@ import tempfile
 import time
 import unittest
 
-SMALL = """
-name: "small"
-f_in: 1
-node { conv { f_out: 4 k: 3 activation: relu } }
-node { max_pool { window: 2 stride: 2 } }
-node { conv { f_out: 2 k: 3 } }
-"""
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+
+from small_net import SMALL  # noqa: E402
 
 
 class Balanced(html.parser.HTMLParser):

@@ -3,36 +3,23 @@
 #include <gtest/gtest.h>
 
 #include "planner/candidates.hpp"
-#include "tests/planner/drawn_primitives.hpp"
+#include "tests/planner/drawn_search.hpp"
 
 namespace znni {
 namespace {
 
-class PlannerRungPlan : public testing::Test {
+class PlannerRungPlan : public test::DrawnSearch {
  protected:
-  PlannerRungPlan() {
-    options_.memory_limit = 1 << 20;
-    options_.most_extent = 12;
-    options_.ladder = false;
-  }
   FoundRung find() {
-    const std::vector<const Primitive*> free(network_.nodes.size(), nullptr);
-    GeometrySearch geometries(network_, spec_, catalogue_, *costs_, options_, free);
     RungQuery query;
     query.total = options_.memory_limit - weight_bytes(network_);
-    return geometries.best(make_candidates(network_, options_), query).value();
+    return searcher().best(make_candidates(network_, options_), query).value();
   }
-
-  Network network_ = drawn::chain();
-  Catalogue catalogue_ = drawn::catalogue();
-  DeviceSpec spec_;
-  std::unique_ptr<CostSource> costs_ = modelled_costs();
-  SearchOptions options_;
 };
 
 TEST_F(PlannerRungPlan, IsWhatASearchWithoutALadderFinds) {
   const Plan plan = rung_plan(network_, spec_, catalogue_, options_, find());
-  EXPECT_EQ(plan, search(network_, spec_, catalogue_, *costs_, options_).value());
+  EXPECT_EQ(plan, best());
   EXPECT_EQ(plan.memory, plan.ladder.front().memory);
   EXPECT_EQ(plan.key.memory_limit, options_.memory_limit);
 }
