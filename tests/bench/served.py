@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""What serving costs, in turn within one run: a net that gives what it gets, beside a bare gRPC echo of the same chunks;
+and a model, beside the same volume in one process.
+
+  served.py --programs build/release/bin [--extent Z,Y,X] [--repetitions N] [--mem SIZE]
+            [--model-repository DIR --model NAME --model-extent Z,Y,X --model-mem SIZE]
+
+Needs the packages of deploy/packages/python.txt. One JSON object on stdout: of each side, wall seconds and processor
+seconds of every repetition, the ratio of their medians, and the daemon's largest resident memory.
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
+
+SAME = """parameters { key: "input_scale" value { string_value: "0.0039215686" } }
+parameters { key: "input_offset" value { string_value: "0" } }
+"""
+
+
+def say(line):
+    print(f"served: {line}", file=sys.stderr, flush=True)
+
+
+def load():
+    return pathlib.Path("/proc/loadavg").read_text().split()[:3]
+
+
+def processor_seconds(pid):
+    """User and system time of a process so far."""
+    fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def identity(repository):
+    """A model named `same`: bytes to 0..1, one voxel times 1, and back."""
+    import numpy as np
+
+    import nets
+    net = nets.Net(1)
+    net.add(nets.Node("Conv", ["input"], "same", [np.ones((1, 1, 1, 1, 1), np.float32), np.zeros(1, np.float32)],
+                      k=(1, 1, 1), dilation=(1, 1, 1)), 1)
+    nets.save(net, repository, "same", config=SAME)
+
+
+class Served:
+    """znni-served, as the options say."""
+
+    def __init__(self, options):
+        self.program = options.programs / "znni-served"
+
+    def once(self, *arguments, of=None):
+        """What one run prints, and the processor seconds that the process `of` took meanwhile."""
+        before = processor_seconds(of) if of else 0
+        done = subprocess.run([str(word) for word in (self.program, *arguments)], capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"served: {done.stderr.strip()}")
+        spent = json.loads(done.stdout)
+        spent["server_processor_seconds"] = round(processor_seconds(of) - before, 2) if of else 0
+        say(f"{arguments[0]}: {spent}")
+        return spent
+
+    def echo(self):
+        """A process that echoes, and its address."""
+        process = subprocess.Popen([self.program, "echo"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        return process, process.stdout.readline().split()[-1]
+
+
+def summary(rows):
+    return {"seconds": [row["seconds"] for row in rows],
+            "median_seconds": statistics.median(row["seconds"] for row in rows),
+            "client_processor_seconds": [row["processor_seconds"] for row in rows],
+            "server_processor_seconds": [row["server_processor_seconds"] for row in rows]}
+
+
+def compare_with_echo(options, served):
+    """The net that gives what it gets."""
+    from harness import Daemon
+    with tempfile.TemporaryDirectory() as repository:
+        identity(repository)
+        process, address = served.echo()
+        echoed, streamed = [], []
+        with process, Daemon(repository, mem=options.mem) as daemon:
+            say(next(line for line in daemon.log if "is ready" in line))
+            volume = ("--model", "same", "--extent", options.extent, "--same")
+            for _ in range(options.repetitions):
+                echoed.append(served.once("stream", "--server", address, *volume, of=process.pid))
+                streamed.append(served.once("stream", "--server", daemon.url, *volume, of=daemon.process.pid))
+            most = daemon.memory("VmHWM")
+            transport = daemon.metric("znni_memory_peak_bytes", pool="transport")
+            process.stdin.close()
+    echo, daemon = summary(echoed), summary(streamed)
+    return {"extent": options.extent, "mem": options.mem, "echo": echo, "daemon": daemon,
+            "of_the_echo's_rate": round(echo["median_seconds"] / daemon["median_seconds"], 3),
+            "daemon_most_resident_bytes": most, "daemon_most_transport_bytes": int(transport)}
+
+
+def compare_with_process(options, served):
+    """The model, with the same plan on both sides."""
+    from harness import Daemon
+    volume = ("--model", options.model, "--extent", options.model_extent)
+    inside, streamed = [], []
+    with Daemon(options.model_repository, mem=options.model_mem) as daemon:
+        say(next(line for line in daemon.log if "is ready" in line))
+        for _ in range(options.repetitions):
+            inside.append(served.once("run", "--model-repository", options.model_repository, "--plan-dir",
+                                      f"{daemon.folder.name}/plans", "--mem", options.model_mem, *volume))
+            streamed.append(served.once("stream", "--server", daemon.url, *volume, of=daemon.process.pid))
+        most = daemon.memory("VmHWM")
+    process, daemon = summary(inside), summary(streamed)
+    return {"model": options.model, "extent": options.model_extent, "mem": options.model_mem, "process": process,
+            "daemon": daemon, "over_the_process": round(daemon["median_seconds"] / process["median_seconds"], 4),
+            "daemon_most_resident_bytes": most}
+
+
+def extent(text):
+    if not re.fullmatch(r"[1-9]\d*,[1-9]\d*,[1-9]\d*", text):
+        raise argparse.ArgumentTypeError(f"{text!r}: write Z,Y,X")
+    return text
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--programs", type=pathlib.Path, required=True, help="folder of znnid and znni-served")
+    parser.add_argument("--extent", type=extent, default="2048,1024,1024", help="of the volume that is echoed")
+    parser.add_argument("--mem", default="1G", help="of the daemon that gives what it gets")
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--model-repository", type=pathlib.Path)
+    parser.add_argument("--model", default="fib25-boundary")
+    parser.add_argument("--model-extent", type=extent, default="128,256,256")
+    parser.add_argument("--model-mem", default="4G")
+    options = parser.parse_args()
+    os.environ["ZNNI_BIN_DIR"] = str(options.programs)
+    served = Served(options)
+    found = {"load_before": load(), "echo": compare_with_echo(options, served)}
+    if options.model_repository:
+        found["process"] = compare_with_process(options, served)
+    found["load_after"] = load()
+    print(json.dumps(found, indent=1))
+
+
+if __name__ == "__main__":
+    main()
