@@ -13,7 +13,7 @@ namespace znni::rpc {
 namespace {
 
 // How long a client may take to notice that its stream has failed.
-constexpr std::chrono::milliseconds patience{2000};
+constexpr std::chrono::milliseconds patience{5000};
 
 void set_extent(Vec3 n, v1::Extent& extent) {
   extent.set_z(n.z);

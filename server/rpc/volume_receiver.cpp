@@ -24,7 +24,7 @@ VolumeReceiver::~VolumeReceiver() {
 }
 
 Result<void> VolumeReceiver::receive_all() {
-  v1::VolumeRequest request;  // used again: keeps its memory
+  v1::VolumeRequest request;
   while (read_(request)) {
     if (!request.has_chunk()) {
       return Error{ErrorCode::invalid_argument,
