@@ -57,12 +57,14 @@ class FakeModelServer final : public ModelServer {
   std::atomic<bool> retrained = false;    // all models then have another identity
   std::atomic<bool> whole_input = false;  // of all models
   std::atomic<int> last_priority = -1;    // of the last job that came
-  std::atomic<int> stopped_jobs = 0;      // ended by their stop token
+  std::atomic<int> stopped_jobs = 0;      // ended `cancelled`
 
  private:
   // False when the job was stopped instead.
   [[nodiscard]] bool pass(Hold where, const std::stop_token& stop);
   [[nodiscard]] std::optional<Error> failure() const;
+  Result<JobStatistics> run_job(const std::string& name, const std::string& version, const VolumeJob& job,
+                                const std::stop_token& stop);
   [[nodiscard]] Result<void> compute(const VolumeJob& job, const Shape5& output, const std::stop_token& stop);
 
   std::shared_ptr<TransportBudget> budget_;  // shared with the leases
