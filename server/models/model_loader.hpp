@@ -44,9 +44,8 @@ struct LoadedModel {
 using InTurn = std::function<Result<void>(const std::function<Result<void>()>&)>;
 
 // Touches the rest of the memory in parts of about a tenth of a second, each given to `in_turn`: jobs may run between
-// them, and where those have used it, it is soon done. Then gives
-// `if_idle` one pass of the planned rung, where that is predicted to be quick: not to be run while a job stands between
-// the steps of a stream, whose memory it overwrites.
+// them, and where those have used it, it is soon done. Then gives `if_idle` one pass of the planned rung, where that is
+// predicted to be quick: not to be run while a job stands between the steps of a stream, whose memory it overwrites.
 [[nodiscard]] Result<void> finish_model(LoadedModel& model, const InTurn& in_turn, const InTurn& if_idle,
                                         const LogSink& log, const std::stop_token& stop);
 
