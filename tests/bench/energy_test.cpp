@@ -2,23 +2,22 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
+#include <string>
+
+#include "tests/support/temporary.hpp"
 
 namespace znni::bench {
 namespace {
 
 class EnergyTest : public testing::Test {
  protected:
-  EnergyTest() { std::filesystem::remove_all(folder_); }
-  ~EnergyTest() override { std::filesystem::remove_all(folder_); }
-
   void set(const std::string& counter, std::int64_t energy, std::int64_t range = 1'000'000'000) {
-    std::filesystem::create_directories(folder_ / counter);
-    std::ofstream(folder_ / counter / "energy_uj") << energy << "\n";
-    std::ofstream(folder_ / counter / "max_energy_range_uj") << range << "\n";
+    directory_.write(counter + "/energy_uj", std::to_string(energy) + "\n");
+    directory_.write(counter + "/max_energy_range_uj", std::to_string(range) + "\n");
   }
 
-  const std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "bench_energy";
+  const test::TemporaryDirectory directory_;
+  const std::filesystem::path folder_ = directory_.path();
 };
 
 TEST_F(EnergyTest, PackagesAreSummedAndTheirPartsAreNot) {

@@ -3,8 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdio>
-#include <fstream>
+#include "tests/support/temporary.hpp"
 
 namespace znni {
 namespace {
@@ -148,9 +147,10 @@ TEST(Options, HelpAndVersionEndWell) {
 
 class ConfigFile : public testing::Test {
  protected:
-  void write(const std::string& text) { std::ofstream(path_) << text; }
-  ~ConfigFile() override { std::remove(path_.c_str()); }
-  std::string path_ = testing::TempDir() + "znnid_options_test.ini";
+  void write(const std::string& text) { directory_.write("znnid.ini", text); }
+
+  const test::TemporaryDirectory directory_;
+  const std::string path_ = directory_.path() / "znnid.ini";
 };
 
 TEST_F(ConfigFile, SetsWhatTheCommandLineDoesNot) {
