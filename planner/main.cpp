@@ -7,11 +7,19 @@
 #include "planner/session.hpp"
 #include "planner/summary.hpp"
 #include "planner/text_table.hpp"
+#include "primitives/cpu/fft_1d.hpp"
 #include "proto/convert/network_file.hpp"
 #include "proto/convert/plan_text.hpp"
+#include "server/version.hpp"
 
 namespace znni {
 namespace {
+
+std::string version_text() {
+  const std::string_view notice = cpu::fft_1d_notice();
+  return "planner " + std::string(version) + "\n" +
+         std::string(notice.empty() ? "Distributed under Apache-2.0." : notice);
+}
 
 int fail(const Error& error) {
   std::fprintf(stderr, "planner: %s\n", error.message.c_str());
@@ -166,18 +174,22 @@ int run(const PlannerOptions& options) {
 }
 
 }  // namespace
+
+int run_planner(std::vector<std::string> arguments) {
+  const auto parsed = parse_options(std::move(arguments), version_text());
+  const auto* end = std::get_if<EarlyEnd>(&parsed);
+  if (end == nullptr) return run(std::get<PlannerOptions>(parsed));
+  if (end->exit_code == 0) {
+    std::fputs(end->text.c_str(), stdout);
+  } else {
+    std::fprintf(stderr, "planner: %s\n", end->text.c_str());
+  }
+  return end->exit_code;
+}
+
 }  // namespace znni
 
 int main(int argc, char** argv) {
   znni::hold_signals();
-  const auto parsed = znni::parse_options({argv + 1, argv + argc});
-  if (const auto* end = std::get_if<znni::EarlyEnd>(&parsed)) {
-    if (end->exit_code == 0) {
-      std::fputs(end->text.c_str(), stdout);
-    } else {
-      std::fprintf(stderr, "planner: %s\n", end->text.c_str());
-    }
-    return end->exit_code;
-  }
-  return znni::run(std::get<znni::PlannerOptions>(parsed));
+  return znni::run_planner({argv + 1, argv + argc});
 }

@@ -255,7 +255,7 @@ std::string one_line(std::string text) {
 
 }  // namespace
 
-std::variant<PlannerOptions, EarlyEnd> parse_options(std::vector<std::string> arguments) {
+std::variant<PlannerOptions, EarlyEnd> parse_options(std::vector<std::string> arguments, const std::string& version) {
   PlannerOptions options;
   Raw raw;
   CLI::App app(
@@ -264,11 +264,14 @@ std::variant<PlannerOptions, EarlyEnd> parse_options(std::vector<std::string> ar
   add_search_flags(app, options, raw);
   add_other_flags(app, options, raw);
   add_commands(app, options, raw);
+  app.set_version_flag("--version", version);
   std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {
     return EarlyEnd{0, app.help()};
+  } catch (const CLI::CallForVersion&) {
+    return EarlyEnd{0, version + "\n"};
   } catch (const CLI::ParseError& error) {
     return EarlyEnd{wrong_use, one_line(error.what()) + " (planner --help lists all flags)"};
   }

@@ -1,4 +1,4 @@
-// The daemon's version, as --version and ServerMetadata tell it.
+// The programs' version, as --version and the daemon's ServerMetadata tell it.
 #pragma once
 
 #include <string_view>

@@ -8,7 +8,7 @@ namespace znni {
 namespace {
 
 PlannerOptions good(const std::vector<std::string>& arguments) {
-  const auto parsed = parse_options(arguments);
+  const auto parsed = parse_options(arguments, "planner 1.2.3");
   const auto* end = std::get_if<EarlyEnd>(&parsed);
   EXPECT_EQ(end, nullptr) << (end == nullptr ? "" : end->text);
   return end == nullptr ? std::get<PlannerOptions>(parsed) : PlannerOptions{};
@@ -16,7 +16,7 @@ PlannerOptions good(const std::vector<std::string>& arguments) {
 
 // The one line said, with exit code 2.
 std::string refused(const std::vector<std::string>& arguments) {
-  const auto parsed = parse_options(arguments);
+  const auto parsed = parse_options(arguments, "planner 1.2.3");
   const auto* end = std::get_if<EarlyEnd>(&parsed);
   EXPECT_NE(end, nullptr);
   if (end == nullptr) return "";
@@ -181,7 +181,7 @@ TEST(PlannerCommandLine, AMachineOfAFileMayHaveAGpu) {
 }
 
 TEST(PlannerCommandLine, HelpEndsWell) {
-  const auto parsed = parse_options({"--help"});
+  const auto parsed = parse_options({"--help"}, "");
   const auto* end = std::get_if<EarlyEnd>(&parsed);
   ASSERT_NE(end, nullptr);
   EXPECT_EQ(end->exit_code, 0);
@@ -189,6 +189,14 @@ TEST(PlannerCommandLine, HelpEndsWell) {
        {"--mem", "--volume", "--patience", "--explain", "--json", "show", "diff", "measure", "primitives"}) {
     EXPECT_NE(end->text.find(flag), std::string::npos) << flag;
   }
+}
+
+TEST(PlannerCommandLine, VersionEndsWell) {
+  const auto parsed = parse_options({"--version"}, "planner 1.2.3\nnotice");
+  const auto* end = std::get_if<EarlyEnd>(&parsed);
+  ASSERT_NE(end, nullptr);
+  EXPECT_EQ(end->exit_code, 0);
+  EXPECT_EQ(end->text, "planner 1.2.3\nnotice\n");
 }
 
 TEST(PlannerCommandLine, ExitCodes) {

@@ -76,6 +76,11 @@ class Planner(unittest.TestCase):
         for word in ("small on", "voxels/s", "conv1", "pool1", "conv2", "limit 100.00 MiB"):
             self.assertIn(word, text)
 
+    def test_says_its_version_and_licence(self):
+        first, *notice = self.good("--version").splitlines()
+        self.assertRegex(first, r"^planner \d+\.\d+\.\d+$")
+        self.assertIn("Apache-2.0", " ".join(notice))
+
     def test_json_holds_the_limit(self):
         plan = json.loads(self.good("--model", self.small, "--mem", "100M", "--threads", 2, "--json"))
         self.assertLessEqual(plan["memory"]["host"]["peak"], 100 << 20)
