@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "planner/exchange.hpp"
-#include "planner/head.hpp"
+#include "planner/geometry_family.hpp"
 #include "planner/streams.hpp"
 
 namespace znni {
@@ -221,13 +221,6 @@ std::optional<Vec3> patch_shift(const Network& network, const Modes& modes, std:
   return geometry->patch_input - smallest;
 }
 
-// The same with its head in slabs, where that can be and makes more than one.
-void add_head(const Network& network, GeometryChoice choice, std::int64_t slab,
-              std::vector<GeometryChoice>& candidates) {
-  choice.head_slab = slab;
-  if (slab > 0 && check_head(network, choice) && make_geometry(network, choice)) candidates.push_back(choice);
-}
-
 // Fragments of one window along z; of the first pooling in groups too.
 std::vector<Modes> make_stream_modes(const Network& network) {
   const std::vector<Vec3> strides = pooling_strides(network);
@@ -286,16 +279,21 @@ std::set<Vec3> choose_streams(const Network& network, Extents extents, const Sea
   return combinations.found();
 }
 
+// Each also with its head in slabs, where that can be and makes more than one.
 void add_ordered(const Network& network, const std::set<Vec3>& extents, const GeometryChoice& like,
                  std::int64_t head_slab, std::vector<GeometryChoice>& candidates) {
   std::vector<Vec3> ordered(extents.begin(), extents.end());
   std::sort(ordered.begin(), ordered.end(),
             [](Vec3 a, Vec3 b) { return std::pair(voxels(a), a) > std::pair(voxels(b), b); });
+  GeometryChoice in_slabs = like;
+  in_slabs.head_slab = head_slab;
+  const Result<GeometryFamily> family = GeometryFamily::make(network, in_slabs);
   for (const Vec3 pass_input : ordered) {
-    GeometryChoice choice = like;
-    choice.pass_input = pass_input;
-    candidates.push_back(choice);
-    add_head(network, choice, head_slab, candidates);
+    candidates.push_back(like);
+    candidates.back().pass_input = pass_input;
+    if (head_slab == 0 || !family || !family->at(pass_input)) continue;
+    candidates.push_back(in_slabs);
+    candidates.back().pass_input = pass_input;
   }
 }
 
@@ -387,11 +385,13 @@ std::vector<GeometryChoice> make_neighbours(const Network& network, const Search
   }
   Combinations combinations;
   combinations.add_all(near);
+  const Result<GeometryFamily> family = GeometryFamily::make(network, choice);
+  ensure(family.has_value(), "a choice of a legal family");
   std::vector<GeometryChoice> neighbours;
   GeometryChoice neighbour = choice;
   for (const Vec3 pass_input : combinations.found()) {
     neighbour.pass_input = pass_input;
-    if (neighbour != choice && make_geometry(network, neighbour)) neighbours.push_back(neighbour);
+    if (neighbour != choice && family->at(pass_input)) neighbours.push_back(neighbour);
   }
   return neighbours;
 }

@@ -1,10 +1,13 @@
 #include "planner/costs.hpp"
 
 #include <algorithm>
+#include <array>
+#include <mutex>
 #include <optional>
 #include <unordered_map>
 
 #include "planner/problem_family.hpp"
+#include "planner/problem_hash.hpp"
 
 namespace znni {
 namespace {
@@ -32,6 +35,39 @@ bool is_of(const TimingRecord& record, const DeviceSpec& spec) {
   return record.device == spec.name && record.threads == spec.threads && robust_mean(record.samples) > 0;
 }
 
+// What records say of a problem.
+struct ProblemTexts {
+  std::string problem;
+  std::string family;
+  std::string kernel;
+};
+
+// Costs are asked for problem after problem, by several threads: what is said of one is said once.
+class LastTexts {
+ public:
+  std::shared_ptr<const ProblemTexts> of(const LayerProblem& problem) {
+    Slot& slot = slots_[ProblemHash()(problem) % slots_.size()];
+    {
+      const std::scoped_lock lock(slot.mutex);
+      if (slot.problem == problem) return slot.texts;
+    }
+    const std::string text = to_string(problem);
+    auto texts = std::make_shared<const ProblemTexts>(ProblemTexts{text, problem_family(text), problem_class(text)});
+    const std::scoped_lock lock(slot.mutex);
+    slot.problem = problem;
+    slot.texts = texts;
+    return texts;
+  }
+
+ private:
+  struct Slot {
+    std::mutex mutex;  // of both
+    std::optional<LayerProblem> problem;
+    std::shared_ptr<const ProblemTexts> texts;  // shared with who still reads what another problem has replaced
+  };
+  std::array<Slot, 32> slots_;
+};
+
 class RecordedCosts final : public CostSource {
  public:
   RecordedCosts(const Timings& timings, const DeviceSpec& spec) : calibration_(calibrate(timings, spec)) {
@@ -45,35 +81,23 @@ class RecordedCosts final : public CostSource {
 
   Cost cost(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) override {
     if (recorded_.empty()) return {estimate.time, Basis::model};
-    read(problem);
+    const std::shared_ptr<const ProblemTexts> texts = said_.of(problem);
     Observation question{versioned(primitive.name, primitive.version),
                          way_text(estimate.variant, estimate.in, estimate.out),
-                         family_,
-                         class_,
+                         texts->family,
+                         texts->kernel,
                          estimate.time,
                          0};
-    const auto found = recorded_.find(question.primitive + "|" + question.way + "|" + text_);
+    const auto found = recorded_.find(question.primitive + "|" + question.way + "|" + texts->problem);
     if (found != recorded_.end()) return found->second;
     const Correction correction = calibration_.correct(question);
     return {caution * correction.factor * estimate.time, Basis::model, correction.error};
   }
 
  private:
-  // Costs are asked for problem after problem: what is said of one is said once.
-  void read(const LayerProblem& problem) {
-    if (last_ == problem) return;
-    last_ = problem;
-    text_ = to_string(problem);
-    family_ = problem_family(text_);
-    class_ = problem_class(text_);
-  }
-
   std::unordered_map<std::string, Cost> recorded_;
   Calibration calibration_;
-  std::optional<LayerProblem> last_;
-  std::string text_;
-  std::string family_;
-  std::string class_;
+  LastTexts said_;
 };
 
 }  // namespace

@@ -26,7 +26,7 @@ struct Cost {
 class CostSource {
  public:
   virtual ~CostSource() = default;
-  // Time of one run of `primitive` as `estimate` describes it.
+  // Time of one run of `primitive` as `estimate` describes it. Asked by all threads of a search at once.
   virtual Cost cost(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) = 0;
 };
 

@@ -3,10 +3,12 @@
 #include <algorithm>
 #include <array>
 #include <cstdio>
+#include <limits>
 #include <numeric>
+#include <tuple>
 
 #include "planner/exchange.hpp"
-#include "planner/schedule.hpp"
+#include "planner/parallel.hpp"
 #include "planner/throughput.hpp"
 
 namespace znni {
@@ -21,32 +23,107 @@ std::string rate_text(double voxels_per_second) {
   return text.data();
 }
 
-// Why what is known of a geometry's bytes already breaks a limit; "" when it does not.
-std::string over(const GeometryOptions& options, const RungQuery& query) {
-  const std::int64_t transient = add(options.least_transient, options.least_histories);
-  const std::int64_t sum = add(options.least_persistent, transient);
-  const std::int64_t limit = std::min(query.total, add(query.persistent, query.transient));
-  const bool fits = transient <= query.transient && options.least_persistent <= query.persistent;
-  if (fits && sum <= query.total) return "";
-  return "needs at least " + bytes_text(sum) + " beside the weights, " + bytes_text(limit) + " are left";
+// Candidates are looked at in rounds, by all threads, against what the rounds before found. How many a round has
+// follows from its place alone: few where each may change what is known.
+std::size_t round_size(std::size_t done) { return std::clamp<std::size_t>(done / 8, 16, 256); }
+
+// The order of looking: first one of so many, so that the others have something to beat.
+std::vector<std::size_t> looking_order(std::size_t count) {
+  constexpr std::size_t sample = 61;
+  std::vector<std::size_t> order;
+  order.reserve(count);
+  for (std::size_t i = 0; i < count; i += sample) order.push_back(i);
+  for (std::size_t i = 0; i < count; ++i) {
+    if (i % sample != 0) order.push_back(i);
+  }
+  return order;
 }
 
 }  // namespace
 
+struct GeometrySearch::Family {
+  Result<GeometryFamily> geometries;
+  NetworkUse use;
+};
+
+// Words are made only where somebody reads them.
+struct GeometrySearch::Verdict {
+  enum class Kind { in, illegal, undescribed, larger, memory, slower, no_combination, unpacked };
+  Kind kind = Kind::in;
+  std::string why;  // of illegal and undescribed
+  std::int64_t bytes = 0;
+  std::int64_t left = 0;
+  double rate = 0;
+
+  [[nodiscard]] bool is_in() const { return kind == Kind::in; }
+  [[nodiscard]] std::string text() const {
+    switch (kind) {
+      case Kind::in: return "";
+      case Kind::illegal:
+      case Kind::undescribed: return why;
+      case Kind::larger: return "larger than this rung";
+      case Kind::memory:
+        return "needs at least " + bytes_text(bytes) + " beside the weights, " + bytes_text(left) + " are left";
+      case Kind::slower: return "slower: less than " + rate_text(rate);
+      case Kind::no_combination: return "no combination of its layers both fits and is fast enough";
+      case Kind::unpacked: return "does not pack";
+    }
+    return "";
+  }
+
+  Verdict() = default;
+  explicit Verdict(Kind of, std::string words = "") : kind(of), why(std::move(words)) {}
+  static Verdict illegal(const Error& error) { return Verdict(Kind::illegal, error.message); }
+  static Verdict slower(double voxels_per_second) {
+    Verdict verdict(Kind::slower);
+    verdict.rate = voxels_per_second;
+    return verdict;
+  }
+  // Whether what is known of a geometry's bytes already breaks a limit.
+  static Verdict of_bytes(const GeometryOptions& options, const RungQuery& query) {
+    const std::int64_t transient = add(options.least_transient, options.least_histories);
+    const std::int64_t sum = add(options.least_persistent, transient);
+    const std::int64_t limit = std::min(query.total, add(query.persistent, query.transient));
+    const bool fits = transient <= query.transient && options.least_persistent <= query.persistent;
+    if (fits && sum <= query.total) return {};
+    Verdict verdict(Kind::memory);
+    verdict.bytes = sum;
+    verdict.left = limit;
+    return verdict;
+  }
+};
+
 struct GeometrySearch::Look {
   Geometry geometry;
+  const Family* family = nullptr;
   GeometryOptions options;
   Seconds copying = 0;
   double useful = 0;
+  std::vector<Seconds> seconds_per_operation;  // per node; 0 where it was not described
 
-  const NetworkUse* use = nullptr;
+  [[nodiscard]] const NetworkUse& use() const { return family->use; }
 
-  // The calls of a patch must take less to beat `to_beat` voxels per second.
+  // The calls of a patch must take less to beat `to_beat` voxels per second, or as much to equal it: what rounding
+  // might hide is left to the comparison of what was found.
   [[nodiscard]] Seconds seconds_limit(double to_beat) const {
+    constexpr double rounding = 1e-12;
     if (to_beat <= 0) return std::numeric_limits<double>::infinity();
-    return useful / to_beat - copying;
+    return useful / to_beat * (1 + rounding) - copying;
   }
 };
+
+struct GeometrySearch::Outcome {
+  Verdict verdict;
+  std::optional<FoundRung> rung;
+  std::vector<Seconds> seconds_per_operation;
+};
+
+bool GeometrySearch::ByFamily::operator()(const GeometryChoice& a, const GeometryChoice& b) const {
+  const auto key = [](const GeometryChoice& of) {
+    return std::tie(of.streamed, of.axis, of.S, of.head_slab, of.modes);
+  };
+  return key(a) < key(b);
+}
 
 GeometrySearch::GeometrySearch(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
                                CostSource& costs, const SearchOptions& options, std::vector<const Primitive*> forced)
@@ -56,35 +133,111 @@ GeometrySearch::GeometrySearch(const Network& network, const DeviceSpec& spec, c
       options_(options),
       forced_(std::move(forced)),
       fov_(reaches(network).back().fov),
+      kernel_bytes_(kernel_bytes(network)),
       seconds_per_operation_(network.nodes.size(), 1e-12),
       table_(catalogue, spec, costs) {}
 
+GeometrySearch::~GeometrySearch() = default;
+
+// Of each candidate. Two families often take turns: with the head in slabs, and without.
+GeometrySearch::Families GeometrySearch::families_of(const std::vector<GeometryChoice>& candidates) {
+  using Entry = decltype(families_)::value_type;
+  std::array<const Entry*, 2> last = {};
+  Families families;
+  families.reserve(candidates.size());
+  const ByFamily before;
+  for (const GeometryChoice& choice : candidates) {
+    const auto is_same = [&](const Entry* entry) {
+      return entry != nullptr && !before(entry->first, choice) && !before(choice, entry->first);
+    };
+    if (!is_same(last[0])) std::swap(last[0], last[1]);
+    if (!is_same(last[0])) {
+      std::unique_ptr<Family>& family = families_[choice];
+      if (family == nullptr) {
+        family = std::make_unique<Family>(Family{GeometryFamily::make(network_, choice), {}});
+        if (family->geometries) family->use = network_use(network_, family->geometries->common());
+      }
+      last[0] = &*families_.find(choice);
+    }
+    families.push_back(last[0]->second.get());
+  }
+  return families;
+}
+
+// The best so far: of equals the first candidate, and what was there before all of them.
+struct GeometrySearch::Leader {
+  std::optional<FoundRung> best;
+  std::optional<std::size_t> candidate;
+
+  [[nodiscard]] double voxels_per_second() const { return best ? best->voxels_per_second : 0; }
+  void offer(FoundRung rung, std::size_t number) {
+    const double faster = rung.voxels_per_second - voxels_per_second();
+    if (faster < 0 || (faster == 0 && (!candidate || *candidate < number))) return;
+    best = std::move(rung);
+    candidate = number;
+  }
+};
+
 std::optional<FoundRung> GeometrySearch::best(const std::vector<GeometryChoice>& candidates, const RungQuery& query,
                                               std::vector<Candidate>* log, std::optional<FoundRung> best) {
-  for (const GeometryChoice& choice : candidates) {
-    if (stopped()) break;
-    const double record = best ? best->voxels_per_second : 0;
-    const double to_beat = log != nullptr ? record * logged_share : record;
-    Look found;
-    std::optional<FoundRung> rung;
-    std::string refused = look(choice, query, to_beat, found);
-    if (refused.empty()) refused = fit(found, query, to_beat, rung);
-    if (log != nullptr) {
-      log->push_back({choice, rung ? rung->voxels_per_second : 0, rung ? rung->rung.memory : MemoryUse{}, refused});
+  const Families families = families_of(candidates);
+  const std::vector<std::size_t> order = looking_order(candidates.size());
+  std::vector<std::optional<Candidate>> seen(log == nullptr ? 0 : candidates.size());
+  Leader leader{std::move(best), {}};
+  for (std::size_t done = 0; done < order.size() && !stopped();) {
+    const double to_beat = leader.voxels_per_second() * (log == nullptr ? 1 : logged_share);
+    std::vector<Outcome> round(std::min(order.size() - done, round_size(done)));
+    parallel_for(options_.threads, round.size(), [&](std::size_t i) {
+      const std::size_t number = order[done + i];
+      round[i] = outcome(*families[number], candidates[number].pass_input, query, to_beat);
+    });
+    for (Outcome& each : round) {
+      const std::size_t number = order[done++];
+      learn(each);
+      if (log != nullptr) seen[number] = logged(candidates[number], each);
+      if (each.rung) leader.offer(*std::move(each.rung), number);
     }
-    if (rung && rung->voxels_per_second > record) best = std::move(rung);
   }
-  return best;
+  for (std::optional<Candidate>& candidate : seen) {
+    if (candidate) log->push_back(*std::move(candidate));
+  }
+  return std::move(leader.best);
+}
+
+Candidate GeometrySearch::logged(const GeometryChoice& choice, const Outcome& outcome) {
+  if (!outcome.rung) return {choice, 0, {}, outcome.verdict.text()};
+  return {choice, outcome.rung->voxels_per_second, outcome.rung->rung.memory, ""};
+}
+
+void GeometrySearch::learn(const Outcome& outcome) {
+  if (outcome.verdict.kind == Verdict::Kind::undescribed) last_refusal_ = outcome.verdict.why;
+  for (std::size_t node = 0; node < outcome.seconds_per_operation.size(); ++node) {
+    const Seconds found = outcome.seconds_per_operation[node];
+    if (found > 0) seconds_per_operation_[node] = found;
+  }
+}
+
+GeometrySearch::Outcome GeometrySearch::outcome(const Family& family, Vec3 pass_input, const RungQuery& query,
+                                                double to_beat) {
+  Outcome outcome;
+  Look found;
+  outcome.verdict = look(family, pass_input, query, to_beat, found);
+  outcome.seconds_per_operation = std::move(found.seconds_per_operation);
+  if (outcome.verdict.is_in()) outcome.verdict = fit(found, query, to_beat, outcome.rung);
+  return outcome;
 }
 
 std::optional<std::int64_t> GeometrySearch::least_bytes(const std::vector<GeometryChoice>& candidates) {
+  const Families families = families_of(candidates);
   std::optional<std::int64_t> least;
-  for (auto choice = candidates.rbegin(); choice != candidates.rend() && !stopped(); ++choice) {
+  for (std::size_t number = candidates.size(); number-- > 0 && !stopped();) {
     Look found;
     RungQuery query;
     query.total = least.value_or(saturated);
-    if (!look(*choice, query, 0, found).empty()) continue;
-    std::vector<Assignment> assignments = combine(*found.use, found.geometry, found.options, table_, {query.total});
+    const Verdict verdict = look(*families[number], candidates[number].pass_input, query, 0, found);
+    if (verdict.kind == Verdict::Kind::undescribed) last_refusal_ = verdict.why;
+    if (!verdict.is_in()) continue;
+    std::vector<Assignment> assignments = combine(found.use(), found.geometry, found.options, table_, {query.total});
     std::stable_sort(assignments.begin(), assignments.end(), [](const Assignment& a, const Assignment& b) {
       return add(a.persistent, a.transient) < add(b.persistent, b.transient);
     });
@@ -97,32 +250,41 @@ std::optional<std::int64_t> GeometrySearch::least_bytes(const std::vector<Geomet
   return least;
 }
 
+Vec3 GeometrySearch::smallest_output(const std::vector<GeometryChoice>& candidates) {
+  const Families families = families_of(candidates);
+  Vec3 smallest = Vec3::cube(std::int64_t{1} << 20);
+  for (std::size_t number = 0; number < candidates.size(); ++number) {
+    const Result<GeometryFamily>& geometries = families[number]->geometries;
+    if (!geometries) continue;
+    const Vec3 output = geometries->patch_output(candidates[number].pass_input);
+    if (voxels(output) < voxels(smallest)) smallest = output;
+  }
+  return smallest;
+}
+
 // Least bytes of other values alive at a call: float32 without padding is the smallest a CPU value can be.
 std::int64_t GeometrySearch::least_live(const Look& found, std::size_t node) {
   std::int64_t sum = 0;
-  for (const int value : found.use->live_through[node]) sum = add(sum, value_bytes(found.geometry, value, Format{}));
+  for (const int value : found.use().live_through[node]) sum = add(sum, value_bytes(found.geometry, value, Format{}));
   return sum;
 }
 
-const NetworkUse& GeometrySearch::use_of(const Geometry& geometry) {
-  const UseKey key(geometry.held, geometry.head.last, geometry.choice.streamed);
-  const auto found = uses_.find(key);
-  if (found != uses_.end()) return found->second;
-  return uses_.emplace(key, network_use(network_, geometry)).first->second;
-}
-
 // Describes node after node, the slowest first, and stops at the first proof that the candidate cannot win.
-std::string GeometrySearch::look(const GeometryChoice& choice, const RungQuery& query, double to_beat, Look& found) {
-  Result<Geometry> geometry = make_geometry(network_, choice);
-  if (!geometry) return geometry.error().message;
-  found.geometry = std::move(*geometry);
+GeometrySearch::Verdict GeometrySearch::look(const Family& family, Vec3 pass_input, const RungQuery& query,
+                                             double to_beat, Look& found) {
+  if (!family.geometries) return Verdict::illegal(family.geometries.error());
+  const bool is_larger =
+      query.largest_output && !covers(*query.largest_output, family.geometries->patch_output(pass_input));
+  if (is_larger) return Verdict(Verdict::Kind::larger);
+  Result<Geometry> geometry = family.geometries->at(pass_input);
+  if (!geometry) return Verdict::illegal(geometry.error());
+  found.family = &family;
+  found.geometry = *std::move(geometry);
   const Geometry& shapes = found.geometry;
-  if (query.largest_output && !covers(*query.largest_output, shapes.patch_output)) return "larger than this rung";
   found.copying = copy_seconds(network_, shapes, spec_);
   found.useful = useful_voxels(shapes, fov_, query.volume);
-  found.use = &use_of(shapes);
   found.options.nodes.assign(shapes.problems.size(), nullptr);
-  found.options.kernels = choice.axis == 0 ? 0 : kernel_bytes(network_);
+  found.options.kernels = shapes.choice.axis == 0 ? 0 : kernel_bytes_;
   found.options.least_persistent = found.options.kernels;
   for (std::size_t value = 0; value < shapes.values.size(); ++value) {
     const std::int64_t bytes = value_bytes(shapes, static_cast<int>(value), Format{});
@@ -130,11 +292,12 @@ std::string GeometrySearch::look(const GeometryChoice& choice, const RungQuery& 
     const std::int64_t kept = history_bytes(shapes, static_cast<int>(value), Format{});
     found.options.least_histories = add(found.options.least_histories, round_up(kept, buffer_alignment));
   }
-  if (std::string refused = over(found.options, query); !refused.empty()) return refused;
+  if (const Verdict verdict = Verdict::of_bytes(found.options, query); !verdict.is_in()) return verdict;
+  found.seconds_per_operation.assign(shapes.problems.size(), 0);
   for (const std::size_t node : slowest_first(shapes)) {
-    if (std::string refused = add_node(node, query, to_beat, found); !refused.empty()) return refused;
+    if (Verdict verdict = add_node(node, query, to_beat, found); !verdict.is_in()) return verdict;
   }
-  return "";
+  return {};
 }
 
 // By the time each node is likely to take: as long for an operation as where it was described before.
@@ -150,13 +313,14 @@ std::vector<std::size_t> GeometrySearch::slowest_first(const Geometry& geometry)
   return order;
 }
 
-std::string GeometrySearch::add_node(std::size_t node, const RungQuery& query, double to_beat, Look& found) {
+GeometrySearch::Verdict GeometrySearch::add_node(std::size_t node, const RungQuery& query, double to_beat,
+                                                 Look& found) {
   const LayerProblem& problem = found.geometry.problems[node];
   const std::int64_t history = written_history(found.geometry, static_cast<int>(node));
-  const LayerOptions& options = table_.get(problem, found.use->uses[node], forced_[node], history);
+  const LayerOptions& options = table_.get(problem, found.use().uses[node], forced_[node], history);
   if (options.empty()) {
-    last_refusal_ = "node " + network_.nodes[node].name + ": " + table_.refusals(problem, forced_[node]);
-    return last_refusal_;
+    const std::string& name = network_.nodes[node].name;
+    return Verdict(Verdict::Kind::undescribed, "node " + name + ": " + table_.refusals(problem, forced_[node]));
   }
   found.options.nodes[node] = &options;
   LayerOption least = options.front();
@@ -165,88 +329,38 @@ std::string GeometrySearch::add_node(std::size_t node, const RungQuery& query, d
     least.persistent = std::min(least.persistent, option.persistent);
     least.peak = std::min({least.peak, option.peak, option.reordered_peak});
   }
-  seconds_per_operation_[node] = least.cost.seconds / std::max(1.0, direct_flops(problem));
+  found.seconds_per_operation[node] = least.cost.seconds / std::max(1.0, direct_flops(problem));
   found.options.least_seconds += static_cast<double>(found.geometry.runs[node]) * least.cost.seconds;
   found.options.least_persistent = add(found.options.least_persistent, least.persistent);
   found.options.least_transient = std::max(found.options.least_transient, add(least.peak, least_live(found, node)));
-  if (std::string refused = over(found.options, query); !refused.empty()) return refused;
-  if (found.options.least_seconds < found.seconds_limit(to_beat)) return "";
+  if (const Verdict verdict = Verdict::of_bytes(found.options, query); !verdict.is_in()) return verdict;
+  if (found.options.least_seconds < found.seconds_limit(to_beat)) return {};
   const Seconds patch = found.options.least_seconds + found.copying;
-  return "slower: less than " + rate_text(found.useful / patch);
+  return Verdict::slower(found.useful / patch);
 }
 
-std::string GeometrySearch::fit(const Look& look, const RungQuery& query, double to_beat,
-                                std::optional<FoundRung>& rung) {
+GeometrySearch::Verdict GeometrySearch::fit(const Look& look, const RungQuery& query, double to_beat,
+                                            std::optional<FoundRung>& rung) {
   const ChoiceLimits limits{query.total, query.persistent, query.transient, look.seconds_limit(to_beat)};
-  const std::vector<Assignment> assignments = combine(*look.use, look.geometry, look.options, table_, limits);
+  const std::vector<Assignment> assignments = combine(look.use(), look.geometry, look.options, table_, limits);
   for (const Assignment& assignment : assignments) {
     FoundRung found = schedule(look, assignment);
     const MemoryUse& memory = found.rung.memory;
     if (memory.transient > query.transient || memory.persistent > query.persistent) continue;
     if (add(memory.persistent, memory.transient) > query.total) continue;
     rung = std::move(found);
-    return "";
+    return {};
   }
-  return assignments.empty() ? "no combination of its layers both fits and is fast enough" : "does not pack";
+  return Verdict(assignments.empty() ? Verdict::Kind::no_combination : Verdict::Kind::unpacked);
 }
 
 FoundRung GeometrySearch::schedule(const Look& look, const Assignment& assignment) const {
-  FoundRung found;
-  found.geometry = look.geometry;
-  std::vector<Step> all = steps(look.geometry, assignment);
-  const Result<Schedule> made = make_schedule(network_, look.geometry, all, catalogue_, spec_);
-  ensure(made.has_value(), made ? "" : made.error().message);
-  Segment segment;
-  segment.first = all.front().node;
-  segment.last = all.back().node;
-  segment.steps = std::move(all);
-  found.rung.geometry = look.geometry.choice;
-  found.rung.segments = {std::move(segment)};
+  Result<Geometry> geometry = look.family->geometries->with_passes(look.geometry.choice.pass_input);
+  ensure(geometry.has_value(), "a geometry that was looked at is legal");
+  FoundRung found = found_rung(network_, *std::move(geometry), assignment, catalogue_, spec_);
   found.rung.seconds = assignment.seconds + look.copying;
-  found.rung.memory = {weight_bytes(network_), persistent_bytes(made->memory), pack(made->memory).bytes};
   found.voxels_per_second = look.useful / found.rung.seconds;
   return found;
-}
-
-std::vector<Step> GeometrySearch::steps(const Geometry& geometry, const Assignment& assignment) const {
-  std::vector<Step> all;
-  if (assignment.input_reorder != nullptr) {
-    const LayerOption& reorder = *assignment.input_reorder;
-    Step step;
-    step.node = -1;
-    step.in = step.native = reorder.in;
-    step.out = reorder.out;
-    step.reorder = reorder.primitive->name;
-    step.seconds = reorder.cost.seconds;
-    step.basis = reorder.cost.basis;
-    step.error = reorder.cost.error;
-    all.push_back(std::move(step));
-  }
-  for (std::size_t node = 0; node < assignment.nodes.size(); ++node) {
-    const auto& [option, reorder] = assignment.nodes[node];
-    const Result<std::vector<Estimate>> estimates = option->primitive->describe(geometry.problems[node], spec_);
-    ensure(estimates.has_value(), "a primitive described a problem once and then refused it");
-    Step step;
-    step.node = static_cast<int>(node);
-    step.primitive = option->primitive->name;
-    step.version = option->primitive->version;
-    step.variant = (*estimates)[static_cast<std::size_t>(option->estimate)].variant;
-    step.in = option->in;
-    step.native = step.out = option->out;
-    step.seconds = option->cost.seconds;
-    step.basis = option->cost.basis;
-    step.error = option->cost.error;
-    if (reorder != nullptr) {
-      step.out = reorder->out;
-      step.reorder = reorder->primitive->name;
-      const Cost both = together(option->cost, reorder->cost);
-      step.seconds = both.seconds;
-      step.basis = both.basis;
-      step.error = both.error;
-    }
-    all.push_back(std::move(step));
-  }
-  return all;
 }
 
 }  // namespace znni

@@ -32,7 +32,6 @@ Result<void> check_head(const Network& network, const GeometryChoice& choice) {
 }
 
 Result<Head> make_head(const Network& network, const Geometry& whole) {
-  if (Result<void> sound = check_head(network, whole.choice); !sound) return sound.error();
   Head head;
   head.last = pooling_nodes(network).front();
   const auto last = static_cast<std::size_t>(head.last);

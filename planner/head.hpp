@@ -8,8 +8,8 @@ namespace znni {
 // `unsupported`, with the reason, where no head of `choice` can run in slabs.
 [[nodiscard]] Result<void> check_head(const Network& network, const GeometryChoice& choice);
 
-// The head of a geometry whose values are known as a whole; `unsupported` as above, and where the slab is no part of
-// the pooling's output. Requires choice.head_slab > 0.
+// The head of a geometry whose values are known as a whole; `unsupported` where the slab is no part of the pooling's
+// output. Requires check_head(network, whole.choice) and choice.head_slab != 0.
 [[nodiscard]] Result<Head> make_head(const Network& network, const Geometry& whole);
 
 }  // namespace znni

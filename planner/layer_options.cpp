@@ -1,16 +1,24 @@
 #include "planner/layer_options.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <functional>
+
+#include "planner/problem_hash.hpp"
 
 namespace znni {
 namespace {
 
-// Where a buffer of a layer's memory stands: an input's index, or none.
+// Which input of a layer `buffer` is, or -1. Reads input_name() without making one: every buffer of every way is asked.
 int input_index(const Buffer& buffer, std::size_t inputs) {
-  for (std::size_t i = 0; i < inputs; ++i) {
-    if (buffer.name == input_name(static_cast<int>(i))) return static_cast<int>(i);
-  }
-  return -1;
+  constexpr std::string_view prefix = "input ";
+  const std::string_view name = buffer.name;
+  std::size_t number = 0;
+  if (!name.starts_with(prefix)) return -1;
+  const char* const end = name.data() + name.size();
+  const auto [read, failed] = std::from_chars(name.data() + prefix.size(), end, number);
+  const bool is_number = failed == std::errc() && read == end && number < inputs;
+  return is_number ? static_cast<int>(number) : -1;
 }
 
 // Last stage in which each distinct input is alive; -1 for one that is another's alias.
@@ -43,6 +51,14 @@ LayerOptions without_beaten(const LayerOptions& options) {
     if (!beaten) kept.push_back(options[i]);
   }
   return kept;
+}
+
+std::int64_t peak_with(const LayerProblem& problem, const Estimate& estimate, const std::vector<InputUse>& uses,
+                       std::int64_t history) {
+  const bool is_plain =
+      history == 0 && std::all_of(uses.begin(), uses.end(), [](const InputUse& use) { return use.skipped == 0; });
+  if (is_plain) return call_peak(estimate.memory, uses);
+  return call_peak(with_histories(problem, estimate, uses, history), uses);
 }
 
 }  // namespace
@@ -92,30 +108,44 @@ OptionTable::OptionTable(const Catalogue& catalogue, const DeviceSpec& spec, Cos
             [](const Primitive* a, const Primitive* b) { return a->name < b->name; });
 }
 
-const LayerOptions& OptionTable::get(const LayerProblem& problem, const std::vector<InputUse>& uses,
-                                     const Primitive* only, std::int64_t history) {
-  Key key{problem, uses, only == nullptr ? "" : std::string(only->name), history};
-  const auto found = options_.find(key);
-  if (found != options_.end()) return found->second;
-  LayerOptions options = without_beaten(collect(key, only));
-  return options_.emplace(std::move(key), std::move(options)).first->second;
+std::size_t OptionTable::Hash::operator()(const Key& key) const {
+  std::size_t hash = mixed(ProblemHash()(key.problem), std::hash<const Primitive*>()(key.only));
+  for (const InputUse& use : key.uses) {
+    hash = mixed(hash, static_cast<std::size_t>(use.same_as) * 2 + (use.dies ? 1 : 0));
+    hash = mixed(hash, static_cast<std::size_t>(use.skipped));
+  }
+  return mixed(hash, static_cast<std::size_t>(key.history));
 }
 
-LayerOptions OptionTable::collect(const Key& key, const Primitive* only) {
+const LayerOptions& OptionTable::get(const LayerProblem& problem, const std::vector<InputUse>& uses,
+                                     const Primitive* only, std::int64_t history) {
+  Key key{problem, uses, only, history};
+  const std::size_t hash = Hash()(key);
+  Shard& shard = shards_[(hash >> 48U) % shards_.size()];
+  Entry* entry = nullptr;
+  {
+    const std::scoped_lock lock(shard.mutex);
+    entry = &shard.entries.try_emplace(key).first->second;
+  }
+  // Who asks for the same meanwhile waits.
+  std::call_once(entry->once, [&] { entry->options = without_beaten(collect(key)); });
+  return entry->options;
+}
+
+LayerOptions OptionTable::collect(const Key& key) const {
   const LayerProblem& problem = key.problem;
   // A step names the reorder of its output without a variant.
   const bool plain_only = std::holds_alternative<ReorderProblem>(problem);
   LayerOptions options;
   for (const Primitive* primitive : primitives_) {
-    if (primitive->device != spec_.kind || (only != nullptr && primitive != only)) continue;
+    if (primitive->device != spec_.kind || (key.only != nullptr && primitive != key.only)) continue;
     const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec_);
     if (!estimates) continue;
     for (std::size_t i = 0; i < estimates->size(); ++i) {
       const Estimate& estimate = (*estimates)[i];
       if (plain_only && !estimate.variant.empty()) continue;
-      const std::int64_t peak = call_peak(with_histories(problem, estimate, key.uses, key.history), key.uses);
-      const std::int64_t reordered =
-          key.history == 0 ? peak : call_peak(with_histories(problem, estimate, key.uses, 0), key.uses);
+      const std::int64_t reordered = peak_with(problem, estimate, key.uses, 0);
+      const std::int64_t peak = key.history == 0 ? reordered : peak_with(problem, estimate, key.uses, key.history);
       options.push_back({primitive, static_cast<int>(i), estimate.in, estimate.out,
                          costs_.cost(problem, *primitive, estimate), persistent_bytes(estimate.memory), peak,
                          reordered});

@@ -2,9 +2,11 @@
 // and the bytes alive in the worst stage. Every problem is described and costed once.
 #pragma once
 
+#include <array>
 #include <cstdint>
-#include <map>
+#include <mutex>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include "planner/catalogue.hpp"
@@ -45,7 +47,8 @@ using LayerOptions = std::vector<LayerOption>;
 // what the call adds to peak(Schedule::memory) at its stages.
 [[nodiscard]] std::int64_t call_peak(const MemoryPlan& memory, const std::vector<InputUse>& uses);
 
-// Remembers the options of every problem it was asked for. References stay valid as long as the table.
+// Remembers the options of every problem it was asked for. References stay valid as long as the table. Several threads
+// may ask at once, and then so do primitives and costs.
 class OptionTable {
  public:
   OptionTable(const Catalogue& catalogue, const DeviceSpec& spec, CostSource& costs);
@@ -65,16 +68,28 @@ class OptionTable {
   struct Key {
     LayerProblem problem;
     std::vector<InputUse> uses;
-    std::string only;
+    const Primitive* only = nullptr;
     std::int64_t history = 0;
-    auto operator<=>(const Key&) const = default;
+    bool operator==(const Key&) const = default;
   };
-  LayerOptions collect(const Key& key, const Primitive* only);
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  struct Entry {
+    std::once_flag once;
+    LayerOptions options;
+  };
+  // A part of the table, so that threads seldom wait for each other.
+  struct Shard {
+    std::mutex mutex;  // of the map, not of what its entries hold
+    std::unordered_map<Key, Entry, Hash> entries;
+  };
+  LayerOptions collect(const Key& key) const;
 
   std::vector<const Primitive*> primitives_;  // by name
   const DeviceSpec& spec_;
   CostSource& costs_;
-  std::map<Key, LayerOptions> options_;
+  std::array<Shard, 64> shards_;
 };
 
 }  // namespace znni

@@ -123,13 +123,12 @@ Vec3 counts_of(const Offsets& along) {
 
 }  // namespace
 
-Result<void> lay_passes(const Network& network, const Fragments3& whole, Geometry& geometry) {
-  const Offsets begins = window_begins(whole);
-  if (Result<void> few = check_count(counts_of(begins), geometry.choice.modes); !few) return few;
+Result<void> count_passes(const Network& network, const Fragments3& whole, Geometry& geometry) {
+  const Vec3 windows = counts_of(window_begins(whole));
+  if (Result<void> few = check_count(windows, geometry.choice.modes); !few) return few;
   const Result<std::vector<Held>> held = held_poolings(network, geometry.choice.modes);
   if (!held) return held.error();
-  const std::vector<Vec3> windows = combinations(begins);
-  geometry.windows = static_cast<std::int64_t>(windows.size());
+  geometry.windows = voxels(windows);
   geometry.runs.assign(network.nodes.size(), geometry.windows);
   for (const Held& pooling : *held) {
     geometry.held.push_back(pooling.node);
@@ -137,10 +136,20 @@ Result<void> lay_passes(const Network& network, const Fragments3& whole, Geometr
       geometry.runs[node] = mul(geometry.runs[node], static_cast<std::int64_t>(pooling.begins.size()));
     }
   }
-  for (int node = 0; node <= geometry.head.last; ++node) {
-    geometry.runs[index(node)] *= static_cast<std::int64_t>(geometry.head.begins.size());
-  }
-  for (const Vec3 window : windows) add_passes(window, *held, geometry.passes);
+  return {};
+}
+
+Vec3 last_window(const Fragments3& whole) {
+  const Offsets begins = window_begins(whole);
+  return {begins[0].back(), begins[1].back(), begins[2].back()};
+}
+
+Result<void> lay_passes(const Network& network, const Fragments3& whole, Geometry& geometry) {
+  const Offsets begins = window_begins(whole);
+  if (Result<void> few = check_count(counts_of(begins), geometry.choice.modes); !few) return few;
+  const Result<std::vector<Held>> held = held_poolings(network, geometry.choice.modes);
+  if (!held) return held.error();
+  for (const Vec3 window : combinations(begins)) add_passes(window, *held, geometry.passes);
   return {};
 }
 

@@ -43,23 +43,13 @@ Result<std::vector<const Primitive*>> resolve_force(const Network& network, cons
   return forced;
 }
 
-// Extents written by the smallest patch of all.
-Vec3 smallest_output(const Network& network, const std::vector<GeometryChoice>& candidates) {
-  Vec3 smallest = Vec3::cube(std::int64_t{1} << 20);
-  for (const GeometryChoice& choice : candidates) {
-    const Result<Geometry> geometry = make_geometry(network, choice);
-    if (geometry && voxels(geometry->patch_output) < voxels(smallest)) smallest = geometry->patch_output;
-  }
-  return smallest;
-}
-
 // Patches of about a half, a quarter and an eighth of the first per axis, and the smallest there is, each as
 // fast as the arena of the first and what memory is left allow. A rung that does not fit is left out: smaller
 // volumes then run in a larger patch. None is streamed: a small volume ends before a stream has begun to pay.
-void add_ladder(Plan& plan, GeometrySearch& geometries, const Network& network, Vec3 first_output,
-                std::vector<GeometryChoice> candidates, std::int64_t memory_limit) {
+void add_ladder(Plan& plan, GeometrySearch& geometries, Vec3 first_output, std::vector<GeometryChoice> candidates,
+                std::int64_t memory_limit) {
   std::erase_if(candidates, [](const GeometryChoice& choice) { return choice.S != 1 || choice.streamed; });
-  const Vec3 smallest = smallest_output(network, candidates);
+  const Vec3 smallest = geometries.smallest_output(candidates);
   Vec3 largest = first_output;
   for (int level = 0; level <= halvings && !geometries.stopped(); ++level) {
     largest = level < halvings ? max(largest / Vec3::cube(2), smallest) : smallest;
@@ -139,7 +129,7 @@ Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalo
   Plan plan = rung_plan(network, spec, catalogue, options, *first);
   if (log != nullptr) log_choices(network, *first, spec, catalogue, costs, *log);
   if (options.ladder) {
-    add_ladder(plan, geometries, network, output_of(*first), candidates, options.memory_limit);
+    add_ladder(plan, geometries, output_of(*first), candidates, options.memory_limit);
   }
   return plan;
 }

@@ -31,7 +31,8 @@ struct SearchOptions {
   std::int64_t head_slab = 8;                // planes of a head's slab; thin enough for its tensors to be small, thick
                                              // enough for little to be computed twice where slabs meet; 0: no slabs
   bool ladder = true;                        // also plan the smaller rungs
-  std::function<bool()> stop;                // polled; true ends the search with the best plan so far
+  int threads = 1;                           // that search; the plan is the same for any number
+  std::function<bool()> stop;                // polled by the caller's thread; true ends the search with the best so far
 };
 
 // What the search looked at, for --explain and tests. Filled only when asked for.

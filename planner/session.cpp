@@ -232,6 +232,8 @@ SearchOptions search_options(const Session& session, Progress& progress) {
   options.strategy = session.options.strategy;
   options.volume = session.options.volume;
   options.force = session.options.force;
+  // Of this machine, also where another one is planned for.
+  options.threads = std::min(cpu::default_threads(), session.options.threads.value_or(cpu::default_threads()));
   options.stop = [&progress] {
     progress.tick();
     return interrupted();

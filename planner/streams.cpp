@@ -32,10 +32,7 @@ Result<void> check_stream(const Network& network, const GeometryChoice& choice) 
   if (const int pooling = refused_pooling(network, choice.modes); pooling >= 0) {
     return unfit("node " + network.nodes[index(pooling)].name + " does not make all its fragments of one window");
   }
-  const std::int64_t stride = reaches(network).back().stride.z;
-  if (choice.pass_input.z % stride == 0) return {};
-  return unfit(std::to_string(choice.pass_input.z) + " new planes a step; a multiple of the poolings' stride " +
-               std::to_string(stride) + " is right");
+  return {};
 }
 
 // Planes of its first input that a node reads before the new ones.
@@ -73,6 +70,12 @@ Result<Histories> make_histories(const Network& network, const GeometryChoice& c
     kept = std::max(kept, histories.read[i]);
   }
   return histories;
+}
+
+Result<void> check_new_planes(std::int64_t planes, std::int64_t stride) {
+  if (planes % stride == 0) return {};
+  return unfit(std::to_string(planes) + " new planes a step; a multiple of the poolings' stride " +
+               std::to_string(stride) + " is right");
 }
 
 bool can_stream(const Network& network, const std::vector<PoolingMode>& modes) {

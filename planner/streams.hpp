@@ -17,11 +17,13 @@ namespace znni {
 // For patches that are independent: zeros.
 [[nodiscard]] Histories no_histories(const Network& network);
 
-// For choice.streamed; no_histories() otherwise. `unsupported` where a pooling of a stride along z keeps one offset or
-// makes its groups anew along z: another step would begin elsewhere. Requires as many modes as the network has
-// poolings.
+// For choice.streamed; no_histories() otherwise. The same for every extent. `unsupported` where a pooling of a stride
+// along z keeps one offset or makes its groups anew along z: another step would begin elsewhere. Requires as many modes
+// as the network has poolings.
 [[nodiscard]] Result<Histories> make_histories(const Network& network, const GeometryChoice& choice);
 
+// Whether each step can bring so many new planes; `stride`: of all poolings together along z.
+[[nodiscard]] Result<void> check_new_planes(std::int64_t planes, std::int64_t stride);
 // Whether the modes alone allow a stream.
 [[nodiscard]] bool can_stream(const Network& network, const std::vector<PoolingMode>& modes);
 

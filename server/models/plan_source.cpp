@@ -84,6 +84,7 @@ Result<Plan> make_plan(const Network& network, std::int64_t memory, const PlanCo
   log_to(context.log, "info", "planning network '" + network.name + "' within " + bytes_text(memory));
   SearchOptions options;
   options.memory_limit = memory;
+  options.threads = context.spec.threads;
   options.stop = [&stop] { return stop.stop_requested(); };
   Result<Plan> plan = search(network, context.spec, context.catalogue, context.costs, options);
   if (stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped while planning"};

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "planner/parallel.hpp"
 #include "tests/planner/drawn_primitives.hpp"
 
 namespace znni {
@@ -126,6 +127,21 @@ TEST(PlannerCosts, AnotherVersionIsAnotherPrimitive) {
   timings.insert(record(conv(8), estimate(conv(8)), 5, 9));
   const Cost cost = recorded_costs(timings, device())->cost(conv(8), drawn::conv, estimate(conv(8)));
   EXPECT_EQ(cost.basis, Basis::model);
+}
+
+// As the threads of a search ask: for many problems at once.
+TEST(PlannerCosts, ManyThreadsHearWhatOneHears) {
+  Timings timings;
+  timings.insert(record(conv(8), estimate(conv(8)), 3));
+  timings.insert(record(conv(60), estimate(conv(60)), 2));
+  const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
+  const auto ask = [&](std::size_t i) {
+    const LayerProblem problem = conv(static_cast<std::int64_t>(6 + i % 50));
+    return costs->cost(problem, drawn::conv, estimate(problem)).seconds;
+  };
+  std::vector<Seconds> heard(500);
+  parallel_for(5, heard.size(), [&](std::size_t i) { heard[i] = ask(i); });
+  for (std::size_t i = 0; i < heard.size(); ++i) EXPECT_EQ(heard[i], ask(i));
 }
 
 }  // namespace

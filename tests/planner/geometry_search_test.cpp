@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include "planner/candidates.hpp"
-#include "planner/schedule.hpp"
 #include "tests/planner/drawn_search.hpp"
 
 namespace znni {
@@ -36,17 +35,6 @@ TEST_F(PlannerGeometrySearch, KeepsEveryLimitOfTheQuery) {
   EXPECT_TRUE(covers(*query.largest_output, flat->geometry.patch_output));
 }
 
-TEST_F(PlannerGeometrySearch, BytesAreThoseOfTheSchedule) {
-  const std::optional<FoundRung> found = searcher().best(candidates_, {});
-  ASSERT_TRUE(found);
-  const Result<Schedule> schedule =
-      make_schedule(network_, found->geometry, found->rung.segments.front().steps, catalogue_, spec_);
-  ASSERT_TRUE(schedule);
-  EXPECT_EQ(found->rung.memory.transient, pack(schedule->memory).bytes);
-  EXPECT_EQ(found->rung.memory.persistent, persistent_bytes(schedule->memory));
-  EXPECT_EQ(found->rung.memory.weights, weight_bytes(network_));
-}
-
 TEST_F(PlannerGeometrySearch, LogGivesAReasonOrASpeedForEveryCandidate) {
   std::vector<Candidate> log;
   RungQuery query;
@@ -63,6 +51,74 @@ TEST_F(PlannerGeometrySearch, LogGivesAReasonOrASpeedForEveryCandidate) {
   }
   EXPECT_GT(slow, 0U);
   EXPECT_GT(large, 0U);
+}
+
+// Candidates are weighed against those that rounds before found, and rounds are the same for any number of threads.
+TEST_F(PlannerGeometrySearch, AnyNumberOfThreadsFindsTheSame) {
+  ASSERT_GT(candidates_.size(), 500U);
+  for (const std::int64_t limit : {std::int64_t{20000}, std::int64_t{60000}, saturated}) {
+    RungQuery query;
+    query.total = limit;
+    options_.threads = 1;
+    std::vector<Candidate> alone;
+    const std::optional<FoundRung> wanted = searcher().best(candidates_, query, &alone);
+    for (const int threads : {2, 5}) {
+      SCOPED_TRACE(std::to_string(threads) + " threads, limit " + std::to_string(limit));
+      options_.threads = threads;
+      std::vector<Candidate> log;
+      const std::optional<FoundRung> found = searcher().best(candidates_, query, &log);
+      ASSERT_EQ(found.has_value(), wanted.has_value());
+      if (found) {
+        EXPECT_EQ(found->rung, wanted->rung);
+      }
+      ASSERT_EQ(log.size(), alone.size());
+      for (std::size_t i = 0; i < log.size(); ++i) {
+        EXPECT_EQ(log[i].choice, alone[i].choice);
+        EXPECT_EQ(log[i].refused, alone[i].refused);
+        EXPECT_EQ(log[i].voxels_per_second, alone[i].voxels_per_second);
+      }
+    }
+  }
+}
+
+// Twice the work takes twice as long, to the last bit.
+Result<std::vector<Estimate>> describe_fairly(const LayerProblem& problem, const DeviceSpec&) {
+  return std::vector<Estimate>{{{}, {}, {}, direct_flops(problem) * 0x1p-30, input_output_buffers(problem, {}, {})}};
+}
+constexpr Primitive fair = {"fair.any", 1, DeviceKind::cpu, describe_fairly, drawn::never_prepared};
+
+// One patch, or two or four together, are as fast as each other; the order of looking is another than that of
+// candidates.
+TEST_F(PlannerGeometrySearch, OfEqualsTheFirstCandidateWins) {
+  static constexpr std::array<const Primitive*, 1> primitives = {&fair};
+  static constexpr Backend backend = {"fair", drawn::probe, drawn::open, primitives};
+  catalogue_ = Catalogue::make(std::array<const Backend*, 1>{&backend}).value();
+  GeometryChoice choice{Vec3::cube(8), 1, {PoolMode::fragments}};
+  ASSERT_TRUE(make_geometry(network_, choice));
+  const std::vector<std::array<std::size_t, 3>> places = {{0, 5, 61}, {61, 5, 70}, {99, 98, 61}, {122, 61, 0}};
+  for (const auto& [four, two, one] : places) {
+    std::vector<GeometryChoice> candidates(130, GeometryChoice{Vec3::cube(1), 1, {PoolMode::fragments}});
+    for (const auto& [place, S] : {std::pair{four, 4}, std::pair{two, 2}, std::pair{one, 1}}) {
+      candidates[place] = choice;
+      candidates[place].S = S;
+    }
+    const std::optional<FoundRung> best = searcher().best(candidates, {});
+    ASSERT_TRUE(best);
+    EXPECT_EQ(best->rung.geometry, candidates[std::min({four, two, one})]);
+    // What was there before stays, unless something is faster.
+    FoundRung given = *best;
+    given.rung.seconds = 7;
+    EXPECT_EQ(searcher().best(candidates, {}, nullptr, given)->rung.seconds, 7);
+  }
+}
+
+TEST_F(PlannerGeometrySearch, SmallestOutputIsThatOfAGeometry) {
+  Vec3 smallest = Vec3::cube(1000);
+  for (const GeometryChoice& choice : candidates_) {
+    const Vec3 output = make_geometry(network_, choice)->patch_output;
+    if (voxels(output) < voxels(smallest)) smallest = output;
+  }
+  EXPECT_EQ(searcher().smallest_output(candidates_), smallest);
 }
 
 TEST_F(PlannerGeometrySearch, LeastBytesIsALimitThatJustHolds) {

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "planner/parallel.hpp"
 #include "tests/planner/drawn_primitives.hpp"
 
 namespace znni {
@@ -105,6 +106,17 @@ TEST_F(PlannerOptionTable, RemembersByProblemUseAndForcedPrimitive) {
   const LayerOptions& forced = table_.get(conv, {InputUse{}}, &drawn::other_conv);
   for (const LayerOption& option : forced) EXPECT_EQ(option.primitive, &drawn::other_conv);
   EXPECT_FALSE(forced.empty());
+}
+
+// Each is collected once, by whoever asks first; all get the same.
+TEST_F(PlannerOptionTable, ManyThreadsMayAsk) {
+  std::vector<const LayerOptions*> found(400);
+  parallel_for(5, found.size(), [&](std::size_t i) {
+    const LayerProblem problem = SoftmaxProblem{{1, 2, Vec3::cube(static_cast<std::int64_t>(1 + i % 20))}};
+    found[i] = &table_.get(problem, {InputUse{}});
+  });
+  for (std::size_t i = 20; i < found.size(); ++i) EXPECT_EQ(found[i], found[i - 20]);
+  EXPECT_FALSE(found.front()->empty());
 }
 
 TEST_F(PlannerOptionTable, CollectsReasons) {

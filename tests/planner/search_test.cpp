@@ -62,6 +62,24 @@ TEST(PlannerSearch, EqualsBruteForceOnBranches) {
   }
 }
 
+// One branch reads more planes of the input than the other, along z and not along y: streams keep what the thirstier
+// needs.
+TEST(PlannerSearch, EqualsBruteForceWhereBranchesReadUnlikeHistories) {
+  Network network;
+  network.name = "unlike";
+  network.nodes = {{"flat", drawn::convolution(2, {1, 2, 2}), {0}},
+                   {"deep", drawn::convolution(2, {2, 1, 1}), {1}},
+                   {"both", drawn::convolution(2, {2, 2, 2}), {0}},
+                   {"sum", Add{}, {2, 3}}};
+  SearchOptions options = small_options(0);
+  options.most_extent = 4;
+  options.most_S = 1;
+  for (const std::int64_t limit : {500, 900, 1600, 2400, 4000, 100000}) {
+    options.memory_limit = limit;
+    expect_equal_to_brute_force(network, options);
+  }
+}
+
 TEST(PlannerSearch, EqualsBruteForceWhereConvolutionsAddResiduals) {
   SearchOptions options = small_options(0);
   options.most_extent = 3;
@@ -69,6 +87,20 @@ TEST(PlannerSearch, EqualsBruteForceWhereConvolutionsAddResiduals) {
   for (const std::int64_t limit : {1000, 1600, 2200, 3000, 4500, 9000, 100000}) {
     options.memory_limit = limit;
     expect_equal_to_brute_force(drawn::residuals(), options);
+  }
+}
+
+TEST(PlannerSearch, AnyNumberOfThreadsMakesTheSamePlan) {
+  for (const Network& network : {drawn::chain(), drawn::branches()}) {
+    SearchOptions options = small_options(20000);
+    options.most_extent = 12;
+    options.ladder = true;
+    const Result<Plan> alone = run(network, options);
+    ASSERT_TRUE(alone) << alone.error().message;
+    for (const int threads : {2, 5}) {
+      options.threads = threads;
+      EXPECT_EQ(run(network, options).value(), *alone) << threads;
+    }
   }
 }
 
