@@ -14,6 +14,48 @@ constexpr std::uint32_t infinite_half = 0x7c00U;
 constexpr std::uint32_t least_normal = 113U << 23U;
 constexpr std::uint32_t too_large = 0x477ff000U;
 
+// All ones where `condition` holds.
+constexpr std::uint32_t mask(bool condition) { return 0U - static_cast<std::uint32_t>(condition); }
+
+// What follows is for loops that compilers shall make vectors of. Hence choices are masks, which no branch can come of,
+// and functions are this file's: others may be replaced when a program is linked, and are called.
+
+inline float half_to_float(std::uint16_t half) {
+  const std::uint32_t magnitude = half & 0x7fffU;
+  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16U;
+  // Subnormal halves count 2^-24.
+  const std::uint32_t small = std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24F);
+  const std::uint32_t normal = (magnitude << 13U) + ((127U - 15U) << 23U);
+  const std::uint32_t special = (magnitude << 13U) | 0x7f800000U;
+  const std::uint32_t is_small = mask(magnitude < 0x400U);
+  const std::uint32_t is_special = mask(magnitude >= infinite_half);
+  return std::bit_cast<float>((small & is_small) | (special & is_special) | (normal & ~(is_small | is_special)) | sign);
+}
+
+inline std::uint16_t float_to_half(float value) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t magnitude = bits & ~sign_bit;
+  // Adding 0.5 to a number below 2^-14 leaves it, rounded to 2^-24, in the low bits.
+  const std::uint32_t small =
+      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
+  const std::uint32_t odd = (magnitude >> 13U) & 1U;
+  const std::uint32_t normal = (magnitude - ((127U - 15U) << 23U) + 0xfffU + odd) >> 13U;
+  const std::uint32_t special = infinite_half | (0x0200U & mask(magnitude > 0x7f800000U));
+  const std::uint32_t is_small = mask(magnitude < least_normal);
+  const std::uint32_t is_large = mask(magnitude >= too_large);
+  const std::uint32_t half = (small & is_small) | (special & is_large) | (normal & ~(is_small | is_large));
+  return static_cast<std::uint16_t>(half | ((bits & sign_bit) >> 16U));
+}
+
+inline std::uint8_t float_to_byte(float value) {
+  const float scaled = value * 255.0F;
+  const std::uint32_t positive = mask(scaled > 0.0F);  // NaN compares false
+  const std::uint32_t large = mask(scaled > 255.0F);
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(scaled) & positive & ~large;
+  const float within = std::bit_cast<float>(bits | (std::bit_cast<std::uint32_t>(255.0F) & large));
+  return static_cast<std::uint8_t>(static_cast<std::int32_t>(within + 0.5F));
+}
+
 // One element of type T at `data`, as float.
 template <class T>
 float load(const std::byte* data) {
@@ -32,54 +74,33 @@ void read_elements(const std::byte* from, std::int64_t count, const Normalisatio
 }
 
 void read_halves(const std::byte* from, std::int64_t count, const Normalisation& normalisation, float* to) {
+  const float scale = normalisation.scale;
+  const float offset = normalisation.offset;
   for (std::int64_t i = 0; i < count; ++i) {
     std::uint16_t half = 0;
     std::memcpy(&half, from + 2 * i, sizeof(half));
-    to[i] = float_from_half(half) * normalisation.scale + normalisation.offset;
+    to[i] = half_to_float(half) * scale + offset;
   }
 }
 
 template <class T, class Convert>
 void write_elements(const float* from, std::int64_t count, std::byte* to, std::int64_t step, Convert convert) {
-  const std::int64_t bytes = step * static_cast<std::int64_t>(sizeof(T));
-  for (std::int64_t i = 0; i < count; ++i) {
-    const T value = convert(from[i]);
-    std::memcpy(to + i * bytes, &value, sizeof(T));
-  }
+  const auto write = [=](std::int64_t distance) {
+    for (std::int64_t i = 0; i < count; ++i) {
+      const T value = convert(from[i]);
+      std::memcpy(to + i * distance, &value, sizeof(T));
+    }
+  };
+  constexpr auto size = static_cast<std::int64_t>(sizeof(T));
+  if (step == 1) return write(size);  // a loop of its own, in vectors
+  write(step * size);
 }
 
 }  // namespace
 
-float float_from_half(std::uint16_t half) {
-  const std::uint32_t magnitude = half & 0x7fffU;
-  const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000U) << 16U;
-  // Subnormal halves count 2^-24.
-  const std::uint32_t small = std::bit_cast<std::uint32_t>(static_cast<float>(magnitude) * 0x1p-24F);
-  const std::uint32_t normal = (magnitude << 13U) + ((127U - 15U) << 23U);
-  const std::uint32_t special = (magnitude << 13U) | 0x7f800000U;
-  const std::uint32_t bits = magnitude < 0x400U ? small : magnitude < infinite_half ? normal : special;
-  return std::bit_cast<float>(bits | sign);
-}
-
-std::uint16_t half_from_float(float value) {
-  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
-  const std::uint32_t magnitude = bits & ~sign_bit;
-  // Adding 0.5 to a number below 2^-14 leaves it, rounded to 2^-24, in the low bits.
-  const std::uint32_t small =
-      std::bit_cast<std::uint32_t>(std::bit_cast<float>(magnitude) + 0.5F) - std::bit_cast<std::uint32_t>(0.5F);
-  const std::uint32_t odd = (magnitude >> 13U) & 1U;
-  const std::uint32_t normal = (magnitude - ((127U - 15U) << 23U) + 0xfffU + odd) >> 13U;
-  const std::uint32_t special = magnitude > 0x7f800000U ? 0x7e00U : infinite_half;
-  const std::uint32_t half = magnitude < least_normal ? small : magnitude < too_large ? normal : special;
-  return static_cast<std::uint16_t>(half | ((bits & sign_bit) >> 16U));
-}
-
-std::uint8_t byte_from_float(float value) {
-  const float scaled = value * 255.0F;
-  const float above = scaled > 0.0F ? scaled : 0.0F;  // NaN compares false
-  const float within = above < 255.0F ? above : 255.0F;
-  return static_cast<std::uint8_t>(static_cast<std::int32_t>(within + 0.5F));
-}
+float float_from_half(std::uint16_t half) { return half_to_float(half); }
+std::uint16_t half_from_float(float value) { return float_to_half(value); }
+std::uint8_t byte_from_float(float value) { return float_to_byte(value); }
 
 void read_row(ElementType type, const std::byte* from, std::int64_t count, const Normalisation& normalisation,
               float* to) {
@@ -97,8 +118,10 @@ bool can_write(ElementType type) { return type != ElementType::u16 && type != El
 void write_row(ElementType type, const float* from, std::int64_t count, std::byte* to, std::int64_t step) {
   switch (type) {
     case ElementType::f32: return write_elements<float>(from, count, to, step, [](float x) { return x; });
-    case ElementType::f16: return write_elements<std::uint16_t>(from, count, to, step, half_from_float);
-    case ElementType::u8: return write_elements<std::uint8_t>(from, count, to, step, byte_from_float);
+    case ElementType::f16:
+      return write_elements<std::uint16_t>(from, count, to, step, [](float x) { return float_to_half(x); });
+    case ElementType::u8:
+      return write_elements<std::uint8_t>(from, count, to, step, [](float x) { return float_to_byte(x); });
     case ElementType::u16:
     case ElementType::bf16: ensure(false, "output volumes are of f32, f16 or u8");
   }

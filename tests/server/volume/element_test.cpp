@@ -100,6 +100,36 @@ TEST(Element, RowsAreWrittenWithTheirStepAndNothingBetween) {
   EXPECT_EQ(floats, row);
 }
 
+// Rows long enough for vectors, of all that a float can be.
+TEST(Element, LongRowsAreWrittenAsSingleVoxelsAre) {
+  std::vector<float> row = {std::nanf(""), -std::nanf(""), -0.0F, -1.0F, 2.0F, 1e-7F, 70000.0F};
+  for (const float sign : {-1.0F, 1.0F}) row.push_back(sign * std::numeric_limits<float>::infinity());
+  for (int i = 0; i < 777; ++i) row.push_back(static_cast<float>(i) / 640.0F);
+  for (std::uint32_t i = 0; i < 4096; ++i) row.push_back(std::bit_cast<float>(i * 0x000fffffU));
+  const auto count = static_cast<std::int64_t>(row.size());
+  for (const std::size_t step : {1U, 3U}) {
+    std::vector<std::uint8_t> bytes(row.size() * step, 77);
+    std::vector<std::uint16_t> halves(row.size() * step, 77);
+    const auto distance = static_cast<std::int64_t>(step);
+    write_row(ElementType::u8, row.data(), count, reinterpret_cast<std::byte*>(bytes.data()), distance);
+    write_row(ElementType::f16, row.data(), count, reinterpret_cast<std::byte*>(halves.data()), distance);
+    for (std::size_t i = 0; i < bytes.size(); ++i) {
+      EXPECT_EQ(bytes[i], i % step == 0 ? byte_from_float(row[i / step]) : 77) << i;
+      EXPECT_EQ(halves[i], i % step == 0 ? half_from_float(row[i / step]) : 77) << i;
+    }
+  }
+}
+
+TEST(Element, LongRowsOfHalvesAreReadAsSingleOnesAre) {
+  std::vector<std::uint16_t> halves;
+  for (std::uint32_t i = 0; i < 3001; ++i) halves.push_back(static_cast<std::uint16_t>(i * 21));
+  const std::vector<float> row = read_all(ElementType::f16, halves, {1.0F, 0.0F});
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    if (is_nan(halves[i])) continue;
+    EXPECT_EQ(static_cast<double>(row[i]), half_value(halves[i])) << i;
+  }
+}
+
 TEST(Element, OutputTypesAreThoseOfTheWire) {
   EXPECT_TRUE(can_write(ElementType::f32));
   EXPECT_TRUE(can_write(ElementType::f16));
