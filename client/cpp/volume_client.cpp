@@ -1,8 +1,9 @@
 #include "client/cpp/volume_client.hpp"
 
 #include <algorithm>
-#include <atomic>
+#include <cstring>
 #include <optional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -41,11 +42,14 @@ class Uploader {
 
   void run() {
     const std::int64_t row = mul(request_.n.x, datatype_bytes(request_.datatype));
-    std::vector<std::byte> plane(static_cast<std::size_t>(mul(mul(request_.n.y, row), request_.channels)));
-    offset_ = mul(request_.first_plane, std::ssize(plane));
+    const auto bytes = static_cast<std::size_t>(mul(mul(request_.n.y, row), request_.channels));
+    const bool whole = bytes <= chunk_bytes;  // a plane is a message: read where it is sent from
+    std::vector<std::byte> plane(whole ? 0 : bytes);
+    offset_ = mul(request_.first_plane, static_cast<std::int64_t>(bytes));
     for (std::int64_t z = request_.first_plane; z < request_.n.z; ++z) {
-      if (Result<void> done = handlers_.read(z, plane); !done) return fail(done.error());
-      if (!send(plane)) return;  // the daemon ended the stream; its status says why
+      const std::span<std::byte> to = whole ? std::as_writable_bytes(std::span(data(bytes))) : std::span(plane);
+      if (Result<void> done = handlers_.read(z, to); !done) return fail(done.error());
+      if (!(whole ? send_chunk() : send(plane))) return;  // the daemon ended the stream; its status says why
     }
     stream_.WritesDone();
   }
@@ -54,13 +58,22 @@ class Uploader {
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
  private:
+  // Of the next chunk.
+  std::string& data(std::size_t bytes) {
+    std::string& data = *message_.mutable_chunk()->mutable_data();
+    data.resize(bytes);
+    return data;
+  }
+  bool send_chunk() {
+    message_.mutable_chunk()->set_offset(offset_);
+    offset_ += std::ssize(message_.chunk().data());
+    return stream_.Write(message_);
+  }
   bool send(std::span<const std::byte> plane) {
     for (std::size_t at = 0; at < plane.size(); at += chunk_bytes) {
       const std::size_t count = std::min<std::size_t>(chunk_bytes, plane.size() - at);
-      message_.mutable_chunk()->set_offset(offset_);
-      message_.mutable_chunk()->set_data(plane.data() + at, count);
-      if (!stream_.Write(message_)) return false;
-      offset_ += static_cast<std::int64_t>(count);
+      std::memcpy(data(count).data(), plane.data() + at, count);
+      if (!send_chunk()) return false;
     }
     return true;
   }
@@ -117,18 +130,22 @@ class Downloader {
     if (add(received_, static_cast<std::int64_t>(chunk.data().size())) > mul(plane_bytes_, accepted_.n.z)) {
       return Error{ErrorCode::internal, "the daemon sent more than the accepted output"};
     }
-    const auto* bytes = reinterpret_cast<const std::byte*>(chunk.data().data());
-    plane_.insert(plane_.end(), bytes, bytes + chunk.data().size());
-    received_ += static_cast<std::int64_t>(chunk.data().size());
-    return write_whole_planes();
+    received_ += std::ssize(chunk.data());
+    return write_planes(std::as_bytes(std::span(chunk.data())));
   }
-  Result<void> write_whole_planes() {
+  // Planes that a chunk holds whole go on from where they lie; the others are put together.
+  Result<void> write_planes(std::span<const std::byte> bytes) {
     const auto size = static_cast<std::size_t>(plane_bytes_);
-    std::size_t at = 0;
-    for (; at + size <= plane_.size(); at += size) {
-      if (Result<void> done = handlers_.write(planes_++, {plane_.data() + at, size}); !done) return done;
+    while (plane_.size() + bytes.size() >= size) {
+      const std::size_t missing = size - plane_.size();
+      if (!plane_.empty())
+        plane_.insert(plane_.end(), bytes.begin(), bytes.begin() + static_cast<std::ptrdiff_t>(missing));
+      const std::span<const std::byte> plane = plane_.empty() ? bytes.first(size) : std::span<const std::byte>(plane_);
+      if (Result<void> done = handlers_.write(planes_++, plane); !done) return done;
+      plane_.clear();
+      bytes = bytes.subspan(missing);
     }
-    plane_.erase(plane_.begin(), plane_.begin() + static_cast<std::ptrdiff_t>(at));
+    plane_.insert(plane_.end(), bytes.begin(), bytes.end());
     return {};
   }
   Result<void> report(const v1::VolumeProgress& progress) {
@@ -147,7 +164,7 @@ class Downloader {
 
   const VolumeHandlers& handlers_;
   Accepted accepted_;
-  std::vector<std::byte> plane_;
+  std::vector<std::byte> plane_;  // the begin of the next one
   std::int64_t plane_bytes_ = 0;
   const std::int64_t first_plane_;
   std::int64_t received_ = 0;  // bytes of the whole output, those of an earlier stream included

@@ -12,6 +12,7 @@ namespace znni::client {
 
 enum class Behaviour {
   sound,
+  large_chunks,        // of two planes and a half
   dies_in_the_middle,  // UNAVAILABLE after half of the output
   loses_a_plane,       // VolumeDone too early
   skips_bytes,         // a chunk at the wrong offset

@@ -91,6 +91,18 @@ TEST(VolumeClient, PlanesLargerThanAChunkArriveWhole) {
   EXPECT_EQ(received.voxels.size(), 2U * 1198 * 1098);
 }
 
+TEST(VolumeClient, PlanesThatShareAChunkComeOneByOne) {
+  const FakeDaemon sound;
+  Received whole;
+  ASSERT_TRUE(infer(Connection(sound.address()), request(), handlers(whole), {}));
+  const FakeDaemon daemon(Behaviour::large_chunks);
+  Received received;
+  const auto summary = infer(Connection(daemon.address()), request(), handlers(received), {});
+  ASSERT_TRUE(summary) << summary.error().message;
+  EXPECT_EQ(received.planes, whole.planes);
+  EXPECT_EQ(received.voxels, whole.voxels);
+}
+
 void expect_failure(Behaviour behaviour, ErrorCode code) {
   const FakeDaemon daemon(behaviour);
   Received received;
