@@ -143,8 +143,14 @@ LayerProblem random_problem(Random& random) {
     case 1: return random_pool(random, PoolMode::fragments);
     case 2: return random_elementwise(random);
     case 3: return random_reorder(random, random.chance(0.5) ? 16 : 8);
-    default: return random_conv(random);
+    default: break;
   }
+  ConvProblem conv = random_conv(random);
+  if (!random.chance(0.15)) return conv;
+  conv.k = conv.dilation = Vec3::cube(1);
+  conv.in.f = random.integer(1, 4);
+  conv.f_out = random.integer(1, 4);
+  return conv;
 }
 
 }  // namespace znni::test
