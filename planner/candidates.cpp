@@ -9,6 +9,7 @@
 #include "planner/exchange.hpp"
 #include "planner/geometry_family.hpp"
 #include "planner/streams.hpp"
+#include "planner/thinned.hpp"
 
 namespace znni {
 namespace {
@@ -23,6 +24,7 @@ constexpr std::int64_t most_share = 2400;  // of one combination of modes
 constexpr std::int64_t share_in_groups = 128;
 constexpr std::int64_t share_of_streams = 512;
 constexpr double between_squares = 1.04;
+constexpr std::int64_t most_separate_planes = 8;
 constexpr std::array<std::int64_t, 15> thicknesses = {1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32};
 
 // Groups of fragments of one pooling, from few large to many small: along z first, so that rows stay whole.
@@ -112,12 +114,21 @@ std::int64_t fitted(const std::vector<std::int64_t>& extents, std::int64_t edge)
   return extents[static_cast<std::size_t>(std::max<std::int64_t>(0, floor_index(extents, edge)))];
 }
 
+// Planes of a patch, or new ones of a step, where planes have nothing to do with each other: thick ones would gain
+// nothing, and hold more of a volume and of its output.
+std::int64_t most_planes(const Network& network, std::int64_t most) {
+  const Reach reach = reaches(network).back();
+  const bool one_at_a_time = reach.fov.z == 1 && reach.stride.z == 1;
+  return one_at_a_time ? std::min(most, most_separate_planes) : most;
+}
+
 // Legal extents per axis; `shift` is patch_input - pass_input. Stops at the first that covers the volume.
 Extents legal(const Network& network, const Modes& modes, const SearchOptions& options, Vec3 shift) {
   Extents extents;
   for (int axis = 0; axis < 3; ++axis) {
     auto& list = extents[static_cast<std::size_t>(axis)];
-    list = legal_extents(network, modes, axis, options.most_extent - shift[axis]);
+    const std::int64_t most = options.most_extent - shift[axis];
+    list = legal_extents(network, modes, axis, axis == 0 ? most_planes(network, most) : most);
     if (axis < 3 - network.spatial_rank && !list.empty()) list.resize(1);
     if (!options.volume) continue;
     const auto covering = std::lower_bound(list.begin(), list.end(), (*options.volume)[axis] - shift[axis]);
@@ -241,7 +252,7 @@ std::vector<Modes> make_stream_modes(const Network& network) {
 Extents stream_extents(const Network& network, const Modes& modes, const SearchOptions& options, Vec3 shift) {
   Extents extents = legal(network, modes, options, shift);
   const Reach reach = reaches(network).back();
-  std::int64_t most = options.most_extent - reach.fov.z + 1;
+  std::int64_t most = most_planes(network, options.most_extent - reach.fov.z + 1);
   if (options.volume) most = std::min(most, round_up(options.volume->z, reach.stride.z));
   extents[0].clear();
   for (std::int64_t planes = reach.stride.z; planes <= most; planes += reach.stride.z) extents[0].push_back(planes);
@@ -328,18 +339,6 @@ void add_streams(const Network& network, const SearchOptions& options, std::vect
 }
 
 }  // namespace
-
-std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& extents, std::size_t count) {
-  if (extents.size() <= count || extents.size() < 2 || count < 2) return extents;
-  std::set<std::int64_t> chosen = {extents.front(), extents.back()};
-  const auto span = static_cast<double>(extents.back() - extents.front() + 1);
-  for (std::size_t i = 1; i + 1 < count; ++i) {
-    const double part = static_cast<double>(i) / static_cast<double>(count - 1);
-    const auto wanted = extents.front() + static_cast<std::int64_t>(std::pow(span, part)) - 1;
-    chosen.insert(extents[static_cast<std::size_t>(std::max<std::int64_t>(0, floor_index(extents, wanted)))]);
-  }
-  return {chosen.begin(), chosen.end()};
-}
 
 std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& options) {
   std::vector<Modes> all_modes = make_modes(network, options.strategy);

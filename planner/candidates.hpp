@@ -10,7 +10,8 @@
 //   two neighbouring cubes, the six patches that mix their edges; and all combinations of a geometric ladder
 //   of extents per axis. With a volume: also all combinations of the extents that cut its output into 1 to 8
 //   equal parts per axis, and no extent beyond the whole volume. In groups, whose combinations are many: cubes,
-//   and what cuts the volume, in up to 4 parts.
+//   and what cuts the volume, in up to 4 parts. A net that looks at one plane at a time has patches, and steps,
+//   of up to 8 planes.
 // Streams along z, and along y and x where net or volume differ there: fragments, those of the first pooling also in
 //   groups, held, or anew across the stream (which makes all offsets along itself of one window). New planes a step:
 //   1 to 32 times the poolings' stride, at finer steps where they are few. Cross-sections: every one where
@@ -38,9 +39,5 @@ inline constexpr std::int64_t candidate_limit = 20000;
 // edges of the cross-section up to 4 % longer. Legal ones, without `choice` itself; none for patches.
 [[nodiscard]] std::vector<GeometryChoice> make_neighbours(const Network& network, const SearchOptions& options,
                                                           const GeometryChoice& choice);
-
-// `count` of `extents` (rising), spread geometrically over their distance from the smallest; the smallest and
-// the largest included.
-[[nodiscard]] std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& extents, std::size_t count);
 
 }  // namespace znni

@@ -8,6 +8,7 @@
 #include "planner/candidates.hpp"
 #include "planner/geometry_search.hpp"
 #include "planner/text_table.hpp"
+#include "planner/thinned.hpp"
 
 namespace znni {
 namespace {

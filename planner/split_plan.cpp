@@ -4,11 +4,11 @@
 #include <array>
 #include <optional>
 
-#include "planner/candidates.hpp"
 #include "planner/split_streams.hpp"
 #include "planner/streams.hpp"
 #include "planner/summary.hpp"
 #include "planner/text_table.hpp"
+#include "planner/thinned.hpp"
 #include "planner/throughput.hpp"
 
 namespace znni {

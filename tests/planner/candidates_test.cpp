@@ -235,6 +235,24 @@ TEST(PlannerCandidates, FlatNetsStayFlat) {
   for (const GeometryChoice& choice : candidates) EXPECT_EQ(choice.pass_input.z, 1);
 }
 
+// Planes that have nothing to do with each other need not be together.
+TEST(PlannerCandidates, NetsThatSeeOnePlaneAtATimeHaveThinPatches) {
+  Network network;
+  network.name = "one plane";
+  network.nodes = {{"conv", drawn::convolution(2, {1, 3, 3}), {0}}};
+  const auto thickest = [&network] {
+    std::int64_t planes = 0;
+    for (const GeometryChoice& choice : make_candidates(network, options(1024))) {
+      if (choice.axis == 0) planes = std::max(planes, choice.pass_input.z);
+      EXPECT_LE(choice.pass_input.z, choice.axis == 0 ? 1024 : 32);
+    }
+    return planes;
+  };
+  EXPECT_EQ(thickest(), 8);
+  std::get<Convolution>(network.nodes.front().operation).k.z = 2;
+  EXPECT_EQ(thickest(), 1024);
+}
+
 TEST(PlannerCandidates, LinesStayLines) {
   Network network;
   network.spatial_rank = 1;
@@ -243,18 +261,6 @@ TEST(PlannerCandidates, LinesStayLines) {
   const std::vector<GeometryChoice> candidates = make_candidates(network, options());
   EXPECT_GT(candidates.size(), 10U);
   for (const GeometryChoice& choice : candidates) EXPECT_EQ(choice.pass_input.z * choice.pass_input.y, 1);
-}
-
-TEST(PlannerCandidates, ThinningKeepsTheEnds) {
-  std::vector<std::int64_t> extents;
-  for (std::int64_t extent = 10; extent <= 500; extent += 7) extents.push_back(extent);
-  const std::vector<std::int64_t> thin = thinned(extents, 6);
-  EXPECT_LE(thin.size(), 6U);
-  EXPECT_GE(thin.size(), 4U);
-  EXPECT_EQ(thin.front(), extents.front());
-  EXPECT_EQ(thin.back(), extents.back());
-  EXPECT_TRUE(std::is_sorted(thin.begin(), thin.end()));
-  EXPECT_EQ(thinned(extents, 1000), extents);
 }
 
 }  // namespace

@@ -1,0 +1,14 @@
+// A few of many extents.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace znni {
+
+// `count` of `extents` (rising), spread geometrically over their distance from the smallest; the smallest and
+// the largest included.
+[[nodiscard]] std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& extents, std::size_t count);
+
+}  // namespace znni
