@@ -383,6 +383,11 @@ Result<std::unique_ptr<ModelServer>> open_model_server(ServerOptions options) {
   Result<std::vector<ModelEntry>> entries = scan_repository(options.repository);
   if (!entries) return entries.error();
   if (Result<void> named = check_named(options, *entries); !named) return named.error();
+  if (entries->empty()) {
+    log_to(options.log, "warning",
+           options.repository.string() +
+               ": no model there, expected <model>/<version>/model.onnx: ready, with nothing to serve");
+  }
   Result<std::unique_ptr<Device>> device = options.open_device(shares->models);
   if (!device) return device.error();
   return std::unique_ptr<ModelServer>(

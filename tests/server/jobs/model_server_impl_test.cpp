@@ -140,10 +140,11 @@ TEST_F(ModelServerTest, UnknownModelsAndVersionsAreNotFound) {
   EXPECT_EQ(server->statistics("other", "").succeeded, 0);
 }
 
-TEST_F(ModelServerTest, AnEmptyRepositoryIsReady) {
+TEST_F(ModelServerTest, AnEmptyRepositoryIsReadyAndTold) {
   const std::unique_ptr<ModelServer> server = open();
   EXPECT_TRUE(server->ready());
   EXPECT_TRUE(server->models().empty());
+  EXPECT_THAT(log(), HasSubstr("warning: " + directory_.path().string() + ": no model there"));
 }
 
 TEST_F(ModelServerTest, LimitsThatNoModelSurvivesAreErrors) {
