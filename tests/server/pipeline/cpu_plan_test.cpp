@@ -4,6 +4,7 @@
 #include <string>
 
 #include "planner/costs.hpp"
+#include "planner/draw.hpp"
 #include "planner/graph_passes.hpp"
 #include "planner/search.hpp"
 #include "primitives/cpu/backend.hpp"
@@ -115,6 +116,38 @@ TEST_F(CpuPlan, ResidualBlocksEqualTheDenseWindowWithoutAnAddition) {
     const oracle::Values exact =
         test::dense_oracle(network, weights, volume.shape.n, test::volume_values(volume.view(), {}));
     EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5) << f << " images";
+  }
+}
+
+// The planned rung.
+std::string in_words(const Plan& plan) {
+  const GeometryChoice& choice = plan.ladder.front().geometry;
+  std::string text = "\nS " + std::to_string(choice.S) + ", pass input " + to_string(choice.pass_input) +
+                     (choice.streamed ? ", streamed along axis " + std::to_string(choice.axis) : "") + ", head slab " +
+                     std::to_string(choice.head_slab);
+  for (const Step& step : plan.ladder.front().segments.front().steps) text += "\n" + step.primitive;
+  return text;
+}
+
+// Whatever the search looks through, whether it would win or not: any geometry, way to pool, S and stream, any
+// primitive of any format, in any part of the memory.
+TEST_F(CpuPlan, DrawnPlansEqualTheDenseWindow) {
+  for (int i = 0; i < test::case_count(6); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const Network network = test::random_network(random, 16);
+    SearchOptions options;
+    options.memory_limit = std::int64_t{1} << 27;
+    options.most_extent = 40;
+    const std::unique_ptr<CostSource> costs = modelled_costs();
+    const Result<std::vector<Plan>> plans =
+        draw_plans(network, device_->spec(), catalogue_, *costs, options, {.count = 4, .seed = seed});
+    ASSERT_TRUE(plans) << plans.error().message;
+    EXPECT_FALSE(plans->empty()) << in_words(network);
+    for (const Plan& plan : *plans) {
+      SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(network) + in_words(plan));
+      expect_exact(network, plan, random);
+    }
   }
 }
 
