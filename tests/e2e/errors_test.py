@@ -1,5 +1,6 @@
 """What a client does wrong gets its code and one clear line, and the daemon goes on."""
 
+import collections
 import tempfile
 import time
 import unittest
@@ -140,6 +141,24 @@ class ErrorsTest(unittest.TestCase):
         with self.assertRaises(grpc.RpcError) as caught:
             self.stub.ModelInfer(request((1, 1, 90, 90, 90)), timeout=0.005)
         self.assertEqual(caught.exception.code(), grpc.StatusCode.DEADLINE_EXCEEDED)
+
+
+class FullQueueTest(unittest.TestCase):
+    """Of many who come while a large job computes."""
+
+    def test_one_too_many_is_refused_at_once(self):
+        with tempfile.TemporaryDirectory() as repository:
+            nets.save(nets.small_net(1), repository, MODEL)
+            with Daemon(repository, "--max-queue", "1", "--max-request-bytes", "64M", mem="2G") as daemon, \
+                    daemon.channel() as channel:
+                stub = services.GRPCInferenceServiceStub(channel)
+                calls = [stub.ModelInfer.future(request((1, 1, 140, 140, 140), "UINT8", 1)) for _ in range(5)]
+                ended = collections.Counter(call.code() for call in calls)
+                self.assertGreaterEqual(ended[grpc.StatusCode.OK], 2, "one computes and one waits")
+                self.assertGreaterEqual(ended[grpc.StatusCode.UNAVAILABLE], 1)
+                self.assertEqual(sum(ended.values()), ended[grpc.StatusCode.OK] + ended[grpc.StatusCode.UNAVAILABLE])
+                refused = next(call for call in calls if call.code() == grpc.StatusCode.UNAVAILABLE)
+                self.assertIn("is full: 1 jobs wait, at most 1 may", refused.details())
 
 
 class BadRepositoryTest(unittest.TestCase):

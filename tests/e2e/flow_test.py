@@ -10,6 +10,7 @@ import unittest
 
 import grpc
 import numpy as np
+import tritonclient.grpc as triton
 
 import nets
 from harness import Daemon, volumes_stubs
@@ -194,6 +195,26 @@ class FlowTest(unittest.TestCase):
                 self.assertLess(daemon.memory("VmHWM"), MEM)
             small = self.volume((20, 20, 20))
             self.expect_right(small, Stream(channel, small).read().planes())
+
+    def test_answers_around_two_gibibytes_are_refused_before_any_work(self):
+        """In one message: the protocol library would end the process. A plane less, as many bytes, a plane more."""
+        with tempfile.TemporaryDirectory() as repository:
+            nets.save(nets.small_net(7, f_out=64), repository, "net")
+            with Daemon(repository, "--max-request-bytes", "16M", mem="320M") as daemon, daemon.client() as client:
+                for planes in (127, 128, 129):
+                    extent = (planes + HALO, 256 + HALO, 256 + HALO)
+                    tensor = triton.InferInput("input", [1, 1, *extent], "UINT8")
+                    tensor.set_data_from_numpy(np.zeros((1, 1, *extent), np.uint8))
+                    with self.assertRaises(triton.InferenceServerException) as caught:
+                        client.infer("net", [tensor])
+                    self.assertIn("RESOURCE_EXHAUSTED", caught.exception.status())
+                    self.assertIn(f"{planes * 256 * 256 * 64 * 4} bytes", caught.exception.message())
+                self.assertEqual(daemon.metric("znni_jobs"), 0)
+                self.assertEqual(client.get_inference_statistics("net").model_stats[0].execution_count, 0)
+                self.assertLess(daemon.memory("VmHWM"), 320 << 20)
+                tensor = triton.InferInput("input", [1, 1, 10, 10, 10], "UINT8")
+                tensor.set_data_from_numpy(np.zeros((1, 1, 10, 10, 10), np.uint8))
+                self.assertEqual(len(client.infer("net", [tensor]).get_response().raw_output_contents[0]), 64 * 4)
 
     def test_volumes_around_two_gibibytes_are_accepted(self):
         """Bytes of input and of output pass 2^31; nothing is allocated for them."""

@@ -142,6 +142,18 @@ class LifecycleTest(unittest.TestCase):
         thread.join()
         self.assertIsInstance(replies[0], triton.InferenceServerException)
 
+    def test_sigterm_with_jobs_in_line(self):
+        """Those that wait for their turn are cancelled like the one that has it, when the time is up."""
+        daemon = self.daemon("--exit-timeout-secs", "0.3", *LARGE_MESSAGES, mem="3G").wait_ready()
+        jobs = [self.start_inference(daemon, (250, 250, 250)) for _ in range(2)]
+        while daemon.metric("znni_jobs") < 2 and not any(replies for _, replies in jobs):
+            time.sleep(0.01)
+        self.assertEqual([replies for _, replies in jobs], [[], []], "the volumes are too small to be caught in flight")
+        self.assertEqual(daemon.stop(), 0)
+        for thread, replies in jobs:
+            thread.join()
+            self.assertIsInstance(replies[0], triton.InferenceServerException)
+
     def test_a_second_signal_ends_at_once(self):
         daemon = self.daemon(*LARGE_MESSAGES, mem="2G").wait_ready()
         thread, _ = self.start_inference(daemon, (300, 300, 300))

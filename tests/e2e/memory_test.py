@@ -79,6 +79,27 @@ class MemoryTest(unittest.TestCase):
     def test_larger_budget(self):
         self.check(nets.residual_net(1), "1G", [(96, 96, 96), (40, 40, 40), (96, 150, 120)] * 2)
 
+    def test_a_thousand_requests_of_random_shapes(self):
+        """Nothing is kept of a shape that was seen: within --mem, and no more after a thousand than after 300."""
+        rng = np.random.default_rng(1)
+        with tempfile.TemporaryDirectory() as repository:
+            nets.save(nets.small_net(1), repository, "net")
+            with Daemon(repository, "--max-request-bytes", "4M", mem="256M") as daemon, daemon.client() as client:
+                resident = {}
+                for number in range(1, 1001):
+                    extent = [int(n) for n in rng.integers(10, 44, 3)]
+                    tensor = triton.InferInput("input", [1, 1, *extent], "UINT8")
+                    tensor.set_data_from_numpy(np.zeros((1, 1, *extent), np.uint8))
+                    found = client.infer("net", [tensor]).get_response().outputs[0].shape
+                    self.assertEqual(list(found), [1, 2, *(n - 9 for n in extent)])
+                    resident[number] = daemon.memory("VmRSS")
+                most = daemon.memory("VmHWM")
+                self.assertEqual(client.get_inference_statistics("net").model_stats[0].inference_count, 1000)
+        print(f"--mem 256M: {resident[300] >> 20} MiB after 300 requests, {resident[1000] >> 20} after 1000, "
+              f"peak {most >> 20}")
+        self.assertLessEqual(most, 256 << 20)
+        self.assertLessEqual(resident[1000] - resident[300], 16 << 20)
+
     def test_uploads_at_once(self):
         # A message stands in memory before its size is known: the limit holds all the same.
         with tempfile.TemporaryDirectory() as repository:
