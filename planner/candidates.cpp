@@ -118,8 +118,7 @@ std::int64_t fitted(const std::vector<std::int64_t>& extents, std::int64_t edge)
 // nothing, and hold more of a volume and of its output.
 std::int64_t most_planes(const Network& network, std::int64_t most) {
   const Reach reach = reaches(network).back();
-  const bool one_at_a_time = reach.fov.z == 1 && reach.stride.z == 1;
-  return one_at_a_time ? std::min(most, most_separate_planes) : most;
+  return reach.fov.z == 1 && reach.stride.z == 1 ? std::min(most, most_separate_planes) : most;
 }
 
 // Legal extents per axis; `shift` is patch_input - pass_input. Stops at the first that covers the volume.
@@ -215,6 +214,8 @@ std::set<Vec3> choose_extents(const Extents& extents, const SearchOptions& optio
   if (S > 1) return combinations.found();
   if (options.volume) combinations.add_all(cut_volume(extents, *options.volume, fov, shift, most_parts));
   combinations.add_all(ladder(extents, share / 3));
+  const bool few_planes = std::ssize(extents[0]) <= most_separate_planes;
+  if (few_planes) combinations.add_all({extents[0], halved(extents[1]), halved(extents[2])});
   return combinations.found();
 }
 

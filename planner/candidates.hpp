@@ -11,7 +11,8 @@
 //   of extents per axis. With a volume: also all combinations of the extents that cut its output into 1 to 8
 //   equal parts per axis, and no extent beyond the whole volume. In groups, whose combinations are many: cubes,
 //   and what cuts the volume, in up to 4 parts. A net that looks at one plane at a time has patches, and steps,
-//   of up to 8 planes.
+//   of up to 8 planes, and where there are no more, the halves of the largest extents are taken in all combinations:
+//   they cut planes without a rest.
 // Streams along z, and along y and x where net or volume differ there: fragments, those of the first pooling also in
 //   groups, held, or anew across the stream (which makes all offsets along itself of one window). New planes a step:
 //   1 to 32 times the poolings' stride, at finer steps where they are few. Cross-sections: every one where

@@ -20,4 +20,13 @@ std::vector<std::int64_t> thinned(const std::vector<std::int64_t>& extents, std:
   return {chosen.begin(), chosen.end()};
 }
 
+std::vector<std::int64_t> halved(const std::vector<std::int64_t>& extents) {
+  if (extents.empty()) return extents;
+  std::set<std::int64_t> chosen = {extents.front()};
+  for (std::int64_t edge = extents.back(); edge >= extents.front() && edge > 0; edge /= 2) {
+    chosen.insert(*std::prev(std::upper_bound(extents.begin(), extents.end(), edge)));
+  }
+  return {chosen.begin(), chosen.end()};
+}
+
 }  // namespace znni

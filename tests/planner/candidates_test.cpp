@@ -249,6 +249,9 @@ TEST(PlannerCandidates, NetsThatSeeOnePlaneAtATimeHaveThinPatches) {
     return planes;
   };
   EXPECT_EQ(thickest(), 8);
+  const std::vector<GeometryChoice> candidates = make_candidates(network, options(1024));
+  const auto is_quarter = [](const GeometryChoice& choice) { return choice.pass_input == Vec3{4, 512, 512}; };
+  EXPECT_TRUE(std::any_of(candidates.begin(), candidates.end(), is_quarter));
   std::get<Convolution>(network.nodes.front().operation).k.z = 2;
   EXPECT_EQ(thickest(), 1024);
 }

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <vector>
 
 namespace znni {
 namespace {
@@ -17,6 +18,14 @@ TEST(Thinned, KeepsTheEnds) {
   EXPECT_EQ(thin.back(), extents.back());
   EXPECT_TRUE(std::is_sorted(thin.begin(), thin.end()));
   EXPECT_EQ(thinned(extents, 1000), extents);
+}
+
+TEST(Halved, TakesTheLargestAndItsHalves) {
+  EXPECT_EQ(halved({3, 4, 5, 6, 7, 8, 9, 10, 20}), (std::vector<std::int64_t>{3, 5, 10, 20}));
+  EXPECT_EQ(halved({1, 2, 3, 4}), (std::vector<std::int64_t>{1, 2, 4}));
+  EXPECT_EQ(halved({10, 17, 24}), (std::vector<std::int64_t>{10, 24}));
+  EXPECT_EQ(halved({7}), (std::vector<std::int64_t>{7}));
+  EXPECT_TRUE(halved({}).empty());
 }
 
 }  // namespace
