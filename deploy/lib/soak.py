@@ -24,6 +24,7 @@ SHAPES = 40  # distinct volumes
 CHUNK = 1 << 18
 PATIENCE = 300  # seconds until a request that nobody answered counts as lost
 UNITS = {"M": 1 << 20, "G": 1 << 30}
+SIDE, PLANES = 1024, 2049  # of the large volume: 2 GiB and a plane
 
 
 class Tally:
@@ -106,6 +107,38 @@ def download(responses, pause=0.0):
         return None
     shape = (accepted.extent.z, accepted.channels, accepted.extent.y, accepted.extent.x)
     return np.frombuffer(bytes(data), np.float32).reshape(shape).transpose(1, 0, 2, 3)
+
+
+def plane(z):
+    """Plane z of the large volume: no plane is like those near it."""
+    return PATTERN[z % 251:z % 251 + SIDE * SIDE].tobytes()
+
+
+PATTERN = (np.arange(SIDE * SIDE + 251) % 251).astype(np.uint8)
+
+
+def large_upload():
+    """The messages of the large volume, made as they are sent."""
+    yield messages.VolumeRequest(header=messages.VolumeHeader(
+        model_name="same", id="large", datatype="UINT8", output_datatype="UINT8", channels=1,
+        extent=messages.Extent(z=PLANES, y=SIDE, x=SIDE)))
+    for z in range(PLANES):
+        yield messages.VolumeRequest(chunk=messages.VolumeChunk(offset=z * SIDE * SIDE, data=plane(z)))
+
+
+def bytes_that_differ(responses):
+    """(bytes that came, those of them that are not what was sent)."""
+    pending, came, differ = bytearray(), 0, 0
+    for response in responses:
+        pending += response.chunk.data
+        while len(pending) >= SIDE * SIDE:
+            sent = plane(came // (SIDE * SIDE))
+            if pending[:SIDE * SIDE] != sent:
+                differ += int(np.count_nonzero(np.frombuffer(bytes(pending[:SIDE * SIDE]), np.uint8) !=
+                                               np.frombuffer(sent, np.uint8)))
+            del pending[:SIDE * SIDE]
+            came += SIDE * SIDE
+    return came + len(pending), differ + len(pending)
 
 
 class Worker(threading.Thread):
@@ -226,6 +259,7 @@ class Soak:
         net = nets.small_net(options.seed)
         nets.save(net, repository, "net")
         nets.save(nets.small_net(options.seed + 1), repository, "second")
+        nets.save(nets.same_net(), repository, "same", config=nets.SAME_CONFIG)
         self.volumes = Volumes(net, options.seed)
         self.reloading = threading.Lock()
         self.daemon = Daemon(repository, "--model-control-mode", "explicit", "--load-model", "*",
@@ -250,10 +284,18 @@ class Soak:
         self.watch()
         for worker in workers:
             worker.join()
-        report = self.report()
+        large = self.stream_large_volume()
+        report = self.report() | large
         self.channel.close()
         report["exit code after SIGTERM"] = self.daemon.stop()
         return report
+
+    def stream_large_volume(self):
+        """More than 2 GiB in each direction, in one stream."""
+        start = time.monotonic()
+        came, differ = bytes_that_differ(services.VolumesStub(self.channel).Infer(large_upload()))
+        return {"bytes of one large volume": came, "wrong bytes of it": differ + abs(came - PLANES * SIDE * SIDE),
+                "seconds of it": round(time.monotonic() - start, 1)}
 
     def report(self):
         peak = self.daemon.memory("VmHWM")
@@ -302,8 +344,9 @@ def main():
     text = json.dumps(report, indent=1)
     pathlib.Path(options.output).write_text(text + "\n")
     print(text)
-    good = (not report["wrong"] and not report["lost"] and not report["unexpected"] and report["within limit"] and
-            report["leased at the end"] == 0 and report["exit code after SIGTERM"] == 0)
+    good = (not report["wrong"] and not report["wrong bytes of it"] and not report["lost"] and
+            not report["unexpected"] and report["within limit"] and report["leased at the end"] == 0 and
+            report["exit code after SIGTERM"] == 0)
     return 0 if good else 1
 
 

@@ -320,6 +320,18 @@ def line_net(seed):
     return net
 
 
+# With it same_net() gives the bytes that it gets.
+SAME_CONFIG = 'parameters { key: "input_scale" value { string_value: "0.0039215686" } }\n'
+
+
+def same_net():
+    """Gives what it gets."""
+    net = Net(1)
+    net.add(Node("Conv", ["input"], "same", [np.ones((1, 1, 1, 1, 1), np.float32), np.zeros(1, np.float32)],
+                 k=(1, 1, 1), dilation=(1, 1, 1)), 1)
+    return net
+
+
 def check_forms():
     """The dilated form and the float64 evaluation agree with each other, and with the strided form where both
     are defined."""
