@@ -39,9 +39,17 @@ Front pareto(Front labels) {
     return a.head_peak != b.head_peak ? a.head_peak < b.head_peak : a.histories < b.histories;
   });
   Front kept;
+  std::vector<std::size_t>
+      order;  // of kept: what beat a label last is asked first, since like labels follow each other
   for (const Label& label : labels) {
-    const bool beaten = std::any_of(kept.begin(), kept.end(), [&](const Label& other) { return beats(other, label); });
-    if (!beaten) kept.push_back(label);
+    const auto found =
+        std::find_if(order.begin(), order.end(), [&](std::size_t other) { return beats(kept[other], label); });
+    if (found != order.end()) {
+      std::rotate(order.begin(), found, found + 1);
+      continue;
+    }
+    order.push_back(kept.size());
+    kept.push_back(label);
   }
   return kept;
 }

@@ -33,13 +33,19 @@ std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis) {
   return extents;
 }
 
+// Shares each pass over the kernel spectra among `wanted` stacks, or all there are.
+void set_stacks(TilePlan& plan, std::int64_t wanted, std::int64_t all, std::int64_t tiles_z) {
+  const std::int64_t stacks = std::clamp<std::int64_t>(wanted, 1, all);
+  plan.tiling.stacks_per_batch = stacks;
+  plan.slots = stacks < all ? 2 : 1;
+  plan.products = cheaper_products(stacks * tiles_z);
+}
+
 TilePlan make_plan(const ConvProblem& problem, const TileKernels& kernels, Vec3 T, std::int64_t stacks, bool keep) {
   TilePlan plan;
-  plan.tiling = {problem, kernels.lanes, T, stacks};
-  plan.tiling.stacks_per_batch = std::clamp<std::int64_t>(stacks, 1, plan.tiling.stacks());
-  plan.slots = std::min<std::int64_t>(2, plan.tiling.batches());
+  plan.tiling = {problem, kernels.lanes, T, 1};
   plan.keep_spectra = keep;
-  plan.products = cheaper_products(plan.tiling);
+  set_stacks(plan, stacks, plan.tiling.stacks(), plan.tiling.tiles().z);
   return plan;
 }
 
@@ -72,38 +78,51 @@ class Choices {
   std::vector<Choice> worth_offering() {
     std::vector<Choice> kept;
     kept.reserve(most_offers);
-    while (count_ > 0 && kept.size() < most_offers) {
-      const auto end = all_.begin() + static_cast<std::ptrdiff_t>(count_);
-      kept.push_back(
-          *std::min_element(all_.begin(), end, [](const Choice& a, const Choice& b) { return a.seconds < b.seconds; }));
+    const Choice* fastest = keep_and_find([](const Choice&) { return true; });
+    while (fastest != nullptr && kept.size() < most_offers) {
+      kept.push_back(*fastest);
       const Choice& last = kept.back();
-      const auto covered = [&](const Choice& choice) { return last.beats(choice) || choice.resembles(last); };
-      count_ = static_cast<std::size_t>(std::remove_if(all_.begin(), end, covered) - all_.begin());
+      fastest = keep_and_find([&](const Choice& each) { return !last.beats(each) && !each.resembles(last); });
     }
     return kept;
   }
 
  private:
+  // Leaves those that are `wanted`, in their order, and finds the first fastest of them, in one pass; null: none is
+  // left.
+  template <class Wanted>
+  const Choice* keep_and_find(const Wanted& wanted) {
+    const Choice* fastest = nullptr;
+    std::size_t left = 0;
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (!wanted(all_[i])) continue;
+      if (left != i) all_[left] = all_[i];
+      const Choice& choice = all_[left++];
+      if (fastest == nullptr || choice.seconds < fastest->seconds) fastest = &choice;
+    }
+    count_ = left;
+    return fastest;
+  }
+
   static constexpr std::size_t most = counts_per_axis * counts_per_axis * counts_per_axis * std::size(wanted_tiles) * 2;
   std::array<Choice, most> all_;
   std::size_t count_ = 0;
 };
 
-void add_choices(const ConvProblem& problem, const TileKernels& kernels, const DeviceSpec& spec, Vec3 T,
-                 Choices& choices) {
-  TilePlan plan = make_plan(problem, kernels, T, 1, true);
+// All stacks of one extent of tiles. `plan`: of the layer; its extents and stacks are set here.
+void add_choices(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, Vec3 T, Choices& choices) {
+  plan.tiling.T = T;
   const TileModel model(plan.tiling, spec);
-  const std::int64_t per_stack = plan.tiling.tiles().z;
   std::int64_t before = 0;
   for (const std::int64_t wanted : wanted_tiles) {
-    plan = make_plan(problem, kernels, T, div_up(wanted, per_stack), true);
+    set_stacks(plan, div_up(wanted, model.tiles_z()), model.stacks(), model.tiles_z());
     const std::int64_t stacks = plan.tiling.stacks_per_batch;
     if (stacks == before) break;
     before = stacks;
+    const BothTileBytes bytes = tile_bytes(plan, kernels, spec.threads);
     for (const bool keep : {true, false}) {
-      plan.keep_spectra = keep;
-      choices.add(
-          {T, stacks, keep, model.seconds(stacks, keep, plan.products), tile_bytes(plan, kernels, spec.threads)});
+      const Seconds seconds = model.seconds(stacks, keep, plan.products);
+      choices.add({T, stacks, keep, seconds, keep ? bytes.kept : bytes.computed});
     }
   }
 }
@@ -112,11 +131,13 @@ void add_choices(const ConvProblem& problem, const TileKernels& kernels, const D
 
 std::vector<TilePlan> tile_plans(const ConvProblem& problem, const TileKernels& kernels, const DeviceSpec& spec) {
   Choices choices;
+  TilePlan plan;
+  plan.tiling = {problem, kernels.lanes, {}, 1};
   const std::vector<std::int64_t> along_y = extents_along(problem, 1);
   const std::vector<std::int64_t> along_x = extents_along(problem, 2);
   for (const std::int64_t z : extents_along(problem, 0)) {
     for (const std::int64_t y : along_y) {
-      for (const std::int64_t x : along_x) add_choices(problem, kernels, spec, {z, y, x}, choices);
+      for (const std::int64_t x : along_x) add_choices(plan, kernels, spec, {z, y, x}, choices);
     }
   }
   std::vector<TilePlan> plans;

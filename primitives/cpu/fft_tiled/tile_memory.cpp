@@ -15,21 +15,31 @@ std::int64_t tile_spectra_bytes(const TilePlan& plan) {
 
 std::int64_t bias_bytes(const Tiling& t) { return float_bytes(t.out_blocks() * t.lanes); }
 
-// Of all workers; each has whole cache lines.
-std::int64_t scratch_bytes(const TilePlan& plan, const TileKernels& kernels, int workers) {
-  const Tiling& t = plan.tiling;
-  const std::int64_t transforms = std::max(forward_scratch(t), inverse_scratch(t));
-  const std::int64_t spectra = plan.keep_spectra ? 0 : spectra_scratch(t);
-  const std::int64_t floats = std::max({transforms, column_scratch(t, kernels, plan.products), spectra});
+// Of all workers, each of which has `floats` in whole cache lines.
+std::int64_t worker_bytes(std::int64_t floats, int workers) {
   return mul(workers, round_up(float_bytes(floats), buffer_alignment));
+}
+
+std::int64_t column_or_plane_scratch(const TilePlan& plan, const TileKernels& kernels) {
+  const Tiling& t = plan.tiling;
+  return std::max({forward_scratch(t), inverse_scratch(t), column_scratch(t, kernels, plan.products)});
+}
+
+std::int64_t scratch_bytes(const TilePlan& plan, const TileKernels& kernels, int workers) {
+  const std::int64_t floats = column_or_plane_scratch(plan, kernels);
+  return worker_bytes(plan.keep_spectra ? floats : std::max(floats, spectra_scratch(plan.tiling)), workers);
 }
 
 }  // namespace
 
-TileBytes tile_bytes(const TilePlan& plan, const TileKernels& kernels, int workers) {
+BothTileBytes tile_bytes(const TilePlan& plan, const TileKernels& kernels, int workers) {
   const std::int64_t spectra = kernel_spectra_bytes(plan.tiling);
-  const std::int64_t scratch = add(tile_spectra_bytes(plan), scratch_bytes(plan, kernels, workers));
-  return {add(bias_bytes(plan.tiling), plan.keep_spectra ? spectra : 0), add(scratch, plan.keep_spectra ? 0 : spectra)};
+  const std::int64_t bias = bias_bytes(plan.tiling);
+  const std::int64_t tiles = tile_spectra_bytes(plan);
+  const std::int64_t floats = column_or_plane_scratch(plan, kernels);
+  const std::int64_t more = std::max(floats, spectra_scratch(plan.tiling));
+  return {{add(bias, spectra), add(tiles, worker_bytes(floats, workers))},
+          {bias, add(add(tiles, worker_bytes(more, workers)), spectra)}};
 }
 
 MemoryPlan tile_memory(const TilePlan& plan, const TileKernels& kernels, int workers, Format in, Format out) {

@@ -26,7 +26,12 @@ struct TileBytes {
   std::int64_t persistent = 0;
   std::int64_t scratch = 0;
 };
-[[nodiscard]] TileBytes tile_bytes(const TilePlan& plan, const TileKernels& kernels, int workers);
+// Of a plan that keeps the kernels' spectra, and of the same plan where it computes them in every run.
+struct BothTileBytes {
+  TileBytes kept;
+  TileBytes computed;
+};
+[[nodiscard]] BothTileBytes tile_bytes(const TilePlan& plan, const TileKernels& kernels, int workers);
 
 // Everything in one stage: input and output of different tiles are alive together.
 [[nodiscard]] MemoryPlan tile_memory(const TilePlan& plan, const TileKernels& kernels, int workers, Format in,

@@ -36,10 +36,9 @@ double real(std::int64_t value) { return static_cast<double>(value); }
 
 }  // namespace
 
-Products cheaper_products(const Tiling& tiling) {
-  const std::int64_t tiles = tiling.tiles_per_batch();
-  const double three = product_operations(tiles, Products::three);
-  return product_operations(tiles, Products::four) < three ? Products::four : Products::three;
+Products cheaper_products(std::int64_t tiles_per_batch) {
+  const double three = product_operations(tiles_per_batch, Products::three);
+  return product_operations(tiles_per_batch, Products::four) < three ? Products::four : Products::three;
 }
 
 TileModel::TileModel(const Tiling& t, const DeviceSpec& spec)

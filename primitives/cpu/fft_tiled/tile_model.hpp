@@ -6,9 +6,9 @@
 
 namespace znni::cpu::fft_tiled {
 
-// The form of the products that takes less time: three save arithmetic for every tile of a batch, four what it takes to
-// prepare each kernel spectrum for them.
-[[nodiscard]] Products cheaper_products(const Tiling& tiling);
+// The form of the products that takes less time for so many tiles of a batch: three save arithmetic for every one of
+// them, four what it takes to prepare each kernel spectrum.
+[[nodiscard]] Products cheaper_products(std::int64_t tiles_per_batch);
 
 // What is the same for all numbers of stacks that share a pass over the kernel spectra, counted once: a search asks for
 // hundreds of plans of every layer that it looks at.
@@ -16,6 +16,9 @@ class TileModel {
  public:
   // Looks at no stacks_per_batch.
   TileModel(const Tiling& tiling, const DeviceSpec& spec);
+
+  [[nodiscard]] std::int64_t stacks() const { return stacks_; }    // of the layer
+  [[nodiscard]] std::int64_t tiles_z() const { return tiles_z_; }  // of a stack
 
   // One run, all S inputs.
   [[nodiscard]] Seconds seconds(std::int64_t stacks_per_batch, bool keep_spectra, Products products) const;

@@ -96,9 +96,9 @@ TEST(TileModel, PrefersTilesThatFit) {
 TEST(TileModel, ThreeProductsNeedTilesToShareTheirKernels) {
   TilePlan plan = plan_of(1, 80, 80, 14);
   plan.tiling.stacks_per_batch = 1;
-  EXPECT_EQ(cheaper_products(plan.tiling), Products::four);
+  EXPECT_EQ(cheaper_products(plan.tiling.tiles_per_batch()), Products::four);
   plan.tiling.stacks_per_batch = 64;
-  EXPECT_EQ(cheaper_products(plan.tiling), Products::three);
+  EXPECT_EQ(cheaper_products(plan.tiling.tiles_per_batch()), Products::three);
   const Seconds three = seconds(plan);
   plan.products = Products::four;
   EXPECT_GT(seconds(plan), three);
