@@ -33,16 +33,20 @@ Result<std::vector<ModelVersion>> list_models(const fs::path& repository) {
   std::vector<ModelVersion> models;
   for (const fs::path& model : directories(repository, error)) {
     std::error_code ignored;
+    const std::size_t before = models.size();
     for (const fs::path& version : directories(model, ignored)) {
       const fs::path file = version / "model.onnx";
       const bool counts = is_version(version.filename()) && fs::is_regular_file(file, ignored);
       if (counts) models.push_back({model.filename(), version.filename(), file});
     }
+    const bool is_alone = models.size() == before && fs::is_regular_file(model / "model.onnx", ignored);
+    if (is_alone) models.push_back({model.filename(), "1", model / "model.onnx"});
   }
   if (error) return Error{ErrorCode::not_found, repository.string() + ": " + error.message()};
   if (models.empty()) {
-    return Error{ErrorCode::not_found,
-                 repository.string() + ": no model; there should be <model>/<version>/model.onnx"};
+    return Error{
+        ErrorCode::not_found,
+        repository.string() + ": no model; there should be <model>/<version>/model.onnx or <model>/model.onnx"};
   }
   std::sort(models.begin(), models.end(), [](const ModelVersion& a, const ModelVersion& b) {
     return a.model != b.model ? a.model < b.model : std::stoi(a.version) < std::stoi(b.version);

@@ -1,4 +1,5 @@
-// Where models and plans lie: DIR/<model>/<version>/model.onnx, and <plans>/<model>/<version>.plan.pbtxt.
+// Where models and plans lie: DIR/<model>/<version>/model.onnx, or DIR/<model>/model.onnx where there are no versions,
+// which is version 1; and <plans>/<model>/<version>.plan.pbtxt.
 #pragma once
 
 #include <filesystem>

@@ -31,7 +31,8 @@ std::string check_message_size(const std::string& text) {
 }
 
 void add_places(CLI::App& app, Options& options) {
-  app.add_option("--model-repository", options.model_repository, "Folder with <model>/<version>/model.onnx")
+  app.add_option("--model-repository", options.model_repository,
+                 "Folder with <model>/model.onnx or <model>/<version>/model.onnx")
       ->required()
       ->group("Models");
   app.add_option("--plan-dir", options.plan_directory,

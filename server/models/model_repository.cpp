@@ -51,13 +51,16 @@ ModelEntry model_entry(const fs::path& directory, const std::string& name) {
     if (newest > 0) entry.passed_over.push_back(newer ? std::to_string(newest) : candidate);
     newest = std::max(newest, number);
   }
-  if (newest == 0) {
-    entry.problem = (directory / name).string() + ": no version found, expected a folder '1' with model.onnx";
+  std::error_code ignored;
+  const bool is_alone = newest == 0 && fs::is_regular_file(directory / name / "model.onnx", ignored);
+  if (newest == 0 && !is_alone) {
+    entry.problem = (directory / name).string() + ": no version found, expected model.onnx or a folder '1' with it";
     return entry;
   }
-  entry.version = std::to_string(newest);
-  entry.network_file = directory / name / entry.version / "model.onnx";
-  entry.plan_file = directory / name / entry.version / "plan.pbtxt";
+  entry.version = std::to_string(std::max<std::int64_t>(newest, 1));
+  const fs::path folder = is_alone ? directory / name : directory / name / entry.version;
+  entry.network_file = folder / "model.onnx";
+  entry.plan_file = folder / "plan.pbtxt";
   return entry;
 }
 

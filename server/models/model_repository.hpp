@@ -1,5 +1,6 @@
 // The model repository on disk: DIR/<model>/<version>/model.onnx, beside it optionally plan.pbtxt, and
-// optionally DIR/<model>/config.pbtxt. Versions are positive numbers; the newest of each model is served.
+// optionally DIR/<model>/config.pbtxt. Versions are positive numbers; the newest of each model is served. A model
+// without versions is DIR/<model>/model.onnx, its plan beside it: version 1.
 #pragma once
 
 #include <filesystem>

@@ -13,7 +13,7 @@ namespace fs = std::filesystem;
 
 TEST(PlannerRepository, ListsModelsByNameAndVersionsByNumber) {
   const test::TemporaryDirectory directory;
-  for (const char* file : {"b/10/model.onnx", "b/9/model.onnx", "a/1/model.onnx", "a/1/plan.pbtxt",
+  for (const char* file : {"b/10/model.onnx", "b/9/model.onnx", "b/model.onnx", "a/1/model.onnx", "a/1/plan.pbtxt",
                            "a/latest/model.onnx", "a/2/weights.onnx", "config.pbtxt"}) {
     directory.write(file, "x");
   }
@@ -25,6 +25,16 @@ TEST(PlannerRepository, ListsModelsByNameAndVersionsByNumber) {
     EXPECT_EQ(model.file, directory.path() / model.model / model.version / "model.onnx");
   }
   EXPECT_EQ(found, (std::vector<std::string>{"a/1", "b/9", "b/10"}));
+}
+
+TEST(PlannerRepository, OneFileWithoutVersionsIsVersionOne) {
+  const test::TemporaryDirectory directory;
+  directory.write("net/model.onnx", "x");
+  const Result<std::vector<ModelVersion>> models = list_models(directory.path());
+  ASSERT_TRUE(models) << models.error().message;
+  ASSERT_EQ(models->size(), 1U);
+  EXPECT_EQ(models->front().version, "1");
+  EXPECT_EQ(models->front().file, directory.path() / "net/model.onnx");
 }
 
 TEST(PlannerRepository, SaysWhenThereIsNone) {

@@ -35,9 +35,23 @@ TEST(ModelRepository, FindsTheNewestVersionOfEachModel) {
   EXPECT_EQ(membrane.problem, "");
 }
 
-TEST(ModelRepository, AModelWithoutAVersionIsKeptWithItsReason) {
+TEST(ModelRepository, OneFileWithoutVersionsIsVersionOne) {
   const TemporaryDirectory directory;
   directory.write("membrane/model.onnx", "");
+  const Result<std::vector<ModelEntry>> entries = scan_repository(directory.path());
+  ASSERT_TRUE(entries);
+  ASSERT_EQ(entries->size(), 1U);
+  EXPECT_EQ(entries->at(0).problem, "");
+  EXPECT_EQ(entries->at(0).version, "1");
+  EXPECT_EQ(entries->at(0).network_file, directory.path() / "membrane/model.onnx");
+  EXPECT_EQ(entries->at(0).plan_file, directory.path() / "membrane/plan.pbtxt");
+  directory.write("membrane/2/model.onnx", "");
+  EXPECT_EQ(scan_repository(directory.path())->at(0).network_file, directory.path() / "membrane/2/model.onnx");
+}
+
+TEST(ModelRepository, AModelWithoutAVersionIsKeptWithItsReason) {
+  const TemporaryDirectory directory;
+  directory.write("membrane/network.onnx", "");
   const Result<std::vector<ModelEntry>> entries = scan_repository(directory.path());
   ASSERT_TRUE(entries);
   ASSERT_EQ(entries->size(), 1U);
