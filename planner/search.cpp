@@ -43,16 +43,24 @@ Result<std::vector<const Primitive*>> resolve_force(const Network& network, cons
   return forced;
 }
 
+// How much smaller per axis the second rung is than the first. Where no voxel needs its neighbours a row costs as much
+// to begin, long or short.
+Vec3 first_division(const Network& network) {
+  return reaches(network).back().fov == Vec3::cube(1) ? Vec3{2, 2, 1} : Vec3::cube(2);
+}
+
 // Patches of about a half, a quarter and an eighth of the first per axis, and the smallest there is, each as
 // fast as the arena of the first and what memory is left allow. A rung that does not fit is left out: smaller
 // volumes then run in a larger patch. None is streamed: a small volume ends before a stream has begun to pay.
-void add_ladder(Plan& plan, GeometrySearch& geometries, Vec3 first_output, std::vector<GeometryChoice> candidates,
-                std::int64_t memory_limit) {
+void add_ladder(Plan& plan, GeometrySearch& geometries, const Network& network, Vec3 first_output,
+                std::vector<GeometryChoice> candidates, std::int64_t memory_limit) {
   std::erase_if(candidates, [](const GeometryChoice& choice) { return choice.S != 1 || choice.streamed; });
   const Vec3 smallest = geometries.smallest_output(candidates);
   Vec3 largest = first_output;
+  Vec3 division = first_division(network);
   for (int level = 0; level <= halvings && !geometries.stopped(); ++level) {
-    largest = level < halvings ? max(largest / Vec3::cube(2), smallest) : smallest;
+    largest = level < halvings ? max(largest / division, smallest) : smallest;
+    division = Vec3::cube(2);
     RungQuery query;
     query.persistent = memory_limit - plan.memory.total();
     query.transient = plan.memory.transient;
@@ -129,7 +137,7 @@ Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalo
   Plan plan = rung_plan(network, spec, catalogue, options, *first);
   if (log != nullptr) log_choices(network, *first, spec, catalogue, costs, *log);
   if (options.ladder) {
-    add_ladder(plan, geometries, output_of(*first), candidates, options.memory_limit);
+    add_ladder(plan, geometries, network, output_of(*first), candidates, options.memory_limit);
   }
   return plan;
 }

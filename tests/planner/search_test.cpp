@@ -318,6 +318,16 @@ TEST(PlannerSearch, LadderFallsWithinTheFirstRungsArena) {
   EXPECT_LE(plan->memory.total(), options.memory_limit);
 }
 
+TEST(PlannerSearch, RowsStayLongWhereVoxelsNeedNoNeighbours) {
+  Network network;
+  network.nodes = {{"conv", drawn::convolution(1, Vec3::cube(1)), {0}}};
+  SearchOptions options = small_options(1 << 26);
+  options.most_extent = 64;
+  options.ladder = true;
+  const Plan plan = golden_plan(network, options);
+  EXPECT_EQ(plan.ladder.at(1).geometry.pass_input, (Vec3{4, 32, 64}));
+}
+
 TEST(PlannerSearch, ForcedPrimitivesAreUsed) {
   SearchOptions options = small_options(1 << 20);
   for (const char* name : {"drawn.conv.a", "drawn.conv.b"}) {
