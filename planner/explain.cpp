@@ -194,6 +194,15 @@ std::string too_large_text(const GeometryChoice& chosen, const SearchLog& log) {
   return rows.empty() ? "" : "larger patches that do not fit\n" + text_table(rows);
 }
 
+std::string sockets_text(const Plan& plan, const SearchLog& log) {
+  if (!log.sockets) return "";
+  const std::string together = "all on the same patch " + rate_text(log.sockets->together);
+  const double rate = log.sockets->apart;
+  const std::string doubt = log.sockets->known ? "" : ", by formulas alone: a socket was not measured";
+  const std::string apart = "each on its own " + (rate > 0 ? rate_text(rate) + doubt : "does not fit");
+  return "sockets    " + (plan.sockets > 1 ? apart + "; " + together : together + "; " + apart) + "\n";
+}
+
 std::string considered_text(const PlanReport& report, const SearchLog& log) {
   const auto exact = std::count_if(log.candidates.begin(), log.candidates.end(),
                                    [](const Candidate& candidate) { return candidate.voxels_per_second > 0; });
@@ -208,8 +217,8 @@ std::string considered_text(const PlanReport& report, const SearchLog& log) {
 std::string explain(const Network& network, const Plan& plan, const PlanReport& report, const SearchLog& log) {
   const GeometryChoice& chosen = plan.ladder.front().geometry;
   return network_text(network) + "device     " + plan.key.device + ", strategy " + plan.key.strategy + "\n" +
-         patch_text(network, plan, report) + "memory     " + memory_text(plan) + "\n" + places_text(report) +
-         considered_text(report, log) + nodes_table(report, log) + refusals_text(network, log) +
+         patch_text(network, plan, report) + sockets_text(plan, log) + "memory     " + memory_text(plan) + "\n" +
+         places_text(report) + considered_text(report, log) + nodes_table(report, log) + refusals_text(network, log) +
          runners_text(chosen, log) + too_large_text(chosen, log);
 }
 

@@ -137,6 +137,7 @@ std::string explain_json(const Plan& plan, const PlanReport& report, const Devic
   all["nodes"] = list(report.nodes, node);
   all["segments"] = list(plan.ladder.front().segments, segment);
   all["ladder"] = list(plan.ladder, rung);
+  all["sockets"] = plan.sockets;
   all["predicted"] = predicted(plan.predicted);
   all["memory"] = memory(plan, report);
   all["machine"] = machine(spec);

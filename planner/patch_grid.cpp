@@ -58,6 +58,10 @@ struct Columns {
   // Every step completes planes of output.
   [[nodiscard]] bool alone() const { return axis == 0 && all.count.y == 1 && all.count.x == 1; }
   [[nodiscard]] std::int64_t bands() const { return div_up(all.dense.z, band); }
+  // Side by side in one row of the grid.
+  [[nodiscard]] std::int64_t in_a_row() const {
+    return axis == 0 ? mul(all.count.y, all.count.x) : all.count[3 - axis];
+  }
   // Of a band of so many planes.
   [[nodiscard]] std::int64_t steps(std::int64_t planes) const { return div_up(add(planes, before), all.part.z); }
   [[nodiscard]] std::int64_t all_steps() const {
@@ -159,6 +163,11 @@ PatchGrid make_patch_grid(Vec3 volume, Vec3 patch_input, Vec3 fov) {
   return grid;
 }
 
+const GridRow& row_of(const PatchGrid& grid, std::int64_t patch) {
+  const auto ends_behind = [](std::int64_t index, const GridRow& row) { return index < row.end; };
+  return *std::upper_bound(grid.rows.begin(), grid.rows.end(), patch, ends_behind);
+}
+
 std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov) {
   return voxels(extents(volume, patch_input, fov).count);
 }
@@ -172,6 +181,13 @@ std::int64_t patch_count(Vec3 volume, const Geometry& geometry, Vec3 fov, std::i
   if (!geometry.choice.streamed) return patch_count(volume, geometry.patch_input, fov);
   const Columns columns = make_columns(volume, geometry, fov, most_planes);
   return mul(columns.all_steps(), mul(columns.all.count.y, columns.all.count.x));
+}
+
+std::int64_t batches_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {
+  const std::int64_t batches = div_up(patch_count(volume, geometry, fov, most_planes), geometry.choice.S);
+  if (!geometry.choice.streamed) return div_up(batches, sockets);
+  const std::int64_t columns = make_columns(volume, geometry, fov, most_planes).in_a_row();
+  return mul(batches / columns, div_up(columns, sockets));
 }
 
 std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {

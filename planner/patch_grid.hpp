@@ -46,6 +46,9 @@ struct PatchGrid {
 // covers(patch_input, fov). Every dense output voxel is owned exactly once.
 [[nodiscard]] PatchGrid make_patch_grid(Vec3 volume, Vec3 patch_input, Vec3 fov);
 
+// The row of a patch.
+[[nodiscard]] const GridRow& row_of(const PatchGrid& grid, std::int64_t patch);
+
 // Number of patches alone; saturates.
 [[nodiscard]] std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov);
 
@@ -54,6 +57,11 @@ struct PatchGrid {
 [[nodiscard]] PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes);
 [[nodiscard]] std::int64_t patch_count(Vec3 volume, const Geometry& geometry, Vec3 fov,
                                        std::int64_t most_planes = saturated);
+
+// How many batches of up to S patches one of `sockets` runs one after the other, when they are dealt out to all or, of
+// a stream, columns of the same row are.
+[[nodiscard]] std::int64_t batches_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes,
+                                           int sockets);
 
 // Planes that the largest row has.
 [[nodiscard]] std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes);

@@ -78,6 +78,7 @@ Lines plan_lines(const Plan& plan) {
   Lines lines;
   add_key(plan.key, lines);
   lines.push_back("memory " + memory_text(plan.memory));
+  if (plan.sockets != 1) lines.push_back("sockets " + std::to_string(plan.sockets));
   lines.push_back("predicted " + number(plan.predicted.voxels_per_second) + " voxels/s, " +
                   number(plan.predicted.seconds) + " s, border cost " + number(plan.predicted.border_cost) + ", " +
                   std::string(to_string(plan.predicted.basis)) + within_text(plan.predicted.error));

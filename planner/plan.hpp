@@ -97,6 +97,9 @@ struct Plan {
   // has its own memory beside it, so that memory.transient is the largest of the former and the sum of the latter;
   // persistent bytes are those of all rungs together.
   std::vector<Rung> ladder;
+  // Each of as many sockets of the device runs patches of its own, in memory of its own: the ladder is one's, `memory`
+  // and `predicted` are of all. 1: the device runs as a whole.
+  int sockets = 1;
   MemoryUse memory;
   Prediction predicted;
   bool operator==(const Plan&) const = default;
@@ -122,6 +125,9 @@ struct GpuOffer {
 // Whether all of it runs on 'cpu'.
 [[nodiscard]] bool on_cpu(const Rung& rung);
 [[nodiscard]] bool needs_gpu(const Plan& plan);
+// What each of the plan's rungs on the CPU runs on: `cpu`, or one of its sockets. invalid_argument where the plan wants
+// another number of them, or a GPU beside several.
+[[nodiscard]] Result<DeviceSpec> device_of_rungs(const Plan& plan, const DeviceSpec& cpu);
 // Of the CPU, or of both, as PlanKey::device names them.
 [[nodiscard]] std::string device_name(const DeviceSpec& cpu, const DeviceSpec* gpu);
 

@@ -97,12 +97,12 @@ Result<void> check_rung(const Rung& rung, const Plan& plan, const Checked& with)
   if (!geometry) return geometry.error();
   const Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, device);
   if (!schedule) return schedule.error();
-  if (Result<void> sound =
-          check_counted("persistent buffers", persistent_bytes(schedule->memory), plan.memory.persistent);
-      !sound) {
+  const std::int64_t persistent = mul(plan.sockets, persistent_bytes(schedule->memory));
+  if (Result<void> sound = check_counted("persistent buffers", persistent, plan.memory.persistent); !sound) {
     return sound;
   }
-  return check_counted("tensors and scratch buffers", pack(schedule->memory).bytes, plan.memory.transient);
+  const std::int64_t transient = mul(plan.sockets, pack(schedule->memory).bytes);
+  return check_counted("tensors and scratch buffers", transient, plan.memory.transient);
 }
 
 Result<void> check_ladder(const Plan& plan, const Checked& with) {
@@ -120,7 +120,9 @@ Result<void> check_ladder(const Plan& plan, const Checked& with) {
 Result<void> check_all(const Plan& plan, const Checked& with, std::int64_t memory_limit) {
   if (Result<void> sound = check_nodes(plan, with.network); !sound) return sound;
   if (Result<void> sound = check_machine(plan, with.device, memory_limit); !sound) return sound;
-  return check_ladder(plan, with);
+  const Result<DeviceSpec> device = device_of_rungs(plan, with.device);
+  if (!device) return device.error();
+  return check_ladder(plan, {with.network, with.catalogue, *device, with.gpu});
 }
 
 // Words of `now` that are not among those of `before`.
@@ -142,6 +144,13 @@ std::string new_words(const std::string& before, const std::string& now) {
 bool on_cpu(const Rung& rung) {
   return std::all_of(rung.segments.begin(), rung.segments.end(),
                      [](const Segment& segment) { return segment.place == Place::cpu; });
+}
+
+Result<DeviceSpec> device_of_rungs(const Plan& plan, const DeviceSpec& cpu) {
+  if (plan.sockets == 1) return cpu;
+  if (needs_gpu(plan)) return unfit("sockets is " + std::to_string(plan.sockets) + "; with a GPU it must be 1");
+  if (plan.sockets == cpu.sockets) return of_one_socket(cpu);
+  return unfit("planned for " + std::to_string(plan.sockets) + " sockets; there are " + std::to_string(cpu.sockets));
 }
 
 bool needs_gpu(const Plan& plan) { return !std::all_of(plan.ladder.begin(), plan.ladder.end(), on_cpu); }

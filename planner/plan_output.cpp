@@ -49,6 +49,7 @@ class Beside {
         options_(search_options(session, progress_)) {}
 
   std::string next_better(const Plan& plan) {
+    if (plan.sockets > 1) return "";  // searches beside are for the machine as a whole
     progress_.tell("searching with more memory");
     const CurveSetting setting = this->setting(options_.strategy);
     const double rate = plan.predicted.voxels_per_second;

@@ -97,7 +97,9 @@ Result<PlanReport> make_report(const Network& network, const Plan& plan, const C
       steps.push_back(step);
     }
   }
-  const Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, spec);
+  const Result<DeviceSpec> device = device_of_rungs(plan, spec);
+  if (!device) return device.error();
+  const Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, *device);
   if (!schedule) return schedule.error();
   for (NodeReport& node : report.nodes) node.persistent = exchanged_kernel_bytes(*geometry, node.node);
   add_memory(*schedule, MemorySpace::host, report.nodes);

@@ -62,6 +62,13 @@ struct SearchLog {
     bool chosen = false;
   };
   std::vector<Choice> choices;
+  // Of a machine with several: voxels per second of its best plans. 0 where nothing fits.
+  struct Sockets {
+    double together = 0;  // all on the same patch
+    double apart = 0;     // each on its own
+    bool known = true;    // as well as the former; else nobody measured a socket, and all run together
+  };
+  std::optional<Sockets> sockets;
 };
 
 // The error names what is wrong: of the network, the limit, or a volume below the field of view.

@@ -14,6 +14,7 @@
 #include "planner/memory_limit.hpp"
 #include "planner/plugins.hpp"
 #include "planner/repository.hpp"
+#include "planner/socket_search.hpp"
 #include "planner/text_table.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/machine.hpp"
@@ -122,8 +123,8 @@ MeasureOptions measure_options(const Session& session, const std::function<bool(
   return measure;
 }
 
-OpenDevice device_opener(const Session& session) {
-  return [&session](std::int64_t bytes) { return cpu::backend().open(session.spec, bytes, 0, 0); };
+OpenDevice device_opener(const DeviceSpec& spec) {
+  return [&spec](std::int64_t bytes) { return cpu::backend().open(spec, bytes, 0, 0); };
 }
 
 OnRecord record_keeper(const Session& session) {
@@ -139,13 +140,13 @@ void say_measured(const Measurer& measurer, const std::string& path) {
   for (const std::string& failure : measurer.failures()) warn("not measured: " + failure);
 }
 
-Result<Plan> search_measured(const Network& network, Session& session, const SearchOptions& options, Progress& progress,
-                             SearchLog* log) {
-  Measurer measurer(device_opener(session), session.spec, session.timings, measure_options(session, options.stop),
-                    record_keeper(session));
+Result<Plan> search_measured(const Network& network, const DeviceSpec& spec, Session& session,
+                             const SearchOptions& options, Progress& progress, SearchLog* log) {
+  MeasureOptions measure = measure_options(session, options.stop);
+  if (session.spec.sockets > 1) measure.time_limit /= 2;  // one search for the machine, one for a socket
+  Measurer measurer(device_opener(spec), spec, session.timings, measure, record_keeper(session));
   Result<Plan> plan = measured_search(
-      network, session.spec, session.catalogue, measurer, options,
-      [&](const std::string& what) { progress.tell(what); }, log);
+      network, spec, session.catalogue, measurer, options, [&](const std::string& what) { progress.tell(what); }, log);
   say_measured(measurer, session.timings_path);
   return plan;
 }
@@ -245,11 +246,14 @@ Result<Plan> make_plan(const Network& network, Session& session, SearchLog* log)
   Progress progress(std::cerr, isatty(STDERR_FILENO) == 1);
   const SearchOptions options = search_options(session, progress);
   progress.tell("searching patches");
-  if (session.options.patience == Patience::measure) {
-    return search_measured(network, session, options, progress, log);
-  }
-  const std::unique_ptr<CostSource> costs = session_costs(session);
-  return search(network, session.spec, session.catalogue, *costs, options, log);
+  const SearchOn on = [&](const DeviceSpec& spec, const SearchOptions& own, SearchLog* own_log) {
+    if (session.options.patience == Patience::measure) {
+      return search_measured(network, spec, session, own, progress, own_log);
+    }
+    const std::unique_ptr<CostSource> costs = session.recorded.costs(recorded_costs(session.timings, spec));
+    return search(network, spec, session.catalogue, *costs, own, own_log);
+  };
+  return search_sockets(network, session.spec, options, on, log);
 }
 
 Result<SplitPlan> make_split(const Network& network, const Session& session, const MachinePlaces& places,
@@ -266,7 +270,7 @@ Result<void> calibrate_here(Session& session) {
   {
     Progress progress(std::cerr, isatty(STDERR_FILENO) == 1);
     const std::function<bool()> stop = search_options(session, progress).stop;
-    Measurer measurer(device_opener(session), session.spec, session.timings, measure_options(session, stop),
+    Measurer measurer(device_opener(session.spec), session.spec, session.timings, measure_options(session, stop),
                       record_keeper(session));
     const std::unique_ptr<CostSource> costs = measurer.costs();
     const std::vector<CalibrationTask> tasks = calibration_set(session.catalogue, session.spec, *costs);

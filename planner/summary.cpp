@@ -75,6 +75,7 @@ std::string summary(const Plan& plan) {
   text += "predicted  " + rate_text(plan.predicted.voxels_per_second) + ", " + seconds_text(plan.predicted.seconds) +
           " a patch (" + std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) +
           "), border cost " + fixed_text(plan.predicted.border_cost, 2) + "\n";
+  if (plan.sockets > 1) text += "sockets    " + std::to_string(plan.sockets) + ", each with patches of its own\n";
   text += "memory     " + memory_text(plan) + "\n";
   if (plan.ladder.empty()) return text;
   return text + "nodes of the first patch\n" + steps_table(plan) + "patches\n" + ladder_table(plan);

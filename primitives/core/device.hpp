@@ -27,10 +27,24 @@ struct DeviceSpec {
   std::int64_t l2_bytes = 1 << 20;  // per core
   std::int64_t l3_bytes = 1 << 25;
   double hertz = 3.6e9;         // of one core
+  int sockets = 1;              // parts of equal threads with memory of their own: Device::socket()
+  bool is_socket = false;       // one of several, alone
   AcceleratorSpec accelerator;  // of a GPU
 
   bool operator==(const DeviceSpec&) const = default;
 };
+
+// One socket of a device of several: what plans for each of them are made for.
+[[nodiscard]] inline DeviceSpec of_one_socket(DeviceSpec spec) {
+  if (spec.sockets == 1) return spec;
+  spec.name += ", one of " + std::to_string(spec.sockets) + " sockets";
+  spec.threads /= spec.sockets;
+  spec.flops_per_second /= spec.sockets;
+  spec.bytes_per_second /= spec.sockets;
+  spec.sockets = 1;
+  spec.is_socket = true;
+  return spec;
+}
 
 class Accelerator;  // primitives/core/accelerator.hpp
 class Device;
@@ -71,6 +85,12 @@ class Device {
   [[nodiscard]] virtual Executor& executor() = 0;
   // The same device where it is a GPU, else nullptr.
   [[nodiscard]] virtual Accelerator* accelerator() { return nullptr; }
+  // Of a device of several sockets the one of this number, below spec().sockets: a device of its own, with the threads
+  // and the memory that are there, whose reservations count against the budget of the whole. The whole where there is
+  // but one.
+  [[nodiscard]] virtual Device& socket(int /*number*/) { return *this; }
+  // A thread for each socket, near its cores, and so are the threads that it starts: what runs all sockets at once.
+  [[nodiscard]] virtual Executor& drivers() { return executor(); }
 
   // `bytes` bytes aligned to at least buffer_alignment, zeroed (but for device memory). Refuses past the budget of
   // `space` with over_budget, naming `purpose` and both numbers. Zero bytes is a legal, empty reservation.

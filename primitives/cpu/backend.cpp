@@ -17,12 +17,11 @@ constexpr int cores_that_saturate_memory = 8;
 std::vector<DeviceSpec> probe() { return {describe_cpu(default_threads())}; }
 
 // Cores to pin workers to: none where the process has a quota of time, which may come from any core.
-Topology cores_to_pin() {
-  Result<Topology> topology = read_topology();
+Topology cores_to_pin(const Result<Topology>& topology) {
   if (!topology) return {};
   const auto cores = static_cast<double>(topology->cores.size());
   const bool is_quota = read_cgroup_limits().processors.value_or(cores) < cores;
-  return is_quota ? unpinned(*std::move(topology)) : *std::move(topology);
+  return is_quota ? unpinned(*topology) : *topology;
 }
 
 Result<std::unique_ptr<Device>> open(const DeviceSpec& spec, std::int64_t host_budget, std::int64_t, std::int64_t) {
@@ -31,7 +30,14 @@ Result<std::unique_ptr<Device>> open(const DeviceSpec& spec, std::int64_t host_b
                                                   " threads and a budget of " + std::to_string(host_budget) +
                                                   " bytes is no CPU: threads must be positive"};
   }
-  return make_cpu_device(spec, cores_to_pin(), host_budget);
+  const Topology cores = cores_to_pin(read_topology());
+  const int count = spec.is_socket ? 1 : socket_count(cores, spec.threads);
+  if (spec.sockets != 1 && spec.sockets != count) {
+    return Error{ErrorCode::invalid_argument, "device '" + spec.name + "' is described with " +
+                                                  std::to_string(spec.sockets) + " sockets; here its threads have " +
+                                                  std::to_string(count)};
+  }
+  return make_cpu_device(spec, spec.is_socket ? sockets(cores).front() : cores, host_budget);
 }
 
 }  // namespace
@@ -49,10 +55,11 @@ DeviceSpec describe_cpu(int threads) {
               simd_name(processor.simd_floats);
   spec.kind = DeviceKind::cpu;
   spec.threads = threads;
+  spec.sockets = socket_count(cores_to_pin(topology), threads);
   spec.simd_floats = processor.simd_floats;
   spec.flops_per_second = processor.flops_per_cycle * processor.hertz * threads;
   spec.hertz = processor.hertz;
-  spec.bytes_per_second = bytes_per_second_and_core * std::min(threads, cores_that_saturate_memory);
+  spec.bytes_per_second = bytes_per_second_and_core * std::min(threads, cores_that_saturate_memory * spec.sockets);
   if (topology && topology->l2_bytes > 0) spec.l2_bytes = topology->l2_bytes;
   if (topology && topology->l3_bytes > 0) spec.l3_bytes = topology->l3_bytes;
   return spec;

@@ -11,7 +11,7 @@ namespace znni::cpu {
 [[nodiscard]] std::span<const Primitive* const> registry();
 
 // probe() gives one device, with default_threads() threads (primitives/cpu/machine.hpp). open() takes any
-// spec of describe_cpu() and has host memory only: its pinned and device budgets count as zero.
+// spec of describe_cpu(), or one of its sockets, and has host memory only: its pinned and device budgets count as zero.
 [[nodiscard]] const Backend& backend();
 
 // This machine with `threads` workers. The same machine gives the same spec: rates come from what the

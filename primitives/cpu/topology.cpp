@@ -2,8 +2,12 @@
 
 #include <hwloc.h>
 #include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 #include <memory>
 
 namespace znni::cpu {
@@ -48,6 +52,8 @@ unsigned sibling_rank(hwloc_topology_t topology, hwloc_obj_t unit) {
   return rank;
 }
 
+int node_of(hwloc_obj_t unit) { return unit->nodeset == nullptr ? 0 : std::max(0, hwloc_bitmap_first(unit->nodeset)); }
+
 Topology collect(hwloc_topology_t topology) {
   struct Ranked {
     unsigned rank;
@@ -56,7 +62,8 @@ Topology collect(hwloc_topology_t topology) {
   std::vector<Ranked> ranked;
   hwloc_obj_t unit = nullptr;
   while ((unit = hwloc_get_next_obj_by_type(topology, HWLOC_OBJ_PU, unit)) != nullptr) {
-    ranked.push_back({sibling_rank(topology, unit), {static_cast<int>(unit->os_index), chip_of(topology, unit)}});
+    ranked.push_back(
+        {sibling_rank(topology, unit), {static_cast<int>(unit->os_index), chip_of(topology, unit), node_of(unit)}});
   }
   std::stable_sort(ranked.begin(), ranked.end(), [](const Ranked& a, const Ranked& b) { return a.rank < b.rank; });
   Topology result;
@@ -109,16 +116,60 @@ std::vector<Core> pin_list(const Topology& topology, int workers) {
   return pins;
 }
 
+std::vector<Topology> sockets(const Topology& topology) {
+  std::map<int, Topology> of_node;
+  for (const Core& core : topology.cores) {
+    Topology& socket = of_node[core.node];
+    socket.cores.push_back(core);
+    socket.l2_bytes = topology.l2_bytes;
+    socket.l3_bytes = topology.l3_bytes;
+    socket.memory_node = core.node;
+  }
+  if (of_node.size() < 2) return {topology};
+  std::vector<Topology> sockets;
+  for (auto& [node, socket] : of_node) sockets.push_back(std::move(socket));
+  return sockets;
+}
+
+int socket_count(const Topology& topology, int threads) {
+  std::map<int, int> workers;  // near each memory node
+  for (const Core& pin : pin_list(topology, threads)) {
+    if (pin.os_index < 0) return 1;
+    ++workers[pin.node];
+  }
+  if (workers.size() != sockets(topology).size()) return 1;
+  const auto count = static_cast<int>(workers.size());
+  const auto has_share = [&](const auto& of_node) { return of_node.second * count == threads; };
+  return std::all_of(workers.begin(), workers.end(), has_share) ? count : 1;
+}
+
+void keep_near(std::span<std::byte> block, int node) {
+  constexpr int preferred = 1;  // MPOL_PREFERRED of the kernel
+  constexpr int bits = 8 * sizeof(unsigned long);
+  std::array<unsigned long, 16> nodes{};
+  constexpr int most_nodes = bits * static_cast<int>(nodes.size());
+  if (node < 0 || node >= most_nodes || block.empty()) return;
+  nodes[static_cast<std::size_t>(node / bits)] = 1UL << node % bits;
+  // The kernel looks at one node less than it is told of.
+  static_cast<void>(syscall(SYS_mbind, block.data(), block.size(), preferred, nodes.data(), most_nodes + 1, 0));
+}
+
 Topology unpinned(Topology topology) {
-  for (Core& core : topology.cores) core.os_index = -1;
+  for (Core& core : topology.cores) {
+    core.os_index = -1;
+    core.node = 0;
+  }
+  topology.memory_node = -1;
   return topology;
 }
 
-void pin_this_thread(const Core& core) {
-  if (core.os_index < 0 || core.os_index >= CPU_SETSIZE) return;
+void pin_this_thread(std::span<const Core> cores) {
   cpu_set_t only;
   CPU_ZERO(&only);
-  CPU_SET(core.os_index, &only);
+  for (const Core& core : cores) {
+    if (core.os_index < 0 || core.os_index >= CPU_SETSIZE) return;
+    CPU_SET(core.os_index, &only);
+  }
   static_cast<void>(sched_setaffinity(0, sizeof(only), &only));
 }
 

@@ -1,7 +1,10 @@
-// Cores and caches, from hwloc: which processor each worker is pinned to, and which workers share a chip.
+// Cores, caches and memory nodes, from hwloc: which processor each worker is pinned to, which workers share a chip, and
+// which memory is near them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +16,7 @@ namespace znni::cpu {
 struct Core {
   int os_index = 0;  // processor number of the system
   int chip = 0;      // what shares a last-level cache (a package where there is none), counted from 0
+  int node = 0;      // the nearest memory node's number of the system
   bool operator==(const Core&) const = default;
 };
 
@@ -20,6 +24,7 @@ struct Topology {
   std::vector<Core> cores;    // in the order workers are pinned: one unit per core first, siblings after
   std::int64_t l2_bytes = 0;  // per core; 0 when unknown
   std::int64_t l3_bytes = 0;  // of one chip; 0 when unknown
+  int memory_node = -1;       // where memory for these cores is to lie; -1: anywhere
 };
 
 // The machine as this process may use it: processors outside its affinity mask are left out.
@@ -32,11 +37,23 @@ struct Topology {
 // nobody is pinned (all os_index -1; the system does better), while chips are still dealt out in turn.
 [[nodiscard]] std::vector<Core> pin_list(const Topology& topology, int workers);
 
-// The same cores, pinned to by nobody: where a quota of time is shared out, the containers of a machine would all be
-// pinned to its first cores.
+// The same cores, pinned to by nobody and near no memory: where a quota of time is shared out, the containers of a
+// machine would all be pinned to its first cores.
 [[nodiscard]] Topology unpinned(Topology topology);
 
-// Pins the calling thread. A system that refuses is not an error: results do not depend on it.
-void pin_this_thread(const Core& core);
+// The cores of each memory node, as a topology of its own, in the order of the nodes: a socket, or a part of one that
+// was set up so. The whole, with memory anywhere, where all cores are near one node.
+[[nodiscard]] std::vector<Topology> sockets(const Topology& topology);
+
+// Sockets that a device of so many workers has: all of the topology's, if as many workers are pinned to each; else 1.
+[[nodiscard]] int socket_count(const Topology& topology, int threads);
+
+// Asks that pages of `block`, which starts on one and of which none is present yet, be taken from memory node `node`
+// while that has any left; nothing for -1. A system that refuses is not an error: results do not depend on it.
+void keep_near(std::span<std::byte> block, int node);
+
+// Pins the calling thread to whichever of the cores is free; to none where one has no number. A system that refuses is
+// not an error: results do not depend on it.
+void pin_this_thread(std::span<const Core> cores);
 
 }  // namespace znni::cpu

@@ -173,6 +173,8 @@ Result<Plan> plan_from_message(const text::Plan& written) {
   if (!memory) return memory.error();
   plan.memory = *memory;
   plan.predicted = prediction_of(written.predicted());
+  plan.sockets = written.sockets();
+  if (plan.sockets < 1) return corrupt("sockets is " + std::to_string(plan.sockets) + "; it must be 1 or more");
   if (const Result<void> added = add_rungs(written, plan); !added) return added.error();
   return plan;
 }

@@ -98,6 +98,7 @@ std::string plan_text(const Plan& plan) {
   set_key(written.mutable_key(), plan.key);
   set_prediction(written.mutable_predicted(), plan.predicted);
   set_memory(written.mutable_memory(), plan.memory);
+  if (plan.sockets != 1) written.set_sockets(plan.sockets);
   for (const Rung& rung : plan.ladder) set_rung(written.add_rung(), rung);
   return print_text(written);
 }

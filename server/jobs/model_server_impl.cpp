@@ -217,10 +217,10 @@ class ModelServerImpl final : public ModelServer {
   // What plans are made with, for as long as `use` runs.
   template <class Use>
   std::invoke_result_t<const Use&, const PlanContext&> with_context(const Use& use) {
-    const std::unique_ptr<CostSource> costs = options_.timings.records().empty()
-                                                  ? modelled_costs()
-                                                  : recorded_costs(options_.timings, shared_.device->spec());
-    PlanContext context{options_.catalogue, shared_.device->spec(), *costs, options_.plan_directory, options_.log};
+    const CostsOf costs = [this](const DeviceSpec& spec) {
+      return options_.timings.records().empty() ? modelled_costs() : recorded_costs(options_.timings, spec);
+    };
+    PlanContext context{options_.catalogue, shared_.device->spec(), costs, options_.plan_directory, options_.log};
     if (options_.gpu) context.gpu = &options_.gpu->offer;
     return use(context);
   }

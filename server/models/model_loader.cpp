@@ -150,7 +150,7 @@ Result<void> finish_model(LoadedModel& model, const InTurn& in_turn, const InTur
 std::int64_t untouched_bytes(const LoadedModel& model) {
   std::int64_t bytes = 0;
   for (const ByteRange& part : parts_left(*model.engine)) bytes += part.bytes;
-  return bytes;
+  return bytes * model.engine->plan().sockets;
 }
 
 std::string plan_summary(const Plan& plan, const Vec3& patch) {

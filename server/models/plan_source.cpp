@@ -4,7 +4,7 @@
 #include <string>
 #include <system_error>
 
-#include "planner/search.hpp"
+#include "planner/socket_search.hpp"
 #include "proto/convert/plan_text.hpp"
 #include "server/pipeline/engine.hpp"
 
@@ -86,7 +86,11 @@ Result<Plan> make_plan(const Network& network, std::int64_t memory, const PlanCo
   options.memory_limit = memory;
   options.threads = context.spec.threads;
   options.stop = [&stop] { return stop.stop_requested(); };
-  Result<Plan> plan = search(network, context.spec, context.catalogue, context.costs, options);
+  const SearchOn on = [&](const DeviceSpec& spec, const SearchOptions& own, SearchLog* log) {
+    const std::unique_ptr<CostSource> costs = context.costs(spec);
+    return search(network, spec, context.catalogue, *costs, own, log);
+  };
+  Result<Plan> plan = search_sockets(network, context.spec, options, on);
   if (stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped while planning"};
   return plan;
 }

@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <memory>
 #include <stop_token>
 
 #include "planner/catalogue.hpp"
@@ -16,11 +18,14 @@
 
 namespace znni {
 
-// What plans are made with and checked against; all borrowed.
+// Of layers on a device: the machine, or one of its sockets.
+using CostsOf = std::function<std::unique_ptr<CostSource>(const DeviceSpec&)>;
+
+// What plans are made with and checked against; borrowed but for the costs.
 struct PlanContext {
   const Catalogue& catalogue;
   const DeviceSpec& spec;
-  CostSource& costs;
+  CostsOf costs;
   std::filesystem::path plan_directory;  // "": plans are not kept
   LogSink log;
   std::filesystem::path temporary = system_temporary_directory();  // for plans that plan_directory does not take

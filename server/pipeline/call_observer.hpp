@@ -14,8 +14,8 @@ struct CallTime {
   Seconds predicted = 0;  // of the step; 0 for its reorder, which the step counts in
 };
 
-// Called after every call, by the thread that runs the job. An empty one costs nothing, not even a look at the
-// clock.
+// Called after every call: by the thread that runs the job, or that runs it on a socket, one at a time. An empty one
+// costs nothing, not even a look at the clock.
 using CallObserver = std::function<void(const CallTime&)>;
 
 }  // namespace znni

@@ -51,7 +51,8 @@ struct VolumeJob {
   // in the job's own output type and order. The slab is full when `deliver` is called with it.
   std::function<Result<OutputSlab>(std::int64_t first_plane, std::int64_t planes)> slab;
   std::function<Result<void>(const OutputSlab&)> deliver;
-  std::function<void(const JobProgress&)> progress;  // may be empty; called after each patch and each layer
+  // May be empty. Called after each patch and each layer, by one thread at a time.
+  std::function<void(const JobProgress&)> progress;
   // May be empty. Called between patches: until it returns, other jobs may run. Its error ends the job.
   std::function<Result<void>(const Interval&)> between_patches;
   // May be empty: always. Whether between_patches, called so, would let others run now: a rung with a GPU, whose two
@@ -123,10 +124,10 @@ class Engine {
   // plane is none of the output's, unavailable when its rung is not of this plan.
   [[nodiscard]] Result<JobStatistics> run(const VolumeJob& job, std::stop_token stop);
 
-  // Has the system give every page of a part of the memory of rungs on the CPU now, which else the first job would wait
-  // for: the seconds that took. `cancelled` when `stop` came first. Not while a job computes.
+  // Has the system give every page of a part of the memory of rungs on the CPU now, on each socket, which else the
+  // first job would wait for: the seconds that took. `cancelled` when `stop` came first. Not while a job computes.
   [[nodiscard]] Result<Seconds> touch_memory(const ByteRange& part, std::stop_token stop);
-  // All of it, and where in it a rung lies; nothing of one with a GPU.
+  // All of it, and where in it a rung lies, on each socket alike; nothing of one with a GPU.
   [[nodiscard]] ByteRange memory() const;
   [[nodiscard]] ByteRange memory_of(std::size_t rung) const;
 

@@ -22,23 +22,29 @@ namespace znni {
 inline constexpr auto list_bytes_per_patch = static_cast<std::int64_t>(sizeof(PatchPlace) + 2 * sizeof(std::int64_t));
 
 struct Engine::State {
+  // A socket of the CPU, or all of it as a whole.
+  struct Socket {
+    Device* device = nullptr;
+    Reservation transient;  // shared by all rungs on the CPU: only one runs at a time
+  };
   // Prepared: on the CPU, or with a GPU.
   struct OpenRung {
-    std::optional<PreparedRung> cpu;
+    std::vector<PreparedRung> cpu;    // on each of the sockets
     std::unique_ptr<Pipeline> split;  // neither where the GPU failed before it was open
     std::int64_t split_bytes = 0;     // of the host's memory
 
-    [[nodiscard]] const Geometry& geometry() const { return cpu ? cpu->geometry() : split->geometry(); }
+    [[nodiscard]] bool on_cpu() const { return !cpu.empty(); }
+    [[nodiscard]] const Geometry& geometry() const { return on_cpu() ? cpu.front().geometry() : split->geometry(); }
   };
 
   Plan plan;
-  Device* device = nullptr;
+  std::vector<Socket> sockets;
+  Executor* drivers = nullptr;  // of several sockets
   Vec3 fov;
   std::int64_t f_in = 0;
   std::int64_t f_out = 0;
-  Reservation transient;  // shared by all rungs on the CPU: only one runs at a time
   std::vector<OpenRung> rungs;
-  std::vector<RungPlace> places;               // of rungs in `transient`
+  std::vector<RungPlace> places;               // of rungs in each socket's memory
   std::atomic<std::size_t> first_touched = 0;  // those before it may lack pages
   CallObserver observer;
   std::int64_t slab_bytes = saturated;
@@ -52,8 +58,7 @@ struct Engine::State {
   }
   // Whether jobs may go on without a GPU that fails for this reason.
   [[nodiscard]] bool lose_gpu(const Error& reason) {
-    const auto is_on_cpu = [](const OpenRung& rung) { return rung.cpu.has_value(); };
-    if (std::none_of(rungs.begin(), rungs.end(), is_on_cpu)) return false;
+    if (std::none_of(rungs.begin(), rungs.end(), [](const OpenRung& rung) { return rung.on_cpu(); })) return false;
     const std::lock_guard lock(mutex);
     if (!gpu_lost) gpu_lost = reason.message;
     gpu_retry.failed(GpuRetry::Clock::now());
@@ -68,7 +73,7 @@ struct Engine::State {
   void retry_gpu(const std::stop_token& stop) {
     Result<void> works = Error{ErrorCode::device_failure, "no rung with a GPU is open"};
     for (OpenRung& rung : rungs) {
-      if (rung.cpu) continue;
+      if (rung.on_cpu()) continue;
       if (!rung.split) return;
       works = rung.split->warm_up(stop);
       if (!works) break;
@@ -82,7 +87,7 @@ struct Engine::State {
   // The first that runs now.
   [[nodiscard]] const OpenRung& front() const {
     const bool lost = why_lost().has_value();
-    return *std::find_if(rungs.begin(), rungs.end(), [&](const OpenRung& rung) { return rung.cpu || !lost; });
+    return *std::find_if(rungs.begin(), rungs.end(), [&](const OpenRung& rung) { return rung.on_cpu() || !lost; });
   }
 
   // Planes of an output of this shape that a slab may have.
@@ -90,10 +95,13 @@ struct Engine::State {
     const std::int64_t plane = tensor_bytes({1, f_out, {1, output.y, output.x}}, Format{});
     return std::max<std::int64_t>(1, slab_bytes / plane);
   }
-  // Planes of such an input that a rung wants at a time: with a GPU two batches are under way.
+  // Planes of such an input that a rung wants at a time: a batch is under way on each socket, with a GPU two are.
   [[nodiscard]] std::int64_t planes_held(std::size_t rung, Vec3 input) const {
-    const auto count = rungs[rung].cpu ? input_planes : input_planes_ahead;
-    return count(input, rungs[rung].geometry(), fov, most_planes(input - fov + Vec3::cube(1)));
+    const std::int64_t most = most_planes(input - fov + Vec3::cube(1));
+    if (!rungs[rung].on_cpu()) return input_planes_ahead(input, rungs[rung].geometry(), fov, most);
+    Geometry geometry = rungs[rung].geometry();
+    geometry.choice.S *= plan.sockets;
+    return input_planes(input, geometry, fov, most);
   }
 
   // Until the system has given a rung its pages: it clears one or two GiB of them in a second.
@@ -112,11 +120,11 @@ struct Engine::State {
     outlook.patches = patch_count(input.n, geometry, fov, most);
     outlook.list_bytes = mul(outlook.patches, list_bytes_per_patch);
     outlook.input_planes = planes_held(rung, input.n);
-    const std::int64_t batches = div_up(outlook.patches, geometry.choice.S);
+    const std::int64_t batches = batches_in_turn(input.n, geometry, fov, most, plan.sockets);
     outlook.predicted_seconds = static_cast<double>(batches) * plan.ladder[rung].seconds + seconds_to_touch(rung);
     // Any other on the CPU may go on with the job of one with a GPU.
-    for (std::size_t i = 0; i < rungs.size() && !rungs[rung].cpu; ++i) {
-      if (rungs[i].cpu) outlook.input_planes = std::max(outlook.input_planes, planes_held(i, input.n));
+    for (std::size_t i = 0; i < rungs.size() && !rungs[rung].on_cpu(); ++i) {
+      if (rungs[i].on_cpu()) outlook.input_planes = std::max(outlook.input_planes, planes_held(i, input.n));
     }
     return outlook;
   }

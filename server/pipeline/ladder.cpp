@@ -21,7 +21,8 @@ Result<void> check_memory(const MemoryUse& plan, const MemoryUse& steps) {
   return Error{ErrorCode::invalid_argument, "plan memory: found " + text(plan) + ", its steps take " + text(steps)};
 }
 
-MemoryUse memory_of(const Network& network, const std::vector<LadderRung>& rungs) {
+// Of all sockets.
+MemoryUse memory_of(const Network& network, const std::vector<LadderRung>& rungs, int sockets) {
   MemoryUse use;
   use.weights = weight_bytes(network);
   std::int64_t split = 0;
@@ -31,7 +32,8 @@ MemoryUse memory_of(const Network& network, const std::vector<LadderRung>& rungs
     use.persistent = add(use.persistent, persistent_bytes(rung.cpu->schedule.memory));
     use.transient = std::max(use.transient, rung.cpu->packing.bytes);
   }
-  use.transient = add(use.transient, split);
+  use.persistent = mul(use.persistent, sockets);
+  use.transient = add(mul(use.transient, sockets), split);
   return use;
 }
 
@@ -75,13 +77,16 @@ Plan without_gpu(const Plan& plan) {
 Result<std::vector<LadderRung>> design_ladder(const Network& network, const Plan& plan, const Catalogue& catalogue,
                                               const DeviceSpec& cpu, const DeviceSpec* gpu) {
   if (plan.ladder.empty()) return Error{ErrorCode::invalid_argument, "plan: the ladder has no rung, it needs one"};
+  const Result<DeviceSpec> device = device_of_rungs(plan, cpu);
+  if (!device) return device.error().within("plan");
   std::vector<LadderRung> rungs;
   for (const Rung& rung : plan.ladder) {
-    Result<LadderRung> made = design_one(network, rung, catalogue, cpu, gpu);
+    Result<LadderRung> made = design_one(network, rung, catalogue, *device, gpu);
     if (!made) return made.error().within("plan: rung " + std::to_string(rungs.size()));
     rungs.push_back(*std::move(made));
   }
-  if (Result<void> checked = check_memory(plan.memory, memory_of(network, rungs)); !checked) return checked.error();
+  if (Result<void> checked = check_memory(plan.memory, memory_of(network, rungs, plan.sockets)); !checked)
+    return checked.error();
   return rungs;
 }
 

@@ -1,7 +1,5 @@
 #include "server/pipeline/slab_queue.hpp"
 
-#include <algorithm>
-
 #include "planner/exchange.hpp"
 #include "server/volume/element.hpp"
 
@@ -64,13 +62,12 @@ Result<OutputSlab> SlabQueue::ask(const GridRow& row) const {
 }
 
 Result<OutputSlab> SlabQueue::open_for(std::int64_t index) {
-  const auto ends_behind = [](std::int64_t patch, const GridRow& row) { return patch < row.end; };
-  const auto found = std::upper_bound(grid_.rows.begin(), grid_.rows.end(), index, ends_behind);
-  const auto row = static_cast<std::size_t>(found - grid_.rows.begin());
+  const GridRow& found = row_of(grid_, index);
+  const auto row = static_cast<std::size_t>(&found - grid_.rows.data());
   const std::size_t open = row - first_open_;
   ensure(row >= first_open_ && open <= open_.size(), "patches are asked for in rising order");
   if (open == open_.size()) {
-    Result<OutputSlab> slab = ask(*found);
+    Result<OutputSlab> slab = ask(found);
     if (!slab) return slab;
     open_.push_back(*slab);
   }

@@ -20,17 +20,27 @@ constexpr std::uint64_t volume_seed = 2;
 // The plan with its first rung alone: it runs, however small the volume's other choices.
 Plan first_rung(const Network& network, Plan plan) {
   plan.ladder.resize(1);
-  plan.memory = {weight_bytes(network), plan.ladder[0].memory.persistent, plan.ladder[0].memory.transient};
+  const MemoryUse& one = plan.ladder[0].memory;
+  plan.memory = {weight_bytes(network), mul(plan.sockets, one.persistent), mul(plan.sockets, one.transient)};
   return plan;
 }
 
-// A volume that is exactly S patches, one above the other, or what the first full step of a stream needs; and room for
-// its dense output.
+// Along which axis of a volume patches follow each other that sockets run side by side: columns stand in one row.
+int axis_of_sockets(const GeometryChoice& choice) {
+  if (!choice.streamed) return 0;
+  return choice.axis == 0 ? 1 : 3 - choice.axis;
+}
+
+// A volume that is exactly S patches, one above the other, or what the first full step of a stream needs, for each
+// socket; and room for its dense output.
 class Volumes {
  public:
   Volumes(const Engine& engine, const PlanReport& report) {
     input_ = {report.input.f, report.input.n, ElementType::f32, VolumeOrder::image_major};
     input_.n.z = engine.field_of_view().z - 1 + report.input.S * report.output.n.z;
+    const int axis = axis_of_sockets(report.geometry.choice);
+    const std::int64_t more = engine.plan().sockets - 1;
+    input_.n[axis] += more * (input_.n[axis] - engine.field_of_view()[axis] + 1);
     output_ = {report.output.f, input_.n - engine.field_of_view() + Vec3::cube(1), ElementType::f32,
                VolumeOrder::plane_major};
     std::minstd_rand random(volume_seed);
@@ -94,6 +104,7 @@ class Runs {
 
   Result<void> run(NetTimes& times) {
     steps_ = static_cast<double>(times.steps);
+    sockets_ = engine_.plan().sockets;
     const Result<Seconds> cold = once("cold run, predicted " + seconds_text(times.predicted));
     if (!cold) return cold.error();
     times.cold = *cold;
@@ -120,7 +131,7 @@ class Runs {
     now_.clear();
     const Result<JobStatistics> done = engine_.run(volumes_.job(), work_.stop);
     if (!done) return done.error();
-    for (auto& [node, seconds] : now_) seconds /= steps_;
+    for (auto& [node, seconds] : now_) seconds /= steps_ * sockets_;
     return done->seconds / steps_;
   }
 
@@ -138,6 +149,7 @@ class Runs {
   Volumes& volumes_;
   const NetWork& work_;
   double steps_ = 1;
+  double sockets_ = 1;
   std::map<int, Seconds> now_;
   std::map<int, std::vector<Seconds>> kept_;
   std::vector<Seconds> rest_;
@@ -176,7 +188,9 @@ Result<NetTimes> run_net(const LoadedNetwork& loaded, const Plan& whole, const N
   times.reserved_bytes = add((*engine)->reserved_bytes(), plan.memory.weights);
   Volumes volumes(**engine, *report);
   times.voxels = volumes.voxels();
-  if (plan.ladder[0].geometry.streamed) times.steps = (*engine)->outlook(volumes.input())->patches;
+  if (plan.ladder[0].geometry.streamed) {
+    times.steps = (*engine)->outlook(volumes.input())->patches / plan.sockets;
+  }
   if (Result<void> ran = Runs(**engine, volumes, work).run(times); !ran) return ran.error();
   return times;
 }

@@ -1,5 +1,5 @@
-// Runs the first rung of a plan as the daemon would, on one patch, and sets what was measured beside what was
-// predicted.
+// Runs the first rung of a plan as the daemon would, on one patch for each socket, and sets what was measured beside
+// what was predicted.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ struct NodeTimes {
   std::string primitive;
   Basis basis = Basis::model;
   Seconds predicted = 0;
-  Seconds measured = 0;  // median of the warm runs
+  Seconds measured = 0;  // median of the warm runs; mean of the sockets
 };
 
 struct NetTimes {
@@ -31,7 +31,7 @@ struct NetTimes {
   std::int64_t S = 1;           // patches at once
   std::int64_t passes = 1;
   std::int64_t steps = 1;  // of a stream, that one run takes: all are the same work, and times are those of one
-  double voxels = 0;       // dense output voxels of one run
+  double voxels = 0;       // dense output voxels of one run, of all sockets
   MemoryUse memory;        // of the rung that ran
   std::int64_t reserved_bytes = 0;  // what its engine took, and the weights: the sum of the same
   Basis basis = Basis::model;

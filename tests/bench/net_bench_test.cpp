@@ -93,6 +93,27 @@ TEST_F(NetBenchTest, PatchesComputedTogetherAreMeasuredTogether) {
   EXPECT_EQ(three->voxels, 3 * one->voxels);
 }
 
+TEST_F(NetBenchTest, EverySocketOfAPlanHasAPatchOrAColumn) {
+  const std::unique_ptr<Device> machine = test::host_device(std::int64_t{1} << 30, std::byte{0}, 2);
+  NetWork both = work(1);
+  both.device = machine.get();
+  GeometryChoice step = test::choice_of(network_, PoolMode::fragments, 1);
+  step.streamed = true;
+  step.pass_input.z = 2;
+  for (const GeometryChoice& choice : {test::choice_of(network_, PoolMode::fragments, 1), step}) {
+    test::Random random(1);
+    Plan plan = test::hand_plan(network_, {choice}, catalogue_, device_->spec(), random).value();
+    const Result<NetTimes> one = run_net({network_, {}}, plan, work(1));
+    plan.sockets = 2;
+    const Result<NetTimes> two = run_net({network_, {}}, plan, both);
+    ASSERT_TRUE(one && two) << (two ? "" : two.error().message);
+    EXPECT_EQ(two->voxels, 2 * one->voxels);
+    EXPECT_EQ(two->steps, one->steps);
+    EXPECT_EQ(two->reserved_bytes, two->memory.total());
+    EXPECT_EQ(two->memory.transient, 2 * one->memory.transient);
+  }
+}
+
 TEST_F(NetBenchTest, ALimitTakesTheLargestPatchWithinIt) {
   Plan whole = plan(PoolMode::fragments, 1);
   whole.ladder[0].seconds = 8;

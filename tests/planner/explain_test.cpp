@@ -29,6 +29,23 @@ TEST(PlannerExplain, RefusalsAreOfPrimitivesThatCouldHaveBeenMeant) {
   EXPECT_EQ(text.find("not a reorder"), std::string::npos) << text;
 }
 
+TEST(PlannerExplain, TellsWhatSocketsWouldDoTheOtherWay) {
+  test::Planned planned;
+  EXPECT_EQ(text_of(planned).find("sockets"), std::string::npos);
+  planned.log.sockets = SearchLog::Sockets{2000, 1500};
+  EXPECT_NE(text_of(planned).find("sockets    all on the same patch 2,000 voxels/s; each on its own 1,500 voxels/s\n"),
+            std::string::npos);
+  planned.log.sockets = SearchLog::Sockets{2000, 0};
+  EXPECT_NE(text_of(planned).find("; each on its own does not fit\n"), std::string::npos);
+  planned.log.sockets = SearchLog::Sockets{2000, 2500, false};
+  EXPECT_NE(text_of(planned).find("; each on its own 2,500 voxels/s, by formulas alone: a socket was not measured\n"),
+            std::string::npos);
+  planned.spec.threads = planned.spec.sockets = planned.plan.sockets = 2;
+  planned.log.sockets = SearchLog::Sockets{2000, 2500};
+  EXPECT_NE(text_of(planned).find("sockets    each on its own 2,500 voxels/s; all on the same patch 2,000 voxels/s\n"),
+            std::string::npos);
+}
+
 TEST(PlannerExplain, WithoutALogThereIsStillThePlan) {
   test::Planned planned;
   planned.log = {};

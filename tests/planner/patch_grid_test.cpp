@@ -84,6 +84,8 @@ TEST(PlannerPatchGrid, ColumnsAlongXCompleteRowAfterRowOfZ) {
   EXPECT_EQ(patch_count(volume, step, Vec3::cube(6), 1), 18);
   EXPECT_EQ(row_planes(volume, step, Vec3::cube(6), 1), 2);
   EXPECT_EQ(input_planes(volume, step, Vec3::cube(6), 1), 7);
+  EXPECT_EQ(row_of(grid, 5), grid.rows[0]);
+  EXPECT_EQ(row_of(grid, 6), grid.rows[1]);
 }
 
 TEST(PlannerPatchGrid, ColumnsAlongYRunFirstAlongX) {
@@ -106,6 +108,26 @@ TEST(PlannerPatchGrid, ColumnsSideBySideBeginAnewForEveryBand) {
   EXPECT_EQ(row_planes(volume, step, Vec3::cube(6), 2), 2);  // less than a step can fill
   EXPECT_EQ(row_planes({30, 7, 7}, step, Vec3::cube(6), 13), 4);
   EXPECT_EQ(patch_count(Vec3::cube(std::int64_t{1} << 40), step, Vec3::cube(6)), saturated);
+}
+
+TEST(PlannerPatchGrid, BatchesOrColumnsOfARowAreDealtOutToSockets) {
+  const Vec3 fov = Vec3::cube(6);
+  Geometry patches = stream_of(6, 4, 2);
+  patches.choice.streamed = false;
+  patches.choice.S = 2;
+  patches.patch_input = Vec3::cube(7);  // 2 dense voxels per axis
+  const auto turns = [&](const Geometry& geometry, Vec3 volume, int sockets) {
+    return batches_in_turn(volume, geometry, fov, 13, sockets);
+  };
+  EXPECT_EQ(turns(patches, {15, 7, 7}, 1), 3);  // 5 patches
+  EXPECT_EQ(turns(patches, {15, 7, 7}, 2), 2);
+  EXPECT_EQ(turns(patches, {15, 7, 7}, 4), 1);
+  const Geometry step = stream_of(6, 4, 2);
+  EXPECT_EQ(turns(step, {30, 7, 9}, 1), 20);  // two columns
+  EXPECT_EQ(turns(step, {30, 7, 9}, 2), 10);
+  EXPECT_EQ(turns(step, {30, 7, 9}, 3), 10);
+  EXPECT_EQ(turns(step, {30, 7, 7}, 2), 8);                             // one column: nothing to deal out
+  EXPECT_EQ(turns(stream_of(6, 4, 2, 2), {10, 12, 12}, 3), 3 * 2 * 3);  // 3 rows of 4 columns of 3 steps
 }
 
 void expect_owned_once(const PatchGrid& grid, Vec3 dense) {

@@ -107,6 +107,24 @@ TEST(PlannerPlanCheck, OtherThreads) {
   expect_does_not_run(plan, "planned for 16 threads, on which its memory depends; there are 2");
 }
 
+TEST(PlannerPlanCheck, SocketsAreThoseOfTheDeviceAndTakeTheirMemoryEach) {
+  Plan plan = example();
+  plan.sockets = 2;
+  expect_does_not_run(plan, "planned for 2 sockets; there are 1");
+  DeviceSpec machine = test::fake_device();
+  machine.sockets = 2;
+  EXPECT_EQ(checked(example(), net(), machine).fit, PlanFit::runs);  // as a whole
+  machine.threads = plan.key.threads = 4;
+  EXPECT_THAT(checked(plan, net(), machine).reason, HasSubstr("; the plan counts "));
+  plan.memory.persistent *= 2;
+  plan.memory.transient *= 2;
+  plan.key.memory_limit = plan.memory.total();
+  const PlanCheck answer = checked(plan, net(), machine);
+  EXPECT_EQ(answer.fit, PlanFit::runs) << answer.reason;
+  plan.ladder[0].segments[0].place = Place::gpu;
+  EXPECT_THAT(checked(plan, net(), machine).reason, HasSubstr("sockets is 2; with a GPU it must be 1"));
+}
+
 TEST(PlannerPlanCheck, OtherDeviceRunsAndSaysSo) {
   DeviceSpec device = test::fake_device();
   device.name = "other, 2 threads";

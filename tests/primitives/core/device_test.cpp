@@ -26,6 +26,24 @@ class CountingDevice final : public Device {
   std::int64_t out_ = 0;
 };
 
+TEST(DeviceSpec, OneSocketHasItsShareOfTheRatesAndANameOfItsOwn) {
+  DeviceSpec machine;
+  machine.name = "machine";
+  EXPECT_EQ(of_one_socket(machine), machine);
+  machine.threads = 8;
+  machine.flops_per_second = 8e9;
+  machine.bytes_per_second = 4e9;
+  machine.sockets = 2;
+  const DeviceSpec socket = of_one_socket(machine);
+  EXPECT_EQ(socket.name, "machine, one of 2 sockets");
+  EXPECT_EQ(socket.threads, 4);
+  EXPECT_EQ(socket.flops_per_second, 4e9);
+  EXPECT_EQ(socket.bytes_per_second, 2e9);
+  EXPECT_EQ(socket.sockets, 1);
+  EXPECT_TRUE(socket.is_socket);
+  EXPECT_EQ(of_one_socket(socket), socket);
+}
+
 TEST(Reservation, GivesItsMemoryBackOnce) {
   CountingDevice device;
   {

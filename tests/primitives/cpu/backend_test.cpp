@@ -49,6 +49,38 @@ TEST(Backend, OpensADeviceWithTheGivenBudget) {
   EXPECT_EQ((*device)->budget(MemorySpace::device), 0);
 }
 
+// A machine of two sockets, with a core each, until the end of a test.
+class TwoSockets {
+ public:
+  TwoSockets() { setenv("HWLOC_SYNTHETIC", "package:2 [numa(memory=1073741824)] core:1 pu:1", 1); }
+  ~TwoSockets() { unsetenv("HWLOC_SYNTHETIC"); }
+};
+
+TEST(Backend, OpensAMachineOfSocketsOrOneOfThem) {
+  const DeviceSpec one = describe_cpu(2);
+  const TwoSockets machine;
+  const DeviceSpec whole = describe_cpu(2);
+  if (default_threads() < 2) GTEST_SKIP() << "this process may use less than two cores";
+  EXPECT_EQ(whole.sockets, 2);
+  EXPECT_EQ(whole.name, one.name);
+  EXPECT_EQ(describe_cpu(1).sockets, 1);
+  const auto device = backend().open(whole, 12345, 0, 0).value();
+  EXPECT_EQ(device->socket(1).executor().workers(), 1);
+  const DeviceSpec part = of_one_socket(whole);
+  EXPECT_EQ(part.name, whole.name + ", one of 2 sockets");
+  const auto socket = backend().open(part, 12345, 0, 0).value();
+  EXPECT_EQ(socket->executor().workers(), 1);
+  EXPECT_EQ(&socket->socket(0), socket.get());
+}
+
+TEST(Backend, RefusesSocketsThatAreNotThere) {
+  DeviceSpec spec = describe_cpu(2);
+  spec.sockets = 3;
+  const auto refused = backend().open(spec, 1, 0, 0);
+  ASSERT_FALSE(refused.has_value());
+  EXPECT_NE(refused.error().message.find("is described with 3 sockets"), std::string::npos) << refused.error().message;
+}
+
 TEST(Backend, RefusesWhatIsNoCpu) {
   DeviceSpec spec = describe_cpu(1);
   spec.threads = 0;

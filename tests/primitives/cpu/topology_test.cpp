@@ -54,6 +54,44 @@ TEST(Topology, UnpinnedCoresKeepTheirChips) {
   EXPECT_EQ(chips(pin_list(topology, 2)), (std::vector{0, 1}));
 }
 
+TEST(Sockets, AreTheCoresOfEachMemoryNode) {
+  const Topology machine = synthetic_topology("package:2 [numa(memory=1073741824)] l3:1 core:2 pu:2").value();
+  const std::vector<Topology> each = sockets(machine);
+  ASSERT_EQ(each.size(), 2U);
+  EXPECT_EQ(os_indices(each[0].cores), (std::vector{0, 2, 1, 3}));
+  EXPECT_EQ(os_indices(each[1].cores), (std::vector{4, 6, 5, 7}));
+  for (int node = 0; node < 2; ++node) {
+    const Topology& socket = each[static_cast<std::size_t>(node)];
+    EXPECT_EQ(socket.memory_node, node);
+    EXPECT_EQ(socket.l3_bytes, machine.l3_bytes);
+    for (const Core& core : socket.cores) EXPECT_EQ(core.node, node);
+  }
+  EXPECT_EQ(os_indices(pin_list(each[1], 2)), (std::vector{4, 6}));
+}
+
+TEST(Sockets, APackageMayHaveSeveralMemoryNodes) {
+  const std::vector<Topology> each = sockets(synthetic_topology("package:2 numa:4 core:3 pu:1").value());
+  ASSERT_EQ(each.size(), 8U);
+  EXPECT_EQ(os_indices(each[5].cores), (std::vector{15, 16, 17}));
+}
+
+TEST(Sockets, OneMemoryNodeIsTheWholeMachineWithMemoryAnywhere) {
+  const Topology machine = synthetic_topology("numa:1 package:2 core:2 pu:1").value();
+  const std::vector<Topology> each = sockets(machine);
+  ASSERT_EQ(each.size(), 1U);
+  EXPECT_EQ(each[0].cores, machine.cores);
+  EXPECT_EQ(each[0].memory_node, -1);
+  EXPECT_EQ(sockets({}).size(), 1U);
+}
+
+TEST(Sockets, CountWhereWorkersFillThemEvenly) {
+  const Topology machine = synthetic_topology("package:2 [numa(memory=1073741824)] core:2 pu:2").value();
+  for (const int threads : {4, 8}) EXPECT_EQ(socket_count(machine, threads), 2) << threads;
+  for (const int threads : {1, 2, 3, 6, 10}) EXPECT_EQ(socket_count(machine, threads), 1) << threads;
+  EXPECT_EQ(socket_count(unpinned(machine), 4), 1);
+  EXPECT_EQ(socket_count({}, 4), 1);
+}
+
 TEST(Topology, NothingKnownPinsNobody) { EXPECT_EQ(os_indices(pin_list({}, 2)), (std::vector{-1, -1})); }
 
 TEST(Topology, RefusesANonsensicalDescription) {
@@ -80,9 +118,15 @@ TEST(Topology, PinningBindsTheCallingThreadOnly) {
   const Core core = topology.cores.back();
   int bound_to = -1;
   std::thread([&] {
-    pin_this_thread({-1, 0});
-    pin_this_thread(core);
+    const std::vector<Core> unknown{core, {-1, 0}};
+    pin_this_thread(unknown);
     cpu_set_t now;
+    sched_getaffinity(0, sizeof(now), &now);
+    EXPECT_EQ(CPU_COUNT(&now), static_cast<int>(topology.cores.size()));
+    pin_this_thread(topology.cores);
+    sched_getaffinity(0, sizeof(now), &now);
+    EXPECT_EQ(CPU_COUNT(&now), static_cast<int>(topology.cores.size()));
+    pin_this_thread(std::span(&core, 1));
     sched_getaffinity(0, sizeof(now), &now);
     bound_to = CPU_COUNT(&now) == 1 && CPU_ISSET(core.os_index, &now) ? core.os_index : -1;
   }).join();

@@ -31,6 +31,18 @@ TEST(PlanText, StreamsComeBack) {
   EXPECT_FALSE(diff(plan, test::full_plan()).empty());
 }
 
+TEST(PlanText, SocketsComeBackAndAreOneOrMore) {
+  Plan plan = test::full_plan();
+  EXPECT_EQ(plan_text(plan).find("sockets"), std::string::npos);
+  plan.sockets = 2;
+  EXPECT_NE(plan_text(plan).find("sockets: 2\n"), std::string::npos);
+  EXPECT_EQ(parse_plan(plan_text(plan)).value(), plan);
+  EXPECT_FALSE(diff(plan, test::full_plan()).empty());
+  const Result<Plan> none = parse_plan(plan_text(test::full_plan()) + "sockets: 0\n");
+  ASSERT_FALSE(none);
+  EXPECT_THAT(none.error().message, HasSubstr("sockets is 0; it must be 1 or more"));
+}
+
 TEST(PlanText, GoldenFileStillLoads) {
   const Result<Plan> plan = read_plan(test::case_folder().parent_path() / "golden" / "plan.pbtxt");
   ASSERT_TRUE(plan) << plan.error().message;

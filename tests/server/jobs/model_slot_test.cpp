@@ -40,9 +40,9 @@ TEST(ModelSlot, AReadyModelIsDescribed) {
   const Backend* const rows[] = {&test::oracle_backend()};
   const Catalogue catalogue = Catalogue::make(rows).value();
   const std::unique_ptr<Device> device = test::host_device(1 << 20);
-  const std::unique_ptr<CostSource> costs = modelled_costs();
+  const CostsOf costs = [](const DeviceSpec&) { return modelled_costs(); };
   const ModelEntry found = scan_repository(directory.path())->at(0);
-  Result<PlannedModel> planned = plan_model(found, 1 << 20, {catalogue, device->spec(), *costs, "", {}}, {});
+  Result<PlannedModel> planned = plan_model(found, 1 << 20, {catalogue, device->spec(), costs, "", {}}, {});
   ASSERT_TRUE(planned) << planned.error().message;
   const Plan plan = planned->plan;
 

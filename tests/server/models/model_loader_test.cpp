@@ -25,12 +25,12 @@ class ModelLoaderTest : public testing::Test {
   }
 
   Result<PlannedModel> plan(std::int64_t memory = plenty) {
-    return plan_model(entry_, memory, {catalogue_, device_->spec(), *costs_, "", {}}, {});
+    return plan_model(entry_, memory, {catalogue_, device_->spec(), costs_, "", {}}, {});
   }
 
   const test::TemporaryDirectory directory_;
   const Network network_ = test::simple_network(1);
-  const std::unique_ptr<CostSource> costs_ = modelled_costs();
+  const CostsOf costs_ = [](const DeviceSpec&) { return modelled_costs(); };
   const std::unique_ptr<Device> device_ = test::host_device(plenty);
   Catalogue catalogue_;
   ModelEntry entry_;

@@ -31,7 +31,7 @@ class PlanSourceTest : public testing::Test {
     const auto log = [this](std::string_view level, const std::string& line) {
       log_ += std::string(level) + ": " + line + "\n";
     };
-    return {catalogue_, spec_, *costs_, plan_directory, log, directory_.path() / "temporary"};
+    return {catalogue_, spec_, costs_, plan_directory, log, directory_.path() / "temporary"};
   }
   Result<Plan> find(const std::string& plan_directory = "", std::int64_t memory = plenty) {
     log_.clear();
@@ -40,14 +40,14 @@ class PlanSourceTest : public testing::Test {
   Plan searched(const Network& network, std::int64_t memory = plenty) {
     SearchOptions options;
     options.memory_limit = memory;
-    return search(network, spec_, catalogue_, *costs_, options).value();
+    return search(network, spec_, catalogue_, *costs_(spec_), options).value();
   }
   std::string plans() const { return (directory_.path() / "plans").string(); }
 
   const test::TemporaryDirectory directory_;
   const Network network_ = test::simple_network(1);
   const DeviceSpec spec_ = test::host_device(1)->spec();
-  const std::unique_ptr<CostSource> costs_ = modelled_costs();
+  const CostsOf costs_ = [](const DeviceSpec&) { return modelled_costs(); };
   Catalogue catalogue_;
   ModelEntry entry_;
   std::string log_;

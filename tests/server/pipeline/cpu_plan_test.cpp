@@ -8,6 +8,7 @@
 #include "planner/graph_passes.hpp"
 #include "planner/search.hpp"
 #include "primitives/cpu/backend.hpp"
+#include "primitives/cpu/cpu_device.hpp"
 #include "server/pipeline/engine.hpp"
 #include "server/pipeline/prepared_rung.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
@@ -76,6 +77,27 @@ TEST_F(CpuPlan, SearchedPlansEqualTheDenseWindowUnderAnyLimit) {
       continue;
     }
     EXPECT_LE(plan->memory.total(), memory);
+    expect_exact(network, *plan, random);
+  }
+}
+
+// Of a machine that is only told of: cores that this one does not have are not pinned to.
+TEST_F(CpuPlan, APlanForEachSocketEqualsTheDenseWindow) {
+  DeviceSpec machine = cpu::describe_cpu(4);
+  machine.sockets = 2;
+  const cpu::Topology topology = cpu::synthetic_topology("package:2 [numa(memory=1073741824)] core:2 pu:1").value();
+  for (int i = 0; i < test::case_count(6); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const Network network = test::random_network(random, 20);
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(network));
+    device_ = cpu::make_cpu_device(of_one_socket(machine), topology, std::int64_t{1} << 31);
+    Result<Plan> plan = search_plan(network, std::int64_t{1} << random.integer(21, 25), Strategy::cpu);
+    if (!plan) continue;
+    device_ = cpu::make_cpu_device(machine, topology, std::int64_t{1} << 31);
+    plan->sockets = 2;
+    plan->memory.persistent *= 2;
+    plan->memory.transient *= 2;
     expect_exact(network, *plan, random);
   }
 }

@@ -38,16 +38,21 @@ Catalogue catalogue_of(const Backend& backend) {
 
 }  // namespace
 
-EngineBench open_bench(Network network, const std::vector<GeometryChoice>& ladder, const Backend& backend) {
+EngineBench open_bench(Network network, const std::vector<GeometryChoice>& ladder, const Backend& backend,
+                       int sockets) {
   EngineBench made;
   Random random(1);
   made.catalogue = catalogue_of(backend);
-  made.device = host_device(std::int64_t{1} << 30);
+  made.device = host_device(std::int64_t{1} << 30, std::byte{0}, sockets);
   made.weights = random_weights(network, 7);
   made.network = std::move(network);
-  Result<Plan> plan = hand_plan(made.network, ladder, made.catalogue, made.device->spec(), random);
+  const DeviceSpec socket = of_one_socket(made.device->spec());
+  Result<Plan> plan = hand_plan(made.network, ladder, made.catalogue, socket, random);
   ensure(plan.has_value(), plan ? "" : plan.error().message);
   made.plan = *plan;
+  made.plan.sockets = sockets;
+  made.plan.memory.persistent *= sockets;
+  made.plan.memory.transient *= sockets;
   Result<std::unique_ptr<Engine>> engine =
       Engine::open(made.network, made.weights, made.plan, made.catalogue, *made.device);
   ensure(engine.has_value(), engine ? "" : engine.error().message);

@@ -22,9 +22,9 @@ struct EngineBench {
   std::unique_ptr<Engine> engine;
 };
 
-// An engine on the oracle's primitives with a hand-made plan.
+// An engine on the oracle's primitives with a hand-made plan, for each of `sockets` sockets.
 [[nodiscard]] EngineBench open_bench(Network network, const std::vector<GeometryChoice>& ladder,
-                                     const Backend& backend = oracle_backend());
+                                     const Backend& backend = oracle_backend(), int sockets = 1);
 
 // What a job gave: the whole output, and every call it made, in words: "slab 0+3", "deliver 0+3", "done 1/4 3".
 struct JobOutcome {

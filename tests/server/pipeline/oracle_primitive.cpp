@@ -81,16 +81,44 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 constinit const Primitive oracle_primitive{"test.oracle", 1, DeviceKind::cpu, describe_any, prepare<false>};
 constinit const Primitive failing_primitive{"test.failing", 1, DeviceKind::cpu, describe_any, prepare<true>};
 
+// Two workers and the memory of another device.
+class HostSocket final : public Device {
+ public:
+  explicit HostSocket(Device& whole) : whole_(whole), spec_(of_one_socket(whole.spec())) {}
+
+  const DeviceSpec& spec() const override { return spec_; }
+  Executor& executor() override { return executor_; }
+  Result<Reservation> reserve(MemorySpace space, std::int64_t bytes, std::string_view purpose) override {
+    return whole_.reserve(space, bytes, purpose);
+  }
+  std::int64_t budget(MemorySpace space) const override { return whole_.budget(space); }
+  std::int64_t reserved(MemorySpace space) const override { return whole_.reserved(space); }
+
+ private:
+  void give_back(MemorySpace, std::span<std::byte>) override {}  // nothing is reserved here
+
+  Device& whole_;
+  DeviceSpec spec_;
+  Executor executor_{2};
+};
+
 class HostDevice final : public Device {
  public:
-  HostDevice(std::int64_t budget, std::byte fill) : budget_(budget), fill_(fill) {
+  HostDevice(std::int64_t budget, std::byte fill, int sockets)
+      : budget_(budget), fill_(fill), drivers_(sockets), executor_(2 * sockets) {
     spec_.name = "test host";
     spec_.threads = executor_.workers();
+    spec_.sockets = sockets;
+    for (int i = 0; i < sockets && sockets > 1; ++i) sockets_.push_back(std::make_unique<HostSocket>(*this));
   }
   ~HostDevice() override { ensure(blocks_.empty(), "a reservation outlives its device"); }
 
   const DeviceSpec& spec() const override { return spec_; }
   Executor& executor() override { return executor_; }
+  Device& socket(int number) override {
+    return spec_.sockets == 1 ? *this : static_cast<Device&>(*sockets_.at(static_cast<std::size_t>(number)));
+  }
+  Executor& drivers() override { return drivers_; }
   Result<Reservation> reserve(MemorySpace space, std::int64_t bytes, std::string_view purpose) override {
     if (bytes == 0) return Reservation();
     if (bytes > budget_ - reserved(space)) {
@@ -119,7 +147,9 @@ class HostDevice final : public Device {
   const std::byte fill_;
   std::int64_t reserved_ = 0;
   std::map<std::byte*, std::unique_ptr<Line[]>> blocks_;
-  Executor executor_{2};
+  std::vector<std::unique_ptr<HostSocket>> sockets_;
+  Executor drivers_;
+  Executor executor_;
   DeviceSpec spec_;
 };
 
@@ -139,8 +169,8 @@ const Backend failing_row{"failing", probe, open, failing_table};
 const Backend& oracle_backend() { return oracle_row; }
 const Backend& failing_backend() { return failing_row; }
 
-std::unique_ptr<Device> host_device(std::int64_t budget, std::byte fill) {
-  return std::make_unique<HostDevice>(budget, fill);
+std::unique_ptr<Device> host_device(std::int64_t budget, std::byte fill, int sockets) {
+  return std::make_unique<HostDevice>(budget, fill, sockets);
 }
 
 }  // namespace znni::test

@@ -1,0 +1,201 @@
+#include "server/pipeline/job_run.hpp"
+
+#include <algorithm>
+#include <mutex>
+#include <vector>
+
+#include "server/pipeline/input_window.hpp"
+#include "server/pipeline/slab_queue.hpp"
+#include "server/volume/reader.hpp"
+
+namespace znni {
+namespace {
+
+Error cancelled() { return {ErrorCode::cancelled, "the job was cancelled"}; }
+
+// What stopped the others, rather than that they were stopped.
+Result<void> first_failure(const std::vector<Result<void>>& results) {
+  Result<void> failure;
+  for (const Result<void>& result : results) {
+    if (!result && (failure || failure.error().code == ErrorCode::cancelled)) failure = result;
+  }
+  return failure;
+}
+
+// A seat and what it computes in a round.
+struct Lane {
+  Seat seat;
+  std::vector<StitchTarget> targets;  // S
+  std::vector<Vec3> starts;
+};
+
+// Patches that lanes run side by side: each takes neighbours, a batch or the steps of a column.
+struct Part {
+  std::int64_t first = 0;  // patch
+  std::int64_t lanes = 0;
+  std::int64_t length = 0;  // patches of each
+};
+
+class JobRun {
+ public:
+  explicit JobRun(const JobWork& work)
+      : work_(work),
+        geometry_(work.seats.front().rung->geometry()),
+        input_(*work.job.source, work.grid, geometry_),
+        slabs_(work.job, work.grid, work.output),
+        S_(geometry_.choice.S),
+        patches_(static_cast<std::int64_t>(work.grid.patches.size())),
+        part_(part_from(0)),
+        observer_([this](const CallTime& call) {
+          const std::lock_guard lock(mutex_);
+          if (work_.observer) work_.observer(call);
+          advance(call.predicted);
+        }) {
+    const auto S = static_cast<std::size_t>(S_);
+    for (const Seat& seat : work.seats) lanes_.push_back({seat, std::vector<StitchTarget>(S), std::vector<Vec3>(S)});
+  }
+
+  Result<void> run(const std::stop_token& stop) {
+    want_input();
+    // Others need not wait with this job for its first planes.
+    if (work_.job.between_patches && !input_.source().here()) {
+      if (Result<void> came = work_.job.between_patches({}); !came) return came;
+    }
+    while (true) {
+      if (Result<void> came = input_.wait(stop); !came) return came;
+      if (Result<void> ran = run_round(stop); !ran) return ran;
+      end_round();
+      if (Result<void> delivered = slabs_.deliver(done_); !delivered) return delivered;
+      if (work_.job.progress) work_.job.progress({done_, patches_, slabs_.planes_done()});
+      if (done_ == patches_) return {};
+      // Before others have their turn, so that whoever decides knows what this job waits for.
+      want_input();
+      if (!work_.job.between_patches) continue;
+      if (Result<void> went_on = work_.job.between_patches({continues(at(0))}); !went_on) return went_on;
+    }
+  }
+
+ private:
+  [[nodiscard]] bool continues(std::int64_t patch) const {
+    return work_.grid.patches[static_cast<std::size_t>(patch)].continues;
+  }
+
+  // A lane for every seat, if there is work for all. All columns of a row have as many steps.
+  [[nodiscard]] Part part_from(std::int64_t first) const {
+    const auto seats = static_cast<std::int64_t>(work_.seats.size());
+    if (!geometry_.choice.streamed) return {first, std::min(seats, div_up(patches_ - first, S_)), S_};
+    std::int64_t next = first + 1;
+    while (next < patches_ && continues(next)) ++next;
+    const std::int64_t steps = next - first;
+    const std::int64_t columns = (row_of(work_.grid, first).end - first) / steps;  // 0: each step is a row
+    return {first, std::clamp<std::int64_t>(columns, 1, seats), steps};
+  }
+
+  // First patch of a lane in this round.
+  [[nodiscard]] std::int64_t at(std::int64_t lane) const { return part_.first + lane * part_.length + step_; }
+  // Of this round, but for those that the last batch repeats.
+  [[nodiscard]] std::int64_t patches_of_round() const { return std::min(part_.lanes * S_, patches_ - done_); }
+
+  // Steps of columns side by side read the same planes.
+  void want_input() {
+    const std::int64_t first = at(0);
+    input_.move_to(first, first + (geometry_.choice.streamed ? 1 : patches_of_round()));
+  }
+
+  // Patches that are done are those before done_ or, within a part, as many of the same row.
+  void end_round() {
+    done_ += patches_of_round();
+    spent_ = 0;
+    step_ += S_;
+    if (step_ < part_.length || done_ == patches_) return;
+    step_ = 0;
+    part_ = part_from(done_);
+  }
+
+  Result<void> run_round(const std::stop_token& stop) {
+    if (stop.stop_requested()) return cancelled();
+    for (std::int64_t lane = 0; lane < part_.lanes; ++lane) {
+      const Result<void> aimed = aim(at(lane), lanes_[static_cast<std::size_t>(lane)].targets);
+      if (!aimed && (lane == 0 || aimed.error().code != ErrorCode::over_budget)) return aimed;
+      if (!aimed) part_.lanes = lane;  // until the slabs that are open are sent
+    }
+    return lanes_.size() == 1 ? run_batch(lanes_.front(), stop) : run_batches(stop);
+  }
+
+  // One in each lane, at the same time.
+  Result<void> run_batches(const std::stop_token& stop) {
+    std::stop_source ending;
+    const std::stop_callback stopped(stop, [&ending] { ending.request_stop(); });
+    std::vector<Result<void>> results(static_cast<std::size_t>(part_.lanes));
+    work_.drivers->on_every_worker([&](std::int64_t number, int) {
+      const auto lane = static_cast<std::size_t>(number);
+      if (lane >= results.size()) return;
+      results[lane] = run_batch(lanes_[lane], ending.get_token());
+      if (!results[lane]) ending.request_stop();
+    });
+    return first_failure(results);
+  }
+
+  Result<void> run_batch(Lane& lane, const std::stop_token& stop) {
+    PreparedRung& rung = *lane.seat.rung;
+    if (!lane.targets.front().place.continues) rung.forget();
+    for (std::size_t pass = 0; pass < geometry_.passes.size(); ++pass) {
+      const Pass& now = geometry_.passes[pass];
+      if (now.first_node < 0) read_input(lane, now.window);
+      if (Result<void> ran = rung.run_pass(pass, stop, observer_); !ran) return ran;
+      rung.stitcher().stitch(pass, rung.output(), lane.targets, *lane.seat.executor);
+    }
+    return {};
+  }
+
+  void read_input(Lane& lane, Vec3 window) const {
+    const Vec3 begin = geometry_.read_begin + window;
+    for (std::size_t s = 0; s < lane.starts.size(); ++s) lane.starts[s] = lane.targets[s].place.start + begin;
+    read_windows(input_.source(), work_.job.normalisation, lane.starts, lane.seat.rung->input(), *lane.seat.executor,
+                 geometry_.choice.axis);
+  }
+
+  Result<void> aim(std::int64_t first, std::vector<StitchTarget>& targets) {
+    for (std::int64_t s = 0; s < S_; ++s) {
+      StitchTarget& target = targets[static_cast<std::size_t>(s)];
+      target.place = work_.grid.patches[static_cast<std::size_t>(std::min(first + s, patches_ - 1))];
+      if (first + s >= patches_) {
+        target.place.own_last = target.place.own_first;
+        continue;
+      }
+      Result<OutputSlab> slab = slabs_.open_for(first + s);
+      if (!slab) return slab.error();
+      target.slab = *slab;
+    }
+    return {};
+  }
+
+  void advance(Seconds predicted) {
+    if (!work_.job.progress || predicted <= 0) return;
+    constexpr double most = 0.99;  // a patch is done when it is stitched
+    spent_ += predicted;
+    const double whole = work_.predicted * static_cast<double>(part_.lanes);
+    const double share = std::min(spent_ / std::max(whole, 1e-9), most);
+    work_.job.progress({done_, patches_, slabs_.planes_done(), share * static_cast<double>(patches_of_round())});
+  }
+
+  const JobWork& work_;
+  const Geometry& geometry_;
+  InputWindow input_;
+  SlabQueue slabs_;
+  std::int64_t S_;
+  std::int64_t patches_;
+  std::int64_t done_ = 0;
+  Part part_;
+  std::int64_t step_ = 0;  // patches of each lane that are done
+  std::vector<Lane> lanes_;
+  std::mutex mutex_;   // guards spent_ and whoever is told while several lanes run
+  Seconds spent_ = 0;  // of the round's predicted times, by calls that are done
+  CallObserver observer_;
+};
+
+}  // namespace
+
+Result<void> run_job(const JobWork& work, const std::stop_token& stop) { return JobRun(work).run(stop); }
+
+}  // namespace znni

@@ -1,0 +1,216 @@
+// One job on several sockets; on one, engine_test.cpp and stream_test.cpp.
+#include "server/pipeline/job_run.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "server/volume/plane_source.hpp"
+#include "tests/server/pipeline/engine_bench.hpp"
+#include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/random_network.hpp"
+
+namespace znni {
+namespace {
+
+using test::EngineBench;
+using test::JobOutcome;
+using test::Random;
+using test::RandomVolume;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+EngineBench open_on(int sockets, const Network& network, const GeometryChoice& choice) {
+  return test::open_bench(network, {choice}, test::oracle_backend(), sockets);
+}
+
+TEST(JobRun, AnyNumberOfSocketsGivesTheSameVolumeBitByBit) {
+  for (int i = 0; i < test::case_count(12); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed));
+    const Network network = test::random_network(random, 16);
+    std::optional<GeometryChoice> choice = test::random_choice(network, random, random.integer(1, 2), 2);
+    if (random.chance(0.5)) choice = test::random_stream(network, random);
+    if (!choice) continue;
+    const RandomVolume volume = test::random_volume(network.f_in, Vec3::cube(30), ElementType::f32, random);
+    const std::int64_t slab_bytes = random.chance(0.5) ? random.integer(1, 40000) : saturated;
+    std::vector<float> first;
+    for (const int sockets : {1, 2, 3}) {
+      const EngineBench made = open_on(sockets, network, *choice);
+      made.engine->limit_slabs(slab_bytes);
+      const JobOutcome outcome = test::run_job(*made.engine, volume.view());
+      ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
+      if (first.empty()) first = test::output_values(outcome);
+      EXPECT_EQ(test::output_values(outcome), first) << sockets << " sockets";
+    }
+  }
+}
+
+// conv 3, pool 2, conv 3: field of view 8; a patch of 9 gives 2 dense voxels per axis.
+EngineBench narrow_bench(int sockets) {
+  const Network network = test::simple_network(1);
+  return open_on(sockets, network, test::choice_of(network, PoolMode::fragments, 0));
+}
+
+RandomVolume narrow_volume() {
+  Random random(2);
+  return test::random_volume(1, {12, 11, 8}, ElementType::f32, random);
+}
+
+TEST(JobRun, ARoundIsAPatchForEachSocketAndSlabsStayInOrder) {
+  const EngineBench made = narrow_bench(4);
+  const JobOutcome outcome = test::run_job(*made.engine, narrow_volume().view());
+  EXPECT_THAT(outcome.calls, ElementsAre("slab 0+2", "slab 2+2", "deliver 0+2", "deliver 2+2", "done 4/6 4", "slab 4+1",
+                                         "deliver 4+1", "done 6/6 5"));
+  EXPECT_TRUE(std::is_sorted(outcome.parts.begin(), outcome.parts.begin() + 4 * 3));
+  EXPECT_LT(outcome.parts.back(), 2);
+}
+
+// As a caller whose memory for output is short.
+TEST(JobRun, FewerSocketsWorkWhereSlabsOfSoManyRowsHaveNoRoom) {
+  const EngineBench made = narrow_bench(4);
+  const RandomVolume volume = narrow_volume();
+  const JobOutcome whole = test::run_job(*made.engine, volume.view());
+  JobOutcome outcome;
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+                                     VolumeOrder::image_major, outcome);
+  int open = 0;
+  job.slab = [&open, slab = job.slab](std::int64_t first, std::int64_t planes) -> Result<OutputSlab> {
+    if (open == 1) return Error{ErrorCode::over_budget, "one slab fits"};
+    ++open;
+    return slab(first, planes);
+  };
+  job.deliver = [&open, deliver = job.deliver](const OutputSlab& slab) {
+    --open;
+    return deliver(slab);
+  };
+  ASSERT_TRUE(made.engine->run(job, {}));
+  EXPECT_THAT(outcome.calls, ElementsAre("slab 0+2", "deliver 0+2", "done 2/6 2", "slab 2+2", "deliver 2+2",
+                                         "done 4/6 4", "slab 4+1", "deliver 4+1", "done 6/6 5"));
+  EXPECT_EQ(test::output_values(outcome), test::output_values(whole));
+  open = 1;
+  EXPECT_EQ(made.engine->run(job, {}).error().code, ErrorCode::over_budget);
+}
+
+// Two columns for four sockets.
+TEST(JobRun, ColumnsOfARowAreTakenStepByStepSideBySide) {
+  const Network network = test::simple_network(1);
+  GeometryChoice choice = test::choice_of(network, PoolMode::fragments, 0);
+  choice.pass_input.z = 4;
+  choice.streamed = true;
+  const EngineBench made = open_on(4, network, choice);
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {18, 9, 11}, ElementType::f32, random);
+  JobOutcome outcome;
+  const JobOutlook outlook = *made.engine->outlook(volume.shape);
+  VolumeJob job =
+      test::recorded_job(volume.view(), outlook.output, ElementType::f32, VolumeOrder::image_major, outcome);
+  std::vector<bool> within;
+  job.between_patches = [&](const Interval& interval) -> Result<void> {
+    within.push_back(interval.within_stream);
+    return {};
+  };
+  ASSERT_TRUE(made.engine->run(job, {}));
+  EXPECT_THAT(outcome.calls, ElementsAre("slab 0+11", "done 2/10 0", "done 4/10 0", "done 6/10 0", "done 8/10 0",
+                                         "deliver 0+11", "done 10/10 11"));
+  EXPECT_THAT(within, ElementsAre(true, true, true, true));
+  EXPECT_DOUBLE_EQ(outlook.predicted_seconds, made.plan.ladder[0].seconds * static_cast<double>(outlook.patches) / 2);
+}
+
+// Remembers how many planes were wanted at a time.
+class CountingSource final : public PlaneSource {
+ public:
+  explicit CountingSource(const VolumeView& volume) : whole_(volume), shape_(volume.shape) {}
+  const VolumeShape& shape() const override { return shape_; }
+  void want(const PlaneRange& planes) override { most = std::max(most, planes.last - planes.first); }
+  bool here() const override { return true; }
+  Result<void> wait(const std::stop_token& /*stop*/) override { return {}; }
+  const std::byte* plane(std::int64_t image, std::int64_t z) const override { return whole_.plane(image, z); }
+
+  std::int64_t most = 0;
+
+ private:
+  WholeVolume whole_;
+  VolumeShape shape_;
+};
+
+TEST(JobRun, WantsNoMorePlanesThanItsOutlookSays) {
+  for (int i = 0; i < test::case_count(12); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed));
+    const Network network = test::random_network(random, 16);
+    std::optional<GeometryChoice> choice = test::random_choice(network, random, random.integer(1, 2), 2);
+    if (random.chance(0.5)) choice = test::random_stream(network, random);
+    if (!choice) continue;
+    const EngineBench made = open_on(static_cast<int>(random.integer(2, 4)), network, *choice);
+    const RandomVolume volume = test::random_volume(network.f_in, {40, 21, 20}, ElementType::f32, random);
+    made.engine->limit_slabs(random.integer(1, 40000));
+    const JobOutlook outlook = *made.engine->outlook(volume.shape);
+    CountingSource source(volume.view());
+    JobOutcome outcome;
+    VolumeJob job =
+        test::recorded_job(volume.view(), outlook.output, ElementType::f32, VolumeOrder::image_major, outcome);
+    job.source = &source;
+    ASSERT_TRUE(made.engine->run(job, {}));
+    EXPECT_LE(source.most, outlook.input_planes);
+  }
+}
+
+TEST(JobRun, TakesTheMemoryOfAllSockets) {
+  const EngineBench one = narrow_bench(1);
+  EngineBench three = narrow_bench(3);
+  EXPECT_EQ(three.engine->reserved_bytes(), 3 * one.engine->reserved_bytes());
+  EXPECT_EQ(three.device->reserved(MemorySpace::host), three.engine->reserved_bytes());
+  EXPECT_EQ(three.engine->outlook(narrow_volume().shape)->predicted_seconds,
+            one.engine->outlook(narrow_volume().shape)->predicted_seconds / 3);
+  EXPECT_EQ(3 * three.engine->memory().bytes, three.plan.memory.transient);
+  ASSERT_TRUE(three.engine->touch_memory(three.engine->memory(), {}));
+  ASSERT_TRUE(three.engine->warm_up(0, {}));
+  three.engine.reset();
+  EXPECT_EQ(three.device->reserved(MemorySpace::host), 0);
+}
+
+TEST(JobRun, AStopEndsAllSockets) {
+  const EngineBench made = narrow_bench(2);
+  const RandomVolume volume = narrow_volume();
+  JobOutcome outcome;
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+                                     VolumeOrder::image_major, outcome);
+  std::stop_source stop;
+  const auto progress = job.progress;
+  job.progress = [&](const JobProgress& at) {
+    progress(at);
+    if (at.patches_done == 2 && at.part > 0) stop.request_stop();
+  };
+  outcome.statistics = made.engine->run(job, stop.get_token());
+  ASSERT_FALSE(outcome.statistics);
+  EXPECT_EQ(outcome.statistics.error().code, ErrorCode::cancelled);
+  EXPECT_EQ(outcome.calls.back(), "slab 2+2");
+  test::expect_exact(made, volume);  // and the engine goes on
+}
+
+TEST(JobRun, TheErrorOfOneSocketIsTheJobs) {
+  const Network network = test::simple_network(1);
+  const GeometryChoice choice = test::choice_of(network, PoolMode::fragments, 0);
+  const EngineBench made = test::open_bench(network, {choice}, test::failing_backend(), 2);
+  const JobOutcome outcome = test::run_job(*made.engine, narrow_volume().view());
+  ASSERT_FALSE(outcome.statistics);
+  EXPECT_EQ(outcome.statistics.error().code, ErrorCode::device_failure);
+  EXPECT_THAT(outcome.statistics.error().message, HasSubstr("test.failing"));
+}
+
+TEST(JobRun, APlanOfOtherSocketsIsRefused) {
+  const EngineBench made = narrow_bench(2);
+  Plan plan = made.plan;
+  plan.sockets = 3;
+  const auto opened = Engine::open(made.network, made.weights, plan, made.catalogue, *made.device);
+  ASSERT_FALSE(opened);
+  EXPECT_THAT(opened.error().message, HasSubstr("plan: planned for 3 sockets; there are 2"));
+}
+
+}  // namespace
+}  // namespace znni
