@@ -4,6 +4,7 @@
 
 #include "primitives/core/fragments.hpp"
 #include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/pool_pairs.hpp"
 #include "primitives/cpu/pool_rows.hpp"
 #include "primitives/cpu/pool_voxels.hpp"
 
@@ -14,8 +15,10 @@ namespace {
 constexpr double efficiency = 0.04;
 // Starting and ending the loops of one row, short as rows are.
 constexpr double cycles_per_row = 150.0;
-// Share of the memory's rate that is reached where nothing fits the caches, measured.
+// Share of the memory's rate that is reached where nothing fits the caches, measured: stores past the caches are faster
+// than the rate of a core that reads.
 constexpr double memory_share = 0.6;
+constexpr double memory_share_of_pairs = 1.1;
 
 // Positions of the window that are computed, per axis: the offsets of each voxel of the output.
 Vec3 computed_positions(const PoolProblem& pool) { return output_shape(pool).n * pooled_offsets(pool); }
@@ -24,6 +27,18 @@ Vec3 computed_positions(const PoolProblem& pool) { return output_shape(pool).n *
 bool in_one_pass(const PoolProblem& pool, std::int64_t width) {
   return width > 1 && covers(Vec3::cube(most_pooled), pool.window) &&
          std::max(pool.stride.y, pool.stride.x) <= most_pooled_stride;
+}
+
+bool in_pairs(const PoolProblem& pool, std::int64_t width) { return width > 1 && is_of_pairs(pool); }
+
+// All offsets at once, from the caches.
+double paired_flops(const PoolProblem& pool, std::int64_t width, const DeviceSpec& spec) {
+  constexpr double cycles_per_vector = 4.0;
+  const Shape5 out = output_shape(pool);
+  const auto blocks = static_cast<double>(div_up(out.f, width));
+  const double vectors = static_cast<double>(out.S * voxels(out.n)) * blocks * static_cast<double>(width / 8);
+  const double rows = static_cast<double>(pool.in.S * out.n.z * out.n.y) * blocks;
+  return scalar_flops(vectors * cycles_per_vector + rows * cycles_per_row, spec);
 }
 
 // Loads, reductions and the store of every voxel, from the caches.
@@ -37,6 +52,7 @@ double one_pass_flops(const PoolProblem& pool, std::int64_t width, const DeviceS
 }
 
 double pool_flops(const PoolProblem& pool, std::int64_t width, const DeviceSpec& spec) {
+  if (in_pairs(pool, width)) return paired_flops(pool, width, spec);
   if (in_one_pass(pool, width)) return one_pass_flops(pool, width, spec);
   const Vec3 positions = computed_positions(pool);
   const auto blocks = static_cast<double>(pool.in.S * div_up(pool.in.f, width));
@@ -64,6 +80,10 @@ class PoolLayer final : public PreparedLayer {
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     const std::int64_t blocks = div_up(pool_.in.f, width_);
+    if (in_pairs(pool_, width_)) {
+      run_in_pairs(inputs[0], out, blocks);
+      return {};
+    }
     if (in_one_pass(pool_, width_)) {
       executor_.parallel_for(pool_.in.S * blocks * positions_.z, [&](std::int64_t index, int) {
         const Place place{index / positions_.z / blocks, index / positions_.z % blocks * width_, index % positions_.z};
@@ -93,6 +113,55 @@ class PoolLayer final : public PreparedLayer {
     return &in.at(place.s, place.image, position / offsets_ * pool_.stride + position % offsets_);
   }
 
+  // Planes of the output or, where there are few, some rows of one.
+  void run_in_pairs(const TensorView& in, const TensorView& out, std::int64_t blocks) const {
+    constexpr std::int64_t parts_per_worker = 4;
+    const Vec3 n = out.shape.n;
+    const std::int64_t planes = pool_.in.S * blocks * n.z;
+    const std::int64_t parts = std::min(n.y, div_up(parts_per_worker * executor_.workers(), planes));
+    executor_.parallel_for(planes * parts, [&](std::int64_t index, int) {
+      const std::int64_t plane = index / parts;
+      const std::int64_t part = index % parts;
+      const Place place{plane / n.z / blocks, plane / n.z % blocks * width_, plane % n.z};
+      pool_rows_in_pairs(in, out, place, {part * n.y / parts, (part + 1) * n.y / parts});
+    });
+  }
+
+  struct Rows {
+    std::int64_t first;
+    std::int64_t last;
+  };
+
+  // Of all offsets. `place`: z of the output.
+  void pool_rows_in_pairs(const TensorView& in, const TensorView& out, const Place& place, Rows rows) const {
+    float* to[8];
+    for (std::int64_t i = 0; i < voxels(offsets_); ++i) {
+      const std::int64_t s = pooled_input(pool_, place.s, fragment_at(i, offsets_));
+      to[i] = &out.at(s, place.image, {place.z, rows.first, 0});
+    }
+    PairedPlane plane;
+    plane.in = &in.at(place.s, place.image, {place.z * pool_.stride.z, rows.first * pool_.stride.y, 0});
+    plane.step_z = in.strides.z;
+    plane.step_y = in.strides.y;
+    plane.window_z = pool_.window.z;
+    plane.offsets = offsets_;
+    plane.rows = rows.last - rows.first;
+    plane.positions = out.shape.n.x;
+    plane.out = to;
+    plane.out_step_y = out.strides.y;
+    plane.past_caches = goes_past_caches(out, std::span(to).first(static_cast<std::size_t>(voxels(offsets_))));
+    pool_pairs(width_, plane);
+    finish_pooling();
+  }
+
+  // Whether what is written from there on is aligned, and more than the caches hold: of the whole, where `out` is a
+  // slab.
+  [[nodiscard]] bool goes_past_caches(const TensorView& out, std::span<float* const> to) const {
+    const auto is_aligned = [](const float* at) { return reinterpret_cast<std::intptr_t>(at) % vector_bytes == 0; };
+    return float_bytes(out.shape.S * out.strides.S) > cache_bytes_ && float_bytes(out.strides.y) % vector_bytes == 0 &&
+           std::all_of(to.begin(), to.end(), is_aligned);
+  }
+
   void pool_plane_in_one_pass(const TensorView& in, const TensorView& out, const Place& place) const {
     const Vec3 q = offsets_;
     PooledPlane plane;
@@ -110,13 +179,11 @@ class PoolLayer final : public PreparedLayer {
     plane.out_step_y = out.strides.y;
     float* to[most_pooled_stride * most_pooled_stride];
     plane.out = to;
-    plane.past_caches = float_bytes(out.shape.S * out.strides.S) > cache_bytes_ &&  // of the whole, where out is a slab
-                        float_bytes(out.strides.y) % vector_bytes == 0;
     for (std::int64_t i = 0; i < q.y * q.x; ++i) {
       const std::int64_t s = pooled_input(pool_, place.s, {place.z % q.z, i / q.x, i % q.x});
       to[i] = &out.at(s, place.image, {place.z / q.z, 0, 0});
-      plane.past_caches = plane.past_caches && reinterpret_cast<std::intptr_t>(to[i]) % vector_bytes == 0;
     }
+    plane.past_caches = goes_past_caches(out, std::span(to).first(static_cast<std::size_t>(q.y * q.x)));
     pool_voxels(pool_.kind, width_, plane);
     finish_pooling();
   }
@@ -169,8 +236,9 @@ std::vector<Estimate> describe_pool(const PoolProblem& pool, const DeviceSpec& s
       const std::int64_t bytes = float_bytes(spec.threads * 2 * row_floats(pool, width));
       estimate.memory.push_back({"rows", MemorySpace::host, bytes, Lifetime::stages(0, 0)});
     }
+    const double share = in_pairs(pool, width) ? memory_share_of_pairs : memory_share;
     estimate.time =
-        modelled_time(spec, pool_flops(pool, width, spec), 1.0, tensor_traffic(pool, format, format) / memory_share);
+        modelled_time(spec, pool_flops(pool, width, spec), 1.0, tensor_traffic(pool, format, format) / share);
     estimates.push_back(std::move(estimate));
   }
   return estimates;

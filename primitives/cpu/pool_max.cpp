@@ -15,6 +15,6 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
 
 }  // namespace
 
-extern constinit const Primitive pool_max{"cpu.pool.max", 3, DeviceKind::cpu, &describe, &prepare_pool};
+extern constinit const Primitive pool_max{"cpu.pool.max", 4, DeviceKind::cpu, &describe, &prepare_pool};
 
 }  // namespace znni::cpu

@@ -16,6 +16,6 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
 
 }  // namespace
 
-extern constinit const Primitive pool_mpf{"cpu.pool.mpf", 3, DeviceKind::cpu, &describe, &prepare_pool};
+extern constinit const Primitive pool_mpf{"cpu.pool.mpf", 4, DeviceKind::cpu, &describe, &prepare_pool};
 
 }  // namespace znni::cpu

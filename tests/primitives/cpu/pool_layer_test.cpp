@@ -13,6 +13,7 @@ namespace znni::cpu {
 
 extern const Primitive pool_mpf;
 extern const Primitive pool_average;
+extern const Primitive pool_max;
 
 namespace {
 
@@ -27,6 +28,33 @@ TEST(PoolLayer, StoresPastTheCaches) {
   const PoolProblem average{
       .in = {1, 16, {6, 8, 12}}, .window = {2, 2, 4}, .stride = {2, 2, 3}, .kind = PoolKind::average};
   test::check_primitive(pool_average, average, *device, 6);
+}
+
+// More workers than planes: rows are shared out. Of few rows some get none.
+TEST(PoolLayer, RowsOfFewPlanesAreSharedOut) {
+  const auto device = std::move(backend().open(describe_cpu(5), std::int64_t{1} << 30, 0, 0).value());
+  for (const std::int64_t rows : {2, 3, 9, 31, 60}) {
+    const PoolProblem mpf{.in = {1, 3, {1, rows + 1 - rows % 2, 13}},
+                          .window = {1, 2, 2},
+                          .stride = {1, 2, 2},
+                          .mode = PoolMode::fragments};
+    test::check_primitive(pool_mpf, mpf, *device, 7);
+    const PoolProblem plain{.in = {2, 16, {2, rows - rows % 2, 12}}};
+    test::check_primitive(pool_max, plain, *device, 8);
+  }
+}
+
+// Offsets in groups are some of them at a time; past the caches as above.
+TEST(PoolLayer, PairsInGroupsAndPastTheCaches) {
+  DeviceSpec spec = describe_cpu(2);
+  spec.l3_bytes = 0;
+  const auto device = std::move(backend().open(spec, std::int64_t{1} << 30, 0, 0).value());
+  for (std::int64_t i = 0; i < 8; ++i) {
+    const Vec3 groups = Vec3::cube(1) + Vec3{i / 4, i / 2 % 2, i % 2};
+    PoolProblem mpf{.in = {2, 20, Vec3::cube(9)}, .mode = PoolMode::fragments, .groups = groups};
+    mpf.in.n = mpf.in.n + Vec3::cube(1) - groups;
+    test::check_primitive(pool_mpf, mpf, *device, 9);
+  }
 }
 
 TEST(PooledInput, PlainPoolingKeepsItsInput) {
