@@ -50,22 +50,27 @@ void touch(const Reservation& block, Executor& executor) {
   });
 }
 
+// How much longer a way is taken to be that did not run: it is chosen only where there is no other.
+constexpr double of_failed = 1e6;
+
 class MeasuredCosts final : public CostSource {
  public:
-  MeasuredCosts(std::unique_ptr<CostSource> recorded, std::set<std::string> fresh)
-      : recorded_(std::move(recorded)), fresh_(std::move(fresh)) {}
+  MeasuredCosts(std::unique_ptr<CostSource> recorded, std::set<std::string> fresh, std::set<std::string> failed)
+      : recorded_(std::move(recorded)), fresh_(std::move(fresh)), failed_(std::move(failed)) {}
 
   Cost cost(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) override {
     Cost cost = recorded_->cost(problem, primitive, estimate);
     if (cost.basis == Basis::recorded && fresh_.contains(key(primitive, estimate, problem))) {
       cost.basis = Basis::measured;
     }
+    if (!failed_.empty() && failed_.contains(key(primitive, estimate, problem))) cost.seconds *= of_failed;
     return cost;
   }
 
  private:
   std::unique_ptr<CostSource> recorded_;
   std::set<std::string> fresh_;
+  std::set<std::string> failed_;
 };
 
 }  // namespace
@@ -310,7 +315,7 @@ Result<void> Measurer::record(const LayerProblem& problem, const Trial& trial) {
 }
 
 std::unique_ptr<CostSource> Measurer::costs() const {
-  return std::make_unique<MeasuredCosts>(recorded_costs(timings_, spec_), fresh_);
+  return std::make_unique<MeasuredCosts>(recorded_costs(timings_, spec_), fresh_, failed_);
 }
 
 }  // namespace znni

@@ -66,7 +66,8 @@ class Measurer {
   // Ways that did not run, "cpu.conv.direct on conv ...: why".
   [[nodiscard]] const std::vector<std::string>& failures() const { return failures_; }
 
-  // What recorded_costs says of the records there are now; Basis::measured for those made here.
+  // What recorded_costs says of the records there are now; Basis::measured for those made here. What did not run is
+  // taken to be so slow that it is chosen only where there is no other way.
   [[nodiscard]] std::unique_ptr<CostSource> costs() const;
 
  private:

@@ -17,7 +17,7 @@ class Turns {
         const OnProgress& on_progress)
       : network_(network), spec_(spec), catalogue_(catalogue), measurer_(measurer), on_progress_(on_progress) {}
 
-  // Measures what the plan lacks. False when it lacked nothing that can be measured.
+  // Measures what the plan lacks. False when nothing came of it: it lacked nothing that can be measured.
   Result<bool> measure(const Plan& plan, const std::function<bool()>& stop) {
     const std::unique_ptr<CostSource> costs = measurer_.costs();
     Work chosen;
@@ -35,7 +35,7 @@ class Turns {
     std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
       return a->second.front().expected > b->second.front().expected;
     });
-    const int before = measurer_.records_made();
+    const std::size_t before = learned();
     std::size_t number = 0;
     for (const auto* entry : order) {
       if (measurer_.time_is_up() || (stop && stop())) break;
@@ -43,7 +43,12 @@ class Turns {
       if (on_progress_) on_progress_("best so far " + best_ + "; " + which + ": " + to_string(entry->first));
       if (Result<void> done = measurer_.measure(entry->first, entry->second); !done) return done.error();
     }
-    return measurer_.records_made() > before;
+    return learned() > before;
+  }
+
+  // That a way does not run is worth knowing, too.
+  [[nodiscard]] std::size_t learned() const {
+    return static_cast<std::size_t>(measurer_.records_made()) + measurer_.failures().size();
   }
 
   void collect(const Rung& rung, CostSource& costs, Work& chosen, Work& rivals) {

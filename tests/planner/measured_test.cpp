@@ -145,6 +145,12 @@ TEST_F(PlannerMeasured, InAChildJustTheSame) {
   for (const TimingRecord& record : timings_.records()) EXPECT_GE(record.samples.size(), 1U);
   ASSERT_EQ(measurer.failures().size(), 1U);
   EXPECT_NE(measurer.failures().front().find("refuses to run"), std::string::npos);
+  // What did not run is no way to plan with, however fast its formula is.
+  const std::unique_ptr<CostSource> costs = measurer.costs();
+  const auto cost = [&](std::int64_t setting, Seconds modelled) {
+    return costs->cost(softmax, plain::mean, plain::mean_estimate(softmax, setting, modelled)).seconds;
+  };
+  EXPECT_GT(cost(3, 2.5e-3), 1e4 * cost(4, 4e-3));
 }
 
 // Breaks the process down in setting 1.
