@@ -18,6 +18,8 @@ class JobTurns {
 
   // `unavailable` when the model's queue is full, `cancelled` when `stop` comes first.
   [[nodiscard]] Result<void> take(const std::stop_token& stop);
+  // As take(), for one who was in line before: however many wait.
+  [[nodiscard]] Result<void> take_again(const std::stop_token& stop);
   // Between patches: lets those run who wait and are no less urgent, one patch of each in turn; and anybody for as long
   // as `has_room` (may be empty) says that this job could not go on. Has both turns afterwards, or is `cancelled`.
   [[nodiscard]] Result<void> give_way(const std::stop_token& stop, const std::function<bool()>& has_room);
@@ -28,6 +30,7 @@ class JobTurns {
   [[nodiscard]] Result<void> lend_device(const std::stop_token& stop, const std::function<bool()>& has_room);
 
  private:
+  [[nodiscard]] Result<void> take_device(Result<Turn> model, const std::stop_token& stop);
   [[nodiscard]] Result<void> step_aside(const std::stop_token& stop, const std::function<bool()>& has_room);
 
   TurnQueue& model_;

@@ -58,6 +58,8 @@ struct ModelStatistics {
   // Of jobs that succeeded on CPU and GPU: how long each side waited for the other.
   Seconds cpu_idle = 0;
   Seconds gpu_idle = 0;
+  StageSeconds stages;         // of jobs that succeeded
+  std::int64_t guests = 0;     // succeeded in the places that another job's batch left free
   std::int64_t fell_back = 0;  // succeeded without the GPU that their plan names
   std::int64_t last_unix_ms = 0;
 };
@@ -98,10 +100,11 @@ class ModelServer {
   // How long the job that computes has shown no progress; waiting for a client does not count. 0 when none computes.
   [[nodiscard]] virtual Seconds still() const = 0;
 
-  // Checks shape and type, without work. The errors name model, found and expected. A job with this rung takes what the
-  // outlook says.
+  // Checks shape and type, without work. The errors name model, found and expected. A job with this rung and output
+  // type takes what the outlook says.
   [[nodiscard]] virtual Result<JobOutlook> outlook(const std::string& name, const std::string& version,
-                                                   const VolumeShape& input) const = 0;
+                                                   const VolumeShape& input,
+                                                   ElementType output = ElementType::f32) const = 0;
   // `bytes` of transport memory out of the budget, at once or over_budget with both numbers.
   [[nodiscard]] virtual Result<TransportLease> lease(std::int64_t bytes) = 0;
 

@@ -11,6 +11,7 @@
 
 #include "planner/costs.hpp"
 #include "server/jobs/admission.hpp"
+#include "server/jobs/busy_outlook.hpp"
 #include "server/jobs/job_turns.hpp"
 #include "server/jobs/memory_shares.hpp"
 #include "server/jobs/model_slots.hpp"
@@ -29,13 +30,6 @@ struct SharedDevice {
   TurnQueue turns{"the device", saturated};
   ProgressWatch watch;  // of the job whose turn it is
 };
-
-// While somebody has the model's turn: small patches that run between its steps, unless they take much longer.
-JobOutlook soonest(const Engine& engine, const VolumeShape& input, const JobOutlook& fastest) {
-  constexpr double much_longer = 2;
-  const std::optional<JobOutlook> beside = engine.outlook_beside_streams(input);
-  return beside && beside->predicted_seconds <= much_longer * fastest.predicted_seconds ? *beside : fastest;
-}
 
 class ModelServerImpl final : public ModelServer {
  public:
@@ -89,15 +83,17 @@ class ModelServerImpl final : public ModelServer {
 
   Seconds still() const override { return shared_.watch.still(); }
 
-  Result<JobOutlook> outlook(const std::string& name, const std::string& version,
-                             const VolumeShape& input) const override {
+  Result<JobOutlook> outlook(const std::string& name, const std::string& version, const VolumeShape& input,
+                             ElementType output) const override {
     const Result<ModelSlots::Handle> slot = slots_.find(name, version);
     if (!slot) return slot.error();
     Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
     if (!model) return model.error();
-    Result<JobOutlook> outlook = (*model)->engine->outlook(input);
+    const Engine& engine = *(*model)->engine;
+    Result<JobOutlook> outlook = engine.outlook(input, output);
     if (!outlook) return outlook.error().within("model '" + name + "'");
-    return (*slot)->queue().taken() ? soonest(*(*model)->engine, input, *outlook) : *outlook;
+    const TurnQueue& queue = (*slot)->queue();
+    return queue.taken() ? outlook_while_busy(engine, input, output, *outlook, queue.waiting()) : *outlook;
   }
 
   Result<TransportLease> lease(std::int64_t bytes) override { return take_lease(transport_, bytes); }
@@ -108,7 +104,7 @@ class ModelServerImpl final : public ModelServer {
     if (!slot) return slot.error();
     Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
     if (!model) return model.error();
-    const Result<JobOutlook> outlook = (*model)->engine->outlook(job.input.shape);
+    const Result<JobOutlook> outlook = (*model)->engine->outlook(job.input.shape, job.output_type);
     if (!outlook) return outlook.error().within("model '" + name + "'");
     Result<Admission::Entrance> entrance = admission_.enter();
     if (!entrance) return entrance.error();
@@ -167,22 +163,32 @@ class ModelServerImpl final : public ModelServer {
   Result<JobStatistics> run_in_turn(ModelSlot& slot, TurnQueue& queue, LoadedModel& model, VolumeJob& job,
                                     const std::stop_token& stop, JobRecord& record) {
     JobTurns turns(queue, shared_.turns, rank_of_priority(job.priority));
-    if (Result<void> taken = turns.take(stop); !taken) return taken.error();
-    record.started();
+    const bool standardised = model.planned.input.zscore && !job.normalised;
+    job.normalisation = job.normalised ? Normalisation{} : model.planned.input.normalisation;
+    const std::int64_t places = standardised ? 0 : model.engine->guest_places(job);
+    Result<std::optional<JobStatistics>> as_guest = take_turn_or_run_as_guest(
+        slot.guests(), job, places, turns, [&record] { record.started(); }, stop);
+    if (!as_guest) return as_guest.error();
+    if (*as_guest) return noted(**as_guest, record);
     const ProgressWatch::Work work(shared_.watch);
     keep_watch(shared_.watch, job);
     job.between_patches = [&](const Interval& interval) {
       return give_way(turns, interval, job.has_room, stop, record);
     };
     job.wanted = [&](const Interval& interval) { return turns.wanted(job.has_room, interval.within_stream); };
-    normalise_as_the_model_wants(model, job);
+    job.guests = [&slot, rung = *job.rung](std::int64_t free) { return slot.guests().take(rung, free); };
+    if (standardised) job.normalisation = standardising(job.input, job.normalisation, shared_.device->executor());
     const bool was_lost = model.engine->gpu_lost().has_value();
     Result<JobStatistics> done = model.engine->run(job, stop);
     tell_change(slot, model, was_lost);
     if (!done) return done;
-    record.ran(*done);
-    done->queued = record.queued();
-    done->yielded = record.yielded();
+    return noted(*done, record);
+  }
+
+  static JobStatistics noted(JobStatistics done, JobRecord& record) {
+    record.ran(done);
+    done.queued = record.queued();
+    done.yielded = record.yielded();
     return done;
   }
 
@@ -205,13 +211,6 @@ class ModelServerImpl final : public ModelServer {
     }
     record.stood_aside(std::chrono::steady_clock::now() - before);
     return back;
-  }
-
-  void normalise_as_the_model_wants(const LoadedModel& model, VolumeJob& job) const {
-    const InputRule& rule = model.planned.input;
-    job.normalisation = job.normalised ? Normalisation{} : rule.normalisation;
-    if (!rule.zscore || job.normalised) return;
-    job.normalisation = standardising(job.input, rule.normalisation, shared_.device->executor());
   }
 
   // What plans are made with, for as long as `use` runs.

@@ -115,6 +115,8 @@ void JobRecord::ran(const JobStatistics& job) {
   ModelStatistics& counters = slot_.statistics_;
   counters.cpu_idle += job.cpu_idle;
   counters.gpu_idle += job.gpu_idle;
+  counters.stages += job.stages;
+  counters.guests += job.is_guest ? 1 : 0;
   counters.fell_back += job.fallback.empty() ? 0 : 1;
 }
 

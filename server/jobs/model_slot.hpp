@@ -6,6 +6,7 @@
 #include <mutex>
 #include <string>
 
+#include "server/jobs/guest_list.hpp"
 #include "server/jobs/model_server.hpp"
 #include "server/jobs/turn_queue.hpp"
 #include "server/models/model_loader.hpp"
@@ -27,6 +28,8 @@ class ModelSlot {
   [[nodiscard]] TurnQueue& queue() { return queue_; }
   // Of jobs that may run between the steps of a streamed one: they need not wait until that is done.
   [[nodiscard]] TurnQueue& lane() { return lane_; }
+  // Those of either queue that would run with another job just as well.
+  [[nodiscard]] GuestList& guests() { return guests_; }
 
   // By whoever loads and unloads. The server's readiness counts on the model only where `expected` says so.
   void set_ready(std::unique_ptr<LoadedModel> model);
@@ -42,6 +45,7 @@ class ModelSlot {
   const ModelEntry entry_;
   TurnQueue queue_;
   TurnQueue lane_;
+  GuestList guests_;
   mutable std::mutex mutex_;  // guards all below
   ModelInfo info_;
   ModelStatistics statistics_;

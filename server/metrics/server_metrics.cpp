@@ -77,6 +77,24 @@ void write_places(const ModelServer& server, const std::vector<ModelInfo>& model
   }
 }
 
+void write_stages(const ModelServer& server, const std::vector<ModelInfo>& models, PrometheusText& out) {
+  out.family("znni_stage_seconds_total", "counter",
+             "Where the time of jobs went: input windows, layers before and behind a hand-off, output voxels.");
+  for (const ModelInfo& model : models) {
+    const StageSeconds stages = server.statistics(model.name, model.version).stages;
+    for (const auto& [stage, seconds] : {std::pair{"gather", stages.gather}, std::pair{"head", stages.head},
+                                         std::pair{"tail", stages.tail}, std::pair{"stitch", stages.stitch}}) {
+      Labels labels = labels_of(model);
+      labels.emplace_back("stage", stage);
+      out.sample(labels, seconds);
+    }
+  }
+  out.family("znni_guest_jobs_total", "counter", "Jobs that ran in the places which another job's batch left free.");
+  for (const ModelInfo& model : models) {
+    out.sample(labels_of(model), server.statistics(model.name, model.version).guests);
+  }
+}
+
 void write_jobs(const ModelServer& server, const std::vector<ModelInfo>& models, PrometheusText& out) {
   out.family("znni_jobs", "gauge", "Jobs inside, by state: queued, or started and not ended.");
   for (const ModelInfo& model : models) {
@@ -90,6 +108,7 @@ void write_jobs(const ModelServer& server, const std::vector<ModelInfo>& models,
     state("running", counted.running_now);
   }
   write_places(server, models, out);
+  write_stages(server, models, out);
   out.family("znni_seconds_without_progress", "gauge", "Since the job that computes last finished a layer.");
   out.sample({}, server.still());
 }

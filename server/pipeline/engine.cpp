@@ -112,7 +112,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const Network& network, const Netwo
   return std::make_unique<Engine>(std::move(state));
 }
 
-Result<JobOutlook> Engine::outlook(const VolumeShape& input) const {
+Result<JobOutlook> Engine::outlook(const VolumeShape& input, ElementType output) const {
   if (input.f != state_->f_in) {
     return Error{ErrorCode::invalid_argument,
                  "input has " + std::to_string(input.f) + " images; the network takes " + std::to_string(state_->f_in)};
@@ -128,18 +128,35 @@ Result<JobOutlook> Engine::outlook(const VolumeShape& input) const {
   std::optional<JobOutlook> best;
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
     if (lost && !state_->rungs[i].on_cpu()) continue;
-    const JobOutlook other = state_->outlook_on(i, input);
-    if (!best || state_->is_better(other, *best, input)) best = other;
+    const JobOutlook other = state_->outlook_on(i, input, output);
+    if (!best || state_->is_better(other, *best, input, output)) best = other;
   }
   ensure(best.has_value(), "a GPU is lost where rungs on the CPU are left");
   return *best;
 }
 
-std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& input) const {
+std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& input, ElementType output) const {
   std::optional<JobOutlook> best;
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
     if (!beside_streams(i)) continue;
-    const JobOutlook other = state_->outlook_on(i, input);
+    const JobOutlook other = state_->outlook_on(i, input, output);
+    if (!best || other.predicted_seconds < best->predicted_seconds) best = other;
+  }
+  return best;
+}
+
+std::int64_t Engine::guest_places(const VolumeJob& job) const {
+  if (job.source != nullptr || job.first_plane != 0 || !job.rung || *job.rung >= state_->rungs.size()) return 0;
+  return state_->guest_places(*job.rung, job.input.shape);
+}
+
+std::optional<JobOutlook> Engine::outlook_as_guest(const VolumeShape& input, ElementType output) const {
+  std::optional<JobOutlook> best;
+  for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
+    const std::int64_t places = state_->guest_places(i, input);
+    if (places == 0) continue;
+    JobOutlook other = state_->outlook_on(i, input, output);
+    other.predicted_seconds *= static_cast<double>(places) / static_cast<double>(state_->plan.ladder[i].geometry.S);
     if (!best || other.predicted_seconds < best->predicted_seconds) best = other;
   }
   return best;
@@ -152,31 +169,36 @@ Result<JobStatistics> run_rung(const Engine& engine, Engine::State& state, const
                                const std::stop_token& stop) {
   const Result<VolumeShape> left = shape_left(job, state.fov);
   if (!left) return left.error();
-  Result<JobOutlook> outlook = engine.outlook(*left);
+  Result<JobOutlook> outlook = engine.outlook(*left, job.output_type);
   if (!outlook) return outlook.error();
   if (job.rung && *job.rung >= state.rungs.size()) {
     return Error{ErrorCode::unavailable, "the model was loaded anew since the request came; try again"};
   }
   const bool runs = job.rung && (state.rungs[*job.rung].on_cpu() || !state.why_lost());
-  if (runs) *outlook = state.outlook_on(*job.rung, *left);
+  if (runs) *outlook = state.outlook_on(*job.rung, *left, job.output_type);
   Engine::State::OpenRung& rung = state.rungs[outlook->rung];
+  const std::int64_t most_planes = state.most_planes(outlook->output.n, job.output_type);
   JobStatistics statistics;
   statistics.patches = outlook->patches;
   if (!rung.on_cpu()) {
-    const Result<PipelineStatistics> ran = rung.split->run(job, stop, state.most_planes(outlook->output.n));
+    const Result<PipelineStatistics> ran = rung.split->run(job, stop, most_planes);
     if (!ran) return ran.error();
     statistics.cpu_idle = ran->idle.producer;
     statistics.gpu_idle = ran->idle.consumer;
+    statistics.stages = ran->job.stages;
     return statistics;
   }
-  const PatchGrid grid = job_grid(job, rung.geometry(), state.fov, state.most_planes(outlook->output.n));
+  const PatchGrid grid = job_grid(job, rung.geometry(), state.fov, most_planes);
   std::vector<Seat> seats;
   for (std::size_t i = 0; i < rung.cpu.size(); ++i) {
     seats.push_back({&rung.cpu[i], &state.sockets[i].device->executor()});
   }
   const Seconds predicted = state.plan.ladder[outlook->rung].seconds;
-  const JobWork work{job, grid, outlook->output, predicted, seats, state.drivers, state.observer};
-  if (Result<void> ran = run_job(work, stop); !ran) return ran.error();
+  const bool has_guests = job.rung == outlook->rung;
+  const Result<StageSeconds> ran =
+      run_job({job, grid, outlook->output, predicted, seats, state.drivers, state.observer, has_guests}, stop);
+  if (!ran) return ran.error();
+  statistics.stages = *ran;
   return statistics;
 }
 

@@ -13,11 +13,13 @@
 #include <optional>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 #include "planner/catalogue.hpp"
 #include "planner/plan.hpp"
 #include "server/pipeline/call_observer.hpp"
 #include "server/pipeline/place_devices.hpp"
+#include "server/pipeline/stage_seconds.hpp"
 #include "server/volume/plane_source.hpp"
 
 namespace znni {
@@ -36,6 +38,8 @@ struct Interval {
   bool within_stream = false;
 };
 
+struct Guest;
+
 // What a caller wants computed. The input must stay valid until run() returns.
 struct VolumeJob {
   VolumeView input;
@@ -44,6 +48,7 @@ struct VolumeJob {
   PlaneSource* source = nullptr;
   Normalisation normalisation;
   bool normalised = false;  // voxels already are what the network expects: a ModelServer keeps the model's off
+  ElementType output_type = ElementType::f32;  // of its slabs: as its outlook was asked for
   // Output planes before it are not computed: a job that was interrupted goes on where its last slab ended. The planes
   // that come before them in the input, fov - 1 for each, are read again.
   std::int64_t first_plane = 0;
@@ -62,6 +67,9 @@ struct VolumeJob {
   std::function<void(const OutputSlab&)> abandon;
   // Of the job's outlook: what the caller made room for. Nothing: the rung that is fastest now.
   std::optional<std::size_t> rung;
+  // May be empty. Asked when the last batch of the job, on that rung, leaves so many places free: jobs that may run in
+  // them, with no more patches than that together.
+  std::function<std::vector<Guest>(std::int64_t places)> guests;
   // For a ModelServer, not for the engine. Smaller ones go first; 0: as usual.
   int priority = 0;
   std::function<bool()> has_room;  // may be empty; false: slab() would wait for whoever takes the output
@@ -76,7 +84,16 @@ struct JobStatistics {
   // Of a rung with a GPU: how long the CPU, and the GPU with the thread that feeds it, waited for each other.
   Seconds cpu_idle = 0;
   Seconds gpu_idle = 0;
-  std::string fallback;  // why rungs of the CPU computed what was planned for a GPU; "" when nothing failed
+  StageSeconds stages;
+  bool is_guest = false;  // it ran with another job, which has their time
+  std::string fallback;   // why rungs of the CPU computed what was planned for a GPU; "" when nothing failed
+};
+
+// A small job, of as many places as Engine::guest_places() says, that another one takes with it.
+struct Guest {
+  const VolumeJob* job = nullptr;
+  // Called once, by the other job's thread, which then touches the job no more; nullptr: it did not run.
+  std::function<void(const Result<JobStatistics>*)> ended;
 };
 
 // What a job of this shape will be: known from shapes alone, before any work.
@@ -117,7 +134,8 @@ class Engine {
   ~Engine();
 
   // invalid_argument when an extent is below the field of view or the images differ: names both numbers.
-  [[nodiscard]] Result<JobOutlook> outlook(const VolumeShape& input) const;
+  // `output`: the type of the job's slabs.
+  [[nodiscard]] Result<JobOutlook> outlook(const VolumeShape& input, ElementType output = ElementType::f32) const;
 
   // Blocks until done. One job at a time computes; others may run while it stands between patches, as Interval says.
   // Stops between layers with `cancelled`. An error ends the job, not the engine. invalid_argument when the job's first
@@ -144,10 +162,19 @@ class Engine {
   // Whether jobs on this rung may run between the steps of a streamed one. False for one that is none.
   [[nodiscard]] bool beside_streams(std::size_t rung) const;
   // Of a job that outlook() takes, on the fastest of those rungs; nothing where there are none.
-  [[nodiscard]] std::optional<JobOutlook> outlook_beside_streams(const VolumeShape& input) const;
+  [[nodiscard]] std::optional<JobOutlook> outlook_beside_streams(const VolumeShape& input,
+                                                                 ElementType output = ElementType::f32) const;
+
+  // Places that a job takes of a batch which it shares with others on its rung; 0 where it must have one for itself: of
+  // as many patches, of a source, or on a rung that is streamed or has a GPU.
+  [[nodiscard]] std::int64_t guest_places(const VolumeJob& job) const;
+  // Of a job that outlook() takes, on the rung where its part of a shared batch is predicted to take least;
+  // predicted_seconds are those of that part. Nothing where no rung is shared.
+  [[nodiscard]] std::optional<JobOutlook> outlook_as_guest(const VolumeShape& input,
+                                                           ElementType output = ElementType::f32) const;
 
   // For a caller who holds little of a volume. Where a rung is streamed in several columns, output waits for the last:
-  // in slabs of about `bytes` bytes of float32 at most (at least a plane), columns beginning anew for each. Rungs that
+  // in slabs of about `bytes` bytes at most (at least a plane), columns beginning anew for each. Rungs that
   // hold more than twice as much of input and output are avoided. No limit unless set. Not while a job runs.
   void limit_slabs(std::int64_t bytes);
 

@@ -91,13 +91,13 @@ struct Engine::State {
   }
 
   // Planes of an output of this shape that a slab may have.
-  [[nodiscard]] std::int64_t most_planes(Vec3 output) const {
-    const std::int64_t plane = tensor_bytes({1, f_out, {1, output.y, output.x}}, Format{});
+  [[nodiscard]] std::int64_t most_planes(Vec3 output, ElementType type) const {
+    const std::int64_t plane = volume_bytes({f_out, {1, output.y, output.x}, type});
     return std::max<std::int64_t>(1, slab_bytes / plane);
   }
   // Planes of such an input that a rung wants at a time: a batch is under way on each socket, with a GPU two are.
-  [[nodiscard]] std::int64_t planes_held(std::size_t rung, Vec3 input) const {
-    const std::int64_t most = most_planes(input - fov + Vec3::cube(1));
+  [[nodiscard]] std::int64_t planes_held(std::size_t rung, Vec3 input, ElementType output) const {
+    const std::int64_t most = most_planes(input - fov + Vec3::cube(1), output);
     if (!rungs[rung].on_cpu()) return input_planes_ahead(input, rungs[rung].geometry(), fov, most);
     Geometry geometry = rungs[rung].geometry();
     geometry.choice.S *= plan.sockets;
@@ -109,36 +109,44 @@ struct Engine::State {
     constexpr double bytes_per_second = 1U << 30U;
     return rung < first_touched ? static_cast<double>(places[rung].memory.bytes) / bytes_per_second : 0;
   }
-  [[nodiscard]] JobOutlook outlook_on(std::size_t rung, const VolumeShape& input) const {
+  [[nodiscard]] JobOutlook outlook_on(std::size_t rung, const VolumeShape& input, ElementType output) const {
     const Geometry& geometry = rungs[rung].geometry();
     JobOutlook outlook;
     outlook.output = {1, f_out, input.n - fov + Vec3::cube(1)};
-    const std::int64_t most = most_planes(outlook.output.n);
+    const std::int64_t most = most_planes(outlook.output.n, output);
     outlook.rung = rung;
     outlook.patch = exchanged(geometry.patch_input, geometry.choice.axis);
     outlook.patch.z = fov.z - 1 + row_planes(input.n, geometry, fov, most);
     outlook.patches = patch_count(input.n, geometry, fov, most);
     outlook.list_bytes = mul(outlook.patches, list_bytes_per_patch);
-    outlook.input_planes = planes_held(rung, input.n);
+    outlook.input_planes = planes_held(rung, input.n, output);
     const std::int64_t batches = batches_in_turn(input.n, geometry, fov, most, plan.sockets);
     outlook.predicted_seconds = static_cast<double>(batches) * plan.ladder[rung].seconds + seconds_to_touch(rung);
     // Any other on the CPU may go on with the job of one with a GPU.
     for (std::size_t i = 0; i < rungs.size() && !rungs[rung].on_cpu(); ++i) {
-      if (rungs[i].on_cpu()) outlook.input_planes = std::max(outlook.input_planes, planes_held(i, input.n));
+      if (rungs[i].on_cpu()) outlook.input_planes = std::max(outlook.input_planes, planes_held(i, input.n, output));
     }
     return outlook;
   }
+  // That a job takes of a batch on this rung, where others have some too; 0 where it must have it for itself.
+  [[nodiscard]] std::int64_t guest_places(std::size_t rung, const VolumeShape& input) const {
+    const GeometryChoice& choice = plan.ladder[rung].geometry;
+    if (!rungs[rung].on_cpu() || choice.streamed || choice.S == 1) return 0;
+    const std::int64_t patches = outlook_on(rung, input, input.type).patches;
+    return patches < choice.S ? patches : 0;
+  }
   // What a job holds of its volume, of its output and of its patches' list at a time, for a caller who holds no more of
   // them: tiny patches need few planes, but there may be billions of them.
-  [[nodiscard]] std::int64_t held_bytes(const JobOutlook& outlook, const VolumeShape& input) const {
+  [[nodiscard]] std::int64_t held_bytes(const JobOutlook& outlook, const VolumeShape& input, ElementType output) const {
     const VolumeShape in{f_in, {outlook.input_planes, input.n.y, input.n.x}, input.type, input.order};
-    const Shape5 slab{1, f_out, {outlook.patch.z - fov.z + 1, outlook.output.n.y, outlook.output.n.x}};
-    return add(outlook.list_bytes, add(volume_bytes(in), tensor_bytes(slab, Format{})));
+    const VolumeShape slab{f_out, {outlook.patch.z - fov.z + 1, outlook.output.n.y, outlook.output.n.x}, output};
+    return add(outlook.list_bytes, add(volume_bytes(in), volume_bytes(slab)));
   }
   // The faster of two that hold no more than twice a slab's limit; else the one that holds less.
-  [[nodiscard]] bool is_better(const JobOutlook& a, const JobOutlook& b, const VolumeShape& input) const {
-    const std::int64_t a_holds = held_bytes(a, input);
-    const std::int64_t b_holds = held_bytes(b, input);
+  [[nodiscard]] bool is_better(const JobOutlook& a, const JobOutlook& b, const VolumeShape& input,
+                               ElementType output) const {
+    const std::int64_t a_holds = held_bytes(a, input, output);
+    const std::int64_t b_holds = held_bytes(b, input, output);
     if (std::max(a_holds, b_holds) <= mul(2, slab_bytes)) return a.predicted_seconds < b.predicted_seconds;
     return a_holds < b_holds;
   }

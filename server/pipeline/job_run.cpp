@@ -1,9 +1,11 @@
 #include "server/pipeline/job_run.hpp"
 
 #include <algorithm>
+#include <memory>
 #include <mutex>
 #include <vector>
 
+#include "server/pipeline/guests.hpp"
 #include "server/pipeline/input_window.hpp"
 #include "server/pipeline/slab_queue.hpp"
 #include "server/volume/reader.hpp"
@@ -27,6 +29,8 @@ struct Lane {
   Seat seat;
   std::vector<StitchTarget> targets;  // S
   std::vector<Vec3> starts;
+  std::unique_ptr<Guests> guests;  // in its last places; mostly nullptr
+  StageSeconds stages;
 };
 
 // Patches that lanes run side by side: each takes neighbours, a batch or the steps of a column.
@@ -52,7 +56,9 @@ class JobRun {
           advance(call.predicted);
         }) {
     const auto S = static_cast<std::size_t>(S_);
-    for (const Seat& seat : work.seats) lanes_.push_back({seat, std::vector<StitchTarget>(S), std::vector<Vec3>(S)});
+    for (const Seat& seat : work.seats) {
+      lanes_.push_back({seat, std::vector<StitchTarget>(S), std::vector<Vec3>(S), nullptr, {}});
+    }
   }
 
   Result<void> run(const std::stop_token& stop) {
@@ -64,6 +70,9 @@ class JobRun {
     while (true) {
       if (Result<void> came = input_.wait(stop); !came) return came;
       if (Result<void> ran = run_round(stop); !ran) return ran;
+      for (Lane& lane : lanes_) {
+        if (lane.guests) lane.guests->deliver();
+      }
       end_round();
       if (Result<void> delivered = slabs_.deliver(done_); !delivered) return delivered;
       if (work_.job.progress) work_.job.progress({done_, patches_, slabs_.planes_done()});
@@ -73,6 +82,12 @@ class JobRun {
       if (!work_.job.between_patches) continue;
       if (Result<void> went_on = work_.job.between_patches({continues(at(0))}); !went_on) return went_on;
     }
+  }
+
+  [[nodiscard]] StageSeconds stages() const {
+    StageSeconds all;
+    for (const Lane& lane : lanes_) all += lane.stages;
+    return all;
   }
 
  private:
@@ -115,7 +130,7 @@ class JobRun {
   Result<void> run_round(const std::stop_token& stop) {
     if (stop.stop_requested()) return cancelled();
     for (std::int64_t lane = 0; lane < part_.lanes; ++lane) {
-      const Result<void> aimed = aim(at(lane), lanes_[static_cast<std::size_t>(lane)].targets);
+      const Result<void> aimed = aim(at(lane), lanes_[static_cast<std::size_t>(lane)]);
       if (!aimed && (lane == 0 || aimed.error().code != ErrorCode::over_budget)) return aimed;
       if (!aimed) part_.lanes = lane;  // until the slabs that are open are sent
     }
@@ -142,22 +157,48 @@ class JobRun {
     for (std::size_t pass = 0; pass < geometry_.passes.size(); ++pass) {
       const Pass& now = geometry_.passes[pass];
       if (now.first_node < 0) read_input(lane, now.window);
-      if (Result<void> ran = rung.run_pass(pass, stop, observer_); !ran) return ran;
+      if (Result<void> ran = run_layers(lane, pass, stop); !ran) return ran;
+      const StageTimer timer(lane.stages.stitch);
       rung.stitcher().stitch(pass, rung.output(), lane.targets, *lane.seat.executor);
     }
     return {};
   }
 
-  void read_input(Lane& lane, Vec3 window) const {
-    const Vec3 begin = geometry_.read_begin + window;
-    for (std::size_t s = 0; s < lane.starts.size(); ++s) lane.starts[s] = lane.targets[s].place.start + begin;
-    read_windows(input_.source(), work_.job.normalisation, lane.starts, lane.seat.rung->input(), *lane.seat.executor,
-                 geometry_.choice.axis);
+  Result<void> run_layers(Lane& lane, std::size_t pass, const std::stop_token& stop) {
+    const StageTimer timer(lane.stages.head);
+    return lane.seat.rung->run_pass(pass, stop, observer_);
   }
 
-  Result<void> aim(std::int64_t first, std::vector<StitchTarget>& targets) {
+  void read_input(Lane& lane, Vec3 window) const {
+    const StageTimer timer(lane.stages.gather);
+    const Vec3 begin = geometry_.read_begin + window;
+    for (std::size_t s = 0; s < lane.starts.size(); ++s) lane.starts[s] = lane.targets[s].place.start + begin;
+    TensorView in = lane.seat.rung->input();
+    in.shape.S -= lane.guests ? lane.guests->places() : 0;
+    const std::span own(lane.starts.data(), static_cast<std::size_t>(in.shape.S));
+    read_windows(input_.source(), work_.job.normalisation, own, in, *lane.seat.executor, geometry_.choice.axis);
+    if (!lane.guests) return;
+    TensorView rest = lane.seat.rung->input();
+    rest.data = rest.image(in.shape.S, 0);
+    rest.shape.S -= in.shape.S;
+    lane.guests->read(begin, rest, *lane.seat.executor);
+  }
+
+  // Into the places behind its own.
+  void let_guests_in(std::int64_t free, Lane& lane) {
+    if (!work_.has_guests || !work_.job.guests) return;
+    std::vector<Guest> guests = work_.job.guests(free);
+    if (guests.empty()) return;
+    const Vec3 left = work_.job.input.shape.n - Vec3{work_.job.first_plane, 0, 0};
+    lane.guests = std::make_unique<Guests>(std::move(guests), geometry_, left - work_.output.n + Vec3::cube(1));
+    ensure(lane.guests->places() <= free, "no more guests than places");
+    const std::span all(lane.targets);
+    lane.guests->aim(all.last(static_cast<std::size_t>(lane.guests->places())));
+  }
+
+  Result<void> aim(std::int64_t first, Lane& lane) {
     for (std::int64_t s = 0; s < S_; ++s) {
-      StitchTarget& target = targets[static_cast<std::size_t>(s)];
+      StitchTarget& target = lane.targets[static_cast<std::size_t>(s)];
       target.place = work_.grid.patches[static_cast<std::size_t>(std::min(first + s, patches_ - 1))];
       if (first + s >= patches_) {
         target.place.own_last = target.place.own_first;
@@ -167,6 +208,7 @@ class JobRun {
       if (!slab) return slab.error();
       target.slab = *slab;
     }
+    if (first + S_ > patches_) let_guests_in(first + S_ - patches_, lane);
     return {};
   }
 
@@ -196,6 +238,10 @@ class JobRun {
 
 }  // namespace
 
-Result<void> run_job(const JobWork& work, const std::stop_token& stop) { return JobRun(work).run(stop); }
+Result<StageSeconds> run_job(const JobWork& work, const std::stop_token& stop) {
+  JobRun run(work);
+  if (Result<void> ran = run.run(stop); !ran) return ran.error();
+  return run.stages();
+}
 
 }  // namespace znni

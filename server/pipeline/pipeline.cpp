@@ -105,6 +105,7 @@ class PipelineRun {
 
   [[nodiscard]] std::int64_t patches() const { return static_cast<std::int64_t>(grid_.patches.size()); }
   [[nodiscard]] HandoffIdle idle() const { return idle_; }
+  [[nodiscard]] const StageSeconds& stages() const { return stages_; }
 
  private:
   [[nodiscard]] std::int64_t S() const { return state_.geometry.choice.S; }
@@ -168,6 +169,7 @@ class PipelineRun {
       if (Result<void> begun = state_.head->forget(); !begun) return begun;
     }
     read(item, state_.head->new_planes(floats(state_.window)));
+    const StageTimer timer(stages_.head);
     return state_.head->run(floats(state_.window), crosses, item % passes(), stop);
   }
 
@@ -196,6 +198,7 @@ class PipelineRun {
   void want(std::int64_t batch) { input_.move_to(undelivered_, std::min((batch + 1) * S(), patches())); }
 
   void read(std::int64_t item, const TensorView& to) {
+    const StageTimer timer(stages_.gather);
     const Pass& pass = state_.geometry.passes[static_cast<std::size_t>(item % passes())];
     const Vec3 begin = state_.geometry.read_begin + pass.window;
     for (std::int64_t s = 0; s < S(); ++s) {
@@ -216,16 +219,25 @@ class PipelineRun {
     }
   }
 
+  Result<void> run_tail(std::int64_t item, const std::stop_token& stop) {
+    const StageTimer timer(stages_.tail);
+    return run_gpu(state_, between(item), item % passes(), begins_stream(item), stop);
+  }
+
+  void stitch(std::size_t pass) {
+    const StageTimer timer(stages_.stitch);
+    const TensorView output = dense_view(floats(state_.output), state_.geometry.values.back());
+    state_.stitcher.stitch(pass, output, targets_, state_.gpu.executor());
+  }
+
   Result<void> finish(std::int64_t item, const std::stop_token& stop) {
     const std::int64_t first = item / passes() * S();
     const std::int64_t pass = item % passes();
     if (pass == 0) {
       if (Result<void> aimed = aim(first); !aimed) return aimed;
     }
-    if (Result<void> ran = run_gpu(state_, between(item), pass, begins_stream(item), stop); !ran) return ran;
-    state_.stitcher.stitch(static_cast<std::size_t>(pass),
-                           dense_view(floats(state_.output), state_.geometry.values.back()), targets_,
-                           state_.gpu.executor());
+    if (Result<void> ran = run_tail(item, stop); !ran) return ran;
+    stitch(static_cast<std::size_t>(pass));
     if (pass + 1 < passes()) {
       const double share = static_cast<double>(pass + 1) / static_cast<double>(passes());
       const auto under_way = static_cast<double>(std::min(S(), patches() - first));
@@ -267,6 +279,7 @@ class PipelineRun {
   std::atomic<bool> gives_way_ = false;
   std::atomic<std::int64_t> undelivered_ = 0;  // patch: the first of the rows that are not delivered
   HandoffIdle idle_;
+  StageSeconds stages_;  // gather and head are the head's, tail and stitch the tail's
 };
 
 Result<void> reserve(Device& device, MemorySpace space, const Shape5& shape, const char* purpose, Reservation& to) {
@@ -376,6 +389,7 @@ Result<PipelineStatistics> Pipeline::run(const VolumeJob& job, std::stop_token s
   statistics.job.seconds = seconds_since(start);
   statistics.job.patches = run.patches();
   statistics.job.voxels_per_second = static_cast<double>(voxels(output.n)) / std::max(statistics.job.seconds, 1e-9);
+  statistics.job.stages = run.stages();
   statistics.idle = run.idle();
   return statistics;
 }

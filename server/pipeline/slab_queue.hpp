@@ -28,6 +28,7 @@ class SlabQueue {
   [[nodiscard]] Result<OutputSlab> open_for(std::int64_t index);
   // Patches [0, patches_done) are written: delivers every row that is complete.
   [[nodiscard]] Result<void> deliver(std::int64_t patches_done);
+  [[nodiscard]] const Shape5& output() const { return output_; }
   // Output planes [0, planes_done()) were delivered.
   [[nodiscard]] std::int64_t planes_done() const { return planes_done_; }
 

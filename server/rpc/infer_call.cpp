@@ -113,6 +113,7 @@ VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, Image
   VolumeJob job;
   job.input = input;
   job.rung = admitted.outlook.rung;
+  job.output_type = admitted.output.type;
   job.priority = admitted.request.parameters.priority;
   job.slab = [&output, started](std::int64_t first_plane, std::int64_t planes) {
     if (started) started();
@@ -143,7 +144,8 @@ Result<AdmittedInfer> admit_infer(const ModelInferRequest& request, ModelServer&
   if (!model) return model.error();
   Result<InferRequest> checked = check_infer_request(request, *model);
   if (!checked) return checked.error();
-  Result<JobOutlook> outlook = server.outlook(model->name, model->version, checked->volume);
+  Result<JobOutlook> outlook =
+      server.outlook(model->name, model->version, checked->volume, checked->parameters.output_type);
   if (!outlook) return outlook.error();
 
   AdmittedInfer admitted;

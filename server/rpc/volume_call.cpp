@@ -88,7 +88,8 @@ Result<VolumeCall::Accepted> VolumeCall::accept() {
   if (Result<void> legal = check_resume(header, accepted.token, accepted.model); !legal) return legal.error();
   VolumeShape left = head->volume;
   left.n.z -= head->first_plane;
-  Result<JobOutlook> outlook = door_.models.outlook(accepted.model.name, accepted.model.version, left);
+  Result<JobOutlook> outlook =
+      door_.models.outlook(accepted.model.name, accepted.model.version, left, head->output_type);
   if (!outlook) return outlook.error();
   accepted.outlook = *std::move(outlook);
   accepted.output = {accepted.outlook.output.f, accepted.outlook.output.n, head->output_type, VolumeOrder::plane_major};
@@ -181,6 +182,7 @@ Result<JobStatistics> VolumeCall::compute(const Accepted& accepted, PlaneRing& r
   job.normalised = accepted.head.normalised;
   job.priority = accepted.head.priority;
   job.rung = accepted.outlook.rung;
+  job.output_type = accepted.head.output_type;
   return door_.models.run(accepted.model.name, accepted.model.version, std::move(job), stop);
 }
 

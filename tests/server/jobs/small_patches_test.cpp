@@ -1,10 +1,12 @@
-// A model whose plan streams, with small patches beside: who may run while a stream stands between two steps.
+// Who may run with small patches while another job of the model has its turn: between the steps of a stream, and in the
+// places that a batch of several patches leaves free.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <atomic>
 #include <functional>
 #include <thread>
+#include <vector>
 
 #include "planner/search.hpp"
 #include "proto/convert/plan_text.hpp"
@@ -29,25 +31,25 @@ class SmallPatchesTest : public test::ServedRepository {
     const Backend* const rows[] = {&test::oracle_backend()};
     catalogue_ = Catalogue::make(rows).value();
     add_network("net");
-    directory_.write("net/1/plan.pbtxt", plan_text(streaming_plan()));
+    GeometryChoice stream = test::choice_of(network_, PoolMode::fragments, 6);
+    stream.pass_input.z = 8;
+    stream.streamed = true;
+    plan({stream, test::choice_of(network_, PoolMode::fragments, 0)});
   }
 
-  // Steps of eight planes, and the smallest patch.
-  Plan streaming_plan() {
+  // Steps of eight planes and the smallest patch, unless a test wants others. `share`: of the time predicted for a
+  // patch of the first rung that it is to take.
+  void plan(const std::vector<GeometryChoice>& ladder, double share = 1) {
     const Network network = read_model_files(scan_repository(directory_.path())->at(0), {})->network;
     const DeviceSpec spec = test::host_device(mib)->spec();
     SearchOptions options;
     options.memory_limit = 64 * mib;
     const std::unique_ptr<CostSource> costs = modelled_costs();
     const Plan searched = search(network, spec, catalogue_, *costs, options).value();
-    GeometryChoice stream = test::choice_of(network, PoolMode::fragments, 6);
-    stream.pass_input.z = 8;
-    stream.streamed = true;
-    Plan plan =
-        test::hand_plan(network, {stream, test::choice_of(network, PoolMode::fragments, 0)}, catalogue_, spec, random_)
-            .value();
+    Plan plan = test::hand_plan(network, ladder, catalogue_, spec, random_).value();
     plan.key = searched.key;
-    return plan;
+    plan.ladder.front().seconds *= share;
+    directory_.write("net/1/plan.pbtxt", plan_text(plan));
   }
 
   std::unique_ptr<ModelServer> open(std::int64_t touched_before_serving) {
@@ -74,6 +76,7 @@ class SmallPatchesTest : public test::ServedRepository {
 
   Catalogue catalogue_;
   std::function<void(const std::string& line)> told_;  // may be empty; by the thread that loads
+  std::function<void(std::size_t)> run_;
 };
 
 TEST_F(SmallPatchesTest, AShortJobRunsBetweenTheStepsOfAStream) {
@@ -125,6 +128,53 @@ TEST_F(SmallPatchesTest, TheFirstRunOfALargeRungKeepsOutOfAStreamUnderWay) {
   ASSERT_TRUE(server->run("net", "", stream, {}));
   EXPECT_TRUE(touched);
   expect_exact(volume, outcome);
+}
+
+TEST_F(SmallPatchesTest, SmallRequestsShareABatchOfAPlanThatLikesSeveralPatchesTogether) {
+  plan({test::choice_of(network_, PoolMode::fragments, 0, 4), test::choice_of(network_, PoolMode::fragments, 0)}, 0.4);
+  const std::unique_ptr<ModelServer> server = open(saturated);
+  constexpr std::int64_t guests = 3;
+  std::vector<RandomVolume> volumes;
+  for (std::int64_t i = 0; i <= guests; ++i) {
+    volumes.push_back(test::random_volume(1, Vec3::cube(9), ElementType::f32, random_));
+  }
+  std::vector<JobOutcome> outcomes(volumes.size());
+  std::vector<std::thread::id> computed_by(volumes.size());
+  std::vector<std::jthread> others;
+  const auto run = [&](std::size_t i) {
+    VolumeJob job = job_for(volumes[i], 0, outcomes[i]);
+    job.deliver = [&, i, deliver = job.deliver](const OutputSlab& slab) {
+      computed_by[i] = std::this_thread::get_id();
+      return deliver(slab);
+    };
+    job.slab = [&, i, slab = job.slab](std::int64_t first_plane, std::int64_t planes) {
+      if (i == 0 && others.empty()) {  // it has the turn, and its batch is about to run
+        for (std::size_t other = 1; other < volumes.size(); ++other) others.emplace_back(run_, other);
+        // They stand in line when it seems best to share a batch with them.
+        EXPECT_TRUE(wait_until([&] { return server->outlook("net", "", volumes[i].shape)->rung == 0; }));
+      }
+      return slab(first_plane, planes);
+    };
+    const Result<JobStatistics> done = server->run("net", "", job, {});
+    ASSERT_TRUE(done) << done.error().message << log();
+    EXPECT_EQ(done->is_guest, i > 0);
+  };
+  run_ = run;
+  run(0);
+  others.clear();
+  for (std::size_t i = 0; i < volumes.size(); ++i) {
+    EXPECT_EQ(computed_by[i], std::this_thread::get_id());
+    expect_exact(volumes[i], outcomes[i]);
+  }
+  const ModelStatistics counted = server->statistics("net", "");
+  EXPECT_EQ(counted.succeeded, guests + 1);
+  EXPECT_EQ(counted.guests, guests);
+  EXPECT_EQ(counted.queued_now + counted.running_now, 0);
+  EXPECT_EQ(counted.success_ns, counted.queue_ns + counted.compute_ns);
+  EXPECT_GT(counted.stages.gather, 0);
+  EXPECT_GT(counted.stages.head, 0);
+  EXPECT_GT(counted.stages.stitch, 0);
+  EXPECT_EQ(counted.stages.tail, 0);
 }
 
 }  // namespace

@@ -47,6 +47,17 @@ TEST(ServerMetrics, CpuAndGpuTogether) {
   EXPECT_THAT(text, HasSubstr("znni_pipeline_idle_seconds_total{model=\"twice\",version=\"2\",place=\"gpu\"} 0.25\n"));
 }
 
+TEST(ServerMetrics, WhereTheTimeOfJobsWent) {
+  FakeModelServer models;
+  PrometheusText out;
+  write_server_metrics(models, {}, "1.2.3", out);
+  for (const char* sample : {"gather\"} 1\n", "head\"} 2\n", "tail\"} 3\n", "stitch\"} 4\n"}) {
+    EXPECT_THAT(out.text(),
+                HasSubstr("znni_stage_seconds_total{model=\"twice\",version=\"2\",stage=\"" + std::string(sample)));
+  }
+  EXPECT_THAT(out.text(), HasSubstr("znni_guest_jobs_total{model=\"twice\",version=\"2\"} 5\n"));
+}
+
 TEST(UnreadyReason, NamesTheModelThatIsNot) {
   FakeModelServer models;
   EXPECT_FALSE(unready_reason(models));

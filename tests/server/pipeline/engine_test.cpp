@@ -329,6 +329,7 @@ TEST(Engine, RungsThatWouldHoldTooMuchOfAVolumeAreLeftOut) {
   EXPECT_EQ(made.engine->outlook(volume)->rung, 0U);
   made.engine->limit_slabs(held / 2 - 1);
   EXPECT_EQ(made.engine->outlook(volume)->rung, 1U);
+  EXPECT_EQ(made.engine->outlook(volume, ElementType::u8)->rung, 0U) << "a quarter of the output";
   made.engine->limit_slabs(1);
   EXPECT_EQ(made.engine->outlook(volume)->rung, 1U) << "none fits: the least";
 }

@@ -151,6 +151,10 @@ TEST_F(PipelineOf, DeliversInOrderAndTellsItsProgress) {
   EXPECT_GE(outcome.statistics->idle.consumer, 0.0);
   EXPECT_GE(outcome.statistics->idle.producer, 0.0);
   EXPECT_GT(outcome.statistics->job.voxels_per_second, 0.0);
+  const StageSeconds& stages = outcome.statistics->job.stages;
+  for (const Seconds stage : {stages.gather, stages.head, stages.tail, stages.stitch}) EXPECT_GT(stage, 0.0);
+  EXPECT_LE(stages.gather + stages.head, outcome.statistics->job.seconds);
+  EXPECT_LE(stages.tail + stages.stitch, outcome.statistics->job.seconds);
 }
 
 // A volume whose planes come when arrive() is called, those that are wanted then.

@@ -115,13 +115,15 @@ ModelStatistics FakeModelServer::statistics(const std::string& /*name*/, const s
   counted.cpu_idle = 0.5;
   counted.gpu_idle = 0.25;
   counted.fell_back = 3;
+  counted.stages = {1, 2, 3, 4};
+  counted.guests = 5;
   return counted;
 }
 
 MemoryFacts FakeModelServer::memory() const { return {budget_->limit, leased(), leased(), 1000, 600}; }
 
 Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::string& version,
-                                            const VolumeShape& input) const {
+                                            const VolumeShape& input, ElementType /*output*/) const {
   const Result<ModelInfo> model = find(name, version);
   if (!model) return model.error();
   if (!covers(input.n, model->field_of_view)) {
@@ -189,7 +191,7 @@ Result<JobStatistics> FakeModelServer::run_job(const std::string& name, const st
                                                const VolumeJob& job, const std::stop_token& stop) {
   if (!pass(Hold::queue, stop)) return Error{ErrorCode::cancelled, "the job was stopped"};
   if (const std::optional<Error> failed = failure(); failed) return *failed;
-  const Result<JobOutlook> outlook_of = outlook(name, version, job.input.shape);
+  const Result<JobOutlook> outlook_of = outlook(name, version, job.input.shape, job.output_type);
   if (!outlook_of) return outlook_of.error();
   if (!fallback.empty()) {
     const Result<OutputSlab> slab = job.slab(0, 1);

@@ -29,7 +29,7 @@ class FakeModelServer final : public ModelServer {
   [[nodiscard]] MemoryFacts memory() const override;
   [[nodiscard]] Seconds still() const override { return still_for; }
   [[nodiscard]] Result<JobOutlook> outlook(const std::string& name, const std::string& version,
-                                           const VolumeShape& input) const override;
+                                           const VolumeShape& input, ElementType output) const override;
   [[nodiscard]] Result<TransportLease> lease(std::int64_t bytes) override;
   [[nodiscard]] Result<JobStatistics> run(const std::string& name, const std::string& version, VolumeJob job,
                                           std::stop_token stop) override;

@@ -1,0 +1,16 @@
+// On which rung a job is done soonest while others of its model are inside.
+#pragma once
+
+#include <cstdint>
+
+#include "server/pipeline/engine.hpp"
+
+namespace znni {
+
+// `fastest`: the engine's outlook for a job that is alone. `waiting`: jobs that wait behind the one that has the
+// model's turn. Small patches that run between the steps of a stream, or patches that share a batch with those of other
+// small jobs where enough wait to fill it: unless they take much longer.
+[[nodiscard]] JobOutlook outlook_while_busy(const Engine& engine, const VolumeShape& input, ElementType output,
+                                            const JobOutlook& fastest, std::int64_t waiting);
+
+}  // namespace znni

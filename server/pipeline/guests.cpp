@@ -1,0 +1,106 @@
+#include "server/pipeline/guests.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "server/volume/reader.hpp"
+
+namespace znni {
+namespace {
+
+std::int64_t patches(const PatchGrid& grid) { return static_cast<std::int64_t>(grid.patches.size()); }
+
+// The part of a batch from place `first` on.
+TensorView places_of(TensorView in, std::int64_t first, std::int64_t count) {
+  in.data = in.image(first, 0);
+  in.shape.S = count;
+  return in;
+}
+
+}  // namespace
+
+Guests::Visit::Visit(Guest who, const Geometry& geometry, Vec3 fov)
+    : guest(std::move(who)),
+      grid(job_grid(*guest.job, geometry, fov)),
+      source(guest.job->input),
+      job(*guest.job),
+      slabs(job, grid, {1, geometry.values.back().f, guest.job->input.shape.n - fov + Vec3::cube(1)}) {
+  job.slab = [this](std::int64_t first_plane, std::int64_t planes) {
+    Result<OutputSlab> slab = guest.job->slab(first_plane, planes);
+    if (slab) open.push_back(*slab);
+    return slab;
+  };
+  job.deliver = [this](const OutputSlab& slab) {
+    std::erase_if(open, [&](const OutputSlab& other) { return other.first_plane == slab.first_plane; });
+    return guest.job->deliver(slab);
+  };
+}
+
+Guests::Guests(std::vector<Guest> guests, const Geometry& geometry, Vec3 fov) : geometry_(geometry) {
+  for (Guest& guest : guests) visits_.emplace_back(std::move(guest), geometry, fov);
+}
+
+Guests::~Guests() {
+  if (delivered_) return;
+  for (Visit& visit : visits_) {
+    give_back(visit);
+    visit.guest.ended(nullptr);
+  }
+}
+
+void Guests::give_back(Visit& visit) {
+  if (!visit.job.abandon) return;
+  for (const OutputSlab& slab : visit.open) visit.job.abandon(slab);
+}
+
+std::int64_t Guests::places() const {
+  std::int64_t count = 0;
+  for (const Visit& visit : visits_) count += patches(visit.grid);
+  return count;
+}
+
+void Guests::aim(std::span<StitchTarget> targets) {
+  auto target = targets.begin();
+  for (Visit& visit : visits_) {
+    for (std::int64_t patch = 0; patch < patches(visit.grid); ++patch, ++target) {
+      target->place = visit.grid.patches[static_cast<std::size_t>(patch)];
+      const Result<OutputSlab> slab = visit.ran ? visit.slabs.open_for(patch) : Result<OutputSlab>(visit.ran.error());
+      if (slab) target->slab = *slab;
+      if (!slab) visit.ran = slab.error();
+      if (!slab) target->place.own_last = target->place.own_first;
+    }
+  }
+}
+
+void Guests::read(Vec3 begin, const TensorView& in, Executor& executor) const {
+  std::int64_t first = 0;
+  for (const Visit& visit : visits_) {
+    std::vector<Vec3> starts;
+    for (const PatchPlace& place : visit.grid.patches) starts.push_back(place.start + begin);
+    read_windows(visit.source, visit.job.normalisation, starts, places_of(in, first, patches(visit.grid)), executor,
+                 geometry_.choice.axis);
+    first += patches(visit.grid);
+  }
+}
+
+void Guests::deliver() {
+  delivered_ = true;
+  for (Visit& visit : visits_) {
+    if (visit.ran) visit.ran = visit.slabs.deliver(patches(visit.grid));
+    if (!visit.ran) give_back(visit);
+    tell(visit);
+  }
+}
+
+void Guests::tell(Visit& visit) const {
+  JobStatistics statistics;
+  statistics.is_guest = true;
+  statistics.patches = patches(visit.grid);
+  statistics.seconds = std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - start_).count();
+  statistics.voxels_per_second =
+      static_cast<double>(voxels(visit.slabs.output().n)) / std::max(statistics.seconds, 1e-9);
+  const Result<JobStatistics> ended = visit.ran ? Result<JobStatistics>(statistics) : visit.ran.error();
+  visit.guest.ended(&ended);
+}
+
+}  // namespace znni
