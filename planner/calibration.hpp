@@ -20,6 +20,8 @@ struct Observation {
   std::string kernel;     // problem_class() of the problem
   Seconds modelled = 0;   // above zero
   Seconds seconds = 0;    // recorded, above zero; of a question, ignored
+  double window = 1;      // voxels of the kernel or of the pooling's window
+  bool busy = false;      // recorded while threads had to wait for a processor; of a question, ignored
 };
 
 struct Correction {
@@ -35,7 +37,8 @@ class Calibration {
   // From the nearest rows there are, whichever comes first: the same family computed the same way; the same family by
   // this primitive; the same operation and window by this primitive; this primitive; the same family by any other, so
   // that a way nobody tried does not win only because the others were seen on a busy machine. The geometric mean of
-  // recorded over modelled time, rows of about the same time counting most.
+  // recorded over modelled time: rows of about the same time and window count most, those of a busy machine little.
+  // From rows of other families the factor is the nearer to 1 the farther they are.
   [[nodiscard]] Correction correct(const Observation& question) const;
 
   // Of one primitive: what rows were predicted to take from the nearest other rows, over what they took.
@@ -55,16 +58,20 @@ class Calibration {
   static constexpr std::size_t levels = 5;
   struct Row {
     double log_modelled = 0;
+    double log_window = 0;
     double log_ratio = 0;
+    double weight = 1;
   };
+  static Row row_of(const Observation& of);
   using Rows = std::vector<std::size_t>;
   // Nine tenths of the errors of predictions, per primitive; of "": of all primitives'.
   using Errors = std::map<std::string, double, std::less<>>;
 
   [[nodiscard]] static std::string key(std::size_t level, const Observation& of);
   [[nodiscard]] const Rows* rows_of(std::size_t level, const Observation& of) const;
-  // Mean of log_ratio among `rows` without those of `without` (sorted) and `self`; false when none is left.
-  bool mean(const Rows& rows, const Rows* without, std::size_t self, double log_modelled, double& result) const;
+  // Mean of log_ratio among `rows` of a level without those of `without` (sorted) and `self`; false when none is left.
+  bool mean(std::size_t level, const Rows& rows, const Rows* without, std::size_t self, const Row& question,
+            double& result) const;
   [[nodiscard]] double error_of(std::size_t level, const std::string& primitive) const;
   void find_errors(const std::vector<Observation>& rows);
   void summarise(const std::string& primitive, const Rows& own, const std::vector<double>& nearest);

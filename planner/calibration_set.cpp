@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <map>
 
 namespace znni {
 namespace {
@@ -58,6 +60,22 @@ std::vector<LayerProblem> problems(const DeviceSpec& spec, double scale) {
   return all;
 }
 
+// Ways that take over `worth_timing` times the fastest, but for the fastest of each primitive: of what is only ever
+// chosen where memory is short something must be known, too.
+void without_hopeless(std::vector<Way>& all) {
+  constexpr double worth_timing = 3;
+  std::map<const Primitive*, Seconds> least;
+  Seconds fastest = std::numeric_limits<double>::infinity();
+  for (const Way& way : all) {
+    fastest = std::min(fastest, way.expected);
+    const auto [own, fresh] = least.try_emplace(way.primitive, way.expected);
+    if (!fresh) own->second = std::min(own->second, way.expected);
+  }
+  std::erase_if(all, [&](const Way& way) {
+    return way.expected > worth_timing * fastest && way.expected > least[way.primitive];
+  });
+}
+
 std::vector<Way> ways(const LayerProblem& problem, const Catalogue& catalogue, const DeviceSpec& spec,
                       CostSource& costs) {
   std::vector<Way> all;
@@ -70,6 +88,7 @@ std::vector<Way> ways(const LayerProblem& problem, const Catalogue& catalogue, c
       all.push_back({primitive, std::move(estimate), expected});
     }
   }
+  without_hopeless(all);
   return all;
 }
 

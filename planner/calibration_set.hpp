@@ -10,7 +10,7 @@
 
 namespace znni {
 
-// A layer with all ways to compute it.
+// A layer with the ways to compute it that are worth timing: the fastest of every primitive among them.
 struct CalibrationTask {
   LayerProblem problem;
   std::vector<Way> ways;

@@ -8,6 +8,7 @@
 
 #include "planner/problem_family.hpp"
 #include "planner/problem_hash.hpp"
+#include "planner/problem_text.hpp"
 
 namespace znni {
 namespace {
@@ -29,6 +30,12 @@ std::string versioned(std::string_view primitive, int version) {
 
 std::string way_text(const Variant& variant, Format in, Format out) {
   return to_string(variant) + "|" + to_string(in) + "|" + to_string(out);
+}
+
+double window_voxels(const LayerProblem& problem) {
+  if (const auto* conv = std::get_if<ConvProblem>(&problem)) return static_cast<double>(voxels(conv->k));
+  if (const auto* pool = std::get_if<PoolProblem>(&problem)) return static_cast<double>(voxels(pool->window));
+  return 1;
 }
 
 bool is_of(const TimingRecord& record, const DeviceSpec& spec) {
@@ -87,7 +94,8 @@ class RecordedCosts final : public CostSource {
                          texts->family,
                          texts->kernel,
                          estimate.time,
-                         0};
+                         0,
+                         window_voxels(problem)};
     const auto found = recorded_.find(question.primitive + "|" + question.way + "|" + texts->problem);
     if (found != recorded_.end()) return found->second;
     const Correction correction = calibration_.correct(question);
@@ -118,9 +126,10 @@ Calibration calibrate(const Timings& timings, const DeviceSpec& spec) {
   std::vector<Observation> rows;
   for (const TimingRecord& record : timings.records()) {
     if (!is_of(record, spec) || record.modelled <= 0) continue;
+    const Result<LayerProblem> problem = parse_problem(record.problem);
     rows.push_back({versioned(record.primitive, record.version), way_text(record.variant, record.in, record.out),
                     problem_family(record.problem), problem_class(record.problem), record.modelled,
-                    robust_mean(record.samples)});
+                    robust_mean(record.samples), problem ? window_voxels(*problem) : 1, record.waited > busy_share});
   }
   return Calibration(rows);
 }

@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
+#include <limits>
 
 #include "planner/calibration_set.hpp"
 #include "planner/measured_search.hpp"
@@ -270,8 +271,9 @@ Result<void> calibrate_here(Session& session) {
   {
     Progress progress(std::cerr, isatty(STDERR_FILENO) == 1);
     const std::function<bool()> stop = search_options(session, progress).stop;
-    Measurer measurer(device_opener(session.spec), session.spec, session.timings, measure_options(session, stop),
-                      record_keeper(session));
+    MeasureOptions measure = measure_options(session, stop);
+    measure.skip_ratio = std::numeric_limits<double>::infinity();  // the set has what is worth timing
+    Measurer measurer(device_opener(session.spec), session.spec, session.timings, measure, record_keeper(session));
     const std::unique_ptr<CostSource> costs = measurer.costs();
     const std::vector<CalibrationTask> tasks = calibration_set(session.catalogue, session.spec, *costs);
     for (std::size_t i = 0; i < tasks.size() && !measurer.time_is_up(); ++i) {

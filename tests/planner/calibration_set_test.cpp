@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "planner/problem_family.hpp"
@@ -23,6 +24,30 @@ TEST(PlannerCalibrationSet, IsSoundAndNamesEveryWay) {
     EXPECT_TRUE(check(task.problem)) << to_string(task.problem);
     ASSERT_FALSE(task.ways.empty());
     for (const Way& way : task.ways) EXPECT_GT(way.expected, 0);
+  }
+}
+
+// However slow it is, and of the slow ones no more than that.
+TEST(PlannerCalibrationSet, EveryPrimitiveIsTimed) {
+  Primitive slow = drawn::conv;
+  slow.name = "drawn.conv.slow";
+  slow.describe = [](const LayerProblem& problem, const DeviceSpec& spec) {
+    Result<std::vector<Estimate>> estimates = drawn::describe_conv(problem, spec);
+    if (estimates) {
+      for (Estimate& estimate : *estimates) estimate.time *= 100;
+    }
+    return estimates;
+  };
+  std::vector<const Primitive*> primitives(drawn::all.begin(), drawn::all.end());
+  primitives.push_back(&slow);
+  const Backend backend{"drawn", drawn::probe, drawn::open, primitives};
+  const std::array<const Backend*, 1> backends = {&backend};
+  const Catalogue catalogue = Catalogue::make(backends).value();
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  for (const CalibrationTask& task : calibration_set(catalogue, {}, *costs)) {
+    if (!std::holds_alternative<ConvProblem>(task.problem)) continue;
+    const auto of_slow = [&](const Way& way) { return way.primitive == &slow; };
+    EXPECT_EQ(std::count_if(task.ways.begin(), task.ways.end(), of_slow), 1);
   }
 }
 

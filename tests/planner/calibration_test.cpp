@@ -27,10 +27,11 @@ TEST(PlannerCalibration, WithoutRowsFormulasStandAndNobodyKnows) {
 TEST(PlannerCalibration, TheNearestRowsCount) {
   const Calibration calibration({row("p", "w", "a1", 1, 2), row("p", "v", "a1", 1, 4), row("p", "w", "a2", 1, 8),
                                  row("p", "w", "b1", 1, 16), row("q", "w", "c1", 1, 32)});
-  EXPECT_DOUBLE_EQ(calibration.correct(question("p", "w", "a1")).factor, 2);   // the way itself
-  EXPECT_DOUBLE_EQ(calibration.correct(question("p", "x", "a2")).factor, 8);   // the family
-  EXPECT_NEAR(calibration.correct(question("p", "w", "a3")).factor, 4, 1e-9);  // the class: 2, 4 and 8
-  EXPECT_NEAR(calibration.correct(question("p", "w", "d1")).factor, std::pow(2.0 * 4 * 8 * 16, 0.25), 1e-9);
+  EXPECT_DOUBLE_EQ(calibration.correct(question("p", "w", "a1")).factor, 2);  // the way itself
+  EXPECT_DOUBLE_EQ(calibration.correct(question("p", "x", "a2")).factor, 8);  // the family
+  // The class, 2, 4 and 8, and all of the primitive: beside a little of the formula.
+  EXPECT_NEAR(calibration.correct(question("p", "w", "a3")).factor, std::pow(2.0 * 4 * 8, 1 / 3.3), 1e-9);
+  EXPECT_NEAR(calibration.correct(question("p", "w", "d1")).factor, std::pow(2.0 * 4 * 8 * 16, 1 / 4.3), 1e-9);
   EXPECT_DOUBLE_EQ(calibration.correct(question("r", "w", "c1")).factor, 32);  // another primitive
   EXPECT_DOUBLE_EQ(calibration.correct(question("r", "w", "d1")).factor, 1);
 }
@@ -39,6 +40,51 @@ TEST(PlannerCalibration, RowsOfAboutTheSameTimeCountMost) {
   const Calibration calibration({row("p", "w", "a1", 1, 2), row("p", "w", "a1", 1000, 8000)});
   EXPECT_LT(calibration.correct(question("p", "w", "a1", 1)).factor, 2.1);
   EXPECT_GT(calibration.correct(question("p", "w", "a1", 1000)).factor, 7.8);
+}
+
+TEST(PlannerCalibration, WindowsOfAboutTheSameSizeCountMost) {
+  Observation small = row("p", "w", "a1", 1, 7);
+  Observation large = row("p", "w", "b1", 1, 1);
+  large.window = 125;
+  const Calibration calibration({small, large});
+  Observation asked = question("p", "w", "c1");
+  asked.window = 64;
+  EXPECT_LT(calibration.correct(asked).factor, 1.15);
+  asked.window = 1;
+  EXPECT_GT(calibration.correct(asked).factor, 4);
+}
+
+TEST(PlannerCalibration, WhatIsFarFromEveryRowIsLeftToTheFormula) {
+  const Calibration calibration({row("p", "w", "a1", 1, 7), row("p", "w", "b1", 1, 7)});
+  double before = 7;
+  for (const Seconds modelled : {1.0, 10.0, 100.0, 1e6}) {
+    const double factor = calibration.correct(question("p", "w", "c1", modelled)).factor;
+    EXPECT_LT(factor, before);
+    EXPECT_GT(factor, 1);
+    before = factor;
+  }
+  EXPECT_LT(before, 1.1);
+  EXPECT_DOUBLE_EQ(calibration.correct(question("p", "w", "a1", 1e6)).factor,
+                   7);  // of the family itself it is taken whole
+}
+
+TEST(PlannerCalibration, RowsOfABusyMachineCountLittle) {
+  Observation calm = row("p", "w", "a1", 1, 2);
+  Observation busy = row("p", "w", "a1", 1, 16);
+  busy.busy = true;
+  EXPECT_LT(Calibration({calm, busy}).correct(question("p", "w", "a1")).factor, 2.3);
+  EXPECT_NEAR(Calibration({busy}).correct(question("p", "w", "a1")).factor, 16, 1e-9);  // better than nothing
+}
+
+TEST(PlannerCalibration, WhatBusyRowsMissByIsNotTheFormulasFault) {
+  std::vector<Observation> rows;
+  for (int i = 0; i < 10; ++i) {
+    rows.push_back(row("p", "w", "a1", 1, i % 2 == 0 ? 2 : 9));
+    rows.back().busy = i % 2 != 0;
+  }
+  EXPECT_LT(Calibration(rows).correct(question("p", "w", "a1")).error, 0.2);
+  for (Observation& each : rows) each.busy = true;
+  EXPECT_GT(Calibration(rows).correct(question("p", "w", "a1")).error, 0.9);
 }
 
 TEST(PlannerCalibration, ErrorBarsAreWhatRowsLeftOutShow) {

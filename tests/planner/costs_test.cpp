@@ -45,13 +45,20 @@ TEST(PlannerCosts, RecordedComesFirst) {
   EXPECT_EQ(cost.basis, Basis::recorded);
 }
 
-TEST(PlannerCosts, TheRestIsCorrectedByTheRatio) {
+TEST(PlannerCosts, TheRestIsCorrectedTheMoreTheNearerItIs) {
   Timings timings;
   timings.insert(record(conv(8), estimate(conv(8)), 3));
-  const Estimate other = estimate(conv(20, 7), drawn::blocked, 2);
-  const Cost cost = recorded_costs(timings, device())->cost(conv(20, 7), drawn::conv, other);
-  EXPECT_NEAR(cost.seconds, caution * 3 * other.time, 1e-12);
-  EXPECT_EQ(cost.basis, Basis::model);
+  const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
+  const auto ratio = [&](const LayerProblem& problem) {
+    const Estimate way = estimate(problem, drawn::blocked, 2);
+    const Cost cost = costs->cost(problem, drawn::conv, way);
+    EXPECT_EQ(cost.basis, Basis::model);
+    return cost.seconds / (caution * way.time);
+  };
+  EXPECT_NEAR(ratio(conv(20)), 3, 1e-9);  // the same but for extents
+  EXPECT_LT(ratio(conv(8, 3)), 3);
+  EXPECT_LT(ratio(conv(40, 7)), ratio(conv(8, 3)));
+  EXPECT_GT(ratio(conv(40, 7)), 1);
 }
 
 TEST(PlannerCosts, LikeLayersCorrectLikeLayers) {
