@@ -28,16 +28,27 @@ struct SpaceBytes {
 [[nodiscard]] std::string to_string(const SpaceBytes& bytes);
 
 struct DividedOption {
+  const Primitive* inner = nullptr;
   Division division;
   Estimate estimate;
+  SpaceBytes use;  // the layer's own tensors, in host memory, aside
 };
 
-// Divisions into halves, quarters and so on of S, f_out and the slab and into even parts of f that no other betters in
-// time, pinned and device memory at once; fastest first. `choice` names the primitive of the parts; its division is not
-// looked at. An error when there is none: the last reason.
+// Adds the divisions into halves, quarters and so on of S, f_out and the slab and into even parts of f that take less
+// than `below` and that no other of `good` betters in time, pinned and device memory at once; leaves out those that
+// they better. `choice` names the primitive of the parts; its division is not looked at. `describe` as
+// hybrid::inner_estimates(). An error when there is none to add: the last reason.
+[[nodiscard]] Result<void> add_good_divisions(const ConvProblem& conv, const hybrid::DividedChoice& choice,
+                                              const DeviceSpec& gpu, Seconds below,
+                                              const hybrid::DescribePart& describe, std::vector<DividedOption>& good);
+
+// Those of one primitive; fastest first.
 [[nodiscard]] Result<std::vector<DividedOption>> good_divisions(const ConvProblem& conv,
                                                                 const hybrid::DividedChoice& choice,
                                                                 const DeviceSpec& gpu);
+
+// Of equals those that were added first come first.
+void put_fastest_first(std::vector<DividedOption>& good);
 
 // The first of them whose pinned and device memory fit. over_budget when none does: names the least device memory that
 // is needed.

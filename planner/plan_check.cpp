@@ -4,9 +4,9 @@
 #include <string>
 
 #include "planner/catalogue.hpp"
+#include "planner/pipeline_bytes.hpp"
 #include "planner/plan.hpp"
 #include "planner/schedule.hpp"
-#include "planner/split_search.hpp"
 
 namespace znni {
 namespace {
@@ -64,7 +64,8 @@ struct Checked {
   const GpuOffer* gpu;
 };
 
-Result<void> check_split(const Rung& rung, const Plan& plan, const Checked& with) {
+// `taken`: by the rungs with a GPU before this one, which stand beside each other.
+Result<void> check_split(const Rung& rung, const Plan& plan, const Checked& with, SpaceBytes& taken) {
   if (with.gpu == nullptr) {
     const auto elsewhere = std::find_if(rung.segments.begin(), rung.segments.end(),
                                         [](const Segment& segment) { return segment.place != Place::cpu; });
@@ -73,15 +74,17 @@ Result<void> check_split(const Rung& rung, const Plan& plan, const Checked& with
   const Result<RungSegments> parts = take_apart(with.network, rung, with.catalogue, {with.device, with.gpu->spec});
   if (!parts) return parts.error();
   const SpaceBytes bytes = pipeline_bytes(*parts);
+  taken = taken.plus(bytes);
   const SpaceBytes offered{saturated, with.gpu->pinned_bytes, with.gpu->device_bytes};
-  if (!offered.covers({0, bytes.pinned, bytes.device})) {
-    return unfit("needs " + exact_bytes(bytes.device) + " of the GPU's memory and " + exact_bytes(bytes.pinned) +
-                 " pinned; there are " + exact_bytes(offered.device) + " and " + exact_bytes(offered.pinned));
+  if (!offered.covers({0, taken.pinned, taken.device})) {
+    return unfit("needs, with the rungs before it, " + exact_bytes(taken.device) + " of the GPU's memory and " +
+                 exact_bytes(taken.pinned) + " pinned; there are " + exact_bytes(offered.device) + " and " +
+                 exact_bytes(offered.pinned));
   }
   return check_counted("buffers in host RAM", add(bytes.host, bytes.pinned), plan.memory.transient);
 }
 
-Result<void> check_rung(const Rung& rung, const Plan& plan, const Checked& with) {
+Result<void> check_rung(const Rung& rung, const Plan& plan, const Checked& with, SpaceBytes& taken) {
   const auto& [network, catalogue, device, gpu] = with;
   std::vector<Step> steps;
   for (const Segment& segment : rung.segments) {
@@ -92,7 +95,7 @@ Result<void> check_rung(const Rung& rung, const Plan& plan, const Checked& with)
       return sound.error().within("node " + std::to_string(step.node));
     }
   }
-  if (!on_cpu(rung)) return check_split(rung, plan, with);
+  if (!on_cpu(rung)) return check_split(rung, plan, with, taken);
   const Result<Geometry> geometry = make_geometry(network, rung.geometry);
   if (!geometry) return geometry.error();
   const Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, device);
@@ -109,8 +112,9 @@ Result<void> check_ladder(const Plan& plan, const Checked& with) {
   if (plan.ladder.empty()) return unfit("has no patch size");
   const std::int64_t weights = weight_bytes(with.network);
   if (Result<void> sound = check_counted("weights", weights, plan.memory.weights); !sound) return sound;
+  SpaceBytes taken;
   for (std::size_t i = 0; i < plan.ladder.size(); ++i) {
-    if (Result<void> sound = check_rung(plan.ladder[i], plan, with); !sound) {
+    if (Result<void> sound = check_rung(plan.ladder[i], plan, with, taken); !sound) {
       return sound.error().within("rung " + std::to_string(i));
     }
   }

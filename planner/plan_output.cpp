@@ -96,10 +96,8 @@ class Beside {
     StrategyCurves curves{std::string(to_string(strategy)), {}, {}};
     curves.memory = in_memories(curves.strategy,
                                 [&](std::int64_t limit) { return split_sample(strategy, limit, places_->memory); });
-    SearchLog log;
-    static_cast<void>(plan(strategy, session_.memory_limit, places_->memory, &log));
-    for (const Candidate& patch : log.candidates) {
-      if (patch.choice.streamed) continue;
+    progress_.tell("report: " + curves.strategy + " by patch size");
+    for (const Candidate& patch : split_cubes(network_, session_.catalogue, *costs_, *places_, strategy, options_)) {
       curves.size.push_back(
           {session_.memory_limit, patch.choice.pass_input, patch.voxels_per_second, patch.memory.total()});
     }
@@ -115,18 +113,17 @@ class Beside {
         limits_around(session_.memory_limit), options_.stop);
   }
 
-  Result<SplitPlan> plan(SplitStrategy strategy, std::int64_t limit, const SpaceBytes& memory, SearchLog* log) {
+  Result<SplitPlan> plan(SplitStrategy strategy, std::int64_t limit, const SpaceBytes& memory) {
     MachinePlaces places = *places_;
     places.memory = memory;
     SearchOptions options = options_;
     options.memory_limit = limit;
     options.ladder = false;
-    constexpr std::size_t sizes = 12;
-    return plan_split(network_, session_.catalogue, *costs_, places, strategy, options, sizes, log);
+    return plan_split(network_, session_.catalogue, *costs_, places, strategy, options);
   }
 
   CurveSample split_sample(SplitStrategy strategy, std::int64_t limit, const SpaceBytes& memory, bool device = false) {
-    const Result<SplitPlan> found = plan(strategy, limit, memory, nullptr);
+    const Result<SplitPlan> found = plan(strategy, limit, memory);
     if (!found) return {limit, {}, 0, 0};
     const Vec3 patch = found->plan.ladder.front().geometry.pass_input;
     const std::int64_t bytes = device ? found->bytes.device : found->plan.memory.total();

@@ -50,27 +50,6 @@ Result<void> check_whole(const Geometry& geometry) {
   return {};
 }
 
-// Nodes [first, last], whose values are numbered anew: `first` becomes 0.
-Network part_of(const Network& network, int first, int last) {
-  Network part = network;
-  part.nodes.assign(network.nodes.begin() + first, network.nodes.begin() + last + 1);
-  part.f_in = images(network)[static_cast<std::size_t>(first)];
-  if (first > 0) part.input_name = network.nodes[static_cast<std::size_t>(first) - 1].name;
-  for (Node& node : part.nodes) {
-    for (int& input : node.inputs) input -= first;
-  }
-  return part;
-}
-
-std::vector<PoolingMode> modes_of(const Network& network, const GeometryChoice& choice, int first, int last) {
-  const std::vector<int> poolings = pooling_nodes(network);
-  std::vector<PoolingMode> modes;
-  for (std::size_t i = 0; i < poolings.size(); ++i) {
-    if (poolings[i] >= first && poolings[i] <= last) modes.push_back(choice.modes[i]);
-  }
-  return modes;
-}
-
 // What crosses cuts has owners of its own: it is not in the segment's memory.
 void leave_out(Schedule& schedule, int tensor) {
   schedule.memory[static_cast<std::size_t>(schedule.tensors[static_cast<std::size_t>(tensor)].buffer)].bytes = 0;
@@ -158,6 +137,26 @@ Result<SegmentDesign> design_segment(const Network& network, const Rung& rung, c
 }
 
 }  // namespace
+
+Network part_of(const Network& network, int first, int last) {
+  Network part = network;
+  part.nodes.assign(network.nodes.begin() + first, network.nodes.begin() + last + 1);
+  part.f_in = images(network)[static_cast<std::size_t>(first)];
+  if (first > 0) part.input_name = network.nodes[static_cast<std::size_t>(first) - 1].name;
+  for (Node& node : part.nodes) {
+    for (int& input : node.inputs) input -= first;
+  }
+  return part;
+}
+
+std::vector<PoolingMode> modes_of(const Network& network, const GeometryChoice& choice, int first, int last) {
+  const std::vector<int> poolings = pooling_nodes(network);
+  std::vector<PoolingMode> modes;
+  for (std::size_t i = 0; i < poolings.size(); ++i) {
+    if (poolings[i] >= first && poolings[i] <= last) modes.push_back(choice.modes[i]);
+  }
+  return modes;
+}
 
 hybrid::DividedChoice divided_choice(const Step& step, const Primitive& inner) {
   ensure(!step.division.empty(), "the step is divided");

@@ -38,6 +38,11 @@ struct SegmentDesign {
   [[nodiscard]] Shape5 whole_tensor() const;
 };
 
+// Nodes [first, last] as a network of their own, whose values are numbered anew: `first` becomes 0; and their modes.
+[[nodiscard]] Network part_of(const Network& network, int first, int last);
+[[nodiscard]] std::vector<PoolingMode> modes_of(const Network& network, const GeometryChoice& choice, int first,
+                                                int last);
+
 // Whether the outputs of a group, as the segment writes them, stand in their places already.
 [[nodiscard]] bool writes_in_place(const SegmentDesign& segment);
 // Where the segment's output number `output` of group `group` stands among the inputs of the next segment, or of the

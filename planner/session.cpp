@@ -262,9 +262,8 @@ Result<SplitPlan> make_split(const Network& network, const Session& session, con
   Progress progress(std::cerr, isatty(STDERR_FILENO) == 1);
   progress.tell("searching cuts");
   const std::unique_ptr<CostSource> costs = session_costs(session);
-  constexpr std::size_t sizes = 12;
   return plan_split(network, session.catalogue, *costs, places, *session.options.split,
-                    search_options(session, progress), sizes, log);
+                    search_options(session, progress), log);
 }
 
 Result<void> calibrate_here(Session& session) {

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <optional>
 
-#include "planner/split_streams.hpp"
-#include "planner/streams.hpp"
+#include "planner/candidates.hpp"
 #include "planner/summary.hpp"
 #include "planner/text_table.hpp"
 #include "planner/thinned.hpp"
@@ -14,14 +14,21 @@
 namespace znni {
 namespace {
 
+constexpr int halvings = 3;  // rungs between the first and the smallest
+// With a log, patches this close to the best are looked at exactly rather than cut, so that it can show them.
+constexpr double logged_share = 0.8;
+
 CutLimits limits_of(SplitStrategy strategy) {
   return {strategy == SplitStrategy::cpu_gpu, strategy != SplitStrategy::gpu};
 }
 
-SpaceBytes budget_of(const SpaceBytes& machine, std::int64_t host) {
+// Of `limit` bytes of host RAM an eighth is left for rungs of the CPU.
+SpaceBytes budget_of(const SpaceBytes& machine, std::int64_t limit, std::int64_t weights) {
+  const std::int64_t host = std::max<std::int64_t>(0, (limit - weights) / 8 * 7);
   return {host, machine.pinned > 0 ? std::min(machine.pinned, host) : host, machine.device};
 }
 
+// Edges of up to `most` legal cubes.
 std::vector<std::int64_t> cubes(const Network& network, const std::vector<PoolingMode>& modes,
                                 const SearchOptions& options, std::size_t most) {
   std::vector<std::int64_t> edges;
@@ -38,51 +45,200 @@ std::vector<std::int64_t> cubes(const Network& network, const std::vector<Poolin
   return thinned(edges, most);
 }
 
-// What a chosen rung is predicted to give.
+bool on_several_places(const GeometryChoice& choice) {
+  return choice.axis == 0 && choice.head_slab == 0 &&
+         std::none_of(choice.modes.begin(), choice.modes.end(), [](const PoolingMode& mode) { return mode.holds(); });
+}
+
+std::vector<GeometryChoice> split_candidates(const Network& network, SearchOptions options) {
+  options.head_slab = 0;
+  std::vector<GeometryChoice> candidates = make_candidates(network, options);
+  std::erase_if(candidates, [](const GeometryChoice& choice) { return !on_several_places(choice); });
+  return candidates;
+}
+
+// What the smaller rungs are measured by: of a stream the cube over its cross-section.
+Vec3 output_of(const Geometry& first) {
+  const Vec3 output = first.patch_output;
+  return first.choice.streamed ? Vec3::cube(std::max(output.y, output.x)) : output;
+}
+
+// Layers through host RAM take long to look at: of many candidates few are looked at with them, S of 1, squares across
+// a stream of a power of two strides of new planes, and cubes, each kind spread over its sizes; none with a plain
+// pooling.
+constexpr std::size_t all_with_host_ram = 256;
+constexpr std::size_t sizes_with_host_ram = 12;
+
+bool suits_host_ram(const GeometryChoice& choice, std::int64_t stride) {
+  const bool fragments = std::all_of(choice.modes.begin(), choice.modes.end(),
+                                     [](const PoolingMode& mode) { return mode.mode == PoolMode::fragments; });
+  const Vec3 n = choice.pass_input;
+  const std::int64_t strides = n.z / stride;
+  const bool thickness = choice.streamed ? strides > 1 && (strides & (strides - 1)) == 0 : n.z == n.y || n.z == 1;
+  return fragments && choice.S == 1 && n.y == n.x && thickness;
+}
+
+std::vector<GeometryChoice> few_of(const std::vector<GeometryChoice>& candidates, std::int64_t stride) {
+  if (candidates.size() <= all_with_host_ram) return candidates;
+  std::map<std::pair<std::vector<PoolingMode>, std::int64_t>, std::vector<GeometryChoice>> kinds;
+  for (const GeometryChoice& choice : candidates) {
+    if (!suits_host_ram(choice, stride)) continue;
+    kinds[{choice.modes, choice.streamed ? choice.pass_input.z : 0}].push_back(choice);
+  }
+  std::vector<GeometryChoice> few;
+  for (const auto& [kind, sizes] : kinds) {
+    const std::size_t count = std::min(sizes.size(), sizes_with_host_ram);
+    for (std::size_t i = 0; i < count; ++i) {
+      few.push_back(sizes[count > 1 ? i * (sizes.size() - 1) / (count - 1) : 0]);
+    }
+  }
+  return few;
+}
+
+// A rung with what it is predicted to give.
 struct Weighed {
   SplitChoice choice;
-  Seconds seconds = 0;
+  Geometry geometry;
   double voxels_per_second = 0;
 };
 
-Weighed weigh_up(const Network& network, SplitChoice choice, const DeviceSpec& cpu, const SearchOptions& options) {
-  const Geometry geometry = make_geometry(network, choice.rung.geometry).value();
-  Geometry copied = geometry;
-  copied.histories = no_histories(network);                    // of a stream: the segments' own
-  const Seconds copying = copy_seconds(network, copied, cpu);  // the CPU's, beside its layers
-  const Seconds seconds = std::max(choice.seconds.cpu + copying, choice.seconds.gpu);
-  const double useful = useful_voxels(geometry, reaches(network).back().fov, options.volume);
-  choice.rung.seconds = seconds;
-  return {std::move(choice), seconds, useful / seconds};
-}
+// What patches must keep.
+struct PatchQuery {
+  SpaceBytes budget;
+  std::optional<Vec3> volume;
+};
 
-// Steps of the rung get the basis and the error of their costs; those of divided layers stay the model's.
-Cost name_bases(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
-                Rung& rung) {
-  const Result<RungSegments> parts = take_apart(network, rung, catalogue, specs);
-  ensure(parts.has_value(), "a rung that was just weighed does not come apart");
-  Cost all{0, Basis::measured, 0};
-  for (std::size_t i = 0; i < rung.segments.size(); ++i) {
-    const SegmentDesign& design = parts->segments[i];
-    for (const Call& call : design.schedule.calls) {
-      Step& step = rung.segments[i].steps[static_cast<std::size_t>(call.step)];
-      if (step.division.empty() && !call.is_reorder) {
-        const Cost cost = costs.cost(call.problem, *call.primitive, call.estimate);
-        step.basis = cost.basis;
-        step.error = cost.error;
-      }
-      const auto groups = static_cast<double>(design.groups());
-      all = together(all, {groups * call.estimate.time, step.basis, step.error});
+class PatchSearch {
+ public:
+  PatchSearch(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
+              SplitStrategy strategy, const SearchOptions& options)
+      : network_(network),
+        options_(options),
+        fov_(reaches(network).back().fov),
+        stride_(reaches(network).back().stride.z),
+        simple_(network, catalogue, costs, specs, {limits_of(strategy).head, false}) {
+    if (limits_of(strategy).host_ram) divided_.emplace(network, catalogue, costs, specs, limits_of(strategy));
+  }
+
+  // The candidate with the most voxels per second, or `found` where none has more; of equals the first, without layers
+  // through host RAM before those with them: most of these are out at once when something fast is known.
+  std::optional<Weighed> best(const std::vector<GeometryChoice>& candidates, const PatchQuery& query,
+                              SearchLog* log = nullptr, std::optional<Weighed> found = std::nullopt) {
+    found = best_whole(candidates, query, log, std::move(found));
+    return divided_ ? best_of(*divided_, few_of(candidates, stride_), query, log, std::move(found)) : found;
+  }
+
+  // The same without layers through host RAM.
+  std::optional<Weighed> best_whole(const std::vector<GeometryChoice>& candidates, const PatchQuery& query,
+                                    SearchLog* log = nullptr, std::optional<Weighed> found = std::nullopt) {
+    return best_of(simple_, candidates, query, log, std::move(found));
+  }
+
+  // Why the last patch that does not fit, or cannot be computed, does not.
+  [[nodiscard]] const Error& reason() const { return reason_; }
+  [[nodiscard]] bool stopped() const { return options_.stop && options_.stop(); }
+
+ private:
+  std::optional<Weighed> best_of(SplitSearch& search, const std::vector<GeometryChoice>& candidates,
+                                 const PatchQuery& query, SearchLog* log, std::optional<Weighed> best) {
+    for (const GeometryChoice& choice : candidates) {
+      if (stopped()) break;
+      const double record = best ? best->voxels_per_second : 0;
+      Result<Weighed> found = look(search, choice, query, log != nullptr ? logged_share * record : record);
+      if (log != nullptr) tell(choice, found, *log);
+      if (found && found->voxels_per_second > record) best = std::move(*found);
     }
+    return best;
+  }
+
+  Result<Weighed> look(SplitSearch& search, const GeometryChoice& choice, const PatchQuery& query, double to_beat) {
+    Result<Geometry> geometry = make_geometry(network_, choice);
+    if (!geometry) return geometry.error();
+    const double useful = useful_voxels(*geometry, fov_, query.volume);
+    const Seconds below = to_beat > 0 ? useful / to_beat : std::numeric_limits<double>::infinity();
+    Result<SplitChoice> found = search.best(*geometry, query.budget, below);
+    if (!found) {
+      reason_ = found.error();
+      return found.error();
+    }
+    const double voxels_per_second = useful / found->rung.seconds;
+    return Weighed{*std::move(found), *std::move(geometry), voxels_per_second};
+  }
+
+  void tell(const GeometryChoice& choice, const Result<Weighed>& found, SearchLog& log) const {
+    if (!found) {
+      log.candidates.push_back({choice, 0, {}, found.error().message});
+      return;
+    }
+    const SpaceBytes& bytes = found->choice.bytes;
+    const MemoryUse memory{weight_bytes(network_), 0, add(bytes.host, bytes.pinned)};
+    log.candidates.push_back({choice, found->voxels_per_second, memory, ""});
+  }
+
+  const Network& network_;
+  const SearchOptions& options_;
+  Vec3 fov_;
+  std::int64_t stride_;
+  SplitSearch simple_;                  // without layers through host RAM
+  std::optional<SplitSearch> divided_;  // with them, where the strategy has any
+  Error reason_{ErrorCode::unsupported, "no legal patch"};
+};
+
+// As the rung's steps have them, each as often as it runs.
+Cost cost_of(const Weighed& found) {
+  Cost all{0, Basis::measured, 0};
+  for (const Segment& segment : found.choice.rung.segments) {
+    const std::int64_t S = found.geometry.values[static_cast<std::size_t>(segment.first)].S;
+    const auto groups = static_cast<double>(segment.group.inputs == 0 ? 1 : S / segment.group.inputs);
+    for (const Step& step : segment.steps) all = together(all, {groups * step.seconds, step.basis, step.error});
   }
   return all;
 }
 
+void append_split(Weighed found, SplitPlan& plan) {
+  const SpaceBytes& bytes = found.choice.bytes;
+  Rung rung = std::move(found.choice.rung);
+  rung.memory = {plan.plan.memory.weights, 0, add(bytes.host, bytes.pinned)};
+  plan.plan.memory.transient = add(plan.plan.memory.transient, rung.memory.transient);
+  plan.plan.ladder.push_back(std::move(rung));
+  plan.bytes = plan.bytes.plus(bytes);
+}
+
+SpaceBytes rest_of(const SpaceBytes& budget, const SpaceBytes& taken) {
+  return {budget.host - taken.host - taken.pinned, budget.pinned - taken.pinned, budget.device - taken.device};
+}
+
+// Patches of about a half, a quarter and an eighth of the first per axis, and the smallest, in what memory is left.
+// None is streamed: a small volume ends before a stream has begun to pay.
+void add_smaller(const Network& network, const std::vector<GeometryChoice>& candidates, const SpaceBytes& budget,
+                 Vec3 largest, PatchSearch& search, SplitPlan& plan) {
+  std::vector<std::pair<Vec3, GeometryChoice>> single;  // with what they write
+  Vec3 smallest = largest;
+  for (const GeometryChoice& choice : candidates) {
+    const Result<Geometry> geometry = choice.S == 1 && !choice.streamed ? make_geometry(network, choice) : Error{};
+    if (!geometry || !covers(largest, geometry->patch_output)) continue;
+    single.emplace_back(geometry->patch_output, choice);
+    if (voxels(geometry->patch_output) < voxels(smallest)) smallest = geometry->patch_output;
+  }
+  for (int level = 0; level <= halvings && !search.stopped(); ++level) {
+    largest = level < halvings ? max(largest / Vec3::cube(2), smallest) : smallest;
+    std::erase_if(single, [&](const auto& each) { return !covers(largest, each.first); });
+    std::vector<GeometryChoice> fitting;
+    for (const auto& [output, choice] : single) fitting.push_back(choice);
+    std::optional<Weighed> found = search.best_whole(fitting, {rest_of(budget, plan.bytes), {}});
+    if (!found || found->choice.rung.geometry == plan.plan.ladder.back().geometry) continue;
+    largest = found->geometry.patch_output;
+    append_split(*std::move(found), plan);
+  }
+}
+
 // Rungs of the CPU within a quarter of the limit: for a GPU that fails, and for volumes that they suit better. None
-// where no memory is left for them.
+// where no memory is left for them. Each layer as a whole: a search of all that a CPU can do would take longer than
+// that of the plan itself.
 void add_spare(const Network& network, const Catalogue& catalogue, CostSource& costs, const DeviceSpec& cpu,
                const SearchOptions& options, Plan& plan) {
   SearchOptions own = options;
+  own.strategy = Strategy::layerwise;
   const std::int64_t room = options.memory_limit - plan.memory.total();
   own.memory_limit = add(plan.memory.weights, std::min(room, options.memory_limit / 4));
   Result<Plan> spare = search(network, cpu, catalogue, costs, own);
@@ -101,48 +257,27 @@ std::string_view to_string(SplitStrategy strategy) {
 
 Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue, CostSource& costs,
                              const MachinePlaces& places, SplitStrategy strategy, const SearchOptions& options,
-                             std::size_t most_cubes, SearchLog* log) {
-  if (Result<void> sound = check(network); !sound) return sound.error();
+                             SearchLog* log) {
+  if (Result<void> sound = check_options(network, options); !sound) return sound.error();
   const std::int64_t weights = weight_bytes(network);
-  const SpaceBytes budget = budget_of(places.memory, std::max<std::int64_t>(0, options.memory_limit - weights));
-  const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolMode::fragments);
-  std::optional<Weighed> best;
-  Error reason{ErrorCode::unsupported,
-               "no legal cube of " + network.name + " up to " + std::to_string(options.most_extent)};
-  // Whether there is memory for the patch.
-  const auto look_at = [&](const GeometryChoice& patch) {
-    if (options.stop && options.stop()) {
-      reason = {ErrorCode::cancelled, "the search was stopped before it found one"};
-      return false;
-    }
-    Result<SplitChoice> choice = choose_split(network, patch, catalogue, places.specs, budget, limits_of(strategy));
-    if (!choice || add(choice->bytes.host, choice->bytes.pinned) > budget.host) {
-      reason = choice ? Error{ErrorCode::over_budget, "needs " + to_string(choice->bytes)} : choice.error();
-      if (log != nullptr) log->candidates.push_back({patch, 0, {}, reason.message});
-      return false;
-    }
-    Weighed candidate = weigh_up(network, *std::move(choice), places.specs.cpu, options);
-    if (log != nullptr) {
-      const MemoryUse memory{weights, 0, add(candidate.choice.bytes.host, candidate.choice.bytes.pinned)};
-      log->candidates.push_back({patch, candidate.voxels_per_second, memory, ""});
-    }
-    if (!best || candidate.voxels_per_second > best->voxels_per_second) best = std::move(candidate);
-    return true;
-  };
-  for (const std::int64_t edge : cubes(network, modes, options, most_cubes)) {
-    Vec3 input = Vec3::cube(edge);
-    if (network.spatial_rank == 2) input.z = 1;
-    look_at({input, 1, modes});
+  const PatchQuery query{budget_of(places.memory, options.memory_limit, weights), options.volume};
+  const std::vector<GeometryChoice> candidates = split_candidates(network, options);
+  PatchSearch search(network, catalogue, costs, places.specs, strategy, options);
+  std::optional<Weighed> best = search.best(candidates, query, log);
+  if (best) {
+    const std::vector<GeometryChoice> near = make_neighbours(network, options, best->geometry.choice);
+    best = search.best(near, query, log, std::move(best));
   }
-  try_streams(network, options, look_at);
-  if (!best) return reason.within("no plan for strategy " + std::string(to_string(strategy)));
+  if (!best) {
+    const Error stopped{ErrorCode::cancelled, "the search was stopped before it found one"};
+    return (search.stopped() ? stopped : search.reason())
+        .within("no plan for strategy " + std::string(to_string(strategy)));
+  }
+  const Cost cost = cost_of(*best);
+  const Vec3 output = output_of(best->geometry);
+  const Segment& last = best->choice.rung.segments.back();
   SplitPlan made;
-  made.bytes = best->choice.bytes;
   made.seconds = best->choice.seconds;
-  Rung rung = std::move(best->choice.rung);
-  rung.memory = {weights, 0, add(made.bytes.host, made.bytes.pinned)};
-  const Cost cost = name_bases(network, catalogue, costs, places.specs, rung);
-  const Segment& last = rung.segments.back();
   made.theta = last.place == Place::gpu ? last.first : static_cast<int>(network.nodes.size());
   made.plan.key = {network.name,
                    describe(network),
@@ -151,17 +286,37 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
                    options.memory_limit,
                    std::string(to_string(strategy)),
                    catalogue.fingerprint()};
-  const Geometry geometry = make_geometry(network, rung.geometry).value();
-  made.plan.predicted = {best->voxels_per_second, best->seconds, border_cost(network, geometry), cost.basis,
-                         cost.error};
-  made.plan.memory = rung.memory;
-  made.plan.ladder = {std::move(rung)};
-  if (options.ladder) add_spare(network, catalogue, costs, places.specs.cpu, options, made.plan);
+  made.plan.predicted = {best->voxels_per_second, made.seconds.patch(), border_cost(network, best->geometry),
+                         cost.basis, cost.error};
+  made.plan.memory.weights = weights;
+  append_split(*std::move(best), made);
+  if (!options.ladder) return made;
+  add_smaller(network, candidates, query.budget, output, search, made);
+  add_spare(network, catalogue, costs, places.specs.cpu, options, made.plan);
   return made;
+}
+
+std::vector<Candidate> split_cubes(const Network& network, const Catalogue& catalogue, CostSource& costs,
+                                   const MachinePlaces& places, SplitStrategy strategy, const SearchOptions& options,
+                                   std::size_t count) {
+  const PatchQuery query{budget_of(places.memory, options.memory_limit, weight_bytes(network)), options.volume};
+  const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolMode::fragments);
+  SearchLog log;
+  PatchSearch search(network, catalogue, costs, places.specs, strategy, options);
+  for (const std::int64_t edge : cubes(network, modes, options, count)) {
+    Vec3 input = Vec3::cube(edge);
+    if (network.spatial_rank == 2) input.z = 1;
+    static_cast<void>(search.best({{input, 1, modes}}, query, &log));
+  }
+  std::erase_if(log.candidates, [](const Candidate& each) { return !each.refused.empty(); });
+  return log.candidates;
 }
 
 std::string split_summary(const SplitPlan& plan) {
   std::string text = summary(plan.plan) + "places     ";
+  const std::vector<Rung>& ladder = plan.plan.ladder;
+  const auto on_cpu_alone = std::count_if(ladder.begin(), ladder.end(), on_cpu);
+  const auto with_gpu = static_cast<std::ptrdiff_t>(ladder.size()) - on_cpu_alone;
   const Rung& rung = plan.plan.ladder.front();
   for (const Segment& segment : rung.segments) {
     if (segment.first > 0) text += ", then ";
@@ -170,9 +325,10 @@ std::string split_summary(const SplitPlan& plan) {
     if (segment.group.inputs > 0) text += " in groups of " + std::to_string(segment.group.inputs);
   }
   return text + "\ntogether   CPU " + seconds_text(plan.seconds.cpu) + ", GPU " + seconds_text(plan.seconds.gpu) +
-         " a patch; " + to_string(plan.bytes) + "\nfallback   " +
-         (plan.plan.ladder.size() > 1 ? std::to_string(plan.plan.ladder.size() - 1) + " rungs on the CPU"
-                                      : "none: no memory is left for rungs on the CPU") +
+         " a patch; " + to_string(plan.bytes) + "\nsmaller    " + std::to_string(with_gpu - 1) + " rungs with the GPU" +
+         "\nfallback   " +
+         (on_cpu_alone > 0 ? std::to_string(on_cpu_alone) + " rungs on the CPU"
+                           : "none: no memory is left for rungs on the CPU") +
          "\n";
 }
 

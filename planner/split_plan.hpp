@@ -1,6 +1,9 @@
-// Plans over several places for a machine that a file describes: the strategies "gpu", "gpu-host-ram" and "cpu-gpu" of
-// ZNNi (sections VI and VII), predicted. Patches are cubes with all fragments of every pooling, or steps of streams
-// (planner/split_streams.hpp).
+// Plans over several places: the strategies "gpu", "gpu-host-ram" and "cpu-gpu" of ZNNi (sections VI and VII),
+// predicted.
+//
+// Looked at are those of make_candidates() that segments of several places run: whole nets without a head in slabs,
+// every pooling plain or in fragments, those of the first pooling also in groups for which the net runs anew; and
+// streams along z of such nets.
 #pragma once
 
 #include <string>
@@ -17,20 +20,26 @@ enum class SplitStrategy { gpu, gpu_host_ram, cpu_gpu };
 [[nodiscard]] std::string_view to_string(SplitStrategy strategy);  // as --strategy has it
 
 struct SplitPlan {
-  Plan plan;  // one rung of that kind, then those of the CPU that serve when the GPU fails, where memory is left for
-              // them
-  SpaceBytes bytes;
+  // The fastest rung; smaller ones of that kind, each with memory of its own, as far as the first leaves some; then
+  // those of the CPU that serve when the GPU fails, where memory is left for them.
+  Plan plan;
+  SpaceBytes bytes;  // of all rungs with a GPU
   SplitSeconds seconds;
   int theta = 0;  // nodes before the GPU's own segment
 };
 
-// The fastest of up to `most_cubes` patch sizes and of the streams. options.memory_limit bounds host and pinned bytes
-// and the network's weights together; the machine's own memories, pinned and device, bound the rest (0 pinned bytes: as
-// many as the host's). over_budget with the last reason when nothing fits. `log` gets every patch looked at.
+// options.memory_limit bounds host and pinned bytes and the network's weights together, an eighth of it aside, which is
+// for rungs of the CPU; the machine's own memories, pinned and device, bound the rest (0 pinned bytes: as many as the
+// host's). over_budget with the last reason when nothing fits. `log` gets every patch looked at.
 [[nodiscard]] Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue, CostSource& costs,
                                            const MachinePlaces& places, SplitStrategy strategy,
-                                           const SearchOptions& options, std::size_t most_cubes = 12,
-                                           SearchLog* log = nullptr);
+                                           const SearchOptions& options, SearchLog* log = nullptr);
+
+// The best of each of up to `count` cubes with all fragments of every pooling, the smallest and the largest that fits
+// among them: for curves by size.
+[[nodiscard]] std::vector<Candidate> split_cubes(const Network& network, const Catalogue& catalogue, CostSource& costs,
+                                                 const MachinePlaces& places, SplitStrategy strategy,
+                                                 const SearchOptions& options, std::size_t count = 24);
 
 // The plan's summary, its places and its bytes per memory.
 [[nodiscard]] std::string split_summary(const SplitPlan& plan);

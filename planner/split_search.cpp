@@ -1,9 +1,15 @@
 #include "planner/split_search.hpp"
 
 #include <algorithm>
+#include <array>
+#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "planner/divided_ways.hpp"
+#include "planner/streams.hpp"
+#include "planner/throughput.hpp"
 
 namespace znni {
 namespace {
@@ -12,82 +18,6 @@ namespace {
 constexpr int most_halvings = 8;
 
 Error refused(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
-
-bool is_planar(const Estimate& estimate) { return estimate.in == Format{} && estimate.out == Format{}; }
-
-Step make_step(int node, const Primitive& primitive, const Estimate& estimate) {
-  Step step;
-  step.node = node;
-  step.primitive = primitive.name;
-  step.version = primitive.version;
-  step.variant = estimate.variant;
-  step.seconds = estimate.time;
-  return step;
-}
-
-// The fastest planar way of a kind of device.
-Result<Step> fastest(int node, const LayerProblem& problem, DeviceKind kind, const Catalogue& catalogue,
-                     const DeviceSpec& spec) {
-  std::optional<Step> best;
-  for (const Primitive* primitive : catalogue.primitives()) {
-    if (primitive->device != kind) continue;
-    const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec);
-    if (!estimates) continue;
-    for (const Estimate& estimate : *estimates) {
-      if (!is_planar(estimate) || (best && best->seconds <= estimate.time)) continue;
-      best = make_step(node, *primitive, estimate);
-    }
-  }
-  if (best) return *std::move(best);
-  return refused("no primitive computes " + to_string(problem) + " from planar to planar");
-}
-
-// A primitive of the GPU with its good divisions of one convolution.
-struct DividedWay {
-  const Primitive* primitive = nullptr;
-  std::vector<DividedOption> good;
-};
-
-Result<std::vector<DividedWay>> divided_ways(const ConvProblem& conv, const Catalogue& catalogue,
-                                             const DeviceSpec& gpu) {
-  std::vector<DividedWay> ways;
-  Error reason = refused("no primitive of the GPU computes " + to_string(LayerProblem(conv)));
-  for (const Primitive* primitive : catalogue.primitives()) {
-    if (primitive->device != DeviceKind::gpu) continue;
-    const Result<std::vector<Estimate>> estimates = primitive->describe(conv, gpu);
-    if (!estimates) continue;
-    for (const Estimate& estimate : *estimates) {
-      if (!is_planar(estimate)) continue;
-      Result<std::vector<DividedOption>> good =
-          good_divisions(conv, {primitive, estimate.variant, {}, {}, {}, true}, gpu);
-      if (!good) {
-        reason = good.error();
-      } else {
-        ways.push_back({primitive, *std::move(good)});
-      }
-    }
-  }
-  return ways.empty() ? Result<std::vector<DividedWay>>(std::move(reason)) : std::move(ways);
-}
-
-// The fastest division that fits.
-Result<Step> fastest_divided(int node, const ConvProblem& conv, const Result<std::vector<DividedWay>>& ways,
-                             const SpaceBytes& budget) {
-  if (!ways) return ways.error();
-  std::optional<Step> best;
-  Error reason{ErrorCode::over_budget, ""};
-  for (const DividedWay& way : *ways) {
-    const Result<DividedOption> option = best_division(conv, way.good, budget);
-    if (!option) {
-      reason = option.error();
-      continue;
-    }
-    if (best && best->seconds <= option->estimate.time) continue;
-    best = make_step(node, *way.primitive, option->estimate);
-    best->division = {option->division};
-  }
-  return best ? Result<Step>(*std::move(best)) : Result<Step>(std::move(reason));
-}
 
 // Nodes before which one value alone is alive, both ends among them.
 std::vector<int> cuts_of(const Network& network) {
@@ -101,86 +31,6 @@ std::vector<int> cuts_of(const Network& network) {
   return cuts;
 }
 
-// The fastest step of every node on every place; an error where there is none.
-struct NodeSteps {
-  std::vector<Result<Step>> cpu;
-  std::vector<Result<Step>> host_ram;
-  std::vector<Result<Step>> gpu;
-
-  [[nodiscard]] const std::vector<Result<Step>>& on(Place place) const {
-    return place == Place::cpu ? cpu : place == Place::gpu ? gpu : host_ram;
-  }
-};
-
-NodeSteps steps_of(const Geometry& geometry, const Catalogue& catalogue, const PlaceSpecs& specs) {
-  NodeSteps steps;
-  for (int node = 0; node < static_cast<int>(geometry.problems.size()); ++node) {
-    const LayerProblem& problem = geometry.problems[static_cast<std::size_t>(node)];
-    steps.cpu.push_back(fastest(node, problem, DeviceKind::cpu, catalogue, specs.cpu));
-    steps.gpu.push_back(fastest(node, problem, DeviceKind::gpu, catalogue, specs.gpu));
-  }
-  return steps;
-}
-
-// Steps through host RAM whose parts take a half, a quarter, ... of the memory: the tail needs some of it, too.
-class HostRamSteps {
- public:
-  HostRamSteps(const Geometry& geometry, const Catalogue& catalogue, const DeviceSpec& gpu) : geometry_(geometry) {
-    for (const LayerProblem& problem : geometry.problems) {
-      const auto* conv = std::get_if<ConvProblem>(&problem);
-      if (conv == nullptr) {
-        ways_.emplace_back(std::vector<DividedWay>());
-      } else {
-        ways_.push_back(divided_ways(*conv, catalogue, gpu));
-      }
-    }
-  }
-  void fill(NodeSteps& steps, const SpaceBytes& budget) const {
-    steps.host_ram = steps.cpu;
-    for (std::size_t node = 0; node < ways_.size(); ++node) {
-      const auto* conv = std::get_if<ConvProblem>(&geometry_.problems[node]);
-      if (conv != nullptr) steps.host_ram[node] = fastest_divided(static_cast<int>(node), *conv, ways_[node], budget);
-    }
-  }
-
- private:
-  const Geometry& geometry_;
-  std::vector<Result<std::vector<DividedWay>>> ways_;
-};
-
-Result<Segment> segment_of(int first, int last, Place place, std::int64_t group, const NodeSteps& steps) {
-  Segment segment{first, last, place, {group}, {}};
-  for (int node = first; node <= last; ++node) {
-    const Result<Step>& step = steps.on(place)[static_cast<std::size_t>(node)];
-    if (!step) return step.error();
-    segment.steps.push_back(*step);
-  }
-  return segment;
-}
-
-struct Cut {
-  int theta = 0;  // nodes on the CPU
-  int until = 0;  // and through host RAM
-  std::int64_t group = 0;
-};
-
-Result<Rung> rung_of(const Network& network, const GeometryChoice& choice, const Cut& cut, const NodeSteps& steps) {
-  const int nodes = static_cast<int>(network.nodes.size());
-  Rung rung;
-  rung.geometry = choice;
-  const std::array<std::pair<int, Place>, 3> ends = {
-      std::pair{cut.theta, Place::cpu}, std::pair{cut.until, Place::gpu_host_ram}, std::pair{nodes, Place::gpu}};
-  int first = 0;
-  for (const auto& [end, place] : ends) {
-    if (end == first) continue;
-    Result<Segment> segment = segment_of(first, end - 1, place, place == Place::gpu ? cut.group : 0, steps);
-    if (!segment) return segment.error();
-    rung.segments.push_back(*std::move(segment));
-    first = end;
-  }
-  return rung;
-}
-
 // Divisors of S, from S down, each about a half of the one before it.
 std::vector<std::int64_t> groups_of(std::int64_t S) {
   std::vector<std::int64_t> groups = {S};
@@ -190,151 +40,310 @@ std::vector<std::int64_t> groups_of(std::int64_t S) {
   return groups;
 }
 
-std::vector<Cut> all_cuts(const Network& network, const Geometry& geometry) {
-  const std::vector<int> at = cuts_of(network);
-  const int nodes = static_cast<int>(network.nodes.size());
-  std::vector<Cut> cuts;
-  for (const int until : at) {
-    for (const int theta : at) {
-      if (theta > until || theta == nodes) continue;
-      const std::int64_t S = geometry.values[static_cast<std::size_t>(until)].S;
-      for (const std::int64_t group : until == nodes ? std::vector<std::int64_t>{0} : groups_of(S)) {
-        cuts.push_back({theta, until, group});
-      }
-    }
-  }
-  return cuts;
+bool covers(const SpaceBytes& budget, const SpaceBytes& use) {
+  return budget.covers(use) && add(use.host, use.pinned) <= budget.host;
 }
 
-// Of one group of a streamed segment: what is kept is read and written, before the new planes and behind them.
-Seconds history_seconds(const SegmentDesign& segment, const DeviceSpec& spec) {
+Error over(const std::string& needs, const SpaceBytes& use, const SpaceBytes& budget) {
+  return {ErrorCode::over_budget, needs + to_string(use) + "; there is " + to_string(budget)};
+}
+
+// What is kept between the steps of a stream is read and written before the new planes, and behind them.
+Seconds history_seconds(std::int64_t bytes, const DeviceSpec& spec) {
   constexpr double passes_over_memory = 4;
-  const auto bytes = static_cast<double>(history_bytes(segment.schedule));
-  return passes_over_memory * bytes / static_cast<double>(segment.geometry.windows) / spec.bytes_per_second;
+  return passes_over_memory * static_cast<double>(bytes) / spec.bytes_per_second;
+}
+
+// Segments count their own.
+Geometry without_histories(const Network& network, Geometry geometry) {
+  geometry.histories = no_histories(network);
+  return geometry;
 }
 
 // A segment on the GPU: its groups overlap with their copies.
-Seconds tail_seconds(const SegmentDesign& tail, const DeviceSpec& gpu) {
-  const AcceleratorSpec& link = gpu.accelerator;
-  Seconds compute = history_seconds(tail, gpu);
-  for (const Call& call : tail.schedule.calls) compute += call.estimate.time;
-  const auto out = static_cast<double>(tensor_bytes(tail.group_output(), {}));
-  const Seconds up = link.up.seconds(static_cast<double>(tensor_bytes(tail.group_input(), {})));
-  const Seconds down =
-      static_cast<double>(tail.group_output().S) * link.down.seconds_per_copy + out / link.down.bytes_per_second;
-  return static_cast<double>(tail.groups()) * std::max({compute, up, down}) + compute + up + down -
-         std::max({compute, up, down});
-}
-
-// The head's computing while the host-RAM layers need the CPU is refused by the pipeline, too.
-bool shares_the_cpu(const Rung& rung) {
-  return rung.segments.size() > 1 && rung.segments[0].place == Place::cpu &&
-         rung.segments[1].place == Place::gpu_host_ram &&
-         std::any_of(rung.segments[1].steps.begin(), rung.segments[1].steps.end(),
-                     [](const Step& step) { return step.division.empty(); });
-}
-
-Result<SplitChoice> weigh(const Network& network, Rung rung, const Catalogue& catalogue, const PlaceSpecs& specs,
-                          const SpaceBytes& budget) {
-  if (shares_the_cpu(rung)) return refused("the CPU cannot compute a head and layers of host RAM at the same time");
-  const Result<RungSegments> parts = take_apart(network, rung, catalogue, specs);
-  if (!parts) return parts.error();
-  SplitChoice weighed{std::move(rung), split_seconds(*parts, specs), pipeline_bytes(*parts)};
-  if (!budget.covers(weighed.bytes)) {
-    return Error{ErrorCode::over_budget, "needs " + to_string(weighed.bytes) + "; there is " + to_string(budget)};
-  }
-  weighed.rung.seconds = weighed.seconds.patch();
-  return weighed;
-}
-
-std::int64_t planar_bytes(const Shape5& shape) { return round_up(tensor_bytes(shape, {}), buffer_alignment); }
-
-// Every space in which a segment's buffers are counted.
-SpaceBytes segment_bytes(const SegmentDesign& segment) {
-  const MemoryPlan& memory = segment.schedule.memory;
-  SpaceBytes use;
-  for (const auto& [space, bytes] : {std::pair{MemorySpace::host, &use.host},
-                                     {MemorySpace::pinned, &use.pinned},
-                                     {MemorySpace::device, &use.device}}) {
-    *bytes = pack(memory, space).bytes;
-    for (const Buffer& buffer : memory) {
-      if (buffer.lifetime.persistent && buffer.space == space) *bytes = add(*bytes, round_up(buffer.bytes, 64));
-    }
-  }
-  if (segment.place == Place::gpu) {
-    use.device = add(use.device, mul(2, planar_bytes(segment.group_tensor())));
-    use.device = add(use.device, mul(2, planar_bytes(segment.group_output())));
-  } else if (!writes_in_place(segment)) {
-    use.host = add(use.host, planar_bytes(segment.group_output()));
-  }
-  return use;
+Seconds tail_seconds(Seconds compute, std::int64_t groups, const Shape5& in, const Shape5& out,
+                     const AcceleratorSpec& link) {
+  const Seconds up = link.up.seconds(static_cast<double>(tensor_bytes(in, {})));
+  const Seconds down = static_cast<double>(out.S) * link.down.seconds_per_copy +
+                       static_cast<double>(tensor_bytes(out, {})) / link.down.bytes_per_second;
+  const Seconds longest = std::max({compute, up, down});
+  return static_cast<double>(groups) * longest + compute + up + down - longest;
 }
 
 }  // namespace
 
-SpaceBytes pipeline_bytes(const RungSegments& parts) {
-  SpaceBytes use;
-  for (const SegmentDesign& segment : parts.segments) use = use.plus(segment_bytes(segment));
-  const SegmentDesign& first = parts.segments.front();
-  const SegmentDesign& last = parts.segments.back();
-  const bool has_head = first.place == Place::cpu;
-  if (has_head) use.host = add(use.host, planar_bytes(first.whole_tensor()));
-  const SegmentDesign& behind = has_head && parts.segments.size() > 1 ? parts.segments[1] : first;
-  const bool copied = behind.place == Place::gpu;
-  std::int64_t& between = copied ? use.pinned : use.host;
-  between = add(between, mul(2, planar_bytes(copied ? behind.whole_input() : behind.whole_tensor())));
-  if (last.place == Place::gpu && behind.place == Place::gpu_host_ram) {
-    use.pinned = add(use.pinned, planar_bytes(last.whole_input()));
-  }
-  std::int64_t& output = last.place == Place::gpu ? use.pinned : use.host;
-  output = add(output, planar_bytes(parts.geometry.values.back()));
-  return use;
-}
+// All cuts of one geometry: those that could win and fit, by what bounds without describing say, are timed; of these
+// the fastest that fits exactly.
+class SplitSearch::Look {
+ public:
+  Look(SplitSearch& search, const Geometry& geometry, const SpaceBytes& budget, Seconds below)
+      : search_(search),
+        geometry_(geometry),
+        budget_(budget),
+        below_(below),
+        passes_(static_cast<double>(geometry.passes.size())),
+        nodes_(static_cast<int>(geometry.problems.size())),
+        copying_(copy_seconds(search.network_, without_histories(search.network_, geometry), search.specs_.cpu)),
+        least_(geometry),
+        divided_(geometry, search.catalogue_, search.specs_.gpu, search.cpu_, below / passes_) {}
 
-SplitSeconds split_seconds(const RungSegments& parts, const PlaceSpecs& specs) {
-  SplitSeconds seconds;
-  for (const SegmentDesign& segment : parts.segments) {
-    if (segment.place == Place::gpu) {
-      seconds.gpu += tail_seconds(segment, specs.gpu);
-      continue;
+  Result<SplitChoice> run() {
+    for (const int until : search_.cuts_) {
+      for (const int theta : search_.cuts_) {
+        if (theta <= until && theta < nodes_ && allowed(theta, until)) look(theta, until);
+      }
     }
-    Seconds all = history_seconds(segment, specs.cpu);
-    for (const Call& call : segment.schedule.calls) all += call.estimate.time;
-    (segment.place == Place::cpu ? seconds.cpu : seconds.gpu) += static_cast<double>(segment.groups()) * all;
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const Found& a, const Found& b) { return a.seconds.patch() < b.seconds.patch(); });
+    for (const Found& found : found_) {
+      Result<SplitChoice> fits = fit(found);
+      if (fits) return fits;
+      reason_ = fits.error();
+    }
+    return reason_;
   }
-  const auto passes = static_cast<double>(parts.geometry.passes.size());
-  return {seconds.cpu * passes, seconds.gpu * passes};
-}
 
-Result<SplitChoice> choose_split(const Network& network, const GeometryChoice& choice, const Catalogue& catalogue,
-                                 const PlaceSpecs& specs, const SpaceBytes& budget, const CutLimits& limits) {
-  const Result<Geometry> geometry = make_geometry(network, choice);
-  if (!geometry) return geometry.error();
-  NodeSteps steps = steps_of(*geometry, catalogue, specs);
-  const HostRamSteps host_ram(*geometry, catalogue, specs.gpu);
-  std::optional<SplitChoice> best;
-  Error reason = refused("the net has no nodes");
-  const auto weigh_cut = [&](const Cut& cut) {
-    Result<Rung> rung = rung_of(network, choice, cut, steps);
-    Result<SplitChoice> weighed = rung ? weigh(network, *std::move(rung), catalogue, specs, budget) : rung.error();
-    if (!weighed) {
-      reason = weighed.error();
-    } else if (!best || weighed->seconds.patch() < best->seconds.patch()) {
-      best = *std::move(weighed);
-    }
+ private:
+  struct Tail {
+    Seconds seconds = 0;  // of all passes
+    std::vector<Step> steps;
   };
-  std::vector<Cut> cuts = all_cuts(network, *geometry);
-  std::erase_if(cuts, [&](const Cut& cut) {
-    return (!limits.head && cut.theta > 0) || (!limits.host_ram && cut.until > cut.theta);
-  });
-  for (int halvings = 0; halvings < most_halvings; ++halvings) {
-    const SpaceBytes share{budget.host, budget.pinned >> halvings, budget.device >> halvings};
-    host_ram.fill(steps, share);
-    for (const Cut& cut : cuts) {
-      if (halvings == 0 || cut.theta < cut.until) weigh_cut(cut);
+  struct Found {
+    Cut cut;
+    int halvings = 0;
+    SplitSeconds seconds;
+  };
+
+  [[nodiscard]] bool allowed(int theta, int until) const {
+    return (search_.limits_.head || theta == 0) && (search_.limits_.host_ram || theta == until);
+  }
+
+  void look(int theta, int until) {
+    // The pipeline refuses it.
+    if (theta > 0 && until > theta && !all_divided(theta, until)) {
+      reason_ = refused("the CPU cannot compute a head and layers of host RAM at the same time");
+      return;
+    }
+    if (const SpaceBytes bytes = least_.on_host(theta, until); !covers(budget_, bytes)) {
+      reason_ = over("needs at least ", bytes, budget_);
+      return;
+    }
+    const std::vector<std::int64_t>& groups = groups_that_fit(until);
+    if (groups.empty()) return;
+    const Seconds head = head_seconds(theta);
+    if (head >= below_) return slower();
+    Seconds least = history_seconds(least_.kept(theta, until), search_.specs_.cpu);
+    for (int node = theta; node < until && least < below_; ++node) least += passes_ * divided_.least_seconds(node);
+    if (least >= below_) return slower();
+    for (const std::int64_t group : groups) look_at_group({theta, until, group}, head, least);
+  }
+
+  // `least`: of the layers through host RAM.
+  void look_at_group(const Cut& cut, Seconds head, Seconds least) {
+    const Tail* const tail = find_tail(cut.until, cut.group);
+    if (tail == nullptr) return;
+    if (least + tail->seconds >= below_) return slower();
+    if (cut.theta == cut.until) {
+      found_.push_back({cut, 0, {head, tail->seconds}});
+    } else {
+      add_divided(cut, head, tail->seconds);
     }
   }
-  return best ? Result<SplitChoice>(*std::move(best)) : Result<SplitChoice>(std::move(reason));
+
+  void slower() { reason_ = refused("slower than another patch"); }
+
+  Seconds head_seconds(int theta) {
+    Seconds sum = copying_ + history_seconds(least_.kept(0, theta), search_.specs_.cpu);
+    for (int node = 0; node < theta && sum < below_; ++node) {
+      const Result<Step>& step = search_.cpu_.get(problem(node));
+      if (!step) {
+        reason_ = step.error();
+        return std::numeric_limits<double>::infinity();
+      }
+      sum += passes_ * step->seconds;
+    }
+    return sum;
+  }
+
+  [[nodiscard]] bool all_divided(int theta, int until) const {
+    for (int node = theta; node < until; ++node) {
+      if (!std::holds_alternative<ConvProblem>(problem(node))) return false;
+    }
+    return true;
+  }
+
+  // The same layers through host RAM in ever smaller parts, as long as that makes a difference.
+  void add_divided(const Cut& cut, Seconds head, Seconds tail) {
+    std::vector<Step> before;
+    const Seconds kept = history_seconds(least_.kept(cut.theta, cut.until), search_.specs_.cpu);
+    for (int halvings = 0; halvings < most_halvings; ++halvings) {
+      Result<std::vector<Step>> steps = host_ram_steps(cut, halvings);
+      if (!steps) {
+        reason_ = steps.error();
+        continue;
+      }
+      if (*steps == before) continue;
+      before = *std::move(steps);
+      Seconds sum = tail + kept;
+      for (const Step& step : before) sum += passes_ * step.seconds;
+      if (sum >= below_) return slower();  // smaller parts are not faster
+      found_.push_back({cut, halvings, {head, sum}});
+    }
+  }
+
+  Result<std::vector<Step>> host_ram_steps(const Cut& cut, int halvings) {
+    const SpaceBytes share{budget_.host, budget_.pinned >> halvings, budget_.device >> halvings};
+    std::vector<Step> steps;
+    for (int node = cut.theta; node < cut.until; ++node) {
+      Result<Step> step = divided_.fastest(node, share);
+      if (!step) return step.error();
+      steps.push_back(*std::move(step));
+    }
+    return steps;
+  }
+
+  // nullptr where it cannot run or takes too long.
+  const Tail* find_tail(int until, std::int64_t group) {
+    static const Tail nothing;
+    if (until == nodes_) return &nothing;
+    const auto known = tails_.find({until, group});
+    if (known != tails_.end()) return known->second ? &*known->second : nullptr;
+    const std::optional<Tail>& tail = tails_.emplace(std::pair(until, group), make_tail(until, group)).first->second;
+    return tail ? &*tail : nullptr;
+  }
+
+  std::optional<Tail> make_tail(int until, std::int64_t group) {
+    const Network& network =
+        search_.tails_.try_emplace(until, part_of(search_.network_, until, nodes_ - 1)).first->second;
+    GeometryChoice choice{value(until).n, group, modes_of(search_.network_, geometry_.choice, until, nodes_ - 1)};
+    choice.streamed = geometry_.choice.streamed;
+    const Result<Geometry> part = make_part_geometry(network, choice);
+    if (!part) {
+      reason_ = part.error();
+      return std::nullopt;
+    }
+    const std::int64_t groups = value(until).S / group;
+    const AcceleratorSpec& link = search_.specs_.gpu.accelerator;
+    const Seconds kept = history_seconds(least_.kept(until, nodes_), search_.specs_.gpu);
+    Seconds compute = kept / static_cast<double>(groups) / passes_;
+    Tail tail;
+    tail.steps.resize(part->problems.size());
+    for (const std::size_t node : most_operations_first(*part)) {
+      const Result<Step>& step = search_.gpu_.get(part->problems[node]);
+      if (!step) {
+        reason_ = step.error();
+        return std::nullopt;
+      }
+      tail.steps[node] = *step;
+      tail.steps[node].node = until + static_cast<int>(node);
+      compute += step->seconds;
+      tail.seconds = passes_ * tail_seconds(compute, groups, part->values.front(), part->values.back(), link);
+      if (tail.seconds < below_) continue;
+      slower();
+      return std::nullopt;
+    }
+    return tail;
+  }
+
+  // So that what takes too long shows soon.
+  static std::vector<std::size_t> most_operations_first(const Geometry& part) {
+    std::vector<std::pair<double, std::size_t>> order;
+    for (std::size_t node = 0; node < part.problems.size(); ++node) {
+      order.emplace_back(-direct_flops(part.problems[node]), node);
+    }
+    std::sort(order.begin(), order.end());
+    std::vector<std::size_t> nodes;
+    for (const auto& [operations, node] : order) nodes.push_back(node);
+    return nodes;
+  }
+
+  // Groups of the segment on the GPU that could fit; one of 0 where there is no such segment.
+  const std::vector<std::int64_t>& groups_that_fit(int until) {
+    const auto [known, is_new] = groups_.try_emplace(until);
+    if (!is_new) return known->second;
+    if (until == nodes_) {
+      known->second = {0};
+      return known->second;
+    }
+    for (const std::int64_t group : groups_of(value(until).S)) {
+      const std::int64_t bytes = least_.on_device(until, group);
+      if (bytes <= budget_.device) {
+        known->second.push_back(group);
+      } else {
+        reason_ = over("needs at least ", {0, 0, bytes}, budget_);
+      }
+    }
+    return known->second;
+  }
+
+  Result<SplitChoice> fit(const Found& found) {
+    SplitChoice choice{{}, found.seconds, {}};
+    choice.rung.geometry = geometry_.choice;
+    choice.rung.seconds = found.seconds.patch();
+    Result<std::vector<Segment>> segments = segments_of(found);
+    if (!segments) return segments.error();
+    choice.rung.segments = *std::move(segments);
+    const Result<RungSegments> parts = take_apart(search_.network_, choice.rung, search_.catalogue_, search_.specs_);
+    if (!parts) return parts.error();
+    choice.bytes = pipeline_bytes(*parts);
+    if (!covers(budget_, choice.bytes)) return over("needs ", choice.bytes, budget_);
+    return choice;
+  }
+
+  Result<std::vector<Segment>> segments_of(const Found& found) {
+    const auto& [theta, until, group] = found.cut;
+    std::vector<Segment> segments;
+    if (theta > 0) {
+      Segment head{0, theta - 1, Place::cpu, {}, {}};
+      for (int node = 0; node < theta; ++node) {
+        head.steps.push_back(*search_.cpu_.get(problem(node)));
+        head.steps.back().node = node;
+      }
+      segments.push_back(std::move(head));
+    }
+    if (until > theta) {
+      Result<std::vector<Step>> steps = host_ram_steps(found.cut, found.halvings);
+      if (!steps) return steps.error();
+      segments.push_back({theta, until - 1, Place::gpu_host_ram, {}, *std::move(steps)});
+    }
+    if (until < nodes_) {
+      segments.push_back({until, nodes_ - 1, Place::gpu, {group}, find_tail(until, group)->steps});
+    }
+    return segments;
+  }
+
+  [[nodiscard]] const LayerProblem& problem(int node) const {
+    return geometry_.problems[static_cast<std::size_t>(node)];
+  }
+  [[nodiscard]] const Shape5& value(int number) const { return geometry_.values[static_cast<std::size_t>(number)]; }
+
+  SplitSearch& search_;
+  const Geometry& geometry_;
+  const SpaceBytes& budget_;
+  Seconds below_;
+  double passes_;
+  int nodes_;
+  Seconds copying_;  // of windows and results, by the CPU
+  LeastBytes least_;
+  DividedWays divided_;
+  std::map<int, std::vector<std::int64_t>> groups_;                    // by the first node on the GPU
+  std::map<std::pair<int, std::int64_t>, std::optional<Tail>> tails_;  // by that and group
+  std::vector<Found> found_;
+  Error reason_ = refused("the net has no nodes");
+};
+
+SplitSearch::SplitSearch(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
+                         const CutLimits& limits)
+    : network_(network),
+      catalogue_(catalogue),
+      specs_(specs),
+      limits_(limits),
+      cpu_(DeviceKind::cpu, specs.cpu, catalogue, costs),
+      gpu_(DeviceKind::gpu, specs.gpu, catalogue, costs),
+      cuts_(cuts_of(network)) {}
+
+Result<SplitChoice> SplitSearch::best(const Geometry& geometry, const SpaceBytes& budget, Seconds below) {
+  return Look(*this, geometry, budget, below).run();
 }
 
 }  // namespace znni

@@ -1,25 +1,25 @@
 // Which layers run where: the cuts of one geometry over CPU, host RAM and GPU, and the divisions and groups between
-// them, by model. Just enough to choose; formats are planar, and geometries are the caller's to try.
+// them. Formats are planar, and geometries are the caller's to try.
 #pragma once
 
-#include "planner/divisions.hpp"
-#include "planner/segments.hpp"
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "planner/fastest_ways.hpp"
+#include "planner/pipeline_bytes.hpp"
 
 namespace znni {
 
-// Bytes a rung takes when it is opened as a pipeline: memory of its segments, what crosses between them, slots.
-[[nodiscard]] SpaceBytes pipeline_bytes(const RungSegments& parts);
-
 // Predicted seconds of one patch in a row of many: head and tail overlap, so the longer of the two counts.
 struct SplitSeconds {
-  Seconds cpu = 0;
+  Seconds cpu = 0;  // copying windows and results included
   Seconds gpu = 0;  // host RAM included
   [[nodiscard]] Seconds patch() const { return cpu > gpu ? cpu : gpu; }
 };
-[[nodiscard]] SplitSeconds split_seconds(const RungSegments& parts, const PlaceSpecs& specs);
 
 struct SplitChoice {
-  Rung rung;
+  Rung rung;  // rung.seconds: of a patch
   SplitSeconds seconds;
   SpaceBytes bytes;
 };
@@ -30,11 +30,38 @@ struct CutLimits {
   bool host_ram = true;  // through the GPU from host RAM
 };
 
-// The fastest of all rungs of `choice` that have at most one segment each on 'cpu', 'gpu_host_ram' and 'gpu', the tail
-// in groups of S or of a half, a quarter, ... of it, and that fit. Each node takes its fastest planar primitive.
-// over_budget or unsupported when there is none: the last reason.
-[[nodiscard]] Result<SplitChoice> choose_split(const Network& network, const GeometryChoice& choice,
-                                               const Catalogue& catalogue, const PlaceSpecs& specs,
-                                               const SpaceBytes& budget, const CutLimits& limits = {});
+// Nodes [0, theta) on the CPU, [theta, until) through host RAM, the others on the GPU in groups of so many inputs.
+struct Cut {
+  int theta = 0;
+  int until = 0;
+  std::int64_t group = 0;
+};
+
+// Looks at one geometry after the other and remembers what layers take.
+class SplitSearch {
+ public:
+  // References must outlive it.
+  SplitSearch(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
+              const CutLimits& limits = {});
+
+  // The fastest of all rungs of `geometry` that have at most one segment each on 'cpu', 'gpu_host_ram' and 'gpu', the
+  // tail in groups of S or of a half, a quarter, ... of it, that fit and take less than `below` for a patch. Each node
+  // takes its fastest planar primitive; parts of divided layers fit into all of the memory, or a half, a quarter, ...
+  // budget.host bounds host and pinned bytes together. over_budget or unsupported when there is none: the last reason.
+  [[nodiscard]] Result<SplitChoice> best(const Geometry& geometry, const SpaceBytes& budget,
+                                         Seconds below = std::numeric_limits<double>::infinity());
+
+ private:
+  class Look;  // at one geometry
+
+  const Network& network_;
+  const Catalogue& catalogue_;
+  const PlaceSpecs& specs_;
+  CutLimits limits_;
+  FastestWays cpu_;
+  FastestWays gpu_;
+  std::vector<int> cuts_;         // nodes before which one value alone is alive, both ends among them
+  std::map<int, Network> tails_;  // by the first node on the GPU
+};
 
 }  // namespace znni

@@ -33,8 +33,7 @@ Result<void> check_inner(const Primitive& inner, const Estimate& estimate) {
   return {};
 }
 
-Result<Estimate> inner_estimate(const ConvProblem& part, const DividedChoice& choice, const DeviceSpec& spec) {
-  Result<std::vector<Estimate>> all = choice.inner->describe(part, spec);
+Result<Estimate> pick(const ConvProblem& part, const DividedChoice& choice, const Result<std::vector<Estimate>>& all) {
   if (!all) return all.error().within(std::string(choice.inner->name) + " of " + to_string(LayerProblem(part)));
   const Estimate* const found = find(*all, choice);
   if (found == nullptr) {
@@ -43,6 +42,11 @@ Result<Estimate> inner_estimate(const ConvProblem& part, const DividedChoice& ch
   }
   if (Result<void> sound = check_inner(*choice.inner, *found); !sound) return sound.error();
   return *found;
+}
+
+Result<Estimate> inner_estimate(const ConvProblem& part, const DividedChoice& choice, const DeviceSpec& spec,
+                                const DescribePart& describe) {
+  return describe ? pick(part, choice, describe(part)) : pick(part, choice, choice.inner->describe(part, spec));
 }
 
 Seconds sum_seconds(const SubLayers& parts, const InnerEstimates& inner) {
@@ -162,33 +166,43 @@ DividedSeconds divided_seconds(const SubLayers& parts, const PartSeconds& part) 
   return all;
 }
 
-Result<InnerEstimates> inner_estimates(const SubLayers& parts, const DividedChoice& choice, const DeviceSpec& spec) {
+Result<InnerEstimates> inner_estimates(const SubLayers& parts, const DividedChoice& choice, const DeviceSpec& spec,
+                                       const DescribePart& describe) {
+  for (const Format format : {choice.in, choice.out}) {
+    if (Result<void> sound = check_format(parts, format); !sound) return sound.error();
+  }
   std::vector<std::int64_t> steps = {0};
   if (parts.terms > 2) steps.push_back(1);
   if (parts.terms > 1) steps.push_back(parts.terms - 1);
   InnerEstimates inner;
   for (const std::int64_t step : steps) {
-    Result<Estimate> estimate = inner_estimate(parts.problem(step), choice, spec);
+    Result<Estimate> estimate = inner_estimate(parts.problem(step), choice, spec, describe);
     if (!estimate) return estimate.error();
     inner.of.push_back(std::move(*estimate));
   }
   return inner;
 }
 
+Seconds divided_time(const SubLayers& parts, const InnerEstimates& inner, const DividedChoice& choice,
+                     const DeviceSpec& spec) {
+  return divided_seconds(parts, part_seconds(parts, inner, choice, spec.accelerator)).total;
+}
+
+Estimate divided_estimate(const SubLayers& parts, const InnerEstimates& inner, const DividedChoice& choice,
+                          const DeviceSpec& spec) {
+  Estimate estimate{choice.variant, choice.in, choice.out, divided_time(parts, inner, choice, spec), {}};
+  add_tensors(parts, choice, estimate.memory);
+  add_slots(parts, choice, estimate.memory);
+  add_inner(parts, inner, estimate.memory);
+  return estimate;
+}
+
 Result<Estimate> describe_divided(const ConvProblem& conv, const DividedChoice& choice, const DeviceSpec& spec) {
   const Result<SubLayers> parts = divide(conv, choice.division);
   if (!parts) return parts.error();
-  for (const Format format : {choice.in, choice.out}) {
-    if (Result<void> sound = check_format(*parts, format); !sound) return sound.error();
-  }
   const Result<InnerEstimates> inner = inner_estimates(*parts, choice, spec);
   if (!inner) return inner.error();
-  Estimate estimate{choice.variant, choice.in, choice.out, 0, {}};
-  estimate.time = divided_seconds(*parts, part_seconds(*parts, *inner, choice, spec.accelerator)).total;
-  add_tensors(*parts, choice, estimate.memory);
-  add_slots(*parts, choice, estimate.memory);
-  add_inner(*parts, *inner, estimate.memory);
-  return estimate;
+  return divided_estimate(*parts, *inner, choice, spec);
 }
 
 }  // namespace znni::hybrid

@@ -4,6 +4,7 @@
 // sub-layer along with it).
 #pragma once
 
+#include <functional>
 #include <vector>
 
 #include "primitives/core/primitive.hpp"
@@ -53,13 +54,20 @@ struct InnerEstimates {
     return sum_step == parts.terms - 1 ? of.back() : of[1];
   }
 };
+// What the inner primitive says of a part, for callers that keep the answers: many choices have parts in common.
+using DescribePart = std::function<const Result<std::vector<Estimate>>&(const ConvProblem& part)>;
 [[nodiscard]] Result<InnerEstimates> inner_estimates(const SubLayers& parts, const DividedChoice& choice,
-                                                     const DeviceSpec& spec);
+                                                     const DeviceSpec& spec, const DescribePart& describe = {});
 
 // Time and memory over host, pinned and device. Its variant is the inner primitive's. `unsupported` for formats that
 // cannot be cut as asked; what the inner primitive refuses of a part, with its reason.
 [[nodiscard]] Result<Estimate> describe_divided(const ConvProblem& conv, const DividedChoice& choice,
                                                 const DeviceSpec& spec);
+// The same in two steps, for callers that want no more of slow ones than their time.
+[[nodiscard]] Seconds divided_time(const SubLayers& parts, const InnerEstimates& inner, const DividedChoice& choice,
+                                   const DeviceSpec& spec);
+[[nodiscard]] Estimate divided_estimate(const SubLayers& parts, const InnerEstimates& inner,
+                                        const DividedChoice& choice, const DeviceSpec& spec);
 
 // Buffers of the estimate, for those who build the layer.
 inline constexpr std::string_view kernel_parts = "kernel parts";  // host, persistent: gathered where f is divided

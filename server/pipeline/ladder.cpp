@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "planner/split_search.hpp"
+#include "planner/pipeline_bytes.hpp"
 #include "server/pipeline/pipeline.hpp"
 
 namespace znni {

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "tests/support/host_sim.hpp"
 #include "tests/support/random.hpp"
 #include "tests/support/sim_primitives.hpp"
@@ -37,6 +40,61 @@ TEST(GoodDivisions, AreNotBetteredByEachOtherAndComeFastestFirst) {
     const SpaceBytes b = bytes_of(good[i - 1].estimate.memory);
     EXPECT_TRUE(a.device < b.device || a.pinned < b.pinned);
   }
+}
+
+// Divisions that are not described because they could not win: none of them would have.
+TEST(GoodDivisions, AreAllThatNothingBetters) {
+  test::Random random(test::base_seed() + 7);
+  for (int i = 0; i < test::case_count(10); ++i) {
+    const ConvProblem conv = conv_of({random.integer(1, 3), 4, {random.integer(4, 12), 9, 8}}, random.integer(1, 6));
+    DeviceSpec gpu = test::host_sim_spec();
+    gpu.accelerator.staging_bytes_per_second = random.chance(0.5) ? 1e6 : 1e12;
+    const std::vector<DividedOption> good = good_divisions(conv, by_sim, gpu).value();
+    for (std::int64_t f = 1; f <= conv.in.f; f *= 2) {
+      for (std::int64_t f_out = 1; f_out <= conv.f_out; ++f_out) {
+        for (std::int64_t slab = 1; slab <= conv.in.n.z - 2; ++slab) {
+          hybrid::DividedChoice one = by_sim;
+          one.division = {conv.in.S, f, f_out, slab};
+          const auto halved = [](std::int64_t part, std::int64_t all) {
+            while (all > part) all = div_up(all, 2);
+            return all == part;
+          };
+          if (!halved(f_out, conv.f_out) || !halved(slab, conv.in.n.z - 2)) continue;
+          const Estimate estimate = hybrid::describe_divided(conv, one, gpu).value();
+          SpaceBytes use = bytes_of(estimate.memory);
+          use.host = 0;
+          EXPECT_TRUE(std::any_of(good.begin(), good.end(), [&](const DividedOption& other) {
+            return other.estimate.time <= estimate.time && use.covers(other.use);
+          })) << to_string(use);
+        }
+      }
+    }
+  }
+}
+
+// Only those that take less, and with kept answers of the inner primitive the same.
+TEST(GoodDivisions, LeaveOutWhatTakesTooLong) {
+  const ConvProblem conv = conv_of({2, 4, {12, 10, 9}}, 6);
+  const DeviceSpec gpu = test::host_sim_spec();
+  const std::vector<DividedOption> all = good_divisions(conv, by_sim, gpu).value();
+  const Seconds below = all[all.size() / 2].estimate.time;
+  std::optional<Result<std::vector<Estimate>>> kept;
+  const auto describe = [&](const ConvProblem& part) -> const Result<std::vector<Estimate>>& {
+    return kept.emplace(test::sim_conv().describe(part, gpu));
+  };
+  std::vector<DividedOption> good;
+  ASSERT_TRUE(add_good_divisions(conv, by_sim, gpu, below, describe, good));
+  put_fastest_first(good);
+  ASSERT_EQ(good.size(), static_cast<std::size_t>(std::count_if(
+                             all.begin(), all.end(), [&](const auto& one) { return one.estimate.time < below; })));
+  for (std::size_t i = 0; i < good.size(); ++i) {
+    EXPECT_EQ(good[i].division, all[i].division);
+    EXPECT_EQ(good[i].use, all[i].use);
+    EXPECT_EQ(good[i].inner, &test::sim_conv());
+  }
+  good.clear();
+  const Result<void> none = add_good_divisions(conv, by_sim, gpu, 0, describe, good);
+  EXPECT_THAT(none.error().message, HasSubstr("slower than another patch"));
 }
 
 TEST(BestDivision, FitsAnyBudgetThatCanBeMetAndLessMemoryIsNeverFaster) {

@@ -63,7 +63,7 @@ TEST(PlannerReport, OfPlacesAddsUpInEveryMemory) {
   options.most_extent = 40;
   options.ladder = false;  // rungs of the CPU alone would count as well
   for (const SplitStrategy strategy : {SplitStrategy::gpu, SplitStrategy::cpu_gpu}) {
-    const SplitPlan plan = plan_split(network, catalogue, *costs, places, strategy, options, 4).value();
+    const SplitPlan plan = plan_split(network, catalogue, *costs, places, strategy, options).value();
     const PlanReport report = make_report(network, plan, catalogue, places.specs).value();
     ASSERT_TRUE(report.places);
     EXPECT_EQ(report.places->theta, plan.theta);

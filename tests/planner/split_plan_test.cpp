@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "planner/candidates.hpp"
+#include "planner/throughput.hpp"
 #include "tests/planner/recorded_machine.hpp"
 
 namespace znni {
@@ -22,7 +24,7 @@ class PlannerSplitPlan : public testing::Test {
     MachinePlaces places = places_of(test::recorded_machine()).value();
     places.memory.device = device;
     const std::unique_ptr<CostSource> costs = recorded_.costs(modelled_costs());
-    return plan_split(network_, catalogue_, *costs, places, strategy, options_, 4);
+    return plan_split(network_, catalogue_, *costs, places, strategy, options_);
   }
 
   Network network_ = drawn::chain(3);
@@ -92,6 +94,89 @@ TEST_F(PlannerSplitPlan, StreamsWhereThatIsFaster) {
   EXPECT_GT(streamed, 0);
 }
 
+TEST_F(PlannerSplitPlan, PatchesFitTheVolume) {
+  options_.volume = Vec3{9, 70, 30};
+  const SplitPlan made = plan(SplitStrategy::gpu).value();
+  const Vec3 patch = made.plan.ladder.front().geometry.pass_input;
+  EXPECT_LT(patch.z, patch.x);
+  const std::unique_ptr<CostSource> costs = recorded_.costs(modelled_costs());
+  const std::vector<Candidate> cubes = split_cubes(
+      network_, catalogue_, *costs, places_of(test::recorded_machine()).value(), SplitStrategy::gpu, options_);
+  ASSERT_FALSE(cubes.empty());
+  for (const Candidate& cube : cubes) {
+    EXPECT_EQ(cube.choice.pass_input, Vec3::cube(cube.choice.pass_input.x));
+    EXPECT_LE(cube.voxels_per_second, made.plan.predicted.voxels_per_second);
+  }
+}
+
+TEST_F(PlannerSplitPlan, SmallerRungsShareTheLimits) {
+  const MachinePlaces places = places_of(test::recorded_machine()).value();
+  for (const SplitStrategy strategy : {SplitStrategy::gpu, SplitStrategy::cpu_gpu}) {
+    const SplitPlan made = plan(strategy).value();
+    const std::vector<Rung>& ladder = made.plan.ladder;
+    const auto with_gpu = std::count_if(ladder.begin(), ladder.end(), [](const Rung& rung) { return !on_cpu(rung); });
+    EXPECT_GT(with_gpu, 2);
+    SpaceBytes sum;
+    for (std::ptrdiff_t i = 0; i < with_gpu; ++i) {
+      const Rung& rung = ladder[static_cast<std::size_t>(i)];
+      sum = sum.plus(pipeline_bytes(take_apart(network_, rung, catalogue_, places.specs).value()));
+      if (i == 0) continue;
+      EXPECT_FALSE(rung.geometry.streamed);
+      const Rung& before = ladder[static_cast<std::size_t>(i) - 1];
+      if (before.geometry.streamed) continue;
+      EXPECT_LT(voxels(rung.geometry.pass_input), voxels(before.geometry.pass_input));
+    }
+    EXPECT_EQ(made.bytes, sum);
+    GpuOffer offer{places.specs.gpu, sum.device, sum.pinned};
+    const auto answer = [&] {
+      return check(made.plan, network_, catalogue_, places.specs.cpu, options_.memory_limit, &offer).reason;
+    };
+    EXPECT_EQ(answer(), "");
+    --offer.device_bytes;
+    EXPECT_NE(answer().find("rung " + std::to_string(with_gpu - 1) + ": needs, with the rungs before it"),
+              std::string::npos)
+        << answer();
+  }
+}
+
+TEST_F(PlannerSplitPlan, ATightCardLeavesNoRoomForSmallerRungs) {
+  const SplitPlan free = plan(SplitStrategy::gpu).value();
+  const SpaceBytes first = pipeline_bytes(
+      take_apart(network_, free.plan.ladder.front(), catalogue_, places_of(test::recorded_machine()).value().specs)
+          .value());
+  const SplitPlan tight = plan(SplitStrategy::gpu, first.device).value();
+  EXPECT_EQ(tight.plan.predicted, free.plan.predicted);
+  EXPECT_EQ(tight.bytes, first);
+}
+
+// Every candidate without any bound, one after the other.
+TEST_F(PlannerSplitPlan, IsTheBestOfAllCandidates) {
+  const MachinePlaces places = places_of(test::recorded_machine()).value();
+  const std::unique_ptr<CostSource> costs = recorded_.costs(modelled_costs());
+  options_.most_extent = 24;
+  options_.most_S = 2;
+  options_.head_slab = 0;
+  options_.ladder = false;
+  const std::int64_t host = (options_.memory_limit - weight_bytes(network_)) / 8 * 7;
+  for (const std::int64_t device : {std::int64_t{1} << 19, gibibyte}) {
+    SplitSearch search(network_, catalogue_, *costs, places.specs, {true, true});
+    double best = 0;
+    int streams = 0;
+    for (const GeometryChoice& choice : make_candidates(network_, options_)) {
+      const auto holds = [](const PoolingMode& mode) { return mode.holds(); };
+      if (choice.axis != 0 || std::any_of(choice.modes.begin(), choice.modes.end(), holds)) continue;
+      const Geometry geometry = make_geometry(network_, choice).value();
+      const Result<SplitChoice> found = search.best(geometry, {host, host, device});
+      if (!found) continue;
+      streams += choice.streamed ? 1 : 0;
+      best = std::max(best, useful_voxels(geometry, reaches(network_).back().fov, {}) / found->rung.seconds);
+    }
+    EXPECT_GT(streams, 0);
+    const SplitPlan made = plan(SplitStrategy::cpu_gpu, device).value();
+    EXPECT_DOUBLE_EQ(made.plan.predicted.voxels_per_second, best);
+  }
+}
+
 TEST_F(PlannerSplitPlan, SaysThatItWasStopped) {
   options_.stop = [] { return true; };
   const Result<SplitPlan> stopped = plan(SplitStrategy::gpu);
@@ -128,7 +213,7 @@ TEST(PlannerSplitPlanGolden, ThetaLiesInsideARunOfConvolutions) {
   options.most_extent = 40;
   const std::unique_ptr<CostSource> costs = recorded.costs(modelled_costs());
   const SplitPlan made = plan_split(network, catalogue, *costs, places_of(test::recorded_machine()).value(),
-                                    SplitStrategy::cpu_gpu, options, 4)
+                                    SplitStrategy::cpu_gpu, options)
                              .value();
   const Geometry geometry = make_geometry(network, made.plan.ladder.front().geometry).value();
   int best = -1;

@@ -3,9 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "server/pipeline/pipeline.hpp"
+#include <cmath>
+
+#include "planner/streams.hpp"
+#include "planner/throughput.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
-#include "tests/server/pipeline/oracle_primitive.hpp"
 #include "tests/server/pipeline/random_network.hpp"
 #include "tests/server/pipeline/split_plan.hpp"
 #include "tests/support/host_sim.hpp"
@@ -20,9 +22,10 @@ constexpr std::int64_t much = std::int64_t{1} << 40;
 
 class SplitSearchTest : public testing::Test {
  protected:
-  [[nodiscard]] Result<SplitChoice> choose(const SpaceBytes& budget) const {
-    return choose_split(network_, test::choice_of(network_, PoolMode::fragments, 2), test::split_catalogue(), specs_,
-                        budget);
+  [[nodiscard]] Result<SplitChoice> choose(const SpaceBytes& budget,
+                                           Seconds below = std::numeric_limits<double>::infinity()) {
+    SplitSearch search(network_, catalogue_, *costs_, specs_);
+    return search.best(geometry_, budget, below);
   }
   [[nodiscard]] static std::string places(const SplitChoice& choice) {
     std::string text;
@@ -35,10 +38,14 @@ class SplitSearchTest : public testing::Test {
 
   PlaceSpecs specs_{DeviceSpec{}, test::host_sim_spec()};
   Network network_ = test::simple_network(2);  // conv pool conv pool conv
+  Geometry geometry_ = make_geometry(network_, test::choice_of(network_, PoolMode::fragments, 2)).value();
+  Catalogue catalogue_ = test::split_catalogue();
+  std::unique_ptr<CostSource> costs_ = modelled_costs();
 };
 
 TEST_F(SplitSearchTest, AFastGpuWithMuchMemoryDoesAllAlone) {
   specs_.gpu.flops_per_second = 1e13;
+  specs_.cpu.bytes_per_second = 1e12;
   specs_.gpu.accelerator.up = specs_.gpu.accelerator.down = {1e-7, 1e12};
   const SplitChoice choice = choose({much, much, much}).value();
   EXPECT_EQ(places(choice), "gpu 0-4;");
@@ -74,36 +81,93 @@ TEST_F(SplitSearchTest, LessDeviceMemoryIsNeverFasterAndNeverTooMuch) {
   EXPECT_NE(first, last);
 }
 
+// What is slower than asked for is not given, and a bound never cuts off what is faster.
+TEST_F(SplitSearchTest, ABoundCutsOffNothingElse) {
+  for (const double rate : {2e9, 1e12}) {
+    specs_.gpu.flops_per_second = rate;
+    const SplitChoice free = choose({much, much, much}).value();
+    const Seconds patch = free.rung.seconds;
+    EXPECT_EQ(choose({much, much, much}, patch * 1.000001).value().rung, free.rung);
+    EXPECT_THAT(choose({much, much, much}, patch).error().message, HasSubstr("slower"));
+  }
+}
+
+TEST_F(SplitSearchTest, HostAndPinnedBytesShareALimit) {
+  const SplitChoice free = choose({much, much, much}).value();
+  const std::int64_t both = free.bytes.host + free.bytes.pinned;
+  EXPECT_EQ(choose({both, much, much}).value().rung, free.rung);
+  const Result<SplitChoice> less = choose({both - 1, much, much});
+  if (!less) return;
+  EXPECT_LT(less->bytes.host + less->bytes.pinned, both);
+}
+
 TEST_F(SplitSearchTest, SaysWhatIsLacking) {
   EXPECT_THAT(choose({much, much, 100}).error().message, HasSubstr("device"));
   EXPECT_FALSE(choose({0, much, much}).has_value() && choose({0, 0, much}).has_value());
 }
 
-// What the search counts is what the pipeline reserves, for every cut.
-TEST(PipelineBytes, AreWhatThePipelineReserves) {
-  for (int i = 0; i < test::case_count(20); ++i) {
+// Seconds of a patch, from the calls of the segments themselves.
+Seconds patch_seconds(const Network& network, const RungSegments& parts, const PlaceSpecs& specs) {
+  const auto passes = static_cast<double>(parts.geometry.passes.size());
+  Geometry copied = parts.geometry;
+  copied.histories = no_histories(network);
+  Seconds cpu = copy_seconds(network, copied, specs.cpu);
+  Seconds gpu = 0;
+  for (const SegmentDesign& segment : parts.segments) {
+    const DeviceSpec& own = segment.place == Place::cpu ? specs.cpu : specs.gpu;
+    Seconds all = 4 * static_cast<double>(history_bytes(segment.schedule)) /
+                  static_cast<double>(segment.geometry.windows) / own.bytes_per_second;
+    for (const Call& call : segment.schedule.calls) all += call.estimate.time;
+    if (segment.place == Place::cpu) {
+      cpu += passes * all;
+      continue;
+    }
+    const AcceleratorSpec& link = specs.gpu.accelerator;
+    const Shape5& out = segment.group_output();
+    const Seconds up = link.up.seconds(static_cast<double>(tensor_bytes(segment.group_input(), {})));
+    const Seconds down = static_cast<double>(out.S) * link.down.seconds_per_copy +
+                         static_cast<double>(tensor_bytes(out, {})) / link.down.bytes_per_second;
+    const Seconds longest = std::max({all, up, down});
+    gpu += passes * (static_cast<double>(segment.groups() - 1) * longest + all + up + down);
+  }
+  return std::max(cpu, gpu);
+}
+
+// Every cut and every group of one net, geometry and budget, one after the other.
+TEST(SplitSearchBruteForce, FindsTheFastestThatFits) {
+  const Catalogue catalogue = test::split_catalogue();
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  for (int i = 0; i < test::case_count(30); ++i) {
     Random random(test::base_seed() + static_cast<std::uint64_t>(i));
     const Network network = test::random_network(random, 16);
-    const NetworkWeights weights = random_weights(network, 1);
-    const GeometryChoice choice = test::split_choice(network, random, random.integer(1, 2));
-    const std::unique_ptr<Device> cpu = test::host_device(std::int64_t{1} << 30);
-    test::HostSim gpu;
-    std::vector<int> cuts = test::legal_cuts(network);
-    cuts.push_back(static_cast<int>(network.nodes.size()));
-    for (const int until : cuts) {
-      const int theta = random.chance(0.5) ? 0 : std::min(until, cuts[cuts.size() / 2]);
-      const Result<Rung> rung = test::rung_of_three(network, choice, theta, until, cpu->spec(), gpu.spec(), random);
-      ASSERT_TRUE(rung) << rung.error().message;
-      const Result<RungSegments> parts = take_apart(network, *rung, test::split_catalogue(), {cpu->spec(), gpu.spec()});
-      ASSERT_TRUE(parts) << parts.error().message;
-      const auto pipeline = Pipeline::open(network, weights, *rung, test::split_catalogue(), *cpu, gpu);
-      if (!pipeline) continue;
-      const SpaceBytes counted = pipeline_bytes(*parts);
-      EXPECT_EQ(gpu.reserved(MemorySpace::device), counted.device);
-      EXPECT_EQ(gpu.reserved(MemorySpace::pinned), counted.pinned);
-      EXPECT_LE(cpu->reserved(MemorySpace::host), counted.host);
-      EXPECT_GE(cpu->reserved(MemorySpace::host) + 64 * 32, counted.host);  // this device counts bytes as they are
+    GeometryChoice choice = test::split_choice(network, random, random.integer(1, 3));
+    if (random.chance(0.5)) choice = test::split_stream(network, random).value_or(choice);
+    const Geometry geometry = make_geometry(network, choice).value();
+    PlaceSpecs specs{DeviceSpec{}, test::host_sim_spec()};
+    specs.gpu.flops_per_second = random.chance(0.5) ? 3e9 : 1e11;
+    const SpaceBytes budget{random.integer(1 << 14, 1 << 22), random.integer(1 << 12, 1 << 20),
+                            random.integer(1 << 12, 1 << 20)};
+    Seconds best = std::numeric_limits<double>::infinity();
+    for (const int theta : test::legal_cuts(network)) {
+      const std::int64_t S = geometry.values[static_cast<std::size_t>(theta)].S;
+      std::int64_t last = 2 * S;
+      for (std::int64_t group = S; group >= 1; --group) {
+        if (S % group != 0 || (2 * group > last && group > 1)) continue;
+        last = group;
+        const Rung rung = test::split_rung(network, choice, theta, group, specs.cpu, specs.gpu).value();
+        const Result<RungSegments> parts = take_apart(network, rung, catalogue, specs);
+        if (!parts) continue;
+        const SpaceBytes bytes = pipeline_bytes(*parts);
+        if (!budget.covers(bytes) || bytes.host + bytes.pinned > budget.host) continue;
+        best = std::min(best, patch_seconds(network, *parts, specs));
+      }
     }
+    SplitSearch search(network, catalogue, *costs, specs, {true, false});
+    const Result<SplitChoice> found = search.best(geometry, budget);
+    ASSERT_EQ(found.has_value(), std::isfinite(best)) << i;
+    if (!found) continue;
+    EXPECT_NEAR(found->rung.seconds, best, best * 1e-9) << i;
+    EXPECT_EQ(found->bytes, pipeline_bytes(take_apart(network, found->rung, catalogue, specs).value()));
   }
 }
 

@@ -6,7 +6,7 @@
 #include <condition_variable>
 #include <mutex>
 
-#include "planner/split_search.hpp"
+#include "planner/pipeline_bytes.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"

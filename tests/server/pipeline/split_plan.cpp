@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "planner/split_search.hpp"
+#include "planner/pipeline_bytes.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"
 #include "tests/support/sim_primitives.hpp"

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "planner/patch_grid.hpp"
-#include "planner/split_search.hpp"
+#include "planner/pipeline_bytes.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/volume/plane_ring.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"

@@ -1,0 +1,76 @@
+#include "planner/divided_ways.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+#include <utility>
+
+namespace znni {
+
+DividedWays::DividedWays(const Geometry& geometry, const Catalogue& catalogue, const DeviceSpec& gpu, FastestWays& cpu,
+                         Seconds below)
+    : geometry_(geometry),
+      catalogue_(catalogue),
+      gpu_(gpu),
+      cpu_(cpu),
+      below_(below),
+      ways_(geometry.problems.size()) {}
+
+const ConvProblem* DividedWays::convolution(int node) const {
+  return std::get_if<ConvProblem>(&geometry_.problems[static_cast<std::size_t>(node)]);
+}
+
+Seconds DividedWays::least_seconds(int node) {
+  const ConvProblem* const conv = convolution(node);
+  if (conv == nullptr) {
+    const Result<Step>& step = cpu_.get(geometry_.problems[static_cast<std::size_t>(node)]);
+    return step ? step->seconds : std::numeric_limits<double>::infinity();
+  }
+  const AcceleratorSpec& link = gpu_.accelerator;
+  const auto up = static_cast<double>(tensor_bytes(conv->in, {}));
+  const auto down = static_cast<double>(tensor_bytes(output_shape(*conv), {}));
+  return std::max({up / link.up.bytes_per_second, down / link.down.bytes_per_second,
+                   (up + down) / link.duplex_bytes_per_second, (up + down) / link.staging_bytes_per_second});
+}
+
+DividedWays::Ways DividedWays::ways_of(const ConvProblem& conv) const {
+  std::vector<DividedOption> good;
+  Error reason{ErrorCode::unsupported, "no primitive of the GPU computes " + to_string(LayerProblem(conv))};
+  for (const Primitive* primitive : catalogue_.primitives()) {
+    if (primitive->device != DeviceKind::gpu) continue;
+    const Result<std::vector<Estimate>> estimates = primitive->describe(conv, gpu_);
+    if (!estimates) continue;
+    std::map<ConvProblem, Result<std::vector<Estimate>>> known;  // of parts, all variants
+    const auto describe = [&](const ConvProblem& part) -> const Result<std::vector<Estimate>>& {
+      const auto found = known.find(part);
+      return found != known.end() ? found->second : known.emplace(part, primitive->describe(part, gpu_)).first->second;
+    };
+    for (const Estimate& estimate : *estimates) {
+      if (!is_planar(estimate)) continue;
+      const hybrid::DividedChoice choice{primitive, estimate.variant, {}, {}, {}, true};
+      const Result<void> added = add_good_divisions(conv, choice, gpu_, below_, describe, good);
+      if (!added) reason = added.error();
+    }
+  }
+  put_fastest_first(good);
+  return good.empty() ? Ways(std::move(reason)) : Ways(std::move(good));
+}
+
+Result<Step> DividedWays::fastest(int node, const SpaceBytes& budget) {
+  const ConvProblem* const conv = convolution(node);
+  if (conv == nullptr) {
+    Result<Step> step = cpu_.get(geometry_.problems[static_cast<std::size_t>(node)]);
+    if (step) step->node = node;
+    return step;
+  }
+  std::optional<Ways>& ways = ways_[static_cast<std::size_t>(node)];
+  if (!ways) ways = ways_of(*conv);
+  if (!*ways) return ways->error();
+  const Result<DividedOption> option = best_division(*conv, **ways, budget);
+  if (!option) return option.error();
+  Step step = make_step(node, *option->inner, option->estimate);
+  step.division = {option->division};
+  return step;
+}
+
+}  // namespace znni

@@ -1,0 +1,99 @@
+#include "planner/pipeline_bytes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace znni {
+namespace {
+
+std::int64_t planar_bytes(const Shape5& shape) { return round_up(tensor_bytes(shape, {}), buffer_alignment); }
+
+// Every space in which a segment's buffers are counted.
+SpaceBytes segment_bytes(const SegmentDesign& segment) {
+  const MemoryPlan& memory = segment.schedule.memory;
+  SpaceBytes use;
+  for (const auto& [space, bytes] : {std::pair{MemorySpace::host, &use.host},
+                                     {MemorySpace::pinned, &use.pinned},
+                                     {MemorySpace::device, &use.device}}) {
+    *bytes = pack(memory, space).bytes;
+    for (const Buffer& buffer : memory) {
+      if (buffer.lifetime.persistent && buffer.space == space) *bytes = add(*bytes, round_up(buffer.bytes, 64));
+    }
+  }
+  if (segment.place == Place::gpu) {
+    use.device = add(use.device, mul(2, planar_bytes(segment.group_tensor())));
+    use.device = add(use.device, mul(2, planar_bytes(segment.group_output())));
+  } else if (!writes_in_place(segment)) {
+    use.host = add(use.host, planar_bytes(segment.group_output()));
+  }
+  return use;
+}
+
+// `group` of S.
+std::int64_t part_bytes(Shape5 shape, std::int64_t group, std::int64_t S) {
+  shape.S = shape.S / S * group;
+  return planar_bytes(shape);
+}
+
+}  // namespace
+
+SpaceBytes pipeline_bytes(const RungSegments& parts) {
+  SpaceBytes use;
+  for (const SegmentDesign& segment : parts.segments) use = use.plus(segment_bytes(segment));
+  const SegmentDesign& first = parts.segments.front();
+  const SegmentDesign& last = parts.segments.back();
+  const bool has_head = first.place == Place::cpu;
+  if (has_head) use.host = add(use.host, planar_bytes(first.whole_tensor()));
+  const SegmentDesign& behind = has_head && parts.segments.size() > 1 ? parts.segments[1] : first;
+  const bool copied = behind.place == Place::gpu;
+  std::int64_t& between = copied ? use.pinned : use.host;
+  between = add(between, mul(2, planar_bytes(copied ? behind.whole_input() : behind.whole_tensor())));
+  if (last.place == Place::gpu && behind.place == Place::gpu_host_ram) {
+    use.pinned = add(use.pinned, planar_bytes(last.whole_input()));
+  }
+  std::int64_t& output = last.place == Place::gpu ? use.pinned : use.host;
+  output = add(output, planar_bytes(parts.geometry.values.back()));
+  return use;
+}
+
+LeastBytes::LeastBytes(const Geometry& geometry) : geometry_(geometry), kept_before_{0} {
+  for (int value = 0; value <= nodes(); ++value) {
+    kept_before_.push_back(add(kept_before_.back(), history_bytes(geometry, value, Format{})));
+  }
+}
+
+std::int64_t LeastBytes::kept(int first, int last) const {
+  return kept_before_[static_cast<std::size_t>(last)] - kept_before_[static_cast<std::size_t>(first)];
+}
+
+// The largest tensor strictly between the values `first` and `last`, `group` of `S` at a time.
+std::int64_t LeastBytes::most_between(int first, int last, std::int64_t group, std::int64_t S) const {
+  std::int64_t most = 0;
+  for (int i = first + 1; i < last; ++i) most = std::max(most, part_bytes(tensor_shape(geometry_, i), group, S));
+  return most;
+}
+
+SpaceBytes LeastBytes::on_host(int theta, int until) const {
+  const auto value = [&](int number) { return planar_bytes(geometry_.values[static_cast<std::size_t>(number)]); };
+  const auto tensor = [&](int number) { return planar_bytes(tensor_shape(geometry_, number)); };
+  const bool has_host_ram = until > theta;
+  const bool has_tail = until < nodes();
+  SpaceBytes use;
+  use.host = add(kept(0, until), add(most_between(0, theta, 1, 1), most_between(theta, until, 1, 1)));
+  if (theta > 0) use.host = add(use.host, tensor(0));
+  std::int64_t& between = has_host_ram ? use.host : use.pinned;
+  between = add(between, mul(2, has_host_ram ? tensor(theta) : value(theta)));
+  if (has_tail && has_host_ram) use.pinned = add(use.pinned, value(until));
+  std::int64_t& output = has_tail ? use.pinned : use.host;
+  output = add(output, value(nodes()));
+  return use;
+}
+
+std::int64_t LeastBytes::on_device(int until, std::int64_t group) const {
+  const std::int64_t S = geometry_.values[static_cast<std::size_t>(until)].S;
+  const std::int64_t in = part_bytes(tensor_shape(geometry_, until), group, S);
+  const std::int64_t out = part_bytes(geometry_.values.back(), group, S);
+  return add(add(mul(2, add(in, out)), most_between(until, nodes(), group, S)), kept(until, nodes()));
+}
+
+}  // namespace znni

@@ -1,0 +1,36 @@
+// The bytes that a rung over several places takes, by memory space: exactly, and the least that any way to compute its
+// layers takes.
+#pragma once
+
+#include <vector>
+
+#include "planner/divisions.hpp"
+#include "planner/segments.hpp"
+
+namespace znni {
+
+// Bytes a rung takes when it is opened as a pipeline: memory of its segments, what crosses between them, slots.
+[[nodiscard]] SpaceBytes pipeline_bytes(const RungSegments& parts);
+
+// What tensors alone take, however layers are computed: pipeline_bytes() is never less. Nodes [0, theta) on the CPU,
+// [theta, until) through host RAM, the others on the GPU; theta is not the number of nodes.
+class LeastBytes {
+ public:
+  explicit LeastBytes(const Geometry& geometry);  // must outlive it
+
+  // Host and pinned bytes.
+  [[nodiscard]] SpaceBytes on_host(int theta, int until) const;
+  // Of the GPU's memory, where nodes from `until` on run on it, `group` of the inputs at a time.
+  [[nodiscard]] std::int64_t on_device(int until, std::int64_t group) const;
+  // What the readers of the values [first, last) keep between the steps of a stream.
+  [[nodiscard]] std::int64_t kept(int first, int last) const;
+
+ private:
+  [[nodiscard]] int nodes() const { return static_cast<int>(geometry_.problems.size()); }
+  [[nodiscard]] std::int64_t most_between(int first, int last, std::int64_t group, std::int64_t S) const;
+
+  const Geometry& geometry_;
+  std::vector<std::int64_t> kept_before_;  // per value: of all before it
+};
+
+}  // namespace znni

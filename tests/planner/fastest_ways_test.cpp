@@ -1,0 +1,85 @@
+#include "planner/fastest_ways.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/planner/drawn_primitives.hpp"
+
+namespace znni {
+namespace {
+
+const LayerProblem problem = ConvProblem{.in = {1, 3, {9, 8, 7}}, .f_out = 4, .k = {3, 3, 3}, .activation = {}};
+
+// Twice as long by the records as by the formula, but for one primitive.
+class Doubled final : public CostSource {
+ public:
+  explicit Doubled(Basis basis) : basis_(basis) {}
+  Cost cost(const LayerProblem&, const Primitive& primitive, const Estimate& estimate) override {
+    ++asked;
+    return {primitive.name == "drawn.conv.b" ? estimate.time / 100 : 2 * estimate.time, basis_, 0.1};
+  }
+  int asked = 0;
+
+ private:
+  Basis basis_;
+};
+
+TEST(FastestWays, AreThePlanarOnesOfTheLeastCost) {
+  const Catalogue catalogue = drawn::catalogue();
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  const DeviceSpec spec;
+  FastestWays ways(DeviceKind::cpu, spec, catalogue, *costs);
+  const Step step = ways.get(problem).value();
+  Seconds least = 1e300;
+  for (const Primitive* primitive : {&drawn::conv, &drawn::other_conv}) {
+    const std::vector<Estimate> estimates = primitive->describe(problem, {}).value();
+    for (const Estimate& estimate : estimates) {
+      if (is_planar(estimate)) least = std::min(least, estimate.time);
+    }
+  }
+  EXPECT_EQ(step.seconds, least);
+  EXPECT_EQ(step.node, 0);
+  EXPECT_EQ(step.in, Format{});
+  EXPECT_EQ(step.native, Format{});
+}
+
+TEST(FastestWays, GoByCostsAndAskOnce) {
+  const Catalogue catalogue = drawn::catalogue();
+  const DeviceSpec spec;
+  Doubled costs(Basis::recorded);
+  FastestWays ways(DeviceKind::cpu, spec, catalogue, costs);
+  const Step step = ways.get(problem).value();
+  EXPECT_EQ(step.primitive, "drawn.conv.b");
+  EXPECT_EQ(step.basis, Basis::recorded);
+  EXPECT_EQ(step.error, 0.1);
+  const int asked = costs.asked;
+  EXPECT_EQ(ways.get(problem).value(), step);
+  EXPECT_EQ(costs.asked, asked);
+}
+
+// Corrections of formulas are learned from the CPU's records.
+TEST(FastestWays, OfAGpuGoByItsFormulasAndItsOwnRecords) {
+  Primitive own = drawn::conv;
+  own.device = DeviceKind::gpu;
+  const std::array<const Primitive*, 1> primitives = {&own};
+  const Backend backend{"card", nullptr, nullptr, primitives};
+  const std::array<const Backend*, 1> backends = {&backend};
+  const Catalogue catalogue = Catalogue::make(backends).value();
+  const DeviceSpec spec;
+  const Seconds formula = drawn::conv.describe(problem, spec).value().front().time;
+  for (const Basis basis : {Basis::model, Basis::recorded}) {
+    Doubled costs(basis);
+    FastestWays ways(DeviceKind::gpu, spec, catalogue, costs);
+    EXPECT_EQ(ways.get(problem).value().seconds, basis == Basis::model ? formula : 2 * formula);
+  }
+}
+
+TEST(FastestWays, SayWhereThereIsNone) {
+  const Catalogue catalogue = drawn::catalogue();
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  const DeviceSpec spec;
+  FastestWays ways(DeviceKind::gpu, spec, catalogue, *costs);
+  EXPECT_NE(ways.get(problem).error().message.find("no primitive computes conv 1x3x9x8x7"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace znni
