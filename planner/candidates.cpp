@@ -168,7 +168,8 @@ void add_cubes(const Extents& extents, std::size_t most, bool mixtures, Combinat
   }
 }
 
-// Smallest legal extents whose patches cut the volume's output into 1 to `most` equal parts.
+// Smallest legal extents whose patches cut the volume's output into 1 to `most` equal parts; the largest where all of
+// them cut it into more.
 Extents cut_volume(const Extents& extents, Vec3 volume, Vec3 fov, Vec3 shift, std::int64_t most) {
   Extents cut;
   for (int axis = 0; axis < 3; ++axis) {
@@ -179,15 +180,14 @@ Extents cut_volume(const Extents& extents, Vec3 volume, Vec3 fov, Vec3 shift, st
       const auto found = std::lower_bound(list.begin(), list.end(), part + fov[axis] - 1 - shift[axis]);
       if (found != list.end()) chosen.insert(*found);
     }
+    if (chosen.empty() && !list.empty()) chosen.insert(list.back());  // planes that stay apart are never so many
     cut[static_cast<std::size_t>(axis)].assign(chosen.begin(), chosen.end());
   }
   return cut;
 }
 
 std::int64_t combination_count(const Extents& extents) {
-  std::int64_t count = 1;
-  for (const auto& list : extents) count = mul(count, static_cast<std::int64_t>(list.size()));
-  return count;
+  return mul(std::ssize(extents[0]), mul(std::ssize(extents[1]), std::ssize(extents[2])));
 }
 
 Extents ladder(const Extents& extents, std::int64_t most) {

@@ -36,7 +36,7 @@ Result<Step> FastestWays::find(const LayerProblem& problem) const {
       best = make_step(0, *primitive, estimate);
       best->seconds = seconds;
       best->basis = cost.basis;
-      best->error = cost.error;
+      best->error = seconds == cost.seconds ? cost.error : 0;
     }
   }
   if (best) return *std::move(best);

@@ -81,7 +81,7 @@ Result<void> check_split(const Rung& rung, const Plan& plan, const Checked& with
                  exact_bytes(taken.pinned) + " pinned; there are " + exact_bytes(offered.device) + " and " +
                  exact_bytes(offered.pinned));
   }
-  return check_counted("buffers in host RAM", add(bytes.host, bytes.pinned), plan.memory.transient);
+  return check_counted("buffers in host RAM", add(taken.host, taken.pinned), plan.memory.transient);
 }
 
 Result<void> check_rung(const Rung& rung, const Plan& plan, const Checked& with, SpaceBytes& taken) {

@@ -64,7 +64,7 @@ Vec3 output_of(const Geometry& first) {
 }
 
 // Layers through host RAM take long to look at: of many candidates few are looked at with them, S of 1, squares across
-// a stream of a power of two strides of new planes, and cubes, each kind spread over its sizes; none with a plain
+// a stream of 2, 4, 8, ... strides of new planes, and cubes, each kind spread over its sizes; none with a plain
 // pooling.
 constexpr std::size_t all_with_host_ram = 256;
 constexpr std::size_t sizes_with_host_ram = 12;
@@ -145,7 +145,7 @@ class PatchSearch {
       if (stopped()) break;
       const double record = best ? best->voxels_per_second : 0;
       Result<Weighed> found = look(search, choice, query, log != nullptr ? logged_share * record : record);
-      if (log != nullptr) tell(choice, found, *log);
+      if (log != nullptr) tell(choice, found, &search != &simple_, *log);
       if (found && found->voxels_per_second > record) best = std::move(*found);
     }
     return best;
@@ -165,14 +165,23 @@ class PatchSearch {
     return Weighed{*std::move(found), *std::move(geometry), voxels_per_second};
   }
 
-  void tell(const GeometryChoice& choice, const Result<Weighed>& found, SearchLog& log) const {
-    if (!found) {
-      log.candidates.push_back({choice, 0, {}, found.error().message});
-      return;
+  // A patch stands in the log once, as the better of what was found without layers through host RAM and with them.
+  // `again`: it may be there.
+  void tell(const GeometryChoice& choice, const Result<Weighed>& found, bool again, SearchLog& log) const {
+    const Candidate told = found ? candidate(choice, *found) : Candidate{choice, 0, {}, found.error().message};
+    const auto first = again ? log.candidates.begin() : log.candidates.end();
+    const auto same =
+        std::find_if(first, log.candidates.end(), [&](const Candidate& other) { return other.choice == choice; });
+    if (same == log.candidates.end()) {
+      log.candidates.push_back(told);
+    } else if (told.voxels_per_second > same->voxels_per_second) {
+      *same = told;
     }
-    const SpaceBytes& bytes = found->choice.bytes;
-    const MemoryUse memory{weight_bytes(network_), 0, add(bytes.host, bytes.pinned)};
-    log.candidates.push_back({choice, found->voxels_per_second, memory, ""});
+  }
+
+  [[nodiscard]] Candidate candidate(const GeometryChoice& choice, const Weighed& found) const {
+    const SpaceBytes& bytes = found.choice.bytes;
+    return {choice, found.voxels_per_second, {weight_bytes(network_), 0, add(bytes.host, bytes.pinned)}, ""};
   }
 
   const Network& network_;

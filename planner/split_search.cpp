@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -150,7 +151,10 @@ class SplitSearch::Look {
     }
   }
 
-  void slower() { reason_ = refused("slower than another patch"); }
+  // Without another patch a layer is missing, which reason_ tells of.
+  void slower() {
+    if (std::isfinite(below_)) reason_ = refused("slower than another patch");
+  }
 
   Seconds head_seconds(int theta) {
     Seconds sum = copying_ + history_seconds(least_.kept(0, theta), search_.specs_.cpu);
@@ -212,9 +216,14 @@ class SplitSearch::Look {
     return tail ? &*tail : nullptr;
   }
 
+  const Network& tail_network(int until) {
+    const auto known = search_.tails_.find(until);
+    if (known != search_.tails_.end()) return known->second;
+    return search_.tails_.emplace(until, part_of(search_.network_, until, nodes_ - 1)).first->second;
+  }
+
   std::optional<Tail> make_tail(int until, std::int64_t group) {
-    const Network& network =
-        search_.tails_.try_emplace(until, part_of(search_.network_, until, nodes_ - 1)).first->second;
+    const Network& network = tail_network(until);
     GeometryChoice choice{value(until).n, group, modes_of(search_.network_, geometry_.choice, until, nodes_ - 1)};
     choice.streamed = geometry_.choice.streamed;
     const Result<Geometry> part = make_part_geometry(network, choice);

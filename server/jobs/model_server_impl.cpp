@@ -93,7 +93,9 @@ class ModelServerImpl final : public ModelServer {
     Result<JobOutlook> outlook = engine.outlook(input, output);
     if (!outlook) return outlook.error().within("model '" + name + "'");
     const TurnQueue& queue = (*slot)->queue();
-    return queue.taken() ? outlook_while_busy(engine, input, output, *outlook, queue.waiting()) : *outlook;
+    if (!queue.taken()) return *outlook;
+    const bool has_own_values = (*model)->planned.input.zscore;  // standardised by itself: no guest
+    return outlook_while_busy(engine, input, output, *outlook, has_own_values ? 0 : queue.waiting());
   }
 
   Result<TransportLease> lease(std::int64_t bytes) override { return take_lease(transport_, bytes); }

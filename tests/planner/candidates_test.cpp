@@ -252,6 +252,11 @@ TEST(PlannerCandidates, NetsThatSeeOnePlaneAtATimeHaveThinPatches) {
   const std::vector<GeometryChoice> candidates = make_candidates(network, options(1024));
   const auto is_quarter = [](const GeometryChoice& choice) { return choice.pass_input == Vec3{4, 512, 512}; };
   EXPECT_TRUE(std::any_of(candidates.begin(), candidates.end(), is_quarter));
+  SearchOptions of_volume = options(1024);
+  of_volume.volume = Vec3{100, 902, 902};
+  const std::vector<GeometryChoice> cut = make_candidates(network, of_volume);
+  const auto is_third = [](const GeometryChoice& choice) { return choice.pass_input == Vec3{8, 302, 302}; };
+  EXPECT_TRUE(std::any_of(cut.begin(), cut.end(), is_third)) << "fitted across, however many planes there are";
   std::get<Convolution>(network.nodes.front().operation).k.z = 2;
   EXPECT_EQ(thickest(), 1024);
 }

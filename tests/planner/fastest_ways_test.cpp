@@ -70,6 +70,7 @@ TEST(FastestWays, OfAGpuGoByItsFormulasAndItsOwnRecords) {
     Doubled costs(basis);
     FastestWays ways(DeviceKind::gpu, spec, catalogue, costs);
     EXPECT_EQ(ways.get(problem).value().seconds, basis == Basis::model ? formula : 2 * formula);
+    EXPECT_EQ(ways.get(problem).value().error > 0, basis == Basis::recorded) << "that of other primitives";
   }
 }
 

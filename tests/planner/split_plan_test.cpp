@@ -132,6 +132,10 @@ TEST_F(PlannerSplitPlan, SmallerRungsShareTheLimits) {
       return check(made.plan, network_, catalogue_, places.specs.cpu, options_.memory_limit, &offer).reason;
     };
     EXPECT_EQ(answer(), "");
+    SplitPlan understated = made;
+    understated.plan.memory.transient = add(sum.host, sum.pinned) - 1;
+    EXPECT_NE(check(understated.plan, network_, catalogue_, places.specs.cpu, options_.memory_limit, &offer).reason,
+              "");
     --offer.device_bytes;
     EXPECT_NE(answer().find("rung " + std::to_string(with_gpu - 1) + ": needs, with the rungs before it"),
               std::string::npos)
