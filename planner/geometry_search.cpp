@@ -292,7 +292,7 @@ GeometrySearch::Verdict GeometrySearch::look(const Family& family, Vec3 pass_inp
     const std::int64_t kept = history_bytes(shapes, static_cast<int>(value), Format{});
     found.options.least_histories = add(found.options.least_histories, round_up(kept, buffer_alignment));
   }
-  if (const Verdict verdict = Verdict::of_bytes(found.options, query); !verdict.is_in()) return verdict;
+  if (Verdict verdict = Verdict::of_bytes(found.options, query); !verdict.is_in()) return verdict;
   found.seconds_per_operation.assign(shapes.problems.size(), 0);
   for (const std::size_t node : slowest_first(shapes)) {
     if (Verdict verdict = add_node(node, query, to_beat, found); !verdict.is_in()) return verdict;
@@ -333,7 +333,7 @@ GeometrySearch::Verdict GeometrySearch::add_node(std::size_t node, const RungQue
   found.options.least_seconds += static_cast<double>(found.geometry.runs[node]) * least.cost.seconds;
   found.options.least_persistent = add(found.options.least_persistent, least.persistent);
   found.options.least_transient = std::max(found.options.least_transient, add(least.peak, least_live(found, node)));
-  if (const Verdict verdict = Verdict::of_bytes(found.options, query); !verdict.is_in()) return verdict;
+  if (Verdict verdict = Verdict::of_bytes(found.options, query); !verdict.is_in()) return verdict;
   if (found.options.least_seconds < found.seconds_limit(to_beat)) return {};
   const Seconds patch = found.options.least_seconds + found.copying;
   return Verdict::slower(found.useful / patch);
