@@ -26,14 +26,19 @@ EngineBench open_on(int sockets, const Network& network, const GeometryChoice& c
   return test::open_bench(network, {choice}, test::oracle_backend(), sockets);
 }
 
+// Patches or a stream.
+std::optional<GeometryChoice> drawn_choice(const Network& network, Random& random) {
+  std::optional<GeometryChoice> patches = test::random_choice(network, random, random.integer(1, 2), 2);
+  return random.chance(0.5) ? test::random_stream(network, random) : patches;
+}
+
 TEST(JobRun, AnyNumberOfSocketsGivesTheSameVolumeBitByBit) {
   for (int i = 0; i < test::case_count(12); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     Random random(seed);
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed));
     const Network network = test::random_network(random, 16);
-    std::optional<GeometryChoice> choice = test::random_choice(network, random, random.integer(1, 2), 2);
-    if (random.chance(0.5)) choice = test::random_stream(network, random);
+    const std::optional<GeometryChoice> choice = drawn_choice(network, random);
     if (!choice) continue;
     const RandomVolume volume = test::random_volume(network.f_in, Vec3::cube(30), ElementType::f32, random);
     const std::int64_t slab_bytes = random.chance(0.5) ? random.integer(1, 40000) : saturated;
@@ -143,8 +148,7 @@ TEST(JobRun, WantsNoMorePlanesThanItsOutlookSays) {
     Random random(seed);
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed));
     const Network network = test::random_network(random, 16);
-    std::optional<GeometryChoice> choice = test::random_choice(network, random, random.integer(1, 2), 2);
-    if (random.chance(0.5)) choice = test::random_stream(network, random);
+    const std::optional<GeometryChoice> choice = drawn_choice(network, random);
     if (!choice) continue;
     const EngineBench made = open_on(static_cast<int>(random.integer(2, 4)), network, *choice);
     const RandomVolume volume = test::random_volume(network.f_in, {40, 21, 20}, ElementType::f32, random);

@@ -108,6 +108,17 @@ Result<Rung> rung_of_three(const Network& network, const GeometryChoice& choice,
   return rung;
 }
 
+std::vector<CutsOfThree> cuts_of_three(const Network& network, Random& random) {
+  std::vector<int> cuts = legal_cuts(network);
+  cuts.push_back(static_cast<int>(network.nodes.size()));
+  std::vector<CutsOfThree> all;
+  for (const int until : cuts) {
+    const int theta = random.chance(0.5) ? 0 : cuts[static_cast<std::size_t>(random.integer(0, std::ssize(cuts) - 1))];
+    if (theta < until) all.push_back({theta, until});
+  }
+  return all;
+}
+
 Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,
                 const DeviceSpec& gpu, bool spare) {
   Random random(3);

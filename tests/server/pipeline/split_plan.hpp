@@ -29,6 +29,13 @@ namespace znni::test {
                                          const DeviceSpec& cpu, const DeviceSpec& gpu, Random& random,
                                          const Catalogue& catalogue = split_catalogue());
 
+// Places where rung_of_three() may cut: for every `until` one `theta` below it, half of them 0.
+struct CutsOfThree {
+  int theta = 0;
+  int until = 0;
+};
+[[nodiscard]] std::vector<CutsOfThree> cuts_of_three(const Network& network, Random& random);
+
 // A plan whose first rung is split_rung() in groups of one, and is the fastest; behind it, with `spare`, one of the
 // same choice on the CPU alone.
 [[nodiscard]] Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,

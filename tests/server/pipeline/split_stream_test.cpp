@@ -106,12 +106,7 @@ TEST(SplitStream, ThreePlacesOfRandomNetsEqualTheDenseWindow) {
         test::random_volume(bench.network.f_in, bench.fov + random.vec3(0, 10), ElementType::f32, random);
     const oracle::Values exact =
         test::dense_oracle(bench.network, bench.weights, volume.shape.n, test::volume_values(volume.view(), {}));
-    std::vector<int> cuts = test::legal_cuts(bench.network);
-    cuts.push_back(static_cast<int>(bench.network.nodes.size()));
-    for (const int until : cuts) {
-      const int theta =
-          random.chance(0.5) ? 0 : cuts[static_cast<std::size_t>(random.integer(0, std::ssize(cuts) - 1))];
-      if (theta >= until) continue;
+    for (const auto& [theta, until] : test::cuts_of_three(bench.network, random)) {
       SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", host RAM " + std::to_string(theta) + " to " +
                    std::to_string(until));
       const Rung rung =
