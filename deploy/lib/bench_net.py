@@ -1,6 +1,6 @@
 """Plans a network for some of our primitives and runs the plan: what znni-bench net --json says, and more.
 
-    bench_net.py NETWORK.pbtxt --set all|onednn|onednn-layerwise|paper --mem 16G --bin DIR --plans DIR [--limit SECONDS] [--threads N]
+    bench_net.py NETWORK.pbtxt --set all|onednn|onednn-layerwise|paper|paper-layerwise --mem 16G --bin DIR --plans DIR [--limit SECONDS] [--threads N]
 
 Without --limit the planned patch itself runs. With it the largest patch of the plan that is predicted to take no longer
 runs, or where there is none, one of a plan for less memory, or, where even one field of view takes longer, the network
@@ -19,16 +19,13 @@ import sys
 
 import bench_work as work
 
-SETS = {
-    "all": None,
-    # Convolutions of oneDNN, everything else ours.
-    "onednn": "cpu.conv.onednn,cpu.pool.*,cpu.reorder,cpu.activation",
-    "onednn-layerwise": "cpu.conv.onednn,cpu.pool.*,cpu.reorder,cpu.activation",
-    # What ZNNi's papers run on CPUs.
-    "paper": "cpu.conv.direct,cpu.conv.fft_data_parallel,cpu.conv.fft_task_parallel,cpu.pool.*,cpu.activation",
-}
+# Convolutions of oneDNN, everything else ours.
+ONEDNN = "cpu.conv.onednn,cpu.pool.*,cpu.reorder,cpu.activation"
+# What ZNNi's papers run on CPUs.
+PAPER = "cpu.conv.direct,cpu.conv.fft_data_parallel,cpu.conv.fft_task_parallel,cpu.pool.*,cpu.activation"
+SETS = {"all": None, "onednn": ONEDNN, "onednn-layerwise": ONEDNN, "paper": PAPER, "paper-layerwise": PAPER}
 # And how the planner is kept from what those who use such primitives do not have.
-STRATEGIES = {"onednn-layerwise": "layerwise"}
+STRATEGIES = {"onednn-layerwise": "layerwise", "paper-layerwise": "layerwise"}
 SHARES = (1, 4, 16, 64, 256)  # of --mem, for plans of smaller patches
 
 
@@ -112,6 +109,8 @@ def measure(arguments):
         path, poolings, plan = found
     result = run(path, plan, arguments)
     ratio = statistics.median(one["measured_over_predicted"] for one in result["runs"] if one["kind"] == "warm")
+    # What its plan says of a tail is not what the network's says: only the latter stays, as "planned".
+    result = {key: value for key, value in result.items() if not key.startswith("planned_")}
     return {**result, **describe(network, path, result), "part": path.stem, "poolings_left_out": poolings,
             "threads": arguments.threads, "planned": {"seconds": seconds[0], "voxels_per_second": rate},
             "carried": {"voxels_per_second": rate / ratio}}

@@ -7,9 +7,10 @@ several rounds of one step are one figure, the median of their warm runs.
 import math
 import statistics
 
-SETS = {"all": "all primitives", "onednn": "oneDNN's convolutions, our poolings",
+SETS = {"all": "all primitives", "onednn": "oneDNN's convolutions, all else ours",
         "onednn-layerwise": "oneDNN's convolutions, our MPF, each layer whole",
-        "paper": "those of the ZNNi papers"}
+        "paper": "those of the ZNNi papers",
+        "paper-layerwise": "those of the ZNNi papers, each layer whole"}
 PEERS = {"torch": "PyTorch", "onnxruntime": "ONNX Runtime"}
 UNITS = {"M": 2**-10, "G": 1, "T": 2**10}
 

@@ -102,7 +102,8 @@ class BenchTest(unittest.TestCase):
         self.assertEqual(self.bench("--mem", "1M", "--only", "^layer 80-80 k. n64|n337.* 1M .* r[12]").returncode, 0)
         words = [tuple(step.split()[:3]) for step in self.steps()]
         ways = [("net", "n337", "all"), ("net", "n337", "onednn"), ("net", "n337", "onednn-layerwise"),
-                ("torch", "n337", "1M"), ("onnxruntime", "n337", "1M"), ("net", "n337", "paper")]
+                ("torch", "n337", "1M"), ("onnxruntime", "n337", "1M"), ("net", "n337", "paper"),
+                ("net", "n337", "paper-layerwise")]
         self.assertEqual(words, [("layer", "80-80", f"k{k}") for k in (3, 5, 7, 9)] + ways + ways)
 
     def test_what_there_is_no_time_for_is_left_out(self):

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 
 #include "tests/planner/drawn_search.hpp"
@@ -66,6 +67,25 @@ TEST_F(PlannerDraw, NothingTakesLongerThanAllowed) {
   expect_sound(drawn());
   draw_.most_seconds = 1e-12;
   EXPECT_TRUE(drawn().empty());
+}
+
+// A thin step takes little, but output comes after a field of view of them.
+TEST_F(PlannerDraw, TheStepsBeforeAStreamsFirstOutputCount) {
+  const double fov = static_cast<double>(reaches(network_).back().fov.z);
+  draw_.count = 200;
+  draw_.most_seconds = 60;
+  Seconds longest = 0;
+  for (const Plan& plan : drawn()) longest = std::max(longest, plan.predicted.seconds);
+  draw_.most_seconds = longest;
+  std::size_t streamed = 0;
+  for (const Plan& plan : drawn()) {
+    const GeometryChoice& choice = plan.ladder.front().geometry;
+    if (!choice.streamed) continue;
+    ++streamed;
+    const double steps = std::ceil((fov - 1) / static_cast<double>(choice.pass_input.z)) + 1;
+    EXPECT_LE(steps * plan.predicted.seconds, longest);
+  }
+  EXPECT_GT(streamed, 0U);
 }
 
 TEST_F(PlannerDraw, NeighboursAreNearAndNotTheSamePatch) {

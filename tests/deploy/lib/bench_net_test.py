@@ -29,6 +29,7 @@ limit = "--limit" in sys.argv
 print({result!r}.replace("PREDICTED", "10" if limit else "100"))
 """
 RESULT = {"patch": [109, 109, 109], "S": 2, "bytes": 5, "predicted_seconds": "PREDICTED", "joules": None,
+          "planned_voxels_per_second": 7,
           "runs": [{"kind": "cold", "seconds": 9, "measured_over_predicted": 9},
                    {"kind": "warm", "seconds": 2, "measured_over_predicted": 2}]}
 
@@ -78,6 +79,7 @@ class NetTest(unittest.TestCase):
     def test_else_less_memory_then_the_net_after_its_poolings(self):
         found = self.run_net("--limit", "15")
         self.assertEqual((found["poolings_left_out"], found["part"]), (1, "n337_after_1"))
+        self.assertNotIn("planned_voxels_per_second", found)  # of the tail's plan
         self.assertEqual(found["carried"]["voxels_per_second"], 2500.0)
         self.assertIn('name: "n337_after_1"', (self.folder / "plans" / "n337_after_1.pbtxt").read_text())
         self.assertIn(f"n337_after_1-all-{(2 << 30) // 4}-", self.calls("net --plan")[0])

@@ -53,7 +53,7 @@ class TablesTest(unittest.TestCase):
     def test_rates_are_carried_and_both_are_shown(self):
         rows = tables.net_rows(tables.compared(self.found), self.machine)
         self.assertEqual(len(rows), 4)
-        row = self.row(rows, "n337 16G", "oneDNN's convolutions, our poolings")
+        row = self.row(rows, "n337 16G", "oneDNN's convolutions, all else ours")
         # 600 voxels/s predicted of the planned patch; this one took twice the time predicted.
         self.assertEqual((row["voxels/s of it"], row["voxels/s in all the memory"]), ("50", "300"))
         self.assertIn("600 predicted x 0.50", row["which is"])
