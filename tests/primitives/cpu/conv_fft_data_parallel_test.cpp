@@ -1,8 +1,4 @@
-#include <gtest/gtest.h>
-
-#include "primitives/cpu/backend.hpp"
-#include "tests/support/harness.hpp"
-#include "tests/support/random.hpp"
+#include "tests/primitives/cpu/conv_fft_whole.hpp"
 
 namespace znni::cpu {
 
@@ -10,80 +6,19 @@ extern const Primitive conv_fft_data_parallel;
 
 namespace {
 
-std::unique_ptr<Device> open_device(int threads) {
-  Result<std::unique_ptr<Device>> device = backend().open(describe_cpu(threads), std::int64_t{1} << 30, 0, 0);
-  return std::move(device.value());
-}
-
 class DataParallelWorkers : public testing::TestWithParam<int> {};
 
 TEST_P(DataParallelWorkers, RandomConvolutionsAgreeWithTheOracle) {
-  const std::unique_ptr<Device> device = open_device(GetParam());
-  for (int index = 0; index < test::case_count(25); ++index) {
-    const std::uint64_t seed = test::base_seed() * 100 + static_cast<std::uint64_t>(100 * GetParam() + index);
-    test::Random random(seed);
-    test::check_primitive(conv_fft_data_parallel, test::random_conv(random, 1e7), *device, seed);
-  }
+  expect_random_convolutions_right(conv_fft_data_parallel, GetParam());
 }
 
-// k, dilation, S, f, f_out and n at the ends of what is legal.
-TEST_P(DataParallelWorkers, EdgesAgreeWithTheOracle) {
-  const std::unique_ptr<Device> device = open_device(GetParam());
-  const Activation relu{ActivationKind::relu, 0};
-  const ConvProblem problems[] = {
-      {{1, 1, {1, 1, 1}}, 1, {1, 1, 1}, {1, 1, 1}, {}},                             // one voxel
-      {{1, 1, {9, 9, 9}}, 1, {9, 9, 9}, {1, 1, 1}, relu},                           // the kernel covers the image
-      {{1, 2, {1, 17, 33}}, 3, {1, 4, 2}, {1, 1, 1}, relu},                         // two dimensions
-      {{2, 3, {1, 1, 70}}, 2, {1, 1, 7}, {1, 1, 3}, {}},                            // one dimension
-      {{5, 1, {4, 6, 8}}, 1, {2, 2, 2}, {1, 1, 1}, relu},                           // S alone
-      {{1, 7, {8, 5, 12}}, 1, {3, 2, 4}, {2, 3, 1}, {}},                            // f alone, dilated
-      {{1, 1, {6, 11, 13}}, 9, {1, 1, 1}, {4, 4, 4}, relu},                         // f_out alone, k = 1
-      {{3, 2, {11, 5, 34}}, 4, {4, 2, 6}, {3, 2, 5}, {ActivationKind::elu, 0.5F}},  // wide dilation, even k
-      {{2, 3, {13, 3, 1}}, 5, {7, 2, 1}, {1, 1, 1}, {}},  // transforms of an odd number of values
-      {{1, 2, {5, 3, 5}}, 3, {2, 3, 2}, {1, 1, 1}, relu},
-  };
-  std::uint64_t seed = 7;
-  for (const ConvProblem& problem : problems) test::check_primitive(conv_fft_data_parallel, problem, *device, ++seed);
-}
+TEST_P(DataParallelWorkers, EdgesAgreeWithTheOracle) { expect_edges_right(conv_fft_data_parallel, GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(ConvFftDataParallel, DataParallelWorkers, testing::Values(1, 2, 3));
 
-// Whatever the number of workers, sums are made in the same order by the same arithmetic: also where transforms
-// of an odd number of values stand side by side.
-TEST(ConvFftDataParallel, NumberOfWorkersDoesNotChangeABit) {
-  for (const Vec3 n : {Vec3{10, 12, 21}, Vec3{15, 9, 5}}) {
-    test::Random random(21);
-    const ConvProblem problem{{2, 5, n}, 7, {3, 4, 5}, {1, 1, 1}, {ActivationKind::relu, 0}};
-    const test::Weights weights = test::random_weights(problem, random);
-    const std::vector<std::vector<float>> inputs = test::random_inputs(problem, random);
-    std::vector<float> first;
-    for (const int threads : {1, 2, 3, 5}) {
-      const std::unique_ptr<Device> device = open_device(threads);
-      const Result<std::vector<Estimate>> estimates = conv_fft_data_parallel.describe(problem, device->spec());
-      ASSERT_TRUE(estimates);
-      const test::Outcome outcome =
-          test::run_once(conv_fft_data_parallel, problem, estimates->front(), weights.view(), inputs, *device);
-      if (first.empty()) first = outcome.values;
-      EXPECT_EQ(outcome.values, first) << threads << " workers, n " << to_string(n);
-    }
-  }
-}
-
-TEST(ConvFftDataParallel, RefusesWhatIsNoConvolution) {
-  const Result<std::vector<Estimate>> refused =
-      conv_fft_data_parallel.describe(SoftmaxProblem{{1, 2, {3, 3, 3}}}, describe_cpu(2));
-  ASSERT_FALSE(refused);
-  EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
-}
-
-TEST(ConvFftDataParallel, OffersOneFormOnPlanarTensors) {
-  const ConvProblem problem{{1, 1, {8, 8, 8}}, 2, {3, 3, 3}, {1, 1, 1}, {}};
-  const Result<std::vector<Estimate>> estimates = conv_fft_data_parallel.describe(problem, describe_cpu(2));
-  ASSERT_TRUE(estimates);
-  ASSERT_EQ(estimates->size(), 1U);
-  EXPECT_EQ(estimates->front().in, Format{});
-  EXPECT_EQ(estimates->front().out, Format{});
-}
+TEST(ConvFftDataParallel, NumberOfWorkersDoesNotChangeABit) { expect_workers_change_no_bit(conv_fft_data_parallel); }
+TEST(ConvFftDataParallel, RefusesWhatIsNoConvolution) { expect_refuses_what_is_no_convolution(conv_fft_data_parallel); }
+TEST(ConvFftDataParallel, OffersOneFormOnPlanarTensors) { expect_one_form_on_planar_tensors(conv_fft_data_parallel); }
 
 }  // namespace
 }  // namespace znni::cpu

@@ -1,0 +1,81 @@
+// What every file of one volume does, whatever its format, which the ending of its name tells (".npy").
+#pragma once
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "tests/client/scratch.hpp"
+
+namespace znni::client {
+
+// Voxels of every type come back.
+inline void expect_round_trip(const std::string& ending) {
+  const Scratch scratch;
+  for (const VoxelType type : {VoxelType::u8, VoxelType::u16, VoxelType::f32}) {
+    const VolumeFacts facts{1, {5, 6, 9}, type};
+    const FileName name{scratch.file("volume_" + numpy_name(type) + ending), ""};
+    write_volume(name, facts);
+    expect_volume(name, facts);
+  }
+}
+
+// What was flushed, but not finished, is no output yet.
+inline void expect_unfinished_is_not_there(const std::string& ending) {
+  const Scratch scratch;
+  const FileName name{scratch.file("volume" + ending), ""};
+  const VolumeFacts facts{1, {4, 3, 5}, VoxelType::u8};
+  Result<VolumeTarget> target = open_target(name, facts, 0);
+  ASSERT_TRUE(target);
+  write_planes(*target, facts, 0, 2);
+  ASSERT_TRUE(target->flush());
+  EXPECT_FALSE(output_exists(name));
+}
+
+inline void expect_goes_on_where_it_stopped(const std::string& ending) {
+  const Scratch scratch;
+  const FileName name{scratch.file("volume" + ending), ""};
+  const VolumeFacts facts{1, {7, 4, 6}, VoxelType::u16};
+  {
+    Result<VolumeTarget> first = open_target(name, facts, 0);
+    ASSERT_TRUE(first);
+    write_planes(*first, facts, 0, 3);
+    ASSERT_TRUE(first->flush());
+  }
+  Result<VolumeTarget> second = open_target(name, facts, 3);
+  ASSERT_TRUE(second);
+  write_planes(*second, facts, 3, 7);
+  ASSERT_TRUE(second->finish());
+  expect_volume(name, facts);
+}
+
+// In words that name the file.
+inline void expect_cut_short_is_refused(const std::string& ending) {
+  const Scratch scratch;
+  const FileName name{scratch.file("volume" + ending), ""};
+  const VolumeFacts facts{1, {6, 40, 40}, VoxelType::f32};
+  write_volume(name, facts);
+  std::filesystem::resize_file(name.path, std::filesystem::file_size(name.path) / 2);
+  Result<VolumeSource> source = open_source(name);
+  std::string message = source ? "" : source.error().message;
+  if (source) {  // damage may show only where it lies
+    std::vector<std::byte> plane(40 * 40 * 4);
+    for (std::int64_t z = 0; z < source->facts.n.z && message.empty(); ++z) {
+      const Result<void> read = source->read_plane(z, {{0, 0, 0}, facts.n}, plane);
+      if (!read) message = read.error().message;
+    }
+    if (message.empty() && source->facts.n.z < facts.n.z) message = name.path + " lost pages";
+  }
+  EXPECT_NE(message.find(name.path), std::string::npos) << message;
+}
+
+inline void expect_garbage_is_refused(const std::string& ending) {
+  const Scratch scratch;
+  const std::string path = scratch.file("garbage" + ending);
+  std::ofstream(path) << "this is no volume at all, but long enough to look at";
+  const Result<VolumeSource> source = open_source({path, ""});
+  ASSERT_FALSE(source);
+  EXPECT_EQ(source.error().code, ErrorCode::corrupt_file);
+}
+
+}  // namespace znni::client
