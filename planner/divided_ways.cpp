@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <map>
 #include <utility>
 
 namespace znni {
@@ -37,20 +36,9 @@ DividedWays::Ways DividedWays::ways_of(const ConvProblem& conv) const {
   std::vector<DividedOption> good;
   Error reason{ErrorCode::unsupported, "no primitive of the GPU computes " + to_string(LayerProblem(conv))};
   for (const Primitive* primitive : catalogue_.primitives()) {
-    if (primitive->device != DeviceKind::gpu) continue;
-    const Result<std::vector<Estimate>> estimates = primitive->describe(conv, gpu_);
-    if (!estimates) continue;
-    std::map<ConvProblem, Result<std::vector<Estimate>>> known;  // of parts, all variants
-    const auto describe = [&](const ConvProblem& part) -> const Result<std::vector<Estimate>>& {
-      const auto found = known.find(part);
-      return found != known.end() ? found->second : known.emplace(part, primitive->describe(part, gpu_)).first->second;
-    };
-    for (const Estimate& estimate : *estimates) {
-      if (!is_planar(estimate)) continue;
-      const hybrid::DividedChoice choice{primitive, estimate.variant, {}, {}, {}, true};
-      const Result<void> added = add_good_divisions(conv, choice, gpu_, below_, describe, good);
-      if (!added) reason = added.error();
-    }
+    if (primitive->device != DeviceKind::gpu || !takes_parts(conv, *primitive, gpu_)) continue;
+    const Result<void> added = add_good_divisions(conv, *primitive, gpu_, below_, good);
+    if (!added) reason = added.error();
   }
   put_fastest_first(good);
   return good.empty() ? Ways(std::move(reason)) : Ways(std::move(good));

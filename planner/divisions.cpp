@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -79,6 +80,75 @@ void keep_if_good(DividedOption one, std::vector<DividedOption>& good) {
   good.push_back(std::move(one));
 }
 
+std::vector<Variant> planar_variants(const std::vector<Estimate>& estimates) {
+  std::vector<Variant> variants;
+  for (const Estimate& estimate : estimates) {
+    if (estimate.in == Format{} && estimate.out == Format{}) variants.push_back(estimate.variant);
+  }
+  return variants;
+}
+
+// The divisions of one convolution by one primitive. Parts are described once: many divisions have some in common.
+class GoodDivisions {
+ public:
+  GoodDivisions(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu, Seconds below,
+                std::vector<DividedOption>& good)
+      : conv_(conv), inner_(inner), gpu_(gpu), below_(below), good_(good) {}
+
+  Result<void> add() {
+    for (const Division& division : divisions_of(conv_)) {
+      if (Result<void> looked = look(division); !looked) refusal_ = looked;
+    }
+    return added_ ? Result<void>() : refusal_;
+  }
+
+ private:
+  const Result<std::vector<Estimate>>& describe(const ConvProblem& part) {
+    const auto found = known_.find(part);
+    return found != known_.end() ? found->second : known_.emplace(part, inner_.describe(part, gpu_)).first->second;
+  }
+
+  Result<void> look(const Division& division) {
+    const Result<hybrid::SubLayers> parts = hybrid::divide(conv_, division);
+    if (!parts) return parts.error();
+    const LeastOfDivision least = least_of(*parts, gpu_.accelerator);
+    if (least.seconds >= below_ || is_bettered(least.seconds, least.use, good_)) return {};
+    const ConvProblem part = parts->problem(0);
+    const Result<std::vector<Estimate>>& first = describe(part);
+    if (!first) return first.error().within(std::string(inner_.name) + " of " + to_string(LayerProblem(part)));
+    for (Variant& variant : planar_variants(*first)) {
+      const hybrid::DividedChoice choice{&inner_, std::move(variant), {}, {}, division, true};
+      if (Result<void> added = add_if_good(*parts, choice, least); !added) refusal_ = added;
+    }
+    return {};
+  }
+
+  Result<void> add_if_good(const hybrid::SubLayers& parts, const hybrid::DividedChoice& choice,
+                           const LeastOfDivision& least) {
+    const auto answer = [this](const ConvProblem& part) -> const Result<std::vector<Estimate>>& {
+      return describe(part);
+    };
+    const Result<hybrid::InnerEstimates> inner = hybrid::inner_estimates(parts, choice, gpu_, answer);
+    if (!inner) return inner.error();
+    const Seconds time = hybrid::divided_time(parts, *inner, choice, gpu_);
+    if (time >= below_ || is_bettered(time, least.use, good_)) return {};
+    added_ = true;
+    Estimate estimate = hybrid::divided_estimate(parts, *inner, choice, gpu_);
+    const SpaceBytes use = taken(estimate);
+    keep_if_good({&inner_, choice.division, std::move(estimate), use}, good_);
+    return {};
+  }
+
+  const ConvProblem& conv_;
+  const Primitive& inner_;
+  const DeviceSpec& gpu_;
+  Seconds below_;
+  std::vector<DividedOption>& good_;
+  std::map<ConvProblem, Result<std::vector<Estimate>>> known_;  // of parts
+  bool added_ = false;
+  Result<void> refusal_ = Error{ErrorCode::unsupported, "every division of it is slower than another patch"};
+};
+
 }  // namespace
 
 SpaceBytes SpaceBytes::plus(const SpaceBytes& other) const {
@@ -95,37 +165,24 @@ std::string to_string(const SpaceBytes& bytes) {
          bytes_text(bytes.device);
 }
 
-Result<void> add_good_divisions(const ConvProblem& conv, const hybrid::DividedChoice& choice, const DeviceSpec& gpu,
-                                Seconds below, const hybrid::DescribePart& describe, std::vector<DividedOption>& good) {
-  Result<void> answer = Error{ErrorCode::unsupported, "every division of it is slower than another patch"};
-  const bool plain = choice.staged && choice.in == Format{} && choice.out == Format{};  // as least_of() counts
-  hybrid::DividedChoice one = choice;
-  for (const Division& division : divisions_of(conv)) {
-    one.division = division;
-    const Result<hybrid::SubLayers> parts = hybrid::divide(conv, division);
-    const LeastOfDivision least = parts && plain ? least_of(*parts, gpu.accelerator) : LeastOfDivision();
-    if (least.seconds >= below || (plain && is_bettered(least.seconds, least.use, good))) continue;
-    const Result<hybrid::InnerEstimates> inner =
-        parts ? hybrid::inner_estimates(*parts, one, gpu, describe) : Result<hybrid::InnerEstimates>(parts.error());
-    if (!inner) {
-      if (!answer) answer = inner.error();
-      continue;
-    }
-    const Seconds time = hybrid::divided_time(*parts, *inner, one, gpu);
-    if (time >= below || (plain && is_bettered(time, least.use, good))) continue;
-    answer = {};
-    Estimate estimate = hybrid::divided_estimate(*parts, *inner, one, gpu);
-    const SpaceBytes use = taken(estimate);
-    keep_if_good({choice.inner, division, std::move(estimate), use}, good);
-  }
-  return answer;
+bool takes_parts(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu) {
+  if (inner.describe(conv, gpu)) return true;
+  ConvProblem smallest = conv;
+  smallest.in = {1, 1, {conv.in.n.z - output_shape(conv).n.z + 1, conv.in.n.y, conv.in.n.x}};
+  smallest.f_out = 1;
+  return inner.describe(smallest, gpu).has_value();
 }
 
-Result<std::vector<DividedOption>> good_divisions(const ConvProblem& conv, const hybrid::DividedChoice& choice,
+Result<void> add_good_divisions(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu, Seconds below,
+                                std::vector<DividedOption>& good) {
+  return GoodDivisions(conv, inner, gpu, below, good).add();
+}
+
+Result<std::vector<DividedOption>> good_divisions(const ConvProblem& conv, const Primitive& inner,
                                                   const DeviceSpec& gpu) {
   constexpr Seconds any = std::numeric_limits<Seconds>::infinity();
   std::vector<DividedOption> good;
-  if (Result<void> added = add_good_divisions(conv, choice, gpu, any, {}, good); !added) return added.error();
+  if (Result<void> added = add_good_divisions(conv, inner, gpu, any, good); !added) return added.error();
   put_fastest_first(good);
   return good;
 }

@@ -34,17 +34,18 @@ struct DividedOption {
   SpaceBytes use;  // the layer's own tensors, in host memory, aside
 };
 
+// Whether `inner` computes the whole or its smallest part. Others are not worth asking for every part between.
+[[nodiscard]] bool takes_parts(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu);
+
 // Adds the divisions into halves, quarters and so on of S, f_out and the slab and into even parts of f that take less
 // than `below` and that no other of `good` betters in time, pinned and device memory at once; leaves out those that
-// they better. `choice` names the primitive of the parts; its division is not looked at. `describe` as
-// hybrid::inner_estimates(). An error when there is none to add: the last reason.
-[[nodiscard]] Result<void> add_good_divisions(const ConvProblem& conv, const hybrid::DividedChoice& choice,
-                                              const DeviceSpec& gpu, Seconds below,
-                                              const hybrid::DescribePart& describe, std::vector<DividedOption>& good);
+// they better. Parts are computed by `inner`, in every variant from planar to planar that it has for them; it may
+// refuse the whole. An error when there is none to add: the last reason.
+[[nodiscard]] Result<void> add_good_divisions(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu,
+                                              Seconds below, std::vector<DividedOption>& good);
 
 // Those of one primitive; fastest first.
-[[nodiscard]] Result<std::vector<DividedOption>> good_divisions(const ConvProblem& conv,
-                                                                const hybrid::DividedChoice& choice,
+[[nodiscard]] Result<std::vector<DividedOption>> good_divisions(const ConvProblem& conv, const Primitive& inner,
                                                                 const DeviceSpec& gpu);
 
 // Of equals those that were added first come first.

@@ -244,17 +244,18 @@ void add_smaller(const Network& network, const std::vector<GeometryChoice>& cand
 // Rungs of the CPU within a quarter of the limit: for a GPU that fails, and for volumes that they suit better. None
 // where no memory is left for them. Each layer as a whole: a search of all that a CPU can do would take longer than
 // that of the plan itself.
-void add_spare(const Network& network, const Catalogue& catalogue, CostSource& costs, const DeviceSpec& cpu,
-               const SearchOptions& options, Plan& plan) {
+Result<void> add_spare(const Network& network, const Catalogue& catalogue, CostSource& costs, const DeviceSpec& cpu,
+                       const SearchOptions& options, Plan& plan) {
   SearchOptions own = options;
   own.strategy = Strategy::layerwise;
   const std::int64_t room = options.memory_limit - plan.memory.total();
   own.memory_limit = add(plan.memory.weights, std::min(room, options.memory_limit / 4));
   Result<Plan> spare = search(network, cpu, catalogue, costs, own);
-  if (!spare) return;
+  if (!spare) return spare.error();
   plan.ladder.insert(plan.ladder.end(), spare->ladder.begin(), spare->ladder.end());
   plan.memory.persistent = add(plan.memory.persistent, spare->memory.persistent);
   plan.memory.transient = add(plan.memory.transient, spare->memory.transient);
+  return {};
 }
 
 }  // namespace
@@ -299,9 +300,11 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
                          cost.basis, cost.error};
   made.plan.memory.weights = weights;
   append_split(*std::move(best), made);
+  made.no_spare = "smaller rungs were not asked for";
   if (!options.ladder) return made;
   add_smaller(network, candidates, query.budget, output, search, made);
-  add_spare(network, catalogue, costs, places.specs.cpu, options, made.plan);
+  const Result<void> spare = add_spare(network, catalogue, costs, places.specs.cpu, options, made.plan);
+  made.no_spare = spare ? "" : spare.error().message;
   return made;
 }
 
@@ -336,9 +339,7 @@ std::string split_summary(const SplitPlan& plan) {
   return text + "\ntogether   CPU " + seconds_text(plan.seconds.cpu) + ", GPU " + seconds_text(plan.seconds.gpu) +
          " a patch; " + to_string(plan.bytes) + "\nsmaller    " + std::to_string(with_gpu - 1) + " rungs with the GPU" +
          "\nfallback   " +
-         (on_cpu_alone > 0 ? std::to_string(on_cpu_alone) + " rungs on the CPU"
-                           : "none: no memory is left for rungs on the CPU") +
-         "\n";
+         (on_cpu_alone > 0 ? std::to_string(on_cpu_alone) + " rungs on the CPU" : "none: " + plan.no_spare) + "\n";
 }
 
 }  // namespace znni

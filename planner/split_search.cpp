@@ -1,9 +1,7 @@
 #include "planner/split_search.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <memory>
 #include <optional>
 #include <utility>
 #include <vector>

@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "tests/support/host_sim.hpp"
 #include "tests/support/random.hpp"
@@ -26,13 +25,13 @@ TEST(BestDivision, IsNeverSlowerThanTheWhole) {
   const ConvProblem conv = conv_of({1, 8, {24, 24, 24}}, 8);
   const DeviceSpec gpu = test::host_sim_spec();
   const DividedOption option =
-      best_division(conv, good_divisions(conv, by_sim, gpu).value(), {0, 1 << 28, 1 << 28}).value();
+      best_division(conv, good_divisions(conv, test::sim_conv(), gpu).value(), {0, 1 << 28, 1 << 28}).value();
   EXPECT_LT(option.estimate.time, hybrid::describe_divided(conv, by_sim, gpu)->time);
 }
 
 TEST(GoodDivisions, AreNotBetteredByEachOtherAndComeFastestFirst) {
   const ConvProblem conv = conv_of({2, 4, {12, 10, 9}}, 6);
-  const std::vector<DividedOption> good = good_divisions(conv, by_sim, test::host_sim_spec()).value();
+  const std::vector<DividedOption> good = good_divisions(conv, test::sim_conv(), test::host_sim_spec()).value();
   EXPECT_GT(good.size(), 2U);
   for (std::size_t i = 1; i < good.size(); ++i) {
     EXPECT_GE(good[i].estimate.time, good[i - 1].estimate.time);
@@ -49,7 +48,7 @@ TEST(GoodDivisions, AreAllThatNothingBetters) {
     const ConvProblem conv = conv_of({random.integer(1, 3), 4, {random.integer(4, 12), 9, 8}}, random.integer(1, 6));
     DeviceSpec gpu = test::host_sim_spec();
     gpu.accelerator.staging_bytes_per_second = random.chance(0.5) ? 1e6 : 1e12;
-    const std::vector<DividedOption> good = good_divisions(conv, by_sim, gpu).value();
+    const std::vector<DividedOption> good = good_divisions(conv, test::sim_conv(), gpu).value();
     for (std::int64_t f = 1; f <= conv.in.f; f *= 2) {
       for (std::int64_t f_out = 1; f_out <= conv.f_out; ++f_out) {
         for (std::int64_t slab = 1; slab <= conv.in.n.z - 2; ++slab) {
@@ -72,18 +71,14 @@ TEST(GoodDivisions, AreAllThatNothingBetters) {
   }
 }
 
-// Only those that take less, and with kept answers of the inner primitive the same.
+// Only those that take less.
 TEST(GoodDivisions, LeaveOutWhatTakesTooLong) {
   const ConvProblem conv = conv_of({2, 4, {12, 10, 9}}, 6);
   const DeviceSpec gpu = test::host_sim_spec();
-  const std::vector<DividedOption> all = good_divisions(conv, by_sim, gpu).value();
+  const std::vector<DividedOption> all = good_divisions(conv, test::sim_conv(), gpu).value();
   const Seconds below = all[all.size() / 2].estimate.time;
-  std::optional<Result<std::vector<Estimate>>> kept;
-  const auto describe = [&](const ConvProblem& part) -> const Result<std::vector<Estimate>>& {
-    return kept.emplace(test::sim_conv().describe(part, gpu));
-  };
   std::vector<DividedOption> good;
-  ASSERT_TRUE(add_good_divisions(conv, by_sim, gpu, below, describe, good));
+  ASSERT_TRUE(add_good_divisions(conv, test::sim_conv(), gpu, below, good));
   put_fastest_first(good);
   ASSERT_EQ(good.size(), static_cast<std::size_t>(std::count_if(
                              all.begin(), all.end(), [&](const auto& one) { return one.estimate.time < below; })));
@@ -93,7 +88,7 @@ TEST(GoodDivisions, LeaveOutWhatTakesTooLong) {
     EXPECT_EQ(good[i].inner, &test::sim_conv());
   }
   good.clear();
-  const Result<void> none = add_good_divisions(conv, by_sim, gpu, 0, describe, good);
+  const Result<void> none = add_good_divisions(conv, test::sim_conv(), gpu, 0, good);
   EXPECT_THAT(none.error().message, HasSubstr("slower than another patch"));
 }
 
@@ -101,7 +96,7 @@ TEST(BestDivision, FitsAnyBudgetThatCanBeMetAndLessMemoryIsNeverFaster) {
   test::Random random(test::base_seed());
   for (int i = 0; i < test::case_count(10); ++i) {
     const ConvProblem conv = conv_of({random.integer(1, 4), 4, {12, 10, 9}}, random.integer(2, 8));
-    const std::vector<DividedOption> good = good_divisions(conv, by_sim, test::host_sim_spec()).value();
+    const std::vector<DividedOption> good = good_divisions(conv, test::sim_conv(), test::host_sim_spec()).value();
     Seconds before = 0;
     for (std::int64_t device = 1 << 20; device >= 1 << 12; device /= 2) {
       const SpaceBytes budget{0, device, device};
@@ -120,11 +115,33 @@ TEST(BestDivision, FitsAnyBudgetThatCanBeMetAndLessMemoryIsNeverFaster) {
   }
 }
 
+// What the simulated GPU's convolution does, for tensors of up to 2000 voxels and six images alone.
+Result<std::vector<Estimate>> describe_small(const LayerProblem& problem, const DeviceSpec& spec) {
+  const Shape5 in = input_shape(problem, 0);
+  if (in.f <= 6 && voxels(in.n) <= 2000) return test::sim_conv().describe(problem, spec);
+  return Error{ErrorCode::unsupported, "is too large"};
+}
+constinit const Primitive small_conv{"sim.small_conv", 1, DeviceKind::gpu, describe_small, nullptr};
+
+TEST(GoodDivisions, ArePartsOfWhatIsRefusedAsAWhole) {
+  const ConvProblem conv = conv_of({1, 8, {24, 12, 12}}, 8);
+  const DeviceSpec gpu = test::host_sim_spec();
+  ASSERT_FALSE(describe_small(conv, gpu));
+  EXPECT_TRUE(takes_parts(conv, small_conv, gpu));
+  const std::vector<DividedOption> good = good_divisions(conv, small_conv, gpu).value();
+  for (const DividedOption& option : good) {
+    EXPECT_LE(option.division.f, 4);
+    EXPECT_LE(option.division.slab + 2, 2000 / 144);
+    hybrid::DividedChoice same{&small_conv, option.estimate.variant, {}, {}, option.division, true};
+    EXPECT_EQ(option.estimate.time, hybrid::describe_divided(conv, same, gpu)->time);
+  }
+}
+
 TEST(GoodDivisions, RepeatThePrimitivesOwnReason) {
-  hybrid::DividedChoice other = by_sim;
-  other.variant = {{"tile", 8}};
-  EXPECT_THAT(good_divisions(conv_of({1, 1, {4, 4, 4}}, 1), other, test::host_sim_spec()).error().message,
-              HasSubstr("has no variant 'tile=8'"));
+  const ConvProblem conv = conv_of({1, 1, {4, 64, 64}}, 1);
+  EXPECT_FALSE(takes_parts(conv, small_conv, test::host_sim_spec()));
+  EXPECT_THAT(good_divisions(conv, small_conv, test::host_sim_spec()).error().message,
+              HasSubstr("sim.small_conv of conv 1x1x3x64x64 -> 1, k 3x3x3: is too large"));
 }
 
 TEST(SpaceBytes, AddsAndCompares) {

@@ -188,6 +188,21 @@ TEST_F(PlannerSplitPlan, SaysThatItWasStopped) {
   EXPECT_EQ(stopped.error().code, ErrorCode::cancelled);
 }
 
+// The message is the search's own: here no primitive of the CPU is known.
+TEST_F(PlannerSplitPlan, SaysWhyNothingServesWhenTheGpuFails) {
+  EXPECT_NE(split_summary(plan(SplitStrategy::gpu).value()).find(" rungs on the CPU"), std::string::npos);
+  std::vector<const Primitive*> on_gpu;
+  for (const Primitive* primitive : recorded_.backend().primitives) {
+    if (primitive->device == DeviceKind::gpu) on_gpu.push_back(primitive);
+  }
+  const Backend gpu_alone{"gpu", nullptr, nullptr, on_gpu};
+  const std::array<const Backend*, 1> backends = {&gpu_alone};
+  catalogue_ = Catalogue::make(backends).value();
+  const SplitPlan made = plan(SplitStrategy::gpu).value();
+  EXPECT_NE(made.no_spare.find("no patch of"), std::string::npos) << made.no_spare;
+  EXPECT_NE(split_summary(made).find("fallback   none: " + made.no_spare), std::string::npos);
+}
+
 TEST_F(PlannerSplitPlan, SaysWhyNothingFits) {
   const Result<SplitPlan> refused = plan(SplitStrategy::gpu, 100);
   ASSERT_FALSE(refused);
