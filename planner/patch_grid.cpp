@@ -216,8 +216,8 @@ std::int64_t input_planes_ahead(Vec3 volume, const Geometry& geometry, Vec3 fov,
     both.choice.S *= 2;
     return input_planes(volume, both, fov, most_planes);
   }
-  ensure(geometry.choice.axis == 0, "streams along y and x are not read ahead");
-  const std::int64_t more = fov.z - 1 + geometry.patch_output.z;
+  const int axis = geometry.choice.axis;  // where the volume's z is
+  const std::int64_t more = axis == 0 ? fov.z - 1 + geometry.patch_output.z : geometry.patch_output[axis];
   return std::min(volume.z, add(input_planes(volume, geometry, fov, most_planes), more));
 }
 

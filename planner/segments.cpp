@@ -44,7 +44,6 @@ Result<void> check_cut(const Network& network, int first) {
 }
 
 Result<void> check_whole(const Geometry& geometry) {
-  if (geometry.choice.axis != 0) return refused("a net streamed along y or x runs on one place only");
   if (geometry.head.last >= 0) return refused("a head in slabs runs on one place only");
   if (!geometry.held.empty()) return refused("fragments in groups that hold their input run on one place only");
   return {};
@@ -107,6 +106,7 @@ Result<Geometry> part_geometry(const Geometry& whole, const std::vector<PoolingM
                                const SegmentDesign& design) {
   GeometryChoice choice{whole.values[static_cast<std::size_t>(design.first_node)].n, design.group, modes};
   choice.streamed = whole.choice.streamed;
+  choice.axis = whole.choice.axis;
   Result<Geometry> part = make_part_geometry(design.network, choice);
   if (!part) return part;
   part->windows = mul(static_cast<std::int64_t>(whole.passes.size()), design.groups());

@@ -18,7 +18,8 @@ struct SegmentDesign {
   Place place = Place::cpu;
   int first_node = 0;  // of the whole network
   Network network;
-  Geometry geometry;        // of one group; its runs and windows count those of a whole patch, all groups and passes
+  Geometry geometry;        // of one group; its runs and windows count those of a whole patch, all groups and passes;
+                            // axes exchanged as in the whole one
   std::vector<Step> steps;  // nodes numbered as in `network`
   Schedule schedule;        // of one group; the segment's input and output are not in its memory, but their owners'
   std::int64_t inputs = 1;  // S that crosses the cut
@@ -62,8 +63,7 @@ struct PlaceSpecs {
 
 // The geometry of the whole, and its segments. `unsupported`, with the reason: cuts where more than one value is alive,
 // heads in slabs and groups of fragments whose input is held (a segment has a memory of its own for each item), inputs
-// that are reordered first, streams along y or x. invalid_argument: segments that do not follow each other, groups that
-// do not divide.
+// that are reordered first. invalid_argument: segments that do not follow each other, groups that do not divide.
 struct RungSegments {
   Geometry geometry;
   std::vector<SegmentDesign> segments;

@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include "planner/candidates.hpp"
 #include "planner/summary.hpp"
@@ -46,7 +47,7 @@ std::vector<std::int64_t> cubes(const Network& network, const std::vector<Poolin
 }
 
 bool on_several_places(const GeometryChoice& choice) {
-  return choice.axis == 0 && choice.head_slab == 0 &&
+  return choice.head_slab == 0 &&
          std::none_of(choice.modes.begin(), choice.modes.end(), [](const PoolingMode& mode) { return mode.holds(); });
 }
 
@@ -69,21 +70,22 @@ Vec3 output_of(const Geometry& first) {
 constexpr std::size_t all_with_host_ram = 256;
 constexpr std::size_t sizes_with_host_ram = 12;
 
-bool suits_host_ram(const GeometryChoice& choice, std::int64_t stride) {
+// `stride`: of all poolings together.
+bool suits_host_ram(const GeometryChoice& choice, Vec3 stride) {
   const bool fragments = std::all_of(choice.modes.begin(), choice.modes.end(),
                                      [](const PoolingMode& mode) { return mode.mode == PoolMode::fragments; });
   const Vec3 n = choice.pass_input;
-  const std::int64_t strides = n.z / stride;
+  const std::int64_t strides = n.z / stride[choice.axis];
   const bool thickness = choice.streamed ? strides > 1 && (strides & (strides - 1)) == 0 : n.z == n.y || n.z == 1;
   return fragments && choice.S == 1 && n.y == n.x && thickness;
 }
 
-std::vector<GeometryChoice> few_of(const std::vector<GeometryChoice>& candidates, std::int64_t stride) {
+std::vector<GeometryChoice> few_of(const std::vector<GeometryChoice>& candidates, Vec3 stride) {
   if (candidates.size() <= all_with_host_ram) return candidates;
-  std::map<std::pair<std::vector<PoolingMode>, std::int64_t>, std::vector<GeometryChoice>> kinds;
+  std::map<std::tuple<std::vector<PoolingMode>, int, std::int64_t>, std::vector<GeometryChoice>> kinds;
   for (const GeometryChoice& choice : candidates) {
     if (!suits_host_ram(choice, stride)) continue;
-    kinds[{choice.modes, choice.streamed ? choice.pass_input.z : 0}].push_back(choice);
+    kinds[{choice.modes, choice.axis, choice.streamed ? choice.pass_input.z : 0}].push_back(choice);
   }
   std::vector<GeometryChoice> few;
   for (const auto& [kind, sizes] : kinds) {
@@ -115,7 +117,7 @@ class PatchSearch {
       : network_(network),
         options_(options),
         fov_(reaches(network).back().fov),
-        stride_(reaches(network).back().stride.z),
+        stride_(reaches(network).back().stride),
         simple_(network, catalogue, costs, specs, {limits_of(strategy).head, false}) {
     if (limits_of(strategy).host_ram) divided_.emplace(network, catalogue, costs, specs, limits_of(strategy));
   }
@@ -187,7 +189,7 @@ class PatchSearch {
   const Network& network_;
   const SearchOptions& options_;
   Vec3 fov_;
-  std::int64_t stride_;
+  Vec3 stride_;
   SplitSearch simple_;                  // without layers through host RAM
   std::optional<SplitSearch> divided_;  // with them, where the strategy has any
   Error reason_{ErrorCode::unsupported, "no legal patch"};

@@ -3,7 +3,7 @@
 //
 // Looked at are those of make_candidates() that segments of several places run: whole nets without a head in slabs,
 // every pooling plain or in fragments, those of the first pooling also in groups for which the net runs anew; and
-// streams along z of such nets. Where there are more than a few hundred, layers through host RAM are tried in some of
+// streams of such nets. Where there are more than a few hundred, layers through host RAM are tried in some of
 // them only: cubes, and streams over squares, of one input and all fragments.
 #pragma once
 

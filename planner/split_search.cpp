@@ -224,6 +224,7 @@ class SplitSearch::Look {
     const Network& network = tail_network(until);
     GeometryChoice choice{value(until).n, group, modes_of(search_.network_, geometry_.choice, until, nodes_ - 1)};
     choice.streamed = geometry_.choice.streamed;
+    choice.axis = geometry_.choice.axis;
     const Result<Geometry> part = make_part_geometry(network, choice);
     if (!part) {
       reason_ = part.error();

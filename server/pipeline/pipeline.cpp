@@ -205,7 +205,7 @@ class PipelineRun {
       starts_[static_cast<std::size_t>(s)] = place(item / passes() * S() + s).start + begin;
     }
     read_windows(input_.source(), job_.normalisation, starts_, to,
-                 state_.reader ? *state_.reader : state_.cpu.executor());
+                 state_.reader ? *state_.reader : state_.cpu.executor(), state_.geometry.choice.axis);
   }
 
   Result<void> consume(Handoff& handoff, const std::stop_token& stop) {

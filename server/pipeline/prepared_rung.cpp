@@ -3,9 +3,8 @@
 #include <algorithm>
 #include <chrono>
 #include <limits>
-#include <variant>
 
-#include "planner/exchange.hpp"
+#include "server/pipeline/exchanged_kernels.hpp"
 
 namespace znni {
 namespace {
@@ -75,7 +74,10 @@ Result<PreparedRung> PreparedRung::open(RungDesign design, const NetworkWeights&
                                         Device& device, bool poison) {
   PreparedRung rung(design, device.executor());
   if (Result<void> reserved = rung.reserve_persistent(design.schedule, device); !reserved) return reserved.error();
-  if (design.schedule.kernels >= 0) rung.exchange_axes_of_kernels(design.schedule, weights);
+  if (const int kernels = design.schedule.kernels; kernels >= 0) {
+    auto* const to = rung.persistent_[static_cast<std::size_t>(kernels)].data();
+    rung.kernels_ = exchanged_kernels(rung.geometry_, weights, to);
+  }
   for (const Call& call : design.schedule.calls) {
     Result<Task> task = rung.prepare(call, design, weights, transient, device, poison);
     if (!task) return task.error().within(call_name(call));
@@ -112,19 +114,6 @@ Result<void> PreparedRung::reserve_persistent(const Schedule& schedule, Device& 
     persistent_.push_back(std::move(*block));
   }
   return {};
-}
-
-void PreparedRung::exchange_axes_of_kernels(const Schedule& schedule, const NetworkWeights& weights) {
-  const int axis = geometry_.choice.axis;
-  auto* to = reinterpret_cast<float*>(persistent_[static_cast<std::size_t>(schedule.kernels)].data());
-  for (std::size_t node = 0; node < weights.size(); ++node) {
-    const std::span<float> copy(to, weights[node].kernels.size());
-    if (const auto* conv = std::get_if<ConvProblem>(&geometry_.problems[node])) {
-      exchange_kernels(weights[node].kernels, exchanged(conv->k, axis), axis, copy);
-    }
-    kernels_.push_back(copy);
-    to += copy.size();
-  }
 }
 
 // Reorders have no parameters; the others take those of their node, which their step names.

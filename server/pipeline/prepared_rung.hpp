@@ -80,7 +80,6 @@ class PreparedRung {
       : geometry_(design.geometry), stitcher_(design.geometry), executor_(&executor) {}
   void lay_histories(const RungDesign& design, std::byte* transient);
   [[nodiscard]] Result<void> reserve_persistent(const Schedule& schedule, Device& device);
-  void exchange_axes_of_kernels(const Schedule& schedule, const NetworkWeights& weights);
   [[nodiscard]] LayerWeights weights_of(const Call& call, int node, const NetworkWeights& weights) const;
   [[nodiscard]] Result<Task> prepare(const Call& call, const RungDesign& design, const NetworkWeights& weights,
                                      std::byte* transient, Device& device, bool poison) const;

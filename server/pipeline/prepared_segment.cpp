@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "primitives/hybrid/divided_layer.hpp"
+#include "server/pipeline/exchanged_kernels.hpp"
 
 namespace znni {
 namespace {
@@ -19,6 +20,7 @@ Result<PreparedSegment> PreparedSegment::open(SegmentDesign design, const Networ
                                               const PlaceDevices& devices, const Arena::Poison& poison) {
   PreparedSegment segment(std::move(design), devices);
   if (Result<void> reserved = segment.reserve(devices); !reserved) return reserved.error();
+  segment.exchange_kernels_of(weights);
   for (const Call& call : segment.design_.schedule.calls) {
     Result<Task> task = segment.prepare(call, weights, devices, poison);
     if (!task) return task.error();
@@ -39,6 +41,12 @@ void PreparedSegment::lay_histories() {
       if (task.output == history.tensor) task.history = number;
     }
   }
+}
+
+void PreparedSegment::exchange_kernels_of(const NetworkWeights& weights) {
+  if (design_.schedule.kernels < 0) return;
+  const std::span own = std::span(weights).subspan(index(design_.first_node), design_.network.nodes.size());
+  kernels_ = exchanged_kernels(design_.geometry, own, places_[index(design_.schedule.kernels)]);
 }
 
 Result<void> PreparedSegment::reserve(const PlaceDevices& devices) {
@@ -82,7 +90,8 @@ Result<PreparedSegment::Task> PreparedSegment::prepare(const Call& call, const N
   }
   task.arena = std::make_unique<Arena>(std::move(placements));
   if (poison) task.arena->poison_with(poison);
-  const LayerWeights own = call.is_reorder ? LayerWeights() : weights[index(design_.first_node + node)].view();
+  LayerWeights own = call.is_reorder ? LayerWeights() : weights[index(design_.first_node + node)].view();
+  if (!kernels_.empty() && !call.is_reorder) own.kernels = kernels_[index(node)];
   const bool divided = !step.division.empty() && !call.is_reorder;
   Result<std::unique_ptr<PreparedLayer>> layer =
       divided ? hybrid::prepare_divided(std::get<ConvProblem>(call.problem), divided_choice(step, *call.primitive), own,

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <stop_token>
 #include <string>
 #include <utility>
@@ -48,6 +49,7 @@ class PreparedSegment {
       : design_(std::move(design)), executor_(&devices.cpu->executor()), gpu_(devices.gpu) {}
   Result<void> reserve(const PlaceDevices& devices);
   void lay_histories();
+  void exchange_kernels_of(const NetworkWeights& weights);
   Result<Task> prepare(const Call& call, const NetworkWeights& weights, const PlaceDevices& devices,
                        const Arena::Poison& poison);
   [[nodiscard]] TensorView view(int tensor, float* input) const;
@@ -58,7 +60,8 @@ class PreparedSegment {
   Executor* executor_;  // of the CPU
   Accelerator* gpu_;    // nullptr where there is none
   std::vector<Reservation> blocks_;
-  std::vector<std::byte*> places_;  // of every buffer of the schedule's memory
+  std::vector<std::byte*> places_;               // of every buffer of the schedule's memory
+  std::vector<std::span<const float>> kernels_;  // per node, with axes exchanged; empty where they are not
   std::vector<Task> tasks_;
   std::vector<History> histories_;  // as in Schedule::histories
   int input_history_ = -1;

@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "planner/exchange.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/random_network.hpp"
 #include "tests/server/pipeline/split_plan.hpp"
@@ -104,12 +105,24 @@ TEST_F(SegmentsTest, RefusesInWords) {
   rung = split(network_, 2);
   rung.geometry.head_slab = 1;
   EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("head in slabs"));
-  rung.geometry.head_slab = 0;
-  rung.geometry.S = 1;
-  rung.geometry.streamed = true;
-  rung.geometry.pass_input.z = 2 * reaches(network_).back().stride.z;
-  rung.geometry.axis = 2;
-  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("streamed along y or x runs on one place only"));
+}
+
+TEST_F(SegmentsTest, OfAStreamAlongYEachSegmentHasItsOwnKernelsExchanged) {
+  GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 0);
+  choice.pass_input.z = 8;
+  choice.streamed = true;
+  choice.axis = 1;
+  const Rung rung = test::split_rung(network_, choice, 2, 2, specs_.cpu, specs_.gpu).value();
+  const Result<RungSegments> parts = apart(network_, rung);
+  ASSERT_TRUE(parts) << parts.error().message;
+  for (const SegmentDesign& segment : parts->segments) {
+    EXPECT_EQ(segment.geometry.choice.axis, 1);
+    ASSERT_GE(segment.schedule.kernels, 0);
+    const Buffer& kernels = segment.schedule.memory[static_cast<std::size_t>(segment.schedule.kernels)];
+    EXPECT_EQ(kernels.bytes, kernel_bytes(segment.network));
+    EXPECT_EQ(kernels.space, MemorySpace::host);
+    EXPECT_TRUE(kernels.lifetime.persistent);
+  }
 }
 
 // conv pool | conv pool conv: the planes that the first node behind a cut reads again are kept behind it.

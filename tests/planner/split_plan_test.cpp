@@ -168,7 +168,7 @@ TEST_F(PlannerSplitPlan, IsTheBestOfAllCandidates) {
     int streams = 0;
     for (const GeometryChoice& choice : make_candidates(network_, options_)) {
       const auto holds = [](const PoolingMode& mode) { return mode.holds(); };
-      if (choice.axis != 0 || std::any_of(choice.modes.begin(), choice.modes.end(), holds)) continue;
+      if (std::any_of(choice.modes.begin(), choice.modes.end(), holds)) continue;
       const Geometry geometry = make_geometry(network_, choice).value();
       const Result<SplitChoice> found = search.best(geometry, {host, host, device});
       if (!found) continue;

@@ -150,7 +150,7 @@ GeometryChoice split_choice(const Network& network, Random& random, std::int64_t
 std::optional<GeometryChoice> split_stream(const Network& network, Random& random) {
   for (int attempt = 0; attempt < 12; ++attempt) {
     std::optional<GeometryChoice> choice = random_stream(network, random);
-    if (!choice || choice->axis != 0) continue;
+    if (!choice) continue;
     choice->head_slab = 0;
     const Result<Geometry> geometry = make_geometry(network, *choice);
     if (geometry && geometry->held.empty()) return choice;

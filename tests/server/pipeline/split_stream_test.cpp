@@ -129,10 +129,11 @@ class SplitStreamOf : public testing::Test {
     Random random(5);
     volume_ = test::random_volume(1, {30, 12, 13}, ElementType::f32, random);
   }
-  [[nodiscard]] GeometryChoice stream(std::int64_t planes, std::int64_t step = 1) const {
+  [[nodiscard]] GeometryChoice stream(std::int64_t planes, std::int64_t step = 1, int axis = 0) const {
     GeometryChoice choice = test::choice_of(bench_.network, PoolMode::fragments, step);
     choice.pass_input.z = planes;
     choice.streamed = true;
+    choice.axis = axis;
     return choice;
   }
   Bench bench_;
@@ -157,8 +158,8 @@ TEST_F(SplitStreamOf, EqualsIndependentPatchesAndItselfBitByBit) {
 
 // The devices have what is declared, space by space, and not a cache line more.
 TEST_F(SplitStreamOf, TakesTheMemoryThatIsDeclared) {
-  for (const int theta : {0, 1, 2}) {
-    const Rung rung = bench_.split(stream(8, 1), theta, 1);
+  for (const auto& [theta, axis] : {std::pair{0, 0}, {1, 0}, {2, 0}, {1, 1}, {2, 2}}) {
+    const Rung rung = bench_.split(stream(8, 1, axis), theta, 1);
     const PlaceSpecs specs{bench_.cpu->spec(), bench_.gpu->spec()};
     const SpaceBytes declared =
         pipeline_bytes(take_apart(bench_.network, rung, test::split_catalogue(), specs).value());
@@ -257,21 +258,41 @@ TEST_F(SplitStreamOf, AJobMayBeginAtAnyPlane) {
 
 // Planes of the input come one after the other, and no more have room than are said to be wanted.
 TEST_F(SplitStreamOf, AVolumeThatIsNeverInMemoryAsAWhole) {
-  const auto pipeline = bench_.open(bench_.split(stream(8), 1, 1));
-  for (const std::int64_t most_planes : {std::int64_t{3}, std::int64_t{12}, saturated}) {
-    const std::vector<float> wanted = bench_.run(**pipeline, volume_, most_planes);
-    const Vec3 n = volume_.shape.n;
-    const std::int64_t planes = input_planes_ahead(n, (*pipeline)->geometry(), bench_.fov, most_planes);
-    std::vector<std::byte> memory(static_cast<std::size_t>(planes * n.y * n.x * 4));
-    PlaneRing ring(memory, volume_.shape);
-    const std::jthread writer([&](const std::stop_token& stop) { EXPECT_TRUE(ring.write(volume_.bytes, stop)); });
-    JobOutcome outcome;
-    VolumeJob job = bench_.job(volume_, outcome);
-    job.input.data = nullptr;
-    job.source = &ring;
-    const Result<PipelineStatistics> ran = (*pipeline)->run(job, {}, most_planes);
-    ASSERT_TRUE(ran) << ran.error().message;
-    EXPECT_EQ(test::output_values(outcome), wanted);
+  for (const int axis : {0, 1, 2}) {
+    const auto pipeline = bench_.open(bench_.split(stream(8, 1, axis), 1, 1));
+    ASSERT_TRUE(pipeline) << pipeline.error().message;
+    for (const std::int64_t most_planes : {std::int64_t{3}, std::int64_t{12}, saturated}) {
+      SCOPED_TRACE("axis " + std::to_string(axis) + ", " + std::to_string(most_planes) + " planes wait");
+      const std::vector<float> wanted = bench_.run(**pipeline, volume_, most_planes);
+      const Vec3 n = volume_.shape.n;
+      const std::int64_t planes = input_planes_ahead(n, (*pipeline)->geometry(), bench_.fov, most_planes);
+      std::vector<std::byte> memory(static_cast<std::size_t>(planes * n.y * n.x * 4));
+      PlaneRing ring(memory, volume_.shape);
+      const std::jthread writer([&](const std::stop_token& stop) { EXPECT_TRUE(ring.write(volume_.bytes, stop)); });
+      JobOutcome outcome;
+      VolumeJob job = bench_.job(volume_, outcome);
+      job.input.data = nullptr;
+      job.source = &ring;
+      const Result<PipelineStatistics> ran = (*pipeline)->run(job, {}, most_planes);
+      ASSERT_TRUE(ran) << ran.error().message;
+      EXPECT_EQ(test::output_values(outcome), wanted);
+    }
+  }
+}
+
+// A long side of the volume is gone through by one column a row.
+TEST_F(SplitStreamOf, AlongYAndXEqualsTheDenseWindow) {
+  Random random(6);
+  const RandomVolume volume = test::random_volume(1, {14, 40, 33}, ElementType::f32, random);
+  const oracle::Values exact =
+      test::dense_oracle(bench_.network, bench_.weights, volume.shape.n, test::volume_values(volume.view(), {}));
+  for (const int axis : {1, 2}) {
+    for (const int theta : {0, 1, 2}) {
+      SCOPED_TRACE("axis " + std::to_string(axis) + ", theta " + std::to_string(theta));
+      const auto pipeline = bench_.open(bench_.split(stream(8, 1, axis), theta, 1));
+      ASSERT_TRUE(pipeline) << pipeline.error().message;
+      EXPECT_LE(test::relative_error(bench_.run(**pipeline, volume), exact), 1e-5);
+    }
   }
 }
 
@@ -329,9 +350,9 @@ TEST(SplitStream, AnEngineStreamsAndTheCpuGoesOn) {
 
 TEST_F(SplitStreamOf, RefusesInWords) {
   GeometryChoice choice = stream(8);
-  choice.axis = 1;
+  choice.head_slab = 1;
   const Rung rung = bench_.split(choice, 1, 1);
-  EXPECT_THAT(bench_.open(rung).error().message, HasSubstr("streamed along y or x runs on one place only"));
+  EXPECT_THAT(bench_.open(rung).error().message, HasSubstr("a head in slabs runs on one place only"));
 }
 
 }  // namespace
