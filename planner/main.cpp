@@ -3,6 +3,7 @@
 
 #include "planner/draw_command.hpp"
 #include "planner/plan_output.hpp"
+#include "planner/prediction.hpp"
 #include "planner/repository.hpp"
 #include "planner/session.hpp"
 #include "planner/summary.hpp"
@@ -106,7 +107,21 @@ std::string_view answer_text(PlanFit fit) {
   return "";
 }
 
-// With a model, also whether the plan runs for it here.
+// What the timings of --timings make of a plan that runs; with --output as a plan file.
+Result<void> tell_again(const Plan& plan, const Network& network, const Session& session) {
+  if (session.timings.records().empty()) {
+    return Error{ErrorCode::invalid_argument, session.timings_path + ": no timings in it to predict from"};
+  }
+  const Result<Plan> again = predict_again(plan, network, session.catalogue, session.spec, session.timings);
+  if (!again) return again.error();
+  const Prediction& now = again->predicted;
+  std::printf("by %s: %s, %s a patch (%s%s)\n", session.timings_path.c_str(), rate_text(now.voxels_per_second).c_str(),
+              seconds_text(now.seconds).c_str(), std::string(to_string(now.basis)).c_str(),
+              error_text(now.error).c_str());
+  return session.options.output.empty() ? Result<void>() : save(session.options.output, *again);
+}
+
+// With a model, also whether the plan runs for it here, and, with timings, what they make of it.
 int show_plan(const PlannerOptions& options) {
   const Result<Plan> plan = read_plan(options.files[0]);
   if (!plan) return fail(plan.error());
@@ -115,12 +130,15 @@ int show_plan(const PlannerOptions& options) {
   const Result<LoadedNetwork> loaded = read_network_file(options.model);
   if (!loaded) return fail(loaded.error());
   PlannerOptions own = options;
-  own.patience = Patience::model;
+  if (own.timings.empty()) own.patience = Patience::model;
   if (!own.threads) own.threads = std::max(1, plan->key.threads);
   const Result<Session> session = open_session(own);
   if (!session) return fail(session.error());
   const PlanCheck answer = check(*plan, loaded->network, session->catalogue, session->spec, session->memory_limit,
                                  session->gpu ? &*session->gpu : nullptr);
+  if (!own.timings.empty() && answer.fit != PlanFit::does_not_run) {
+    if (const Result<void> told = tell_again(*plan, loaded->network, *session); !told) return fail(told.error());
+  }
   const std::string why = answer.reason.empty() ? "" : ": " + answer.reason;
   std::printf("%s%s\n", std::string(answer_text(answer.fit)).c_str(), why.c_str());
   return answer.fit == PlanFit::does_not_run ? 1 : 0;

@@ -243,13 +243,13 @@ void Measurer::sample(std::vector<Trial>& trials, std::vector<std::unique_ptr<La
 }
 
 bool Measurer::is_over(const Trial& trial, Seconds best) const {
-  if (trial.samples.empty()) return false;
+  const auto count = static_cast<int>(trial.samples.size());
+  if (count == 0) return false;
   const Seconds mean = trial.mean();
-  if (mean > options_.drop_ratio * best) return true;
-  if (trial.samples.size() >= 2 && mean >= options_.long_run) return true;
+  if (count >= options_.least_samples && mean > options_.drop_ratio * best) return true;
+  if (count >= 2 && mean >= options_.long_run) return true;
   const Seconds sum = std::accumulate(trial.samples.begin(), trial.samples.end(), Seconds{0});
-  return static_cast<int>(trial.samples.size()) >= options_.most_samples ||
-         (trial.samples.size() >= 3 && sum >= options_.enough);
+  return count >= options_.most_samples || (count >= 3 && sum >= options_.enough);
 }
 
 // In a child, and, when a way has ended it, the ways that are left in the next one.

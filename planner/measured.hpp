@@ -24,6 +24,7 @@ struct MeasureOptions {
   Seconds enough = 0.5;           // of samples of one way, once there are three
   Seconds long_run = 3.0;         // a run this long is a sample from the first; two of them do
   int most_samples = 9;
+  int least_samples = 1;       // of a way before it is given up for being slower
   double drop_ratio = 1.5;     // a way this much slower than the best so far is not run again
   std::function<bool()> stop;  // polled between runs; true ends the measuring like time that is up
   // In a child process with a cap on its memory, killed when stopped or when a run does not come to an end: what a way

@@ -78,7 +78,10 @@ void add_commands(CLI::App& app, PlannerOptions& options, Raw& raw) {
     sub->callback([&options, command] { options.command = command; });
     return sub;
   };
-  add("show", "print a plan; with --model, also whether it runs for that model here", Command::show)
+  add("show",
+      "print a plan; with --model, also whether it runs for that model here; with --timings, what they predict of it "
+      "now (--output: the plan so)",
+      Command::show)
       ->add_option("PLAN", raw.first_plan)
       ->required();
   CLI::App* diff = add("diff", "compare two plans, line by line", Command::diff);
@@ -209,6 +212,12 @@ Result<void> check_draw(const PlannerOptions& options) {
   return {};
 }
 
+Result<void> check_show(const PlannerOptions& options) {
+  const bool again = !options.timings.empty() || !options.output.empty();
+  if (!again || (!options.model.empty() && !options.timings.empty())) return {};
+  return wrong("show tells a plan anew with both --model FILE and --timings FILE");
+}
+
 Result<void> check_together(const PlannerOptions& options) {
   if (options.json && options.k8s_resources) return wrong("--json and --k8s-resources exclude each other");
   if (Result<void> machine = check_machine(options); !machine) return machine;
@@ -219,6 +228,7 @@ Result<void> check_together(const PlannerOptions& options) {
     return wrong("--strategy " + std::string(to_string(*options.split)) + " is for one model: give --model FILE");
   }
   if (options.command == Command::draw) return check_draw(options);
+  if (options.command == Command::show) return check_show(options);
   const bool searches = options.command == Command::plan || options.command == Command::measure;
   if (!searches) return {};
   if (options.command == Command::measure && options.model_repository.empty()) return {};

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/throughput.hpp"
+#include "planner/prediction.hpp"
 
 namespace znni {
 namespace {
@@ -14,24 +14,13 @@ PlanKey make_key(const Network& network, const DeviceSpec& spec, const Catalogue
           catalogue.fingerprint()};
 }
 
-Prediction predict(const Network& network, const FoundRung& first) {
-  Cost calls{0, Basis::measured, 0};
-  for (const Segment& segment : first.rung.segments) {
-    for (const Step& step : segment.steps) {
-      const auto runs = static_cast<double>(runs_of(first.geometry, step.node));
-      calls = together(calls, {runs * step.seconds, step.basis, step.error});
-    }
-  }
-  return {first.voxels_per_second, first.rung.seconds, border_cost(network, first.geometry), calls.basis, calls.error};
-}
-
 }  // namespace
 
 Plan rung_plan(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue, const SearchOptions& options,
                const FoundRung& found) {
   Plan plan;
   plan.key = make_key(network, spec, catalogue, options);
-  plan.predicted = predict(network, found);
+  plan.predicted = predict(network, found.geometry, found.rung, found.voxels_per_second);
   append(plan, found.rung);
   return plan;
 }

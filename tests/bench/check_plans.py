@@ -6,8 +6,9 @@
 Each plan runs in a process of its own (`znni-bench net`). What has been measured stays in DIR, so that a run that was
 stopped goes on where it ended; another --seed, --count or --neighbours wants another DIR. At the end the fastest five
 of each model and the chosen plan run again, in turn. One JSON object on stdout: per model, and of all together, how far
-predicted times are from measured ones, whether the memory reserved is the memory predicted, the peak of the process over
-it, and how near the chosen plan comes to the fastest one found.
+predicted times are from measured ones, how many plans and layers kept within their error bars, whether the memory
+reserved is the memory predicted, the peak of the process over it, and how near the chosen plan comes to the fastest one
+found. --again sets what was measured beside what --timings predict now.
 """
 
 import argparse
@@ -15,11 +16,14 @@ import json
 import math
 import os
 import pathlib
+import re
 import statistics
 import subprocess
 import sys
 
 CONTESTANTS = 5
+# Of a patch's time: layers that take less say nothing of its prediction.
+COUNTS = 0.02
 
 
 def say(line):
@@ -30,6 +34,10 @@ def percentile(values, share):
     """The nearest rank; None of nothing."""
     ordered = sorted(values)
     return ordered[max(1, math.ceil(share * len(ordered))) - 1] if ordered else None
+
+
+def error(predicted, seconds):
+    return abs(predicted - seconds) / seconds
 
 
 def write(path, value):
@@ -64,15 +72,39 @@ def draw(options, model, folder):
     return [pathlib.Path(name) for name in json.loads(done.read_text())]
 
 
+def layers(nodes):
+    """Of each that counts in the patch: its name, what it took over what was predicted, and the bar of that."""
+    whole = sum(node["measured_ms"] for node in nodes)
+    return [{"name": node["name"], "primitive": node["primitive"], "problem": node["problem"],
+             "predicted_seconds": node["predicted_ms"] / 1e3, "seconds": node["measured_ms"] / 1e3, "bar": node["error"]}
+            for node in nodes if node["predicted_ms"] > 0 and node["measured_ms"] > COUNTS * whole]
+
+
 def measure(options, model, plan, repetitions):
     text, peak = run([options.programs / "znni-bench", "net", "--plan", plan, "--model", model, "--mem", options.mem,
                       "--repetitions", repetitions, "--json"])
     found = json.loads(text)
     seconds = statistics.median([each["seconds"] for each in found["runs"] if each["kind"] == "warm"])
-    return {"plan": plan.stem, "predicted_seconds": found["predicted_seconds"], "seconds": seconds,
-            "voxels_per_second": found["voxels"] / seconds,
-            "error": abs(found["predicted_seconds"] - seconds) / seconds, "bytes": found["bytes"],
-            "reserved_bytes": found["reserved_bytes"], "process_bytes": peak, "load": os.getloadavg()[0]}
+    return {"plan": plan.stem, "predicted_seconds": found["predicted_seconds"], "bar": found["planned_error"],
+            "seconds": seconds, "voxels_per_second": found["voxels"] / seconds,
+            "error": error(found["predicted_seconds"], seconds), "bytes": found["bytes"],
+            "reserved_bytes": found["reserved_bytes"], "process_bytes": peak, "load": os.getloadavg()[0],
+            "layers": layers(found["nodes"])}
+
+
+def predicted_again(options, model, plan):
+    """Seconds and error bar."""
+    told = plan.with_suffix(".again")
+    run([options.programs / "planner", "show", plan, "--model", model, "--mem", options.mem, "--timings",
+         options.timings, "--output", told])
+    block = re.search(r"^predicted \{(.*?)^\}", told.read_text(), re.MULTILINE | re.DOTALL).group(1)
+    found = dict(re.findall(r"(seconds|error): (\S+)", block))
+    return {"predicted_seconds": float(found["seconds"]), "bar": float(found.get("error", 0))}
+
+
+def again(options, model, plan, row):
+    told = predicted_again(options, model, plan)
+    return {**row, **told, "error": error(told["predicted_seconds"], row["seconds"]), "layers": []}
 
 
 def measure_all(options, model, plans):
@@ -82,7 +114,8 @@ def measure_all(options, model, plans):
         if not kept.exists():
             say(f"{model.stem}: {number} of {len(plans)}, {plan.stem}")
             write(kept, measure(options, model, plan, options.repetitions))
-        rows.append(json.loads(kept.read_text()))
+        row = json.loads(kept.read_text())
+        rows.append(again(options, model, plan, row) if options.again else row)
     return rows
 
 
@@ -105,9 +138,18 @@ def contest(options, model, plans, rows):
     return {"best": best, "chosen_over_best": rates["chosen"] / rates[best], "voxels_per_second": rates}
 
 
+def kept_within(rows):
+    """The share of those with a bar that took no more, nor less, than it says; None where there are none."""
+    told = [abs(math.log(row["seconds"] / row["predicted_seconds"])) <= math.log1p(row["bar"])
+            for row in rows if row.get("bar", 0) > 0]
+    return sum(told) / len(told) if told else None
+
+
 def summary(rows):
     errors = [row["error"] for row in rows]
     return {"plans": len(rows), "error_median": percentile(errors, 0.5), "error_ninth_decile": percentile(errors, 0.9),
+            "plans_within_bar": kept_within(rows),
+            "layers_within_bar": kept_within([layer for row in rows for layer in row.get("layers", [])]),
             "reserved_as_predicted": sum(row["reserved_bytes"] == row["bytes"] for row in rows),
             "most_process_over_plan": max((row["process_bytes"] / row["bytes"] for row in rows), default=None)}
 
@@ -127,7 +169,11 @@ def parse(arguments):
     parser.add_argument("--threads", type=int)
     parser.add_argument("--repetitions", type=int, default=2, help="warm runs of each plan")
     parser.add_argument("--rounds", type=int, default=3, help="of the fastest again; 0: none")
-    return parser.parse_args(arguments)
+    parser.add_argument("--again", action="store_true", help="predict anew, from --timings")
+    options = parser.parse_args(arguments)
+    if options.again and not options.timings:
+        parser.error("--again needs --timings FILE")
+    return options
 
 
 def main(arguments):

@@ -48,6 +48,8 @@ class CheckPlans(unittest.TestCase):
         self.assertLessEqual(small["contest"]["chosen_over_best"], 1)
         for row in small["rows"]:
             self.assertGreater(row["process_bytes"], row["bytes"])
+            self.assertLessEqual(sum(layer["seconds"] for layer in row["layers"]), row["seconds"])
+        self.assertIsNone(small["plans_within_bar"])  # formulas alone have none
         again = self.check(*arguments)
         self.assertEqual(again.stdout, first.stdout)
         self.assertEqual(again.stderr, "")
@@ -60,11 +62,28 @@ class CheckPlans(unittest.TestCase):
         self.assertEqual([line.split(", ")[-1] for line in again.stderr.splitlines() if line.startswith("check_plans")],
                          ["random-2"])
 
+    def test_sets_what_was_measured_beside_other_timings(self):
+        few = ("--count", 2, "--neighbours", 0, "--rounds", 0)
+        timings = self.folder / "timings.pbtxt"
+        before = json.loads(self.check(*few).stdout)["models"]["small"]["rows"]
+        subprocess.run([self.programs / "planner", "measure", "--timings", timings, "--threads", "1", "--enable",
+                        "cpu.pool.max,cpu.softmax", "--time-limit", "20s"], capture_output=True, timeout=300, check=True)
+        again = self.check(*few, "--again", "--timings", timings)
+        self.assertEqual(again.returncode, 0, again.stderr)
+        after = json.loads(again.stdout)["models"]["small"]["rows"]
+        self.assertEqual([row["seconds"] for row in after], [row["seconds"] for row in before])
+        self.assertNotEqual([row["predicted_seconds"] for row in after], [row["predicted_seconds"] for row in before])
+        self.assertIn("--timings", self.check(*few, "--again").stderr)
+
     def test_says_what_failed(self):
         self.model.write_text("no net")
         refused = self.check()
         self.assertNotEqual(refused.returncode, 0)
         self.assertIn("ended with code 2", refused.stderr)
+
+    def test_bars_hold_both_ways(self):
+        rows = [{"seconds": seconds, "predicted_seconds": 10, "bar": 0.25} for seconds in (7, 9, 12, 13)]
+        self.assertEqual(check_plans.kept_within([*rows, {"seconds": 1, "predicted_seconds": 10}]), 0.5)
 
     def test_percentiles_are_nearest_ranks(self):
         self.assertEqual(check_plans.percentile([4, 1, 3, 2], 0.5), 2)

@@ -86,8 +86,10 @@ NetTimes describe(const LoadedNetwork& loaded, const Plan& plan, const PlanRepor
     const Step& step = *node.step;
     const bool reorders_only = step.primitive.empty();
     const std::int64_t runs = runs_of(report.geometry, node.node);
-    times.nodes.push_back({node.node, node.name, reorders_only ? step.reorder : step.primitive, step.basis,
-                           static_cast<double>(runs) * step.seconds, 0});
+    const std::string problem =
+        reorders_only ? "" : to_string(report.geometry.problems[static_cast<std::size_t>(node.node)]);
+    times.nodes.push_back({node.node, node.name, problem, reorders_only ? step.reorder : step.primitive, step.basis,
+                           static_cast<double>(runs) * step.seconds, step.error, 0});
   }
   return times;
 }

@@ -18,9 +18,11 @@ namespace znni::bench {
 struct NodeTimes {
   int node = 0;  // -1: the reorder of the input
   std::string name;
+  std::string problem;  // in words; "" of the input
   std::string primitive;
   Basis basis = Basis::model;
   Seconds predicted = 0;
+  double error = 0;      // the prediction's bar, a share of it; 0: nobody knows
   Seconds measured = 0;  // median of the warm runs; mean of the sockets
 };
 

@@ -61,9 +61,11 @@ Json run_json(const NetTimes& times, const char* kind, Seconds seconds) {
 Json node_json(const NodeTimes& node) {
   return {{"node", node.node},
           {"name", node.name},
+          {"problem", node.problem},
           {"primitive", node.primitive},
           {"basis", std::string(to_string(node.basis))},
           {"predicted_ms", 1e3 * node.predicted},
+          {"error", node.error},
           {"measured_ms", 1e3 * node.measured}};
 }
 
@@ -89,6 +91,7 @@ std::string net_json(const NetTimes& times) {
                        {"basis", std::string(to_string(times.basis))},
                        {"predicted_seconds", times.predicted},
                        {"planned_seconds", times.planned.seconds},
+                       {"planned_error", times.planned.error},
                        {"planned_voxels_per_second", times.planned.voxels_per_second},
                        {"voxels", times.voxels},
                        {"joules", times.joules ? Json(*times.joules) : Json()},

@@ -24,9 +24,9 @@ NetTimes example() {
   times.touched = 0.25;
   times.cold = 1.0;
   times.warm = {0.5, 0.625};
-  times.planned = {3e6, 4.5, 1, Basis::model};
-  times.nodes = {{-1, "input", "cpu.reorder", Basis::model, 0.1, 0.05},
-                 {0, "conv1", "cpu.conv.direct", Basis::measured, 0.4, 0.44}};
+  times.planned = {3e6, 4.5, 1, Basis::model, 0.125};
+  times.nodes = {{-1, "input", "", "cpu.reorder", Basis::model, 0.1, 0, 0.05},
+                 {0, "conv1", "conv 1x1x8x8x8 -> 2, k 2x2x2", "cpu.conv.direct", Basis::measured, 0.4, 0.25, 0.44}};
   times.rest = 0.01;
   return times;
 }
@@ -56,8 +56,11 @@ TEST(BenchReport, JsonHasTheSameNumbers) {
   EXPECT_EQ(json["nodes"][0]["node"], -1);
   EXPECT_EQ(json["nodes"][1]["predicted_ms"], 400.0);
   EXPECT_EQ(json["nodes"][1]["basis"], "measured");
+  EXPECT_EQ(json["nodes"][1]["problem"], "conv 1x1x8x8x8 -> 2, k 2x2x2");
+  EXPECT_EQ(json["nodes"][1]["error"], 0.25);
   EXPECT_EQ(json["rest_ms"], 10.0);
   EXPECT_EQ(json["planned_seconds"], 4.5);
+  EXPECT_EQ(json["planned_error"], 0.125);
   EXPECT_EQ(json["planned_voxels_per_second"], 3e6);
   EXPECT_EQ(json["voxels"], 1e6);
   EXPECT_TRUE(json["joules"].is_null());

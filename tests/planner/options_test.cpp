@@ -160,6 +160,8 @@ TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
       {{"draw", "--model", "x", "--output", "y", "--count", "-1"}, "--count"},
       {{"draw", "--model", "x", "--output", "y", "--most-seconds", "soon"}, "--most-seconds"},
       {{"show"}, "PLAN"},
+      {{"show", "a", "--timings", "t"}, "--model FILE"},
+      {{"show", "a", "--model", "m", "--output", "o"}, "--timings FILE"},
       {{"diff", "a"}, "B"},
       {{"show", "a", "b"}, "b"},
   };

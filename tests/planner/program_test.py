@@ -251,6 +251,21 @@ class Planner(unittest.TestCase):
         done = self.run_planner("show", plan, "--model", self.networks / "n337.pbtxt", "--mem", "50M")
         self.assertIn("made for another network", done.stdout)
 
+    def test_a_plan_is_told_anew(self):
+        plan, anew, timings = self.folder / "a.pbtxt", self.folder / "b.pbtxt", self.folder / "t.pbtxt"
+        search = ("--model", self.small, "--mem", "3M", "--enable", "cpu.conv.direct,cpu.pool.mpf", "--threads", 1)
+        self.good(*search, "--patience", "model", "--output", plan)
+        show = ("show", plan, "--model", self.small, "--mem", "3M", "--timings", timings)
+        done = self.run_planner(*show)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("no timings in it", done.stderr)
+        self.good("measure", *search, "--timings", timings, "--time-limit", "60s")
+        told = self.good(*show, "--output", anew).splitlines()
+        self.assertTrue(told[-2].startswith(f"by {timings}: "), told)
+        self.assertEqual(self.good("show", anew, "--model", self.small, "--mem", "3M").splitlines()[-1], told[-1])
+        self.assertNotEqual(anew.read_text(), plan.read_text())
+        self.assertIn("both --model FILE and --timings FILE", self.refused(2, "show", plan, "--timings", timings))
+
     def test_calibration_keeps_what_it_measured(self):
         timings = self.folder / "t.pbtxt"
         command = ("measure", "--timings", timings, "--threads", 1, "--enable", "cpu.conv.direct,cpu.pool.*,cpu.softmax")

@@ -1,0 +1,80 @@
+#include "planner/prediction.hpp"
+
+#include <utility>
+
+#include "planner/schedule.hpp"
+#include "planner/throughput.hpp"
+
+namespace znni {
+namespace {
+
+std::vector<Step*> steps_of(Rung& rung) {
+  std::vector<Step*> all;
+  for (Segment& segment : rung.segments) {
+    for (Step& step : segment.steps) all.push_back(&step);
+  }
+  return all;
+}
+
+void set(Step& step, const Cost& cost) {
+  step.seconds = cost.seconds;
+  step.basis = cost.basis;
+  step.error = cost.error;
+}
+
+// A step is one call, or two with its reorder.
+Result<void> price(Rung& rung, const Network& network, const Geometry& geometry, const Catalogue& catalogue,
+                   const DeviceSpec& spec, CostSource& costs) {
+  const std::vector<Step*> steps = steps_of(rung);
+  std::vector<Step> values;
+  for (const Step* step : steps) values.push_back(*step);
+  const Result<Schedule> schedule = make_schedule(network, geometry, values, catalogue, spec);
+  if (!schedule) return schedule.error();
+  std::vector<Cost> sums(steps.size(), Cost{0, Basis::measured, 0});
+  for (const Call& call : schedule->calls) {
+    Cost& sum = sums[static_cast<std::size_t>(call.step)];
+    sum = together(sum, costs.cost(call.problem, *call.primitive, call.estimate));
+  }
+  rung.seconds = copy_seconds(network, geometry, spec);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (sums[i].seconds > 0) set(*steps[i], sums[i]);  // an input that is not reordered has no call
+    rung.seconds += static_cast<double>(runs_of(geometry, steps[i]->node)) * steps[i]->seconds;
+  }
+  return {};
+}
+
+}  // namespace
+
+Prediction predict(const Network& network, const Geometry& geometry, const Rung& rung, double voxels_per_second) {
+  Cost calls{0, Basis::measured, 0};
+  for (const Segment& segment : rung.segments) {
+    for (const Step& step : segment.steps) {
+      const auto runs = static_cast<double>(runs_of(geometry, step.node));
+      calls = together(calls, {runs * step.seconds, step.basis, step.error});
+    }
+  }
+  return {voxels_per_second, rung.seconds, border_cost(network, geometry), calls.basis, calls.error};
+}
+
+Result<Plan> predict_again(Plan plan, const Network& network, const Catalogue& catalogue, const DeviceSpec& device,
+                           const Timings& timings) {
+  if (needs_gpu(plan)) return Error{ErrorCode::unsupported, "times of a plan with a GPU are not told anew"};
+  const Result<DeviceSpec> spec = device_of_rungs(plan, device);
+  if (!spec) return spec.error();
+  const std::unique_ptr<CostSource> costs = recorded_costs(timings, *spec);
+  const Seconds before = plan.ladder.front().seconds;
+  for (std::size_t i = 0; i < plan.ladder.size(); ++i) {
+    Rung& rung = plan.ladder[i];
+    const Result<Geometry> geometry = make_geometry(network, rung.geometry);
+    if (!geometry) return geometry.error();
+    if (Result<void> priced = price(rung, network, *geometry, catalogue, *spec, *costs); !priced) {
+      return priced.error().within("rung " + std::to_string(i));
+    }
+    if (i > 0) continue;
+    const double rate = plan.predicted.voxels_per_second * before / rung.seconds;
+    plan.predicted = predict(network, *geometry, rung, rate);
+  }
+  return plan;
+}
+
+}  // namespace znni

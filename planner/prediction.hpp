@@ -1,0 +1,20 @@
+// What a plan is predicted to take: put together from its steps, and told anew when there are other timings.
+#pragma once
+
+#include "planner/costs.hpp"
+#include "planner/geometry.hpp"
+#include "planner/plan.hpp"
+
+namespace znni {
+
+// Of a rung whose steps have their times: basis and error bar of all of them, each as often as it runs.
+[[nodiscard]] Prediction predict(const Network& network, const Geometry& geometry, const Rung& rung,
+                                 double voxels_per_second);
+
+// The plan with the times, bases and error bars of its steps, rungs and prediction as `timings` tell them now; what is
+// chosen stays. Voxels per second change as the seconds of the first rung do. Requires that the plan runs on `device`
+// (check() of planner/plan.hpp); unsupported where the plan needs a GPU, whose times come from elsewhere.
+[[nodiscard]] Result<Plan> predict_again(Plan plan, const Network& network, const Catalogue& catalogue,
+                                         const DeviceSpec& device, const Timings& timings);
+
+}  // namespace znni
