@@ -53,6 +53,7 @@ std::vector<LayerProblem> problems(const DeviceSpec& spec, double scale) {
   all.emplace_back(AddProblem{in, 2, {}});
   all.emplace_back(ScaleShiftProblem{in});
   all.emplace_back(ConcatProblem{{in, in}});
+  all.emplace_back(CropProblem{in, ones, ones});
   all.emplace_back(SoftmaxProblem{images(3, bytes)});
   const Format blocked{ElementType::f32, spec.simd_floats == 16 ? Layout::blocked16 : Layout::blocked8};
   all.emplace_back(ReorderProblem{in, {}, blocked});

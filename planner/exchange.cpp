@@ -16,6 +16,10 @@ Network exchanged(Network network, int axis) {
       pooling->window = exchanged(pooling->window, axis);
       pooling->stride = exchanged(pooling->stride, axis);
     }
+    if (auto* const crop = std::get_if<Crop>(&node.operation)) {
+      crop->begin = exchanged(crop->begin, axis);
+      crop->end = exchanged(crop->end, axis);
+    }
   }
   return network;
 }

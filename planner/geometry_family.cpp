@@ -74,7 +74,10 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, c
                                [&](const Add& a) -> LayerProblem {
                                  return AddProblem{in, count, a.activation};
                                },
-                               [&](const Concat&) -> LayerProblem { return ConcatProblem{inputs}; }},
+                               [&](const Concat&) -> LayerProblem { return ConcatProblem{inputs}; },
+                               [&](const Crop& c) -> LayerProblem {
+                                 return CropProblem{in, c.begin, c.end};
+                               }},
                     node.operation);
 }
 

@@ -1,6 +1,7 @@
 #include "planner/graph_passes.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 namespace znni {
@@ -41,11 +42,46 @@ void remove_node(LoadedNetwork& loaded, int node) {
   if (!loaded.weights.empty()) loaded.weights.erase(loaded.weights.begin() + node);
 }
 
+// Puts node `from` before node `to`, which is an earlier one. Nothing it reads stands behind that.
+void move_node(LoadedNetwork& loaded, int from, int to) {
+  std::vector<Node>& nodes = loaded.network.nodes;
+  for (Node& node : nodes) {
+    for (int& input : node.inputs) {
+      const int writer = input - 1;
+      if (writer == from) {
+        input = to + 1;
+      } else if (writer >= to && writer < from) {
+        ++input;
+      }
+    }
+  }
+  std::rotate(nodes.begin() + to, nodes.begin() + from, nodes.begin() + from + 1);
+  NetworkWeights& weights = loaded.weights;
+  if (!weights.empty()) std::rotate(weights.begin() + to, weights.begin() + from, weights.begin() + from + 1);
+}
+
+bool does_nothing(const Operation& operation) {
+  const auto* activate = std::get_if<Activate>(&operation);
+  if (activate != nullptr) return activate->activation.kind == ActivationKind::none;
+  const auto* crop = std::get_if<Crop>(&operation);
+  return crop != nullptr && *crop == Crop{};
+}
+
 bool drop_identity(LoadedNetwork& loaded, int node) {
-  const auto* activate = std::get_if<Activate>(&loaded.network.nodes[index(node)].operation);
-  if (activate == nullptr || activate->activation.kind != ActivationKind::none) return false;
+  if (!does_nothing(loaded.network.nodes[index(node)].operation)) return false;
   if (loaded.network.nodes.size() == 1) return false;
   remove_node(loaded, node);
+  return true;
+}
+
+bool join_crops(LoadedNetwork& loaded, int node) {
+  auto* crop = std::get_if<Crop>(&loaded.network.nodes[index(node)].operation);
+  if (crop == nullptr) return false;
+  const Node* producer = exclusive_producer(loaded.network, node);
+  const auto* inner = producer == nullptr ? nullptr : std::get_if<Crop>(&producer->operation);
+  if (inner == nullptr) return false;
+  *crop = {inner->begin + crop->begin, inner->end + crop->end};
+  remove_node(loaded, loaded.network.nodes[index(node)].inputs.front() - 1);
   return true;
 }
 
@@ -126,17 +162,45 @@ bool fuse_activation(LoadedNetwork& loaded, int node) {
   return true;
 }
 
+// Of a sum of two.
+struct Addends {
+  int earlier = 0;
+  int later = 0;
+};
+
+std::optional<Addends> addends_of(const Node& node) {
+  if (!std::holds_alternative<Add>(node.operation) || node.inputs.size() != 2) return std::nullopt;
+  const auto [earlier, later] = std::minmax({node.inputs[0], node.inputs[1]});
+  return Addends{earlier, later};
+}
+
+// Whether a convolution writes `value` that can end its sums with a residual.
+bool can_add(const Network& network, int value) {
+  if (value == 0 || readers_of(network, value).size() != 1) return false;
+  const Node& producer = network.nodes[index(value - 1)];
+  const auto* conv = std::get_if<Convolution>(&producer.operation);
+  return conv != nullptr && conv->activation.kind == ActivationKind::none && producer.inputs.size() == 1;
+}
+
+// A residual stands before the convolution that adds it; files crop it where they need it.
+bool crop_first(LoadedNetwork& loaded, int node) {
+  const std::vector<Node>& nodes = loaded.network.nodes;
+  const std::optional<Addends> addends = addends_of(nodes[index(node)]);
+  if (!addends || !can_add(loaded.network, addends->earlier)) return false;
+  const Node& crop = nodes[index(addends->later - 1)];
+  if (!std::holds_alternative<Crop>(crop.operation) || crop.inputs.front() >= addends->earlier) return false;
+  move_node(loaded, addends->later - 1, addends->earlier - 1);
+  return true;
+}
+
 bool fold_addition(LoadedNetwork& loaded, int node) {
   std::vector<Node>& nodes = loaded.network.nodes;
-  const auto* sum = std::get_if<Add>(&nodes[index(node)].operation);
-  if (sum == nullptr || nodes[index(node)].inputs.size() != 2) return false;
-  const auto [earlier, later] = std::minmax({nodes[index(node)].inputs[0], nodes[index(node)].inputs[1]});
-  if (readers_of(loaded.network, later).size() != 1) return false;
+  const std::optional<Addends> addends = addends_of(nodes[index(node)]);
+  if (!addends || !can_add(loaded.network, addends->later)) return false;
+  const int later = addends->later;
   Node& producer = nodes[index(later - 1)];
-  auto* conv = std::get_if<Convolution>(&producer.operation);
-  if (conv == nullptr || conv->activation.kind != ActivationKind::none || producer.inputs.size() > 1) return false;
-  conv->activation = sum->activation;
-  producer.inputs.push_back(earlier);
+  std::get<Convolution>(producer.operation).activation = std::get<Add>(nodes[index(node)].operation).activation;
+  producer.inputs.push_back(addends->earlier);
   nodes[index(node)].inputs = {later};
   remove_node(loaded, node);
   return true;
@@ -203,8 +267,10 @@ LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
   for (std::size_t before = 0; before != loaded.network.nodes.size();) {  // every change removes a node
     before = loaded.network.nodes.size();
     exhaust(loaded, drop_identity);
+    exhaust(loaded, join_crops);
     exhaust(loaded, fold);
     exhaust(loaded, fuse_activation);
+    exhaust(loaded, crop_first);
     exhaust(loaded, fold_addition);
     exhaust(loaded, join_convolutions);
   }

@@ -16,7 +16,8 @@ struct LoadedNetwork {
 
 // Requires check(network) and, where there are weights, check_weights. In this order, each until nothing more is found,
 // and from the beginning again:
-//   activations that do nothing (kind none) are removed;
+//   activations that do nothing (kind none) and crops of nothing are removed;
+//   a Crop takes in the Crop that it reads, if it is the only reader;
 //   a ScaleShift goes into the convolution it reads (its only reader, no activation yet):
 //     kernel'[j] = scale[j] kernel[j], bias'[j] = scale[j] bias[j] + shift[j];
 //   or into its readers when all are convolutions, exact because they are valid convolutions:
@@ -24,10 +25,12 @@ struct LoadedNetwork {
 //   an Activate goes into the convolution or addition it reads, if it is the only reader and that has no
 //     activation yet;
 //   an Add of two values goes, with its activation, into the convolution that writes the later one, if it is the only
-//     reader and the convolution has neither activation nor residual yet: the earlier value becomes the residual;
+//     reader and the convolution has neither activation nor residual yet: the earlier value becomes the residual; a
+//     Crop that is the later one moves before the convolution first, where it reads nothing of it;
 //   convolutions whose outputs a Concat puts side by side become one of all their images, with the name of the first,
 //     if the Concat is their only reader and nothing but their kernels and images differs; a Concat of one goes.
-// The remaining nodes keep their names and their order; the output stays last; check() still holds.
+// The remaining nodes keep their names and, but for such crops, their order; the output stays last; check() still
+// holds.
 [[nodiscard]] LoadedNetwork fold_and_fuse(LoadedNetwork loaded);
 
 }  // namespace znni

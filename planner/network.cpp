@@ -34,6 +34,10 @@ Reach reach_after(const Operation& operation, Reach in) {
     for (int axis = 0; axis < 3; ++axis) in.fov[axis] = add(in.fov[axis], grown[axis]);
     in.stride = in.stride * pool->stride;
   }
+  if (const auto* crop = std::get_if<Crop>(&operation)) {
+    const Vec3 grown = in.stride * (crop->begin + crop->end);
+    for (int axis = 0; axis < 3; ++axis) in.fov[axis] = add(in.fov[axis], grown[axis]);
+  }
   return in;
 }
 
@@ -60,14 +64,19 @@ Result<void> check_name(std::string_view what, std::string_view name) {
   return {};
 }
 
-Result<void> check_positive(std::string_view name, Vec3 value, int spatial_rank) {
+// At least `least` along each axis, and no more along those that the rank lacks.
+Result<void> check_within(std::string_view name, Vec3 value, std::int64_t least, int spatial_rank) {
   for (int axis = 0; axis < 3; ++axis) {
-    const std::int64_t most = axis < 3 - spatial_rank ? 1 : most_reach;
-    if (value[axis] >= 1 && value[axis] <= most) continue;
+    const std::int64_t most = axis < 3 - spatial_rank ? least : most_reach;
+    if (value[axis] >= least && value[axis] <= most) continue;
     return invalid(std::string(name) + "." + axis_names[index(axis)] + " = " + std::to_string(value[axis]) +
-                   " is not in [1, " + std::to_string(most) + "]");
+                   " is not in [" + std::to_string(least) + ", " + std::to_string(most) + "]");
   }
   return {};
+}
+
+Result<void> check_positive(std::string_view name, Vec3 value, int spatial_rank) {
+  return check_within(name, value, 1, spatial_rank);
 }
 
 Result<void> check_activation(Activation activation) {
@@ -89,9 +98,15 @@ Result<void> check_pooling(const Pooling& pool, int spatial_rank) {
   return check_positive("stride", pool.stride, spatial_rank);
 }
 
+Result<void> check_crop(const Crop& crop, int spatial_rank) {
+  if (Result<void> sound = check_within("begin", crop.begin, 0, spatial_rank); !sound) return sound;
+  return check_within("end", crop.end, 0, spatial_rank);
+}
+
 Result<void> check_operation(const Operation& operation, int spatial_rank) {
   return std::visit(Overloaded{[&](const Convolution& conv) { return check_convolution(conv, spatial_rank); },
                                [&](const Pooling& pool) { return check_pooling(pool, spatial_rank); },
+                               [&](const Crop& crop) { return check_crop(crop, spatial_rank); },
                                [](const Activate& activate) { return check_activation(activate.activation); },
                                [](const Add& sum) { return check_activation(sum.activation); },
                                [](const auto&) { return Result<void>(); }},
@@ -237,16 +252,19 @@ std::string pooling_text(const Pooling& pool, std::int64_t f) {
 std::string operation_text(const Node& node, std::int64_t f) {
   const bool residual = node.inputs.size() == 2;
   const std::string f_text = std::to_string(f);
-  return std::visit(Overloaded{[&](const Convolution& conv) { return convolution_text(conv, f, residual); },
-                               [&](const Pooling& pool) { return pooling_text(pool, f); },
-                               [&](const Activate& activate) {
-                                 return "activation " + f_text + activation_text(activate.activation);
-                               },
-                               [&](const Softmax&) { return "softmax " + f_text; },
-                               [&](const ScaleShift&) { return "scale and shift " + f_text; },
-                               [&](const Add& sum) { return "add " + f_text + activation_text(sum.activation); },
-                               [&](const Concat&) { return std::string("concat"); }},
-                    node.operation);
+  return std::visit(
+      Overloaded{
+          [&](const Convolution& conv) { return convolution_text(conv, f, residual); },
+          [&](const Pooling& pool) { return pooling_text(pool, f); },
+          [&](const Activate& activate) { return "activation " + f_text + activation_text(activate.activation); },
+          [&](const Softmax&) { return "softmax " + f_text; },
+          [&](const ScaleShift&) { return "scale and shift " + f_text; },
+          [&](const Add& sum) { return "add " + f_text + activation_text(sum.activation); },
+          [&](const Concat&) { return std::string("concat"); },
+          [&](const Crop& crop) {
+            return "crop " + f_text + ", begin " + to_string(crop.begin) + ", end " + to_string(crop.end);
+          }},
+      node.operation);
 }
 
 }  // namespace

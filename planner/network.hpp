@@ -42,7 +42,15 @@ struct Add {
 struct Concat {  // images of the inputs, one input after the other
   bool operator==(const Concat&) const = default;
 };
-using Operation = std::variant<Convolution, Pooling, Activate, Softmax, ScaleShift, Add, Concat>;
+// Takes away the first `begin` and the last `end` voxels of each axis, so that branches of other extents can meet. In
+// the dense sliding window it is a convolution of k = begin + end + 1 whose one tap, at `begin`, is 1: it reaches as
+// far, shifts every fragment by as much, and in a stream reads as many planes of earlier steps.
+struct Crop {
+  Vec3 begin;
+  Vec3 end;
+  bool operator==(const Crop&) const = default;
+};
+using Operation = std::variant<Convolution, Pooling, Activate, Softmax, ScaleShift, Add, Concat, Crop>;
 
 // Values are numbered: 0 is the network's input, i + 1 is what node i writes.
 struct Node {

@@ -38,6 +38,7 @@ std::size_t hash(const ConcatProblem& p) {
   return seed;
 }
 std::size_t hash(const ReorderProblem& p) { return of(of(of(0, p.in), p.from), p.to); }
+std::size_t hash(const CropProblem& p) { return of(of(of(0, p.in), p.begin), p.end); }
 
 }  // namespace
 

@@ -158,6 +158,16 @@ Parsed reorder(Pieces pieces) {
   return ReorderProblem{*in, *from, *to};
 }
 
+Parsed crop(Pieces pieces) {
+  const std::optional<Shape5> in = pieces.shape();
+  if (!in || !pieces.take(", begin ")) return std::nullopt;
+  const std::optional<Vec3> begin = pieces.extent();
+  if (!begin || !pieces.take(", end ")) return std::nullopt;
+  const std::optional<Vec3> end = pieces.extent();
+  if (!end || !pieces.is_empty()) return std::nullopt;
+  return CropProblem{*in, *begin, *end};
+}
+
 Parsed parse(std::string_view text) {
   Pieces pieces(text);
   if (pieces.take("conv ")) return convolution(pieces);
@@ -166,6 +176,7 @@ Parsed parse(std::string_view text) {
   if (pieces.take("add ")) return addition(pieces);
   if (pieces.take("concat ")) return concatenation(pieces);
   if (pieces.take("reorder ")) return reorder(pieces);
+  if (pieces.take("crop ")) return crop(pieces);
   const bool softmax = pieces.take("softmax ");
   const bool affine = !softmax && pieces.take("scale and shift ");
   if (!softmax && !affine && !pieces.take("activation ")) return std::nullopt;

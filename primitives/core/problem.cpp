@@ -88,6 +88,20 @@ Result<void> check_pool(const PoolProblem& pool) {
   return check_shape(output_shape(pool));
 }
 
+// At least one voxel stays.
+Result<void> check_crop(const CropProblem& crop) {
+  for (int axis = 0; axis < 3; ++axis) {
+    for (const auto& [name, value] : {std::pair{"begin", crop.begin}, std::pair{"end", crop.end}}) {
+      if (value[axis] >= 0) continue;
+      return invalid(axis_text(name, axis) + " = " + std::to_string(value[axis]) + " is below 0");
+    }
+    if (add(crop.begin[axis], crop.end[axis]) < crop.in.n[axis]) continue;
+    return invalid(axis_text("n", axis) + " = " + std::to_string(crop.in.n[axis]) + " leaves nothing between begin " +
+                   std::to_string(crop.begin[axis]) + " and end " + std::to_string(crop.end[axis]));
+  }
+  return {};
+}
+
 Result<void> check_concat(const ConcatProblem& concat) {
   if (concat.in.empty()) return invalid("a concatenation needs an input");
   for (const Shape5& shape : concat.in) {
@@ -109,6 +123,8 @@ Shape5 pool_output(const PoolProblem& pool) {
   return {mul(pool.in.S, voxels(offsets)), pool.in.f,
           (pool.in.n - pool.window - offsets + Vec3::cube(1)) / pool.stride + Vec3::cube(1)};
 }
+
+Shape5 crop_output(const CropProblem& crop) { return {crop.in.S, crop.in.f, crop.in.n - crop.begin - crop.end}; }
 
 Shape5 concat_output(const ConcatProblem& concat) {
   Shape5 shape = concat.in.front();
@@ -183,11 +199,12 @@ Shape5 input_shape(const LayerProblem& problem, int index) {
 }
 
 Shape5 output_shape(const LayerProblem& problem) {
-  return std::visit(Overloaded{[](const ConvProblem& conv) { return conv_output(conv); },
-                               [](const PoolProblem& pool) { return pool_output(pool); },
-                               [](const ConcatProblem& concat) { return concat_output(concat); },
-                               [](const auto& other) { return other.in; }},
-                    problem);
+  return std::visit(
+      Overloaded{[](const ConvProblem& conv) { return conv_output(conv); },
+                 [](const PoolProblem& pool) { return pool_output(pool); },
+                 [](const ConcatProblem& concat) { return concat_output(concat); },
+                 [](const CropProblem& crop) { return crop_output(crop); }, [](const auto& other) { return other.in; }},
+      problem);
 }
 
 Result<void> check(const LayerProblem& problem) {
@@ -198,6 +215,7 @@ Result<void> check(const LayerProblem& problem) {
   return std::visit(Overloaded{[](const ConvProblem& conv) { return check_conv(conv); },
                                [](const PoolProblem& pool) { return check_pool(pool); },
                                [](const ConcatProblem& concat) { return check_concat(concat); },
+                               [](const CropProblem& crop) { return check_crop(crop); },
                                [](const AddProblem& add) -> Result<void> {
                                  if (add.inputs < 2) return invalid("an addition needs two inputs or more");
                                  return {};
@@ -238,6 +256,9 @@ std::string to_string(const LayerProblem& problem) {
           [](const ConcatProblem& concat) { return concat_text(concat); },
           [](const ReorderProblem& p) {
             return "reorder " + to_string(p.in) + " from " + to_string(p.from) + " to " + to_string(p.to);
+          },
+          [](const CropProblem& p) {
+            return "crop " + to_string(p.in) + ", begin " + to_string(p.begin) + ", end " + to_string(p.end);
           }},
       problem);
 }

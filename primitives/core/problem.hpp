@@ -106,6 +106,14 @@ struct ConcatProblem {
   auto operator<=>(const ConcatProblem&) const = default;
 };
 
+// out[v] = in[begin + v]: without the first `begin` and the last `end` voxels of each axis.
+struct CropProblem {
+  Shape5 in;
+  Vec3 begin;
+  Vec3 end;
+  constexpr auto operator<=>(const CropProblem&) const = default;
+};
+
 // The same tensor in another format.
 struct ReorderProblem {
   Shape5 in;
@@ -115,7 +123,7 @@ struct ReorderProblem {
 };
 
 using LayerProblem = std::variant<ConvProblem, PoolProblem, ActivationProblem, SoftmaxProblem, ScaleShiftProblem,
-                                  AddProblem, ConcatProblem, ReorderProblem>;
+                                  AddProblem, ConcatProblem, ReorderProblem, CropProblem>;
 
 // Parameters of one layer, borrowed: they must outlive the prepared layer. Host memory, float32.
 struct LayerWeights {

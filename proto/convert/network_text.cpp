@@ -56,6 +56,23 @@ Result<Operation> pooling_of(const text::Pooling& pool, PoolKind kind, int rank)
   return Operation(Pooling{kind, *window, *stride});
 }
 
+// Zeros along the axes that the rank lacks.
+template <class Values>
+Result<Vec3> border_of(std::string_view field, const Values& values, int rank) {
+  if (values.empty()) return Vec3();
+  Result<Vec3> border = extent_of(field, std::vector<std::int64_t>(values.begin(), values.end()), rank);
+  for (int axis = 0; border && axis < 3 - rank; ++axis) (*border)[axis] = 0;
+  return border;
+}
+
+Result<Operation> crop_of(const text::Crop& crop, int rank) {
+  const Result<Vec3> begin = border_of("begin", crop.begin(), rank);
+  if (!begin) return begin.error();
+  const Result<Vec3> end = border_of("end", crop.end(), rank);
+  if (!end) return end.error();
+  return Operation(Crop{*begin, *end});
+}
+
 Result<Operation> operation_of(const text::Node& node, int rank) {
   switch (node.op_case()) {
     case text::Node::kConv: return convolution_of(node.conv(), rank);
@@ -70,10 +87,11 @@ Result<Operation> operation_of(const text::Node& node, int rank) {
     case text::Node::kAdd:
       return Operation(Add{activation_of(node.add().activation(), node.add().has_alpha(), node.add().alpha())});
     case text::Node::kConcat: return Operation(Concat{});
+    case text::Node::kCrop: return crop_of(node.crop(), rank);
     case text::Node::OP_NOT_SET: break;
   }
   return corrupt(
-      "has no operation; conv, max_pool, average_pool, activate, softmax, scale_shift, add, concat are known");
+      "has no operation; conv, max_pool, average_pool, activate, softmax, scale_shift, add, concat, crop are known");
 }
 
 std::string_view stem_of(text::Node::OpCase operation) {
@@ -86,6 +104,7 @@ std::string_view stem_of(text::Node::OpCase operation) {
     case text::Node::kScaleShift: return "scale";
     case text::Node::kAdd: return "add";
     case text::Node::kConcat: return "concat";
+    case text::Node::kCrop: return "crop";
     case text::Node::OP_NOT_SET: break;
   }
   return "node";
@@ -138,14 +157,11 @@ Result<Node> node_of(const text::Node& written, int rank, Names& names) {
   return node;
 }
 
-// One value where one is enough, else one per axis.
+// One value where one is enough, else one per axis that the net has.
 void set_extent(google::protobuf::RepeatedField<std::int64_t>* field, Vec3 extent, int rank) {
-  const Vec3 equal = {rank < 3 ? 1 : extent.x, rank < 2 ? 1 : extent.x, extent.x};
-  if (extent == equal) {
-    field->Add(extent.x);
-    return;
-  }
-  for (int axis = 3 - rank; axis < 3; ++axis) field->Add(extent[axis]);
+  bool equal = true;
+  for (int axis = 3 - rank; axis < 3; ++axis) equal = equal && extent[axis] == extent.x;
+  for (int axis = equal ? 2 : 3 - rank; axis < 3; ++axis) field->Add(extent[axis]);
 }
 
 template <class Message>
@@ -167,6 +183,11 @@ void set_pooling(text::Pooling* written, const Pooling& pool, int rank) {
   set_extent(written->mutable_stride(), pool.stride, rank);
 }
 
+void set_crop(text::Crop* written, const Crop& crop, int rank) {
+  if (crop.begin != Vec3()) set_extent(written->mutable_begin(), crop.begin, rank);
+  if (crop.end != Vec3()) set_extent(written->mutable_end(), crop.end, rank);
+}
+
 void set_activate(text::Activation* written, Activation activation) {
   written->set_kind(static_cast<Kind>(activation.kind));
   if (activation.alpha != default_alpha(activation.kind)) written->set_alpha(activation.alpha);
@@ -183,7 +204,8 @@ void set_operation(text::Node* written, const Operation& operation, int rank) {
                         [&](const Softmax&) { written->mutable_softmax(); },
                         [&](const ScaleShift&) { written->mutable_scale_shift(); },
                         [&](const Add& sum) { set_activation(written->mutable_add(), sum.activation); },
-                        [&](const Concat&) { written->mutable_concat(); }},
+                        [&](const Concat&) { written->mutable_concat(); },
+                        [&](const Crop& crop) { set_crop(written->mutable_crop(), crop, rank); }},
              operation);
 }
 

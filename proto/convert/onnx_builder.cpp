@@ -12,6 +12,32 @@ std::int64_t parameters_of(const NodeWeights& weights) {
                                    weights.shift.size());
 }
 
+Vec3 declared_extent(const onnx::ValueInfoProto& input, int rank) {
+  constexpr std::int64_t most = std::int64_t{1} << 31;
+  const onnx::TensorShapeProto& shape = input.type().tensor_type().shape();
+  Vec3 extent;
+  for (int i = 0; i < rank && i + 2 < shape.dim_size(); ++i) {
+    const std::int64_t n = shape.dim(i + 2).dim_value();  // 0 where there is none
+    if (n > 0 && n <= most) extent[3 - rank + i] = n;
+  }
+  return extent;
+}
+
+Vec3 extent_after(const Operation& operation, Vec3 n) {
+  Vec3 lost;
+  Vec3 stride = Vec3::cube(1);
+  if (const auto* conv = std::get_if<Convolution>(&operation)) lost = dilated(conv->k, conv->dilation) - stride;
+  if (const auto* crop = std::get_if<Crop>(&operation)) lost = crop->begin + crop->end;
+  if (const auto* pool = std::get_if<Pooling>(&operation)) {
+    lost = pool->window - stride;
+    stride = pool->stride;
+  }
+  for (int axis = 0; axis < 3; ++axis) {
+    n[axis] = n[axis] > lost[axis] ? (n[axis] - lost[axis] - 1) / stride[axis] + 1 : 0;
+  }
+  return n;
+}
+
 }  // namespace
 
 OnnxBuilder::OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, std::int64_t most_parameters)
@@ -23,6 +49,7 @@ OnnxBuilder::OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, st
   names_.emplace(graph.input->name(), 1);
   values_.emplace(graph.input->name(), 0);
   images_.push_back(f_in);
+  extents_.push_back(declared_extent(*graph.input, rank));
 }
 
 bool OnnxBuilder::has_input(const onnx::NodeProto& node, int index) {
@@ -70,6 +97,7 @@ std::string OnnxBuilder::free_name(const std::string& name) {
 
 void OnnxBuilder::append(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
                          NodeWeights weights) {
+  extents_.push_back(extent_after(operation, extents_[static_cast<std::size_t>(inputs.front())]));
   network_.nodes.push_back({free_name(name_of(node)), operation, std::move(inputs)});
   parameters_ = add(parameters_, parameters_of(weights));
   weights_.push_back(std::move(weights));

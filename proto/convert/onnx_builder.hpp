@@ -36,6 +36,8 @@ class OnnxBuilder {
   // The value that stands at input `index`; the error says so where it is a constant or a second output.
   [[nodiscard]] Result<int> value(const onnx::NodeProto& node, int index) const;
   [[nodiscard]] std::int64_t images(int value) const { return images_[static_cast<std::size_t>(value)]; }
+  // Voxels per axis when the net reads what the file declares; 0 where it leaves that open.
+  [[nodiscard]] Vec3 extent(int value) const { return extents_[static_cast<std::size_t>(value)]; }
 
   // The numbers of the constant at input `index`, `count` of them.
   [[nodiscard]] Result<std::vector<float>> vector(const onnx::NodeProto& node, int index, std::int64_t count) const;
@@ -80,7 +82,8 @@ class OnnxBuilder {
   std::map<std::string, int> values_;
   std::map<std::string, TurnedValue> turned_;
   std::vector<Flattened> flattened_;
-  std::vector<std::int64_t> images_;
+  std::vector<std::int64_t> images_;  // per value
+  std::vector<Vec3> extents_;         // per value
 };
 
 }  // namespace znni

@@ -64,21 +64,6 @@ Result<void> convert_identity(const OnnxNode& node, OnnxBuilder& builder) {
   return {};
 }
 
-Result<void> convert_pad(const OnnxNode& node, OnnxBuilder& builder) {
-  constexpr int pads_input = 1;  // an attribute before operator set 11
-  Result<std::vector<std::int64_t>> pads = node.attributes.integers("pads");
-  if (OnnxBuilder::has_input(node.proto, pads_input)) {
-    const onnx::TensorProto* constant = builder.constant(node.proto, pads_input);
-    if (constant == nullptr) return unsupported("its pads are computed; only constants are supported");
-    pads = integers_of(*constant);
-  }
-  if (!pads) return pads.error();
-  for (const std::int64_t pad : *pads) {
-    if (pad != 0) return unsupported("pads of " + std::to_string(pad) + " are not supported; only 0");
-  }
-  return convert_identity(node, builder);
-}
-
 Result<void> convert_dropout(const OnnxNode& node, OnnxBuilder& builder) {
   if (may_train(node, builder)) return unsupported("drops (training mode), which is not supported");
   return convert_identity(node, builder);

@@ -10,8 +10,6 @@ namespace znni {
 // Over images.
 [[nodiscard]] Result<void> convert_concat(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_identity(const OnnxNode& node, OnnxBuilder& builder);
-// By nothing at all, as exporters write it before an AveragePool.
-[[nodiscard]] Result<void> convert_pad(const OnnxNode& node, OnnxBuilder& builder);
 // Its mask may not be used.
 [[nodiscard]] Result<void> convert_dropout(const OnnxNode& node, OnnxBuilder& builder);
 

@@ -7,6 +7,7 @@
 #include "proto/convert/errors.hpp"
 #include "proto/convert/onnx_activation.hpp"
 #include "proto/convert/onnx_convolution.hpp"
+#include "proto/convert/onnx_crop.hpp"
 #include "proto/convert/onnx_join.hpp"
 #include "proto/convert/onnx_pooling.hpp"
 #include "proto/convert/onnx_scale_shift.hpp"
@@ -28,13 +29,14 @@ constexpr std::array<Names, 4> batch_normalization = {"epsilon", "momentum", "sp
 constexpr std::array<Names, 2> dropout = {"ratio", "seed"};
 constexpr std::array<Names, 3> pad = {"mode", "pads", "value"};
 constexpr std::array<Names, 1> perm = {"perm"};
+constexpr std::array<Names, 3> slice = {"axes", "ends", "starts"};
 constexpr int any = std::numeric_limits<int>::max();
 
 Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 20> operators = {{
+constexpr std::array<OnnxOperator, 21> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
@@ -51,6 +53,7 @@ constexpr std::array<OnnxOperator, 20> operators = {{
     {"Pad", 1, 4, pad, convert_pad},
     {"Relu", 1, 1, {}, convert_relu},
     {"Sigmoid", 1, 1, {}, convert_sigmoid},
+    {"Slice", 1, 5, slice, convert_slice},
     {"Softmax", 1, 1, axis, convert_softmax},
     {"Sub", 2, 2, {}, convert_sub},
     {"Tanh", 1, 1, {}, convert_tanh},

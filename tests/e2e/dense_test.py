@@ -83,6 +83,10 @@ class DenseTest(unittest.TestCase):
     def test_net_with_concatenation(self):
         self.serve_one(nets.concat_net(2), [(11, 11, 11), (24, 31, 40)])
 
+    def test_net_with_cropped_branches(self):
+        net = nets.skipping_net(8)
+        self.serve_one(net, [net.field_of_view, (24, 31, 40)])
+
     def test_field_of_view_and_one_more(self):
         """The smallest legal volumes, and batches."""
         net = nets.small_net(3)

@@ -12,7 +12,7 @@ from onnx import TensorProto, helper, numpy_helper
 
 @dataclasses.dataclass
 class Node:
-    """op: Conv, MaxPool, AveragePool, BatchNormalization, Add, Concat, Softmax or an activation's name."""
+    """op: Conv, MaxPool, AveragePool, BatchNormalization, Add, Concat, Slice, Softmax or an activation's name."""
     op: str
     inputs: list
     output: str
@@ -20,6 +20,8 @@ class Node:
     k: tuple = ()         # kernel or window
     stride: tuple = ()    # of poolings
     dilation: tuple = ()  # of convolutions
+    begin: tuple = ()     # voxels that a Slice takes away
+    end: tuple = ()
     alpha: float = 0.0
 
 
@@ -82,6 +84,14 @@ class Net:
         images = [self.images[source] for source in sources]
         return self.add(Node(op, list(sources), self._name(op)), images[0] if op == "Add" else sum(images))
 
+    def crop(self, begin, end, source=None):
+        """Without the first and the last voxels of each axis."""
+        source = source or self.last
+        fov, stride = self.reach[source]
+        fov = tuple(v + (b + e) * s for v, b, e, s in zip(fov, begin, end, stride))
+        node = Node("Slice", [source], self._name("crop"), begin=tuple(begin), end=tuple(end))
+        return self.add(node, self.images[source], (fov, stride))
+
     def softmax(self):
         """Over images."""
         return self.add(Node("Softmax", [self.last], self._name("softmax")), self.images[self.last])
@@ -124,6 +134,11 @@ def _operator(net, node, dilated):
         f = net.images[node.inputs[0]]
         op, weights = "Conv", [np.full((f, 1, *node.k), 1 / np.prod(node.k), np.float32)]
         attributes = {"kernel_shape": node.k, "dilations": stride, "group": f}
+    if op == "Slice":
+        step = stride if dilated else (1,) * net.rank
+        ends = [-e * s if e else np.iinfo(np.int64).max for e, s in zip(node.end, step)]
+        weights = [np.array(v, np.int64) for v in ([b * s for b, s in zip(node.begin, step)], ends,
+                                                   range(2, 2 + net.rank))]
     names = [f"{node.output}.{i}" for i in range(len(weights))]
     tensors = [numpy_helper.from_array(w, name) for w, name in zip(weights, names)]
     return helper.make_node(op, [*node.inputs, *names], [node.output], name=node.output, **attributes), tensors
@@ -197,6 +212,9 @@ def _evaluate(net, node, values):
         return (x - mean) / np.sqrt(variance + 1e-5) * scale + shift
     if node.op == "Add":
         return sum(values[name] for name in node.inputs)
+    if node.op == "Slice":
+        cut = (slice(b * s, n - e * s) for b, e, s, n in zip(node.begin, node.end, stride, x.shape[1:]))
+        return x[(slice(None), *cut)]
     if node.op == "Concat":
         return np.concatenate([values[name] for name in node.inputs])
     if node.op == "Softmax":
@@ -283,6 +301,24 @@ def concat_net(seed):
     net.pool((2, 2, 2))
     net.conv(rng, 3, (3, 3, 3))
     net.softmax()
+    return net
+
+
+def skipping_net(seed):
+    """Valid convolutions and skipped branches, cropped before and behind a pooling."""
+    rng = np.random.default_rng(seed)
+    net = Net(1)
+    stem = net.conv(rng, 6, (3, 3, 3))
+    net.activate("Relu")
+    net.conv(rng, 6, (3, 5, 5))
+    trunk = net.conv(rng, 6, (3, 1, 1))
+    net.join("Add", [trunk, net.crop((2, 2, 2), (2, 2, 2), source=stem)])
+    net.activate("Relu")
+    pooled = net.pool((2, 2, 2))
+    trunk = net.conv(rng, 5, (3, 4, 3))
+    net.join("Concat", [net.crop((1, 2, 0), (1, 1, 2), source=pooled), trunk])
+    net.conv(rng, 2, (1, 1, 1))
+    net.activate("Sigmoid")
     return net
 
 

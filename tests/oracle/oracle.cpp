@@ -164,6 +164,17 @@ Values run(const ConcatProblem& problem, std::span<const Values> inputs, const L
   return out;
 }
 
+Values run(const CropProblem& crop, std::span<const Values> inputs, const LayerWeights&) {
+  const Tensor in(crop.in, inputs[0]);
+  Tensor out(output_shape(crop));
+  for (std::int64_t s = 0; s < crop.in.S; ++s) {
+    for (std::int64_t j = 0; j < crop.in.f; ++j) {
+      for_each(out.shape.n, [&](Vec3 v) { out.at(s, j, v) = in.at(s, j, crop.begin + v); });
+    }
+  }
+  return std::move(out.values);
+}
+
 Values run(const ReorderProblem&, std::span<const Values> inputs, const LayerWeights&) { return inputs[0]; }
 
 }  // namespace

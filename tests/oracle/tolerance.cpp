@@ -76,6 +76,7 @@ double bound(const AddProblem& problem, std::span<const Values> inputs, const La
 }
 
 double bound(const ConcatProblem&, std::span<const Values>, const LayerWeights&) { return 0.0; }
+double bound(const CropProblem&, std::span<const Values>, const LayerWeights&) { return 0.0; }
 double bound(const ReorderProblem&, std::span<const Values>, const LayerWeights&) { return 0.0; }
 
 }  // namespace

@@ -124,6 +124,15 @@ Grid dense_concat(const std::vector<const Grid*>& inputs) {
   return out;
 }
 
+Grid dense_crop(const Crop& crop, const Grid& in, Vec3 stride) {
+  const Vec3 begin = stride * crop.begin;
+  Grid out(in.f, in.n - begin - stride * crop.end);
+  for (std::int64_t i = 0; i < out.f; ++i) {
+    for_each_voxel(out.n, [&](Vec3 v) { out.values[out.at(i, v)] = in.values[in.at(i, begin + v)]; });
+  }
+  return out;
+}
+
 Grid dense_node(const Node& node, const NodeWeights& weights, const std::vector<const Grid*>& inputs, Vec3 stride) {
   const Grid& in = *inputs[0];
   return std::visit(Overloaded{[&](const Convolution& conv) { return dense_conv(conv, weights, inputs, stride); },
@@ -136,7 +145,8 @@ Grid dense_node(const Node& node, const NodeWeights& weights, const std::vector<
                                [&](const Softmax&) { return dense_softmax(in); },
                                [&](const ScaleShift&) { return dense_scale_shift(weights, in); },
                                [&](const Add& sum) { return dense_add(sum, inputs); },
-                               [&](const Concat&) { return dense_concat(inputs); }},
+                               [&](const Concat&) { return dense_concat(inputs); },
+                               [&](const Crop& crop) { return dense_crop(crop, in, stride); }},
                     node.operation);
 }
 

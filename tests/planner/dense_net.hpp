@@ -22,7 +22,7 @@ namespace znni::test {
 [[nodiscard]] oracle::Values run_passes(const Network& network, const NetworkWeights& weights, const Geometry& geometry,
                                         const oracle::Values& input);
 
-// Chains with residual and concatenating branches, branches that pool in different places, every operation,
+// Chains with residual and concatenating branches, branches that pool or crop in different places, every operation,
 // anisotropic windows; field of view up to about 14, total stride up to 6 per axis.
 [[nodiscard]] Network random_network(Random& random);
 

@@ -22,7 +22,8 @@ Network anisotropic() {
   Network network;
   network.nodes = {{"conv", Convolution{2, {1, 2, 3}, {1, 1, 2}, {}}, {0}},
                    {"pool", Pooling{PoolKind::max, {1, 2, 2}, {1, 2, 2}}, {1}},
-                   {"last", Convolution{1, {3, 1, 2}, Vec3::cube(1), {}}, {2}}};
+                   {"crop", Crop{{1, 0, 2}, {0, 1, 3}}, {2}},
+                   {"last", Convolution{1, {3, 1, 2}, Vec3::cube(1), {}}, {3}}};
   return network;
 }
 

@@ -182,6 +182,42 @@ TEST(PlannerGraphPasses, ActivationsThatDoNothingAreRemoved) {
   EXPECT_THAT(passed({{"id", Activate{}, {0}}}), ElementsAre("id: activation 2 <- input"));
 }
 
+TEST(PlannerGraphPasses, CropsOfNothingGoAndCropsOfCropsBecomeOne) {
+  EXPECT_THAT(passed({{"a", Crop{{1, 0, 0}, {}}, {0}},
+                      {"none", Crop{}, {1}},
+                      {"b", Crop{{1, 2, 0}, {0, 0, 3}}, {2}},
+                      {"conv", conv(1), {3}}}),
+              ElementsAre("b: crop 2, begin 2x2x0, end 0x0x3 <- input", "conv: conv 2 -> 1, k 2x2x2 <- b"));
+  EXPECT_EQ(passed({{"a", Crop{{1, 0, 0}, {}}, {0}},
+                    {"b", Crop{{}, {2, 0, 0}}, {1}},
+                    {"c", Crop{{2, 0, 0}, {}}, {1}},
+                    {"all", Concat{}, {2, 3}}})
+                .size(),
+            4U);
+}
+
+// Files crop a residual where they add it: behind the convolution.
+TEST(PlannerGraphPasses, ACroppedResidualMovesBeforeTheConvolution) {
+  const Crop border{Vec3::cube(1), Vec3::cube(1)};
+  EXPECT_THAT(passed({{"a", conv(2), {0}},
+                      {"b", conv(2), {1}},
+                      {"norm", ScaleShift{}, {2}},
+                      {"crop", border, {0}},
+                      {"sum", Add{}, {3, 4}},
+                      {"relu", Activate{relu}, {5}},
+                      {"all", Concat{}, {6, 4}}}),
+              ElementsAre("a: conv 2 -> 2, k 2x2x2 <- input", "crop: crop 2, begin 1x1x1, end 1x1x1 <- input",
+                          "b: conv 2 -> 2, k 2x2x2, residual, relu <- a, crop", "all: concat <- b, crop"));
+  // It reads the convolution itself; somebody else does, too.
+  EXPECT_EQ(
+      passed({{"a", conv(2), {0}}, {"crop", Crop{{1, 1, 1}, {}}, {1}}, {"b", conv(2), {1}}, {"sum", Add{}, {2, 3}}})
+          .size(),
+      3U);
+  EXPECT_EQ(
+      passed({{"a", conv(2, 3), {0}}, {"crop", border, {0}}, {"sum", Add{}, {1, 2}}, {"all", Concat{}, {1, 3}}})[2],
+      "sum: add 2 <- a, crop");
+}
+
 TEST(PlannerGraphPasses, MissingBiasIsMadeWhereAShiftNeedsOne) {
   Network network;
   network.f_in = 1;
@@ -211,6 +247,7 @@ Network with_more_nodes(const Network& network, Random& random) {
     if (random.chance(0.5)) value = append(node.name + "/norm", ScaleShift{}, {value});
     if (random.chance(0.3)) value = append(node.name + "/act", Activate{test::random_activation(random)}, {value});
     if (random.chance(0.2)) value = append(node.name + "/norm2", ScaleShift{}, {value});
+    if (random.chance(0.1)) value = append(node.name + "/whole", Crop{}, {value});
     values.push_back(value);
   }
   return result;

@@ -175,6 +175,34 @@ TEST(PlannerNetwork, NumbersOutOfRange) {
               HasSubstr("node act: alpha of the activation is not finite"));
 }
 
+// Two branches, of which one has lost its border to convolutions and the other to a crop.
+Network cropped(Vec3 begin, Vec3 end) {
+  Network network;
+  network.nodes = {{"pool", Pooling{}, {0}},
+                   {"a", conv(1, {1, 3, 3}), {1}},
+                   {"b", conv(1, {3, 3, 1}), {2}},
+                   {"crop", Crop{begin, end}, {1}},
+                   {"sum", Add{}, {3, 4}}};
+  return network;
+}
+
+TEST(PlannerNetwork, ACropReachesAsFarAsWhatItTakesAway) {
+  const Network network = cropped({1, 2, 0}, {1, 2, 2});
+  ASSERT_TRUE(check(network)) << check(network).error().message;
+  EXPECT_EQ(reaches(network)[4], (Reach{{6, 10, 6}, Vec3::cube(2)}));
+  EXPECT_EQ(describe(network)[3], "crop: crop 1, begin 1x2x0, end 1x2x2 <- pool");
+  EXPECT_THAT(check(cropped({1, 2, 0}, {1, 2, 1})).error().message, HasSubstr("node sum: branches do not meet"));
+  EXPECT_THAT(check(cropped({-1, 0, 0}, {})).error().message,
+              HasSubstr("node crop: begin.z = -1 is not in [0, 1048576]"));
+  EXPECT_THAT(check(cropped({}, {0, 0, saturated})).error().message,
+              HasSubstr("node crop: end.x = 9223372036854775807"));
+  Network flat = cropped({1, 2, 0}, {1, 2, 2});
+  flat.spatial_rank = 2;
+  flat.nodes = {flat.nodes[3]};
+  flat.nodes[0].inputs = {0};
+  EXPECT_THAT(check(flat).error().message, HasSubstr("node crop: begin.z = 1 is not in [0, 0]"));
+}
+
 // Extents that fit one by one but not together.
 TEST(PlannerNetwork, ProductsOutOfRange) {
   const Vec3 wide{1, 1, std::int64_t{1} << 20};

@@ -43,6 +43,8 @@ std::vector<LayerProblem> problems() {
   all.emplace_back(AddProblem{shape, 3, {}});
   all.emplace_back(ConcatProblem{{shape, shape}});
   all.emplace_back(ConcatProblem{{shape}});
+  all.emplace_back(CropProblem{shape, {1, 1, 1}, {}});
+  all.emplace_back(CropProblem{shape, {}, {1, 1, 1}});
   all.emplace_back(ReorderProblem{shape, {}, {ElementType::f32, Layout::blocked8}});
   all.emplace_back(ReorderProblem{shape, {ElementType::f32, Layout::blocked8}, {}});
   return all;

@@ -24,6 +24,7 @@ const std::vector<LayerProblem> problems = {
     AddProblem{shape, 3, {}},
     AddProblem{shape, 2, {ActivationKind::relu, 0.0F}},
     ConcatProblem{{shape, {2, 1, {9, 11, 13}}, shape}},
+    CropProblem{shape, {1, 0, 2}, {0, 10, 3}},
     ReorderProblem{shape, {ElementType::f32, Layout::planar}, {ElementType::f32, Layout::blocked16}},
     ReorderProblem{shape, {ElementType::f16, Layout::channels_last}, {ElementType::f32, Layout::blocked8}},
 };

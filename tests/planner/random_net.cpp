@@ -50,7 +50,7 @@ class Grower {
   }
 
   void add_block() {
-    const std::int64_t kind = random_.integer(0, 11);
+    const std::int64_t kind = random_.integer(0, 14);
     if (kind <= 2) {
       add(conv(random_.vec3(1, 3), random_.chance(0.3) ? random_.vec3(1, 2) : Vec3::cube(1)), value_);
     } else if (kind <= 6) {
@@ -61,8 +61,14 @@ class Grower {
       join(same_reach_convs());
     } else if (kind == 10) {
       join(pool_before_and_after());
-    } else {
+    } else if (kind == 11) {
       join(pools_in_both_orders());
+    } else if (kind == 12) {
+      add(Crop{random_.vec3(0, 1), random_.vec3(0, 2)}, value_);
+    } else if (kind == 13) {
+      join(crop_beside_convs());
+    } else {
+      join(crop_before_and_after_a_pool());
     }
   }
 
@@ -90,6 +96,29 @@ class Grower {
     const int a = add(conv(k), pooled);
     const int convolved = add(conv(k, pooling.stride), from);
     return {a, add(pooling, convolved)};
+  }
+
+  // What convolutions take from one branch a crop takes from the other, from whichever side.
+  std::vector<int> crop_beside_convs() {
+    const int from = value_;
+    const Vec3 k = random_.vec3(1, 3);
+    const int first = add(conv(k), from);
+    const int convolved = add(conv(Vec3::cube(2)), first);
+    Crop crop;
+    for (int axis = 0; axis < 3; ++axis) crop.begin[axis] = random_.integer(0, k[axis]);
+    crop.end = k - crop.begin;
+    return {convolved, add(crop, from)};
+  }
+
+  // Voxels of fragments, and voxels of what they are made of.
+  std::vector<int> crop_before_and_after_a_pool() {
+    const int from = value_;
+    const Pooling pooling = pool();
+    const Crop crop{random_.vec3(0, 1), random_.vec3(0, 1)};
+    const int pooled = add(pooling, from);
+    const int a = add(crop, pooled);
+    const int cropped = add(Crop{pooling.stride * crop.end, pooling.stride * crop.begin}, from);
+    return {a, add(pooling, cropped)};
   }
 
   std::vector<int> pools_in_both_orders() {

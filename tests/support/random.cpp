@@ -19,6 +19,12 @@ Shape5 random_shape(Random& random, std::int64_t most_f, std::int64_t most_n) {
   return {S, f, random.vec3(1, most_n)};
 }
 
+CropProblem random_crop(Random& random, const Shape5& out) {
+  CropProblem crop{out, random.vec3(0, 3), random.vec3(0, 3)};
+  crop.in.n = out.n + crop.begin + crop.end;
+  return crop;
+}
+
 }  // namespace
 
 std::uint64_t base_seed() { return static_cast<std::uint64_t>(environment("ZNNI_TEST_SEED", 1)); }
@@ -113,11 +119,12 @@ PoolProblem random_pool(Random& random, PoolMode mode) {
 
 LayerProblem random_elementwise(Random& random) {
   const Shape5 shape = random_shape(random, 35, 12);
-  switch (random.integer(0, 4)) {
+  switch (random.integer(0, 5)) {
     case 0: return ActivationProblem{shape, random_activation(random)};
     case 1: return SoftmaxProblem{shape};
     case 2: return ScaleShiftProblem{shape};
     case 3: return AddProblem{shape, static_cast<int>(random.integer(2, 4)), random_activation(random)};
+    case 4: return random_crop(random, shape);
     default: break;
   }
   ConcatProblem concat;

@@ -55,6 +55,18 @@ TEST(ConvProblem, HugeNumbersAreRefusedNotWrapped) {
   EXPECT_NE(refusal_of(many), "");
 }
 
+TEST(CropProblem, LosesItsBorder) {
+  const CropProblem crop{{2, 5, {7, 8, 9}}, {1, 0, 4}, {2, 7, 4}};
+  EXPECT_EQ(refusal_of(crop), "");
+  EXPECT_EQ(output_shape(crop), (Shape5{2, 5, {4, 1, 1}}));
+  EXPECT_EQ(to_string(LayerProblem(crop)), "crop 2x5x7x8x9, begin 1x0x4, end 2x7x4");
+  EXPECT_EQ(refusal_of(CropProblem{{1, 1, {4, 4, 4}}, {0, -1, 0}, {}}), "begin.y = -1 is below 0");
+  EXPECT_EQ(refusal_of(CropProblem{{1, 1, {4, 4, 4}}, {}, {0, 0, -2}}), "end.x = -2 is below 0");
+  EXPECT_EQ(refusal_of(CropProblem{{1, 1, {4, 4, 4}}, {3, 0, 0}, {1, 0, 0}}),
+            "n.z = 4 leaves nothing between begin 3 and end 1");
+  EXPECT_NE(refusal_of(CropProblem{{1, 1, {4, 4, 4}}, {saturated, 0, 0}, {saturated, 0, 0}}), "");
+}
+
 TEST(PoolProblem, PlainPoolingDropsTheRest) {
   const PoolProblem pool{.in = {2, 5, {7, 8, 9}}, .window = {2, 3, 2}, .stride = {2, 3, 4}};
   EXPECT_EQ(refusal_of(pool), "");

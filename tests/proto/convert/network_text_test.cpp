@@ -108,6 +108,21 @@ TEST(NetworkText, ErrorsNameTheLineOrTheNode) {
   EXPECT_THAT(refusal("node { conv { f_out: 1 k: 3 } softmax {} }"), HasSubstr("line 1"));
 }
 
+TEST(NetworkText, CropsHaveOneValueOrOnePerAxis) {
+  const Network network = parsed(R"(
+    node { crop { begin: 2 end: [0, 1, 2] } }
+    node { name: "none" crop {} }
+    node { crop { end: 1 } })");
+  EXPECT_EQ(network.nodes[0], (Node{"crop1", Crop{{2, 2, 2}, {0, 1, 2}}, {0}}));
+  EXPECT_EQ(network.nodes[1], (Node{"none", Crop{}, {1}}));
+  EXPECT_EQ(network.nodes[2], (Node{"crop3", Crop{{}, {1, 1, 1}}, {2}}));
+  const Network flat = parsed("spatial_rank: 2 node { crop { begin: 2 end: [0, 1] } }");
+  EXPECT_EQ(flat.nodes[0].operation, (Operation(Crop{{0, 2, 2}, {0, 0, 1}})));
+  EXPECT_THAT(refusal("node { crop { begin: [1, 2] } }"), HasSubstr("begin has 2 values; 1 or 3 are right"));
+  EXPECT_THAT(refusal("node { crop { end: -1 } }"), HasSubstr("node crop1: end.z = -1 is not in [0, 1048576]"));
+  EXPECT_THAT(refusal("node { crop { end: 9223372036854775807 begin: 9223372036854775807 } }"), HasSubstr("begin.z"));
+}
+
 Network random_network(test::Random& random) {
   const auto rank = static_cast<int>(random.integer(1, 3));
   Network network{"random", rank, random.integer(1, 4), "raw", "probability", {}};
@@ -125,8 +140,9 @@ Network random_network(test::Random& random) {
         Softmax{},
         ScaleShift{},
         Add{test::random_activation(random)},
-        Concat{}};
-    const Operation& operation = choices[random.integer(0, 6)];
+        Concat{},
+        Crop{extent(4) - extent(1), extent(4) - extent(1)}};
+    const Operation& operation = choices[random.integer(0, 7)];
     const bool joins = std::holds_alternative<Add>(operation) || std::holds_alternative<Concat>(operation);
     network.nodes.push_back({"node \"" + std::to_string(before) + "\"", operation,
                              joins ? std::vector<int>{before, before} : std::vector<int>{before}});

@@ -75,38 +75,6 @@ TEST(OnnxJoin, IdentityAndDropoutPassOn) {
   EXPECT_EQ(loaded.network.output_name, "out");
 }
 
-// As torch.onnx.export writes AvgPool3d(2): a Pad by nothing before it.
-std::string pad_refusal(std::int64_t opset, const test::Integers& pads, bool computed = false) {
-  OnnxModel model(1, 2, opset);
-  constexpr std::int64_t opset_of_input = 11;
-  if (opset < opset_of_input) {
-    onnx::NodeProto& node = model.node("Pad", {"in"}, {"padded"});
-    test::set_text(node, "mode", "constant");
-    test::set_integers(node, "pads", pads);
-  } else {
-    onnx::TensorProto& tensor = *model.proto.mutable_graph()->add_initializer();
-    tensor.set_name("pads");
-    tensor.set_data_type(onnx::TensorProto::INT64);
-    tensor.add_dims(static_cast<std::int64_t>(pads.size()));
-    for (const std::int64_t pad : pads) tensor.add_int64_data(pad);
-    model.node("Pad", {"in", computed ? "in" : "pads"}, {"padded"});
-  }
-  model.node("Relu", {"padded"}, {"out"});
-  const std::string refusal = model.output("out").refusal();
-  if (refusal.empty()) {
-    EXPECT_EQ(model.read().network.nodes.size(), 1U);
-  }
-  return refusal;
-}
-
-TEST(OnnxJoin, PadByNothingPassesOn) {
-  for (const std::int64_t opset : {7, 10, 11, 13, 18}) {
-    EXPECT_EQ(pad_refusal(opset, test::Integers(8, 0)), "") << opset;
-    EXPECT_THAT(pad_refusal(opset, {0, 0, 0, 1, 0, 0, 0, 1}), HasSubstr("pads of 1 are not supported; only 0"));
-  }
-  EXPECT_THAT(pad_refusal(11, {}, true), HasSubstr("its pads are computed"));
-}
-
 TEST(OnnxJoin, OldDropoutHasAnAttribute) {
   OnnxModel model(1, 3, 7);
   model.conv("in", "a", 1, 1, {1, 1, 1});

@@ -51,6 +51,9 @@ LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::v
                                  return AddProblem{in[0], count, a.activation};
                                },
                                [&](const Concat&) -> LayerProblem { return ConcatProblem{in}; },
+                               [&](const Crop& c) -> LayerProblem {
+                                 return CropProblem{in[0], stride * c.begin, stride * c.end};
+                               },
                                [&](const Pooling&) -> LayerProblem {
                                  ensure(false, "poolings have no dense problem");
                                  return SoftmaxProblem{in[0]};

@@ -50,6 +50,22 @@ class Grower {
     const int b = conv(k, random_.integer(1, 3), from);
     add("concat", Concat{}, {a, b});
   }
+  // The trunk loses as much to a convolution as the skipped branch to a crop.
+  void cropped_residual() {
+    const int from = last_;
+    const std::int64_t f = images(network_).back();
+    const Vec3 k = random_.vec3(1, 3);
+    Crop crop;
+    for (int axis = 0; axis < 3; ++axis) crop.begin[axis] = random_.integer(0, k[axis] - 1);
+    crop.end = k - Vec3::cube(1) - crop.begin;
+    const int branch = conv(k, f, from);
+    const int cropped = add("crop", crop, {from});
+    if (random_.chance(0.5)) {
+      add("skip", Concat{}, {branch, cropped});
+    } else {
+      add("skip", Add{random_activation(random_)}, {branch, cropped});
+    }
+  }
   void element_wise() {
     if (random_.chance(0.5)) {
       add("scale", ScaleShift{}, {last_});
@@ -71,7 +87,9 @@ Network grow(Random& random) {
   grower.random_conv();
   for (std::int64_t poolings = random.integer(1, 3); poolings > 0; --poolings) {
     if (random.chance(0.3)) grower.residual();
+    if (random.chance(0.2)) grower.cropped_residual();
     grower.random_pool();
+    if (random.chance(0.2)) grower.cropped_residual();
     if (random.chance(0.3)) grower.concatenation();
     if (random.chance(0.3)) grower.element_wise();
     grower.random_conv();
