@@ -1,4 +1,6 @@
-// Work that falls into pieces, over the processor's threads, while a search lasts.
+// Work that falls into pieces, over the processor's threads, while a search lasts. Unlike the workers of a device
+// (primitives/core/executor.hpp) they are no more than wanted for this call, the caller is one of them, and that there
+// are fewer is no error: a plan is then found later.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,4 @@
-// Worker threads of one device. One of the three places that start threads (the others are the pipeline and
-// the RPC layer).
+// Worker threads of one device: as many as were asked for, for as long as it is open.
 #pragma once
 
 #include <condition_variable>
