@@ -52,13 +52,14 @@ Result<std::string> header_text(std::ifstream& file, const std::string& path) {
   std::array<char, 8> start{};
   std::array<unsigned char, 4> length{};
   file.read(start.data(), start.size());
-  if (!file || std::string_view(start.data(), magic.size()) != magic) return bad(path, "not a .npy file");
+  if (!file || std::string_view(start.data(), magic.size()) != magic)
+    return bad(path, "is no .npy file: save it with numpy.save(), or name it as what it is");
   const int length_bytes = start[6] == 1 ? 2 : 4;
   file.read(reinterpret_cast<char*>(length.data()), length_bytes);
   const std::size_t size = length[0] + (length[1] << 8U) + (length[2] << 16U);
   std::string text(size, ' ');
   file.read(text.data(), static_cast<std::streamsize>(size));
-  if (!file) return bad(path, "ends within its header");
+  if (!file) return bad(path, "ends within its header: it was not copied or saved as a whole; do that again");
   return text;
 }
 
@@ -71,14 +72,15 @@ Result<Header> read_header(std::ifstream& file, const std::string& path) {
   if (!type) return bad(path, "voxel type is not read: use uint8, uint16 or float32, little-endian");
   std::vector<std::int64_t> shape = shape_of(*text);
   if (shape.size() == 3) shape.insert(shape.begin(), 1);
-  if (shape.size() != 4) return bad(path, std::to_string(shape.size()) + " axes: a volume has [Z,Y,X] or [C,Z,Y,X]");
+  if (shape.size() != 4) return bad(path, std::to_string(shape.size()) + " axes: reshape it to [Z,Y,X] or [C,Z,Y,X]");
   Header header{{shape[0], {shape[1], shape[2], shape[3]}, *type}, file.tellg()};
   if (Result<void> sound = check_shape({1, shape[0], header.facts.n}); !sound) return sound.error().within(path);
   const std::int64_t need = mul(mul(shape[0], voxels(header.facts.n)), voxel_bytes(*type));
   std::error_code failed;
   const auto have = static_cast<std::int64_t>(std::filesystem::file_size(path, failed)) - header.data_at;
   if (have < need)
-    return bad(path, "cut short: " + std::to_string(have) + " of " + std::to_string(need) + " bytes of voxels");
+    return bad(path, "cut short: " + std::to_string(have) + " of " + std::to_string(need) +
+                         " bytes of voxels; copy or save it again");
   return header;
 }
 

@@ -43,5 +43,28 @@ TEST(NpyVolume, FortranOrderIsRefused) {
 
 TEST(NpyVolume, GarbageIsRefused) { expect_garbage_is_refused(".npy"); }
 
+TEST(NpyVolume, WhatIsNoneSaysHowToMakeOne) {
+  const Scratch scratch;
+  const std::string path = scratch.file("garbage.npy");
+  std::ofstream(path) << "this is no volume at all, but long enough to look at";
+  const Result<VolumeSource> source = open_source({path, ""});
+  ASSERT_FALSE(source);
+  EXPECT_NE(source.error().message.find("garbage.npy: is no .npy file: save it with numpy.save()"), std::string::npos);
+}
+
+TEST(NpyVolume, AFileThatEndsWithinItsHeaderOrVoxelsIsToBeSavedAgain) {
+  const Scratch scratch;
+  const FileName name{scratch.file("volume.npy"), ""};
+  write_volume(name, {1, {2, 3, 4}, VoxelType::u8});
+  const auto size = std::filesystem::file_size(name.path);
+  for (const auto& [bytes, words] : {std::pair(size - 1, "23 of 24 bytes of voxels; copy or save it again"),
+                                     std::pair(std::uintmax_t{40}, "ends within its header: it was not copied")}) {
+    std::filesystem::resize_file(name.path, bytes);
+    const Result<VolumeSource> source = open_source(name);
+    ASSERT_FALSE(source);
+    EXPECT_NE(source.error().message.find(words), std::string::npos) << source.error().message;
+  }
+}
+
 }  // namespace
 }  // namespace znni::client
