@@ -1,6 +1,8 @@
 #include "primitives/cpu/backend.hpp"
 
 #include <algorithm>
+#include <utility>
+#include <vector>
 
 #include "primitives/cpu/cpu_device.hpp"
 #include "primitives/cpu/machine.hpp"
@@ -24,6 +26,17 @@ Topology cores_to_pin(const Result<Topology>& topology) {
   return is_quota ? unpinned(*topology) : *topology;
 }
 
+// Of one socket, where the machine has several and they have as many cores.
+Result<Topology> cores_of_socket(const DeviceSpec& spec, const Topology& machine) {
+  std::vector<Topology> parts = sockets(machine);
+  const std::size_t cores = parts.empty() ? 0 : parts.front().cores.size();
+  if (parts.size() > 1 && static_cast<std::size_t>(spec.threads) <= cores) return std::move(parts.front());
+  return Error{ErrorCode::invalid_argument, "device '" + spec.name + "' is described as one of several sockets, with " +
+                                                std::to_string(spec.threads) + " threads; here the first of " +
+                                                std::to_string(parts.size()) + " has " + std::to_string(cores) +
+                                                " cores: describe the machine that is here"};
+}
+
 Result<std::unique_ptr<Device>> open(const DeviceSpec& spec, std::int64_t host_budget, std::int64_t, std::int64_t) {
   if (spec.kind != DeviceKind::cpu || spec.threads < 1 || host_budget < 0) {
     return Error{ErrorCode::invalid_argument, "device '" + spec.name + "' with " + std::to_string(spec.threads) +
@@ -37,7 +50,10 @@ Result<std::unique_ptr<Device>> open(const DeviceSpec& spec, std::int64_t host_b
                                                   std::to_string(spec.sockets) + " sockets; here its threads have " +
                                                   std::to_string(count)};
   }
-  return make_cpu_device(spec, spec.is_socket ? sockets(cores).front() : cores, host_budget);
+  if (!spec.is_socket) return make_cpu_device(spec, cores, host_budget);
+  const Result<Topology> socket = cores_of_socket(spec, cores);
+  if (!socket) return socket.error();
+  return make_cpu_device(spec, *socket, host_budget);
 }
 
 }  // namespace

@@ -81,6 +81,24 @@ TEST(Backend, RefusesSocketsThatAreNotThere) {
   EXPECT_NE(refused.error().message.find("is described with 3 sockets"), std::string::npos) << refused.error().message;
 }
 
+TEST(Backend, RefusesASocketThatIsNotThere) {
+  if (default_threads() < 2) GTEST_SKIP() << "this process may use less than two cores";
+  DeviceSpec large;
+  DeviceSpec part;
+  {
+    const TwoSockets machine;
+    part = large = of_one_socket(describe_cpu(2));
+    large.threads = 2;
+    const auto refused = backend().open(large, 1, 0, 0);
+    ASSERT_FALSE(refused.has_value());
+    EXPECT_NE(refused.error().message.find("with 2 threads; here the first of 2 has 1 cores"), std::string::npos)
+        << refused.error().message;
+  }
+  setenv("HWLOC_SYNTHETIC", "package:1 core:2 pu:1", 1);
+  EXPECT_FALSE(backend().open(part, 1, 0, 0).has_value());
+  unsetenv("HWLOC_SYNTHETIC");
+}
+
 TEST(Backend, RefusesWhatIsNoCpu) {
   DeviceSpec spec = describe_cpu(1);
   spec.threads = 0;
