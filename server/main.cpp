@@ -85,6 +85,7 @@ int check_config(const Options& options, const MemoryShares& shares, const Log& 
   int code = 0;
   for (const ModelEntry& entry : *entries) {
     std::printf("# model %s version %s\n", entry.name.c_str(), entry.version.c_str());
+    if (!entry.warning.empty()) log.warning(entry.name + ": " + entry.warning);
     if (entry.problem.empty()) continue;
     code = fail(log, {ErrorCode::corrupt_file, entry.name + ": " + entry.problem});
   }

@@ -52,7 +52,13 @@ ModelEntry model_entry(const fs::path& directory, const std::string& name) {
     newest = std::max(newest, number);
   }
   std::error_code ignored;
-  const bool is_alone = newest == 0 && fs::is_regular_file(directory / name / "model.onnx", ignored);
+  const fs::path file = directory / name / "model.onnx";
+  const bool has_file = fs::is_regular_file(file, ignored);
+  const bool is_alone = newest == 0 && has_file;
+  if (has_file && !is_alone) {
+    entry.warning = file.string() + ": is not served, version " + std::to_string(newest) +
+                    " is; remove it, or give it a version's folder";
+  }
   if (newest == 0 && !is_alone) {
     entry.problem = (directory / name).string() + ": no version found, expected model.onnx or a folder '1' with it";
     return entry;

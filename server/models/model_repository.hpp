@@ -1,6 +1,6 @@
 // The model repository on disk: DIR/<model>/<version>/model.onnx, beside it optionally plan.pbtxt, and
 // optionally DIR/<model>/config.pbtxt. Versions are positive numbers; the newest of each model is served. A model
-// without versions is DIR/<model>/model.onnx, its plan beside it: version 1.
+// without versions is DIR/<model>/model.onnx, its plan beside it: version 1; beside versions that file is not served.
 #pragma once
 
 #include <filesystem>
@@ -19,6 +19,7 @@ struct ModelEntry {
   std::filesystem::path plan_file;       // plan.pbtxt beside it
   std::filesystem::path config_file;     // config.pbtxt of the model
   std::vector<std::string> passed_over;  // older versions, not served
+  std::string warning;                   // what else is there, is not served and perhaps should be, or ""
   std::string problem;                   // why it cannot be served, or ""
 };
 

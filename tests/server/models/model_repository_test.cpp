@@ -45,8 +45,11 @@ TEST(ModelRepository, OneFileWithoutVersionsIsVersionOne) {
   EXPECT_EQ(entries->at(0).version, "1");
   EXPECT_EQ(entries->at(0).network_file, directory.path() / "membrane/model.onnx");
   EXPECT_EQ(entries->at(0).plan_file, directory.path() / "membrane/plan.pbtxt");
+  EXPECT_EQ(entries->at(0).warning, "");
   directory.write("membrane/2/model.onnx", "");
-  EXPECT_EQ(scan_repository(directory.path())->at(0).network_file, directory.path() / "membrane/2/model.onnx");
+  const ModelEntry both = scan_repository(directory.path())->at(0);
+  EXPECT_EQ(both.network_file, directory.path() / "membrane/2/model.onnx");
+  EXPECT_THAT(both.warning, HasSubstr("membrane/model.onnx: is not served, version 2 is; remove it"));
 }
 
 TEST(ModelRepository, AModelWithoutAVersionIsKeptWithItsReason) {
