@@ -1,4 +1,4 @@
-// On which rung a job is done soonest while others of its model are inside.
+// On which rung a job is done soonest where it is not alone: others of its model are inside, or come with it.
 #pragma once
 
 #include <cstdint>
@@ -7,11 +7,18 @@
 
 namespace znni {
 
-// `fastest`: the engine's outlook for a job that is alone. `waiting`: jobs that wait behind the one that has the
-// model's turn and may be small, too; 0 where this one cannot share a batch. Small patches that run between the steps
-// of a stream, or patches that share a batch with those of other small jobs where as many wait as would fill it (and
-// never instead of running between the steps of a stream): unless they take much longer.
-[[nodiscard]] JobOutlook outlook_while_busy(const Engine& engine, const VolumeShape& input, ElementType output,
-                                            const JobOutlook& fastest, std::int64_t waiting);
+// Who else is there.
+struct Company {
+  bool busy = false;         // somebody has the model's turn
+  std::int64_t alike = 1;    // jobs like this one that come together, itself included; 0 where it can share no batch
+  std::int64_t waiting = 0;  // places of a batch that those in line could take (GuestList::possible_places())
+};
+
+// `fastest`: the engine's outlook for a job that is alone. Patches that share a batch: where the jobs that come
+// together are done sooner so, and where those in line would fill it and this job alone would not be done much sooner
+// (never instead of running between the steps of a stream). Else, while somebody has the turn, small patches that run
+// between the steps of a stream, unless they take much longer.
+[[nodiscard]] JobOutlook outlook_in_company(const Engine& engine, const VolumeShape& input, ElementType output,
+                                            const JobOutlook& fastest, const Company& company);
 
 }  // namespace znni

@@ -4,11 +4,16 @@
 
 namespace znni {
 
-GuestList::Waiting::Waiting(GuestList& list, const VolumeJob& job, std::int64_t places)
+GuestList::Waiting::Waiting(GuestList& list, const VolumeJob& job, GuestPlaces places)
     : list_(list), job_(job), places_(places) {
-  if (places == 0) return;
+  if (places.taken == 0 && places.possible == 0) return;
   const std::lock_guard lock(list_.mutex_);
   list_.waiting_.push_back(this);
+}
+
+bool GuestList::Waiting::has_run() const {
+  const std::lock_guard lock(list_.mutex_);
+  return ended_.has_value();
 }
 
 std::optional<Result<JobStatistics>> GuestList::Waiting::leave() {
@@ -24,8 +29,9 @@ std::vector<Guest> GuestList::take(std::size_t rung, std::int64_t places) {
   {
     const std::lock_guard lock(mutex_);
     for (Waiting* one : waiting_) {
-      if (one->job_.rung != rung || one->places_ > places) continue;
-      places -= one->places_;
+      const std::int64_t taken = one->places_.taken;
+      if (one->job_.rung != rung || taken == 0 || taken > places) continue;
+      places -= taken;
       one->runs_ = true;
       chosen.push_back(one);
     }
@@ -43,21 +49,34 @@ std::vector<Guest> GuestList::take(std::size_t rung, std::int64_t places) {
   return guests;
 }
 
-Result<std::optional<JobStatistics>> take_turn_or_run_as_guest(GuestList& list, const VolumeJob& job,
-                                                               std::int64_t places, JobTurns& turns,
-                                                               const std::function<void()>& begun,
-                                                               const std::stop_token& stop) {
-  GuestList::Waiting waiting(list, job, places);
+std::int64_t GuestList::possible_places() const {
+  const std::lock_guard lock(mutex_);
+  std::int64_t sum = 0;
+  for (const Waiting* one : waiting_) sum += one->places_.possible;
+  return sum;
+}
+
+Result<std::optional<JobStatistics>> take_turn_or_run_as_guest(GuestList::Waiting& waiting, JobTurns& turns, bool again,
+                                                               const WaitEvents& events, const std::stop_token& stop) {
+  const auto tell = [](const std::function<void()>& event) {
+    if (event) event();
+  };
   const StopOfEither either(stop, waiting.taken());
-  Result<void> turn = turns.take(either.token());
+  Result<void> turn = Error{ErrorCode::cancelled, "it was taken before it stood in line"};
+  if (!waiting.taken().stop_requested()) {
+    turn = again ? turns.take_again(either.token(), events.in_line) : turns.take(either.token(), events.in_line);
+  }
   const bool has_begun = turn || waiting.taken().stop_requested();
-  if (has_begun) begun();
+  if (has_begun) tell(events.begun);
   const std::optional<Result<JobStatistics>> ended = waiting.leave();
   const bool taken = waiting.taken().stop_requested();
-  if (taken && !has_begun) begun();  // when its caller had given up already
+  if (taken && !has_begun) tell(events.begun);  // when its caller had given up already
   if (ended && *ended) return std::optional(**ended);
   if (ended) return ended->error();
-  if (!turn && taken) turn = turns.take_again(stop);
+  if (!turn && taken) {
+    turn = turns.take_again(stop, events.in_line);
+    if (turn) tell(events.begun);
+  }
   if (!turn) return turn.error();
   return std::optional<JobStatistics>();
 }

@@ -1,5 +1,5 @@
 // Jobs of one model that wait for their turn and would run in the free places of another's batch just as well
-// (server/pipeline/guests.hpp): where the planned patch is best computed several at a time, small requests share one.
+// (server/pipeline/guests.hpp): where the planned patch is best computed several at a time, small jobs share one.
 #pragma once
 
 #include <condition_variable>
@@ -16,19 +16,27 @@
 
 namespace znni {
 
+// What a job takes of a batch that it shares with others; 0 where it must have one for itself.
+struct GuestPlaces {
+  std::int64_t taken = 0;     // on its rung
+  std::int64_t possible = 0;  // on the rung where sharing would suit it best
+};
+
 // Thread safe. Must outlive those in it.
 class GuestList {
  public:
-  // Stands in the list, where `places` is not 0, from construction to leave().
+  // Stands in the list, where it could share a batch, from construction to leave().
   class Waiting {
    public:
-    Waiting(GuestList& list, const VolumeJob& job, std::int64_t places);
+    Waiting(GuestList& list, const VolumeJob& job, GuestPlaces places);
     ~Waiting() { static_cast<void>(leave()); }
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
 
     // Asked to stop when somebody takes the job: it need not wait for its turn any longer.
     [[nodiscard]] std::stop_token taken() const { return taken_.get_token(); }
+    // Somebody has taken it, and has told how that ended.
+    [[nodiscard]] bool has_run() const;
     // How the job ended where it was taken, for which this waits; nothing where it was not, or did not run.
     [[nodiscard]] std::optional<Result<JobStatistics>> leave();
 
@@ -36,7 +44,7 @@ class GuestList {
     friend class GuestList;
     GuestList& list_;
     const VolumeJob& job_;
-    const std::int64_t places_;
+    const GuestPlaces places_;
     std::stop_source taken_;
     bool runs_ = false;  // taken and not told how it ended; guarded by the list's mutex, as is the next
     std::optional<Result<JobStatistics>> ended_;
@@ -44,18 +52,26 @@ class GuestList {
 
   // Those who came first of the jobs on this rung that fit together in so many places.
   [[nodiscard]] std::vector<Guest> take(std::size_t rung, std::int64_t places);
+  // What all who wait could take of shared batches, on whichever rungs they wait.
+  [[nodiscard]] std::int64_t possible_places() const;
 
  private:
-  std::mutex mutex_;  // guards all below
+  mutable std::mutex mutex_;  // guards all below
   std::condition_variable changed_;
   std::list<Waiting*> waiting_;  // in the order in which they came
 };
 
-// Until the job has run as a guest, which is then told, or has its turn: nothing. `places` as Waiting. `begun` is
-// called once, when either begins. Errors as JobTurns::take().
-[[nodiscard]] Result<std::optional<JobStatistics>> take_turn_or_run_as_guest(GuestList& list, const VolumeJob& job,
-                                                                             std::int64_t places, JobTurns& turns,
-                                                                             const std::function<void()>& begun,
+// What the waiting tells of itself; each may be empty.
+struct WaitEvents {
+  std::function<void()> in_line;  // it waits: at first, and again where whoever had taken it failed
+  std::function<void()> begun;    // it has its turn, or runs as a guest
+};
+
+// Until the job has run as a guest, which is then told, or has its turn: nothing. `again`: it was in line before, so
+// that it waits however many do. Errors as JobTurns::take().
+[[nodiscard]] Result<std::optional<JobStatistics>> take_turn_or_run_as_guest(GuestList::Waiting& waiting,
+                                                                             JobTurns& turns, bool again,
+                                                                             const WaitEvents& events,
                                                                              const std::stop_token& stop);
 
 }  // namespace znni

@@ -23,10 +23,12 @@ void wait_for_room(const std::stop_token& stop, const std::function<bool()>& has
 
 int rank_of_priority(int priority) { return priority <= 0 ? usual_rank : priority; }
 
-Result<void> JobTurns::take(const std::stop_token& stop) { return take_device(model_.wait(stop, rank_), stop); }
+Result<void> JobTurns::take(const std::stop_token& stop, const std::function<void()>& in_line) {
+  return take_device(model_.wait(stop, rank_, in_line), stop);
+}
 
-Result<void> JobTurns::take_again(const std::stop_token& stop) {
-  return take_device(model_.come_back(stop, rank_), stop);
+Result<void> JobTurns::take_again(const std::stop_token& stop, const std::function<void()>& in_line) {
+  return take_device(model_.come_back(stop, rank_, in_line), stop);
 }
 
 Result<void> JobTurns::take_device(Result<Turn> model, const std::stop_token& stop) {

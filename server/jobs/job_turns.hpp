@@ -16,10 +16,10 @@ class JobTurns {
  public:
   JobTurns(TurnQueue& model, TurnQueue& device, int rank) : model_(model), device_(device), rank_(rank) {}
 
-  // `unavailable` when the model's queue is full, `cancelled` when `stop` comes first.
-  [[nodiscard]] Result<void> take(const std::stop_token& stop);
+  // `unavailable` when the model's queue is full, `cancelled` when `stop` comes first. `in_line` as TurnQueue::wait().
+  [[nodiscard]] Result<void> take(const std::stop_token& stop, const std::function<void()>& in_line = {});
   // As take(), for one who was in line before: however many wait.
-  [[nodiscard]] Result<void> take_again(const std::stop_token& stop);
+  [[nodiscard]] Result<void> take_again(const std::stop_token& stop, const std::function<void()>& in_line = {});
   // Between patches: lets those run who wait and are no less urgent, one patch of each in turn; and anybody for as long
   // as `has_room` (may be empty) says that this job could not go on. Has both turns afterwards, or is `cancelled`.
   [[nodiscard]] Result<void> give_way(const std::stop_token& stop, const std::function<bool()>& has_room);

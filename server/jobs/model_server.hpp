@@ -101,18 +101,28 @@ class ModelServer {
   [[nodiscard]] virtual Seconds still() const = 0;
 
   // Checks shape and type, without work. The errors name model, found and expected. A job with this rung and output
-  // type takes what the outlook says.
+  // type takes what the outlook says. `alike`: how many such jobs will run_all() be given; 0 for one that cannot share
+  // a batch with others, because its volume will not lie in memory as a whole.
   [[nodiscard]] virtual Result<JobOutlook> outlook(const std::string& name, const std::string& version,
-                                                   const VolumeShape& input,
-                                                   ElementType output = ElementType::f32) const = 0;
+                                                   const VolumeShape& input, ElementType output = ElementType::f32,
+                                                   std::int64_t alike = 1) const = 0;
   // `bytes` of transport memory out of the budget, at once or over_budget with both numbers.
   [[nodiscard]] virtual Result<TransportLease> lease(std::int64_t bytes) = 0;
 
   // Waits for its turn (unavailable when the queue is full or the server drains), then computes; between its patches,
   // jobs that wait and are no less urgent run one of theirs each. The job's normalisation is replaced by the model's
   // own, or by none where the job is `normalised`.
-  [[nodiscard]] virtual Result<JobStatistics> run(const std::string& name, const std::string& version, VolumeJob job,
-                                                  std::stop_token stop) = 0;
+  [[nodiscard]] Result<JobStatistics> run(const std::string& name, const std::string& version, VolumeJob job,
+                                          std::stop_token stop) {
+    std::vector<VolumeJob> jobs;
+    jobs.push_back(std::move(job));
+    return run_all(name, version, std::move(jobs), std::move(stop));
+  }
+  // Jobs that come together, one after the other in their order; those that fit run with an earlier one, or with that
+  // of somebody else, as guests. The first error ends it. Statistics of all: their times and patches added up, but for
+  // the time of those that ran with an earlier one.
+  [[nodiscard]] virtual Result<JobStatistics> run_all(const std::string& name, const std::string& version,
+                                                      std::vector<VolumeJob> jobs, std::stop_token stop) = 0;
 
   // Loads a model of the repository as it is on disk now, in the place of the one that served until then: that one is
   // unloaded first, for its memory. Blocks until it serves. not_found when the repository has no such model;

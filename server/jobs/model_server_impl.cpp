@@ -12,24 +12,15 @@
 #include "planner/costs.hpp"
 #include "server/jobs/admission.hpp"
 #include "server/jobs/busy_outlook.hpp"
-#include "server/jobs/job_turns.hpp"
+#include "server/jobs/job_line.hpp"
 #include "server/jobs/memory_shares.hpp"
 #include "server/jobs/model_slots.hpp"
-#include "server/jobs/progress_watch.hpp"
+#include "server/jobs/shared_device.hpp"
 #include "server/jobs/transport_budget.hpp"
 #include "server/models/model_loader.hpp"
-#include "server/volume/volume_statistics.hpp"
 
 namespace znni {
 namespace {
-
-// The devices of the server with those who want them: jobs, and a model's first run.
-struct SharedDevice {
-  std::unique_ptr<Device> device;
-  OpenGpu gpu;
-  TurnQueue turns{"the device", saturated};
-  ProgressWatch watch;  // of the job whose turn it is
-};
 
 class ModelServerImpl final : public ModelServer {
  public:
@@ -84,7 +75,7 @@ class ModelServerImpl final : public ModelServer {
   Seconds still() const override { return shared_.watch.still(); }
 
   Result<JobOutlook> outlook(const std::string& name, const std::string& version, const VolumeShape& input,
-                             ElementType output) const override {
+                             ElementType output, std::int64_t alike) const override {
     const Result<ModelSlots::Handle> slot = slots_.find(name, version);
     if (!slot) return slot.error();
     Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
@@ -92,30 +83,29 @@ class ModelServerImpl final : public ModelServer {
     const Engine& engine = *(*model)->engine;
     Result<JobOutlook> outlook = engine.outlook(input, output);
     if (!outlook) return outlook.error().within("model '" + name + "'");
-    const TurnQueue& queue = (*slot)->queue();
-    if (!queue.taken()) return *outlook;
     const bool has_own_values = (*model)->planned.input.zscore;  // standardised by itself: no guest
-    return outlook_while_busy(engine, input, output, *outlook, has_own_values ? 0 : queue.waiting());
+    const Company company = {(*slot)->queue().taken(), has_own_values ? 0 : alike, (*slot)->guests().possible_places()};
+    return outlook_in_company(engine, input, output, *outlook, company);
   }
 
   Result<TransportLease> lease(std::int64_t bytes) override { return take_lease(transport_, bytes); }
 
-  Result<JobStatistics> run(const std::string& name, const std::string& version, VolumeJob job,
-                            std::stop_token stop) override {
+  Result<JobStatistics> run_all(const std::string& name, const std::string& version, std::vector<VolumeJob> jobs,
+                                std::stop_token stop) override {
     const Result<ModelSlots::Handle> slot = slots_.find(name, version);
     if (!slot) return slot.error();
     Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
     if (!model) return model.error();
-    const Result<JobOutlook> outlook = (*model)->engine->outlook(job.input.shape, job.output_type);
-    if (!outlook) return outlook.error().within("model '" + name + "'");
+    for (VolumeJob& job : jobs) {
+      const Result<JobOutlook> outlook = (*model)->engine->outlook(job.input.shape, job.output_type);
+      if (!outlook) return outlook.error().within("model '" + name + "'");
+      if (!job.rung) job.rung = outlook->rung;
+    }
     Result<Admission::Entrance> entrance = admission_.enter();
     if (!entrance) return entrance.error();
     const StopOfEither either(stop, admission_.stop_token());
-    JobRecord record(**slot);
-    if (!job.rung) job.rung = outlook->rung;
-    TurnQueue& queue = (*model)->engine->beside_streams(*job.rung) ? (*slot)->lane() : (*slot)->queue();
-    Result<JobStatistics> done = run_in_turn(**slot, queue, **model, job, either.token(), record);
-    record.ended(done ? nullptr : &done.error(), voxels(outlook->output.n));
+    JobLine line(**slot, shared_, **model, options_.log, jobs);
+    Result<JobStatistics> done = line.run(either.token());
     return done ? done : done.error().within("model '" + name + "'");
   }
 
@@ -160,59 +150,6 @@ class ModelServerImpl final : public ModelServer {
   bool loads_at_start(const std::string& name) const {
     const auto& wanted = options_.load_at_start;
     return !wanted || std::find(wanted->begin(), wanted->end(), name) != wanted->end();
-  }
-
-  Result<JobStatistics> run_in_turn(ModelSlot& slot, TurnQueue& queue, LoadedModel& model, VolumeJob& job,
-                                    const std::stop_token& stop, JobRecord& record) {
-    JobTurns turns(queue, shared_.turns, rank_of_priority(job.priority));
-    const bool standardised = model.planned.input.zscore && !job.normalised;
-    job.normalisation = job.normalised ? Normalisation{} : model.planned.input.normalisation;
-    const std::int64_t places = standardised ? 0 : model.engine->guest_places(job);
-    Result<std::optional<JobStatistics>> as_guest = take_turn_or_run_as_guest(
-        slot.guests(), job, places, turns, [&record] { record.started(); }, stop);
-    if (!as_guest) return as_guest.error();
-    if (*as_guest) return noted(**as_guest, record);
-    const ProgressWatch::Work work(shared_.watch);
-    keep_watch(shared_.watch, job);
-    job.between_patches = [&](const Interval& interval) {
-      return give_way(turns, interval, job.has_room, stop, record);
-    };
-    job.wanted = [&](const Interval& interval) { return turns.wanted(job.has_room, interval.within_stream); };
-    job.guests = [&slot, rung = *job.rung](std::int64_t free) { return slot.guests().take(rung, free); };
-    if (standardised) job.normalisation = standardising(job.input, job.normalisation, shared_.device->executor());
-    const bool was_lost = model.engine->gpu_lost().has_value();
-    Result<JobStatistics> done = model.engine->run(job, stop);
-    tell_change(slot, model, was_lost);
-    if (!done) return done;
-    return noted(*done, record);
-  }
-
-  static JobStatistics noted(JobStatistics done, JobRecord& record) {
-    record.ran(done);
-    done.queued = record.queued();
-    done.yielded = record.yielded();
-    return done;
-  }
-
-  // Where the job lost the GPU, or found that it works again.
-  void tell_change(const ModelSlot& slot, const LoadedModel& model, bool was_lost) const {
-    const std::optional<std::string> lost = model.engine->gpu_lost();
-    if (lost.has_value() == was_lost) return;
-    const std::string of_model = "model '" + slot.entry().name + "': ";
-    if (!lost) return log_to(options_.log, "info", of_model + "the GPU works again");
-    log_to(options_.log, "error", of_model + "the CPU takes over until the GPU works again, for it failed: " + *lost);
-  }
-
-  Result<void> give_way(JobTurns& turns, const Interval& interval, const std::function<bool()>& has_room,
-                        const std::stop_token& stop, JobRecord& record) {
-    const auto before = std::chrono::steady_clock::now();
-    Result<void> back;
-    {
-      const ProgressWatch::Pause pause(shared_.watch);
-      back = interval.within_stream ? turns.lend_device(stop, has_room) : turns.give_way(stop, has_room);
-    }
-    record.stood_aside(std::chrono::steady_clock::now() - before);
-    return back;
   }
 
   // What plans are made with, for as long as `use` runs.
@@ -293,6 +230,7 @@ class ModelServerImpl final : public ModelServer {
     for (const std::string& version : entry.passed_over) {
       log_to(options_.log, "info", "model '" + entry.name + "': version " + version + " is not served, a newer one is");
     }
+    if (!entry.warning.empty()) log_to(options_.log, "warning", "model '" + entry.name + "': " + entry.warning);
     Result<std::unique_ptr<LoadedModel>> model = load_one(entry, share, context, stop);
     if (!model) return give_up(slot, model.error());
     if (untouched_bytes(**model) <= options_.touched_before_serving) {

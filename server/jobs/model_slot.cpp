@@ -92,22 +92,31 @@ void ModelSlot::put_back(std::shared_ptr<LoadedModel> model) {
   info_.memory = model_->planned.plan.memory;
 }
 
-JobRecord::JobRecord(ModelSlot& slot) : slot_(slot) {
-  const std::lock_guard lock(slot_.mutex_);
-  ++slot_.statistics_.queued_now;
-}
+JobRecord::JobRecord(ModelSlot& slot) : slot_(slot) {}
 
 JobRecord::~JobRecord() {
   const Error lost{ErrorCode::internal, "the job ended without a result"};
-  if (!ended_) ended(&lost, 0);
+  if (state_ != State::ended) ended(&lost, 0);
+}
+
+void JobRecord::enter(State state) {
+  ModelStatistics& counters = slot_.statistics_;
+  counters.queued_now -= state_ == State::in_line ? 1 : 0;
+  counters.running_now -= state_ == State::running ? 1 : 0;
+  state_ = state;
+  counters.queued_now += state_ == State::in_line ? 1 : 0;
+  counters.running_now += state_ == State::running ? 1 : 0;
+}
+
+void JobRecord::in_line() {
+  const std::lock_guard lock(slot_.mutex_);
+  enter(State::in_line);
 }
 
 void JobRecord::started() {
   const std::lock_guard lock(slot_.mutex_);
   started_ = Clock::now();
-  running_ = true;
-  --slot_.statistics_.queued_now;
-  ++slot_.statistics_.running_now;
+  enter(State::running);
 }
 
 void JobRecord::ran(const JobStatistics& job) {
@@ -124,8 +133,7 @@ void JobRecord::ended(const Error* error, std::int64_t voxels) {
   const Clock::time_point now = Clock::now();
   const std::lock_guard lock(slot_.mutex_);
   ModelStatistics& counters = slot_.statistics_;
-  ended_ = true;
-  --(running_ ? counters.running_now : counters.queued_now);
+  enter(State::ended);
   counters.last_unix_ms = unix_milliseconds();
   if (error == nullptr) {
     ++counters.succeeded;

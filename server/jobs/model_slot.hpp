@@ -60,6 +60,8 @@ class JobRecord {
   JobRecord(const JobRecord&) = delete;
   JobRecord& operator=(const JobRecord&) = delete;
 
+  // It waits for its turn, at first or once more.
+  void in_line();
   void started();
   // While it ran, others had its turn for so long: counts as waiting.
   void stood_aside(std::chrono::nanoseconds time) { aside_ += time; }
@@ -77,8 +79,9 @@ class JobRecord {
   const Clock::time_point received_ = Clock::now();
   Clock::time_point started_;
   std::chrono::nanoseconds aside_{0};
-  bool running_ = false;
-  bool ended_ = false;
+  enum class State { arrived, in_line, running, ended };
+  void enter(State state);  // counts it there; the slot's mutex is held
+  State state_ = State::arrived;
 };
 
 }  // namespace znni

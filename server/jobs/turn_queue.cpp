@@ -8,7 +8,7 @@ Turn::~Turn() {
   if (queue_ != nullptr) queue_->end_turn();
 }
 
-Result<Turn> TurnQueue::wait(const std::stop_token& stop, int rank) {
+Result<Turn> TurnQueue::wait(const std::stop_token& stop, int rank, const std::function<void()>& in_line) {
   std::unique_lock lock(mutex_);
   if (stop.stop_requested()) return Error{ErrorCode::cancelled, "the job was cancelled before its turn came"};
   const bool must_wait = taken_ || !waiting_.empty();
@@ -18,7 +18,7 @@ Result<Turn> TurnQueue::wait(const std::stop_token& stop, int rank) {
                                              " jobs wait, at most " + std::to_string(most_waiting_) +
                                              " may; try again later"};
   }
-  return stand_in_line(lock, stop, rank);
+  return stand_in_line(lock, stop, rank, in_line);
 }
 
 std::optional<Turn> TurnQueue::take_if_free() {
@@ -28,9 +28,9 @@ std::optional<Turn> TurnQueue::take_if_free() {
   return std::optional<Turn>(std::in_place, *this);
 }
 
-Result<Turn> TurnQueue::come_back(const std::stop_token& stop, int rank) {
+Result<Turn> TurnQueue::come_back(const std::stop_token& stop, int rank, const std::function<void()>& in_line) {
   std::unique_lock lock(mutex_);
-  return stand_in_line(lock, stop, rank);
+  return stand_in_line(lock, stop, rank, in_line);
 }
 
 Result<void> TurnQueue::pass(Turn& turn, const std::stop_token& stop, int rank) {
@@ -45,11 +45,13 @@ Result<void> TurnQueue::pass(Turn& turn, const std::stop_token& stop, int rank) 
   return {};
 }
 
-Result<Turn> TurnQueue::stand_in_line(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, int rank) {
+Result<Turn> TurnQueue::stand_in_line(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, int rank,
+                                      const std::function<void()>& in_line) {
   const Place mine = {rank, next_ticket_++};
   const auto behind =
       std::find_if(waiting_.begin(), waiting_.end(), [rank](const Place& other) { return other.rank > rank; });
   waiting_.insert(behind, mine);
+  if (in_line) in_line();
   const bool came = changed_.wait(lock, stop, [&] { return !taken_ && waiting_.front() == mine; });
   waiting_.erase(std::find(waiting_.begin(), waiting_.end(), mine));
   if (!came) {

@@ -5,6 +5,7 @@
 #include <condition_variable>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <mutex>
 #include <optional>
 #include <stop_token>
@@ -40,12 +41,14 @@ class TurnQueue {
   TurnQueue(std::string name, std::int64_t most_waiting) : name_(std::move(name)), most_waiting_(most_waiting) {}
 
   // Waits for the caller's turn. `unavailable`, at once, when as many wait as may; `cancelled` when `stop`
-  // comes first.
-  [[nodiscard]] Result<Turn> wait(const std::stop_token& stop, int rank = 0);
+  // comes first. `in_line`, which may be empty and must not ask the queue anything, is told once the caller has its
+  // place: whoever comes then stands behind it.
+  [[nodiscard]] Result<Turn> wait(const std::stop_token& stop, int rank = 0, const std::function<void()>& in_line = {});
   // The caller's turn where nobody has it and nobody waits.
   [[nodiscard]] std::optional<Turn> take_if_free();
   // As wait(), for one who was in already and went away for a while: however many wait.
-  [[nodiscard]] Result<Turn> come_back(const std::stop_token& stop, int rank);
+  [[nodiscard]] Result<Turn> come_back(const std::stop_token& stop, int rank,
+                                       const std::function<void()>& in_line = {});
   // Lets those go first who wait with no larger rank, and comes back with the next turn; at once when there are none.
   // `cancelled`, without a turn, when `stop` comes first.
   [[nodiscard]] Result<void> pass(Turn& turn, const std::stop_token& stop, int rank);
@@ -64,7 +67,8 @@ class TurnQueue {
     std::int64_t ticket = 0;
     bool operator==(const Place&) const = default;
   };
-  [[nodiscard]] Result<Turn> stand_in_line(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, int rank);
+  [[nodiscard]] Result<Turn> stand_in_line(std::unique_lock<std::mutex>& lock, const std::stop_token& stop, int rank,
+                                           const std::function<void()>& in_line = {});
   void end_turn();
 
   const std::string name_;

@@ -147,16 +147,18 @@ std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& inpu
 
 std::int64_t Engine::guest_places(const VolumeJob& job) const {
   if (job.source != nullptr || job.first_plane != 0 || !job.rung || *job.rung >= state_->rungs.size()) return 0;
-  return state_->guest_places(*job.rung, job.input.shape);
+  const State::OpenRung& rung = state_->rungs[*job.rung];
+  if (!rung.on_cpu()) return 0;
+  return state_->guest_places(*job.rung, patch_count(job.input.shape.n, rung.geometry(), state_->fov));
 }
 
 std::optional<JobOutlook> Engine::outlook_as_guest(const VolumeShape& input, ElementType output) const {
   std::optional<JobOutlook> best;
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
-    const std::int64_t places = state_->guest_places(i, input);
-    if (places == 0) continue;
+    if (!state_->rungs[i].on_cpu()) continue;
     JobOutlook other = state_->outlook_on(i, input, output);
-    other.predicted_seconds *= static_cast<double>(places) / static_cast<double>(state_->plan.ladder[i].geometry.S);
+    if (other.places == 0) continue;
+    other.predicted_seconds *= static_cast<double>(other.places) / static_cast<double>(other.batch);
     if (!best || other.predicted_seconds < best->predicted_seconds) best = other;
   }
   return best;
@@ -235,17 +237,33 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   return ran;
 }
 
+namespace {
+
+// On all at the same time; the first error in their order.
+Result<void> on_every_socket(Engine::State& state, const std::function<Result<void>(std::size_t)>& work) {
+  if (state.sockets.size() == 1) return work(0);
+  std::vector<Result<void>> results(state.sockets.size());
+  state.drivers->on_every_worker([&](std::int64_t number, int) {
+    const auto socket = static_cast<std::size_t>(number);
+    results[socket] = work(socket);
+  });
+  const auto failed = std::find_if(results.begin(), results.end(), [](const Result<void>& done) { return !done; });
+  return failed == results.end() ? Result<void>() : *failed;
+}
+
+}  // namespace
+
 Result<Seconds> Engine::touch_memory(const ByteRange& part, std::stop_token stop) {
-  Seconds seconds = 0;
-  for (const State::Socket& socket : state_->sockets) {
-    const Reservation& block = socket.transient;
-    ensure(part.first >= 0 && part.bytes >= 0 && part.bytes <= block.bytes() - part.first, "a part of the memory");
-    const std::span<std::byte> bytes(block.data() + part.first, static_cast<std::size_t>(part.bytes));
-    const Result<Seconds> touched = touch(bytes, socket.device->executor(), stop);
-    if (!touched) return touched;
-    seconds += *touched;
-  }
-  return seconds;
+  const std::int64_t whole = memory().bytes;
+  ensure(part.first >= 0 && part.bytes >= 0 && part.bytes <= whole - part.first, "a part of the memory");
+  const Clock::time_point start = Clock::now();
+  const Result<void> touched = on_every_socket(*state_, [&](std::size_t number) -> Result<void> {
+    const State::Socket& socket = state_->sockets[number];
+    const std::span<std::byte> bytes(socket.transient.data() + part.first, static_cast<std::size_t>(part.bytes));
+    const Result<Seconds> seconds = touch(bytes, socket.device->executor(), stop);
+    return seconds ? Result<void>() : seconds.error();
+  });
+  return touched ? Result<Seconds>(seconds_since(start)) : touched.error();
 }
 
 namespace {
@@ -268,13 +286,7 @@ Result<void> Engine::warm_up(std::size_t rung, std::stop_token stop) {
     const Result<void> ran = opened.split->warm_up(stop);
     return ran || loses_gpu(*state_) ? Result<void>() : ran;
   }
-  if (opened.cpu.size() == 1) return run_on_zeros(opened.cpu.front(), stop);
-  std::vector<Result<void>> results(opened.cpu.size());
-  state_->drivers->on_every_worker([&](std::int64_t socket, int) {
-    results[static_cast<std::size_t>(socket)] = run_on_zeros(opened.cpu[static_cast<std::size_t>(socket)], stop);
-  });
-  const auto failed = std::find_if(results.begin(), results.end(), [](const Result<void>& ran) { return !ran; });
-  return failed == results.end() ? Result<void>() : *failed;
+  return on_every_socket(*state_, [&](std::size_t number) { return run_on_zeros(opened.cpu[number], stop); });
 }
 
 void Engine::touched_from(std::size_t rung) {

@@ -73,6 +73,8 @@ struct VolumeJob {
   // For a ModelServer, not for the engine. Smaller ones go first; 0: as usual.
   int priority = 0;
   std::function<bool()> has_room;  // may be empty; false: slab() would wait for whoever takes the output
+  // May be empty. Told true when the job has its turn, or runs as a guest; false where that failed and it waits again.
+  std::function<void(bool)> in_turn;
 };
 
 struct JobStatistics {
@@ -102,6 +104,8 @@ struct JobOutlook {
   std::size_t rung = 0;      // of the plan's ladder: least predicted time for this volume
   Vec3 patch;                // input extent behind one slab of the output: of a patch, a step, or a band of columns
   std::int64_t patches = 0;  // steps where the rung is streamed
+  std::int64_t batch = 1;    // patches that the rung computes together
+  std::int64_t places = 0;   // of a batch that others may have the rest of; 0 where it needs one for itself
   // Planes of the input that a job wants at a time: what a PlaneSource must have room for. Of a job that begins at a
   // later plane: as the outlook of the planes from there on has it.
   std::int64_t input_planes = 0;
@@ -165,11 +169,11 @@ class Engine {
   [[nodiscard]] std::optional<JobOutlook> outlook_beside_streams(const VolumeShape& input,
                                                                  ElementType output = ElementType::f32) const;
 
-  // Places that a job takes of a batch which it shares with others on its rung; 0 where it must have one for itself: of
-  // as many patches, of a source, or on a rung that is streamed or has a GPU.
+  // JobOutlook::places of a job on its rung, of which all lies in memory; 0 as well where it does not, or has no rung.
   [[nodiscard]] std::int64_t guest_places(const VolumeJob& job) const;
   // Of a job that outlook() takes, on the rung where its part of a shared batch is predicted to take least;
-  // predicted_seconds are those of that part. Nothing where no rung is shared.
+  // predicted_seconds are those of that part. Nothing where no rung is shared: those that are streamed or have a GPU
+  // are not.
   [[nodiscard]] std::optional<JobOutlook> outlook_as_guest(const VolumeShape& input,
                                                            ElementType output = ElementType::f32) const;
 

@@ -118,6 +118,8 @@ struct Engine::State {
     outlook.patch = exchanged(geometry.patch_input, geometry.choice.axis);
     outlook.patch.z = fov.z - 1 + row_planes(input.n, geometry, fov, most);
     outlook.patches = patch_count(input.n, geometry, fov, most);
+    outlook.batch = geometry.choice.S;
+    outlook.places = guest_places(rung, outlook.patches);
     outlook.list_bytes = mul(outlook.patches, list_bytes_per_patch);
     outlook.input_planes = planes_held(rung, input.n, output);
     const std::int64_t batches = batches_in_turn(input.n, geometry, fov, most, plan.sockets);
@@ -128,12 +130,11 @@ struct Engine::State {
     }
     return outlook;
   }
-  // That a job takes of a batch on this rung, where others have some too; 0 where it must have it for itself.
-  [[nodiscard]] std::int64_t guest_places(std::size_t rung, const VolumeShape& input) const {
+  // That a job of so many patches takes of a batch on this rung, where others have some too; 0 where it must have it
+  // for itself.
+  [[nodiscard]] std::int64_t guest_places(std::size_t rung, std::int64_t patches) const {
     const GeometryChoice& choice = plan.ladder[rung].geometry;
-    if (!rungs[rung].on_cpu() || choice.streamed || choice.S == 1) return 0;
-    const std::int64_t patches = outlook_on(rung, input, input.type).patches;
-    return patches < choice.S ? patches : 0;
+    return rungs[rung].on_cpu() && !choice.streamed && patches < choice.S ? patches : 0;
   }
   // What a job holds of its volume, of its output and of its patches' list at a time, for a caller who holds no more of
   // them: tiny patches need few planes, but there may be billions of them.

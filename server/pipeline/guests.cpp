@@ -10,14 +10,13 @@ namespace {
 
 std::int64_t patches(const PatchGrid& grid) { return static_cast<std::int64_t>(grid.patches.size()); }
 
-// The part of a batch from place `first` on.
+}  // namespace
+
 TensorView places_of(TensorView in, std::int64_t first, std::int64_t count) {
   in.data = in.image(first, 0);
   in.shape.S = count;
   return in;
 }
-
-}  // namespace
 
 Guests::Visit::Visit(Guest who, const Geometry& geometry, Vec3 fov)
     : guest(std::move(who)),
@@ -73,7 +72,7 @@ void Guests::aim(std::span<StitchTarget> targets) {
 }
 
 void Guests::read(Vec3 begin, const TensorView& in, Executor& executor) const {
-  std::int64_t first = 0;
+  std::int64_t first = in.shape.S - places();
   for (const Visit& visit : visits_) {
     std::vector<Vec3> starts;
     for (const PatchPlace& place : visit.grid.patches) starts.push_back(place.start + begin);

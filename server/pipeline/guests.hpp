@@ -15,6 +15,9 @@
 
 namespace znni {
 
+// Places [first, first + count) of a batch.
+[[nodiscard]] TensorView places_of(TensorView in, std::int64_t first, std::int64_t count);
+
 // For one batch. Each guest is told how it ended, once: by deliver(), or when this is destroyed without it, that it did
 // not run.
 class Guests {
@@ -28,7 +31,7 @@ class Guests {
   [[nodiscard]] std::int64_t places() const;
   // Opens their slabs. targets.size() == places(). A guest that has no room writes nothing and is told why.
   void aim(std::span<StitchTarget> targets);
-  // Their windows at `begin` from the start of each patch; `in`: the part of the batch that is theirs.
+  // Their windows at `begin` from the start of each patch, into the last places of the batch `in`.
   void read(Vec3 begin, const TensorView& in, Executor& executor) const;
   // The batch is stitched.
   void deliver();

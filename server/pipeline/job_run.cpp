@@ -173,15 +173,12 @@ class JobRun {
     const StageTimer timer(lane.stages.gather);
     const Vec3 begin = geometry_.read_begin + window;
     for (std::size_t s = 0; s < lane.starts.size(); ++s) lane.starts[s] = lane.targets[s].place.start + begin;
-    TensorView in = lane.seat.rung->input();
-    in.shape.S -= lane.guests ? lane.guests->places() : 0;
-    const std::span own(lane.starts.data(), static_cast<std::size_t>(in.shape.S));
-    read_windows(input_.source(), work_.job.normalisation, own, in, *lane.seat.executor, geometry_.choice.axis);
-    if (!lane.guests) return;
-    TensorView rest = lane.seat.rung->input();
-    rest.data = rest.image(in.shape.S, 0);
-    rest.shape.S -= in.shape.S;
-    lane.guests->read(begin, rest, *lane.seat.executor);
+    const TensorView& in = lane.seat.rung->input();
+    const std::int64_t own = in.shape.S - (lane.guests ? lane.guests->places() : 0);
+    const std::span starts(lane.starts.data(), static_cast<std::size_t>(own));
+    read_windows(input_.source(), work_.job.normalisation, starts, places_of(in, 0, own), *lane.seat.executor,
+                 geometry_.choice.axis);
+    if (lane.guests) lane.guests->read(begin, in, *lane.seat.executor);
   }
 
   // Into the places behind its own.

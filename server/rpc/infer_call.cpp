@@ -1,8 +1,10 @@
 #include "server/rpc/infer_call.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "server/rpc/client_text.hpp"
 #include "server/rpc/datatypes.hpp"
@@ -108,17 +110,13 @@ void describe_output(const AdmittedInfer& admitted, ModelInferResponse& response
   for (int axis = 3 - admitted.model.spatial_rank; axis < 3; ++axis) output.add_shape(admitted.output.n[axis]);
 }
 
-VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, ImageOutput& output,
-                   const std::function<void()>& started) {
+VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, ImageOutput& output) {
   VolumeJob job;
   job.input = input;
   job.rung = admitted.outlook.rung;
   job.output_type = admitted.output.type;
   job.priority = admitted.request.parameters.priority;
-  job.slab = [&output, started](std::int64_t first_plane, std::int64_t planes) {
-    if (started) started();
-    return output.slab(first_plane, planes);
-  };
+  job.slab = [&output](std::int64_t first_plane, std::int64_t planes) { return output.slab(first_plane, planes); };
   job.deliver = [&output](const OutputSlab& slab) { return output.deliver(slab); };
   job.abandon = [&output](const OutputSlab& slab) { output.abandon(slab); };
   return job;
@@ -131,6 +129,50 @@ void add_up(const JobStatistics& job, JobStatistics& all) {
   all.patches += job.patches;
   if (!job.fallback.empty()) all.fallback = job.fallback;
 }
+
+// Memory for as many jobs at a time as share a batch of the engine, or for those that there is memory for: how many,
+// at least one.
+Result<std::int64_t> reserve_blocks(const AdmittedInfer& admitted, SlabBlocks& blocks) {
+  const JobOutlook& outlook = admitted.outlook;
+  const std::int64_t together = outlook.places > 0 ? outlook.batch / outlook.places : 1;
+  const std::int64_t wanted = std::min(together, admitted.request.batch);
+  const std::int64_t bytes = ImageOutput::block_bytes(admitted.output, most_slab_planes(admitted));
+  for (std::int64_t job = 0; job < wanted; ++job) {
+    const Result<void> reserved = blocks.reserve(bytes);
+    if (!reserved && job == 0) return reserved.error();
+    if (!reserved) return job;
+  }
+  return wanted;
+}
+
+// Part [first, first + count) of a batch, each a job, from `input` to `raw`, which hold the whole batch.
+class InferJobs {
+ public:
+  InferJobs(const AdmittedInfer& admitted, std::span<const std::byte> input, std::byte* raw, SlabBlocks& blocks)
+      : admitted_(admitted), input_(input), raw_(raw), blocks_(blocks) {}
+
+  [[nodiscard]] std::vector<VolumeJob> make(std::int64_t first, std::int64_t count) {
+    const std::int64_t input_step = volume_bytes(admitted_.request.volume);
+    const std::int64_t output_step = volume_bytes(admitted_.output);
+    outputs_.clear();
+    std::vector<VolumeJob> jobs;
+    for (std::int64_t i = first; i < first + count; ++i) {
+      ImageOutput& output = outputs_.emplace_back(admitted_.output, raw_ + i * output_step, blocks_);
+      jobs.push_back(make_job({input_.data() + i * input_step, admitted_.request.volume}, admitted_, output));
+    }
+    return jobs;
+  }
+  [[nodiscard]] bool complete() const {
+    return std::all_of(outputs_.begin(), outputs_.end(), [](const ImageOutput& output) { return output.complete(); });
+  }
+
+ private:
+  const AdmittedInfer& admitted_;
+  const std::span<const std::byte> input_;
+  std::byte* const raw_;
+  SlabBlocks& blocks_;
+  std::deque<ImageOutput> outputs_;  // where they stay
+};
 
 }  // namespace
 
@@ -145,7 +187,7 @@ Result<AdmittedInfer> admit_infer(const ModelInferRequest& request, ModelServer&
   Result<InferRequest> checked = check_infer_request(request, *model);
   if (!checked) return checked.error();
   Result<JobOutlook> outlook =
-      server.outlook(model->name, model->version, checked->volume, checked->parameters.output_type);
+      server.outlook(model->name, model->version, checked->volume, checked->parameters.output_type, checked->batch);
   if (!outlook) return outlook.error();
 
   AdmittedInfer admitted;
@@ -168,14 +210,14 @@ Result<AdmittedInfer> admit_infer(const ModelInferRequest& request, ModelServer&
 }
 
 Result<JobStatistics> run_infer(const ModelInferRequest& request, const AdmittedInfer& admitted, ModelServer& server,
-                                const std::stop_token& stop, const std::function<void()>& started,
+                                const std::stop_token& stop, const std::function<void(bool)>& in_turn,
                                 ModelInferResponse& response) {
   Bytes copied;
   const Result<std::span<const std::byte>> input = input_of(request, admitted, copied);
   if (!input) return input.error().within("model " + in_quotes(admitted.model.name));
   SlabBlocks blocks(server);
-  const std::int64_t block = ImageOutput::block_bytes(admitted.output, most_slab_planes(admitted));
-  if (Result<void> reserved = blocks.reserve(block); !reserved) return reserved.error();
+  const Result<std::int64_t> together = reserve_blocks(admitted, blocks);
+  if (!together) return together.error();
 
   response.set_model_name(admitted.model.name);
   response.set_model_version(admitted.model.version);
@@ -183,16 +225,15 @@ Result<JobStatistics> run_infer(const ModelInferRequest& request, const Admitted
   describe_output(admitted, response);
   std::string& raw = *response.add_raw_output_contents();
   raw.resize(static_cast<std::size_t>(response_bytes(admitted)));
-  const std::int64_t input_step = volume_bytes(admitted.request.volume);
-  const std::int64_t output_step = volume_bytes(admitted.output);
+  InferJobs parts(admitted, *input, reinterpret_cast<std::byte*>(raw.data()), blocks);
   JobStatistics all;
-  for (std::int64_t i = 0; i < admitted.request.batch; ++i) {
-    ImageOutput output(admitted.output, reinterpret_cast<std::byte*>(raw.data()) + i * output_step, blocks);
-    const VolumeView volume{input->data() + i * input_step, admitted.request.volume};
-    VolumeJob job = make_job(volume, admitted, output, started);
-    const Result<JobStatistics> done = server.run(admitted.model.name, admitted.model.version, std::move(job), stop);
+  for (std::int64_t i = 0; i < admitted.request.batch; i += *together) {
+    std::vector<VolumeJob> jobs = parts.make(i, std::min(*together, admitted.request.batch - i));
+    if (i == 0) jobs.front().in_turn = in_turn;
+    const Result<JobStatistics> done =
+        server.run_all(admitted.model.name, admitted.model.version, std::move(jobs), stop);
     if (!done) return done;
-    if (!output.complete()) return Error{ErrorCode::internal, "the engine left out planes of the output"};
+    if (!parts.complete()) return Error{ErrorCode::internal, "the engine left out planes of the output"};
     add_up(*done, all);
   }
   if (!all.fallback.empty()) (*response.mutable_parameters())["fallback"].set_string_param(all.fallback);

@@ -37,11 +37,12 @@ struct AdmittedInfer {
 [[nodiscard]] Result<AdmittedInfer> admit_infer(const inference::ModelInferRequest& request, ModelServer& server,
                                                 const InferTerms& terms);
 
-// Computes all jobs of the batch, one after the other, into `response`: raw output only, or none when it went to shared
-// memory; id echoed. `started` is called when the first job has had its turn. Times and patches are those of all jobs.
+// Computes all jobs of the batch, as many together as share a batch of the engine and have memory, into `response`: raw
+// output only, or none when it went to shared memory; id echoed. `in_turn`: VolumeJob::in_turn of the first job. Times
+// and patches are those of all jobs.
 [[nodiscard]] Result<JobStatistics> run_infer(const inference::ModelInferRequest& request,
                                               const AdmittedInfer& admitted, ModelServer& server,
-                                              const std::stop_token& stop, const std::function<void()>& started,
+                                              const std::stop_token& stop, const std::function<void(bool)>& in_turn,
                                               inference::ModelInferResponse& response);
 
 // Voxels of all outputs of the batch.

@@ -69,7 +69,7 @@ Result<void> InferExchange::run(inference::ModelInferResponse& response) {
   std::atomic<bool> started = false;
   const WatchedCall call = door_.watch.watch(make_probe(context_, admitted_->request.parameters.timeout_us, started));
   const Result<JobStatistics> done = run_infer(
-      *request_, *admitted_, door_.models, call.token(), [&started] { started = true; }, response);
+      *request_, *admitted_, door_.models, call.token(), [&started](bool in_turn) { started = in_turn; }, response);
   if (!done) return call.reason(done.error());
   record_.queue_seconds = done->queued + done->yielded;
   record_.compute_seconds = done->seconds - done->yielded;

@@ -88,10 +88,12 @@ Result<VolumeCall::Accepted> VolumeCall::accept() {
   if (Result<void> legal = check_resume(header, accepted.token, accepted.model); !legal) return legal.error();
   VolumeShape left = head->volume;
   left.n.z -= head->first_plane;
+  const std::int64_t alike = head->first_plane == 0 ? 1 : 0;
   Result<JobOutlook> outlook =
-      door_.models.outlook(accepted.model.name, accepted.model.version, left, head->output_type);
+      door_.models.outlook(accepted.model.name, accepted.model.version, left, head->output_type, alike);
   if (!outlook) return outlook.error();
   accepted.outlook = *std::move(outlook);
+  accepted.in_memory = head->whole || (alike > 0 && accepted.outlook.places > 0);
   accepted.output = {accepted.outlook.output.f, accepted.outlook.output.n, head->output_type, VolumeOrder::plane_major};
   accepted.output.n.z += head->first_plane;
   return accepted;
@@ -103,7 +105,7 @@ Result<void> VolumeCall::lease(const Accepted& accepted) {
   const std::int64_t plane = plane_bytes(accepted.head.volume);
   const std::int64_t left = accepted.head.volume.n.z - accepted.head.first_plane;
   const std::int64_t least =
-      accepted.head.whole ? left : std::clamp<std::int64_t>(accepted.outlook.input_planes, 1, left);
+      accepted.in_memory ? left : std::clamp<std::int64_t>(accepted.outlook.input_planes, 1, left);
   const std::int64_t ahead = std::clamp(door_.limits.most_input_bytes / plane, least, left);
   std::int64_t input_bytes = mul(ahead, plane);
   const std::int64_t list_bytes = accepted.outlook.list_bytes;
@@ -155,7 +157,7 @@ Result<void> VolumeCall::stream(const Accepted& accepted, const WatchedCall& cal
 
 Result<void> VolumeCall::compute_and_send(const Accepted& accepted, PlaneRing& ring, VolumeReceiver& receiver,
                                           SlabSender& sender, const std::stop_token& stop) {
-  const Result<JobStatistics> done = compute(accepted, ring, receiver, sender, stop);
+  const Result<JobStatistics> done = compute(accepted, ring, sender, stop);
   if (!done) return done.error();
   computed_ = Clock::now();
   record_.queue_seconds = done->queued + done->yielded;
@@ -168,12 +170,13 @@ Result<void> VolumeCall::compute_and_send(const Accepted& accepted, PlaneRing& r
   return finish(receiver, sender.sent_bytes(), *done);
 }
 
-Result<JobStatistics> VolumeCall::compute(const Accepted& accepted, PlaneRing& ring, VolumeReceiver& receiver,
-                                          SlabSender& sender, const std::stop_token& stop) {
+Result<JobStatistics> VolumeCall::compute(const Accepted& accepted, PlaneRing& ring, SlabSender& sender,
+                                          const std::stop_token& stop) {
   VolumeJob job = make_volume_job({input_.data(), accepted.head.volume}, sender);
-  if (accepted.head.whole) {
+  if (accepted.in_memory) {
     const Stall::Wait wait(input_stall_);
-    if (Result<void> received = receiver.finish(); !received) return received.error();
+    ring.want({0, accepted.head.volume.n.z});
+    if (Result<void> came = ring.wait(stop); !came) return came.error();
   } else {
     job.source = &ring;
     job.has_room = [this, &ring, &sender] { return can_go_on(ring, sender); };

@@ -39,6 +39,8 @@ class VolumeCall {
     JobOutlook outlook;  // of the planes that are left
     VolumeShape output;  // of the whole volume, plane_major
     std::string token;   // to go on with when this stream breaks
+    // All of it is received before the job begins: its model wants that, or it is one batch that shares with others.
+    bool in_memory = false;
   };
   using Clock = std::chrono::steady_clock;
 
@@ -49,8 +51,8 @@ class VolumeCall {
   [[nodiscard]] Result<void> stream(const Accepted& accepted, const WatchedCall& call);
   [[nodiscard]] Result<void> compute_and_send(const Accepted& accepted, PlaneRing& ring, VolumeReceiver& receiver,
                                               SlabSender& sender, const std::stop_token& stop);
-  [[nodiscard]] Result<JobStatistics> compute(const Accepted& accepted, PlaneRing& ring, VolumeReceiver& receiver,
-                                              SlabSender& sender, const std::stop_token& stop);
+  [[nodiscard]] Result<JobStatistics> compute(const Accepted& accepted, PlaneRing& ring, SlabSender& sender,
+                                              const std::stop_token& stop);
   // Whether the job can go on: asked by its thread while it waits for its client.
   [[nodiscard]] bool can_go_on(const PlaneRing& ring, SlabSender& sender);
   [[nodiscard]] Result<void> finish(VolumeReceiver& receiver, std::int64_t sent_bytes, const JobStatistics& statistics);

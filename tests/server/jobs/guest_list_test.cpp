@@ -33,12 +33,14 @@ JobStatistics patches(std::int64_t count) {
 TEST(GuestList, ThoseOfTheRungThatFitAreTakenInTheOrderTheyCame) {
   GuestList list;
   const std::vector<VolumeJob> jobs = {job_on(0), job_on(1), job_on(0), job_on(0), job_on(0), job_on(0)};
-  GuestList::Waiting one(list, jobs[0], 1);
-  GuestList::Waiting elsewhere(list, jobs[1], 1);
-  GuestList::Waiting three(list, jobs[2], 3);
-  GuestList::Waiting alone(list, jobs[3], 0);
-  GuestList::Waiting two(list, jobs[4], 2);
-  GuestList::Waiting late(list, jobs[5], 1);
+  GuestList::Waiting one(list, jobs[0], {1, 1});
+  GuestList::Waiting elsewhere(list, jobs[1], {1, 1});
+  GuestList::Waiting three(list, jobs[2], {3, 3});
+  GuestList::Waiting alone(list, jobs[3], {0, 2});
+  GuestList::Waiting large(list, jobs[3], {0, 0});
+  GuestList::Waiting two(list, jobs[4], {2, 2});
+  GuestList::Waiting late(list, jobs[5], {1, 1});
+  EXPECT_EQ(list.possible_places(), 1 + 1 + 3 + 2 + 2 + 1);
   std::vector<const VolumeJob*> found;
   for (const Guest& guest : list.take(0, 3)) {
     found.push_back(guest.job);
@@ -46,12 +48,16 @@ TEST(GuestList, ThoseOfTheRungThatFitAreTakenInTheOrderTheyCame) {
     guest.ended(&ended);
   }
   EXPECT_THAT(found, ElementsAre(&jobs[0], &jobs[4]));
+  EXPECT_TRUE(one.has_run());
+  EXPECT_FALSE(late.has_run());
+  EXPECT_EQ(list.possible_places(), 1 + 3 + 2 + 1);
   EXPECT_TRUE(one.taken().stop_requested());
   EXPECT_FALSE(late.taken().stop_requested());
   EXPECT_EQ((*one.leave())->patches, 1);
   EXPECT_EQ((*two.leave())->patches, 2);
-  for (GuestList::Waiting* other : {&elsewhere, &three, &alone, &late}) EXPECT_FALSE(other->leave());
+  for (GuestList::Waiting* other : {&elsewhere, &three, &alone, &large, &late}) EXPECT_FALSE(other->leave());
   EXPECT_TRUE(list.take(0, 100).empty()) << "all have left";
+  EXPECT_EQ(list.possible_places(), 0);
 }
 
 // A job in a thread of its own, while somebody else has the turn.
@@ -59,11 +65,12 @@ class TurnOrGuestTest : public testing::Test {
  protected:
   TurnOrGuestTest() { EXPECT_TRUE(other_.take({})); }
 
-  std::future<Outcome> start(std::int64_t places) {
-    return std::async(std::launch::async, [this, places]() -> Outcome {
+  std::future<Outcome> start(std::int64_t places, bool again = false) {
+    return std::async(std::launch::async, [this, places, again]() -> Outcome {
       JobTurns turns(model_, device_, 2);
-      return take_turn_or_run_as_guest(
-          list_, job_, places, turns, [this] { ++begun_; }, stop_.get_token());
+      GuestList::Waiting waiting(list_, job_, {places, places});
+      const WaitEvents events = {[this] { ++in_line_; }, [this] { ++begun_; }};
+      return take_turn_or_run_as_guest(waiting, turns, again, events, stop_.get_token());
     });
   }
   Guest take_it() {
@@ -82,6 +89,7 @@ class TurnOrGuestTest : public testing::Test {
   GuestList list_;
   const VolumeJob job_ = job_on(0);
   std::stop_source stop_;
+  std::atomic<int> in_line_ = 0;
   std::atomic<int> begun_ = 0;
 };
 
@@ -110,13 +118,27 @@ TEST_F(TurnOrGuestTest, WhatDidNotRunHasATurnOfItsOwnHoweverManyWait) {
   ASSERT_TRUE(wait_until([&] { return model_.waiting() == 0; }));
   std::jthread next([&] { EXPECT_TRUE(model_.wait({})); });
   ASSERT_TRUE(wait_until([&] { return model_.waiting() == 1; }));
+  EXPECT_TRUE(wait_until([&] { return begun_ == 1; }));
+  EXPECT_EQ(in_line_, 1);
   guest.ended(nullptr);
   ASSERT_TRUE(wait_until([&] { return model_.waiting() == 2; }));
+  EXPECT_EQ(in_line_, 2) << "it waits again, and whoever asks is told";
+  EXPECT_EQ(begun_, 1);
   end_other();
   const Outcome outcome = job.get();
   ASSERT_TRUE(outcome) << outcome.error().message;
   EXPECT_FALSE(*outcome);
-  EXPECT_EQ(begun_, 1);
+  EXPECT_EQ(begun_, 2);
+}
+
+TEST_F(TurnOrGuestTest, WhoWasInLineBeforeIsHoweverManyWait) {
+  std::jthread next([&] { EXPECT_TRUE(model_.wait({})); });
+  ASSERT_TRUE(wait_until([&] { return model_.waiting() == 1; }));
+  EXPECT_EQ(start(0).get().error().code, ErrorCode::unavailable);
+  std::future<Outcome> job = start(0, true);
+  ASSERT_TRUE(wait_until([&] { return model_.waiting() == 2; }));
+  end_other();
+  EXPECT_TRUE(job.get());
 }
 
 TEST_F(TurnOrGuestTest, WhoTakesAWholeBatchWaitsForItsTurn) {

@@ -79,6 +79,8 @@ TEST(JobRecord, ASuccessIsCountedWithItsTimesAndVoxels) {
   ModelSlot slot(entry(), 4);
   {
     JobRecord record(slot);
+    EXPECT_EQ(slot.statistics().queued_now, 0) << "not before it is in line";
+    record.in_line();
     EXPECT_EQ(slot.statistics().queued_now, 1);
     record.started();
     EXPECT_EQ(slot.statistics().queued_now, 0);
@@ -92,6 +94,18 @@ TEST(JobRecord, ASuccessIsCountedWithItsTimesAndVoxels) {
   EXPECT_EQ(counters.voxels, 1000);
   EXPECT_EQ(counters.success_ns, counters.queue_ns + counters.compute_ns);
   EXPECT_GT(counters.last_unix_ms, 1'600'000'000'000);
+}
+
+TEST(JobRecord, AJobMayBeInLineOnceMore) {
+  ModelSlot slot(entry(), 4);
+  JobRecord record(slot);
+  record.started();
+  record.in_line();
+  EXPECT_EQ(slot.statistics().queued_now, 1);
+  EXPECT_EQ(slot.statistics().running_now, 0);
+  const Error cancelled{ErrorCode::cancelled, ""};
+  record.ended(&cancelled, 1);
+  EXPECT_EQ(slot.statistics().queued_now, 0);
 }
 
 TEST(JobRecord, TimeAsideIsWaitingNotComputing) {

@@ -35,6 +35,23 @@ TEST(TurnQueue, TurnsComeInTheOrderTheyWereAskedFor) {
   EXPECT_EQ(queue.waiting(), 0);
 }
 
+TEST(TurnQueue, WhoIsInLineIsToldSoAndWhoIsRefusedIsNot) {
+  TurnQueue queue("the device", 1);
+  std::atomic<int> told = 0;
+  const auto in_line = [&told] { ++told; };
+  std::optional<Result<Turn>> first = queue.wait({}, 0, in_line);
+  ASSERT_TRUE(*first);
+  EXPECT_EQ(told, 1);
+  std::jthread second([&] { EXPECT_TRUE(queue.wait({}, 0, in_line)); });
+  ASSERT_TRUE(wait_until([&] { return told == 2; }));
+  EXPECT_EQ(queue.waiting(), 1);
+  EXPECT_FALSE(queue.wait({}, 0, in_line));
+  EXPECT_EQ(told, 2);
+  std::jthread third([&] { EXPECT_TRUE(queue.come_back({}, 0, in_line)); });
+  ASSERT_TRUE(wait_until([&] { return told == 3; }));
+  first.reset();
+}
+
 TEST(TurnQueue, OnlyOneHasTheTurn) {
   TurnQueue queue("the device", 100);
   std::atomic<int> inside = 0;

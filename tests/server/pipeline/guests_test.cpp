@@ -170,6 +170,9 @@ TEST_F(GuestsTest, WhoIsNone) {
 TEST_F(GuestsTest, TheOutlookCountsTheirPartOfABatch) {
   const RandomVolume small = volume_of({9, 9, 9});
   const JobOutlook alone = *bench_.engine->outlook(small.shape);
+  EXPECT_EQ(alone.batch, 4);
+  EXPECT_EQ(alone.places, 1);
+  EXPECT_EQ(bench_.engine->outlook(volume_.shape)->places, 0) << "more patches than a batch has";
   const std::optional<JobOutlook> shared = bench_.engine->outlook_as_guest(small.shape);
   ASSERT_TRUE(shared);
   EXPECT_DOUBLE_EQ(shared->predicted_seconds, alone.predicted_seconds / 4);

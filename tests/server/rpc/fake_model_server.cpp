@@ -123,7 +123,9 @@ ModelStatistics FakeModelServer::statistics(const std::string& /*name*/, const s
 MemoryFacts FakeModelServer::memory() const { return {budget_->limit, leased(), leased(), 1000, 600}; }
 
 Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::string& version,
-                                            const VolumeShape& input, ElementType /*output*/) const {
+                                            const VolumeShape& input, ElementType /*output*/,
+                                            std::int64_t alike_jobs) const {
+  alike = alike_jobs;
   const Result<ModelInfo> model = find(name, version);
   if (!model) return model.error();
   if (!covers(input.n, model->field_of_view)) {
@@ -135,6 +137,8 @@ Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::
   outlook.patch = min(model->patch, input.n);
   outlook.input_planes = std::min(planes_per_slab + model->field_of_view.z - 1, input.n.z);
   outlook.patches = div_up(outlook.output.n.z, planes_per_slab);
+  outlook.batch = batch;
+  outlook.places = alike_jobs > 0 ? places : 0;
   outlook.predicted_seconds = 0.5;
   return outlook;
 }
@@ -173,12 +177,30 @@ std::optional<Error> FakeModelServer::failure() const {
   return failure_;
 }
 
-Result<JobStatistics> FakeModelServer::run(const std::string& name, const std::string& version, VolumeJob job,
-                                           std::stop_token stop) {
+Result<JobStatistics> FakeModelServer::run_all(const std::string& name, const std::string& version,
+                                               std::vector<VolumeJob> jobs, std::stop_token stop) {
+  together = jobs.size();
+  JobStatistics all;
+  for (const VolumeJob& job : jobs) {
+    const Result<JobStatistics> done = run_one(name, version, job, stop);
+    if (!done) return done;
+    all.fallback = done->fallback;
+    all.voxels_per_second = done->voxels_per_second;
+    all.seconds += done->seconds;
+    all.patches += done->patches;
+    all.queued += done->queued;
+    all.yielded += done->yielded;
+  }
+  return all;
+}
+
+Result<JobStatistics> FakeModelServer::run_one(const std::string& name, const std::string& version,
+                                               const VolumeJob& job, const std::stop_token& stop) {
   {
     const std::scoped_lock lock(mutex_);
     ++jobs_;
     last_priority = job.priority;
+    had_source = job.source != nullptr;
     changed_.notify_all();
   }
   Result<JobStatistics> done = run_job(name, version, job, stop);
@@ -189,9 +211,14 @@ Result<JobStatistics> FakeModelServer::run(const std::string& name, const std::s
 
 Result<JobStatistics> FakeModelServer::run_job(const std::string& name, const std::string& version,
                                                const VolumeJob& job, const std::stop_token& stop) {
+  if (host_fails && job.in_turn) {
+    job.in_turn(true);
+    job.in_turn(false);
+  }
   if (!pass(Hold::queue, stop)) return Error{ErrorCode::cancelled, "the job was stopped"};
+  if (job.in_turn) job.in_turn(true);
   if (const std::optional<Error> failed = failure(); failed) return *failed;
-  const Result<JobOutlook> outlook_of = outlook(name, version, job.input.shape, job.output_type);
+  const Result<JobOutlook> outlook_of = outlook(name, version, job.input.shape, job.output_type, alike);
   if (!outlook_of) return outlook_of.error();
   if (!fallback.empty()) {
     const Result<OutputSlab> slab = job.slab(0, 1);

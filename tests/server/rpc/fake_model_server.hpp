@@ -29,10 +29,11 @@ class FakeModelServer final : public ModelServer {
   [[nodiscard]] MemoryFacts memory() const override;
   [[nodiscard]] Seconds still() const override { return still_for; }
   [[nodiscard]] Result<JobOutlook> outlook(const std::string& name, const std::string& version,
-                                           const VolumeShape& input, ElementType output) const override;
+                                           const VolumeShape& input, ElementType output,
+                                           std::int64_t alike) const override;
   [[nodiscard]] Result<TransportLease> lease(std::int64_t bytes) override;
-  [[nodiscard]] Result<JobStatistics> run(const std::string& name, const std::string& version, VolumeJob job,
-                                          std::stop_token stop) override;
+  [[nodiscard]] Result<JobStatistics> run_all(const std::string& name, const std::string& version,
+                                              std::vector<VolumeJob> jobs, std::stop_token stop) override;
   // Of "twice" only, noted in `managed`.
   [[nodiscard]] Result<void> load(const std::string& name, std::stop_token stop) override;
   [[nodiscard]] Result<void> unload(const std::string& name, std::stop_token stop) override;
@@ -53,16 +54,24 @@ class FakeModelServer final : public ModelServer {
   std::atomic<Seconds> still_for = 0;
   std::int64_t f_out = 2;
   std::int64_t planes_per_slab = 2;
-  std::string fallback;  // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
-  std::atomic<bool> retrained = false;    // all models then have another identity
-  std::atomic<bool> whole_input = false;  // of all models
-  std::atomic<int> last_priority = -1;    // of the last job that came
-  std::atomic<int> stopped_jobs = 0;      // ended `cancelled`
+  std::int64_t batch = 1;   // of outlooks, as the next
+  std::int64_t places = 0;  // of jobs that may share a batch
+  std::string fallback;     // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
+  std::atomic<bool> host_fails = false;          // jobs begin as guests of one that fails, and wait again
+  std::atomic<bool> retrained = false;           // all models then have another identity
+  std::atomic<bool> whole_input = false;         // of all models
+  std::atomic<int> last_priority = -1;           // of the last job that came
+  mutable std::atomic<std::int64_t> alike = -1;  // that the last outlook was asked for
+  std::atomic<std::size_t> together = 0;         // jobs that came together at last
+  std::atomic<bool> had_source = false;          // the last job that came read from a source
+  std::atomic<int> stopped_jobs = 0;             // ended `cancelled`
 
  private:
   // False when the job was stopped instead.
   [[nodiscard]] bool pass(Hold where, const std::stop_token& stop);
   [[nodiscard]] std::optional<Error> failure() const;
+  Result<JobStatistics> run_one(const std::string& name, const std::string& version, const VolumeJob& job,
+                                const std::stop_token& stop);
   Result<JobStatistics> run_job(const std::string& name, const std::string& version, const VolumeJob& job,
                                 const std::stop_token& stop);
   [[nodiscard]] Result<void> compute(const VolumeJob& job, const Shape5& output, const std::stop_token& stop);

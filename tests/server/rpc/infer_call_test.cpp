@@ -23,7 +23,7 @@ class InferCall : public testing::Test {
     if (!admitted) return admitted.error();
     leased_ = server_.leased();
     statistics_ = run_infer(
-        request, *admitted, server_, stop_.get_token(), [this] { started_ = true; }, response_);
+        request, *admitted, server_, stop_.get_token(), [this](bool in_turn) { started_ = in_turn; }, response_);
     return statistics_ ? Result<void>() : Result<void>(statistics_.error());
   }
 
@@ -89,6 +89,54 @@ TEST_F(InferCall, BatchIsAJobForEachVolume) {
   const VolumeShape one{2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
   EXPECT_TRUE(is_twice(raw.substr(0, raw.size() / 2), one));
   EXPECT_TRUE(is_twice(raw.substr(raw.size() / 2), one));
+}
+
+// Five volumes, which the model computes two at a time.
+class InferCallTogether : public InferCall {
+ protected:
+  InferCallTogether() {
+    server_.batch = 5;
+    server_.places = 2;
+    request_.mutable_inputs(0)->set_shape(0, 5);
+    std::string& raw = *request_.mutable_raw_input_contents(0);
+    const std::string one = raw;
+    for (int more = 1; more < 5; ++more) raw += one;
+  }
+  void expect_all() {
+    server_.wait_for_jobs(5);
+    EXPECT_EQ(server_.alike, 5);
+    const std::string& raw = response_.raw_output_contents(0);
+    const VolumeShape one{2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_TRUE(is_twice(raw.substr(i * raw.size() / 5, raw.size() / 5), one));
+    EXPECT_EQ(statistics_->patches, 5 * 2);
+  }
+
+  ModelInferRequest request_ = twice_request({6, 5, 4});
+};
+
+TEST_F(InferCallTogether, VolumesOfARequestThatShareABatchComeTogether) {
+  const Result<void> done = infer(request_);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(server_.together, 1U) << "the fifth";
+  expect_all();
+  request_.mutable_inputs(0)->set_shape(0, 4);
+  std::string& raw = *request_.mutable_raw_input_contents(0);
+  raw.resize(raw.size() / 5 * 4);
+  response_.Clear();
+  ASSERT_TRUE(infer(request_));
+  EXPECT_EQ(server_.together, 2U);
+}
+
+TEST_F(InferCallTogether, AsManyAsThereIsMemoryFor) {
+  const Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
+  ASSERT_TRUE(admitted);
+  const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // two planes of two images
+  const Result<TransportLease> others = server_.lease(server_.memory().transport_limit - server_.leased() - slab);
+  ASSERT_TRUE(others);
+  statistics_ = run_infer(request_, *admitted, server_, {}, {}, response_);
+  ASSERT_TRUE(statistics_) << statistics_.error().message;
+  EXPECT_EQ(server_.together, 1U);
+  expect_all();
 }
 
 TEST_F(InferCall, FlatModelsAnswerInFourDimensions) {

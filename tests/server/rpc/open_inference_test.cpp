@@ -240,6 +240,14 @@ TEST_F(OpenInferenceTest, TheTimeoutCountsInTheQueue) {
   EXPECT_EQ(models_.stopped_jobs, 1);
 }
 
+TEST_F(OpenInferenceTest, TheTimeoutCountsAgainWhereTheJobThatOneRanWithFailed) {
+  models_.hold(Hold::queue);
+  models_.host_fails = true;
+  inference::ModelInferRequest request = twice_request();
+  (*request.mutable_parameters())["timeout"].set_int64_param(20'000);
+  EXPECT_EQ(infer(request).error_code(), StatusCode::DEADLINE_EXCEEDED);
+}
+
 TEST_F(OpenInferenceTest, TheTimeoutDoesNotCountOnceComputing) {
   models_.hold(Hold::patches);
   inference::ModelInferRequest request = twice_request();

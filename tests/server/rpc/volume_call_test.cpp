@@ -154,6 +154,8 @@ TEST_F(VolumeCallTest, GoesOnWhereAnEarlierStreamEnded) {
   }
   ASSERT_TRUE(client.stream->Finish().ok());
   EXPECT_EQ(rest, whole.substr(begin));
+  EXPECT_EQ(models_.alike, 0) << "not a whole volume";
+  EXPECT_TRUE(models_.had_source);
   models_.retrained = true;
   expect_refused({later}, StatusCode::FAILED_PRECONDITION, "not that of this volume, model and plan");
 }
@@ -168,6 +170,27 @@ TEST_F(VolumeCallTest, AModelMayWantTheWholeVolumeFirst) {
   client.send(voxels_of({6, 5, 4}));
   ASSERT_TRUE(client.finish().ok());
   EXPECT_TRUE(is_twice(client.received, {2, {4, 3, 2}, ElementType::f32, VolumeOrder::plane_major}));
+}
+
+TEST_F(VolumeCallTest, WhatSharesABatchIsReceivedFirstSoThatOthersMayTakeIt) {
+  models_.batch = 4;
+  models_.places = 1;
+  VolumeClient client(*stub_);
+  client.stream->Write(header());
+  const std::string bytes = voxels_of({6, 5, 4});
+  client.stream->Write(chunk(0, bytes));  // and not a word that this was the last of it
+  v1::VolumeResponse response;
+  while (client.received.size() < 192) {
+    ASSERT_TRUE(client.stream->Read(&response));
+    if (response.has_chunk()) client.received += response.chunk().data();
+  }
+  client.stream->WritesDone();
+  ASSERT_TRUE(client.finish().ok());
+  EXPECT_TRUE(is_twice(client.received, {2, {4, 3, 2}, ElementType::f32, VolumeOrder::plane_major}));
+  EXPECT_EQ(models_.alike, 1);
+  EXPECT_FALSE(models_.had_source);
+  expect_refused({header(), chunk(0, bytes.substr(0, 100))}, StatusCode::INVALID_ARGUMENT,
+                 "100 bytes found, expected 480");
 }
 
 TEST_F(VolumeCallTest, AFailingJobEndsItsStreamOnly) {

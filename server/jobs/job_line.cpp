@@ -1,0 +1,139 @@
+#include "server/jobs/job_line.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "server/volume/volume_statistics.hpp"
+
+namespace znni {
+namespace {
+
+void add_up(const JobStatistics& job, JobStatistics& all) {
+  all.seconds += job.seconds;
+  all.patches += job.patches;
+  all.queued += job.queued;
+  all.yielded += job.yielded;
+  all.cpu_idle += job.cpu_idle;
+  all.gpu_idle += job.gpu_idle;
+  all.stages += job.stages;
+  all.is_guest = all.is_guest && job.is_guest;
+  if (!job.fallback.empty()) all.fallback = job.fallback;
+}
+
+// Lets others run, and counts for how long.
+Result<void> give_way(JobTurns& turns, const Interval& interval, const VolumeJob& job, ProgressWatch& watch,
+                      JobRecord& record, const std::stop_token& stop) {
+  const auto before = std::chrono::steady_clock::now();
+  Result<void> back;
+  {
+    const ProgressWatch::Pause pause(watch);
+    back = interval.within_stream ? turns.lend_device(stop, job.has_room) : turns.give_way(stop, job.has_room);
+  }
+  record.stood_aside(std::chrono::steady_clock::now() - before);
+  return back;
+}
+
+JobStatistics noted(JobStatistics done, JobRecord& record) {
+  record.ran(done);
+  done.queued = record.queued();
+  done.yielded = record.yielded();
+  return done;
+}
+
+}  // namespace
+
+JobLine::JobLine(ModelSlot& slot, SharedDevice& shared, LoadedModel& model, const LogSink& log,
+                 std::span<VolumeJob> jobs)
+    : slot_(slot), shared_(shared), model_(model), log_(log), jobs_(jobs) {
+  for (VolumeJob& job : jobs_) {
+    job.normalisation = job.normalised ? Normalisation{} : model_.planned.input.normalisation;
+    waiting_.emplace_back(slot_.guests(), job, places_of(job));
+  }
+}
+
+bool JobLine::standardises(const VolumeJob& job) const { return model_.planned.input.zscore && !job.normalised; }
+
+GuestPlaces JobLine::places_of(const VolumeJob& job) const {
+  const bool in_memory = job.source == nullptr && job.first_plane == 0;
+  if (!in_memory || standardises(job)) return {};
+  const std::optional<JobOutlook> shared = model_.engine->outlook_as_guest(job.input.shape, job.output_type);
+  return {model_.engine->guest_places(job), shared ? shared->places : 0};
+}
+
+std::int64_t JobLine::voxels_of(const VolumeJob& job) const {
+  const Vec3 skipped{job.first_plane, 0, 0};
+  return voxels(job.input.shape.n - skipped - model_.engine->field_of_view() + Vec3::cube(1));
+}
+
+Result<JobStatistics> JobLine::run(const std::stop_token& stop) {
+  JobStatistics all;
+  all.is_guest = true;
+  std::int64_t computed = 0;
+  for (std::size_t number = 0; number < jobs_.size(); ++number) {
+    const Result<JobStatistics> done = run_one(number, stop);
+    if (!done) return done;
+    add_up(*done, all);
+    computed = add(computed, voxels_of(jobs_[number]));
+  }
+  all.voxels_per_second = static_cast<double>(computed) / std::max(all.seconds, 1e-9);
+  return all;
+}
+
+Result<JobStatistics> JobLine::run_one(std::size_t number, const std::stop_token& stop) {
+  const bool has_run = waiting_[number].has_run();
+  JobRecord record(slot_);
+  Result<JobStatistics> done = run_in_turn(number, record, stop);
+  record.ended(done ? nullptr : &done.error(), voxels_of(jobs_[number]));
+  if (done && has_run) done->seconds = 0;  // while one before it was waited for
+  return done;
+}
+
+Result<JobStatistics> JobLine::run_in_turn(std::size_t number, JobRecord& record, const std::stop_token& stop) {
+  VolumeJob& job = jobs_[number];
+  const bool beside_streams = model_.engine->beside_streams(*job.rung);
+  JobTurns turns(beside_streams ? slot_.lane() : slot_.queue(), shared_.turns, rank_of_priority(job.priority));
+  const auto tell = [&job](bool in_turn) {
+    if (job.in_turn) job.in_turn(in_turn);
+  };
+  const WaitEvents events = {[&] {
+                               record.in_line();
+                               tell(false);
+                             },
+                             [&] {
+                               record.started();
+                               tell(true);
+                             }};
+  const Result<std::optional<JobStatistics>> as_guest =
+      take_turn_or_run_as_guest(waiting_[number], turns, number > 0, events, stop);
+  if (!as_guest) return as_guest.error();
+  return *as_guest ? noted(**as_guest, record) : compute(job, turns, record, stop);
+}
+
+Result<JobStatistics> JobLine::compute(VolumeJob& job, JobTurns& turns, JobRecord& record,
+                                       const std::stop_token& stop) {
+  const ProgressWatch::Work work(shared_.watch);
+  keep_watch(shared_.watch, job);
+  job.between_patches = [&](const Interval& interval) {
+    return give_way(turns, interval, job, shared_.watch, record, stop);
+  };
+  job.wanted = [&](const Interval& interval) { return turns.wanted(job.has_room, interval.within_stream); };
+  job.guests = [this, rung = *job.rung](std::int64_t free) { return slot_.guests().take(rung, free); };
+  if (standardises(job)) job.normalisation = standardising(job.input, job.normalisation, shared_.device->executor());
+  const bool was_lost = model_.engine->gpu_lost().has_value();
+  const Result<JobStatistics> done = model_.engine->run(job, stop);
+  tell_change(was_lost);
+  return done ? noted(*done, record) : done;
+}
+
+// Where the job lost the GPU, or found that it works again.
+void JobLine::tell_change(bool was_lost) const {
+  const std::optional<std::string> lost = model_.engine->gpu_lost();
+  if (lost.has_value() == was_lost) return;
+  const std::string of_model = "model '" + slot_.entry().name + "': ";
+  if (!lost) return log_to(log_, "info", of_model + "the GPU works again");
+  log_to(log_, "error", of_model + "the CPU takes over until the GPU works again, for it failed: " + *lost);
+}
+
+}  // namespace znni

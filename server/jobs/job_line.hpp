@@ -1,0 +1,42 @@
+// Jobs of one model that came together, from the line to their end: each waits for its turns or runs as somebody's
+// guest, lets others run between its patches, and is counted.
+#pragma once
+
+#include <deque>
+#include <span>
+#include <stop_token>
+
+#include "server/jobs/guest_list.hpp"
+#include "server/jobs/model_slot.hpp"
+#include "server/jobs/shared_device.hpp"
+
+namespace znni {
+
+class JobLine {
+ public:
+  // All in the line: others with free places in a batch may take them from now on. `jobs` have a rung each and
+  // get the model's normalisation. All arguments must outlive this.
+  JobLine(ModelSlot& slot, SharedDevice& shared, LoadedModel& model, const LogSink& log, std::span<VolumeJob> jobs);
+
+  // One after the other, as ModelServer::run_all(). Once.
+  [[nodiscard]] Result<JobStatistics> run(const std::stop_token& stop);
+
+ private:
+  [[nodiscard]] Result<JobStatistics> run_one(std::size_t number, const std::stop_token& stop);
+  [[nodiscard]] Result<JobStatistics> run_in_turn(std::size_t number, JobRecord& record, const std::stop_token& stop);
+  [[nodiscard]] Result<JobStatistics> compute(VolumeJob& job, JobTurns& turns, JobRecord& record,
+                                              const std::stop_token& stop);
+  [[nodiscard]] bool standardises(const VolumeJob& job) const;
+  [[nodiscard]] GuestPlaces places_of(const VolumeJob& job) const;
+  [[nodiscard]] std::int64_t voxels_of(const VolumeJob& job) const;  // of its output
+  void tell_change(bool was_lost) const;
+
+  ModelSlot& slot_;
+  SharedDevice& shared_;
+  LoadedModel& model_;
+  const LogSink& log_;
+  const std::span<VolumeJob> jobs_;
+  std::deque<GuestList::Waiting> waiting_;  // of each; where they stay
+};
+
+}  // namespace znni

@@ -1,0 +1,169 @@
+#include "server/jobs/job_line.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <deque>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "tests/server/jobs/served_repository.hpp"
+#include "tests/server/pipeline/dense_oracle.hpp"
+#include "tests/server/pipeline/engine_bench.hpp"
+#include "tests/server/pipeline/hand_plan.hpp"
+
+namespace znni {
+namespace {
+
+using test::JobOutcome;
+using test::RandomVolume;
+using test::wait_until;
+using testing::HasSubstr;
+
+// conv 3, pool 2, conv 3: field of view 8; patches of 9 give 2 dense voxels per axis, and S = 4 of them a batch.
+class JobLineTest : public test::ServedRepository {
+ protected:
+  JobLineTest() {
+    const Backend* const rows[] = {&test::oracle_backend()};
+    catalogue_ = Catalogue::make(rows).value();
+    shared_.device = test::host_device(std::int64_t{64} << 20);
+    const DeviceSpec spec = shared_.device->spec();
+    PlannedModel planned;
+    planned.network = network_;
+    planned.weights = weights_;
+    planned.input.normalisation = {2.0F, -0.5F};
+    const std::vector<GeometryChoice> ladder = {test::choice_of(network_, PoolMode::fragments, 0, 4)};
+    planned.plan = test::hand_plan(network_, ladder, catalogue_, spec, random_).value();
+    model_ = open_model(std::move(planned), catalogue_, *shared_.device, {}, {}).value();
+  }
+
+  static ModelEntry entry() {
+    ModelEntry made;
+    made.name = "net";
+    return made;
+  }
+  void add_job(Vec3 n) {
+    volumes_.push_back(test::random_volume(1, n, ElementType::f32, random_));
+    outcomes_.emplace_back();
+    VolumeJob job = test::recorded_job(volumes_.back().view(), {1, 2, n - Vec3::cube(7)}, ElementType::f32,
+                                       VolumeOrder::image_major, outcomes_.back());
+    job.rung = 0;
+    jobs_.push_back(job);
+  }
+  Result<JobStatistics> run(const std::stop_token& stop = {}) {
+    JobLine line(slot_, shared_, *model_, log_, jobs_);
+    return line.run(stop);
+  }
+  void expect_exact(std::size_t number) {
+    const RandomVolume& volume = volumes_[number];
+    const oracle::Values exact = test::dense_oracle(
+        network_, weights_, volume.shape.n, test::volume_values(volume.view(), model_->planned.input.normalisation));
+    EXPECT_LE(test::relative_error(test::output_values(outcomes_[number]), exact), 1e-5);
+  }
+
+  SharedDevice shared_;
+  Catalogue catalogue_;
+  std::unique_ptr<LoadedModel> model_;
+  ModelSlot slot_{entry(), 8};
+  const LogSink log_;
+  std::deque<RandomVolume> volumes_;
+  std::deque<JobOutcome> outcomes_;  // where they stay
+  std::vector<VolumeJob> jobs_;
+};
+
+TEST_F(JobLineTest, JobsThatComeTogetherShareBatches) {
+  for (int i = 0; i < 5; ++i) add_job(Vec3::cube(9));
+  add_job({9, 9, 11});
+  const Result<JobStatistics> done = run();
+  ASSERT_TRUE(done) << done.error().message;
+  for (std::size_t i = 0; i < jobs_.size(); ++i) expect_exact(i);
+  EXPECT_EQ(done->patches, 5 + 2);
+  EXPECT_FALSE(done->is_guest);
+  EXPECT_GT(done->voxels_per_second, 0);
+  const ModelStatistics counted = slot_.statistics();
+  EXPECT_EQ(counted.succeeded, 6);
+  EXPECT_EQ(counted.guests, 4) << "three beside the first, the last beside the fifth";
+  EXPECT_EQ(counted.voxels, 5 * 8 + 2 * 2 * 4);
+  EXPECT_EQ(counted.queued_now + counted.running_now, 0);
+  EXPECT_EQ(slot_.guests().possible_places(), 0);
+}
+
+TEST_F(JobLineTest, AGuestHasNoTimeOfItsOwnBesideTheJobThatItRanWith) {
+  for (int i = 0; i < 2; ++i) add_job(Vec3::cube(9));
+  const auto start = std::chrono::steady_clock::now();
+  const Result<JobStatistics> both = run();
+  const std::chrono::duration<Seconds> all = std::chrono::steady_clock::now() - start;
+  ASSERT_TRUE(both);
+  EXPECT_LE(both->seconds, all.count());
+  const ModelStatistics counted = slot_.statistics();
+  EXPECT_EQ(counted.guests, 1);
+  EXPECT_EQ(counted.success_ns, counted.queue_ns + counted.compute_ns);
+}
+
+TEST_F(JobLineTest, EachIsToldWhenItsTurnHasCome) {
+  std::vector<int> told;  // 10 * job + whether it has its turn
+  for (int i = 0; i < 2; ++i) {
+    add_job(Vec3::cube(9));
+    jobs_.back().in_turn = [&told, i](bool in_turn) { told.push_back(10 * i + (in_turn ? 1 : 0)); };
+  }
+  ASSERT_TRUE(run());
+  EXPECT_THAT(told, testing::ElementsAre(0, 1, 11));
+}
+
+TEST_F(JobLineTest, TheFirstErrorEndsItAndNobodyStaysInLine) {
+  for (int i = 0; i < 3; ++i) add_job(Vec3::cube(9));
+  jobs_[1].slab = [](std::int64_t, std::int64_t) -> Result<OutputSlab> {
+    return Error{ErrorCode::over_budget, "no room for a slab"};
+  };
+  const Result<JobStatistics> done = run();
+  ASSERT_FALSE(done);
+  EXPECT_THAT(done.error().message, HasSubstr("no room for a slab"));
+  EXPECT_EQ(slot_.statistics().succeeded, 1);
+  EXPECT_EQ(slot_.statistics().failed, 1);
+  EXPECT_EQ(slot_.guests().possible_places(), 0);
+  EXPECT_FALSE(slot_.queue().taken());
+}
+
+TEST_F(JobLineTest, OthersTakeThoseThatWaitForTheFirst) {
+  for (int i = 0; i < 2; ++i) add_job(Vec3::cube(9));
+  std::optional<Result<Turn>> other = slot_.queue().wait({});
+  std::jthread waits([this] { EXPECT_TRUE(run()); });
+  ASSERT_TRUE(wait_until([this] { return slot_.statistics().queued_now == 1; }));
+  std::vector<Guest> taken = slot_.guests().take(0, 1);
+  ASSERT_EQ(taken.size(), 1U);
+  EXPECT_EQ(taken.front().job, jobs_.data());
+  EXPECT_TRUE(wait_until([this] { return slot_.statistics().running_now == 1; }));
+  const Result<JobStatistics> ended = JobStatistics{};
+  taken.front().ended(&ended);
+  EXPECT_TRUE(wait_until([this] { return slot_.statistics().succeeded == 1; }));
+  other.reset();
+  waits.join();
+  EXPECT_EQ(slot_.statistics().succeeded, 2);
+}
+
+TEST_F(JobLineTest, WhatIsStandardisedByItselfIsNobodysGuest) {
+  model_->planned.input.zscore = true;
+  for (int i = 0; i < 2; ++i) add_job(Vec3::cube(9));
+  ASSERT_TRUE(run());
+  EXPECT_EQ(slot_.statistics().guests, 0);
+  jobs_.clear();
+  for (int i = 0; i < 2; ++i) {
+    add_job(Vec3::cube(9));
+    jobs_.back().normalised = true;
+  }
+  ASSERT_TRUE(run());
+  EXPECT_EQ(slot_.statistics().guests, 1) << "its client has done that";
+}
+
+TEST_F(JobLineTest, AStopEndsIt) {
+  add_job(Vec3::cube(9));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(run(stop.get_token()).error().code, ErrorCode::cancelled);
+  EXPECT_EQ(slot_.statistics().cancelled, 1);
+}
+
+}  // namespace
+}  // namespace znni
