@@ -182,7 +182,8 @@ void log_call(const Log& log, const rpc::CallRecord& call) {
                       {"bytes_in", call.bytes_in},
                       {"bytes_out", call.bytes_out},
                       {"voxels", call.voxels},
-                      {"patches", call.patches}});
+                      {"patches", call.patches},
+                      {"layers", call.layers}});
     return;
   }
   log.warning("call", {{"method", call.method},

@@ -16,6 +16,12 @@ std::int64_t unix_milliseconds() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
+std::shared_ptr<const std::vector<std::string>> names_of(const Network& network) {
+  auto names = std::make_shared<std::vector<std::string>>();
+  for (const Node& node : network.nodes) names->push_back(node.name);
+  return names;
+}
+
 std::string title(const ModelEntry& entry) { return "model '" + entry.name + "'"; }
 
 }  // namespace
@@ -60,6 +66,7 @@ void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
   info_.memory = planned.plan.memory;
   info_.predicted_voxels_per_second = planned.plan.predicted.voxels_per_second;
   info_.plan_summary = plan_summary(planned.plan, info_.patch);
+  info_.layers = names_of(planned.network);
   info_.identity = planned.identity;
   info_.whole_input = planned.input.zscore;
   info_.state = ModelState::ready;

@@ -53,6 +53,7 @@ class JobRun {
         observer_([this](const CallTime& call) {
           const std::lock_guard lock(mutex_);
           if (work_.observer) work_.observer(call);
+          layers_.add_layer(call.node, call.seconds);
           advance(call.predicted);
         }) {
     const auto S = static_cast<std::size_t>(S_);
@@ -85,7 +86,7 @@ class JobRun {
   }
 
   [[nodiscard]] StageSeconds stages() const {
-    StageSeconds all;
+    StageSeconds all = layers_;
     for (const Lane& lane : lanes_) all += lane.stages;
     return all;
   }
@@ -228,8 +229,9 @@ class JobRun {
   Part part_;
   std::int64_t step_ = 0;  // patches of each lane that are done
   std::vector<Lane> lanes_;
-  std::mutex mutex_;   // guards spent_ and whoever is told while several lanes run
-  Seconds spent_ = 0;  // of the round's predicted times, by calls that are done
+  std::mutex mutex_;     // guards the next two and whoever is told while several lanes run
+  StageSeconds layers_;  // nothing else of it
+  Seconds spent_ = 0;    // of the round's predicted times, by calls that are done
   CallObserver observer_;
 };
 

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
+#include <vector>
 
 #include "primitives/core/primitive.hpp"
 
@@ -13,12 +15,20 @@ struct StageSeconds {
   Seconds head = 0;    // layers on the CPU, those before a hand-off to a GPU
   Seconds tail = 0;    // layers behind it, copies included
   Seconds stitch = 0;  // output voxels to their places and in their type
+  // Of the head by layers, where the CPU has all of them: [0] the reorder of the input, [i + 1] node i of the network.
+  std::vector<Seconds> layers;
 
+  void add_layer(int node, Seconds seconds) {
+    const auto index = static_cast<std::size_t>(node + 1);
+    if (index >= layers.size()) layers.resize(index + 1);
+    layers[index] += seconds;
+  }
   StageSeconds& operator+=(const StageSeconds& other) {
     gather += other.gather;
     head += other.head;
     tail += other.tail;
     stitch += other.stitch;
+    for (std::size_t i = 0; i < other.layers.size(); ++i) add_layer(static_cast<int>(i) - 1, other.layers[i]);
     return *this;
   }
 };

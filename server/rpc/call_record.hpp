@@ -24,6 +24,7 @@ struct CallRecord {
   // room because earlier output was not taken.
   double input_wait_seconds = 0;
   double output_wait_seconds = 0;
+  std::string layers;         // layer_text() of the job: "" of a guest's, and where a GPU took part
   std::int64_t bytes_in = 0;  // voxels as they travelled
   std::int64_t bytes_out = 0;
   std::int64_t voxels = 0;  // dense output voxels

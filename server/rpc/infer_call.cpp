@@ -127,6 +127,7 @@ void add_up(const JobStatistics& job, JobStatistics& all) {
   all.queued += job.queued;
   all.yielded += job.yielded;
   all.patches += job.patches;
+  all.stages += job.stages;
   if (!job.fallback.empty()) all.fallback = job.fallback;
 }
 

@@ -7,6 +7,7 @@
 #include "server/rpc/bytes.hpp"
 #include "server/rpc/caller.hpp"
 #include "server/rpc/client_text.hpp"
+#include "server/rpc/layer_text.hpp"
 #include "server/rpc/status_map.hpp"
 
 namespace znni::rpc {
@@ -73,6 +74,7 @@ Result<void> InferExchange::run(inference::ModelInferResponse& response) {
   if (!done) return call.reason(done.error());
   record_.queue_seconds = done->queued + done->yielded;
   record_.compute_seconds = done->seconds - done->yielded;
+  record_.layers = layer_text(admitted_->model, done->stages);
   record_.patches = done->patches;
   record_.voxels = output_voxels(*admitted_);
   record_.bytes_out = static_cast<std::int64_t>(response.ByteSizeLong());

@@ -6,6 +6,7 @@
 #include "server/rpc/caller.hpp"
 #include "server/rpc/client_text.hpp"
 #include "server/rpc/datatypes.hpp"
+#include "server/rpc/layer_text.hpp"
 #include "server/rpc/request_checks.hpp"
 #include "server/rpc/status_map.hpp"
 
@@ -162,6 +163,7 @@ Result<void> VolumeCall::compute_and_send(const Accepted& accepted, PlaneRing& r
   computed_ = Clock::now();
   record_.queue_seconds = done->queued + done->yielded;
   record_.compute_seconds = done->seconds - done->yielded;
+  record_.layers = layer_text(accepted.model, done->stages);
   record_.patches = done->patches;
   record_.voxels = voxels(accepted.outlook.output.n);
   if (Result<void> sent = sender.finish(); !sent) return sent;

@@ -88,6 +88,9 @@ class OperationsTest(unittest.TestCase):
         self.assertEqual((calls[0]["id"], calls[0]["version"], calls[0]["voxels"]), ("job 7", "1", 125))
         parts = [calls[0][f"{part}_seconds"] for part in ("receive", "queue", "compute", "send")]
         self.assertLessEqual(sum(parts), 1.1 * calls[0]["seconds"] + 0.01)
+        layers = [float(seconds) for seconds in calls[0]["layers"].split(" ")[1::2]]
+        self.assertGreater(sum(layers), 0)
+        self.assertLessEqual(sum(layers), 1.1 * calls[0]["compute_seconds"] + 0.01)
 
     def make_certificates(self):
         """An authority, and a server and a client that it signed."""

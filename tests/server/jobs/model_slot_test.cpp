@@ -55,6 +55,9 @@ TEST(ModelSlot, AReadyModelIsDescribed) {
   EXPECT_EQ(info.input_name, "raw");
   EXPECT_EQ(info.output_name, "boundary");
   EXPECT_EQ(info.f_in, 1);
+  ASSERT_TRUE(info.layers);
+  EXPECT_EQ(info.layers->size(), network.nodes.size());
+  EXPECT_EQ(info.layers->front(), network.nodes.front().name);
   EXPECT_EQ(info.f_out, 2);
   EXPECT_EQ(info.field_of_view, Vec3::cube(8));
   EXPECT_EQ(info.memory, plan.memory);

@@ -74,6 +74,18 @@ TEST(JobRun, ARoundIsAPatchForEachSocketAndSlabsStayInOrder) {
   EXPECT_LT(outcome.parts.back(), 2);
 }
 
+TEST(JobRun, SaysHowLongEachLayerTookOnAllSocketsTogether) {
+  const EngineBench made = narrow_bench(2);
+  const JobOutcome outcome = test::run_job(*made.engine, narrow_volume().view());
+  ASSERT_TRUE(outcome.statistics);
+  const StageSeconds& stages = outcome.statistics->stages;
+  ASSERT_EQ(stages.layers.size(), 1 + made.network.nodes.size());
+  Seconds sum = 0;
+  for (const Seconds layer : stages.layers) sum += layer;
+  EXPECT_GT(sum, 0);
+  EXPECT_LE(sum, stages.head);
+}
+
 // As a caller whose memory for output is short.
 TEST(JobRun, FewerSocketsWorkWhereSlabsOfSoManyRowsHaveNoRoom) {
   const EngineBench made = narrow_bench(4);

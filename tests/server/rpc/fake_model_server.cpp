@@ -38,6 +38,7 @@ ModelInfo info(const std::string& name, const std::string& version, std::int64_t
   model.memory = {100, 200, 300};
   model.predicted_voxels_per_second = 1234.4;
   model.plan_summary = "patch 8x8x8";
+  model.layers = std::make_shared<const std::vector<std::string>>(std::vector<std::string>{"conv1", "pool1"});
   return model;
 }
 
@@ -115,7 +116,7 @@ ModelStatistics FakeModelServer::statistics(const std::string& /*name*/, const s
   counted.cpu_idle = 0.5;
   counted.gpu_idle = 0.25;
   counted.fell_back = 3;
-  counted.stages = {1, 2, 3, 4};
+  counted.stages = {1, 2, 3, 4, {}};
   counted.guests = 5;
   return counted;
 }
@@ -187,6 +188,7 @@ Result<JobStatistics> FakeModelServer::run_all(const std::string& name, const st
     all.fallback = done->fallback;
     all.voxels_per_second = done->voxels_per_second;
     all.seconds += done->seconds;
+    all.stages += done->stages;
     all.patches += done->patches;
     all.queued += done->queued;
     all.yielded += done->yielded;
@@ -229,6 +231,7 @@ Result<JobStatistics> FakeModelServer::run_job(const std::string& name, const st
   JobStatistics statistics;
   statistics.fallback = fallback;
   statistics.seconds = 0.25;
+  statistics.stages.layers = {0.0, 0.125, 0.0625};
   statistics.voxels_per_second = 4000;
   statistics.patches = outlook_of->patches;
   statistics.queued = 0.5;

@@ -47,6 +47,7 @@ TEST_F(InferExchangeTest, HoldsItsMemoryUntilTheEndAndTellsOfItsTimes) {
   EXPECT_EQ(record.queue_seconds, 0.625);
   EXPECT_EQ(record.compute_seconds, 0.125);
   EXPECT_EQ(record.patches, 2);
+  EXPECT_EQ(record.layers, "conv1 0.125 pool1 0.0625");
   EXPECT_EQ(record.voxels, 24);
   EXPECT_GE(record.seconds, record.receive_seconds + record.send_seconds);
 }
