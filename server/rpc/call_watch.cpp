@@ -1,17 +1,24 @@
 #include "server/rpc/call_watch.hpp"
 
-#include <chrono>
+#include <algorithm>
 #include <utility>
 
 namespace znni::rpc {
 namespace {
 
-constexpr std::chrono::milliseconds period{10};
+using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
+std::chrono::milliseconds pause_between_probes(std::chrono::milliseconds age) {
+  constexpr std::chrono::milliseconds least{10};
+  constexpr std::chrono::milliseconds most{50};
+  return std::clamp(age / 20, least, most);
+}
+
 struct WatchedCall::State {
   CallWatch::Probe probe;
+  const Clock::time_point begun = Clock::now();
   std::stop_source stop;
   std::mutex mutex;  // guards reason
   std::optional<Error> reason;
@@ -53,8 +60,14 @@ void CallWatch::work(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait(lock, stop, [this] { return !calls_.empty(); })) return;
     probe_all();
-    changed_.wait_for(lock, stop, period, [] { return false; });
+    changed_.wait_for(lock, stop, pause(), [] { return false; });
   }
+}
+
+// The youngest call is the last of the list.
+std::chrono::milliseconds CallWatch::pause() const {
+  const Clock::duration age = calls_.empty() ? Clock::duration::zero() : Clock::now() - calls_.back()->begun;
+  return pause_between_probes(std::chrono::duration_cast<std::chrono::milliseconds>(age));
 }
 
 void CallWatch::probe_all() {

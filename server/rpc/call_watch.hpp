@@ -1,9 +1,11 @@
 // Ends the work of callers who gave up. gRPC's synchronous calls can only be asked whether they were
-// cancelled, so one thread asks for all calls in flight, every few milliseconds, and turns a yes into a
-// stop request: seen by the queue at once and by the engine between patches.
+// cancelled, so one thread asks for all calls in flight, again and again, and turns a yes into a stop request: seen by
+// the queue at once and by the engine between patches. Asking interrupts whoever computes, so calls that have lasted
+// for long are asked less often.
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <list>
@@ -39,6 +41,9 @@ class WatchedCall {
   std::shared_ptr<State> state_;  // shared with the watch, which may be asking while the call ends
 };
 
+// Until the next question when the youngest call is of this age: a twentieth of it, from 10 to 50 ms.
+[[nodiscard]] std::chrono::milliseconds pause_between_probes(std::chrono::milliseconds age);
+
 class CallWatch {
  public:
   // Why the call shall end, or nothing. Called from the watch's thread, never after the WatchedCall is gone.
@@ -55,6 +60,7 @@ class CallWatch {
   friend class WatchedCall;
   void work(const std::stop_token& stop);
   void probe_all();
+  [[nodiscard]] std::chrono::milliseconds pause() const;  // mutex_ is held
   void forget(const std::shared_ptr<WatchedCall::State>& state);
 
   std::mutex mutex_;  // guards calls_ and every probe

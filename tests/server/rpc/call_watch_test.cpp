@@ -32,6 +32,13 @@ TEST(CallWatch, StopsTheCallWhoseCallerGaveUp) {
   EXPECT_FALSE(stays.token().stop_requested());
 }
 
+TEST(CallWatch, AsksLongCallsLessOften) {
+  using std::chrono::milliseconds;
+  EXPECT_EQ(pause_between_probes(milliseconds(0)), milliseconds(10));
+  EXPECT_EQ(pause_between_probes(milliseconds(600)), milliseconds(30));
+  EXPECT_EQ(pause_between_probes(milliseconds(1'000'000)), milliseconds(50));
+}
+
 TEST(CallWatch, WithoutAReasonTheErrorStands) {
   CallWatch watch;
   const WatchedCall call = watch.watch([]() -> std::optional<Error> { return std::nullopt; });
