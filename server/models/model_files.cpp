@@ -39,7 +39,10 @@ Result<void> check_settings(const ModelSettings& settings, const std::string& na
                  "'none'"};
   }
   if (settings.output_grid == OutputGrid::network) {
-    return Error{ErrorCode::unsupported, "parameter output_grid is 'network'; this server computes 'dense' only"};
+    return Error{
+        ErrorCode::unsupported,
+        "parameter output_grid is 'network'; expected 'dense', of which every stride-th voxel along an axis is "
+        "the network's"};
   }
   return {};
 }

@@ -96,6 +96,7 @@ TEST_F(ModelFilesTest, RefusesWhatTheConfigurationGetsWrong) {
   EXPECT_THAT(read().error().message, HasSubstr("config.pbtxt: name is 'other'; the folder says 'net'"));
   write_config(parameter("output_grid", "network"));
   EXPECT_EQ(read().error().code, ErrorCode::unsupported);
+  EXPECT_THAT(read().error().message, HasSubstr("expected 'dense', of which every stride-th voxel"));
   write_config("name: ");
   EXPECT_THAT(read().error().message, HasSubstr("config.pbtxt"));
 }
