@@ -6,7 +6,9 @@ and a model, beside the same volume in one process.
             [--model-repository DIR --model NAME --model-extent Z,Y,X --model-mem SIZE]
 
 Needs the packages of deploy/packages/python.txt. One JSON object on stdout: of each side, wall seconds and processor
-seconds of every repetition, the ratio of their medians, and the daemon's largest resident memory.
+seconds of every repetition, the ratio of their medians, and the daemon's largest resident memory. Both run the model once
+before they are measured. A side that streams counts all from connecting to the stream's end; of both, seconds in layers
+and in moving voxels to them and back are told apart, and of the daemon what its own record says.
 """
 
 import argparse
@@ -18,6 +20,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
@@ -65,13 +68,41 @@ class Served:
             raise SystemExit(f"served: {done.stderr.strip()}")
         spent = json.loads(done.stdout)
         spent["server_processor_seconds"] = round(processor_seconds(of) - before, 2) if of else 0
-        say(f"{arguments[0]}: {spent}")
         return spent
 
     def echo(self):
         """A process that echoes, and its address."""
         process = subprocess.Popen([self.program, "echo"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         return process, process.stdout.readline().split()[-1]
+
+
+STAGES = {"gather": "gather", "layers": "head", "stitch": "stitch"}
+RECORD = ("queue", "compute", "send", "input_wait", "output_wait")
+
+
+def stages(daemon):
+    """Seconds that a daemon's jobs have spent in each stage so far."""
+    return {name: daemon.metric("znni_stage_seconds_total", stage=stage) for name, stage in STAGES.items()}
+
+
+def recorded(daemon, calls):
+    """What the daemon's log says of its call number `calls`, counted from 1."""
+    while len(lines := [line for line in daemon.log if "method=Volumes" in line]) < calls:
+        time.sleep(0.01)
+    fields = dict(re.findall(r"(\w+_seconds)=(\S+)", lines[calls - 1]))
+    return {name: float(fields[f"{name}_seconds"]) for name in RECORD}
+
+
+def stream_through(served, daemon, volume, calls):
+    """One volume through a daemon, its call number `calls`, with what the daemon itself says of it."""
+    before = stages(daemon)
+    spent = served.once("stream", "--server", daemon.url, *volume, of=daemon.process.pid)
+    after = stages(daemon)
+    return spent | {name: round(after[name] - before[name], 4) for name in STAGES} | recorded(daemon, calls)
+
+
+def parts(rows, names):
+    return {name: round(statistics.median(row[name] for row in rows), 4) for name in names}
 
 
 def summary(rows):
@@ -93,7 +124,9 @@ def compare_with_echo(options, served):
             volume = ("--model", "same", "--extent", options.extent, "--same")
             for _ in range(options.repetitions):
                 echoed.append(served.once("stream", "--server", address, *volume, of=process.pid))
+                say(f"echo: {echoed[-1]}")
                 streamed.append(served.once("stream", "--server", daemon.url, *volume, of=daemon.process.pid))
+                say(f"stream: {streamed[-1]}")
             most = daemon.memory("VmHWM")
             transport = daemon.metric("znni_memory_peak_bytes", pool="transport")
             process.stdin.close()
@@ -110,12 +143,16 @@ def compare_with_process(options, served):
     inside, streamed = [], []
     with Daemon(options.model_repository, mem=options.model_mem) as daemon:
         say(next(line for line in daemon.log if "is ready" in line))
-        for _ in range(options.repetitions):
+        served.once("stream", "--server", daemon.url, *volume)
+        for call in range(options.repetitions):
             inside.append(served.once("run", "--model-repository", options.model_repository, "--plan-dir",
                                       f"{daemon.folder.name}/plans", "--mem", options.model_mem, *volume))
-            streamed.append(served.once("stream", "--server", daemon.url, *volume, of=daemon.process.pid))
+            say(f"run: {inside[-1]}")
+            streamed.append(stream_through(served, daemon, volume, call + 2))
+            say(f"stream: {streamed[-1]}")
         most = daemon.memory("VmHWM")
-    process, daemon = summary(inside), summary(streamed)
+    process = summary(inside) | {"median_parts": parts(inside, STAGES)}
+    daemon = summary(streamed) | {"median_parts": parts(streamed, (*STAGES, *RECORD))}
     return {"model": options.model, "extent": options.model_extent, "mem": options.model_mem, "process": process,
             "daemon": daemon, "over_the_process": round(daemon["median_seconds"] / process["median_seconds"], 4),
             "daemon_most_resident_bytes": most}

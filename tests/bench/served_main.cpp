@@ -36,7 +36,9 @@ int fail(const Error& error) {
 
 int print(const Result<Spent>& spent) {
   if (!spent) return fail(spent.error());
-  std::printf("{\"seconds\": %.4f, \"processor_seconds\": %.4f}\n", spent->wall, spent->processor);
+  std::printf(
+      "{\"seconds\": %.4f, \"processor_seconds\": %.4f, \"gather\": %.4f, \"layers\": %.4f, \"stitch\": %.4f}\n",
+      spent->wall, spent->processor, spent->stages.gather, spent->stages.head, spent->stages.stitch);
   return 0;
 }
 
