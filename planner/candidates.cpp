@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "planner/candidate_modes.hpp"
 #include "planner/exchange.hpp"
 #include "planner/geometry_family.hpp"
 #include "planner/streams.hpp"
@@ -15,9 +16,7 @@ namespace znni {
 namespace {
 
 using Extents = std::array<std::vector<std::int64_t>, 3>;
-using Modes = std::vector<PoolingMode>;
 
-constexpr std::size_t all_combinations_up_to = 4;
 constexpr std::int64_t most_parts = 8;
 constexpr std::size_t most_cubes = 192;
 constexpr std::int64_t most_share = 2400;  // of one combination of modes
@@ -26,84 +25,6 @@ constexpr std::int64_t share_of_streams = 512;
 constexpr double between_squares = 1.04;
 constexpr std::int64_t most_separate_planes = 8;
 constexpr std::array<std::int64_t, 15> thicknesses = {1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32};
-
-// Groups of fragments of one pooling, from few large to many small: along z first, so that rows stay whole.
-std::vector<Vec3> splits(Vec3 stride) {
-  std::vector<Vec3> all;
-  Vec3 groups = Vec3::cube(1);
-  for (int axis = 0; axis < 3; ++axis) {
-    for (groups[axis] = 2; groups[axis] <= stride[axis]; ++groups[axis]) {
-      if (stride[axis] % groups[axis] == 0) all.push_back(groups);
-    }
-    groups[axis] = stride[axis];
-  }
-  return all;
-}
-
-void add_plain(std::size_t poolings, std::set<Modes>& all) {
-  const bool prefixes_only = poolings > all_combinations_up_to;
-  const std::size_t count = prefixes_only ? poolings + 1 : std::size_t{1} << poolings;
-  for (std::size_t choice = 0; choice < count; ++choice) {
-    Modes modes(poolings, PoolMode::fragments);
-    for (std::size_t i = 0; i < poolings; ++i) {
-      const bool plain = prefixes_only ? i < choice : ((choice >> i) & 1) != 0;
-      if (plain) modes[i] = PoolMode::plain;
-    }
-    all.insert(std::move(modes));
-  }
-}
-
-// Every way to split each pooling's fragments, the input held; of the first pooling also anew.
-void add_groups(const std::vector<Vec3>& strides, std::size_t pooling, Modes& modes, std::set<Modes>& all) {
-  if (pooling == strides.size()) {
-    all.insert(modes);
-    return;
-  }
-  const bool alone = strides.size() > all_combinations_up_to;
-  modes[pooling] = PoolMode::fragments;
-  add_groups(strides, pooling + 1, modes, all);
-  for (const Vec3 groups : splits(strides[pooling])) {
-    for (const bool held : {true, false}) {
-      if (!held && (pooling > 0 || groups == strides[pooling])) continue;
-      modes[pooling] = {groups, held};
-      if (alone) all.insert(modes);
-      if (!alone) add_groups(strides, pooling + 1, modes, all);
-    }
-  }
-  modes[pooling] = PoolMode::fragments;
-}
-
-std::vector<Vec3> pooling_strides(const Network& network) {
-  std::vector<Vec3> strides;
-  for (const int node : pooling_nodes(network)) {
-    strides.push_back(std::get<Pooling>(network.nodes[static_cast<std::size_t>(node)].operation).stride);
-  }
-  return strides;
-}
-
-std::vector<Modes> make_modes(const Network& network, Strategy strategy) {
-  const std::vector<Vec3> strides = pooling_strides(network);
-  if (strategy == Strategy::baseline) return {Modes(strides.size(), PoolMode::plain)};
-  std::set<Modes> all;
-  Modes modes(strides.size());
-  add_plain(strides.size(), all);
-  if (strategy != Strategy::layerwise) add_groups(strides, 0, modes, all);
-  return {all.begin(), all.end()};
-}
-
-// A measure of how much runs more than once.
-std::int64_t repeats(const Modes& modes) {
-  std::int64_t sum = 0;
-  for (const PoolingMode& mode : modes) {
-    if (mode.mode == PoolMode::plain) sum += 100;
-    sum += (mode.held ? 1 : 10) * (voxels(mode.groups) - 1);
-  }
-  return sum;
-}
-
-bool in_groups(const Modes& modes) {
-  return std::any_of(modes.begin(), modes.end(), [](const PoolingMode& m) { return m.groups != Vec3::cube(1); });
-}
 
 std::int64_t floor_index(const std::vector<std::int64_t>& extents, std::int64_t most) {
   return std::upper_bound(extents.begin(), extents.end(), most) - extents.begin() - 1;
@@ -233,22 +154,6 @@ std::optional<Vec3> patch_shift(const Network& network, const Modes& modes, std:
   return geometry->patch_input - smallest;
 }
 
-// Fragments of one window along z; of the first pooling in groups too.
-std::vector<Modes> make_stream_modes(const Network& network) {
-  const std::vector<Vec3> strides = pooling_strides(network);
-  std::vector<Modes> all = {Modes(strides.size())};
-  if (strides.empty()) return all;
-  const auto add = [&](const PoolingMode& first) {
-    all.emplace_back(strides.size());
-    all.back().front() = first;
-  };
-  for (const Vec3 groups : splits(strides.front())) add({groups, true});
-  for (const Vec3 groups : splits({1, strides.front().y, strides.front().x})) {
-    if (groups != strides.front()) add({groups, false});
-  }
-  return all;
-}
-
 // Along z new planes a step, as far as a patch of as many would reach; along y and x legal extents.
 Extents stream_extents(const Network& network, const Modes& modes, const SearchOptions& options, Vec3 shift) {
   Extents extents = legal(network, modes, options, shift);
@@ -319,7 +224,7 @@ void add_streams_along(int axis, const Network& network, const SearchOptions& op
                        std::vector<GeometryChoice>& candidates) {
   const Network turned = exchanged(network, axis);
   const SearchOptions turned_options = exchanged_options(options, axis);
-  for (const Modes& modes : make_stream_modes(turned)) {
+  for (const Modes& modes : stream_modes(turned)) {
     const std::optional<Vec3> shift = patch_shift(turned, modes, options.most_extent);
     if (!shift || !can_stream(turned, modes)) continue;
     const Extents extents = stream_extents(turned, modes, turned_options, *shift);
@@ -342,7 +247,7 @@ void add_streams(const Network& network, const SearchOptions& options, std::vect
 }  // namespace
 
 std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& options) {
-  std::vector<Modes> all_modes = make_modes(network, options.strategy);
+  std::vector<Modes> all_modes = patch_modes(network, options.strategy);
   const std::int64_t head_slab = options.strategy == Strategy::layerwise ? 0 : options.head_slab;
   std::stable_sort(all_modes.begin(), all_modes.end(),
                    [](const Modes& a, const Modes& b) { return repeats(a) < repeats(b); });

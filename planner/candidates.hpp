@@ -14,10 +14,11 @@
 //   of up to 8 planes, and where there are no more, the halves of the largest extents are taken in all combinations:
 //   they cut planes without a rest.
 // Streams along z, and along y and x where net or volume differ there: fragments, those of the first pooling also in
-//   groups, held, or anew across the stream (which makes all offsets along itself of one window). New planes a step:
-//   1 to 32 times the poolings' stride, at finer steps where they are few. Cross-sections: every one where
-//   combinations are few enough; otherwise squares, each 4 % larger than the one before, and with a volume also what
-//   cuts it into up to 4 parts per axis.
+//   groups, held, or anew across the stream (which makes all offsets along itself of one window); where the first is
+//   split as far as it goes that way, the second too: little is kept then. New planes a step: 1 to 32 times the
+//   poolings' stride, at finer steps where they are few. Cross-sections: every one where combinations are few enough;
+//   otherwise squares, each 4 % larger than the one before, and with a volume also what cuts it into up to 4 parts per
+//   axis.
 // S: powers of two. Beyond 1, where not every combination is taken, cubes alone: a larger patch does better
 //   than more patches, unless it runs out of legal extents.
 #pragma once

@@ -18,12 +18,13 @@ constexpr std::uint64_t shares = 4;
 
 using Forced = std::vector<const Primitive*>;
 
-// Until the first output is there: of a stream after the steps whose output is no one's.
-Seconds first_output(const Network& network, const Rung& rung) {
+// Until the first output is there: of a stream after the steps whose output is no one's, in all turns.
+Seconds first_output(const Network& network, const FoundRung& found) {
+  const Rung& rung = found.rung;
   if (!rung.geometry.streamed) return rung.seconds;
   const std::int64_t before = reaches(network).back().fov[rung.geometry.axis] - 1;
   const std::int64_t planes = rung.geometry.pass_input.z;
-  return rung.seconds * static_cast<double>((before + planes - 1) / planes + 1);
+  return rung.seconds * static_cast<double>(found.geometry.turns * ((before + planes - 1) / planes + 1));
 }
 
 class Drawer {
@@ -96,7 +97,7 @@ class Drawer {
   }
 
   void add(const std::optional<FoundRung>& found, std::vector<Plan>& plans) {
-    if (!found || first_output(network_, found->rung) > draw_.most_seconds) return;
+    if (!found || first_output(network_, *found) > draw_.most_seconds) return;
     Plan plan = rung_plan(network_, spec_, catalogue_, options_, *found);
     const auto same = [&](const Plan& other) { return other.ladder == plan.ladder; };
     if (std::none_of(plans.begin(), plans.end(), same)) plans.push_back(std::move(plan));

@@ -41,17 +41,19 @@ std::string stream_text(const PlanReport& report) {
 }
 
 std::string passes_text(const Geometry& geometry) {
-  const auto passes = static_cast<std::int64_t>(geometry.passes.size());
-  if (passes == 1) return "";
+  const auto passes = static_cast<std::int64_t>(pass_count(geometry));
+  const std::int64_t windows = mul(geometry.windows, geometry.turns);
+  if (mul(passes, geometry.turns) == 1) return "";
   std::string text = ":";
-  if (geometry.windows > 1) text += " the net runs on " + std::to_string(geometry.windows) + " shifted windows";
+  if (windows > 1) text += " the net runs on " + std::to_string(windows) + " shifted windows";
+  if (geometry.turns > 1) text += ", in turns: a whole column on each, which writes its part of the outputs";
   if (passes == geometry.windows) return text;
-  text += geometry.windows > 1 ? "," : "";
+  text += windows > 1 ? "," : "";
   return text + " its tail runs " + std::to_string(passes / geometry.windows) + " times, for a group of fragments each";
 }
 
 std::string patch_text(const Network& network, const Plan& plan, const PlanReport& report) {
-  const std::size_t passes = report.geometry.passes.size();
+  const std::size_t passes = pass_count(report.geometry);
   std::string text = "patch      " + to_string(report.input.n) + " in, " + to_string(report.output.n) + " out, S " +
                      std::to_string(report.input.S) + ", pooling " + modes_text(report.geometry.choice.modes) + "\n";
   text += "passes     " + std::to_string(passes) + " of " + to_string(report.geometry.choice.pass_input) +

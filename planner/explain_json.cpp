@@ -82,6 +82,7 @@ Json stream(const PlanReport& report) {
   if (!report.geometry.choice.streamed) return nullptr;
   return {{"axis", std::string(axis_name(report.geometry.choice.axis))},
           {"planes", report.geometry.choice.pass_input.z},
+          {"turns", report.geometry.turns},
           {"history_bytes", report.history_bytes}};
 }
 
@@ -132,7 +133,7 @@ std::string explain_json(const Plan& plan, const PlanReport& report, const Devic
   all["input"] = shape(report.input);
   all["output"] = shape(report.output);
   all["theta"] = report.places ? Json(report.places->theta) : Json(nullptr);
-  all["passes"] = report.geometry.passes.size();
+  all["passes"] = pass_count(report.geometry);
   all["stream"] = stream(report);
   all["nodes"] = list(report.nodes, node);
   all["segments"] = list(plan.ladder.front().segments, segment);

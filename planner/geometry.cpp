@@ -44,6 +44,14 @@ std::vector<std::int64_t> legal_extents(const Network& network, const std::vecto
   return extents;
 }
 
+std::size_t pass_count(const Geometry& geometry) {
+  return geometry.passes.size() / static_cast<std::size_t>(geometry.turns);
+}
+
+std::int64_t written_voxels(const Geometry& geometry) {
+  return mul(geometry.choice.S, voxels(geometry.patch_output) / geometry.turns);
+}
+
 std::int64_t runs_of(const Geometry& geometry, int node) {
   return node < 0 ? geometry.windows : geometry.runs[index(node)];
 }

@@ -11,7 +11,8 @@
 //
 // A *streamed* net goes through the volume along z without ever computing a border twice: its patches are steps of
 // a column, each brings `pass_input.z` new planes, and every tensor begins with the planes of earlier steps that
-// its readers still need (planner/streams.hpp).
+// its readers still need (planner/streams.hpp). Where it runs on several windows, all steps of a column run on one of
+// them, then on the next: what is kept is that of one window.
 #pragma once
 
 #include <array>
@@ -82,13 +83,15 @@ struct Geometry {
   Head head;
   std::array<AxisFragments, 3> fragments;  // of the output value of one pass, per axis z, y, x
   std::vector<int> held;                   // poolings whose input is held, rising node numbers
-  std::vector<Pass> passes;                // in the order to be run; at least one
-  std::vector<std::int64_t> runs;          // per node: how often it runs in a patch
-  std::int64_t windows = 1;                // distinct windows: passes that read the input
+  std::vector<Pass> passes;                // in the order to be run, window after window; at least one
+  std::vector<std::int64_t> runs;          // per node: how often it runs in a patch, or in a step
+  std::int64_t windows = 1;                // of a patch, or of a step: passes that read the input
+  std::int64_t turns = 1;                  // windows of a streamed net, which take turns from column to column
   Vec3 read_begin;                         // where in the patch a pass reads its input, before its window is added
   Vec3 patch_input;                        // extent a patch depends on: pass_input + the largest window's begin; of a
                                            // step also the fov - 1 planes before the new ones
-  Vec3 patch_output;                       // dense extent it writes: patch_input - fov + 1
+  Vec3 patch_output;                       // dense extent it writes: patch_input - fov + 1; of several turns each
+                                           // writes a part of the voxels, all of them once
 };
 
 // Requires check(network). A plain pooling must divide as well, (n - window) by its stride, and one in groups that
@@ -107,7 +110,12 @@ struct Geometry {
 [[nodiscard]] std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolingMode>& modes,
                                                       int axis, std::int64_t most);
 
-// How often a call of `node` runs in a patch; of the input, -1, once a window.
+// Passes of a patch, or of a step: of turn t those from t * pass_count() on.
+[[nodiscard]] std::size_t pass_count(const Geometry& geometry);
+// Dense voxels that they write.
+[[nodiscard]] std::int64_t written_voxels(const Geometry& geometry);
+
+// How often a call of `node` runs in a patch, or in a step; of the input, -1, once a window.
 [[nodiscard]] std::int64_t runs_of(const Geometry& geometry, int node);
 
 // Of the whole tensor of a value, planes of earlier steps included.

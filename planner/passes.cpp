@@ -128,7 +128,7 @@ Result<void> count_passes(const Network& network, const Fragments3& whole, Geome
   if (Result<void> few = check_count(windows, geometry.choice.modes); !few) return few;
   const Result<std::vector<Held>> held = held_poolings(network, geometry.choice.modes);
   if (!held) return held.error();
-  geometry.windows = voxels(windows);
+  (geometry.choice.streamed ? geometry.turns : geometry.windows) = voxels(windows);
   geometry.runs.assign(network.nodes.size(), geometry.windows);
   for (const Held& pooling : *held) {
     geometry.held.push_back(pooling.node);

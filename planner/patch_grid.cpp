@@ -54,13 +54,13 @@ struct Columns {
   std::int64_t before = 0;  // planes of input that only the next ones' output needs: fov - 1
   std::int64_t band = 0;    // dense planes between two new beginnings
   int axis = 0;             // exchanged with z in all these
+  std::int64_t turns = 1;   // of each column
 
   // Every step completes planes of output.
-  [[nodiscard]] bool alone() const { return axis == 0 && all.count.y == 1 && all.count.x == 1; }
-  [[nodiscard]] std::int64_t bands() const { return div_up(all.dense.z, band); }
-  // Side by side in one row of the grid.
+  [[nodiscard]] bool alone() const { return axis == 0 && in_a_row() == 1; }
+  // All turns of the columns side by side in one row of the grid.
   [[nodiscard]] std::int64_t in_a_row() const {
-    return axis == 0 ? mul(all.count.y, all.count.x) : all.count[3 - axis];
+    return mul(turns, axis == 0 ? mul(all.count.y, all.count.x) : all.count[3 - axis]);
   }
   // Of a band of so many planes.
   [[nodiscard]] std::int64_t steps(std::int64_t planes) const { return div_up(add(planes, before), all.part.z); }
@@ -83,26 +83,34 @@ std::int64_t band_planes(const Columns& columns, std::int64_t most_planes) {
 Columns make_columns(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
   const int axis = geometry.choice.axis;
   fov = exchanged(fov, axis);
-  Columns columns{extents(exchanged(volume, axis), geometry.patch_input, fov), fov.z - 1, 0, axis};
+  Columns columns{extents(exchanged(volume, axis), geometry.patch_input, fov), fov.z - 1, 0, axis, geometry.turns};
   columns.band = band_planes(columns, most_planes);
   return columns;
 }
 
-// Step `number` of a column whose output is the planes [first, last).
-PatchPlace step_place(const Columns& columns, std::int64_t first, std::int64_t last, std::int64_t number, Vec3 at) {
-  PatchPlace step = place(columns.all, at);
+// One turn of a column whose output is the planes [first, last).
+struct Turn {
+  std::int64_t first = 0;
+  std::int64_t last = 0;
+  Vec3 at;
+  int number = 0;
+};
+
+PatchPlace step_place(const Columns& columns, const Turn& turn, std::int64_t number) {
+  PatchPlace step = place(columns.all, turn.at);
   const std::int64_t part = columns.all.part.z;
-  step.start.z = first + number * part - columns.before;
-  step.own_first.z = std::clamp<std::int64_t>(first - step.start.z, 0, part);
-  step.own_last.z = std::clamp<std::int64_t>(last - step.start.z, 0, part);
+  step.start.z = turn.first + number * part - columns.before;
+  step.own_first.z = std::clamp<std::int64_t>(turn.first - step.start.z, 0, part);
+  step.own_last.z = std::clamp<std::int64_t>(turn.last - step.start.z, 0, part);
   step.continues = number > 0;
+  step.turn = turn.number;
   return step;
 }
 
-// Alone a column completes planes step by step.
-void add_column(const Columns& columns, std::int64_t first, std::int64_t last, Vec3 at, PatchGrid& grid) {
-  for (std::int64_t number = 0; number < columns.steps(last - first); ++number) {
-    const PatchPlace step = step_place(columns, first, last, number, at);
+// Alone it completes planes step by step.
+void add_turn(const Columns& columns, const Turn& turn, PatchGrid& grid) {
+  for (std::int64_t number = 0; number < columns.steps(turn.last - turn.first); ++number) {
+    const PatchPlace step = step_place(columns, turn, number);
     grid.patches.push_back(step);
     const std::int64_t planes = step.own_last.z - step.own_first.z;
     if (!columns.alone() || planes == 0) continue;
@@ -111,10 +119,14 @@ void add_column(const Columns& columns, std::int64_t first, std::int64_t last, V
   }
 }
 
+void add_column(const Columns& columns, std::int64_t first, std::int64_t last, Vec3 at, PatchGrid& grid) {
+  for (int turn = 0; turn < columns.turns; ++turn) add_turn(columns, {first, last, at, turn}, grid);
+}
+
 // Of columns along y or x.
 PatchGrid make_grid_of_rows(const Columns& columns) {
   const Vec3 count = columns.all.count;
-  PatchGrid grid{{columns.all_steps(), count.y, count.x}, {}, {}};
+  PatchGrid grid{{mul(columns.turns, columns.all_steps()), count.y, count.x}, {}, {}};
   grid.patches.reserve(static_cast<std::size_t>(voxels(grid.count)));
   const int row = columns.axis;  // where the volume's z is
   const int within = 3 - row;
@@ -133,7 +145,7 @@ PatchGrid make_grid_of_rows(const Columns& columns) {
 PatchGrid make_stream_grid(const Columns& columns) {
   if (columns.axis != 0) return make_grid_of_rows(columns);
   const Vec3 count = columns.all.count;
-  PatchGrid grid{{columns.all_steps(), count.y, count.x}, {}, {}};
+  PatchGrid grid{{mul(columns.turns, columns.all_steps()), count.y, count.x}, {}, {}};
   grid.patches.reserve(static_cast<std::size_t>(voxels(grid.count)));
   for (std::int64_t first = 0; first < columns.all.dense.z; first += columns.band) {
     const std::int64_t last = std::min(first + columns.band, columns.all.dense.z);
@@ -180,7 +192,7 @@ PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::
 std::int64_t patch_count(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
   if (!geometry.choice.streamed) return patch_count(volume, geometry.patch_input, fov);
   const Columns columns = make_columns(volume, geometry, fov, most_planes);
-  return mul(columns.all_steps(), mul(columns.all.count.y, columns.all.count.x));
+  return mul(mul(columns.turns, columns.all_steps()), mul(columns.all.count.y, columns.all.count.x));
 }
 
 std::int64_t batches_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {

@@ -4,10 +4,10 @@
 //
 // Of a streamed net the patches are steps along z of columns, one column after the other. A column begins fov - 1
 // planes before its output, with steps that own nothing, and ends with one that reads zeros beyond the volume. Where
-// several columns lie side by side an output plane is complete only when all of them have passed it, so that their
-// output waits: it is cut into bands of no more planes than may wait, and the columns begin anew for each. Columns
-// along y or x, whose places have the axes exchanged as their geometry has, run row by row: a row completes the planes
-// of z that its cross-section has.
+// several columns lie side by side, or one runs in several turns, a window each, an output plane is complete only when
+// all of them have passed it, so that their output waits: it is cut into bands of no more planes than may wait, and the
+// columns begin anew for each. Columns along y or x, whose places have the axes exchanged as their geometry has, run
+// row by row: a row completes the planes of z that its cross-section has.
 #pragma once
 
 #include <vector>
@@ -17,12 +17,14 @@
 namespace znni {
 
 // One patch: reads [start, start + patch_input) of the volume and owns the dense outputs
-// [start + own_first, start + own_last) of its own patch_output, which no other patch writes.
+// [start + own_first, start + own_last) of its own patch_output, which no other patch writes; of a column in several
+// turns those among them that the passes of its own turn write.
 struct PatchPlace {
   Vec3 start;
   Vec3 own_first;
   Vec3 own_last;
   bool continues = false;  // the step after the one before it: else what a stream keeps is forgotten first
+  int turn = 0;            // Geometry::turns
   bool operator==(const PatchPlace&) const = default;
 };
 
@@ -35,9 +37,9 @@ struct GridRow {
 };
 
 // Patches in the order in which they run: along z, in a row y then x; of streams band by band or row by row, column by
-// column.
+// column, turn by turn.
 struct PatchGrid {
-  Vec3 count;  // patches per axis of the places; of streams along z the steps of all bands
+  Vec3 count;  // patches per axis of the places; of streams along z the steps of all bands and turns
   std::vector<PatchPlace> patches;
   std::vector<GridRow> rows;  // in rising order of planes, without gaps
 };
@@ -52,14 +54,14 @@ struct PatchGrid {
 // Number of patches alone; saturates.
 [[nodiscard]] std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov);
 
-// The same for the patches of `geometry`, streamed or not. `most_planes`: of output that may wait where several
-// columns lie side by side, at least 1.
+// The same for the patches of `geometry`, streamed or not. `most_planes`: of output that may wait where there are
+// several columns or turns, at least 1.
 [[nodiscard]] PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes);
 [[nodiscard]] std::int64_t patch_count(Vec3 volume, const Geometry& geometry, Vec3 fov,
                                        std::int64_t most_planes = saturated);
 
 // How many batches of up to S patches one of `sockets` runs one after the other, when they are dealt out to all or, of
-// a stream, columns of the same row are.
+// a stream, columns of the same row and their turns are.
 [[nodiscard]] std::int64_t batches_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes,
                                            int sockets);
 

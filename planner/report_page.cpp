@@ -58,7 +58,7 @@ std::string head_facts(const Plan& plan, const PlanReport& report, const std::st
                                 error_text(plan.predicted.error) + ")");
   html += fact("Patch", to_string(report.input.n) + " in, " + to_string(report.output.n) + " out, S " +
                             std::to_string(report.input.S) + ", pooling " + modes_text(report.geometry.choice.modes) +
-                            ", " + std::to_string(report.geometry.passes.size()) + " passes");
+                            ", " + std::to_string(pass_count(report.geometry)) + " passes");
   html += fact("Memory", memory_text(plan));
   if (report.places) {
     html += fact("Places", "theta " + std::to_string(report.places->theta) + "; of all memories " +

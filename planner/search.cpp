@@ -7,6 +7,7 @@
 #include "planner/geometry_search.hpp"
 #include "planner/rung_plan.hpp"
 #include "planner/search_log.hpp"
+#include "planner/streams.hpp"
 
 namespace znni {
 namespace {
@@ -78,6 +79,24 @@ Vec3 output_of(const FoundRung& first) {
   return first.rung.geometry.streamed ? Vec3::cube(std::max(output.y, output.x)) : output;
 }
 
+// Beside a stream whose columns run in several turns the best with one, in the same arena: it delivers as it goes,
+// where the output of the other would wait for the last turn. What smaller rungs are then measured by: its
+// cross-section is about as large as memory lets patches be.
+std::optional<Vec3> add_prompt_stream(Plan& plan, GeometrySearch& geometries, std::vector<GeometryChoice> candidates,
+                                      const SearchOptions& options) {
+  const GeometryChoice& first = plan.ladder.front().geometry;
+  if (!first.streamed || has_one_turn(first.modes) || geometries.stopped()) return std::nullopt;
+  std::erase_if(candidates, [](const auto& choice) { return !choice.streamed || !has_one_turn(choice.modes); });
+  RungQuery query;
+  query.persistent = options.memory_limit - plan.memory.total();
+  query.transient = plan.memory.transient;
+  query.volume = options.volume;
+  std::optional<FoundRung> rung = geometries.best(candidates, query);
+  if (!rung) return std::nullopt;
+  append(plan, rung->rung);
+  return output_of(*rung);
+}
+
 Error refuse(GeometrySearch& geometries, const Network& network, const std::vector<GeometryChoice>& candidates,
              std::int64_t memory_limit) {
   if (geometries.stopped()) return {ErrorCode::cancelled, "the search was stopped before it found a plan"};
@@ -137,7 +156,8 @@ Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalo
   Plan plan = rung_plan(network, spec, catalogue, options, *first);
   if (log != nullptr) log_choices(network, *first, spec, catalogue, costs, *log);
   if (options.ladder) {
-    add_ladder(plan, geometries, network, output_of(*first), candidates, options.memory_limit);
+    const std::optional<Vec3> prompt = add_prompt_stream(plan, geometries, candidates, options);
+    add_ladder(plan, geometries, network, prompt.value_or(output_of(*first)), candidates, options.memory_limit);
   }
   return plan;
 }

@@ -109,7 +109,7 @@ Result<Geometry> part_geometry(const Geometry& whole, const std::vector<PoolingM
   choice.axis = whole.choice.axis;
   Result<Geometry> part = make_part_geometry(design.network, choice);
   if (!part) return part;
-  part->windows = mul(static_cast<std::int64_t>(whole.passes.size()), design.groups());
+  part->windows = mul(static_cast<std::int64_t>(pass_count(whole)), design.groups());
   part->runs.assign(part->runs.size(), part->windows);
   return part;
 }

@@ -80,7 +80,7 @@ class SplitSearch::Look {
         geometry_(geometry),
         budget_(budget),
         below_(below),
-        passes_(static_cast<double>(geometry.passes.size())),
+        passes_(static_cast<double>(pass_count(geometry))),
         nodes_(static_cast<int>(geometry.problems.size())),
         copying_(copy_seconds(search.network_, without_histories(search.network_, geometry), search.specs_.cpu)),
         least_(geometry),

@@ -79,6 +79,12 @@ Result<void> check_new_planes(std::int64_t planes, std::int64_t stride) {
                std::to_string(stride) + " is right");
 }
 
+bool has_one_turn(const std::vector<PoolingMode>& modes) {
+  return std::all_of(modes.begin(), modes.end(), [](const PoolingMode& mode) {
+    return mode.mode == PoolMode::fragments && (mode.held || mode.groups == Vec3::cube(1));
+  });
+}
+
 bool can_stream(const Network& network, const std::vector<PoolingMode>& modes) {
   return refused_pooling(network, modes) < 0;
 }

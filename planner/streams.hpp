@@ -7,7 +7,9 @@
 //   step s+1:      [ history | new planes ]  ...      the history is the end of what step s had
 //
 // Dense output planes of a step that brings D planes are [s D - (fov - 1), (s + 1) D - (fov - 1)). In a head in slabs
-// nothing is kept but the network's input: it makes again what one slab and the next share.
+// nothing is kept but the network's input: it makes again what one slab and the next share. Shifted windows have
+// nothing in common but the volume: each has the column for itself, as many columns one after the other
+// (Geometry::turns), so that no more is kept than one of them reads again.
 #pragma once
 
 #include "planner/geometry.hpp"
@@ -26,5 +28,7 @@ namespace znni {
 [[nodiscard]] Result<void> check_new_planes(std::int64_t planes, std::int64_t stride);
 // Whether the modes alone allow a stream.
 [[nodiscard]] bool can_stream(const Network& network, const std::vector<PoolingMode>& modes);
+// Whether such a stream has one turn: each step completes planes of its column.
+[[nodiscard]] bool has_one_turn(const std::vector<PoolingMode>& modes);
 
 }  // namespace znni

@@ -26,8 +26,7 @@ double kept_floats(const Geometry& geometry) {
 Seconds copy_seconds(const Network& network, const Geometry& geometry, const DeviceSpec& spec) {
   const auto read = static_cast<double>(elements(geometry.values.front())) * static_cast<double>(geometry.windows);
   const auto images_out = static_cast<double>(geometry.values.back().f);
-  const auto written =
-      static_cast<double>(geometry.choice.S) * static_cast<double>(voxels(geometry.patch_output)) * images_out;
+  const double written = static_cast<double>(written_voxels(geometry)) * images_out;
   const bool scattered = voxels(reaches(network).back().stride) > 1;
   const double moved =
       copies * read + (scattered ? scattered_copies : copies) * written + history_copies * kept_floats(geometry);
@@ -35,7 +34,7 @@ Seconds copy_seconds(const Network& network, const Geometry& geometry, const Dev
 }
 
 double useful_voxels(const Geometry& geometry, Vec3 fov, const std::optional<Vec3>& volume) {
-  if (!volume) return static_cast<double>(mul(geometry.choice.S, voxels(geometry.patch_output)));
+  if (!volume) return static_cast<double>(written_voxels(geometry));
   const std::int64_t patches = patch_count(*volume, geometry, fov);
   const auto runs = static_cast<double>(div_up(patches, geometry.choice.S));
   return static_cast<double>(voxels(*volume - fov + Vec3::cube(1))) / runs;

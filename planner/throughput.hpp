@@ -13,9 +13,9 @@ namespace znni {
 // memory's rate; stitching fragments writes with gaps. Of a streamed net also the histories, in and out.
 [[nodiscard]] Seconds copy_seconds(const Network& network, const Geometry& geometry, const DeviceSpec& spec);
 
-// Dense output voxels that one run of the patch is good for: all it writes (S of them), or, for a volume, the
-// volume's output over the number of runs, so that overlap of edge patches counts as waste, and with streams the steps
-// that a column begins with. Without a volume a stream counts in its steady state, as if it never began or ended.
+// Dense output voxels that one run of the patch, or a step, is good for: all it writes (S of them), or, for a volume,
+// the volume's output over the number of runs, so that overlap of edge patches counts as waste, and with streams the
+// steps that a column begins with. Without a volume a stream counts in its steady state, as if it never began or ended.
 [[nodiscard]] double useful_voxels(const Geometry& geometry, Vec3 fov, const std::optional<Vec3>& volume);
 
 // Computed operations of this patch over those of an infinite one with the same modes: layer i does

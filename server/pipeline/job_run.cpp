@@ -154,8 +154,11 @@ class JobRun {
 
   Result<void> run_batch(Lane& lane, const std::stop_token& stop) {
     PreparedRung& rung = *lane.seat.rung;
-    if (!lane.targets.front().place.continues) rung.forget();
-    for (std::size_t pass = 0; pass < geometry_.passes.size(); ++pass) {
+    const PatchPlace& place = lane.targets.front().place;
+    if (!place.continues) rung.forget();
+    const std::size_t count = pass_count(geometry_);
+    const std::size_t first = static_cast<std::size_t>(place.turn) * count;
+    for (std::size_t pass = first; pass < first + count; ++pass) {
       const Pass& now = geometry_.passes[pass];
       if (now.first_node < 0) read_input(lane, now.window);
       if (Result<void> ran = run_layers(lane, pass, stop); !ran) return ran;

@@ -31,9 +31,9 @@ struct JobWork {
 
 // Blocks until all patches are written and their slabs delivered, in order. S patches of the grid form a batch; the
 // last batch repeats its last patch, which then owns nothing. Several seats take a batch each at a time or, of a
-// stream, a column each of the same row, step by step; fewer of them where the caller has no memory for the slabs of so
-// many rows. An error of one seat stops the others, that of a guest is its own. The same voxels, to the last bit, for
-// any number of seats, and with guests or without. Says where the time went.
+// stream, a column each of the same row, or a turn of one, step by step; fewer of them where the caller has no memory
+// for the slabs of so many rows. An error of one seat stops the others, that of a guest is its own. The same voxels, to
+// the last bit, for any number of seats, and with guests or without. Says where the time went.
 [[nodiscard]] Result<StageSeconds> run_job(const JobWork& work, const std::stop_token& stop);
 
 }  // namespace znni

@@ -109,10 +109,13 @@ class PipelineRun {
 
  private:
   [[nodiscard]] std::int64_t S() const { return state_.geometry.choice.S; }
-  [[nodiscard]] std::int64_t passes() const { return static_cast<std::int64_t>(state_.geometry.passes.size()); }
+  [[nodiscard]] std::int64_t passes() const { return static_cast<std::int64_t>(pass_count(state_.geometry)); }
   [[nodiscard]] std::int64_t items() const { return div_up(patches(), S()) * passes(); }
   [[nodiscard]] const PatchPlace& place(std::int64_t patch) const {
     return grid_.patches[static_cast<std::size_t>(std::min(patch, patches() - 1))];
+  }
+  [[nodiscard]] std::size_t pass_of(std::int64_t item) const {
+    return static_cast<std::size_t>(place(item / passes() * S()).turn * passes() + item % passes());
   }
   // Before item next_, where a batch begins.
   [[nodiscard]] Interval interval() const { return {place(next_ / passes() * S()).continues}; }
@@ -199,8 +202,7 @@ class PipelineRun {
 
   void read(std::int64_t item, const TensorView& to) {
     const StageTimer timer(stages_.gather);
-    const Pass& pass = state_.geometry.passes[static_cast<std::size_t>(item % passes())];
-    const Vec3 begin = state_.geometry.read_begin + pass.window;
+    const Vec3 begin = state_.geometry.read_begin + state_.geometry.passes[pass_of(item)].window;
     for (std::int64_t s = 0; s < S(); ++s) {
       starts_[static_cast<std::size_t>(s)] = place(item / passes() * S() + s).start + begin;
     }
@@ -237,7 +239,7 @@ class PipelineRun {
       if (Result<void> aimed = aim(first); !aimed) return aimed;
     }
     if (Result<void> ran = run_tail(item, stop); !ran) return ran;
-    stitch(static_cast<std::size_t>(pass));
+    stitch(pass_of(item));
     if (pass + 1 < passes()) {
       const double share = static_cast<double>(pass + 1) / static_cast<double>(passes());
       const auto under_way = static_cast<double>(std::min(S(), patches() - first));

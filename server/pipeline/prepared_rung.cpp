@@ -214,7 +214,7 @@ Result<void> PreparedRung::run_head(const std::stop_token& stop, const CallObser
 
 Result<void> PreparedRung::run_pass(std::size_t pass, const std::stop_token& stop, const CallObserver& observer) {
   const Pass& now = geometry_.passes[pass];
-  if (pass == 0) {
+  if (pass % pass_count(geometry_) == 0) {
     for (History& history : histories_) history.rewind();
   }
   for (Task& task : tasks_) {

@@ -47,7 +47,8 @@ class PreparedRung {
   // Runs the calls of pass `pass` in order and tells `observer` of each. Passes are run in their order, all those of
   // a window, since they leave values to each other. `cancelled` when `stop` asks for it between two calls.
   [[nodiscard]] Result<void> run_pass(std::size_t pass, const std::stop_token& stop, const CallObserver& observer = {});
-  // Of a streamed net: the next step is the first of its stream. Steps are run in their order, all passes of each.
+  // Of a streamed net: the next step is the first of its stream. Steps are run in their order, all passes of each,
+  // those of one turn until the next stream begins.
   void forget();
 
   // Transient bytes of one call: what its estimate declares, and what its arena has seen so far.

@@ -31,8 +31,8 @@ int axis_of_sockets(const GeometryChoice& choice) {
   return choice.axis == 0 ? 1 : 3 - choice.axis;
 }
 
-// A volume that is exactly S patches, one above the other, or what the first full step of a stream needs, for each
-// socket; and room for its dense output.
+// A volume that is exactly S patches, one above the other, or what the first full step of a stream needs, in each of
+// its turns, for each socket; and room for its dense output.
 class Volumes {
  public:
   Volumes(const Engine& engine, const PlanReport& report) {
@@ -77,7 +77,7 @@ NetTimes describe(const LoadedNetwork& loaded, const Plan& plan, const PlanRepor
   times.seeded_weights = loaded.weights.empty();
   times.patch = report.geometry.patch_input;
   times.S = report.input.S;
-  times.passes = static_cast<std::int64_t>(report.geometry.passes.size());
+  times.passes = static_cast<std::int64_t>(pass_count(report.geometry));
   times.memory = plan.memory;
   times.basis = plan.predicted.basis;
   times.predicted = plan.ladder[0].seconds;
@@ -189,7 +189,7 @@ Result<NetTimes> run_net(const LoadedNetwork& loaded, const Plan& whole, const N
   times.touched = *touched;
   times.reserved_bytes = add((*engine)->reserved_bytes(), plan.memory.weights);
   Volumes volumes(**engine, *report);
-  times.voxels = volumes.voxels();
+  times.voxels = volumes.voxels() / static_cast<double>(report->geometry.turns);
   if (plan.ladder[0].geometry.streamed) {
     times.steps = (*engine)->outlook(volumes.input())->patches / plan.sockets;
   }

@@ -33,7 +33,7 @@ struct NetTimes {
   std::int64_t S = 1;           // patches at once
   std::int64_t passes = 1;
   std::int64_t steps = 1;  // of a stream, that one run takes: all are the same work, and times are those of one
-  double voxels = 0;       // dense output voxels of one run, of all sockets
+  double voxels = 0;       // dense output voxels of one run, of a stream of a full step, of all sockets
   MemoryUse memory;        // of the rung that ran
   std::int64_t reserved_bytes = 0;  // what its engine took, and the weights: the sum of the same
   Basis basis = Basis::model;

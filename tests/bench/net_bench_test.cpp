@@ -86,6 +86,19 @@ TEST_F(NetBenchTest, StepsOfAStreamAreMeasuredTogetherAndToldAlone) {
   EXPECT_EQ(times->predicted, plan.ladder[0].seconds);
 }
 
+TEST_F(NetBenchTest, AStepOfOneTurnGivesItsShareOfTheVoxels) {
+  test::Random random(1);
+  const std::vector<PoolingMode> modes = {PoolingMode({1, 2, 2}, false)};
+  const GeometryChoice choice{{2, 10, 10}, 1, modes, 0, true};  // 4 x 4 outputs in 4 turns
+  const Plan plan = test::hand_plan(network_, {choice}, catalogue_, device_->spec(), random).value();
+  const Result<NetTimes> times = run_net({network_, {}}, plan, work(1));
+  ASSERT_TRUE(times) << times.error().message;
+  EXPECT_EQ(times->passes, 1);
+  EXPECT_EQ(times->steps, 4 * 5);
+  EXPECT_EQ(times->voxels, 2.0 * 4 * 4 / 4);
+  EXPECT_EQ(times->predicted, plan.ladder[0].seconds);
+}
+
 TEST_F(NetBenchTest, PatchesComputedTogetherAreMeasuredTogether) {
   const Result<NetTimes> one = run_net({network_, {}}, plan(PoolMode::fragments, 1), work(1));
   const Result<NetTimes> three = run_net({network_, {}}, plan(PoolMode::fragments, 3), work(1));

@@ -33,8 +33,8 @@ class BruteForce {
   [[nodiscard]] int tried() const { return tried_; }
 
  private:
-  // Groups divide the stride along z, then y, then x; only the first pooling may do so anew, for streams along y and x
-  // alone, and groups do not go with plain poolings.
+  // Groups divide the stride along z, then y, then x; only the first pooling may do so anew, for streams the second
+  // too, along y and x alone, and groups do not go with plain poolings.
   void try_modes(std::size_t pooling, std::vector<PoolingMode>& modes) {
     if (pooling == modes.size()) {
       const bool naive =
@@ -59,8 +59,11 @@ class BruteForce {
     for (std::int64_t i = 0; i < voxels(stride); ++i) {
       const Vec3 groups = fragment_at(i, stride) + Vec3::cube(1);
       const bool divides = stride % groups == Vec3{};
-      const bool y_first = groups.z == 1 && stride.z > 1 && (groups.x == 1 || groups.y == stride.y);
-      if (pooling == 0 && divides && y_first && groups != Vec3::cube(1)) all.emplace_back(groups, false);
+      const bool y_first = groups.z == 1 && (groups.x == 1 || groups.y == stride.y);
+      const bool anew_elsewhere = pooling == 0 && stride.z == 1 && groups != stride;
+      if (pooling < 2 && divides && y_first && groups != Vec3::cube(1) && !anew_elsewhere) {
+        all.emplace_back(groups, false);
+      }
       const bool z_first = (groups.y == 1 || groups.z == stride.z) && (groups.x == 1 || groups.y == stride.y);
       if (!divides || !z_first || (groups.x > 1 && groups.z != stride.z) || groups == Vec3::cube(1)) continue;
       all.emplace_back(groups, true);
@@ -82,17 +85,26 @@ class BruteForce {
     }
   }
 
-  // Streams make groups of the first pooling alone, and of plain poolings none.
+  // Streams make groups of the first pooling, of the second anew where the first makes all it can across them, and of
+  // plain poolings none.
   [[nodiscard]] bool may_stream(const std::vector<PoolingMode>& modes) const {
     for (std::size_t i = 0; i < modes.size(); ++i) {
-      if (modes[i].mode == PoolMode::plain || (i > 0 && modes[i] != PoolMode::fragments)) return false;
+      const bool second = i == 1 && !modes[1].held && modes[0] == all_across();
+      if (modes[i].mode == PoolMode::plain || (i > 0 && !second && modes[i] != PoolMode::fragments)) return false;
     }
     return options_.strategy == Strategy::cpu && network_.spatial_rank == 3;
   }
 
-  // Groups anew along y and x where z, which comes first, has its own.
+  [[nodiscard]] PoolingMode all_across() const {
+    const Vec3 groups = {1, stride_of(0).y, stride_of(0).x};
+    return groups == Vec3::cube(1) ? PoolingMode() : PoolingMode(groups, false);
+  }
+
+  // Groups anew along y and x where z, which comes first, has its own, or where all of them anew are plain.
   [[nodiscard]] bool for_streams_alone(const std::vector<PoolingMode>& modes) const {
-    return !modes.empty() && !modes[0].held && modes[0].groups.z == 1 && stride_of(0).z > 1;
+    if (modes.size() > 1 && !modes[1].held) return true;
+    const bool across = !modes.empty() && !modes[0].held && modes[0].groups.z == 1;
+    return across && (stride_of(0).z > 1 || modes[0].groups == stride_of(0));
   }
 
   [[nodiscard]] Vec3 stride_of(std::size_t pooling) const {

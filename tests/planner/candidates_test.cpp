@@ -103,8 +103,8 @@ TEST(PlannerCandidates, ModesOfThreePoolingsInAllCombinations) {
     EXPECT_GE(plains, before);
     before = plains;
   }
-  // Plain and fragments: 8. Held groups of each, 4^3 - 1; the first anew, 2 * 4^2, and 2 more that only streams have.
-  EXPECT_EQ(modes.size(), 8U + 63U + 32U + 2U);
+  // Plain and fragments: 8. Held groups of each, 4^3 - 1; the first anew, 2 * 4^2, and 4 more that only streams have.
+  EXPECT_EQ(modes.size(), 8U + 63U + 32U + 4U);
 }
 
 TEST(PlannerCandidates, AVolumeIsCutEvenlyAndNotExceeded) {

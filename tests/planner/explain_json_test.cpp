@@ -81,6 +81,16 @@ TEST(PlannerExplainJson, RunsGroupsAndSlabs) {
   }
 }
 
+TEST(PlannerExplainJson, TurnsOfAStream) {
+  const test::Planned planned;
+  PlanReport report;
+  report.geometry = make_geometry(planned.network, {{4, 11, 11}, 1, {PoolingMode({1, 2, 2}, false)}, 0, true}).value();
+  const nlohmann::json json = nlohmann::json::parse(explain_json(planned.plan, report, planned.spec));
+  EXPECT_EQ(json["passes"], 1);
+  EXPECT_EQ(json["stream"]["turns"], 4);
+  EXPECT_EQ(json["stream"]["planes"], 4);
+}
+
 TEST(PlannerExplainJson, ErrorBarsAreNullWhereNobodyKnows) {
   test::Planned planned;
   planned.plan.predicted.error = 0.25;

@@ -46,6 +46,17 @@ TEST(PlannerExplain, TellsWhatSocketsWouldDoTheOtherWay) {
             std::string::npos);
 }
 
+TEST(PlannerExplain, TellsThatWindowsOfAStreamTakeTurns) {
+  const test::Planned planned;
+  PlanReport report = make_report(planned.network, planned.plan, planned.catalogue, planned.spec).value();
+  report.geometry = make_geometry(planned.network, {{4, 11, 11}, 1, {PoolingMode({1, 2, 2}, false)}, 0, true}).value();
+  const std::string text = explain(planned.network, planned.plan, report, planned.log);
+  EXPECT_NE(text.find("passes     1 of 4x11x11: the net runs on 4 shifted windows, in turns: a whole column on each, "
+                      "which writes its part of the outputs\n"),
+            std::string::npos)
+      << text;
+}
+
 TEST(PlannerExplain, WithoutALogThereIsStillThePlan) {
   test::Planned planned;
   planned.log = {};

@@ -110,6 +110,45 @@ TEST(PlannerPatchGrid, ColumnsSideBySideBeginAnewForEveryBand) {
   EXPECT_EQ(patch_count(Vec3::cube(std::int64_t{1} << 40), step, Vec3::cube(6)), saturated);
 }
 
+// As stream_of(6, 4, 2), in two turns.
+Geometry stream_in_turns(int axis = 0) {
+  Geometry step = stream_of(6, 4, 2, axis);
+  step.turns = 2;
+  return step;
+}
+
+TEST(PlannerPatchGrid, AColumnRunsOnceForEachTurn) {
+  const Geometry step = stream_in_turns();
+  const Vec3 fov = Vec3::cube(6);
+  const Vec3 volume = {12, 7, 7};  // 7 dense planes of one column
+  const PatchGrid grid = make_patch_grid(volume, step, fov, saturated);
+  ASSERT_EQ(grid.patches.size(), 6U);
+  EXPECT_EQ(grid.count, (Vec3{6, 1, 1}));
+  EXPECT_EQ(grid.patches[2], (PatchPlace{{3, 0, 0}, {0, 0, 0}, {4, 2, 2}, true, 0}));
+  EXPECT_EQ(grid.patches[3], (PatchPlace{{-5, 0, 0}, {4, 0, 0}, {4, 2, 2}, false, 1}));
+  EXPECT_EQ(grid.patches[5], (PatchPlace{{3, 0, 0}, {0, 0, 0}, {4, 2, 2}, true, 1}));
+  EXPECT_EQ(grid.rows, (std::vector<GridRow>{{6, 0, 7}}));  // nothing is complete before the second turn
+  EXPECT_EQ(patch_count(volume, step, fov), 6);
+  EXPECT_EQ(input_planes(volume, step, fov, saturated), 12);
+  EXPECT_EQ(input_planes({60, 7, 7}, step, fov, 3), 8);  // two steps give 3 planes
+  EXPECT_EQ(input_planes({60, 7, 7}, stream_of(6, 4, 2), fov, 3), 4);
+  EXPECT_EQ(row_planes(volume, step, fov, saturated), 7);
+  const PatchGrid bands = make_patch_grid(volume, step, fov, 4);  // of 3 planes: 3, 3 and 1
+  EXPECT_EQ(bands.rows, (std::vector<GridRow>{{4, 0, 3}, {8, 3, 3}, {12, 6, 1}}));
+  EXPECT_EQ(patch_count(volume, step, fov, 4), 12);
+}
+
+TEST(PlannerPatchGrid, TurnsOfColumnsAlongXStandInTheirRow) {
+  const Geometry step = stream_in_turns(2);
+  const PatchGrid grid = make_patch_grid({10, 8, 12}, step, Vec3::cube(6), 1);
+  EXPECT_EQ(grid.rows, (std::vector<GridRow>{{12, 0, 2}, {24, 2, 2}, {36, 4, 1}}));
+  EXPECT_EQ(grid.patches[3].turn, 1);
+  EXPECT_EQ(grid.patches[6].turn, 0);
+  EXPECT_EQ(grid.patches[6].start, (Vec3{-5, 1, 0}));
+  EXPECT_EQ(voxels(grid.count), patch_count({10, 8, 12}, step, Vec3::cube(6), 1));
+  EXPECT_EQ(input_planes({10, 8, 12}, step, Vec3::cube(6), 1), 7);
+}
+
 TEST(PlannerPatchGrid, BatchesOrColumnsOfARowAreDealtOutToSockets) {
   const Vec3 fov = Vec3::cube(6);
   Geometry patches = stream_of(6, 4, 2);
@@ -128,11 +167,15 @@ TEST(PlannerPatchGrid, BatchesOrColumnsOfARowAreDealtOutToSockets) {
   EXPECT_EQ(turns(step, {30, 7, 9}, 3), 10);
   EXPECT_EQ(turns(step, {30, 7, 7}, 2), 8);                             // one column: nothing to deal out
   EXPECT_EQ(turns(stream_of(6, 4, 2, 2), {10, 12, 12}, 3), 3 * 2 * 3);  // 3 rows of 4 columns of 3 steps
+  EXPECT_EQ(turns(stream_in_turns(), {30, 7, 7}, 1), 20);               // bands of 4, 4 and 2 steps, twice each
+  EXPECT_EQ(turns(stream_in_turns(), {30, 7, 7}, 2), 10);
 }
 
-void expect_owned_once(const PatchGrid& grid, Vec3 dense) {
+// By places of this turn.
+void expect_owned_once(const PatchGrid& grid, Vec3 dense, int turn = 0) {
   std::vector<int> owned(static_cast<std::size_t>(voxels(dense)), 0);
   for (const PatchPlace& place : grid.patches) {
+    if (place.turn != turn) continue;
     const Vec3 first = place.start + place.own_first;
     const Vec3 extent = place.own_last - place.own_first;
     for (std::int64_t i = 0; i < voxels(extent); ++i) {
@@ -174,7 +217,8 @@ TEST_P(RandomGrids, EveryDenseVoxelIsOwnedOnce) {
 TEST_P(RandomGrids, StepsOfColumnsOwnEveryDenseVoxelOnce) {
   Random random(test::base_seed() * 3000 + static_cast<std::uint64_t>(GetParam()));
   const std::int64_t k = random.integer(1, 7);
-  const Geometry step = stream_of(k, random.integer(1, 6), random.integer(1, 5));
+  Geometry step = stream_of(k, random.integer(1, 6), random.integer(1, 5));
+  step.turns = random.integer(1, 3);
   const Vec3 dense = Vec3::cube(1) + random.vec3(0, 14);
   const Vec3 volume = dense + Vec3::cube(k - 1);
   const std::int64_t most = random.chance(0.5) ? saturated : random.integer(1, 20);
@@ -186,6 +230,7 @@ TEST_P(RandomGrids, StepsOfColumnsOwnEveryDenseVoxelOnce) {
     if (!place.continues) continue;
     const PatchPlace& before = grid.patches[i - 1];
     EXPECT_EQ(place.start, before.start + Vec3({step.patch_output.z, 0, 0}));
+    EXPECT_EQ(place.turn, before.turn);
   }
   std::int64_t planes = 0;
   for (const GridRow& row : grid.rows) {
@@ -194,7 +239,7 @@ TEST_P(RandomGrids, StepsOfColumnsOwnEveryDenseVoxelOnce) {
   }
   EXPECT_EQ(planes, dense.z);
   EXPECT_EQ(grid.rows.back().end, static_cast<std::int64_t>(grid.patches.size()));
-  expect_owned_once(grid, dense);
+  for (int turn = 0; turn < step.turns; ++turn) expect_owned_once(grid, dense, turn);
 }
 
 // A row of patches in z completes all planes it owns.

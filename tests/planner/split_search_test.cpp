@@ -109,7 +109,7 @@ TEST_F(SplitSearchTest, SaysWhatIsLacking) {
 
 // Seconds of a patch, from the calls of the segments themselves.
 Seconds patch_seconds(const Network& network, const RungSegments& parts, const PlaceSpecs& specs) {
-  const auto passes = static_cast<double>(parts.geometry.passes.size());
+  const auto passes = static_cast<double>(pass_count(parts.geometry));
   Geometry copied = parts.geometry;
   copied.histories = no_histories(network);
   Seconds cpu = copy_seconds(network, copied, specs.cpu);

@@ -97,11 +97,37 @@ TEST(PlannerStreams, GroupsHaveAHistoryForEachRun) {
   EXPECT_EQ(history_runs(held, 1), 1);
   EXPECT_EQ(history_runs(held, 2), 2);
   EXPECT_EQ(history_bytes(held, 2, {}), 2 * 4 * 4 * 2 * 6 * 11 * 11);
+  EXPECT_EQ(held.turns, 1);
+  EXPECT_TRUE(has_one_turn(choice.modes));
+}
+
+TEST(PlannerStreams, WindowsTakeTurnsAndKeepTheirOwnAlone) {
+  GeometryChoice choice = stream_of(6);
+  choice.modes[0] = {{1, 2, 2}, false};
+  choice.pass_input = {6, 24, 24};
+  const Geometry stream = *make_geometry(chain(), choice);
+  EXPECT_EQ(stream.turns, 4);
+  EXPECT_EQ(stream.windows, 1);
+  EXPECT_EQ(stream.passes.size(), 4U);
+  EXPECT_EQ(pass_count(stream), 1U);
+  EXPECT_EQ(stream.passes[1].window, (Vec3{0, 0, 1}));
+  EXPECT_THAT(stream.runs, ElementsAre(1, 1, 1, 1));
+  EXPECT_EQ(history_runs(stream, 0), 1);
+  EXPECT_EQ(history_bytes(stream, 2, {}), 4 * 2 * 2 * 6 * 11 * 11);
+  EXPECT_EQ(stream.patch_output, (Vec3{6, 6, 6}));
+  EXPECT_EQ(written_voxels(stream), 6 * 6 * 6 / 4);
+  EXPECT_FALSE(has_one_turn(choice.modes));
   choice.modes[0] = {{1, 2, 1}, false};
-  choice.pass_input.y = 24;
-  const Geometry anew = *make_geometry(chain(), choice);
-  EXPECT_EQ(history_runs(anew, 0), 2);
-  EXPECT_EQ(history_runs(anew, 1), 2);
+  choice.modes[1] = {{1, 1, 1}, true};
+  choice.pass_input.x = 25;
+  EXPECT_EQ(make_geometry(chain(), choice)->turns, 2);
+  choice.streamed = false;
+  choice.pass_input.z = 25;
+  const Geometry patch = *make_geometry(chain(), choice);
+  EXPECT_EQ(patch.turns, 1);
+  EXPECT_EQ(patch.windows, 2);
+  EXPECT_EQ(pass_count(patch), 2U);
+  EXPECT_EQ(written_voxels(patch), 6 * 6 * 6);
 }
 
 TEST(PlannerStreams, WhatCannotBeStreamedIsRefusedWithTheReason) {
@@ -125,7 +151,7 @@ TEST(PlannerStreams, WhatCannotBeStreamedIsRefusedWithTheReason) {
 
 class RandomStreams : public testing::TestWithParam<int> {};
 
-// A step writes each of its dense voxels once, whatever the modes.
+// A step writes each of its dense voxels once in all turns, whatever the modes, and as many in one as in the next.
 TEST_P(RandomStreams, EveryDenseVoxelOfAStepIsWrittenOnce) {
   Random random(test::base_seed() * 1000 + static_cast<std::uint64_t>(GetParam()));
   const Network network = test::random_network(random);
@@ -145,6 +171,9 @@ TEST_P(RandomStreams, EveryDenseVoxelOfAStepIsWrittenOnce) {
       EXPECT_TRUE(covers(at, {}) && covers(geometry->patch_output - Vec3::cube(1), at)) << to_string(at);
       EXPECT_TRUE(positions.insert(at).second) << "twice: " << to_string(at);
     }
+    if ((pass + 1) % pass_count(*geometry) != 0) continue;
+    const auto turns_done = static_cast<std::int64_t>((pass + 1) / pass_count(*geometry));
+    EXPECT_EQ(static_cast<std::int64_t>(positions.size()), turns_done * written_voxels(*geometry));
   }
   EXPECT_EQ(static_cast<std::int64_t>(positions.size()), voxels(geometry->patch_output));
 }

@@ -137,6 +137,24 @@ TEST(JobRun, ColumnsOfARowAreTakenStepByStepSideBySide) {
   EXPECT_DOUBLE_EQ(outlook.predicted_seconds, made.plan.ladder[0].seconds * static_cast<double>(outlook.patches) / 2);
 }
 
+// Of one column, whose four windows take turns, one on each socket.
+TEST(JobRun, TurnsOfAColumnAreTakenSideBySide) {
+  const Network network = test::simple_network(1);
+  const GeometryChoice choice{{4, 8, 8}, 1, {PoolingMode({1, 2, 2}, false)}, 0, true};
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {18, 9, 9}, ElementType::f32, random);
+  const EngineBench one = open_on(1, network, choice);
+  const JobOutcome wanted = test::run_job(*one.engine, volume.view());
+  EXPECT_EQ(wanted.statistics->patches, 20);
+  for (const int sockets : {2, 3, 4}) {
+    const EngineBench made = open_on(sockets, network, choice);
+    const JobOutcome outcome = test::run_job(*made.engine, volume.view());
+    EXPECT_EQ(test::output_values(outcome), test::output_values(wanted)) << sockets << " sockets";
+    const auto rounds = static_cast<double>(5 * div_up(4, sockets));
+    EXPECT_DOUBLE_EQ(made.engine->outlook(volume.shape)->predicted_seconds, rounds * made.plan.ladder[0].seconds);
+  }
+}
+
 // Remembers how many planes were wanted at a time.
 class CountingSource final : public PlaneSource {
  public:

@@ -66,7 +66,7 @@ test::HostSimOptions in_order_of(std::uint64_t seed) {
   return options;
 }
 
-// Poolings without a stride along z may make their windows and groups across the stream.
+// Windows across the stream, of groups anew and of poolings without a stride along z, take turns.
 TEST(SplitStream, EveryThetaOfRandomNetsEqualsTheDenseWindow) {
   int cuts = 0;
   for (int i = 0; i < test::case_count(30); ++i) {
@@ -153,6 +153,31 @@ TEST_F(SplitStreamOf, EqualsIndependentPatchesAndItselfBitByBit) {
       EXPECT_EQ(bench_.run(**streamed, volume_), wanted);
       EXPECT_EQ(bench_.run(**streamed, volume_, 9), wanted);
     }
+  }
+}
+
+// Four windows, wherever the pooling runs: each keeps as much as the other, one at a time.
+TEST_F(SplitStreamOf, WindowsTakeTurns) {
+  const GeometryChoice patch = test::choice_of(bench_.network, PoolMode::fragments, 2);
+  GeometryChoice turns = stream(8);
+  turns.modes.front() = {{1, 2, 2}, false};
+  turns.pass_input = {8, 10, 10};
+  for (const int theta : {0, 1, 2}) {
+    const auto patches = bench_.open(bench_.split(patch, theta, 0));
+    const auto streamed = bench_.open(bench_.split(turns, theta, 1));
+    ASSERT_TRUE(patches && streamed) << streamed.error().message;
+    EXPECT_EQ((*streamed)->geometry().turns, 4);
+    const std::vector<float> wanted = bench_.run(**patches, volume_);
+    EXPECT_EQ(bench_.run(**streamed, volume_), wanted);
+    EXPECT_EQ(bench_.run(**streamed, volume_, 9), wanted);
+    const Rung rung = bench_.split(turns, theta, 1);
+    const auto parts =
+        take_apart(bench_.network, rung, test::split_catalogue(), {bench_.cpu->spec(), bench_.gpu->spec()});
+    std::int64_t kept = 0;
+    for (const SegmentDesign& segment : parts->segments) kept += history_bytes(segment.schedule);
+    std::int64_t of_a_window = 0;
+    for (int value = 0; value <= 3; ++value) of_a_window += history_bytes(parts->geometry, value, {});
+    EXPECT_EQ(kept, of_a_window);
   }
 }
 
