@@ -9,6 +9,7 @@
 #include "planner/summary.hpp"
 #include "planner/text_table.hpp"
 #include "primitives/cpu/fft_1d.hpp"
+#include "primitives/cpu/openmp_waiting.hpp"
 #include "proto/convert/network_file.hpp"
 #include "proto/convert/plan_text.hpp"
 #include "server/version.hpp"
@@ -208,6 +209,7 @@ int run_planner(std::vector<std::string> arguments) {
 }  // namespace znni
 
 int main(int argc, char** argv) {
+  znni::cpu::let_openmp_sleep(argv);
   znni::hold_signals();
   return znni::run_planner({argv + 1, argv + argc});
 }

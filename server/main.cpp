@@ -21,6 +21,7 @@
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/fft_1d.hpp"
 #include "primitives/cpu/machine.hpp"
+#include "primitives/cpu/openmp_waiting.hpp"
 #include "proto/convert/timings_text.hpp"
 #include "server/jobs/memory_shares.hpp"
 #include "server/jobs/model_server_impl.hpp"
@@ -318,6 +319,7 @@ int serve(Options options, const TerminationSignals& signals, const Log& log) {
 
 int main(int argc, char** argv) {
   using namespace znni;
+  cpu::let_openmp_sleep(argv);
   // The library's own lines on standard error say less than our errors do.
   setenv("GRPC_VERBOSITY", "NONE", 0);
   const std::vector<const char*> arguments(argv + 1, argv + argc);

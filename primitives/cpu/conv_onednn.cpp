@@ -258,6 +258,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_onednn;
-constinit const Primitive conv_onednn{name, 2, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_onednn{name, 3, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

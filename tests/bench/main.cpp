@@ -8,6 +8,7 @@
 #include "planner/options.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/machine.hpp"
+#include "primitives/cpu/openmp_waiting.hpp"
 #include "proto/convert/network_file.hpp"
 #include "proto/convert/plan_text.hpp"
 #include "server/signals.hpp"
@@ -133,6 +134,7 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   using namespace znni::bench;
+  znni::cpu::let_openmp_sleep(argv);
   const auto parsed = parse_options({argv + 1, argv + argc});
   if (const auto* end = std::get_if<EarlyEnd>(&parsed)) {
     if (end->exit_code == 0) {

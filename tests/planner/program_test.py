@@ -251,6 +251,13 @@ class Planner(unittest.TestCase):
         done = self.run_planner("show", plan, "--model", self.networks / "n337.pbtxt", "--mem", "50M")
         self.assertIn("made for another network", done.stdout)
 
+    def test_threads_inside_libraries_sleep_between_layers(self):
+        environment = {key: value for key, value in os.environ.items() if key not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
+        done = subprocess.run([self.program, "--version"], env={**environment, "OMP_DISPLAY_ENV": "verbose"},
+                              capture_output=True, text=True, timeout=60, check=True)
+        spins = [line.split("'")[1] for line in done.stderr.splitlines() if "GOMP_SPINCOUNT" in line]
+        self.assertEqual(spins[-1:], ["0"], done.stderr)
+
     def test_a_plan_is_told_anew(self):
         plan, anew, timings = self.folder / "a.pbtxt", self.folder / "b.pbtxt", self.folder / "t.pbtxt"
         search = ("--model", self.small, "--mem", "3M", "--enable", "cpu.conv.direct,cpu.pool.mpf", "--threads", 1)
