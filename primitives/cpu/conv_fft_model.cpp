@@ -13,29 +13,38 @@ namespace {
 // FFTW use.
 constexpr int fft_lanes = 8;
 
-// Of one value of a complex line, for each prime factor of the line's length. FFTW has straight code for
-// powers of two; odd factors cost it another pass over the line.
-struct FactorCost {
-  std::int64_t factor;
-  double operations;
+// Of one value of a complex line and of one voxel of a real line, moved to or from a tile among it, by the line's
+// length: measured, with FFTW. It has straight code for lengths up to 16, and for 20, 25, 32 and 64; others take it two
+// passes or more, which are made of the better code the more often 2 divides the length.
+struct LengthCost {
+  double complex_value;
+  double real_voxel;
 };
-constexpr std::array<FactorCost, 6> factor_costs = {{{2, 10}, {3, 46}, {5, 56}, {7, 80}, {11, 140}, {13, 140}}};
-// Of one voxel of a real line, whatever its length: FFTW hardly uses vectors there.
-constexpr double real_line_operations = 85;
-// Of one voxel or value that is moved to or from a tile.
-constexpr double copy_operations = 8;
-// Of a multiply-add whose operands are in cache: 8 operations, of which shuffles take three times as long.
-constexpr double multiply_add_operations = 34;
+constexpr LengthCost straight = {45, 80};
+constexpr LengthCost multiple_of_eight = {95, 105};
+constexpr LengthCost multiple_of_four = {110, 130};
+constexpr LengthCost other_length = {165, 200};
+
+LengthCost cost_of(std::int64_t n) {
+  constexpr std::array<std::int64_t, 4> longer_straight = {20, 25, 32, 64};
+  if (n <= 16 || std::find(longer_straight.begin(), longer_straight.end(), n) != longer_straight.end()) return straight;
+  if (n % 8 == 0) return multiple_of_eight;
+  return n % 4 == 0 ? multiple_of_four : other_length;
+}
+
+// Of a multiply-add whose operands are in cache, not all in the first: 8 operations, of which shuffles take three times
+// as long.
+constexpr double multiply_add_operations = 48;
 // More of one in the data-parallel form when there are several inputs, whose sums do not stay in first-level
 // cache together.
-constexpr double several_sums_operations = 28;
+constexpr double several_sums_operations = 31;
 // Bytes of a complex value that a pass along one axis, or a sum of products, reads and writes where its
 // transform is too far from the core: out of the last level of cache.
 constexpr double pass_bytes = 16;
 // A multiply-add reads the image's transform, once.
 constexpr double multiply_add_bytes = 8;
-// One meeting of all workers.
-constexpr Seconds meeting = 8e-6;
+// One meeting of all workers, of whom who comes early falls asleep.
+constexpr Seconds meeting = 25e-6;
 
 double real(std::int64_t value) { return static_cast<double>(value); }
 
@@ -51,14 +60,7 @@ CoreRates rates(const DeviceSpec& spec) {
 }
 
 // Operations of `lines` complex lines of length n.
-double line_operations(double lines, std::int64_t n) {
-  double per_value = copy_operations;
-  std::int64_t rest = n;
-  for (const auto& [factor, operations] : factor_costs) {
-    for (; rest % factor == 0; rest /= factor) per_value += operations;
-  }
-  return lines * real(n) * per_value;
-}
+double line_operations(double lines, std::int64_t n) { return lines * real(n) * cost_of(n).complex_value; }
 
 // Whether `count` transforms that are used together are too many for the last level of cache, most of which
 // other data of the layer takes.
@@ -70,7 +72,7 @@ bool far(double count, Vec3 n_fft, const DeviceSpec& spec) {
 Seconds transform_seconds(Vec3 n_fft, Vec3 kept, bool is_far, const DeviceSpec& spec) {
   const CoreRates core = rates(spec);
   const double row = real(row_elements(n_fft));
-  const double x = real(kept.z) * real(kept.y) * real(n_fft.x) * real_line_operations;
+  const double x = real(kept.z) * real(kept.y) * real(n_fft.x) * cost_of(n_fft.x).real_voxel;
   const double y = line_operations(real(kept.z) * row, n_fft.y);
   const double z = line_operations(real(n_fft.y) * row, n_fft.z);
   const double bytes = pass_bytes * real(transform_elements(n_fft)) * (1 + real(kept.z) / real(n_fft.z));
