@@ -6,7 +6,6 @@
 namespace znni {
 namespace {
 
-constexpr std::size_t none = static_cast<std::size_t>(-1);
 // Fewer predictions than these say nothing of one primitive alone.
 constexpr std::size_t enough_errors = 4;
 // No correction is taken to be nearer than this.
@@ -22,14 +21,16 @@ double quantile(std::vector<double>& values, double share) {
 // Of what a row of a busy machine says, beside one of an idle machine.
 constexpr double busy_weight = 0.05;
 
-// How near a recorded layer is to the one asked for: of one size 1, of a tenth the time about 0.05. Of a squared
-// distance of logarithms.
-double nearness(double log_distance_2) { return 1 / (1 + 4 * log_distance_2); }
+// How near a recorded layer is to the one asked for, of distances of logarithms: of one size 1, of a tenth the time
+// about 0.16.
+double nearness(double modelled, double window) { return 1 / (1 + modelled * modelled + 4 * window * window); }
 
-// At these levels rows are of other families. Beside them stands, with so much weight, that the formula is right: rows
-// far in time and window say little. Learned by predicting recorded plans.
-constexpr double weight_of_formula = 0.3;
-bool is_of_others(std::size_t level) { return level == 2 || level == 3; }
+// Beside the rows of a level stands, with the weight of one near row, what the farther ones say, and beside all rows of
+// a primitive that the formula is right. Learned by predicting plans that were run, as are the distances above: the
+// minimum is flat.
+constexpr double weight_of_farther = 1;
+// The farthest level of a primitive's own rows; behind it are those of the same family by others.
+constexpr std::size_t own_rows = 3;
 
 // What a logarithm of predicted over recorded means as a share, in the worse direction.
 double share(double log_ratio) { return std::exp(std::abs(log_ratio)) - 1; }
@@ -38,6 +39,10 @@ double share(double log_ratio) { return std::exp(std::abs(log_ratio)) - 1; }
 
 double ninth_decile(std::vector<double> values) { return quantile(values, 0.9); }
 double median(std::vector<double> values) { return quantile(values, 0.5); }
+
+bool Calibration::Without::has(std::size_t row) const {
+  return row == self || (rows != nullptr && std::binary_search(rows->begin(), rows->end(), row));
+}
 
 std::string Calibration::key(std::size_t level, const Observation& of) {
   const std::string mark = std::to_string(level) + "|";
@@ -60,45 +65,73 @@ Calibration::Row Calibration::row_of(const Observation& of) {
           of.busy ? busy_weight : 1};
 }
 
-bool Calibration::mean(std::size_t level, const Rows& rows, const Rows* without, std::size_t self, const Row& question,
+bool Calibration::mean(const Rows& rows, const Without& without, const Row& question, double of_before,
                        double& result) const {
-  double sum = 0;
+  double sum = of_before * result;
   double weights = 0;
   for (const std::size_t row : rows) {
-    if (row == self || (without != nullptr && std::binary_search(without->begin(), without->end(), row))) continue;
-    const double modelled = rows_[row].log_modelled - question.log_modelled;
-    const double window = rows_[row].log_window - question.log_window;
-    const double weight = rows_[row].weight * nearness(modelled * modelled + window * window);
-    sum += weight * rows_[row].log_ratio;
-    weights += weight;
+    if (without.has(row)) continue;
+    const double near =
+        nearness(rows_[row].log_modelled - question.log_modelled, rows_[row].log_window - question.log_window);
+    sum += rows_[row].weight * near * rows_[row].log_ratio;
+    weights += rows_[row].weight * near;
   }
   if (weights <= 0) return false;
-  result = sum / (weights + (is_of_others(level) ? weight_of_formula : 0));
+  result = sum / (weights + of_before);
   return true;
 }
 
-Calibration::Calibration(const std::vector<Observation>& rows) {
+double Calibration::mean_of_all(const Rows& rows, const Without& without) const {
+  double sum = 0;
+  double weights = weight_of_farther;
+  for (const std::size_t row : rows) {
+    if (without.has(row)) continue;
+    sum += rows_[row].weight * rows_[row].log_ratio;
+    weights += rows_[row].weight;
+  }
+  return sum / weights;
+}
+
+bool Calibration::predict(std::size_t nearest, const Observation& of, const Without& without, double& result) const {
+  const Row question = row_of(of);
+  const Rows* rows = rows_of(nearest, of);
+  result = 0;
+  if (rows == nullptr) return false;
+  if (nearest > own_rows) return mean(*rows, without, question, 0, result);
+  const auto known = without.nothing() ? means_.find(of.primitive) : means_.end();
+  result = known != means_.end() ? known->second : mean_of_all(*rows_of(own_rows, of), without);
+  for (std::size_t level = own_rows; level > nearest; --level) {
+    const Rows* far = rows_of(level, of);
+    if (far != nullptr) mean(*far, without, question, weight_of_farther, result);
+  }
+  return mean(*rows, without, question, weight_of_farther, result);
+}
+
+Calibration::Calibration(std::vector<Observation> rows) {
+  // Where all are busy, that is what there is.
+  const bool all_busy = std::all_of(rows.begin(), rows.end(), [](const Observation& row) { return row.busy; });
+  for (Observation& row : rows) row.busy = row.busy && !all_busy;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     rows_.push_back(row_of(rows[row]));
     for (std::size_t level = 0; level < levels; ++level) groups_[key(level, rows[row])].push_back(row);
   }
+  for (const Observation& row : rows) means_.try_emplace(row.primitive, mean_of_all(*rows_of(own_rows, row), {}));
   find_errors(rows);
 }
 
 // Predicts every row from others, at every level as correct() would if the nearer rows were missing. What busy rows
-// miss by is the fault of the machine, and counts only where there are no others.
+// miss by is the fault of the machine.
 void Calibration::find_errors(const std::vector<Observation>& rows) {
-  const bool all_busy = std::all_of(rows.begin(), rows.end(), [](const Observation& row) { return row.busy; });
   std::map<std::string, Rows> of_primitive;
   std::array<std::map<std::string, std::vector<double>>, levels> errors;
   std::vector<double> nearest(rows.size(), -1);
   for (std::size_t row = 0; row < rows.size(); ++row) {
     of_primitive[rows[row].primitive].push_back(row);
-    if (rows[row].busy && !all_busy) continue;
+    if (rows[row].busy) continue;
     for (std::size_t level = 0; level < levels; ++level) {
-      const Rows* without = level == 0 ? nullptr : rows_of(level - 1, rows[row]);
+      const Without without{level == 0 ? nullptr : rows_of(level - 1, rows[row]), row};
       double predicted = 0;
-      if (!mean(level, *rows_of(level, rows[row]), without, row, rows_[row], predicted)) continue;
+      if (!predict(level, rows[row], without, predicted)) continue;
       const double error = share(predicted - rows_[row].log_ratio);
       for (const std::string& whose : {rows[row].primitive, std::string()}) errors[level][whose].push_back(error);
       if (nearest[row] < 0) nearest[row] = error;
@@ -138,9 +171,8 @@ double Calibration::error_of(std::size_t level, const std::string& primitive) co
 Correction Calibration::correct(const Observation& question) const {
   if (rows_.empty() || question.modelled <= 0) return {};
   for (std::size_t level = 0; level < levels; ++level) {
-    const Rows* rows = rows_of(level, question);
     double predicted = 0;
-    if (rows == nullptr || !mean(level, *rows, nullptr, none, row_of(question), predicted)) continue;
+    if (!predict(level, question, {}, predicted)) continue;
     return {std::exp(predicted), error_of(level, question.primitive)};
   }
   return {};

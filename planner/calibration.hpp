@@ -32,13 +32,14 @@ struct Correction {
 class Calibration {
  public:
   Calibration() = default;
-  explicit Calibration(const std::vector<Observation>& rows);
+  explicit Calibration(std::vector<Observation> rows);
 
-  // From the nearest rows there are, whichever comes first: the same family computed the same way; the same family by
-  // this primitive; the same operation and window by this primitive; this primitive; the same family by any other, so
-  // that a way nobody tried does not win only because the others were seen on a busy machine. The geometric mean of
-  // recorded over modelled time: rows of about the same time and window count most, those of a busy machine little.
-  // From rows of other families the factor is the nearer to 1 the farther they are.
+  // The geometric mean of recorded over modelled time, from far to near: of all rows of this primitive, beside which
+  // stands that the formula is right; then, rows of about the same time and window counting most, of this primitive; of
+  // the same operation and window by it; of the same family by it; of the same family computed the same way. Beside the
+  // rows of each of these stands what the farther ones say: few rows, or distant ones, change little. Rows of a busy
+  // machine count little. Where the primitive has no rows, the mean of the same family by any other, so that a way
+  // nobody tried does not win only because the others were seen on a busy machine.
   [[nodiscard]] Correction correct(const Observation& question) const;
 
   // Of one primitive: what rows were predicted to take from the nearest other rows, over what they took.
@@ -69,15 +70,27 @@ class Calibration {
 
   [[nodiscard]] static std::string key(std::size_t level, const Observation& of);
   [[nodiscard]] const Rows* rows_of(std::size_t level, const Observation& of) const;
-  // Mean of log_ratio among `rows` of a level without those of `without` (sorted) and `self`; false when none is left.
-  bool mean(std::size_t level, const Rows& rows, const Rows* without, std::size_t self, const Row& question,
-            double& result) const;
+  // Rows that are not to be looked at.
+  struct Without {
+    const Rows* rows = nullptr;  // rising
+    std::size_t self = static_cast<std::size_t>(-1);
+    [[nodiscard]] bool has(std::size_t row) const;
+    [[nodiscard]] bool nothing() const { return rows == nullptr && self == static_cast<std::size_t>(-1); }
+  };
+  // Mean of log_ratio, rows near the question counting most, beside `result` with the weight `of_before`, into
+  // `result`; false when no row is left.
+  bool mean(const Rows& rows, const Without& without, const Row& question, double of_before, double& result) const;
+  // Of rows of any size, beside the formula.
+  [[nodiscard]] double mean_of_all(const Rows& rows, const Without& without) const;
+  // From all rows of the primitive down to those of the level `nearest`; false when no row is left at that one.
+  bool predict(std::size_t nearest, const Observation& of, const Without& without, double& result) const;
   [[nodiscard]] double error_of(std::size_t level, const std::string& primitive) const;
   void find_errors(const std::vector<Observation>& rows);
   void summarise(const std::string& primitive, const Rows& own, const std::vector<double>& nearest);
 
   std::vector<Row> rows_;
-  std::map<std::string, Rows, std::less<>> groups_;  // by key
+  std::map<std::string, Rows, std::less<>> groups_;   // by key
+  std::map<std::string, double, std::less<>> means_;  // mean_of_all() by primitive
   std::array<Errors, levels> errors_;
   std::vector<Residuals> residuals_;
 };

@@ -13,15 +13,17 @@ constexpr Vec3 ones = Vec3::cube(1);
 constexpr double small_flops = 1e9;
 constexpr double growth = 4;
 constexpr std::int64_t least_output = 6;
+constexpr std::int64_t fragments = 4;
 // Of the tensors of a small task, per thread.
 constexpr double small_bytes = 1.6e7;
 
-// As much work as asked, but no larger tensors.
-LayerProblem convolution(std::int64_t f, std::int64_t f_out, std::int64_t k, double flops, double bytes) {
-  const double by_work = flops / (2.0 * static_cast<double>(f * f_out * k * k * k));
-  const double by_bytes = bytes / (4.0 * static_cast<double>(f + f_out));
+// As much work as asked, but no larger tensors; of S inputs together.
+LayerProblem convolution(std::int64_t S, std::int64_t f, std::int64_t f_out, std::int64_t k, double flops,
+                         double bytes) {
+  const double by_work = flops / (2.0 * static_cast<double>(S * f * f_out * k * k * k));
+  const double by_bytes = bytes / (4.0 * static_cast<double>(S * (f + f_out)));
   const auto edge = std::max(least_output, static_cast<std::int64_t>(std::cbrt(std::min(by_work, by_bytes))));
-  return ConvProblem{{1, f, Vec3::cube(edge + k - 1)}, f_out, Vec3::cube(k), ones, {ActivationKind::relu, 0.0F}, false};
+  return ConvProblem{{S, f, Vec3::cube(edge + k - 1)}, f_out, Vec3::cube(k), ones, {ActivationKind::relu, 0.0F}, false};
 }
 
 // An odd extent: what fragments of a pooling by two take.
@@ -42,7 +44,9 @@ std::vector<LayerProblem> problems(const DeviceSpec& spec, double scale) {
   std::vector<LayerProblem> all;
   for (const std::int64_t k : {3, 5, 7, 2, 1}) {
     for (const auto& [f, f_out] : {std::pair{1, 80}, std::pair{80, 80}, std::pair{80, 3}, std::pair{24, 24}}) {
-      all.push_back(convolution(f, f_out, k, flops, bytes));
+      // The large ones within a net are fragments, as behind a pooling.
+      const std::int64_t S = scale > 1 && f > 1 ? fragments : 1;
+      all.push_back(convolution(S, f, f_out, k, flops, bytes));
     }
   }
   const Shape5 in = images(80, bytes);
@@ -62,9 +66,10 @@ std::vector<LayerProblem> problems(const DeviceSpec& spec, double scale) {
 }
 
 // Ways that take over `worth_timing` times the fastest, but for the fastest of each primitive: of what is only ever
-// chosen where memory is short something must be known, too.
+// chosen where memory is short something must be known, too. What is `never_chosen` would take the time of the rest.
 void without_hopeless(std::vector<Way>& all) {
   constexpr double worth_timing = 3;
+  constexpr double never_chosen = 30;
   std::map<const Primitive*, Seconds> least;
   Seconds fastest = std::numeric_limits<double>::infinity();
   for (const Way& way : all) {
@@ -73,7 +78,8 @@ void without_hopeless(std::vector<Way>& all) {
     if (!fresh) own->second = std::min(own->second, way.expected);
   }
   std::erase_if(all, [&](const Way& way) {
-    return way.expected > worth_timing * fastest && way.expected > least[way.primitive];
+    const bool is_rival = way.expected <= worth_timing * fastest || way.expected <= least[way.primitive];
+    return !is_rival || way.expected > never_chosen * fastest;
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <mutex>
 #include <optional>
 #include <unordered_map>
@@ -12,10 +13,6 @@
 
 namespace znni {
 namespace {
-
-// How much longer a time is taken to be that nobody measured: a plan of measured times is not given up for a
-// promise within the noise, and searching and measuring in turns comes to an end.
-constexpr double caution = 1.05;
 
 class ModelledCosts final : public CostSource {
  public:
@@ -99,7 +96,7 @@ class RecordedCosts final : public CostSource {
     const auto found = recorded_.find(question.primitive + "|" + question.way + "|" + texts->problem);
     if (found != recorded_.end()) return found->second;
     const Correction correction = calibration_.correct(question);
-    return {caution * correction.factor * estimate.time, Basis::model, correction.error};
+    return {correction.factor * estimate.time, Basis::model, correction.error};
   }
 
  private:
@@ -108,13 +105,18 @@ class RecordedCosts final : public CostSource {
   LastTexts said_;
 };
 
-}  // namespace
-
-Cost together(const Cost& a, const Cost& b) {
+// `error`: in seconds, if that of both is known.
+Cost sum(const Cost& a, const Cost& b, Seconds error) {
   const Seconds seconds = a.seconds + b.seconds;
   const bool known = (a.error > 0 || a.seconds <= 0) && (b.error > 0 || b.seconds <= 0) && seconds > 0;
-  return {seconds, std::min(a.basis, b.basis), known ? (a.seconds * a.error + b.seconds * b.error) / seconds : 0};
+  return {seconds, std::min(a.basis, b.basis), known ? error / seconds : 0};
 }
+
+}  // namespace
+
+Cost together(const Cost& a, const Cost& b) { return sum(a, b, a.seconds * a.error + b.seconds * b.error); }
+
+Cost beside(const Cost& a, const Cost& b) { return sum(a, b, std::hypot(a.seconds * a.error, b.seconds * b.error)); }
 
 std::unique_ptr<CostSource> modelled_costs() { return std::make_unique<ModelledCosts>(); }
 
@@ -131,7 +133,7 @@ Calibration calibrate(const Timings& timings, const DeviceSpec& spec) {
                     problem_family(record.problem), problem_class(record.problem), record.modelled,
                     robust_mean(record.samples), problem ? window_voxels(*problem) : 1, record.waited > busy_share});
   }
-  return Calibration(rows);
+  return Calibration(std::move(rows));
 }
 
 }  // namespace znni

@@ -23,6 +23,9 @@ struct Cost {
 // Both, one after the other. Their errors add up, since like layers err alike; the weaker basis counts.
 [[nodiscard]] Cost together(const Cost& a, const Cost& b);
 
+// Both, with errors that have nothing to do with each other: those of different primitives.
+[[nodiscard]] Cost beside(const Cost& a, const Cost& b);
+
 class CostSource {
  public:
   virtual ~CostSource() = default;
@@ -33,8 +36,8 @@ class CostSource {
 // The formulas of describe() themselves.
 [[nodiscard]] std::unique_ptr<CostSource> modelled_costs();
 
-// Recorded timings first, the formulas for the rest: corrected as the records of this device say
-// (planner/calibration.hpp) and, where anything was recorded at all, 5 % longer than that.
+// Recorded timings first, the formulas for the rest, corrected as the records of this device say
+// (planner/calibration.hpp).
 [[nodiscard]] std::unique_ptr<CostSource> recorded_costs(const Timings& timings, const DeviceSpec& spec);
 
 // What the records of this device say of the formulas.

@@ -50,6 +50,10 @@ void touch(const Reservation& block, Executor& executor) {
   });
 }
 
+// How much longer a time is taken to be that nobody measured: a plan of measured times is not given up for a
+// promise within the noise, and searching and measuring in turns comes to an end.
+constexpr double caution = 1.05;
+
 // How much longer a way is taken to be that did not run: it is chosen only where there is no other.
 constexpr double of_failed = 1e6;
 
@@ -63,6 +67,7 @@ class MeasuredCosts final : public CostSource {
     if (cost.basis == Basis::recorded && fresh_.contains(key(primitive, estimate, problem))) {
       cost.basis = Basis::measured;
     }
+    if (cost.basis == Basis::model) cost.seconds *= caution;
     if (!failed_.empty() && failed_.contains(key(primitive, estimate, problem))) cost.seconds *= of_failed;
     return cost;
   }

@@ -67,8 +67,9 @@ class Measurer {
   // Ways that did not run, "cpu.conv.direct on conv ...: why".
   [[nodiscard]] const std::vector<std::string>& failures() const { return failures_; }
 
-  // What recorded_costs says of the records there are now; Basis::measured for those made here. What did not run is
-  // taken to be so slow that it is chosen only where there is no other way.
+  // What recorded_costs says of the records there are now; Basis::measured for those made here. What was not recorded
+  // is taken to be 5 % longer than it says, and what did not run so slow that it is chosen only where there is no other
+  // way.
   [[nodiscard]] std::unique_ptr<CostSource> costs() const;
 
  private:

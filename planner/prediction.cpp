@@ -1,5 +1,7 @@
 #include "planner/prediction.hpp"
 
+#include <map>
+#include <string>
 #include <utility>
 
 #include "planner/schedule.hpp"
@@ -46,14 +48,17 @@ Result<void> price(Rung& rung, const Network& network, const Geometry& geometry,
 }  // namespace
 
 Prediction predict(const Network& network, const Geometry& geometry, const Rung& rung, double voxels_per_second) {
-  Cost calls{0, Basis::measured, 0};
+  std::map<std::string, Cost> of_primitives;
   for (const Segment& segment : rung.segments) {
     for (const Step& step : segment.steps) {
       const auto runs = static_cast<double>(runs_of(geometry, step.node));
-      calls = together(calls, {runs * step.seconds, step.basis, step.error});
+      Cost& like = of_primitives.try_emplace(step.primitive, Cost{0, Basis::measured, 0}).first->second;
+      like = together(like, {runs * step.seconds, step.basis, step.error});
     }
   }
-  return {voxels_per_second, rung.seconds, border_cost(network, geometry), calls.basis, calls.error};
+  Cost all{0, Basis::measured, 0};
+  for (const auto& [primitive, cost] : of_primitives) all = beside(all, cost);
+  return {voxels_per_second, rung.seconds, border_cost(network, geometry), all.basis, all.error};
 }
 
 Result<Plan> predict_again(Plan plan, const Network& network, const Catalogue& catalogue, const DeviceSpec& device,

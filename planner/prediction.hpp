@@ -7,7 +7,8 @@
 
 namespace znni {
 
-// Of a rung whose steps have their times: basis and error bar of all of them, each as often as it runs.
+// Of a rung whose steps have their times: basis and error bar of all of them, each as often as it runs. Steps of one
+// primitive err alike, those of different ones independently.
 [[nodiscard]] Prediction predict(const Network& network, const Geometry& geometry, const Rung& rung,
                                  double voxels_per_second);
 

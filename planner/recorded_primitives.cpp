@@ -294,16 +294,18 @@ std::unique_ptr<CostSource> RecordedPrimitives::costs(std::unique_ptr<CostSource
   return std::make_unique<RowCosts>(tables_, std::move(rest));
 }
 
-Timings with_formulas(const Timings& timings, const Machine& machine, std::span<const Primitive* const> known) {
+Timings with_formulas(const Timings& timings, std::span<const DeviceSpec> devices,
+                      std::span<const Primitive* const> known) {
   Timings whole;
   for (TimingRecord record : timings.records()) {
-    const auto primitive =
-        std::find_if(known.begin(), known.end(), [&](const Primitive* each) { return each->name == record.primitive; });
+    const auto primitive = std::find_if(known.begin(), known.end(), [&](const Primitive* each) {
+      return each->name == record.primitive && each->version == record.version;
+    });
     const Result<LayerProblem> problem = parse_problem(record.problem);
-    const auto device = std::find_if(machine.devices.begin(), machine.devices.end(),
-                                     [&](const MachineDevice& each) { return each.spec.name == record.device; });
-    if (primitive != known.end() && problem && device != machine.devices.end() && record.modelled <= 0) {
-      const Result<std::vector<Estimate>> estimates = (*primitive)->describe(*problem, device->spec);
+    const auto device = std::find_if(devices.begin(), devices.end(),
+                                     [&](const DeviceSpec& each) { return each.name == record.device; });
+    if (primitive != known.end() && problem && device != devices.end()) {
+      const Result<std::vector<Estimate>> estimates = (*primitive)->describe(*problem, *device);
       for (const Estimate& estimate : estimates ? *estimates : std::vector<Estimate>()) {
         const bool same = estimate.variant == record.variant && estimate.in == record.in && estimate.out == record.out;
         if (same) record.modelled = estimate.time;

@@ -40,9 +40,10 @@ class RecordedPrimitives {
   std::unique_ptr<Backend> backend_;
 };
 
-// Records of primitives that this build has, without the formula's time, get it: what a stranger wrote can correct the
-// formulas too. Those whose way the build does not have are left as they are.
-[[nodiscard]] Timings with_formulas(const Timings& timings, const Machine& machine,
+// Records of primitives that this build has, of their versions here, get the time that its formula tells for their
+// device, whatever it told when they were written: they correct the formulas that there are, and what a stranger wrote
+// does, too. Those whose way or device is not known are left as they are.
+[[nodiscard]] Timings with_formulas(const Timings& timings, std::span<const DeviceSpec> devices,
                                     std::span<const Primitive* const> known);
 
 }  // namespace znni

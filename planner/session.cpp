@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cstdio>
 #include <cstdlib>
 #include <iostream>
@@ -51,7 +52,9 @@ Result<void> read_recorded(Session& session) {
   }
   const Result<ReadTimings> read = read_and_warn(session.timings_path);
   if (!read) return read.error();
-  for (const TimingRecord& record : read->timings.records()) session.timings.insert(record);
+  const std::array<DeviceSpec, 2> devices = {session.spec, of_one_socket(session.spec)};
+  const Timings own = with_formulas(read->timings, devices, session.catalogue.primitives());
+  for (const TimingRecord& record : own.records()) session.timings.insert(record);
   warn_of_busy(read->timings, session.spec, session.timings_path);
   if (options.patience != Patience::measure) return {};
   return make_parents(session.timings_path);
@@ -74,7 +77,9 @@ Result<void> read_machine(Session& session, std::span<const Primitive* const> kn
   session.spec = cpu->spec;
   Result<Timings> whole = complete(read->timings, *session.machine);
   if (!whole) return whole.error().within(path);
-  session.timings = with_formulas(*whole, *session.machine, known);
+  std::vector<DeviceSpec> devices;
+  for (const MachineDevice& device : session.machine->devices) devices.push_back(device.spec);
+  session.timings = with_formulas(*whole, devices, known);
   Result<RecordedPrimitives> recorded = RecordedPrimitives::make(session.timings, *session.machine, known);
   if (!recorded) return recorded.error().within(path);
   session.recorded = *std::move(recorded);
@@ -272,6 +277,9 @@ Result<void> calibrate_here(Session& session) {
     const std::function<bool()> stop = search_options(session, progress).stop;
     MeasureOptions measure = measure_options(session, stop);
     measure.skip_ratio = std::numeric_limits<double>::infinity();  // the set has what is worth timing
+    measure.least_samples = 3;  // also of slow ways, whose records correct others: one alone may have been disturbed
+    measure.enough = 0.1;
+    measure.long_run = 0.15;
     Measurer measurer(device_opener(session.spec), session.spec, session.timings, measure, record_keeper(session));
     const std::unique_ptr<CostSource> costs = measurer.costs();
     const std::vector<CalibrationTask> tasks = calibration_set(session.catalogue, session.spec, *costs);

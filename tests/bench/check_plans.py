@@ -5,10 +5,10 @@
 
 Each plan runs in a process of its own (`znni-bench net`). What has been measured stays in DIR, so that a run that was
 stopped goes on where it ended; another --seed, --count or --neighbours wants another DIR. At the end the fastest five
-of each model and the chosen plan run again, in turn. One JSON object on stdout: per model, and of all together, how far
+of each model, the chosen plan and those of --plan run again, in turn. One JSON object on stdout: per model, and of all together, how far
 predicted times are from measured ones, how many plans and layers kept within their error bars, whether the memory
 reserved is the memory predicted, the peak of the process over it, and how near the chosen plan comes to the fastest one
-found. --again sets what was measured beside what --timings predict now.
+found, and those of --plan. --again sets what was measured beside what --timings predict now.
 """
 
 import argparse
@@ -17,6 +17,7 @@ import math
 import os
 import pathlib
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -69,7 +70,8 @@ def draw(options, model, folder):
         command += ["--threads", options.threads] if options.threads else []
         text, _ = run(command)
         write(done, [line.split(": ")[0] for line in text.splitlines()])
-    return [pathlib.Path(name) for name in json.loads(done.read_text())]
+    named = [shutil.copy(plan, folder / plan.name) for plan in options.plan]
+    return [pathlib.Path(name) for name in [*json.loads(done.read_text()), *named]]
 
 
 def layers(nodes):
@@ -124,7 +126,8 @@ def contest(options, model, plans, rows):
     path = plans[0].parent / "contest.json"
     known = json.loads(path.read_text()) if path.exists() else []
     fastest = sorted(rows, key=lambda row: -row["voxels_per_second"])[:CONTESTANTS]
-    names = sorted({row["plan"] for row in fastest} | {"chosen"})
+    chosen = ["chosen", *(plan.stem for plan in options.plan)]
+    names = sorted({row["plan"] for row in fastest} | set(chosen))
     of_name = {plan.stem: plan for plan in plans}
     for turn in range(options.rounds):
         for name in names:
@@ -135,7 +138,7 @@ def contest(options, model, plans, rows):
             write(path, known)
     rates = {name: statistics.median(row["voxels_per_second"] for row in known if row["plan"] == name) for name in names}
     best = max(rates, key=rates.get)
-    return {"best": best, "chosen_over_best": rates["chosen"] / rates[best], "voxels_per_second": rates}
+    return {"best": best, "over_best": {name: rates[name] / rates[best] for name in chosen}, "voxels_per_second": rates}
 
 
 def kept_within(rows):
@@ -169,10 +172,16 @@ def parse(arguments):
     parser.add_argument("--threads", type=int)
     parser.add_argument("--repetitions", type=int, default=2, help="warm runs of each plan")
     parser.add_argument("--rounds", type=int, default=3, help="of the fastest again; 0: none")
+    parser.add_argument("--plan", type=pathlib.Path, action="append", default=[],
+                        help="file of a further plan that runs beside the drawn ones; of one --model alone")
     parser.add_argument("--again", action="store_true", help="predict anew, from --timings")
     options = parser.parse_args(arguments)
     if options.again and not options.timings:
         parser.error("--again needs --timings FILE")
+    if options.plan and len(options.model) > 1:
+        parser.error("--plan FILE goes with one --model")
+    if len({"chosen", *(plan.stem for plan in options.plan)}) <= len(options.plan):
+        parser.error("--plan FILE: files need names of their own, and not chosen.pbtxt")
     return options
 
 

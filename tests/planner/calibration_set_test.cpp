@@ -27,19 +27,25 @@ TEST(PlannerCalibrationSet, IsSoundAndNamesEveryWay) {
   }
 }
 
-// However slow it is, and of the slow ones no more than that.
-TEST(PlannerCalibrationSet, EveryPrimitiveIsTimed) {
+template <int times>
+Result<std::vector<Estimate>> describe_slowly(const LayerProblem& problem, const DeviceSpec& spec) {
+  Result<std::vector<Estimate>> estimates = drawn::describe_conv(problem, spec);
+  if (estimates) {
+    for (Estimate& estimate : *estimates) estimate.time *= times;
+  }
+  return estimates;
+}
+
+// Of slow ones no more than their best way, and nothing of what takes a hundred times as long.
+TEST(PlannerCalibrationSet, EveryPrimitiveThatMayBeChosenIsTimed) {
   Primitive slow = drawn::conv;
   slow.name = "drawn.conv.slow";
-  slow.describe = [](const LayerProblem& problem, const DeviceSpec& spec) {
-    Result<std::vector<Estimate>> estimates = drawn::describe_conv(problem, spec);
-    if (estimates) {
-      for (Estimate& estimate : *estimates) estimate.time *= 100;
-    }
-    return estimates;
-  };
+  slow.describe = &describe_slowly<9>;
+  Primitive hopeless = drawn::conv;
+  hopeless.name = "drawn.conv.hopeless";
+  hopeless.describe = &describe_slowly<100>;
   std::vector<const Primitive*> primitives(drawn::all.begin(), drawn::all.end());
-  primitives.push_back(&slow);
+  primitives.insert(primitives.end(), {&slow, &hopeless});
   const Backend backend{"drawn", drawn::probe, drawn::open, primitives};
   const std::array<const Backend*, 1> backends = {&backend};
   const Catalogue catalogue = Catalogue::make(backends).value();
@@ -48,6 +54,8 @@ TEST(PlannerCalibrationSet, EveryPrimitiveIsTimed) {
     if (!std::holds_alternative<ConvProblem>(task.problem)) continue;
     const auto of_slow = [&](const Way& way) { return way.primitive == &slow; };
     EXPECT_EQ(std::count_if(task.ways.begin(), task.ways.end(), of_slow), 1);
+    const auto of_hopeless = [&](const Way& way) { return way.primitive == &hopeless; };
+    EXPECT_EQ(std::count_if(task.ways.begin(), task.ways.end(), of_hopeless), 0);
   }
 }
 
@@ -60,6 +68,15 @@ TEST(PlannerCalibrationSet, EveryFamilyComesInTwoSizes) {
   }
   EXPECT_GE(families.size(), 25U);
   for (const auto& [family, count] : families) EXPECT_EQ(count, 2) << family;
+}
+
+TEST(PlannerCalibrationSet, LargeInnerLayersAreFragments) {
+  std::set<std::int64_t> inputs;
+  for (const CalibrationTask& task : tasks(2)) {
+    const auto* conv = std::get_if<ConvProblem>(&task.problem);
+    if (conv != nullptr && conv->in.f > 1) inputs.insert(conv->in.S);
+  }
+  EXPECT_EQ(inputs, (std::set<std::int64_t>{1, 4}));
 }
 
 TEST(PlannerCalibrationSet, MoreThreadsGetMoreWork) {

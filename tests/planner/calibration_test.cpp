@@ -24,22 +24,31 @@ TEST(PlannerCalibration, WithoutRowsFormulasStandAndNobodyKnows) {
   EXPECT_TRUE(none.residuals().empty());
 }
 
-TEST(PlannerCalibration, TheNearestRowsCount) {
+// Logarithms to base 2 of `count` rows beside what farther ones say.
+double beside(double sum, double count, double farther) { return (sum + farther) / (count + 1); }
+
+TEST(PlannerCalibration, TheNearestRowsCountMostAndFartherOnesALittle) {
   const Calibration calibration({row("p", "w", "a1", 1, 2), row("p", "v", "a1", 1, 4), row("p", "w", "a2", 1, 8),
                                  row("p", "w", "b1", 1, 16), row("q", "w", "c1", 1, 32)});
-  EXPECT_DOUBLE_EQ(calibration.correct(question("p", "w", "a1")).factor, 2);  // the way itself
-  EXPECT_DOUBLE_EQ(calibration.correct(question("p", "x", "a2")).factor, 8);  // the family
-  // The class, 2, 4 and 8, and all of the primitive: beside a little of the formula.
-  EXPECT_NEAR(calibration.correct(question("p", "w", "a3")).factor, std::pow(2.0 * 4 * 8, 1 / 3.3), 1e-9);
-  EXPECT_NEAR(calibration.correct(question("p", "w", "d1")).factor, std::pow(2.0 * 4 * 8 * 16, 1 / 4.3), 1e-9);
-  EXPECT_DOUBLE_EQ(calibration.correct(question("r", "w", "c1")).factor, 32);  // another primitive
-  EXPECT_DOUBLE_EQ(calibration.correct(question("r", "w", "d1")).factor, 1);
+  const double all = beside(10, 4, beside(10, 4, 0));  // last the formula
+  const double of_class = beside(6, 3, all);
+  const double of_family = beside(3, 2, of_class);
+  const auto factor = [&](const std::string& primitive, const std::string& way, const std::string& family) {
+    return std::log2(calibration.correct(question(primitive, way, family)).factor);
+  };
+  EXPECT_NEAR(factor("p", "w", "a1"), beside(1, 1, of_family), 1e-9);
+  EXPECT_NEAR(factor("p", "x", "a1"), of_family, 1e-9);
+  EXPECT_NEAR(factor("p", "x", "a2"), beside(3, 1, of_class), 1e-9);
+  EXPECT_NEAR(factor("p", "w", "a3"), of_class, 1e-9);
+  EXPECT_NEAR(factor("p", "w", "d1"), all, 1e-9);
+  EXPECT_NEAR(factor("r", "w", "c1"), 5, 1e-9);  // another primitive
+  EXPECT_NEAR(factor("r", "w", "d1"), 0, 1e-9);
 }
 
 TEST(PlannerCalibration, RowsOfAboutTheSameTimeCountMost) {
   const Calibration calibration({row("p", "w", "a1", 1, 2), row("p", "w", "a1", 1000, 8000)});
   EXPECT_LT(calibration.correct(question("p", "w", "a1", 1)).factor, 2.1);
-  EXPECT_GT(calibration.correct(question("p", "w", "a1", 1000)).factor, 7.8);
+  EXPECT_GT(calibration.correct(question("p", "w", "a1", 1000)).factor, 7);
 }
 
 TEST(PlannerCalibration, WindowsOfAboutTheSameSizeCountMost) {
@@ -49,23 +58,21 @@ TEST(PlannerCalibration, WindowsOfAboutTheSameSizeCountMost) {
   const Calibration calibration({small, large});
   Observation asked = question("p", "w", "c1");
   asked.window = 64;
-  EXPECT_LT(calibration.correct(asked).factor, 1.15);
+  EXPECT_LT(calibration.correct(asked).factor, 2);
   asked.window = 1;
-  EXPECT_GT(calibration.correct(asked).factor, 4);
+  EXPECT_GT(calibration.correct(asked).factor, 3);
 }
 
-TEST(PlannerCalibration, WhatIsFarFromEveryRowIsLeftToTheFormula) {
+// What they all have in common is left of rows of other sizes.
+TEST(PlannerCalibration, TheFartherFromEveryRowTheLessIsCorrected) {
   const Calibration calibration({row("p", "w", "a1", 1, 7), row("p", "w", "b1", 1, 7)});
   double before = 7;
   for (const Seconds modelled : {1.0, 10.0, 100.0, 1e6}) {
     const double factor = calibration.correct(question("p", "w", "c1", modelled)).factor;
     EXPECT_LT(factor, before);
-    EXPECT_GT(factor, 1);
     before = factor;
   }
-  EXPECT_LT(before, 1.1);
-  EXPECT_DOUBLE_EQ(calibration.correct(question("p", "w", "a1", 1e6)).factor,
-                   7);  // of the family itself it is taken whole
+  EXPECT_NEAR(before, std::pow(7, 2 / 3.0), 0.05);
 }
 
 TEST(PlannerCalibration, RowsOfABusyMachineCountLittle) {
@@ -73,7 +80,7 @@ TEST(PlannerCalibration, RowsOfABusyMachineCountLittle) {
   Observation busy = row("p", "w", "a1", 1, 16);
   busy.busy = true;
   EXPECT_LT(Calibration({calm, busy}).correct(question("p", "w", "a1")).factor, 2.3);
-  EXPECT_NEAR(Calibration({busy}).correct(question("p", "w", "a1")).factor, 16, 1e-9);  // better than nothing
+  EXPECT_GT(Calibration({busy}).correct(question("p", "w", "a1")).factor, 14);  // better than nothing
 }
 
 TEST(PlannerCalibration, WhatBusyRowsMissByIsNotTheFormulasFault) {
@@ -111,7 +118,7 @@ TEST(PlannerCalibration, ResidualsTellWhatTheFitIsWorth) {
   EXPECT_EQ(residuals[0].primitive, "p");
   EXPECT_EQ(residuals[0].rows, 9U);
   EXPECT_NEAR(residuals[0].factor, 3, 1e-9);
-  EXPECT_NEAR(residuals[0].ninth, 0, 1e-9);
+  EXPECT_NEAR(residuals[0].ninth, 0, 5e-3);
   EXPECT_NEAR(residuals[0].before_median, 2, 1e-9);
   EXPECT_EQ(residuals[1].rows, 0U);  // nothing to predict it from
 }

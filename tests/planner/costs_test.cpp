@@ -8,8 +8,6 @@
 namespace znni {
 namespace {
 
-constexpr double caution = 1.05;  // what was not recorded is taken to be longer than it seems
-
 DeviceSpec device() {
   DeviceSpec spec;
   spec.name = "here";
@@ -53,10 +51,12 @@ TEST(PlannerCosts, TheRestIsCorrectedTheMoreTheNearerItIs) {
     const Estimate way = estimate(problem, drawn::blocked, 2);
     const Cost cost = costs->cost(problem, drawn::conv, way);
     EXPECT_EQ(cost.basis, Basis::model);
-    return cost.seconds / (caution * way.time);
+    return cost.seconds / way.time;
   };
-  EXPECT_NEAR(ratio(conv(20)), 3, 1e-9);  // the same but for extents
-  EXPECT_LT(ratio(conv(8, 3)), 3);
+  EXPECT_GT(ratio(conv(8)), 2);  // another way
+  EXPECT_LT(ratio(conv(8)), 3);
+  EXPECT_LT(ratio(conv(20)), ratio(conv(8)));
+  EXPECT_LT(ratio(conv(8, 3)), ratio(conv(8)));
   EXPECT_LT(ratio(conv(40, 7)), ratio(conv(8, 3)));
   EXPECT_GT(ratio(conv(40, 7)), 1);
 }
@@ -70,9 +70,11 @@ TEST(PlannerCosts, LikeLayersCorrectLikeLayers) {
   const auto ratio = [&](const LayerProblem& problem, const Estimate& way) {
     return costs->cost(problem, drawn::conv, way).seconds / way.time;
   };
-  EXPECT_NEAR(ratio(conv(16, 1), estimate(conv(16, 1))), 10 * caution, 1e-9);
-  EXPECT_NEAR(ratio(conv(16, 2), estimate(conv(16, 2))), 3 * caution, 1e-9);
-  EXPECT_NEAR(ratio(conv(16, 2), estimate(conv(16, 2), drawn::blocked, 2)), 0.5 * caution, 1e-9);
+  const double most = ratio(conv(9, 1), estimate(conv(9, 1)));
+  const double middle = ratio(conv(9, 2), estimate(conv(9, 2)));
+  EXPECT_GT(most, 3.5);
+  EXPECT_GT(most, middle);
+  EXPECT_GT(middle, ratio(conv(9, 2), estimate(conv(9, 2), drawn::blocked, 2)));
 }
 
 TEST(PlannerCosts, NearSizesCountMost) {
@@ -82,7 +84,7 @@ TEST(PlannerCosts, NearSizesCountMost) {
   const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
   const double small = costs->cost(conv(7), drawn::conv, estimate(conv(7))).seconds / estimate(conv(7)).time;
   const double large = costs->cost(conv(59), drawn::conv, estimate(conv(59))).seconds / estimate(conv(59)).time;
-  EXPECT_GT(small, 6);
+  EXPECT_GT(small, 5);
   EXPECT_LT(large, 3);
 }
 
@@ -93,8 +95,8 @@ TEST(PlannerCosts, APrimitiveWithoutRecordsErrsLikeTheOthersOnLikeLayers) {
   const auto ratio = [&](const LayerProblem& problem) {
     return costs->cost(problem, drawn::other_conv, estimate(problem)).seconds / estimate(problem).time;
   };
-  EXPECT_NEAR(ratio(conv(20)), 5 * caution, 1e-9);
-  EXPECT_NEAR(ratio(conv(20, 7)), caution, 1e-9);
+  EXPECT_NEAR(ratio(conv(20)), 5, 1e-9);
+  EXPECT_NEAR(ratio(conv(20, 7)), 1, 1e-9);
 }
 
 TEST(PlannerCosts, OtherMachinesAndEmptyRecordsTellNothing) {
@@ -127,6 +129,14 @@ TEST(PlannerCosts, TogetherTheWeakerBasisAndAllErrorsCount) {
   EXPECT_DOUBLE_EQ(both.error, 0.4);
   EXPECT_EQ(together(both, {1, Basis::model, 0}).error, 0);
   EXPECT_DOUBLE_EQ(together({0, Basis::measured, 0}, both).error, 0.4);
+}
+
+TEST(PlannerCosts, WhatErrsIndependentlyErrsLessInAll) {
+  const Cost both = beside({1, Basis::recorded, 0.3}, {1, Basis::measured, 0.4});
+  EXPECT_EQ(both.seconds, 2);
+  EXPECT_EQ(both.basis, Basis::recorded);
+  EXPECT_DOUBLE_EQ(both.error, 0.25);
+  EXPECT_EQ(beside(both, {1, Basis::model, 0}).error, 0);
 }
 
 TEST(PlannerCosts, AnotherVersionIsAnotherPrimitive) {

@@ -77,6 +77,17 @@ TEST_F(PlannerMeasured, OneWayAloneGetsThreeSamples) {
   EXPECT_GE(timings_.records().front().samples.size(), 3U);
 }
 
+TEST_F(PlannerMeasured, SlowWaysGetAsManySamplesAsAsked) {
+  options_.drop_ratio = 0;  // every way counts as slower
+  options_.most_samples = 2;
+  for (const std::size_t least : {1U, 2U}) {
+    timings_ = {};
+    options_.least_samples = static_cast<int>(least);
+    ASSERT_TRUE(measurer().measure(softmax, {ways().front()}));
+    EXPECT_EQ(timings_.records().at(0).samples.size(), least);
+  }
+}
+
 TEST_F(PlannerMeasured, NothingIsMeasuredTwice) {
   Measurer measurer = this->measurer();
   ASSERT_TRUE(measurer.measure(softmax, ways()));
@@ -188,6 +199,8 @@ TEST_F(PlannerMeasured, CostsTellMeasuredFromRecordedAndModelled) {
   EXPECT_EQ(cost(1).basis, Basis::recorded);
   EXPECT_EQ(cost(1).seconds, 7);
   EXPECT_EQ(cost(3).basis, Basis::model);
+  const Seconds told = recorded_costs(timings_, spec_)->cost(softmax, plain::mean, ways()[3].estimate).seconds;
+  EXPECT_DOUBLE_EQ(cost(3).seconds, 1.05 * told);  // no promise within the noise beats what was measured
 }
 
 }  // namespace

@@ -80,6 +80,24 @@ TEST_F(PlannerPrediction, OtherTimesChangeStepsRungsAndRate) {
   EXPECT_EQ(slow.memory, plan.memory);
 }
 
+TEST_F(PlannerPrediction, StepsOfOnePrimitiveErrAlikeAndOthersDoNot) {
+  const Plan plan = best();
+  Rung rung = plan.ladder.front();
+  const Geometry geometry = make_geometry(network_, rung.geometry).value();
+  std::vector<Step>& steps = rung.segments.front().steps;
+  const auto error = [&] { return predict(network_, geometry, rung, 1).error; };
+  for (Step& step : steps) {
+    step.primitive = "one";
+    step.seconds = 1;
+    step.error = 0.2;
+  }
+  EXPECT_NEAR(error(), 0.2, 1e-12);
+  steps.back().primitive = "another";
+  EXPECT_LT(error(), 0.19);
+  steps.back().error = 0;
+  EXPECT_EQ(error(), 0);  // nobody knows
+}
+
 TEST_F(PlannerPrediction, OfAPlanThatDoesNotRunIsAnError) {
   Plan plan = best();
   plan.ladder.front().segments.front().steps.back().primitive = "drawn.gone";

@@ -161,7 +161,14 @@ TEST(PlannerRecordedPrimitives, RecordsOfKnownPrimitivesGetTheFormulasTime) {
   Timings all;
   all.insert(own);
   const Catalogue known = drawn::catalogue();
-  EXPECT_EQ(with_formulas(all, machine(), known.primitives()).records().at(0).modelled, way.time);
+  DeviceSpec there;
+  there.name = "there";
+  for (const Seconds written : {0.0, 17.0}) {
+    own.modelled = written;
+    all.insert(own);
+    EXPECT_EQ(with_formulas(all, {&there, 1}, known.primitives()).records().at(0).modelled, way.time);
+    EXPECT_EQ(with_formulas(all, {}, known.primitives()).records().at(0).modelled, written);
+  }
 }
 
 }  // namespace
