@@ -138,7 +138,8 @@ run_layers() {
     set -- $one
     item "layer $1 $2" 15 "$bench" layer --k "$1" --n $(($2 + $1 - 1)) || failed=1
   done
-  item "layer first" 10 "$bench" layer --k 4 --n 200 --f 1 || failed=1
+  item "layer first" 10 "$bench" layer --k 4 --n 202 --f 1 || failed=1
+  item "layer first pooled" 10 "$bench" layer --k 4 --n 202 --f 1 --pool 2 || failed=1
   return $failed
 }
 run_nets() {

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "planner/exchange.hpp"
+#include "planner/pairs.hpp"
 #include "planner/summary.hpp"
 #include "planner/text_table.hpp"
 
@@ -119,11 +120,12 @@ std::string nodes_table(const PlanReport& report, const SearchLog& log) {
   for (const NodeReport& node : report.nodes) {
     const Step& step = *node.step;
     const double rate = node.flops / std::max(step.seconds, 1e-12) * 1e-9;
-    rows.push_back(
-        {node.node < 0 ? "" : std::to_string(node.node), node.name, to_string(node.shape), primitive_text(step),
-         layout_text(step.in) + " -> " + layout_text(step.out), seconds_text(step.seconds), std::to_string(node.runs),
-         std::string(to_string(step.basis)) + error_text(step.error), fixed_text(rate, 1), bytes_text(node.persistent),
-         bytes_text(node.peak), report.places ? place_text(node) : runner_up(log, node.node)});
+    rows.push_back({node.node < 0 ? "" : std::to_string(node.node), node.name, to_string(node.shape),
+                    primitive_text(step), layout_text(step.in) + " -> " + layout_text(step.out),
+                    seconds_text(step.seconds), std::to_string(node.runs),
+                    std::string(to_string(step.basis)) + error_text(step.error),
+                    is_joined(step) ? "" : fixed_text(rate, 1), bytes_text(node.persistent), bytes_text(node.peak),
+                    report.places ? place_text(node) : runner_up(log, node.node)});
   }
   return "nodes (time of one run, and how often it runs in a patch; GFLOP/s of the textbook algorithm; peak: all bytes "
          "alive in the worst stage)\n" +

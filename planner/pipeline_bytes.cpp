@@ -66,20 +66,22 @@ std::int64_t LeastBytes::kept(int first, int last) const {
   return kept_before_[static_cast<std::size_t>(last)] - kept_before_[static_cast<std::size_t>(first)];
 }
 
-// The largest tensor strictly between the values `first` and `last`, `group` of `S` at a time.
-std::int64_t LeastBytes::most_between(int first, int last, std::int64_t group, std::int64_t S) const {
-  std::int64_t most = 0;
-  for (int i = first + 1; i < last; ++i) most = std::max(most, part_bytes(tensor_shape(geometry_, i), group, S));
-  return most;
+// `group` of S.
+std::int64_t LeastBytes::tensor(int value, std::int64_t group, std::int64_t S) const {
+  return part_bytes(tensor_shape(geometry_, value), group, S);
 }
 
 SpaceBytes LeastBytes::on_host(int theta, int until) const {
   const auto value = [&](int number) { return planar_bytes(geometry_.values[static_cast<std::size_t>(number)]); };
-  const auto tensor = [&](int number) { return planar_bytes(tensor_shape(geometry_, number)); };
+  const auto most_between = [&](int first, int last) {
+    std::int64_t most = 0;
+    for (int number = first + 1; number < last; ++number) most = std::max(most, tensor(number));
+    return most;
+  };
   const bool has_host_ram = until > theta;
   const bool has_tail = until < nodes();
   SpaceBytes use;
-  use.host = add(kept(0, until), add(most_between(0, theta, 1, 1), most_between(theta, until, 1, 1)));
+  use.host = add(kept(0, until), add(most_between(0, theta), most_between(theta, until)));
   if (theta > 0) use.host = add(use.host, tensor(0));
   std::int64_t& between = has_host_ram ? use.host : use.pinned;
   between = add(between, mul(2, has_host_ram ? tensor(theta) : value(theta)));
@@ -89,11 +91,15 @@ SpaceBytes LeastBytes::on_host(int theta, int until) const {
   return use;
 }
 
-std::int64_t LeastBytes::on_device(int until, std::int64_t group) const {
+std::int64_t LeastBytes::on_device(int until, std::int64_t group, const std::vector<bool>& absent) const {
   const std::int64_t S = geometry_.values[static_cast<std::size_t>(until)].S;
-  const std::int64_t in = part_bytes(tensor_shape(geometry_, until), group, S);
-  const std::int64_t out = part_bytes(geometry_.values.back(), group, S);
-  return add(add(mul(2, add(in, out)), most_between(until, nodes(), group, S)), kept(until, nodes()));
+  const std::int64_t ends = add(tensor(until, group, S), part_bytes(geometry_.values.back(), group, S));
+  std::int64_t most = 0;
+  for (int value = until + 1; value < nodes(); ++value) {
+    const bool left_out = !absent.empty() && absent[static_cast<std::size_t>(value)];
+    if (!left_out) most = std::max(most, tensor(value, group, S));
+  }
+  return add(add(mul(2, ends), most), kept(until, nodes()));
 }
 
 }  // namespace znni

@@ -20,14 +20,15 @@ class LeastBytes {
 
   // Host and pinned bytes.
   [[nodiscard]] SpaceBytes on_host(int theta, int until) const;
-  // Of the GPU's memory, where nodes from `until` on run on it, `group` of the inputs at a time.
-  [[nodiscard]] std::int64_t on_device(int until, std::int64_t group) const;
+  // Of the GPU's memory, where nodes from `until` on run on it, `group` of the inputs at a time. `absent`, per value:
+  // those that pairs (planner/pairs.hpp) leave out; may be empty.
+  [[nodiscard]] std::int64_t on_device(int until, std::int64_t group, const std::vector<bool>& absent = {}) const;
   // What the readers of the values [first, last) keep between the steps of a stream.
   [[nodiscard]] std::int64_t kept(int first, int last) const;
 
  private:
   [[nodiscard]] int nodes() const { return static_cast<int>(geometry_.problems.size()); }
-  [[nodiscard]] std::int64_t most_between(int first, int last, std::int64_t group, std::int64_t S) const;
+  [[nodiscard]] std::int64_t tensor(int value, std::int64_t group = 1, std::int64_t S = 1) const;
 
   const Geometry& geometry_;
   std::vector<std::int64_t> kept_before_;  // per value: of all before it

@@ -18,7 +18,7 @@ enum class Basis { model, recorded, measured };
 
 // How one node is computed. The primitive writes `native`; where the edge is another format, a reorder
 // (`reorder`, a primitive's name) turns it into `out` in the same step. Node -1 is the network's input, which
-// arrives planar and may only be reordered.
+// arrives planar and may only be reordered. Two neighbours may be computed at once: planner/pairs.hpp.
 struct Step {
   int node = 0;
   std::string primitive;

@@ -26,6 +26,18 @@ std::string_view part_from(std::string_view problem, std::string_view word) {
   return problem.substr(begin, problem.find(',', begin + 1) - begin);
 }
 
+// Of a problem that is one layer's.
+std::string class_of_one(std::string_view problem) {
+  const std::size_t shape = problem.find_first_of("0123456789");
+  std::string name(problem.substr(0, shape == std::string_view::npos ? problem.size() : shape));
+  for (const std::string_view word : {"k ", "window "}) {
+    const std::string_view part = part_from(problem, std::string(", ").append(word));
+    if (!part.empty()) return name.append(part.substr(2));
+  }
+  while (!name.empty() && name.back() == ' ') name.pop_back();
+  return name;
+}
+
 }  // namespace
 
 std::string problem_family(std::string_view problem) {
@@ -46,14 +58,10 @@ std::string problem_family(std::string_view problem) {
 }
 
 std::string problem_class(std::string_view problem) {
-  const std::size_t shape = problem.find_first_of("0123456789");
-  std::string name(problem.substr(0, shape == std::string_view::npos ? problem.size() : shape));
-  for (const std::string_view word : {"k ", "window "}) {
-    const std::string_view part = part_from(problem, std::string(", ").append(word));
-    if (!part.empty()) return name.append(part.substr(2));
-  }
-  while (!name.empty() && name.back() == ' ') name.pop_back();
-  return name;
+  constexpr std::string_view then = ", then ";
+  const std::size_t at = problem.find(then);
+  if (at == std::string_view::npos) return class_of_one(problem);
+  return class_of_one(problem.substr(0, at)).append(then).append(class_of_one(problem.substr(at + then.size())));
 }
 
 }  // namespace znni

@@ -39,6 +39,7 @@ std::size_t hash(const ConcatProblem& p) {
 }
 std::size_t hash(const ReorderProblem& p) { return of(of(of(0, p.in), p.from), p.to); }
 std::size_t hash(const CropProblem& p) { return of(of(of(0, p.in), p.begin), p.end); }
+std::size_t hash(const ConvPoolProblem& p) { return mixed(hash(p.conv), hash(p.pool)); }
 
 }  // namespace
 

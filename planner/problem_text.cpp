@@ -168,7 +168,7 @@ Parsed crop(Pieces pieces) {
   return CropProblem{*in, *begin, *end};
 }
 
-Parsed parse(std::string_view text) {
+Parsed parse_one(std::string_view text) {
   Pieces pieces(text);
   if (pieces.take("conv ")) return convolution(pieces);
   if (pieces.take("max pool ")) return pooling(pieces, PoolKind::max);
@@ -186,6 +186,19 @@ Parsed parse(std::string_view text) {
   if (affine) return pieces.is_empty() ? Parsed(ScaleShiftProblem{*in}) : std::nullopt;
   const std::optional<Activation> kind = activation(pieces);
   return kind && pieces.is_empty() ? Parsed(ActivationProblem{*in, *kind}) : std::nullopt;
+}
+
+// One, or "conv ..., then max pool ...".
+Parsed parse(std::string_view text) {
+  constexpr std::string_view then = ", then ";
+  const std::size_t at = text.find(then);
+  if (at == std::string_view::npos) return parse_one(text);
+  const Parsed first = parse_one(text.substr(0, at));
+  const Parsed second = parse_one(text.substr(at + then.size()));
+  const auto* const conv = first ? std::get_if<ConvProblem>(&*first) : nullptr;
+  const auto* const pool = second ? std::get_if<PoolProblem>(&*second) : nullptr;
+  if (conv == nullptr || pool == nullptr) return std::nullopt;
+  return ConvPoolProblem{*conv, *pool};
 }
 
 }  // namespace

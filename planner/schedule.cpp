@@ -8,6 +8,7 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/exchange.hpp"
+#include "planner/pairs.hpp"
 
 namespace znni {
 namespace {
@@ -219,6 +220,40 @@ int held_number(const Geometry& geometry, int node) {
   return found == geometry.held.end() ? -1 : static_cast<int>(found - geometry.held.begin());
 }
 
+// The tensor of a value, which must be in the format that the step reads.
+Result<int> tensor_read(const Builder& builder, int tensor, int input, Format wanted) {
+  const Format found = builder.tensor(tensor).format;
+  if (found == wanted) return tensor;
+  return unfit("reads " + to_string(wanted) + ", but its " + input_name(input) + " is in " + to_string(found));
+}
+
+// Node `index_of_node` and the one behind it, by one call: there is no tensor between them.
+Result<int> add_pair(Builder& builder, const Network& network, const Geometry& geometry, int index_of_node,
+                     const std::vector<Step>& steps, int number, const std::vector<int>& values) {
+  const Node& node = network.nodes[index(index_of_node)];
+  const std::string& last = network.nodes[index(index_of_node) + 1].name;
+  const Result<ConvPoolProblem> problem = pair_problem(network, geometry, index_of_node);
+  if (!problem) return problem.error();
+  const Result<Step> step = pair_as_one(steps[index(number)], steps[index(number) + 1]);
+  if (!step) return step.error();
+  const Result<int> input = tensor_read(builder, values[index(node.inputs.front())], 0, step->in);
+  if (!input) return input.error();
+  Work work;
+  work.step = number;
+  work.name = node.name;
+  work.output_name = last + "/output";
+  work.primitive = step->primitive;
+  work.problem = *problem;
+  work.variant = step->variant;
+  work.in = step->in;
+  work.out = step->native;
+  work.inputs = {*input};
+  work.skipped = {0};
+  Result<int> written = builder.add_call(work);
+  if (!written) return written.error();
+  return add_reorder(builder, *step, number + 1, last, *written, 0);
+}
+
 Result<int> add_node(Builder& builder, const Network& network, const Geometry& geometry, int index_of_node,
                      const Step& step, int number, const std::vector<int>& values, const DividedEstimate& divided) {
   const Node& node = network.nodes[index(index_of_node)];
@@ -246,13 +281,10 @@ Result<int> add_node(Builder& builder, const Network& network, const Geometry& g
   if (index_of_node == geometry.head.last) work.slab_of = geometry.values[index(index_of_node) + 1];
   for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
     const int read = node.inputs[index(i)];
-    const int tensor = values[index(read)];
-    const Format found = builder.tensor(tensor).format;
-    const Format wanted = input_format(problem, i, step.in, step.native);
-    if (found != wanted) {
-      return unfit("reads " + to_string(wanted) + ", but its " + input_name(i) + " is in " + to_string(found));
-    }
-    work.inputs.push_back(tensor);
+    const Result<int> tensor =
+        tensor_read(builder, values[index(read)], i, input_format(problem, i, step.in, step.native));
+    if (!tensor) return tensor.error();
+    work.inputs.push_back(*tensor);
     work.skipped.push_back(skipped_planes(geometry, index_of_node, i, read));
   }
   Result<int> written = builder.add_call(work);
@@ -315,9 +347,16 @@ Result<Schedule> make_schedule(const Network& network, const Geometry& geometry,
     values[0] = *input;
   }
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
-    Result<int> value = add_node(builder, network, geometry, static_cast<int>(i), steps[first + i],
-                                 static_cast<int>(first + i), values, divided);
+    const bool pair = begins_pair(steps, first + i);
+    const auto node = static_cast<int>(i);
+    const auto number = static_cast<int>(first + i);
+    Result<int> value = pair ? add_pair(builder, network, geometry, node, steps, number, values)
+                             : add_node(builder, network, geometry, node, steps[first + i], number, values, divided);
     if (!value) return value.error().within("step of node " + network.nodes[i].name);
+    if (pair) {
+      values.push_back(-1);  // nobody reads it
+      ++i;
+    }
     values.push_back(*value);
   }
   for (std::size_t value = 0; value < values.size(); ++value) {

@@ -1,12 +1,14 @@
 #include "planner/split_search.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "planner/divided_ways.hpp"
+#include "planner/pairs.hpp"
 #include "planner/streams.hpp"
 #include "planner/throughput.hpp"
 
@@ -127,19 +129,19 @@ class SplitSearch::Look {
       reason_ = over("needs at least ", bytes, budget_);
       return;
     }
-    const std::vector<std::int64_t>& groups = groups_that_fit(until);
-    if (groups.empty()) return;
+    const std::vector<TailWay>& ways = ways_that_fit(until);
+    if (ways.empty()) return;
     const Seconds head = head_seconds(theta);
     if (head >= below_) return slower();
     Seconds least = history_seconds(least_.kept(theta, until), search_.specs_.cpu);
     for (int node = theta; node < until && least < below_; ++node) least += passes_ * divided_.least_seconds(node);
     if (least >= below_) return slower();
-    for (const std::int64_t group : groups) look_at_group({theta, until, group}, head, least);
+    for (const TailWay& way : ways) look_at_way({theta, until, way}, head, least);
   }
 
   // `least`: of the layers through host RAM.
-  void look_at_group(const Cut& cut, Seconds head, Seconds least) {
-    const Tail* const tail = find_tail(cut.until, cut.group);
+  void look_at_way(const Cut& cut, Seconds head, Seconds least) {
+    const Tail* const tail = find_tail(cut.until, cut.tail);
     if (tail == nullptr) return;
     if (least + tail->seconds >= below_) return slower();
     if (cut.theta == cut.until) {
@@ -205,12 +207,12 @@ class SplitSearch::Look {
   }
 
   // nullptr where it cannot run or takes too long.
-  const Tail* find_tail(int until, std::int64_t group) {
+  const Tail* find_tail(int until, const TailWay& way) {
     static const Tail nothing;
     if (until == nodes_) return &nothing;
-    const auto known = tails_.find({until, group});
+    const auto known = tails_.find({until, way});
     if (known != tails_.end()) return known->second ? &*known->second : nullptr;
-    const std::optional<Tail>& tail = tails_.emplace(std::pair(until, group), make_tail(until, group)).first->second;
+    const std::optional<Tail>& tail = tails_.emplace(std::pair(until, way), make_tail(until, way)).first->second;
     return tail ? &*tail : nullptr;
   }
 
@@ -220,9 +222,9 @@ class SplitSearch::Look {
     return search_.tails_.emplace(until, part_of(search_.network_, until, nodes_ - 1)).first->second;
   }
 
-  std::optional<Tail> make_tail(int until, std::int64_t group) {
+  std::optional<Tail> make_tail(int until, const TailWay& way) {
     const Network& network = tail_network(until);
-    GeometryChoice choice{value(until).n, group, modes_of(search_.network_, geometry_.choice, until, nodes_ - 1)};
+    GeometryChoice choice{value(until).n, way.group, modes_of(search_.network_, geometry_.choice, until, nodes_ - 1)};
     choice.streamed = geometry_.choice.streamed;
     choice.axis = geometry_.choice.axis;
     const Result<Geometry> part = make_part_geometry(network, choice);
@@ -230,21 +232,20 @@ class SplitSearch::Look {
       reason_ = part.error();
       return std::nullopt;
     }
-    const std::int64_t groups = value(until).S / group;
+    const std::int64_t groups = value(until).S / way.group;
     const AcceleratorSpec& link = search_.specs_.gpu.accelerator;
     const Seconds kept = history_seconds(least_.kept(until, nodes_), search_.specs_.gpu);
     Seconds compute = kept / static_cast<double>(groups) / passes_;
     Tail tail;
     tail.steps.resize(part->problems.size());
-    for (const std::size_t node : most_operations_first(*part)) {
-      const Result<Step>& step = search_.gpu_.get(part->problems[node]);
-      if (!step) {
-        reason_ = step.error();
+    for (const int node : most_operations_first(*part)) {
+      if (way.in_pairs && node > 0 && is_pair(until + node - 1)) continue;  // with the node before it
+      const Result<Seconds> seconds = add_steps(network, *part, until, node, way.in_pairs, tail.steps);
+      if (!seconds) {
+        reason_ = seconds.error();
         return std::nullopt;
       }
-      tail.steps[node] = *step;
-      tail.steps[node].node = until + static_cast<int>(node);
-      compute += step->seconds;
+      compute += *seconds;
       tail.seconds = passes_ * tail_seconds(compute, groups, part->values.front(), part->values.back(), link);
       if (tail.seconds < below_) continue;
       slower();
@@ -253,35 +254,69 @@ class SplitSearch::Look {
     return tail;
   }
 
+  // The step of node `node` of the part that begins with node `until`, or the two of its pair.
+  Result<Seconds> add_steps(const Network& network, const Geometry& part, int until, int node, bool in_pairs,
+                            std::vector<Step>& steps) {
+    const auto number = static_cast<std::size_t>(node);
+    const bool pair = in_pairs && is_pair(until + node);
+    const Result<Step>& step =
+        search_.gpu_.get(pair ? LayerProblem(pair_problem(network, part, node).value()) : part.problems[number]);
+    if (!step) return step.error();
+    steps[number] = *step;
+    steps[number].node = until + node;
+    if (pair) {
+      const std::array<Step, 2> both = pair_steps(steps[number]);
+      std::copy(both.begin(), both.end(), steps.begin() + node);
+    }
+    return step->seconds;
+  }
+
+  // Whether a primitive of the GPU computes the node and the one behind it at once.
+  [[nodiscard]] bool is_pair(int node) const { return absent_[static_cast<std::size_t>(node) + 1]; }
+
+  // The values that pairs leave out.
+  void find_pairs() {
+    absent_.assign(geometry_.values.size(), false);
+    for (int node = 0; node < nodes_; ++node) {
+      const Result<ConvPoolProblem> both = pair_problem(search_.network_, geometry_, node);
+      absent_[static_cast<std::size_t>(node) + 1] = both && search_.gpu_.get(*both);
+    }
+  }
+
   // So that what takes too long shows soon.
-  static std::vector<std::size_t> most_operations_first(const Geometry& part) {
-    std::vector<std::pair<double, std::size_t>> order;
-    for (std::size_t node = 0; node < part.problems.size(); ++node) {
-      order.emplace_back(-direct_flops(part.problems[node]), node);
+  static std::vector<int> most_operations_first(const Geometry& part) {
+    std::vector<std::pair<double, int>> order;
+    for (const LayerProblem& problem : part.problems) {
+      order.emplace_back(-direct_flops(problem), static_cast<int>(order.size()));
     }
     std::sort(order.begin(), order.end());
-    std::vector<std::size_t> nodes;
+    std::vector<int> nodes;
     for (const auto& [operations, node] : order) nodes.push_back(node);
     return nodes;
   }
 
-  // Groups of the segment on the GPU that could fit; one of 0 where there is no such segment.
-  const std::vector<std::int64_t>& groups_that_fit(int until) {
-    const auto [known, is_new] = groups_.try_emplace(until);
+  // Of the segment on the GPU, those that could fit; one that says nothing where there is no such segment.
+  const std::vector<TailWay>& ways_that_fit(int until) {
+    const auto [known, is_new] = ways_.try_emplace(until);
     if (!is_new) return known->second;
     if (until == nodes_) {
-      known->second = {0};
+      known->second.push_back(TailWay());
       return known->second;
     }
+    if (absent_.empty()) find_pairs();
+    const bool pairs = std::find(absent_.begin() + until + 1, absent_.end(), true) != absent_.end();
     for (const std::int64_t group : groups_of(value(until).S)) {
-      const std::int64_t bytes = least_.on_device(until, group);
-      if (bytes <= budget_.device) {
-        known->second.push_back(group);
-      } else {
-        reason_ = over("needs at least ", {0, 0, bytes}, budget_);
-      }
+      add_if_fit({group, false}, least_.on_device(until, group), known->second);
+      if (pairs) add_if_fit({group, true}, least_.on_device(until, group, absent_), known->second);
     }
     return known->second;
+  }
+  void add_if_fit(const TailWay& way, std::int64_t bytes, std::vector<TailWay>& ways) {
+    if (bytes <= budget_.device) {
+      ways.push_back(way);
+    } else {
+      reason_ = over("needs at least ", {0, 0, bytes}, budget_);
+    }
   }
 
   Result<SplitChoice> fit(const Found& found) {
@@ -299,7 +334,7 @@ class SplitSearch::Look {
   }
 
   Result<std::vector<Segment>> segments_of(const Found& found) {
-    const auto& [theta, until, group] = found.cut;
+    const auto& [theta, until, way] = found.cut;
     std::vector<Segment> segments;
     if (theta > 0) {
       Segment head{0, theta - 1, Place::cpu, {}, {}};
@@ -315,7 +350,7 @@ class SplitSearch::Look {
       segments.push_back({theta, until - 1, Place::gpu_host_ram, {}, *std::move(steps)});
     }
     if (until < nodes_) {
-      segments.push_back({until, nodes_ - 1, Place::gpu, {group}, find_tail(until, group)->steps});
+      segments.push_back({until, nodes_ - 1, Place::gpu, {way.group}, find_tail(until, way)->steps});
     }
     return segments;
   }
@@ -334,8 +369,9 @@ class SplitSearch::Look {
   Seconds copying_;  // of windows and results, by the CPU
   LeastBytes least_;
   DividedWays divided_;
-  std::map<int, std::vector<std::int64_t>> groups_;                    // by the first node on the GPU
-  std::map<std::pair<int, std::int64_t>, std::optional<Tail>> tails_;  // by that and group
+  std::vector<bool> absent_;                                      // per value: pairs leave it out; empty until asked
+  std::map<int, std::vector<TailWay>> ways_;                      // by the first node on the GPU
+  std::map<std::pair<int, TailWay>, std::optional<Tail>> tails_;  // by that and its way
   std::vector<Found> found_;
   Error reason_ = refused("the net has no nodes");
 };

@@ -30,11 +30,19 @@ struct CutLimits {
   bool host_ram = true;  // through the GPU from host RAM
 };
 
-// Nodes [0, theta) on the CPU, [theta, until) through host RAM, the others on the GPU in groups of so many inputs.
+// How the nodes behind a cut run on the GPU: so many of its inputs at once; convolutions and the poolings behind them
+// at once where a primitive computes both: mostly faster, always in less memory, but not for sure.
+struct TailWay {
+  std::int64_t group = 0;
+  bool in_pairs = false;
+  auto operator<=>(const TailWay&) const = default;
+};
+
+// Nodes [0, theta) on the CPU, [theta, until) through host RAM, the others on the GPU.
 struct Cut {
   int theta = 0;
   int until = 0;
-  std::int64_t group = 0;
+  TailWay tail;
 };
 
 // Looks at one geometry after the other and remembers what layers take.
@@ -45,9 +53,10 @@ class SplitSearch {
               const CutLimits& limits = {});
 
   // The fastest of all rungs of `geometry` that have at most one segment each on 'cpu', 'gpu_host_ram' and 'gpu', the
-  // tail in groups of S or of a half, a quarter, ... of it, that fit and take less than `below` for a patch. Each node
-  // takes its fastest planar primitive; parts of divided layers fit into all of the memory, or a half, a quarter, ...
-  // budget.host bounds host and pinned bytes together. over_budget or unsupported when there is none: the last reason.
+  // tail in groups of S or of a half, a quarter, ... of it, in pairs or not, that fit and take less than `below` for a
+  // patch. Each node, or pair, takes its fastest planar primitive; parts of divided layers fit into all of the memory,
+  // or a half, a quarter, ... budget.host bounds host and pinned bytes together. over_budget or unsupported when there
+  // is none: the last reason.
   [[nodiscard]] Result<SplitChoice> best(const Geometry& geometry, const SpaceBytes& budget,
                                          Seconds below = std::numeric_limits<double>::infinity());
 

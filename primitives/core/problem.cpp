@@ -102,6 +102,16 @@ Result<void> check_crop(const CropProblem& crop) {
   return {};
 }
 
+Result<void> check_conv_pool(const ConvPoolProblem& both) {
+  if (both.conv.residual) return invalid("a convolution that is pooled has no residual");
+  if (Result<void> sound = check_conv(both.conv); !sound) return sound;
+  if (const Shape5 between = output_shape(both.conv); both.pool.in != between) {
+    return invalid("the pooling reads " + to_string(both.pool.in) + ", the convolution before it writes " +
+                   to_string(between));
+  }
+  return check_pool(both.pool);
+}
+
 Result<void> check_concat(const ConcatProblem& concat) {
   if (concat.in.empty()) return invalid("a concatenation needs an input");
   for (const Shape5& shape : concat.in) {
@@ -183,6 +193,11 @@ float apply(Activation activation, float x) {
   return x;
 }
 
+const ConvProblem* convolution_of(const LayerProblem& problem) {
+  if (const auto* const both = std::get_if<ConvPoolProblem>(&problem); both != nullptr) return &both->conv;
+  return std::get_if<ConvProblem>(&problem);
+}
+
 int input_count(const LayerProblem& problem) {
   return std::visit(Overloaded{[](const ConvProblem& conv) { return conv.residual ? 2 : 1; },
                                [](const AddProblem& add) { return add.inputs; },
@@ -192,19 +207,21 @@ int input_count(const LayerProblem& problem) {
 }
 
 Shape5 input_shape(const LayerProblem& problem, int index) {
-  return std::visit(Overloaded{[&](const ConvProblem& conv) { return index == 0 ? conv.in : conv_output(conv); },
-                               [&](const ConcatProblem& concat) { return concat.in[static_cast<std::size_t>(index)]; },
-                               [](const auto& other) { return other.in; }},
-                    problem);
+  return std::visit(
+      Overloaded{[&](const ConvProblem& conv) { return index == 0 ? conv.in : conv_output(conv); },
+                 [&](const ConcatProblem& concat) { return concat.in[static_cast<std::size_t>(index)]; },
+                 [](const ConvPoolProblem& both) { return both.conv.in; }, [](const auto& other) { return other.in; }},
+      problem);
 }
 
 Shape5 output_shape(const LayerProblem& problem) {
-  return std::visit(
-      Overloaded{[](const ConvProblem& conv) { return conv_output(conv); },
-                 [](const PoolProblem& pool) { return pool_output(pool); },
-                 [](const ConcatProblem& concat) { return concat_output(concat); },
-                 [](const CropProblem& crop) { return crop_output(crop); }, [](const auto& other) { return other.in; }},
-      problem);
+  return std::visit(Overloaded{[](const ConvProblem& conv) { return conv_output(conv); },
+                               [](const PoolProblem& pool) { return pool_output(pool); },
+                               [](const ConcatProblem& concat) { return concat_output(concat); },
+                               [](const CropProblem& crop) { return crop_output(crop); },
+                               [](const ConvPoolProblem& both) { return pool_output(both.pool); },
+                               [](const auto& other) { return other.in; }},
+                    problem);
 }
 
 Result<void> check(const LayerProblem& problem) {
@@ -216,6 +233,7 @@ Result<void> check(const LayerProblem& problem) {
                                [](const PoolProblem& pool) { return check_pool(pool); },
                                [](const ConcatProblem& concat) { return check_concat(concat); },
                                [](const CropProblem& crop) { return check_crop(crop); },
+                               [](const ConvPoolProblem& both) { return check_conv_pool(both); },
                                [](const AddProblem& add) -> Result<void> {
                                  if (add.inputs < 2) return invalid("an addition needs two inputs or more");
                                  return {};
@@ -233,6 +251,7 @@ double direct_flops(const LayerProblem& problem) {
                    return conv.residual ? own + count : own;
                  },
                  [&](const PoolProblem& pool) { return count * static_cast<double>(voxels(pool.window)); },
+                 [](const ConvPoolProblem& both) { return direct_flops(both.conv) + direct_flops(both.pool); },
                  [&](const AddProblem& add) { return count * (add.inputs - 1); }, [&](const auto&) { return count; }},
       problem);
 }
@@ -254,6 +273,7 @@ std::string to_string(const LayerProblem& problem) {
             return "add " + std::to_string(p.inputs) + " of " + to_string(p.in) + activation_text(p.activation);
           },
           [](const ConcatProblem& concat) { return concat_text(concat); },
+          [](const ConvPoolProblem& both) { return conv_text(both.conv) + ", then " + pool_text(both.pool); },
           [](const ReorderProblem& p) {
             return "reorder " + to_string(p.in) + " from " + to_string(p.from) + " to " + to_string(p.to);
           },

@@ -73,6 +73,15 @@ struct PoolProblem {
   return pool.mode == PoolMode::plain ? Vec3::cube(1) : pool.stride / pool.groups;
 }
 
+// A convolution and the pooling of its output, whose tensor nobody else reads, as one piece of work: a first layer then
+// needs no memory for the images between them. `pool.in` is the convolution's output; no residual.
+struct ConvPoolProblem {
+  ConvProblem conv;
+  PoolProblem pool;
+
+  constexpr auto operator<=>(const ConvPoolProblem&) const = default;
+};
+
 // out = activation(in), element by element.
 struct ActivationProblem {
   Shape5 in;
@@ -123,7 +132,7 @@ struct ReorderProblem {
 };
 
 using LayerProblem = std::variant<ConvProblem, PoolProblem, ActivationProblem, SoftmaxProblem, ScaleShiftProblem,
-                                  AddProblem, ConcatProblem, ReorderProblem, CropProblem>;
+                                  AddProblem, ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem>;
 
 // Parameters of one layer, borrowed: they must outlive the prepared layer. Host memory, float32.
 struct LayerWeights {
@@ -132,6 +141,9 @@ struct LayerWeights {
   std::span<const float> scale;    // [f]
   std::span<const float> shift;    // [f]
 };
+
+// The problem's convolution, whose kernels and bias it takes; nullptr where it has none.
+[[nodiscard]] const ConvProblem* convolution_of(const LayerProblem& problem);
 
 // How many tensors the problem reads.
 [[nodiscard]] int input_count(const LayerProblem& problem);
@@ -144,12 +156,12 @@ struct LayerWeights {
 [[nodiscard]] Result<void> check(const LayerProblem& problem);
 
 // Multiplications and additions of the textbook algorithm: 2 f f' k n' S for a convolution, and one for every voxel
-// of its residual. Saturating arithmetic is not needed: a double.
+// of its residual; of a convolution that is pooled, both. Saturating arithmetic is not needed: a double.
 [[nodiscard]] double direct_flops(const LayerProblem& problem);
 
 // "conv 1x80x48x48x48 -> 80, k 5x5x5, residual, relu": one line that names the work in full; equal texts, equal work
-// (what does not matter is left out: the alpha of a relu, the fragments of a plain pooling). Used in reports and as the
-// key of recorded timings.
+// (what does not matter is left out: the alpha of a relu, the fragments of a plain pooling). Of a convolution that is
+// pooled: "conv ..., then max pool ...". Used in reports and as the key of recorded timings.
 [[nodiscard]] std::string to_string(const LayerProblem& problem);
 [[nodiscard]] std::string_view to_string(ActivationKind kind);
 

@@ -6,19 +6,25 @@ namespace znni::cuda {
 
 std::int64_t first_padded(std::int64_t f_out) { return round_up(f_out, first_images); }
 
-FirstArg first_arg(const ConvProblem& conv, const TensorView& in, const TensorView& out) {
-  FirstArg arg;
-  arg.rows = {out.shape.S, first_padded(conv.f_out) / first_images, out.shape.n.z, out.shape.n.y,
-              1,           first_row_lanes(out.shape.n.x)};
+FirstConv first_conv(const ConvProblem& conv, const TensorView& in) {
+  FirstConv arg;
   arg.f = conv.in.f;
   arg.f_out = conv.f_out;
-  arg.n_x = out.shape.n.x;
+  arg.groups = first_padded(conv.f_out) / first_images;
   arg.k = extent_of(conv.k);
   arg.dilation = extent_of(conv.dilation);
   arg.in = steps_of(in.strides);
-  arg.out = steps_of(out.strides);
   arg.act = act_of(conv.activation.kind);
   arg.alpha = conv.activation.alpha;
+  return arg;
+}
+
+FirstArg first_arg(const ConvProblem& conv, const TensorView& in, const TensorView& out) {
+  FirstArg arg;
+  arg.conv = first_conv(conv, in);
+  arg.rows = {out.shape.S, arg.conv.groups, out.shape.n.z, out.shape.n.y, 1, first_row_lanes(out.shape.n.x)};
+  arg.n_x = out.shape.n.x;
+  arg.out = steps_of(out.strides);
   return arg;
 }
 

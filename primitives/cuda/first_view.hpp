@@ -9,6 +9,7 @@
 
 namespace znni::cuda {
 
+[[nodiscard]] FirstConv first_conv(const ConvProblem& conv, const TensorView& in);
 [[nodiscard]] FirstArg first_arg(const ConvProblem& conv, const TensorView& in, const TensorView& out);
 
 // Images of the output, rounded up to sixteens.

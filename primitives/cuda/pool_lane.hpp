@@ -21,16 +21,19 @@ struct PoolArg {
   float factor = 1.0F;
 };
 
-// PoolProblem: the input of the output of fragment `offset` of input s. Linear in offset.x.
-constexpr Index pooled_input(const PoolArg& pool, Index s, Extent offset) {
-  const Index earlier = voxels_of(pool.before);
+// PoolProblem: the input of the output of fragment `offset`, of `offsets`, of input s, one of fragments `before`.
+// Linear in each axis of `offset`.
+constexpr Index pooled_input(Extent before, Extent offsets, Index s, Extent offset) {
+  const Index earlier = voxels_of(before);
   const Index index = s % earlier;
-  const Index z = offset.z * pool.before.z + index / (pool.before.y * pool.before.x);
-  const Index y = offset.y * pool.before.y + index / pool.before.x % pool.before.y;
-  const Index x = offset.x * pool.before.x + index % pool.before.x;
-  return s / earlier * earlier * voxels_of(pool.offsets) +
-         (z * pool.before.y * pool.offsets.y + y) * (pool.before.x * pool.offsets.x) + x;
+  const Index z = offset.z * before.z + index / (before.y * before.x);
+  const Index y = offset.y * before.y + index / before.x % before.y;
+  const Index x = offset.x * before.x + index % before.x;
+  return s / earlier * earlier * voxels_of(offsets) + (z * before.y * offsets.y + y) * (before.x * offsets.x) + x;
 }
+
+// NaNs are kept.
+constexpr float larger(float a, float b) { return b > a || b != b ? b : a; }
 
 // What all elements of a row share.
 struct PoolRow {
@@ -43,7 +46,7 @@ constexpr PoolRow pool_row(const PoolArg& pool, Index index) {
   const Index y = row.y / pool.offsets.y;
   const Index offset_z = row.z % pool.offsets.z;
   const Index offset_y = row.y % pool.offsets.y;
-  const Index s = pooled_input(pool, row.s, {offset_z, offset_y, 0});
+  const Index s = pooled_input(pool.before, pool.offsets, row.s, {offset_z, offset_y, 0});
   return {row.s * pool.in.S + row.image * pool.in.f + (z * pool.stride.z + offset_z) * pool.in.z +
               (y * pool.stride.y + offset_y) * pool.in.y,
           s * pool.out.S + row.image * pool.out.f + z * pool.out.z + y * pool.out.y};
@@ -60,7 +63,7 @@ constexpr Lanes<T, width> pool_window(const PoolArg& pool, const Lanes<T, width>
         const Lanes<T, width> value = in[z * pool.in.z + y * pool.in.y + x * pool.in.x];
         for (int w = 0; w < width; ++w) {
           const float v = widen(value.lane[w]);
-          best[w] = pool.average ? best[w] + v : (v > best[w] || v != v ? v : best[w]);
+          best[w] = pool.average ? best[w] + v : larger(best[w], v);
         }
       }
     }

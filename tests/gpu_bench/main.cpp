@@ -15,7 +15,7 @@ namespace {
 constexpr const char* usage =
     "znni-gpu-bench machine | ceilings | layer [options] | net [options]\n"
     "  --memory GIB       of the device (default: nine tenths of what it has)\n"
-    "  layer: --k K --n N [--S S] [--f F] [--f-out F]\n"
+    "  layer: --k K --n N [--S S] [--f F] [--f-out F] [--pool P]   with the max pooling behind it, all fragments\n"
     "  net: --net n337|n537|n726|n926 --mode f32|fft_tf32|tf32|bf16 --last N [--candidates N]\n"
     "       [--weights FILE] [--input FILE] [--output FILE]\n";
 
@@ -23,9 +23,9 @@ using Options = std::map<std::string, std::string>;
 
 Result<Options> read_options(int count, char** words) {
   static const std::map<std::string, std::string> known = {
-      {"--memory", ""},  {"--k", "3"},      {"--n", "64"},     {"--S", "1"},     {"--f", "80"},
-      {"--f-out", "80"}, {"--net", "n337"}, {"--mode", "f32"}, {"--last", "20"}, {"--candidates", "4"},
-      {"--weights", ""}, {"--input", ""},   {"--output", ""}};
+      {"--memory", ""},      {"--k", "3"},      {"--n", "64"},     {"--S", "1"},      {"--f", "80"},
+      {"--f-out", "80"},     {"--pool", "1"},   {"--net", "n337"}, {"--mode", "f32"}, {"--last", "20"},
+      {"--candidates", "4"}, {"--weights", ""}, {"--input", ""},   {"--output", ""}};
   Options options = known;
   for (int i = 2; i < count; i += 2) {
     const std::string name = words[i];
@@ -88,7 +88,7 @@ Result<void> run(const std::string& command, const Options& options) {
   if (command == "layer") {
     ConvProblem conv;
     std::map<std::string, std::int64_t> numbers;
-    for (const char* name : {"--k", "--n", "--S", "--f", "--f-out"}) {
+    for (const char* name : {"--k", "--n", "--S", "--f", "--f-out", "--pool"}) {
       const Result<std::int64_t> value = whole(options, name, 1 << 20);
       if (!value) return value.error();
       numbers[name] = *value;
@@ -97,8 +97,14 @@ Result<void> run(const std::string& command, const Options& options) {
     conv.f_out = numbers["--f-out"];
     conv.k = Vec3::cube(numbers["--k"]);
     conv.activation.kind = ActivationKind::relu;
-    if (Result<void> sound = check(LayerProblem(conv)); !sound) return sound;
-    return run_layer(conv, memory / 10 * 8, **device);
+    LayerProblem problem = conv;
+    if (Result<void> sound = check(problem); !sound) return sound;
+    if (const Vec3 p = Vec3::cube(numbers["--pool"]); p != Vec3::cube(1)) {
+      problem =
+          ConvPoolProblem{conv, {.in = output_shape(problem), .window = p, .stride = p, .mode = PoolMode::fragments}};
+      if (Result<void> sound = check(problem); !sound) return sound;
+    }
+    return run_layer(problem, memory / 10 * 8, **device);
   }
   NetRun net{
       options.at("--net"),   Mode::f32, options.at("--mode"), 0, 4, options.at("--weights"), options.at("--input"),

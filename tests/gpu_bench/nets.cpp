@@ -239,6 +239,24 @@ Result<void> write_output(const NetRun& run, const TensorView& from, cuda::CudaD
   return Error{ErrorCode::not_found, run.output + ": cannot be written"};
 }
 
+// The first two layers as one, where that is faster: the tensor between them is then not held either.
+void join_first(const NetRun& run, const Reservation& block, cuda::CudaDevice& device, std::vector<Layer>& layers) {
+  const auto* const conv = std::get_if<ConvProblem>(&layers[0].problem);
+  const auto* const pool = std::get_if<PoolProblem>(&layers[1].problem);
+  if (conv == nullptr || pool == nullptr) return;
+  const LayerProblem both = ConvPoolProblem{*conv, *pool};
+  const Line start = Line("net layer").text("net", run.net).text("mode", run.mode_name);
+  Result<Candidate> best = fastest(
+      both, {layers[0].kernels, layers[0].bias, {}, {}},
+      [&](const Primitive&, const Estimate& estimate) { return belongs(estimate, run.mode, true); }, run.candidates,
+      block, device,
+      [&](const Candidate& candidate, std::string_view failure) { tell_candidate(start, both, candidate, failure); });
+  if (!best || best->seconds >= layers[0].chosen.seconds + layers[1].chosen.seconds) return;
+  layers.erase(layers.begin() + 1);
+  layers[0].problem = both;
+  layers[0].chosen = *std::move(best);
+}
+
 }  // namespace
 
 Result<void> run_net(const NetRun& run, std::int64_t block_bytes, cuda::CudaDevice& device) {
@@ -264,9 +282,12 @@ Result<void> run_net(const NetRun& run, std::int64_t block_bytes, cuda::CudaDevi
           });
       if (!best) return best.error().within(run.net);
       layer.chosen = std::move(*best);
-      scratch = std::max(scratch, scratch_bytes(layer.chosen.estimate));
-      layer.chosen.estimate = without_tensors(std::move(layer.chosen.estimate));
     }
+    join_first(run, *block, device, layers);
+  }
+  for (Layer& layer : layers) {
+    scratch = std::max(scratch, scratch_bytes(layer.chosen.estimate));
+    layer.chosen.estimate = without_tensors(std::move(layer.chosen.estimate));
   }
   Result<Memory> memory = reserve(layers, run.mode, scratch, device);
   if (!memory) return memory.error();
@@ -294,7 +315,8 @@ Result<void> run_net(const NetRun& run, std::int64_t block_bytes, cuda::CudaDevi
   return {};
 }
 
-Result<void> run_layer(const ConvProblem& conv, std::int64_t block_bytes, cuda::CudaDevice& device) {
+Result<void> run_layer(const LayerProblem& problem, std::int64_t block_bytes, cuda::CudaDevice& device) {
+  const ConvProblem& conv = *convolution_of(problem);
   const std::vector<float> kernels = made_values(conv.f_out * conv.in.f * voxels(conv.k), 0.02, 1);
   const std::vector<float> bias = made_values(conv.f_out, 0.01, 2);
   Result<Reservation> block = device.reserve(MemorySpace::device, block_bytes, "layer");
@@ -307,9 +329,9 @@ Result<void> run_layer(const ConvProblem& conv, std::int64_t block_bytes, cuda::
   }
   const LayerWeights weights{kernels, bias, {}, {}};
   const Result<Candidate> best = fastest(
-      conv, weights, [](const Primitive&, const Estimate&) { return true; }, 1000, *block, device,
+      problem, weights, [](const Primitive&, const Estimate&) { return true; }, 1000, *block, device,
       [&](const Candidate& candidate, std::string_view failure) {
-        tell_candidate(Line("layer"), conv, candidate, failure);
+        tell_candidate(Line("layer"), problem, candidate, failure);
       });
   if (!best) return best.error();
   return {};

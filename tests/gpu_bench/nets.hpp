@@ -18,11 +18,11 @@ struct NetRun {
   std::string output;          // file written: floats, fragments x images x voxels
 };
 
-// Times each layer's candidates, then the whole net; prints lines. `block_bytes` of the budget are for tensors and
-// scratch, the rest for weights and spectra.
+// Times each layer's candidates, and the first two as one, then the whole net; prints lines. `block_bytes` of the
+// budget are for tensors and scratch, the rest for weights and spectra.
 [[nodiscard]] Result<void> run_net(const NetRun& run, std::int64_t block_bytes, cuda::CudaDevice& device);
 
-// One convolution, all estimates of all primitives.
-[[nodiscard]] Result<void> run_layer(const ConvProblem& conv, std::int64_t block_bytes, cuda::CudaDevice& device);
+// One convolution, or one that is pooled: all estimates of all primitives.
+[[nodiscard]] Result<void> run_layer(const LayerProblem& problem, std::int64_t block_bytes, cuda::CudaDevice& device);
 
 }  // namespace znni::gpu_bench

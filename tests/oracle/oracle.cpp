@@ -112,6 +112,11 @@ Values run(const PoolProblem& pool, std::span<const Values> inputs, const LayerW
   return std::move(out.values);
 }
 
+Values run(const ConvPoolProblem& both, std::span<const Values> inputs, const LayerWeights& weights) {
+  const Values between = run(both.conv, inputs, weights);
+  return run(both.pool, std::span(&between, 1), {});
+}
+
 Values run(const ActivationProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
   Values out = inputs[0];
   activate(problem.activation, out);

@@ -56,6 +56,12 @@ double bound(const PoolProblem& pool, std::span<const Values> inputs, const Laye
   return eps * (2.0 + static_cast<double>(voxels(pool.window))) * largest(inputs[0]);
 }
 
+// A pooling spreads no error of what it reads.
+double bound(const ConvPoolProblem& both, std::span<const Values> inputs, const LayerWeights& weights) {
+  const Values between = oracle_run(both.conv, inputs, weights);
+  return bound(both.conv, inputs, weights) + bound(both.pool, std::span(&between, 1), weights);
+}
+
 double bound(const ActivationProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
   return through(problem.activation, 0.0, largest(inputs[0]));
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "planner/pairs.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"
@@ -31,6 +32,15 @@ struct Drawn {
   std::vector<int> cuts;
 };
 
+// Values that the rung's pairs leave out.
+std::vector<bool> absent_of(const Rung& rung) {
+  std::vector<bool> absent(1, false);
+  for (const Segment& segment : rung.segments) {
+    for (std::size_t i = 0; i < segment.steps.size(); ++i) absent.push_back(begins_pair(segment.steps, i));
+  }
+  return absent;
+}
+
 // What the search counts is what the pipeline reserves, for every cut.
 TEST(PipelineBytes, AreWhatThePipelineReserves) {
   int opened = 0;
@@ -40,13 +50,14 @@ TEST(PipelineBytes, AreWhatThePipelineReserves) {
     const std::unique_ptr<Device> cpu = test::host_device(std::int64_t{1} << 30);
     test::HostSim gpu;
     for (const int until : drawn.cuts) {
-      const Result<Rung> rung = test::rung_of_three(drawn.network, drawn.choice, drawn.theta(until), until, cpu->spec(),
-                                                    gpu.spec(), drawn.random);
+      Result<Rung> rung = test::rung_of_three(drawn.network, drawn.choice, drawn.theta(until), until, cpu->spec(),
+                                              gpu.spec(), drawn.random);
       ASSERT_TRUE(rung) << rung.error().message;
-      const Result<RungSegments> parts =
-          take_apart(drawn.network, *rung, test::split_catalogue(), {cpu->spec(), gpu.spec()});
+      if (drawn.random.chance(0.5)) test::join_pairs(drawn.network, *rung);
+      const Catalogue catalogue = test::pair_catalogue();
+      const Result<RungSegments> parts = take_apart(drawn.network, *rung, catalogue, {cpu->spec(), gpu.spec()});
       ASSERT_TRUE(parts) << parts.error().message;
-      const auto pipeline = Pipeline::open(drawn.network, weights, *rung, test::split_catalogue(), *cpu, gpu);
+      const auto pipeline = Pipeline::open(drawn.network, weights, *rung, catalogue, *cpu, gpu);
       if (!pipeline) continue;
       ++opened;
       const SpaceBytes counted = pipeline_bytes(*parts);
@@ -79,11 +90,12 @@ TEST(LeastBytes, AreNeverMoreThanAnyRungTakes) {
           test::rung_of_three(drawn.network, drawn.choice, theta, until, specs.cpu, specs.gpu, drawn.random).value();
       const std::int64_t group = drawn.random.chance(0.5) ? 1 : geometry.values[static_cast<std::size_t>(until)].S;
       if (until < nodes) rung.segments.back().group.inputs = group;
-      const SpaceBytes taken = pipeline_bytes(take_apart(drawn.network, rung, test::split_catalogue(), specs).value());
+      if (drawn.random.chance(0.5)) test::join_pairs(drawn.network, rung);
+      const SpaceBytes taken = pipeline_bytes(take_apart(drawn.network, rung, test::pair_catalogue(), specs).value());
       const SpaceBytes host = least.on_host(theta, until);
       EXPECT_TRUE(taken.covers(host)) << to_string(taken) << " below " << to_string(host);
       if (until == nodes) continue;
-      EXPECT_LE(least.on_device(until, group), taken.device);
+      EXPECT_LE(least.on_device(until, group, absent_of(rung)), taken.device);
     }
   }
   EXPECT_GT(streams, 0);

@@ -23,6 +23,10 @@ TEST(PlannerProblemFamily, ClassesAreOperationAndWindow) {
   EXPECT_EQ(problem_class("max pool 8x80x9x9x9, window 2x2x2, stride 2x2x2, plain"), "max pool window 2x2x2");
   EXPECT_EQ(problem_class("softmax 1x2x3x4x5"), "softmax");
   EXPECT_EQ(problem_class("scale and shift 1x2x3x4x5"), "scale and shift");
+  EXPECT_EQ(
+      problem_class("conv 1x1x9x9x9 -> 4, k 2x2x2, relu, then max pool 1x4x8x8x8, window 2x2x2, stride 2x2x2, plain"),
+      "conv k 2x2x2, then max pool window 2x2x2")
+      << "is not that of a convolution alone";
   EXPECT_EQ(problem_class(""), "");
 }
 

@@ -47,6 +47,10 @@ std::vector<LayerProblem> problems() {
   all.emplace_back(CropProblem{shape, {}, {1, 1, 1}});
   all.emplace_back(ReorderProblem{shape, {}, {ElementType::f32, Layout::blocked8}});
   all.emplace_back(ReorderProblem{shape, {ElementType::f32, Layout::blocked8}, {}});
+  PoolProblem behind = pool;
+  all.emplace_back(ConvPoolProblem{conv, behind});
+  behind.mode = PoolMode::fragments;
+  all.emplace_back(ConvPoolProblem{conv, behind});
   return all;
 }
 

@@ -26,6 +26,8 @@ const std::vector<LayerProblem> problems = {
     ConcatProblem{{shape, {2, 1, {9, 11, 13}}, shape}},
     CropProblem{shape, {1, 0, 2}, {0, 10, 3}},
     ReorderProblem{shape, {ElementType::f32, Layout::planar}, {ElementType::f32, Layout::blocked16}},
+    ConvPoolProblem{{shape, 3, {2, 2, 2}, Vec3::cube(1), {ActivationKind::relu, 0.0F}, false},
+                    {{2, 3, {8, 10, 12}}, two, two, PoolKind::max, PoolMode::plain, Vec3::cube(1), Vec3::cube(1)}},
     ReorderProblem{shape, {ElementType::f16, Layout::channels_last}, {ElementType::f32, Layout::blocked8}},
 };
 
@@ -57,6 +59,13 @@ TEST(PlannerProblemText, SaysWhatIsWrong) {
             std::string::npos);
   EXPECT_FALSE(parse_problem("conv 1x99999999999999999999x2x2x2 -> 1, k 3x3x3"));
   EXPECT_FALSE(parse_problem("add -3 of 1x1x2x2x2"));
+  const std::string conv = "conv 1x1x4x4x4 -> 2, k 2x2x2";
+  EXPECT_FALSE(parse_problem(conv + ", then softmax 1x2x3x3x3"));
+  EXPECT_FALSE(parse_problem(conv + ", then " + conv));
+  EXPECT_NE(parse_problem(conv + ", then max pool 1x2x4x4x4, window 2x2x2, stride 2x2x2, plain")
+                .error()
+                .message.find("the pooling reads 1x2x4x4x4, the convolution before it writes 1x2x3x3x3"),
+            std::string::npos);
   EXPECT_NE(parse_problem("softmax 1x01x2x2x2").error().message.find("should read 'softmax 1x1x2x2x2'"),
             std::string::npos);
 }

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "planner/pairs.hpp"
 #include "planner/streams.hpp"
 #include "planner/throughput.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
@@ -24,7 +25,11 @@ class SplitSearchTest : public testing::Test {
  protected:
   [[nodiscard]] Result<SplitChoice> choose(const SpaceBytes& budget,
                                            Seconds below = std::numeric_limits<double>::infinity()) {
-    SplitSearch search(network_, catalogue_, *costs_, specs_);
+    return choose(catalogue_, budget, below);
+  }
+  [[nodiscard]] Result<SplitChoice> choose(const Catalogue& catalogue, const SpaceBytes& budget,
+                                           Seconds below = std::numeric_limits<double>::infinity()) {
+    SplitSearch search(network_, catalogue, *costs_, specs_);
     return search.best(geometry_, budget, below);
   }
   [[nodiscard]] static std::string places(const SplitChoice& choice) {
@@ -81,6 +86,25 @@ TEST_F(SplitSearchTest, LessDeviceMemoryIsNeverFasterAndNeverTooMuch) {
   EXPECT_NE(first, last);
 }
 
+// A primitive for two nodes at once saves time here, and memory for sure.
+TEST_F(SplitSearchTest, TakesAConvolutionAndItsPoolingTogether) {
+  specs_.gpu.flops_per_second = 1e13;
+  specs_.cpu.bytes_per_second = 1e12;
+  specs_.gpu.accelerator.up = specs_.gpu.accelerator.down = {1e-7, 1e12};
+  const Catalogue with_pairs = test::pair_catalogue();
+  const SplitChoice single = choose({much, much, much}).value();
+  const SplitChoice pairs = choose(with_pairs, {much, much, much}).value();
+  const std::vector<Step>& steps = pairs.rung.segments.front().steps;
+  ASSERT_EQ(steps.size(), 5U);
+  EXPECT_TRUE(begins_pair(steps, 0));
+  EXPECT_TRUE(begins_pair(steps, 2));
+  EXPECT_LT(pairs.seconds.gpu, single.seconds.gpu);
+  EXPECT_LT(pairs.bytes.device, single.bytes.device);
+  const SplitChoice tight = choose(with_pairs, {much, much, pairs.bytes.device}).value();
+  EXPECT_EQ(tight.rung, pairs.rung) << "fits to the byte";
+  EXPECT_NE(choose(with_pairs, {much, much, pairs.bytes.device - 1}).value().rung, pairs.rung);
+}
+
 // What is slower than asked for is not given, and a bound never cuts off what is faster.
 TEST_F(SplitSearchTest, ABoundCutsOffNothingElse) {
   for (const double rate : {2e9, 1e12}) {
@@ -134,9 +158,9 @@ Seconds patch_seconds(const Network& network, const RungSegments& parts, const P
   return std::max(cpu, gpu);
 }
 
-// Every cut and every group of one net, geometry and budget, one after the other.
+// Every cut and every group of one net, geometry and budget, in pairs and not, one after the other.
 TEST(SplitSearchBruteForce, FindsTheFastestThatFits) {
-  const Catalogue catalogue = test::split_catalogue();
+  const Catalogue catalogue = test::pair_catalogue();
   const std::unique_ptr<CostSource> costs = modelled_costs();
   for (int i = 0; i < test::case_count(30); ++i) {
     Random random(test::base_seed() + static_cast<std::uint64_t>(i));
@@ -155,12 +179,14 @@ TEST(SplitSearchBruteForce, FindsTheFastestThatFits) {
       for (std::int64_t group = S; group >= 1; --group) {
         if (S % group != 0 || (2 * group > last && group > 1)) continue;
         last = group;
-        const Rung rung = test::split_rung(network, choice, theta, group, specs.cpu, specs.gpu).value();
-        const Result<RungSegments> parts = take_apart(network, rung, catalogue, specs);
-        if (!parts) continue;
-        const SpaceBytes bytes = pipeline_bytes(*parts);
-        if (!budget.covers(bytes) || bytes.host + bytes.pinned > budget.host) continue;
-        best = std::min(best, patch_seconds(network, *parts, specs));
+        Rung rung = test::split_rung(network, choice, theta, group, specs.cpu, specs.gpu).value();
+        for (const bool in_pairs : {false, true}) {
+          if (in_pairs && test::join_pairs(network, rung) == 0) continue;
+          const RungSegments parts = take_apart(network, rung, catalogue, specs).value();
+          const SpaceBytes bytes = pipeline_bytes(parts);
+          if (!budget.covers(bytes) || bytes.host + bytes.pinned > budget.host) continue;
+          best = std::min(best, patch_seconds(network, parts, specs));
+        }
       }
     }
     SplitSearch search(network, catalogue, *costs, specs, {true, false});

@@ -48,7 +48,7 @@ std::vector<float> Random::normals(std::int64_t count, float deviation) {
 
 Weights random_weights(const LayerProblem& problem, Random& random) {
   Weights weights;
-  if (const auto* conv = std::get_if<ConvProblem>(&problem)) {
+  if (const ConvProblem* conv = convolution_of(problem)) {
     const std::int64_t terms = conv->in.f * voxels(conv->k);
     weights.kernels = random.normals(conv->f_out * terms, std::sqrt(2.0F / static_cast<float>(terms)));
     if (!random.chance(0.125)) weights.bias = random.normals(conv->f_out, 0.1F);
@@ -115,6 +115,22 @@ PoolProblem random_pool(Random& random, PoolMode mode) {
   pool.in.S = random.integer(1, 2) * voxels(pool.fragments);
   pool.in.f = random.chance(0.3) ? 16 : random.integer(1, 20);
   return pool;
+}
+
+ConvPoolProblem random_conv_pool(Random& random, std::int64_t most_f, double most_flops) {
+  while (true) {
+    ConvPoolProblem both;
+    both.pool = random_pool(random, random.chance(0.8) ? PoolMode::fragments : PoolMode::plain);
+    both.pool.in.f = random.integer(1, 36);
+    ConvProblem& conv = both.conv;
+    conv.k = random.vec3(1, 5);
+    if (random.chance(0.2)) conv.dilation = random.vec3(1, 2);
+    conv.f_out = both.pool.in.f;
+    conv.in = {both.pool.in.S, random.integer(1, most_f),
+               both.pool.in.n + dilated(conv.k, conv.dilation) - Vec3::cube(1)};
+    conv.activation = random_activation(random);
+    if (both.pool.in.S <= 8 && direct_flops(both) <= most_flops) return both;
+  }
 }
 
 LayerProblem random_elementwise(Random& random) {

@@ -53,11 +53,14 @@ struct Weights {
 [[nodiscard]] ConvProblem random_conv(Random& random, double most_flops = 4e7);
 // Windows other than the stride, fragments of earlier poolings, both kinds.
 [[nodiscard]] PoolProblem random_pool(Random& random, PoolMode mode);
+// A convolution of up to `most_f` images, dilated at times, and a pooling of either kind behind it. Not among the
+// problems of random_problem().
+[[nodiscard]] ConvPoolProblem random_conv_pool(Random& random, std::int64_t most_f, double most_flops = 4e6);
 [[nodiscard]] Activation random_activation(Random& random);
 [[nodiscard]] LayerProblem random_elementwise(Random& random);
 // A reorder between planar and the layout of `width` images per block, either way round.
 [[nodiscard]] ReorderProblem random_reorder(Random& random, std::int64_t width);
-// Any of the above.
+// Any of the others.
 [[nodiscard]] LayerProblem random_problem(Random& random);
 
 }  // namespace znni::test

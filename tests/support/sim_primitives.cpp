@@ -209,9 +209,11 @@ bool pools(const LayerProblem& problem) {
   return pool != nullptr && pool->kind == kind && (pool->mode == mode || kind == PoolKind::average);
 }
 
+bool is_conv_pool(const LayerProblem& problem) { return std::holds_alternative<ConvPoolProblem>(problem); }
+
 bool is_elementwise(const LayerProblem& problem) {
   return !std::holds_alternative<ConvProblem>(problem) && !std::holds_alternative<PoolProblem>(problem) &&
-         !std::holds_alternative<ReorderProblem>(problem);
+         !std::holds_alternative<ReorderProblem>(problem) && !is_conv_pool(problem);
 }
 
 constinit const Primitive conv{"sim.conv", 1, DeviceKind::gpu, describe_conv, prepare_conv};
@@ -224,6 +226,8 @@ constinit const Primitive pool_average{"sim.pool_average", 1, DeviceKind::gpu,
                                        prepare_by_oracle};
 constinit const Primitive elementwise{"sim.elementwise", 1, DeviceKind::gpu, describe_by_oracle<is_elementwise>,
                                       prepare_by_oracle};
+constinit const Primitive conv_pool{"sim.conv_pool", 1, DeviceKind::gpu, describe_by_oracle<is_conv_pool>,
+                                    prepare_by_oracle};
 
 std::vector<DeviceSpec> probe() { return {host_sim_spec()}; }
 
@@ -240,5 +244,6 @@ const Backend row{"sim", probe, open, table};
 
 const Backend& sim_backend() { return row; }
 const Primitive& sim_conv() { return conv; }
+const Primitive& sim_conv_pool() { return conv_pool; }
 
 }  // namespace znni::test

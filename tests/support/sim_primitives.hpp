@@ -13,5 +13,7 @@ namespace znni::test {
 [[nodiscard]] const Backend& sim_backend();
 
 [[nodiscard]] const Primitive& sim_conv();
+// A convolution and the pooling behind it at once, by the oracle; not in the back end's table.
+[[nodiscard]] const Primitive& sim_conv_pool();
 
 }  // namespace znni::test

@@ -134,6 +134,28 @@ TEST(ConvProblem, AResidualIsASecondInputOfTheOutputsShape) {
   EXPECT_DOUBLE_EQ(direct_flops(conv), (2.0 * 3 * 6 + 1) * 2 * 7 * 60);
 }
 
+TEST(ConvPoolProblem, IsAConvolutionAndThePoolingOfItsOutput) {
+  ConvPoolProblem both{conv_of({6, 6, 6}, {2, 2, 2}), {.in = {1, 3, {5, 5, 5}}, .mode = PoolMode::fragments}};
+  EXPECT_EQ(refusal_of(both), "");
+  EXPECT_EQ(input_count(both), 1);
+  EXPECT_EQ(input_shape(both, 0), both.conv.in);
+  EXPECT_EQ(output_shape(both), (Shape5{8, 3, {2, 2, 2}}));
+  EXPECT_DOUBLE_EQ(direct_flops(both), direct_flops(both.conv) + direct_flops(both.pool));
+  EXPECT_EQ(to_string(LayerProblem(both)),
+            "conv 1x2x6x6x6 -> 3, k 2x2x2, then max pool 1x3x5x5x5, window 2x2x2, stride 2x2x2, fragments of 1x1x1");
+  EXPECT_EQ(refusal_of(ConvPoolProblem{both.conv, {.in = {1, 3, {4, 5, 5}}}}),
+            "the pooling reads 1x3x4x5x5, the convolution before it writes 1x3x5x5x5");
+  const LayerProblem problems[] = {both, both.conv, both.pool};
+  EXPECT_EQ(*convolution_of(problems[0]), both.conv);
+  EXPECT_EQ(*convolution_of(problems[1]), both.conv);
+  EXPECT_EQ(convolution_of(problems[2]), nullptr);
+  both.conv.residual = true;
+  EXPECT_EQ(refusal_of(both), "a convolution that is pooled has no residual");
+  both.conv.residual = false;
+  both.pool.in.n.x = both.conv.in.n.x = 7;
+  EXPECT_NE(refusal_of(both), "");
+}
+
 TEST(DirectFlops, IsTheTextbookNumber) {
   EXPECT_DOUBLE_EQ(direct_flops(conv_of({5, 5, 5}, {2, 2, 2})), 2.0 * 3 * 64 * 2 * 8);
 }

@@ -33,6 +33,16 @@ TEST_F(CudaResultsOnGpu, RandomProblems) {
   }
 }
 
+TEST_F(CudaResultsOnGpu, RandomFirstLayersThatArePooled) {
+  for (int i = 0; i < test::case_count(40); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    test::Random random(seed);
+    check_all(test::random_conv_pool(random, 3, 4e7), seed);
+    if (HasFatalFailure()) return;
+  }
+  EXPECT_GT(takers_["cuda.conv.first_pool"], 0);
+}
+
 TEST_F(CudaResultsOnGpu, ReordersBetweenAllFormats) {
   const Shape5 shape{2, 37, {3, 5, 41}};
   const Format last_f16{ElementType::f16, Layout::channels_last};
@@ -65,6 +75,10 @@ TEST_F(CudaResultsOnGpu, LayersOfTheBenchmarkNets) {
   check_all(ConvProblem{{1, 1, Vec3::cube(20)}, 80, Vec3::cube(4), {1, 1, 1}, {ActivationKind::relu, 0}, false}, 1);
   check_all(ConvProblem{{1, 80, Vec3::cube(12)}, 3, Vec3::cube(3), {1, 1, 1}, {}, false}, 1);
   check_all(PoolProblem{.in = {1, 80, Vec3::cube(17)}, .mode = PoolMode::fragments}, 1);
+  for (const std::int64_t k : {2, 4, 6, 8}) {
+    const ConvProblem conv{{1, 1, Vec3::cube(k + 36)}, 80, Vec3::cube(k), {1, 1, 1}, {ActivationKind::relu, 0}, false};
+    check_all(ConvPoolProblem{conv, {.in = output_shape(conv), .mode = PoolMode::fragments}}, 1);
+  }
 }
 
 }  // namespace

@@ -87,6 +87,33 @@ TEST(Pipeline, EveryThetaOfRandomNetsEqualsTheDenseWindow) {
   EXPECT_GT(cuts, test::case_count(20));
 }
 
+// Convolutions and the poolings behind them at once, wherever the tail has them.
+TEST(Pipeline, PairsOfRandomNetsEqualTheDenseWindow) {
+  int pairs = 0;
+  for (int i = 0; i < test::case_count(20); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed));
+    Random random(seed);
+    Bench bench(test::random_network(random, 16), seed);
+    const GeometryChoice choice = test::split_choice(bench.network, random, random.integer(1, 2));
+    const Vec3 n = reaches(bench.network).back().fov + random.vec3(0, 12);
+    const RandomVolume volume = test::random_volume(bench.network.f_in, n, ElementType::f32, random);
+    Rung rung =
+        test::split_rung(bench.network, choice, 0, random.integer(0, 1), bench.cpu->spec(), bench.gpu->spec()).value();
+    pairs += test::join_pairs(bench.network, rung);
+    const Result<std::unique_ptr<Pipeline>> pipeline = Pipeline::open(
+        bench.network, bench.weights, rung, test::pair_catalogue(), *bench.cpu, *bench.gpu, bench.gpu->poison());
+    ASSERT_TRUE(pipeline) << pipeline.error().message;
+    Outcome outcome;
+    run(bench, **pipeline, volume, outcome);
+    ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
+    const oracle::Values exact =
+        test::dense_oracle(bench.network, bench.weights, n, test::volume_values(volume.view(), {}));
+    EXPECT_LE(test::relative_error(test::output_values(outcome.job), exact), 1e-5);
+  }
+  EXPECT_GT(pairs, 0);
+}
+
 // Head, host RAM and tail cut anywhere.
 TEST(Pipeline, ThreePlacesOfRandomNetsEqualTheDenseWindow) {
   int ran = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "planner/pairs.hpp"
 #include "planner/pipeline_bytes.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"
@@ -43,6 +44,32 @@ Catalogue split_catalogue(std::span<const Primitive* const> gpu) {
   const Backend other{"gpu", nullptr, nullptr, gpu};
   const Backend* const rows[] = {&oracle_backend(), &other};
   return Catalogue::make(rows).value();
+}
+
+Catalogue pair_catalogue() {
+  const std::span<const Primitive* const> single = sim_backend().primitives;
+  std::vector<const Primitive*> gpu(single.begin(), single.end());
+  gpu.push_back(&sim_conv_pool());
+  return split_catalogue(gpu);
+}
+
+int join_pairs(const Network& network, Rung& rung) {
+  const Geometry geometry = make_geometry(network, rung.geometry).value();
+  int joined = 0;
+  for (Segment& segment : rung.segments) {
+    for (std::size_t i = 0; segment.place == Place::gpu && i + 1 < segment.steps.size(); ++i) {
+      if (!pair_problem(network, geometry, segment.steps[i].node)) continue;
+      Step first = segment.steps[i];
+      first.primitive = sim_conv_pool().name;
+      first.version = sim_conv_pool().version;
+      first.variant.clear();
+      const std::array<Step, 2> both = pair_steps(first);
+      std::copy(both.begin(), both.end(), segment.steps.begin() + static_cast<std::ptrdiff_t>(i));
+      ++joined;
+      ++i;
+    }
+  }
+  return joined;
 }
 
 std::vector<int> legal_cuts(const Network& network) {

@@ -15,6 +15,11 @@ namespace znni::test {
 [[nodiscard]] Catalogue split_catalogue();
 [[nodiscard]] Catalogue split_catalogue(std::span<const Primitive* const> gpu);
 
+// The simulated GPU's with one more: a convolution and the pooling behind it at once.
+[[nodiscard]] Catalogue pair_catalogue();
+// Has that one compute all pairs on the GPU: how many there are.
+int join_pairs(const Network& network, Rung& rung);
+
 // Nodes before which the net may be cut, 0 among them: a tail alone.
 [[nodiscard]] std::vector<int> legal_cuts(const Network& network);
 

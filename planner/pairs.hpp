@@ -1,0 +1,30 @@
+// Pairs: a convolution and the pooling behind it that one primitive computes at once, so that the tensor between them
+// does not exist. A plan keeps a step for each of the two nodes. Both name the primitive; the first says how it reads
+// and how it is set up, and has the time of both; the second has the variant `joined=1`, says how the pair writes, and
+// takes no time of its own.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "planner/plan.hpp"
+
+namespace znni {
+
+// Whether the step is the second of a pair.
+[[nodiscard]] bool is_joined(const Step& step);
+// Whether steps[i] and the one behind it are a pair.
+[[nodiscard]] bool begins_pair(const std::vector<Step>& steps, std::size_t i);
+
+// What `node` and the one behind it compute together. `unsupported` where they are no convolution and pooling, or where
+// the tensor between them must exist: others read it, a head makes it in slabs, a streamed net keeps planes of it,
+// later passes read it again.
+[[nodiscard]] Result<ConvPoolProblem> pair_problem(const Network& network, const Geometry& geometry, int node);
+
+// The two steps of a pair, given the first: a step with the estimate's formats, variant and time.
+[[nodiscard]] std::array<Step, 2> pair_steps(const Step& first);
+
+// The pair as one step: read like `first`, written like `second`. invalid_argument where they do not belong together.
+[[nodiscard]] Result<Step> pair_as_one(const Step& first, const Step& second);
+
+}  // namespace znni

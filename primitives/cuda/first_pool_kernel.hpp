@@ -1,0 +1,16 @@
+// Convolutions of few images and the max pooling behind them.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include "primitives/cuda/first_pool_lane.hpp"
+#include "primitives/cuda/storage.hpp"
+
+namespace znni::cuda {
+
+// `in`, `weights` and `bias` as of launch_first(). Returns the launch's status; cudaErrorInvalidValue for more than
+// first_pool_window planes of a window, or 2^31 - 1 blocks.
+cudaError_t launch_first_pool(const FirstPoolArg& arg, Storage out_type, const float* in, const float* weights,
+                              const float* bias, void* out, cudaStream_t stream);
+
+}  // namespace znni::cuda

@@ -1,0 +1,112 @@
+#include "planner/pairs.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "planner/schedule.hpp"
+#include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/random_network.hpp"
+#include "tests/server/pipeline/split_plan.hpp"
+#include "tests/support/host_sim.hpp"
+
+namespace znni {
+namespace {
+
+using testing::HasSubstr;
+
+class PlannerPairs : public testing::Test {
+ protected:
+  [[nodiscard]] std::vector<Step> steps_with_pairs() const {
+    const GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 2);
+    Rung rung = test::split_rung(network_, choice, 0, 0, DeviceSpec{}, test::host_sim_spec()).value();
+    EXPECT_EQ(test::join_pairs(network_, rung), 2);
+    return rung.segments.front().steps;
+  }
+  [[nodiscard]] Result<Schedule> schedule(const std::vector<Step>& steps) const {
+    return make_schedule(network_, geometry_, steps, test::pair_catalogue(), test::host_sim_spec());
+  }
+
+  Network network_ = test::simple_network(2);  // conv pool conv pool conv
+  Geometry geometry_ = make_geometry(network_, test::choice_of(network_, PoolMode::fragments, 2)).value();
+};
+
+TEST_F(PlannerPairs, AreAConvolutionAndThePoolingBehindIt) {
+  const Result<ConvPoolProblem> both = pair_problem(network_, geometry_, 0);
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_TRUE(check(*both));
+  EXPECT_EQ(output_shape(*both), geometry_.values[2]);
+  EXPECT_THAT(pair_problem(network_, geometry_, 1).error().message, HasSubstr("is no convolution"));
+  EXPECT_THAT(pair_problem(network_, geometry_, 4).error().message, HasSubstr("is no convolution"));
+}
+
+TEST_F(PlannerPairs, WhatOthersReadOrKeepIsNotLeftOut) {
+  Network branches;
+  branches.nodes = {{"conv", Convolution{3, Vec3::cube(2), Vec3::cube(1), {}}, {0}},
+                    {"pool a", Pooling{}, {1}},
+                    {"pool b", Pooling{PoolKind::average}, {1}},
+                    {"add", Add{}, {2, 3}}};
+  const Geometry geometry = make_geometry(branches, test::choice_of(branches, PoolMode::fragments, 1)).value();
+  EXPECT_THAT(pair_problem(branches, geometry, 0).error().message, HasSubstr("others read it"));
+  Geometry streamed = geometry_;
+  streamed.choice.streamed = true;
+  EXPECT_THAT(pair_problem(network_, streamed, 0).error().message, HasSubstr("streamed"));
+  Geometry slabs = geometry_;
+  slabs.head.last = 1;
+  EXPECT_THAT(pair_problem(network_, slabs, 0).error().message, HasSubstr("slabs"));
+  EXPECT_TRUE(pair_problem(network_, slabs, 2));
+  Geometry held = geometry_;
+  held.held = {1};
+  EXPECT_THAT(pair_problem(network_, held, 0).error().message, HasSubstr("held"));
+}
+
+TEST_F(PlannerPairs, StepsOfAPairAreOneStepAgain) {
+  Step first;
+  first.node = 3;
+  first.primitive = "sim.conv_pool";
+  first.variant = {{"tile", 4}};
+  first.seconds = 2;
+  const std::array<Step, 2> both = pair_steps(first);
+  EXPECT_EQ(both[1].node, 4);
+  EXPECT_EQ(both[1].seconds, 0);
+  EXPECT_TRUE(begins_pair({both[0], both[1]}, 0));
+  EXPECT_FALSE(begins_pair({both[0], both[1]}, 1));
+  EXPECT_FALSE(begins_pair({both[0], both[0]}, 0));
+  EXPECT_EQ(pair_as_one(both[0], both[1]).value(), first);
+}
+
+TEST_F(PlannerPairs, LeaveOutTheTensorBetweenThem) {
+  const Schedule pairs = schedule(steps_with_pairs()).value();
+  ASSERT_EQ(pairs.calls.size(), 3U);
+  EXPECT_EQ(pairs.calls[0].step, 0);
+  EXPECT_EQ(pairs.calls[1].step, 2);
+  const std::string between = network_.nodes[0].name + "/output";
+  const auto is_between = [&](const Buffer& buffer) { return buffer.name == between; };
+  EXPECT_EQ(std::count_if(pairs.memory.begin(), pairs.memory.end(), is_between), 0);
+  std::vector<Step> single = steps_with_pairs();
+  const GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 2);
+  single = test::split_rung(network_, choice, 0, 0, DeviceSpec{}, test::host_sim_spec()).value().segments[0].steps;
+  const Schedule apart = schedule(single).value();
+  EXPECT_EQ(std::count_if(apart.memory.begin(), apart.memory.end(), is_between), 1);
+  EXPECT_LT(peak(pairs.memory, MemorySpace::device), peak(apart.memory, MemorySpace::device));
+}
+
+TEST_F(PlannerPairs, PlansThatWereEditedAreRefusedInWords) {
+  std::vector<Step> other = steps_with_pairs();
+  other[1].primitive = "sim.pool_mpf";
+  EXPECT_THAT(schedule(other).error().message,
+              HasSubstr("must name the same primitive (sim.conv_pool, found sim.pool_mpf)"));
+  std::vector<Step> alone = steps_with_pairs();
+  alone[1].variant.clear();
+  EXPECT_FALSE(schedule(alone));
+  std::vector<Step> wrong = steps_with_pairs();
+  std::swap(wrong[1].variant, wrong[2].variant);
+  EXPECT_THAT(schedule(wrong).error().message, HasSubstr(network_.nodes[0].name));
+  std::vector<Step> blocked = steps_with_pairs();
+  blocked[2].in.layout = Layout::channels_last;
+  EXPECT_THAT(schedule(blocked).error().message, HasSubstr("but its input 0 is in"));
+}
+
+}  // namespace
+}  // namespace znni
