@@ -22,7 +22,7 @@ std::size_t of(std::size_t seed, Activation activation) {
 
 std::size_t hash(const ConvProblem& p) {
   const std::size_t shapes = of(of(of(of(0, p.in), p.f_out), p.k), p.dilation);
-  return of(of(shapes, p.activation), p.residual ? 1 : 0);
+  return of(of(of(of(shapes, p.activation), p.residual ? 1 : 0), p.before.in), p.before.out);
 }
 std::size_t hash(const PoolProblem& p) {
   const std::size_t shapes = of(of(of(of(of(0, p.in), p.window), p.stride), p.fragments), p.groups);

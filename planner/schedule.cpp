@@ -108,6 +108,7 @@ class Builder {
     return std::move(schedule_);
   }
 
+  [[nodiscard]] DeviceKind kind() const { return spec_.kind; }
   [[nodiscard]] const ScheduledTensor& tensor(int number) const { return schedule_.tensors[index(number)]; }
 
  private:
@@ -257,7 +258,7 @@ Result<int> add_pair(Builder& builder, const Network& network, const Geometry& g
 Result<int> add_node(Builder& builder, const Network& network, const Geometry& geometry, int index_of_node,
                      const Step& step, int number, const std::vector<int>& values, const DividedEstimate& divided) {
   const Node& node = network.nodes[index(index_of_node)];
-  const LayerProblem& problem = geometry.problems[index(index_of_node)];
+  const LayerProblem problem = problem_on(builder.kind(), network, geometry, index_of_node, !step.reorder.empty());
   const int held = held_number(geometry, index_of_node);
   const int value = index_of_node + 1;
   const std::int64_t history = geometry.histories.kept[index(value)];
@@ -365,6 +366,15 @@ Result<Schedule> make_schedule(const Network& network, const Geometry& geometry,
   }
   if (geometry.choice.axis != 0) builder.add_kernels(kernel_bytes(network));
   return std::move(builder).finish(values.back());
+}
+
+LayerProblem problem_on(DeviceKind kind, const Network& network, const Geometry& geometry, int node, bool reordered) {
+  LayerProblem problem = geometry.problems[index(node)];
+  auto* const conv = std::get_if<ConvProblem>(&problem);
+  if (kind != DeviceKind::gpu || conv == nullptr) return problem;
+  conv->before.in = skipped_planes(geometry, node, 0, network.nodes[index(node)].inputs.front());
+  conv->before.out = reordered ? 0 : geometry.histories.kept[index(node) + 1];
+  return problem;
 }
 
 std::int64_t history_bytes(const Schedule& schedule) {

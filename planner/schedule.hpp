@@ -55,6 +55,11 @@ struct Schedule {
 // Bytes that the buffers named in `histories` take.
 [[nodiscard]] std::int64_t history_bytes(const Schedule& schedule);
 
+// What `node` computes on a device of `kind`. On a GPU a convolution also says how many planes of earlier steps stand
+// before those that it reads and writes; `reordered`: what it writes is not the value itself, which a reorder makes.
+[[nodiscard]] LayerProblem problem_on(DeviceKind kind, const Network& network, const Geometry& geometry, int node,
+                                      bool reordered = false);
+
 // What a step that is divided costs: its tensors in host memory, its parts through a GPU (planner/segments.hpp).
 using DividedEstimate = std::function<Result<Estimate>(const Step& step, const LayerProblem& problem)>;
 

@@ -9,6 +9,7 @@
 
 #include "planner/divided_ways.hpp"
 #include "planner/pairs.hpp"
+#include "planner/schedule.hpp"
 #include "planner/streams.hpp"
 #include "planner/throughput.hpp"
 
@@ -259,8 +260,9 @@ class SplitSearch::Look {
                             std::vector<Step>& steps) {
     const auto number = static_cast<std::size_t>(node);
     const bool pair = in_pairs && is_pair(until + node);
-    const Result<Step>& step =
-        search_.gpu_.get(pair ? LayerProblem(pair_problem(network, part, node).value()) : part.problems[number]);
+    const LayerProblem problem = pair ? LayerProblem(pair_problem(network, part, node).value())
+                                      : problem_on(DeviceKind::gpu, network, part, node);
+    const Result<Step>& step = search_.gpu_.get(problem);
     if (!step) return step.error();
     steps[number] = *step;
     steps[number].node = until + node;

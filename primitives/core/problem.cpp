@@ -48,6 +48,9 @@ Result<void> check_conv(const ConvProblem& conv) {
   if (Result<void> covers_kernel = check_covers(conv.in.n, dilated(conv.k, conv.dilation)); !covers_kernel) {
     return covers_kernel;
   }
+  for (const std::int64_t planes : {conv.before.in, conv.before.out}) {
+    if (planes < 0 || planes > 1 << 20) return invalid(std::to_string(planes) + " planes before are not in [0, 2^20]");
+  }
   return check_shape(output_shape(conv));
 }
 

@@ -25,6 +25,16 @@ struct Activation {
 };
 [[nodiscard]] float apply(Activation activation, float x);
 
+// Planes along z that stand, in the tensors that hold a layer's input and output, before those that it reads and
+// writes: of a streamed net the planes of earlier steps. The work is the same, but who plans for strides and alignment
+// must know.
+struct PlanesBefore {
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+
+  constexpr auto operator<=>(const PlanesBefore&) const = default;
+};
+
 // Valid (dilated) convolution with the activation fused:
 //   out[s][j][v] = activation(bias[j] + sum over i, d of kernel[j][i][d] * in[s][i][v + dilation * d])
 // With a residual, a second input of the output's shape, residual[s][j][v] is added before the activation.
@@ -37,6 +47,7 @@ struct ConvProblem {
   Vec3 dilation = Vec3::cube(1);
   Activation activation;
   bool residual = false;
+  PlanesBefore before = {};  // said where a GPU computes it
 
   constexpr auto operator<=>(const ConvProblem&) const = default;
 };
@@ -160,8 +171,8 @@ struct LayerWeights {
 [[nodiscard]] double direct_flops(const LayerProblem& problem);
 
 // "conv 1x80x48x48x48 -> 80, k 5x5x5, residual, relu": one line that names the work in full; equal texts, equal work
-// (what does not matter is left out: the alpha of a relu, the fragments of a plain pooling). Of a convolution that is
-// pooled: "conv ..., then max pool ...". Used in reports and as the key of recorded timings.
+// (what does not matter is left out: the alpha of a relu, the fragments of a plain pooling, planes before). Of a
+// convolution that is pooled: "conv ..., then max pool ...". Used in reports and as the key of recorded timings.
 [[nodiscard]] std::string to_string(const LayerProblem& problem);
 [[nodiscard]] std::string_view to_string(ActivationKind kind);
 

@@ -83,7 +83,7 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, Format format
 // The library's reason where it takes no form at all.
 Result<void> add_estimates(const ConvProblem& conv, const DeviceSpec& spec, const CudnnDescriptor& device,
                            Format format, CudnnForm form, std::vector<Estimate>& estimates) {
-  const Result<CudnnGraph> graph = make_graph(dense_convolution(conv, format, form));
+  const Result<CudnnGraph> graph = make_graph(declared_convolution(conv, format, form));
   if (!graph) return graph.error();
   const std::vector<EngineChoice> engines = offered_engines(*graph, device, precision_of(format), most_engines);
   for (std::size_t rank = 0; rank < engines.size(); ++rank) {
@@ -113,28 +113,27 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
                std::string(name) + " finds no engine for " + to_string(problem) + (last.empty() ? "" : ": " + last)};
 }
 
-// A graph and its plan for tensors of certain strides.
+// A graph and its plan for tensors of certain strides and alignments.
 struct Planned {
-  Strides in;
-  Strides out;
-  std::int64_t alignment = 0;
+  CudnnConvolution convolution;
   CudnnGraph graph;
   CudnnDescriptor plan;
+
+  [[nodiscard]] bool serves(const CudnnConvolution& other) const {
+    return convolution.in_strides == other.in_strides && convolution.out_strides == other.out_strides &&
+           convolution.in_alignment <= other.in_alignment && convolution.out_alignment <= other.out_alignment;
+  }
 };
 
-std::int64_t alignment_of(std::span<const TensorView> views) {
-  std::int64_t alignment = 16;
-  for (const TensorView& view : views) {
-    while (reinterpret_cast<std::uintptr_t>(view.data) % static_cast<std::uintptr_t>(alignment) != 0) alignment /= 2;
-  }
-  return alignment;
+std::int64_t alignment_of(const TensorView& view) {
+  return alignment_at(static_cast<std::int64_t>(reinterpret_cast<std::uintptr_t>(view.data) % most_alignment));
 }
 
 class CudnnLayer final : public PreparedLayer {
  public:
   CudnnLayer(const ConvProblem& conv, const Estimate& chosen, CudaDevice& device, cudnnHandle_t handle,
              std::byte* kernels, std::byte* bias)
-      : convolution_(dense_convolution(conv, chosen.in, static_cast<CudnnForm>(setting(chosen.variant, "form", 0)))),
+      : convolution_(declared_convolution(conv, chosen.in, static_cast<CudnnForm>(setting(chosen.variant, "form", 0)))),
         engine_(from_variant(chosen.variant)),
         device_(device),
         handle_(handle),
@@ -145,18 +144,14 @@ class CudnnLayer final : public PreparedLayer {
     }
   }
 
-  // Makes a plan for these strides, or finds the one made earlier.
-  Result<const Planned*> plan_for(const Strides& in, const Strides& out, std::int64_t alignment) {
+  // Finds a plan that serves, or makes one.
+  Result<const Planned*> plan_for(const CudnnConvolution& convolution) {
     for (const Planned& made : planned_) {
-      if (made.in == in && made.out == out && made.alignment == alignment) return &made;
+      if (made.serves(convolution)) return &made;
     }
-    CudnnConvolution convolution = convolution_;
-    convolution.in_strides = in;
-    convolution.out_strides = out;
-    convolution.alignment = alignment;
     Result<CudnnGraph> graph = make_graph(convolution, handle_);
     if (!graph) return graph.error().within(name);
-    Result<CudnnDescriptor> plan = make_plan(*graph, engine_, precision_of(convolution_.in), handle_);
+    Result<CudnnDescriptor> plan = make_plan(*graph, engine_, precision_of(convolution.in), handle_);
     if (!plan) return plan.error().within(name);
     const Result<std::int64_t> bytes = workspace_of(*plan);
     if (!bytes) return bytes.error().within(name);
@@ -166,16 +161,20 @@ class CudnnLayer final : public PreparedLayer {
                                                " on this device and for these strides, " +
                                                bytes_text(workspace_bytes_) + " were planned; plan anew"};
     }
-    planned_.push_back({in, out, alignment, std::move(*graph), std::move(*plan)});
+    planned_.push_back({convolution, std::move(*graph), std::move(*plan)});
     return &planned_.back();
   }
-  Result<const Planned*> plan_dense() { return plan_for(convolution_.in_strides, convolution_.out_strides, 16); }
+  Result<const Planned*> plan_declared() { return plan_for(convolution_); }
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     if (Result<void> current = device_.activate(); !current) return current;
     std::byte* const workspace = workspace_bytes_ > 0 ? aligned_area(arena.grant(workspace_name)).data() : nullptr;
-    const std::array<TensorView, 2> ends = {inputs[0], out};
-    const Result<const Planned*> planned = plan_for(inputs[0].strides, out.strides, alignment_of(ends));
+    CudnnConvolution found = convolution_;
+    found.in_strides = inputs[0].strides;
+    found.out_strides = out.strides;
+    found.in_alignment = alignment_of(inputs[0]);
+    found.out_alignment = alignment_of(out);
+    const Result<const Planned*> planned = plan_for(found);
     if (!planned) return planned.error();
     if (Result<void> done = execute(**planned, inputs[0], out, workspace); !done) return done;
     if (ends_convolution(convolution_.conv, convolution_.form)) return {};
@@ -246,7 +245,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
   const Result<cudnnHandle_t> handle = (*cuda)->dnn();
   if (!handle) return handle.error();
   const auto form = static_cast<CudnnForm>(setting(chosen.variant, "form", 0));
-  const std::vector<float> kernels = arranged_kernels(dense_convolution(conv, chosen.in, form), weights.kernels);
+  const std::vector<float> kernels = arranged_kernels(declared_convolution(conv, chosen.in, form), weights.kernels);
   std::vector<float> bias(static_cast<std::size_t>(conv.f_out), 0.0F);
   std::copy(weights.bias.begin(), weights.bias.end(), bias.begin());
   const ElementType bias_type = form == CudnnForm::fused ? chosen.in.type : ElementType::f32;
@@ -255,12 +254,12 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
   const Result<std::byte*> bias_at = load(**cuda, persistent, bias_name, elements_of(bias, bias_type));
   if (!bias_at) return bias_at.error();
   auto layer = std::make_unique<CudnnLayer>(conv, chosen, **cuda, *handle, *kernels_at, *bias_at);
-  if (const Result<const Planned*> planned = layer->plan_dense(); !planned) return planned.error();
+  if (const Result<const Planned*> planned = layer->plan_declared(); !planned) return planned.error();
   return std::unique_ptr<PreparedLayer>(std::move(layer));
 }
 
 }  // namespace
 
-extern constinit const Primitive conv_cudnn{name, 1, DeviceKind::gpu, &describe, &prepare};
+extern constinit const Primitive conv_cudnn{name, 2, DeviceKind::gpu, &describe, &prepare};
 
 }  // namespace znni::cuda

@@ -20,6 +20,12 @@ cudnnDataType_t data_type(ElementType type) {
   }
 }
 
+// Of a tensor of `shape` that ends a larger one, behind so many of its planes.
+Strides strides_behind(Shape5 shape, std::int64_t planes, Format format) {
+  shape.n.z += planes;
+  return dense_strides(shape, format);
+}
+
 // Kernels are a tensor of f_out inputs of f images of extent k; of f inputs of f_out images in the swapped form.
 Shape5 kernel_shape(const CudnnConvolution& convolution) {
   const ConvProblem& conv = convolution.conv;
@@ -35,9 +41,10 @@ class GraphMaker {
     const ConvProblem& conv = convolution_.conv;
     const cudnnDataType_t type = data_type(convolution_.in.type);
     const Shape5 kernels = kernel_shape(convolution_);
-    const std::size_t x = tensor(CudnnTensor::in, type, conv.in, convolution_.in_strides);
+    const std::size_t x = tensor(CudnnTensor::in, type, conv.in, convolution_.in_strides, convolution_.in_alignment);
     const std::size_t w = tensor(CudnnTensor::kernels, type, kernels, dense_strides(kernels, convolution_.in));
-    const std::size_t y = tensor(CudnnTensor::out, type, output_shape(conv), convolution_.out_strides);
+    const std::size_t y =
+        tensor(CudnnTensor::out, type, output_shape(conv), convolution_.out_strides, convolution_.out_alignment);
     const std::size_t how = description();
     if (convolution_.form == CudnnForm::fused) {
       add_fused(x, w, y, how);
@@ -58,24 +65,25 @@ class GraphMaker {
     return parts_.size() - 1;
   }
 
-  std::size_t tensor(CudnnTensor name, cudnnDataType_t type, const Shape5& shape, const Strides& strides) {
-    return tensor(static_cast<std::int64_t>(name), type, shape, strides, false);
+  std::size_t tensor(CudnnTensor name, cudnnDataType_t type, const Shape5& shape, const Strides& strides,
+                     std::int64_t alignment = most_alignment) {
+    return tensor(static_cast<std::int64_t>(name), type, shape, strides, alignment, false);
   }
   std::size_t tensor(std::int64_t name, cudnnDataType_t type, const Shape5& shape, const Strides& strides,
-                     bool is_virtual) {
+                     std::int64_t alignment, bool is_virtual) {
     CudnnDescriptor descriptor(CUDNN_BACKEND_TENSOR_DESCRIPTOR, "tensor");
     descriptor.set(CUDNN_ATTR_TENSOR_DATA_TYPE, type);
     descriptor.set(CUDNN_ATTR_TENSOR_DIMENSIONS, five(shape));
     descriptor.set(CUDNN_ATTR_TENSOR_STRIDES, five(strides));
     descriptor.set(CUDNN_ATTR_TENSOR_UNIQUE_ID, name);
-    descriptor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, convolution_.alignment);
+    descriptor.set(CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT, alignment);
     descriptor.set(CUDNN_ATTR_TENSOR_IS_VIRTUAL, is_virtual);
     return keep(std::move(descriptor));
   }
   // A float tensor of the output's shape that never reaches memory.
   std::size_t passing(std::int64_t name) {
     const Shape5 shape = output_shape(convolution_.conv);
-    return tensor(name, CUDNN_DATA_FLOAT, shape, dense_strides(shape, convolution_.out), true);
+    return tensor(name, CUDNN_DATA_FLOAT, shape, dense_strides(shape, convolution_.out), most_alignment, true);
   }
 
   std::size_t description() {
@@ -161,8 +169,24 @@ class GraphMaker {
 
 }  // namespace
 
-CudnnConvolution dense_convolution(const ConvProblem& conv, Format format, CudnnForm form) {
-  return {conv, format, format, dense_strides(conv.in, format), dense_strides(output_shape(conv), format), form, 16};
+std::int64_t alignment_at(std::int64_t offset) {
+  std::int64_t alignment = most_alignment;
+  while (offset % alignment != 0) alignment /= 2;
+  return alignment;
+}
+
+CudnnConvolution declared_convolution(const ConvProblem& conv, Format format, CudnnForm form) {
+  const Strides in = strides_behind(conv.in, conv.before.in, format);
+  const Strides out = strides_behind(output_shape(conv), conv.before.out, format);
+  const std::int64_t bytes = element_bytes(format.type);
+  return {conv,
+          format,
+          format,
+          in,
+          out,
+          form,
+          alignment_at(conv.before.in * in.z * bytes),
+          alignment_at(conv.before.out * out.z * bytes)};
 }
 
 bool ends_convolution(const ConvProblem& conv, CudnnForm form) { return form == CudnnForm::fused && can_fuse(conv); }

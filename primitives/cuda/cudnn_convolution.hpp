@@ -13,7 +13,12 @@ namespace znni::cuda {
 // padded by dilation (k - 1): other engines take part in that.
 enum class CudnnForm { plain, fused, swapped };
 
-// What the graph computes: 64-bit extents, and strides as given.
+// Bytes: engines gain nothing from more.
+inline constexpr std::int64_t most_alignment = 16;
+// Of what begins at `offset` bytes: the largest power of two, up to that.
+[[nodiscard]] std::int64_t alignment_at(std::int64_t offset);
+
+// What the graph computes: 64-bit extents, and strides as given. Kernels and bias begin at multiples of 16 bytes.
 struct CudnnConvolution {
   ConvProblem conv;
   Format in;   // of one element type; planar or channels last
@@ -21,10 +26,11 @@ struct CudnnConvolution {
   Strides in_strides;
   Strides out_strides;
   CudnnForm form = CudnnForm::plain;
-  std::int64_t alignment = 16;  // bytes, of every tensor
+  std::int64_t in_alignment = most_alignment;  // bytes
+  std::int64_t out_alignment = most_alignment;
 };
-// With dense tensors of `format`.
-[[nodiscard]] CudnnConvolution dense_convolution(const ConvProblem& conv, Format format, CudnnForm form);
+// With tensors of `format` that begin at multiples of 16 bytes; of these, what lies behind conv.before.
+[[nodiscard]] CudnnConvolution declared_convolution(const ConvProblem& conv, Format format, CudnnForm form);
 
 // Whether `form` computes all of `conv`; where it does not, bias, residual and activation are left to the caller.
 [[nodiscard]] bool ends_convolution(const ConvProblem& conv, CudnnForm form);

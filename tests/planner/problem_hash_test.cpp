@@ -29,6 +29,8 @@ std::vector<LayerProblem> problems() {
   another_conv([](ConvProblem& p) { p.dilation.y = 2; });
   another_conv([](ConvProblem& p) { p.activation.alpha = 0.25F; });
   another_conv([](ConvProblem& p) { p.residual = true; });
+  another_conv([](ConvProblem& p) { p.before.in = 1; });
+  another_conv([](ConvProblem& p) { p.before.out = 1; });
   const auto another_pool = [&](auto change) {
     PoolProblem other = pool;
     change(other);

@@ -187,6 +187,26 @@ TEST(PlannerSchedule, HistoriesStandBeforeTheNewPlanesAndLiveThroughout) {
   EXPECT_THAT(made->calls[2].skipped, ElementsAre(0));
 }
 
+// The value that "wide" reads keeps four planes; "narrow" begins behind two of them.
+TEST(PlannerSchedule, AGpuIsToldWhatStandsBeforeItsPlanes) {
+  Network network;
+  network.nodes = {{"first", conv(4, 2), {0}},
+                   {"wide", conv(3, 5), {1}},
+                   {"narrow", conv(3, 3), {1}},
+                   {"again", conv(3, 3), {3}},
+                   {"sum", Add{}, {2, 4}}};
+  const Geometry geometry = *make_geometry(network, {{2, 9, 9}, 1, {}, 0, true});
+  const auto before = [&](int node, DeviceKind kind = DeviceKind::gpu, bool reordered = false) {
+    return std::get<ConvProblem>(problem_on(kind, network, geometry, node, reordered)).before;
+  };
+  EXPECT_EQ(before(0), (PlanesBefore{0, 4}));
+  EXPECT_EQ(before(0, DeviceKind::gpu, true), PlanesBefore()) << "the reorder writes the value";
+  EXPECT_EQ(before(0, DeviceKind::cpu), PlanesBefore());
+  EXPECT_EQ(before(1), PlanesBefore());
+  EXPECT_EQ(before(2), (PlanesBefore{2, 2}));
+  EXPECT_EQ(problem_on(DeviceKind::gpu, network, geometry, 4), geometry.problems[4]);
+}
+
 // Whatever the last call does after it declared its output done, the stitcher reads the output later.
 TEST(PlannerSchedule, OutputLivesToTheEnd) {
   Network network;

@@ -101,6 +101,7 @@ class ConvLayer final : public PreparedLayer {
       : conv_(conv), sim_(sim), seconds_(seconds), kernels_(kernels), bias_(bias) {}
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
+    if (Result<void> declared = check_places(inputs[0], out); !declared) return declared;
     for (const TensorView& input : inputs) ensure(input.data != out.data, "a layer does not write over its inputs");
     const std::span<std::byte> marks = arena.grant("marks");
     const std::span<float> sums = arena.grant_as<float>("row sums");
@@ -112,6 +113,16 @@ class ConvLayer final : public PreparedLayer {
   }
 
  private:
+  // As a library that plans for strides would: the tensors must lie where the problem says.
+  [[nodiscard]] Result<void> check_places(const TensorView& in, const TensorView& out) const {
+    const auto lies = [](const TensorView& view, Shape5 shape, std::int64_t before) {
+      shape.n.z += before;
+      return view.strides == dense_strides(shape, view.format);
+    };
+    if (lies(in, conv_.in, conv_.before.in) && lies(out, output_shape(conv_), conv_.before.out)) return {};
+    return refused("the simulated library planned for tensors that lie elsewhere");
+  }
+
   ConvProblem conv_;
   HostSim& sim_;
   Seconds seconds_;

@@ -134,6 +134,20 @@ TEST(ConvProblem, AResidualIsASecondInputOfTheOutputsShape) {
   EXPECT_DOUBLE_EQ(direct_flops(conv), (2.0 * 3 * 6 + 1) * 2 * 7 * 60);
 }
 
+// Where tensors lie changes nothing of the work, but is part of the question.
+TEST(ConvProblem, PlanesBeforeAreNoOtherWork) {
+  ConvProblem conv = conv_of({5, 6, 7}, {2, 2, 2});
+  const ConvProblem dense = conv;
+  conv.before = {1, 2};
+  EXPECT_EQ(refusal_of(conv), "");
+  EXPECT_NE(conv, dense);
+  EXPECT_EQ(to_string(LayerProblem(conv)), to_string(LayerProblem(dense)));
+  EXPECT_EQ(output_shape(conv), output_shape(dense));
+  EXPECT_EQ(direct_flops(conv), direct_flops(dense));
+  conv.before.out = -1;
+  EXPECT_EQ(refusal_of(conv), "-1 planes before are not in [0, 2^20]");
+}
+
 TEST(ConvPoolProblem, IsAConvolutionAndThePoolingOfItsOutput) {
   ConvPoolProblem both{conv_of({6, 6, 6}, {2, 2, 2}), {.in = {1, 3, {5, 5, 5}}, .mode = PoolMode::fragments}};
   EXPECT_EQ(refusal_of(both), "");

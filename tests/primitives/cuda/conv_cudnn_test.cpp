@@ -54,6 +54,16 @@ TEST(CudaConvCudnn, ResidualsAndOtherActivationsAreEndedByAKernelOfOurOwn) {
   }
 }
 
+// Behind planes of earlier steps that end at any multiple of four bytes: what is offered was planned for that.
+TEST(CudaConvCudnn, StreamedTensorsHaveEnginesOfTheirOwn) {
+  ConvProblem conv = eighty(47, 3);
+  conv.before = {1, 2};
+  const std::vector<Estimate> estimates = sound_estimates(conv_cudnn, conv);
+  for (const Format format : {planar_f32, last_f32, last_bf16}) {
+    EXPECT_FALSE(of_format(estimates, format).empty()) << to_string(format);
+  }
+}
+
 TEST(CudaConvCudnn, RefusesInWords) {
   expect_refusal(conv_cudnn, SoftmaxProblem{{1, 3, {2, 2, 2}}}, "computes convolutions");
   expect_refusal(conv_cudnn, eighty(30, 3), "runs on GPUs", a_cpu());

@@ -9,7 +9,7 @@ namespace {
 
 std::vector<EngineChoice> engines(const ConvProblem& conv, Format format, CudnnForm form, CudnnPrecision precision) {
   const Result<CudnnDescriptor> device = cudnn_device(described_gpu());
-  const Result<CudnnGraph> graph = make_graph(dense_convolution(conv, format, form));
+  const Result<CudnnGraph> graph = make_graph(declared_convolution(conv, format, form));
   if (!device || !graph) return {};
   return offered_engines(*graph, *device, precision, 8);
 }

@@ -43,6 +43,17 @@ TEST_F(CudaResultsOnGpu, RandomFirstLayersThatArePooled) {
   EXPECT_GT(takers_["cuda.conv.first_pool"], 0);
 }
 
+// Tensors that begin behind planes of earlier steps, at multiples of 4, 8 and 16 bytes.
+TEST_F(CudaResultsOnGpu, ConvolutionsOfStreams) {
+  for (const PlanesBefore before : {PlanesBefore{1, 0}, {0, 1}, {2, 2}, {4, 3}}) {
+    for (const std::int64_t f : {1, 12}) {
+      ConvProblem conv{{2, f, {8, 13, 15}}, 16, Vec3::cube(3), {1, 1, 1}, {ActivationKind::relu, 0}, false};
+      conv.before = before;
+      check_all(conv, 1);
+    }
+  }
+}
+
 TEST_F(CudaResultsOnGpu, ReordersBetweenAllFormats) {
   const Shape5 shape{2, 37, {3, 5, 41}};
   const Format last_f16{ElementType::f16, Layout::channels_last};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <tuple>
 
 #include "tests/oracle/tolerance.hpp"
 #include "tests/primitives/cuda/host_tensors.hpp"
@@ -18,10 +19,49 @@ namespace {
 constexpr double tf32_error = 2e-3;
 constexpr double bf16_error = 1.5e-2;
 
+PlanesBefore planes_before(const LayerProblem& problem) {
+  const auto* const conv = std::get_if<ConvProblem>(&problem);
+  return conv == nullptr ? PlanesBefore() : conv->before;
+}
+
+Shape5 behind(Shape5 shape, std::int64_t planes) {
+  shape.n.z += planes;
+  return shape;
+}
+
+// Each image of `values`, of `shape`, behind so many planes of other values.
+std::vector<float> behind(const std::vector<float>& values, const Shape5& shape, std::int64_t planes) {
+  const std::int64_t own = voxels(shape.n);
+  std::vector<float> all;
+  for (auto image = values.begin(); image != values.end(); image += own) {
+    all.insert(all.end(), static_cast<std::size_t>(planes * shape.n.y * shape.n.x), 1e9F);
+    all.insert(all.end(), image, image + own);
+  }
+  return all;
+}
+
+// And back.
+std::vector<float> without_planes(const std::vector<float>& all, const Shape5& shape, std::int64_t planes) {
+  const std::int64_t own = voxels(shape.n);
+  std::vector<float> values;
+  for (auto image = all.begin(); image != all.end(); image += own) {
+    image += planes * shape.n.y * shape.n.x;
+    values.insert(values.end(), image, image + own);
+  }
+  return values;
+}
+
+// Of the dense tensor `whole`, in memory at `data`, what lies behind so many planes.
+TensorView view_behind(TensorView whole, std::byte* data, std::int64_t planes) {
+  whole.shape.n.z -= planes;
+  whole.data = reinterpret_cast<float*>(data + planes * whole.strides.z * element_bytes(whole.format.type));
+  return whole;
+}
+
 class GpuRun {
  public:
   GpuRun(const LayerProblem& problem, const Estimate& estimate, CudaDevice& device)
-      : problem_(problem), estimate_(estimate), device_(device) {}
+      : problem_(problem), before_(planes_before(problem)), estimate_(estimate), device_(device) {}
 
   Result<void> prepare(const Primitive& primitive, const LayerWeights& weights) {
     if (Result<void> reserved = reserve(); !reserved) return reserved;
@@ -38,26 +78,28 @@ class GpuRun {
     if (!poisoned) return poisoned.error();
     std::vector<TensorView> views;
     for (int i = 0; i < input_count(problem_); ++i) {
-      HostTensor tensor(input_shape(problem_, i), input_format(problem_, i, estimate_.in, estimate_.out));
-      tensor.store(inputs[static_cast<std::size_t>(i)]);
-      TensorView view = tensor.view();
-      const auto* const from = reinterpret_cast<const std::byte*>(view.data);
-      std::byte* const to = find(input_name(i));
+      const std::int64_t planes = i == 0 ? before_.in : 0;
+      const Shape5 shape = input_shape(problem_, i);
+      HostTensor tensor(behind(shape, planes), input_format(problem_, i, estimate_.in, estimate_.out));
+      tensor.store(behind(inputs[static_cast<std::size_t>(i)], shape, planes));
+      const TensorView view = tensor.view();
+      std::byte* const to = planes > 0 ? streamed_in_.data() : find(input_name(i));
       const auto bytes = static_cast<std::size_t>(tensor_bytes(view.shape, view.format));
-      if (Result<void> there = device_.write(to, {from, bytes}); !there) return there.error();
-      view.data = reinterpret_cast<float*>(to);
-      views.push_back(view);
+      Result<void> there = device_.write(to, {reinterpret_cast<const std::byte*>(view.data), bytes});
+      if (!there) return there.error();
+      views.push_back(view_behind(view, to, planes));
     }
-    HostTensor out(output_shape(problem_), estimate_.out);
-    TensorView view = out.view();
-    auto* const host = reinterpret_cast<std::byte*>(view.data);
-    view.data = reinterpret_cast<float*>(find(output_name));
+    HostTensor out(behind(output_shape(problem_), before_.out), estimate_.out);
+    std::byte* const from = before_.out > 0 ? streamed_out_.data() : find(output_name);
     Arena arena(placements_);
-    if (Result<void> done = layer_->run(views, view, arena); !done) return done.error();
-    const auto bytes = static_cast<std::size_t>(tensor_bytes(view.shape, view.format));
-    if (Result<void> read = device_.read({host, bytes}, find(output_name)); !read) return read.error();
+    Result<void> done = layer_->run(views, view_behind(out.view(), from, before_.out), arena);
+    if (!done) return done.error();
+    const auto bytes = static_cast<std::size_t>(tensor_bytes(out.view().shape, estimate_.out));
+    if (Result<void> read = device_.read({reinterpret_cast<std::byte*>(out.view().data), bytes}, from); !read) {
+      return read.error();
+    }
     EXPECT_EQ(arena.high_water(MemorySpace::device), peak(estimate_.memory, MemorySpace::device));
-    return out.load();
+    return without_planes(out.load(), output_shape(problem_), before_.out);
   }
 
  private:
@@ -66,6 +108,9 @@ class GpuRun {
     Result<Reservation> transient = device_.reserve(MemorySpace::device, packing.bytes, "transient buffers");
     if (!transient) return transient.error();
     transient_ = std::move(*transient);
+    if (before_ != PlanesBefore()) {
+      if (Result<void> own = reserve_streamed(); !own) return own;
+    }
     for (std::size_t i = 0; i < estimate_.memory.size(); ++i) {
       const Buffer& buffer = estimate_.memory[i];
       if (!buffer.lifetime.persistent) {
@@ -80,6 +125,18 @@ class GpuRun {
     return {};
   }
 
+  // Tensors with the planes before, in place of the declared ones.
+  Result<void> reserve_streamed() {
+    for (const auto& [block, shape, format] :
+         {std::tuple{&streamed_in_, behind(input_shape(problem_, 0), before_.in), estimate_.in},
+          {&streamed_out_, behind(output_shape(problem_), before_.out), estimate_.out}}) {
+      Result<Reservation> own = device_.reserve(MemorySpace::device, tensor_bytes(shape, format), "streamed tensor");
+      if (!own) return own.error();
+      *block = std::move(*own);
+    }
+    return {};
+  }
+
   std::byte* find(std::string_view name) const {
     const auto found = std::find_if(placements_.begin(), placements_.end(),
                                     [&](const Placement& one) { return one.buffer.name == name; });
@@ -88,9 +145,12 @@ class GpuRun {
   }
 
   LayerProblem problem_;
+  PlanesBefore before_;
   Estimate estimate_;
   CudaDevice& device_;
   Reservation transient_;
+  Reservation streamed_in_;
+  Reservation streamed_out_;
   std::vector<Reservation> persistent_;
   std::vector<Placement> placements_;
   std::unique_ptr<PreparedLayer> layer_;

@@ -5,6 +5,7 @@
 
 #include "planner/pairs.hpp"
 #include "planner/pipeline_bytes.hpp"
+#include "planner/schedule.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"
 #include "tests/support/sim_primitives.hpp"
@@ -91,8 +92,9 @@ Result<Rung> split_rung(const Network& network, const GeometryChoice& choice, in
   Segment tail{theta, nodes - 1, Place::gpu, {group}, {}};
   for (int node = 0; node < nodes; ++node) {
     const bool on_cpu = node < theta;
-    Result<Step> step = step_of(node, geometry->problems[static_cast<std::size_t>(node)],
-                                on_cpu ? DeviceKind::cpu : DeviceKind::gpu, on_cpu ? cpu : gpu, split_catalogue());
+    const DeviceKind kind = on_cpu ? DeviceKind::cpu : DeviceKind::gpu;
+    Result<Step> step =
+        step_of(node, problem_on(kind, network, *geometry, node), kind, on_cpu ? cpu : gpu, split_catalogue());
     if (!step) return step.error();
     (on_cpu ? head : tail).steps.push_back(std::move(*step));
   }
@@ -113,10 +115,11 @@ Result<Rung> rung_of_three(const Network& network, const GeometryChoice& choice,
                                    {until, nodes - 1, Place::gpu, {}, {}}};
   for (Segment& segment : segments) {
     for (int node = segment.first; node <= segment.last; ++node) {
-      const LayerProblem& problem = geometry->problems[static_cast<std::size_t>(node)];
+      const bool in_tail = segment.place == Place::gpu;
+      const LayerProblem problem = problem_on(in_tail ? DeviceKind::gpu : DeviceKind::cpu, network, *geometry, node);
       const auto* conv = std::get_if<ConvProblem>(&problem);
       const bool divided = conv != nullptr && segment.place == Place::gpu_host_ram;
-      const bool on_gpu = divided || segment.place == Place::gpu;
+      const bool on_gpu = divided || in_tail;
       Result<Step> step =
           step_of(node, problem, on_gpu ? DeviceKind::gpu : DeviceKind::cpu, on_gpu ? gpu : cpu, catalogue);
       if (!step) return step.error();
