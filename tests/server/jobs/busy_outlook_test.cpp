@@ -56,6 +56,9 @@ TEST_F(BusyOutlookTest, WhatCannotShareIsOnNoRungThatSuitsOnlySharing) {
 TEST_F(BusyOutlookTest, JobsThatComeTogetherShareWhereThatIsSooner) {
   open(1.5, 1);
   EXPECT_EQ(rung(Vec3::cube(9), Company{false, 2, 0}), 0U) << "1.5 s for both, not 2 s";
+}
+
+TEST_F(BusyOutlookTest, WholeBatchesOfThemAreCompared) {
   open(3.5, 1);
   EXPECT_EQ(rung(Vec3::cube(9), Company{false, 3, 0}), 1U);
   EXPECT_EQ(rung(Vec3::cube(9), Company{false, 4, 0}), 0U);

@@ -130,7 +130,7 @@ TEST_F(InferCallTogether, VolumesOfARequestThatShareABatchComeTogether) {
 TEST_F(InferCallTogether, AsManyAsThereIsMemoryFor) {
   const Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
   ASSERT_TRUE(admitted);
-  const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // two planes of two images
+  const std::int64_t slab = 2 * 4 * 3 * 2 * 4;  // four planes of two images
   const Result<TransportLease> others = server_.lease(server_.memory().transport_limit - server_.leased() - slab);
   ASSERT_TRUE(others);
   statistics_ = run_infer(request_, *admitted, server_, {}, {}, response_);
