@@ -85,7 +85,7 @@ Result<JobStatistics> JobLine::run_one(std::size_t number, const std::stop_token
   const bool has_run = waiting_[number].has_run();
   JobRecord record(slot_);
   Result<JobStatistics> done = run_in_turn(number, record, stop);
-  record.ended(done ? nullptr : &done.error(), voxels_of(jobs_[number]));
+  record.ended(done ? nullptr : &done.error(), done ? voxels_of(jobs_[number]) : 0);
   if (done && has_run) done->seconds = 0;  // while one before it was waited for
   return done;
 }

@@ -87,6 +87,8 @@ void Guests::deliver() {
   for (Visit& visit : visits_) {
     if (visit.ran) visit.ran = visit.slabs.deliver(patches(visit.grid));
     if (!visit.ran) give_back(visit);
+    const std::int64_t count = patches(visit.grid);
+    if (visit.ran && visit.job.progress) visit.job.progress({count, count, visit.slabs.planes_done()});
     tell(visit);
   }
 }

@@ -87,6 +87,7 @@ TEST_F(GuestsTest, TakePlacesThatAreFreeAndEveryVolumeIsExact) {
     EXPECT_TRUE((*each.ended)->is_guest);
   }
   EXPECT_EQ((*ending[1].ended)->patches, 2);
+  EXPECT_THAT(long_outcome.calls, ElementsAre("slab 0+2", "deliver 0+2", "done 2/2 2"));
   EXPECT_EQ(done->patches, 5);
   EXPECT_FALSE(done->is_guest);
   expect_exact(volume_, outcome);
