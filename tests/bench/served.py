@@ -77,7 +77,7 @@ class Served:
 
 
 STAGES = {"gather": "gather", "layers": "head", "stitch": "stitch"}
-RECORD = ("queue", "compute", "send", "input_wait", "output_wait")
+RECORD = {"call": "seconds"} | {part: f"{part}_seconds" for part in ("queue", "compute", "send", "input_wait")}
 
 
 def stages(daemon):
@@ -89,8 +89,8 @@ def recorded(daemon, calls):
     """What the daemon's log says of its call number `calls`, counted from 1."""
     while len(lines := [line for line in daemon.log if "method=Volumes" in line]) < calls:
         time.sleep(0.01)
-    fields = dict(re.findall(r"(\w+_seconds)=(\S+)", lines[calls - 1]))
-    return {name: float(fields[f"{name}_seconds"]) for name in RECORD}
+    fields = dict(re.findall(r"(\w+)=(\S+)", lines[calls - 1]))
+    return {name: float(fields[field]) for name, field in RECORD.items()}
 
 
 def stream_through(served, daemon, volume, calls):
