@@ -54,10 +54,21 @@ TEST(CudaConvCudnn, ResidualsAndOtherActivationsAreEndedByAKernelOfOurOwn) {
   }
 }
 
-// Behind planes of earlier steps that end at any multiple of four bytes: what is offered was planned for that.
+// Behind planes of earlier steps, which may end at any multiple of two or four bytes: what is offered was planned for
+// that. Of twelve images a plane of 47^2 voxels leaves bf16 an alignment of 8 bytes, with which some engines refuse.
 TEST(CudaConvCudnn, StreamedTensorsHaveEnginesOfTheirOwn) {
   ConvProblem conv = eighty(47, 3);
+  conv.in.f = 12;
+  const auto variants = [&] {
+    std::vector<Variant> all;
+    for (const Estimate& estimate : of_format(sound_estimates(conv_cudnn, conv), last_bf16)) {
+      all.push_back(estimate.variant);
+    }
+    return all;
+  };
+  const std::vector<Variant> dense = variants();
   conv.before = {1, 2};
+  EXPECT_NE(variants(), dense);
   const std::vector<Estimate> estimates = sound_estimates(conv_cudnn, conv);
   for (const Format format : {planar_f32, last_f32, last_bf16}) {
     EXPECT_FALSE(of_format(estimates, format).empty()) << to_string(format);
