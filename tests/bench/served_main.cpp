@@ -12,6 +12,7 @@
 #include "planner/sizes.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/machine.hpp"
+#include "primitives/cpu/openmp_waiting.hpp"
 #include "server/jobs/model_server_impl.hpp"
 #include "tests/bench/echo_server.hpp"
 #include "tests/bench/served_volume.hpp"
@@ -112,4 +113,7 @@ int run_command(int argc, char** argv) {
 }  // namespace
 }  // namespace znni::bench
 
-int main(int argc, char** argv) { return znni::bench::run_command(argc, argv); }
+int main(int argc, char** argv) {
+  znni::cpu::let_openmp_sleep(argv);  // as znnid does
+  return znni::bench::run_command(argc, argv);
+}
