@@ -105,6 +105,7 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
       {ScaleShiftProblem{shape}},
       {AddProblem{shape, 2, {}}},
       {ConcatProblem{{shape, shape}}},
+      {CropProblem{shape, {1, 0, 1}, {0, 2, 1}}},
       {ReorderProblem{shape, {}, {ElementType::f32, Layout::blocked8}}},
   };
   for (const Primitive* primitive : cpu::registry()) {
