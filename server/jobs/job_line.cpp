@@ -86,7 +86,7 @@ Result<JobStatistics> JobLine::run_one(std::size_t number, const std::stop_token
   JobRecord record(slot_);
   Result<JobStatistics> done = run_in_turn(number, record, stop);
   record.ended(done ? nullptr : &done.error(), done ? voxels_of(jobs_[number]) : 0);
-  if (done && has_run) done->seconds = 0;  // while one before it was waited for
+  if (done && has_run && number > 0) done->seconds = 0;  // while one before it was waited for
   return done;
 }
 

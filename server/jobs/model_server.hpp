@@ -39,7 +39,8 @@ struct ModelInfo {
   double predicted_voxels_per_second = 0;
   std::string plan_summary;  // one line
   std::string gpu_lost;      // why rungs of the CPU compute what was planned for a GPU; "" when none failed
-  std::shared_ptr<const std::vector<std::string>> layers;  // names of the network's nodes; nullptr while none is loaded
+  std::shared_ptr<const std::vector<std::string>>
+      layers;                // names of the network's nodes; nullptr before one was loaded
   std::string identity;      // of weights, configuration and plan: equal ones give equal voxels
   bool whole_input = false;  // it wants all of a volume before it begins
 };

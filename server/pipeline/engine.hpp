@@ -73,7 +73,8 @@ struct VolumeJob {
   // For a ModelServer, not for the engine. Smaller ones go first; 0: as usual.
   int priority = 0;
   std::function<bool()> has_room;  // may be empty; false: slab() would wait for whoever takes the output
-  // May be empty. Told true when the job has its turn, or runs as a guest; false where that failed and it waits again.
+  // May be empty. Told false while the job waits, at first and again where another's batch failed; true when it has its
+  // turn, or runs as a guest.
   std::function<void(bool)> in_turn;
 };
 

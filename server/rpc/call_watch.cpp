@@ -46,6 +46,7 @@ WatchedCall CallWatch::watch(Probe probe) {
   state->probe = std::move(probe);
   const std::scoped_lock lock(mutex_);
   calls_.push_back(state);
+  ++watched_;
   changed_.notify_one();
   return {*this, std::move(state)};
 }
@@ -60,12 +61,21 @@ void CallWatch::work(const std::stop_token& stop) {
     std::unique_lock lock(mutex_);
     if (!changed_.wait(lock, stop, [this] { return !calls_.empty(); })) return;
     probe_all();
-    changed_.wait_for(lock, stop, pause(), [] { return false; });
+    pause(lock, stop);
+  }
+}
+
+// A call that comes meanwhile makes it shorter.
+void CallWatch::pause(std::unique_lock<std::mutex>& lock, const std::stop_token& stop) {
+  const Clock::time_point begun = Clock::now();
+  for (bool has_come = true; has_come && !stop.stop_requested();) {
+    const std::size_t seen = watched_;
+    has_come = changed_.wait_until(lock, stop, begun + length_of_pause(), [&] { return watched_ != seen; });
   }
 }
 
 // The youngest call is the last of the list.
-std::chrono::milliseconds CallWatch::pause() const {
+std::chrono::milliseconds CallWatch::length_of_pause() const {
   const Clock::duration age = calls_.empty() ? Clock::duration::zero() : Clock::now() - calls_.back()->begun;
   return pause_between_probes(std::chrono::duration_cast<std::chrono::milliseconds>(age));
 }

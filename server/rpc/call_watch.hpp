@@ -1,12 +1,13 @@
 // Ends the work of callers who gave up. gRPC's synchronous calls can only be asked whether they were
 // cancelled, so one thread asks for all calls in flight, again and again, and turns a yes into a stop request: seen by
-// the queue at once and by the engine between patches. Asking interrupts whoever computes, so calls that have lasted
+// the queue at once and by the engine between layers. Asking interrupts whoever computes, so calls that have lasted
 // for long are asked less often.
 #pragma once
 
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstddef>
 #include <functional>
 #include <list>
 #include <memory>
@@ -60,12 +61,14 @@ class CallWatch {
   friend class WatchedCall;
   void work(const std::stop_token& stop);
   void probe_all();
-  [[nodiscard]] std::chrono::milliseconds pause() const;  // mutex_ is held
+  void pause(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
+  [[nodiscard]] std::chrono::milliseconds length_of_pause() const;  // mutex_ is held
   void forget(const std::shared_ptr<WatchedCall::State>& state);
 
-  std::mutex mutex_;  // guards calls_ and every probe
+  std::mutex mutex_;  // guards calls_, watched_ and every probe
   std::condition_variable_any changed_;
   std::list<std::shared_ptr<WatchedCall::State>> calls_;
+  std::size_t watched_ = 0;  // calls ever
   std::jthread thread_;
 };
 

@@ -11,7 +11,7 @@
 namespace znni::rpc {
 
 // The engine writes straight into the tensor when it has one image; slabs of several images are written into
-// blocks of their own and spread out when complete. For the job's own thread.
+// blocks of their own and spread out when complete. For the thread that computes the job.
 class ImageOutput {
  public:
   // `shape`: the whole output of the job, image_major; `data`: volume_bytes(shape), the caller's.

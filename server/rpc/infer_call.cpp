@@ -132,16 +132,18 @@ void add_up(const JobStatistics& job, JobStatistics& all) {
 }
 
 // Memory for as many jobs at a time as share a batch of the engine, or for those that there is memory for: how many,
-// at least one.
+// at least one. In a batch all rows of a job are open at the same time.
 Result<std::int64_t> reserve_blocks(const AdmittedInfer& admitted, SlabBlocks& blocks) {
   const JobOutlook& outlook = admitted.outlook;
   const std::int64_t together = outlook.places > 0 ? outlook.batch / outlook.places : 1;
   const std::int64_t wanted = std::min(together, admitted.request.batch);
-  const std::int64_t bytes = ImageOutput::block_bytes(admitted.output, most_slab_planes(admitted));
-  for (std::int64_t job = 0; job < wanted; ++job) {
+  const std::int64_t planes = most_slab_planes(admitted);
+  const std::int64_t rows = wanted > 1 ? (admitted.output.n.z + planes - 1) / planes : 1;
+  const std::int64_t bytes = ImageOutput::block_bytes(admitted.output, planes);
+  for (std::int64_t block = 0; block < wanted * rows; ++block) {
     const Result<void> reserved = blocks.reserve(bytes);
-    if (!reserved && job == 0) return reserved.error();
-    if (!reserved) return job;
+    if (!reserved && block == 0) return reserved.error();
+    if (!reserved) return std::max<std::int64_t>(block / rows, 1);
   }
   return wanted;
 }

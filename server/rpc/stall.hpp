@@ -23,6 +23,8 @@ class Stall {
 
   explicit Stall(double most_seconds) : most_seconds_(most_seconds) {}
 
+  // The client did something: a wait that goes on begins anew.
+  void begin_anew();
   // A wait is going on, for longer than `most_seconds`.
   [[nodiscard]] bool too_long() const;
 

@@ -148,7 +148,7 @@ Result<void> VolumeCall::stream(const Accepted& accepted, const WatchedCall& cal
                     [this](const v1::VolumeResponse& response) { return write(response); });
   VolumeReceiver receiver(
       ring, mul(accepted.head.first_plane, plane), volume_bytes(accepted.head.volume),
-      [this](v1::VolumeRequest& request) { return stream_.Read(&request); }, [this] { return gone(context_); });
+      [this](v1::VolumeRequest& request) { return read_more(request); }, [this] { return gone(context_); });
   Result<void> done = compute_and_send(accepted, ring, receiver, sender, call.token());
   input_wait_.reset();
   // A client that keeps silent can only be woken by ending its call.
@@ -225,6 +225,12 @@ Result<void> VolumeCall::finish(VolumeReceiver& receiver, std::int64_t sent_byte
 bool VolumeCall::read(v1::VolumeRequest& request) {
   const Stall::Wait wait(input_stall_);
   return stream_.Read(&request);
+}
+
+bool VolumeCall::read_more(v1::VolumeRequest& request) {
+  const bool is_here = stream_.Read(&request);
+  if (is_here) input_stall_.begin_anew();
+  return is_here;
 }
 
 bool VolumeCall::write(const v1::VolumeResponse& response) {

@@ -58,6 +58,7 @@ class VolumeCall {
   [[nodiscard]] Result<void> finish(VolumeReceiver& receiver, std::int64_t sent_bytes, const JobStatistics& statistics);
 
   [[nodiscard]] bool read(v1::VolumeRequest& request);
+  [[nodiscard]] bool read_more(v1::VolumeRequest& request);  // on the receiver's thread
   [[nodiscard]] bool write(const v1::VolumeResponse& response);
   void record_end(const Result<void>& result);
 

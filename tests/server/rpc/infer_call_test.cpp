@@ -139,6 +139,26 @@ TEST_F(InferCallTogether, AsManyAsThereIsMemoryFor) {
   expect_all();
 }
 
+// A volume of two rows has two slabs open in a batch.
+TEST_F(InferCallTogether, AllRowsOfABatchHaveMemory) {
+  request_.mutable_inputs(0)->set_shape(0, 4);
+  std::string& raw = *request_.mutable_raw_input_contents(0);
+  raw.resize(raw.size() / 5 * 4);
+  for (const std::int64_t slabs : {3, 4}) {
+    Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
+    ASSERT_TRUE(admitted);
+    admitted->outlook.patch.z = 4;                // slabs of two planes
+    const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // of two images
+    const Result<TransportLease> others =
+        server_.lease(server_.memory().transport_limit - server_.leased() - slabs * slab);
+    ASSERT_TRUE(others);
+    response_.Clear();
+    statistics_ = run_infer(request_, *admitted, server_, {}, {}, response_);
+    ASSERT_TRUE(statistics_) << statistics_.error().message;
+    EXPECT_EQ(server_.together, static_cast<std::size_t>(slabs / 2)) << slabs;
+  }
+}
+
 TEST_F(InferCall, FlatModelsAnswerInFourDimensions) {
   ModelInferRequest request = twice_request({1, 5, 4});
   request.set_model_name("flat");

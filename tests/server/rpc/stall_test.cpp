@@ -21,6 +21,15 @@ TEST(Stall, AWaitCountsWhileItGoesOn) {
   EXPECT_FALSE(stall.too_long());
 }
 
+TEST(Stall, ANewBeginningIsNoWaitOfItsOwn) {
+  Stall stall(0);
+  stall.begin_anew();
+  EXPECT_FALSE(stall.too_long());
+  const Stall::Wait wait(stall);
+  stall.begin_anew();
+  while (!stall.too_long()) std::this_thread::yield();  // the wait goes on
+}
+
 TEST(Stall, AShortWaitIsNoStall) {
   Stall stall(1e6);
   const Stall::Wait wait(stall);
