@@ -11,29 +11,57 @@
 namespace znni::cpu {
 namespace {
 
-// Share of the rate of 8-lane vectors, the width this code is written for, measured for k = 3, f = f_out = 80.
-constexpr double voxel_tile_efficiency = 0.85;
+// Shares of the rate of two 8-lane multiply-adds a cycle, which this code is written for: measured. Of tiles of two or
+// three vectors, where the input rows of an output row fit into first-level cache and where they do not; of narrower
+// ones; of tiles by images.
+constexpr double near_efficiency = 0.95;
+constexpr double far_efficiency = 0.75;
+constexpr double one_vector_efficiency = 0.6;
 constexpr double image_tile_efficiency = 0.7;
+constexpr double first_level_bytes = 32768;
+constexpr double flops_per_cycle = 32;
+// Going on to the next row of the kernel takes about as long as one of its positions.
+constexpr double row_positions = 1;
 // Operations per output voxel that do not shrink with f and k: starting, storing, activating a tile.
 constexpr double overhead_flops = 50.0;
 
-// What of a tile's arithmetic is of use: rows are no multiples of a vector, images none of a block.
-double useful_share(const ConvProblem& conv) {
-  const std::int64_t voxels_in_row = output_shape(conv).n.x;
-  const bool by_voxels = voxels_in_row >= direct_lanes;
-  const std::int64_t lanes = by_voxels ? voxels_in_row : conv.f_out;
-  const double filled = static_cast<double>(lanes) / static_cast<double>(round_up(lanes, direct_lanes));
-  if (!by_voxels) return filled * static_cast<double>(voxels_in_row) / (direct_lanes - 1);
+// Of 8 lanes, as a share of what the device can do.
+double rate_share(const DeviceSpec& spec) {
+  return std::min(1.0, flops_per_cycle * spec.hertz * spec.threads / spec.flops_per_second);
+}
+
+// Voxels of a row over what its tiles could do: three vectors as long as there are, the last one moved back.
+double tiles_share(std::int64_t voxels) {
+  constexpr std::int64_t widest = 3 * direct_lanes;
+  auto vectors = 3.0 * static_cast<double>(voxels / widest);
+  for (std::int64_t x = voxels / widest * widest; x < voxels;) {
+    const std::int64_t tile = std::min(div_up(voxels - x, direct_lanes), voxels / direct_lanes);
+    vectors += static_cast<double>(tile) / (tile == 1 ? one_vector_efficiency : 1.0);
+    x = std::min(x, voxels - tile * direct_lanes) + tile * direct_lanes;
+  }
+  return static_cast<double>(voxels) / static_cast<double>(direct_lanes) / vectors;
+}
+
+double voxel_tiles_efficiency(const ConvProblem& conv) {
+  const std::int64_t block = direct_block_images(output_shape(conv).n.x);
+  const auto rows = static_cast<double>(float_bytes(mul(mul(conv.in.f, conv.k.z), mul(conv.k.y, conv.in.n.x))));
   // A weight is broadcast for every image, an input vector loaded once for all: few images starve the units.
-  const std::int64_t block = direct_block_images(voxels_in_row);
-  const std::int64_t images = std::min(conv.f_out, block);
-  return filled * (0.4 + 0.6 * static_cast<double>(images) / static_cast<double>(block));
+  const double images = static_cast<double>(std::min(conv.f_out, block)) / static_cast<double>(block);
+  const auto positions = static_cast<double>(conv.k.x);
+  return (rows <= first_level_bytes ? near_efficiency : far_efficiency) * tiles_share(output_shape(conv).n.x) *
+         (0.4 + 0.6 * images) * positions / (positions + row_positions);
+}
+
+double image_tiles_efficiency(const ConvProblem& conv) {
+  const auto images = static_cast<double>(conv.f_out);
+  const auto filled = static_cast<double>(round_up(conv.f_out, direct_lanes));
+  return image_tile_efficiency * images / filled * static_cast<double>(output_shape(conv).n.x) / (direct_lanes - 1);
 }
 
 Seconds model(const ConvProblem& conv, const DeviceSpec& spec) {
   const bool by_voxels = output_shape(conv).n.x >= direct_lanes;
-  const double lanes = std::min(1.0, static_cast<double>(direct_lanes) / spec.simd_floats);
-  const double efficiency = lanes * (by_voxels ? voxel_tile_efficiency : image_tile_efficiency) * useful_share(conv);
+  const double efficiency =
+      rate_share(spec) * (by_voxels ? voxel_tiles_efficiency(conv) : image_tiles_efficiency(conv));
   const auto outputs = static_cast<double>(elements(output_shape(conv)));
   const double finish = activation_flops(conv.activation, spec) + (conv.residual ? vector_flops(1.0, spec) : 0.0);
   const double flops = (direct_flops(conv) + overhead_flops * outputs) / efficiency + finish * outputs;
