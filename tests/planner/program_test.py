@@ -16,6 +16,8 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
 
 from small_net import SMALL  # noqa: E402
 
+LOADER = pathlib.Path("/lib64/ld-linux-x86-64.so.2")
+
 
 class Balanced(html.parser.HTMLParser):
     """Notes tags that are not closed in order, and ids."""
@@ -257,6 +259,13 @@ class Planner(unittest.TestCase):
                               capture_output=True, text=True, timeout=60, check=True)
         spins = [line.split("'")[1] for line in done.stderr.splitlines() if "GOMP_SPINCOUNT" in line]
         self.assertEqual(spins[-1:], ["0"], done.stderr)
+
+    @unittest.skipUnless(LOADER.exists(), "another dynamic loader")
+    def test_starts_by_naming_the_dynamic_loader(self):
+        environment = {key: value for key, value in os.environ.items() if key not in ("OMP_WAIT_POLICY", "GOMP_SPINCOUNT")}
+        done = subprocess.run([LOADER, self.program, "--version"], env=environment, capture_output=True, text=True, timeout=60,
+                              check=True)
+        self.assertIn("planner ", done.stdout)
 
     def test_a_plan_is_told_anew(self):
         plan, anew, timings = self.folder / "a.pbtxt", self.folder / "b.pbtxt", self.folder / "t.pbtxt"

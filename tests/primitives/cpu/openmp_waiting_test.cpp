@@ -17,6 +17,7 @@ int end_of(const char* variable, const char* value) {
   if (child == 0) {
     unsetenv("OMP_WAIT_POLICY");
     unsetenv("GOMP_SPINCOUNT");
+    unsetenv("GTEST_OUTPUT");  // a report of ours is no business of the child's
     if (variable != nullptr) setenv(variable, value, 1);
     std::array<char, 32> name = {"openmp_waiting"};
     std::array<char, 32> flag = {"--gtest_filter=nothing"};
@@ -29,7 +30,7 @@ int end_of(const char* variable, const char* value) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-TEST(CpuOpenmpWaiting, StartsTheProgramAnew) { EXPECT_NE(end_of(nullptr, nullptr), came_back); }
+TEST(CpuOpenmpWaiting, StartsTheProgramAnew) { EXPECT_EQ(end_of(nullptr, nullptr), 0); }
 
 TEST(CpuOpenmpWaiting, KeepsWhatTheEnvironmentSays) {
   EXPECT_EQ(end_of("OMP_WAIT_POLICY", "active"), came_back);
