@@ -1,6 +1,7 @@
 #include "server/jobs/model_server_impl.hpp"
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -10,6 +11,7 @@
 #include <utility>
 
 #include "planner/costs.hpp"
+#include "planner/recorded_primitives.hpp"
 #include "server/jobs/admission.hpp"
 #include "server/jobs/busy_outlook.hpp"
 #include "server/jobs/job_line.hpp"
@@ -31,6 +33,8 @@ class ModelServerImpl final : public ModelServer {
         model_bytes_left_(shares.models),
         transport_(std::make_shared<TransportBudget>(shares.transport)) {
     shared_.device = std::move(device);
+    const std::array<DeviceSpec, 2> specs = {shared_.device->spec(), of_one_socket(shared_.device->spec())};
+    options_.timings = with_formulas(options_.timings, specs, options_.catalogue.primitives());
     if (options_.gpu) options_.gpu->offer.pinned_bytes = std::min(options_.gpu->offer.pinned_bytes, shares.models);
     for (ModelEntry& entry : entries) {
       auto slot = std::make_shared<ModelSlot>(std::move(entry), options_.limits.max_queue);

@@ -24,7 +24,7 @@ struct ServerOptions {
   std::optional<std::vector<std::string>> load_at_start;
   ServerLimits limits;
   Catalogue catalogue;
-  Timings timings;  // recorded; may be empty
+  Timings timings;  // recorded, by whatever formulas; may be empty
   // The device all models share, with a hard budget of bytes of host memory.
   std::function<Result<std::unique_ptr<Device>>(std::int64_t host_budget)> open_device;
   std::optional<ServerGpu> gpu;  // its pinned memory is at most the models' share of `limits`

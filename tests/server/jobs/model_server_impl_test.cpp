@@ -8,6 +8,7 @@
 #include <cmath>
 #include <thread>
 
+#include "planner/problem_text.hpp"
 #include "tests/server/jobs/served_repository.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
@@ -30,6 +31,7 @@ class ModelServerTest : public test::ServedRepository {
     ServerOptions given = server_options(memory, Catalogue::make(rows).value());
     given.load_at_start = load_at_start_;
     given.limits.max_queue = max_queue;
+    given.timings = timings_;
     return open_model_server(std::move(given));
   }
   std::unique_ptr<ModelServer> open(std::int64_t memory = 75 * mib, std::int64_t max_queue = 8) {
@@ -51,9 +53,39 @@ class ModelServerTest : public test::ServedRepository {
 
   const RandomVolume volume_ = test::random_volume(1, {12, 13, 14}, ElementType::f32, random_);
   std::optional<std::vector<std::string>> load_at_start_;
+  Timings timings_;
   std::atomic<int> held_ = 0;
   std::atomic<bool> released_ = false;
 };
+
+TEST_F(ModelServerTest, RecordsCorrectTheFormulasThatThereAre) {
+  add_network("net");
+  const std::string by_formulas = open()->models().at(0).plan_summary;
+  const LayerProblem conv = ConvProblem{{1, 1, Vec3::cube(9)}, 2, Vec3::cube(2), Vec3::cube(1), {}};
+  const DeviceSpec spec = test::host_device(mib)->spec();
+  const Primitive& oracle = *test::oracle_backend().primitives.front();
+  const Estimate way = oracle.describe(conv, spec).value().front();
+  const auto with_record = [&](Seconds modelled) {
+    timings_ = {};
+    timings_.insert({std::string(oracle.name),
+                     oracle.version,
+                     way.variant,
+                     way.in,
+                     way.out,
+                     to_string(conv),
+                     spec.name,
+                     spec.threads,
+                     {3 * way.time},
+                     0,
+                     modelled,
+                     0,
+                     {}});
+    return open()->models().at(0).plan_summary;
+  };
+  const std::string corrected = with_record(way.time);
+  EXPECT_NE(corrected, by_formulas);
+  EXPECT_EQ(with_record(100 * way.time), corrected);  // by another formula than this build's
+}
 
 TEST_F(ModelServerTest, ServesAModelExactlyWithItsOwnNormalisation) {
   add_network("net");
