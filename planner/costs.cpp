@@ -30,7 +30,7 @@ std::string way_text(const Variant& variant, Format in, Format out) {
 }
 
 double window_voxels(const LayerProblem& problem) {
-  if (const auto* conv = std::get_if<ConvProblem>(&problem)) return static_cast<double>(voxels(conv->k));
+  if (const ConvProblem* conv = convolution_of(problem)) return static_cast<double>(voxels(conv->k));
   if (const auto* pool = std::get_if<PoolProblem>(&problem)) return static_cast<double>(voxels(pool->window));
   return 1;
 }
