@@ -108,13 +108,20 @@ std::string_view answer_text(PlanFit fit) {
   return "";
 }
 
-// What the timings of --timings make of a plan that runs; with --output as a plan file.
+// What the timings of --timings make of a plan that runs; with --output as a plan file. Of a plan that they cannot tell
+// anew, a note, unless its file is wanted.
 Result<void> tell_again(const Plan& plan, const Network& network, const Session& session) {
   if (session.timings.records().empty()) {
     return Error{ErrorCode::invalid_argument, session.timings_path + ": no timings in it to predict from"};
   }
-  const Result<Plan> again = predict_again(plan, network, session.catalogue, session.spec, session.timings);
-  if (!again) return again.error();
+  // As a search has them.
+  const auto costs = [&session](const DeviceSpec& spec) {
+    return session.recorded.costs(recorded_costs(session.timings, spec));
+  };
+  const Result<Plan> again = predict_again(plan, network, session.catalogue, session.spec, costs);
+  const bool is_note = !again && again.error().code == ErrorCode::unsupported && session.options.output.empty();
+  if (is_note) warn(again.error().message);
+  if (!again) return is_note ? Result<void>() : again.error();
   const Prediction& now = again->predicted;
   std::printf("by %s: %s, %s a patch (%s%s)\n", session.timings_path.c_str(), rate_text(now.voxels_per_second).c_str(),
               seconds_text(now.seconds).c_str(), std::string(to_string(now.basis)).c_str(),
@@ -137,12 +144,11 @@ int show_plan(const PlannerOptions& options) {
   if (!session) return fail(session.error());
   const PlanCheck answer = check(*plan, loaded->network, session->catalogue, session->spec, session->memory_limit,
                                  session->gpu ? &*session->gpu : nullptr);
-  if (!own.timings.empty() && answer.fit != PlanFit::does_not_run) {
-    if (const Result<void> told = tell_again(*plan, loaded->network, *session); !told) return fail(told.error());
-  }
   const std::string why = answer.reason.empty() ? "" : ": " + answer.reason;
   std::printf("%s%s\n", std::string(answer_text(answer.fit)).c_str(), why.c_str());
-  return answer.fit == PlanFit::does_not_run ? 1 : 0;
+  if (answer.fit == PlanFit::does_not_run) return 1;
+  const Result<void> told = own.timings.empty() ? Result<void>() : tell_again(*plan, loaded->network, *session);
+  return told ? 0 : fail(told.error());
 }
 
 int diff_plans(const PlannerOptions& options) {

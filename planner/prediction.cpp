@@ -62,17 +62,17 @@ Prediction predict(const Network& network, const Geometry& geometry, const Rung&
 }
 
 Result<Plan> predict_again(Plan plan, const Network& network, const Catalogue& catalogue, const DeviceSpec& device,
-                           const Timings& timings) {
+                           const std::function<std::unique_ptr<CostSource>(const DeviceSpec&)>& costs) {
   if (needs_gpu(plan)) return Error{ErrorCode::unsupported, "times of a plan with a GPU are not told anew"};
   const Result<DeviceSpec> spec = device_of_rungs(plan, device);
   if (!spec) return spec.error();
-  const std::unique_ptr<CostSource> costs = recorded_costs(timings, *spec);
+  const std::unique_ptr<CostSource> source = costs(*spec);
   const Seconds before = plan.ladder.front().seconds;
   for (std::size_t i = 0; i < plan.ladder.size(); ++i) {
     Rung& rung = plan.ladder[i];
     const Result<Geometry> geometry = make_geometry(network, rung.geometry);
     if (!geometry) return geometry.error();
-    if (Result<void> priced = price(rung, network, *geometry, catalogue, *spec, *costs); !priced) {
+    if (Result<void> priced = price(rung, network, *geometry, catalogue, *spec, *source); !priced) {
       return priced.error().within("rung " + std::to_string(i));
     }
     if (i > 0) continue;

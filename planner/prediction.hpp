@@ -1,6 +1,9 @@
 // What a plan is predicted to take: put together from its steps, and told anew when there are other timings.
 #pragma once
 
+#include <functional>
+#include <memory>
+
 #include "planner/costs.hpp"
 #include "planner/geometry.hpp"
 #include "planner/plan.hpp"
@@ -12,10 +15,12 @@ namespace znni {
 [[nodiscard]] Prediction predict(const Network& network, const Geometry& geometry, const Rung& rung,
                                  double voxels_per_second);
 
-// The plan with the times, bases and error bars of its steps, rungs and prediction as `timings` tell them now; what is
-// chosen stays. Voxels per second change as the seconds of the first rung do. Requires that the plan runs on `device`
-// (check() of planner/plan.hpp); unsupported where the plan needs a GPU, whose times come from elsewhere.
+// The plan with the times, bases and error bars of its steps, rungs and prediction as `costs` tells them now of the
+// device that a rung runs on; what is chosen stays. Voxels per second change as the seconds of the first rung do.
+// Requires that the plan runs on `device` (check() of planner/plan.hpp); unsupported where the plan needs a GPU, whose
+// times come from elsewhere.
 [[nodiscard]] Result<Plan> predict_again(Plan plan, const Network& network, const Catalogue& catalogue,
-                                         const DeviceSpec& device, const Timings& timings);
+                                         const DeviceSpec& device,
+                                         const std::function<std::unique_ptr<CostSource>(const DeviceSpec&)>& costs);
 
 }  // namespace znni

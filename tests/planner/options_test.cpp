@@ -162,6 +162,7 @@ TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
       {{"show"}, "PLAN"},
       {{"show", "a", "--timings", "t"}, "--model FILE"},
       {{"show", "a", "--model", "m", "--output", "o"}, "--timings FILE"},
+      {{"show", "a", "--model", "m", "--timings", "t", "--patience", "model"}, "leave out --patience model"},
       {{"diff", "a"}, "B"},
       {{"show", "a", "b"}, "b"},
   };

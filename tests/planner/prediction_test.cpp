@@ -41,7 +41,8 @@ class PlannerPrediction : public test::DrawnSearch {
   }
 
   Result<Plan> again(const Plan& plan, const Timings& timings) {
-    return predict_again(plan, network_, catalogue_, spec_, timings);
+    const auto costs = [&timings](const DeviceSpec& spec) { return recorded_costs(timings, spec); };
+    return predict_again(plan, network_, catalogue_, spec_, costs);
   }
 };
 
