@@ -139,9 +139,12 @@ Result<Crop> cropped_by(const Integers& pads, const Integers& axes, int rank) {
     return corrupt("has " + std::to_string(pads.size()) + " pads; " + std::to_string(2 * axes.size()) + " are right");
   }
   Crop crop;
+  std::set<int> seen;
   for (std::size_t i = 0; i < pads.size(); ++i) {
     const Result<int> axis = axis_of(axes[i % axes.size()], rank + 2);
     if (!axis) return axis.error();
+    const bool is_new = i >= axes.size() || seen.insert(*axis).second;
+    if (!is_new) return corrupt("axis " + std::to_string(*axis) + " stands twice among its axes");
     const bool spatial = *axis > image_axis;
     if (pads[i] > 0 || pads[i] < (spatial ? -most_border : 0)) {
       return unsupported("pads of " + std::to_string(pads[i]) + " are not supported; only 0" +

@@ -189,6 +189,11 @@ TEST(OnnxCrop, PadByLessThanNothingCrops) {
   add_integers(named, "axes", {-1, 1});
   named.node("Pad", {"in", "pads", "", "axes"}, {"out"});
   EXPECT_EQ(named.output("out").read().network.nodes[0].operation, (Operation(Crop{{0, 0, 1}, {0, 0, 2}})));
+  OnnxModel twice(1, 3, 18);
+  add_integers(twice, "pads", {-1, 0, -2, 0});
+  add_integers(twice, "axes", {2, -3});
+  twice.node("Pad", {"in", "pads", "", "axes"}, {"out"});
+  EXPECT_THAT(twice.output("out").refusal(), HasSubstr("axis 2 stands twice among its axes"));
   EXPECT_THAT(pad_refusal(13, {0, -1, 0, 0, 0, 0, 0, 0}), HasSubstr("pads of -1 are not supported; only 0"));
   EXPECT_THAT(pad_refusal(13, {0, 0, 0}), HasSubstr("has 3 pads; 8 are right"));
 }
