@@ -59,6 +59,23 @@ def run(command):
     return text.decode(), usage.ru_maxrss * 1024
 
 
+def named(plan):
+    """What a plan of --plan is called beside drawn ones."""
+    return f"named-{plan.stem}"
+
+
+def name_plan(plan, folder):
+    """Its copy; what was measured of another plan of that name is forgotten."""
+    copy, contest_file = folder / f"{named(plan)}.pbtxt", folder / "contest.json"
+    if copy.exists() and copy.read_bytes() == plan.read_bytes():
+        return copy
+    copy.with_suffix(".json").unlink(missing_ok=True)
+    if contest_file.exists():
+        write(contest_file, [row for row in json.loads(contest_file.read_text()) if row["plan"] != copy.stem])
+    shutil.copyfile(plan, copy)
+    return copy
+
+
 def draw(options, model, folder):
     """Plan files; drawn once."""
     done = folder / "drawn.json"
@@ -70,8 +87,7 @@ def draw(options, model, folder):
         command += ["--threads", options.threads] if options.threads else []
         text, _ = run(command)
         write(done, [line.split(": ")[0] for line in text.splitlines()])
-    named = [shutil.copy(plan, folder / plan.name) for plan in options.plan]
-    return [pathlib.Path(name) for name in [*json.loads(done.read_text()), *named]]
+    return [*map(pathlib.Path, json.loads(done.read_text())), *(name_plan(plan, folder) for plan in options.plan)]
 
 
 def layers(nodes):
@@ -126,7 +142,7 @@ def contest(options, model, plans, rows):
     path = plans[0].parent / "contest.json"
     known = json.loads(path.read_text()) if path.exists() else []
     fastest = sorted(rows, key=lambda row: -row["voxels_per_second"])[:CONTESTANTS]
-    chosen = ["chosen", *(plan.stem for plan in options.plan)]
+    chosen = ["chosen", *map(named, options.plan)]
     names = sorted({row["plan"] for row in fastest} | set(chosen))
     of_name = {plan.stem: plan for plan in plans}
     for turn in range(options.rounds):
@@ -173,15 +189,15 @@ def parse(arguments):
     parser.add_argument("--repetitions", type=int, default=2, help="warm runs of each plan")
     parser.add_argument("--rounds", type=int, default=3, help="of the fastest again; 0: none")
     parser.add_argument("--plan", type=pathlib.Path, action="append", default=[],
-                        help="file of a further plan that runs beside the drawn ones; of one --model alone")
+                        help="file of a further plan that runs beside the drawn ones, as named-FILE; of one --model alone")
     parser.add_argument("--again", action="store_true", help="predict anew, from --timings")
     options = parser.parse_args(arguments)
     if options.again and not options.timings:
         parser.error("--again needs --timings FILE")
     if options.plan and len(options.model) > 1:
         parser.error("--plan FILE goes with one --model")
-    if len({"chosen", *(plan.stem for plan in options.plan)}) <= len(options.plan):
-        parser.error("--plan FILE: files need names of their own, and not chosen.pbtxt")
+    if len(set(map(named, options.plan))) < len(options.plan):
+        parser.error("--plan FILE: two files have one name; each needs its own")
     return options
 
 

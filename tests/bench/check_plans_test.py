@@ -67,12 +67,18 @@ class CheckPlans(unittest.TestCase):
         own = self.folder / "own.pbtxt"
         subprocess.run([self.programs / "planner", "--model", self.model, "--mem", "40M", "--threads", "1", "--patience",
                         "model", "--strategy", "baseline", "--output", own], capture_output=True, timeout=300, check=True)
-        done = self.check("--count", 1, "--neighbours", 0, "--rounds", 1, "--plan", own)
+        arguments = ("--count", 1, "--neighbours", 0, "--rounds", 1, "--plan", own)
+        done = self.check(*arguments)
         self.assertEqual(done.returncode, 0, done.stderr)
         small = json.loads(done.stdout)["models"]["small"]
-        self.assertEqual([row["plan"] for row in small["rows"]], ["chosen", "random-1", "own"])
-        self.assertEqual(set(small["contest"]["over_best"]), {"chosen", "own"})
-        self.assertIn("names of their own", self.check("--plan", own, "--plan", own).stderr)
+        self.assertEqual([row["plan"] for row in small["rows"]], ["chosen", "random-1", "named-own"])
+        self.assertEqual(set(small["contest"]["over_best"]), {"chosen", "named-own"})
+        self.assertIn("two files have one name", self.check("--plan", own, "--plan", own).stderr)
+        self.assertEqual(self.check(*arguments).stderr, "")
+        own.write_text(own.read_text() + "# another\n")
+        lines = self.check(*arguments).stderr.splitlines()
+        again = [line.split(", ")[-1] for line in lines if line.startswith("check_plans")]
+        self.assertEqual(again, ["named-own", "named-own"])  # alone, and in the contest
 
     def test_sets_what_was_measured_beside_other_timings(self):
         few = ("--count", 2, "--neighbours", 0, "--rounds", 0)

@@ -85,9 +85,18 @@ def stages(daemon):
     return {name: daemon.metric("znni_stage_seconds_total", stage=stage) for name, stage in STAGES.items()}
 
 
+# Ample for the line of a call that has ended.
+LOG_SECONDS = 60
+
+
 def recorded(daemon, calls):
     """What the daemon's log says of its call number `calls`, counted from 1."""
+    deadline = time.monotonic() + LOG_SECONDS
     while len(lines := [line for line in daemon.log if "method=Volumes" in line]) < calls:
+        if daemon.process.poll() is not None:
+            raise SystemExit("served: the daemon ended:\n" + "\n".join(daemon.log))
+        if time.monotonic() > deadline:
+            raise SystemExit(f"served: the daemon's log has {len(lines)} of {calls} calls after {LOG_SECONDS} s")
         time.sleep(0.01)
     fields = dict(re.findall(r"(\w+)=(\S+)", lines[calls - 1]))
     return {name: float(fields[field]) for name, field in RECORD.items()}
