@@ -264,7 +264,8 @@ bool fold(LoadedNetwork& loaded, int node) {
 }  // namespace
 
 LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
-  for (std::size_t before = 0; before != loaded.network.nodes.size();) {  // every change removes a node
+  // A round that changes anything leaves fewer nodes: what crop_first moves, fold_addition then takes away.
+  for (std::size_t before = 0; before != loaded.network.nodes.size();) {
     before = loaded.network.nodes.size();
     exhaust(loaded, drop_identity);
     exhaust(loaded, join_crops);

@@ -28,7 +28,7 @@ namespace znni {
 [[nodiscard]] Result<void> check_new_planes(std::int64_t planes, std::int64_t stride);
 // Whether the modes alone allow a stream.
 [[nodiscard]] bool can_stream(const Network& network, const std::vector<PoolingMode>& modes);
-// Whether such a stream has one turn: each step completes planes of its column.
+// Of modes in stream_modes(): whether their stream has one turn, each step completing planes of its column.
 [[nodiscard]] bool has_one_turn(const std::vector<PoolingMode>& modes);
 
 }  // namespace znni
