@@ -24,7 +24,8 @@ Seconds first_output(const Network& network, const FoundRung& found) {
   if (!rung.geometry.streamed) return rung.seconds;
   const std::int64_t before = reaches(network).back().fov[rung.geometry.axis] - 1;
   const std::int64_t planes = rung.geometry.pass_input.z;
-  return rung.seconds * static_cast<double>(found.geometry.turns * ((before + planes - 1) / planes + 1));
+  const std::int64_t steps = (before + planes - 1) / planes + 1;
+  return rung.seconds * static_cast<double>(found.geometry.turns * steps);
 }
 
 class Drawer {
