@@ -70,7 +70,7 @@ TEST(Stream, RandomNetsThicknessesAndCrossSectionsEqualTheDenseWindow) {
     test::expect_exact(made, test::random_volume(network.f_in, n, ElementType::f32, random), {0.5F, 0.25F});
   }
   EXPECT_GT(streams, test::case_count(60) / 5);
-  EXPECT_GT(in_turns, 0);
+  EXPECT_GE(in_turns, test::case_count(60) / 60);  // few cases may have none
 }
 
 TEST(Stream, EqualsIndependentPatchesAndItselfBitByBit) {
