@@ -139,7 +139,7 @@ Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::
   outlook.input_planes = std::min(planes_per_slab + model->field_of_view.z - 1, input.n.z);
   outlook.patches = div_up(outlook.output.n.z, planes_per_slab);
   outlook.batch = batch;
-  outlook.places = alike_jobs > 0 ? places : 0;
+  outlook.places = alike_jobs > 0 ? places.load() : 0;
   outlook.predicted_seconds = 0.5;
   return outlook;
 }

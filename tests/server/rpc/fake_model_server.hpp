@@ -54,9 +54,9 @@ class FakeModelServer final : public ModelServer {
   std::atomic<Seconds> still_for = 0;
   std::int64_t f_out = 2;
   std::int64_t planes_per_slab = 2;
-  std::int64_t batch = 1;   // of outlooks, as the next
-  std::int64_t places = 0;  // of jobs that may share a batch
-  std::string fallback;     // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
+  std::atomic<std::int64_t> batch = 1;   // of outlooks, as the next
+  std::atomic<std::int64_t> places = 0;  // of jobs that may share a batch
+  std::string fallback;  // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
   std::atomic<bool> host_fails = false;          // jobs begin as guests of one that fails, and wait again
   std::atomic<bool> retrained = false;           // all models then have another identity
   std::atomic<bool> whole_input = false;         // of all models
