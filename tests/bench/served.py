@@ -76,6 +76,34 @@ class Served:
         return process, process.stdout.readline().split()[-1]
 
 
+class Inside:
+    """The model in a process of its own that stays, as a daemon does; a context."""
+
+    def __init__(self, served, *arguments):
+        self.process = subprocess.Popen([str(word) for word in (served.program, "run", *arguments)], stdin=subprocess.PIPE,
+                                        stdout=subprocess.PIPE, text=True)
+
+    def __enter__(self):
+        self.spent()
+        return self
+
+    def __exit__(self, *_):
+        self.process.stdin.close()
+        self.process.wait()
+        self.process.stdout.close()
+
+    def spent(self):
+        """What the volume that runs now takes."""
+        line = self.process.stdout.readline()
+        if not line:
+            raise SystemExit(f"served: the run in process ended with code {self.process.wait()}")
+        return json.loads(line) | {"server_processor_seconds": 0}
+
+    def run(self):
+        print("again", file=self.process.stdin, flush=True)
+        return self.spent()
+
+
 STAGES = {"gather": "gather", "layers": "head", "stitch": "stitch"}
 RECORD = {"call": "seconds"} | {part: f"{part}_seconds" for part in ("queue", "compute", "send", "input_wait")}
 
@@ -153,12 +181,15 @@ def compare_with_process(options, served):
     with Daemon(options.model_repository, mem=options.model_mem) as daemon:
         say(next(line for line in daemon.log if "is ready" in line))
         served.once("stream", "--server", daemon.url, *volume)
-        for call in range(options.repetitions):
-            inside.append(served.once("run", "--model-repository", options.model_repository, "--plan-dir",
-                                      f"{daemon.folder.name}/plans", "--mem", options.model_mem, *volume))
-            say(f"run: {inside[-1]}")
-            streamed.append(stream_through(served, daemon, volume, call + 2))
-            say(f"stream: {streamed[-1]}")
+        with Inside(served, "--model-repository", options.model_repository, "--plan-dir", f"{daemon.folder.name}/plans",
+                    "--mem", options.model_mem, *volume) as resident:
+            for call in range(options.repetitions):
+                sides = [lambda: inside.append(resident.run()),
+                         lambda: streamed.append(stream_through(served, daemon, volume, len(streamed) + 2))]
+                for side in sides[:: 1 if call % 2 == 0 else -1]:
+                    side()
+                say(f"run: {inside[-1]}")
+                say(f"stream: {streamed[-1]}")
         most = daemon.memory("VmHWM")
     process = summary(inside) | {"median_parts": parts(inside, STAGES)}
     daemon = summary(streamed) | {"median_parts": parts(streamed, (*STAGES, *RECORD))}

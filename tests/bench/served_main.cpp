@@ -1,10 +1,12 @@
-// `znni-served`: one side of what tests/bench/served.py compares. Each subcommand prints one line.
+// `znni-served`: one side of what tests/bench/served.py compares. `echo` prints where it listens, the others a line of
+// JSON for each volume.
 #include <CLI/CLI.hpp>
 
 #include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <iostream>
 #include <memory>
 #include <string>
 #include <thread>
@@ -40,6 +42,7 @@ int print(const Result<Spent>& spent) {
   std::printf(
       "{\"seconds\": %.4f, \"processor_seconds\": %.4f, \"gather\": %.4f, \"layers\": %.4f, \"stitch\": %.4f}\n",
       spent->wall, spent->processor, spent->stages.gather, spent->stages.head, spent->stages.stitch);
+  std::fflush(stdout);
   return 0;
 }
 
@@ -74,15 +77,26 @@ Result<std::unique_ptr<ModelServer>> open_models(const Options& options) {
   return open_model_server(std::move(given));
 }
 
-Result<Spent> run(const Options& options) {
-  const Result<std::unique_ptr<ModelServer>> models = open_models(options);
-  if (!models) return models.error();
+Result<void> wait_until_ready(const ModelServer& models, const std::string& model) {
   while (true) {
-    const Result<ModelInfo> model = (*models)->find(options.volume.model, "");
-    if (model) return run_volume(**models, options.volume);
-    if ((*models)->models().at(0).state == ModelState::unavailable) return model.error();
+    const Result<ModelInfo> found = models.find(model, "");
+    if (found) return {};
+    if (models.models().at(0).state == ModelState::unavailable) return found.error();
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
+}
+
+// A volume at once, and one for each line of standard input, as a daemon runs one for each call.
+int run(const Options& options) {
+  const Result<std::unique_ptr<ModelServer>> models = open_models(options);
+  if (!models) return fail(models.error());
+  if (const Result<void> ready = wait_until_ready(**models, options.volume.model); !ready) return fail(ready.error());
+  int code = 0;
+  std::string line;
+  do {
+    code = print(run_volume(**models, options.volume));
+  } while (code == 0 && std::getline(std::cin, line));
+  return code;
 }
 
 int run_command(int argc, char** argv) {
@@ -93,7 +107,7 @@ int run_command(int argc, char** argv) {
   CLI::App* const streaming = app.add_subcommand("stream", "stream a volume through a server");
   streaming->add_option("--server", options.server, "HOST:PORT")->required();
   streaming->add_flag("--same", options.volume.same, "what comes back must be what was sent");
-  CLI::App* const running = app.add_subcommand("run", "run a volume in this process");
+  CLI::App* const running = app.add_subcommand("run", "run a volume in this process, and again for each line of stdin");
   running->add_option("--model-repository", options.repository)->required();
   running->add_option("--plan-dir", options.plans)->required();
   running->add_option("--mem", options.memory, "as znnid takes it")->capture_default_str();
@@ -107,7 +121,7 @@ int run_command(int argc, char** argv) {
   const Result<Vec3> n = parse_extents(options.extent);
   if (!n) return fail(n.error().within("--extent"));
   options.volume.n = *n;
-  return print(streaming->parsed() ? stream_volume(options.server, options.volume) : run(options));
+  return streaming->parsed() ? print(stream_volume(options.server, options.volume)) : run(options);
 }
 
 }  // namespace

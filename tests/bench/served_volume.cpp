@@ -98,7 +98,6 @@ Result<Spent> run_volume(ModelServer& models, const ServedVolume& volume) {
     return slab;
   };
   job.deliver = [](const OutputSlab&) { return Result<void>(); };
-  if (const Result<JobStatistics> first = models.run(volume.model, "", job, {}); !first) return first.error();
   const Stopwatch watch;
   const Result<JobStatistics> done = models.run(volume.model, "", std::move(job), {});
   if (!done) return done.error();

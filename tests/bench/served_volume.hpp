@@ -26,8 +26,7 @@ struct Spent {
 // To the server at HOST:PORT and back. `internal` when what should be the same is not; else the stream's errors.
 [[nodiscard]] Result<Spent> stream_volume(const std::string& address, const ServedVolume& volume);
 
-// The same job without the wire, its second run, as a daemon serves jobs after its first: the volume and its output lie
-// in memory. Nothing is compared.
+// The same job without the wire: the volume and its output lie in memory. Nothing is compared.
 [[nodiscard]] Result<Spent> run_volume(ModelServer& models, const ServedVolume& volume);
 
 // Planes of such a volume: they differ at their ends alone, so that making them takes next to no time.
