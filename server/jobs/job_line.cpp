@@ -10,18 +10,6 @@
 namespace znni {
 namespace {
 
-void add_up(const JobStatistics& job, JobStatistics& all) {
-  all.seconds += job.seconds;
-  all.patches += job.patches;
-  all.queued += job.queued;
-  all.yielded += job.yielded;
-  all.cpu_idle += job.cpu_idle;
-  all.gpu_idle += job.gpu_idle;
-  all.stages += job.stages;
-  all.is_guest = all.is_guest && job.is_guest;
-  if (!job.fallback.empty()) all.fallback = job.fallback;
-}
-
 // Lets others run, and counts for how long.
 Result<void> give_way(JobTurns& turns, const Interval& interval, const VolumeJob& job, ProgressWatch& watch,
                       JobRecord& record, const std::stop_token& stop) {
@@ -74,7 +62,7 @@ Result<JobStatistics> JobLine::run(const std::stop_token& stop) {
   for (std::size_t number = 0; number < jobs_.size(); ++number) {
     const Result<JobStatistics> done = run_one(number, stop);
     if (!done) return done;
-    add_up(*done, all);
+    all += *done;
     computed = add(computed, voxels_of(jobs_[number]));
   }
   all.voxels_per_second = static_cast<double>(computed) / std::max(all.seconds, 1e-9);

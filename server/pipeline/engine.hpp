@@ -18,8 +18,8 @@
 #include "planner/catalogue.hpp"
 #include "planner/plan.hpp"
 #include "server/pipeline/call_observer.hpp"
+#include "server/pipeline/job_statistics.hpp"
 #include "server/pipeline/place_devices.hpp"
-#include "server/pipeline/stage_seconds.hpp"
 #include "server/volume/plane_source.hpp"
 
 namespace znni {
@@ -76,20 +76,6 @@ struct VolumeJob {
   // May be empty. Told false while the job waits, at first and again where another's batch failed; true when it has its
   // turn, or runs as a guest.
   std::function<void(bool)> in_turn;
-};
-
-struct JobStatistics {
-  Seconds seconds = 0;
-  double voxels_per_second = 0;  // dense output voxels, images not counted
-  std::int64_t patches = 0;
-  Seconds queued = 0;   // before its first patch: filled in by a ModelServer, as is the next
-  Seconds yielded = 0;  // between its patches, while other jobs ran; `seconds` holds it too
-  // Of a rung with a GPU: how long the CPU, and the GPU with the thread that feeds it, waited for each other.
-  Seconds cpu_idle = 0;
-  Seconds gpu_idle = 0;
-  StageSeconds stages;
-  bool is_guest = false;  // it ran with another job, which has their time
-  std::string fallback;   // why rungs of the CPU computed what was planned for a GPU; "" when nothing failed
 };
 
 // A small job, of as many places as Engine::guest_places() says, that another one takes with it.

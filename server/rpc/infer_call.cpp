@@ -122,15 +122,6 @@ VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, Image
   return job;
 }
 
-void add_up(const JobStatistics& job, JobStatistics& all) {
-  all.seconds += job.seconds;
-  all.queued += job.queued;
-  all.yielded += job.yielded;
-  all.patches += job.patches;
-  all.stages += job.stages;
-  if (!job.fallback.empty()) all.fallback = job.fallback;
-}
-
 // Memory for as many jobs at a time as share a batch of the engine, or for those that there is memory for: how many,
 // at least one. In a batch all rows of a job are open at the same time.
 Result<std::int64_t> reserve_blocks(const AdmittedInfer& admitted, SlabBlocks& blocks) {
@@ -237,7 +228,7 @@ Result<JobStatistics> run_infer(const ModelInferRequest& request, const Admitted
         server.run_all(admitted.model.name, admitted.model.version, std::move(jobs), stop);
     if (!done) return done;
     if (!parts.complete()) return Error{ErrorCode::internal, "the engine left out planes of the output"};
-    add_up(*done, all);
+    all += *done;
   }
   if (!all.fallback.empty()) (*response.mutable_parameters())["fallback"].set_string_param(all.fallback);
   if (Result<void> handed = hand_over(admitted, response); !handed) return handed.error();

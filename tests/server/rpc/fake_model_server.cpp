@@ -185,13 +185,8 @@ Result<JobStatistics> FakeModelServer::run_all(const std::string& name, const st
   for (const VolumeJob& job : jobs) {
     const Result<JobStatistics> done = run_one(name, version, job, stop);
     if (!done) return done;
-    all.fallback = done->fallback;
+    all += *done;
     all.voxels_per_second = done->voxels_per_second;
-    all.seconds += done->seconds;
-    all.stages += done->stages;
-    all.patches += done->patches;
-    all.queued += done->queued;
-    all.yielded += done->yielded;
   }
   return all;
 }
