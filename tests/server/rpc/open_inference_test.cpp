@@ -3,10 +3,9 @@
 #include <gmock/gmock.h>
 #include <grpcpp/impl/client_unary_call.h>
 
-#include <chrono>
 #include <thread>
 
-#include "tests/server/rpc/loopback.hpp"
+#include "tests/server/rpc/open_inference_fixture.hpp"
 #include "tests/server/rpc/shared_memory_file.hpp"
 
 namespace znni::rpc {
@@ -15,26 +14,6 @@ namespace {
 using grpc::StatusCode;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Hold = FakeModelServer::Hold;
-
-class OpenInferenceTest : public Loopback {
- protected:
-  void SetUp() override {
-    Loopback::SetUp();
-    stub_ = inference::GRPCInferenceService::NewStub(channel_);
-  }
-  grpc::Status infer(const inference::ModelInferRequest& request) {
-    grpc::ClientContext context;
-    return stub_->ModelInfer(&context, request, &response_);
-  }
-  void expect_alive() {
-    EXPECT_TRUE(infer(twice_request()).ok());
-    EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
-  }
-
-  std::unique_ptr<inference::GRPCInferenceService::Stub> stub_;
-  inference::ModelInferResponse response_;
-};
 
 TEST_F(OpenInferenceTest, InferAnswers) {
   const grpc::Status status = infer(twice_request());
@@ -179,127 +158,6 @@ TEST_F(OpenInferenceTest, GarbageIsNotTheServersEnd) {
   expect_alive();
 }
 
-// Runs a request against a server that holds it, from a thread of its own.
-class HeldCall {
- public:
-  HeldCall(inference::GRPCInferenceService::Stub& stub, const inference::ModelInferRequest& request,
-           std::chrono::milliseconds deadline = std::chrono::minutes(5)) {
-    context_.set_deadline(std::chrono::system_clock::now() + deadline);
-    thread_ = std::jthread([this, &stub, request] { status_ = stub.ModelInfer(&context_, request, &response_); });
-  }
-  void cancel() { context_.TryCancel(); }
-  grpc::Status wait() {
-    thread_.join();
-    return status_;
-  }
-
- private:
-  grpc::ClientContext context_;
-  inference::ModelInferResponse response_;
-  grpc::Status status_;
-  std::jthread thread_;
-};
-
-class OpenInferenceStopTest : public OpenInferenceTest, public testing::WithParamInterface<Hold> {
- protected:
-  void SetUp() override {
-    OpenInferenceTest::SetUp();
-    models_.hold(GetParam());
-  }
-  // The job itself was stopped and its memory given back, not just the caller told.
-  void expect_stopped() {
-    while (models_.stopped_jobs == 0 || models_.leased() != 0) std::this_thread::yield();
-    models_.hold(Hold::nothing);
-    expect_alive();
-  }
-};
-
-TEST_P(OpenInferenceStopTest, ACancelStopsTheJob) {
-  HeldCall call(*stub_, twice_request());
-  models_.wait_for_jobs(1);
-  call.cancel();
-  EXPECT_EQ(call.wait().error_code(), StatusCode::CANCELLED);
-  expect_stopped();
-}
-
-TEST_P(OpenInferenceStopTest, ADeadlineStopsTheJob) {
-  HeldCall call(*stub_, twice_request(), std::chrono::milliseconds(300));
-  EXPECT_EQ(call.wait().error_code(), StatusCode::DEADLINE_EXCEEDED);
-  expect_stopped();
-}
-
-INSTANTIATE_TEST_SUITE_P(QueuedOrComputing, OpenInferenceStopTest, testing::Values(Hold::queue, Hold::patches));
-
-TEST_F(OpenInferenceTest, TheTimeoutCountsInTheQueue) {
-  models_.hold(Hold::queue);
-  inference::ModelInferRequest request = twice_request();
-  (*request.mutable_parameters())["timeout"].set_int64_param(20'000);
-  const grpc::Status status = infer(request);
-  EXPECT_EQ(status.error_code(), StatusCode::DEADLINE_EXCEEDED);
-  EXPECT_THAT(status.error_message(), HasSubstr("Request timeout expired"));
-  EXPECT_EQ(models_.stopped_jobs, 1);
-}
-
-TEST_F(OpenInferenceTest, TheTimeoutCountsAgainWhereTheJobThatOneRanWithFailed) {
-  models_.hold(Hold::queue);
-  models_.host_fails = true;
-  inference::ModelInferRequest request = twice_request();
-  (*request.mutable_parameters())["timeout"].set_int64_param(20'000);
-  EXPECT_EQ(infer(request).error_code(), StatusCode::DEADLINE_EXCEEDED);
-}
-
-TEST_F(OpenInferenceTest, TheTimeoutDoesNotCountOnceComputing) {
-  models_.hold(Hold::patches);
-  inference::ModelInferRequest request = twice_request();
-  (*request.mutable_parameters())["timeout"].set_int64_param(50'000);
-  HeldCall call(*stub_, request);
-  models_.wait_for_jobs(1);
-  std::this_thread::sleep_for(std::chrono::milliseconds(200));
-  models_.hold(Hold::nothing);
-  EXPECT_EQ(call.wait().error_code(), StatusCode::OK);
-}
-
-TEST_F(OpenInferenceTest, ProbesAnswerWhileVolumesWait) {
-  models_.hold(Hold::patches);
-  std::vector<std::unique_ptr<HeldCall>> calls;
-  for (int i = 0; i < options().most_calls; ++i) calls.push_back(std::make_unique<HeldCall>(*stub_, twice_request()));
-  models_.wait_for_jobs(options().most_calls);
-  grpc::ClientContext context;
-  inference::ServerLiveResponse live;
-  EXPECT_TRUE(stub_->ServerLive(&context, {}, &live).ok());
-  const grpc::Status one_too_many = infer(twice_request());
-  EXPECT_EQ(one_too_many.error_code(), StatusCode::UNAVAILABLE);
-  EXPECT_THAT(one_too_many.error_message(), HasSubstr("at most 64"));
-  models_.hold(Hold::nothing);
-  for (auto& call : calls) EXPECT_TRUE(call->wait().ok());
-}
-
-class OneReceiveTest : public OpenInferenceTest {
- protected:
-  void SetUp() override {
-    ListenOptions one = options();
-    one.most_receives = 1;
-    start(one);
-    stub_ = inference::GRPCInferenceService::NewStub(channel_);
-  }
-};
-
-TEST_F(OneReceiveTest, ATurnEndsWhenTheMessageIsLeasedNotWhenItIsComputed) {
-  models_.hold(Hold::patches);
-  HeldCall first(*stub_, twice_request());
-  HeldCall second(*stub_, twice_request());
-  models_.wait_for_jobs(2);
-  models_.hold(Hold::nothing);
-  EXPECT_TRUE(first.wait().ok());
-  EXPECT_TRUE(second.wait().ok());
-}
-
-TEST_F(OneReceiveTest, ARefusedMessageGivesItsTurnBack) {
-  const Result<TransportLease> all = models_.lease(std::int64_t{64} << 20);
-  ASSERT_TRUE(all) << all.error().message;
-  for (int i = 0; i < 3; ++i) EXPECT_EQ(infer(twice_request()).error_code(), StatusCode::RESOURCE_EXHAUSTED);
-}
-
 TEST_F(OpenInferenceTest, LogSettingsAreRead) {
   grpc::ClientContext context;
   inference::LogSettingsRequest request;
@@ -326,8 +184,7 @@ class SharedMemoryOverTheWireTest : public OpenInferenceTest {
   void SetUp() override {
     ListenOptions with = options();
     with.offer_shared_memory = true;
-    start(with);
-    stub_ = inference::GRPCInferenceService::NewStub(channel_);
+    connect(with);
   }
   const SharedMemoryFile memory_{4096};
 };
@@ -362,8 +219,7 @@ class ModelControlTest : public OpenInferenceTest {
   void SetUp() override {
     ListenOptions with = options();
     with.model_control = true;
-    start(with);
-    stub_ = inference::GRPCInferenceService::NewStub(channel_);
+    connect(with);
   }
   grpc::Status load(const std::string& name, bool with_parameter = false) {
     grpc::ClientContext context;
@@ -411,8 +267,7 @@ class TokensTest : public OpenInferenceTest {
   void SetUp() override {
     ListenOptions with = options();
     with.tokens = {"infer-infer-infer", "manage-manage-manage"};
-    start(with);
-    stub_ = inference::GRPCInferenceService::NewStub(channel_);
+    connect(with);
   }
   StatusCode ask(const std::string& authorization) {
     grpc::ClientContext context;
