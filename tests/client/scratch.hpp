@@ -46,6 +46,14 @@ inline void write_planes(const VolumeTarget& target, const VolumeFacts& facts, s
   }
 }
 
+// The first planes of a test volume, flushed and left without an end.
+inline void write_unfinished(const FileName& name, const VolumeFacts& facts, std::int64_t planes) {
+  Result<VolumeTarget> target = open_target(name, facts, 0);
+  ASSERT_TRUE(target) << target.error().message;
+  write_planes(*target, facts, 0, planes);
+  ASSERT_TRUE(target->flush());
+}
+
 // Writes a whole test volume.
 inline void write_volume(const FileName& name, const VolumeFacts& facts) {
   Result<VolumeTarget> target = open_target(name, facts, 0);

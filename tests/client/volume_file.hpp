@@ -25,10 +25,7 @@ inline void expect_unfinished_is_not_there(const std::string& ending) {
   const Scratch scratch;
   const FileName name{scratch.file("volume" + ending), ""};
   const VolumeFacts facts{1, {4, 3, 5}, VoxelType::u8};
-  Result<VolumeTarget> target = open_target(name, facts, 0);
-  ASSERT_TRUE(target);
-  write_planes(*target, facts, 0, 2);
-  ASSERT_TRUE(target->flush());
+  write_unfinished(name, facts, 2);
   EXPECT_FALSE(output_exists(name));
 }
 
@@ -36,12 +33,7 @@ inline void expect_goes_on_where_it_stopped(const std::string& ending) {
   const Scratch scratch;
   const FileName name{scratch.file("volume" + ending), ""};
   const VolumeFacts facts{1, {7, 4, 6}, VoxelType::u16};
-  {
-    Result<VolumeTarget> first = open_target(name, facts, 0);
-    ASSERT_TRUE(first);
-    write_planes(*first, facts, 0, 3);
-    ASSERT_TRUE(first->flush());
-  }
+  write_unfinished(name, facts, 3);
   Result<VolumeTarget> second = open_target(name, facts, 3);
   ASSERT_TRUE(second);
   write_planes(*second, facts, 3, 7);

@@ -23,12 +23,7 @@ TEST(Hdf5Volume, UnfinishedIsNotThereAndGoesOn) {
   const Scratch scratch;
   const FileName name{scratch.file("volume.h5"), "/prob"};
   const VolumeFacts facts{2, {7, 4, 6}, VoxelType::f32};
-  {
-    Result<VolumeTarget> first = open_target(name, facts, 0);
-    ASSERT_TRUE(first);
-    write_planes(*first, facts, 0, 3);
-    ASSERT_TRUE(first->flush());
-  }
+  write_unfinished(name, facts, 3);
   EXPECT_FALSE(output_exists(name));
   Result<VolumeTarget> second = open_target(name, facts, 3);
   ASSERT_TRUE(second);
