@@ -33,10 +33,17 @@ JobStatistics noted(JobStatistics done, JobRecord& record) {
 }  // namespace
 
 JobLine::JobLine(ModelSlot& slot, SharedDevice& shared, LoadedModel& model, const LogSink& log,
-                 std::span<VolumeJob> jobs)
-    : slot_(slot), shared_(shared), model_(model), log_(log), jobs_(jobs) {
+                 std::span<VolumeJob> jobs, std::size_t together)
+    : slot_(slot), shared_(shared), model_(model), log_(log), jobs_(jobs), together_(together) {
   for (VolumeJob& job : jobs_) {
     job.normalisation = job.normalised ? Normalisation{} : model_.planned.input.normalisation;
+  }
+  let_in(together_);
+}
+
+void JobLine::let_in(std::size_t last) {
+  while (waiting_.size() < std::min(last, jobs_.size())) {
+    const VolumeJob& job = jobs_[waiting_.size()];
     waiting_.emplace_back(slot_.guests(), job, places_of(job));
   }
 }
@@ -60,6 +67,7 @@ Result<JobStatistics> JobLine::run(const std::stop_token& stop) {
   all.is_guest = true;
   std::int64_t computed = 0;
   for (std::size_t number = 0; number < jobs_.size(); ++number) {
+    let_in(number + together_);
     const Result<JobStatistics> done = run_one(number, stop);
     if (!done) return done;
     all += *done;

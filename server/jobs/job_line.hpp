@@ -14,14 +14,17 @@ namespace znni {
 
 class JobLine {
  public:
-  // All in the line: others with free places in a batch may take them from now on. `jobs` have a rung each and
-  // get the model's normalisation. All arguments must outlive this.
-  JobLine(ModelSlot& slot, SharedDevice& shared, LoadedModel& model, const LogSink& log, std::span<VolumeJob> jobs);
+  // The first `together` in the line: others with free places in a batch may take them from now on, and the next ones
+  // as those before them end. `jobs` have a rung each and get the model's normalisation. All arguments must outlive
+  // this.
+  JobLine(ModelSlot& slot, SharedDevice& shared, LoadedModel& model, const LogSink& log, std::span<VolumeJob> jobs,
+          std::size_t together);
 
   // One after the other, as ModelServer::run_all(). Once.
   [[nodiscard]] Result<JobStatistics> run(const std::stop_token& stop);
 
  private:
+  void let_in(std::size_t last);  // jobs before it
   [[nodiscard]] Result<JobStatistics> run_one(std::size_t number, const std::stop_token& stop);
   [[nodiscard]] Result<JobStatistics> run_in_turn(std::size_t number, JobRecord& record, const std::stop_token& stop);
   [[nodiscard]] Result<JobStatistics> compute(VolumeJob& job, JobTurns& turns, JobRecord& record,
@@ -36,7 +39,8 @@ class JobLine {
   LoadedModel& model_;
   const LogSink& log_;
   const std::span<VolumeJob> jobs_;
-  std::deque<GuestList::Waiting> waiting_;  // of each; where they stay
+  const std::size_t together_;
+  std::deque<GuestList::Waiting> waiting_;  // of each that is in the line or was; where they stay
 };
 
 }  // namespace znni

@@ -118,13 +118,15 @@ class ModelServer {
                                           std::stop_token stop) {
     std::vector<VolumeJob> jobs;
     jobs.push_back(std::move(job));
-    return run_all(name, version, std::move(jobs), std::move(stop));
+    return run_all(name, version, std::move(jobs), 1, std::move(stop));
   }
   // Jobs that come together, one after the other in their order; those that fit run with an earlier one, or with that
-  // of somebody else, as guests. The first error ends it. Statistics of all: their times and patches added up, but for
-  // the time of those that ran with an earlier one.
+  // of somebody else, as guests, as long as no more than `together`, at least one, have slabs at a time. Once the first
+  // has its turn, none is refused for a full queue or a drain. The first error ends it. Statistics of all: their times
+  // and patches added up, but for the time of those that ran with an earlier one.
   [[nodiscard]] virtual Result<JobStatistics> run_all(const std::string& name, const std::string& version,
-                                                      std::vector<VolumeJob> jobs, std::stop_token stop) = 0;
+                                                      std::vector<VolumeJob> jobs, std::size_t together,
+                                                      std::stop_token stop) = 0;
 
   // Loads a model of the repository as it is on disk now, in the place of the one that served until then: that one is
   // unloaded first, for its memory. Blocks until it serves. not_found when the repository has no such model;

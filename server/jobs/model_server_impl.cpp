@@ -95,7 +95,7 @@ class ModelServerImpl final : public ModelServer {
   Result<TransportLease> lease(std::int64_t bytes) override { return take_lease(transport_, bytes); }
 
   Result<JobStatistics> run_all(const std::string& name, const std::string& version, std::vector<VolumeJob> jobs,
-                                std::stop_token stop) override {
+                                std::size_t together, std::stop_token stop) override {
     const Result<ModelSlots::Handle> slot = slots_.find(name, version);
     if (!slot) return slot.error();
     Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
@@ -108,7 +108,7 @@ class ModelServerImpl final : public ModelServer {
     Result<Admission::Entrance> entrance = admission_.enter();
     if (!entrance) return entrance.error();
     const StopOfEither either(stop, admission_.stop_token());
-    JobLine line(**slot, shared_, **model, options_.log, jobs);
+    JobLine line(**slot, shared_, **model, options_.log, jobs, together);
     Result<JobStatistics> done = line.run(either.token());
     return done ? done : done.error().within("model '" + name + "'");
   }

@@ -18,6 +18,9 @@ namespace {
 using inference::ModelInferRequest;
 using inference::ModelInferResponse;
 
+// That stand in line at the same time: about a kilobyte each, which nobody leases.
+constexpr std::int64_t most_jobs = 1000;
+
 Result<void> check_response_size(const AdmittedInfer& admitted, std::int64_t data_bytes, std::int64_t most_bytes) {
   if (data_bytes <= most_bytes) return {};
   return Error{
@@ -123,18 +126,16 @@ VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, Image
 }
 
 // Memory for as many jobs at a time as share a batch of the engine, or for those that there is memory for: how many,
-// at least one. In a batch all rows of a job are open at the same time.
+// at least one.
 Result<std::int64_t> reserve_blocks(const AdmittedInfer& admitted, SlabBlocks& blocks) {
   const JobOutlook& outlook = admitted.outlook;
-  const std::int64_t together = outlook.places > 0 ? outlook.batch / outlook.places : 1;
-  const std::int64_t wanted = std::min(together, admitted.request.batch);
+  const std::int64_t wanted = std::min(outlook.places > 0 ? outlook.batch / outlook.places : 1, admitted.request.batch);
   const std::int64_t planes = most_slab_planes(admitted);
-  const std::int64_t rows = wanted > 1 ? (admitted.output.n.z + planes - 1) / planes : 1;
   const std::int64_t bytes = ImageOutput::block_bytes(admitted.output, planes);
-  for (std::int64_t block = 0; block < wanted * rows; ++block) {
-    const Result<void> reserved = blocks.reserve(bytes);
-    if (!reserved && block == 0) return reserved.error();
-    if (!reserved) return std::max<std::int64_t>(block / rows, 1);
+  for (std::int64_t job = 0; job < wanted && bytes > 0; ++job) {
+    const Result<void> reserved = blocks.reserve(bytes, slabs_at_a_time(outlook, planes));
+    if (!reserved && job == 0) return reserved.error();
+    if (!reserved) return job;
   }
   return wanted;
 }
@@ -221,11 +222,12 @@ Result<JobStatistics> run_infer(const ModelInferRequest& request, const Admitted
   raw.resize(static_cast<std::size_t>(response_bytes(admitted)));
   InferJobs parts(admitted, *input, reinterpret_cast<std::byte*>(raw.data()), blocks);
   JobStatistics all;
-  for (std::int64_t i = 0; i < admitted.request.batch; i += *together) {
-    std::vector<VolumeJob> jobs = parts.make(i, std::min(*together, admitted.request.batch - i));
+  const std::int64_t most = std::max(*together, most_jobs);
+  for (std::int64_t i = 0; i < admitted.request.batch; i += most) {
+    std::vector<VolumeJob> jobs = parts.make(i, std::min(most, admitted.request.batch - i));
     if (i == 0) jobs.front().in_turn = in_turn;
-    const Result<JobStatistics> done =
-        server.run_all(admitted.model.name, admitted.model.version, std::move(jobs), stop);
+    const Result<JobStatistics> done = server.run_all(admitted.model.name, admitted.model.version, std::move(jobs),
+                                                      static_cast<std::size_t>(*together), stop);
     if (!done) return done;
     if (!parts.complete()) return Error{ErrorCode::internal, "the engine left out planes of the output"};
     all += *done;

@@ -4,9 +4,20 @@
 
 namespace znni::rpc {
 
-Result<void> SlabBlocks::reserve(std::int64_t bytes) {
+std::int64_t slabs_at_a_time(const JobOutlook& outlook, std::int64_t planes) {
+  return outlook.places > 0 ? div_up(outlook.output.n.z, planes) : 1;
+}
+
+Result<void> SlabBlocks::reserve(std::int64_t bytes, std::int64_t count) {
   const std::scoped_lock lock(mutex_);
-  return add(bytes);
+  const auto before = static_cast<std::ptrdiff_t>(blocks_.size());
+  for (std::int64_t block = 0; block < count; ++block) {
+    if (Result<void> added = add(bytes); !added) {
+      blocks_.erase(blocks_.begin() + before, blocks_.end());
+      return added;
+    }
+  }
+  return {};
 }
 
 void SlabBlocks::clear() {

@@ -12,14 +12,19 @@
 
 namespace znni::rpc {
 
+// Slabs of `planes` planes that a job has open at the same time: all of one that shares a batch, for its patches are
+// computed together, and mostly one of any other.
+[[nodiscard]] std::int64_t slabs_at_a_time(const JobOutlook& outlook, std::int64_t planes);
+
 // Thread safe: slabs are taken by the thread that computes and given back by the one that sends.
 class SlabBlocks {
  public:
   // Blocks are leased from `server`, which must outlive this.
   explicit SlabBlocks(ModelServer& server) : server_(server) {}
 
-  // A block of at least `bytes` bytes, free for take(): so that the usual need is refused before any work.
-  [[nodiscard]] Result<void> reserve(std::int64_t bytes);
+  // `count` blocks of at least `bytes` bytes, free for take(), or none of them: so that the usual need is refused
+  // before any work.
+  [[nodiscard]] Result<void> reserve(std::int64_t bytes, std::int64_t count);
   [[nodiscard]] Result<std::byte*> take(std::int64_t bytes);
   // `data` came from take().
   void give_back(const std::byte* data);

@@ -117,11 +117,12 @@ Result<void> VolumeCall::lease(const Accepted& accepted) {
   }
   if (!input_lease) return input_lease.error();
   input_lease_ = *std::move(input_lease);
-  if (Result<void> reserved = blocks_.reserve(volume_bytes(slab)); !reserved) return reserved;
+  const std::int64_t slabs = slabs_at_a_time(accepted.outlook, slab.n.z);
+  if (Result<void> reserved = blocks_.reserve(volume_bytes(slab), slabs); !reserved) return reserved;
   Result<Bytes> input = Bytes::allocate(input_bytes);
   if (!input) return input.error();
   input_ = *std::move(input);
-  held_bytes_ = add(input_bytes, volume_bytes(slab));
+  held_bytes_ = add(input_bytes, mul(slabs, volume_bytes(slab)));
   return {};
 }
 

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <optional>
@@ -52,8 +53,8 @@ class JobLineTest : public test::ServedRepository {
     job.rung = 0;
     jobs_.push_back(job);
   }
-  Result<JobStatistics> run(const std::stop_token& stop = {}) {
-    JobLine line(slot_, shared_, *model_, log_, jobs_);
+  Result<JobStatistics> run(const std::stop_token& stop = {}, std::size_t together = 100) {
+    JobLine line(slot_, shared_, *model_, log_, jobs_, together);
     return line.run(stop);
   }
   void expect_exact(std::size_t number) {
@@ -88,6 +89,26 @@ TEST_F(JobLineTest, JobsThatComeTogetherShareBatches) {
   EXPECT_EQ(counted.voxels, 5 * 8 + 2 * 2 * 4);
   EXPECT_EQ(counted.queued_now + counted.running_now, 0);
   EXPECT_EQ(slot_.guests().possible_places(), 0);
+}
+
+TEST_F(JobLineTest, NoMoreOfThemHaveSlabsAtATimeThanThereIsRoomFor) {
+  int open = 0;
+  int most = 0;
+  for (int i = 0; i < 5; ++i) {
+    add_job(Vec3::cube(9));
+    jobs_.back().slab = [&, slab = jobs_.back().slab](std::int64_t first_plane, std::int64_t planes) {
+      most = std::max(most, ++open);
+      return slab(first_plane, planes);
+    };
+    jobs_.back().deliver = [&, deliver = jobs_.back().deliver](const OutputSlab& slab) {
+      --open;
+      return deliver(slab);
+    };
+  }
+  ASSERT_TRUE(run({}, 2));
+  for (std::size_t i = 0; i < jobs_.size(); ++i) expect_exact(i);
+  EXPECT_EQ(most, 2);
+  EXPECT_EQ(slot_.statistics().guests, 2) << "the second and the fourth";
 }
 
 TEST_F(JobLineTest, AGuestHasNoTimeOfItsOwnBesideTheJobThatItRanWith) {

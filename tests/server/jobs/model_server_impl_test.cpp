@@ -457,6 +457,22 @@ TEST_F(ModelServerTest, DrainLetsJobsEndAndRefusesNewOnes) {
   EXPECT_EQ(server->statistics("net", "").succeeded, 1);
 }
 
+TEST_F(ModelServerTest, OfJobsThatComeTogetherNoneIsRefusedOnceTheFirstRuns) {
+  add_network("net");
+  const std::unique_ptr<ModelServer> server = open(75 * mib, 1);
+  std::vector<JobOutcome> outcomes(3);
+  std::vector<VolumeJob> jobs = {held_job(outcomes[0]), held_job(outcomes[1])};
+  std::jthread both([&] { EXPECT_TRUE(server->run_all("net", "", jobs, 1, {})); });
+  ASSERT_TRUE(wait_until([&] { return held_ == 1; }));
+  std::jthread other([&] { EXPECT_TRUE(server->run("net", "", held_job(outcomes[2]), {})); });
+  ASSERT_TRUE(wait_until([&] { return server->statistics("net", "").queued_now == 1; }));  // nobody else may wait
+  std::jthread drain([&] { server->drain(1000); });
+  ASSERT_TRUE(wait_until([&] { return !server->ready(); }));
+  released_ = true;
+  for (std::jthread* thread : {&both, &other, &drain}) thread->join();
+  EXPECT_EQ(server->statistics("net", "").succeeded, 3);
+}
+
 TEST_F(ModelServerTest, DrainCancelsWhatIsLeftWhenTheTimeIsUp) {
   add_network("net");
   const std::unique_ptr<ModelServer> server = open();

@@ -179,8 +179,10 @@ std::optional<Error> FakeModelServer::failure() const {
 }
 
 Result<JobStatistics> FakeModelServer::run_all(const std::string& name, const std::string& version,
-                                               std::vector<VolumeJob> jobs, std::stop_token stop) {
-  together = jobs.size();
+                                               std::vector<VolumeJob> jobs, std::size_t at_a_time,
+                                               std::stop_token stop) {
+  came_together = jobs.size();
+  together = at_a_time;
   JobStatistics all;
   for (const VolumeJob& job : jobs) {
     const Result<JobStatistics> done = run_one(name, version, job, stop);

@@ -33,7 +33,8 @@ class FakeModelServer final : public ModelServer {
                                            std::int64_t alike) const override;
   [[nodiscard]] Result<TransportLease> lease(std::int64_t bytes) override;
   [[nodiscard]] Result<JobStatistics> run_all(const std::string& name, const std::string& version,
-                                              std::vector<VolumeJob> jobs, std::stop_token stop) override;
+                                              std::vector<VolumeJob> jobs, std::size_t at_a_time,
+                                              std::stop_token stop) override;
   // Of "twice" only, noted in `managed`.
   [[nodiscard]] Result<void> load(const std::string& name, std::stop_token stop) override;
   [[nodiscard]] Result<void> unload(const std::string& name, std::stop_token stop) override;
@@ -62,7 +63,8 @@ class FakeModelServer final : public ModelServer {
   std::atomic<bool> whole_input = false;         // of all models
   std::atomic<int> last_priority = -1;           // of the last job that came
   mutable std::atomic<std::int64_t> alike = -1;  // that the last outlook was asked for
-  std::atomic<std::size_t> together = 0;         // jobs that came together at last
+  std::atomic<std::size_t> came_together = 0;    // jobs of the last run_all()
+  std::atomic<std::size_t> together = 0;         // of those, at a time
   std::atomic<bool> had_source = false;          // the last job that came read from a source
   std::atomic<int> stopped_jobs = 0;             // ended `cancelled`
 

@@ -84,11 +84,29 @@ TEST_F(InferCall, BatchIsAJobForEachVolume) {
   *request.mutable_raw_input_contents(0) += std::string(request.raw_input_contents(0));
   ASSERT_TRUE(infer(request));
   server_.wait_for_jobs(2);
+  EXPECT_EQ(server_.came_together, 2U) << "once, so that none is refused when others are computed";
+  EXPECT_EQ(server_.together, 1U);
   EXPECT_THAT(response_.outputs(0).shape(), ElementsAre(2, 2, 4, 3, 2));
   const std::string& raw = response_.raw_output_contents(0);
   const VolumeShape one{2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
   EXPECT_TRUE(is_twice(raw.substr(0, raw.size() / 2), one));
   EXPECT_TRUE(is_twice(raw.substr(raw.size() / 2), one));
+}
+
+TEST_F(InferCall, OfThousandsOfVolumesAThousandStandInLine) {
+  constexpr std::int64_t count = 1003;
+  ModelInferRequest request = twice_request(Vec3::cube(3));
+  request.mutable_inputs(0)->set_shape(0, count);
+  std::string& raw = *request.mutable_raw_input_contents(0);
+  const std::string one = raw;
+  for (int more = 1; more < count; ++more) raw += one;
+  ASSERT_TRUE(infer(request));
+  EXPECT_EQ(server_.came_together, 3U);
+  EXPECT_EQ(statistics_->patches, count);
+  const std::string& found = response_.raw_output_contents(0);
+  ASSERT_EQ(found.size(), count * 2 * sizeof(float));
+  EXPECT_TRUE(is_twice(found.substr(0, 8), {2, Vec3::cube(1), ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_EQ(found.substr(found.size() - 8), found.substr(0, 8));
 }
 
 // Five volumes, which the model computes two at a time.
@@ -117,14 +135,9 @@ class InferCallTogether : public InferCall {
 TEST_F(InferCallTogether, VolumesOfARequestThatShareABatchComeTogether) {
   const Result<void> done = infer(request_);
   ASSERT_TRUE(done) << done.error().message;
-  EXPECT_EQ(server_.together, 1U) << "the fifth";
-  expect_all();
-  request_.mutable_inputs(0)->set_shape(0, 4);
-  std::string& raw = *request_.mutable_raw_input_contents(0);
-  raw.resize(raw.size() / 5 * 4);
-  response_.Clear();
-  ASSERT_TRUE(infer(request_));
+  EXPECT_EQ(server_.came_together, 5U);
   EXPECT_EQ(server_.together, 2U);
+  expect_all();
 }
 
 TEST_F(InferCallTogether, AsManyAsThereIsMemoryFor) {
@@ -141,10 +154,7 @@ TEST_F(InferCallTogether, AsManyAsThereIsMemoryFor) {
 
 // A volume of two rows has two slabs open in a batch.
 TEST_F(InferCallTogether, AllRowsOfABatchHaveMemory) {
-  request_.mutable_inputs(0)->set_shape(0, 4);
-  std::string& raw = *request_.mutable_raw_input_contents(0);
-  raw.resize(raw.size() / 5 * 4);
-  for (const std::int64_t slabs : {3, 4}) {
+  for (const std::int64_t slabs : {1, 3, 4}) {
     Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
     ASSERT_TRUE(admitted);
     admitted->outlook.patch.z = 4;                // slabs of two planes
@@ -154,6 +164,11 @@ TEST_F(InferCallTogether, AllRowsOfABatchHaveMemory) {
     ASSERT_TRUE(others);
     response_.Clear();
     statistics_ = run_infer(request_, *admitted, server_, {}, {}, response_);
+    if (slabs < 2) {
+      EXPECT_EQ(statistics_.error().code, ErrorCode::over_budget);
+      EXPECT_EQ(server_.came_together, 0U) << "refused before any work";
+      continue;
+    }
     ASSERT_TRUE(statistics_) << statistics_.error().message;
     EXPECT_EQ(server_.together, static_cast<std::size_t>(slabs / 2)) << slabs;
   }

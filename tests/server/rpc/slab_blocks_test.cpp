@@ -10,7 +10,7 @@ namespace {
 TEST(SlabBlocks, BlocksAreLeasedAndUsedAgain) {
   FakeModelServer server(1000);
   SlabBlocks blocks(server);
-  ASSERT_TRUE(blocks.reserve(100));
+  ASSERT_TRUE(blocks.reserve(100, 1));
   EXPECT_EQ(server.leased(), 100);
   std::byte* first = *blocks.take(80);
   EXPECT_EQ(server.leased(), 100);
@@ -33,16 +33,36 @@ TEST(SlabBlocks, MoreAreLeasedWhileAllAreTaken) {
 TEST(SlabBlocks, TheBudgetRules) {
   FakeModelServer server(100);
   SlabBlocks blocks(server);
-  EXPECT_EQ(blocks.reserve(101).error().code, ErrorCode::over_budget);
+  EXPECT_EQ(blocks.reserve(101, 1).error().code, ErrorCode::over_budget);
   ASSERT_TRUE(blocks.take(60));
   EXPECT_EQ(blocks.take(60).error().code, ErrorCode::over_budget);
+}
+
+TEST(SlabBlocks, AreReservedAllOrNotAtAll) {
+  FakeModelServer server(100);
+  SlabBlocks blocks(server);
+  EXPECT_EQ(blocks.reserve(30, 4).error().code, ErrorCode::over_budget);
+  EXPECT_EQ(server.leased(), 0);
+  ASSERT_TRUE(blocks.reserve(30, 3));
+  EXPECT_EQ(server.leased(), 90);
+  for (int block = 0; block < 3; ++block) EXPECT_TRUE(blocks.take(30));
+  EXPECT_EQ(server.leased(), 90);
+}
+
+TEST(SlabBlocks, OfAJobThatSharesABatchAllSlabsAreOpenAtATime) {
+  JobOutlook outlook;
+  outlook.output.n = {7, 1, 1};
+  EXPECT_EQ(slabs_at_a_time(outlook, 3), 1);
+  outlook.places = 3;
+  EXPECT_EQ(slabs_at_a_time(outlook, 3), 3);
+  EXPECT_EQ(slabs_at_a_time(outlook, 7), 1);
 }
 
 TEST(SlabBlocks, AllIsGivenBack) {
   FakeModelServer server(1000);
   {
     SlabBlocks blocks(server);
-    ASSERT_TRUE(blocks.reserve(100));
+    ASSERT_TRUE(blocks.reserve(100, 1));
     blocks.clear();
     EXPECT_EQ(server.leased(), 0);
     ASSERT_TRUE(blocks.take(100));

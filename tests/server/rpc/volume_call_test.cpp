@@ -193,6 +193,31 @@ TEST_F(VolumeCallTest, WhatSharesABatchIsReceivedFirstSoThatOthersMayTakeIt) {
                  "100 bytes found, expected 480");
 }
 
+// Of 14 planes each, two slabs of 6.
+TEST_F(VolumeCallTest, WhatSharesABatchHasMemoryForAllItsSlabsOrIsRefused) {
+  models_.batch = 4;
+  models_.places = 2;
+  const Vec3 n{14, 5, 4};
+  const std::int64_t needed = 14 * 5 * 4 * 4 + 2 * (6 * 2 * 3 * 2 * 4);
+  const std::int64_t limit = models_.memory().transport_limit;
+  {
+    const Result<TransportLease> others = models_.lease(limit - needed + 1);
+    ASSERT_TRUE(others);
+    VolumeClient refused(*stub_);
+    refused.stream->Write(header(n));
+    refused.stream->WritesDone();
+    EXPECT_EQ(refused.finish().error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  }
+  const Result<TransportLease> others = models_.lease(limit - needed);
+  ASSERT_TRUE(others);
+  VolumeClient client(*stub_);
+  client.stream->Write(header(n));
+  client.send(voxels_of(n));
+  const grpc::Status status = client.finish();
+  ASSERT_TRUE(status.ok()) << status.error_message();
+  EXPECT_TRUE(is_twice(client.received, {2, {12, 3, 2}, ElementType::f32, VolumeOrder::plane_major}));
+}
+
 TEST_F(VolumeCallTest, AFailingJobEndsItsStreamOnly) {
   models_.fail_with(Error{ErrorCode::device_failure, "worker died"});
   expect_refused({header(), chunk(0, voxels_of({6, 5, 4}))}, StatusCode::INTERNAL, "worker died");
