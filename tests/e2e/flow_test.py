@@ -167,6 +167,11 @@ class FlowTest(unittest.TestCase):
             with self.assertRaises(grpc.RpcError) as caught:
                 Stream(channel, other, len(done), broken.accepted.resume_token).read()
             self.assertEqual(caught.exception.code(), grpc.StatusCode.FAILED_PRECONDITION)
+        with Daemon(self.folder.name, mem=str(2 * MEM)) as daemon, daemon.channel() as channel:  # plans for that
+            with self.assertRaises(grpc.RpcError) as caught:
+                Stream(channel, volume, len(done), broken.accepted.resume_token).read()
+            self.assertEqual(caught.exception.code(), grpc.StatusCode.FAILED_PRECONDITION)
+            self.assertIn("not that of this volume, model and plan", caught.exception.details())
 
     def test_sigterm_in_every_state_of_a_stream(self):
         """What waits for its client is cancelled when the time is up; the exit code is 0 all the same."""

@@ -45,6 +45,7 @@ TEST(ModelSlot, AReadyModelIsDescribed) {
   Result<PlannedModel> planned = plan_model(found, 1 << 20, {catalogue, device->spec(), costs, "", {}}, {});
   ASSERT_TRUE(planned) << planned.error().message;
   const Plan plan = planned->plan;
+  const std::string identity = planned->identity;
 
   ModelSlot slot(found, 4);
   slot.set_ready(std::move(*open_model(std::move(*planned), catalogue, *device, {}, {})));
@@ -61,6 +62,7 @@ TEST(ModelSlot, AReadyModelIsDescribed) {
   EXPECT_EQ(info.f_out, 2);
   EXPECT_EQ(info.field_of_view, Vec3::cube(8));
   EXPECT_EQ(info.memory, plan.memory);
+  EXPECT_EQ(info.identity, identity);
   EXPECT_EQ(info.predicted_voxels_per_second, plan.predicted.voxels_per_second);
   EXPECT_THAT(info.plan_summary, HasSubstr("test.oracle"));
   ASSERT_TRUE(slot.model());

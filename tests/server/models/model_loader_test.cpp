@@ -24,8 +24,8 @@ class ModelLoaderTest : public testing::Test {
     entry_ = scan_repository(directory_.path())->at(0);
   }
 
-  Result<PlannedModel> plan(std::int64_t memory = plenty) {
-    return plan_model(entry_, memory, {catalogue_, device_->spec(), costs_, "", {}}, {});
+  Result<PlannedModel> plan(std::int64_t memory = plenty, const std::string& plan_directory = "") {
+    return plan_model(entry_, memory, {catalogue_, device_->spec(), costs_, plan_directory, {}}, {});
   }
 
   const test::TemporaryDirectory directory_;
@@ -52,6 +52,26 @@ TEST_F(ModelLoaderTest, AModelIsPlannedOpenedAndGivesItsMemoryBack) {
     EXPECT_THAT(summary, HasSubstr("(model)"));
   }
   EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
+}
+
+// What a stream that goes on after a restart must have in common with the one before it.
+TEST_F(ModelLoaderTest, IdentityIsOfWeightsRuleAndPlan) {
+  const std::string plans = (directory_.path() / "plans").string();
+  const Result<PlannedModel> made = plan(plenty, plans);
+  ASSERT_TRUE(made);
+  const Result<PlannedModel> kept = plan(plenty, plans);
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->identity, made->identity) << "the next start finds the plan of this one";
+  EXPECT_EQ(plan()->identity, made->identity) << "or makes the same again";
+  const Result<PlannedModel> smaller = plan(made->plan.memory.total() - 1, plans);
+  ASSERT_TRUE(smaller) << smaller.error().message;
+  EXPECT_NE(smaller->identity, made->identity);
+  directory_.write("net/config.pbtxt", "parameters { key: 'input_scale' value { string_value: '0.5' } }");
+  const Result<PlannedModel> scaled = plan();
+  ASSERT_TRUE(scaled) << scaled.error().message;
+  EXPECT_NE(scaled->identity, made->identity);
+  test::write_model(directory_.path(), "net", "1", test::onnx_text(network_, random_weights(network_, 4)));
+  EXPECT_NE(plan()->identity, scaled->identity);
 }
 
 TEST_F(ModelLoaderTest, TheErrorOfAPlanThatDoesNotFitNamesTheShare) {
