@@ -4,42 +4,17 @@
 #include <optional>
 #include <utility>
 
+#include "planner/graph_edits.hpp"
+#include "planner/graph_sums.hpp"
+
 namespace znni {
 namespace {
-
-std::size_t index(int value) { return static_cast<std::size_t>(value); }
-
-// Nodes that read `value`, once per input that does.
-std::vector<int> readers_of(const Network& network, int value) {
-  std::vector<int> readers;
-  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
-    for (const int input : network.nodes[i].inputs) {
-      if (input == value) readers.push_back(static_cast<int>(i));
-    }
-  }
-  return readers;
-}
 
 // The node that `reader` (of one input) reads, if nobody else reads it; nullptr otherwise, or for the input.
 Node* exclusive_producer(Network& network, int reader) {
   const int value = network.nodes[index(reader)].inputs.front();
   if (value == 0 || readers_of(network, value).size() != 1) return nullptr;
   return &network.nodes[index(value - 1)];
-}
-
-// Readers of `node` read its only input instead.
-void remove_node(LoadedNetwork& loaded, int node) {
-  std::vector<Node>& nodes = loaded.network.nodes;
-  const int value = node + 1;
-  const int replacement = nodes[index(node)].inputs.front();
-  for (Node& other : nodes) {
-    for (int& input : other.inputs) {
-      if (input == value) input = replacement;
-      if (input > value) --input;
-    }
-  }
-  nodes.erase(nodes.begin() + node);
-  if (!loaded.weights.empty()) loaded.weights.erase(loaded.weights.begin() + node);
 }
 
 // Puts node `from` before node `to`, which is an earlier one. Nothing it reads stands behind that.
@@ -249,12 +224,18 @@ bool join_convolutions(LoadedNetwork& loaded, int node) {
   return true;
 }
 
-// Tries the pass on every node, again and again, until it changes nothing.
-void exhaust(LoadedNetwork& loaded, bool (*pass)(LoadedNetwork&, int)) {
+using Pass = bool (*)(LoadedNetwork&, int);
+
+// Tries the pass on every node, again and again, until it changes nothing; whether it changed anything.
+bool exhaust(LoadedNetwork& loaded, Pass pass) {
+  bool changed = false;
   int node = 0;
   while (node < static_cast<int>(loaded.network.nodes.size())) {
-    node = pass(loaded, node) ? 0 : node + 1;
+    const bool changed_here = pass(loaded, node);
+    changed = changed || changed_here;
+    node = changed_here ? 0 : node + 1;
   }
+  return changed;
 }
 
 bool fold(LoadedNetwork& loaded, int node) {
@@ -264,16 +245,12 @@ bool fold(LoadedNetwork& loaded, int node) {
 }  // namespace
 
 LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
-  // A round that changes anything leaves fewer nodes: what crop_first moves, fold_addition then takes away.
-  for (std::size_t before = 0; before != loaded.network.nodes.size();) {
-    before = loaded.network.nodes.size();
-    exhaust(loaded, drop_identity);
-    exhaust(loaded, join_crops);
-    exhaust(loaded, fold);
-    exhaust(loaded, fuse_activation);
-    exhaust(loaded, crop_first);
-    exhaust(loaded, fold_addition);
-    exhaust(loaded, join_convolutions);
+  constexpr Pass passes[] = {drop_identity, join_crops, fold,          fuse_activation,
+                             join_addends,  crop_first, fold_addition, join_convolutions};
+  // Each takes inputs or nodes away, but for crop_first: what that moves, fold_addition then takes.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Pass pass : passes) changed = exhaust(loaded, pass) || changed;
   }
   return loaded;
 }

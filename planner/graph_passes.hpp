@@ -4,15 +4,9 @@
 // at the numbers, so that a net without weights is planned exactly as the loaded one.
 #pragma once
 
-#include "planner/network.hpp"
+#include "planner/graph_edits.hpp"
 
 namespace znni {
-
-// A network with its parameters: one NodeWeights per node, or none at all (nets that are only planned).
-struct LoadedNetwork {
-  Network network;
-  NetworkWeights weights;
-};
 
 // Requires check(network) and, where there are weights, check_weights. In this order, each until nothing more is found,
 // and from the beginning again:
@@ -24,6 +18,7 @@ struct LoadedNetwork {
 //     kernel'[j][i] = kernel[j][i] scale[i], bias'[j] = bias[j] + sum over i, d of kernel[j][i][d] shift[i];
 //   an Activate goes into the convolution or addition it reads, if it is the only reader and that has no
 //     activation yet;
+//   addends of one Add that are maps of one tensor become a single convolution of it (planner/graph_sums.hpp);
 //   an Add of two values goes, with its activation, into the convolution that writes the later one, if it is the only
 //     reader and the convolution has neither activation nor residual yet: the earlier value becomes the residual; a
 //     Crop that is the later one moves before the convolution first, where it reads nothing of it;

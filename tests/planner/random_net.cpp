@@ -50,7 +50,7 @@ class Grower {
   }
 
   void add_block() {
-    const std::int64_t kind = random_.integer(0, 14);
+    const std::int64_t kind = random_.integer(0, 15);
     if (kind <= 2) {
       add(conv(random_.vec3(1, 3), random_.chance(0.3) ? random_.vec3(1, 2) : Vec3::cube(1)), value_);
     } else if (kind <= 6) {
@@ -67,8 +67,10 @@ class Grower {
       add(Crop{random_.vec3(0, 1), random_.vec3(0, 2)}, value_);
     } else if (kind == 13) {
       join(crop_beside_convs());
-    } else {
+    } else if (kind == 14) {
       join(crop_before_and_after_a_pool());
+    } else {
+      add_maps_of_one_tensor();
     }
   }
 
@@ -119,6 +121,37 @@ class Grower {
     const int a = add(crop, pooled);
     const int cropped = add(Crop{pooling.stride * crop.end, pooling.stride * crop.begin}, from);
     return {a, add(pooling, cropped)};
+  }
+
+  // A convolution and what it might take in: cropped before or behind, as far as the convolution reaches.
+  void add_maps_of_one_tensor() {
+    const int from = value_;
+    Convolution whole{images(network_).back(), random_.vec3(1, 3), random_.vec3(1, 2), {}};
+    if (random_.chance(0.2)) whole.activation = random_activation(random_);
+    std::vector<int> addends = {add(whole, from)};
+    const std::int64_t more = random_.integer(1, 2);
+    for (std::int64_t i = 0; i < more; ++i) addends.push_back(cropped_map(from, whole));
+    if (random_.chance(0.5)) std::swap(addends.front(), addends.back());
+    add(Add{random_.chance(0.5) ? random_activation(random_) : Activation{}}, std::move(addends));
+  }
+
+  int cropped_map(int from, const Convolution& whole) {
+    Convolution part{whole.f_out, {}, whole.dilation, {}};
+    Crop crop;
+    for (int axis = 0; axis < 3; ++axis) {
+      part.k[axis] = random_.integer(1, whole.k[axis]);
+      const std::int64_t border = (whole.k[axis] - part.k[axis]) * whole.dilation[axis];
+      crop.begin[axis] = random_.integer(0, border);
+      crop.end[axis] = border - crop.begin[axis];
+    }
+    const bool first = random_.chance(0.5);
+    if (first) from = add(crop, from);
+    if (part.k != Vec3::cube(1) || random_.chance(0.5)) {
+      from = add(part, from);
+    } else if (random_.chance(0.5)) {
+      from = add(ScaleShift{}, from);
+    }
+    return first ? from : add(crop, from);
   }
 
   std::vector<int> pools_in_both_orders() {

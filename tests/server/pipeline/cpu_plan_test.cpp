@@ -110,23 +110,30 @@ Network residual_blocks(std::int64_t f) {
   const Activation relu{ActivationKind::relu, 0};
   Network network;
   network.name = "residual blocks";
-  network.nodes = {{"first", conv(2), {0}},  {"a1", conv(2), {1}},          {"act", Activate{relu}, {2}},
-                   {"a2", conv(2), {3}},     {"shortcut", conv(2, 2), {1}}, {"sum1", Add{relu}, {4, 5}},
-                   {"pool", Pooling{}, {6}}, {"b1", conv(3), {7}},          {"norm", ScaleShift{}, {8}},
-                   {"b2", conv(1), {9}},     {"sum2", Add{}, {9, 10}},      {"act2", Activate{relu}, {11}},
-                   {"last", conv(1), {12}}};
+  network.nodes = {{"first", conv(2), {0}},        {"a1", conv(2), {1}},          {"act", Activate{relu}, {2}},
+                   {"a2", conv(2), {3}},           {"shortcut", conv(2, 2), {1}}, {"sum1", Add{relu}, {4, 5}},
+                   {"pool", Pooling{}, {6}},       {"b1", conv(3), {7}},          {"norm", ScaleShift{}, {8}},
+                   {"act_b", Activate{relu}, {9}}, {"b2", conv(1), {10}},         {"sum2", Add{}, {9, 11}},
+                   {"act2", Activate{relu}, {12}}, {"last", conv(1), {13}}};
   return network;
 }
 
-// Against the net as it was before its additions were folded.
-TEST_F(CpuPlan, ResidualBlocksEqualTheDenseWindowWithoutAnAddition) {
-  Random random(test::base_seed());
-  for (const std::int64_t f : {3, 20}) {
-    const Network network = residual_blocks(f);
-    ASSERT_TRUE(check(network)) << check(network).error().message;
-    const NetworkWeights weights = random_weights(network, 3);
-    const LoadedNetwork folded = fold_and_fuse({network, weights});
-    for (const Node& node : folded.network.nodes) EXPECT_FALSE(std::holds_alternative<Add>(node.operation));
+// A block as it is trained: beside a kernel a smaller one and a normalisation of the same tensor.
+void append_block(Network& network, const std::string& name, Vec3 k, Vec3 begin) {
+  const std::int64_t f = images(network).back();
+  const int from = static_cast<int>(network.nodes.size());
+  network.nodes.push_back({name + "_large", Convolution{f, k, Vec3::cube(1), {}}, {from}});
+  network.nodes.push_back({name + "_crop", Crop{begin, k - Vec3::cube(1) - begin}, {from}});
+  network.nodes.push_back({name + "_small", Convolution{f, Vec3::cube(1), Vec3::cube(1), {}}, {from + 2}});
+  network.nodes.push_back({name + "_norm", ScaleShift{}, {from + 2}});
+  network.nodes.push_back({name, Add{{ActivationKind::relu, 0}}, {from + 1, from + 3, from + 4}});
+}
+
+class FoldedPlan : public CpuPlan {
+ protected:
+  // Plans and runs what is left after all passes, and compares it with the net as it was.
+  void equals_the_dense_window(const Network& network, const LoadedNetwork& folded, const NetworkWeights& weights) {
+    Random random(test::base_seed());
     const Result<Plan> plan = search_plan(folded.network, std::int64_t{64} << 20, Strategy::cpu);
     ASSERT_TRUE(plan) << plan.error().message;
     const Result<std::unique_ptr<Engine>> engine =
@@ -137,7 +144,50 @@ TEST_F(CpuPlan, ResidualBlocksEqualTheDenseWindowWithoutAnAddition) {
     ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
     const oracle::Values exact =
         test::dense_oracle(network, weights, volume.shape.n, test::volume_values(volume.view(), {}));
-    EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5) << f << " images";
+    EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5);
+  }
+};
+
+TEST_F(FoldedPlan, ResidualBlocksEqualTheDenseWindowWithoutAnAddition) {
+  for (const std::int64_t f : {3, 20}) {
+    SCOPED_TRACE(f);
+    const Network network = residual_blocks(f);
+    ASSERT_TRUE(check(network)) << check(network).error().message;
+    const NetworkWeights weights = random_weights(network, 3);
+    const LoadedNetwork folded = fold_and_fuse({network, weights});
+    for (const Node& node : folded.network.nodes) EXPECT_FALSE(std::holds_alternative<Add>(node.operation));
+    equals_the_dense_window(network, folded, weights);
+  }
+}
+
+TEST_F(FoldedPlan, BlocksOfThreeBranchesEqualTheDenseWindowWithOneConvolutionEach) {
+  Network network;
+  network.name = "blocks of three branches";
+  network.nodes = {{"first", Convolution{20, Vec3::cube(2), Vec3::cube(1), {ActivationKind::relu, 0}}, {0}},
+                   {"pool", Pooling{}, {1}}};
+  append_block(network, "a", Vec3::cube(3), Vec3::cube(1));
+  append_block(network, "b", Vec3::cube(3), Vec3::cube(1));
+  ASSERT_TRUE(check(network)) << check(network).error().message;
+  const NetworkWeights weights = random_weights(network, 3);
+  const LoadedNetwork folded = fold_and_fuse({network, weights});
+  EXPECT_EQ(folded.network.nodes.size(), 4U);
+  equals_the_dense_window(network, folded, weights);
+}
+
+TEST_F(FoldedPlan, RandomNetsThatEndInSuchABlockEqualTheDenseWindow) {
+  Random random(test::base_seed());
+  for (int i = 0; i < 4; ++i) {
+    Network network = test::random_network(random, 12);
+    network.f_in = 1;
+    const std::size_t without = fold_and_fuse({network, {}}).network.nodes.size();
+    const Vec3 k = random.vec3(1, 3);
+    append_block(network, "block", k, {random.integer(0, k.z - 1), 0, k.x - 1});
+    ASSERT_TRUE(check(network)) << check(network).error().message;
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(test::base_seed()) + ", net " + std::to_string(i));
+    const NetworkWeights weights = random_weights(network, 3);
+    const LoadedNetwork folded = fold_and_fuse({network, weights});
+    EXPECT_LE(folded.network.nodes.size(), without + 1);
+    equals_the_dense_window(network, folded, weights);
   }
 }
 
