@@ -56,8 +56,10 @@ Vec3 fragment_counts(const std::array<ValueFragments, 3>& fragments, int value) 
   return {count_of(fragments[0][i]), count_of(fragments[1][i]), count_of(fragments[2][i])};
 }
 
-// `inputs`: what the node reads; `before` counts the fragments of its first input.
-LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, const PoolingMode& mode, Vec3 before) {
+// `inputs`: what the node reads; `before` counts the fragments of its first input; `streamed`: the planes that a crop
+// takes away at its begin are not among them.
+LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, const PoolingMode& mode, Vec3 before,
+                          bool streamed) {
   const Shape5 in = inputs.front();
   const int count = static_cast<int>(inputs.size());
   return std::visit(Overloaded{[&](const Convolution& c) -> LayerProblem {
@@ -76,7 +78,7 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, c
                                },
                                [&](const Concat&) -> LayerProblem { return ConcatProblem{inputs}; },
                                [&](const Crop& c) -> LayerProblem {
-                                 return CropProblem{in, c.begin, c.end};
+                                 return CropProblem{in, {streamed ? 0 : c.begin.z, c.begin.y, c.begin.x}, c.end};
                                }},
                     node.operation);
 }
@@ -210,7 +212,8 @@ Result<void> GeometryFamily::walk(const std::vector<std::int64_t>& planes_read, 
     inputs.clear();
     for (const int input : node.inputs) inputs.push_back(shapes.values[index(input)]);
     inputs.front().n.z += planes_read[number];
-    LayerProblem problem = node_problem(node, inputs, modes_[number], before_[number]);
+    const bool streamed = common_.choice.streamed && static_cast<int>(number) > common_.head.last;
+    LayerProblem problem = node_problem(node, inputs, modes_[number], before_[number], streamed);
     if (Result<void> sound = check_node(problem, modes_[number]); !sound) {
       return sound.error().within("node " + node.name);
     }

@@ -39,7 +39,8 @@ Result<void> check_stream(const Network& network, const GeometryChoice& choice) 
 std::int64_t planes_before(const Node& node) {
   if (const auto* conv = std::get_if<Convolution>(&node.operation)) return conv->dilation.z * (conv->k.z - 1);
   if (const auto* pooling = std::get_if<Pooling>(&node.operation)) return pooling->window.z - 1;
-  if (const auto* crop = std::get_if<Crop>(&node.operation)) return crop->begin.z + crop->end.z;
+  // Only what it takes away behind: the planes before have gone by.
+  if (const auto* crop = std::get_if<Crop>(&node.operation)) return crop->end.z;
   return 0;
 }
 

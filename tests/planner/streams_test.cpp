@@ -79,14 +79,16 @@ TEST(PlannerStreams, ReadersOfOneValueShareItsHistory) {
   EXPECT_EQ(skipped_planes(uneven, 2, 0, 1), 0);
 }
 
-// It reads what it takes away at the end before it, as a convolution would.
-TEST(PlannerStreams, ACropReadsThePlanesThatItTakesAway) {
+// Newer planes than those it gives; what it takes away at its begin has gone by.
+TEST(PlannerStreams, ACropReadsThePlanesThatItTakesAwayBehind) {
   Network network;
   network.nodes = {
       {"a", conv(1), {0}}, {"b", conv(4), {1}}, {"crop", Crop{{1, 0, 2}, {2, 3, 1}}, {1}}, {"sum", Add{}, {2, 3}}};
   const Geometry geometry = *make_geometry(network, {{4, 9, 9}, 1, {}, 0, true});
   EXPECT_THAT(geometry.histories.kept, ElementsAre(0, 3, 0, 0, 0));
-  EXPECT_EQ(geometry.problems[2], (LayerProblem(CropProblem{{1, 2, {7, 9, 9}}, {1, 0, 2}, {2, 3, 1}})));
+  EXPECT_THAT(geometry.histories.read, ElementsAre(0, 3, 2, 0));
+  EXPECT_EQ(skipped_planes(geometry, 2, 0, 1), 1);
+  EXPECT_EQ(geometry.problems[2], (LayerProblem(CropProblem{{1, 2, {6, 9, 9}}, {0, 0, 2}, {2, 3, 1}})));
   EXPECT_EQ(geometry.values[3], (Shape5{1, 2, {4, 6, 6}}));
 }
 
