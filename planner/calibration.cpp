@@ -8,6 +8,8 @@ namespace {
 
 // Fewer predictions than these say nothing of one primitive alone.
 constexpr std::size_t enough_errors = 4;
+// Of one primitive. More would tell its error no better, and each is predicted from all the others.
+constexpr std::size_t most_predicted = 256;
 // No correction is taken to be nearer than this.
 constexpr double least_error = 0.02;
 
@@ -115,34 +117,54 @@ Calibration::Calibration(std::vector<Observation> rows) {
     rows_.push_back(row_of(rows[row]));
     for (std::size_t level = 0; level < levels; ++level) groups_[key(level, rows[row])].push_back(row);
   }
-  for (const Observation& row : rows) means_.try_emplace(row.primitive, mean_of_all(*rows_of(own_rows, row), {}));
+  for (const Observation& row : rows) {
+    if (!means_.contains(row.primitive)) means_[row.primitive] = mean_of_all(*rows_of(own_rows, row), {});
+  }
   find_errors(rows);
 }
 
-// Predicts every row from others, at every level as correct() would if the nearer rows were missing. What busy rows
-// miss by is the fault of the machine.
+// Of many rows some, from the shortest to the longest.
+Calibration::Rows Calibration::spread(Rows rows) const {
+  if (rows.size() <= most_predicted) return rows;
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](std::size_t a, std::size_t b) { return rows_[a].log_modelled < rows_[b].log_modelled; });
+  Rows some;
+  for (std::size_t i = 0; i < most_predicted; ++i) some.push_back(rows[i * rows.size() / most_predicted]);
+  return some;
+}
+
+// What busy rows miss by is the fault of the machine.
 void Calibration::find_errors(const std::vector<Observation>& rows) {
-  std::map<std::string, Rows> of_primitive;
-  std::array<std::map<std::string, std::vector<double>>, levels> errors;
-  std::vector<double> nearest(rows.size(), -1);
+  std::map<std::string, Rows> all;
+  std::map<std::string, Rows> calm;
   for (std::size_t row = 0; row < rows.size(); ++row) {
-    of_primitive[rows[row].primitive].push_back(row);
-    if (rows[row].busy) continue;
-    for (std::size_t level = 0; level < levels; ++level) {
-      const Without without{level == 0 ? nullptr : rows_of(level - 1, rows[row]), row};
-      double predicted = 0;
-      if (!predict(level, rows[row], without, predicted)) continue;
-      const double error = share(predicted - rows_[row].log_ratio);
-      for (const std::string& whose : {rows[row].primitive, std::string()}) errors[level][whose].push_back(error);
-      if (nearest[row] < 0) nearest[row] = error;
-    }
+    all[rows[row].primitive].push_back(row);
+    if (!rows[row].busy) calm[rows[row].primitive].push_back(row);
+  }
+  LevelErrors errors;
+  std::vector<double> nearest(rows.size(), -1);
+  for (const auto& [primitive, own] : calm) {
+    for (const std::size_t row : spread(own)) nearest[row] = add_errors(row, rows[row], errors);
   }
   for (std::size_t level = 0; level < levels; ++level) {
     for (const auto& [whose, values] : errors[level]) {
       if (values.size() >= enough_errors) errors_[level][whose] = std::max(least_error, ninth_decile(values));
     }
   }
-  for (const auto& [primitive, own] : of_primitive) summarise(primitive, own, nearest);
+  for (const auto& [primitive, own] : all) summarise(primitive, own, nearest);
+}
+
+double Calibration::add_errors(std::size_t row, const Observation& of, LevelErrors& errors) const {
+  double nearest = -1;
+  for (std::size_t level = 0; level < levels; ++level) {
+    const Without without{level == 0 ? nullptr : rows_of(level - 1, of), row};
+    double predicted = 0;
+    if (!predict(level, of, without, predicted)) continue;
+    const double error = share(predicted - rows_[row].log_ratio);
+    for (const std::string& whose : {of.primitive, std::string()}) errors[level][whose].push_back(error);
+    if (nearest < 0) nearest = error;
+  }
+  return nearest;
 }
 
 void Calibration::summarise(const std::string& primitive, const Rows& own, const std::vector<double>& nearest) {

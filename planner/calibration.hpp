@@ -1,5 +1,6 @@
 // How far the formulas of primitives are from recorded times, and how far what is corrected so still is: every row
-// is also predicted from the others, and the error bar of a correction is what those predictions kept within.
+// is also predicted from the others, or of many rows some of every size, and the error bar of a correction is what
+// those predictions kept within.
 #pragma once
 
 #include <array>
@@ -45,7 +46,7 @@ class Calibration {
   // Of one primitive: what rows were predicted to take from the nearest other rows, over what they took.
   struct Residuals {
     std::string primitive;
-    std::size_t rows = 0;      // that could be predicted from others
+    std::size_t rows = 0;      // that were predicted from others
     double factor = 1;         // median of recorded over modelled
     double median = 0;         // of |predicted / recorded - 1|
     double ninth = 0;          // 90th percentile of the same
@@ -85,7 +86,14 @@ class Calibration {
   // From all rows of the primitive down to those of the level `nearest`; false when no row is left at that one.
   bool predict(std::size_t nearest, const Observation& of, const Without& without, double& result) const;
   [[nodiscard]] double error_of(std::size_t level, const std::string& primitive) const;
+  // Per primitive, and of "", of all: errors of predictions.
+  using LevelErrors = std::array<std::map<std::string, std::vector<double>>, levels>;
+
+  [[nodiscard]] Rows spread(Rows rows) const;
   void find_errors(const std::vector<Observation>& rows);
+  // Predicts a row from others, at every level as correct() would if the nearer rows were missing. The error at the
+  // nearest, or -1 where nothing tells of it.
+  double add_errors(std::size_t row, const Observation& of, LevelErrors& errors) const;
   void summarise(const std::string& primitive, const Rows& own, const std::vector<double>& nearest);
 
   std::vector<Row> rows_;

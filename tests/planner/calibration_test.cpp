@@ -123,6 +123,22 @@ TEST(PlannerCalibration, ResidualsTellWhatTheFitIsWorth) {
   EXPECT_EQ(residuals[1].rows, 0U);  // nothing to predict it from
 }
 
+// Of thousands of rows as many are predicted as tell the error, of every size: here half of the small ones take four
+// times as long as the others, and three in ten rows are small.
+TEST(PlannerCalibration, OfManyRowsSomeOfEverySizeArePredicted) {
+  std::vector<Observation> rows;
+  for (int i = 0; i < 4000; ++i) {
+    const bool small = i % 10 < 3;
+    rows.push_back(row("p", "w", "a1", small ? 1 : 1e6, (small ? 1 : 1e6) * (small && i % 2 == 0 ? 4 : 1)));
+  }
+  const Calibration calibration(rows);
+  const Calibration::Residuals found = calibration.residuals().at(0);
+  EXPECT_EQ(found.rows, 256U);
+  EXPECT_LT(found.median, 0.2);
+  EXPECT_GT(found.ninth, 0.4);
+  EXPECT_EQ(calibration.correct(question("p", "w", "a1")).error, found.ninth);
+}
+
 TEST(PlannerCalibration, Quantiles) {
   EXPECT_EQ(ninth_decile({}), 0);
   EXPECT_EQ(ninth_decile({5}), 5);
