@@ -178,15 +178,6 @@ Result<void> add_good_divisions(const ConvProblem& conv, const Primitive& inner,
   return GoodDivisions(conv, inner, gpu, below, good).add();
 }
 
-Result<std::vector<DividedOption>> good_divisions(const ConvProblem& conv, const Primitive& inner,
-                                                  const DeviceSpec& gpu) {
-  constexpr Seconds any = std::numeric_limits<Seconds>::infinity();
-  std::vector<DividedOption> good;
-  if (Result<void> added = add_good_divisions(conv, inner, gpu, any, good); !added) return added.error();
-  put_fastest_first(good);
-  return good;
-}
-
 void put_fastest_first(std::vector<DividedOption>& good) {
   std::stable_sort(good.begin(), good.end(),
                    [](const DividedOption& a, const DividedOption& b) { return a.estimate.time < b.estimate.time; });

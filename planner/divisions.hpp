@@ -44,10 +44,6 @@ struct DividedOption {
 [[nodiscard]] Result<void> add_good_divisions(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu,
                                               Seconds below, std::vector<DividedOption>& good);
 
-// Those of one primitive; fastest first.
-[[nodiscard]] Result<std::vector<DividedOption>> good_divisions(const ConvProblem& conv, const Primitive& inner,
-                                                                const DeviceSpec& gpu);
-
 // Of equals those that were added first come first.
 void put_fastest_first(std::vector<DividedOption>& good);
 

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "tests/support/host_sim.hpp"
 #include "tests/support/random.hpp"
@@ -18,6 +19,16 @@ const hybrid::DividedChoice by_sim{&test::sim_conv(), {}, {}, {}, {}, true};
 
 ConvProblem conv_of(const Shape5& in, std::int64_t f_out) {
   return {.in = in, .f_out = f_out, .k = {3, 3, 3}, .activation = {}};
+}
+
+// Of one primitive, however long they take.
+Result<std::vector<DividedOption>> good_divisions(const ConvProblem& conv, const Primitive& inner,
+                                                  const DeviceSpec& gpu) {
+  std::vector<DividedOption> good;
+  const Result<void> added = add_good_divisions(conv, inner, gpu, std::numeric_limits<Seconds>::infinity(), good);
+  if (!added) return added.error();
+  put_fastest_first(good);
+  return good;
 }
 
 // Parts overlap with copies: a layer that fits as a whole is still faster in parts.
