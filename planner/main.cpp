@@ -17,12 +17,6 @@
 namespace znni {
 namespace {
 
-std::string version_text() {
-  const std::string_view notice = cpu::fft_1d_notice();
-  return "planner " + std::string(version) + "\n" +
-         std::string(notice.empty() ? "Distributed under Apache-2.0." : notice);
-}
-
 int fail(const Error& error) {
   std::fprintf(stderr, "planner: %s\n", error.message.c_str());
   return exit_code(error.code);
@@ -201,7 +195,7 @@ int run(const PlannerOptions& options) {
 }  // namespace
 
 int run_planner(std::vector<std::string> arguments) {
-  const auto parsed = parse_options(std::move(arguments), version_text());
+  const auto parsed = parse_options(std::move(arguments), version_text("planner", cpu::fft_1d_notice()));
   const auto* end = std::get_if<EarlyEnd>(&parsed);
   if (end == nullptr) return run(std::get<PlannerOptions>(parsed));
   if (end->exit_code == 0) {

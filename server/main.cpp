@@ -41,12 +41,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-std::string version_text() {
-  const std::string_view notice = cpu::fft_1d_notice();
-  return "znnid " + std::string(version) + "\n" +
-         std::string(notice.empty() ? "Distributed under Apache-2.0." : notice);
-}
-
 // Large blocks go back to the system when freed, whatever was freed before, and threads share few heaps: what
 // the process holds stays close to what it uses.
 void bound_heap() {
@@ -323,7 +317,7 @@ int main(int argc, char** argv) {
   // The library's own lines on standard error say less than our errors do.
   setenv("GRPC_VERBOSITY", "NONE", 0);
   const std::vector<const char*> arguments(argv + 1, argv + argc);
-  const Command command = parse_options(arguments, version_text());
+  const Command command = parse_options(arguments, version_text("znnid", cpu::fft_1d_notice()));
   if (command.exit_code) {
     std::fputs(command.text.c_str(), *command.exit_code == 0 ? stdout : stderr);
     return *command.exit_code;
