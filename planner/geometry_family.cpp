@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <tuple>
 
 #include "planner/exchange.hpp"
 #include "planner/head.hpp"
@@ -153,6 +154,13 @@ Result<ValueFragments> axis_fragments(const Network& network, const std::vector<
     fragments.push_back(std::move(out));
   }
   return fragments;
+}
+
+bool FamilyOrder::operator()(const GeometryChoice& a, const GeometryChoice& b) const {
+  const auto key = [](const GeometryChoice& of) {
+    return std::tie(of.streamed, of.axis, of.S, of.head_slab, of.modes);
+  };
+  return key(a) < key(b);
 }
 
 // Fragments of every value, by pass and by window, and the mode of every node.

@@ -19,6 +19,11 @@ namespace znni {
                                                                 const std::vector<PoolingMode>& modes, int axis,
                                                                 bool whole);
 
+// Choices of one family are equal.
+struct FamilyOrder {
+  bool operator()(const GeometryChoice& a, const GeometryChoice& b) const;
+};
+
 class GeometryFamily {
  public:
   // Of `like` all counts but pass_input. Requires check(network), which is copied. The error is that of make_geometry,

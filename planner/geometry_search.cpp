@@ -5,7 +5,6 @@
 #include <cstdio>
 #include <limits>
 #include <numeric>
-#include <tuple>
 
 #include "planner/exchange.hpp"
 #include "planner/parallel.hpp"
@@ -118,13 +117,6 @@ struct GeometrySearch::Outcome {
   std::vector<Seconds> seconds_per_operation;
 };
 
-bool GeometrySearch::ByFamily::operator()(const GeometryChoice& a, const GeometryChoice& b) const {
-  const auto key = [](const GeometryChoice& of) {
-    return std::tie(of.streamed, of.axis, of.S, of.head_slab, of.modes);
-  };
-  return key(a) < key(b);
-}
-
 GeometrySearch::GeometrySearch(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
                                CostSource& costs, const SearchOptions& options, std::vector<const Primitive*> forced)
     : network_(network),
@@ -145,7 +137,7 @@ GeometrySearch::Families GeometrySearch::families_of(const std::vector<GeometryC
   std::array<const Entry*, 2> last = {};
   Families families;
   families.reserve(candidates.size());
-  const ByFamily before;
+  const FamilyOrder before;
   for (const GeometryChoice& choice : candidates) {
     const auto is_same = [&](const Entry* entry) {
       return entry != nullptr && !before(entry->first, choice) && !before(choice, entry->first);

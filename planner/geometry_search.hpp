@@ -55,9 +55,6 @@ class GeometrySearch {
   struct Look;     // what is known of one candidate so far
   struct Outcome;  // what came of one candidate
   struct Leader;   // what is best so far
-  struct ByFamily {
-    bool operator()(const GeometryChoice& a, const GeometryChoice& b) const;
-  };
   using Families = std::vector<const Family*>;
 
   Families families_of(const std::vector<GeometryChoice>& candidates);
@@ -76,7 +73,7 @@ class GeometrySearch {
   const Catalogue& catalogue_;
   const SearchOptions& options_;
   std::vector<const Primitive*> forced_;
-  std::map<GeometryChoice, std::unique_ptr<Family>, ByFamily> families_;
+  std::map<GeometryChoice, std::unique_ptr<Family>, FamilyOrder> families_;
   Vec3 fov_;
   std::int64_t kernel_bytes_ = 0;
   std::vector<Seconds> seconds_per_operation_;  // per node, of the fastest way last described

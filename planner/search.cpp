@@ -7,12 +7,11 @@
 #include "planner/geometry_search.hpp"
 #include "planner/rung_plan.hpp"
 #include "planner/search_log.hpp"
+#include "planner/smaller_rungs.hpp"
 #include "planner/streams.hpp"
 
 namespace znni {
 namespace {
-
-constexpr int halvings = 3;  // rungs between the first and the smallest
 
 // A node by its name or its number.
 std::optional<std::size_t> find_node(const Network& network, const std::string& text) {
@@ -44,39 +43,23 @@ Result<std::vector<const Primitive*>> resolve_force(const Network& network, cons
   return forced;
 }
 
-// How much smaller per axis the second rung is than the first. Where no voxel needs its neighbours a row costs as much
-// to begin, long or short.
-Vec3 first_division(const Network& network) {
-  return reaches(network).back().fov == Vec3::cube(1) ? Vec3{2, 2, 1} : Vec3::cube(2);
-}
-
 // Patches of about a half, a quarter and an eighth of the first per axis, and the smallest there is, each as
 // fast as the arena of the first and what memory is left allow. A rung that does not fit is left out: smaller
 // volumes then run in a larger patch. None is streamed: a small volume ends before a stream has begun to pay.
 void add_ladder(Plan& plan, GeometrySearch& geometries, const Network& network, Vec3 first_output,
                 std::vector<GeometryChoice> candidates, std::int64_t memory_limit) {
   std::erase_if(candidates, [](const GeometryChoice& choice) { return choice.S != 1 || choice.streamed; });
-  const Vec3 smallest = geometries.smallest_output(candidates);
-  Vec3 largest = first_output;
-  Vec3 division = first_division(network);
-  for (int level = 0; level <= halvings && !geometries.stopped(); ++level) {
-    largest = level < halvings ? max(largest / division, smallest) : smallest;
-    division = Vec3::cube(2);
-    RungQuery query;
-    query.persistent = memory_limit - plan.memory.total();
-    query.transient = plan.memory.transient;
-    query.largest_output = largest;
-    std::optional<FoundRung> rung = geometries.best(candidates, query);
-    if (!rung || rung->rung.geometry == plan.ladder.back().geometry) continue;
-    largest = rung->geometry.patch_output;
-    append(plan, std::move(rung->rung));
-  }
-}
-
-// What the smaller rungs are measured by: of a stream the cube over its cross-section.
-Vec3 output_of(const FoundRung& first) {
-  const Vec3 output = first.geometry.patch_output;
-  return first.rung.geometry.streamed ? Vec3::cube(std::max(output.y, output.x)) : output;
+  add_smaller_rungs(network, first_output, geometries.smallest_output(candidates),
+                    [&](Vec3 largest) -> std::optional<Vec3> {
+                      RungQuery query;
+                      query.persistent = memory_limit - plan.memory.total();
+                      query.transient = plan.memory.transient;
+                      query.largest_output = largest;
+                      std::optional<FoundRung> rung = geometries.best(candidates, query);
+                      if (!rung || rung->rung.geometry == plan.ladder.back().geometry) return std::nullopt;
+                      append(plan, std::move(rung->rung));
+                      return rung->geometry.patch_output;
+                    });
 }
 
 // Beside a stream whose columns run in several turns the best with one, in the same arena: it delivers as it goes,
@@ -94,7 +77,7 @@ std::optional<Vec3> add_prompt_stream(Plan& plan, GeometrySearch& geometries, st
   std::optional<FoundRung> rung = geometries.best(candidates, query);
   if (!rung) return std::nullopt;
   append(plan, rung->rung);
-  return output_of(*rung);
+  return measure_of(rung->geometry);
 }
 
 Error refuse(GeometrySearch& geometries, const Network& network, const std::vector<GeometryChoice>& candidates,
@@ -157,7 +140,8 @@ Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalo
   if (log != nullptr) log_choices(network, *first, spec, catalogue, costs, *log);
   if (options.ladder) {
     const std::optional<Vec3> prompt = add_prompt_stream(plan, geometries, candidates, options);
-    add_ladder(plan, geometries, network, prompt.value_or(output_of(*first)), candidates, options.memory_limit);
+    add_ladder(plan, geometries, network, prompt.value_or(measure_of(first->geometry)), candidates,
+               options.memory_limit);
   }
   return plan;
 }

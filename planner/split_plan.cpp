@@ -7,6 +7,8 @@
 #include <tuple>
 
 #include "planner/candidates.hpp"
+#include "planner/geometry_family.hpp"
+#include "planner/smaller_rungs.hpp"
 #include "planner/summary.hpp"
 #include "planner/text_table.hpp"
 #include "planner/thinned.hpp"
@@ -15,7 +17,6 @@
 namespace znni {
 namespace {
 
-constexpr int halvings = 3;  // rungs between the first and the smallest
 // With a log, patches this close to the best are looked at exactly rather than cut, so that it can show them.
 constexpr double logged_share = 0.8;
 
@@ -56,12 +57,6 @@ std::vector<GeometryChoice> split_candidates(const Network& network, SearchOptio
   std::vector<GeometryChoice> candidates = make_candidates(network, options);
   std::erase_if(candidates, [](const GeometryChoice& choice) { return !on_several_places(choice); });
   return candidates;
-}
-
-// What the smaller rungs are measured by: of a stream the cube over its cross-section.
-Vec3 output_of(const Geometry& first) {
-  const Vec3 output = first.patch_output;
-  return first.choice.streamed ? Vec3::cube(std::max(output.y, output.x)) : output;
 }
 
 // Layers through host RAM take long to look at: of many candidates few are looked at with them, S of 1, squares across
@@ -136,6 +131,12 @@ class PatchSearch {
     return best_of(simple_, candidates, query, log, std::move(found));
   }
 
+  const Result<GeometryFamily>& family_of(const GeometryChoice& choice) {
+    const auto found = families_.find(choice);
+    return found != families_.end() ? found->second
+                                    : families_.emplace(choice, GeometryFamily::make(network_, choice)).first->second;
+  }
+
   // Why the last patch that does not fit, or cannot be computed, does not.
   [[nodiscard]] const Error& reason() const { return reason_; }
   [[nodiscard]] bool stopped() const { return options_.stop && options_.stop(); }
@@ -154,7 +155,8 @@ class PatchSearch {
   }
 
   Result<Weighed> look(SplitSearch& search, const GeometryChoice& choice, const PatchQuery& query, double to_beat) {
-    Result<Geometry> geometry = make_geometry(network_, choice);
+    const Result<GeometryFamily>& family = family_of(choice);
+    Result<Geometry> geometry = family ? family->with_passes(choice.pass_input) : family.error();
     if (!geometry) return geometry.error();
     const double useful = useful_voxels(*geometry, fov_, query.volume);
     const Seconds below = to_beat > 0 ? useful / to_beat : std::numeric_limits<double>::infinity();
@@ -190,6 +192,7 @@ class PatchSearch {
   const SearchOptions& options_;
   Vec3 fov_;
   Vec3 stride_;
+  std::map<GeometryChoice, Result<GeometryFamily>, FamilyOrder> families_;
   SplitSearch simple_;                  // without layers through host RAM
   std::optional<SplitSearch> divided_;  // with them, where the strategy has any
   Error reason_{ErrorCode::unsupported, "no legal patch"};
@@ -226,21 +229,22 @@ void add_smaller(const Network& network, const std::vector<GeometryChoice>& cand
   std::vector<std::pair<Vec3, GeometryChoice>> single;  // with what they write
   Vec3 smallest = largest;
   for (const GeometryChoice& choice : candidates) {
-    const Result<Geometry> geometry = choice.S == 1 && !choice.streamed ? make_geometry(network, choice) : Error{};
-    if (!geometry || !covers(largest, geometry->patch_output)) continue;
-    single.emplace_back(geometry->patch_output, choice);
-    if (voxels(geometry->patch_output) < voxels(smallest)) smallest = geometry->patch_output;
+    if (choice.S != 1 || choice.streamed) continue;
+    const Vec3 output = search.family_of(choice)->patch_output(choice.pass_input);
+    if (!covers(largest, output)) continue;
+    single.emplace_back(output, choice);
+    if (voxels(output) < voxels(smallest)) smallest = output;
   }
-  for (int level = 0; level <= halvings && !search.stopped(); ++level) {
-    largest = level < halvings ? max(largest / Vec3::cube(2), smallest) : smallest;
-    std::erase_if(single, [&](const auto& each) { return !covers(largest, each.first); });
+  add_smaller_rungs(network, largest, smallest, [&](Vec3 most) -> std::optional<Vec3> {
+    std::erase_if(single, [&](const auto& each) { return !covers(most, each.first); });
     std::vector<GeometryChoice> fitting;
     for (const auto& [output, choice] : single) fitting.push_back(choice);
     std::optional<Weighed> found = search.best_whole(fitting, {rest_of(budget, plan.bytes), {}});
-    if (!found || found->choice.rung.geometry == plan.plan.ladder.back().geometry) continue;
-    largest = found->geometry.patch_output;
+    if (!found || found->choice.rung.geometry == plan.plan.ladder.back().geometry) return std::nullopt;
+    const Vec3 written = found->geometry.patch_output;
     append_split(*std::move(found), plan);
-  }
+    return written;
+  });
 }
 
 // Rungs of the CPU within a quarter of the limit: for a GPU that fails, and for volumes that they suit better. None
@@ -286,7 +290,7 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
         .within("no plan for strategy " + std::string(to_string(strategy)));
   }
   const Cost cost = cost_of(*best);
-  const Vec3 output = output_of(best->geometry);
+  const Vec3 output = measure_of(best->geometry);
   const Segment& last = best->choice.rung.segments.back();
   SplitPlan made;
   made.seconds = best->choice.seconds;
