@@ -85,11 +85,14 @@ class ModelServerImpl final : public ModelServer {
     Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
     if (!model) return model.error();
     const Engine& engine = *(*model)->engine;
-    Result<JobOutlook> outlook = engine.outlook(input, output);
+    const std::int64_t most_held = usual_share(*transport_);
+    Result<JobOutlook> outlook = engine.outlook(input, output, most_held);
     if (!outlook) return outlook.error().within("model '" + name + "'");
     const bool has_own_values = (*model)->planned.input.zscore;  // standardised by itself: no guest
     const Company company = {(*slot)->queue().taken(), has_own_values ? 0 : alike, (*slot)->guests().possible_places()};
-    return outlook_in_company(engine, input, output, *outlook, company);
+    JobOutlook found = outlook_in_company(engine, input, output, *outlook, company);
+    found.most_held = most_held;
+    return found;
   }
 
   Result<TransportLease> lease(std::int64_t bytes) override { return take_lease(transport_, bytes); }
@@ -101,7 +104,7 @@ class ModelServerImpl final : public ModelServer {
     Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
     if (!model) return model.error();
     for (VolumeJob& job : jobs) {
-      const Result<JobOutlook> outlook = (*model)->engine->outlook(job.input.shape, job.output_type);
+      const Result<JobOutlook> outlook = (*model)->engine->outlook(job.input.shape, job.output_type, job.most_held);
       if (!outlook) return outlook.error().within("model '" + name + "'");
       if (!job.rung) job.rung = outlook->rung;
     }
@@ -291,8 +294,6 @@ class ModelServerImpl final : public ModelServer {
     const PlaceDevices devices(*shared_.device, shared_.gpu.accelerator(), shared_.gpu.lacking());
     Result<std::unique_ptr<LoadedModel>> opened =
         open_model(std::move(*planned), options_.catalogue, devices, options_.log, stop);
-    // Output that waits for the last column of a stream is transport, and others want some of it.
-    if (opened) (*opened)->engine->limit_slabs(transport_->limit / 4);
     return opened;
   }
 

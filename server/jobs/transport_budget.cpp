@@ -42,4 +42,9 @@ Result<TransportLease> take_lease(const std::shared_ptr<TransportBudget>& budget
   return TransportLease(budget, bytes);
 }
 
+std::int64_t usual_share(TransportBudget& budget) {
+  const std::lock_guard lock(budget.mutex);
+  return (budget.limit - budget.used) / 4 * 3;
+}
+
 }  // namespace znni

@@ -23,4 +23,8 @@ struct TransportBudget {
 // `bytes` out of `budget`; over_budget when they are not there, invalid_argument when negative.
 [[nodiscard]] Result<TransportLease> take_lease(const std::shared_ptr<TransportBudget>& budget, std::int64_t bytes);
 
+// What a job may hold that comes now: three quarters of what is free. However much the first takes, some is left for
+// others.
+[[nodiscard]] std::int64_t usual_share(TransportBudget& budget);
+
 }  // namespace znni

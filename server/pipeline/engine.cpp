@@ -112,7 +112,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const Network& network, const Netwo
   return std::make_unique<Engine>(std::move(state));
 }
 
-Result<JobOutlook> Engine::outlook(const VolumeShape& input, ElementType output) const {
+Result<JobOutlook> Engine::outlook(const VolumeShape& input, ElementType output, std::int64_t most_held) const {
   if (input.f != state_->f_in) {
     return Error{ErrorCode::invalid_argument,
                  "input has " + std::to_string(input.f) + " images; the network takes " + std::to_string(state_->f_in)};
@@ -125,11 +125,12 @@ Result<JobOutlook> Engine::outlook(const VolumeShape& input, ElementType output)
     return checked.error();
   }
   const bool lost = state_->why_lost().has_value();
+  const State::Work work{input, output, most_held};
   std::optional<JobOutlook> best;
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
     if (lost && !state_->rungs[i].on_cpu()) continue;
-    const JobOutlook other = state_->outlook_on(i, input, output);
-    if (!best || state_->is_better(other, *best, input, output)) best = other;
+    const JobOutlook other = state_->outlook_on(i, work);
+    if (!best || state_->is_better(other, *best, work)) best = other;
   }
   ensure(best.has_value(), "a GPU is lost where rungs on the CPU are left");
   return *best;
@@ -139,7 +140,7 @@ std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& inpu
   std::optional<JobOutlook> best;
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
     if (!beside_streams(i)) continue;
-    const JobOutlook other = state_->outlook_on(i, input, output);
+    const JobOutlook other = state_->outlook_on(i, {input, output});
     if (!best || other.predicted_seconds < best->predicted_seconds) best = other;
   }
   return best;
@@ -156,7 +157,7 @@ std::optional<JobOutlook> Engine::outlook_as_guest(const VolumeShape& input, Ele
   std::optional<JobOutlook> best;
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
     if (!state_->rungs[i].on_cpu()) continue;
-    JobOutlook other = state_->outlook_on(i, input, output);
+    JobOutlook other = state_->outlook_on(i, {input, output});
     if (other.places == 0) continue;
     other.predicted_seconds *= static_cast<double>(other.places) / static_cast<double>(other.batch);
     if (!best || other.predicted_seconds < best->predicted_seconds) best = other;
@@ -171,15 +172,16 @@ Result<JobStatistics> run_rung(const Engine& engine, Engine::State& state, const
                                const std::stop_token& stop) {
   const Result<VolumeShape> left = shape_left(job, state.fov);
   if (!left) return left.error();
-  Result<JobOutlook> outlook = engine.outlook(*left, job.output_type);
+  const Engine::State::Work work{*left, job.output_type, job.most_held};
+  Result<JobOutlook> outlook = engine.outlook(work.input, work.output, work.most_held);
   if (!outlook) return outlook.error();
   if (job.rung && *job.rung >= state.rungs.size()) {
     return Error{ErrorCode::unavailable, "the model was loaded anew since the request came; try again"};
   }
   const bool runs = job.rung && (state.rungs[*job.rung].on_cpu() || !state.why_lost());
-  if (runs) *outlook = state.outlook_on(*job.rung, *left, job.output_type);
+  if (runs) *outlook = state.outlook_on(*job.rung, work);
   Engine::State::OpenRung& rung = state.rungs[outlook->rung];
-  const std::int64_t most_planes = state.most_planes(outlook->output.n, job.output_type);
+  const std::int64_t most_planes = state.most_planes(outlook->rung, work);
   JobStatistics statistics;
   statistics.patches = outlook->patches;
   if (!rung.on_cpu()) {
@@ -302,8 +304,6 @@ void Engine::retry_gpu_after(Seconds wait) {
   const std::lock_guard lock(state_->mutex);
   state_->gpu_retry = GpuRetry(wait);
 }
-
-void Engine::limit_slabs(std::int64_t bytes) { state_->slab_bytes = bytes; }
 
 void Engine::observe(CallObserver observer) { state_->observer = std::move(observer); }
 

@@ -67,6 +67,7 @@ struct VolumeJob {
   std::function<void(const OutputSlab&)> abandon;
   // Of the job's outlook: what the caller made room for. Nothing: the rung that is fastest now.
   std::optional<std::size_t> rung;
+  std::int64_t most_held = saturated;  // as its outlook was asked for
   // May be empty. Asked when the last batch of the job, on that rung, leaves so many places free: jobs that may run in
   // them, with no more patches than that together.
   std::function<std::vector<Guest>(std::int64_t places)> guests;
@@ -96,7 +97,8 @@ struct JobOutlook {
   // Planes of the input that a job wants at a time: what a PlaneSource must have room for. Of a job that begins at a
   // later plane: as the outlook of the planes from there on has it.
   std::int64_t input_planes = 0;
-  std::int64_t list_bytes = 0;  // that the list of its patches takes while it runs, beside the engine's memory
+  std::int64_t list_bytes = 0;         // that the list of its patches takes while it runs, beside the engine's memory
+  std::int64_t most_held = saturated;  // that it was asked for: a job must be told the same
   Seconds predicted_seconds = 0;
 };
 
@@ -125,8 +127,12 @@ class Engine {
   ~Engine();
 
   // invalid_argument when an extent is below the field of view or the images differ: names both numbers.
-  // `output`: the type of the job's slabs.
-  [[nodiscard]] Result<JobOutlook> outlook(const VolumeShape& input, ElementType output = ElementType::f32) const;
+  // `output`: the type of the job's slabs. `most_held`: bytes that a job may hold of its volume, of its output and of
+  // the list of its patches at a time. Where a rung is streamed in several columns or turns, output waits for the last:
+  // as many planes as that allows, at least one, and the columns begin anew for the next. Rungs that hold more are
+  // avoided.
+  [[nodiscard]] Result<JobOutlook> outlook(const VolumeShape& input, ElementType output = ElementType::f32,
+                                           std::int64_t most_held = saturated) const;
 
   // Blocks until done. One job at a time computes; others may run while it stands between patches, as Interval says.
   // Stops between layers with `cancelled`. An error ends the job, not the engine. invalid_argument when the job's first
@@ -163,11 +169,6 @@ class Engine {
   // are not.
   [[nodiscard]] std::optional<JobOutlook> outlook_as_guest(const VolumeShape& input,
                                                            ElementType output = ElementType::f32) const;
-
-  // For a caller who holds little of a volume. Where a rung is streamed in several columns, output waits for the last:
-  // in slabs of about `bytes` bytes at most (at least a plane), columns beginning anew for each. Rungs that
-  // hold more than twice as much of input and output are avoided. No limit unless set. Not while a job runs.
-  void limit_slabs(std::int64_t bytes);
 
   // Instead of GpuRetry::first_wait. Before the first job.
   void retry_gpu_after(Seconds wait);

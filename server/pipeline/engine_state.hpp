@@ -47,7 +47,6 @@ struct Engine::State {
   std::vector<RungPlace> places;               // of rungs in each socket's memory
   std::atomic<std::size_t> first_touched = 0;  // those before it may lack pages
   CallObserver observer;
-  std::int64_t slab_bytes = saturated;
   mutable std::mutex mutex;  // guards both of these
   std::optional<std::string> gpu_lost;
   GpuRetry gpu_retry;
@@ -90,14 +89,37 @@ struct Engine::State {
     return *std::find_if(rungs.begin(), rungs.end(), [&](const OpenRung& rung) { return rung.on_cpu() || !lost; });
   }
 
-  // Planes of an output of this shape that a slab may have.
-  [[nodiscard]] std::int64_t most_planes(Vec3 output, ElementType type) const {
-    const std::int64_t plane = volume_bytes({f_out, {1, output.y, output.x}, type});
-    return std::max<std::int64_t>(1, slab_bytes / plane);
+  // A volume, what its slabs hold, and the bytes that a job may hold of both.
+  struct Work {
+    VolumeShape input;
+    ElementType output = ElementType::f32;
+    std::int64_t most_held = saturated;
+  };
+
+  // Planes of output that may wait where a rung is streamed: they are held, and so is the input behind them, which is
+  // read again in every turn, and the list.
+  [[nodiscard]] std::int64_t most_planes(std::size_t rung, const Work& work) const {
+    if (work.most_held == saturated) return saturated;
+    const Geometry& geometry = rungs[rung].geometry();
+    const Vec3 n = work.input.n;
+    const std::int64_t in = plane_bytes_of(f_in, n, work.input.type);
+    const std::int64_t out = plane_bytes_of(f_out, n - fov + Vec3::cube(1), work.output);
+    const std::int64_t border = fov.z - 1 + geometry.patch_output.z;  // and the rest of the last step
+    const std::int64_t before = rungs[rung].on_cpu() ? border : 2 * border;
+    const auto planes_of = [&](std::int64_t bytes) {
+      return std::max<std::int64_t>(1, (bytes - mul(before, in)) / add(in, out));
+    };
+    const std::int64_t patches = patch_count(n, geometry, fov, planes_of(work.most_held));
+    // Twice: the thinner bands that leave room for it have a few patches more.
+    return planes_of(work.most_held - mul(2, mul(patches, list_bytes_per_patch)));
+  }
+  [[nodiscard]] static std::int64_t plane_bytes_of(std::int64_t f, Vec3 n, ElementType type) {
+    return volume_bytes({f, {1, n.y, n.x}, type});
   }
   // Planes of such an input that a rung wants at a time: a batch is under way on each socket, with a GPU two are.
-  [[nodiscard]] std::int64_t planes_held(std::size_t rung, Vec3 input, ElementType output) const {
-    const std::int64_t most = most_planes(input - fov + Vec3::cube(1), output);
+  [[nodiscard]] std::int64_t planes_held(std::size_t rung, const Work& work) const {
+    const Vec3 input = work.input.n;
+    const std::int64_t most = most_planes(rung, work);
     if (!rungs[rung].on_cpu()) return input_planes_ahead(input, rungs[rung].geometry(), fov, most);
     Geometry geometry = rungs[rung].geometry();
     geometry.choice.S *= plan.sockets;
@@ -109,11 +131,13 @@ struct Engine::State {
     constexpr double bytes_per_second = 1U << 30U;
     return rung < first_touched ? static_cast<double>(places[rung].memory.bytes) / bytes_per_second : 0;
   }
-  [[nodiscard]] JobOutlook outlook_on(std::size_t rung, const VolumeShape& input, ElementType output) const {
+  [[nodiscard]] JobOutlook outlook_on(std::size_t rung, const Work& work) const {
+    const VolumeShape& input = work.input;
     const Geometry& geometry = rungs[rung].geometry();
     JobOutlook outlook;
     outlook.output = {1, f_out, input.n - fov + Vec3::cube(1)};
-    const std::int64_t most = most_planes(outlook.output.n, output);
+    outlook.most_held = work.most_held;
+    const std::int64_t most = most_planes(rung, work);
     outlook.rung = rung;
     outlook.patch = exchanged(geometry.patch_input, geometry.choice.axis);
     outlook.patch.z = fov.z - 1 + row_planes(input.n, geometry, fov, most);
@@ -121,12 +145,12 @@ struct Engine::State {
     outlook.batch = geometry.choice.S;
     outlook.places = guest_places(rung, outlook.patches);
     outlook.list_bytes = mul(outlook.patches, list_bytes_per_patch);
-    outlook.input_planes = planes_held(rung, input.n, output);
+    outlook.input_planes = planes_held(rung, work);
     const std::int64_t batches = batches_in_turn(input.n, geometry, fov, most, plan.sockets);
     outlook.predicted_seconds = static_cast<double>(batches) * plan.ladder[rung].seconds + seconds_to_touch(rung);
     // Any other on the CPU may go on with the job of one with a GPU.
     for (std::size_t i = 0; i < rungs.size() && !rungs[rung].on_cpu(); ++i) {
-      if (rungs[i].on_cpu()) outlook.input_planes = std::max(outlook.input_planes, planes_held(i, input.n, output));
+      if (rungs[i].on_cpu()) outlook.input_planes = std::max(outlook.input_planes, planes_held(i, work));
     }
     return outlook;
   }
@@ -138,17 +162,16 @@ struct Engine::State {
   }
   // What a job holds of its volume, of its output and of its patches' list at a time, for a caller who holds no more of
   // them: tiny patches need few planes, but there may be billions of them.
-  [[nodiscard]] std::int64_t held_bytes(const JobOutlook& outlook, const VolumeShape& input, ElementType output) const {
-    const VolumeShape in{f_in, {outlook.input_planes, input.n.y, input.n.x}, input.type, input.order};
-    const VolumeShape slab{f_out, {outlook.patch.z - fov.z + 1, outlook.output.n.y, outlook.output.n.x}, output};
-    return add(outlook.list_bytes, add(volume_bytes(in), volume_bytes(slab)));
+  [[nodiscard]] std::int64_t held_bytes(const JobOutlook& outlook, const Work& work) const {
+    const std::int64_t in = plane_bytes_of(f_in, work.input.n, work.input.type);
+    const std::int64_t out = plane_bytes_of(f_out, outlook.output.n, work.output);
+    return add(outlook.list_bytes, add(mul(outlook.input_planes, in), mul(outlook.patch.z - fov.z + 1, out)));
   }
-  // The faster of two that hold no more than twice a slab's limit; else the one that holds less.
-  [[nodiscard]] bool is_better(const JobOutlook& a, const JobOutlook& b, const VolumeShape& input,
-                               ElementType output) const {
-    const std::int64_t a_holds = held_bytes(a, input, output);
-    const std::int64_t b_holds = held_bytes(b, input, output);
-    if (std::max(a_holds, b_holds) <= mul(2, slab_bytes)) return a.predicted_seconds < b.predicted_seconds;
+  // The faster of two that hold no more than they may; else the one that holds less.
+  [[nodiscard]] bool is_better(const JobOutlook& a, const JobOutlook& b, const Work& work) const {
+    const std::int64_t a_holds = held_bytes(a, work);
+    const std::int64_t b_holds = held_bytes(b, work);
+    if (std::max(a_holds, b_holds) <= work.most_held) return a.predicted_seconds < b.predicted_seconds;
     return a_holds < b_holds;
   }
 };

@@ -117,6 +117,7 @@ VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, Image
   VolumeJob job;
   job.input = input;
   job.rung = admitted.outlook.rung;
+  job.most_held = admitted.outlook.most_held;
   job.output_type = admitted.output.type;
   job.priority = admitted.request.parameters.priority;
   job.slab = [&output](std::int64_t first_plane, std::int64_t planes) { return output.slab(first_plane, planes); };

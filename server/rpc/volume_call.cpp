@@ -188,6 +188,7 @@ Result<JobStatistics> VolumeCall::compute(const Accepted& accepted, PlaneRing& r
   job.normalised = accepted.head.normalised;
   job.priority = accepted.head.priority;
   job.rung = accepted.outlook.rung;
+  job.most_held = accepted.outlook.most_held;
   job.output_type = accepted.head.output_type;
   return door_.models.run(accepted.model.name, accepted.model.version, std::move(job), stop);
 }

@@ -37,6 +37,13 @@ TEST(TransportBudget, RefusesPastTheLimitNamingBothNumbers) {
   EXPECT_FALSE(take_lease(budget, std::numeric_limits<std::int64_t>::max()));
 }
 
+TEST(TransportBudget, AJobLeavesSomeOfWhatIsFree) {
+  const auto budget = std::make_shared<TransportBudget>(1000);
+  EXPECT_EQ(usual_share(*budget), 750);
+  const Result<TransportLease> lease = take_lease(budget, 600);
+  EXPECT_EQ(usual_share(*budget), 300);
+}
+
 TEST(TransportBudget, ALeaseMovesAndMayOutliveItsServer) {
   auto budget = std::make_shared<TransportBudget>(1000);
   Result<TransportLease> lease = take_lease(budget, 300);

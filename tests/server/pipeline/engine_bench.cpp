@@ -93,15 +93,16 @@ VolumeJob recorded_job(const VolumeView& volume, const Shape5& output, ElementTy
 }
 
 JobOutcome run_job(Engine& engine, const VolumeView& volume, const Normalisation& normalisation, ElementType type,
-                   VolumeOrder order) {
+                   VolumeOrder order, std::int64_t most_held) {
   JobOutcome outcome;
-  const Result<JobOutlook> outlook = engine.outlook(volume.shape);
+  const Result<JobOutlook> outlook = engine.outlook(volume.shape, type, most_held);
   if (!outlook) {
     outcome.statistics = outlook.error();
     return outcome;
   }
   VolumeJob job = recorded_job(volume, outlook->output, type, order, outcome);
   job.normalisation = normalisation;
+  job.most_held = most_held;
   outcome.statistics = engine.run(job, {});
   return outcome;
 }
@@ -128,8 +129,10 @@ double relative_error(const std::vector<float>& found, const oracle::Values& exa
   return difference / largest;
 }
 
-void expect_exact(const EngineBench& made, const RandomVolume& volume, const Normalisation& normalisation) {
-  const JobOutcome outcome = run_job(*made.engine, volume.view(), normalisation);
+void expect_exact(const EngineBench& made, const RandomVolume& volume, const Normalisation& normalisation,
+                  std::int64_t most_held) {
+  const JobOutcome outcome =
+      run_job(*made.engine, volume.view(), normalisation, ElementType::f32, VolumeOrder::image_major, most_held);
   ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
   const oracle::Values exact =
       dense_oracle(made.network, made.weights, volume.shape.n, volume_values(volume.view(), normalisation));

@@ -40,7 +40,8 @@ struct JobOutcome {
                                      VolumeOrder order, JobOutcome& outcome);
 
 [[nodiscard]] JobOutcome run_job(Engine& engine, const VolumeView& volume, const Normalisation& normalisation = {},
-                                 ElementType type = ElementType::f32, VolumeOrder order = VolumeOrder::image_major);
+                                 ElementType type = ElementType::f32, VolumeOrder order = VolumeOrder::image_major,
+                                 std::int64_t most_held = saturated);
 
 // The output as float32, [f][z][y][x].
 [[nodiscard]] std::vector<float> output_values(const JobOutcome& outcome);
@@ -49,6 +50,7 @@ struct JobOutcome {
 [[nodiscard]] double relative_error(const std::vector<float>& found, const oracle::Values& exact);
 
 // A job on the volume gives the dense sliding window.
-void expect_exact(const EngineBench& made, const RandomVolume& volume, const Normalisation& normalisation = {});
+void expect_exact(const EngineBench& made, const RandomVolume& volume, const Normalisation& normalisation = {},
+                  std::int64_t most_held = saturated);
 
 }  // namespace znni::test

@@ -289,8 +289,9 @@ TEST(Engine, ManyTinyPatchesAreNoWayToHoldLittle) {
   const Network network = test::simple_network(1);
   const EngineBench made = test::open_bench(
       network, {test::choice_of(network, PoolMode::fragments, 8), test::choice_of(network, PoolMode::fragments, 0)});
-  made.engine->limit_slabs(1);  // neither rung holds so little: the one that holds less runs
-  const JobOutlook wide = *made.engine->outlook({1, {500, 2000, 2000}, ElementType::f32, VolumeOrder::plane_major});
+  const VolumeShape volume{1, {500, 2000, 2000}, ElementType::f32, VolumeOrder::plane_major};
+  // Neither rung holds so little: the one that holds less runs.
+  const JobOutlook wide = *made.engine->outlook(volume, ElementType::f32, 1);
   EXPECT_EQ(wide.rung, 0U) << "a list of " << wide.list_bytes << " bytes";
   EXPECT_GE(wide.list_bytes, wide.patches * static_cast<std::int64_t>(sizeof(PatchPlace)));
 }
@@ -325,13 +326,13 @@ TEST(Engine, RungsThatWouldHoldTooMuchOfAVolumeAreLeftOut) {
   EXPECT_EQ(fast.rung, 0U);
   const std::int64_t held =
       fast.input_planes * 400 * 400 * 4 + (fast.patch.z - 7) * 2 * 393 * 393 * 4 + fast.list_bytes;
-  made.engine->limit_slabs(held / 2);
-  EXPECT_EQ(made.engine->outlook(volume)->rung, 0U);
-  made.engine->limit_slabs(held / 2 - 1);
-  EXPECT_EQ(made.engine->outlook(volume)->rung, 1U);
-  EXPECT_EQ(made.engine->outlook(volume, ElementType::u8)->rung, 0U) << "a quarter of the output";
-  made.engine->limit_slabs(1);
-  EXPECT_EQ(made.engine->outlook(volume)->rung, 1U) << "none fits: the least";
+  const auto rung = [&](std::int64_t most_held, ElementType output = ElementType::f32) {
+    return made.engine->outlook(volume, output, most_held)->rung;
+  };
+  EXPECT_EQ(rung(held), 0U);
+  EXPECT_EQ(rung(held - 1), 1U);
+  EXPECT_EQ(rung(held - 1, ElementType::u8), 0U) << "a quarter of the output";
+  EXPECT_EQ(rung(1), 1U) << "none fits: the least";
 }
 
 TEST(Engine, AJobKeepsTheRungOfItsOutlook) {

@@ -64,10 +64,10 @@ TEST(Stream, RandomNetsThicknessesAndCrossSectionsEqualTheDenseWindow) {
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", " + text_of(*choice));
     in_turns += make_geometry(network, *choice)->turns > 1 ? 1 : 0;
     const EngineBench made = test::open_bench(network, {*choice});
-    if (random.chance(0.5)) made.engine->limit_slabs(random.integer(1, 40000));
+    const std::int64_t most_held = random.chance(0.5) ? random.integer(1, 40000) : saturated;
     const Vec3 more = {random.integer(0, 30), random.integer(0, 12), 3};
     const Vec3 n = made.engine->field_of_view() + exchanged(more, choice->axis);
-    test::expect_exact(made, test::random_volume(network.f_in, n, ElementType::f32, random), {0.5F, 0.25F});
+    test::expect_exact(made, test::random_volume(network.f_in, n, ElementType::f32, random), {0.5F, 0.25F}, most_held);
   }
   EXPECT_GT(streams, test::case_count(60) / 5);
   EXPECT_GE(in_turns, test::case_count(60) / 60);  // few cases may have none
@@ -180,6 +180,25 @@ EngineBench narrow_bench() {
   return test::open_bench(network, {stream_of(network, 4, 0)});
 }
 
+// The least that a job may hold for its output to wait in bands of so many planes.
+std::int64_t held_for(std::int64_t planes, const EngineBench& made, const VolumeShape& volume) {
+  std::int64_t most_held = 0;
+  std::int64_t band = 0;
+  for (; band < planes; most_held += 16) {
+    const JobOutlook outlook = *made.engine->outlook(volume, ElementType::f32, most_held);
+    band = outlook.patch.z - 7;
+    const std::int64_t in = outlook.input_planes * volume.n.y * volume.n.x * 4;
+    const std::int64_t out = outlook.output.f * band * outlook.output.n.y * outlook.output.n.x * 4;
+    EXPECT_TRUE(band == 1 || in + out + outlook.list_bytes <= most_held) << band << " planes";
+  }
+  return most_held - 16;
+}
+
+// Of float32, read and written.
+JobOutcome run_holding(const EngineBench& made, const RandomVolume& volume, std::int64_t most_held) {
+  return test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::image_major, most_held);
+}
+
 // A flat volume, all along its longest axis.
 TEST(Stream, ColumnsAlongXDeliverRowAfterRow) {
   const Network network = test::simple_network(1);
@@ -220,10 +239,12 @@ TEST(Stream, SeveralColumnsDeliverWhenAllHavePassedAndBeginAnewWhereTheirOutputM
               ElementsAre("slab 0+11", "done 1/10 0", "done 2/10 0", "done 3/10 0", "done 4/10 0", "done 5/10 0",
                           "done 6/10 0", "done 7/10 0", "done 8/10 0", "done 9/10 0", "deliver 0+11", "done 10/10 11"));
   EXPECT_EQ(made.engine->outlook(volume.shape)->patch, (Vec3{18, 9, 9}));
-  made.engine->limit_slabs(7 * 2 * 2 * 4 * 4);  // 7 planes of 2 images of 2 x 4: bands of 5 fill 3 steps
-  const JobOutcome bands = test::run_job(*made.engine, volume.view());
-  EXPECT_EQ(made.engine->outlook(volume.shape)->patch, (Vec3{5 + 7, 9, 9}));
-  EXPECT_EQ(made.engine->outlook(volume.shape)->patches, 2 * (3 + 3 + 2));
+  const std::int64_t most_held = held_for(5, made, volume.shape);  // bands of 5 fill 3 steps
+  const JobOutcome bands = run_holding(made, volume, most_held);
+  const JobOutlook outlook = *made.engine->outlook(volume.shape, ElementType::f32, most_held);
+  EXPECT_EQ(outlook.patch, (Vec3{5 + 7, 9, 9}));
+  EXPECT_EQ(outlook.patches, 2 * (3 + 3 + 2));
+  EXPECT_EQ(outlook.most_held, most_held);
   EXPECT_EQ(bands.statistics->patches, 16);
   EXPECT_THAT(bands.calls, testing::IsSupersetOf({"slab 0+5", "slab 5+5", "slab 10+1", "deliver 10+1"}));
   EXPECT_EQ(test::output_values(bands), test::output_values(whole));
@@ -245,8 +266,7 @@ TEST(Stream, AColumnInTurnsDeliversAfterTheLast) {
   EXPECT_EQ(outlook.patches, 12);
   EXPECT_EQ(outlook.input_planes, 18);
   EXPECT_DOUBLE_EQ(outlook.predicted_seconds, 12 * made.plan.ladder[0].seconds);
-  made.engine->limit_slabs(9 * 2 * 2 * 2 * 4);  // 9 planes of 2 images of 2 x 2: bands of 9 fill 2 steps
-  const JobOutcome bands = test::run_job(*made.engine, volume.view());
+  const JobOutcome bands = run_holding(made, volume, held_for(9, made, volume.shape));  // bands of 9 fill 2 steps
   EXPECT_EQ(bands.statistics->patches, 4 * (2 + 2));
   EXPECT_THAT(bands.calls, testing::IsSupersetOf({"slab 0+9", "slab 9+2", "deliver 9+2"}));
   EXPECT_EQ(test::output_values(bands), test::output_values(whole));
@@ -297,9 +317,10 @@ TEST(Stream, InputMayFlowThroughAFewPlanes) {
     for (const GeometryChoice& choice : {stream_of(network, 4, 0), along_y, turns_of(network, 4, 0), patches}) {
       SCOPED_TRACE(text_of(choice) + " over " + to_string(n));
       const EngineBench made = test::open_bench(network, {choice});
-      made.engine->limit_slabs(7 * 2 * 2 * 4 * 4);
-      const std::vector<float> wanted = test::output_values(test::run_job(*made.engine, volume.view()));
-      const Result<JobOutlook> outlook = made.engine->outlook(volume.shape);
+      const std::int64_t most_held =
+          made.engine->outlook(volume.shape)->patch.z < n.z ? saturated : held_for(5, made, volume.shape);
+      const std::vector<float> wanted = test::output_values(run_holding(made, volume, most_held));
+      const Result<JobOutlook> outlook = made.engine->outlook(volume.shape, ElementType::f32, most_held);
       EXPECT_LE(outlook->input_planes, n.z / 2);
       std::vector<std::byte> memory(static_cast<std::size_t>(outlook->input_planes * n.y * n.x * 4));
       PlaneRing ring(memory, volume.shape);
@@ -308,6 +329,7 @@ TEST(Stream, InputMayFlowThroughAFewPlanes) {
       VolumeJob job = test::recorded_job({nullptr, volume.shape}, outlook->output, ElementType::f32,
                                          VolumeOrder::image_major, outcome);
       job.source = &ring;
+      job.most_held = most_held;
       ASSERT_TRUE(made.engine->run(job, {}));
       EXPECT_EQ(test::output_values(outcome), wanted);
     }
