@@ -64,6 +64,9 @@ struct Head {
 struct Histories {
   std::vector<std::int64_t> kept;  // per value: planes that its tensor has before the new ones
   std::vector<std::int64_t> read;  // per node: how many of them it reads of its first input; of others it reads none
+  // Per node: as many planes of what it writes, from the beginning of a stream, depend on what came before it. Nobody
+  // reads them: a step that would write no others can do without the node.
+  std::vector<std::int64_t> idle;
 };
 
 // One run of the net, or of its tail.

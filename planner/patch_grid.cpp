@@ -202,6 +202,15 @@ std::int64_t batches_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, st
   return mul(batches / columns, div_up(columns, sockets));
 }
 
+std::int64_t streams_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {
+  if (!geometry.choice.streamed) return 0;
+  const Columns columns = make_columns(volume, geometry, fov, most_planes);
+  const Vec3 count = columns.all.count;
+  const std::int64_t bands = div_up(columns.all.dense.z, columns.band);
+  const std::int64_t rows = mul(mul(columns.turns, bands), mul(count.y, count.x)) / columns.in_a_row();
+  return mul(rows, div_up(columns.in_a_row(), sockets));
+}
+
 std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
   const int axis = geometry.choice.axis;
   const std::int64_t part = geometry.patch_output[axis];

@@ -65,6 +65,10 @@ struct PatchGrid {
 [[nodiscard]] std::int64_t batches_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes,
                                            int sockets);
 
+// How many streams, columns and their turns, it begins one after the other; 0 of patches.
+[[nodiscard]] std::int64_t streams_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes,
+                                           int sockets);
+
 // Planes that the largest row has.
 [[nodiscard]] std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes);
 

@@ -45,27 +45,33 @@ std::int64_t planes_before(const Node& node) {
 }
 
 // The head reads what all its nodes together need, of the input; between them nothing is kept.
-void join_head(const Network& network, std::vector<std::int64_t>& read) {
+void join_head(const Network& network, Histories& histories) {
   const auto last = index(pooling_nodes(network).front());
-  std::fill_n(read.begin(), last + 1, 0);
-  read.front() = reaches(network)[last + 1].fov.z - 1;
+  std::fill_n(histories.read.begin(), last + 1, 0);
+  histories.read.front() = histories.idle[last];
+  std::fill_n(histories.idle.begin(), last, histories.idle[last]);
 }
 
 }  // namespace
 
 Histories no_histories(const Network& network) {
   const std::size_t nodes = network.nodes.size();
-  return {std::vector<std::int64_t>(nodes + 1, 0), std::vector<std::int64_t>(nodes, 0)};
+  const std::vector<std::int64_t> none(nodes, 0);
+  return {std::vector<std::int64_t>(nodes + 1, 0), none, none};
 }
 
 Result<Histories> make_histories(const Network& network, const GeometryChoice& choice) {
   Histories histories = no_histories(network);
   if (!choice.streamed) return histories;
   if (Result<void> sound = check_stream(network, choice); !sound) return sound.error();
-  for (std::size_t i = 0; i < network.nodes.size(); ++i) histories.read[i] = planes_before(network.nodes[i]);
+  const std::vector<Reach> reach = reaches(network);
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    histories.read[i] = planes_before(network.nodes[i]);
+    histories.idle[i] = reach[i + 1].fov.z - 1;
+  }
   if (choice.head_slab != 0) {
     if (Result<void> sound = check_head(network, choice); !sound) return sound.error();
-    join_head(network, histories.read);
+    join_head(network, histories);
   }
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     std::int64_t& kept = histories.kept[index(network.nodes[i].inputs.front())];

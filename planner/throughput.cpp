@@ -33,6 +33,18 @@ Seconds copy_seconds(const Network& network, const Geometry& geometry, const Dev
   return moved * float_bytes / spec.bytes_per_second;
 }
 
+Seconds idle_seconds(const Rung& rung, const Geometry& geometry) {
+  if (!geometry.choice.streamed || !on_cpu(rung)) return 0;
+  Seconds sum = 0;
+  for (const Step& step : rung.segments.front().steps) {
+    if (step.node < 0) continue;
+    const std::int64_t steps =
+        geometry.histories.idle[static_cast<std::size_t>(step.node)] / geometry.choice.pass_input.z;
+    sum += static_cast<double>(mul(steps, runs_of(geometry, step.node))) * step.seconds;
+  }
+  return sum;
+}
+
 double useful_voxels(const Geometry& geometry, Vec3 fov, const std::optional<Vec3>& volume) {
   if (!volume) return static_cast<double>(written_voxels(geometry));
   const std::int64_t patches = patch_count(*volume, geometry, fov);

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "planner/geometry.hpp"
+#include "planner/plan.hpp"
 #include "primitives/core/device.hpp"
 #include "primitives/core/primitive.hpp"
 
@@ -12,6 +12,10 @@ namespace znni {
 // Copying all windows into the input tensor and the results into the dense output, per patch: bytes moved over the
 // memory's rate; stitching fragments writes with gaps. Of a streamed net also the histories, in and out.
 [[nodiscard]] Seconds copy_seconds(const Network& network, const Geometry& geometry, const DeviceSpec& spec);
+
+// Of a rung that is streamed: what the first steps of a stream are shorter than the others together, since they do
+// without nodes (Histories::idle). Rungs with a GPU run all.
+[[nodiscard]] Seconds idle_seconds(const Rung& rung, const Geometry& geometry);
 
 // Dense output voxels that one run of the patch, or a step, is good for: all it writes (S of them), or, for a volume,
 // the volume's output over the number of runs, so that overlap of edge patches counts as waste, and with streams the

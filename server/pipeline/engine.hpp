@@ -71,6 +71,8 @@ struct VolumeJob {
   // May be empty. Asked when the last batch of the job, on that rung, leaves so many places free: jobs that may run in
   // them, with no more patches than that together.
   std::function<std::vector<Guest>(std::int64_t places)> guests;
+  // The first steps of a stream run all nodes, too, as the others: for who measures a step. Rungs on a CPU.
+  bool whole_steps = false;
   // For a ModelServer, not for the engine. Smaller ones go first; 0: as usual.
   int priority = 0;
   std::function<bool()> has_room;  // may be empty; false: slab() would wait for whoever takes the output

@@ -11,6 +11,7 @@
 
 #include "planner/exchange.hpp"
 #include "planner/patch_grid.hpp"
+#include "planner/throughput.hpp"
 #include "server/pipeline/gpu_retry.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/pipeline/prepared_rung.hpp"
@@ -147,7 +148,10 @@ struct Engine::State {
     outlook.list_bytes = mul(outlook.patches, list_bytes_per_patch);
     outlook.input_planes = planes_held(rung, work);
     const std::int64_t batches = batches_in_turn(input.n, geometry, fov, most, plan.sockets);
-    outlook.predicted_seconds = static_cast<double>(batches) * plan.ladder[rung].seconds + seconds_to_touch(rung);
+    const std::int64_t streams = streams_in_turn(input.n, geometry, fov, most, plan.sockets);
+    outlook.predicted_seconds = static_cast<double>(batches) * plan.ladder[rung].seconds -
+                                static_cast<double>(streams) * idle_seconds(plan.ladder[rung], geometry) +
+                                seconds_to_touch(rung);
     // Any other on the CPU may go on with the job of one with a GPU.
     for (std::size_t i = 0; i < rungs.size() && !rungs[rung].on_cpu(); ++i) {
       if (rungs[i].on_cpu()) outlook.input_planes = std::max(outlook.input_planes, planes_held(i, work));

@@ -155,7 +155,7 @@ class JobRun {
   Result<void> run_batch(Lane& lane, const std::stop_token& stop) {
     PreparedRung& rung = *lane.seat.rung;
     const PatchPlace& place = lane.targets.front().place;
-    if (!place.continues) rung.forget();
+    if (!place.continues) rung.forget(work_.job.whole_steps);
     const std::size_t count = pass_count(geometry_);
     const std::size_t first = static_cast<std::size_t>(place.turn) * count;
     for (std::size_t pass = first; pass < first + count; ++pass) {

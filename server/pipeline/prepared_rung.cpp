@@ -169,7 +169,7 @@ Result<void> PreparedRung::run_task(Task& task) {
 Result<void> PreparedRung::run_nodes(int first, int last, const std::stop_token& stop, const CallObserver& observer) {
   using Clock = std::chrono::steady_clock;
   for (Task& task : tasks_) {
-    if (task.node < first || task.node > last) continue;
+    if (task.node < first || task.node > last || is_idle(task.node)) continue;
     if (stop.stop_requested()) return Error{ErrorCode::cancelled, "the job was cancelled"};
     const Clock::time_point start = observer ? Clock::now() : Clock::time_point();
     if (Result<void> done = run_task(task); !done) return done;
@@ -199,11 +199,17 @@ void PreparedRung::roll(int history) {
   if (history >= 0) histories_[static_cast<std::size_t>(history)].roll(*executor_);
 }
 
-void PreparedRung::forget() {
+bool PreparedRung::is_idle(int node) const {
+  return node >= 0 && planes_ <= geometry_.histories.idle[static_cast<std::size_t>(node)];
+}
+
+void PreparedRung::forget(bool whole) {
+  planes_ = whole ? saturated : 0;
   for (const History& history : histories_) history.forget(*executor_);
 }
 
 Result<void> PreparedRung::run_head(const std::stop_token& stop, const CallObserver& observer) {
+  if (is_idle(geometry_.head.last)) return {};
   for (const std::int64_t begin : geometry_.head.begins) {
     aim_at_slab(begin);
     if (Result<void> ran = run_nodes(0, geometry_.head.last, stop, observer); !ran) return ran;
@@ -215,6 +221,7 @@ Result<void> PreparedRung::run_head(const std::stop_token& stop, const CallObser
 Result<void> PreparedRung::run_pass(std::size_t pass, const std::stop_token& stop, const CallObserver& observer) {
   const Pass& now = geometry_.passes[pass];
   if (pass % pass_count(geometry_) == 0) {
+    planes_ = add(planes_, geometry_.choice.pass_input.z);
     for (History& history : histories_) history.rewind();
   }
   for (Task& task : tasks_) {

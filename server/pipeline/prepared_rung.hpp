@@ -48,8 +48,9 @@ class PreparedRung {
   // a window, since they leave values to each other. `cancelled` when `stop` asks for it between two calls.
   [[nodiscard]] Result<void> run_pass(std::size_t pass, const std::stop_token& stop, const CallObserver& observer = {});
   // Of a streamed net: the next step is the first of its stream. Steps are run in their order, all passes of each,
-  // those of one turn until the next stream begins.
-  void forget();
+  // those of one turn until the next stream begins. The first do without nodes that would write nothing of use
+  // (Histories::idle), unless all shall be `whole`.
+  void forget(bool whole = false);
 
   // Transient bytes of one call: what its estimate declares, and what its arena has seen so far.
   struct CallMemory {
@@ -88,6 +89,7 @@ class PreparedRung {
   [[nodiscard]] Result<void> run_nodes(int first, int last, const std::stop_token& stop, const CallObserver& observer);
   [[nodiscard]] Result<void> run_head(const std::stop_token& stop, const CallObserver& observer);
   [[nodiscard]] static Result<void> run_task(Task& task);
+  [[nodiscard]] bool is_idle(int node) const;
   void roll(int history);
   void aim_at_slab(std::int64_t begin);
 
@@ -96,10 +98,11 @@ class PreparedRung {
   std::vector<Reservation> persistent_;          // index as in Schedule::memory; empty for transient buffers
   std::vector<std::span<const float>> kernels_;  // per node, with axes exchanged; empty where they are not
   std::vector<Task> tasks_;
-  std::vector<History> histories_;  // as in Schedule::histories
-  int input_history_ = -1;          // of the planar input
-  int head_history_ = -1;           // of the head's output, complete after its last slab
-  Executor* executor_;              // the device's
+  std::vector<History> histories_;   // as in Schedule::histories
+  std::int64_t planes_ = saturated;  // of the stream, to the end of the step that runs; saturated: it is whole
+  int input_history_ = -1;           // of the planar input
+  int head_history_ = -1;            // of the head's output, complete after its last slab
+  Executor* executor_;               // the device's
   TensorView input_;
   TensorView output_;
 };

@@ -61,6 +61,7 @@ class Volumes {
       return slab;
     };
     job.deliver = [](const OutputSlab&) { return Result<void>(); };
+    job.whole_steps = true;  // as predicted
     return job;
   }
 

@@ -168,6 +168,10 @@ TEST(PlannerPatchGrid, BatchesOrColumnsOfARowAreDealtOutToSockets) {
   EXPECT_EQ(turns(step, {30, 7, 7}, 2), 8);                             // one column: nothing to deal out
   EXPECT_EQ(turns(stream_of(6, 4, 2, 2), {10, 12, 12}, 3), 3 * 2 * 3);  // 3 rows of 4 columns of 3 steps
   EXPECT_EQ(turns(stream_in_turns(), {30, 7, 7}, 1), 20);               // bands of 4, 4 and 2 steps, twice each
+  EXPECT_EQ(streams_in_turn({15, 7, 7}, patches, fov, 13, 1), 0);
+  EXPECT_EQ(streams_in_turn({30, 7, 9}, step, fov, 13, 1), 2 * streams_in_turn({30, 7, 9}, step, fov, 13, 2));
+  EXPECT_EQ(streams_in_turn({10, 12, 12}, stream_of(6, 4, 2, 2), fov, 13, 3), 3 * 2);
+  EXPECT_EQ(streams_in_turn({30, 7, 7}, stream_in_turns(), fov, 13, 1), 3 * 2);
   EXPECT_EQ(turns(stream_in_turns(), {30, 7, 7}, 2), 10);
 }
 
@@ -224,6 +228,9 @@ TEST_P(RandomGrids, StepsOfColumnsOwnEveryDenseVoxelOnce) {
   const std::int64_t most = random.chance(0.5) ? saturated : random.integer(1, 20);
   const PatchGrid grid = make_patch_grid(volume, step, Vec3::cube(k), most);
   EXPECT_EQ(static_cast<std::int64_t>(grid.patches.size()), patch_count(volume, step, Vec3::cube(k), most));
+  const auto begins =
+      std::count_if(grid.patches.begin(), grid.patches.end(), [](const PatchPlace& place) { return !place.continues; });
+  EXPECT_EQ(streams_in_turn(volume, step, Vec3::cube(k), most, 1), begins);
   EXPECT_EQ(voxels(grid.count), patch_count(volume, step, Vec3::cube(k), most));
   for (std::size_t i = 0; i < grid.patches.size(); ++i) {
     const PatchPlace& place = grid.patches[i];

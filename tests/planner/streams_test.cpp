@@ -42,6 +42,7 @@ TEST(PlannerStreams, EveryNodeKeepsWhatItReadsAgain) {
   const Geometry geometry = *make_geometry(chain(), stream_of(6));
   EXPECT_THAT(geometry.histories.read, ElementsAre(2, 1, 6, 2));
   EXPECT_THAT(geometry.histories.kept, ElementsAre(2, 1, 6, 2, 0));
+  EXPECT_THAT(geometry.histories.idle, ElementsAre(2, 3, 15, 19));
   std::vector<std::int64_t> planes;
   for (const Shape5& value : geometry.values) planes.push_back(value.n.z);
   EXPECT_THAT(planes, ElementsAre(6, 6, 3, 3, 3));
@@ -57,6 +58,7 @@ TEST(PlannerStreams, AHeadInSlabsKeepsOnlyItsInput) {
   const Geometry geometry = *make_geometry(chain(), stream_of(12, 2));
   EXPECT_THAT(geometry.histories.read, ElementsAre(3, 0, 6, 2));
   EXPECT_THAT(geometry.histories.kept, ElementsAre(3, 0, 6, 2, 0));
+  EXPECT_THAT(geometry.histories.idle, ElementsAre(3, 3, 15, 19));
   EXPECT_EQ(geometry.head.input.n.z, 2 * 2 + 3);
   EXPECT_THAT(geometry.head.begins, ElementsAre(0, 2, 4));
   EXPECT_EQ(geometry.values[2].n.z, 6);

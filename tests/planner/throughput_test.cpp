@@ -49,6 +49,26 @@ TEST(PlannerThroughput, AStreamCountsInItsSteadyStateUnlessAVolumeIsGiven) {
   EXPECT_DOUBLE_EQ(useful_voxels(step, fov, column), dense / 10);
 }
 
+// Fields of view 5 and 9: of steps of 2 planes the first two lack the first node, and two more the second.
+TEST(PlannerThroughput, FirstStepsOfAStreamAreShorterByWhatTheyDoWithout) {
+  Network network;
+  network.nodes = {{"a", drawn::convolution(1, Vec3::cube(5)), {0}}, {"b", drawn::convolution(1, Vec3::cube(5)), {1}}};
+  const Geometry step = stream(network, 2, 12);
+  Rung rung;
+  rung.segments = {{0, 1, Place::cpu, {}, {}}};
+  for (const int node : {-1, 0, 1}) {
+    Step own;
+    own.node = node;
+    own.seconds = node == 0 ? 1 : 10;
+    rung.segments[0].steps.push_back(own);
+  }
+  EXPECT_EQ(idle_seconds(rung, step), 2 * 1 + 4 * 10);
+  EXPECT_EQ(idle_seconds(rung, stream(network, 6, 12)), 1 * 10);
+  EXPECT_EQ(idle_seconds(rung, *make_geometry(network, {{12, 12, 12}, 1, {}})), 0);
+  rung.segments[0].place = Place::gpu;
+  EXPECT_EQ(idle_seconds(rung, step), 0);
+}
+
 TEST(PlannerThroughput, AStreamWastesNothingAlongItsAxisAndCopiesItsHistories) {
   Network network;  // cross-sections of 8^2 and 6^2 voxels
   network.nodes = {{"a", drawn::convolution(1, Vec3::cube(3)), {0}}, {"b", drawn::convolution(1, Vec3::cube(3)), {1}}};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <thread>
 
@@ -248,6 +249,35 @@ TEST(Stream, SeveralColumnsDeliverWhenAllHavePassedAndBeginAnewWhereTheirOutputM
   EXPECT_EQ(bands.statistics->patches, 16);
   EXPECT_THAT(bands.calls, testing::IsSupersetOf({"slab 0+5", "slab 5+5", "slab 10+1", "deliver 10+1"}));
   EXPECT_EQ(test::output_values(bands), test::output_values(whole));
+}
+
+// Fields of view 3, 4 and 8 in steps of 2 planes: what the first steps would give of the deeper nodes is nobody's.
+TEST(Stream, FirstStepsLeaveOutNodesThatWouldDependOnWhatCameBefore) {
+  const Network network = test::simple_network(1);
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {17, 9, 9}, ElementType::f32, random);
+  for (const bool turns : {false, true}) {
+    const GeometryChoice choice = turns ? turns_of(network, 2, 0) : stream_of(network, 2, 0);
+    const EngineBench made = test::open_bench(network, {choice});
+    const int columns = turns ? 4 : 1;
+    std::map<int, int> calls;
+    made.engine->observe([&](const CallTime& call) { ++calls[call.node]; });
+    const JobOutcome outcome = test::run_job(*made.engine, volume.view());
+    EXPECT_EQ(outcome.statistics->patches, columns * 9);
+    EXPECT_EQ(calls, (std::map<int, int>{{0, columns * 8}, {1, columns * 8}, {2, columns * 6}}));
+    const Rung& rung = made.plan.ladder.front();
+    const std::vector<Step>& steps = rung.segments.front().steps;
+    const Seconds less = steps[0].seconds + steps[1].seconds + 3 * steps[2].seconds;
+    EXPECT_DOUBLE_EQ(made.engine->outlook(volume.shape)->predicted_seconds, columns * (9 * rung.seconds - less));
+    calls.clear();
+    JobOutcome whole;
+    VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+                                       VolumeOrder::image_major, whole);
+    job.whole_steps = true;
+    ASSERT_TRUE(made.engine->run(job, {}));
+    EXPECT_EQ(calls, (std::map<int, int>{{0, columns * 9}, {1, columns * 9}, {2, columns * 9}}));
+    EXPECT_EQ(test::output_values(whole), test::output_values(outcome));
+  }
 }
 
 TEST(Stream, AColumnInTurnsDeliversAfterTheLast) {
