@@ -65,8 +65,8 @@ void add_ladder(Plan& plan, GeometrySearch& geometries, const Network& network, 
 // Beside a stream whose columns run in several turns the best with one, in the same arena: it delivers as it goes,
 // where the output of the other would wait for the last turn. What smaller rungs are then measured by: its
 // cross-section is about as large as memory lets patches be.
-std::optional<Vec3> add_prompt_stream(Plan& plan, GeometrySearch& geometries, std::vector<GeometryChoice> candidates,
-                                      const SearchOptions& options) {
+std::optional<Vec3> add_prompt_stream(Plan& plan, GeometrySearch& geometries, const Network& network,
+                                      std::vector<GeometryChoice> candidates, const SearchOptions& options) {
   const GeometryChoice& first = plan.ladder.front().geometry;
   if (!first.streamed || has_one_turn(first.modes) || geometries.stopped()) return std::nullopt;
   std::erase_if(candidates, [](const auto& choice) { return !choice.streamed || !has_one_turn(choice.modes); });
@@ -76,6 +76,8 @@ std::optional<Vec3> add_prompt_stream(Plan& plan, GeometrySearch& geometries, st
   query.volume = options.volume;
   std::optional<FoundRung> rung = geometries.best(candidates, query);
   if (!rung) return std::nullopt;
+  const std::vector<GeometryChoice> near = make_neighbours(network, options, rung->rung.geometry);
+  rung = geometries.best(near, query, nullptr, std::move(rung));
   append(plan, rung->rung);
   return measure_of(rung->geometry);
 }
@@ -139,7 +141,7 @@ Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalo
   Plan plan = rung_plan(network, spec, catalogue, options, *first);
   if (log != nullptr) log_choices(network, *first, spec, catalogue, costs, *log);
   if (options.ladder) {
-    const std::optional<Vec3> prompt = add_prompt_stream(plan, geometries, candidates, options);
+    const std::optional<Vec3> prompt = add_prompt_stream(plan, geometries, network, candidates, options);
     add_ladder(plan, geometries, network, prompt.value_or(measure_of(first->geometry)), candidates,
                options.memory_limit);
   }
