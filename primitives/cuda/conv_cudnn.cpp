@@ -117,7 +117,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
 struct Planned {
   CudnnConvolution convolution;
   CudnnGraph graph;
-  CudnnDescriptor plan;
+  CudnnPlan plan;
 
   [[nodiscard]] bool serves(const CudnnConvolution& other) const {
     return convolution.in_strides == other.in_strides && convolution.out_strides == other.out_strides &&
@@ -151,9 +151,9 @@ class CudnnLayer final : public PreparedLayer {
     }
     Result<CudnnGraph> graph = make_graph(convolution, handle_);
     if (!graph) return graph.error().within(name);
-    Result<CudnnDescriptor> plan = make_plan(*graph, engine_, precision_of(convolution.in), handle_);
+    Result<CudnnPlan> plan = make_plan(*graph, engine_, precision_of(convolution.in), handle_);
     if (!plan) return plan.error().within(name);
-    const Result<std::int64_t> bytes = workspace_of(*plan);
+    const Result<std::int64_t> bytes = workspace_of(plan->plan);
     if (!bytes) return bytes.error().within(name);
     if (*bytes > workspace_bytes_) {
       return Error{ErrorCode::over_budget, std::string(name) + ": engine " + std::to_string(engine_.engine) +
@@ -195,7 +195,7 @@ class CudnnLayer final : public PreparedLayer {
     pack.set(CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS, CUDNN_TYPE_VOID_PTR, count, pointers.data());
     pack.set(CUDNN_ATTR_VARIANT_PACK_WORKSPACE, CUDNN_TYPE_VOID_PTR, 1, &area);
     if (Result<void> made = pack.finalise(); !made) return made;
-    return check(cudnnBackendExecute(handle_, planned.plan.get(), pack.get()), name);
+    return check(cudnnBackendExecute(handle_, planned.plan.plan.get(), pack.get()), name);
   }
 
   // Bias, residual and activation, in place.

@@ -115,6 +115,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive conv_fft32{name, 1, DeviceKind::gpu, &describe, &prepare};
+extern constinit const Primitive conv_fft32{name, 2, DeviceKind::gpu, &describe, &prepare};
 
 }  // namespace znni::cuda

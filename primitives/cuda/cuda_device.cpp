@@ -1,10 +1,13 @@
 #include "primitives/cuda/cuda_device.hpp"
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <mutex>
 #include <new>
 #include <optional>
 #include <string>
+#include <thread>
 
 #include "primitives/core/shape.hpp"
 #include "primitives/cuda/block_list.hpp"
@@ -12,6 +15,9 @@
 
 namespace znni::cuda {
 namespace {
+
+// One alone would keep the link waiting, and many more the host's memory. Assumed until measured.
+constexpr unsigned most_staging_threads = 8;
 
 std::size_t unsigned_of(std::int64_t value) { return static_cast<std::size_t>(value); }
 
@@ -31,7 +37,7 @@ class CudaDeviceOfGpu final : public CudaDevice {
         pinned_{pinned_budget, 0},
         device_budget_(device_budget),
         blocks_(device_budget, buffer_alignment),  // as plans count: one that fits to the byte opens
-        executor_(spec_.threads) {}
+        executor_(static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, most_staging_threads))) {}
 
   ~CudaDeviceOfGpu() override;
 

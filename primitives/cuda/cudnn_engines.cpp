@@ -43,9 +43,9 @@ Result<CudnnDescriptor> make_engine(const CudnnGraph& graph, std::int64_t index,
   return engine;
 }
 
-Result<CudnnDescriptor> make_plan(const CudnnDescriptor& engine, const EngineChoice& choice,
-                                  const CudnnDescriptor* device, cudnnHandle_t handle) {
-  std::vector<CudnnDescriptor> knobs;
+// Appends the descriptors of the choice's knobs to `parts`; their handles.
+Result<std::vector<cudnnBackendDescriptor_t>> make_knobs(const EngineChoice& choice,
+                                                         std::vector<CudnnDescriptor>& parts) {
   std::vector<cudnnBackendDescriptor_t> handles;
   for (const auto& [type, value] : choice.knobs) {
     const auto knob_type = static_cast<cudnnBackendKnobType_t>(type);
@@ -53,19 +53,29 @@ Result<CudnnDescriptor> make_plan(const CudnnDescriptor& engine, const EngineCho
     knob.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_TYPE, CUDNN_TYPE_KNOB_TYPE, 1, &knob_type);
     knob.set(CUDNN_ATTR_KNOB_CHOICE_KNOB_VALUE, value);
     if (Result<void> made = knob.finalise(); !made) return made.error();
-    knobs.push_back(std::move(knob));
-    handles.push_back(knobs.back().get());
+    handles.push_back(knob.get());
+    parts.push_back(std::move(knob));
   }
+  return handles;
+}
+
+Result<CudnnPlan> make_plan(CudnnDescriptor engine, const EngineChoice& choice, const CudnnDescriptor* device,
+                            cudnnHandle_t handle) {
+  CudnnPlan made;
+  const auto knobs = make_knobs(choice, made.parts);
+  if (!knobs) return knobs.error();
   CudnnDescriptor config(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, "engine configuration");
   config.set(CUDNN_ATTR_ENGINECFG_ENGINE, engine);
-  if (!handles.empty()) config.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, handles);
-  if (Result<void> made = config.finalise(); !made) return made.error();
-  CudnnDescriptor plan(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "execution plan");
-  plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
-  if (device != nullptr) plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *device);
-  if (handle != nullptr) plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
-  if (Result<void> made = plan.finalise(); !made) return made.error();
-  return plan;
+  if (!knobs->empty()) config.set(CUDNN_ATTR_ENGINECFG_KNOB_CHOICES, *knobs);
+  if (Result<void> done = config.finalise(); !done) return done.error();
+  made.plan = CudnnDescriptor(CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR, "execution plan");
+  made.plan.set(CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG, config);
+  if (device != nullptr) made.plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *device);
+  if (handle != nullptr) made.plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
+  if (Result<void> done = made.plan.finalise(); !done) return done.error();
+  made.parts.push_back(std::move(engine));
+  made.parts.push_back(std::move(config));
+  return made;
 }
 
 // Empty descriptors that the library fills: `count` of `type`.
@@ -126,14 +136,14 @@ class Offer {
   // Takes the choice where it is acceptable, new, and the library plans it.
   void consider(EngineChoice choice) {
     if (full() || choice.engine < 0) return;
-    const Result<CudnnDescriptor> engine = make_engine(graph_, choice.engine, &device_);
+    Result<CudnnDescriptor> engine = make_engine(graph_, choice.engine, &device_);
     if (!engine || !acceptable(*engine, precision_)) return;
-    const Result<CudnnDescriptor> plan = make_plan(*engine, choice, &device_, nullptr);
+    choice.matrix_units = holds(numerical_notes(*engine), CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+    const Result<CudnnPlan> plan = make_plan(*std::move(engine), choice, &device_, nullptr);
     if (!plan) return;
-    const Result<std::int64_t> bytes = workspace_of(*plan);
+    const Result<std::int64_t> bytes = workspace_of(plan->plan);
     if (!bytes) return;
     choice.workspace_bytes = *bytes;
-    choice.matrix_units = holds(numerical_notes(*engine), CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
     if (!holds(choices, choice)) choices.push_back(std::move(choice));
   }
   [[nodiscard]] bool has(std::int64_t engine) const {
@@ -191,16 +201,16 @@ std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDe
   return std::move(offer.choices);
 }
 
-Result<CudnnDescriptor> make_plan(const CudnnGraph& graph, const EngineChoice& choice, CudnnPrecision precision,
-                                  cudnnHandle_t handle) {
-  const Result<CudnnDescriptor> engine = make_engine(graph, choice.engine, nullptr);
+Result<CudnnPlan> make_plan(const CudnnGraph& graph, const EngineChoice& choice, CudnnPrecision precision,
+                            cudnnHandle_t handle) {
+  Result<CudnnDescriptor> engine = make_engine(graph, choice.engine, nullptr);
   if (!engine) return engine.error();
   if (!acceptable(*engine, precision)) {
     return Error{ErrorCode::unsupported, "engine " + std::to_string(choice.engine) + " of cuDNN " +
                                              std::to_string(cudnnGetVersion()) +
                                              " rounds more than was planned; plan anew with this release"};
   }
-  return make_plan(*engine, choice, nullptr, handle);
+  return make_plan(*std::move(engine), choice, nullptr, handle);
 }
 
 Result<std::int64_t> workspace_of(const CudnnDescriptor& plan) {

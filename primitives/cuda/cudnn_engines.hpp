@@ -33,10 +33,16 @@ struct EngineChoice {
 [[nodiscard]] std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDescriptor& device,
                                                         CudnnPrecision precision, std::size_t most);
 
+// A finalised plan and the descriptors that it is made of, which live as long: the library does not say that it is done
+// with them.
+struct CudnnPlan {
+  std::vector<CudnnDescriptor> parts;
+  CudnnDescriptor plan;
+};
 // A plan that runs, of a graph made with `handle`; asks for `choice` as it is. Refuses an engine that rounds more than
 // `precision` allows: in another release of the library its number may mean another.
-[[nodiscard]] Result<CudnnDescriptor> make_plan(const CudnnGraph& graph, const EngineChoice& choice,
-                                                CudnnPrecision precision, cudnnHandle_t handle);
+[[nodiscard]] Result<CudnnPlan> make_plan(const CudnnGraph& graph, const EngineChoice& choice, CudnnPrecision precision,
+                                          cudnnHandle_t handle);
 [[nodiscard]] Result<std::int64_t> workspace_of(const CudnnDescriptor& plan);
 
 }  // namespace znni::cuda

@@ -8,7 +8,8 @@
 
 namespace znni::cuda {
 
-struct Complex {
+// Moved as one: strides in shared memory are made for words of eight bytes.
+struct alignas(8) Complex {
   float re;
   float im;
 };

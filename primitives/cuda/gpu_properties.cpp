@@ -30,6 +30,7 @@ constexpr double memory_share = 0.88;
 constexpr double link_before_90 = 24e9;
 constexpr double link_from_90 = 50e9;
 constexpr double duplex = 1.8;
+constexpr double staging = 20e9;  // by the device's host threads together
 
 std::optional<int> attribute(cudaDeviceAttr name, int device) {
   int value = 0;
@@ -93,6 +94,7 @@ DeviceSpec spec_of(const GpuProperties& gpu) {
   spec.accelerator.up = {1e-5, link};
   spec.accelerator.down = {1e-5, link};
   spec.accelerator.duplex_bytes_per_second = duplex * link;
+  spec.accelerator.staging_bytes_per_second = staging;
   spec.accelerator.compute_capability = gpu.compute_capability;
   return spec;
 }
