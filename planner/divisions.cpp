@@ -7,6 +7,8 @@
 #include <utility>
 #include <vector>
 
+#include "planner/fastest_ways.hpp"
+
 namespace znni {
 namespace {
 
@@ -80,10 +82,10 @@ void keep_if_good(DividedOption one, std::vector<DividedOption>& good) {
   good.push_back(std::move(one));
 }
 
-std::vector<Variant> planar_variants(const std::vector<Estimate>& estimates) {
+std::vector<Variant> strict_variants(const std::vector<Estimate>& estimates) {
   std::vector<Variant> variants;
   for (const Estimate& estimate : estimates) {
-    if (estimate.in == Format{} && estimate.out == Format{}) variants.push_back(estimate.variant);
+    if (is_strict(estimate)) variants.push_back(estimate.variant);
   }
   return variants;
 }
@@ -116,7 +118,7 @@ class GoodDivisions {
     const ConvProblem part = parts->problem(0);
     const Result<std::vector<Estimate>>& first = describe(part);
     if (!first) return first.error().within(std::string(inner_.name) + " of " + to_string(LayerProblem(part)));
-    for (Variant& variant : planar_variants(*first)) {
+    for (Variant& variant : strict_variants(*first)) {
       const hybrid::DividedChoice choice{&inner_, std::move(variant), {}, {}, division, true};
       if (Result<void> added = add_if_good(*parts, choice, least); !added) refusal_ = added;
     }

@@ -4,7 +4,9 @@
 
 namespace znni {
 
-bool is_planar(const Estimate& estimate) { return estimate.in == Format{} && estimate.out == Format{}; }
+bool is_strict(const Estimate& estimate) {
+  return estimate.in == Format{} && estimate.out == Format{} && setting(estimate.variant, "tf32", 0) == 0;
+}
 
 Step make_step(int node, const Primitive& primitive, const Estimate& estimate) {
   Step step;
@@ -28,7 +30,7 @@ Result<Step> FastestWays::find(const LayerProblem& problem) const {
     const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec_);
     if (!estimates) continue;
     for (const Estimate& estimate : *estimates) {
-      if (!is_planar(estimate)) continue;
+      if (!is_strict(estimate)) continue;
       const Cost cost = costs_.cost(problem, *primitive, estimate);
       const bool by_formula = kind_ == DeviceKind::gpu && cost.basis == Basis::model;
       const Seconds seconds = by_formula ? estimate.time : cost.seconds;

@@ -1,4 +1,5 @@
-// The fastest way of one device to compute each layer problem from planar to planar: described and costed once.
+// The fastest way of one device to compute each layer problem from planar to planar, in float32 throughout:
+// described and costed once.
 #pragma once
 
 #include <map>
@@ -31,6 +32,7 @@ class FastestWays {
 
 // A step of `primitive` as `estimate` describes it, planar.
 [[nodiscard]] Step make_step(int node, const Primitive& primitive, const Estimate& estimate);
-[[nodiscard]] bool is_planar(const Estimate& estimate);
+// Planar float32, and no product in fewer bits: setting `tf32` of GPUs' primitives.
+[[nodiscard]] bool is_strict(const Estimate& estimate);
 
 }  // namespace znni

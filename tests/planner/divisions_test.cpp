@@ -134,6 +134,25 @@ Result<std::vector<Estimate>> describe_small(const LayerProblem& problem, const 
 }
 constinit const Primitive small_conv{"sim.small_conv", 1, DeviceKind::gpu, describe_small, nullptr};
 
+// And a faster variant in TF32, which is not float32.
+Result<std::vector<Estimate>> describe_rounded(const LayerProblem& problem, const DeviceSpec& spec) {
+  Result<std::vector<Estimate>> estimates = test::sim_conv().describe(problem, spec);
+  if (!estimates) return estimates;
+  Estimate rounded = estimates->front();
+  rounded.variant.push_back({"tf32", 1});
+  rounded.time /= 100;
+  estimates->push_back(std::move(rounded));
+  return estimates;
+}
+constinit const Primitive rounded_conv{"sim.rounded_conv", 1, DeviceKind::gpu, describe_rounded, nullptr};
+
+TEST(GoodDivisions, TakeNoProductsInTf32) {
+  const ConvProblem conv = conv_of({1, 4, {12, 10, 9}}, 6);
+  const std::vector<DividedOption> good = good_divisions(conv, rounded_conv, test::host_sim_spec()).value();
+  EXPECT_FALSE(good.empty());
+  for (const DividedOption& option : good) EXPECT_EQ(setting(option.estimate.variant, "tf32", 0), 0);
+}
+
 TEST(GoodDivisions, ArePartsOfWhatIsRefusedAsAWhole) {
   const ConvProblem conv = conv_of({1, 8, {24, 12, 12}}, 8);
   const DeviceSpec gpu = test::host_sim_spec();
