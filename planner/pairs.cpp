@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+
+#include "planner/streams.hpp"
 
 namespace znni {
 namespace {
@@ -14,7 +17,6 @@ Result<void> check_between(const Network& network, const Geometry& geometry, int
     return Error{ErrorCode::unsupported, "what node " + name + " writes cannot be left out: " + why};
   };
   if (last_readers(network)[static_cast<std::size_t>(node) + 1] != node + 1) return refused("others read it, too");
-  if (geometry.choice.streamed) return refused("a streamed net keeps planes of it");
   if (node <= geometry.head.last) return refused("the head makes it in slabs");
   if (std::find(geometry.held.begin(), geometry.held.end(), node + 1) != geometry.held.end()) {
     return refused("it is held for later passes");
@@ -41,7 +43,27 @@ Result<ConvPoolProblem> pair_problem(const Network& network, const Geometry& geo
                                              " is no convolution, without a residual, that a pooling follows at once"};
   }
   if (Result<void> left_out = check_between(network, geometry, node); !left_out) return left_out.error();
-  return ConvPoolProblem{*conv, *pool};
+  ConvPoolProblem both{*conv, *pool};
+  both.conv.in.n.z += pool->in.n.z - output_shape(*conv).n.z;  // planes of a stream that are made anew
+  return both;
+}
+
+std::vector<bool> left_out_values(const Network& network, const std::vector<Step>& steps) {
+  std::vector<bool> absent(network.nodes.size() + 1, false);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    if (steps[i].node >= 0 && begins_pair(steps, i)) absent[static_cast<std::size_t>(steps[i].node) + 1] = true;
+  }
+  return absent;
+}
+
+Geometry with_pairs(const Network& network, Geometry geometry, const std::vector<bool>& absent) {
+  if (!geometry.choice.streamed) return geometry;
+  std::vector<std::int64_t>& read = geometry.histories.read;
+  for (std::size_t pooling = 1; pooling < read.size(); ++pooling) {
+    if (absent[pooling]) read[pooling - 1] += std::exchange(read[pooling], 0);
+  }
+  geometry.histories.kept = kept_planes(network, read);
+  return geometry;
 }
 
 std::array<Step, 2> pair_steps(const Step& first) {

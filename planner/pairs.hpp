@@ -2,6 +2,9 @@
 // does not exist. A plan keeps a step for each of the two nodes. Both name the primitive; the first says how it reads
 // and how it is set up, and has the time of both; the second has the variant `joined=1`, says how the pair writes, and
 // takes no time of its own.
+//
+// Of a streamed net a pair keeps no planes of the tensor that it leaves out: those that the pooling's windows begin in
+// are made anew in each step, for which the convolution reads as many more planes of earlier steps.
 #pragma once
 
 #include <array>
@@ -17,9 +20,14 @@ namespace znni {
 [[nodiscard]] bool begins_pair(const std::vector<Step>& steps, std::size_t i);
 
 // What `node` and the one behind it compute together. `unsupported` where they are no convolution and pooling, or where
-// the tensor between them must exist: others read it, a head makes it in slabs, a streamed net keeps planes of it,
-// later passes read it again.
+// the tensor between them must exist: others read it, a head makes it in slabs, later passes read it again.
 [[nodiscard]] Result<ConvPoolProblem> pair_problem(const Network& network, const Geometry& geometry, int node);
+
+// Per value of the network: whether a pair leaves it out.
+[[nodiscard]] std::vector<bool> left_out_values(const Network& network, const std::vector<Step>& steps);
+// The geometry where pairs leave out the values `absent`: their tensors keep nothing, and what they are made of keeps
+// more. Done twice it is the same.
+[[nodiscard]] Geometry with_pairs(const Network& network, Geometry geometry, const std::vector<bool>& absent);
 
 // The two steps of a pair, given the first: a step with the estimate's formats, variant and time.
 [[nodiscard]] std::array<Step, 2> pair_steps(const Step& first);

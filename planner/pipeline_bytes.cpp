@@ -56,9 +56,9 @@ SpaceBytes pipeline_bytes(const RungSegments& parts) {
   return use;
 }
 
-LeastBytes::LeastBytes(const Geometry& geometry) : geometry_(geometry), kept_before_{0} {
+LeastBytes::LeastBytes(Geometry geometry) : geometry_(std::move(geometry)), kept_before_{0} {
   for (int value = 0; value <= nodes(); ++value) {
-    kept_before_.push_back(add(kept_before_.back(), history_bytes(geometry, value, Format{})));
+    kept_before_.push_back(add(kept_before_.back(), history_bytes(geometry_, value, Format{})));
   }
 }
 

@@ -16,12 +16,12 @@ namespace znni {
 // [theta, until) through host RAM, the others on the GPU; theta is not the number of nodes.
 class LeastBytes {
  public:
-  explicit LeastBytes(const Geometry& geometry);  // must outlive it
+  explicit LeastBytes(Geometry geometry);
 
   // Host and pinned bytes.
   [[nodiscard]] SpaceBytes on_host(int theta, int until) const;
   // Of the GPU's memory, where nodes from `until` on run on it, `group` of the inputs at a time. `absent`, per value:
-  // those that pairs (planner/pairs.hpp) leave out; may be empty.
+  // those that pairs leave out, which the geometry knows of (with_pairs() of planner/pairs.hpp); may be empty.
   [[nodiscard]] std::int64_t on_device(int until, std::int64_t group, const std::vector<bool>& absent = {}) const;
   // What the readers of the values [first, last) keep between the steps of a stream.
   [[nodiscard]] std::int64_t kept(int first, int last) const;
@@ -30,7 +30,7 @@ class LeastBytes {
   [[nodiscard]] int nodes() const { return static_cast<int>(geometry_.problems.size()); }
   [[nodiscard]] std::int64_t tensor(int value, std::int64_t group = 1, std::int64_t S = 1) const;
 
-  const Geometry& geometry_;
+  Geometry geometry_;
   std::vector<std::int64_t> kept_before_;  // per value: of all before it
 };
 

@@ -249,10 +249,12 @@ Result<int> add_pair(Builder& builder, const Network& network, const Geometry& g
   work.in = step->in;
   work.out = step->native;
   work.inputs = {*input};
-  work.skipped = {0};
+  work.skipped = {skipped_planes(geometry, index_of_node, 0, node.inputs.front())};
+  const std::int64_t history = geometry.histories.kept[index(index_of_node) + 2];
+  if (step->reorder.empty()) work.history = history;
   Result<int> written = builder.add_call(work);
   if (!written) return written.error();
-  return add_reorder(builder, *step, number + 1, last, *written, 0);
+  return add_reorder(builder, *step, number + 1, last, *written, history);
 }
 
 Result<int> add_node(Builder& builder, const Network& network, const Geometry& geometry, int index_of_node,
@@ -333,10 +335,11 @@ Result<void> check_steps(const Network& network, const Geometry& geometry, const
 
 }  // namespace
 
-Result<Schedule> make_schedule(const Network& network, const Geometry& geometry, const std::vector<Step>& steps,
+Result<Schedule> make_schedule(const Network& network, const Geometry& whole, const std::vector<Step>& steps,
                                const Catalogue& catalogue, const DeviceSpec& spec, const DividedEstimate& divided) {
   const std::size_t first = !steps.empty() && steps.front().node == -1 ? 1 : 0;
-  if (Result<void> sound = check_steps(network, geometry, steps, first); !sound) return sound.error();
+  if (Result<void> sound = check_steps(network, whole, steps, first); !sound) return sound.error();
+  const Geometry geometry = with_pairs(network, whole, left_out_values(network, steps));
   Builder builder(catalogue, spec);
   const std::vector<int> histories = add_histories(builder, network, geometry, steps, first);
   const std::int64_t kept = geometry.histories.kept[0];

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "planner/pairs.hpp"
+
 namespace znni {
 namespace {
 
@@ -86,6 +88,8 @@ Result<void> set_schedule(const Segment& segment, const Catalogue& catalogue, co
     if (Result<void> sound = check_step(step, catalogue, design.place); !sound) return sound;
     step.node -= design.first_node;
   }
+  design.geometry =
+      with_pairs(design.network, std::move(design.geometry), left_out_values(design.network, design.steps));
   const DividedEstimate divided = [&](const Step& step, const LayerProblem& problem) -> Result<Estimate> {
     const auto* conv = std::get_if<ConvProblem>(&problem);
     const Primitive* const inner = catalogue.find(step.primitive);

@@ -50,10 +50,9 @@ Error over(const std::string& needs, const SpaceBytes& use, const SpaceBytes& bu
   return {ErrorCode::over_budget, needs + to_string(use) + "; there is " + to_string(budget)};
 }
 
-// What is kept between the steps of a stream is read and written before the new planes, and behind them.
+// What is kept between the steps of a stream is read and written before the new planes, and behind them: four passes.
 Seconds history_seconds(std::int64_t bytes, const DeviceSpec& spec) {
-  constexpr double passes_over_memory = 4;
-  return passes_over_memory * static_cast<double>(bytes) / spec.bytes_per_second;
+  return 4.0 * static_cast<double>(bytes) / spec.bytes_per_second;
 }
 
 // Segments count their own.
@@ -235,8 +234,8 @@ class SplitSearch::Look {
     }
     const std::int64_t groups = value(until).S / way.group;
     const AcceleratorSpec& link = search_.specs_.gpu.accelerator;
-    const Seconds kept = history_seconds(least_.kept(until, nodes_), search_.specs_.gpu);
-    Seconds compute = kept / static_cast<double>(groups) / passes_;
+    const std::int64_t kept = (way.in_pairs ? in_pairs(until) : least_).kept(until, nodes_);
+    Seconds compute = history_seconds(kept, search_.specs_.gpu) / static_cast<double>(groups) / passes_;
     Tail tail;
     tail.steps.resize(part->problems.size());
     for (const int node : most_operations_first(*part)) {
@@ -285,6 +284,13 @@ class SplitSearch::Look {
     }
   }
 
+  // With all pairs among the nodes from `until` on.
+  const LeastBytes& in_pairs(int until) {
+    std::vector<bool> absent = absent_;
+    std::fill_n(absent.begin(), until + 1, false);
+    return in_pairs_.try_emplace(until, with_pairs(search_.network_, geometry_, absent)).first->second;
+  }
+
   // So that what takes too long shows soon.
   static std::vector<int> most_operations_first(const Geometry& part) {
     std::vector<std::pair<double, int>> order;
@@ -300,16 +306,13 @@ class SplitSearch::Look {
   // Of the segment on the GPU, those that could fit; one that says nothing where there is no such segment.
   const std::vector<TailWay>& ways_that_fit(int until) {
     const auto [known, is_new] = ways_.try_emplace(until);
-    if (!is_new) return known->second;
-    if (until == nodes_) {
-      known->second.push_back(TailWay());
-      return known->second;
-    }
+    if (is_new && until == nodes_) known->second.push_back(TailWay());
+    if (!is_new || until == nodes_) return known->second;
     if (absent_.empty()) find_pairs();
     const bool pairs = std::find(absent_.begin() + until + 1, absent_.end(), true) != absent_.end();
     for (const std::int64_t group : groups_of(value(until).S)) {
       add_if_fit({group, false}, least_.on_device(until, group), known->second);
-      if (pairs) add_if_fit({group, true}, least_.on_device(until, group, absent_), known->second);
+      if (pairs) add_if_fit({group, true}, in_pairs(until).on_device(until, group, absent_), known->second);
     }
     return known->second;
   }
@@ -372,6 +375,7 @@ class SplitSearch::Look {
   LeastBytes least_;
   DividedWays divided_;
   std::vector<bool> absent_;                                      // per value: pairs leave it out; empty until asked
+  std::map<int, LeastBytes> in_pairs_;                            // by the first node on the GPU
   std::map<int, std::vector<TailWay>> ways_;                      // by the first node on the GPU
   std::map<std::pair<int, TailWay>, std::optional<Tail>> tails_;  // by that and its way
   std::vector<Found> found_;

@@ -73,11 +73,17 @@ Result<Histories> make_histories(const Network& network, const GeometryChoice& c
     if (Result<void> sound = check_head(network, choice); !sound) return sound.error();
     join_head(network, histories);
   }
-  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
-    std::int64_t& kept = histories.kept[index(network.nodes[i].inputs.front())];
-    kept = std::max(kept, histories.read[i]);
-  }
+  histories.kept = kept_planes(network, histories.read);
   return histories;
+}
+
+std::vector<std::int64_t> kept_planes(const Network& network, const std::vector<std::int64_t>& read) {
+  std::vector<std::int64_t> kept(network.nodes.size() + 1, 0);
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    std::int64_t& planes = kept[index(network.nodes[i].inputs.front())];
+    planes = std::max(planes, read[i]);
+  }
+  return kept;
 }
 
 Result<void> check_new_planes(std::int64_t planes, std::int64_t stride) {

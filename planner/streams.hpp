@@ -24,6 +24,9 @@ namespace znni {
 // as the network has poolings.
 [[nodiscard]] Result<Histories> make_histories(const Network& network, const GeometryChoice& choice);
 
+// Per value: what the node that reads most of its planes before the new ones wants; `read`: per node.
+[[nodiscard]] std::vector<std::int64_t> kept_planes(const Network& network, const std::vector<std::int64_t>& read);
+
 // Whether each step can bring so many new planes; `stride`: of all poolings together along z.
 [[nodiscard]] Result<void> check_new_planes(std::int64_t planes, std::int64_t stride);
 // Whether the modes alone allow a stream.

@@ -49,9 +49,6 @@ TEST_F(PlannerPairs, WhatOthersReadOrKeepIsNotLeftOut) {
                     {"add", Add{}, {2, 3}}};
   const Geometry geometry = make_geometry(branches, test::choice_of(branches, PoolMode::fragments, 1)).value();
   EXPECT_THAT(pair_problem(branches, geometry, 0).error().message, HasSubstr("others read it"));
-  Geometry streamed = geometry_;
-  streamed.choice.streamed = true;
-  EXPECT_THAT(pair_problem(network_, streamed, 0).error().message, HasSubstr("streamed"));
   Geometry slabs = geometry_;
   slabs.head.last = 1;
   EXPECT_THAT(pair_problem(network_, slabs, 0).error().message, HasSubstr("slabs"));
@@ -59,6 +56,24 @@ TEST_F(PlannerPairs, WhatOthersReadOrKeepIsNotLeftOut) {
   Geometry held = geometry_;
   held.held = {1};
   EXPECT_THAT(pair_problem(network_, held, 0).error().message, HasSubstr("held"));
+}
+
+// conv 3, pool 2, conv 3, pool 2, conv 3; the second pooling is not joined.
+TEST_F(PlannerPairs, OfAStreamReadMorePlanesAndKeepNoneBetweenThem) {
+  GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 2);
+  choice.streamed = true;
+  choice.pass_input.z = 8;
+  const Geometry apart = make_geometry(network_, choice).value();
+  ASSERT_EQ(apart.histories.kept, (std::vector<std::int64_t>{2, 1, 2, 1, 2, 0}));
+  const Geometry joined = with_pairs(network_, apart, {false, true, false, false, false, false});
+  EXPECT_EQ(joined.histories.kept, (std::vector<std::int64_t>{3, 0, 2, 1, 2, 0}));
+  EXPECT_EQ(with_pairs(network_, joined, {false, true, false, false, false, false}).histories.kept,
+            joined.histories.kept);
+  const ConvPoolProblem both = pair_problem(network_, joined, 0).value();
+  EXPECT_EQ(both.conv.in.n.z, 8 + 3);
+  EXPECT_TRUE(check(both));
+  EXPECT_EQ(both, pair_problem(network_, apart, 0).value());
+  EXPECT_EQ(left_out_values(network_, steps_with_pairs()), (std::vector<bool>{false, true, false, true, false, false}));
 }
 
 TEST_F(PlannerPairs, StepsOfAPairAreOneStepAgain) {

@@ -95,7 +95,8 @@ TEST(LeastBytes, AreNeverMoreThanAnyRungTakes) {
       const SpaceBytes host = least.on_host(theta, until);
       EXPECT_TRUE(taken.covers(host)) << to_string(taken) << " below " << to_string(host);
       if (until == nodes) continue;
-      EXPECT_LE(least.on_device(until, group, absent_of(rung)), taken.device);
+      const Geometry paired = with_pairs(drawn.network, geometry, absent_of(rung));
+      EXPECT_LE(LeastBytes(paired).on_device(until, group, absent_of(rung)), taken.device);
     }
   }
   EXPECT_GT(streams, 0);

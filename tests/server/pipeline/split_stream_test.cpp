@@ -37,7 +37,7 @@ struct Bench {
         gpu(std::make_unique<HostSim>(options)) {}
 
   Result<std::unique_ptr<Pipeline>> open(const Rung& rung) {
-    return Pipeline::open(network, weights, rung, test::split_catalogue(), *cpu, *gpu, gpu->poison());
+    return Pipeline::open(network, weights, rung, test::pair_catalogue(), *cpu, *gpu, gpu->poison());
   }
   Rung split(const GeometryChoice& choice, int theta, std::int64_t group) {
     return test::split_rung(network, choice, theta, group, cpu->spec(), gpu->spec()).value();
@@ -66,9 +66,11 @@ test::HostSimOptions in_order_of(std::uint64_t seed) {
   return options;
 }
 
-// Windows across the stream, of groups anew and of poolings without a stride along z, take turns.
+// Windows across the stream, of groups anew and of poolings without a stride along z, take turns. In half of the cases
+// a convolution and the pooling behind it are computed at once, where the tail has them.
 TEST(SplitStream, EveryThetaOfRandomNetsEqualsTheDenseWindow) {
   int cuts = 0;
+  int pairs = 0;
   for (int i = 0; i < test::case_count(30); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
     Random random(seed);
@@ -83,7 +85,9 @@ TEST(SplitStream, EveryThetaOfRandomNetsEqualsTheDenseWindow) {
       const std::int64_t group = random.chance(0.5) ? 1 : 0;
       SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", theta " + std::to_string(theta) + ", groups of " +
                    std::to_string(group) + ", steps of " + to_string(choice->pass_input));
-      const auto pipeline = bench.open(bench.split(*choice, theta, group));
+      Rung rung = bench.split(*choice, theta, group);
+      if (random.chance(0.5)) pairs += test::join_pairs(bench.network, rung);
+      const auto pipeline = bench.open(rung);
       ASSERT_TRUE(pipeline) << pipeline.error().message;
       const std::int64_t most_planes = random.chance(0.5) ? saturated : random.integer(1, 12);
       EXPECT_LE(test::relative_error(bench.run(**pipeline, volume, most_planes), exact), 1e-5);
@@ -91,6 +95,7 @@ TEST(SplitStream, EveryThetaOfRandomNetsEqualsTheDenseWindow) {
     }
   }
   EXPECT_GT(cuts, test::case_count(30) / 2);
+  EXPECT_GT(pairs, 0);
 }
 
 // Head, host RAM and tail, any of them without the others.
@@ -153,6 +158,24 @@ TEST_F(SplitStreamOf, EqualsIndependentPatchesAndItselfBitByBit) {
       EXPECT_EQ(bench_.run(**streamed, volume_), wanted);
       EXPECT_EQ(bench_.run(**streamed, volume_, 9), wanted);
     }
+  }
+}
+
+// A pair makes the planes that a pooling's windows begin in anew, to the same bits.
+TEST_F(SplitStreamOf, PairsEqualThoseOfIndependentPatches) {
+  Rung patch = bench_.split(test::choice_of(bench_.network, PoolMode::fragments, 2), 0, 0);
+  ASSERT_EQ(test::join_pairs(bench_.network, patch), 1);
+  const auto patches = bench_.open(patch);
+  ASSERT_TRUE(patches) << patches.error().message;
+  const std::vector<float> wanted = bench_.run(**patches, volume_);
+  for (const std::int64_t planes : {2, 6, 20}) {
+    SCOPED_TRACE(std::to_string(planes) + " planes");
+    Rung rung = bench_.split(stream(planes), 0, 0);
+    ASSERT_EQ(test::join_pairs(bench_.network, rung), 1);
+    const auto joined = bench_.open(rung);
+    ASSERT_TRUE(joined) << joined.error().message;
+    EXPECT_EQ(bench_.run(**joined, volume_), wanted);
+    EXPECT_EQ(bench_.run(**joined, volume_, 9), wanted);
   }
 }
 
