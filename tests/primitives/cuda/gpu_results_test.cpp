@@ -13,10 +13,11 @@ namespace {
 
 class CudaResultsOnGpu : public OnGpu {
  protected:
-  void check_all(const LayerProblem& problem, std::uint64_t seed) {
+  void check_all(const LayerProblem& problem, std::uint64_t seed, std::string_view without = "") {
+    const GpuCase of = make_case(problem, seed);
     for (const Primitive* primitive : registry()) {
-      if (!primitive->describe(problem, device_->spec())) continue;
-      check_on_gpu(*primitive, problem, *device_, seed);
+      if (primitive->name == without || !primitive->describe(problem, device_->spec())) continue;
+      check_on_gpu(*primitive, of, *device_);
       ++takers_[std::string(primitive->name)];
     }
   }
@@ -41,6 +42,23 @@ TEST_F(CudaResultsOnGpu, RandomFirstLayersThatArePooled) {
     if (HasFatalFailure()) return;
   }
   EXPECT_GT(takers_["cuda.conv.first_pool"], 0);
+}
+
+// Without cuDNN, whose kernels a memory checker takes minutes to make ready: what deploy/gpu_check.sh runs under one.
+TEST_F(CudaResultsOnGpu, KernelsOfOurOwn) {
+  for (int i = 0; i < test::case_count(8); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    test::Random random(seed);
+    const LayerProblem problems[] = {test::random_conv(random, 4e5),
+                                     test::random_conv_pool(random, 3, 4e5),
+                                     test::random_pool(random, PoolMode::plain),
+                                     test::random_pool(random, PoolMode::fragments),
+                                     test::random_elementwise(random),
+                                     ReorderProblem{{2, 37, {3, 2, 41}}, planar_f32, last_bf16}};
+    for (const LayerProblem& problem : problems) check_all(problem, seed, "cuda.conv.cudnn");
+    if (HasFatalFailure()) return;
+  }
+  for (const char* name : {"cuda.conv.fft32", "cuda.conv.first_pool", "cuda.reorder"}) EXPECT_GT(takers_[name], 0);
 }
 
 // Tensors that begin behind planes of earlier steps, at multiples of 4, 8 and 16 bytes.

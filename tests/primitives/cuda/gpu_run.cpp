@@ -10,7 +10,6 @@
 #include "tests/oracle/tolerance.hpp"
 #include "tests/primitives/cuda/host_tensors.hpp"
 #include "tests/support/harness.hpp"
-#include "tests/support/random.hpp"
 
 namespace znni::cuda {
 namespace {
@@ -185,29 +184,34 @@ Result<std::vector<float>> run_twice(const Primitive& primitive, const LayerProb
   return first;
 }
 
-void check_on_gpu(const Primitive& primitive, const LayerProblem& problem, CudaDevice& device, std::uint64_t seed) {
-  const Result<std::vector<Estimate>> estimates = primitive.describe(problem, device.spec());
-  if (!estimates) return;
+GpuCase make_case(const LayerProblem& problem, std::uint64_t seed) {
   test::Random random(seed);
-  const test::Weights weights = test::random_weights(problem, random);
-  const std::vector<std::vector<float>> inputs = test::random_inputs(problem, random);
+  GpuCase made{problem, seed, test::random_weights(problem, random), test::random_inputs(problem, random), {}, 0};
   std::vector<oracle::Values> exact;
-  for (const std::vector<float>& input : inputs) exact.push_back(oracle::widened(input));
-  const oracle::Values expected = oracle::oracle_run(problem, exact, weights.view());
+  for (const std::vector<float>& input : made.inputs) exact.push_back(oracle::widened(input));
+  made.expected = oracle::oracle_run(problem, exact, made.weights.view());
+  made.tolerance = oracle::tolerance(problem, exact, made.weights.view());
+  return made;
+}
+
+void check_on_gpu(const Primitive& primitive, const GpuCase& of, CudaDevice& device) {
+  const Result<std::vector<Estimate>> estimates = primitive.describe(of.problem, device.spec());
+  if (!estimates) return;
   for (const Estimate& estimate : *estimates) {
-    const std::string name = test::name_of(primitive, problem, estimate, seed);
+    const std::string name = test::name_of(primitive, of.problem, estimate, of.seed);
     SCOPED_TRACE(name);
-    const Result<std::vector<float>> found = run_twice(primitive, problem, estimate, weights.view(), inputs, device);
+    const Result<std::vector<float>> found =
+        run_twice(primitive, of.problem, estimate, of.weights.view(), of.inputs, device);
     if (!found) {
       ADD_FAILURE() << found.error().message;
       continue;
     }
     if (rounds_to_half(estimate)) {
-      EXPECT_LE(distance(*found, expected), bf16_error);
+      EXPECT_LE(distance(*found, of.expected), bf16_error);
     } else if (setting(estimate.variant, "tf32", 0) == 1) {
-      EXPECT_LE(distance(*found, expected), tf32_error);
+      EXPECT_LE(distance(*found, of.expected), tf32_error);
     } else {
-      test::expect_close(*found, expected, oracle::tolerance(problem, exact, weights.view()), name);
+      test::expect_close(*found, of.expected, of.tolerance, name);
     }
   }
 }

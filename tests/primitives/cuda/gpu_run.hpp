@@ -7,6 +7,8 @@
 
 #include "primitives/core/primitive.hpp"
 #include "primitives/cuda/cuda_device.hpp"
+#include "tests/oracle/oracle.hpp"
+#include "tests/support/random.hpp"
 
 namespace znni::cuda {
 
@@ -15,8 +17,19 @@ namespace znni::cuda {
                                                    const Estimate& estimate, const LayerWeights& weights,
                                                    std::span<const std::vector<float>> inputs, CudaDevice& device);
 
-// Random data through every estimate of `primitive` for `problem`, compared with the oracle: strictly where all is
-// float32, by the norm of the difference where products are rounded.
-void check_on_gpu(const Primitive& primitive, const LayerProblem& problem, CudaDevice& device, std::uint64_t seed);
+// Random data for a problem, and what the oracle, which takes longer than a GPU, makes of it.
+struct GpuCase {
+  LayerProblem problem;
+  std::uint64_t seed = 1;
+  test::Weights weights;
+  std::vector<std::vector<float>> inputs;
+  oracle::Values expected;
+  double tolerance = 0;
+};
+[[nodiscard]] GpuCase make_case(const LayerProblem& problem, std::uint64_t seed);
+
+// The case through every estimate of `primitive`, compared strictly where all is float32, by the norm of the difference
+// where products are rounded.
+void check_on_gpu(const Primitive& primitive, const GpuCase& of, CudaDevice& device);
 
 }  // namespace znni::cuda
