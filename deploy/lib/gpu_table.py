@@ -22,26 +22,44 @@ def read(file):
             continue
 
 
-def nets(lines):
+def row(name, cells):
+    return name.ljust(40) + "".join(cell.rjust(18) for cell in cells)
+
+
+def best_rates(lines):
+    """By who and mode, by net: of all patches."""
     best = collections.defaultdict(dict)
     for line in lines:
         if line.get("block") == "net" and "Mvoxels_per_s" in line:
             rates = best[line["who"], line["mode"]]
             rates[line["net"]] = max(rates.get(line["net"], 0), line["Mvoxels_per_s"])
-    yield "million dense voxels/s (predicted)".ljust(40) + "".join(net.rjust(18) for net in NETS)
+    return best
+
+
+def nets(lines):
+    best = best_rates(lines)
+    yield row("million dense voxels/s (predicted)", NETS)
     for key, rates in sorted(best.items()):
         predicted = PREDICTED.get(key, ("?",) * 4)
         cells = (f"{rates[net]:.2f} ({p})" if net in rates else "-" for net, p in zip(NETS, predicted))
-        yield " ".join(key).ljust(40) + "".join(cell.rjust(18) for cell in cells)
+        yield row(" ".join(key), cells)
+    ours = best["znni", "f32"]
+    for mode in ("bf16", "tf32"):
+        theirs = collections.defaultdict(float)
+        for (who, of), rates in best.items():
+            for net, rate in rates.items():
+                if who != "znni" and of == mode:
+                    theirs[net] = max(theirs[net], rate)
+        yield row(f"znni f32 over PyTorch's best in {mode}",
+                  (f"{ours[net] / theirs[net]:.2f}" if net in ours and theirs[net] else "-" for net in NETS))
 
 
 def errors(lines):
     rows = [line for line in lines if line.get("block") == "error"]
-    yield "error against float64".ljust(40) + "".join(net.rjust(18) for net in NETS)
+    yield row("error against float64", NETS)
     for key in sorted({(line["who"], line["mode"]) for line in rows}):
         found = {line["net"]: line.get("relative") for line in rows if (line["who"], line["mode"]) == key}
-        cells = (f"{found[net]:.1e}" if found.get(net) is not None else "-" for net in NETS)
-        yield " ".join(key).ljust(40) + "".join(cell.rjust(18) for cell in cells)
+        yield row(" ".join(key), (f"{found[net]:.1e}" if found.get(net) is not None else "-" for net in NETS))
 
 
 def layers(lines):
@@ -65,6 +83,32 @@ def capped(lines):
                    f"{line['gpu_idle_seconds']:.2f})  extent {line['extent']:.0f}: {line['places']}")
 
 
+def gains(lines):
+    """The ZNNi paper's Table V: what layers through host RAM gain over the GPU alone."""
+    rates = {(line["net"], line["strategy"], line["primitives"]): line["Mvoxels_per_s"]
+             for line in lines if line.get("block") == "capped"}
+    yield row("host RAM over the GPU alone", NETS)
+    for primitives in ("fft", "direct"):
+        pairs = [(rates.get((net, "gpu-host-ram", primitives)), rates.get((net, "gpu", primitives))) for net in NETS]
+        yield row(primitives, (f"{through / alone:.2f}" if through and alone else "-" for through, alone in pairs))
+
+
+def overlaps(lines):
+    yield "a convolution in sub-layers from host RAM"
+    for line in lines:
+        if line.get("block") == "overlap" and "ms" in line:
+            yield (f"{line['primitive']:17}tensors {line['tensors']:7} products {line['products_ms']:.1f} ms, copies "
+                   f"{line['copies_ms']:.1f} ms, together {line['ms']:.1f} ms ({line['predicted_ms']:.1f} predicted): "
+                   f"overlap {line['overlap']:.2f}")
+
+
+def unsuccessful(lines):
+    last = {line["name"]: line for line in lines if line.get("block") == "item"}
+    for line in last.values():
+        if line["status"] != 0:
+            yield f"status {line['status']}{' (out of time)' * (line['status'] == 124)}: {line['name']}"
+
+
 def others(lines):
     for line in lines:
         if line.get("block") in ("machine", "copy", "gemm", "launch", "memory", "check"):
@@ -73,7 +117,7 @@ def others(lines):
 
 def main(file):
     lines = list(read(file))
-    for part in (others, layers, nets, errors, capped):
+    for part in (others, layers, nets, errors, capped, gains, overlaps, unsuccessful):
         print("\n".join(part(lines)), end="\n\n")
     failures = [line for line in lines if "failure" in line]
     print(f"{len(failures)} failures")

@@ -1,6 +1,6 @@
 """PyTorch beside znni-gpu-bench on the nets of the ZNNi paper, on one GPU; JSON lines on standard output.
 
-    gpu_torch.py speed NET --last N            patches of that size: bf16 and TF32 channels last, bf16 compiled
+    gpu_torch.py speed NET --last N --mode M   patches of that size, channels last: bf16, tf32, or compiled, in bf16
     gpu_torch.py error NET --bench PROGRAM     a small patch by znni-gpu-bench and by PyTorch, against float64
 
 Poolings are max-pooling fragments by slicing and one permuted copy, as a skilled user would write them.
@@ -9,8 +9,10 @@ Poolings are max-pooling fragments by slicing and one permuted copy, as a skille
 import argparse
 import json
 import math
+import os
 import pathlib
 import subprocess
+import sys
 import tempfile
 
 import numpy
@@ -81,46 +83,71 @@ class Net(torch.nn.Module):
         return value
 
 
+def exact_layer(value, kernels, bias):
+    """A convolution in float64, a matrix product per tap: cuDNN may have no 3D engine for float64, or a slow one."""
+    f_out, _, *k = kernels.shape
+    n = [have - want + 1 for have, want in zip(value.shape[2:], k)]
+    out = bias[None, :, None].expand(value.shape[0], f_out, math.prod(n)).clone()
+    for z in range(k[0]):
+        for y in range(k[1]):
+            for x in range(k[2]):
+                part = value[:, :, z:z + n[0], y:y + n[1], x:x + n[2]].reshape(*value.shape[:2], -1)
+                out.baddbmm_(kernels[:, :, z, y, x].expand(value.shape[0], -1, -1), part)
+    return out.reshape(value.shape[0], f_out, *n)
+
+
+def exact_output(net, weights, image):
+    """The net in float64, planar, as a tensor in host memory."""
+    value, weights, before = image.double(), iter(weights), 1
+    for kind in NETS[net][0]:
+        if kind == "p":
+            value, before = fragments(value, before), 2 * before
+        else:
+            kernels, bias = (torch.from_numpy(part).to("cuda", torch.float64) for part in next(weights))
+            value = exact_layer(value, kernels, bias).relu_()
+    return value.cpu()
+
+
 def set_precision(mode):
     torch.backends.cuda.matmul.allow_tf32 = mode == "tf32"
     torch.backends.cudnn.allow_tf32 = mode == "tf32"
 
 
-def seconds_of(run, repetitions=3):
-    run(), run()
-    times = []
-    for _ in range(repetitions):
-        first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-        first.record()
-        run()
-        last.record()
-        last.synchronize()
-        times.append(first.elapsed_time(last) / 1e3)
-    return sorted(times)[len(times) // 2]
+def one_run(run):
+    first, last = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    first.record()
+    run()
+    last.record()
+    last.synchronize()
+    return first.elapsed_time(last) / 1e3
 
 
-def speed(net, last):
-    weights, n = make_weights(net), input_extent(net, last)
+def seconds_of(run):
+    """Median of runs behind two that warm up and choose plans; of long ones, two."""
+    run()
+    repetitions = 2 if one_run(run) > 1 else 5
+    return sorted(one_run(run) for _ in range(repetitions))[repetitions // 2]
+
+
+def speed(net, last, mode, plans):
+    """One line: the rate, or the failure in words, which is a result, too."""
+    who = {"bf16": "PyTorch bf16", "tf32": "PyTorch TF32", "compiled": "PyTorch bf16, compiled"}[mode]
+    compiled, mode = mode == "compiled", "bf16" if mode == "compiled" else mode
+    n, dtype = input_extent(net, last), torch.bfloat16 if mode == "bf16" else torch.float32
     torch.backends.cudnn.benchmark = True
-    for who, mode, compiled in (("PyTorch bf16", "bf16", False), ("PyTorch TF32", "tf32", False),
-                                ("PyTorch bf16, compiled", "bf16", True)):
-        set_precision(mode)
-        dtype = torch.bfloat16 if mode == "bf16" else torch.float32
-        try:
-            with torch.inference_mode():
-                model = Net(net, weights, dtype, channels_last=True)
-                run = torch.compile(model) if compiled else model
-                value = torch.randn(1, 1, n, n, n, device="cuda", dtype=dtype).contiguous(memory_format=model.format)
-                seconds = seconds_of(lambda: run(value))
-                out = run(value)
-                say(block="net", who=who, net=net, mode=mode, n=n, fragment=last, ms=1e3 * seconds,
-                    Mvoxels_per_s=1e-6 * out.shape[0] * last**3 / seconds,
-                    GiB=torch.cuda.max_memory_allocated() / 2**30)
-        except (RuntimeError, torch.cuda.OutOfMemoryError) as failure:
-            say(block="net", who=who, net=net, mode=mode, n=n, failure=str(failure).split("\n")[0])
-        model = run = value = out = None
-        torch.cuda.empty_cache()
-        torch.cuda.reset_peak_memory_stats()
+    torch.backends.cudnn.benchmark_limit = plans
+    set_precision(mode)
+    try:
+        with torch.inference_mode():
+            model = Net(net, make_weights(net), dtype, channels_last=True)
+            run = torch.compile(model) if compiled else model
+            value = torch.randn(1, 1, n, n, n, device="cuda", dtype=dtype).contiguous(memory_format=model.format)
+            seconds = seconds_of(lambda: run(value))
+            fragments_out = 8 ** NETS[net][0].count("p")
+            say(block="net", who=who, net=net, mode=mode, n=n, fragment=last, ms=1e3 * seconds,
+                Mvoxels_per_s=1e-6 * fragments_out * last**3 / seconds, GiB=torch.cuda.max_memory_allocated() / 2**30)
+    except Exception as failure:  # noqa: BLE001: whatever a compiler or a library throws
+        say(block="net", who=who, net=net, mode=mode, n=n, failure=str(failure).split("\n")[0])
 
 
 def read_output(file, mode, shape):
@@ -139,19 +166,24 @@ def relative(found, expected):
     return ((found - expected).norm() / expected.norm()).item()
 
 
-def error(net, bench, memory):
+def error(net, bench, libraries, memory):
     last = NETS[net][3]
     weights, n = make_weights(net), input_extent(net, last)
     image = numpy.random.default_rng(2).standard_normal((n, n, n)).astype(numpy.float32)
     with torch.inference_mode():
         set_precision("f32")
         value = torch.from_numpy(image).to("cuda")[None, None]
-        exact = Net(net, weights, torch.float64, False)(value.double()).cpu()
+        exact = exact_output(net, weights, value)
         for mode, dtype in (("f32", torch.float32), ("tf32", torch.float32), ("bf16", torch.bfloat16)):
             set_precision(mode)
-            found = Net(net, weights, dtype, mode != "f32")(value.to(dtype)).double().cpu()
-            say(block="error", who="PyTorch", net=net, mode=mode, relative=relative(found, exact))
+            try:
+                found = Net(net, weights, dtype, mode != "f32")(value.to(dtype)).double().cpu()
+                say(block="error", who="PyTorch", net=net, mode=mode, relative=relative(found, exact))
+            except Exception as failure:  # noqa: BLE001
+                say(block="error", who="PyTorch", net=net, mode=mode, failure=str(failure).split("\n")[0])
     torch.cuda.empty_cache()
+    environment = {**os.environ, **({"LD_LIBRARY_PATH": libraries} if libraries else {})}
+    failed = False
     with tempfile.TemporaryDirectory() as folder:
         files = {name: str(pathlib.Path(folder) / name) for name in ("weights", "input", "output")}
         numpy.concatenate([part.ravel() for pair in weights for part in pair]).tofile(files["weights"])
@@ -159,12 +191,15 @@ def error(net, bench, memory):
         for mode in MODES:
             command = [bench, "net", "--net", net, "--mode", mode, "--last", str(last), "--candidates", "2"]
             command += ["--memory", memory] + [word for name, file in files.items() for word in (f"--{name}", file)]
-            done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+            done = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
+                                  env=environment)
             if done.returncode != 0:
                 say(block="error", who="znni", net=net, mode=mode, failure=done.stderr.strip())
+                failed = True
                 continue
             found = read_output(files["output"], mode, (exact.shape[0], IMAGES_OUT, last))
             say(block="error", who="znni", net=net, mode=mode, relative=relative(found, exact))
+    return 1 if failed else 0
 
 
 def main():
@@ -172,13 +207,16 @@ def main():
     parser.add_argument("what", choices=("speed", "error"))
     parser.add_argument("net", choices=NETS)
     parser.add_argument("--last", type=int, default=20, help="extent of a fragment of the output")
+    parser.add_argument("--mode", choices=("bf16", "tf32", "compiled"), default="bf16")
+    parser.add_argument("--plans", type=int, default=3, help="of cuDNN, tried for each layer")
     parser.add_argument("--bench", default="znni-gpu-bench")
+    parser.add_argument("--libraries", help="LD_LIBRARY_PATH of that program")
     parser.add_argument("--memory", default="40", help="GiB for znni-gpu-bench where errors are measured")
     options = parser.parse_args()
     if options.what == "speed":
-        return speed(options.net, options.last)
-    return error(options.net, options.bench, options.memory)
+        return speed(options.net, options.last, options.mode, options.plans)
+    return error(options.net, options.bench, options.libraries, options.memory)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -1,6 +1,7 @@
 #include "tests/gpu_bench/choose.hpp"
 
 #include <algorithm>
+#include <set>
 
 #include "primitives/cuda/backend.hpp"
 #include "primitives/cuda/estimates.hpp"
@@ -9,15 +10,42 @@
 namespace znni::gpu_bench {
 namespace {
 
+// Seconds: what a first run may take to bring its kernels to the GPU; of a run that need not be repeated.
+constexpr double loading = 0.5;
+constexpr double long_run = 0.2;
+constexpr double hopeless = 5;  // times the modelled time of the best
+
 Result<double> time_of(const Candidate& candidate, const LayerProblem& problem, const LayerWeights& weights,
                        const Reservation& block, cuda::CudaDevice& device, double best) {
   Result<LayerRun> run =
       LayerRun::make(*candidate.primitive, problem, candidate.estimate, weights, block.data(), device);
   if (!run) return run.error();
-  const auto once = [&] { return run->run(); };
-  const Result<double> first = median_seconds(device, once, 1, 1);
-  if (!first || *first > 3.0 * best) return first;
-  return median_seconds(device, once, *first > 0.1 ? 2 : 7, 1);
+  const auto timed = [&](int repetitions) {
+    return median_seconds(
+        device, [&] { return run->run(); }, repetitions, 0);
+  };
+  const Result<double> cold = timed(1);
+  if (!cold || *cold > 4.0 * best + loading) return cold;
+  const Result<double> warm = timed(1);
+  if (!warm || *warm > 1.5 * best || *warm > long_run) return warm;
+  return timed(5);
+}
+
+// In order of their modelled time, but the best of each primitive first, unless it has no hope: models may err more
+// about one primitive than about another.
+std::vector<Candidate> most_promising(std::vector<Candidate> all, std::size_t most) {
+  std::stable_sort(all.begin(), all.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.estimate.time < b.estimate.time; });
+  std::vector<Candidate> first;
+  std::vector<Candidate> others;
+  std::set<const Primitive*> seen;
+  for (Candidate& one : all) {
+    const bool hopeful = one.estimate.time < hopeless * all.front().estimate.time;
+    (hopeful && seen.insert(one.primitive).second ? first : others).push_back(one);
+  }
+  first.insert(first.end(), others.begin(), others.end());
+  if (first.size() > most) first.resize(most);
+  return first;
 }
 
 }  // namespace
@@ -54,9 +82,7 @@ Result<Candidate> fastest(const LayerProblem& problem, const LayerWeights& weigh
       candidates.push_back({primitive, estimate, 0});
     }
   }
-  std::stable_sort(candidates.begin(), candidates.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.estimate.time < b.estimate.time; });
-  if (candidates.size() > most) candidates.resize(most);
+  candidates = most_promising(std::move(candidates), most);
   Candidate best{nullptr, {}, 1e30};
   for (Candidate& candidate : candidates) {
     const Result<double> seconds = time_of(candidate, problem, weights, block, device, best.seconds);

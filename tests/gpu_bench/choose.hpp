@@ -23,9 +23,9 @@ enum class Mode { f32, fft_tf32, tf32, bf16 };
 
 using Filter = std::function<bool(const Primitive&, const Estimate&)>;
 
-// Times, in order of their modelled time, at most `most` estimates that `filter` takes and that fit into `block`; gives
-// up on one after a single run of more than three times the best so far. `tell` sees every one, failures (in words)
-// too.
+// Times, the best of each primitive by model first, at most `most` estimates that `filter` takes and that fit into
+// `block`: once warm, and repeatedly those that are short and come near the best so far. `tell` sees every one,
+// failures (in words) too.
 [[nodiscard]] Result<Candidate> fastest(const LayerProblem& problem, const LayerWeights& weights, const Filter& filter,
                                         std::size_t most, const Reservation& block, cuda::CudaDevice& device,
                                         const std::function<void(const Candidate&, std::string_view failure)>& tell);

@@ -6,6 +6,7 @@
 
 #include "primitives/cuda/cudnn_device.hpp"
 #include "tests/gpu_bench/ceilings.hpp"
+#include "tests/gpu_bench/divided.hpp"
 #include "tests/gpu_bench/lines.hpp"
 #include "tests/gpu_bench/nets.hpp"
 
@@ -13,7 +14,7 @@ namespace znni::gpu_bench {
 namespace {
 
 constexpr const char* usage =
-    "znni-gpu-bench machine | ceilings | layer [options] | net [options]\n"
+    "znni-gpu-bench machine | ceilings | divided | layer [options] | net [options]\n"
     "  --memory GIB       of the device (default: nine tenths of what it has)\n"
     "  layer: --k K --n N [--S S] [--f F] [--f-out F] [--pool P]   with the max pooling behind it, all fragments\n"
     "  net: --net n337|n537|n726|n926 --mode f32|fft_tf32|tf32|bf16 --last N [--candidates N]\n"
@@ -82,9 +83,10 @@ Result<void> run(const std::string& command, const Options& options) {
     memory = *gibibytes << 30;
   }
   Result<std::unique_ptr<cuda::CudaDevice>> device =
-      cuda::open_cuda_device(gpu, std::int64_t{1} << 30, std::int64_t{3} << 30, memory);
+      cuda::open_cuda_device(gpu, std::int64_t{3} << 30, std::int64_t{3} << 30, memory);
   if (!device) return device.error();
   if (command == "ceilings") return measure_ceilings(**device);
+  if (command == "divided") return measure_divided(**device);
   if (command == "layer") {
     ConvProblem conv;
     std::map<std::string, std::int64_t> numbers;
@@ -123,7 +125,8 @@ Result<void> run(const std::string& command, const Options& options) {
 
 int program(int count, char** words) {
   const std::string command = count > 1 ? words[1] : "";
-  const bool known = command == "machine" || command == "ceilings" || command == "layer" || command == "net";
+  const bool known =
+      command == "machine" || command == "ceilings" || command == "divided" || command == "layer" || command == "net";
   const Result<Options> options = read_options(count, words);
   if (!known || !options) {
     std::fprintf(stderr, "znni-gpu-bench: %s\n%s", known ? options.error().message.c_str() : "what is to be run?",

@@ -12,6 +12,8 @@
 namespace znni::gpu_bench {
 namespace {
 
+constexpr double long_run = 1.0;               // seconds: runs that need not be repeated
+constexpr std::int64_t most_convolutions = 7;  // of a net
 constexpr std::int64_t images = 80;
 constexpr std::int64_t images_out = 3;
 
@@ -239,22 +241,61 @@ Result<void> write_output(const NetRun& run, const TensorView& from, cuda::CudaD
   return Error{ErrorCode::not_found, run.output + ": cannot be written"};
 }
 
-// The first two layers as one, where that is faster: the tensor between them is then not held either.
-void join_first(const NetRun& run, const Reservation& block, cuda::CudaDevice& device, std::vector<Layer>& layers) {
-  const auto* const conv = std::get_if<ConvProblem>(&layers[0].problem);
-  const auto* const pool = std::get_if<PoolProblem>(&layers[1].problem);
-  if (conv == nullptr || pool == nullptr) return;
-  const LayerProblem both = ConvPoolProblem{*conv, *pool};
+std::int64_t kept_bytes(const Estimate& estimate) {
+  std::int64_t bytes = 0;
+  for (const Buffer& buffer : estimate.memory) bytes += buffer.lifetime.persistent ? buffer.bytes : 0;
+  return bytes;
+}
+
+// What one of a net's layers keeps is no more than its share of what the block leaves.
+Result<Candidate> choose(const NetRun& run, const LayerProblem& problem, const Layer& weighted, bool first,
+                         const Reservation& block, cuda::CudaDevice& device) {
   const Line start = Line("net layer").text("net", run.net).text("mode", run.mode_name);
-  Result<Candidate> best = fastest(
-      both, {layers[0].kernels, layers[0].bias, {}, {}},
-      [&](const Primitive&, const Estimate& estimate) { return belongs(estimate, run.mode, true); }, run.candidates,
-      block, device,
-      [&](const Candidate& candidate, std::string_view failure) { tell_candidate(start, both, candidate, failure); });
-  if (!best || best->seconds >= layers[0].chosen.seconds + layers[1].chosen.seconds) return;
+  const std::int64_t most = (device.budget(MemorySpace::device) - block.bytes()) / most_convolutions;
+  return fastest(
+      problem, {weighted.kernels, weighted.bias, {}, {}},
+      [&](const Primitive&, const Estimate& estimate) {
+        return belongs(estimate, run.mode, first) && kept_bytes(estimate) <= most;
+      },
+      run.candidates, block, device,
+      [&](const Candidate& candidate, std::string_view failure) {
+        tell_candidate(start, problem, candidate, failure);
+      });
+}
+
+// The first two layers as one, where that is faster, or where they do not fit apart: the tensor between them is then
+// not held either.
+Result<void> choose_first(const NetRun& run, const Reservation& block, cuda::CudaDevice& device,
+                          std::vector<Layer>& layers) {
+  Layer& conv = layers[0];
+  Layer& pool = layers[1];
+  const LayerProblem both = ConvPoolProblem{std::get<ConvProblem>(conv.problem), std::get<PoolProblem>(pool.problem)};
+  Result<Candidate> joined = choose(run, both, conv, true, block, device);
+  Result<Candidate> first = choose(run, conv.problem, conv, true, block, device);
+  Result<Candidate> second = choose(run, pool.problem, pool, false, block, device);
+  const bool apart = first && second;
+  if (!joined && !apart) return (first ? second : first).error().within(run.net);
+  if (apart && (!joined || joined->seconds >= first->seconds + second->seconds)) {
+    conv.chosen = *std::move(first);
+    pool.chosen = *std::move(second);
+    return {};
+  }
+  conv.problem = both;
+  conv.chosen = *std::move(joined);
   layers.erase(layers.begin() + 1);
-  layers[0].problem = both;
-  layers[0].chosen = *std::move(best);
+  return {};
+}
+
+Result<void> choose_layers(const NetRun& run, std::int64_t block_bytes, cuda::CudaDevice& device,
+                           std::vector<Layer>& layers) {
+  Result<Reservation> block = device.reserve(MemorySpace::device, block_bytes, "layers");
+  if (!block) return block.error();
+  for (std::size_t i = 2; i < layers.size(); ++i) {
+    Result<Candidate> best = choose(run, layers[i].problem, layers[i], false, *block, device);
+    if (!best) return best.error().within(run.net);
+    layers[i].chosen = *std::move(best);
+  }
+  return choose_first(run, *block, device, layers);
 }
 
 }  // namespace
@@ -264,27 +305,8 @@ Result<void> run_net(const NetRun& run, std::int64_t block_bytes, cuda::CudaDevi
   if (!table) return table.error();
   std::vector<Layer> layers = layers_of(*table, run.last);
   if (Result<void> given = give_weights(layers, run.weights); !given) return given;
+  if (Result<void> chosen = choose_layers(run, block_bytes, device, layers); !chosen) return chosen;
   std::int64_t scratch = 512;
-  {
-    Result<Reservation> block = device.reserve(MemorySpace::device, block_bytes, "layers");
-    if (!block) return block.error();
-    for (Layer& layer : layers) {
-      const Line start = Line("net layer").text("net", run.net).text("mode", run.mode_name);
-      const LayerWeights weights{layer.kernels, layer.bias, {}, {}};
-      Result<Candidate> best = fastest(
-          layer.problem, weights,
-          [&](const Primitive&, const Estimate& estimate) {
-            return belongs(estimate, run.mode, &layer == layers.data());
-          },
-          run.candidates, *block, device,
-          [&](const Candidate& candidate, std::string_view failure) {
-            tell_candidate(start, layer.problem, candidate, failure);
-          });
-      if (!best) return best.error().within(run.net);
-      layer.chosen = std::move(*best);
-    }
-    join_first(run, *block, device, layers);
-  }
   for (Layer& layer : layers) {
     scratch = std::max(scratch, scratch_bytes(layer.chosen.estimate));
     layer.chosen.estimate = without_tensors(std::move(layer.chosen.estimate));
@@ -294,10 +316,14 @@ Result<void> run_net(const NetRun& run, std::int64_t block_bytes, cuda::CudaDevi
   Result<Chain> chain = make_chain(layers, run.mode, *memory, device);
   if (!chain) return chain.error().within(run.net);
   if (Result<void> there = write_input(run, chain->tensors.front(), device); !there) return there;
-  if (Result<void> first = chain->run(); !first) return first;
+  const auto timed = [&](int repetitions) {
+    return median_seconds(
+        device, [&] { return chain->run(); }, repetitions, 0);
+  };
+  const Result<double> warm_up = timed(1);
+  if (!warm_up) return warm_up.error();
   if (Result<void> written = write_output(run, chain->tensors.back(), device); !written) return written;
-  const Result<double> seconds = median_seconds(
-      device, [&] { return chain->run(); }, 3, 1);
+  const Result<double> seconds = timed(*warm_up > long_run ? 1 : 5);
   if (!seconds) return seconds.error();
   const Shape5& in = chain->tensors.front().shape;
   const Shape5& out = chain->tensors.back().shape;

@@ -18,8 +18,8 @@ struct NetRun {
   std::string output;          // file written: floats, fragments x images x voxels
 };
 
-// Times each layer's candidates, and the first two as one, then the whole net; prints lines. `block_bytes` of the
-// budget are for tensors and scratch, the rest for weights and spectra.
+// Times each layer's candidates, and the first two layers as one, then the whole net; prints lines. `block_bytes` of
+// the budget are for tensors and scratch, the rest for weights and spectra.
 [[nodiscard]] Result<void> run_net(const NetRun& run, std::int64_t block_bytes, cuda::CudaDevice& device);
 
 // One convolution, or one that is pooled: all estimates of all primitives.

@@ -1,6 +1,7 @@
 // znni-split-bench: a net over CPU and GPU within limits of both memories, planned and run as the planner and the
 // daemon do, as JSON lines on standard output. Runs on any back end for GPUs: deploy/gpu_check.sh, and CI with the
 // simulated one.
+#include <chrono>
 #include <cstdio>
 #include <map>
 #include <numeric>
@@ -19,17 +20,19 @@ namespace {
 
 constexpr const char* usage =
     "znni-split-bench --net n337|n537|n726|n926|tiny --strategy gpu|gpu-host-ram|cpu-gpu --mem SIZE --gpu-mem SIZE\n"
-    "                 [--extent N] [--patches N] [--plugin FILE.so] [--primitives direct|all]\n"
+    "                 [--extent N] [--patches N] [--plan-seconds N] [--plugin FILE.so] [--primitives fft|direct|all]\n"
     "  --extent: largest extent of a patch that is tried; --patches: in a row (default 4)\n"
-    "  --primitives direct: no FFT and no TF32, as the ZNNi paper's (default all)\n";
+    "  --plan-seconds: what has been found by then is run; cuDNN takes a tenth of a second for each layer\n"
+    "  --primitives direct: no FFT, as the ZNNi paper's; fft: not cuDNN, so that plans take seconds (default all)\n";
 
 using Options = std::map<std::string, std::string>;
 
 Error wrong(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 Result<Options> read_options(int count, char** words) {
-  Options options = {{"--net", "n337"},   {"--strategy", "cpu-gpu"}, {"--mem", "4G"},  {"--gpu-mem", "1G"},
-                     {"--extent", "400"}, {"--patches", "4"},        {"--plugin", ""}, {"--primitives", "all"}};
+  Options options = {{"--net", "n337"},   {"--strategy", "cpu-gpu"}, {"--mem", "4G"},
+                     {"--gpu-mem", "1G"}, {"--extent", "400"},       {"--patches", "4"},
+                     {"--plugin", ""},    {"--primitives", "all"},   {"--plan-seconds", "600"}};
   for (int i = 1; i < count; i += 2) {
     const std::string name = words[i];
     if (!options.contains(name)) return wrong("no option '" + name + "'");
@@ -98,6 +101,7 @@ Result<Places> open_places(const Options& options) {
   backends.insert(backends.end(), plugins->backends.begin(), plugins->backends.end());
   std::vector<std::string> without;
   if (options.at("--primitives") == "direct") without = {"cpu.conv.fft*", "cuda.conv.fft*"};
+  if (options.at("--primitives") == "fft") without = {"cuda.conv.cudnn"};
   Result<Catalogue> catalogue = Catalogue::make(backends, {}, without);
   if (!catalogue) return catalogue.error();
   const DeviceSpec spec = cpu::describe_cpu(cpu::default_threads());
@@ -118,12 +122,13 @@ Result<SplitPlan> plan_within(const Network& network, const Options& options, co
   search.memory_limit = places.machine.memory.host;
   search.strategy = Strategy::patches;  // those are what is run
   search.most_extent = std::atoll(options.at("--extent").c_str());
+  const auto begun = std::chrono::steady_clock::now();
+  const std::chrono::seconds most(std::atoll(options.at("--plan-seconds").c_str()));
+  search.stop = [begun, most] { return std::chrono::steady_clock::now() - begun > most; };
   const std::unique_ptr<CostSource> costs = modelled_costs();
+  search.ladder = false;  // what is to be measured is one rung
   Result<SplitPlan> plan = plan_split(network, places.catalogue, *costs, places.machine, *strategy, search);
-  if (!plan) return plan;
-  // What is to be measured is the rung with the GPU alone.
-  plan->plan.ladder.resize(1);
-  plan->plan.memory = plan->plan.ladder.front().memory;
+  if (plan) plan->plan.memory = plan->plan.ladder.front().memory;
   return plan;
 }
 

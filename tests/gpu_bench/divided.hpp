@@ -1,0 +1,12 @@
+// How well a convolution in sub-layers hides its copies behind its products.
+#pragma once
+
+#include "primitives/cuda/cuda_device.hpp"
+
+namespace znni::gpu_bench {
+
+// A convolution of 80 images from host RAM, by each primitive that computes its parts: the whole, its products alone
+// and its copies alone; prints lines. Needs budgets of 3 GiB of host memory, 3 of pinned and 8 of device memory.
+[[nodiscard]] Result<void> measure_divided(cuda::CudaDevice& device);
+
+}  // namespace znni::gpu_bench
