@@ -58,6 +58,9 @@ TEST_F(CudaResultsOnGpu, KernelsOfOurOwn) {
     for (const LayerProblem& problem : problems) check_all(problem, seed, "cuda.conv.cudnn");
     if (HasFatalFailure()) return;
   }
+  const ConvProblem conv{{1, 1, {10, 10, 38}}, 20, Vec3::cube(2), {1, 1, 1}, {ActivationKind::relu, 0}, false};
+  const ConvPoolProblem pooled{conv, {.in = output_shape(conv), .mode = PoolMode::fragments}};
+  check_all(pooled, 1, "cuda.conv.cudnn");
   for (const char* name : {"cuda.conv.fft32", "cuda.conv.first_pool", "cuda.reorder"}) EXPECT_GT(takers_[name], 0);
 }
 
