@@ -44,7 +44,7 @@ struct Concat {  // images of the inputs, one input after the other
 };
 // Takes away the first `begin` and the last `end` voxels of each axis, so that branches of other extents can meet. In
 // the dense sliding window it is a convolution of k = begin + end + 1 whose one tap, at `begin`, is 1: it reaches as
-// far, shifts every fragment by as much, and in a stream reads as many planes of earlier steps.
+// far, shifts every fragment by as much; in a stream it reads `end` planes of earlier steps.
 struct Crop {
   Vec3 begin;
   Vec3 end;

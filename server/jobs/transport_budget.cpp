@@ -44,7 +44,7 @@ Result<TransportLease> take_lease(const std::shared_ptr<TransportBudget>& budget
 
 std::int64_t usual_share(TransportBudget& budget) {
   const std::lock_guard lock(budget.mutex);
-  return (budget.limit - budget.used) / 4 * 3;
+  return (budget.limit - budget.used) / 2;
 }
 
 }  // namespace znni

@@ -23,8 +23,8 @@ struct TransportBudget {
 // `bytes` out of `budget`; over_budget when they are not there, invalid_argument when negative.
 [[nodiscard]] Result<TransportLease> take_lease(const std::shared_ptr<TransportBudget>& budget, std::int64_t bytes);
 
-// What a job may hold that comes now: three quarters of what is free. However much the first takes, some is left for
-// others.
+// What a job may hold that comes now: half of what is free. So two that come at the same moment find room, and as much
+// is left for those that come while a long one holds its half.
 [[nodiscard]] std::int64_t usual_share(TransportBudget& budget);
 
 }  // namespace znni

@@ -112,7 +112,7 @@ struct Engine::State {
     };
     const std::int64_t patches = patch_count(n, geometry, fov, planes_of(work.most_held));
     // Twice: the thinner bands that leave room for it have a few patches more.
-    return planes_of(work.most_held - mul(2, mul(patches, list_bytes_per_patch)));
+    return planes_of(work.most_held - std::min(work.most_held, mul(2, mul(patches, list_bytes_per_patch))));
   }
   [[nodiscard]] static std::int64_t plane_bytes_of(std::int64_t f, Vec3 n, ElementType type) {
     return volume_bytes({f, {1, n.y, n.x}, type});

@@ -103,6 +103,9 @@ Result<VolumeCall::Accepted> VolumeCall::accept() {
 Result<void> VolumeCall::lease(const Accepted& accepted) {
   VolumeShape slab = accepted.output;
   slab.n.z = std::min(slab.n.z, accepted.outlook.patch.z - accepted.model.field_of_view.z + 1);
+  // Before any input that is read ahead, which is had where there is memory for it.
+  const std::int64_t slabs = slabs_at_a_time(accepted.outlook, slab.n.z);
+  if (Result<void> reserved = blocks_.reserve(volume_bytes(slab), slabs); !reserved) return reserved;
   const std::int64_t plane = plane_bytes(accepted.head.volume);
   const std::int64_t left = accepted.head.volume.n.z - accepted.head.first_plane;
   const std::int64_t least =
@@ -117,8 +120,6 @@ Result<void> VolumeCall::lease(const Accepted& accepted) {
   }
   if (!input_lease) return input_lease.error();
   input_lease_ = *std::move(input_lease);
-  const std::int64_t slabs = slabs_at_a_time(accepted.outlook, slab.n.z);
-  if (Result<void> reserved = blocks_.reserve(volume_bytes(slab), slabs); !reserved) return reserved;
   Result<Bytes> input = Bytes::allocate(input_bytes);
   if (!input) return input.error();
   input_ = *std::move(input);

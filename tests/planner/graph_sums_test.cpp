@@ -99,6 +99,21 @@ TEST(PlannerGraphSums, AddendsStayWhereTheyDifferInMoreThanTaps) {
   EXPECT_TRUE(stay({{"a", ScaleShift{}, {0}}, {"b", ScaleShift{}, {0}}, {"sum", Add{}, {0, 1, 2}}}));
 }
 
+// What no network that was trained has would take hours.
+TEST(PlannerGraphSums, SumsOfVeryManyStay) {
+  std::vector<Node> nodes;
+  Node sum{"sum", Add{}, {}};
+  for (int i = 0; i < 17; ++i) {
+    nodes.push_back({"map" + std::to_string(i), conv(2, 1), {0}});
+    sum.inputs.push_back(i + 1);
+  }
+  nodes.push_back(sum);
+  LoadedNetwork loaded = loaded_of(std::move(nodes));
+  EXPECT_FALSE(join_addends(loaded, 17));
+  loaded.network.nodes.back().inputs.pop_back();
+  EXPECT_TRUE(join_addends(loaded, 17));
+}
+
 TEST(PlannerGraphSums, WeightsAreThoseOfBothWhereTheirTapsFall) {
   LoadedNetwork loaded = loaded_of({{"a", conv(2, {1, 1, 3}), {0}},
                                     {"b", conv(2, {1, 1, 2}), {0}},

@@ -39,9 +39,9 @@ TEST(TransportBudget, RefusesPastTheLimitNamingBothNumbers) {
 
 TEST(TransportBudget, AJobLeavesSomeOfWhatIsFree) {
   const auto budget = std::make_shared<TransportBudget>(1000);
-  EXPECT_EQ(usual_share(*budget), 750);
+  EXPECT_EQ(usual_share(*budget), 500);
   const Result<TransportLease> lease = take_lease(budget, 600);
-  EXPECT_EQ(usual_share(*budget), 300);
+  EXPECT_EQ(usual_share(*budget), 200);
 }
 
 TEST(TransportBudget, ALeaseMovesAndMayOutliveItsServer) {
