@@ -22,7 +22,7 @@ if [ "${1:-}" = pack ]; then
   cmake --preset cuda -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache >/dev/null || exit 1
   # shellcheck disable=SC2086
   cmake --build build/cuda -j "$(nproc)" --target znni_cuda_module $programs || exit 1
-  rm -rf "$pack" && mkdir -p "$pack/bin" "$pack/tests" "$pack/lib"
+  rm -rf "$pack"/{bin,tests,lib,commit,programs.tar.gz} && mkdir -p "$pack/bin" "$pack/tests" "$pack/lib"
   cp build/cuda/bin/libznni_cuda.so build/cuda/bin/znni-gpu-bench build/cuda/bin/znni-split-bench "$pack/bin/"
   cp build/cuda/tests/cuda_gpu_tests build/cuda/tests/accelerator_tests "$pack/tests/"
   # What they need beside what every system has and CUDA's own libraries, which are too large to travel.
@@ -50,8 +50,12 @@ case "$minutes" in '' | *[!0-9]*) die "--minutes is '$minutes', expected a whole
 
 bench=$pack/bin/znni-gpu-bench
 split=$pack/bin/znni-split-bench
-if [ ! -x "$bench" ] && [ -e "$pack/programs.tar.gz" ]; then
-  tar -C "$pack" -xzf "$pack/programs.tar.gz" || die "$pack/programs.tar.gz is cut off: bring it along again"
+if [ -e "$pack/programs.tar.gz" ]; then
+  rm -rf "$pack"/{bin,tests,lib,commit}
+  if ! tar -C "$pack" -xzf "$pack/programs.tar.gz"; then
+    rm -rf "$pack"/{bin,tests,lib,commit}
+    die "$pack/programs.tar.gz is cut off: bring it along again"
+  fi
 fi
 [ -x "$bench" ] || die "$bench is missing: run 'deploy/gpu_check.sh pack' where nvcc is, and bring $pack along"
 export PATH="$PATH:/usr/local/cuda/bin:/usr/local/nvidia/bin"
@@ -86,11 +90,16 @@ at_once=$((${memory:-8} / 8))
 [ "$at_once" -ge 1 ] || at_once=1
 failed=0 unfinished=""
 
-deadline=$((SECONDS + 60 * minutes))
+deadline=$((60 * 10#$minutes))  # of SECONDS, since this began
 mkdir -p "$(dirname "$results")"
 [ -s "$results" ] || [ ! -s "$pack/results.jsonl" ] || cp "$pack/results.jsonl" "$results"
+# Figures of another GPU or of other programs do not belong in one table.
+this="$(cat "$pack/commit") on $(sed -n 's/.*"gpu": "\([^"]*\)".*/\1/p' <<<"$said" | head -n 1)"
+before=$(sed -n 's/.*"block": "of", "what": "\([^"]*\)".*/\1/p' "$results" 2>/dev/null | head -n 1)
+[ -z "$before" ] || [ "$before" = "$this" ] || die "$results is of $before, this is $this: name another file with --results"
 touch "$results"
 [ -z "$(tail -c 1 "$results")" ] || echo >>"$results"  # a line that was cut off stays alone
+[ -n "$before" ] || printf '{"block": "of", "what": "%s"}\n' "$this" >>"$results"
 exec 2> >(tee -a "${results%.jsonl}.log" >&2)
 
 # block NAME SECONDS: runs function run_NAME, unless it is done; its lines go to the results at once.
@@ -117,17 +126,19 @@ block() {
 }
 
 # item NAME SECONDS COMMAND...: a part of a block, unless it is done, under a time limit, its own and the block's.
-# Status 124: out of time.
+# Status 124: the block's time was up, and the next run tries again; 125: its own, so it has failed.
 item() {
-  local name=$1 limit=$2 left=$((block_end - SECONDS)) begun=$SECONDS status
+  local name=$1 limit=$2 own=$2 left=$((block_end - SECONDS)) begun=$SECONDS status
   shift 2
   ! grep -qF "{\"block\": \"item\", \"name\": \"$name\", \"status\": 0," "$results" || return 0
   [ "$left" -ge 3 ] || return 124
   [ "$limit" -le "$left" ] || limit=$left
-  timeout --kill-after=5 "$limit" "$@"
+  timeout --kill-after=20 "$limit" "$@"
   status=$?
+  [ $status -ne 137 ] || status=124  # it had to be killed
+  [ $status -ne 124 ] || [ "$limit" -lt "$own" ] || status=125
   printf '{"block": "item", "name": "%s", "status": %d, "seconds": %d}\n' "$name" "$status" $((SECONDS - begun))
-  [ $status -eq 0 ] || printf '%s: status %d (124: out of time)\n' "$name" "$status" >&2
+  [ $status -eq 0 ] || printf '%s: status %d (124, 125: out of time)\n' "$name" "$status" >&2
   return $status
 }
 
@@ -140,15 +151,15 @@ worse() {
 each() { item "$@"; worst=$(worse "$worst" $?); }
 
 run_machine() {
-  nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,pcie.link.gen.max --format=csv,noheader >&2
+  timeout 30 nvidia-smi --query-gpu=name,driver_version,memory.total,clocks.max.sm,pcie.link.gen.max --format=csv,noheader >&2
   printf 'libraries: %s\n' "$libraries" >&2
   printf '{"block": "commit", "commit": "%s", "date": "%s"}\n' "$(cat "$pack/commit")" "$(date -u +%FT%TZ)"
-  "${ours[@]}" "$bench" machine
+  timeout 120 "${ours[@]}" "$bench" machine
 }
 
 # Names of the tests of PROGRAM that contain PATTERN.
 tests_of() {
-  "${ours[@]}" "$pack/tests/$1" --gtest_list_tests |
+  timeout 60 "${ours[@]}" "$pack/tests/$1" --gtest_list_tests |
     awk -v want="$2" '/^[^ ]/ { suite = $1; next } { name = suite $1 } name ~ want { print name }'
 }
 # Each test in a process of its own: a GPU that one of them broke is as new for the next. Several at a time, since most
@@ -247,7 +258,7 @@ run_layers() {
 # Within 11 GiB, as the paper's cards had, and 48 GiB of host RAM.
 capped() {
   local net=$1 strategy=$2 primitives=$3 patches=$4 planning=$5
-  each "capped $net $strategy $primitives" 120 "${ours[@]}" "$split" --net "$net" --strategy "$strategy" \
+  each "capped $net $strategy $primitives" $((planning + 70)) "${ours[@]}" "$split" --net "$net" --strategy "$strategy" \
     --mem 48G --gpu-mem 11G --extent 320 --patches "$patches" --primitives "$primitives" --plan-seconds "$planning"
 }
 # The GPU alone, with layers through host RAM, and with a head on the CPU; planned without cuDNN, whose direct forms in
@@ -264,7 +275,8 @@ run_capped() {
 run_direct() {
   local worst=0 net strategy
   for net in n537 n926 n337 n726; do
-    for strategy in gpu gpu-host-ram; do capped "$net" "$strategy" direct 1 50; done
+    capped "$net" gpu direct 1 60
+    capped "$net" gpu-host-ram direct 1 170  # plans without host RAM are looked at first
   done
   return "$worst"
 }

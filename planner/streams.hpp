@@ -1,7 +1,7 @@
 // What a streamed net keeps. Along z it computes, step after step, what the newest planes of its input make possible:
 // a convolution reads the k - 1 planes before the new ones (in fragments: of the same fragment), a pooling window - 1,
 // and a valid layer then writes as many new planes as it reads. Steps are alike, but the first do less (`idle`):
-// histories begin as zeros, the first fov - 1 planes of output are no one's. A step's last plane needs what it read last.
+// histories begin as zeros, the first fov - 1 planes of output are no one's. A step's last plane needs its newest.
 //
 //   step s:   [ history | new planes ]  ->  node  ->  [ history | new planes ]  ->  node  ->  ...
 //   step s+1:      [ history | new planes ]  ...      the history is the end of what step s had

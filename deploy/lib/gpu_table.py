@@ -59,7 +59,7 @@ def errors(lines):
     yield row("error against float64", NETS)
     for key in sorted({(line["who"], line["mode"]) for line in rows}):
         found = {line["net"]: line.get("relative") for line in rows if (line["who"], line["mode"]) == key}
-        yield row(" ".join(key), (f"{found[net]:.1e}" if found.get(net) is not None else "-" for net in NETS))
+        yield row(" ".join(key), (f"{float(found[net]):.1e}" if found.get(net) is not None else "-" for net in NETS))
 
 
 def layers(lines):
@@ -83,14 +83,21 @@ def capped(lines):
                    f"{line['gpu_idle_seconds']:.2f})  extent {line['extent']:.0f}: {line['places']}")
 
 
+def gain(alone, through):
+    if not alone or not through:
+        return "-"
+    if "host" not in through["places"]:
+        return "same plan"
+    return f"{through['Mvoxels_per_s'] / alone['Mvoxels_per_s']:.2f}"
+
+
 def gains(lines):
     """The ZNNi paper's Table V: what layers through host RAM gain over the GPU alone."""
-    rates = {(line["net"], line["strategy"], line["primitives"]): line["Mvoxels_per_s"]
-             for line in lines if line.get("block") == "capped"}
+    found = {(line["net"], line["strategy"], line["primitives"]): line for line in lines if line.get("block") == "capped"}
     yield row("host RAM over the GPU alone", NETS)
     for primitives in ("fft", "direct"):
-        pairs = [(rates.get((net, "gpu-host-ram", primitives)), rates.get((net, "gpu", primitives))) for net in NETS]
-        yield row(primitives, (f"{through / alone:.2f}" if through and alone else "-" for through, alone in pairs))
+        yield row(primitives, (gain(*(found.get((net, strategy, primitives)) for strategy in ("gpu", "gpu-host-ram")))
+                               for net in NETS))
 
 
 def overlaps(lines):
@@ -106,7 +113,7 @@ def unsuccessful(lines):
     last = {line["name"]: line for line in lines if line.get("block") == "item"}
     for line in last.values():
         if line["status"] != 0:
-            yield f"status {line['status']}{' (out of time)' * (line['status'] == 124)}: {line['name']}"
+            yield f"status {line['status']}{' (out of time)' * (line['status'] in (124, 125))}: {line['name']}"
 
 
 def others(lines):

@@ -12,6 +12,7 @@ and in moving voxels to them and back are told apart, and of the daemon what its
 """
 
 import argparse
+import contextlib
 import json
 import os
 import pathlib
@@ -88,7 +89,8 @@ class Inside:
         return self
 
     def __exit__(self, *_):
-        self.process.stdin.close()
+        with contextlib.suppress(BrokenPipeError):
+            self.process.stdin.close()
         self.process.wait()
         self.process.stdout.close()
 
@@ -100,7 +102,8 @@ class Inside:
         return json.loads(line) | {"server_processor_seconds": 0}
 
     def run(self):
-        print("again", file=self.process.stdin, flush=True)
+        with contextlib.suppress(BrokenPipeError):  # it has ended: spent() says how
+            print("again", file=self.process.stdin, flush=True)
         return self.spent()
 
 

@@ -30,7 +30,8 @@ case "$1" in
 esac
 """
 SPLIT = """#!/bin/sh
-echo '{"block": "capped", "net": "'$2'", "strategy": "'$4'", "primitives": "'${14}'", "places": "gpu 0-9", "extent": 200,' \
+[ "${14}" = direct ] && places=gpu_host_ram || places=gpu
+echo '{"block": "capped", "net": "'$2'", "strategy": "'$4'", "primitives": "'${14}'", "places": "'$places' 0-9", "extent": 200,' \
   '"cpu_idle_seconds": 0.5, "gpu_idle_seconds": 0.25, "Mvoxels_per_s": 3.5, "predicted_Mvoxels_per_s": 4}'
 """
 
@@ -61,7 +62,9 @@ class GpuCheck(unittest.TestCase):
                               timeout=300, check=False)
 
     def lines(self):
-        return [json.loads(line) for line in (self.pack / "results.jsonl").read_text().splitlines()]
+        """Without that which says whose they are."""
+        found = [json.loads(line) for line in (self.pack / "results.jsonl").read_text().splitlines()]
+        return [line for line in found if line["block"] != "of"]
 
     def test_every_block_leaves_lines_and_the_table_shows_them(self):
         done = self.run_check()
@@ -69,7 +72,7 @@ class GpuCheck(unittest.TestCase):
         self.assertIn("12.50 (61)", done.stdout)
         self.assertIn("cuda.conv.fft", done.stdout)
         self.assertRegex(done.stdout, r"n926 +gpu-host-ram +direct +3.500 of 4.000 predicted \(0.50, 0.25\)")
-        self.assertRegex(done.stdout, r"host RAM over the GPU alone.*\nfft +1.00 ")
+        self.assertRegex(done.stdout, r"host RAM over the GPU alone.*\nfft +same plan .*\ndirect +1.00 ")
         self.assertIn("together 11.0 ms (10.5 predicted): overlap 0.88", done.stdout)
         self.assertIn("status 1: error n337", done.stdout)  # there is no PyTorch
         blocks = {line["name"]: line["status"] for line in self.lines() if line["block"] == "check"}
@@ -100,6 +103,26 @@ class GpuCheck(unittest.TestCase):
         self.assertIn("unfinished, for the next run: layers", done.stderr)
         self.assertEqual([(line["block"], line["status"]) for line in self.lines()], [("item", 124), ("check", 124)])
 
+    def test_what_takes_longer_than_it_may_has_failed(self):
+        script = self.root / "deploy" / "gpu_check.sh"
+        script.write_text(script.read_text().replace("item ceilings 60", "item ceilings 1"))
+        (self.pack / "bin" / "znni-gpu-bench").write_text(BENCH.replace("  ceilings) ", "  ceilings) sleep 30; "))
+        done = self.run_check("--only", "ceilings")
+        self.assertIn("ceilings: status 125", done.stderr)
+        self.assertNotIn("unfinished", done.stderr)
+
+    def test_results_of_another_gpu_or_other_programs_are_no_part_of_these(self):
+        self.run_check("--only", "ceilings")
+        before = self.lines()
+        bench = self.pack / "bin" / "znni-gpu-bench"
+        for program, commit in ((BENCH.replace("pretended", "other"), "0123abcd\n"), (BENCH, "4567cdef\n")):
+            bench.write_text(program)
+            (self.pack / "commit").write_text(commit)
+            done = self.run_check("--only", "ceilings")
+            self.assertEqual(done.returncode, 2)
+            self.assertIn("results.jsonl is of 0123abcd on pretended, this is", done.stderr)
+        self.assertEqual(self.lines(), before)
+
     def test_each_test_of_a_gpu_runs_in_a_process_of_its_own(self):
         self.run_check("--only", "tests")
         runs = {test: (self.pack / "tests" / f"{test}.runs").read_text().split() for test in
@@ -115,9 +138,12 @@ class GpuCheck(unittest.TestCase):
         shutil.rmtree(self.pack / "bin")
         shutil.rmtree(self.pack / "tests")
         self.assertEqual(self.run_check("--only", "tests").returncode, 0)
-        (self.pack / "programs.tar.gz").write_bytes((self.pack / "programs.tar.gz").read_bytes()[:100])
-        shutil.rmtree(self.pack / "bin")
-        self.assertIn("is cut off", self.run_check("--only", "tests").stderr)
+        whole = (self.pack / "programs.tar.gz").read_bytes()
+        (self.pack / "programs.tar.gz").write_bytes(whole[:len(whole) - 100])
+        for _ in range(2):
+            self.assertIn("is cut off", self.run_check("--only", "ceilings").stderr)
+        (self.pack / "programs.tar.gz").write_bytes(whole)
+        self.assertEqual(self.run_check("--only", "ceilings").returncode, 0)
 
     def test_results_elsewhere_go_on_with_those_of_the_package(self):
         self.run_check("--only", "ceilings")
