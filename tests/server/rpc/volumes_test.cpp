@@ -48,7 +48,7 @@ TEST_F(VolumesTest, HeadersThatMakeNoSense) {
 }
 
 TEST_F(VolumesTest, WhatDoesNotFitIsRefusedBeforeDataFlows) {
-  expect_refused({header({1000, 1000, 1000})}, StatusCode::RESOURCE_EXHAUSTED, "model 'twice'");
+  expect_refused({header({1000, 2000, 2000})}, StatusCode::RESOURCE_EXHAUSTED, "model 'twice'");
   expect_alive();
 }
 
