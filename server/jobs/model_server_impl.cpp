@@ -292,9 +292,7 @@ class ModelServerImpl final : public ModelServer {
     if (!turn) return turn.error();
     if (options_.gpu && needs_gpu(planned->plan)) shared_.gpu.open(*options_.gpu, options_.log);
     const PlaceDevices devices(*shared_.device, shared_.gpu.accelerator(), shared_.gpu.lacking());
-    Result<std::unique_ptr<LoadedModel>> opened =
-        open_model(std::move(*planned), options_.catalogue, devices, options_.log, stop);
-    return opened;
+    return open_model(std::move(*planned), options_.catalogue, devices, options_.log, stop);
   }
 
   ServerOptions options_;  // as they came, but for the GPU's share of pinned memory

@@ -199,12 +199,7 @@ TEST_F(VolumeCallTest, InputIsReadAheadOnlyWhereTheSlabLeavesMemoryForIt) {
   const std::int64_t needed = 8 * 5 * 4 * 4 + 6 * 2 * 3 * 2 * 4;
   const Result<TransportLease> others = models_.lease(models_.memory().transport_limit - needed);
   ASSERT_TRUE(others);
-  VolumeClient client(*stub_);
-  client.stream->Write(header(n));
-  client.send(voxels_of(n));
-  const grpc::Status status = client.finish();
-  ASSERT_TRUE(status.ok()) << status.error_message();
-  EXPECT_TRUE(is_twice(client.received, {2, {18, 3, 2}, ElementType::f32, VolumeOrder::plane_major}));
+  expect_alive(n);
 }
 
 // Of 14 planes each, two slabs of 6.
@@ -224,12 +219,7 @@ TEST_F(VolumeCallTest, WhatSharesABatchHasMemoryForAllItsSlabsOrIsRefused) {
   }
   const Result<TransportLease> others = models_.lease(limit - needed);
   ASSERT_TRUE(others);
-  VolumeClient client(*stub_);
-  client.stream->Write(header(n));
-  client.send(voxels_of(n));
-  const grpc::Status status = client.finish();
-  ASSERT_TRUE(status.ok()) << status.error_message();
-  EXPECT_TRUE(is_twice(client.received, {2, {12, 3, 2}, ElementType::f32, VolumeOrder::plane_major}));
+  expect_alive(n);
 }
 
 TEST_F(VolumeCallTest, AFailingJobEndsItsStreamOnly) {
