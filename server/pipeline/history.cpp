@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "primitives/cpu/copy_past_caches.hpp"
+
 namespace znni {
 namespace {
 
@@ -24,7 +26,11 @@ std::int64_t blocks_of(const TensorView& tensor) {
 
 std::byte* bytes_at(float* data, std::int64_t bytes = 0) { return reinterpret_cast<std::byte*>(data) + bytes; }
 
-void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes) {
+// Tensors from this size on leave the caches before anybody reads them again.
+constexpr std::int64_t beyond_caches = std::int64_t{16} << 20;
+
+void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool past_caches) {
+  if (past_caches) return cpu::copy_past_caches(to, from, bytes);
   std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
@@ -64,11 +70,12 @@ void History::roll(Executor& executor) { roll(tensor_.data, next_++, executor); 
 
 void History::roll(float* tensor, std::int64_t run, Executor& executor) const {
   std::byte* const kept = kept_of(run);
+  const bool large = pieces_ * step_ >= beyond_caches;
   const auto roll_piece = [&](std::int64_t piece, int) {
     std::byte* const begin = bytes_at(tensor, piece * step_);
     std::byte* const own = kept + piece * piece_;
-    copy_bytes(begin, own, piece_);
-    copy_bytes(own, begin + step_ - piece_, piece_);
+    copy_bytes(begin, own, piece_, large);
+    copy_bytes(own, begin + step_ - piece_, piece_, large);
   };
   if (pieces_ * piece_ > share) return executor.parallel_for(pieces_, roll_piece);
   for (std::int64_t piece = 0; piece < pieces_; ++piece) roll_piece(piece, 0);

@@ -106,6 +106,12 @@ TEST(History, LargeOnesAreSharedOut) {
   for (int step = 0; step < 2; ++step) stream.step();
 }
 
+TEST(History, OnesLargerThanCachesAreCopiedPastThem) {
+  Stream stream({1, 4, {7, 400, 401}}, {}, 2, 1);
+  stream.begin();
+  for (int step = 0; step < 2; ++step) stream.step();
+}
+
 // In device memory, out of the host's reach and poisoned, in the order of the compute stream whatever else is under
 // way.
 TEST(History, OnAnAcceleratorIsWhatItIsInHostMemory) {

@@ -1,0 +1,39 @@
+#include "primitives/cpu/copy_past_caches.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "tests/support/random.hpp"
+
+namespace znni::cpu {
+namespace {
+
+constexpr std::size_t most = 400;
+
+// What a copy of `bytes` from one offset to another leaves of a folder of ones.
+std::vector<std::byte> copied(const std::vector<std::byte>& from, std::size_t begin, std::size_t to,
+                              std::size_t bytes) {
+  std::vector<std::byte> room(from.size(), std::byte{1});
+  copy_past_caches(room.data() + to, from.data() + begin, static_cast<std::int64_t>(bytes));
+  return room;
+}
+
+TEST(CopyPastCaches, WritesTheBytesAskedForAndNoOthersAtAnyAlignment) {
+  test::Random random(41);
+  std::vector<std::byte> from(most + 64);
+  for (std::byte& byte : from) byte = static_cast<std::byte>(random.integer(0, 255));
+  for (int round = 0; round < 2000; ++round) {
+    const auto begin = static_cast<std::size_t>(random.integer(0, 63));
+    const auto to = static_cast<std::size_t>(random.integer(0, 63));
+    const auto bytes = static_cast<std::size_t>(random.integer(0, most));
+    std::vector<std::byte> wanted(from.size(), std::byte{1});
+    std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(begin), bytes,
+                wanted.begin() + static_cast<std::ptrdiff_t>(to));
+    ASSERT_EQ(copied(from, begin, to, bytes), wanted) << bytes << " bytes from " << begin << " to " << to;
+  }
+}
+
+}  // namespace
+}  // namespace znni::cpu
