@@ -41,11 +41,18 @@ double through(Activation activation, double before, double most) {
   return before;
 }
 
-double bound(const ConvProblem& conv, std::span<const Values> inputs, const LayerWeights& weights) {
-  const std::int64_t terms = conv.in.f * voxels(conv.k);
-  const double bias = largest(weights.bias);
+std::int64_t terms_of(const ConvProblem& conv) { return conv.in.f * voxels(conv.k); }
+
+// The largest value that the sum can take.
+double most_of(const ConvProblem& conv, std::span<const Values> inputs, const LayerWeights& weights) {
   const double residual = conv.residual ? largest(inputs[1]) : 0.0;
-  const double most = largest(inputs[0]) * kernel_norm(weights.kernels, terms) + bias + residual;
+  return largest(inputs[0]) * kernel_norm(weights.kernels, terms_of(conv)) + largest(weights.bias) + residual;
+}
+
+double bound(const ConvProblem& conv, std::span<const Values> inputs, const LayerWeights& weights) {
+  const std::int64_t terms = terms_of(conv);
+  const double bias = largest(weights.bias);
+  const double most = most_of(conv, inputs, weights);
   const double steps =
       4.0 + std::sqrt(static_cast<double>(terms)) / 4.0 + 2.0 * std::log2(static_cast<double>(voxels(conv.in.n)));
   return through(conv.activation, eps * (steps * most + bias), most);
@@ -85,10 +92,32 @@ double bound(const ConcatProblem&, std::span<const Values>, const LayerWeights&)
 double bound(const CropProblem&, std::span<const Values>, const LayerWeights&) { return 0.0; }
 double bound(const ReorderProblem&, std::span<const Values>, const LayerWeights&) { return 0.0; }
 
+// The largest value in a layer before its activation.
+double most_of(const LayerProblem& problem, std::span<const Values> inputs, const LayerWeights& weights) {
+  if (const ConvProblem* conv = convolution_of(problem)) return most_of(*conv, inputs, weights);
+  double most = largest(weights.shift);
+  const double scale = std::holds_alternative<ScaleShiftProblem>(problem) ? largest(weights.scale) : 1.0;
+  for (const Values& input : inputs) most += scale * largest(input);
+  return most;
+}
+
+double slope_of(const LayerProblem& problem) {
+  Activation activation;
+  if (const ConvProblem* conv = convolution_of(problem)) activation = conv->activation;
+  if (const auto* sum = std::get_if<AddProblem>(&problem)) activation = sum->activation;
+  if (const auto* own = std::get_if<ActivationProblem>(&problem)) activation = own->activation;
+  const bool steep = activation.kind == ActivationKind::leaky_relu || activation.kind == ActivationKind::elu;
+  return steep ? std::max(1.0, std::abs(static_cast<double>(activation.alpha))) : 1.0;
+}
+
 }  // namespace
 
-double tolerance(const LayerProblem& problem, std::span<const Values> inputs, const LayerWeights& weights) {
-  return std::visit([&](const auto& one) { return bound(one, inputs, weights); }, problem);
+double tolerance(const LayerProblem& problem, std::span<const Values> inputs, const LayerWeights& weights,
+                 Precision precision) {
+  const double strict = std::visit([&](const auto& one) { return bound(one, inputs, weights); }, problem);
+  if (precision == Precision::fp32) return strict;
+  const double unit = precision == Precision::tf32 ? 0x1p-10 : 0x1p-8;
+  return strict + unit * (1.0 + 5.0 * slope_of(problem) * most_of(problem, inputs, weights));
 }
 
 }  // namespace znni::oracle

@@ -1,9 +1,10 @@
-// How far a float32 primitive may be from the oracle: a function of the problem and the data, so that no
+// How far a primitive may be from the oracle: a function of the problem and the data, so that no
 // test types an epsilon.
 #pragma once
 
 #include <span>
 
+#include "primitives/core/precision.hpp"
 #include "tests/oracle/oracle.hpp"
 
 namespace znni::oracle {
@@ -17,7 +18,11 @@ namespace znni::oracle {
 // with the logarithm of its extent (Higham, Accuracy and Stability of Numerical Algorithms, 24.1). The
 // activation multiplies this by its steepest slope and adds its own rounding.
 // Average pooling, additions, softmax: the same with their own terms. Max pooling, concatenation, reorder: 0.
-[[nodiscard]] double tolerance(const LayerProblem& problem, std::span<const Values> inputs,
-                               const LayerWeights& weights);
+//
+// Of a coarser precision, beside that, u (1 + 5 s most): u = 2^-8 (bf16) or 2^-10 (TF32, whose bits a library may cut
+// off rather than round), s the activation's steepest slope, at least 1. Inputs, weights, bias and output are rounded
+// once each, by no more than u of a value that is no more than `most` before the activation, and s most, or 1, behind.
+[[nodiscard]] double tolerance(const LayerProblem& problem, std::span<const Values> inputs, const LayerWeights& weights,
+                               Precision precision = Precision::fp32);
 
 }  // namespace znni::oracle

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <random>
 
@@ -45,6 +47,31 @@ TEST(Tolerance, AdmitsPlainFloat32Sums) {
       }
       EXPECT_LE(std::abs(static_cast<double>(sum) - exact[0]), tolerance(conv, inputs, weights)) << f << " " << k;
     }
+  }
+}
+
+// Without its last `bits` bits of mantissa.
+float cut(float value, unsigned bits) {
+  return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & ~((1U << bits) - 1U));
+}
+
+// Factors with fewer bits pass where their precision is asked for, and not where float32 is.
+TEST(Tolerance, OfACoarserPrecisionAdmitsItsRoundings) {
+  const ConvProblem conv = conv_of(8, 3);
+  Data data = data_of(conv, 1.0F);
+  const Data whole = data;
+  const LayerWeights weights{whole.kernels, {}, {}, {}};
+  const std::vector<Values> inputs = {widened(whole.in)};
+  const Values exact = oracle_run(conv, inputs, weights);
+  for (const auto& [precision, bits] : {std::pair{Precision::tf32, 13U}, std::pair{Precision::bf16, 16U}}) {
+    for (float& value : data.in) value = cut(value, bits);
+    for (float& value : data.kernels) value = cut(value, bits);
+    const std::vector<Values> rounded = {widened(data.in)};
+    const Values found = oracle_run(conv, rounded, LayerWeights{data.kernels, {}, {}, {}});
+    double furthest = 0;
+    for (std::size_t i = 0; i < exact.size(); ++i) furthest = std::max(furthest, std::abs(found[i] - exact[i]));
+    EXPECT_LE(furthest, tolerance(conv, inputs, weights, precision));
+    EXPECT_GT(furthest, tolerance(conv, inputs, weights, Precision::fp32));
   }
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "primitives/core/precision.hpp"
 #include "tests/oracle/tolerance.hpp"
 #include "tests/support/harness.hpp"
 #include "tests/support/layout.hpp"
@@ -17,8 +18,14 @@ constexpr std::array spaces = {MemorySpace::host, MemorySpace::pinned, MemorySpa
 
 std::size_t number(MemorySpace space) { return static_cast<std::size_t>(space); }
 
+// Room for the tensor, in whole floats.
 std::vector<float> dense_floats(const Shape5& shape, Format format) {
-  return std::vector<float>(static_cast<std::size_t>(tensor_bytes(shape, format)) / sizeof(float));
+  const std::int64_t bytes = tensor_bytes(shape, format);
+  return std::vector<float>(static_cast<std::size_t>(div_up(bytes, std::int64_t{sizeof(float)})));
+}
+
+std::span<std::byte> bytes_of(std::vector<float>& laid_out, const Shape5& shape, Format format) {
+  return std::as_writable_bytes(std::span(laid_out)).first(static_cast<std::size_t>(tensor_bytes(shape, format)));
 }
 
 }  // namespace
@@ -85,7 +92,7 @@ Result<void> AcceleratorRun::put(const std::vector<float>& planar, const Shape5&
   }
   std::vector<float> laid_out = dense_floats(shape, format);
   store(planar, dense_view(laid_out.data(), shape, format));
-  return accelerator_.write(to.data, std::as_bytes(std::span(laid_out)));
+  return accelerator_.write(to.data, bytes_of(laid_out, shape, format));
 }
 
 Result<std::vector<float>> AcceleratorRun::run(std::span<const std::vector<float>> inputs) {
@@ -103,9 +110,10 @@ Result<std::vector<float>> AcceleratorRun::run(std::span<const std::vector<float
   Result<void> done = layer_->run(views, dense_view(reinterpret_cast<float*>(out.data), shape, estimate_.out), *arena_);
   if (!done) return done.error();
   std::vector<float> laid_out = dense_floats(shape, estimate_.out);
+  const std::span<std::byte> bytes = bytes_of(laid_out, shape, estimate_.out);
   if (out.buffer.space != MemorySpace::device) {
-    std::memcpy(laid_out.data(), out.data, laid_out.size() * sizeof(float));
-  } else if (Result<void> read = accelerator_.read(std::as_writable_bytes(std::span(laid_out)), out.data); !read) {
+    std::memcpy(bytes.data(), out.data, bytes.size());
+  } else if (Result<void> read = accelerator_.read(bytes, out.data); !read) {
     return read.error();
   }
   return load(dense_view(laid_out.data(), shape, estimate_.out));
@@ -117,8 +125,7 @@ bool AcceleratorRun::held_what_was_declared() const {
 }
 
 bool is_strict(const Estimate& estimate) {
-  return estimate.in.type == ElementType::f32 && estimate.out.type == ElementType::f32 &&
-         setting(estimate.variant, "tf32", 0) == 0;
+  return precision_of(estimate.variant, estimate.in, estimate.out) == Precision::fp32;
 }
 
 void check_on_accelerator(const Primitive& primitive, const LayerProblem& problem, Accelerator& accelerator,
@@ -132,7 +139,7 @@ void check_on_accelerator(const Primitive& primitive, const LayerProblem& proble
   for (const std::vector<float>& input : inputs) exact.push_back(oracle::widened(input));
   const oracle::Values expected = oracle::oracle_run(problem, exact, weights.view());
   for (const Estimate& estimate : *estimates) {
-    if (!is_strict(estimate)) continue;
+    const Precision precision = precision_of(estimate.variant, estimate.in, estimate.out);
     const std::string name = name_of(primitive, problem, estimate, seed);
     Result<std::unique_ptr<AcceleratorRun>> run = AcceleratorRun::make(
         problem, estimate, accelerator,
@@ -143,7 +150,7 @@ void check_on_accelerator(const Primitive& primitive, const LayerProblem& proble
     ASSERT_TRUE(run) << name << ": " << run.error().message;
     const Result<std::vector<float>> first = (*run)->run(inputs);
     ASSERT_TRUE(first) << name << ": " << first.error().message;
-    expect_close(*first, expected, oracle::tolerance(problem, exact, weights.view()), name);
+    expect_close(*first, expected, oracle::tolerance(problem, exact, weights.view(), precision), name);
     EXPECT_TRUE((*run)->held_what_was_declared()) << name << ": memory held is not the memory declared";
     const Result<std::vector<float>> second = (*run)->run(inputs);
     ASSERT_TRUE(second) << name << ": " << second.error().message;

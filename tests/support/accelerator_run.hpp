@@ -47,11 +47,12 @@ class AcceleratorRun {
   std::unique_ptr<PreparedLayer> layer_;
 };
 
-// Whether all of an estimate's work is float32: what is rounded more coarsely, on purpose, is compared elsewhere.
+// Whether all of an estimate's work is float32.
 [[nodiscard]] bool is_strict(const Estimate& estimate);
 
-// Random data from `seed` through every strict estimate of a primitive of this accelerator, compared with the oracle;
-// also the declared memory, and that a second run gives the same bits. A refusal is a failure here.
+// Random data from `seed` through every estimate of a primitive of this accelerator, compared with the oracle within
+// what its precision allows; also the declared memory, and that a second run gives the same bits. A refusal is a
+// failure here.
 void check_on_accelerator(const Primitive& primitive, const LayerProblem& problem, Accelerator& accelerator,
                           std::uint64_t seed, const Arena::Poison& poison = {});
 

@@ -33,6 +33,8 @@ DeviceSpec host_sim_spec() {
   spec.threads = 2;
   spec.flops_per_second = 1e9;
   spec.bytes_per_second = 1e9;
+  spec.accelerator.tf32_flops_per_second = 4e9;
+  spec.accelerator.bf16_flops_per_second = 8e9;
   spec.accelerator.memory_bytes = std::int64_t{1} << 28;
   spec.accelerator.up = {1e-5, 1e8};
   spec.accelerator.down = {1e-5, 1e8};

@@ -20,7 +20,8 @@
 
 namespace znni::test {
 
-// A small GPU: 1 GFLOP/s, 1 GB/s of memory, 100 MB/s each way with 10 us per copy; two host threads.
+// A small GPU: 1 GFLOP/s, 4 in TF32 and 8 in bf16, 1 GB/s of memory, 100 MB/s each way with 10 us per copy; two host
+// threads.
 [[nodiscard]] DeviceSpec host_sim_spec();
 
 struct HostSimOptions {

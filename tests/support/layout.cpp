@@ -1,6 +1,7 @@
 #include "tests/support/layout.hpp"
 
 #include "tests/support/random.hpp"
+#include "tests/support/rounding.hpp"
 
 namespace znni::test {
 namespace {
@@ -26,16 +27,16 @@ std::int64_t padded_images(const TensorView& view) { return round_up(view.shape.
 void store(std::span<const float> planar, const TensorView& view) {
   ensure(static_cast<std::int64_t>(planar.size()) == elements(view.shape), "values do not fill their shape");
   const float* next = planar.data();
-  for_each(view.shape, 0, view.shape.f, [&](std::int64_t s, std::int64_t j, Vec3 v) { view.at(s, j, v) = *next++; });
+  for_each(view.shape, 0, view.shape.f, [&](std::int64_t s, std::int64_t j, Vec3 v) { set(view, s, j, v, *next++); });
   for_each(view.shape, view.shape.f, padded_images(view),
-           [&](std::int64_t s, std::int64_t j, Vec3 v) { view.at(s, j, v) = 0.0F; });
+           [&](std::int64_t s, std::int64_t j, Vec3 v) { set(view, s, j, v, 0.0F); });
 }
 
 std::vector<float> load(const TensorView& view) {
   std::vector<float> planar;
   planar.reserve(static_cast<std::size_t>(elements(view.shape)));
   for_each(view.shape, 0, view.shape.f,
-           [&](std::int64_t s, std::int64_t j, Vec3 v) { planar.push_back(view.at(s, j, v)); });
+           [&](std::int64_t s, std::int64_t j, Vec3 v) { planar.push_back(get(view, s, j, v)); });
   return planar;
 }
 

@@ -1,4 +1,4 @@
-// Planar float32 values into views of any format and strides, and back.
+// Planar float32 values into views of any layout and strides, of float32 or bf16, and back.
 #pragma once
 
 #include <span>

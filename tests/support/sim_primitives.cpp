@@ -1,5 +1,6 @@
 #include "tests/support/sim_primitives.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstring>
@@ -9,12 +10,15 @@
 #include "primitives/core/fragments.hpp"
 #include "tests/oracle/oracle.hpp"
 #include "tests/support/host_sim.hpp"
+#include "tests/support/rounding.hpp"
 
 namespace znni::test {
 namespace {
 
 constexpr Format planar = {};
 constexpr Format channels_last = {ElementType::f32, Layout::channels_last};
+constexpr Format last_bf16 = {ElementType::bf16, Layout::channels_last};
+constexpr std::array formats = {planar, channels_last, last_bf16};
 
 HostSim& sim_of(Device& device) {
   ensure(device.accelerator() != nullptr, "primitives of the simulated GPU run on it alone");
@@ -148,7 +152,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare_conv(const LayerProblem& problem,
 
 // One voxel of the problem's shape; NaN where a view that begins late ends before.
 double voxel(const TensorView& in, std::int64_t s, std::int64_t j, Vec3 at) {
-  return covers(in.shape.n - Vec3::cube(1), at) ? in.at(s, j, at) : std::nan("");
+  return covers(in.shape.n - Vec3::cube(1), at) ? get(in, s, j, at) : std::nan("");
 }
 
 oracle::Values values_of(const TensorView& in, const Shape5& shape) {
@@ -161,23 +165,27 @@ oracle::Values values_of(const TensorView& in, const Shape5& shape) {
   return values;
 }
 
-// Any problem by the oracle.
+// Any problem by the oracle; the output is rounded to its format.
 struct OracleRun {
   LayerProblem problem;
   LayerWeights weights;
   std::vector<TensorView> inputs;
   TensorView out;
 
-  void operator()() const {
+  void operator()() const { run(Precision::fp32); }
+
+  // The first input is rounded to `factors`.
+  void run(Precision factors) const {
     std::vector<oracle::Values> values;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
       values.push_back(values_of(inputs[i], input_shape(problem, static_cast<int>(i))));
     }
+    for (double& value : values.front()) value = rounded(static_cast<float>(value), factors);
     const oracle::Values result = oracle::oracle_run(problem, values, weights);
     for (std::int64_t i = 0; i < elements(out.shape); ++i) {
       const std::int64_t image = i / voxels(out.shape.n);
       const Vec3 at = fragment_at(i % voxels(out.shape.n), out.shape.n);
-      out.at(image / out.shape.f, image % out.shape.f, at) = static_cast<float>(result[static_cast<std::size_t>(i)]);
+      set(out, image / out.shape.f, image % out.shape.f, at, static_cast<float>(result[static_cast<std::size_t>(i)]));
     }
   }
 };
@@ -202,11 +210,15 @@ template <bool takes(const LayerProblem&)>
 Result<std::vector<Estimate>> describe_by_oracle(const LayerProblem& problem, const DeviceSpec& spec) {
   if (!takes(problem)) return refused("computes another kind of layer");
   if (spec.kind != DeviceKind::gpu) return refused("runs on the simulated GPU alone");
-  return std::vector<Estimate>{{{},
-                                planar,
-                                planar,
-                                modelled(problem, spec),
-                                input_output_buffers(problem, planar, planar, 0, MemorySpace::device)}};
+  std::vector<Estimate> estimates;
+  for (const Format format : formats) {
+    estimates.push_back({{},
+                         format,
+                         format,
+                         modelled(problem, spec),
+                         input_output_buffers(problem, format, format, 0, MemorySpace::device)});
+  }
+  return estimates;
 }
 
 Result<std::unique_ptr<PreparedLayer>> prepare_by_oracle(const LayerProblem& problem, const Estimate& chosen,
@@ -220,6 +232,92 @@ bool pools(const LayerProblem& problem) {
   return pool != nullptr && pool->kind == kind && (pool->mode == mode || kind == PoolKind::average);
 }
 
+// Matrix units: channels last, TF32 or bf16, where the device has a rate for it.
+Result<std::vector<Estimate>> describe_matrix(const LayerProblem& problem, const DeviceSpec& spec) {
+  const auto* conv = std::get_if<ConvProblem>(&problem);
+  if (conv == nullptr) return refused("computes convolutions only");
+  if (spec.kind != DeviceKind::gpu) return refused("runs on the simulated GPU alone");
+  std::vector<Estimate> estimates;
+  for (const auto& [format, rate] : {std::pair{channels_last, spec.accelerator.tf32_flops_per_second},
+                                     std::pair{last_bf16, spec.accelerator.bf16_flops_per_second}}) {
+    if (rate <= 0) continue;
+    Estimate estimate{{}, format, format, 1e-6 + direct_flops(problem) / rate, {}};
+    if (format == channels_last) estimate.variant = {{"tf32", 1}};
+    estimate.memory = input_output_buffers(problem, format, format, 0, MemorySpace::device);
+    const std::int64_t weights = mul(kernel_floats(*conv), element_bytes(format.type));
+    estimate.memory.push_back({"kernels", MemorySpace::device, weights, Lifetime::plan()});
+    estimates.push_back(std::move(estimate));
+  }
+  if (estimates.empty()) return refused("has no rate for any precision");
+  return estimates;
+}
+
+// Products of rounded factors, exact otherwise.
+struct MatrixRun {
+  OracleRun run;
+  TensorView kernels;  // [1][count][1][1][1], in the tensors' element type
+  Precision precision;
+
+  void operator()() const {
+    std::vector<float> factors(static_cast<std::size_t>(kernels.shape.f));
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      factors[i] = rounded(get(kernels, 0, static_cast<std::int64_t>(i), {}), precision);
+    }
+    OracleRun own = run;
+    own.weights.kernels = factors;
+    own.run(precision);
+  }
+};
+
+class MatrixLayer final : public PreparedLayer {
+ public:
+  MatrixLayer(OracleRun run, const TensorView& kernels, Precision precision, HostSim& sim, Seconds seconds)
+      : run_(std::move(run)), kernels_(kernels), precision_(precision), sim_(sim), seconds_(seconds) {}
+
+  Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena&) override {
+    OracleRun own{run_.problem, run_.weights, {inputs.begin(), inputs.end()}, out};
+    return sim_.launch(Stream::compute, seconds_, MatrixRun{std::move(own), kernels_, precision_});
+  }
+
+ private:
+  OracleRun run_;
+  TensorView kernels_;
+  Precision precision_;
+  HostSim& sim_;
+  Seconds seconds_;
+};
+
+Result<std::unique_ptr<PreparedLayer>> prepare_matrix(const LayerProblem& problem, const Estimate& chosen,
+                                                      const LayerWeights& weights, Arena& persistent, Device& device) {
+  HostSim& sim = sim_of(device);
+  const std::span<std::byte> block = persistent.grant("kernels");
+  const Shape5 shape{1, std::ssize(weights.kernels), Vec3::cube(1)};
+  std::vector<float> own(weights.kernels.size());
+  const TensorView laid = dense_view(own.data(), shape, chosen.in);
+  for (std::int64_t i = 0; i < shape.f; ++i) set(laid, 0, i, {}, weights.kernels[static_cast<std::size_t>(i)]);
+  const Result<void> written = sim.write(block.data(), std::as_bytes(std::span(own)).first(block.size()));
+  if (!written) return written.error();
+  const TensorView kernels = dense_view(reinterpret_cast<float*>(block.data()), shape, chosen.in);
+  const Precision precision = precision_of(chosen.variant, chosen.in, chosen.out);
+  return std::unique_ptr<PreparedLayer>(
+      std::make_unique<MatrixLayer>(OracleRun{problem, weights, {}, {}}, kernels, precision, sim, chosen.time));
+}
+
+Result<std::vector<Estimate>> describe_reorder(const LayerProblem& problem, const DeviceSpec& spec) {
+  const auto* reorder = std::get_if<ReorderProblem>(&problem);
+  const auto known = [](Format format) { return std::find(formats.begin(), formats.end(), format) != formats.end(); };
+  const bool takes = reorder != nullptr && known(reorder->from) && known(reorder->to) && reorder->from != reorder->to;
+  if (!takes) return refused("reorders between planar float32 and channels last of float32 and bf16 only");
+  if (spec.kind != DeviceKind::gpu) return refused("runs on the simulated GPU alone");
+  const auto bytes =
+      static_cast<double>(tensor_bytes(reorder->in, reorder->from) + tensor_bytes(reorder->in, reorder->to));
+  return std::vector<Estimate>{{{},
+                                reorder->from,
+                                reorder->to,
+                                1e-6 + bytes / spec.bytes_per_second,
+                                input_output_buffers(problem, reorder->from, reorder->to, 0, MemorySpace::device)}};
+}
+
 bool is_conv_pool(const LayerProblem& problem) { return std::holds_alternative<ConvPoolProblem>(problem); }
 
 bool is_elementwise(const LayerProblem& problem) {
@@ -228,6 +326,8 @@ bool is_elementwise(const LayerProblem& problem) {
 }
 
 constinit const Primitive conv{"sim.conv", 1, DeviceKind::gpu, describe_conv, prepare_conv};
+constinit const Primitive conv_matrix{"sim.conv_matrix", 1, DeviceKind::gpu, describe_matrix, prepare_matrix};
+constinit const Primitive reorder{"sim.reorder", 1, DeviceKind::gpu, describe_reorder, prepare_by_oracle};
 constinit const Primitive pool_max{"sim.pool_max", 1, DeviceKind::gpu,
                                    describe_by_oracle<pools<PoolKind::max, PoolMode::plain>>, prepare_by_oracle};
 constinit const Primitive pool_mpf{"sim.pool_mpf", 1, DeviceKind::gpu,
@@ -248,7 +348,8 @@ Result<std::unique_ptr<Device>> open(const DeviceSpec& spec, std::int64_t host_b
       std::make_unique<HostSim>(HostSimOptions{spec, host_budget, pinned_budget, device_budget, 0}));
 }
 
-constexpr std::array<const Primitive*, 5> table = {&conv, &pool_max, &pool_mpf, &pool_average, &elementwise};
+constexpr std::array<const Primitive*, 7> table = {&conv,     &conv_matrix,  &reorder,    &pool_max,
+                                                   &pool_mpf, &pool_average, &elementwise};
 const Backend row{"sim", probe, open, table};
 
 }  // namespace

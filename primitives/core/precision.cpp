@@ -1,0 +1,24 @@
+#include "primitives/core/precision.hpp"
+
+#include <array>
+
+namespace znni {
+
+std::string_view to_string(Precision precision) {
+  static constexpr std::array<std::string_view, precisions> names = {"fp32", "tf32", "bf16"};
+  return names[static_cast<std::size_t>(precision)];
+}
+
+std::optional<Precision> parse_precision(std::string_view text) {
+  for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16}) {
+    if (to_string(precision) == text) return precision;
+  }
+  return std::nullopt;
+}
+
+Precision precision_of(const Variant& variant, Format in, Format out) {
+  if (in.type != ElementType::f32 || out.type != ElementType::f32) return Precision::bf16;
+  return setting(variant, "tf32", 0) == 0 ? Precision::fp32 : Precision::tf32;
+}
+
+}  // namespace znni
