@@ -108,6 +108,9 @@ class ModelServer {
   [[nodiscard]] virtual Result<JobOutlook> outlook(const std::string& name, const std::string& version,
                                                    const VolumeShape& input, ElementType output = ElementType::f32,
                                                    std::int64_t alike = 1) const = 0;
+  // In which parts a volume that outlook() takes is computed soonest, one after the other.
+  [[nodiscard]] virtual Result<VolumeCut> cut(const std::string& name, const std::string& version,
+                                              const VolumeShape& input, ElementType output) const = 0;
   // `bytes` of transport memory out of the budget, at once or over_budget with both numbers.
   [[nodiscard]] virtual Result<TransportLease> lease(std::int64_t bytes) = 0;
 

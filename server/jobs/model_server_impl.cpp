@@ -95,6 +95,16 @@ class ModelServerImpl final : public ModelServer {
     return found;
   }
 
+  Result<VolumeCut> cut(const std::string& name, const std::string& version, const VolumeShape& input,
+                        ElementType output) const override {
+    const Result<ModelSlots::Handle> slot = slots_.find(name, version);
+    if (!slot) return slot.error();
+    const Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
+    if (!model) return model.error();
+    const Result<VolumeCut> cut = (*model)->engine->cut(input, output, usual_share(*transport_));
+    return cut ? cut : cut.error().within("model '" + name + "'");
+  }
+
   Result<TransportLease> lease(std::int64_t bytes) override { return take_lease(transport_, bytes); }
 
   Result<JobStatistics> run_all(const std::string& name, const std::string& version, std::vector<VolumeJob> jobs,

@@ -124,16 +124,26 @@ Result<JobOutlook> Engine::outlook(const VolumeShape& input, ElementType output,
   if (Result<void> checked = check_shape({1, std::max(state_->f_in, state_->f_out), input.n}); !checked) {
     return checked.error();
   }
-  const bool lost = state_->why_lost().has_value();
-  const State::Work work{input, output, most_held};
-  std::optional<JobOutlook> best;
-  for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
-    if (lost && !state_->rungs[i].on_cpu()) continue;
-    const JobOutlook other = state_->outlook_on(i, work);
-    if (!best || state_->is_better(other, *best, work)) best = other;
+  return state_->best_outlook({input, output, most_held});
+}
+
+Result<VolumeCut> Engine::cut(const VolumeShape& input, ElementType output, std::int64_t most_held) const {
+  const Result<JobOutlook> whole = outlook(input, output, most_held);
+  if (!whole) return whole.error();
+  std::vector<Vec3> patches;
+  for (const std::size_t rung : state_->rungs_now()) {
+    const Geometry& geometry = state_->rungs[rung].geometry();
+    Vec3 patch = exchanged(geometry.patch_output, geometry.choice.axis);
+    if (geometry.choice.streamed) patch[geometry.choice.axis] = whole->output.n[geometry.choice.axis];
+    patches.push_back(patch);
   }
-  ensure(best.has_value(), "a GPU is lost where rungs on the CPU are left");
-  return *best;
+  return best_cut(whole->output.n, state_->fov, patches, [&](Vec3 n) -> PartOutlook {
+    VolumeShape part = input;
+    part.n = n;
+    const State::Work work{part, output, most_held};
+    const JobOutlook found = state_->best_outlook(work);
+    return {found.predicted_seconds, state_->held_bytes(found, work) <= most_held};
+  });
 }
 
 std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& input, ElementType output) const {

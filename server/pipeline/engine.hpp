@@ -20,6 +20,7 @@
 #include "server/pipeline/call_observer.hpp"
 #include "server/pipeline/job_statistics.hpp"
 #include "server/pipeline/place_devices.hpp"
+#include "server/pipeline/volume_cut.hpp"
 #include "server/volume/plane_source.hpp"
 
 namespace znni {
@@ -135,6 +136,11 @@ class Engine {
   // avoided.
   [[nodiscard]] Result<JobOutlook> outlook(const VolumeShape& input, ElementType output = ElementType::f32,
                                            std::int64_t most_held = saturated) const;
+
+  // In which parts a volume that outlook() takes is computed soonest: each as outlook() has it, for the same bytes
+  // held.
+  [[nodiscard]] Result<VolumeCut> cut(const VolumeShape& input, ElementType output = ElementType::f32,
+                                      std::int64_t most_held = saturated) const;
 
   // Blocks until done. One job at a time computes; others may run while it stands between patches, as Interval says.
   // Stops between layers with `cancelled`. An error ends the job, not the engine. invalid_argument when the job's first

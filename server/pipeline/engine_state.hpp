@@ -84,11 +84,17 @@ struct Engine::State {
     gpu_retry.passed();
     gpu_lost.reset();
   }
-  // The first that runs now.
-  [[nodiscard]] const OpenRung& front() const {
+  // Those that run now: without a GPU that is lost.
+  [[nodiscard]] std::vector<std::size_t> rungs_now() const {
     const bool lost = why_lost().has_value();
-    return *std::find_if(rungs.begin(), rungs.end(), [&](const OpenRung& rung) { return rung.on_cpu() || !lost; });
+    std::vector<std::size_t> now;
+    for (std::size_t i = 0; i < rungs.size(); ++i) {
+      if (rungs[i].on_cpu() || !lost) now.push_back(i);
+    }
+    ensure(!now.empty(), "a GPU is lost where rungs on the CPU are left");
+    return now;
   }
+  [[nodiscard]] const OpenRung& front() const { return rungs[rungs_now().front()]; }
 
   // A volume, what its slabs hold, and the bytes that a job may hold of both.
   struct Work {
@@ -177,6 +183,15 @@ struct Engine::State {
     const std::int64_t b_holds = held_bytes(b, work);
     if (std::max(a_holds, b_holds) <= work.most_held) return a.predicted_seconds < b.predicted_seconds;
     return a_holds < b_holds;
+  }
+  // On the rung that suits it best.
+  [[nodiscard]] JobOutlook best_outlook(const Work& work) const {
+    std::optional<JobOutlook> best;
+    for (const std::size_t rung : rungs_now()) {
+      const JobOutlook other = outlook_on(rung, work);
+      if (!best || is_better(other, *best, work)) best = other;
+    }
+    return *best;
   }
 };
 

@@ -16,12 +16,6 @@ namespace {
 // How long a client may take to notice that its stream has failed.
 constexpr std::chrono::milliseconds patience{5000};
 
-void set_extent(Vec3 n, v1::Extent& extent) {
-  extent.set_z(n.z);
-  extent.set_y(n.y);
-  extent.set_x(n.x);
-}
-
 Error caller_gone() { return {ErrorCode::cancelled, "the caller cancelled or is gone"}; }
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -138,6 +132,7 @@ Result<void> VolumeCall::greet(const Accepted& accepted) {
   message.set_patches(accepted.outlook.patches);
   message.set_predicted_seconds(accepted.outlook.predicted_seconds);
   if (!accepted.head.whole) message.set_resume_token(accepted.token);
+  message.set_model_token(model_token(accepted.model));
   accepted_ = Clock::now();
   if (!write(response)) return caller_gone();
   return {};

@@ -58,6 +58,12 @@ std::string resume_token(const v1::VolumeHeader& header, const ModelInfo& model)
   return print.text();
 }
 
+std::string model_token(const ModelInfo& model) {
+  Fingerprint print;
+  for (const std::string* text : {&model.name, &model.version, &model.identity}) print.add(*text);
+  return print.text();
+}
+
 Result<void> check_resume(const v1::VolumeHeader& header, const std::string& token, const ModelInfo& model) {
   if (header.first_plane() == 0) return {};
   const std::string where = "model " + in_quotes(model.name) + ": ";
@@ -71,6 +77,12 @@ Result<void> check_resume(const v1::VolumeHeader& header, const std::string& tok
       where + "resume_token " + in_quotes(header.resume_token()) +
           " is not that of this volume, model and plan: what is computed now would not belong to what is there; "
           "start over"};
+}
+
+void set_extent(Vec3 n, v1::Extent& extent) {
+  extent.set_z(n.z);
+  extent.set_y(n.y);
+  extent.set_x(n.x);
 }
 
 std::int64_t plane_bytes(VolumeShape volume) {

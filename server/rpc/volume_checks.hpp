@@ -25,10 +25,16 @@ struct VolumeHead {
 // where another ended must have in common with it.
 [[nodiscard]] std::string resume_token(const v1::VolumeHeader& header, const ModelInfo& model);
 
+// Names the model and plan alone: volumes that are parts of one another have that in common.
+[[nodiscard]] std::string model_token(const ModelInfo& model);
+
 // A stream that begins at a later plane shows the token of the one before it: corrupt_file when that is another than
 // `token`, unsupported when the model wants the whole volume.
 [[nodiscard]] Result<void> check_resume(const v1::VolumeHeader& header, const std::string& token,
                                         const ModelInfo& model);
+
+// As the wire has it.
+void set_extent(Vec3 n, v1::Extent& extent);
 
 // Bytes of one plane, all images.
 [[nodiscard]] std::int64_t plane_bytes(VolumeShape volume);

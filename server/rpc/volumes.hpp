@@ -12,6 +12,8 @@ class VolumesService final : public v1::Volumes::Service {
 
   grpc::Status Infer(grpc::ServerContext* context,
                      grpc::ServerReaderWriter<v1::VolumeResponse, v1::VolumeRequest>* stream) override;
+  grpc::Status Outlook(grpc::ServerContext* context, const v1::VolumeHeader* request,
+                       v1::VolumeOutlook* response) override;
 
  private:
   FrontDoor& door_;

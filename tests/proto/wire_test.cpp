@@ -127,6 +127,9 @@ TEST(Wire, Health) {
 TEST(Wire, Volumes) {
   EXPECT_EQ(v1::VolumeHeader::descriptor()->full_name(), "znni.v1.VolumeHeader");
   EXPECT_EQ(fields(v1::VolumeChunk::descriptor()), "offset=1 int64, data=2 bytes");
+  EXPECT_EQ(fields(v1::VolumeOutlook::descriptor()),
+            "extent=1 Extent, predicted_seconds=2 double, part=3 Extent, parts=4 int64, "
+            "predicted_seconds_in_parts=5 double");
 }
 
 }  // namespace

@@ -96,6 +96,7 @@ TEST_F(ModelServerTest, ServesAModelExactlyWithItsOwnNormalisation) {
   ASSERT_TRUE(server->ready()) << log();
   const Result<JobOutlook> outlook = server->outlook("net", "", volume_.shape);
   ASSERT_TRUE(outlook) << outlook.error().message;
+  EXPECT_EQ(server->cut("net", "", volume_.shape, ElementType::f32)->part, outlook->output.n);
   JobOutcome outcome;
   VolumeJob job =
       test::recorded_job(volume_.view(), outlook->output, ElementType::f32, VolumeOrder::image_major, outcome);
@@ -168,6 +169,7 @@ TEST_F(ModelServerTest, UnknownModelsAndVersionsAreNotFound) {
   EXPECT_EQ(server->find("net", "1").error().code, ErrorCode::not_found);
   EXPECT_EQ(server->find("other", "").error().message, "Request for unknown model: 'other' is not found");
   EXPECT_EQ(server->outlook("other", "", volume_.shape).error().code, ErrorCode::not_found);
+  EXPECT_EQ(server->cut("other", "", volume_.shape, ElementType::f32).error().code, ErrorCode::not_found);
   EXPECT_EQ(server->run("other", "", {}, {}).error().code, ErrorCode::not_found);
   EXPECT_EQ(server->statistics("other", "").succeeded, 0);
 }

@@ -144,6 +144,17 @@ Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::
   return outlook;
 }
 
+// Parts that are one column of the patch wide.
+Result<VolumeCut> FakeModelServer::cut(const std::string& name, const std::string& version, const VolumeShape& input,
+                                       ElementType output) const {
+  const Result<JobOutlook> whole = outlook(name, version, input, output, 0);
+  if (!whole) return whole.error();
+  const Vec3 column = find(name, version)->patch - find(name, version)->field_of_view + Vec3::cube(1);
+  const Vec3 n = whole->output.n;
+  const Vec3 part = min(n, Vec3{n.z, column.y, column.x});
+  return VolumeCut{part, div_up(n.y, part.y) * div_up(n.x, part.x), 0.5, 0.25};
+}
+
 Result<TransportLease> FakeModelServer::lease(std::int64_t bytes) { return take_lease(budget_, bytes); }
 
 std::int64_t FakeModelServer::leased() const {

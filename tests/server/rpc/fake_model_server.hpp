@@ -31,6 +31,8 @@ class FakeModelServer final : public ModelServer {
   [[nodiscard]] Result<JobOutlook> outlook(const std::string& name, const std::string& version,
                                            const VolumeShape& input, ElementType output,
                                            std::int64_t alike) const override;
+  [[nodiscard]] Result<VolumeCut> cut(const std::string& name, const std::string& version, const VolumeShape& input,
+                                      ElementType output) const override;
   [[nodiscard]] Result<TransportLease> lease(std::int64_t bytes) override;
   [[nodiscard]] Result<JobStatistics> run_all(const std::string& name, const std::string& version,
                                               std::vector<VolumeJob> jobs, std::size_t at_a_time,

@@ -28,6 +28,7 @@ TEST_F(VolumeCallTest, AcceptsBeforeDataFlows) {
   EXPECT_EQ(response.accepted().field_of_view().x(), 3);
   EXPECT_EQ(response.accepted().patch().z(), 6);
   EXPECT_EQ(response.accepted().patches(), 2);
+  EXPECT_NE(response.accepted().model_token(), "");
   EXPECT_EQ(response.accepted().predicted_seconds(), 0.5);
   EXPECT_GT(models_.leased(), 0);
   client.send(voxels_of({6, 5, 4}));

@@ -48,6 +48,15 @@ TEST(VolumeChecks, Priority) {
   EXPECT_GT(check_volume_header(urgent, twice_model())->priority, 1000);
 }
 
+TEST(VolumeChecks, TheModelsTokenIsThatOfAllVolumesItComputes) {
+  ModelInfo model = twice_model();
+  const std::string token = model_token(model);
+  EXPECT_FALSE(token.empty());
+  EXPECT_NE(token, resume_token(header(), model));
+  model.identity = "other weights";
+  EXPECT_NE(model_token(model), token);
+}
+
 TEST(VolumeChecks, TheFirstPlaneIsOneOfTheOutput) {
   v1::VolumeHeader later = header();
   EXPECT_EQ(check_volume_header(later, twice_model())->first_plane, 0);

@@ -52,6 +52,16 @@ TEST_F(VolumesTest, WhatDoesNotFitIsRefusedBeforeDataFlows) {
   expect_alive();
 }
 
+TEST_F(VolumesTest, TellsBeforeAnyDataInWhichPartsAVolumeIsBestSent) {
+  v1::VolumeOutlook outlook;
+  grpc::ClientContext context;
+  ASSERT_TRUE(stub_->Outlook(&context, header({6, 22, 9}).header(), &outlook).ok());
+  EXPECT_EQ(outlook.parts(), 4 * 2);
+  EXPECT_EQ(models_.leased(), 0);
+  grpc::ClientContext refused;
+  EXPECT_EQ(stub_->Outlook(&refused, header({6, 22, 2}).header(), &outlook).error_code(), StatusCode::INVALID_ARGUMENT);
+}
+
 TEST_F(VolumesTest, AClosedServerTakesNone) {
   server_->close();
   expect_refused({header()}, StatusCode::UNAVAILABLE, "shutting down");

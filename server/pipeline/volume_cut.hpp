@@ -1,0 +1,35 @@
+// A wide volume is asked for in parts, one after the other, each a volume of its own: along z as long as the whole,
+// along y and x some patches, or columns of a stream, wide. Of the whole, a job holds planes of all the cross-section:
+// where they are many, its bands are thin, and each begins anew. Of a part it holds less, and of one column in one turn
+// nothing waits at all. Parts are cut where the whole's own patches end, so that no border is computed that was not
+// before; their input overlaps by a field of view, and is sent more than once.
+#pragma once
+
+#include <functional>
+#include <span>
+
+#include "primitives/core/primitive.hpp"
+
+namespace znni {
+
+struct VolumeCut {
+  Vec3 part;  // of the output; the last ones along y and x have what is left
+  std::int64_t parts = 1;
+  Seconds whole_seconds = 0;  // predicted of the volume at once
+  Seconds seconds = 0;        // of all parts, one after the other
+  bool operator==(const VolumeCut&) const = default;
+};
+
+// What a volume of some extent takes, alone.
+struct PartOutlook {
+  Seconds seconds = 0;
+  bool fits = true;  // a job holds no more of it than it may
+};
+using OutlookOfPart = std::function<PartOutlook(Vec3 input)>;
+
+// The parts in which `output` is predicted to be computed soonest; of those that take hardly longer (2 %) the ones that
+// send the least input. All of it at once unless parts take a tenth less, or fit where the whole does not. `patches`:
+// extents in the output of patches and columns that parts may consist of; z is not looked at.
+[[nodiscard]] VolumeCut best_cut(Vec3 output, Vec3 fov, std::span<const Vec3> patches, const OutlookOfPart& outlook);
+
+}  // namespace znni
