@@ -7,6 +7,7 @@
 
 #include "client/cli/hdf5_volume.hpp"
 #include "client/cli/npy_volume.hpp"
+#include "client/cli/tiff_parts.hpp"
 #include "client/cli/tiff_volume.hpp"
 
 namespace znni::client {
@@ -77,9 +78,20 @@ Result<VolumeTarget> open_target(const FileName& name, const VolumeFacts& facts,
   if (Result<void> sound = check_target(name, facts); !sound) return sound.error();
   const Result<FileFormat> format = format_of(name);
   switch (*format) {
-    case FileFormat::hdf5: return open_hdf5_target(name, facts, planes_done);
+    case FileFormat::hdf5: return open_hdf5_target(name, facts, planes_done > 0);
     case FileFormat::tiff: return open_tiff_target(name, facts, planes_done);
-    case FileFormat::npy: return open_npy_target(name, facts, planes_done);
+    case FileFormat::npy: return open_npy_target(name, facts, planes_done > 0);
+  }
+  return Error{ErrorCode::internal, name.path};
+}
+
+Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFacts& facts, bool goes_on) {
+  if (Result<void> sound = check_target(name, facts); !sound) return sound.error();
+  const Result<FileFormat> format = format_of(name);
+  switch (*format) {
+    case FileFormat::hdf5: return open_hdf5_target(name, facts, goes_on);
+    case FileFormat::tiff: return open_tiff_target_in_parts(name, facts, goes_on);
+    case FileFormat::npy: return open_npy_target(name, facts, goes_on);
   }
   return Error{ErrorCode::internal, name.path};
 }

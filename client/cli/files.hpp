@@ -37,8 +37,9 @@ struct VolumeSource {
 
 // An open, unfinished output. Until finish() has returned, the file cannot be mistaken for a complete one.
 struct VolumeTarget {
-  // Planes must come in order, each [channels][y][x].
-  std::function<Result<void>(std::int64_t z, std::span<const std::byte> plane)> write_plane;
+  // Rows and columns of `box` (its z range is not looked at) in plane z, [channels][y][x]: of a target in parts in any
+  // order, else all of them, planes in order.
+  std::function<Result<void>(std::int64_t z, const Box& box, std::span<const std::byte> plane)> write_plane;
   // Everything written so far is on disk and can be resumed.
   std::function<Result<void>()> flush;
   // Turns the partial output into the complete one.
@@ -56,6 +57,8 @@ struct VolumeTarget {
 // other extents; surplus planes are written again.
 [[nodiscard]] Result<VolumeTarget> open_target(const FileName& name, const VolumeFacts& facts,
                                                std::int64_t planes_done);
+// One that is written in parts. `goes_on`: with a partial output that was begun so.
+[[nodiscard]] Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFacts& facts, bool goes_on);
 // Where the unfinished output lies: "out.h5:/prob.partial", "out.npy.partial".
 [[nodiscard]] FileName partial_name(const FileName& name);
 

@@ -192,8 +192,8 @@ bool has_extents(hid_t dataset, const VolumeFacts& facts) {
   return dataset >= 0 && extents_of(dataset) == expected;
 }
 
-Handle partial_dataset(hid_t file, const std::string& dataset, const VolumeFacts& facts, std::int64_t planes_done) {
-  if (planes_done > 0) {
+Handle partial_dataset(hid_t file, const std::string& dataset, const VolumeFacts& facts, bool goes_on) {
+  if (goes_on) {
     Handle found(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose);
     return has_extents(found.get(), facts) ? std::move(found) : Handle(-1, H5Dclose);
   }
@@ -243,18 +243,17 @@ bool hdf5_dataset_exists(const FileName& name) {
   return dataset.valid();
 }
 
-Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& facts, std::int64_t planes_done) {
+Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& facts, bool goes_on) {
   silence();
   Handle file = open_or_create(name.path);
   if (!file.valid()) return cannot(name, "be opened for writing: not an HDF5 file, in use, or no such folder");
-  Handle data = partial_dataset(file.get(), partial_name(name).dataset, facts, planes_done);
+  Handle data = partial_dataset(file.get(), partial_name(name).dataset, facts, goes_on);
   if (!data.valid()) return cannot(name, "create or reopen the partial dataset");
   auto open = std::make_shared<OpenDataset>(OpenDataset{std::move(file), std::move(data), facts, facts.channels > 1});
   VolumeTarget target;
-  target.write_plane = [open, name](std::int64_t z, std::span<const std::byte> plane) -> Result<void> {
-    const Box whole{{0, 0, 0}, open->facts.n};
+  target.write_plane = [open, name](std::int64_t z, const Box& box, std::span<const std::byte> plane) -> Result<void> {
     // The library's one transfer function of ours takes a mutable pointer; writing does not change it.
-    if (transfer(*open, z, whole, const_cast<std::byte*>(plane.data()), Direction::write) >= 0) return {};
+    if (transfer(*open, z, box, const_cast<std::byte*>(plane.data()), Direction::write) >= 0) return {};
     return cannot(name, "write plane " + std::to_string(z) + " (disk full?)");
   };
   target.flush = [open, name]() -> Result<void> {

@@ -8,8 +8,8 @@ namespace znni::client {
 // With no dataset named: the only 3D or 4D one; several are listed in the error.
 [[nodiscard]] Result<VolumeSource> open_hdf5(const FileName& name);
 [[nodiscard]] bool hdf5_dataset_exists(const FileName& name);
-// Adds to an existing file, replaces a dataset of that name when finished.
-[[nodiscard]] Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& facts,
-                                                    std::int64_t planes_done);
+// Adds to an existing file, replaces a dataset of that name when finished. Any part of any plane may be written at any
+// time. `goes_on`: with the partial output that is there.
+[[nodiscard]] Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& facts, bool goes_on);
 
 }  // namespace znni::client

@@ -1,47 +1,49 @@
 #include "client/cli/infer.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <nlohmann/json.hpp>
-#include <vector>
+#include <optional>
+#include <utility>
 
 #include "client/cli/files.hpp"
+#include "client/cli/padded_reader.hpp"
+#include "client/cli/parts.hpp"
 #include "client/cli/progress.hpp"
+#include "client/cli/recorded_writer.hpp"
 #include "client/cli/resume.hpp"
 #include "client/cpp/volume_client.hpp"
 
 namespace znni::client {
 namespace {
 
-// Planes between two resume records: each costs a flush.
-constexpr std::int64_t planes_per_record = 32;
-
 // Everything known before the first byte is sent.
 struct Job {
   Options options;
   FileName output;
-  VolumeSource source;
+  PaddedVolume input;
   ModelFacts model;
-  Box box;
-  PaddedExtent extent;
   Vec3 n_out;
   JobIdentity identity;
-  std::int64_t planes_done = 0;  // of an earlier, interrupted run
-  std::string token;             // of that run's stream
+  ResumeState begun;  // by an earlier, interrupted run
+  Parts parts;        // of the output
+
+  [[nodiscard]] bool goes_on() const { return begun.parts_done + begun.planes_done > 0; }
 };
 
 Result<void> check_model(const Job& job) {
-  if (job.source.facts.channels != job.model.f_in) {
-    return Error{ErrorCode::invalid_argument, job.options.input + ": has " + std::to_string(job.source.facts.channels) +
-                                                  " images, model '" + job.model.name + "' takes " +
-                                                  std::to_string(job.model.f_in)};
+  if (job.input.source.facts.channels != job.model.f_in) {
+    return Error{ErrorCode::invalid_argument, job.options.input + ": has " +
+                                                  std::to_string(job.input.source.facts.channels) + " images, model '" +
+                                                  job.model.name + "' takes " + std::to_string(job.model.f_in)};
   }
-  if (!covers(job.extent.outer, job.model.field_of_view)) {
-    return Error{ErrorCode::invalid_argument,
-                 job.options.input + ": " + to_string(job.extent.outer) + " voxels are less than the field of view " +
-                     to_string(job.model.field_of_view) + " of model '" + job.model.name + "'; try --padding reflect"};
+  if (!covers(job.input.extent.outer, job.model.field_of_view)) {
+    return Error{ErrorCode::invalid_argument, job.options.input + ": " + to_string(job.input.extent.outer) +
+                                                  " voxels are less than the field of view " +
+                                                  to_string(job.model.field_of_view) + " of model '" + job.model.name +
+                                                  "'; try --padding reflect"};
   }
   return {};
 }
@@ -66,7 +68,7 @@ JobIdentity identity_of(const Job& job) {
   return {options.input,
           options.model,
           job.model.version,
-          to_string(job.box),
+          to_string(job.input.box),
           to_string(options.padding),
           numpy_name(options.dtype),
           own ? number_text(*options.scale) + "," + number_text(*options.offset) : "model",
@@ -86,6 +88,11 @@ Result<ResumeState> begun_anew(const Job& job) {
   return ResumeState{};
 }
 
+Parts parts_of(const Job& job, const ResumeState& begun) {
+  if (begun.part_y == 0) return {job.n_out, job.n_out};
+  return {job.n_out, {job.n_out.z, begun.part_y, begun.part_x}};
+}
+
 // What an earlier run left, when --resume asks to go on with it. Without that, an interrupted output
 // is not thrown away unless --overwrite says so.
 Result<ResumeState> resumed(const Job& job) {
@@ -97,16 +104,21 @@ Result<ResumeState> resumed(const Job& job) {
     return options.resume ? begun_anew(job) : ResumeState{};
   }
   const ResumeState& found = **state;
+  const Parts parts = parts_of(job, found);
   if (!options.resume) {
-    return Error{ErrorCode::invalid_argument,
-                 options.output + ": " + std::to_string(found.planes_done) + " of " + std::to_string(found.planes) +
-                     " planes are there already: add --resume, or --overwrite to start over"};
+    return Error{ErrorCode::invalid_argument, options.output + ": " +
+                                                  kept_text(found.parts_done, found.planes_done, parts) +
+                                                  " are there already: add --resume, or --overwrite to start over"};
   }
   const std::string changed = difference(found.job, job.identity);
   if (!changed.empty()) return Error{ErrorCode::invalid_argument, "--resume: another job was begun: " + changed};
-  if (found.planes != job.n_out.z)
+  if (found.planes != job.n_out.z || found.parts_done > parts.count())
     return Error{ErrorCode::corrupt_file, resume_path(job.output) + ": not of this output"};
-  return found;
+  ResumeState begun = found;
+  if (parts.count() == 1 || found.planes_done < found.planes) return begun;
+  ++begun.parts_done;  // its last plane was recorded, and no more
+  begun.planes_done = 0;
+  return begun;
 }
 
 // What can be refused before the daemon is asked.
@@ -122,185 +134,167 @@ Result<void> check_files(const Options& options, const FileName& output) {
 }
 
 Result<Job> make_job(const Options& options, const Connection& connection) {
-  Job job{options, parse_file_name(options.output), {}, {}, {}, {}, {}, {}, 0, {}};
+  Job job{options, parse_file_name(options.output), {}, {}, {}, {}, {}, {}};
   if (Result<void> sound = check_files(options, job.output); !sound) return sound.error();
   Result<VolumeSource> source = open_source(parse_file_name(options.input));
   if (!source) return source.error();
-  job.source = std::move(*source);
-  const Result<Box> box = parse_bbox(options.bbox, job.source.facts.n);
+  const Result<Box> box = parse_bbox(options.bbox, source->facts.n);
   if (!box) return box.error();
-  job.box = *box;
   const Result<ModelFacts> model = connection.model(options.model, options.version);
   if (!model) return model.error();
   job.model = *model;
-  job.extent = pad(options.padding, box->extent(), model->field_of_view);
+  const PaddedExtent extent = pad(options.padding, box->extent(), model->field_of_view);
+  job.input = {*std::move(source), *box, extent, options.scale, options.offset};
   if (Result<void> fits = check_model(job); !fits) return fits.error();
-  job.n_out = job.extent.outer - model->field_of_view + Vec3::cube(1);
+  job.n_out = job.input.extent.outer - model->field_of_view + Vec3::cube(1);
   const VolumeFacts facts{model->f_out, job.n_out, options.dtype};
   if (Result<void> sound = check_target(job.output, facts); !sound) return sound.error();
   job.identity = identity_of(job);
-  const Result<ResumeState> done = resumed(job);
-  if (!done) return done.error();
-  job.planes_done = done->planes_done;
-  job.token = done->token;
+  Result<ResumeState> begun = resumed(job);
+  if (!begun) return begun.error();
+  job.begun = *std::move(begun);
+  job.begun.job = job.identity;
+  job.begun.planes = job.n_out.z;
+  job.parts = parts_of(job, job.begun);
   return job;
 }
 
-// Reads one padded plane after another, normalised where --scale asks for it.
-class PaddedReader {
- public:
-  explicit PaddedReader(const Job& job)
-      : job_(job),
-        bytes_(voxel_bytes(job.source.facts.type)),
-        inner_(size(voxels(inner_plane()))),
-        outer_(size(voxels(outer_plane()))) {}
-
-  Result<void> read(std::int64_t plane, std::span<std::byte> out) {
-    std::fill(outer_.begin(), outer_.end(), std::byte{0});
-    if (const auto z = source_position(job_.extent, 0, plane)) {
-      if (Result<void> done = job_.source.read_plane(*z + job_.box.start.z, job_.box, inner_); !done) return done;
-      spread();
-    }
-    deliver(out);
-    return {};
-  }
-
- private:
-  [[nodiscard]] Vec3 inner_plane() const {
-    return {job_.source.facts.channels, job_.extent.inner.y, job_.extent.inner.x};
-  }
-  [[nodiscard]] Vec3 outer_plane() const {
-    return {job_.source.facts.channels, job_.extent.outer.y, job_.extent.outer.x};
-  }
-  [[nodiscard]] std::size_t size(std::int64_t count) const { return static_cast<std::size_t>(count * bytes_); }
-
-  // inner_ to outer_, rows and columns padded.
-  void spread() {
-    const Vec3 inner = inner_plane();
-    const Vec3 outer = outer_plane();
-    for (std::int64_t row = 0; row < outer.z * outer.y; ++row) {
-      const auto y = source_position(job_.extent, 1, row % outer.y);
-      if (!y) continue;
-      const std::byte* from = inner_.data() + ((row / outer.y) * inner.y + *y) * inner.x * bytes_;
-      std::byte* to = outer_.data() + row * outer.x * bytes_;
-      std::memcpy(to + job_.extent.before.x * bytes_, from, static_cast<std::size_t>(inner.x * bytes_));
-      pad_columns(from, to);
-    }
-  }
-  void pad_columns(const std::byte* from, std::byte* to) {
-    const std::int64_t first = job_.extent.before.x;
-    const std::int64_t last = first + job_.extent.inner.x;
-    for (std::int64_t x = first == 0 ? last : 0; x < job_.extent.outer.x; x = x + 1 == first ? last : x + 1) {
-      const auto source = source_position(job_.extent, 2, x);
-      if (source) std::memcpy(to + x * bytes_, from + *source * bytes_, static_cast<std::size_t>(bytes_));
-    }
-  }
-  void deliver(std::span<std::byte> out) {
-    if (!job_.options.scale) return static_cast<void>(std::memcpy(out.data(), outer_.data(), outer_.size()));
-    values_.resize(out.size() / sizeof(float));
-    normalise(outer_, job_.source.facts.type, *job_.options.scale, *job_.options.offset, values_);
-    std::memcpy(out.data(), values_.data(), out.size());
-  }
-
-  const Job& job_;
-  std::int64_t bytes_;
-  std::vector<std::byte> inner_;
-  std::vector<std::byte> outer_;
-  std::vector<float> values_;
-};
-
-// Writes planes as they come, and a resume record now and then.
-class RecordedWriter {
- public:
-  // `token`: of the stream whose planes are written; "" where it cannot be resumed, so that nothing is recorded.
-  RecordedWriter(const Job& job, VolumeTarget target, std::string token)
-      : job_(job), target_(std::move(target)), token_(std::move(token)), done_(job.planes_done), recorded_(done_) {}
-
-  Result<void> write(std::span<const std::byte> plane) {
-    if (Result<void> written = target_.write_plane(done_, plane); !written) return written;
-    ++done_;
-    return done_ - recorded_ >= planes_per_record ? record() : Result<void>();
-  }
-  Result<void> record() {
-    if (done_ == recorded_ || token_.empty()) return {};
-    if (Result<void> flushed = target_.flush(); !flushed) return flushed;
-    Result<void> written = write_resume(job_.output, {job_.identity, done_, job_.n_out.z, token_});
-    if (written) recorded_ = done_;
-    return written;
-  }
-  Result<void> finish() {
-    if (Result<void> finished = target_.finish(); !finished) return finished;
-    remove_resume(job_.output);
-    return {};
-  }
-  // Planes that --resume can go on after.
-  [[nodiscard]] std::int64_t recorded_planes() const { return recorded_; }
-
- private:
-  const Job& job_;
-  VolumeTarget target_;
-  std::string token_;
-  std::int64_t done_;
-  std::int64_t recorded_;
-};
-
-VolumeRequest request_for(const Job& job) {
+// Of a part of the output that has `done` planes.
+VolumeRequest request_for(const Job& job, const Box& part, std::int64_t done, const std::string& token) {
   VolumeRequest request;
   request.model = job.options.model;
   request.version = job.model.version;
-  request.datatype = job.options.scale ? "FP32" : wire_name(job.source.facts.type);
-  request.channels = job.source.facts.channels;
-  request.n = job.extent.outer;
+  request.datatype = job.options.scale ? "FP32" : wire_name(job.input.source.facts.type);
+  request.channels = job.input.source.facts.channels;
+  request.n = part.extent() + job.model.field_of_view - Vec3::cube(1);
   request.output_datatype = wire_name(job.options.dtype);
   request.normalised = job.options.scale.has_value();
-  request.first_plane = job.planes_done;
-  request.resume_token = job.token;
+  request.first_plane = done;
+  request.resume_token = token;
   return request;
 }
 
-Result<void> check_accepted(const Job& job, const Accepted& accepted) {
+// What was begun goes on in its parts; else the daemon is asked for the best.
+Result<void> choose_parts(const Connection& connection, Job& job) {
+  if (job.goes_on()) return {};
+  const Result<StreamOutlook> found = outlook(connection, request_for(job, {{0, 0, 0}, job.n_out}, 0, ""));
+  if (!found && found.error().code == ErrorCode::unsupported) return {};  // an older daemon
+  if (!found) return found.error();
+  job.parts.part = {job.n_out.z, std::min(found->part.y, job.n_out.y), std::min(found->part.x, job.n_out.x)};
+  if (job.parts.count() == 1) return {};
+  job.begun.part_y = job.parts.part.y;
+  job.begun.part_x = job.parts.part.x;
+  return {};
+}
+
+Result<void> check_accepted(const Job& job, Vec3 n_out, const Accepted& accepted) {
   const auto text = [](std::int64_t images, Vec3 n, const std::string& type) {
     return std::to_string(images) + " x " + to_string(n) + " " + type;
   };
   const std::string offered = text(accepted.channels, accepted.n, accepted.datatype);
-  const std::string expected = text(job.model.f_out, job.n_out, wire_name(job.options.dtype));
+  const std::string expected = text(job.model.f_out, n_out, wire_name(job.options.dtype));
   if (offered == expected) return {};
   return Error{ErrorCode::internal, "the daemon offers " + offered + ", expected " + expected};
 }
 
-// The writer is opened once the daemon has accepted: a refused job leaves no file.
-Result<StreamSummary> stream(const Job& job, const Connection& connection, std::optional<RecordedWriter>& writer,
-                             std::stop_token stop) {
-  PaddedReader reader(job);
-  const Vec3 left = job.n_out - Vec3{job.planes_done, 0, 0};
-  Progress progress(job.options.progress ? style_for_stderr() : ProgressStyle::none, static_cast<double>(voxels(left)));
-  VolumeHandlers handlers;
-  handlers.read = [&](std::int64_t plane, std::span<std::byte> out) { return reader.read(plane, out); };
-  handlers.accepted = [&](const Accepted& accepted) -> Result<void> {
-    if (Result<void> agreed = check_accepted(job, accepted); !agreed) return agreed;
-    if (job.planes_done == 0) remove_resume(job.output);  // it speaks of a partial output that is now replaced
-    Result<VolumeTarget> target =
-        open_target(job.output, {accepted.channels, job.n_out, job.options.dtype}, job.planes_done);
-    if (!target) return target.error();
-    writer.emplace(job, std::move(*target), accepted.resume_token);
-    return {};
-  };
-  handlers.write = [&](std::int64_t, std::span<const std::byte> plane) { return writer->write(plane); };
-  handlers.progress = [&](const StreamProgress& now) { progress.show(now.patches_done, now.patches, now.part); };
-  Result<StreamSummary> summary = infer(connection, request_for(job), handlers, stop);
-  progress.end();
-  return summary;
+Result<RecordedWriter> open_writer(const Job& job) {
+  const VolumeFacts facts{job.model.f_out, job.n_out, job.options.dtype};
+  Result<VolumeTarget> target = job.parts.count() > 1 ? open_target_in_parts(job.output, facts, job.goes_on())
+                                                      : open_target(job.output, facts, job.begun.planes_done);
+  if (!target) return target.error();
+  return RecordedWriter(job.output, *std::move(target), job.parts, job.begun);
 }
 
-// Leaves what was written resumable and says so.
-Error leave_partial(const Job& job, std::optional<RecordedWriter>& writer, Error error) {
-  if (!writer) return error;
-  if (Result<void> recorded = writer->record(); !recorded) error.message += "; " + recorded.error().message;
-  if (writer->recorded_planes() == 0) return error;
-  error.message += "; " + std::to_string(writer->recorded_planes()) + " of " + std::to_string(job.n_out.z) +
-                   " planes are kept in " + to_string(partial_name(job.output)) + ": go on with --resume";
-  return error;
-}
+// A run over the parts that are missing.
+class Run {
+ public:
+  Run(const Job& job, const Connection& connection, std::stop_token stop)
+      : job_(job),
+        connection_(connection),
+        stop_(std::move(stop)),
+        model_token_(job.begun.model_token),
+        progress_(job.options.progress ? style_for_stderr() : ProgressStyle::none, voxels_left()) {}
+
+  // Bytes and seconds of all.
+  Result<StreamSummary> run() {
+    StreamSummary sum;
+    for (std::int64_t part = job_.begun.parts_done; part < job_.parts.count(); ++part) {
+      const Result<StreamSummary> one = stream(part);
+      if (!one) return leave_partial(one.error());
+      if (Result<void> ended = writer_->end_part(); !ended) return ended.error();
+      sum.bytes += one->bytes;
+      sum.seconds += one->seconds;
+      sum.voxels_per_second = one->voxels_per_second;
+    }
+    progress_.end();
+    if (job_.parts.count() > 1) sum.voxels_per_second = voxels_left() / std::max(sum.seconds, 1e-9);
+    if (Result<void> finished = writer_->finish(); !finished) return finished.error();
+    return sum;
+  }
+
+ private:
+  // Of the part's planes, by an earlier run.
+  [[nodiscard]] std::int64_t planes_done(std::int64_t part) const {
+    return part == job_.begun.parts_done ? job_.begun.planes_done : 0;
+  }
+  [[nodiscard]] double voxels_left(std::int64_t part) const {
+    return static_cast<double>(voxels(job_.parts.box(part).extent() - Vec3{planes_done(part), 0, 0}));
+  }
+  [[nodiscard]] double voxels_left() const {
+    double sum = 0;
+    for (std::int64_t part = job_.begun.parts_done; part < job_.parts.count(); ++part) sum += voxels_left(part);
+    return sum;
+  }
+
+  Result<StreamSummary> stream(std::int64_t part) {
+    const Box box = job_.parts.box(part);
+    const std::int64_t done = planes_done(part);
+    PaddedReader reader(job_.input, {box.start, box.stop + job_.model.field_of_view - Vec3::cube(1)});
+    progress_.begin_part(part + 1, job_.parts.count(), voxels_left(part));
+    VolumeHandlers handlers;
+    handlers.read = [&](std::int64_t plane, std::span<std::byte> out) { return reader.read(plane, out); };
+    handlers.accepted = [&](const Accepted& accepted) { return accept(box.extent(), accepted); };
+    handlers.write = [&](std::int64_t, std::span<const std::byte> plane) { return writer_->write(plane); };
+    handlers.progress = [&](const StreamProgress& now) { progress_.show(now.patches_done, now.patches, now.part); };
+    return infer(connection_, request_for(job_, box, done, done > 0 ? job_.begun.token : ""), handlers, stop_);
+  }
+
+  // The writer is opened once the daemon has accepted: a refused job leaves no file.
+  Result<void> accept(Vec3 n_out, const Accepted& accepted) {
+    if (Result<void> agreed = check_accepted(job_, n_out, accepted); !agreed) return agreed;
+    if (!model_token_.empty() && accepted.model_token != model_token_) {
+      return Error{ErrorCode::corrupt_file,
+                   "the daemon's model or plan is another than that of the parts that are there: start over"};
+    }
+    model_token_ = accepted.model_token;
+    if (!writer_) {
+      if (!job_.goes_on()) remove_resume(job_.output);  // it speaks of a partial output that is now replaced
+      Result<RecordedWriter> opened = open_writer(job_);
+      if (!opened) return opened.error();
+      writer_.emplace(*std::move(opened));
+    }
+    writer_->begin(accepted.resume_token, accepted.model_token);
+    return {};
+  }
+
+  // Leaves what was written resumable and says so.
+  Error leave_partial(Error error) {
+    progress_.end();
+    if (!writer_) return error;
+    if (Result<void> recorded = writer_->record(); !recorded) error.message += "; " + recorded.error().message;
+    const std::string kept = writer_->recorded();
+    if (kept.empty()) return error;
+    error.message += "; " + kept + " are kept in " + to_string(partial_name(job_.output)) + ": go on with --resume";
+    return error;
+  }
+
+  const Job& job_;
+  const Connection& connection_;
+  const std::stop_token stop_;
+  std::string model_token_;  // of the parts so far
+  Progress progress_;
+  std::optional<RecordedWriter> writer_;
+};
 
 // Paths need not be UTF-8.
 std::string json_text(const nlohmann::json& json) {
@@ -312,30 +306,38 @@ InferOutcome outcome(const Job& job, const StreamSummary& summary) {
   text.resize(static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%s: %s voxels in %.2f s, %.0f voxels/s",
                                                      job.options.output.c_str(), to_string(job.n_out).c_str(),
                                                      summary.seconds, summary.voxels_per_second)));
-  const nlohmann::json json = {{"output", job.options.output},     {"extent", {job.n_out.z, job.n_out.y, job.n_out.x}},
-                               {"images", job.model.f_out},        {"dtype", numpy_name(job.options.dtype)},
-                               {"seconds", summary.seconds},       {"voxels_per_second", summary.voxels_per_second},
-                               {"resumed_planes", job.planes_done}};
+  const nlohmann::json json = {{"output", job.options.output},
+                               {"extent", {job.n_out.z, job.n_out.y, job.n_out.x}},
+                               {"images", job.model.f_out},
+                               {"dtype", numpy_name(job.options.dtype)},
+                               {"seconds", summary.seconds},
+                               {"voxels_per_second", summary.voxels_per_second},
+                               {"parts", job.parts.count()},
+                               {"resumed_parts", job.begun.parts_done},
+                               {"resumed_planes", job.begun.planes_done}};
   return {text, json_text(json)};
 }
 
 InferOutcome dry_outcome(const Job& job) {
-  const std::string text = "would read " + to_string(job.box.extent()) + " voxels of " + job.options.input + ", send " +
-                           to_string(job.extent.outer) + " (padding " + to_string(job.options.padding) +
-                           ") and write " + std::to_string(job.model.f_out) + " x " + to_string(job.n_out) + " " +
-                           numpy_name(job.options.dtype) + " to " + job.options.output;
+  const std::string text = "would read " + to_string(job.input.box.extent()) + " voxels of " + job.options.input +
+                           ", send " + to_string(job.input.extent.outer) + " (padding " +
+                           to_string(job.options.padding) + ") and write " + std::to_string(job.model.f_out) + " x " +
+                           to_string(job.n_out) + " " + numpy_name(job.options.dtype) + " to " + job.options.output;
   const nlohmann::json json = {
       {"dry_run", true}, {"extent", {job.n_out.z, job.n_out.y, job.n_out.x}}, {"images", job.model.f_out}};
   return {text, json_text(json)};
 }
 
 // An earlier run was interrupted after its last plane: nothing is left to compute.
+bool is_computed(const Job& job) {
+  const std::int64_t parts = job.parts.count();
+  return parts == 1 ? job.begun.planes_done == job.n_out.z : job.begun.parts_done == parts;
+}
+
 Result<InferOutcome> finish_only(const Job& job) {
-  Result<VolumeTarget> target =
-      open_target(job.output, {job.model.f_out, job.n_out, job.options.dtype}, job.planes_done);
-  if (!target) return target.error();
-  if (Result<void> finished = RecordedWriter(job, std::move(*target), job.token).finish(); !finished)
-    return finished.error();
+  Result<RecordedWriter> writer = open_writer(job);
+  if (!writer) return writer.error();
+  if (Result<void> finished = writer->finish(); !finished) return finished.error();
   return outcome(job, {});
 }
 
@@ -345,14 +347,13 @@ Result<InferOutcome> run_infer(const Options& options, std::stop_token stop) {
   const Result<Credentials> credentials = read_credentials(options.credentials);
   if (!credentials) return credentials.error();
   const Connection connection(options.server, *credentials);
-  const Result<Job> job = make_job(options, connection);
+  Result<Job> job = make_job(options, connection);
   if (!job) return job.error();
   if (options.dry_run) return dry_outcome(*job);
-  if (job->planes_done == job->n_out.z) return finish_only(*job);
-  std::optional<RecordedWriter> writer;
-  const Result<StreamSummary> summary = stream(*job, connection, writer, stop);
-  if (!summary) return leave_partial(*job, writer, summary.error());
-  if (Result<void> finished = writer->finish(); !finished) return finished.error();
+  if (is_computed(*job)) return finish_only(*job);
+  if (Result<void> chosen = choose_parts(connection, *job); !chosen) return chosen.error();
+  const Result<StreamSummary> summary = Run(*job, connection, std::move(stop)).run();
+  if (!summary) return summary.error();
   return outcome(*job, *summary);
 }
 

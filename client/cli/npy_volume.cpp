@@ -112,12 +112,20 @@ std::string make_header(const VolumeFacts& facts) {
   return header + text;
 }
 
-Result<void> write_images(std::fstream& file, const std::string& path, const VolumeFacts& facts, std::int64_t data_at,
-                          std::int64_t z, std::span<const std::byte> plane) {
-  const std::int64_t image = facts.n.y * facts.n.x * voxel_bytes(facts.type);
+// Of a whole plane each image at once.
+Result<void> write_rows(std::fstream& file, const std::string& path, const VolumeFacts& facts, std::int64_t data_at,
+                        std::int64_t z, const Box& box, std::span<const std::byte> plane) {
+  const Vec3 n = facts.n;
+  const std::int64_t width = voxel_bytes(facts.type);
+  const bool whole_rows = box.extent().x == n.x;
+  const std::int64_t rows = whole_rows ? box.extent().y : 1;
+  const std::int64_t bytes = rows * box.extent().x * width;
+  const std::byte* from = plane.data();
   for (std::int64_t c = 0; c < facts.channels; ++c) {
-    file.seekp(data_at + (c * facts.n.z + z) * image);
-    file.write(reinterpret_cast<const char*>(plane.data() + c * image), image);
+    for (std::int64_t y = box.start.y; y < box.stop.y; y += rows, from += bytes) {
+      file.seekp(data_at + (((c * n.z + z) * n.y + y) * n.x + box.start.x) * width);
+      file.write(reinterpret_cast<const char*>(from), bytes);
+    }
   }
   if (!file)
     return Error{ErrorCode::device_failure, path + ": cannot write plane " + std::to_string(z) + " (disk full?)"};
@@ -144,11 +152,11 @@ Result<VolumeSource> open_npy(const std::string& path) {
                       }};
 }
 
-Result<VolumeTarget> open_npy_target(const FileName& name, const VolumeFacts& facts, std::int64_t planes_done) {
+Result<VolumeTarget> open_npy_target(const FileName& name, const VolumeFacts& facts, bool goes_on) {
   const std::string partial = partial_name(name).path;
   const std::string header = make_header(facts);
-  if (planes_done == 0) std::ofstream(partial, std::ios::binary) << header;
-  if (planes_done > 0 && !begins_with(partial, header)) {
+  if (!goes_on) std::ofstream(partial, std::ios::binary) << header;
+  if (goes_on && !begins_with(partial, header)) {
     return Error{ErrorCode::corrupt_file,
                  partial + ": is not the partial output that was begun: start over with --overwrite"};
   }
@@ -156,8 +164,8 @@ Result<VolumeTarget> open_npy_target(const FileName& name, const VolumeFacts& fa
   if (!*file) return Error{ErrorCode::device_failure, partial + ": cannot be written"};
   VolumeTarget target;
   target.write_plane = [file, partial, facts, at = static_cast<std::int64_t>(header.size())](
-                           std::int64_t z, std::span<const std::byte> plane) {
-    return write_images(*file, partial, facts, at, z, plane);
+                           std::int64_t z, const Box& box, std::span<const std::byte> plane) {
+    return write_rows(*file, partial, facts, at, z, box, plane);
   };
   target.flush = [file, partial]() -> Result<void> {
     if (file->flush()) return {};

@@ -8,7 +8,7 @@
 namespace znni::client {
 
 [[nodiscard]] Result<VolumeSource> open_npy(const std::string& path);
-[[nodiscard]] Result<VolumeTarget> open_npy_target(const FileName& name, const VolumeFacts& facts,
-                                                   std::int64_t planes_done);
+// Any part of any plane may be written at any time. `goes_on`: with the partial output that is there.
+[[nodiscard]] Result<VolumeTarget> open_npy_target(const FileName& name, const VolumeFacts& facts, bool goes_on);
 
 }  // namespace znni::client

@@ -14,9 +14,10 @@ constexpr std::chrono::milliseconds redraw{100};
 constexpr std::chrono::seconds line_every{10};
 
 // Of all the work, 0 to 1.
-double share_of(std::int64_t patches_done, std::int64_t patches, double part) {
-  if (patches <= 0) return 0;
-  return std::min((static_cast<double>(patches_done) + std::max(part, 0.0)) / static_cast<double>(patches), 1.0);
+double share_of(const ProgressFacts& facts) {
+  if (facts.patches <= 0) return facts.before;
+  const double done = static_cast<double>(facts.patches_done) + std::max(facts.part, 0.0);
+  return std::min(facts.before + facts.span * std::min(done / static_cast<double>(facts.patches), 1.0), 1.0);
 }
 
 }  // namespace
@@ -33,7 +34,7 @@ std::string duration_text(double seconds) {
 }
 
 std::string progress_line(const ProgressFacts& facts) {
-  const double share = share_of(facts.patches_done, facts.patches, facts.part);
+  const double share = share_of(facts);
   const int filled = std::clamp(static_cast<int>(share * bar_width), 0, bar_width);
   std::string bar(static_cast<std::size_t>(filled), '=');
   if (filled < bar_width) bar += '>';
@@ -42,7 +43,9 @@ std::string progress_line(const ProgressFacts& facts) {
   std::array<char, 96> numbers{};
   std::snprintf(numbers.data(), numbers.size(), "  %lld/%lld patches  %.3f Mvox/s",
                 static_cast<long long>(facts.patches_done), static_cast<long long>(facts.patches), rate);
-  std::string line = "[" + bar + "]" + numbers.data();
+  std::string line = "[" + bar + "]";
+  if (facts.parts > 1) line += "  part " + std::to_string(facts.number) + "/" + std::to_string(facts.parts);
+  line += numbers.data();
   if (share > 0) line += "  " + duration_text(facts.seconds / share - facts.seconds) + " left";
   return line;
 }
@@ -52,15 +55,25 @@ ProgressStyle style_for_stderr() { return isatty(STDERR_FILENO) != 0 ? ProgressS
 Progress::Progress(ProgressStyle style, double voxels)
     : style_(style), voxels_(voxels), start_(Clock::now()), last_(start_) {}
 
+void Progress::begin_part(std::int64_t number, std::int64_t parts, double voxels) {
+  facts_.before += under_way_;
+  facts_.span = under_way_ = voxels / std::max(voxels_, 1.0);
+  facts_.number = number;
+  facts_.parts = parts;
+}
+
 void Progress::show(std::int64_t patches_done, std::int64_t patches, double part) {
   const Clock::time_point now = Clock::now();
   const bool due =
       now - last_ >= (style_ == ProgressStyle::bar ? Clock::duration(redraw) : Clock::duration(line_every));
   if (style_ == ProgressStyle::none || (!due && patches_done < patches)) return;
   last_ = now;
-  const double share = share_of(patches_done, patches, part);
-  const std::string line = progress_line(
-      {patches_done, patches, std::chrono::duration<double>(now - start_).count(), voxels_ * share, part});
+  facts_.patches_done = patches_done;
+  facts_.patches = patches;
+  facts_.part = part;
+  facts_.seconds = std::chrono::duration<double>(now - start_).count();
+  facts_.voxels_done = voxels_ * share_of(facts_);
+  const std::string line = progress_line(facts_);
   std::fprintf(stderr, style_ == ProgressStyle::bar ? "\r%s\x1b[K" : "%s\n", line.c_str());
   drawn_ = style_ == ProgressStyle::bar;
 }

@@ -13,6 +13,12 @@ struct ProgressFacts {
   double seconds = 0;      // since the start
   double voxels_done = 0;  // dense output voxels
   double part = 0;         // of the patches under way together, in patches
+  // Where the output has several parts these are the patches of one: how much of all the work they are, behind how
+  // much.
+  double before = 0;
+  double span = 1;
+  std::int64_t number = 1;  // of the part, from 1
+  std::int64_t parts = 1;
 };
 
 // "[=====>    ]  12/40 patches  1.24 Mvox/s  0:41 left"
@@ -28,6 +34,8 @@ class Progress {
  public:
   // `voxels` dense output voxels in all.
   Progress(ProgressStyle style, double voxels);
+  // From now on the patches are those of a part of so many voxels.
+  void begin_part(std::int64_t number, std::int64_t parts, double voxels);
   void show(std::int64_t patches_done, std::int64_t patches, double part = 0);
   // Ends the redrawn line.
   void end();
@@ -36,6 +44,8 @@ class Progress {
   using Clock = std::chrono::steady_clock;
   ProgressStyle style_;
   double voxels_;
+  ProgressFacts facts_;   // of the part
+  double under_way_ = 0;  // of all the work, by begin_part()
   Clock::time_point start_;
   Clock::time_point last_;
   bool drawn_ = false;

@@ -22,6 +22,20 @@ constexpr std::array<Field, 9> fields = {{{"input", &JobIdentity::input},
                                           {"input_state", &JobIdentity::input_state},
                                           {"network", &JobIdentity::network}}};
 
+// Records of an output in one part have none of it.
+bool parse_parts(const nlohmann::json& json, ResumeState& state) {
+  if (!json.contains("parts_done")) return true;
+  for (const char* number : {"parts_done", "part_y", "part_x"}) {
+    if (!json.contains(number) || !json[number].is_number_integer()) return false;
+  }
+  if (!json.contains("model_token") || !json["model_token"].is_string()) return false;
+  state.parts_done = json["parts_done"].get<std::int64_t>();
+  state.part_y = json["part_y"].get<std::int64_t>();
+  state.part_x = json["part_x"].get<std::int64_t>();
+  state.model_token = json["model_token"].get<std::string>();
+  return state.parts_done >= 0 && state.part_y > 0 && state.part_x > 0;
+}
+
 std::optional<ResumeState> parse(const nlohmann::json& json) {
   if (!json.is_object()) return std::nullopt;
   ResumeState state;
@@ -36,7 +50,7 @@ std::optional<ResumeState> parse(const nlohmann::json& json) {
   state.token = json["token"].get<std::string>();
   state.planes_done = json["planes_done"].get<std::int64_t>();
   state.planes = json["planes"].get<std::int64_t>();
-  const bool sound = state.planes_done >= 0 && state.planes_done <= state.planes;
+  const bool sound = parse_parts(json, state) && state.planes_done >= 0 && state.planes_done <= state.planes;
   return sound ? std::optional(state) : std::nullopt;
 }
 
@@ -64,6 +78,12 @@ Result<void> write_resume(const FileName& output, const ResumeState& state) {
   json["planes_done"] = state.planes_done;
   json["planes"] = state.planes;
   json["token"] = state.token;
+  if (state.part_y > 0) {
+    json["parts_done"] = state.parts_done;
+    json["part_y"] = state.part_y;
+    json["part_x"] = state.part_x;
+    json["model_token"] = state.model_token;
+  }
   const std::string path = resume_path(output);
   std::ofstream file(path + ".new");
   file << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';

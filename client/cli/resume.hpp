@@ -25,9 +25,14 @@ struct JobIdentity {
 
 struct ResumeState {
   JobIdentity job;
-  std::int64_t planes_done = 0;
+  std::int64_t planes_done = 0;  // of the part behind those that are done
   std::int64_t planes = 0;
-  std::string token;  // the daemon's, for this volume, model and plan
+  std::string token;  // the daemon's, for that part, model and plan
+  // Of an output in several parts.
+  std::int64_t parts_done = 0;
+  std::int64_t part_y = 0;  // extent of a part; 0: it is all one
+  std::int64_t part_x = 0;
+  std::string model_token;  // the daemon's, for model and plan
 };
 
 // Beside the output file: "out.h5.prob.partial.json".

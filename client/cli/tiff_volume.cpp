@@ -163,7 +163,7 @@ Result<VolumeTarget> open_tiff_target(const FileName& name, const VolumeFacts& f
   const auto file = std::make_shared<File>(TIFFOpen(partial.c_str(), mode_for(facts, planes_done).c_str()));
   if (!*file) return Error{ErrorCode::device_failure, partial + ": cannot be written"};
   VolumeTarget target;
-  target.write_plane = [file, partial, facts](std::int64_t, std::span<const std::byte> plane) {
+  target.write_plane = [file, partial, facts](std::int64_t, const Box&, std::span<const std::byte> plane) {
     return write_page(file->get(), partial, facts, plane);
   };
   target.flush = [file, partial]() -> Result<void> {

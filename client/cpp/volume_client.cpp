@@ -1,6 +1,7 @@
 #include "client/cpp/volume_client.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -13,13 +14,13 @@ namespace znni::client {
 namespace {
 
 constexpr std::int64_t chunk_bytes = 1 << 20;
+constexpr std::chrono::seconds answer_time{10};
 using Stream = grpc::ClientReaderWriter<v1::VolumeRequest, v1::VolumeResponse>;
 
 Vec3 to_vec3(const v1::Extent& extent) { return {extent.z(), extent.y(), extent.x()}; }
 
-v1::VolumeRequest header_of(const VolumeRequest& request) {
-  v1::VolumeRequest message;
-  v1::VolumeHeader& header = *message.mutable_header();
+v1::VolumeHeader header_of(const VolumeRequest& request) {
+  v1::VolumeHeader header;
   header.set_model_name(request.model);
   header.set_model_version(request.version);
   header.set_datatype(request.datatype);
@@ -31,7 +32,7 @@ v1::VolumeRequest header_of(const VolumeRequest& request) {
   header.set_normalised(request.normalised);
   header.set_first_plane(request.first_plane);
   header.set_resume_token(request.resume_token);
-  return message;
+  return header;
 }
 
 // The sending half: planes, cut into chunks. False when the stream is gone or reading failed.
@@ -112,8 +113,8 @@ class Downloader {
  private:
   Result<void> accept(const v1::VolumeAccepted& accepted) {
     if (plane_bytes_ > 0) return Error{ErrorCode::internal, "the daemon accepted twice"};
-    accepted_ = {accepted.channels(), to_vec3(accepted.extent()),   accepted.datatype(),    to_vec3(accepted.patch()),
-                 accepted.patches(),  accepted.predicted_seconds(), accepted.resume_token()};
+    accepted_ = {accepted.channels(), to_vec3(accepted.extent()),   accepted.datatype(),     to_vec3(accepted.patch()),
+                 accepted.patches(),  accepted.predicted_seconds(), accepted.resume_token(), accepted.model_token()};
     const std::int64_t row = mul(accepted_.n.x, datatype_bytes(accepted_.datatype));
     plane_bytes_ = mul(mul(accepted_.n.y, row), accepted_.channels);
     if (plane_bytes_ <= 0 || accepted_.n.z <= 0)
@@ -197,7 +198,9 @@ Result<StreamSummary> infer(const Connection& connection, const VolumeRequest& r
   const auto stream = stub->Infer(&context);
   Downloader downloader(handlers, request.first_plane);
   Uploader uploader(*stream, context, request, handlers);
-  stream->Write(header_of(request));
+  v1::VolumeRequest first;
+  *first.mutable_header() = header_of(request);
+  stream->Write(first);
   std::thread upload([&uploader] { uploader.run(); });
   const std::optional<Error> error = receive(*stream, context, downloader);
   upload.join();
@@ -209,6 +212,22 @@ Result<StreamSummary> infer(const Connection& connection, const VolumeRequest& r
   if (!downloader.summary())
     return Error{ErrorCode::unavailable, "the daemon ended the stream before the output was complete"};
   return *downloader.summary();
+}
+
+Result<StreamOutlook> outlook(const Connection& connection, const VolumeRequest& request) {
+  grpc::ClientContext context;
+  connection.identify(context);
+  context.set_deadline(std::chrono::system_clock::now() + answer_time);
+  v1::VolumeOutlook answer;
+  const auto stub = v1::Volumes::NewStub(connection.channel());
+  const grpc::Status status = stub->Outlook(&context, header_of(request), &answer);
+  if (!status.ok()) return to_error(status, connection.address());
+  const StreamOutlook outlook{to_vec3(answer.part()), answer.predicted_seconds_in_parts()};
+  if (!covers(outlook.part, Vec3::cube(1)) || !covers(to_vec3(answer.extent()), outlook.part)) {
+    return Error{ErrorCode::internal, "the daemon names parts of " + to_string(outlook.part) + " of an output of " +
+                                          to_string(to_vec3(answer.extent()))};
+  }
+  return outlook;
 }
 
 std::int64_t datatype_bytes(const std::string& datatype) {

@@ -36,6 +36,13 @@ struct Accepted {
   std::int64_t patches = 0;
   double predicted_seconds = 0;
   std::string resume_token;  // "" where a stream cannot be resumed
+  std::string model_token;   // what streams with the same one gave belongs together; "" of a daemon that has none
+};
+
+// What a stream would be.
+struct StreamOutlook {
+  Vec3 part;  // of the output: in such parts the volume is computed soonest, the last ones along y and x are smaller
+  double seconds = 0;  // predicted of all parts
 };
 
 struct StreamProgress {
@@ -63,6 +70,9 @@ struct VolumeHandlers {
 // Blocks until the whole output was written, an error, or `stop` (then: cancelled).
 [[nodiscard]] Result<StreamSummary> infer(const Connection& connection, const VolumeRequest& request,
                                           const VolumeHandlers& handlers, std::stop_token stop);
+
+// Asked before a volume is streamed. `unsupported` by a daemon that cannot tell.
+[[nodiscard]] Result<StreamOutlook> outlook(const Connection& connection, const VolumeRequest& request);
 
 // Bytes of one voxel of a wire datatype; 0 for an unknown one.
 [[nodiscard]] std::int64_t datatype_bytes(const std::string& datatype);

@@ -3,11 +3,13 @@
 #include <grpcpp/security/server_credentials.h>
 #include <grpcpp/server_builder.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstring>
 #include <map>
 #include <string>
 #include <thread>
+#include <utility>
 
 #include "primitives/core/shape.hpp"
 #include "proto/inference.grpc.pb.h"
@@ -63,7 +65,8 @@ class FakeInference final : public inference::GRPCInferenceService::Service {
 // One stream: collects the input, then answers with its middle.
 class Crop {
  public:
-  Crop(Stream& stream, Behaviour behaviour) : stream_(stream), behaviour_(behaviour) {}
+  Crop(Stream& stream, Behaviour behaviour, std::string model_token)
+      : stream_(stream), behaviour_(behaviour), model_token_(std::move(model_token)) {}
 
   grpc::Status run(const grpc::ServerContext& context) {
     v1::VolumeRequest request;
@@ -101,6 +104,7 @@ class Crop {
     accepted.set_datatype("FP32");
     accepted.set_patches(n_out().z);
     accepted.set_resume_token("token");
+    accepted.set_model_token(model_token_);
     accepted.mutable_extent()->set_z(n_out().z);
     accepted.mutable_extent()->set_y(n_out().y);
     accepted.mutable_extent()->set_x(n_out().x);
@@ -162,32 +166,54 @@ class Crop {
 
   Stream& stream_;
   Behaviour behaviour_;
+  std::string model_token_;
   v1::VolumeHeader header_;
   std::string input_;
   std::string waiting_;  // to be sent
   std::int64_t sent_ = 0;
 };
 
+void set_extent(Vec3 n, v1::Extent& extent) {
+  extent.set_z(n.z);
+  extent.set_y(n.y);
+  extent.set_x(n.x);
+}
+
 class FakeVolumes final : public v1::Volumes::Service {
  public:
-  explicit FakeVolumes(Behaviour behaviour) : behaviour_(behaviour) {}
+  FakeVolumes(Behaviour behaviour, Habits habits) : behaviour_(behaviour), habits_(std::move(habits)) {}
+
   grpc::Status Infer(grpc::ServerContext* context, Stream* stream) override {
-    return Crop(*stream, behaviour_).run(*context);
+    const bool sound = streams++ < habits_.sound_streams;
+    return Crop(*stream, sound ? Behaviour::sound : behaviour_, habits_.model_token).run(*context);
+  }
+  grpc::Status Outlook(grpc::ServerContext* /*context*/, const v1::VolumeHeader* request,
+                       v1::VolumeOutlook* answer) override {
+    if (habits_.part.z == 0) return {grpc::StatusCode::UNIMPLEMENTED, ""};
+    const Vec3 n = Vec3{request->extent().z(), request->extent().y(), request->extent().x()} - Vec3::cube(2);
+    set_extent(n, *answer->mutable_extent());
+    set_extent(habits_.part, *answer->mutable_part());
+    answer->set_predicted_seconds_in_parts(2.5);
+    return grpc::Status::OK;
   }
 
+  std::atomic<int> streams = 0;
+
  private:
-  Behaviour behaviour_;
+  const Behaviour behaviour_;
+  const Habits habits_;
 };
 
 }  // namespace
 
 struct FakeDaemon::Services {
-  explicit Services(Behaviour behaviour) : volumes(behaviour) {}
+  Services(Behaviour behaviour, const Habits& habits) : volumes(behaviour, habits) {}
   FakeInference inference;
   FakeVolumes volumes;
 };
 
-FakeDaemon::FakeDaemon(Behaviour behaviour) : services_(std::make_unique<Services>(behaviour)) {
+FakeDaemon::FakeDaemon(Behaviour behaviour, const Habits& habits)
+    : services_(std::make_unique<Services>(behaviour, habits)) {
   int port = 0;
   grpc::ServerBuilder builder;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);
@@ -196,6 +222,8 @@ FakeDaemon::FakeDaemon(Behaviour behaviour) : services_(std::make_unique<Service
   server_ = builder.BuildAndStart();
   address_ = "127.0.0.1:" + std::to_string(port);
 }
+
+int FakeDaemon::streams() const { return services_->volumes.streams; }
 
 FakeDaemon::~FakeDaemon() { server_->Shutdown(std::chrono::system_clock::now()); }
 

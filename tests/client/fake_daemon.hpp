@@ -8,6 +8,8 @@
 
 #include <grpcpp/server.h>
 
+#include "primitives/core/shape.hpp"
+
 namespace znni::client {
 
 enum class Behaviour {
@@ -20,11 +22,18 @@ enum class Behaviour {
   never_answers,       // takes everything and waits until cancelled
 };
 
+struct Habits {
+  Vec3 part;                          // in such parts it wants volumes; none: it cannot tell
+  std::string model_token = "model";  // of all streams
+  int sound_streams = 0;              // before it misbehaves
+};
+
 class FakeDaemon {
  public:
-  explicit FakeDaemon(Behaviour behaviour = Behaviour::sound);
+  explicit FakeDaemon(Behaviour behaviour = Behaviour::sound, const Habits& habits = {});
   ~FakeDaemon();
   [[nodiscard]] const std::string& address() const { return address_; }
+  [[nodiscard]] int streams() const;  // that began
 
  private:
   struct Services;

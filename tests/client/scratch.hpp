@@ -41,7 +41,30 @@ inline std::vector<std::byte> test_plane(const VolumeFacts& facts, std::int64_t 
 
 inline void write_planes(const VolumeTarget& target, const VolumeFacts& facts, std::int64_t first, std::int64_t last) {
   for (std::int64_t z = first; z < last; ++z) {
-    const Result<void> written = target.write_plane(z, test_plane(facts, z));
+    const Result<void> written = target.write_plane(z, {{0, 0, 0}, facts.n}, test_plane(facts, z));
+    ASSERT_TRUE(written) << written.error().message;
+  }
+}
+
+// The voxels of `box` in plane z of a test volume.
+inline std::vector<std::byte> test_window(const VolumeFacts& facts, std::int64_t z, const Box& box) {
+  const std::vector<std::byte> whole = test_plane(facts, z);
+  const std::int64_t width = voxel_bytes(facts.type);
+  std::vector<std::byte> window;
+  for (std::int64_t row = 0; row < facts.channels * facts.n.y; ++row) {
+    const std::int64_t y = row % facts.n.y;
+    if (y < box.start.y || y >= box.stop.y) continue;
+    const auto from = whole.begin() + (row * facts.n.x + box.start.x) * width;
+    window.insert(window.end(), from, from + box.extent().x * width);
+  }
+  return window;
+}
+
+// Planes [first, last) of a part.
+inline void write_part(const VolumeTarget& target, const VolumeFacts& facts, const Box& box, std::int64_t first,
+                       std::int64_t last) {
+  for (std::int64_t z = first; z < last; ++z) {
+    const Result<void> written = target.write_plane(z, box, test_window(facts, z, box));
     ASSERT_TRUE(written) << written.error().message;
   }
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "client/cli/parts.hpp"
 #include "tests/client/scratch.hpp"
 
 namespace znni::client {
@@ -38,6 +39,29 @@ inline void expect_goes_on_where_it_stopped(const std::string& ending) {
   ASSERT_TRUE(second);
   write_planes(*second, facts, 3, 7);
   ASSERT_TRUE(second->finish());
+  expect_volume(name, facts);
+}
+
+// Parts of other sizes than the file's own blocks, the last ones smaller; broken off in the middle of one and gone on
+// with. `name` has no file yet.
+inline void expect_written_in_parts(const FileName& name, const VolumeFacts& facts) {
+  const Parts parts{facts.n, {facts.n.z, (facts.n.y + 1) / 2, (facts.n.x + 2) / 3}};
+  ASSERT_GT(parts.count(), 3);
+  {
+    Result<VolumeTarget> broken = open_target_in_parts(name, facts, false);
+    ASSERT_TRUE(broken) << broken.error().message;
+    write_part(*broken, facts, parts.box(0), 0, facts.n.z);
+    write_part(*broken, facts, parts.box(1), 0, 2);
+    ASSERT_TRUE(broken->flush());
+    EXPECT_FALSE(output_exists(name));
+  }
+  Result<VolumeTarget> target = open_target_in_parts(name, facts, true);
+  ASSERT_TRUE(target) << target.error().message;
+  write_part(*target, facts, parts.box(1), 1, facts.n.z);  // some of it again
+  for (std::int64_t part = 2; part < parts.count(); ++part) write_part(*target, facts, parts.box(part), 0, facts.n.z);
+  EXPECT_FALSE(output_exists(name));
+  const Result<void> finished = target->finish();
+  ASSERT_TRUE(finished) << finished.error().message;
   expect_volume(name, facts);
 }
 

@@ -1,8 +1,10 @@
 """Volumes that flow: larger than memory, in both directions at once, broken and gone on with, stopped in the middle."""
 
 import itertools
+import json
 import pathlib
 import signal
+import subprocess
 import tempfile
 import threading
 import time
@@ -13,7 +15,7 @@ import numpy as np
 import tritonclient.grpc as triton
 
 import nets
-from harness import Daemon, volumes_stubs
+from harness import ZNNID, Daemon, volumes_stubs
 
 messages, services = volumes_stubs()
 CHUNK = 1 << 20
@@ -172,6 +174,44 @@ class FlowTest(unittest.TestCase):
                 Stream(channel, volume, len(done), broken.accepted.resume_token).read()
             self.assertEqual(caught.exception.code(), grpc.StatusCode.FAILED_PRECONDITION)
             self.assertIn("not that of this volume, model and plan", caught.exception.details())
+
+    def infer(self, daemon, folder, *more):
+        """The client's program on in.npy, begun."""
+        return subprocess.Popen(
+            [ZNNID.with_name("znni"), "infer", "--server", daemon.url, "-m", "net", "-i", f"{folder}/in.npy", "-o",
+             f"{folder}/out.npy", "--dtype", "uint8", "--no-progress", "--json", *more],
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+    def test_a_wide_volume_goes_in_parts(self):
+        """Interrupted in the middle, it goes on."""
+        volume = self.volume((60, 800, 800))
+        header = messages.VolumeHeader(model_name="net", datatype="UINT8", output_datatype="UINT8", channels=1,
+                                       extent=messages.Extent(z=60, y=800, x=800))
+        with self.daemon() as daemon, daemon.channel() as channel, tempfile.TemporaryDirectory() as folder:
+            np.save(f"{folder}/in.npy", volume)
+            told = services.VolumesStub(channel).Outlook(header)
+            self.assertGreater(told.parts, 4)
+            self.assertLess(told.predicted_seconds_in_parts, told.predicted_seconds / 2)
+            broken = self.infer(daemon, folder)
+            while daemon.metric("znni_requests_total", method="Volumes", code="OK") < 2:
+                time.sleep(0.01)
+            broken.send_signal(signal.SIGINT)
+            _, said = broken.communicate(timeout=60)
+            self.assertEqual(broken.returncode, 130, said)
+            self.assertIn(f" of {told.parts} parts", said)
+            rest = self.infer(daemon, folder, "--resume")
+            found, said = rest.communicate(timeout=120)
+            self.assertEqual(rest.returncode, 0, said)
+            self.assertEqual(json.loads(found)["parts"], told.parts)
+            self.assertGreaterEqual(json.loads(found)["resumed_parts"], 2)
+            output = np.load(f"{folder}/out.npy").transpose(1, 0, 2, 3)
+            self.assertEqual(output.shape, (51, 2, 791, 791))
+            self.expect_right(volume, output)
+            for edge in range(told.part.x, 791, told.part.x):
+                window = volume[20:30, 100:110, edge - 3:edge + 3 + HALO]
+                exact = nets.run_dilated(self.net, window[None, None].astype(np.float32) / 255)[0][:, 0, 0]
+                self.assertLessEqual(np.abs(output[20, :, 100, edge - 3:edge + 3] - exact * 255).max(), 0.51, edge)
+            self.assertLess(daemon.memory("VmHWM"), MEM)
 
     def test_sigterm_in_every_state_of_a_stream(self):
         """What waits for its client is cancelled when the time is up; the exit code is 0 all the same."""

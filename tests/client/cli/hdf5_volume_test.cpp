@@ -2,7 +2,7 @@
 
 #include <fstream>
 
-#include "tests/client/scratch.hpp"
+#include "tests/client/volume_file.hpp"
 
 namespace znni::client {
 namespace {
@@ -31,6 +31,12 @@ TEST(Hdf5Volume, UnfinishedIsNotThereAndGoesOn) {
   ASSERT_TRUE(second->finish());
   EXPECT_TRUE(output_exists(name));
   expect_volume(name, facts);
+}
+
+TEST(Hdf5Volume, InParts) {
+  const Scratch scratch;
+  expect_written_in_parts({scratch.file("volume.h5"), "/prob"}, {1, {5, 6, 9}, VoxelType::u8});
+  expect_written_in_parts({scratch.file("volume.h5"), "/images"}, {3, {4, 300, 520}, VoxelType::f32});
 }
 
 TEST(Hdf5Volume, FinishingReplacesAnOlderOutput) {

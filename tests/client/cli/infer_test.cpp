@@ -1,7 +1,9 @@
 #include "client/cli/infer.hpp"
 
 #include <cstring>
+#include <thread>
 
+#include "client/cli/parts.hpp"
 #include "client/cli/resume.hpp"
 #include "tests/client/fake_daemon.hpp"
 #include "tests/client/scratch.hpp"
@@ -63,6 +65,38 @@ TEST(Infer, PaddedOutputCoversTheInput) {
   }
 }
 
+// In 2 x 2 parts of the output of 7x4x6 voxels, or 2 x 2 of 9x6x8; all but the first are smaller.
+constexpr Vec3 part{1, 3, 4};
+constexpr Vec3 padded_part{1, 4, 5};
+
+TEST(Infer, InPartsTheOutputIsTheSame) {
+  const Scratch scratch;
+  for (const char* name : {"out.npy", "out.h5:/prob", "out.tif"}) {
+    const FakeDaemon daemon(Behaviour::sound, {part});
+    const auto outcome = run_infer(options_for(daemon, scratch, name), {});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(daemon.streams(), 4);
+    EXPECT_NE(outcome->json.find("\"parts\":4"), std::string::npos) << outcome->json;
+    EXPECT_NE(outcome->json.find("\"seconds\":2.0"), std::string::npos) << "of all four: " << outcome->json;
+    expect_middle(scratch.file(name), {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+  }
+  for (const Padding padding : {Padding::zero, Padding::reflect}) {
+    const FakeDaemon daemon(Behaviour::large_chunks, {padded_part});
+    Options options = options_for(daemon, scratch, "out_" + to_string(padding) + ".npy");
+    options.padding = padding;
+    ASSERT_TRUE(run_infer(options, {}));
+    EXPECT_EQ(daemon.streams(), 4);
+    expect_middle(options.output, {{0, 0, 0}, input_facts.n});
+  }
+}
+
+TEST(Infer, ADaemonThatCannotTellGetsAllInOneStream) {
+  const FakeDaemon daemon;
+  const Scratch scratch;
+  ASSERT_TRUE(run_infer(options_for(daemon, scratch, "out.npy"), {}));
+  EXPECT_EQ(daemon.streams(), 1);
+}
+
 TEST(Infer, BoxOfTheInput) {
   const FakeDaemon daemon;
   const Scratch scratch;
@@ -105,6 +139,103 @@ TEST(Infer, InterruptedRunGoesOnToTheSameOutput) {
   EXPECT_NE(outcome->json.find("\"resumed_planes\":3"), std::string::npos) << outcome->json;
   expect_middle(output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
   EXPECT_FALSE(read_resume(parse_file_name(output))->has_value());
+}
+
+// Two parts are there, and half of the third.
+TEST(Infer, InterruptedPartsGoOn) {
+  const Scratch scratch;
+  for (const char* name : {"out.npy", "out.h5:/prob", "out.tif"}) {
+    {
+      const FakeDaemon dying(Behaviour::dies_in_the_middle, {part, "model", 2});
+      const auto outcome = run_infer(options_for(dying, scratch, name), {});
+      ASSERT_FALSE(outcome);
+      EXPECT_NE(outcome.error().message.find("2 of 4 parts and 3 of 7 planes are kept"), std::string::npos)
+          << outcome.error().message;
+    }
+    const FakeDaemon daemon(Behaviour::sound, {Vec3::cube(2)});  // would rather have others now
+    Options options = options_for(daemon, scratch, name);
+    EXPECT_FALSE(output_exists(parse_file_name(options.output)));
+    const auto unasked = run_infer(options, {});
+    ASSERT_FALSE(unasked);
+    EXPECT_NE(unasked.error().message.find("2 of 4 parts and 3 of 7 planes are there"), std::string::npos);
+    options.resume = true;
+    const auto outcome = run_infer(options, {});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(daemon.streams(), 2);
+    EXPECT_NE(outcome->json.find("\"resumed_parts\":2,\"resumed_planes\":3"), std::string::npos) << outcome->json;
+    expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+    EXPECT_FALSE(read_resume(parse_file_name(options.output))->has_value());
+  }
+}
+
+TEST(Infer, InterruptedBetweenPartsGoesOnOnlyWithTheSameModel) {
+  const Scratch scratch;
+  const FakeDaemon refusing(Behaviour::refuses, {part, "model", 2});
+  Options options = options_for(refusing, scratch, "out.npy");
+  const auto refused = run_infer(options, {});
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("2 of 4 parts and 0 of 7 planes are kept"), std::string::npos);
+  options.resume = true;
+  const FakeDaemon retrained(Behaviour::sound, {part, "another"});
+  options.server = retrained.address();
+  const auto other = run_infer(options, {});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, ErrorCode::corrupt_file);
+  EXPECT_NE(other.error().message.find("another than that of the parts"), std::string::npos) << other.error().message;
+  // Killed right behind the last plane of a part.
+  ResumeState state = **read_resume(parse_file_name(options.output));
+  state.parts_done = 1;
+  state.planes_done = 7;
+  ASSERT_TRUE(write_resume(parse_file_name(options.output), state));
+  const FakeDaemon daemon(Behaviour::sound, {part});
+  options.server = daemon.address();
+  ASSERT_TRUE(run_infer(options, {}));
+  EXPECT_EQ(daemon.streams(), 2);
+  expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+}
+
+// All parts are there, and the stack of them is not yet made.
+TEST(Infer, ARunThatDiedBeforeItsEndHasNothingToCompute) {
+  const Scratch scratch;
+  const FakeDaemon refusing(Behaviour::refuses, {part, "model", 3});
+  Options options = options_for(refusing, scratch, "out.tif");
+  ASSERT_FALSE(run_infer(options, {}));
+  const FileName name = parse_file_name(options.output);
+  Result<VolumeTarget> target = open_target_in_parts(name, {1, {7, 4, 6}, VoxelType::f32}, true);
+  ASSERT_TRUE(target);
+  ResumeState state = **read_resume(name);
+  const Parts parts{{7, 4, 6}, {7, state.part_y, state.part_x}};
+  const Box last = parts.box(3);
+  for (std::int64_t z = 0; z < 7; ++z) {
+    std::vector<float> values;
+    for (const std::byte byte :
+         test_window(input_facts, z + 1, {last.start + Vec3::cube(1), last.stop + Vec3::cube(1)}))
+      values.push_back(static_cast<float>(std::to_integer<int>(byte)));
+    ASSERT_TRUE(target->write_plane(z, last, std::as_bytes(std::span(values))));
+  }
+  ASSERT_TRUE(target->flush());
+  state.parts_done = 4;
+  ASSERT_TRUE(write_resume(name, state));
+  options.resume = true;
+  const auto outcome = run_infer(options, {});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(refusing.streams(), 4) << "and no other";
+  expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+}
+
+TEST(Infer, ACancelInALaterPartKeepsTheEarlierOnes) {
+  const Scratch scratch;
+  const FakeDaemon daemon(Behaviour::never_answers, {part, "model", 1});
+  std::stop_source stop;
+  std::jthread canceller([&] {
+    while (daemon.streams() < 2) std::this_thread::yield();
+    stop.request_stop();
+  });
+  const auto outcome = run_infer(options_for(daemon, scratch, "out.npy"), stop.get_token());
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(exit_code(outcome.error()), 130);
+  EXPECT_NE(outcome.error().message.find("1 of 4 parts"), std::string::npos) << outcome.error().message;
+  EXPECT_EQ(daemon.streams(), 2);
 }
 
 // A supervisor gives the same command to the first attempt and to those that follow.

@@ -23,6 +23,12 @@ TEST(NpyVolume, SeveralImages) {
   expect_volume(name, facts);
 }
 
+TEST(NpyVolume, InParts) {
+  const Scratch scratch;
+  expect_written_in_parts({scratch.file("volume.npy"), ""}, {1, {5, 6, 9}, VoxelType::u8});
+  expect_written_in_parts({scratch.file("images.npy"), ""}, {3, {5, 7, 8}, VoxelType::f32});
+}
+
 TEST(NpyVolume, PartialOfOtherExtentsIsNotContinued) {
   const Scratch scratch;
   const FileName name{scratch.file("volume.npy"), ""};

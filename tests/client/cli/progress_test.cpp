@@ -26,6 +26,25 @@ TEST(Progress, ThePatchUnderWayCounts) {
   EXPECT_NE(line.find("0:10 left"), std::string::npos);
 }
 
+TEST(Progress, OfOnePartOfSeveral) {
+  const std::string line = progress_line({5, 10, 10.0, 5e6, 0, 0.25, 0.5, 2, 3});
+  EXPECT_NE(line.find("[===============>"), std::string::npos) << line;
+  EXPECT_NE(line.find("part 2/3  5/10 patches"), std::string::npos) << line;
+  EXPECT_NE(line.find("0:10 left"), std::string::npos) << line;
+}
+
+TEST(Progress, PartsAddUp) {
+  testing::internal::CaptureStderr();
+  Progress progress(ProgressStyle::lines, 100);
+  progress.begin_part(4, 5, 25);  // the first three were there
+  progress.show(1, 1);
+  progress.begin_part(5, 5, 75);
+  progress.show(2, 2);
+  const std::string shown = testing::internal::GetCapturedStderr();
+  EXPECT_NE(shown.find("[=======>                      ]  part 4/5  1/1"), std::string::npos) << shown;
+  EXPECT_NE(shown.find("[==============================]  part 5/5  2/2"), std::string::npos) << shown;
+}
+
 TEST(Progress, NothingKnownIsNoDivisionByZero) {
   EXPECT_EQ(progress_line({0, 0, 0, 0, 0}).find("nan"), std::string::npos);
 }

@@ -23,6 +23,25 @@ TEST(Resume, RoundTripAndRemoval) {
   EXPECT_FALSE(read_resume(output)->has_value());
 }
 
+TEST(Resume, PartsComeBackAndOlderRecordsHaveNone) {
+  const Scratch scratch;
+  const FileName output{scratch.file("out.npy"), ""};
+  ASSERT_TRUE(write_resume(output, {job, 3, 9, "token", 2, 5, 7, "model"}));
+  const auto state = read_resume(output);
+  ASSERT_TRUE(state && state->has_value());
+  EXPECT_EQ((*state)->parts_done, 2);
+  EXPECT_EQ((*state)->part_y, 5);
+  EXPECT_EQ((*state)->part_x, 7);
+  EXPECT_EQ((*state)->model_token, "model");
+  ASSERT_TRUE(write_resume(output, {job, 3, 9, "token"}));
+  EXPECT_EQ((*read_resume(output))->part_y, 0);
+  for (const ResumeState& bad :
+       {ResumeState{job, 3, 9, "token", -1, 5, 7, "model"}, ResumeState{job, 3, 9, "token", 2, 5, 0, "model"}}) {
+    ASSERT_TRUE(write_resume(output, bad));
+    EXPECT_EQ(read_resume(output).error().code, ErrorCode::corrupt_file);
+  }
+}
+
 TEST(Resume, DatasetsOfOneFileHaveTheirOwnRecords) {
   EXPECT_NE(resume_path({"out.h5", "/a"}), resume_path({"out.h5", "/b"}));
 }

@@ -153,5 +153,17 @@ TEST(VolumeClient, StopEndsAStreamThatHangs) {
   EXPECT_EQ(summary.error().code, ErrorCode::cancelled);
 }
 
+TEST(VolumeClient, AsksInWhichPartsAVolumeIsBestSent) {
+  const FakeDaemon daemon(Behaviour::sound, {{7, 3, 2}});
+  const auto told = outlook(Connection(daemon.address()), request());
+  ASSERT_TRUE(told) << told.error().message;
+  EXPECT_EQ(told->part, (Vec3{7, 3, 2}));
+  EXPECT_EQ(told->seconds, 2.5);
+  const FakeDaemon older;
+  EXPECT_EQ(outlook(Connection(older.address()), request()).error().code, ErrorCode::unsupported);
+  const FakeDaemon wrong(Behaviour::sound, {{7, 99, 2}});
+  EXPECT_EQ(outlook(Connection(wrong.address()), request()).error().code, ErrorCode::internal);
+}
+
 }  // namespace
 }  // namespace znni::client

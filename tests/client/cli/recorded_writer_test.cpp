@@ -1,0 +1,104 @@
+#include "client/cli/recorded_writer.hpp"
+
+#include "tests/client/scratch.hpp"
+
+namespace znni::client {
+namespace {
+
+// Notes what is written, "z y+rows x+columns"; flushes are counted.
+struct Notes {
+  std::vector<std::string> planes;
+  int flushes = 0;
+  bool finished = false;
+};
+VolumeTarget noting(Notes& notes) {
+  VolumeTarget target;
+  target.write_plane = [&notes](std::int64_t z, const Box& box, std::span<const std::byte>) -> Result<void> {
+    const Vec3 n = box.extent();
+    notes.planes.push_back(std::to_string(z) + " " + std::to_string(box.start.y) + "+" + std::to_string(n.y) + " " +
+                           std::to_string(box.start.x) + "+" + std::to_string(n.x));
+    return {};
+  };
+  target.flush = [&notes]() -> Result<void> {
+    ++notes.flushes;
+    return {};
+  };
+  target.finish = [&notes]() -> Result<void> {
+    notes.finished = true;
+    return {};
+  };
+  return target;
+}
+
+void write(RecordedWriter& writer, int planes) {
+  for (int i = 0; i < planes; ++i) ASSERT_TRUE(writer.write({}));
+}
+
+TEST(RecordedWriter, PartAfterPartAndARecordBehindEach) {
+  const Scratch scratch;
+  const FileName output{scratch.file("out.npy"), ""};
+  Notes notes;
+  RecordedWriter writer(output, noting(notes), {{2, 4, 5}, {2, 4, 3}}, {{}, 0, 2, "", 0, 4, 3, ""});
+  EXPECT_EQ(writer.recorded(), "");
+  writer.begin("first", "model");
+  write(writer, 2);
+  ASSERT_TRUE(writer.end_part());
+  EXPECT_EQ(writer.recorded(), "1 of 2 parts and 0 of 2 planes");
+  writer.begin("second", "model");
+  write(writer, 1);
+  ASSERT_TRUE(writer.record());
+  EXPECT_EQ(notes.planes, (std::vector<std::string>{"0 0+4 0+3", "1 0+4 0+3", "0 0+4 3+2"}));
+  EXPECT_EQ(notes.flushes, 2);
+  const auto state = read_resume(output);
+  ASSERT_TRUE(state && state->has_value());
+  EXPECT_EQ((*state)->parts_done, 1);
+  EXPECT_EQ((*state)->planes_done, 1);
+  EXPECT_EQ((*state)->part_x, 3);
+  EXPECT_EQ((*state)->token, "second");
+  EXPECT_EQ((*state)->model_token, "model");
+  write(writer, 1);
+  ASSERT_TRUE(writer.end_part());
+  ASSERT_TRUE(writer.finish());
+  EXPECT_TRUE(notes.finished);
+  EXPECT_FALSE(read_resume(output)->has_value());
+}
+
+TEST(RecordedWriter, GoesOnInTheMiddleOfAPart) {
+  const Scratch scratch;
+  Notes notes;
+  RecordedWriter writer({scratch.file("out.npy"), ""}, noting(notes), {{4, 4, 5}, {4, 2, 5}},
+                        {{}, 3, 4, "old", 1, 2, 5, "model"});
+  EXPECT_EQ(writer.recorded(), "1 of 2 parts and 3 of 4 planes");
+  writer.begin("new", "model");
+  write(writer, 1);
+  EXPECT_EQ(notes.planes, (std::vector<std::string>{"3 2+2 0+5"}));
+}
+
+TEST(RecordedWriter, ARecordNowAndThen) {
+  const Scratch scratch;
+  Notes notes;
+  RecordedWriter writer({scratch.file("out.npy"), ""}, noting(notes), {{200, 4, 5}, {200, 4, 5}},
+                        {{}, 0, 200, "", 0, 0, 0, ""});
+  writer.begin("token", "");
+  write(writer, 100);
+  EXPECT_EQ(notes.flushes, 3);
+  EXPECT_EQ(writer.recorded(), "96 of 200 planes");
+  ASSERT_TRUE(writer.record());
+  EXPECT_EQ(writer.recorded(), "100 of 200 planes");
+}
+
+TEST(RecordedWriter, WhatCannotBeResumedIsNotRecorded) {
+  const Scratch scratch;
+  const FileName output{scratch.file("out.npy"), ""};
+  Notes notes;
+  RecordedWriter writer(output, noting(notes), {{200, 4, 5}, {200, 4, 5}}, {{}, 0, 200, "", 0, 0, 0, ""});
+  writer.begin("", "");
+  write(writer, 100);
+  ASSERT_TRUE(writer.record());
+  EXPECT_EQ(notes.flushes, 0);
+  EXPECT_EQ(writer.recorded(), "");
+  EXPECT_FALSE(read_resume(output)->has_value());
+}
+
+}  // namespace
+}  // namespace znni::client
