@@ -1,6 +1,7 @@
 #include "planner/patch_grid.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "planner/exchange.hpp"
 
@@ -217,6 +218,16 @@ std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::in
   if (!geometry.choice.streamed || axis != 0) return part;
   const Columns columns = make_columns(volume, geometry, fov, most_planes);
   return columns.alone() ? part : columns.band;
+}
+
+std::int64_t rows_of_batch(Vec3 volume, const Geometry& geometry, Vec3 fov) {
+  if (geometry.choice.streamed) return 1;
+  const Vec3 count = extents(volume, geometry.patch_input, fov).count;
+  const std::int64_t in_a_row = mul(count.y, count.x);
+  const std::int64_t S = geometry.choice.S;
+  // Batches begin at multiples of S: the last such place in a row.
+  const std::int64_t latest = in_a_row - std::gcd(in_a_row, S);
+  return std::min(count.z, div_up(add(latest, S), in_a_row));
 }
 
 std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {

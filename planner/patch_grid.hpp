@@ -72,6 +72,9 @@ struct PatchGrid {
 // Planes that the largest row has.
 [[nodiscard]] std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes);
 
+// Rows that a batch of S patches may belong to; one of those of a stream, which complete a row at a time.
+[[nodiscard]] std::int64_t rows_of_batch(Vec3 volume, const Geometry& geometry, Vec3 fov);
+
 // Planes of the input that must be there at a time when up to S patches run together, one row after the other: no
 // earlier one is ever read again. No more than the volume has.
 [[nodiscard]] std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes);

@@ -177,41 +177,60 @@ std::optional<JobOutlook> Engine::outlook_as_guest(const VolumeShape& input, Ele
 
 namespace {
 
-// On the rung that suits what is left of the volume.
-Result<JobStatistics> run_rung(const Engine& engine, Engine::State& state, const VolumeJob& job,
-                               const std::stop_token& stop) {
+// Where a job runs, and where it goes on if the GPU fails.
+struct Course {
+  Engine::State::Work work;  // all that the job has to do
+  std::size_t rung = 0;
+  std::optional<std::size_t> spare;
+};
+
+// On the rung that suits what the job has to do, or its own.
+Result<Course> course_of(const VolumeJob& job, const Engine& engine, const Engine::State& state) {
   const Result<VolumeShape> left = shape_left(job, state.fov);
   if (!left) return left.error();
   const Engine::State::Work work{*left, job.output_type, job.most_held};
-  Result<JobOutlook> outlook = engine.outlook(work.input, work.output, work.most_held);
+  const Result<JobOutlook> outlook = engine.outlook(work.input, work.output, work.most_held);
   if (!outlook) return outlook.error();
   if (job.rung && *job.rung >= state.rungs.size()) {
     return Error{ErrorCode::unavailable, "the model was loaded anew since the request came; try again"};
   }
-  const bool runs = job.rung && (state.rungs[*job.rung].on_cpu() || !state.why_lost());
-  if (runs) *outlook = state.outlook_on(*job.rung, work);
-  Engine::State::OpenRung& rung = state.rungs[outlook->rung];
-  const std::int64_t most_planes = state.most_planes(outlook->rung, work);
+  const std::size_t wanted = job.rung.value_or(outlook->rung);
+  const std::size_t rung = state.rungs[wanted].is_open() ? wanted : outlook->rung;
+  const std::optional<std::size_t> spare = state.spare_of(rung, work);
+  if (spare && state.why_lost()) return Course{work, *spare, {}};
+  return Course{work, rung, spare};
+}
+
+// What is left of the work, in slabs and planes no larger than all of it has.
+Result<JobStatistics> run_rung(std::size_t number, const Engine::State::Work& work, const VolumeJob& job,
+                               Engine::State& state, const std::stop_token& stop) {
+  Engine::State::OpenRung& rung = state.rungs[number];
+  const std::int64_t most_planes =
+      row_planes(work.input.n, rung.geometry(), state.fov, state.most_planes(number, work));
   JobStatistics statistics;
-  statistics.patches = outlook->patches;
   if (!rung.on_cpu()) {
     const Result<PipelineStatistics> ran = rung.split->run(job, stop, most_planes);
     if (!ran) return ran.error();
+    statistics.patches = ran->job.patches;
     statistics.cpu_idle = ran->idle.producer;
     statistics.gpu_idle = ran->idle.consumer;
     statistics.stages = ran->job.stages;
     return statistics;
   }
   const PatchGrid grid = job_grid(job, rung.geometry(), state.fov, most_planes);
+  const Result<VolumeShape> left = shape_left(job, state.fov);
+  if (!left) return left.error();
+  const Shape5 output{1, state.f_out, left->n - state.fov + Vec3::cube(1)};
   std::vector<Seat> seats;
   for (std::size_t i = 0; i < rung.cpu.size(); ++i) {
     seats.push_back({&rung.cpu[i], &state.sockets[i].device->executor()});
   }
-  const Seconds predicted = state.plan.ladder[outlook->rung].seconds;
-  const bool has_guests = job.rung == outlook->rung;
+  const Seconds predicted = state.plan.ladder[number].seconds;
+  const bool has_guests = job.rung == number;
   const Result<StageSeconds> ran =
-      run_job({job, grid, outlook->output, predicted, seats, state.drivers, state.observer, has_guests}, stop);
+      run_job({job, grid, output, predicted, seats, state.drivers, state.observer, has_guests}, stop);
   if (!ran) return ran.error();
+  statistics.patches = std::ssize(grid.patches);
   statistics.stages = *ran;
   return statistics;
 }
@@ -235,10 +254,12 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   }
   ResumableJob resumable(job);
   const bool was_lost = state_->why_lost().has_value();
-  Result<JobStatistics> ran = run_rung(*this, *state_, resumable.job(), stop);
-  if (!ran && !was_lost && loses_gpu(*state_)) {
+  const Result<Course> course = course_of(job, *this, *state_);
+  if (!course) return course.error();
+  Result<JobStatistics> ran = run_rung(course->rung, course->work, resumable.job(), *state_, stop);
+  if (!ran && course->spare && loses_gpu(*state_)) {
     resumable.go_back();
-    ran = run_rung(*this, *state_, resumable.job(), stop);
+    ran = run_rung(*course->spare, course->work, resumable.job(), *state_, stop);
   }
   if (!ran) return ran;
   const Vec3 output = job.input.shape.n - Vec3{job.first_plane, 0, 0} - state_->fov + Vec3::cube(1);

@@ -100,6 +100,10 @@ struct JobOutlook {
   // Planes of the input that a job wants at a time: what a PlaneSource must have room for. Of a job that begins at a
   // later plane: as the outlook of the planes from there on has it.
   std::int64_t input_planes = 0;
+  // Of the largest slab, and how many such slabs are open at a time. These and input_planes are enough, too, for the
+  // rung of the CPU that goes on where the job's own fails with its GPU.
+  std::int64_t slab_planes = 1;
+  std::int64_t slabs = 1;
   std::int64_t list_bytes = 0;         // that the list of its patches takes while it runs, beside the engine's memory
   std::int64_t most_held = saturated;  // that it was asked for: a job must be told the same
   Seconds predicted_seconds = 0;

@@ -35,6 +35,7 @@ struct Engine::State {
     std::int64_t split_bytes = 0;     // of the host's memory
 
     [[nodiscard]] bool on_cpu() const { return !cpu.empty(); }
+    [[nodiscard]] bool is_open() const { return on_cpu() || split != nullptr; }
     [[nodiscard]] const Geometry& geometry() const { return on_cpu() ? cpu.front().geometry() : split->geometry(); }
   };
 
@@ -139,6 +140,12 @@ struct Engine::State {
     return rung < first_touched ? static_cast<double>(places[rung].memory.bytes) / bytes_per_second : 0;
   }
   [[nodiscard]] JobOutlook outlook_on(std::size_t rung, const Work& work) const {
+    JobOutlook outlook = touched_outlook_on(rung, work);
+    outlook.predicted_seconds += seconds_to_touch(rung);
+    return outlook;
+  }
+  // As if it had its pages.
+  [[nodiscard]] JobOutlook touched_outlook_on(std::size_t rung, const Work& work) const {
     const VolumeShape& input = work.input;
     const Geometry& geometry = rungs[rung].geometry();
     JobOutlook outlook;
@@ -153,15 +160,39 @@ struct Engine::State {
     outlook.places = guest_places(rung, outlook.patches);
     outlook.list_bytes = mul(outlook.patches, list_bytes_per_patch);
     outlook.input_planes = planes_held(rung, work);
+    outlook.slab_planes = std::min(outlook.output.n.z, row_planes(input.n, geometry, fov, most));
+    outlook.slabs = rows_of_batch(input.n, geometry, fov);
     const std::int64_t batches = batches_in_turn(input.n, geometry, fov, most, plan.sockets);
     const std::int64_t streams = streams_in_turn(input.n, geometry, fov, most, plan.sockets);
     outlook.predicted_seconds = static_cast<double>(batches) * plan.ladder[rung].seconds -
-                                static_cast<double>(streams) * idle_seconds(plan.ladder[rung], geometry) +
-                                seconds_to_touch(rung);
-    // Any other on the CPU may go on with the job of one with a GPU.
-    for (std::size_t i = 0; i < rungs.size() && !rungs[rung].on_cpu(); ++i) {
-      if (rungs[i].on_cpu()) outlook.input_planes = std::max(outlook.input_planes, planes_held(i, work));
+                                static_cast<double>(streams) * idle_seconds(plan.ladder[rung], geometry);
+    return outlook;
+  }
+  // The rung of the CPU that goes on with a job whose own fails with its GPU: the best of those in memory that serves
+  // both, whatever of it has its pages, so that a job finds the one that it was told of. Nothing where its own is on
+  // the CPU, or none is.
+  [[nodiscard]] std::optional<std::size_t> spare_of(std::size_t rung, const Work& work) const {
+    if (rungs[rung].on_cpu()) return std::nullopt;
+    const JobOutlook own = outlook_on(rung, work);
+    std::optional<JobOutlook> best;
+    for (std::size_t i = 0; i < rungs.size(); ++i) {
+      if (!rungs[i].on_cpu()) continue;
+      const JobOutlook other = with_room_for(touched_outlook_on(i, work), own);
+      if (!best || is_better(other, *best, work)) best = other;
     }
+    return best ? std::optional(best->rung) : std::nullopt;
+  }
+  // With room for the spare.
+  [[nodiscard]] JobOutlook whole_outlook_on(std::size_t rung, const Work& work) const {
+    const std::optional<std::size_t> spare = spare_of(rung, work);
+    const JobOutlook own = outlook_on(rung, work);
+    return spare ? with_room_for(own, outlook_on(*spare, work)) : own;
+  }
+  [[nodiscard]] static JobOutlook with_room_for(JobOutlook outlook, const JobOutlook& other) {
+    outlook.input_planes = std::max(outlook.input_planes, other.input_planes);
+    outlook.slab_planes = std::max(outlook.slab_planes, other.slab_planes);
+    outlook.slabs = std::max(outlook.slabs, other.slabs);
+    outlook.list_bytes = std::max(outlook.list_bytes, other.list_bytes);
     return outlook;
   }
   // That a job of so many patches takes of a batch on this rung, where others have some too; 0 where it must have it
@@ -175,7 +206,8 @@ struct Engine::State {
   [[nodiscard]] std::int64_t held_bytes(const JobOutlook& outlook, const Work& work) const {
     const std::int64_t in = plane_bytes_of(f_in, work.input.n, work.input.type);
     const std::int64_t out = plane_bytes_of(f_out, outlook.output.n, work.output);
-    return add(outlook.list_bytes, add(mul(outlook.input_planes, in), mul(outlook.patch.z - fov.z + 1, out)));
+    const std::int64_t slabs = mul(mul(outlook.slabs, outlook.slab_planes), out);
+    return add(outlook.list_bytes, add(mul(outlook.input_planes, in), slabs));
   }
   // The faster of two that hold no more than they may; else the one that holds less.
   [[nodiscard]] bool is_better(const JobOutlook& a, const JobOutlook& b, const Work& work) const {
@@ -191,7 +223,7 @@ struct Engine::State {
       const JobOutlook other = outlook_on(rung, work);
       if (!best || is_better(other, *best, work)) best = other;
     }
-    return *best;
+    return whole_outlook_on(best->rung, work);
   }
 };
 

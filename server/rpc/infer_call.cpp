@@ -34,11 +34,6 @@ std::int64_t response_bytes(const AdmittedInfer& admitted) {
   return mul(admitted.request.batch, volume_bytes(admitted.output));
 }
 
-// Planes of the largest slab the engine can ask for.
-std::int64_t most_slab_planes(const AdmittedInfer& admitted) {
-  return admitted.outlook.patch.z - admitted.model.field_of_view.z + 1;
-}
-
 std::int64_t input_bytes_of(const AdmittedInfer& admitted) {
   return mul(admitted.request.batch, volume_bytes(admitted.request.volume));
 }
@@ -131,10 +126,9 @@ VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, Image
 Result<std::int64_t> reserve_blocks(const AdmittedInfer& admitted, SlabBlocks& blocks) {
   const JobOutlook& outlook = admitted.outlook;
   const std::int64_t wanted = std::min(outlook.places > 0 ? outlook.batch / outlook.places : 1, admitted.request.batch);
-  const std::int64_t planes = most_slab_planes(admitted);
-  const std::int64_t bytes = ImageOutput::block_bytes(admitted.output, planes);
+  const std::int64_t bytes = ImageOutput::block_bytes(admitted.output, outlook.slab_planes);
   for (std::int64_t job = 0; job < wanted && bytes > 0; ++job) {
-    const Result<void> reserved = blocks.reserve(bytes, slabs_at_a_time(outlook, planes));
+    const Result<void> reserved = blocks.reserve(bytes, outlook.slabs);
     if (!reserved && job == 0) return reserved.error();
     if (!reserved) return job;
   }

@@ -4,10 +4,6 @@
 
 namespace znni::rpc {
 
-std::int64_t slabs_at_a_time(const JobOutlook& outlook, std::int64_t planes) {
-  return outlook.places > 0 ? div_up(outlook.output.n.z, planes) : 1;
-}
-
 Result<void> SlabBlocks::reserve(std::int64_t bytes, std::int64_t count) {
   const std::scoped_lock lock(mutex_);
   const auto before = static_cast<std::ptrdiff_t>(blocks_.size());

@@ -12,10 +12,6 @@
 
 namespace znni::rpc {
 
-// Slabs of `planes` planes that a job has open at the same time: all of one that shares a batch, for its patches are
-// computed together, and mostly one of any other.
-[[nodiscard]] std::int64_t slabs_at_a_time(const JobOutlook& outlook, std::int64_t planes);
-
 // Thread safe: slabs are taken by the thread that computes and given back by the one that sends.
 class SlabBlocks {
  public:

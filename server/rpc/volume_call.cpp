@@ -96,9 +96,9 @@ Result<VolumeCall::Accepted> VolumeCall::accept() {
 
 Result<void> VolumeCall::lease(const Accepted& accepted) {
   VolumeShape slab = accepted.output;
-  slab.n.z = std::min(slab.n.z, accepted.outlook.patch.z - accepted.model.field_of_view.z + 1);
+  slab.n.z = accepted.outlook.slab_planes;
   // Before any input that is read ahead, which is had where there is memory for it.
-  const std::int64_t slabs = slabs_at_a_time(accepted.outlook, slab.n.z);
+  const std::int64_t slabs = accepted.outlook.slabs;
   if (Result<void> reserved = blocks_.reserve(volume_bytes(slab), slabs); !reserved) return reserved;
   const std::int64_t plane = plane_bytes(accepted.head.volume);
   const std::int64_t left = accepted.head.volume.n.z - accepted.head.first_plane;

@@ -250,6 +250,27 @@ TEST_P(RandomGrids, StepsOfColumnsOwnEveryDenseVoxelOnce) {
 }
 
 // A row of patches in z completes all planes it owns.
+TEST_P(RandomGrids, BatchesBelongToNoMoreRowsThanSaid) {
+  Random random(test::base_seed() + static_cast<std::uint64_t>(GetParam()));
+  SCOPED_TRACE("case " + std::to_string(GetParam()) + ", ZNNI_TEST_SEED=" + std::to_string(test::base_seed()));
+  Geometry patches = stream_of(3, 4, 2);
+  patches.choice.streamed = false;
+  patches.choice.S = random.integer(1, 9);
+  patches.patch_input = Vec3::cube(3) + random.vec3(0, 3);
+  const Vec3 volume = Vec3::cube(3) + random.vec3(0, 9);
+  const PatchGrid grid = make_patch_grid(volume, patches, Vec3::cube(3), saturated);
+  std::int64_t most = 0;
+  const std::int64_t count = std::ssize(grid.patches);
+  for (std::int64_t first = 0; first < count; first += patches.choice.S) {
+    const std::int64_t last = std::min(first + patches.choice.S, count) - 1;
+    most = std::max(most, &row_of(grid, last) - &row_of(grid, first) + 1);
+  }
+  const std::int64_t said = rows_of_batch(volume, patches, Vec3::cube(3));
+  EXPECT_LE(most, said);
+  EXPECT_LE(said, std::ssize(grid.rows));
+  if (std::ssize(grid.rows) > patches.choice.S * patches.choice.S) EXPECT_EQ(most, said) << "some batch needs it";
+}
+
 TEST_P(RandomGrids, RowsCompletePlanesInOrder) {
   Random random(test::base_seed() * 2000 + static_cast<std::uint64_t>(GetParam()));
   const Vec3 fov = random.vec3(1, 3);

@@ -43,6 +43,9 @@ struct JobOutcome {
                                  ElementType type = ElementType::f32, VolumeOrder order = VolumeOrder::image_major,
                                  std::int64_t most_held = saturated);
 
+// Every slab of the job was as `outlook` said, which it was leased by: no larger, and no more at a time.
+void expect_slabs_as_said(const JobOutcome& outcome, const JobOutlook& outlook, int sockets = 1);
+
 // The output as float32, [f][z][y][x].
 [[nodiscard]] std::vector<float> output_values(const JobOutcome& outcome);
 

@@ -36,12 +36,31 @@ class GpuEngine : public testing::Test {
   }
   VolumeJob job(JobOutcome& outcome) {
     VolumeJob made = test::recorded_job(volume_.view(), output_, ElementType::f32, VolumeOrder::image_major, outcome);
-    made.abandon = [&outcome](const OutputSlab& slab) {
-      outcome.calls.push_back("abandon " + std::to_string(slab.first_plane));
-    };
+    made.abandon = abandoned(outcome);
     return made;
   }
+  static std::function<void(const OutputSlab&)> abandoned(JobOutcome& outcome) {
+    return
+        [&outcome](const OutputSlab& slab) { outcome.calls.push_back("abandon " + std::to_string(slab.first_plane)); };
+  }
   void run(Engine& engine, JobOutcome& outcome) { outcome.statistics = engine.run(job(outcome), {}); }
+  // As its outlook says, from a ring that holds no more planes than that.
+  void run_flowing(Engine& engine, const RandomVolume& volume, const JobOutlook& outlook, JobOutcome& outcome) {
+    const std::int64_t bytes = volume_bytes(volume.shape);
+    std::vector<std::byte> memory(static_cast<std::size_t>(bytes / volume.shape.n.z * outlook.input_planes));
+    PlaneRing ring(memory, volume.shape, 0);
+    const std::jthread writer([&](const std::stop_token& stop) {
+      static_cast<void>(ring.write({volume.view().data, static_cast<std::size_t>(bytes)}, stop));
+    });
+    VolumeJob flowing =
+        test::recorded_job(volume.view(), outlook.output, ElementType::f32, VolumeOrder::image_major, outcome);
+    flowing.abandon = abandoned(outcome);
+    flowing.input.data = nullptr;
+    flowing.source = &ring;
+    flowing.rung = outlook.rung;
+    flowing.most_held = outlook.most_held;
+    outcome.statistics = engine.run(flowing, {});
+  }
   void expect_exact(const JobOutcome& outcome) {
     ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
     EXPECT_LE(test::relative_error(test::output_values(outcome), exact_), 1e-5);
@@ -276,7 +295,6 @@ TEST_F(GpuEngine, GoesOnWhereAnInterruptedJobEnded) {
 TEST_F(GpuEngine, AVolumeThatIsNeverInMemoryAsAWhole) {
   Random random(4);
   const RandomVolume tall = test::random_volume(1, {60, 12, 13}, ElementType::f32, random);
-  const Shape5 output{1, 2, tall.shape.n - reaches(network_).back().fov + Vec3::cube(1)};
   const oracle::Values exact =
       test::dense_oracle(network_, weights_, tall.shape.n, test::volume_values(tall.view(), {}));
   for (const std::int64_t failing_piece : {0, 1, 30, 70}) {
@@ -284,23 +302,47 @@ TEST_F(GpuEngine, AVolumeThatIsNeverInMemoryAsAWhole) {
     test::HostSim gpu;
     const auto engine = Engine::open(network_, weights_, plan_, catalogue_, {*cpu_, &gpu});
     gpu.fail_work(failing_piece);
-    const std::int64_t planes = (*engine)->outlook(tall.shape)->input_planes;
-    ASSERT_LT(planes, tall.shape.n.z);
-    const std::int64_t bytes = volume_bytes(tall.shape);
-    std::vector<std::byte> memory(static_cast<std::size_t>(bytes / tall.shape.n.z * planes));
-    PlaneRing ring(memory, tall.shape, 0);
-    const std::jthread writer([&](const std::stop_token& stop) {
-      static_cast<void>(ring.write({tall.view().data, static_cast<std::size_t>(bytes)}, stop));
-    });
+    const JobOutlook outlook = *(*engine)->outlook(tall.shape);
+    ASSERT_LT(outlook.input_planes, tall.shape.n.z);
     JobOutcome outcome;
-    VolumeJob streamed = test::recorded_job(tall.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
-    streamed.input.data = nullptr;
-    streamed.source = &ring;
-    outcome.statistics = (*engine)->run(streamed, {});
+    run_flowing(**engine, tall, outlook, outcome);
     ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
     EXPECT_EQ(outcome.statistics->fallback.empty(), failing_piece == 0);
     EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5);
   }
+}
+
+// Rungs of the CPU with thicker patches, batches over several rows and streams in columns go on in what was leased by
+// the outlook of the rung with the GPU.
+TEST_F(GpuEngine, WhatGoesOnFindsThePlanesAndSlabsThatItsOutlookSaid) {
+  bool is_thicker = false;
+  bool went_on = false;
+  for (int i = 0; i < test::case_count(40); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed));
+    Random random(seed);
+    std::vector<GeometryChoice> spares = {test::choice_of(network_, PoolMode::fragments, random.integer(0, 6), 3)};
+    if (const auto stream = test::random_stream(network_, random)) spares.push_back(*stream);
+    const Plan plan = test::mixed_plan(network_, choice_, 1, cpu_->spec(), gpu_->spec(), spares);
+    const RandomVolume tall = test::random_volume(1, Vec3{30, 8, 8} + random.vec3(0, 12), ElementType::f32, random);
+    test::HostSim gpu;
+    const auto engine = Engine::open(network_, weights_, plan, catalogue_, {*cpu_, &gpu});
+    ASSERT_TRUE(engine) << engine.error().message;
+    const std::int64_t bytes = volume_bytes(tall.shape);
+    const JobOutlook outlook = *(*engine)->outlook(tall.shape, ElementType::f32, random.integer(bytes / 8, 4 * bytes));
+    gpu.fail_work(random.integer(1, 100));
+    JobOutcome outcome;
+    run_flowing(**engine, tall, outlook, outcome);
+    ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
+    test::expect_slabs_as_said(outcome, outlook);
+    went_on = went_on || !outcome.statistics->fallback.empty();
+    is_thicker = is_thicker || (outlook.rung == 0 && outlook.slab_planes > outlook.patch.z - 7);
+    const oracle::Values exact =
+        test::dense_oracle(network_, weights_, tall.shape.n, test::volume_values(tall.view(), {}));
+    EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5);
+  }
+  EXPECT_TRUE(is_thicker) << "no spare rung wanted more than the first";
+  EXPECT_TRUE(went_on);
 }
 
 TEST_F(GpuEngine, AStopEndsTheJobAndTheNextRuns) {

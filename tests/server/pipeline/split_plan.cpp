@@ -151,18 +151,20 @@ std::vector<CutsOfThree> cuts_of_three(const Network& network, Random& random) {
 
 Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,
                 const DeviceSpec& gpu, bool spare) {
+  return mixed_plan(network, choice, theta, cpu, gpu,
+                    spare ? std::vector<GeometryChoice>{choice} : std::vector<GeometryChoice>());
+}
+
+Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,
+                const DeviceSpec& gpu, const std::vector<GeometryChoice>& spares) {
   Random random(3);
   const Catalogue catalogue = split_catalogue();
-  Plan plan = hand_plan(network, {choice}, catalogue, cpu, random).value();
-  plan.ladder.front().seconds = 1;
+  Plan plan = hand_plan(network, spares, catalogue, cpu, random).value();
+  for (Rung& rung : plan.ladder) rung.seconds = 1;
   Rung split = split_rung(network, choice, theta, 1, cpu, gpu).value();
   const SpaceBytes bytes = pipeline_bytes(take_apart(network, split, catalogue, {cpu, gpu}).value());
   split.memory = {plan.memory.weights, 0, bytes.host + bytes.pinned};
   split.seconds = 1e-6;
-  if (!spare) {
-    plan.ladder.clear();
-    plan.memory = {plan.memory.weights, 0, 0};
-  }
   plan.memory.transient += split.memory.transient;
   plan.ladder.insert(plan.ladder.begin(), std::move(split));
   return plan;

@@ -45,6 +45,9 @@ struct CutsOfThree {
 // same choice on the CPU alone.
 [[nodiscard]] Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,
                               const DeviceSpec& gpu, bool spare = true);
+// The same with these behind it.
+[[nodiscard]] Plan mixed_plan(const Network& network, const GeometryChoice& choice, int theta, const DeviceSpec& cpu,
+                              const DeviceSpec& gpu, const std::vector<GeometryChoice>& spares);
 
 // A choice near the smallest, of a kind that segments of two places run: no head in slabs, no input held.
 [[nodiscard]] GeometryChoice split_choice(const Network& network, Random& random, std::int64_t S);

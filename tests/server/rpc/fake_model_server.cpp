@@ -137,9 +137,11 @@ Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::
   outlook.output = {1, f_out, input.n - model->field_of_view + Vec3::cube(1)};
   outlook.patch = min(model->patch, input.n);
   outlook.input_planes = std::min(planes_per_slab + model->field_of_view.z - 1, input.n.z);
+  outlook.slab_planes = std::min(outlook.patch.z - model->field_of_view.z + 1, outlook.output.n.z);
   outlook.patches = div_up(outlook.output.n.z, planes_per_slab);
   outlook.batch = batch;
   outlook.places = alike_jobs > 0 ? places.load() : 0;
+  outlook.slabs = outlook.places > 0 ? div_up(outlook.output.n.z, outlook.slab_planes) : slabs.load();
   outlook.predicted_seconds = 0.5;
   return outlook;
 }

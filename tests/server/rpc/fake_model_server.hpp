@@ -59,6 +59,7 @@ class FakeModelServer final : public ModelServer {
   std::int64_t planes_per_slab = 2;
   std::atomic<std::int64_t> batch = 1;   // of outlooks, as the next
   std::atomic<std::int64_t> places = 0;  // of jobs that may share a batch
+  std::atomic<std::int64_t> slabs = 1;   // of others, at a time
   std::string fallback;  // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
   std::atomic<bool> host_fails = false;          // jobs begin as guests of one that fails, and wait again
   std::atomic<bool> retrained = false;           // all models then have another identity

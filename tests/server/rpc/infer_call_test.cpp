@@ -157,7 +157,8 @@ TEST_F(InferCallTogether, AllRowsOfABatchHaveMemory) {
   for (const std::int64_t slabs : {1, 3, 4}) {
     Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
     ASSERT_TRUE(admitted);
-    admitted->outlook.patch.z = 4;                // slabs of two planes
+    admitted->outlook.slab_planes = 2;
+    admitted->outlook.slabs = 2;
     const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // of two images
     const Result<TransportLease> others =
         server_.lease(server_.memory().transport_limit - server_.leased() - slabs * slab);

@@ -49,15 +49,6 @@ TEST(SlabBlocks, AreReservedAllOrNotAtAll) {
   EXPECT_EQ(server.leased(), 90);
 }
 
-TEST(SlabBlocks, OfAJobThatSharesABatchAllSlabsAreOpenAtATime) {
-  JobOutlook outlook;
-  outlook.output.n = {7, 1, 1};
-  EXPECT_EQ(slabs_at_a_time(outlook, 3), 1);
-  outlook.places = 3;
-  EXPECT_EQ(slabs_at_a_time(outlook, 3), 3);
-  EXPECT_EQ(slabs_at_a_time(outlook, 7), 1);
-}
-
 TEST(SlabBlocks, AllIsGivenBack) {
   FakeModelServer server(1000);
   {

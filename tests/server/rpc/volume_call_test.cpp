@@ -223,6 +223,19 @@ TEST_F(VolumeCallTest, WhatSharesABatchHasMemoryForAllItsSlabsOrIsRefused) {
   expect_alive(n);
 }
 
+// A batch over three rows, that needs all of its places for itself.
+TEST_F(VolumeCallTest, EverySlabThatTheOutlookNamesIsLeasedBeforeAnyWork) {
+  models_.slabs = 3;
+  const Vec3 n{20, 5, 4};
+  const std::int64_t needed = 4 * 5 * 4 * 4 + 3 * (6 * 2 * 3 * 2 * 4);
+  const Result<TransportLease> others = models_.lease(models_.memory().transport_limit - needed + 1);
+  ASSERT_TRUE(others);
+  VolumeClient refused(*stub_);
+  refused.stream->Write(header(n));
+  refused.stream->WritesDone();
+  EXPECT_EQ(refused.finish().error_code(), StatusCode::RESOURCE_EXHAUSTED);
+}
+
 TEST_F(VolumeCallTest, AFailingJobEndsItsStreamOnly) {
   models_.fail_with(Error{ErrorCode::device_failure, "worker died"});
   expect_refused({header(), chunk(0, voxels_of({6, 5, 4}))}, StatusCode::INTERNAL, "worker died");
