@@ -8,8 +8,8 @@
 
 #include "server/rpc/client_text.hpp"
 #include "server/rpc/datatypes.hpp"
+#include "server/rpc/find_room.hpp"
 #include "server/rpc/image_output.hpp"
-#include "server/rpc/slab_blocks.hpp"
 #include "server/rpc/tensor_input.hpp"
 
 namespace znni::rpc {
@@ -121,18 +121,44 @@ VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, Image
   return job;
 }
 
-// Memory for as many jobs at a time as share a batch of the engine, or for those that there is memory for: how many,
-// at least one.
-Result<std::int64_t> reserve_blocks(const AdmittedInfer& admitted, SlabBlocks& blocks) {
+// Memory for as many jobs at a time as share a batch of the engine, or for those that there is memory for: at least
+// one.
+Result<void> reserve_blocks(AdmittedInfer& admitted) {
   const JobOutlook& outlook = admitted.outlook;
   const std::int64_t wanted = std::min(outlook.places > 0 ? outlook.batch / outlook.places : 1, admitted.request.batch);
   const std::int64_t bytes = ImageOutput::block_bytes(admitted.output, outlook.slab_planes);
-  for (std::int64_t job = 0; job < wanted && bytes > 0; ++job) {
-    const Result<void> reserved = blocks.reserve(bytes, outlook.slabs);
-    if (!reserved && job == 0) return reserved.error();
-    if (!reserved) return job;
+  for (admitted.together = 0; admitted.together < wanted; ++admitted.together) {
+    const Result<void> reserved = bytes > 0 ? admitted.blocks->reserve(bytes, outlook.slabs) : Result<void>();
+    if (!reserved) return admitted.together > 0 ? Result<void>() : reserved;
   }
-  return wanted;
+  return {};
+}
+
+// By what the server says now.
+Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& server, const InferTerms& terms,
+                            AdmittedInfer& admitted) {
+  const InferRequest& checked = admitted.request;
+  Result<JobOutlook> outlook = server.outlook(admitted.model.name, admitted.model.version, checked.volume,
+                                              checked.parameters.output_type, checked.batch);
+  if (!outlook) return outlook.error();
+  admitted.outlook = *std::move(outlook);
+  admitted.output = {admitted.outlook.output.f, admitted.outlook.output.n, checked.parameters.output_type,
+                     VolumeOrder::image_major};
+  if (Result<void> found = find_regions(terms, admitted); !found) return found;
+  if (!admitted.output_region) {
+    Result<void> fits = check_response_size(admitted, response_bytes(admitted), terms.most_response_bytes);
+    if (!fits) return fits;
+  }
+  admitted.lease = {};
+  admitted.blocks->clear();
+  if (terms.leased) {
+    admitted.lease_bytes = transport_bytes(request, admitted);
+    Result<TransportLease> lease = server.lease(admitted.lease_bytes);
+    if (!lease) return lease.error().within("model " + in_quotes(admitted.model.name));
+    admitted.lease = *std::move(lease);
+  }
+  const Result<void> reserved = reserve_blocks(admitted);
+  return reserved ? reserved : reserved.error().within("model " + in_quotes(admitted.model.name));
 }
 
 // Part [first, first + count) of a batch, each a job, from `input` to `raw`, which hold the whole batch.
@@ -176,53 +202,36 @@ Result<AdmittedInfer> admit_infer(const ModelInferRequest& request, ModelServer&
   if (!model) return model.error();
   Result<InferRequest> checked = check_infer_request(request, *model);
   if (!checked) return checked.error();
-  Result<JobOutlook> outlook =
-      server.outlook(model->name, model->version, checked->volume, checked->parameters.output_type, checked->batch);
-  if (!outlook) return outlook.error();
 
   AdmittedInfer admitted;
   admitted.model = *std::move(model);
   admitted.request = *std::move(checked);
-  admitted.outlook = *std::move(outlook);
-  admitted.output = {admitted.outlook.output.f, admitted.outlook.output.n, admitted.request.parameters.output_type,
-                     VolumeOrder::image_major};
-  if (Result<void> found = find_regions(terms, admitted); !found) return found.error();
-  if (!admitted.output_region) {
-    Result<void> fits = check_response_size(admitted, response_bytes(admitted), terms.most_response_bytes);
-    if (!fits) return fits.error();
-  }
-  if (!terms.leased) return admitted;
-  admitted.lease_bytes = transport_bytes(request, admitted);
-  Result<TransportLease> lease = server.lease(admitted.lease_bytes);
-  if (!lease) return lease.error().within("model " + in_quotes(admitted.model.name));
-  admitted.lease = *std::move(lease);
-  return admitted;
+  admitted.blocks = std::make_unique<SlabBlocks>(server);
+  const Result<void> found = find_room([&] { return look_and_lease(request, server, terms, admitted); });
+  return found ? Result<AdmittedInfer>(std::move(admitted)) : found.error();
 }
 
-Result<JobStatistics> run_infer(const ModelInferRequest& request, const AdmittedInfer& admitted, ModelServer& server,
+Result<JobStatistics> run_infer(const ModelInferRequest& request, AdmittedInfer& admitted, ModelServer& server,
                                 const std::stop_token& stop, const std::function<void(bool)>& in_turn,
                                 ModelInferResponse& response) {
+  const std::unique_ptr<SlabBlocks> blocks = std::move(admitted.blocks);
   Bytes copied;
   const Result<std::span<const std::byte>> input = input_of(request, admitted, copied);
   if (!input) return input.error().within("model " + in_quotes(admitted.model.name));
-  SlabBlocks blocks(server);
-  const Result<std::int64_t> together = reserve_blocks(admitted, blocks);
-  if (!together) return together.error();
-
   response.set_model_name(admitted.model.name);
   response.set_model_version(admitted.model.version);
   response.set_id(request.id());
   describe_output(admitted, response);
   std::string& raw = *response.add_raw_output_contents();
   raw.resize(static_cast<std::size_t>(response_bytes(admitted)));
-  InferJobs parts(admitted, *input, reinterpret_cast<std::byte*>(raw.data()), blocks);
+  InferJobs parts(admitted, *input, reinterpret_cast<std::byte*>(raw.data()), *blocks);
   JobStatistics all;
-  const std::int64_t most = std::max(*together, most_jobs);
+  const std::int64_t most = std::max(admitted.together, most_jobs);
   for (std::int64_t i = 0; i < admitted.request.batch; i += most) {
     std::vector<VolumeJob> jobs = parts.make(i, std::min(most, admitted.request.batch - i));
     if (i == 0) jobs.front().in_turn = in_turn;
     const Result<JobStatistics> done = server.run_all(admitted.model.name, admitted.model.version, std::move(jobs),
-                                                      static_cast<std::size_t>(*together), stop);
+                                                      static_cast<std::size_t>(admitted.together), stop);
     if (!done) return done;
     if (!parts.complete()) return Error{ErrorCode::internal, "the engine left out planes of the output"};
     all += *done;

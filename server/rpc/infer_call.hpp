@@ -3,12 +3,14 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <stop_token>
 
 #include "proto/inference.pb.h"
 #include "server/jobs/model_server.hpp"
 #include "server/rpc/request_checks.hpp"
 #include "server/rpc/shared_regions.hpp"
+#include "server/rpc/slab_blocks.hpp"
 
 namespace znni::rpc {
 
@@ -28,21 +30,23 @@ struct AdmittedInfer {
   RegionHandle output_region;  // likewise
   TransportLease lease;        // keep until the response was sent; destroy the request before sending
   std::int64_t lease_bytes = 0;
+  std::unique_ptr<SlabBlocks> blocks;  // for the jobs' slabs
+  std::int64_t together = 1;           // jobs at a time: as many as share a batch of the engine and have memory
 };
 
-// Checks the request and leases its memory. Of request and response the larger stands in memory twice (as
-// gRPC's and as protobuf's copy), or both once; typed contents and shared memory are copied beside them. over_budget
-// when the response would be larger than one message may be; invalid_argument, not_found, unavailable, unsupported as
-// the checks say.
+// Checks the request and leases its memory, where it must be by less than the outlook first said. Of request and
+// response the larger stands in memory twice (as gRPC's and as protobuf's copy), or both once; typed contents and
+// shared memory are copied beside them. over_budget when the response would be larger than one message may be;
+// invalid_argument, not_found, unavailable, unsupported as the checks say.
 [[nodiscard]] Result<AdmittedInfer> admit_infer(const inference::ModelInferRequest& request, ModelServer& server,
                                                 const InferTerms& terms);
 
-// Computes all jobs of the batch, as many together as share a batch of the engine and have memory, into `response`: raw
-// output only, or none when it went to shared memory; id echoed. `in_turn`: VolumeJob::in_turn of the first job. Times
-// and patches are those of all jobs.
-[[nodiscard]] Result<JobStatistics> run_infer(const inference::ModelInferRequest& request,
-                                              const AdmittedInfer& admitted, ModelServer& server,
-                                              const std::stop_token& stop, const std::function<void(bool)>& in_turn,
+// Computes all jobs of the batch into `response`: raw output only, or none when it went to shared memory; id echoed.
+// Once: then the blocks are given back. `in_turn`: VolumeJob::in_turn of the first job. Times and patches are those of
+// all jobs.
+[[nodiscard]] Result<JobStatistics> run_infer(const inference::ModelInferRequest& request, AdmittedInfer& admitted,
+                                              ModelServer& server, const std::stop_token& stop,
+                                              const std::function<void(bool)>& in_turn,
                                               inference::ModelInferResponse& response);
 
 // Voxels of all outputs of the batch.

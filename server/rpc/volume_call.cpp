@@ -6,6 +6,7 @@
 #include "server/rpc/caller.hpp"
 #include "server/rpc/client_text.hpp"
 #include "server/rpc/datatypes.hpp"
+#include "server/rpc/find_room.hpp"
 #include "server/rpc/layer_text.hpp"
 #include "server/rpc/request_checks.hpp"
 #include "server/rpc/status_map.hpp"
@@ -53,10 +54,10 @@ Result<void> VolumeCall::run() {
 }
 
 Result<void> VolumeCall::serve(const WatchedCall& call) {
-  const Result<Accepted> accepted = accept();
+  Result<Accepted> accepted = accept();
   if (!accepted) return accepted.error();
-  if (Result<void> leased = lease(*accepted); !leased)
-    return leased.error().within("model " + in_quotes(record_.model));
+  Result<void> leased = find_room([&] { return look_and_lease(*accepted); });
+  if (!leased) return leased;
   if (Result<void> greeted = greet(*accepted); !greeted) return greeted;
   return stream(*accepted, call);
 }
@@ -81,17 +82,24 @@ Result<VolumeCall::Accepted> VolumeCall::accept() {
   accepted.head = *head;
   accepted.token = resume_token(header, accepted.model);
   if (Result<void> legal = check_resume(header, accepted.token, accepted.model); !legal) return legal.error();
-  VolumeShape left = head->volume;
-  left.n.z -= head->first_plane;
-  const std::int64_t alike = head->first_plane == 0 ? 1 : 0;
+  return accepted;
+}
+
+Result<void> VolumeCall::look_and_lease(Accepted& accepted) {
+  const VolumeHead& head = accepted.head;
+  VolumeShape left = head.volume;
+  left.n.z -= head.first_plane;
+  const std::int64_t alike = head.first_plane == 0 ? 1 : 0;
   Result<JobOutlook> outlook =
-      door_.models.outlook(accepted.model.name, accepted.model.version, left, head->output_type, alike);
+      door_.models.outlook(accepted.model.name, accepted.model.version, left, head.output_type, alike);
   if (!outlook) return outlook.error();
   accepted.outlook = *std::move(outlook);
-  accepted.in_memory = head->whole || (alike > 0 && accepted.outlook.places > 0);
-  accepted.output = {accepted.outlook.output.f, accepted.outlook.output.n, head->output_type, VolumeOrder::plane_major};
-  accepted.output.n.z += head->first_plane;
-  return accepted;
+  accepted.in_memory = head.whole || (alike > 0 && accepted.outlook.places > 0);
+  accepted.output = {accepted.outlook.output.f, accepted.outlook.output.n, head.output_type, VolumeOrder::plane_major};
+  accepted.output.n.z += head.first_plane;
+  blocks_.clear();
+  const Result<void> leased = lease(accepted);
+  return leased ? leased : leased.error().within("model " + in_quotes(record_.model));
 }
 
 Result<void> VolumeCall::lease(const Accepted& accepted) {

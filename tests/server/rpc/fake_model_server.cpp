@@ -138,11 +138,13 @@ Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::
   outlook.patch = min(model->patch, input.n);
   outlook.input_planes = std::min(planes_per_slab + model->field_of_view.z - 1, input.n.z);
   outlook.slab_planes = std::min(outlook.patch.z - model->field_of_view.z + 1, outlook.output.n.z);
+  outlook.slab_planes = std::min<std::int64_t>(outlook.slab_planes, most_slab_planes);
   outlook.patches = div_up(outlook.output.n.z, planes_per_slab);
   outlook.batch = batch;
   outlook.places = alike_jobs > 0 ? places.load() : 0;
   outlook.slabs = outlook.places > 0 ? div_up(outlook.output.n.z, outlook.slab_planes) : slabs.load();
   outlook.predicted_seconds = 0.5;
+  if (after_outlook) after_outlook();
   return outlook;
 }
 

@@ -120,6 +120,11 @@ class InferCallTogether : public InferCall {
     const std::string one = raw;
     for (int more = 1; more < 5; ++more) raw += one;
   }
+  // Takes what others have: for slabs of the request, beside itself, so many bytes are left.
+  Result<TransportLease> leave(std::int64_t bytes) {
+    const std::int64_t itself = admit_infer(request_, server_, {plenty, nullptr, true})->lease_bytes;
+    return server_.lease(server_.memory().transport_limit - itself - bytes);
+  }
   void expect_all() {
     server_.wait_for_jobs(5);
     EXPECT_EQ(server_.alike, 5);
@@ -141,35 +146,49 @@ TEST_F(InferCallTogether, VolumesOfARequestThatShareABatchComeTogether) {
 }
 
 TEST_F(InferCallTogether, AsManyAsThereIsMemoryFor) {
-  const Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
-  ASSERT_TRUE(admitted);
   const std::int64_t slab = 2 * 4 * 3 * 2 * 4;  // four planes of two images
-  const Result<TransportLease> others = server_.lease(server_.memory().transport_limit - server_.leased() - slab);
+  const Result<TransportLease> others = leave(slab);
   ASSERT_TRUE(others);
+  Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
+  ASSERT_TRUE(admitted);
   statistics_ = run_infer(request_, *admitted, server_, {}, {}, response_);
   ASSERT_TRUE(statistics_) << statistics_.error().message;
   EXPECT_EQ(server_.together, 1U);
   expect_all();
 }
 
+// Of what is free when the lease comes: the next outlook wants less.
+TEST_F(InferCallTogether, MemoryThatOthersTookInBetweenIsDoneWithout) {
+  const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // two planes of two images
+  std::optional<Result<TransportLease>> others;
+  server_.places = 0;
+  server_.after_outlook = [&] {
+    if (others) return;
+    others.emplace(Error{});
+    others = leave(slab);
+    server_.most_slab_planes = 2;
+  };
+  const Result<void> done = infer(request_);
+  ASSERT_TRUE(done) << done.error().message;
+  ASSERT_TRUE(*others);
+  expect_all();
+}
+
 // A volume of two rows has two slabs open in a batch.
 TEST_F(InferCallTogether, AllRowsOfABatchHaveMemory) {
+  server_.most_slab_planes = 2;
   for (const std::int64_t slabs : {1, 3, 4}) {
-    Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
-    ASSERT_TRUE(admitted);
-    admitted->outlook.slab_planes = 2;
-    admitted->outlook.slabs = 2;
     const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // of two images
-    const Result<TransportLease> others =
-        server_.lease(server_.memory().transport_limit - server_.leased() - slabs * slab);
+    const Result<TransportLease> others = leave(slabs * slab);
     ASSERT_TRUE(others);
-    response_.Clear();
-    statistics_ = run_infer(request_, *admitted, server_, {}, {}, response_);
+    Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
     if (slabs < 2) {
-      EXPECT_EQ(statistics_.error().code, ErrorCode::over_budget);
-      EXPECT_EQ(server_.came_together, 0U) << "refused before any work";
+      EXPECT_EQ(admitted.error().code, ErrorCode::over_budget) << "refused before any work";
       continue;
     }
+    ASSERT_TRUE(admitted);
+    response_.Clear();
+    statistics_ = run_infer(request_, *admitted, server_, {}, {}, response_);
     ASSERT_TRUE(statistics_) << statistics_.error().message;
     EXPECT_EQ(server_.together, static_cast<std::size_t>(slabs / 2)) << slabs;
   }

@@ -236,6 +236,39 @@ TEST_F(VolumeCallTest, EverySlabThatTheOutlookNamesIsLeasedBeforeAnyWork) {
   EXPECT_EQ(refused.finish().error_code(), StatusCode::RESOURCE_EXHAUSTED);
 }
 
+// A stream that is accepted between the outlook and the lease of another takes what that one would have read ahead and
+// kept for thicker slabs.
+TEST_F(VolumeCallTest, OfTwoThatComeAtTheSameMomentTheSecondDoesWithWhatIsLeft) {
+  const Vec3 n{20, 5, 4};
+  const std::int64_t thick = 20 * 5 * 4 * 4 + 6 * 2 * 3 * 2 * 4;
+  const std::int64_t thin = 4 * 5 * 4 * 4 + 2 * 2 * 3 * 2 * 4;
+  const Result<TransportLease> others = models_.lease(models_.memory().transport_limit - thick - thin);
+  ASSERT_TRUE(others);
+  models_.hold(Hold::patches);
+  std::optional<VolumeClient> other;
+  models_.after_outlook = [&] {
+    if (other) return;
+    other.emplace(*stub_);
+    other->stream->Write(header(n));
+    v1::VolumeResponse accepted;
+    EXPECT_TRUE(other->stream->Read(&accepted));
+    EXPECT_TRUE(accepted.has_accepted());
+    models_.most_slab_planes = 2;
+  };
+  VolumeClient client(*stub_);
+  client.stream->Write(header(n));
+  v1::VolumeResponse response;
+  ASSERT_TRUE(client.stream->Read(&response)) << client.stream->Finish().error_message();
+  EXPECT_TRUE(response.has_accepted());
+  models_.hold(Hold::nothing);
+  const VolumeShape output{2, n - Vec3::cube(2), ElementType::f32, VolumeOrder::plane_major};
+  for (VolumeClient* each : {&client, &*other}) {
+    each->send(voxels_of(n));
+    EXPECT_TRUE(each->finish().ok());
+    EXPECT_TRUE(is_twice(each->received, output));
+  }
+}
+
 TEST_F(VolumeCallTest, AFailingJobEndsItsStreamOnly) {
   models_.fail_with(Error{ErrorCode::device_failure, "worker died"});
   expect_refused({header(), chunk(0, voxels_of({6, 5, 4}))}, StatusCode::INTERNAL, "worker died");

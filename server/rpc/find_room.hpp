@@ -1,0 +1,21 @@
+// Memory that others took between a job's outlook and its lease is no reason to refuse it where less would do: the next
+// outlook counts what is free then.
+#pragma once
+
+#include "primitives/core/result.hpp"
+
+namespace znni::rpc {
+
+// Tries `look`, which asks for an outlook and leases what that says, a few times while it is over_budget: its result.
+// What it leased when it failed is its own to give back.
+template <class Look>
+[[nodiscard]] Result<void> find_room(const Look& look) {
+  constexpr int most_looks = 4;
+  Result<void> found = look();
+  for (int more = 1; more < most_looks && !found && found.error().code == ErrorCode::over_budget; ++more) {
+    found = look();
+  }
+  return found;
+}
+
+}  // namespace znni::rpc
