@@ -12,6 +12,8 @@ std::vector<int> readers_of(const Network& network, int value) {
   return readers;
 }
 
+bool is_read_once(const Network& network, int value) { return readers_of(network, value).size() == 1; }
+
 void remove_node(LoadedNetwork& loaded, int node) {
   std::vector<Node>& nodes = loaded.network.nodes;
   const int value = node + 1;

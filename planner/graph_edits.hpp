@@ -19,6 +19,8 @@ struct LoadedNetwork {
 // Nodes that read `value`, once per input that does.
 [[nodiscard]] std::vector<int> readers_of(const Network& network, int value);
 
+[[nodiscard]] bool is_read_once(const Network& network, int value);
+
 // Takes `node` away; its readers read its first input instead.
 void remove_node(LoadedNetwork& loaded, int node);
 

@@ -4,6 +4,7 @@
 #include <optional>
 #include <utility>
 
+#include "planner/graph_branches.hpp"
 #include "planner/graph_edits.hpp"
 #include "planner/graph_sums.hpp"
 
@@ -13,7 +14,7 @@ namespace {
 // The node that `reader` (of one input) reads, if nobody else reads it; nullptr otherwise, or for the input.
 Node* exclusive_producer(Network& network, int reader) {
   const int value = network.nodes[index(reader)].inputs.front();
-  if (value == 0 || readers_of(network, value).size() != 1) return nullptr;
+  if (value == 0 || !is_read_once(network, value)) return nullptr;
   return &network.nodes[index(value - 1)];
 }
 
@@ -151,7 +152,7 @@ std::optional<Addends> addends_of(const Node& node) {
 
 // Whether a convolution writes `value` that can end its sums with a residual.
 bool can_add(const Network& network, int value) {
-  if (value == 0 || readers_of(network, value).size() != 1) return false;
+  if (value == 0 || !is_read_once(network, value)) return false;
   const Node& producer = network.nodes[index(value - 1)];
   const auto* conv = std::get_if<Convolution>(&producer.operation);
   return conv != nullptr && conv->activation.kind == ActivationKind::none && producer.inputs.size() == 1;
@@ -181,49 +182,6 @@ bool fold_addition(LoadedNetwork& loaded, int node) {
   return true;
 }
 
-// Whether the images of two convolutions that stand side by side could be those of one.
-bool are_alike(const Node& a, const Node& b) {
-  const auto* first = std::get_if<Convolution>(&a.operation);
-  const auto* second = std::get_if<Convolution>(&b.operation);
-  if (first == nullptr || second == nullptr || a.inputs.size() != 1) return false;
-  Convolution other = *second;
-  other.f_out = first->f_out;
-  return a.inputs == b.inputs && *first == other;
-}
-
-// Images of `more` behind those of a convolution of f_out images.
-void append_outputs(NodeWeights& conv, std::int64_t f_out, const NodeWeights& more, std::int64_t f_more) {
-  conv.kernels.insert(conv.kernels.end(), more.kernels.begin(), more.kernels.end());
-  if (conv.bias.empty() && more.bias.empty()) return;
-  conv.bias.resize(static_cast<std::size_t>(f_out), 0.0F);
-  conv.bias.insert(conv.bias.end(), more.bias.begin(), more.bias.end());
-  conv.bias.resize(static_cast<std::size_t>(f_out + f_more), 0.0F);
-}
-
-// Two neighbours of one Concat.
-bool join_convolutions(LoadedNetwork& loaded, int node) {
-  std::vector<Node>& nodes = loaded.network.nodes;
-  if (!std::holds_alternative<Concat>(nodes[index(node)].operation)) return false;
-  std::vector<int>& values = nodes[index(node)].inputs;
-  const auto next = std::adjacent_find(values.begin(), values.end(), [&](int a, int b) {
-    const auto is_read_once = [&](int value) { return value > 0 && readers_of(loaded.network, value).size() == 1; };
-    return is_read_once(a) && is_read_once(b) && are_alike(nodes[index(a - 1)], nodes[index(b - 1)]);
-  });
-  if (next == values.end()) return false;
-  const int to = *next - 1;
-  const int from = *(next + 1) - 1;
-  values.erase(next + 1);
-  auto& conv = std::get<Convolution>(nodes[index(to)].operation);
-  const std::int64_t f_more = std::get<Convolution>(nodes[index(from)].operation).f_out;
-  if (!loaded.weights.empty()) {
-    append_outputs(loaded.weights[index(to)], conv.f_out, loaded.weights[index(from)], f_more);
-  }
-  conv.f_out += f_more;
-  if (values.size() == 1) remove_node(loaded, node);
-  remove_node(loaded, from);
-  return true;
-}
-
 using Pass = bool (*)(LoadedNetwork&, int);
 
 // Tries the pass on every node, again and again, until it changes nothing; whether it changed anything.
@@ -245,8 +203,8 @@ bool fold(LoadedNetwork& loaded, int node) {
 }  // namespace
 
 LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
-  constexpr Pass passes[] = {drop_identity, join_crops, fold,          fuse_activation,
-                             join_addends,  crop_first, fold_addition, join_convolutions};
+  constexpr Pass passes[] = {drop_identity, join_crops, fold,          fuse_activation,  join_addends,
+                             join_branches, crop_first, fold_addition, join_convolutions};
   // Each takes inputs or nodes away, but for crop_first: what that moves, fold_addition then takes.
   for (bool changed = true; changed;) {
     changed = false;

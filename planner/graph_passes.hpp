@@ -19,11 +19,12 @@ namespace znni {
 //   an Activate goes into the convolution or addition it reads, if it is the only reader and that has no
 //     activation yet;
 //   addends of one Add that are maps of one tensor become a single convolution of it (planner/graph_sums.hpp);
+//   branches that begin with like convolutions of one tensor, and meet behind one more, become one where that costs
+//     nothing (planner/graph_branches.hpp);
 //   an Add of two values goes, with its activation, into the convolution that writes the later one, if it is the only
 //     reader and the convolution has neither activation nor residual yet: the earlier value becomes the residual; a
 //     Crop that is the later one moves before the convolution first, where it reads nothing of it;
-//   convolutions whose outputs a Concat puts side by side become one of all their images, with the name of the first,
-//     if the Concat is their only reader and nothing but their kernels and images differs; a Concat of one goes.
+//   convolutions whose outputs a Concat puts side by side become one of all their images (the same).
 // The remaining nodes keep their names and, but for such crops, their order; the output stays last; check() still
 // holds.
 [[nodiscard]] LoadedNetwork fold_and_fuse(LoadedNetwork loaded);

@@ -20,8 +20,6 @@ struct Addend {
   bool is_owned = true;  // nobody else reads it, nor what it was before it was cropped
 };
 
-bool is_read_once(const Network& network, int value) { return readers_of(network, value).size() == 1; }
-
 // Goes back to what the source was cropped from; whether nobody else reads what lies between.
 bool go_through_crops(const Network& network, Addend& addend) {
   bool is_owned = true;

@@ -26,6 +26,9 @@ TEST(PlannerGraphEdits, ReadersAreNamedOncePerInput) {
   EXPECT_THAT(readers_of(loaded.network, 0), ElementsAre(0));
   EXPECT_THAT(readers_of(loaded.network, 1), ElementsAre(1, 3, 4, 4));
   EXPECT_THAT(readers_of(loaded.network, 3), IsEmpty());
+  EXPECT_FALSE(is_read_once(loaded.network, 1));
+  EXPECT_TRUE(is_read_once(loaded.network, 2));
+  EXPECT_FALSE(is_read_once(loaded.network, 3));
 }
 
 TEST(PlannerGraphEdits, ReadersOfARemovedNodeReadItsInput) {

@@ -191,6 +191,33 @@ TEST_F(FoldedPlan, RandomNetsThatEndInSuchABlockEqualTheDenseWindow) {
   }
 }
 
+// Two branches of a net's output, each of two convolutions, that are put side by side or added up.
+void append_branches(Network& network, Vec3 k, bool added) {
+  const int from = static_cast<int>(network.nodes.size());
+  const Activation relu{ActivationKind::relu, 0};
+  network.nodes.push_back({"left", Convolution{18, k, Vec3::cube(1), relu}, {from}});
+  network.nodes.push_back({"left_last", Convolution{5, Vec3::cube(1), Vec3::cube(1), {}}, {from + 1}});
+  network.nodes.push_back({"right", Convolution{7, k, Vec3::cube(1), relu}, {from}});
+  network.nodes.push_back({"right_last", Convolution{5, Vec3::cube(1), Vec3::cube(1), {}}, {from + 3}});
+  network.nodes.push_back({"meeting", added ? Operation(Add{relu}) : Operation(Concat{}), {from + 2, from + 4}});
+}
+
+TEST_F(FoldedPlan, NetsThatEndInBranchesEqualTheDenseWindowWithOneConvolutionForBoth) {
+  Random random(test::base_seed());
+  for (int i = 0; i < 4; ++i) {
+    Network network = test::random_network(random, 12);
+    network.f_in = 1;
+    const std::size_t without = fold_and_fuse({network, {}}).network.nodes.size();
+    append_branches(network, random.vec3(2, 3), i % 2 == 0);
+    ASSERT_TRUE(check(network)) << check(network).error().message;
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(test::base_seed()) + ", net " + std::to_string(i));
+    const NetworkWeights weights = random_weights(network, 3);
+    const LoadedNetwork folded = fold_and_fuse({network, weights});
+    EXPECT_LE(folded.network.nodes.size(), without + 2);
+    equals_the_dense_window(network, folded, weights);
+  }
+}
+
 // The planned rung.
 std::string in_words(const Plan& plan) {
   const GeometryChoice& choice = plan.ladder.front().geometry;

@@ -1,0 +1,24 @@
+// Branches that begin with like convolutions of one tensor: where they meet again soon, each begins with some images of
+// a single convolution, which transforms the tensor once for all.
+#pragma once
+
+#include "planner/graph_edits.hpp"
+
+namespace znni {
+
+// Two inputs of the Concat `node` that stand side by side become one of all their images, with the name of the first,
+// if both are convolutions, read by nobody else, that differ in nothing but their kernels and images. A Concat of one
+// goes.
+bool join_convolutions(LoadedNetwork& loaded, int node);
+
+// Of two inputs of the Concat or Add `node`, each a convolution (the last) of a convolution (the first) and read by
+// nobody else, the first and the last become one each, if
+//   the first differ in nothing but their kernels and images, of which one tensor is read, and so do the last;
+//   where they are added, the last have no activation: one sums over the images of both;
+//   where they are put side by side, they stand so, the last have kernels of one voxel, and write at most 16 images
+//   together: each has zeros for the images of the other, which fill vector lanes that would be empty;
+// and the Concat or Add has at most 16 inputs. An Add that is left with one input becomes its activation, such a Concat
+// goes.
+bool join_branches(LoadedNetwork& loaded, int node);
+
+}  // namespace znni
