@@ -7,12 +7,13 @@
 namespace znni {
 
 DividedWays::DividedWays(const Geometry& geometry, const Catalogue& catalogue, const DeviceSpec& gpu, FastestWays& cpu,
-                         Seconds below)
+                         Seconds below, Precision precision)
     : geometry_(geometry),
       catalogue_(catalogue),
       gpu_(gpu),
       cpu_(cpu),
       below_(below),
+      precision_(precision),
       ways_(geometry.problems.size()) {}
 
 const ConvProblem* DividedWays::convolution(int node) const {
@@ -37,7 +38,7 @@ DividedWays::Ways DividedWays::ways_of(const ConvProblem& conv) const {
   Error reason{ErrorCode::unsupported, "no primitive of the GPU computes " + to_string(LayerProblem(conv))};
   for (const Primitive* primitive : catalogue_.primitives()) {
     if (primitive->device != DeviceKind::gpu || !takes_parts(conv, *primitive, gpu_)) continue;
-    const Result<void> added = add_good_divisions(conv, *primitive, gpu_, below_, good);
+    const Result<void> added = add_good_divisions(conv, *primitive, gpu_, below_, good, precision_);
     if (!added) reason = added.error();
   }
   put_fastest_first(good);

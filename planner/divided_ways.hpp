@@ -14,9 +14,9 @@ namespace znni {
 class DividedWays {
  public:
   // References must outlive it. `cpu`: of the layers that are not divided. Divisions that take no less than `below` do
-  // not count.
+  // not count, nor what is coarser than `precision`.
   DividedWays(const Geometry& geometry, const Catalogue& catalogue, const DeviceSpec& gpu, FastestWays& cpu,
-              Seconds below = std::numeric_limits<Seconds>::infinity());
+              Seconds below = std::numeric_limits<Seconds>::infinity(), Precision precision = Precision::fp32);
 
   // No division of the node is faster: its tensors pass the link and the host's threads once each.
   [[nodiscard]] Seconds least_seconds(int node);
@@ -34,6 +34,7 @@ class DividedWays {
   const DeviceSpec& gpu_;
   FastestWays& cpu_;
   Seconds below_;
+  Precision precision_;
   std::vector<std::optional<Ways>> ways_;  // per node, once asked for
 };
 

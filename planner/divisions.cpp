@@ -82,10 +82,10 @@ void keep_if_good(DividedOption one, std::vector<DividedOption>& good) {
   good.push_back(std::move(one));
 }
 
-std::vector<Variant> strict_variants(const std::vector<Estimate>& estimates) {
+std::vector<Variant> planar_variants(const std::vector<Estimate>& estimates, Precision precision) {
   std::vector<Variant> variants;
   for (const Estimate& estimate : estimates) {
-    if (is_strict(estimate)) variants.push_back(estimate.variant);
+    if (is_planar(estimate, precision)) variants.push_back(estimate.variant);
   }
   return variants;
 }
@@ -93,9 +93,9 @@ std::vector<Variant> strict_variants(const std::vector<Estimate>& estimates) {
 // The divisions of one convolution by one primitive. Parts are described once: many divisions have some in common.
 class GoodDivisions {
  public:
-  GoodDivisions(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu, Seconds below,
-                std::vector<DividedOption>& good)
-      : conv_(conv), inner_(inner), gpu_(gpu), below_(below), good_(good) {}
+  GoodDivisions(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu, Precision precision,
+                Seconds below, std::vector<DividedOption>& good)
+      : conv_(conv), inner_(inner), gpu_(gpu), precision_(precision), below_(below), good_(good) {}
 
   Result<void> add() {
     for (const Division& division : divisions_of(conv_)) {
@@ -118,7 +118,7 @@ class GoodDivisions {
     const ConvProblem part = parts->problem(0);
     const Result<std::vector<Estimate>>& first = describe(part);
     if (!first) return first.error().within(std::string(inner_.name) + " of " + to_string(LayerProblem(part)));
-    for (Variant& variant : strict_variants(*first)) {
+    for (Variant& variant : planar_variants(*first, precision_)) {
       const hybrid::DividedChoice choice{&inner_, std::move(variant), {}, {}, division, true};
       if (Result<void> added = add_if_good(*parts, choice, least); !added) refusal_ = added;
     }
@@ -144,6 +144,7 @@ class GoodDivisions {
   const ConvProblem& conv_;
   const Primitive& inner_;
   const DeviceSpec& gpu_;
+  Precision precision_;
   Seconds below_;
   std::vector<DividedOption>& good_;
   std::map<ConvProblem, Result<std::vector<Estimate>>> known_;  // of parts
@@ -176,8 +177,8 @@ bool takes_parts(const ConvProblem& conv, const Primitive& inner, const DeviceSp
 }
 
 Result<void> add_good_divisions(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu, Seconds below,
-                                std::vector<DividedOption>& good) {
-  return GoodDivisions(conv, inner, gpu, below, good).add();
+                                std::vector<DividedOption>& good, Precision precision) {
+  return GoodDivisions(conv, inner, gpu, precision, below, good).add();
 }
 
 void put_fastest_first(std::vector<DividedOption>& good) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "primitives/core/precision.hpp"
 #include "primitives/hybrid/divided_conv.hpp"
 
 namespace znni {
@@ -39,10 +40,11 @@ struct DividedOption {
 
 // Adds the divisions into halves, quarters and so on of S, f_out and the slab and into even parts of f that take less
 // than `below` and that no other of `good` betters in time, pinned and device memory at once; leaves out those that
-// they better. Parts are computed by `inner`, in every variant from planar to planar that it has for them; it may
-// refuse the whole. An error when there is none to add: the last reason.
+// they better. Parts are computed by `inner`, in every variant from planar to planar, no coarser than `precision`, that
+// it has for them; it may refuse the whole. An error when there is none to add: the last reason.
 [[nodiscard]] Result<void> add_good_divisions(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu,
-                                              Seconds below, std::vector<DividedOption>& good);
+                                              Seconds below, std::vector<DividedOption>& good,
+                                              Precision precision = Precision::fp32);
 
 // Of equals those that were added first come first.
 void put_fastest_first(std::vector<DividedOption>& good);

@@ -220,9 +220,10 @@ std::string considered_text(const PlanReport& report, const SearchLog& log) {
 
 std::string explain(const Network& network, const Plan& plan, const PlanReport& report, const SearchLog& log) {
   const GeometryChoice& chosen = plan.ladder.front().geometry;
-  return network_text(network) + "device     " + plan.key.device + ", strategy " + plan.key.strategy + "\n" +
-         patch_text(network, plan, report) + sockets_text(plan, log) + "memory     " + memory_text(plan) + "\n" +
-         places_text(report) + considered_text(report, log) + nodes_table(report, log) + refusals_text(network, log) +
+  return network_text(network) + "device     " + plan.key.device + ", strategy " + plan.key.strategy + ", precision " +
+         std::string(to_string(plan.key.precision)) + "\n" + patch_text(network, plan, report) +
+         sockets_text(plan, log) + "memory     " + memory_text(plan) + "\n" + places_text(report) +
+         considered_text(report, log) + nodes_table(report, log) + refusals_text(network, log) +
          runners_text(chosen, log) + too_large_text(chosen, log);
 }
 

@@ -130,6 +130,7 @@ std::string explain_json(const Plan& plan, const PlanReport& report, const Devic
   Json all;
   all["model"] = plan.key.network;
   all["strategy"] = plan.key.strategy;
+  all["precision"] = std::string(to_string(plan.key.precision));
   all["input"] = shape(report.input);
   all["output"] = shape(report.output);
   all["theta"] = report.places ? Json(report.places->theta) : Json(nullptr);

@@ -1,38 +1,57 @@
-// The fastest way of one device to compute each layer problem from planar to planar, in float32 throughout:
-// described and costed once.
+// The fastest ways of one device to compute each layer problem, described and costed once: for every two formats that
+// edges of a plan may have, and within every precision.
 #pragma once
 
+#include <array>
 #include <map>
+#include <span>
+#include <vector>
 
 #include "planner/catalogue.hpp"
 #include "planner/costs.hpp"
+#include "primitives/core/precision.hpp"
 
 namespace znni {
 
+// Formats of the tensors between layers of a plan: planar float32 where it computes in float32 throughout; where TF32
+// is allowed also channels last, which matrix units want, and then the same in bf16. Planar comes first.
+[[nodiscard]] std::span<const Format> edge_formats(Precision precision);
+
 class FastestWays {
  public:
-  // References must outlive it.
-  FastestWays(DeviceKind kind, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs)
-      : kind_(kind), spec_(spec), catalogue_(catalogue), costs_(costs) {}
+  // References must outlive it. `coarsest`: nothing beyond will be asked for.
+  FastestWays(DeviceKind kind, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
+              Precision coarsest = Precision::fp32)
+      : kind_(kind), spec_(spec), catalogue_(catalogue), costs_(costs), coarsest_(coarsest) {}
 
-  // As a step of node 0, with seconds, basis and error of its cost; of equals the first. `unsupported` where nothing
-  // computes it so. What `costs` says by model of a GPU counts for nothing beside the formula: records that corrected
-  // it would be the CPU's. Valid as long as the table.
+  // From planar to planar in float32 throughout: as a step of node 0, with seconds, basis and error of its cost; of
+  // equals the first. `unsupported` where nothing computes it so. What `costs` says by model of a GPU counts for
+  // nothing beside the formula: records that corrected it would be the CPU's. Valid as long as the table.
   const Result<Step>& get(const LayerProblem& problem);
 
+  // The same, one for each two edge formats of `precision` that something reads and writes, no coarser than it.
+  const std::vector<Step>& in_formats(const LayerProblem& problem, Precision precision);
+
  private:
-  [[nodiscard]] Result<Step> find(const LayerProblem& problem) const;
+  struct Ways {
+    std::array<std::vector<Step>, precisions> within;  // each precision
+    Result<Step> planar;
+  };
+  const Ways& ways_of(const LayerProblem& problem);
+  [[nodiscard]] Ways find(const LayerProblem& problem) const;
+  [[nodiscard]] Step costed(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) const;
 
   DeviceKind kind_;
   const DeviceSpec& spec_;
   const Catalogue& catalogue_;
   CostSource& costs_;
-  std::map<LayerProblem, Result<Step>> known_;
+  Precision coarsest_;
+  std::map<LayerProblem, Ways> known_;
 };
 
-// A step of `primitive` as `estimate` describes it, planar.
+// A step of `primitive` as `estimate` describes it; what it writes is not reordered.
 [[nodiscard]] Step make_step(int node, const Primitive& primitive, const Estimate& estimate);
-// Planar float32, and no product in fewer bits: setting `tf32` of GPUs' primitives.
-[[nodiscard]] bool is_strict(const Estimate& estimate);
+// Planar float32, and nothing in it coarser than `precision`.
+[[nodiscard]] bool is_planar(const Estimate& estimate, Precision precision);
 
 }  // namespace znni

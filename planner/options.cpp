@@ -66,7 +66,8 @@ void add_other_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_flag("--k8s-resources", options.k8s_resources,
                "what a pod that serves the plan needs: a patch for deploy/k8s");
   app.add_option("--devices", raw.devices, "cpu or auto");
-  app.add_option("--precision", raw.precision, "fp32");
+  app.add_option("--precision", raw.precision,
+                 "the coarsest that layers on a GPU may be computed in: fp32 (default), tf32, bf16");
   app.add_option("--gpu-mem", raw.gpu_memory, "memory of the GPU that the plan may use (default: nine tenths)");
   app.add_option("--pinned-mem", raw.pinned_memory, "pinned memory that the plan may use, part of --mem");
 }
@@ -110,7 +111,12 @@ bool is_split(const std::string& strategy) {
 
 // A file of --machine may have a GPU, and so may this machine.
 Result<void> check_gpu_words(const Raw& raw, bool machine) {
-  if (raw.precision != "fp32") return wrong("--precision '" + raw.precision + "': this build computes in fp32 only");
+  const std::optional<Precision> precision = parse_precision(raw.precision);
+  if (!precision) return wrong("--precision '" + raw.precision + "': write fp32, tf32 or bf16");
+  if (*precision != Precision::fp32 && !is_split(raw.strategy)) {
+    return wrong("--precision " + raw.precision +
+                 ": primitives of the CPU compute in fp32; it goes with --strategy gpu, gpu-host-ram or cpu-gpu");
+  }
   if (machine) return {};
   constexpr const char* no_gpu = ": goes with --strategy gpu, gpu-host-ram or cpu-gpu";
   if (!is_split(raw.strategy)) {
@@ -125,6 +131,7 @@ Result<void> check_gpu_words(const Raw& raw, bool machine) {
 }
 
 Result<void> read_split(const Raw& raw, PlannerOptions& options) {
+  options.precision = *parse_precision(raw.precision);
   for (const SplitStrategy split : {SplitStrategy::gpu, SplitStrategy::gpu_host_ram, SplitStrategy::cpu_gpu}) {
     if (raw.strategy == to_string(split)) options.split = split;
   }

@@ -37,6 +37,7 @@ struct PlannerOptions {
   std::map<std::string, std::string> force;
   Strategy strategy = Strategy::cpu;
   std::optional<SplitStrategy> split;      // instead: places of --machine
+  Precision precision = Precision::fp32;   // the coarsest that a plan with a GPU may use
   std::optional<std::int64_t> gpu_memory;  // bytes; nothing: the machine's
   std::optional<std::int64_t> pinned_memory;
   DrawOptions draw;            // of the command draw, whose output is a directory

@@ -30,9 +30,9 @@ SpaceBytes segment_bytes(const SegmentDesign& segment) {
 }
 
 // `group` of S.
-std::int64_t part_bytes(Shape5 shape, std::int64_t group, std::int64_t S) {
+std::int64_t part_bytes(Shape5 shape, std::int64_t group, std::int64_t S, Format format = {}) {
   shape.S = shape.S / S * group;
-  return planar_bytes(shape);
+  return round_up(tensor_bytes(shape, format), buffer_alignment);
 }
 
 }  // namespace
@@ -56,11 +56,14 @@ SpaceBytes pipeline_bytes(const RungSegments& parts) {
   return use;
 }
 
-LeastBytes::LeastBytes(Geometry geometry) : geometry_(std::move(geometry)), kept_before_{0} {
+LeastBytes::LeastBytes(Geometry geometry, Format smallest)
+    : geometry_(std::move(geometry)), smallest_(smallest), kept_before_{0} {
   for (int value = 0; value <= nodes(); ++value) {
-    kept_before_.push_back(add(kept_before_.back(), history_bytes(geometry_, value, Format{})));
+    kept_before_.push_back(add(kept_before_.back(), history(value, smallest_)));
   }
 }
+
+std::int64_t LeastBytes::history(int value, Format format) const { return history_bytes(geometry_, value, format); }
 
 std::int64_t LeastBytes::kept(int first, int last) const {
   return kept_before_[static_cast<std::size_t>(last)] - kept_before_[static_cast<std::size_t>(first)];
@@ -68,7 +71,7 @@ std::int64_t LeastBytes::kept(int first, int last) const {
 
 // `group` of S.
 std::int64_t LeastBytes::tensor(int value, std::int64_t group, std::int64_t S) const {
-  return part_bytes(tensor_shape(geometry_, value), group, S);
+  return part_bytes(tensor_shape(geometry_, value), group, S, smallest_);
 }
 
 SpaceBytes LeastBytes::on_host(int theta, int until) const {
@@ -93,7 +96,10 @@ SpaceBytes LeastBytes::on_host(int theta, int until) const {
 
 std::int64_t LeastBytes::on_device(int until, std::int64_t group, const std::vector<bool>& absent) const {
   const std::int64_t S = geometry_.values[static_cast<std::size_t>(until)].S;
-  const std::int64_t ends = add(tensor(until, group, S), part_bytes(geometry_.values.back(), group, S));
+  // What crosses the cut is planar; where it is reordered, planes of earlier steps stand in the reordered tensor.
+  const Shape5& in = geometry_.values[static_cast<std::size_t>(until)];
+  const std::int64_t input = smallest_ == Format{} ? tensor(until, group, S) : part_bytes(in, group, S);
+  const std::int64_t ends = add(input, part_bytes(geometry_.values.back(), group, S));
   std::int64_t most = 0;
   for (int value = until + 1; value < nodes(); ++value) {
     const bool left_out = !absent.empty() && absent[static_cast<std::size_t>(value)];

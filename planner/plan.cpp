@@ -58,6 +58,7 @@ void add_key(const PlanKey& key, Lines& lines) {
   lines.push_back("device " + key.device + ", threads " + std::to_string(key.threads));
   lines.push_back("memory limit " + std::to_string(key.memory_limit));
   lines.push_back("strategy " + key.strategy);
+  lines.push_back("precision " + std::string(to_string(key.precision)));
   lines.push_back("search space " + key.search_space);
   for (std::size_t i = 0; i < key.nodes.size(); ++i) {
     lines.push_back("node " + std::to_string(i) + " is " + key.nodes[i]);
@@ -100,6 +101,10 @@ std::vector<std::vector<int>> common_lengths(const Lines& a, const Lines& b) {
 }
 
 }  // namespace
+
+Precision precision_of(const Step& step) {
+  return std::max(precision_of(step.variant, step.in, step.native), precision_of({}, step.native, step.out));
+}
 
 std::string_view to_string(Place place) {
   static constexpr std::array<std::string_view, 3> names = {"cpu", "gpu", "gpu_host_ram"};

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "planner/geometry.hpp"
+#include "primitives/core/precision.hpp"
 #include "primitives/core/primitive.hpp"
 #include "primitives/hybrid/division.hpp"
 
@@ -17,8 +18,8 @@ enum class Place { cpu, gpu, gpu_host_ram };
 enum class Basis { model, recorded, measured };
 
 // How one node is computed. The primitive writes `native`; where the edge is another format, a reorder
-// (`reorder`, a primitive's name) turns it into `out` in the same step. Node -1 is the network's input, which
-// arrives planar and may only be reordered. Two neighbours may be computed at once: planner/pairs.hpp.
+// (`reorder`, a primitive's name) turns it into `out` in the same step. Node -1 is the network's input, or on 'gpu' its
+// segment's, which arrives planar and may only be reordered. Two neighbours may be computed at once: planner/pairs.hpp.
 struct Step {
   int node = 0;
   std::string primitive;
@@ -76,9 +77,10 @@ struct PlanKey {
   std::vector<std::string> nodes;  // describe(network)
   std::string device;              // DeviceSpec::name
   int threads = 0;
-  std::int64_t memory_limit = 0;  // --mem, bytes
-  std::string strategy;           // "cpu", "baseline"
-  std::string search_space;       // names and versions of all primitives searched, "a:1 b:2"
+  std::int64_t memory_limit = 0;          // --mem, bytes
+  std::string strategy;                   // "cpu", "baseline"
+  std::string search_space;               // names and versions of all primitives searched, "a:1 b:2"
+  Precision precision = Precision::fp32;  // no step is coarser
   bool operator==(const PlanKey&) const = default;
 };
 
@@ -137,6 +139,9 @@ struct GpuOffer {
 // what it was planned for. `gpu`: nullptr where there is none.
 [[nodiscard]] PlanCheck check(const Plan& plan, const Network& network, const Catalogue& catalogue,
                               const DeviceSpec& device, std::int64_t memory_limit, const GpuOffer* gpu = nullptr);
+
+// The coarsest of what a step computes and reorders.
+[[nodiscard]] Precision precision_of(const Step& step);
 
 [[nodiscard]] std::string_view to_string(Place place);
 [[nodiscard]] std::string_view to_string(Basis basis);

@@ -49,6 +49,14 @@ Result<void> check_primitive(const Step& step, const Catalogue& catalogue) {
                std::to_string(step.version) + " in the plan");
 }
 
+// Nothing is rounded coarser than was asked for.
+Result<void> check_precision(const Step& step, Precision allowed) {
+  const Precision found = precision_of(step);
+  if (found <= allowed) return {};
+  return unfit((step.primitive.empty() ? step.reorder : step.primitive) + " computes in " +
+               std::string(to_string(found)) + "; the plan allows " + std::string(to_string(allowed)));
+}
+
 // What the rung needs of each kind must be counted in the plan.
 Result<void> check_counted(const char* what, std::int64_t needed, std::int64_t counted) {
   if (needed <= counted) return {};
@@ -91,9 +99,9 @@ Result<void> check_rung(const Rung& rung, const Plan& plan, const Checked& with,
     steps.insert(steps.end(), segment.steps.begin(), segment.steps.end());
   }
   for (const Step& step : steps) {
-    if (Result<void> sound = check_primitive(step, catalogue); !sound) {
-      return sound.error().within("node " + std::to_string(step.node));
-    }
+    Result<void> sound = check_primitive(step, catalogue);
+    if (sound) sound = check_precision(step, plan.key.precision);
+    if (!sound) return sound.error().within("node " + std::to_string(step.node));
   }
   if (!on_cpu(rung)) return check_split(rung, plan, with, taken);
   const Result<Geometry> geometry = make_geometry(network, rung.geometry);

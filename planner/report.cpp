@@ -66,6 +66,13 @@ NodeReport describe_step(const Network& network, const Geometry& geometry, const
           runs_of(geometry, step.node)};
 }
 
+// What crosses the cut, where the segment reorders it.
+void describe_reorder(const SegmentDesign& design, const Geometry& whole, NodeReport& report) {
+  report.name = design.network.input_name;
+  report.shape = whole.values[static_cast<std::size_t>(design.first_node)];
+  report.runs = runs_of(whole, design.first_node);
+}
+
 void set_geometry(const Network& network, Geometry geometry, PlanReport& report) {
   report.input = {geometry.choice.S, network.f_in, geometry.patch_input};
   report.output = {geometry.choice.S, geometry.values.back().f, geometry.patch_output};
@@ -123,6 +130,7 @@ Result<PlanReport> make_report(const Network& network, const SplitPlan& plan, co
     const std::size_t first = report.nodes.size();
     for (const Step& step : rung.segments[i].steps) {
       report.nodes.push_back(describe_step(network, parts->geometry, step));
+      if (step.node < 0) describe_reorder(design, parts->geometry, report.nodes.back());
       report.nodes.back().place = design.place;
       report.nodes.back().runs = mul(report.nodes.back().runs, design.groups());
     }

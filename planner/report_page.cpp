@@ -56,6 +56,8 @@ std::string head_facts(const Plan& plan, const PlanReport& report, const std::st
   html += fact("Predicted", rate_text(plan.predicted.voxels_per_second) + ", " + seconds_text(plan.predicted.seconds) +
                                 " a patch (" + std::string(to_string(plan.predicted.basis)) +
                                 error_text(plan.predicted.error) + ")");
+  html +=
+      fact("Precision", std::string(to_string(plan.key.precision)) + (report.places ? " or stricter, per layer" : ""));
   html += fact("Patch", to_string(report.input.n) + " in, " + to_string(report.output.n) + " out, S " +
                             std::to_string(report.input.S) + ", pooling " + modes_text(report.geometry.choice.modes) +
                             ", " + std::to_string(pass_count(report.geometry)) + " passes");
@@ -101,13 +103,15 @@ double seconds_in_patch(const NodeReport& node) { return static_cast<double>(nod
 std::string layers_html(const PlanReport& report) {
   std::vector<Bar> times;
   std::vector<Bar> peaks;
-  Rows rows = {{"layer", "writes", "primitive", "one run", "runs", "place", "basis", "keeps", "peak"}};
+  Rows rows = {
+      {"layer", "writes", "primitive", "formats", "precision", "one run", "runs", "place", "basis", "keeps", "peak"}};
   for (const NodeReport& node : report.nodes) {
     const Step& step = *node.step;
     const std::string how = step.primitive + (step.reorder.empty() ? "" : " + " + step.reorder);
     times.push_back({node.name, seconds_in_patch(node), seconds_text(seconds_in_patch(node)) + " " + step.primitive});
     peaks.push_back({node.name, static_cast<double>(node.peak), bytes_text(node.peak)});
-    rows.push_back({node.name, to_string(node.shape), how, seconds_text(step.seconds), std::to_string(node.runs),
+    rows.push_back({node.name, to_string(node.shape), how, layout_text(step.in) + " -> " + layout_text(step.out),
+                    std::string(to_string(precision_of(step))), seconds_text(step.seconds), std::to_string(node.runs),
                     std::string(to_string(node.place)), std::string(to_string(step.basis)) + error_text(step.error),
                     bytes_text(node.persistent), bytes_text(node.peak)});
   }

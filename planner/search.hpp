@@ -27,6 +27,7 @@ struct SearchOptions {
   std::optional<Vec3> volume;  // extents the plan is for: its border waste counts
   std::int64_t most_S = 4;
   std::int64_t most_extent = 1024;           // of a patch, per axis
+  Precision precision = Precision::fp32;     // no layer on a GPU is computed coarser; CPUs compute in float32
   std::map<std::string, std::string> force;  // node name or number -> primitive
   std::int64_t head_slab = 8;                // planes of a head's slab; thin enough for its tensors to be small, thick
                                              // enough for little to be computed twice where slabs meet; 0: no slabs

@@ -72,6 +72,10 @@ Result<void> check_step(const Step& step, const Catalogue& catalogue, Place plac
   if (!step.division.empty() && place != Place::gpu_host_ram) {
     return unfit("node " + std::to_string(step.node) + " is divided; only segments on 'gpu_host_ram' are");
   }
+  const Primitive* const reorder = catalogue.find(step.reorder);
+  if (reorder != nullptr && (reorder->device == DeviceKind::gpu) != (place == Place::gpu)) {
+    return unfit(step.reorder + " does not run on '" + std::string(to_string(place)) + "'");
+  }
   const Primitive* const primitive = catalogue.find(step.primitive);
   if (primitive == nullptr || primitive->device == kind_of(step, place)) return {};
   return unfit(step.primitive + " does not run on '" + std::string(to_string(place)) + "'" +
@@ -84,9 +88,9 @@ Result<void> set_schedule(const Segment& segment, const Catalogue& catalogue, co
                           SegmentDesign& design) {
   design.steps = segment.steps;
   for (Step& step : design.steps) {
-    if (step.node < design.first_node) return refused("its input is reordered; it must begin planar");
+    if (step.node < 0 && design.place != Place::gpu) return refused("its input is reordered; it must begin planar");
     if (Result<void> sound = check_step(step, catalogue, design.place); !sound) return sound;
-    step.node -= design.first_node;
+    if (step.node >= 0) step.node -= design.first_node;
   }
   design.geometry =
       with_pairs(design.network, std::move(design.geometry), left_out_values(design.network, design.steps));
@@ -166,6 +170,10 @@ hybrid::DividedChoice divided_choice(const Step& step, const Primitive& inner) {
   ensure(!step.division.empty(), "the step is divided");
   return {&inner, step.variant, step.in, step.native, step.division.front(), true};
 }
+
+bool SegmentDesign::reorders_input() const { return steps.front().node < 0; }
+
+Shape5 SegmentDesign::group_tensor() const { return reorders_input() ? group_input() : tensor_shape(geometry, 0); }
 
 Vec3 SegmentDesign::fragments() const { return counts_of(geometry); }
 

@@ -34,9 +34,11 @@ struct SegmentDesign {
   // What all groups read and write together.
   [[nodiscard]] Shape5 whole_input() const;
   [[nodiscard]] Shape5 whole_output() const;
-  // Tensors that hold the input, of a stream behind the planes of earlier steps that the segment reads again.
-  [[nodiscard]] Shape5 group_tensor() const { return tensor_shape(geometry, 0); }
+  // Tensors that hold the input, of a stream behind the planes of earlier steps that the segment reads again, unless it
+  // reorders the input: then the reordered tensor has them.
+  [[nodiscard]] Shape5 group_tensor() const;
   [[nodiscard]] Shape5 whole_tensor() const;
+  [[nodiscard]] bool reorders_input() const;
 };
 
 // Nodes [first, last] as a network of their own, whose values are numbered anew: `first` becomes 0; and their modes.
@@ -63,7 +65,8 @@ struct PlaceSpecs {
 
 // The geometry of the whole, and its segments. `unsupported`, with the reason: cuts where more than one value is alive,
 // heads in slabs and groups of fragments whose input is held (a segment has a memory of its own for each item), inputs
-// that are reordered first. invalid_argument: segments that do not follow each other, groups that do not divide.
+// that are reordered first, but on 'gpu'. invalid_argument: segments that do not follow each other, groups that do not
+// divide.
 struct RungSegments {
   Geometry geometry;
   std::vector<SegmentDesign> segments;

@@ -238,6 +238,7 @@ SearchOptions search_options(const Session& session, Progress& progress) {
   options.memory_limit = session.memory_limit;
   options.strategy = session.options.strategy;
   options.volume = session.options.volume;
+  options.precision = session.options.precision;
   options.force = session.options.force;
   // Of this machine, also where another one is planned for.
   options.threads = std::min(cpu::default_threads(), session.options.threads.value_or(cpu::default_threads()));

@@ -113,8 +113,9 @@ class PatchSearch {
         options_(options),
         fov_(reaches(network).back().fov),
         stride_(reaches(network).back().stride),
-        simple_(network, catalogue, costs, specs, {limits_of(strategy).head, false}) {
-    if (limits_of(strategy).host_ram) divided_.emplace(network, catalogue, costs, specs, limits_of(strategy));
+        simple_(network, catalogue, costs, specs, {limits_of(strategy).head, false}, options.precision) {
+    if (!limits_of(strategy).host_ram) return;
+    divided_.emplace(network, catalogue, costs, specs, limits_of(strategy), options.precision);
   }
 
   // The candidate with the most voxels per second, or `found` where none has more; of equals the first, without layers
@@ -301,7 +302,8 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
                    places.specs.cpu.threads,
                    options.memory_limit,
                    std::string(to_string(strategy)),
-                   catalogue.fingerprint()};
+                   catalogue.fingerprint(),
+                   options.precision};
   made.plan.predicted = {best->voxels_per_second, made.seconds.patch(), border_cost(network, best->geometry),
                          cost.basis, cost.error};
   made.plan.memory.weights = weights;

@@ -1,15 +1,11 @@
 #include "planner/split_search.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <optional>
 #include <utility>
 #include <vector>
 
 #include "planner/divided_ways.hpp"
-#include "planner/pairs.hpp"
-#include "planner/schedule.hpp"
 #include "planner/streams.hpp"
 #include "planner/throughput.hpp"
 
@@ -33,15 +29,6 @@ std::vector<int> cuts_of(const Network& network) {
   return cuts;
 }
 
-// Divisors of S, from S down, each about a half of the one before it.
-std::vector<std::int64_t> groups_of(std::int64_t S) {
-  std::vector<std::int64_t> groups = {S};
-  for (std::int64_t group = S / 2; group >= 1; --group) {
-    if (S % group == 0 && (2 * group <= groups.back() || group == 1)) groups.push_back(group);
-  }
-  return groups;
-}
-
 bool covers(const SpaceBytes& budget, const SpaceBytes& use) {
   return budget.covers(use) && add(use.host, use.pinned) <= budget.host;
 }
@@ -50,25 +37,10 @@ Error over(const std::string& needs, const SpaceBytes& use, const SpaceBytes& bu
   return {ErrorCode::over_budget, needs + to_string(use) + "; there is " + to_string(budget)};
 }
 
-// What is kept between the steps of a stream is read and written before the new planes, and behind them: four passes.
-Seconds history_seconds(std::int64_t bytes, const DeviceSpec& spec) {
-  return 4.0 * static_cast<double>(bytes) / spec.bytes_per_second;
-}
-
 // Segments count their own.
 Geometry without_histories(const Network& network, Geometry geometry) {
   geometry.histories = no_histories(network);
   return geometry;
-}
-
-// A segment on the GPU: its groups overlap with their copies.
-Seconds tail_seconds(Seconds compute, std::int64_t groups, const Shape5& in, const Shape5& out,
-                     const AcceleratorSpec& link) {
-  const Seconds up = link.up.seconds(static_cast<double>(tensor_bytes(in, {})));
-  const Seconds down = static_cast<double>(out.S) * link.down.seconds_per_copy +
-                       static_cast<double>(tensor_bytes(out, {})) / link.down.bytes_per_second;
-  const Seconds longest = std::max({compute, up, down});
-  return static_cast<double>(groups) * longest + compute + up + down - longest;
 }
 
 }  // namespace
@@ -86,7 +58,8 @@ class SplitSearch::Look {
         nodes_(static_cast<int>(geometry.problems.size())),
         copying_(copy_seconds(search.network_, without_histories(search.network_, geometry), search.specs_.cpu)),
         least_(geometry),
-        divided_(geometry, search.catalogue_, search.specs_.gpu, search.cpu_, below / passes_) {}
+        divided_(geometry, search.catalogue_, search.specs_.gpu, search.cpu_, below / passes_, search.precision_),
+        tails_(search.network_, geometry, search.specs_.gpu, search.gpu_, search.tails_, search.precision_, below) {}
 
   Result<SplitChoice> run() {
     for (const int until : search_.cuts_) {
@@ -105,10 +78,6 @@ class SplitSearch::Look {
   }
 
  private:
-  struct Tail {
-    Seconds seconds = 0;  // of all passes
-    std::vector<Step> steps;
-  };
   struct Found {
     Cut cut;
     int halvings = 0;
@@ -210,97 +179,9 @@ class SplitSearch::Look {
   const Tail* find_tail(int until, const TailWay& way) {
     static const Tail nothing;
     if (until == nodes_) return &nothing;
-    const auto known = tails_.find({until, way});
-    if (known != tails_.end()) return known->second ? &*known->second : nullptr;
-    const std::optional<Tail>& tail = tails_.emplace(std::pair(until, way), make_tail(until, way)).first->second;
+    const Result<Tail>& tail = tails_.find(until, way);
+    if (!tail) reason_ = tail.error();
     return tail ? &*tail : nullptr;
-  }
-
-  const Network& tail_network(int until) {
-    const auto known = search_.tails_.find(until);
-    if (known != search_.tails_.end()) return known->second;
-    return search_.tails_.emplace(until, part_of(search_.network_, until, nodes_ - 1)).first->second;
-  }
-
-  std::optional<Tail> make_tail(int until, const TailWay& way) {
-    const Network& network = tail_network(until);
-    GeometryChoice choice{value(until).n, way.group, modes_of(search_.network_, geometry_.choice, until, nodes_ - 1)};
-    choice.streamed = geometry_.choice.streamed;
-    choice.axis = geometry_.choice.axis;
-    const Result<Geometry> part = make_part_geometry(network, choice);
-    if (!part) {
-      reason_ = part.error();
-      return std::nullopt;
-    }
-    const std::int64_t groups = value(until).S / way.group;
-    const AcceleratorSpec& link = search_.specs_.gpu.accelerator;
-    const std::int64_t kept = (way.in_pairs ? in_pairs(until) : least_).kept(until, nodes_);
-    Seconds compute = history_seconds(kept, search_.specs_.gpu) / static_cast<double>(groups) / passes_;
-    Tail tail;
-    tail.steps.resize(part->problems.size());
-    for (const int node : most_operations_first(*part)) {
-      if (way.in_pairs && node > 0 && is_pair(until + node - 1)) continue;  // with the node before it
-      const Result<Seconds> seconds = add_steps(network, *part, until, node, way.in_pairs, tail.steps);
-      if (!seconds) {
-        reason_ = seconds.error();
-        return std::nullopt;
-      }
-      compute += *seconds;
-      tail.seconds = passes_ * tail_seconds(compute, groups, part->values.front(), part->values.back(), link);
-      if (tail.seconds < below_) continue;
-      slower();
-      return std::nullopt;
-    }
-    return tail;
-  }
-
-  // The step of node `node` of the part that begins with node `until`, or the two of its pair.
-  Result<Seconds> add_steps(const Network& network, const Geometry& part, int until, int node, bool in_pairs,
-                            std::vector<Step>& steps) {
-    const auto number = static_cast<std::size_t>(node);
-    const bool pair = in_pairs && is_pair(until + node);
-    const LayerProblem problem = pair ? LayerProblem(pair_problem(network, part, node).value())
-                                      : problem_on(DeviceKind::gpu, network, part, node);
-    const Result<Step>& step = search_.gpu_.get(problem);
-    if (!step) return step.error();
-    steps[number] = *step;
-    steps[number].node = until + node;
-    if (pair) {
-      const std::array<Step, 2> both = pair_steps(steps[number]);
-      std::copy(both.begin(), both.end(), steps.begin() + node);
-    }
-    return step->seconds;
-  }
-
-  // Whether a primitive of the GPU computes the node and the one behind it at once.
-  [[nodiscard]] bool is_pair(int node) const { return absent_[static_cast<std::size_t>(node) + 1]; }
-
-  // The values that pairs leave out.
-  void find_pairs() {
-    absent_.assign(geometry_.values.size(), false);
-    for (int node = 0; node < nodes_; ++node) {
-      const Result<ConvPoolProblem> both = pair_problem(search_.network_, geometry_, node);
-      absent_[static_cast<std::size_t>(node) + 1] = both && search_.gpu_.get(*both);
-    }
-  }
-
-  // With all pairs among the nodes from `until` on.
-  const LeastBytes& in_pairs(int until) {
-    std::vector<bool> absent = absent_;
-    std::fill_n(absent.begin(), until + 1, false);
-    return in_pairs_.try_emplace(until, with_pairs(search_.network_, geometry_, absent)).first->second;
-  }
-
-  // So that what takes too long shows soon.
-  static std::vector<int> most_operations_first(const Geometry& part) {
-    std::vector<std::pair<double, int>> order;
-    for (const LayerProblem& problem : part.problems) {
-      order.emplace_back(-direct_flops(problem), static_cast<int>(order.size()));
-    }
-    std::sort(order.begin(), order.end());
-    std::vector<int> nodes;
-    for (const auto& [operations, node] : order) nodes.push_back(node);
-    return nodes;
   }
 
   // Of the segment on the GPU, those that could fit; one that says nothing where there is no such segment.
@@ -308,20 +189,15 @@ class SplitSearch::Look {
     const auto [known, is_new] = ways_.try_emplace(until);
     if (is_new && until == nodes_) known->second.push_back(TailWay());
     if (!is_new || until == nodes_) return known->second;
-    if (absent_.empty()) find_pairs();
-    const bool pairs = std::find(absent_.begin() + until + 1, absent_.end(), true) != absent_.end();
-    for (const std::int64_t group : groups_of(value(until).S)) {
-      add_if_fit({group, false}, least_.on_device(until, group), known->second);
-      if (pairs) add_if_fit({group, true}, in_pairs(until).on_device(until, group, absent_), known->second);
+    for (const TailWay& way : tails_.ways(until)) {
+      const std::int64_t bytes = tails_.least_bytes(until, way);
+      if (bytes <= budget_.device) {
+        known->second.push_back(way);
+      } else {
+        reason_ = over("needs at least ", {0, 0, bytes}, budget_);
+      }
     }
     return known->second;
-  }
-  void add_if_fit(const TailWay& way, std::int64_t bytes, std::vector<TailWay>& ways) {
-    if (bytes <= budget_.device) {
-      ways.push_back(way);
-    } else {
-      reason_ = over("needs at least ", {0, 0, bytes}, budget_);
-    }
   }
 
   Result<SplitChoice> fit(const Found& found) {
@@ -374,22 +250,21 @@ class SplitSearch::Look {
   Seconds copying_;  // of windows and results, by the CPU
   LeastBytes least_;
   DividedWays divided_;
-  std::vector<bool> absent_;                                      // per value: pairs leave it out; empty until asked
-  std::map<int, LeastBytes> in_pairs_;                            // by the first node on the GPU
-  std::map<int, std::vector<TailWay>> ways_;                      // by the first node on the GPU
-  std::map<std::pair<int, TailWay>, std::optional<Tail>> tails_;  // by that and its way
+  GpuTails tails_;
+  std::map<int, std::vector<TailWay>> ways_;  // by the first node on the GPU
   std::vector<Found> found_;
   Error reason_ = refused("the net has no nodes");
 };
 
 SplitSearch::SplitSearch(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
-                         const CutLimits& limits)
+                         const CutLimits& limits, Precision precision)
     : network_(network),
       catalogue_(catalogue),
       specs_(specs),
       limits_(limits),
+      precision_(precision),
       cpu_(DeviceKind::cpu, specs.cpu, catalogue, costs),
-      gpu_(DeviceKind::gpu, specs.gpu, catalogue, costs),
+      gpu_(DeviceKind::gpu, specs.gpu, catalogue, costs, precision),
       cuts_(cuts_of(network)) {}
 
 Result<SplitChoice> SplitSearch::best(const Geometry& geometry, const SpaceBytes& budget, Seconds below) {

@@ -1,13 +1,12 @@
 // Which layers run where: the cuts of one geometry over CPU, host RAM and GPU, and the divisions and groups between
-// them. Formats are planar, and geometries are the caller's to try.
+// them. What crosses a cut is planar, and geometries are the caller's to try.
 #pragma once
 
 #include <limits>
-#include <map>
 #include <vector>
 
 #include "planner/fastest_ways.hpp"
-#include "planner/pipeline_bytes.hpp"
+#include "planner/gpu_tails.hpp"
 
 namespace znni {
 
@@ -30,14 +29,6 @@ struct CutLimits {
   bool host_ram = true;  // through the GPU from host RAM
 };
 
-// How the nodes behind a cut run on the GPU: so many of its inputs at once; convolutions and the poolings behind them
-// at once where a primitive computes both: mostly faster, always in less memory, but not for sure.
-struct TailWay {
-  std::int64_t group = 0;
-  bool in_pairs = false;
-  auto operator<=>(const TailWay&) const = default;
-};
-
 // Nodes [0, theta) on the CPU, [theta, until) through host RAM, the others on the GPU.
 struct Cut {
   int theta = 0;
@@ -48,15 +39,16 @@ struct Cut {
 // Looks at one geometry after the other and remembers what layers take.
 class SplitSearch {
  public:
-  // References must outlive it.
+  // References must outlive it. `precision`: no layer is computed coarser.
   SplitSearch(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
-              const CutLimits& limits = {});
+              const CutLimits& limits = {}, Precision precision = Precision::fp32);
 
   // The fastest of all rungs of `geometry` that have at most one segment each on 'cpu', 'gpu_host_ram' and 'gpu', the
-  // tail in groups of S or of a half, a quarter, ... of it, in pairs or not, that fit and take less than `below` for a
-  // patch. Each node, or pair, takes its fastest planar primitive; parts of divided layers fit into all of the memory,
-  // or a half, a quarter, ... budget.host bounds host and pinned bytes together. over_budget or unsupported when there
-  // is none: the last reason.
+  // tail in groups of S or of a half, a quarter, ... of it, in pairs or not, each precision allowed or only stricter
+  // ones, that fit and take less than `below` for a patch. Each node, or pair, of the tail takes the primitive and the
+  // formats that are fastest for all of it, elsewhere its fastest planar primitive; parts of divided layers fit into
+  // all of the memory, or a half, a quarter, ... budget.host bounds host and pinned bytes together. over_budget or
+  // unsupported when there is none: the last reason.
   [[nodiscard]] Result<SplitChoice> best(const Geometry& geometry, const SpaceBytes& budget,
                                          Seconds below = std::numeric_limits<double>::infinity());
 
@@ -67,10 +59,11 @@ class SplitSearch {
   const Catalogue& catalogue_;
   const PlaceSpecs& specs_;
   CutLimits limits_;
+  Precision precision_;
   FastestWays cpu_;
   FastestWays gpu_;
-  std::vector<int> cuts_;         // nodes before which one value alone is alive, both ends among them
-  std::map<int, Network> tails_;  // by the first node on the GPU
+  std::vector<int> cuts_;  // nodes before which one value alone is alive, both ends among them
+  TailNetworks tails_;
 };
 
 }  // namespace znni

@@ -71,7 +71,8 @@ std::string error_text(double error) {
 }
 
 std::string summary(const Plan& plan) {
-  std::string text = plan.key.network + " on " + plan.key.device + ", strategy " + plan.key.strategy + "\n";
+  std::string text = plan.key.network + " on " + plan.key.device + ", strategy " + plan.key.strategy + ", precision " +
+                     std::string(to_string(plan.key.precision)) + "\n";
   text += "predicted  " + rate_text(plan.predicted.voxels_per_second) + ", " + seconds_text(plan.predicted.seconds) +
           " a patch (" + std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) +
           "), border cost " + fixed_text(plan.predicted.border_cost, 2) + "\n";

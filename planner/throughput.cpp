@@ -33,6 +33,10 @@ Seconds copy_seconds(const Network& network, const Geometry& geometry, const Dev
   return moved * float_bytes / spec.bytes_per_second;
 }
 
+Seconds history_seconds(std::int64_t bytes, const DeviceSpec& spec) {
+  return history_copies * static_cast<double>(bytes) / spec.bytes_per_second;
+}
+
 Seconds idle_seconds(const Rung& rung, const Geometry& geometry) {
   if (!geometry.choice.streamed || !on_cpu(rung)) return 0;
   Seconds sum = 0;

@@ -145,7 +145,7 @@ PlanKey key_of(const text::Plan::Key& written) {
   return {written.network(),      {written.node().begin(), written.node().end()},
           written.device(),       written.threads(),
           written.memory_limit(), written.strategy(),
-          written.search_space()};
+          written.search_space(), static_cast<Precision>(written.precision())};
 }
 
 Prediction prediction_of(const text::Plan::Prediction& written) {

@@ -13,6 +13,7 @@ namespace {
 // The messages' words stand in the same order as the planner's.
 static_assert(static_cast<int>(PoolMode::fragments) == text::Plan::fragments);
 static_assert(static_cast<int>(Place::gpu_host_ram) == text::Plan::gpu_host_ram);
+static_assert(static_cast<int>(Precision::bf16) == text::Plan::bf16);
 static_assert(static_cast<int>(Basis::measured) == text::Plan::measured);
 
 void set_memory(text::Plan::MemoryUse* written, const MemoryUse& memory) {
@@ -29,6 +30,7 @@ void set_key(text::Plan::Key* written, const PlanKey& key) {
   written->set_memory_limit(key.memory_limit);
   written->set_strategy(key.strategy);
   written->set_search_space(key.search_space);
+  if (key.precision != Precision::fp32) written->set_precision(static_cast<text::Plan::Precision>(key.precision));
 }
 
 void set_prediction(text::Plan::Prediction* written, const Prediction& predicted) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "planner/network.hpp"
+#include "primitives/core/precision.hpp"
 #include "server/pipeline/engine.hpp"
 
 namespace znni {
@@ -37,8 +38,9 @@ struct ModelInfo {
   Vec3 patch;        // input extent of the planned patch
   MemoryUse memory;  // of its plan
   double predicted_voxels_per_second = 0;
-  std::string plan_summary;  // one line
-  std::string gpu_lost;      // why rungs of the CPU compute what was planned for a GPU; "" when none failed
+  Precision precision = Precision::fp32;  // the coarsest that its plan may compute a layer in
+  std::string plan_summary;               // one line
+  std::string gpu_lost;  // why rungs of the CPU compute what was planned for a GPU; "" when none failed
   std::shared_ptr<const std::vector<std::string>>
       layers;                // names of the network's nodes; nullptr before one was loaded
   std::string identity;      // of weights, configuration and plan: equal ones give equal voxels

@@ -79,7 +79,8 @@ Result<PreparedSegment::Task> PreparedSegment::prepare(const Call& call, const N
   const Step& step = design_.steps[index(call.step)];
   const int node = step.node;
   Task task;
-  task.name = "node " + design_.network.nodes[index(node)].name + ": " + std::string(call.primitive->name);
+  const std::string what = node < 0 ? "input" : "node " + design_.network.nodes[index(node)].name;
+  task.name = what + ": " + std::string(call.primitive->name);
   task.inputs = call.inputs;
   task.output = call.output;
   task.views.resize(call.inputs.size());

@@ -21,6 +21,7 @@ namespace {
 constexpr const char* usage =
     "znni-split-bench --net n337|n537|n726|n926|tiny --strategy gpu|gpu-host-ram|cpu-gpu --mem SIZE --gpu-mem SIZE\n"
     "                 [--extent N] [--patches N] [--plan-seconds N] [--plugin FILE.so] [--primitives fft|direct|all]\n"
+    "                 [--precision fp32|tf32|bf16]\n"
     "  --extent: largest extent of a patch that is tried; --patches: in a row (default 4)\n"
     "  --plan-seconds: what has been found by then is run; cuDNN takes a tenth of a second for each layer\n"
     "  --primitives direct: no FFT, as the ZNNi paper's; fft: not cuDNN, so that plans take seconds (default all)\n";
@@ -30,9 +31,9 @@ using Options = std::map<std::string, std::string>;
 Error wrong(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
 Result<Options> read_options(int count, char** words) {
-  Options options = {{"--net", "n337"},   {"--strategy", "cpu-gpu"}, {"--mem", "4G"},
-                     {"--gpu-mem", "1G"}, {"--extent", "400"},       {"--patches", "4"},
-                     {"--plugin", ""},    {"--primitives", "all"},   {"--plan-seconds", "600"}};
+  Options options = {{"--net", "n337"},         {"--strategy", "cpu-gpu"}, {"--mem", "4G"},  {"--gpu-mem", "1G"},
+                     {"--extent", "400"},       {"--patches", "4"},        {"--plugin", ""}, {"--primitives", "all"},
+                     {"--plan-seconds", "600"}, {"--precision", "fp32"}};
   for (int i = 1; i < count; i += 2) {
     const std::string name = words[i];
     if (!options.contains(name)) return wrong("no option '" + name + "'");
@@ -118,7 +119,10 @@ Result<Places> open_places(const Options& options) {
 Result<SplitPlan> plan_within(const Network& network, const Options& options, const Places& places) {
   const Result<SplitStrategy> strategy = strategy_of(options.at("--strategy"));
   if (!strategy) return strategy.error();
+  const std::optional<Precision> precision = parse_precision(options.at("--precision"));
+  if (!precision) return wrong("--precision: no '" + options.at("--precision") + "'; see the usage");
   SearchOptions search;
+  search.precision = *precision;
   search.memory_limit = places.machine.memory.host;
   search.strategy = Strategy::patches;  // those are what is run
   search.most_extent = std::atoll(options.at("--extent").c_str());

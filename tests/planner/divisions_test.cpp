@@ -146,11 +146,17 @@ Result<std::vector<Estimate>> describe_rounded(const LayerProblem& problem, cons
 }
 constinit const Primitive rounded_conv{"sim.rounded_conv", 1, DeviceKind::gpu, describe_rounded, nullptr};
 
-TEST(GoodDivisions, TakeNoProductsInTf32) {
+TEST(GoodDivisions, TakeProductsInTf32OnlyWhereAllowed) {
   const ConvProblem conv = conv_of({1, 4, {12, 10, 9}}, 6);
   const std::vector<DividedOption> good = good_divisions(conv, rounded_conv, test::host_sim_spec()).value();
   EXPECT_FALSE(good.empty());
   for (const DividedOption& option : good) EXPECT_EQ(setting(option.estimate.variant, "tf32", 0), 0);
+  std::vector<DividedOption> rounded;
+  ASSERT_TRUE(add_good_divisions(conv, rounded_conv, test::host_sim_spec(), std::numeric_limits<Seconds>::infinity(),
+                                 rounded, Precision::tf32));
+  put_fastest_first(rounded);
+  EXPECT_EQ(setting(rounded.front().estimate.variant, "tf32", 0), 1);
+  EXPECT_LT(rounded.front().estimate.time, good.front().estimate.time);
 }
 
 TEST(GoodDivisions, ArePartsOfWhatIsRefusedAsAWhole) {

@@ -20,6 +20,7 @@ TEST(PlannerExplainJson, HasWhatTheInterfacePromises) {
   EXPECT_EQ(json["output"].size(), 5U);
   EXPECT_EQ(json["output"][1], 2);
   EXPECT_TRUE(json["theta"].is_null());
+  EXPECT_EQ(json["precision"], "fp32");
   EXPECT_EQ(json["predicted"]["voxels_per_second"], planned.plan.predicted.voxels_per_second);
   EXPECT_EQ(json["predicted"]["seconds"], planned.plan.predicted.seconds);
   EXPECT_EQ(json["predicted"]["border_cost"], planned.plan.predicted.border_cost);

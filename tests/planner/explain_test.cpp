@@ -14,9 +14,10 @@ std::string text_of(const test::Planned& planned) {
 TEST(PlannerExplain, TellsWhatWasChosenAndWhy) {
   const test::Planned planned;
   const std::string text = text_of(planned);
-  for (const char* word : {"chain: 5 nodes, 1 -> 2 images, field of view 3x5x5, pooling stride 2x2x2", "patch ",
-                           "passes", "border", "memory     limit", "searched", "GFLOP/s", "runner-up", " x",
-                           "next best patches", "larger patches that do not fit", "needs at least"}) {
+  for (const char* word :
+       {"chain: 5 nodes, 1 -> 2 images, field of view 3x5x5, pooling stride 2x2x2", "patch ", "passes", "border",
+        "memory     limit", "strategy cpu, precision fp32", "searched", "GFLOP/s", "runner-up", " x",
+        "next best patches", "larger patches that do not fit", "needs at least"}) {
     EXPECT_NE(text.find(word), std::string::npos) << word << " is not in\n" << text;
   }
   for (const Node& node : planned.network.nodes) EXPECT_NE(text.find(node.name), std::string::npos);

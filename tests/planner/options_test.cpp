@@ -123,6 +123,14 @@ TEST(PlannerCommandLine, GpuFlagsGoWithStrategiesOfAGpu) {
   EXPECT_EQ(here.gpu_memory, std::int64_t{12} << 30);
 }
 
+TEST(PlannerCommandLine, PrecisionIsOfPlansWithAGpu) {
+  EXPECT_EQ(good({"--model", "x", "--strategy", "gpu"}).precision, Precision::fp32);
+  EXPECT_EQ(good({"--model", "x", "--strategy", "gpu", "--precision", "tf32"}).precision, Precision::tf32);
+  const PlannerOptions machine =
+      good({"--model", "x", "--machine", "m", "--strategy", "cpu-gpu", "--precision", "bf16"});
+  EXPECT_EQ(machine.precision, Precision::bf16);
+}
+
 TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{}, "--model"},
@@ -140,7 +148,9 @@ TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
       {{"--model", "x", "--force", "conv1"}, "--force 'conv1'"},
       {{"--model", "x", "--force", "=b"}, "--force '=b'"},
       {{"--model", "x", "--devices", "tpu"}, "tpu"},
-      {{"--model", "x", "--precision", "bf16"}, "bf16"},
+      {{"--model", "x", "--precision", "bf16"}, "--precision bf16: primitives of the CPU compute in fp32"},
+      {{"--model", "x", "--machine", "m", "--precision", "tf32"}, "--precision tf32: primitives of the CPU"},
+      {{"--model", "x", "--strategy", "gpu", "--precision", "fp16"}, "--precision 'fp16': write fp32, tf32 or bf16"},
       {{"--model", "x", "--model-repository", "y"}, "exclude"},
       {{"--model", "x", "--plan-dir", "y"}, "--plan-dir"},
       {{"--model-repository", "y", "--json"}, "--json"},

@@ -14,6 +14,7 @@ namespace znni {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 Network net() {
   Network network;
@@ -143,6 +144,18 @@ TEST(PlannerPlanCheck, PrimitivesThatChangedOrAreGone) {
   plan = example();
   plan.ladder[0].segments[0].steps[0].variant = {{"part", 9}};
   expect_does_not_run(plan, "rung 0: step of node conv: cpu.conv.staged does not compute");
+}
+
+// However it came there: nothing is rounded coarser than was asked for.
+TEST(PlannerPlanCheck, LayersCoarserThanThePlanAllows) {
+  Plan plan = example();
+  plan.ladder[0].segments[0].steps[0].variant = {{"tf32", 1}};
+  expect_does_not_run(plan, "rung 0: node 0: cpu.conv.staged computes in tf32; the plan allows fp32");
+  plan.key.precision = Precision::tf32;
+  EXPECT_THAT(checked(plan).reason, Not(HasSubstr("the plan allows")));
+  plan.ladder[0].segments[0].steps[1].out.type = ElementType::bf16;
+  plan.ladder[0].segments[0].steps[1].reorder = "cpu.reorder";
+  expect_does_not_run(plan, "rung 0: node 1: cpu.any computes in bf16; the plan allows tf32");
 }
 
 TEST(PlannerPlanCheck, EditedLadders) {

@@ -330,6 +330,29 @@ class Planner(unittest.TestCase):
         self.assertIn("has 256.00 MiB", self.refused(3, *arguments, "--gpu-mem", "1G"))
         self.assertIn("no GPU", self.refused(2, "--model", self.small, "--strategy", "gpu", "--plugin", self.example))
 
+    def test_precision_is_a_choice_of_the_plan(self):
+        path = self.folder / "coarse.pbtxt"
+        arguments = ("--model", self.small, "--mem", "40M", "--strategy", "gpu", "--gpu-mem", "8M", "--plugin",
+                     self.simulated)
+        rates = []
+        for precision in ("fp32", "tf32", "bf16"):
+            plan = json.loads(self.good(*arguments, "--precision", precision, "--output", path, "--json"))
+            self.assertEqual(plan["precision"], precision)
+            rates.append(plan["predicted"]["voxels_per_second"])
+            if precision != "bf16":  # which may use both
+                self.assertEqual("tf32" in str(plan["nodes"]), precision == "tf32", plan["nodes"])
+            self.assertEqual("bf16:channels_last" in path.read_text(), precision == "bf16")
+        self.assertEqual(sorted(rates), rates)
+        self.assertLess(rates[0], rates[2])
+        shown = ("show", path, "--model", self.small, "--mem", "40M", "--plugin", self.simulated)
+        self.assertEqual(self.good(*shown).splitlines()[-1], "runs")
+        path.write_text(path.read_text().replace("precision: bf16", "precision: tf32"))
+        done = self.run_planner(*shown)
+        self.assertEqual(done.returncode, 1)
+        self.assertRegex(done.stdout.splitlines()[-1], "computes in bf16; the plan allows tf32$")
+        self.assertIn("precision bf16", self.good(*arguments, "--precision", "bf16", "--explain"))
+        self.assertIn("compute in fp32", self.refused(2, "--model", self.small, "--precision", "bf16"))
+
     def test_explains_what_more_memory_would_be_worth(self):
         text = self.good("--model", self.small, "--mem", "3M", "--threads", 1, "--explain")
         self.assertRegex(text, r"next better\n  (with [0-9.]+ .iB more host RAM, [0-9.]+ x|four times)")

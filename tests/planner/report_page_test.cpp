@@ -22,9 +22,10 @@ std::string page_of(const test::Planned& planned) {
 TEST(PlannerReportPage, TellsAllThatIsAskedOfIt) {
   const test::Planned planned;
   const std::string page = page_of(planned);
-  for (const char* part : {"<!DOCTYPE html>", "Throughput against memory", "Throughput against input size",
-                           "Time and memory of every layer", "The course of a pass", "What was refused",
-                           "with 1 GiB more, 2 x", "needs more memory than there is", "</html>"}) {
+  for (const char* part :
+       {"<!DOCTYPE html>", "Throughput against memory", "Throughput against input size",
+        "Time and memory of every layer", "The course of a pass", "What was refused", "<dt>Precision</dt><dd>fp32</dd>",
+        "with 1 GiB more, 2 x", "needs more memory than there is", "</html>"}) {
     EXPECT_THAT(page, HasSubstr(part));
   }
   for (const Node& node : planned.network.nodes) EXPECT_THAT(page, HasSubstr(node.name));

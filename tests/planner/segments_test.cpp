@@ -107,6 +107,38 @@ TEST_F(SegmentsTest, RefusesInWords) {
   EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("head in slabs"));
 }
 
+// Channels last in the tail: what crosses the cut is planar, and of a stream the reordered tensor keeps its planes.
+TEST_F(SegmentsTest, OnAGpuTheInputMayBeReorderedFirst) {
+  constexpr Format last{ElementType::f32, Layout::channels_last};
+  GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 0);
+  choice.pass_input.z = 8;
+  choice.streamed = true;
+  Rung rung = test::split_rung(network_, choice, 2, 2, specs_.cpu, specs_.gpu).value();
+  std::vector<Step>& steps = rung.segments[1].steps;
+  for (Step& step : steps) step.in = step.native = step.out = last;
+  steps.back().reorder = "sim.reorder";
+  steps.back().out = Format{};
+  Step reorder;
+  reorder.node = -1;
+  reorder.reorder = "sim.reorder";
+  reorder.out = last;
+  steps.insert(steps.begin(), reorder);
+  const Result<RungSegments> parts = apart(network_, rung);
+  ASSERT_TRUE(parts) << parts.error().message;
+  const SegmentDesign& tail = parts->segments[1];
+  EXPECT_TRUE(tail.reorders_input());
+  EXPECT_EQ(tail.group_tensor(), tail.group_input());
+  EXPECT_EQ(tail.schedule.calls.size(), 5U);
+  EXPECT_EQ(tail.schedule.tensors[1].shape.n.z, tail.group_input().n.z + 2);
+  EXPECT_FALSE(parts->segments[0].reorders_input());
+  rung.segments[0].steps.insert(rung.segments[0].steps.begin(), reorder);
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("its input is reordered; it must begin planar"));
+  rung.segments[0].steps.erase(rung.segments[0].steps.begin());
+  rung.segments[0].steps.back().reorder = "sim.reorder";
+  rung.segments[0].steps.back().native = last;
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("sim.reorder does not run on 'cpu'"));
+}
+
 TEST_F(SegmentsTest, OfAStreamAlongYEachSegmentHasItsOwnKernelsExchanged) {
   GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 0);
   choice.pass_input.z = 8;

@@ -203,6 +203,16 @@ TEST_F(PlannerSplitPlan, SaysWhyNothingServesWhenTheGpuFails) {
   EXPECT_NE(split_summary(made).find("fallback   none: " + made.no_spare), std::string::npos);
 }
 
+// Of primitives in float32 alone the same plan, which says what it might have used.
+TEST_F(PlannerSplitPlan, KeepsThePrecisionThatWasAllowed) {
+  const SplitPlan strict = plan(SplitStrategy::cpu_gpu).value();
+  EXPECT_EQ(strict.plan.key.precision, Precision::fp32);
+  options_.precision = Precision::bf16;
+  const SplitPlan made = plan(SplitStrategy::cpu_gpu).value();
+  EXPECT_EQ(made.plan.key.precision, Precision::bf16);
+  EXPECT_EQ(made.plan.ladder, strict.plan.ladder);
+}
+
 TEST_F(PlannerSplitPlan, SaysWhyNothingFits) {
   const Result<SplitPlan> refused = plan(SplitStrategy::gpu, 100);
   ASSERT_FALSE(refused);

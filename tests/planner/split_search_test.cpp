@@ -131,6 +131,30 @@ TEST_F(SplitSearchTest, SaysWhatIsLacking) {
   EXPECT_FALSE(choose({0, 0, much}));
 }
 
+// With matrix units that are worth it: what is told is what the layers take, in the bytes that were counted.
+TEST_F(SplitSearchTest, CoarserPrecisionIsNeverSlowerAndTakenOnlyWhereAllowed) {
+  specs_.gpu.flops_per_second = 1e10;
+  specs_.gpu.bytes_per_second = 1e12;
+  specs_.gpu.accelerator.tf32_flops_per_second = 1e12;
+  specs_.gpu.accelerator.bf16_flops_per_second = 4e12;
+  specs_.gpu.accelerator.up = specs_.gpu.accelerator.down = {1e-7, 1e12};
+  Seconds before = std::numeric_limits<double>::infinity();
+  for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16}) {
+    SplitSearch search(network_, catalogue_, *costs_, specs_, {}, precision);
+    const SplitChoice choice = search.best(geometry_, {much, much, much}).value();
+    Precision coarsest = Precision::fp32;
+    for (const Segment& segment : choice.rung.segments) {
+      for (const Step& step : segment.steps) {
+        coarsest = std::max(coarsest, precision_of(step));
+      }
+    }
+    EXPECT_EQ(coarsest, precision);
+    EXPECT_LT(choice.seconds.patch(), before);
+    EXPECT_EQ(choice.bytes, pipeline_bytes(take_apart(network_, choice.rung, catalogue_, specs_).value()));
+    before = choice.seconds.patch();
+  }
+}
+
 // Seconds of a patch, from the calls of the segments themselves.
 Seconds patch_seconds(const Network& network, const RungSegments& parts, const PlaceSpecs& specs) {
   const auto passes = static_cast<double>(pass_count(parts.geometry));
@@ -195,6 +219,11 @@ TEST(SplitSearchBruteForce, FindsTheFastestThatFits) {
     if (!found) continue;
     EXPECT_NEAR(found->rung.seconds, best, best * 1e-9) << i;
     EXPECT_EQ(found->bytes, pipeline_bytes(take_apart(network, found->rung, catalogue, specs).value()));
+    SplitSearch coarse(network, catalogue, *costs, specs, {true, false}, Precision::bf16);
+    const SplitChoice other = coarse.best(geometry, budget).value();
+    EXPECT_LE(other.rung.seconds, found->rung.seconds * (1 + 1e-12));
+    const Seconds summed = patch_seconds(network, take_apart(network, other.rung, catalogue, specs).value(), specs);
+    EXPECT_NEAR(other.rung.seconds, summed, summed * 1e-9) << i;
   }
 }
 

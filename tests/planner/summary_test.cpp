@@ -10,8 +10,9 @@ namespace {
 TEST(PlannerSummary, NamesNodesPrimitivesPatchesAndMemory) {
   const test::Planned planned;
   const std::string text = summary(planned.plan);
-  for (const char* word : {"chain on drawn device, strategy cpu", "voxels/s", "border cost", "conv1", "pool1", "conv2",
-                           "relu2", "conv3", "drawn.conv", "drawn.rest", "weights", "transient", "model"}) {
+  for (const char* word :
+       {"chain on drawn device, strategy cpu, precision fp32", "voxels/s", "border cost", "conv1", "pool1", "conv2",
+        "relu2", "conv3", "drawn.conv", "drawn.rest", "weights", "transient", "model"}) {
     EXPECT_NE(text.find(word), std::string::npos) << word << " is not in\n" << text;
   }
   for (const Rung& rung : planned.plan.ladder) {

@@ -43,6 +43,19 @@ TEST(PlanText, SocketsComeBackAndAreOneOrMore) {
   EXPECT_THAT(none.error().message, HasSubstr("sockets is 0; it must be 1 or more"));
 }
 
+// Plans of before there was a choice are of float32 throughout.
+TEST(PlanText, PrecisionComesBackAndIsFp32WhereNothingIsSaid) {
+  Plan plan = test::full_plan();
+  for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16}) {
+    plan.key.precision = precision;
+    EXPECT_EQ(parse_plan(plan_text(plan)).value().key.precision, precision);
+  }
+  const Result<Plan> old = read_plan(test::case_folder().parent_path() / "golden" / "plan.pbtxt");
+  ASSERT_TRUE(old);
+  EXPECT_EQ(old->key.precision, Precision::fp32);
+  EXPECT_EQ(plan_text(*old).find("precision"), std::string::npos);
+}
+
 TEST(PlanText, GoldenFileStillLoads) {
   const Result<Plan> plan = read_plan(test::case_folder().parent_path() / "golden" / "plan.pbtxt");
   ASSERT_TRUE(plan) << plan.error().message;

@@ -38,6 +38,10 @@ TEST(ModelDescription, PropertiesTellWhatAClientNeeds) {
   EXPECT_EQ(properties["max_response_bytes"], "2000");
   EXPECT_EQ(properties["max_chunk_bytes"], "3000");
   EXPECT_EQ(properties["plan"], "patch 8x8x8");
+  EXPECT_EQ(properties["precision"], "fp32");
+  ModelInfo coarse = twice_model();
+  coarse.precision = Precision::bf16;
+  EXPECT_EQ(describe_metadata(coarse, {}, {}).properties().at("precision"), "bf16");
 }
 
 TEST(ModelDescription, HalvesOfAnEvenFieldOfViewAddUp) {

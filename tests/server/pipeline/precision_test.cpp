@@ -1,0 +1,138 @@
+// Pipelines whose layers are computed in TF32 and bf16, on the simulated GPU: within what such roundings may do, and in
+// the memory that was counted.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+
+#include "planner/gpu_tails.hpp"
+#include "server/pipeline/pipeline.hpp"
+#include "tests/planner/drawn_primitives.hpp"
+#include "tests/server/pipeline/dense_oracle.hpp"
+#include "tests/server/pipeline/engine_bench.hpp"
+#include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/oracle_primitive.hpp"
+#include "tests/server/pipeline/random_network.hpp"
+#include "tests/server/pipeline/split_plan.hpp"
+#include "tests/support/host_sim.hpp"
+#include "tests/support/rounding.hpp"
+
+namespace znni::test {
+namespace {
+
+// A GPU on which matrix units are worth their reorders.
+HostSimOptions options_of(std::uint64_t seed) {
+  HostSimOptions options;
+  options.seed = seed;
+  options.spec.bytes_per_second = 1e12;
+  options.spec.accelerator.tf32_flops_per_second = 4e12;
+  options.spec.accelerator.bf16_flops_per_second = 1e13;
+  return options;
+}
+
+NetworkWeights magnitudes(NetworkWeights weights) {
+  for (NodeWeights& node : weights) {
+    for (std::vector<float>* each : {&node.kernels, &node.bias, &node.scale, &node.shift}) {
+      for (float& value : *each) value = std::abs(value);
+    }
+  }
+  return weights;
+}
+
+// How far each output may be off. A layer rounds what it reads, its weights and what it writes, and a reorder once
+// more: each multiplies a term by 1 + d, |d| <= u. Sums, ReLU and max pooling spread an error no further than they
+// spread values, so that after m roundings in a row it is at most ((1 + u)^m - 1) A, where A is what the net makes of
+// the magnitudes of volume and weights. To that comes what float32 itself rounds.
+oracle::Values bounds(const Network& network, const NetworkWeights& weights, Vec3 n, oracle::Values volume,
+                      Precision precision) {
+  for (double& value : volume) value = std::abs(value);
+  oracle::Values most = dense_oracle(network, magnitudes(weights), n, volume);
+  const double roundings = 1.0 + 4.0 * static_cast<double>(network.nodes.size());
+  const double factor = std::pow(1.0 + unit_of(precision), roundings) - 1.0 + 1e-5;
+  for (double& value : most) value *= factor;
+  return most;
+}
+
+struct Seen {
+  int coarse = 0;            // runs with layers coarser than float32
+  int reordered_inputs = 0;  // of tails
+  double furthest = 0;       // from the oracle, over the largest output
+};
+
+// Every cut of a net, each with one way for its tail that may be coarser than float32.
+void expect_within_bounds(const Network& network, GeometryChoice choice, Precision precision, std::uint64_t seed,
+                          Seen& seen) {
+  Random random(seed);
+  const NetworkWeights weights = random_weights(network, seed);
+  const std::unique_ptr<Device> cpu = host_device(std::int64_t{1} << 28, std::byte{0xff});
+  HostSim gpu(options_of(seed));
+  const Catalogue catalogue = pair_catalogue();
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  FastestWays fastest(DeviceKind::gpu, gpu.spec(), catalogue, *costs, precision);
+  TailNetworks networks;
+  const Geometry geometry = make_geometry(network, choice).value();
+  GpuTails tails(network, geometry, gpu.spec(), fastest, networks, precision, std::numeric_limits<Seconds>::infinity());
+  const Vec3 fov = reaches(network).back().fov;
+  const RandomVolume volume = random_volume(network.f_in, fov + random.vec3(0, 9), ElementType::f32, random);
+  const oracle::Values voxels = volume_values(volume.view(), {});
+  const oracle::Values exact = dense_oracle(network, weights, volume.shape.n, voxels);
+  const oracle::Values most_off = bounds(network, weights, volume.shape.n, voxels, precision);
+  for (const int theta : legal_cuts(network)) {
+    std::vector<TailWay> ways = tails.ways(theta);
+    std::erase_if(ways, [&](const TailWay& way) { return way.precision != precision; });
+    const TailWay way = ways[static_cast<std::size_t>(random.integer(0, std::ssize(ways) - 1))];
+    Rung rung = split_rung(network, choice, theta, way.group, cpu->spec(), gpu.spec()).value();
+    rung.segments.back().steps = tails.find(theta, way).value().steps;
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", theta " + std::to_string(theta));
+    const auto pipeline = Pipeline::open(network, weights, rung, catalogue, *cpu, gpu, gpu.poison());
+    ASSERT_TRUE(pipeline) << pipeline.error().message;
+    const SpaceBytes counted = pipeline_bytes(take_apart(network, rung, catalogue, {cpu->spec(), gpu.spec()}).value());
+    EXPECT_EQ(gpu.reserved(MemorySpace::device), counted.device);
+    JobOutcome outcome;
+    const Shape5 output{1, images(network).back(), volume.shape.n - fov + Vec3::cube(1)};
+    const VolumeJob job = recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
+    const Result<PipelineStatistics> ran = (*pipeline)->run(job, {});
+    ASSERT_TRUE(ran) << ran.error().message;
+    const std::vector<float> found = output_values(outcome);
+    ASSERT_EQ(found.size(), exact.size());
+    for (std::size_t i = 0; i < exact.size(); ++i) {
+      ASSERT_LE(std::abs(static_cast<double>(found[i]) - exact[i]), most_off[i]) << "output " << i;
+    }
+    bool coarse = false;
+    for (const Step& step : rung.segments.back().steps) {
+      coarse = coarse || precision_of(step) > Precision::fp32;
+    }
+    seen.coarse += coarse ? 1 : 0;
+    seen.reordered_inputs += theta > 0 && rung.segments.back().steps.front().node < 0 ? 1 : 0;
+    seen.furthest = std::max(seen.furthest, relative_error(found, exact));
+  }
+}
+
+// Chains, a branch that is concatenated, a residual.
+std::vector<Network> nets() {
+  return {simple_network(2), simple_network(1, {3, 1, 2}, 4), drawn::branches(), drawn::residuals()};
+}
+
+void expect_all_within_bounds(Precision precision, bool streamed) {
+  Seen seen;
+  std::uint64_t seed = base_seed();
+  for (const Network& network : nets()) {
+    for (int i = 0; i < case_count(2); ++i) {
+      GeometryChoice choice = choice_of(network, PoolMode::fragments, 1);
+      choice.streamed = streamed;
+      if (streamed) choice.pass_input.z = 8;
+      expect_within_bounds(network, choice, precision, ++seed, seen);
+    }
+  }
+  EXPECT_GT(seen.coarse, 0);
+  EXPECT_GT(seen.reordered_inputs, 0) << "behind a head";
+  EXPECT_GT(seen.furthest, 1e-5) << "nothing was rounded: these layers are float32";
+}
+
+TEST(Precisions, InTf32PatchesAreWithinTheirBounds) { expect_all_within_bounds(Precision::tf32, false); }
+TEST(Precisions, InTf32StreamsAreWithinTheirBounds) { expect_all_within_bounds(Precision::tf32, true); }
+TEST(Precisions, InBf16PatchesAreWithinTheirBounds) { expect_all_within_bounds(Precision::bf16, false); }
+TEST(Precisions, InBf16StreamsAreWithinTheirBounds) { expect_all_within_bounds(Precision::bf16, true); }
+
+}  // namespace
+}  // namespace znni::test
