@@ -12,6 +12,7 @@
 #include "tests/server/pipeline/random_network.hpp"
 #include "tests/server/pipeline/split_plan.hpp"
 #include "tests/support/host_sim.hpp"
+#include "tests/support/sim_primitives.hpp"
 
 namespace znni {
 namespace {
@@ -103,6 +104,43 @@ TEST_F(SplitSearchTest, TakesAConvolutionAndItsPoolingTogether) {
   const SplitChoice tight = choose(with_pairs, {much, much, pairs.bytes.device}).value();
   EXPECT_EQ(tight.rung, pairs.rung) << "fits to the byte";
   EXPECT_NE(choose(with_pairs, {much, much, pairs.bytes.device - 1}).value().rung, pairs.rung);
+}
+
+// Ways that depend on the planes before those they write, as cuDNN's do.
+Result<std::vector<Estimate>> describe_behind(const LayerProblem& problem, const DeviceSpec& spec) {
+  Result<std::vector<Estimate>> found = test::sim_conv().describe(problem, spec);
+  if (!found) return found;
+  for (Estimate& estimate : *found) {
+    estimate.variant.push_back({"behind", std::get<ConvProblem>(problem).before.out});
+  }
+  return found;
+}
+constinit const Primitive conv_behind{"sim.conv", 1, DeviceKind::gpu, describe_behind, nullptr};
+
+// Of a stream, a pair reads more planes again: the layer before it writes behind them, and is looked at so.
+TEST_F(SplitSearchTest, LayersBeforeAPairAreDescribedAsTheyWillRun) {
+  specs_.gpu.flops_per_second = 1e13;
+  specs_.cpu.bytes_per_second = 1e12;
+  specs_.gpu.accelerator.up = specs_.gpu.accelerator.down = {1e-7, 1e12};
+  const auto conv = [](int node) {
+    return Node{"conv" + std::to_string(node), Convolution{2, Vec3::cube(3), Vec3::cube(1), {}}, {node}};
+  };
+  network_ = {};
+  network_.nodes = {conv(0), conv(1), {"pool", Pooling{}, {2}}, conv(3)};
+  GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 2);
+  choice.streamed = true;
+  choice.pass_input.z = 32;
+  geometry_ = make_geometry(network_, choice).value();
+  const std::span<const Primitive* const> others = test::sim_backend().primitives.subspan(1);
+  std::vector<const Primitive*> gpu(others.begin(), others.end());
+  gpu.insert(gpu.end(), {&conv_behind, &test::sim_conv_pool()});
+  const Catalogue catalogue = test::split_catalogue(gpu);
+  SplitSearch search(network_, catalogue, *costs_, specs_, {false, false});
+  const SplitChoice single = search.best(geometry_, {much, much, much}).value();
+  EXPECT_FALSE(begins_pair(single.rung.segments.front().steps, 1));
+  const Result<SplitChoice> pair = search.best(geometry_, {much, much, single.bytes.device - 1});
+  ASSERT_TRUE(pair) << pair.error().message << single.bytes.device;
+  EXPECT_TRUE(begins_pair(pair->rung.segments.front().steps, 1)) << "in less memory";
 }
 
 // What is slower than asked for is not given, and a bound never cuts off what is faster.
