@@ -105,6 +105,14 @@ struct PatchQuery {
   std::optional<Vec3> volume;
 };
 
+// Ways with products in fewer bits are not taken: primitives, of which some must ask a library for each, need not
+// describe them.
+PlaceSpecs as_fine_as(Precision coarsest, PlaceSpecs specs) {
+  if (coarsest < Precision::tf32) specs.gpu.accelerator.tf32_flops_per_second = 0;
+  if (coarsest < Precision::bf16) specs.gpu.accelerator.bf16_flops_per_second = 0;
+  return specs;
+}
+
 class PatchSearch {
  public:
   PatchSearch(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
@@ -113,9 +121,10 @@ class PatchSearch {
         options_(options),
         fov_(reaches(network).back().fov),
         stride_(reaches(network).back().stride),
-        simple_(network, catalogue, costs, specs, {limits_of(strategy).head, false}, options.precision) {
+        specs_(as_fine_as(options.precision, specs)),
+        simple_(network, catalogue, costs, specs_, {limits_of(strategy).head, false}, options.precision) {
     if (!limits_of(strategy).host_ram) return;
-    divided_.emplace(network, catalogue, costs, specs, limits_of(strategy), options.precision);
+    divided_.emplace(network, catalogue, costs, specs_, limits_of(strategy), options.precision);
   }
 
   // The candidate with the most voxels per second, or `found` where none has more; of equals the first, without layers
@@ -194,6 +203,7 @@ class PatchSearch {
   Vec3 fov_;
   Vec3 stride_;
   std::map<GeometryChoice, Result<GeometryFamily>, FamilyOrder> families_;
+  const PlaceSpecs specs_;
   SplitSearch simple_;                  // without layers through host RAM
   std::optional<SplitSearch> divided_;  // with them, where the strategy has any
   Error reason_{ErrorCode::unsupported, "no legal patch"};

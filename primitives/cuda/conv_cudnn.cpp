@@ -4,6 +4,8 @@
 // for which cuDNN 9.19 has faster kernels where k^3 > 32; forms 0 and 2 end in a kernel of our own.
 #include <algorithm>
 #include <array>
+#include <string>
+#include <tuple>
 
 #include "primitives/cuda/areas.hpp"
 #include "primitives/cuda/cuda_device.hpp"
@@ -13,6 +15,7 @@
 #include "primitives/cuda/elementwise_kernel.hpp"
 #include "primitives/cuda/elementwise_layer.hpp"
 #include "primitives/cuda/estimates.hpp"
+#include "primitives/cuda/known_answers.hpp"
 #include "primitives/cuda/status.hpp"
 #include "primitives/cuda/views.hpp"
 
@@ -80,14 +83,33 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, Format format
   return result;
 }
 
-// The library's reason where it takes no form at all.
-Result<void> add_estimates(const ConvProblem& conv, const DeviceSpec& spec, const CudnnDescriptor& device,
-                           Format format, CudnnForm form, std::vector<Estimate>& estimates) {
+using Engines = Result<std::vector<EngineChoice>>;
+
+Engines find_engines(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form) {
+  const Result<CudnnDescriptor> device = cudnn_device(spec);
+  if (!device) return device.error();
   const Result<CudnnGraph> graph = make_graph(declared_convolution(conv, format, form));
   if (!graph) return graph.error();
-  const std::vector<EngineChoice> engines = offered_engines(*graph, device, precision_of(format), most_engines);
-  for (std::size_t rank = 0; rank < engines.size(); ++rank) {
-    estimates.push_back(estimate(conv, spec, format, form, engines[rank], rank));
+  return offered_engines(*graph, *device, precision_of(format), most_engines);
+}
+
+// What the library says for one device, which takes it several milliseconds, is asked once, however often a layer is
+// described: for a search, for every part that is the same, for the plan that is checked and opened. describe() has no
+// memory of its own, so this lives as long as the module; some hundred bytes an answer.
+Engines engines_of(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form) {
+  using Question = std::tuple<std::string, ConvProblem, Format, CudnnForm>;
+  constexpr std::size_t most_known = 1 << 14;
+  static KnownAnswers<Question, Engines> known(most_known);
+  return known.get({spec.name, conv, format, form}, [&] { return find_engines(conv, spec, format, form); });
+}
+
+// The library's reason where it takes no form at all.
+Result<void> add_estimates(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form,
+                           std::vector<Estimate>& estimates) {
+  const Engines engines = engines_of(conv, spec, format, form);
+  if (!engines) return engines.error();
+  for (std::size_t rank = 0; rank < engines->size(); ++rank) {
+    estimates.push_back(estimate(conv, spec, format, form, (*engines)[rank], rank));
   }
   return {};
 }
@@ -96,15 +118,13 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
-  const Result<CudnnDescriptor> device = cudnn_device(spec);
-  if (!device) return Error{ErrorCode::unsupported, std::string(name) + " has no plans: " + device.error().message};
   std::vector<Estimate> estimates;
   std::string last;
   for (const Format format : gpu_formats(spec)) {
     for (const CudnnForm form : {CudnnForm::fused, CudnnForm::plain, CudnnForm::swapped}) {
       if (form == CudnnForm::fused && !can_fuse(*conv)) continue;
       if (form == CudnnForm::swapped && precision_of(format) == CudnnPrecision::strict_f32) continue;
-      const Result<void> added = add_estimates(*conv, spec, *device, format, form, estimates);
+      const Result<void> added = add_estimates(*conv, spec, format, form, estimates);
       if (!added) last = added.error().message;
     }
   }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
+#include <optional>
 #include <string>
 
 namespace znni::cuda {
@@ -59,7 +61,8 @@ Result<std::vector<cudnnBackendDescriptor_t>> make_knobs(const EngineChoice& cho
   return handles;
 }
 
-Result<CudnnPlan> make_plan(CudnnDescriptor engine, const EngineChoice& choice, const CudnnDescriptor* device,
+// `engine` must outlive the plan.
+Result<CudnnPlan> make_plan(const CudnnDescriptor& engine, const EngineChoice& choice, const CudnnDescriptor* device,
                             cudnnHandle_t handle) {
   CudnnPlan made;
   const auto knobs = make_knobs(choice, made.parts);
@@ -73,7 +76,6 @@ Result<CudnnPlan> make_plan(CudnnDescriptor engine, const EngineChoice& choice, 
   if (device != nullptr) made.plan.set(CUDNN_ATTR_EXECUTION_PLAN_DEVICEPROP, *device);
   if (handle != nullptr) made.plan.set(CUDNN_ATTR_EXECUTION_PLAN_HANDLE, CUDNN_TYPE_HANDLE, 1, &handle);
   if (Result<void> done = made.plan.finalise(); !done) return done.error();
-  made.parts.push_back(std::move(engine));
   made.parts.push_back(std::move(config));
   return made;
 }
@@ -114,8 +116,9 @@ EngineChoice choice_of(const CudnnDescriptor& config) {
   return choice;
 }
 
-std::vector<EngineChoice> favourites(const CudnnGraph& graph, const CudnnDescriptor& device,
-                                     cudnnBackendHeurMode_t mode, std::int64_t most) {
+// Engine configurations.
+std::vector<CudnnDescriptor> favourites(const CudnnGraph& graph, const CudnnDescriptor& device,
+                                        cudnnBackendHeurMode_t mode, std::int64_t most) {
   CudnnDescriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR, "heuristics");
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, graph.graph);
   heuristics.set(CUDNN_ATTR_ENGINEHEUR_MODE, CUDNN_TYPE_HEUR_MODE, 1, &mode);
@@ -123,9 +126,8 @@ std::vector<EngineChoice> favourites(const CudnnGraph& graph, const CudnnDescrip
   if (!heuristics.finalise()) return {};
   std::vector<CudnnDescriptor> configs = empty_descriptors(CUDNN_BACKEND_ENGINECFG_DESCRIPTOR, most);
   const std::int64_t count = fill(heuristics, CUDNN_ATTR_ENGINEHEUR_RESULTS, configs);
-  std::vector<EngineChoice> choices;
-  for (std::int64_t i = 0; i < count; ++i) choices.push_back(choice_of(configs[static_cast<std::size_t>(i)]));
-  return choices;
+  configs.resize(static_cast<std::size_t>(count));
+  return configs;
 }
 
 class Offer {
@@ -136,10 +138,10 @@ class Offer {
   // Takes the choice where it is acceptable, new, and the library plans it.
   void consider(EngineChoice choice) {
     if (full() || choice.engine < 0) return;
-    Result<CudnnDescriptor> engine = make_engine(graph_, choice.engine, &device_);
-    if (!engine || !acceptable(*engine, precision_)) return;
+    const CudnnDescriptor* const engine = find_engine(choice.engine);
+    if (engine == nullptr) return;
     choice.matrix_units = holds(numerical_notes(*engine), CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
-    const Result<CudnnPlan> plan = make_plan(*std::move(engine), choice, &device_, nullptr);
+    const Result<CudnnPlan> plan = make_plan(*engine, choice, &device_, nullptr);
     if (!plan) return;
     const Result<std::int64_t> bytes = workspace_of(plan->plan);
     if (!bytes) return;
@@ -157,10 +159,22 @@ class Offer {
   std::vector<EngineChoice> choices;
 
  private:
+  // nullptr where the library does not take it here, or it is not acceptable. The favourites are a few engines, set up
+  // in many ways.
+  const CudnnDescriptor* find_engine(std::int64_t index) {
+    const auto [found, is_new] = engines_.try_emplace(index);
+    if (is_new) {
+      Result<CudnnDescriptor> engine = make_engine(graph_, index, &device_);
+      if (engine && acceptable(*engine, precision_)) found->second = *std::move(engine);
+    }
+    return found->second ? &*found->second : nullptr;
+  }
+
   const CudnnGraph& graph_;
   const CudnnDescriptor& device_;
   CudnnPrecision precision_;
   std::size_t most_;
+  std::map<std::int64_t, std::optional<CudnnDescriptor>> engines_;  // that were asked for
 };
 
 }  // namespace
@@ -188,7 +202,11 @@ std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDe
   constexpr std::int64_t most_favourites = 64;
   Offer offer(graph, device, precision, most);
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    for (EngineChoice& choice : favourites(graph, device, mode, most_favourites)) offer.consider(std::move(choice));
+    if (offer.full()) break;
+    for (const CudnnDescriptor& config : favourites(graph, device, mode, most_favourites)) {
+      if (offer.full()) break;
+      offer.consider(choice_of(config));
+    }
   }
   // Asking for every engine by index is slow, so only where the heuristics know none of the units that were meant.
   if (precision == CudnnPrecision::strict_f32 ? !offer.choices.empty() : offer.has_matrix_units()) {
@@ -210,7 +228,9 @@ Result<CudnnPlan> make_plan(const CudnnGraph& graph, const EngineChoice& choice,
                                              std::to_string(cudnnGetVersion()) +
                                              " rounds more than was planned; plan anew with this release"};
   }
-  return make_plan(*std::move(engine), choice, nullptr, handle);
+  Result<CudnnPlan> made = make_plan(*engine, choice, nullptr, handle);
+  if (made) made->parts.push_back(*std::move(engine));
+  return made;
 }
 
 Result<std::int64_t> workspace_of(const CudnnDescriptor& plan) {

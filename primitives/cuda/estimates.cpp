@@ -14,7 +14,8 @@ constexpr double memory_share = 0.8;
 }  // namespace
 
 std::vector<Format> gpu_formats(const DeviceSpec& spec) {
-  std::vector<Format> formats = {planar_f32, last_f32};
+  std::vector<Format> formats = {planar_f32};
+  if (spec.accelerator.tf32_flops_per_second > 0) formats.push_back(last_f32);
   if (spec.accelerator.bf16_flops_per_second > 0) formats.push_back(last_bf16);
   return formats;
 }

@@ -13,7 +13,8 @@ inline constexpr Format planar_f32{ElementType::f32, Layout::planar};
 inline constexpr Format last_f32{ElementType::f32, Layout::channels_last};
 inline constexpr Format last_bf16{ElementType::bf16, Layout::channels_last};
 
-// Those of them the device offers, planar_f32 first: last_bf16 only where it has matrix units for it.
+// Those of them the device offers, planar_f32 first: the others only where it has matrix units for them, TF32 and bf16.
+// Whoever wants none of these says that there are none, and does not wait for what a library would say of them.
 [[nodiscard]] std::vector<Format> gpu_formats(const DeviceSpec& spec);
 
 // A roofline: the longer of `arithmetic` seconds and of moving `bytes` through device memory, plus `launches` launches.

@@ -13,6 +13,7 @@ DeviceSpec gpu() {
   spec.kind = DeviceKind::gpu;
   spec.flops_per_second = 6e13;
   spec.bytes_per_second = 4e12;
+  spec.accelerator.tf32_flops_per_second = 4e14;
   spec.accelerator.bf16_flops_per_second = 9e14;
   return spec;
 }
@@ -22,6 +23,8 @@ TEST(CudaEstimates, FormatsFollowTheUnits) {
   EXPECT_THAT(gpu_formats(spec), ::testing::ElementsAre(planar_f32, last_f32, last_bf16));
   spec.accelerator.bf16_flops_per_second = 0;
   EXPECT_THAT(gpu_formats(spec), ::testing::ElementsAre(planar_f32, last_f32));
+  spec.accelerator.tf32_flops_per_second = 0;
+  EXPECT_THAT(gpu_formats(spec), ::testing::ElementsAre(planar_f32));
 }
 
 TEST(CudaEstimates, StreamingProblemsHoldTheirTensorsInDeviceMemory) {
