@@ -176,6 +176,9 @@ class OperationsTest(unittest.TestCase):
             with daemon.channel() as channel, self.assertRaises(grpc.RpcError) as refused:
                 list(volume_services.VolumesStub(channel).Infer(iter([messages.VolumeRequest()])))
             self.assertEqual(refused.exception.code(), grpc.StatusCode.UNAUTHENTICATED)
+            with daemon.channel() as channel, self.assertRaises(grpc.RpcError) as refused:
+                volume_services.VolumesStub(channel).Outlook(messages.VolumeHeader(model_name=MODEL))
+            self.assertEqual(refused.exception.code(), grpc.StatusCode.UNAUTHENTICATED)
             self.assertNotIn("0123456789abcdef0123", "\n".join(daemon.log) + daemon.page("/metrics")[1])
 
     def test_a_small_request_does_not_wait_for_a_large_one(self):
