@@ -143,6 +143,41 @@ void take_input(LoadedNetwork& loaded, int node, std::size_t input) {
   }
 }
 
+// Whether zeros for images that stand beside those of `value` cost the node no more than reading them.
+bool takes_zeros(const Network& network, int node, int value) {
+  const Convolution* conv = find_convolution(network, node);
+  if (conv == nullptr || conv->k != Vec3::cube(1) || conv->f_out > most_images_of_heads) return false;
+  const std::vector<int>& inputs = network.nodes[index(node)].inputs;
+  return inputs.size() == 1 || inputs.back() != value;
+}
+
+// Images that the readers of both would read in vain if the two convolutions were one; nothing where some cannot.
+std::optional<std::int64_t> images_in_vain(const Network& network, int a, int b) {
+  std::int64_t count = 0;
+  for (const auto& [own, other] : {std::pair{a, b}, std::pair{b, a}}) {
+    const std::vector<int> readers = readers_of(network, own + 1);
+    const bool all = std::all_of(readers.begin(), readers.end(),
+                                 [&, value = own + 1](int reader) { return takes_zeros(network, reader, value); });
+    if (readers.empty() || !all) return {};
+    count += static_cast<std::int64_t>(readers.size()) * find_convolution(network, other)->f_out;
+  }
+  return count;
+}
+
+// A later convolution of the tensor that `node` reads, whose images could be among those of `node`; or -1.
+int find_sibling(const Network& network, int node) {
+  const Convolution* conv = find_convolution(network, node);
+  if (conv == nullptr || conv->k == Vec3::cube(1)) return -1;
+  const int source = network.nodes[index(node)].inputs.front();
+  // Twice as many, and what is saved is spent: docs/benchmarks.md.
+  const std::int64_t most = images(network)[index(source)];
+  for (const int other : readers_of(network, source)) {
+    if (other <= node || !are_alike(network.nodes[index(node)], network.nodes[index(other)])) continue;
+    if (images_in_vain(network, node, other).value_or(most + 1) <= most) return other;
+  }
+  return -1;
+}
+
 }  // namespace
 
 bool join_convolutions(LoadedNetwork& loaded, int node) {
@@ -176,6 +211,21 @@ bool join_branches(LoadedNetwork& loaded, int node) {
   take_input(loaded, node, input);
   remove_node(loaded, from.last);
   remove_node(loaded, from.first);
+  return true;
+}
+
+bool join_siblings(LoadedNetwork& loaded, int node) {
+  const int from = find_sibling(loaded.network, node);
+  if (from < 0) return false;
+  const std::int64_t own = convolution_at(loaded.network, node).f_out;
+  const std::int64_t more = convolution_at(loaded.network, from).f_out;
+  for (const int reader : readers_of(loaded.network, node + 1)) read_more_images(loaded, reader, 0, more);
+  for (const int reader : readers_of(loaded.network, from + 1)) {
+    read_more_images(loaded, reader, own, 0);
+    loaded.network.nodes[index(reader)].inputs.front() = node + 1;
+  }
+  append_images(loaded, node, from);
+  remove_node(loaded, from);
   return true;
 }
 

@@ -21,4 +21,11 @@ bool join_convolutions(LoadedNetwork& loaded, int node);
 // goes.
 bool join_branches(LoadedNetwork& loaded, int node);
 
+// The convolution `node` takes in the images of a later one of the same tensor, if
+//   they differ in nothing but their kernels and images, and have kernels of more than one voxel,
+//   all that read either are convolutions of one voxel to at most 16 images, which get zeros for the images of the
+//   other,
+//   and they read so in vain, counted once per reader, at most as many images as the tensor has.
+bool join_siblings(LoadedNetwork& loaded, int node);
+
 }  // namespace znni

@@ -203,8 +203,8 @@ bool fold(LoadedNetwork& loaded, int node) {
 }  // namespace
 
 LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
-  constexpr Pass passes[] = {drop_identity, join_crops, fold,          fuse_activation,  join_addends,
-                             join_branches, crop_first, fold_addition, join_convolutions};
+  constexpr Pass passes[] = {drop_identity, join_crops, fold,          fuse_activation,   join_addends,
+                             join_branches, crop_first, fold_addition, join_convolutions, join_siblings};
   // Each takes inputs or nodes away, but for crop_first: what that moves, fold_addition then takes.
   for (bool changed = true; changed;) {
     changed = false;

@@ -24,7 +24,8 @@ namespace znni {
 //   an Add of two values goes, with its activation, into the convolution that writes the later one, if it is the only
 //     reader and the convolution has neither activation nor residual yet: the earlier value becomes the residual; a
 //     Crop that is the later one moves before the convolution first, where it reads nothing of it;
-//   convolutions whose outputs a Concat puts side by side become one of all their images (the same).
+//   convolutions whose outputs a Concat puts side by side become one of all their images, and so do those of one tensor
+//     that small convolutions of one voxel read (the same).
 // The remaining nodes keep their names and, but for such crops, their order; the output stays last; check() still
 // holds.
 [[nodiscard]] LoadedNetwork fold_and_fuse(LoadedNetwork loaded);

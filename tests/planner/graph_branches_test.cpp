@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "planner/graph_passes.hpp"
@@ -165,13 +166,69 @@ TEST(PlannerGraphBranches, WeightsAreThoseOfBothWithZerosWhereHeadsStandSideBySi
   EXPECT_THAT(sums.bias, ElementsAre(4, 6));
 }
 
+TEST(PlannerGraphBranches, HeadsThatEndOtherwiseBeginWithOneConvolutionToo) {
+  EXPECT_THAT(passed({{"wide", conv(20, 1), {0}},
+                      {"a", conv(12, 2, relu), {1}},
+                      {"b", conv(8, 2, relu), {1}},
+                      {"head_b", conv(3, 1), {3}},
+                      {"soft", Softmax{}, {4}},
+                      {"head_a", conv(1, 1, relu), {2}},
+                      {"all", Concat{}, {6, 5}}}),
+              ElementsAre("wide: conv 2 -> 20, k 1x1x1 <- input", "a: conv 20 -> 20, k 2x2x2, relu <- wide",
+                          "head_b: conv 20 -> 3, k 1x1x1 <- a", "soft: softmax 3 <- head_b",
+                          "head_a: conv 20 -> 1, k 1x1x1, relu <- a", "all: concat <- head_a, soft"));
+}
+
+TEST(PlannerGraphBranches, SiblingsStayWhereZerosWouldCostOrCannotBeRead) {
+  const auto stay = [](const Convolution& first, const Convolution& other, const Operation& head,
+                       std::vector<Node> more = {}) {
+    std::vector<Node> nodes = {
+        {"a", first, {0}}, {"b", other, {0}}, {"head_a", head, {1}}, {"head_b", conv(2, 1), {2}}};
+    nodes.insert(nodes.end(), more.begin(), more.end());
+    if (more.empty()) nodes.push_back({"all", Concat{}, {3, 4}});
+    LoadedNetwork loaded = loaded_of(std::move(nodes));
+    return !join_siblings(loaded, 0);
+  };
+  EXPECT_FALSE(stay(conv(1, 2), conv(1, 2), conv(2, 1)));
+  EXPECT_TRUE(stay(conv(1, 2), conv(2, 2), conv(2, 1)));
+  EXPECT_TRUE(stay(conv(2, 1), conv(2, 1), conv(2, 1)));
+  EXPECT_TRUE(stay(conv(1, 2), conv(1, 2, relu), conv(2, 1)));
+  EXPECT_TRUE(stay(conv(1, 2), conv(1, 2), conv(17, 1)));
+  EXPECT_TRUE(stay(conv(1, 2), conv(1, 2), Softmax{}));
+  // As a residual; by a third head.
+  EXPECT_TRUE(stay(conv(1, 2), conv(1, 2), conv(2, 1), {{"res", conv(1, 1), {3, 2}}, {"all", Concat{}, {4, 5}}}));
+  EXPECT_TRUE(stay(conv(1, 2), conv(1, 2), conv(2, 1), {{"third", conv(2, 1), {2}}, {"all", Concat{}, {3, 4, 5}}}));
+}
+
+TEST(PlannerGraphBranches, HeadsReadTheirOwnImagesOfTheJoinedConvolution) {
+  LoadedNetwork loaded = loaded_of({{"a", conv(1, 2), {0}},
+                                    {"b", conv(2, 2), {0}},
+                                    {"head_b", conv(2, 1), {2}},
+                                    {"head_a", conv(1, 1, relu), {1}},
+                                    {"all", Concat{}, {4, 3}}});
+  loaded.network.f_in = 3;
+  loaded.weights = random_weights(loaded.network, 1);
+  loaded.weights[2].kernels = {1, 2, 3, 4};
+  loaded.weights[3].kernels = {5};
+  const std::vector<float> b = loaded.weights[1].kernels;
+  ASSERT_TRUE(join_siblings(loaded, 0));
+  ASSERT_TRUE(check_weights(loaded.network, loaded.weights));
+  EXPECT_THAT(describe(loaded.network),
+              ElementsAre("a: conv 3 -> 3, k 2x2x2 <- input", "head_b: conv 3 -> 2, k 1x1x1 <- a",
+                          "head_a: conv 3 -> 1, k 1x1x1, relu <- a", "all: concat <- head_a, head_b"));
+  EXPECT_TRUE(std::equal(b.begin(), b.end(), loaded.weights[0].kernels.begin() + 24));
+  EXPECT_THAT(loaded.weights[1].kernels, ElementsAre(0, 1, 2, 0, 3, 4));
+  EXPECT_THAT(loaded.weights[2].kernels, ElementsAre(5, 0, 0));
+}
+
 // Branches of a random net's output, two of which at least are alike.
 Network with_branches(Network network, Random& random) {
   const auto append = [&](const Operation& operation, std::vector<int> inputs) {
     network.nodes.push_back({"branch_" + std::to_string(network.nodes.size()), operation, std::move(inputs)});
     return static_cast<int>(network.nodes.size());
   };
-  const auto from = static_cast<int>(network.nodes.size());
+  auto from = static_cast<int>(network.nodes.size());
+  if (random.chance(0.5)) from = append(Convolution{8, Vec3::cube(1), Vec3::cube(1), {}}, {from});
   const bool added = random.chance(0.5);
   const Vec3 k = random.vec3(1, 2);
   const Vec3 last_k = added ? random.vec3(1, 2) : Vec3::cube(1);
@@ -180,7 +237,8 @@ Network with_branches(Network network, Random& random) {
   for (std::int64_t i = 0; i < count; ++i) {
     const bool odd = i > 1 && random.chance(0.3);
     const int first = append(Convolution{random.integer(1, 4), k, Vec3::cube(1), odd ? Activation{} : relu}, {from});
-    ends.push_back(append(Convolution{added ? 3 : random.integer(1, 7), last_k, Vec3::cube(1), {}}, {first}));
+    const Activation last = i > 1 ? test::random_activation(random) : Activation{};
+    ends.push_back(append(Convolution{added ? 3 : random.integer(1, 7), last_k, Vec3::cube(1), last}, {first}));
   }
   if (random.chance(0.5)) std::swap(ends[0], ends[1]);
   append(added ? Operation(Add{test::random_activation(random)}) : Operation(Concat{}), std::move(ends));

@@ -191,15 +191,24 @@ TEST_F(FoldedPlan, RandomNetsThatEndInSuchABlockEqualTheDenseWindow) {
   }
 }
 
-// Two branches of a net's output, each of two convolutions, that are put side by side or added up.
+// Two branches of as many images, each of two convolutions, that are added up, or end otherwise and are put side by
+// side.
 void append_branches(Network& network, Vec3 k, bool added) {
-  const int from = static_cast<int>(network.nodes.size());
+  const auto append = [&](const std::string& name, const Operation& operation, std::vector<int> inputs) {
+    network.nodes.push_back({name, operation, std::move(inputs)});
+    return static_cast<int>(network.nodes.size());
+  };
+  const auto conv = [](std::int64_t f_out, Vec3 extent, Activation activation) {
+    return Convolution{f_out, extent, Vec3::cube(1), activation};
+  };
   const Activation relu{ActivationKind::relu, 0};
-  network.nodes.push_back({"left", Convolution{18, k, Vec3::cube(1), relu}, {from}});
-  network.nodes.push_back({"left_last", Convolution{5, Vec3::cube(1), Vec3::cube(1), {}}, {from + 1}});
-  network.nodes.push_back({"right", Convolution{7, k, Vec3::cube(1), relu}, {from}});
-  network.nodes.push_back({"right_last", Convolution{5, Vec3::cube(1), Vec3::cube(1), {}}, {from + 3}});
-  network.nodes.push_back({"meeting", added ? Operation(Add{relu}) : Operation(Concat{}), {from + 2, from + 4}});
+  const Vec3 point = Vec3::cube(1);
+  const int wide = append("wide", conv(25, point, relu), {static_cast<int>(network.nodes.size())});
+  const int left = append("left", conv(18, k, relu), {wide});
+  const int left_last = append("left_last", conv(5, point, {}), {left});
+  const int right = append("right", conv(7, k, relu), {wide});
+  const int right_last = append("right_last", conv(5, point, added ? Activation{} : relu), {right});
+  append("meeting", added ? Operation(Add{relu}) : Operation(Concat{}), {left_last, right_last});
 }
 
 TEST_F(FoldedPlan, NetsThatEndInBranchesEqualTheDenseWindowWithOneConvolutionForBoth) {
@@ -208,12 +217,13 @@ TEST_F(FoldedPlan, NetsThatEndInBranchesEqualTheDenseWindowWithOneConvolutionFor
     Network network = test::random_network(random, 12);
     network.f_in = 1;
     const std::size_t without = fold_and_fuse({network, {}}).network.nodes.size();
-    append_branches(network, random.vec3(2, 3), i % 2 == 0);
+    const bool added = i % 2 == 0;
+    append_branches(network, random.vec3(2, 3), added);
     ASSERT_TRUE(check(network)) << check(network).error().message;
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(test::base_seed()) + ", net " + std::to_string(i));
     const NetworkWeights weights = random_weights(network, 3);
     const LoadedNetwork folded = fold_and_fuse({network, weights});
-    EXPECT_LE(folded.network.nodes.size(), without + 2);
+    EXPECT_LE(folded.network.nodes.size(), without + (added ? 3 : 5));
     equals_the_dense_window(network, folded, weights);
   }
 }
