@@ -157,8 +157,10 @@ std::string plan_summary(const Plan& plan, const Vec3& patch) {
   std::array<char, 64> speed{};
   std::snprintf(speed.data(), speed.size(), ": %.3g voxels/s (", plan.predicted.voxels_per_second);
   const std::int64_t S = plan.ladder.front().geometry.S;
+  const Precision precision = plan.key.precision;
+  const std::string coarse = precision == Precision::fp32 ? "" : ", up to " + std::string(to_string(precision));
   return "patch " + to_string(patch) + (S > 1 ? ", S " + std::to_string(S) : "") + ", " +
-         std::to_string(plan.ladder.size()) + " rungs" + primitives_of(plan.ladder.front()) + speed.data() +
+         std::to_string(plan.ladder.size()) + " rungs" + coarse + primitives_of(plan.ladder.front()) + speed.data() +
          std::string(to_string(plan.predicted.basis)) + ")";
 }
 

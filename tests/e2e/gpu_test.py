@@ -33,20 +33,33 @@ class GpuTest(unittest.TestCase):
         cls.repository = f"{cls.folder.name}/models"
         cls.net = nets.small_net(1)
         nets.save(cls.net, cls.repository, MODEL)
-        cls.plan = pathlib.Path(cls.repository) / MODEL / "1" / "plan.pbtxt"
-        model = cls.plan.with_name("model.onnx")
-        subprocess.run([PLANNER, "--model", model, "--mem", "300M", "--strategy", "cpu-gpu", "--plugin", PLUGIN,
-                        "--gpu-mem", "512K", "--output", cls.plan], check=True, stdout=subprocess.DEVNULL,
-                       env=dict(os.environ, XDG_STATE_HOME=cls.folder.name))
-        # A simulated GPU is slow: for the tests its rung is the fastest of the plan.
-        before, split, rest = cls.plan.read_text().partition("rung {")
-        cls.plan.write_text(before + split + re.sub(r"\n  seconds: \S+", "\n  seconds: 1e-09", rest, count=1))
+        cls.plan = cls.make_plan(cls.repository)
         cls.volume = volume_for(cls.net, EXTENT, 7)
         cls.reference = nets.run_dilated(cls.net, cls.volume)
 
     @classmethod
+    def make_plan(cls, repository, *flags):
+        """The file of a plan for both, beside the model."""
+        plan = pathlib.Path(repository) / MODEL / "1" / "plan.pbtxt"
+        subprocess.run([PLANNER, "--model", plan.with_name("model.onnx"), "--mem", "300M", "--strategy", "cpu-gpu",
+                        "--plugin", PLUGIN, "--gpu-mem", "512K", "--output", plan, *flags], check=True,
+                       stdout=subprocess.DEVNULL, env=dict(os.environ, XDG_STATE_HOME=cls.folder.name))
+        # A simulated GPU is slow: for the tests its rung is the fastest of the plan.
+        before, split, rest = plan.read_text().partition("rung {")
+        plan.write_text(before + split + re.sub(r"\n  seconds: \S+", "\n  seconds: 1e-09", rest, count=1))
+        return plan
+
+    @classmethod
     def tearDownClass(cls):
         cls.folder.cleanup()
+
+    def infer(self, client):
+        """One request: the output and the response's own parameters."""
+        tensor = triton.InferInput("input", list(self.volume.shape), "FP32")
+        tensor.set_data_from_numpy(self.volume)
+        result = client.infer(MODEL, [tensor])
+        response = result.get_response()
+        return result.as_numpy(response.outputs[0].name), response.parameters
 
     def daemon(self, *arguments, **options):
         """With the GPU, unless told otherwise."""
@@ -59,13 +72,9 @@ class GpuTest(unittest.TestCase):
 
     def ask(self, client):
         """One request, whose answer is checked; the response's own parameters."""
-        tensor = triton.InferInput("input", list(self.volume.shape), "FP32")
-        tensor.set_data_from_numpy(self.volume)
-        result = client.infer(MODEL, [tensor])
-        response = result.get_response()
-        output = result.as_numpy(response.outputs[0].name)
+        output, parameters = self.infer(client)
         self.assertLessEqual(np.abs(output - self.reference).max(), BOUND * np.abs(self.reference).max())
-        return response.parameters
+        return parameters
 
     def test_a_plan_for_both_is_served_on_both(self):
         self.assertIn("place: gpu", self.plan.read_text())
@@ -76,6 +85,19 @@ class GpuTest(unittest.TestCase):
             self.assertGreater(sum(idle), 0)
             self.assertEqual(daemon.metric("znni_model_gpu_lost"), 0)
             self.assertEqual(daemon.stop(), 0)
+
+    def test_a_coarser_plan_is_served_and_said(self):
+        repository = f"{self.folder.name}/coarse"
+        nets.save(self.net, repository, MODEL)
+        plan = self.make_plan(repository, "--precision", "bf16")
+        self.assertIn("bf16:channels_last", plan.read_text())
+        with Daemon(repository, "--plugin", PLUGIN, "--gpu-mem", "1M") as daemon, daemon.client() as client:
+            self.assertTrue(any("rungs, up to bf16" in line for line in daemon.log), daemon.log)
+            output, parameters = self.infer(client)
+            self.assertNotIn("fallback", parameters)
+            error = np.abs(output - self.reference).max() / np.abs(self.reference).max()
+            self.assertGreater(error, BOUND)
+            self.assertLess(error, 0.1)
 
     def test_without_a_gpu_it_is_refused_in_one_line(self):
         with self.daemon("--threads", str(os.cpu_count()), ready=False) as daemon:

@@ -12,6 +12,7 @@ namespace znni {
 namespace {
 
 using testing::HasSubstr;
+using testing::Not;
 
 constexpr std::int64_t plenty = std::int64_t{1} << 20;
 
@@ -50,6 +51,10 @@ TEST_F(ModelLoaderTest, AModelIsPlannedOpenedAndGivesItsMemoryBack) {
     EXPECT_THAT(summary, HasSubstr("patch " + to_string((*model)->engine->patch())));
     EXPECT_THAT(summary, HasSubstr("test.oracle"));
     EXPECT_THAT(summary, HasSubstr("(model)"));
+    EXPECT_THAT(summary, Not(HasSubstr("up to")));
+    Plan coarse = (*model)->planned.plan;
+    coarse.key.precision = Precision::tf32;
+    EXPECT_THAT(plan_summary(coarse, {}), HasSubstr(" rungs, up to tf32"));
   }
   EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
 }
