@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <map>
-#include <set>
 #include <thread>
 
 #include "planner/exchange.hpp"
@@ -14,6 +13,7 @@
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/random_network.hpp"
+#include "tests/server/pipeline/streams.hpp"
 
 namespace znni {
 namespace {
@@ -25,33 +25,6 @@ using test::RandomVolume;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string text_of(const GeometryChoice& choice) {
-  std::string text = to_string(choice.pass_input) + " axis " + std::to_string(choice.axis) + " head " +
-                     std::to_string(choice.head_slab);
-  for (const PoolingMode& mode : choice.modes) text += " " + to_string(mode);
-  return text;
-}
-
-// Steps of `planes`, the smallest cross-section and `step` strides more.
-GeometryChoice stream_of(const Network& network, std::int64_t planes, std::int64_t step, std::int64_t head_slab = 0) {
-  GeometryChoice choice = test::choice_of(network, PoolMode::fragments, step);
-  choice.pass_input.z = planes;
-  choice.head_slab = head_slab;
-  choice.streamed = true;
-  return choice;
-}
-
-// The same with a window for each offset of the first pooling across the stream, which take turns.
-GeometryChoice turns_of(const Network& network, std::int64_t planes, std::int64_t step, int axis = 0) {
-  GeometryChoice choice = stream_of(network, planes, step);
-  choice.modes.front() = {{1, 2, 2}, false};
-  for (const int across : {1, 2}) {
-    choice.pass_input[across] = legal_extents(network, choice.modes, across, 400)[static_cast<std::size_t>(step)];
-  }
-  choice.axis = axis;
-  return choice;
-}
-
 TEST(Stream, RandomNetsThicknessesAndCrossSectionsEqualTheDenseWindow) {
   int streams = 0;
   int in_turns = 0;
@@ -62,7 +35,7 @@ TEST(Stream, RandomNetsThicknessesAndCrossSectionsEqualTheDenseWindow) {
     const std::optional<GeometryChoice> choice = test::random_stream(network, random);
     if (!choice) continue;
     ++streams;
-    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", " + text_of(*choice));
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", " + test::text_of(*choice));
     in_turns += make_geometry(network, *choice)->turns > 1 ? 1 : 0;
     const EngineBench made = test::open_bench(network, {*choice});
     const std::int64_t most_held = random.chance(0.5) ? random.integer(1, 40000) : saturated;
@@ -83,8 +56,8 @@ TEST(Stream, EqualsIndependentPatchesAndItselfBitByBit) {
   for (const std::int64_t planes : {4, 8, 12, 60}) {
     for (const std::int64_t step : {0, 2, 9}) {
       for (const std::int64_t head_slab : {0, 1}) {
-        const GeometryChoice choice = stream_of(network, planes, step, head_slab);
-        SCOPED_TRACE(text_of(choice));
+        const GeometryChoice choice = test::stream_of(network, planes, step, head_slab);
+        SCOPED_TRACE(test::text_of(choice));
         const EngineBench made = test::open_bench(network, {choice});
         const std::vector<float> found = test::output_values(test::run_job(*made.engine, volume.view()));
         // The oracle's primitives sum in one order: equal to the last bit.
@@ -95,80 +68,16 @@ TEST(Stream, EqualsIndependentPatchesAndItselfBitByBit) {
   }
 }
 
-TEST(Stream, WindowsInTurnsEqualIndependentPatchesBitByBit) {
-  const Network network = test::simple_network(2);
-  Random random(5);
-  const RandomVolume volume = test::random_volume(1, {45, 31, 30}, ElementType::f32, random);
-  const EngineBench patches = test::open_bench(network, {test::choice_of(network, PoolMode::fragments, 1)});
-  const std::vector<float> wanted = test::output_values(test::run_job(*patches.engine, volume.view()));
-  for (const int axis : {0, 1, 2}) {
-    for (const std::int64_t step : {0, 3}) {
-      GeometryChoice one = turns_of(network, 8, step, axis);
-      GeometryChoice two = one;  // 16 windows
-      two.modes[1] = {{1, 2, 2}, false};
-      for (const int across : {1, 2}) {
-        two.pass_input[across] = legal_extents(network, two.modes, across, 400)[static_cast<std::size_t>(step)];
-      }
-      GeometryChoice held = one;  // each turn has two passes
-      held.modes[1] = {{2, 1, 1}, true};
-      GeometryChoice slabs = one;
-      slabs.head_slab = 1;
-      for (const GeometryChoice& choice : {one, two, held, slabs}) {
-        SCOPED_TRACE(text_of(choice));
-        const EngineBench made = test::open_bench(network, {choice});
-        EXPECT_EQ(test::output_values(test::run_job(*made.engine, volume.view())), wanted);
-        EXPECT_EQ(test::output_values(test::run_job(*made.engine, volume.view())), wanted);
-      }
-    }
-  }
-}
-
 TEST(Stream, BranchesThatPoolInAnotherOrderAgree) {
   const Network network = test::network_of_crossed_poolings();
   Random random(3);
-  const EngineBench made = test::open_bench(network, {stream_of(network, 6, 1)});
+  const EngineBench made = test::open_bench(network, {test::stream_of(network, 6, 1)});
   test::expect_exact(made, test::random_volume(1, {40, 20, 24}, ElementType::u8, random), {1.0F / 255.0F, 0.0F});
-}
-
-// conv - crop - pool, then a crop beside a convolution that reaches as far.
-Network network_of_crops(Random& random) {
-  const Crop behind{random.vec3(0, 2), random.vec3(0, 2)};
-  const Activation relu{ActivationKind::relu, 0};
-  Network network;
-  network.f_in = 1;
-  network.nodes = {{"conv", Convolution{2, Vec3::cube(2), Vec3::cube(1), relu}, {0}},
-                   {"before", Crop{random.vec3(0, 3), random.vec3(0, 3)}, {1}},
-                   {"pool", Pooling{}, {2}},
-                   {"behind", behind, {3}},
-                   {"beside", Convolution{2, behind.begin + behind.end + Vec3::cube(1), Vec3::cube(1), relu}, {3}},
-                   {"both", Concat{}, {4, 5}}};
-  return network;
-}
-
-TEST(Stream, CropsFromEitherSideEqualIndependentPatchesAndTheDenseWindow) {
-  std::set<int> axes;
-  for (int i = 0; i < test::case_count(40); ++i) {
-    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
-    Random random(seed);
-    const Network network = network_of_crops(random);
-    const std::optional<GeometryChoice> choice = test::random_stream(network, random);
-    if (!choice) continue;
-    axes.insert(choice->axis);
-    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", " + text_of(*choice));
-    const EngineBench made = test::open_bench(network, {*choice});
-    const EngineBench patches = test::open_bench(network, {test::choice_of(network, PoolMode::fragments, 1)});
-    const Vec3 n = made.engine->field_of_view() + random.vec3(0, 12);
-    const RandomVolume volume = test::random_volume(1, n, ElementType::f32, random);
-    test::expect_exact(made, volume);
-    EXPECT_EQ(test::output_values(test::run_job(*made.engine, volume.view())),
-              test::output_values(test::run_job(*patches.engine, volume.view())));
-  }
-  EXPECT_GE(std::ssize(axes), test::case_count(40) / 40 * 3);  // few cases may lack some
 }
 
 TEST(Stream, VolumesDownToTheFieldOfViewAndThinnerThanAStep) {
   const Network network = test::simple_network(1);
-  const EngineBench made = test::open_bench(network, {stream_of(network, 20, 2)});
+  const EngineBench made = test::open_bench(network, {test::stream_of(network, 20, 2)});
   Random random(5);
   for (const Vec3 more : {Vec3{0, 0, 0}, Vec3{1, 0, 0}, Vec3{0, 3, 5}, Vec3{12, 0, 0}, Vec3{13, 1, 2}}) {
     test::expect_exact(made, test::random_volume(1, Vec3::cube(8) + more, ElementType::f32, random));
@@ -178,32 +87,13 @@ TEST(Stream, VolumesDownToTheFieldOfViewAndThinnerThanAStep) {
 // conv 3, pool 2, conv 3: field of view 8; steps of 4 planes of a cross-section that gives 2 x 2.
 EngineBench narrow_bench() {
   const Network network = test::simple_network(1);
-  return test::open_bench(network, {stream_of(network, 4, 0)});
-}
-
-// The least that a job may hold for its output to wait in bands of so many planes.
-std::int64_t held_for(std::int64_t planes, const EngineBench& made, const VolumeShape& volume) {
-  std::int64_t most_held = 0;
-  std::int64_t band = 0;
-  for (; band < planes; most_held += 16) {
-    const JobOutlook outlook = *made.engine->outlook(volume, ElementType::f32, most_held);
-    band = outlook.patch.z - 7;
-    const std::int64_t in = outlook.input_planes * volume.n.y * volume.n.x * 4;
-    const std::int64_t out = outlook.output.f * band * outlook.output.n.y * outlook.output.n.x * 4;
-    EXPECT_TRUE(band == 1 || in + out + outlook.list_bytes <= most_held) << band << " planes";
-  }
-  return most_held - 16;
-}
-
-// Of float32, read and written.
-JobOutcome run_holding(const EngineBench& made, const RandomVolume& volume, std::int64_t most_held) {
-  return test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::image_major, most_held);
+  return test::open_bench(network, {test::stream_of(network, 4, 0)});
 }
 
 // A flat volume, all along its longest axis.
 TEST(Stream, ColumnsAlongXDeliverRowAfterRow) {
   const Network network = test::simple_network(1);
-  GeometryChoice choice = stream_of(network, 4, 0);
+  GeometryChoice choice = test::stream_of(network, 4, 0);
   choice.axis = 2;
   const EngineBench made = test::open_bench(network, {choice});
   EXPECT_EQ(made.engine->patch(), (Vec3{9, 9, 4 + 7}));
@@ -240,8 +130,8 @@ TEST(Stream, SeveralColumnsDeliverWhenAllHavePassedAndBeginAnewWhereTheirOutputM
               ElementsAre("slab 0+11", "done 1/10 0", "done 2/10 0", "done 3/10 0", "done 4/10 0", "done 5/10 0",
                           "done 6/10 0", "done 7/10 0", "done 8/10 0", "done 9/10 0", "deliver 0+11", "done 10/10 11"));
   EXPECT_EQ(made.engine->outlook(volume.shape)->patch, (Vec3{18, 9, 9}));
-  const std::int64_t most_held = held_for(5, made, volume.shape);  // bands of 5 fill 3 steps
-  const JobOutcome bands = run_holding(made, volume, most_held);
+  const std::int64_t most_held = test::held_for(5, made, volume.shape);  // bands of 5 fill 3 steps
+  const JobOutcome bands = test::run_holding(made, volume, most_held);
   const JobOutlook outlook = *made.engine->outlook(volume.shape, ElementType::f32, most_held);
   EXPECT_EQ(outlook.patch, (Vec3{5 + 7, 9, 9}));
   EXPECT_EQ(outlook.patches, 2 * (3 + 3 + 2));
@@ -257,7 +147,7 @@ TEST(Stream, FirstStepsLeaveOutNodesThatWouldDependOnWhatCameBefore) {
   Random random(2);
   const RandomVolume volume = test::random_volume(1, {17, 9, 9}, ElementType::f32, random);
   for (const bool turns : {false, true}) {
-    const GeometryChoice choice = turns ? turns_of(network, 2, 0) : stream_of(network, 2, 0);
+    const GeometryChoice choice = turns ? test::turns_of(network, 2, 0) : test::stream_of(network, 2, 0);
     const EngineBench made = test::open_bench(network, {choice});
     const int columns = turns ? 4 : 1;
     std::map<int, int> calls;
@@ -280,43 +170,20 @@ TEST(Stream, FirstStepsLeaveOutNodesThatWouldDependOnWhatCameBefore) {
   }
 }
 
-TEST(Stream, AColumnInTurnsDeliversAfterTheLast) {
-  const Network network = test::simple_network(1);
-  const EngineBench made = test::open_bench(network, {turns_of(network, 8, 0)});
-  const EngineBench at_once = test::open_bench(network, {stream_of(network, 8, 0)});
-  EXPECT_LT(made.engine->reserved_bytes(), at_once.engine->reserved_bytes());
-  Random random(2);
-  const RandomVolume volume = test::random_volume(1, {18, 9, 9}, ElementType::f32, random);
-  const JobOutcome whole = test::run_job(*made.engine, volume.view());
-  EXPECT_EQ(whole.statistics->patches, 4 * 3);
-  EXPECT_THAT(whole.calls, ElementsAre("slab 0+11", "done 1/12 0", "done 2/12 0", "done 3/12 0", "done 4/12 0",
-                                       "done 5/12 0", "done 6/12 0", "done 7/12 0", "done 8/12 0", "done 9/12 0",
-                                       "done 10/12 0", "done 11/12 0", "deliver 0+11", "done 12/12 11"));
-  const JobOutlook outlook = *made.engine->outlook(volume.shape);
-  EXPECT_EQ(outlook.patches, 12);
-  EXPECT_EQ(outlook.input_planes, 18);
-  EXPECT_DOUBLE_EQ(outlook.predicted_seconds, 12 * made.plan.ladder[0].seconds);
-  const JobOutcome bands = run_holding(made, volume, held_for(9, made, volume.shape));  // bands of 9 fill 2 steps
-  EXPECT_EQ(bands.statistics->patches, 4 * (2 + 2));
-  EXPECT_THAT(bands.calls, testing::IsSupersetOf({"slab 0+9", "slab 9+2", "deliver 9+2"}));
-  EXPECT_EQ(test::output_values(bands), test::output_values(whole));
-  EXPECT_EQ(test::output_values(whole), test::output_values(test::run_job(*at_once.engine, volume.view())));
-}
-
 // A job that was interrupted goes on where its last slab ended, streamed or not.
 TEST(Stream, AJobMayBeginAtAnyPlane) {
   const Network network = test::simple_network(1);
   Random random(2);
   const RandomVolume volume = test::random_volume(1, {18, 9, 11}, ElementType::f32, random);
-  GeometryChoice along_x = stream_of(network, 4, 0);
+  GeometryChoice along_x = test::stream_of(network, 4, 0);
   along_x.axis = 2;
   const GeometryChoice patches = test::choice_of(network, PoolMode::fragments, 1);
-  const GeometryChoice turns = turns_of(network, 4, 0);
-  for (const GeometryChoice& choice : {stream_of(network, 4, 0), along_x, turns, patches}) {
+  const GeometryChoice turns = test::turns_of(network, 4, 0);
+  for (const GeometryChoice& choice : {test::stream_of(network, 4, 0), along_x, turns, patches}) {
     const EngineBench made = test::open_bench(network, {choice});
     const std::vector<float> wanted = test::output_values(test::run_job(*made.engine, volume.view()));
     for (std::int64_t first = 0; first < 11; ++first) {
-      SCOPED_TRACE(text_of(choice) + " from plane " + std::to_string(first));
+      SCOPED_TRACE(test::text_of(choice) + " from plane " + std::to_string(first));
       JobOutcome outcome;
       const Shape5 output = made.engine->outlook(volume.shape)->output;
       VolumeJob job = test::recorded_job(volume.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
@@ -341,15 +208,16 @@ TEST(Stream, InputMayFlowThroughAFewPlanes) {
   for (const Vec3 n : {Vec3{40, 9, 9}, Vec3{40, 9, 11}}) {
     RandomVolume volume = test::random_volume(1, n, ElementType::f32, random);
     volume.shape.order = VolumeOrder::plane_major;  // of one image: the same bytes
-    GeometryChoice along_y = stream_of(network, 4, 0);
+    GeometryChoice along_y = test::stream_of(network, 4, 0);
     along_y.axis = 1;
     const GeometryChoice patches = test::choice_of(network, PoolMode::fragments, 1);
-    for (const GeometryChoice& choice : {stream_of(network, 4, 0), along_y, turns_of(network, 4, 0), patches}) {
-      SCOPED_TRACE(text_of(choice) + " over " + to_string(n));
+    for (const GeometryChoice& choice :
+         {test::stream_of(network, 4, 0), along_y, test::turns_of(network, 4, 0), patches}) {
+      SCOPED_TRACE(test::text_of(choice) + " over " + to_string(n));
       const EngineBench made = test::open_bench(network, {choice});
       const std::int64_t most_held =
-          made.engine->outlook(volume.shape)->patch.z < n.z ? saturated : held_for(5, made, volume.shape);
-      const std::vector<float> wanted = test::output_values(run_holding(made, volume, most_held));
+          made.engine->outlook(volume.shape)->patch.z < n.z ? saturated : test::held_for(5, made, volume.shape);
+      const std::vector<float> wanted = test::output_values(test::run_holding(made, volume, most_held));
       const Result<JobOutlook> outlook = made.engine->outlook(volume.shape, ElementType::f32, most_held);
       EXPECT_LE(outlook->input_planes, n.z / 2);
       std::vector<std::byte> memory(static_cast<std::size_t>(outlook->input_planes * n.y * n.x * 4));
@@ -439,7 +307,7 @@ TEST(Stream, AnyOtherJobRunsBetweenColumnsOnly) {
 TEST(Stream, SmallPatchesRunBetweenSteps) {
   const Network network = test::simple_network(1);
   const EngineBench made =
-      test::open_bench(network, {stream_of(network, 8, 6), test::choice_of(network, PoolMode::fragments, 0)});
+      test::open_bench(network, {test::stream_of(network, 8, 6), test::choice_of(network, PoolMode::fragments, 0)});
   ASSERT_FALSE(made.engine->beside_streams(0));
   ASSERT_TRUE(made.engine->beside_streams(1));
   ASSERT_FALSE(made.engine->beside_streams(2));
@@ -478,7 +346,7 @@ TEST(Stream, SmallPatchesRunBetweenSteps) {
 
 TEST(Stream, HistoriesAreCountedInThePlanAndReserved) {
   const Network network = test::simple_network(2);
-  const EngineBench made = test::open_bench(network, {stream_of(network, 8, 3, 1)});
+  const EngineBench made = test::open_bench(network, {test::stream_of(network, 8, 3, 1)});
   const std::int64_t planned = made.plan.memory.persistent + made.plan.memory.transient;
   EXPECT_EQ(made.engine->reserved_bytes(), planned);
   EXPECT_EQ(made.device->reserved(MemorySpace::host), planned);
@@ -487,7 +355,7 @@ TEST(Stream, HistoriesAreCountedInThePlanAndReserved) {
 // With its steps counted exactly, a stream stands beside smaller patches for smaller volumes.
 TEST(Stream, TheRungOfLeastPredictedTimeIsTaken) {
   const Network network = test::simple_network(1);
-  const std::vector<GeometryChoice> ladder = {stream_of(network, 8, 6),
+  const std::vector<GeometryChoice> ladder = {test::stream_of(network, 8, 6),
                                               test::choice_of(network, PoolMode::fragments, 0)};
   const EngineBench made = test::open_bench(network, ladder);
   Random random(4);

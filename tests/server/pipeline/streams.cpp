@@ -1,0 +1,49 @@
+#include "tests/server/pipeline/streams.hpp"
+
+#include <gtest/gtest.h>
+
+namespace znni::test {
+
+std::string text_of(const GeometryChoice& choice) {
+  std::string text = to_string(choice.pass_input) + " axis " + std::to_string(choice.axis) + " head " +
+                     std::to_string(choice.head_slab);
+  for (const PoolingMode& mode : choice.modes) text += " " + to_string(mode);
+  return text;
+}
+
+GeometryChoice stream_of(const Network& network, std::int64_t planes, std::int64_t step, std::int64_t head_slab) {
+  GeometryChoice choice = test::choice_of(network, PoolMode::fragments, step);
+  choice.pass_input.z = planes;
+  choice.head_slab = head_slab;
+  choice.streamed = true;
+  return choice;
+}
+
+GeometryChoice turns_of(const Network& network, std::int64_t planes, std::int64_t step, int axis) {
+  GeometryChoice choice = stream_of(network, planes, step);
+  choice.modes.front() = {{1, 2, 2}, false};
+  for (const int across : {1, 2}) {
+    choice.pass_input[across] = legal_extents(network, choice.modes, across, 400)[static_cast<std::size_t>(step)];
+  }
+  choice.axis = axis;
+  return choice;
+}
+
+std::int64_t held_for(std::int64_t planes, const EngineBench& made, const VolumeShape& volume) {
+  std::int64_t most_held = 0;
+  std::int64_t band = 0;
+  for (; band < planes; most_held += 16) {
+    const JobOutlook outlook = *made.engine->outlook(volume, ElementType::f32, most_held);
+    band = outlook.patch.z - 7;
+    const std::int64_t in = outlook.input_planes * volume.n.y * volume.n.x * 4;
+    const std::int64_t out = outlook.output.f * band * outlook.output.n.y * outlook.output.n.x * 4;
+    EXPECT_TRUE(band == 1 || in + out + outlook.list_bytes <= most_held) << band << " planes";
+  }
+  return most_held - 16;
+}
+
+JobOutcome run_holding(const EngineBench& made, const RandomVolume& volume, std::int64_t most_held) {
+  return test::run_job(*made.engine, volume.view(), {}, ElementType::f32, VolumeOrder::image_major, most_held);
+}
+
+}  // namespace znni::test
