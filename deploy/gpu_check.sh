@@ -262,7 +262,7 @@ capped() {
     --mem 48G --gpu-mem 11G --extent 320 --patches "$patches" --primitives "$primitives" --plan-seconds "$planning"
 }
 # The GPU alone, with layers through host RAM, and with a head on the CPU; planned without cuDNN, whose direct forms in
-# float32 are no match for transforms, and which takes minutes to be asked for all patches.
+# float32 are no match for transforms, and which takes long to be asked for all patches.
 run_capped() {
   local worst=0 net strategy
   each divided 60 "${ours[@]}" "$bench" divided
@@ -275,8 +275,8 @@ run_capped() {
 run_direct() {
   local worst=0 net strategy
   for net in n537 n926 n337 n726; do
-    capped "$net" gpu direct 1 60
-    capped "$net" gpu-host-ram direct 1 170  # plans without host RAM are looked at first
+    capped "$net" gpu direct 1 20
+    capped "$net" gpu-host-ram direct 1 40  # plans without host RAM are looked at first
   done
   return "$worst"
 }

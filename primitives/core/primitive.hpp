@@ -72,7 +72,8 @@ struct Primitive {
 struct Backend {
   std::string_view name;               // "cpu"
   std::vector<DeviceSpec> (*probe)();  // empty when the machine has none
-  // Opens a device with hard budgets in bytes (host, pinned, device).
+  // Opens a device with hard budgets in bytes (host, pinned, device). spec.threads: of the host, that serve it at most;
+  // whoever opens a GPU says how many the process may use.
   Result<std::unique_ptr<Device>> (*open)(const DeviceSpec& spec, std::int64_t host_budget, std::int64_t pinned_budget,
                                           std::int64_t device_budget);
   std::span<const Primitive* const> primitives;

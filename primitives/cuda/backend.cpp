@@ -20,7 +20,8 @@ Result<std::unique_ptr<Device>> open(const DeviceSpec& spec, std::int64_t host_b
       found += (found.empty() ? "" : ", ") + gpu.name;
       continue;
     }
-    Result<std::unique_ptr<CudaDevice>> device = open_cuda_device(gpu, host_budget, pinned_budget, device_budget);
+    Result<std::unique_ptr<CudaDevice>> device =
+        open_cuda_device(gpu, host_budget, pinned_budget, device_budget, spec.threads);
     if (!device) return device.error();
     return std::unique_ptr<Device>(std::move(*device));
   }

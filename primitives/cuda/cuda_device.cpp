@@ -7,7 +7,6 @@
 #include <new>
 #include <optional>
 #include <string>
-#include <thread>
 
 #include "primitives/core/shape.hpp"
 #include "primitives/cuda/block_list.hpp"
@@ -15,9 +14,6 @@
 
 namespace znni::cuda {
 namespace {
-
-// One alone would keep the link waiting, and many more the host's memory. Assumed until measured.
-constexpr unsigned most_staging_threads = 8;
 
 std::size_t unsigned_of(std::int64_t value) { return static_cast<std::size_t>(value); }
 
@@ -30,14 +26,14 @@ struct Share {
 class CudaDeviceOfGpu final : public CudaDevice {
  public:
   CudaDeviceOfGpu(const GpuProperties& gpu, std::int64_t host_budget, std::int64_t pinned_budget,
-                  std::int64_t device_budget)
+                  std::int64_t device_budget, int processors)
       : gpu_(gpu),
         spec_(spec_of(gpu)),
         host_{host_budget, 0},
         pinned_{pinned_budget, 0},
         device_budget_(device_budget),
         blocks_(device_budget, buffer_alignment),  // as plans count: one that fits to the byte opens
-        executor_(static_cast<int>(std::clamp(std::thread::hardware_concurrency(), 1U, most_staging_threads))) {}
+        executor_(staging_threads(processors)) {}
 
   ~CudaDeviceOfGpu() override;
 
@@ -314,14 +310,15 @@ Result<std::int64_t> CudaDeviceOfGpu::overhead_bytes() {
 }  // namespace
 
 Result<std::unique_ptr<CudaDevice>> open_cuda_device(const GpuProperties& gpu, std::int64_t host_budget,
-                                                     std::int64_t pinned_budget, std::int64_t device_budget) {
+                                                     std::int64_t pinned_budget, std::int64_t device_budget,
+                                                     int processors) {
   if (host_budget < 0 || pinned_budget < 0 || device_budget < 0 || device_budget > gpu.memory_bytes) {
     return Error{ErrorCode::invalid_argument,
                  gpu.name + ": budgets of " + std::to_string(host_budget) + ", " + std::to_string(pinned_budget) +
                      " and " + std::to_string(device_budget) + " bytes: none may be negative, and the GPU has " +
                      std::to_string(gpu.memory_bytes)};
   }
-  auto device = std::make_unique<CudaDeviceOfGpu>(gpu, host_budget, pinned_budget, device_budget);
+  auto device = std::make_unique<CudaDeviceOfGpu>(gpu, host_budget, pinned_budget, device_budget, processors);
   if (Result<void> started = device->start(); !started) return started.error();
   return std::unique_ptr<CudaDevice>(std::move(device));
 }

@@ -7,6 +7,7 @@
 #include <cuda_runtime_api.h>
 #include <cudnn.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "primitives/core/accelerator.hpp"
@@ -28,11 +29,16 @@ class CudaDevice : public Accelerator {
   [[nodiscard]] virtual Result<std::int64_t> overhead_bytes() = 0;
 };
 
+// Of so many processors, those that copy between plain and pinned memory: one alone would keep the link waiting, and
+// many more the host's memory. Assumed until measured.
+[[nodiscard]] constexpr int staging_threads(int processors) { return std::clamp(processors, 1, 8); }
+
 // Opens GPU `gpu`. over_budget where the GPU has not so much memory free. `host_budget` is of plain host memory,
-// `pinned_budget` of page-locked host memory, which is locked when it is reserved.
+// `pinned_budget` of page-locked host memory, which is locked when it is reserved. `processors`: of the host, that may
+// serve it.
 [[nodiscard]] Result<std::unique_ptr<CudaDevice>> open_cuda_device(const GpuProperties& gpu, std::int64_t host_budget,
                                                                    std::int64_t pinned_budget,
-                                                                   std::int64_t device_budget);
+                                                                   std::int64_t device_budget, int processors);
 
 // The device as what open_cuda_device() made; invalid_argument for any other.
 [[nodiscard]] Result<CudaDevice*> as_cuda(Device& device);

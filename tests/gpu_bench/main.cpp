@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "primitives/cpu/machine.hpp"
 #include "primitives/cuda/cudnn_device.hpp"
 #include "tests/gpu_bench/ceilings.hpp"
 #include "tests/gpu_bench/divided.hpp"
@@ -83,7 +84,7 @@ Result<void> run(const std::string& command, const Options& options) {
     memory = *gibibytes << 30;
   }
   Result<std::unique_ptr<cuda::CudaDevice>> device =
-      cuda::open_cuda_device(gpu, std::int64_t{3} << 30, std::int64_t{3} << 30, memory);
+      cuda::open_cuda_device(gpu, std::int64_t{3} << 30, std::int64_t{3} << 30, memory, cpu::default_threads());
   if (!device) return device.error();
   if (command == "ceilings") return measure_ceilings(**device);
   if (command == "divided") return measure_divided(**device);

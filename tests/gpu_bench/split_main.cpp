@@ -23,7 +23,7 @@ constexpr const char* usage =
     "                 [--extent N] [--patches N] [--plan-seconds N] [--plugin FILE.so] [--primitives fft|direct|all]\n"
     "                 [--precision fp32|tf32|bf16]\n"
     "  --extent: largest extent of a patch that is tried; --patches: in a row (default 4)\n"
-    "  --plan-seconds: what has been found by then is run; cuDNN takes a tenth of a second for each layer\n"
+    "  --plan-seconds: what has been found by then is run; cuDNN takes a while for each layer\n"
     "  --primitives direct: no FFT, as the ZNNi paper's; fft: not cuDNN, so that plans take seconds (default all)\n";
 
 using Options = std::map<std::string, std::string>;
@@ -109,7 +109,9 @@ Result<Places> open_places(const Options& options) {
   Places places{*std::move(catalogue), {{spec, offer->spec}, {*memory, *memory, *gpu_memory}}, nullptr, nullptr};
   Result<std::unique_ptr<Device>> cpu = cpu::backend().open(spec, *memory, 0, 0);
   if (!cpu) return cpu.error();
-  Result<std::unique_ptr<Device>> gpu = plugins->gpu->open(offer->spec, *memory, *memory, *gpu_memory);
+  DeviceSpec served = offer->spec;
+  served.threads = spec.threads;
+  Result<std::unique_ptr<Device>> gpu = plugins->gpu->open(served, *memory, *memory, *gpu_memory);
   if (!gpu) return gpu.error();
   places.cpu = *std::move(cpu);
   places.gpu = *std::move(gpu);

@@ -20,7 +20,7 @@ Bytes counting(std::size_t count) {
 
 TEST(CudaDevice, BudgetsThatMakeNoSenseAreRefusedBeforeAnyCall) {
   for (const std::int64_t budget : {std::int64_t{-1}, h200().memory_bytes + 1}) {
-    const Result<std::unique_ptr<CudaDevice>> device = open_cuda_device(h200(), 0, 0, budget);
+    const Result<std::unique_ptr<CudaDevice>> device = open_cuda_device(h200(), 0, 0, budget, 1);
     ASSERT_FALSE(device.has_value());
     EXPECT_EQ(device.error().code, ErrorCode::invalid_argument);
     EXPECT_THAT(device.error().message, HasSubstr(std::to_string(budget)));
@@ -29,13 +29,22 @@ TEST(CudaDevice, BudgetsThatMakeNoSenseAreRefusedBeforeAnyCall) {
 
 TEST(CudaDevice, WithoutADriverOpeningFailsInWords) {
   if (!read_gpus().empty()) GTEST_SKIP() << "there is a GPU";
-  const Result<std::unique_ptr<CudaDevice>> device = open_cuda_device(h200(), 0, 0, 1 << 20);
+  const Result<std::unique_ptr<CudaDevice>> device = open_cuda_device(h200(), 0, 0, 1 << 20, 1);
   ASSERT_FALSE(device.has_value());
   EXPECT_EQ(device.error().code, ErrorCode::device_failure);
   EXPECT_THAT(device.error().message, HasSubstr("NVIDIA H200"));
 }
 
+TEST(CudaDevice, StagingTakesNoMoreProcessorsThanThereAre) {
+  EXPECT_EQ(staging_threads(1), 1);
+  EXPECT_EQ(staging_threads(3), 3);
+  EXPECT_EQ(staging_threads(64), 8);
+}
+
 class CudaDeviceOnGpu : public OnGpu {};
+
+// As many as the opener says, not as the machine has.
+TEST_F(CudaDeviceOnGpu, HostThreadsAreThoseThatItWasGiven) { EXPECT_EQ(device_->executor().workers(), 2); }
 
 TEST_F(CudaDeviceOnGpu, BudgetIsHardInEverySpace) {
   for (const MemorySpace space : {MemorySpace::host, MemorySpace::pinned, MemorySpace::device}) {
@@ -106,7 +115,7 @@ TEST_F(CudaDeviceOnGpu, LibrariesAndTheirOverheadAreKnown) {
 // The budget is taken when the device is opened: what is left cannot hold it twice.
 TEST_F(CudaDeviceOnGpu, MoreThanIsFreeIsRefused) {
   const GpuProperties gpu = read_gpus().front();
-  const Result<std::unique_ptr<CudaDevice>> second = open_cuda_device(gpu, 0, 0, gpu.memory_bytes);
+  const Result<std::unique_ptr<CudaDevice>> second = open_cuda_device(gpu, 0, 0, gpu.memory_bytes, 1);
   ASSERT_FALSE(second.has_value());
   EXPECT_EQ(second.error().code, ErrorCode::over_budget);
 }

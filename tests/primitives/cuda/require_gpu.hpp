@@ -21,7 +21,7 @@ class OnGpu : public testing::Test {
       GTEST_SKIP() << "no GPU, or no driver for it";
     }
     Result<std::unique_ptr<CudaDevice>> device =
-        open_cuda_device(gpus.front(), std::int64_t{1} << 28, std::int64_t{1} << 28, std::int64_t{4} << 30);
+        open_cuda_device(gpus.front(), std::int64_t{1} << 28, std::int64_t{1} << 28, std::int64_t{4} << 30, 2);
     ASSERT_TRUE(device.has_value()) << device.error().message;
     device_ = std::move(*device);
   }
