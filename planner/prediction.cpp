@@ -47,17 +47,22 @@ Result<void> price(Rung& rung, const Network& network, const Geometry& geometry,
 
 }  // namespace
 
-Prediction predict(const Network& network, const Geometry& geometry, const Rung& rung, double voxels_per_second) {
+Cost cost_of_steps(const Rung& rung, const std::function<double(const Segment&, const Step&)>& runs) {
   std::map<std::string, Cost> of_primitives;
   for (const Segment& segment : rung.segments) {
     for (const Step& step : segment.steps) {
-      const auto runs = static_cast<double>(runs_of(geometry, step.node));
       Cost& like = of_primitives.try_emplace(step.primitive, Cost{0, Basis::measured, 0}).first->second;
-      like = together(like, {runs * step.seconds, step.basis, step.error});
+      like = together(like, {runs(segment, step) * step.seconds, step.basis, step.error});
     }
   }
   Cost all{0, Basis::measured, 0};
   for (const auto& [primitive, cost] : of_primitives) all = beside(all, cost);
+  return all;
+}
+
+Prediction predict(const Network& network, const Geometry& geometry, const Rung& rung, double voxels_per_second) {
+  const Cost all = cost_of_steps(
+      rung, [&](const Segment&, const Step& step) { return static_cast<double>(runs_of(geometry, step.node)); });
   return {voxels_per_second, rung.seconds, border_cost(network, geometry), all.basis, all.error};
 }
 

@@ -10,8 +10,11 @@
 
 namespace znni {
 
-// Of a rung whose steps have their times: basis and error bar of all of them, each as often as it runs. Steps of one
-// primitive err alike, those of different ones independently.
+// What the steps of a rung, each `runs` times, take one after the other: steps of one primitive err alike, those of
+// different ones independently.
+[[nodiscard]] Cost cost_of_steps(const Rung& rung, const std::function<double(const Segment&, const Step&)>& runs);
+
+// Of a rung whose steps have their times: basis and error bar of all of them, each as often as it runs.
 [[nodiscard]] Prediction predict(const Network& network, const Geometry& geometry, const Rung& rung,
                                  double voxels_per_second);
 

@@ -8,6 +8,7 @@
 
 #include "planner/candidates.hpp"
 #include "planner/geometry_family.hpp"
+#include "planner/prediction.hpp"
 #include "planner/smaller_rungs.hpp"
 #include "planner/summary.hpp"
 #include "planner/text_table.hpp"
@@ -211,13 +212,10 @@ class PatchSearch {
 
 // As the rung's steps have them, each as often as it runs.
 Cost cost_of(const Weighed& found) {
-  Cost all{0, Basis::measured, 0};
-  for (const Segment& segment : found.choice.rung.segments) {
+  return cost_of_steps(found.choice.rung, [&](const Segment& segment, const Step&) {
     const std::int64_t S = found.geometry.values[static_cast<std::size_t>(segment.first)].S;
-    const auto groups = static_cast<double>(segment.group.inputs == 0 ? 1 : S / segment.group.inputs);
-    for (const Step& step : segment.steps) all = together(all, {groups * step.seconds, step.basis, step.error});
-  }
-  return all;
+    return static_cast<double>(segment.group.inputs == 0 ? 1 : S / segment.group.inputs);
+  });
 }
 
 void append_split(Weighed found, SplitPlan& plan) {

@@ -60,6 +60,23 @@ TEST_F(PlannerPrediction, ByTheSameTimesIsTheSame) {
               1e-9 * plan.predicted.voxels_per_second);
 }
 
+// Of a plan over several places, too.
+TEST_F(PlannerPrediction, LikeStepsErrAlikeWhereverTheyRunAndOthersIndependently) {
+  const auto step = [](const char* primitive, Seconds seconds) {
+    Step made;
+    made.primitive = primitive;
+    made.seconds = seconds;
+    made.error = 0.2;
+    return made;
+  };
+  Rung rung;
+  rung.segments = {{0, 0, Place::cpu, {}, {step("a", 1)}}, {1, 2, Place::gpu, {1}, {step("a", 1), step("b", 2)}}};
+  const Cost cost =
+      cost_of_steps(rung, [](const Segment& segment, const Step&) { return segment.place == Place::gpu ? 2.0 : 1.0; });
+  EXPECT_DOUBLE_EQ(cost.seconds, 1 + 2 * 3);
+  EXPECT_DOUBLE_EQ(cost.error, 0.2 * 5 / 7) << "3 s of one and 4 s of the other";
+}
+
 TEST_F(PlannerPrediction, OtherTimesChangeStepsRungsAndRate) {
   const Plan plan = best();
   const Plan slow = again(plan, timings(plan, 3)).value();
