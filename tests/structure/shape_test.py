@@ -1,4 +1,4 @@
-"""No #if, no macros, no file over 400 lines, no function over 60, no unfinished work."""
+"""No #if, no macros, no file over 400 lines, no function over 60, no unfinished work; texts within 120 columns."""
 
 import pathlib
 import re
@@ -8,6 +8,8 @@ import tree
 
 LONGEST_FILE = 400
 LONGEST_FUNCTION = 60
+LONGEST_LINE = 120
+TEXTS = ("README.md", "ARCHITECTURE.md", "docs")
 DIRECTIVE = re.compile(r"^\s*#\s*(if|ifdef|ifndef|elif|else|define|undef)\b")
 UNFINISHED = re.compile(r"\b(TODO|FIXME|XXX)\b")
 # A function's closing brace stands where its first line began: at the margin, or two columns in for members.
@@ -37,8 +39,19 @@ def functions(lines):
                 break
 
 
+def long_lines(path, lines):
+    """Lines of a text that are too long: not of tables, drawings and commands."""
+    is_code = False
+    for number, line in enumerate(lines, 1):
+        is_code ^= line.lstrip().startswith("```")
+        if len(line) > LONGEST_LINE and not is_code and not line.startswith("|"):
+            yield f"{path}:{number}: {len(line)} columns; the limit is {LONGEST_LINE}"
+
+
 def problems(root):
     """Everything the rules forbid."""
+    for path in tree.files(root, TEXTS, (".md",)):
+        yield from long_lines(path, (root / path).read_text().split("\n"))
     for path in tree.files(root):
         lines = (root / path).read_text().split("\n")
         yield from line_problems(path, lines)
