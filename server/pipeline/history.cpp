@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "primitives/cpu/copy_past_caches.hpp"
+#include "primitives/core/copy_past_caches.hpp"
 
 namespace znni {
 namespace {
@@ -30,7 +30,7 @@ std::byte* bytes_at(float* data, std::int64_t bytes = 0) { return reinterpret_ca
 constexpr std::int64_t beyond_caches = std::int64_t{16} << 20;
 
 void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool past_caches) {
-  if (past_caches) return cpu::copy_past_caches(to, from, bytes);
+  if (past_caches) return copy_past_caches(to, from, bytes);
   std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 

@@ -13,6 +13,8 @@ COVERED_ELSEWHERE = {
     "planner/session.cpp": "tests/planner/program_test.py",
     "server/main.cpp": "tests/e2e",
     "client/cli/main.cpp": "tests/e2e",
+    "primitives/core/copy_past_caches_aarch64.cpp": "tests/primitives/core/copy_past_caches_test.cpp",
+    "primitives/core/copy_past_caches_x86.cpp": "tests/primitives/core/copy_past_caches_test.cpp",
     "primitives/cpu/start_check_x86.cpp": "tests/deploy",
 }
 

@@ -1,4 +1,4 @@
-#include "primitives/cpu/copy_past_caches.hpp"
+#include "primitives/core/copy_past_caches.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,12 +7,12 @@
 
 #include "tests/support/random.hpp"
 
-namespace znni::cpu {
+namespace znni {
 namespace {
 
 constexpr std::size_t most = 400;
 
-// What a copy of `bytes` from one offset to another leaves of a folder of ones.
+// What a copy of `bytes` from one offset to another makes of ones.
 std::vector<std::byte> copied(const std::vector<std::byte>& from, std::size_t begin, std::size_t to,
                               std::size_t bytes) {
   std::vector<std::byte> room(from.size(), std::byte{1});
@@ -36,4 +36,4 @@ TEST(CopyPastCaches, WritesTheBytesAskedForAndNoOthersAtAnyAlignment) {
 }
 
 }  // namespace
-}  // namespace znni::cpu
+}  // namespace znni
