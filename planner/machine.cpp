@@ -30,6 +30,11 @@ Result<void> check_spec(const DeviceSpec& spec) {
         std::pair{"l3_bytes", static_cast<double>(spec.l3_bytes)}}) {
     if (!is_rate(value)) return wrong(whose + field + " is " + std::to_string(value) + "; more than 0 is right");
   }
+  for (const auto& [field, value] : {std::pair{"tf32_flops_per_second", spec.accelerator.tf32_flops_per_second},
+                                     std::pair{"bf16_flops_per_second", spec.accelerator.bf16_flops_per_second}}) {
+    if (value != 0 && !is_rate(value))
+      return wrong(whose + field + " is " + std::to_string(value) + "; 0 or more is right");
+  }
   return {};
 }
 

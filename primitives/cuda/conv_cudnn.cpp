@@ -83,9 +83,9 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, Format format
   return result;
 }
 
-using Engines = Result<std::vector<EngineChoice>>;
+using Engines = std::vector<EngineChoice>;
 
-Engines find_engines(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form) {
+Result<Engines> find_engines(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form) {
   const Result<CudnnDescriptor> device = cudnn_device(spec);
   if (!device) return device.error();
   const Result<CudnnGraph> graph = make_graph(declared_convolution(conv, format, form));
@@ -96,7 +96,7 @@ Engines find_engines(const ConvProblem& conv, const DeviceSpec& spec, Format for
 // What the library says for one device, which takes it several milliseconds, is asked once, however often a layer is
 // described: for a search, for every part that is the same, for the plan that is checked and opened. describe() has no
 // memory of its own, so this lives as long as the module; some hundred bytes an answer.
-Engines engines_of(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form) {
+Result<Engines> engines_of(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form) {
   using Question = std::tuple<std::string, ConvProblem, Format, CudnnForm>;
   constexpr std::size_t most_known = 1 << 14;
   static KnownAnswers<Question, Engines> known(most_known);
@@ -106,7 +106,7 @@ Engines engines_of(const ConvProblem& conv, const DeviceSpec& spec, Format forma
 // The library's reason where it takes no form at all.
 Result<void> add_estimates(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form,
                            std::vector<Estimate>& estimates) {
-  const Engines engines = engines_of(conv, spec, format, form);
+  const Result<Engines> engines = engines_of(conv, spec, format, form);
   if (!engines) return engines.error();
   for (std::size_t rank = 0; rank < engines->size(); ++rank) {
     estimates.push_back(estimate(conv, spec, format, form, (*engines)[rank], rank));

@@ -5,6 +5,8 @@
 #include <map>
 #include <mutex>
 
+#include "primitives/core/result.hpp"
+
 namespace znni::cuda {
 
 // Thread safe. Who asks for the same at the same time finds it twice.
@@ -14,18 +16,19 @@ class KnownAnswers {
   // No more than `most` are kept: with another one all before it are forgotten.
   explicit KnownAnswers(std::size_t most) : most_(most) {}
 
-  // `find`, a callable that gives an Answer and is the same for every question that is equal, is called where it is not
-  // known.
+  // `find`, a callable that gives a Result<Answer> and is the same for every question that is equal, is called where
+  // the answer is not known. Errors are not kept: a device that is lost may come back.
   template <class Find>
-  [[nodiscard]] Answer get(const Question& question, const Find& find) {
+  [[nodiscard]] Result<Answer> get(const Question& question, const Find& find) {
     {
       const std::lock_guard lock(mutex_);
       if (const auto known = known_.find(question); known != known_.end()) return known->second;
     }
-    Answer answer = find();
+    Result<Answer> answer = find();
+    if (!answer) return answer;
     const std::lock_guard lock(mutex_);
     if (known_.size() >= most_) known_.clear();
-    known_.insert_or_assign(question, answer);
+    known_.insert_or_assign(question, *answer);
     return answer;
   }
 

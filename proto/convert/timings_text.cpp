@@ -92,6 +92,8 @@ MachineDevice device_of(const text::Timings::Device& written) {
   device.spec.l2_bytes = written.l2_bytes();
   device.spec.l3_bytes = written.l3_bytes();
   device.spec.hertz = written.hertz();
+  device.spec.accelerator.tf32_flops_per_second = written.tf32_flops_per_second();
+  device.spec.accelerator.bf16_flops_per_second = written.bf16_flops_per_second();
   for (const text::Timings::Memory& memory : written.memory()) {
     device.bytes[static_cast<std::size_t>(memory.space())] = memory.bytes();
   }

@@ -14,8 +14,8 @@ TEST(KnownAnswers, AreFoundOnce) {
   KnownAnswers<int, std::string> known(100);
   int found = 0;
   for (const int question : {1, 2, 1, 1, 2}) {
-    const std::string answer = known.get(question, [&] { return ++found, std::to_string(question); });
-    EXPECT_EQ(answer, std::to_string(question));
+    const auto find = [&]() -> Result<std::string> { return ++found, std::to_string(question); };
+    EXPECT_EQ(known.get(question, find).value(), std::to_string(question));
   }
   EXPECT_EQ(found, 2);
 }
@@ -23,9 +23,19 @@ TEST(KnownAnswers, AreFoundOnce) {
 TEST(KnownAnswers, AreForgottenWhereThereAreTooMany) {
   KnownAnswers<int, int> known(2);
   int found = 0;
-  const auto ask = [&](int question) { return known.get(question, [&] { return ++found, 10 * question; }); };
+  const auto ask = [&](int question) {
+    return known.get(question, [&]() -> Result<int> { return ++found, 10 * question; }).value();
+  };
   for (const int question : {1, 2, 3, 3, 1}) EXPECT_EQ(ask(question), 10 * question);
   EXPECT_EQ(found, 4) << "1 was forgotten with 2, and 3 was not";
+}
+
+TEST(KnownAnswers, ErrorsAreNotKept) {
+  KnownAnswers<int, int> known(2);
+  const auto lost = [] { return Result<int>(Error{ErrorCode::device_failure, "lost"}); };
+  EXPECT_EQ(known.get(1, lost).error().message, "lost");
+  EXPECT_EQ(known.get(1, []() -> Result<int> { return 10; }).value(), 10) << "it came back";
+  EXPECT_EQ(known.get(1, lost).value(), 10);
 }
 
 TEST(KnownAnswers, MayBeAskedForByManyThreads) {
@@ -37,7 +47,7 @@ TEST(KnownAnswers, MayBeAskedForByManyThreads) {
       threads.emplace_back([&] {
         for (int i = 0; i < 2000; ++i) {
           const int question = i * 7 % 13;
-          wrong += known.get(question, [=] { return -question; }) == -question ? 0 : 1;
+          wrong += known.get(question, [=]() -> Result<int> { return -question; }).value() == -question ? 0 : 1;
         }
       });
     }

@@ -132,6 +132,23 @@ TEST(TimingsText, AMachineMakesSenseOrIsRefused) {
   EXPECT_FALSE(parse_timings(timing_text(test::full_record()))->machine);
 }
 
+TEST(TimingsText, AGpuMayHaveMatrixUnits) {
+  const auto machine = [](const std::string& rates) {
+    return "machine { name: \"box\" device { name: \"G\" kind: gpu threads: 1 flops_per_second: 1e12 bytes_per_second: "
+           "1e11 " +
+           rates + " memory { space: device bytes: 1000 } } }";
+  };
+  const Result<ReadTimings> none = parse_timings(machine(""));
+  ASSERT_TRUE(none) << none.error().message;
+  EXPECT_EQ(none->machine->devices[0].spec.accelerator.tf32_flops_per_second, 0);
+  const Result<ReadTimings> both = parse_timings(machine("tf32_flops_per_second: 2e12 bf16_flops_per_second: 4e12"));
+  ASSERT_TRUE(both) << both.error().message;
+  EXPECT_EQ(both->machine->devices[0].spec.accelerator.tf32_flops_per_second, 2e12);
+  EXPECT_EQ(both->machine->devices[0].spec.accelerator.bf16_flops_per_second, 4e12);
+  EXPECT_THAT(refusal(machine("tf32_flops_per_second: -1")), HasSubstr("tf32_flops_per_second is -1"));
+  EXPECT_THAT(refusal(machine("bf16_flops_per_second: nan")), HasSubstr("bf16_flops_per_second is nan"));
+}
+
 TEST(TimingsText, RecordsOfStrangers) {
   const std::string start = "record { primitive: \"p\" problem: \"q\" samples: 1 ";
   const Result<ReadTimings> read = parse_timings(start + "}");
