@@ -38,6 +38,11 @@ void add_infer(CLI::App& infer, Raw& raw) {
   infer.add_option("--offset", raw.offset, "added after --scale");
   infer.add_flag("--resume", options.resume, "go on with an interrupted output; begin it where there is none");
   infer.add_flag("--overwrite", options.overwrite, "replace an output that is there");
+  infer
+      .add_option("--wait", options.wait_seconds,
+                  "seconds to try again while the daemon has no room, between parts and with --resume")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
   infer.add_flag("--dry-run", options.dry_run, "say what would be done");
   infer.add_flag("--no-progress", raw.no_progress, "no progress on stderr");
   infer.add_flag("--json", options.json, "summary as JSON on stdout");

@@ -29,6 +29,7 @@ struct Options {
   bool overwrite = false;
   bool dry_run = false;
   bool progress = true;
+  double wait_seconds = 600;  // at most, for a daemon without room, where a part of the output is there already
   bool json = false;
 };
 

@@ -73,7 +73,14 @@ void Progress::show(std::int64_t patches_done, std::int64_t patches, double part
   facts_.part = part;
   facts_.seconds = std::chrono::duration<double>(now - start_).count();
   facts_.voxels_done = voxels_ * share_of(facts_);
-  const std::string line = progress_line(facts_);
+  draw(progress_line(facts_));
+}
+
+void Progress::say(const std::string& text) {
+  if (style_ != ProgressStyle::none) draw(text);
+}
+
+void Progress::draw(const std::string& line) {
   std::fprintf(stderr, style_ == ProgressStyle::bar ? "\r%s\x1b[K" : "%s\n", line.c_str());
   drawn_ = style_ == ProgressStyle::bar;
 }

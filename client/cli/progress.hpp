@@ -37,10 +37,13 @@ class Progress {
   // From now on the patches are those of a part of so many voxels.
   void begin_part(std::int64_t number, std::int64_t parts, double voxels);
   void show(std::int64_t patches_done, std::int64_t patches, double part = 0);
+  // In place of the line.
+  void say(const std::string& text);
   // Ends the redrawn line.
   void end();
 
  private:
+  void draw(const std::string& line);
   using Clock = std::chrono::steady_clock;
   ProgressStyle style_;
   double voxels_;

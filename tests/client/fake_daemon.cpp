@@ -184,11 +184,13 @@ class FakeVolumes final : public v1::Volumes::Service {
   FakeVolumes(Behaviour behaviour, Habits habits) : behaviour_(behaviour), habits_(std::move(habits)) {}
 
   grpc::Status Infer(grpc::ServerContext* context, Stream* stream) override {
-    const bool sound = streams++ < habits_.sound_streams;
+    const int after = streams++ - habits_.sound_streams;
+    const bool sound = after < 0 || after >= habits_.misbehaved_streams;
     return Crop(*stream, sound ? Behaviour::sound : behaviour_, habits_.model_token).run(*context);
   }
   grpc::Status Outlook(grpc::ServerContext* /*context*/, const v1::VolumeHeader* request,
                        v1::VolumeOutlook* answer) override {
+    if (habits_.outlook != grpc::StatusCode::OK) return {habits_.outlook, "not now"};
     if (habits_.part.z == 0) return {grpc::StatusCode::UNIMPLEMENTED, ""};
     const Vec3 n = Vec3{request->extent().z(), request->extent().y(), request->extent().x()} - Vec3::cube(2);
     set_extent(n, *answer->mutable_extent());

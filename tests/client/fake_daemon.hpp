@@ -23,9 +23,11 @@ enum class Behaviour {
 };
 
 struct Habits {
-  Vec3 part;                          // in such parts it wants volumes; none: it cannot tell
-  std::string model_token = "model";  // of all streams
-  int sound_streams = 0;              // before it misbehaves
+  Vec3 part;                                        // in such parts it wants volumes; none: it cannot tell
+  std::string model_token = "model";                // of all streams
+  int sound_streams = 0;                            // before it misbehaves
+  int misbehaved_streams = 1 << 20;                 // until it is sound again
+  grpc::StatusCode outlook = grpc::StatusCode::OK;  // another: in place of parts
 };
 
 class FakeDaemon {

@@ -6,44 +6,10 @@
 #include "client/cli/parts.hpp"
 #include "client/cli/resume.hpp"
 #include "tests/client/fake_daemon.hpp"
-#include "tests/client/scratch.hpp"
+#include "tests/client/infer_job.hpp"
 
 namespace znni::client {
 namespace {
-
-const VolumeFacts input_facts{1, {9, 6, 8}, VoxelType::u8};
-
-Options options_for(const FakeDaemon& daemon, const Scratch& scratch, const std::string& output) {
-  const FileName input{scratch.file("in.npy"), ""};
-  if (!std::filesystem::exists(input.path)) write_volume(input, input_facts);
-  Options options;
-  options.command = Command::infer;
-  options.server = daemon.address();
-  options.model = "crop";
-  options.input = input.path;
-  options.output = scratch.file(output);
-  options.progress = false;
-  return options;
-}
-
-// Output voxels of the crop model are input voxels: with padding, the very same volume.
-void expect_middle(const std::string& output, const Box& box) {
-  Result<VolumeSource> source = open_source(parse_file_name(output));
-  ASSERT_TRUE(source) << source.error().message;
-  ASSERT_EQ(source->facts.n, box.extent());
-  std::vector<float> plane(static_cast<std::size_t>(box.extent().y * box.extent().x));
-  const auto bytes = std::as_writable_bytes(std::span(plane));
-  for (std::int64_t z = 0; z < box.extent().z; ++z) {
-    ASSERT_TRUE(source->read_plane(z, {{0, 0, 0}, box.extent()}, bytes));
-    const std::vector<std::byte> whole = test_plane(input_facts, z + box.start.z);
-    for (std::size_t i = 0; i < plane.size(); ++i) {
-      const std::int64_t y = static_cast<std::int64_t>(i) / box.extent().x + box.start.y;
-      const std::int64_t x = static_cast<std::int64_t>(i) % box.extent().x + box.start.x;
-      ASSERT_EQ(plane[i],
-                static_cast<float>(std::to_integer<int>(whole[static_cast<std::size_t>(y * input_facts.n.x + x)])));
-    }
-  }
-}
 
 TEST(Infer, ValidOutputIsSmallerThanTheInput) {
   const FakeDaemon daemon;
@@ -88,13 +54,6 @@ TEST(Infer, InPartsTheOutputIsTheSame) {
     EXPECT_EQ(daemon.streams(), 4);
     expect_middle(options.output, {{0, 0, 0}, input_facts.n});
   }
-}
-
-TEST(Infer, ADaemonThatCannotTellGetsAllInOneStream) {
-  const FakeDaemon daemon;
-  const Scratch scratch;
-  ASSERT_TRUE(run_infer(options_for(daemon, scratch, "out.npy"), {}));
-  EXPECT_EQ(daemon.streams(), 1);
 }
 
 TEST(Infer, BoxOfTheInput) {
@@ -172,6 +131,7 @@ TEST(Infer, InterruptedBetweenPartsGoesOnOnlyWithTheSameModel) {
   const Scratch scratch;
   const FakeDaemon refusing(Behaviour::refuses, {part, "model", 2});
   Options options = options_for(refusing, scratch, "out.npy");
+  options.wait_seconds = 0;
   const auto refused = run_infer(options, {});
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("2 of 4 parts and 0 of 7 planes are kept"), std::string::npos);
@@ -194,11 +154,49 @@ TEST(Infer, InterruptedBetweenPartsGoesOnOnlyWithTheSameModel) {
   expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
 }
 
+// Two refusals behind the second part, one before the rest of an interrupted run.
+TEST(Infer, ARefusalBetweenPartsPasses) {
+  const Scratch scratch;
+  const FakeDaemon busy(Behaviour::refuses, {part, "model", 2, 2});
+  Options options = options_for(busy, scratch, "out.npy");
+  options.progress = true;
+  testing::internal::CaptureStderr();
+  const auto outcome = run_infer(options, {});
+  EXPECT_NE(testing::internal::GetCapturedStderr().find("trying again for 10:00: needs 9 GiB"), std::string::npos);
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_EQ(busy.streams(), 6);
+  expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+  const FakeDaemon dying(Behaviour::dies_in_the_middle, {part, "model", 2});
+  Options broken = options_for(dying, scratch, "broken.npy");
+  ASSERT_FALSE(run_infer(broken, {})) << "what broke in the middle of a part is not tried again";
+  const FakeDaemon filled(Behaviour::refuses, {part, "model", 0, 1});
+  broken.server = filled.address();
+  broken.resume = true;
+  ASSERT_TRUE(run_infer(broken, {}));
+  EXPECT_EQ(filled.streams(), 3);
+  expect_middle(broken.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+}
+
+TEST(Infer, AWaitBetweenPartsEndsWhenInterrupted) {
+  const Scratch scratch;
+  const FakeDaemon daemon(Behaviour::refuses, {part, "model", 2});
+  std::stop_source stop;
+  const std::jthread canceller([&] {
+    while (daemon.streams() < 3) std::this_thread::yield();
+    stop.request_stop();
+  });
+  const auto outcome = run_infer(options_for(daemon, scratch, "out.npy"), stop.get_token());
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(exit_code(outcome.error()), 130);
+  EXPECT_NE(outcome.error().message.find("2 of 4 parts"), std::string::npos) << outcome.error().message;
+}
+
 // All parts are there, and the stack of them is not yet made.
 TEST(Infer, ARunThatDiedBeforeItsEndHasNothingToCompute) {
   const Scratch scratch;
   const FakeDaemon refusing(Behaviour::refuses, {part, "model", 3});
   Options options = options_for(refusing, scratch, "out.tif");
+  options.wait_seconds = 0;
   ASSERT_FALSE(run_infer(options, {}));
   const FileName name = parse_file_name(options.output);
   Result<VolumeTarget> target = open_target_in_parts(name, {1, {7, 4, 6}, VoxelType::f32}, true);
@@ -254,35 +252,6 @@ TEST(Infer, NothingToResumeBeginsAnew) {
   EXPECT_EQ(exit_code(again.error()), 2);
 }
 
-TEST(Infer, ResumeOfAnotherJobIsRefused) {
-  const Scratch scratch;
-  const FakeDaemon dying(Behaviour::dies_in_the_middle);
-  Options options = options_for(dying, scratch, "out.npy");
-  ASSERT_FALSE(run_infer(options, {}));
-  options.resume = true;
-  options.padding = Padding::zero;
-  const auto outcome = run_infer(options, {});
-  ASSERT_FALSE(outcome);
-  EXPECT_NE(outcome.error().message.find("padding"), std::string::npos);
-  EXPECT_EQ(exit_code(outcome.error()), 2);
-}
-
-TEST(Infer, InterruptedOutputIsNotThrownAwayUnasked) {
-  const Scratch scratch;
-  const FakeDaemon dying(Behaviour::dies_in_the_middle);
-  Options options = options_for(dying, scratch, "out.npy");
-  ASSERT_FALSE(run_infer(options, {}));
-  const auto again = run_infer(options, {});
-  ASSERT_FALSE(again);
-  EXPECT_EQ(exit_code(again.error()), 2);
-  EXPECT_NE(again.error().message.find("--resume, or --overwrite"), std::string::npos) << again.error().message;
-  const FakeDaemon daemon;
-  options.server = daemon.address();
-  options.overwrite = true;
-  ASSERT_TRUE(run_infer(options, {}));
-  expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
-}
-
 // A record of an older attempt must not vouch for planes that a newer one has not written.
 TEST(Infer, StartingOverForgetsTheOldRecord) {
   const Scratch scratch;
@@ -294,38 +263,6 @@ TEST(Infer, StartingOverForgetsTheOldRecord) {
   options.overwrite = true;
   ASSERT_FALSE(run_infer(options, {}));
   EXPECT_FALSE(read_resume(parse_file_name(options.output))->has_value());
-}
-
-TEST(Infer, OutputInTheInputFileIsRefused) {
-  const FakeDaemon daemon;
-  const Scratch scratch;
-  Options options = options_for(daemon, scratch, "unused.npy");
-  options.output = options.input;
-  options.overwrite = true;
-  const auto outcome = run_infer(options, {});
-  ASSERT_FALSE(outcome);
-  EXPECT_EQ(exit_code(outcome.error()), 2);
-  EXPECT_TRUE(std::filesystem::exists(options.input));
-}
-
-TEST(Infer, WhatTheUserCanMend) {
-  const FakeDaemon daemon;
-  const Scratch scratch;
-  const auto code = [](const Options& options) {
-    const auto outcome = run_infer(options, {});
-    return outcome ? 0 : exit_code(outcome.error());
-  };
-  Options there = options_for(daemon, scratch, "there.npy");
-  ASSERT_EQ(code(there), 0);
-  EXPECT_EQ(code(there), 2) << "an output that is there is not overwritten";
-  there.overwrite = true;
-  EXPECT_EQ(code(there), 0);
-  Options small = options_for(daemon, scratch, "small.npy");
-  small.bbox = "0:2,:,:";
-  EXPECT_EQ(code(small), 2) << "smaller than the field of view";
-  Options unknown = options_for(daemon, scratch, "unknown.npy");
-  unknown.model = "nobody";
-  EXPECT_EQ(code(unknown), 2);
 }
 
 TEST(Infer, RefusedJobLeavesNoFile) {

@@ -24,6 +24,14 @@ TEST(ClientOptions, InferTakesItsFlags) {
   EXPECT_EQ(parsed.options->offset, 0.0F);
   EXPECT_TRUE(parsed.options->overwrite);
   EXPECT_FALSE(parsed.options->progress);
+  EXPECT_EQ(parsed.options->wait_seconds, 600);
+}
+
+TEST(ClientOptions, WaitsAsLongAsItIsTold) {
+  const Parsed parsed = parse({"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--wait", "1.5"});
+  ASSERT_TRUE(parsed.options) << parsed.text;
+  EXPECT_EQ(parsed.options->wait_seconds, 1.5);
+  EXPECT_EQ(parse({"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--wait", "-1"}).exit_code, 2);
 }
 
 TEST(ClientOptions, CredentialsOfBothCommands) {

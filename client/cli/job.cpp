@@ -1,0 +1,177 @@
+#include "client/cli/job.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "client/cli/recorded_writer.hpp"
+
+namespace znni::client {
+namespace {
+
+Result<void> check_model(const Job& job) {
+  if (job.input.source.facts.channels != job.model.f_in) {
+    return Error{ErrorCode::invalid_argument, job.options.input + ": has " +
+                                                  std::to_string(job.input.source.facts.channels) + " images, model '" +
+                                                  job.model.name + "' takes " + std::to_string(job.model.f_in)};
+  }
+  if (!covers(job.input.extent.outer, job.model.field_of_view)) {
+    return Error{ErrorCode::invalid_argument, job.options.input + ": " + to_string(job.input.extent.outer) +
+                                                  " voxels are less than the field of view " +
+                                                  to_string(job.model.field_of_view) + " of model '" + job.model.name +
+                                                  "'; try --padding reflect"};
+  }
+  return {};
+}
+
+// Enough digits that other numbers read otherwise.
+std::string number_text(float value) {
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.9g", static_cast<double>(value));
+  return text.data();
+}
+
+std::string state_of(const std::string& path) {
+  std::error_code unknown;
+  const auto bytes = std::filesystem::file_size(path, unknown);
+  const auto changed = std::filesystem::last_write_time(path, unknown).time_since_epoch().count();
+  return std::to_string(bytes) + " bytes, " + std::to_string(changed);
+}
+
+JobIdentity identity_of(const Job& job) {
+  const Options& options = job.options;
+  const bool own = options.scale.has_value();
+  return {options.input,
+          options.model,
+          job.model.version,
+          to_string(job.input.box),
+          to_string(options.padding),
+          numpy_name(options.dtype),
+          own ? number_text(*options.scale) + "," + number_text(*options.offset) : "model",
+          state_of(parse_file_name(options.input).path),
+          std::to_string(job.model.f_out) + " images, field of view " + to_string(job.model.field_of_view)};
+}
+
+// --resume where no run was interrupted: the job begins anew, unless its output is there in full. So whoever starts a
+// job again and again, as a supervisor does, may always say --resume.
+Result<ResumeState> begun_anew(const Job& job) {
+  if (output_exists(job.output)) {
+    return Error{
+        ErrorCode::invalid_argument,
+        job.options.output + ": is there already, in full: add --overwrite in place of --resume to compute it again"};
+  }
+  std::fprintf(stderr, "znni: --resume: nothing to resume for %s: beginning anew\n", job.options.output.c_str());
+  return ResumeState{};
+}
+
+Parts parts_of(const Job& job, const ResumeState& begun) {
+  if (begun.part_y == 0) return {job.n_out, job.n_out};
+  return {job.n_out, {job.n_out.z, begun.part_y, begun.part_x}};
+}
+
+// What an earlier run left, when --resume asks to go on with it. Without that, an interrupted output
+// is not thrown away unless --overwrite says so.
+Result<ResumeState> resumed(const Job& job) {
+  const Options& options = job.options;
+  if (options.overwrite) return ResumeState{};
+  const Result<std::optional<ResumeState>> state = read_resume(job.output);
+  if (!state) return state.error();
+  if (!state->has_value()) {
+    return options.resume ? begun_anew(job) : ResumeState{};
+  }
+  const ResumeState& found = **state;
+  const Parts parts = parts_of(job, found);
+  if (!options.resume) {
+    return Error{ErrorCode::invalid_argument, options.output + ": " +
+                                                  kept_text(found.parts_done, found.planes_done, parts) +
+                                                  " are there already: add --resume, or --overwrite to start over"};
+  }
+  const std::string changed = difference(found.job, job.identity);
+  if (!changed.empty()) return Error{ErrorCode::invalid_argument, "--resume: another job was begun: " + changed};
+  if (found.planes != job.n_out.z || found.parts_done > parts.count())
+    return Error{ErrorCode::corrupt_file, resume_path(job.output) + ": not of this output"};
+  ResumeState begun = found;
+  if (parts.count() == 1 || found.planes_done < found.planes) return begun;
+  ++begun.parts_done;  // its last plane was recorded, and no more
+  begun.planes_done = 0;
+  return begun;
+}
+
+// Advice that does not come is done without; what else the daemon says, the stream would hear too.
+Result<void> without_outlook(const Error& error) {
+  if (error.code == ErrorCode::unsupported) return {};  // an older daemon
+  if (error.code != ErrorCode::deadline_exceeded && error.code != ErrorCode::internal) return error;
+  std::fprintf(stderr, "znni: in which parts the volume is best computed is not known, it goes in one stream: %s\n",
+               error.message.c_str());
+  return {};
+}
+
+// What can be refused before the daemon is asked.
+Result<void> check_files(const Options& options, const FileName& output) {
+  if (output_exists(output) && !options.overwrite && !options.resume) {
+    return Error{ErrorCode::invalid_argument, options.output + ": is there already: add --overwrite or name another"};
+  }
+  std::error_code unknown;
+  if (std::filesystem::equivalent(parse_file_name(options.input).path, output.path, unknown)) {
+    return Error{ErrorCode::invalid_argument, options.output + ": input and output must be different files"};
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Job> make_job(const Options& options, const Connection& connection) {
+  Job job{options, parse_file_name(options.output), {}, {}, {}, {}, {}, {}};
+  if (Result<void> sound = check_files(options, job.output); !sound) return sound.error();
+  Result<VolumeSource> source = open_source(parse_file_name(options.input));
+  if (!source) return source.error();
+  const Result<Box> box = parse_bbox(options.bbox, source->facts.n);
+  if (!box) return box.error();
+  const Result<ModelFacts> model = connection.model(options.model, options.version);
+  if (!model) return model.error();
+  job.model = *model;
+  const PaddedExtent extent = pad(options.padding, box->extent(), model->field_of_view);
+  job.input = {*std::move(source), *box, extent, options.scale, options.offset};
+  if (Result<void> fits = check_model(job); !fits) return fits.error();
+  job.n_out = job.input.extent.outer - model->field_of_view + Vec3::cube(1);
+  const VolumeFacts facts{model->f_out, job.n_out, options.dtype};
+  if (Result<void> sound = check_target(job.output, facts); !sound) return sound.error();
+  job.identity = identity_of(job);
+  Result<ResumeState> begun = resumed(job);
+  if (!begun) return begun.error();
+  job.begun = *std::move(begun);
+  job.begun.job = job.identity;
+  job.begun.planes = job.n_out.z;
+  job.parts = parts_of(job, job.begun);
+  return job;
+}
+
+VolumeRequest request_for(const Job& job, const Box& part, std::int64_t done, const std::string& token) {
+  VolumeRequest request;
+  request.model = job.options.model;
+  request.version = job.model.version;
+  request.datatype = job.options.scale ? "FP32" : wire_name(job.input.source.facts.type);
+  request.channels = job.input.source.facts.channels;
+  request.n = part.extent() + job.model.field_of_view - Vec3::cube(1);
+  request.output_datatype = wire_name(job.options.dtype);
+  request.normalised = job.options.scale.has_value();
+  request.first_plane = done;
+  request.resume_token = token;
+  return request;
+}
+
+Result<void> choose_parts(const Connection& connection, Job& job) {
+  if (job.goes_on()) return {};
+  const Result<StreamOutlook> found = outlook(connection, request_for(job, {{0, 0, 0}, job.n_out}, 0, ""));
+  if (!found) return without_outlook(found.error());
+  job.parts.part = {job.n_out.z, std::min(found->part.y, job.n_out.y), std::min(found->part.x, job.n_out.x)};
+  if (job.parts.count() == 1) return {};
+  job.begun.part_y = job.parts.part.y;
+  job.begun.part_x = job.parts.part.x;
+  return {};
+}
+
+}  // namespace znni::client

@@ -1,0 +1,38 @@
+#include "client/cli/patience.hpp"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <utility>
+
+namespace znni::client {
+namespace {
+
+constexpr double first_delay = 0.25;
+constexpr double longest_delay = 30;
+
+}  // namespace
+
+Patience::Patience(double seconds, std::stop_token stop)
+    : stop_(std::move(stop)),
+      end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))),
+      delay_(first_delay) {}
+
+bool Patience::lasts(const Error& error) const {
+  const bool passes = error.code == ErrorCode::over_budget || error.code == ErrorCode::unavailable;
+  return passes && seconds_left() > 0;
+}
+
+bool Patience::wait() {
+  const double seconds = std::min(delay_, std::max(seconds_left(), 0.0));
+  delay_ = std::min(2 * delay_, longest_delay);
+  std::mutex mutex;
+  std::unique_lock lock(mutex);
+  std::condition_variable_any stopped;
+  stopped.wait_for(lock, stop_, std::chrono::duration<double>(seconds), [] { return false; });
+  return !stop_.stop_requested();
+}
+
+double Patience::seconds_left() const { return std::chrono::duration<double>(end_ - Clock::now()).count(); }
+
+}  // namespace znni::client

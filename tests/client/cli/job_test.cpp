@@ -1,0 +1,95 @@
+#include "client/cli/job.hpp"
+
+#include "client/cli/infer.hpp"
+#include "tests/client/fake_daemon.hpp"
+#include "tests/client/infer_job.hpp"
+
+namespace znni::client {
+namespace {
+
+TEST(Job, ADaemonThatCannotTellGetsAllInOneStream) {
+  const FakeDaemon daemon;
+  const Scratch scratch;
+  ASSERT_TRUE(run_infer(options_for(daemon, scratch, "out.npy"), {}));
+  EXPECT_EQ(daemon.streams(), 1);
+}
+
+TEST(Job, NorIsADaemonNeededThatTellsTheParts) {
+  using grpc::StatusCode;
+  const Scratch scratch;
+  for (const StatusCode code : {StatusCode::DEADLINE_EXCEEDED, StatusCode::INTERNAL, StatusCode::UNKNOWN}) {
+    const FakeDaemon daemon(Behaviour::sound, {{1, 3, 4}, "model", 0, 0, code});
+    testing::internal::CaptureStderr();
+    const auto outcome = run_infer(options_for(daemon, scratch, std::to_string(code) + ".npy"), {});
+    EXPECT_NE(testing::internal::GetCapturedStderr().find("it goes in one stream: "), std::string::npos);
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_EQ(daemon.streams(), 1);
+  }
+  const FakeDaemon refusing(Behaviour::sound, {{1, 3, 4}, "model", 0, 0, StatusCode::INVALID_ARGUMENT});
+  EXPECT_FALSE(run_infer(options_for(refusing, scratch, "refused.npy"), {}));
+  EXPECT_EQ(refusing.streams(), 0);
+}
+
+TEST(Job, OutputInTheInputFileIsRefused) {
+  const FakeDaemon daemon;
+  const Scratch scratch;
+  Options options = options_for(daemon, scratch, "unused.npy");
+  options.output = options.input;
+  options.overwrite = true;
+  const auto outcome = run_infer(options, {});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(exit_code(outcome.error()), 2);
+  EXPECT_TRUE(std::filesystem::exists(options.input));
+}
+
+TEST(Job, WhatTheUserCanMend) {
+  const FakeDaemon daemon;
+  const Scratch scratch;
+  const auto code = [](const Options& options) {
+    const auto outcome = run_infer(options, {});
+    return outcome ? 0 : exit_code(outcome.error());
+  };
+  Options there = options_for(daemon, scratch, "there.npy");
+  ASSERT_EQ(code(there), 0);
+  EXPECT_EQ(code(there), 2) << "an output that is there is not overwritten";
+  there.overwrite = true;
+  EXPECT_EQ(code(there), 0);
+  Options small = options_for(daemon, scratch, "small.npy");
+  small.bbox = "0:2,:,:";
+  EXPECT_EQ(code(small), 2) << "smaller than the field of view";
+  Options unknown = options_for(daemon, scratch, "unknown.npy");
+  unknown.model = "nobody";
+  EXPECT_EQ(code(unknown), 2);
+}
+
+TEST(Job, ResumeOfAnotherJobIsRefused) {
+  const Scratch scratch;
+  const FakeDaemon dying(Behaviour::dies_in_the_middle);
+  Options options = options_for(dying, scratch, "out.npy");
+  ASSERT_FALSE(run_infer(options, {}));
+  options.resume = true;
+  options.padding = Padding::zero;
+  const auto outcome = run_infer(options, {});
+  ASSERT_FALSE(outcome);
+  EXPECT_NE(outcome.error().message.find("padding"), std::string::npos);
+  EXPECT_EQ(exit_code(outcome.error()), 2);
+}
+
+TEST(Job, InterruptedOutputIsNotThrownAwayUnasked) {
+  const Scratch scratch;
+  const FakeDaemon dying(Behaviour::dies_in_the_middle);
+  Options options = options_for(dying, scratch, "out.npy");
+  ASSERT_FALSE(run_infer(options, {}));
+  const auto again = run_infer(options, {});
+  ASSERT_FALSE(again);
+  EXPECT_EQ(exit_code(again.error()), 2);
+  EXPECT_NE(again.error().message.find("--resume, or --overwrite"), std::string::npos) << again.error().message;
+  const FakeDaemon daemon;
+  options.server = daemon.address();
+  options.overwrite = true;
+  ASSERT_TRUE(run_infer(options, {}));
+  expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+}
+
+}  // namespace
+}  // namespace znni::client

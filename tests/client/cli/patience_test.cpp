@@ -1,0 +1,49 @@
+#include "client/cli/patience.hpp"
+
+#include <gtest/gtest.h>
+
+#include <thread>
+
+namespace znni::client {
+namespace {
+
+const Error no_room{ErrorCode::over_budget, "needs 9 GiB, has 1 GiB"};
+
+double seconds_of_wait(Patience& patience) {
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_TRUE(patience.wait());
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+TEST(Patience, OnlyWithWhatMayPass) {
+  const Patience patience(60, {});
+  EXPECT_TRUE(patience.lasts(no_room));
+  EXPECT_TRUE(patience.lasts({ErrorCode::unavailable, "the queue is full"}));
+  EXPECT_FALSE(patience.lasts({ErrorCode::corrupt_file, "another model"}));
+  EXPECT_FALSE(patience.lasts({ErrorCode::cancelled, "interrupted"}));
+  EXPECT_FALSE(patience.lasts({ErrorCode::internal, ""}));
+  EXPECT_FALSE(Patience(0, {}).lasts(no_room));
+}
+
+TEST(Patience, WaitsLongerEachTimeAndNotBeyondItsEnd) {
+  Patience patience(0.9, {});
+  EXPECT_GE(seconds_of_wait(patience), 0.2);
+  EXPECT_GE(seconds_of_wait(patience), 0.4);
+  ASSERT_TRUE(patience.wait());  // what is left
+  EXPECT_FALSE(patience.lasts(no_room));
+  EXPECT_GT(patience.seconds_left(), -60);
+}
+
+TEST(Patience, EndsWhenStopped) {
+  std::stop_source stop;
+  Patience patience(3600, stop.get_token());
+  const std::jthread stopper([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    stop.request_stop();
+  });
+  while (patience.wait()) ASSERT_GT(patience.seconds_left(), 3000);
+  EXPECT_FALSE(patience.wait()) << "nor later";
+}
+
+}  // namespace
+}  // namespace znni::client
