@@ -138,6 +138,9 @@ Result<void> reserve_blocks(AdmittedInfer& admitted) {
 Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& server, const InferTerms& terms,
                             AdmittedInfer& admitted) {
   const InferRequest& checked = admitted.request;
+  // What an earlier look leased is not to count as taken.
+  admitted.lease = {};
+  admitted.blocks->clear();
   Result<JobOutlook> outlook = server.outlook(admitted.model.name, admitted.model.version, checked.volume,
                                               checked.parameters.output_type, checked.batch);
   if (!outlook) return outlook.error();
@@ -149,8 +152,6 @@ Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& serve
     Result<void> fits = check_response_size(admitted, response_bytes(admitted), terms.most_response_bytes);
     if (!fits) return fits;
   }
-  admitted.lease = {};
-  admitted.blocks->clear();
   if (terms.leased) {
     admitted.lease_bytes = transport_bytes(request, admitted);
     Result<TransportLease> lease = server.lease(admitted.lease_bytes);

@@ -47,8 +47,7 @@ Result<void> VolumeCall::run() {
     if (!result) result = call.reason(result.error());
   }
   record_end(result);
-  blocks_.clear();
-  input_ = {};
+  give_back();
   trim_heap_after(held_bytes_);
   return result;
 }
@@ -85,7 +84,14 @@ Result<VolumeCall::Accepted> VolumeCall::accept() {
   return accepted;
 }
 
+void VolumeCall::give_back() {
+  blocks_.clear();
+  input_ = {};
+  input_lease_ = {};
+}
+
 Result<void> VolumeCall::look_and_lease(Accepted& accepted) {
+  give_back();  // what an earlier look leased, so that this one does not count it as taken
   const VolumeHead& head = accepted.head;
   VolumeShape left = head.volume;
   left.n.z -= head.first_plane;
@@ -97,7 +103,6 @@ Result<void> VolumeCall::look_and_lease(Accepted& accepted) {
   accepted.in_memory = head.whole || (alike > 0 && accepted.outlook.places > 0);
   accepted.output = {accepted.outlook.output.f, accepted.outlook.output.n, head.output_type, VolumeOrder::plane_major};
   accepted.output.n.z += head.first_plane;
-  blocks_.clear();
   const Result<void> leased = lease(accepted);
   return leased ? leased : leased.error().within("model " + in_quotes(record_.model));
 }

@@ -46,6 +46,7 @@ class VolumeCall {
 
   [[nodiscard]] Result<void> serve(const WatchedCall& call);
   [[nodiscard]] Result<Accepted> accept();
+  void give_back();  // blocks and input, and what was leased for them
   [[nodiscard]] Result<void> look_and_lease(Accepted& accepted);
   [[nodiscard]] Result<void> lease(const Accepted& accepted);
   [[nodiscard]] Result<void> greet(const Accepted& accepted);

@@ -174,6 +174,21 @@ TEST_F(InferCallTogether, MemoryThatOthersTookInBetweenIsDoneWithout) {
   expect_all();
 }
 
+// A second look finds what the first has leased, too: the request and three planes of two images.
+TEST_F(InferCallTogether, WhatItLeasedItselfIsNotMissingWhenItLooksAgain) {
+  server_.places = 0;
+  const std::int64_t slab = 3 * 2 * 3 * 2 * 4;
+  const std::int64_t itself = admit_infer(request_, server_, {plenty, nullptr, true})->lease_bytes;
+  server_.bytes_per_slab_plane = (itself + slab) / 3;
+  std::optional<Result<TransportLease>> others;
+  server_.after_outlook = [&] {
+    if (!others) others.emplace(server_.lease(server_.memory().transport_limit - itself - slab));
+  };
+  const Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  EXPECT_EQ(admitted->outlook.slab_planes, 3);
+}
+
 // A volume of two rows has two slabs open in a batch.
 TEST_F(InferCallTogether, AllRowsOfABatchHaveMemory) {
   server_.most_slab_planes = 2;

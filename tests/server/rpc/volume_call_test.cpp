@@ -269,6 +269,26 @@ TEST_F(VolumeCallTest, OfTwoThatComeAtTheSameMomentTheSecondDoesWithWhatIsLeft) 
   }
 }
 
+// A second look finds what the first has leased, too: 500 bytes, for 4 planes of input and, at 128 bytes each, 3 of
+// output.
+TEST_F(VolumeCallTest, WhatItLeasedItselfIsNotMissingWhenItLooksAgain) {
+  models_.bytes_per_slab_plane = 128;
+  const std::int64_t taken = models_.memory().transport_limit - 500;
+  std::optional<Result<TransportLease>> others;
+  models_.after_outlook = [&] {
+    if (!others) others.emplace(models_.lease(taken));
+  };
+  VolumeClient client(*stub_);
+  const Vec3 n{20, 5, 4};
+  client.stream->Write(header(n));
+  v1::VolumeResponse response;
+  ASSERT_TRUE(client.stream->Read(&response)) << client.stream->Finish().error_message();
+  EXPECT_TRUE(response.has_accepted());
+  EXPECT_EQ(models_.leased() - taken, 4 * 5 * 4 * 4 + 3 * (2 * 3 * 2 * 4));
+  client.send(voxels_of(n));
+  EXPECT_TRUE(client.finish().ok());
+}
+
 TEST_F(VolumeCallTest, AFailingJobEndsItsStreamOnly) {
   models_.fail_with(Error{ErrorCode::device_failure, "worker died"});
   expect_refused({header(), chunk(0, voxels_of({6, 5, 4}))}, StatusCode::INTERNAL, "worker died");
