@@ -28,6 +28,9 @@ Result<void> check_order(const Network& network, const std::vector<Segment>& seg
     if (segment.first != next || segment.last < segment.first) {
       return unfit(name_of(segment) + ": node " + std::to_string(next) + " comes next");
     }
+    if (segment.last >= static_cast<int>(network.nodes.size())) {
+      return unfit(name_of(segment) + ": there are " + std::to_string(network.nodes.size()) + " nodes");
+    }
     next = segment.last + 1;
   }
   if (next == static_cast<int>(network.nodes.size())) return {};
@@ -84,11 +87,18 @@ Result<void> check_step(const Step& step, const Catalogue& catalogue, Place plac
                     : ""));
 }
 
+// Nodes of the segment, before their numbers are used; node -1 reorders the input of one on 'gpu'.
+Result<void> check_number(const Step& step, const Segment& segment) {
+  if (step.node < 0 && segment.place != Place::gpu) return refused("its input is reordered; it must begin planar");
+  if (step.node == -1 || (step.node >= segment.first && step.node <= segment.last)) return {};
+  return unfit("a step is of node " + std::to_string(step.node));
+}
+
 Result<void> set_schedule(const Segment& segment, const Catalogue& catalogue, const PlaceSpecs& specs,
                           SegmentDesign& design) {
   design.steps = segment.steps;
   for (Step& step : design.steps) {
-    if (step.node < 0 && design.place != Place::gpu) return refused("its input is reordered; it must begin planar");
+    if (Result<void> sound = check_number(step, segment); !sound) return sound;
     if (Result<void> sound = check_step(step, catalogue, design.place); !sound) return sound;
     if (step.node >= 0) step.node -= design.first_node;
   }
@@ -171,7 +181,7 @@ hybrid::DividedChoice divided_choice(const Step& step, const Primitive& inner) {
   return {&inner, step.variant, step.in, step.native, step.division.front(), true};
 }
 
-bool SegmentDesign::reorders_input() const { return steps.front().node < 0; }
+bool SegmentDesign::reorders_input() const { return place == Place::gpu && steps.front().node < 0; }
 
 Shape5 SegmentDesign::group_tensor() const { return reorders_input() ? group_input() : tensor_shape(geometry, 0); }
 

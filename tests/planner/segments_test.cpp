@@ -103,6 +103,15 @@ TEST_F(SegmentsTest, RefusesInWords) {
   rung.segments[1].steps[0].division = {{1, 0, 0, 0}};
   EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("node 2 is divided; only segments on 'gpu_host_ram'"));
   rung = split(network_, 2);
+  rung.segments[1].steps[0].node = 2000000000;
+  rung.segments[1].steps[1].variant = {{"joined", 1}};
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("nodes 2 to 4: a step is of node 2000000000"));
+  rung.segments[1].steps[0].node = -2;
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("nodes 2 to 4: a step is of node -2"));
+  rung = split(network_, 2);
+  rung.segments[1].last = 2000000000;
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("nodes 2 to 2000000000: there are 5 nodes"));
+  rung = split(network_, 2);
   rung.geometry.head_slab = 1;
   EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("head in slabs"));
 }
@@ -131,6 +140,9 @@ TEST_F(SegmentsTest, OnAGpuTheInputMayBeReorderedFirst) {
   EXPECT_EQ(tail.schedule.calls.size(), 5U);
   EXPECT_EQ(tail.schedule.tensors[1].shape.n.z, tail.group_input().n.z + 2);
   EXPECT_FALSE(parts->segments[0].reorders_input());
+  rung.segments[1].steps[0].node = 1;  // that before the segment's first
+  EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("nodes 2 to 4: a step is of node 1"));
+  rung.segments[1].steps[0].node = -1;
   rung.segments[0].steps.insert(rung.segments[0].steps.begin(), reorder);
   EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("its input is reordered; it must begin planar"));
   rung.segments[0].steps.erase(rung.segments[0].steps.begin());
