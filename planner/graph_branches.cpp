@@ -7,10 +7,10 @@
 namespace znni {
 namespace {
 
-// Of one block of images: with as many or fewer, products with zeros take no time of their own.
+// Of one block of images: with as many or fewer, products with zeros take no time of their own, measured with 16 lanes.
 constexpr std::int64_t most_images_of_heads = 16;
-// Each pair of them is looked at, once per pair that is joined.
-constexpr std::size_t most_inputs = 16;
+// Each pair of branches is looked at, once per pair that is joined.
+constexpr std::size_t most_branches = 16;
 
 const Convolution* find_convolution(const Network& network, int node) {
   return std::get_if<Convolution>(&network.nodes[index(node)].operation);
@@ -97,11 +97,18 @@ std::optional<Branch> branch_of(const Network& network, int value) {
   return branch;
 }
 
+// Whether one convolution of all their images takes no more memory than the tensor it reads.
+bool takes_little_memory(const Network& network, const Branch& a, const Branch& b) {
+  const int source = network.nodes[index(a.first)].inputs.front();
+  const std::int64_t both = find_convolution(network, a.first)->f_out + find_convolution(network, b.first)->f_out;
+  return both <= images(network)[index(source)];
+}
+
 bool can_join(const Network& network, int node, const Branch& a, const Branch& b) {
   const Convolution& last = *find_convolution(network, a.last);
   const Convolution& other = *find_convolution(network, b.last);
   const bool alike = are_alike(network.nodes[index(a.first)], network.nodes[index(b.first)]);
-  if (!alike || !differ_in_images_alone(last, other)) return false;
+  if (!alike || !differ_in_images_alone(last, other) || !takes_little_memory(network, a, b)) return false;
   if (std::holds_alternative<Add>(network.nodes[index(node)].operation)) {
     return last.activation.kind == ActivationKind::none;
   }
@@ -118,7 +125,7 @@ struct Meeting {
 std::optional<Meeting> find_meeting(const Network& network, int node) {
   const bool added = std::holds_alternative<Add>(network.nodes[index(node)].operation);
   const std::vector<int>& inputs = network.nodes[index(node)].inputs;
-  if (inputs.size() > most_inputs) return {};
+  if (inputs.size() > most_branches) return {};
   std::vector<std::optional<Branch>> branches;
   for (const int input : inputs) branches.push_back(branch_of(network, input));
   for (std::size_t a = 0; a < branches.size(); ++a) {

@@ -1,5 +1,7 @@
 // Branches that begin with like convolutions of one tensor: where they meet again soon, each begins with some images of
-// a single convolution, which transforms the tensor once for all.
+// a single convolution, which transforms the tensor once for all. What it writes is alive at once: all images of the
+// branches, where one after the other may have needed the memory of one. So together they have no more images than the
+// tensor.
 #pragma once
 
 #include "planner/graph_edits.hpp"
@@ -14,6 +16,7 @@ bool join_convolutions(LoadedNetwork& loaded, int node);
 // Of two inputs of the Concat or Add `node`, each a convolution (the last) of a convolution (the first) and read by
 // nobody else, the first and the last become one each, if
 //   the first differ in nothing but their kernels and images, of which one tensor is read, and so do the last;
+//   the first write at most as many images together as the tensor has, those joined before counted in: memory;
 //   where they are added, the last have no activation: one sums over the images of both;
 //   where they are put side by side, they stand so, the last have kernels of one voxel, and write at most 16 images
 //   together: each has zeros for the images of the other, which fill vector lanes that would be empty;

@@ -20,7 +20,7 @@ namespace znni {
 //     activation yet;
 //   addends of one Add that are maps of one tensor become a single convolution of it (planner/graph_sums.hpp);
 //   branches that begin with like convolutions of one tensor, and meet behind one more, become one where that costs
-//     nothing (planner/graph_branches.hpp);
+//     next to no work, and no more memory than the tensor takes (planner/graph_branches.hpp);
 //   an Add of two values goes, with its activation, into the convolution that writes the later one, if it is the only
 //     reader and the convolution has neither activation nor residual yet: the earlier value becomes the residual; a
 //     Crop that is the later one moves before the convolution first, where it reads nothing of it;

@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "planner/graph_passes.hpp"
+#include "planner/schedule.hpp"
 #include "tests/planner/dense_net.hpp"
+#include "tests/planner/fake_primitives.hpp"
 
 namespace znni {
 namespace {
@@ -21,17 +24,17 @@ Convolution conv(std::int64_t f_out, std::int64_t k, Activation activation = {})
   return {f_out, Vec3::cube(k), Vec3::cube(1), activation};
 }
 
-LoadedNetwork loaded_of(std::vector<Node> nodes) {
+LoadedNetwork loaded_of(std::vector<Node> nodes, std::int64_t f_in = 2) {
   LoadedNetwork loaded;
-  loaded.network.f_in = 2;
+  loaded.network.f_in = f_in;
   loaded.network.nodes = std::move(nodes);
   EXPECT_TRUE(check(loaded.network)) << check(loaded.network).error().message;
   return loaded;
 }
 
 // What is left after all passes.
-std::vector<std::string> passed(std::vector<Node> nodes) {
-  return describe(fold_and_fuse(loaded_of(std::move(nodes))).network);
+std::vector<std::string> passed(std::vector<Node> nodes, std::int64_t f_in = 2) {
+  return describe(fold_and_fuse(loaded_of(std::move(nodes), f_in)).network);
 }
 
 TEST(PlannerGraphBranches, HeadsBeginWithOneConvolution) {
@@ -45,8 +48,9 @@ TEST(PlannerGraphBranches, HeadsBeginWithOneConvolution) {
                       {"relu_b", Activate{relu}, {6}},
                       {"head_b", conv(1, 1), {7}},
                       {"sigmoid_b", Activate{sigmoid}, {8}},
-                      {"all", Concat{}, {4, 9}}}),
-              ElementsAre("a: conv 2 -> 50, k 3x3x3, relu <- input", "head_a: conv 50 -> 4, k 1x1x1, sigmoid <- a"));
+                      {"all", Concat{}, {4, 9}}},
+                     50),
+              ElementsAre("a: conv 50 -> 50, k 3x3x3, relu <- input", "head_a: conv 50 -> 4, k 1x1x1, sigmoid <- a"));
 }
 
 TEST(PlannerGraphBranches, OfThreeHeadsTheOneThatDiffersStays) {
@@ -57,8 +61,9 @@ TEST(PlannerGraphBranches, OfThreeHeadsTheOneThatDiffersStays) {
                       {"head_b", conv(2, 1), {2}},
                       {"head_a", conv(3, 1), {1}},
                       {"all", Concat{}, {6, 5, 4}},
-                      {"last", Softmax{}, {7}}}),
-              ElementsAre("a: conv 2 -> 9, k 2x2x2, relu <- input", "c: conv 2 -> 6, k 2x2x2 <- input",
+                      {"last", Softmax{}, {7}}},
+                     9),
+              ElementsAre("a: conv 9 -> 9, k 2x2x2, relu <- input", "c: conv 9 -> 6, k 2x2x2 <- input",
                           "head_c: conv 6 -> 1, k 1x1x1 <- c", "head_a: conv 9 -> 5, k 1x1x1 <- a",
                           "all: concat <- head_a, head_c", "last: softmax 6 <- all"));
 }
@@ -71,17 +76,19 @@ TEST(PlannerGraphBranches, BranchesThatAreAddedBecomeOne) {
                       {"last_b", conv(20, 3), {2}},
                       {"last_c", conv(20, 3), {3}},
                       {"sum", Add{}, {4, 5, 6}},
-                      {"act", Activate{relu}, {7}}}),
-              ElementsAre("a: conv 2 -> 12, k 2x2x2, relu <- input", "last_a: conv 12 -> 20, k 3x3x3, relu <- a"));
+                      {"act", Activate{relu}, {7}}},
+                     12),
+              ElementsAre("a: conv 12 -> 12, k 2x2x2, relu <- input", "last_a: conv 12 -> 20, k 3x3x3, relu <- a"));
   // A third addend is the residual.
   EXPECT_THAT(passed({{"a", conv(3, 2, relu), {0}},
                       {"b", conv(4, 2, relu), {0}},
                       {"crop", Crop{Vec3::cube(1), {}}, {0}},
-                      {"last_a", conv(2, 1), {1}},
-                      {"last_b", conv(2, 1), {2}},
-                      {"sum", Add{}, {4, 3, 5}}}),
-              ElementsAre("a: conv 2 -> 7, k 2x2x2, relu <- input", "crop: crop 2, begin 1x1x1, end 0x0x0 <- input",
-                          "last_a: conv 7 -> 2, k 1x1x1, residual <- a, crop"));
+                      {"last_a", conv(7, 1), {1}},
+                      {"last_b", conv(7, 1), {2}},
+                      {"sum", Add{}, {4, 3, 5}}},
+                     7),
+              ElementsAre("a: conv 7 -> 7, k 2x2x2, relu <- input", "crop: crop 7, begin 1x1x1, end 0x0x0 <- input",
+                          "last_a: conv 7 -> 7, k 1x1x1, residual <- a, crop"));
 }
 
 TEST(PlannerGraphBranches, BranchesStayWhereTheyDifferOrAreReadElsewhere) {
@@ -93,7 +100,7 @@ TEST(PlannerGraphBranches, BranchesStayWhereTheyDifferOrAreReadElsewhere) {
                                {"last_b", other_last, {2}},
                                {"meeting", meeting, {3, 4}}};
     nodes.insert(nodes.end(), more.begin(), more.end());
-    LoadedNetwork loaded = loaded_of(std::move(nodes));
+    LoadedNetwork loaded = loaded_of(std::move(nodes), 6);
     return !join_branches(loaded, 4) && loaded.network.nodes.size() == 5 + more.size();
   };
   const Convolution two = conv(3, 2);
@@ -111,6 +118,9 @@ TEST(PlannerGraphBranches, BranchesStayWhereTheyDifferOrAreReadElsewhere) {
   EXPECT_FALSE(stay(Concat{}, two, two, conv(8, 1), conv(8, 1)));
   // Kernels of other extents.
   EXPECT_TRUE(stay(Concat{}, two, conv(3, 1), conv(2, 1), two));
+  // More images than the tensor has.
+  EXPECT_TRUE(stay(Concat{}, two, conv(4, 2), head, head));
+  EXPECT_TRUE(stay(Add{}, two, conv(4, 2), head, head));
   // Read elsewhere.
   EXPECT_TRUE(stay(Concat{}, two, two, head, head, {{"all", Concat{}, {5, 1}}}));
   EXPECT_TRUE(stay(Concat{}, two, two, head, head, {{"all", Concat{}, {5, 4}}}));
@@ -119,7 +129,7 @@ TEST(PlannerGraphBranches, BranchesStayWhereTheyDifferOrAreReadElsewhere) {
 
 TEST(PlannerGraphBranches, NothingElseIsABranch) {
   const auto stay = [](std::vector<Node> nodes) {
-    LoadedNetwork loaded = loaded_of(std::move(nodes));
+    LoadedNetwork loaded = loaded_of(std::move(nodes), 4);
     return !join_branches(loaded, static_cast<int>(loaded.network.nodes.size()) - 1);
   };
   // Of two tensors; a residual; the input itself; nothing but one convolution each.
@@ -131,30 +141,65 @@ TEST(PlannerGraphBranches, NothingElseIsABranch) {
                     {"sum", Add{}, {4, 5}}}));
   EXPECT_TRUE(stay({{"a", conv(2, 1), {0}},
                     {"b", conv(2, 1), {0}},
-                    {"p", conv(2, 1), {1, 0}},
-                    {"q", conv(2, 1), {2, 0}},
+                    {"p", conv(4, 1), {1, 0}},
+                    {"q", conv(4, 1), {2, 0}},
                     {"sum", Add{}, {3, 4}}}));
-  EXPECT_TRUE(stay({{"a", conv(2, 1), {0}}, {"p", conv(2, 1), {1}}, {"sum", Add{}, {2, 0}}}));
+  EXPECT_TRUE(stay({{"a", conv(2, 1), {0}}, {"p", conv(4, 1), {1}}, {"sum", Add{}, {2, 0}}}));
   EXPECT_TRUE(stay({{"p", conv(2, 1), {0}}, {"q", conv(2, 1), {0}}, {"all", Concat{}, {1, 2}}}));
+}
+
+// Bytes alive at once, of one patch.
+std::int64_t peak_of(const Network& network) {
+  const Geometry geometry = make_geometry(network, {Vec3::cube(24), 1, {}}).value();
+  const std::vector<Step> steps = test::planar_steps(network);
+  return peak(make_schedule(network, geometry, steps, test::fake_catalogue(), test::fake_device()).value().memory);
+}
+
+// One after the other, or all at once: never more beside the tensor than it takes itself.
+TEST(PlannerGraphBranches, JoinedBranchesTakeNoMoreMemoryThanTheTensorTheyRead) {
+  constexpr std::int64_t f_in = 8;
+  const std::int64_t tensor = tensor_bytes({1, f_in, Vec3::cube(24)}, Format{});
+  for (const Operation& meeting : {Operation(Concat{}), Operation(Add{})}) {
+    int joined = 0;
+    for (std::int64_t f = 1; f <= 16; ++f) {
+      std::vector<Node> nodes;
+      for (int i = 0; i < 4; ++i) {
+        nodes.push_back({"first" + std::to_string(i), conv(f, 3, relu), {0}});
+        nodes.push_back({"last" + std::to_string(i), conv(1, 1), {2 * i + 1}});
+      }
+      nodes.push_back({"meeting", meeting, {2, 4, 6, 8}});
+      const LoadedNetwork before = loaded_of(std::move(nodes), f_in);
+      const LoadedNetwork after = fold_and_fuse(before);
+      EXPECT_LE(peak_of(after.network), peak_of(before.network) + tensor) << f << " images each";
+      joined += after.network.nodes.size() + 1 < before.network.nodes.size() ? 1 : 0;
+    }
+    EXPECT_EQ(joined, 4);
+  }
+}
+
+std::vector<float> counted(std::size_t count, float from) {
+  std::vector<float> numbers(count);
+  std::iota(numbers.begin(), numbers.end(), from);
+  return numbers;
 }
 
 TEST(PlannerGraphBranches, WeightsAreThoseOfBothWithZerosWhereHeadsStandSideBySide) {
   const std::vector<Node> branches = {
-      {"a", conv(1, 1), {0}}, {"b", conv(2, 1), {0}}, {"last_a", conv(2, 1), {1}}, {"last_b", conv(2, 1), {2}}};
-  const NetworkWeights weights = {{{1, 2}, {}, {}, {}},
-                                  {{3, 4, 5, 6}, {7, 8}, {}, {}},
+      {"a", conv(1, 2), {0}}, {"b", conv(2, 2), {0}}, {"last_a", conv(2, 1), {1}}, {"last_b", conv(2, 1), {2}}};
+  const NetworkWeights weights = {{counted(24, 0), {}, {}, {}},
+                                  {counted(48, 24), {7, 8}, {}, {}},
                                   {{10, 20}, {1, 2}, {}, {}},
                                   {{30, 40, 50, 60}, {3, 4}, {}, {}},
                                   {}};
   const auto joined = [&](const Operation& meeting) {
     std::vector<Node> nodes = branches;
     nodes.push_back({"meeting", meeting, {3, 4}});
-    LoadedNetwork loaded = loaded_of(std::move(nodes));
+    LoadedNetwork loaded = loaded_of(std::move(nodes), 3);
     loaded.weights = weights;
     EXPECT_TRUE(check_weights(loaded.network, loaded.weights));
     EXPECT_TRUE(join_branches(loaded, 4));
     EXPECT_TRUE(check_weights(loaded.network, loaded.weights));
-    EXPECT_THAT(loaded.weights[0].kernels, ElementsAre(1, 2, 3, 4, 5, 6));
+    EXPECT_EQ(loaded.weights[0].kernels, counted(72, 0));
     EXPECT_THAT(loaded.weights[0].bias, ElementsAre(0, 7, 8));
     return loaded.weights[1];
   };
@@ -228,7 +273,8 @@ Network with_branches(Network network, Random& random) {
     return static_cast<int>(network.nodes.size());
   };
   auto from = static_cast<int>(network.nodes.size());
-  if (random.chance(0.5)) from = append(Convolution{8, Vec3::cube(1), Vec3::cube(1), {}}, {from});
+  if (images(network).back() < 8 || random.chance(0.5))
+    from = append(Convolution{8, Vec3::cube(1), Vec3::cube(1), {}}, {from});
   const bool added = random.chance(0.5);
   const Vec3 k = random.vec3(1, 2);
   const Vec3 last_k = added ? random.vec3(1, 2) : Vec3::cube(1);
