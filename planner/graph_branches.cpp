@@ -112,7 +112,8 @@ bool can_join(const Network& network, int node, const Branch& a, const Branch& b
   if (std::holds_alternative<Add>(network.nodes[index(node)].operation)) {
     return last.activation.kind == ActivationKind::none;
   }
-  return last.k == Vec3::cube(1) && last.f_out + other.f_out <= most_images_of_heads;
+  const bool worth_it = find_convolution(network, a.first)->k != Vec3::cube(1);
+  return worth_it && last.k == Vec3::cube(1) && last.f_out + other.f_out <= most_images_of_heads;
 }
 
 // Two branches, and the place of the second among the inputs of the node where they meet.

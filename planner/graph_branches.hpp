@@ -1,7 +1,8 @@
 // Branches that begin with like convolutions of one tensor: where they meet again soon, each begins with some images of
 // a single convolution, which transforms the tensor once for all. What it writes is alive at once: all images of the
 // branches, where one after the other may have needed the memory of one. So together they have no more images than the
-// tensor.
+// tensor. Zeros times an infinity or a NaN of another branch are NaNs, which the
+// branch by itself would not have.
 #pragma once
 
 #include "planner/graph_edits.hpp"
@@ -18,8 +19,9 @@ bool join_convolutions(LoadedNetwork& loaded, int node);
 //   the first differ in nothing but their kernels and images, of which one tensor is read, and so do the last;
 //   the first write at most as many images together as the tensor has, those joined before counted in: memory;
 //   where they are added, the last have no activation: one sums over the images of both;
-//   where they are put side by side, they stand so, the last have kernels of one voxel, and write at most 16 images
-//   together: each has zeros for the images of the other, which fill vector lanes that would be empty;
+//   where they are put side by side, they stand so, the first have kernels of more than one voxel (of one, narrow
+//   ones gained next to nothing), the last of one, and the last write at most 16 images together: each has zeros for
+//   the images of the other, which fill vector lanes that would be empty. Measured with 16 lanes: docs/benchmarks.md;
 // and the Concat or Add has at most 16 inputs. An Add that is left with one input becomes its activation, such a Concat
 // goes.
 bool join_branches(LoadedNetwork& loaded, int node);

@@ -118,6 +118,9 @@ TEST(PlannerGraphBranches, BranchesStayWhereTheyDifferOrAreReadElsewhere) {
   EXPECT_FALSE(stay(Concat{}, two, two, conv(8, 1), conv(8, 1)));
   // Kernels of other extents.
   EXPECT_TRUE(stay(Concat{}, two, conv(3, 1), conv(2, 1), two));
+  // First kernels of one voxel.
+  EXPECT_TRUE(stay(Concat{}, conv(3, 1), conv(3, 1), head, head));
+  EXPECT_FALSE(stay(Add{}, conv(3, 1), conv(3, 1), head, head));
   // More images than the tensor has.
   EXPECT_TRUE(stay(Concat{}, two, conv(4, 2), head, head));
   EXPECT_TRUE(stay(Add{}, two, conv(4, 2), head, head));
@@ -276,7 +279,8 @@ Network with_branches(Network network, Random& random) {
   if (images(network).back() < 8 || random.chance(0.5))
     from = append(Convolution{8, Vec3::cube(1), Vec3::cube(1), {}}, {from});
   const bool added = random.chance(0.5);
-  const Vec3 k = random.vec3(1, 2);
+  Vec3 k = random.vec3(1, 2);
+  if (!added && voxels(k) == 1) k.x = 2;
   const Vec3 last_k = added ? random.vec3(1, 2) : Vec3::cube(1);
   std::vector<int> ends;
   const std::int64_t count = random.integer(2, 4);
