@@ -179,8 +179,11 @@ int find_sibling(const Network& network, int node) {
   const int source = network.nodes[index(node)].inputs.front();
   // Twice as many, and what is saved is spent: docs/benchmarks.md.
   const std::int64_t most = images(network)[index(source)];
-  for (const int other : readers_of(network, source)) {
+  const std::vector<int> readers = readers_of(network, source);
+  if (readers.size() > most_branches) return -1;
+  for (const int other : readers) {
     if (other <= node || !are_alike(network.nodes[index(node)], network.nodes[index(other)])) continue;
+    if (conv->f_out + find_convolution(network, other)->f_out > most) continue;  // they are read once at least
     if (images_in_vain(network, node, other).value_or(most + 1) <= most) return other;
   }
   return -1;

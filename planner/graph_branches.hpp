@@ -30,7 +30,8 @@ bool join_branches(LoadedNetwork& loaded, int node);
 //   they differ in nothing but their kernels and images, and have kernels of more than one voxel,
 //   all that read either are convolutions of one voxel to at most 16 images, which get zeros for the images of the
 //   other,
-//   and they read so in vain, counted once per reader, at most as many images as the tensor has.
+//   they read so in vain, counted once per reader, at most as many images as the tensor has,
+//   and at most 16 read the tensor.
 bool join_siblings(LoadedNetwork& loaded, int node);
 
 }  // namespace znni

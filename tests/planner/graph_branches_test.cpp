@@ -248,6 +248,24 @@ TEST(PlannerGraphBranches, SiblingsStayWhereZerosWouldCostOrCannotBeRead) {
   EXPECT_TRUE(stay(conv(1, 2), conv(1, 2), conv(2, 1), {{"third", conv(2, 1), {2}}, {"all", Concat{}, {3, 4, 5}}}));
 }
 
+TEST(PlannerGraphBranches, OfMoreThanSixteenReadersNoneAreLookedAt) {
+  const auto joins = [](int branches) {
+    std::vector<Node> nodes;
+    Node all{"all", Concat{}, {}};
+    for (int i = 0; i < branches; ++i) {
+      nodes.push_back({"a" + std::to_string(i), conv(1, 2), {0}});
+      nodes.push_back({"head" + std::to_string(i), conv(1, 1), {2 * i + 1}});
+      all.inputs.push_back(2 * i + 2);
+    }
+    nodes.push_back(std::move(all));
+    LoadedNetwork loaded = loaded_of(std::move(nodes), 40);
+    return std::pair{join_siblings(loaded, 0),
+                     join_branches(loaded, static_cast<int>(loaded.network.nodes.size()) - 1)};
+  };
+  EXPECT_EQ(joins(16), std::pair(true, true));
+  EXPECT_EQ(joins(17), std::pair(false, false));
+}
+
 TEST(PlannerGraphBranches, HeadsReadTheirOwnImagesOfTheJoinedConvolution) {
   LoadedNetwork loaded = loaded_of({{"a", conv(1, 2), {0}},
                                     {"b", conv(2, 2), {0}},
