@@ -32,7 +32,7 @@ Result<Plugins> open_plugins(std::span<const std::filesystem::path> files, bool 
     has_cuda = has_cuda || file.filename() == cuda;
     if (Result<void> added = add_module(file, plugins); !added) return added.error();
   }
-  if (!with_cuda || has_cuda) return plugins;
+  if (!with_cuda || has_cuda || plugins.gpu != nullptr) return plugins;
   const std::optional<std::filesystem::path> found = find_module("cuda", program_folder());
   if (!found) return plugins;
   if (Result<void> added = add_module(*found, plugins); !added) return added.error();
