@@ -4,6 +4,7 @@
 #include <array>
 #include <filesystem>
 #include <string_view>
+#include <utility>
 
 #include "client/cli/hdf5_volume.hpp"
 #include "client/cli/npy_volume.hpp"
@@ -85,12 +86,13 @@ Result<VolumeTarget> open_target(const FileName& name, const VolumeFacts& facts,
   return Error{ErrorCode::internal, name.path};
 }
 
-Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFacts& facts, bool goes_on) {
+Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFacts& facts, bool goes_on,
+                                          std::stop_token stop) {
   if (Result<void> sound = check_target(name, facts); !sound) return sound.error();
   const Result<FileFormat> format = format_of(name);
   switch (*format) {
     case FileFormat::hdf5: return open_hdf5_target(name, facts, goes_on);
-    case FileFormat::tiff: return open_tiff_target_in_parts(name, facts, goes_on);
+    case FileFormat::tiff: return open_tiff_target_in_parts(name, facts, goes_on, std::move(stop));
     case FileFormat::npy: return open_npy_target(name, facts, goes_on);
   }
   return Error{ErrorCode::internal, name.path};

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <span>
+#include <stop_token>
 #include <string>
 
 #include "client/cli/bbox.hpp"
@@ -57,8 +58,10 @@ struct VolumeTarget {
 // other extents; surplus planes are written again.
 [[nodiscard]] Result<VolumeTarget> open_target(const FileName& name, const VolumeFacts& facts,
                                                std::int64_t planes_done);
-// One that is written in parts. `goes_on`: with a partial output that was begun so.
-[[nodiscard]] Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFacts& facts, bool goes_on);
+// One that is written in parts. `goes_on`: with a partial output that was begun so. `stop` ends a finish() that takes
+// long: cancelled, and it can be finished later.
+[[nodiscard]] Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFacts& facts, bool goes_on,
+                                                        std::stop_token stop = {});
 // Where the unfinished output lies: "out.h5:/prob.partial", "out.npy.partial".
 [[nodiscard]] FileName partial_name(const FileName& name);
 

@@ -24,9 +24,9 @@ Result<void> check_accepted(const Job& job, Vec3 n_out, const Accepted& accepted
   return Error{ErrorCode::internal, "the daemon offers " + offered + ", expected " + expected};
 }
 
-Result<RecordedWriter> open_writer(const Job& job) {
+Result<RecordedWriter> open_writer(const Job& job, const std::stop_token& stop) {
   const VolumeFacts facts{job.model.f_out, job.n_out, job.options.dtype};
-  Result<VolumeTarget> target = job.parts.count() > 1 ? open_target_in_parts(job.output, facts, job.goes_on())
+  Result<VolumeTarget> target = job.parts.count() > 1 ? open_target_in_parts(job.output, facts, job.goes_on(), stop)
                                                       : open_target(job.output, facts, job.begun.planes_done);
   if (!target) return target.error();
   return RecordedWriter(job.output, *std::move(target), job.parts, job.begun);
@@ -49,14 +49,14 @@ class Run {
       progress_.begin_part(part + 1, job_.parts.count(), voxels_left(part));
       const Result<StreamSummary> one = stream_patiently(part);
       if (!one) return leave_partial(one.error());
-      if (Result<void> ended = writer_->end_part(); !ended) return ended.error();
+      if (Result<void> ended = writer_->end_part(); !ended) return leave_partial(ended.error());
       sum.bytes += one->bytes;
       sum.seconds += one->seconds;
       sum.voxels_per_second = one->voxels_per_second;
     }
     progress_.end();
     if (job_.parts.count() > 1) sum.voxels_per_second = voxels_left() / std::max(sum.seconds, 1e-9);
-    if (Result<void> finished = writer_->finish(); !finished) return finished.error();
+    if (Result<void> finished = writer_->finish(); !finished) return leave_partial(finished.error());
     return sum;
   }
 
@@ -106,14 +106,16 @@ class Run {
   // The writer is opened once the daemon has accepted: a refused job leaves no file.
   Result<void> accept(Vec3 n_out, const Accepted& accepted) {
     if (Result<void> agreed = check_accepted(job_, n_out, accepted); !agreed) return agreed;
-    if (!model_token_.empty() && accepted.model_token != model_token_) {
+    is_other_model_ = !model_token_.empty() && accepted.model_token != model_token_;
+    if (is_other_model_) {
       return Error{ErrorCode::corrupt_file,
-                   "the daemon's model or plan is another than that of the parts that are there: start over"};
+                   "the daemon's model or plan is another than that of the parts that are there: serve that one again, "
+                   "or start over with --overwrite"};
     }
     model_token_ = accepted.model_token;
     if (!writer_) {
       if (!job_.goes_on()) remove_resume(job_.output);  // it speaks of a partial output that is now replaced
-      Result<RecordedWriter> opened = open_writer(job_);
+      Result<RecordedWriter> opened = open_writer(job_, stop_);
       if (!opened) return opened.error();
       writer_.emplace(*std::move(opened));
     }
@@ -125,9 +127,10 @@ class Run {
   Error leave_partial(Error error) {
     progress_.end();
     if (!writer_) return error;
-    if (Result<void> recorded = writer_->record(); !recorded) error.message += "; " + recorded.error().message;
+    if (Result<void> recorded = writer_->record(); !recorded && recorded.error().message != error.message)
+      error.message += "; " + recorded.error().message;
     const std::string kept = writer_->recorded();
-    if (kept.empty()) return error;
+    if (kept.empty() || is_other_model_) return error;
     error.message += "; " + kept + " are kept in " + to_string(partial_name(job_.output)) + ": go on with --resume";
     return error;
   }
@@ -139,6 +142,7 @@ class Run {
   Progress progress_;
   std::optional<RecordedWriter> writer_;
   bool has_written_ = false;  // by the stream under way
+  bool is_other_model_ = false;
 };
 
 // Paths need not be UTF-8.
@@ -179,11 +183,19 @@ bool is_computed(const Job& job) {
   return parts == 1 ? job.begun.planes_done == job.n_out.z : job.begun.parts_done == parts;
 }
 
-Result<InferOutcome> finish_only(const Job& job) {
-  Result<RecordedWriter> writer = open_writer(job);
+// And it was ended when only its record was left to be removed.
+bool is_finished(const Job& job) { return output_exists(job.output) && !output_exists(partial_name(job.output)); }
+
+Result<InferOutcome> finish_only(const Job& job, const std::stop_token& stop) {
+  if (is_finished(job)) {
+    remove_resume(job.output);
+    return outcome(job, {});
+  }
+  Result<RecordedWriter> writer = open_writer(job, stop);
   if (!writer) return writer.error();
-  if (Result<void> finished = writer->finish(); !finished) return finished.error();
-  return outcome(job, {});
+  const Result<void> finished = writer->finish();
+  if (finished) return outcome(job, {});
+  return Error{finished.error().code, finished.error().message + "; all is computed: go on with --resume"};
 }
 
 }  // namespace
@@ -195,7 +207,7 @@ Result<InferOutcome> run_infer(const Options& options, std::stop_token stop) {
   Result<Job> job = make_job(options, connection);
   if (!job) return job.error();
   if (options.dry_run) return dry_outcome(*job);
-  if (is_computed(*job)) return finish_only(*job);
+  if (is_computed(*job)) return finish_only(*job, stop);
   if (Result<void> chosen = choose_parts(connection, *job); !chosen) return chosen.error();
   const Result<StreamSummary> summary = Run(*job, connection, std::move(stop)).run();
   if (!summary) return summary.error();

@@ -22,9 +22,14 @@ constexpr std::array<Field, 9> fields = {{{"input", &JobIdentity::input},
                                           {"input_state", &JobIdentity::input_state},
                                           {"network", &JobIdentity::network}}};
 
-// Records of an output in one part have none of it.
+// Which name a count of planes has: in parts another one, so that a client that knows no parts refuses the record
+// rather than take the planes of a part for those of the output.
+const char* planes_name(bool in_parts) { return in_parts ? "part_planes_done" : "planes_done"; }
+
+bool is_in_parts(const nlohmann::json& json) { return json.contains("parts_done"); }
+
 bool parse_parts(const nlohmann::json& json, ResumeState& state) {
-  if (!json.contains("parts_done")) return true;
+  if (!is_in_parts(json)) return true;
   for (const char* number : {"parts_done", "part_y", "part_x"}) {
     if (!json.contains(number) || !json[number].is_number_integer()) return false;
   }
@@ -43,12 +48,13 @@ std::optional<ResumeState> parse(const nlohmann::json& json) {
     if (!json.contains(field.name) || !json[field.name].is_string()) return std::nullopt;
     state.job.*field.member = json[field.name].get<std::string>();
   }
-  for (const char* number : {"planes_done", "planes"}) {
+  const char* const planes_done = planes_name(is_in_parts(json));
+  for (const char* number : {planes_done, "planes"}) {
     if (!json.contains(number) || !json[number].is_number_integer()) return std::nullopt;
   }
   if (!json.contains("token") || !json["token"].is_string()) return std::nullopt;
   state.token = json["token"].get<std::string>();
-  state.planes_done = json["planes_done"].get<std::int64_t>();
+  state.planes_done = json[planes_done].get<std::int64_t>();
   state.planes = json["planes"].get<std::int64_t>();
   const bool sound = parse_parts(json, state) && state.planes_done >= 0 && state.planes_done <= state.planes;
   return sound ? std::optional(state) : std::nullopt;
@@ -75,7 +81,7 @@ Result<std::optional<ResumeState>> read_resume(const FileName& output) {
 Result<void> write_resume(const FileName& output, const ResumeState& state) {
   nlohmann::json json;
   for (const Field& field : fields) json[field.name] = state.job.*field.member;
-  json["planes_done"] = state.planes_done;
+  json[planes_name(state.part_y > 0)] = state.planes_done;
   json["planes"] = state.planes;
   json["token"] = state.token;
   if (state.part_y > 0) {

@@ -9,6 +9,6 @@ namespace znni::client {
 // As open_target_in_parts(). Takes as much room on disk as the stack, beside it, until it is finished. Requires
 // check_tiff_target().
 [[nodiscard]] Result<VolumeTarget> open_tiff_target_in_parts(const FileName& name, const VolumeFacts& facts,
-                                                             bool goes_on);
+                                                             bool goes_on, std::stop_token stop);
 
 }  // namespace znni::client

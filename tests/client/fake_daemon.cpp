@@ -185,8 +185,9 @@ class FakeVolumes final : public v1::Volumes::Service {
 
   grpc::Status Infer(grpc::ServerContext* context, Stream* stream) override {
     const int after = streams++ - habits_.sound_streams;
-    const bool sound = after < 0 || after >= habits_.misbehaved_streams;
-    return Crop(*stream, sound ? Behaviour::sound : behaviour_, habits_.model_token).run(*context);
+    const bool is_sound = after < 0 || after >= habits_.misbehaved_streams;
+    const Behaviour now = is_sound ? Behaviour::sound : behaviour_;
+    return Crop(*stream, now, habits_.model_token + (now == Behaviour::is_retrained ? " again" : "")).run(*context);
   }
   grpc::Status Outlook(grpc::ServerContext* /*context*/, const v1::VolumeHeader* request,
                        v1::VolumeOutlook* answer) override {

@@ -19,6 +19,7 @@ enum class Behaviour {
   loses_a_plane,       // VolumeDone too early
   skips_bytes,         // a chunk at the wrong offset
   refuses,             // RESOURCE_EXHAUSTED before anything
+  is_retrained,        // another model token
   never_answers,       // takes everything and waits until cancelled
 };
 

@@ -191,6 +191,65 @@ TEST(Infer, AWaitBetweenPartsEndsWhenInterrupted) {
   EXPECT_NE(outcome.error().message.find("2 of 4 parts"), std::string::npos) << outcome.error().message;
 }
 
+TEST(Infer, ANewModelBetweenPartsIsNothingToGoOnWith) {
+  const Scratch scratch;
+  const FakeDaemon daemon(Behaviour::is_retrained, {part, "model", 2});
+  const auto outcome = run_infer(options_for(daemon, scratch, "out.npy"), {});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(daemon.streams(), 3);
+  EXPECT_EQ(outcome.error().code, ErrorCode::corrupt_file);
+  EXPECT_EQ(outcome.error().message.find("--resume"), std::string::npos) << outcome.error().message;
+}
+
+// As when the disk is full: all is computed, and the end does not come to be.
+TEST(Infer, AnOutputThatCannotBeFinishedIsFinishedLater) {
+  const Scratch scratch;
+  const FakeDaemon daemon(Behaviour::sound, {part});
+  const FakeDaemon whole;
+  for (const auto& [name, from] : {std::pair{"out.npy", &whole}, {"parts.npy", &daemon}, {"parts.tif", &daemon}}) {
+    Options options = options_for(*from, scratch, name);
+    std::filesystem::create_directories(options.output + "/in the way");
+    options.overwrite = true;
+    const auto outcome = run_infer(options, {});
+    ASSERT_FALSE(outcome);
+    const std::string kept = from == &whole ? "7 of 7 planes are kept" : "4 of 4 parts and 0 of 7 planes are kept";
+    EXPECT_NE(outcome.error().message.find(kept), std::string::npos) << outcome.error().message;
+    options.overwrite = false;
+    options.resume = true;
+    const auto again = run_infer(options, {});
+    ASSERT_FALSE(again);
+    EXPECT_NE(again.error().message.find("go on with --resume"), std::string::npos) << again.error().message;
+    std::filesystem::remove_all(options.output);
+    ASSERT_TRUE(run_infer(options, {}));
+    expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+  }
+  EXPECT_EQ(daemon.streams() + whole.streams(), 9) << "none of them twice";
+}
+
+// Killed when only the record was left to be removed.
+TEST(Infer, AFinishedOutputWithItsRecordIsDone) {
+  const Scratch scratch;
+  const FakeDaemon daemon(Behaviour::sound, {part});
+  for (const char* name : {"out.npy", "out.h5:/prob", "out.tif"}) {
+    const FakeDaemon dying(Behaviour::dies_in_the_middle, {part, "model", 2});
+    Options options = options_for(dying, scratch, name);
+    ASSERT_FALSE(run_infer(options, {}));
+    const FileName output = parse_file_name(options.output);
+    ResumeState state = **read_resume(output);
+    options.server = daemon.address();
+    options.resume = true;
+    ASSERT_TRUE(run_infer(options, {}));
+    state.parts_done = 4;
+    state.planes_done = 0;
+    ASSERT_TRUE(write_resume(output, state));
+    const auto outcome = run_infer(options, {});
+    ASSERT_TRUE(outcome) << outcome.error().message;
+    EXPECT_FALSE(read_resume(output)->has_value());
+    expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
+  }
+  EXPECT_EQ(daemon.streams(), 6) << "two parts of each, once";
+}
+
 // All parts are there, and the stack of them is not yet made.
 TEST(Infer, ARunThatDiedBeforeItsEndHasNothingToCompute) {
   const Scratch scratch;

@@ -87,6 +87,25 @@ TEST(RecordedWriter, ARecordNowAndThen) {
   EXPECT_EQ(writer.recorded(), "100 of 200 planes");
 }
 
+// Who is killed between the end of the target and the removal of the record has a record of everything.
+TEST(RecordedWriter, AllIsRecordedBeforeTheEnd) {
+  const Scratch scratch;
+  const FileName output{scratch.file("out.npy"), ""};
+  Notes notes;
+  std::int64_t recorded = 0;
+  VolumeTarget target = noting(notes);
+  target.finish = [&]() -> Result<void> {
+    recorded = (*read_resume(output))->planes_done;
+    return Error{ErrorCode::device_failure, "disk full"};
+  };
+  RecordedWriter writer(output, std::move(target), {{40, 4, 5}, {40, 4, 5}}, {{}, 0, 40, "", 0, 0, 0, ""});
+  writer.begin("token", "");
+  write(writer, 40);
+  EXPECT_FALSE(writer.finish());
+  EXPECT_EQ(recorded, 40);
+  EXPECT_EQ(writer.recorded(), "40 of 40 planes");
+}
+
 TEST(RecordedWriter, WhatCannotBeResumedIsNotRecorded) {
   const Scratch scratch;
   const FileName output{scratch.file("out.npy"), ""};

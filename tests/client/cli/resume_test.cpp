@@ -29,6 +29,7 @@ TEST(Resume, PartsComeBackAndOlderRecordsHaveNone) {
   ASSERT_TRUE(write_resume(output, {job, 3, 9, "token", 2, 5, 7, "model"}));
   const auto state = read_resume(output);
   ASSERT_TRUE(state && state->has_value());
+  EXPECT_EQ((*state)->planes_done, 3);
   EXPECT_EQ((*state)->parts_done, 2);
   EXPECT_EQ((*state)->part_y, 5);
   EXPECT_EQ((*state)->part_x, 7);
@@ -40,6 +41,21 @@ TEST(Resume, PartsComeBackAndOlderRecordsHaveNone) {
     ASSERT_TRUE(write_resume(output, bad));
     EXPECT_EQ(read_resume(output).error().code, ErrorCode::corrupt_file);
   }
+}
+
+// One that knows no parts wants "planes_done", and would take these for planes of the output.
+TEST(Resume, AnOlderClientRefusesParts) {
+  const Scratch scratch;
+  const FileName output{scratch.file("out.npy"), ""};
+  const auto has_planes_done = [&] {
+    std::ifstream file(resume_path(output));
+    const std::string text{std::istreambuf_iterator<char>(file), {}};
+    return text.find("\"planes_done\"") != std::string::npos;
+  };
+  ASSERT_TRUE(write_resume(output, {job, 3, 9, "token", 2, 5, 7, "model"}));
+  EXPECT_FALSE(has_planes_done());
+  ASSERT_TRUE(write_resume(output, {job, 3, 9, "token"}));
+  EXPECT_TRUE(has_planes_done());
 }
 
 TEST(Resume, DatasetsOfOneFileHaveTheirOwnRecords) {

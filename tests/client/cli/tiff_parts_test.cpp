@@ -29,6 +29,32 @@ TEST(TiffParts, AnOlderStackIsReplacedWhenAllIsThere) {
   expect_volume(name, facts);
 }
 
+TEST(TiffParts, AnEndThatFailsLeavesOnlyTheParts) {
+  const Scratch scratch;
+  const FileName name{scratch.file("out.tif"), ""};
+  const VolumeFacts facts{1, {3, 4, 5}, VoxelType::u16};
+  const auto expect_only_parts = [&] {
+    EXPECT_TRUE(std::filesystem::exists(partial_name(name).path));
+    EXPECT_FALSE(std::filesystem::exists(name.path + ".new"));
+    EXPECT_FALSE(std::filesystem::exists(name.path + ".new.partial"));
+  };
+  std::stop_source stop;
+  Result<VolumeTarget> stopped = open_target_in_parts(name, facts, false, stop.get_token());
+  ASSERT_TRUE(stopped);
+  write_part(*stopped, facts, {{0, 0, 0}, facts.n}, 0, 3);
+  stop.request_stop();
+  EXPECT_EQ(stopped->finish().error().code, ErrorCode::cancelled);
+  expect_only_parts();
+  std::filesystem::create_directories(name.path + "/in the way");
+  Result<VolumeTarget> target = open_target_in_parts(name, facts, true);
+  ASSERT_TRUE(target);
+  EXPECT_EQ(target->finish().error().code, ErrorCode::device_failure);
+  expect_only_parts();
+  std::filesystem::remove_all(name.path);
+  ASSERT_TRUE(target->finish());
+  expect_volume(name, facts);
+}
+
 TEST(TiffParts, WhatTiffCannotHoldIsRefused) {
   const Scratch scratch;
   const FileName name{scratch.file("out.tif"), ""};
