@@ -169,7 +169,7 @@ Handle open_or_create(const std::string& path) {
   return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose};
 }
 
-Handle create_dataset(hid_t file, const std::string& dataset, const VolumeFacts& facts) {
+Handle create_dataset(hid_t file, const std::string& dataset, const VolumeFacts& facts, Hdf5Room room) {
   const auto size = [](std::int64_t value) { return static_cast<hsize_t>(value); };
   std::array<hsize_t, 4> extents = {size(facts.channels), size(facts.n.z), size(facts.n.y), size(facts.n.x)};
   // One plane per chunk: planes arrive one by one, and a chunk is then written once.
@@ -178,11 +178,17 @@ Handle create_dataset(hid_t file, const std::string& dataset, const VolumeFacts&
   const Handle space(H5Screate_simple(4 - skip, extents.data() + skip, nullptr), H5Sclose);
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_chunk(creation.get(), 4 - skip, chunk.data() + skip);
+  if (room == Hdf5Room::at_once) {
+    H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY);
+    H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
+  }
   const Handle linking(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(linking.get(), 1);
   const Handle type = stored_type(facts.type);
-  return {H5Dcreate2(file, dataset.c_str(), type.get(), space.get(), linking.get(), creation.get(), H5P_DEFAULT),
-          H5Dclose};
+  Handle created(H5Dcreate2(file, dataset.c_str(), type.get(), space.get(), linking.get(), creation.get(), H5P_DEFAULT),
+                 H5Dclose);
+  if (created.valid() && H5Fflush(file, H5F_SCOPE_GLOBAL) < 0) return {-1, H5Dclose};
+  return created;
 }
 
 bool has_extents(hid_t dataset, const VolumeFacts& facts) {
@@ -192,13 +198,13 @@ bool has_extents(hid_t dataset, const VolumeFacts& facts) {
   return dataset >= 0 && extents_of(dataset) == expected;
 }
 
-Handle partial_dataset(hid_t file, const std::string& dataset, const VolumeFacts& facts, bool goes_on) {
+Handle partial_dataset(hid_t file, const std::string& dataset, const VolumeFacts& facts, bool goes_on, Hdf5Room room) {
   if (goes_on) {
     Handle found(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose);
     return has_extents(found.get(), facts) ? std::move(found) : Handle(-1, H5Dclose);
   }
   H5Ldelete(file, dataset.c_str(), H5P_DEFAULT);
-  return create_dataset(file, dataset, facts);
+  return create_dataset(file, dataset, facts, room);
 }
 
 // Renames the partial dataset over whatever had the name.
@@ -243,11 +249,11 @@ bool hdf5_dataset_exists(const FileName& name) {
   return dataset.valid();
 }
 
-Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& facts, bool goes_on) {
+Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& facts, bool goes_on, Hdf5Room room) {
   silence();
   Handle file = open_or_create(name.path);
   if (!file.valid()) return cannot(name, "be opened for writing: not an HDF5 file, in use, or no such folder");
-  Handle data = partial_dataset(file.get(), partial_name(name).dataset, facts, goes_on);
+  Handle data = partial_dataset(file.get(), partial_name(name).dataset, facts, goes_on, room);
   if (!data.valid()) return cannot(name, "create or reopen the partial dataset");
   auto open = std::make_shared<OpenDataset>(OpenDataset{std::move(file), std::move(data), facts, facts.channels > 1});
   VolumeTarget target;

@@ -1,5 +1,6 @@
 #include "client/cli/hdf5_volume.hpp"
 
+#include <csignal>
 #include <fstream>
 
 #include "tests/client/volume_file.hpp"
@@ -37,6 +38,40 @@ TEST(Hdf5Volume, InParts) {
   const Scratch scratch;
   expect_written_in_parts({scratch.file("volume.h5"), "/prob"}, {1, {5, 6, 9}, VoxelType::u8});
   expect_written_in_parts({scratch.file("volume.h5"), "/images"}, {3, {4, 300, 520}, VoxelType::f32});
+}
+
+// Many chunks, so that the library writes parts of an index that grows when it likes.
+TEST(Hdf5Volume, WhatWasFlushedInPartsOutlivesAKill) {
+  const Scratch scratch;
+  const FileName name{scratch.file("volume.h5"), "/prob"};
+  const VolumeFacts facts{1, {30000, 1, 4 * 256}, VoxelType::u8};
+  const Parts parts{facts.n, {facts.n.z, 1, 256}};
+  const auto killed = [&] {
+    Result<VolumeTarget> target = open_target_in_parts(name, facts, false);
+    write_part(*target, facts, parts.box(0), 0, facts.n.z);
+    EXPECT_TRUE(target->flush());
+    write_part(*target, facts, parts.box(1), 0, facts.n.z - 1);
+    std::raise(SIGKILL);
+  };
+  EXPECT_EXIT(killed(), testing::KilledBySignal(SIGKILL), "");
+  Result<VolumeTarget> target = open_target_in_parts(name, facts, true);
+  ASSERT_TRUE(target) << target.error().message;
+  for (std::int64_t part = 1; part < parts.count(); ++part) write_part(*target, facts, parts.box(part), 0, facts.n.z);
+  ASSERT_TRUE(target->finish());
+  expect_volume(name, facts);
+}
+
+TEST(Hdf5Volume, InPartsAllRoomIsTakenAtTheBegin) {
+  const Scratch scratch;
+  const FileName name{scratch.file("volume.h5"), "/prob"};
+  const VolumeFacts facts{2, {40, 300, 520}, VoxelType::f32};
+  const Result<VolumeTarget> target = open_target_in_parts(name, facts, false);
+  ASSERT_TRUE(target);
+  const auto begun = std::filesystem::file_size(name.path);
+  EXPECT_GE(begun, static_cast<std::uintmax_t>(2 * voxels(facts.n) * 4));
+  write_part(*target, facts, {{0, 0, 0}, {40, 150, 520}}, 0, 40);
+  ASSERT_TRUE(target->flush());
+  EXPECT_EQ(std::filesystem::file_size(name.path), begun) << "and its index is as it was";
 }
 
 TEST(Hdf5Volume, FinishingReplacesAnOlderOutput) {
