@@ -68,13 +68,22 @@ Result<VolumeFacts> facts_of(TIFF* file, const std::string& path) {
   return VolumeFacts{1, {pages, first.height, first.width}, *type};
 }
 
+// Of the page at hand: the last row at which what leads up to row `y` can begin. Strips are packed one by one.
+std::int64_t first_row(TIFF* file, std::int64_t y) {
+  std::uint16_t packing = COMPRESSION_NONE;
+  std::uint32_t strip = 1;
+  TIFFGetFieldDefaulted(file, TIFFTAG_COMPRESSION, &packing);
+  TIFFGetFieldDefaulted(file, TIFFTAG_ROWSPERSTRIP, &strip);
+  return packing == COMPRESSION_NONE || strip == 0 ? y : y - y % strip;
+}
+
 Result<void> read_page(TIFF* file, const std::string& path, const VolumeFacts& facts, std::int64_t z, const Box& box,
                        std::span<std::byte> out) {
   const std::int64_t width = voxel_bytes(facts.type);
   std::vector<std::byte> row(static_cast<std::size_t>(TIFFScanlineSize64(file)));
   if (TIFFSetDirectory(file, static_cast<tdir_t>(z)) == 0) return bad(path, "no page " + std::to_string(z));
   std::byte* to = out.data();
-  for (std::int64_t y = 0; y < box.stop.y; ++y) {  // from the top: compressed strips are read in order
+  for (std::int64_t y = first_row(file, box.start.y); y < box.stop.y; ++y) {
     if (TIFFReadScanline(file, row.data(), static_cast<std::uint32_t>(y), 0) < 0) {
       return bad(path, "page " + std::to_string(z) + " is damaged at row " + std::to_string(y));
     }

@@ -1,9 +1,35 @@
 #include "client/cli/tiff_volume.hpp"
 
+#include <tiffio.h>
+
 #include "tests/client/volume_file.hpp"
 
 namespace znni::client {
 namespace {
+
+// A test volume in packed strips of so many rows; where the first of them lies.
+std::uint64_t write_strips(const std::string& path, const VolumeFacts& facts, int packing, int rows) {
+  TIFF* const file = TIFFOpen(path.c_str(), "w");
+  std::uint64_t begin = 0;
+  for (std::int64_t z = 0; z < facts.n.z; ++z) {
+    std::vector<std::byte> plane = test_plane(facts, z);
+    TIFFSetField(file, TIFFTAG_IMAGEWIDTH, static_cast<std::uint32_t>(facts.n.x));
+    TIFFSetField(file, TIFFTAG_IMAGELENGTH, static_cast<std::uint32_t>(facts.n.y));
+    TIFFSetField(file, TIFFTAG_BITSPERSAMPLE, 8);
+    TIFFSetField(file, TIFFTAG_SAMPLESPERPIXEL, 1);
+    TIFFSetField(file, TIFFTAG_PHOTOMETRIC, PHOTOMETRIC_MINISBLACK);
+    TIFFSetField(file, TIFFTAG_COMPRESSION, packing);
+    TIFFSetField(file, TIFFTAG_ROWSPERSTRIP, rows);
+    for (std::int64_t y = 0; y < facts.n.y; ++y) {
+      TIFFWriteScanline(file, plane.data() + y * facts.n.x, static_cast<std::uint32_t>(y), 0);
+    }
+    TIFFFlushData(file);
+    if (z == 0) begin = TIFFGetStrileOffset(file, 0);
+    TIFFWriteDirectory(file);
+  }
+  TIFFClose(file);
+  return begin;
+}
 
 TEST(TiffVolume, RoundTrip) { expect_round_trip(".tif"); }
 
@@ -35,6 +61,30 @@ TEST(TiffVolume, WhatTiffCannotHoldIsRefused) {
   const FileName name{scratch.file("out.tif"), ""};
   EXPECT_EQ(open_target(name, {1, {2, 2, 2}, VoxelType::f16}, 0).error().code, ErrorCode::unsupported);
   EXPECT_EQ(open_target(name, {2, {2, 2, 2}, VoxelType::f32}, 0).error().code, ErrorCode::unsupported);
+}
+
+// A part of a wide volume reads its rows only.
+TEST(TiffVolume, StripsAboveAWindowAreNotRead) {
+  const Scratch scratch;
+  const VolumeFacts facts{1, {2, 23, 50}, VoxelType::u8};
+  for (const int packing : {COMPRESSION_NONE, COMPRESSION_LZW, COMPRESSION_ADOBE_DEFLATE}) {
+    for (const int rows : {1, 4, 23}) {
+      const FileName name{scratch.file(std::to_string(packing) + "." + std::to_string(rows) + ".tif"), ""};
+      const std::uint64_t strip = write_strips(name.path, facts, packing, rows);
+      expect_volume(name, facts);
+      if (rows == 23) continue;
+      std::fstream(name.path, std::ios::in | std::ios::out | std::ios::binary)
+          .seekp(static_cast<std::streamoff>(strip))
+          .write("\xff\xff\xff\xff", 4);
+      const Box window{{0, 5, 7}, {2, 20, 50}};
+      std::vector<std::byte> seen(15 * 43);
+      const Result<VolumeSource> source = open_source(name);
+      ASSERT_TRUE(source);
+      const Result<void> read = source->read_plane(0, window, seen);
+      ASSERT_TRUE(read) << read.error().message;
+      EXPECT_EQ(seen, test_window(facts, 0, window));
+    }
+  }
 }
 
 TEST(TiffVolume, GarbageIsRefused) { expect_garbage_is_refused(".tif"); }
