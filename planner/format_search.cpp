@@ -141,10 +141,17 @@ void FormatSearch::extend(const Unit& unit, const States& from, const std::vecto
       if (!is_new && seconds < known->second.seconds) known->second = {seconds, &formats, &option};
     }
   }
-  while (to.size() > most_states) {
-    to.erase(std::max_element(to.begin(), to.end(),
-                              [](const auto& a, const auto& b) { return a.second.seconds < b.second.seconds; }));
+  keep_fastest(to);
+}
+
+// Of those beside the one in planar throughout, which goes on wherever a layer has a planar way: an end is never lost.
+void FormatSearch::keep_fastest(States& states) const {
+  States::node_type planar = states.extract(Formats(problem_.network.nodes.size() + 1));
+  while (states.size() > most_states) {
+    states.erase(std::max_element(states.begin(), states.end(),
+                                  [](const auto& a, const auto& b) { return a.second.seconds < b.second.seconds; }));
   }
+  states.insert(std::move(planar));
 }
 
 Result<FormatChoice> FormatSearch::best() {

@@ -38,7 +38,8 @@ class FormatSearch {
   // computes a layer.
   [[nodiscard]] Result<Seconds> least(const std::function<bool(Seconds)>& enough);
   // Exact as long as no more than six values are alive at once: one state per format of each, node after node. Beyond,
-  // the fastest states alone are followed. Of equals the one whose formats come first.
+  // the fastest states alone are followed, and the one in planar throughout. Of equals the one whose formats come
+  // first.
   [[nodiscard]] Result<FormatChoice> best();
 
  private:
@@ -72,6 +73,7 @@ class FormatSearch {
   [[nodiscard]] const Step* reorder_of(const Shape5& shape, Format from, Format to);
   [[nodiscard]] bool reads(const Unit& unit, const Option& option, const Formats& formats) const;
   void extend(const Unit& unit, const States& from, const std::vector<Option>& options, States& to) const;
+  void keep_fastest(States& states) const;
   [[nodiscard]] FormatChoice trace(const std::vector<States>& states, const Formats* end) const;
   [[nodiscard]] Error lacking(const Unit& unit) const;
 

@@ -197,6 +197,36 @@ TEST(FormatSearch, NamesTheLayerThatNothingComputes) {
   EXPECT_FALSE(search.least([](Seconds) { return false; }));
 }
 
+// Convolutions write planar tensors last of all; concatenations read nothing else.
+Result<std::vector<Estimate>> describe_tempting(const LayerProblem& problem, const DeviceSpec&) {
+  if (std::holds_alternative<ConcatProblem>(problem)) return std::vector{estimate_of(problem, {}, {}, 1)};
+  if (!std::holds_alternative<ConvProblem>(problem)) return Error{ErrorCode::unsupported, "neither of them"};
+  std::vector<Estimate> estimates;
+  for (const Format out : all_formats) {
+    estimates.push_back(estimate_of(problem, {}, out, std::ssize(estimates)));
+    estimates.back().time = out == Format{} ? 10 : 1;
+  }
+  return estimates;
+}
+constinit const Primitive tempting{"card.tempting", 1, DeviceKind::gpu, describe_tempting, drawn::never_prepared};
+
+TEST(FormatSearch, BeyondSixValuesAliveThePlanarEndIsNotLost) {
+  Network network;
+  Node all{"all", Concat{}, {}};
+  for (int i = 1; i <= 7; ++i) {
+    network.nodes.push_back({"conv" + std::to_string(i), drawn::convolution(i, Vec3::cube(1)), {0}});
+    all.inputs.push_back(i);
+  }
+  network.nodes.push_back(std::move(all));
+  const std::array<const Primitive*, 1> alone = {&tempting};
+  Bench bench(std::move(network), alone);
+  const FormatProblem problem = bench.problem(Precision::bf16);
+  const Result<FormatChoice> found = FormatSearch(problem, bench.ways).best();
+  ASSERT_TRUE(found) << found.error().message;
+  for (const Step& step : found->steps) EXPECT_EQ(step.out, Format{});
+  expect_runs(bench, *found);
+}
+
 TEST(FormatSearch, StopsAtWhatIsEnough) {
   Bench bench(drawn::chain());
   const FormatProblem problem = bench.problem(Precision::bf16);
