@@ -91,7 +91,7 @@ Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFact
   if (Result<void> sound = check_target(name, facts); !sound) return sound.error();
   const Result<FileFormat> format = format_of(name);
   switch (*format) {
-    case FileFormat::hdf5: return open_hdf5_target(name, facts, goes_on, Hdf5Room::at_once);
+    case FileFormat::hdf5: return open_hdf5_target(name, facts, goes_on);
     case FileFormat::tiff: return open_tiff_target_in_parts(name, facts, goes_on, std::move(stop));
     case FileFormat::npy: return open_npy_target(name, facts, goes_on);
   }

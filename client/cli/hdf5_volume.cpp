@@ -169,7 +169,7 @@ Handle open_or_create(const std::string& path) {
   return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose};
 }
 
-Handle create_dataset(hid_t file, const std::string& dataset, const VolumeFacts& facts, Hdf5Room room) {
+Handle create_dataset(hid_t file, const std::string& dataset, const VolumeFacts& facts) {
   const auto size = [](std::int64_t value) { return static_cast<hsize_t>(value); };
   std::array<hsize_t, 4> extents = {size(facts.channels), size(facts.n.z), size(facts.n.y), size(facts.n.x)};
   // One plane per chunk: planes arrive one by one, and a chunk is then written once.
@@ -178,10 +178,8 @@ Handle create_dataset(hid_t file, const std::string& dataset, const VolumeFacts&
   const Handle space(H5Screate_simple(4 - skip, extents.data() + skip, nullptr), H5Sclose);
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_chunk(creation.get(), 4 - skip, chunk.data() + skip);
-  if (room == Hdf5Room::at_once) {
-    H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY);
-    H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
-  }
+  H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
   const Handle linking(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_create_intermediate_group(linking.get(), 1);
   const Handle type = stored_type(facts.type);
@@ -198,13 +196,13 @@ bool has_extents(hid_t dataset, const VolumeFacts& facts) {
   return dataset >= 0 && extents_of(dataset) == expected;
 }
 
-Handle partial_dataset(hid_t file, const std::string& dataset, const VolumeFacts& facts, bool goes_on, Hdf5Room room) {
+Handle partial_dataset(hid_t file, const std::string& dataset, const VolumeFacts& facts, bool goes_on) {
   if (goes_on) {
     Handle found(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose);
     return has_extents(found.get(), facts) ? std::move(found) : Handle(-1, H5Dclose);
   }
   H5Ldelete(file, dataset.c_str(), H5P_DEFAULT);
-  return create_dataset(file, dataset, facts, room);
+  return create_dataset(file, dataset, facts);
 }
 
 // Renames the partial dataset over whatever had the name.
@@ -249,11 +247,11 @@ bool hdf5_dataset_exists(const FileName& name) {
   return dataset.valid();
 }
 
-Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& facts, bool goes_on, Hdf5Room room) {
+Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& facts, bool goes_on) {
   silence();
   Handle file = open_or_create(name.path);
   if (!file.valid()) return cannot(name, "be opened for writing: not an HDF5 file, in use, or no such folder");
-  Handle data = partial_dataset(file.get(), partial_name(name).dataset, facts, goes_on, room);
+  Handle data = partial_dataset(file.get(), partial_name(name).dataset, facts, goes_on);
   if (!data.valid()) return cannot(name, "create or reopen the partial dataset");
   auto open = std::make_shared<OpenDataset>(OpenDataset{std::move(file), std::move(data), facts, facts.channels > 1});
   VolumeTarget target;

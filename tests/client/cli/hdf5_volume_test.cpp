@@ -61,7 +61,7 @@ TEST(Hdf5Volume, WhatWasFlushedInPartsOutlivesAKill) {
   expect_volume(name, facts);
 }
 
-TEST(Hdf5Volume, InPartsAllRoomIsTakenAtTheBegin) {
+TEST(Hdf5Volume, AllRoomIsTakenAtTheBegin) {
   const Scratch scratch;
   const FileName name{scratch.file("volume.h5"), "/prob"};
   const VolumeFacts facts{2, {40, 300, 520}, VoxelType::f32};
@@ -72,6 +72,26 @@ TEST(Hdf5Volume, InPartsAllRoomIsTakenAtTheBegin) {
   write_part(*target, facts, {{0, 0, 0}, {40, 150, 520}}, 0, 40);
   ASSERT_TRUE(target->flush());
   EXPECT_EQ(std::filesystem::file_size(name.path), begun) << "and its index is as it was";
+}
+
+// Between two records of a wide output.
+TEST(Hdf5Volume, WhatWasFlushedOutlivesAKill) {
+  const Scratch scratch;
+  const FileName name{scratch.file("volume.h5"), "/prob"};
+  const VolumeFacts facts{1, {96, 1, 1024 * 256}, VoxelType::u8};
+  const auto killed = [&] {
+    Result<VolumeTarget> target = open_target(name, facts, 0);
+    write_planes(*target, facts, 0, 64);
+    EXPECT_TRUE(target->flush());
+    write_planes(*target, facts, 64, 95);
+    std::raise(SIGKILL);
+  };
+  EXPECT_EXIT(killed(), testing::KilledBySignal(SIGKILL), "");
+  Result<VolumeTarget> target = open_target(name, facts, 64);
+  ASSERT_TRUE(target) << target.error().message;
+  write_planes(*target, facts, 64, 96);
+  ASSERT_TRUE(target->finish());
+  expect_volume(name, facts);
 }
 
 TEST(Hdf5Volume, FinishingReplacesAnOlderOutput) {
