@@ -11,6 +11,7 @@ import time
 import unittest
 
 import grpc
+import h5py
 import numpy as np
 import tritonclient.grpc as triton
 
@@ -175,11 +176,11 @@ class FlowTest(unittest.TestCase):
             self.assertEqual(caught.exception.code(), grpc.StatusCode.FAILED_PRECONDITION)
             self.assertIn("not that of this volume, model and plan", caught.exception.details())
 
-    def infer(self, daemon, folder, *more):
+    def infer(self, daemon, folder, *more, output="out.npy"):
         """The client's program on in.npy, begun."""
         return subprocess.Popen(
             [ZNNID.with_name("znni"), "infer", "--server", daemon.url, "-m", "net", "-i", f"{folder}/in.npy", "-o",
-             f"{folder}/out.npy", "--dtype", "uint8", "--no-progress", "--json", *more],
+             f"{folder}/{output}", "--dtype", "uint8", "--no-progress", "--json", *more],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def expect_exact(self, volume, output, y, x):
@@ -187,6 +188,26 @@ class FlowTest(unittest.TestCase):
         window = volume[20:21 + HALO, y.start:y.stop + HALO, x.start:x.stop + HALO]
         exact = nets.run_dilated(self.net, window[None, None].astype(np.float32) / 255)[0][:, 0]
         self.assertLessEqual(np.abs(output[20, :, y, x] - exact * 255).max(), 0.51, (y, x))
+
+    def wait_for_streams(self, daemon, streams, client):
+        """Until so many have ended well, or the client has."""
+        while daemon.metric("znni_requests_total", method="Volumes", code="OK") < streams and client.poll() is None:
+            time.sleep(0.01)
+
+    def test_a_killed_client_loses_no_recorded_part(self):
+        volume = self.volume((60, 500, 500))
+        with self.daemon() as daemon, tempfile.TemporaryDirectory() as folder:
+            np.save(f"{folder}/in.npy", volume)
+            killed = self.infer(daemon, folder, output="out.h5:/prob")
+            self.wait_for_streams(daemon, 2, killed)
+            killed.kill()
+            killed.communicate(timeout=60)
+            rest = self.infer(daemon, folder, "--resume", output="out.h5:/prob")
+            found, said = rest.communicate(timeout=120)
+            self.assertEqual(rest.returncode, 0, said)
+            self.assertGreaterEqual(json.loads(found)["resumed_parts"], 1)
+            with h5py.File(f"{folder}/out.h5") as file:
+                self.expect_right(volume, file["prob"][:].transpose(1, 0, 2, 3))
 
     def test_a_wide_volume_goes_in_parts(self):
         """Interrupted in the middle, it goes on."""
@@ -200,8 +221,7 @@ class FlowTest(unittest.TestCase):
             self.assertTrue(told.part.x < 791 or told.part.y < 791, told)
             self.assertLess(told.predicted_seconds_in_parts, told.predicted_seconds / 2)
             broken = self.infer(daemon, folder)
-            while daemon.metric("znni_requests_total", method="Volumes", code="OK") < 2 and broken.poll() is None:
-                time.sleep(0.01)
+            self.wait_for_streams(daemon, 2, broken)
             broken.send_signal(signal.SIGINT)
             _, said = broken.communicate(timeout=60)
             self.assertEqual(broken.returncode, 130, said)
