@@ -110,9 +110,12 @@ class ModelServer {
   [[nodiscard]] virtual Result<JobOutlook> outlook(const std::string& name, const std::string& version,
                                                    const VolumeShape& input, ElementType output = ElementType::f32,
                                                    std::int64_t alike = 1) const = 0;
-  // In which parts a volume that outlook() takes is computed soonest, one after the other.
+  // In which parts a volume that outlook() takes is computed soonest, one after the other, while no other job is there:
+  // whatever runs now will have ended before the last of them. over_budget, with numbers, where not even then there is
+  // memory for a job on any part; `cancelled` when `stop` came first.
   [[nodiscard]] virtual Result<VolumeCut> cut(const std::string& name, const std::string& version,
-                                              const VolumeShape& input, ElementType output) const = 0;
+                                              const VolumeShape& input, ElementType output,
+                                              const std::stop_token& stop) const = 0;
   // `bytes` of transport memory out of the budget, at once or over_budget with both numbers.
   [[nodiscard]] virtual Result<TransportLease> lease(std::int64_t bytes) = 0;
 

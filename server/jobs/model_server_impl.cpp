@@ -96,12 +96,15 @@ class ModelServerImpl final : public ModelServer {
   }
 
   Result<VolumeCut> cut(const std::string& name, const std::string& version, const VolumeShape& input,
-                        ElementType output) const override {
+                        ElementType output, const std::stop_token& stop) const override {
     const Result<ModelSlots::Handle> slot = slots_.find(name, version);
     if (!slot) return slot.error();
     const Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
     if (!model) return model.error();
-    const Result<VolumeCut> cut = (*model)->engine->cut(input, output, usual_share(*transport_));
+    const Engine& engine = *(*model)->engine;
+    Result<VolumeCut> cut = engine.cut(input, output, idle_share(*transport_), stop);
+    // A job alone may take all of it where it cannot do with its share.
+    if (!cut && cut.error().code == ErrorCode::over_budget) cut = engine.cut(input, output, transport_->limit, stop);
     return cut ? cut : cut.error().within("model '" + name + "'");
   }
 

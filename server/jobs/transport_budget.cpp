@@ -47,4 +47,6 @@ std::int64_t usual_share(TransportBudget& budget) {
   return (budget.limit - budget.used) / 2;
 }
 
+std::int64_t idle_share(const TransportBudget& budget) { return budget.limit / 2; }
+
 }  // namespace znni

@@ -26,5 +26,7 @@ struct TransportBudget {
 // What a job may hold that comes now: half of what is free. So two that come at the same moment find room, and as much
 // is left for those that come while a long one holds its half.
 [[nodiscard]] std::int64_t usual_share(TransportBudget& budget);
+// The same of a job that comes while no other is there.
+[[nodiscard]] std::int64_t idle_share(const TransportBudget& budget);
 
 }  // namespace znni

@@ -127,23 +127,44 @@ Result<JobOutlook> Engine::outlook(const VolumeShape& input, ElementType output,
   return state_->best_outlook({input, output, most_held});
 }
 
-Result<VolumeCut> Engine::cut(const VolumeShape& input, ElementType output, std::int64_t most_held) const {
-  const Result<JobOutlook> whole = outlook(input, output, most_held);
-  if (!whole) return whole.error();
+namespace {
+
+// That parts of `output` may consist of: columns of a stream as long as it is.
+std::vector<Vec3> patches_of(const Engine::State& state, Vec3 output) {
   std::vector<Vec3> patches;
-  for (const std::size_t rung : state_->rungs_now()) {
-    const Geometry& geometry = state_->rungs[rung].geometry();
+  for (const std::size_t rung : state.rungs_now()) {
+    const Geometry& geometry = state.rungs[rung].geometry();
     Vec3 patch = exchanged(geometry.patch_output, geometry.choice.axis);
-    if (geometry.choice.streamed) patch[geometry.choice.axis] = whole->output.n[geometry.choice.axis];
+    if (geometry.choice.streamed) patch[geometry.choice.axis] = output[geometry.choice.axis];
     patches.push_back(patch);
   }
-  return best_cut(whole->output.n, state_->fov, patches, [&](Vec3 n) -> PartOutlook {
+  return patches;
+}
+
+}  // namespace
+
+Result<VolumeCut> Engine::cut(const VolumeShape& input, ElementType output, std::int64_t most_held,
+                              const std::stop_token& stop) const {
+  const Result<JobOutlook> whole = outlook(input, output, most_held);
+  if (!whole) return whole.error();
+  const Vec3 n = whole->output.n;
+  std::int64_t least = saturated;
+  const VolumeCut cut = best_cut(n, state_->fov, patches_of(*state_, n), [&](Vec3 extent) -> PartOutlook {
+    if (stop.stop_requested()) return {0, false};
     VolumeShape part = input;
-    part.n = n;
+    part.n = extent;
     const State::Work work{part, output, most_held};
     const JobOutlook found = state_->best_outlook(work);
-    return {found.predicted_seconds, state_->held_bytes(found, work) <= most_held};
+    const std::int64_t held = state_->held_bytes(found, work);
+    least = std::min(least, held);
+    return {found.predicted_seconds, held <= most_held};
   });
+  if (stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped while the volume was cut"};
+  if (cut.fits) return cut;
+  return Error{ErrorCode::over_budget, "in whatever parts, a job holds " + bytes_text(least) +
+                                           " of the volume, its output and the list of its patches at a time; it may "
+                                           "hold " +
+                                           bytes_text(most_held)};
 }
 
 std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& input, ElementType output) const {

@@ -142,9 +142,9 @@ class Engine {
                                            std::int64_t most_held = saturated) const;
 
   // In which parts a volume that outlook() takes is computed soonest: each as outlook() has it, for the same bytes
-  // held.
+  // held. over_budget, with numbers, where a job would hold more of every part; `cancelled` when `stop` came first.
   [[nodiscard]] Result<VolumeCut> cut(const VolumeShape& input, ElementType output = ElementType::f32,
-                                      std::int64_t most_held = saturated) const;
+                                      std::int64_t most_held = saturated, const std::stop_token& stop = {}) const;
 
   // Blocks until done. One job at a time computes; others may run while it stands between patches, as Interval says.
   // Stops between layers with `cancelled`. An error ends the job, not the engine. invalid_argument when the job's first

@@ -17,13 +17,16 @@ struct Candidate {
   std::int64_t sent = 0;  // voxels of a plane of each part's input
 };
 
-// All, half, a quarter, ... of the patches along an axis, down to one.
+constexpr std::size_t most_extents = 12;  // of parts of a patch, along an axis
+
+// All, half, a quarter, ... of the patches along an axis, down to one: of too many all of them and the narrowest.
 std::vector<std::int64_t> extents_along(std::int64_t output, std::int64_t patch) {
   std::vector<std::int64_t> extents;
   for (std::int64_t count = div_up(output, patch); count > 1; count = div_up(count, 2)) {
     extents.push_back(std::min(output, mul(count, patch)));
   }
   extents.push_back(std::min(output, patch));
+  if (extents.size() > most_extents) extents.erase(extents.begin() + 1, extents.end() - (most_extents - 1));
   return extents;
 }
 
@@ -62,11 +65,11 @@ std::vector<Candidate> candidates(Vec3 output, Vec3 fov, std::span<const Vec3> p
         const Vec3 part{output.z, y, x};
         const auto known = [part](const Candidate& other) { return other.part == part; };
         if (part == output || std::any_of(found.begin(), found.end(), known)) continue;
-        const Candidate candidate = weigh(output, fov, part, outlook);
-        if (candidate.outlook.fits) found.push_back(candidate);
+        found.push_back(weigh(output, fov, part, outlook));
       }
     }
   }
+  std::erase_if(found, [](const Candidate& candidate) { return !candidate.outlook.fits; });
   return found;
 }
 
@@ -74,7 +77,7 @@ std::vector<Candidate> candidates(Vec3 output, Vec3 fov, std::span<const Vec3> p
 
 VolumeCut best_cut(Vec3 output, Vec3 fov, std::span<const Vec3> patches, const OutlookOfPart& outlook) {
   const Candidate whole = weigh(output, fov, output, outlook);
-  VolumeCut cut{output, 1, whole.outlook.seconds, whole.outlook.seconds};
+  VolumeCut cut{output, 1, whole.outlook.seconds, whole.outlook.seconds, whole.outlook.fits};
   const std::vector<Candidate> all = candidates(output, fov, patches, outlook);
   if (all.empty()) return cut;
   const auto sooner = [](const Candidate& a, const Candidate& b) { return a.outlook.seconds < b.outlook.seconds; };
@@ -85,7 +88,7 @@ VolumeCut best_cut(Vec3 output, Vec3 fov, std::span<const Vec3> patches, const O
     if (candidate.outlook.seconds > hardly * soonest) continue;
     if (best == nullptr || candidate.sent < best->sent) best = &candidate;
   }
-  return {best->part, best->parts, whole.outlook.seconds, best->outlook.seconds};
+  return {best->part, best->parts, whole.outlook.seconds, best->outlook.seconds, true};
 }
 
 }  // namespace znni

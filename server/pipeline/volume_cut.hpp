@@ -17,6 +17,7 @@ struct VolumeCut {
   std::int64_t parts = 1;
   Seconds whole_seconds = 0;  // predicted of the volume at once
   Seconds seconds = 0;        // of all parts, one after the other
+  bool fits = true;           // a job holds no more of a part than it may
   bool operator==(const VolumeCut&) const = default;
 };
 
@@ -28,8 +29,9 @@ struct PartOutlook {
 using OutlookOfPart = std::function<PartOutlook(Vec3 input)>;
 
 // The parts in which `output` is predicted to be computed soonest; of those that take hardly longer (2 %) the ones that
-// send the least input. All of it at once unless parts take a tenth less, or fit where the whole does not. `patches`:
-// extents in the output of patches and columns that parts may consist of; z is not looked at.
+// send the least input. All of it at once unless parts take a tenth less, or fit where the whole does not; also where
+// nothing fits. `patches`: extents in the output of patches and columns that parts may consist of, of which twelve
+// widths along y and along x are looked at; z is not looked at.
 [[nodiscard]] VolumeCut best_cut(Vec3 output, Vec3 fov, std::span<const Vec3> patches, const OutlookOfPart& outlook);
 
 }  // namespace znni

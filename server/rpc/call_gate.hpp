@@ -1,5 +1,5 @@
-// Counts the calls that carry volumes, bounds them and closes for shutdown. Health and metadata calls do not
-// pass here, so that they answer while all of these wait.
+// Counts the calls that carry volumes or weigh how they are best sent, bounds them and closes for shutdown. Health and
+// metadata calls do not pass here, so that they answer while all of these wait.
 #pragma once
 
 #include <condition_variable>

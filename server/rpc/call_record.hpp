@@ -1,4 +1,5 @@
-// What is known about a finished call that carried a volume, for logs and metrics. This layer knows no logging library.
+// What is known about a finished call that carried a volume, or asked about one, for logs and metrics. This layer knows
+// no logging library.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +10,7 @@
 namespace znni::rpc {
 
 struct CallRecord {
-  std::string_view method;  // "ModelInfer", "ModelStreamInfer", "Volumes"
+  std::string_view method;  // "ModelInfer", "ModelStreamInfer", "Volumes", "Outlook"
   std::string model;        // as the client wrote it, cut and without control characters
   std::string version;      // of the model that ran, or ""
   std::string id;           // as `model`

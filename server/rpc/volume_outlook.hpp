@@ -1,13 +1,17 @@
 // What a stream of znni.v1.Volumes would be, and in which parts its volume is best sent, for whoever asks before.
 #pragma once
 
+#include <stop_token>
+
 #include "primitives/core/result.hpp"
 #include "proto/volumes.pb.h"
 #include "server/jobs/model_server.hpp"
 
 namespace znni::rpc {
 
-// Refused where the stream would be: the same errors. A volume that its model wants as a whole is one part.
-[[nodiscard]] Result<v1::VolumeOutlook> volume_outlook(v1::VolumeHeader header, const ModelServer& models);
+// Refused where the stream would be on a server without other jobs: the same errors. A volume that its model wants as a
+// whole is one part. `cancelled` when `stop` came first.
+[[nodiscard]] Result<v1::VolumeOutlook> volume_outlook(v1::VolumeHeader header, const ModelServer& models,
+                                                       const std::stop_token& stop = {});
 
 }  // namespace znni::rpc

@@ -1,10 +1,31 @@
 #include "server/rpc/volumes.hpp"
 
+#include <chrono>
+
+#include "server/rpc/caller.hpp"
+#include "server/rpc/client_text.hpp"
 #include "server/rpc/status_map.hpp"
 #include "server/rpc/volume_call.hpp"
 #include "server/rpc/volume_outlook.hpp"
 
 namespace znni::rpc {
+namespace {
+
+// As a call that was inside.
+void note(const FrontDoor& door, const v1::VolumeHeader& header, double seconds, const grpc::Status& status) {
+  CallRecord call;
+  call.method = "Outlook";
+  call.model = one_line(header.model_name(), 80);
+  call.id = one_line(header.id(), 80);
+  const Result<ModelInfo> model = door.models.find(header.model_name(), header.model_version());
+  if (model) call.version = model->version;
+  call.code = name_of(status.error_code());
+  call.reason = status.error_message();
+  call.seconds = seconds;
+  door.record(call);
+}
+
+}  // namespace
 
 grpc::Status VolumesService::Infer(grpc::ServerContext* context,
                                    grpc::ServerReaderWriter<v1::VolumeResponse, v1::VolumeRequest>* stream) {
@@ -17,11 +38,17 @@ grpc::Status VolumesService::Infer(grpc::ServerContext* context,
 
 grpc::Status VolumesService::Outlook(grpc::ServerContext* context, const v1::VolumeHeader* request,
                                      v1::VolumeOutlook* response) {
-  if (grpc::Status refused = door_.guard.check(*context, Access::infer); !refused.ok()) return refused;
-  Result<v1::VolumeOutlook> outlook = volume_outlook(*request, door_.models);
-  if (!outlook) return to_status(outlook.error());
-  *response = *std::move(outlook);
-  return grpc::Status::OK;
+  if (grpc::Status refused = door_.guard.check(*context, Access::infer); !refused.ok())
+    return door_.refuse("Outlook", refused);
+  const Result<CallPass> pass = door_.gate.enter();
+  if (!pass) return door_.refuse("Outlook", to_status(pass.error()));
+  const auto start = std::chrono::steady_clock::now();
+  const WatchedCall call = door_.watch.watch([context] { return gone(*context); });
+  Result<v1::VolumeOutlook> outlook = volume_outlook(*request, door_.models, call.token());
+  const grpc::Status status = outlook ? grpc::Status::OK : to_status(call.reason(outlook.error()));
+  note(door_, *request, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), status);
+  if (outlook) *response = *std::move(outlook);
+  return status;
 }
 
 }  // namespace znni::rpc

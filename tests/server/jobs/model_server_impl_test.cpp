@@ -96,7 +96,7 @@ TEST_F(ModelServerTest, ServesAModelExactlyWithItsOwnNormalisation) {
   ASSERT_TRUE(server->ready()) << log();
   const Result<JobOutlook> outlook = server->outlook("net", "", volume_.shape);
   ASSERT_TRUE(outlook) << outlook.error().message;
-  EXPECT_EQ(server->cut("net", "", volume_.shape, ElementType::f32)->part, outlook->output.n);
+  EXPECT_EQ(server->cut("net", "", volume_.shape, ElementType::f32, {})->part, outlook->output.n);
   JobOutcome outcome;
   VolumeJob job =
       test::recorded_job(volume_.view(), outlook->output, ElementType::f32, VolumeOrder::image_major, outcome);
@@ -119,6 +119,33 @@ TEST_F(ModelServerTest, ServesAModelExactlyWithItsOwnNormalisation) {
   const ModelStatistics counters = server->statistics("net", "");
   EXPECT_EQ(counters.succeeded, 2);
   EXPECT_EQ(counters.voxels, 2 * voxels(outlook->output.n));
+}
+
+// It stays for all of a run, of which the memory of others at its first moment says nothing.
+TEST_F(ModelServerTest, AVolumeIsCutForAServerWithoutOthers) {
+  add_network("net");
+  const std::unique_ptr<ModelServer> server = open();
+  const VolumeShape wide{1, {40, 3000, 3000}};
+  const Result<VolumeCut> alone = server->cut("net", "", wide, ElementType::f32, {});
+  ASSERT_TRUE(alone) << alone.error().message;
+  const Result<TransportLease> others = server->lease(server->memory().transport_limit - 9999);
+  ASSERT_TRUE(others);
+  const Result<VolumeCut> beside = server->cut("net", "", wide, ElementType::f32, {});
+  ASSERT_TRUE(beside) << beside.error().message;
+  EXPECT_EQ(*beside, *alone);
+}
+
+TEST_F(ModelServerTest, AVolumeThatFitsInNoPartsIsRefusedWithNumbers) {
+  add_network("net");
+  const std::unique_ptr<ModelServer> server = open();
+  const VolumeShape tall{1, {std::int64_t{1} << 31, 20, 20}};  // the list of its patches alone is too long
+  const Result<VolumeCut> cut = server->cut("net", "", tall, ElementType::f32, {});
+  ASSERT_FALSE(cut);
+  EXPECT_EQ(cut.error().code, ErrorCode::over_budget);
+  EXPECT_THAT(cut.error().message, HasSubstr(bytes_text(server->memory().transport_limit)));
+  std::stop_source stop;
+  stop.request_stop();
+  EXPECT_EQ(server->cut("net", "", tall, ElementType::f32, stop.get_token()).error().code, ErrorCode::cancelled);
 }
 
 TEST_F(ModelServerTest, AVolumeIsStandardisedWhereTheModelSaysSo) {
@@ -169,7 +196,7 @@ TEST_F(ModelServerTest, UnknownModelsAndVersionsAreNotFound) {
   EXPECT_EQ(server->find("net", "1").error().code, ErrorCode::not_found);
   EXPECT_EQ(server->find("other", "").error().message, "Request for unknown model: 'other' is not found");
   EXPECT_EQ(server->outlook("other", "", volume_.shape).error().code, ErrorCode::not_found);
-  EXPECT_EQ(server->cut("other", "", volume_.shape, ElementType::f32).error().code, ErrorCode::not_found);
+  EXPECT_EQ(server->cut("other", "", volume_.shape, ElementType::f32, {}).error().code, ErrorCode::not_found);
   EXPECT_EQ(server->run("other", "", {}, {}).error().code, ErrorCode::not_found);
   EXPECT_EQ(server->statistics("other", "").succeeded, 0);
 }

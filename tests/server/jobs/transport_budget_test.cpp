@@ -42,6 +42,7 @@ TEST(TransportBudget, AJobLeavesSomeOfWhatIsFree) {
   EXPECT_EQ(usual_share(*budget), 500);
   const Result<TransportLease> lease = take_lease(budget, 600);
   EXPECT_EQ(usual_share(*budget), 200);
+  EXPECT_EQ(idle_share(*budget), 500);
 }
 
 TEST(TransportBudget, ALeaseMovesAndMayOutliveItsServer) {

@@ -154,7 +154,9 @@ Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::
 
 // Parts that are one column of the patch wide.
 Result<VolumeCut> FakeModelServer::cut(const std::string& name, const std::string& version, const VolumeShape& input,
-                                       ElementType output) const {
+                                       ElementType output, const std::stop_token& stop) const {
+  if (cut_begins) cut_begins(stop);
+  if (stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped while the volume was cut"};
   const Result<JobOutlook> whole = outlook(name, version, input, output, 0);
   if (!whole) return whole.error();
   const Vec3 column = find(name, version)->patch - find(name, version)->field_of_view + Vec3::cube(1);

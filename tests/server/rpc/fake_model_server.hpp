@@ -33,7 +33,7 @@ class FakeModelServer final : public ModelServer {
                                            const VolumeShape& input, ElementType output,
                                            std::int64_t alike) const override;
   [[nodiscard]] Result<VolumeCut> cut(const std::string& name, const std::string& version, const VolumeShape& input,
-                                      ElementType output) const override;
+                                      ElementType output, const std::stop_token& stop) const override;
   [[nodiscard]] Result<TransportLease> lease(std::int64_t bytes) override;
   [[nodiscard]] Result<JobStatistics> run_all(const std::string& name, const std::string& version,
                                               std::vector<VolumeJob> jobs, std::size_t at_a_time,
@@ -62,8 +62,9 @@ class FakeModelServer final : public ModelServer {
   std::atomic<std::int64_t> places = 0;  // of jobs that may share a batch
   std::atomic<std::int64_t> slabs = 1;   // of others, at a time
   std::atomic<std::int64_t> most_slab_planes = saturated;
-  std::atomic<std::int64_t> bytes_per_slab_plane = 0;  // that must be free for each of a slab's but the first
-  std::function<void()> after_outlook;                 // what others do behind each; may be empty
+  std::atomic<std::int64_t> bytes_per_slab_plane = 0;      // that must be free for each of a slab's but the first
+  std::function<void(const std::stop_token&)> cut_begins;  // may be empty
+  std::function<void()> after_outlook;                     // what others do behind each; may be empty
   std::string fallback;  // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
   std::atomic<bool> host_fails = false;          // jobs begin as guests of one that fails, and wait again
   std::atomic<bool> retrained = false;           // all models then have another identity

@@ -49,6 +49,13 @@ TEST(VolumeOutlook, WhatIsWantedAsAWholeIsOnePart) {
   EXPECT_EQ(volume_outlook(normalised, models)->parts(), 8) << "nothing of it depends on the whole";
 }
 
+TEST(VolumeOutlook, WhatIsWantedAsAWholeMustFit) {
+  FakeModelServer models(6 * 22 * 9 - 1);
+  EXPECT_TRUE(volume_outlook(header(22), models));
+  models.whole_input = true;
+  EXPECT_EQ(volume_outlook(header(22), models).error().code, ErrorCode::over_budget);
+}
+
 TEST(VolumeOutlook, IsRefusedWhereTheStreamWouldBe) {
   const FakeModelServer models;
   const auto expect = [&](const v1::VolumeHeader& bad, ErrorCode code, const std::string& part) {

@@ -2,8 +2,9 @@
 
 #include <gmock/gmock.h>
 
-#include <thread>
+#include <future>
 
+#include "tests/server/jobs/wait_until.hpp"
 #include "tests/server/rpc/volume_client.hpp"
 
 namespace znni::rpc {
@@ -60,6 +61,34 @@ TEST_F(VolumesTest, TellsBeforeAnyDataInWhichPartsAVolumeIsBestSent) {
   EXPECT_EQ(models_.leased(), 0);
   grpc::ClientContext refused;
   EXPECT_EQ(stub_->Outlook(&refused, header({6, 22, 2}).header(), &outlook).error_code(), StatusCode::INVALID_ARGUMENT);
+}
+
+TEST_F(VolumesTest, WhoAsksHowAVolumeIsBestSentIsCountedAndNoted) {
+  v1::VolumeOutlook outlook;
+  grpc::ClientContext context;
+  ASSERT_TRUE(stub_->Outlook(&context, header({6, 22, 9}).header(), &outlook).ok());
+  ASSERT_EQ(records().size(), 1U);
+  EXPECT_EQ(records().front().method, "Outlook");
+  EXPECT_EQ(records().front().model, "twice");
+  EXPECT_EQ(records().front().version, "2");
+  EXPECT_EQ(records().front().code, "OK");
+  server_->close();
+  grpc::ClientContext late;
+  EXPECT_EQ(stub_->Outlook(&late, header({6, 22, 9}).header(), &outlook).error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_EQ(records().size(), 2U);
+}
+
+TEST_F(VolumesTest, WhoHasGoneIsNotWeighedFor) {
+  grpc::ClientContext context;
+  std::promise<bool> stopped;
+  models_.cut_begins = [&](const std::stop_token& stop) {
+    context.TryCancel();
+    stopped.set_value(test::wait_until([&] { return stop.stop_requested(); }));
+  };
+  v1::VolumeOutlook outlook;
+  EXPECT_EQ(stub_->Outlook(&context, header({6, 22, 9}).header(), &outlook).error_code(), StatusCode::CANCELLED);
+  EXPECT_TRUE(stopped.get_future().get());
+  EXPECT_TRUE(test::wait_until([&] { return records().size() == 1; }));
 }
 
 TEST_F(VolumesTest, AClosedServerTakesNone) {
