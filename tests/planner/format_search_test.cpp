@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "planner/pairs.hpp"
 #include "planner/schedule.hpp"
 #include "tests/planner/drawn_primitives.hpp"
 
@@ -16,8 +17,15 @@ constexpr Format last = {ElementType::f32, Layout::channels_last};
 constexpr Format last_bf16 = {ElementType::bf16, Layout::channels_last};
 constexpr std::array all_formats = {Format{}, last, last_bf16};
 
+// What times are drawn from: of a stream also from the planes before.
+std::string text_of(const LayerProblem& problem) {
+  const auto* const conv = std::get_if<ConvProblem>(&problem);
+  if (conv == nullptr) return to_string(problem);
+  return to_string(problem) + " behind " + std::to_string(conv->before.in) + ", " + std::to_string(conv->before.out);
+}
+
 Estimate estimate_of(const LayerProblem& problem, Format in, Format out, std::int64_t salt) {
-  Estimate estimate{{{"salt", salt}}, in, out, 0.1 + drawn::draw(to_string(problem), salt), {}};
+  Estimate estimate{{{"salt", salt}}, in, out, 0.1 + drawn::draw(text_of(problem), salt), {}};
   estimate.memory = input_output_buffers(problem, in, out, 0, MemorySpace::device);
   return estimate;
 }
@@ -29,7 +37,7 @@ Result<std::vector<Estimate>> describe_any(const LayerProblem& problem, const De
   std::int64_t salt = 0;
   for (const Format in : all_formats) {
     for (const Format out : all_formats) {
-      const bool exists = (in == Format{} && out == Format{}) || drawn::draw(to_string(problem), 50 + salt) < 0.6;
+      const bool exists = (in == Format{} && out == Format{}) || drawn::draw(text_of(problem), 50 + salt) < 0.6;
       if (exists) estimates.push_back(estimate_of(problem, in, out, salt));
       ++salt;
     }
@@ -64,20 +72,28 @@ Seconds keeping(int value, Format format) { return 0.05 * value * (format == las
 
 // A net, the geometry of its smallest patch, and what is searched.
 struct Bench {
-  explicit Bench(Network net, std::span<const Primitive* const> primitives = both)
+  explicit Bench(Network net, std::span<const Primitive* const> primitives = both, bool streamed = false)
       : network(std::move(net)), catalogue(catalogue_of(primitives)) {
     const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolMode::fragments);
     Vec3 input;
     for (int axis = 0; axis < 3; ++axis) input[axis] = legal_extents(network, modes, axis, 40).front();
-    geometry = make_geometry(network, {input, 1, modes}).value();
+    if (streamed) input.z = 4;
+    geometry = make_geometry(network, {input, 1, modes, 0, streamed}).value();
+    left_out.resize(geometry.values.size());
+  }
+  // The value is left out by a pair.
+  void leave_out(int value) {
+    left_out[static_cast<std::size_t>(value)] = true;
+    geometry = with_pairs(network, std::move(geometry), left_out);
   }
   [[nodiscard]] FormatProblem problem(Precision precision) const {
-    return {network, geometry, DeviceKind::gpu, std::vector<bool>(geometry.values.size()), precision, keeping};
+    return {network, geometry, DeviceKind::gpu, left_out, precision, keeping};
   }
 
   Network network;
   Catalogue catalogue;
   Geometry geometry;
+  std::vector<bool> left_out;
   DeviceSpec spec = gpu_spec();
   std::unique_ptr<CostSource> costs = modelled_costs();
   FastestWays ways{DeviceKind::gpu, spec, catalogue, *costs, Precision::bf16};
@@ -98,10 +114,15 @@ Seconds with_formats(Bench& bench, const std::vector<Format>& formats, Precision
   };
   Seconds sum = reordered(bench.geometry.values.front(), {}, formats.front()) + keeping(0, formats.front());
   for (std::size_t node = 0; node < bench.network.nodes.size(); ++node) {
-    const LayerProblem& problem = bench.geometry.problems[node];
+    const auto first = static_cast<int>(node);
     const std::vector<int>& inputs = bench.network.nodes[node].inputs;
+    const bool is_pair = bench.left_out[node + 1];
+    if (is_pair) ++node;
     Seconds least = std::numeric_limits<double>::infinity();
     for (const Format native : allowed) {
+      const LayerProblem problem =
+          is_pair ? pair_problem(bench.network, bench.geometry, first).value()
+                  : problem_on(DeviceKind::gpu, bench.network, bench.geometry, first, native != formats[node + 1]);
       const Format in = formats[static_cast<std::size_t>(inputs.front())];
       bool agree = true;
       for (int i = 0; i < static_cast<int>(inputs.size()); ++i) {
@@ -142,6 +163,7 @@ void expect_runs(const Bench& bench, const FormatChoice& choice) {
   Seconds sum = 0;
   for (const Call& call : schedule->calls) sum += call.estimate.time;
   for (int value = 0; value < static_cast<int>(bench.geometry.values.size()); ++value) {
+    if (bench.left_out[static_cast<std::size_t>(value)]) continue;
     const bool input = value == 0 && choice.steps.front().node == 0;
     const std::size_t first = choice.steps.front().node < 0 ? 0 : 1;
     sum += keeping(value, input ? Format{} : choice.steps[static_cast<std::size_t>(value) - first].out);
@@ -175,6 +197,23 @@ TEST(FormatSearch, EqualsBruteForce) {
     }
   }
   EXPECT_GT(with_reorders, 0);
+}
+
+TEST(FormatSearch, OfAStreamAndOfAPairEqualsBruteForceToo) {
+  for (int i = 0; i < 12; ++i) {
+    for (const Network& like : {drawn::chain(), drawn::branches(), drawn::residuals()}) {
+      Network network = like;
+      network.f_in = 1 + i;
+      const bool pools = std::holds_alternative<Pooling>(network.nodes[1].operation);
+      Bench bench(std::move(network), both, true);
+      if (pools && i % 2 == 1) bench.leave_out(1);
+      const FormatProblem problem = bench.problem(Precision::bf16);
+      const Result<FormatChoice> found = FormatSearch(problem, bench.ways).best();
+      ASSERT_TRUE(found) << found.error().message;
+      EXPECT_NEAR(found->seconds, by_brute_force(bench, Precision::bf16), 1e-9);
+      expect_runs(bench, *found);
+    }
+  }
 }
 
 TEST(FormatSearch, WithoutReordersLayersMustAgree) {
