@@ -120,4 +120,13 @@ double tolerance(const LayerProblem& problem, std::span<const Values> inputs, co
   return strict + unit * (1.0 + 5.0 * slope_of(problem) * most_of(problem, inputs, weights));
 }
 
+void Walk::add(std::int64_t layers, std::span<const float> found, const Values& exact) {
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    off_ += std::pow(static_cast<double>(found[i]) - exact[i], 2) / (2.0 * static_cast<double>(layers));
+    all_ += exact[i] * exact[i];
+  }
+}
+
+double Walk::unit() const { return std::sqrt(off_ / all_); }
+
 }  // namespace znni::oracle

@@ -25,4 +25,21 @@ namespace znni::oracle {
 [[nodiscard]] double tolerance(const LayerProblem& problem, std::span<const Values> inputs, const LayerWeights& weights,
                                Precision precision = Precision::fp32);
 
+// How far all outputs are off together, of layers in one precision coarser than float32 or of nets of them. The
+// tolerance above is of roundings that all push one way, so wide that bf16 stays within TF32's. But roundings to
+// nearest push either way, and their sum walks like the root of their count, here two for each layer. One is less than
+// half of u = 2^-8 (bf16) or 2^-11 (TF32) in root mean square; stored tensors and outputs that cancel come to less than
+// the other half. So unit() is below u, and bf16's eight times as far as TF32's.
+class Walk {
+ public:
+  // Outputs behind `layers` of that precision.
+  void add(std::int64_t layers, std::span<const float> found, const Values& exact);
+  // What one rounding comes to, of its value.
+  [[nodiscard]] double unit() const;
+
+ private:
+  double off_ = 0;  // sums of squares: of how far outputs are off, per rounding
+  double all_ = 0;  // of the outputs
+};
+
 }  // namespace znni::oracle

@@ -7,6 +7,8 @@
 #include <cmath>
 #include <random>
 
+#include "tests/support/rounding.hpp"
+
 namespace znni::oracle {
 namespace {
 
@@ -72,6 +74,28 @@ TEST(Tolerance, OfACoarserPrecisionAdmitsItsRoundings) {
     for (std::size_t i = 0; i < exact.size(); ++i) furthest = std::max(furthest, std::abs(found[i] - exact[i]));
     EXPECT_LE(furthest, tolerance(conv, inputs, weights, precision));
     EXPECT_GT(furthest, tolerance(conv, inputs, weights, Precision::fp32));
+  }
+}
+
+// By how far outputs are off together TF32 is told from bf16, which its tolerance admits.
+TEST(Tolerance, ALayerInBf16DoesNotWalkLikeOneInTf32) {
+  const ConvProblem conv = conv_of(8, 3);
+  const Data whole = data_of(conv, 0.0F);
+  const LayerWeights weights{whole.kernels, {}, {}, {}};
+  const std::vector<Values> inputs = {widened(whole.in)};
+  const Values exact = oracle_run(conv, inputs, weights);
+  const double allowed = tolerance(conv, inputs, weights, Precision::tf32);
+  for (const Precision precision : {Precision::tf32, Precision::bf16}) {
+    Data data = whole;
+    for (float& value : data.in) value = test::rounded(value, precision);
+    for (float& value : data.kernels) value = test::rounded(value, precision);
+    const std::vector<Values> rounded = {widened(data.in)};
+    const Values found = oracle_run(conv, rounded, LayerWeights{data.kernels, {}, {}, {}});
+    for (std::size_t i = 0; i < exact.size(); ++i) EXPECT_LE(std::abs(found[i] - exact[i]), allowed) << i;
+    Walk walk;
+    walk.add(1, std::vector<float>(found.begin(), found.end()), exact);
+    EXPECT_LT(walk.unit(), test::unit_of(precision));
+    EXPECT_EQ(walk.unit() > test::unit_of(Precision::tf32), precision == Precision::bf16);
   }
 }
 

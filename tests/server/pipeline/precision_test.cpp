@@ -8,6 +8,7 @@
 
 #include "planner/gpu_tails.hpp"
 #include "server/pipeline/pipeline.hpp"
+#include "tests/oracle/tolerance.hpp"
 #include "tests/planner/drawn_primitives.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
@@ -54,26 +55,9 @@ oracle::Values bounds(const Network& network, const NetworkWeights& weights, Vec
   return most;
 }
 
-// Those bounds are of roundings that all push one way, and so wide that layers in bf16 stay within TF32's. But
-// roundings push either way, and their sum walks like the root of their count, here two for each coarse layer. One is
-// less than half of u in root mean square; edges in bf16 and outputs that cancel come to less than the other half. bf16
-// walks eight times as far as TF32.
-struct Walk {
-  double off = 0;  // sums of squares: of how far outputs are off, per rounding
-  double all = 0;  // of the outputs
-  void add(std::int64_t layers, const std::vector<float>& found, const oracle::Values& exact) {
-    for (std::size_t i = 0; i < exact.size(); ++i) {
-      off += std::pow(static_cast<double>(found[i]) - exact[i], 2) / (2.0 * static_cast<double>(layers));
-      all += std::pow(exact[i], 2);
-    }
-  }
-  // What a rounding comes to, of its value.
-  [[nodiscard]] double unit() const { return std::sqrt(off / all); }
-};
-
 struct Seen {
   int coarse = 0;            // runs with layers coarser than float32
-  Walk walk;                 // of theirs
+  oracle::Walk walk;         // of theirs; the bounds above are so wide that layers in bf16 stay within TF32's
   int reordered_inputs = 0;  // of tails
   double furthest = 0;       // from the oracle, over the largest output
 };
