@@ -28,10 +28,11 @@ struct PartOutlook {
 };
 using OutlookOfPart = std::function<PartOutlook(Vec3 input)>;
 
-// The parts in which `output` is predicted to be computed soonest; of those that take hardly longer (2 %) the ones that
-// send the least input. All of it at once unless parts take a tenth less, or fit where the whole does not; also where
-// nothing fits. `patches`: extents in the output of patches and columns that parts may consist of, of which twelve
-// widths along y and along x are looked at; z is not looked at.
+// Of the parts that are looked at, those in which `output` is predicted to be computed soonest (of all multiples of a
+// patch some may be sooner); of those that take hardly longer (2 %) the ones that send the least input. All of it at
+// once unless parts take a tenth less, or fit where the whole does not; also where nothing fits. `patches`: extents in
+// the output of patches and columns that parts may consist of, of which twelve widths along y and along x are looked
+// at; z is not looked at.
 [[nodiscard]] VolumeCut best_cut(Vec3 output, Vec3 fov, std::span<const Vec3> patches, const OutlookOfPart& outlook);
 
 }  // namespace znni

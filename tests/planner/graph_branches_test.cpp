@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cmath>
 #include <numeric>
 
 #include "planner/graph_passes.hpp"
 #include "planner/schedule.hpp"
 #include "tests/planner/dense_net.hpp"
 #include "tests/planner/fake_primitives.hpp"
+#include "tests/planner/folded_net.hpp"
 
 namespace znni {
 namespace {
@@ -323,22 +323,7 @@ TEST_P(RandomBranches, ComputeTheSameAfterwards) {
   std::string text = "case " + std::to_string(GetParam()) + ", ZNNI_TEST_SEED=" + std::to_string(test::base_seed());
   for (const std::string& line : describe(network)) text += "\n  " + line;
   SCOPED_TRACE(text);
-  const NetworkWeights weights = random_weights(network, seed);
-  const LoadedNetwork result = fold_and_fuse({network, weights});
-  ASSERT_TRUE(check(result.network)) << check(result.network).error().message;
-  ASSERT_TRUE(check_weights(result.network, result.weights));
-  EXPECT_LT(result.network.nodes.size(), network.nodes.size());
-  EXPECT_EQ(describe(fold_and_fuse({network, {}}).network), describe(result.network));
-  EXPECT_EQ(reaches(result.network).back(), reaches(network).back());
-  const Vec3 n = reaches(network).back().fov + Vec3::cube(1);
-  const oracle::Values input = test::normals64(network.f_in * voxels(n), random);
-  const oracle::Values wanted = test::dense_output(network, weights, n, input);
-  const oracle::Values found = test::dense_output(result.network, result.weights, n, input);
-  ASSERT_EQ(found.size(), wanted.size());
-  double most = 1;
-  for (const double value : wanted) most = std::max(most, std::abs(value));
-  // Folded parameters are rounded to float32 once.
-  for (std::size_t i = 0; i < wanted.size(); ++i) ASSERT_NEAR(found[i], wanted[i], 1e-5 * most) << i;
+  EXPECT_LT(test::expect_folded_alike(network, seed, random).network.nodes.size(), network.nodes.size());
 }
 
 INSTANTIATE_TEST_SUITE_P(PlannerGraphBranches, RandomBranches, testing::Range(0, test::case_count(60)));
