@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "planner/network.hpp"
+#include "planner/graph_edits.hpp"
 #include "tests/planner/dense_net.hpp"
 
 namespace znni::test {

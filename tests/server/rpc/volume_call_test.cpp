@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
+#include <latch>
 #include <thread>
 
 #include "tests/server/rpc/volume_client.hpp"
@@ -245,24 +247,29 @@ TEST_F(VolumeCallTest, OfTwoThatComeAtTheSameMomentTheSecondDoesWithWhatIsLeft) 
   const Result<TransportLease> others = models_.lease(models_.memory().transport_limit - thick - thin);
   ASSERT_TRUE(others);
   models_.hold(Hold::patches);
-  std::optional<VolumeClient> other;
-  models_.after_outlook = [&] {
-    if (other) return;
-    other.emplace(*stub_);
-    other->stream->Write(header(n));
-    v1::VolumeResponse accepted;
-    EXPECT_TRUE(other->stream->Read(&accepted));
-    EXPECT_TRUE(accepted.has_accepted());
-    models_.most_slab_planes = 2;
-  };
+  std::atomic<bool> looked_before = false;
+  std::latch looked(1);
+  std::latch taken(1);
+  VolumeClient other(*stub_);
   VolumeClient client(*stub_);
+  models_.after_outlook = [&] {
+    if (looked_before.exchange(true)) return;
+    looked.count_down();
+    taken.wait();
+  };
   client.stream->Write(header(n));
+  looked.wait();
+  other.stream->Write(header(n));
   v1::VolumeResponse response;
+  EXPECT_TRUE(other.stream->Read(&response));
+  EXPECT_TRUE(response.has_accepted());
+  models_.most_slab_planes = 2;
+  taken.count_down();
   ASSERT_TRUE(client.stream->Read(&response)) << client.stream->Finish().error_message();
   EXPECT_TRUE(response.has_accepted());
   models_.hold(Hold::nothing);
   const VolumeShape output{2, n - Vec3::cube(2), ElementType::f32, VolumeOrder::plane_major};
-  for (VolumeClient* each : {&client, &*other}) {
+  for (VolumeClient* each : {&client, &other}) {
     each->send(voxels_of(n));
     EXPECT_TRUE(each->finish().ok());
     EXPECT_TRUE(is_twice(each->received, output));
