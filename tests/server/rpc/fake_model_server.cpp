@@ -148,14 +148,14 @@ Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::
   outlook.places = alike_jobs > 0 ? places.load() : 0;
   outlook.slabs = outlook.places > 0 ? div_up(outlook.output.n.z, outlook.slab_planes) : slabs.load();
   outlook.predicted_seconds = 0.5;
-  if (after_outlook) after_outlook();
+  after_outlook();
   return outlook;
 }
 
 // Parts that are one column of the patch wide.
 Result<VolumeCut> FakeModelServer::cut(const std::string& name, const std::string& version, const VolumeShape& input,
                                        ElementType output, const std::stop_token& stop) const {
-  if (cut_begins) cut_begins(stop);
+  cut_begins(stop);
   if (stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped while the volume was cut"};
   const Result<JobOutlook> whole = outlook(name, version, input, output, 0);
   if (!whole) return whole.error();

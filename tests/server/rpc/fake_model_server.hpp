@@ -4,7 +4,6 @@
 
 #include <atomic>
 #include <condition_variable>
-#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -13,6 +12,7 @@
 
 #include "server/jobs/model_server.hpp"
 #include "server/jobs/transport_budget.hpp"
+#include "tests/server/rpc/hook.hpp"
 
 namespace znni::rpc {
 
@@ -62,9 +62,9 @@ class FakeModelServer final : public ModelServer {
   std::atomic<std::int64_t> places = 0;  // of jobs that may share a batch
   std::atomic<std::int64_t> slabs = 1;   // of others, at a time
   std::atomic<std::int64_t> most_slab_planes = saturated;
-  std::atomic<std::int64_t> bytes_per_slab_plane = 0;      // that must be free for each of a slab's but the first
-  std::function<void(const std::stop_token&)> cut_begins;  // may be empty
-  std::function<void()> after_outlook;                     // what others do behind each; may be empty
+  std::atomic<std::int64_t> bytes_per_slab_plane = 0;  // that must be free for each of a slab's but the first
+  Hook<const std::stop_token&> cut_begins;
+  Hook<> after_outlook;  // what others do behind each
   std::string fallback;  // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
   std::atomic<bool> host_fails = false;          // jobs begin as guests of one that fails, and wait again
   std::atomic<bool> retrained = false;           // all models then have another identity
