@@ -274,6 +274,7 @@ TEST_F(VolumeCallTest, OfTwoThatComeAtTheSameMomentTheSecondDoesWithWhatIsLeft) 
     EXPECT_TRUE(each->finish().ok());
     EXPECT_TRUE(is_twice(each->received, output));
   }
+  EXPECT_EQ(models_.leased(), models_.memory().transport_limit - thick - thin);
 }
 
 // A second look finds what the first has leased, too: 500 bytes, for 4 planes of input and, at 128 bytes each, 3 of
@@ -294,6 +295,7 @@ TEST_F(VolumeCallTest, WhatItLeasedItselfIsNotMissingWhenItLooksAgain) {
   EXPECT_EQ(models_.leased() - taken, 4 * 5 * 4 * 4 + 3 * (2 * 3 * 2 * 4));
   client.send(voxels_of(n));
   EXPECT_TRUE(client.finish().ok());
+  EXPECT_EQ(models_.leased(), taken);
 }
 
 TEST_F(VolumeCallTest, AFailingJobEndsItsStreamOnly) {
