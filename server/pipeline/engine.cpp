@@ -60,6 +60,8 @@ Result<void> open_cpu_rung(const RungDesign& design, const NetworkWeights& weigh
     if (!rung) return rung.error();
     to.cpu.push_back(*std::move(rung));
   }
+  to.side_by_side = to.geometry();
+  to.side_by_side.choice.S *= state.plan.sockets;
   return {};
 }
 
@@ -81,8 +83,12 @@ Result<void> open_rungs(const Network& network, const NetworkWeights& weights, c
     }
     auto split = Pipeline::open(network, weights, state.plan.ladder[i], catalogue, *devices.cpu, *devices.gpu);
     if (!split && !gpu_failed(split.error())) return split.error().within(where);
-    if (!split) lost = split.error().within(where);
-    if (split) rung = {{}, *std::move(split), add(designs[i].split.host, designs[i].split.pinned)};
+    if (!split) {
+      lost = split.error().within(where);
+      continue;
+    }
+    rung.split = *std::move(split);
+    rung.split_bytes = add(designs[i].split.host, designs[i].split.pinned);
   }
   return !lost || state.lose_gpu(*lost) ? Result<void>() : Result<void>(*lost);
 }

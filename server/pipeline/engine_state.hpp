@@ -33,10 +33,13 @@ struct Engine::State {
     std::vector<PreparedRung> cpu;    // on each of the sockets
     std::unique_ptr<Pipeline> split;  // neither where the GPU failed before it was open
     std::int64_t split_bytes = 0;     // of the host's memory
+    Geometry side_by_side;            // on the CPU: as if the batches of all sockets were one
 
     [[nodiscard]] bool on_cpu() const { return !cpu.empty(); }
     [[nodiscard]] bool is_open() const { return on_cpu() || split != nullptr; }
     [[nodiscard]] const Geometry& geometry() const { return on_cpu() ? cpu.front().geometry() : split->geometry(); }
+    // What is computed at a time.
+    [[nodiscard]] const Geometry& round() const { return on_cpu() ? side_by_side : split->geometry(); }
   };
 
   Plan plan;
@@ -128,10 +131,8 @@ struct Engine::State {
   [[nodiscard]] std::int64_t planes_held(std::size_t rung, const Work& work) const {
     const Vec3 input = work.input.n;
     const std::int64_t most = most_planes(rung, work);
-    if (!rungs[rung].on_cpu()) return input_planes_ahead(input, rungs[rung].geometry(), fov, most);
-    Geometry geometry = rungs[rung].geometry();
-    geometry.choice.S *= plan.sockets;
-    return input_planes(input, geometry, fov, most);
+    const Geometry& round = rungs[rung].round();
+    return rungs[rung].on_cpu() ? input_planes(input, round, fov, most) : input_planes_ahead(input, round, fov, most);
   }
 
   // Until the system has given a rung its pages: it clears one or two GiB of them in a second.
@@ -161,7 +162,7 @@ struct Engine::State {
     outlook.list_bytes = mul(outlook.patches, list_bytes_per_patch);
     outlook.input_planes = planes_held(rung, work);
     outlook.slab_planes = std::min(outlook.output.n.z, row_planes(input.n, geometry, fov, most));
-    outlook.slabs = rows_of_batch(input.n, geometry, fov);
+    outlook.slabs = rows_of_batch(input.n, rungs[rung].round(), fov);
     const std::int64_t batches = batches_in_turn(input.n, geometry, fov, most, plan.sockets);
     const std::int64_t streams = streams_in_turn(input.n, geometry, fov, most, plan.sockets);
     outlook.predicted_seconds = static_cast<double>(batches) * plan.ladder[rung].seconds -

@@ -44,7 +44,7 @@ struct JobOutcome {
                                  std::int64_t most_held = saturated);
 
 // Every slab of the job was as `outlook` said, which it was leased by: no larger, and no more at a time.
-void expect_slabs_as_said(const JobOutcome& outcome, const JobOutlook& outlook, int sockets = 1);
+void expect_slabs_as_said(const JobOutcome& outcome, const JobOutlook& outlook);
 
 // The output as float32, [f][z][y][x].
 [[nodiscard]] std::vector<float> output_values(const JobOutcome& outcome);

@@ -86,17 +86,10 @@ TEST(JobRun, SaysHowLongEachLayerTookOnAllSocketsTogether) {
   EXPECT_LE(sum, stages.head);
 }
 
-// As a caller whose memory for output is short.
-TEST(JobRun, FewerSocketsWorkWhereSlabsOfSoManyRowsHaveNoRoom) {
-  const EngineBench made = narrow_bench(4);
-  const RandomVolume volume = narrow_volume();
-  const JobOutcome whole = test::run_job(*made.engine, volume.view());
-  JobOutcome outcome;
-  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
-                                     VolumeOrder::image_major, outcome);
-  int open = 0;
-  job.slab = [&open, slab = job.slab](std::int64_t first, std::int64_t planes) -> Result<OutputSlab> {
-    if (open == 1) return Error{ErrorCode::over_budget, "one slab fits"};
+// As a caller who has no memory for more slabs than `most` at a time, of which `open` are taken.
+void hold_slabs(std::int64_t most, std::int64_t& open, VolumeJob& job) {
+  job.slab = [most, &open, slab = job.slab](std::int64_t first, std::int64_t planes) -> Result<OutputSlab> {
+    if (open == most) return Error{ErrorCode::over_budget, "no more slabs fit"};
     ++open;
     return slab(first, planes);
   };
@@ -104,6 +97,31 @@ TEST(JobRun, FewerSocketsWorkWhereSlabsOfSoManyRowsHaveNoRoom) {
     --open;
     return deliver(slab);
   };
+}
+
+TEST(JobRun, AllSocketsWorkWithAsManySlabsAsTheOutlookSays) {
+  const EngineBench made = narrow_bench(4);
+  const RandomVolume volume = narrow_volume();
+  const JobOutlook outlook = *made.engine->outlook(volume.shape);
+  JobOutcome outcome;
+  VolumeJob job =
+      test::recorded_job(volume.view(), outlook.output, ElementType::f32, VolumeOrder::image_major, outcome);
+  std::int64_t open = 0;
+  hold_slabs(outlook.slabs, open, job);
+  ASSERT_TRUE(made.engine->run(job, {}));
+  EXPECT_THAT(outcome.calls, ElementsAre("slab 0+2", "slab 2+2", "deliver 0+2", "deliver 2+2", "done 4/6 4", "slab 4+1",
+                                         "deliver 4+1", "done 6/6 5"));
+}
+
+TEST(JobRun, FewerSocketsWorkWhereSlabsOfSoManyRowsHaveNoRoom) {
+  const EngineBench made = narrow_bench(4);
+  const RandomVolume volume = narrow_volume();
+  const JobOutcome whole = test::run_job(*made.engine, volume.view());
+  JobOutcome outcome;
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+                                     VolumeOrder::image_major, outcome);
+  std::int64_t open = 0;
+  hold_slabs(1, open, job);
   ASSERT_TRUE(made.engine->run(job, {}));
   EXPECT_THAT(outcome.calls, ElementsAre("slab 0+2", "deliver 0+2", "done 2/6 2", "slab 2+2", "deliver 2+2",
                                          "done 4/6 4", "slab 4+1", "deliver 4+1", "done 6/6 5"));
