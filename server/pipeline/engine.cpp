@@ -204,15 +204,15 @@ std::optional<JobOutlook> Engine::outlook_as_guest(const VolumeShape& input, Ele
 
 namespace {
 
-// Where a job runs, and where it goes on if the GPU fails.
-struct Course {
-  Engine::State::Work work;  // all that the job has to do
-  std::size_t rung = 0;
-  std::optional<std::size_t> spare;
+// Of all that a job has to do.
+struct JobCourse {
+  Engine::State::Course on;
+  Vec3 input;
+  std::int64_t most_planes = 0;  // of its output that may wait, as its outlook said
 };
 
 // On the rung that suits what the job has to do, or its own.
-Result<Course> course_of(const VolumeJob& job, const Engine& engine, const Engine::State& state) {
+Result<JobCourse> course_of(const VolumeJob& job, const Engine& engine, const Engine::State& state) {
   const Result<VolumeShape> left = shape_left(job, state.fov);
   if (!left) return left.error();
   const Engine::State::Work work{*left, job.output_type, job.most_held};
@@ -223,17 +223,17 @@ Result<Course> course_of(const VolumeJob& job, const Engine& engine, const Engin
   }
   const std::size_t wanted = job.rung.value_or(outlook->rung);
   const std::size_t rung = state.rungs[wanted].is_open() ? wanted : outlook->rung;
-  const std::optional<std::size_t> spare = state.spare_of(rung, work);
-  if (spare && state.why_lost()) return Course{work, *spare, {}};
-  return Course{work, rung, spare};
+  const Engine::State::Course on{rung, state.spare_of(rung, work)};
+  const std::int64_t most_planes = state.most_planes(on, work);
+  if (on.spare && state.why_lost()) return JobCourse{{*on.spare, {}}, left->n, most_planes};
+  return JobCourse{on, left->n, most_planes};
 }
 
 // What is left of the work, in slabs and planes no larger than all of it has.
-Result<JobStatistics> run_rung(std::size_t number, const Engine::State::Work& work, const VolumeJob& job,
-                               Engine::State& state, const std::stop_token& stop) {
+Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, const VolumeJob& job, Engine::State& state,
+                               const std::stop_token& stop) {
   Engine::State::OpenRung& rung = state.rungs[number];
-  const std::int64_t most_planes =
-      row_planes(work.input.n, rung.geometry(), state.fov, state.most_planes(number, work));
+  const std::int64_t most_planes = row_planes(course.input, rung.geometry(), state.fov, course.most_planes);
   JobStatistics statistics;
   if (!rung.on_cpu()) {
     const Result<PipelineStatistics> ran = rung.split->run(job, stop, most_planes);
@@ -281,12 +281,12 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   }
   ResumableJob resumable(job);
   const bool was_lost = state_->why_lost().has_value();
-  const Result<Course> course = course_of(job, *this, *state_);
+  const Result<JobCourse> course = course_of(job, *this, *state_);
   if (!course) return course.error();
-  Result<JobStatistics> ran = run_rung(course->rung, course->work, resumable.job(), *state_, stop);
-  if (!ran && course->spare && loses_gpu(*state_)) {
+  Result<JobStatistics> ran = run_rung(course->on.rung, *course, resumable.job(), *state_, stop);
+  if (!ran && course->on.spare && loses_gpu(*state_)) {
     resumable.go_back();
-    ran = run_rung(*course->spare, course->work, resumable.job(), *state_, stop);
+    ran = run_rung(*course->on.spare, *course, resumable.job(), *state_, stop);
   }
   if (!ran) return ran;
   const Vec3 output = job.input.shape.n - Vec3{job.first_plane, 0, 0} - state_->fov + Vec3::cube(1);

@@ -107,30 +107,46 @@ struct Engine::State {
     std::int64_t most_held = saturated;
   };
 
-  // Planes of output that may wait where a rung is streamed: they are held, and so is the input behind them, which is
-  // read again in every turn, and the list.
-  [[nodiscard]] std::int64_t most_planes(std::size_t rung, const Work& work) const {
+  // Where a job runs, and where on the CPU it goes on if the GPU fails.
+  struct Course {
+    std::size_t rung = 0;
+    std::optional<std::size_t> spare;
+  };
+
+  // Planes of output that may wait where a rung of the course is streamed: they are held, and so is the input behind
+  // them, which is read again in every turn, and the list. As many for its spare: in what is leased for the one the
+  // other has room.
+  [[nodiscard]] std::int64_t most_planes(const Course& course, const Work& work) const {
     if (work.most_held == saturated) return saturated;
-    const Geometry& geometry = rungs[rung].geometry();
+    const auto most = [&course](const auto& of) {
+      return course.spare ? std::max(of(course.rung), of(*course.spare)) : of(course.rung);
+    };
     const Vec3 n = work.input.n;
     const std::int64_t in = plane_bytes_of(f_in, n, work.input.type);
     const std::int64_t out = plane_bytes_of(f_out, n - fov + Vec3::cube(1), work.output);
-    const std::int64_t border = fov.z - 1 + geometry.patch_output.z;  // and the rest of the last step
-    const std::int64_t before = rungs[rung].on_cpu() ? border : 2 * border;
+    const std::int64_t beside = most([&](std::size_t rung) { return planes_beside_band(rung); });
     const auto planes_of = [&](std::int64_t bytes) {
-      return std::max<std::int64_t>(1, (bytes - mul(before, in)) / add(in, out));
+      return std::max<std::int64_t>(1, (bytes - mul(beside, in)) / add(in, out));
     };
-    const std::int64_t patches = patch_count(n, geometry, fov, planes_of(work.most_held));
+    const std::int64_t thickest = planes_of(work.most_held);
+    const std::int64_t patches =
+        most([&](std::size_t rung) { return patch_count(n, rungs[rung].geometry(), fov, thickest); });
     // Twice: the thinner bands that leave room for it have a few patches more.
     return planes_of(work.most_held - std::min(work.most_held, mul(2, mul(patches, list_bytes_per_patch))));
+  }
+  // Of the input, beside as many as a band has: before it, and the rest of its last step. With a GPU the next step's,
+  // too.
+  [[nodiscard]] std::int64_t planes_beside_band(std::size_t rung) const {
+    const Geometry& geometry = rungs[rung].geometry();
+    if (!geometry.choice.streamed) return 0;
+    const std::int64_t border = fov.z - 1 + geometry.patch_output.z;
+    return rungs[rung].on_cpu() ? border : 2 * border;
   }
   [[nodiscard]] static std::int64_t plane_bytes_of(std::int64_t f, Vec3 n, ElementType type) {
     return volume_bytes({f, {1, n.y, n.x}, type});
   }
   // Planes of such an input that a rung wants at a time: a batch is under way on each socket, with a GPU two are.
-  [[nodiscard]] std::int64_t planes_held(std::size_t rung, const Work& work) const {
-    const Vec3 input = work.input.n;
-    const std::int64_t most = most_planes(rung, work);
+  [[nodiscard]] std::int64_t planes_held(std::size_t rung, Vec3 input, std::int64_t most) const {
     const Geometry& round = rungs[rung].round();
     return rungs[rung].on_cpu() ? input_planes(input, round, fov, most) : input_planes_ahead(input, round, fov, most);
   }
@@ -140,19 +156,23 @@ struct Engine::State {
     constexpr double bytes_per_second = 1U << 30U;
     return rung < first_touched ? static_cast<double>(places[rung].memory.bytes) / bytes_per_second : 0;
   }
+  // Alone.
   [[nodiscard]] JobOutlook outlook_on(std::size_t rung, const Work& work) const {
-    JobOutlook outlook = touched_outlook_on(rung, work);
+    return outlook_on(rung, work, most_planes({rung, {}}, work));
+  }
+  // `most`: planes that may wait.
+  [[nodiscard]] JobOutlook outlook_on(std::size_t rung, const Work& work, std::int64_t most) const {
+    JobOutlook outlook = touched_outlook_on(rung, work, most);
     outlook.predicted_seconds += seconds_to_touch(rung);
     return outlook;
   }
   // As if it had its pages.
-  [[nodiscard]] JobOutlook touched_outlook_on(std::size_t rung, const Work& work) const {
+  [[nodiscard]] JobOutlook touched_outlook_on(std::size_t rung, const Work& work, std::int64_t most) const {
     const VolumeShape& input = work.input;
     const Geometry& geometry = rungs[rung].geometry();
     JobOutlook outlook;
     outlook.output = {1, f_out, input.n - fov + Vec3::cube(1)};
     outlook.most_held = work.most_held;
-    const std::int64_t most = most_planes(rung, work);
     outlook.rung = rung;
     outlook.patch = exchanged(geometry.patch_input, geometry.choice.axis);
     outlook.patch.z = fov.z - 1 + row_planes(input.n, geometry, fov, most);
@@ -160,7 +180,7 @@ struct Engine::State {
     outlook.batch = geometry.choice.S;
     outlook.places = guest_places(rung, outlook.patches);
     outlook.list_bytes = mul(outlook.patches, list_bytes_per_patch);
-    outlook.input_planes = planes_held(rung, work);
+    outlook.input_planes = planes_held(rung, input.n, most);
     outlook.slab_planes = std::min(outlook.output.n.z, row_planes(input.n, geometry, fov, most));
     outlook.slabs = rows_of_batch(input.n, rungs[rung].round(), fov);
     const std::int64_t batches = batches_in_turn(input.n, geometry, fov, most, plan.sockets);
@@ -169,25 +189,28 @@ struct Engine::State {
                                 static_cast<double>(streams) * idle_seconds(plan.ladder[rung], geometry);
     return outlook;
   }
-  // The rung of the CPU that goes on with a job whose own fails with its GPU: the best of those in memory that serves
-  // both, whatever of it has its pages, so that a job finds the one that it was told of. Nothing where its own is on
-  // the CPU, or none is.
+  // The rung of the CPU that goes on with a job whose own fails with its GPU: the best, together with its own, of those
+  // in memory that serves both, whatever of it has its pages, so that a job finds the one that it was told of. Nothing
+  // where its own is on the CPU, or none is.
   [[nodiscard]] std::optional<std::size_t> spare_of(std::size_t rung, const Work& work) const {
     if (rungs[rung].on_cpu()) return std::nullopt;
-    const JobOutlook own = outlook_on(rung, work);
     std::optional<JobOutlook> best;
     for (std::size_t i = 0; i < rungs.size(); ++i) {
       if (!rungs[i].on_cpu()) continue;
-      const JobOutlook other = with_room_for(touched_outlook_on(i, work), own);
-      if (!best || is_better(other, *best, work)) best = other;
+      const std::int64_t most = most_planes({rung, i}, work);
+      const JobOutlook own = outlook_on(rung, work, most);
+      JobOutlook both = with_room_for(touched_outlook_on(i, work, most), own);
+      both.predicted_seconds += own.predicted_seconds;
+      if (!best || is_better(both, *best, work)) best = both;
     }
     return best ? std::optional(best->rung) : std::nullopt;
   }
   // With room for the spare.
   [[nodiscard]] JobOutlook whole_outlook_on(std::size_t rung, const Work& work) const {
-    const std::optional<std::size_t> spare = spare_of(rung, work);
-    const JobOutlook own = outlook_on(rung, work);
-    return spare ? with_room_for(own, outlook_on(*spare, work)) : own;
+    const Course course{rung, spare_of(rung, work)};
+    const std::int64_t most = most_planes(course, work);
+    const JobOutlook own = outlook_on(rung, work, most);
+    return course.spare ? with_room_for(own, touched_outlook_on(*course.spare, work, most)) : own;
   }
   [[nodiscard]] static JobOutlook with_room_for(JobOutlook outlook, const JobOutlook& other) {
     outlook.input_planes = std::max(outlook.input_planes, other.input_planes);

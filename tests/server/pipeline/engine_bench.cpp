@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "primitives/core/fragments.hpp"
+#include "server/volume/plane_ring.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 
@@ -81,6 +83,9 @@ VolumeJob recorded_job(const VolumeView& volume, const Shape5& output, ElementTy
     keep(slab, outcome);
     return {};
   };
+  job.abandon = [&outcome](const OutputSlab& slab) {
+    outcome.calls.push_back("abandon " + std::to_string(slab.first_plane));
+  };
   job.progress = [&outcome](const JobProgress& progress) {
     if (progress.part > 0) {
       outcome.parts.push_back(progress.part);
@@ -106,6 +111,21 @@ JobOutcome run_job(Engine& engine, const VolumeView& volume, const Normalisation
   outcome.statistics = engine.run(job, {});
   expect_slabs_as_said(outcome, *outlook);
   return outcome;
+}
+
+void run_flowing(Engine& engine, const RandomVolume& volume, const JobOutlook& outlook, JobOutcome& outcome) {
+  const std::int64_t bytes = volume_bytes(volume.shape);
+  std::vector<std::byte> memory(static_cast<std::size_t>(bytes / volume.shape.n.z * outlook.input_planes));
+  PlaneRing ring(memory, volume.shape, 0);
+  const std::jthread writer([&](const std::stop_token& stop) {
+    static_cast<void>(ring.write({volume.view().data, static_cast<std::size_t>(bytes)}, stop));
+  });
+  VolumeJob job = recorded_job(volume.view(), outlook.output, ElementType::f32, VolumeOrder::image_major, outcome);
+  job.input.data = nullptr;
+  job.source = &ring;
+  job.rung = outlook.rung;
+  job.most_held = outlook.most_held;
+  outcome.statistics = engine.run(job, {});
 }
 
 void expect_slabs_as_said(const JobOutcome& outcome, const JobOutlook& outlook) {

@@ -26,7 +26,8 @@ struct EngineBench {
 [[nodiscard]] EngineBench open_bench(Network network, const std::vector<GeometryChoice>& ladder,
                                      const Backend& backend = oracle_backend(), int sockets = 1);
 
-// What a job gave: the whole output, and every call it made, in words: "slab 0+3", "deliver 0+3", "done 1/4 3".
+// What a job gave: the whole output, and every call it made, in words: "slab 0+3", "deliver 0+3", "abandon 3",
+// "done 1/4 3".
 struct JobOutcome {
   Result<JobStatistics> statistics = Error{};
   VolumeShape shape;
@@ -42,6 +43,9 @@ struct JobOutcome {
 [[nodiscard]] JobOutcome run_job(Engine& engine, const VolumeView& volume, const Normalisation& normalisation = {},
                                  ElementType type = ElementType::f32, VolumeOrder order = VolumeOrder::image_major,
                                  std::int64_t most_held = saturated);
+
+// A job of float32 as its outlook says: its volume comes through a ring that holds no more planes than that.
+void run_flowing(Engine& engine, const RandomVolume& volume, const JobOutlook& outlook, JobOutcome& outcome);
 
 // Every slab of the job was as `outlook` said, which it was leased by: no larger, and no more at a time.
 void expect_slabs_as_said(const JobOutcome& outcome, const JobOutlook& outlook);

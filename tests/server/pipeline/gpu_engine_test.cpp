@@ -3,10 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <thread>
-
 #include "server/pipeline/engine.hpp"
-#include "server/volume/plane_ring.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
@@ -35,32 +32,9 @@ class GpuEngine : public testing::Test {
     return Engine::open(network_, weights_, plan, catalogue_, {*cpu_, gpu_.get()});
   }
   VolumeJob job(JobOutcome& outcome) {
-    VolumeJob made = test::recorded_job(volume_.view(), output_, ElementType::f32, VolumeOrder::image_major, outcome);
-    made.abandon = abandoned(outcome);
-    return made;
-  }
-  static std::function<void(const OutputSlab&)> abandoned(JobOutcome& outcome) {
-    return
-        [&outcome](const OutputSlab& slab) { outcome.calls.push_back("abandon " + std::to_string(slab.first_plane)); };
+    return test::recorded_job(volume_.view(), output_, ElementType::f32, VolumeOrder::image_major, outcome);
   }
   void run(Engine& engine, JobOutcome& outcome) { outcome.statistics = engine.run(job(outcome), {}); }
-  // As its outlook says, from a ring that holds no more planes than that.
-  void run_flowing(Engine& engine, const RandomVolume& volume, const JobOutlook& outlook, JobOutcome& outcome) {
-    const std::int64_t bytes = volume_bytes(volume.shape);
-    std::vector<std::byte> memory(static_cast<std::size_t>(bytes / volume.shape.n.z * outlook.input_planes));
-    PlaneRing ring(memory, volume.shape, 0);
-    const std::jthread writer([&](const std::stop_token& stop) {
-      static_cast<void>(ring.write({volume.view().data, static_cast<std::size_t>(bytes)}, stop));
-    });
-    VolumeJob flowing =
-        test::recorded_job(volume.view(), outlook.output, ElementType::f32, VolumeOrder::image_major, outcome);
-    flowing.abandon = abandoned(outcome);
-    flowing.input.data = nullptr;
-    flowing.source = &ring;
-    flowing.rung = outlook.rung;
-    flowing.most_held = outlook.most_held;
-    outcome.statistics = engine.run(flowing, {});
-  }
   void expect_exact(const JobOutcome& outcome) {
     ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
     EXPECT_LE(test::relative_error(test::output_values(outcome), exact_), 1e-5);
@@ -305,7 +279,7 @@ TEST_F(GpuEngine, AVolumeThatIsNeverInMemoryAsAWhole) {
     const JobOutlook outlook = *(*engine)->outlook(tall.shape);
     ASSERT_LT(outlook.input_planes, tall.shape.n.z);
     JobOutcome outcome;
-    run_flowing(**engine, tall, outlook, outcome);
+    test::run_flowing(**engine, tall, outlook, outcome);
     ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
     EXPECT_EQ(outcome.statistics->fallback.empty(), failing_piece == 0);
     EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5);
@@ -332,7 +306,7 @@ TEST_F(GpuEngine, WhatGoesOnFindsThePlanesAndSlabsThatItsOutlookSaid) {
     const JobOutlook outlook = *(*engine)->outlook(tall.shape, ElementType::f32, random.integer(bytes / 8, 4 * bytes));
     gpu.fail_work(random.integer(1, 100));
     JobOutcome outcome;
-    run_flowing(**engine, tall, outlook, outcome);
+    test::run_flowing(**engine, tall, outlook, outcome);
     ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
     test::expect_slabs_as_said(outcome, outlook);
     went_on = went_on || !outcome.statistics->fallback.empty();
