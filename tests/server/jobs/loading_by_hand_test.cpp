@@ -1,0 +1,112 @@
+// Models of a ModelServer that are loaded and unloaded while it serves.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <thread>
+
+#include "tests/server/jobs/model_server_fixture.hpp"
+
+namespace znni {
+namespace {
+
+using test::JobOutcome;
+using test::mib;
+using test::wait_until;
+using testing::HasSubstr;
+
+using LoadingByHand = test::ModelServerTest;
+
+TEST_F(LoadingByHand, ModelsAreLoadedAndUnloadedByHand) {
+  add_network("a");
+  add_network("b");
+  load_at_start_ = {{"a"}};
+  const std::unique_ptr<ModelServer> server = open();
+  EXPECT_TRUE(server->ready()) << "nobody expects b";
+  EXPECT_THAT(server->find("b", "").error().message, HasSubstr("not loaded"));
+  const std::int64_t before = server->memory().models_used;
+  const Result<void> loaded = server->load("b", {});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_TRUE(server->find("b", ""));
+  EXPECT_TRUE(server->outlook("b", "", volume_.shape));
+  EXPECT_EQ(server->memory().models_used, before + server->find("b", "")->memory.total());
+  ASSERT_TRUE(server->unload("b", {}));
+  EXPECT_EQ(server->memory().models_used, before);
+  EXPECT_EQ(server->find("b", "").error().code, ErrorCode::unavailable);
+  EXPECT_TRUE(server->ready());
+  EXPECT_TRUE(server->unload("b", {})) << "once more does no harm";
+  EXPECT_EQ(server->load("none", {}).error().code, ErrorCode::not_found);
+  EXPECT_EQ(server->load("../a", {}).error().code, ErrorCode::not_found);
+  EXPECT_EQ(server->unload("none", {}).error().code, ErrorCode::not_found);
+}
+
+TEST_F(LoadingByHand, AModelToBeLoadedAtTheStartMustBeThere) {
+  add_network("a");
+  load_at_start_ = {{"a", "b"}};
+  const auto none = try_open(75 * mib);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().code, ErrorCode::not_found);
+  EXPECT_THAT(none.error().message, HasSubstr("no model 'b'"));
+}
+
+TEST_F(LoadingByHand, LoadingAgainTakesWhatIsOnDiskNow) {
+  add_network("net");
+  const std::unique_ptr<ModelServer> server = open();
+  const std::int64_t before = server->memory().models_used;
+  add_network("net", "2");
+  ASSERT_TRUE(server->load("net", {}));
+  EXPECT_EQ(server->find("net", "")->version, "2");
+  EXPECT_EQ(server->find("net", "1").error().code, ErrorCode::not_found);
+  EXPECT_EQ(server->memory().models_used, server->find("net", "")->memory.total());
+  EXPECT_EQ(server->models().size(), 1U);
+  directory_.write("net/2/model.onnx", "no model");
+  const Result<void> broken = server->load("net", {});
+  ASSERT_FALSE(broken);
+  EXPECT_THAT(broken.error().message, HasSubstr("model.onnx"));
+  EXPECT_EQ(server->memory().models_used, 0);
+  EXPECT_GT(before, 0);
+}
+
+TEST_F(LoadingByHand, OneModelTooManyIsRefusedWithNumbers) {
+  for (const char* name : {"a", "b"}) add_network(name);
+  load_at_start_.emplace();
+  const std::unique_ptr<ModelServer> server = open(73 * mib + 200 * 1024);
+  const Result<void> first = server->load("a", {});
+  ASSERT_TRUE(first) << first.error().message << log();
+  for (int model = 0; model < 20; ++model) {
+    const std::string name = "more" + std::to_string(model);
+    add_network(name);
+    const Result<void> loaded = server->load(name, {});
+    if (loaded) continue;
+    EXPECT_EQ(loaded.error().code, ErrorCode::over_budget) << loaded.error().message;
+    EXPECT_THAT(loaded.error().message, HasSubstr("planning within"));
+    EXPECT_TRUE(server->ready());
+    EXPECT_TRUE(server->find("a", ""));
+    return;
+  }
+  FAIL() << "memory without end";
+}
+
+TEST_F(LoadingByHand, UnloadingWaitsForTheJobsInside) {
+  add_network("net");
+  const std::unique_ptr<ModelServer> server = open();
+  JobOutcome outcome;
+  std::jthread running([&] { EXPECT_TRUE(server->run("net", "", held_job(outcome), {})); });
+  ASSERT_TRUE(wait_until([&] { return held_ == 1; }));
+  std::stop_source impatient;
+  std::jthread cancelled(
+      [&] { EXPECT_EQ(server->unload("net", impatient.get_token()).error().code, ErrorCode::cancelled); });
+  ASSERT_TRUE(wait_until([&] { return !server->find("net", ""); }));
+  impatient.request_stop();
+  cancelled.join();
+  EXPECT_TRUE(server->find("net", "")) << "it serves on";
+  std::jthread unload([&] { EXPECT_TRUE(server->unload("net", {})); });
+  ASSERT_TRUE(wait_until([&] { return !server->find("net", ""); }));
+  EXPECT_GT(server->memory().models_used, 0);
+  released_ = true;
+  unload.join();
+  running.join();
+  EXPECT_EQ(server->memory().models_used, 0);
+}
+
+}  // namespace
+}  // namespace znni
