@@ -45,6 +45,8 @@ struct ModelInfo {
       layers;                // names of the network's nodes; nullptr before one was loaded
   std::string identity;      // of weights, configuration and plan: equal ones give equal voxels
   bool whole_input = false;  // it wants all of a volume before it begins
+  // Of all that this server loaded since the start, counted from 1: a model that is loaded anew has another.
+  std::int64_t number = 0;
 };
 
 // Counters of one model since start; consistent with each other.
@@ -121,7 +123,8 @@ class ModelServer {
 
   // Waits for its turn (unavailable when the queue is full or the server drains), then computes; between its patches,
   // jobs that wait and are no less urgent run one of theirs each. The job's normalisation is replaced by the model's
-  // own, or by none where the job is `normalised`.
+  // own, or by none where the job is `normalised`. unavailable, too, where another model was loaded in the place of the
+  // one that the job is for: outlook, slabs and output were made for that.
   [[nodiscard]] Result<JobStatistics> run(const std::string& name, const std::string& version, VolumeJob job,
                                           std::stop_token stop) {
     std::vector<VolumeJob> jobs;

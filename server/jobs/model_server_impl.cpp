@@ -24,6 +24,10 @@
 namespace znni {
 namespace {
 
+Error loaded_anew(const std::string& name) {
+  return {ErrorCode::unavailable, "model '" + name + "' was loaded anew since the request came; try again"};
+}
+
 class ModelServerImpl final : public ModelServer {
  public:
   ModelServerImpl(ServerOptions options, const MemoryShares& shares, std::vector<ModelEntry> entries,
@@ -117,6 +121,7 @@ class ModelServerImpl final : public ModelServer {
     Result<std::shared_ptr<LoadedModel>> model = (*slot)->model();
     if (!model) return model.error();
     for (VolumeJob& job : jobs) {
+      if (job.model != 0 && job.model != (*model)->number) return loaded_anew(name);
       const Result<JobOutlook> outlook = (*model)->engine->outlook(job.input.shape, job.output_type, job.most_held);
       if (!outlook) return outlook.error().within("model '" + name + "'");
       if (!job.rung) job.rung = outlook->rung;
@@ -258,6 +263,7 @@ class ModelServerImpl final : public ModelServer {
       if (!finished) return give_up(slot, finished.error());
     }
     model_bytes_left_ -= (*model)->planned.plan.memory.total();
+    (*model)->number = ++loaded_;
     slot.set_ready(std::move(*model));
     const ModelInfo info = slot.info();
     log_to(options_.log, "info",
@@ -314,6 +320,7 @@ class ModelServerImpl final : public ModelServer {
   std::shared_ptr<TransportBudget> transport_;
   SharedDevice shared_;
   ModelSlots slots_;
+  std::atomic<std::int64_t> loaded_ = 0;  // models, since the start
   TurnQueue management_{"loading and unloading", 8};
   Admission admission_;
   std::jthread loader_;  // last: stops before what it uses goes

@@ -70,6 +70,7 @@ void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
   info_.layers = names_of(planned.network);
   info_.identity = planned.identity;
   info_.whole_input = planned.input.zscore;
+  info_.number = model_->number;
   info_.state = ModelState::ready;
 }
 

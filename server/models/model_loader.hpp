@@ -25,6 +25,7 @@ struct PlannedModel {
 struct LoadedModel {
   PlannedModel planned;
   std::unique_ptr<Engine> engine;
+  std::int64_t number = 0;  // ModelInfo::number: given by who serves it
 };
 
 // Reads network, weights and configuration of `entry` and finds a plan within `memory` bytes. Touches no

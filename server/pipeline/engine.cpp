@@ -219,7 +219,8 @@ Result<JobCourse> course_of(const VolumeJob& job, const Engine& engine, const En
   const Result<JobOutlook> outlook = engine.outlook(work.input, work.output, work.most_held);
   if (!outlook) return outlook.error();
   if (job.rung && *job.rung >= state.rungs.size()) {
-    return Error{ErrorCode::unavailable, "the model was loaded anew since the request came; try again"};
+    return Error{ErrorCode::invalid_argument, "the job is for rung " + std::to_string(*job.rung) + "; the plan has " +
+                                                  std::to_string(state.rungs.size())};
   }
   const std::size_t wanted = job.rung.value_or(outlook->rung);
   const std::size_t rung = state.rungs[wanted].is_open() ? wanted : outlook->rung;

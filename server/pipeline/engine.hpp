@@ -74,8 +74,9 @@ struct VolumeJob {
   std::function<std::vector<Guest>(std::int64_t places)> guests;
   // The first steps of a stream run all nodes, too, as the others: for who measures a step. Rungs on a CPU.
   bool whole_steps = false;
-  // For a ModelServer, not for the engine. Smaller ones go first; 0: as usual.
-  int priority = 0;
+  // For a ModelServer, not for the engine. ModelInfo::number of the model that the job is for; 0: of whichever serves.
+  std::int64_t model = 0;
+  int priority = 0;                // smaller ones go first; 0: as usual
   std::function<bool()> has_room;  // may be empty; false: slab() would wait for whoever takes the output
   // May be empty. Told false while the job waits, at first and again where another's batch failed; true when it has its
   // turn, or runs as a guest.
@@ -148,7 +149,7 @@ class Engine {
 
   // Blocks until done. One job at a time computes; others may run while it stands between patches, as Interval says.
   // Stops between layers with `cancelled`. An error ends the job, not the engine. invalid_argument when the job's first
-  // plane is none of the output's, unavailable when its rung is not of this plan.
+  // plane is none of the output's, or its rung none of the plan's.
   [[nodiscard]] Result<JobStatistics> run(const VolumeJob& job, std::stop_token stop);
 
   // Has the system give every page of a part of the memory of rungs on the CPU now, on each socket, which else the

@@ -111,6 +111,7 @@ void describe_output(const AdmittedInfer& admitted, ModelInferResponse& response
 VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, ImageOutput& output) {
   VolumeJob job;
   job.input = input;
+  job.model = admitted.model.number;
   job.rung = admitted.outlook.rung;
   job.most_held = admitted.outlook.most_held;
   job.output_type = admitted.output.type;

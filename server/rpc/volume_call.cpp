@@ -196,6 +196,7 @@ Result<JobStatistics> VolumeCall::compute(const Accepted& accepted, PlaneRing& r
   job.first_plane = accepted.head.first_plane;
   job.normalised = accepted.head.normalised;
   job.priority = accepted.head.priority;
+  job.model = accepted.model.number;
   job.rung = accepted.outlook.rung;
   job.most_held = accepted.outlook.most_held;
   job.output_type = accepted.head.output_type;

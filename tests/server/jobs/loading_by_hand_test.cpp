@@ -108,5 +108,23 @@ TEST_F(LoadingByHand, UnloadingWaitsForTheJobsInside) {
   EXPECT_EQ(server->memory().models_used, 0);
 }
 
+// What was made for the one before would not fit: of the same rungs by number, perhaps, but not by what they want.
+TEST_F(LoadingByHand, AJobForAModelThatWasLoadedAnewIsRefused) {
+  add_network("net");
+  const std::unique_ptr<ModelServer> server = open();
+  JobOutcome outcome;
+  VolumeJob job = held_job(outcome);
+  released_ = true;
+  job.model = server->find("net", "")->number;
+  EXPECT_TRUE(server->run("net", "", job, {}));
+  ASSERT_TRUE(server->load("net", {}));
+  const Result<JobStatistics> late = server->run("net", "", job, {});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, ErrorCode::unavailable);
+  EXPECT_EQ(late.error().message, "model 'net' was loaded anew since the request came; try again");
+  job.model = server->find("net", "")->number;
+  EXPECT_TRUE(server->run("net", "", job, {}));
+}
+
 }  // namespace
 }  // namespace znni

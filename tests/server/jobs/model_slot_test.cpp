@@ -48,11 +48,14 @@ TEST(ModelSlot, AReadyModelIsDescribed) {
   const std::string identity = planned->identity;
 
   ModelSlot slot(found, 4);
-  slot.set_ready(std::move(*open_model(std::move(*planned), catalogue, *device, {}, {})));
+  std::unique_ptr<LoadedModel> model = open_model(std::move(*planned), catalogue, *device, {}, {}).value();
+  model->number = 7;
+  slot.set_ready(std::move(model));
   const ModelInfo info = slot.info();
   EXPECT_EQ(info.state, ModelState::ready);
   EXPECT_EQ(info.name, "net");
   EXPECT_EQ(info.version, "2");
+  EXPECT_EQ(info.number, 7);
   EXPECT_EQ(info.input_name, "raw");
   EXPECT_EQ(info.output_name, "boundary");
   EXPECT_EQ(info.f_in, 1);

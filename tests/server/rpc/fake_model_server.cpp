@@ -87,6 +87,7 @@ std::vector<ModelInfo> FakeModelServer::models() const {
                                 broken};
   for (ModelInfo& model : all) {
     model.identity = retrained ? "other weights" : "made up";
+    model.number = retrained ? 2 : 1;
     model.whole_input = whole_input;
   }
   return all;
@@ -238,6 +239,9 @@ Result<JobStatistics> FakeModelServer::run_job(const std::string& name, const st
   if (!pass(Hold::queue, stop)) return Error{ErrorCode::cancelled, "the job was stopped"};
   if (job.in_turn) job.in_turn(true);
   if (const std::optional<Error> failed = failure(); failed) return *failed;
+  if (const Result<ModelInfo> model = find(name, version); model && model->number != job.model) {
+    return Error{ErrorCode::unavailable, "model '" + name + "' was loaded anew"};
+  }
   const Result<JobOutlook> outlook_of = outlook(name, version, job.input.shape, job.output_type, alike);
   if (!outlook_of) return outlook_of.error();
   if (!fallback.empty()) {

@@ -67,7 +67,7 @@ class FakeModelServer final : public ModelServer {
   Hook<> after_outlook;  // what others do behind each
   std::string fallback;  // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
   std::atomic<bool> host_fails = false;          // jobs begin as guests of one that fails, and wait again
-  std::atomic<bool> retrained = false;           // all models then have another identity
+  std::atomic<bool> retrained = false;           // all models then have another identity and number
   std::atomic<bool> whole_input = false;         // of all models
   std::atomic<int> last_priority = -1;           // of the last job that came
   mutable std::atomic<std::int64_t> alike = -1;  // that the last outlook was asked for

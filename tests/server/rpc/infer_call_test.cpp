@@ -64,6 +64,15 @@ TEST_F(InferCall, EveryInputTypeGivesTheSame) {
   }
 }
 
+// Its outlook and its output are another's.
+TEST_F(InferCall, AModelThatWasLoadedAnewDoesNotTakeTheJob) {
+  server_.after_outlook = [this] { server_.retrained = true; };
+  const Result<void> done = infer(twice_request({6, 5, 4}));
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::unavailable);
+  EXPECT_THAT(done.error().message, HasSubstr("loaded anew"));
+}
+
 TEST_F(InferCall, OneImageGivesTheSame) {
   server_.f_out = 1;
   ASSERT_TRUE(infer(twice_request({6, 5, 4})));

@@ -298,6 +298,13 @@ TEST_F(VolumeCallTest, WhatItLeasedItselfIsNotMissingWhenItLooksAgain) {
   EXPECT_EQ(models_.leased(), taken);
 }
 
+// What came before would not fit what it gives: nor does the token that was sent.
+TEST_F(VolumeCallTest, AModelThatWasLoadedAnewDoesNotTakeTheJob) {
+  models_.after_outlook = [this] { models_.retrained = true; };
+  expect_refused({header(), chunk(0, voxels_of({6, 5, 4}))}, StatusCode::UNAVAILABLE, "loaded anew");
+  expect_alive();
+}
+
 TEST_F(VolumeCallTest, AFailingJobEndsItsStreamOnly) {
   models_.fail_with(Error{ErrorCode::device_failure, "worker died"});
   expect_refused({header(), chunk(0, voxels_of({6, 5, 4}))}, StatusCode::INTERNAL, "worker died");
