@@ -85,7 +85,8 @@ void keep_if_good(DividedOption one, std::vector<DividedOption>& good) {
 std::vector<Variant> planar_variants(const std::vector<Estimate>& estimates, Precision precision) {
   std::vector<Variant> variants;
   for (const Estimate& estimate : estimates) {
-    if (is_planar(estimate, precision)) variants.push_back(estimate.variant);
+    const bool planar = estimate.in == Format{} && estimate.out == Format{};
+    if (planar && *level_of(estimate) <= precision) variants.push_back(estimate.variant);
   }
   return variants;
 }

@@ -1,28 +1,9 @@
 #include "planner/fastest_ways.hpp"
 
 #include <algorithm>
-#include <optional>
 
 namespace znni {
 namespace {
-
-// In the order of the precisions that allow them.
-constexpr std::array<Format, precisions> formats = {
-    Format{}, {ElementType::f32, Layout::channels_last}, {ElementType::bf16, Layout::channels_last}};
-
-std::optional<Precision> allowed_from(Format format) {
-  const auto* const found = std::find(formats.begin(), formats.end(), format);
-  if (found == formats.end()) return std::nullopt;
-  return static_cast<Precision>(found - formats.begin());
-}
-
-// The strictest precision whose plans may have it; nothing for formats of other devices.
-std::optional<Precision> level_of(const Estimate& estimate) {
-  const std::optional<Precision> in = allowed_from(estimate.in);
-  const std::optional<Precision> out = allowed_from(estimate.out);
-  if (!in || !out) return std::nullopt;
-  return std::max({*in, *out, precision_of(estimate.variant, estimate.in, estimate.out)});
-}
 
 void keep_if_fastest(const Step& step, std::vector<Step>& ways) {
   const auto like = std::find_if(ways.begin(), ways.end(),
@@ -36,13 +17,11 @@ void keep_if_fastest(const Step& step, std::vector<Step>& ways) {
 
 }  // namespace
 
-std::span<const Format> edge_formats(Precision precision) {
-  return std::span(formats).first(static_cast<std::size_t>(precision) + 1);
-}
-
-bool is_planar(const Estimate& estimate, Precision precision) {
-  return estimate.in == Format{} && estimate.out == Format{} &&
-         precision_of(estimate.variant, estimate.in, estimate.out) <= precision;
+std::optional<Precision> level_of(const Estimate& estimate) {
+  const std::optional<Precision> in = precision_of(estimate.in);
+  const std::optional<Precision> out = precision_of(estimate.out);
+  if (!in || !out) return std::nullopt;
+  return std::max({*in, *out, precision_of(estimate.variant, estimate.in, estimate.out)});
 }
 
 Step make_step(int node, const Primitive& primitive, const Estimate& estimate) {

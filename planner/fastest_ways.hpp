@@ -4,7 +4,7 @@
 
 #include <array>
 #include <map>
-#include <span>
+#include <optional>
 #include <vector>
 
 #include "planner/catalogue.hpp"
@@ -12,10 +12,6 @@
 #include "primitives/core/precision.hpp"
 
 namespace znni {
-
-// Formats of the tensors between layers of a plan: planar float32 where it computes in float32 throughout; where TF32
-// is allowed also channels last, which matrix units want, and then the same in bf16. Planar comes first.
-[[nodiscard]] std::span<const Format> edge_formats(Precision precision);
 
 class FastestWays {
  public:
@@ -51,7 +47,7 @@ class FastestWays {
 
 // A step of `primitive` as `estimate` describes it; what it writes is not reordered.
 [[nodiscard]] Step make_step(int node, const Primitive& primitive, const Estimate& estimate);
-// Planar float32, and nothing in it coarser than `precision`.
-[[nodiscard]] bool is_planar(const Estimate& estimate, Precision precision);
+// The strictest precision whose plans may compute a layer so; nothing for formats of other devices.
+[[nodiscard]] std::optional<Precision> level_of(const Estimate& estimate);
 
 }  // namespace znni

@@ -139,7 +139,8 @@ Parsed concatenation(Pieces pieces) {
 }
 
 std::optional<Format> format(Pieces& pieces) {
-  for (const ElementType type : {ElementType::f32, ElementType::f16, ElementType::u16, ElementType::u8}) {
+  for (const ElementType type :
+       {ElementType::f32, ElementType::f16, ElementType::bf16, ElementType::u16, ElementType::u8}) {
     for (const Layout layout : {Layout::planar, Layout::blocked16, Layout::blocked8, Layout::channels_last}) {
       const Format one{type, layout};
       if (pieces.take(to_string(one))) return one;

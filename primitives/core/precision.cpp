@@ -1,6 +1,6 @@
 #include "primitives/core/precision.hpp"
 
-#include <array>
+#include <algorithm>
 
 namespace znni {
 
@@ -19,6 +19,16 @@ std::optional<Precision> parse_precision(std::string_view text) {
 Precision precision_of(const Variant& variant, Format in, Format out) {
   if (in.type != ElementType::f32 || out.type != ElementType::f32) return Precision::bf16;
   return setting(variant, "tf32", 0) == 0 ? Precision::fp32 : Precision::tf32;
+}
+
+std::span<const Format> edge_formats(Precision precision) {
+  return std::span(all_edge_formats).first(static_cast<std::size_t>(precision) + 1);
+}
+
+std::optional<Precision> precision_of(Format edge) {
+  const auto* const found = std::find(all_edge_formats.begin(), all_edge_formats.end(), edge);
+  if (found == all_edge_formats.end()) return std::nullopt;
+  return static_cast<Precision>(found - all_edge_formats.begin());
 }
 
 }  // namespace znni

@@ -39,19 +39,14 @@ constexpr std::int64_t many_taps = 32;
 // Each engine further down the library's ranking.
 constexpr double rank_factor = 1.05;
 
-CudnnPrecision precision_of(Format format) {
-  if (format == last_bf16) return CudnnPrecision::bf16;
-  return format == last_f32 ? CudnnPrecision::tf32 : CudnnPrecision::strict_f32;
-}
-
-double units_rate(const DeviceSpec& spec, CudnnPrecision precision) {
-  if (precision == CudnnPrecision::bf16) return spec.accelerator.bf16_flops_per_second;
-  return precision == CudnnPrecision::tf32 ? spec.accelerator.tf32_flops_per_second : spec.flops_per_second;
+double units_rate(const DeviceSpec& spec, Precision precision) {
+  if (precision == Precision::bf16) return spec.accelerator.bf16_flops_per_second;
+  return precision == Precision::tf32 ? spec.accelerator.tf32_flops_per_second : spec.flops_per_second;
 }
 
 Seconds seconds(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form,
                 const EngineChoice& engine, std::size_t rank) {
-  const CudnnPrecision precision = precision_of(format);
+  const Precision precision = *precision_of(format);
   const bool many = voxels(conv.k) > many_taps && form != CudnnForm::swapped;
   const double rate = engine.matrix_units
                           ? units_rate(spec, precision) * (many ? share_of_many_taps : share_of_matrix_units)
@@ -72,7 +67,7 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, Format format
   Estimate result{to_variant(engine), format, format, seconds(conv, spec, format, form, engine, rank),
                   input_output_buffers(conv, format, format, 0, MemorySpace::device)};
   result.variant.insert(result.variant.begin(), {"form", static_cast<std::int64_t>(form)});
-  if (precision_of(format) == CudnnPrecision::tf32) result.variant.push_back({"tf32", 1});
+  if (format == last_f32) result.variant.push_back({"tf32", 1});
   const std::int64_t weights = mul(mul(conv.in.f, conv.f_out), mul(voxels(conv.k), element_bytes(format.type)));
   result.memory.push_back({std::string(kernels_name), MemorySpace::device, weights, Lifetime::plan()});
   result.memory.push_back({std::string(bias_name), MemorySpace::device, float_bytes(conv.f_out), Lifetime::plan()});
@@ -90,7 +85,7 @@ Result<Engines> find_engines(const ConvProblem& conv, const DeviceSpec& spec, Fo
   if (!device) return device.error();
   const Result<CudnnGraph> graph = make_graph(declared_convolution(conv, format, form));
   if (!graph) return graph.error();
-  return offered_engines(*graph, *device, precision_of(format), most_engines);
+  return offered_engines(*graph, *device, *precision_of(format), most_engines);
 }
 
 // What the library says for one device, which takes it several milliseconds, is asked once, however often a layer is
@@ -123,7 +118,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   for (const Format format : gpu_formats(spec)) {
     for (const CudnnForm form : {CudnnForm::fused, CudnnForm::plain, CudnnForm::swapped}) {
       if (form == CudnnForm::fused && !can_fuse(*conv)) continue;
-      if (form == CudnnForm::swapped && precision_of(format) == CudnnPrecision::strict_f32) continue;
+      if (form == CudnnForm::swapped && format == planar_f32) continue;
       const Result<void> added = add_estimates(*conv, spec, format, form, estimates);
       if (!added) last = added.error().message;
     }
@@ -171,7 +166,7 @@ class CudnnLayer final : public PreparedLayer {
     }
     Result<CudnnGraph> graph = make_graph(convolution, handle_);
     if (!graph) return graph.error().within(name);
-    Result<CudnnPlan> plan = make_plan(*graph, engine_, precision_of(convolution.in), handle_);
+    Result<CudnnPlan> plan = make_plan(*graph, engine_, *precision_of(convolution.in), handle_);
     if (!plan) return plan.error().within(name);
     const Result<std::int64_t> bytes = workspace_of(plan->plan);
     if (!bytes) return bytes.error().within(name);

@@ -23,7 +23,7 @@ std::vector<cudnnBackendNumericalNote_t> numerical_notes(const CudnnDescriptor& 
                                                     most_notes);
 }
 
-bool acceptable(const CudnnDescriptor& engine, CudnnPrecision precision) {
+bool acceptable(const CudnnDescriptor& engine, Precision precision) {
   const auto numerical = numerical_notes(engine);
   const auto behaviour =
       engine.values<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, most_notes);
@@ -32,7 +32,7 @@ bool acceptable(const CudnnDescriptor& engine, CudnnPrecision precision) {
                           CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, CUDNN_NUMERICAL_NOTE_WINOGRAD}) {
     if (holds(numerical, note)) return false;
   }
-  return precision != CudnnPrecision::strict_f32 || !holds(numerical, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+  return precision != Precision::fp32 || !holds(numerical, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
 }
 
 // The device a descriptor is made for: a description, or the handle that its graph has.
@@ -132,7 +132,7 @@ std::vector<CudnnDescriptor> favourites(const CudnnGraph& graph, const CudnnDesc
 
 class Offer {
  public:
-  Offer(const CudnnGraph& graph, const CudnnDescriptor& device, CudnnPrecision precision, std::size_t most)
+  Offer(const CudnnGraph& graph, const CudnnDescriptor& device, Precision precision, std::size_t most)
       : graph_(graph), device_(device), precision_(precision), most_(most) {}
 
   // Takes the choice where it is acceptable, new, and the library plans it.
@@ -172,7 +172,7 @@ class Offer {
 
   const CudnnGraph& graph_;
   const CudnnDescriptor& device_;
-  CudnnPrecision precision_;
+  Precision precision_;
   std::size_t most_;
   std::map<std::int64_t, std::optional<CudnnDescriptor>> engines_;  // that were asked for
 };
@@ -197,8 +197,8 @@ EngineChoice from_variant(const Variant& variant) {
   return choice;
 }
 
-std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDescriptor& device,
-                                          CudnnPrecision precision, std::size_t most) {
+std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDescriptor& device, Precision precision,
+                                          std::size_t most) {
   constexpr std::int64_t most_favourites = 64;
   Offer offer(graph, device, precision, most);
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
@@ -209,7 +209,7 @@ std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDe
     }
   }
   // Asking for every engine by index is slow, so only where the heuristics know none of the units that were meant.
-  if (precision == CudnnPrecision::strict_f32 ? !offer.choices.empty() : offer.has_matrix_units()) {
+  if (precision == Precision::fp32 ? !offer.choices.empty() : offer.has_matrix_units()) {
     return std::move(offer.choices);
   }
   const Result<std::int64_t> count = graph.graph.integer(CUDNN_ATTR_OPERATIONGRAPH_ENGINE_GLOBAL_COUNT);
@@ -219,7 +219,7 @@ std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDe
   return std::move(offer.choices);
 }
 
-Result<CudnnPlan> make_plan(const CudnnGraph& graph, const EngineChoice& choice, CudnnPrecision precision,
+Result<CudnnPlan> make_plan(const CudnnGraph& graph, const EngineChoice& choice, Precision precision,
                             cudnnHandle_t handle) {
   Result<CudnnDescriptor> engine = make_engine(graph, choice.engine, nullptr);
   if (!engine) return engine.error();

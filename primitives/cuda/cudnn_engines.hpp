@@ -4,14 +4,10 @@
 
 #include <vector>
 
-#include "primitives/core/primitive.hpp"
+#include "primitives/core/precision.hpp"
 #include "primitives/cuda/cudnn_convolution.hpp"
 
 namespace znni::cuda {
-
-// What rounding a plan may do. strict_f32: products and sums in float32. tf32: products of float32 rounded to 11 bits,
-// sums in float32. bf16: products of bf16, sums in float32.
-enum class CudnnPrecision { strict_f32, tf32, bf16 };
 
 // One engine as it is set up, and what it takes.
 struct EngineChoice {
@@ -31,7 +27,7 @@ struct EngineChoice {
 // finds. Left out: rounding beyond `precision`, results that change from run to run, code generated at run time. At
 // most `most`.
 [[nodiscard]] std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDescriptor& device,
-                                                        CudnnPrecision precision, std::size_t most);
+                                                        Precision precision, std::size_t most);
 
 // A finalised plan and the descriptors that it is made of, which live as long: the library does not say that it is done
 // with them.
@@ -41,7 +37,7 @@ struct CudnnPlan {
 };
 // A plan that runs, of a graph made with `handle`; asks for `choice` as it is. Refuses an engine that rounds more than
 // `precision` allows: in another release of the library its number may mean another.
-[[nodiscard]] Result<CudnnPlan> make_plan(const CudnnGraph& graph, const EngineChoice& choice, CudnnPrecision precision,
+[[nodiscard]] Result<CudnnPlan> make_plan(const CudnnGraph& graph, const EngineChoice& choice, Precision precision,
                                           cudnnHandle_t handle);
 [[nodiscard]] Result<std::int64_t> workspace_of(const CudnnDescriptor& plan);
 

@@ -4,16 +4,12 @@
 #include <string_view>
 #include <vector>
 
-#include "primitives/core/primitive.hpp"
+#include "primitives/core/precision.hpp"
 
 namespace znni::cuda {
 
-// The formats in which GPU plans hold tensors: strict float32 runs planar; matrix units want channels last.
-inline constexpr Format planar_f32{ElementType::f32, Layout::planar};
-inline constexpr Format last_f32{ElementType::f32, Layout::channels_last};
-inline constexpr Format last_bf16{ElementType::bf16, Layout::channels_last};
-
-// Those of them the device offers, planar_f32 first: the others only where it has matrix units for them, TF32 and bf16.
+// Of the formats of GPU plans those that the device offers, planar_f32 first: the others only where it has matrix units
+// for them, TF32 and bf16.
 // Whoever wants none of these says that there are none, and does not wait for what a library would say of them.
 [[nodiscard]] std::vector<Format> gpu_formats(const DeviceSpec& spec);
 

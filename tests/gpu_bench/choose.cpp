@@ -58,13 +58,11 @@ std::optional<Mode> mode_of(std::string_view name) {
   return std::nullopt;
 }
 
-Format format_of(Mode mode) {
-  return mode == Mode::bf16 ? cuda::last_bf16 : mode == Mode::tf32 ? cuda::last_f32 : cuda::planar_f32;
-}
+Format format_of(Mode mode) { return mode == Mode::bf16 ? last_bf16 : mode == Mode::tf32 ? last_f32 : planar_f32; }
 
 bool belongs(const Estimate& estimate, Mode mode, bool first) {
   const bool rounded = setting(estimate.variant, "tf32", 0) == 1;
-  const bool reads = estimate.in == format_of(mode) || (first && estimate.in == cuda::planar_f32);
+  const bool reads = estimate.in == format_of(mode) || (first && estimate.in == planar_f32);
   return reads && estimate.out == format_of(mode) && (mode != Mode::f32 || !rounded);
 }
 

@@ -13,10 +13,6 @@
 namespace znni {
 namespace {
 
-constexpr Format last = {ElementType::f32, Layout::channels_last};
-constexpr Format last_bf16 = {ElementType::bf16, Layout::channels_last};
-constexpr std::array all_formats = {Format{}, last, last_bf16};
-
 // What times are drawn from: of a stream also from the planes before.
 std::string text_of(const LayerProblem& problem) {
   const auto* const conv = std::get_if<ConvProblem>(&problem);
@@ -35,8 +31,8 @@ Result<std::vector<Estimate>> describe_any(const LayerProblem& problem, const De
   if (std::holds_alternative<ReorderProblem>(problem)) return Error{ErrorCode::unsupported, "a reorder"};
   std::vector<Estimate> estimates;
   std::int64_t salt = 0;
-  for (const Format in : all_formats) {
-    for (const Format out : all_formats) {
+  for (const Format in : all_edge_formats) {
+    for (const Format out : all_edge_formats) {
       const bool exists = (in == Format{} && out == Format{}) || drawn::draw(text_of(problem), 50 + salt) < 0.6;
       if (exists) estimates.push_back(estimate_of(problem, in, out, salt));
       ++salt;
@@ -241,7 +237,7 @@ Result<std::vector<Estimate>> describe_tempting(const LayerProblem& problem, con
   if (std::holds_alternative<ConcatProblem>(problem)) return std::vector{estimate_of(problem, {}, {}, 1)};
   if (!std::holds_alternative<ConvProblem>(problem)) return Error{ErrorCode::unsupported, "neither of them"};
   std::vector<Estimate> estimates;
-  for (const Format out : all_formats) {
+  for (const Format out : all_edge_formats) {
     estimates.push_back(estimate_of(problem, {}, out, std::ssize(estimates)));
     estimates.back().time = out == Format{} ? 10 : 1;
   }

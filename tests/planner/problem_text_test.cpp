@@ -29,6 +29,7 @@ const std::vector<LayerProblem> problems = {
     ConvPoolProblem{{shape, 3, {2, 2, 2}, Vec3::cube(1), {ActivationKind::relu, 0.0F}, false},
                     {{2, 3, {8, 10, 12}}, two, two, PoolKind::max, PoolMode::plain, Vec3::cube(1), Vec3::cube(1)}},
     ReorderProblem{shape, {ElementType::f16, Layout::channels_last}, {ElementType::f32, Layout::blocked8}},
+    ReorderProblem{shape, {ElementType::f32, Layout::planar}, {ElementType::bf16, Layout::channels_last}},
 };
 
 TEST(PlannerProblemText, ReadsWhatIsWritten) {

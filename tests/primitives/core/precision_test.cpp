@@ -5,9 +5,6 @@
 namespace znni {
 namespace {
 
-constexpr Format last = {ElementType::f32, Layout::channels_last};
-constexpr Format last_bf16 = {ElementType::bf16, Layout::channels_last};
-
 TEST(CorePrecision, WordsAreReadBack) {
   for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16}) {
     EXPECT_EQ(parse_precision(to_string(precision)), precision);
@@ -17,10 +14,20 @@ TEST(CorePrecision, WordsAreReadBack) {
 
 TEST(CorePrecision, OfALayerIsThatOfItsTensorsAndItsProducts) {
   EXPECT_EQ(precision_of({}, {}, {}), Precision::fp32);
-  EXPECT_EQ(precision_of({{"tf32", 0}, {"form", 1}}, last, last), Precision::fp32);
-  EXPECT_EQ(precision_of({{"form", 1}, {"tf32", 1}}, last, last), Precision::tf32);
-  EXPECT_EQ(precision_of({}, last, last_bf16), Precision::bf16);
+  EXPECT_EQ(precision_of({{"tf32", 0}, {"form", 1}}, last_f32, last_f32), Precision::fp32);
+  EXPECT_EQ(precision_of({{"form", 1}, {"tf32", 1}}, last_f32, last_f32), Precision::tf32);
+  EXPECT_EQ(precision_of({}, last_f32, last_bf16), Precision::bf16);
   EXPECT_EQ(precision_of({{"tf32", 1}}, last_bf16, {}), Precision::bf16);
+}
+
+TEST(CorePrecision, AllowsOneFormatMoreWithEachStep) {
+  for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16}) {
+    const std::span<const Format> formats = edge_formats(precision);
+    EXPECT_EQ(std::ssize(formats), static_cast<int>(precision) + 1);
+    EXPECT_EQ(formats.front(), planar_f32);
+    EXPECT_EQ(precision_of(formats.back()), precision);
+  }
+  EXPECT_FALSE(precision_of({ElementType::f16, Layout::planar}));
 }
 
 TEST(CorePrecision, StandsFromStrictToCoarse) {

@@ -7,7 +7,7 @@
 namespace znni::cuda {
 namespace {
 
-std::vector<EngineChoice> engines(const ConvProblem& conv, Format format, CudnnForm form, CudnnPrecision precision) {
+std::vector<EngineChoice> engines(const ConvProblem& conv, Format format, CudnnForm form, Precision precision) {
   const Result<CudnnDescriptor> device = cudnn_device(described_gpu());
   const Result<CudnnGraph> graph = make_graph(declared_convolution(conv, format, form));
   if (!device || !graph) return {};
@@ -19,15 +19,14 @@ ConvProblem eighty(std::int64_t n, std::int64_t k) {
 }
 
 TEST(CudnnEngines, StrictFloat32TakesNoMatrixUnits) {
-  const std::vector<EngineChoice> strict =
-      engines(eighty(48, 3), planar_f32, CudnnForm::plain, CudnnPrecision::strict_f32);
+  const std::vector<EngineChoice> strict = engines(eighty(48, 3), planar_f32, CudnnForm::plain, Precision::fp32);
   EXPECT_FALSE(strict.empty());
   for (const EngineChoice& choice : strict) EXPECT_FALSE(choice.matrix_units) << "engine " << choice.engine;
 }
 
 TEST(CudnnEngines, Bf16TakesMatrixUnitsWithoutWorkspace) {
   for (const std::int64_t k : {3, 5}) {
-    const std::vector<EngineChoice> offered = engines(eighty(48, k), last_bf16, CudnnForm::fused, CudnnPrecision::bf16);
+    const std::vector<EngineChoice> offered = engines(eighty(48, k), last_bf16, CudnnForm::fused, Precision::bf16);
     ASSERT_FALSE(offered.empty()) << "k = " << k;
     EXPECT_TRUE(
         std::any_of(offered.begin(), offered.end(),
@@ -37,7 +36,7 @@ TEST(CudnnEngines, Bf16TakesMatrixUnitsWithoutWorkspace) {
 }
 
 TEST(CudnnEngines, NoChoiceIsOfferedTwice) {
-  const std::vector<EngineChoice> offered = engines(eighty(32, 3), last_bf16, CudnnForm::plain, CudnnPrecision::bf16);
+  const std::vector<EngineChoice> offered = engines(eighty(32, 3), last_bf16, CudnnForm::plain, Precision::bf16);
   for (std::size_t i = 0; i < offered.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) EXPECT_FALSE(offered[i] == offered[j]);
   }
@@ -53,8 +52,8 @@ TEST(CudnnEngines, AVariantHoldsTheWholeChoice) {
 
 TEST(CudnnEngines, TheSameQuestionHasTheSameAnswer) {
   const ConvProblem conv = eighty(40, 4);
-  EXPECT_EQ(engines(conv, last_f32, CudnnForm::plain, CudnnPrecision::tf32),
-            engines(conv, last_f32, CudnnForm::plain, CudnnPrecision::tf32));
+  EXPECT_EQ(engines(conv, last_f32, CudnnForm::plain, Precision::tf32),
+            engines(conv, last_f32, CudnnForm::plain, Precision::tf32));
 }
 
 }  // namespace
