@@ -13,8 +13,18 @@ DividedWays::DividedWays(const Geometry& geometry, const Catalogue& catalogue, c
       gpu_(gpu),
       cpu_(cpu),
       below_(below),
-      precision_(precision),
+      rules_(rules_of(precision)),
       ways_(geometry.problems.size()) {}
+
+// Reorders are the first primitive's that knows the formats.
+PartRules DividedWays::rules_of(Precision precision) const {
+  if (precision == Precision::fp32) return {};
+  const ReorderProblem example{{1, 1, Vec3::cube(1)}, planar_f32, edge_formats(precision).back()};
+  for (const Primitive* primitive : catalogue_.primitives()) {
+    if (primitive->device == DeviceKind::gpu && primitive->describe(example, gpu_)) return {precision, primitive};
+  }
+  return {precision, nullptr};
+}
 
 const ConvProblem* DividedWays::convolution(int node) const {
   return std::get_if<ConvProblem>(&geometry_.problems[static_cast<std::size_t>(node)]);
@@ -38,7 +48,7 @@ DividedWays::Ways DividedWays::ways_of(const ConvProblem& conv) const {
   Error reason{ErrorCode::unsupported, "no primitive of the GPU computes " + to_string(LayerProblem(conv))};
   for (const Primitive* primitive : catalogue_.primitives()) {
     if (primitive->device != DeviceKind::gpu || !takes_parts(conv, *primitive, gpu_)) continue;
-    const Result<void> added = add_good_divisions(conv, *primitive, gpu_, below_, good, precision_);
+    const Result<void> added = add_good_divisions(conv, *primitive, gpu_, below_, good, rules_);
     if (!added) reason = added.error();
   }
   put_fastest_first(good);
@@ -57,8 +67,12 @@ Result<Step> DividedWays::fastest(int node, const SpaceBytes& budget) {
   if (!*ways) return ways->error();
   const Result<DividedOption> option = best_division(*conv, **ways, budget);
   if (!option) return option.error();
-  Step step = make_step(node, *option->inner, option->estimate);
-  step.division = {option->division};
+  const hybrid::DividedChoice& choice = option->choice;
+  Step step = make_step(node, *choice.inner, option->estimate);
+  step.in = choice.in;
+  step.native = choice.out;
+  if (choice.reorder != nullptr) step.reorder = choice.reorder->name;
+  step.division = {choice.division};
   return step;
 }
 

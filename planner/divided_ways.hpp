@@ -27,6 +27,7 @@ class DividedWays {
  private:
   using Ways = Result<std::vector<DividedOption>>;  // of one convolution, of all primitives of the GPU
   [[nodiscard]] Ways ways_of(const ConvProblem& conv) const;
+  [[nodiscard]] PartRules rules_of(Precision precision) const;
   [[nodiscard]] const ConvProblem* convolution(int node) const;
 
   const Geometry& geometry_;
@@ -34,7 +35,7 @@ class DividedWays {
   const DeviceSpec& gpu_;
   FastestWays& cpu_;
   Seconds below_;
-  Precision precision_;
+  PartRules rules_;
   std::vector<std::optional<Ways>> ways_;  // per node, once asked for
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -82,21 +83,26 @@ void keep_if_good(DividedOption one, std::vector<DividedOption>& good) {
   good.push_back(std::move(one));
 }
 
-std::vector<Variant> planar_variants(const std::vector<Estimate>& estimates, Precision precision) {
-  std::vector<Variant> variants;
+// Choices without a division.
+std::vector<hybrid::DividedChoice> choices_of(const Primitive& inner, const std::vector<Estimate>& estimates,
+                                              const PartRules& rules) {
+  std::vector<hybrid::DividedChoice> choices;
   for (const Estimate& estimate : estimates) {
-    const bool planar = estimate.in == Format{} && estimate.out == Format{};
-    if (planar && *level_of(estimate) <= precision) variants.push_back(estimate.variant);
+    const auto& [variant, in, out, time, memory] = estimate;
+    const std::optional<Precision> level = level_of(estimate);
+    if (!level || *level > rules.precision || in != out) continue;
+    const Primitive* const reorder = in == Format{} ? nullptr : rules.reorder;
+    if (in == Format{} || reorder != nullptr) choices.push_back({&inner, variant, in, out, {}, true, reorder});
   }
-  return variants;
+  return choices;
 }
 
 // The divisions of one convolution by one primitive. Parts are described once: many divisions have some in common.
 class GoodDivisions {
  public:
-  GoodDivisions(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu, Precision precision,
+  GoodDivisions(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu, const PartRules& rules,
                 Seconds below, std::vector<DividedOption>& good)
-      : conv_(conv), inner_(inner), gpu_(gpu), precision_(precision), below_(below), good_(good) {}
+      : conv_(conv), inner_(inner), gpu_(gpu), rules_(rules), below_(below), good_(good) {}
 
   Result<void> add() {
     for (const Division& division : divisions_of(conv_)) {
@@ -119,8 +125,8 @@ class GoodDivisions {
     const ConvProblem part = parts->problem(0);
     const Result<std::vector<Estimate>>& first = describe(part);
     if (!first) return first.error().within(std::string(inner_.name) + " of " + to_string(LayerProblem(part)));
-    for (Variant& variant : planar_variants(*first, precision_)) {
-      const hybrid::DividedChoice choice{&inner_, std::move(variant), {}, {}, division, true};
+    for (hybrid::DividedChoice& choice : choices_of(inner_, *first, rules_)) {
+      choice.division = division;
       if (Result<void> added = add_if_good(*parts, choice, least); !added) refusal_ = added;
     }
     return {};
@@ -138,14 +144,14 @@ class GoodDivisions {
     added_ = true;
     Estimate estimate = hybrid::divided_estimate(parts, *inner, choice, gpu_);
     const SpaceBytes use = taken(estimate);
-    keep_if_good({&inner_, choice.division, std::move(estimate), use}, good_);
+    keep_if_good({choice, std::move(estimate), use}, good_);
     return {};
   }
 
   const ConvProblem& conv_;
   const Primitive& inner_;
   const DeviceSpec& gpu_;
-  Precision precision_;
+  const PartRules& rules_;
   Seconds below_;
   std::vector<DividedOption>& good_;
   std::map<ConvProblem, Result<std::vector<Estimate>>> known_;  // of parts
@@ -178,8 +184,8 @@ bool takes_parts(const ConvProblem& conv, const Primitive& inner, const DeviceSp
 }
 
 Result<void> add_good_divisions(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu, Seconds below,
-                                std::vector<DividedOption>& good, Precision precision) {
-  return GoodDivisions(conv, inner, gpu, precision, below, good).add();
+                                std::vector<DividedOption>& good, const PartRules& rules) {
+  return GoodDivisions(conv, inner, gpu, rules, below, good).add();
 }
 
 void put_fastest_first(std::vector<DividedOption>& good) {

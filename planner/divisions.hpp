@@ -29,8 +29,7 @@ struct SpaceBytes {
 [[nodiscard]] std::string to_string(const SpaceBytes& bytes);
 
 struct DividedOption {
-  const Primitive* inner = nullptr;
-  Division division;
+  hybrid::DividedChoice choice;
   Estimate estimate;
   SpaceBytes use;  // the layer's own tensors, in host memory, aside
 };
@@ -38,13 +37,20 @@ struct DividedOption {
 // Whether `inner` computes the whole or its smallest part. Others are not worth asking for every part between.
 [[nodiscard]] bool takes_parts(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu);
 
+// How parts may be computed.
+struct PartRules {
+  Precision precision = Precision::fp32;  // no coarser
+  const Primitive* reorder = nullptr;     // parts from planar to other formats and back; nullptr: all is planar
+};
+
 // Adds the divisions into halves, quarters and so on of S, f_out and the slab and into even parts of f that take less
 // than `below` and that no other of `good` betters in time, pinned and device memory at once; leaves out those that
-// they better. Parts are computed by `inner`, in every variant from planar to planar, no coarser than `precision`, that
-// it has for them; it may refuse the whole. An error when there is none to add: the last reason.
+// they better. Tensors are planar; parts are computed by `inner`, in every variant that it has for them and the rules
+// allow, from planar to planar or, reordered, in another format throughout; it may refuse the whole. An error when
+// there is none to add: the last reason.
 [[nodiscard]] Result<void> add_good_divisions(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu,
                                               Seconds below, std::vector<DividedOption>& good,
-                                              Precision precision = Precision::fp32);
+                                              const PartRules& rules = {});
 
 // Of equals those that were added first come first.
 void put_fastest_first(std::vector<DividedOption>& good);

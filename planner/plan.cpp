@@ -102,6 +102,13 @@ std::vector<std::vector<int>> common_lengths(const Lines& a, const Lines& b) {
 
 }  // namespace
 
+Step around_parts(Step step) {
+  if (step.division.empty() || step.reorder.empty()) return step;
+  step.in = step.native = step.out;
+  step.reorder.clear();
+  return step;
+}
+
 Precision precision_of(const Step& step) {
   return std::max(precision_of(step.variant, step.in, step.native), precision_of({}, step.native, step.out));
 }

@@ -18,8 +18,10 @@ enum class Place { cpu, gpu, gpu_host_ram };
 enum class Basis { model, recorded, measured };
 
 // How one node is computed. The primitive writes `native`; where the edge is another format, a reorder
-// (`reorder`, a primitive's name) turns it into `out` in the same step. Node -1 is the network's input, or on 'gpu' its
-// segment's, which arrives planar and may only be reordered. Two neighbours may be computed at once: planner/pairs.hpp.
+// (`reorder`, a primitive's name) turns it into `out` in the same step. Where a divided step has a reorder, its tensors
+// are planar in host RAM, and the parts alone are reordered, on the GPU, from and to planar. Node -1 is the network's
+// input, or on 'gpu' its segment's, which arrives planar and may only be reordered. Two neighbours may be computed at
+// once: planner/pairs.hpp.
 struct Step {
   int node = 0;
   std::string primitive;
@@ -142,6 +144,9 @@ struct GpuOffer {
 
 // The coarsest of what a step computes and reorders.
 [[nodiscard]] Precision precision_of(const Step& step);
+
+// The step as the tensors around it see it: what reorders a divided step's parts is left out.
+[[nodiscard]] Step around_parts(Step step);
 
 [[nodiscard]] std::string_view to_string(Place place);
 [[nodiscard]] std::string_view to_string(Basis basis);

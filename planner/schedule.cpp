@@ -33,6 +33,7 @@ struct Work {
   bool reads_slab = false;
   std::optional<Shape5> slab_of;
   std::optional<Estimate> divided;    // of a step that is
+  std::string reorder;                // of its parts
   std::vector<std::int64_t> skipped;  // per input
   std::int64_t history = 0;           // planes before those it writes
 };
@@ -82,7 +83,8 @@ class Builder {
               work.reads_slab,
               work.slab_of.has_value(),
               -1,
-              work.skipped};
+              work.skipped,
+              catalogue_.find(work.reorder)};
     if (Result<void> placed = place_buffers(work, call); !placed) return placed.error().within(work.primitive);
     stages_ += stage_count(call.estimate.memory);
     schedule_.calls.push_back(std::move(call));
@@ -258,7 +260,8 @@ Result<int> add_pair(Builder& builder, const Network& network, const Geometry& g
 }
 
 Result<int> add_node(Builder& builder, const Network& network, const Geometry& geometry, int index_of_node,
-                     const Step& step, int number, const std::vector<int>& values, const DividedEstimate& divided) {
+                     const Step& inside, int number, const std::vector<int>& values, const DividedEstimate& divided) {
+  const Step step = around_parts(inside);
   const Node& node = network.nodes[index(index_of_node)];
   const LayerProblem problem = problem_on(builder.kind(), network, geometry, index_of_node, !step.reorder.empty());
   const int held = held_number(geometry, index_of_node);
@@ -275,9 +278,10 @@ Result<int> add_node(Builder& builder, const Network& network, const Geometry& g
   work.out = step.native;
   if (!step.division.empty()) {
     if (!divided) return Error{ErrorCode::unsupported, "is divided, which no primitive here runs"};
-    Result<Estimate> estimate = divided(step, problem);
+    Result<Estimate> estimate = divided(inside, problem);
     if (!estimate) return estimate.error();
     work.divided = *std::move(estimate);
+    work.reorder = inside.reorder;
   }
   if (step.reorder.empty()) work.history = history;
   work.reads_slab = geometry.head.last >= 0 && index_of_node == 0;

@@ -25,7 +25,8 @@ struct Call {
   bool reads_slab = false;   // of the input, the head's own; inputs[0] is the whole
   bool writes_slab = false;  // of the head's output; output is the whole
   int held = -1;             // index into Geometry::held of the pooling it runs: its view begins elsewhere each pass
-  std::vector<std::int64_t> skipped;  // per input: planes at the tensor's begin that it does not read
+  std::vector<std::int64_t> skipped;   // per input: planes at the tensor's begin that it does not read
+  const Primitive* reorder = nullptr;  // of the parts of a divided layer
 };
 
 // A tensor of the pass: a value in one format.

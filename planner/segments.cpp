@@ -76,7 +76,7 @@ Result<void> check_step(const Step& step, const Catalogue& catalogue, Place plac
     return unfit("node " + std::to_string(step.node) + " is divided; only segments on 'gpu_host_ram' are");
   }
   const Primitive* const reorder = catalogue.find(step.reorder);
-  if (reorder != nullptr && (reorder->device == DeviceKind::gpu) != (place == Place::gpu)) {
+  if (reorder != nullptr && reorder->device != kind_of(step, place)) {
     return unfit(step.reorder + " does not run on '" + std::string(to_string(place)) + "'");
   }
   const Primitive* const primitive = catalogue.find(step.primitive);
@@ -85,6 +85,15 @@ Result<void> check_step(const Step& step, const Catalogue& catalogue, Place plac
                (place == Place::gpu_host_ram
                     ? " where its layer is " + std::string(step.division.empty() ? "not " : "") + "divided"
                     : ""));
+}
+
+// Of a divided step: its parts travel planar where they are reordered, and are left as they are where not.
+Result<void> check_parts(const Step& step, const Primitive* reorder) {
+  if (reorder == nullptr && !step.reorder.empty()) return unfit("unknown primitive " + step.reorder);
+  const bool reorders = step.native != step.out && step.out == Format{};
+  if (reorder == nullptr ? step.native == step.out : reorders) return {};
+  return unfit("parts are computed in " + to_string(step.native) + " and left in " + to_string(step.out) +
+               ", and the reorder is " + (reorder == nullptr ? "missing" : step.reorder));
 }
 
 // Nodes of the segment, before their numbers are used; node -1 reorders the input of one on 'gpu'.
@@ -108,7 +117,9 @@ Result<void> set_schedule(const Segment& segment, const Catalogue& catalogue, co
     const auto* conv = std::get_if<ConvProblem>(&problem);
     const Primitive* const inner = catalogue.find(step.primitive);
     if (conv == nullptr || inner == nullptr) return refused("only convolutions are divided, by a known primitive");
-    return hybrid::describe_divided(*conv, divided_choice(step, *inner), specs.gpu);
+    const Primitive* const reorder = catalogue.find(step.reorder);
+    if (Result<void> sound = check_parts(step, reorder); !sound) return sound.error();
+    return hybrid::describe_divided(*conv, divided_choice(step, *inner, reorder), specs.gpu);
   };
   const DeviceSpec& spec = design.place == Place::gpu ? specs.gpu : specs.cpu;
   Result<Schedule> schedule = make_schedule(design.network, design.geometry, design.steps, catalogue, spec, divided);
@@ -176,9 +187,9 @@ std::vector<PoolingMode> modes_of(const Network& network, const GeometryChoice& 
   return modes;
 }
 
-hybrid::DividedChoice divided_choice(const Step& step, const Primitive& inner) {
+hybrid::DividedChoice divided_choice(const Step& step, const Primitive& inner, const Primitive* reorder) {
   ensure(!step.division.empty(), "the step is divided");
-  return {&inner, step.variant, step.in, step.native, step.division.front(), true};
+  return {&inner, step.variant, step.in, step.native, step.division.front(), true, reorder};
 }
 
 bool SegmentDesign::reorders_input() const { return place == Place::gpu && steps.front().node < 0; }

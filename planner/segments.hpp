@@ -53,8 +53,8 @@ struct SegmentDesign {
 // of one group are not neighbours.
 [[nodiscard]] std::int64_t place_of_output(const SegmentDesign& segment, std::int64_t group, std::int64_t output);
 
-// How a divided step's convolution is computed: by the GPU's primitive `inner`, parts staged.
-[[nodiscard]] hybrid::DividedChoice divided_choice(const Step& step, const Primitive& inner);
+// How a divided step's convolution is computed: by the GPU's primitive `inner`, parts staged; `reorder`: the step's.
+[[nodiscard]] hybrid::DividedChoice divided_choice(const Step& step, const Primitive& inner, const Primitive* reorder);
 
 // The devices of the places. On 'gpu_host_ram' the layers run one at a time with their tensors in host RAM: divided
 // convolutions through the GPU, all others on the CPU (ZNNi section VII.B).

@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <string>
 
+#include "primitives/core/precision.hpp"
+#include "primitives/hybrid/layers_in_turn.hpp"
+#include "primitives/hybrid/reordered_conv.hpp"
+
 namespace znni::hybrid {
 namespace {
 
@@ -14,6 +18,15 @@ Result<void> check_format(const SubLayers& parts, Format format) {
   if (format.layout == Layout::channels_last && !cuts_images) return {};
   return refused("tensors in " + to_string(format) + " cannot be cut " +
                  (cuts_images && format.layout == Layout::channels_last ? "in f or f_out" : "in parts"));
+}
+
+// What the formats of host memory and of partial sums allow.
+Result<void> check_formats(const SubLayers& parts, const DividedChoice& choice) {
+  for (const Format format : {choice.host_in(), choice.host_out()}) {
+    if (Result<void> sound = check_format(parts, format); !sound) return sound;
+  }
+  if (parts.terms == 1 || precision_of(choice.variant, choice.in, choice.out) < Precision::bf16) return {};
+  return refused("sums over parts of f would be rounded to bf16");
 }
 
 const Estimate* find(const std::vector<Estimate>& estimates, const DividedChoice& choice) {
@@ -49,10 +62,10 @@ Result<Estimate> inner_estimate(const ConvProblem& part, const DividedChoice& ch
   return describe ? pick(part, choice, describe(part)) : pick(part, choice, choice.inner->describe(part, spec));
 }
 
-Seconds sum_seconds(const SubLayers& parts, const InnerEstimates& inner) {
-  if (parts.terms == 1) return inner.of.front().time;
+Seconds sum_seconds(const SubLayers& parts, const std::vector<Estimate>& of) {
+  if (parts.terms == 1) return of.front().time;
   const auto middle = static_cast<double>(parts.terms - 2);
-  return inner.of.front().time + inner.of.back().time + (middle > 0 ? middle * inner.of[1].time : 0);
+  return of.front().time + of.back().time + (middle > 0 ? middle * of[1].time : 0);
 }
 
 // One part of a tensor of `whole`, moved in as many copies as it has pieces, or in one when staged.
@@ -66,16 +79,18 @@ Seconds moved(const LinkRate& link, const Shape5& whole, const Shape5& part, For
 PartSeconds part_seconds(const SubLayers& parts, const InnerEstimates& inner, const DividedChoice& choice,
                          const AcceleratorSpec& link) {
   const Shape5 whole_out = output_shape(parts.whole);
-  const auto in_bytes = static_cast<double>(tensor_bytes(parts.in, choice.in));
-  const auto out_bytes = static_cast<double>(tensor_bytes(parts.out, choice.out));
+  const auto in_bytes = static_cast<double>(tensor_bytes(parts.in, choice.host_in()));
+  const auto out_bytes = static_cast<double>(tensor_bytes(parts.out, choice.host_out()));
   PartSeconds part;
-  part.compute = sum_seconds(parts, inner);
-  part.upload = moved(link.up, parts.whole.in, parts.in, choice.in, choice.staged);
-  part.download = moved(link.down, whole_out, parts.out, choice.out, choice.staged);
+  part.compute = sum_seconds(parts, inner.parts());
+  part.upload = moved(link.up, parts.whole.in, parts.in, choice.host_in(), choice.staged);
+  part.download = moved(link.down, whole_out, parts.out, choice.host_out(), choice.staged);
   part.duplex = (static_cast<double>(parts.uploads()) * in_bytes +
                  static_cast<double>(parts.sums()) * (parts.whole.residual ? 2 : 1) * out_bytes) /
                 link.duplex_bytes_per_second;
-  if (parts.whole.residual) part.residual = moved(link.up, whole_out, parts.out, choice.out, choice.staged);
+  if (parts.whole.residual) {
+    part.residual = moved(link.up, whole_out, parts.out, choice.host_out(), choice.staged);
+  }
   if (!choice.staged) return part;
   part.stage_in = in_bytes / link.staging_bytes_per_second;
   part.stage_out = (parts.whole.residual ? 2 : 1) * out_bytes / link.staging_bytes_per_second;
@@ -84,7 +99,7 @@ PartSeconds part_seconds(const SubLayers& parts, const InnerEstimates& inner, co
 
 void add_tensors(const SubLayers& parts, const DividedChoice& choice, MemoryPlan& memory) {
   const MemorySpace tensors = choice.staged ? MemorySpace::host : MemorySpace::pinned;
-  memory = input_output_buffers(parts.whole, choice.in, choice.out, 0, tensors);
+  memory = input_output_buffers(parts.whole, choice.host_in(), choice.host_out(), 0, tensors);
 }
 
 void add_slots(const SubLayers& parts, const DividedChoice& choice, MemoryPlan& memory) {
@@ -93,8 +108,8 @@ void add_slots(const SubLayers& parts, const DividedChoice& choice, MemoryPlan& 
     if (choice.staged)
       memory.push_back({"staged " + name, MemorySpace::pinned, mul(count, bytes), Lifetime::stages(0, 0)});
   };
-  const std::int64_t out = slot_bytes(parts.out, choice.out);
-  add_pair("inputs", slots(parts.uploads()), slot_bytes(parts.in, choice.in));
+  const std::int64_t out = slot_bytes(parts.out, choice.host_out());
+  add_pair("inputs", slots(parts.uploads()), slot_bytes(parts.in, choice.host_in()));
   if (parts.whole.residual) add_pair("residuals", slots(parts.sums()), out);
   add_pair("outputs", slots(parts.sums()), out);
   if (parts.terms == 1) return;
@@ -103,13 +118,11 @@ void add_slots(const SubLayers& parts, const DividedChoice& choice, MemoryPlan& 
 
 void add_inner(const SubLayers& parts, const InnerEstimates& inner, MemoryPlan& memory) {
   std::int64_t scratch = 0;
-  for (const Estimate& each : inner.of) {
-    scratch = std::max(scratch, pack(scratch_of(each), MemorySpace::device).bytes);
-  }
+  for (const Estimate& each : inner.parts()) scratch = std::max(scratch, scratch_bytes(each));
   if (scratch > 0) memory.push_back({"scratch", MemorySpace::device, scratch, Lifetime::stages(0, 0)});
   for (std::int64_t output = 0; output < parts.outputs; ++output) {
     for (std::int64_t term = 0; term < parts.terms; ++term) {
-      for (Buffer buffer : inner.at(parts, term).memory) {
+      for (Buffer buffer : inner.of[inner.index(parts, term)].memory) {
         if (!buffer.lifetime.persistent) continue;
         buffer.name.insert(0, part_prefix(output, term));
         memory.push_back(std::move(buffer));
@@ -130,17 +143,6 @@ std::string part_prefix(std::int64_t output, std::int64_t term) {
 
 std::int64_t slot_bytes(const Shape5& shape, Format format) {
   return round_up(tensor_bytes(shape, format), buffer_alignment);
-}
-
-bool is_scratch(const Buffer& buffer) {
-  return !buffer.lifetime.persistent && buffer.name != output_name && buffer.name != input_name(0) &&
-         buffer.name != input_name(1);
-}
-
-MemoryPlan scratch_of(const Estimate& inner) {
-  MemoryPlan scratch;
-  std::copy_if(inner.memory.begin(), inner.memory.end(), std::back_inserter(scratch), is_scratch);
-  return scratch;
 }
 
 std::int64_t part_kernel_floats(const SubLayers& parts) {
@@ -168,9 +170,7 @@ DividedSeconds divided_seconds(const SubLayers& parts, const PartSeconds& part) 
 
 Result<InnerEstimates> inner_estimates(const SubLayers& parts, const DividedChoice& choice, const DeviceSpec& spec,
                                        const DescribePart& describe) {
-  for (const Format format : {choice.in, choice.out}) {
-    if (Result<void> sound = check_format(parts, format); !sound) return sound.error();
-  }
+  if (Result<void> sound = check_formats(parts, choice); !sound) return sound.error();
   std::vector<std::int64_t> steps = {0};
   if (parts.terms > 2) steps.push_back(1);
   if (parts.terms > 1) steps.push_back(parts.terms - 1);
@@ -179,6 +179,10 @@ Result<InnerEstimates> inner_estimates(const SubLayers& parts, const DividedChoi
     Result<Estimate> estimate = inner_estimate(parts.problem(step), choice, spec, describe);
     if (!estimate) return estimate.error();
     inner.of.push_back(std::move(*estimate));
+    if (choice.reorder == nullptr) continue;
+    Result<Estimate> whole = describe_reordered(parts.problem(step), inner.of.back(), *choice.reorder, spec);
+    if (!whole) return whole.error();
+    inner.reordered.push_back(std::move(*whole));
   }
   return inner;
 }
@@ -190,7 +194,7 @@ Seconds divided_time(const SubLayers& parts, const InnerEstimates& inner, const 
 
 Estimate divided_estimate(const SubLayers& parts, const InnerEstimates& inner, const DividedChoice& choice,
                           const DeviceSpec& spec) {
-  Estimate estimate{choice.variant, choice.in, choice.out, divided_time(parts, inner, choice, spec), {}};
+  Estimate estimate{choice.variant, choice.host_in(), choice.host_out(), divided_time(parts, inner, choice, spec), {}};
   add_tensors(parts, choice, estimate.memory);
   add_slots(parts, choice, estimate.memory);
   add_inner(parts, inner, estimate.memory);

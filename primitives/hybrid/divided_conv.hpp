@@ -16,12 +16,18 @@ namespace znni::hybrid {
 struct DividedChoice {
   const Primitive* inner = nullptr;
   Variant variant;  // of the inner primitive
-  Format in;        // of the tensors in host memory and of the parts alike
+  Format in;        // that it reads, and writes
   Format out;
   Division division;
   // Tensors lie in plain host memory, and the accelerator's host threads copy parts to and from pinned buffers; else
   // they lie in pinned memory and parts are copied from and to where they are.
   bool staged = true;
+  // Tensors in host memory, and parts as they travel, are planar, and this one reorders parts on the GPU; nullptr: all
+  // is in the formats above.
+  const Primitive* reorder = nullptr;
+
+  [[nodiscard]] Format host_in() const { return reorder == nullptr ? in : Format{}; }
+  [[nodiscard]] Format host_out() const { return reorder == nullptr ? out : Format{}; }
 };
 
 // Seconds of one sum, over its parts of f, and of moving one part.
@@ -46,12 +52,16 @@ struct DividedSeconds {
 };
 [[nodiscard]] DividedSeconds divided_seconds(const SubLayers& parts, const PartSeconds& part);
 
-// The inner primitive's estimates of the first, the middle and the last sub-layer of a sum, as far as they differ.
+// Estimates of the first, the middle and the last sub-layer of a sum, as far as they differ.
 struct InnerEstimates {
-  std::vector<Estimate> of;
-  [[nodiscard]] const Estimate& at(const SubLayers& parts, std::int64_t sum_step) const {
-    if (sum_step == 0) return of.front();
-    return sum_step == parts.terms - 1 ? of.back() : of[1];
+  std::vector<Estimate> of;         // by the inner primitive
+  std::vector<Estimate> reordered;  // the same with the reorders around it; empty where there are none
+
+  [[nodiscard]] const std::vector<Estimate>& parts() const { return reordered.empty() ? of : reordered; }
+  // Which of them is of this number within its sum.
+  [[nodiscard]] std::size_t index(const SubLayers& parts, std::int64_t sum_step) const {
+    if (sum_step == 0) return 0;
+    return sum_step == parts.terms - 1 ? of.size() - 1 : 1;
   }
 };
 // What the inner primitive says of a part, for callers that keep the answers: many choices have parts in common.
@@ -60,7 +70,8 @@ using DescribePart = std::function<const Result<std::vector<Estimate>>&(const Co
                                                      const DeviceSpec& spec, const DescribePart& describe = {});
 
 // Time and memory over host, pinned and device. Its variant is the inner primitive's. `unsupported` for formats that
-// cannot be cut as asked; what the inner primitive refuses of a part, with its reason.
+// cannot be cut as asked, and for sums over parts of f that would be rounded to bf16 each; what the inner primitive
+// refuses of a part, with its reason.
 [[nodiscard]] Result<Estimate> describe_divided(const ConvProblem& conv, const DividedChoice& choice,
                                                 const DeviceSpec& spec);
 // The same in two steps, for callers that want no more of slow ones than their time.
@@ -80,10 +91,7 @@ inline constexpr std::string_view kernel_parts = "kernel parts";  // host, persi
 }
 // Bytes from one slot to the next.
 [[nodiscard]] std::int64_t slot_bytes(const Shape5& shape, Format format);
-// Whether this buffer of an inner estimate is scratch: device memory, neither a tensor nor persistent.
-[[nodiscard]] bool is_scratch(const Buffer& buffer);
-// The scratch of an inner estimate, packed, and one part's kernels in floats.
-[[nodiscard]] MemoryPlan scratch_of(const Estimate& inner);
+// One part's kernels.
 [[nodiscard]] std::int64_t part_kernel_floats(const SubLayers& parts);
 
 }  // namespace znni::hybrid

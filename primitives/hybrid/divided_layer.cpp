@@ -5,6 +5,9 @@
 #include <cstring>
 #include <utility>
 
+#include "primitives/hybrid/layers_in_turn.hpp"
+#include "primitives/hybrid/reordered_conv.hpp"
+
 namespace znni::hybrid {
 namespace {
 
@@ -73,13 +76,6 @@ struct Slots {
   }
 };
 
-// One sub-layer's primitive with its part of the kernels.
-struct InnerLayer {
-  std::unique_ptr<PreparedLayer> layer;
-  MemoryPlan scratch;
-  Packing packing;
-};
-
 class DividedLayer final : public PreparedLayer {
  public:
   DividedLayer(const SubLayers& parts, const DividedChoice& choice, Accelerator& accelerator, Arena::Poison poison)
@@ -87,9 +83,10 @@ class DividedLayer final : public PreparedLayer {
         choice_(choice),
         accelerator_(accelerator),
         poison_(std::move(poison)),
-        inputs_(parts.in, choice.in, slots(parts.uploads())),
-        residuals_(parts.out, choice.out, slots(parts.sums())),
-        outputs_(parts.out, choice.out, slots(parts.sums())) {}
+        inputs_(parts.in, choice.host_in(), slots(parts.uploads())),
+        residuals_(parts.out, choice.host_out(), slots(parts.sums())),
+        outputs_(parts.out, choice.host_out(), slots(parts.sums())),
+        layers_(poison_) {}
 
   Result<void> prepare(const InnerEstimates& inner, const LayerWeights& weights, Arena& persistent) {
     for (Slots* each : {&inputs_, &residuals_, &outputs_}) {
@@ -102,7 +99,7 @@ class DividedLayer final : public PreparedLayer {
     if (parts_.terms > 1) gathered = persistent.grant_as<float>(kernel_parts);
     for (std::int64_t output = 0; output < parts_.outputs; ++output) {
       for (std::int64_t term = 0; term < parts_.terms; ++term) {
-        Result<void> done = prepare_part(inner.at(parts_, term), output, term, weights, gathered, persistent);
+        Result<void> done = prepare_part(inner, output, term, weights, gathered, persistent);
         if (!done) return done;
       }
     }
@@ -148,20 +145,24 @@ class DividedLayer final : public PreparedLayer {
     return part;
   }
 
-  Result<void> prepare_part(const Estimate& inner, std::int64_t output, std::int64_t term, const LayerWeights& weights,
-                            std::span<float> gathered, Arena& persistent) {
+  Result<void> prepare_part(const InnerEstimates& all, std::int64_t output, std::int64_t term,
+                            const LayerWeights& weights, std::span<float> gathered, Arena& persistent) {
+    const std::size_t index = all.index(parts_, term);
+    const Estimate& inner = all.of[index];
     std::vector<Placement> kept;
     for (const Buffer& buffer : inner.memory) {
       if (!buffer.lifetime.persistent) continue;
       kept.push_back({buffer, persistent.grant(part_prefix(output, term) + buffer.name).data()});
     }
     Arena own(std::move(kept));
-    Result<std::unique_ptr<PreparedLayer>> layer = choice_.inner->prepare(
-        parts_.problem(term), inner, weights_of(output, term, weights, gathered), own, accelerator_);
+    const ConvProblem part = parts_.problem(term);
+    const LayerWeights its = weights_of(output, term, weights, gathered);
+    Result<std::unique_ptr<PreparedLayer>> layer =
+        choice_.reorder == nullptr
+            ? choice_.inner->prepare(part, inner, its, own, accelerator_)
+            : prepare_reordered(part, *choice_.inner, inner, *choice_.reorder, its, own, accelerator_, poison_);
     if (!layer) return layer.error();
-    MemoryPlan scratch = scratch_of(inner);
-    Packing packing = pack(scratch, MemorySpace::device);
-    layers_.push_back({std::move(*layer), std::move(scratch), std::move(packing)});
+    layers_.add(std::move(*layer), all.parts()[index]);
     return {};
   }
 
@@ -179,26 +180,7 @@ class DividedLayer final : public PreparedLayer {
     if (parts_.whole.residual) residuals_.place(arena, "residuals", choice_.staged);
     outputs_.place(arena, "outputs", choice_.staged);
     if (parts_.terms > 1) partial_ = arena.grant("partial sums").data();
-    scratch_ = has_scratch() ? arena.grant("scratch").data() : nullptr;
-    if (arenas_.empty() || placed_at_ != scratch_) place_scratch();
-  }
-
-  [[nodiscard]] bool has_scratch() const {
-    return std::any_of(layers_.begin(), layers_.end(), [](const InnerLayer& one) { return one.packing.bytes > 0; });
-  }
-
-  // Sub-layers follow each other on one stream: they share their scratch.
-  void place_scratch() {
-    arenas_.clear();
-    placed_at_ = scratch_;
-    for (const InnerLayer& inner : layers_) {
-      std::vector<Placement> placements;
-      for (std::size_t i = 0; i < inner.scratch.size(); ++i) {
-        placements.push_back({inner.scratch[i], scratch_ + inner.packing.offsets[i]});
-      }
-      arenas_.emplace_back(std::move(placements));
-      if (poison_) arenas_.back().poison_with(poison_);
-    }
+    layers_.place(layers_.bytes() > 0 ? arena.grant("scratch").data() : nullptr);
   }
 
   Result<void> run_parts(std::span<const TensorView> inputs, const TensorView& out) {
@@ -266,8 +248,8 @@ class DividedLayer final : public PreparedLayer {
 
   [[nodiscard]] TensorView partial(std::int64_t sum_step) const {
     const std::int64_t slot = sum_step % partial_slots(parts_);
-    return dense_view(reinterpret_cast<float*>(partial_ + slot * slot_bytes(parts_.out, choice_.out)), parts_.out,
-                      choice_.out);
+    return dense_view(reinterpret_cast<float*>(partial_ + slot * slot_bytes(parts_.out, choice_.host_out())),
+                      parts_.out, choice_.host_out());
   }
 
   Result<void> compute(std::int64_t index) {
@@ -289,9 +271,7 @@ class DividedLayer final : public PreparedLayer {
     const std::size_t used = with_residual || !sub.opens_sum ? 2 : 1;
     const TensorView to = sub.closes_sum ? outputs_.view(out) : partial(sub.sum_step);
     const std::int64_t layer = (index / parts_.terms) % parts_.outputs * parts_.terms + sub.sum_step;
-    Arena& arena = arenas_[static_cast<std::size_t>(layer)];
-    arena.begin();
-    Result<void> ran = layers_[static_cast<std::size_t>(layer)].layer->run({views.data(), used}, to, arena);
+    const Result<void> ran = layers_.run(static_cast<std::size_t>(layer), {views.data(), used}, to);
     if (!ran) return ran;
     if (Result<void> done = accelerator_.record(Stream::compute, inputs_.emptied[in]); !done) return done;
     if (!with_residual) return {};
@@ -349,10 +329,7 @@ class DividedLayer final : public PreparedLayer {
   Event start_;
   std::array<Box, 2> kept_;  // where the output of each slot belongs
   std::byte* partial_ = nullptr;
-  std::byte* scratch_ = nullptr;
-  std::byte* placed_at_ = nullptr;  // the scratch that arenas_ grant from
-  std::vector<InnerLayer> layers_;  // by part of f_out, then of f
-  std::vector<Arena> arenas_;
+  LayersInTurn layers_;  // by part of f_out, then of f
 };
 
 }  // namespace

@@ -95,8 +95,9 @@ Result<PreparedSegment::Task> PreparedSegment::prepare(const Call& call, const N
   if (!kernels_.empty() && !call.is_reorder) own.kernels = kernels_[index(node)];
   const bool divided = !step.division.empty() && !call.is_reorder;
   Result<std::unique_ptr<PreparedLayer>> layer =
-      divided ? hybrid::prepare_divided(std::get<ConvProblem>(call.problem), divided_choice(step, *call.primitive), own,
-                                        *task.arena, *devices.gpu, poison)
+      divided ? hybrid::prepare_divided(std::get<ConvProblem>(call.problem),
+                                        divided_choice(step, *call.primitive, call.reorder), own, *task.arena,
+                                        *devices.gpu, poison)
               : call.primitive->prepare(call.problem, call.estimate, own, *task.arena,
                                         devices.computer(design_.place, divided));
   if (!layer) return layer.error().within(task.name);

@@ -38,9 +38,8 @@ Result<void> check_workers(const std::vector<SegmentDesign>& segments) {
 }  // namespace
 
 bool uses_cpu(const SegmentDesign& segment) {
-  return segment.place != Place::gpu && std::any_of(segment.steps.begin(), segment.steps.end(), [](const Step& step) {
-           return step.division.empty() || !step.reorder.empty();
-         });
+  return segment.place != Place::gpu && std::any_of(segment.steps.begin(), segment.steps.end(),
+                                                    [](const Step& step) { return step.division.empty(); });
 }
 
 Result<void> check_segments(const std::vector<SegmentDesign>& segments) {

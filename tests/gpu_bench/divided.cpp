@@ -108,9 +108,18 @@ Result<double> copy_seconds(const hybrid::SubLayers& parts, CudaDevice& device) 
   });
 }
 
+const Primitive* reorder() {
+  const auto rows = cuda::registry();
+  const auto found =
+      std::find_if(rows.begin(), rows.end(), [](const auto* row) { return row->name == "cuda.reorder"; });
+  ensure(found != rows.end(), "the back end reorders");
+  return *found;
+}
+
 Result<void> measure(const Primitive& inner, const Estimate& of_part, bool staged, const hybrid::SubLayers& parts,
                      const Weights& weights, CudaDevice& device) {
-  const hybrid::DividedChoice choice{&inner, of_part.variant, {}, {}, slabs, staged};
+  const hybrid::DividedChoice choice{
+      &inner, of_part.variant, of_part.in, of_part.out, slabs, staged, of_part.in == planar_f32 ? nullptr : reorder()};
   const Result<Estimate> estimate = hybrid::describe_divided(conv, choice, device.spec());
   if (!estimate) return estimate.error();
   const Result<double> products = product_seconds(parts, choice, of_part, weights, device);
@@ -123,6 +132,7 @@ Result<void> measure(const Primitive& inner, const Estimate& of_part, bool stage
       .text("problem", to_string(LayerProblem(conv)))
       .text("primitive", inner.name)
       .text("variant", to_string(of_part.variant))
+      .text("format", to_string(of_part.in))
       .text("tensors", staged ? "plain" : "pinned")
       .number("products_ms", 1e3 * *products)
       .number("copies_ms", 1e3 * *copies)
@@ -133,16 +143,30 @@ Result<void> measure(const Primitive& inner, const Estimate& of_part, bool stage
   return {};
 }
 
-// The fastest by model that is strict float32, planar.
-std::optional<Estimate> strict_estimate(const Primitive& primitive, const ConvProblem& part, const DeviceSpec& spec) {
+// The fastest by model in this format; planar ones in float32 throughout.
+std::optional<Estimate> fastest_in(Format format, const Primitive& primitive, const ConvProblem& part,
+                                   const DeviceSpec& spec) {
   const Result<std::vector<Estimate>> all = primitive.describe(part, spec);
   std::optional<Estimate> best;
   for (std::size_t i = 0; all && i < all->size(); ++i) {
     const Estimate& one = (*all)[i];
-    const bool strict = one.in == Format{} && one.out == Format{} && setting(one.variant, "tf32", 0) == 0;
-    if (strict && (!best || one.time < best->time)) best = one;
+    const bool wanted =
+        one.in == format && one.out == format && (format != planar_f32 || setting(one.variant, "tf32", 0) == 0);
+    if (wanted && (!best || one.time < best->time)) best = one;
   }
   return best;
+}
+
+Result<void> measure_both(const Primitive& primitive, const Estimate& inner, const hybrid::SubLayers& parts,
+                          const Weights& weights, CudaDevice& device) {
+  Result<void> worst;
+  for (const bool staged : {false, true}) {
+    const Result<void> done = measure(primitive, inner, staged, parts, weights, device);
+    if (done) continue;
+    Line("overlap").text("primitive", primitive.name).text("failure", done.error().message).print();
+    worst = done;
+  }
+  return worst;
 }
 
 }  // namespace
@@ -153,13 +177,10 @@ Result<void> measure_divided(CudaDevice& device) {
   const Weights weights;
   Result<void> worst;
   for (const Primitive* primitive : cuda::registry()) {
-    const std::optional<Estimate> inner = strict_estimate(*primitive, parts->problem(0), device.spec());
-    if (!inner) continue;
-    for (const bool staged : {false, true}) {
-      const Result<void> done = measure(*primitive, *inner, staged, *parts, weights, device);
-      if (done) continue;
-      Line("overlap").text("primitive", primitive->name).text("failure", done.error().message).print();
-      worst = done;
+    for (const Format format : all_edge_formats) {
+      const std::optional<Estimate> inner = fastest_in(format, *primitive, parts->problem(0), device.spec());
+      const Result<void> done = inner ? measure_both(*primitive, *inner, *parts, weights, device) : Result<void>();
+      if (!done) worst = done;
     }
   }
   return worst;

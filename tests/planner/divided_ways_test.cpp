@@ -47,6 +47,27 @@ TEST_F(DividedWaysTest, NothingIsFasterThanTheLeast) {
   }
 }
 
+// Matrix units that are worth two reorders, on the GPU: the tensors stay planar.
+TEST_F(DividedWaysTest, PartsAreReorderedWhereThatIsFaster) {
+  gpu_spec_.bytes_per_second = 1e12;
+  gpu_spec_.accelerator.tf32_flops_per_second = 4e12;
+  gpu_spec_.accelerator.bf16_flops_per_second = 1e13;
+  Seconds before = ways_.fastest(0, {much, much, much}).value().seconds;
+  for (const Precision precision : {Precision::tf32, Precision::bf16}) {
+    DividedWays ways(geometry_, catalogue_, gpu_spec_, cpu_, much, precision);
+    const Step step = ways.fastest(0, {much, much, much}).value();
+    EXPECT_EQ(step.primitive, "sim.conv_matrix");
+    EXPECT_EQ(step.in, edge_formats(precision).back());
+    EXPECT_EQ(step.native, step.in);
+    EXPECT_EQ(step.reorder, "sim.reorder");
+    EXPECT_EQ(step.out, planar_f32);
+    EXPECT_EQ(precision_of(step), precision);
+    EXPECT_LT(step.seconds, before);
+    EXPECT_LE(ways.least_seconds(0), step.seconds);
+    before = step.seconds;
+  }
+}
+
 TEST_F(DividedWaysTest, LessMemoryIsNeverFasterUntilThereIsTooLittle) {
   Seconds before = 0;
   for (std::int64_t bytes = much; bytes > 0; bytes /= 8) {

@@ -94,9 +94,9 @@ TEST(GoodDivisions, LeaveOutWhatTakesTooLong) {
   ASSERT_EQ(good.size(), static_cast<std::size_t>(std::count_if(
                              all.begin(), all.end(), [&](const auto& one) { return one.estimate.time < below; })));
   for (std::size_t i = 0; i < good.size(); ++i) {
-    EXPECT_EQ(good[i].division, all[i].division);
+    EXPECT_EQ(good[i].choice.division, all[i].choice.division);
     EXPECT_EQ(good[i].use, all[i].use);
-    EXPECT_EQ(good[i].inner, &test::sim_conv());
+    EXPECT_EQ(good[i].choice.inner, &test::sim_conv());
   }
   good.clear();
   const Result<void> none = add_good_divisions(conv, test::sim_conv(), gpu, 0, good);
@@ -153,10 +153,45 @@ TEST(GoodDivisions, TakeProductsInTf32OnlyWhereAllowed) {
   for (const DividedOption& option : good) EXPECT_EQ(setting(option.estimate.variant, "tf32", 0), 0);
   std::vector<DividedOption> rounded;
   ASSERT_TRUE(add_good_divisions(conv, rounded_conv, test::host_sim_spec(), std::numeric_limits<Seconds>::infinity(),
-                                 rounded, Precision::tf32));
+                                 rounded, {Precision::tf32, nullptr}));
   put_fastest_first(rounded);
   EXPECT_EQ(setting(rounded.front().estimate.variant, "tf32", 0), 1);
   EXPECT_LT(rounded.front().estimate.time, good.front().estimate.time);
+}
+
+// Matrix units take other formats than that in which parts travel.
+TEST(GoodDivisions, AreReorderedWhereThePrecisionAllowsTheFormat) {
+  const ConvProblem conv = conv_of({2, 4, {12, 10, 9}}, 6);
+  DeviceSpec gpu = test::host_sim_spec();
+  gpu.accelerator.tf32_flops_per_second = 4e12;
+  gpu.accelerator.bf16_flops_per_second = 1e13;
+  const auto good = [&](const PartRules& rules) {
+    std::vector<DividedOption> all;
+    (void)add_good_divisions(conv, test::sim_conv_matrix(), gpu, std::numeric_limits<Seconds>::infinity(), all, rules);
+    return all;
+  };
+  EXPECT_TRUE(good({Precision::fp32, &test::sim_reorder()}).empty());
+  EXPECT_TRUE(good({Precision::bf16, nullptr}).empty());
+  for (const DividedOption& option : good({Precision::tf32, &test::sim_reorder()})) {
+    EXPECT_EQ(option.choice.in, last_f32);
+  }
+  int summed = 0;  // over parts of f
+  int in_bf16 = 0;
+  for (const DividedOption& option : good({Precision::bf16, &test::sim_reorder()})) {
+    const Estimate& estimate = option.estimate;
+    EXPECT_EQ(option.choice.reorder, &test::sim_reorder());
+    EXPECT_EQ(estimate.in, planar_f32);
+    EXPECT_EQ(estimate.out, planar_f32);
+    const Estimate again = hybrid::describe_divided(conv, option.choice, gpu).value();
+    EXPECT_EQ(estimate.time, again.time);
+    EXPECT_EQ(estimate.memory, again.memory);
+    const bool bf16 = option.choice.in == last_bf16;
+    EXPECT_FALSE(bf16 && option.choice.division.f < 4) << "sums over parts would be rounded";
+    in_bf16 += bf16 ? 1 : 0;
+    summed += option.choice.division.f < 4 ? 1 : 0;
+  }
+  EXPECT_GT(in_bf16, 0);
+  EXPECT_GT(summed, 0);
 }
 
 TEST(GoodDivisions, ArePartsOfWhatIsRefusedAsAWhole) {
@@ -166,10 +201,9 @@ TEST(GoodDivisions, ArePartsOfWhatIsRefusedAsAWhole) {
   EXPECT_TRUE(takes_parts(conv, small_conv, gpu));
   const std::vector<DividedOption> good = good_divisions(conv, small_conv, gpu).value();
   for (const DividedOption& option : good) {
-    EXPECT_LE(option.division.f, 4);
-    EXPECT_LE(option.division.slab + 2, 2000 / 144);
-    hybrid::DividedChoice same{&small_conv, option.estimate.variant, {}, {}, option.division, true};
-    EXPECT_EQ(option.estimate.time, hybrid::describe_divided(conv, same, gpu)->time);
+    EXPECT_LE(option.choice.division.f, 4);
+    EXPECT_LE(option.choice.division.slab + 2, 2000 / 144);
+    EXPECT_EQ(option.estimate.time, hybrid::describe_divided(conv, option.choice, gpu)->time);
   }
 }
 

@@ -118,19 +118,18 @@ TEST_F(SegmentsTest, RefusesInWords) {
 
 // Channels last in the tail: what crosses the cut is planar, and of a stream the reordered tensor keeps its planes.
 TEST_F(SegmentsTest, OnAGpuTheInputMayBeReorderedFirst) {
-  constexpr Format last{ElementType::f32, Layout::channels_last};
   GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 0);
   choice.pass_input.z = 8;
   choice.streamed = true;
   Rung rung = test::split_rung(network_, choice, 2, 2, specs_.cpu, specs_.gpu).value();
   std::vector<Step>& steps = rung.segments[1].steps;
-  for (Step& step : steps) step.in = step.native = step.out = last;
+  for (Step& step : steps) step.in = step.native = step.out = last_f32;
   steps.back().reorder = "sim.reorder";
   steps.back().out = Format{};
   Step reorder;
   reorder.node = -1;
   reorder.reorder = "sim.reorder";
-  reorder.out = last;
+  reorder.out = last_f32;
   steps.insert(steps.begin(), reorder);
   const Result<RungSegments> parts = apart(network_, rung);
   ASSERT_TRUE(parts) << parts.error().message;
@@ -147,8 +146,35 @@ TEST_F(SegmentsTest, OnAGpuTheInputMayBeReorderedFirst) {
   EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("its input is reordered; it must begin planar"));
   rung.segments[0].steps.erase(rung.segments[0].steps.begin());
   rung.segments[0].steps.back().reorder = "sim.reorder";
-  rung.segments[0].steps.back().native = last;
+  rung.segments[0].steps.back().native = last_f32;
   EXPECT_THAT(apart(network_, rung).error().message, HasSubstr("sim.reorder does not run on 'cpu'"));
+}
+
+// Of layers through host RAM parts alone are reordered, on the GPU: a call each, between planar tensors.
+TEST_F(SegmentsTest, PartsOfADividedLayerMayBeReordered) {
+  Random random(3);
+  const GeometryChoice choice = test::choice_of(network_, PoolMode::fragments, 1);
+  Rung rung = test::rung_of_three(network_, choice, 0, 2, specs_.cpu, specs_.gpu, random, catalogue_).value();
+  Step& step = rung.segments[0].steps[0];
+  step.in = step.native = last_f32;
+  step.reorder = "sim.reorder";
+  const auto message = [&] { return apart(network_, rung).error().message; };
+  const Result<RungSegments> parts = apart(network_, rung);
+  ASSERT_TRUE(parts) << parts.error().message;
+  const Schedule& schedule = parts->segments[0].schedule;
+  ASSERT_EQ(schedule.calls.size(), 2U);
+  EXPECT_EQ(schedule.calls[0].reorder, catalogue_.find("sim.reorder"));
+  EXPECT_FALSE(schedule.calls[0].is_reorder);
+  EXPECT_EQ(schedule.tensors[static_cast<std::size_t>(schedule.calls[0].output)].format, planar_f32);
+  step.out = last_f32;
+  EXPECT_THAT(message(), HasSubstr("left in f32:channels_last, and the reorder is sim.reorder"));
+  step.out = planar_f32;
+  step.reorder = "sim.other";
+  EXPECT_THAT(message(), HasSubstr("unknown primitive sim.other"));
+  step.reorder = "";
+  EXPECT_THAT(message(), HasSubstr("and the reorder is missing"));
+  step.reorder = rung.segments[0].steps[1].primitive;  // the pooling's, of the CPU
+  EXPECT_THAT(message(), HasSubstr("does not run on 'gpu_host_ram'"));
 }
 
 TEST_F(SegmentsTest, OfAStreamAlongYEachSegmentHasItsOwnKernelsExchanged) {

@@ -15,11 +15,6 @@
 namespace znni::test {
 namespace {
 
-constexpr Format planar = {};
-constexpr Format channels_last = {ElementType::f32, Layout::channels_last};
-constexpr Format last_bf16 = {ElementType::bf16, Layout::channels_last};
-constexpr std::array formats = {planar, channels_last, last_bf16};
-
 HostSim& sim_of(Device& device) {
   ensure(device.accelerator() != nullptr, "primitives of the simulated GPU run on it alone");
   return static_cast<HostSim&>(*device.accelerator());
@@ -41,7 +36,7 @@ Result<std::vector<Estimate>> describe_conv(const LayerProblem& problem, const D
   if (conv == nullptr) return refused("computes convolutions only");
   if (spec.kind != DeviceKind::gpu) return refused("runs on the simulated GPU alone");
   std::vector<Estimate> estimates;
-  for (const Format format : {planar, channels_last}) {
+  for (const Format format : {planar_f32, last_f32}) {
     Estimate estimate{{}, format, format, modelled(problem, spec), {}};
     estimate.memory = input_output_buffers(problem, format, format, 1, MemorySpace::device);
     const std::int64_t row = output_shape(problem).n.x;
@@ -211,7 +206,7 @@ Result<std::vector<Estimate>> describe_by_oracle(const LayerProblem& problem, co
   if (!takes(problem)) return refused("computes another kind of layer");
   if (spec.kind != DeviceKind::gpu) return refused("runs on the simulated GPU alone");
   std::vector<Estimate> estimates;
-  for (const Format format : formats) {
+  for (const Format format : all_edge_formats) {
     estimates.push_back({{},
                          format,
                          format,
@@ -238,11 +233,11 @@ Result<std::vector<Estimate>> describe_matrix(const LayerProblem& problem, const
   if (conv == nullptr) return refused("computes convolutions only");
   if (spec.kind != DeviceKind::gpu) return refused("runs on the simulated GPU alone");
   std::vector<Estimate> estimates;
-  for (const auto& [format, rate] : {std::pair{channels_last, spec.accelerator.tf32_flops_per_second},
+  for (const auto& [format, rate] : {std::pair{last_f32, spec.accelerator.tf32_flops_per_second},
                                      std::pair{last_bf16, spec.accelerator.bf16_flops_per_second}}) {
     if (rate <= 0) continue;
     Estimate estimate{{}, format, format, 1e-6 + direct_flops(problem) / rate, {}};
-    if (format == channels_last) estimate.variant = {{"tf32", 1}};
+    if (format == last_f32) estimate.variant = {{"tf32", 1}};
     estimate.memory = input_output_buffers(problem, format, format, 0, MemorySpace::device);
     const std::int64_t weights = mul(kernel_floats(*conv), element_bytes(format.type));
     estimate.memory.push_back({"kernels", MemorySpace::device, weights, Lifetime::plan()});
@@ -305,8 +300,8 @@ Result<std::unique_ptr<PreparedLayer>> prepare_matrix(const LayerProblem& proble
 
 Result<std::vector<Estimate>> describe_reorder(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* reorder = std::get_if<ReorderProblem>(&problem);
-  const auto known = [](Format format) { return std::find(formats.begin(), formats.end(), format) != formats.end(); };
-  const bool takes = reorder != nullptr && known(reorder->from) && known(reorder->to) && reorder->from != reorder->to;
+  const bool takes =
+      reorder != nullptr && precision_of(reorder->from) && precision_of(reorder->to) && reorder->from != reorder->to;
   if (!takes) return refused("reorders between planar float32 and channels last of float32 and bf16 only");
   if (spec.kind != DeviceKind::gpu) return refused("runs on the simulated GPU alone");
   const auto bytes =
@@ -356,6 +351,8 @@ const Backend row{"sim", probe, open, table};
 
 const Backend& sim_backend() { return row; }
 const Primitive& sim_conv() { return conv; }
+const Primitive& sim_conv_matrix() { return conv_matrix; }
+const Primitive& sim_reorder() { return reorder; }
 const Primitive& sim_conv_pool() { return conv_pool; }
 
 }  // namespace znni::test

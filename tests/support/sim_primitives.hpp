@@ -14,6 +14,8 @@ namespace znni::test {
 [[nodiscard]] const Backend& sim_backend();
 
 [[nodiscard]] const Primitive& sim_conv();
+[[nodiscard]] const Primitive& sim_conv_matrix();
+[[nodiscard]] const Primitive& sim_reorder();
 // A convolution and the pooling behind it at once, by the oracle; not in the back end's table.
 [[nodiscard]] const Primitive& sim_conv_pool();
 

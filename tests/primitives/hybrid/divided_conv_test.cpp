@@ -5,6 +5,7 @@
 
 #include <algorithm>
 
+#include "primitives/core/precision.hpp"
 #include "tests/support/host_sim.hpp"
 #include "tests/support/sim_primitives.hpp"
 
@@ -62,6 +63,28 @@ TEST(DescribeDivided, OfOnePartHasOneSlot) {
   EXPECT_EQ(bytes_of(estimate, "inputs"), tensor_bytes(conv.in, {}));
 }
 
+// Parts travel planar; on the GPU there is room for one in bf16, and time to reorder it.
+TEST(DescribeDivided, CountsWhatReordersOfPartsTake) {
+  DeviceSpec gpu = test::host_sim_spec();
+  gpu.accelerator.bf16_flops_per_second = 1e13;
+  DividedChoice choice{&test::sim_conv_matrix(), {}, last_bf16, last_bf16, {1, 0, 3, 5}, true, &test::sim_reorder()};
+  const Estimate estimate = describe_divided(conv, choice, gpu).value();
+  EXPECT_EQ(estimate.in, planar_f32);
+  EXPECT_EQ(estimate.out, planar_f32);
+  EXPECT_EQ(bytes_of(estimate, "inputs"), 2 * 6 * 7 * 64 * 4);
+  const std::int64_t reordered_in = round_up(6 * 7 * 64 * 2, buffer_alignment);
+  EXPECT_EQ(bytes_of(estimate, "scratch"), reordered_in + round_up(3 * 5 * 36 * 2, buffer_alignment));
+  EXPECT_EQ(bytes_of(estimate, "part 1.0/kernels"), 3 * 6 * 27 * 2);
+  const SubLayers parts = divide(conv, choice.division).value();
+  const InnerEstimates inner = inner_estimates(parts, choice, gpu).value();
+  gpu.bytes_per_second /= 2;
+  const InnerEstimates slower = inner_estimates(parts, choice, gpu).value();
+  const double moved = static_cast<double>(6 * 7 * 64 + 3 * 5 * 36) * (4 + 2);
+  EXPECT_NEAR(slower.parts()[0].time - inner.parts()[0].time, moved / (2 * gpu.bytes_per_second), 1e-12);
+  choice.reorder = nullptr;
+  EXPECT_THAT(describe_divided(conv, choice, gpu).error().message, HasSubstr("cannot be cut in f or f_out"));
+}
+
 // An image no GPU library takes as a whole, 2^31 elements and more: its slabs are small.
 TEST(DescribeDivided, TakesImagesOfAnySize) {
   const ConvProblem huge{.in = {1, 80, {900, 900, 900}}, .f_out = 80, .k = {5, 5, 5}, .activation = {}};
@@ -76,6 +99,11 @@ TEST(DescribeDivided, RefusesInWords) {
   cut_images.in = cut_images.out = {ElementType::f32, Layout::channels_last};
   EXPECT_THAT(describe_divided(conv, cut_images, test::host_sim_spec()).error().message,
               HasSubstr("f32:channels_last cannot be cut in f or f_out"));
+  DeviceSpec gpu = test::host_sim_spec();
+  gpu.accelerator.bf16_flops_per_second = 1e13;
+  const DividedChoice sums{&test::sim_conv_matrix(), {}, last_bf16, last_bf16, {0, 3, 0, 0}, true,
+                           &test::sim_reorder()};
+  EXPECT_THAT(describe_divided(conv, sums, gpu).error().message, HasSubstr("parts of f would be rounded to bf16"));
   DividedChoice blocked = choice_of({});
   blocked.in = blocked.out = {ElementType::f32, Layout::blocked8};
   EXPECT_THAT(describe_divided(conv, blocked, test::host_sim_spec()).error().message, HasSubstr("cannot be cut"));

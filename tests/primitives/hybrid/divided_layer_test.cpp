@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "primitives/core/precision.hpp"
 #include "tests/support/accelerator_run.hpp"
 #include "tests/support/host_sim.hpp"
 #include "tests/support/random.hpp"
@@ -22,7 +23,8 @@ using Floats = std::vector<float>;
 std::string text_of(const DividedChoice& choice) {
   const Division& part = choice.division;
   return "S " + std::to_string(part.S) + " f " + std::to_string(part.f) + " f_out " + std::to_string(part.f_out) +
-         " slab " + std::to_string(part.slab) + " " + to_string(choice.in) + (choice.staged ? " staged" : "");
+         " slab " + std::to_string(part.slab) + " " + to_string(choice.in) + (choice.staged ? " staged" : "") +
+         (choice.reorder != nullptr ? " reordered" : "");
 }
 
 bool bit_equal(const Floats& a, const Floats& b) {
@@ -72,9 +74,10 @@ DividedChoice random_choice(const ConvProblem& conv, Random& random) {
   DividedChoice choice{&test::sim_conv(), {}, {}, {}, {}, random.chance(0.5)};
   choice.division.S = random.integer(0, conv.in.S);
   choice.division.slab = random.integer(0, output_shape(conv).n.z);
-  if (random.chance(0.2)) {
-    choice.in = choice.out = {ElementType::f32, Layout::channels_last};
-    return choice;
+  if (random.chance(0.3)) {
+    choice.in = choice.out = last_f32;
+    if (random.chance(0.5)) return choice;
+    choice.reorder = &test::sim_reorder();
   }
   choice.division.f_out = random.integer(0, conv.f_out);
   choice.division.f = random.integer(1, conv.in.f);
@@ -137,7 +140,11 @@ TEST(DividedLayer, TakesTheTimeThatIsDeclared) {
       options.spec.accelerator.duplex_bytes_per_second = rates.link * 4;
       HostSim gpu(options);
       const Example example(1, conv);
-      const DividedChoice choice{&test::sim_conv(), {}, {}, {}, division, false};
+      DividedChoice choice{&test::sim_conv(), {}, {}, {}, division, false};
+      if (division.slab > 0 && division.f_out == 0) {
+        choice.in = choice.out = last_f32;
+        choice.reorder = &test::sim_reorder();
+      }
       Result<std::unique_ptr<AcceleratorRun>> run = make_run(example, choice, gpu);
       ASSERT_TRUE(run) << run.error().message;
       const double start = gpu.clock().now();

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "planner/divided_ways.hpp"
 #include "planner/gpu_tails.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "tests/oracle/tolerance.hpp"
@@ -59,34 +60,17 @@ struct Seen {
   int coarse = 0;            // runs with layers coarser than float32
   oracle::Walk walk;         // of theirs; the bounds above are so wide that layers in bf16 stay within TF32's
   int reordered_inputs = 0;  // of tails
+  int reordered_parts = 0;   // of layers through host RAM
   double furthest = 0;       // from the oracle, over the largest output
 };
 
-// Every cut of a net, each with one way for its tail that may be coarser than float32.
-void expect_within_bounds(const Network& network, GeometryChoice choice, Precision precision, std::uint64_t seed,
-                          Seen& seen) {
-  Random random(seed);
-  const NetworkWeights weights = random_weights(network, seed);
-  const std::unique_ptr<Device> cpu = host_device(std::int64_t{1} << 28, std::byte{0xff});
-  HostSim gpu(options_of(seed));
-  const Catalogue catalogue = pair_catalogue();
-  const std::unique_ptr<CostSource> costs = modelled_costs();
-  FastestWays fastest(DeviceKind::gpu, gpu.spec(), catalogue, *costs, precision);
-  TailNetworks networks;
-  const Geometry geometry = make_geometry(network, choice).value();
-  GpuTails tails(network, geometry, gpu.spec(), fastest, networks, precision, std::numeric_limits<Seconds>::infinity());
-  const Vec3 fov = reaches(network).back().fov;
-  const RandomVolume volume = random_volume(network.f_in, fov + random.vec3(0, 9), ElementType::f32, random);
-  const oracle::Values voxels = volume_values(volume.view(), {});
-  const oracle::Values exact = dense_oracle(network, weights, volume.shape.n, voxels);
-  const oracle::Values most_off = bounds(network, weights, volume.shape.n, voxels, precision);
-  for (const int theta : legal_cuts(network)) {
-    std::vector<TailWay> ways = tails.ways(theta);
-    std::erase_if(ways, [&](const TailWay& way) { return way.precision != precision; });
-    const TailWay way = ways[static_cast<std::size_t>(random.integer(0, std::ssize(ways) - 1))];
-    Rung rung = split_rung(network, choice, theta, way.group, cpu->spec(), gpu.spec()).value();
-    rung.segments.back().steps = tails.find(theta, way).value().steps;
-    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + ", theta " + std::to_string(theta));
+// A net with a volume on both devices, and what comes out.
+struct Bench {
+  Bench(const Network& net, GeometryChoice chosen, Precision coarsest, std::uint64_t number)
+      : network(net), choice(std::move(chosen)), precision(coarsest), seed(number), gpu(options_of(number)) {}
+
+  // Runs the rung, which must be within what the precision may do.
+  void expect_within_bounds(const Rung& rung, Seen& seen) {
     const auto pipeline = Pipeline::open(network, weights, rung, catalogue, *cpu, gpu, gpu.poison());
     ASSERT_TRUE(pipeline) << pipeline.error().message;
     const SpaceBytes counted = pipeline_bytes(take_apart(network, rung, catalogue, {cpu->spec(), gpu.spec()}).value());
@@ -101,13 +85,74 @@ void expect_within_bounds(const Network& network, GeometryChoice choice, Precisi
     for (std::size_t i = 0; i < exact.size(); ++i) {
       ASSERT_LE(std::abs(static_cast<double>(found[i]) - exact[i]), most_off[i]) << "output " << i;
     }
-    const std::vector<Step>& steps = rung.segments.back().steps;
-    const auto coarse =
-        std::ranges::count_if(steps, [&](const Step& step) { return precision_of(step) > Precision::fp32; });
+    count(rung, found, seen);
+  }
+
+  void count(const Rung& rung, const std::vector<float>& found, Seen& seen) const {
+    std::int64_t coarse = 0;
+    for (const Segment& segment : rung.segments) {
+      for (const Step& step : segment.steps) {
+        coarse += precision_of(step) > Precision::fp32 ? 1 : 0;
+        seen.reordered_parts += !step.division.empty() && !step.reorder.empty() ? 1 : 0;
+        seen.reordered_inputs += step.node < 0 && segment.first > 0 ? 1 : 0;
+      }
+    }
     seen.coarse += coarse > 0 ? 1 : 0;
     if (coarse > 0) seen.walk.add(coarse, found, exact);
-    seen.reordered_inputs += theta > 0 && rung.segments.back().steps.front().node < 0 ? 1 : 0;
     seen.furthest = std::max(seen.furthest, relative_error(found, exact));
+  }
+
+  Network network;
+  GeometryChoice choice;
+  Precision precision;
+  std::uint64_t seed;
+  NetworkWeights weights = random_weights(network, seed);
+  std::unique_ptr<Device> cpu = host_device(std::int64_t{1} << 28, std::byte{0xff});
+  HostSim gpu;
+  Catalogue catalogue = pair_catalogue();
+  std::unique_ptr<CostSource> costs = modelled_costs();
+  Geometry geometry = make_geometry(network, choice).value();
+  Random random{seed};
+  Vec3 fov = reaches(network).back().fov;
+  RandomVolume volume = random_volume(network.f_in, fov + random.vec3(0, 9), ElementType::f32, random);
+  oracle::Values voxels = volume_values(volume.view(), {});
+  oracle::Values exact = dense_oracle(network, weights, volume.shape.n, voxels);
+  oracle::Values most_off = bounds(network, weights, volume.shape.n, voxels, precision);
+};
+
+// Every cut of a net, each with one way for its tail that may be coarser than float32.
+void expect_tails_within_bounds(Bench& bench, Seen& seen) {
+  FastestWays fastest(DeviceKind::gpu, bench.gpu.spec(), bench.catalogue, *bench.costs, bench.precision);
+  TailNetworks networks;
+  GpuTails tails(bench.network, bench.geometry, bench.gpu.spec(), fastest, networks, bench.precision,
+                 std::numeric_limits<Seconds>::infinity());
+  for (const int theta : legal_cuts(bench.network)) {
+    std::vector<TailWay> ways = tails.ways(theta);
+    std::erase_if(ways, [&](const TailWay& way) { return way.precision != bench.precision; });
+    const TailWay way = ways[static_cast<std::size_t>(bench.random.integer(0, std::ssize(ways) - 1))];
+    Rung rung = split_rung(bench.network, bench.choice, theta, way.group, bench.cpu->spec(), bench.gpu.spec()).value();
+    rung.segments.back().steps = tails.find(theta, way).value().steps;
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(bench.seed) + ", theta " + std::to_string(theta));
+    bench.expect_within_bounds(rung, seen);
+  }
+}
+
+// Every cut of a net, the layers before it through host RAM, in parts that fit into little memory or much.
+void expect_host_ram_within_bounds(Bench& bench, Seen& seen) {
+  FastestWays on_cpu(DeviceKind::cpu, bench.cpu->spec(), bench.catalogue, *bench.costs);
+  DividedWays ways(bench.geometry, bench.catalogue, bench.gpu.spec(), on_cpu, std::numeric_limits<Seconds>::infinity(),
+                   bench.precision);
+  for (const CutsOfThree& cuts : cuts_of_three(bench.network, bench.random)) {
+    Rung rung = rung_of_three(bench.network, bench.choice, 0, cuts.until, bench.cpu->spec(), bench.gpu.spec(),
+                              bench.random, bench.catalogue)
+                    .value();
+    const std::int64_t bytes = std::int64_t{1} << bench.random.integer(16, 24);
+    for (Step& step : rung.segments.front().steps) {
+      const Result<Step> fastest = ways.fastest(step.node, {bytes, bytes, bytes});
+      if (fastest) step = *fastest;
+    }
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(bench.seed) + ", until " + std::to_string(cuts.until));
+    bench.expect_within_bounds(rung, seen);
   }
 }
 
@@ -116,23 +161,32 @@ std::vector<Network> nets() {
   return {simple_network(2), simple_network(1, {3, 1, 2}, 4), drawn::branches(), drawn::residuals()};
 }
 
+void expect_rounded(const Seen& seen, Precision precision) {
+  EXPECT_GT(seen.coarse, 0);
+  EXPECT_GT(seen.furthest, 1e-5) << "nothing was rounded: these layers are float32";
+  const double unit = seen.walk.unit();
+  EXPECT_LT(unit, unit_of(precision)) << "rounded coarser than the plan says";
+  if (precision == Precision::bf16) EXPECT_GT(unit, unit_of(Precision::tf32)) << "bf16 would pass for TF32";
+}
+
 void expect_all_within_bounds(Precision precision, bool streamed) {
-  Seen seen;
+  Seen tails;
+  Seen host_ram;
   std::uint64_t seed = base_seed();
   for (const Network& network : nets()) {
     for (int i = 0; i < case_count(4); ++i) {
       GeometryChoice choice = choice_of(network, PoolMode::fragments, 1);
       choice.streamed = streamed;
       if (streamed) choice.pass_input.z = 8;
-      expect_within_bounds(network, choice, precision, ++seed, seen);
+      Bench bench(network, choice, precision, ++seed);
+      expect_tails_within_bounds(bench, tails);
+      expect_host_ram_within_bounds(bench, host_ram);
     }
   }
-  EXPECT_GT(seen.coarse, 0);
-  EXPECT_GT(seen.reordered_inputs, 0) << "behind a head";
-  EXPECT_GT(seen.furthest, 1e-5) << "nothing was rounded: these layers are float32";
-  const double unit = seen.walk.unit();
-  EXPECT_LT(unit, unit_of(precision)) << "rounded coarser than the plan says";
-  if (precision == Precision::bf16) EXPECT_GT(unit, unit_of(Precision::tf32)) << "bf16 would pass for TF32";
+  expect_rounded(tails, precision);
+  expect_rounded(host_ram, precision);
+  EXPECT_GT(tails.reordered_inputs, 0) << "behind a head";
+  EXPECT_GT(host_ram.reordered_parts, 0);
 }
 
 TEST(Precisions, InTf32PatchesAreWithinTheirBounds) { expect_all_within_bounds(Precision::tf32, false); }
