@@ -7,11 +7,12 @@
 # Results are JSON lines in FILE (build/gpu-check/results.jsonl), written as they come; what programs say beside them is in
 # FILE's .log. A run ends after N minutes (9); the next goes on where it stopped: what has succeeded is not run
 # again, neither blocks nor what they consist of. Where FILE is new, what build/gpu-check/results.jsonl holds counts.
-# Blocks, in the order of what is wanted most: machine tests ceilings errors nets capped layers larger direct sanitizer.
+# Blocks, in the order of what is wanted most: machine tests ceilings errors nets capped tf32 bf16 layers larger direct
+# sanitizer. Their limits add up to half an hour.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 pack=build/gpu-check
-blocks="machine tests ceilings errors nets capped layers larger direct sanitizer"
+blocks="machine tests ceilings errors nets capped tf32 bf16 layers larger direct sanitizer"
 programs="cuda_gpu_tests accelerator_tests znni-gpu-bench znni-split-bench"
 
 say() { printf '\n== %s\n' "$*" >&2; }
@@ -255,26 +256,42 @@ run_layers() {
   each "layer first pooled" 20 "${ours[@]}" "$bench" layer --k 4 --n 202 --f 1 --pool 2
   return "$worst"
 }
-# Within 11 GiB, as the paper's cards had, and 48 GiB of host RAM.
+# capped NET STRATEGY PRIMITIVES PATCHES SECONDS [PRECISION]: a plan of so many seconds for 11 GiB, as the paper's cards
+# had, and 48 GiB of host RAM.
 capped() {
-  local net=$1 strategy=$2 primitives=$3 patches=$4 planning=$5
-  each "capped $net $strategy $primitives" $((planning + 70)) "${ours[@]}" "$split" --net "$net" --strategy "$strategy" \
-    --mem 48G --gpu-mem 11G --extent 320 --patches "$patches" --primitives "$primitives" --plan-seconds "$planning"
+  local net=$1 strategy=$2 primitives=$3 patches=$4 planning=$5 precision=${6:-fp32}
+  each "capped $net $strategy $primitives $precision" $((planning + 70)) "${ours[@]}" "$split" --net "$net" \
+    --strategy "$strategy" --mem 48G --gpu-mem 11G --extent 320 --patches "$patches" --primitives "$primitives" \
+    --plan-seconds "$planning" --precision "$precision"
 }
 # The GPU alone, with layers through host RAM, and with a head on the CPU; planned without cuDNN, whose direct forms in
 # float32 are no match for transforms, and which takes long to be asked for all patches.
 run_capped() {
   local worst=0 net strategy
-  each divided 60 "${ours[@]}" "$bench" divided
+  each divided 90 "${ours[@]}" "$bench" divided
   for net in n537 n926 n337 n726; do
     for strategy in gpu gpu-host-ram cpu-gpu; do capped "$net" "$strategy" fft 3 15; done
   done
   return "$worst"
 }
-# The same with the paper's own primitives.
-run_direct() {
+# What products in TF32 gain.
+run_tf32() {
   local worst=0 net strategy
   for net in n537 n926 n337 n726; do
+    for strategy in gpu gpu-host-ram; do capped "$net" "$strategy" fft 3 15 tf32; done
+  done
+  return "$worst"
+}
+# What bf16 gains where kernels are small, which matrix units compute directly.
+run_bf16() {
+  local worst=0 strategy
+  for strategy in gpu gpu-host-ram cpu-gpu; do capped n337 "$strategy" all 3 30 bf16; done
+  return "$worst"
+}
+# What layers through host RAM gain with the paper's own primitives, of which cuDNN takes long to be asked for.
+run_direct() {
+  local worst=0 net
+  for net in n537 n926; do
     capped "$net" gpu direct 1 20
     capped "$net" gpu-host-ram direct 1 40  # plans without host RAM are looked at first
   done
@@ -294,13 +311,15 @@ run_sanitizer() {
 block machine 60
 block tests 180
 block ceilings 60
-block errors 150
-block nets 420
-block capped 420
-block layers 150
-block larger 360
-block direct 540
-block sanitizer 120
+block errors 120
+block nets 390
+block capped 240
+block tf32 120
+block bf16 120
+block layers 110
+block larger 180
+block direct 170
+block sanitizer 50
 python3 deploy/lib/gpu_table.py "$results" || failed=1
 [ -z "$unfinished" ] || say "unfinished, for the next run:$unfinished"
 [ -z "$unfinished" ] || failed=1

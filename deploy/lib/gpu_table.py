@@ -43,14 +43,14 @@ def nets(lines):
         predicted = PREDICTED.get(key, ("?",) * 4)
         cells = (f"{rates[net]:.2f} ({p})" if net in rates else "-" for net, p in zip(NETS, predicted))
         yield row(" ".join(key), cells)
-    ours = best["znni", "f32"]
-    for mode in ("bf16", "tf32"):
+    for mode, other in (("f32", "bf16"), ("f32", "tf32"), ("bf16", "bf16"), ("tf32", "tf32")):
+        ours = best["znni", mode]
         theirs = collections.defaultdict(float)
         for (who, of), rates in best.items():
             for net, rate in rates.items():
-                if who != "znni" and of == mode:
+                if who != "znni" and of == other:
                     theirs[net] = max(theirs[net], rate)
-        yield row(f"znni f32 over PyTorch's best in {mode}",
+        yield row(f"znni {mode} over PyTorch's best in {other}",
                   (f"{ours[net] / theirs[net]:.2f}" if net in ours and theirs[net] else "-" for net in NETS))
 
 
@@ -78,7 +78,8 @@ def capped(lines):
     yield "within 11 GiB and 48 GiB of host RAM: million dense voxels/s (idle seconds of CPU, GPU)"
     for line in lines:
         if line.get("block") == "capped":
-            yield (f"{line['net']:6}{line['strategy']:14}{line['primitives']:8}{line['Mvoxels_per_s']:10.3f} of "
+            yield (f"{line['net']:6}{line['strategy']:14}{line['primitives']:8}{line['precision']:6}"
+                   f"{line['Mvoxels_per_s']:10.3f} of "
                    f"{line['predicted_Mvoxels_per_s']:.3f} predicted ({line['cpu_idle_seconds']:.2f}, "
                    f"{line['gpu_idle_seconds']:.2f})  extent {line['extent']:.0f}: {line['places']}")
 
@@ -93,19 +94,20 @@ def gain(alone, through):
 
 def gains(lines):
     """The ZNNi paper's Table V: what layers through host RAM gain over the GPU alone."""
-    found = {(line["net"], line["strategy"], line["primitives"]): line for line in lines if line.get("block") == "capped"}
+    found = {(line["net"], line["strategy"], line["primitives"], line["precision"]): line for line in lines
+             if line.get("block") == "capped"}
     yield row("host RAM over the GPU alone", NETS)
-    for primitives in ("fft", "direct"):
-        yield row(primitives, (gain(*(found.get((net, strategy, primitives)) for strategy in ("gpu", "gpu-host-ram")))
-                               for net in NETS))
+    for what in (("fft", "fp32"), ("fft", "tf32"), ("all", "bf16"), ("direct", "fp32")):
+        yield row(" ".join(what), (gain(*(found.get((net, strategy, *what)) for strategy in ("gpu", "gpu-host-ram")))
+                                   for net in NETS))
 
 
 def overlaps(lines):
     yield "a convolution in sub-layers from host RAM"
     for line in lines:
         if line.get("block") == "overlap" and "ms" in line:
-            yield (f"{line['primitive']:17}tensors {line['tensors']:7} products {line['products_ms']:.1f} ms, copies "
-                   f"{line['copies_ms']:.1f} ms, together {line['ms']:.1f} ms ({line['predicted_ms']:.1f} predicted): "
+            yield (f"{line['primitive']:17}{line['format']:19} tensors {line['tensors']:7} products "
+                   f"{line['products_ms']:.1f} ms, copies {line['copies_ms']:.1f} ms, together {line['ms']:.1f} ms ({line['predicted_ms']:.1f} predicted): "
                    f"overlap {line['overlap']:.2f}")
 
 

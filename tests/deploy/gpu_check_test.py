@@ -17,7 +17,7 @@ case "$1" in
   ceilings) echo '{"block": "copy", "what": "device to device", "GB_per_s": 4000}' ;;
   layer) echo '{"block": "layer", "problem": "conv", "primitive": "cuda.conv.fft", "format": "f32:planar",' \\
     '"variant": "tile=32", "ms": 1.5, "predicted_ms": 1, "direct_TFLOP_per_s": 100}' ;;
-  divided) echo '{"block": "overlap", "primitive": "cuda.conv.fft32", "tensors": "pinned", "products_ms": 10,' \
+  divided) echo '{"block": "overlap", "primitive": "cuda.conv.fft32", "format": "f32:planar", "tensors": "pinned", "products_ms": 10,' \
     '"copies_ms": 8, "ms": 11, "predicted_ms": 10.5, "overlap": 0.875}' ;;
   net) echo '{"block": "net", "who": "znni", "net": "'$3'", "mode": "f32", "Mvoxels_per_s": 12.5}' ;;
 esac
@@ -31,12 +31,14 @@ esac
 """
 SPLIT = """#!/bin/sh
 [ "${14}" = direct ] && places=gpu_host_ram || places=gpu
-echo '{"block": "capped", "net": "'$2'", "strategy": "'$4'", "primitives": "'${14}'", "places": "'$places' 0-9", "extent": 200,' \
+echo "$*" >>"$0.runs"
+echo '{"block": "capped", "net": "'$2'", "strategy": "'$4'", "primitives": "'${14}'", "precision": "'${18}'",' \
+  '"places": "'$places' 0-9", "extent": 200,' \
   '"cpu_idle_seconds": 0.5, "gpu_idle_seconds": 0.25, "Mvoxels_per_s": 3.5, "predicted_Mvoxels_per_s": 4}'
 """
 
 
-BLOCKS = "machine tests ceilings errors nets capped layers larger direct sanitizer".split()
+BLOCKS = "machine tests ceilings errors nets capped tf32 bf16 layers larger direct sanitizer".split()
 
 
 class GpuCheck(unittest.TestCase):
@@ -71,13 +73,16 @@ class GpuCheck(unittest.TestCase):
         self.assertIn("device to device, GB_per_s 4000", done.stdout)
         self.assertIn("12.50 (61)", done.stdout)
         self.assertIn("cuda.conv.fft", done.stdout)
-        self.assertRegex(done.stdout, r"n926 +gpu-host-ram +direct +3.500 of 4.000 predicted \(0.50, 0.25\)")
-        self.assertRegex(done.stdout, r"host RAM over the GPU alone.*\nfft +same plan .*\ndirect +1.00 ")
+        self.assertRegex(done.stdout, r"n926 +gpu-host-ram +direct +fp32 +3.500 of 4.000 predicted \(0.50, 0.25\)")
+        self.assertRegex(done.stdout, r"host RAM over the GPU alone.*\nfft fp32 +same plan .*\nfft tf32 +same plan .*\n"
+                                      r"all bf16 +same plan +- +- +-\ndirect fp32 +- +1.00 +- +1.00")
+        self.assertRegex(done.stdout, r"znni bf16 over PyTorch's best in bf16 +- ")
         self.assertIn("together 11.0 ms (10.5 predicted): overlap 0.88", done.stdout)
         self.assertIn("status 1: error n337", done.stdout)  # there is no PyTorch
         blocks = {line["name"]: line["status"] for line in self.lines() if line["block"] == "check"}
         self.assertEqual(list(blocks), BLOCKS)
-        self.assertEqual({blocks[name] for name in ("machine", "tests", "ceilings", "layers", "capped", "direct")}, {0})
+        self.assertEqual({blocks[name] for name in ("machine", "tests", "ceilings", "layers", "capped", "tf32", "bf16",
+                                                    "direct")}, {0})
         self.assertEqual({line["commit"] for line in self.lines() if line["block"] == "commit"}, {"0123abcd"})
 
     def test_what_is_done_is_not_done_again(self):
@@ -170,6 +175,23 @@ class GpuCheck(unittest.TestCase):
         self.run_check("--only", "capped")
         done = [line["name"] for line in self.lines() if line["block"] == "item" and line["status"] == 0]
         self.assertEqual((before, len(done), len(set(done))), (12, 13, 13))
+
+    def test_plans_are_run_in_the_precision_of_their_block(self):
+        for block, precision, nets in (("tf32", "tf32", {"n337", "n537", "n726", "n926"}), ("bf16", "bf16", {"n337"})):
+            runs = self.pack / "bin" / "znni-split-bench.runs"
+            runs.unlink(missing_ok=True)
+            self.assertEqual(self.run_check("--only", block).returncode, 0)
+            words = [line.split() for line in runs.read_text().splitlines()]
+            self.assertEqual({line[line.index("--precision") + 1] for line in words}, {precision})
+            self.assertEqual({line[line.index("--net") + 1] for line in words}, nets)
+            self.assertLess({"gpu", "gpu-host-ram"}, {line[line.index("--strategy") + 1] for line in words} | {"cpu-gpu"})
+
+    def test_the_blocks_fit_into_half_an_hour_in_calls_of_ten_minutes(self):
+        script = (DEPLOY / "gpu_check.sh").read_text()
+        limits = {name: int(limit) for name, limit in re.findall(r"^block (\w+) (\d+)$", script, re.M)}
+        self.assertEqual(list(limits), BLOCKS)
+        self.assertLessEqual(sum(limits.values()), 1800)
+        self.assertLessEqual(int(re.search(r"minutes=(\d+)", script)[1]) * 60 + 20, 600)
 
     def test_a_failing_block_is_told_and_run_again(self):
         program = self.pack / "tests" / "cuda_gpu_tests"
