@@ -1,5 +1,7 @@
 #include "client/cli/files.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
@@ -63,6 +65,13 @@ bool output_exists(const FileName& name) {
   if (format && *format == FileFormat::hdf5) return hdf5_dataset_exists(name);
   std::error_code unknown;
   return std::filesystem::exists(name.path, unknown);
+}
+
+std::string output_mark(const FileName& name) {
+  const Result<FileFormat> format = format_of(name);
+  if (format && *format == FileFormat::hdf5) return hdf5_dataset_mark(name);
+  struct stat found {};
+  return stat(name.path.c_str(), &found) == 0 ? std::to_string(found.st_ino) : "";
 }
 
 Result<void> check_target(const FileName& name, const VolumeFacts& facts) {

@@ -52,6 +52,8 @@ struct VolumeTarget {
 
 // Whether a complete output of that name is there.
 [[nodiscard]] bool output_exists(const FileName& name);
+// Of the file or dataset that has that name: what takes its place has another mark. "" where there is none.
+[[nodiscard]] std::string output_mark(const FileName& name);
 // Whether a volume like this can be written under that name at all; opens nothing.
 [[nodiscard]] Result<void> check_target(const FileName& name, const VolumeFacts& facts);
 // `planes_done` > 0 goes on with a partial output that has so many planes: corrupt_file if it has fewer, or

@@ -247,6 +247,14 @@ bool hdf5_dataset_exists(const FileName& name) {
   return dataset.valid();
 }
 
+std::string hdf5_dataset_mark(const FileName& name) {
+  if (!hdf5_dataset_exists(name)) return "";
+  const Handle file(H5Fopen(name.path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  const Handle dataset(H5Dopen2(file.get(), name.dataset.c_str(), H5P_DEFAULT), H5Dclose);
+  H5O_info_t found{};
+  return H5Oget_info(dataset.get(), &found) >= 0 ? std::to_string(found.addr) : "";
+}
+
 Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& facts, bool goes_on) {
   silence();
   Handle file = open_or_create(name.path);

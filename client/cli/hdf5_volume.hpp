@@ -8,6 +8,8 @@ namespace znni::client {
 // With no dataset named: the only 3D or 4D one; several are listed in the error.
 [[nodiscard]] Result<VolumeSource> open_hdf5(const FileName& name);
 [[nodiscard]] bool hdf5_dataset_exists(const FileName& name);
+// As output_mark().
+[[nodiscard]] std::string hdf5_dataset_mark(const FileName& name);
 // Adds to an existing file, replaces a dataset of that name when finished. Any part of any plane may be written at any
 // time. `goes_on`: with the partial output that is there. A new one has its full length at once: its index never
 // changes then, and what was flushed outlives the end of the program whenever it comes.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "client/cli/dry_run.hpp"
 #include "client/cli/job.hpp"
 #include "client/cli/patience.hpp"
 #include "client/cli/progress.hpp"
@@ -24,7 +25,15 @@ Result<void> check_accepted(const Job& job, Vec3 n_out, const Accepted& accepted
   return Error{ErrorCode::internal, "the daemon offers " + offered + ", expected " + expected};
 }
 
+Result<void> check_partial(const Job& job) {
+  const FileName partial = partial_name(job.output);
+  if (!job.goes_on() || output_exists(partial)) return {};
+  return Error{ErrorCode::corrupt_file,
+               to_string(partial) + ": is gone, and with it what was computed: start over with --overwrite"};
+}
+
 Result<RecordedWriter> open_writer(const Job& job, const std::stop_token& stop) {
+  if (Result<void> there = check_partial(job); !there) return there.error();
   const VolumeFacts facts{job.model.f_out, job.n_out, job.options.dtype};
   Result<VolumeTarget> target = job.parts.count() > 1 ? open_target_in_parts(job.output, facts, job.goes_on(), stop)
                                                       : open_target(job.output, facts, job.begun.planes_done);
@@ -79,10 +88,15 @@ class Run {
   Result<StreamSummary> stream_patiently(std::int64_t part) {
     const bool asks_again = part > 0 || job_.goes_on();
     Patience patience(asks_again ? job_.options.wait_seconds : 0, stop_);
-    while (true) {
+    for (bool first = true;; first = false) {
       const Result<StreamSummary> one = stream(part);
       if (one || has_written_ || !patience.lasts(one.error())) return one;
-      progress_.say("trying again for " + duration_text(patience.seconds_left()) + ": " + one.error().message);
+      const std::string why = "trying again for " + duration_text(patience.seconds_left()) + ": " + one.error().message;
+      if (first) {
+        progress_.announce(why);
+      } else {
+        progress_.say(why);
+      }
       if (!patience.wait()) return Error{ErrorCode::cancelled, "interrupted"};
     }
   }
@@ -167,24 +181,17 @@ InferOutcome outcome(const Job& job, const StreamSummary& summary) {
   return {text, json_text(json)};
 }
 
-InferOutcome dry_outcome(const Job& job) {
-  const std::string text = "would read " + to_string(job.input.box.extent()) + " voxels of " + job.options.input +
-                           ", send " + to_string(job.input.extent.outer) + " (padding " +
-                           to_string(job.options.padding) + ") and write " + std::to_string(job.model.f_out) + " x " +
-                           to_string(job.n_out) + " " + numpy_name(job.options.dtype) + " to " + job.options.output;
-  const nlohmann::json json = {
-      {"dry_run", true}, {"extent", {job.n_out.z, job.n_out.y, job.n_out.x}}, {"images", job.model.f_out}};
-  return {text, json_text(json)};
-}
-
 // An earlier run was interrupted after its last plane: nothing is left to compute.
 bool is_computed(const Job& job) {
   const std::int64_t parts = job.parts.count();
   return parts == 1 ? job.begun.planes_done == job.n_out.z : job.begun.parts_done == parts;
 }
 
-// And it was ended when only its record was left to be removed.
-bool is_finished(const Job& job) { return output_exists(job.output) && !output_exists(partial_name(job.output)); }
+// And it was ended when only its record was left to be removed: another output has the name than when it was begun.
+bool is_finished(const Job& job) {
+  const bool is_partial = output_exists(partial_name(job.output));
+  return !is_partial && output_exists(job.output) && output_mark(job.output) != job.begun.replaces;
+}
 
 Result<InferOutcome> finish_only(const Job& job, const std::stop_token& stop) {
   if (is_finished(job)) {
@@ -206,9 +213,12 @@ Result<InferOutcome> run_infer(const Options& options, std::stop_token stop) {
   const Connection connection(options.server, *credentials);
   Result<Job> job = make_job(options, connection);
   if (!job) return job.error();
-  if (options.dry_run) return dry_outcome(*job);
-  if (is_computed(*job)) return finish_only(*job, stop);
-  if (Result<void> chosen = choose_parts(connection, *job); !chosen) return chosen.error();
+  if (is_computed(*job) && !options.dry_run) return finish_only(*job, stop);
+  const Result<Advice> advice = choose_parts(connection, *job);
+  if (!advice) return advice.error();
+  if (options.dry_run) return dry_outcome(*job, *advice);
+  if (advice->missing && advice->missing->code != ErrorCode::unsupported)
+    std::fprintf(stderr, "znni: %s\n", one_stream_text(*advice->missing).c_str());
   const Result<StreamSummary> summary = Run(*job, connection, std::move(stop)).run();
   if (!summary) return summary.error();
   return outcome(*job, *summary);

@@ -101,12 +101,9 @@ Result<ResumeState> resumed(const Job& job) {
 }
 
 // Advice that does not come is done without; what else the daemon says, the stream would hear too.
-Result<void> without_outlook(const Error& error) {
-  if (error.code == ErrorCode::unsupported) return {};  // an older daemon
-  if (error.code != ErrorCode::deadline_exceeded && error.code != ErrorCode::internal) return error;
-  std::fprintf(stderr, "znni: in which parts the volume is best computed is not known, it goes in one stream: %s\n",
-               error.message.c_str());
-  return {};
+bool is_needless(const Error& error) {
+  return error.code == ErrorCode::unsupported || error.code == ErrorCode::deadline_exceeded ||
+         error.code == ErrorCode::internal;
 }
 
 // What can be refused before the daemon is asked.
@@ -143,6 +140,7 @@ Result<Job> make_job(const Options& options, const Connection& connection) {
   Result<ResumeState> begun = resumed(job);
   if (!begun) return begun.error();
   job.begun = *std::move(begun);
+  if (!job.goes_on()) job.begun.replaces = output_mark(job.output);
   job.begun.job = job.identity;
   job.begun.planes = job.n_out.z;
   job.parts = parts_of(job, job.begun);
@@ -163,15 +161,23 @@ VolumeRequest request_for(const Job& job, const Box& part, std::int64_t done, co
   return request;
 }
 
-Result<void> choose_parts(const Connection& connection, Job& job) {
-  if (job.goes_on()) return {};
+Result<Advice> choose_parts(const Connection& connection, Job& job) {
+  if (job.goes_on()) return Advice{};
   const Result<StreamOutlook> found = outlook(connection, request_for(job, {{0, 0, 0}, job.n_out}, 0, ""));
-  if (!found) return without_outlook(found.error());
+  if (!found && !is_needless(found.error())) return found.error();
+  if (!found) return Advice{{}, found.error()};
   job.parts.part = {job.n_out.z, std::min(found->part.y, job.n_out.y), std::min(found->part.x, job.n_out.x)};
-  if (job.parts.count() == 1) return {};
-  job.begun.part_y = job.parts.part.y;
-  job.begun.part_x = job.parts.part.x;
-  return {};
+  if (job.parts.count() > 1) {
+    job.begun.part_y = job.parts.part.y;
+    job.begun.part_x = job.parts.part.x;
+  }
+  return Advice{*found, {}};
+}
+
+std::string one_stream_text(const Error& missing) {
+  const bool older = missing.code == ErrorCode::unsupported;
+  return "in which parts the volume is best computed is not known, it goes in one stream: " +
+         (older ? "the daemon is too old to tell" : missing.message);
 }
 
 }  // namespace znni::client

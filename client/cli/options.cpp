@@ -43,7 +43,7 @@ void add_infer(CLI::App& infer, Raw& raw) {
                   "seconds to try again while the daemon has no room, between parts and with --resume")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
-  infer.add_flag("--dry-run", options.dry_run, "say what would be done");
+  infer.add_flag("--dry-run", options.dry_run, "say what would be done, in which parts, and how long it would take");
   infer.add_flag("--no-progress", raw.no_progress, "no progress on stderr");
   infer.add_flag("--json", options.json, "summary as JSON on stdout");
 }

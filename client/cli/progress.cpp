@@ -80,6 +80,8 @@ void Progress::say(const std::string& text) {
   if (style_ != ProgressStyle::none) draw(text);
 }
 
+void Progress::announce(const std::string& text) { draw(style_ == ProgressStyle::none ? "znni: " + text : text); }
+
 void Progress::draw(const std::string& line) {
   std::fprintf(stderr, style_ == ProgressStyle::bar ? "\r%s\x1b[K" : "%s\n", line.c_str());
   drawn_ = style_ == ProgressStyle::bar;

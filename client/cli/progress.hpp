@@ -39,6 +39,8 @@ class Progress {
   void show(std::int64_t patches_done, std::int64_t patches, double part = 0);
   // In place of the line.
   void say(const std::string& text);
+  // Also where no progress is shown.
+  void announce(const std::string& text);
   // Ends the redrawn line.
   void end();
 

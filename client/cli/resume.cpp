@@ -41,6 +41,11 @@ bool parse_parts(const nlohmann::json& json, ResumeState& state) {
   return state.parts_done >= 0 && state.part_y > 0 && state.part_x > 0;
 }
 
+// "" of a record that has no such field.
+std::string text_of(const nlohmann::json& json, const char* field) {
+  return json.contains(field) && json[field].is_string() ? json[field].get<std::string>() : "";
+}
+
 std::optional<ResumeState> parse(const nlohmann::json& json) {
   if (!json.is_object()) return std::nullopt;
   ResumeState state;
@@ -54,6 +59,7 @@ std::optional<ResumeState> parse(const nlohmann::json& json) {
   }
   if (!json.contains("token") || !json["token"].is_string()) return std::nullopt;
   state.token = json["token"].get<std::string>();
+  state.replaces = text_of(json, "replaces");
   state.planes_done = json[planes_done].get<std::int64_t>();
   state.planes = json["planes"].get<std::int64_t>();
   const bool sound = parse_parts(json, state) && state.planes_done >= 0 && state.planes_done <= state.planes;
@@ -84,6 +90,7 @@ Result<void> write_resume(const FileName& output, const ResumeState& state) {
   json[planes_name(state.part_y > 0)] = state.planes_done;
   json["planes"] = state.planes;
   json["token"] = state.token;
+  json["replaces"] = state.replaces;
   if (state.part_y > 0) {
     json["parts_done"] = state.parts_done;
     json["part_y"] = state.part_y;

@@ -222,7 +222,7 @@ Result<StreamOutlook> outlook(const Connection& connection, const VolumeRequest&
   const auto stub = v1::Volumes::NewStub(connection.channel());
   const grpc::Status status = stub->Outlook(&context, header_of(request), &answer);
   if (!status.ok()) return to_error(status, connection.address());
-  const StreamOutlook outlook{to_vec3(answer.part()), answer.predicted_seconds_in_parts()};
+  const StreamOutlook outlook{to_vec3(answer.part()), answer.predicted_seconds_in_parts(), answer.predicted_seconds()};
   if (!covers(outlook.part, Vec3::cube(1)) || !covers(to_vec3(answer.extent()), outlook.part)) {
     return Error{ErrorCode::internal, "the daemon names parts of " + to_string(outlook.part) + " of an output of " +
                                           to_string(to_vec3(answer.extent()))};

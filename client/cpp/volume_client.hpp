@@ -42,7 +42,8 @@ struct Accepted {
 // What a stream would be.
 struct StreamOutlook {
   Vec3 part;  // of the output: in such parts the volume is computed soonest, the last ones along y and x are smaller
-  double seconds = 0;  // predicted of all parts
+  double seconds = 0;        // predicted of all parts
+  double whole_seconds = 0;  // in one stream
 };
 
 struct StreamProgress {

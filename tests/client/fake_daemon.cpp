@@ -196,6 +196,7 @@ class FakeVolumes final : public v1::Volumes::Service {
     const Vec3 n = Vec3{request->extent().z(), request->extent().y(), request->extent().x()} - Vec3::cube(2);
     set_extent(n, *answer->mutable_extent());
     set_extent(habits_.part, *answer->mutable_part());
+    answer->set_predicted_seconds(9);
     answer->set_predicted_seconds_in_parts(2.5);
     return grpc::Status::OK;
   }

@@ -17,6 +17,21 @@ TEST(FileNames, PartialOutputsHaveAnotherName) {
   EXPECT_EQ(to_string(partial_name({"out.npy", ""})), "out.npy.partial");
 }
 
+TEST(FileNames, WhatTakesTheirPlaceHasAnotherMark) {
+  const Scratch scratch;
+  const VolumeFacts facts{1, {2, 3, 4}, VoxelType::u8};
+  for (const FileName& name : {FileName{scratch.file("out.npy"), ""}, {scratch.file("out.h5"), "/prob"}}) {
+    EXPECT_EQ(output_mark(name), "");
+    write_volume(name, facts);
+    const std::string mark = output_mark(name);
+    EXPECT_NE(mark, "");
+    write_unfinished(name, facts, 1);
+    EXPECT_EQ(output_mark(name), mark);
+    write_volume(name, facts);
+    EXPECT_NE(output_mark(name), mark);
+  }
+}
+
 TEST(FileNames, MissingAndUnknownFilesAreRefusedInWords) {
   const Scratch scratch;
   const Result<VolumeSource> missing = open_source({scratch.file("none.npy"), ""});

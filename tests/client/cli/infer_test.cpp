@@ -1,5 +1,7 @@
 #include "client/cli/infer.hpp"
 
+#include <hdf5.h>
+
 #include <cstring>
 #include <thread>
 
@@ -10,6 +12,16 @@
 
 namespace znni::client {
 namespace {
+
+void remove_by_hand(const FileName& name) {
+  if (name.dataset.empty()) {
+    ASSERT_TRUE(std::filesystem::remove(name.path));
+    return;
+  }
+  const hid_t file = H5Fopen(name.path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  ASSERT_GE(H5Ldelete(file, name.dataset.c_str(), H5P_DEFAULT), 0);
+  ASSERT_GE(H5Fclose(file), 0);
+}
 
 TEST(Infer, ValidOutputIsSmallerThanTheInput) {
   const FakeDaemon daemon;
@@ -169,11 +181,14 @@ TEST(Infer, ARefusalBetweenPartsPasses) {
   const FakeDaemon dying(Behaviour::dies_in_the_middle, {part, "model", 2});
   Options broken = options_for(dying, scratch, "broken.npy");
   ASSERT_FALSE(run_infer(broken, {})) << "what broke in the middle of a part is not tried again";
-  const FakeDaemon filled(Behaviour::refuses, {part, "model", 0, 1});
+  const FakeDaemon filled(Behaviour::refuses, {part, "model", 0, 2});
   broken.server = filled.address();
   broken.resume = true;
+  testing::internal::CaptureStderr();
   ASSERT_TRUE(run_infer(broken, {}));
-  EXPECT_EQ(filled.streams(), 3);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "znni: trying again for 10:00: needs 9 GiB, has 1 GiB\n")
+      << "once, where no progress is shown";
+  EXPECT_EQ(filled.streams(), 4);
   expect_middle(broken.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
 }
 
@@ -248,6 +263,42 @@ TEST(Infer, AFinishedOutputWithItsRecordIsDone) {
     expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
   }
   EXPECT_EQ(daemon.streams(), 6) << "two parts of each, once";
+}
+
+// All was computed, to replace an older output, and the partial one is gone: what has the name is still the older one.
+TEST(Infer, AnOlderOutputIsNotTakenForTheOneThatIsGone) {
+  const Scratch scratch;
+  const FakeDaemon daemon(Behaviour::sound, {part});
+  for (const char* name : {"out.npy", "out.h5:/prob", "out.tif"}) {
+    Options options = options_for(daemon, scratch, name);
+    ASSERT_TRUE(run_infer(options, {}));
+    const FileName output = parse_file_name(options.output);
+    const FileName partial = partial_name(output);
+    options.overwrite = true;
+    const FakeDaemon dying(Behaviour::dies_in_the_middle, {part, "model", 2});
+    options.server = dying.address();
+    ASSERT_FALSE(run_infer(options, {}));
+    ResumeState state = **read_resume(output);
+    state.parts_done = 4;
+    state.planes_done = 0;
+    ASSERT_TRUE(write_resume(output, state));
+    remove_by_hand(partial);
+    options.overwrite = false;
+    options.resume = true;
+    const auto outcome = run_infer(options, {});
+    ASSERT_FALSE(outcome) << name;
+    EXPECT_EQ(exit_code(outcome.error()), 2);
+    EXPECT_NE(outcome.error().message.find(to_string(partial) + ": is gone"), std::string::npos)
+        << outcome.error().message;
+    options.resume = false;
+    options.overwrite = true;
+    options.server = daemon.address();
+    ASSERT_TRUE(run_infer(options, {}));
+    options.overwrite = false;
+    options.resume = true;
+    ASSERT_TRUE(write_resume(output, state));  // killed when only the record was left
+    ASSERT_TRUE(run_infer(options, {}));
+  }
 }
 
 // All parts are there, and the stack of them is not yet made.
@@ -333,16 +384,6 @@ TEST(Infer, RefusedJobLeavesNoFile) {
   EXPECT_NE(outcome.error().message.find("9 GiB"), std::string::npos);
   EXPECT_FALSE(std::filesystem::exists(options.output));
   EXPECT_FALSE(std::filesystem::exists(options.output + ".partial"));
-}
-
-TEST(Infer, DryRunComputesNothing) {
-  const FakeDaemon daemon(Behaviour::refuses);
-  const Scratch scratch;
-  Options options = options_for(daemon, scratch, "out.npy");
-  options.dry_run = true;
-  const auto outcome = run_infer(options, {});
-  ASSERT_TRUE(outcome) << outcome.error().message;
-  EXPECT_NE(outcome->summary.find("7x4x6"), std::string::npos) << outcome->summary;
 }
 
 TEST(Infer, InterruptIsCancelledWithItsOwnExitCode) {

@@ -53,8 +53,12 @@ TEST(Progress, NoneStaysSilentAndLinesEndWhole) {
   testing::internal::CaptureStderr();
   Progress none(ProgressStyle::none, 100);
   none.show(1, 1);
+  none.say("again");
   none.end();
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  testing::internal::CaptureStderr();
+  none.announce("why");
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "znni: why\n");
   testing::internal::CaptureStderr();
   Progress lines(ProgressStyle::lines, 100);
   lines.show(1, 2);  // not due yet

@@ -23,6 +23,21 @@ TEST(Resume, RoundTripAndRemoval) {
   EXPECT_FALSE(read_resume(output)->has_value());
 }
 
+TEST(Resume, WhatTheOutputReplacesComesBack) {
+  const Scratch scratch;
+  const FileName output{scratch.file("out.npy"), ""};
+  ASSERT_TRUE(write_resume(output, {job, 3, 9, "token", 0, 0, 0, "", "17"}));
+  EXPECT_EQ((*read_resume(output))->replaces, "17");
+  std::ifstream file(resume_path(output));
+  std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t at = text.find("\"replaces\"");
+  text.erase(at, text.find('\n', at) - at);
+  std::ofstream(resume_path(output)) << text;
+  const auto older = read_resume(output);
+  ASSERT_TRUE(older && older->has_value()) << "of a client that did not look at it";
+  EXPECT_EQ((*older)->replaces, "");
+}
+
 TEST(Resume, PartsComeBackAndOlderRecordsHaveNone) {
   const Scratch scratch;
   const FileName output{scratch.file("out.npy"), ""};

@@ -159,6 +159,7 @@ TEST(VolumeClient, AsksInWhichPartsAVolumeIsBestSent) {
   ASSERT_TRUE(told) << told.error().message;
   EXPECT_EQ(told->part, (Vec3{7, 3, 2}));
   EXPECT_EQ(told->seconds, 2.5);
+  EXPECT_EQ(told->whole_seconds, 9);
   const FakeDaemon older;
   EXPECT_EQ(outlook(Connection(older.address()), request()).error().code, ErrorCode::unsupported);
   const FakeDaemon wrong(Behaviour::sound, {{7, 99, 2}});
