@@ -6,8 +6,10 @@
 // planes before its output, with steps that own nothing, and ends with one that reads zeros beyond the volume. Where
 // several columns lie side by side, or one runs in several turns, a window each, an output plane is complete only when
 // all of them have passed it, so that their output waits: it is cut into bands of no more planes than may wait, and the
-// columns begin anew for each. Columns along y or x, whose places have the axes exchanged as their geometry has, run
-// row by row: a row completes the planes of z that its cross-section has.
+// columns begin anew for each. All but one: bands run to and fro, and the stream that was the last of one, and still
+// has what it keeps, goes on as the first of the next (on one socket; of several, each has others). Columns along y or
+// x, whose places have the axes exchanged as their geometry has, run row by row: a row completes the planes of z that
+// its cross-section has.
 #pragma once
 
 #include <vector>
@@ -36,10 +38,10 @@ struct GridRow {
   bool operator==(const GridRow&) const = default;
 };
 
-// Patches in the order in which they run: along z, in a row y then x; of streams band by band or row by row, column by
-// column, turn by turn.
+// Patches in the order in which they run: along z, in a row y then x; of streams band by band, to and fro, or row by
+// row, column by column, turn by turn.
 struct PatchGrid {
-  Vec3 count;  // patches per axis of the places; of streams along z the steps of all bands and turns
+  Vec3 count;  // patches per axis; of streams all along z
   std::vector<PatchPlace> patches;
   std::vector<GridRow> rows;  // in rising order of planes, without gaps
 };
@@ -55,10 +57,11 @@ struct PatchGrid {
 [[nodiscard]] std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov);
 
 // The same for the patches of `geometry`, streamed or not. `most_planes`: of output that may wait where there are
-// several columns or turns, at least 1.
-[[nodiscard]] PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes);
+// several columns or turns, at least 1. `sockets`: that columns of a row and their turns are dealt out to.
+[[nodiscard]] PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes,
+                                        int sockets = 1);
 [[nodiscard]] std::int64_t patch_count(Vec3 volume, const Geometry& geometry, Vec3 fov,
-                                       std::int64_t most_planes = saturated);
+                                       std::int64_t most_planes = saturated, int sockets = 1);
 
 // How many batches of up to S patches one of `sockets` runs one after the other, when they are dealt out to all or, of
 // a stream, columns of the same row and their turns are.
@@ -77,7 +80,8 @@ struct PatchGrid {
 
 // Planes of the input that must be there at a time when up to S patches run together, one row after the other: no
 // earlier one is ever read again. No more than the volume has.
-[[nodiscard]] std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes);
+[[nodiscard]] std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes,
+                                        int sockets = 1);
 // The same where the next S patches are read while S are computed, and where whoever goes on with what these have not
 // delivered reads all of its input.
 [[nodiscard]] std::int64_t input_planes_ahead(Vec3 volume, const Geometry& geometry, Vec3 fov,

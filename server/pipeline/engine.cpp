@@ -245,7 +245,7 @@ Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, cons
     statistics.stages = ran->job.stages;
     return statistics;
   }
-  const PatchGrid grid = job_grid(job, rung.geometry(), state.fov, most_planes);
+  const PatchGrid grid = job_grid(job, rung.geometry(), state.fov, most_planes, state.plan.sockets);
   const Result<VolumeShape> left = shape_left(job, state.fov);
   if (!left) return left.error();
   const Shape5 output{1, state.f_out, left->n - state.fov + Vec3::cube(1)};

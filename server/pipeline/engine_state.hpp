@@ -130,7 +130,7 @@ struct Engine::State {
     };
     const std::int64_t thickest = planes_of(work.most_held);
     const std::int64_t patches =
-        most([&](std::size_t rung) { return patch_count(n, rungs[rung].geometry(), fov, thickest); });
+        most([&](std::size_t rung) { return patch_count(n, rungs[rung].geometry(), fov, thickest, plan.sockets); });
     // Twice: the thinner bands that leave room for it have a few patches more.
     return planes_of(work.most_held - std::min(work.most_held, mul(2, mul(patches, list_bytes_per_patch))));
   }
@@ -148,7 +148,8 @@ struct Engine::State {
   // Planes of such an input that a rung wants at a time: a batch is under way on each socket, with a GPU two are.
   [[nodiscard]] std::int64_t planes_held(std::size_t rung, Vec3 input, std::int64_t most) const {
     const Geometry& round = rungs[rung].round();
-    return rungs[rung].on_cpu() ? input_planes(input, round, fov, most) : input_planes_ahead(input, round, fov, most);
+    return rungs[rung].on_cpu() ? input_planes(input, round, fov, most, plan.sockets)
+                                : input_planes_ahead(input, round, fov, most);
   }
 
   // Until the system has given a rung its pages: it clears one or two GiB of them in a second.
@@ -176,7 +177,7 @@ struct Engine::State {
     outlook.rung = rung;
     outlook.patch = exchanged(geometry.patch_input, geometry.choice.axis);
     outlook.patch.z = fov.z - 1 + row_planes(input.n, geometry, fov, most);
-    outlook.patches = patch_count(input.n, geometry, fov, most);
+    outlook.patches = patch_count(input.n, geometry, fov, most, plan.sockets);
     outlook.batch = geometry.choice.S;
     outlook.places = guest_places(rung, outlook.patches);
     outlook.list_bytes = mul(outlook.patches, list_bytes_per_patch);

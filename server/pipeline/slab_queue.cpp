@@ -39,9 +39,9 @@ Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov) {
   return left;
 }
 
-PatchGrid job_grid(const VolumeJob& job, const Geometry& geometry, Vec3 fov, std::int64_t most_planes) {
+PatchGrid job_grid(const VolumeJob& job, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {
   const Vec3 skipped{job.first_plane, 0, 0};
-  PatchGrid grid = make_patch_grid(job.input.shape.n - skipped, geometry, fov, most_planes);
+  PatchGrid grid = make_patch_grid(job.input.shape.n - skipped, geometry, fov, most_planes, sockets);
   for (PatchPlace& place : grid.patches) place.start = place.start + exchanged(skipped, geometry.choice.axis);
   for (GridRow& row : grid.rows) row.first_plane += job.first_plane;
   return grid;

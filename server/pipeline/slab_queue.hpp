@@ -13,9 +13,9 @@ namespace znni {
 // The input behind the output planes from the job's first on; invalid_argument when that is none of them.
 [[nodiscard]] Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov);
 
-// The patches of what the job has left of its volume. `most_planes` as make_patch_grid().
+// The patches of what the job has left of its volume. `most_planes`, `sockets` as make_patch_grid().
 [[nodiscard]] PatchGrid job_grid(const VolumeJob& job, const Geometry& geometry, Vec3 fov,
-                                 std::int64_t most_planes = saturated);
+                                 std::int64_t most_planes = saturated, int sockets = 1);
 
 class SlabQueue {
  public:

@@ -76,7 +76,7 @@ TEST(PlannerPatchGrid, ColumnsAlongXCompleteRowAfterRowOfZ) {
   const Geometry step = stream_of(6, 4, 2, 2);
   const Vec3 volume = {10, 8, 12};
   const PatchGrid grid = make_patch_grid(volume, step, Vec3::cube(6), 1);
-  EXPECT_EQ(grid.count, (Vec3{3, 2, 3}));
+  EXPECT_EQ(grid.count, (Vec3{18, 1, 1}));
   EXPECT_EQ(grid.rows, (std::vector<GridRow>{{6, 0, 2}, {12, 2, 2}, {18, 4, 1}}));
   EXPECT_EQ(grid.patches[0], (PatchPlace{{-5, 0, 0}, {4, 0, 0}, {4, 2, 2}, false}));
   EXPECT_EQ(grid.patches[4], (PatchPlace{{-1, 1, 0}, {1, 1, 0}, {4, 2, 2}, true}));
@@ -91,19 +91,29 @@ TEST(PlannerPatchGrid, ColumnsAlongXCompleteRowAfterRowOfZ) {
 TEST(PlannerPatchGrid, ColumnsAlongYRunFirstAlongX) {
   const Geometry step = stream_of(6, 4, 2, 1);
   const PatchGrid grid = make_patch_grid({10, 9, 8}, step, Vec3::cube(6), saturated);  // 5 x 4 x 3 dense voxels
-  EXPECT_EQ(grid.count, (Vec3{3, 3, 2}));
+  EXPECT_EQ(grid.count, (Vec3{18, 1, 1}));
   EXPECT_EQ(grid.rows, (std::vector<GridRow>{{6, 0, 2}, {12, 2, 2}, {18, 4, 1}}));
   EXPECT_EQ(grid.patches[3].start, (Vec3{-5, 0, 1}));
   EXPECT_EQ(grid.patches[6].start, (Vec3{-5, 2, 0}));
 }
 
-TEST(PlannerPatchGrid, ColumnsSideBySideBeginAnewForEveryBand) {
+TEST(PlannerPatchGrid, ColumnsSideBySideBeginAnewForEveryBandButOne) {
   const Geometry step = stream_of(6, 4, 2);
   const Vec3 volume = {30, 7, 9};  // 25 dense planes, two columns
   EXPECT_EQ(make_patch_grid(volume, step, Vec3::cube(6), saturated).rows, (std::vector<GridRow>{{16, 0, 25}}));
   const PatchGrid grid = make_patch_grid(volume, step, Vec3::cube(6), 13);  // 11 fill 4 steps
-  EXPECT_EQ(grid.rows, (std::vector<GridRow>{{8, 0, 11}, {16, 11, 11}, {20, 22, 3}}));
-  EXPECT_EQ(grid.count, (Vec3{10, 1, 2}));
+  EXPECT_EQ(grid.rows, (std::vector<GridRow>{{8, 0, 11}, {15, 11, 11}, {18, 22, 3}}));
+  EXPECT_EQ(grid.count, (Vec3{18, 1, 1}));
+  EXPECT_EQ(grid.patches[7], (PatchPlace{{7, 0, 2}, {0, 0, 0}, {4, 2, 2}, true}));
+  EXPECT_EQ(grid.patches[8], (PatchPlace{{11, 0, 2}, {0, 0, 0}, {4, 2, 2}, true})) << "goes on";
+  EXPECT_EQ(grid.patches[10], (PatchPlace{{19, 0, 2}, {0, 0, 0}, {3, 2, 2}, true}));
+  EXPECT_EQ(grid.patches[11], (PatchPlace{{6, 0, 0}, {4, 0, 0}, {4, 2, 2}, false}));
+  EXPECT_EQ(grid.patches[15], (PatchPlace{{22, 0, 0}, {0, 0, 0}, {3, 2, 2}, true}));
+  const PatchGrid apart = make_patch_grid(volume, step, Vec3::cube(6), 13, 2);  // a socket has either column
+  EXPECT_EQ(apart.rows, (std::vector<GridRow>{{8, 0, 11}, {16, 11, 11}, {20, 22, 3}}));
+  EXPECT_EQ(patch_count(volume, step, Vec3::cube(6), 13, 2), 20);
+  const PatchGrid unfilled = make_patch_grid(volume, step, Vec3::cube(6), 2);  // and its planes end within a step
+  EXPECT_EQ(unfilled.rows[1], (GridRow{8, 2, 2}));
   EXPECT_EQ(row_planes(volume, step, Vec3::cube(6), 13), 11);
   EXPECT_EQ(row_planes(volume, step, Vec3::cube(6), 2), 2);  // less than a step can fill
   EXPECT_EQ(row_planes({30, 7, 7}, step, Vec3::cube(6), 13), 4);
@@ -123,19 +133,22 @@ TEST(PlannerPatchGrid, AColumnRunsOnceForEachTurn) {
   const Vec3 volume = {12, 7, 7};  // 7 dense planes of one column
   const PatchGrid grid = make_patch_grid(volume, step, fov, saturated);
   ASSERT_EQ(grid.patches.size(), 6U);
-  EXPECT_EQ(grid.count, (Vec3{6, 1, 1}));
   EXPECT_EQ(grid.patches[2], (PatchPlace{{3, 0, 0}, {0, 0, 0}, {4, 2, 2}, true, 0}));
   EXPECT_EQ(grid.patches[3], (PatchPlace{{-5, 0, 0}, {4, 0, 0}, {4, 2, 2}, false, 1}));
   EXPECT_EQ(grid.patches[5], (PatchPlace{{3, 0, 0}, {0, 0, 0}, {4, 2, 2}, true, 1}));
   EXPECT_EQ(grid.rows, (std::vector<GridRow>{{6, 0, 7}}));  // nothing is complete before the second turn
   EXPECT_EQ(patch_count(volume, step, fov), 6);
   EXPECT_EQ(input_planes(volume, step, fov, saturated), 12);
-  EXPECT_EQ(input_planes({60, 7, 7}, step, fov, 3), 8);  // two steps give 3 planes
+  EXPECT_EQ(input_planes({60, 7, 7}, step, fov, 3, 2), 8);  // two steps give 3 planes
+  EXPECT_EQ(input_planes({60, 7, 7}, step, fov, 3), 9);     // the turn that goes on has a plane of the next band
   EXPECT_EQ(input_planes({60, 7, 7}, stream_of(6, 4, 2), fov, 3), 4);
   EXPECT_EQ(row_planes(volume, step, fov, saturated), 7);
   const PatchGrid bands = make_patch_grid(volume, step, fov, 4);  // of 3 planes: 3, 3 and 1
-  EXPECT_EQ(bands.rows, (std::vector<GridRow>{{4, 0, 3}, {8, 3, 3}, {12, 6, 1}}));
-  EXPECT_EQ(patch_count(volume, step, fov, 4), 12);
+  EXPECT_EQ(bands.rows, (std::vector<GridRow>{{4, 0, 3}, {7, 3, 3}, {10, 6, 1}}));
+  EXPECT_EQ(bands.patches[4], (PatchPlace{{3, 0, 0}, {0, 0, 0}, {3, 2, 2}, true, 1})) << "to and fro";
+  EXPECT_EQ(bands.patches[5].turn, 0);
+  EXPECT_EQ(bands.patches[7].turn, 0);
+  EXPECT_EQ(patch_count(volume, step, fov, 4), 10);
 }
 
 TEST(PlannerPatchGrid, TurnsOfColumnsAlongXStandInTheirRow) {
@@ -162,16 +175,17 @@ TEST(PlannerPatchGrid, BatchesOrColumnsOfARowAreDealtOutToSockets) {
   EXPECT_EQ(turns(patches, {15, 7, 7}, 2), 2);
   EXPECT_EQ(turns(patches, {15, 7, 7}, 4), 1);
   const Geometry step = stream_of(6, 4, 2);
-  EXPECT_EQ(turns(step, {30, 7, 9}, 1), 20);  // two columns
+  EXPECT_EQ(turns(step, {30, 7, 9}, 1), 18);  // two columns, of which one goes on to the next band
   EXPECT_EQ(turns(step, {30, 7, 9}, 2), 10);
   EXPECT_EQ(turns(step, {30, 7, 9}, 3), 10);
   EXPECT_EQ(turns(step, {30, 7, 7}, 2), 8);                             // one column: nothing to deal out
   EXPECT_EQ(turns(stream_of(6, 4, 2, 2), {10, 12, 12}, 3), 3 * 2 * 3);  // 3 rows of 4 columns of 3 steps
-  EXPECT_EQ(turns(stream_in_turns(), {30, 7, 7}, 1), 20);               // bands of 4, 4 and 2 steps, twice each
+  EXPECT_EQ(turns(stream_in_turns(), {30, 7, 7}, 1), 18);  // bands of 4, 4 and 2 steps, then of 3 and 1 more
   EXPECT_EQ(streams_in_turn({15, 7, 7}, patches, fov, 13, 1), 0);
-  EXPECT_EQ(streams_in_turn({30, 7, 9}, step, fov, 13, 1), 2 * streams_in_turn({30, 7, 9}, step, fov, 13, 2));
+  EXPECT_EQ(streams_in_turn({30, 7, 9}, step, fov, 13, 1), 3 * 2 - 2);
+  EXPECT_EQ(streams_in_turn({30, 7, 9}, step, fov, 13, 2), 3);
   EXPECT_EQ(streams_in_turn({10, 12, 12}, stream_of(6, 4, 2, 2), fov, 13, 3), 3 * 2);
-  EXPECT_EQ(streams_in_turn({30, 7, 7}, stream_in_turns(), fov, 13, 1), 3 * 2);
+  EXPECT_EQ(streams_in_turn({30, 7, 7}, stream_in_turns(), fov, 13, 1), 3 * 2 - 2);
   EXPECT_EQ(turns(stream_in_turns(), {30, 7, 7}, 2), 10);
 }
 
@@ -226,12 +240,16 @@ TEST_P(RandomGrids, StepsOfColumnsOwnEveryDenseVoxelOnce) {
   const Vec3 dense = Vec3::cube(1) + random.vec3(0, 14);
   const Vec3 volume = dense + Vec3::cube(k - 1);
   const std::int64_t most = random.chance(0.5) ? saturated : random.integer(1, 20);
-  const PatchGrid grid = make_patch_grid(volume, step, Vec3::cube(k), most);
-  EXPECT_EQ(static_cast<std::int64_t>(grid.patches.size()), patch_count(volume, step, Vec3::cube(k), most));
+  const auto sockets = static_cast<int>(random.integer(1, 2));
+  const PatchGrid grid = make_patch_grid(volume, step, Vec3::cube(k), most, sockets);
+  EXPECT_EQ(static_cast<std::int64_t>(grid.patches.size()), patch_count(volume, step, Vec3::cube(k), most, sockets));
   const auto begins =
       std::count_if(grid.patches.begin(), grid.patches.end(), [](const PatchPlace& place) { return !place.continues; });
-  EXPECT_EQ(streams_in_turn(volume, step, Vec3::cube(k), most, 1), begins);
-  EXPECT_EQ(voxels(grid.count), patch_count(volume, step, Vec3::cube(k), most));
+  if (sockets == 1) {
+    EXPECT_EQ(streams_in_turn(volume, step, Vec3::cube(k), most, 1), begins);
+    EXPECT_EQ(batches_in_turn(volume, step, Vec3::cube(k), most, 1), std::ssize(grid.patches));
+  }
+  EXPECT_EQ(voxels(grid.count), patch_count(volume, step, Vec3::cube(k), most, sockets));
   for (std::size_t i = 0; i < grid.patches.size(); ++i) {
     const PatchPlace& place = grid.patches[i];
     if (!place.continues) continue;

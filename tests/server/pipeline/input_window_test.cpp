@@ -88,8 +88,9 @@ TEST(InputWindow, SeveralColumnsReadABandAgain) {
   EXPECT_EQ(found[4], (PlaneRange{0, 16}));
   EXPECT_EQ(found[6], (PlaneRange{8, 16}));
   EXPECT_EQ(found[7], (PlaneRange{11, 16}));
+  EXPECT_EQ(found[10], (PlaneRange{11, 28})) << "the last column goes on, and ends within a step";
   EXPECT_EQ(found.back(), (PlaneRange{26, 30}));
-  EXPECT_EQ(input_planes(volume, geometry, Vec3::cube(6), 13), 16);
+  EXPECT_EQ(input_planes(volume, geometry, Vec3::cube(6), 13), 17);
 }
 
 // Whatever runs: what is read is wanted, wishes never go back, and no more is wanted than input_planes() says.
