@@ -7,6 +7,7 @@
 
 #include "primitives/cpu/estimates.hpp"
 #include "primitives/cpu/fft_tiled/tile_memory.hpp"
+#include "primitives/cpu/fft_tiled/tile_model.hpp"
 
 namespace znni::cpu::fft_tiled {
 namespace {
@@ -106,8 +107,8 @@ Seconds plane_seconds(const Tiling& t, const DeviceSpec& spec) {
   // Tasks are equal: in the last round some workers have none.
   const double rounds = std::ceil(tiles / spec.threads) * spec.threads / tiles;
   const double outputs = out * real(t.problem.in.S) * real(voxels(t.n_out()));
-  const double arithmetic =
-      products / product_efficiency + transforms / transform_efficiency + operations_of_writing * outputs;
+  const double arithmetic = products / product_efficiency + transforms / transform_efficiency +
+                            (operations_of_writing + slow_finish_flops(t.problem.activation, spec)) * outputs;
   const double bytes = 4.0 * (real(elements(t.problem.in)) + (t.problem.residual ? 2.0 : 1.0) * outputs);
   return modelled_time(spec, rounds * arithmetic, 1.0, bytes);
 }

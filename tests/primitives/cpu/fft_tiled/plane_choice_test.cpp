@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "primitives/cpu/estimates.hpp"
 #include "primitives/cpu/fft_tiled/tile_memory.hpp"
 #include "tests/support/random.hpp"
 
@@ -154,6 +155,22 @@ TEST(PlaneSeconds, RiseWithTheWorkAndFallWithTheWorkers) {
   EXPECT_GT(seconds(1, 80, 64, 6, 2), one);
   EXPECT_LT(seconds(1, 80, 64, 4, 4), one);
   EXPECT_DOUBLE_EQ(seconds(1, 65, 64, 4, 2), one) << "a block is computed whole";
+}
+
+// 36 tiles for two workers; all lanes of a block pass through the activation, 14 of 16 for nothing.
+TEST(PlaneSeconds, CountAnActivationWithoutVectorsForWholeBlocks) {
+  Tiling t;
+  t.problem = layer(4, 2, {43, 30, 30}, Vec3::cube(4));
+  t.T = {16, 16, 16};
+  const DeviceSpec spec = machine();
+  ASSERT_EQ(tile_count(t) % spec.threads, 0);
+  t.problem.activation.kind = ActivationKind::relu;
+  const Seconds fast = plane_seconds(t, spec);
+  t.problem.activation.kind = ActivationKind::sigmoid;
+  const double elements = 16.0 * 40 * 27 * 27;
+  const double each = activation_flops(t.problem.activation, spec) / spec.flops_per_second;
+  EXPECT_NEAR(plane_seconds(t, spec) - fast, elements * each, 1e-9);
+  EXPECT_GT(elements * each, 0);
 }
 
 // 11 is a prime: a tile of 22 costs more than one of 24, and gives less.

@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "primitives/cpu/estimates.hpp"
 #include "tests/support/random.hpp"
 
 namespace znni::cpu::fft_tiled {
@@ -102,6 +103,18 @@ TEST(TileModel, ThreeProductsNeedTilesToShareTheirKernels) {
   const Seconds three = seconds(plan);
   plan.products = Products::four;
   EXPECT_GT(seconds(plan), three);
+}
+
+TEST(TileModel, CountsAnActivationWithoutVectorsForWholeBlocks) {
+  TilePlan plan = plan_of(3, 80, 2, 40);
+  plan.tiling.problem.activation.kind = ActivationKind::leaky_relu;
+  const Seconds fast = seconds(plan);
+  plan.tiling.problem.activation.kind = ActivationKind::tanh;
+  const DeviceSpec spec = machine(2);
+  const double each = activation_flops(plan.tiling.problem.activation, spec) / spec.flops_per_second;
+  const double added = 3.0 * static_cast<double>(plan.tiling.lanes) * 36 * 36 * 36 * each;
+  EXPECT_LE(seconds(plan) - fast, 1.001 * added);
+  EXPECT_GE(seconds(plan) - fast, 0.299 * added) << "where memory takes longer, three tenths";
 }
 
 // Batches of one stack pass over the kernel spectra for every stack.
