@@ -97,7 +97,7 @@ def gains(lines):
     found = {(line["net"], line["strategy"], line["primitives"], line["precision"]): line for line in lines
              if line.get("block") == "capped"}
     yield row("host RAM over the GPU alone", NETS)
-    for what in (("fft", "fp32"), ("fft", "tf32"), ("all", "bf16"), ("direct", "fp32")):
+    for what in (("fft", "fp32"), ("fft", "tf32"), ("all", "bf16")):
         yield row(" ".join(what), (gain(*(found.get((net, strategy, *what)) for strategy in ("gpu", "gpu-host-ram")))
                                    for net in NETS))
 

@@ -30,7 +30,7 @@ case "$1" in
 esac
 """
 SPLIT = """#!/bin/sh
-[ "${14}" = direct ] && places=gpu_host_ram || places=gpu
+[ "${18}" = tf32 ] && places=gpu_host_ram || places=gpu
 echo "$*" >>"$0.runs"
 echo '{"block": "capped", "net": "'$2'", "strategy": "'$4'", "primitives": "'${14}'", "precision": "'${18}'",' \
   '"places": "'$places' 0-9", "extent": 200,' \
@@ -73,9 +73,9 @@ class GpuCheck(unittest.TestCase):
         self.assertIn("device to device, GB_per_s 4000", done.stdout)
         self.assertIn("12.50 (61)", done.stdout)
         self.assertIn("cuda.conv.fft", done.stdout)
-        self.assertRegex(done.stdout, r"n926 +gpu-host-ram +direct +fp32 +3.500 of 4.000 predicted \(0.50, 0.25\)")
-        self.assertRegex(done.stdout, r"host RAM over the GPU alone.*\nfft fp32 +same plan .*\nfft tf32 +same plan .*\n"
-                                      r"all bf16 +same plan +- +- +-\ndirect fp32 +- +1.00 +- +1.00")
+        self.assertRegex(done.stdout, r"n926 +gpu-host-ram +fft +tf32 +3.500 of 4.000 predicted \(0.50, 0.25\)")
+        self.assertRegex(done.stdout, r"host RAM over the GPU alone.*\nfft fp32 +same plan .*\nfft tf32 +1.00 .*\n"
+                                      r"all bf16 +same plan +- +- +-\n")
         self.assertRegex(done.stdout, r"znni bf16 over PyTorch's best in bf16 +- ")
         self.assertIn("together 11.0 ms (10.5 predicted): overlap 0.88", done.stdout)
         self.assertIn("status 1: error n337", done.stdout)  # there is no PyTorch
