@@ -239,7 +239,8 @@ Result<JobStatistics> FakeModelServer::run_job(const std::string& name, const st
   if (!pass(Hold::queue, stop)) return Error{ErrorCode::cancelled, "the job was stopped"};
   if (job.in_turn) job.in_turn(true);
   if (const std::optional<Error> failed = failure(); failed) return *failed;
-  if (const Result<ModelInfo> model = find(name, version); model && model->number != job.model) {
+  const Result<ModelInfo> model = find(name, version);
+  if (model && job.model != 0 && job.model != model->number) {
     return Error{ErrorCode::unavailable, "model '" + name + "' was loaded anew"};
   }
   const Result<JobOutlook> outlook_of = outlook(name, version, job.input.shape, job.output_type, alike);
