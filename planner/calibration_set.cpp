@@ -49,6 +49,11 @@ std::vector<LayerProblem> problems(const DeviceSpec& spec, double scale) {
       all.push_back(convolution(S, f, f_out, k, flops, bytes));
     }
   }
+  // First layers with the poolings behind them: odd kernels leave odd extents odd.
+  for (const std::int64_t k : {3, 5, 7}) {
+    const ConvProblem first{images(1, bytes / 80), 80, Vec3::cube(k), ones, {ActivationKind::relu, 0.0F}};
+    all.emplace_back(ConvPoolProblem{first, pooling(output_shape(first), PoolMode::fragments)});
+  }
   const Shape5 in = images(80, bytes);
   for (const PoolMode mode : {PoolMode::fragments, PoolMode::plain}) all.emplace_back(pooling(in, mode));
   for (const ActivationKind kind : {ActivationKind::relu, ActivationKind::sigmoid}) {

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <limits>
 #include <numeric>
 
 #include "planner/exchange.hpp"
+#include "planner/pairs.hpp"
 #include "planner/parallel.hpp"
 #include "planner/throughput.hpp"
 
@@ -16,11 +16,15 @@ namespace {
 // With a log, candidates this close to the best are computed exactly rather than cut, so that it can show them.
 constexpr double logged_share = 0.8;
 
-std::string rate_text(double voxels_per_second) {
-  std::array<char, 48> text{};
-  std::snprintf(text.data(), text.size(), "%.4g voxels/s", voxels_per_second);
-  return text.data();
-}
+// Pairs of which every subset is looked at. Nets have one that a primitive computes, their first convolution's.
+constexpr std::size_t most_pairs = 4;
+
+// Of the first node of a pair: what is done is done by the second.
+const LayerOptions left_to_the_pair = [] {
+  LayerOption nothing;
+  nothing.joined = true;
+  return LayerOptions{nothing};
+}();
 
 // Candidates are looked at in rounds, by all threads, against what the rounds before found. How many a round has
 // follows from its place alone: few where each may change what is known.
@@ -38,6 +42,8 @@ std::vector<std::size_t> looking_order(std::size_t count) {
   return order;
 }
 
+ChoiceLimits limits_of(const RungQuery& query) { return {query.total, query.persistent, query.transient}; }
+
 }  // namespace
 
 struct GeometrySearch::Family {
@@ -45,62 +51,18 @@ struct GeometrySearch::Family {
   NetworkUse use;
 };
 
-// Words are made only where somebody reads them.
-struct GeometrySearch::Verdict {
-  enum class Kind { in, illegal, undescribed, larger, memory, slower, no_combination, unpacked };
-  Kind kind = Kind::in;
-  std::string why;  // of illegal and undescribed
-  std::int64_t bytes = 0;
-  std::int64_t left = 0;
-  double rate = 0;
-
-  [[nodiscard]] bool is_in() const { return kind == Kind::in; }
-  [[nodiscard]] std::string text() const {
-    switch (kind) {
-      case Kind::in: return "";
-      case Kind::illegal:
-      case Kind::undescribed: return why;
-      case Kind::larger: return "larger than this rung";
-      case Kind::memory:
-        return "needs at least " + bytes_text(bytes) + " beside the weights, " + bytes_text(left) + " are left";
-      case Kind::slower: return "slower: less than " + rate_text(rate);
-      case Kind::no_combination: return "no combination of its layers both fits and is fast enough";
-      case Kind::unpacked: return "does not pack";
-    }
-    return "";
-  }
-
-  Verdict() = default;
-  explicit Verdict(Kind of, std::string words = "") : kind(of), why(std::move(words)) {}
-  static Verdict illegal(const Error& error) { return Verdict(Kind::illegal, error.message); }
-  static Verdict slower(double voxels_per_second) {
-    Verdict verdict(Kind::slower);
-    verdict.rate = voxels_per_second;
-    return verdict;
-  }
-  // Whether what is known of a geometry's bytes already breaks a limit.
-  static Verdict of_bytes(const GeometryOptions& options, const RungQuery& query) {
-    const std::int64_t transient = add(options.least_transient, options.least_histories);
-    const std::int64_t sum = add(options.least_persistent, transient);
-    const std::int64_t limit = std::min(query.total, add(query.persistent, query.transient));
-    const bool fits = transient <= query.transient && options.least_persistent <= query.persistent;
-    if (fits && sum <= query.total) return {};
-    Verdict verdict(Kind::memory);
-    verdict.bytes = sum;
-    verdict.left = limit;
-    return verdict;
-  }
-};
-
 struct GeometrySearch::Look {
-  Geometry geometry;
+  Geometry geometry;  // as it is searched: in pairs, where some are
   const Family* family = nullptr;
+  std::vector<bool> absent;  // per value: whether a pair leaves it out; empty where none does
+  NetworkUse in_pairs;
   GeometryOptions options;
   Seconds copying = 0;
   double useful = 0;
   std::vector<Seconds> seconds_per_operation;  // per node; 0 where it was not described
 
-  [[nodiscard]] const NetworkUse& use() const { return family->use; }
+  [[nodiscard]] const NetworkUse& use() const { return absent.empty() ? family->use : in_pairs; }
+  [[nodiscard]] bool leaves_out(std::size_t value) const { return !absent.empty() && absent[value]; }
 
   // The calls of a patch must take less to beat `to_beat` voxels per second, or as much to equal it: what rounding
   // might hide is left to the comparison of what was found.
@@ -115,6 +77,17 @@ struct GeometrySearch::Outcome {
   Verdict verdict;
   std::optional<FoundRung> rung;
   std::vector<Seconds> seconds_per_operation;
+
+  [[nodiscard]] double voxels_per_second() const { return rung ? rung->voxels_per_second : 0; }
+  // The faster; where neither can be, what lacks least.
+  void take_better(Outcome other) {
+    const bool lacks_less = verdict.kind == Verdict::Kind::memory && other.verdict.kind == Verdict::Kind::memory &&
+                            other.verdict.bytes < verdict.bytes;
+    const bool better = other.rung ? other.voxels_per_second() > voxels_per_second() : !rung && lacks_less;
+    if (!better) return;
+    verdict = std::move(other.verdict);
+    rung = std::move(other.rung);
+  }
 };
 
 GeometrySearch::GeometrySearch(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
@@ -209,37 +182,87 @@ void GeometrySearch::learn(const Outcome& outcome) {
   }
 }
 
+// Each layer by itself, and in pairs.
 GeometrySearch::Outcome GeometrySearch::outcome(const Family& family, Vec3 pass_input, const RungQuery& query,
                                                 double to_beat) {
+  Look apart;
+  if (Verdict verdict = lay_out(family, pass_input, query, apart); !verdict.is_in()) return {verdict, {}, {}};
+  const std::vector<std::vector<bool>> all = pairings(apart.geometry);
+  std::vector<Look> looks;
+  for (const std::vector<bool>& absent : all) looks.push_back(in_pairs(apart, absent));
+  Outcome best = weigh(apart, query, to_beat);
+  for (Look& look : looks) best.take_better(weigh(look, query, std::max(to_beat, best.voxels_per_second())));
+  return best;
+}
+
+GeometrySearch::Outcome GeometrySearch::weigh(Look& look, const RungQuery& query, double to_beat) {
   Outcome outcome;
-  Look found;
-  outcome.verdict = look(family, pass_input, query, to_beat, found);
-  outcome.seconds_per_operation = std::move(found.seconds_per_operation);
-  if (outcome.verdict.is_in()) outcome.verdict = fit(found, query, to_beat, outcome.rung);
+  outcome.verdict = describe(query, to_beat, look);
+  outcome.seconds_per_operation = std::move(look.seconds_per_operation);
+  if (outcome.verdict.is_in()) outcome.verdict = fit(look, query, to_beat, outcome.rung);
   return outcome;
+}
+
+// Per subset of the pairs that some primitive computes, the values that it leaves out.
+std::vector<std::vector<bool>> GeometrySearch::pairings(const Geometry& geometry) {
+  std::vector<std::size_t> between;
+  for (std::size_t node = 0; node + 1 < geometry.problems.size() && between.size() < most_pairs; ++node) {
+    const Result<ConvPoolProblem> both = pair_problem(network_, geometry, static_cast<int>(node));
+    if (!both || (forced_[node] != nullptr && forced_[node + 1] != nullptr && forced_[node] != forced_[node + 1])) {
+      continue;
+    }
+    const Primitive* const only = forced_[node] != nullptr ? forced_[node] : forced_[node + 1];
+    const std::int64_t history = written_history(geometry, static_cast<int>(node) + 1);
+    if (!table_.get(*both, {InputUse{}}, only, history).empty()) between.push_back(node + 1);
+  }
+  std::vector<std::vector<bool>> all;
+  for (std::size_t subset = 1; subset < std::size_t{1} << between.size(); ++subset) {
+    std::vector<bool> absent(geometry.values.size(), false);
+    for (std::size_t i = 0; i < between.size(); ++i) absent[between[i]] = (subset >> i & 1U) != 0;
+    all.push_back(std::move(absent));
+  }
+  return all;
+}
+
+GeometrySearch::Look GeometrySearch::in_pairs(const Look& apart, const std::vector<bool>& absent) const {
+  Look look;
+  look.family = apart.family;
+  look.absent = absent;
+  look.geometry = searched_in_pairs(network_, apart.geometry, absent);
+  look.in_pairs = network_use(searched_in_pairs(network_, absent), look.geometry, absent);
+  return look;
 }
 
 std::optional<std::int64_t> GeometrySearch::least_bytes(const std::vector<GeometryChoice>& candidates) {
   const Families families = families_of(candidates);
   std::optional<std::int64_t> least;
   for (std::size_t number = candidates.size(); number-- > 0 && !stopped();) {
-    Look found;
-    RungQuery query;
-    query.total = least.value_or(saturated);
-    const Verdict verdict = look(*families[number], candidates[number].pass_input, query, 0, found);
-    if (verdict.kind == Verdict::Kind::undescribed) last_refusal_ = verdict.why;
-    if (!verdict.is_in()) continue;
-    std::vector<Assignment> assignments = combine(found.use(), found.geometry, found.options, table_, {query.total});
-    std::stable_sort(assignments.begin(), assignments.end(), [](const Assignment& a, const Assignment& b) {
-      return add(a.persistent, a.transient) < add(b.persistent, b.transient);
-    });
-    for (const Assignment& assignment : assignments) {
-      if (least && add(assignment.persistent, assignment.transient) >= *least) break;
-      const MemoryUse memory = schedule(found, assignment).rung.memory;
-      least = std::min(least.value_or(saturated), add(memory.persistent, memory.transient));
-    }
+    Look apart;
+    if (!lay_out(*families[number], candidates[number].pass_input, {}, apart).is_in()) continue;
+    std::vector<Look> looks;
+    for (const std::vector<bool>& absent : pairings(apart.geometry)) looks.push_back(in_pairs(apart, absent));
+    looks.push_back(std::move(apart));
+    for (Look& look : looks) lessen(look, least);
   }
   return least;
+}
+
+// `least` where some combination needs less.
+void GeometrySearch::lessen(Look& look, std::optional<std::int64_t>& least) {
+  RungQuery query;
+  query.total = least.value_or(saturated);
+  const Verdict verdict = describe(query, 0, look);
+  if (verdict.kind == Verdict::Kind::undescribed) last_refusal_ = verdict.why;
+  if (!verdict.is_in()) return;
+  std::vector<Assignment> assignments = combine(look.use(), look.geometry, look.options, table_, {query.total});
+  std::stable_sort(assignments.begin(), assignments.end(), [](const Assignment& a, const Assignment& b) {
+    return add(a.persistent, a.transient) < add(b.persistent, b.transient);
+  });
+  for (const Assignment& assignment : assignments) {
+    if (least && add(assignment.persistent, assignment.transient) >= *least) break;
+    const MemoryUse memory = schedule(look, assignment).rung.memory;
+    least = std::min(least.value_or(saturated), add(memory.persistent, memory.transient));
+  }
 }
 
 Vec3 GeometrySearch::smallest_output(const std::vector<GeometryChoice>& candidates) {
@@ -261,17 +284,21 @@ std::int64_t GeometrySearch::least_live(const Look& found, std::size_t node) {
   return sum;
 }
 
-// Describes node after node, the slowest first, and stops at the first proof that the candidate cannot win.
-GeometrySearch::Verdict GeometrySearch::look(const Family& family, Vec3 pass_input, const RungQuery& query,
-                                             double to_beat, Look& found) {
-  if (!family.geometries) return Verdict::illegal(family.geometries.error());
+GeometrySearch::Verdict GeometrySearch::lay_out(const Family& family, Vec3 pass_input, const RungQuery& query,
+                                                Look& found) const {
+  if (!family.geometries) return Verdict(Verdict::Kind::illegal, family.geometries.error().message);
   const bool is_larger =
       query.largest_output && !covers(*query.largest_output, family.geometries->patch_output(pass_input));
   if (is_larger) return Verdict(Verdict::Kind::larger);
   Result<Geometry> geometry = family.geometries->at(pass_input);
-  if (!geometry) return Verdict::illegal(geometry.error());
+  if (!geometry) return Verdict(Verdict::Kind::illegal, geometry.error().message);
   found.family = &family;
   found.geometry = *std::move(geometry);
+  return {};
+}
+
+// Describes node after node, the slowest first, and stops at the first proof that the candidate cannot win.
+GeometrySearch::Verdict GeometrySearch::describe(const RungQuery& query, double to_beat, Look& found) {
   const Geometry& shapes = found.geometry;
   found.copying = copy_seconds(network_, shapes, spec_);
   found.useful = useful_voxels(shapes, fov_, query.volume);
@@ -284,7 +311,7 @@ GeometrySearch::Verdict GeometrySearch::look(const Family& family, Vec3 pass_inp
     const std::int64_t kept = history_bytes(shapes, static_cast<int>(value), Format{});
     found.options.least_histories = add(found.options.least_histories, round_up(kept, buffer_alignment));
   }
-  if (Verdict verdict = Verdict::of_bytes(found.options, query); !verdict.is_in()) return verdict;
+  if (Verdict verdict = Verdict::of_bytes(found.options, limits_of(query)); !verdict.is_in()) return verdict;
   found.seconds_per_operation.assign(shapes.problems.size(), 0);
   for (const std::size_t node : slowest_first(shapes)) {
     if (Verdict verdict = add_node(node, query, to_beat, found); !verdict.is_in()) return verdict;
@@ -305,14 +332,24 @@ std::vector<std::size_t> GeometrySearch::slowest_first(const Geometry& geometry)
   return order;
 }
 
+// The one that must compute it, or nullptr.
+const Primitive* GeometrySearch::forced(std::size_t node, const Look& found) const {
+  return found.leaves_out(node) && forced_[node - 1] != nullptr ? forced_[node - 1] : forced_[node];
+}
+
+const LayerOptions& GeometrySearch::options_of(std::size_t node, const Look& found) {
+  if (found.leaves_out(node + 1)) return left_to_the_pair;
+  const std::int64_t history = written_history(found.geometry, static_cast<int>(node));
+  return table_.get(found.geometry.problems[node], found.use().uses[node], forced(node, found), history);
+}
+
 GeometrySearch::Verdict GeometrySearch::add_node(std::size_t node, const RungQuery& query, double to_beat,
                                                  Look& found) {
   const LayerProblem& problem = found.geometry.problems[node];
-  const std::int64_t history = written_history(found.geometry, static_cast<int>(node));
-  const LayerOptions& options = table_.get(problem, found.use().uses[node], forced_[node], history);
+  const LayerOptions& options = options_of(node, found);
   if (options.empty()) {
     const std::string& name = network_.nodes[node].name;
-    return Verdict(Verdict::Kind::undescribed, "node " + name + ": " + table_.refusals(problem, forced_[node]));
+    return Verdict(Verdict::Kind::undescribed, "node " + name + ": " + table_.refusals(problem, forced(node, found)));
   }
   found.options.nodes[node] = &options;
   LayerOption least = options.front();
@@ -325,7 +362,7 @@ GeometrySearch::Verdict GeometrySearch::add_node(std::size_t node, const RungQue
   found.options.least_seconds += static_cast<double>(found.geometry.runs[node]) * least.cost.seconds;
   found.options.least_persistent = add(found.options.least_persistent, least.persistent);
   found.options.least_transient = std::max(found.options.least_transient, add(least.peak, least_live(found, node)));
-  if (Verdict verdict = Verdict::of_bytes(found.options, query); !verdict.is_in()) return verdict;
+  if (Verdict verdict = Verdict::of_bytes(found.options, limits_of(query)); !verdict.is_in()) return verdict;
   if (found.options.least_seconds < found.seconds_limit(to_beat)) return {};
   const Seconds patch = found.options.least_seconds + found.copying;
   return Verdict::slower(found.useful / patch);

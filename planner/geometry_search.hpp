@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "planner/candidate_verdict.hpp"
 #include "planner/found_rung.hpp"
 #include "planner/geometry_family.hpp"
 #include "planner/search.hpp"
@@ -51,17 +52,24 @@ class GeometrySearch {
 
  private:
   struct Family;   // what candidates that differ in their extents alone share
-  struct Verdict;  // whether a candidate is out, and why
   struct Look;     // what is known of one candidate so far
   struct Outcome;  // what came of one candidate
   struct Leader;   // what is best so far
   using Families = std::vector<const Family*>;
+  using Verdict = CandidateVerdict;
 
   Families families_of(const std::vector<GeometryChoice>& candidates);
   [[nodiscard]] Outcome outcome(const Family& family, Vec3 pass_input, const RungQuery& query, double to_beat);
-  Verdict look(const Family& family, Vec3 pass_input, const RungQuery& query, double to_beat, Look& found);
+  [[nodiscard]] Outcome weigh(Look& look, const RungQuery& query, double to_beat);
+  Verdict lay_out(const Family& family, Vec3 pass_input, const RungQuery& query, Look& found) const;
+  [[nodiscard]] std::vector<std::vector<bool>> pairings(const Geometry& geometry);
+  [[nodiscard]] Look in_pairs(const Look& apart, const std::vector<bool>& absent) const;
+  Verdict describe(const RungQuery& query, double to_beat, Look& found);
   Verdict add_node(std::size_t node, const RungQuery& query, double to_beat, Look& found);
+  [[nodiscard]] const LayerOptions& options_of(std::size_t node, const Look& found);
+  [[nodiscard]] const Primitive* forced(std::size_t node, const Look& found) const;
   Verdict fit(const Look& look, const RungQuery& query, double to_beat, std::optional<FoundRung>& rung);
+  void lessen(Look& look, std::optional<std::int64_t>& least);
   [[nodiscard]] FoundRung schedule(const Look& look, const Assignment& assignment) const;
   [[nodiscard]] static std::int64_t least_live(const Look& found, std::size_t node);
   [[nodiscard]] std::vector<std::size_t> slowest_first(const Geometry& geometry) const;

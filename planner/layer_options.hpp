@@ -34,6 +34,7 @@ struct LayerOption {
   std::int64_t persistent = 0;
   std::int64_t peak = 0;            // inputs and output included; nothing else that is alive
   std::int64_t reordered_peak = 0;  // the same where the output has no history, since a reorder follows
+  bool joined = false;              // nothing to do: the call behind it computes a pair (planner/pairs.hpp)
 };
 using LayerOptions = std::vector<LayerOption>;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "planner/pairs.hpp"
 #include "planner/text_table.hpp"
 
 namespace znni {
@@ -55,9 +56,14 @@ class Turns {
     const Result<Geometry> geometry = make_geometry(network_, rung.geometry);
     ensure(geometry.has_value(), "a plan that was just made has no geometry");
     for (const Segment& segment : rung.segments) {
-      for (const Step& step : segment.steps) {
+      for (std::size_t i = 0; i < segment.steps.size(); ++i) {
+        const Step& step = segment.steps[i];
         const auto value = static_cast<std::size_t>(std::int64_t{step.node} + 1);
-        if (step.node >= 0) add_node(geometry->problems[value - 1], step, costs, chosen, rivals);
+        if (begins_pair(segment.steps, i)) {
+          add_node(pair_problem(network_, *geometry, step.node).value(), step, costs, chosen, rivals);
+        } else if (step.node >= 0 && !is_joined(step)) {
+          add_node(geometry->problems[value - 1], step, costs, chosen, rivals);
+        }
         if (step.reorder.empty()) continue;
         const ReorderProblem reorder{geometry->values[value], step.native, step.out};
         add_chosen(reorder, step.reorder, {}, step.native, step.out, costs, chosen);

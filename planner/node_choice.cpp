@@ -328,12 +328,12 @@ NetworkUse network_use(const Network& network, const std::vector<int>& held, int
   return use;
 }
 
-NetworkUse network_use(const Network& network, const Geometry& geometry) {
+NetworkUse network_use(const Network& network, const Geometry& geometry, const std::vector<bool>& absent) {
   NetworkUse use = network_use(network, geometry.held, geometry.head.last);
   for (std::size_t node = 0; node < use.uses.size(); ++node) {
+    const int reader = static_cast<int>(node) - (!absent.empty() && absent[node] ? 1 : 0);
     for (std::size_t i = 0; i < use.uses[node].size(); ++i) {
-      const auto [number, input] = std::pair(static_cast<int>(node), static_cast<int>(i));
-      use.uses[node][i].skipped = skipped_planes(geometry, number, input, use.inputs[node][i]);
+      use.uses[node][i].skipped = skipped_planes(geometry, reader, static_cast<int>(i), use.inputs[node][i]);
     }
   }
   return use;

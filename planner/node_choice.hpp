@@ -22,8 +22,10 @@ struct NetworkUse {
 };
 // The inputs of the nodes `held` are alive to the end, the network's input to the end of a head in slabs.
 [[nodiscard]] NetworkUse network_use(const Network& network, const std::vector<int>& held = {}, int head_last = -1);
-// The same of a geometry, with what each call skips of its inputs' histories.
-[[nodiscard]] NetworkUse network_use(const Network& network, const Geometry& geometry);
+// The same of a geometry, with what each call skips of its inputs' histories. Both are searched_in_pairs() where pairs
+// leave out the values `absent`.
+[[nodiscard]] NetworkUse network_use(const Network& network, const Geometry& geometry,
+                                     const std::vector<bool>& absent = {});
 
 // Planes before those that a call of `node` itself writes; a head in slabs fills a tensor that is counted beside it.
 [[nodiscard]] std::int64_t written_history(const Geometry& geometry, int node);

@@ -66,6 +66,23 @@ Geometry with_pairs(const Network& network, Geometry geometry, const std::vector
   return geometry;
 }
 
+Network searched_in_pairs(Network network, const std::vector<bool>& absent) {
+  for (std::size_t value = 1; value < absent.size(); ++value) {
+    if (absent[value]) network.nodes[value].inputs = std::exchange(network.nodes[value - 1].inputs, {});
+  }
+  return network;
+}
+
+Geometry searched_in_pairs(const Network& network, const Geometry& geometry, const std::vector<bool>& absent) {
+  Geometry searched = with_pairs(network, geometry, absent);
+  for (std::size_t value = 1; value < absent.size(); ++value) {
+    if (!absent[value]) continue;
+    searched.problems[value] = pair_problem(network, geometry, static_cast<int>(value) - 1).value();
+    searched.values[value].n = {};
+  }
+  return searched;
+}
+
 std::array<Step, 2> pair_steps(const Step& first) {
   Step second = first;
   second.node = first.node + 1;

@@ -29,6 +29,13 @@ namespace znni {
 // more. Done twice it is the same.
 [[nodiscard]] Geometry with_pairs(const Network& network, Geometry geometry, const std::vector<bool>& absent);
 
+// What a search looks at where pairs leave out the values `absent`, which pair_problem() allows: the second node of
+// each reads what the first did and has the problem of both, the first reads nothing and writes a tensor without
+// voxels.
+[[nodiscard]] Network searched_in_pairs(Network network, const std::vector<bool>& absent);
+[[nodiscard]] Geometry searched_in_pairs(const Network& network, const Geometry& geometry,
+                                         const std::vector<bool>& absent);
+
 // The two steps of a pair, given the first: a step with the estimate's formats, variant and time.
 [[nodiscard]] std::array<Step, 2> pair_steps(const Step& first);
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "planner/pairs.hpp"
 #include "planner/schedule.hpp"
 #include "planner/throughput.hpp"
 
@@ -37,7 +38,7 @@ Result<void> price(Rung& rung, const Network& network, const Geometry& geometry,
     Cost& sum = sums[static_cast<std::size_t>(call.step)];
     sum = together(sum, costs.cost(call.problem, *call.primitive, call.estimate));
   }
-  rung.seconds = copy_seconds(network, geometry, spec);
+  rung.seconds = copy_seconds(network, with_pairs(network, geometry, left_out_values(network, values)), spec);
   for (std::size_t i = 0; i < steps.size(); ++i) {
     if (sums[i].seconds > 0) set(*steps[i], sums[i]);  // an input that is not reordered has no call
     rung.seconds += static_cast<double>(runs_of(geometry, steps[i]->node)) * steps[i]->seconds;

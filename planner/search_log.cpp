@@ -2,17 +2,15 @@
 
 #include <algorithm>
 
+#include "planner/pairs.hpp"
+
 namespace znni {
 namespace {
 
-const Step& step_of(const Rung& rung, int node) {
-  for (const Segment& segment : rung.segments) {
-    for (const Step& step : segment.steps) {
-      if (step.node == node) return step;
-    }
-  }
-  ensure(false, "a rung has no step for a node");
-  return rung.segments.front().steps.front();
+std::vector<Step> steps_of(const Rung& rung) {
+  std::vector<Step> all;
+  for (const Segment& segment : rung.segments) all.insert(all.end(), segment.steps.begin(), segment.steps.end());
+  return all;
 }
 
 bool is_chosen(const Step& step, const Primitive& primitive, const Estimate& estimate) {
@@ -24,9 +22,13 @@ bool is_chosen(const Step& step, const Primitive& primitive, const Estimate& est
 
 void log_choices(const Network& network, const FoundRung& found, const DeviceSpec& spec, const Catalogue& catalogue,
                  CostSource& costs, SearchLog& log) {
-  for (int node = 0; node < static_cast<int>(network.nodes.size()); ++node) {
-    const LayerProblem& problem = found.geometry.problems[static_cast<std::size_t>(node)];
-    const Step& step = step_of(found.rung, node);
+  const std::vector<Step> steps = steps_of(found.rung);
+  for (std::size_t i = 0; i < steps.size(); ++i) {
+    const Step& step = steps[i];
+    const int node = step.node;
+    if (node < 0 || is_joined(step)) continue;
+    const LayerProblem problem = begins_pair(steps, i) ? pair_problem(network, found.geometry, node).value()
+                                                       : found.geometry.problems[static_cast<std::size_t>(node)];
     const auto begin = static_cast<std::ptrdiff_t>(log.choices.size());
     for (const Primitive* primitive : catalogue.primitives()) {
       if (primitive->device != spec.kind) continue;

@@ -5,6 +5,7 @@
 #include <memory>
 #include <random>
 
+#include "planner/pairs.hpp"
 #include "planner/report.hpp"
 #include "planner/text_table.hpp"
 #include "server/pipeline/engine.hpp"
@@ -85,6 +86,7 @@ NetTimes describe(const LoadedNetwork& loaded, const Plan& plan, const PlanRepor
   times.planned = plan.predicted;
   for (const NodeReport& node : report.nodes) {
     const Step& step = *node.step;
+    if (is_joined(step) && step.reorder.empty()) continue;  // its time is that of the node before it
     const bool reorders_only = step.primitive.empty();
     const std::int64_t runs = runs_of(report.geometry, node.node);
     const std::string problem =

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "planner/exchange.hpp"
+#include "planner/pairs.hpp"
 #include "planner/schedule.hpp"
 #include "planner/search.hpp"
 #include "planner/throughput.hpp"
@@ -143,6 +144,41 @@ class BruteForce {
       if (!estimates) continue;
       for (const Estimate& estimate : *estimates) try_estimate(node, *primitive, estimate, seconds);
     }
+    if (const Result<ConvPoolProblem> both = pair_problem(network_, geometry_, static_cast<int>(node)); both) {
+      try_pair(node, *both, seconds);
+    }
+  }
+
+  void try_pair(std::size_t node, const LayerProblem& both, Seconds seconds) {
+    const Format found = formats_[static_cast<std::size_t>(network_.nodes[node].inputs.front())];
+    for (const Primitive* primitive : catalogue_.primitives()) {
+      const auto estimates = primitive->describe(both, spec_);
+      if (!estimates) continue;
+      for (const Estimate& estimate : *estimates) {
+        if (estimate.in == found) try_estimate_of_pair(node, *primitive, estimate, seconds);
+      }
+    }
+  }
+
+  void try_estimate_of_pair(std::size_t node, const Primitive& primitive, const Estimate& estimate, Seconds seconds) {
+    Step step;
+    step.node = static_cast<int>(node);
+    step.primitive = primitive.name;
+    step.version = primitive.version;
+    step.variant = estimate.variant;
+    step.in = estimate.in;
+    step.native = estimate.out;
+    for (const Format out : {drawn::planar, drawn::blocked}) {
+      const bool same = out == estimate.out;
+      const Seconds reorder = same ? 0 : reorder_seconds(node + 2, estimate.out, out);
+      step.out = out;
+      step.reorder = same ? "" : "drawn.reorder";
+      for (const Step& one : pair_steps(step)) steps_.push_back(one);
+      formats_.insert(formats_.end(), {estimate.out, out});
+      try_node(seconds + static_cast<double>(geometry_.runs[node]) * (estimate.time + reorder));
+      formats_.resize(formats_.size() - 2);
+      steps_.resize(steps_.size() - 2);
+    }
   }
 
   void try_estimate(std::size_t node, const Primitive& primitive, const Estimate& estimate, Seconds seconds) {
@@ -178,7 +214,8 @@ class BruteForce {
     ++tried_;
     const std::int64_t bytes = add(pack(schedule->memory).bytes, persistent_bytes(schedule->memory));
     if (add(bytes, weight_bytes(network_)) > options_.memory_limit) return;
-    const Seconds patch = seconds + copy_seconds(network_, geometry_, spec_);
+    const Geometry run = with_pairs(network_, geometry_, left_out_values(network_, steps_));
+    const Seconds patch = seconds + copy_seconds(network_, run, spec_);
     const Vec3 fov = reaches(network_).back().fov;
     best_ = std::max(best_, useful_voxels(geometry_, fov, options_.volume) / patch);
   }

@@ -76,6 +76,20 @@ TEST_F(PlannerPairs, OfAStreamReadMorePlanesAndKeepNoneBetweenThem) {
   EXPECT_EQ(left_out_values(network_, steps_with_pairs()), (std::vector<bool>{false, true, false, true, false, false}));
 }
 
+// The second node of a pair reads what the first did and computes both; between them there are no voxels.
+TEST_F(PlannerPairs, AreSearchedAtTheirSecondNode) {
+  const std::vector<bool> absent = {false, false, false, true, false, false};
+  const Network network = searched_in_pairs(network_, absent);
+  EXPECT_EQ(network.nodes[2].inputs, std::vector<int>{});
+  EXPECT_EQ(network.nodes[3].inputs, std::vector<int>{2});
+  EXPECT_EQ(network.nodes[1].inputs, std::vector<int>{1});
+  const Geometry geometry = searched_in_pairs(network_, geometry_, absent);
+  EXPECT_EQ(geometry.problems[3], LayerProblem(pair_problem(network_, geometry_, 2).value()));
+  EXPECT_EQ(geometry.problems[1], geometry_.problems[1]);
+  EXPECT_EQ(tensor_bytes(geometry.values[3], {}), 0);
+  EXPECT_EQ(geometry.values[4], geometry_.values[4]);
+}
+
 TEST_F(PlannerPairs, StepsOfAPairAreOneStepAgain) {
   Step first;
   first.node = 3;

@@ -6,6 +6,7 @@
 #include <array>
 #include <random>
 
+#include "planner/pairs.hpp"
 #include "planner/streams.hpp"
 #include "tests/planner/brute_force.hpp"
 #include "tests/planner/drawn_primitives.hpp"
@@ -89,6 +90,30 @@ TEST(PlannerSearch, EqualsBruteForceWhereConvolutionsAddResiduals) {
     options.memory_limit = limit;
     expect_equal_to_brute_force(drawn::residuals(), options);
   }
+}
+
+// A first layer and its pooling in one call, where a primitive takes both: faster, and in memory that is too small for
+// the tensor between them. Who forces a primitive that takes one of them alone gets that.
+TEST(PlannerSearch, ComputesPairsWhereThatIsFasterOrSmaller) {
+  const Network network = drawn::chain(3);
+  int pairs = 0;
+  int apart = 0;
+  for (const std::int64_t limit : {2000, 6000, 9000, 14000, 25000, 60000, 1000000}) {
+    SearchOptions options = small_options(limit);
+    const Result<Plan> plan = run(network, options);
+    if (!plan) continue;
+    const std::vector<Step>& steps = plan->ladder.front().segments.front().steps;
+    const bool in_pairs = std::any_of(steps.begin(), steps.end(), is_joined);
+    (in_pairs ? pairs : apart) += 1;
+    options.force = {{"conv1", "drawn.conv.a"}};
+    const Result<Plan> forced = run(network, options);
+    if (!forced) continue;
+    const std::vector<Step>& alone = forced->ladder.front().segments.front().steps;
+    EXPECT_TRUE(std::none_of(alone.begin(), alone.end(), is_joined));
+    EXPECT_LE(forced->predicted.voxels_per_second, plan->predicted.voxels_per_second);
+  }
+  EXPECT_GT(pairs, 0);
+  EXPECT_GT(apart + pairs, 3);
 }
 
 TEST(PlannerSearch, AnyNumberOfThreadsMakesTheSamePlan) {
@@ -418,10 +443,15 @@ TEST(PlannerSearch, LogShowsEveryWayOfEveryNodeBestFirst) {
   SearchLog log;
   const Result<Plan> plan = run(drawn::chain(), small_options(1 << 20), &log);
   ASSERT_TRUE(plan);
+  ASSERT_EQ(plan->ladder.front().segments.front().steps.size(), 5U);
   for (int node = 0; node < 5; ++node) {
     std::vector<SearchLog::Choice> own;
     std::copy_if(log.choices.begin(), log.choices.end(), std::back_inserter(own),
                  [&](const SearchLog::Choice& choice) { return choice.node == node; });
+    if (is_joined(plan->ladder.front().segments.front().steps[static_cast<std::size_t>(node)])) {
+      EXPECT_TRUE(own.empty()) << "the ways of a pair are those of its first node";
+      continue;
+    }
     ASSERT_GE(own.size(), 2U);
     EXPECT_TRUE(std::is_sorted(own.begin(), own.end(),
                                [](const auto& a, const auto& b) { return a.cost.seconds < b.cost.seconds; }));

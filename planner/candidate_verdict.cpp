@@ -1,0 +1,50 @@
+#include "planner/candidate_verdict.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+namespace znni {
+namespace {
+
+std::string rate_text(double voxels_per_second) {
+  std::array<char, 48> text{};
+  std::snprintf(text.data(), text.size(), "%.4g voxels/s", voxels_per_second);
+  return text.data();
+}
+
+}  // namespace
+
+CandidateVerdict CandidateVerdict::slower(double voxels_per_second) {
+  CandidateVerdict verdict(Kind::slower);
+  verdict.rate = voxels_per_second;
+  return verdict;
+}
+
+CandidateVerdict CandidateVerdict::of_bytes(const GeometryOptions& options, const ChoiceLimits& limits) {
+  const std::int64_t transient = add(options.least_transient, options.least_histories);
+  const std::int64_t sum = add(options.least_persistent, transient);
+  const bool fits = transient <= limits.transient && options.least_persistent <= limits.persistent;
+  if (fits && sum <= limits.total) return {};
+  CandidateVerdict verdict(Kind::memory);
+  verdict.bytes = sum;
+  verdict.left = std::min(limits.total, add(limits.persistent, limits.transient));
+  return verdict;
+}
+
+std::string CandidateVerdict::text() const {
+  switch (kind) {
+    case Kind::in: return "";
+    case Kind::illegal:
+    case Kind::undescribed: return why;
+    case Kind::larger: return "larger than this rung";
+    case Kind::memory:
+      return "needs at least " + bytes_text(bytes) + " beside the weights, " + bytes_text(left) + " are left";
+    case Kind::slower: return "slower: less than " + rate_text(rate);
+    case Kind::no_combination: return "no combination of its layers both fits and is fast enough";
+    case Kind::unpacked: return "does not pack";
+  }
+  return "";
+}
+
+}  // namespace znni

@@ -1,0 +1,30 @@
+// Whether a candidate geometry is out of a search, and why.
+#pragma once
+
+#include <string>
+
+#include "planner/node_choice.hpp"
+
+namespace znni {
+
+// Words are made only where somebody reads them.
+struct CandidateVerdict {
+  enum class Kind { in, illegal, undescribed, larger, memory, slower, no_combination, unpacked };
+  Kind kind = Kind::in;
+  std::string why;         // of illegal and undescribed
+  std::int64_t bytes = 0;  // of memory: what it needs at least, beside the weights
+  std::int64_t left = 0;   // and what there is
+  double rate = 0;         // of slower: voxels per second that it does not reach
+
+  CandidateVerdict() = default;
+  explicit CandidateVerdict(Kind of, std::string words = "") : kind(of), why(std::move(words)) {}
+  static CandidateVerdict slower(double voxels_per_second);
+  // Whether what is known of a geometry's bytes already breaks a limit.
+  static CandidateVerdict of_bytes(const GeometryOptions& options, const ChoiceLimits& limits);
+
+  [[nodiscard]] bool is_in() const { return kind == Kind::in; }
+  // One line; "" where it is in.
+  [[nodiscard]] std::string text() const;
+};
+
+}  // namespace znni
