@@ -27,13 +27,7 @@ class PlanesLayer final : public PreparedLayer {
   void keep(const LayerWeights& weights, std::span<float> spectra, std::span<float> bias) {
     spectra_ = spectra;
     bias_ = bias;
-    copy_padded(weights.bias, bias);
-    const std::int64_t blocks = tiling_.out_blocks();
-    std::vector<float> scratch(static_cast<std::size_t>(spectra_scratch(tiling_)));  // only while loading
-    for (std::int64_t i = 0; i < tiling_.problem.in.f * blocks; ++i) {
-      kernels_.plane_spectra(
-          {&tiling_, weights.kernels.data(), i / blocks, i % blocks, spectra.data(), scratch.data()});
-    }
+    keep_plane_spectra(tiling_, kernels_, weights, spectra, bias);
   }
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {

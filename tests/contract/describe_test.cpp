@@ -70,8 +70,12 @@ TEST(ContractDescribe, EstimatesOrRefusesEveryRandomProblem) {
       spec.simd_floats = simd_floats;
       for (int i = 0; i < case_count(100); ++i) {
         Random random(base_seed() + static_cast<std::uint64_t>(i));
-        const LayerProblem problem = random_problem(random);
-        for (const Primitive* primitive : cpu::registry()) expect_sound(*primitive, problem, spec);
+        const LayerProblem one = random_problem(random);
+        const LayerProblem two = random_conv_pool_of_pairs(random, 8);
+        for (const Primitive* primitive : cpu::registry()) {
+          expect_sound(*primitive, one, spec);
+          expect_sound(*primitive, two, spec);
+        }
       }
     }
   }
@@ -95,9 +99,11 @@ TEST(ContractDescribe, GivesTheSameAnswerTwice) {
 
 TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
   const Shape5 shape{1, 4, {5, 5, 5}};
+  const ConvProblem conv{shape, 3, {2, 2, 2}, {1, 1, 1}, {}};
   const std::vector<std::vector<LayerProblem>> kinds = {
-      {ConvProblem{shape, 3, {2, 2, 2}, {1, 1, 1}, {}}, ConvProblem{shape, 3, {1, 1, 1}, {1, 1, 1}, {}}},
+      {conv, ConvProblem{shape, 3, {1, 1, 1}, {1, 1, 1}, {}}},
       {PoolProblem{.in = shape}},
+      {ConvPoolProblem{conv, {.in = output_shape(conv)}}},
       {PoolProblem{.in = shape, .kind = PoolKind::average}},
       {PoolProblem{.in = shape, .mode = PoolMode::fragments}},
       {ActivationProblem{shape, {}}},
@@ -155,7 +161,10 @@ TEST(ContractDescribe, SurvivesHugeProblems) {
                      random.chance(0.5)};
     conv.in.n = max(conv.in.n, dilated(conv.k, conv.dilation));
     PoolProblem pool{.in = conv.in};
-    for (const LayerProblem& problem : {LayerProblem(conv), LayerProblem(pool)}) {
+    const PoolProblem behind{.in = output_shape(conv)};
+    ConvPoolProblem both{conv, behind};
+    both.conv.residual = false;
+    for (const LayerProblem& problem : {LayerProblem(conv), LayerProblem(pool), LayerProblem(both)}) {
       if (!check(problem)) continue;
       for (const Primitive* primitive : cpu::registry()) {
         SCOPED_TRACE(std::string(primitive->name) + ", " + to_string(problem));

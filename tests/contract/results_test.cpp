@@ -32,6 +32,9 @@ TEST(ContractResults, RandomProblems) {
     const std::uint64_t seed = base_seed() + static_cast<std::uint64_t>(i);
     Random random(seed);
     check_all(random_problem(random), *devices[seed % devices.size()], seed, takers);
+    if (i % 3 == 0) {
+      check_all(random_conv_pool_of_pairs(random, 8), *devices[seed % devices.size()], seed, takers);
+    }
     if (HasFatalFailure()) return;
   }
   if (count < 150) return;

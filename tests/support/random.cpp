@@ -133,6 +133,27 @@ ConvPoolProblem random_conv_pool(Random& random, std::int64_t most_f, double mos
   }
 }
 
+ConvPoolProblem random_conv_pool_of_pairs(Random& random, std::int64_t most_f, double most_flops) {
+  while (true) {
+    ConvPoolProblem both;
+    PoolProblem& pool = both.pool;
+    pool.window = pool.stride = {random.integer(1, 2), 2, 2};
+    pool.mode = random.chance(0.8) ? PoolMode::fragments : PoolMode::plain;
+    if (random.chance(0.4)) pool.fragments = random.vec3(1, 2);
+    for (int axis = 0; axis < 3 && pool.mode == PoolMode::fragments; ++axis) {
+      if (random.chance(0.4)) pool.groups[axis] = pool.stride[axis];
+    }
+    pool.in.n = random.vec3(1, 6) * pool.stride + pooled_offsets(pool) - Vec3::cube(1);
+    if (pool.mode == PoolMode::plain && random.chance(0.5)) pool.in.n = pool.in.n + pool.stride - Vec3::cube(1);
+    pool.in.S = random.integer(1, 2) * voxels(pool.fragments);
+    pool.in.f = both.conv.f_out = random.integer(1, 36);
+    both.conv.k = random.vec3(1, 8);
+    both.conv.in = {pool.in.S, random.integer(1, most_f), pool.in.n + both.conv.k - Vec3::cube(1)};
+    both.conv.activation = random_activation(random);
+    if (direct_flops(both) <= most_flops) return both;
+  }
+}
+
 LayerProblem random_elementwise(Random& random) {
   const Shape5 shape = random_shape(random, 35, 12);
   switch (random.integer(0, 5)) {

@@ -56,6 +56,8 @@ struct Weights {
 // A convolution of up to `most_f` images, dilated at times, and a pooling of either kind behind it. Not among the
 // problems of random_problem().
 [[nodiscard]] ConvPoolProblem random_conv_pool(Random& random, std::int64_t most_f, double most_flops = 4e6);
+// The same without dilation, and the largest of windows of two voxels along y and x, one or two along z.
+[[nodiscard]] ConvPoolProblem random_conv_pool_of_pairs(Random& random, std::int64_t most_f, double most_flops = 4e6);
 [[nodiscard]] Activation random_activation(Random& random);
 [[nodiscard]] LayerProblem random_elementwise(Random& random);
 // A reorder between planar and the layout of `width` images per block, either way round.

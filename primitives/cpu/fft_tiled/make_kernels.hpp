@@ -12,7 +12,8 @@ namespace znni::cpu::fft_tiled {
 template <class Isa>
 constexpr TileKernels make_kernels() {
   return {Isa::lanes,          Isa::gemm_rows,       Isa::gemm_vectors, &forward_plane<Isa>, &multiply_column<Isa>,
-          &inverse_plane<Isa>, &kernel_spectra<Isa>, &whole_tile<Isa>,  &plane_spectra<Isa>, &direct_rows<Isa>};
+          &inverse_plane<Isa>, &kernel_spectra<Isa>, &whole_tile<Isa>,  &forward_tile<Isa>,  &tile_block<Isa>,
+          &plane_spectra<Isa>, &direct_rows<Isa>};
 }
 
 }  // namespace znni::cpu::fft_tiled

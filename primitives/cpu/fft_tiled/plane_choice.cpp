@@ -91,23 +91,38 @@ Tiling plane_tiling(const ConvProblem& problem, std::int64_t lanes, const Varian
   return make_tiling(problem, lanes, T);
 }
 
+void keep_plane_spectra(const Tiling& t, const TileKernels& kernels, const LayerWeights& weights,
+                        std::span<float> spectra, std::span<float> bias) {
+  copy_padded(weights.bias, bias);
+  const std::int64_t blocks = t.out_blocks();
+  std::vector<float> scratch(static_cast<std::size_t>(spectra_scratch(t)));  // only while loading
+  for (std::int64_t i = 0; i < t.problem.in.f * blocks; ++i) {
+    kernels.plane_spectra({&t, weights.kernels.data(), i / blocks, i % blocks, spectra.data(), scratch.data()});
+  }
+}
+
 std::int64_t plane_scratch(const Tiling& tiling) {
   const std::int64_t line = buffer_alignment / static_cast<std::int64_t>(sizeof(float));
   return round_up(tile_scratch(tiling), line);
 }
 
-Seconds plane_seconds(const Tiling& t, const DeviceSpec& spec) {
-  const double tiles = real(tile_count(t));
+double plane_flops(const Tiling& t, double tiles, double planes, std::int64_t rows) {
   const double images = real(t.problem.in.f);
   const double out = real(t.out_blocks()) * real(t.lanes);
-  const double planes = real(t.stacks()) * real(t.n_out().z);
-  const double transforms = tiles * images * real(padded_planes(t)) * plane_operations(t, t.T.y) +
-                            planes * out * plane_operations(t, std::min(t.m().y, t.n_out().y));
+  const double transforms =
+      tiles * images * real(padded_planes(t)) * plane_operations(t, t.T.y) + planes * out * plane_operations(t, rows);
   const double products = 6.0 * planes * real(t.columns()) * out * images * real(t.problem.k.z);
+  return products / product_efficiency + transforms / transform_efficiency;
+}
+
+Seconds plane_seconds(const Tiling& t, const DeviceSpec& spec) {
+  const double tiles = real(tile_count(t));
+  const double out = real(t.out_blocks()) * real(t.lanes);
+  const double planes = real(t.stacks()) * real(t.n_out().z);
   // Tasks are equal: in the last round some workers have none.
   const double rounds = std::ceil(tiles / spec.threads) * spec.threads / tiles;
   const double outputs = out * real(t.problem.in.S) * real(voxels(t.n_out()));
-  const double arithmetic = products / product_efficiency + transforms / transform_efficiency +
+  const double arithmetic = plane_flops(t, tiles, planes, std::min(t.m().y, t.n_out().y)) +
                             (operations_of_writing + slow_finish_flops(t.problem.activation, spec)) * outputs;
   const double bytes = 4.0 * (real(elements(t.problem.in)) + (t.problem.residual ? 2.0 : 1.0) * outputs);
   return modelled_time(spec, rounds * arithmetic, 1.0, bytes);

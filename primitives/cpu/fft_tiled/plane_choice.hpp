@@ -2,6 +2,7 @@
 // takes.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "primitives/core/primitive.hpp"
@@ -19,8 +20,16 @@ namespace znni::cpu::fft_tiled {
 [[nodiscard]] Variant plane_variant(const Tiling& tiling);
 [[nodiscard]] Tiling plane_tiling(const ConvProblem& problem, std::int64_t lanes, const Variant& variant);
 
+// Fills what plane_estimate() declares to be kept.
+void keep_plane_spectra(const Tiling& tiling, const TileKernels& kernels, const LayerWeights& weights,
+                        std::span<float> spectra, std::span<float> bias);
+
 // Floats of one worker: any of its tasks, whole cache lines.
 [[nodiscard]] std::int64_t plane_scratch(const Tiling& tiling);
+
+// What transforms and products cost, in operations at the peak rate: of `tiles` read, of `planes` of all images' tiles
+// that are written, of each of which `rows` are.
+[[nodiscard]] double plane_flops(const Tiling& tiling, double tiles, double planes, std::int64_t rows);
 
 // One run, all S inputs: arithmetic at measured fractions of the peak rate, against the output's way to memory.
 [[nodiscard]] Seconds plane_seconds(const Tiling& tiling, const DeviceSpec& spec);

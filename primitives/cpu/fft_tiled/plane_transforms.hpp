@@ -24,6 +24,7 @@ struct PlaneSink {
   const float* bias = nullptr;           // [out_blocks][lanes], zero in padding lanes
   Stack stack;
   std::int64_t z = 0;
+  bool is_read_soon = false;  // then it goes through the caches
 };
 
 // Blocks of images of neighbouring stacks, in the order in which they lie in a plane of a column.
@@ -195,7 +196,8 @@ void write_line(const PlaneSink& sink, std::int64_t block, std::int64_t y, float
   const bool slow = !has_vector_form(sink.tiling->problem.activation.kind);
   const Activation activation = sink.tiling->problem.activation;
   const typename Isa::V bias = Isa::load(sink.bias + block * Isa::lanes);
-  const bool past_caches = aligned && !planar && !slow;
+  const bool in_line = planar || slow;
+  const bool past_caches = aligned && !in_line && !sink.is_read_soon;
   if (sink.residual != nullptr && planar) add_planar<Isa>(sink, block, y, line, inside);
   const float* added = sink.residual != nullptr && !planar ? row_of<Isa>(sink, *sink.residual, block, y) : nullptr;
   for (std::int64_t x = 0; x < inside; ++x) {
@@ -205,10 +207,10 @@ void write_line(const PlaneSink& sink, std::int64_t block, std::int64_t y, float
     if (past_caches) {
       Isa::stream(to + x * out.strides.x, value);
     } else {
-      Isa::store(line + x * Isa::lanes, value);
+      Isa::store(in_line ? line + x * Isa::lanes : to + x * out.strides.x, value);
     }
   }
-  if (past_caches) return;
+  if (!in_line) return;
   if (slow) finish_slowly(*sink.tiling, block, line, inside);
   if (planar) return scatter_line<Isa>(out, block, to, line, inside);
   for (std::int64_t x = 0; x < inside; ++x) Isa::store(to + x * out.strides.x, Isa::load(line + x * Isa::lanes));

@@ -72,6 +72,17 @@ struct TileTask {
   float* scratch = nullptr;  // tile_scratch() floats
 };
 
+// Neighbouring planes of one block of images of a tile whose forward task has run, for who reads them at once: they are
+// written through the caches.
+struct BlockTask {
+  const TileTask* tile = nullptr;  // its out and residual are not looked at
+  const TensorView* out =
+      nullptr;  // of one block: the tile's first row and voxel, plane `first`; rows and voxels of it
+  std::int64_t block = 0;
+  std::int64_t first = 0;  // of the tile
+  std::int64_t planes = 1;
+};
+
 // Some rows of one output plane, all images, by the direct algorithm.
 struct RowsTask {
   const Tiling* tiling = nullptr;  // problem and lanes are used
@@ -98,7 +109,9 @@ struct TileKernels {
   void (*inverse)(const InverseTask&) = nullptr;
   void (*spectra)(const SpectraTask&) = nullptr;
   void (*tile)(const TileTask&) = nullptr;
-  void (*plane_spectra)(const SpectraTask&) = nullptr;  // all planes of taps, for `tile`
+  void (*tile_forward)(const TileTask&) = nullptr;  // spectra of a tile's planes, which stay in its scratch
+  void (*tile_block)(const BlockTask&) = nullptr;
+  void (*plane_spectra)(const SpectraTask&) = nullptr;  // all planes of taps, for tiles
   void (*rows)(const RowsTask&) = nullptr;
 };
 
@@ -176,6 +189,9 @@ constexpr std::int64_t stacks_at_once(std::int64_t blocks) {
 }
 // The planes that are multiplied together: their products for one kx, their spectra, a line of voxels.
 inline constexpr std::int64_t most_planes_at_once = 4;
+[[nodiscard]] inline std::int64_t planes_at_once(const TileKernels& kernels) {
+  return kernels.gemm_rows / 2 < most_planes_at_once ? kernels.gemm_rows / 2 : most_planes_at_once;
+}
 [[nodiscard]] inline std::int64_t products_floats(const Tiling& t) { return t.T.y * t.block_step(); }
 [[nodiscard]] inline std::int64_t tile_scratch(const Tiling& t) {
   return t.columns() * column_planes_floats(t) + most_planes_at_once * (products_floats(t) + plane_floats(t)) +

@@ -50,9 +50,17 @@ void sum_parts(const Tiling& t, float* spectra) {
   }
 }
 
+// What a tile's scratch holds behind the spectra of its planes: products, planes, a line.
+inline __attribute__((always_inline)) float* work_of(const TileTask& task) {
+  return task.scratch + task.tiling->columns() * column_planes_floats(*task.tiling);
+}
+
 template <class Isa>
-void forward_planes(const TileTask& task, float* spectra, float* plane, float* line) {
+void forward_tile(const TileTask& task) {
   const Tiling& t = *task.tiling;
+  float* const spectra = task.scratch;
+  float* const plane = work_of(task);
+  float* const line = plane + most_planes_at_once * (products_floats(t) + plane_floats(t));
   const std::int64_t pair = t.block_step();
   const std::int64_t planes = padded_planes(t);
   const Codelet real = r2c_codelet<Isa, false>(t.T.y);
@@ -129,10 +137,11 @@ MultiplyColumns multiply_columns_function(std::int64_t rows) {
   }
 }
 
-// Some planes of the tile and one block: products, inverse along y and x.
+// Some planes of the tile and one block: products, inverse along y and x; to where `sink` stands.
 template <class Isa>
-void finish_planes(const TileTask& task, const float* spectra, std::int64_t block, BlockGroup planes, float* scratch) {
+void finish_planes(const TileTask& task, std::int64_t block, BlockGroup planes, PlaneSink sink) {
   const Tiling& t = *task.tiling;
+  float* const scratch = work_of(task);
   const std::int64_t half = t.T.x / 2;
   const Codelet real = c2r_codelet<Isa, false>(t.T.y);
   const Codelet complex = c2c_codelet<Isa, false>(t.T.y);
@@ -141,7 +150,7 @@ void finish_planes(const TileTask& task, const float* spectra, std::int64_t bloc
   for (std::int64_t kx = 0; kx <= half; ++kx) {
     const bool is_real = kx == 0 || kx == half;
     const std::int64_t column = t.first_column(kx);
-    multiply(t, is_real ? t.T.y / 2 + 1 : t.T.y, spectra + column * column_planes_floats(t) + planes.first,
+    multiply(t, is_real ? t.T.y / 2 + 1 : t.T.y, task.scratch + column * column_planes_floats(t) + planes.first,
              task.spectra + (block * t.columns() + column) * column_taps_floats(t), scratch);
     for (std::int64_t row = 0; row < planes.blocks; ++row) {
       const float* from = scratch + row * products_floats(t);
@@ -154,26 +163,40 @@ void finish_planes(const TileTask& task, const float* spectra, std::int64_t bloc
     }
   }
   float* const line = finished + most_planes_at_once * plane_floats(t);
-  PlaneSink sink{&t, task.out, task.residual, task.bias, task.stack, task.z + planes.first};
   for (std::int64_t row = 0; row < planes.blocks; ++row, ++sink.z) {
     inverse_lines<Isa>(sink, block, finished + row * plane_floats(t), line);
   }
 }
 
 template <class Isa>
+inline constexpr std::int64_t planes_of_group =
+    Isa::gemm_rows / 2 < most_planes_at_once ? Isa::gemm_rows / 2 : most_planes_at_once;
+
+template <class Isa>
 void whole_tile(const TileTask& task) {
-  constexpr std::int64_t most = Isa::gemm_rows / 2 < most_planes_at_once ? Isa::gemm_rows / 2 : most_planes_at_once;
+  constexpr std::int64_t most = planes_of_group<Isa>;
   const Tiling& t = *task.tiling;
-  float* const work = task.scratch + t.columns() * column_planes_floats(t);
-  forward_planes<Isa>(task, task.scratch, work, work + most_planes_at_once * (products_floats(t) + plane_floats(t)));
+  forward_tile<Isa>(task);
   const std::int64_t left = task.out->shape.n.z - task.z;
   const std::int64_t planes = left < t.m().z ? left : t.m().z;
   for (std::int64_t block = 0; block < t.out_blocks(); ++block) {
     for (std::int64_t group = 0; group < group_count(planes, most); ++group) {
-      finish_planes<Isa>(task, task.scratch, block, block_group(planes, most, group), work);
+      const BlockGroup at = block_group(planes, most, group);
+      finish_planes<Isa>(task, block, at, {&t, task.out, task.residual, task.bias, task.stack, task.z + at.first});
     }
   }
   Isa::fence();
+}
+
+template <class Isa>
+void tile_block(const BlockTask& task) {
+  constexpr std::int64_t most = planes_of_group<Isa>;
+  const TileTask& tile = *task.tile;
+  for (std::int64_t group = 0; group < group_count(task.planes, most); ++group) {
+    const BlockGroup at = block_group(task.planes, most, group);
+    const PlaneSink sink{tile.tiling, task.out, nullptr, tile.bias, {}, at.first, true};
+    finish_planes<Isa>(tile, task.block, {task.first + at.first, at.blocks}, sink);
+  }
 }
 
 }  // namespace znni::cpu::fft_tiled

@@ -1,0 +1,155 @@
+#include "primitives/cpu/fft_tiled/pooled_tiles.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/fft_tiled/plane_choice.hpp"
+#include "primitives/cpu/fft_tiled/tile_memory.hpp"
+#include "primitives/cpu/fft_tiled/tile_model.hpp"
+
+namespace znni::cpu::fft_tiled {
+namespace {
+
+constexpr std::size_t most_offers = 3;
+// Most planes of the input that a tile reads, as they are tried: their spectra fill vectors.
+constexpr std::int64_t wanted_planes[] = {16, 32, 48};
+// What finishing a voxel of an image costs, in operations at the peak rate; pooling one from the caches, and the loops
+// of a row of one block, in cycles.
+constexpr double operations_of_finishing = 24.0;
+constexpr double cycles_per_eight = 4.0;
+constexpr double cycles_per_row = 30.0;
+
+double real(std::int64_t value) { return static_cast<double>(value); }
+
+// Tiles of y and x with the planes that suit them best. Tiles along z are as equal as they can be.
+using Choice = std::pair<Seconds, PooledTiling>;
+Choice best_planes(PooledTiling t, const DeviceSpec& spec) {
+  Choice best{std::numeric_limits<Seconds>::infinity(), {}};
+  const std::int64_t out = output_shape(t.pool).n.z;
+  const std::int64_t least = t.read_by(Vec3::cube(1)).z + t.conv.problem.k.z - 1;
+  for (const std::int64_t wanted : wanted_planes) {
+    t.conv.T.z = std::max(wanted, least);
+    const std::int64_t positions = div_up(out, div_up(out, t.positions().z));
+    t.conv.T.z = t.read_by({positions, 1, 1}).z + t.conv.problem.k.z - 1;
+    if (const Seconds seconds = pooled_seconds(t, spec); seconds < best.first) best = {seconds, t};
+  }
+  return best;
+}
+
+// Extents whose valid voxels serve a window, up to the one that covers the axis.
+std::vector<std::int64_t> extents_along(const PooledTiling& t, int axis) {
+  const std::int64_t least = t.read_by(Vec3::cube(1))[axis] + t.conv.problem.k[axis] - 1;
+  std::vector<std::int64_t> extents;
+  for (const std::int64_t extent : tile_extents()) {
+    if (extent >= least) extents.push_back(extent);
+    if (extent >= t.conv.problem.in.n[axis]) break;
+  }
+  return extents;
+}
+
+// Sums over all tiles of an axis of the convolution's voxels that they compute.
+Vec3 computed(const PooledTiling& t) {
+  const Vec3 shared = t.read_by(Vec3::cube(1)) - t.pool.stride;
+  return t.pool.stride * output_shape(t.pool).n + shared * t.tiles();
+}
+
+double pooling_flops(const PooledTiling& t, const DeviceSpec& spec) {
+  const Shape5 out = output_shape(t.pool);
+  const double blocks = real(t.conv.out_blocks());
+  const double vectors = real(out.S) * real(voxels(out.n)) * blocks * real(t.conv.lanes / 8);
+  const double rows = real(t.pool.in.S) * blocks * real(out.n.z) * real(out.n.y) * real(t.tiles().x);
+  return scalar_flops(vectors * cycles_per_eight + rows * cycles_per_row, spec);
+}
+
+}  // namespace
+
+Vec3 PooledTiling::read_by(Vec3 positions) const {
+  return pool.stride * (positions - Vec3::cube(1)) + pool.window + pooled_offsets(pool) - Vec3::cube(1);
+}
+
+Vec3 PooledTiling::positions() const { return (conv.m() - read_by(Vec3::cube(1))) / pool.stride + Vec3::cube(1); }
+
+Vec3 PooledTiling::tiles() const {
+  const Vec3 out = output_shape(pool).n;
+  const Vec3 each = positions();
+  return {div_up(out.z, each.z), div_up(out.y, each.y), div_up(out.x, each.x)};
+}
+
+PooledTile tile_at(const PooledTiling& t, std::int64_t index) {
+  const Vec3 tiles = t.tiles();
+  const Vec3 place{index / (tiles.x * tiles.y) % tiles.z, index / tiles.x % tiles.y, index % tiles.x};
+  const Vec3 first = place * t.positions();
+  return {index / voxels(tiles), first, min(t.positions(), output_shape(t.pool).n - first)};
+}
+
+PooledPlanes planes_held(const PooledTiling& t, const TileKernels& kernels) {
+  const std::int64_t stride = t.pool.stride.z;
+  const std::int64_t together = planes_at_once(kernels);
+  const std::int64_t planes = together % stride == 0 ? together : together * stride;
+  const std::int64_t again = t.read_by(Vec3::cube(1)).z - stride;
+  return {planes / stride, again, planes + again};
+}
+
+std::int64_t held_plane_floats(const PooledTiling& t) {
+  const Vec3 read = t.read_by(t.positions());
+  return read.y * read.x * t.conv.lanes;
+}
+
+std::vector<PooledTiling> pooled_tilings(const ConvPoolProblem& both, const TileKernels& kernels,
+                                         const DeviceSpec& spec) {
+  std::vector<Choice> choices;
+  const PooledTiling whole = pooled_tiling(both, kernels.lanes, {});
+  for (const std::int64_t y : extents_along(whole, 1)) {
+    for (const std::int64_t x : extents_along(whole, 2)) {
+      PooledTiling t = whole;
+      t.conv.T = {0, y, x};
+      choices.push_back(best_planes(t, spec));
+    }
+  }
+  std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) { return a.first < b.first; });
+  std::vector<PooledTiling> tilings;
+  for (std::size_t i = 0; i < std::min(choices.size(), most_offers); ++i) tilings.push_back(choices[i].second);
+  return tilings;
+}
+
+PooledTiling pooled_tiling(const ConvPoolProblem& both, std::int64_t lanes, const Variant& variant) {
+  return {plane_tiling(both.conv, lanes, variant), both.pool};
+}
+
+std::int64_t pooled_scratch(const PooledTiling& t, const TileKernels& kernels) {
+  constexpr std::int64_t line = buffer_alignment / static_cast<std::int64_t>(sizeof(float));
+  return plane_scratch(t.conv) + round_up(planes_held(t, kernels).held * held_plane_floats(t), line);
+}
+
+Seconds pooled_seconds(const PooledTiling& t, const DeviceSpec& spec) {
+  const Vec3 tiles = t.tiles();
+  const Vec3 done = computed(t);
+  const double stacks = real(t.pool.in.S) * real(tiles.y) * real(tiles.x);
+  const double planes = stacks * real(done.z);
+  const std::int64_t rows = div_up(done.y, tiles.y);
+  const double finished = real(t.conv.out_blocks() * t.conv.lanes) * real(t.pool.in.S) * real(voxels(done));
+  const double each = operations_of_finishing + slow_finish_flops(t.conv.problem.activation, spec);
+  const double arithmetic =
+      plane_flops(t.conv, real(tile_count(t)), planes, rows) + each * finished + pooling_flops(t, spec);
+  const double rounds = real(div_up(tile_count(t), spec.threads)) * spec.threads / real(tile_count(t));
+  const ConvPoolProblem both{t.conv.problem, t.pool};
+  return modelled_time(spec, rounds * arithmetic, 1.0, tensor_traffic(both, planar_format, blocked_format(spec)));
+}
+
+Estimate pooled_estimate(const PooledTiling& t, const TileKernels& kernels, const DeviceSpec& spec) {
+  const ConvPoolProblem both{t.conv.problem, t.pool};
+  const Format out = blocked_format(spec);
+  Estimate estimate{plane_variant(t.conv), planar_format, out, pooled_seconds(t, spec), {}};
+  estimate.memory = input_output_buffers(both, planar_format, out);
+  const auto declare = [&](std::string_view name, std::int64_t floats, Lifetime lifetime) {
+    estimate.memory.push_back({std::string(name), MemorySpace::host, float_bytes(floats), lifetime});
+  };
+  declare(kernel_spectra_name, plane_spectra_floats(t.conv), Lifetime::plan());
+  declare(bias_name, t.conv.out_blocks() * t.conv.lanes, Lifetime::plan());
+  declare(worker_scratch_name, mul(spec.threads, pooled_scratch(t, kernels)), Lifetime::stages(0, 0));
+  return estimate;
+}
+
+}  // namespace znni::cpu::fft_tiled
