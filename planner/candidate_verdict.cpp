@@ -15,6 +15,21 @@ std::string rate_text(double voxels_per_second) {
 
 }  // namespace
 
+GeometryOptions tensors_of(const Geometry& geometry, std::int64_t kernels, const std::vector<std::size_t>& without) {
+  GeometryOptions options;
+  options.nodes.assign(geometry.problems.size(), nullptr);
+  options.kernels = geometry.choice.axis == 0 ? 0 : kernels;
+  options.least_persistent = options.kernels;
+  for (std::size_t value = 0; value < geometry.values.size(); ++value) {
+    if (std::find(without.begin(), without.end(), value) != without.end()) continue;
+    const std::int64_t bytes = value_bytes(geometry, static_cast<int>(value), Format{});
+    options.least_transient = std::max(options.least_transient, bytes);
+    const std::int64_t kept = history_bytes(geometry, static_cast<int>(value), Format{});
+    options.least_histories = add(options.least_histories, round_up(kept, buffer_alignment));
+  }
+  return options;
+}
+
 CandidateVerdict CandidateVerdict::slower(double voxels_per_second) {
   CandidateVerdict verdict(Kind::slower);
   verdict.rate = voxels_per_second;

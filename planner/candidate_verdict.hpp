@@ -2,10 +2,16 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "planner/node_choice.hpp"
 
 namespace znni {
+
+// What is known before any layer is described: what tensors alone take, but for those of the values `without`.
+// `kernels`: bytes of those of the network, of which there are copies where axes are exchanged.
+[[nodiscard]] GeometryOptions tensors_of(const Geometry& geometry, std::int64_t kernels,
+                                         const std::vector<std::size_t>& without = {});
 
 // Words are made only where somebody reads them.
 struct CandidateVerdict {

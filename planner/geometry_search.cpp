@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <limits>
 #include <numeric>
 
@@ -47,8 +48,16 @@ ChoiceLimits limits_of(const RungQuery& query) { return {query.total, query.pers
 }  // namespace
 
 struct GeometrySearch::Family {
+  Family(const Network& network, const GeometryChoice& like)
+      : geometries(GeometryFamily::make(network, like)), begins_pair(network.nodes.size()) {
+    if (geometries) use = network_use(network, geometries->common());
+  }
+
   Result<GeometryFamily> geometries;
   NetworkUse use;
+  // Per node: some primitive computed it and the pooling behind it at once. Whether it does so at other extents is seen
+  // when it is described.
+  mutable std::vector<std::atomic<bool>> begins_pair;
 };
 
 struct GeometrySearch::Look {
@@ -118,10 +127,7 @@ GeometrySearch::Families GeometrySearch::families_of(const std::vector<GeometryC
     if (!is_same(last[0])) std::swap(last[0], last[1]);
     if (!is_same(last[0])) {
       std::unique_ptr<Family>& family = families_[choice];
-      if (family == nullptr) {
-        family = std::make_unique<Family>(Family{GeometryFamily::make(network_, choice), {}});
-        if (family->geometries) family->use = network_use(network_, family->geometries->common());
-      }
+      if (family == nullptr) family = std::make_unique<Family>(network_, choice);
       last[0] = &*families_.find(choice);
     }
     families.push_back(last[0]->second.get());
@@ -187,11 +193,11 @@ GeometrySearch::Outcome GeometrySearch::outcome(const Family& family, Vec3 pass_
                                                 double to_beat) {
   Look apart;
   if (Verdict verdict = lay_out(family, pass_input, query, apart); !verdict.is_in()) return {verdict, {}, {}};
-  const std::vector<std::vector<bool>> all = pairings(apart.geometry);
-  std::vector<Look> looks;
-  for (const std::vector<bool>& absent : all) looks.push_back(in_pairs(apart, absent));
   Outcome best = weigh(apart, query, to_beat);
-  for (Look& look : looks) best.take_better(weigh(look, query, std::max(to_beat, best.voxels_per_second())));
+  for (const std::vector<bool>& absent : pairings(apart, query)) {
+    Look look = in_pairs(apart, absent);
+    best.take_better(weigh(look, query, std::max(to_beat, best.voxels_per_second())));
+  }
   return best;
 }
 
@@ -203,25 +209,30 @@ GeometrySearch::Outcome GeometrySearch::weigh(Look& look, const RungQuery& query
   return outcome;
 }
 
-// Per subset of the pairs that some primitive computes, the values that it leaves out.
-std::vector<std::vector<bool>> GeometrySearch::pairings(const Geometry& geometry) {
+// Per subset of the pairs that some primitive may compute, the values that it leaves out.
+std::vector<std::vector<bool>> GeometrySearch::pairings(const Look& apart, const RungQuery& query) {
+  const std::size_t values = apart.geometry.values.size();
   std::vector<std::size_t> between;
-  for (std::size_t node = 0; node + 1 < geometry.problems.size() && between.size() < most_pairs; ++node) {
-    const Result<ConvPoolProblem> both = pair_problem(network_, geometry, static_cast<int>(node));
-    if (!both || (forced_[node] != nullptr && forced_[node + 1] != nullptr && forced_[node] != forced_[node + 1])) {
-      continue;
-    }
-    const Primitive* const only = forced_[node] != nullptr ? forced_[node] : forced_[node + 1];
-    const std::int64_t history = written_history(geometry, static_cast<int>(node) + 1);
-    if (!table_.get(*both, {InputUse{}}, only, history).empty()) between.push_back(node + 1);
+  for (std::size_t node = 0; node + 2 < values && between.size() < most_pairs; ++node) {
+    if (pair_problem(network_, apart.geometry, static_cast<int>(node))) between.push_back(node + 1);
   }
-  std::vector<std::vector<bool>> all;
-  for (std::size_t subset = 1; subset < std::size_t{1} << between.size(); ++subset) {
-    std::vector<bool> absent(geometry.values.size(), false);
-    for (std::size_t i = 0; i < between.size(); ++i) absent[between[i]] = (subset >> i & 1U) != 0;
-    all.push_back(std::move(absent));
-  }
-  return all;
+  if (between.empty()) return {};
+  const GeometryOptions least = tensors_of(apart.geometry, kernel_bytes_, between);  // of every subset
+  if (!Verdict::of_bytes(least, limits_of(query)).is_in()) return {};
+  std::erase_if(between, [&](std::size_t value) { return !may_begin_pair(value - 1, apart); });
+  return subsets_of(between, values);
+}
+
+// Whether some primitive computes `node` and the pooling behind it: here, or at other extents.
+bool GeometrySearch::may_begin_pair(std::size_t node, const Look& apart) {
+  std::atomic<bool>& known = apart.family->begins_pair[node];
+  if (forced_[node] != nullptr && forced_[node + 1] != nullptr && forced_[node] != forced_[node + 1]) return false;
+  if (known) return true;
+  const ConvPoolProblem both = pair_problem(network_, apart.geometry, static_cast<int>(node)).value();
+  const Primitive* const only = forced_[node] != nullptr ? forced_[node] : forced_[node + 1];
+  const std::int64_t history = written_history(apart.geometry, static_cast<int>(node) + 1);
+  known = !table_.get(both, {InputUse{}}, only, history).empty();
+  return known;
 }
 
 GeometrySearch::Look GeometrySearch::in_pairs(const Look& apart, const std::vector<bool>& absent) const {
@@ -239,10 +250,11 @@ std::optional<std::int64_t> GeometrySearch::least_bytes(const std::vector<Geomet
   for (std::size_t number = candidates.size(); number-- > 0 && !stopped();) {
     Look apart;
     if (!lay_out(*families[number], candidates[number].pass_input, {}, apart).is_in()) continue;
-    std::vector<Look> looks;
-    for (const std::vector<bool>& absent : pairings(apart.geometry)) looks.push_back(in_pairs(apart, absent));
-    looks.push_back(std::move(apart));
-    for (Look& look : looks) lessen(look, least);
+    for (const std::vector<bool>& absent : pairings(apart, {})) {
+      Look look = in_pairs(apart, absent);
+      lessen(look, least);
+    }
+    lessen(apart, least);
   }
   return least;
 }
@@ -287,9 +299,8 @@ std::int64_t GeometrySearch::least_live(const Look& found, std::size_t node) {
 GeometrySearch::Verdict GeometrySearch::lay_out(const Family& family, Vec3 pass_input, const RungQuery& query,
                                                 Look& found) const {
   if (!family.geometries) return Verdict(Verdict::Kind::illegal, family.geometries.error().message);
-  const bool is_larger =
-      query.largest_output && !covers(*query.largest_output, family.geometries->patch_output(pass_input));
-  if (is_larger) return Verdict(Verdict::Kind::larger);
+  const std::optional<Vec3>& most = query.largest_output;
+  if (most && !covers(*most, family.geometries->patch_output(pass_input))) return Verdict(Verdict::Kind::larger);
   Result<Geometry> geometry = family.geometries->at(pass_input);
   if (!geometry) return Verdict(Verdict::Kind::illegal, geometry.error().message);
   found.family = &family;
@@ -302,29 +313,24 @@ GeometrySearch::Verdict GeometrySearch::describe(const RungQuery& query, double 
   const Geometry& shapes = found.geometry;
   found.copying = copy_seconds(network_, shapes, spec_);
   found.useful = useful_voxels(shapes, fov_, query.volume);
-  found.options.nodes.assign(shapes.problems.size(), nullptr);
-  found.options.kernels = shapes.choice.axis == 0 ? 0 : kernel_bytes_;
-  found.options.least_persistent = found.options.kernels;
-  for (std::size_t value = 0; value < shapes.values.size(); ++value) {
-    const std::int64_t bytes = value_bytes(shapes, static_cast<int>(value), Format{});
-    found.options.least_transient = std::max(found.options.least_transient, bytes);
-    const std::int64_t kept = history_bytes(shapes, static_cast<int>(value), Format{});
-    found.options.least_histories = add(found.options.least_histories, round_up(kept, buffer_alignment));
-  }
+  found.options = tensors_of(shapes, kernel_bytes_);
   if (Verdict verdict = Verdict::of_bytes(found.options, limits_of(query)); !verdict.is_in()) return verdict;
   found.seconds_per_operation.assign(shapes.problems.size(), 0);
-  for (const std::size_t node : slowest_first(shapes)) {
+  for (const std::size_t node : slowest_first(found)) {
     if (Verdict verdict = add_node(node, query, to_beat, found); !verdict.is_in()) return verdict;
   }
   return {};
 }
 
 // By the time each node is likely to take: as long for an operation as where it was described before.
-std::vector<std::size_t> GeometrySearch::slowest_first(const Geometry& geometry) const {
+std::vector<std::size_t> GeometrySearch::slowest_first(const Look& look) const {
+  const Geometry& geometry = look.geometry;
   std::vector<Seconds> likely;
   for (std::size_t node = 0; node < geometry.problems.size(); ++node) {
     const double operations = static_cast<double>(geometry.runs[node]) * direct_flops(geometry.problems[node]);
-    likely.push_back(operations * seconds_per_operation_[node]);
+    // Of a pair like its convolution.
+    likely.push_back(
+        look.leaves_out(node + 1) ? 0 : operations * seconds_per_operation_[node - (look.leaves_out(node) ? 1 : 0)]);
   }
   std::vector<std::size_t> order(likely.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -332,7 +338,6 @@ std::vector<std::size_t> GeometrySearch::slowest_first(const Geometry& geometry)
   return order;
 }
 
-// The one that must compute it, or nullptr.
 const Primitive* GeometrySearch::forced(std::size_t node, const Look& found) const {
   return found.leaves_out(node) && forced_[node - 1] != nullptr ? forced_[node - 1] : forced_[node];
 }

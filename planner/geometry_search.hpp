@@ -62,17 +62,19 @@ class GeometrySearch {
   [[nodiscard]] Outcome outcome(const Family& family, Vec3 pass_input, const RungQuery& query, double to_beat);
   [[nodiscard]] Outcome weigh(Look& look, const RungQuery& query, double to_beat);
   Verdict lay_out(const Family& family, Vec3 pass_input, const RungQuery& query, Look& found) const;
-  [[nodiscard]] std::vector<std::vector<bool>> pairings(const Geometry& geometry);
+  [[nodiscard]] std::vector<std::vector<bool>> pairings(const Look& apart, const RungQuery& query);
+  [[nodiscard]] bool may_begin_pair(std::size_t node, const Look& apart);
   [[nodiscard]] Look in_pairs(const Look& apart, const std::vector<bool>& absent) const;
   Verdict describe(const RungQuery& query, double to_beat, Look& found);
   Verdict add_node(std::size_t node, const RungQuery& query, double to_beat, Look& found);
   [[nodiscard]] const LayerOptions& options_of(std::size_t node, const Look& found);
+  // The one that must compute it, or nullptr.
   [[nodiscard]] const Primitive* forced(std::size_t node, const Look& found) const;
   Verdict fit(const Look& look, const RungQuery& query, double to_beat, std::optional<FoundRung>& rung);
   void lessen(Look& look, std::optional<std::int64_t>& least);
   [[nodiscard]] FoundRung schedule(const Look& look, const Assignment& assignment) const;
   [[nodiscard]] static std::int64_t least_live(const Look& found, std::size_t node);
-  [[nodiscard]] std::vector<std::size_t> slowest_first(const Geometry& geometry) const;
+  [[nodiscard]] std::vector<std::size_t> slowest_first(const Look& look) const;
   static Candidate logged(const GeometryChoice& choice, const Outcome& outcome);
   void learn(const Outcome& outcome);
 

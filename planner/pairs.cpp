@@ -66,6 +66,15 @@ Geometry with_pairs(const Network& network, Geometry geometry, const std::vector
   return geometry;
 }
 
+std::vector<std::vector<bool>> subsets_of(const std::vector<std::size_t>& between, std::size_t values) {
+  std::vector<std::vector<bool>> all;
+  for (std::size_t subset = 1; subset < std::size_t{1} << between.size(); ++subset) {
+    all.emplace_back(values, false);
+    for (std::size_t i = 0; i < between.size(); ++i) all.back()[between[i]] = (subset >> i & 1U) != 0;
+  }
+  return all;
+}
+
 Network searched_in_pairs(Network network, const std::vector<bool>& absent) {
   for (std::size_t value = 1; value < absent.size(); ++value) {
     if (absent[value]) network.nodes[value].inputs = std::exchange(network.nodes[value - 1].inputs, {});

@@ -29,6 +29,9 @@ namespace znni {
 // more. Done twice it is the same.
 [[nodiscard]] Geometry with_pairs(const Network& network, Geometry geometry, const std::vector<bool>& absent);
 
+// Every choice of some of `between`, as values that are absent of `values`.
+[[nodiscard]] std::vector<std::vector<bool>> subsets_of(const std::vector<std::size_t>& between, std::size_t values);
+
 // What a search looks at where pairs leave out the values `absent`, which pair_problem() allows: the second node of
 // each reads what the first did and has the problem of both, the first reads nothing and writes a tensor without
 // voxels.

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "tests/planner/drawn_primitives.hpp"
+
 namespace znni {
 namespace {
 
@@ -11,6 +15,28 @@ TEST(PlannerCandidateVerdict, NothingIsSaidOfWhatIsIn) {
   EXPECT_TRUE(CandidateVerdict().is_in());
   EXPECT_EQ(CandidateVerdict().text(), "");
   EXPECT_FALSE(CandidateVerdict(Kind::larger).is_in());
+}
+
+// The largest tensor, all that is kept, and kernels where axes are exchanged.
+TEST(PlannerCandidateVerdict, TensorsAloneTakeSomething) {
+  const Network network = drawn::chain(3);
+  for (const int axis : {0, 1}) {
+    const GeometryChoice choice{{8, 9, 11}, 1, {PoolMode::fragments}, 0, true, axis};
+    const Geometry geometry = make_geometry(network, choice).value();
+    const GeometryOptions all = tensors_of(geometry, 72);
+    std::int64_t most = 0;
+    std::int64_t kept = 0;
+    for (int value = 0; value < 4; ++value) {
+      most = std::max(most, value_bytes(geometry, value, {}));
+      kept += round_up(history_bytes(geometry, value, {}), buffer_alignment);
+    }
+    EXPECT_EQ(all.least_transient, most);
+    EXPECT_EQ(all.least_histories, kept);
+    EXPECT_EQ(all.least_persistent, axis == 0 ? 0 : 72);
+    const GeometryOptions without = tensors_of(geometry, 72, {0, 1, 2});
+    EXPECT_EQ(without.least_transient, value_bytes(geometry, 3, {}));
+    EXPECT_EQ(without.least_histories, round_up(history_bytes(geometry, 3, {}), buffer_alignment));
+  }
 }
 
 TEST(PlannerCandidateVerdict, SaysWhy) {

@@ -76,6 +76,13 @@ TEST_F(PlannerPairs, OfAStreamReadMorePlanesAndKeepNoneBetweenThem) {
   EXPECT_EQ(left_out_values(network_, steps_with_pairs()), (std::vector<bool>{false, true, false, true, false, false}));
 }
 
+TEST_F(PlannerPairs, SubsetsAreAllChoicesOfSome) {
+  EXPECT_TRUE(subsets_of({}, 4).empty());
+  const std::vector<std::vector<bool>> expected = {
+      {false, true, false, false}, {false, false, false, true}, {false, true, false, true}};
+  EXPECT_EQ(subsets_of({1, 3}, 4), expected);
+}
+
 // The second node of a pair reads what the first did and computes both; between them there are no voxels.
 TEST_F(PlannerPairs, AreSearchedAtTheirSecondNode) {
   const std::vector<bool> absent = {false, false, false, true, false, false};
