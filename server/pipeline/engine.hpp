@@ -137,8 +137,8 @@ class Engine {
   // invalid_argument when an extent is below the field of view or the images differ: names both numbers.
   // `output`: the type of the job's slabs. `most_held`: bytes that a job may hold of its volume, of its output and of
   // the list of its patches at a time. Where a rung is streamed in several columns or turns, output waits for the last:
-  // as many planes as that allows, at least one, and the columns begin anew for the next. Rungs that hold more are
-  // avoided.
+  // as many planes as that allows, at least one, and the columns begin anew for the next, all but one
+  // (planner/patch_grid.hpp). Rungs that hold more are avoided.
   [[nodiscard]] Result<JobOutlook> outlook(const VolumeShape& input, ElementType output = ElementType::f32,
                                            std::int64_t most_held = saturated) const;
 

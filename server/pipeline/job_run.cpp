@@ -96,7 +96,7 @@ class JobRun {
     return work_.grid.patches[static_cast<std::size_t>(patch)].continues;
   }
 
-  // A lane for every seat, if there is work for all. All columns of a row have as many steps.
+  // A lane for every seat, if there is work for all. Where seats share a row all its columns have as many steps.
   [[nodiscard]] Part part_from(std::int64_t first) const {
     const auto seats = static_cast<std::int64_t>(work_.seats.size());
     if (!geometry_.choice.streamed) return {first, std::min(seats, div_up(patches_ - first, S_)), S_};

@@ -19,8 +19,8 @@ struct Seat {
 
 // All of them borrowed for the run; the seats are alike.
 struct JobWork {
-  const VolumeJob& job;  // with a source
-  const PatchGrid& grid;
+  const VolumeJob& job;   // with a source
+  const PatchGrid& grid;  // made for as many sockets as there are seats
   Shape5 output;          // the whole dense one
   Seconds predicted = 0;  // of a batch of S patches on one seat
   std::span<const Seat> seats;
