@@ -269,22 +269,25 @@ TEST_F(SplitStreamOf, WhatABrokenJobLeftIsForgotten) {
 // Both sides rest between two steps, too; but what they keep would be lost to another job on this pipeline.
 TEST_F(SplitStreamOf, OtherJobsRunBetweenColumns) {
   const auto pipeline = bench_.open(bench_.split(stream(8), 1, 1));
-  const std::vector<float> wanted = bench_.run(**pipeline, volume_);
-  JobOutcome outcome;
-  VolumeJob job = bench_.job(volume_, outcome);
-  int within = 0;
-  int between = 0;
-  job.between_patches = [&](const Interval& interval) -> Result<void> {
-    ++(interval.within_stream ? within : between);
-    if (!interval.within_stream) {
-      EXPECT_EQ(bench_.run(**pipeline, volume_), wanted);
-    }
-    return {};
-  };
-  ASSERT_TRUE((*pipeline)->run(job, {}));
-  EXPECT_EQ(test::output_values(outcome), wanted);
-  EXPECT_GT(within, between);
-  EXPECT_GT(between, 0);
+  for (const std::int64_t most_planes : {std::int64_t{12}, saturated}) {
+    SCOPED_TRACE(std::to_string(most_planes) + " planes wait");
+    const std::vector<float> wanted = bench_.run(**pipeline, volume_, most_planes);
+    JobOutcome outcome;
+    VolumeJob job = bench_.job(volume_, outcome);
+    int within = 0;
+    int between = 0;
+    job.between_patches = [&](const Interval& interval) -> Result<void> {
+      ++(interval.within_stream ? within : between);
+      if (!interval.within_stream) {
+        EXPECT_EQ(bench_.run(**pipeline, volume_, most_planes), wanted);
+      }
+      return {};
+    };
+    ASSERT_TRUE((*pipeline)->run(job, {}, most_planes));
+    EXPECT_EQ(test::output_values(outcome), wanted);
+    EXPECT_GT(within, most_planes == saturated ? between : 0);
+    EXPECT_GT(between, 0);
+  }
 }
 
 TEST_F(SplitStreamOf, AJobMayBeginAtAnyPlane) {

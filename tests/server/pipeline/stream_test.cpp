@@ -281,26 +281,30 @@ TEST(Stream, WhatAnotherJobLeftIsForgotten) {
   EXPECT_EQ(test::output_values(test::run_job(*made.engine, volume.view())), wanted);
 }
 
-// What a column keeps would be lost to another job: it may run between columns only.
+// What a column keeps would be lost to another job: it may run between columns only. In three bands of two columns four
+// begin, and two go on.
 TEST(Stream, AnyOtherJobRunsBetweenColumnsOnly) {
   const EngineBench made = narrow_bench();
   Random random(2);
   const RandomVolume volume = test::random_volume(1, {18, 9, 11}, ElementType::f32, random);
   const RandomVolume other = test::random_volume(1, {15, 9, 9}, ElementType::f32, random);
   const std::vector<float> wanted = test::output_values(test::run_job(*made.engine, volume.view()));
-  JobOutcome outcome;
-  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
-                                     VolumeOrder::image_major, outcome);
-  int others = 0;
-  job.between_patches = [&](const Interval& interval) -> Result<void> {
-    if (interval.within_stream) return {};
-    ++others;
-    EXPECT_TRUE(test::run_job(*made.engine, other.view()).statistics);
-    return {};
-  };
-  ASSERT_TRUE(made.engine->run(job, {}));
-  EXPECT_EQ(others, 1);
-  EXPECT_EQ(test::output_values(outcome), wanted);
+  for (const bool bands : {false, true}) {
+    JobOutcome outcome;
+    VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+                                       VolumeOrder::image_major, outcome);
+    if (bands) job.most_held = test::held_for(5, made, volume.shape);
+    int others = 0;
+    job.between_patches = [&](const Interval& interval) -> Result<void> {
+      if (interval.within_stream) return {};
+      ++others;
+      EXPECT_TRUE(test::run_job(*made.engine, other.view()).statistics);
+      return {};
+    };
+    ASSERT_TRUE(made.engine->run(job, {}));
+    EXPECT_EQ(others, bands ? 3 : 1);
+    EXPECT_EQ(test::output_values(outcome), wanted);
+  }
 }
 
 // Small patches keep clear of what a column keeps: they run between its steps too.
