@@ -33,6 +33,7 @@ class FirstPool final : public PreparedLayer {
         kernels_(kernels),
         offsets_(pooled_offsets(tiling.pool)),
         held_(planes_held(tiling, kernels)),
+        scratch_(pooled_scratch(tiling, kernels)),
         cache_bytes_(device.spec().l3_bytes),
         executor_(device.executor()) {}
 
@@ -44,9 +45,8 @@ class FirstPool final : public PreparedLayer {
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     const std::span<float> scratch = arena.grant_as<float>(worker_scratch_name);
-    const std::int64_t each = static_cast<std::int64_t>(scratch.size()) / executor_.workers();
     executor_.parallel_for(tile_count(tiling_), [&](std::int64_t index, int worker) {
-      run_tile(inputs[0], out, tile_at(tiling_, index), scratch.data() + worker * each);
+      run_tile(inputs[0], out, tile_at(tiling_, index), scratch.data() + worker * scratch_.floats());
     });
     return {};
   }
@@ -70,7 +70,7 @@ class FirstPool final : public PreparedLayer {
       bool is_back = false;
       for (std::int64_t first = 0; first < at.count.z; first += held_.positions, is_back = !is_back) {
         const std::int64_t positions = std::min(held_.positions, at.count.z - first);
-        const Turn turn{block, first, positions, held_planes(at, scratch + plane_scratch(t), is_back)};
+        const Turn turn{block, first, positions, held_planes(at, scratch + scratch_.tile, is_back)};
         compute(task, turn);
         pool(out, at, turn);
       }
@@ -136,6 +136,7 @@ class FirstPool final : public PreparedLayer {
   const TileKernels& kernels_;
   Vec3 offsets_;
   PooledPlanes held_;
+  PooledScratch scratch_;
   std::int64_t cache_bytes_;
   Executor& executor_;
   std::span<float> spectra_;

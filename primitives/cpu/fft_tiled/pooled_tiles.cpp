@@ -86,7 +86,7 @@ PooledTile tile_at(const PooledTiling& t, std::int64_t index) {
 
 PooledPlanes planes_held(const PooledTiling& t, const TileKernels& kernels) {
   const std::int64_t stride = t.pool.stride.z;
-  const std::int64_t together = planes_at_once(kernels);
+  const std::int64_t together = planes_at_once(kernels.gemm_rows);
   const std::int64_t planes = together % stride == 0 ? together : together * stride;
   const std::int64_t again = t.read_by(Vec3::cube(1)).z - stride;
   return {planes / stride, again, planes + again};
@@ -118,9 +118,11 @@ PooledTiling pooled_tiling(const ConvPoolProblem& both, std::int64_t lanes, cons
   return {plane_tiling(both.conv, lanes, variant), both.pool};
 }
 
-std::int64_t pooled_scratch(const PooledTiling& t, const TileKernels& kernels) {
+PooledScratch pooled_scratch(const PooledTiling& t, const TileKernels& kernels) {
   constexpr std::int64_t line = buffer_alignment / static_cast<std::int64_t>(sizeof(float));
-  return plane_scratch(t.conv) + round_up(planes_held(t, kernels).held * held_plane_floats(t), line);
+  const std::int64_t held = planes_held(t, kernels).held;
+  const std::int64_t tile = tile_scratch(t.conv, std::min(held, most_planes_of_block(kernels.gemm_rows)));
+  return {round_up(tile, line), round_up(held * held_plane_floats(t), line)};
 }
 
 Seconds pooled_seconds(const PooledTiling& t, const DeviceSpec& spec) {
@@ -148,7 +150,7 @@ Estimate pooled_estimate(const PooledTiling& t, const TileKernels& kernels, cons
   };
   declare(kernel_spectra_name, plane_spectra_floats(t.conv), Lifetime::plan());
   declare(bias_name, t.conv.out_blocks() * t.conv.lanes, Lifetime::plan());
-  declare(worker_scratch_name, mul(spec.threads, pooled_scratch(t, kernels)), Lifetime::stages(0, 0));
+  declare(worker_scratch_name, mul(spec.threads, pooled_scratch(t, kernels).floats()), Lifetime::stages(0, 0));
   return estimate;
 }
 

@@ -46,8 +46,13 @@ struct PooledPlanes {
 // From settings as plane_variant() makes them.
 [[nodiscard]] PooledTiling pooled_tiling(const ConvPoolProblem& both, std::int64_t lanes, const Variant& variant);
 
-// Floats of one worker, whole cache lines: what a tile takes and, behind that, planes of one block.
-[[nodiscard]] std::int64_t pooled_scratch(const PooledTiling& t, const TileKernels& kernels);
+// Floats of one worker, whole cache lines: what a tile takes and, behind that, the planes of one block.
+struct PooledScratch {
+  std::int64_t tile = 0;
+  std::int64_t planes = 0;
+  [[nodiscard]] std::int64_t floats() const { return tile + planes; }
+};
+[[nodiscard]] PooledScratch pooled_scratch(const PooledTiling& t, const TileKernels& kernels);
 
 // One run, all S inputs.
 [[nodiscard]] Seconds pooled_seconds(const PooledTiling& t, const DeviceSpec& spec);

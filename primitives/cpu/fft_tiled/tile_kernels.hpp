@@ -69,7 +69,7 @@ struct TileTask {
   const float* bias = nullptr;           // [out_blocks][lanes], zero in padding lanes
   Stack stack;
   std::int64_t z = 0;        // its first plane, of the input as of the output
-  float* scratch = nullptr;  // tile_scratch() floats
+  float* scratch = nullptr;  // tile_scratch() floats, of the planes that its tasks take together
 };
 
 // Neighbouring planes of one block of images of a tile whose forward task has run, for who reads them at once: they are
@@ -189,13 +189,16 @@ constexpr std::int64_t stacks_at_once(std::int64_t blocks) {
 }
 // The planes that are multiplied together: their products for one kx, their spectra, a line of voxels.
 inline constexpr std::int64_t most_planes_at_once = 4;
-[[nodiscard]] inline std::int64_t planes_at_once(const TileKernels& kernels) {
-  return kernels.gemm_rows / 2 < most_planes_at_once ? kernels.gemm_rows / 2 : most_planes_at_once;
+constexpr std::int64_t planes_at_once(std::int64_t gemm_rows) {
+  return gemm_rows / 2 < most_planes_at_once ? gemm_rows / 2 : most_planes_at_once;
+}
+// The same where a block's task asks for one more: then it takes them together where registers hold that.
+constexpr std::int64_t most_planes_of_block(std::int64_t gemm_rows) {
+  return planes_at_once(gemm_rows) + (gemm_rows > 6 ? 1 : 0);
 }
 [[nodiscard]] inline std::int64_t products_floats(const Tiling& t) { return t.T.y * t.block_step(); }
-[[nodiscard]] inline std::int64_t tile_scratch(const Tiling& t) {
-  return t.columns() * column_planes_floats(t) + most_planes_at_once * (products_floats(t) + plane_floats(t)) +
-         t.T.x * t.lanes;
+[[nodiscard]] inline std::int64_t tile_scratch(const Tiling& t, std::int64_t planes = most_planes_at_once) {
+  return t.columns() * column_planes_floats(t) + planes * (products_floats(t) + plane_floats(t)) + t.T.x * t.lanes;
 }
 
 // Voxels that the direct algorithm computes before it writes them.

@@ -50,7 +50,7 @@ void sum_parts(const Tiling& t, float* spectra) {
   }
 }
 
-// What a tile's scratch holds behind the spectra of its planes: products, planes, a line.
+// What a tile's scratch holds behind the spectra of its planes: a line, products and planes.
 inline __attribute__((always_inline)) float* work_of(const TileTask& task) {
   return task.scratch + task.tiling->columns() * column_planes_floats(*task.tiling);
 }
@@ -59,8 +59,8 @@ template <class Isa>
 void forward_tile(const TileTask& task) {
   const Tiling& t = *task.tiling;
   float* const spectra = task.scratch;
-  float* const plane = work_of(task);
-  float* const line = plane + most_planes_at_once * (products_floats(t) + plane_floats(t));
+  float* const line = work_of(task);
+  float* const plane = line + t.T.x * t.lanes;
   const std::int64_t pair = t.block_step();
   const std::int64_t planes = padded_planes(t);
   const Codelet real = r2c_codelet<Isa, false>(t.T.y);
@@ -133,7 +133,8 @@ MultiplyColumns multiply_columns_function(std::int64_t rows) {
     case 1: return &multiply_columns<Isa, 1>;
     case 2: return &multiply_columns<Isa, 2>;
     case 3: return &multiply_columns<Isa, 3>;
-    default: return &multiply_columns<Isa, 4>;
+    case 4: return &multiply_columns<Isa, 4>;
+    default: return &multiply_columns<Isa, 5>;
   }
 }
 
@@ -141,12 +142,13 @@ MultiplyColumns multiply_columns_function(std::int64_t rows) {
 template <class Isa>
 void finish_planes(const TileTask& task, std::int64_t block, BlockGroup planes, PlaneSink sink) {
   const Tiling& t = *task.tiling;
-  float* const scratch = work_of(task);
+  float* const line = work_of(task);
+  float* const scratch = line + t.T.x * t.lanes;
   const std::int64_t half = t.T.x / 2;
   const Codelet real = c2r_codelet<Isa, false>(t.T.y);
   const Codelet complex = c2c_codelet<Isa, false>(t.T.y);
   const MultiplyColumns multiply = multiply_columns_function<Isa>(planes.blocks);
-  float* const finished = scratch + most_planes_at_once * products_floats(t);
+  float* const finished = scratch + planes.blocks * products_floats(t);
   for (std::int64_t kx = 0; kx <= half; ++kx) {
     const bool is_real = kx == 0 || kx == half;
     const std::int64_t column = t.first_column(kx);
@@ -162,19 +164,14 @@ void finish_planes(const TileTask& task, std::int64_t block, BlockGroup planes, 
       }
     }
   }
-  float* const line = finished + most_planes_at_once * plane_floats(t);
   for (std::int64_t row = 0; row < planes.blocks; ++row, ++sink.z) {
     inverse_lines<Isa>(sink, block, finished + row * plane_floats(t), line);
   }
 }
 
 template <class Isa>
-inline constexpr std::int64_t planes_of_group =
-    Isa::gemm_rows / 2 < most_planes_at_once ? Isa::gemm_rows / 2 : most_planes_at_once;
-
-template <class Isa>
 void whole_tile(const TileTask& task) {
-  constexpr std::int64_t most = planes_of_group<Isa>;
+  constexpr std::int64_t most = planes_at_once(Isa::gemm_rows);
   const Tiling& t = *task.tiling;
   forward_tile<Isa>(task);
   const std::int64_t left = task.out->shape.n.z - task.z;
@@ -190,7 +187,7 @@ void whole_tile(const TileTask& task) {
 
 template <class Isa>
 void tile_block(const BlockTask& task) {
-  constexpr std::int64_t most = planes_of_group<Isa>;
+  constexpr std::int64_t most = most_planes_of_block(Isa::gemm_rows);
   const TileTask& tile = *task.tile;
   for (std::int64_t group = 0; group < group_count(task.planes, most); ++group) {
     const BlockGroup at = block_group(task.planes, most, group);
