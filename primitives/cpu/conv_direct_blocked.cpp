@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "primitives/cpu/estimates.hpp"
-#include "primitives/cpu/fft_tiled/tile_kernels.hpp"
+#include "primitives/cpu/fft_tiled/direct_taps.hpp"
 
 namespace znni::cpu {
 namespace {
@@ -14,16 +14,11 @@ namespace {
 using namespace fft_tiled;
 
 constexpr std::string_view name = "cpu.conv.direct_blocked";
-// Of all input images together. Planar images: 16 KiB of weights for each block stay in the first-level cache. Blocks:
-// beyond, what a tap costs is little beside what a tile's transform saves.
-constexpr std::int64_t most_planar_taps = 256;
+// Of all input images together. Beyond, what a tap costs of blocks is little beside what a tile's transform saves.
 constexpr std::int64_t most_taps = 4096;
 constexpr std::int64_t rows_per_task = 16;
-// Fraction of the peak rate, measured; what finishing and writing a voxel costs, in taps.
-constexpr double tap_efficiency = 0.95;
+// What finishing and writing a voxel costs, in taps.
 constexpr double taps_of_writing = 5.0;
-
-std::int64_t tap_count(const ConvProblem& conv) { return mul(conv.in.f, voxels(conv.k)); }
 
 Seconds model(const Tiling& t, const DeviceSpec& spec, Format in, Format out) {
   const Shape5 shape = output_shape(t.problem);
@@ -54,18 +49,12 @@ class DirectBlocked final : public PreparedLayer {
     packed_ = packed;
     bias_ = bias;
     copy_padded(weights.bias, bias);
-    const std::int64_t taps = tap_count(tiling_.problem);
-    taps_.reserve(static_cast<std::size_t>(taps));
-    std::fill(packed.begin(), packed.end(), 0.0F);
-    for (std::int64_t j = 0; j < tiling_.problem.f_out; ++j) {
-      float* to = packed.data() + j / tiling_.lanes * taps * tiling_.lanes + j % tiling_.lanes;
-      for (std::int64_t tap = 0; tap < taps; ++tap) to[tap * tiling_.lanes] = weights.kernels[j * taps + tap];
-    }
+    pack_taps(tiling_, weights.kernels, packed);
   }
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     const std::span<float> lines = arena.grant_as<float>("lines");
-    find_taps(inputs[0]);
+    taps_ = tap_places(tiling_.problem, inputs[0]);
     const TensorView* const residual = tiling_.problem.residual ? &inputs[1] : nullptr;
     const std::int64_t parts = div_up(out.shape.n.y, rows_per_task);
     executor_.parallel_for(out.shape.S * out.shape.n.z * parts, [&](std::int64_t index, int worker) {
@@ -79,24 +68,6 @@ class DirectBlocked final : public PreparedLayer {
   }
 
  private:
-  void find_taps(const TensorView& in) {
-    const ConvProblem& conv = tiling_.problem;
-    const Strides& steps = in.strides;
-    const std::int64_t width = block_width(in.format.layout);
-    taps_.clear();
-    for (std::int64_t image = 0; image < conv.in.f; ++image) {
-      const std::int64_t first = image / width * steps.f + image % width;
-      for (std::int64_t z = 0; z < conv.k.z; ++z) {
-        for (std::int64_t y = 0; y < conv.k.y; ++y) {
-          for (std::int64_t x = 0; x < conv.k.x; ++x) {
-            taps_.push_back(first + z * conv.dilation.z * steps.z + y * conv.dilation.y * steps.y +
-                            x * conv.dilation.x * steps.x);
-          }
-        }
-      }
-    }
-  }
-
   Tiling tiling_;
   const TileKernels& kernels_;
   Executor& executor_;

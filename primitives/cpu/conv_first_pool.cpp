@@ -1,13 +1,14 @@
-// cpu.conv.first_pool: convolution of few images, by FFT of the planes of tiles, with the max pooling behind it,
-// fragments or plain, both in a worker's own cache: the images between the two, the largest tensor of many a net, are
-// neither written nor held. Of a tile one block of images is computed after the other, a few planes at a time, and
-// pooled.
+// cpu.conv.first_pool: convolution of few images, by FFT of the planes of tiles or by the direct algorithm, with the
+// max pooling behind it, fragments or plain, both in a worker's own cache: the images between the two, the largest
+// tensor of many a net, are neither written nor held. Of a tile one block of images is computed after the other, a few
+// planes at a time, and pooled.
 #include <algorithm>
 #include <array>
 #include <utility>
 
 #include "primitives/core/fragments.hpp"
 #include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/fft_tiled/direct_taps.hpp"
 #include "primitives/cpu/fft_tiled/plane_choice.hpp"
 #include "primitives/cpu/fft_tiled/pooled_tiles.hpp"
 #include "primitives/cpu/fft_tiled/tile_memory.hpp"
@@ -40,11 +41,14 @@ class FirstPool final : public PreparedLayer {
   void keep(const LayerWeights& weights, std::span<float> spectra, std::span<float> bias) {
     spectra_ = spectra;
     bias_ = bias;
-    keep_plane_spectra(tiling_.conv, kernels_, weights, spectra, bias);
+    if (!tiling_.direct) return keep_plane_spectra(tiling_.conv, kernels_, weights, spectra, bias);
+    copy_padded(weights.bias, bias);
+    pack_taps(tiling_.conv, weights.kernels, spectra);
   }
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     const std::span<float> scratch = arena.grant_as<float>(worker_scratch_name);
+    if (tiling_.direct) taps_ = tap_places(tiling_.conv.problem, inputs[0]);
     executor_.parallel_for(tile_count(tiling_), [&](std::int64_t index, int worker) {
       run_tile(inputs[0], out, tile_at(tiling_, index), scratch.data() + worker * scratch_.floats());
     });
@@ -65,7 +69,7 @@ class FirstPool final : public PreparedLayer {
     const Vec3 corner = tiling_.pool.stride * at.first;
     const TileTask task{&t,       &in,    nullptr, nullptr, spectra_.data(), bias_.data(), {at.s, corner.y, corner.x},
                         corner.z, scratch};
-    kernels_.tile_forward(task);
+    if (!tiling_.direct) kernels_.tile_forward(task);
     for (std::int64_t block = 0; block < t.out_blocks(); ++block) {
       bool is_back = false;
       for (std::int64_t first = 0; first < at.count.z; first += held_.positions, is_back = !is_back) {
@@ -97,8 +101,24 @@ class FirstPool final : public PreparedLayer {
     const std::int64_t stride = tiling_.pool.stride.z;
     TensorView to = turn.planes;
     to.data += there * to.strides.z;
-    kernels_.tile_block(
-        {&task, &to, turn.block, turn.first * stride + there, turn.positions * stride + held_.again - there});
+    const BlockTask block{&task, &to, turn.block, turn.first * stride + there,
+                          turn.positions * stride + held_.again - there};
+    if (tiling_.direct) return sum_taps(block);
+    kernels_.tile_block(block);
+  }
+
+  void sum_taps(const BlockTask& block) const {
+    const TileTask& tile = *block.tile;
+    const std::int64_t lanes = tiling_.conv.lanes;
+    Tiling one = tiling_.conv;  // as if there were no other images
+    one.problem.f_out = std::min(lanes, one.problem.f_out - block.block * lanes);
+    TensorView in = *tile.in;
+    in.data = &in.at(tile.stack.s, 0, {tile.z + block.first, tile.stack.y, tile.stack.x});
+    const auto taps = static_cast<std::int64_t>(taps_.size());
+    for (std::int64_t z = 0; z < block.planes; ++z) {
+      kernels_.rows({&one, &in, block.out, nullptr, taps_.data(), taps, tile.spectra + block.block * taps * lanes,
+                     tile.bias + block.block * lanes, 0, z, 0, block.out->shape.n.y, tile.scratch, true});
+    }
   }
 
   void pool(const TensorView& out, const PooledTile& at, const Turn& turn) const {
@@ -139,8 +159,9 @@ class FirstPool final : public PreparedLayer {
   PooledScratch scratch_;
   std::int64_t cache_bytes_;
   Executor& executor_;
-  std::span<float> spectra_;
+  std::span<float> spectra_;  // or packed taps
   std::span<float> bias_;
+  std::vector<std::int64_t> taps_;
 };
 
 Result<void> check_windows(const LayerProblem& problem) {

@@ -39,7 +39,7 @@ void direct_rows(const RowsTask& task) {
   const Strides steps = task.in->strides;
   const bool planar = task.in->format.layout == Layout::planar;
   const std::int64_t width = task.out->shape.n.x;
-  PlaneSink sink{&t, task.out, task.residual, task.bias, {task.s, 0, 0}, task.z};
+  PlaneSink sink{&t, task.out, task.residual, task.bias, {task.s, 0, 0}, task.z, task.is_read_soon};
   for (std::int64_t y = task.first_row; y < task.end_row; ++y) {
     const float* row = task.in->data + task.s * steps.S + task.z * steps.z + y * steps.y;
     for (std::int64_t block = 0; block < t.out_blocks(); ++block) {

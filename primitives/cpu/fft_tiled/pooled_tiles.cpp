@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/fft_tiled/direct_taps.hpp"
 #include "primitives/cpu/fft_tiled/plane_choice.hpp"
 #include "primitives/cpu/fft_tiled/tile_memory.hpp"
 #include "primitives/cpu/fft_tiled/tile_model.hpp"
@@ -55,12 +56,28 @@ Vec3 computed(const PooledTiling& t) {
   return t.pool.stride * output_shape(t.pool).n + shared * t.tiles();
 }
 
+// Transforms and products.
+double tile_flops(const PooledTiling& t) {
+  const Vec3 tiles = t.tiles();
+  const Vec3 done = computed(t);
+  const double planes = real(t.pool.in.S) * real(tiles.y) * real(tiles.x) * real(done.z);
+  return plane_flops(t.conv, real(tile_count(t)), planes, div_up(done.y, tiles.y));
+}
+
 double pooling_flops(const PooledTiling& t, const DeviceSpec& spec) {
   const Shape5 out = output_shape(t.pool);
   const double blocks = real(t.conv.out_blocks());
   const double vectors = real(out.S) * real(voxels(out.n)) * blocks * real(t.conv.lanes / 8);
   const double rows = real(t.pool.in.S) * blocks * real(out.n.z) * real(out.n.y) * real(t.tiles().x);
   return scalar_flops(vectors * cycles_per_eight + rows * cycles_per_row, spec);
+}
+
+// Long rows, and as many planes as leave work for all.
+PooledTiling direct_tiling(PooledTiling t) {
+  const Vec3 positions = min({24, 8, 32}, output_shape(t.pool).n);
+  t.direct = true;
+  t.conv.T = t.read_by(positions) + t.conv.problem.k - Vec3::cube(1);
+  return t;
 }
 
 }  // namespace
@@ -86,7 +103,7 @@ PooledTile tile_at(const PooledTiling& t, std::int64_t index) {
 
 PooledPlanes planes_held(const PooledTiling& t, const TileKernels& kernels) {
   const std::int64_t stride = t.pool.stride.z;
-  const std::int64_t together = planes_at_once(kernels.gemm_rows);
+  const std::int64_t together = t.direct ? 1 : planes_at_once(kernels.gemm_rows);
   const std::int64_t planes = together % stride == 0 ? together : together * stride;
   const std::int64_t again = t.read_by(Vec3::cube(1)).z - stride;
   return {planes / stride, again, planes + again};
@@ -111,30 +128,38 @@ std::vector<PooledTiling> pooled_tilings(const ConvPoolProblem& both, const Tile
   std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) { return a.first < b.first; });
   std::vector<PooledTiling> tilings;
   for (std::size_t i = 0; i < std::min(choices.size(), most_offers); ++i) tilings.push_back(choices[i].second);
+  if (tap_count(both.conv) <= most_planar_taps) tilings.push_back(direct_tiling(whole));
   return tilings;
 }
 
+Variant pooled_variant(const PooledTiling& t) {
+  Variant variant = plane_variant(t.conv);
+  if (t.direct) variant.push_back({"direct", 1});
+  return variant;
+}
+
 PooledTiling pooled_tiling(const ConvPoolProblem& both, std::int64_t lanes, const Variant& variant) {
-  return {plane_tiling(both.conv, lanes, variant), both.pool};
+  return {plane_tiling(both.conv, lanes, variant), both.pool, setting(variant, "direct", 0) == 1};
 }
 
 PooledScratch pooled_scratch(const PooledTiling& t, const TileKernels& kernels) {
   constexpr std::int64_t line = buffer_alignment / static_cast<std::int64_t>(sizeof(float));
   const std::int64_t held = planes_held(t, kernels).held;
-  const std::int64_t tile = tile_scratch(t.conv, std::min(held, most_planes_of_block(kernels.gemm_rows)));
+  const std::int64_t tile =
+      t.direct ? rows_scratch(t.conv) : tile_scratch(t.conv, std::min(held, most_planes_of_block(kernels.gemm_rows)));
   return {round_up(tile, line), round_up(held * held_plane_floats(t), line)};
 }
 
+std::int64_t pooled_kernel_floats(const PooledTiling& t) {
+  return t.direct ? mul(t.conv.out_blocks() * t.conv.lanes, tap_count(t.conv.problem)) : plane_spectra_floats(t.conv);
+}
+
 Seconds pooled_seconds(const PooledTiling& t, const DeviceSpec& spec) {
-  const Vec3 tiles = t.tiles();
   const Vec3 done = computed(t);
-  const double stacks = real(t.pool.in.S) * real(tiles.y) * real(tiles.x);
-  const double planes = stacks * real(done.z);
-  const std::int64_t rows = div_up(done.y, tiles.y);
   const double finished = real(t.conv.out_blocks() * t.conv.lanes) * real(t.pool.in.S) * real(voxels(done));
   const double each = operations_of_finishing + slow_finish_flops(t.conv.problem.activation, spec);
-  const double arithmetic =
-      plane_flops(t.conv, real(tile_count(t)), planes, rows) + each * finished + pooling_flops(t, spec);
+  const double products = t.direct ? 2.0 * real(tap_count(t.conv.problem)) / tap_efficiency * finished : tile_flops(t);
+  const double arithmetic = products + each * finished + pooling_flops(t, spec);
   const double rounds = real(div_up(tile_count(t), spec.threads)) * spec.threads / real(tile_count(t));
   const ConvPoolProblem both{t.conv.problem, t.pool};
   return modelled_time(spec, rounds * arithmetic, 1.0, tensor_traffic(both, planar_format, blocked_format(spec)));
@@ -143,12 +168,12 @@ Seconds pooled_seconds(const PooledTiling& t, const DeviceSpec& spec) {
 Estimate pooled_estimate(const PooledTiling& t, const TileKernels& kernels, const DeviceSpec& spec) {
   const ConvPoolProblem both{t.conv.problem, t.pool};
   const Format out = blocked_format(spec);
-  Estimate estimate{plane_variant(t.conv), planar_format, out, pooled_seconds(t, spec), {}};
+  Estimate estimate{pooled_variant(t), planar_format, out, pooled_seconds(t, spec), {}};
   estimate.memory = input_output_buffers(both, planar_format, out);
   const auto declare = [&](std::string_view name, std::int64_t floats, Lifetime lifetime) {
     estimate.memory.push_back({std::string(name), MemorySpace::host, float_bytes(floats), lifetime});
   };
-  declare(kernel_spectra_name, plane_spectra_floats(t.conv), Lifetime::plan());
+  declare(kernel_spectra_name, pooled_kernel_floats(t), Lifetime::plan());
   declare(bias_name, t.conv.out_blocks() * t.conv.lanes, Lifetime::plan());
   declare(worker_scratch_name, mul(spec.threads, pooled_scratch(t, kernels).floats()), Lifetime::stages(0, 0));
   return estimate;

@@ -97,7 +97,8 @@ struct RowsTask {
   std::int64_t z = 0;
   std::int64_t first_row = 0;
   std::int64_t end_row = 0;
-  float* scratch = nullptr;  // rows_scratch() floats
+  float* scratch = nullptr;   // rows_scratch() floats
+  bool is_read_soon = false;  // then what is written goes through the caches
 };
 
 struct TileKernels {

@@ -50,17 +50,20 @@ TEST(PooledTilings, AreAFewLegalOnesByRisingTime) {
   const std::set<std::int64_t> extents(tile_extents().begin(), tile_extents().end());
   each_random([&](const ConvPoolProblem& both, const std::vector<PooledTiling>& tilings) {
     EXPECT_GE(tilings.size(), 1U);
-    EXPECT_LE(tilings.size(), 3U);
-    EXPECT_TRUE(std::is_sorted(tilings.begin(), tilings.end(), [](const PooledTiling& a, const PooledTiling& b) {
+    EXPECT_LE(tilings.size(), 4U);
+    const auto direct = std::find_if(tilings.begin(), tilings.end(), [](const PooledTiling& t) { return t.direct; });
+    EXPECT_EQ(direct != tilings.end(), both.conv.in.f * voxels(both.conv.k) <= 256);
+    EXPECT_TRUE(std::is_sorted(tilings.begin(), direct, [](const PooledTiling& a, const PooledTiling& b) {
       return pooled_seconds(a, machine()) < pooled_seconds(b, machine());
     }));
     for (const PooledTiling& t : tilings) {
-      EXPECT_TRUE(extents.contains(t.conv.T.y) && extents.contains(t.conv.T.x)) << to_string(t.conv.T);
+      EXPECT_TRUE(t.direct || (extents.contains(t.conv.T.y) && extents.contains(t.conv.T.x))) << to_string(t.conv.T);
       EXPECT_TRUE(covers(t.conv.m(), t.read_by(t.positions()))) << to_string(t.conv.T);
       EXPECT_FALSE(covers(t.conv.m(), t.read_by(t.positions() + Vec3::cube(1)))) << to_string(t.conv.T);
-      const PooledTiling back = pooled_tiling(both, t.conv.lanes, plane_variant(t.conv));
+      const PooledTiling back = pooled_tiling(both, t.conv.lanes, pooled_variant(t));
       EXPECT_EQ(back.conv.T, t.conv.T);
       EXPECT_EQ(back.pool, both.pool);
+      EXPECT_EQ(back.direct, t.direct);
     }
   });
 }
@@ -115,12 +118,15 @@ TEST(PooledPlanes, AreThoseThatProductsTakeTogetherInWholeWindows) {
   t.pool.window.z = t.pool.stride.z = t.pool.groups.z = 1;
   EXPECT_EQ(held(t, 16), (Vec3{4, 0, 4}));
   EXPECT_EQ(held(t, 8), (Vec3{3, 0, 3}));
+  t = small_tiling();
+  t.direct = true;
+  EXPECT_EQ(held(t, 16), (Vec3{1, 1, 3}));
 }
 
 TEST(PooledEstimate, HoldsWhatItSays) {
   const PooledTiling t = small_tiling();
   const Estimate estimate = pooled_estimate(t, kernel_shapes(16), machine(3));
-  EXPECT_EQ(estimate.variant, plane_variant(t.conv));
+  EXPECT_EQ(estimate.variant, pooled_variant(t));
   ASSERT_EQ(estimate.memory.size(), 5U);
   EXPECT_EQ(estimate.memory[0].bytes, 4 * 9 * 13 * 11);
   EXPECT_EQ(estimate.memory[1].bytes, 4 * 8 * 32 * 60);
@@ -130,6 +136,26 @@ TEST(PooledEstimate, HoldsWhatItSays) {
   // 34 columns of 16 planes, a line of 8, products and spectra of 5 planes; 5 planes of 5 x 5 voxels of 16 images.
   EXPECT_EQ(t.conv.columns(), 34);
   EXPECT_EQ(estimate.memory[4].bytes, 4 * 3 * (34 * 3 * 16 + 8 * 16 + 5 * (8 * 32 + 8 * 5 * 32) + 5 * 25 * 16));
+}
+
+TEST(PooledEstimate, OfTheDirectAlgorithmHoldsTaps) {
+  PooledTiling t = small_tiling();
+  t.direct = true;
+  const Estimate estimate = pooled_estimate(t, kernel_shapes(16), machine(3));
+  ASSERT_EQ(estimate.memory.size(), 5U);
+  EXPECT_EQ(estimate.memory[2].bytes, 4 * 32 * 27);
+  EXPECT_EQ(estimate.memory[4].bytes, 4 * 3 * (rows_scratch(t.conv) + 3 * 25 * 16));
+}
+
+// Where a kernel has few taps they cost less than transforms.
+TEST(PooledSeconds, PreferTheDirectAlgorithmForSmallKernels) {
+  const auto is_direct_faster = [](std::int64_t k) {
+    const std::vector<PooledTiling> tilings =
+        pooled_tilings(layers(Vec3::cube(60), Vec3::cube(k)), kernel_shapes(16), machine());
+    return pooled_seconds(tilings.back(), machine()) < pooled_seconds(tilings.front(), machine());
+  };
+  EXPECT_TRUE(is_direct_faster(2));
+  EXPECT_FALSE(is_direct_faster(6));
 }
 
 TEST(PooledSeconds, RiseWithTheWorkAndFallWithTheWorkers) {

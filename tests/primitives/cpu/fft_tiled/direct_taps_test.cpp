@@ -1,0 +1,42 @@
+#include "primitives/cpu/fft_tiled/direct_taps.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/support/random.hpp"
+
+namespace znni::cpu::fft_tiled {
+namespace {
+
+ConvProblem layer() { return {{1, 3, {9, 8, 7}}, 20, {2, 1, 3}, {1, 1, 2}, {}}; }
+
+TEST(PackTaps, LayLanesBesideEachOtherAndClearThoseThatPad) {
+  const Tiling t{layer(), 16, {}, 1};
+  EXPECT_EQ(tap_count(t.problem), 18);
+  test::Random random(test::base_seed());
+  const std::vector<float> kernels = random.normals(20 * 18);
+  std::vector<float> packed(2 * 18 * 16, -1.0F);
+  pack_taps(t, kernels, packed);
+  for (std::size_t j = 0; j < 32; ++j) {
+    for (std::size_t tap = 0; tap < 18; ++tap) {
+      const float expected = j < 20 ? kernels[j * 18 + tap] : 0.0F;
+      EXPECT_EQ(packed[(j / 16 * 18 + tap) * 16 + j % 16], expected) << j << ", " << tap;
+    }
+  }
+}
+
+TEST(TapPlaces, AreThoseOfTheViewsVoxels) {
+  const ConvProblem conv = layer();
+  for (const Layout layout : {Layout::planar, Layout::blocked8}) {
+    std::vector<float> memory(8 * 9 * 8 * 7);
+    const TensorView in = dense_view(memory.data(), conv.in, {ElementType::f32, layout});
+    const std::vector<std::int64_t> places = tap_places(conv, in);
+    ASSERT_EQ(places.size(), 18U);
+    for (std::int64_t tap = 0; tap < 18; ++tap) {
+      const Vec3 position = Vec3{tap / 3 % 2, 0, tap % 3} * conv.dilation;
+      EXPECT_EQ(places[static_cast<std::size_t>(tap)], &in.at(0, tap / 6, position) - in.data) << tap;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace znni::cpu::fft_tiled
