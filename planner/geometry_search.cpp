@@ -225,14 +225,13 @@ std::vector<std::vector<bool>> GeometrySearch::pairings(const Look& apart, const
 
 // Whether some primitive computes `node` and the pooling behind it: here, or at other extents.
 bool GeometrySearch::may_begin_pair(std::size_t node, const Look& apart) {
+  const auto [own, next] = std::pair(forced_[node], forced_[node + 1]);
+  if (own != nullptr && next != nullptr && own != next) return false;
   std::atomic<bool>& known = apart.family->begins_pair[node];
-  if (forced_[node] != nullptr && forced_[node + 1] != nullptr && forced_[node] != forced_[node + 1]) return false;
   if (known) return true;
   const ConvPoolProblem both = pair_problem(network_, apart.geometry, static_cast<int>(node)).value();
-  const Primitive* const only = forced_[node] != nullptr ? forced_[node] : forced_[node + 1];
   const std::int64_t history = written_history(apart.geometry, static_cast<int>(node) + 1);
-  known = !table_.get(both, {InputUse{}}, only, history).empty();
-  return known;
+  return known = !table_.get(both, {InputUse{}}, own != nullptr ? own : next, history).empty();
 }
 
 GeometrySearch::Look GeometrySearch::in_pairs(const Look& apart, const std::vector<bool>& absent) const {
