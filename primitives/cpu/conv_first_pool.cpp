@@ -1,12 +1,14 @@
 // cpu.conv.first_pool: convolution of few images, by FFT of the planes of tiles or by the direct algorithm, with the
 // max pooling behind it, fragments or plain, both in a worker's own cache: the images between the two, the largest
 // tensor of many a net, are neither written nor held. Of a tile one block of images is computed after the other, a few
-// planes at a time, and pooled.
+// planes at a time, and pooled; bias and activation, which keep what is largest, come behind that.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <utility>
 
 #include "primitives/core/fragments.hpp"
+#include "primitives/cpu/activate.hpp"
 #include "primitives/cpu/estimates.hpp"
 #include "primitives/cpu/fft_tiled/direct_taps.hpp"
 #include "primitives/cpu/fft_tiled/plane_choice.hpp"
@@ -33,6 +35,8 @@ class FirstPool final : public PreparedLayer {
       : tiling_(tiling),
         kernels_(kernels),
         offsets_(pooled_offsets(tiling.pool)),
+        activation_(tiling.conv.problem.activation),
+        activates_apart_(activation_.kind != ActivationKind::none && activation_.kind != ActivationKind::relu),
         held_(planes_held(tiling, kernels)),
         scratch_(pooled_scratch(tiling, kernels)),
         cache_bytes_(device.spec().l3_bytes),
@@ -67,7 +71,7 @@ class FirstPool final : public PreparedLayer {
   void run_tile(const TensorView& in, const TensorView& out, const PooledTile& at, float* scratch) const {
     const Tiling& t = tiling_.conv;
     const Vec3 corner = tiling_.pool.stride * at.first;
-    const TileTask task{&t,       &in,    nullptr, nullptr, spectra_.data(), bias_.data(), {at.s, corner.y, corner.x},
+    const TileTask task{&t,       &in,    nullptr, nullptr, spectra_.data(), nullptr, {at.s, corner.y, corner.x},
                         corner.z, scratch};
     if (!tiling_.direct) kernels_.tile_forward(task);
     for (std::int64_t block = 0; block < t.out_blocks(); ++block) {
@@ -92,7 +96,7 @@ class FirstPool final : public PreparedLayer {
     planes.data = memory + (is_back ? (held_.held - 1) * step : 0);
     planes.shape = {1, lanes, {held_.held, read.y, read.x}};
     planes.format = {ElementType::f32, lanes == 16 ? Layout::blocked16 : Layout::blocked8};
-    planes.strides = {0, 0, is_back ? -step : step, tiling_.read_by(tiling_.positions()).x * lanes, lanes};
+    planes.strides = {0, 0, is_back ? -step : step, held_row_floats(tiling_), lanes};
     return planes;
   }
 
@@ -117,7 +121,7 @@ class FirstPool final : public PreparedLayer {
     const auto taps = static_cast<std::int64_t>(taps_.size());
     for (std::int64_t z = 0; z < block.planes; ++z) {
       kernels_.rows({&one, &in, block.out, nullptr, taps_.data(), taps, tile.spectra + block.block * taps * lanes,
-                     tile.bias + block.block * lanes, 0, z, 0, block.out->shape.n.y, tile.scratch, true});
+                     nullptr, 0, z, 0, block.out->shape.n.y, tile.scratch});
     }
   }
 
@@ -133,14 +137,29 @@ class FirstPool final : public PreparedLayer {
     plane.positions = at.count.x;
     plane.out = to.data();
     plane.out_step_y = out.strides.y;
+    plane.bias = bias_.data() + turn.block * lanes;
+    plane.least = activation_.kind == ActivationKind::relu ? 0.0F : -std::numeric_limits<float>::infinity();
     for (std::int64_t z = 0; z < turn.positions; ++z) {
       for (std::int64_t i = 0; i < voxels(offsets_); ++i) {
         const std::int64_t s = pooled_input(tiling_.pool, at.s, fragment_at(i, offsets_));
         to[static_cast<std::size_t>(i)] = &out.at(s, turn.block * lanes, at.first + Vec3{turn.first + z, 0, 0});
       }
       plane.in = turn.planes.data + z * tiling_.pool.stride.z * turn.planes.strides.z;
-      plane.past_caches = goes_past_caches(out, std::span(to).first(static_cast<std::size_t>(voxels(offsets_))));
+      const auto rows = std::span(to).first(static_cast<std::size_t>(voxels(offsets_)));
+      plane.past_caches = !activates_apart_ && goes_past_caches(out, rows);
       pool_pairs(lanes, plane);
+      if (activates_apart_) activate_rows(rows, turn.block, plane);
+    }
+  }
+
+  void activate_rows(std::span<float* const> rows, std::int64_t block, const PairedPlane& plane) const {
+    const std::int64_t lanes = tiling_.conv.lanes;
+    for (float* const first : rows) {
+      for (std::int64_t y = 0; y < plane.rows; ++y) {
+        const std::span row(first + y * plane.out_step_y, static_cast<std::size_t>(plane.positions * lanes));
+        activate(activation_, row);
+        clear_lanes(row, tiling_.conv.problem.f_out - block * lanes, lanes);
+      }
     }
   }
 
@@ -155,6 +174,8 @@ class FirstPool final : public PreparedLayer {
   PooledTiling tiling_;
   const TileKernels& kernels_;
   Vec3 offsets_;
+  Activation activation_;
+  bool activates_apart_;  // what no comparison does
   PooledPlanes held_;
   PooledScratch scratch_;
   std::int64_t cache_bytes_;
@@ -164,12 +185,18 @@ class FirstPool final : public PreparedLayer {
   std::vector<std::int64_t> taps_;
 };
 
+bool may_fall(Activation activation) {
+  const bool has_alpha = activation.kind == ActivationKind::leaky_relu || activation.kind == ActivationKind::elu;
+  return has_alpha && activation.alpha < 0;
+}
+
 Result<void> check_windows(const LayerProblem& problem) {
   const auto* both = std::get_if<ConvPoolProblem>(&problem);
   if (both == nullptr || both->conv.in.f > most_inputs || !is_of_pairs(both->pool)) {
     return refusal(name, "convolutions of up to 8 images with a max pooling of pairs behind them", problem);
   }
   if (both->conv.dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
+  if (may_fall(both->conv.activation)) return refusal(name, "activations that never fall", problem);
   const Vec3 longest = Vec3::cube(tile_extents().back());
   if (!covers(longest - both->pool.window - pooled_offsets(both->pool) + Vec3::cube(2), both->conv.k) ||
       both->conv.f_out > most_images) {

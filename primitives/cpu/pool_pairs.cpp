@@ -5,8 +5,22 @@
 namespace znni::cpu {
 namespace {
 
+// What becomes of the largest: of the lanes of vector `v` of a voxel.
+struct AsItIs {
+  explicit AsItIs(const PairedPlane& /*plane*/) {}
+  Eight::V operator()(Eight::V value, int /*v*/) const { return value; }
+};
+struct Finished {
+  const float* bias;
+  Eight::V least;
+  explicit Finished(const PairedPlane& plane) : bias(plane.bias), least(Eight::all(plane.least)) {}
+  Eight::V operator()(Eight::V value, int v) const {
+    return Eight::larger(value + Eight::load(bias + v * Eight::lanes), least);
+  }
+};
+
 // What is unrolled and kept in registers. Of a plane's members there are copies, which no store of a vector may change.
-template <int window_z, int z, int y, int x, int vectors, bool past>
+template <int window_z, int z, int y, int x, int vectors, bool past, class Finish>
 struct Pairs {
   static constexpr int planes = window_z + z - 1;  // of the input
   static constexpr int lines = y + 1;              // rows of each
@@ -30,11 +44,11 @@ struct Pairs {
     }
   }
 
-  static void write(const Column& left, const Column& right, float* const (&out)[z * y * x], int offset,
-                    std::int64_t to) {
+  static void write(const Column& left, const Column& right, const Finish& finish, float* const (&out)[z * y * x],
+                    int offset, std::int64_t to) {
     for (int i = 0; i < z * y; ++i) {
       for (int v = 0; v < vectors; ++v) {
-        const Eight::V value = Eight::larger(left[v][i / y][i % y], right[v][i / y][i % y]);
+        const Eight::V value = finish(Eight::larger(left[v][i / y][i % y], right[v][i / y][i % y]), v);
         if constexpr (past) {
           Eight::stream(out[i * x + offset] + to + v * Eight::lanes, value);
         } else {
@@ -48,6 +62,7 @@ struct Pairs {
   static void row(const PairedPlane& plane, const float* in, std::int64_t to) {
     const std::int64_t step_z = plane.step_z;
     const std::int64_t step_y = plane.step_y;
+    const Finish finish(plane);
     float* out[z * y * x];
     for (int i = 0; i < z * y * x; ++i) out[i] = plane.out[i] + to;
     Column even;
@@ -56,10 +71,10 @@ struct Pairs {
     const std::int64_t end = plane.positions * width;
     for (std::int64_t at = 0; at < end; at += width) {
       load(in + 2 * at + width, step_z, step_y, odd);
-      write(even, odd, out, 0, at);
+      write(even, odd, finish, out, 0, at);
       if (x == 1 && at + width == end) return;
       load(in + 2 * at + 2 * width, step_z, step_y, even);
-      if constexpr (x == 2) write(odd, even, out, 1, at);
+      if constexpr (x == 2) write(odd, even, finish, out, 1, at);
     }
   }
 
@@ -68,14 +83,20 @@ struct Pairs {
   }
 };
 
-template <int window_z, int z, int y, int x>
+template <int window_z, int z, int y, int x, class Finish>
 void pool(std::int64_t width, const PairedPlane& plane) {
   if (width == 16) {
-    return plane.past_caches ? Pairs<window_z, z, y, x, 2, true>::all(plane)
-                             : Pairs<window_z, z, y, x, 2, false>::all(plane);
+    return plane.past_caches ? Pairs<window_z, z, y, x, 2, true, Finish>::all(plane)
+                             : Pairs<window_z, z, y, x, 2, false, Finish>::all(plane);
   }
-  return plane.past_caches ? Pairs<window_z, z, y, x, 1, true>::all(plane)
-                           : Pairs<window_z, z, y, x, 1, false>::all(plane);
+  return plane.past_caches ? Pairs<window_z, z, y, x, 1, true, Finish>::all(plane)
+                           : Pairs<window_z, z, y, x, 1, false, Finish>::all(plane);
+}
+
+template <int window_z, int z, int y, int x>
+void pool(std::int64_t width, const PairedPlane& plane) {
+  if (plane.bias != nullptr) return pool<window_z, z, y, x, Finished>(width, plane);
+  return pool<window_z, z, y, x, AsItIs>(width, plane);
 }
 
 template <int window_z, int z>

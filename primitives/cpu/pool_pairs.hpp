@@ -22,6 +22,8 @@ struct PairedPlane {
   float* const* out = nullptr;   // [offsets.z][offsets.y][offsets.x]: row 0 of each
   std::int64_t out_step_y = 0;   // floats
   bool past_caches = false;      // all rows of out are aligned to 32 bytes, and nobody reads them soon
+  const float* bias = nullptr;   // of each lane: with it max(largest + bias, least) is written, the largest without
+  float least = 0;
 };
 
 // Whether a pooling has such windows and offsets.

@@ -39,20 +39,21 @@ void direct_rows(const RowsTask& task) {
   const Strides steps = task.in->strides;
   const bool planar = task.in->format.layout == Layout::planar;
   const std::int64_t width = task.out->shape.n.x;
-  PlaneSink sink{&t, task.out, task.residual, task.bias, {task.s, 0, 0}, task.z, task.is_read_soon};
+  PlaneSink sink{&t, task.out, task.residual, task.bias, {task.s, 0, 0}, task.z};
   for (std::int64_t y = task.first_row; y < task.end_row; ++y) {
     const float* row = task.in->data + task.s * steps.S + task.z * steps.z + y * steps.y;
     for (std::int64_t block = 0; block < t.out_blocks(); ++block) {
       const float* weights = task.weights + block * task.tap_count * Isa::lanes;
       for (std::int64_t x = 0; x < width; x += voxels_at_once) {
         const std::int64_t voxels = width - x < voxels_at_once ? width - x : voxels_at_once;
-        if (planar) {
-          sum_line<Isa, 1>(task, row + x, weights, voxels, task.scratch);
-        } else {
-          sum_line<Isa, Isa::lanes>(task, row + x * Isa::lanes, weights, voxels, task.scratch);
-        }
         sink.stack.x = x;
-        write_line<Isa>(sink, block, y, task.scratch, voxels);
+        float* const to = task.bias == nullptr ? row_of<Isa>(sink, *task.out, block, y) : task.scratch;
+        if (planar) {
+          sum_line<Isa, 1>(task, row + x, weights, voxels, to);
+        } else {
+          sum_line<Isa, Isa::lanes>(task, row + x * Isa::lanes, weights, voxels, to);
+        }
+        if (task.bias != nullptr) write_line<Isa>(sink, block, y, to, voxels);
       }
     }
   }

@@ -21,10 +21,10 @@ struct PlaneSink {
   const Tiling* tiling = nullptr;
   const TensorView* out = nullptr;
   const TensorView* residual = nullptr;  // in the format of `out`; null where nothing is added
-  const float* bias = nullptr;           // [out_blocks][lanes], zero in padding lanes
+  const float* bias = nullptr;           // [out_blocks][lanes], zero in padding lanes; null: nothing is finished,
+                                         // whole lines go to rows of `out` that have room for them
   Stack stack;
   std::int64_t z = 0;
-  bool is_read_soon = false;  // then it goes through the caches
 };
 
 // Blocks of images of neighbouring stacks, in the order in which they lie in a plane of a column.
@@ -196,8 +196,7 @@ void write_line(const PlaneSink& sink, std::int64_t block, std::int64_t y, float
   const bool slow = !has_vector_form(sink.tiling->problem.activation.kind);
   const Activation activation = sink.tiling->problem.activation;
   const typename Isa::V bias = Isa::load(sink.bias + block * Isa::lanes);
-  const bool in_line = planar || slow;
-  const bool past_caches = aligned && !in_line && !sink.is_read_soon;
+  const bool past_caches = aligned && !planar && !slow;
   if (sink.residual != nullptr && planar) add_planar<Isa>(sink, block, y, line, inside);
   const float* added = sink.residual != nullptr && !planar ? row_of<Isa>(sink, *sink.residual, block, y) : nullptr;
   for (std::int64_t x = 0; x < inside; ++x) {
@@ -207,10 +206,10 @@ void write_line(const PlaneSink& sink, std::int64_t block, std::int64_t y, float
     if (past_caches) {
       Isa::stream(to + x * out.strides.x, value);
     } else {
-      Isa::store(in_line ? line + x * Isa::lanes : to + x * out.strides.x, value);
+      Isa::store(line + x * Isa::lanes, value);
     }
   }
-  if (!in_line) return;
+  if (past_caches) return;
   if (slow) finish_slowly(*sink.tiling, block, line, inside);
   if (planar) return scatter_line<Isa>(out, block, to, line, inside);
   for (std::int64_t x = 0; x < inside; ++x) Isa::store(to + x * out.strides.x, Isa::load(line + x * Isa::lanes));
@@ -230,8 +229,9 @@ void inverse_lines(const PlaneSink& sink, std::int64_t block, const float* plane
   for (std::int64_t y = 0; adds_blocks && y < rows_ahead && y < rows; ++y) fetch_residual<Isa>(sink, block, y, inside);
   for (std::int64_t y = 0; y < rows; ++y, plane += row_step) {
     if (adds_blocks && y + rows_ahead < rows) fetch_residual<Isa>(sink, block, y + rows_ahead, inside);
-    along_x(plane, plane + Isa::lanes, t.block_step(), line, nullptr, Isa::lanes);
-    write_line<Isa>(sink, block, sink.stack.y + y, line, inside);
+    float* const to = sink.bias == nullptr ? row_of<Isa>(sink, *sink.out, block, sink.stack.y + y) : line;
+    along_x(plane, plane + Isa::lanes, t.block_step(), to, nullptr, Isa::lanes);
+    if (sink.bias != nullptr) write_line<Isa>(sink, block, sink.stack.y + y, line, inside);
   }
 }
 

@@ -16,9 +16,9 @@ namespace {
 constexpr std::size_t most_offers = 3;
 // Most planes of the input that a tile reads, as they are tried: their spectra fill vectors.
 constexpr std::int64_t wanted_planes[] = {16, 32, 48};
-// What finishing a voxel of an image costs, in operations at the peak rate; pooling one from the caches, and the loops
-// of a row of one block, in cycles.
-constexpr double operations_of_finishing = 24.0;
+// What writing a voxel of an image into the cache costs, in operations at the peak rate; pooling and finishing eight
+// from there, and the loops of a row of one block, in cycles.
+constexpr double operations_of_writing = 12.0;
 constexpr double cycles_per_eight = 4.0;
 constexpr double cycles_per_row = 30.0;
 
@@ -69,7 +69,8 @@ double pooling_flops(const PooledTiling& t, const DeviceSpec& spec) {
   const double blocks = real(t.conv.out_blocks());
   const double vectors = real(out.S) * real(voxels(out.n)) * blocks * real(t.conv.lanes / 8);
   const double rows = real(t.pool.in.S) * blocks * real(out.n.z) * real(out.n.y) * real(t.tiles().x);
-  return scalar_flops(vectors * cycles_per_eight + rows * cycles_per_row, spec);
+  const double finishing = slow_finish_flops(t.conv.problem.activation, spec) * 8.0 * vectors;
+  return finishing + scalar_flops(vectors * cycles_per_eight + rows * cycles_per_row, spec);
 }
 
 // Long rows, and as many planes as leave work for all.
@@ -109,9 +110,10 @@ PooledPlanes planes_held(const PooledTiling& t, const TileKernels& kernels) {
   return {planes / stride, again, planes + again};
 }
 
-std::int64_t held_plane_floats(const PooledTiling& t) {
-  const Vec3 read = t.read_by(t.positions());
-  return read.y * read.x * t.conv.lanes;
+std::int64_t held_plane_floats(const PooledTiling& t) { return t.read_by(t.positions()).y * held_row_floats(t); }
+
+std::int64_t held_row_floats(const PooledTiling& t) {
+  return (t.direct ? t.read_by(t.positions()).x : t.conv.T.x) * t.conv.lanes;
 }
 
 std::vector<PooledTiling> pooled_tilings(const ConvPoolProblem& both, const TileKernels& kernels,
@@ -156,10 +158,10 @@ std::int64_t pooled_kernel_floats(const PooledTiling& t) {
 
 Seconds pooled_seconds(const PooledTiling& t, const DeviceSpec& spec) {
   const Vec3 done = computed(t);
-  const double finished = real(t.conv.out_blocks() * t.conv.lanes) * real(t.pool.in.S) * real(voxels(done));
-  const double each = operations_of_finishing + slow_finish_flops(t.conv.problem.activation, spec);
-  const double products = t.direct ? 2.0 * real(tap_count(t.conv.problem)) / tap_efficiency * finished : tile_flops(t);
-  const double arithmetic = products + each * finished + pooling_flops(t, spec);
+  const double written = real(t.conv.out_blocks() * t.conv.lanes) * real(t.pool.in.S) * real(voxels(done));
+
+  const double products = t.direct ? 2.0 * real(tap_count(t.conv.problem)) / tap_efficiency * written : tile_flops(t);
+  const double arithmetic = products + operations_of_writing * written + pooling_flops(t, spec);
   const double rounds = real(div_up(tile_count(t), spec.threads)) * spec.threads / real(tile_count(t));
   const ConvPoolProblem both{t.conv.problem, t.pool};
   return modelled_time(spec, rounds * arithmetic, 1.0, tensor_traffic(both, planar_format, blocked_format(spec)));

@@ -40,6 +40,7 @@ struct PooledPlanes {
 };
 [[nodiscard]] PooledPlanes planes_held(const PooledTiling& t, const TileKernels& kernels);
 [[nodiscard]] std::int64_t held_plane_floats(const PooledTiling& t);
+[[nodiscard]] std::int64_t held_row_floats(const PooledTiling& t);
 
 // A few tilings, by rising time, those for transforms before that for the direct algorithm, if any; empty where no tile
 // takes the kernel and a window.

@@ -72,12 +72,12 @@ struct TileTask {
   float* scratch = nullptr;  // tile_scratch() floats, of the planes that its tasks take together
 };
 
-// Neighbouring planes of one block of images of a tile whose forward task has run, for who reads them at once: they are
-// written through the caches.
+// Neighbouring planes of one block of images of a tile whose forward task has run, for who reads them at once: without
+// bias and activation, through the caches.
 struct BlockTask {
-  const TileTask* tile = nullptr;  // its out and residual are not looked at
-  const TensorView* out =
-      nullptr;  // of one block: the tile's first row and voxel, plane `first`; rows and voxels of it
+  const TileTask* tile = nullptr;   // its out, residual and bias are not looked at
+  const TensorView* out = nullptr;  // of one block, from the tile's first row and voxel and plane `first` on; as many
+                                    // rows as are wanted, with room for T.x voxels
   std::int64_t block = 0;
   std::int64_t first = 0;  // of the tile
   std::int64_t planes = 1;
@@ -92,13 +92,12 @@ struct RowsTask {
   const std::int64_t* taps = nullptr;    // where the voxel of each tap lies, from that of the first
   std::int64_t tap_count = 0;
   const float* weights = nullptr;  // [out_blocks][tap][lane]
-  const float* bias = nullptr;     // [out_blocks][lanes], zero in padding lanes
+  const float* bias = nullptr;  // [out_blocks][lanes], zero in padding lanes; null: sums go to a blocked `out` as such
   std::int64_t s = 0;
   std::int64_t z = 0;
   std::int64_t first_row = 0;
   std::int64_t end_row = 0;
-  float* scratch = nullptr;   // rows_scratch() floats
-  bool is_read_soon = false;  // then what is written goes through the caches
+  float* scratch = nullptr;  // rows_scratch() floats
 };
 
 struct TileKernels {

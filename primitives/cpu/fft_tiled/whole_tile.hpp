@@ -191,7 +191,7 @@ void tile_block(const BlockTask& task) {
   const TileTask& tile = *task.tile;
   for (std::int64_t group = 0; group < group_count(task.planes, most); ++group) {
     const BlockGroup at = block_group(task.planes, most, group);
-    const PlaneSink sink{tile.tiling, task.out, nullptr, tile.bias, {}, at.first, true};
+    const PlaneSink sink{tile.tiling, task.out, nullptr, nullptr, {}, at.first};
     finish_planes<Isa>(tile, task.block, {task.first + at.first, at.blocks}, sink);
   }
 }

@@ -84,6 +84,9 @@ TEST(ConvFirstPool, RefusesWhatItDoesNotCompute) {
   ConvPoolProblem dilated = fine;
   dilated.conv.dilation.y = 2;
   test::expect_refusal(conv_first_pool, dilated, "without dilation");
+  ConvPoolProblem falling = fine;
+  falling.conv.activation = {ActivationKind::leaky_relu, -0.5F};
+  test::expect_refusal(conv_first_pool, falling, "activations that never fall");
   // A tile of 48 voxels gives 3 for kernels of 46: those that a window reads at both its offsets.
   EXPECT_TRUE(conv_first_pool.describe(first_layers(1, {1, 1, 46}, Vec3::cube(2)), describe_cpu(1)).has_value());
   test::expect_refusal(conv_first_pool, first_layers(1, {1, 1, 47}, Vec3::cube(2)), "tiles of up to 48 voxels");

@@ -21,7 +21,7 @@ float naive(const PairedPlane& plane, std::int64_t width, Vec3 first, std::int64
     const Vec3 at = first + Vec3{i / 4, i / 2 % 2, i % 2};
     largest = std::max(largest, plane.in[at.z * plane.step_z + at.y * plane.step_y + at.x * width + lane]);
   }
-  return largest;
+  return plane.bias == nullptr ? largest : std::max(largest + plane.bias[lane], plane.least);
 }
 
 PairedPlane random_plane(test::Random& random, std::int64_t width) {
@@ -44,6 +44,9 @@ TEST_P(PoolPairs, AgreeWithTheWindowAndWriteNothingElse) {
   test::Random random(test::base_seed());
   for (int round = 0; round < 300; ++round) {
     PairedPlane plane = random_plane(random, width);
+    const std::vector<float> bias = random.normals(width);
+    if (random.chance(0.5)) plane.bias = bias.data();
+    plane.least = random.chance(0.5) ? 0.0F : -1e30F;
     const std::vector<float> in = random.normals((plane.window_z + plane.offsets.z - 1) * plane.step_z);
     plane.in = in.data();
     // All rows of an offset, then those of the next, from an aligned address on.

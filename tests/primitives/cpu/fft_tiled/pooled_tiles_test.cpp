@@ -133,9 +133,9 @@ TEST(PooledEstimate, HoldsWhatItSays) {
   EXPECT_EQ(estimate.memory[2].name, kernel_spectra_name);
   EXPECT_EQ(estimate.memory[2].bytes, 4 * plane_spectra_floats(t.conv));
   EXPECT_EQ(estimate.memory[3].bytes, 4 * 32);
-  // 34 columns of 16 planes, a line of 8, products and spectra of 5 planes; 5 planes of 5 x 5 voxels of 16 images.
+  // 34 columns of 16 planes, a line of 8, products and spectra of 5 planes; 5 planes of 5 lines of 16 images.
   EXPECT_EQ(t.conv.columns(), 34);
-  EXPECT_EQ(estimate.memory[4].bytes, 4 * 3 * (34 * 3 * 16 + 8 * 16 + 5 * (8 * 32 + 8 * 5 * 32) + 5 * 25 * 16));
+  EXPECT_EQ(estimate.memory[4].bytes, 4 * 3 * (34 * 3 * 16 + 8 * 16 + 5 * (8 * 32 + 8 * 5 * 32) + 5 * 5 * 8 * 16));
 }
 
 TEST(PooledEstimate, OfTheDirectAlgorithmHoldsTaps) {
