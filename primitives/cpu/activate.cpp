@@ -1,27 +1,17 @@
 #include "primitives/cpu/activate.hpp"
 
-#include <cmath>
+#include "primitives/cpu/eight.hpp"
+#include "primitives/cpu/vector_activations.hpp"
 
 namespace znni::cpu {
-namespace {
-
-template <class Function>
-void each(std::span<float> values, const Function& function) {
-  for (float& value : values) value = function(value);
-}
-
-}  // namespace
 
 void activate(Activation activation, std::span<float> values) {
-  const float alpha = activation.alpha;
-  switch (activation.kind) {
-    case ActivationKind::none: return;
-    case ActivationKind::relu: return each(values, [](float x) { return x > 0.0F ? x : 0.0F; });
-    case ActivationKind::leaky_relu: return each(values, [=](float x) { return x < 0.0F ? alpha * x : x; });
-    case ActivationKind::elu: return each(values, [=](float x) { return x < 0.0F ? alpha * std::expm1(x) : x; });
-    case ActivationKind::sigmoid: return each(values, [](float x) { return 1.0F / (1.0F + std::exp(-x)); });
-    case ActivationKind::tanh: return each(values, [](float x) { return std::tanh(x); });
-  }
+  activate_vectors<Eight>(activation, values.data(), static_cast<std::int64_t>(values.size()));
+}
+
+void exponentiate(std::span<float> values) {
+  each_vector<Eight>(values.data(), static_cast<std::int64_t>(values.size()),
+                     [](Eight::V x) { return exponential<Eight>(x); });
 }
 
 void accumulate(std::span<const float> from, std::span<float> to) {

@@ -8,8 +8,12 @@
 
 namespace znni::cpu {
 
-// values[i] = activation(values[i]), as problem.hpp defines it.
+// values[i] = activation(values[i]), as problem.hpp defines it, to a few units in the last place
+// (vector_activations.hpp).
 void activate(Activation activation, std::span<float> values);
+
+// values[i] = e^values[i], of values that are not above 0; as exact.
+void exponentiate(std::span<float> values);
 
 // to[i] += from[i].
 void accumulate(std::span<const float> from, std::span<float> to);

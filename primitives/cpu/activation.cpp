@@ -44,6 +44,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive activation{"cpu.activation", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive activation{"cpu.activation", 2, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

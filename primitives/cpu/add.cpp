@@ -46,6 +46,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive add{"cpu.add", 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive add{"cpu.add", 2, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

@@ -179,6 +179,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive conv_direct{"cpu.conv.direct", 2, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive conv_direct{"cpu.conv.direct", 3, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

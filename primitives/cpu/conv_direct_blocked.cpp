@@ -24,7 +24,9 @@ Seconds model(const Tiling& t, const DeviceSpec& spec, Format in, Format out) {
   const Shape5 shape = output_shape(t.problem);
   const double outputs = static_cast<double>(t.out_blocks() * t.lanes) * static_cast<double>(shape.S) *
                          static_cast<double>(voxels(shape.n));
-  const double flops = 2.0 * (static_cast<double>(tap_count(t.problem)) + taps_of_writing) * outputs;
+  const double flops = (2.0 * (static_cast<double>(tap_count(t.problem)) + taps_of_writing) +
+                        late_activation_flops(t.problem.activation, spec)) *
+                       outputs;
   return modelled_time(spec, flops, tap_efficiency, tensor_traffic(t.problem, in, out));
 }
 
@@ -108,6 +110,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_direct_blocked;
-constinit const Primitive conv_direct_blocked{name, 2, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_direct_blocked{name, 3, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

@@ -176,6 +176,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_data_parallel;
-constinit const Primitive conv_fft_data_parallel{name, 2, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_fft_data_parallel{name, 3, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

@@ -84,6 +84,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_planes;
-constinit const Primitive conv_fft_planes{name, 2, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_fft_planes{name, 3, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

@@ -142,6 +142,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_fft_tiled;
-constinit const Primitive conv_fft_tiled{name, 6, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_fft_tiled{name, 7, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

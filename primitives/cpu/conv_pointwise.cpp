@@ -97,6 +97,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive conv_pointwise{name, 1, DeviceKind::cpu, &describe, &prepare};
+extern constinit const Primitive conv_pointwise{name, 2, DeviceKind::cpu, &describe, &prepare};
 
 }  // namespace znni::cpu

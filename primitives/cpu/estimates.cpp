@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "primitives/cpu/vector_activations.hpp"
+
 namespace znni::cpu {
 namespace {
 
@@ -11,10 +13,8 @@ constexpr Seconds seconds_per_call = 2e-5;
 
 // Loops that the compiler makes vectors of are built for at most so many lanes.
 constexpr int lanes_of_build = 8;
-// Cycles of one element by the C library's scalar functions, measured.
-constexpr double cycles_of_elu = 24.0;
-constexpr double cycles_of_sigmoid = 12.0;
-constexpr double cycles_of_tanh = 42.0;
+// Of a vector by an activation with an exponential, in cycles: measured.
+constexpr double cycles_of_exponential = 12.0;
 
 }  // namespace
 
@@ -44,16 +44,15 @@ double vector_flops(double count, const DeviceSpec& spec) {
   return scalar_flops(count / std::min(lanes_of_build, spec.simd_floats), spec);
 }
 
+double exponential_flops(const DeviceSpec& spec) { return vector_flops(cycles_of_exponential, spec); }
+
 double activation_flops(Activation activation, const DeviceSpec& spec) {
-  switch (activation.kind) {
-    case ActivationKind::none: return 0.0;
-    case ActivationKind::relu:
-    case ActivationKind::leaky_relu: return vector_flops(1.0, spec);
-    case ActivationKind::elu: return scalar_flops(cycles_of_elu, spec);
-    case ActivationKind::sigmoid: return scalar_flops(cycles_of_sigmoid, spec);
-    case ActivationKind::tanh: return scalar_flops(cycles_of_tanh, spec);
-  }
-  return 0.0;
+  if (activation.kind == ActivationKind::none) return 0.0;
+  return takes_exponential(activation.kind) ? exponential_flops(spec) : vector_flops(1.0, spec);
+}
+
+double late_activation_flops(Activation activation, const DeviceSpec& spec) {
+  return takes_exponential(activation.kind) ? exponential_flops(spec) : 0.0;
 }
 
 std::vector<Estimate> streaming_estimates(const LayerProblem& problem, const DeviceSpec& spec,

@@ -28,8 +28,11 @@ inline constexpr Format planar_format{};
 // each with its load: costs per element of loops that are no multiply-adds, in the currency of the rate.
 [[nodiscard]] double scalar_flops(double cycles, const DeviceSpec& spec);
 [[nodiscard]] double vector_flops(double count, const DeviceSpec& spec);
-// The same for one activation.
+// The same for an exponential with what is around it, and for one activation.
+[[nodiscard]] double exponential_flops(const DeviceSpec& spec);
 [[nodiscard]] double activation_flops(Activation activation, const DeviceSpec& spec);
+// For an activation of what is written anyway: 0 where that takes an instruction or two.
+[[nodiscard]] double late_activation_flops(Activation activation, const DeviceSpec& spec);
 
 // For problems that only pass over their tensors: one estimate per format (read and written alike) that holds
 // input and output, limited by memory or by arithmetic.

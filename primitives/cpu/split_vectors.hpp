@@ -20,6 +20,7 @@ struct SplitVectors {
     friend V operator-(V a, V b) { return {a.low - b.low, a.high - b.high}; }
     friend V operator*(V a, V b) { return {a.low * b.low, a.high * b.high}; }
     friend V operator*(float a, V b) { return {a * b.low, a * b.high}; }
+    friend V operator/(V a, V b) { return {a.low / b.low, a.high / b.high}; }
     friend V operator-(V a) { return {-a.low, -a.high}; }
     friend V& operator+=(V& a, V b) { return a = a + b; }
   };
@@ -40,6 +41,7 @@ struct SplitVectors {
     return {Half::where_negative(value.low, then.low, otherwise.low),
             Half::where_negative(value.high, then.high, otherwise.high)};
   }
+  static V power(V value) { return {Half::power(value.low), Half::power(value.high)}; }
   static const float* anew(const float* at) { return Half::anew(at); }
   static void prefetch(const void* address) { Half::prefetch(address); }
   static void touch(const float* address) { Half::touch(address); }

@@ -17,6 +17,7 @@ struct Vectors {
   static constexpr std::int64_t lanes = count;
   typedef float V __attribute__((vector_size(count * sizeof(float))));                      // NOLINT
   typedef float Unaligned __attribute__((vector_size(count * sizeof(float)), aligned(4)));  // NOLINT
+  typedef std::uint32_t Bits __attribute__((vector_size(count * sizeof(float))));           // NOLINT
 
   static V load(const float* from) { return *reinterpret_cast<const Unaligned*>(from); }
   static void store(float* to, V value) { *reinterpret_cast<Unaligned*>(to) = value; }
@@ -24,6 +25,8 @@ struct Vectors {
   // Lane by lane; `a` where one of them is no number.
   static V larger(V a, V b) { return a < b ? b : a; }
   static V where_negative(V value, V then, V otherwise) { return value < V{} ? then : otherwise; }
+  // 2^(n - 127) of 1.5 * 2^23 + n, in whose last bits the integer n stands, 1 to 254; of anything else any value.
+  static V power(V value) { return (V)((Bits)value << 23); }
   // Keeps the compiler from carrying single values that it loaded round a loop: it would have to spread each over the
   // lanes of a vector, which a load does on its way.
   static const float* anew(const float* at) {

@@ -7,7 +7,6 @@
 
 #include "primitives/cpu/estimates.hpp"
 #include "primitives/cpu/fft_tiled/tile_memory.hpp"
-#include "primitives/cpu/fft_tiled/tile_model.hpp"
 
 namespace znni::cpu::fft_tiled {
 namespace {
@@ -123,7 +122,7 @@ Seconds plane_seconds(const Tiling& t, const DeviceSpec& spec) {
   const double rounds = std::ceil(tiles / spec.threads) * spec.threads / tiles;
   const double outputs = out * real(t.problem.in.S) * real(voxels(t.n_out()));
   const double arithmetic = plane_flops(t, tiles, planes, std::min(t.m().y, t.n_out().y)) +
-                            (operations_of_writing + slow_finish_flops(t.problem.activation, spec)) * outputs;
+                            (operations_of_writing + late_activation_flops(t.problem.activation, spec)) * outputs;
   const double bytes = 4.0 * (real(elements(t.problem.in)) + (t.problem.residual ? 2.0 : 1.0) * outputs);
   return modelled_time(spec, rounds * arithmetic, 1.0, bytes);
 }

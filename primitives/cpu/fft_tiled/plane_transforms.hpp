@@ -3,8 +3,10 @@
 // one after the other, so that they reach memory in runs.
 #pragma once
 
+#include "primitives/cpu/activate.hpp"
 #include "primitives/cpu/fft_tiled/codelets.hpp"
 #include "primitives/cpu/fft_tiled/tile_kernels.hpp"
+#include "primitives/cpu/vector_activations.hpp"
 
 namespace znni::cpu::fft_tiled {
 
@@ -161,28 +163,36 @@ void fetch_residual(const PlaneSink& sink, std::int64_t block, std::int64_t y, s
   for (std::int64_t x = 0; x < inside; ++x, from += step) Isa::prefetch(from);
 }
 
-inline __attribute__((always_inline)) bool has_vector_form(ActivationKind kind) {
-  return kind == ActivationKind::none || kind == ActivationKind::relu || kind == ActivationKind::leaky_relu;
-}
-
-// The activation, where that has a vector form.
+// The activation, if it takes no exponential: while a voxel is written.
 template <class Isa>
 inline typename Isa::V activated(typename Isa::V value, const Activation& activation) {
-  if (activation.kind == ActivationKind::relu) return Isa::larger(typename Isa::V{}, value);
-  if (activation.kind == ActivationKind::leaky_relu) return Isa::where_negative(value, activation.alpha * value, value);
+  if (activation.kind == ActivationKind::relu) return relu<Isa>(value);
+  if (activation.kind == ActivationKind::leaky_relu) return leaky_relu<Isa>(value, activation.alpha);
   return value;
 }
 
-// Activations that have no vector form; padding images stay zero.
-void finish_slowly(const Tiling& tiling, std::int64_t block, float* line, std::int64_t inside);
-
-// One line of a block to the planar images of the output.
+// One line of a block to the planar images of the output, whose rows take an activation with an exponential: there
+// are fewer of them than lanes. Inlined, this and the next would push what write_line() loops with out of registers.
 template <class Isa>
-void scatter_line(const TensorView& out, std::int64_t block, float* to, const float* line, std::int64_t inside) {
+__attribute__((noinline)) void scatter_line(const PlaneSink& sink, std::int64_t block, float* to, const float* line,
+                                            std::int64_t inside) {
+  const TensorView& out = *sink.out;
+  const Activation activation = sink.tiling->problem.activation;
   const std::int64_t left = out.shape.f - block * Isa::lanes;
-  for (std::int64_t j = 0; j < left && j < Isa::lanes; ++j) {
-    for (std::int64_t x = 0; x < inside; ++x) to[j * out.strides.f + x * out.strides.x] = line[x * Isa::lanes + j];
+  for (std::int64_t j = 0; j < left && j < Isa::lanes; ++j, to += out.strides.f) {
+    for (std::int64_t x = 0; x < inside; ++x) to[x] = line[x * Isa::lanes + j];
+    if (takes_exponential(activation.kind)) activate_vectors<Isa>(activation, to, inside);
   }
+}
+
+// One line of a block, with an activation that takes an exponential; padding images stay zero.
+template <class Isa>
+__attribute__((noinline)) void activate_line(const PlaneSink& sink, std::int64_t block, float* line,
+                                             std::int64_t inside) {
+  const std::int64_t count = inside * Isa::lanes;
+  activate_vectors<Isa>(sink.tiling->problem.activation, line, count);
+  const std::int64_t left = sink.tiling->problem.f_out - block * Isa::lanes;
+  if (left < Isa::lanes) clear_lanes({line, static_cast<std::size_t>(count)}, left, Isa::lanes);
 }
 
 // Finishes `inside` voxels of a line of a block, which it may change, and writes them to row `y`.
@@ -193,26 +203,28 @@ void write_line(const PlaneSink& sink, std::int64_t block, std::int64_t y, float
   float* to = row_of<Isa>(sink, out, block, y);
   const bool aligned =
       reinterpret_cast<std::uintptr_t>(to) % sizeof(typename Isa::V) == 0 && out.strides.x % Isa::lanes == 0;
-  const bool slow = !has_vector_form(sink.tiling->problem.activation.kind);
   const Activation activation = sink.tiling->problem.activation;
   const typename Isa::V bias = Isa::load(sink.bias + block * Isa::lanes);
-  const bool past_caches = aligned && !planar && !slow;
+  const bool at_once = aligned && !planar && !takes_exponential(activation.kind);
   if (sink.residual != nullptr && planar) add_planar<Isa>(sink, block, y, line, inside);
   const float* added = sink.residual != nullptr && !planar ? row_of<Isa>(sink, *sink.residual, block, y) : nullptr;
   for (std::int64_t x = 0; x < inside; ++x) {
     typename Isa::V value = Isa::load(line + x * Isa::lanes) + bias;
     if (added != nullptr) value += Isa::load(added + x * sink.residual->strides.x);
     value = activated<Isa>(value, activation);
-    if (past_caches) {
+    if (at_once) {
       Isa::stream(to + x * out.strides.x, value);
     } else {
       Isa::store(line + x * Isa::lanes, value);
     }
   }
-  if (past_caches) return;
-  if (slow) finish_slowly(*sink.tiling, block, line, inside);
-  if (planar) return scatter_line<Isa>(out, block, to, line, inside);
-  for (std::int64_t x = 0; x < inside; ++x) Isa::store(to + x * out.strides.x, Isa::load(line + x * Isa::lanes));
+  if (at_once) return;
+  if (planar) return scatter_line<Isa>(sink, block, to, line, inside);
+  if (takes_exponential(activation.kind)) activate_line<Isa>(sink, block, line, inside);
+  for (std::int64_t x = 0; x < inside; ++x, to += out.strides.x) {
+    const typename Isa::V value = Isa::load(line + x * Isa::lanes);
+    aligned ? Isa::stream(to, value) : Isa::store(to, value);
+  }
 }
 
 // Lines along x of one block, from [y][kx].

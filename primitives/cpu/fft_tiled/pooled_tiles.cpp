@@ -8,7 +8,6 @@
 #include "primitives/cpu/fft_tiled/direct_taps.hpp"
 #include "primitives/cpu/fft_tiled/plane_choice.hpp"
 #include "primitives/cpu/fft_tiled/tile_memory.hpp"
-#include "primitives/cpu/fft_tiled/tile_model.hpp"
 
 namespace znni::cpu::fft_tiled {
 namespace {
@@ -69,7 +68,7 @@ double pooling_flops(const PooledTiling& t, const DeviceSpec& spec) {
   const double blocks = real(t.conv.out_blocks());
   const double vectors = real(out.S) * real(voxels(out.n)) * blocks * real(t.conv.lanes / 8);
   const double rows = real(t.pool.in.S) * blocks * real(out.n.z) * real(out.n.y) * real(t.tiles().x);
-  const double finishing = slow_finish_flops(t.conv.problem.activation, spec) * 8.0 * vectors;
+  const double finishing = late_activation_flops(t.conv.problem.activation, spec) * 8.0 * vectors;
   return finishing + scalar_flops(vectors * cycles_per_eight + rows * cycles_per_row, spec);
 }
 

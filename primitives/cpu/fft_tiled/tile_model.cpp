@@ -43,18 +43,6 @@ Products cheaper_products(std::int64_t tiles_per_batch) {
   return product_operations(tiles_per_batch, Products::four) < three ? Products::four : Products::three;
 }
 
-double slow_finish_flops(Activation activation, const DeviceSpec& spec) {
-  switch (activation.kind) {
-    case ActivationKind::none:
-    case ActivationKind::relu:
-    case ActivationKind::leaky_relu: return 0;
-    case ActivationKind::elu:
-    case ActivationKind::sigmoid:
-    case ActivationKind::tanh: return activation_flops(activation, spec);
-  }
-  return 0;
-}
-
 TileModel::TileModel(const Tiling& t, const DeviceSpec& spec)
     : flops_per_second_(spec.flops_per_second), bytes_per_second_(spec.bytes_per_second) {
   const Vec3 grid = t.tiles();
@@ -72,8 +60,8 @@ TileModel::TileModel(const Tiling& t, const DeviceSpec& spec)
   const double planes = real((grid.z - 1) * t.m().z + t.T.z);
   const Vec3 n_out = t.n_out();
   transforms_ = stacks * plane * (in * planes + out * real(n_out.z)) + tiles * lines * (in + out);
-  // Images that fill up a block pass through the activation, too.
-  finishing_ = real(t.problem.in.S) * out * real(voxels(n_out)) * slow_finish_flops(t.problem.activation, spec);
+  // In a blocked output, images that fill up a block pass through the activation, too.
+  finishing_ = real(t.problem.in.S) * out * real(voxels(n_out)) * late_activation_flops(t.problem.activation, spec);
   pairs_ = real(t.problem.in.f) * out;
   kernel_transforms_ = pairs_ * (real(t.problem.k.z) * plane + lines);
   frequencies_ = columns * real(t.T.z);

@@ -10,9 +10,6 @@ namespace znni::cpu::fft_tiled {
 // them, four what it takes to prepare each kernel spectrum.
 [[nodiscard]] Products cheaper_products(std::int64_t tiles_per_batch);
 
-// Operations that finish_slowly() takes for an element; 0 where vectors do it.
-[[nodiscard]] double slow_finish_flops(Activation activation, const DeviceSpec& spec);
-
 // What is the same for all numbers of stacks that share a pass over the kernel spectra, counted once: a search asks for
 // hundreds of plans of every layer that it looks at.
 class TileModel {
@@ -35,7 +32,7 @@ class TileModel {
   double pairs_;        // of images read and lanes written
   double transforms_;   // operations; of images
   double kernel_transforms_;
-  double finishing_;      // operations of activations that have no vector form
+  double finishing_;      // operations of activations with an exponential
   double kernel_bytes_;   // of the kernels' spectra
   double spectra_bytes_;  // moved; of tiles
   double tensor_bytes_;

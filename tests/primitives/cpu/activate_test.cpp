@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <limits>
 #include <vector>
 
@@ -29,6 +30,14 @@ TEST(Activate, SurvivesInfinities) {
   values = {-infinity, infinity};
   activate({ActivationKind::elu, 0.5F}, values);
   EXPECT_EQ(values, (std::vector<float>{-0.5F, infinity}));
+}
+
+TEST(Exponentiate, IsTheExponentialOfWhatIsNotAboveZero) {
+  std::vector<float> values = {0.0F,  -1.0F,  -0.25F, -80.0F, -200.0F, -std::numeric_limits<float>::infinity(),
+                               -3.0F, -1e-6F, -10.0F};
+  const std::vector<float> arguments = values;
+  exponentiate(values);
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_FLOAT_EQ(values[i], std::exp(arguments[i])) << arguments[i];
 }
 
 TEST(Accumulate, AddsValueByValue) {

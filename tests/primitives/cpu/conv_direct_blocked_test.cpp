@@ -62,6 +62,14 @@ TEST(ConvDirectBlocked, EstimatesRiseWithTheTaps) {
   EXPECT_LT(seconds(8), 2 * seconds(4));
 }
 
+TEST(ConvDirectBlocked, CountsAnExponential) {
+  const DeviceSpec spec = describe_cpu(1);
+  ConvProblem problem{{1, 80, Vec3::cube(20)}, 80, Vec3::cube(1), Vec3::cube(1), {ActivationKind::relu, 0}};
+  const Seconds relu = conv_direct_blocked.describe(problem, spec).value().front().time;
+  problem.activation.kind = ActivationKind::tanh;
+  EXPECT_GT(conv_direct_blocked.describe(problem, spec).value().front().time, relu);
+}
+
 INSTANTIATE_TEST_SUITE_P(ConvDirectBlocked, BlockedWorkers,
                          testing::Values(std::pair{16, 1}, std::pair{16, 2}, std::pair{16, 3}, std::pair{8, 2},
                                          std::pair{4, 2}));

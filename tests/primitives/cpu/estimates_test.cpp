@@ -47,6 +47,9 @@ TEST(Estimates, DearActivationsCostMore) {
   const DeviceSpec spec = spec_of(16);
   EXPECT_EQ(activation_flops({}, spec), 0.0);
   EXPECT_LT(activation_flops({ActivationKind::relu, 0}, spec), activation_flops({ActivationKind::tanh, 0}, spec));
+  EXPECT_EQ(activation_flops({ActivationKind::elu, 1}, spec), exponential_flops(spec));
+  EXPECT_EQ(late_activation_flops({ActivationKind::leaky_relu, 1}, spec), 0.0);
+  EXPECT_EQ(late_activation_flops({ActivationKind::sigmoid, 0}, spec), exponential_flops(spec));
   EXPECT_LT(vector_flops(1, spec), scalar_flops(1, spec));
   EXPECT_DOUBLE_EQ(vector_flops(1, spec_of(16)), vector_flops(1, spec_of(8)));
   EXPECT_DOUBLE_EQ(vector_flops(1, spec_of(4)), 2 * vector_flops(1, spec_of(8)));

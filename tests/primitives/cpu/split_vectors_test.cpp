@@ -40,6 +40,7 @@ TYPED_TEST(AllVectors, Calculate) {
   this->check([](V a, V b) { return a + b; }, [](float a, float b) { return a + b; });
   this->check([](V a, V b) { return a - b; }, [](float a, float b) { return a - b; });
   this->check([](V a, V b) { return a * b; }, [](float a, float b) { return a * b; });
+  this->check([](V a, V b) { return a / b; }, [](float a, float b) { return a / b; });
   this->check([](V a, V) { return 3.0F * a; }, [](float a, float) { return 3.0F * a; });
   this->check([](V a, V) { return -a; }, [](float a, float) { return -a; });
   this->check([](V a, V b) { return a += b; }, [](float a, float b) { return a + b; });
@@ -52,6 +53,15 @@ TYPED_TEST(AllVectors, Choose) {
   this->check([](V a, V b) { return TypeParam::larger(a, b); }, [](float a, float b) { return a < b ? b : a; });
   this->check([](V a, V b) { return TypeParam::where_negative(a, b, a); },
               [](float a, float b) { return a < 0 ? b : a; });
+}
+
+TYPED_TEST(AllVectors, RaiseTwoToPowers) {
+  using V = typename TypeParam::V;
+  for (const int n : {1, 2, 126, 127, 128, 254}) {
+    const float power = std::ldexp(1.0F, n - 127);
+    this->check([n](V, V) { return TypeParam::power(TypeParam::all(0x1.8p23F + static_cast<float>(n))); },
+                [power](float, float) { return power; });
+  }
 }
 
 TYPED_TEST(AllVectors, KeepTheFirstWhereOneIsNoNumber) {

@@ -158,7 +158,7 @@ TEST(PlaneSeconds, RiseWithTheWorkAndFallWithTheWorkers) {
 }
 
 // 36 tiles for two workers; all lanes of a block pass through the activation, 14 of 16 for nothing.
-TEST(PlaneSeconds, CountAnActivationWithoutVectorsForWholeBlocks) {
+TEST(PlaneSeconds, CountAnExponentialForWholeBlocks) {
   Tiling t;
   t.problem = layer(4, 2, {43, 30, 30}, Vec3::cube(4));
   t.T = {16, 16, 16};

@@ -105,7 +105,7 @@ TEST(TileModel, ThreeProductsNeedTilesToShareTheirKernels) {
   EXPECT_GT(seconds(plan), three);
 }
 
-TEST(TileModel, CountsAnActivationWithoutVectorsForWholeBlocks) {
+TEST(TileModel, CountsAnExponentialForWholeBlocks) {
   TilePlan plan = plan_of(3, 80, 2, 40);
   plan.tiling.problem.activation.kind = ActivationKind::leaky_relu;
   const Seconds fast = seconds(plan);
