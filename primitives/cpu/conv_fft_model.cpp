@@ -4,6 +4,7 @@
 #include <array>
 
 #include "primitives/cpu/conv_fft_memory.hpp"
+#include "primitives/cpu/estimates.hpp"
 #include "primitives/cpu/fft_sizes.hpp"
 
 namespace znni::cpu {
@@ -112,10 +113,11 @@ Parts parts(const ConvProblem& problem, double sums, double kernels, const Devic
 // The longest share when `tasks` equal tasks go to `workers`.
 double rounds(std::int64_t tasks, std::int64_t workers) { return real(div_up(tasks, workers)); }
 
-// Reading the residual, by all cores; nothing waits for the sums, which are in cache.
-Seconds residual_seconds(const ConvProblem& problem, const DeviceSpec& spec) {
-  if (!problem.residual) return 0;
-  return real(tensor_bytes(output_shape(problem), {})) / spec.bytes_per_second;
+// Reading the residual, by all cores, and the activation; nothing waits for the sums, which are in cache.
+Seconds finish_seconds(const ConvProblem& problem, const DeviceSpec& spec) {
+  const Shape5 shape = output_shape(problem);
+  const Seconds reading = problem.residual ? real(tensor_bytes(shape, {})) / spec.bytes_per_second : 0;
+  return reading + real(elements(shape)) * late_activation_flops(problem.activation, spec) / spec.flops_per_second;
 }
 
 }  // namespace
@@ -126,7 +128,7 @@ Seconds task_parallel_seconds(const ConvProblem& problem, const DeviceSpec& spec
   const Parts part = parts(problem, real(S) * real(problem.f_out), real(primaries), spec);
   const Seconds output_image = real(problem.in.f) * part.kernel + real(S) * part.products;
   return rounds(mul(S, problem.in.f), spec.threads) * part.image + rounds(problem.f_out, primaries) * output_image +
-         rounds(mul(S, problem.f_out), spec.threads) * part.output + residual_seconds(problem, spec) + 4 * meeting;
+         rounds(mul(S, problem.f_out), spec.threads) * part.output + finish_seconds(problem, spec) + 4 * meeting;
 }
 
 Seconds data_parallel_seconds(const ConvProblem& problem, const DeviceSpec& spec) {
@@ -141,7 +143,7 @@ Seconds data_parallel_seconds(const ConvProblem& problem, const DeviceSpec& spec
   // Once per image; twice per group of kernels whose planes go into one transform; twice per output image.
   const std::int64_t group = fft_size(problem.in.n.z) / problem.k.z;
   const double meetings = images + 2 * real(problem.f_out) * (real(div_up(problem.in.f, group)) + 1);
-  return work / spec.threads + residual_seconds(problem, spec) + meetings * meeting;
+  return work / spec.threads + finish_seconds(problem, spec) + meetings * meeting;
 }
 
 }  // namespace znni::cpu

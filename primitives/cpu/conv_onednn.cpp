@@ -184,13 +184,15 @@ Seconds seconds(const ConvProblem& problem, const DeviceSpec& spec, Format in, F
   padded.in.f = round_up(problem.in.f, block_width(in.layout));
   padded.f_out = round_up(problem.f_out, block_width(out.layout));
   const double bytes = tensor_traffic(problem, in, out);
+  const double activating =
+      static_cast<double>(elements(output_shape(padded))) * late_activation_flops(problem.activation, spec);
   if (in == planar_format) {
     // A first layer computes little for each voxel that it writes, and memory is read before it is written.
     const auto written = static_cast<double>(tensor_bytes(output_shape(problem), out));
-    return modelled_time(spec, direct_flops(padded), planar_efficiency, bytes + written);
+    return modelled_time(spec, direct_flops(padded) / planar_efficiency + activating, 1.0, bytes + written);
   }
   const double reached = problem.dilation == Vec3::cube(1) ? efficiency : dilated_efficiency;
-  return modelled_time(spec, direct_flops(padded), reached, bytes);
+  return modelled_time(spec, direct_flops(padded) / reached + activating, 1.0, bytes);
 }
 
 Result<Estimate> estimate(const ConvProblem& problem, const DeviceSpec& spec, Format in, Format out) {

@@ -6,6 +6,7 @@
 
 #include <cmath>
 
+#include "primitives/cpu/estimates.hpp"
 #include "tests/support/random.hpp"
 
 namespace znni::cpu {
@@ -61,6 +62,16 @@ TEST(ConvFftModel, AResidualCostsItsReading) {
   const Seconds reading = 4.0 * 80 * 60 * 60 * 60 / spec.bytes_per_second;
   EXPECT_NEAR(task_parallel_seconds(fused, spec) - task_parallel_seconds(plain, spec), reading, 1e-9);
   EXPECT_NEAR(data_parallel_seconds(fused, spec) - data_parallel_seconds(plain, spec), reading, 1e-9);
+}
+
+TEST(ConvFftModel, AnExponentialCostsItsArithmetic) {
+  const ConvProblem plain = layer(1, 80, 3, 64, 5);
+  ConvProblem curved = plain;
+  curved.activation.kind = ActivationKind::sigmoid;
+  const DeviceSpec spec = machine(2);
+  const Seconds activating = 3.0 * 60 * 60 * 60 * exponential_flops(spec) / spec.flops_per_second;
+  EXPECT_NEAR(task_parallel_seconds(curved, spec) - task_parallel_seconds(plain, spec), activating, 1e-9);
+  EXPECT_NEAR(data_parallel_seconds(curved, spec) - data_parallel_seconds(plain, spec), activating, 1e-9);
 }
 
 TEST(ConvFftModel, HardlyDependsOnTheKernel) {

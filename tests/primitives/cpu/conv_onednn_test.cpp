@@ -121,6 +121,14 @@ TEST(ConvOnednn, AddsAResidualInEveryWayThatItOffersWithoutOne) {
   }
 }
 
+TEST(ConvOnednn, CountsAnExponential) {
+  if (!has_vectors()) GTEST_SKIP() << "no AVX2";
+  ConvProblem problem{{1, 80, {20, 20, 20}}, 80, {3, 3, 3}, {1, 1, 1}, {ActivationKind::relu, 0}};
+  const Seconds relu = conv_onednn.describe(problem, describe_cpu(2)).value().front().time;
+  problem.activation.kind = ActivationKind::tanh;
+  EXPECT_GT(conv_onednn.describe(problem, describe_cpu(2)).value().front().time, relu);
+}
+
 // Beside input and output a run holds the two slabs and a few bytes of the library's.
 TEST(ConvOnednn, HoldsLittleBesideItsTensors) {
   if (!has_vectors()) GTEST_SKIP() << "no AVX2";
