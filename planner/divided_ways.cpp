@@ -7,30 +7,34 @@
 namespace znni {
 
 DividedWays::DividedWays(const Geometry& geometry, const Catalogue& catalogue, const DeviceSpec& gpu, FastestWays& cpu,
-                         Seconds below, Precision precision)
+                         Seconds below, Precision precision, const std::function<bool()>& stop)
     : geometry_(geometry),
       catalogue_(catalogue),
       gpu_(gpu),
       cpu_(cpu),
       below_(below),
-      rules_(rules_of(precision)),
-      ways_(geometry.problems.size()) {}
+      rules_(rules_of(precision, stop)),
+      divisions_(geometry.problems.size()) {
+  for (const Primitive* primitive : catalogue_.primitives()) {
+    if (primitive->device == DeviceKind::gpu) on_gpu_.push_back(primitive);
+  }
+}
 
 // Reorders are the first primitive's that knows the formats.
-PartRules DividedWays::rules_of(Precision precision) const {
-  if (precision == Precision::fp32) return {};
+PartRules DividedWays::rules_of(Precision precision, const std::function<bool()>& stop) const {
+  if (precision == Precision::fp32) return {precision, nullptr, stop};
   const ReorderProblem example{{1, 1, Vec3::cube(1)}, planar_f32, edge_formats(precision).back()};
   for (const Primitive* primitive : catalogue_.primitives()) {
-    if (primitive->device == DeviceKind::gpu && primitive->describe(example, gpu_)) return {precision, primitive};
+    if (primitive->device == DeviceKind::gpu && primitive->describe(example, gpu_)) return {precision, primitive, stop};
   }
-  return {precision, nullptr};
+  return {precision, nullptr, stop};
 }
 
 const ConvProblem* DividedWays::convolution(int node) const {
   return std::get_if<ConvProblem>(&geometry_.problems[static_cast<std::size_t>(node)]);
 }
 
-Seconds DividedWays::least_seconds(int node) {
+Seconds DividedWays::copy_seconds(int node) {
   const ConvProblem* const conv = convolution(node);
   if (conv == nullptr) {
     const Result<Step>& step = cpu_.get(geometry_.problems[static_cast<std::size_t>(node)]);
@@ -43,29 +47,23 @@ Seconds DividedWays::least_seconds(int node) {
                    (up + down) / link.duplex_bytes_per_second, (up + down) / link.staging_bytes_per_second});
 }
 
-DividedWays::Ways DividedWays::ways_of(const ConvProblem& conv) const {
-  std::vector<DividedOption> good;
-  Error reason{ErrorCode::unsupported, "no primitive of the GPU computes " + to_string(LayerProblem(conv))};
-  for (const Primitive* primitive : catalogue_.primitives()) {
-    if (primitive->device != DeviceKind::gpu || !takes_parts(conv, *primitive, gpu_)) continue;
-    const Result<void> added = add_good_divisions(conv, *primitive, gpu_, below_, good, rules_);
-    if (!added) reason = added.error();
-  }
-  put_fastest_first(good);
-  return good.empty() ? Ways(std::move(reason)) : Ways(std::move(good));
+DivisionSearch& DividedWays::divisions_of(int node) {
+  std::optional<DivisionSearch>& known = divisions_[static_cast<std::size_t>(node)];
+  if (!known) known.emplace(*convolution(node), on_gpu_, gpu_, rules_, below_);
+  return *known;
 }
 
-Result<Step> DividedWays::fastest(int node, const SpaceBytes& budget) {
-  const ConvProblem* const conv = convolution(node);
-  if (conv == nullptr) {
+Seconds DividedWays::least_seconds(int node) {
+  return convolution(node) == nullptr ? copy_seconds(node) : divisions_of(node).least_seconds();
+}
+
+Result<Step> DividedWays::fastest(int node, const SpaceBytes& budget, Seconds below) {
+  if (convolution(node) == nullptr) {
     Result<Step> step = cpu_.get(geometry_.problems[static_cast<std::size_t>(node)]);
     if (step) step->node = node;
     return step;
   }
-  std::optional<Ways>& ways = ways_[static_cast<std::size_t>(node)];
-  if (!ways) ways = ways_of(*conv);
-  if (!*ways) return ways->error();
-  const Result<DividedOption> option = best_division(*conv, **ways, budget);
+  const Result<DividedOption> option = divisions_of(node).fastest(budget, below);
   if (!option) return option.error();
   const hybrid::DividedChoice& choice = option->choice;
   Step step = make_step(node, *choice.inner, option->estimate);

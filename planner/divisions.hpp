@@ -1,7 +1,13 @@
-// The best division of a convolution that runs through a GPU from host RAM, by model.
+// The best division of a convolution that runs through a GPU from host RAM, by model: into halves, quarters and so on
+// of S, f_out and the slab and into even parts of f. There are thousands, and a library takes long to say how it
+// computes a part: divisions are looked at in the order of what they take at least, and no further than to the fastest
+// that fits.
 #pragma once
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -34,30 +40,74 @@ struct DividedOption {
   SpaceBytes use;  // the layer's own tensors, in host memory, aside
 };
 
-// Whether `inner` computes the whole or its smallest part. Others are not worth asking for every part between.
-[[nodiscard]] bool takes_parts(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu);
-
-// How parts may be computed.
+// How parts may be computed, and how long they are looked at.
 struct PartRules {
   Precision precision = Precision::fp32;  // no coarser
   const Primitive* reorder = nullptr;     // parts from planar to other formats and back; nullptr: all is planar
+  // Asked before a part is described: true ends that for good, and what was described until then is all there is.
+  std::function<bool()> stop = {};
 };
 
-// Adds the divisions into halves, quarters and so on of S, f_out and the slab and into even parts of f that take less
-// than `below` and that no other of `good` betters in time, pinned and device memory at once; leaves out those that
-// they better. Tensors are planar; parts are computed by `inner`, in every variant that it has for them and the rules
-// allow, from planar to planar or, reordered, in another format throughout; it may refuse the whole. An error when
-// there is none to add: the last reason.
-[[nodiscard]] Result<void> add_good_divisions(const ConvProblem& conv, const Primitive& inner, const DeviceSpec& gpu,
-                                              Seconds below, std::vector<DividedOption>& good,
-                                              const PartRules& rules = {});
+class DivisionSearch {
+ public:
+  // Tensors are planar; parts are computed by one of `inner`, of the GPU, in every variant that it has for them and the
+  // rules allow, from planar to planar or, reordered, in another format throughout; it may refuse the whole. What takes
+  // no less than `below` does not count. References must outlive it.
+  DivisionSearch(const ConvProblem& conv, std::span<const Primitive* const> inner, const DeviceSpec& gpu,
+                 const PartRules& rules, Seconds below);
 
-// Of equals those that were added first come first.
-void put_fastest_first(std::vector<DividedOption>& good);
+  // None takes less, in however much memory. Describes no part by a primitive that tells the least itself.
+  [[nodiscard]] Seconds least_seconds();
 
-// The first of them whose pinned and device memory fit. over_budget when none does: names the least device memory that
-// is needed.
-[[nodiscard]] Result<DividedOption> best_division(const ConvProblem& conv, const std::vector<DividedOption>& good,
-                                                  const SpaceBytes& budget);
+  // The fastest that takes less than `below` and whose parts fit into the pinned and device memory. Of equals the first
+  // of which none of the others needs less: by the order of primitives, of parts from large to small, and of variants.
+  // over_budget when what is fast enough does not fit: names the least device memory that it needs; cancelled when that
+  // was not looked at; else `unsupported` with the last reason.
+  [[nodiscard]] Result<DividedOption> fastest(const SpaceBytes& memory, Seconds below);
+
+ private:
+  // A division by one primitive, or, once described, one way to compute its parts. In the order of what it takes.
+  struct Place {
+    Seconds seconds = 0;  // at least; of a way exactly
+    std::size_t source = 0;
+    std::size_t division = 0;
+    int way = -1;  // -1: not described yet
+    auto operator<=>(const Place&) const = default;
+  };
+  struct Candidate {
+    SpaceBytes use;                // at least
+    bool weighed = false;          // that is exact
+    hybrid::DividedChoice choice;  // of a way
+  };
+  using Candidates = std::map<Place, Candidate>;
+  using Parts = std::map<ConvProblem, Result<std::vector<Estimate>>>;
+  struct Source {
+    const Primitive* primitive = nullptr;
+    bool takes_parts = false;  // known to
+    Parts known = {};          // many divisions have some in common
+  };
+
+  void add_source(const Primitive& primitive);
+  [[nodiscard]] const Result<std::vector<Estimate>>& describe_part(Source& source, const ConvProblem& part);
+  [[nodiscard]] bool takes_parts(Source& source);
+  // Its ways in place of a division; the next of all candidates.
+  Candidates::iterator describe(Candidates::iterator at);
+  [[nodiscard]] Result<void> add_way(const Place& place, const hybrid::DividedChoice& choice);
+  [[nodiscard]] Result<hybrid::InnerEstimates> inner_estimates(const Place& place, const hybrid::DividedChoice& choice);
+  [[nodiscard]] DividedOption option(const Place& place, const hybrid::DividedChoice& choice);
+  void weigh(const Place& place, Candidate& candidate);
+  [[nodiscard]] bool stopped();
+  [[nodiscard]] Error none(const SpaceBytes& memory, Seconds below) const;
+
+  const ConvProblem& conv_;
+  const DeviceSpec& gpu_;
+  PartRules rules_;
+  Seconds below_;
+  std::vector<hybrid::SubLayers> divisions_;
+  std::vector<Source> sources_;
+  Candidates candidates_;
+  bool stopped_ = false;
+  Error reason_;
+};
 
 }  // namespace znni

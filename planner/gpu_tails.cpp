@@ -1,6 +1,7 @@
 #include "planner/gpu_tails.hpp"
 
 #include <algorithm>
+#include <utility>
 
 #include "planner/format_search.hpp"
 #include "planner/pairs.hpp"
@@ -34,7 +35,7 @@ Seconds tail_seconds(Seconds compute, std::int64_t groups, const Shape5& in, con
 }  // namespace
 
 GpuTails::GpuTails(const Network& network, const Geometry& geometry, const DeviceSpec& gpu, FastestWays& ways,
-                   TailNetworks& networks, Precision coarsest, Seconds below)
+                   TailNetworks& networks, Precision coarsest, Seconds below, std::function<bool()> stop)
     : network_(network),
       geometry_(geometry),
       gpu_(gpu),
@@ -42,6 +43,7 @@ GpuTails::GpuTails(const Network& network, const Geometry& geometry, const Devic
       networks_(networks),
       coarsest_(coarsest),
       below_(below),
+      stop_(std::move(stop)),
       passes_(static_cast<double>(pass_count(geometry))) {}
 
 std::vector<TailWay> GpuTails::ways(int until) {
@@ -127,8 +129,10 @@ Result<Tail> GpuTails::make(int until, const TailWay& way) {
   FormatSearch search(problem, fastest_);
   const Error slower{ErrorCode::unsupported, "slower than another patch"};
   const auto too_slow = [&](Seconds compute) { return all_seconds(compute) >= below_; };
-  const Result<Seconds> bound = search.least(too_slow);
+  const auto stopped = [&] { return stop_ && stop_(); };
+  const Result<Seconds> bound = search.least([&](Seconds compute) { return too_slow(compute) || stopped(); });
   if (!bound) return bound.error();
+  if (stopped()) return Error{ErrorCode::cancelled, "the search was stopped"};
   if (too_slow(*bound)) return slower;
   Result<FormatChoice> choice = search.best();
   if (!choice) return choice.error();

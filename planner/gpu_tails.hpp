@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <functional>
 #include <map>
 #include <optional>
 #include <utility>
@@ -33,9 +34,10 @@ using TailNetworks = std::map<int, Network>;
 
 class GpuTails {
  public:
-  // Of one geometry. References must outlive it. What takes no less than `below` does not count.
+  // Of one geometry. References must outlive it. What takes no less than `below` does not count, nor does what a `stop`
+  // breaks off.
   GpuTails(const Network& network, const Geometry& geometry, const DeviceSpec& gpu, FastestWays& ways,
-           TailNetworks& networks, Precision coarsest, Seconds below);
+           TailNetworks& networks, Precision coarsest, Seconds below, std::function<bool()> stop = {});
 
   // Strict ones first; in pairs only where there are some. `until`: the first node behind the cut.
   [[nodiscard]] std::vector<TailWay> ways(int until);
@@ -61,6 +63,7 @@ class GpuTails {
   TailNetworks& networks_;
   Precision coarsest_;
   Seconds below_;
+  std::function<bool()> stop_;
   double passes_;
   std::array<Absent, precisions> absent_;                // empty until asked for
   std::map<std::pair<int, TailWay>, LeastBytes> least_;  // of all groups: of group 0

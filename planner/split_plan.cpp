@@ -123,9 +123,9 @@ class PatchSearch {
         fov_(reaches(network).back().fov),
         stride_(reaches(network).back().stride),
         specs_(as_fine_as(options.precision, specs)),
-        simple_(network, catalogue, costs, specs_, {limits_of(strategy).head, false}, options.precision) {
+        simple_(network, catalogue, costs, specs_, {limits_of(strategy).head, false}, options.precision, options.stop) {
     if (!limits_of(strategy).host_ram) return;
-    divided_.emplace(network, catalogue, costs, specs_, limits_of(strategy), options.precision);
+    divided_.emplace(network, catalogue, costs, specs_, limits_of(strategy), options.precision, options.stop);
   }
 
   // The candidate with the most voxels per second, or `found` where none has more; of equals the first, without layers

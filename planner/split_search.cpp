@@ -58,15 +58,19 @@ class SplitSearch::Look {
         nodes_(static_cast<int>(geometry.problems.size())),
         copying_(copy_seconds(search.network_, without_histories(search.network_, geometry), search.specs_.cpu)),
         least_(geometry),
-        divided_(geometry, search.catalogue_, search.specs_.gpu, search.cpu_, below / passes_, search.precision_),
-        tails_(search.network_, geometry, search.specs_.gpu, search.gpu_, search.tails_, search.precision_, below) {}
+        divided_(geometry, search.catalogue_, search.specs_.gpu, search.cpu_, below / passes_, search.precision_,
+                 search.stop_),
+        tails_(search.network_, geometry, search.specs_.gpu, search.gpu_, search.tails_, search.precision_, below,
+               search.stop_) {}
 
   Result<SplitChoice> run() {
     for (const int until : search_.cuts_) {
       for (const int theta : search_.cuts_) {
+        if (stopped()) break;
         if (theta <= until && theta < nodes_ && allowed(theta, until)) look(theta, until);
       }
     }
+    if (stopped()) reason_ = {ErrorCode::cancelled, "the search was stopped"};
     std::stable_sort(found_.begin(), found_.end(),
                      [](const Found& a, const Found& b) { return a.seconds.patch() < b.seconds.patch(); });
     for (const Found& found : found_) {
@@ -80,7 +84,7 @@ class SplitSearch::Look {
  private:
   struct Found {
     Cut cut;
-    int halvings = 0;
+    std::vector<Step> host_ram;
     SplitSeconds seconds;
   };
 
@@ -103,7 +107,7 @@ class SplitSearch::Look {
     const Seconds head = head_seconds(theta);
     if (head >= below_) return slower();
     Seconds least = history_seconds(least_.kept(theta, until), search_.specs_.cpu);
-    for (int node = theta; node < until && least < below_; ++node) least += passes_ * divided_.least_seconds(node);
+    for (int node = theta; node < until && least < below_; ++node) least += passes_ * divided_.copy_seconds(node);
     if (least >= below_) return slower();
     for (const TailWay& way : ways) look_at_way({theta, until, way}, head, least);
   }
@@ -114,7 +118,7 @@ class SplitSearch::Look {
     if (tail == nullptr) return;
     if (least + tail->seconds >= below_) return slower();
     if (cut.theta == cut.until) {
-      found_.push_back({cut, 0, {head, tail->seconds}});
+      found_.push_back({cut, {}, {head, tail->seconds}});
     } else {
       add_divided(cut, head, tail->seconds);
     }
@@ -147,28 +151,40 @@ class SplitSearch::Look {
 
   // The same layers through host RAM in ever smaller parts, as long as that makes a difference.
   void add_divided(const Cut& cut, Seconds head, Seconds tail) {
+    const Seconds others = tail + history_seconds(least_.kept(cut.theta, cut.until), search_.specs_.cpu);
+    const Seconds spare = (below_ - others) / passes_ - least_sum(cut);
+    if (std::isfinite(below_) && !(spare > 0)) return slower();
     std::vector<Step> before;
-    const Seconds kept = history_seconds(least_.kept(cut.theta, cut.until), search_.specs_.cpu);
-    for (int halvings = 0; halvings < most_halvings; ++halvings) {
-      Result<std::vector<Step>> steps = host_ram_steps(cut, halvings);
-      if (!steps) {
+    for (int halvings = 0; halvings < most_halvings && !(halvings > 0 && stopped()); ++halvings) {
+      Result<std::vector<Step>> steps = host_ram_steps(cut, halvings, spare);
+      if (!steps) {  // nor are there smaller or faster ones
         reason_ = steps.error();
-        continue;
+        return;
       }
       if (*steps == before) continue;
       before = *std::move(steps);
-      Seconds sum = tail + kept;
+      Seconds sum = others;
       for (const Step& step : before) sum += passes_ * step.seconds;
       if (sum >= below_) return slower();  // smaller parts are not faster
-      found_.push_back({cut, halvings, {head, sum}});
+      found_.push_back({cut, before, {head, sum}});
     }
   }
 
-  Result<std::vector<Step>> host_ram_steps(const Cut& cut, int halvings) {
+  // Of one pass through the layers of host RAM.
+  Seconds least_sum(const Cut& cut) {
+    Seconds sum = 0;
+    for (int node = cut.theta; node < cut.until; ++node) sum += divided_.least_seconds(node);
+    return sum;
+  }
+
+  // `spare`: seconds of a pass that all layers together may take beyond their least.
+  Result<std::vector<Step>> host_ram_steps(const Cut& cut, int halvings, Seconds spare) {
+    const Seconds rounding = 1e-9 * below_ / passes_;
     const SpaceBytes share{budget_.host, budget_.pinned >> halvings, budget_.device >> halvings};
     std::vector<Step> steps;
     for (int node = cut.theta; node < cut.until; ++node) {
-      Result<Step> step = divided_.fastest(node, share);
+      const Seconds most = std::isfinite(below_) ? divided_.least_seconds(node) + spare + rounding : below_;
+      Result<Step> step = divided_.fastest(node, share, most);
       if (!step) return step.error();
       steps.push_back(*std::move(step));
     }
@@ -204,9 +220,7 @@ class SplitSearch::Look {
     SplitChoice choice{{}, found.seconds, {}};
     choice.rung.geometry = geometry_.choice;
     choice.rung.seconds = found.seconds.patch();
-    Result<std::vector<Segment>> segments = segments_of(found);
-    if (!segments) return segments.error();
-    choice.rung.segments = *std::move(segments);
+    choice.rung.segments = segments_of(found);
     const Result<RungSegments> parts = take_apart(search_.network_, choice.rung, search_.catalogue_, search_.specs_);
     if (!parts) return parts.error();
     choice.bytes = pipeline_bytes(*parts);
@@ -214,7 +228,7 @@ class SplitSearch::Look {
     return choice;
   }
 
-  Result<std::vector<Segment>> segments_of(const Found& found) {
+  std::vector<Segment> segments_of(const Found& found) {
     const auto& [theta, until, way] = found.cut;
     std::vector<Segment> segments;
     if (theta > 0) {
@@ -226,9 +240,7 @@ class SplitSearch::Look {
       segments.push_back(std::move(head));
     }
     if (until > theta) {
-      Result<std::vector<Step>> steps = host_ram_steps(found.cut, found.halvings);
-      if (!steps) return steps.error();
-      segments.push_back({theta, until - 1, Place::gpu_host_ram, {}, *std::move(steps)});
+      segments.push_back({theta, until - 1, Place::gpu_host_ram, {}, found.host_ram});
     }
     if (until < nodes_) {
       segments.push_back({until, nodes_ - 1, Place::gpu, {way.group}, find_tail(until, way)->steps});
@@ -236,6 +248,7 @@ class SplitSearch::Look {
     return segments;
   }
 
+  [[nodiscard]] bool stopped() const { return search_.stop_ && search_.stop_(); }
   [[nodiscard]] const LayerProblem& problem(int node) const {
     return geometry_.problems[static_cast<std::size_t>(node)];
   }
@@ -257,7 +270,7 @@ class SplitSearch::Look {
 };
 
 SplitSearch::SplitSearch(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
-                         const CutLimits& limits, Precision precision)
+                         const CutLimits& limits, Precision precision, std::function<bool()> stop)
     : network_(network),
       catalogue_(catalogue),
       specs_(specs),
@@ -265,6 +278,7 @@ SplitSearch::SplitSearch(const Network& network, const Catalogue& catalogue, Cos
       precision_(precision),
       cpu_(DeviceKind::cpu, specs.cpu, catalogue, costs),
       gpu_(DeviceKind::gpu, specs.gpu, catalogue, costs, precision),
+      stop_(std::move(stop)),
       cuts_(cuts_of(network)) {}
 
 Result<SplitChoice> SplitSearch::best(const Geometry& geometry, const SpaceBytes& budget, Seconds below) {

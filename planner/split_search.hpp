@@ -2,6 +2,7 @@
 // them. What crosses a cut is planar, and geometries are the caller's to try.
 #pragma once
 
+#include <functional>
 #include <limits>
 #include <vector>
 
@@ -39,9 +40,10 @@ struct Cut {
 // Looks at one geometry after the other and remembers what layers take.
 class SplitSearch {
  public:
-  // References must outlive it. `precision`: no layer is computed coarser.
+  // References must outlive it. `precision`: no layer is computed coarser. `stop`: polled wherever a library may be
+  // asked next; once true it stays so.
   SplitSearch(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
-              const CutLimits& limits = {}, Precision precision = Precision::fp32);
+              const CutLimits& limits = {}, Precision precision = Precision::fp32, std::function<bool()> stop = {});
 
   // The fastest of all rungs of `geometry` that have at most one segment each on 'cpu', 'gpu_host_ram' and 'gpu', the
   // tail in groups of S or of a half, a quarter, ... of it, in pairs or not, each precision allowed or only stricter
@@ -49,6 +51,8 @@ class SplitSearch {
   // formats that are fastest for all of it, elsewhere its fastest planar primitive; parts of divided layers fit into
   // all of the memory, or a half, a quarter, ... budget.host bounds host and pinned bytes together. over_budget or
   // unsupported when there is none: the last reason.
+  // When stopped: the fastest that fits of the cuts that were looked at until then, divided layers as the best division
+  // found so far has them; `cancelled` when there is none.
   [[nodiscard]] Result<SplitChoice> best(const Geometry& geometry, const SpaceBytes& budget,
                                          Seconds below = std::numeric_limits<double>::infinity());
 
@@ -62,6 +66,7 @@ class SplitSearch {
   Precision precision_;
   FastestWays cpu_;
   FastestWays gpu_;
+  std::function<bool()> stop_;
   std::vector<int> cuts_;  // nodes before which one value alone is alive, both ends among them
   TailNetworks tails_;
 };

@@ -66,6 +66,10 @@ struct Primitive {
   // the caller's and must outlive the layer.
   Result<std::unique_ptr<PreparedLayer>> (*prepare)(const LayerProblem& problem, const Estimate& chosen,
                                                     const LayerWeights& weights, Arena& persistent, Device& device);
+
+  // Of a describe() that takes milliseconds, since it must ask a library: no estimate takes less time, found at once;
+  // infinite for a problem of another kind. nullptr: whoever wants to know describes.
+  Seconds (*least_time)(const LayerProblem& problem, const DeviceSpec& spec) = nullptr;
 };
 
 // One folder of primitives and the devices they run on.

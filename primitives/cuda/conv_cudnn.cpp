@@ -4,6 +4,7 @@
 // for which cuDNN 9.19 has faster kernels where k^3 > 32; forms 0 and 2 end in a kernel of our own.
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 #include <tuple>
 
@@ -44,20 +45,28 @@ double units_rate(const DeviceSpec& spec, Precision precision) {
   return precision == Precision::tf32 ? spec.accelerator.tf32_flops_per_second : spec.flops_per_second;
 }
 
-Seconds seconds(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form,
-                const EngineChoice& engine, std::size_t rank) {
-  const Precision precision = *precision_of(format);
+// Operations per second of an engine.
+double rate_of(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form, bool matrix_units) {
+  if (!matrix_units) return spec.flops_per_second * share_of_float32;
   const bool many = voxels(conv.k) > many_taps && form != CudnnForm::swapped;
-  const double rate = engine.matrix_units
-                          ? units_rate(spec, precision) * (many ? share_of_many_taps : share_of_matrix_units)
-                          : spec.flops_per_second * share_of_float32;
-  double bytes = tensor_traffic(conv, format, format) + 2.0 * static_cast<double>(engine.workspace_bytes);
+  return units_rate(spec, *precision_of(format)) * (many ? share_of_many_taps : share_of_matrix_units);
+}
+
+Seconds seconds(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form, double rate,
+                std::int64_t workspace_bytes) {
+  double bytes = tensor_traffic(conv, format, format) + 2.0 * static_cast<double>(workspace_bytes);
   int launches = 1;
   if (!ends_convolution(conv, form)) {  // read, ended and written once more
     bytes += 2.0 * static_cast<double>(tensor_bytes(output_shape(conv), format));
     ++launches;
   }
-  Seconds time = modelled_time(spec, direct_flops(conv) / rate, bytes, launches);
+  return modelled_time(spec, direct_flops(conv) / rate, bytes, launches);
+}
+
+Seconds seconds(const ConvProblem& conv, const DeviceSpec& spec, Format format, CudnnForm form,
+                const EngineChoice& engine, std::size_t rank) {
+  const double rate = rate_of(conv, spec, format, form, engine.matrix_units);
+  Seconds time = seconds(conv, spec, format, form, rate, engine.workspace_bytes);
   for (std::size_t i = 0; i < rank; ++i) time *= rank_factor;
   return time;
 }
@@ -109,23 +118,43 @@ Result<void> add_estimates(const ConvProblem& conv, const DeviceSpec& spec, Form
   return {};
 }
 
+// What the library is asked for.
+template <class Visit>
+void visit_forms(const ConvProblem& conv, const DeviceSpec& spec, const Visit& visit) {
+  for (const Format format : gpu_formats(spec)) {
+    for (const CudnnForm form : {CudnnForm::fused, CudnnForm::plain, CudnnForm::swapped}) {
+      if (form == CudnnForm::fused && !can_fuse(conv)) continue;
+      if (form == CudnnForm::swapped && format == planar_f32) continue;
+      visit(format, form);
+    }
+  }
+}
+
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   if (Result<void> gpu = check_gpu(name, spec); !gpu) return gpu.error();
   std::vector<Estimate> estimates;
   std::string last;
-  for (const Format format : gpu_formats(spec)) {
-    for (const CudnnForm form : {CudnnForm::fused, CudnnForm::plain, CudnnForm::swapped}) {
-      if (form == CudnnForm::fused && !can_fuse(*conv)) continue;
-      if (form == CudnnForm::swapped && format == planar_f32) continue;
-      const Result<void> added = add_estimates(*conv, spec, format, form, estimates);
-      if (!added) last = added.error().message;
-    }
-  }
+  visit_forms(*conv, spec, [&](Format format, CudnnForm form) {
+    const Result<void> added = add_estimates(*conv, spec, format, form, estimates);
+    if (!added) last = added.error().message;
+  });
   if (!estimates.empty()) return estimates;
   return Error{ErrorCode::unsupported,
                std::string(name) + " finds no engine for " + to_string(problem) + (last.empty() ? "" : ": " + last)};
+}
+
+// By engines of either kind, the first of the ranking and without a workspace, whether there are any or not.
+Seconds least_time(const LayerProblem& problem, const DeviceSpec& spec) {
+  const auto* conv = std::get_if<ConvProblem>(&problem);
+  Seconds least = std::numeric_limits<Seconds>::infinity();
+  if (conv == nullptr || !check_gpu(name, spec)) return least;
+  visit_forms(*conv, spec, [&](Format format, CudnnForm form) {
+    const double rate = std::max(rate_of(*conv, spec, format, form, true), rate_of(*conv, spec, format, form, false));
+    least = std::min(least, seconds(*conv, spec, format, form, rate, 0));
+  });
+  return least;
 }
 
 // A graph and its plan for tensors of certain strides and alignments.
@@ -275,6 +304,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 
 }  // namespace
 
-extern constinit const Primitive conv_cudnn{name, 2, DeviceKind::gpu, &describe, &prepare};
+extern constinit const Primitive conv_cudnn{name, 2, DeviceKind::gpu, &describe, &prepare, &least_time};
 
 }  // namespace znni::cuda

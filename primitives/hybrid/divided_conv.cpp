@@ -70,19 +70,21 @@ Seconds sum_seconds(const SubLayers& parts, const std::vector<Estimate>& of) {
 
 // One part of a tensor of `whole`, moved in as many copies as it has pieces, or in one when staged.
 Seconds moved(const LinkRate& link, const Shape5& whole, const Shape5& part, Format format, bool staged) {
-  std::int64_t pieces = 0;
-  visit_pieces(dense_view(nullptr, whole, format), {0, 0, 0, part}, [&](std::int64_t, const CopyRows&) { ++pieces; });
-  const auto copies = static_cast<double>(staged ? 1 : pieces);
-  return copies * link.seconds_per_copy + static_cast<double>(tensor_bytes(part, format)) / link.bytes_per_second;
+  std::int64_t copies = staged ? 1 : 0;
+  const auto count = [&](std::int64_t, const CopyRows&) { ++copies; };
+  if (!staged) visit_pieces(dense_view(nullptr, whole, format), {0, 0, 0, part}, count);
+  return static_cast<double>(copies) * link.seconds_per_copy +
+         static_cast<double>(tensor_bytes(part, format)) / link.bytes_per_second;
 }
 
-PartSeconds part_seconds(const SubLayers& parts, const InnerEstimates& inner, const DividedChoice& choice,
+// `compute`: of each sum.
+PartSeconds part_seconds(const SubLayers& parts, Seconds compute, const DividedChoice& choice,
                          const AcceleratorSpec& link) {
   const Shape5 whole_out = output_shape(parts.whole);
   const auto in_bytes = static_cast<double>(tensor_bytes(parts.in, choice.host_in()));
   const auto out_bytes = static_cast<double>(tensor_bytes(parts.out, choice.host_out()));
   PartSeconds part;
-  part.compute = sum_seconds(parts, inner.parts());
+  part.compute = compute;
   part.upload = moved(link.up, parts.whole.in, parts.in, choice.host_in(), choice.staged);
   part.download = moved(link.down, whole_out, parts.out, choice.host_out(), choice.staged);
   part.duplex = (static_cast<double>(parts.uploads()) * in_bytes +
@@ -189,7 +191,12 @@ Result<InnerEstimates> inner_estimates(const SubLayers& parts, const DividedChoi
 
 Seconds divided_time(const SubLayers& parts, const InnerEstimates& inner, const DividedChoice& choice,
                      const DeviceSpec& spec) {
-  return divided_seconds(parts, part_seconds(parts, inner, choice, spec.accelerator)).total;
+  const Seconds compute = sum_seconds(parts, inner.parts());
+  return divided_seconds(parts, part_seconds(parts, compute, choice, spec.accelerator)).total;
+}
+
+Seconds least_divided_time(const SubLayers& parts, Seconds compute, const DeviceSpec& spec) {
+  return divided_seconds(parts, part_seconds(parts, compute, {}, spec.accelerator)).total;
 }
 
 Estimate divided_estimate(const SubLayers& parts, const InnerEstimates& inner, const DividedChoice& choice,

@@ -77,6 +77,9 @@ using DescribePart = std::function<const Result<std::vector<Estimate>>&(const Co
 // The same in two steps, for callers that want no more of slow ones than their time.
 [[nodiscard]] Seconds divided_time(const SubLayers& parts, const InnerEstimates& inner, const DividedChoice& choice,
                                    const DeviceSpec& spec);
+// Not more than that of any choice whose tensors are planar and whose parts are staged, where the parts of each sum
+// take `compute` seconds or longer.
+[[nodiscard]] Seconds least_divided_time(const SubLayers& parts, Seconds compute, const DeviceSpec& spec);
 [[nodiscard]] Estimate divided_estimate(const SubLayers& parts, const InnerEstimates& inner,
                                         const DividedChoice& choice, const DeviceSpec& spec);
 

@@ -40,9 +40,11 @@ TEST_F(DividedWaysTest, NothingIsFasterThanTheLeast) {
     gpu_spec_.flops_per_second = 1e15;
     for (int node = 0; node < 3; ++node) {
       DividedWays ways(geometry_, catalogue_, gpu_spec_, cpu_);
+      EXPECT_GT(ways.copy_seconds(node), 0);
       const Seconds least = ways.least_seconds(node);
-      EXPECT_GT(least, 0);
+      EXPECT_GE(least, ways.copy_seconds(node));
       EXPECT_LE(least, ways.fastest(node, {much, much, much}).value().seconds) << node << " at " << rate;
+      EXPECT_FALSE(ways.fastest(node, {much, much, much}, least) && node != 1);
     }
   }
 }

@@ -3,7 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "planner/pairs.hpp"
 #include "planner/streams.hpp"
@@ -154,6 +156,55 @@ TEST_F(SplitSearchTest, ABoundCutsOffNothingElse) {
   }
 }
 
+// As slow to describe as a library: what it was asked for.
+std::set<LayerProblem> asked_for;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+Result<std::vector<Estimate>> describe_slowly(const LayerProblem& problem, const DeviceSpec& spec) {
+  asked_for.insert(problem);
+  return test::sim_conv().describe(problem, spec);
+}
+Seconds least_of_slow(const LayerProblem& problem, const DeviceSpec& spec) {
+  return direct_flops(problem) / spec.flops_per_second;
+}
+constinit const Primitive slow_conv{"sim.conv", 1, DeviceKind::gpu, describe_slowly, nullptr, least_of_slow};
+
+Catalogue catalogue_of_slow() {
+  const std::span<const Primitive* const> others = test::sim_backend().primitives.subspan(1);
+  std::vector<const Primitive*> gpu(others.begin(), others.end());
+  gpu.push_back(&slow_conv);
+  return test::split_catalogue(gpu);
+}
+
+TEST_F(SplitSearchTest, EndsSoonAfterAStopWithWhatFits) {
+  specs_.gpu.flops_per_second = 1e12;
+  const Catalogue catalogue = catalogue_of_slow();
+  SpaceBytes budget{much, much, 1 << 14};
+  const auto through_host_ram = [&] {
+    asked_for.clear();
+    const Result<SplitChoice> choice = choose(catalogue, budget);
+    return !choice || places(*choice).find("gpu_host_ram") != std::string::npos;
+  };
+  while (!through_host_ram()) budget.device -= budget.device / 8;
+  const std::size_t all = asked_for.size();
+  const SplitChoice free = choose(catalogue, budget).value();
+  int given = 0;
+  for (std::size_t most = 0; most < all; ++most) {
+    asked_for.clear();
+    SplitSearch search(network_, catalogue, *costs_, specs_, {}, Precision::fp32,
+                       [&] { return asked_for.size() >= most; });
+    const Result<SplitChoice> choice = search.best(geometry_, budget);
+    EXPECT_LE(asked_for.size(), most + 4) << "no further than one layer, or one division";
+    if (!choice) {
+      EXPECT_TRUE(choice.error().code == ErrorCode::cancelled || choice.error().code == ErrorCode::over_budget);
+      continue;
+    }
+    ++given;
+    EXPECT_GE(choice->rung.seconds, free.rung.seconds);
+    EXPECT_TRUE(budget.covers(choice->bytes));
+    EXPECT_EQ(choice->bytes, pipeline_bytes(take_apart(network_, choice->rung, catalogue, specs_).value()));
+  }
+  EXPECT_GT(given, 0);
+}
+
 TEST_F(SplitSearchTest, HostAndPinnedBytesShareALimit) {
   const SplitChoice free = choose({much, much, much}).value();
   const std::int64_t both = free.bytes.host + free.bytes.pinned;
@@ -218,6 +269,38 @@ Seconds patch_seconds(const Network& network, const RungSegments& parts, const P
     gpu += passes * (static_cast<double>(segment.groups() - 1) * longest + all + up + down);
   }
   return std::max(cpu, gpu);
+}
+
+// What is the most that a layer through host RAM may take follows from the others.
+TEST(SplitSearchBound, CutsOffNoLayersThroughHostRam) {
+  int through_host_ram = 0;
+  const Catalogue fast = test::pair_catalogue();
+  const Catalogue slow = catalogue_of_slow();
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  for (int i = 0; i < test::case_count(30); ++i) {
+    Random random(test::base_seed() + static_cast<std::uint64_t>(i));
+    const Network network = test::random_network(random, 16);
+    GeometryChoice choice = test::split_choice(network, random, random.integer(1, 3));
+    if (random.chance(0.5)) choice = test::split_stream(network, random).value_or(choice);
+    const Geometry geometry = make_geometry(network, choice).value();
+    PlaceSpecs specs{DeviceSpec{}, test::host_sim_spec()};
+    specs.gpu.flops_per_second = random.chance(0.5) ? 3e9 : 1e11;
+    const SpaceBytes budget{much, much, random.integer(1 << 12, 1 << 16)};
+    const auto best = [&](const Catalogue& catalogue, Seconds below) {
+      return SplitSearch(network, catalogue, *costs, specs, {i % 2 == 0, true}).best(geometry, budget, below);
+    };
+    for (const Catalogue* catalogue : {&fast, &slow}) {
+      const Result<SplitChoice> free = best(*catalogue, std::numeric_limits<double>::infinity());
+      if (!free) continue;
+      const std::vector<Segment>& segments = free->rung.segments;
+      through_host_ram += std::any_of(segments.begin(), segments.end(),
+                                      [](const Segment& segment) { return segment.place == Place::gpu_host_ram; });
+      const Seconds patch = free->rung.seconds;
+      EXPECT_EQ(best(*catalogue, patch * (1 + 1e-7)).value().rung, free->rung) << i;
+      EXPECT_FALSE(best(*catalogue, patch)) << i;
+    }
+  }
+  EXPECT_GT(through_host_ram, 0);
 }
 
 // Every cut and every group of one net, geometry and budget, in pairs and not, one after the other.

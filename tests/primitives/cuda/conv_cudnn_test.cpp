@@ -1,4 +1,7 @@
 // What cuDNN is asked and what it answers, for a described H200: no GPU is needed.
+#include <algorithm>
+#include <cmath>
+
 #include "primitives/cuda/estimates.hpp"
 #include "tests/primitives/cuda/gpu_specs.hpp"
 
@@ -40,6 +43,25 @@ TEST(CudaConvCudnn, LargeKernelsAreOfferedAsGradientsToo) {
   EXPECT_GT(forms(0), 0);
   EXPECT_GT(forms(1), 0);
   EXPECT_GT(forms(2), 0);
+}
+
+// Whoever looks at thousands of parts leaves those alone that cannot be fast enough, without asking the library.
+TEST(CudaConvCudnn, SaysTheLeastThatItTakes) {
+  DeviceSpec strict = described_gpu();
+  strict.accelerator.tf32_flops_per_second = strict.accelerator.bf16_flops_per_second = 0;
+  for (const DeviceSpec& spec : {strict, described_gpu()}) {
+    for (const std::int64_t k : {1, 3, 5, 9}) {
+      ConvProblem conv = eighty(40 + k, k);
+      conv.residual = k == 5;
+      conv.in.f = k == 9 ? 1 : 80;
+      const std::vector<Estimate> estimates = sound_estimates(conv_cudnn, conv, spec);
+      const auto fastest = std::min_element(estimates.begin(), estimates.end(),
+                                            [](const Estimate& a, const Estimate& b) { return a.time < b.time; });
+      EXPECT_GE(conv_cudnn.least_time(conv, spec), fastest->time / 3) << "k = " << k;
+    }
+  }
+  EXPECT_TRUE(std::isinf(conv_cudnn.least_time(SoftmaxProblem{{1, 3, {2, 2, 2}}}, strict)));
+  EXPECT_TRUE(std::isinf(conv_cudnn.least_time(eighty(30, 3), a_cpu())));
 }
 
 TEST(CudaConvCudnn, MoreThanTwoToThe31ElementsOfABatchAreTaken) {

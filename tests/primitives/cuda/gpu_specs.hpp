@@ -26,7 +26,8 @@ inline void expect_refusal(const Primitive& primitive, const LayerProblem& probl
   EXPECT_THAT(estimates.error().message, ::testing::StartsWith(std::string(primitive.name) + " "));
 }
 
-// Estimates of `problem`: inputs, output and all else in device memory, alive when they must be. Returns them.
+// Estimates of `problem`: inputs, output and all else in device memory, alive when they must be; none takes less than
+// the primitive says. Returns them.
 [[nodiscard]] inline std::vector<Estimate> sound_estimates(const Primitive& primitive, const LayerProblem& problem,
                                                            const DeviceSpec& spec = described_gpu()) {
   EXPECT_EQ(primitive.device, DeviceKind::gpu);
@@ -35,8 +36,10 @@ inline void expect_refusal(const Primitive& primitive, const LayerProblem& probl
     ADD_FAILURE() << estimates.error().message;
     return {};
   }
+  const Seconds least = primitive.least_time == nullptr ? 0 : primitive.least_time(problem, spec);
   for (const Estimate& estimate : *estimates) {
     EXPECT_GT(estimate.time, 0.0);
+    EXPECT_GE(estimate.time, least) << to_string(estimate.variant);
     EXPECT_EQ(peak(estimate.memory, MemorySpace::host) + peak(estimate.memory, MemorySpace::pinned), 0);
     std::int64_t tensors = tensor_bytes(output_shape(problem), estimate.out);
     for (int index = 0; index < input_count(problem); ++index) {
