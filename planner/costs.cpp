@@ -5,6 +5,7 @@
 #include <cmath>
 #include <mutex>
 #include <optional>
+#include <set>
 #include <unordered_map>
 
 #include "planner/problem_family.hpp"
@@ -19,6 +20,7 @@ class ModelledCosts final : public CostSource {
   Cost cost(const LayerProblem&, const Primitive&, const Estimate& estimate) override {
     return {estimate.time, Basis::model};
   }
+  [[nodiscard]] bool has_times_of(const Primitive&) const override { return false; }
 };
 
 std::string versioned(std::string_view primitive, int version) {
@@ -79,6 +81,7 @@ class RecordedCosts final : public CostSource {
       if (!is_of(record, spec)) continue;
       const std::string key = versioned(record.primitive, record.version) + "|" +
                               way_text(record.variant, record.in, record.out) + "|" + record.problem;
+      primitives_.insert(versioned(record.primitive, record.version));
       recorded_[key] = {robust_mean(record.samples), Basis::recorded, repeatability(record)};
     }
   }
@@ -98,9 +101,13 @@ class RecordedCosts final : public CostSource {
     const Correction correction = calibration_.correct(question);
     return {correction.factor * estimate.time, Basis::model, correction.error};
   }
+  [[nodiscard]] bool has_times_of(const Primitive& primitive) const override {
+    return primitives_.contains(versioned(primitive.name, primitive.version));
+  }
 
  private:
   std::unordered_map<std::string, Cost> recorded_;
+  std::set<std::string> primitives_;  // that there are records of
   Calibration calibration_;
   LastTexts said_;
 };

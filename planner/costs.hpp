@@ -31,6 +31,8 @@ class CostSource {
   virtual ~CostSource() = default;
   // Time of one run of `primitive` as `estimate` describes it. Asked by all threads of a search at once.
   virtual Cost cost(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) = 0;
+  // Whether it may have times of the primitive that do not come from its formula.
+  [[nodiscard]] virtual bool has_times_of(const Primitive& /*primitive*/) const { return true; }
 };
 
 // The formulas of describe() themselves.

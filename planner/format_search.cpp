@@ -1,6 +1,7 @@
 #include "planner/format_search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <utility>
 
@@ -60,15 +61,31 @@ std::vector<std::size_t> FormatSearch::most_operations_first() const {
   return units;
 }
 
+Seconds FormatSearch::least_of(const Unit& unit) {
+  const Seconds least = ways_.least_seconds(unit.problem);
+  const bool same = edge_formats(problem_.precision).size() == 1 || unit.problem == unit.reordered;
+  return same ? least : std::min(least, ways_.least_seconds(unit.reordered));
+}
+
 Result<Seconds> FormatSearch::least(const std::function<bool(Seconds)>& enough) {
+  constexpr double rounding = 1 - 1e-12;  // of sums in another order
+  const std::vector<std::size_t> order = most_operations_first();
+  Seconds rest = 0;  // of layers that are not described, at least
+  for (const std::size_t unit : order) {
+    const Seconds least = least_of(units_[unit]);
+    if (!std::isfinite(least)) return lacking(units_[unit]);
+    rest += least;
+    if (enough(rest * rounding)) return rest * rounding;
+  }
   Seconds sum = 0;
-  for (const std::size_t unit : most_operations_first()) {
+  for (const std::size_t unit : order) {
+    rest -= least_of(units_[unit]);
     const std::vector<Option>& options = options_of(unit);
     if (options.empty()) return lacking(units_[unit]);
     sum += std::min_element(options.begin(), options.end(), [](const Option& a, const Option& b) {
              return a.seconds < b.seconds;
            })->seconds;
-    if (enough(sum)) break;
+    if (const Seconds known = (sum + rest) * rounding; enough(known)) return known;
   }
   return sum;
 }

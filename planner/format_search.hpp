@@ -34,8 +34,8 @@ class FormatSearch {
   // References must outlive it.
   FormatSearch(const FormatProblem& problem, FastestWays& ways);
 
-  // No choice takes less in sum; of fewer layers as soon as `enough` says so of their sum. `unsupported` where nothing
-  // computes a layer.
+  // No choice takes less in sum; less than that as soon as `enough` says so of what is known, first without asking a
+  // library. `unsupported` where nothing computes a layer.
   [[nodiscard]] Result<Seconds> least(const std::function<bool(Seconds)>& enough);
   // Exact as long as no more than six values are alive at once: one state per format of each, node after node. Beyond,
   // the fastest states alone are followed, and the one in planar throughout. Of equals the one whose formats come
@@ -66,6 +66,7 @@ class FormatSearch {
   using States = std::map<Formats, Reached>;
 
   [[nodiscard]] Unit unit_of(int node) const;
+  [[nodiscard]] Seconds least_of(const Unit& unit);
   [[nodiscard]] std::vector<std::size_t> most_operations_first() const;
   const std::vector<Option>& options_of(std::size_t unit);
   [[nodiscard]] std::vector<Option> input_options();

@@ -224,6 +224,9 @@ class RowCosts final : public CostSource {
     ensure(known.has_value(), "a recorded primitive described a problem it does not know");
     return known->cost;
   }
+  [[nodiscard]] bool has_times_of(const Primitive& primitive) const override {
+    return tables_.contains(&primitive) || rest_->has_times_of(primitive);
+  }
 
  private:
   std::map<const Primitive*, const RowTable*> tables_;

@@ -35,6 +35,15 @@ TEST(PlannerCosts, ModelledIsTheFormula) {
   EXPECT_EQ(cost.basis, Basis::model);
 }
 
+TEST(PlannerCosts, SayOfWhatThereAreTimes) {
+  EXPECT_FALSE(modelled_costs()->has_times_of(drawn::conv));
+  Timings timings;
+  timings.insert(record(conv(8), estimate(conv(8)), 3));
+  EXPECT_TRUE(recorded_costs(timings, device())->has_times_of(drawn::conv));
+  EXPECT_FALSE(recorded_costs(timings, device())->has_times_of(drawn::other_conv));
+  EXPECT_FALSE(recorded_costs(timings, DeviceSpec{})->has_times_of(drawn::conv)) << "records of another device";
+}
+
 TEST(PlannerCosts, RecordedComesFirst) {
   Timings timings;
   timings.insert(record(conv(8), estimate(conv(8)), 3));

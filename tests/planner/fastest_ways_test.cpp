@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "tests/planner/drawn_primitives.hpp"
 
 namespace znni {
@@ -131,11 +133,60 @@ TEST(FastestWays, OfferEveryPairOfFormatsThatThePrecisionAllows) {
   EXPECT_EQ(ways.in_formats(problem, Precision::bf16).size(), 4U);
 }
 
+// As slow to describe as a library, but for what it takes at least.
+int described = 0;          // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+Seconds least_of_slow = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+Result<std::vector<Estimate>> describe_slowly(const LayerProblem& of, const DeviceSpec& spec) {
+  ++described;
+  return describe_formats(of, spec);
+}
+Seconds least_time(const LayerProblem&, const DeviceSpec&) { return least_of_slow; }
+Result<std::vector<Estimate>> describe_quickly(const LayerProblem&, const DeviceSpec&) {
+  return std::vector<Estimate>{{{}, {}, {}, 0.9, {}}};
+}
+
+// The answers are those of one that is described at once.
+TEST(FastestWays, AskALibraryOnlyWhereItMayBeTheFastest) {
+  const Primitive slow{"card.slow", 1, DeviceKind::gpu, describe_slowly, nullptr, least_time};
+  const Primitive open{"card.slow", 1, DeviceKind::gpu, describe_formats, nullptr};
+  const Primitive quick{"card.quick", 1, DeviceKind::gpu, describe_quickly, nullptr};
+  const DeviceSpec spec;
+  for (const Precision precision : {Precision::fp32, Precision::bf16}) {
+    for (const double least : {0.25, 0.9, 0.95}) {
+      for (const bool recorded : {false, true}) {
+        if (precision == Precision::bf16 && least > 0.5) continue;  // half a second is what the last takes
+        least_of_slow = least;
+        described = 0;
+        Doubled records(Basis::model);
+        const std::unique_ptr<CostSource> formulas = modelled_costs();
+        CostSource& costs = recorded ? records : *formulas;
+        const auto catalogue_of = [&](const Primitive& one) {
+          const std::array<const Primitive*, 2> primitives = {&one, &quick};
+          const Backend backend{"card", nullptr, nullptr, primitives};
+          const std::array<const Backend*, 1> backends = {&backend};
+          return Catalogue::make(backends).value();
+        };
+        const Catalogue with_slow = catalogue_of(slow);
+        const Catalogue with_open = catalogue_of(open);
+        FastestWays ways(DeviceKind::gpu, spec, with_slow, costs, precision);
+        FastestWays expected(DeviceKind::gpu, spec, with_open, costs, precision);
+        EXPECT_LE(ways.least_seconds(problem), expected.least_seconds(problem));
+        EXPECT_EQ(described, recorded ? 1 : 0) << "records may say less than the formula";
+        EXPECT_EQ(ways.in_formats(problem, precision), expected.in_formats(problem, precision));
+        EXPECT_EQ(ways.get(problem).value(), expected.get(problem).value());
+        EXPECT_EQ(described, recorded || precision == Precision::bf16 || least <= 0.9 ? 1 : 0);
+        EXPECT_EQ(ways.least_seconds(problem), expected.least_seconds(problem));
+      }
+    }
+  }
+}
+
 TEST(FastestWays, SayWhereThereIsNone) {
   const Catalogue catalogue = drawn::catalogue();
   const std::unique_ptr<CostSource> costs = modelled_costs();
   const DeviceSpec spec;
   FastestWays ways(DeviceKind::gpu, spec, catalogue, *costs);
+  EXPECT_TRUE(std::isinf(ways.least_seconds(problem)));
   EXPECT_NE(ways.get(problem).error().message.find("no primitive computes conv 1x3x9x8x7"), std::string::npos);
 }
 
