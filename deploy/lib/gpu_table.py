@@ -75,29 +75,30 @@ def layers(lines):
 
 
 def capped(lines):
-    yield "within 11 GiB and 48 GiB of host RAM: million dense voxels/s (idle seconds of CPU, GPU)"
+    yield "within so much of the GPU's memory and 48 GiB of host RAM: million dense voxels/s (idle seconds of CPU, GPU)"
     for line in lines:
         if line.get("block") == "capped":
-            yield (f"{line['net']:6}{line['strategy']:14}{line['primitives']:8}{line['precision']:6}"
+            yield (f"{line['net']:6}{line['strategy']:14}{line['primitives']:8}{line['precision']:6}{line['gpu_mem']:>4}"
                    f"{line['Mvoxels_per_s']:10.3f} of "
                    f"{line['predicted_Mvoxels_per_s']:.3f} predicted ({line['cpu_idle_seconds']:.2f}, "
                    f"{line['gpu_idle_seconds']:.2f})  extent {line['extent']:.0f}: {line['places']}")
 
 
 def gain(alone, through):
+    if through and "host" not in through["places"]:
+        return "same plan"
     if not alone or not through:
         return "-"
-    if "host" not in through["places"]:
-        return "same plan"
     return f"{through['Mvoxels_per_s'] / alone['Mvoxels_per_s']:.2f}"
 
 
 def gains(lines):
     """The ZNNi paper's Table V: what layers through host RAM gain over the GPU alone."""
-    found = {(line["net"], line["strategy"], line["primitives"], line["precision"]): line for line in lines
-             if line.get("block") == "capped"}
+    found = {(line["net"], line["strategy"], line["primitives"], line["precision"], line["gpu_mem"]): line
+             for line in lines if line.get("block") == "capped"}
     yield row("host RAM over the GPU alone", NETS)
-    for what in (("fft", "fp32"), ("fft", "tf32"), ("all", "bf16")):
+    for what in (("fft", "fp32", "11G"), ("fft", "tf32", "11G"), ("all", "bf16", "11G"), ("direct", "fp32", "11G"),
+                 ("direct", "fp32", "1G")):
         yield row(" ".join(what), (gain(*(found.get((net, strategy, *what)) for strategy in ("gpu", "gpu-host-ram")))
                                    for net in NETS))
 

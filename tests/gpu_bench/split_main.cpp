@@ -189,6 +189,7 @@ Result<void> run(const Options& options) {
       .text("strategy", options.at("--strategy"))
       .text("primitives", options.at("--primitives"))
       .text("precision", options.at("--precision"))
+      .text("gpu_mem", options.at("--gpu-mem"))
       .text("places", places_text(plan->plan.ladder.front()))
       .number("extent", static_cast<double>((*engine)->patch().x))
       .number("device_GiB", static_cast<double>(plan->bytes.device) / static_cast<double>(1 << 30))
