@@ -27,12 +27,14 @@ void log_choices(const Network& network, const FoundRung& found, const DeviceSpe
     const Step& step = steps[i];
     const int node = step.node;
     if (node < 0 || is_joined(step)) continue;
-    const LayerProblem problem = begins_pair(steps, i) ? pair_problem(network, found.geometry, node).value()
-                                                       : found.geometry.problems[static_cast<std::size_t>(node)];
+    const bool is_pair = begins_pair(steps, i);
+    const LayerProblem problem = is_pair ? pair_problem(network, found.geometry, node).value()
+                                         : found.geometry.problems[static_cast<std::size_t>(node)];
     const auto begin = static_cast<std::ptrdiff_t>(log.choices.size());
     for (const Primitive* primitive : catalogue.primitives()) {
       if (primitive->device != spec.kind) continue;
       const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec);
+      if (!estimates && is_pair) continue;  // most compute one of the two alone
       if (!estimates) {
         log.refusals.push_back({node, std::string(primitive->name), estimates.error().message});
         continue;

@@ -5,7 +5,8 @@
 
 namespace znni {
 
-// Appends every estimate of every node with its cost (best first per node, nodes in order) and every refusal.
+// Appends every estimate of every node with its cost (best first per node, nodes in order) and every refusal. Of a pair
+// (planner/pairs.hpp) the estimates of both at once, at its first node.
 void log_choices(const Network& network, const FoundRung& found, const DeviceSpec& spec, const Catalogue& catalogue,
                  CostSource& costs, SearchLog& log);
 
