@@ -20,12 +20,15 @@ constexpr std::int64_t wanted_planes[] = {16, 32, 48};
 constexpr double operations_of_writing = 12.0;
 constexpr double cycles_per_eight = 4.0;
 constexpr double cycles_per_row = 30.0;
+// By how much everything is slower where what a worker holds is as large as its second-level cache; measured up to
+// twice that.
+constexpr double slower_by_cache = 0.12;
 
 double real(std::int64_t value) { return static_cast<double>(value); }
 
 // Tiles of y and x with the planes that suit them best. Tiles along z are as equal as they can be.
 using Choice = std::pair<Seconds, PooledTiling>;
-Choice best_planes(PooledTiling t, const DeviceSpec& spec) {
+Choice best_planes(PooledTiling t, const TileKernels& kernels, const DeviceSpec& spec) {
   Choice best{std::numeric_limits<Seconds>::infinity(), {}};
   const std::int64_t out = output_shape(t.pool).n.z;
   const std::int64_t least = t.read_by(Vec3::cube(1)).z + t.conv.problem.k.z - 1;
@@ -33,7 +36,7 @@ Choice best_planes(PooledTiling t, const DeviceSpec& spec) {
     t.conv.T.z = std::max(wanted, least);
     const std::int64_t positions = div_up(out, div_up(out, t.positions().z));
     t.conv.T.z = t.read_by({positions, 1, 1}).z + t.conv.problem.k.z - 1;
-    if (const Seconds seconds = pooled_seconds(t, spec); seconds < best.first) best = {seconds, t};
+    if (const Seconds seconds = pooled_seconds(t, kernels, spec); seconds < best.first) best = {seconds, t};
   }
   return best;
 }
@@ -123,7 +126,7 @@ std::vector<PooledTiling> pooled_tilings(const ConvPoolProblem& both, const Tile
     for (const std::int64_t x : extents_along(whole, 2)) {
       PooledTiling t = whole;
       t.conv.T = {0, y, x};
-      choices.push_back(best_planes(t, spec));
+      choices.push_back(best_planes(t, kernels, spec));
     }
   }
   std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) { return a.first < b.first; });
@@ -155,21 +158,23 @@ std::int64_t pooled_kernel_floats(const PooledTiling& t) {
   return t.direct ? mul(t.conv.out_blocks() * t.conv.lanes, tap_count(t.conv.problem)) : plane_spectra_floats(t.conv);
 }
 
-Seconds pooled_seconds(const PooledTiling& t, const DeviceSpec& spec) {
+Seconds pooled_seconds(const PooledTiling& t, const TileKernels& kernels, const DeviceSpec& spec) {
   const Vec3 done = computed(t);
   const double written = real(t.conv.out_blocks() * t.conv.lanes) * real(t.pool.in.S) * real(voxels(done));
-
   const double products = t.direct ? 2.0 * real(tap_count(t.conv.problem)) / tap_efficiency * written : tile_flops(t);
   const double arithmetic = products + operations_of_writing * written + pooling_flops(t, spec);
   const double rounds = real(div_up(tile_count(t), spec.threads)) * spec.threads / real(tile_count(t));
+  const double held = real(float_bytes(pooled_scratch(t, kernels).floats()));
+  const double slower = 1.0 + slower_by_cache * held / real(spec.l2_bytes);
   const ConvPoolProblem both{t.conv.problem, t.pool};
-  return modelled_time(spec, rounds * arithmetic, 1.0, tensor_traffic(both, planar_format, blocked_format(spec)));
+  return modelled_time(spec, slower * rounds * arithmetic, 1.0,
+                       tensor_traffic(both, planar_format, blocked_format(spec)));
 }
 
 Estimate pooled_estimate(const PooledTiling& t, const TileKernels& kernels, const DeviceSpec& spec) {
   const ConvPoolProblem both{t.conv.problem, t.pool};
   const Format out = blocked_format(spec);
-  Estimate estimate{pooled_variant(t), planar_format, out, pooled_seconds(t, spec), {}};
+  Estimate estimate{pooled_variant(t), planar_format, out, pooled_seconds(t, kernels, spec), {}};
   estimate.memory = input_output_buffers(both, planar_format, out);
   const auto declare = [&](std::string_view name, std::int64_t floats, Lifetime lifetime) {
     estimate.memory.push_back({std::string(name), MemorySpace::host, float_bytes(floats), lifetime});

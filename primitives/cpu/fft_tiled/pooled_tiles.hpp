@@ -62,7 +62,7 @@ struct PooledScratch {
 [[nodiscard]] std::int64_t pooled_kernel_floats(const PooledTiling& t);
 
 // One run, all S inputs.
-[[nodiscard]] Seconds pooled_seconds(const PooledTiling& t, const DeviceSpec& spec);
+[[nodiscard]] Seconds pooled_seconds(const PooledTiling& t, const TileKernels& kernels, const DeviceSpec& spec);
 
 [[nodiscard]] Estimate pooled_estimate(const PooledTiling& t, const TileKernels& kernels, const DeviceSpec& spec);
 

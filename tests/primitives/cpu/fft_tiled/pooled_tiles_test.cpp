@@ -25,6 +25,10 @@ DeviceSpec machine(int threads = 2) {
   return spec;
 }
 
+Seconds seconds_of(const PooledTiling& t, const DeviceSpec& spec = machine()) {
+  return pooled_seconds(t, kernel_shapes(16), spec);
+}
+
 // One image to 20, every offset of 2x2x2 windows.
 ConvPoolProblem layers(Vec3 positions, Vec3 k) {
   ConvPoolProblem both;
@@ -54,7 +58,7 @@ TEST(PooledTilings, AreAFewLegalOnesByRisingTime) {
     const auto direct = std::find_if(tilings.begin(), tilings.end(), [](const PooledTiling& t) { return t.direct; });
     EXPECT_EQ(direct != tilings.end(), both.conv.in.f * voxels(both.conv.k) <= 256);
     EXPECT_TRUE(std::is_sorted(tilings.begin(), direct, [](const PooledTiling& a, const PooledTiling& b) {
-      return pooled_seconds(a, machine()) < pooled_seconds(b, machine());
+      return seconds_of(a) < seconds_of(b);
     }));
     for (const PooledTiling& t : tilings) {
       EXPECT_TRUE(t.direct || (extents.contains(t.conv.T.y) && extents.contains(t.conv.T.x))) << to_string(t.conv.T);
@@ -152,7 +156,7 @@ TEST(PooledSeconds, PreferTheDirectAlgorithmForSmallKernels) {
   const auto is_direct_faster = [](std::int64_t k) {
     const std::vector<PooledTiling> tilings =
         pooled_tilings(layers(Vec3::cube(60), Vec3::cube(k)), kernel_shapes(16), machine());
-    return pooled_seconds(tilings.back(), machine()) < pooled_seconds(tilings.front(), machine());
+    return seconds_of(tilings.back()) < seconds_of(tilings.front());
   };
   EXPECT_TRUE(is_direct_faster(2));
   EXPECT_FALSE(is_direct_faster(6));
@@ -162,7 +166,7 @@ TEST(PooledSeconds, RiseWithTheWorkAndFallWithTheWorkers) {
   const auto seconds = [](std::int64_t positions, std::int64_t k, int threads, Vec3 groups) {
     ConvPoolProblem both = layers(Vec3::cube(positions), Vec3::cube(k));
     both.pool.groups = groups;
-    return pooled_seconds({{both.conv, 16, Vec3::cube(16), 1}, both.pool}, machine(threads));
+    return seconds_of({{both.conv, 16, Vec3::cube(16), 1}, both.pool}, machine(threads));
   };
   const Vec3 one = Vec3::cube(1);
   EXPECT_GT(seconds(40, 4, 2, one), seconds(30, 4, 2, one));
@@ -171,12 +175,19 @@ TEST(PooledSeconds, RiseWithTheWorkAndFallWithTheWorkers) {
   EXPECT_LT(seconds(30, 4, 2, {1, 2, 2}), seconds(30, 4, 2, one)) << "fewer offsets";
 }
 
+TEST(PooledSeconds, RiseWhereTilesLeaveTheCache) {
+  const PooledTiling t = small_tiling();
+  DeviceSpec small = machine();
+  small.l2_bytes /= 8;
+  EXPECT_GT(seconds_of(t, small), seconds_of(t));
+}
+
 TEST(PooledSeconds, AreLessThanThoseOfTheTwoLayersWhereMemoryIsSlow) {
   const ConvPoolProblem both = layers(Vec3::cube(80), Vec3::cube(4));
   DeviceSpec slow = machine();
   slow.bytes_per_second = 5e9;
   const Seconds apart = plane_seconds(plane_tilings(both.conv, 16, slow).front(), slow);
-  EXPECT_LT(pooled_seconds(pooled_tilings(both, kernel_shapes(16), slow).front(), slow), apart);
+  EXPECT_LT(seconds_of(pooled_tilings(both, kernel_shapes(16), slow).front(), slow), apart);
 }
 
 }  // namespace
