@@ -315,11 +315,11 @@ block ceilings 60
 block errors 120
 block nets 390
 block capped 200
-block tf32 120
+block tf32 90
 block bf16 60
 block layers 110
 block larger 180
-block direct 260
+block direct 290
 block sanitizer 50
 python3 deploy/lib/gpu_table.py "$results" || failed=1
 [ -z "$unfinished" ] || say "unfinished, for the next run:$unfinished"
