@@ -23,6 +23,7 @@ constexpr double cycles_per_row = 30.0;
 // By how much everything is slower where what a worker holds is as large as its second-level cache; measured up to
 // twice that.
 constexpr double slower_by_cache = 0.12;
+constexpr std::int64_t least_cache = 1 << 18;  // of a machine whose caches nobody knows
 
 double real(std::int64_t value) { return static_cast<double>(value); }
 
@@ -165,7 +166,7 @@ Seconds pooled_seconds(const PooledTiling& t, const TileKernels& kernels, const 
   const double arithmetic = products + operations_of_writing * written + pooling_flops(t, spec);
   const double rounds = real(div_up(tile_count(t), spec.threads)) * spec.threads / real(tile_count(t));
   const double held = real(float_bytes(pooled_scratch(t, kernels).floats()));
-  const double slower = 1.0 + slower_by_cache * held / real(spec.l2_bytes);
+  const double slower = 1.0 + slower_by_cache * held / real(std::max(spec.l2_bytes, least_cache));
   const ConvPoolProblem both{t.conv.problem, t.pool};
   return modelled_time(spec, slower * rounds * arithmetic, 1.0,
                        tensor_traffic(both, planar_format, blocked_format(spec)));

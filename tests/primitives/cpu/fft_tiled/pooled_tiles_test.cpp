@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <vector>
 
@@ -180,6 +181,8 @@ TEST(PooledSeconds, RiseWhereTilesLeaveTheCache) {
   DeviceSpec small = machine();
   small.l2_bytes /= 8;
   EXPECT_GT(seconds_of(t, small), seconds_of(t));
+  small.l2_bytes = 0;
+  EXPECT_TRUE(std::isfinite(seconds_of(t, small))) << "of a machine whose caches nobody knows";
 }
 
 TEST(PooledSeconds, AreLessThanThoseOfTheTwoLayersWhereMemoryIsSlow) {
