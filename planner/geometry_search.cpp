@@ -64,13 +64,13 @@ struct GeometrySearch::Look {
   Geometry geometry;  // as it is searched: in pairs, where some are
   const Family* family = nullptr;
   std::vector<bool> absent;  // per value: whether a pair leaves it out; empty where none does
-  NetworkUse in_pairs;
+  NetworkUse paired_use;
   GeometryOptions options;
   Seconds copying = 0;
   double useful = 0;
   std::vector<Seconds> seconds_per_operation;  // per node; 0 where it was not described
 
-  [[nodiscard]] const NetworkUse& use() const { return absent.empty() ? family->use : in_pairs; }
+  [[nodiscard]] const NetworkUse& use() const { return absent.empty() ? family->use : paired_use; }
   [[nodiscard]] bool leaves_out(std::size_t value) const { return !absent.empty() && absent[value]; }
 
   // The calls of a patch must take less to beat `to_beat` voxels per second, or as much to equal it: what rounding
@@ -239,7 +239,7 @@ GeometrySearch::Look GeometrySearch::in_pairs(const Look& apart, const std::vect
   look.family = apart.family;
   look.absent = absent;
   look.geometry = searched_in_pairs(network_, apart.geometry, absent);
-  look.in_pairs = network_use(searched_in_pairs(network_, absent), look.geometry, absent);
+  look.paired_use = network_use(searched_in_pairs(network_, absent), look.geometry, absent);
   return look;
 }
 

@@ -52,11 +52,12 @@ class DirectBlocked final : public PreparedLayer {
     bias_ = bias;
     copy_padded(weights.bias, bias);
     pack_taps(tiling_, weights.kernels, packed);
+    taps_.resize(static_cast<std::size_t>(tap_count(tiling_.problem)));
   }
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     const std::span<float> lines = arena.grant_as<float>("lines");
-    taps_ = tap_places(tiling_.problem, inputs[0]);
+    place_taps(tiling_.problem, inputs[0], taps_);
     const TensorView* const residual = tiling_.problem.residual ? &inputs[1] : nullptr;
     const std::int64_t parts = div_up(out.shape.n.y, rows_per_task);
     executor_.parallel_for(out.shape.S * out.shape.n.z * parts, [&](std::int64_t index, int worker) {

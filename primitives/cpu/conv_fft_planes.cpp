@@ -14,10 +14,6 @@ namespace {
 using namespace fft_tiled;
 
 constexpr std::string_view name = "cpu.conv.fft_planes";
-// More are better off with a product of matrices.
-constexpr std::int64_t most_inputs = 8;
-// Beyond this many the products of extents are no longer sure to fit.
-constexpr std::int64_t most_images = 65536;
 
 class PlanesLayer final : public PreparedLayer {
  public:
@@ -55,8 +51,8 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
   if (conv->dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
-  if (conv->in.f > most_inputs) return refusal(name, "convolutions of up to 8 images", problem);
-  if (!covers(Vec3::cube(tile_extents().back()), conv->k) || conv->f_out > most_images) {
+  if (conv->in.f > most_plane_inputs) return refusal(name, "convolutions of up to 8 images", problem);
+  if (!covers(Vec3::cube(tile_extents().back()), conv->k) || conv->f_out > most_plane_images) {
     return refusal(name, "kernels of up to 48 taps per axis to up to 65536 images", problem);
   }
   const TileKernels* kernels = tile_kernels(spec.simd_floats);

@@ -24,10 +24,6 @@ namespace {
 using namespace fft_tiled;
 
 constexpr std::string_view name = "cpu.conv.first_pool";
-// More are better off with a product of matrices.
-constexpr std::int64_t most_inputs = 8;
-// Beyond this many the products of extents are no longer sure to fit.
-constexpr std::int64_t most_images = 65536;
 
 class FirstPool final : public PreparedLayer {
  public:
@@ -48,11 +44,12 @@ class FirstPool final : public PreparedLayer {
     if (!tiling_.direct) return keep_plane_spectra(tiling_.conv, kernels_, weights, spectra, bias);
     copy_padded(weights.bias, bias);
     pack_taps(tiling_.conv, weights.kernels, spectra);
+    taps_.resize(static_cast<std::size_t>(tap_count(tiling_.conv.problem)));
   }
 
   Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
     const std::span<float> scratch = arena.grant_as<float>(worker_scratch_name);
-    if (tiling_.direct) taps_ = tap_places(tiling_.conv.problem, inputs[0]);
+    if (tiling_.direct) place_taps(tiling_.conv.problem, inputs[0], taps_);
     executor_.parallel_for(tile_count(tiling_), [&](std::int64_t index, int worker) {
       run_tile(inputs[0], out, tile_at(tiling_, index), scratch.data() + worker * scratch_.floats());
     });
@@ -146,7 +143,7 @@ class FirstPool final : public PreparedLayer {
       }
       plane.in = turn.planes.data + z * tiling_.pool.stride.z * turn.planes.strides.z;
       const auto rows = std::span(to).first(static_cast<std::size_t>(voxels(offsets_)));
-      plane.past_caches = !activates_apart_ && goes_past_caches(out, rows);
+      plane.past_caches = !activates_apart_ && goes_past_caches(out, rows, cache_bytes_);
       pool_pairs(lanes, plane);
       if (activates_apart_) activate_rows(rows, turn.block, plane);
     }
@@ -161,14 +158,6 @@ class FirstPool final : public PreparedLayer {
         clear_lanes(row, tiling_.conv.problem.f_out - block * lanes, lanes);
       }
     }
-  }
-
-  // Whether what is written there is aligned, and more than the caches hold.
-  [[nodiscard]] bool goes_past_caches(const TensorView& out, std::span<float* const> to) const {
-    constexpr std::int64_t vector_bytes = 32;
-    const auto is_aligned = [](const float* at) { return reinterpret_cast<std::intptr_t>(at) % vector_bytes == 0; };
-    return float_bytes(out.shape.S * out.strides.S) > cache_bytes_ && float_bytes(out.strides.y) % vector_bytes == 0 &&
-           std::all_of(to.begin(), to.end(), is_aligned);
   }
 
   PooledTiling tiling_;
@@ -192,14 +181,14 @@ bool may_fall(Activation activation) {
 
 Result<void> check_windows(const LayerProblem& problem) {
   const auto* both = std::get_if<ConvPoolProblem>(&problem);
-  if (both == nullptr || both->conv.in.f > most_inputs || !is_of_pairs(both->pool)) {
+  if (both == nullptr || both->conv.in.f > most_plane_inputs || !is_of_pairs(both->pool)) {
     return refusal(name, "convolutions of up to 8 images with a max pooling of pairs behind them", problem);
   }
   if (both->conv.dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
   if (may_fall(both->conv.activation)) return refusal(name, "activations that never fall", problem);
   const Vec3 longest = Vec3::cube(tile_extents().back());
   if (!covers(longest - both->pool.window - pooled_offsets(both->pool) + Vec3::cube(2), both->conv.k) ||
-      both->conv.f_out > most_images) {
+      both->conv.f_out > most_plane_images) {
     return refusal(name, "tiles of up to 48 voxels per axis, that hold a window, of up to 65536 images", problem);
   }
   return {};

@@ -149,17 +149,9 @@ class PoolLayer final : public PreparedLayer {
     plane.positions = out.shape.n.x;
     plane.out = to;
     plane.out_step_y = out.strides.y;
-    plane.past_caches = goes_past_caches(out, std::span(to).first(static_cast<std::size_t>(voxels(offsets_))));
+    plane.past_caches = goes_past_caches(out, {to, static_cast<std::size_t>(voxels(offsets_))}, cache_bytes_);
     pool_pairs(width_, plane);
     finish_pooling();
-  }
-
-  // Whether what is written from there on is aligned, and more than the caches hold: of the whole, where `out` is a
-  // slab.
-  [[nodiscard]] bool goes_past_caches(const TensorView& out, std::span<float* const> to) const {
-    const auto is_aligned = [](const float* at) { return reinterpret_cast<std::intptr_t>(at) % vector_bytes == 0; };
-    return float_bytes(out.shape.S * out.strides.S) > cache_bytes_ && float_bytes(out.strides.y) % vector_bytes == 0 &&
-           std::all_of(to.begin(), to.end(), is_aligned);
   }
 
   void pool_plane_in_one_pass(const TensorView& in, const TensorView& out, const Place& place) const {
@@ -183,12 +175,10 @@ class PoolLayer final : public PreparedLayer {
       const std::int64_t s = pooled_input(pool_, place.s, {place.z % q.z, i / q.x, i % q.x});
       to[i] = &out.at(s, place.image, {place.z / q.z, 0, 0});
     }
-    plane.past_caches = goes_past_caches(out, std::span(to).first(static_cast<std::size_t>(q.y * q.x)));
+    plane.past_caches = goes_past_caches(out, {to, static_cast<std::size_t>(q.y * q.x)}, cache_bytes_);
     pool_voxels(pool_.kind, width_, plane);
     finish_pooling();
   }
-
-  static constexpr std::int64_t vector_bytes = 32;
 
   // `rows`: two scratch rows.
   void pool_plane(const TensorView& in, const TensorView& out, const Place& place, std::span<float> rows) const {
@@ -248,6 +238,13 @@ Result<std::unique_ptr<PreparedLayer>> prepare_pool(const LayerProblem& problem,
                                                     const LayerWeights&, Arena&, Device& device) {
   return std::unique_ptr<PreparedLayer>(std::make_unique<PoolLayer>(std::get<PoolProblem>(problem), chosen.in,
                                                                     device.executor(), device.spec().l3_bytes));
+}
+
+bool goes_past_caches(const TensorView& out, std::span<float* const> to, std::int64_t cache_bytes) {
+  constexpr std::int64_t vector_bytes = 32;
+  const auto is_aligned = [](const float* at) { return reinterpret_cast<std::intptr_t>(at) % vector_bytes == 0; };
+  return float_bytes(out.shape.S * out.strides.S) > cache_bytes && float_bytes(out.strides.y) % vector_bytes == 0 &&
+         std::all_of(to.begin(), to.end(), is_aligned);
 }
 
 std::int64_t pooled_input(const PoolProblem& pool, std::int64_t s, Vec3 offset) {

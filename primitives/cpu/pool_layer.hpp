@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <vector>
 
 #include "primitives/core/primitive.hpp"
@@ -20,5 +21,9 @@ namespace znni::cpu {
 // Which input (S) of the output the pooling at `offset` of input s writes; the order of fragments is that of
 // PoolProblem: along each axis the newest offset is the most significant digit.
 [[nodiscard]] std::int64_t pooled_input(const PoolProblem& pool, std::int64_t s, Vec3 offset);
+
+// Whether what is written to `out` from the first voxels `to` on is aligned as stores past the caches want it, and more
+// than `cache_bytes`: of the whole tensor, where `out` is a slab.
+[[nodiscard]] bool goes_past_caches(const TensorView& out, std::span<float* const> to, std::int64_t cache_bytes);
 
 }  // namespace znni::cpu

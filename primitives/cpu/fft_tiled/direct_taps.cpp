@@ -15,23 +15,21 @@ void pack_taps(const Tiling& t, std::span<const float> kernels, std::span<float>
   }
 }
 
-std::vector<std::int64_t> tap_places(const ConvProblem& conv, const TensorView& in) {
+void place_taps(const ConvProblem& conv, const TensorView& in, std::span<std::int64_t> places) {
   const Strides& steps = in.strides;
   const std::int64_t width = block_width(in.format.layout);
-  std::vector<std::int64_t> places;
-  places.reserve(static_cast<std::size_t>(tap_count(conv)));
+  auto place = places.begin();
   for (std::int64_t image = 0; image < conv.in.f; ++image) {
     const std::int64_t first = image / width * steps.f + image % width;
     for (std::int64_t z = 0; z < conv.k.z; ++z) {
       for (std::int64_t y = 0; y < conv.k.y; ++y) {
         for (std::int64_t x = 0; x < conv.k.x; ++x) {
-          places.push_back(first + z * conv.dilation.z * steps.z + y * conv.dilation.y * steps.y +
-                           x * conv.dilation.x * steps.x);
+          *place++ =
+              first + z * conv.dilation.z * steps.z + y * conv.dilation.y * steps.y + x * conv.dilation.x * steps.x;
         }
       }
     }
   }
-  return places;
 }
 
 }  // namespace znni::cpu::fft_tiled

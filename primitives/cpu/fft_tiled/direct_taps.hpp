@@ -3,7 +3,6 @@
 #pragma once
 
 #include <span>
-#include <vector>
 
 #include "primitives/cpu/fft_tiled/tile_kernels.hpp"
 
@@ -21,7 +20,7 @@ inline constexpr double tap_efficiency = 0.95;
 // [out_blocks][tap][lane], zeros in padding lanes. `kernels` as in LayerWeights.
 void pack_taps(const Tiling& tiling, std::span<const float> kernels, std::span<float> packed);
 
-// Floats from the voxel of the first tap.
-[[nodiscard]] std::vector<std::int64_t> tap_places(const ConvProblem& conv, const TensorView& in);
+// Floats from the voxel of the first tap to each. `places` has one for each tap.
+void place_taps(const ConvProblem& conv, const TensorView& in, std::span<std::int64_t> places);
 
 }  // namespace znni::cpu::fft_tiled

@@ -10,6 +10,11 @@
 
 namespace znni::cpu::fft_tiled {
 
+// Input images: more are better off with a product of matrices.
+inline constexpr std::int64_t most_plane_inputs = 8;
+// Output images: beyond, the products of extents are no longer sure to fit.
+inline constexpr std::int64_t most_plane_images = 65536;
+
 // A few tilings, by rising time; empty where no tile takes the kernel.
 [[nodiscard]] std::vector<Tiling> plane_tilings(const ConvProblem& problem, std::int64_t lanes, const DeviceSpec& spec);
 
