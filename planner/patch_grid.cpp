@@ -140,8 +140,8 @@ void add_column(const Columns& columns, std::int64_t first, std::int64_t last, V
 // Of columns along y or x.
 PatchGrid make_grid_of_rows(const Columns& columns) {
   const Vec3 count = columns.all.count;
-  PatchGrid grid{{columns.all_steps(), 1, 1}, {}, {}};
-  grid.patches.reserve(static_cast<std::size_t>(grid.count.z));
+  PatchGrid grid;
+  grid.patches.reserve(static_cast<std::size_t>(columns.all_steps()));
   const int row = columns.axis;  // where the volume's z is
   const int within = 3 - row;
   Vec3 at;
@@ -174,8 +174,8 @@ void add_band(const Columns& columns, std::int64_t number, PatchGrid& grid) {
 
 PatchGrid make_stream_grid(const Columns& columns) {
   if (columns.axis != 0) return make_grid_of_rows(columns);
-  PatchGrid grid{{columns.all_steps(), 1, 1}, {}, {}};
-  grid.patches.reserve(static_cast<std::size_t>(grid.count.z));
+  PatchGrid grid;
+  grid.patches.reserve(static_cast<std::size_t>(columns.all_steps()));
   for (std::int64_t number = 0; number < columns.bands(); ++number) add_band(columns, number, grid);
   return grid;
 }
@@ -184,7 +184,7 @@ PatchGrid make_stream_grid(const Columns& columns) {
 
 PatchGrid make_patch_grid(Vec3 volume, Vec3 patch_input, Vec3 fov) {
   const Extents all = extents(volume, patch_input, fov);
-  PatchGrid grid{all.count, {}, {}};
+  PatchGrid grid;
   grid.patches.reserve(static_cast<std::size_t>(voxels(all.count)));
   for (std::int64_t z = 0; z < all.count.z; ++z) {
     for (std::int64_t y = 0; y < all.count.y; ++y) {

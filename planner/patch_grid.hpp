@@ -41,7 +41,6 @@ struct GridRow {
 // Patches in the order in which they run: along z, in a row y then x; of streams band by band, to and fro, or row by
 // row, column by column, turn by turn.
 struct PatchGrid {
-  Vec3 count;  // patches per axis; of streams all along z
   std::vector<PatchPlace> patches;
   std::vector<GridRow> rows;  // in rising order of planes, without gaps
 };

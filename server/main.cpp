@@ -31,6 +31,7 @@
 #include "server/metrics/server_metrics.hpp"
 #include "server/models/model_repository.hpp"
 #include "server/options.hpp"
+#include "server/protobuf_log.hpp"
 #include "server/rpc/server.hpp"
 #include "server/security.hpp"
 #include "server/signals.hpp"
@@ -327,6 +328,7 @@ int main(int argc, char** argv) {
   bound_heap();
   const TerminationSignals signals;
   const Log log(command.options.log_format);
+  const ProtobufLog protobuf_log(log);
   const Result<Options> options = complete(command.options, log);
   return options ? serve(*options, signals, log) : fail(log, options.error());
 }

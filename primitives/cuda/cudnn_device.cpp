@@ -1,6 +1,7 @@
 #include "primitives/cuda/cudnn_device.hpp"
 
 #include <string>
+#include <vector>
 
 #include "primitives/cuda/status.hpp"
 
@@ -40,8 +41,8 @@ std::string cudnn_description(const GpuProperties& gpu) {
 Result<CudnnDescriptor> cudnn_device(const DeviceSpec& spec) {
   if (Result<void> version = check_cudnn_version(cudnnGetVersion()); !version) return version.error();
   CudnnDescriptor device(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, "device description");
-  std::string description;
-  for (const GpuProperties& gpu : read_gpus()) {
+  static const std::vector<GpuProperties> gpus = read_gpus();  // the driver takes its time
+  for (const GpuProperties& gpu : gpus) {
     if (gpu.name != spec.name) continue;
     const auto index = static_cast<std::int32_t>(gpu.index);
     device.set(CUDNN_ATTR_DEVICEPROP_DEVICE_ID, CUDNN_TYPE_INT32, 1, &index);
@@ -53,7 +54,7 @@ Result<CudnnDescriptor> cudnn_device(const DeviceSpec& spec) {
                                              "' on a machine without it; only for '" + h200().name +
                                              "', of which a description is at hand"};
   }
-  description = cudnn_description(h200());
+  const std::string description = cudnn_description(h200());
   device.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
              static_cast<std::int64_t>(description.size()) + 1, description.c_str());
   if (Result<void> made = device.finalise(); !made) return made.error();

@@ -16,7 +16,7 @@ Vec3 along_x(std::int64_t n) { return {1, 1, n}; }
 TEST(PlannerPatchGrid, ExactTiling) {
   // 10 dense voxels in patches of 5.
   const PatchGrid grid = make_patch_grid(along_x(12), along_x(7), along_x(3));
-  EXPECT_EQ(grid.count, along_x(2));
+  ASSERT_EQ(grid.patches.size(), 2U);
   EXPECT_EQ(grid.patches[0], (PatchPlace{{0, 0, 0}, {0, 0, 0}, {1, 1, 5}}));
   EXPECT_EQ(grid.patches[1], (PatchPlace{{0, 0, 5}, {0, 0, 0}, {1, 1, 5}}));
 }
@@ -36,7 +36,7 @@ TEST(PlannerPatchGrid, VolumeSmallerThanThePatch) {
 
 TEST(PlannerPatchGrid, RowsInOrderOfZThenYThenX) {
   const PatchGrid grid = make_patch_grid({4, 4, 4}, {2, 2, 2}, {1, 1, 1});
-  EXPECT_EQ(grid.count, Vec3::cube(2));
+  ASSERT_EQ(grid.patches.size(), 8U);
   EXPECT_EQ(grid.patches[1].start, (Vec3{0, 0, 2}));
   EXPECT_EQ(grid.patches[2].start, (Vec3{0, 2, 0}));
   EXPECT_EQ(grid.patches[4].start, (Vec3{2, 0, 0}));
@@ -64,7 +64,6 @@ TEST(PlannerPatchGrid, AColumnBeginsBeforeItsOutputAndEndsBehindIt) {
   // 7 dense planes behind 5 that only prepare them, in steps of 4.
   const PatchGrid grid = make_patch_grid({12, 7, 7}, stream_of(6, 4, 2), Vec3::cube(6), saturated);
   ASSERT_EQ(grid.patches.size(), 3U);
-  EXPECT_EQ(grid.count, (Vec3{3, 1, 1}));
   EXPECT_EQ(grid.patches[0], (PatchPlace{{-5, 0, 0}, {4, 0, 0}, {4, 2, 2}, false}));
   EXPECT_EQ(grid.patches[1], (PatchPlace{{-1, 0, 0}, {1, 0, 0}, {4, 2, 2}, true}));
   EXPECT_EQ(grid.patches[2], (PatchPlace{{3, 0, 0}, {0, 0, 0}, {4, 2, 2}, true}));
@@ -76,7 +75,7 @@ TEST(PlannerPatchGrid, ColumnsAlongXCompleteRowAfterRowOfZ) {
   const Geometry step = stream_of(6, 4, 2, 2);
   const Vec3 volume = {10, 8, 12};
   const PatchGrid grid = make_patch_grid(volume, step, Vec3::cube(6), 1);
-  EXPECT_EQ(grid.count, (Vec3{18, 1, 1}));
+  ASSERT_EQ(grid.patches.size(), 18U);
   EXPECT_EQ(grid.rows, (std::vector<GridRow>{{6, 0, 2}, {12, 2, 2}, {18, 4, 1}}));
   EXPECT_EQ(grid.patches[0], (PatchPlace{{-5, 0, 0}, {4, 0, 0}, {4, 2, 2}, false}));
   EXPECT_EQ(grid.patches[4], (PatchPlace{{-1, 1, 0}, {1, 1, 0}, {4, 2, 2}, true}));
@@ -91,7 +90,7 @@ TEST(PlannerPatchGrid, ColumnsAlongXCompleteRowAfterRowOfZ) {
 TEST(PlannerPatchGrid, ColumnsAlongYRunFirstAlongX) {
   const Geometry step = stream_of(6, 4, 2, 1);
   const PatchGrid grid = make_patch_grid({10, 9, 8}, step, Vec3::cube(6), saturated);  // 5 x 4 x 3 dense voxels
-  EXPECT_EQ(grid.count, (Vec3{18, 1, 1}));
+  ASSERT_EQ(grid.patches.size(), 18U);
   EXPECT_EQ(grid.rows, (std::vector<GridRow>{{6, 0, 2}, {12, 2, 2}, {18, 4, 1}}));
   EXPECT_EQ(grid.patches[3].start, (Vec3{-5, 0, 1}));
   EXPECT_EQ(grid.patches[6].start, (Vec3{-5, 2, 0}));
@@ -103,7 +102,7 @@ TEST(PlannerPatchGrid, ColumnsSideBySideBeginAnewForEveryBandButOne) {
   EXPECT_EQ(make_patch_grid(volume, step, Vec3::cube(6), saturated).rows, (std::vector<GridRow>{{16, 0, 25}}));
   const PatchGrid grid = make_patch_grid(volume, step, Vec3::cube(6), 13);  // 11 fill 4 steps
   EXPECT_EQ(grid.rows, (std::vector<GridRow>{{8, 0, 11}, {15, 11, 11}, {18, 22, 3}}));
-  EXPECT_EQ(grid.count, (Vec3{18, 1, 1}));
+  ASSERT_EQ(grid.patches.size(), 18U);
   EXPECT_EQ(grid.patches[7], (PatchPlace{{7, 0, 2}, {0, 0, 0}, {4, 2, 2}, true}));
   EXPECT_EQ(grid.patches[8], (PatchPlace{{11, 0, 2}, {0, 0, 0}, {4, 2, 2}, true})) << "goes on";
   EXPECT_EQ(grid.patches[10], (PatchPlace{{19, 0, 2}, {0, 0, 0}, {3, 2, 2}, true}));
@@ -158,7 +157,7 @@ TEST(PlannerPatchGrid, TurnsOfColumnsAlongXStandInTheirRow) {
   EXPECT_EQ(grid.patches[3].turn, 1);
   EXPECT_EQ(grid.patches[6].turn, 0);
   EXPECT_EQ(grid.patches[6].start, (Vec3{-5, 1, 0}));
-  EXPECT_EQ(voxels(grid.count), patch_count({10, 8, 12}, step, Vec3::cube(6), 1));
+  EXPECT_EQ(std::ssize(grid.patches), patch_count({10, 8, 12}, step, Vec3::cube(6), 1));
   EXPECT_EQ(input_planes({10, 8, 12}, step, Vec3::cube(6), 1), 7);
 }
 
@@ -217,8 +216,7 @@ TEST_P(RandomGrids, EveryDenseVoxelIsOwnedOnce) {
   const Vec3 dense = volume - fov + Vec3::cube(1);
   const Vec3 patch_output = patch - fov + Vec3::cube(1);
   const PatchGrid grid = make_patch_grid(volume, patch, fov);
-  EXPECT_EQ(static_cast<std::int64_t>(grid.patches.size()), patch_count(volume, patch, fov));
-  EXPECT_EQ(voxels(grid.count), patch_count(volume, patch, fov));
+  EXPECT_EQ(std::ssize(grid.patches), patch_count(volume, patch, fov));
   for (const PatchPlace& place : grid.patches) {
     for (int axis = 0; axis < 3; ++axis) {
       ASSERT_LT(place.own_first[axis], place.own_last[axis]);
@@ -249,7 +247,7 @@ TEST_P(RandomGrids, StepsOfColumnsOwnEveryDenseVoxelOnce) {
     EXPECT_EQ(streams_in_turn(volume, step, Vec3::cube(k), most, 1), begins);
     EXPECT_EQ(batches_in_turn(volume, step, Vec3::cube(k), most, 1), std::ssize(grid.patches));
   }
-  EXPECT_EQ(voxels(grid.count), patch_count(volume, step, Vec3::cube(k), most, sockets));
+  EXPECT_EQ(std::ssize(grid.patches), patch_count(volume, step, Vec3::cube(k), most, sockets));
   for (std::size_t i = 0; i < grid.patches.size(); ++i) {
     const PatchPlace& place = grid.patches[i];
     if (!place.continues) continue;
@@ -293,7 +291,8 @@ TEST_P(RandomGrids, RowsCompletePlanesInOrder) {
   Random random(test::base_seed() * 2000 + static_cast<std::uint64_t>(GetParam()));
   const Vec3 fov = random.vec3(1, 3);
   const PatchGrid grid = make_patch_grid(fov + random.vec3(0, 14), fov + random.vec3(0, 5), fov);
-  const std::int64_t per_row = grid.count.y * grid.count.x;
+  const std::int64_t per_row = grid.rows.front().end;
+  EXPECT_EQ(std::ssize(grid.rows) * per_row, std::ssize(grid.patches));
   std::int64_t done = 0;
   for (std::size_t i = 0; i < grid.patches.size(); ++i) {
     const PatchPlace& place = grid.patches[i];
