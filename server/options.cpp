@@ -119,7 +119,7 @@ void add_limits(CLI::App& app, Options& options, Sizes& sizes) {
       ->group("Limits");
   app.add_option("--max-request-bytes", sizes.max_request_bytes,
                  "Largest ModelInfer request, and answer, in one message "
-                 "(default: 256M, or a 32nd of --mem where that is less)")
+                 "(default: 128M, or a 64th of --mem where that is less)")
       ->check(CLI::Validator(check_message_size, "SIZE"))
       ->group("Limits");
   app.add_option("--max-queue", options.max_queue, "Requests that may wait, per model; the next is refused")

@@ -11,15 +11,18 @@ namespace znni {
 namespace {
 
 constexpr std::int64_t mib = std::int64_t{1} << 20;
-constexpr std::int64_t usual_message = 256 * mib;
+constexpr std::int64_t usual_message = 128 * mib;
 constexpr std::int64_t most_receives = 16;
+constexpr std::int64_t wanted_receives = 4;  // one who sends slowly has one to itself
 
 MemoryShares divide(std::int64_t memory, std::optional<std::int64_t> message) {
   MemoryShares shares;
-  shares.largest_message = message.value_or(std::clamp<std::int64_t>(memory / 32, 1, usual_message));
+  shares.largest_message = message.value_or(std::clamp<std::int64_t>(memory / 64, 1, usual_message));
   const std::int64_t received = mul(copies_while_received, shares.largest_message);
   shares.transport = std::max(memory / 8, mul(copies_while_computed, shares.largest_message));
-  shares.receives = static_cast<int>(std::clamp<std::int64_t>(shares.transport / mul(4, received), 1, most_receives));
+  const std::int64_t wanted = std::min(memory / 32 * 3 / received, wanted_receives);
+  const std::int64_t receives = std::max(shares.transport / mul(4, received), wanted);
+  shares.receives = static_cast<int>(std::clamp<std::int64_t>(receives, 1, most_receives));
   shares.receiving = mul(shares.receives, received);
   shares.models = memory - add(shares.base, add(shares.receiving, shares.transport));
   return shares;

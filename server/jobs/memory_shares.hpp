@@ -26,14 +26,15 @@ struct MemoryShares {
   std::int64_t receiving = 0;
   std::int64_t transport = 0;
   std::int64_t models = 0;
-  // The largest ModelInfer message, each way: as asked for, else 256 MiB or a 32nd of the memory, what is less.
+  // The largest ModelInfer message, each way: as asked for, else 128 MiB or a 64th of the memory, what is less.
   std::int64_t largest_message = 0;
   int receives = 1;  // messages that may be received at the same time
 };
 
 // transport is an eighth of the memory, or copies_while_computed messages where they are more; receiving as many
-// messages as stand in a quarter of that, at least one and at most 16. over_budget, naming the numbers and both ways
-// out, when receiving and transport would take more than three quarters of the memory, or nothing is left for models.
+// messages as stand in a quarter of that, or up to four as stand in three 32nds of the memory (a caller who sends
+// slowly has one of them to itself), at least one and at most 16. over_budget, naming the numbers and both ways out,
+// when receiving and transport would take more than three quarters of the memory, or nothing is left for models.
 [[nodiscard]] Result<MemoryShares> split_memory(const ServerLimits& limits);
 
 // What the next model may take when `left` bytes are left for `models_left` models.

@@ -19,9 +19,13 @@ namespace znni::rpc {
 
 struct FrontDoorLimits {
   WireLimits wire;
-  int most_calls = 64;                 // that carry volumes, together
-  int most_receives = 4;               // of ModelInfer messages, at the same time
-  double stall_seconds = 120;          // a call whose client neither sends nor takes anything for so long is ended
+  int most_calls = 64;         // that carry volumes, together
+  int most_receives = 4;       // of ModelInfer messages, at the same time
+  double stall_seconds = 120;  // a call whose client neither sends nor takes anything for so long is ended
+  // For one message of so many bytes, of which nobody sees how far it has come: a megabyte takes a second more.
+  [[nodiscard]] double seconds_for(std::int64_t bytes) const {
+    return stall_seconds + static_cast<double>(bytes) * 1e-6;
+  }
   std::int64_t most_unsent_bytes = 0;  // of one stream's output, computed and waiting for its client
   std::int64_t most_input_bytes = 0;   // of one stream's input, if what is read at a time is not more
   std::string server_version;

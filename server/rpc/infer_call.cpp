@@ -64,7 +64,9 @@ Result<void> find_regions(const InferTerms& terms, AdmittedInfer& admitted) {
 
 // What request, response and the list of patches take while the one is received and computed and the other sent.
 std::int64_t transport_bytes(const ModelInferRequest& request, const AdmittedInfer& admitted) {
-  const auto received = static_cast<std::int64_t>(request.ByteSizeLong());
+  // Typed integers are wider in memory than on the wire.
+  const auto typed = static_cast<std::int64_t>(request.inputs(0).contents().SpaceUsedLong());
+  const std::int64_t received = std::max(static_cast<std::int64_t>(request.ByteSizeLong()), typed);
   const std::int64_t output = response_bytes(admitted);
   const std::int64_t sent = admitted.output_region ? 0 : output;
   const std::int64_t copied =
@@ -153,7 +155,7 @@ Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& serve
     Result<void> fits = check_response_size(admitted, response_bytes(admitted), terms.most_response_bytes);
     if (!fits) return fits;
   }
-  if (terms.leased) {
+  if (terms.leased || admitted.input_region || admitted.output_region) {
     admitted.lease_bytes = transport_bytes(request, admitted);
     Result<TransportLease> lease = server.lease(admitted.lease_bytes);
     if (!lease) return lease.error().within("model " + in_quotes(admitted.model.name));

@@ -17,7 +17,7 @@ namespace znni::rpc {
 struct InferTerms {
   std::int64_t most_response_bytes = 0;    // of one message
   const SharedRegions* regions = nullptr;  // nullptr: none are offered
-  bool leased = true;                      // false: the caller holds memory for request and response already
+  bool leased = true;  // false: the caller holds memory for a request and a response that are messages already
 };
 
 // A request that was admitted: what it will need is known, and leased.

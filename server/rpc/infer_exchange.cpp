@@ -4,10 +4,12 @@
 #include <optional>
 #include <string>
 
+#include "primitives/core/shape.hpp"
 #include "server/rpc/bytes.hpp"
 #include "server/rpc/caller.hpp"
 #include "server/rpc/client_text.hpp"
 #include "server/rpc/layer_text.hpp"
+#include "server/rpc/raw_message.hpp"
 #include "server/rpc/status_map.hpp"
 
 namespace znni::rpc {
@@ -40,19 +42,25 @@ InferExchange::InferExchange(FrontDoor& door, const grpc::ServerContext& context
   record_.method = method;
 }
 
-void InferExchange::admit(bool leased) {
-  const auto bytes = static_cast<std::int64_t>(request_->ByteSizeLong());
-  // What gRPC had received it in is free again.
-  trim_heap_after(bytes);
-  record_.receive_seconds = seconds_between(start_, Clock::now());
-  record_.model = one_line(request_->model_name(), 80);
-  record_.id = one_line(request_->id(), 80);
-  record_.bytes_in = bytes;
-  const SharedRegions* regions = door_.limits.offer_shared_memory ? &door_.regions : nullptr;
-  admitted_ = admit_infer(*request_, door_.models, {door_.limits.wire.most_response_bytes, regions, leased});
+void InferExchange::admit(grpc::ByteBuffer& wire, bool leased) {
+  record_.bytes_in = static_cast<std::int64_t>(wire.Length());
+  admitted_ = check(wire, leased);
   if (admitted_) return;
   request_.reset();
-  trim_heap_after(bytes);
+  trim_heap_after(record_.bytes_in);
+}
+
+Result<AdmittedInfer> InferExchange::check(grpc::ByteBuffer& wire, bool leased) {
+  const std::int64_t most = add(door_.limits.wire.most_request_bytes, most_small_message_bytes);
+  const Result<void> parsed = parse(wire, most, *request_);
+  // What gRPC had received it in is free again.
+  trim_heap_after(record_.bytes_in);
+  record_.receive_seconds = seconds_between(start_, Clock::now());
+  if (!parsed) return parsed.error();
+  record_.model = one_line(request_->model_name(), 80);
+  record_.id = one_line(request_->id(), 80);
+  const SharedRegions* regions = door_.limits.offer_shared_memory ? &door_.regions : nullptr;
+  return admit_infer(*request_, door_.models, {door_.limits.wire.most_response_bytes, regions, leased});
 }
 
 Result<void> InferExchange::compute(inference::ModelInferResponse& response) {

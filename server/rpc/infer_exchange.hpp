@@ -2,6 +2,7 @@
 #pragma once
 
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
 
 #include <chrono>
 #include <memory>
@@ -17,11 +18,9 @@ class InferExchange {
   // `method` as the record shall tell it.
   InferExchange(FrontDoor& door, const grpc::ServerContext& context, std::string_view method);
 
-  // To be filled by whoever reads.
-  [[nodiscard]] inference::ModelInferRequest& request() { return *request_; }
-  // After the request was read: checks it, and leases its memory where `leased`. A request that is refused is freed.
-  void admit(bool leased);
-  // Computes the answer; the request is freed.
+  // Parses and checks a request that was read, and leases its memory where `leased`. One that is refused is freed.
+  void admit(grpc::ByteBuffer& wire, bool leased);
+  // Computes the answer, or tells why the request was refused; the request is freed.
   [[nodiscard]] Result<void> compute(inference::ModelInferResponse& response);
   // Tells the record how the call ended, at the end of its sending.
   void finish(const Result<void>& result);
@@ -30,6 +29,7 @@ class InferExchange {
 
  private:
   using Clock = std::chrono::steady_clock;
+  [[nodiscard]] Result<AdmittedInfer> check(grpc::ByteBuffer& wire, bool leased);
   [[nodiscard]] Result<void> run(inference::ModelInferResponse& response);
 
   FrontDoor& door_;

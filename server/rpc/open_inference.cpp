@@ -14,7 +14,6 @@
 namespace znni::rpc {
 namespace {
 
-using inference::ModelInferRequest;
 using inference::ModelInferResponse;
 
 std::vector<std::string> versions_of(const std::string& name, const ModelServer& models) {
@@ -30,25 +29,31 @@ Result<ModelInfo> find_model(const std::string& name, const std::string& version
   return models.find(name, version);
 }
 
-using InferStream = grpc::ServerUnaryStreamer<ModelInferRequest, ModelInferResponse>;
+using InferStream = OpenInference::InferStream;
+
+// gRPC ends a call whose message is too large by itself, like one whose caller went.
+Error nothing_read(const grpc::ServerContext& context, std::int64_t most) {
+  if (!context.IsCancelled()) return {ErrorCode::invalid_argument, "the call ended without a ModelInferRequest"};
+  return {ErrorCode::over_budget, "the message has more than " + std::to_string(most) + " bytes, or its caller went"};
+}
 
 // Reads the request when it is its turn; the turn ends when its memory is leased or free.
 Result<void> receive(InferStream& stream, grpc::ServerContext& context, FrontDoor& door, InferExchange& exchange) {
-  Stall stall(door.limits.stall_seconds);
+  const std::int64_t most = door.limits.wire.most_request_bytes;
+  Stall stall(door.limits.seconds_for(most));
   const WatchedCall call = door.watch.watch([&] { return gone_or_stalled(context, stall); });
   const Result<ReceiveTurns::Turn> turn = door.receiving.wait(call.token());
   if (!turn) return call.reason(turn.error());
-  if (const Stall::Wait wait(stall); !stream.Read(&exchange.request())) {
-    return call.reason({ErrorCode::invalid_argument, "the message is no ModelInferRequest, or is too large"});
-  }
-  exchange.admit(true);
+  grpc::ByteBuffer wire;
+  if (const Stall::Wait wait(stall); !stream.Read(&wire)) return call.reason(nothing_read(context, most));
+  exchange.admit(wire, true);
   return {};
 }
 
 // Sends the response; the call's memory is held until it is on its way.
 Result<void> send(InferStream& stream, grpc::ServerContext& context, FrontDoor& door,
                   const ModelInferResponse& response) {
-  Stall stall(door.limits.stall_seconds);
+  Stall stall(door.limits.seconds_for(static_cast<std::int64_t>(response.ByteSizeLong())));
   const WatchedCall call = door.watch.watch([&] { return gone_or_stalled(context, stall); });
   const Stall::Wait wait(stall);
   if (stream.Write(response)) return {};
@@ -68,7 +73,29 @@ Result<void> serve(InferStream& stream, grpc::ServerContext& context, FrontDoor&
 
 }  // namespace
 
-OpenInference::OpenInference(FrontDoor& door) : door_(door) {}
+OpenInference::OpenInference(FrontDoor& door) : door_(door) {
+  using Self = OpenInference;
+  add_small("/inference.GRPCInferenceService/ServerLive", &Self::ServerLive);
+  add_small("/inference.GRPCInferenceService/ServerReady", &Self::ServerReady);
+  add_small("/inference.GRPCInferenceService/ModelReady", &Self::ModelReady);
+  add_small("/inference.GRPCInferenceService/ServerMetadata", &Self::ServerMetadata);
+  add_small("/inference.GRPCInferenceService/ModelMetadata", &Self::ModelMetadata);
+  add_streamed("/inference.GRPCInferenceService/ModelInfer", &Self::ModelInfer);
+  add_stream("/inference.GRPCInferenceService/ModelStreamInfer", &Self::ModelStreamInfer);
+  add_small("/inference.GRPCInferenceService/ModelConfig", &Self::ModelConfig);
+  add_small("/inference.GRPCInferenceService/ModelStatistics", &Self::ModelStatistics);
+  add_small("/inference.GRPCInferenceService/RepositoryIndex", &Self::RepositoryIndex);
+  add_small("/inference.GRPCInferenceService/RepositoryModelLoad", &Self::RepositoryModelLoad);
+  add_small("/inference.GRPCInferenceService/RepositoryModelUnload", &Self::RepositoryModelUnload);
+  add_small("/inference.GRPCInferenceService/LogSettings", &Self::LogSettings);
+  add_small("/inference.GRPCInferenceService/SystemSharedMemoryStatus", &Self::SystemSharedMemoryStatus);
+  add_small("/inference.GRPCInferenceService/SystemSharedMemoryRegister", &Self::SystemSharedMemoryRegister);
+  add_small("/inference.GRPCInferenceService/SystemSharedMemoryUnregister", &Self::SystemSharedMemoryUnregister);
+  add_small("/inference.GRPCInferenceService/CudaSharedMemoryStatus", &Self::CudaSharedMemoryStatus);
+  add_small("/inference.GRPCInferenceService/CudaSharedMemoryRegister", &Self::CudaSharedMemoryRegister);
+  add_small("/inference.GRPCInferenceService/CudaSharedMemoryUnregister", &Self::CudaSharedMemoryUnregister);
+  add_small("/inference.GRPCInferenceService/TraceSetting", &Self::TraceSetting);
+}
 
 grpc::Status OpenInference::ServerLive(grpc::ServerContext* /*context*/,
                                        const inference::ServerLiveRequest* /*request*/,
@@ -267,8 +294,7 @@ grpc::Status OpenInference::ModelStreamInfer(grpc::ServerContext* context, Infer
   return to_status(stream_infer(door_, *context, *stream));
 }
 
-grpc::Status OpenInference::StreamedModelInfer(
-    grpc::ServerContext* context, grpc::ServerUnaryStreamer<ModelInferRequest, ModelInferResponse>* stream) {
+grpc::Status OpenInference::ModelInfer(grpc::ServerContext* context, InferStream* stream) {
   if (grpc::Status refused = may_infer(context); !refused.ok()) return door_.refuse("ModelInfer", refused);
   const Result<CallPass> pass = door_.gate.enter();
   if (!pass) return door_.refuse("ModelInfer", to_status(pass.error()));

@@ -2,66 +2,66 @@
 // here.
 #pragma once
 
-#include "proto/inference.grpc.pb.h"
+#include "proto/inference.pb.h"
 #include "server/rpc/front_door.hpp"
+#include "server/rpc/raw_service.hpp"
 #include "server/rpc/stream_infer.hpp"
 
 namespace znni::rpc {
 
 // ModelInfer is served as a stream of one message each way (the wire is the same): so the request is read
 // and let go, and the response's memory is given back, when we say so.
-class OpenInference final : public inference::GRPCInferenceService::WithStreamedUnaryMethod_ModelInfer<
-                                inference::GRPCInferenceService::Service> {
+class OpenInference final : public RawService {
  public:
+  using InferStream = grpc::ServerUnaryStreamer<grpc::ByteBuffer, inference::ModelInferResponse>;
+
   explicit OpenInference(FrontDoor& door);
 
   grpc::Status ServerLive(grpc::ServerContext* context, const inference::ServerLiveRequest* request,
-                          inference::ServerLiveResponse* response) override;
+                          inference::ServerLiveResponse* response);
   grpc::Status ServerReady(grpc::ServerContext* context, const inference::ServerReadyRequest* request,
-                           inference::ServerReadyResponse* response) override;
+                           inference::ServerReadyResponse* response);
   grpc::Status ModelReady(grpc::ServerContext* context, const inference::ModelReadyRequest* request,
-                          inference::ModelReadyResponse* response) override;
+                          inference::ModelReadyResponse* response);
   grpc::Status ServerMetadata(grpc::ServerContext* context, const inference::ServerMetadataRequest* request,
-                              inference::ServerMetadataResponse* response) override;
+                              inference::ServerMetadataResponse* response);
   grpc::Status ModelMetadata(grpc::ServerContext* context, const inference::ModelMetadataRequest* request,
-                             inference::ModelMetadataResponse* response) override;
+                             inference::ModelMetadataResponse* response);
   grpc::Status ModelConfig(grpc::ServerContext* context, const inference::ModelConfigRequest* request,
-                           inference::ModelConfigResponse* response) override;
+                           inference::ModelConfigResponse* response);
   grpc::Status ModelStatistics(grpc::ServerContext* context, const inference::ModelStatisticsRequest* request,
-                               inference::ModelStatisticsResponse* response) override;
+                               inference::ModelStatisticsResponse* response);
   grpc::Status RepositoryIndex(grpc::ServerContext* context, const inference::RepositoryIndexRequest* request,
-                               inference::RepositoryIndexResponse* response) override;
+                               inference::RepositoryIndexResponse* response);
   grpc::Status RepositoryModelLoad(grpc::ServerContext* context, const inference::RepositoryModelLoadRequest* request,
-                                   inference::RepositoryModelLoadResponse* response) override;
+                                   inference::RepositoryModelLoadResponse* response);
   grpc::Status RepositoryModelUnload(grpc::ServerContext* context,
                                      const inference::RepositoryModelUnloadRequest* request,
-                                     inference::RepositoryModelUnloadResponse* response) override;
+                                     inference::RepositoryModelUnloadResponse* response);
   grpc::Status LogSettings(grpc::ServerContext* context, const inference::LogSettingsRequest* request,
-                           inference::LogSettingsResponse* response) override;
+                           inference::LogSettingsResponse* response);
   grpc::Status SystemSharedMemoryStatus(grpc::ServerContext* context,
                                         const inference::SystemSharedMemoryStatusRequest* request,
-                                        inference::SystemSharedMemoryStatusResponse* response) override;
+                                        inference::SystemSharedMemoryStatusResponse* response);
   grpc::Status SystemSharedMemoryRegister(grpc::ServerContext* context,
                                           const inference::SystemSharedMemoryRegisterRequest* request,
-                                          inference::SystemSharedMemoryRegisterResponse* response) override;
+                                          inference::SystemSharedMemoryRegisterResponse* response);
   grpc::Status SystemSharedMemoryUnregister(grpc::ServerContext* context,
                                             const inference::SystemSharedMemoryUnregisterRequest* request,
-                                            inference::SystemSharedMemoryUnregisterResponse* response) override;
+                                            inference::SystemSharedMemoryUnregisterResponse* response);
   grpc::Status CudaSharedMemoryStatus(grpc::ServerContext* context,
                                       const inference::CudaSharedMemoryStatusRequest* request,
-                                      inference::CudaSharedMemoryStatusResponse* response) override;
+                                      inference::CudaSharedMemoryStatusResponse* response);
   grpc::Status CudaSharedMemoryRegister(grpc::ServerContext* context,
                                         const inference::CudaSharedMemoryRegisterRequest* request,
-                                        inference::CudaSharedMemoryRegisterResponse* response) override;
+                                        inference::CudaSharedMemoryRegisterResponse* response);
   grpc::Status CudaSharedMemoryUnregister(grpc::ServerContext* context,
                                           const inference::CudaSharedMemoryUnregisterRequest* request,
-                                          inference::CudaSharedMemoryUnregisterResponse* response) override;
+                                          inference::CudaSharedMemoryUnregisterResponse* response);
   grpc::Status TraceSetting(grpc::ServerContext* context, const inference::TraceSettingRequest* request,
-                            inference::TraceSettingResponse* response) override;
-  grpc::Status ModelStreamInfer(grpc::ServerContext* context, InferResponseStream* stream) override;
-  grpc::Status StreamedModelInfer(
-      grpc::ServerContext* context,
-      grpc::ServerUnaryStreamer<inference::ModelInferRequest, inference::ModelInferResponse>* stream) override;
+                            inference::TraceSettingResponse* response);
+  grpc::Status ModelStreamInfer(grpc::ServerContext* context, InferResponseStream* stream);
+  grpc::Status ModelInfer(grpc::ServerContext* context, InferStream* stream);
 
  private:
   // Whether the caller may load and unload models, and whether this daemon does.

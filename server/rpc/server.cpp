@@ -3,6 +3,7 @@
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
 #include <grpcpp/health_check_service_interface.h>
+#include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/resource_quota.h>
 
 #include <chrono>
@@ -11,6 +12,7 @@
 #include <stop_token>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "server/rpc/bytes.hpp"
 #include "server/rpc/open_inference.hpp"
@@ -46,6 +48,9 @@ void configure(grpc::ServerBuilder& builder, const ListenOptions& options) {
   const std::int64_t most = std::max(options.most_message_bytes, most_chunk_bytes) + message_slack_bytes;
   builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<std::int64_t>(most, std::int64_t{1} << 30)));
   builder.SetMaxSendMessageSize(static_cast<int>(std::min<std::int64_t>(most, std::int64_t{1} << 30)));
+  // What is compressed has a size that nobody knows before it is unpacked, and voxels hardly get smaller.
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+  builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   // Two servers on one port would share its calls without a word.
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   // A client whose machine is gone is noticed.
@@ -57,6 +62,15 @@ void configure(grpc::ServerBuilder& builder, const ListenOptions& options) {
   if (options.most_buffered_bytes > 0) quota.Resize(static_cast<std::size_t>(options.most_buffered_bytes));
   builder.SetResourceQuota(quota);
 }
+
+// Reflection comes with its library. It answers anybody, and its streams have threads of their own and no bound on
+// their time: where callers must show who they are there is none.
+struct NoReflection final : grpc::ServerBuilderOption {
+  void UpdateArguments(grpc::ChannelArguments* /*arguments*/) override {}
+  void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
+    std::erase_if(*plugins, [](const auto& plugin) { return plugin->name() == "proto_server_reflection"; });
+  }
+};
 
 std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::optional<Certificates>& certificates) {
   if (!certificates) return grpc::InsecureServerCredentials();
@@ -130,6 +144,7 @@ Result<std::unique_ptr<Server>> Server::start(ModelServer& models, CallSink reco
   auto state = std::make_unique<State>(models, std::move(record), options);
   grpc::ServerBuilder builder;
   configure(builder, options);
+  if (!options.tokens.infer.empty()) builder.SetOption(std::make_unique<NoReflection>());
   builder.AddListeningPort(host_port(options), credentials_of(options.certificates), &state->port);
   builder.RegisterService(&state->open_inference);
   builder.RegisterService(&state->volumes);

@@ -22,10 +22,10 @@ bool wants_statuses(const grpc::ServerContext& context) {
 class InferStreamCall {
  public:
   InferStreamCall(FrontDoor& door, grpc::ServerContext& context, InferResponseStream& stream)
-      : door_(door), context_(context), stream_(stream), stall_(door.limits.stall_seconds) {}
+      : door_(door), context_(context), stream_(stream), stall_(door.limits.seconds_for(largest_message())) {}
 
   Result<void> run() {
-    const std::int64_t most = std::max(door_.limits.wire.most_request_bytes, door_.limits.wire.most_response_bytes);
+    const std::int64_t most = largest_message();
     const Result<TransportLease> lease = door_.models.lease(mul(copies_while_received, most));
     if (!lease) return lease.error().within("a stream of requests of up to " + bytes_text(most) + " each");
     const WatchedCall call = door_.watch.watch([this] { return gone_or_stalled(context_, stall_); });
@@ -34,21 +34,26 @@ class InferStreamCall {
   }
 
  private:
+  [[nodiscard]] std::int64_t largest_message() const {
+    return std::max(door_.limits.wire.most_request_bytes, door_.limits.wire.most_response_bytes);
+  }
+
   Result<void> answer_all() {
     const bool statuses = wants_statuses(context_);
     while (true) {
       InferExchange exchange(door_, context_, "ModelStreamInfer");
-      if (!read(exchange.request())) return all_read();
+      grpc::ByteBuffer wire;
+      if (!read(wire)) return all_read();
       if (door_.gate.closed()) return Error{ErrorCode::unavailable, "the server is shutting down; try another one"};
-      const Result<void> answered = answer(exchange, statuses);
+      const Result<void> answered = answer(exchange, wire, statuses);
       exchange.finish(answered);
       if (!answered && (statuses || write_failed_)) return answered;
     }
   }
 
   // How the request fared. Its response, good or bad, was sent, unless errors end the stream.
-  Result<void> answer(InferExchange& exchange, bool statuses) {
-    exchange.admit(false);
+  Result<void> answer(InferExchange& exchange, grpc::ByteBuffer& wire, bool statuses) {
+    exchange.admit(wire, false);
     inference::ModelStreamInferResponse response;
     inference::ModelInferResponse& infer = *response.mutable_infer_response();
     Result<void> done = exchange.compute(infer);
@@ -68,9 +73,9 @@ class InferStreamCall {
     return done;
   }
 
-  [[nodiscard]] bool read(inference::ModelInferRequest& request) {
+  [[nodiscard]] bool read(grpc::ByteBuffer& wire) {
     const Stall::Wait wait(stall_);
-    return stream_.Read(&request);
+    return stream_.Read(&wire);
   }
   [[nodiscard]] bool write(const inference::ModelStreamInferResponse& response) {
     const Stall::Wait wait(stall_);

@@ -3,14 +3,15 @@
 #pragma once
 
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/sync_stream.h>
 
-#include "proto/inference.grpc.pb.h"
+#include "proto/inference.pb.h"
 #include "server/rpc/front_door.hpp"
 
 namespace znni::rpc {
 
-using InferResponseStream = grpc::ServerReaderWriter<inference::ModelStreamInferResponse, inference::ModelInferRequest>;
+using InferResponseStream = grpc::ServerReaderWriter<inference::ModelStreamInferResponse, grpc::ByteBuffer>;
 
 // Blocks until the client has sent its last request and has its last response. gRPC receives a message before its size
 // is known, at any time while the stream is open: so the stream holds the memory of one message and its answer from

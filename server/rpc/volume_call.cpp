@@ -8,6 +8,7 @@
 #include "server/rpc/datatypes.hpp"
 #include "server/rpc/find_room.hpp"
 #include "server/rpc/layer_text.hpp"
+#include "server/rpc/raw_message.hpp"
 #include "server/rpc/request_checks.hpp"
 #include "server/rpc/status_map.hpp"
 
@@ -63,7 +64,9 @@ Result<void> VolumeCall::serve(const WatchedCall& call) {
 
 Result<VolumeCall::Accepted> VolumeCall::accept() {
   v1::VolumeRequest first;
-  if (!read(first) || !first.has_header()) {
+  const bool is_here = read_first(first);
+  if (no_message_) return *no_message_;
+  if (!is_here || !first.has_header()) {
     return Error{ErrorCode::invalid_argument, "the stream begins without a VolumeHeader, expected one before any data"};
   }
   Accepted accepted;
@@ -158,7 +161,7 @@ Result<void> VolumeCall::stream(const Accepted& accepted, const WatchedCall& cal
                     [this](const v1::VolumeResponse& response) { return write(response); });
   VolumeReceiver receiver(
       ring, mul(accepted.head.first_plane, plane), volume_bytes(accepted.head.volume),
-      [this](v1::VolumeRequest& request) { return read_more(request); }, [this] { return gone(context_); });
+      [this](v1::VolumeRequest& request) { return read_more(request); }, [this] { return why_ended(); });
   Result<void> done = compute_and_send(accepted, ring, receiver, sender, call.token());
   input_wait_.reset();
   // A client that keeps silent can only be woken by ending its call.
@@ -235,12 +238,21 @@ Result<void> VolumeCall::finish(VolumeReceiver& receiver, std::int64_t sent_byte
 }
 
 bool VolumeCall::read(v1::VolumeRequest& request) {
+  grpc::ByteBuffer wire;
+  if (!stream_.Read(&wire)) return false;
+  if (Result<void> parsed = parse(wire, most_chunk_bytes + most_small_message_bytes, request); !parsed) {
+    no_message_ = parsed.error();
+  }
+  return !no_message_;
+}
+
+bool VolumeCall::read_first(v1::VolumeRequest& request) {
   const Stall::Wait wait(input_stall_);
-  return stream_.Read(&request);
+  return read(request);
 }
 
 bool VolumeCall::read_more(v1::VolumeRequest& request) {
-  const bool is_here = stream_.Read(&request);
+  const bool is_here = read(request);
   if (is_here) input_stall_.begin_anew();
   return is_here;
 }

@@ -4,14 +4,16 @@
 #pragma once
 
 #include <grpcpp/server_context.h>
+#include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/sync_stream.h>
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
 
-#include "proto/volumes.grpc.pb.h"
+#include "proto/volumes.pb.h"
 #include "server/rpc/bytes.hpp"
+#include "server/rpc/caller.hpp"
 #include "server/rpc/front_door.hpp"
 #include "server/rpc/slab_blocks.hpp"
 #include "server/rpc/slab_sender.hpp"
@@ -23,7 +25,7 @@ namespace znni::rpc {
 
 class VolumeCall {
  public:
-  using Stream = grpc::ServerReaderWriter<v1::VolumeResponse, v1::VolumeRequest>;
+  using Stream = grpc::ServerReaderWriter<v1::VolumeResponse, grpc::ByteBuffer>;
 
   VolumeCall(FrontDoor& door, grpc::ServerContext& context, Stream& stream);
 
@@ -59,8 +61,11 @@ class VolumeCall {
   [[nodiscard]] bool can_go_on(const PlaneRing& ring, SlabSender& sender);
   [[nodiscard]] Result<void> finish(VolumeReceiver& receiver, std::int64_t sent_bytes, const JobStatistics& statistics);
 
+  // The next message; false at the end of the stream, or where what came is none, as no_message_ then says.
   [[nodiscard]] bool read(v1::VolumeRequest& request);
+  [[nodiscard]] bool read_first(v1::VolumeRequest& request);
   [[nodiscard]] bool read_more(v1::VolumeRequest& request);  // on the receiver's thread
+  [[nodiscard]] std::optional<Error> why_ended() const { return no_message_ ? no_message_ : gone(context_); }
   [[nodiscard]] bool write(const v1::VolumeResponse& response);
   void record_end(const Result<void>& result);
 
@@ -75,6 +80,7 @@ class VolumeCall {
   Clock::time_point start_;
   Clock::time_point accepted_;
   Clock::time_point computed_;
+  std::optional<Error> no_message_;        // of who reads
   Stall input_stall_;                      // of the job's thread
   Stall output_stall_;                     // of the one that sends
   std::optional<Stall::Wait> input_wait_;  // while the job wants input that has not come

@@ -5,7 +5,6 @@
 #include "server/rpc/caller.hpp"
 #include "server/rpc/client_text.hpp"
 #include "server/rpc/status_map.hpp"
-#include "server/rpc/volume_call.hpp"
 #include "server/rpc/volume_outlook.hpp"
 
 namespace znni::rpc {
@@ -27,8 +26,12 @@ void note(const FrontDoor& door, const v1::VolumeHeader& header, double seconds,
 
 }  // namespace
 
-grpc::Status VolumesService::Infer(grpc::ServerContext* context,
-                                   grpc::ServerReaderWriter<v1::VolumeResponse, v1::VolumeRequest>* stream) {
+VolumesService::VolumesService(FrontDoor& door) : door_(door) {
+  add_stream("/znni.v1.Volumes/Infer", &VolumesService::Infer);
+  add_small("/znni.v1.Volumes/Outlook", &VolumesService::Outlook);
+}
+
+grpc::Status VolumesService::Infer(grpc::ServerContext* context, VolumeCall::Stream* stream) {
   if (grpc::Status refused = door_.guard.check(*context, Access::infer); !refused.ok())
     return door_.refuse("Volumes", refused);
   const Result<CallPass> pass = door_.gate.enter();

@@ -1,19 +1,19 @@
 // The service znni.v1.Volumes (proto/volumes.proto): volumes of any size through one stream.
 #pragma once
 
-#include "proto/volumes.grpc.pb.h"
+#include "proto/volumes.pb.h"
 #include "server/rpc/front_door.hpp"
+#include "server/rpc/raw_service.hpp"
+#include "server/rpc/volume_call.hpp"
 
 namespace znni::rpc {
 
-class VolumesService final : public v1::Volumes::Service {
+class VolumesService final : public RawService {
  public:
-  explicit VolumesService(FrontDoor& door) : door_(door) {}
+  explicit VolumesService(FrontDoor& door);
 
-  grpc::Status Infer(grpc::ServerContext* context,
-                     grpc::ServerReaderWriter<v1::VolumeResponse, v1::VolumeRequest>* stream) override;
-  grpc::Status Outlook(grpc::ServerContext* context, const v1::VolumeHeader* request,
-                       v1::VolumeOutlook* response) override;
+  grpc::Status Infer(grpc::ServerContext* context, VolumeCall::Stream* stream);
+  grpc::Status Outlook(grpc::ServerContext* context, const v1::VolumeHeader* request, v1::VolumeOutlook* response);
 
  private:
   FrontDoor& door_;

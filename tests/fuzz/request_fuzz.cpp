@@ -1,5 +1,11 @@
-// ModelInfer requests: what passes the checks has exactly the bytes that its shape says.
+// ModelInfer requests: what is parsed takes no more memory than was said before, and what passes the checks has exactly
+// the bytes that its shape says.
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <limits>
+
 #include "proto/inference.pb.h"
+#include "server/rpc/message_size.hpp"
 #include "server/rpc/request_checks.hpp"
 #include "server/rpc/tensor_input.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
@@ -23,7 +29,11 @@ znni::ModelInfo model() {
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace znni;
   inference::ModelInferRequest request;
-  if (!request.ParseFromArray(data, static_cast<int>(size))) return 0;
+  google::protobuf::io::ArrayInputStream wire(data, static_cast<int>(size), 100);
+  const Result<std::int64_t> most =
+      rpc::parsed_bytes(*inference::ModelInferRequest::descriptor(), wire, std::numeric_limits<std::int64_t>::max());
+  if (!most || !request.ParseFromArray(data, static_cast<int>(size))) return 0;
+  ensure(static_cast<std::int64_t>(request.SpaceUsedLong()) <= *most, "a message is no larger than was said");
   const Result<rpc::InferRequest> checked = rpc::check_infer_request(request, model());
   if (!checked || checked->input_region) return 0;
   rpc::Bytes converted;

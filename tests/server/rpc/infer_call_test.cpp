@@ -366,6 +366,12 @@ TEST_F(InferCallInSharedMemory, WhatDoesNotFitIsRefusedBeforeWork) {
   EXPECT_EQ(server_.leased(), 0);
 }
 
+TEST_F(InferCallInSharedMemory, ItsCopiesAreLeasedWhateverTheCallerHoldsForMessages) {
+  const Result<AdmittedInfer> admitted = admit_infer(request(), server_, {plenty, regions_, false});
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  EXPECT_GE(admitted->lease_bytes, 480 + 192);
+}
+
 TEST_F(InferCallInSharedMemory, MemoryCutShortIsTheClientsError) {
   memory_.resize(100);
   const Result<void> done = infer(request());

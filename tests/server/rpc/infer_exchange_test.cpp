@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "tests/server/rpc/requests.hpp"
+#include "tests/server/rpc/wire.hpp"
 
 namespace znni::rpc {
 namespace {
@@ -17,6 +18,11 @@ class InferExchangeTest : public testing::Test {
     limits.wire = {1 << 20, 1 << 20, 1 << 20};
     return limits;
   }
+  static void admit(InferExchange& exchange, const inference::ModelInferRequest& request, bool leased) {
+    grpc::ByteBuffer wire = wire_of(request);
+    exchange.admit(wire, leased);
+  }
+
   FakeModelServer models_;
   std::vector<CallRecord> records_;
   FrontDoor door_{models_, [this](const CallRecord& call) { records_.push_back(call); }, limits(), Tokens{}};
@@ -27,8 +33,7 @@ TEST_F(InferExchangeTest, HoldsItsMemoryUntilTheEndAndTellsOfItsTimes) {
   ModelInferResponse response;
   {
     InferExchange exchange(door_, context_, "ModelInfer");
-    exchange.request() = twice_request();
-    exchange.admit(true);
+    admit(exchange, twice_request(), true);
     EXPECT_EQ(exchange.id(), "job-1");
     EXPECT_GT(models_.leased(), 0);
     const Result<void> done = exchange.compute(response);
@@ -54,9 +59,9 @@ TEST_F(InferExchangeTest, HoldsItsMemoryUntilTheEndAndTellsOfItsTimes) {
 
 TEST_F(InferExchangeTest, WhatIsRefusedHoldsNothing) {
   InferExchange exchange(door_, context_, "ModelInfer");
-  exchange.request() = twice_request();
-  exchange.request().set_model_name("none");
-  exchange.admit(true);
+  inference::ModelInferRequest request = twice_request();
+  request.set_model_name("none");
+  admit(exchange, request, true);
   EXPECT_EQ(models_.leased(), 0);
   ModelInferResponse response;
   const Result<void> done = exchange.compute(response);
@@ -68,10 +73,25 @@ TEST_F(InferExchangeTest, WhatIsRefusedHoldsNothing) {
   EXPECT_EQ(records_[0].version, "") << "made up by the client";
 }
 
+// Two bytes on the wire, two hundred in memory.
+TEST_F(InferExchangeTest, WhatWouldGrowPastItsMemoryIsNotParsed) {
+  inference::ModelInferRequest request;
+  for (int i = 0; i < 1 << 14; ++i) request.add_inputs();
+  InferExchange exchange(door_, context_, "ModelInfer");
+  admit(exchange, request, true);
+  EXPECT_EQ(models_.leased(), 0);
+  ModelInferResponse response;
+  const Result<void> done = exchange.compute(response);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::over_budget);
+  exchange.finish(done);
+  EXPECT_EQ(records_[0].code, "RESOURCE_EXHAUSTED");
+  EXPECT_EQ(records_[0].bytes_in, 2 << 14);
+}
+
 TEST_F(InferExchangeTest, LeasesOnlyWhereAskedTo) {
   InferExchange exchange(door_, context_, "ModelStreamInfer");
-  exchange.request() = twice_request();
-  exchange.admit(false);
+  admit(exchange, twice_request(), false);
   EXPECT_EQ(models_.leased(), 2 * 4 * 3 * 2 * 4) << "slabs alone";
   ModelInferResponse response;
   EXPECT_TRUE(exchange.compute(response));

@@ -1,12 +1,14 @@
 #include "server/rpc/server.hpp"
 
 #include <gmock/gmock.h>
+#include <grpcpp/impl/client_unary_call.h>
 
 #include <thread>
 
 #include "proto/health.grpc.pb.h"
 #include "proto/inference.grpc.pb.h"
 #include "tests/server/rpc/loopback.hpp"
+#include "tests/server/rpc/wire.hpp"
 
 namespace znni::rpc {
 namespace {
@@ -40,6 +42,27 @@ TEST_F(ServerTest, HealthFollowsReadiness) {
   wait_for_health(HealthCheckResponse::NOT_SERVING);
   models_.is_ready = true;
   wait_for_health(HealthCheckResponse::SERVING);
+}
+
+TEST_F(ServerTest, TellsWhatItOffersOnlyWhereAnybodyMayCall) {
+  const auto reflects = [this](const Tokens& tokens) {
+    ListenOptions given = options();
+    given.tokens = tokens;
+    start(given);
+    const grpc::internal::RpcMethod method("/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo",
+                                           grpc::internal::RpcMethod::NORMAL_RPC, channel_);
+    grpc::ClientContext context;
+    const grpc::ByteBuffer list =
+        wire_of(std::string("\x3a"
+                            "\x01*"));  // list_services
+    grpc::ByteBuffer response;
+    return grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, grpc::ByteBuffer, grpc::ByteBuffer, grpc::ByteBuffer>(
+               channel_.get(), method, &context, list, &response)
+        .ok();
+  };
+  EXPECT_TRUE(reflects({}));
+  EXPECT_TRUE(reflects({"", "manage"})) << "anybody may infer";
+  EXPECT_FALSE(reflects({"infer", ""}));
 }
 
 TEST_F(ServerTest, APortInUseIsRefused) {

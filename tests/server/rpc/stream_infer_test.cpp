@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "tests/server/rpc/loopback.hpp"
+#include "tests/server/rpc/wire.hpp"
 
 namespace znni::rpc {
 namespace {
@@ -39,6 +40,25 @@ class StreamInferTest : public Loopback {
   grpc::ClientContext context_;
   ModelStreamInferResponse response_;
 };
+
+// What does not parse is answered like any other bad request: it is not taken for the end.
+TEST_F(StreamInferTest, AMessageThatIsNoneIsAnsweredAndTheNextIsServed) {
+  const grpc::internal::RpcMethod method("/inference.GRPCInferenceService/ModelStreamInfer",
+                                         grpc::internal::RpcMethod::BIDI_STREAMING, channel_);
+  using Factory = grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, ModelStreamInferResponse>;
+  const std::unique_ptr<grpc::ClientReaderWriter<grpc::ByteBuffer, ModelStreamInferResponse>> calls(
+      Factory::Create(channel_.get(), method, &context_));
+  ASSERT_TRUE(calls->Write(wire_of(std::string("\x0a\x05net"))));
+  ASSERT_TRUE(calls->Write(wire_of(named("b"))));
+  calls->WritesDone();
+  ASSERT_TRUE(calls->Read(&response_));
+  EXPECT_EQ(response_.error_message(), "the message is no ModelInferRequest");
+  ASSERT_TRUE(calls->Read(&response_));
+  EXPECT_EQ(response_.infer_response().id(), "b");
+  EXPECT_TRUE(calls->Finish().ok());
+  ASSERT_EQ(records().size(), 2U);
+  EXPECT_EQ(records()[0].code, "INVALID_ARGUMENT");
+}
 
 TEST_F(StreamInferTest, OneResponsePerRequestInOrder) {
   const auto calls = stream();

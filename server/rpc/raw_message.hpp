@@ -1,0 +1,20 @@
+// A message as gRPC received it, parsed only where what it becomes is bounded.
+#pragma once
+
+#include <google/protobuf/message.h>
+#include <grpcpp/support/byte_buffer.h>
+
+#include <cstdint>
+
+#include "primitives/core/result.hpp"
+
+namespace znni::rpc {
+
+// What messages without voxels may become in memory, and what there may be beside the voxels of others.
+inline constexpr std::int64_t most_small_message_bytes = std::int64_t{1} << 20;
+
+// Parses `wire` and lets it go. over_budget, and nothing was allocated, where it would take more than `most` bytes;
+// invalid_argument where it is no such message.
+[[nodiscard]] Result<void> parse(grpc::ByteBuffer& wire, std::int64_t most, google::protobuf::Message& message);
+
+}  // namespace znni::rpc
