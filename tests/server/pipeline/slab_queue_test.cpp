@@ -24,7 +24,8 @@ class SlabQueueTest : public testing::Test {
 };
 
 TEST_F(SlabQueueTest, OpensEachRowOnceAndDeliversItWhenItsLastPatchIsDone) {
-  ASSERT_EQ(grid_.count, (Vec3{3, 1, 2}));
+  ASSERT_EQ(grid_.patches.size(), 6U);
+  ASSERT_EQ(grid_.rows.size(), 3U);
   const Result<OutputSlab> first = queue_.open_for(0);
   ASSERT_TRUE(first);
   EXPECT_EQ(queue_.open_for(1)->data, first->data);
