@@ -186,9 +186,13 @@ void log_call(const Log& log, const rpc::CallRecord& call) {
   }
   log.warning("call", {{"method", call.method},
                        {"model", call.model},
+                       {"version", call.version},
                        {"id", call.id},
                        {"code", call.code},
                        {"seconds", call.seconds},
+                       {"receive_seconds", call.receive_seconds},
+                       {"bytes_in", call.bytes_in},
+                       {"bytes_out", call.bytes_out},
                        {"reason", call.reason}});
 }
 

@@ -18,6 +18,9 @@ void CallMetrics::add(const rpc::CallRecord& call) {
   const std::string model = call.version.empty() ? "" : call.model;
   const std::scoped_lock lock(mutex_);
   ++calls_[{std::string(call.method), model, call.version, std::string(call.code)}];
+  Totals& totals = totals_[{model, call.version}];
+  totals.bytes_in += call.bytes_in;
+  totals.bytes_out += call.bytes_out;
   if (call.code != "OK") return;
   Times& times = times_[{std::string(call.method), model, call.version}];
   times.whole.observe(call.seconds);
@@ -27,11 +30,8 @@ void CallMetrics::add(const rpc::CallRecord& call) {
   times.send.observe(call.send_seconds);
   times.input.observe(call.input_wait_seconds);
   times.output.observe(call.output_wait_seconds);
-  Totals& totals = totals_[{model, call.version}];
   totals.voxels += call.voxels;
   totals.patches += call.patches;
-  totals.bytes_in += call.bytes_in;
-  totals.bytes_out += call.bytes_out;
 }
 
 void CallMetrics::write(PrometheusText& out) const {
@@ -65,8 +65,8 @@ void CallMetrics::write(PrometheusText& out) const {
   };
   counter("znni_output_voxels_total", "Dense output voxels sent, images not counted.", &Totals::voxels);
   counter("znni_patches_total", "Patches computed for calls that succeeded.", &Totals::patches);
-  counter("znni_received_bytes_total", "Bytes of volumes received.", &Totals::bytes_in);
-  counter("znni_sent_bytes_total", "Bytes of volumes sent.", &Totals::bytes_out);
+  counter("znni_received_bytes_total", "Bytes of volumes received, of calls that failed, too.", &Totals::bytes_in);
+  counter("znni_sent_bytes_total", "Bytes of volumes sent, of calls that failed, too.", &Totals::bytes_out);
 }
 
 }  // namespace znni

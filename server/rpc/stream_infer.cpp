@@ -44,11 +44,17 @@ class InferStreamCall {
       InferExchange exchange(door_, context_, "ModelStreamInfer");
       grpc::ByteBuffer wire;
       if (!read(wire)) return all_read();
-      if (door_.gate.closed()) return Error{ErrorCode::unavailable, "the server is shutting down; try another one"};
+      if (door_.gate.closed()) return refuse(exchange);
       const Result<void> answered = answer(exchange, wire, statuses);
       exchange.finish(answered);
       if (!answered && (statuses || write_failed_)) return answered;
     }
+  }
+
+  static Result<void> refuse(InferExchange& exchange) {
+    const Result<void> refused = Error{ErrorCode::unavailable, "the server is shutting down; try another one"};
+    exchange.finish(refused);
+    return refused;
   }
 
   // How the request fared. Its response, good or bad, was sent, unless errors end the stream.

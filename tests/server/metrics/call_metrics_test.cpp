@@ -52,13 +52,14 @@ TEST(CallMetrics, SuccessesAreCountedWithTheirTimesAndVoxels) {
   EXPECT_THAT(text, HasSubstr("znni_sent_bytes_total{model=\"net\",version=\"1\"} 800\n"));
 }
 
-TEST(CallMetrics, FailuresAreCountedByTheirCodeAlone) {
+TEST(CallMetrics, FailuresAreCountedByTheirCodeAndTheirBytes) {
   CallMetrics metrics;
   metrics.add(call("CANCELLED"));
   const std::string text = text_of(metrics);
   EXPECT_THAT(text, HasSubstr("code=\"CANCELLED\"} 1\n"));
   EXPECT_THAT(text, Not(HasSubstr("znni_request_seconds_count")));
-  EXPECT_THAT(text, Not(HasSubstr("znni_output_voxels_total{")));
+  EXPECT_THAT(text, HasSubstr("znni_output_voxels_total{model=\"net\",version=\"1\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("znni_received_bytes_total{model=\"net\",version=\"1\"} 100\n"));
 }
 
 TEST(CallMetrics, NamesThatClientsMakeUpMakeNoSeries) {

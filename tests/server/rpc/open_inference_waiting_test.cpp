@@ -140,5 +140,40 @@ TEST_F(OneReceiveTest, ARefusedMessageGivesItsTurnBack) {
   for (int i = 0; i < 3; ++i) EXPECT_EQ(infer(twice_request()).error_code(), StatusCode::RESOURCE_EXHAUSTED);
 }
 
+// Of small messages, which have hardly more time than other calls.
+class SilentCallerTest : public OpenInferenceTest {
+ protected:
+  void SetUp() override {
+    ListenOptions impatient = options();
+    impatient.most_receives = 1;
+    impatient.stall_seconds = 0.2;
+    impatient.most_message_bytes = 1 << 14;
+    connect(impatient);
+  }
+};
+
+TEST_F(SilentCallerTest, KeepsItsTurnForALimitedTime) {
+  const grpc::internal::RpcMethod method("/inference.GRPCInferenceService/ModelInfer",
+                                         grpc::internal::RpcMethod::BIDI_STREAMING, channel_);
+  using Factory =
+      grpc::internal::ClientReaderWriterFactory<inference::ModelInferRequest, inference::ModelInferResponse>;
+  grpc::ClientContext context;
+  const std::unique_ptr<grpc::ClientReaderWriter<inference::ModelInferRequest, inference::ModelInferResponse>> silent(
+      Factory::Create(channel_.get(), method, &context));
+  EXPECT_TRUE(infer(twice_request()).ok()) << "waits for the turn";
+  EXPECT_FALSE(silent->Finish().ok());
+  ASSERT_TRUE(test::wait_until([this] { return records().size() == 2; }));
+  const auto reason = testing::Field(&CallRecord::reason, HasSubstr("neither sent nor took anything for too long"));
+  EXPECT_THAT(records(),
+              testing::Contains(testing::AllOf(testing::Field(&CallRecord::code, "DEADLINE_EXCEEDED"), reason)));
+}
+
+TEST(FrontDoorLimits, GiveALargeMessageMoreTime) {
+  FrontDoorLimits limits;
+  limits.stall_seconds = 120;
+  EXPECT_EQ(limits.seconds_for(0), 120);
+  EXPECT_EQ(limits.seconds_for(256'000'000), 376);
+}
+
 }  // namespace
 }  // namespace znni::rpc
