@@ -21,6 +21,11 @@ bool Admission::open() const {
   return open_;
 }
 
+Error Admission::reason(const Error& error, const std::stop_token& caller) const {
+  if (error.code != ErrorCode::cancelled || caller.stop_requested() || !stop_.stop_requested()) return error;
+  return {ErrorCode::unavailable, "the server is shutting down, which stopped it; try another one"};
+}
+
 void Admission::drain(double timeout_seconds) {
   // A wait longer than a day is one without end, and must not overflow the clock.
   const std::chrono::duration<double> timeout(std::clamp(timeout_seconds, 0.0, 86400.0));

@@ -30,6 +30,8 @@ class Admission {
   [[nodiscard]] bool open() const;
   // Jobs inside end when this is asked to stop.
   [[nodiscard]] std::stop_token stop_token() const { return stop_.get_token(); }
+  // Why a job inside that ended with `error` did: `unavailable` where drain() stopped it, and not its `caller`.
+  [[nodiscard]] Error reason(const Error& error, const std::stop_token& caller) const;
 
   // Closes the door; returns when nobody is inside. After `timeout_seconds` those inside are asked to stop.
   void drain(double timeout_seconds);

@@ -131,31 +131,15 @@ class ModelServerImpl final : public ModelServer {
     const StopOfEither either(stop, admission_.stop_token());
     JobLine line(**slot, shared_, **model, options_.log, jobs, together);
     Result<JobStatistics> done = line.run(either.token());
-    return done ? done : done.error().within("model '" + name + "'");
+    return done ? done : admission_.reason(done.error(), stop).within("model '" + name + "'");
   }
 
   Result<void> load(const std::string& name, std::stop_token stop) override {
     const Result<Admission::Entrance> entrance = admission_.enter();
     if (!entrance) return entrance.error();
     const StopOfEither either(stop, admission_.stop_token());
-    const Result<Turn> turn = management_.wait(either.token());
-    if (!turn) return turn.error();
-    Result<std::vector<ModelEntry>> entries = scan_repository(options_.repository);
-    if (!entries) return entries.error();
-    const auto found =
-        std::find_if(entries->begin(), entries->end(), [&](const auto& each) { return each.name == name; });
-    if (found == entries->end()) {
-      return Error{ErrorCode::not_found, "Request for unknown model: '" + name + "' is not in the repository"};
-    }
-    if (Result<void> freed = free_model(name, "is replaced", either.token()); !freed) return freed;
-    auto slot = std::make_shared<ModelSlot>(std::move(*found), options_.limits.max_queue);
-    slot->set_expected(false);
-    slots_.put(slot);
-    Result<void> loaded =
-        with_context([&](const PlanContext& context) { return load_by_hand(*slot, context, either.token()); });
-    slot->set_expected(loaded.has_value());
-    finish(*slot, admission_.stop_token());  // a caller who has gone leaves a model that serves
-    return loaded ? loaded : loaded.error().within("model '" + name + "'");
+    Result<void> loaded = load_anew(name, either.token());
+    return loaded ? loaded : admission_.reason(loaded.error(), stop);
   }
 
   Result<void> unload(const std::string& name, std::stop_token stop) override {
@@ -210,6 +194,26 @@ class ModelServerImpl final : public ModelServer {
       count += starts || waits ? 1 : 0;
     }
     return std::max<std::int64_t>(count, 1);
+  }
+
+  Result<void> load_anew(const std::string& name, const std::stop_token& stop) {
+    const Result<Turn> turn = management_.wait(stop);
+    if (!turn) return turn.error();
+    Result<std::vector<ModelEntry>> entries = scan_repository(options_.repository);
+    if (!entries) return entries.error();
+    const auto found =
+        std::find_if(entries->begin(), entries->end(), [&](const auto& each) { return each.name == name; });
+    if (found == entries->end()) {
+      return Error{ErrorCode::not_found, "Request for unknown model: '" + name + "' is not in the repository"};
+    }
+    if (Result<void> freed = free_model(name, "is replaced", stop); !freed) return freed;
+    auto slot = std::make_shared<ModelSlot>(std::move(*found), options_.limits.max_queue);
+    slot->set_expected(false);
+    slots_.put(slot);
+    Result<void> loaded = with_context([&](const PlanContext& context) { return load_by_hand(*slot, context, stop); });
+    slot->set_expected(loaded.has_value());
+    finish(*slot, admission_.stop_token());  // a caller who has gone leaves a model that serves
+    return loaded ? loaded : loaded.error().within("model '" + name + "'");
   }
 
   // Within its share at first, so that others find room after it; if it must be, within all there is.

@@ -134,16 +134,16 @@ class LifecycleTest(unittest.TestCase):
         self.assertNotIsInstance(replies[0], Exception, replies)
         self.assertEqual(len(replies[0].raw_output_contents[0]), 2 * 241 ** 3 * 4)
 
-    def test_after_the_exit_timeout_the_rest_is_cancelled(self):
+    def test_after_the_exit_timeout_the_rest_is_stopped(self):
         daemon = self.daemon("--exit-timeout-secs", "0.3", *LARGE_MESSAGES, mem="2G").wait_ready()
         thread, replies = self.start_inference(daemon, (300, 300, 300))
         self.assertEqual(replies, [], "the volume is too small to be caught in flight")
         self.assertEqual(daemon.stop(), 0)
         thread.join()
-        self.assertIsInstance(replies[0], triton.InferenceServerException)
+        self.assertIn("UNAVAILABLE", replies[0].status())
 
     def test_sigterm_with_jobs_in_line(self):
-        """Those that wait for their turn are cancelled like the one that has it, when the time is up."""
+        """Those that wait for their turn are stopped like the one that has it, when the time is up."""
         daemon = self.daemon("--exit-timeout-secs", "0.3", *LARGE_MESSAGES, mem="3G").wait_ready()
         jobs = [self.start_inference(daemon, (250, 250, 250)) for _ in range(2)]
         while daemon.metric("znni_jobs") < 2 and not any(replies for _, replies in jobs):
@@ -152,7 +152,7 @@ class LifecycleTest(unittest.TestCase):
         self.assertEqual(daemon.stop(), 0)
         for thread, replies in jobs:
             thread.join()
-            self.assertIsInstance(replies[0], triton.InferenceServerException)
+            self.assertIn("UNAVAILABLE", replies[0].status())
 
     def test_a_second_signal_ends_at_once(self):
         daemon = self.daemon(*LARGE_MESSAGES, mem="2G").wait_ready()

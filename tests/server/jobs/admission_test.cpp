@@ -50,6 +50,22 @@ TEST(Admission, AsksThoseInsideToStopWhenTheTimeIsUp) {
   EXPECT_TRUE(admission.stop_token().stop_requested());
 }
 
+TEST(Admission, KnowsWhomItStoppedAndWhoGaveUp) {
+  Admission admission;
+  const Error cancelled{ErrorCode::cancelled, "stopped"};
+  const Error failed{ErrorCode::device_failure, "failed"};
+  std::stop_source gives_up;
+  gives_up.request_stop();
+  EXPECT_EQ(admission.reason(cancelled, {}).code, ErrorCode::cancelled) << "nobody drains";
+  std::optional<Result<Admission::Entrance>> inside = admission.enter();
+  std::jthread drain([&] { admission.drain(0); });
+  ASSERT_TRUE(wait_until([&] { return admission.stop_token().stop_requested(); }));
+  EXPECT_EQ(admission.reason(cancelled, {}).code, ErrorCode::unavailable);
+  EXPECT_EQ(admission.reason(cancelled, gives_up.get_token()).code, ErrorCode::cancelled);
+  EXPECT_EQ(admission.reason(failed, {}).code, ErrorCode::device_failure);
+  inside.reset();
+}
+
 TEST(StopOfEither, ComesFromEachAndWasThereBefore) {
   std::stop_source a;
   std::stop_source b;

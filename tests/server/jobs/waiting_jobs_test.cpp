@@ -164,7 +164,7 @@ TEST_F(WaitingJobs, DrainLetsJobsEndAndRefusesNewOnes) {
   EXPECT_EQ(server->statistics("net", "").succeeded, 1);
 }
 
-TEST_F(WaitingJobs, DrainCancelsWhatIsLeftWhenTheTimeIsUp) {
+TEST_F(WaitingJobs, DrainStopsWhatIsLeftWhenTheTimeIsUp) {
   add_network("net");
   const std::unique_ptr<ModelServer> server = open();
   std::vector<JobOutcome> outcomes(2);
@@ -173,7 +173,8 @@ TEST_F(WaitingJobs, DrainCancelsWhatIsLeftWhenTheTimeIsUp) {
     callers.emplace_back([&] {
       const Result<JobStatistics> done = server->run("net", "", held_job(outcome), {});
       ASSERT_FALSE(done);
-      EXPECT_EQ(done.error().code, ErrorCode::cancelled);
+      EXPECT_EQ(done.error().code, ErrorCode::unavailable) << "it is not its caller who gave up";
+      EXPECT_THAT(done.error().message, HasSubstr("shutting down"));
     });
     const auto inside = static_cast<std::int64_t>(callers.size());
     ASSERT_TRUE(wait_until([&] { return held_ + server->statistics("net", "").queued_now == inside && held_ == 1; }));
@@ -185,6 +186,36 @@ TEST_F(WaitingJobs, DrainCancelsWhatIsLeftWhenTheTimeIsUp) {
   released_ = true;
   drain.join();
   EXPECT_EQ(server->statistics("net", "").cancelled, 2);
+}
+
+TEST_F(WaitingJobs, WhoGivesUpBeforeTheDrainIsCancelled) {
+  add_network("net");
+  const std::unique_ptr<ModelServer> server = open();
+  JobOutcome outcome;
+  std::stop_source stop;
+  std::jthread running([&] {
+    const Result<JobStatistics> done = server->run("net", "", held_job(outcome), stop.get_token());
+    ASSERT_FALSE(done);
+    EXPECT_EQ(done.error().code, ErrorCode::cancelled);
+  });
+  ASSERT_TRUE(wait_until([&] { return held_ == 1; }));
+  stop.request_stop();
+  std::jthread drain([&] { server->drain(0); });
+  ASSERT_TRUE(wait_until([&] { return !server->ready(); }));
+  released_ = true;
+}
+
+TEST_F(WaitingJobs, DrainStopsLoadingWhenTheTimeIsUp) {
+  add_network("net");
+  const std::unique_ptr<ModelServer> server = open();
+  JobOutcome outcome;
+  std::jthread running([&] { static_cast<void>(server->run("net", "", held_job(outcome), {})); });
+  ASSERT_TRUE(wait_until([&] { return held_ == 1; }));
+  std::jthread load([&] { EXPECT_EQ(server->load("net", {}).error().code, ErrorCode::unavailable); });
+  ASSERT_TRUE(wait_until([&] { return !server->find("net", ""); })) << "it waits for the job inside";
+  std::jthread drain([&] { server->drain(0); });
+  load.join();
+  released_ = true;
 }
 
 }  // namespace
