@@ -20,14 +20,14 @@ struct ServerLimits {
   std::int64_t max_queue = 0;                     // --max-queue: jobs waiting, per model
 };
 
-enum class ModelState { loading, ready, unavailable };
+enum class ModelState { unloaded, loading, ready, unavailable };
 
 // A value: facts about one model version, for metadata, metrics and logs.
 struct ModelInfo {
   std::string name;
   std::string version;
   ModelState state = ModelState::loading;
-  std::string reason;    // why unavailable
+  std::string reason;    // why unavailable or unloaded
   bool expected = true;  // the server is not ready without it: not so what is loaded and unloaded by hand
   int spatial_rank = 3;
   std::string input_name;
@@ -98,7 +98,8 @@ class ModelServer {
   virtual ~ModelServer() = default;
 
   [[nodiscard]] virtual std::vector<ModelInfo> models() const = 0;
-  // not_found "Request for unknown model: 'x' ..." / unavailable while loading. "" = newest version.
+  // not_found "Request for unknown model: 'x' ...", which an unloaded one is, too; unavailable while loading and when
+  // that failed. "" = newest version.
   [[nodiscard]] virtual Result<ModelInfo> find(const std::string& name, const std::string& version) const = 0;
   [[nodiscard]] virtual ModelStatistics statistics(const std::string& name, const std::string& version) const = 0;
   [[nodiscard]] virtual bool ready() const = 0;  // every model that is expected to would admit a request

@@ -43,7 +43,7 @@ class ModelServerImpl final : public ModelServer {
     for (ModelEntry& entry : entries) {
       auto slot = std::make_shared<ModelSlot>(std::move(entry), options_.limits.max_queue);
       if (!loads_at_start(slot->entry().name)) {
-        slot->set_unavailable("not loaded");
+        slot->set_unloaded();
         slot->set_expected(false);
       }
       slots_.put(std::move(slot));
@@ -147,7 +147,7 @@ class ModelServerImpl final : public ModelServer {
     if (!slot) return slot.error();
     const Result<Turn> turn = management_.wait(stop);
     if (!turn) return turn.error();
-    return free_model(name, "unloaded", stop);
+    return free_model(name, ModelState::unloaded, stop);
   }
 
   void drain(double timeout_seconds) override {
@@ -189,8 +189,10 @@ class ModelServerImpl final : public ModelServer {
   std::int64_t models_to_come() const {
     std::int64_t count = 0;
     for (const auto& slot : slots_.all()) {
-      const bool starts = slot->info().state == ModelState::loading && slot->entry().problem.empty();
-      const bool waits = options_.load_at_start && slot->info().state == ModelState::unavailable;
+      const ModelState state = slot->info().state;
+      const bool starts = state == ModelState::loading && slot->entry().problem.empty();
+      const bool rests = state == ModelState::unloaded || state == ModelState::unavailable;
+      const bool waits = options_.load_at_start && rests;
       count += starts || waits ? 1 : 0;
     }
     return std::max<std::int64_t>(count, 1);
@@ -206,7 +208,7 @@ class ModelServerImpl final : public ModelServer {
     if (found == entries->end()) {
       return Error{ErrorCode::not_found, "Request for unknown model: '" + name + "' is not in the repository"};
     }
-    if (Result<void> freed = free_model(name, "is replaced", stop); !freed) return freed;
+    if (Result<void> freed = free_model(name, ModelState::loading, stop); !freed) return freed;
     auto slot = std::make_shared<ModelSlot>(std::move(*found), options_.limits.max_queue);
     slot->set_expected(false);
     slots_.put(slot);
@@ -224,13 +226,14 @@ class ModelServerImpl final : public ModelServer {
     return load(slot, model_bytes_left_, context, stop);
   }
 
-  // Takes the model out of service, waits for the jobs that run it, and frees its memory. Not while another does.
-  Result<void> free_model(const std::string& name, const std::string& reason, const std::stop_token& stop) {
+  // Takes the model out of service, into `state`, waits for the jobs that run it, and frees its memory. Not while
+  // another does.
+  Result<void> free_model(const std::string& name, ModelState state, const std::stop_token& stop) {
     const Result<ModelSlots::Handle> slot = slots_.find(name, "");
     if (!slot) return {};
     const bool expected = (*slot)->info().expected;
     (*slot)->set_expected(false);
-    std::shared_ptr<LoadedModel> model = (*slot)->take_model(reason);
+    std::shared_ptr<LoadedModel> model = (*slot)->take_model(state);
     if (!model) return {};
     std::mutex mutex;  // guards nothing but the wait
     std::condition_variable_any never;

@@ -24,6 +24,11 @@ std::shared_ptr<const std::vector<std::string>> names_of(const Network& network)
 
 std::string title(const ModelEntry& entry) { return "model '" + entry.name + "'"; }
 
+Error not_loaded(const ModelEntry& entry) {
+  return {ErrorCode::not_found,
+          "Request for unknown model: '" + entry.name + "' is not loaded; RepositoryModelLoad loads it"};
+}
+
 }  // namespace
 
 ModelSlot::ModelSlot(ModelEntry entry, std::int64_t most_waiting)
@@ -47,6 +52,7 @@ ModelStatistics ModelSlot::statistics() const {
 Result<std::shared_ptr<LoadedModel>> ModelSlot::model() const {
   const std::lock_guard lock(mutex_);
   if (info_.state == ModelState::ready) return model_;
+  if (info_.state == ModelState::unloaded) return not_loaded(entry_);
   const std::string why = info_.state == ModelState::loading ? "is still loading" : "is unavailable: " + info_.reason;
   return Error{ErrorCode::unavailable, title(entry_) + " " + why};
 }
@@ -80,15 +86,21 @@ void ModelSlot::set_unavailable(std::string reason) {
   info_.reason = std::move(reason);
 }
 
+void ModelSlot::set_unloaded() {
+  const std::lock_guard lock(mutex_);
+  info_.state = ModelState::unloaded;
+  info_.reason = "not loaded";
+}
+
 void ModelSlot::set_expected(bool expected) {
   const std::lock_guard lock(mutex_);
   info_.expected = expected;
 }
 
-std::shared_ptr<LoadedModel> ModelSlot::take_model(std::string reason) {
+std::shared_ptr<LoadedModel> ModelSlot::take_model(ModelState state) {
   const std::lock_guard lock(mutex_);
-  info_.state = ModelState::unavailable;
-  info_.reason = std::move(reason);
+  info_.state = state;
+  info_.reason = state == ModelState::unloaded ? "not loaded" : "";
   info_.memory = {};
   return std::move(model_);
 }

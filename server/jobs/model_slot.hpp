@@ -22,8 +22,8 @@ class ModelSlot {
   [[nodiscard]] const ModelEntry& entry() const { return entry_; }
   [[nodiscard]] ModelInfo info() const;
   [[nodiscard]] ModelStatistics statistics() const;
-  // The model when it is ready, else `unavailable` with the reason. Shared by everybody who runs it: it goes when the
-  // slot has given it up and the last of them is done.
+  // The model when it is ready; not_found when it is unloaded, else `unavailable` with the reason. Shared by everybody
+  // who runs it: it goes when the slot has given it up and the last of them is done.
   [[nodiscard]] Result<std::shared_ptr<LoadedModel>> model() const;
   [[nodiscard]] TurnQueue& queue() { return queue_; }
   // Of jobs that may run between the steps of a streamed one: they need not wait until that is done.
@@ -34,9 +34,10 @@ class ModelSlot {
   // By whoever loads and unloads. The server's readiness counts on the model only where `expected` says so.
   void set_ready(std::unique_ptr<LoadedModel> model);
   void set_unavailable(std::string reason);
+  void set_unloaded();
   void set_expected(bool expected);
-  // Gives the model up, if it has one: no job begins with it any more.
-  [[nodiscard]] std::shared_ptr<LoadedModel> take_model(std::string reason);
+  // Gives the model up, if it has one: no job begins with it any more. It is unloaded then, or `loading` anew.
+  [[nodiscard]] std::shared_ptr<LoadedModel> take_model(ModelState state);
   // What was taken serves again.
   void put_back(std::shared_ptr<LoadedModel> model);
 

@@ -21,6 +21,7 @@ std::int64_t resident_bytes() {
 
 std::string_view text_of(ModelState state) {
   switch (state) {
+    case ModelState::unloaded: return "unloaded";
     case ModelState::loading: return "loading";
     case ModelState::ready: return "ready";
     case ModelState::unavailable: return "unavailable";

@@ -117,6 +117,7 @@ inference::RepositoryIndexResponse::ModelIndex describe_index(const ModelInfo& m
   switch (model.state) {
     case ModelState::loading: index.set_state("LOADING"); break;
     case ModelState::ready: index.set_state("READY"); break;
+    case ModelState::unloaded:
     case ModelState::unavailable: index.set_state("UNAVAILABLE"); break;
   }
   index.set_reason(model.reason);

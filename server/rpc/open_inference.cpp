@@ -1,5 +1,6 @@
 #include "server/rpc/open_inference.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -22,6 +23,12 @@ std::vector<std::string> versions_of(const std::string& name, const ModelServer&
     if (model.name == name) versions.push_back(model.version);
   }
   return versions;
+}
+
+// Whether it serves or not.
+bool is_known(const std::string& name, const std::string& version, const ModelServer& models) {
+  const std::vector<std::string> versions = versions_of(name, models);
+  return version.empty() ? !versions.empty() : std::find(versions.begin(), versions.end(), version) != versions.end();
 }
 
 Result<ModelInfo> find_model(const std::string& name, const std::string& version, const ModelServer& models) {
@@ -114,7 +121,7 @@ grpc::Status OpenInference::ServerReady(grpc::ServerContext* /*context*/,
 grpc::Status OpenInference::ModelReady(grpc::ServerContext* /*context*/, const inference::ModelReadyRequest* request,
                                        inference::ModelReadyResponse* response) {
   const Result<ModelInfo> model = find_model(request->name(), request->version(), door_.models);
-  if (!model && model.error().code != ErrorCode::unavailable) return to_status(model.error());
+  if (!model && !is_known(request->name(), request->version(), door_.models)) return to_status(model.error());
   response->set_ready(model && model->state == ModelState::ready && !door_.gate.closed());
   return grpc::Status::OK;
 }

@@ -155,6 +155,11 @@ class OperationsTest(unittest.TestCase):
                 client.unload_model("first")
                 self.assertFalse(client.is_model_ready("first"))
                 self.assertTrue(client.is_server_ready())
+                states = {model.name: model.state for model in client.get_model_repository_index().models}
+                self.assertEqual(states, {"first": "UNAVAILABLE", "second": "READY"})
+                with self.assertRaises(triton.InferenceServerException) as caught:
+                    client.get_model_metadata("first")
+                self.assertIn("NOT_FOUND", caught.exception.status())
                 self.assertLess(daemon.metric("znni_memory_used_bytes", pool="models"), both)
                 client.load_model("first")
                 self.assertTrue(client.is_model_ready("first"))

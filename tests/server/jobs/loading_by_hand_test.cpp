@@ -22,7 +22,8 @@ TEST_F(LoadingByHand, ModelsAreLoadedAndUnloadedByHand) {
   load_at_start_ = {{"a"}};
   const std::unique_ptr<ModelServer> server = open();
   EXPECT_TRUE(server->ready()) << "nobody expects b";
-  EXPECT_THAT(server->find("b", "").error().message, HasSubstr("not loaded"));
+  EXPECT_EQ(server->find("b", "").error().code, ErrorCode::not_found);
+  EXPECT_THAT(server->find("b", "").error().message, HasSubstr("RepositoryModelLoad loads it"));
   const std::int64_t before = server->memory().models_used;
   const Result<void> loaded = server->load("b", {});
   ASSERT_TRUE(loaded) << loaded.error().message;
@@ -31,7 +32,9 @@ TEST_F(LoadingByHand, ModelsAreLoadedAndUnloadedByHand) {
   EXPECT_EQ(server->memory().models_used, before + server->find("b", "")->memory.total());
   ASSERT_TRUE(server->unload("b", {}));
   EXPECT_EQ(server->memory().models_used, before);
-  EXPECT_EQ(server->find("b", "").error().code, ErrorCode::unavailable);
+  EXPECT_EQ(server->find("b", "").error().code, ErrorCode::not_found);
+  EXPECT_EQ(server->outlook("b", "", volume_.shape).error().code, ErrorCode::not_found);
+  EXPECT_EQ(server->models().at(1).state, ModelState::unloaded);
   EXPECT_TRUE(server->ready());
   EXPECT_TRUE(server->unload("b", {})) << "once more does no harm";
   EXPECT_EQ(server->load("none", {}).error().code, ErrorCode::not_found);
@@ -96,6 +99,7 @@ TEST_F(LoadingByHand, UnloadingWaitsForTheJobsInside) {
   std::jthread cancelled(
       [&] { EXPECT_EQ(server->unload("net", impatient.get_token()).error().code, ErrorCode::cancelled); });
   ASSERT_TRUE(wait_until([&] { return !server->find("net", ""); }));
+  EXPECT_EQ(server->find("net", "").error().code, ErrorCode::not_found);
   impatient.request_stop();
   cancelled.join();
   EXPECT_TRUE(server->find("net", "")) << "it serves on";

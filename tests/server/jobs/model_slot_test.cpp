@@ -31,6 +31,16 @@ TEST(ModelSlot, LoadingAndUnavailableModelsSaySo) {
   EXPECT_EQ(slot.model().error().message, "model 'net' is unavailable: model.onnx: truncated");
 }
 
+TEST(ModelSlot, AnUnloadedModelIsNotFoundAndSaysHowToLoadIt) {
+  ModelSlot slot(entry(), 4);
+  slot.set_unloaded();
+  EXPECT_EQ(slot.info().state, ModelState::unloaded);
+  EXPECT_EQ(slot.info().reason, "not loaded");
+  EXPECT_EQ(slot.model().error().code, ErrorCode::not_found);
+  EXPECT_EQ(slot.model().error().message,
+            "Request for unknown model: 'net' is not loaded; RepositoryModelLoad loads it");
+}
+
 TEST(ModelSlot, AReadyModelIsDescribed) {
   const test::TemporaryDirectory directory;
   Network network = test::simple_network(1);
@@ -70,11 +80,13 @@ TEST(ModelSlot, AReadyModelIsDescribed) {
   EXPECT_THAT(info.plan_summary, HasSubstr("test.oracle"));
   ASSERT_TRUE(slot.model());
 
-  const std::shared_ptr<LoadedModel> taken = slot.take_model("unloaded");
+  const std::shared_ptr<LoadedModel> taken = slot.take_model(ModelState::unloaded);
   ASSERT_NE(taken, nullptr);
-  EXPECT_EQ(slot.model().error().message, "model 'net' is unavailable: unloaded");
+  EXPECT_EQ(slot.info().state, ModelState::unloaded);
+  EXPECT_EQ(slot.info().reason, "not loaded");
   EXPECT_EQ(slot.info().memory.total(), 0);
-  EXPECT_EQ(slot.take_model("unloaded"), nullptr);
+  EXPECT_EQ(slot.take_model(ModelState::loading), nullptr);
+  EXPECT_EQ(slot.info().reason, "");
   slot.put_back(taken);
   EXPECT_EQ(*slot.model(), taken);
   EXPECT_EQ(slot.info().memory, plan.memory);

@@ -81,6 +81,7 @@ std::vector<ModelInfo> FakeModelServer::models() const {
   ModelInfo broken = info("broken", "1", f_out);
   broken.state = ModelState::unavailable;
   broken.reason = "model.onnx: truncated";
+  if (unloaded) broken.state = ModelState::unloaded;
   ModelInfo second = info("twice", "2", f_out);
   second.gpu_lost = fallback;
   std::vector<ModelInfo> all = {info("twice", "1", f_out), second, info("flat", "1", f_out), info("line", "1", f_out),
@@ -98,7 +99,7 @@ Result<ModelInfo> FakeModelServer::find(const std::string& name, const std::stri
   for (const ModelInfo& model : models()) {
     if (model.name == name && (version.empty() || model.version == version)) found = model;
   }
-  if (!found)
+  if (!found || found->state == ModelState::unloaded)
     return Error{ErrorCode::not_found, "Request for unknown model: '" + name.substr(0, 99) + "' is not found"};
   if (found->state != ModelState::ready) return Error{ErrorCode::unavailable, found->reason};
   return *found;

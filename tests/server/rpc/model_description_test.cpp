@@ -102,6 +102,9 @@ TEST(ModelDescription, IndexTellsStateAndReason) {
   ModelInfo loading = models.front();
   loading.state = ModelState::loading;
   EXPECT_EQ(describe_index(loading).state(), "LOADING");
+  ModelInfo unloaded = models.front();
+  unloaded.state = ModelState::unloaded;
+  EXPECT_EQ(describe_index(unloaded).state(), "UNAVAILABLE");
 }
 
 }  // namespace

@@ -49,6 +49,10 @@ TEST_F(OpenInferenceTest, ModelReady) {
   EXPECT_EQ(ask("twice", ""), std::pair(StatusCode::OK, true));
   EXPECT_EQ(ask("twice", "1"), std::pair(StatusCode::OK, true));
   EXPECT_EQ(ask("broken", ""), std::pair(StatusCode::OK, false));
+  models_.unloaded = true;
+  EXPECT_EQ(ask("broken", ""), std::pair(StatusCode::OK, false));
+  EXPECT_EQ(ask("broken", "1"), std::pair(StatusCode::OK, false));
+  EXPECT_EQ(ask("broken", "2").first, StatusCode::NOT_FOUND);
   EXPECT_EQ(ask("none", ""), std::pair(StatusCode::NOT_FOUND, false));
   EXPECT_EQ(ask("twice", "9"), std::pair(StatusCode::NOT_FOUND, false));
   EXPECT_EQ(ask("twice", "x"), std::pair(StatusCode::INVALID_ARGUMENT, false));
