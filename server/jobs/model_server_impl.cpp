@@ -349,7 +349,7 @@ Result<void> check_named(const ServerOptions& options, const std::vector<ModelEn
 Result<std::unique_ptr<ModelServer>> open_model_server(ServerOptions options) {
   const Result<MemoryShares> shares = split_memory(options.limits);
   if (!shares) return shares.error();
-  Result<std::vector<ModelEntry>> entries = scan_repository(options.repository);
+  Result<std::vector<ModelEntry>> entries = scan_repository(options.repository, options.log);
   if (!entries) return entries.error();
   if (Result<void> named = check_named(options, *entries); !named) return named.error();
   if (entries->empty()) {

@@ -20,31 +20,48 @@ std::optional<std::int64_t> version_number(const std::string& text) {
   return number;
 }
 
-// Names of the folders in `directory`.
-Result<std::vector<std::string>> folders(const fs::path& directory) {
+// What is in a directory, by name.
+struct Contents {
+  std::vector<std::string> folders;
+  bool has_model_file = false;
+};
+
+bool is_model_file(const fs::path& name) { return name.extension() == ".onnx" || name.extension() == ".pbtxt"; }
+
+// The error's message is the system's reason alone.
+Result<Contents> contents_of(const fs::path& directory) {
   std::error_code error;
   fs::directory_iterator it(directory, error);
-  std::vector<std::string> names;
+  Contents contents;
   for (; !error && it != fs::directory_iterator(); it.increment(error)) {
     std::error_code ignored;
-    if (it->is_directory(ignored)) names.push_back(it->path().filename().string());
+    const fs::path name = it->path().filename();
+    if (it->is_directory(ignored)) {
+      contents.folders.push_back(name.string());
+    } else if (is_model_file(name)) {
+      contents.has_model_file = true;
+    }
   }
-  if (error) return Error{ErrorCode::not_found, directory.string() + ": " + error.message()};
-  std::sort(names.begin(), names.end());
-  return names;
+  if (error) return Error{ErrorCode::not_found, error.message()};
+  std::sort(contents.folders.begin(), contents.folders.end());
+  return contents;
 }
 
-ModelEntry model_entry(const fs::path& directory, const std::string& name) {
+// Why a folder with these contents is no model; "" where it is one.
+std::string why_no_model(const Result<Contents>& contents) {
+  if (!contents) return contents.error().message;
+  const auto is_version = [](const std::string& name) { return version_number(name).has_value(); };
+  const std::vector<std::string>& folders = contents->folders;
+  if (contents->has_model_file || std::any_of(folders.begin(), folders.end(), is_version)) return {};
+  return "neither a model's file nor a version's folder in it";
+}
+
+ModelEntry model_entry(const fs::path& directory, const std::string& name, const std::vector<std::string>& folders) {
   ModelEntry entry;
   entry.name = name;
   entry.config_file = directory / name / "config.pbtxt";
-  const Result<std::vector<std::string>> names = folders(directory / name);
-  if (!names) {
-    entry.problem = names.error().message;
-    return entry;
-  }
   std::int64_t newest = 0;
-  for (const std::string& candidate : *names) {
+  for (const std::string& candidate : folders) {
     const std::int64_t number = version_number(candidate).value_or(0);
     if (number == 0) continue;
     const bool newer = number > newest;
@@ -72,13 +89,22 @@ ModelEntry model_entry(const fs::path& directory, const std::string& name) {
 
 }  // namespace
 
-Result<std::vector<ModelEntry>> scan_repository(const fs::path& directory) {
-  const Result<std::vector<std::string>> names = folders(directory);
-  if (!names) return names.error().within("model repository");
+Result<std::vector<ModelEntry>> scan_repository(const fs::path& directory, const LogSink& log) {
+  const Result<Contents> whole = contents_of(directory);
+  if (!whole) return whole.error().within(directory.string()).within("model repository");
   std::vector<ModelEntry> entries;
-  for (const std::string& name : *names) {
-    if (name.front() != '.') entries.push_back(model_entry(directory, name));
+  std::string passed_over;
+  for (const std::string& name : whole->folders) {
+    if (name.front() == '.') continue;
+    const Result<Contents> contents = contents_of(directory / name);
+    const std::string reason = why_no_model(contents);
+    if (reason.empty()) {
+      entries.push_back(model_entry(directory, name, contents->folders));
+    } else {
+      passed_over += (passed_over.empty() ? "" : ", ") + name + " (" + reason + ")";
+    }
   }
+  if (!passed_over.empty()) log_to(log, "warning", directory.string() + ": no models, passed over: " + passed_over);
   return entries;
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "primitives/core/result.hpp"
+#include "server/models/log_sink.hpp"
 
 namespace znni {
 
@@ -23,8 +24,10 @@ struct ModelEntry {
   std::string problem;                   // why it cannot be served, or ""
 };
 
-// Sorted by name; empty for an empty folder. not_found when `directory` is no folder. Hidden folders and
-// plain files are no models.
-[[nodiscard]] Result<std::vector<ModelEntry>> scan_repository(const std::filesystem::path& directory);
+// Sorted by name; empty for an empty folder. not_found when `directory` is no folder. Hidden folders and plain files
+// are no models; nor are folders that hold neither a version's folder nor a model's file (*.onnx, *.pbtxt), or that
+// this user may not read, such as a volume's lost+found: one warning names all of them.
+[[nodiscard]] Result<std::vector<ModelEntry>> scan_repository(const std::filesystem::path& directory,
+                                                              const LogSink& log = {});
 
 }  // namespace znni

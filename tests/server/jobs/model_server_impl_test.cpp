@@ -166,6 +166,15 @@ TEST_F(ModelServerTest, AnEmptyRepositoryIsReadyAndTold) {
   EXPECT_THAT(log(), HasSubstr("warning: " + directory_.path().string() + ": no model there"));
 }
 
+TEST_F(ModelServerTest, AVolumesOwnFoldersDoNotKeepItFromBeingReady) {
+  add_network("net");
+  std::filesystem::create_directories(directory_.path() / "lost+found");
+  const std::unique_ptr<ModelServer> server = open();
+  EXPECT_TRUE(server->ready());
+  EXPECT_EQ(server->models().size(), 1U);
+  EXPECT_THAT(log(), HasSubstr("passed over: lost+found"));
+}
+
 TEST_F(ModelServerTest, LimitsThatNoModelSurvivesAreErrors) {
   const auto tight = try_open(mib);
   ASSERT_FALSE(tight);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "tests/support/temporary.hpp"
 
@@ -70,6 +71,46 @@ TEST(ModelRepository, PlainFilesAndHiddenFoldersAreNoModels) {
   const Result<std::vector<ModelEntry>> entries = scan_repository(directory.path());
   ASSERT_TRUE(entries);
   EXPECT_THAT(*entries, IsEmpty());
+}
+
+TEST(ModelRepository, FoldersOfAVolumeThatAreNoModelsArePassedOverWithOneWarning) {
+  const TemporaryDirectory directory;
+  directory.write("membrane/1/model.onnx", "");
+  directory.write("configured/config.pbtxt", "");
+  std::filesystem::create_directories(directory.path() / "empty/1");
+  std::filesystem::create_directories(directory.path() / "lost+found");
+  directory.write("notes/old/README.md", "");
+  directory.write(".snapshot/notes.txt", "");
+  std::string log;
+  const Result<std::vector<ModelEntry>> entries = scan_repository(
+      directory.path(),
+      [&log](std::string_view level, const std::string& line) { log += std::string(level) + line + "\n"; });
+  ASSERT_TRUE(entries) << entries.error().message;
+  ASSERT_EQ(entries->size(), 3U);
+  EXPECT_EQ(entries->at(0).name, "configured");
+  EXPECT_THAT(entries->at(0).problem, HasSubstr("no version found"));
+  EXPECT_EQ(entries->at(1).name, "empty");
+  EXPECT_EQ(entries->at(2).name, "membrane");
+  const std::string reason = " (neither a model's file nor a version's folder in it)";
+  EXPECT_EQ(log, "warning" + directory.path().string() + ": no models, passed over: lost+found" + reason + ", notes" +
+                     reason + "\n");
+}
+
+TEST(ModelRepository, AFolderThatMayNotBeReadIsPassedOver) {
+  namespace fs = std::filesystem;
+  if (geteuid() == 0) GTEST_SKIP() << "root may read any folder";
+  const TemporaryDirectory directory;
+  directory.write("membrane/1/model.onnx", "");
+  directory.write("lost+found/1/model.onnx", "");
+  fs::permissions(directory.path() / "lost+found", fs::perms::none);
+  std::string log;
+  const Result<std::vector<ModelEntry>> entries =
+      scan_repository(directory.path(), [&log](std::string_view, const std::string& line) { log += line; });
+  fs::permissions(directory.path() / "lost+found", fs::perms::owner_all);
+  ASSERT_TRUE(entries) << entries.error().message;
+  ASSERT_EQ(entries->size(), 1U);
+  EXPECT_EQ(entries->at(0).name, "membrane");
+  EXPECT_THAT(log, HasSubstr("lost+found (Permission denied)"));
 }
 
 TEST(ModelRepository, AFolderThatIsNotThereIsNamed) {
