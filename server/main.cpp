@@ -29,6 +29,7 @@
 #include "server/metrics/call_metrics.hpp"
 #include "server/metrics/http_server.hpp"
 #include "server/metrics/server_metrics.hpp"
+#include "server/models/model_files.hpp"
 #include "server/models/model_repository.hpp"
 #include "server/options.hpp"
 #include "server/protobuf_log.hpp"
@@ -71,19 +72,26 @@ ServerLimits limits_of(const Options& options) {
   return {*options.memory, options.max_request_bytes, options.max_queue};
 }
 
+void tell(const Log& log, std::string_view level, const std::string& line) {
+  if (level == "error") return log.error(line);
+  if (level == "warning") return log.warning(line);
+  log.info(line);
+}
+
 int check_config(const Options& options, const MemoryShares& shares, const Log& log) {
   for (const auto& [name, value] : describe(options)) std::printf("%s=%s\n", name.c_str(), value.c_str());
   std::printf("# memory: %s for models, %s for requests, %s for receiving them, %s for the process\n",
               bytes_text(shares.models).c_str(), bytes_text(shares.transport).c_str(),
               bytes_text(shares.receiving).c_str(), bytes_text(shares.base).c_str());
-  const Result<std::vector<ModelEntry>> entries = scan_repository(options.model_repository);
+  const auto sink = [&log](std::string_view level, const std::string& line) { tell(log, level, line); };
+  const Result<std::vector<ModelEntry>> entries = scan_repository(options.model_repository, sink);
   if (!entries) return fail(log, entries.error());
   int code = 0;
   for (const ModelEntry& entry : *entries) {
     std::printf("# model %s version %s\n", entry.name.c_str(), entry.version.c_str());
     if (!entry.warning.empty()) log.warning(entry.name + ": " + entry.warning);
-    if (entry.problem.empty()) continue;
-    code = fail(log, {ErrorCode::corrupt_file, entry.name + ": " + entry.problem});
+    const Result<void> checked = check_model_files(entry, sink);
+    if (!checked) code = fail(log, checked.error().within("model '" + entry.name + "'"));
   }
   return code;
 }
@@ -152,10 +160,7 @@ Result<std::unique_ptr<ModelServer>> open_models(const Options& options, const s
     return cpu::backend().open(cpu::describe_cpu(threads), host_budget, 0, 0);
   };
   const auto sink = [&log, &ending](std::string_view level, const std::string& line) {
-    if (ending) return;
-    if (level == "error") return log.error(line);
-    if (level == "warning") return log.warning(line);
-    log.info(line);
+    if (!ending) tell(log, level, line);
   };
   return open_model_server({options.model_repository, options.plan_directory, load_at_start(options),
                             limits_of(options), *std::move(catalogue), recorded_timings(log), open_device,

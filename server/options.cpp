@@ -147,7 +147,7 @@ void add_rest(CLI::App& app, Options& options, const std::string& version_text) 
       ->check(CLI::ExistingFile)
       ->group("Other");
   app.allow_config_extras(CLI::config_extras_mode::error);
-  app.add_flag("--check-config", options.check_config, "Check options and repository, print them and end")
+  app.add_flag("--check-config", options.check_config, "Check options and the files of all models, print them and end")
       ->group("Other")
       ->configurable(false);
   app.set_version_flag("--version", version_text)->group("Other");

@@ -82,4 +82,10 @@ Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log)
   return ModelFiles{std::move(whole.network), std::move(whole.weights), input};
 }
 
+Result<void> check_model_files(const ModelEntry& entry, const LogSink& log) {
+  if (!entry.problem.empty()) return Error{ErrorCode::corrupt_file, entry.problem};
+  const Result<ModelFiles> files = read_model_files(entry, log);
+  return files ? Result<void>() : files.error();
+}
+
 }  // namespace znni

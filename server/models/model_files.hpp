@@ -26,4 +26,8 @@ struct ModelFiles {
 // `unsupported`.
 [[nodiscard]] Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log);
 
+// What loading would find wrong with the files of `entry`, of which there may be none; network, weights and
+// configuration are read for it, and let go.
+[[nodiscard]] Result<void> check_model_files(const ModelEntry& entry, const LogSink& log);
+
 }  // namespace znni

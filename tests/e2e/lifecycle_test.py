@@ -202,6 +202,25 @@ class LifecycleTest(unittest.TestCase):
         self.assertIn("mem=1073741824", result.stdout)
         self.assertIn("model net version 1", result.stdout)
 
+    def test_check_config_reads_the_files_of_every_model(self):
+        whole = pathlib.Path(self.repository.name, "net", "1", "model.onnx").read_bytes()
+        files = {"truncated/1/model.onnx": whole[:len(whole) // 2], "empty/1/model.onnx": b"",
+                 "fileless/1/notes.txt": b"", "versionless/network.onnx": whole,
+                 "configured/1/model.onnx": whole, "configured/config.pbtxt": b"name: ",
+                 "renamed/1/model.onnx": whole, "renamed/config.pbtxt": b"name: 'other'",
+                 "good/1/model.onnx": whole, "lost+found/notes.txt": b""}
+        with tempfile.TemporaryDirectory() as repository:
+            for name, content in files.items():
+                pathlib.Path(repository, name).parent.mkdir(parents=True, exist_ok=True)
+                pathlib.Path(repository, name).write_bytes(content)
+            result = self.run_once("--model-repository", repository, "--mem", "1G", "--check-config")
+        self.assertEqual(result.returncode, 1, result.stderr)
+        errors = [line for line in result.stderr.splitlines() if " error " in line]
+        named = ("configured", "empty", "fileless", "renamed", "truncated", "versionless")
+        self.assertEqual(len(errors), len(named), result.stderr)
+        for line, model in zip(errors, named):
+            self.assertIn(f"model '{model}': {repository}/{model}", line)
+
 
 if __name__ == "__main__":
     unittest.main()

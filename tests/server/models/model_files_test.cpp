@@ -24,6 +24,10 @@ class ModelFilesTest : public testing::Test {
       log_ += std::string(level) + ": " + line + "\n";
     });
   }
+  [[nodiscard]] Result<void> check_files() const {
+    const Result<std::vector<ModelEntry>> entries = scan_repository(directory_.path());
+    return check_model_files(entries->at(0), {});
+  }
   void write_network() { test::write_model(directory_.path(), "net", "1", test::onnx_text(network_, weights_)); }
   void write_config(const std::string& text) { directory_.write("net/config.pbtxt", text); }
 
@@ -114,6 +118,22 @@ TEST_F(ModelFilesTest, MissingTruncatedAndUnknownNetworksNameTheirFile) {
   ASSERT_FALSE(half);
   EXPECT_EQ(half.error().code, ErrorCode::corrupt_file);
   EXPECT_THAT(half.error().message, HasSubstr("model.onnx"));
+}
+
+TEST_F(ModelFilesTest, CheckingFindsWhatLoadingWould) {
+  write_network();
+  EXPECT_TRUE(check_files());
+  write_config("parameters { key: ");
+  EXPECT_THAT(check_files().error().message, HasSubstr("config.pbtxt"));
+  write_config("");
+  test::write_model(directory_.path(), "net", "1", "no model");
+  EXPECT_EQ(check_files().error().code, ErrorCode::corrupt_file);
+  EXPECT_THAT(check_files().error().message, HasSubstr("net/1/model.onnx"));
+  directory_.write("net/2/notes.txt", "");
+  EXPECT_THAT(check_files().error().message, HasSubstr("net/2/model.onnx"));
+  std::filesystem::remove_all(directory_.path() / "net/1");
+  std::filesystem::remove_all(directory_.path() / "net/2");
+  EXPECT_THAT(check_files().error().message, HasSubstr("no version found"));
 }
 
 TEST_F(ModelFilesTest, ANetworkWithoutWeightsIsRefused) {
