@@ -47,7 +47,8 @@ void add_places(CLI::App& app, Options& options) {
   app.add_option("--load-model", options.load_models,
                  "With explicit control: loaded at start; may be given again; * for all")
       ->group("Models");
-  app.add_option("--grpc-address", options.grpc_address, "Address to listen on; 0.0.0.0 for all")
+  app.add_option("--grpc-address", options.grpc_address,
+                 "Address to listen on, or a name: all addresses that it has; 0.0.0.0 for all")
       ->capture_default_str()
       ->group("Network");
   app.add_option("--grpc-port", options.grpc_port, "Port to listen on; 0 for any free one")

@@ -6,6 +6,7 @@
 #include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/resource_quota.h>
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "server/rpc/bytes.hpp"
+#include "server/rpc/listening_points.hpp"
 #include "server/rpc/open_inference.hpp"
 #include "server/rpc/volume_upload.hpp"
 #include "server/rpc/volumes.hpp"
@@ -90,9 +92,13 @@ Error cannot_listen(const ListenOptions& options, const std::string& where) {
   return {ErrorCode::unavailable, message};
 }
 
-std::string host_port(const ListenOptions& options) {
-  const bool v6 = options.address.find(':') != std::string::npos && !options.address.starts_with('[');
-  return (v6 ? "[" + options.address + "]" : options.address) + ":" + std::to_string(options.port);
+// The point of which the library has no port, or else the address as it was given.
+std::string where_it_failed(const ListenOptions& options, const std::vector<std::string>& points,
+                            const std::vector<int>& ports) {
+  const auto none = std::find(ports.begin(), ports.end(), 0);
+  const bool found = none != ports.end();
+  return found ? points[static_cast<std::size_t>(none - ports.begin())]
+               : options.address + ":" + std::to_string(options.port);
 }
 
 }  // namespace
@@ -145,12 +151,17 @@ Result<std::unique_ptr<Server>> Server::start(ModelServer& models, CallSink reco
   grpc::ServerBuilder builder;
   configure(builder, options);
   if (!options.tokens.infer.empty()) builder.SetOption(std::make_unique<NoReflection>());
-  builder.AddListeningPort(host_port(options), credentials_of(options.certificates), &state->port);
+  const std::vector<std::string> points = listening_points(options.address, options.port);
+  if (points.empty()) return cannot_listen(options, where_it_failed(options, {}, {}));
+  std::vector<int> ports(points.size(), 0);
+  const std::shared_ptr<grpc::ServerCredentials> credentials = credentials_of(options.certificates);
+  for (std::size_t i = 0; i < points.size(); ++i) builder.AddListeningPort(points[i], credentials, &ports[i]);
   builder.RegisterService(&state->open_inference);
   builder.RegisterService(&state->volumes);
   state->server = builder.BuildAndStart();
-  if (!state->server || state->port == 0) {
-    return cannot_listen(options, host_port(options));
+  state->port = ports.front();
+  if (!state->server || std::find(ports.begin(), ports.end(), 0) != ports.end()) {
+    return cannot_listen(options, where_it_failed(options, points, ports));
   }
   state->set_health(false);
   State& running = *state;

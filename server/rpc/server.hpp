@@ -20,7 +20,7 @@ struct Certificates {
 };
 
 struct ListenOptions {
-  std::string address = "127.0.0.1";
+  std::string address = "127.0.0.1";          // or a name: all that it stands for
   int port = 8001;                            // 0: any free one
   std::int64_t most_message_bytes = 0;        // voxels in one ModelInfer message, each way
   int most_receives = 4;                      // of ModelInfer messages at the same time
@@ -39,7 +39,7 @@ struct ListenOptions {
 
 class Server {
  public:
-  // unavailable when the port is in use or TLS does not come to be. `models` must outlive the server.
+  // unavailable when the port of any address is in use or TLS does not come to be. `models` must outlive the server.
   [[nodiscard]] static Result<std::unique_ptr<Server>> start(ModelServer& models, CallSink record,
                                                              const ListenOptions& options);
   // Ends what is left, at once.

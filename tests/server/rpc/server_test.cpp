@@ -7,6 +7,7 @@
 
 #include "proto/health.grpc.pb.h"
 #include "proto/inference.grpc.pb.h"
+#include "server/rpc/listening_points.hpp"
 #include "tests/server/rpc/loopback.hpp"
 #include "tests/server/rpc/wire.hpp"
 
@@ -74,6 +75,33 @@ TEST_F(ServerTest, APortInUseIsRefused) {
   EXPECT_THAT(second.error().message, testing::HasSubstr("port " + std::to_string(same.port) + " is in use"));
 }
 
+TEST_F(ServerTest, ANameIsRefusedWhereThePortOfOneOfItsAddressesIsInUse) {
+  const std::vector<std::string> points = listening_points("localhost", server_->port());
+  if (points.size() < 2) GTEST_SKIP() << "localhost stands for one address only";
+  ListenOptions same = options();
+  same.address = "localhost";
+  same.port = server_->port();
+  const Result<std::unique_ptr<Server>> second = Server::start(models_, record_, same);
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::unavailable);
+  EXPECT_THAT(second.error().message,
+              testing::HasSubstr("cannot listen on 127.0.0.1:" + std::to_string(same.port) + ": port"));
+}
+
+TEST_F(ServerTest, AnyPortIsTheSameOnAllAddressesOfAName) {
+  if (listening_points("localhost", 1).size() < 2) GTEST_SKIP() << "localhost stands for one address only";
+  ListenOptions named = options();
+  named.address = "localhost";
+  start(named);
+  for (const std::string& point : listening_points("localhost", server_->port())) {
+    const auto stub =
+        inference::GRPCInferenceService::NewStub(grpc::CreateChannel(point, grpc::InsecureChannelCredentials()));
+    grpc::ClientContext context;
+    inference::ServerLiveResponse live;
+    EXPECT_TRUE(stub->ServerLive(&context, {}, &live).ok()) << point;
+  }
+}
+
 TEST_F(ServerTest, ClosedItRefusesVolumesAndIsNotReady) {
   wait_for_health(HealthCheckResponse::SERVING);
   server_->close();
@@ -126,11 +154,13 @@ TEST_F(ServerTest, WhatDoesNotFinishInTimeIsEnded) {
 }
 
 TEST_F(ServerTest, AddressesThatAreNotOursAreRefused) {
-  ListenOptions other = options();
-  other.address = "203.0.113.7";
-  const Result<std::unique_ptr<Server>> started = Server::start(models_, record_, other);
-  ASSERT_FALSE(started);
-  EXPECT_THAT(started.error().message, testing::HasSubstr("203.0.113.7"));
+  for (const char* address : {"203.0.113.7", "no such name"}) {
+    ListenOptions other = options();
+    other.address = address;
+    const Result<std::unique_ptr<Server>> started = Server::start(models_, record_, other);
+    ASSERT_FALSE(started);
+    EXPECT_THAT(started.error().message, testing::HasSubstr(address));
+  }
 }
 
 }  // namespace
