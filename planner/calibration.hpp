@@ -35,12 +35,12 @@ class Calibration {
   Calibration() = default;
   explicit Calibration(std::vector<Observation> rows);
 
-  // The geometric mean of recorded over modelled time, from far to near: of all rows of this primitive, beside which
-  // stands that the formula is right; then, rows of about the same time and window counting most, of this primitive; of
-  // the same operation and window by it; of the same family by it; of the same family computed the same way. Beside the
-  // rows of each of these stands what the farther ones say: few rows, or distant ones, change little. Rows of a busy
-  // machine count little. Where the primitive has no rows, the mean of the same family by any other, so that a way
-  // nobody tried does not win only because the others were seen on a busy machine.
+  // Shrinkage from coarse to fine, in logarithms of recorded over modelled time. Starts at ratio 1 and blends in
+  // (0) all rows of the primitive, wherever they are; then, rows weighing by nearness in time and window, (1) the same
+  // rows, (2) those with the same operation and window, (3) the same family, (4) the same family and way. In each the
+  // coarser estimate counts as one near row; rows of a busy machine count little. Without rows of the primitive: the
+  // family's mean over other primitives, by nearness alone, so that a way nobody tried does not win only because the
+  // others were seen on a busy machine. Without any: the formula, and no error.
   [[nodiscard]] Correction correct(const Observation& question) const;
 
   // Of one primitive: what rows were predicted to take from the nearest other rows, over what they took.

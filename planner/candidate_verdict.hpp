@@ -13,7 +13,7 @@ namespace znni {
 [[nodiscard]] GeometryOptions tensors_of(const Geometry& geometry, std::int64_t kernels,
                                          const std::vector<std::size_t>& without = {});
 
-// Words are made only where somebody reads them.
+// text() builds the message on demand.
 struct CandidateVerdict {
   enum class Kind { in, illegal, undescribed, larger, memory, slower, no_combination, unpacked };
   Kind kind = Kind::in;

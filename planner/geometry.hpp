@@ -46,8 +46,8 @@ struct GeometryChoice {
   std::vector<PoolingMode> modes;  // one per pooling_nodes(network)
   std::int64_t head_slab = 0;      // planes of the first pooling's output made at a time; 0: all
   bool streamed = false;           // along z: pass_input.z counts the planes that are new in each step
-  int axis = 0;                    // 1, 2: y, x and z are exchanged, in the net and in every extent and position of
-                                   // the geometry (planner/exchange.hpp), so that it is streamed along y or x
+  int axis = 0;                    // 0: none; 1: z and y are exchanged; 2: z and x; in the net and in every extent
+                                   // and position (planner/exchange.hpp), so that it is streamed along y or x
   bool operator==(const GeometryChoice&) const = default;
 };
 

@@ -80,7 +80,7 @@ struct PlanKey {
   std::string device;              // DeviceSpec::name
   int threads = 0;
   std::int64_t memory_limit = 0;          // --mem, bytes
-  std::string strategy;                   // "cpu", "baseline"
+  std::string strategy;                   // cpu, patches, layerwise, baseline; gpu, gpu-host-ram, cpu-gpu
   std::string search_space;               // names and versions of all primitives searched, "a:1 b:2"
   Precision precision = Precision::fp32;  // no step is coarser
   bool operator==(const PlanKey&) const = default;

@@ -67,7 +67,8 @@ struct SearchLog {
   struct Sockets {
     double together = 0;  // all on the same patch
     double apart = 0;     // each on its own
-    bool known = true;    // as well as the former; else nobody measured a socket, and all run together
+    // False: a socket's rate is a formula while the machine's rests on records; `together` is then taken.
+    bool known = true;
   };
   std::optional<Sockets> sockets;
 };

@@ -77,7 +77,7 @@ struct Shape5 {
 // Extents of the effective (dilated) window: dilation * (k - 1) + 1.
 [[nodiscard]] constexpr Vec3 dilated(Vec3 k, Vec3 dilation) { return dilation * (k - Vec3::cube(1)) + Vec3::cube(1); }
 
-// All extents positive and the element count below 2^60 (so that bytes fit); names the offending number.
+// All extents positive and the element count below 2^60, so that bytes fit; the error names the shape and which fails.
 [[nodiscard]] Result<void> check_shape(const Shape5& shape);
 
 [[nodiscard]] std::string to_string(Vec3 n);               // "32x48x48"

@@ -26,7 +26,7 @@ Result<OwnedTopology> init() {
   return OwnedTopology(raw);
 }
 
-// Size of the smallest cache of `type` in the machine; 0 when there is none.
+// Size of the first cache of `type` in the machine; 0 when there is none.
 std::int64_t cache_bytes(hwloc_topology_t topology, hwloc_obj_type_t type) {
   const hwloc_obj_t cache = hwloc_get_obj_by_type(topology, type, 0);
   return cache == nullptr ? 0 : static_cast<std::int64_t>(cache->attr->cache.size);

@@ -1,7 +1,7 @@
 // The engine of one loaded model: a plan with its memory reserved, weights in place and layers prepared.
 // Cuts any volume into patches of the plan's ladder, runs them, and hands out dense output slab by slab.
-// Knows no gRPC. Nothing is allocated and nothing is tuned while a job runs, except the job's own output slab
-// (the caller's).
+// Knows no gRPC. No tensor memory is reserved while a job runs (its output slab is the caller's); small bookkeeping is.
+// Nothing is tuned then.
 //
 // Where a GPU fails or has too little memory, rungs on the CPU take over if the plan's ladder has any: in the midst of
 // a job, with the first plane that was not delivered, and say why. Some time later (gpu_retry.hpp), behind a job, the

@@ -61,7 +61,7 @@ class PreparedRung {
   [[nodiscard]] std::int64_t persistent_bytes() const;
 
  private:
-  // One call with all it needs: nothing is looked up or allocated while it runs.
+  // One call with all it needs: no tensor memory is reserved while it runs; small bookkeeping is.
   struct Task {
     std::string name;  // "node 3: cpu.conv.direct"
     std::unique_ptr<Arena> arena;

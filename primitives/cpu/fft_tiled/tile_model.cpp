@@ -12,6 +12,11 @@ namespace {
 // Fractions of the peak rate.
 constexpr double product_efficiency = 0.85;
 constexpr double transform_efficiency = 0.25;
+// What a layer takes however small it is: the workers are woken and waited for.
+constexpr Seconds seconds_of_starting = 5e-5;
+// Of the shorter of computing and moving bytes, the part that does not hide behind the longer: between a roofline (0),
+// where the two overlap whole, and their sum (1).
+constexpr double share_in_the_open = 0.3;
 // What preparing a kernel spectrum for three products costs, measured.
 constexpr double operations_of_preparing = 28.0;
 
@@ -83,7 +88,8 @@ Seconds TileModel::seconds(std::int64_t stacks_per_batch, bool keep_spectra, Pro
   }
   const double arithmetic = multiplied / (product_efficiency * flops_per_second_) +
                             transforms / (transform_efficiency * flops_per_second_) + finishing_ / flops_per_second_;
-  return 5e-5 + std::max(arithmetic, bytes / bytes_per_second_) + 0.3 * std::min(arithmetic, bytes / bytes_per_second_);
+  const double moving = bytes / bytes_per_second_;
+  return seconds_of_starting + std::max(arithmetic, moving) + share_in_the_open * std::min(arithmetic, moving);
 }
 
 Seconds tile_seconds(const TilePlan& plan, const DeviceSpec& spec) {
