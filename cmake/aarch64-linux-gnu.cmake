@@ -1,5 +1,5 @@
-# Toolchain file: builds for 64-bit Arm on Debian's x86-64, tests under QEMU (README.md has the commands). ZNNI_SYSROOT is
-# the folder that deploy/lib/aarch64_sysroot has filled.
+# Toolchain file: builds for 64-bit Arm on Debian's x86-64, tests under QEMU (docs/install.md has the commands).
+# ZNNI_SYSROOT is the folder that deploy/lib/aarch64_sysroot has filled.
 set(CMAKE_SYSTEM_NAME Linux)
 set(CMAKE_SYSTEM_PROCESSOR aarch64)
 set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)

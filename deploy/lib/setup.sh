@@ -24,7 +24,7 @@ missing_packages() {
 
 # install_packages LIST...: Debian packages named in deploy/packages/LIST.txt.
 install_packages() {
-  command -v apt-get >/dev/null || die "apt-get not found: only Debian 12 is set up by this script (see README.md)"
+  command -v apt-get >/dev/null || die "apt-get not found: only Debian 12 is set up by this script (see docs/install.md)"
   local list missing=""
   for list in "$@"; do missing+=" $(missing_packages "$root/deploy/packages/$list.txt")"; done
   missing=$(echo $missing)
