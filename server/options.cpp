@@ -80,7 +80,8 @@ void add_security(CLI::App& app, Options& options) {
   app.add_option("--manage-token-file", options.manage_token_file, "Likewise, of those who load and unload models")
       ->group("Security");
   app.add_flag("--allow-client-shm", options.allow_client_shm,
-               "Clients on this host may pass volumes in shared memory: any of it that this user may open")
+               "Clients who come by a loopback address may pass volumes in shared memory: any of it that this user "
+               "may open")
       ->group("Security");
 }
 

@@ -44,7 +44,9 @@ Result<void> find_regions(const InferTerms& terms, AdmittedInfer& admitted) {
   if (!request.input_region && !request.output_region) return {};
   if (terms.regions == nullptr) {
     return Error{ErrorCode::unsupported,
-                 "model " + in_quotes(admitted.model.name) + ": shared memory is off; send the data in the message"};
+                 "model " + in_quotes(admitted.model.name) +
+                     ": shared memory is off, or not for this client, who is on another host; send the data in the "
+                     "message"};
   }
   if (request.input_region) {
     Result<RegionHandle> region = terms.regions->find(*request.input_region);

@@ -16,7 +16,7 @@ namespace znni::rpc {
 
 struct InferTerms {
   std::int64_t most_response_bytes = 0;    // of one message
-  const SharedRegions* regions = nullptr;  // nullptr: none are offered
+  const SharedRegions* regions = nullptr;  // nullptr: none are offered, or not to this client
   bool leased = true;  // false: the caller holds memory for a request and a response that are messages already
 };
 

@@ -9,6 +9,7 @@
 #include "server/rpc/caller.hpp"
 #include "server/rpc/client_text.hpp"
 #include "server/rpc/layer_text.hpp"
+#include "server/rpc/local_peer.hpp"
 #include "server/rpc/raw_message.hpp"
 #include "server/rpc/status_map.hpp"
 
@@ -59,7 +60,8 @@ Result<AdmittedInfer> InferExchange::check(grpc::ByteBuffer& wire, bool leased) 
   if (!parsed) return parsed.error();
   record_.model = one_line(request_->model_name(), 80);
   record_.id = one_line(request_->id(), 80);
-  const SharedRegions* regions = door_.limits.offer_shared_memory ? &door_.regions : nullptr;
+  const bool shares_memory = door_.limits.offer_shared_memory && is_local_peer(context_.peer());
+  const SharedRegions* regions = shares_memory ? &door_.regions : nullptr;
   return admit_infer(*request_, door_.models, {door_.limits.wire.most_response_bytes, regions, leased});
 }
 

@@ -9,6 +9,7 @@
 #include "server/rpc/caller.hpp"
 #include "server/rpc/client_text.hpp"
 #include "server/rpc/infer_exchange.hpp"
+#include "server/rpc/local_peer.hpp"
 #include "server/rpc/shared_memory.hpp"
 #include "server/rpc/status_map.hpp"
 
@@ -232,27 +233,30 @@ grpc::Status OpenInference::LogSettings(grpc::ServerContext* context, const infe
   return grpc::Status::OK;
 }
 
+grpc::Status OpenInference::may_share(const grpc::ServerContext* context) const {
+  if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
+  if (!door_.limits.offer_shared_memory) return shared_memory_is_off();
+  return is_local_peer(context->peer()) ? grpc::Status::OK : shared_memory_is_local();
+}
+
 grpc::Status OpenInference::SystemSharedMemoryStatus(grpc::ServerContext* context,
                                                      const inference::SystemSharedMemoryStatusRequest* request,
                                                      inference::SystemSharedMemoryStatusResponse* response) {
-  if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
-  if (!door_.limits.offer_shared_memory) return shared_memory_is_off();
+  if (grpc::Status refused = may_share(context); !refused.ok()) return refused;
   return describe_regions(*request, door_.regions, *response);
 }
 
 grpc::Status OpenInference::SystemSharedMemoryRegister(grpc::ServerContext* context,
                                                        const inference::SystemSharedMemoryRegisterRequest* request,
                                                        inference::SystemSharedMemoryRegisterResponse* /*response*/) {
-  if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
-  if (!door_.limits.offer_shared_memory) return shared_memory_is_off();
+  if (grpc::Status refused = may_share(context); !refused.ok()) return refused;
   return register_region(*request, door_.regions);
 }
 
 grpc::Status OpenInference::SystemSharedMemoryUnregister(
     grpc::ServerContext* context, const inference::SystemSharedMemoryUnregisterRequest* request,
     inference::SystemSharedMemoryUnregisterResponse* /*response*/) {
-  if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
-  if (!door_.limits.offer_shared_memory) return shared_memory_is_off();
+  if (grpc::Status refused = may_share(context); !refused.ok()) return refused;
   door_.regions.remove(request->name());
   return grpc::Status::OK;
 }

@@ -70,6 +70,8 @@ class OpenInference final : public RawService {
   [[nodiscard]] grpc::Status may_infer(const grpc::ServerContext* context) const {
     return door_.guard.check(*context, Access::infer);
   }
+  // Whether the caller may use shared memory: it may use models, this daemon offers it, both are on one host.
+  [[nodiscard]] grpc::Status may_share(const grpc::ServerContext* context) const;
 
   FrontDoor& door_;
 };

@@ -61,4 +61,10 @@ grpc::Status shared_memory_is_off() {
                          "shared memory is off (znnid --allow-client-shm allows it); send the data in the message"});
 }
 
+grpc::Status shared_memory_is_local() {
+  return to_status(Error{ErrorCode::unsupported,
+                         "shared memory is for clients that reach znnid by a loopback address of its host; send the "
+                         "data in the message"});
+}
+
 }  // namespace znni::rpc

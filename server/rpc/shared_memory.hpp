@@ -17,5 +17,7 @@ namespace znni::rpc {
                                             inference::SystemSharedMemoryStatusResponse& response);
 // UNIMPLEMENTED, naming the option that allows it.
 [[nodiscard]] grpc::Status shared_memory_is_off();
+// The same to callers who are not on this host.
+[[nodiscard]] grpc::Status shared_memory_is_local();
 
 }  // namespace znni::rpc

@@ -1,8 +1,13 @@
 #include "server/rpc/open_inference.hpp"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
 #include <grpcpp/impl/client_unary_call.h>
+#include <ifaddrs.h>
+#include <netinet/in.h>
 
+#include <memory>
+#include <string>
 #include <thread>
 
 #include "tests/server/rpc/open_inference_fixture.hpp"
@@ -183,39 +188,79 @@ TEST_F(OpenInferenceTest, SharedMemoryIsOffUnlessAllowed) {
   EXPECT_EQ(stub_->SystemSharedMemoryUnregister(&second, {}, &gone).error_code(), StatusCode::UNIMPLEMENTED);
 }
 
+// An address of this machine that is no loopback address, "" where it has none.
+std::string outward_address() {
+  ifaddrs* all = nullptr;
+  if (getifaddrs(&all) != 0) return {};
+  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(all, &freeifaddrs);
+  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
+    if (each->ifa_addr == nullptr || each->ifa_addr->sa_family != AF_INET) continue;
+    const in_addr address = reinterpret_cast<const sockaddr_in*>(each->ifa_addr)->sin_addr;
+    if (ntohl(address.s_addr) >> 24 != 127) return inet_ntoa(address);
+  }
+  return {};
+}
+
 class SharedMemoryOverTheWireTest : public OpenInferenceTest {
  protected:
   void SetUp() override {
     ListenOptions with = options();
+    with.address = "0.0.0.0";
     with.offer_shared_memory = true;
     connect(with);
   }
-  const SharedMemoryFile memory_{4096};
-};
-
-TEST_F(SharedMemoryOverTheWireTest, RegisterUseUnregister) {
-  const auto add = [this] {
+  grpc::Status add() {
     grpc::ClientContext context;
     inference::SystemSharedMemoryRegisterRequest request;
     request.set_name("r");
     request.set_key(memory_.key());
     request.set_byte_size(4096);
     inference::SystemSharedMemoryRegisterResponse response;
-    return stub_->SystemSharedMemoryRegister(&context, request, &response).error_code();
-  };
-  EXPECT_EQ(add(), StatusCode::OK);
-  EXPECT_EQ(add(), StatusCode::ALREADY_EXISTS);
+    return stub_->SystemSharedMemoryRegister(&context, request, &response);
+  }
+  // With its input in the region.
+  static inference::ModelInferRequest shared_request() {
+    inference::ModelInferRequest request = twice_request();
+    request.clear_raw_input_contents();
+    (*request.mutable_inputs(0)->mutable_parameters())["shared_memory_region"].set_string_param("r");
+    (*request.mutable_inputs(0)->mutable_parameters())["shared_memory_byte_size"].set_int64_param(480);
+    return request;
+  }
+  const SharedMemoryFile memory_{4096};
+};
+
+TEST_F(SharedMemoryOverTheWireTest, RegisterUseUnregister) {
+  EXPECT_TRUE(add().ok());
+  EXPECT_EQ(add().error_code(), StatusCode::ALREADY_EXISTS);
   memory_.write(0, input_bytes({1, {6, 5, 4}, ElementType::f32, VolumeOrder::image_major}));
-  inference::ModelInferRequest request = twice_request();
-  request.clear_raw_input_contents();
-  (*request.mutable_inputs(0)->mutable_parameters())["shared_memory_region"].set_string_param("r");
-  (*request.mutable_inputs(0)->mutable_parameters())["shared_memory_byte_size"].set_int64_param(480);
-  EXPECT_TRUE(infer(request).ok());
+  EXPECT_TRUE(infer(shared_request()).ok());
   EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
   grpc::ClientContext context;
   inference::SystemSharedMemoryUnregisterResponse gone;
   EXPECT_TRUE(stub_->SystemSharedMemoryUnregister(&context, {}, &gone).ok());
-  EXPECT_EQ(infer(request).error_code(), StatusCode::NOT_FOUND);
+  EXPECT_EQ(infer(shared_request()).error_code(), StatusCode::NOT_FOUND);
+}
+
+TEST_F(SharedMemoryOverTheWireTest, ClientsFromElsewhereNeitherRegisterNorUseIt) {
+  const std::string outward = outward_address();
+  if (outward.empty()) GTEST_SKIP() << "this machine has loopback addresses only";
+  ASSERT_TRUE(add().ok());
+  const std::unique_ptr<inference::GRPCInferenceService::Stub> local = std::move(stub_);
+  stub_ = inference::GRPCInferenceService::NewStub(
+      grpc::CreateChannel(outward + ":" + std::to_string(server_->port()), grpc::InsecureChannelCredentials()));
+  EXPECT_EQ(add().error_code(), StatusCode::UNIMPLEMENTED);
+  EXPECT_THAT(add().error_message(), HasSubstr("loopback address"));
+  EXPECT_EQ(infer(shared_request()).error_code(), StatusCode::UNIMPLEMENTED);
+  grpc::ClientContext status_context;
+  inference::SystemSharedMemoryStatusResponse status;
+  EXPECT_EQ(stub_->SystemSharedMemoryStatus(&status_context, {}, &status).error_code(), StatusCode::UNIMPLEMENTED);
+  grpc::ClientContext context;
+  inference::SystemSharedMemoryUnregisterResponse gone;
+  EXPECT_EQ(stub_->SystemSharedMemoryUnregister(&context, {}, &gone).error_code(), StatusCode::UNIMPLEMENTED);
+  expect_alive();
+  grpc::ClientContext local_context;
+  ASSERT_TRUE(local->SystemSharedMemoryStatus(&local_context, {}, &status).ok());
+  EXPECT_EQ(status.regions_size(), 1);
 }
 
 class ModelControlTest : public OpenInferenceTest {
