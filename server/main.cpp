@@ -4,10 +4,8 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -36,6 +34,8 @@
 #include "server/rpc/server.hpp"
 #include "server/security.hpp"
 #include "server/signals.hpp"
+#include "server/stuck_watch.hpp"
+#include "server/supervisor.hpp"
 #include "server/version.hpp"
 
 namespace znni {
@@ -254,21 +254,6 @@ Result<std::unique_ptr<HttpServer>> serve_metrics(const Options& options, const 
   return server;
 }
 
-// A line in the log when the job that computes stands still, and another when it goes on.
-void watch_progress(const ModelServer& models, Seconds stuck_after, const Log& log, const std::stop_token& stop) {
-  bool stuck = false;
-  std::mutex mutex;  // guards nothing but the wait
-  std::condition_variable_any never;
-  std::unique_lock lock(mutex);
-  while (!stop.stop_requested()) {
-    never.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
-    const std::optional<std::string> reason = stuck_reason(models, stuck_after);
-    if (reason && !stuck) log.error("stuck: " + *reason + "; the process had better be started anew");
-    if (!reason && stuck) log.info("no longer stuck");
-    stuck = reason.has_value();
-  }
-}
-
 // Two phases: not ready and nothing new, while what is inside goes on; then the rest is cancelled.
 void drain(rpc::Server& server, ModelServer& models, double seconds) {
   const Clock::time_point start = Clock::now();
@@ -303,12 +288,17 @@ int serve(Options options, const TerminationSignals& signals, const Log& log) {
     ending = true;
     return fail(log, server.error());
   }
-  const std::jthread watch(
-      [&](const std::stop_token& stop) { watch_progress(**models, options.stuck_after_seconds, log, stop); });
+  const Supervisor supervisor(std::getenv("NOTIFY_SOCKET"));
+  const std::jthread watch([&](const std::stop_token& stop) {
+    const auto reason = [&] { return stuck_reason(**models, options.stuck_after_seconds); };
+    watch_for_stuck(reason, supervisor, log, std::chrono::seconds(1), stop);
+  });
   log.info("listening on " + options.grpc_address + ":" + std::to_string((*server)->port()));
+  if (const Result<void> told = supervisor.tell("READY=1"); !told) log.warning(told.error().message);
 
   const int signal = signals.wait();
   ending = true;
+  static_cast<void>(supervisor.tell("STOPPING=1"));
   log.info("stopping", {{"signal", signal}, {"seconds_at_most", options.exit_timeout_seconds}});
   const std::jthread impatience([&signals](const std::stop_token& stop) {
     while (!stop.stop_requested()) {

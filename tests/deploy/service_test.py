@@ -30,6 +30,12 @@ class ServiceTest(unittest.TestCase):
     def test_requests_may_end_before_the_daemon_is_killed(self):
         self.assertGreater(int(Unit()["Service"]["TimeoutStopSec"].rstrip("s")), 30)
 
+    def test_it_is_started_anew_when_it_is_stuck(self):
+        """znnid sends a sign of life each second."""
+        service = Unit()["Service"]
+        self.assertEqual((service["Type"], service["Restart"]), ("notify", "on-failure"))
+        self.assertGreaterEqual(int(service["WatchdogSec"].rstrip("s")), 10)
+
     def test_systemd_understands_it(self):
         if shutil.which("systemd-analyze") is None:
             self.skipTest("no systemd-analyze")

@@ -24,13 +24,13 @@ class Daemon:
     """One running znnid. `log` grows while it runs. As a context it waits until all models are served, or with
     ready=False only until it listens."""
 
-    def __init__(self, repository, *arguments, port=0, metrics_port=0, mem="1G", ready=True):
+    def __init__(self, repository, *arguments, port=0, metrics_port=0, mem="1G", ready=True, environment=None):
         self.ready = ready
         self.folder = tempfile.TemporaryDirectory()
         command = [ZNNID, "--model-repository", repository, "--plan-dir", f"{self.folder.name}/plans",
                    "--grpc-port", str(port), "--metrics-port", str(metrics_port), "--mem", mem,
                    *arguments]
-        environment = dict(os.environ, XDG_STATE_HOME=f"{self.folder.name}/state")
+        environment = dict(os.environ, XDG_STATE_HOME=f"{self.folder.name}/state", **(environment or {}))
         self.process = subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE, text=True,
                                         env=environment)
         self.log = []

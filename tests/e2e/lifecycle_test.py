@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import signal
+import socket
 import subprocess
 import tempfile
 import threading
@@ -96,6 +97,20 @@ class LifecycleTest(unittest.TestCase):
             daemon = self.daemon().wait_ready()
             self.assertEqual(daemon.stop(number), 0, daemon.log)
             self.assertIn("stopped", daemon.log[-1])
+
+    def test_a_supervisor_hears_of_start_life_and_end(self):
+        with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as supervisor:
+            supervisor.bind(f"{folder}/notify")
+            supervisor.settimeout(60)
+            daemon = self.daemon(environment={"NOTIFY_SOCKET": f"{folder}/notify"})
+            self.assertEqual(supervisor.recv(100), b"READY=1")
+            daemon.wait_listening()
+            self.assertEqual(supervisor.recv(100), b"WATCHDOG=1")
+            self.assertEqual(daemon.stop(), 0, daemon.log)
+            supervisor.setblocking(False)
+            while (message := supervisor.recv(100)) == b"WATCHDOG=1":
+                pass
+            self.assertEqual(message, b"STOPPING=1")
 
     def test_sigterm_while_loading(self):
         daemon = self.daemon().wait_listening()
