@@ -30,6 +30,16 @@ TEST(PlannerExplain, RefusalsAreOfPrimitivesThatCouldHaveBeenMeant) {
   EXPECT_EQ(text.find("not a reorder"), std::string::npos) << text;
 }
 
+TEST(PlannerExplain, RefusalsOfCropsAreTold) {
+  Network network = drawn::chain(1);
+  network.nodes.push_back({"border", Crop{Vec3::cube(1), {}}, {1}});
+  test::Planned planned(network);
+  planned.log.refusals.push_back({1, "drawn.crop.rows", "rows are too short"});
+  const std::string text = text_of(planned);
+  EXPECT_NE(text.find("rows are too short"), std::string::npos) << text;
+  EXPECT_EQ(text.find("not a convolution"), std::string::npos) << text;
+}
+
 TEST(PlannerExplain, TellsWhatSocketsWouldDoTheOtherWay) {
   test::Planned planned;
   EXPECT_EQ(text_of(planned).find("sockets"), std::string::npos);
