@@ -2,6 +2,9 @@
 
 #include <tiffio.h>
 
+#include <algorithm>
+#include <array>
+#include <cstdio>
 #include <cstring>
 #include <filesystem>
 #include <memory>
@@ -54,16 +57,54 @@ std::optional<VoxelType> type_of(const Page& page) {
   return page.bits == 8 ? std::optional(VoxelType::u8) : page.bits == 16 ? std::optional(VoxelType::u16) : std::nullopt;
 }
 
+// Where the directory at hand, which the library has read, says where the next one is.
+struct NextField {
+  std::uint64_t at = 0;
+  std::uint64_t bytes = 0;
+};
+
+// TIFF 6.0, section 2: [entries] [entry] ... [next]; BigTIFF alike, with wider fields.
+std::optional<NextField> next_field(TIFF* file) {
+  const bool big = TIFFIsBigTIFF(file) != 0;
+  const std::uint64_t begin = TIFFCurrentDirOffset(file);
+  std::array<unsigned char, 8> raw{};
+  const tmsize_t width = big ? 8 : 2;
+  const thandle_t data = TIFFClientdata(file);
+  TIFFGetSeekProc(file)(data, begin, SEEK_SET);
+  if (TIFFGetReadProc(file)(data, raw.data(), width) != width) return std::nullopt;
+  if (TIFFIsBigEndian(file) == 0) std::reverse(raw.begin(), raw.begin() + width);
+  std::uint64_t entries = 0;
+  for (tmsize_t i = 0; i < width; ++i) entries = (entries << 8U) + raw[static_cast<std::size_t>(i)];
+  return NextField{begin + static_cast<std::uint64_t>(width) + entries * (big ? 20 : 12), big ? 8U : 4U};
+}
+
+enum class Next { page, end, damage };
+
+// Goes on to the next page. Where the file ends before it says which that is, the library takes it for complete.
+Next next_page(TIFF* file) {
+  if (TIFFLastDirectory(file) == 0) return TIFFReadDirectory(file) != 0 ? Next::page : Next::damage;
+  const std::optional<NextField> field = next_field(file);
+  const bool whole = field && field->at + field->bytes <= TIFFGetSizeProc(file)(TIFFClientdata(file));
+  return whole ? Next::end : Next::damage;
+}
+
+// What is behind the last page that can be read may be damaged: a killed run had begun to write it.
+enum class Rest { sound, any };
+
 // All pages must be alike.
-Result<VolumeFacts> facts_of(TIFF* file, const std::string& path) {
+Result<VolumeFacts> facts_of(TIFF* file, const std::string& path, Rest rest) {
   const Page first = page_of(file);
   const std::optional<VoxelType> type = type_of(first);
   if (!type) return bad(path, "pages are not read: use one grey sample of uint8, uint16 or float32");
   if (first.tiled) return bad(path, "tiled pages are not read: save in strips");
   std::int64_t pages = 1;
-  for (; TIFFReadDirectory(file) != 0; ++pages) {
+  Next next = next_page(file);
+  for (; next == Next::page; next = next_page(file), ++pages) {
     if (page_of(file) != first)
       return bad(path, "page " + std::to_string(pages) + " differs from page 0 in size or type");
+  }
+  if (next == Next::damage && rest == Rest::sound) {
+    return bad(path, "is cut short or damaged after page " + std::to_string(pages - 1));
   }
   return VolumeFacts{1, {pages, first.height, first.width}, *type};
 }
@@ -119,19 +160,28 @@ Result<void> write_page(TIFF* file, const std::string& path, const VolumeFacts& 
   return Error{ErrorCode::device_failure, path + ": cannot be written (disk full?)"};
 }
 
-// Leaves exactly `planes` pages: a run that was killed may have written more than it had recorded.
+// From now on no page follows this one.
+bool make_last(TIFF* file, std::int64_t page) {
+  if (TIFFSetDirectory(file, static_cast<tdir_t>(page)) == 0) return false;
+  const std::optional<NextField> field = next_field(file);
+  if (!field) return false;
+  std::array<std::byte, 8> none{};
+  const auto bytes = static_cast<tmsize_t>(field->bytes);
+  TIFFGetSeekProc(file)(TIFFClientdata(file), field->at, SEEK_SET);
+  return TIFFGetWriteProc(file)(TIFFClientdata(file), none.data(), bytes) == bytes;
+}
+
+// Leaves exactly `planes` pages: a run that was killed may have written more than it had recorded, and the last of
+// them in part.
 Result<void> keep_pages(const std::string& path, const VolumeFacts& facts, std::int64_t planes) {
   if (planes == 0) return {};
   const File file(TIFFOpen(path.c_str(), "r+"));
-  const Result<VolumeFacts> found = file ? facts_of(file.get(), path) : bad(path, "cannot be reopened");
+  const Result<VolumeFacts> found = file ? facts_of(file.get(), path, Rest::any) : bad(path, "cannot be reopened");
   if (!found) return found.error();
   if (found->n.z < planes || found->n.y != facts.n.y || found->n.x != facts.n.x || found->type != facts.type) {
     return bad(path, "is not the partial output that was begun: start over with --overwrite");
   }
-  for (std::int64_t page = found->n.z; page > planes; --page) {
-    if (TIFFUnlinkDirectory(file.get(), static_cast<tdir_t>(page)) == 0) return bad(path, "cannot be shortened");
-  }
-  return {};
+  return make_last(file.get(), planes - 1) ? Result<void>() : bad(path, "cannot be shortened");
 }
 
 std::string mode_for(const VolumeFacts& facts, std::int64_t planes_done) {
@@ -147,7 +197,7 @@ Result<VolumeSource> open_tiff(const std::string& path) {
     if (open != nullptr) TIFFClose(open);
   });
   if (!file) return bad(path, "not a TIFF file, or cut short");
-  const Result<VolumeFacts> facts = facts_of(file.get(), path);
+  const Result<VolumeFacts> facts = facts_of(file.get(), path, Rest::sound);
   if (!facts) return facts.error();
   return VolumeSource{*facts, [file, path, facts = *facts](std::int64_t z, const Box& box, std::span<std::byte> out) {
                         return read_page(file.get(), path, facts, z, box, out);

@@ -8,8 +8,9 @@ namespace znni::client {
 namespace {
 
 // A test volume in packed strips of so many rows; where the first of them lies.
-std::uint64_t write_strips(const std::string& path, const VolumeFacts& facts, int packing, int rows) {
-  TIFF* const file = TIFFOpen(path.c_str(), "w");
+std::uint64_t write_strips(const std::string& path, const VolumeFacts& facts, int packing, int rows,
+                           const char* mode = "w") {
+  TIFF* const file = TIFFOpen(path.c_str(), mode);
   std::uint64_t begin = 0;
   for (std::int64_t z = 0; z < facts.n.z; ++z) {
     std::vector<std::byte> plane = test_plane(facts, z);
@@ -38,6 +39,45 @@ TEST(TiffVolume, UnfinishedIsNotThere) { expect_unfinished_is_not_there(".tif");
 TEST(TiffVolume, GoesOnWhereItStopped) { expect_goes_on_where_it_stopped(".tif"); }
 
 TEST(TiffVolume, FileCutShortIsRefusedInWords) { expect_cut_short_is_refused(".tif"); }
+
+// Wherever it is cut.
+TEST(TiffVolume, AFileThatLostPagesSaysBehindWhich) {
+  const Scratch scratch;
+  const FileName name{scratch.file("volume.tif"), ""};
+  for (const char* mode : {"wl", "wb", "w8l", "w8b"}) {
+    write_strips(name.path, {1, {3, 5, 9}, VoxelType::u8}, COMPRESSION_NONE, 5, mode);
+    for (auto size = std::filesystem::file_size(name.path) - 1; size > 0; --size) {
+      std::filesystem::resize_file(name.path, size);
+      const Result<VolumeSource> source = open_source(name);
+      ASSERT_FALSE(source) << mode << size;
+      EXPECT_EQ(source.error().code, ErrorCode::corrupt_file);
+    }
+  }
+  write_volume(name, {1, {6, 40, 40}, VoxelType::f32});
+  std::filesystem::resize_file(name.path, std::filesystem::file_size(name.path) / 2);
+  EXPECT_EQ(open_source(name).error().message, name.path + ": is cut short or damaged after page 2");
+}
+
+// It was killed while it wrote a page behind the recorded ones.
+TEST(TiffVolume, APartialFileThatEndsWithinAPageGoesOn) {
+  const Scratch scratch;
+  const FileName name{scratch.file("volume.tif"), ""};
+  const std::string partial = partial_name(name).path;
+  const VolumeFacts facts{1, {7, 40, 40}, VoxelType::f32};
+  write_unfinished(name, facts, 3);
+  const auto recorded = std::filesystem::file_size(partial);
+  {
+    Result<VolumeTarget> killed = open_target(name, facts, 3);
+    ASSERT_TRUE(killed);
+    write_planes(*killed, facts, 3, 5);
+  }
+  std::filesystem::resize_file(partial, recorded + 100);
+  Result<VolumeTarget> second = open_target(name, facts, 3);
+  ASSERT_TRUE(second) << second.error().message;
+  write_planes(*second, facts, 3, 7);
+  ASSERT_TRUE(second->finish());
+  expect_volume(name, facts);
+}
 
 // A killed run has written more pages than it recorded; they must not stay before the new ones.
 TEST(TiffVolume, SurplusPagesAreWrittenAgain) {
