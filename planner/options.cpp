@@ -21,7 +21,6 @@ struct Raw {
   std::string volume;
   std::string patience = "recorded";
   std::string strategy = "cpu";
-  std::string devices = "cpu";
   std::string precision = "fp32";
   std::string gpu_memory;
   std::string pinned_memory;
@@ -65,7 +64,6 @@ void add_other_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_flag("--json", options.json, "the plan as JSON on stdout");
   app.add_flag("--k8s-resources", options.k8s_resources,
                "what a pod that serves the plan needs: a patch for deploy/k8s");
-  app.add_option("--devices", raw.devices, "cpu or auto");
   app.add_option("--precision", raw.precision,
                  "the coarsest that layers on a GPU may be computed in: fp32 (default), tf32, bf16");
   app.add_option("--gpu-mem", raw.gpu_memory, "memory of the GPU that the plan may use (default: nine tenths)");
@@ -109,24 +107,16 @@ bool is_split(const std::string& strategy) {
   return strategy == "gpu" || strategy == "gpu-host-ram" || strategy == "cpu-gpu";
 }
 
-// A file of --machine may have a GPU, and so may this machine.
-Result<void> check_gpu_words(const Raw& raw, bool machine) {
+Result<void> check_gpu_words(const Raw& raw) {
   const std::optional<Precision> precision = parse_precision(raw.precision);
   if (!precision) return wrong("--precision '" + raw.precision + "': write fp32, tf32 or bf16");
-  if (*precision != Precision::fp32 && !is_split(raw.strategy)) {
-    return wrong("--precision " + raw.precision +
-                 ": primitives of the CPU compute in fp32; it goes with --strategy gpu, gpu-host-ram or cpu-gpu");
+  if (is_split(raw.strategy)) return {};
+  constexpr const char* no_gpu = " goes with --strategy gpu, gpu-host-ram or cpu-gpu";
+  if (*precision != Precision::fp32) {
+    return wrong("--precision " + raw.precision + ": primitives of the CPU compute in fp32; it" + no_gpu);
   }
-  if (machine) return {};
-  constexpr const char* no_gpu = ": goes with --strategy gpu, gpu-host-ram or cpu-gpu";
-  if (!is_split(raw.strategy)) {
-    if (!raw.gpu_memory.empty()) return wrong(std::string("--gpu-mem") + no_gpu);
-    if (!raw.pinned_memory.empty()) return wrong(std::string("--pinned-mem") + no_gpu);
-  }
-  if (raw.devices == "gpu") return wrong(std::string("--devices gpu") + no_gpu);
-  if (raw.devices != "cpu" && raw.devices != "auto") {
-    return wrong("--devices '" + raw.devices + "': write cpu or auto");
-  }
+  if (!raw.gpu_memory.empty()) return wrong(std::string("--gpu-mem") + no_gpu);
+  if (!raw.pinned_memory.empty()) return wrong(std::string("--pinned-mem") + no_gpu);
   return {};
 }
 
@@ -228,20 +218,33 @@ Result<void> check_show(const PlannerOptions& options) {
   return wrong("show tells a plan anew with both --model FILE and --timings FILE");
 }
 
+// Of plans over CPU and GPU.
+Result<void> check_split(const PlannerOptions& options) {
+  if (!options.split) return {};
+  const std::string strategy = "--strategy " + std::string(to_string(*options.split));
+  if (!options.force.empty()) {
+    return wrong("--force is of CPU plans; " + strategy + " takes the fastest primitives of --enable and --disable");
+  }
+  if (options.patience == Patience::measure) {
+    return wrong("measuring is of layers on the CPU, not for " + strategy + ": its times come from formulas and files");
+  }
+  return options.model_repository.empty() ? Result<void>() : wrong(strategy + " is for one model: give --model FILE");
+}
+
+Result<void> check_measure(const PlannerOptions& options) {
+  if (!options.output.empty()) return wrong("measure writes timings and no plan: leave out --output");
+  if (options.model_repository.empty()) return {};
+  return wrong("measure takes one model, or layers of all kinds: leave out --model-repository");
+}
+
 Result<void> check_together(const PlannerOptions& options) {
   if (options.json && options.k8s_resources) return wrong("--json and --k8s-resources exclude each other");
   if (Result<void> machine = check_machine(options); !machine) return machine;
-  if (options.split && !options.force.empty()) {
-    return wrong("--force is of CPU plans: places of --machine take the fastest primitive of --enable and --disable");
-  }
-  if (options.split && !options.model_repository.empty()) {
-    return wrong("--strategy " + std::string(to_string(*options.split)) + " is for one model: give --model FILE");
-  }
+  if (Result<void> split = check_split(options); !split) return split;
   if (options.command == Command::draw) return check_draw(options);
   if (options.command == Command::show) return check_show(options);
-  const bool searches = options.command == Command::plan || options.command == Command::measure;
-  if (!searches) return {};
-  if (options.command == Command::measure && options.model_repository.empty()) return {};
+  if (options.command == Command::measure) return check_measure(options);
+  if (options.command != Command::plan) return {};
   if (options.model.empty() && options.model_repository.empty()) {
     return wrong("nothing to plan: give --model FILE or --model-repository DIR");
   }
@@ -249,7 +252,6 @@ Result<void> check_together(const PlannerOptions& options) {
     return options.plan_dir.empty() ? Result<void>() : wrong("--plan-dir goes with --model-repository, not --model");
   }
   if (!options.model.empty()) return wrong("--model and --model-repository exclude each other");
-  if (options.command == Command::measure) return wrong("measure needs --model FILE");
   const bool of_one = options.json || options.explain || options.k8s_resources;
   if (of_one || !options.output.empty() || !options.report.empty()) {
     return wrong("--json, --explain, --k8s-resources, --output and --report are for one model: give --model FILE");
@@ -258,7 +260,7 @@ Result<void> check_together(const PlannerOptions& options) {
 }
 
 Result<void> understand(const Raw& raw, bool threads_given, PlannerOptions& options) {
-  if (Result<void> cpu_only = check_gpu_words(raw, !options.machine.empty()); !cpu_only) return cpu_only;
+  if (Result<void> cpu_only = check_gpu_words(raw); !cpu_only) return cpu_only;
   if (Result<void> split = read_split(raw, options); !split) return split;
   if (Result<void> words = read_words(raw, options); !words) return words;
   if (Result<void> numbers = read_numbers(raw, threads_given, options); !numbers) return numbers;

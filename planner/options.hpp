@@ -36,7 +36,7 @@ struct PlannerOptions {
   std::vector<std::string> disable;
   std::map<std::string, std::string> force;
   Strategy strategy = Strategy::cpu;
-  std::optional<SplitStrategy> split;      // instead: places of --machine
+  std::optional<SplitStrategy> split;      // instead: over CPU and GPU
   Precision precision = Precision::fp32;   // the coarsest that a plan with a GPU may use
   std::optional<std::int64_t> gpu_memory;  // bytes; nothing: the machine's
   std::optional<std::int64_t> pinned_memory;
@@ -56,8 +56,7 @@ struct EarlyEnd {
   std::string text;
 };
 
-// `arguments` without the program's name. `version`: what --version prints. Wrong use ends with exit code 2; so does
-// what needs a GPU.
+// `arguments` without the program's name. `version`: what --version prints. Wrong use ends with exit code 2.
 [[nodiscard]] std::variant<PlannerOptions, EarlyEnd> parse_options(std::vector<std::string> arguments,
                                                                    const std::string& version);
 

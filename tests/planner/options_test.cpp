@@ -55,7 +55,6 @@ TEST(PlannerCommandLine, EveryFlag) {
                                        "--report",     "r.html",
                                        "--plugin",     "a.so",
                                        "--plugin",     "b.so",
-                                       "--devices",    "auto",
                                        "--precision",  "fp32"});
   EXPECT_EQ(*options.memory, std::int64_t{3} << 39);
   EXPECT_EQ(*options.threads, 7);
@@ -113,7 +112,7 @@ TEST(PlannerCommandLine, ARepository) {
 
 TEST(PlannerCommandLine, GpuFlagsGoWithStrategiesOfAGpu) {
   for (const std::vector<std::string>& flags :
-       {std::vector<std::string>{"--gpu-mem", "12G"}, {"--pinned-mem", "1G"}, {"--devices", "gpu"}}) {
+       {std::vector<std::string>{"--gpu-mem", "12G"}, {"--pinned-mem", "1G"}, {"--machine", "m", "--gpu-mem", "12G"}}) {
     std::vector<std::string> arguments = {"--model", "x"};
     arguments.insert(arguments.end(), flags.begin(), flags.end());
     EXPECT_NE(refused(arguments).find("goes with --strategy gpu"), std::string::npos);
@@ -147,7 +146,6 @@ TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
       {{"--model", "x", "--strategy", "fast"}, "--strategy 'fast'"},
       {{"--model", "x", "--force", "conv1"}, "--force 'conv1'"},
       {{"--model", "x", "--force", "=b"}, "--force '=b'"},
-      {{"--model", "x", "--devices", "tpu"}, "tpu"},
       {{"--model", "x", "--precision", "bf16"}, "--precision bf16: primitives of the CPU compute in fp32"},
       {{"--model", "x", "--machine", "m", "--precision", "tf32"}, "--precision tf32: primitives of the CPU"},
       {{"--model", "x", "--strategy", "gpu", "--precision", "fp16"}, "--precision 'fp16': write fp32, tf32 or bf16"},
@@ -161,8 +159,12 @@ TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
       {{"measure", "--machine", "m"}, "--machine"},
       {{"--model-repository", "y", "--report", "r.html"}, "--report"},
       {{"--model-repository", "y", "--machine", "m", "--strategy", "gpu"}, "--strategy gpu is for one model"},
-      {{"--model", "x", "--machine", "m", "--strategy", "gpu", "--force", "a=b"}, "--force"},
-      {{"measure", "--model-repository", "y"}, "measure"},
+      {{"--model", "x", "--strategy", "gpu", "--force", "a=b"}, "--force is of CPU plans; --strategy gpu takes"},
+      {{"--model", "x", "--strategy", "gpu", "--patience", "measure"}, "not for --strategy gpu"},
+      {{"measure", "--model", "x", "--strategy", "cpu-gpu"}, "not for --strategy cpu-gpu"},
+      {{"measure", "--model-repository", "y"}, "leave out --model-repository"},
+      {{"measure", "--model", "x", "--output", "p"}, "measure writes timings and no plan: leave out --output"},
+      {{"measure", "--output", "p"}, "measure writes timings and no plan: leave out --output"},
       {{"draw", "--model", "x"}, "--output DIR"},
       {{"draw", "--output", "x"}, "--model FILE"},
       {{"draw", "--model", "x", "--output", "y", "--json"}, "--json"},
@@ -190,7 +192,8 @@ TEST(PlannerCommandLine, AMachineOfAFileMayHaveAGpu) {
   EXPECT_NE(refused({"--model", "x", "--machine", "m", "--strategy", "gpu", "--k8s-resources"}).find("CPUs"),
             std::string::npos);
   EXPECT_TRUE(good({"--model", "x", "--machine", "m", "--strategy", "gpu", "--json", "--explain"}).explain);
-  EXPECT_NE(refused({"--model", "x", "--machine", "m", "--gpu-mem", "much"}).find("--gpu-mem"), std::string::npos);
+  EXPECT_NE(refused({"--model", "x", "--strategy", "gpu", "--gpu-mem", "much"}).find("--gpu-mem: size 'much'"),
+            std::string::npos);
 }
 
 TEST(PlannerCommandLine, HelpEndsWell) {
