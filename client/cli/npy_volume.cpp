@@ -132,11 +132,24 @@ Result<void> write_rows(std::fstream& file, const std::string& path, const Volum
   return {};
 }
 
-bool begins_with(const std::string& path, const std::string& header) {
-  std::ifstream file(path, std::ios::binary);
+bool begins_with(std::fstream& file, const std::string& header) {
   std::string found(header.size(), '\0');
   file.read(found.data(), static_cast<std::streamsize>(found.size()));
   return file && found == header;
+}
+
+// With its header, begun or found there.
+Result<void> open_partial(std::fstream& file, const std::string& partial, const std::string& header, bool goes_on) {
+  const auto read_and_write = std::ios::binary | std::ios::in | std::ios::out;
+  file.open(partial, goes_on ? read_and_write : read_and_write | std::ios::trunc);
+  if (!file) return Error{ErrorCode::device_failure, partial + ": cannot be written"};
+  if (goes_on) {
+    if (begins_with(file, header)) return {};
+    return Error{ErrorCode::corrupt_file,
+                 partial + ": is not the partial output that was begun: start over with --overwrite"};
+  }
+  if (file << header << std::flush) return {};
+  return Error{ErrorCode::device_failure, partial + ": cannot be written (disk full?)"};
 }
 
 }  // namespace
@@ -155,13 +168,8 @@ Result<VolumeSource> open_npy(const std::string& path) {
 Result<VolumeTarget> open_npy_target(const FileName& name, const VolumeFacts& facts, bool goes_on) {
   const std::string partial = partial_name(name).path;
   const std::string header = make_header(facts);
-  if (!goes_on) std::ofstream(partial, std::ios::binary) << header;
-  if (goes_on && !begins_with(partial, header)) {
-    return Error{ErrorCode::corrupt_file,
-                 partial + ": is not the partial output that was begun: start over with --overwrite"};
-  }
-  auto file = std::make_shared<std::fstream>(partial, std::ios::binary | std::ios::in | std::ios::out);
-  if (!*file) return Error{ErrorCode::device_failure, partial + ": cannot be written"};
+  const auto file = std::make_shared<std::fstream>();
+  if (Result<void> opened = open_partial(*file, partial, header, goes_on); !opened) return opened.error();
   VolumeTarget target;
   target.write_plane = [file, partial, facts, at = static_cast<std::int64_t>(header.size())](
                            std::int64_t z, const Box& box, std::span<const std::byte> plane) {
@@ -169,7 +177,7 @@ Result<VolumeTarget> open_npy_target(const FileName& name, const VolumeFacts& fa
   };
   target.flush = [file, partial]() -> Result<void> {
     if (file->flush()) return {};
-    return Error{ErrorCode::device_failure, partial + ": cannot be written"};
+    return Error{ErrorCode::device_failure, partial + ": cannot be written (disk full?)"};
   };
   target.finish = [file, partial, path = name.path]() -> Result<void> {
     file->close();

@@ -36,6 +36,16 @@ TEST(NpyVolume, PartialOfOtherExtentsIsNotContinued) {
   EXPECT_EQ(open_target(name, {1, {7, 5, 6}, VoxelType::f32}, 3).error().code, ErrorCode::corrupt_file);
 }
 
+// The device takes nothing, like a full disk.
+TEST(NpyVolume, AHeaderThatFindsNoRoomIsToldAtTheBegin) {
+  const Scratch scratch;
+  const FileName name{scratch.file("volume.npy"), ""};
+  std::filesystem::create_symlink("/dev/full", partial_name(name).path);
+  const Result<VolumeTarget> target = open_target(name, {1, {2, 3, 4}, VoxelType::u8}, 0);
+  ASSERT_FALSE(target);
+  EXPECT_EQ(target.error().message, partial_name(name).path + ": cannot be written (disk full?)");
+}
+
 TEST(NpyVolume, FortranOrderIsRefused) {
   const Scratch scratch;
   const std::string path = scratch.file("fortran.npy");
