@@ -74,12 +74,17 @@ std::vector<hsize_t> extents_of(hid_t dataset) {
   return extents;
 }
 
-// H5Ovisit callback: collects the paths of all 3D and 4D datasets.
-herr_t collect(hid_t root, const char* name, const H5O_info_t* info, void* found) {
-  if (info->type != H5O_TYPE_DATASET) return 0;
+// Whether a 3D or 4D dataset has that name; what links to one counts.
+bool is_volume(hid_t root, const char* name) {
   const Handle dataset(H5Dopen2(root, name, H5P_DEFAULT), H5Dclose);
-  const std::size_t rank = extents_of(dataset.get()).size();
-  if (rank == 3 || rank == 4) static_cast<std::vector<std::string>*>(found)->push_back("/" + std::string(name));
+  const std::size_t rank = dataset.valid() ? extents_of(dataset.get()).size() : 0;
+  return rank == 3 || rank == 4;
+}
+
+// H5Ovisit callback: collects the paths of all volumes, of several names of one the first.
+herr_t collect(hid_t root, const char* name, const H5O_info_t* info, void* found) {
+  if (info->type != H5O_TYPE_DATASET || !is_volume(root, name)) return 0;
+  static_cast<std::vector<std::string>*>(found)->push_back("/" + std::string(name));
   return 0;
 }
 
@@ -96,9 +101,9 @@ std::string listed(const std::vector<std::string>& names) {
 }
 
 Result<std::string> dataset_name(hid_t file, const FileName& name) {
+  if (!name.dataset.empty() && is_volume(file, name.dataset.c_str())) return name.dataset;
   const std::vector<std::string> found = volumes_in(file);
   if (name.dataset.empty() && found.size() == 1) return found.front();
-  if (std::find(found.begin(), found.end(), name.dataset) != found.end()) return name.dataset;
   const std::string what =
       name.dataset.empty() ? "which dataset? write " + name.path + ":/NAME" : "no 3D or 4D dataset " + name.dataset;
   return Error{ErrorCode::not_found, name.path + ": " + what + "; volumes in the file: " + listed(found)};

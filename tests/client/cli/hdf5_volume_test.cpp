@@ -1,5 +1,7 @@
 #include "client/cli/hdf5_volume.hpp"
 
+#include <hdf5.h>
+
 #include <csignal>
 #include <fstream>
 
@@ -108,6 +110,21 @@ TEST(Hdf5Volume, TheOnlyVolumeNeedsNoName) {
   const VolumeFacts facts{1, {3, 4, 5}, VoxelType::u8};
   write_volume({scratch.file("volume.h5"), "/raw"}, facts);
   expect_volume({scratch.file("volume.h5"), ""}, facts);
+}
+
+// Another name of a dataset, one that points to it, and one in another file.
+TEST(Hdf5Volume, LinksLeadToTheirDataset) {
+  const Scratch scratch;
+  const VolumeFacts facts{1, {3, 4, 5}, VoxelType::u8};
+  const std::string path = scratch.file("volume.h5");
+  write_volume({path, "/raw"}, facts);
+  write_volume({scratch.file("other.h5"), "/group/raw"}, facts);
+  const hid_t file = H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
+  H5Lcreate_hard(file, "/raw", file, "/again", H5P_DEFAULT, H5P_DEFAULT);
+  H5Lcreate_soft("/raw", file, "/soft", H5P_DEFAULT, H5P_DEFAULT);
+  H5Lcreate_external("other.h5", "/group/raw", file, "/external", H5P_DEFAULT, H5P_DEFAULT);
+  H5Fclose(file);
+  for (const char* name : {"/raw", "/again", "/soft", "/external"}) expect_volume({path, name}, facts);
 }
 
 TEST(Hdf5Volume, MissingDatasetListsWhatIsThere) {
