@@ -6,6 +6,7 @@
 #include <map>
 
 #include "planner/candidates.hpp"
+#include "planner/cube.hpp"
 #include "planner/geometry_search.hpp"
 #include "planner/text_table.hpp"
 #include "planner/thinned.hpp"
@@ -34,8 +35,7 @@ std::map<std::int64_t, std::vector<GeometryChoice>> cubes(const CurveSetting& se
     const Result<Geometry> geometry = make_geometry(setting.network, choice);
     if (!geometry) continue;
     const Vec3 n = geometry->patch_input;
-    const bool flat = setting.network.spatial_rank == 2;
-    if (n.y == n.x && (flat || n.z == n.y) && choice.S == 1) of_edge[n.x].push_back(choice);
+    if (is_cube(n, setting.network.spatial_rank) && choice.S == 1) of_edge[n.x].push_back(choice);
   }
   return of_edge;
 }
@@ -79,7 +79,7 @@ std::vector<CurveSample> by_size(const CurveSetting& setting, std::size_t count)
   for (const std::int64_t edge : thinned(edges, count)) {
     if (stopped(setting.options.stop)) break;
     const std::optional<FoundRung> best = geometries.best(of_edge.at(edge), query);
-    const Vec3 patch = Vec3::cube(edge);
+    const Vec3 patch = cube_of(edge, setting.network.spatial_rank);
     samples.push_back({setting.options.memory_limit, best ? best->geometry.patch_input : patch,
                        best ? best->voxels_per_second : 0, best ? best->rung.memory.total() : 0});
     if (!best && edge > edges.front()) break;

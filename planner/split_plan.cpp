@@ -7,6 +7,7 @@
 #include <tuple>
 
 #include "planner/candidates.hpp"
+#include "planner/cube.hpp"
 #include "planner/geometry_family.hpp"
 #include "planner/prediction.hpp"
 #include "planner/smaller_rungs.hpp"
@@ -66,21 +67,21 @@ std::vector<GeometryChoice> split_candidates(const Network& network, SearchOptio
 constexpr std::size_t all_with_host_ram = 256;
 constexpr std::size_t sizes_with_host_ram = 12;
 
-// `stride`: of all poolings together.
-bool suits_host_ram(const GeometryChoice& choice, Vec3 stride) {
+// `stride`: of all poolings together. A patch of one plane may be a square.
+bool suits_host_ram(const GeometryChoice& choice, Vec3 stride, int rank) {
   const bool fragments = std::all_of(choice.modes.begin(), choice.modes.end(),
                                      [](const PoolingMode& mode) { return mode.mode == PoolMode::fragments; });
   const Vec3 n = choice.pass_input;
   const std::int64_t strides = n.z / stride[choice.axis];
-  const bool thickness = choice.streamed ? strides > 1 && (strides & (strides - 1)) == 0 : n.z == n.y || n.z == 1;
-  return fragments && choice.S == 1 && n.y == n.x && thickness;
+  const bool step = n.y == n.x && strides > 1 && (strides & (strides - 1)) == 0;
+  return fragments && choice.S == 1 && (choice.streamed ? step : is_cube(n, rank) || is_cube(n, 2));
 }
 
-std::vector<GeometryChoice> few_of(const std::vector<GeometryChoice>& candidates, Vec3 stride) {
+std::vector<GeometryChoice> few_of(const std::vector<GeometryChoice>& candidates, Vec3 stride, int rank) {
   if (candidates.size() <= all_with_host_ram) return candidates;
   std::map<std::tuple<std::vector<PoolingMode>, int, std::int64_t>, std::vector<GeometryChoice>> kinds;
   for (const GeometryChoice& choice : candidates) {
-    if (!suits_host_ram(choice, stride)) continue;
+    if (!suits_host_ram(choice, stride, rank)) continue;
     kinds[{choice.modes, choice.axis, choice.streamed ? choice.pass_input.z : 0}].push_back(choice);
   }
   std::vector<GeometryChoice> few;
@@ -133,7 +134,8 @@ class PatchSearch {
   std::optional<Weighed> best(const std::vector<GeometryChoice>& candidates, const PatchQuery& query,
                               SearchLog* log = nullptr, std::optional<Weighed> found = std::nullopt) {
     found = best_whole(candidates, query, log, std::move(found));
-    return divided_ ? best_of(*divided_, few_of(candidates, stride_), query, log, std::move(found)) : found;
+    if (!divided_) return found;
+    return best_of(*divided_, few_of(candidates, stride_, network_.spatial_rank), query, log, std::move(found));
   }
 
   // The same without layers through host RAM.
@@ -332,9 +334,7 @@ std::vector<Candidate> split_cubes(const Network& network, const Catalogue& cata
   SearchLog log;
   PatchSearch search(network, catalogue, costs, places.specs, strategy, options);
   for (const std::int64_t edge : cubes(network, modes, options, count)) {
-    Vec3 input = Vec3::cube(edge);
-    if (network.spatial_rank == 2) input.z = 1;
-    static_cast<void>(search.best({{input, 1, modes}}, query, &log));
+    static_cast<void>(search.best({{cube_of(edge, network.spatial_rank), 1, modes}}, query, &log));
   }
   std::erase_if(log.candidates, [](const Candidate& each) { return !each.refused.empty(); });
   return log.candidates;

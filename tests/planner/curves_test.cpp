@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "planner/cube.hpp"
 #include "tests/planner/planned.hpp"
 
 namespace znni {
@@ -60,6 +61,17 @@ TEST_F(PlannerCurves, SizesRiseAndFit) {
     before = sample.patch_input.x;
   }
   EXPECT_GT(samples.front().voxels_per_second, 0);
+}
+
+TEST_F(PlannerCurves, NetsOfFewerAxesHaveSizesToo) {
+  for (const int rank : {1, 2}) {
+    const test::Planned planned(drawn::chain_of_rank(rank));
+    const CurveSetting own{planned.network, planned.spec, planned.catalogue, *costs_, options_};
+    const std::vector<CurveSample> samples = by_size(own, 5);
+    ASSERT_GE(samples.size(), 3U) << rank;
+    for (const CurveSample& sample : samples) EXPECT_TRUE(is_cube(sample.patch_input, rank));
+    EXPECT_GT(samples.back().voxels_per_second, 0);
+  }
 }
 
 TEST_F(PlannerCurves, TheNextBetterThingIsNamed) {

@@ -8,6 +8,7 @@
 #include <string>
 
 #include "planner/catalogue.hpp"
+#include "planner/cube.hpp"
 #include "planner/network.hpp"
 
 namespace znni::drawn {
@@ -119,6 +120,17 @@ inline Network chain(std::size_t nodes = 5) {
                    {"relu2", Activate{{ActivationKind::relu, 0.0F}}, {3}},
                    {"conv3", convolution(2, Vec3::cube(1)), {4}}};
   network.nodes.resize(nodes);
+  return network;
+}
+
+// input -> conv -> pool -> conv, of so many axes.
+inline Network chain_of_rank(int rank) {
+  Network network = chain(3);
+  const Vec3 two = cube_of(2, rank);
+  network.spatial_rank = rank;
+  network.nodes[0].operation = convolution(5, two);
+  network.nodes[1].operation = Pooling{PoolKind::max, two, two};
+  network.nodes[2].operation = convolution(9, two);
   return network;
 }
 

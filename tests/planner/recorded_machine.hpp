@@ -1,6 +1,7 @@
 // A machine with a CPU and a GPU that is known by made-up records alone, for tests of plans over both.
 #pragma once
 
+#include "planner/cube.hpp"
 #include "planner/recorded_primitives.hpp"
 #include "tests/planner/drawn_primitives.hpp"
 
@@ -24,13 +25,13 @@ inline Machine recorded_machine() {
       {{MemorySpace::pinned, MemorySpace::device, 1e10, 1e-6}, {MemorySpace::device, MemorySpace::pinned, 1e10, 1e-6}}};
 }
 
-// Every node of the chain in several sizes; the card is so many times as fast.
+// Every node of the chain in cubes of several sizes; the card is so many times as fast.
 inline Timings recorded_rows(const Network& network, double card_rate = 10) {
   Timings all;
   const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolMode::fragments);
   const std::vector<std::int64_t> edges = legal_extents(network, modes, 2, 40);
   for (const std::int64_t edge : edges) {
-    const Result<Geometry> geometry = make_geometry(network, {Vec3::cube(edge), 1, modes});
+    const Result<Geometry> geometry = make_geometry(network, {cube_of(edge, network.spatial_rank), 1, modes});
     if (!geometry) continue;
     for (const LayerProblem& problem : geometry->problems) {
       TimingRecord record;

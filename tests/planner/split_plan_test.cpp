@@ -14,11 +14,16 @@ using test::gibibyte;
 class PlannerSplitPlan : public testing::Test {
  protected:
   PlannerSplitPlan() {
+    know(drawn::chain(3));
+    options_.memory_limit = gibibyte;
+    options_.most_extent = 40;
+  }
+  // By records.
+  void know(Network network) {
+    network_ = std::move(network);
     recorded_ = RecordedPrimitives::make(test::recorded_rows(network_), test::recorded_machine(), {}).value();
     const std::array<const Backend*, 1> backends = {&recorded_.backend()};
     catalogue_ = Catalogue::make(backends).value();
-    options_.memory_limit = gibibyte;
-    options_.most_extent = 40;
   }
   Result<SplitPlan> plan(SplitStrategy strategy, std::int64_t device = gibibyte) {
     MachinePlaces places = places_of(test::recorded_machine()).value();
@@ -27,7 +32,7 @@ class PlannerSplitPlan : public testing::Test {
     return plan_split(network_, catalogue_, *costs, places, strategy, options_);
   }
 
-  Network network_ = drawn::chain(3);
+  Network network_;
   RecordedPrimitives recorded_;
   Catalogue catalogue_;
   SearchOptions options_;
@@ -106,6 +111,32 @@ TEST_F(PlannerSplitPlan, PatchesFitTheVolume) {
   for (const Candidate& cube : cubes) {
     EXPECT_EQ(cube.choice.pass_input, Vec3::cube(cube.choice.pass_input.x));
     EXPECT_LE(cube.voxels_per_second, made.plan.predicted.voxels_per_second);
+  }
+}
+
+TEST_F(PlannerSplitPlan, NetsOfFewerAxesHaveCubesToo) {
+  const MachinePlaces places = places_of(test::recorded_machine()).value();
+  for (const int rank : {1, 2}) {
+    know(drawn::chain_of_rank(rank));
+    const std::unique_ptr<CostSource> costs = recorded_.costs(modelled_costs());
+    const std::vector<Candidate> cubes =
+        split_cubes(network_, catalogue_, *costs, places, SplitStrategy::gpu, options_);
+    ASSERT_GT(cubes.size(), 3U);
+    for (const Candidate& cube : cubes) EXPECT_TRUE(is_cube(cube.choice.pass_input, rank));
+  }
+}
+
+// Of many candidates few are looked at so.
+TEST_F(PlannerSplitPlan, NetsOfFewerAxesRunThroughHostRamToo) {
+  for (const int rank : {1, 2}) {
+    know(drawn::chain_of_rank(rank));
+    options_.most_extent = 400;
+    ASSERT_GT(make_candidates(network_, options_).size(), 256U);
+    int only_so = 0;
+    for (std::int64_t device = 16; device <= 1024; device *= 2) {
+      only_so += plan(SplitStrategy::gpu_host_ram, device) && !plan(SplitStrategy::gpu, device) ? 1 : 0;
+    }
+    EXPECT_GT(only_so, 0) << rank;
   }
 }
 
