@@ -33,6 +33,15 @@ Result<FileFormat> format_of(const FileName& name) {
                name.path + ": the ending '" + ending + "' is not known: use .h5, .hdf5, .tif, .tiff or .npy"};
 }
 
+// Its format, which must suit the name of a dataset, or that there is none.
+Result<FileFormat> sound_format_of(const FileName& name) {
+  Result<FileFormat> format = format_of(name);
+  if (!format || *format == FileFormat::hdf5 || name.dataset.empty()) return format;
+  return Error{ErrorCode::invalid_argument, name.path + ": '" + name.dataset +
+                                                "': " + std::filesystem::path(name.path).extension().string() +
+                                                " files hold one array and take no dataset name"};
+}
+
 }  // namespace
 
 FileName parse_file_name(const std::string& text) {
@@ -46,7 +55,7 @@ std::string to_string(const FileName& name) {
 }
 
 Result<VolumeSource> open_source(const FileName& name) {
-  const Result<FileFormat> format = format_of(name);
+  const Result<FileFormat> format = sound_format_of(name);
   if (!format) return format.error();
   std::error_code failed;
   if (!std::filesystem::is_regular_file(name.path, failed)) {
@@ -75,7 +84,7 @@ std::string output_mark(const FileName& name) {
 }
 
 Result<void> check_target(const FileName& name, const VolumeFacts& facts) {
-  const Result<FileFormat> format = format_of(name);
+  const Result<FileFormat> format = sound_format_of(name);
   if (!format) return format.error();
   if (*format == FileFormat::hdf5 && name.dataset.size() < 2) {
     return Error{ErrorCode::invalid_argument, name.path + ": name the dataset: " + name.path + ":/NAME"};

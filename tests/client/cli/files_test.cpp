@@ -32,6 +32,22 @@ TEST(FileNames, WhatTakesTheirPlaceHasAnotherMark) {
   }
 }
 
+TEST(FileNames, OnlyHdf5HasDatasets) {
+  const Scratch scratch;
+  const VolumeFacts facts{1, {2, 3, 4}, VoxelType::u8};
+  for (const std::string ending : {".npy", ".tif"}) {
+    const FileName name{scratch.file("volume" + ending), ""};
+    write_volume(name, facts);
+    const FileName inside{name.path, "/x"};
+    const std::string words = name.path + ": '/x': " + ending + " files hold one array and take no dataset name";
+    const Result<VolumeSource> source = open_source(inside);
+    const Result<void> target = check_target(inside, facts);
+    ASSERT_FALSE(source || target);
+    EXPECT_EQ(source.error().message, words);
+    EXPECT_EQ(target.error().message, words);
+  }
+}
+
 TEST(FileNames, MissingAndUnknownFilesAreRefusedInWords) {
   const Scratch scratch;
   const Result<VolumeSource> missing = open_source({scratch.file("none.npy"), ""});
