@@ -6,6 +6,7 @@
 #include <cmath>
 #include <set>
 
+#include "planner/candidates.hpp"
 #include "tests/planner/drawn_search.hpp"
 
 namespace znni {
@@ -102,6 +103,26 @@ TEST_F(PlannerDraw, NeighboursAreNearAndNotTheSamePatch) {
     const Vec3 there = plan.ladder.front().geometry.pass_input;
     EXPECT_TRUE(covers(there * Vec3::cube(2), here)) << to_string(there) << " of " << to_string(here);
   }
+}
+
+// Of the same extents, but others of the volume.
+TEST_F(PlannerDraw, StreamsAlongAnotherAxisAreNotNearest) {
+  const std::vector<GeometryChoice> candidates = make_candidates(network_, options_);
+  Plan plan = best();
+  draw_.count = 1;
+  int pairs = 0;
+  for (const GeometryChoice& choice : candidates) {
+    GeometryChoice turned = choice;
+    turned.axis = 2;
+    const bool is_pair = choice.streamed && choice.axis == 0 && choice.pass_input.x > 13;
+    if (!is_pair || std::find(candidates.begin(), candidates.end(), turned) == candidates.end()) continue;
+    plan.ladder.front().geometry = choice;
+    const std::vector<Plan> plans = near(plan);
+    ASSERT_FALSE(plans.empty());
+    EXPECT_EQ(plans.front().ladder.front().geometry.axis, 0) << to_string(choice.pass_input);
+    if (++pairs == 5) break;
+  }
+  EXPECT_GT(pairs, 0);
 }
 
 TEST_F(PlannerDraw, StopsAndRefusesAsASearchDoes) {
