@@ -142,7 +142,8 @@ class ModelServer {
 
   // Loads a model of the repository as it is on disk now, in the place of the one that served until then: that one is
   // unloaded first, for its memory. Blocks until it serves. not_found when the repository has no such model;
-  // over_budget, with numbers, when no plan fits beside the other models; else what is wrong with its files.
+  // over_budget, with numbers, when no plan fits beside the other models; else what is wrong with its files. A model
+  // that was expected to serve is expected still where it cannot be loaded: the server is not ready without it.
   [[nodiscard]] virtual Result<void> load(const std::string& name, std::stop_token stop) = 0;
   // New jobs are refused at once; returns when those inside have ended and the model's memory is free.
   [[nodiscard]] virtual Result<void> unload(const std::string& name, std::stop_token stop) = 0;

@@ -208,14 +208,20 @@ class ModelServerImpl final : public ModelServer {
     if (found == entries->end()) {
       return Error{ErrorCode::not_found, "Request for unknown model: '" + name + "' is not in the repository"};
     }
+    const bool was_expected = is_expected(name);
     if (Result<void> freed = free_model(name, ModelState::loading, stop); !freed) return freed;
     auto slot = std::make_shared<ModelSlot>(std::move(*found), options_.limits.max_queue);
     slot->set_expected(false);
     slots_.put(slot);
     Result<void> loaded = with_context([&](const PlanContext& context) { return load_by_hand(*slot, context, stop); });
-    slot->set_expected(loaded.has_value());
-    finish(*slot, admission_.stop_token());  // a caller who has gone leaves a model that serves
+    slot->set_expected(loaded.has_value() || was_expected);  // one that served until now is missed
+    finish(*slot, admission_.stop_token());                  // a caller who has gone leaves a model that serves
     return loaded ? loaded : loaded.error().within("model '" + name + "'");
+  }
+
+  bool is_expected(const std::string& name) const {
+    const Result<ModelSlots::Handle> slot = slots_.find(name, "");
+    return slot && (*slot)->info().expected;
   }
 
   // Within its share at first, so that others find room after it; if it must be, within all there is.

@@ -69,6 +69,28 @@ TEST_F(LoadingByHand, LoadingAgainTakesWhatIsOnDiskNow) {
   EXPECT_GT(before, 0);
 }
 
+TEST_F(LoadingByHand, AModelThatServedAndCannotBeLoadedAnewIsMissed) {
+  add_network("net");
+  load_at_start_.emplace();
+  const std::unique_ptr<ModelServer> server = open();
+  directory_.write("net/1/model.onnx", "no model");
+  ASSERT_FALSE(server->load("net", {}));
+  EXPECT_TRUE(server->ready()) << "it never served";
+  EXPECT_EQ(server->find("net", "").error().code, ErrorCode::unavailable);
+  add_network("net");
+  ASSERT_TRUE(server->load("net", {}));
+  directory_.write("net/1/model.onnx", "no model");
+  for (int attempt = 0; attempt < 2; ++attempt) {
+    ASSERT_FALSE(server->load("net", {}));
+    EXPECT_FALSE(server->ready());
+    EXPECT_EQ(server->find("net", "").error().code, ErrorCode::unavailable);
+    EXPECT_THAT(server->find("net", "").error().message, HasSubstr("model.onnx"));
+  }
+  ASSERT_TRUE(server->unload("net", {}));
+  EXPECT_TRUE(server->ready()) << "nobody expects it any more";
+  EXPECT_EQ(server->find("net", "").error().code, ErrorCode::not_found);
+}
+
 TEST_F(LoadingByHand, OneModelTooManyIsRefusedWithNumbers) {
   for (const char* name : {"a", "b"}) add_network(name);
   load_at_start_.emplace();
