@@ -41,8 +41,6 @@
 namespace znni {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
 // Large blocks go back to the system when freed, whatever was freed before, and threads share few heaps: what
 // the process holds stays close to what it uses.
 void bound_heap() {
@@ -254,13 +252,12 @@ Result<std::unique_ptr<HttpServer>> serve_metrics(const Options& options, const 
   return server;
 }
 
-// Two phases: not ready and nothing new, while what is inside goes on; then the rest is cancelled.
-void drain(rpc::Server& server, ModelServer& models, double seconds) {
-  const Clock::time_point start = Clock::now();
-  server.close();
-  models.drain(seconds);
-  const double left = seconds - std::chrono::duration<double>(Clock::now() - start).count();
-  server.stop(std::max(left, 1.0));
+// Three phases: not ready, while whoever has not heard of that is still served; nothing new, while what is inside goes
+// on; then the rest is stopped.
+void end(rpc::Server& server, const Options& options) {
+  server.retire();
+  std::this_thread::sleep_for(std::chrono::duration<double>(options.lame_duck_seconds));
+  server.drain(options.exit_timeout_seconds);
 }
 
 int serve(Options options, const TerminationSignals& signals, const Log& log) {
@@ -299,13 +296,15 @@ int serve(Options options, const TerminationSignals& signals, const Log& log) {
   const int signal = signals.wait();
   ending = true;
   static_cast<void>(supervisor.tell("STOPPING=1"));
-  log.info("stopping", {{"signal", signal}, {"seconds_at_most", options.exit_timeout_seconds}});
+  log.info("stopping", {{"signal", signal},
+                        {"lame_duck_seconds", options.lame_duck_seconds},
+                        {"seconds_at_most", options.lame_duck_seconds + options.exit_timeout_seconds}});
   const std::jthread impatience([&signals](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       if (const auto second = signals.wait_for(std::chrono::milliseconds(50))) std::_Exit(128 + *second);
     }
   });
-  drain(**server, **models, options.exit_timeout_seconds);
+  end(**server, options);
   log.info("stopped");
   return 0;
 }

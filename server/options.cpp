@@ -128,8 +128,13 @@ void add_limits(CLI::App& app, Options& options, Sizes& sizes) {
       ->capture_default_str()
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{100'000}))
       ->group("Limits");
+  app.add_option("--lame-duck-secs", options.lame_duck_seconds,
+                 "How long new requests are still taken after SIGTERM or SIGINT, not ready, until load balancers know")
+      ->capture_default_str()
+      ->check(CLI::Range(0.0, 86'400.0))
+      ->group("Limits");
   app.add_option("--exit-timeout-secs", options.exit_timeout_seconds,
-                 "How long requests may go on after SIGTERM or SIGINT; a second signal ends at once")
+                 "How long requests may go on after that; a second signal ends at once")
       ->capture_default_str()
       ->check(CLI::Range(0.0, 86'400.0))
       ->group("Limits");
@@ -212,6 +217,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Options& options
       {"threads", options.threads ? std::to_string(*options.threads) : "default"},
       {"max-request-bytes", options.max_request_bytes ? std::to_string(*options.max_request_bytes) : "default"},
       {"max-queue", std::to_string(options.max_queue)},
+      {"lame-duck-secs", number(options.lame_duck_seconds)},
       {"exit-timeout-secs", number(options.exit_timeout_seconds)},
       {"stuck-after-secs", number(options.stuck_after_seconds)},
       {"grpc-use-ssl", yes_no(options.use_ssl)},

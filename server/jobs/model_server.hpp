@@ -148,6 +148,8 @@ class ModelServer {
   // New jobs are refused at once; returns when those inside have ended and the model's memory is free.
   [[nodiscard]] virtual Result<void> unload(const std::string& name, std::stop_token stop) = 0;
 
+  // Not ready from now on, and nothing is loaded any more; jobs are taken as before. To be followed by drain().
+  virtual void retire() = 0;
   // Refuses new jobs; returns when running and queued ones have ended. After `timeout` seconds they are stopped, and
   // end `unavailable`.
   virtual void drain(double timeout_seconds) = 0;

@@ -72,7 +72,7 @@ class ModelServerImpl final : public ModelServer {
   bool ready() const override {
     const std::vector<ModelInfo> all = models();
     const auto serves = [](const ModelInfo& model) { return !model.expected || model.state == ModelState::ready; };
-    return admission_.open() && std::all_of(all.begin(), all.end(), serves);
+    return !retired_ && admission_.open() && std::all_of(all.begin(), all.end(), serves);
   }
 
   MemoryFacts memory() const override {
@@ -135,6 +135,7 @@ class ModelServerImpl final : public ModelServer {
   }
 
   Result<void> load(const std::string& name, std::stop_token stop) override {
+    if (retired_) return Error{ErrorCode::unavailable, "the server is shutting down; try another one"};
     const Result<Admission::Entrance> entrance = admission_.enter();
     if (!entrance) return entrance.error();
     const StopOfEither either(stop, admission_.stop_token());
@@ -150,8 +151,13 @@ class ModelServerImpl final : public ModelServer {
     return free_model(name, ModelState::unloaded, stop);
   }
 
-  void drain(double timeout_seconds) override {
+  void retire() override {
+    retired_ = true;
     loader_.request_stop();
+  }
+
+  void drain(double timeout_seconds) override {
+    retire();
     admission_.drain(timeout_seconds);
   }
 
@@ -335,6 +341,7 @@ class ModelServerImpl final : public ModelServer {
   ModelSlots slots_;
   std::atomic<std::int64_t> loaded_ = 0;  // models, since the start
   TurnQueue management_{"loading and unloading", 8};
+  std::atomic<bool> retired_ = false;
   Admission admission_;
   std::jthread loader_;  // last: stops before what it uses goes
 };

@@ -175,9 +175,25 @@ Server::~Server() { stop(0); }
 
 int Server::port() const { return state_->port; }
 
+void Server::retire() {
+  state_->door.models.retire();
+  state_->set_health(false);
+}
+
 void Server::close() {
   state_->door.gate.close();
   state_->set_health(false);
+}
+
+void Server::drain(double seconds) {
+  using Clock = std::chrono::steady_clock;
+  const Clock::time_point start = Clock::now();
+  const auto left = [&] { return seconds - std::chrono::duration<double>(Clock::now() - start).count(); };
+  close();
+  // While somebody is inside, models take jobs: a call may be receiving yet, or have further volumes.
+  static_cast<void>(state_->door.gate.wait_empty(seconds));
+  state_->door.models.drain(left());
+  stop(std::max(left(), 1.0));
 }
 
 void Server::stop(double seconds) {

@@ -47,9 +47,12 @@ class Server {
 
   [[nodiscard]] int port() const;
 
-  // Health turns to not serving, new volumes are refused; those inside go on. To be followed by
-  // ModelServer::drain() and stop().
+  // Health turns to not serving, the models retire; all calls are still served.
+  void retire();
+  // Health turns to not serving, new volumes are refused; those inside go on.
   void close();
+  // Closes, waits up to `seconds` for the calls inside, drains the models of what is left, and stops.
+  void drain(double seconds);
   // Waits up to `seconds` for the calls inside, then ends the rest.
   void stop(double seconds);
 

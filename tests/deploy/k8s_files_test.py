@@ -1,6 +1,7 @@
 """The files of deploy/k8s one by one, where there is no kubectl to put them together. Usage: k8s_files_test.py SOURCE-FOLDER."""
 
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -41,6 +42,14 @@ class FilesTest(unittest.TestCase):
             used = {*listing.get("resources", []), *(patch["path"] for patch in listing.get("patches", []))}
             files = {path.name for path in folder.glob("*.yaml")} - {"kustomization.yaml"}
             self.assertEqual(files, {name for name in used if name.endswith(".yaml")}, folder)
+
+    def test_a_pod_is_given_longer_than_the_daemon_takes_to_end(self):
+        options = (K8S / "base/znnid.conf").read_text()
+        lame_duck = int(re.search(r"^lame-duck-secs=(\d+)$", options, re.MULTILINE)[1])
+        for file in ("base/deployment.yaml", "overlays/cpu/resources.yaml"):
+            pod = yaml.safe_load((K8S / file).read_text())["spec"]["template"]["spec"]
+            timeout, = (one["value"] for one in pod["containers"][0]["env"] if one["name"] == "ZNNI_EXIT_TIMEOUT")
+            self.assertGreater(pod["terminationGracePeriodSeconds"], lame_duck + int(timeout), file)
 
     def test_every_field_is_one_that_kubernetes_has(self):
         manifests = [path for path in K8S.rglob("*.yaml") if path.name != "kustomization.yaml"]

@@ -114,8 +114,10 @@ class KustomizeTest(unittest.TestCase):
         for folder in ("overlays/cpu", "overlays/gpu"):
             deployment = manifests(folder)["Deployment", "znnid"]
             timeout, = (one["value"] for one in container_of(deployment)["env"] if one["name"] == "ZNNI_EXIT_TIMEOUT")
+            options, = (one["data"]["znnid.conf"] for (kind, _), one in manifests(folder).items() if kind == "ConfigMap")
+            lame_duck = re.search(r"^lame-duck-secs=(\d+)$", options, re.MULTILINE)[1]
             grace = deployment["spec"]["template"]["spec"]["terminationGracePeriodSeconds"]
-            self.assertGreater(grace, int(timeout))
+            self.assertGreater(grace, int(lame_duck) + int(timeout))
 
     def test_the_gpu_is_asked_for_and_the_image_has_its_back_end(self):
         container = container_of(manifests("overlays/gpu")["Deployment", "znnid"])

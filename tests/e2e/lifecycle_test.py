@@ -149,6 +149,18 @@ class LifecycleTest(unittest.TestCase):
         self.assertNotIsInstance(replies[0], Exception, replies)
         self.assertEqual(len(replies[0].raw_output_contents[0]), 2 * 241 ** 3 * 4)
 
+    def test_a_lame_duck_is_not_ready_and_serves(self):
+        daemon = self.daemon("--lame-duck-secs", "1000").wait_ready()
+        daemon.process.send_signal(signal.SIGTERM)
+        while daemon.page("/readyz")[0] == 200:
+            time.sleep(0.01)
+        self.assertIn("shutting down", daemon.page("/readyz")[1])
+        self.assertEqual(daemon.page("/livez")[0], 200)
+        with daemon.client() as client:
+            self.assertFalse(client.is_server_ready())
+        infer(daemon, (12, 12, 12))
+        self.assertEqual(daemon.stop(), 128 + signal.SIGTERM, "a second signal ends it at once")
+
     def test_after_the_exit_timeout_the_rest_is_stopped(self):
         daemon = self.daemon("--exit-timeout-secs", "0.3", *LARGE_MESSAGES, mem="2G").wait_ready()
         thread, replies = self.start_inference(daemon, (300, 300, 300))

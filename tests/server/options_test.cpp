@@ -33,6 +33,7 @@ TEST(Options, DefaultsAreThoseOfTheManual) {
   EXPECT_EQ(options.memory, std::nullopt);
   EXPECT_EQ(options.threads, std::nullopt);
   EXPECT_EQ(options.max_request_bytes, std::nullopt);
+  EXPECT_EQ(options.lame_duck_seconds, 0);
   EXPECT_EQ(options.exit_timeout_seconds, 30);
   EXPECT_EQ(options.metrics_address, "127.0.0.1");
   EXPECT_EQ(options.metrics_port, 8002);
@@ -57,6 +58,8 @@ TEST(Options, EveryOptionIsRead) {
                                                  "64M",
                                                  "--max-queue",
                                                  "7",
+                                                 "--lame-duck-secs",
+                                                 "0.5",
                                                  "--exit-timeout-secs",
                                                  "2.5",
                                                  "--log-format",
@@ -77,6 +80,7 @@ TEST(Options, EveryOptionIsRead) {
   EXPECT_EQ(options.threads, 3);
   EXPECT_EQ(options.max_request_bytes, std::int64_t{64} << 20);
   EXPECT_EQ(options.max_queue, 7);
+  EXPECT_EQ(options.lame_duck_seconds, 0.5);
   EXPECT_EQ(options.exit_timeout_seconds, 2.5);
   EXPECT_EQ(options.gpu_memory, std::int64_t{11} << 30);
   EXPECT_EQ(options.plugins, (std::vector<std::filesystem::path>{"a.so", "b.so"}));
@@ -129,6 +133,7 @@ TEST(Options, WrongUseEndsWithOneLine) {
   expect_refused(parse_with_repository({"--max-queue", "0"}), "--max-queue");
   expect_refused(parse_with_repository({"--log-format", "xml"}), "--log-format");
   expect_refused(parse_with_repository({"--exit-timeout-secs", "-1"}), "--exit-timeout-secs");
+  expect_refused(parse_with_repository({"--lame-duck-secs", "-1"}), "--lame-duck-secs");
   expect_refused(parse_with_repository({"--metrics"}), "--metrics");
   expect_refused(parse_with_repository({"stray"}), "stray");
 }

@@ -148,6 +148,18 @@ TEST_F(WaitingJobs, OfJobsThatComeTogetherNoneIsRefusedOnceTheFirstRuns) {
   EXPECT_EQ(server->statistics("net", "").succeeded, 3);
 }
 
+TEST_F(WaitingJobs, WhoRetiresIsNotReadyAndTakesJobsButNoModels) {
+  add_network("net");
+  const std::unique_ptr<ModelServer> server = open();
+  server->retire();
+  EXPECT_FALSE(server->ready());
+  JobOutcome outcome;
+  released_ = true;
+  EXPECT_TRUE(server->run("net", "", held_job(outcome), {}));
+  EXPECT_EQ(server->load("net", {}).error().code, ErrorCode::unavailable);
+  EXPECT_TRUE(server->find("net", ""));
+}
+
 TEST_F(WaitingJobs, DrainLetsJobsEndAndRefusesNewOnes) {
   add_network("net");
   const std::unique_ptr<ModelServer> server = open();
@@ -155,9 +167,12 @@ TEST_F(WaitingJobs, DrainLetsJobsEndAndRefusesNewOnes) {
   std::jthread running([&] { EXPECT_TRUE(server->run("net", "", held_job(outcome), {})); });
   ASSERT_TRUE(wait_until([&] { return held_ == 1; }));
   std::jthread drain([&] { server->drain(1000); });
-  ASSERT_TRUE(wait_until([&] { return !server->ready(); }));
-  JobOutcome late;
-  EXPECT_EQ(server->run("net", "", held_job(late), {}).error().code, ErrorCode::unavailable);
+  std::stop_source gave_up;  // whoever came before the door was closed
+  gave_up.request_stop();
+  EXPECT_TRUE(wait_until([&] {
+    JobOutcome late;
+    return server->run("net", "", held_job(late), gave_up.get_token()).error().code == ErrorCode::unavailable;
+  }));
   released_ = true;
   running.join();
   drain.join();

@@ -204,6 +204,7 @@ std::optional<Error> FakeModelServer::failure() const {
 Result<JobStatistics> FakeModelServer::run_all(const std::string& name, const std::string& version,
                                                std::vector<VolumeJob> jobs, std::size_t at_a_time,
                                                std::stop_token stop) {
+  if (drained) return Error{ErrorCode::unavailable, "the server is shutting down"};
   came_together = jobs.size();
   together = at_a_time;
   JobStatistics all;
@@ -312,6 +313,9 @@ std::string FakeModelServer::managed() const {
   return managed_;
 }
 
-void FakeModelServer::drain(double /*timeout_seconds*/) { hold(Hold::nothing); }
+void FakeModelServer::drain(double /*timeout_seconds*/) {
+  drained = true;
+  hold(Hold::nothing);
+}
 
 }  // namespace znni::rpc

@@ -41,6 +41,8 @@ class FakeModelServer final : public ModelServer {
   // Of "twice" only, noted in `managed`.
   [[nodiscard]] Result<void> load(const std::string& name, std::stop_token stop) override;
   [[nodiscard]] Result<void> unload(const std::string& name, std::stop_token stop) override;
+  void retire() override { is_ready = false; }
+  // Lets go of all jobs, and takes no more.
   void drain(double timeout_seconds) override;
 
   // Jobs wait in the queue (before their first slab), or between their patches, until stopped or let go.
@@ -66,8 +68,9 @@ class FakeModelServer final : public ModelServer {
   Hook<const std::stop_token&> cut_begins;
   Hook<> after_outlook;  // what others do behind each
   std::string fallback;  // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
-  std::atomic<bool> unloaded = false;            // "broken" is, instead
-  std::atomic<bool> host_fails = false;          // jobs begin as guests of one that fails, and wait again
+  std::atomic<bool> unloaded = false;    // "broken" is, instead
+  std::atomic<bool> host_fails = false;  // jobs begin as guests of one that fails, and wait again
+  std::atomic<bool> drained = false;
   std::atomic<bool> retrained = false;           // all models then have another identity and number
   std::atomic<bool> whole_input = false;         // of all models
   std::atomic<int> last_priority = -1;           // of the last job that came

@@ -29,6 +29,16 @@ class ServerTest : public Loopback {
     const grpc::Status status = stub->Check(&context, request, &response);
     return status.ok() ? response.status() : HealthCheckResponse::SERVICE_UNKNOWN;
   }
+  grpc::Status infer(const inference::ModelInferRequest& request, inference::ModelInferResponse& response) {
+    grpc::ClientContext context;
+    return inference::GRPCInferenceService::NewStub(channel_)->ModelInfer(&context, request, &response);
+  }
+  bool is_ready() {
+    grpc::ClientContext context;
+    inference::ServerReadyResponse ready;
+    EXPECT_TRUE(inference::GRPCInferenceService::NewStub(channel_)->ServerReady(&context, {}, &ready).ok());
+    return ready.ready();
+  }
   void wait_for_health(HealthCheckResponse::ServingStatus expected) {
     while (health("") != expected) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -106,16 +116,58 @@ TEST_F(ServerTest, ClosedItRefusesVolumesAndIsNotReady) {
   wait_for_health(HealthCheckResponse::SERVING);
   server_->close();
   wait_for_health(HealthCheckResponse::NOT_SERVING);
-  const auto stub = inference::GRPCInferenceService::NewStub(channel_);
-  grpc::ClientContext context;
   inference::ModelInferResponse response;
-  const grpc::Status status = stub->ModelInfer(&context, twice_request(), &response);
+  const grpc::Status status = infer(twice_request(), response);
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_THAT(status.error_message(), testing::HasSubstr("shutting down"));
-  grpc::ClientContext ready_context;
-  inference::ServerReadyResponse ready;
-  ASSERT_TRUE(stub->ServerReady(&ready_context, {}, &ready).ok());
-  EXPECT_FALSE(ready.ready());
+  EXPECT_FALSE(is_ready());
+}
+
+TEST_F(ServerTest, RetiredItIsNotReadyAndServes) {
+  wait_for_health(HealthCheckResponse::SERVING);
+  server_->retire();
+  EXPECT_EQ(health(""), HealthCheckResponse::NOT_SERVING);
+  EXPECT_FALSE(is_ready());
+  inference::ModelInferResponse response;
+  const grpc::Status status = infer(twice_request(), response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+}
+
+// As one whose volume is still on its way.
+TEST_F(ServerTest, WhoIsInsideButNotInLineWhenItDrainsIsServed) {
+  std::jthread drain;
+  models_.after_outlook = [&] {
+    if (drain.joinable()) return;
+    drain = std::jthread([this] { server_->drain(60); });
+    while (is_ready()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  };
+  inference::ModelInferResponse response;
+  const grpc::Status status = infer(twice_request(), response);
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  drain.join();
+  EXPECT_TRUE(models_.drained);
+}
+
+// More than stand in line at the same time.
+TEST_F(ServerTest, ARequestOfManyVolumesIsServedToItsEndWhileItDrains) {
+  constexpr std::int64_t batch = 1001;
+  inference::ModelInferRequest request = twice_request(Vec3::cube(3), ElementType::u8, "UINT8");
+  request.mutable_inputs(0)->set_shape(0, batch);
+  std::string& volumes = *request.mutable_raw_input_contents(0);
+  const std::string one = volumes;
+  for (std::int64_t i = 1; i < batch; ++i) volumes += one;
+  models_.hold(FakeModelServer::Hold::patches);
+  inference::ModelInferResponse response;
+  grpc::Status status;
+  std::jthread call([&] { status = infer(request, response); });
+  models_.wait_for_jobs(1);
+  std::jthread drain([this] { server_->drain(60); });
+  while (is_ready()) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  models_.hold(FakeModelServer::Hold::nothing);
+  call.join();
+  EXPECT_TRUE(status.ok()) << status.error_message();
+  EXPECT_EQ(response.raw_output_contents(0).size(), batch * 2 * sizeof(float));
+  EXPECT_EQ(models_.came_together, 1U);
 }
 
 TEST_F(ServerTest, CallsInsideAreFinishedBeforeItStops) {
