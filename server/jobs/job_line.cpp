@@ -23,10 +23,10 @@ Result<void> give_way(JobTurns& turns, const Interval& interval, const VolumeJob
   return back;
 }
 
-JobStatistics noted(JobStatistics done, JobRecord& record) {
-  record.ran(done);
+JobStatistics noted(JobStatistics done, std::int64_t voxels, JobRecord& record) {
   done.queued = record.queued();
   done.yielded = record.yielded();
+  record.ran(done, voxels);
   return done;
 }
 
@@ -63,12 +63,19 @@ std::int64_t JobLine::voxels_of(const VolumeJob& job) const {
 }
 
 Result<JobStatistics> JobLine::run(const std::stop_token& stop) {
+  JobRecord record(slot_);
+  Result<JobStatistics> done = run_all(record, stop);
+  record.ended(done ? nullptr : &done.error());
+  return done;
+}
+
+Result<JobStatistics> JobLine::run_all(JobRecord& record, const std::stop_token& stop) {
   JobStatistics all;
   all.is_guest = true;
   std::int64_t computed = 0;
   for (std::size_t number = 0; number < jobs_.size(); ++number) {
     let_in(number + together_);
-    const Result<JobStatistics> done = run_one(number, stop);
+    const Result<JobStatistics> done = run_one(number, record, stop);
     if (!done) return done;
     all += *done;
     computed = add(computed, voxels_of(jobs_[number]));
@@ -77,11 +84,9 @@ Result<JobStatistics> JobLine::run(const std::stop_token& stop) {
   return all;
 }
 
-Result<JobStatistics> JobLine::run_one(std::size_t number, const std::stop_token& stop) {
+Result<JobStatistics> JobLine::run_one(std::size_t number, JobRecord& record, const std::stop_token& stop) {
   const bool has_run = waiting_[number].has_run();
-  JobRecord record(slot_);
   Result<JobStatistics> done = run_in_turn(number, record, stop);
-  record.ended(done ? nullptr : &done.error(), done ? voxels_of(jobs_[number]) : 0);
   if (done && has_run && number > 0) done->seconds = 0;  // while one before it was waited for
   return done;
 }
@@ -104,7 +109,7 @@ Result<JobStatistics> JobLine::run_in_turn(std::size_t number, JobRecord& record
   const Result<std::optional<JobStatistics>> as_guest =
       take_turn_or_run_as_guest(waiting_[number], turns, number > 0, events, stop);
   if (!as_guest) return as_guest.error();
-  return *as_guest ? noted(**as_guest, record) : compute(job, turns, record, stop);
+  return *as_guest ? noted(**as_guest, voxels_of(job), record) : compute(job, turns, record, stop);
 }
 
 Result<JobStatistics> JobLine::compute(VolumeJob& job, JobTurns& turns, JobRecord& record,
@@ -120,7 +125,7 @@ Result<JobStatistics> JobLine::compute(VolumeJob& job, JobTurns& turns, JobRecor
   const bool was_lost = model_.engine->gpu_lost().has_value();
   const Result<JobStatistics> done = model_.engine->run(job, stop);
   tell_change(was_lost);
-  return done ? noted(*done, record) : done;
+  return done ? noted(*done, voxels_of(job), record) : done;
 }
 
 // Where the job lost the GPU, or found that it works again.

@@ -1,5 +1,5 @@
 // Jobs of one model that came together, from the line to their end: each waits for its turns or runs as somebody's
-// guest, lets others run between its patches, and is counted.
+// guest, and lets others run between its patches. They are counted as one request.
 #pragma once
 
 #include <deque>
@@ -25,7 +25,8 @@ class JobLine {
 
  private:
   void let_in(std::size_t last);  // jobs before it
-  [[nodiscard]] Result<JobStatistics> run_one(std::size_t number, const std::stop_token& stop);
+  [[nodiscard]] Result<JobStatistics> run_all(JobRecord& record, const std::stop_token& stop);
+  [[nodiscard]] Result<JobStatistics> run_one(std::size_t number, JobRecord& record, const std::stop_token& stop);
   [[nodiscard]] Result<JobStatistics> run_in_turn(std::size_t number, JobRecord& record, const std::stop_token& stop);
   [[nodiscard]] Result<JobStatistics> compute(VolumeJob& job, JobTurns& turns, JobRecord& record,
                                               const std::stop_token& stop);

@@ -49,11 +49,13 @@ struct ModelInfo {
   std::int64_t number = 0;
 };
 
-// Counters of one model since start; consistent with each other.
+// Counters of one model since start; consistent with each other. A request is jobs that came together.
 struct ModelStatistics {
-  std::int64_t succeeded = 0;
+  std::int64_t succeeded = 0;  // requests, as the next two
   std::int64_t failed = 0;
   std::int64_t cancelled = 0;
+  std::int64_t inferences = 0;  // volumes of requests that succeeded
+  std::int64_t executions = 0;  // of those volumes, that were no guests
   std::int64_t queued_now = 0;
   std::int64_t running_now = 0;
   std::int64_t success_ns = 0;  // receive to answer

@@ -117,7 +117,7 @@ JobRecord::JobRecord(ModelSlot& slot) : slot_(slot) {}
 
 JobRecord::~JobRecord() {
   const Error lost{ErrorCode::internal, "the job ended without a result"};
-  if (state_ != State::ended) ended(&lost, 0);
+  if (state_ != State::ended) ended(&lost);
 }
 
 void JobRecord::enter(State state) {
@@ -140,7 +140,15 @@ void JobRecord::started() {
   enter(State::running);
 }
 
-void JobRecord::ran(const JobStatistics& job) {
+void JobRecord::ran(const JobStatistics& job, std::int64_t voxels) {
+  const Clock::time_point now = Clock::now();
+  ++inferences_;
+  executions_ += job.is_guest ? 0 : 1;
+  voxels_ += voxels;
+  queue_ns_ += nanoseconds(arrived_, started_) + aside_.count();
+  compute_ns_ += nanoseconds(started_, now) - aside_.count();
+  arrived_ = now;
+  aside_ = {};
   const std::lock_guard lock(slot_.mutex_);
   ModelStatistics& counters = slot_.statistics_;
   counters.cpu_idle += job.cpu_idle;
@@ -150,7 +158,7 @@ void JobRecord::ran(const JobStatistics& job) {
   counters.fell_back += job.fallback.empty() ? 0 : 1;
 }
 
-void JobRecord::ended(const Error* error, std::int64_t voxels) {
+void JobRecord::ended(const Error* error) {
   const Clock::time_point now = Clock::now();
   const std::lock_guard lock(slot_.mutex_);
   ModelStatistics& counters = slot_.statistics_;
@@ -158,10 +166,12 @@ void JobRecord::ended(const Error* error, std::int64_t voxels) {
   counters.last_unix_ms = unix_milliseconds();
   if (error == nullptr) {
     ++counters.succeeded;
-    counters.success_ns += nanoseconds(received_, now);
-    counters.queue_ns += nanoseconds(received_, started_) + aside_.count();
-    counters.compute_ns += nanoseconds(started_, now) - aside_.count();
-    counters.voxels += voxels;
+    counters.inferences += inferences_;
+    counters.executions += executions_;
+    counters.success_ns += queue_ns_ + compute_ns_;
+    counters.queue_ns += queue_ns_;
+    counters.compute_ns += compute_ns_;
+    counters.voxels += voxels_;
   } else if (error->code == ErrorCode::cancelled) {
     ++counters.cancelled;
   } else {

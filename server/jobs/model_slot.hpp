@@ -53,7 +53,8 @@ class ModelSlot {
   std::shared_ptr<LoadedModel> model_;  // shared with the jobs that run it
 };
 
-// Counts one job in its slot, from its arrival on. A job that was never ended() counts as failed.
+// Counts one request in its slot, from its arrival on: jobs that run one after the other. One that was never ended()
+// counts as failed.
 class JobRecord {
  public:
   explicit JobRecord(ModelSlot& slot);
@@ -61,25 +62,33 @@ class JobRecord {
   JobRecord(const JobRecord&) = delete;
   JobRecord& operator=(const JobRecord&) = delete;
 
-  // It waits for its turn, at first or once more.
+  // The job under way waits for its turn, at first or once more.
   void in_line();
   void started();
   // While it ran, others had its turn for so long: counts as waiting.
   void stood_aside(std::chrono::nanoseconds time) { aside_ += time; }
   // Before its first patch.
-  [[nodiscard]] Seconds queued() const { return std::chrono::duration<Seconds>(started_ - received_).count(); }
+  [[nodiscard]] Seconds queued() const { return std::chrono::duration<Seconds>(started_ - arrived_).count(); }
   [[nodiscard]] Seconds yielded() const { return std::chrono::duration<Seconds>(aside_).count(); }
-  // How it ran; before it has ended().
-  void ran(const JobStatistics& job);
-  // `voxels`: dense output voxels, counted when `error` is nullptr. Returns once.
-  void ended(const Error* error, std::int64_t voxels);
+  // The job has ended well, with so many dense output voxels; the next one is under way.
+  void ran(const JobStatistics& job, std::int64_t voxels);
+  // All have, where `error` is nullptr. Once.
+  void ended(const Error* error);
 
  private:
   using Clock = std::chrono::steady_clock;
   ModelSlot& slot_;
   const Clock::time_point received_ = Clock::now();
+  // Of the job under way.
+  Clock::time_point arrived_ = received_;
   Clock::time_point started_;
   std::chrono::nanoseconds aside_{0};
+  // Of those that have ended.
+  std::int64_t inferences_ = 0;
+  std::int64_t executions_ = 0;
+  std::int64_t voxels_ = 0;
+  std::int64_t queue_ns_ = 0;
+  std::int64_t compute_ns_ = 0;
   enum class State { arrived, in_line, running, ended };
   void enter(State state);  // counts it there; the slot's mutex is held
   State state_ = State::arrived;

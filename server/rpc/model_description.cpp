@@ -90,8 +90,8 @@ inference::ModelStatistics describe_statistics(const ModelInfo& model, const Mod
   statistics.set_name(model.name);
   statistics.set_version(model.version);
   statistics.set_last_inference(count(counted.last_unix_ms));
-  statistics.set_inference_count(count(counted.succeeded));
-  statistics.set_execution_count(count(counted.succeeded));
+  statistics.set_inference_count(count(counted.inferences));
+  statistics.set_execution_count(count(counted.executions));
   auto& times = *statistics.mutable_inference_stats();
   set_duration(counted.succeeded, counted.success_ns, *times.mutable_success());
   set_duration(counted.failed + counted.cancelled, counted.fail_ns, *times.mutable_fail());
@@ -101,9 +101,9 @@ inference::ModelStatistics describe_statistics(const ModelInfo& model, const Mod
   set_duration(counted.succeeded, 0, *times.mutable_compute_output());
   auto& batch = *statistics.add_batch_stats();
   batch.set_batch_size(1);
-  set_duration(counted.succeeded, 0, *batch.mutable_compute_input());
-  set_duration(counted.succeeded, counted.compute_ns, *batch.mutable_compute_infer());
-  set_duration(counted.succeeded, 0, *batch.mutable_compute_output());
+  set_duration(counted.executions, 0, *batch.mutable_compute_input());
+  set_duration(counted.executions, counted.compute_ns, *batch.mutable_compute_infer());
+  set_duration(counted.executions, 0, *batch.mutable_compute_output());
   auto& memory = *statistics.add_memory_usage();
   memory.set_type("CPU");
   memory.set_byte_size(count(model.memory.total()));

@@ -171,6 +171,22 @@ class ProtocolTest(unittest.TestCase):
         self.assertEqual(times.success.ns, times.queue.ns + times.compute_input.ns + times.compute_infer.ns +
                          times.compute_output.ns)
 
+    def test_a_request_of_several_volumes_is_one_success_and_as_many_inferences(self):
+        with self.daemon.client() as client:
+            before = client.get_inference_statistics(MODEL).model_stats[0]
+            volumes = np.concatenate([self.volume] * 3)
+            tensor = triton.InferInput("input", list(volumes.shape), "FP32")
+            tensor.set_data_from_numpy(volumes)
+            client.infer(MODEL, [tensor])
+            after = client.get_inference_statistics(MODEL).model_stats[0]
+        for field in ("success", "queue", "compute_infer"):
+            rise = getattr(after.inference_stats, field).count - getattr(before.inference_stats, field).count
+            self.assertEqual(rise, 1, field)
+        self.assertEqual(after.inference_count - before.inference_count, 3)
+        executions = after.execution_count - before.execution_count
+        self.assertIn(executions, (1, 2, 3))  # those that share a patch run together
+        self.assertEqual(after.batch_stats[0].compute_infer.count - before.batch_stats[0].compute_infer.count, executions)
+
     def test_properties_tell_what_a_client_needs(self):
         with self.daemon.channel() as channel:
             reflection = reflection_pb2_grpc.ServerReflectionStub(channel)

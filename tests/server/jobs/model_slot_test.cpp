@@ -95,7 +95,7 @@ TEST(ModelSlot, AReadyModelIsDescribed) {
   EXPECT_FALSE(slot.info().expected);
 }
 
-TEST(JobRecord, ASuccessIsCountedWithItsTimesAndVoxels) {
+TEST(JobRecord, ASuccessIsCountedOnceWithTheTimesAndVoxelsOfItsJobs) {
   ModelSlot slot(entry(), 4);
   {
     JobRecord record(slot);
@@ -105,13 +105,22 @@ TEST(JobRecord, ASuccessIsCountedWithItsTimesAndVoxels) {
     record.started();
     EXPECT_EQ(slot.statistics().queued_now, 0);
     EXPECT_EQ(slot.statistics().running_now, 1);
-    record.ended(nullptr, 1000);
+    record.ran({}, 1000);
+    record.in_line();
+    JobStatistics guest;
+    guest.is_guest = true;
+    record.started();
+    record.ran(guest, 500);
+    EXPECT_EQ(slot.statistics().inferences, 0) << "not before all have run";
+    record.ended(nullptr);
   }
   const ModelStatistics counters = slot.statistics();
   EXPECT_EQ(counters.succeeded, 1);
   EXPECT_EQ(counters.failed, 0);
   EXPECT_EQ(counters.running_now, 0);
-  EXPECT_EQ(counters.voxels, 1000);
+  EXPECT_EQ(counters.inferences, 2);
+  EXPECT_EQ(counters.executions, 1);
+  EXPECT_EQ(counters.voxels, 1500);
   EXPECT_EQ(counters.success_ns, counters.queue_ns + counters.compute_ns);
   EXPECT_GT(counters.last_unix_ms, 1'600'000'000'000);
 }
@@ -124,7 +133,7 @@ TEST(JobRecord, AJobMayBeInLineOnceMore) {
   EXPECT_EQ(slot.statistics().queued_now, 1);
   EXPECT_EQ(slot.statistics().running_now, 0);
   const Error cancelled{ErrorCode::cancelled, ""};
-  record.ended(&cancelled, 1);
+  record.ended(&cancelled);
   EXPECT_EQ(slot.statistics().queued_now, 0);
 }
 
@@ -133,9 +142,11 @@ TEST(JobRecord, TimeAsideIsWaitingNotComputing) {
   JobRecord record(slot);
   record.started();
   record.stood_aside(std::chrono::hours(1));
-  record.ended(nullptr, 1);
   EXPECT_EQ(record.yielded(), 3600);
   EXPECT_GE(record.queued(), 0);
+  record.ran({}, 1);
+  EXPECT_EQ(record.yielded(), 0) << "of the next";
+  record.ended(nullptr);
   const ModelStatistics counters = slot.statistics();
   EXPECT_GE(counters.queue_ns, std::chrono::nanoseconds(std::chrono::hours(1)).count());
   EXPECT_EQ(counters.success_ns, counters.queue_ns + counters.compute_ns);
@@ -145,11 +156,12 @@ TEST(JobRecord, FailuresAndCancellationsAreCountedApart) {
   ModelSlot slot(entry(), 4);
   const Error cancelled{ErrorCode::cancelled, ""};
   const Error failed{ErrorCode::device_failure, ""};
-  { JobRecord(slot).ended(&cancelled, 5); }
+  { JobRecord(slot).ended(&cancelled); }
   {
     JobRecord record(slot);
     record.started();
-    record.ended(&failed, 5);
+    record.ran({}, 5);
+    record.ended(&failed);
   }
   { const JobRecord lost(slot); }
   const ModelStatistics counters = slot.statistics();

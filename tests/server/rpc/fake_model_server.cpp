@@ -108,6 +108,8 @@ Result<ModelInfo> FakeModelServer::find(const std::string& name, const std::stri
 ModelStatistics FakeModelServer::statistics(const std::string& /*name*/, const std::string& version) const {
   ModelStatistics counted;
   counted.succeeded = version == "2" ? 7 : 0;
+  counted.inferences = version == "2" ? 12 : 0;
+  counted.executions = version == "2" ? 9 : 0;
   counted.failed = 2;
   counted.cancelled = 1;
   counted.success_ns = 1000;

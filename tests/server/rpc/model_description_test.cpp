@@ -83,8 +83,9 @@ TEST(ModelDescription, CountersAgree) {
   const inference::ModelStatistics statistics = describe_statistics(twice_model(), counted);
   EXPECT_EQ(statistics.name(), "twice");
   EXPECT_EQ(statistics.version(), "2");
-  EXPECT_EQ(statistics.inference_count(), 7U);
-  EXPECT_EQ(statistics.execution_count(), 7U);
+  EXPECT_EQ(statistics.inference_count(), 12U);
+  EXPECT_EQ(statistics.execution_count(), 9U);
+  EXPECT_EQ(statistics.batch_stats(0).compute_infer().count(), 9U);
   EXPECT_EQ(statistics.last_inference(), 5U);
   EXPECT_EQ(statistics.inference_stats().success().count(), 7U);
   EXPECT_EQ(statistics.inference_stats().success().ns(), 1000U);
