@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "planner/thread_times.hpp"
+#include "primitives/core/clock_time.hpp"
 
 namespace znni {
 namespace {
@@ -111,8 +112,7 @@ Measurer::Measurer(OpenDevice open, const DeviceSpec& spec, Timings& timings, Me
       timings_(timings),
       options_(std::move(options)),
       on_record_(std::move(on_record)),
-      end_(std::chrono::steady_clock::now() + std::chrono::duration_cast<std::chrono::steady_clock::duration>(
-                                                  std::chrono::duration<double>(std::min(options_.time_limit, 1e9)))) {}
+      end_(std::chrono::steady_clock::now() + clock_time(options_.time_limit)) {}
 
 Measurer::~Measurer() = default;
 

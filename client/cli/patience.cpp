@@ -5,6 +5,8 @@
 #include <mutex>
 #include <utility>
 
+#include "primitives/core/clock_time.hpp"
+
 namespace znni::client {
 namespace {
 
@@ -14,9 +16,7 @@ constexpr double longest_delay = 30;
 }  // namespace
 
 Patience::Patience(double seconds, std::stop_token stop)
-    : stop_(std::move(stop)),
-      end_(Clock::now() + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds))),
-      delay_(first_delay) {}
+    : stop_(std::move(stop)), end_(Clock::now() + clock_time(seconds)), delay_(first_delay) {}
 
 bool Patience::lasts(const Error& error) const {
   const bool passes = error.code == ErrorCode::over_budget || error.code == ErrorCode::unavailable;
@@ -24,12 +24,12 @@ bool Patience::lasts(const Error& error) const {
 }
 
 bool Patience::wait() {
-  const double seconds = std::min(delay_, std::max(seconds_left(), 0.0));
+  const double seconds = std::min(delay_, seconds_left());
   delay_ = std::min(2 * delay_, longest_delay);
   std::mutex mutex;
   std::unique_lock lock(mutex);
   std::condition_variable_any stopped;
-  stopped.wait_for(lock, stop_, std::chrono::duration<double>(seconds), [] { return false; });
+  stopped.wait_for(lock, stop_, clock_time(seconds), [] { return false; });
   return !stop_.stop_requested();
 }
 

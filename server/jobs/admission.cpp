@@ -1,7 +1,6 @@
 #include "server/jobs/admission.hpp"
 
-#include <algorithm>
-#include <chrono>
+#include "primitives/core/clock_time.hpp"
 
 namespace znni {
 
@@ -27,12 +26,10 @@ Error Admission::reason(const Error& error, const std::stop_token& caller) const
 }
 
 void Admission::drain(double timeout_seconds) {
-  // A wait longer than a day is one without end, and must not overflow the clock.
-  const std::chrono::duration<double> timeout(std::clamp(timeout_seconds, 0.0, 86400.0));
   std::unique_lock lock(mutex_);
   open_ = false;
   const auto empty = [this] { return inside_ == 0; };
-  if (left_.wait_for(lock, timeout, empty)) return;
+  if (left_.wait_for(lock, clock_time(timeout_seconds), empty)) return;
   lock.unlock();  // callbacks of the stop may want to leave
   stop_.request_stop();
   lock.lock();

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "primitives/core/clock_time.hpp"
 #include "primitives/core/primitive.hpp"
 
 namespace znni {
@@ -19,7 +20,7 @@ class GpuRetry {
 
   // It failed, for the first time or again.
   void failed(Clock::time_point now) {
-    due_ = now + std::chrono::duration_cast<Clock::duration>(std::chrono::duration<Seconds>(wait_));
+    due_ = now + clock_time(wait_);
     wait_ = std::min(2 * wait_, longest_wait);
   }
   // It works.

@@ -1,7 +1,8 @@
 #include "server/rpc/call_gate.hpp"
 
-#include <chrono>
 #include <string>
+
+#include "primitives/core/clock_time.hpp"
 
 namespace znni::rpc {
 
@@ -38,7 +39,7 @@ bool CallGate::closed() const {
 
 bool CallGate::wait_empty(double seconds) {
   std::unique_lock lock(mutex_);
-  return left_.wait_for(lock, std::chrono::duration<double>(seconds), [this] { return inside_ == 0; });
+  return left_.wait_for(lock, clock_time(seconds), [this] { return inside_ == 0; });
 }
 
 }  // namespace znni::rpc

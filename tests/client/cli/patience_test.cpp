@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
 #include <thread>
+
+#include "primitives/core/clock_time.hpp"
 
 namespace znni::client {
 namespace {
@@ -32,6 +35,14 @@ TEST(Patience, WaitsLongerEachTimeAndNotBeyondItsEnd) {
   ASSERT_TRUE(patience.wait());  // what is left
   EXPECT_FALSE(patience.lasts(no_room));
   EXPECT_GT(patience.seconds_left(), -60);
+}
+
+TEST(Patience, MayHaveNoEnd) {
+  for (const double seconds : {1e10, 1e300, std::numeric_limits<double>::infinity()}) {
+    const Patience patience(seconds, {});
+    EXPECT_TRUE(patience.lasts(no_room)) << seconds;
+    EXPECT_NEAR(patience.seconds_left(), longest_clock_time, 60);
+  }
 }
 
 TEST(Patience, EndsWhenStopped) {
