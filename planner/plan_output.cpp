@@ -14,8 +14,8 @@
 #include "planner/report_page.hpp"
 #include "planner/summary.hpp"
 #include "planner/text_table.hpp"
+#include "primitives/core/write_atomically.hpp"
 #include "primitives/cpu/machine.hpp"
-#include "proto/convert/write_atomically.hpp"
 
 namespace znni {
 namespace {

@@ -41,7 +41,7 @@ struct VolumeTarget {
   // Rows and columns of `box` (its z range is not looked at) in plane z, [channels][y][x]: of a target in parts in any
   // order, else all of them, planes in order.
   std::function<Result<void>(std::int64_t z, const Box& box, std::span<const std::byte> plane)> write_plane;
-  // Everything written so far is on disk and can be resumed.
+  // Everything written so far is on disk and can be resumed, also after a power cut.
   std::function<Result<void>()> flush;
   // Turns the partial output into the complete one.
   std::function<Result<void>()> finish;

@@ -9,6 +9,8 @@
 #include <optional>
 #include <vector>
 
+#include "primitives/core/write_atomically.hpp"
+
 namespace znni::client {
 namespace {
 
@@ -274,7 +276,7 @@ Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& f
     return cannot(name, "write plane " + std::to_string(z) + " (disk full?)");
   };
   target.flush = [open, name]() -> Result<void> {
-    if (H5Fflush(open->file.get(), H5F_SCOPE_GLOBAL) >= 0) return {};
+    if (H5Fflush(open->file.get(), H5F_SCOPE_GLOBAL) >= 0) return sync_file(name.path);
     return cannot(name, "be flushed (disk full?)");
   };
   target.finish = [open, name] { return finish(*open, name); };

@@ -7,6 +7,8 @@
 #include <optional>
 #include <vector>
 
+#include "primitives/core/write_atomically.hpp"
+
 namespace znni::client {
 namespace {
 
@@ -176,8 +178,8 @@ Result<VolumeTarget> open_npy_target(const FileName& name, const VolumeFacts& fa
     return write_rows(*file, partial, facts, at, z, box, plane);
   };
   target.flush = [file, partial]() -> Result<void> {
-    if (file->flush()) return {};
-    return Error{ErrorCode::device_failure, partial + ": cannot be written (disk full?)"};
+    if (!file->flush()) return Error{ErrorCode::device_failure, partial + ": cannot be written (disk full?)"};
+    return sync_file(partial);
   };
   target.finish = [file, partial, path = name.path]() -> Result<void> {
     file->close();

@@ -5,7 +5,7 @@
 namespace znni::client {
 namespace {
 
-// Planes between two records: each costs a flush.
+// Planes between two records: each waits for the disk.
 constexpr std::int64_t planes_per_record = 32;
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "primitives/core/write_atomically.hpp"
+
 namespace znni::client {
 namespace {
 
@@ -97,14 +99,9 @@ Result<void> write_resume(const FileName& output, const ResumeState& state) {
     json["part_x"] = state.part_x;
     json["model_token"] = state.model_token;
   }
-  const std::string path = resume_path(output);
-  std::ofstream file(path + ".new");
-  file << json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) << '\n';
-  file.close();
-  std::error_code failed;
-  if (file) std::filesystem::rename(path + ".new", path, failed);
-  if (!file || failed) return Error{ErrorCode::device_failure, path + ": cannot be written"};
-  return {};
+  const std::string text = json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) + '\n';
+  const Result<void> written = write_atomically(resume_path(output), text);
+  return written ? written : Error{ErrorCode::device_failure, written.error().message};
 }
 
 void remove_resume(const FileName& output) {

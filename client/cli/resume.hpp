@@ -40,7 +40,7 @@ struct ResumeState {
 [[nodiscard]] std::string resume_path(const FileName& output);
 // nullopt when there is none; corrupt_file when it cannot be read.
 [[nodiscard]] Result<std::optional<ResumeState>> read_resume(const FileName& output);
-// Atomic: a crash leaves the old state or the new one.
+// Atomic: a crash or a power cut leaves the old state or the new one.
 [[nodiscard]] Result<void> write_resume(const FileName& output, const ResumeState& state);
 void remove_resume(const FileName& output);
 

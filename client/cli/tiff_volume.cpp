@@ -11,6 +11,8 @@
 #include <optional>
 #include <vector>
 
+#include "primitives/core/write_atomically.hpp"
+
 namespace znni::client {
 namespace {
 
@@ -226,7 +228,7 @@ Result<VolumeTarget> open_tiff_target(const FileName& name, const VolumeFacts& f
     return write_page(file->get(), partial, facts, plane);
   };
   target.flush = [file, partial]() -> Result<void> {
-    if (TIFFFlush(file->get()) != 0) return {};
+    if (TIFFFlush(file->get()) != 0) return sync_file(partial);
     return Error{ErrorCode::device_failure, partial + ": cannot be written (disk full?)"};
   };
   target.finish = [file, partial, path = name.path]() -> Result<void> {

@@ -1,11 +1,11 @@
 #include "proto/convert/plan_text.hpp"
 
+#include "primitives/core/write_atomically.hpp"
 #include "proto/convert/errors.hpp"
 #include "proto/convert/plan_from_message.hpp"
 #include "proto/convert/plan_words.hpp"
 #include "proto/convert/read_file.hpp"
 #include "proto/convert/text_format.hpp"
-#include "proto/convert/write_atomically.hpp"
 
 namespace znni {
 namespace {

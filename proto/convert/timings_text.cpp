@@ -7,13 +7,13 @@
 #include <cmath>
 #include <cstring>
 
+#include "primitives/core/file_handle.hpp"
+#include "primitives/core/write_atomically.hpp"
 #include "proto/convert/cut_records.hpp"
 #include "proto/convert/errors.hpp"
-#include "proto/convert/file_handle.hpp"
 #include "proto/convert/plan_words.hpp"
 #include "proto/convert/read_file.hpp"
 #include "proto/convert/text_format.hpp"
-#include "proto/convert/write_atomically.hpp"
 #include "proto/timings.pb.h"
 
 namespace znni {

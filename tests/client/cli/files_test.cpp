@@ -48,6 +48,24 @@ TEST(FileNames, OnlyHdf5HasDatasets) {
   }
 }
 
+// A record would speak of it.
+TEST(FileNames, APartialFileThatWasTakenAwayIsNotFlushed) {
+  const Scratch scratch;
+  const VolumeFacts facts{1, {4, 3, 5}, VoxelType::u8};
+  for (const FileName& name :
+       {FileName{scratch.file("out.npy"), ""}, {scratch.file("out.tif"), ""}, {scratch.file("out.h5"), "/prob"}}) {
+    const Result<VolumeTarget> target = open_target(name, facts, 0);
+    ASSERT_TRUE(target);
+    write_planes(*target, facts, 0, 2);
+    ASSERT_TRUE(target->flush());
+    std::filesystem::remove(partial_name(name).path);
+    const Result<void> flushed = target->flush();
+    ASSERT_FALSE(flushed) << name.path;
+    EXPECT_EQ(flushed.error().code, ErrorCode::device_failure);
+    EXPECT_NE(flushed.error().message.find(name.path), std::string::npos);
+  }
+}
+
 TEST(FileNames, MissingAndUnknownFilesAreRefusedInWords) {
   const Scratch scratch;
   const Result<VolumeSource> missing = open_source({scratch.file("none.npy"), ""});

@@ -1,4 +1,4 @@
-#include "proto/convert/write_atomically.hpp"
+#include "primitives/core/write_atomically.hpp"
 
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -8,7 +8,7 @@
 #include <cstring>
 #include <filesystem>
 
-#include "proto/convert/file_handle.hpp"
+#include "primitives/core/file_handle.hpp"
 
 namespace znni {
 namespace {
@@ -20,8 +20,7 @@ Error system_error(const std::string& what) {
 // The rename itself is durable only once the folder is.
 void sync_folder_of(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
-  const FileHandle handle(::open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (handle.is_open()) ::fsync(handle.get());
+  static_cast<void>(sync_file(folder.empty() ? "." : folder.string()));
 }
 
 Result<void> write_and_sync(FileHandle& file, std::string_view text) {
@@ -34,6 +33,12 @@ Result<void> write_and_sync(FileHandle& file, std::string_view text) {
 }
 
 }  // namespace
+
+Result<void> sync_file(const std::string& path) {
+  const FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (file.is_open() && ::fsync(file.get()) == 0) return {};
+  return Error{ErrorCode::device_failure, path + ": cannot be written: " + std::strerror(errno)};
+}
 
 Result<void> write_all(int file, std::string_view text) {
   while (!text.empty()) {

@@ -1,4 +1,4 @@
-#include "proto/convert/write_atomically.hpp"
+#include "primitives/core/write_atomically.hpp"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -53,6 +53,17 @@ TEST(WriteAtomically, LeavesNothingBehindWhenItFails) {
   EXPECT_THAT(written.error().message, HasSubstr(": cannot be replaced: "));
   EXPECT_EQ(files_in(folder.path()), 1U);
   EXPECT_TRUE(std::filesystem::exists(folder.path() / "occupied" / "inside"));
+}
+
+TEST(WriteAtomically, FilesAndFoldersAreSynced) {
+  const test::TemporaryDirectory folder;
+  folder.write("file", "text");
+  EXPECT_TRUE(sync_file(folder.path() / "file"));
+  EXPECT_TRUE(sync_file(folder.path()));
+  const std::string none = folder.path() / "none";
+  const Result<void> synced = sync_file(none);
+  ASSERT_FALSE(synced);
+  EXPECT_THAT(synced.error().message, StartsWith(none + ": cannot be written: "));
 }
 
 TEST(WriteAtomically, WriteAllSaysWhy) {
