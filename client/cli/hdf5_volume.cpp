@@ -212,6 +212,12 @@ Handle partial_dataset(hid_t file, const std::string& dataset, const VolumeFacts
   return create_dataset(file, dataset, facts);
 }
 
+// Whether a group has that name, and is no output's to replace.
+bool is_group(hid_t file, const std::string& name) {
+  const Handle there(H5Oopen(file, name.c_str(), H5P_DEFAULT), H5Oclose);
+  return there.valid() && H5Iget_type(there.get()) == H5I_GROUP;
+}
+
 // Renames the partial dataset over whatever had the name.
 Result<void> finish(const OpenDataset& open, const FileName& name) {
   const std::string partial = partial_name(name).dataset;
@@ -266,6 +272,9 @@ Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& f
   silence();
   Handle file = open_or_create(name.path);
   if (!file.valid()) return cannot(name, "be opened for writing: not an HDF5 file, in use, or no such folder");
+  if (is_group(file.get(), name.dataset)) {
+    return Error{ErrorCode::invalid_argument, to_string(name) + ": is a group: name a dataset in it"};
+  }
   Handle data = partial_dataset(file.get(), partial_name(name).dataset, facts, goes_on);
   if (!data.valid()) return cannot(name, "create or reopen the partial dataset");
   auto open = std::make_shared<OpenDataset>(OpenDataset{std::move(file), std::move(data), facts, facts.channels > 1});

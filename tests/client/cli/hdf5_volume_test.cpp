@@ -105,6 +105,18 @@ TEST(Hdf5Volume, FinishingReplacesAnOlderOutput) {
   expect_volume(name, facts);
 }
 
+// Finishing would delete it with all that it holds.
+TEST(Hdf5Volume, AGroupIsNotReplaced) {
+  const Scratch scratch;
+  const std::string path = scratch.file("volume.h5");
+  const VolumeFacts facts{1, {3, 4, 5}, VoxelType::u8};
+  write_volume({path, "/scans/raw"}, facts);
+  const Result<VolumeTarget> target = open_target({path, "/scans"}, facts, 0);
+  if (target) ASSERT_TRUE(target->finish());
+  EXPECT_FALSE(target);
+  expect_volume({path, "/scans/raw"}, facts);
+}
+
 TEST(Hdf5Volume, TheOnlyVolumeNeedsNoName) {
   const Scratch scratch;
   const VolumeFacts facts{1, {3, 4, 5}, VoxelType::u8};
