@@ -2,7 +2,6 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -139,9 +138,7 @@ Result<std::optional<ServerGpu>> offered_gpu(const Options& options, const Plugi
                                  }});
 }
 
-// `ending`: from then on loading that was broken off is no news.
-Result<std::unique_ptr<ModelServer>> open_models(const Options& options, const std::atomic<bool>& ending,
-                                                 const Log& log) {
+Result<std::unique_ptr<ModelServer>> open_models(const Options& options, const Log& log) {
   const Result<Plugins> plugins = open_plugins(options.plugins, options.gpu_memory.has_value());
   if (!plugins) return plugins.error().within("--plugin");
   std::vector<const Backend*> backends = {&cpu::backend()};
@@ -157,9 +154,7 @@ Result<std::unique_ptr<ModelServer>> open_models(const Options& options, const s
   const auto open_device = [threads](std::int64_t host_budget) {
     return cpu::backend().open(cpu::describe_cpu(threads), host_budget, 0, 0);
   };
-  const auto sink = [&log, &ending](std::string_view level, const std::string& line) {
-    if (!ending) tell(log, level, line);
-  };
+  const auto sink = [&log](std::string_view level, const std::string& line) { tell(log, level, line); };
   return open_model_server({options.model_repository, options.plan_directory, load_at_start(options),
                             limits_of(options), *std::move(catalogue), recorded_timings(log), open_device,
                             *std::move(gpu), sink});
@@ -268,8 +263,8 @@ int serve(Options options, const TerminationSignals& signals, const Log& log) {
   if (!security) return fail(log, security.error());
   if (options.check_config) return check_config(options, *shares, log);
   log_start(options, *shares, log);
-  std::atomic<bool> ending = false;
-  const Result<std::unique_ptr<ModelServer>> models = open_models(options, ending, log);
+  std::jthread impatience;  // goes last: a second signal ends the process until then
+  const Result<std::unique_ptr<ModelServer>> models = open_models(options, log);
   if (!models) return fail(log, models.error());
   CallMetrics calls;
   const auto record = [&log, &calls](const rpc::CallRecord& call) {
@@ -281,25 +276,21 @@ int serve(Options options, const TerminationSignals& signals, const Log& log) {
   const Result<std::unique_ptr<rpc::Server>> server =
       metrics ? rpc::Server::start(**models, record, listen_options(options, *shares, std::move(*security)))
               : Result<std::unique_ptr<rpc::Server>>(metrics.error());
-  if (!server) {
-    ending = true;
-    return fail(log, server.error());
-  }
+  if (!server) return fail(log, server.error());
   const Supervisor supervisor(std::getenv("NOTIFY_SOCKET"));
+  log.info("listening on " + options.grpc_address + ":" + std::to_string((*server)->port()));
+  if (const Result<void> told = supervisor.tell("READY=1"); !told) log.warning(told.error().message);
   const std::jthread watch([&](const std::stop_token& stop) {
     const auto reason = [&] { return stuck_reason(**models, options.stuck_after_seconds); };
     watch_for_stuck(reason, supervisor, log, std::chrono::seconds(1), stop);
   });
-  log.info("listening on " + options.grpc_address + ":" + std::to_string((*server)->port()));
-  if (const Result<void> told = supervisor.tell("READY=1"); !told) log.warning(told.error().message);
 
   const int signal = signals.wait();
-  ending = true;
   static_cast<void>(supervisor.tell("STOPPING=1"));
   log.info("stopping", {{"signal", signal},
                         {"lame_duck_seconds", options.lame_duck_seconds},
                         {"seconds_at_most", options.lame_duck_seconds + options.exit_timeout_seconds}});
-  const std::jthread impatience([&signals](const std::stop_token& stop) {
+  impatience = std::jthread([&signals](const std::stop_token& stop) {
     while (!stop.stop_requested()) {
       if (const auto second = signals.wait_for(std::chrono::milliseconds(50))) std::_Exit(128 + *second);
     }

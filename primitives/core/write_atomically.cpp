@@ -37,6 +37,7 @@ Result<void> write_and_sync(FileHandle& file, std::string_view text) {
 Result<void> sync_file(const std::string& path) {
   const FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.is_open() && ::fsync(file.get()) == 0) return {};
+  if (file.is_open() && (errno == EINVAL || errno == ENOTSUP)) return {};  // some file systems have no such thing
   return Error{ErrorCode::device_failure, path + ": cannot be written: " + std::strerror(errno)};
 }
 

@@ -51,6 +51,10 @@ class ModelServerImpl final : public ModelServer {
     loader_ = std::jthread([this](const std::stop_token& stop) { load_all(stop); });
   }
 
+  ~ModelServerImpl() override { ModelServerImpl::retire(); }
+  ModelServerImpl(const ModelServerImpl&) = delete;
+  ModelServerImpl& operator=(const ModelServerImpl&) = delete;
+
   std::vector<ModelInfo> models() const override {
     std::vector<ModelInfo> infos;
     for (const auto& slot : slots_.all()) infos.push_back(slot->info());
@@ -148,6 +152,7 @@ class ModelServerImpl final : public ModelServer {
     if (!slot) return slot.error();
     const Result<Turn> turn = management_.wait(stop);
     if (!turn) return turn.error();
+    if (retired_) return Error{ErrorCode::unavailable, "the server is shutting down; what it serves stays until then"};
     return free_model(name, ModelState::unloaded, stop);
   }
 
@@ -293,7 +298,9 @@ class ModelServerImpl final : public ModelServer {
 
   Error give_up(ModelSlot& slot, const Error& error) {
     slot.set_unavailable(error.message);
-    log_to(options_.log, "error", "model '" + slot.entry().name + "' is unavailable: " + error.message);
+    // That the end of the server broke loading off is no news.
+    const bool is_news = error.code != ErrorCode::cancelled || !retired_;
+    if (is_news) log_to(options_.log, "error", "model '" + slot.entry().name + "' is unavailable: " + error.message);
     return error;
   }
 

@@ -24,6 +24,7 @@ std::optional<std::int64_t> version_number(const std::string& text) {
 struct Contents {
   std::vector<std::string> folders;
   bool has_model_file = false;
+  bool has_other_file = false;
 };
 
 bool is_model_file(const fs::path& name) { return name.extension() == ".onnx" || name.extension() == ".pbtxt"; }
@@ -40,6 +41,8 @@ Result<Contents> contents_of(const fs::path& directory) {
       contents.folders.push_back(name.string());
     } else if (is_model_file(name)) {
       contents.has_model_file = true;
+    } else {
+      contents.has_other_file = true;
     }
   }
   if (error) return Error{ErrorCode::not_found, error.message()};
@@ -47,13 +50,22 @@ Result<Contents> contents_of(const fs::path& directory) {
   return contents;
 }
 
-// Why a folder with these contents is no model; "" where it is one.
-std::string why_no_model(const Result<Contents>& contents) {
-  if (!contents) return contents.error().message;
+// Hidden, or what file systems keep in the root of a volume.
+bool is_of_the_system(const std::string& folder) { return folder.front() == '.' || folder == "lost+found"; }
+
+// Holds something else. One with nothing in it may be a model that is being copied.
+bool is_no_model(const Contents& contents) {
   const auto is_version = [](const std::string& name) { return version_number(name).has_value(); };
-  const std::vector<std::string>& folders = contents->folders;
-  if (contents->has_model_file || std::any_of(folders.begin(), folders.end(), is_version)) return {};
-  return "neither a model's file nor a version's folder in it";
+  const std::vector<std::string>& folders = contents.folders;
+  if (contents.has_model_file || std::any_of(folders.begin(), folders.end(), is_version)) return false;
+  return contents.has_other_file || !folders.empty();
+}
+
+ModelEntry unreadable(const fs::path& folder, const std::string& reason) {
+  ModelEntry entry;
+  entry.name = folder.filename().string();
+  entry.problem = folder.string() + ": " + reason;
+  return entry;
 }
 
 ModelEntry model_entry(const fs::path& directory, const std::string& name, const std::vector<std::string>& folders) {
@@ -95,16 +107,20 @@ Result<std::vector<ModelEntry>> scan_repository(const fs::path& directory, const
   std::vector<ModelEntry> entries;
   std::string passed_over;
   for (const std::string& name : whole->folders) {
-    if (name.front() == '.') continue;
+    if (is_of_the_system(name)) continue;
     const Result<Contents> contents = contents_of(directory / name);
-    const std::string reason = why_no_model(contents);
-    if (reason.empty()) {
-      entries.push_back(model_entry(directory, name, contents->folders));
+    if (!contents) {
+      entries.push_back(unreadable(directory / name, contents.error().message));
+    } else if (is_no_model(*contents)) {
+      passed_over += (passed_over.empty() ? "" : ", ") + name;
     } else {
-      passed_over += (passed_over.empty() ? "" : ", ") + name + " (" + reason + ")";
+      entries.push_back(model_entry(directory, name, contents->folders));
     }
   }
-  if (!passed_over.empty()) log_to(log, "warning", directory.string() + ": no models, passed over: " + passed_over);
+  if (!passed_over.empty())
+    log_to(
+        log, "warning",
+        directory.string() + ": passed over, with neither a model's file nor a version's folder in it: " + passed_over);
   return entries;
 }
 

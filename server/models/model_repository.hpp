@@ -24,9 +24,9 @@ struct ModelEntry {
   std::string problem;                   // why it cannot be served, or ""
 };
 
-// Sorted by name; empty for an empty folder. not_found when `directory` is no folder. Hidden folders and plain files
-// are no models; nor are folders that hold neither a version's folder nor a model's file (*.onnx, *.pbtxt), or that
-// this user may not read, such as a volume's lost+found: one warning names all of them.
+// Sorted by name; empty for an empty folder. not_found when `directory` is no folder. Hidden folders, a
+// volume's lost+found and plain files are no models; nor are folders that hold something else than a version's folder or
+// a model's file (*.onnx, *.pbtxt): one warning names all of them. What is empty or cannot be read has a problem.
 [[nodiscard]] Result<std::vector<ModelEntry>> scan_repository(const std::filesystem::path& directory,
                                                               const LogSink& log = {});
 

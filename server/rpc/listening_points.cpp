@@ -1,6 +1,5 @@
 #include "server/rpc/listening_points.hpp"
 
-#include <ifaddrs.h>
 #include <netdb.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -37,31 +36,6 @@ std::pair<std::string, std::string> figures(const sockaddr* address, socklen_t l
                     : std::pair<std::string, std::string>();
 }
 
-// Any interface, the loopback included.
-bool has_ipv6() {
-  ifaddrs* all = nullptr;
-  if (getifaddrs(&all) != 0) return false;
-  const std::unique_ptr<ifaddrs, decltype(&freeifaddrs)> owner(all, &freeifaddrs);
-  for (const ifaddrs* each = all; each != nullptr; each = each->ifa_next) {
-    if (each->ifa_addr != nullptr && each->ifa_addr->sa_family == AF_INET6) return true;
-  }
-  return false;
-}
-
-// Literal hosts without brackets, each once, as far as the machine has their kind.
-std::vector<std::string> literal_hosts(const std::string& name) {
-  const Addresses found = look_up(name, 0);
-  std::vector<std::string> hosts;
-  std::vector<std::string> ipv6;
-  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
-    std::vector<std::string>& kind = each->ai_family == AF_INET6 ? ipv6 : hosts;
-    std::string host = figures(each->ai_addr, each->ai_addrlen).first;
-    if (std::find(kind.begin(), kind.end(), host) == kind.end()) kind.push_back(std::move(host));
-  }
-  if (hosts.empty() || has_ipv6()) hosts.insert(hosts.end(), ipv6.begin(), ipv6.end());
-  return hosts;
-}
-
 // A socket that holds a port of `host`.
 class HeldPort {
  public:
@@ -90,6 +64,21 @@ HeldPort::HeldPort(const std::string& host, int port) {
   socklen_t length = sizeof(bound);
   auto* const address = reinterpret_cast<sockaddr*>(&bound);
   if (getsockname(socket_, address, &length) == 0) port_ = std::stoi("0" + figures(address, length).second);
+}
+
+// Literal hosts without brackets, each once. Of a name that has others, too, those of IPv6 as far as they are here.
+std::vector<std::string> literal_hosts(const std::string& name) {
+  const Addresses found = look_up(name, 0);
+  std::vector<std::string> hosts;
+  std::vector<std::string> ipv6;
+  for (const addrinfo* each = found.get(); each != nullptr; each = each->ai_next) {
+    std::vector<std::string>& kind = each->ai_family == AF_INET6 ? ipv6 : hosts;
+    std::string host = figures(each->ai_addr, each->ai_addrlen).first;
+    if (std::find(kind.begin(), kind.end(), host) == kind.end()) kind.push_back(std::move(host));
+  }
+  if (!hosts.empty()) std::erase_if(ipv6, [](const std::string& host) { return HeldPort(host, 0).port() == 0; });
+  hosts.insert(hosts.end(), ipv6.begin(), ipv6.end());
+  return hosts;
 }
 
 // Free on all hosts.

@@ -16,7 +16,7 @@ using google::protobuf::internal::WireFormatLite;
 
 // More than the largest of our messages has without what its fields point to, with its place in a map or a list.
 constexpr std::int64_t message_bytes = 768;
-constexpr std::int64_t string_bytes = 64;   // likewise of a string
+constexpr std::int64_t string_bytes = 96;   // likewise of a string
 constexpr std::int64_t unknown_bytes = 96;  // likewise of a field that nobody knows
 constexpr int most_depth = 32;
 
@@ -32,13 +32,26 @@ std::int64_t scalar_bytes(const FieldDescriptor& field) {
   }
 }
 
+WireFormatLite::WireType wire_type(const FieldDescriptor& field) {
+  return WireFormatLite::WireTypeForFieldType(static_cast<WireFormatLite::FieldType>(field.type()));
+}
+
 // Of one value on the wire, at least.
 std::int64_t least_wire_bytes(const FieldDescriptor& field) {
-  switch (WireFormatLite::WireTypeForFieldType(static_cast<WireFormatLite::FieldType>(field.type()))) {
+  switch (wire_type(field)) {
     case WireFormatLite::WIRETYPE_FIXED32: return 4;
     case WireFormatLite::WIRETYPE_FIXED64: return 8;
     default: return 1;
   }
+}
+
+// The field of this tag. One that comes with the wire type of another is unknown to the parser, which keeps it as such.
+const FieldDescriptor* known_field(const Descriptor& type, std::uint32_t tag) {
+  const FieldDescriptor* const field = type.FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
+  if (field == nullptr) return nullptr;
+  const WireFormatLite::WireType found = WireFormatLite::GetTagWireType(tag);
+  const bool is_packed = found == WireFormatLite::WIRETYPE_LENGTH_DELIMITED && field->is_packable();
+  return is_packed || found == wire_type(*field) ? field : nullptr;
 }
 
 class Walk {
@@ -54,8 +67,7 @@ class Walk {
     while (!passed()) {
       const std::uint32_t tag = in_.ReadTag();
       if (tag == 0) return in_.ConsumedEntireMessage();
-      const FieldDescriptor* const known = type.FindFieldByNumber(WireFormatLite::GetTagFieldNumber(tag));
-      if (!field(known, tag, depth)) return false;
+      if (!field(known_field(type, tag), tag, depth)) return false;
     }
     return true;
   }

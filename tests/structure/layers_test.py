@@ -36,7 +36,7 @@ MAINS = ("planner/main.cpp", "planner/draw_command.cpp", "planner/plan_output.cp
          "client/cli/main.cpp")
 COMMAND_LINE = {"planner/options.cpp": ("CLI/",), "planner/explain_json.cpp": ("nlohmann/",)}
 # POSIX headers and the C++ standard library (no dot, no slash).
-SYSTEM = re.compile(r"^([a-z_0-9]+|c[a-z]+|sys/[a-z]+\.h|(unistd|dlfcn|elf|fcntl|sched|pthread|signal|cpuid|immintrin|errno|ifaddrs|netdb|poll|malloc|sysexits|termios)\.h|"
+SYSTEM = re.compile(r"^([a-z_0-9]+|c[a-z]+|sys/[a-z]+\.h|(unistd|dlfcn|elf|fcntl|sched|pthread|signal|cpuid|immintrin|errno|netdb|poll|malloc|sysexits|termios)\.h|"
                     r"(netinet|arpa)/[a-z]+\.h|ext/[a-z_]+\.h)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 

@@ -73,44 +73,46 @@ TEST(ModelRepository, PlainFilesAndHiddenFoldersAreNoModels) {
   EXPECT_THAT(*entries, IsEmpty());
 }
 
-TEST(ModelRepository, FoldersOfAVolumeThatAreNoModelsArePassedOverWithOneWarning) {
+TEST(ModelRepository, FoldersThatHoldSomethingElseArePassedOverWithOneWarning) {
   const TemporaryDirectory directory;
   directory.write("membrane/1/model.onnx", "");
   directory.write("configured/config.pbtxt", "");
   std::filesystem::create_directories(directory.path() / "empty/1");
-  std::filesystem::create_directories(directory.path() / "lost+found");
+  std::filesystem::create_directories(directory.path() / "being_copied");
+  std::filesystem::create_directories(directory.path() / "lost+found/#1234");
   directory.write("notes/old/README.md", "");
+  directory.write("scripts/run.sh", "");
   directory.write(".snapshot/notes.txt", "");
   std::string log;
   const Result<std::vector<ModelEntry>> entries = scan_repository(
       directory.path(),
       [&log](std::string_view level, const std::string& line) { log += std::string(level) + line + "\n"; });
   ASSERT_TRUE(entries) << entries.error().message;
-  ASSERT_EQ(entries->size(), 3U);
-  EXPECT_EQ(entries->at(0).name, "configured");
+  ASSERT_EQ(entries->size(), 4U);
+  EXPECT_EQ(entries->at(0).name, "being_copied");
   EXPECT_THAT(entries->at(0).problem, HasSubstr("no version found"));
-  EXPECT_EQ(entries->at(1).name, "empty");
-  EXPECT_EQ(entries->at(2).name, "membrane");
-  const std::string reason = " (neither a model's file nor a version's folder in it)";
-  EXPECT_EQ(log, "warning" + directory.path().string() + ": no models, passed over: lost+found" + reason + ", notes" +
-                     reason + "\n");
+  EXPECT_EQ(entries->at(1).name, "configured");
+  EXPECT_THAT(entries->at(1).problem, HasSubstr("no version found"));
+  EXPECT_EQ(entries->at(2).name, "empty");
+  EXPECT_EQ(entries->at(3).name, "membrane");
+  EXPECT_EQ(log, "warning" + directory.path().string() +
+                     ": passed over, with neither a model's file nor a version's folder in it: notes, scripts\n");
 }
 
-TEST(ModelRepository, AFolderThatMayNotBeReadIsPassedOver) {
+TEST(ModelRepository, AFolderThatMayNotBeReadIsAModelThatCannotBeLoaded) {
   namespace fs = std::filesystem;
   if (geteuid() == 0) GTEST_SKIP() << "root may read any folder";
   const TemporaryDirectory directory;
-  directory.write("membrane/1/model.onnx", "");
-  directory.write("lost+found/1/model.onnx", "");
-  fs::permissions(directory.path() / "lost+found", fs::perms::none);
-  std::string log;
-  const Result<std::vector<ModelEntry>> entries =
-      scan_repository(directory.path(), [&log](std::string_view, const std::string& line) { log += line; });
-  fs::permissions(directory.path() / "lost+found", fs::perms::owner_all);
+  for (const char* name : {"membrane", "lost+found"}) {
+    directory.write(std::string(name) + "/1/model.onnx", "");
+    fs::permissions(directory.path() / name, fs::perms::none);
+  }
+  const Result<std::vector<ModelEntry>> entries = scan_repository(directory.path(), {});
+  for (const char* name : {"membrane", "lost+found"}) fs::permissions(directory.path() / name, fs::perms::owner_all);
   ASSERT_TRUE(entries) << entries.error().message;
   ASSERT_EQ(entries->size(), 1U);
   EXPECT_EQ(entries->at(0).name, "membrane");
-  EXPECT_THAT(log, HasSubstr("lost+found (Permission denied)"));
+  EXPECT_THAT(entries->at(0).problem, HasSubstr("membrane: Permission denied"));
 }
 
 TEST(ModelRepository, AFolderThatIsNotThereIsNamed) {

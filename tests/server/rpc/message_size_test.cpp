@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "proto/inference.pb.h"
 #include "proto/volumes.pb.h"
@@ -103,6 +105,30 @@ TEST(MessageSize, EndsSoonAfterThereIsTooMuch) {
   ModelInferRequest parsed;
   ASSERT_TRUE(parsed.ParseFromString(inputs));
   EXPECT_GT(static_cast<std::int64_t>(parsed.SpaceUsedLong()), std::ssize(inputs) * 50) << "why this is looked at";
+}
+
+// The parser keeps a field whose wire type is another's as one that it does not know.
+TEST(MessageSize, EveryFieldIsCountedWhateverItsWireType) {
+  constexpr int count = 1 << 10;
+  const Descriptor& input = *ModelInferRequest::InferInputTensor::descriptor();
+  const Descriptor& contents = *inference::InferTensorContents::descriptor();
+  const Descriptor& parameter = *inference::InferParameter::descriptor();
+  for (const Descriptor* type : {ModelInferRequest::descriptor(), &input, &contents, &parameter}) {
+    for (int number = 1; number <= 12; ++number) {
+      for (const auto& [wire_type, value] : {std::pair<int, std::string>{0, std::string(1, '\0')},
+                                             {1, std::string(8, '\0')},
+                                             {2, std::string(1, '\0')},
+                                             {5, std::string(4, '\0')}}) {
+        std::string bytes;
+        for (int i = 0; i < count; ++i) bytes += static_cast<char>(8 * number + wire_type) + value;
+        const std::unique_ptr<google::protobuf::Message> parsed(
+            google::protobuf::MessageFactory::generated_factory()->GetPrototype(type)->New());
+        if (!parsed->ParseFromString(bytes)) continue;
+        EXPECT_GE(size_of(bytes, *type).value(), static_cast<std::int64_t>(parsed->SpaceUsedLong()))
+            << type->name() << ' ' << number << ' ' << wire_type;
+      }
+    }
+  }
 }
 
 TEST(MessageSize, WhatIsNoMessageIsRefused) {
