@@ -20,11 +20,13 @@ std::optional<Error> gone(const grpc::ServerContext& context) {
   return std::nullopt;
 }
 
+Error stalled() { return {ErrorCode::deadline_exceeded, "the caller neither sent nor took anything for too long"}; }
+
 std::optional<Error> gone_or_stalled(grpc::ServerContext& context, const Stall& stall) {
   if (std::optional<Error> error = gone(context)) return error;
   if (!stall.too_long()) return std::nullopt;
   context.TryCancel();
-  return Error{ErrorCode::deadline_exceeded, "the caller neither sent nor took anything for too long"};
+  return stalled();
 }
 
 }  // namespace znni::rpc

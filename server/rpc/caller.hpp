@@ -14,7 +14,10 @@ namespace znni::rpc {
 // from any thread while the call's handler runs.
 [[nodiscard]] std::optional<Error> gone(const grpc::ServerContext& context);
 
-// The same; and a call whose client stalls is cancelled, so that whoever waits for it in a read or write wakes
+// What a call ends with whose client did nothing for too long.
+[[nodiscard]] Error stalled();
+
+// As gone(); and a call whose client stalls is cancelled, so that whoever waits for it in a read or write wakes
 // up, and is deadline_exceeded.
 [[nodiscard]] std::optional<Error> gone_or_stalled(grpc::ServerContext& context, const Stall& stall);
 

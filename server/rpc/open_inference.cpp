@@ -40,7 +40,8 @@ Result<ModelInfo> find_model(const std::string& name, const std::string& version
 using InferStream = OpenInference::InferStream;
 
 // gRPC ends a call whose message is too large by itself, like one whose caller went.
-Error nothing_read(const grpc::ServerContext& context, std::int64_t most) {
+Error nothing_read(const grpc::ServerContext& context, const Stall& stall, std::int64_t most) {
+  if (stall.too_long()) return stalled();
   if (!context.IsCancelled()) return {ErrorCode::invalid_argument, "the call ended without a ModelInferRequest"};
   return {ErrorCode::over_budget, "the message has more than " + std::to_string(most) + " bytes, or its caller went"};
 }
@@ -53,7 +54,7 @@ Result<void> receive(InferStream& stream, grpc::ServerContext& context, FrontDoo
   const Result<ReceiveTurns::Turn> turn = door.receiving.wait(call.token());
   if (!turn) return call.reason(turn.error());
   grpc::ByteBuffer wire;
-  if (const Stall::Wait wait(stall); !stream.Read(&wire)) return call.reason(nothing_read(context, most));
+  if (const Stall::Wait wait(stall); !stream.Read(&wire)) return call.reason(nothing_read(context, stall, most));
   exchange.admit(wire, true);
   return {};
 }

@@ -169,10 +169,11 @@ TEST_F(ModelServerTest, AnEmptyRepositoryIsReadyAndTold) {
 TEST_F(ModelServerTest, AVolumesOwnFoldersDoNotKeepItFromBeingReady) {
   add_network("net");
   std::filesystem::create_directories(directory_.path() / "lost+found");
+  std::filesystem::create_directories(directory_.path() / "scripts/old");
   const std::unique_ptr<ModelServer> server = open();
   EXPECT_TRUE(server->ready());
   EXPECT_EQ(server->models().size(), 1U);
-  EXPECT_THAT(log(), HasSubstr("passed over: lost+found"));
+  EXPECT_THAT(log(), HasSubstr("passed over, with neither a model's file nor a version's folder in it: scripts"));
 }
 
 TEST_F(ModelServerTest, LimitsThatNoModelSurvivesAreErrors) {
