@@ -5,6 +5,7 @@
 #include <chrono>
 #include <thread>
 
+#include "proto/inference.grpc.pb.h"
 #include "tests/server/rpc/loopback.hpp"
 #include "tests/server/rpc/wire.hpp"
 
