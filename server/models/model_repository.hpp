@@ -25,8 +25,8 @@ struct ModelEntry {
 };
 
 // Sorted by name; empty for an empty folder. not_found when `directory` is no folder. Hidden folders, a
-// volume's lost+found and plain files are no models; nor are folders that hold something else than a version's folder or
-// a model's file (*.onnx, *.pbtxt): one warning names all of them. What is empty or cannot be read has a problem.
+// volume's lost+found and plain files are no models; nor are folders that hold something else than a version's folder
+// or a model's file (*.onnx, *.pbtxt): one warning names all of them. What is empty or cannot be read has a problem.
 [[nodiscard]] Result<std::vector<ModelEntry>> scan_repository(const std::filesystem::path& directory,
                                                               const LogSink& log = {});
 
