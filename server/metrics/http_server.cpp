@@ -9,7 +9,7 @@
 namespace znni {
 namespace {
 
-constexpr std::size_t threads = 4;
+constexpr std::size_t threads = 16;  // of which as many clients less one may be slow before a probe waits for them
 constexpr std::size_t most_request_body_bytes = 1024;
 constexpr int patience_seconds = 5;  // for a client that sends or takes nothing
 

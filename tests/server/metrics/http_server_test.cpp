@@ -4,10 +4,42 @@
 #include <gtest/gtest.h>
 #include <httplib.h>
 
+#include <arpa/inet.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <cerrno>
+#include <memory>
+#include <vector>
 
 namespace znni {
 namespace {
+
+// A client that has sent half a request.
+class SlowClient {
+ public:
+  explicit SlowClient(int port) : socket_(::socket(AF_INET, SOCK_STREAM, 0)) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    address.sin_port = htons(static_cast<uint16_t>(port));
+    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    EXPECT_EQ(::connect(socket_, reinterpret_cast<sockaddr*>(&address), sizeof(address)), 0);
+    EXPECT_EQ(::send(socket_, "GET /livez", 10, 0), 10);
+  }
+  ~SlowClient() { ::close(socket_); }
+  SlowClient(const SlowClient&) = delete;
+  SlowClient& operator=(const SlowClient&) = delete;
+
+  // Neither answered nor closed.
+  [[nodiscard]] bool is_waited_for() const {
+    char byte = 0;
+    return ::recv(socket_, &byte, 1, MSG_DONTWAIT) < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+  }
+
+ private:
+  int socket_;
+};
 
 class HttpServerTest : public testing::Test {
  protected:
@@ -53,6 +85,13 @@ TEST_F(HttpServerTest, APortInUseIsRefusedNotShared) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::unavailable);
   EXPECT_THAT(second.error().message, testing::HasSubstr("--metrics-port"));
+}
+
+TEST_F(HttpServerTest, AProbeDoesNotWaitForSlowClients) {
+  std::vector<std::unique_ptr<SlowClient>> slow;
+  for (int i = 0; i < 8; ++i) slow.push_back(std::make_unique<SlowClient>(server_->port()));
+  EXPECT_EQ(get("/livez")->body, "ok\n");
+  for (const std::unique_ptr<SlowClient>& client : slow) EXPECT_TRUE(client->is_waited_for());
 }
 
 TEST_F(HttpServerTest, ItsPortIsFreeWhenItEnds) {
