@@ -6,13 +6,15 @@
 
 namespace znni::rpc {
 
+Error shutting_down() { return {ErrorCode::unavailable, "the server is shutting down; try another one"}; }
+
 CallPass::~CallPass() {
   if (gate_ != nullptr) gate_->leave();
 }
 
 Result<CallPass> CallGate::enter() {
   const std::scoped_lock lock(mutex_);
-  if (closed_) return Error{ErrorCode::unavailable, "the server is shutting down; try another one"};
+  if (closed_) return shutting_down();
   if (inside_ >= most_calls_) {
     return Error{ErrorCode::unavailable, std::to_string(inside_) + " requests are in flight, at most " +
                                              std::to_string(most_calls_) + " are taken; try again later"};

@@ -10,6 +10,9 @@
 
 namespace znni::rpc {
 
+// What is refused for the end of the server, unavailable.
+[[nodiscard]] Error shutting_down();
+
 class CallGate;
 
 // A call that was let in; leaves when destroyed. Must not outlive its gate.

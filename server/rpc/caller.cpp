@@ -1,6 +1,10 @@
 #include "server/rpc/caller.hpp"
 
+#include <grpc/grpc.h>
+
 #include <chrono>
+
+#include "server/rpc/status_map.hpp"
 
 namespace znni::rpc {
 namespace {
@@ -20,12 +24,19 @@ std::optional<Error> gone(const grpc::ServerContext& context) {
   return std::nullopt;
 }
 
+// ServerContext::TryCancel() does the same, but says CANCELLED whatever the reason.
+void end_call(grpc::ServerContext& context, const Error& error) {
+  const grpc::Status status = to_status(error);
+  grpc_call_cancel_with_status(context.c_call(), static_cast<grpc_status_code>(status.error_code()),
+                               status.error_message().c_str(), nullptr);
+}
+
 Error stalled() { return {ErrorCode::deadline_exceeded, "the caller neither sent nor took anything for too long"}; }
 
 std::optional<Error> gone_or_stalled(grpc::ServerContext& context, const Stall& stall) {
   if (std::optional<Error> error = gone(context)) return error;
   if (!stall.too_long()) return std::nullopt;
-  context.TryCancel();
+  end_call(context, stalled());
   return stalled();
 }
 

@@ -1,6 +1,7 @@
 #include "server/rpc/stream_infer.hpp"
 
 #include <algorithm>
+#include <atomic>
 #include <optional>
 #include <string>
 
@@ -28,7 +29,7 @@ class InferStreamCall {
     const std::int64_t most = largest_message();
     const Result<TransportLease> lease = door_.models.lease(mul(copies_while_received, most));
     if (!lease) return lease.error().within("a stream of requests of up to " + bytes_text(most) + " each");
-    const WatchedCall call = door_.watch.watch([this] { return gone_or_stalled(context_, stall_); });
+    const WatchedCall call = door_.watch.watch([this] { return why_to_end(); });
     const Result<void> done = answer_all();
     return done ? done : call.reason(done.error());
   }
@@ -36,6 +37,14 @@ class InferStreamCall {
  private:
   [[nodiscard]] std::int64_t largest_message() const {
     return std::max(door_.limits.wire.most_request_bytes, door_.limits.wire.most_response_bytes);
+  }
+
+  // Between two requests the stream does not hold up a server that ends. The gate is asked first: a stream that reads
+  // after that finds it closed when it has read, so that no request is cut off that would be answered.
+  std::optional<Error> why_to_end() {
+    if (!door_.gate.closed() || !is_reading_) return gone_or_stalled(context_, stall_);
+    end_call(context_, shutting_down());
+    return shutting_down();
   }
 
   Result<void> answer_all() {
@@ -52,7 +61,7 @@ class InferStreamCall {
   }
 
   static Result<void> refuse(InferExchange& exchange) {
-    const Result<void> refused = Error{ErrorCode::unavailable, "the server is shutting down; try another one"};
+    const Result<void> refused = shutting_down();
     exchange.finish(refused);
     return refused;
   }
@@ -81,7 +90,10 @@ class InferStreamCall {
 
   [[nodiscard]] bool read(grpc::ByteBuffer& wire) {
     const Stall::Wait wait(stall_);
-    return stream_.Read(&wire);
+    is_reading_ = true;
+    const bool is_here = stream_.Read(&wire);
+    is_reading_ = false;
+    return is_here;
   }
   [[nodiscard]] bool write(const inference::ModelStreamInferResponse& response) {
     const Stall::Wait wait(stall_);
@@ -96,6 +108,7 @@ class InferStreamCall {
   grpc::ServerContext& context_;
   InferResponseStream& stream_;
   Stall stall_;
+  std::atomic<bool> is_reading_ = false;
   bool write_failed_ = false;
 };
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pathlib
+import queue
 import signal
 import socket
 import subprocess
@@ -148,6 +149,22 @@ class LifecycleTest(unittest.TestCase):
         thread.join()
         self.assertNotIsInstance(replies[0], Exception, replies)
         self.assertEqual(len(replies[0].raw_output_contents[0]), 2 * 241 ** 3 * 4)
+
+    def test_sigterm_does_not_wait_for_an_idle_stream(self):
+        daemon = self.daemon("--exit-timeout-secs", "1000").wait_ready()
+        tensor = triton.InferInput("input", [1, 1, 12, 12, 12], "UINT8")
+        tensor.set_data_from_numpy(np.zeros((1, 1, 12, 12, 12), np.uint8))
+        replies = queue.Queue()
+        with daemon.client() as client:
+            client.start_stream(callback=lambda result, error: replies.put((result, error)))
+            client.async_stream_infer("net", [tensor])
+            self.assertIsNone(replies.get(timeout=60)[1])
+            self.assertEqual(daemon.stop(), 0)
+            error = replies.get(timeout=60)[1]
+            self.assertIn("UNAVAILABLE", error.status())
+            self.assertIn("shutting down", error.message())
+            with self.assertRaises(triton.InferenceServerException, msg="no request waits for an answer in vain"):
+                client.async_stream_infer("net", [tensor])
 
     def test_a_lame_duck_is_not_ready_and_serves(self):
         daemon = self.daemon("--lame-duck-secs", "1000").wait_ready()

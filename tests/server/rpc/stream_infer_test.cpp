@@ -130,16 +130,37 @@ TEST_F(StreamInferTest, AnIdleStreamIsEnded) {
   open(impatient);
   const auto calls = stream();
   EXPECT_FALSE(calls->Read(&response_));
-  EXPECT_FALSE(calls->Finish().ok());
+  const grpc::Status status = calls->Finish();
+  EXPECT_EQ(status.error_code(), StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_THAT(status.error_message(), HasSubstr("neither sent nor took anything"));
   expect_memory_is_free();
 }
 
-TEST_F(StreamInferTest, AClosedServerTakesNoMore) {
+TEST_F(StreamInferTest, AnIdleStreamDoesNotHoldUpADrain) {
+  context_.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
   const auto calls = stream();
   ASSERT_TRUE(calls->Write(named("a")));
   ASSERT_TRUE(calls->Read(&response_));
-  server_->close();
-  ASSERT_TRUE(calls->Write(named("b")));
+  server_->drain(1e6);
+  EXPECT_FALSE(calls->Read(&response_));
+  const grpc::Status status = calls->Finish();
+  EXPECT_EQ(status.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_THAT(status.error_message(), HasSubstr("shutting down"));
+  EXPECT_EQ(records().size(), 1U) << "nobody was refused";
+  expect_memory_is_free();
+}
+
+TEST_F(StreamInferTest, ARequestUnderWayIsAnsweredWhileItDrains) {
+  models_.hold(FakeModelServer::Hold::patches);
+  const auto calls = stream();
+  ASSERT_TRUE(calls->Write(named("a")));
+  models_.wait_for_jobs(1);
+  const std::jthread drain([this] { server_->drain(60); });
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));  // several looks at the stream
+  models_.hold(FakeModelServer::Hold::nothing);
+  ASSERT_TRUE(calls->Read(&response_));
+  EXPECT_EQ(response_.error_message(), "");
+  EXPECT_EQ(response_.infer_response().id(), "a");
   EXPECT_FALSE(calls->Read(&response_));
   EXPECT_EQ(calls->Finish().error_code(), StatusCode::UNAVAILABLE);
 }
