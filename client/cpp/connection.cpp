@@ -71,6 +71,15 @@ ModelFacts facts_of(const inference::ModelMetadataResponse& answer) {
   return facts;
 }
 
+// Statuses that gRPC makes on this side, where nothing answers or the connection breaks, or a proxy on the way. znnid
+// marks its own; but where it ends a call that waits for us, it cannot.
+bool is_unanswered(const grpc::Status& status, const grpc::ClientContext& context) {
+  if (context.GetServerTrailingMetadata().contains("answered-by")) return false;
+  const bool has_deadline = context.deadline() != std::chrono::system_clock::time_point::max();
+  return status.error_code() == grpc::StatusCode::UNAVAILABLE ||
+         (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED && has_deadline);
+}
+
 // A context whose call ends by itself when nothing answers.
 void limit_time(grpc::ClientContext& context) { context.set_deadline(std::chrono::system_clock::now() + answer_time); }
 
@@ -90,7 +99,7 @@ Result<bool> Connection::ready() const {
   inference::ServerReadyResponse answer;
   const auto stub = inference::GRPCInferenceService::NewStub(channel_);
   const grpc::Status status = stub->ServerReady(&context, {}, &answer);
-  if (!status.ok()) return to_error(status, address_);
+  if (!status.ok()) return to_error(status, context, address_);
   return answer.ready();
 }
 
@@ -101,7 +110,7 @@ Result<std::map<std::string, std::string>> Connection::models() const {
   inference::RepositoryIndexResponse answer;
   const auto stub = inference::GRPCInferenceService::NewStub(channel_);
   const grpc::Status status = stub->RepositoryIndex(&context, {}, &answer);
-  if (!status.ok()) return to_error(status, address_);
+  if (!status.ok()) return to_error(status, context, address_);
   std::map<std::string, std::string> models;
   for (const auto& model : answer.models()) {
     models[model.name()] = model.state() == "READY" ? "ready" : model.state() + " " + model.reason();
@@ -119,7 +128,7 @@ Result<ModelFacts> Connection::model(const std::string& name, const std::string&
   limit_time(ready_context);
   identify(ready_context);
   if (const grpc::Status status = stub->ModelReady(&ready_context, ready_request, &ready); !status.ok()) {
-    return to_error(status, address_);
+    return to_error(status, ready_context, address_);
   }
   inference::ModelMetadataRequest request;
   request.set_name(name);
@@ -129,7 +138,7 @@ Result<ModelFacts> Connection::model(const std::string& name, const std::string&
   limit_time(context);
   identify(context);
   if (const grpc::Status status = stub->ModelMetadata(&context, request, &answer); !status.ok()) {
-    return to_error(status, address_);
+    return to_error(status, context, address_);
   }
   ModelFacts facts = facts_of(answer);
   facts.ready = ready.ready();
@@ -137,9 +146,9 @@ Result<ModelFacts> Connection::model(const std::string& name, const std::string&
   return facts;
 }
 
-Error to_error(const grpc::Status& status, const std::string& address) {
+Error to_error(const grpc::Status& status, const grpc::ClientContext& context, const std::string& address) {
   const ErrorCode code = code_of(status.error_code());
-  if (code == ErrorCode::unavailable || code == ErrorCode::deadline_exceeded) {
+  if (is_unanswered(status, context)) {
     return {code, "no answer from " + address + ": " + status.error_message() + " (is znnid running there?)"};
   }
   return {code, status.error_message()};

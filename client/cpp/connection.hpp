@@ -56,7 +56,8 @@ class Connection {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
-// A failed call as an Error in one line; names the address when nothing answers there.
-[[nodiscard]] Error to_error(const grpc::Status& status, const std::string& address);
+// A failed call that has ended, as an Error in one line: what the daemon says, or that nothing answers at the address.
+[[nodiscard]] Error to_error(const grpc::Status& status, const grpc::ClientContext& context,
+                             const std::string& address);
 
 }  // namespace znni::client

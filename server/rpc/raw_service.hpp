@@ -13,6 +13,9 @@
 
 namespace znni::rpc {
 
+// Tells clients that the call's status is ours: gRPC on their side and proxies make others with the same codes.
+inline void mark_answer(grpc::ServerContext& context) { context.AddTrailingMetadata("answered-by", "znnid"); }
+
 class RawService : public grpc::Service {
  protected:
   // Methods by their paths, "/package.Service/Method": literals. Each is served by a member of `Self`, which is this.
@@ -22,6 +25,7 @@ class RawService : public grpc::Service {
     using Handler = grpc::internal::RpcMethodHandler<Self, grpc::ByteBuffer, Response>;
     const auto parse_and_serve = [serve](Self* self, grpc::ServerContext* context, const grpc::ByteBuffer* wire,
                                          Response* response) {
+      mark_answer(*context);
       grpc::ByteBuffer bytes(*wire);
       Request request;
       const Result<void> parsed = parse(bytes, most_small_message_bytes, request);
@@ -37,6 +41,7 @@ class RawService : public grpc::Service {
                                                 grpc::ServerUnaryStreamer<grpc::ByteBuffer, Response>*)) {
     using Handler = grpc::internal::StreamedUnaryHandler<grpc::ByteBuffer, Response>;
     add(path, grpc::internal::RpcMethod::BIDI_STREAMING, new Handler([this, serve](auto* context, auto* stream) {
+          mark_answer(*context);
           return (static_cast<Self*>(this)->*serve)(context, stream);
         }));
   }
@@ -48,8 +53,12 @@ class RawService : public grpc::Service {
                                               grpc::ServerReaderWriter<Response, grpc::ByteBuffer>*)) {
     using Handler = grpc::internal::BidiStreamingHandler<Self, grpc::ByteBuffer, Response>;
     add(path, grpc::internal::RpcMethod::BIDI_STREAMING,
-        new Handler([serve](Self* self, auto* context, auto* stream) { return (self->*serve)(context, stream); },
-                    static_cast<Self*>(this)));
+        new Handler(
+            [serve](Self* self, auto* context, auto* stream) {
+              mark_answer(*context);
+              return (self->*serve)(context, stream);
+            },
+            static_cast<Self*>(this)));
   }
 
  private:

@@ -184,13 +184,15 @@ class FakeVolumes final : public v1::Volumes::Service {
   FakeVolumes(Behaviour behaviour, Habits habits) : behaviour_(behaviour), habits_(std::move(habits)) {}
 
   grpc::Status Infer(grpc::ServerContext* context, Stream* stream) override {
+    mark_answer(*context);
     const int after = streams++ - habits_.sound_streams;
     const bool is_sound = after < 0 || after >= habits_.misbehaved_streams;
     const Behaviour now = is_sound ? Behaviour::sound : behaviour_;
     return Crop(*stream, now, habits_.model_token + (now == Behaviour::is_retrained ? " again" : "")).run(*context);
   }
-  grpc::Status Outlook(grpc::ServerContext* /*context*/, const v1::VolumeHeader* request,
+  grpc::Status Outlook(grpc::ServerContext* context, const v1::VolumeHeader* request,
                        v1::VolumeOutlook* answer) override {
+    mark_answer(*context);
     if (habits_.outlook != grpc::StatusCode::OK) return {habits_.outlook, "not now"};
     if (habits_.part.z == 0) return {grpc::StatusCode::UNIMPLEMENTED, ""};
     const Vec3 n = Vec3{request->extent().z(), request->extent().y(), request->extent().x()} - Vec3::cube(2);
@@ -204,6 +206,10 @@ class FakeVolumes final : public v1::Volumes::Service {
   std::atomic<int> streams = 0;
 
  private:
+  void mark_answer(grpc::ServerContext& context) const {
+    if (habits_.marks_answers) context.AddTrailingMetadata("answered-by", "znnid");
+  }
+
   const Behaviour behaviour_;
   const Habits habits_;
 };

@@ -29,6 +29,7 @@ struct Habits {
   int sound_streams = 0;                            // before it misbehaves
   int misbehaved_streams = 1 << 20;                 // until it is sound again
   grpc::StatusCode outlook = grpc::StatusCode::OK;  // another: in place of parts
+  bool marks_answers = true;                        // as its own; not so a proxy's
 };
 
 class FakeDaemon {

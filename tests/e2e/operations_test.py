@@ -71,6 +71,9 @@ class OperationsTest(unittest.TestCase):
                 self.assertEqual(status, 503)
                 self.assertIn("broken", text)
                 self.assertEqual(daemon.page("/livez")[0], 200)
+                told = self.status(daemon, "--model", "broken").stderr
+                self.assertIn("broken/1/model.onnx", told)
+                self.assertNotIn("no answer from", told)
 
     def test_a_metrics_port_in_use_is_refused(self):
         with Daemon(self.repository) as daemon:

@@ -103,18 +103,38 @@ TEST(VolumeClient, PlanesThatShareAChunkComeOneByOne) {
   EXPECT_EQ(received.voxels, whole.voxels);
 }
 
-void expect_failure(Behaviour behaviour, ErrorCode code) {
+void expect_failure(Behaviour behaviour, ErrorCode code, const std::string& message) {
   const FakeDaemon daemon(behaviour);
   Received received;
   const auto summary = infer(Connection(daemon.address()), request(), handlers(received), {});
   ASSERT_FALSE(summary);
-  EXPECT_EQ(summary.error().code, code) << summary.error().message;
+  EXPECT_EQ(summary.error().code, code);
+  EXPECT_EQ(summary.error().message, message);
 }
 
-TEST(VolumeClient, DaemonThatDies) { expect_failure(Behaviour::dies_in_the_middle, ErrorCode::unavailable); }
-TEST(VolumeClient, DaemonThatLosesAPlane) { expect_failure(Behaviour::loses_a_plane, ErrorCode::internal); }
-TEST(VolumeClient, DaemonThatSkipsBytes) { expect_failure(Behaviour::skips_bytes, ErrorCode::internal); }
-TEST(VolumeClient, DaemonThatRefuses) { expect_failure(Behaviour::refuses, ErrorCode::over_budget); }
+TEST(VolumeClient, DaemonThatEnds) {
+  expect_failure(Behaviour::dies_in_the_middle, ErrorCode::unavailable, "shutting down");
+}
+TEST(VolumeClient, DaemonThatLosesAPlane) {
+  expect_failure(Behaviour::loses_a_plane, ErrorCode::internal, "the daemon sent 6 of 7 output planes");
+}
+TEST(VolumeClient, DaemonThatSkipsBytes) {
+  expect_failure(Behaviour::skips_bytes, ErrorCode::internal, "output chunk at byte 4, expected 0");
+}
+TEST(VolumeClient, DaemonThatRefuses) {
+  expect_failure(Behaviour::refuses, ErrorCode::over_budget, "needs 9 GiB, has 1 GiB");
+}
+
+// The codes are the same where nobody answers.
+TEST(VolumeClient, WhatTheDaemonSaysIsNotTakenForSilence) {
+  for (const grpc::StatusCode code : {grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::DEADLINE_EXCEEDED}) {
+    const FakeDaemon daemon(Behaviour::sound, {{7, 3, 2}, "model", 0, 0, code});
+    EXPECT_EQ(outlook(Connection(daemon.address()), request()).error().message, "not now");
+    const FakeDaemon proxy(Behaviour::sound, {{7, 3, 2}, "model", 0, 0, code, false});
+    EXPECT_EQ(outlook(Connection(proxy.address()), request()).error().message,
+              "no answer from " + proxy.address() + ": not now (is znnid running there?)");
+  }
+}
 
 TEST(VolumeClient, ErrorOfReadingEndsTheStream) {
   const FakeDaemon daemon;

@@ -25,10 +25,15 @@ class RawServiceTest : public Loopback {
     grpc::ClientContext context;
     const grpc::ByteBuffer request = wire_of(bytes);
     grpc::ByteBuffer response;
-    return grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, grpc::ByteBuffer, grpc::ByteBuffer, grpc::ByteBuffer>(
-        channel_.get(), method, &context, request, &response);
+    const grpc::Status status =
+        grpc::internal::BlockingUnaryCall<grpc::ByteBuffer, grpc::ByteBuffer, grpc::ByteBuffer, grpc::ByteBuffer>(
+            channel_.get(), method, &context, request, &response);
+    is_marked_ = context.GetServerTrailingMetadata().contains("answered-by");
+    return status;
   }
   grpc::Status send_live(const std::string& bytes) { return send("/inference.GRPCInferenceService/ServerLive", bytes); }
+
+  bool is_marked_ = false;  // the last status, as ours
 };
 
 TEST_F(RawServiceTest, EveryMethodOfTheProtocolsIsThere) {
@@ -39,9 +44,11 @@ TEST_F(RawServiceTest, EveryMethodOfTheProtocolsIsThere) {
       const grpc::Status status = send("/" + service.full_name() + "/" + service.method(i)->name(), "");
       const bool is_there = status.error_code() != StatusCode::UNIMPLEMENTED || !status.error_message().empty();
       EXPECT_TRUE(is_there) << service.method(i)->full_name();
+      EXPECT_TRUE(is_marked_) << service.method(i)->full_name();
     }
   }
   EXPECT_EQ(send("/inference.GRPCInferenceService/Other", "").error_message(), "");
+  EXPECT_FALSE(is_marked_);
 }
 
 TEST_F(RawServiceTest, AMessageThatIsNoneIsTheCallersMistake) {
