@@ -1,6 +1,7 @@
 // What both front doors share: the models, the limits, and who is inside.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -54,7 +55,11 @@ struct FrontDoor {
     return status;
   }
 
+  // Whether new clients shall come here.
+  [[nodiscard]] bool ready() const { return !retired && models.ready(); }
+
   ModelServer& models;
+  std::atomic<bool> retired = false;  // nothing is said to be ready any more, though it may still serve
   const CallSink record;
   const FrontDoorLimits limits;
   const Guard guard;

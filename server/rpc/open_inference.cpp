@@ -116,7 +116,7 @@ grpc::Status OpenInference::ServerLive(grpc::ServerContext* /*context*/,
 grpc::Status OpenInference::ServerReady(grpc::ServerContext* /*context*/,
                                         const inference::ServerReadyRequest* /*request*/,
                                         inference::ServerReadyResponse* response) {
-  response->set_ready(!door_.gate.closed() && door_.models.ready());
+  response->set_ready(door_.ready());
   return grpc::Status::OK;
 }
 
@@ -124,7 +124,7 @@ grpc::Status OpenInference::ModelReady(grpc::ServerContext* /*context*/, const i
                                        inference::ModelReadyResponse* response) {
   const Result<ModelInfo> model = find_model(request->name(), request->version(), door_.models);
   if (!model && !is_known(request->name(), request->version(), door_.models)) return to_status(model.error());
-  response->set_ready(model && model->state == ModelState::ready && !door_.gate.closed());
+  response->set_ready(model && model->state == ModelState::ready && !door_.retired);
   return grpc::Status::OK;
 }
 

@@ -107,7 +107,6 @@ struct Server::State {
   State(ModelServer& models, CallSink record, const ListenOptions& options)
       : door(models, std::move(record), door_limits(options), options.tokens), open_inference(door), volumes(door) {}
 
-  [[nodiscard]] bool ready() { return !door.gate.closed() && door.models.ready(); }
   void set_health(bool serving);
   // Health follows readiness, on a thread of its own.
   void watch_readiness(const std::stop_token& stop);
@@ -132,7 +131,7 @@ void Server::State::set_health(bool serving) {
 void Server::State::watch_readiness(const std::stop_token& stop) {
   bool serving = false;
   while (!stop.stop_requested()) {
-    if (ready() != serving) {
+    if (door.ready() != serving) {
       set_health(serving = !serving);
       // Searching plans leaves many small blocks behind.
       trim_heap_after(saturated);
@@ -176,11 +175,13 @@ Server::~Server() { stop(0); }
 int Server::port() const { return state_->port; }
 
 void Server::retire() {
+  state_->door.retired = true;
   state_->door.models.retire();
   state_->set_health(false);
 }
 
 void Server::close() {
+  state_->door.retired = true;
   state_->door.gate.close();
   state_->set_health(false);
 }

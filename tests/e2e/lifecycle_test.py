@@ -175,6 +175,7 @@ class LifecycleTest(unittest.TestCase):
         self.assertEqual(daemon.page("/livez")[0], 200)
         with daemon.client() as client:
             self.assertFalse(client.is_server_ready())
+            self.assertFalse(client.is_model_ready("net"))
         infer(daemon, (12, 12, 12))
         self.assertEqual(daemon.stop(), 128 + signal.SIGTERM, "a second signal ends it at once")
 

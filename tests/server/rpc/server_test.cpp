@@ -39,6 +39,14 @@ class ServerTest : public Loopback {
     EXPECT_TRUE(inference::GRPCInferenceService::NewStub(channel_)->ServerReady(&context, {}, &ready).ok());
     return ready.ready();
   }
+  bool is_model_ready() {
+    grpc::ClientContext context;
+    inference::ModelReadyRequest request;
+    request.set_name("twice");
+    inference::ModelReadyResponse ready;
+    EXPECT_TRUE(inference::GRPCInferenceService::NewStub(channel_)->ModelReady(&context, request, &ready).ok());
+    return ready.ready();
+  }
   void wait_for_health(HealthCheckResponse::ServingStatus expected) {
     while (health("") != expected) std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
@@ -53,6 +61,13 @@ TEST_F(ServerTest, HealthFollowsReadiness) {
   wait_for_health(HealthCheckResponse::NOT_SERVING);
   models_.is_ready = true;
   wait_for_health(HealthCheckResponse::SERVING);
+}
+
+// A server is not ready where one of its models is not; another model may be.
+TEST_F(ServerTest, AModelIsReadyBesideOneThatIsNot) {
+  models_.is_ready = false;
+  EXPECT_FALSE(is_ready());
+  EXPECT_TRUE(is_model_ready());
 }
 
 TEST_F(ServerTest, TellsWhatItOffersOnlyWhereAnybodyMayCall) {
@@ -121,13 +136,16 @@ TEST_F(ServerTest, ClosedItRefusesVolumesAndIsNotReady) {
   EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
   EXPECT_THAT(status.error_message(), testing::HasSubstr("shutting down"));
   EXPECT_FALSE(is_ready());
+  EXPECT_FALSE(is_model_ready());
 }
 
 TEST_F(ServerTest, RetiredItIsNotReadyAndServes) {
   wait_for_health(HealthCheckResponse::SERVING);
+  EXPECT_TRUE(is_model_ready());
   server_->retire();
   EXPECT_EQ(health(""), HealthCheckResponse::NOT_SERVING);
   EXPECT_FALSE(is_ready());
+  EXPECT_FALSE(is_model_ready());
   inference::ModelInferResponse response;
   const grpc::Status status = infer(twice_request(), response);
   EXPECT_TRUE(status.ok()) << status.error_message();
