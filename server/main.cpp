@@ -75,6 +75,13 @@ void tell(const Log& log, std::string_view level, const std::string& line) {
   log.info(line);
 }
 
+// Nothing for all models.
+std::optional<std::vector<std::string>> load_at_start(const Options& options) {
+  const std::vector<std::string>& named = options.load_models;
+  if (!options.explicit_control || std::find(named.begin(), named.end(), "*") != named.end()) return std::nullopt;
+  return named;
+}
+
 int check_config(const Options& options, const MemoryShares& shares, const Log& log) {
   for (const auto& [name, value] : describe(options)) std::printf("%s=%s\n", name.c_str(), value.c_str());
   std::printf("# memory: %s for models, %s for requests, %s for receiving them, %s for the process\n",
@@ -83,7 +90,9 @@ int check_config(const Options& options, const MemoryShares& shares, const Log& 
   const auto sink = [&log](std::string_view level, const std::string& line) { tell(log, level, line); };
   const Result<std::vector<ModelEntry>> entries = scan_repository(options.model_repository, sink);
   if (!entries) return fail(log, entries.error());
-  int code = 0;
+  const std::vector<std::string> named = load_at_start(options).value_or(std::vector<std::string>());
+  const Result<void> there = check_named(options.model_repository, *entries, named);
+  int code = there ? 0 : fail(log, there.error());
   for (const ModelEntry& entry : *entries) {
     std::printf("# model %s version %s\n", entry.name.c_str(), entry.version.c_str());
     if (!entry.warning.empty()) log.warning(entry.name + ": " + entry.warning);
@@ -114,13 +123,6 @@ Timings recorded_timings(const Log& log) {
   }
   for (const std::string& warning : read->warnings) log.warning(warning);
   return std::move(read->timings);
-}
-
-// Nothing for all models.
-std::optional<std::vector<std::string>> load_at_start(const Options& options) {
-  const std::vector<std::string>& named = options.load_models;
-  if (!options.explicit_control || std::find(named.begin(), named.end(), "*") != named.end()) return std::nullopt;
-  return named;
 }
 
 // The GPU of a plug-in; nothing where none brings one and none was asked for.

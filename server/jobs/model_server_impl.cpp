@@ -353,17 +353,6 @@ class ModelServerImpl final : public ModelServer {
   std::jthread loader_;  // last: stops before what it uses goes
 };
 
-// Models to be loaded at the start are those of the repository.
-Result<void> check_named(const ServerOptions& options, const std::vector<ModelEntry>& entries) {
-  for (const std::string& name : options.load_at_start.value_or(std::vector<std::string>())) {
-    const auto has_name = [&name](const ModelEntry& entry) { return entry.name == name; };
-    if (std::any_of(entries.begin(), entries.end(), has_name)) continue;
-    return Error{ErrorCode::not_found,
-                 options.repository.string() + ": it has no model '" + name + "', which shall be loaded at the start"};
-  }
-  return {};
-}
-
 }  // namespace
 
 Result<std::unique_ptr<ModelServer>> open_model_server(ServerOptions options) {
@@ -371,7 +360,8 @@ Result<std::unique_ptr<ModelServer>> open_model_server(ServerOptions options) {
   if (!shares) return shares.error();
   Result<std::vector<ModelEntry>> entries = scan_repository(options.repository, options.log);
   if (!entries) return entries.error();
-  if (Result<void> named = check_named(options, *entries); !named) return named.error();
+  const std::vector<std::string> named = options.load_at_start.value_or(std::vector<std::string>());
+  if (Result<void> there = check_named(options.repository, *entries, named); !there) return there.error();
   if (entries->empty()) {
     log_to(options.log, "warning",
            options.repository.string() +

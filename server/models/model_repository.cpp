@@ -124,4 +124,15 @@ Result<std::vector<ModelEntry>> scan_repository(const fs::path& directory, const
   return entries;
 }
 
+Result<void> check_named(const fs::path& directory, const std::vector<ModelEntry>& entries,
+                         const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    const auto has_name = [&name](const ModelEntry& entry) { return entry.name == name; };
+    if (std::any_of(entries.begin(), entries.end(), has_name)) continue;
+    return Error{ErrorCode::not_found,
+                 directory.string() + ": it has no model '" + name + "', which shall be loaded at the start"};
+  }
+  return {};
+}
+
 }  // namespace znni

@@ -30,4 +30,8 @@ struct ModelEntry {
 [[nodiscard]] Result<std::vector<ModelEntry>> scan_repository(const std::filesystem::path& directory,
                                                               const LogSink& log = {});
 
+// not_found when one of `names`, which shall be loaded at the start, is of none of the `entries` of `directory`.
+[[nodiscard]] Result<void> check_named(const std::filesystem::path& directory, const std::vector<ModelEntry>& entries,
+                                       const std::vector<std::string>& names);
+
 }  // namespace znni

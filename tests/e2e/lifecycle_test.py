@@ -247,6 +247,14 @@ class LifecycleTest(unittest.TestCase):
         self.assertIn("mem=1073741824", result.stdout)
         self.assertIn("model net version 1", result.stdout)
 
+    def test_check_config_knows_what_shall_be_loaded(self):
+        words = ("--model-repository", self.repository.name, "--mem", "1G", "--model-control-mode", "explicit")
+        for name, code in (("net", 0), ("*", 0), ("nett", 1)):
+            result = self.run_once(*words, "--load-model", name, "--check-config")
+            self.assertEqual(result.returncode, code, result.stderr)
+            self.assertEqual(result.stderr.count("it has no model 'nett'"), code)
+            self.assertEqual(result.stderr.count(" error "), code, result.stderr)
+
     def test_check_config_reads_the_files_of_every_model(self):
         whole = pathlib.Path(self.repository.name, "net", "1", "model.onnx").read_bytes()
         files = {"truncated/1/model.onnx": whole[:len(whole) // 2], "empty/1/model.onnx": b"",

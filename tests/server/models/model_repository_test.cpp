@@ -53,6 +53,17 @@ TEST(ModelRepository, OneFileWithoutVersionsIsVersionOne) {
   EXPECT_THAT(both.warning, HasSubstr("membrane/model.onnx: is not served, version 2 is; remove it"));
 }
 
+TEST(ModelRepository, WhatShallBeLoadedMustBeThere) {
+  ModelEntry axon;
+  axon.name = "axon";
+  EXPECT_TRUE(check_named("/models", {axon}, {}));
+  EXPECT_TRUE(check_named("/models", {axon}, {"axon"}));
+  const Result<void> missing = check_named("/models", {axon}, {"axon", "axons"});
+  ASSERT_FALSE(missing);
+  EXPECT_EQ(missing.error().code, ErrorCode::not_found);
+  EXPECT_THAT(missing.error().message, HasSubstr("/models: it has no model 'axons'"));
+}
+
 TEST(ModelRepository, AModelWithoutAVersionIsKeptWithItsReason) {
   const TemporaryDirectory directory;
   directory.write("membrane/network.onnx", "");
