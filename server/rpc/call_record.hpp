@@ -13,7 +13,7 @@ struct CallRecord {
   std::string_view method;  // "ModelInfer", "ModelStreamInfer", "Volumes", "Outlook"
   std::string model;        // as the client wrote it, cut and without control characters
   std::string version;      // of the model that ran, or ""
-  std::string id;           // as `model`
+  std::string id;           // as `model`; where the client gave none, a number of ours: "#12"
   std::string_view code;    // "OK", "INVALID_ARGUMENT"
   std::string reason;       // "" when OK
   double seconds = 0;       // from the first message to the last; its parts follow, 0 where a call did not come so far

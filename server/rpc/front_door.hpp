@@ -39,19 +39,25 @@ struct FrontDoorLimits {
 struct FrontDoor {
   FrontDoor(ModelServer& model_server, CallSink call_sink, const FrontDoorLimits& door_limits, Tokens tokens)
       : models(model_server),
-        record(std::move(call_sink)),
+        sink(std::move(call_sink)),
         limits(door_limits),
         guard(std::move(tokens)),
         gate(door_limits.most_calls),
         receiving(door_limits.most_receives) {}
 
+  // Notes a call that has ended. One without an id has a number as one, so that its line can be spoken of.
+  void record(CallRecord call) {
+    if (call.id.empty()) call.id = "#" + std::to_string(++unnamed_calls);
+    sink(call);
+  }
+
   // Notes a call that did not come in; returns `status`.
-  [[nodiscard]] grpc::Status refuse(std::string_view method, const grpc::Status& status) const {
+  [[nodiscard]] grpc::Status refuse(std::string_view method, const grpc::Status& status) {
     CallRecord call;
     call.method = method;
     call.code = name_of(status.error_code());
     call.reason = status.error_message();
-    record(call);
+    record(std::move(call));
     return status;
   }
 
@@ -60,7 +66,8 @@ struct FrontDoor {
 
   ModelServer& models;
   std::atomic<bool> retired = false;  // nothing is said to be ready any more, though it may still serve
-  const CallSink record;
+  const CallSink sink;
+  std::atomic<std::int64_t> unnamed_calls = 0;
   const FrontDoorLimits limits;
   const Guard guard;
   SharedRegions regions;

@@ -1,6 +1,7 @@
 #include "server/rpc/volumes.hpp"
 
 #include <chrono>
+#include <utility>
 
 #include "server/rpc/caller.hpp"
 #include "server/rpc/client_text.hpp"
@@ -11,7 +12,7 @@ namespace znni::rpc {
 namespace {
 
 // As a call that was inside.
-void note(const FrontDoor& door, const v1::VolumeHeader& header, double seconds, const grpc::Status& status) {
+void note(FrontDoor& door, const v1::VolumeHeader& header, double seconds, const grpc::Status& status) {
   CallRecord call;
   call.method = "Outlook";
   call.model = one_line(header.model_name(), 80);
@@ -21,7 +22,7 @@ void note(const FrontDoor& door, const v1::VolumeHeader& header, double seconds,
   call.code = name_of(status.error_code());
   call.reason = status.error_message();
   call.seconds = seconds;
-  door.record(call);
+  door.record(std::move(call));
 }
 
 }  // namespace

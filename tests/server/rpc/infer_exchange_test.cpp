@@ -57,6 +57,23 @@ TEST_F(InferExchangeTest, HoldsItsMemoryUntilTheEndAndTellsOfItsTimes) {
   EXPECT_GE(record.seconds, record.receive_seconds + record.send_seconds);
 }
 
+TEST_F(InferExchangeTest, ARequestWithoutAnIdHasANumberInItsRecordOnly) {
+  for (const char* given : {"", "job-1", ""}) {
+    InferExchange exchange(door_, context_, "ModelInfer");
+    inference::ModelInferRequest request = twice_request();
+    request.set_id(given);
+    admit(exchange, request, true);
+    ModelInferResponse response;
+    exchange.finish(exchange.compute(response));
+    EXPECT_EQ(response.id(), given);
+    EXPECT_EQ(exchange.id(), given) << "as a stream tells it of one that failed";
+  }
+  ASSERT_EQ(records_.size(), 3U);
+  EXPECT_EQ(records_[0].id, "#1");
+  EXPECT_EQ(records_[1].id, "job-1");
+  EXPECT_EQ(records_[2].id, "#2");
+}
+
 TEST_F(InferExchangeTest, WhatIsRefusedHoldsNothing) {
   InferExchange exchange(door_, context_, "ModelInfer");
   inference::ModelInferRequest request = twice_request();
