@@ -62,8 +62,14 @@ std::int64_t JobLine::voxels_of(const VolumeJob& job) const {
   return voxels(job.input.shape.n - skipped - model_.engine->field_of_view() + Vec3::cube(1));
 }
 
+std::int64_t JobLine::held_bytes() const {
+  std::int64_t bytes = 0;
+  for (const VolumeJob& job : jobs_) bytes = add(bytes, job.held_bytes);
+  return bytes;
+}
+
 Result<JobStatistics> JobLine::run(const std::stop_token& stop) {
-  JobRecord record(slot_);
+  JobRecord record(slot_, held_bytes());
   Result<JobStatistics> done = run_all(record, stop);
   record.ended(done ? nullptr : &done.error());
   return done;

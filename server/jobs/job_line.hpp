@@ -33,6 +33,7 @@ class JobLine {
   [[nodiscard]] bool standardises(const VolumeJob& job) const;
   [[nodiscard]] GuestPlaces places_of(const VolumeJob& job) const;
   [[nodiscard]] std::int64_t voxels_of(const VolumeJob& job) const;  // of its output
+  [[nodiscard]] std::int64_t held_bytes() const;                     // of all jobs
   void tell_change(bool was_lost) const;
 
   ModelSlot& slot_;

@@ -58,6 +58,8 @@ struct ModelStatistics {
   std::int64_t executions = 0;  // of those volumes, that were no guests
   std::int64_t queued_now = 0;
   std::int64_t running_now = 0;
+  std::int64_t queued_bytes = 0;  // VolumeJob::held_bytes of those, as the next
+  std::int64_t running_bytes = 0;
   std::int64_t success_ns = 0;  // receive to answer
   std::int64_t fail_ns = 0;
   std::int64_t queue_ns = 0;
@@ -72,13 +74,19 @@ struct ModelStatistics {
   std::int64_t last_unix_ms = 0;
 };
 
-// The memory of requests and models, in bytes.
+// The memory of requests, models and a GPU, in bytes.
 struct MemoryFacts {
   std::int64_t transport_limit = 0;
   std::int64_t transport_used = 0;
   std::int64_t transport_peak = 0;  // since the start
   std::int64_t models_limit = 0;
   std::int64_t models_used = 0;
+  // What plans may take of a GPU's own memory and of pinned memory, and what of that is reserved; 0 without a GPU. What
+  // models use of host memory has the pinned in it.
+  std::int64_t device_limit = 0;
+  std::int64_t device_used = 0;
+  std::int64_t pinned_limit = 0;
+  std::int64_t pinned_used = 0;
 };
 
 // Memory of one request (received input, output): given back when destroyed.

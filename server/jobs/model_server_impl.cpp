@@ -80,8 +80,12 @@ class ModelServerImpl final : public ModelServer {
   }
 
   MemoryFacts memory() const override {
+    const GpuOffer gpu = options_.gpu ? options_.gpu->offer : GpuOffer();
+    const std::int64_t device_used = shared_.gpu.reserved(MemorySpace::device);
+    const std::int64_t pinned_used = shared_.gpu.reserved(MemorySpace::pinned);
     const std::lock_guard lock(transport_->mutex);
-    return {transport_->limit, transport_->used, transport_->peak, model_bytes_, model_bytes_ - model_bytes_left_};
+    return {transport_->limit, transport_->used, transport_->peak, model_bytes_, model_bytes_ - model_bytes_left_,
+            gpu.device_bytes,  device_used,      gpu.pinned_bytes, pinned_used};
   }
 
   Seconds still() const override { return shared_.watch.still(); }

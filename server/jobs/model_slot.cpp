@@ -113,7 +113,7 @@ void ModelSlot::put_back(std::shared_ptr<LoadedModel> model) {
   info_.memory = model_->planned.plan.memory;
 }
 
-JobRecord::JobRecord(ModelSlot& slot) : slot_(slot) {}
+JobRecord::JobRecord(ModelSlot& slot, std::int64_t held_bytes) : slot_(slot), held_bytes_(held_bytes) {}
 
 JobRecord::~JobRecord() {
   const Error lost{ErrorCode::internal, "the job ended without a result"};
@@ -121,12 +121,20 @@ JobRecord::~JobRecord() {
 }
 
 void JobRecord::enter(State state) {
-  ModelStatistics& counters = slot_.statistics_;
-  counters.queued_now -= state_ == State::in_line ? 1 : 0;
-  counters.running_now -= state_ == State::running ? 1 : 0;
+  count(-1);
   state_ = state;
-  counters.queued_now += state_ == State::in_line ? 1 : 0;
-  counters.running_now += state_ == State::running ? 1 : 0;
+  count(1);
+}
+
+void JobRecord::count(std::int64_t change) {
+  ModelStatistics& counters = slot_.statistics_;
+  if (state_ == State::in_line) {
+    counters.queued_now += change;
+    counters.queued_bytes += change * held_bytes_;
+  } else if (state_ == State::running) {
+    counters.running_now += change;
+    counters.running_bytes += change * held_bytes_;
+  }
 }
 
 void JobRecord::in_line() {

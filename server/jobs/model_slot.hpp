@@ -57,7 +57,8 @@ class ModelSlot {
 // counts as failed.
 class JobRecord {
  public:
-  explicit JobRecord(ModelSlot& slot);
+  // `held_bytes`: of the request.
+  explicit JobRecord(ModelSlot& slot, std::int64_t held_bytes = 0);
   ~JobRecord();
   JobRecord(const JobRecord&) = delete;
   JobRecord& operator=(const JobRecord&) = delete;
@@ -78,6 +79,7 @@ class JobRecord {
  private:
   using Clock = std::chrono::steady_clock;
   ModelSlot& slot_;
+  const std::int64_t held_bytes_;
   const Clock::time_point received_ = Clock::now();
   // Of the job under way.
   Clock::time_point arrived_ = received_;
@@ -90,7 +92,8 @@ class JobRecord {
   std::int64_t queue_ns_ = 0;
   std::int64_t compute_ns_ = 0;
   enum class State { arrived, in_line, running, ended };
-  void enter(State state);  // counts it there; the slot's mutex is held
+  void enter(State state);          // counts it there; the slot's mutex is held
+  void count(std::int64_t change);  // where it is now; likewise
   State state_ = State::arrived;
 };
 

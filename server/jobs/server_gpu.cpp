@@ -13,8 +13,14 @@ void OpenGpu::open(const ServerGpu& gpu, const LogSink& log) {
     return;
   }
   device_ = *std::move(opened);
+  open_ = device_.get();
   log_to(log, "info",
          "GPU '" + offer.spec.name + "' is open with " + bytes_text(offer.device_bytes) + " of its memory");
+}
+
+std::int64_t OpenGpu::reserved(MemorySpace space) const {
+  const Device* const device = open_;
+  return device == nullptr ? 0 : device->reserved(space);
 }
 
 }  // namespace znni

@@ -1,6 +1,8 @@
 // The GPU of a server that may have none: opened when the first plan wants it.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -26,8 +28,11 @@ class OpenGpu {
   // nullptr while there is none; then, once open() was called, why.
   [[nodiscard]] Accelerator* accelerator() const { return device_ ? device_->accelerator() : nullptr; }
   [[nodiscard]] const std::string& lacking() const { return lacking_; }
+  // What plans have taken of it; by any thread, at any time.
+  [[nodiscard]] std::int64_t reserved(MemorySpace space) const;
 
  private:
+  std::atomic<const Device*> open_ = nullptr;  // device_, for those who have no turn
   std::unique_ptr<Device> device_;
   std::string lacking_;
 };

@@ -1,6 +1,8 @@
 #include "server/metrics/call_metrics.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
 
 namespace znni {
 namespace {
@@ -21,6 +23,8 @@ void CallMetrics::add(const rpc::CallRecord& call) {
   Totals& totals = totals_[{model, call.version}];
   totals.bytes_in += call.bytes_in;
   totals.bytes_out += call.bytes_out;
+  const auto refusal = std::find(rpc::refusals.begin(), rpc::refusals.end(), call.refusal);
+  if (refusal != rpc::refusals.end()) ++refused_[static_cast<std::size_t>(refusal - rpc::refusals.begin())];
   if (call.code != "OK") return;
   Times& times = times_[{std::string(call.method), model, call.version}];
   times.whole.observe(call.seconds);
@@ -41,6 +45,9 @@ void CallMetrics::write(PrometheusText& out) const {
     const auto& [method, model, version, code] = outcome;
     out.sample({{"method", method}, {"model", model}, {"version", version}, {"code", code}}, count);
   }
+  out.family("znni_refusals_total", "counter", "Of those: that were refused or ended by the server, by why.");
+  for (std::size_t i = 0; i < refused_.size(); ++i)
+    out.sample({{"reason", std::string(rpc::refusals[i])}}, refused_[i]);
   const auto histograms = [&](std::string_view name, std::string_view help, Histogram Times::*of) {
     out.family(name, "histogram", help);
     for (const auto& [served, times] : times_) {

@@ -1,6 +1,7 @@
 // Counts the calls that carried volumes, for Prometheus.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <mutex>
@@ -9,6 +10,7 @@
 
 #include "server/metrics/prometheus_text.hpp"
 #include "server/rpc/call_record.hpp"
+#include "server/rpc/refusal.hpp"
 
 namespace znni {
 
@@ -39,6 +41,7 @@ class CallMetrics {
   std::map<Outcome, std::int64_t> calls_;
   std::map<Served, Times> times_;  // of calls that succeeded
   std::map<Model, Totals> totals_;
+  std::array<std::int64_t, rpc::refusals.size()> refused_ = {};  // by their places there
 };
 
 }  // namespace znni

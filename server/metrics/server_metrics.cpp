@@ -97,21 +97,37 @@ void write_stages(const ModelServer& server, const std::vector<ModelInfo>& model
 }
 
 void write_jobs(const ModelServer& server, const std::vector<ModelInfo>& models, PrometheusText& out) {
-  out.family("znni_jobs", "gauge", "Jobs inside, by state: queued, or started and not ended.");
-  for (const ModelInfo& model : models) {
-    const ModelStatistics counted = server.statistics(model.name, model.version);
-    const auto state = [&](const char* name, std::int64_t jobs) {
-      Labels labels = labels_of(model);
-      labels.emplace_back("state", name);
-      out.sample(labels, jobs);
-    };
-    state("queued", counted.queued_now);
-    state("running", counted.running_now);
-  }
+  const auto by_state = [&](std::string_view name, std::string_view help, std::int64_t ModelStatistics::*queued,
+                            std::int64_t ModelStatistics::*running) {
+    out.family(name, "gauge", help);
+    for (const ModelInfo& model : models) {
+      const ModelStatistics counted = server.statistics(model.name, model.version);
+      for (const auto& [state, value] :
+           {std::pair{"queued", counted.*queued}, std::pair{"running", counted.*running}}) {
+        Labels labels = labels_of(model);
+        labels.emplace_back("state", state);
+        out.sample(labels, value);
+      }
+    }
+  };
+  by_state("znni_jobs", "Jobs inside, by state: queued, or started and not ended.", &ModelStatistics::queued_now,
+           &ModelStatistics::running_now);
+  by_state("znni_job_bytes", "Memory that the requests of those jobs hold.", &ModelStatistics::queued_bytes,
+           &ModelStatistics::running_bytes);
   write_places(server, models, out);
   write_stages(server, models, out);
   out.family("znni_seconds_without_progress", "gauge", "Since the job that computes last finished a layer.");
   out.sample({}, server.still());
+}
+
+void write_gpu_memory(const MemoryFacts& memory, PrometheusText& out) {
+  if (memory.device_limit == 0) return;
+  out.family("znni_gpu_memory_budget_bytes", "gauge", "What plans may take for a GPU: of its own memory, and pinned.");
+  out.sample({{"space", "device"}}, memory.device_limit);
+  out.sample({{"space", "pinned"}}, memory.pinned_limit);
+  out.family("znni_gpu_memory_used_bytes", "gauge", "Of that, what loaded models hold.");
+  out.sample({{"space", "device"}}, memory.device_used);
+  out.sample({{"space", "pinned"}}, memory.pinned_used);
 }
 
 void write_memory(const ModelServer& server, const MemoryShares& shares, PrometheusText& out) {
@@ -126,6 +142,7 @@ void write_memory(const ModelServer& server, const MemoryShares& shares, Prometh
   out.sample({{"pool", "models"}}, memory.models_used);
   out.family("znni_memory_peak_bytes", "gauge", "The most that was used since the start.");
   out.sample({{"pool", "transport"}}, memory.transport_peak);
+  write_gpu_memory(memory, out);
   out.family("process_resident_memory_bytes", "gauge", "Resident memory of the process.");
   out.sample({}, resident_bytes());
 }

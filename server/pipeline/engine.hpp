@@ -77,6 +77,7 @@ struct VolumeJob {
   // For a ModelServer, not for the engine. ModelInfo::number of the model that the job is for; 0: of whichever serves.
   std::int64_t model = 0;
   int priority = 0;                // smaller ones go first; 0: as usual
+  std::int64_t held_bytes = 0;     // memory of its request, held while it waits and runs: for statistics
   std::function<bool()> has_room;  // may be empty; false: slab() would wait for whoever takes the output
   // May be empty. Told false while the job waits, at first and again where another's batch failed; true when it has its
   // turn, or runs as a guest.

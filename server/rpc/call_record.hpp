@@ -10,13 +10,14 @@
 namespace znni::rpc {
 
 struct CallRecord {
-  std::string_view method;  // "ModelInfer", "ModelStreamInfer", "Volumes", "Outlook"
-  std::string model;        // as the client wrote it, cut and without control characters
-  std::string version;      // of the model that ran, or ""
-  std::string id;           // as `model`; where the client gave none, a number of ours: "#12"
-  std::string_view code;    // "OK", "INVALID_ARGUMENT"
-  std::string reason;       // "" when OK
-  double seconds = 0;       // from the first message to the last; its parts follow, 0 where a call did not come so far
+  std::string_view method;   // "ModelInfer", "ModelStreamInfer", "Volumes", "Outlook"
+  std::string model;         // as the client wrote it, cut and without control characters
+  std::string version;       // of the model that ran, or ""
+  std::string id;            // as `model`; where the client gave none, a number of ours: "#12"
+  std::string_view code;     // "OK", "INVALID_ARGUMENT"
+  std::string reason;        // "" when OK
+  std::string_view refusal;  // one of `refusals` (server/rpc/refusal.hpp), or ""
+  double seconds = 0;        // from the first message to the last; its parts follow, 0 where a call did not come so far
   double receive_seconds = 0;
   double queue_seconds = 0;    // for its turn, and between its patches for the turns of others
   double compute_seconds = 0;  // of a Volumes call with the sending that goes on beside

@@ -13,6 +13,7 @@
 #include "server/rpc/call_watch.hpp"
 #include "server/rpc/model_description.hpp"
 #include "server/rpc/receive_turns.hpp"
+#include "server/rpc/refusal.hpp"
 #include "server/rpc/shared_regions.hpp"
 #include "server/rpc/status_map.hpp"
 
@@ -57,8 +58,25 @@ struct FrontDoor {
     call.method = method;
     call.code = name_of(status.error_code());
     call.reason = status.error_message();
+    const bool is_known = status.error_code() == grpc::StatusCode::UNAVAILABLE;
+    call.refusal = !is_known ? "unauthenticated" : gate.closed() ? "shutting_down" : "calls";
     record(std::move(call));
     return status;
+  }
+  // Writes into `call`, which came in, how it ended. `model` was found for it, or nullptr; `wanted_bytes` as
+  // RefusedCall has them.
+  void note_end(const Result<void>& result, const ModelInfo* model, std::int64_t wanted_bytes, CallRecord& call) const {
+    const grpc::Status status = to_status(result);
+    call.code = name_of(status.error_code());
+    call.reason = status.error_message();
+    if (result) return;
+    const bool serves = model != nullptr && serves_still(*model);
+    call.refusal =
+        refusal_of(result.error().code, {gate.closed(), serves, wanted_bytes, models.memory().transport_limit});
+  }
+  [[nodiscard]] bool serves_still(const ModelInfo& model) const {
+    const Result<ModelInfo> now = models.find(model.name, model.version);
+    return now && now->number == model.number;
   }
 
   // Whether new clients shall come here.

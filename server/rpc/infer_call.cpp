@@ -126,6 +126,12 @@ VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, Image
   return job;
 }
 
+// Of one job.
+std::int64_t slab_bytes(const AdmittedInfer& admitted) {
+  const JobOutlook& outlook = admitted.outlook;
+  return mul(ImageOutput::block_bytes(admitted.output, outlook.slab_planes), outlook.slabs);
+}
+
 // Memory for as many jobs at a time as share a batch of the engine, or for those that there is memory for: at least
 // one.
 Result<void> reserve_blocks(AdmittedInfer& admitted) {
@@ -157,8 +163,11 @@ Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& serve
     Result<void> fits = check_response_size(admitted, response_bytes(admitted), terms.most_response_bytes);
     if (!fits) return fits;
   }
+  const std::int64_t bytes = transport_bytes(request, admitted);
+  admitted.held_bytes = add(bytes, slab_bytes(admitted));
+  if (terms.wanted_bytes != nullptr) *terms.wanted_bytes = admitted.held_bytes;
   if (terms.leased || admitted.input_region || admitted.output_region) {
-    admitted.lease_bytes = transport_bytes(request, admitted);
+    admitted.lease_bytes = bytes;
     Result<TransportLease> lease = server.lease(admitted.lease_bytes);
     if (!lease) return lease.error().within("model " + in_quotes(admitted.model.name));
     admitted.lease = *std::move(lease);
@@ -236,6 +245,7 @@ Result<JobStatistics> run_infer(const ModelInferRequest& request, AdmittedInfer&
   for (std::int64_t i = 0; i < admitted.request.batch; i += most) {
     std::vector<VolumeJob> jobs = parts.make(i, std::min(most, admitted.request.batch - i));
     if (i == 0) jobs.front().in_turn = in_turn;
+    jobs.front().held_bytes = admitted.held_bytes;
     const Result<JobStatistics> done = server.run_all(admitted.model.name, admitted.model.version, std::move(jobs),
                                                       static_cast<std::size_t>(admitted.together), stop);
     if (!done) return done;

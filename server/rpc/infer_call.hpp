@@ -18,6 +18,7 @@ struct InferTerms {
   std::int64_t most_response_bytes = 0;    // of one message
   const SharedRegions* regions = nullptr;  // nullptr: none are offered, or not to this client
   bool leased = true;  // false: the caller holds memory for a request and a response that are messages already
+  std::int64_t* wanted_bytes = nullptr;  // may be; set before memory is leased: AdmittedInfer::held_bytes
 };
 
 // A request that was admitted: what it will need is known, and leased.
@@ -30,6 +31,7 @@ struct AdmittedInfer {
   RegionHandle output_region;  // likewise
   TransportLease lease;        // keep until the response was sent; destroy the request before sending
   std::int64_t lease_bytes = 0;
+  std::int64_t held_bytes = 0;         // of request, response and one job's slabs, whoever leased them
   std::unique_ptr<SlabBlocks> blocks;  // for the jobs' slabs
   std::int64_t together = 1;           // jobs at a time: as many as share a batch of the engine and have memory
 };

@@ -62,7 +62,7 @@ Result<AdmittedInfer> InferExchange::check(grpc::ByteBuffer& wire, bool leased) 
   record_.id = one_line(request_->id(), 80);
   const bool shares_memory = door_.limits.offer_shared_memory && is_local_peer(context_.peer());
   const SharedRegions* regions = shares_memory ? &door_.regions : nullptr;
-  return admit_infer(*request_, door_.models, {door_.limits.wire.most_response_bytes, regions, leased});
+  return admit_infer(*request_, door_.models, {door_.limits.wire.most_response_bytes, regions, leased, &wanted_bytes_});
 }
 
 Result<void> InferExchange::compute(inference::ModelInferResponse& response) {
@@ -92,10 +92,8 @@ Result<void> InferExchange::run(inference::ModelInferResponse& response) {
 }
 
 void InferExchange::finish(const Result<void>& result) {
-  const grpc::Status status = to_status(result);
   const Clock::time_point now = Clock::now();
-  record_.code = name_of(status.error_code());
-  record_.reason = status.error_message();
+  door_.note_end(result, admitted_ ? &admitted_->model : nullptr, wanted_bytes_, record_);
   record_.seconds = seconds_between(start_, now);
   record_.send_seconds = computed_ == Clock::time_point() ? 0 : seconds_between(computed_, now);
   door_.record(record_);

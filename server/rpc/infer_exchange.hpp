@@ -22,6 +22,8 @@ class InferExchange {
   void admit(grpc::ByteBuffer& wire, bool leased);
   // Computes the answer, or tells why the request was refused; the request is freed.
   [[nodiscard]] Result<void> compute(inference::ModelInferResponse& response);
+  // Of a call that never came to read a request: what it wanted of the memory of requests.
+  void want(std::int64_t bytes) { wanted_bytes_ = bytes; }
   // Tells the record how the call ended, at the end of its sending.
   void finish(const Result<void>& result);
 
@@ -35,6 +37,7 @@ class InferExchange {
   FrontDoor& door_;
   const grpc::ServerContext& context_;
   CallRecord record_;
+  std::int64_t wanted_bytes_ = 0;  // of the memory of requests, once that is known
   Clock::time_point start_ = Clock::now();
   Clock::time_point computed_;
   std::unique_ptr<inference::ModelInferRequest> request_ = std::make_unique<inference::ModelInferRequest>();

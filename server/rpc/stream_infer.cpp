@@ -27,8 +27,13 @@ class InferStreamCall {
 
   Result<void> run() {
     const std::int64_t most = largest_message();
-    const Result<TransportLease> lease = door_.models.lease(mul(copies_while_received, most));
-    if (!lease) return lease.error().within("a stream of requests of up to " + bytes_text(most) + " each");
+    const std::int64_t held = mul(copies_while_received, most);
+    const Result<TransportLease> lease = door_.models.lease(held);
+    if (!lease) {
+      InferExchange exchange(door_, context_, "ModelStreamInfer");
+      exchange.want(held);
+      return refuse(exchange, lease.error().within("a stream of requests of up to " + bytes_text(most) + " each"));
+    }
     const WatchedCall call = door_.watch.watch([this] { return why_to_end(); });
     const Result<void> done = answer_all();
     return done ? done : call.reason(done.error());
@@ -53,17 +58,16 @@ class InferStreamCall {
       InferExchange exchange(door_, context_, "ModelStreamInfer");
       grpc::ByteBuffer wire;
       if (!read(wire)) return all_read();
-      if (door_.gate.closed()) return refuse(exchange);
+      if (door_.gate.closed()) return refuse(exchange, shutting_down());
       const Result<void> answered = answer(exchange, wire, statuses);
       exchange.finish(answered);
       if (!answered && (statuses || write_failed_)) return answered;
     }
   }
 
-  static Result<void> refuse(InferExchange& exchange) {
-    const Result<void> refused = shutting_down();
-    exchange.finish(refused);
-    return refused;
+  static Result<void> refuse(InferExchange& exchange, const Error& error) {
+    exchange.finish(error);
+    return error;
   }
 
   // How the request fared. Its response, good or bad, was sent, unless errors end the stream.

@@ -78,6 +78,7 @@ Result<VolumeCall::Accepted> VolumeCall::accept() {
   Result<ModelInfo> model = door_.models.find(header.model_name(), header.model_version());
   if (!model) return model.error();
   accepted.model = *std::move(model);
+  model_ = accepted.model;
   record_.version = accepted.model.version;
   Result<VolumeHead> head = check_volume_header(header, accepted.model);
   if (!head) return head.error();
@@ -113,16 +114,17 @@ Result<void> VolumeCall::look_and_lease(Accepted& accepted) {
 Result<void> VolumeCall::lease(const Accepted& accepted) {
   VolumeShape slab = accepted.output;
   slab.n.z = accepted.outlook.slab_planes;
-  // Before any input that is read ahead, which is had where there is memory for it.
   const std::int64_t slabs = accepted.outlook.slabs;
-  if (Result<void> reserved = blocks_.reserve(volume_bytes(slab), slabs); !reserved) return reserved;
   const std::int64_t plane = plane_bytes(accepted.head.volume);
   const std::int64_t left = accepted.head.volume.n.z - accepted.head.first_plane;
   const std::int64_t least =
       accepted.in_memory ? left : std::clamp<std::int64_t>(accepted.outlook.input_planes, 1, left);
+  const std::int64_t list_bytes = accepted.outlook.list_bytes;
+  wanted_bytes_ = add(add(mul(slabs, volume_bytes(slab)), mul(least, plane)), list_bytes);
+  // Before any input that is read ahead, which is had where there is memory for it.
+  if (Result<void> reserved = blocks_.reserve(volume_bytes(slab), slabs); !reserved) return reserved;
   const std::int64_t ahead = std::clamp(door_.limits.most_input_bytes / plane, least, left);
   std::int64_t input_bytes = mul(ahead, plane);
-  const std::int64_t list_bytes = accepted.outlook.list_bytes;
   Result<TransportLease> input_lease = door_.models.lease(add(input_bytes, list_bytes));
   if (!input_lease && ahead > least) {
     input_bytes = mul(least, plane);
@@ -202,6 +204,7 @@ Result<JobStatistics> VolumeCall::compute(const Accepted& accepted, PlaneRing& r
   job.model = accepted.model.number;
   job.rung = accepted.outlook.rung;
   job.most_held = accepted.outlook.most_held;
+  job.held_bytes = held_bytes_;
   job.output_type = accepted.head.output_type;
   return door_.models.run(accepted.model.name, accepted.model.version, std::move(job), stop);
 }
@@ -263,9 +266,7 @@ bool VolumeCall::write(const v1::VolumeResponse& response) {
 }
 
 void VolumeCall::record_end(const Result<void>& result) {
-  const grpc::Status status = to_status(result);
-  record_.code = name_of(status.error_code());
-  record_.reason = status.error_message();
+  door_.note_end(result, model_ ? &*model_ : nullptr, wanted_bytes_, record_);
   record_.seconds = seconds_since(start_);
   record_.send_seconds = computed_ == Clock::time_point() ? 0 : seconds_since(computed_);
   door_.record(record_);

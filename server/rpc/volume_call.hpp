@@ -76,6 +76,8 @@ class VolumeCall {
   TransportLease input_lease_;
   Bytes input_;  // the ring's
   CallRecord record_;
+  std::optional<ModelInfo> model_;  // that was found
+  std::int64_t wanted_bytes_ = 0;   // of the memory of requests, at least; 0 before that is known
   std::int64_t held_bytes_ = 0;
   Clock::time_point start_;
   Clock::time_point accepted_;

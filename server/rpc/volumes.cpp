@@ -12,15 +12,14 @@ namespace znni::rpc {
 namespace {
 
 // As a call that was inside.
-void note(FrontDoor& door, const v1::VolumeHeader& header, double seconds, const grpc::Status& status) {
+void note(FrontDoor& door, const v1::VolumeHeader& header, double seconds, const Result<void>& result) {
   CallRecord call;
   call.method = "Outlook";
   call.model = one_line(header.model_name(), 80);
   call.id = one_line(header.id(), 80);
   const Result<ModelInfo> model = door.models.find(header.model_name(), header.model_version());
   if (model) call.version = model->version;
-  call.code = name_of(status.error_code());
-  call.reason = status.error_message();
+  door.note_end(result, model ? &*model : nullptr, 0, call);
   call.seconds = seconds;
   door.record(std::move(call));
 }
@@ -49,10 +48,10 @@ grpc::Status VolumesService::Outlook(grpc::ServerContext* context, const v1::Vol
   const auto start = std::chrono::steady_clock::now();
   const WatchedCall call = door_.watch.watch([context] { return gone(*context); });
   Result<v1::VolumeOutlook> outlook = volume_outlook(*request, door_.models, call.token());
-  const grpc::Status status = outlook ? grpc::Status::OK : to_status(call.reason(outlook.error()));
-  note(door_, *request, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), status);
+  const Result<void> result = outlook ? Result<void>() : call.reason(outlook.error());
+  note(door_, *request, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(), result);
   if (outlook) *response = *std::move(outlook);
-  return status;
+  return to_status(result);
 }
 
 }  // namespace znni::rpc

@@ -18,7 +18,7 @@ except ImportError as missing:
 ROOT = pathlib.Path(sys.argv.pop()).resolve()
 DOCKER = ROOT / "deploy/docker"
 # Of Prometheus itself, in queries.
-WORDS = {"sum", "by", "rate", "max", "model", "state", "pool", "code", "instance", "job", "place"}
+WORDS = {"sum", "by", "rate", "max", "model", "state", "pool", "code", "instance", "job", "place", "reason"}
 
 
 def read(name):

@@ -82,9 +82,14 @@ TEST_F(GpuModelServer, APlanForTheGpuIsServedOnItAndOpensItOnce) {
   const ModelStatistics counted = server->statistics("a", "");
   EXPECT_GT(counted.cpu_idle + counted.gpu_idle, 0);
   EXPECT_EQ(counted.fell_back, 0);
-  const std::int64_t before = gpu_->reserved(MemorySpace::device);
+  const MemoryFacts before = server->memory();
+  EXPECT_EQ(before.device_limit, device_bytes_);
+  EXPECT_EQ(before.pinned_limit, before.models_limit) << "pinned memory is the host's";
+  EXPECT_EQ(before.device_used, gpu_->reserved(MemorySpace::device));
+  EXPECT_EQ(before.pinned_used, gpu_->reserved(MemorySpace::pinned));
+  EXPECT_GT(before.pinned_used, 0);
   ASSERT_TRUE(server->unload("a", {}));
-  EXPECT_LT(gpu_->reserved(MemorySpace::device), before);
+  EXPECT_LT(server->memory().device_used, before.device_used);
   EXPECT_EQ(run(*server, "b").fallback, "");
 }
 

@@ -137,6 +137,22 @@ TEST(JobRecord, AJobMayBeInLineOnceMore) {
   EXPECT_EQ(slot.statistics().queued_now, 0);
 }
 
+TEST(JobRecord, WhatItsRequestHoldsIsCountedWhereItIs) {
+  ModelSlot slot(entry(), 4);
+  JobRecord first(slot, 1000);
+  JobRecord second(slot, 50);
+  first.in_line();
+  second.in_line();
+  EXPECT_EQ(slot.statistics().queued_bytes, 1050);
+  first.started();
+  EXPECT_EQ(slot.statistics().queued_bytes, 50);
+  EXPECT_EQ(slot.statistics().running_bytes, 1000);
+  first.ended(nullptr);
+  second.ended(nullptr);
+  EXPECT_EQ(slot.statistics().queued_bytes, 0);
+  EXPECT_EQ(slot.statistics().running_bytes, 0);
+}
+
 TEST(JobRecord, TimeAsideIsWaitingNotComputing) {
   ModelSlot slot(entry(), 4);
   JobRecord record(slot);

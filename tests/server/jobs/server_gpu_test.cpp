@@ -35,6 +35,7 @@ TEST(OpenGpu, IsOpenedOnceAndSaysSo) {
   const ServerGpu from = opener.gives(simulated_gpu());
   OpenGpu gpu;
   EXPECT_EQ(gpu.accelerator(), nullptr);
+  EXPECT_EQ(gpu.reserved(MemorySpace::device), 0);
   gpu.open(from, sink);
   EXPECT_NE(gpu.accelerator(), nullptr);
   EXPECT_THAT(log, HasSubstr("info: GPU '" + test::host_sim_spec().name + "' is open with 3.00 MiB"));

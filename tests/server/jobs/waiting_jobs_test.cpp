@@ -29,6 +29,7 @@ TEST_F(WaitingJobs, TheQueueIsBoundedAndKeepsItsOrder) {
   for (int i = 0; i < 3; ++i) {
     callers.emplace_back([&, i] {
       VolumeJob job = held_job(outcomes[static_cast<std::size_t>(i)]);
+      job.held_bytes = 100 + i;
       job.progress = [&, i](const JobProgress& progress) {
         if (progress.patches_done == progress.patches) order.push_back(i);
       };
@@ -39,6 +40,8 @@ TEST_F(WaitingJobs, TheQueueIsBoundedAndKeepsItsOrder) {
     ASSERT_TRUE(waiting);
   }
   EXPECT_EQ(server->statistics("net", "").running_now, 1);
+  EXPECT_EQ(server->statistics("net", "").running_bytes, 100);
+  EXPECT_EQ(server->statistics("net", "").queued_bytes, 101 + 102);
   const Result<JobStatistics> full = server->run("net", "", held_job(outcomes[3]), {});
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().code, ErrorCode::unavailable);

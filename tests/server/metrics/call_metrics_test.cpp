@@ -62,6 +62,21 @@ TEST(CallMetrics, FailuresAreCountedByTheirCodeAndTheirBytes) {
   EXPECT_THAT(text, HasSubstr("znni_received_bytes_total{model=\"net\",version=\"1\"} 100\n"));
 }
 
+TEST(CallMetrics, RefusalsAreCountedByReasonAndAllReasonsAreThere) {
+  CallMetrics metrics;
+  rpc::CallRecord record = call("UNAVAILABLE");
+  record.refusal = "queue_full";
+  metrics.add(record);
+  metrics.add(record);
+  record.refusal = "";
+  metrics.add(record);
+  const std::string text = text_of(metrics);
+  for (const std::string_view reason : rpc::refusals) {
+    const std::string sample = "znni_refusals_total{reason=\"" + std::string(reason) + "\"} ";
+    EXPECT_THAT(text, HasSubstr(sample + (reason == "queue_full" ? "2\n" : "0\n")));
+  }
+}
+
 TEST(CallMetrics, NamesThatClientsMakeUpMakeNoSeries) {
   CallMetrics metrics;
   for (int i = 0; i < 100; ++i) {

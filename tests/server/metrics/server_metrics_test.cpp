@@ -10,6 +10,7 @@ namespace {
 
 using rpc::FakeModelServer;
 using testing::HasSubstr;
+using testing::Not;
 
 TEST(ServerMetrics, ModelsQueuesAndMemory) {
   FakeModelServer models;
@@ -27,6 +28,9 @@ TEST(ServerMetrics, ModelsQueuesAndMemory) {
   EXPECT_THAT(text, HasSubstr("state=\"unavailable\""));
   EXPECT_THAT(text, HasSubstr("znni_model_memory_bytes{model=\"twice\",version=\"2\",kind=\"transient\"} 300\n"));
   EXPECT_THAT(text, HasSubstr("znni_jobs{model=\"twice\",version=\"2\",state=\"queued\"} 0\n"));
+  EXPECT_THAT(text, HasSubstr("znni_job_bytes{model=\"twice\",version=\"2\",state=\"queued\"} 4000\n"));
+  EXPECT_THAT(text, HasSubstr("znni_job_bytes{model=\"twice\",version=\"2\",state=\"running\"} 300\n"));
+  EXPECT_THAT(text, Not(HasSubstr("znni_gpu_memory"))) << "there is none";
   EXPECT_THAT(text, HasSubstr("znni_memory_budget_bytes{pool=\"process\"} 7\n"));
   EXPECT_THAT(text, HasSubstr("znni_memory_budget_bytes{pool=\"transport\"} 67108864\n"));
   EXPECT_THAT(text, HasSubstr("znni_memory_used_bytes{pool=\"transport\"} 12345\n"));
@@ -45,6 +49,10 @@ TEST(ServerMetrics, CpuAndGpuTogether) {
   EXPECT_THAT(text, HasSubstr("znni_fallback_jobs_total{model=\"twice\",version=\"2\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("znni_pipeline_idle_seconds_total{model=\"twice\",version=\"2\",place=\"cpu\"} 0.5\n"));
   EXPECT_THAT(text, HasSubstr("znni_pipeline_idle_seconds_total{model=\"twice\",version=\"2\",place=\"gpu\"} 0.25\n"));
+  EXPECT_THAT(text, HasSubstr("znni_gpu_memory_budget_bytes{space=\"device\"} 8000\n"));
+  EXPECT_THAT(text, HasSubstr("znni_gpu_memory_budget_bytes{space=\"pinned\"} 8000\n"));
+  EXPECT_THAT(text, HasSubstr("znni_gpu_memory_used_bytes{space=\"device\"} 7000\n"));
+  EXPECT_THAT(text, HasSubstr("znni_gpu_memory_used_bytes{space=\"pinned\"} 0\n"));
 }
 
 TEST(ServerMetrics, WhereTheTimeOfJobsWent) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
 #include <thread>
 
 #include "server/volume/element.hpp"
@@ -122,10 +123,17 @@ ModelStatistics FakeModelServer::statistics(const std::string& /*name*/, const s
   counted.fell_back = 3;
   counted.stages = {1, 2, 3, 4, {}};
   counted.guests = 5;
+  counted.queued_bytes = 4000;
+  counted.running_bytes = 300;
   return counted;
 }
 
-MemoryFacts FakeModelServer::memory() const { return {budget_->limit, leased(), leased(), 1000, 600}; }
+MemoryFacts FakeModelServer::memory() const {
+  MemoryFacts facts = {budget_->limit, leased(), leased(), 1000, 600};
+  if (!fallback.empty()) facts.device_limit = facts.pinned_limit = 8000;
+  if (!fallback.empty()) facts.device_used = 7000;
+  return facts;
+}
 
 Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::string& version,
                                             const VolumeShape& input, ElementType /*output*/,
@@ -209,6 +217,8 @@ Result<JobStatistics> FakeModelServer::run_all(const std::string& name, const st
   if (drained) return Error{ErrorCode::unavailable, "the server is shutting down"};
   came_together = jobs.size();
   together = at_a_time;
+  held_bytes = std::accumulate(jobs.begin(), jobs.end(), std::int64_t{0},
+                               [](std::int64_t sum, const VolumeJob& job) { return sum + job.held_bytes; });
   JobStatistics all;
   for (const VolumeJob& job : jobs) {
     const Result<JobStatistics> done = run_one(name, version, job, stop);

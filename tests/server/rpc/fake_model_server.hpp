@@ -77,6 +77,7 @@ class FakeModelServer final : public ModelServer {
   mutable std::atomic<std::int64_t> alike = -1;  // that the last outlook was asked for
   std::atomic<std::size_t> came_together = 0;    // jobs of the last run_all()
   std::atomic<std::size_t> together = 0;         // of those, at a time
+  std::atomic<std::int64_t> held_bytes = 0;      // of all jobs of the last run_all()
   std::atomic<bool> had_source = false;          // the last job that came read from a source
   std::atomic<int> stopped_jobs = 0;             // ended `cancelled`
 

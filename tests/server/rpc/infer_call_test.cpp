@@ -270,6 +270,7 @@ TEST_F(InferCall, AResponseOverTheLimitIsRefusedBeforeAnyWork) {
 TEST_F(InferCall, MemoryIsLeasedAndGivenBack) {
   ASSERT_TRUE(infer(twice_request({6, 5, 4})));
   EXPECT_GE(leased_, 480 + 192);
+  EXPECT_EQ(server_.held_bytes, leased_) << "as the queue counts it";
   EXPECT_EQ(server_.leased(), 0);
 }
 

@@ -327,6 +327,7 @@ class TokensTest : public OpenInferenceTest {
 
 TEST_F(TokensTest, CallsNeedOne) {
   EXPECT_EQ(ask(""), StatusCode::UNAUTHENTICATED);
+  EXPECT_EQ(records().back().refusal, "unauthenticated");
   EXPECT_EQ(ask("Bearer infer-infer-infex"), StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(ask("infer-infer-infer"), StatusCode::UNAUTHENTICATED);
   EXPECT_EQ(ask("Bearer infer-infer-infer"), StatusCode::OK);
@@ -404,6 +405,7 @@ TEST_F(OpenInferenceTest, EveryCallIsRecordedWithItsId) {
   EXPECT_EQ(records()[0].queue_seconds, 0.625);
   EXPECT_EQ(records()[0].compute_seconds, 0.125);
   EXPECT_EQ(records()[1].code, "NOT_FOUND");
+  EXPECT_EQ(records()[1].refusal, "not_found");
   EXPECT_EQ(records()[1].version, "");
   EXPECT_THAT(records()[1].reason, HasSubstr("Request for unknown model"));
 }

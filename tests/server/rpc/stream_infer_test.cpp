@@ -111,6 +111,8 @@ TEST_F(StreamInferTest, ItsMemoryIsHeldFromTheStartOrRefused) {
   const grpc::Status status = calls->Finish();
   EXPECT_EQ(status.error_code(), StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_THAT(status.error_message(), HasSubstr("12.00 MiB of transport memory"));
+  ASSERT_EQ(records().size(), 1U);
+  EXPECT_EQ(records()[0].refusal, "memory");
 }
 
 TEST_F(StreamInferTest, ACancelledStreamStopsItsJob) {

@@ -302,6 +302,7 @@ TEST_F(VolumeCallTest, WhatItLeasedItselfIsNotMissingWhenItLooksAgain) {
 TEST_F(VolumeCallTest, AModelThatWasLoadedAnewDoesNotTakeTheJob) {
   models_.after_outlook = [this] { models_.retrained = true; };
   expect_refused({header(), chunk(0, voxels_of({6, 5, 4}))}, StatusCode::UNAVAILABLE, "loaded anew");
+  EXPECT_EQ(records().back().refusal, "not_ready");
   expect_alive();
 }
 

@@ -50,6 +50,14 @@ TEST_F(VolumesTest, HeadersThatMakeNoSense) {
 
 TEST_F(VolumesTest, WhatDoesNotFitIsRefusedBeforeDataFlows) {
   expect_refused({header({1000, 2000, 2000})}, StatusCode::RESOURCE_EXHAUSTED, "model 'twice'");
+  EXPECT_EQ(records().front().refusal, "too_large");
+  {
+    const Result<TransportLease> others = models_.lease((std::int64_t{64} << 20) - 100);
+    VolumeClient client(*stub_);
+    client.stream->Write(header());
+    EXPECT_EQ(client.finish().error_code(), StatusCode::RESOURCE_EXHAUSTED);
+    EXPECT_EQ(records().back().refusal, "memory");
+  }
   expect_alive();
 }
 
@@ -94,6 +102,7 @@ TEST_F(VolumesTest, WhoHasGoneIsNotWeighedFor) {
 TEST_F(VolumesTest, AClosedServerTakesNone) {
   server_->close();
   expect_refused({header()}, StatusCode::UNAVAILABLE, "shutting down");
+  EXPECT_EQ(records().back().refusal, "shutting_down");
 }
 
 }  // namespace

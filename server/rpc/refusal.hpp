@@ -1,0 +1,31 @@
+// Why calls that carry volumes are refused, in few words: what metrics count by.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string_view>
+
+#include "primitives/core/result.hpp"
+
+namespace znni::rpc {
+
+// All there are: as many jobs wait as may; as many calls are inside; others hold the memory of requests; it needs more
+// than anybody is given; its deadline, its timeout, or the patience with a client that does nothing has passed; the
+// daemon ends; its model is loading, failed to load or was loaded anew; there is no such model or region; it is not as
+// it should be; not offered; no token.
+inline constexpr std::array<std::string_view, 11> refusals = {
+    "queue_full", "calls",     "memory",    "too_large",   "deadline",       "shutting_down",
+    "not_ready",  "not_found", "malformed", "unsupported", "unauthenticated"};
+
+// What, beside its error, tells why a call that came in was refused.
+struct RefusedCall {
+  bool closing = false;           // the daemon takes no more
+  bool served = false;            // its model was found, and serves still
+  std::int64_t wanted_bytes = 0;  // of the memory of requests; 0 before that is known
+  std::int64_t most_bytes = 0;    // that all requests have
+};
+
+// One of `refusals`; "" for what is none: a caller that gave up, a fault of ours.
+[[nodiscard]] std::string_view refusal_of(ErrorCode code, const RefusedCall& call);
+
+}  // namespace znni::rpc
