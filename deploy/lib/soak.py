@@ -1,12 +1,10 @@
 """Load and faults for a daemon, for as long as one likes; see deploy/soak."""
 
 import argparse
-import collections
+import functools
 import json
 import pathlib
 import random
-import signal
-import subprocess
 import sys
 import tempfile
 import threading
@@ -17,41 +15,17 @@ import numpy as np
 import tritonclient.grpc as triton
 
 import nets
+import soak_killed
 from harness import Daemon, volumes_stubs
+from soak_tally import Tally
 
 messages, services = volumes_stubs()
 SHAPES = 40  # distinct volumes
 CHUNK = 1 << 18
 PATIENCE = 300  # seconds until a request that nobody answered counts as lost
+AFTER_RESTART = 5  # seconds for which clients may still find nobody
 UNITS = {"M": 1 << 20, "G": 1 << 30}
 SIDE, PLANES = 1024, 2049  # of the large volume: 2 GiB and a plane
-
-
-class Tally:
-    """What happened, counted by all threads."""
-
-    def __init__(self):
-        self.lock = threading.Lock()
-        self.requests = collections.Counter()
-        self.faults = collections.Counter()
-        self.wrong = []
-        self.lost = []
-        self.unexpected = collections.Counter()
-
-    def note(self, counter, key):
-        """One more of `key`."""
-        with self.lock:
-            counter[key] += 1
-
-    def expect(self, what, error, allowed):
-        """An error that is no answer to what was done is told in the report."""
-        code = error.code().name if isinstance(error, grpc.RpcError) else str(error.status()).removeprefix("StatusCode.")
-        self.note(self.requests, code)
-        if code == "DEADLINE_EXCEEDED" and "DEADLINE_EXCEEDED" not in allowed:
-            with self.lock:
-                self.lost.append(what)
-        elif code not in allowed:
-            self.note(self.unexpected, f"{what}: {code}")
 
 
 class Volumes:
@@ -151,95 +125,102 @@ class Worker(threading.Thread):
 
     def run(self):
         actions = [(self.infer, 6), (self.stream, 6), (self.slow_reader, 1), (self.slow_writer, 1), (self.cancel, 2),
-                   (self.short_deadline, 1), (self.malformed, 1), (self.broken_upload, 1), (self.killed_client, 1),
-                   (self.reload, 1)]
+                   (self.short_deadline, 1), (self.malformed, 1), (self.broken_upload, 1), (self.reload, 1)]
+        actions += [(functools.partial(self.killed, kind), 1) for kind in soak_killed.CLIENTS]
         kinds, weights = zip(*actions)
         while time.monotonic() < self.soak.end:
-            action = self.random.choices(kinds, weights)[0]
-            index = self.random.randrange(SHAPES)
-            try:
-                action(index)
-            except (grpc.RpcError, triton.InferenceServerException) as error:
-                allowed = {"RESOURCE_EXHAUSTED", "UNAVAILABLE"}
-                self.soak.tally.expect(action.__name__, error, allowed)
+            self.do(self.random.choices(kinds, weights)[0], self.random.randrange(SHAPES))
 
-    def check(self, index, output, what):
-        tally = self.soak.tally
-        tally.note(tally.requests, "OK")
-        if output is None or not self.soak.volumes.is_right(index, output):
-            with tally.lock:
-                tally.wrong.append(f"{what}, volume {index}")
+    def do(self, action, index):
+        """One action; errors that are no answer to it are told in the report."""
+        self.what, self.fits, began = "", set(), time.monotonic()
+        try:
+            action(index)
+        except (grpc.RpcError, triton.InferenceServerException) as error:
+            self.refused(began, *soak_killed.code_and_message(error))
 
-    def fault(self, name):
+    def refused(self, began, code, message):
+        self.soak.tally.refusal(self.what, code, message, self.fits, self.soak.was_restarted_since(began))
+        time.sleep(0.1)
+
+    def check(self, index, output):
+        is_right = output is not None and self.soak.volumes.is_right(index, output)
+        self.soak.tally.answer(f"{self.what}, volume {index}", is_right)
+
+    def fault(self, name, *fits):
+        """What is done now; `fits`: kinds of refusals that answer it."""
+        self.what, self.fits = name, set(fits)
         self.soak.tally.note(self.soak.tally.faults, name)
 
     def infer(self, index):
+        self.what = "infer"
         volume = self.soak.volumes.inputs[index][None]
         with self.soak.daemon.client() as client:
             tensor = triton.InferInput("input", list(volume.shape), "FP32")
             tensor.set_data_from_numpy(volume)
             result = client.infer("net", [tensor], client_timeout=PATIENCE, priority=self.random.randrange(4))
-            self.check(index, result.as_numpy(self.soak.output_name)[0], "infer")
+            self.check(index, result.as_numpy(self.soak.output_name)[0])
 
     def call(self, requests, timeout=PATIENCE):
         return services.VolumesStub(self.soak.channel).Infer(requests, timeout=timeout)
 
-    def stream(self, index, pause_up=0.0, pause_down=0.0):
-        responses = self.call(upload(self.soak.volumes.inputs[index], "net", pause_up))
-        self.check(index, download(responses, pause_down), "stream")
+    def stream(self, index):
+        self.what = "stream"
+        self.transfer(index)
+
+    def transfer(self, index, pause_up=0.0, pause_down=0.0, timeout=PATIENCE):
+        responses = self.call(upload(self.soak.volumes.inputs[index], "net", pause_up), timeout)
+        self.check(index, download(responses, pause_down))
 
     def slow_reader(self, index):
         self.fault("slow reader")
-        self.stream(index, pause_down=0.2)
+        self.transfer(index, pause_down=0.2)
 
     def slow_writer(self, index):
         self.fault("slow writer")
-        self.stream(index, pause_up=0.2)
+        self.transfer(index, pause_up=0.2)
 
     def cancel(self, index):
-        self.fault("cancelled stream")
+        self.fault("cancelled stream", "CANCELLED")
         responses = self.call(upload(self.soak.volumes.inputs[index], "net"))
         timer = threading.Timer(self.random.random() * 0.3, responses.cancel)
         timer.start()
         try:
-            self.check(index, download(responses), "cancelled stream")
-        except grpc.RpcError as error:
-            self.soak.tally.expect("cancel", error, {"CANCELLED", "RESOURCE_EXHAUSTED", "UNAVAILABLE"})
-        timer.cancel()
+            self.check(index, download(responses))
+        finally:
+            timer.cancel()
 
     def short_deadline(self, index):
-        self.fault("short deadline")
-        try:
-            responses = self.call(upload(self.soak.volumes.inputs[index], "net"), timeout=self.random.random() * 0.2)
-            self.check(index, download(responses), "short deadline")
-        except grpc.RpcError as error:
-            self.soak.tally.expect("short deadline", error, {"DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED", "UNAVAILABLE"})
+        self.fault("short deadline", "DEADLINE_EXCEEDED")
+        self.transfer(index, timeout=self.random.random() * 0.2)
 
     def malformed(self, _):
-        self.fault("malformed request")
+        """Random bytes: no message, one without a model, or one that would grow past its memory."""
+        self.fault("malformed request", "INVALID_ARGUMENT", "NOT_FOUND", "RESOURCE_EXHAUSTED")
         send = self.soak.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
-        try:
-            send(self.random.randbytes(self.random.randrange(1, 3000)), timeout=PATIENCE)
-        except grpc.RpcError as error:
-            self.soak.tally.expect("malformed", error,
-                                   {"INVALID_ARGUMENT", "NOT_FOUND", "INTERNAL", "UNAVAILABLE", "RESOURCE_EXHAUSTED"})
+        send(self.random.randbytes(self.random.randrange(1, 3000)), timeout=PATIENCE)
+        self.soak.tally.answer("malformed request", False)
 
     def broken_upload(self, index):
-        self.fault("broken upload")
+        self.fault("broken upload", "INVALID_ARGUMENT")
         spoilt = {"spoil": 0} if self.random.random() < 0.5 else {"cut": 0}
-        try:
-            if download(self.call(upload(self.soak.volumes.inputs[index], "net", **spoilt))) is not None:
-                with self.soak.tally.lock:
-                    self.soak.tally.wrong.append("a broken upload was computed")
-        except grpc.RpcError as error:
-            self.soak.tally.expect("broken upload", error, {"INVALID_ARGUMENT", "RESOURCE_EXHAUSTED", "UNAVAILABLE"})
+        if download(self.call(upload(self.soak.volumes.inputs[index], "net", **spoilt))) is not None:
+            self.soak.tally.answer("broken upload", False)
 
-    def killed_client(self, _):
-        self.fault("killed client")
-        client = subprocess.Popen([sys.executable, __file__, "--be-killed", self.soak.daemon.url])
-        time.sleep(0.5 + self.random.random() * 2)
-        client.send_signal(signal.SIGKILL)
-        client.wait()
+    def killed(self, kind, _):
+        """Somewhere within what it does again and again."""
+        self.what, began = f"killed client: {kind}", time.monotonic()
+        with self.soak.one_at_a_time[kind], soak_killed.start(kind, self.soak.daemon.url) as client:
+            first = client.stdout.readline().rstrip("\n")
+            if first == "begun":
+                self.fault(self.what)
+                time.sleep(self.random.random())
+            client.kill()
+        if first != "begun":
+            code, _, message = first.partition("\t")
+            self.refused(began, code, message)
+        if kind == "shared memory":
+            soak_killed.clear(client.pid, self.soak.daemon)
 
     def reload(self, _):
         """The second model comes and goes."""
@@ -262,19 +243,49 @@ class Soak:
         nets.save(nets.same_net(), repository, "same", config=nets.SAME_CONFIG)
         self.volumes = Volumes(net, options.seed)
         self.reloading = threading.Lock()
-        self.daemon = Daemon(repository, "--model-control-mode", "explicit", "--load-model", "*",
-                             "--max-request-bytes", "16M", mem=options.mem).wait_ready()
+        self.one_at_a_time = {kind: threading.Lock() for kind in soak_killed.CLIENTS}
+        self.repository = repository
+        self.peak = 0
+        self.exit_codes = []
+        self.restarted = float("-inf")  # when clients last could find nobody
+        self.start()
         with self.daemon.client() as client:
             self.output_name = client.get_model_metadata("net").outputs[0].name
-        self.channel = self.daemon.channel()
-        self.end = time.monotonic() + options.minutes * 60
+        self.begin = time.monotonic()
+        self.end = self.begin + options.minutes * 60
+
+    def start(self, port=0):
+        self.daemon = Daemon(self.repository, "--model-control-mode", "explicit", "--load-model", "*",
+                             "--max-request-bytes", "16M", "--max-queue", "3", "--allow-client-shm", port=port,
+                             mem=self.options.mem).wait_ready()
+        self.channel = grpc.insecure_channel(self.daemon.url, [
+            ("grpc.max_receive_message_length", -1), ("grpc.max_reconnect_backoff_ms", 500)])
+
+    def stop(self):
+        self.peak = max(self.peak, self.daemon.memory("VmHWM"))
+        self.exit_codes.append(self.daemon.stop())
+
+    def restart(self):
+        """SIGTERM in the midst of the load, and another daemon on the same port."""
+        self.tally.note(self.tally.faults, "SIGTERM and restart")
+        self.restarted = float("inf")
+        self.stop()
+        self.start(self.daemon.port)
+        self.restarted = time.monotonic() + AFTER_RESTART
+
+    def was_restarted_since(self, began):
+        return self.restarted >= began
 
     def watch(self):
-        """Memory every few seconds, and whether it still serves."""
+        """Memory every few seconds, and whether it still serves; in the last fifth of the time it is restarted."""
+        restarts = [self.begin + share * (self.end - self.begin) for share in (0.8, 0.87, 0.94)]
         while time.monotonic() < self.end:
             self.rss.append(self.daemon.memory("VmRSS"))
             if self.daemon.page("/livez")[0] != 200:
                 self.tally.note(self.tally.unexpected, "/livez failed")
+            if restarts and time.monotonic() > restarts[0]:
+                restarts.pop(0)
+                self.restart()
             time.sleep(2)
 
     def run(self):
@@ -285,10 +296,10 @@ class Soak:
         for worker in workers:
             worker.join()
         large = self.stream_large_volume()
-        report = self.report() | large
+        lease = self.settled_lease()
         self.channel.close()
-        report["exit code after SIGTERM"] = self.daemon.stop()
-        return report
+        self.stop()
+        return self.report() | large | {"leased at the end": lease}
 
     def stream_large_volume(self):
         """More than 2 GiB in each direction, in one stream."""
@@ -298,18 +309,15 @@ class Soak:
                 "seconds of it": round(time.monotonic() - start, 1)}
 
     def report(self):
-        peak = self.daemon.memory("VmHWM")
         limit = int(self.options.mem[:-1]) * UNITS[self.options.mem[-1]]
         fifth = max(len(self.rss) // 5, 1)
         load = pathlib.Path("/proc/loadavg").read_text().split()[:3]
         return {
-            "minutes": self.options.minutes, "seed": self.options.seed, "load average": load,
-            "requests": dict(self.tally.requests), "faults": dict(self.tally.faults),
-            "wrong": self.tally.wrong, "lost": self.tally.lost, "unexpected": dict(self.tally.unexpected),
-            "memory limit MiB": limit >> 20, "memory peak MiB": peak >> 20,
+            "minutes": self.options.minutes, "seed": self.options.seed, "load average": load, **self.tally.report(),
+            "memory limit MiB": limit >> 20, "memory peak MiB": self.peak >> 20,
             "RSS MiB, median of each fifth": [int(np.median(self.rss[i:i + fifth])) >> 20
                                               for i in range(0, len(self.rss), fifth)][:5],
-            "leased at the end": self.settled_lease(), "within limit": peak <= limit,
+            "within limit": self.peak <= limit, "exit codes after SIGTERM": self.exit_codes,
         }
 
     def settled_lease(self):
@@ -320,14 +328,6 @@ class Soak:
         return int(held)
 
 
-def be_killed(url):
-    """A client that uploads for ever."""
-    volume = np.zeros((1, 60, 60, 60), np.float32)
-    stub = services.VolumesStub(grpc.insecure_channel(url))
-    while True:
-        download(stub.Infer(upload(volume, "net", pause=0.3)))
-
-
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--minutes", type=float, default=30)
@@ -335,18 +335,15 @@ def main():
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--workers", type=int, default=6)
     parser.add_argument("--output", default="soak.json")
-    parser.add_argument("--be-killed", help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.be_killed:
-        be_killed(options.be_killed)
     with tempfile.TemporaryDirectory() as repository:
-        report = Soak(options, repository).run()
+        soak = Soak(options, repository)
+        report = soak.run()
     text = json.dumps(report, indent=1)
     pathlib.Path(options.output).write_text(text + "\n")
     print(text)
-    good = (not report["wrong"] and not report["wrong bytes of it"] and not report["lost"] and
-            not report["unexpected"] and report["within limit"] and report["leased at the end"] == 0 and
-            report["exit code after SIGTERM"] == 0)
+    good = (soak.tally.is_good() and not report["wrong bytes of it"] and report["within limit"] and
+            report["leased at the end"] == 0 and not any(report["exit codes after SIGTERM"]))
     return 0 if good else 1
 
 
