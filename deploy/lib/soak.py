@@ -138,6 +138,8 @@ class Worker(threading.Thread):
             action(index)
         except (grpc.RpcError, triton.InferenceServerException) as error:
             self.refused(began, *soak_killed.code_and_message(error))
+        except Exception as error:  # an answer that is none
+            self.soak.tally.note(self.soak.tally.unexpected, f"{self.what}: {error!r}")
 
     def refused(self, began, code, message):
         self.soak.tally.refusal(self.what, code, message, self.fits, self.soak.was_restarted_since(began))
@@ -342,7 +344,7 @@ def main():
     text = json.dumps(report, indent=1)
     pathlib.Path(options.output).write_text(text + "\n")
     print(text)
-    good = (soak.tally.is_good() and not report["wrong bytes of it"] and report["within limit"] and
+    good = (soak.tally.is_good() and soak.tally.right > 0 and not report["wrong bytes of it"] and report["within limit"] and
             report["leased at the end"] == 0 and not any(report["exit codes after SIGTERM"]))
     return 0 if good else 1
 

@@ -26,7 +26,7 @@ def upload(url):
     from soak import services, upload as chunks
     stub = services.VolumesStub(grpc.insecure_channel(url))
     for number in itertools.count():
-        responses = stub.Infer(chunks(VOLUME[0], "net", pause=0.3))
+        responses = stub.Infer(chunks(VOLUME[0], "net", pause=0.3), timeout=PATIENCE)
         for response in responses:
             if number == 0 and response.WhichOneof("message") == "accepted":
                 say_begun()
@@ -63,7 +63,7 @@ def shared_memory(url):
         tensor.set_shared_memory(name, VOLUME.nbytes)
         say_begun()
         while True:
-            client.infer("net", [tensor])
+            client.infer("net", [tensor], client_timeout=PATIENCE)
 
 
 def code_and_message(error):

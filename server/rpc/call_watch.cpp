@@ -80,16 +80,17 @@ std::chrono::milliseconds CallWatch::length_of_pause() const {
   return pause_between_probes(std::chrono::duration_cast<std::chrono::milliseconds>(age));
 }
 
+// A probe may wake the call, which then asks for the reason: it is told no earlier than the reason is here.
+bool CallWatch::ask(WatchedCall::State& call) {
+  const std::scoped_lock lock(call.mutex);
+  call.reason = call.probe();
+  return call.reason.has_value();
+}
+
 void CallWatch::probe_all() {
   for (const auto& call : calls_) {
     if (call->stop.stop_requested()) continue;
-    std::optional<Error> reason = call->probe();
-    if (!reason) continue;
-    {
-      const std::scoped_lock lock(call->mutex);
-      call->reason = std::move(reason);
-    }
-    call->stop.request_stop();
+    if (ask(*call)) call->stop.request_stop();
   }
 }
 

@@ -60,6 +60,7 @@ class CallWatch {
  private:
   friend class WatchedCall;
   void work(const std::stop_token& stop);
+  [[nodiscard]] static bool ask(WatchedCall::State& call);  // whether it shall end
   void probe_all();
   void pause(std::unique_lock<std::mutex>& lock, const std::stop_token& stop);
   [[nodiscard]] std::chrono::milliseconds length_of_pause() const;  // mutex_ is held

@@ -90,7 +90,9 @@ TEST_F(HttpServerTest, APortInUseIsRefusedNotShared) {
 TEST_F(HttpServerTest, AProbeDoesNotWaitForSlowClients) {
   std::vector<std::unique_ptr<SlowClient>> slow;
   for (int i = 0; i < 8; ++i) slow.push_back(std::make_unique<SlowClient>(server_->port()));
-  EXPECT_EQ(get("/livez")->body, "ok\n");
+  const httplib::Result answer = get("/livez");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->body, "ok\n");
   for (const std::unique_ptr<SlowClient>& client : slow) EXPECT_TRUE(client->is_waited_for());
 }
 

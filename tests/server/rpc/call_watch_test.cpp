@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <chrono>
 #include <latch>
+#include <memory>
+#include <optional>
+#include <thread>
 
 namespace znni::rpc {
 namespace {
@@ -43,6 +48,18 @@ TEST(CallWatch, WithoutAReasonTheErrorStands) {
   CallWatch watch;
   const WatchedCall call = watch.watch([]() -> std::optional<Error> { return std::nullopt; });
   EXPECT_EQ(call.reason(stopped).message, stopped.message);
+}
+
+TEST(CallWatch, WhomAProbeWakesHearsItsReason) {
+  CallWatch watch;
+  std::latch woken(1);
+  const WatchedCall call = watch.watch([&woken] {
+    woken.count_down();
+    std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    return std::optional<Error>(Error{ErrorCode::deadline_exceeded, "too late"});
+  });
+  woken.wait();
+  EXPECT_EQ(call.reason(stopped).message, "too late");
 }
 
 TEST(CallWatch, TheFirstReasonCounts) {
