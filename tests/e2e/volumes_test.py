@@ -159,15 +159,29 @@ class VolumesTest(unittest.TestCase):
         with self.daemon.client() as client:
             return client.get_inference_statistics("net").model_stats[0].inference_stats.fail.count
 
+    def wait_until(self, is_so, what):
+        """Within a minute."""
+        deadline = time.monotonic() + 60
+        while not is_so():
+            self.assertLess(time.monotonic(), deadline, what)
+            time.sleep(0.05)
+
+    def expect_it_is_over(self, failures):
+        """One more job has failed, what it held is free, and the next one is right."""
+        self.wait_until(lambda: self.failures() == failures + 1, "the job goes on")
+        self.wait_until(lambda: self.daemon.metric("znni_memory_used_bytes", pool="transport") == 0, "memory is held")
+        self.expect_dense(self.volume((12, 12, 12)))
+
     def test_a_client_killed_in_mid_stream_ends_only_its_own_job(self):
         for bytes_sent in (100_000, None):
+            before = self.failures()
             client = subprocess.Popen([sys.executable, __file__, self.daemon.url, str(bytes_sent or 0)],
                                       stdout=subprocess.PIPE)
             client.stdout.readline()  # it was accepted, and has sent what it was told to
             client.send_signal(signal.SIGKILL)
             client.wait()
             client.stdout.close()
-            self.expect_dense(self.volume((12, 12, 12)))
+            self.expect_it_is_over(before)
 
     def test_a_cancelled_stream_stops_the_job(self):
         before = self.failures()
@@ -176,11 +190,18 @@ class VolumesTest(unittest.TestCase):
             if response.WhichOneof("message") in ("progress", "chunk"):
                 break
         call.cancel()
-        deadline = time.monotonic() + 60
-        while self.failures() == before and time.monotonic() < deadline:
-            time.sleep(0.05)
-        self.assertEqual(self.failures(), before + 1)
-        self.expect_dense(self.volume((12, 12, 12)))
+        self.expect_it_is_over(before)
+
+    def test_a_client_that_cancels_while_it_takes_nothing_frees_what_waits_for_it(self):
+        before = self.failures()
+        call = self.stub.Infer(requests(self.volume((150, 200, 200))))
+        next(call)
+        patches = -1.0
+        while patches != (patches := self.daemon.metric("znni_patches_total")):
+            time.sleep(1)  # until it computes no more, for its output has nowhere to go
+        self.assertGreater(self.daemon.metric("znni_memory_used_bytes", pool="transport"), 0)
+        call.cancel()
+        self.expect_it_is_over(before)
 
 
 def be_killed(url, bytes_sent):

@@ -81,6 +81,17 @@ TEST_F(PlanSourceTest, ThePlanBesideTheModelComesFirst) {
   EXPECT_EQ(*found, beside);
 }
 
+TEST_F(PlanSourceTest, APlanOfAnotherMachineIsUsedAndTheLogSaysSo) {
+  Plan plan = searched(network_);
+  plan.key.device = "other, 2 threads";
+  directory_.write("net/3/plan.pbtxt", plan_text(plan));
+  const Result<Plan> found = find(plans());
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(*found, plan);
+  EXPECT_THAT(log_, HasSubstr("info: plan " + entry_.plan_file.string() +
+                              " is used: planned for other, 2 threads; this is " + spec_.name));
+}
+
 TEST_F(PlanSourceTest, APlanForAnotherNetIsReplaced) {
   directory_.write("net/3/plan.pbtxt", plan_text(searched(test::simple_network(2))));
   const Result<Plan> found = find(plans());
