@@ -250,16 +250,21 @@ class Soak:
         self.peak = 0
         self.exit_codes = []
         self.restarted = float("-inf")  # when clients last could find nobody
+        self.daemon = None
+        self.plans = tempfile.TemporaryDirectory()
         self.start()
         with self.daemon.client() as client:
             self.output_name = client.get_model_metadata("net").outputs[0].name
         self.begin = time.monotonic()
         self.end = self.begin + options.minutes * 60
 
-    def start(self, port=0):
+    def start(self):
+        """Where the one before was, with the plans that it made."""
+        port = self.daemon.port if self.daemon else 0
         self.daemon = Daemon(self.repository, "--model-control-mode", "explicit", "--load-model", "*",
                              "--max-request-bytes", "16M", "--max-queue", "3", "--allow-client-shm", port=port,
-                             mem=self.options.mem).wait_ready()
+                             mem=self.options.mem, plans=self.plans.name)
+        self.daemon.wait_ready()
         self.channel = grpc.insecure_channel(self.daemon.url, [
             ("grpc.max_receive_message_length", -1), ("grpc.max_reconnect_backoff_ms", 500)])
 
@@ -272,7 +277,7 @@ class Soak:
         self.tally.note(self.tally.faults, "SIGTERM and restart")
         self.restarted = float("inf")
         self.stop()
-        self.start(self.daemon.port)
+        self.start()
         self.restarted = time.monotonic() + AFTER_RESTART
 
     def was_restarted_since(self, began):
@@ -340,12 +345,16 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as repository:
         soak = Soak(options, repository)
-        report = soak.run()
+        try:
+            report = soak.run()
+        finally:
+            soak.daemon.process.kill()  # of a run that broke off
     text = json.dumps(report, indent=1)
     pathlib.Path(options.output).write_text(text + "\n")
     print(text)
-    good = (soak.tally.is_good() and soak.tally.right > 0 and not report["wrong bytes of it"] and report["within limit"] and
-            report["leased at the end"] == 0 and not any(report["exit codes after SIGTERM"]))
+    good = (soak.tally.is_good() and soak.tally.right > 0 and not report["wrong bytes of it"] and
+            report["within limit"] and report["leased at the end"] == 0 and
+            not any(report["exit codes after SIGTERM"]))
     return 0 if good else 1
 
 

@@ -24,10 +24,11 @@ class Daemon:
     """One running znnid. `log` grows while it runs. As a context it waits until all models are served, or with
     ready=False only until it listens."""
 
-    def __init__(self, repository, *arguments, port=0, metrics_port=0, mem="1G", ready=True, environment=None):
+    def __init__(self, repository, *arguments, port=0, metrics_port=0, mem="1G", ready=True, environment=None,
+                 plans=None):
         self.ready = ready
         self.folder = tempfile.TemporaryDirectory()
-        command = [ZNNID, "--model-repository", repository, "--plan-dir", f"{self.folder.name}/plans",
+        command = [ZNNID, "--model-repository", repository, "--plan-dir", plans or f"{self.folder.name}/plans",
                    "--grpc-port", str(port), "--metrics-port", str(metrics_port), "--mem", mem,
                    *arguments]
         environment = dict(os.environ, XDG_STATE_HOME=f"{self.folder.name}/state", **(environment or {}))
