@@ -2,6 +2,7 @@
 
 import os
 import pathlib
+import queue
 import re
 import subprocess
 import tempfile
@@ -154,6 +155,23 @@ class GpuTest(unittest.TestCase):
                 client.infer(MODEL, [tensor], client_timeout=0.5)
             self.ask(client)
             self.assertEqual(daemon.metric("znni_model_gpu_lost"), 0)
+            self.assertEqual(daemon.metric("znni_memory_used_bytes", pool="transport"), 0)
+
+    def test_sigterm_while_it_computes_ends_the_job_and_the_daemon(self):
+        arguments = ("--plugin", PLUGIN, "--gpu-mem", "1M", "--exit-timeout-secs", "1")
+        with self.daemon(*arguments) as daemon, daemon.client() as client:
+            large = volume_for(self.net, (80, 180, 180), 8)
+            tensor = triton.InferInput("input", list(large.shape), "FP32")
+            tensor.set_data_from_numpy(large)
+            answers = queue.Queue()
+            client.async_infer(MODEL, [tensor], callback=lambda result, error: answers.put(error))
+            deadline = time.monotonic() + 60
+            while daemon.metric("znni_jobs", state="running") == 0:
+                self.assertTrue(answers.empty() and time.monotonic() < deadline, daemon.log)
+                time.sleep(0.01)
+            time.sleep(0.2)
+            self.assertEqual(daemon.stop(), 0, daemon.log)
+            self.assertIn("UNAVAILABLE", str(answers.get(timeout=60)))
 
     def test_two_callers_share_it(self):
         with self.daemon() as daemon:
