@@ -17,12 +17,12 @@ import tritonclient.grpc as triton
 import nets
 import soak_killed
 from harness import Daemon, volumes_stubs
+from soak_killed import PATIENCE
 from soak_tally import Tally
 
 messages, services = volumes_stubs()
 SHAPES = 40  # distinct volumes
 CHUNK = 1 << 18
-PATIENCE = 300  # seconds until a request that nobody answered counts as lost
 AFTER_RESTART = 5  # seconds for which clients may still find nobody
 UNITS = {"M": 1 << 20, "G": 1 << 30}
 SIDE, PLANES = 1024, 2049  # of the large volume: 2 GiB and a plane

@@ -13,7 +13,7 @@ import numpy as np
 import tritonclient.grpc as triton
 import tritonclient.utils.shared_memory as shared
 
-PATIENCE = 300  # seconds
+PATIENCE = 300  # seconds until a request that nobody answered counts as lost
 VOLUME = np.zeros((1, 1, 60, 60, 60), np.float32)
 
 

@@ -117,10 +117,8 @@ Result<std::vector<ModelEntry>> scan_repository(const fs::path& directory, const
       entries.push_back(model_entry(directory, name, contents->folders));
     }
   }
-  if (!passed_over.empty())
-    log_to(
-        log, "warning",
-        directory.string() + ": passed over, with neither a model's file nor a version's folder in it: " + passed_over);
+  const std::string why = ": passed over, with neither a model's file nor a version's folder in it: ";
+  if (!passed_over.empty()) log_to(log, "warning", directory.string() + why + passed_over);
   return entries;
 }
 
