@@ -21,7 +21,6 @@ import statistics
 import subprocess
 import sys
 import tempfile
-import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "e2e"))
 
@@ -116,19 +115,9 @@ def stages(daemon):
     return {name: daemon.metric("znni_stage_seconds_total", stage=stage) for name, stage in STAGES.items()}
 
 
-# Ample for the line of a call that has ended.
-LOG_SECONDS = 60
-
-
 def recorded(daemon, calls):
     """What the daemon's log says of its call number `calls`, counted from 1."""
-    deadline = time.monotonic() + LOG_SECONDS
-    while len(lines := [line for line in daemon.log if "method=Volumes" in line]) < calls:
-        if daemon.process.poll() is not None:
-            raise SystemExit("served: the daemon ended:\n" + "\n".join(daemon.log))
-        if time.monotonic() > deadline:
-            raise SystemExit(f"served: the daemon's log has {len(lines)} of {calls} calls after {LOG_SECONDS} s")
-        time.sleep(0.01)
+    lines = daemon.logged("method=Volumes", calls)
     fields = dict(re.findall(r"(\w+)=(\S+)", lines[calls - 1]))
     return {name: float(fields[field]) for name, field in RECORD.items()}
 
@@ -160,7 +149,7 @@ def compare_with_echo(options, served):
         process, address = served.echo()
         echoed, streamed = [], []
         with process, Daemon(repository, mem=options.mem) as daemon:
-            say(next(line for line in daemon.log if "is ready" in line))
+            say(daemon.logged("is ready")[0])
             volume = ("--model", "same", "--extent", options.extent, "--same")
             for _ in range(options.repetitions):
                 echoed.append(served.once("stream", "--server", address, *volume, of=process.pid))
@@ -182,7 +171,7 @@ def compare_with_process(options, served):
     volume = ("--model", options.model, "--extent", options.model_extent)
     inside, streamed = [], []
     with Daemon(options.model_repository, mem=options.model_mem) as daemon:
-        say(next(line for line in daemon.log if "is ready" in line))
+        say(daemon.logged("is ready")[0])
         served.once("stream", "--server", daemon.url, *volume)
         with Inside(served, "--model-repository", options.model_repository, "--plan-dir", f"{daemon.folder.name}/plans",
                     "--mem", options.model_mem, *volume) as resident:

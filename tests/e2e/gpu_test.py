@@ -81,7 +81,7 @@ class GpuTest(unittest.TestCase):
         self.assertIn("place: gpu", self.plan.read_text())
         with self.daemon() as daemon, daemon.client() as client:
             self.assertNotIn("fallback", self.ask(client))
-            self.assertTrue(any("GPU 'simulated GPU' is open with 1.00 MiB" in line for line in daemon.log), daemon.log)
+            daemon.logged("GPU 'simulated GPU' is open with 1.00 MiB")
             idle = [daemon.metric("znni_pipeline_idle_seconds_total", place=place) for place in ("cpu", "gpu")]
             self.assertGreater(sum(idle), 0)
             self.assertEqual(daemon.metric("znni_model_gpu_lost"), 0)
@@ -93,7 +93,7 @@ class GpuTest(unittest.TestCase):
         plan = self.make_plan(repository, "--precision", "bf16")
         self.assertIn("bf16:channels_last", plan.read_text())
         with Daemon(repository, "--plugin", PLUGIN, "--gpu-mem", "1M") as daemon, daemon.client() as client:
-            self.assertTrue(any("rungs, up to bf16" in line for line in daemon.log), daemon.log)
+            daemon.logged("rungs, up to bf16")
             output, parameters = self.infer(client)
             self.assertNotIn("fallback", parameters)
             error = np.abs(output - self.reference).max() / np.abs(self.reference).max()
@@ -102,19 +102,14 @@ class GpuTest(unittest.TestCase):
 
     def test_without_a_gpu_it_is_refused_in_one_line(self):
         with self.daemon("--threads", str(os.cpu_count()), ready=False) as daemon:
-            deadline = time.monotonic() + 60
-            while not any("is unavailable" in line for line in daemon.log) and time.monotonic() < deadline:
-                time.sleep(0.05)
-            lines = [line for line in daemon.log if "is unavailable" in line]
+            lines = daemon.logged("is unavailable")
             self.assertEqual(len(lines), 1, daemon.log)
             self.assertIn("plan.pbtxt: it places segments on a GPU, and none is in use", lines[0])
             self.assertIn(MODEL, daemon.page("/readyz")[1])
 
     def test_a_plugin_that_finds_no_gpu_is_told(self):
         with self.daemon("--plugin", WITHOUT_GPU, "--threads", str(os.cpu_count()), ready=False) as daemon:
-            deadline = time.monotonic() + 60
-            while not any("is unavailable" in line for line in daemon.log) and time.monotonic() < deadline:
-                time.sleep(0.05)
+            daemon.logged("is unavailable")
             said = [line for line in daemon.log if "no GPU, or no driver for one, was found" in line]
             self.assertEqual(len(said), 1, daemon.log)
 
@@ -139,7 +134,7 @@ class GpuTest(unittest.TestCase):
             self.assertIn("work failed, as the test asked", said)
             self.assertEqual(daemon.metric("znni_model_gpu_lost", model=MODEL), 1)
             self.assertEqual(daemon.metric("znni_fallback_jobs_total", model=MODEL), 1)
-            self.assertTrue(any("the CPU takes over" in line for line in daemon.log))
+            daemon.logged("the CPU takes over")
             self.assertEqual(daemon.page("/readyz"), (200, "ok\n"))
 
     def test_a_gpu_that_does_not_open_is_replaced_and_said(self):

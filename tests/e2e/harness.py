@@ -17,7 +17,7 @@ import tritonclient.grpc as triton
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ZNNID = pathlib.Path(os.environ["ZNNI_BIN_DIR"]) / "znnid"
-LONGEST_START = 240  # seconds; a bound for a hang, not a measure
+LONGEST_START = 600  # seconds; a bound for a hang, not a measure
 
 
 class Daemon:
@@ -70,6 +70,19 @@ class Daemon:
                     raise RuntimeError("znnid is not ready:\n" + "\n".join(self.log))
                 time.sleep(0.05)
         return self
+
+    def logged(self, words, count=1):
+        """Waits until the log has `count` lines with these words, which may come after the daemon's answer; returns all
+        that it has then. Fails if the daemon ends without them."""
+        deadline = time.monotonic() + LONGEST_START
+        while True:
+            ended = not self._reader.is_alive()
+            lines = [line for line in self.log if words in line]
+            if len(lines) >= count:
+                return lines
+            if ended or time.monotonic() > deadline:
+                raise AssertionError(f"{len(lines)} of {count} log lines with '{words}':\n" + "\n".join(self.log))
+            time.sleep(0.01)
 
     @property
     def url(self):

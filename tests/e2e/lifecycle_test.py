@@ -203,8 +203,7 @@ class LifecycleTest(unittest.TestCase):
         daemon = self.daemon(*LARGE_MESSAGES, mem="2G").wait_ready()
         thread, _ = self.start_inference(daemon, (300, 300, 300))
         daemon.process.send_signal(signal.SIGTERM)
-        while not any("stopping" in line for line in daemon.log):
-            time.sleep(0.01)
+        daemon.logged("stopping")
         self.assertEqual(daemon.stop(), 128 + signal.SIGTERM)
         thread.join()
 

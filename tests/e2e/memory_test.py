@@ -17,11 +17,9 @@ UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 def logged_share(daemon, name):
     """Bytes of a share of the memory, as the daemon logged it."""
-    for line in daemon.log:
-        match = re.search(rf'{name}="([\d.]+) (\w+)"', line)
-        if match:
-            return float(match[1]) * UNITS[match[2]]
-    raise AssertionError(f"no share '{name}' in the log")
+    line = daemon.logged(f'{name}="')[0]
+    match = re.search(rf'{name}="([\d.]+) (\w+)"', line)
+    return float(match[1]) * UNITS[match[2]]
 
 
 def infer_at_once(daemon, volume, count):

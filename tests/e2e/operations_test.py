@@ -89,8 +89,7 @@ class OperationsTest(unittest.TestCase):
     def test_a_record_of_every_request(self):
         with Daemon(self.repository, "--log-format", "json") as daemon, daemon.client() as client:
             infer(client, request_id="job 7")
-            while not (calls := [json.loads(line) for line in daemon.log if '"call"' in line]):
-                time.sleep(0.01)
+            calls = [json.loads(line) for line in daemon.logged('"call"')]
         self.assertEqual((calls[0]["id"], calls[0]["version"], calls[0]["voxels"]), ("job 7", "1", 125))
         parts = [calls[0][f"{part}_seconds"] for part in ("receive", "queue", "compute", "send")]
         self.assertLessEqual(sum(parts), 1.1 * calls[0]["seconds"] + 0.01)
