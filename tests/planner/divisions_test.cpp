@@ -115,7 +115,9 @@ TEST(DivisionSearch, FindsTheBestOfAllInAnyMemory) {
     for (int asked = 0; asked < 10; ++asked) {
       const SpaceBytes memory{0, random.integer(1 << 9, 1 << 15), random.integer(1 << 9, 1 << 15)};
       const Seconds below = random.chance(0.3) ? middle : 2 * middle;
-      if (random.chance(0.3)) EXPECT_LE(search.least_seconds(), best_of(all, endless_memory, endless)->estimate.time);
+      if (random.chance(0.3)) {
+        EXPECT_LE(search.least_seconds(), best_of(all, endless_memory, endless)->estimate.time);
+      }
       const Result<DividedOption> option = search.fastest(memory, below);
       const DividedOption* const expected = best_of(all, memory, below);
       ASSERT_EQ(option.has_value(), expected != nullptr) << i;
@@ -270,7 +272,9 @@ TEST(DivisionSearch, ReordersPartsWhereThePrecisionAllowsTheFormat) {
   int in_bf16 = 0;
   for (std::int64_t bytes = 1 << 16; bytes >= 1 << 11; bytes -= 1 << 8) {
     const Result<DividedOption> tf32 = in(bytes, {Precision::tf32, &test::sim_reorder()});
-    if (tf32) EXPECT_EQ(tf32->choice.in, last_f32);
+    if (tf32) {
+      EXPECT_EQ(tf32->choice.in, last_f32);
+    }
     const Result<DividedOption> option = in(bytes, {Precision::bf16, &test::sim_reorder()});
     if (!option) continue;
     const Estimate& estimate = option->estimate;

@@ -284,7 +284,9 @@ TEST_P(RandomGrids, BatchesBelongToNoMoreRowsThanSaid) {
   const std::int64_t said = rows_of_batch(volume, patches, Vec3::cube(3));
   EXPECT_LE(most, said);
   EXPECT_LE(said, std::ssize(grid.rows));
-  if (std::ssize(grid.rows) > patches.choice.S * patches.choice.S) EXPECT_EQ(most, said) << "some batch needs it";
+  if (std::ssize(grid.rows) > patches.choice.S * patches.choice.S) {
+    EXPECT_EQ(most, said) << "some batch needs it";
+  }
 }
 
 TEST_P(RandomGrids, RowsCompletePlanesInOrder) {

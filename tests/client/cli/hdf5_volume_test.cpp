@@ -112,7 +112,9 @@ TEST(Hdf5Volume, AGroupIsNotReplaced) {
   const VolumeFacts facts{1, {3, 4, 5}, VoxelType::u8};
   write_volume({path, "/scans/raw"}, facts);
   const Result<VolumeTarget> target = open_target({path, "/scans"}, facts, 0);
-  if (target) ASSERT_TRUE(target->finish());
+  if (target) {
+    ASSERT_TRUE(target->finish());
+  }
   EXPECT_FALSE(target);
   expect_volume({path, "/scans/raw"}, facts);
 }

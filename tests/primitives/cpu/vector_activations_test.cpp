@@ -71,15 +71,15 @@ using Kinds = testing::Types<PlainVectors<4>, PlainVectors<8>, SplitVectors<Plai
 TYPED_TEST_SUITE(VectorActivations, Kinds);
 
 TYPED_TEST(VectorActivations, AreAsExactAsTheyAreSaidToBe) {
-  using V = typename TypeParam::V;
-  this->check([](V x) { return sigmoid<TypeParam>(x); }, exact_sigmoid, 3, true, true);
-  this->check([](V x) { return hyperbolic_tangent<TypeParam>(x); }, [](double x) { return std::tanh(x); }, 3, true,
-              false);
-  this->check([](V x) { return exponential<TypeParam>(x); }, [](double x) { return std::exp(x); }, 1, false, true);
-  this->check([](V x) { return exponential_less_one<TypeParam>(x); }, [](double x) { return std::expm1(x); }, 1, false,
-              false);
-  this->check([](V x) { return elu<TypeParam>(x, 1.0F); }, [](double x) { return x < 0 ? std::expm1(x) : x; }, 1, true,
-              false);
+  this->check([](typename TypeParam::V x) { return sigmoid<TypeParam>(x); }, exact_sigmoid, 3, true, true);
+  this->check([](typename TypeParam::V x) { return hyperbolic_tangent<TypeParam>(x); },
+              [](double x) { return std::tanh(x); }, 3, true, false);
+  this->check([](typename TypeParam::V x) { return exponential<TypeParam>(x); }, [](double x) { return std::exp(x); },
+              1, false, true);
+  this->check([](typename TypeParam::V x) { return exponential_less_one<TypeParam>(x); },
+              [](double x) { return std::expm1(x); }, 1, false, false);
+  this->check([](typename TypeParam::V x) { return elu<TypeParam>(x, 1.0F); },
+              [](double x) { return x < 0 ? std::expm1(x) : x; }, 1, true, false);
 }
 
 // Every kind, infinities and numbers around zero among the arguments, in runs that are no whole vectors: what lies

@@ -166,7 +166,9 @@ void expect_rounded(const Seen& seen, Precision precision) {
   EXPECT_GT(seen.furthest, 1e-5) << "nothing was rounded: these layers are float32";
   const double unit = seen.walk.unit();
   EXPECT_LT(unit, unit_of(precision)) << "rounded coarser than the plan says";
-  if (precision == Precision::bf16) EXPECT_GT(unit, unit_of(Precision::tf32)) << "bf16 would pass for TF32";
+  if (precision == Precision::bf16) {
+    EXPECT_GT(unit, unit_of(Precision::tf32)) << "bf16 would pass for TF32";
+  }
 }
 
 void expect_all_within_bounds(Precision precision, bool streamed) {

@@ -139,7 +139,9 @@ TEST(VolumeCut, NoOtherIsMuchSooner) {
     EXPECT_NEAR(cut.seconds, found.seconds, 0.03 * static_cast<double>(found.parts));
     const Seconds soonest = soonest_of_all(output, patches, outlook);
     EXPECT_EQ(cut.fits, soonest < static_cast<Seconds>(saturated));
-    if (cut.fits) EXPECT_LE(cut.seconds, 1.8 * soonest);
+    if (cut.fits) {
+      EXPECT_LE(cut.seconds, 1.8 * soonest);
+    }
   }
 }
 
@@ -215,7 +217,9 @@ TEST(VolumeCut, PartsOfAWideVolumeRunFewerStepsAndGiveTheSame) {
     EXPECT_LT(3 * parts.patches, 2 * whole.statistics->patches);
     EXPECT_EQ(parts.output, test::output_values(whole));
     const JobOutlook at_once = *made.engine->outlook(volume.shape);
-    if (!in_turns) EXPECT_EQ(parts.patches, at_once.patches) << "as if nothing had to wait";
+    if (!in_turns) {
+      EXPECT_EQ(parts.patches, at_once.patches) << "as if nothing had to wait";
+    }
     EXPECT_EQ(made.engine->cut(volume.shape)->parts, 1) << "where all may be held";
   }
 }

@@ -79,8 +79,12 @@ TEST_P(RandomMessages, CutShortOrChangedAreRefusedOrBounded) {
   ModelInferRequest parsed;
   const bool is_message = parsed.ParseFromString(bytes);
   const Result<std::int64_t> said = size_of(bytes);
-  if (is_message && said) EXPECT_GE(*said, static_cast<std::int64_t>(parsed.SpaceUsedLong()));
-  if (!said) EXPECT_EQ(said.error().code, ErrorCode::invalid_argument);
+  if (is_message && said) {
+    EXPECT_GE(*said, static_cast<std::int64_t>(parsed.SpaceUsedLong()));
+  }
+  if (!said) {
+    EXPECT_EQ(said.error().code, ErrorCode::invalid_argument);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(MessageSize, RandomMessages, testing::Range(0, test::case_count(50)));

@@ -6,6 +6,7 @@
 #include <thread>
 #include <vector>
 
+#include "server/rpc/front_door.hpp"
 #include "tests/server/jobs/wait_until.hpp"
 #include "tests/server/rpc/open_inference_fixture.hpp"
 
