@@ -1,7 +1,7 @@
 # Sources in groups, compiled as one file each: headers and templates are most of what a source costs the compiler, and the
-# sanitizers double it. For those who compile everything at once: presets with sanitizers take all in groups, and CI also the
-# tests of the release build, which takes each source of the project for itself, so that it is held to include what it uses.
-set(ZNNI_UNITY OFF CACHE STRING "Compile in groups: OFF, TESTS, or ON (all sources)")
+# sanitizers double it. By default tests are compiled so, and each source of the project for itself, so that it is held to
+# include what it uses. The presets with sanitizers compile all in groups.
+set(ZNNI_UNITY TESTS CACHE STRING "Compile in groups: OFF, TESTS, or ON (all sources)")
 set_property(CACHE ZNNI_UNITY PROPERTY STRINGS OFF TESTS ON)
 set(ZNNI_UNITY_LINES 1500)
 
@@ -21,7 +21,6 @@ function(znni_unity target)
     set_source_files_properties("${source}" PROPERTIES UNITY_GROUP "${target}_${group}")
   endforeach()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
-  # Warnings are judged where each source is compiled for itself: here GCC takes sources for headers, and between the
-  # sanitizers' checks it sees variables without a value.
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-w>)
+  # GCC takes a grouped source for a header.
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-Wno-subobject-linkage>)
 endfunction()

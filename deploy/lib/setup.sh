@@ -45,14 +45,14 @@ install_python() {
   cp "$list" "$venv/installed.txt"
 }
 
-# build_preset PRESET [targets...]: all targets where none is named. ZNNI_UNITY of the environment is that of CMake.
+# build_preset PRESET [targets...]: builds all targets where none is named.
 build_preset() {
   local preset=$1 log="$root/build/configure-$1.log"
   shift
   say "building preset $preset"
   grep -qwE 'avx2|asimd|Features' /proc/cpuinfo || die "this processor has no AVX2: x86-64-v3 or newer is needed"
   (cd "$root" && cmake --preset "$preset" -DCMAKE_CXX_COMPILER_LAUNCHER=ccache -DCMAKE_CUDA_COMPILER_LAUNCHER=ccache \
-    ${ZNNI_UNITY:+"-DZNNI_UNITY=$ZNNI_UNITY"} -DZNNI_TEST_PYTHON="$root/build/venv/bin/python" >"$log" 2>&1) || { tail -30 "$log" >&2; die "configuring failed: see $log"; }
+    -DZNNI_TEST_PYTHON="$root/build/venv/bin/python" >"$log" 2>&1) || { tail -30 "$log" >&2; die "configuring failed: see $log"; }
   cmake --build "$root/build/$preset" -j "$(nproc)" ${1:+--target "$@"}
 }
 
