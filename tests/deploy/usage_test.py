@@ -47,7 +47,7 @@ class UsageTest(unittest.TestCase):
 
     def test_unknown_words_end_in_one_line(self):
         wrong = [["--foo"], ["foo"], ["--mem"], ["-j"]]
-        for name, more in {"test": [["--preset"], ["--preset", "fast"], ["-R"], ["-R", "a", "--foo"]],
+        for name, more in {"test": [["--preset"], ["--preset", "fast"], ["-R"], ["-R", "a", "--foo"], ["--filter"]],
                            "demo": [["--input"], ["--mem", "4G", "b"], ["--mem", "much"], ["--input", "none.h5"]],
                            "package": [["cpu"]],
                            "bench": [["--only"], ["--mem", "much"], ["--patience", "none"]]}.items():
@@ -65,6 +65,21 @@ class UsageTest(unittest.TestCase):
         self.assertIn("build_preset dev", done.stdout)
         words = [line[len("ctest: "):] for line in done.stdout.splitlines() if line.startswith("ctest: ")]
         self.assertEqual((words[:2], words[4:]), (["--preset", "dev"], given))
+
+    def test_a_filter_runs_the_programs_that_have_such_tests(self):
+        programs = self.root / "build/release/tests"
+        programs.mkdir(parents=True)
+        for name, listed in {"one_test": "Suite.\n  Name", "two_tests": "Running main()"}.items():
+            program = programs / name
+            program.write_text(f"#!/bin/sh\ncase $1 in --gtest_list_tests) echo '{listed}' ;; *) echo {name} $1 ;; esac\n")
+            program.chmod(0o755)
+        done = self.call("test", "--filter", "Suite.N*")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertTrue(done.stdout.endswith("\none_test --gtest_filter=Suite.N*\n"), done.stdout)
+        self.assertNotIn("ctest:", done.stdout)
+        (programs / "one_test").unlink()
+        done = self.call("test", "--filter", "None.*")
+        self.assertEqual((done.returncode, done.stderr), (1, "test: no test is called 'None.*'\n"))
 
     def test_without_a_word_all_tests_run(self):
         done = self.call("test")
