@@ -32,8 +32,8 @@ struct ResumeState {
   std::int64_t parts_done = 0;
   std::int64_t part_y = 0;  // extent of a part; 0: it is all one
   std::int64_t part_x = 0;
-  std::string model_token;  // the daemon's, for model and plan
-  std::string replaces;     // output_mark() of what stood in the output's place when it was begun
+  std::string model_token = {};  // the daemon's, for model and plan
+  std::string replaces = {};     // output_mark() of what stood in the output's place when it was begun
 };
 
 // Beside the output file: "out.h5.prob.partial.json".
