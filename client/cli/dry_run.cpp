@@ -16,10 +16,10 @@ std::string seconds_text(double seconds) {
 }
 
 std::string files_text(const Job& job) {
-  return "would read " + to_string(job.input.box.extent()) + " voxels of " + job.options.input + ", send " +
-         to_string(job.input.extent.outer) + " (padding " + to_string(job.options.padding) + ") and write " +
-         std::to_string(job.model.f_out) + " x " + to_string(job.n_out) + " " + numpy_name(job.options.dtype) + " to " +
-         job.options.output;
+  return "would read " + to_string(read_box(job.input.extent).extent()) + " voxels of " + job.options.input +
+         ", send " + to_string(job.input.extent.outer) + " (padding " + to_string(job.options.padding) +
+         ") and write " + std::to_string(job.model.f_out) + " x " + to_string(job.n_out) + " " +
+         numpy_name(job.options.dtype) + " to " + job.options.output;
 }
 
 std::string parts_text(const Parts& parts) {

@@ -41,6 +41,13 @@ std::string state_of(const std::string& path) {
   return std::to_string(bytes) + " bytes, " + std::to_string(changed);
 }
 
+// Tells boxes that are padded with the voxels around them from those of older clients, which knew the box alone.
+std::string padding_text(const Job& job) {
+  const bool is_whole = job.input.box == Box{{0, 0, 0}, job.input.source.facts.n};
+  const std::string name = to_string(job.options.padding);
+  return is_whole || job.options.padding == Padding::none ? name : name + " at the border of the volume";
+}
+
 JobIdentity identity_of(const Job& job) {
   const Options& options = job.options;
   const bool own = options.scale.has_value();
@@ -48,7 +55,7 @@ JobIdentity identity_of(const Job& job) {
           options.model,
           job.model.version,
           to_string(job.input.box),
-          to_string(options.padding),
+          padding_text(job),
           numpy_name(options.dtype),
           own ? number_text(*options.scale) + "," + number_text(*options.offset) : "model",
           state_of(parse_file_name(options.input).path),
@@ -72,6 +79,14 @@ Parts parts_of(const Job& job, const ResumeState& begun) {
   return {job.n_out, {job.n_out.z, begun.part_y, begun.part_x}};
 }
 
+Error another_job(const Job& job, const ResumeState& found, const std::string& changed) {
+  const bool is_older =
+      found.job.padding == to_string(job.options.padding) && found.job.padding != job.identity.padding;
+  const std::string why = is_older ? ": an older znni began it, which padded at the edge of the box" : "";
+  return {ErrorCode::invalid_argument,
+          "--resume: another job was begun: " + changed + why + "; start over with --overwrite"};
+}
+
 // What an earlier run left, when --resume asks to go on with it. Without that, an interrupted output
 // is not thrown away unless --overwrite says so.
 Result<ResumeState> resumed(const Job& job) {
@@ -90,7 +105,7 @@ Result<ResumeState> resumed(const Job& job) {
                                                   " are there already: add --resume, or --overwrite to start over"};
   }
   const std::string changed = difference(found.job, job.identity);
-  if (!changed.empty()) return Error{ErrorCode::invalid_argument, "--resume: another job was begun: " + changed};
+  if (!changed.empty()) return another_job(job, found, changed);
   if (found.planes != job.n_out.z || found.parts_done > parts.count())
     return Error{ErrorCode::corrupt_file, resume_path(job.output) + ": not of this output"};
   ResumeState begun = found;
@@ -130,7 +145,7 @@ Result<Job> make_job(const Options& options, const Connection& connection) {
   const Result<ModelFacts> model = connection.model(options.model, options.version);
   if (!model) return model.error();
   job.model = *model;
-  const PaddedExtent extent = pad(options.padding, box->extent(), model->field_of_view);
+  const PaddedExtent extent = pad(options.padding, source->facts.n, *box, model->field_of_view);
   job.input = {*std::move(source), *box, extent, options.scale, options.offset};
   if (Result<void> fits = check_model(job); !fits) return fits.error();
   job.n_out = job.input.extent.outer - model->field_of_view + Vec3::cube(1);

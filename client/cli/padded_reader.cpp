@@ -6,7 +6,7 @@
 namespace znni::client {
 namespace {
 
-// Positions of the box that [first, last) of the padded extent reads, -1 where it reads zeros.
+// Positions of the volume that [first, last) of the padded extent reads, -1 where it reads zeros.
 std::vector<std::int64_t> positions(const PaddedExtent& extent, int axis, std::int64_t first, std::int64_t last) {
   std::vector<std::int64_t> found;
   for (std::int64_t at = first; at < last; ++at) found.push_back(source_position(extent, axis, at).value_or(-1));
@@ -43,8 +43,7 @@ PaddedReader::PaddedReader(const PaddedVolume& volume, const Box& window)
   const Range y = take_range(rows_);
   const Range x = take_range(columns);
   columns_ = stretches(columns);
-  const Vec3 begin = volume.box.start;
-  read_ = {{0, begin.y + y.first, begin.x + x.first}, {0, begin.y + y.last, begin.x + x.last}};
+  read_ = {{0, y.first, x.first}, {0, y.last, x.last}};
   inner_.resize(size(mul(mul(n_.z, bytes_), mul(y.last - y.first, x.last - x.first))));
   outer_.resize(size(mul(voxels(n_), bytes_)));
 }
@@ -52,7 +51,7 @@ PaddedReader::PaddedReader(const PaddedVolume& volume, const Box& window)
 Result<void> PaddedReader::read(std::int64_t plane, std::span<std::byte> out) {
   std::fill(outer_.begin(), outer_.end(), std::byte{0});
   if (const auto z = source_position(volume_.extent, 0, plane)) {
-    if (Result<void> done = volume_.source.read_plane(*z + volume_.box.start.z, read_, inner_); !done) return done;
+    if (Result<void> done = volume_.source.read_plane(*z, read_, inner_); !done) return done;
     spread();
   }
   deliver(out);

@@ -14,8 +14,8 @@ namespace znni::client {
 // What a job reads.
 struct PaddedVolume {
   VolumeSource source;
-  Box box;                             // of it
-  PaddedExtent extent;                 // of the box
+  Box box;                             // of it: what the output is about
+  PaddedExtent extent;                 // of the box, and what is read around it
   std::optional<float> scale, offset;  // both or neither
 };
 

@@ -1,11 +1,12 @@
-// Padding, so that the output covers the whole input: (fov - 1) / 2 voxels before and the rest after.
+// Padding, so that the output covers the whole input: (fov - 1) / 2 voxels before and the rest after. A box of the
+// input has the input's own voxels around it as far as there are some; only what lies outside the input is made up.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
 
-#include "primitives/core/shape.hpp"
+#include "client/cli/bbox.hpp"
 
 namespace znni::client {
 
@@ -14,17 +15,20 @@ enum class Padding { none, zero, reflect };
 [[nodiscard]] Result<Padding> parse_padding(const std::string& name);
 [[nodiscard]] std::string to_string(Padding padding);
 
-// Extents and offsets of a padded volume.
+// Extents and offsets of a box of a volume, with what a net reads around it.
 struct PaddedExtent {
   Padding padding = Padding::none;
   Vec3 inner;   // the volume's own extent
-  Vec3 before;  // voxels of padding before it
-  Vec3 outer;   // with padding
+  Vec3 origin;  // where its first voxel lies in `outer`; below 0 where that begins behind it
+  Vec3 outer;   // the box, and around it field of view - 1 voxels, unless `padding` is none
 };
-[[nodiscard]] PaddedExtent pad(Padding padding, Vec3 inner, Vec3 fov);
+// `box` lies in a volume of extent `inner`.
+[[nodiscard]] PaddedExtent pad(Padding padding, Vec3 inner, const Box& box, Vec3 fov);
 
-// The inner coordinate that outer coordinate `position` reads along `axis`; nullopt reads zero. Reflection is
-// about the first and last voxel, which are not repeated, as often as needed.
+// The voxel of the volume that position `position` of `outer` reads along `axis`; nullopt reads zero. Reflection is
+// about the first and last voxel of the volume, which are not repeated, as often as needed.
 [[nodiscard]] std::optional<std::int64_t> source_position(const PaddedExtent& extent, int axis, std::int64_t position);
+// What of the volume is read.
+[[nodiscard]] Box read_box(const PaddedExtent& extent);
 
 }  // namespace znni::client

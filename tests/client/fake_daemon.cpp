@@ -62,11 +62,11 @@ class FakeInference final : public inference::GRPCInferenceService::Service {
   }
 };
 
-// One stream: collects the input, then answers with its middle.
+// One stream: collects the input, then answers with one voxel of each window.
 class Crop {
  public:
-  Crop(Stream& stream, Behaviour behaviour, std::string model_token)
-      : stream_(stream), behaviour_(behaviour), model_token_(std::move(model_token)) {}
+  Crop(Stream& stream, Behaviour behaviour, std::string model_token, Vec3 of_window)
+      : stream_(stream), behaviour_(behaviour), model_token_(std::move(model_token)), of_window_(of_window) {}
 
   grpc::Status run(const grpc::ServerContext& context) {
     v1::VolumeRequest request;
@@ -121,7 +121,7 @@ class Crop {
     std::string bytes;
     for (std::int64_t y = 0; y < n_out().y; ++y) {
       for (std::int64_t x = 0; x < n_out().x; ++x) {
-        const float value = voxel(z + 1, y + 1, x + 1);
+        const float value = voxel(z + of_window_.z, y + of_window_.y, x + of_window_.x);
         bytes.append(reinterpret_cast<const char*>(&value), sizeof value);
       }
     }
@@ -167,6 +167,7 @@ class Crop {
   Stream& stream_;
   Behaviour behaviour_;
   std::string model_token_;
+  Vec3 of_window_;
   v1::VolumeHeader header_;
   std::string input_;
   std::string waiting_;  // to be sent
@@ -188,7 +189,8 @@ class FakeVolumes final : public v1::Volumes::Service {
     const int after = streams++ - habits_.sound_streams;
     const bool is_sound = after < 0 || after >= habits_.misbehaved_streams;
     const Behaviour now = is_sound ? Behaviour::sound : behaviour_;
-    return Crop(*stream, now, habits_.model_token + (now == Behaviour::is_retrained ? " again" : "")).run(*context);
+    const std::string token = habits_.model_token + (now == Behaviour::is_retrained ? " again" : "");
+    return Crop(*stream, now, token, habits_.voxel).run(*context);
   }
   grpc::Status Outlook(grpc::ServerContext* context, const v1::VolumeHeader* request,
                        v1::VolumeOutlook* answer) override {

@@ -30,6 +30,7 @@ struct Habits {
   int misbehaved_streams = 1 << 20;                 // until it is sound again
   grpc::StatusCode outlook = grpc::StatusCode::OK;  // another: in place of parts
   bool marks_answers = true;                        // as its own; not so a proxy's
+  Vec3 voxel = {1, 1, 1};                           // of its window that model "crop" gives
 };
 
 class FakeDaemon {

@@ -37,6 +37,17 @@ TEST(DryRun, TellsPartsAndSecondsAndComputesNothing) {
   expect_in(", in 4 parts of 7x2x3 voxels; predicted", run_infer(dry(even, scratch), {}));
 }
 
+TEST(DryRun, AroundAPaddedBoxMoreIsRead) {
+  const Scratch scratch;
+  const FakeDaemon daemon(Behaviour::sound, {{7, 4, 6}});
+  Options options = dry(daemon, scratch);
+  options.padding = Padding::reflect;
+  options.bbox = "3:6,0:2,:";
+  const auto outcome = run_infer(options, {});
+  expect_in("would read 5x3x8 voxels of ", outcome);
+  expect_in(", send 5x4x10 (padding reflect) and write 1 x 3x2x8 float32", outcome);
+}
+
 TEST(DryRun, OneStreamHasOnePrediction) {
   const Scratch scratch;
   const FakeDaemon daemon(Behaviour::sound, {{7, 4, 6}});

@@ -77,6 +77,44 @@ TEST(Infer, BoxOfTheInput) {
   expect_middle(options.output, {{3, 2, 1}, {6, 5, 4}});
 }
 
+std::vector<float> voxels_of(const std::string& path) {
+  Result<VolumeSource> source = open_source(parse_file_name(path));
+  EXPECT_TRUE(source);
+  std::vector<float> found(static_cast<std::size_t>(voxels(source->facts.n)));
+  const auto plane = static_cast<std::size_t>(source->facts.n.y * source->facts.n.x);
+  for (std::int64_t z = 0; z < source->facts.n.z; ++z) {
+    const auto out = std::span(found).subspan(static_cast<std::size_t>(z) * plane, plane);
+    EXPECT_TRUE(source->read_plane(z, {{0, 0, 0}, source->facts.n}, std::as_writable_bytes(out)));
+  }
+  return found;
+}
+
+// Whichever voxel of a window the output depends on: real ones are read around a box, in one stream or in parts.
+TEST(Infer, APaddedBoxEqualsTheCropOfTheWholeRun) {
+  const Scratch scratch;
+  for (const Vec3 voxel : {Vec3{0, 0, 0}, Vec3{2, 2, 2}}) {
+    const FakeDaemon daemon(Behaviour::sound, {{1, 2, 3}, "model", 0, 0, grpc::StatusCode::OK, true, voxel});
+    Options options = options_for(daemon, scratch, "whole.npy");
+    options.overwrite = true;
+    for (const Padding padding : {Padding::zero, Padding::reflect}) {
+      options.padding = padding;
+      options.output = scratch.file("whole.npy");
+      options.bbox = "";
+      ASSERT_TRUE(run_infer(options, {}));
+      const std::vector<float> whole = voxels_of(options.output);
+      options.output = scratch.file("box.npy");
+      options.bbox = "4:6,2:6,0:3";
+      ASSERT_TRUE(run_infer(options, {}));
+      std::vector<float> crop;
+      for (std::int64_t row = 0; row < 2 * 4; ++row) {
+        const auto begin = whole.begin() + ((4 + row / 4) * input_facts.n.y + 2 + row % 4) * input_facts.n.x;
+        crop.insert(crop.end(), begin, begin + 3);
+      }
+      EXPECT_EQ(voxels_of(options.output), crop) << to_string(padding);
+    }
+  }
+}
+
 TEST(Infer, ScaleIsAppliedHere) {
   const FakeDaemon daemon;
   const Scratch scratch;

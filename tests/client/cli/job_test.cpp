@@ -75,6 +75,44 @@ TEST(Job, ResumeOfAnotherJobIsRefused) {
   EXPECT_EQ(exit_code(outcome.error()), 2);
 }
 
+// Older clients padded a box at its own edge: their voxels are not mixed with ours.
+TEST(Job, APaddedBoxOfAnOlderClientIsNotResumed) {
+  const Scratch scratch;
+  const FakeDaemon dying(Behaviour::dies_in_the_middle);
+  Options options = options_for(dying, scratch, "out.npy");
+  options.padding = Padding::reflect;
+  options.bbox = "1:8,:,:";
+  ASSERT_FALSE(run_infer(options, {}));
+  const FileName output{options.output, ""};
+  ResumeState state = **read_resume(output);
+  const ResumeState ours = state;
+  state.job.padding = "reflect";
+  ASSERT_TRUE(write_resume(output, state));
+  const FakeDaemon daemon;
+  options.server = daemon.address();
+  options.resume = true;
+  const auto outcome = run_infer(options, {});
+  ASSERT_FALSE(outcome);
+  EXPECT_NE(outcome.error().message.find("an older znni began it, which padded at the edge of the box; start over with "
+                                         "--overwrite"),
+            std::string::npos)
+      << outcome.error().message;
+  EXPECT_EQ(exit_code(outcome.error()), 2);
+  ASSERT_TRUE(write_resume(output, ours));
+  ASSERT_TRUE(run_infer(options, {}));
+  expect_middle(options.output, {{1, 0, 0}, {8, 6, 8}});
+}
+
+// Of the whole volume the padding is what it was.
+TEST(Job, AWholeVolumeOfAnOlderClientIsResumed) {
+  const Scratch scratch;
+  const FakeDaemon dying(Behaviour::dies_in_the_middle);
+  Options options = options_for(dying, scratch, "out.npy");
+  options.padding = Padding::reflect;
+  ASSERT_FALSE(run_infer(options, {}));
+  EXPECT_EQ((*read_resume({options.output, ""}))->job.padding, "reflect");
+}
+
 TEST(Job, InterruptedOutputIsNotThrownAwayUnasked) {
   const Scratch scratch;
   const FakeDaemon dying(Behaviour::dies_in_the_middle);

@@ -21,8 +21,31 @@ VolumeSource test_source(Box& read) {
           }};
 }
 
+// Those of `boxes` that reach over position `at` of `axis` end there, and another begins.
+void cut(std::vector<Box>& boxes, int axis, std::int64_t at) {
+  const std::size_t count = boxes.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (boxes[i].start[axis] >= at || boxes[i].stop[axis] <= at) continue;
+    Box behind = boxes[i];
+    behind.start[axis] = boxes[i].stop[axis] = at;
+    boxes.push_back(behind);
+  }
+}
+
+// The grid of boxes between cuts drawn at random along each axis.
+template <typename IsCut>
+std::vector<Box> tiling(Vec3 n, const IsCut& is_cut) {
+  std::vector<Box> boxes = {{{0, 0, 0}, n}};
+  for (int axis = 0; axis < 3; ++axis) {
+    for (std::int64_t at = 1; at < n[axis]; ++at) {
+      if (is_cut(at)) cut(boxes, axis, at);
+    }
+  }
+  return boxes;
+}
+
 // Voxel by voxel.
-std::vector<std::byte> padded(const PaddedExtent& extent, const Box& box, std::int64_t plane, const Box& window) {
+std::vector<std::byte> padded(const PaddedExtent& extent, std::int64_t plane, const Box& window) {
   std::vector<std::byte> voxels;
   for (std::int64_t c = 0; c < facts.channels; ++c) {
     for (std::int64_t y = window.start.y; y < window.stop.y; ++y) {
@@ -32,7 +55,7 @@ std::vector<std::byte> padded(const PaddedExtent& extent, const Box& box, std::i
         const auto from_x = source_position(extent, 2, x);
         voxels.push_back(std::byte{0});
         if (!from_z || !from_y || !from_x) continue;
-        const Vec3 at = box.start + Vec3{*from_z, *from_y, *from_x};
+        const Vec3 at{*from_z, *from_y, *from_x};
         voxels.back() = test_plane(facts, at.z)[static_cast<std::size_t>((c * facts.n.y + at.y) * facts.n.x + at.x)];
       }
     }
@@ -49,14 +72,14 @@ TEST(PaddedReader, AnyWindowOfAnyPadding) {
     const Padding padding = static_cast<Padding>(integer(0, 2));
     const Vec3 fov = {integer(1, 9), integer(1, 9), integer(1, 9)};
     const Box box{{integer(0, 3), integer(0, 5), integer(0, 6)}, facts.n};
-    const PaddedExtent extent = pad(padding, box.extent(), fov);
+    const PaddedExtent extent = pad(padding, facts.n, box, fov);
     const Vec3 start = {0, integer(0, extent.outer.y - 1), integer(0, extent.outer.x - 1)};
     const Box window{start, {1, integer(start.y + 1, extent.outer.y), integer(start.x + 1, extent.outer.x)}};
     Box read;
     const PaddedVolume volume{test_source(read), box, extent, std::nullopt, std::nullopt};
     PaddedReader reader(volume, window);
     for (std::int64_t plane = 0; plane < extent.outer.z; ++plane) {
-      const std::vector<std::byte> wanted = padded(extent, box, plane, window);
+      const std::vector<std::byte> wanted = padded(extent, plane, window);
       std::vector<std::byte> found(wanted.size());
       ASSERT_TRUE(reader.read(plane, found));
       ASSERT_EQ(found, wanted) << to_string(padding) << " window " << to_string(window);
@@ -64,9 +87,57 @@ TEST(PaddedReader, AnyWindowOfAnyPadding) {
   }
 }
 
+std::vector<std::byte> all_planes(const PaddedVolume& volume) {
+  PaddedReader reader(volume, {{0, 0, 0}, volume.extent.outer});
+  std::vector<std::byte> found;
+  std::vector<std::byte> plane(
+      static_cast<std::size_t>(facts.channels * volume.extent.outer.y * volume.extent.outer.x));
+  for (std::int64_t z = 0; z < volume.extent.outer.z; ++z) {
+    EXPECT_TRUE(reader.read(z, plane));
+    found.insert(found.end(), plane.begin(), plane.end());
+  }
+  return found;
+}
+
+// [z][channels][y][x] of extent `n`: rows and columns of `box`.
+std::vector<std::byte> crop(const std::vector<std::byte>& from, Vec3 n, const Box& box) {
+  std::vector<std::byte> found;
+  for (std::int64_t row = 0; row < n.z * facts.channels * n.y; ++row) {
+    const std::int64_t z = row / (facts.channels * n.y);
+    const bool is_in = z >= box.start.z && z < box.stop.z && row % n.y >= box.start.y && row % n.y < box.stop.y;
+    const auto begin = from.begin() + row * n.x;
+    if (is_in) found.insert(found.end(), begin + box.start.x, begin + box.stop.x);
+  }
+  return found;
+}
+
+// What is sent for a box, and so what comes back, is what the whole run sends there.
+TEST(PaddedReader, AnyTilingByBoxesSendsWhatTheWholeDoes) {
+  std::mt19937 random(11);
+  const auto integer = [&random](std::int64_t first, std::int64_t last) {
+    return std::uniform_int_distribution<std::int64_t>(first, last)(random);
+  };
+  const auto is_cut = [&integer](std::int64_t) { return integer(0, 2) == 0; };
+  Box ignored;
+  for (int i = 0; i < 90; ++i) {
+    const Padding padding = static_cast<Padding>(i % 3);
+    const Vec3 fov = {integer(1, 9), integer(1, 9), integer(1, 9)};
+    const Vec3 border = padding == Padding::none ? Vec3::cube(0) : fov - Vec3::cube(1);
+    const Box all{{0, 0, 0}, facts.n};
+    const PaddedVolume whole{test_source(ignored), all, pad(padding, facts.n, all, fov), {}, {}};
+    const std::vector<std::byte> sent = all_planes(whole);
+    for (const Box& box : tiling(facts.n, is_cut)) {
+      const PaddedVolume one{test_source(ignored), box, pad(padding, facts.n, box, fov), {}, {}};
+      ASSERT_EQ(all_planes(one), crop(sent, whole.extent.outer, {box.start, box.stop + border}))
+          << to_string(padding) << " fov " << to_string(fov) << " box " << to_string(box);
+    }
+  }
+}
+
 TEST(PaddedReader, NoMoreOfTheFileIsReadThanAWindowNeeds) {
   Box read;
-  const PaddedVolume volume{test_source(read), {{0, 1, 0}, facts.n}, pad(Padding::none, {4, 5, 7}, {1, 1, 1}), {}, {}};
+  const Box box{{0, 1, 0}, facts.n};
+  const PaddedVolume volume{test_source(read), box, pad(Padding::none, facts.n, box, {1, 1, 1}), {}, {}};
   PaddedReader reader(volume, {{0, 2, 3}, {1, 4, 5}});
   std::vector<std::byte> plane(2 * 2 * 2);
   ASSERT_TRUE(reader.read(0, plane));
@@ -78,8 +149,8 @@ TEST(PaddedReader, NoMoreOfTheFileIsReadThanAWindowNeeds) {
 
 TEST(PaddedReader, ScaleIsAppliedToPaddingToo) {
   Box read;
-  const PaddedVolume volume{
-      test_source(read), {{0, 0, 0}, facts.n}, pad(Padding::zero, facts.n, {3, 3, 3}), 2.0F, 1.5F};
+  const Box whole{{0, 0, 0}, facts.n};
+  const PaddedVolume volume{test_source(read), whole, pad(Padding::zero, facts.n, whole, {3, 3, 3}), 2.0F, 1.5F};
   PaddedReader reader(volume, {{0, 0, 0}, volume.extent.outer});
   std::vector<float> plane(static_cast<std::size_t>(2 * 8 * 9));
   ASSERT_TRUE(reader.read(0, std::as_writable_bytes(std::span(plane))));

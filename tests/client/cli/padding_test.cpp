@@ -7,22 +7,27 @@
 namespace znni::client {
 namespace {
 
+PaddedExtent whole(Padding padding, Vec3 n, std::int64_t fov) {
+  return pad(padding, n, {{0, 0, 0}, n}, Vec3::cube(fov));
+}
+
 TEST(Padding, OutputIsAsLargeAsTheInput) {
+  const Vec3 n{5, 6, 7};
   for (std::int64_t fov = 1; fov < 8; ++fov) {
-    const PaddedExtent extent = pad(Padding::zero, {5, 6, 7}, Vec3::cube(fov));
-    EXPECT_EQ(extent.outer - Vec3::cube(fov) + Vec3::cube(1), (Vec3{5, 6, 7}));
-    EXPECT_EQ(extent.before, Vec3::cube((fov - 1) / 2));
+    const PaddedExtent extent = pad(Padding::zero, n, {{0, 0, 0}, n}, Vec3::cube(fov));
+    EXPECT_EQ(extent.outer - Vec3::cube(fov) + Vec3::cube(1), n);
+    EXPECT_EQ(extent.origin, Vec3::cube((fov - 1) / 2));
   }
 }
 
 TEST(Padding, NoneChangesNothing) {
-  const PaddedExtent extent = pad(Padding::none, {5, 6, 7}, Vec3::cube(4));
+  const PaddedExtent extent = whole(Padding::none, {5, 6, 7}, 4);
   EXPECT_EQ(extent.outer, extent.inner);
   EXPECT_EQ(source_position(extent, 2, 6), 6);
 }
 
 TEST(Padding, ReflectionLeavesOutTheEdge) {
-  const PaddedExtent extent = pad(Padding::reflect, {4, 4, 4}, Vec3::cube(10));  // 4 before, 5 after
+  const PaddedExtent extent = whole(Padding::reflect, {4, 4, 4}, 10);  // 4 before, 5 after
   const std::vector<std::int64_t> expected = {2, 3, 2, 1, 0, 1, 2, 3, 2, 1, 0, 1, 2};
   for (std::size_t i = 0; i < expected.size(); ++i) {
     EXPECT_EQ(source_position(extent, 1, static_cast<std::int64_t>(i)), expected[i]) << i;
@@ -30,15 +35,31 @@ TEST(Padding, ReflectionLeavesOutTheEdge) {
 }
 
 TEST(Padding, ReflectionOfASingleVoxelRepeatsIt) {
-  const PaddedExtent extent = pad(Padding::reflect, {1, 1, 1}, Vec3::cube(5));
+  const PaddedExtent extent = whole(Padding::reflect, {1, 1, 1}, 5);
   for (std::int64_t i = 0; i < 5; ++i) EXPECT_EQ(source_position(extent, 0, i), 0);
 }
 
 TEST(Padding, ZeroReadsNothingOutside) {
-  const PaddedExtent extent = pad(Padding::zero, {3, 3, 3}, Vec3::cube(4));
+  const PaddedExtent extent = whole(Padding::zero, {3, 3, 3}, 4);
   EXPECT_EQ(source_position(extent, 0, 0), std::nullopt);
   EXPECT_EQ(source_position(extent, 0, 1), 0);
   EXPECT_EQ(source_position(extent, 0, 4), std::nullopt);
+}
+
+// Of nine voxels the box has the fourth to the sixth; the net reads three more on either side.
+TEST(Padding, ABoxHasTheVoxelsOfTheVolumeAroundIt) {
+  const Box box{{3, 0, 7}, {6, 2, 9}};
+  const PaddedExtent inside = pad(Padding::reflect, {9, 9, 9}, box, Vec3::cube(7));
+  EXPECT_EQ(inside.outer, (Vec3{9, 8, 8}));
+  for (std::int64_t at = 0; at < 9; ++at) EXPECT_EQ(source_position(inside, 0, at), at);
+  const std::vector<std::int64_t> first = {3, 2, 1, 0, 1, 2, 3, 4};
+  const std::vector<std::int64_t> last = {4, 5, 6, 7, 8, 7, 6, 5};
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    EXPECT_EQ(source_position(inside, 1, static_cast<std::int64_t>(i)), first[i]) << i;
+    EXPECT_EQ(source_position(inside, 2, static_cast<std::int64_t>(i)), last[i]) << i;
+  }
+  EXPECT_EQ(read_box(inside), (Box{{0, 0, 4}, {9, 5, 9}}));
+  EXPECT_EQ(read_box(pad(Padding::none, {9, 9, 9}, box, Vec3::cube(2))), box);
 }
 
 TEST(Padding, NamesRoundTripAndOthersAreRefused) {
