@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <string_view>
 #include <utility>
@@ -69,6 +71,11 @@ Result<VolumeSource> open_source(const FileName& name) {
   return Error{ErrorCode::internal, name.path};
 }
 
+Result<void> check_file_of(const FileName& name) {
+  const Result<FileFormat> format = format_of(name);
+  return format && *format == FileFormat::hdf5 ? check_hdf5_file(name.path) : Result<void>();
+}
+
 bool output_exists(const FileName& name) {
   const Result<FileFormat> format = format_of(name);
   if (format && *format == FileFormat::hdf5) return hdf5_dataset_exists(name);
@@ -114,6 +121,28 @@ Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFact
     case FileFormat::npy: return open_npy_target(name, facts, goes_on);
   }
   return Error{ErrorCode::internal, name.path};
+}
+
+OutputBytes output_bytes(const FileName& name, const VolumeFacts& facts, bool in_parts) {
+  const Result<FileFormat> format = format_of(name);
+  if (format && *format == FileFormat::hdf5) return {hdf5_bytes(facts), 0};
+  const std::int64_t bytes = mul(mul(facts.channels, voxels(facts.n)), voxel_bytes(facts.type));
+  const bool is_copied = in_parts && format && *format == FileFormat::tiff;
+  return {bytes, is_copied ? bytes : 0};
+}
+
+std::int64_t bytes_of_partial(const FileName& name) {
+  constexpr std::int64_t block = 512;  // of st_blocks, whatever the file system's
+  const FileName partial = partial_name(name);
+  struct stat found {};
+  if (stat(partial.path.c_str(), &found) != 0) return 0;
+  const std::int64_t on_disk = found.st_blocks * block;
+  return partial.dataset.empty() ? on_disk : std::min(on_disk, hdf5_dataset_bytes(partial));
+}
+
+Error write_failure(const std::string& path, const std::string& what) {
+  const std::string why = errno == 0 ? "disk full?" : std::strerror(errno);
+  return {ErrorCode::device_failure, path + ": cannot " + what + ": " + why};
 }
 
 FileName partial_name(const FileName& name) {

@@ -45,12 +45,16 @@ struct VolumeTarget {
   std::function<Result<void>()> flush;
   // Turns the partial output into the complete one.
   std::function<Result<void>()> finish;
+  // Removes the partial output, with a file that was made for it. The last call.
+  std::function<void()> discard;
 };
 
 // The error names the file and what is wrong with it.
 [[nodiscard]] Result<VolumeSource> open_source(const FileName& name);
 
-// Whether a complete output of that name is there.
+// Refuses an output in a file that another program has open, or that is not what its ending says.
+[[nodiscard]] Result<void> check_file_of(const FileName& name);
+// Whether a complete output of that name is there; not in a file that check_file_of() refuses.
 [[nodiscard]] bool output_exists(const FileName& name);
 // Of the file or dataset that has that name: what takes its place has another mark. "" where there is none.
 [[nodiscard]] std::string output_mark(const FileName& name);
@@ -64,6 +68,16 @@ struct VolumeTarget {
 // long: cancelled, and it can be finished later.
 [[nodiscard]] Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFacts& facts, bool goes_on,
                                                         std::stop_token stop = {});
+// What an output takes on disk: by and by, and at its end for a second copy.
+struct OutputBytes {
+  std::int64_t kept = 0;
+  std::int64_t at_the_end = 0;
+};
+[[nodiscard]] OutputBytes output_bytes(const FileName& name, const VolumeFacts& facts, bool in_parts);
+// What the partial output that is there takes on disk.
+[[nodiscard]] std::int64_t bytes_of_partial(const FileName& name);
+// "`path`: cannot `what`: No space left on device", with what errno says of the call that has just failed.
+[[nodiscard]] Error write_failure(const std::string& path, const std::string& what);
 // Where the unfinished output lies: "out.h5:/prob.partial", "out.npy.partial".
 [[nodiscard]] FileName partial_name(const FileName& name);
 

@@ -1,20 +1,25 @@
 #include "client/cli/hdf5_volume.hpp"
 
+#include <fcntl.h>
 #include <hdf5.h>
+#include <sys/file.h>
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <vector>
 
+#include "primitives/core/file_handle.hpp"
 #include "primitives/core/write_atomically.hpp"
 
 namespace znni::client {
 namespace {
 
-constexpr hsize_t chunk_edge = 256;  // of output, y and x; one plane thick
+constexpr std::int64_t chunk_edge = 256;  // of output, y and x; one plane thick
 constexpr std::size_t chunk_cache_limit = 512U << 20U;
 
 // An HDF5 identifier, closed when it goes.
@@ -23,8 +28,9 @@ class Handle {
   Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
   Handle(Handle&& other) noexcept : id_(std::exchange(other.id_, -1)), close_(other.close_) {}
   Handle& operator=(Handle&&) = delete;
-  ~Handle() {
-    if (id_ >= 0) close_(id_);
+  ~Handle() { end(); }
+  void end() {
+    if (id_ >= 0) close_(std::exchange(id_, -1));
   }
   [[nodiscard]] hid_t get() const { return id_; }
   [[nodiscard]] bool valid() const { return id_ >= 0; }
@@ -117,7 +123,19 @@ struct OpenDataset {
   Handle dataset;
   VolumeFacts facts;
   bool has_channels = false;
+  bool has_made_file = false;
 };
+
+// Why a file that is there could not be opened; the library locks files that it reads (LOCK_SH) or writes (LOCK_EX).
+Error unopened(const std::string& path, int lock) {
+  const FileHandle file(::open(path.c_str(), (lock == LOCK_SH ? O_RDONLY : O_RDWR) | O_CLOEXEC));
+  if (!file.is_open()) return write_failure(path, "be opened");
+  if (::flock(file.get(), lock | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+    return {ErrorCode::unavailable,
+            path + ": is in use: another program has it open: wait until that has ended, or name another file"};
+  }
+  return {ErrorCode::corrupt_file, path + ": not an HDF5 file, or cut short"};
+}
 
 Result<VolumeFacts> facts_of(hid_t dataset, const std::string& label) {
   const std::vector<hsize_t> extents = extents_of(dataset);
@@ -166,21 +184,39 @@ Handle open_cached(hid_t file, const std::string& dataset) {
   return {H5Dopen2(file, dataset.c_str(), access.get()), H5Dclose};
 }
 
-Error cannot(const FileName& name, const std::string& what) {
-  return {ErrorCode::device_failure, to_string(name) + ": cannot " + what};
+Error cannot(const FileName& name, const std::string& what) { return write_failure(to_string(name), what); }
+
+Result<Handle> open_or_create(const std::string& path, bool is_there) {
+  errno = 0;
+  Handle file(is_there ? H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT)
+                       : H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT),
+              H5Fclose);
+  if (file.valid()) return file;
+  if (is_there) return unopened(path, LOCK_EX);
+  const bool is_anothers = errno == EEXIST;
+  Error failed = write_failure(path, "be created");
+  std::error_code unknown;
+  if (!is_anothers && std::filesystem::file_size(path, unknown) == 0) std::remove(path.c_str());
+  return failed;
 }
 
-Handle open_or_create(const std::string& path) {
-  std::error_code unknown;
-  if (std::filesystem::exists(path, unknown)) return {H5Fopen(path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT), H5Fclose};
-  return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, H5P_DEFAULT, H5P_DEFAULT), H5Fclose};
+// Removes an output that was begun: from a file that holds others, or with the file.
+void discard(OpenDataset& open, const FileName& partial) {
+  silence();
+  H5Ldelete(open.file.get(), partial.dataset.c_str(), H5P_DEFAULT);
+  open.dataset.end();
+  open.file.end();
+  if (open.has_made_file) std::remove(partial.path.c_str());
 }
+
+// One plane per chunk: planes arrive one by one, and a chunk is then written once.
+Vec3 chunk_of(Vec3 n) { return {1, std::min(chunk_edge, n.y), std::min(chunk_edge, n.x)}; }
 
 Handle create_dataset(hid_t file, const std::string& dataset, const VolumeFacts& facts) {
   const auto size = [](std::int64_t value) { return static_cast<hsize_t>(value); };
   std::array<hsize_t, 4> extents = {size(facts.channels), size(facts.n.z), size(facts.n.y), size(facts.n.x)};
-  // One plane per chunk: planes arrive one by one, and a chunk is then written once.
-  std::array<hsize_t, 4> chunk = {1, 1, std::min(chunk_edge, extents[2]), std::min(chunk_edge, extents[3])};
+  const Vec3 edges = chunk_of(facts.n);
+  std::array<hsize_t, 4> chunk = {1, 1, size(edges.y), size(edges.x)};
   const int skip = facts.channels > 1 ? 0 : 1;
   const Handle space(H5Screate_simple(4 - skip, extents.data() + skip, nullptr), H5Sclose);
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
@@ -212,6 +248,11 @@ Handle partial_dataset(hid_t file, const std::string& dataset, const VolumeFacts
   return create_dataset(file, dataset, facts);
 }
 
+Error not_begun(const FileName& partial) {
+  return {ErrorCode::corrupt_file,
+          to_string(partial) + ": is not the partial output that was begun: start over with --overwrite"};
+}
+
 // Whether a group has that name, and is no output's to replace.
 bool is_group(hid_t file, const std::string& name) {
   const Handle there(H5Oopen(file, name.c_str(), H5P_DEFAULT), H5Oclose);
@@ -221,11 +262,12 @@ bool is_group(hid_t file, const std::string& name) {
 // Renames the partial dataset over whatever had the name.
 Result<void> finish(const OpenDataset& open, const FileName& name) {
   const std::string partial = partial_name(name).dataset;
-  if (H5Fflush(open.file.get(), H5F_SCOPE_GLOBAL) < 0) return cannot(name, "be written (disk full?)");
+  errno = 0;
+  if (H5Fflush(open.file.get(), H5F_SCOPE_GLOBAL) < 0) return cannot(name, "be written");
   H5Ldelete(open.file.get(), name.dataset.c_str(), H5P_DEFAULT);
   const herr_t moved =
       H5Lmove(open.file.get(), partial.c_str(), open.file.get(), name.dataset.c_str(), H5P_DEFAULT, H5P_DEFAULT);
-  if (moved < 0 || H5Fflush(open.file.get(), H5F_SCOPE_GLOBAL) < 0) return cannot(name, "be finished (disk full?)");
+  if (moved < 0 || H5Fflush(open.file.get(), H5F_SCOPE_GLOBAL) < 0) return cannot(name, "be finished");
   return {};
 }
 
@@ -234,7 +276,7 @@ Result<void> finish(const OpenDataset& open, const FileName& name) {
 Result<VolumeSource> open_hdf5(const FileName& name) {
   silence();
   Handle file(H5Fopen(name.path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-  if (!file.valid()) return Error{ErrorCode::corrupt_file, name.path + ": not an HDF5 file, or cut short"};
+  if (!file.valid()) return unopened(name.path, LOCK_SH);
   const Result<std::string> dataset = dataset_name(file.get(), name);
   if (!dataset) return dataset.error();
   Handle data = open_cached(file.get(), *dataset);
@@ -250,12 +292,20 @@ Result<VolumeSource> open_hdf5(const FileName& name) {
       }};
 }
 
+Result<void> check_hdf5_file(const std::string& path) {
+  silence();
+  std::error_code unknown;
+  if (!std::filesystem::exists(path, unknown)) return {};
+  const Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  return file.valid() ? Result<void>() : unopened(path, LOCK_SH);
+}
+
 bool hdf5_dataset_exists(const FileName& name) {
   silence();
   std::error_code unknown;
   if (!std::filesystem::exists(name.path, unknown)) return false;
   const Handle file(H5Fopen(name.path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
-  if (!file.valid()) return true;  // something is there, and it is not ours to overwrite
+  if (!file.valid()) return false;
   const Handle dataset(H5Dopen2(file.get(), name.dataset.c_str(), H5P_DEFAULT), H5Dclose);
   return dataset.valid();
 }
@@ -268,27 +318,52 @@ std::string hdf5_dataset_mark(const FileName& name) {
   return H5Oget_info(dataset.get(), &found) >= 0 ? std::to_string(found.addr) : "";
 }
 
+std::int64_t hdf5_dataset_bytes(const FileName& name) {
+  if (!hdf5_dataset_exists(name)) return 0;
+  const Handle file(H5Fopen(name.path.c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), H5Fclose);
+  const Handle dataset(H5Dopen2(file.get(), name.dataset.c_str(), H5P_DEFAULT), H5Dclose);
+  return static_cast<std::int64_t>(H5Dget_storage_size(dataset.get()));
+}
+
+std::int64_t hdf5_bytes(const VolumeFacts& facts) {
+  const Vec3 chunk = chunk_of(facts.n);
+  const Vec3 stored = {facts.n.z, round_up(facts.n.y, chunk.y), round_up(facts.n.x, chunk.x)};
+  return mul(mul(facts.channels, voxels(stored)), voxel_bytes(facts.type));
+}
+
 Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& facts, bool goes_on) {
   silence();
-  Handle file = open_or_create(name.path);
-  if (!file.valid()) return cannot(name, "be opened for writing: not an HDF5 file, in use, or no such folder");
-  if (is_group(file.get(), name.dataset)) {
+  std::error_code unknown;
+  const bool is_there = std::filesystem::exists(name.path, unknown);
+  Result<Handle> file = open_or_create(name.path, is_there);
+  if (!file) return file.error();
+  if (is_group(file->get(), name.dataset)) {
     return Error{ErrorCode::invalid_argument, to_string(name) + ": is a group: name a dataset in it"};
   }
-  Handle data = partial_dataset(file.get(), partial_name(name).dataset, facts, goes_on);
-  if (!data.valid()) return cannot(name, "create or reopen the partial dataset");
-  auto open = std::make_shared<OpenDataset>(OpenDataset{std::move(file), std::move(data), facts, facts.channels > 1});
+  errno = 0;
+  Handle data = partial_dataset(file->get(), partial_name(name).dataset, facts, goes_on);
+  auto open = std::make_shared<OpenDataset>(
+      OpenDataset{*std::move(file), std::move(data), facts, facts.channels > 1, !is_there});
+  if (!open->dataset.valid()) {
+    if (goes_on) return not_begun(partial_name(name));
+    const Error failed = cannot(name, "create the partial dataset");
+    discard(*open, partial_name(name));
+    return failed;
+  }
   VolumeTarget target;
   target.write_plane = [open, name](std::int64_t z, const Box& box, std::span<const std::byte> plane) -> Result<void> {
+    errno = 0;
     // The library's one transfer function of ours takes a mutable pointer; writing does not change it.
     if (transfer(*open, z, box, const_cast<std::byte*>(plane.data()), Direction::write) >= 0) return {};
-    return cannot(name, "write plane " + std::to_string(z) + " (disk full?)");
+    return cannot(name, "write plane " + std::to_string(z));
   };
   target.flush = [open, name]() -> Result<void> {
+    errno = 0;
     if (H5Fflush(open->file.get(), H5F_SCOPE_GLOBAL) >= 0) return sync_file(name.path);
-    return cannot(name, "be flushed (disk full?)");
+    return cannot(name, "be flushed");
   };
   target.finish = [open, name] { return finish(*open, name); };
+  target.discard = [open, name] { discard(*open, partial_name(name)); };
   return target;
 }
 

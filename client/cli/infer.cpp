@@ -137,13 +137,14 @@ class Run {
     return {};
   }
 
-  // Leaves what was written resumable and says so.
+  // Leaves what was written resumable and says so; nothing where it is not.
   Error leave_partial(Error error) {
     progress_.end();
     if (!writer_) return error;
     if (Result<void> recorded = writer_->record(); !recorded && recorded.error().message != error.message)
       error.message += "; " + recorded.error().message;
     const std::string kept = writer_->recorded();
+    if (kept.empty()) writer_->discard();
     if (kept.empty() || is_other_model_) return error;
     error.message += "; " + kept + " are kept in " + to_string(partial_name(job_.output)) + ": go on with --resume";
     return error;
@@ -181,6 +182,11 @@ InferOutcome outcome(const Job& job, const StreamSummary& summary) {
   return {text, json_text(json)};
 }
 
+OutputShare share_of(const Job& job) {
+  const VolumeFacts facts{job.model.f_out, job.n_out, job.options.dtype};
+  return {facts, job.parts, job.begun.parts_done, job.begun.planes_done};
+}
+
 // An earlier run was interrupted after its last plane: nothing is left to compute.
 bool is_computed(const Job& job) {
   const std::int64_t parts = job.parts.count();
@@ -207,7 +213,7 @@ Result<InferOutcome> finish_only(const Job& job, const std::stop_token& stop) {
 
 }  // namespace
 
-Result<InferOutcome> run_infer(const Options& options, std::stop_token stop) {
+Result<InferOutcome> run_infer(const Options& options, std::stop_token stop, const SpaceOf& space_of) {
   const Result<Credentials> credentials = read_credentials(options.credentials);
   if (!credentials) return credentials.error();
   const Connection connection(options.server, *credentials);
@@ -216,6 +222,7 @@ Result<InferOutcome> run_infer(const Options& options, std::stop_token stop) {
   if (is_computed(*job) && !options.dry_run) return finish_only(*job, stop);
   const Result<Advice> advice = choose_parts(connection, *job);
   if (!advice) return advice.error();
+  if (Result<void> fits = check_room(job->output, share_of(*job), space_of); !fits) return fits.error();
   if (options.dry_run) return dry_outcome(*job, *advice);
   if (advice->missing && advice->missing->code != ErrorCode::unsupported)
     std::fprintf(stderr, "znni: %s\n", one_stream_text(*advice->missing).c_str());

@@ -123,6 +123,7 @@ bool is_needless(const Error& error) {
 
 // What can be refused before the daemon is asked.
 Result<void> check_files(const Options& options, const FileName& output) {
+  if (Result<void> usable = check_file_of(output); !usable) return usable;
   if (output_exists(output) && !options.overwrite && !options.resume) {
     return Error{ErrorCode::invalid_argument, options.output + ": is there already: add --overwrite or name another"};
   }

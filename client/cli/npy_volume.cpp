@@ -1,7 +1,9 @@
 #include "client/cli/npy_volume.hpp"
 
 #include <array>
+#include <cerrno>
 #include <charconv>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <optional>
@@ -117,6 +119,7 @@ std::string make_header(const VolumeFacts& facts) {
 // Of a whole plane each image at once.
 Result<void> write_rows(std::fstream& file, const std::string& path, const VolumeFacts& facts, std::int64_t data_at,
                         std::int64_t z, const Box& box, std::span<const std::byte> plane) {
+  errno = 0;
   const Vec3 n = facts.n;
   const std::int64_t width = voxel_bytes(facts.type);
   const bool whole_rows = box.extent().x == n.x;
@@ -129,9 +132,7 @@ Result<void> write_rows(std::fstream& file, const std::string& path, const Volum
       file.write(reinterpret_cast<const char*>(from), bytes);
     }
   }
-  if (!file)
-    return Error{ErrorCode::device_failure, path + ": cannot write plane " + std::to_string(z) + " (disk full?)"};
-  return {};
+  return file ? Result<void>() : write_failure(path, "write plane " + std::to_string(z));
 }
 
 bool begins_with(std::fstream& file, const std::string& header) {
@@ -143,15 +144,18 @@ bool begins_with(std::fstream& file, const std::string& header) {
 // With its header, begun or found there.
 Result<void> open_partial(std::fstream& file, const std::string& partial, const std::string& header, bool goes_on) {
   const auto read_and_write = std::ios::binary | std::ios::in | std::ios::out;
+  errno = 0;
   file.open(partial, goes_on ? read_and_write : read_and_write | std::ios::trunc);
-  if (!file) return Error{ErrorCode::device_failure, partial + ": cannot be written"};
+  if (!file) return write_failure(partial, "be opened for writing");
   if (goes_on) {
     if (begins_with(file, header)) return {};
     return Error{ErrorCode::corrupt_file,
                  partial + ": is not the partial output that was begun: start over with --overwrite"};
   }
   if (file << header << std::flush) return {};
-  return Error{ErrorCode::device_failure, partial + ": cannot be written (disk full?)"};
+  const Error failed = write_failure(partial, "be written");
+  std::remove(partial.c_str());
+  return failed;
 }
 
 }  // namespace
@@ -178,16 +182,22 @@ Result<VolumeTarget> open_npy_target(const FileName& name, const VolumeFacts& fa
     return write_rows(*file, partial, facts, at, z, box, plane);
   };
   target.flush = [file, partial]() -> Result<void> {
-    if (!file->flush()) return Error{ErrorCode::device_failure, partial + ": cannot be written (disk full?)"};
+    errno = 0;
+    if (!file->flush()) return write_failure(partial, "be written");
     return sync_file(partial);
   };
   target.finish = [file, partial, path = name.path]() -> Result<void> {
+    errno = 0;
     file->close();
-    if (!*file) return Error{ErrorCode::device_failure, partial + ": cannot be written (disk full?)"};
+    if (!*file) return write_failure(partial, "be written");
     std::error_code failed;
     std::filesystem::rename(partial, path, failed);
     if (failed) return Error{ErrorCode::device_failure, path + ": cannot be finished: " + failed.message()};
     return {};
+  };
+  target.discard = [file, partial] {
+    file->close();
+    std::remove(partial.c_str());
   };
   return target;
 }

@@ -23,6 +23,8 @@ class RecordedWriter {
   [[nodiscard]] Result<void> end_part();
   [[nodiscard]] Result<void> record();
   [[nodiscard]] Result<void> finish();
+  // Removes what was written. The last call.
+  void discard() { target_.discard(); }
   // "3 of 9 planes", "2 of 12 parts and 3 of 9 planes": what --resume can go on after; "" for nothing.
   [[nodiscard]] std::string recorded() const;
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
@@ -150,6 +151,7 @@ void describe_page(TIFF* file, const VolumeFacts& facts) {
 
 Result<void> write_page(TIFF* file, const std::string& path, const VolumeFacts& facts,
                         std::span<const std::byte> plane) {
+  errno = 0;
   describe_page(file, facts);
   const std::int64_t row = facts.n.x * voxel_bytes(facts.type);
   bool written = true;
@@ -159,7 +161,7 @@ Result<void> write_page(TIFF* file, const std::string& path, const VolumeFacts& 
     written = TIFFWriteScanline(file, line.data(), static_cast<std::uint32_t>(y), 0) >= 0;
   }
   if (written && TIFFWriteDirectory(file) != 0) return {};
-  return Error{ErrorCode::device_failure, path + ": cannot be written (disk full?)"};
+  return write_failure(path, "be written");
 }
 
 // From now on no page follows this one.
@@ -184,6 +186,14 @@ Result<void> keep_pages(const std::string& path, const VolumeFacts& facts, std::
     return bad(path, "is not the partial output that was begun: start over with --overwrite");
   }
   return make_last(file.get(), planes - 1) ? Result<void>() : bad(path, "cannot be shortened");
+}
+
+// The library makes a file before it finds that nothing can be written to it.
+Error unopened(const std::string& partial) {
+  Error failed = write_failure(partial, "be written");
+  std::error_code unknown;
+  if (std::filesystem::file_size(partial, unknown) == 0) std::remove(partial.c_str());
+  return failed;
 }
 
 std::string mode_for(const VolumeFacts& facts, std::int64_t planes_done) {
@@ -220,16 +230,18 @@ Result<VolumeTarget> open_tiff_target(const FileName& name, const VolumeFacts& f
   silence();
   if (Result<void> kept = keep_pages(partial_name(name).path, facts, planes_done); !kept) return kept.error();
   const std::string partial = partial_name(name).path;
+  errno = 0;
   // The file is kept open between planes, and closed to flush it: libtiff writes its directory then.
   const auto file = std::make_shared<File>(TIFFOpen(partial.c_str(), mode_for(facts, planes_done).c_str()));
-  if (!*file) return Error{ErrorCode::device_failure, partial + ": cannot be written"};
+  if (!*file) return unopened(partial);
   VolumeTarget target;
   target.write_plane = [file, partial, facts](std::int64_t, const Box&, std::span<const std::byte> plane) {
     return write_page(file->get(), partial, facts, plane);
   };
   target.flush = [file, partial]() -> Result<void> {
+    errno = 0;
     if (TIFFFlush(file->get()) != 0) return sync_file(partial);
-    return Error{ErrorCode::device_failure, partial + ": cannot be written (disk full?)"};
+    return write_failure(partial, "be written");
   };
   target.finish = [file, partial, path = name.path]() -> Result<void> {
     file->reset();
@@ -237,6 +249,10 @@ Result<VolumeTarget> open_tiff_target(const FileName& name, const VolumeFacts& f
     std::filesystem::rename(partial, path, failed);
     if (failed) return Error{ErrorCode::device_failure, path + ": cannot be finished: " + failed.message()};
     return {};
+  };
+  target.discard = [file, partial] {
+    file->reset();
+    std::remove(partial.c_str());
   };
   return target;
 }

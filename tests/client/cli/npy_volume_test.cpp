@@ -1,5 +1,7 @@
 #include "client/cli/npy_volume.hpp"
 
+#include <cerrno>
+#include <cstring>
 #include <fstream>
 
 #include "tests/client/volume_file.hpp"
@@ -43,7 +45,7 @@ TEST(NpyVolume, AHeaderThatFindsNoRoomIsToldAtTheBegin) {
   std::filesystem::create_symlink("/dev/full", partial_name(name).path);
   const Result<VolumeTarget> target = open_target(name, {1, {2, 3, 4}, VoxelType::u8}, 0);
   ASSERT_FALSE(target);
-  EXPECT_EQ(target.error().message, partial_name(name).path + ": cannot be written (disk full?)");
+  EXPECT_EQ(target.error().message, partial_name(name).path + ": cannot be written: " + std::strerror(ENOSPC));
 }
 
 TEST(NpyVolume, FortranOrderIsRefused) {
