@@ -187,7 +187,7 @@ std::string concat_text(const ConcatProblem& concat) {
 float apply(Activation activation, float x) {
   switch (activation.kind) {
     case ActivationKind::none: return x;
-    case ActivationKind::relu: return x > 0.0F ? x : 0.0F;
+    case ActivationKind::relu: return x < 0.0F ? 0.0F : x;
     case ActivationKind::leaky_relu: return x < 0.0F ? activation.alpha * x : x;
     case ActivationKind::elu: return x < 0.0F ? activation.alpha * std::expm1(x) : x;
     case ActivationKind::sigmoid: return 1.0F / (1.0F + std::exp(-x));

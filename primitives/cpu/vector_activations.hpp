@@ -2,7 +2,7 @@
 //
 // Where |result| is at least 2^-126, it is within so many units in the last place of the exact one: sigmoid 3, tanh 3,
 // exponential 1, e^x - 1, of which elu is alpha times, 1. What would be smaller is 0 (sigmoid, exponential). Infinities
-// give the limits, what is no number stays so (relu: 0); the sign of a zero may be lost. A value's result does not
+// give the limits, what is no number stays so; the sign of a zero may be lost. A value's result does not
 // depend on where it lies.
 #pragma once
 
@@ -73,7 +73,7 @@ typename Isa::V hyperbolic_tangent(typename Isa::V x) {
 
 template <class Isa>
 typename Isa::V relu(typename Isa::V x) {
-  return Isa::larger(typename Isa::V{}, x);
+  return Isa::larger(x, typename Isa::V{});  // of two that do not compare the first: what is no number stays so
 }
 
 template <class Isa>

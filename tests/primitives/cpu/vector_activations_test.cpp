@@ -106,5 +106,16 @@ TYPED_TEST(VectorActivations, FollowTheDefinitionWhereverAValueLies) {
   }
 }
 
+// In every lane, and behind the last whole vector.
+TYPED_TEST(VectorActivations, WhatIsNoNumberStaysSo) {
+  for (int kind = 0; kind <= 5; ++kind) {
+    const Activation activation{static_cast<ActivationKind>(kind), 0.3F};
+    std::vector<float> values(static_cast<std::size_t>(2 * TypeParam::lanes + 1), nan);
+    activate_vectors<TypeParam>(activation, values.data(), std::ssize(values));
+    for (const float value : values) EXPECT_TRUE(std::isnan(value)) << to_string(activation.kind) << ": " << value;
+    EXPECT_TRUE(std::isnan(apply(activation, nan))) << to_string(activation.kind);
+  }
+}
+
 }  // namespace
 }  // namespace znni::cpu
