@@ -181,6 +181,7 @@ void log_call(const Log& log, const rpc::CallRecord& call) {
                       {"bytes_out", call.bytes_out},
                       {"voxels", call.voxels},
                       {"patches", call.patches},
+                      {"nonfinite_voxels", call.nonfinite_voxels},
                       {"layers", call.layers}});
     return;
   }

@@ -102,13 +102,15 @@ Result<void> read_output_grid(std::string_view text, ModelSettings& settings) {
 Result<void> read_parameter(const std::string& name, const std::string& text, ModelSettings& settings) {
   if (name == "input_scale") return read_number(name, text, settings.input_scale);
   if (name == "input_offset") return read_number(name, text, settings.input_offset);
+  if (name == "input_nonfinite") return read_number(name, text, settings.input_nonfinite.emplace());
   if (name == "input_zscore") return read_zscore(text, settings);
   if (name == "output_activation") return read_output_activation(text, settings);
   if (name == "output_grid") return read_output_grid(text, settings);
   settings.extra.emplace(name, text);
-  settings.warnings.push_back("parameter " + in_quotes(name) +
-                              " has no effect; input_scale, input_offset, input_zscore, output_activation and "
-                              "output_grid have");
+  settings.warnings.push_back(
+      "parameter " + in_quotes(name) +
+      " has no effect; input_scale, input_offset, input_zscore, input_nonfinite, output_activation and "
+      "output_grid have");
   return {};
 }
 

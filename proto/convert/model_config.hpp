@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,6 +23,7 @@ struct ModelSettings {
   std::string name;       // "" where the file does not say
   float input_scale = 1;  // the net sees raw * input_scale + input_offset
   float input_offset = 0;
+  std::optional<float> input_nonfinite;  // taken for raw voxels that are NaN or infinite; else they are refused
   InputZscore input_zscore = InputZscore::none;
   OutputActivation output_activation = OutputActivation::none;
   OutputGrid output_grid = OutputGrid::dense;

@@ -23,7 +23,8 @@ Result<void> give_way(JobTurns& turns, const Interval& interval, const VolumeJob
   return back;
 }
 
-JobStatistics noted(JobStatistics done, std::int64_t voxels, JobRecord& record) {
+JobStatistics noted(JobStatistics done, std::int64_t voxels, std::int64_t replaced, JobRecord& record) {
+  done.replaced = replaced;
   done.queued = record.queued();
   done.yielded = record.yielded();
   record.ran(done, voxels);
@@ -36,9 +37,30 @@ JobLine::JobLine(ModelSlot& slot, SharedDevice& shared, LoadedModel& model, cons
                  std::span<VolumeJob> jobs, std::size_t together)
     : slot_(slot), shared_(shared), model_(model), log_(log), jobs_(jobs), together_(together) {
   for (VolumeJob& job : jobs_) {
-    job.normalisation = job.normalised ? Normalisation{} : model_.planned.input.normalisation;
+    const Normalisation& own = model_.planned.input.normalisation;
+    job.normalisation = job.normalised ? Normalisation{1.0F, 0.0F, own.instead} : own;
   }
-  let_in(together_);
+}
+
+Result<void> JobLine::check_inputs() {
+  for (VolumeJob& job : jobs_) {
+    replaced_.push_back(0);
+    sources_.push_back(nullptr);
+    if (job.source != nullptr) {
+      sources_.back() = std::make_unique<CheckedSource>(*job.source, job.normalisation.instead);
+      job.source = sources_.back().get();
+      continue;
+    }
+    const Result<std::int64_t> found = check_volume(job.input, job.first_plane, job.normalisation.instead);
+    if (!found && jobs_.size() == 1) return found.error();
+    if (!found) return found.error().within("volume " + std::to_string(replaced_.size()) + " of the batch");
+    replaced_.back() = *found;
+  }
+  return {};
+}
+
+std::int64_t JobLine::replaced_of(std::size_t number) const {
+  return sources_[number] ? sources_[number]->replaced() : replaced_[number];
 }
 
 void JobLine::let_in(std::size_t last) {
@@ -70,7 +92,8 @@ std::int64_t JobLine::held_bytes() const {
 
 Result<JobStatistics> JobLine::run(const std::stop_token& stop) {
   JobRecord record(slot_, held_bytes());
-  Result<JobStatistics> done = run_all(record, stop);
+  const Result<void> sound = check_inputs();
+  Result<JobStatistics> done = sound ? run_all(record, stop) : Result<JobStatistics>(sound.error());
   record.ended(done ? nullptr : &done.error());
   return done;
 }
@@ -115,11 +138,13 @@ Result<JobStatistics> JobLine::run_in_turn(std::size_t number, JobRecord& record
   const Result<std::optional<JobStatistics>> as_guest =
       take_turn_or_run_as_guest(waiting_[number], turns, number > 0, events, stop);
   if (!as_guest) return as_guest.error();
-  return *as_guest ? noted(**as_guest, voxels_of(job), record) : compute(job, turns, record, stop);
+  return *as_guest ? noted(**as_guest, voxels_of(job), replaced_of(number), record)
+                   : compute(number, turns, record, stop);
 }
 
-Result<JobStatistics> JobLine::compute(VolumeJob& job, JobTurns& turns, JobRecord& record,
+Result<JobStatistics> JobLine::compute(std::size_t number, JobTurns& turns, JobRecord& record,
                                        const std::stop_token& stop) {
+  VolumeJob& job = jobs_[number];
   const ProgressWatch::Work work(shared_.watch);
   keep_watch(shared_.watch, job);
   job.between_patches = [&](const Interval& interval) {
@@ -131,7 +156,7 @@ Result<JobStatistics> JobLine::compute(VolumeJob& job, JobTurns& turns, JobRecor
   const bool was_lost = model_.engine->gpu_lost().has_value();
   const Result<JobStatistics> done = model_.engine->run(job, stop);
   tell_change(was_lost);
-  return done ? noted(*done, voxels_of(job), record) : done;
+  return done ? noted(*done, voxels_of(job), replaced_of(number), record) : done;
 }
 
 // Where the job lost the GPU, or found that it works again.

@@ -3,24 +3,27 @@
 #pragma once
 
 #include <deque>
+#include <memory>
 #include <span>
 #include <stop_token>
+#include <vector>
 
 #include "server/jobs/guest_list.hpp"
 #include "server/jobs/model_slot.hpp"
 #include "server/jobs/shared_device.hpp"
+#include "server/volume/checked_source.hpp"
 
 namespace znni {
 
 class JobLine {
  public:
-  // The first `together` in the line: others with free places in a batch may take them from now on, and the next ones
-  // as those before them end. `jobs` have a rung each and get the model's normalisation. All arguments must outlive
-  // this.
+  // `jobs` have a rung each and get the model's normalisation. All arguments must outlive this.
   JobLine(ModelSlot& slot, SharedDevice& shared, LoadedModel& model, const LogSink& log, std::span<VolumeJob> jobs,
           std::size_t together);
 
-  // One after the other, as ModelServer::run_all(). Once.
+  // One after the other, as ModelServer::run_all(). The first `together` in the line: others with free places in a
+  // batch may take them, and the next ones as those before them end. Voxels that are NaN or infinite are refused, or
+  // replaced and counted, as the model wants it: in memory before a job is in the line, else as its planes come. Once.
   [[nodiscard]] Result<JobStatistics> run(const std::stop_token& stop);
 
  private:
@@ -28,7 +31,9 @@ class JobLine {
   [[nodiscard]] Result<JobStatistics> run_all(JobRecord& record, const std::stop_token& stop);
   [[nodiscard]] Result<JobStatistics> run_one(std::size_t number, JobRecord& record, const std::stop_token& stop);
   [[nodiscard]] Result<JobStatistics> run_in_turn(std::size_t number, JobRecord& record, const std::stop_token& stop);
-  [[nodiscard]] Result<JobStatistics> compute(VolumeJob& job, JobTurns& turns, JobRecord& record,
+  [[nodiscard]] Result<void> check_inputs();
+  [[nodiscard]] std::int64_t replaced_of(std::size_t number) const;  // voxels of its input
+  [[nodiscard]] Result<JobStatistics> compute(std::size_t number, JobTurns& turns, JobRecord& record,
                                               const std::stop_token& stop);
   [[nodiscard]] bool standardises(const VolumeJob& job) const;
   [[nodiscard]] GuestPlaces places_of(const VolumeJob& job) const;
@@ -42,7 +47,9 @@ class JobLine {
   const LogSink& log_;
   const std::span<VolumeJob> jobs_;
   const std::size_t together_;
-  std::deque<GuestList::Waiting> waiting_;  // of each that is in the line or was; where they stay
+  std::vector<std::unique_ptr<CheckedSource>> sources_;  // per job; of one whose input lies in memory nullptr,
+  std::vector<std::int64_t> replaced_;                   // and so many of its voxels
+  std::deque<GuestList::Waiting> waiting_;               // of each that is in the line or was; where they stay
 };
 
 }  // namespace znni

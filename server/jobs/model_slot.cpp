@@ -163,6 +163,7 @@ void JobRecord::ran(const JobStatistics& job, std::int64_t voxels) {
   counters.gpu_idle += job.gpu_idle;
   counters.stages += job.stages;
   counters.guests += job.is_guest ? 1 : 0;
+  counters.replaced += job.replaced;
   counters.fell_back += job.fallback.empty() ? 0 : 1;
 }
 

@@ -66,6 +66,11 @@ void write_places(const ModelServer& server, const std::vector<ModelInfo>& model
   for (const ModelInfo& model : models) {
     out.sample(labels_of(model), server.statistics(model.name, model.version).fell_back);
   }
+  out.family("znni_nonfinite_voxels_total", "counter",
+             "Input voxels that were NaN or infinite, and replaced as the model's configuration says.");
+  for (const ModelInfo& model : models) {
+    out.sample(labels_of(model), server.statistics(model.name, model.version).replaced);
+  }
   out.family("znni_pipeline_idle_seconds_total", "counter",
              "How long CPU and GPU waited for each other in jobs that ran on both.");
   for (const ModelInfo& model : models) {

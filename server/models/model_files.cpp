@@ -78,7 +78,8 @@ Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log)
     return checked.error().within(entry.config_file.string());
   }
   LoadedNetwork whole = activated(std::move(*loaded), settings.output_activation);
-  const InputRule input{{settings.input_scale, settings.input_offset}, settings.input_zscore == InputZscore::volume};
+  const InputRule input{{settings.input_scale, settings.input_offset, settings.input_nonfinite},
+                        settings.input_zscore == InputZscore::volume};
   return ModelFiles{std::move(whole.network), std::move(whole.weights), input};
 }
 

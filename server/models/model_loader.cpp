@@ -90,6 +90,9 @@ std::string identity_of(const ModelFiles& files, const Plan& plan) {
   const float rule[] = {files.input.normalisation.scale, files.input.normalisation.offset,
                         files.input.zscore ? 1.0F : 0.0F};
   print.add(std::as_bytes(std::span(rule)));
+  if (const std::optional<float>& instead = files.input.normalisation.instead) {
+    print.add(std::as_bytes(std::span(&*instead, 1)));
+  }
   print.add(plan_text(plan));
   return print.text();
 }

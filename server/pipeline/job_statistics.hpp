@@ -18,14 +18,16 @@ struct JobStatistics {
   Seconds cpu_idle = 0;
   Seconds gpu_idle = 0;
   StageSeconds stages;
-  bool is_guest = false;  // it ran with another job, which has their time
-  std::string fallback;   // why rungs of the CPU computed what was planned for a GPU; "" when nothing failed
+  std::int64_t replaced = 0;  // voxels of the input that were no finite numbers
+  bool is_guest = false;      // it ran with another job, which has their time
+  std::string fallback;       // why rungs of the CPU computed what was planned for a GPU; "" when nothing failed
 
   // Adds a job that ran after these. `is_guest` stays where all are, `fallback` is the last that there was, and
   // voxels_per_second is for whoever knows the voxels of all.
   JobStatistics& operator+=(const JobStatistics& other) {
     seconds += other.seconds;
     patches += other.patches;
+    replaced += other.replaced;
     queued += other.queued;
     yielded += other.yielded;
     cpu_idle += other.cpu_idle;

@@ -31,6 +31,7 @@ struct CallRecord {
   std::int64_t bytes_out = 0;
   std::int64_t voxels = 0;  // dense output voxels
   std::int64_t patches = 0;
+  std::int64_t nonfinite_voxels = 0;  // of the input: NaN or infinite, and replaced
 };
 
 // Called from many threads at once.

@@ -253,6 +253,7 @@ Result<JobStatistics> run_infer(const ModelInferRequest& request, AdmittedInfer&
     all += *done;
   }
   if (!all.fallback.empty()) (*response.mutable_parameters())["fallback"].set_string_param(all.fallback);
+  if (all.replaced > 0) (*response.mutable_parameters())["nonfinite_voxels"].set_int64_param(all.replaced);
   if (Result<void> handed = hand_over(admitted, response); !handed) return handed.error();
   return all;
 }

@@ -86,6 +86,7 @@ Result<void> InferExchange::run(inference::ModelInferResponse& response) {
   record_.compute_seconds = done->seconds - done->yielded;
   record_.layers = layer_text(admitted_->model, done->stages);
   record_.patches = done->patches;
+  record_.nonfinite_voxels = done->replaced;
   record_.voxels = output_voxels(*admitted_);
   record_.bytes_out = static_cast<std::int64_t>(response.ByteSizeLong());
   return {};

@@ -180,6 +180,7 @@ Result<void> VolumeCall::compute_and_send(const Accepted& accepted, PlaneRing& r
   record_.compute_seconds = done->seconds - done->yielded;
   record_.layers = layer_text(accepted.model, done->stages);
   record_.patches = done->patches;
+  record_.nonfinite_voxels = done->replaced;
   record_.voxels = voxels(accepted.outlook.output.n);
   if (Result<void> sent = sender.finish(); !sent) return sent;
   record_.bytes_out = sender.sent_bytes();
@@ -236,6 +237,7 @@ Result<void> VolumeCall::finish(VolumeReceiver& receiver, std::int64_t sent_byte
   message.set_seconds(seconds_since(accepted_));
   message.set_voxels_per_second(statistics.voxels_per_second);
   message.set_fallback(statistics.fallback);
+  message.set_nonfinite_voxels(statistics.replaced);
   if (!write(response)) return caller_gone();
   return {};
 }

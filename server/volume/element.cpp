@@ -64,6 +64,35 @@ float load(const std::byte* data) {
   return static_cast<float>(value);
 }
 
+constexpr std::uint32_t float_exponent = 0x7f800000U;
+
+// Of float32 bits: `instead` where all bits of the exponent are set, as of NaN and infinity.
+inline float finite_or(float value, std::uint32_t instead) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
+  const std::uint32_t wrong = mask((bits & float_exponent) == float_exponent);
+  return std::bit_cast<float>((bits & ~wrong) | (instead & wrong));
+}
+
+void read_replacing(const std::byte* from, std::int64_t count, const Normalisation& normalisation, float* to) {
+  const float scale = normalisation.scale;
+  const float offset = normalisation.offset;
+  const std::uint32_t instead = std::bit_cast<std::uint32_t>(*normalisation.instead);
+  for (std::int64_t i = 0; i < count; ++i) {
+    to[i] = finite_or(load<float>(from + i * static_cast<std::int64_t>(sizeof(float))), instead) * scale + offset;
+  }
+}
+
+void read_halves_replacing(const std::byte* from, std::int64_t count, const Normalisation& normalisation, float* to) {
+  const float scale = normalisation.scale;
+  const float offset = normalisation.offset;
+  const std::uint32_t instead = std::bit_cast<std::uint32_t>(*normalisation.instead);
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::uint16_t half = 0;
+    std::memcpy(&half, from + 2 * i, sizeof(half));
+    to[i] = finite_or(half_to_float(half), instead) * scale + offset;
+  }
+}
+
 template <class T>
 void read_elements(const std::byte* from, std::int64_t count, const Normalisation& normalisation, float* to) {
   const float scale = normalisation.scale;
@@ -104,6 +133,8 @@ std::uint8_t byte_from_float(float value) { return float_to_byte(value); }
 
 void read_row(ElementType type, const std::byte* from, std::int64_t count, const Normalisation& normalisation,
               float* to) {
+  if (normalisation.instead && type == ElementType::f32) return read_replacing(from, count, normalisation, to);
+  if (normalisation.instead && type == ElementType::f16) return read_halves_replacing(from, count, normalisation, to);
   switch (type) {
     case ElementType::f32: return read_elements<float>(from, count, normalisation, to);
     case ElementType::f16: return read_halves(from, count, normalisation, to);

@@ -17,7 +17,7 @@ namespace znni {
 // 0..1 to 0..255, rounded to nearest, clamped; NaN becomes 0.
 [[nodiscard]] std::uint8_t byte_from_float(float value);
 
-// to[i] = from[i] * scale + offset for i in [0, count); `from` holds elements of `type`.
+// to[i] = from[i], or what stands for it, * scale + offset for i in [0, count); `from` holds elements of `type`.
 void read_row(ElementType type, const std::byte* from, std::int64_t count, const Normalisation& normalisation,
               float* to);
 

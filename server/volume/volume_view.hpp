@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 
 #include "primitives/core/shape.hpp"
 #include "primitives/core/tensor.hpp"
@@ -41,10 +42,11 @@ struct OutputSlab {
   VolumeShape shape;
 };
 
-// Applied to every input voxel on reading: x * scale + offset.
+// Applied to every input voxel on reading: x * scale + offset, where x that is NaN or infinite is `instead`, if given.
 struct Normalisation {
   float scale = 1.0F;
   float offset = 0.0F;
+  std::optional<float> instead = {};
   bool operator==(const Normalisation&) const = default;
 };
 

@@ -36,6 +36,7 @@ TEST(ModelConfig, NothingSaidIsTheDefault) {
   EXPECT_EQ(settings.input_scale, 1);
   EXPECT_EQ(settings.input_offset, 0);
   EXPECT_EQ(settings.input_zscore, InputZscore::none);
+  EXPECT_EQ(settings.input_nonfinite, std::nullopt);
   EXPECT_EQ(settings.output_activation, OutputActivation::none);
   EXPECT_EQ(settings.output_grid, OutputGrid::dense);
   EXPECT_THAT(settings.warnings, IsEmpty());
@@ -44,23 +45,26 @@ TEST(ModelConfig, NothingSaidIsTheDefault) {
 TEST(ModelConfig, OurParameters) {
   const ModelSettings settings =
       parsed("name: \"m\"\n" + parameter("input_scale", "0.03125") + parameter("input_offset", "-4.1015625") +
-             parameter("input_zscore", "volume") + parameter("output_activation", "sigmoid") +
-             parameter("output_grid", "network"));
+             parameter("input_zscore", "volume") + parameter("input_nonfinite", "-2.5") +
+             parameter("output_activation", "sigmoid") + parameter("output_grid", "network"));
   EXPECT_EQ(settings.name, "m");
   EXPECT_EQ(settings.input_scale, 0.03125F);
   EXPECT_EQ(settings.input_offset, -4.1015625F);
   EXPECT_EQ(settings.input_zscore, InputZscore::volume);
+  EXPECT_EQ(settings.input_nonfinite, -2.5F);
   EXPECT_EQ(settings.output_activation, OutputActivation::sigmoid);
   EXPECT_EQ(settings.output_grid, OutputGrid::network);
   EXPECT_THAT(settings.extra, IsEmpty());
   EXPECT_THAT(settings.warnings, IsEmpty());
-  EXPECT_EQ(settings.config.parameters_size(), 5);
+  EXPECT_EQ(settings.config.parameters_size(), 6);
 }
 
 TEST(ModelConfig, WrongValuesNameParameterFoundAndAllowed) {
   EXPECT_EQ(refusal(parameter("input_scale", "1,5")), "parameter 'input_scale' is '1,5'; a finite number is right");
   EXPECT_THAT(refusal(parameter("input_offset", "inf")), HasSubstr("a finite number is right"));
   EXPECT_THAT(refusal(parameter("input_offset", "")), HasSubstr("parameter 'input_offset' is ''"));
+  EXPECT_EQ(refusal(parameter("input_nonfinite", "nan")),
+            "parameter 'input_nonfinite' is 'nan'; a finite number is right");
   EXPECT_EQ(refusal(parameter("input_zscore", "both")),
             "parameter 'input_zscore' is 'both'; none or patch or volume is right");
   EXPECT_EQ(refusal(parameter("output_grid", "Dense")),

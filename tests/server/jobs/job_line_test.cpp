@@ -5,7 +5,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
+#include <cstring>
 #include <deque>
+#include <limits>
 #include <optional>
 #include <thread>
 #include <vector>
@@ -22,6 +25,7 @@ using test::JobOutcome;
 using test::RandomVolume;
 using test::wait_until;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 // conv 3, pool 2, conv 3: field of view 8; patches of 9 give 2 dense voxels per axis, and S = 4 of them a batch.
 class JobLineTest : public test::ServedRepository {
@@ -56,6 +60,10 @@ class JobLineTest : public test::ServedRepository {
   Result<JobStatistics> run(const std::stop_token& stop = {}, std::size_t together = 100) {
     JobLine line(slot_, shared_, *model_, log_, jobs_, together);
     return line.run(stop);
+  }
+  // Voxel `index` of the volume of job `number`, of one image.
+  void put(std::size_t number, std::size_t index, float value) {
+    std::memcpy(volumes_[number].bytes.data() + index * sizeof(value), &value, sizeof(value));
   }
   void expect_exact(std::size_t number) {
     const RandomVolume& volume = volumes_[number];
@@ -179,6 +187,67 @@ TEST_F(JobLineTest, WhatIsStandardisedByItselfIsNobodysGuest) {
   }
   ASSERT_TRUE(run());
   EXPECT_EQ(slot_.statistics().guests, 1) << "its client has done that";
+}
+
+TEST_F(JobLineTest, AVoxelThatIsNoNumberIsRefused) {
+  add_job(Vec3::cube(9));
+  put(0, 3, std::nanf(""));
+  const Result<JobStatistics> alone = run();
+  ASSERT_FALSE(alone);
+  EXPECT_THAT(alone.error().message, StartsWith("the input voxel at channel 0, z 0, y 0, x 3 is nan, which"));
+  add_job(Vec3::cube(9));
+  add_job(Vec3::cube(9));
+  jobs_.erase(jobs_.begin());
+  put(2, 9, -std::numeric_limits<float>::infinity());
+  const Result<JobStatistics> refused = run();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(refused.error().message,
+              StartsWith("volume 2 of the batch: the input voxel at channel 0, z 0, y 1, x 0"));
+  EXPECT_EQ(slot_.statistics().inferences, 0);
+  EXPECT_EQ(slot_.statistics().failed, 2);
+  EXPECT_EQ(slot_.statistics().queued_now + slot_.statistics().running_now, 0);
+}
+
+TEST_F(JobLineTest, OrReplacedAsTheModelWantsItAndCounted) {
+  model_->planned.input.normalisation.instead = 1.25F;
+  for (int i = 0; i < 3; ++i) add_job(Vec3::cube(9));
+  for (std::size_t i = 0; i < 3; ++i) put(i, 100 * i, std::nanf(""));
+  put(2, 728, std::numeric_limits<float>::infinity());
+  const Result<JobStatistics> done = run();
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->replaced, 4);
+  EXPECT_EQ(slot_.statistics().replaced, 4);
+  EXPECT_EQ(slot_.statistics().guests, 2);
+  for (std::size_t i = 0; i < 3; ++i) put(i, 100 * i, 1.25F);
+  put(2, 728, 1.25F);
+  for (std::size_t i = 0; i < 3; ++i) expect_exact(i);
+}
+
+TEST_F(JobLineTest, APlaneThatComesLaterIsLookedAtWhenItCame) {
+  add_job({30, 9, 9});
+  WholeVolume source(volumes_.front().view());
+  jobs_.front().source = &source;
+  put(0, 25 * 81 + 40, std::nanf(""));
+  const Result<JobStatistics> refused = run();
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, StartsWith("the input voxel at channel 0, z 25, y 4, x 4 is nan"));
+  EXPECT_GT(outcomes_.front().calls.size(), 0U) << "what came before was sent";
+  model_->planned.input.normalisation.instead = 1.25F;
+  volumes_.clear();
+  outcomes_.clear();
+  jobs_.clear();
+  add_job({30, 9, 9});
+  jobs_.front().normalised = true;  // by the client, whose voxels are replaced alike
+  WholeVolume again(volumes_.front().view());
+  jobs_.front().source = &again;
+  put(0, 25 * 81 + 40, std::nanf(""));
+  const Result<JobStatistics> done = run();
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(done->replaced, 1);
+  put(0, 25 * 81 + 40, 1.25F);
+  model_->planned.input.normalisation = {};
+  expect_exact(0);
 }
 
 TEST_F(JobLineTest, AStopEndsIt) {

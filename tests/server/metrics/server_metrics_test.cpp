@@ -46,6 +46,7 @@ TEST(ServerMetrics, CpuAndGpuTogether) {
   const std::string& text = out.text();
   EXPECT_THAT(text, HasSubstr("znni_model_gpu_lost{model=\"twice\",version=\"1\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("znni_model_gpu_lost{model=\"twice\",version=\"2\",reason=\"it is on fire\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("znni_nonfinite_voxels_total{model=\"twice\",version=\"2\"} 4\n"));
   EXPECT_THAT(text, HasSubstr("znni_fallback_jobs_total{model=\"twice\",version=\"2\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("znni_pipeline_idle_seconds_total{model=\"twice\",version=\"2\",place=\"cpu\"} 0.5\n"));
   EXPECT_THAT(text, HasSubstr("znni_pipeline_idle_seconds_total{model=\"twice\",version=\"2\",place=\"gpu\"} 0.25\n"));

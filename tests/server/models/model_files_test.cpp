@@ -54,6 +54,9 @@ TEST_F(ModelFilesTest, ReadsNetworkWeightsAndNormalisation) {
   }
   EXPECT_EQ(files->input.normalisation, (Normalisation{0.5F, -1.0F}));
   EXPECT_FALSE(files->input.zscore);
+  EXPECT_EQ(files->input.normalisation.instead, std::nullopt);
+  write_config(parameter("input_nonfinite", "0"));
+  EXPECT_EQ(read()->input.normalisation.instead, 0.0F);
   EXPECT_THAT(log_, IsEmpty());
 }
 

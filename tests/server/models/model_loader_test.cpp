@@ -75,6 +75,10 @@ TEST_F(ModelLoaderTest, IdentityIsOfWeightsRuleAndPlan) {
   const Result<PlannedModel> scaled = plan();
   ASSERT_TRUE(scaled) << scaled.error().message;
   EXPECT_NE(scaled->identity, made->identity);
+  directory_.write("net/config.pbtxt",
+                   "parameters { key: 'input_scale' value { string_value: '0.5' } }"
+                   "parameters { key: 'input_nonfinite' value { string_value: '0' } }");
+  EXPECT_NE(plan()->identity, scaled->identity);
   test::write_model(directory_.path(), "net", "1", test::onnx_text(network_, random_weights(network_, 4)));
   EXPECT_NE(plan()->identity, scaled->identity);
 }

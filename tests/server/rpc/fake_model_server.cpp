@@ -121,6 +121,7 @@ ModelStatistics FakeModelServer::statistics(const std::string& /*name*/, const s
   counted.cpu_idle = 0.5;
   counted.gpu_idle = 0.25;
   counted.fell_back = 3;
+  counted.replaced = 4;
   counted.stages = {1, 2, 3, 4, {}};
   counted.guests = 5;
   counted.queued_bytes = 4000;
@@ -271,6 +272,7 @@ Result<JobStatistics> FakeModelServer::run_job(const std::string& name, const st
   statistics.stages.layers = {0.0, 0.125, 0.0625};
   statistics.voxels_per_second = 4000;
   statistics.patches = outlook_of->patches;
+  statistics.replaced = replaced;
   statistics.queued = 0.5;
   statistics.yielded = 0.125;
   return statistics;

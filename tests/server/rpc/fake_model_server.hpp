@@ -68,8 +68,9 @@ class FakeModelServer final : public ModelServer {
   Hook<const std::stop_token&> cut_begins;
   Hook<> after_outlook;  // what others do behind each
   std::string fallback;  // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
-  std::atomic<bool> unloaded = false;    // "broken" is, instead
-  std::atomic<bool> host_fails = false;  // jobs begin as guests of one that fails, and wait again
+  std::atomic<std::int64_t> replaced = 0;  // voxels of each job's input
+  std::atomic<bool> unloaded = false;      // "broken" is, instead
+  std::atomic<bool> host_fails = false;    // jobs begin as guests of one that fails, and wait again
   std::atomic<bool> drained = false;
   std::atomic<bool> retrained = false;           // all models then have another identity and number
   std::atomic<bool> whole_input = false;         // of all models

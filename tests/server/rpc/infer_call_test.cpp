@@ -288,6 +288,15 @@ TEST_F(InferCall, AFailureOfTheEngineIsPassedOn) {
   EXPECT_EQ(server_.leased(), 0);
 }
 
+TEST_F(InferCall, AResponseSaysHowManyVoxelsWereReplaced) {
+  ASSERT_TRUE(infer(twice_request({6, 5, 4})));
+  EXPECT_EQ(response_.parameters_size(), 0);
+  response_.Clear();
+  server_.replaced = 3;
+  ASSERT_TRUE(infer(twice_request({6, 5, 4})));
+  EXPECT_EQ(response_.parameters().at("nonfinite_voxels").int64_param(), 3);
+}
+
 TEST_F(InferCall, AResponseThatTheCpuMadeForTheGpuSaysWhy) {
   ASSERT_TRUE(infer(twice_request({6, 5, 4})));
   EXPECT_EQ(response_.parameters_size(), 0);

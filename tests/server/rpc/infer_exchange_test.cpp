@@ -30,6 +30,7 @@ class InferExchangeTest : public testing::Test {
 };
 
 TEST_F(InferExchangeTest, HoldsItsMemoryUntilTheEndAndTellsOfItsTimes) {
+  models_.replaced = 5;
   ModelInferResponse response;
   {
     InferExchange exchange(door_, context_, "ModelInfer");
@@ -52,6 +53,7 @@ TEST_F(InferExchangeTest, HoldsItsMemoryUntilTheEndAndTellsOfItsTimes) {
   EXPECT_EQ(record.queue_seconds, 0.625);
   EXPECT_EQ(record.compute_seconds, 0.125);
   EXPECT_EQ(record.patches, 2);
+  EXPECT_EQ(record.nonfinite_voxels, 5);
   EXPECT_EQ(record.layers, "conv1 0.125 pool1 0.0625");
   EXPECT_EQ(record.voxels, 24);
   EXPECT_GE(record.seconds, record.receive_seconds + record.send_seconds);

@@ -33,12 +33,14 @@ TEST_F(VolumeCallTest, AcceptsBeforeDataFlows) {
   EXPECT_NE(response.accepted().model_token(), "");
   EXPECT_EQ(response.accepted().predicted_seconds(), 0.5);
   EXPECT_GT(models_.leased(), 0);
+  models_.replaced = 6;
   client.send(voxels_of({6, 5, 4}));
   ASSERT_TRUE(client.finish().ok());
   EXPECT_TRUE(is_twice(client.received, {2, {4, 3, 2}, ElementType::f32, VolumeOrder::plane_major}));
   ASSERT_TRUE(client.done);
   EXPECT_EQ(client.done->bytes(), 192);
   EXPECT_EQ(client.done->voxels_per_second(), 4000);
+  EXPECT_EQ(client.done->nonfinite_voxels(), 6);
   ASSERT_FALSE(client.progress.empty());
   EXPECT_EQ(client.progress.back().patches_done(), 2);
   EXPECT_EQ(client.progress.back().planes_done(), 4);

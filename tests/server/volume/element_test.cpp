@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <span>
 #include <vector>
 
 namespace znni {
@@ -83,6 +84,31 @@ TEST(Element, RowsOfEveryTypeAreReadAndNormalised) {
   EXPECT_EQ(read_all<std::uint16_t>(ElementType::u16, {0, 1, 65535}, twice), (std::vector<float>{-1, 1, 131069}));
   EXPECT_EQ(read_all<std::uint16_t>(ElementType::f16, {0x3c00, 0xc000}, twice), (std::vector<float>{1, -5}));
   EXPECT_EQ(read_all<float>(ElementType::f32, {0.5F, -3.0F}, twice), (std::vector<float>{0, -7}));
+}
+
+// Before they are normalised; all others are as they are without it.
+TEST(Element, VoxelsThatAreNoNumbersAreReplaced) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  std::vector<float> floats;
+  for (const float value : {std::nanf(""), 1.5F, -infinity, 3e38F, infinity, -0.25F}) {
+    floats.insert(floats.end(), 7, value);
+  }
+  std::vector<std::uint16_t> halves;
+  for (const float value : floats) halves.push_back(half_from_float(value == 3e38F ? 65504.0F : value));
+  const Normalisation replacing{0.5F, 1.0F, 8.0F};
+  for (const ElementType type : {ElementType::f32, ElementType::f16}) {
+    const auto* data =
+        type == ElementType::f32 ? std::as_bytes(std::span(floats)).data() : std::as_bytes(std::span(halves)).data();
+    std::vector<float> found(floats.size());
+    std::vector<float> plain(floats.size());
+    read_row(type, data, std::ssize(floats), replacing, found.data());
+    read_row(type, data, std::ssize(floats), {0.5F, 1.0F}, plain.data());
+    for (std::size_t i = 0; i < found.size(); ++i) EXPECT_EQ(found[i], std::isfinite(floats[i]) ? plain[i] : 5.0F) << i;
+  }
+  const std::byte byte{255};
+  float one = 0;
+  read_row(ElementType::u8, &byte, 1, replacing, &one);
+  EXPECT_EQ(one, 128.5F);
 }
 
 TEST(Element, RowsAreWrittenWithTheirStepAndNothingBetween) {

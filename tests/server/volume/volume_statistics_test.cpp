@@ -67,6 +67,19 @@ INSTANTIATE_TEST_SUITE_P(Types, VolumeStatistics,
                          testing::Values(ElementType::f32, ElementType::f16, ElementType::u16, ElementType::u8),
                          [](const auto& type) { return to_string(type.param); });
 
+TEST(VolumeStatistics, CountWhatIsTakenForVoxelsThatAreNoNumbers) {
+  Random random(test::base_seed());
+  Executor executor(2);
+  RandomVolume volume = test::random_volume(2, {5, 7, 9}, ElementType::f32, random);
+  const auto with_first = [&volume](float value) {
+    std::memcpy(volume.bytes.data(), &value, sizeof(value));
+    return volume.view();
+  };
+  const Normalisation expected = standardising(with_first(3.0F), {}, executor);
+  const Normalisation found = standardising(with_first(std::nanf("")), {1.0F, 0.0F, 3.0F}, executor);
+  EXPECT_EQ(found, (Normalisation{expected.scale, expected.offset, 3.0F}));
+}
+
 TEST(VolumeStatistics, AVolumeOfOneValueBecomesZeros) {
   const std::vector<std::byte> bytes(64, std::byte{200});
   Executor executor(1);
