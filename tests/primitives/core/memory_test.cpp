@@ -116,10 +116,11 @@ TEST(Pack, OfAnyPlanNeverOverlapsAndComesCloseToThePeak) {
   for (int i = 0; i < test::case_count(300); ++i) {
     test::Random random(test::base_seed() + static_cast<std::uint64_t>(i));
     MemoryPlan plan;
-    for (int buffer = 0; buffer < random.integer(1, 24); ++buffer) {
+    const std::int64_t buffers = random.integer(1, 24);
+    for (std::int64_t buffer = 0; buffer < buffers; ++buffer) {
       const auto first = static_cast<int>(random.integer(0, 10));
       plan.push_back(host(std::to_string(buffer), random.integer(0, 50000), first,
-                          first + static_cast<int>(random.integer(0, 4))));
+                          first + static_cast<int>(random.integer(0, 8))));
       if (random.chance(0.1)) plan.back().lifetime = Lifetime::plan();
     }
     const Packing packing = pack(plan);
