@@ -51,6 +51,11 @@ WatchedCall CallWatch::watch(Probe probe) {
   return {*this, std::move(state)};
 }
 
+bool CallWatch::rests() const {
+  const std::scoped_lock lock(mutex_);
+  return rests_;
+}
+
 void CallWatch::forget(const std::shared_ptr<WatchedCall::State>& state) {
   const std::scoped_lock lock(mutex_);
   calls_.remove(state);
@@ -59,7 +64,9 @@ void CallWatch::forget(const std::shared_ptr<WatchedCall::State>& state) {
 void CallWatch::work(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
     std::unique_lock lock(mutex_);
+    rests_ = calls_.empty();
     if (!changed_.wait(lock, stop, [this] { return !calls_.empty(); })) return;
+    rests_ = false;
     probe_all();
     pause(lock, stop);
   }

@@ -56,6 +56,8 @@ class CallWatch {
   CallWatch& operator=(const CallWatch&) = delete;
 
   [[nodiscard]] WatchedCall watch(Probe probe);
+  // Whether its thread sleeps until a call comes, since there is none.
+  [[nodiscard]] bool rests() const;
 
  private:
   friend class WatchedCall;
@@ -66,10 +68,11 @@ class CallWatch {
   [[nodiscard]] std::chrono::milliseconds length_of_pause() const;  // mutex_ is held
   void forget(const std::shared_ptr<WatchedCall::State>& state);
 
-  std::mutex mutex_;  // guards calls_, watched_ and every probe
+  mutable std::mutex mutex_;  // guards calls_, watched_, rests_ and every probe
   std::condition_variable_any changed_;
   std::list<std::shared_ptr<WatchedCall::State>> calls_;
   std::size_t watched_ = 0;  // calls ever
+  bool rests_ = false;
   std::jthread thread_;
 };
 

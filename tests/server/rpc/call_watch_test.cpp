@@ -9,16 +9,16 @@
 #include <optional>
 #include <thread>
 
+#include "tests/server/jobs/wait_until.hpp"
+
 namespace znni::rpc {
 namespace {
 
 const Error stopped{ErrorCode::cancelled, "the job was stopped"};
 
-// Blocks until the token asks to stop.
+// One that is never asked to stop fails the test, instead of blocking it.
 void wait_for_stop(const std::stop_token& token) {
-  std::latch latch(1);
-  const std::stop_callback callback(token, [&latch] { latch.count_down(); });
-  latch.wait();
+  EXPECT_TRUE(test::wait_until([&token] { return token.stop_requested(); })) << "nobody asked the caller";
 }
 
 TEST(CallWatch, StopsTheCallWhoseCallerGaveUp) {
@@ -34,6 +34,27 @@ TEST(CallWatch, StopsTheCallWhoseCallerGaveUp) {
   wait_for_stop(call.token());
   EXPECT_EQ(call.reason(stopped).code, ErrorCode::deadline_exceeded);
   EXPECT_EQ(call.reason(stopped).message, "too late");
+  EXPECT_FALSE(stays.token().stop_requested());
+}
+
+// At first, after a pause without calls, and beside one that has been asked for a while.
+TEST(CallWatch, ACallThatComesLateIsAskedForToo) {
+  CallWatch watch;
+  for (int turn = 0; turn < 2; ++turn) {
+    ASSERT_TRUE(test::wait_until([&watch] { return watch.rests(); }));
+    const WatchedCall late = watch.watch([] { return std::optional<Error>(stopped); });
+    wait_for_stop(late.token());
+    EXPECT_EQ(late.reason({}).message, stopped.message);
+  }
+  std::atomic<int> asked = 0;
+  const WatchedCall stays = watch.watch([&asked]() -> std::optional<Error> {
+    ++asked;
+    return std::nullopt;
+  });
+  ASSERT_TRUE(test::wait_until([&asked] { return asked >= 2; }));
+  EXPECT_FALSE(watch.rests());
+  const WatchedCall beside = watch.watch([] { return std::optional<Error>(stopped); });
+  wait_for_stop(beside.token());
   EXPECT_FALSE(stays.token().stop_requested());
 }
 
