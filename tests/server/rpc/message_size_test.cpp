@@ -99,6 +99,21 @@ TEST(MessageSize, RawVoxelsTakeHardlyMoreThanTheirBytes) {
   EXPECT_LE(size_of(chunk.SerializeAsString(), *v1::VolumeRequest::descriptor()).value(), (1 << 20) + 4096);
 }
 
+// The parser keeps every byte of a field that it does not know.
+TEST(MessageSize, ALargeUnknownFieldTakesAllItsBytes) {
+  constexpr std::int64_t most = (1 << 20) + 4096;
+  ModelInferRequest request;
+  request.GetReflection()->MutableUnknownFields(&request)->AddLengthDelimited(100, std::string(1 << 20, 'u'));
+  const std::string bytes = request.SerializeAsString();
+  ModelInferRequest parsed;
+  ASSERT_TRUE(parsed.ParseFromString(bytes));
+  const std::int64_t said = size_of(bytes).value();
+  EXPECT_GE(said, static_cast<std::int64_t>(parsed.SpaceUsedLong()));
+  EXPECT_GE(said, 1 << 20);
+  EXPECT_LE(said, most);
+  EXPECT_GT(size_of(bytes, *ModelInferRequest::descriptor(), 1 << 19).value(), 1 << 19) << "refused by its bytes";
+}
+
 TEST(MessageSize, EndsSoonAfterThereIsTooMuch) {
   const std::string empties(2 << 16, '\0');
   std::string inputs = empties;

@@ -74,6 +74,18 @@ TEST_F(VolumeUploadTest, ChunksHaveALimit) {
                  "chunk of 1048577 bytes at offset 0 found, expected 1 to 1048576");
 }
 
+TEST(VolumeUpload, AChunkOfExactlyTheLimitIsTaken) {
+  std::size_t taken = 0;
+  VolumeUpload upload(0, most_chunk_bytes, [&taken](std::span<const std::byte> bytes) {
+    taken += bytes.size();
+    return Result<void>();
+  });
+  const Result<void> added = upload.add(chunk(0, std::string(most_chunk_bytes, 'x')));
+  ASSERT_TRUE(added) << added.error().message;
+  EXPECT_EQ(taken, static_cast<std::size_t>(most_chunk_bytes));
+  EXPECT_TRUE(upload.finish());
+}
+
 TEST_F(VolumeUploadTest, MissingBytesAreCounted) {
   ASSERT_TRUE(upload_.add(chunk(0, "abcd")));
   EXPECT_EQ(upload_.finish().error().message, "4 bytes found, expected 6 for the header's extent");
