@@ -23,11 +23,12 @@ bool Pace::due(Time now) {
 }
 
 SlabSender::SlabSender(const VolumeShape& output, std::int64_t first_plane, SlabBlocks& blocks,
-                       std::int64_t most_unsent_bytes, Send send)
+                       std::int64_t most_unsent_bytes, Send send, Now now)
     : output_(output),
       blocks_(blocks),
       most_unsent_bytes_(most_unsent_bytes),
       send_(std::move(send)),
+      now_(std::move(now)),
       pace_(progress_interval),
       delivered_planes_(first_plane),
       sent_planes_(first_plane),
@@ -80,7 +81,7 @@ Result<void> SlabSender::finish() { return queue_.flush() ? Result<void>() : Res
 
 void SlabSender::progress(const JobProgress& progress) {
   const bool last = progress.patches_done == progress.patches;
-  if (!last && (progress_waits_ || !pace_.due(std::chrono::steady_clock::now()))) return;
+  if (!last && (progress_waits_ || !pace_.due(now_()))) return;
   progress_waits_ = true;
   v1::VolumeResponse response;
   v1::VolumeProgress& message = *response.mutable_progress();

@@ -32,11 +32,13 @@ class SlabSender {
  public:
   // False when the client is gone. Called on the sender's thread.
   using Send = std::function<bool(const v1::VolumeResponse&)>;
+  // The time, by which progress is paced. Called on the job's thread.
+  using Now = std::function<Pace::Time()>;
 
   // `output`: the whole output, plane_major, of which the planes from `first_plane` on are sent. At most
   // `most_unsent_bytes` of it wait for the client, beside the slabs that are computed.
   SlabSender(const VolumeShape& output, std::int64_t first_plane, SlabBlocks& blocks, std::int64_t most_unsent_bytes,
-             Send send);
+             Send send, Now now = std::chrono::steady_clock::now);
 
   // Waits while too much is unsent, or there is memory for another slab only when what is unsent has gone.
   // cancelled when the client is gone.
@@ -64,6 +66,7 @@ class SlabSender {
   SlabBlocks& blocks_;
   std::int64_t most_unsent_bytes_;
   Send send_;
+  Now now_;
   Pace pace_;
   std::int64_t delivered_planes_;
   std::int64_t largest_slab_bytes_ = 0;

@@ -161,6 +161,7 @@ Result<JobOutlook> FakeModelServer::outlook(const std::string& name, const std::
   outlook.places = alike_jobs > 0 ? places.load() : 0;
   outlook.slabs = outlook.places > 0 ? div_up(outlook.output.n.z, outlook.slab_planes) : slabs.load();
   outlook.predicted_seconds = 0.5;
+  outlook.list_bytes = list_bytes;
   after_outlook();
   return outlook;
 }
@@ -178,7 +179,11 @@ Result<VolumeCut> FakeModelServer::cut(const std::string& name, const std::strin
   return VolumeCut{part, div_up(n.y, part.y) * div_up(n.x, part.x), 0.5, 0.25};
 }
 
-Result<TransportLease> FakeModelServer::lease(std::int64_t bytes) { return take_lease(budget_, bytes); }
+Result<TransportLease> FakeModelServer::lease(std::int64_t bytes) {
+  Result<TransportLease> lease = take_lease(budget_, bytes);
+  if (!lease) after_refusal();
+  return lease;
+}
 
 std::int64_t FakeModelServer::leased() const {
   const std::scoped_lock lock(budget_->mutex);

@@ -65,7 +65,9 @@ class FakeModelServer final : public ModelServer {
   std::atomic<std::int64_t> slabs = 1;   // of others, at a time
   std::atomic<std::int64_t> most_slab_planes = saturated;
   std::atomic<std::int64_t> bytes_per_slab_plane = 0;  // that must be free for each of a slab's but the first
+  std::atomic<std::int64_t> list_bytes = 0;            // of the lists of patches
   Hook<const std::stop_token&> cut_begins;
+  Hook<> after_refusal;  // what others do when there is no memory for a lease
   Hook<> after_outlook;  // what others do behind each
   std::string fallback;  // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
   std::atomic<std::int64_t> replaced = 0;  // voxels of each job's input

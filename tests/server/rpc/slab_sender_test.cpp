@@ -19,19 +19,21 @@ class SlabSenderTest : public testing::Test {
  protected:
   SlabSender sender(const VolumeShape& output, std::int64_t most_unsent_bytes = 1 << 30, std::int64_t first_plane = 0) {
     first_offset_ = first_plane * plane_bytes(output);
-    return SlabSender(output, first_plane, blocks_, most_unsent_bytes, [this](const v1::VolumeResponse& response) {
-      client_reads_.wait(false);
-      if (client_gone_) return false;
-      if (response.has_progress()) {
-        progress_.push_back(response.progress());
-        return true;
-      }
-      EXPECT_EQ(response.chunk().offset(), first_offset_ + static_cast<std::int64_t>(received_.size()));
-      EXPECT_LE(static_cast<std::int64_t>(response.chunk().data().size()), most_chunk_bytes);
-      received_ += response.chunk().data();
-      ++chunks_;
+    const auto send = [this](const v1::VolumeResponse& response) { return receive(response); };
+    return SlabSender(output, first_plane, blocks_, most_unsent_bytes, send, [this] { return now_; });
+  }
+  bool receive(const v1::VolumeResponse& response) {
+    client_reads_.wait(false);
+    if (client_gone_) return false;
+    if (response.has_progress()) {
+      progress_.push_back(response.progress());
       return true;
-    });
+    }
+    EXPECT_EQ(response.chunk().offset(), first_offset_ + static_cast<std::int64_t>(received_.size()));
+    EXPECT_LE(static_cast<std::int64_t>(response.chunk().data().size()), most_chunk_bytes);
+    received_ += response.chunk().data();
+    ++chunks_;
+    return true;
   }
   static void fill(const OutputSlab& slab, int value) {
     std::memset(slab.data, value, static_cast<std::size_t>(volume_bytes(slab.shape)));
@@ -39,6 +41,7 @@ class SlabSenderTest : public testing::Test {
 
   FakeModelServer server_;
   SlabBlocks blocks_{server_};
+  Pace::Time now_{};
   std::atomic<bool> client_gone_ = false;
   std::atomic<bool> client_reads_ = true;
   std::int64_t first_offset_ = 0;
@@ -134,6 +137,18 @@ TEST_F(SlabSenderTest, ProgressTellsWhatWasSent) {
   EXPECT_EQ(progress_.back().patches(), 50);
 }
 
+TEST_F(SlabSenderTest, ProgressBetweenTheFirstAndTheLastIsSentAsTimeGoesBy) {
+  SlabSender sends = sender({1, {4, 2, 2}, ElementType::u8, VolumeOrder::plane_major});
+  for (int patch = 1; patch <= 9; ++patch) {
+    sends.progress({patch, 9, 0});
+    ASSERT_TRUE(sends.finish());
+    now_ += 100ms;
+  }
+  std::vector<std::int64_t> told;
+  for (const v1::VolumeProgress& each : progress_) told.push_back(each.patches_done());
+  EXPECT_EQ(told, (std::vector<std::int64_t>{1, 3, 5, 7, 9}));
+}
+
 class SlowClientTest : public SlabSenderTest {
  protected:
   void SetUp() override { client_reads_ = false; }
@@ -179,23 +194,34 @@ TEST_F(SlowClientTest, AllOfASmallOutputWaitsForIt) {
   EXPECT_EQ(progress_.back().planes_done(), 9);
 }
 
+// The client reads once there is no memory for the third slab, which then has that of the first.
 TEST_F(SlowClientTest, MemoryThatOthersHoldIsWaitedForNotRefused) {
   const Result<TransportLease> others = server_.lease((64 << 20) - 16);
   ASSERT_TRUE(others);
   SlabSender sends = sender(output_);
-  const std::jthread later([this] {
-    while (server_.leased() < 64 << 20) std::this_thread::yield();
-    std::this_thread::sleep_for(50ms);
+  std::atomic<int> refusals = 0;
+  server_.after_refusal = [&] {
+    ++refusals;
     read();
-  });
-  EXPECT_EQ(slabs_until(sends, 9, client_reads_), 2);
+  };
+  for (std::int64_t plane = 0; plane < 2; ++plane) {
+    const OutputSlab slab = *sends.slab(plane, 1);
+    fill(slab, 'a');
+    ASSERT_TRUE(sends.deliver(slab));
+  }
+  EXPECT_EQ(refusals, 0);
+  const Result<OutputSlab> third = sends.slab(2, 1);
+  ASSERT_TRUE(third) << third.error().message;
+  EXPECT_EQ(refusals, 1) << "the client has read all before the slab is asked for again";
+  EXPECT_EQ(server_.leased(), 64 << 20);
+  sends.abandon(*third);
 }
 
 TEST_F(SlowClientTest, ProgressDoesNotPileUp) {
   SlabSender sends = sender(output_);
   for (int patch = 1; patch <= 5; ++patch) {
     sends.progress({patch, 9, 0});
-    std::this_thread::sleep_for(210ms);
+    now_ += 210ms;
   }
   read();
   ASSERT_TRUE(sends.finish());
