@@ -274,6 +274,28 @@ TEST_F(InferCall, MemoryIsLeasedAndGivenBack) {
   EXPECT_EQ(server_.leased(), 0);
 }
 
+// Two copies of the larger side: twelve images of 4x3x2 float32 go out for one of 6x5x4 that came in. The slab is of
+// four planes, beside it.
+TEST_F(InferCall, AnOutputLargerThanItsInputIsLeasedToTheByte) {
+  server_.f_out = 12;
+  server_.list_bytes = 40;
+  const ModelInferRequest request = twice_request({6, 5, 4});
+  const std::int64_t output = 12 * 4 * 3 * 2 * 4;
+  ASSERT_LT(static_cast<std::int64_t>(request.ByteSizeLong()), output);
+  const Result<AdmittedInfer> admitted = admit_infer(request, server_, {plenty, nullptr, true});
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  EXPECT_EQ(admitted->lease_bytes, 2 * output + 40);
+  EXPECT_EQ(admitted->held_bytes, 2 * output + 40 + output);
+  EXPECT_EQ(server_.leased(), admitted->held_bytes);
+}
+
+TEST_F(InferCall, AnInputLargerThanItsOutputIsLeasedToTheByte) {
+  const ModelInferRequest request = twice_request({6, 5, 4});
+  const Result<AdmittedInfer> admitted = admit_infer(request, server_, {plenty, nullptr, true});
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  EXPECT_EQ(admitted->lease_bytes, 2 * static_cast<std::int64_t>(request.ByteSizeLong()));
+}
+
 TEST_F(InferCall, WhatDoesNotFitTheBudgetIsRefusedWithNumbers) {
   FakeModelServer small(500);
   const Result<AdmittedInfer> admitted = admit_infer(twice_request({6, 5, 4}), small, {plenty});

@@ -207,6 +207,33 @@ TEST_F(VolumeCallTest, InputIsReadAheadOnlyWhereTheSlabLeavesMemoryForIt) {
   expect_alive(n);
 }
 
+// The list of patches is leased as well where nothing is read ahead: with a slab of 6 planes 4 of input are held.
+TEST_F(VolumeCallTest, TheListOfPatchesIsLeasedWhateverIsReadAhead) {
+  models_.list_bytes = 700;
+  const Vec3 n{20, 5, 4};
+  const std::int64_t slab = 6 * 2 * 3 * 2 * 4;
+  const std::int64_t limit = models_.memory().transport_limit;
+  const auto held_beside = [&](std::int64_t left) {
+    const std::int64_t taken = limit - left;
+    const Result<TransportLease> others = models_.lease(taken);
+    EXPECT_TRUE(others);
+    VolumeClient client(*stub_);
+    client.stream->Write(header(n));
+    v1::VolumeResponse response;
+    EXPECT_TRUE(client.stream->Read(&response)) << client.stream->Finish().error_message();
+    EXPECT_TRUE(response.has_accepted());
+    const std::int64_t held = models_.leased() - taken;
+    client.send(voxels_of(n));
+    EXPECT_TRUE(client.finish().ok());
+    return held;
+  };
+  const std::int64_t all = slab + 20 * 5 * 4 * 4 + 700;
+  const std::int64_t least = slab + 4 * 5 * 4 * 4 + 700;
+  EXPECT_EQ(held_beside(all), all);
+  EXPECT_EQ(held_beside(all - 1), least);
+  EXPECT_EQ(held_beside(least), least);
+}
+
 // Of 14 planes each, two slabs of 6.
 TEST_F(VolumeCallTest, WhatSharesABatchHasMemoryForAllItsSlabsOrIsRefused) {
   models_.batch = 4;
