@@ -111,6 +111,48 @@ TEST_F(LoadingByHand, OneModelTooManyIsRefusedWithNumbers) {
   FAIL() << "memory without end";
 }
 
+// A share that keeps room for so many is too small; nobody has taken the rest yet.
+TEST_F(LoadingByHand, AModelThatFitsInAllFreeMemoryButNotInItsShareIsLoaded) {
+  constexpr int resting = 48;
+  for (int model = 0; model < resting; ++model) add_network("net" + std::to_string(model));
+  load_at_start_.emplace();
+  const std::unique_ptr<ModelServer> server = open(73 * mib + 200 * 1024);
+  const Result<void> loaded = server->load("net7", {});
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_GT(server->memory().models_used, server->memory().models_limit / resting) << "more than its share";
+  EXPECT_LE(server->memory().models_used, server->memory().models_limit);
+}
+
+// As long as it serves on, it is missed when it no longer does.
+TEST_F(LoadingByHand, AModelWhoseUnloadingWasCancelledCountsAgain) {
+  add_network("net");
+  const std::unique_ptr<ModelServer> server = open();
+  ASSERT_TRUE(server->models().at(0).expected);
+  JobOutcome outcome;
+  std::jthread running([&] { EXPECT_TRUE(server->run("net", "", held_job(outcome), {})); });
+  ASSERT_TRUE(wait_until([&] { return held_ == 1; }));
+  for (const bool anew : {false, true}) {
+    std::stop_source impatient;
+    std::jthread cancelled([&] {
+      const Result<void> done =
+          anew ? server->load("net", impatient.get_token()) : server->unload("net", impatient.get_token());
+      EXPECT_EQ(done.error().code, ErrorCode::cancelled);
+    });
+    ASSERT_TRUE(wait_until([&] { return !server->find("net", ""); }));
+    EXPECT_FALSE(server->models().at(0).expected) << "it shall go";
+    impatient.request_stop();
+    cancelled.join();
+    EXPECT_TRUE(server->find("net", ""));
+    EXPECT_TRUE(server->models().at(0).expected) << anew;
+    EXPECT_TRUE(server->ready());
+  }
+  released_ = true;
+  running.join();
+  directory_.write("net/1/model.onnx", "no model");
+  ASSERT_FALSE(server->load("net", {}));
+  EXPECT_FALSE(server->ready()) << "it is missed";
+}
+
 TEST_F(LoadingByHand, UnloadingWaitsForTheJobsInside) {
   add_network("net");
   const std::unique_ptr<ModelServer> server = open();
