@@ -307,6 +307,19 @@ TEST(Stream, AnyOtherJobRunsBetweenColumnsOnly) {
   }
 }
 
+// Large volumes go through the larger patches of the middle rung in less time, small ones through those of the last.
+TEST(Stream, TheFastestRungBesideStreamsIsTakenWhereverItStands) {
+  const Network network = test::simple_network(1);
+  const EngineBench made =
+      test::open_bench(network, {test::stream_of(network, 8, 20), test::choice_of(network, PoolMode::fragments, 2),
+                                 test::choice_of(network, PoolMode::fragments, 0)});
+  ASSERT_TRUE(made.engine->beside_streams(1));
+  ASSERT_TRUE(made.engine->beside_streams(2));
+  const auto taken = [&](Vec3 n) { return made.engine->outlook_beside_streams({1, n})->rung; };
+  EXPECT_EQ(taken({30, 30, 30}), 1U);
+  EXPECT_EQ(taken({9, 9, 9}), 2U);
+}
+
 // Small patches keep clear of what a column keeps: they run between its steps too.
 TEST(Stream, SmallPatchesRunBetweenSteps) {
   const Network network = test::simple_network(1);
