@@ -96,6 +96,15 @@ inline constexpr Primitive rest = {"drawn.rest", 1, DeviceKind::cpu, describe_re
 inline constexpr Primitive reorder = {"drawn.reorder", 1, DeviceKind::cpu, describe_reorder, never_prepared};
 inline constexpr std::array<const Primitive*, 4> all = {&conv, &other_conv, &rest, &reorder};
 
+// The same under three names, "twin.a" last.
+inline std::array<Primitive, 3> twins_of(const Primitive& primitive) {
+  std::array<Primitive, 3> twins = {primitive, primitive, primitive};
+  twins[0].name = "twin.c";
+  twins[1].name = "twin.b";
+  twins[2].name = "twin.a";
+  return twins;
+}
+
 inline std::vector<DeviceSpec> probe() { return {DeviceSpec{}}; }
 inline Result<std::unique_ptr<Device>> open(const DeviceSpec&, std::int64_t, std::int64_t, std::int64_t) {
   return Error{ErrorCode::unsupported, "a fake has no device"};

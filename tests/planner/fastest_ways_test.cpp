@@ -58,6 +58,19 @@ TEST(FastestWays, GoByCostsAndAskOnce) {
   EXPECT_EQ(costs.asked, asked);
 }
 
+// Whatever the order of registration: catalogues are sorted by name.
+TEST(FastestWays, OfEqualsTheFirstByNameWins) {
+  const std::array<Primitive, 3> twins = drawn::twins_of(drawn::conv);
+  const std::array<const Primitive*, 3> primitives = {&twins[0], &twins[1], &twins[2]};
+  const Backend backend{"twins", nullptr, nullptr, primitives};
+  const std::array<const Backend*, 1> backends = {&backend};
+  const Catalogue catalogue = Catalogue::make(backends).value();
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  const DeviceSpec spec;
+  FastestWays ways(drawn::conv.device, spec, catalogue, *costs);
+  EXPECT_EQ(ways.get(problem).value().primitive, "twin.a");
+}
+
 // Corrections of formulas are learned from the CPU's records.
 TEST(FastestWays, OfAGpuGoByItsFormulasAndItsOwnRecords) {
   Primitive own = drawn::conv;

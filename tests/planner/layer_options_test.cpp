@@ -64,6 +64,18 @@ TEST_F(PlannerOptionTable, NothingKeptIsBeatenByAnother) {
   }
 }
 
+TEST_F(PlannerOptionTable, OfEqualsTheFirstByNameStays) {
+  const std::array<Primitive, 3> twins = drawn::twins_of(drawn::conv);
+  const std::array<const Primitive*, 3> primitives = {&twins[0], &twins[1], &twins[2]};
+  const Backend backend{"twins", nullptr, nullptr, primitives};
+  const std::array<const Backend*, 1> backends = {&backend};
+  const Catalogue catalogue = Catalogue::make(backends).value();
+  OptionTable table(catalogue, spec_, *costs_);
+  const LayerOptions& options = table.get(conv, {InputUse{}});
+  ASSERT_FALSE(options.empty());
+  for (const LayerOption& option : options) EXPECT_EQ(option.primitive->name, "twin.a");
+}
+
 TEST_F(PlannerOptionTable, EveryPairOfFormatsKeepsItsFastest) {
   const LayerOptions& options = table_.get(conv, {InputUse{}});
   for (const Primitive* primitive : catalogue_.primitives()) {

@@ -334,6 +334,26 @@ TEST(PlannerSearch, IsDeterministicAndALogChangesNothing) {
   EXPECT_FALSE(log.candidates.empty());
 }
 
+// Of primitives that take the same time and memory the first by name is planned, so that plans do not change with the
+// order of registration.
+TEST(PlannerSearch, OfPrimitivesThatTieTheFirstByNameWins) {
+  const std::array<Primitive, 3> twins = drawn::twins_of(drawn::conv);
+  const std::array<const Primitive*, 5> primitives = {&twins[0], &twins[1], &twins[2], &drawn::rest, &drawn::reorder};
+  const Backend backend{"twins", nullptr, nullptr, primitives};
+  const std::array<const Backend*, 1> backends = {&backend};
+  const DeviceSpec spec = test::drawn_device();
+  const Catalogue catalogue = Catalogue::make(backends).value();
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  for (const std::int64_t limit : {9000, 60000, 1000000}) {
+    const Result<Plan> plan = search(drawn::chain(), spec, catalogue, *costs, small_options(limit), nullptr);
+    ASSERT_TRUE(plan) << plan.error().message;
+    for (const Step& step : plan->ladder.front().segments.front().steps) {
+      const bool is_convolution = step.node >= 0 && step.primitive.starts_with("twin.");
+      EXPECT_TRUE(!is_convolution || step.primitive == "twin.a") << step.primitive << " at " << limit;
+    }
+  }
+}
+
 TEST(PlannerSearch, NamesTheSmallestBudgetThatWouldDo) {
   SearchOptions options = small_options(1);
   for (const Network& network : {drawn::chain(3), drawn::chain(), drawn::branches()}) {
