@@ -5,16 +5,24 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <cstring>
+#include <system_error>
 
 namespace znni {
 namespace {
 
 namespace fs = std::filesystem;
 
-bool is_version(const std::string& name) {
-  return !name.empty() && name.size() < 10 && name.find_first_not_of("0123456789") == std::string::npos;
+// A positive number in plain digits, as the daemon reads it; 0 for anything else.
+std::int64_t version_number(const std::string& name) {
+  std::int64_t number = 0;
+  const char* const last = name.data() + name.size();
+  const auto [end, error] = std::from_chars(name.data(), last, number);
+  const bool whole = error == std::errc() && end == last && name.front() != '0';
+  return whole ? std::max<std::int64_t>(number, 0) : 0;
 }
 
 std::vector<fs::path> directories(const fs::path& parent, std::error_code& error) {
@@ -36,7 +44,7 @@ Result<std::vector<ModelVersion>> list_models(const fs::path& repository) {
     const std::size_t before = models.size();
     for (const fs::path& version : directories(model, ignored)) {
       const fs::path file = version / "model.onnx";
-      const bool counts = is_version(version.filename()) && fs::is_regular_file(file, ignored);
+      const bool counts = version_number(version.filename()) > 0 && fs::is_regular_file(file, ignored);
       if (counts) models.push_back({model.filename(), version.filename(), file});
     }
     const bool is_alone = models.size() == before && fs::is_regular_file(model / "model.onnx", ignored);
@@ -49,7 +57,7 @@ Result<std::vector<ModelVersion>> list_models(const fs::path& repository) {
         repository.string() + ": no model; there should be <model>/<version>/model.onnx or <model>/model.onnx"};
   }
   std::sort(models.begin(), models.end(), [](const ModelVersion& a, const ModelVersion& b) {
-    return a.model != b.model ? a.model < b.model : std::stoi(a.version) < std::stoi(b.version);
+    return a.model != b.model ? a.model < b.model : version_number(a.version) < version_number(b.version);
   });
   return models;
 }

@@ -16,7 +16,8 @@ struct ModelVersion {
   std::filesystem::path file;
 };
 
-// Models by name, versions by number. Directories that are no numbers or hold no model.onnx are passed over.
+// Models by name, versions by number: those that the daemon counts, positive and written without zeros before them.
+// Directories that are no such numbers or hold no model.onnx are passed over.
 // not_found when the directory is not there or holds no model at all.
 [[nodiscard]] Result<std::vector<ModelVersion>> list_models(const std::filesystem::path& repository);
 

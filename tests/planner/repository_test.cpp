@@ -27,6 +27,20 @@ TEST(PlannerRepository, ListsModelsByNameAndVersionsByNumber) {
   EXPECT_EQ(found, (std::vector<std::string>{"a/1", "b/9", "b/10"}));
 }
 
+// As the daemon counts them: 63 bits, no sign, no zeros before.
+TEST(PlannerRepository, VersionsMayHaveTenDigitsAndMore) {
+  const test::TemporaryDirectory directory;
+  for (const char* version : {"2147483648", "20261123170000", "999999999", "9223372036854775807", "9223372036854775808",
+                              "0", "01", "-1", "+1", "1 "}) {
+    directory.write("net/" + std::string(version) + "/model.onnx", "x");
+  }
+  const Result<std::vector<ModelVersion>> models = list_models(directory.path());
+  ASSERT_TRUE(models) << models.error().message;
+  std::vector<std::string> found;
+  for (const ModelVersion& model : *models) found.push_back(model.version);
+  EXPECT_EQ(found, (std::vector<std::string>{"999999999", "2147483648", "20261123170000", "9223372036854775807"}));
+}
+
 TEST(PlannerRepository, OneFileWithoutVersionsIsVersionOne) {
   const test::TemporaryDirectory directory;
   directory.write("net/model.onnx", "x");
