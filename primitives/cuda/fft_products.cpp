@@ -12,8 +12,8 @@ constexpr std::int64_t most_products = 32768;  // of one call, within what grids
 }  // namespace
 
 Result<void> lend_workspace(cublasHandle_t blas, cudaStream_t stream, std::span<std::byte> workspace) {
-  return all_of(check(cublasSetStream(blas, stream), "cublasSetStream"),
-                check(cublasSetWorkspace(blas, workspace.data(), workspace.size()), "cublasSetWorkspace"));
+  if (Result<void> bound = check(cublasSetStream(blas, stream), "cublasSetStream"); !bound) return bound;
+  return check(cublasSetWorkspace(blas, workspace.data(), workspace.size()), "cublasSetWorkspace");
 }
 
 // With columns as BLAS has them: outputs (f_out x tiles) = kernels^H (f_out x f) inputs (f x tiles).

@@ -21,15 +21,4 @@ namespace znni::cuda {
 // unsupported where the library declines a descriptor, else device_failure; with the library's last message.
 [[nodiscard]] Result<void> check(cudnnStatus_t status, std::string_view what);
 
-// The first failure of several results, in order.
-template <class... Results>
-[[nodiscard]] Result<void> all_of(Results&&... results) {
-  Result<void> first;
-  const auto note = [&first](const Result<void>& result) {
-    if (first && !result) first = result;
-  };
-  (note(results), ...);
-  return first;
-}
-
 }  // namespace znni::cuda

@@ -101,8 +101,9 @@ Result<double> copy_seconds(const hybrid::SubLayers& parts, CudaDevice& device) 
   return host_seconds([&]() -> Result<void> {
     Result<void> done;
     for (std::int64_t part = 0; part < parts.count() && done; ++part) {
-      done = cuda::all_of(device.upload(Stream::upload, memory->data(), pinned->data(), {up, 1, 0, 0}),
-                          device.download(Stream::download, pinned->data() + up, memory->data() + up, {down, 1, 0, 0}));
+      done = device.upload(Stream::upload, memory->data(), pinned->data(), {up, 1, 0, 0});
+      if (!done) return done;
+      done = device.download(Stream::download, pinned->data() + up, memory->data() + up, {down, 1, 0, 0});
     }
     return done ? device.synchronise() : done;
   });

@@ -30,11 +30,5 @@ TEST(CudaStatus, FailuresNameTheCallAndTheReason) {
   EXPECT_EQ(check(CUDNN_STATUS_EXECUTION_FAILED, "x").error().code, ErrorCode::device_failure);
 }
 
-TEST(CudaStatus, TheFirstOfSeveralFailuresIsKept) {
-  EXPECT_TRUE(all_of(Result<void>(), Result<void>()));
-  const Result<void> both = all_of(Result<void>(), check(CUFFT_INVALID_PLAN, "one"), check(CUFFT_EXEC_FAILED, "two"));
-  EXPECT_THAT(both.error().message, HasSubstr("one"));
-}
-
 }  // namespace
 }  // namespace znni::cuda
