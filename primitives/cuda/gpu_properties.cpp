@@ -2,7 +2,7 @@
 
 #include <cuda_runtime_api.h>
 
-#include <optional>
+#include <utility>
 
 #include "primitives/cuda/least_capability.hpp"
 
@@ -24,6 +24,11 @@ Units units_of(int capability) {
   return {64, 0};
 }
 
+// Of a GPU whose driver says nothing, or 0.
+constexpr double assumed_hertz = 1.5e9;
+constexpr double assumed_memory_hertz = 2e9;
+constexpr int assumed_bus_bits = 256;
+
 // Share of the pins' rate that a copy reaches.
 constexpr double memory_share = 0.88;
 // PCI Express to pinned memory, by generation of the chip. Assumed until measured.
@@ -32,11 +37,12 @@ constexpr double link_from_90 = 50e9;
 constexpr double duplex = 1.8;
 constexpr double staging = 20e9;  // by the device's host threads together
 
-std::optional<int> attribute(cudaDeviceAttr name, int device) {
+// 0 where the driver does not tell.
+int attribute(cudaDeviceAttr name, int device) {
   int value = 0;
   if (cudaDeviceGetAttribute(&value, name, device) == cudaSuccess) return value;
   static_cast<void>(cudaGetLastError());
-  return std::nullopt;
+  return 0;
 }
 
 GpuProperties properties_of(const cudaDeviceProp& device, int index) {
@@ -47,10 +53,10 @@ GpuProperties properties_of(const cudaDeviceProp& device, int index) {
   gpu.multiprocessors = device.multiProcessorCount;
   gpu.memory_bytes = static_cast<std::int64_t>(device.totalGlobalMem);
   gpu.l2_bytes = device.l2CacheSize;
-  gpu.hertz = 1e3 * attribute(cudaDevAttrClockRate, index).value_or(1500000);
-  gpu.memory_hertz = 2e3 * attribute(cudaDevAttrMemoryClockRate, index).value_or(1000000);  // both edges
-  gpu.memory_bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, index).value_or(256);
-  return gpu;
+  gpu.hertz = 1e3 * attribute(cudaDevAttrClockRate, index);
+  gpu.memory_hertz = 2e3 * attribute(cudaDevAttrMemoryClockRate, index);  // both edges
+  gpu.memory_bus_bits = attribute(cudaDevAttrGlobalMemoryBusWidth, index);
+  return with_assumed_rates(std::move(gpu));
 }
 
 }  // namespace
@@ -72,6 +78,13 @@ std::vector<GpuProperties> read_gpus() {
     if (gpu.compute_capability >= least_capability) gpus.push_back(std::move(gpu));
   }
   return gpus;
+}
+
+GpuProperties with_assumed_rates(GpuProperties gpu) {
+  if (gpu.hertz <= 0) gpu.hertz = assumed_hertz;
+  if (gpu.memory_hertz <= 0) gpu.memory_hertz = assumed_memory_hertz;
+  if (gpu.memory_bus_bits <= 0) gpu.memory_bus_bits = assumed_bus_bits;
+  return gpu;
 }
 
 DeviceSpec spec_of(const GpuProperties& gpu) {

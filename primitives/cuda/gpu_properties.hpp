@@ -26,6 +26,10 @@ struct GpuProperties {
 // driver, without a GPU, or when the driver is too old. Never fails.
 [[nodiscard]] std::vector<GpuProperties> read_gpus();
 
+// Gives each rate that the driver does not tell, or tells as 0, as some do in virtual machines, the value of a small
+// GPU: nothing would be planned for one whose memory is infinitely slow.
+[[nodiscard]] GpuProperties with_assumed_rates(GpuProperties gpu);
+
 // Deterministic: the same properties give the same spec.
 [[nodiscard]] DeviceSpec spec_of(const GpuProperties& gpu);
 

@@ -24,6 +24,17 @@ TEST(GpuProperties, AnH200IsWhatItsVendorSays) {
   EXPECT_EQ(spec, described_gpu()) << "the same properties, the same spec";
 }
 
+TEST(GpuProperties, AnAttributeOfZeroIsNoRate) {
+  GpuProperties silent = h200();
+  silent.hertz = silent.memory_hertz = 0;
+  silent.memory_bus_bits = 0;
+  const DeviceSpec spec = spec_of(with_assumed_rates(silent));
+  EXPECT_GT(spec.flops_per_second, 1e12);
+  EXPECT_GT(spec.bytes_per_second, 1e10);
+  EXPECT_LT(spec.bytes_per_second, described_gpu().bytes_per_second);
+  EXPECT_EQ(spec_of(with_assumed_rates(h200())), described_gpu()) << "what is told stays";
+}
+
 TEST(GpuProperties, GpusWithoutUnitsForBf16OfferNone) {
   GpuProperties turing = h200();
   turing.compute_capability = 75;
