@@ -29,7 +29,7 @@ constexpr std::string_view bias_name = "bias";
 constexpr std::string_view workspace_name = "library workspace";
 
 // Engines offered per format and form.
-constexpr std::size_t most_engines = 4;
+constexpr std::size_t most_engines = 8;
 
 // Shares of the units' rates that engines reach. Assumed until measured: kernels of more than 32 taps do not run in the
 // newest matrix instructions.

@@ -135,7 +135,7 @@ class Offer {
   Offer(const CudnnGraph& graph, const CudnnDescriptor& device, Precision precision, std::size_t most)
       : graph_(graph), device_(device), precision_(precision), most_(most) {}
 
-  // Takes the choice where it is acceptable, new, and the library plans it.
+  // Appends the choice where it is acceptable, new, and the library plans it.
   void consider(EngineChoice choice) {
     if (full() || choice.engine < 0) return;
     const CudnnDescriptor* const engine = find_engine(choice.engine);
@@ -201,11 +201,16 @@ std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDe
                                           std::size_t most) {
   constexpr std::int64_t most_favourites = 64;
   Offer offer(graph, device, precision, most);
+  std::vector<EngineChoice> ranked;
   for (const cudnnBackendHeurMode_t mode : {CUDNN_HEUR_MODE_A, CUDNN_HEUR_MODE_FALLBACK}) {
-    if (offer.full()) break;
     for (const CudnnDescriptor& config : favourites(graph, device, mode, most_favourites)) {
-      if (offer.full()) break;
-      offer.consider(choice_of(config));
+      ranked.push_back(choice_of(config));
+    }
+  }
+  // The library ranks one engine in many settings before the next one.
+  for (const bool again : {false, true}) {
+    for (const EngineChoice& choice : ranked) {
+      if (again || !offer.has(choice.engine)) offer.consider(choice);
     }
   }
   // Asking for every engine by index is slow, so only where the heuristics know none of the units that were meant.

@@ -1,10 +1,10 @@
 #include "tests/gpu_bench/choose.hpp"
 
 #include <algorithm>
-#include <set>
 
 #include "primitives/cuda/backend.hpp"
 #include "primitives/cuda/estimates.hpp"
+#include "tests/gpu_bench/promising.hpp"
 #include "tests/gpu_bench/timing.hpp"
 
 namespace znni::gpu_bench {
@@ -13,7 +13,6 @@ namespace {
 // Seconds: what a first run may take to bring its kernels to the GPU; of a run that need not be repeated.
 constexpr double loading = 0.5;
 constexpr double long_run = 0.2;
-constexpr double hopeless = 5;  // times the modelled time of the best
 
 Result<double> time_of(const Candidate& candidate, const LayerProblem& problem, const LayerWeights& weights,
                        const Reservation& block, cuda::CudaDevice& device, double best) {
@@ -29,23 +28,6 @@ Result<double> time_of(const Candidate& candidate, const LayerProblem& problem, 
   const Result<double> warm = timed(1);
   if (!warm || *warm > 1.5 * best || *warm > long_run) return warm;
   return timed(5);
-}
-
-// In order of their modelled time, but the best of each primitive first, unless it has no hope: models may err more
-// about one primitive than about another.
-std::vector<Candidate> most_promising(std::vector<Candidate> all, std::size_t most) {
-  std::stable_sort(all.begin(), all.end(),
-                   [](const Candidate& a, const Candidate& b) { return a.estimate.time < b.estimate.time; });
-  std::vector<Candidate> first;
-  std::vector<Candidate> others;
-  std::set<const Primitive*> seen;
-  for (Candidate& one : all) {
-    const bool hopeful = one.estimate.time < hopeless * all.front().estimate.time;
-    (hopeful && seen.insert(one.primitive).second ? first : others).push_back(one);
-  }
-  first.insert(first.end(), others.begin(), others.end());
-  if (first.size() > most) first.resize(most);
-  return first;
 }
 
 }  // namespace

@@ -5,14 +5,9 @@
 #include <optional>
 
 #include "tests/gpu_bench/layer_run.hpp"
+#include "tests/gpu_bench/promising.hpp"
 
 namespace znni::gpu_bench {
-
-struct Candidate {
-  const Primitive* primitive = nullptr;
-  Estimate estimate;
-  double seconds = 0;  // measured
-};
 
 // How a net computes: strict float32 planar; the same with products of transforms in TF32; TF32 or bf16 channels last.
 enum class Mode { f32, fft_tf32, tf32, bf16 };
@@ -23,7 +18,7 @@ enum class Mode { f32, fft_tf32, tf32, bf16 };
 
 using Filter = std::function<bool(const Primitive&, const Estimate&)>;
 
-// Times, the best of each primitive by model first, at most `most` estimates that `filter` takes and that fit into
+// Times, in the order of most_promising(), at most `most` estimates that `filter` takes and that fit into
 // `block`: once warm, and repeatedly those that are short and come near the best so far. `tell` sees every one,
 // failures (in words) too.
 [[nodiscard]] Result<Candidate> fastest(const LayerProblem& problem, const LayerWeights& weights, const Filter& filter,

@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "primitives/cuda/cudnn_convolution.hpp"
 #include "primitives/cuda/estimates.hpp"
+#include "tests/gpu_bench/promising.hpp"
 #include "tests/primitives/cuda/gpu_specs.hpp"
 
 namespace znni::cuda {
@@ -43,6 +45,47 @@ TEST(CudaConvCudnn, LargeKernelsAreOfferedAsGradientsToo) {
   EXPECT_GT(forms(0), 0);
   EXPECT_GT(forms(1), 0);
   EXPECT_GT(forms(2), 0);
+}
+
+// Forms and engines of the ways that znni-gpu-bench times with so many candidates.
+std::vector<std::pair<std::int64_t, std::int64_t>> tried(std::int64_t k, Format format) {
+  constexpr std::size_t candidates = 8;
+  std::vector<gpu_bench::Candidate> all;
+  for (const Estimate& estimate : of_format(sound_estimates(conv_cudnn, eighty(48, k)), format)) {
+    all.push_back({&conv_cudnn, estimate, 0});
+  }
+  std::vector<std::pair<std::int64_t, std::int64_t>> found;
+  for (const gpu_bench::Candidate& one : gpu_bench::most_promising(all, candidates)) {
+    found.emplace_back(setting(one.estimate.variant, "form", -1), setting(one.estimate.variant, "engine", -1));
+  }
+  return found;
+}
+
+bool holds_engine(const std::vector<std::pair<std::int64_t, std::int64_t>>& found, std::int64_t engine) {
+  return std::any_of(found.begin(), found.end(), [&](const auto& one) { return one.second == engine; });
+}
+
+// Numbers of cuDNN 9 on the described H200: 10 and 22 are of older matrix instructions, 41, 62 and 67 of the newest,
+// for the fused, the plain and the swapped form. The library ranks each in many settings before the next.
+TEST(CudaConvCudnn, EveryEngineIsTriedBeforeAnotherSettingOfOne) {
+  const auto bf16 = tried(3, last_bf16);
+  for (const std::int64_t engine : {10, 41, 62, 67}) EXPECT_TRUE(holds_engine(bf16, engine)) << engine;
+  for (const Format format : {last_bf16, last_f32}) {
+    const auto found = tried(3, format);
+    EXPECT_EQ(found.size(), 8U);
+    for (const auto& one : found) {
+      EXPECT_EQ(std::count(found.begin(), found.end(), one), 1) << "engine " << one.second << " of form " << one.first;
+    }
+  }
+}
+
+TEST(CudaConvCudnn, LargeKernelsAreTriedInForwardFormsToo) {
+  const auto swapped = static_cast<std::int64_t>(CudnnForm::swapped);
+  for (const Format format : {last_bf16, last_f32}) {
+    const auto found = tried(5, format);
+    EXPECT_TRUE(std::any_of(found.begin(), found.end(), [&](const auto& one) { return one.first != swapped; }));
+    EXPECT_TRUE(std::any_of(found.begin(), found.end(), [&](const auto& one) { return one.first == swapped; }));
+  }
 }
 
 // Whoever looks at thousands of parts leaves those alone that cannot be fast enough, without asking the library.

@@ -42,6 +42,23 @@ TEST(CudnnEngines, NoChoiceIsOfferedTwice) {
   }
 }
 
+// All of them stand before the second setting of any.
+TEST(CudnnEngines, EachEngineComesAsItIsRankedFirst) {
+  for (const CudnnForm form : {CudnnForm::fused, CudnnForm::plain, CudnnForm::swapped}) {
+    const std::vector<EngineChoice> offered = engines(eighty(48, 3), last_bf16, form, Precision::bf16);
+    ASSERT_GE(offered.size(), 4U);
+    std::vector<std::int64_t> seen;
+    bool again = false;
+    for (const EngineChoice& choice : offered) {
+      const bool is_new = std::find(seen.begin(), seen.end(), choice.engine) == seen.end();
+      EXPECT_FALSE(is_new && again) << "engine " << choice.engine;
+      again = again || !is_new;
+      seen.push_back(choice.engine);
+    }
+    EXPECT_NE(offered[0].engine, offered[1].engine);
+  }
+}
+
 TEST(CudnnEngines, AVariantHoldsTheWholeChoice) {
   const EngineChoice choice{62, {{2, 5}, {14, 3}}, 0, false};
   const Variant variant = to_variant(choice);
