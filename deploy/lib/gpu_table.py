@@ -5,11 +5,6 @@ import json
 import pathlib
 import sys
 
-# Million voxels per second on an H200 that a model of its arithmetic and memory gives (n337, n537, n726, n926); beside a
-# measurement they show where the model, or the code, is wrong.
-PREDICTED = {("znni", "f32"): (61, 37, 55, 40), ("znni", "fft_tf32"): (106, 46, 66, 47),
-             ("znni", "bf16"): (224, 26, 15, 6.2), ("znni", "tf32"): (107, 12, 6.9, 2.8),
-             ("PyTorch bf16", "bf16"): (224, 26, 15, 6.2), ("PyTorch TF32", "tf32"): (107, 12, 6.9, 2.8)}
 NETS = ("n337", "n537", "n726", "n926")
 
 
@@ -23,26 +18,45 @@ def read(file):
 
 
 def row(name, cells):
-    return name.ljust(40) + "".join(cell.rjust(18) for cell in cells)
+    return name.ljust(40) + "".join(cell.rjust(24) for cell in cells)
 
 
-def best_rates(lines):
-    """By who and mode, by net: of all patches."""
+def best_lines(lines):
+    """By who and mode, by net: that of the fastest patch."""
     best = collections.defaultdict(dict)
     for line in lines:
         if line.get("block") == "net" and "Mvoxels_per_s" in line:
-            rates = best[line["who"], line["mode"]]
-            rates[line["net"]] = max(rates.get(line["net"], 0), line["Mvoxels_per_s"])
+            of_nets = best[line["who"], line["mode"]]
+            before = of_nets.get(line["net"])
+            if before is None or line["Mvoxels_per_s"] > before["Mvoxels_per_s"]:
+                of_nets[line["net"]] = line
     return best
 
 
+def rate_text(line):
+    """With what the model of the back end predicted for the same layers and patch, where it did."""
+    predicted = f" ({line['predicted_Mvoxels_per_s']:.2f})" if "predicted_Mvoxels_per_s" in line else ""
+    patch = f" at {line['fragment']:.0f}" if "fragment" in line else ""
+    return f"{line['Mvoxels_per_s']:.2f}{predicted}{patch}"
+
+
+def patches(lines):
+    yield "million dense voxels/s of each patch, in fragments of so many voxels per axis"
+    for line in lines:
+        if line.get("block") == "net" and "predicted_Mvoxels_per_s" in line:
+            measured, predicted = line["Mvoxels_per_s"], line["predicted_Mvoxels_per_s"]
+            yield (f"{line['net']:6}{line['who']:8}{line['mode']:10}fragments of {line['fragment']:<5.0f}"
+                   f"{measured:10.2f} of {predicted:.2f} predicted ({measured / predicted:.2f})")
+
+
 def nets(lines):
-    best = best_rates(lines)
+    by_net = best_lines(lines)
     yield row("million dense voxels/s (predicted)", NETS)
-    for key, rates in sorted(best.items()):
-        predicted = PREDICTED.get(key, ("?",) * 4)
-        cells = (f"{rates[net]:.2f} ({p})" if net in rates else "-" for net, p in zip(NETS, predicted))
-        yield row(" ".join(key), cells)
+    for key, found in sorted(by_net.items()):
+        yield row(" ".join(key), (rate_text(found[net]) if net in found else "-" for net in NETS))
+    best = collections.defaultdict(dict)
+    for key, found in by_net.items():
+        best[key] = {net: line["Mvoxels_per_s"] for net, line in found.items()}
     for mode, other in (("f32", "bf16"), ("f32", "tf32"), ("bf16", "bf16"), ("tf32", "tf32")):
         ours = best["znni", mode]
         theirs = collections.defaultdict(float)
@@ -127,7 +141,7 @@ def others(lines):
 
 def main(file):
     lines = list(read(file))
-    for part in (others, layers, nets, errors, capped, gains, overlaps, unsuccessful):
+    for part in (others, layers, patches, nets, errors, capped, gains, overlaps, unsuccessful):
         print("\n".join(part(lines)), end="\n\n")
     failures = [line for line in lines if "failure" in line]
     print(f"{len(failures)} failures")

@@ -1,11 +1,13 @@
 """deploy/gpu_check.sh without a GPU: a run of all blocks with programs that only pretend, wrong options, resuming."""
 
 import json
+import os
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tempfile
 import time
 import unittest
@@ -19,7 +21,9 @@ case "$1" in
     '"variant": "tile=32", "ms": 1.5, "predicted_ms": 1, "direct_TFLOP_per_s": 100}' ;;
   divided) echo '{"block": "overlap", "primitive": "cuda.conv.fft32", "format": "f32:planar", "tensors": "pinned", "products_ms": 10,' \
     '"copies_ms": 8, "ms": 11, "predicted_ms": 10.5, "overlap": 0.875}' ;;
-  net) echo '{"block": "net", "who": "znni", "net": "'$3'", "mode": "f32", "Mvoxels_per_s": 12.5}' ;;
+  net) echo "$*" >>"$0.runs"
+    echo '{"block": "net", "who": "znni", "net": "'$3'", "mode": "'$7'", "n": 100, "fragment": '$5', "Mvoxels_per_s": 12.5,' \
+    '"predicted_Mvoxels_per_s": '$5.25'}' ;;
 esac
 """
 TESTS = """#!/bin/sh
@@ -71,7 +75,8 @@ class GpuCheck(unittest.TestCase):
     def test_every_block_leaves_lines_and_the_table_shows_them(self):
         done = self.run_check()
         self.assertIn("device to device, GB_per_s 4000", done.stdout)
-        self.assertIn("12.50 (61)", done.stdout)
+        self.assertRegex(done.stdout, r"znni f32 +12.50 \(20.25\) at 20 +12.50 \(20.25\) at 20 +12.50 \(40.25\) at 40 ")
+        self.assertRegex(done.stdout, r"n926 +znni +fft_tf32 +fragments of 96 +12.50 of 96.25 predicted \(0.13\)")
         self.assertIn("cuda.conv.fft", done.stdout)
         self.assertRegex(done.stdout, r"n926 +gpu-host-ram +fft +tf32 +11G +3.500 of 4.000 predicted \(0.50, 0.25\)")
         self.assertRegex(done.stdout, r"host RAM over the GPU alone.*\nfft fp32 11G +same plan .*\nfft tf32 11G +1.00 .*\n"
@@ -100,22 +105,119 @@ class GpuCheck(unittest.TestCase):
 
     def test_the_limit_of_a_block_ends_what_it_runs(self):
         script = self.root / "deploy" / "gpu_check.sh"
-        script.write_text(re.sub(r"^block layers \d+", "block layers 4", script.read_text(), flags=re.M))
+        text = script.read_text().replace('each "layer $1 $2" 30', 'each "layer $1 $2" 5')
+        script.write_text(re.sub(r"^block layers \d+", "block layers 7", text, flags=re.M))
         bench = self.pack / "bin" / "znni-gpu-bench"
-        bench.write_text(BENCH.replace("  layer) ", "  layer) sleep 60; "))
+        bench.write_text(BENCH.replace("  layer) ", '  layer) [ ! -e "$0.ran" ] || sleep 60; touch "$0.ran"; sleep 3; '))
         begun = time.monotonic()
         done = self.run_check("--only", "layers")
         self.assertLess(time.monotonic() - begun, 30)
         self.assertIn("unfinished, for the next run: layers", done.stderr)
-        self.assertEqual([(line["block"], line["status"]) for line in self.lines()], [("item", 124), ("check", 124)])
+        self.assertEqual([(line["block"], line["status"]) for line in self.lines() if "status" in line],
+                         [("item", 0), ("item", 124), ("check", 124)])
 
     def test_what_takes_longer_than_it_may_has_failed(self):
         script = self.root / "deploy" / "gpu_check.sh"
-        script.write_text(script.read_text().replace("item ceilings 60", "item ceilings 1"))
+        script.write_text(script.read_text().replace("item ceilings 55", "item ceilings 1"))
         (self.pack / "bin" / "znni-gpu-bench").write_text(BENCH.replace("  ceilings) ", "  ceilings) sleep 30; "))
         done = self.run_check("--only", "ceilings")
         self.assertIn("ceilings: status 125", done.stderr)
         self.assertNotIn("unfinished", done.stderr)
+
+    def test_what_has_no_room_in_its_block_is_not_tried_for_ever(self):
+        script = self.root / "deploy" / "gpu_check.sh"
+        script.write_text(re.sub(r"^block ceilings \d+", "block ceilings 5", script.read_text(), flags=re.M))
+        bench = self.pack / "bin" / "znni-gpu-bench"
+        bench.write_text(BENCH.replace("  ceilings) ", '  ceilings) echo run >>"$0.runs"; sleep 30; '))
+        self.assertIn("ceilings: status 125", self.run_check("--until", "ceilings").stderr)
+        again = self.run_check("--until", "ceilings")
+        self.assertIn("ceilings: took longer than it may before, is not tried again", again.stderr)
+        self.assertIn("ceilings: status 125", again.stderr)
+        runs = self.pack / "bin" / "znni-gpu-bench.runs"
+        self.assertEqual(runs.read_text(), "run\n")
+        bench.write_text(BENCH)
+        self.assertEqual(self.run_check("--only", "ceilings").returncode, 0, "asked for, it is")
+
+    def test_every_item_has_room_in_its_block(self):
+        script = (DEPLOY / "gpu_check.sh").read_text()
+        limits = {name: int(limit) for name, limit in re.findall(r"^block (\w+) (\d+)$", script, re.M)}
+        items = 0
+        for block, body in re.findall(r"^run_(\w+)\(\) \{(.*?\})$", script, re.M | re.S):
+            found = re.findall(r"\b(?:item|each) (?:\"[^\"]*\"|\w+) (\d+) ", body)
+            found += [75 for _ in re.findall(r"^ *torch ", body, re.M)] + [45 for _ in re.findall(r"^ *speed ", body, re.M)]
+            found += [int(planning) + 70 for planning in re.findall(r"\bcapped .* \d (\d\d)\b", body)]
+            items += len(found)
+            for seconds in found:
+                self.assertLessEqual(int(seconds), limits[block] - 2, block)
+        self.assertGreater(items, 20)
+
+    def test_a_run_may_end_behind_a_block(self):
+        done = self.run_check("--until", "ceilings")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("unfinished", done.stderr)
+        self.assertEqual([line["name"] for line in self.lines() if line["block"] == "check"],
+                         ["machine", "tests", "ceilings"])
+        self.assertEqual(self.run_check("--until", "ceilings").returncode, 0, "done before, and no further")
+        self.assertEqual([line["name"] for line in self.lines() if line["block"] == "check"],
+                         ["machine", "tests", "ceilings"])
+
+    def test_where_most_tests_fail_nothing_is_measured(self):
+        program = self.pack / "tests" / "cuda_gpu_tests"
+        program.write_text(TESTS.replace("*) ", "*) exit 3; "))
+        done = self.run_check()
+        self.assertEqual(done.returncode, 1)
+        self.assertIn("2 of 3 tests fail: nothing is measured", done.stderr)
+        self.assertEqual([line["name"] for line in self.lines() if line["block"] == "check"], ["machine", "tests"])
+        self.assertNotIn("nothing is measured", self.run_check("--only", "ceilings").stderr)
+        program.write_text(TESTS.replace("*) ", "*) case $2 in *Second) exit 3 ;; esac; "))
+        few = self.run_check("--until", "errors").stderr
+        self.assertNotIn("nothing is measured", few, "one of three")
+        self.assertIn("== errors, at most", few)
+
+    def test_patches_fit_the_tiles_and_matrix_units_have_eight_candidates(self):
+        for block in ("nets", "larger"):
+            self.run_check("--only", block)
+        words = [line.split() for line in (self.pack / "bin" / "znni-gpu-bench.runs").read_text().splitlines()]
+        runs = [dict(zip(line[1::2], line[2::2])) for line in words]
+        patches = {net: sorted({int(run["--last"]) for run in runs if run["--net"] == net}) for net in
+                   ("n337", "n537", "n726", "n926")}
+        self.assertEqual(patches, {"n337": [20, 50], "n537": [20, 44], "n726": [40, 92], "n926": [48, 96]})
+        for run in runs:
+            if run["--mode"] in ("bf16", "tf32"):
+                self.assertGreaterEqual(int(run["--candidates"]), 8)
+
+    def test_libraries_are_looked_for_beside_the_driver_too(self):
+        script = self.root / "deploy" / "gpu_check.sh"
+        script.write_text(script.read_text().replace("/usr/local/", f"{self.root}/"))
+        folder = self.root / "nvidia" / "lib64"
+        folder.mkdir(parents=True)
+        done = self.run_check("--only", "machine")
+        self.assertRegex(done.stderr, rf"libraries: [^\n]*{folder}:")
+
+    def test_what_is_packed_is_all_but_the_systems_libraries_and_cudas(self):
+        tools = self.root / "tools"
+        libraries = self.root / "libraries"
+        for folder in (tools, libraries, self.root / "build" / "cuda" / "bin", self.root / "build" / "cuda" / "tests"):
+            folder.mkdir(parents=True)
+        for name in ("bin/libznni_cuda.so", "bin/znni-gpu-bench", "bin/znni-split-bench", "tests/cuda_gpu_tests",
+                     "tests/accelerator_tests"):
+            (self.root / "build" / "cuda" / name).write_text("")
+        travelling = {"libcurl.so.4", "libhwloc.so.15", "libcups.so.2"}
+        staying = {"libc.so.6", "libstdc++.so.6", "libcudart.so.13", "libcuda.so.1", "libcublas.so.13",
+                   "libcublasLt.so.13", "libcudnn.so.9", "libcudnn_graph.so.9", "libcufft.so.12", "libcurand.so.10",
+                   "libnvJitLink.so.13"}
+        for name in travelling | staying:
+            (libraries / name).write_text("")
+        lines = "".join(f"\t{name} => {libraries / name} (0x1)\n" for name in sorted(travelling | staying))
+        for name, text in (("cmake", "exit 0"), ("strip", "exit 0"), ("git", "echo 0123abcd"), ("ldd", f"cat <<'END'\n{lines}END")):
+            (tools / name).write_text(f"#!/bin/sh\n{text}\n")
+            (tools / name).chmod(0o755)
+        done = subprocess.run([self.root / "deploy" / "gpu_check.sh", "pack"], capture_output=True, text=True, timeout=60,
+                              check=False, env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        with tarfile.open(self.pack / "programs.tar.gz") as packed:
+            found = {pathlib.PurePath(name).name for name in packed.getnames() if name.startswith("lib/")}
+        self.assertEqual(found, travelling)
 
     def test_results_of_another_gpu_or_other_programs_are_no_part_of_these(self):
         self.run_check("--only", "ceilings")
@@ -226,6 +328,7 @@ class GpuCheck(unittest.TestCase):
 
     def test_wrong_words_are_named(self):
         for words, expected in ((["--only", "all"], "no block 'all'"), (["--minutes", "soon"], "--minutes is 'soon'"),
+                                (["--until", "all"], "no block 'all'"), (["--only", "nets", "--until", "nets"], "exclude each other"),
                                 (["--fast"], "no option '--fast'"), (["--results"], "--results needs a value")):
             done = self.run_check(*words)
             self.assertEqual(done.returncode, 2)

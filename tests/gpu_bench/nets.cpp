@@ -307,7 +307,9 @@ Result<void> run_net(const NetRun& run, std::int64_t block_bytes, cuda::CudaDevi
   if (Result<void> given = give_weights(layers, run.weights); !given) return given;
   if (Result<void> chosen = choose_layers(run, block_bytes, device, layers); !chosen) return chosen;
   std::int64_t scratch = 512;
+  Seconds predicted = 0;  // by the model of the back end, for the same layers
   for (Layer& layer : layers) {
+    predicted += layer.chosen.estimate.time;
     scratch = std::max(scratch, scratch_bytes(layer.chosen.estimate));
     layer.chosen.estimate = without_tensors(std::move(layer.chosen.estimate));
   }
@@ -336,6 +338,7 @@ Result<void> run_net(const NetRun& run, std::int64_t block_bytes, cuda::CudaDevi
       .number("fragment", static_cast<double>(out.n.x))
       .number("ms", 1e3 * *seconds)
       .number("Mvoxels_per_s", 1e-6 * outputs / *seconds)
+      .number("predicted_Mvoxels_per_s", 1e-6 * outputs / predicted)
       .number("GiB", static_cast<double>(device.reserved(MemorySpace::device)) / static_cast<double>(1 << 30))
       .print();
   return {};
