@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <limits>
 
@@ -63,6 +65,10 @@ Result<void> read_recorded(Session& session) {
 // Another machine: its device, its records.
 Result<void> read_machine(Session& session, std::span<const Primitive* const> known) {
   const std::string& path = session.options.machine;
+  // Timings may be missing, and are then none; a machine is not.
+  if (::access(path.c_str(), R_OK) != 0) {
+    return Error{ErrorCode::not_found, path + ": cannot be read: " + std::strerror(errno)};
+  }
   Result<ReadTimings> read = read_and_warn(path);
   if (!read) return read.error();
   if (!read->machine) {

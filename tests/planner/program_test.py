@@ -201,6 +201,9 @@ class Planner(unittest.TestCase):
         listed = self.good("primitives", "--machine", machine)
         for name in ("cudnn.conv", "zn.conv.fft", "cpu.conv.direct"):
             self.assertIn(name, listed)
+        missing = self.golden / "nowhere.pbtxt"
+        self.assertIn(f"{missing}: cannot be read: No such file or directory",
+                      self.refused(2, "--model", self.small, "--machine", missing))
         self.assertIn("no 'machine", self.refused(2, "--model", self.small, "--machine", self.golden / "timings.pbtxt"))
         cut = self.folder / "cut.pbtxt"
         cut.write_text(machine.read_text()[:500])
