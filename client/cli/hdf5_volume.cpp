@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdio>
+#include <cstring>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -40,8 +41,14 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-// The library's own error print-out is many lines; ours is one. A setting of the calling thread.
-void silence() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
+// Called before anything else of the library. Its own error print-out is many lines; ours is one (a setting of the
+// calling thread). At exit it would close files again whose closing had failed on a full disk, and crash: here all are
+// closed.
+void silence() {
+  static const herr_t closes_nothing_at_exit = H5dont_atexit();
+  static_cast<void>(closes_nothing_at_exit);
+  H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr);
+}
 
 hid_t native_type(VoxelType type) {
   switch (type) {
@@ -129,6 +136,8 @@ struct OpenDataset {
 // Why a file that is there could not be opened; the library locks files that it reads (LOCK_SH) or writes (LOCK_EX).
 Error unopened(const std::string& path, int lock) {
   const FileHandle file(::open(path.c_str(), (lock == LOCK_SH ? O_RDONLY : O_RDWR) | O_CLOEXEC));
+  if (!file.is_open() && lock == LOCK_SH)
+    return {ErrorCode::corrupt_file, path + ": cannot be opened: " + std::strerror(errno)};
   if (!file.is_open()) return write_failure(path, "be opened");
   if (::flock(file.get(), lock | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     return {ErrorCode::unavailable,

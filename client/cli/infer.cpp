@@ -144,6 +144,10 @@ class Run {
     if (Result<void> recorded = writer_->record(); !recorded && recorded.error().message != error.message)
       error.message += "; " + recorded.error().message;
     const std::string kept = writer_->recorded();
+    if (kept.empty() && writer_->is_complete()) {
+      error.message += "; the whole output is in " + to_string(partial_name(job_.output));
+      return error;
+    }
     if (kept.empty()) writer_->discard();
     if (kept.empty() || is_other_model_) return error;
     error.message += "; " + kept + " are kept in " + to_string(partial_name(job_.output)) + ": go on with --resume";

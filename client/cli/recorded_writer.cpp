@@ -51,6 +51,8 @@ Result<void> RecordedWriter::record() {
 Result<void> RecordedWriter::finish() {
   // So that who is killed before the record is removed is known to have finished.
   if (Result<void> recorded = record(); !recorded) return recorded;
+  if (Result<void> flushed = target_.flush(); !flushed) return flushed;
+  is_complete_ = true;
   if (Result<void> finished = target_.finish(); !finished) return finished;
   remove_resume(output_);
   return {};

@@ -23,6 +23,8 @@ class RecordedWriter {
   [[nodiscard]] Result<void> end_part();
   [[nodiscard]] Result<void> record();
   [[nodiscard]] Result<void> finish();
+  // All planes are in the file: finish() failed only in giving it its name.
+  [[nodiscard]] bool is_complete() const { return is_complete_; }
   // Removes what was written. The last call.
   void discard() { target_.discard(); }
   // "3 of 9 planes", "2 of 12 parts and 3 of 9 planes": what --resume can go on after; "" for nothing.
@@ -35,6 +37,7 @@ class RecordedWriter {
   ResumeState state_;
   std::int64_t recorded_parts_;
   std::int64_t recorded_planes_;  // of the part behind those
+  bool is_complete_ = false;
 };
 
 // As RecordedWriter::recorded().

@@ -16,7 +16,7 @@ namespace znni {
 enum class ActivationKind { none, relu, leaky_relu, elu, sigmoid, tanh };
 
 // y = x (none); max(x, 0) (relu); x < 0 ? alpha x : x (leaky_relu); x < 0 ? alpha (exp(x) - 1) : x (elu);
-// 1 / (1 + exp(-x)) (sigmoid); tanh(x). What is no number stays so.
+// 1 / (1 + exp(-x)) (sigmoid); tanh(x). NaN stays NaN on the CPU.
 struct Activation {
   ActivationKind kind = ActivationKind::none;
   float alpha = 0.0F;

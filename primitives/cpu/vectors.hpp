@@ -22,8 +22,7 @@ struct Vectors {
   static V load(const float* from) { return *reinterpret_cast<const Unaligned*>(from); }
   static void store(float* to, V value) { *reinterpret_cast<Unaligned*>(to) = value; }
   static V all(float value) { return value - V{}; }
-  // Lane by lane; `a` where one of them is no number.
-  // Where they do not compare: a.
+  // Returns the larger of each lane; `a` where one of them is not a number.
   static V larger(V a, V b) { return a < b ? b : a; }
   static V where_negative(V value, V then, V otherwise) { return value < V{} ? then : otherwise; }
   // 2^(n - 127) of 1.5 * 2^23 + n, in whose last bits the integer n stands, 1 to 254; of anything else any value.

@@ -187,7 +187,7 @@ class PipelineRun {
 
   // For the wanted planes, or, false, until the GPU has nothing left to do either: others need not wait with this job.
   Result<bool> wait_while_busy(Handoff& handoff, const std::stop_token& stop) {
-    if (input_.source().here()) return true;
+    if (input_.source().here()) return wait(stop);  // at once; the source looks at its planes there
     std::stop_source idle;
     const std::stop_callback forward(stop, [&idle] { idle.request_stop(); });
     handoff.stop_when_idle(idle);

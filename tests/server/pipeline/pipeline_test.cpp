@@ -4,9 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <cstring>
+#include <limits>
 #include <mutex>
 
 #include "planner/pipeline_bytes.hpp"
+#include "server/volume/checked_source.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
@@ -238,6 +241,26 @@ TEST_F(PipelineOf, OthersRunWhilePlanesAreAwaited) {
   ASSERT_TRUE(ran) << ran.error().message;
   EXPECT_EQ(late.output, at_once.job.output);
   EXPECT_GT(turns, 1);
+}
+
+// The planes of every batch are looked at, also where none has to be waited for.
+TEST_F(PipelineOf, AVoxelThatIsNoNumberIsFoundInTheLastPlane) {
+  const auto pipeline = bench_.open(choice_, 1, 1);
+  ASSERT_TRUE(pipeline);
+  RandomVolume spoilt = volume_;
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  std::memcpy(spoilt.bytes.data() + spoilt.bytes.size() - sizeof(nan), &nan, sizeof(nan));
+  WholeVolume whole(spoilt.view());
+  CheckedSource source(whole, {});
+  const Shape5 output{1, 2, volume_.shape.n - reaches(bench_.network).back().fov + Vec3::cube(1)};
+  JobOutcome outcome;
+  VolumeJob job = test::recorded_job(spoilt.view(), output, ElementType::f32, VolumeOrder::image_major, outcome);
+  job.source = &source;
+  job.wanted = [](const Interval&) { return false; };
+  job.between_patches = [](const Interval&) { return Result<void>(); };
+  const Result<PipelineStatistics> ran = (*pipeline)->run(job, {});
+  ASSERT_FALSE(ran);
+  EXPECT_EQ(ran.error().code, ErrorCode::invalid_argument) << ran.error().message;
 }
 
 TEST_F(PipelineOf, AFailureOfTheTailEndsBothSides) {
