@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <utility>
 
 #include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/fft_tiled/fastest_few.hpp"
 #include "primitives/cpu/fft_tiled/tile_memory.hpp"
 
 namespace znni::cpu::fft_tiled {
@@ -27,8 +27,14 @@ constexpr double operations_of_writing = 36.0;
 double real(std::int64_t value) { return static_cast<double>(value); }
 
 double transform_operations(std::int64_t extent) {
-  const std::vector<std::int64_t>& extents = tile_extents();
-  return operations[std::lower_bound(extents.begin(), extents.end(), extent) - extents.begin()];
+  static const std::vector<double> by_extent = [] {
+    std::vector<double> found(static_cast<std::size_t>(tile_extents().back()) + 1);
+    for (std::size_t i = 0; i < std::size(operations); ++i) {
+      found[static_cast<std::size_t>(tile_extents()[i])] = operations[i];
+    }
+    return found;
+  }();
+  return by_extent[static_cast<std::size_t>(extent)];
 }
 
 Tiling make_tiling(const ConvProblem& problem, std::int64_t lanes, Vec3 T) { return {problem, lanes, T, 1}; }
@@ -54,30 +60,34 @@ double plane_operations(const Tiling& t, std::int64_t rows) {
   return 0.5 * real(rows) * transform_operations(t.T.x) + real(t.columns()) / real(t.T.y) * transform_operations(t.T.y);
 }
 
-// Tiles of y and x with the z that suits them best.
-using Choice = std::pair<Seconds, Tiling>;
-Choice best_planes(const ConvProblem& problem, std::int64_t lanes, const DeviceSpec& spec, Vec3 T) {
-  Choice best{std::numeric_limits<Seconds>::infinity(), {}};
+// Adds the tiles of y and x of `t` with the z that suits them best.
+void add_best_planes(Tiling& t, const DeviceSpec& spec, FastestFew<Vec3>& fastest) {
+  Seconds least = std::numeric_limits<Seconds>::infinity();
+  Vec3 best;
   for (const std::int64_t wanted : wanted_planes) {
-    T.z = planes_of_tiles(problem, wanted);
-    const Tiling tiling = make_tiling(problem, lanes, T);
-    if (const Seconds seconds = plane_seconds(tiling, spec); seconds < best.first) best = {seconds, tiling};
+    t.T.z = planes_of_tiles(t.problem, wanted);
+    const Seconds seconds = plane_seconds(t, spec);
+    if (seconds >= least) continue;
+    least = seconds;
+    best = t.T;
   }
-  return best;
+  if (std::isfinite(least)) fastest.add(least, best);
 }
 
 }  // namespace
 
 std::vector<Tiling> plane_tilings(const ConvProblem& problem, std::int64_t lanes, const DeviceSpec& spec) {
-  std::vector<Choice> choices;
+  FastestFew<Vec3> fastest(most_offers);
+  Tiling tried = make_tiling(problem, lanes, {});
+  const std::vector<std::int64_t> along_x = extents_along(problem, 2);
   for (const std::int64_t y : extents_along(problem, 1)) {
-    for (const std::int64_t x : extents_along(problem, 2)) {
-      choices.push_back(best_planes(problem, lanes, spec, {0, y, x}));
+    for (const std::int64_t x : along_x) {
+      tried.T = {0, y, x};
+      add_best_planes(tried, spec, fastest);
     }
   }
-  std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) { return a.first < b.first; });
   std::vector<Tiling> tilings;
-  for (std::size_t i = 0; i < std::min(choices.size(), most_offers); ++i) tilings.push_back(choices[i].second);
+  for (const Vec3 T : fastest.choices()) tilings.push_back(make_tiling(problem, lanes, T));
   return tilings;
 }
 
@@ -115,9 +125,11 @@ double plane_flops(const Tiling& t, double tiles, double planes, std::int64_t ro
 }
 
 Seconds plane_seconds(const Tiling& t, const DeviceSpec& spec) {
-  const double tiles = real(tile_count(t));
+  const Vec3 counts = t.tiles();
+  const std::int64_t stacks = t.problem.in.S * counts.y * counts.x;
+  const double tiles = real(mul(stacks, counts.z));
   const double out = real(t.out_blocks()) * real(t.lanes);
-  const double planes = real(t.stacks()) * real(t.n_out().z);
+  const double planes = real(stacks) * real(t.n_out().z);
   // Tasks are equal: in the last round some workers have none.
   const double rounds = std::ceil(tiles / spec.threads) * spec.threads / tiles;
   const double outputs = out * real(t.problem.in.S) * real(voxels(t.n_out()));

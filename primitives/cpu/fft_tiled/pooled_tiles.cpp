@@ -1,11 +1,12 @@
 #include "primitives/cpu/fft_tiled/pooled_tiles.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
-#include <utility>
 
 #include "primitives/cpu/estimates.hpp"
 #include "primitives/cpu/fft_tiled/direct_taps.hpp"
+#include "primitives/cpu/fft_tiled/fastest_few.hpp"
 #include "primitives/cpu/fft_tiled/plane_choice.hpp"
 #include "primitives/cpu/fft_tiled/tile_memory.hpp"
 
@@ -27,19 +28,40 @@ constexpr std::int64_t least_cache = 1 << 18;  // of a machine whose caches nobo
 
 double real(std::int64_t value) { return static_cast<double>(value); }
 
-// Tiles of y and x with the planes that suit them best. Tiles along z are as equal as they can be.
-using Choice = std::pair<Seconds, PooledTiling>;
-Choice best_planes(PooledTiling t, const TileKernels& kernels, const DeviceSpec& spec) {
-  Choice best{std::numeric_limits<Seconds>::infinity(), {}};
+// What many estimates of one tiling count.
+struct Counts {
+  Shape5 out;  // of the pooling
+  Vec3 positions;
+  Vec3 tiles;
+  std::int64_t tile_count = 0;
+  Vec3 computed;  // sums over all tiles of an axis of the convolution's voxels that they compute
+};
+Counts counts_of(const PooledTiling& t) {
+  const Vec3 shared = t.read_by(Vec3::cube(1)) - t.pool.stride;
+  Counts counts{output_shape(t.pool), t.positions(), {}, 0, {}};
+  const auto count = [&](int axis) { return div_up(counts.out.n[axis], counts.positions[axis]); };
+  counts.tiles = {count(0), count(1), count(2)};
+  counts.tile_count = mul(t.pool.in.S, voxels(counts.tiles));
+  counts.computed = t.pool.stride * counts.out.n + shared * counts.tiles;
+  return counts;
+}
+
+// Adds the tiles of y and x of `t` with the planes that suit them best. Tiles along z are as equal as they can be.
+void add_best_planes(PooledTiling& t, const TileKernels& kernels, const DeviceSpec& spec, FastestFew<Vec3>& fastest) {
+  Seconds shortest = std::numeric_limits<Seconds>::infinity();
+  Vec3 best;
   const std::int64_t out = output_shape(t.pool).n.z;
   const std::int64_t least = t.read_by(Vec3::cube(1)).z + t.conv.problem.k.z - 1;
   for (const std::int64_t wanted : wanted_planes) {
     t.conv.T.z = std::max(wanted, least);
     const std::int64_t positions = div_up(out, div_up(out, t.positions().z));
     t.conv.T.z = t.read_by({positions, 1, 1}).z + t.conv.problem.k.z - 1;
-    if (const Seconds seconds = pooled_seconds(t, kernels, spec); seconds < best.first) best = {seconds, t};
+    const Seconds seconds = pooled_seconds(t, kernels, spec);
+    if (seconds >= shortest) continue;
+    shortest = seconds;
+    best = t.conv.T;
   }
-  return best;
+  if (std::isfinite(shortest)) fastest.add(shortest, best);
 }
 
 // Extents whose valid voxels serve a window, up to the one that covers the axis.
@@ -53,25 +75,18 @@ std::vector<std::int64_t> extents_along(const PooledTiling& t, int axis) {
   return extents;
 }
 
-// Sums over all tiles of an axis of the convolution's voxels that they compute.
-Vec3 computed(const PooledTiling& t) {
-  const Vec3 shared = t.read_by(Vec3::cube(1)) - t.pool.stride;
-  return t.pool.stride * output_shape(t.pool).n + shared * t.tiles();
-}
-
 // Transforms and products.
-double tile_flops(const PooledTiling& t) {
-  const Vec3 tiles = t.tiles();
-  const Vec3 done = computed(t);
-  const double planes = real(t.pool.in.S) * real(tiles.y) * real(tiles.x) * real(done.z);
-  return plane_flops(t.conv, real(tile_count(t)), planes, div_up(done.y, tiles.y));
+double tile_flops(const PooledTiling& t, const Counts& counts) {
+  const Vec3 tiles = counts.tiles;
+  const double planes = real(t.pool.in.S) * real(tiles.y) * real(tiles.x) * real(counts.computed.z);
+  return plane_flops(t.conv, real(counts.tile_count), planes, div_up(counts.computed.y, tiles.y));
 }
 
-double pooling_flops(const PooledTiling& t, const DeviceSpec& spec) {
-  const Shape5 out = output_shape(t.pool);
+double pooling_flops(const PooledTiling& t, const Counts& counts, const DeviceSpec& spec) {
+  const Shape5& out = counts.out;
   const double blocks = real(t.conv.out_blocks());
   const double vectors = real(out.S) * real(voxels(out.n)) * blocks * real(t.conv.lanes / 8);
-  const double rows = real(t.pool.in.S) * blocks * real(out.n.z) * real(out.n.y) * real(t.tiles().x);
+  const double rows = real(t.pool.in.S) * blocks * real(out.n.z) * real(out.n.y) * real(counts.tiles.x);
   const double finishing = late_activation_flops(t.conv.problem.activation, spec) * 8.0 * vectors;
   return finishing + scalar_flops(vectors * cycles_per_eight + rows * cycles_per_row, spec);
 }
@@ -113,7 +128,10 @@ PooledPlanes planes_held(const PooledTiling& t, const TileKernels& kernels) {
   return {planes / stride, again, planes + again};
 }
 
-std::int64_t held_plane_floats(const PooledTiling& t) { return t.read_by(t.positions()).y * held_row_floats(t); }
+std::int64_t held_plane_floats(const PooledTiling& t) {
+  const Vec3 read = t.read_by(t.positions());
+  return read.y * (t.direct ? read.x : t.conv.T.x) * t.conv.lanes;
+}
 
 std::int64_t held_row_floats(const PooledTiling& t) {
   return (t.direct ? t.read_by(t.positions()).x : t.conv.T.x) * t.conv.lanes;
@@ -121,18 +139,21 @@ std::int64_t held_row_floats(const PooledTiling& t) {
 
 std::vector<PooledTiling> pooled_tilings(const ConvPoolProblem& both, const TileKernels& kernels,
                                          const DeviceSpec& spec) {
-  std::vector<Choice> choices;
+  FastestFew<Vec3> fastest(most_offers);
   const PooledTiling whole = pooled_tiling(both, kernels.lanes, {});
+  PooledTiling tried = whole;
+  const std::vector<std::int64_t> along_x = extents_along(whole, 2);
   for (const std::int64_t y : extents_along(whole, 1)) {
-    for (const std::int64_t x : extents_along(whole, 2)) {
-      PooledTiling t = whole;
-      t.conv.T = {0, y, x};
-      choices.push_back(best_planes(t, kernels, spec));
+    for (const std::int64_t x : along_x) {
+      tried.conv.T = {0, y, x};
+      add_best_planes(tried, kernels, spec, fastest);
     }
   }
-  std::stable_sort(choices.begin(), choices.end(), [](const Choice& a, const Choice& b) { return a.first < b.first; });
   std::vector<PooledTiling> tilings;
-  for (std::size_t i = 0; i < std::min(choices.size(), most_offers); ++i) tilings.push_back(choices[i].second);
+  for (const Vec3 T : fastest.choices()) {
+    tilings.push_back(whole);
+    tilings.back().conv.T = T;
+  }
   if (tap_count(both.conv) <= most_planar_taps) tilings.push_back(direct_tiling(whole));
   return tilings;
 }
@@ -160,11 +181,12 @@ std::int64_t pooled_kernel_floats(const PooledTiling& t) {
 }
 
 Seconds pooled_seconds(const PooledTiling& t, const TileKernels& kernels, const DeviceSpec& spec) {
-  const Vec3 done = computed(t);
-  const double written = real(t.conv.out_blocks() * t.conv.lanes) * real(t.pool.in.S) * real(voxels(done));
-  const double products = t.direct ? 2.0 * real(tap_count(t.conv.problem)) / tap_efficiency * written : tile_flops(t);
-  const double arithmetic = products + operations_of_writing * written + pooling_flops(t, spec);
-  const double rounds = real(div_up(tile_count(t), spec.threads)) * spec.threads / real(tile_count(t));
+  const Counts counts = counts_of(t);
+  const double written = real(t.conv.out_blocks() * t.conv.lanes) * real(t.pool.in.S) * real(voxels(counts.computed));
+  const double products =
+      t.direct ? 2.0 * real(tap_count(t.conv.problem)) / tap_efficiency * written : tile_flops(t, counts);
+  const double arithmetic = products + operations_of_writing * written + pooling_flops(t, counts, spec);
+  const double rounds = real(div_up(counts.tile_count, spec.threads)) * spec.threads / real(counts.tile_count);
   const double held = real(float_bytes(pooled_scratch(t, kernels).floats()));
   const double slower = 1.0 + slower_by_cache * held / real(std::max(spec.l2_bytes, least_cache));
   const ConvPoolProblem both{t.conv.problem, t.pool};
