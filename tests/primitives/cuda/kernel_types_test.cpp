@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <limits>
 #include <set>
 
 #include "primitives/core/problem.hpp"
@@ -48,6 +50,12 @@ TEST(Activate, IsTheActivationOfProblems) {
       const float x = 3.0F * random.normal();
       EXPECT_FLOAT_EQ(activate<HostMath>(act_of(kind), 0.3F, x), apply(Activation{kind, 0.3F}, x)) << to_string(kind);
     }
+  }
+}
+
+TEST(Activate, KeepsNan) {
+  for (const Act act : {Act::none, Act::relu, Act::leaky_relu, Act::elu, Act::sigmoid, Act::tanh}) {
+    EXPECT_TRUE(std::isnan(activate<HostMath>(act, 0.3F, std::numeric_limits<float>::quiet_NaN())));
   }
 }
 
