@@ -11,10 +11,18 @@
 namespace znni::hybrid {
 namespace {
 
-constexpr std::int64_t staging_piece = std::int64_t{1} << 20;  // bytes one host thread copies at a time
+constexpr std::int64_t staging_piece = std::int64_t{1} << 20;    // bytes one host thread copies at a time
+constexpr std::int64_t max_bytes_alone = std::int64_t{1} << 16;  // copied in less time than it takes to wake a thread
 
-// Rows copied by the host threads, long ones in pieces.
+void copy_rows_alone(std::byte* to, const std::byte* from, const CopyRows& rows) {
+  for (std::int64_t row = 0; row < rows.count; ++row) {
+    std::memcpy(to + row * rows.to_step, from + row * rows.from_step, static_cast<std::size_t>(rows.bytes));
+  }
+}
+
+// Copies rows with the host's threads, long ones in pieces; a few bytes with the caller's alone.
 void copy_rows(Executor& executor, std::byte* to, const std::byte* from, const CopyRows& rows) {
+  if (mul(rows.count, rows.bytes) <= max_bytes_alone) return copy_rows_alone(to, from, rows);
   const std::int64_t pieces = div_up(rows.bytes, staging_piece);
   executor.parallel_for(rows.count * pieces, [&](std::int64_t index, int) {
     const std::int64_t row = index / pieces;

@@ -110,6 +110,20 @@ TEST(DividedLayer, EveryDivisionEqualsTheWholeInAnyOrderOfWork) {
   }
 }
 
+// Copied by the caller, by several threads, and in several pieces a row.
+TEST(DividedLayer, RowsOfAnyLengthAreStaged) {
+  for (const std::int64_t planes : {2, 20, 72}) {
+    const Example example(1, {.in = {1, 2, {planes, 64, 64}}, .f_out = 1, .k = {1, 1, 1}, .activation = {}});
+    HostSim unstaged;
+    HostSim staged;
+    const Result<Floats> expected =
+        run_divided(example, {&test::sim_conv(), {}, {}, {}, {1, 1, 1, 0}, false}, unstaged);
+    const Result<Floats> found = run_divided(example, {&test::sim_conv(), {}, {}, {}, {1, 1, 1, 0}, true}, staged);
+    ASSERT_TRUE(expected && found);
+    EXPECT_TRUE(bit_equal(*found, *expected)) << planes;
+  }
+}
+
 const ConvProblem conv{
     .in = {4, 4, {20, 8, 8}}, .f_out = 4, .k = {3, 3, 3}, .activation = {ActivationKind::relu, 0}, .residual = true};
 
