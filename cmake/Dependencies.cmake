@@ -10,6 +10,7 @@ find_package(nlohmann_json 3.11 CONFIG REQUIRED)                   # nlohmann_js
 
 if(ZNNI_SERVER)
   find_package(gRPC 1.51 CONFIG REQUIRED)                          # gRPC::grpc++, gRPC::grpc++_reflection
+  find_package(OpenSSL 3.0 REQUIRED)                               # OpenSSL::Crypto
   find_package(spdlog 1.10 CONFIG REQUIRED)                        # spdlog::spdlog, compiled
   pkg_check_modules(HTTPLIB REQUIRED IMPORTED_TARGET cpp-httplib>=0.11)  # PkgConfig::HTTPLIB, metrics and probes
   find_package(HDF5 1.10 REQUIRED COMPONENTS C)                    # hdf5::hdf5

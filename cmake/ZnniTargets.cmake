@@ -53,6 +53,14 @@ function(znni_library name)
   znni_unity(znni_${name})
 endfunction()
 
+# znni_optimize(name...): the preset dev compiles without the optimizer, which takes the sanitizers' checks half of the time.
+# Libraries that compute are optimized there, too, because their tests take longer than their compiler.
+function(znni_optimize)
+  foreach(name IN LISTS ARGN)
+    target_compile_options(znni_${name} PRIVATE $<$<CONFIG:Debug>:-O1>)
+  endforeach()
+endfunction()
+
 # A program ends in words, not by SIGILL, on a processor that is too old for it: what looks at the processor is the one
 # file that any x86-64 runs.
 set(start_check_x86 "${PROJECT_SOURCE_DIR}/primitives/cpu/start_check_x86.cpp")

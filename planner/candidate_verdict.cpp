@@ -58,6 +58,7 @@ std::string CandidateVerdict::text() const {
     case Kind::slower: return "slower: less than " + rate_text(rate);
     case Kind::no_combination: return "no combination of its layers both fits and is fast enough";
     case Kind::unpacked: return "does not pack";
+    case Kind::stopped: return "not looked at: the search was stopped";
   }
   return "";
 }

@@ -15,7 +15,7 @@ namespace znni {
 
 // text() builds the message on demand.
 struct CandidateVerdict {
-  enum class Kind { in, illegal, undescribed, larger, memory, slower, no_combination, unpacked };
+  enum class Kind { in, illegal, undescribed, larger, memory, slower, no_combination, unpacked, stopped };
   Kind kind = Kind::in;
   std::string why;         // of illegal and undescribed
   std::int64_t bytes = 0;  // of memory: what it needs at least, beside the weights

@@ -15,7 +15,7 @@
 namespace znni {
 namespace {
 
-using Extents = std::array<std::vector<std::int64_t>, 3>;
+using Extents = AxisExtents;
 
 constexpr std::int64_t most_parts = 8;
 constexpr std::size_t most_cubes = 192;
@@ -25,6 +25,8 @@ constexpr std::int64_t share_of_streams = 512;
 constexpr double between_squares = 1.04;
 constexpr std::int64_t most_separate_planes = 8;
 constexpr std::array<std::int64_t, 15> thicknesses = {1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32};
+
+bool stopped(const SearchOptions& options) { return options.stop && options.stop(); }
 
 std::int64_t floor_index(const std::vector<std::int64_t>& extents, std::int64_t most) {
   return std::upper_bound(extents.begin(), extents.end(), most) - extents.begin() - 1;
@@ -42,15 +44,18 @@ std::int64_t most_planes(const Network& network, std::int64_t most) {
   return reach.fov.z == 1 && reach.stride.z == 1 ? std::min(most, most_separate_planes) : most;
 }
 
-// Legal extents per axis; `shift` is patch_input - pass_input. Stops at the first that covers the volume.
+// Legal extents per axis; `shift` is patch_input - pass_input. Stops at the first that covers the volume. Of a pinned
+// patch its own alone.
 Extents legal(const Network& network, const Modes& modes, const SearchOptions& options, Vec3 shift) {
   Extents extents;
+  const std::optional<Vec3> pinned = pinned_patch(options.pins, network.spatial_rank);
   for (int axis = 0; axis < 3; ++axis) {
     auto& list = extents[static_cast<std::size_t>(axis)];
-    const std::int64_t most = options.most_extent - shift[axis];
-    list = legal_extents(network, modes, axis, axis == 0 ? most_planes(network, most) : most);
+    const std::int64_t most = (pinned ? (*pinned)[axis] : options.most_extent) - shift[axis];
+    list = legal_extents(network, modes, axis, axis == 0 && !pinned ? most_planes(network, most) : most);
     if (axis < 3 - network.spatial_rank && !list.empty()) list.resize(1);
-    if (!options.volume) continue;
+    if (pinned) std::erase_if(list, [&](std::int64_t n) { return n != most; });
+    if (pinned || !options.volume) continue;
     const auto covering = std::lower_bound(list.begin(), list.end(), (*options.volume)[axis] - shift[axis]);
     if (covering != list.end()) list.erase(covering + 1, list.end());
   }
@@ -125,14 +130,14 @@ std::set<Vec3> choose_few_extents(const Extents& extents, const SearchOptions& o
 }
 
 std::set<Vec3> choose_extents(const Extents& extents, const SearchOptions& options, Vec3 fov, Vec3 shift,
-                              std::int64_t share, std::int64_t S) {
+                              std::int64_t share, bool smallest_S) {
   Combinations combinations;
   if (combination_count(extents) <= share) {
     combinations.add_all(extents);
     return combinations.found();
   }
-  add_cubes(extents, S == 1 ? most_cubes : most_cubes / 4, S == 1, combinations);
-  if (S > 1) return combinations.found();
+  add_cubes(extents, smallest_S ? most_cubes : most_cubes / 4, smallest_S, combinations);
+  if (!smallest_S) return combinations.found();
   if (options.volume) combinations.add_all(cut_volume(extents, *options.volume, fov, shift, most_parts));
   combinations.add_all(ladder(extents, share / 3));
   const bool few_planes = std::ssize(extents[0]) <= most_separate_planes;
@@ -161,7 +166,12 @@ Extents stream_extents(const Network& network, const Modes& modes, const SearchO
   std::int64_t most = most_planes(network, options.most_extent - reach.fov.z + 1);
   if (options.volume) most = std::min(most, round_up(options.volume->z, reach.stride.z));
   extents[0].clear();
-  for (std::int64_t planes = reach.stride.z; planes <= most; planes += reach.stride.z) extents[0].push_back(planes);
+  const std::optional<Vec3> pinned = pinned_patch(options.pins, network.spatial_rank);
+  const std::int64_t pinned_planes = pinned ? pinned->z - reach.fov.z + 1 : 0;
+  if (pinned) most = pinned_planes;
+  for (std::int64_t planes = reach.stride.z; planes <= most; planes += reach.stride.z) {
+    if (!pinned || planes == pinned_planes) extents[0].push_back(planes);
+  }
   return extents;
 }
 
@@ -198,17 +208,19 @@ std::set<Vec3> choose_streams(const Network& network, Extents extents, const Sea
 
 // Each also with its head in slabs, where that can be and makes more than one.
 void add_ordered(const Network& network, const std::set<Vec3>& extents, const GeometryChoice& like,
-                 std::int64_t head_slab, std::vector<GeometryChoice>& candidates) {
+                 const SearchOptions& options, std::vector<GeometryChoice>& candidates) {
   std::vector<Vec3> ordered(extents.begin(), extents.end());
   std::sort(ordered.begin(), ordered.end(),
             [](Vec3 a, Vec3 b) { return std::pair(voxels(a), a) > std::pair(voxels(b), b); });
   GeometryChoice in_slabs = like;
+  const bool has_slabs = options.strategy != Strategy::layerwise && options.pins.groups;
+  const std::int64_t head_slab = has_slabs ? options.head_slab : 0;
   in_slabs.head_slab = head_slab;
   const Result<GeometryFamily> family = GeometryFamily::make(network, in_slabs);
   for (const Vec3 pass_input : ordered) {
     candidates.push_back(like);
     candidates.back().pass_input = pass_input;
-    if (head_slab == 0 || !family || !family->at(pass_input)) continue;
+    if (head_slab == 0 || !family || stopped(options) || !family->at(pass_input)) continue;
     candidates.push_back(in_slabs);
     candidates.back().pass_input = pass_input;
   }
@@ -217,66 +229,146 @@ void add_ordered(const Network& network, const std::set<Vec3>& extents, const Ge
 // Options for the volume with its axes exchanged.
 SearchOptions exchanged_options(SearchOptions options, int axis) {
   if (options.volume) options.volume = exchanged(*options.volume, axis);
+  options.pins = exchanged(std::move(options.pins), axis);
   return options;
+}
+
+// A pinned patch may be larger than what is looked at by itself.
+SearchOptions as_far_as_pinned(SearchOptions options) {
+  if (const std::optional<Vec3>& patch = options.pins.patch) {
+    options.most_extent = std::max({options.most_extent, patch->z, patch->y, patch->x});
+  }
+  return options;
+}
+
+// Least repeated work first.
+std::vector<Modes> modes_of_patches(const Network& network, const SearchOptions& options) {
+  if (!options.pins.modes.empty()) return {options.pins.modes};
+  std::vector<Modes> all = patch_modes(network, options.strategy);
+  if (!options.pins.groups) std::erase_if(all, in_groups);
+  std::stable_sort(all.begin(), all.end(), [](const Modes& a, const Modes& b) { return repeats(a) < repeats(b); });
+  return all;
+}
+
+std::vector<Modes> modes_of_streams(const Network& network, const SearchOptions& options) {
+  std::vector<Modes> all =
+      options.pins.modes.empty() ? stream_modes(network) : std::vector<Modes>(1, options.pins.modes);
+  if (!options.pins.groups) std::erase_if(all, in_groups);
+  std::erase_if(all, [&](const Modes& modes) { return !can_stream(network, modes); });
+  return all;
+}
+
+std::vector<std::int64_t> batches_of(const SearchOptions& options) {
+  if (options.pins.S) return {*options.pins.S};
+  std::vector<std::int64_t> batches;
+  for (std::int64_t S = 1; S <= std::max<std::int64_t>(1, options.most_S); S *= 2) batches.push_back(S);
+  return batches;
 }
 
 void add_streams_along(int axis, const Network& network, const SearchOptions& options,
                        std::vector<GeometryChoice>& candidates) {
   const Network turned = exchanged(network, axis);
   const SearchOptions turned_options = exchanged_options(options, axis);
-  for (const Modes& modes : stream_modes(turned)) {
+  for (const Modes& modes : modes_of_streams(turned, turned_options)) {
+    if (stopped(options)) break;
     const std::optional<Vec3> shift = patch_shift(turned, modes, options.most_extent);
-    if (!shift || !can_stream(turned, modes)) continue;
+    if (!shift) continue;
     const Extents extents = stream_extents(turned, modes, turned_options, *shift);
     if (combination_count(extents) == 0) continue;
     const GeometryChoice like{{}, 1, modes, 0, true, axis};
-    add_ordered(network, choose_streams(turned, extents, turned_options, *shift), like, options.head_slab, candidates);
+    add_ordered(network, choose_streams(turned, extents, turned_options, *shift), like, options, candidates);
   }
 }
 
-// Of nets of three axes: those of fewer have one plane. Along y and x where that is not the same as along z.
-void add_streams(const Network& network, const SearchOptions& options, std::vector<GeometryChoice>& candidates) {
-  if (options.strategy != Strategy::cpu || network.spatial_rank < 3) return;
-  for (int axis = 0; axis < 3; ++axis) {
-    const bool same =
-        exchanged(network, axis) == network && (!options.volume || exchanged(*options.volume, axis) == *options.volume);
-    if (axis == 0 || !same) add_streams_along(axis, network, options, candidates);
+// Axes of streams: of nets of three axes, as those of fewer have one plane. y and x where that is not the same as z.
+std::vector<int> stream_axes(const Network& network, const SearchOptions& options) {
+  const bool is_allowed = options.strategy == Strategy::cpu && options.pins.streams && options.pins.S.value_or(1) == 1;
+  if (!is_allowed || network.spatial_rank < 3) return {};
+  std::vector<int> axes = {0};
+  for (int axis = 1; axis < 3; ++axis) {
+    const SearchOptions turned = exchanged_options(options, axis);
+    const bool same = exchanged(network, axis) == network && turned.volume == options.volume;
+    if (!same || turned.pins != options.pins) axes.push_back(axis);
   }
+  return axes;
+}
+
+// Without the pinned patch, as far as it and a little further.
+SearchOptions some_strides_beyond_pinned(const Network& network, const SearchOptions& asked_for) {
+  SearchOptions options = as_far_as_pinned(asked_for);
+  const Reach reach = reaches(network).back();
+  options.most_extent = std::max({options.most_extent, reach.fov.z, reach.fov.y, reach.fov.x});
+  options.most_extent += 2 * std::max({reach.stride.z, reach.stride.y, reach.stride.x});
+  options.pins.patch.reset();
+  options.volume.reset();
+  return options;
+}
+
+// What patches, or steps of a stream, of these modes may read along each axis.
+void add_inputs(const Network& network, const Modes& modes, const SearchOptions& options, bool streamed,
+                std::vector<AxisExtents>& families) {
+  std::optional<Vec3> beyond = patch_shift(network, modes, options.most_extent);
+  if (!beyond) return;
+  Extents extents =
+      streamed ? stream_extents(network, modes, options, *beyond) : legal(network, modes, options, *beyond);
+  if (streamed) beyond->z = reaches(network).back().fov.z - 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    for (std::int64_t& n : extents[static_cast<std::size_t>(axis)]) n += (*beyond)[axis];
+  }
+  families.push_back(std::move(extents));
 }
 
 }  // namespace
 
-std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& options) {
-  std::vector<Modes> all_modes = patch_modes(network, options.strategy);
-  const std::int64_t head_slab = options.strategy == Strategy::layerwise ? 0 : options.head_slab;
-  std::stable_sort(all_modes.begin(), all_modes.end(),
-                   [](const Modes& a, const Modes& b) { return repeats(a) < repeats(b); });
-  std::vector<std::int64_t> batches;
-  for (std::int64_t S = 1; S <= std::max<std::int64_t>(1, options.most_S); S *= 2) batches.push_back(S);
+std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& asked_for) {
+  const SearchOptions options = as_far_as_pinned(asked_for);
+  const std::vector<Modes> all_modes = modes_of_patches(network, options);
+  const std::vector<std::int64_t> batches = batches_of(options);
+  const bool few_modes = !options.pins.modes.empty();
   const auto whole = std::count_if(all_modes.begin(), all_modes.end(), [](const Modes& m) { return !in_groups(m); });
-  const std::int64_t share = std::clamp<std::int64_t>(candidate_limit / std::int64_t{whole}, 64, most_share);
+  const std::int64_t share =
+      std::clamp<std::int64_t>(candidate_limit / std::max<std::int64_t>(1, whole), 64, most_share);
   const Vec3 fov = reaches(network).back().fov;
   std::vector<GeometryChoice> candidates;
-  add_streams(network, options, candidates);
+  for (const int axis : stream_axes(network, options)) add_streams_along(axis, network, options, candidates);
   for (const Modes& modes : all_modes) {
+    if (stopped(options)) break;
     const std::optional<Vec3> shift = patch_shift(network, modes, options.most_extent);
     if (!shift) continue;
     const Extents extents = legal(network, modes, options, *shift);
     if (combination_count(extents) == 0) continue;
     for (const std::int64_t S : batches) {
-      const bool few = in_groups(modes) && combination_count(extents) > share_in_groups;
-      if (S > 1 && few) break;
+      const bool few = !few_modes && in_groups(modes) && combination_count(extents) > share_in_groups;
+      if (S != batches.front() && few) break;
       const std::set<Vec3> chosen = few ? choose_few_extents(extents, options, fov, *shift)
-                                        : choose_extents(extents, options, fov, *shift, share, S);
-      add_ordered(network, chosen, {{}, S, modes}, head_slab, candidates);
+                                        : choose_extents(extents, options, fov, *shift, share, S == batches.front());
+      add_ordered(network, chosen, {{}, S, modes}, options, candidates);
     }
   }
   return candidates;
 }
 
+std::vector<AxisExtents> patch_extents(const Network& network, const SearchOptions& options) {
+  const SearchOptions free = some_strides_beyond_pinned(network, options);
+  std::vector<AxisExtents> families;
+  for (const Modes& modes : modes_of_patches(network, free)) add_inputs(network, modes, free, false, families);
+  for (const int axis : stream_axes(network, options)) {
+    const Network turned = exchanged(network, axis);
+    const SearchOptions turned_options = exchanged_options(free, axis);
+    const std::size_t first = families.size();
+    for (const Modes& modes : modes_of_streams(turned, turned_options)) {
+      add_inputs(turned, modes, turned_options, true, families);
+    }
+    for (std::size_t i = first; i < families.size(); ++i) {
+      std::swap(families[i][0], families[i][static_cast<std::size_t>(axis)]);
+    }
+  }
+  return families;
+}
+
 std::vector<GeometryChoice> make_neighbours(const Network& network, const SearchOptions& options,
                                             const GeometryChoice& choice) {
-  if (!choice.streamed) return {};
+  if (!choice.streamed || options.pins.patch) return {};
   const Network turned = exchanged(network, choice.axis);
   const std::optional<Vec3> shift = patch_shift(turned, choice.modes, options.most_extent);
   ensure(shift.has_value(), "a choice of legal modes");

@@ -21,8 +21,11 @@
 //   axis.
 // S: powers of two. Beyond 1, where not every combination is taken, cubes alone: a larger patch does better
 //   than more patches, unless it runs out of legal extents.
+// Pins (planner/pins.hpp): pinned modes, also such as are not listed above, take the place of all others; a pinned S
+//   that of the powers of two, enumerated as S of 1 is; of a pinned patch exactly its extents are taken, however large.
 #pragma once
 
+#include <array>
 #include <vector>
 
 #include "planner/search.hpp"
@@ -34,11 +37,20 @@ namespace znni {
 inline constexpr std::int64_t candidate_limit = 20000;
 
 // Streams first; then least repeated work; then by S; then large extents before small. No duplicates. Every candidate
-// is a legal geometry. Requires check(network) and, with a volume, one that covers the field of view.
+// is a legal geometry. Requires check(network) and, with a volume, one that covers the field of view. Those it came to,
+// where options.stop says so: deep networks take long.
 [[nodiscard]] std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& options);
 
+// Legal extents of patches along each axis, rising.
+using AxisExtents = std::array<std::vector<std::int64_t>, 3>;
+
+// The extents that options.pins.patch may name: for each set of modes that the other pins allow, patches and streams
+// apart, up to some strides beyond that patch. Along different axes they combine freely.
+[[nodiscard]] std::vector<AxisExtents> patch_extents(const Network& network, const SearchOptions& options);
+
 // Streams that lie between `choice`, a stream, and those enumerated beside it: steps of up to two strides more or less,
-// edges of the cross-section up to 4 % longer. Legal ones, without `choice` itself; none for patches.
+// edges of the cross-section up to 4 % longer. Legal ones, without `choice` itself; none for patches, nor where
+// the patch is pinned.
 [[nodiscard]] std::vector<GeometryChoice> make_neighbours(const Network& network, const SearchOptions& options,
                                                           const GeometryChoice& choice);
 

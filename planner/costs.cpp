@@ -11,6 +11,7 @@
 #include "planner/problem_family.hpp"
 #include "planner/problem_hash.hpp"
 #include "planner/problem_text.hpp"
+#include "planner/refused_sizes.hpp"
 
 namespace znni {
 namespace {
@@ -74,10 +75,15 @@ class LastTexts {
   std::array<Slot, 32> slots_;
 };
 
+// How much longer a way is taken to be at sizes that it was recorded to refuse: it is chosen only where there is no
+// other.
+constexpr double of_refused = 1e6;
+
 class RecordedCosts final : public CostSource {
  public:
   RecordedCosts(const Timings& timings, const DeviceSpec& spec) : calibration_(calibrate(timings, spec)) {
     for (const TimingRecord& record : timings.records()) {
+      if (record.refused) add_refused(record, spec);
       if (!is_of(record, spec)) continue;
       const std::string key = versioned(record.primitive, record.version) + "|" +
                               way_text(record.variant, record.in, record.out) + "|" + record.problem;
@@ -87,7 +93,7 @@ class RecordedCosts final : public CostSource {
   }
 
   Cost cost(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) override {
-    if (recorded_.empty()) return {estimate.time, Basis::model};
+    if (recorded_.empty() && refused_.empty()) return {estimate.time, Basis::model};
     const std::shared_ptr<const ProblemTexts> texts = said_.of(problem);
     Observation question{versioned(primitive.name, primitive.version),
                          way_text(estimate.variant, estimate.in, estimate.out),
@@ -99,14 +105,29 @@ class RecordedCosts final : public CostSource {
     const auto found = recorded_.find(question.primitive + "|" + question.way + "|" + texts->problem);
     if (found != recorded_.end()) return found->second;
     const Correction correction = calibration_.correct(question);
-    return {correction.factor * estimate.time, Basis::model, correction.error};
+    const Cost cost{correction.factor * estimate.time, Basis::model, correction.error};
+    if (refused_.empty()) return cost;
+    const std::string kind = question.primitive + "|" + question.way + "|" + question.family;
+    if (!refused_.refuses(kind, tensors_bytes(problem, estimate.in, estimate.out))) return cost;
+    return {of_refused * cost.seconds, Basis::recorded, 0};
   }
   [[nodiscard]] bool has_times_of(const Primitive& primitive) const override {
     return primitives_.contains(versioned(primitive.name, primitive.version));
   }
 
  private:
+  void add_refused(const TimingRecord& record, const DeviceSpec& spec) {
+    const Result<LayerProblem> problem = parse_problem(record.problem);
+    if (!problem || record.device != spec.name || record.threads != spec.threads) return;
+    const std::string primitive = versioned(record.primitive, record.version);
+    primitives_.insert(primitive);
+    refused_.add(
+        primitive + "|" + way_text(record.variant, record.in, record.out) + "|" + problem_family(record.problem),
+        tensors_bytes(*problem, record.in, record.out));
+  }
+
   std::unordered_map<std::string, Cost> recorded_;
+  RefusedSizes refused_;
   std::set<std::string> primitives_;  // that there are records of
   Calibration calibration_;
   LastTexts said_;

@@ -39,7 +39,8 @@ class CostSource {
 [[nodiscard]] std::unique_ptr<CostSource> modelled_costs();
 
 // Recorded timings first, the formulas for the rest, corrected as the records of this device say
-// (planner/calibration.hpp).
+// (planner/calibration.hpp). Sizes that a way was recorded to refuse take so long that they are chosen only where there
+// is no other way.
 [[nodiscard]] std::unique_ptr<CostSource> recorded_costs(const Timings& timings, const DeviceSpec& spec);
 
 // What the records of this device say of the formulas.

@@ -61,9 +61,8 @@ std::string patch_text(const Network& network, const Plan& plan, const PlanRepor
           passes_text(report.geometry) + "\n";
   text += head_text(network, report.geometry);
   text += stream_text(report);
-  text += "predicted  " + rate_text(plan.predicted.voxels_per_second) + ", " + seconds_text(plan.predicted.seconds) +
-          " a patch, weakest basis " + std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) +
-          "\n";
+  text += "predicted  " + rate_text(plan.predicted.voxels_per_second) + ", " + patch_seconds_text(plan) +
+          ", weakest basis " + std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) + "\n";
   text += "border     " + fixed_text(plan.predicted.border_cost, 2) +
           " times the work of an endless patch: larger patches waste less\n";
   return text;
@@ -222,7 +221,7 @@ std::string considered_text(const PlanReport& report, const SearchLog& log) {
 std::string explain(const Network& network, const Plan& plan, const PlanReport& report, const SearchLog& log) {
   const GeometryChoice& chosen = plan.ladder.front().geometry;
   return network_text(network) + "device     " + plan.key.device + ", strategy " + plan.key.strategy + ", precision " +
-         std::string(to_string(plan.key.precision)) + "\n" + patch_text(network, plan, report) +
+         std::string(to_string(plan.key.precision)) + "\n" + pins_text(plan) + patch_text(network, plan, report) +
          sockets_text(plan, log) + "memory     " + memory_text(plan) + "\n" + places_text(report) +
          considered_text(report, log) + nodes_table(report, log) + refusals_text(network, log) +
          runners_text(chosen, log) + too_large_text(chosen, log);

@@ -131,6 +131,7 @@ std::string explain_json(const Plan& plan, const PlanReport& report, const Devic
   all["model"] = plan.key.network;
   all["strategy"] = plan.key.strategy;
   all["precision"] = std::string(to_string(plan.key.precision));
+  all["pins"] = plan.key.pins.empty() ? Json(nullptr) : Json(plan.key.pins);
   all["input"] = shape(report.input);
   all["output"] = shape(report.output);
   all["theta"] = report.places ? Json(report.places->theta) : Json(nullptr);

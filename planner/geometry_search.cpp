@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "planner/exchange.hpp"
+#include "planner/looking_order.hpp"
 #include "planner/pairs.hpp"
 #include "planner/parallel.hpp"
 #include "planner/throughput.hpp"
@@ -26,22 +27,6 @@ const LayerOptions left_to_the_pair = [] {
   nothing.joined = true;
   return LayerOptions{nothing};
 }();
-
-// Candidates are looked at in rounds, by all threads, against what the rounds before found. How many a round has
-// follows from its place alone: few where each may change what is known.
-std::size_t round_size(std::size_t done) { return std::clamp<std::size_t>(done / 8, 16, 256); }
-
-// The order of looking: first one of so many, so that the others have something to beat.
-std::vector<std::size_t> looking_order(std::size_t count) {
-  constexpr std::size_t sample = 61;
-  std::vector<std::size_t> order;
-  order.reserve(count);
-  for (std::size_t i = 0; i < count; i += sample) order.push_back(i);
-  for (std::size_t i = 0; i < count; ++i) {
-    if (i % sample != 0) order.push_back(i);
-  }
-  return order;
-}
 
 ChoiceLimits limits_of(const RungQuery& query) { return {query.total, query.persistent, query.transient}; }
 
@@ -105,6 +90,7 @@ GeometrySearch::GeometrySearch(const Network& network, const DeviceSpec& spec, c
       spec_(spec),
       catalogue_(catalogue),
       options_(options),
+      question_(options.stop),
       forced_(std::move(forced)),
       fov_(reaches(network).back().fov),
       kernel_bytes_(kernel_bytes(network)),
@@ -121,6 +107,7 @@ GeometrySearch::Families GeometrySearch::families_of(const std::vector<GeometryC
   families.reserve(candidates.size());
   const FamilyOrder before;
   for (const GeometryChoice& choice : candidates) {
+    if (stopped()) break;
     const auto is_same = [&](const Entry* entry) {
       return entry != nullptr && !before(entry->first, choice) && !before(choice, entry->first);
     };
@@ -152,6 +139,7 @@ struct GeometrySearch::Leader {
 std::optional<FoundRung> GeometrySearch::best(const std::vector<GeometryChoice>& candidates, const RungQuery& query,
                                               std::vector<Candidate>* log, std::optional<FoundRung> best) {
   const Families families = families_of(candidates);
+  if (families.size() < candidates.size()) return best;
   const std::vector<std::size_t> order = looking_order(candidates.size());
   std::vector<std::optional<Candidate>> seen(log == nullptr ? 0 : candidates.size());
   Leader leader{std::move(best), {}};
@@ -165,6 +153,7 @@ std::optional<FoundRung> GeometrySearch::best(const std::vector<GeometryChoice>&
     for (Outcome& each : round) {
       const std::size_t number = order[done++];
       learn(each);
+      if (each.verdict.kind == Verdict::Kind::stopped) continue;
       if (log != nullptr) seen[number] = logged(candidates[number], each);
       if (each.rung) leader.offer(*std::move(each.rung), number);
     }
@@ -192,6 +181,7 @@ void GeometrySearch::learn(const Outcome& outcome) {
 GeometrySearch::Outcome GeometrySearch::outcome(const Family& family, Vec3 pass_input, const RungQuery& query,
                                                 double to_beat) {
   Look apart;
+  if (stopped()) return {Verdict(Verdict::Kind::stopped), {}, {}};
   if (Verdict verdict = lay_out(family, pass_input, query, apart); !verdict.is_in()) return {verdict, {}, {}};
   Outcome best = weigh(apart, query, to_beat);
   for (const std::vector<bool>& absent : pairings(apart, query)) {
@@ -246,7 +236,7 @@ GeometrySearch::Look GeometrySearch::in_pairs(const Look& apart, const std::vect
 std::optional<std::int64_t> GeometrySearch::least_bytes(const std::vector<GeometryChoice>& candidates) {
   const Families families = families_of(candidates);
   std::optional<std::int64_t> least;
-  for (std::size_t number = candidates.size(); number-- > 0 && !stopped();) {
+  for (std::size_t number = families.size(); number-- > 0 && !stopped();) {
     Look apart;
     if (!lay_out(*families[number], candidates[number].pass_input, {}, apart).is_in()) continue;
     for (const std::vector<bool>& absent : pairings(apart, {})) {
@@ -265,12 +255,13 @@ void GeometrySearch::lessen(Look& look, std::optional<std::int64_t>& least) {
   const Verdict verdict = describe(query, 0, look);
   if (verdict.kind == Verdict::Kind::undescribed) last_refusal_ = verdict.why;
   if (!verdict.is_in()) return;
-  std::vector<Assignment> assignments = combine(look.use(), look.geometry, look.options, table_, {query.total});
+  std::vector<Assignment> assignments =
+      combine(look.use(), look.geometry, look.options, table_, {query.total}, question_);
   std::stable_sort(assignments.begin(), assignments.end(), [](const Assignment& a, const Assignment& b) {
     return add(a.persistent, a.transient) < add(b.persistent, b.transient);
   });
   for (const Assignment& assignment : assignments) {
-    if (least && add(assignment.persistent, assignment.transient) >= *least) break;
+    if (stopped() || (least && add(assignment.persistent, assignment.transient) >= *least)) break;
     const MemoryUse memory = schedule(look, assignment).rung.memory;
     least = std::min(least.value_or(saturated), add(memory.persistent, memory.transient));
   }
@@ -279,7 +270,7 @@ void GeometrySearch::lessen(Look& look, std::optional<std::int64_t>& least) {
 Vec3 GeometrySearch::smallest_output(const std::vector<GeometryChoice>& candidates) {
   const Families families = families_of(candidates);
   Vec3 smallest = Vec3::cube(std::int64_t{1} << 20);
-  for (std::size_t number = 0; number < candidates.size(); ++number) {
+  for (std::size_t number = 0; number < families.size(); ++number) {
     const Result<GeometryFamily>& geometries = families[number]->geometries;
     if (!geometries) continue;
     const Vec3 output = geometries->patch_output(candidates[number].pass_input);
@@ -316,6 +307,7 @@ GeometrySearch::Verdict GeometrySearch::describe(const RungQuery& query, double 
   if (Verdict verdict = Verdict::of_bytes(found.options, limits_of(query)); !verdict.is_in()) return verdict;
   found.seconds_per_operation.assign(shapes.problems.size(), 0);
   for (const std::size_t node : slowest_first(found)) {
+    if (stopped()) return Verdict(Verdict::Kind::stopped);
     if (Verdict verdict = add_node(node, query, to_beat, found); !verdict.is_in()) return verdict;
   }
   return {};
@@ -375,8 +367,10 @@ GeometrySearch::Verdict GeometrySearch::add_node(std::size_t node, const RungQue
 GeometrySearch::Verdict GeometrySearch::fit(const Look& look, const RungQuery& query, double to_beat,
                                             std::optional<FoundRung>& rung) {
   const ChoiceLimits limits{query.total, query.persistent, query.transient, look.seconds_limit(to_beat)};
-  const std::vector<Assignment> assignments = combine(look.use(), look.geometry, look.options, table_, limits);
+  const std::vector<Assignment> assignments =
+      combine(look.use(), look.geometry, look.options, table_, limits, question_);
   for (const Assignment& assignment : assignments) {
+    if (stopped()) break;
     FoundRung found = schedule(look, assignment);
     const MemoryUse& memory = found.rung.memory;
     if (memory.transient > query.transient || memory.persistent > query.persistent) continue;
@@ -384,6 +378,7 @@ GeometrySearch::Verdict GeometrySearch::fit(const Look& look, const RungQuery& q
     rung = std::move(found);
     return {};
   }
+  if (stopped()) return Verdict(Verdict::Kind::stopped);
   return Verdict(assignments.empty() ? Verdict::Kind::no_combination : Verdict::Kind::unpacked);
 }
 

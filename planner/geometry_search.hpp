@@ -12,6 +12,7 @@
 #include "planner/found_rung.hpp"
 #include "planner/geometry_family.hpp"
 #include "planner/search.hpp"
+#include "planner/stop_question.hpp"
 
 namespace znni {
 
@@ -40,15 +41,17 @@ class GeometrySearch {
   std::optional<FoundRung> best(const std::vector<GeometryChoice>& candidates, const RungQuery& query,
                                 std::vector<Candidate>* log = nullptr, std::optional<FoundRung> best = std::nullopt);
 
-  // Least persistent + transient bytes of any candidate; nothing when no candidate can be computed at all.
+  // Least persistent + transient bytes of any candidate; nothing when no candidate can be computed at all. Means
+  // nothing after a stop.
   std::optional<std::int64_t> least_bytes(const std::vector<GeometryChoice>& candidates);
 
-  // Extents written by the smallest of them; requires one that is legal.
+  // Extents written by the smallest of them; requires one that is legal. Of those it came to before a stop.
   Vec3 smallest_output(const std::vector<GeometryChoice>& candidates);
 
   // Why the last candidate that could not be computed at all could not: node and reasons. "" when all could.
   [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
-  [[nodiscard]] bool stopped() const { return options_.stop && options_.stop(); }
+  // Returns true once options.stop has said so. Every loop over candidates, layers and combinations asks it.
+  [[nodiscard]] bool stopped() const { return question_(); }
 
  private:
   struct Family;   // what candidates that differ in their extents alone share
@@ -58,6 +61,7 @@ class GeometrySearch {
   using Families = std::vector<const Family*>;
   using Verdict = CandidateVerdict;
 
+  // One for each candidate; fewer after a stop.
   Families families_of(const std::vector<GeometryChoice>& candidates);
   [[nodiscard]] Outcome outcome(const Family& family, Vec3 pass_input, const RungQuery& query, double to_beat);
   [[nodiscard]] Outcome weigh(Look& look, const RungQuery& query, double to_beat);
@@ -82,6 +86,7 @@ class GeometrySearch {
   const DeviceSpec& spec_;
   const Catalogue& catalogue_;
   const SearchOptions& options_;
+  StopQuestion question_;
   std::vector<const Primitive*> forced_;
   std::map<GeometryChoice, std::unique_ptr<Family>, FamilyOrder> families_;
   Vec3 fov_;

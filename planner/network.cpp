@@ -313,6 +313,16 @@ std::vector<int> last_readers(const Network& network) {
   return result;
 }
 
+std::optional<std::size_t> find_node(const Network& network, const std::string& text) {
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    if (network.nodes[i].name == text) return i;
+  }
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    if (std::to_string(i) == text) return i;
+  }
+  return std::nullopt;
+}
+
 std::vector<int> pooling_nodes(const Network& network) {
   std::vector<int> result;
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {

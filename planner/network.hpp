@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -103,6 +104,8 @@ struct Reach {
 [[nodiscard]] std::vector<int> last_readers(const Network& network);
 // Nodes that are poolings, in order: the planner chooses a PoolMode for each.
 [[nodiscard]] std::vector<int> pooling_nodes(const Network& network);
+// The node of that name, else the one of that number; nothing where there is none.
+[[nodiscard]] std::optional<std::size_t> find_node(const Network& network, const std::string& text);
 // Parameters of the whole network, bytes of float32.
 [[nodiscard]] std::int64_t weight_bytes(const Network& network);
 // Sizes the weights must have; the error names the node and both numbers.

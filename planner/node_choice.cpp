@@ -30,8 +30,8 @@ bool beats(const Label& a, const Label& b) {
 using State = std::vector<Format>;
 using Front = std::vector<Label>;
 
-// Labels that no other beats, by rising time; of equals the first.
-Front pareto(Front labels) {
+// Labels that no other beats, by rising time; of equals the first. Fewer after a stop.
+Front pareto(Front labels, const StopQuestion& stop) {
   std::stable_sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
     if (a.seconds != b.seconds) return a.seconds < b.seconds;
     if (a.persistent != b.persistent) return a.persistent < b.persistent;
@@ -42,6 +42,7 @@ Front pareto(Front labels) {
   std::vector<std::size_t>
       order;  // of kept: what beat a label last is asked first, since like labels follow each other
   for (const Label& label : labels) {
+    if (stop()) break;
     const auto found =
         std::find_if(order.begin(), order.end(), [&](std::size_t other) { return beats(kept[other], label); });
     if (found != order.end()) {
@@ -57,21 +58,25 @@ Front pareto(Front labels) {
 class Combiner {
  public:
   Combiner(const NetworkUse& use, const Geometry& geometry, const GeometryOptions& options, OptionTable& table,
-           const ChoiceLimits& limits)
-      : use_(use), geometry_(geometry), options_(options), table_(table), limits_(limits) {
+           const ChoiceLimits& limits, const StopQuestion& stop)
+      : use_(use), geometry_(geometry), options_(options), table_(table), limits_(limits), stop_(stop) {
     find_readable();
     find_remaining();
   }
 
   std::vector<Assignment> run() {
     std::map<State, Front> states = start();
-    for (std::size_t node = 0; node < options_.nodes.size(); ++node) {
+    for (std::size_t node = 0; node < options_.nodes.size() && !stop_(); ++node) {
       std::map<State, std::vector<int>> settled = settle(states);
       states.clear();
       for (const auto& [state, labels] : settled) {
-        for (const int label : labels) extend(node, state, label, states);
+        for (const int label : labels) {
+          if (stop_()) return {};
+          extend(node, state, label, states);
+        }
       }
     }
+    if (stop_()) return {};
     return finish(states);
   }
 
@@ -134,7 +139,7 @@ class Combiner {
   std::map<State, std::vector<int>> settle(std::map<State, Front>& states) {
     std::map<State, std::vector<int>> settled;
     for (auto& [state, front] : states) {
-      for (const Label& label : pareto(std::move(front))) {
+      for (const Label& label : pareto(std::move(front), stop_)) {
         settled[state].push_back(static_cast<int>(pool_.size()));
         pool_.push_back(label);
       }
@@ -215,7 +220,8 @@ class Combiner {
     for (const auto& [state, front] : states) all.insert(all.end(), front.begin(), front.end());
     for (Label& label : all) label.peak = add(label.peak, std::exchange(label.histories, 0));
     std::vector<Assignment> assignments;
-    for (const Label& label : pareto(std::move(all))) assignments.push_back(trace(label));
+    for (const Label& label : pareto(std::move(all), stop_)) assignments.push_back(trace(label));
+    if (stop_()) return {};
     return assignments;
   }
 
@@ -281,6 +287,7 @@ class Combiner {
   const GeometryOptions& options_;
   OptionTable& table_;
   const ChoiceLimits& limits_;
+  const StopQuestion& stop_;
   const std::vector<int> first_alive_ = {0};
   std::vector<std::set<Format>> readable_;  // per value
   std::vector<Seconds> remaining_;          // least time of nodes i.. ; one more than nodes
@@ -348,8 +355,8 @@ std::int64_t value_bytes(const Geometry& geometry, int value, Format format) {
 }
 
 std::vector<Assignment> combine(const NetworkUse& use, const Geometry& geometry, const GeometryOptions& options,
-                                OptionTable& table, const ChoiceLimits& limits) {
-  return Combiner(use, geometry, options, table, limits).run();
+                                OptionTable& table, const ChoiceLimits& limits, const StopQuestion& stop) {
+  return Combiner(use, geometry, options, table, limits, stop).run();
 }
 
 }  // namespace znni

@@ -8,6 +8,7 @@
 
 #include "planner/geometry.hpp"
 #include "planner/layer_options.hpp"
+#include "planner/stop_question.hpp"
 
 namespace znni {
 
@@ -66,9 +67,10 @@ struct Assignment {
 [[nodiscard]] std::int64_t value_bytes(const Geometry& geometry, int value, Format format);
 
 // All combinations within the limits that no other beats in time, persistent and transient bytes together, by
-// rising time. Equal arguments give equal answers.
+// rising time. Equal arguments give equal answers. None as soon as `stop` returns true: deep networks have many, and it
+// is asked between any two of them.
 [[nodiscard]] std::vector<Assignment> combine(const NetworkUse& use, const Geometry& geometry,
                                               const GeometryOptions& options, OptionTable& table,
-                                              const ChoiceLimits& limits);
+                                              const ChoiceLimits& limits, const StopQuestion& stop = StopQuestion({}));
 
 }  // namespace znni

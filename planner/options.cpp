@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "planner/pins.hpp"
 #include "planner/sizes.hpp"
 
 namespace znni {
@@ -25,6 +26,11 @@ struct Raw {
   std::string gpu_memory;
   std::string pinned_memory;
   int threads = 0;
+  std::string patch;
+  std::string modes;
+  std::string S;
+  bool patches_alone = false;
+  bool nothing_depth_first = false;
   std::vector<std::string> force;
   std::string most_seconds = "60s";
   std::string first_plan;
@@ -53,6 +59,27 @@ void add_search_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
       "--strategy", raw.strategy,
       "cpu (default), patches: nothing streamed, layerwise: nor anything depth-first, baseline: every pooling plain, "
       "the naive method; with a GPU, this machine's or that of --machine, also gpu, gpu-host-ram, cpu-gpu");
+}
+
+void add_pin_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
+  app.add_option(
+      "--patch", raw.patch,
+      "input extents of a patch, or of what one step of a stream depends on, Z,Y,X or N for a cube; default: "
+      "the fastest; example: --patch 88,288,280");
+  app.add_option("--theta", options.pins.theta,
+                 "first layer of the GPU's own segment, by number or name: those before it run on the CPU or through "
+                 "host RAM; default: the fastest; example: --theta 4");
+  app.add_option("--modes", raw.modes,
+                 "mode of each pooling, in order: max, mpf, mpf:2x1x1 (groups of fragments, the input held) or "
+                 "mpf:2x1x1:anew; default: the fastest; example: --modes max,mpf");
+  app.add_option("--S", raw.S, "patches computed together; default: the fastest of 1, 2 and 4; example: --S 2");
+  app.add_flag("--no-stream", raw.patches_alone,
+               "independent patches alone; default: streams, too; example: --strategy cpu-gpu --no-stream --no-groups, "
+               "the plans of the ZNNi paper");
+  app.add_flag(
+      "--no-groups", raw.nothing_depth_first,
+      "layers as a whole alone, neither fragments in groups nor a head in slabs; default: these, too; example: "
+      "--no-groups --modes mpf,mpf");
 }
 
 void add_other_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
@@ -164,6 +191,44 @@ Result<void> read_words(const Raw& raw, PlannerOptions& options) {
   return {};
 }
 
+Result<void> read_pins(const Raw& raw, Pins& pins) {
+  if (!raw.patch.empty()) {
+    const Result<Vec3> patch = parse_pinned_patch(raw.patch);
+    if (!patch) return wrong("--patch " + patch.error().message);
+    pins.patch = *patch;
+  }
+  if (!raw.modes.empty()) {
+    Result<std::vector<PoolingMode>> modes = parse_pinned_modes(raw.modes);
+    if (!modes) return wrong("--modes " + modes.error().message);
+    pins.modes = *std::move(modes);
+  }
+  if (!raw.S.empty()) {
+    const Result<std::int64_t> S = parse_pinned_batch(raw.S);
+    if (!S) return wrong("--S " + S.error().message);
+    pins.S = *S;
+  }
+  pins.streams = !raw.patches_alone;
+  pins.groups = !raw.nothing_depth_first;
+  return {};
+}
+
+// A pin that this command or strategy has no use for is refused by its name.
+Result<void> check_pins_used(const PlannerOptions& options) {
+  const Pins& pins = options.pins;
+  if (pins == Pins()) return {};
+  const bool plans = options.command == Command::plan || options.command == Command::draw ||
+                     (options.command == Command::measure && !options.model.empty());
+  if (!plans) return wrong(to_string(pins) + ": pins are for planning; leave them out of this command");
+  if (!pins.theta.empty() && !options.split) {
+    return wrong("--theta " + pins.theta + ": the layers before theta are those before the GPU's own; it goes with " +
+                 "--strategy gpu-host-ram or cpu-gpu");
+  }
+  Pins of_one_model = pins;
+  of_one_model.streams = of_one_model.groups = true;
+  if (options.model_repository.empty() || of_one_model == Pins()) return {};
+  return wrong(to_string(of_one_model) + ": pins of one model; give --model FILE");
+}
+
 Result<void> read_numbers(const Raw& raw, bool threads_given, PlannerOptions& options) {
   if (!raw.memory.empty()) {
     const Result<std::int64_t> bytes = parse_bytes(raw.memory);
@@ -241,6 +306,7 @@ Result<void> check_together(const PlannerOptions& options) {
   if (options.json && options.k8s_resources) return wrong("--json and --k8s-resources exclude each other");
   if (Result<void> machine = check_machine(options); !machine) return machine;
   if (Result<void> split = check_split(options); !split) return split;
+  if (Result<void> used = check_pins_used(options); !used) return used;
   if (options.command == Command::draw) return check_draw(options);
   if (options.command == Command::show) return check_show(options);
   if (options.command == Command::measure) return check_measure(options);
@@ -264,6 +330,7 @@ Result<void> understand(const Raw& raw, bool threads_given, PlannerOptions& opti
   if (Result<void> split = read_split(raw, options); !split) return split;
   if (Result<void> words = read_words(raw, options); !words) return words;
   if (Result<void> numbers = read_numbers(raw, threads_given, options); !numbers) return numbers;
+  if (Result<void> pins = read_pins(raw, options.pins); !pins) return pins;
   if (!raw.first_plan.empty()) options.files.push_back(raw.first_plan);
   if (!raw.second_plan.empty()) options.files.push_back(raw.second_plan);
   if (options.command == Command::measure) options.patience = Patience::measure;
@@ -284,6 +351,7 @@ std::variant<PlannerOptions, EarlyEnd> parse_options(std::vector<std::string> ar
       "Which input size and which primitive for each layer give the most voxels per second under a memory limit.",
       "planner");
   add_search_flags(app, options, raw);
+  add_pin_flags(app, options, raw);
   add_other_flags(app, options, raw);
   add_commands(app, options, raw);
   app.set_version_flag("--version", version);

@@ -35,6 +35,7 @@ struct PlannerOptions {
   std::vector<std::string> enable;
   std::vector<std::string> disable;
   std::map<std::string, std::string> force;
+  Pins pins;
   Strategy strategy = Strategy::cpu;
   std::optional<SplitStrategy> split;      // instead: over CPU and GPU
   Precision precision = Precision::fp32;   // the coarsest that a plan with a GPU may use

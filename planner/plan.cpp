@@ -59,6 +59,7 @@ void add_key(const PlanKey& key, Lines& lines) {
   lines.push_back("memory limit " + std::to_string(key.memory_limit));
   lines.push_back("strategy " + key.strategy);
   lines.push_back("precision " + std::string(to_string(key.precision)));
+  if (!key.pins.empty()) lines.push_back("pinned " + key.pins);
   lines.push_back("search space " + key.search_space);
   for (std::size_t i = 0; i < key.nodes.size(); ++i) {
     lines.push_back("node " + std::to_string(i) + " is " + key.nodes[i]);

@@ -83,6 +83,7 @@ struct PlanKey {
   std::string strategy;                   // cpu, patches, layerwise, baseline; gpu, gpu-host-ram, cpu-gpu
   std::string search_space;               // names and versions of all primitives searched, "a:1 b:2"
   Precision precision = Precision::fp32;  // no step is coarser
+  std::string pins = {};                  // flags of `planner` that pinned it: "--patch 88,288,280 --no-stream"
   bool operator==(const PlanKey&) const = default;
 };
 

@@ -8,6 +8,7 @@
 
 #include "planner/problem_family.hpp"
 #include "planner/problem_text.hpp"
+#include "planner/refused_sizes.hpp"
 #include "planner/row_curve.hpp"
 
 namespace znni {
@@ -16,14 +17,6 @@ namespace {
 // An interpolation is never taken to be nearer than this.
 constexpr double least_error = 0.02;
 constexpr std::size_t enough_errors = 4;
-
-double tensors_bytes(const LayerProblem& problem, Format in, Format out) {
-  auto bytes = static_cast<double>(tensor_bytes(output_shape(problem), out));
-  for (int index = 0; index < input_count(problem); ++index) {
-    bytes += static_cast<double>(tensor_bytes(input_shape(problem, index), input_format(problem, index, in, out)));
-  }
-  return bytes;
-}
 
 double error_of(const std::vector<double>& errors) {
   return errors.size() < enough_errors ? 0 : std::max(least_error, ninth_decile(errors));
@@ -47,6 +40,7 @@ struct WayRows {
   std::map<std::string, std::map<std::string, std::vector<SizedRow>>> of_class;  // class -> family
   std::map<std::string, RowCurve> families;
   std::map<std::string, RowCurve> classes;
+  RefusedSizes refused;  // by family
 };
 
 std::vector<SizedRow> all_rows(const std::map<std::string, std::vector<SizedRow>>& families,
@@ -70,6 +64,7 @@ class RowTable {
   void add(const LayerProblem& problem, const TimingRecord& record) {
     WayRows& rows = ways_[{record.variant, record.in, record.out}];
     const std::string family = problem_family(record.problem);
+    if (record.refused) return rows.refused.add(family, tensors_bytes(problem, record.in, record.out));
     const SizedRow row{direct_flops(problem), tensors_bytes(problem, record.in, record.out),
                        robust_mean(record.samples), record.memory};
     rows.of_family[family].push_back(row);
@@ -101,12 +96,13 @@ class RowTable {
     CurvePoint point;
     Cost cost;
   };
-  // Nothing where no row is like the problem.
+  // Nothing where no row is like the problem, or the problem is recorded to be too large.
   [[nodiscard]] std::optional<Answer> answer(const LayerProblem& problem, const WayKey& way) const {
     const auto rows = ways_.find(way);
     if (rows == ways_.end()) return std::nullopt;
     const std::string text = to_string(problem);
     const double bytes = tensors_bytes(problem, way.in, way.out);
+    if (rows->second.refused.refuses(problem_family(text), bytes)) return std::nullopt;
     const auto family = rows->second.families.find(problem_family(text));
     if (family != rows->second.families.end()) {
       const CurvePoint point = family->second.at(direct_flops(problem), bytes);
@@ -125,6 +121,7 @@ class RowTable {
       if (const std::optional<Answer> known = answer(problem, way)) estimates.push_back(estimate(problem, way, *known));
     }
     if (!estimates.empty()) return estimates;
+    if (is_too_large(problem)) return Error{ErrorCode::unsupported, "recorded to refuse layers of this size"};
     return Error{ErrorCode::unsupported, "no record of " + problem_family(to_string(problem)) + ", nor of another " +
                                              problem_class(to_string(problem))};
   }
@@ -132,6 +129,13 @@ class RowTable {
   [[nodiscard]] const Primitive& primitive() const { return primitive_; }
 
  private:
+  [[nodiscard]] bool is_too_large(const LayerProblem& problem) const {
+    const std::string family = problem_family(to_string(problem));
+    return std::any_of(ways_.begin(), ways_.end(), [&](const auto& way) {
+      return way.second.refused.refuses(family, tensors_bytes(problem, way.first.in, way.first.out));
+    });
+  }
+
   // Every family's rows predicted by the class without it.
   static std::vector<double> errors_of_strangers(const std::map<std::string, std::vector<SizedRow>>& families) {
     std::vector<double> errors;
@@ -261,7 +265,7 @@ Result<RecordedPrimitives> RecordedPrimitives::make(const Timings& timings, cons
     const std::string which = "record " + std::to_string(i) + " (" + record.primitive + ")";
     const Result<LayerProblem> problem = parse_problem(record.problem);
     if (!problem) return problem.error().within(which);
-    if (robust_mean(record.samples) <= 0) {
+    if (!record.refused && robust_mean(record.samples) <= 0) {
       return Error{ErrorCode::corrupt_file, which + ": samples hold no time above 0"};
     }
     RowTable*& table = tables[record.primitive];

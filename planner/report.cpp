@@ -133,6 +133,7 @@ Result<PlanReport> make_report(const Network& network, const SplitPlan& plan, co
       if (step.node < 0) describe_reorder(design, parts->geometry, report.nodes.back());
       report.nodes.back().place = design.place;
       report.nodes.back().runs = mul(report.nodes.back().runs, design.groups());
+      report.nodes.back().flops /= static_cast<double>(design.groups());
     }
     const MemorySpace own = design.place == Place::gpu ? MemorySpace::device : MemorySpace::host;
     add_memory(design.schedule, own, std::span(report.nodes).subspan(first));

@@ -17,7 +17,7 @@ struct NodeReport {
   const Step* step = nullptr;       // of the plan
   std::optional<PoolingMode> mode;  // of a pooling
   Shape5 shape;                     // of what it writes
-  double flops = 0;                 // of the textbook algorithm
+  double flops = 0;                 // of the textbook algorithm, in one run: what takes step->seconds
   std::int64_t persistent = 0;      // bytes it keeps
   std::int64_t peak = 0;            // bytes alive in its worst stage, other nodes' tensors included
   Place place = Place::cpu;         // on a GPU the bytes are those of its memory, elsewhere of host RAM

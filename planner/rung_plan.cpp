@@ -9,9 +9,15 @@ namespace {
 
 PlanKey make_key(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
                  const SearchOptions& options) {
-  return {network.name,           describe(network),    spec.name,
-          spec.threads,           options.memory_limit, std::string(to_string(options.strategy)),
-          catalogue.fingerprint()};
+  return {network.name,
+          describe(network),
+          spec.name,
+          spec.threads,
+          options.memory_limit,
+          std::string(to_string(options.strategy)),
+          catalogue.fingerprint(),
+          Precision::fp32,
+          to_string(options.pins)};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 
 #include "planner/candidates.hpp"
 #include "planner/geometry_search.hpp"
+#include "planner/pin_check.hpp"
 #include "planner/rung_plan.hpp"
 #include "planner/search_log.hpp"
 #include "planner/smaller_rungs.hpp"
@@ -12,17 +13,6 @@
 
 namespace znni {
 namespace {
-
-// A node by its name or its number.
-std::optional<std::size_t> find_node(const Network& network, const std::string& text) {
-  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
-    if (network.nodes[i].name == text) return i;
-  }
-  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
-    if (std::to_string(i) == text) return i;
-  }
-  return std::nullopt;
-}
 
 Result<std::vector<const Primitive*>> resolve_force(const Network& network, const Catalogue& catalogue,
                                                     const std::map<std::string, std::string>& force) {
@@ -43,12 +33,21 @@ Result<std::vector<const Primitive*>> resolve_force(const Network& network, cons
   return forced;
 }
 
+// `candidates` are those of the first rung.
+std::vector<GeometryChoice> candidates_of_smaller_rungs(const Network& network, const SearchOptions& options,
+                                                        const std::vector<GeometryChoice>& candidates) {
+  SearchOptions own = options;
+  own.pins = of_smaller_rungs(options.pins);
+  return own.pins == options.pins ? candidates : make_candidates(network, own);
+}
+
 // Patches of about a half, a quarter and an eighth of the first per axis, and the smallest there is, each as
 // fast as the arena of the first and what memory is left allow. A rung that does not fit is left out: smaller
 // volumes then run in a larger patch. None is streamed: a small volume ends before a stream has begun to pay.
 void add_ladder(Plan& plan, GeometrySearch& geometries, const Network& network, Vec3 first_output,
                 std::vector<GeometryChoice> candidates, std::int64_t memory_limit) {
   std::erase_if(candidates, [](const GeometryChoice& choice) { return choice.S != 1 || choice.streamed; });
+  if (candidates.empty()) return;
   add_smaller_rungs(network, first_output, geometries.smallest_output(candidates),
                     [&](Vec3 largest) -> std::optional<Vec3> {
                       RungQuery query;
@@ -83,16 +82,19 @@ std::optional<Vec3> add_prompt_stream(Plan& plan, GeometrySearch& geometries, co
 }
 
 Error refuse(GeometrySearch& geometries, const Network& network, const std::vector<GeometryChoice>& candidates,
-             std::int64_t memory_limit) {
-  if (geometries.stopped()) return {ErrorCode::cancelled, "the search was stopped before it found a plan"};
+             const SearchOptions& options) {
+  Error stopped_early{ErrorCode::cancelled, "the search was stopped before it found a plan"};
+  if (geometries.stopped()) return stopped_early;
   const std::optional<std::int64_t> least = geometries.least_bytes(candidates);
+  if (geometries.stopped()) return stopped_early;
   if (!least) {
-    return {ErrorCode::unsupported, "no patch of " + network.name + " can be computed: " + geometries.last_refusal()};
+    return {ErrorCode::unsupported,
+            "no patch of " + network.name + with_pins(options.pins) + " can be computed: " + geometries.last_refusal()};
   }
   const std::int64_t needed = add(*least, weight_bytes(network));
-  return {ErrorCode::over_budget, "no plan for " + network.name + " fits into " + bytes_text(memory_limit) +
-                                      ": the smallest budget that would do is " + std::to_string(needed) + " bytes (" +
-                                      bytes_text(needed) + ")"};
+  return {ErrorCode::over_budget, "no plan for " + network.name + with_pins(options.pins) + " fits into " +
+                                      bytes_text(options.memory_limit) + ": the smallest budget that would do is " +
+                                      std::to_string(needed) + " bytes (" + bytes_text(needed) + ")"};
 }
 
 }  // namespace
@@ -112,7 +114,7 @@ Result<void> check_options(const Network& network, const SearchOptions& options)
     return Error{ErrorCode::invalid_argument,
                  "volume " + to_string(*options.volume) + " is smaller than the field of view " + to_string(fov)};
   }
-  return {};
+  return check_pins(network, options);
 }
 
 Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
@@ -121,29 +123,25 @@ Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalo
   Result<std::vector<const Primitive*>> forced = resolve_force(network, catalogue, options.force);
   if (!forced) return forced.error();
   const std::vector<GeometryChoice> candidates = make_candidates(network, options);
-  if (candidates.empty()) {
-    return Error{ErrorCode::invalid_argument, "field of view " + to_string(reaches(network).back().fov) + " of " +
-                                                  network.name + " has no legal input extent up to " +
-                                                  std::to_string(options.most_extent)};
-  }
   GeometrySearch geometries(network, spec, catalogue, costs, options, *forced);
+  if (candidates.empty() && !geometries.stopped()) return no_candidate(network, options);
   RungQuery query;
   query.total = options.memory_limit - weight_bytes(network);
   query.volume = options.volume;
   std::optional<FoundRung> first;
   std::vector<Candidate>* const looked_at = log == nullptr ? nullptr : &log->candidates;
   if (query.total > 0) first = geometries.best(candidates, query, looked_at);
-  if (first) {
+  if (first && !geometries.stopped()) {
     const std::vector<GeometryChoice> near = make_neighbours(network, options, first->rung.geometry);
     first = geometries.best(near, query, looked_at, std::move(first));
   }
-  if (!first) return refuse(geometries, network, candidates, options.memory_limit);
+  if (!first) return refuse(geometries, network, candidates, options);
   Plan plan = rung_plan(network, spec, catalogue, options, *first);
   if (log != nullptr) log_choices(network, *first, spec, catalogue, costs, *log);
-  if (options.ladder) {
-    const std::optional<Vec3> prompt = add_prompt_stream(plan, geometries, network, candidates, options);
-    add_ladder(plan, geometries, network, prompt.value_or(measure_of(first->geometry)), candidates,
-               options.memory_limit);
+  if (options.ladder && !geometries.stopped()) {
+    const std::vector<GeometryChoice> others = candidates_of_smaller_rungs(network, options, candidates);
+    const std::optional<Vec3> prompt = add_prompt_stream(plan, geometries, network, others, options);
+    add_ladder(plan, geometries, network, prompt.value_or(measure_of(first->geometry)), others, options.memory_limit);
   }
   return plan;
 }

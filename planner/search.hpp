@@ -12,6 +12,7 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/costs.hpp"
+#include "planner/pins.hpp"
 #include "planner/plan.hpp"
 
 namespace znni {
@@ -29,11 +30,13 @@ struct SearchOptions {
   std::int64_t most_extent = 1024;           // of a patch, per axis
   Precision precision = Precision::fp32;     // no layer on a GPU is computed coarser; CPUs compute in float32
   std::map<std::string, std::string> force;  // node name or number -> primitive
+  Pins pins;                                 // plans as these say alone; theta is of plan_split()
   std::int64_t head_slab = 8;                // planes of a head's slab; thin enough for its tensors to be small, thick
                                              // enough for little to be computed twice where slabs meet; 0: no slabs
   bool ladder = true;                        // also plan the smaller rungs
   int threads = 1;                           // that search; the plan is the same for any number
-  std::function<bool()> stop;                // polled by the caller's thread; true ends the search with the best so far
+  std::function<bool()> stop;  // asked by one of the search's threads at a time, between any two layers or
+                               // combinations; true ends the search with the best so far
 };
 
 // What the search looked at, for --explain and tests. Filled only when asked for.
@@ -73,7 +76,7 @@ struct SearchLog {
   std::optional<Sockets> sockets;
 };
 
-// The error names what is wrong: of the network, the limit, or a volume below the field of view.
+// The error names what is wrong: of the network, the limit, the pins, or a volume below the field of view.
 [[nodiscard]] Result<void> check_options(const Network& network, const SearchOptions& options);
 
 // over_budget, naming the smallest budget that would do, when nothing fits.

@@ -246,6 +246,7 @@ SearchOptions search_options(const Session& session, Progress& progress) {
   options.volume = session.options.volume;
   options.precision = session.options.precision;
   options.force = session.options.force;
+  options.pins = session.options.pins;
   // Of this machine, also where another one is planned for.
   options.threads = std::min(cpu::default_threads(), session.options.threads.value_or(cpu::default_threads()));
   options.stop = [&progress] {

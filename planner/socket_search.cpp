@@ -46,7 +46,7 @@ bool is_known(const Prediction& predicted) { return predicted.basis != Basis::mo
 Result<Plan> search_sockets(const Network& network, const DeviceSpec& machine, const SearchOptions& options,
                             const SearchOn& on, SearchLog* log) {
   Result<Plan> together = on(machine, options, log);
-  if (!together || machine.sockets == 1) return together;
+  if (!together || machine.sockets == 1 || (options.stop && options.stop())) return together;
   SearchLog other;
   Result<Plan> apart = search_apart(network, machine, options, on, log == nullptr ? nullptr : &other);
   const double rate = together->predicted.voxels_per_second;

@@ -9,8 +9,10 @@
 #include "planner/candidates.hpp"
 #include "planner/cube.hpp"
 #include "planner/geometry_family.hpp"
+#include "planner/pin_check.hpp"
 #include "planner/prediction.hpp"
 #include "planner/smaller_rungs.hpp"
+#include "planner/split_pins.hpp"
 #include "planner/summary.hpp"
 #include "planner/text_table.hpp"
 #include "planner/thinned.hpp"
@@ -21,10 +23,6 @@ namespace {
 
 // With a log, patches this close to the best are looked at exactly rather than cut, so that it can show them.
 constexpr double logged_share = 0.8;
-
-CutLimits limits_of(SplitStrategy strategy) {
-  return {strategy == SplitStrategy::cpu_gpu, strategy != SplitStrategy::gpu};
-}
 
 // Of `limit` bytes of host RAM an eighth is left for rungs of the CPU.
 SpaceBytes budget_of(const SpaceBytes& machine, std::int64_t limit, std::int64_t weights) {
@@ -63,30 +61,36 @@ std::vector<GeometryChoice> split_candidates(const Network& network, SearchOptio
 
 // Layers through host RAM take long to look at: of many candidates few are looked at with them, S of 1, squares across
 // a stream of 2, 4, 8, ... strides of new planes, and cubes, each kind spread over its sizes; none with a plain
-// pooling.
+// pooling. A pinned S and pinned modes are looked at as those are; where
+// theta is pinned there are fewer cuts, and so more candidates are looked at.
 constexpr std::size_t all_with_host_ram = 256;
+constexpr std::size_t all_of_pinned_theta = 1024;
 constexpr std::size_t sizes_with_host_ram = 12;
+constexpr std::size_t sizes_of_pinned_theta = 48;
 
 // `stride`: of all poolings together. A patch of one plane may be a square.
-bool suits_host_ram(const GeometryChoice& choice, Vec3 stride, int rank) {
-  const bool fragments = std::all_of(choice.modes.begin(), choice.modes.end(),
-                                     [](const PoolingMode& mode) { return mode.mode == PoolMode::fragments; });
+bool suits_host_ram(const GeometryChoice& choice, Vec3 stride, int rank, const Pins& pins) {
+  const bool fragments =
+      !pins.modes.empty() || std::all_of(choice.modes.begin(), choice.modes.end(),
+                                         [](const PoolingMode& mode) { return mode.mode == PoolMode::fragments; });
   const Vec3 n = choice.pass_input;
   const std::int64_t strides = n.z / stride[choice.axis];
   const bool step = n.y == n.x && strides > 1 && (strides & (strides - 1)) == 0;
-  return fragments && choice.S == 1 && (choice.streamed ? step : is_cube(n, rank) || is_cube(n, 2));
+  return fragments && choice.S == pins.S.value_or(1) && (choice.streamed ? step : is_cube(n, rank) || is_cube(n, 2));
 }
 
-std::vector<GeometryChoice> few_of(const std::vector<GeometryChoice>& candidates, Vec3 stride, int rank) {
-  if (candidates.size() <= all_with_host_ram) return candidates;
+std::vector<GeometryChoice> few_of(const std::vector<GeometryChoice>& candidates, Vec3 stride, int rank,
+                                   const Pins& pins) {
+  const bool pinned = !pins.theta.empty();
+  if (candidates.size() <= (pinned ? all_of_pinned_theta : all_with_host_ram)) return candidates;
   std::map<std::tuple<std::vector<PoolingMode>, int, std::int64_t>, std::vector<GeometryChoice>> kinds;
   for (const GeometryChoice& choice : candidates) {
-    if (!suits_host_ram(choice, stride, rank)) continue;
+    if (!suits_host_ram(choice, stride, rank, pins)) continue;
     kinds[{choice.modes, choice.axis, choice.streamed ? choice.pass_input.z : 0}].push_back(choice);
   }
   std::vector<GeometryChoice> few;
   for (const auto& [kind, sizes] : kinds) {
-    const std::size_t count = std::min(sizes.size(), sizes_with_host_ram);
+    const std::size_t count = std::min(sizes.size(), pinned ? sizes_of_pinned_theta : sizes_with_host_ram);
     for (std::size_t i = 0; i < count; ++i) {
       few.push_back(sizes[count > 1 ? i * (sizes.size() - 1) / (count - 1) : 0]);
     }
@@ -118,15 +122,16 @@ PlaceSpecs as_fine_as(Precision coarsest, PlaceSpecs specs) {
 class PatchSearch {
  public:
   PatchSearch(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
-              SplitStrategy strategy, const SearchOptions& options)
+              const CutLimits& limits, const SearchOptions& options)
       : network_(network),
         options_(options),
         fov_(reaches(network).back().fov),
         stride_(reaches(network).back().stride),
         specs_(as_fine_as(options.precision, specs)),
-        simple_(network, catalogue, costs, specs_, {limits_of(strategy).head, false}, options.precision, options.stop) {
-    if (!limits_of(strategy).host_ram) return;
-    divided_.emplace(network, catalogue, costs, specs_, limits_of(strategy), options.precision, options.stop);
+        simple_(network, catalogue, costs, specs_, {limits.head, false, limits.until}, options.precision,
+                options.stop) {
+    if (!limits.host_ram) return;
+    divided_.emplace(network, catalogue, costs, specs_, limits, options.precision, options.stop);
   }
 
   // The candidate with the most voxels per second, or `found` where none has more; of equals the first, without layers
@@ -135,7 +140,8 @@ class PatchSearch {
                               SearchLog* log = nullptr, std::optional<Weighed> found = std::nullopt) {
     found = best_whole(candidates, query, log, std::move(found));
     if (!divided_) return found;
-    return best_of(*divided_, few_of(candidates, stride_, network_.spatial_rank), query, log, std::move(found));
+    return best_of(*divided_, few_of(candidates, stride_, network_.spatial_rank, options_.pins), query, log,
+                   std::move(found));
   }
 
   // The same without layers through host RAM.
@@ -258,6 +264,14 @@ void add_smaller(const Network& network, const std::vector<GeometryChoice>& cand
   });
 }
 
+// `candidates` are those of the first rung.
+std::vector<GeometryChoice> candidates_of_smaller_rungs(const Network& network, const SearchOptions& options,
+                                                        const std::vector<GeometryChoice>& candidates) {
+  SearchOptions own = options;
+  own.pins = of_smaller_rungs(options.pins);
+  return own.pins == options.pins ? candidates : split_candidates(network, own);
+}
+
 // Rungs of the CPU within a quarter of the limit: for a GPU that fails, and for volumes that they suit better. None
 // where no memory is left for them. Each layer as a whole: a search of all that a CPU can do would take longer than
 // that of the plan itself.
@@ -265,6 +279,7 @@ Result<void> add_spare(const Network& network, const Catalogue& catalogue, CostS
                        const SearchOptions& options, Plan& plan) {
   SearchOptions own = options;
   own.strategy = Strategy::layerwise;
+  own.pins = {};
   const std::int64_t room = options.memory_limit - plan.memory.total();
   own.memory_limit = add(plan.memory.weights, std::min(room, options.memory_limit / 4));
   Result<Plan> spare = search(network, cpu, catalogue, costs, own);
@@ -286,10 +301,14 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
                              const MachinePlaces& places, SplitStrategy strategy, const SearchOptions& options,
                              SearchLog* log) {
   if (Result<void> sound = check_options(network, options); !sound) return sound.error();
+  if (Result<void> modes = check_split_modes(options.pins); !modes) return modes.error();
   const std::int64_t weights = weight_bytes(network);
   const PatchQuery query{budget_of(places.memory, options.memory_limit, weights), options.volume};
+  const Result<CutLimits> cuts = pinned_cuts(network, strategy, options.pins);
+  if (!cuts) return cuts.error();
   const std::vector<GeometryChoice> candidates = split_candidates(network, options);
-  PatchSearch search(network, catalogue, costs, places.specs, strategy, options);
+  if (candidates.empty() && !(options.stop && options.stop())) return no_candidate(network, options);
+  PatchSearch search(network, catalogue, costs, places.specs, *cuts, options);
   std::optional<Weighed> best = search.best(candidates, query, log);
   if (best) {
     const std::vector<GeometryChoice> near = make_neighbours(network, options, best->geometry.choice);
@@ -298,7 +317,7 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
   if (!best) {
     const Error stopped{ErrorCode::cancelled, "the search was stopped before it found one"};
     return (search.stopped() ? stopped : search.reason())
-        .within("no plan for strategy " + std::string(to_string(strategy)));
+        .within("no plan for strategy " + std::string(to_string(strategy)) + with_pins(options.pins));
   }
   const Cost cost = cost_of(*best);
   const Vec3 output = measure_of(best->geometry);
@@ -313,14 +332,15 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
                    options.memory_limit,
                    std::string(to_string(strategy)),
                    catalogue.fingerprint(),
-                   options.precision};
+                   options.precision,
+                   to_string(options.pins)};
   made.plan.predicted = {best->voxels_per_second, made.seconds.patch(), border_cost(network, best->geometry),
                          cost.basis, cost.error};
   made.plan.memory.weights = weights;
   append_split(*std::move(best), made);
   made.no_spare = "smaller rungs were not asked for";
   if (!options.ladder) return made;
-  add_smaller(network, candidates, query.budget, output, search, made);
+  add_smaller(network, candidates_of_smaller_rungs(network, options, candidates), query.budget, output, search, made);
   const Result<void> spare = add_spare(network, catalogue, costs, places.specs.cpu, options, made.plan);
   made.no_spare = spare ? "" : spare.error().message;
   return made;
@@ -332,7 +352,9 @@ std::vector<Candidate> split_cubes(const Network& network, const Catalogue& cata
   const PatchQuery query{budget_of(places.memory, options.memory_limit, weight_bytes(network)), options.volume};
   const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolMode::fragments);
   SearchLog log;
-  PatchSearch search(network, catalogue, costs, places.specs, strategy, options);
+  const Result<CutLimits> cuts = pinned_cuts(network, strategy, options.pins);
+  if (!cuts) return {};
+  PatchSearch search(network, catalogue, costs, places.specs, *cuts, options);
   for (const std::int64_t edge : cubes(network, modes, options, count)) {
     static_cast<void>(search.best({{cube_of(edge, network.spatial_rank), 1, modes}}, query, &log));
   }

@@ -17,18 +17,6 @@ constexpr int most_halvings = 8;
 
 Error refused(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
 
-// Nodes before which one value alone is alive, both ends among them.
-std::vector<int> cuts_of(const Network& network) {
-  const std::vector<int> last = last_readers(network);
-  std::vector<int> cuts;
-  const int nodes = static_cast<int>(network.nodes.size());
-  for (int first = 0; first <= nodes; ++first) {
-    const auto read_later = [&](int reader) { return reader >= first; };
-    if (first == nodes || std::none_of(last.begin(), last.begin() + first, read_later)) cuts.push_back(first);
-  }
-  return cuts;
-}
-
 bool covers(const SpaceBytes& budget, const SpaceBytes& use) {
   return budget.covers(use) && add(use.host, use.pinned) <= budget.host;
 }
@@ -44,6 +32,17 @@ Geometry without_histories(const Network& network, Geometry geometry) {
 }
 
 }  // namespace
+
+std::vector<int> cuts_of(const Network& network) {
+  const std::vector<int> last = last_readers(network);
+  std::vector<int> cuts;
+  const int nodes = static_cast<int>(network.nodes.size());
+  for (int first = 0; first <= nodes; ++first) {
+    const auto read_later = [&](int reader) { return reader >= first; };
+    if (first == nodes || std::none_of(last.begin(), last.begin() + first, read_later)) cuts.push_back(first);
+  }
+  return cuts;
+}
 
 // All cuts of one geometry: those that could win and fit, by what bounds without describing say, are timed; of these
 // the fastest that fits exactly.
@@ -89,7 +88,8 @@ class SplitSearch::Look {
   };
 
   [[nodiscard]] bool allowed(int theta, int until) const {
-    return (search_.limits_.head || theta == 0) && (search_.limits_.host_ram || theta == until);
+    const CutLimits& limits = search_.limits_;
+    return (limits.head || theta == 0) && (limits.host_ram || theta == until) && until == limits.until.value_or(until);
   }
 
   void look(int theta, int until) {
@@ -266,7 +266,7 @@ class SplitSearch::Look {
   GpuTails tails_;
   std::map<int, std::vector<TailWay>> ways_;  // by the first node on the GPU
   std::vector<Found> found_;
-  Error reason_ = refused("the net has no nodes");
+  Error reason_ = refused("no cut is allowed");
 };
 
 SplitSearch::SplitSearch(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,

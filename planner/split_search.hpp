@@ -4,6 +4,7 @@
 
 #include <functional>
 #include <limits>
+#include <optional>
 #include <vector>
 
 #include "planner/fastest_ways.hpp"
@@ -26,9 +27,13 @@ struct SplitChoice {
 
 // Which segments may stand before the GPU's own.
 struct CutLimits {
-  bool head = true;      // on the CPU
-  bool host_ram = true;  // through the GPU from host RAM
+  bool head = true;               // on the CPU
+  bool host_ram = true;           // through the GPU from host RAM
+  std::optional<int> until = {};  // the GPU's own begins with this node; one of cuts_of()
 };
+
+// Nodes before which one value alone is alive, both ends among them; rising.
+[[nodiscard]] std::vector<int> cuts_of(const Network& network);
 
 // Nodes [0, theta) on the CPU, [theta, until) through host RAM, the others on the GPU.
 struct Cut {

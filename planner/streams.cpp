@@ -98,6 +98,14 @@ bool has_one_turn(const std::vector<PoolingMode>& modes) {
   });
 }
 
+std::int64_t turns_of(const GeometryChoice& choice) {
+  std::int64_t turns = 1;
+  for (const PoolingMode& mode : choice.modes) {
+    if (choice.streamed && !mode.held) turns = mul(turns, voxels(mode.groups));
+  }
+  return turns;
+}
+
 bool can_stream(const Network& network, const std::vector<PoolingMode>& modes) {
   return refused_pooling(network, modes) < 0;
 }

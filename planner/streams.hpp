@@ -31,6 +31,8 @@ namespace znni {
 [[nodiscard]] Result<void> check_new_planes(std::int64_t planes, std::int64_t stride);
 // Whether the modes alone allow a stream.
 [[nodiscard]] bool can_stream(const Network& network, const std::vector<PoolingMode>& modes);
+// Geometry::turns of a stream; 1 of patches. Fragments alone count: poolings that keep one offset are not streamed.
+[[nodiscard]] std::int64_t turns_of(const GeometryChoice& choice);
 // Of modes in stream_modes(): whether their stream has one turn, each step completing planes of its column.
 [[nodiscard]] bool has_one_turn(const std::vector<PoolingMode>& modes);
 

@@ -1,6 +1,7 @@
 #include "planner/summary.hpp"
 
 #include "planner/exchange.hpp"
+#include "planner/streams.hpp"
 #include "planner/text_table.hpp"
 
 namespace znni {
@@ -70,12 +71,23 @@ std::string error_text(double error) {
   return error > 0 ? ", within " + fixed_text(100 * error, error < 0.1 ? 1 : 0) + " %" : "";
 }
 
+std::string patch_seconds_text(const Plan& plan) {
+  const Seconds turn = plan.predicted.seconds;
+  const std::int64_t turns = plan.ladder.empty() ? 1 : turns_of(plan.ladder.front().geometry);
+  if (turns == 1) return seconds_text(turn) + " a patch";
+  return seconds_text(turn * static_cast<double>(turns)) + " a patch, in " + std::to_string(turns) + " turns of " +
+         seconds_text(turn);
+}
+
+std::string pins_text(const Plan& plan) { return plan.key.pins.empty() ? "" : "pinned     " + plan.key.pins + "\n"; }
+
 std::string summary(const Plan& plan) {
   std::string text = plan.key.network + " on " + plan.key.device + ", strategy " + plan.key.strategy + ", precision " +
                      std::string(to_string(plan.key.precision)) + "\n";
-  text += "predicted  " + rate_text(plan.predicted.voxels_per_second) + ", " + seconds_text(plan.predicted.seconds) +
-          " a patch (" + std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) +
-          "), border cost " + fixed_text(plan.predicted.border_cost, 2) + "\n";
+  text += pins_text(plan);
+  text += "predicted  " + rate_text(plan.predicted.voxels_per_second) + ", " + patch_seconds_text(plan) + " (" +
+          std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) + "), border cost " +
+          fixed_text(plan.predicted.border_cost, 2) + "\n";
   if (plan.sockets > 1) text += "sockets    " + std::to_string(plan.sockets) + ", each with patches of its own\n";
   text += "memory     " + memory_text(plan) + "\n";
   if (plan.ladder.empty()) return text;

@@ -19,6 +19,11 @@ namespace znni {
 
 // ", within 12 %", what 9 of 10 predictions like this one keep; "" where nobody knows.
 [[nodiscard]] std::string error_text(double error);
+// "2.00 s a patch"; of a stream in turns "2.00 s a patch, in 4 turns of 500.00 ms": voxels per second are those of all
+// turns over all of their time.
+[[nodiscard]] std::string patch_seconds_text(const Plan& plan);
+// The line that says what was pinned; "" where nothing was.
+[[nodiscard]] std::string pins_text(const Plan& plan);
 
 // "f32:planar" without what every CPU plan has in common: "planar", "blocked8".
 [[nodiscard]] std::string layout_text(Format format);

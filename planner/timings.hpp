@@ -34,6 +34,7 @@ struct TimingRecord {
   double waited = 0;     // share of their time that the threads waited for a processor while this was measured
   // Bytes beside the tensors it reads and writes, per memory space; only of primitives that are known by records alone.
   std::vector<RecordedBytes> memory;
+  bool refused = false;  // it computes neither this problem nor larger ones of its kind; there are no samples then
   bool operator==(const TimingRecord&) const = default;
 };
 

@@ -5,24 +5,38 @@
 #include <spdlog/details/thread_pool.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/base_sink.h>
-#include <spdlog/sinks/stdout_sinks.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <mutex>
 #include <utility>
 
+#include "primitives/core/shape.hpp"
 #include "server/escape.hpp"
+#include "server/line_writer.hpp"
 
 namespace znni {
 namespace {
 
-constexpr std::size_t waiting_lines = 8192;
+// Between a request to end and the end of a daemon whose standard error has no room, at most.
+constexpr std::chrono::milliseconds last_lines{2000};
 
 bool stands_bare(std::string_view text) {
   const auto plain = [](char c) { return c > ' ' && c < 0x7F && c != '"' && c != '\\' && c != '='; };
   return !text.empty() && std::all_of(text.begin(), text.end(), plain);
+}
+
+// Returns true for -1, 0 and 2.5, but not for 007 nor for what C++ alone reads as a number.
+bool is_json_number(std::string_view text) {
+  const std::string_view digits = text.starts_with('-') ? text.substr(1) : text;
+  const bool leads = !digits.empty() && digits.front() >= '0' && digits.front() <= '9';
+  if (!leads || (digits.size() > 1 && digits[0] == '0' && digits[1] != '.') || digits.back() == '.') return false;
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value, std::chars_format::fixed);
+  return error == std::errc() && end == text.data() + text.size();
 }
 
 std::string_view name_of(LogLevel level) {
@@ -43,23 +57,6 @@ spdlog::level::level_enum spdlog_level(LogLevel level) {
   return spdlog::level::info;
 }
 
-// Passes formatted lines on, without the newline.
-class FunctionSink final : public spdlog::sinks::base_sink<std::mutex> {
- public:
-  explicit FunctionSink(std::function<void(std::string_view)> write) : write_(std::move(write)) {}
-
- private:
-  void sink_it_(const spdlog::details::log_msg& message) override {
-    spdlog::memory_buf_t line;
-    formatter_->format(message, line);
-    std::string_view text(line.data(), line.size());
-    while (text.ends_with('\n')) text.remove_suffix(1);
-    write_(text);
-  }
-  void flush_() override {}
-  std::function<void(std::string_view)> write_;
-};
-
 std::string utc_now() {
   const auto now = std::chrono::time_point_cast<std::chrono::milliseconds>(std::chrono::system_clock::now());
   const auto days = std::chrono::floor<std::chrono::days>(now);
@@ -78,6 +75,18 @@ LogField::LogField(std::string_view name, std::int64_t count)
 LogField::LogField(std::string_view name, double quantity)
     : key(name), value(std::isfinite(quantity) ? fmt::format("{:.4g}", quantity) : "null"), is_number(true) {}
 
+LogField LogField::size(std::string_view name, std::int64_t bytes) {
+  LogField field(name, bytes_text(bytes));
+  field.json = std::to_string(bytes);
+  return field;
+}
+
+LogField LogField::setting(std::string_view name, std::string_view text) {
+  LogField field(name, text);
+  if (is_json_number(text)) field.json = text;
+  return field;
+}
+
 std::string text_line(std::string_view message, LogFields fields) {
   std::string line = json_text(message);
   line = line.substr(1, line.size() - 2);
@@ -92,43 +101,96 @@ std::string json_line(std::string_view time, LogLevel level, std::string_view me
   std::string line =
       fmt::format(R"({{"time":{},"level":"{}","message":{})", json_text(time), name_of(level), json_text(message));
   for (const LogField& field : fields) {
-    line += fmt::format(",{}:{}", json_text(field.key), field.is_number ? field.value : json_text(field.value));
+    const std::string own = field.is_number ? field.value : json_text(field.value);
+    line += fmt::format(",{}:{}", json_text(field.key), field.json.empty() ? own : field.json);
   }
   line += '}';
   return line;
 }
 
+namespace {
+
+// As the library wants it: text without time and level, which its pattern adds, or all of the JSON.
+std::string payload(LogFormat format, LogLevel level, std::string_view message, LogFields fields) {
+  return format == LogFormat::json ? json_line(utc_now(), level, message, fields) : text_line(message, fields);
+}
+
+// Passes formatted lines on, without the newline; before the first line after some were dropped, one that counts them.
+class FunctionSink final : public spdlog::sinks::base_sink<std::mutex> {
+ public:
+  // `pool` outlives the use of the sink.
+  FunctionSink(LogFormat format, std::function<void(std::string_view)> write, spdlog::details::thread_pool& pool)
+      : format_(format), write_(std::move(write)), pool_(pool) {}
+
+ private:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    const std::size_t dropped = pool_.overrun_counter();
+    if (dropped > told_) {
+      const auto count = static_cast<std::int64_t>(dropped - std::exchange(told_, dropped));
+      const std::string notice = payload(format_, LogLevel::warning, drop_notice, {{"count", count}});
+      pass_on({message.logger_name, spdlog::level::warn, notice});
+    }
+    pass_on(message);
+  }
+  void flush_() override {}
+  void pass_on(const spdlog::details::log_msg& message) {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    std::string_view text(line.data(), line.size());
+    while (text.ends_with('\n')) text.remove_suffix(1);
+    write_(text);
+  }
+
+  static constexpr std::string_view drop_notice = "log lines were dropped: what reads the log is too slow";
+  LogFormat format_;
+  std::function<void(std::string_view)> write_;
+  spdlog::details::thread_pool& pool_;
+  std::size_t told_ = 0;
+};
+
+}  // namespace
+
 struct Log::State {
-  State(LogFormat format_of, spdlog::sink_ptr sink)
+  State(LogFormat format_of, std::function<void(std::string_view)> write, std::size_t waiting)
       : format(format_of),
-        pool(std::make_shared<spdlog::details::thread_pool>(waiting_lines, 1)),
-        logger(std::make_shared<spdlog::async_logger>("znnid", std::move(sink), pool,
-                                                      spdlog::async_overflow_policy::overrun_oldest)) {
+        pool(std::make_shared<spdlog::details::thread_pool>(waiting, 1)),
+        logger(std::make_shared<spdlog::async_logger>("znnid",
+                                                      std::make_shared<FunctionSink>(format, std::move(write), *pool),
+                                                      pool, spdlog::async_overflow_policy::overrun_oldest)) {
     logger->set_level(spdlog::level::info);
     if (format == LogFormat::json) {
       logger->set_pattern("%v");
     } else {
       logger->set_pattern("%Y-%m-%d %H:%M:%S.%e %^%l%$ %v");
     }
-    logger->flush_on(spdlog::level::info);
+  }
+  State(LogFormat format_of, int descriptor, std::chrono::milliseconds patience)
+      : State(
+            format_of, [this](std::string_view line) { writer->write(line); }, most_waiting) {
+    writer = std::make_unique<LineWriter>(descriptor, patience);
+  }
+  ~State() {
+    if (writer) writer->hurry();
   }
 
   LogFormat format;
+  std::unique_ptr<LineWriter> writer;                  // outlives the thread that uses it
   std::shared_ptr<spdlog::details::thread_pool> pool;  // shared: the library keeps one too
   std::shared_ptr<spdlog::async_logger> logger;        // shared: its queue holds it while lines wait
 };
 
-Log::Log(LogFormat format)
-    : state_(std::make_unique<State>(format, std::make_shared<spdlog::sinks::stderr_sink_mt>())) {}
+Log::Log(LogFormat format) : Log(format, STDERR_FILENO, last_lines) {}
 
-Log::Log(LogFormat format, std::function<void(std::string_view)> write)
-    : state_(std::make_unique<State>(format, std::make_shared<FunctionSink>(std::move(write)))) {}
+Log::Log(LogFormat format, int descriptor, std::chrono::milliseconds patience)
+    : state_(std::make_unique<State>(format, descriptor, patience)) {}
+
+Log::Log(LogFormat format, std::function<void(std::string_view)> write, std::size_t waiting)
+    : state_(std::make_unique<State>(format, std::move(write), waiting)) {}
 
 Log::~Log() = default;
 
 void Log::write(LogLevel level, std::string_view message, LogFields fields) const {
-  const std::string line =
-      state_->format == LogFormat::json ? json_line(utc_now(), level, message, fields) : text_line(message, fields);
+  const std::string line = payload(state_->format, level, message, fields);
   state_->logger->log(spdlog_level(level), spdlog::string_view_t(line.data(), line.size()));
 }
 

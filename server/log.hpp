@@ -2,6 +2,8 @@
 // below server/rpc do not log: they return errors.
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <initializer_list>
@@ -15,7 +17,7 @@ enum class LogFormat { text, json };
 enum class LogLevel { info, warning, error };
 
 // Value of a field: escaped where it holds anything but printable characters, so that what a client sent can
-// never forge a line. Numbers stand bare in JSON.
+// never forge a line. Numbers stand bare in JSON, and so do sizes, in bytes.
 struct LogField {
   LogField(std::string_view name, std::string_view text) : key(name), value(text) {}
   LogField(std::string_view name, const char* text) : key(name), value(text) {}
@@ -23,9 +25,15 @@ struct LogField {
   LogField(std::string_view name, int count) : LogField(name, static_cast<std::int64_t>(count)) {}
   LogField(std::string_view name, double quantity);  // four significant digits
 
+  // "1.50 GiB"; in JSON the number of bytes.
+  [[nodiscard]] static LogField size(std::string_view name, std::int64_t bytes);
+  // What people write for an option; in JSON a number where it is one.
+  [[nodiscard]] static LogField setting(std::string_view name, std::string_view text);
+
   std::string key;
   std::string value;
   bool is_number = false;
+  std::string json = {};  // "": as `value` says
 };
 using LogFields = std::initializer_list<LogField>;
 
@@ -35,13 +43,15 @@ using LogFields = std::initializer_list<LogField>;
 [[nodiscard]] std::string json_line(std::string_view time, LogLevel level, std::string_view message, LogFields fields);
 
 // Lines are written by a thread of their own; when it cannot keep up, the oldest waiting lines are dropped
-// rather than requests held up. Thread safe.
+// rather than requests held up, and a line says how many when it can be written. Thread safe.
 class Log {
  public:
   // Writes to standard error.
   explicit Log(LogFormat format);
-  // Hands complete lines, without newline, to `write`, on the log's thread: for tests.
-  Log(LogFormat format, std::function<void(std::string_view)> write);
+  // The same to `descriptor`, which stays the caller's; its end waits for a reader no longer than `patience`.
+  Log(LogFormat format, int descriptor, std::chrono::milliseconds patience);
+  // Hands complete lines, without newline, to `write`, on the log's thread; up to `waiting` wait for it: for tests.
+  Log(LogFormat format, std::function<void(std::string_view)> write, std::size_t waiting = most_waiting);
   ~Log();  // writes what is waiting
   Log(const Log&) = delete;
   Log& operator=(const Log&) = delete;
@@ -51,6 +61,7 @@ class Log {
   void error(std::string_view message, LogFields fields = {}) const { write(LogLevel::error, message, fields); }
 
  private:
+  static constexpr std::size_t most_waiting = 8192;
   struct State;
   void write(LogLevel level, std::string_view message, LogFields fields) const;
   std::unique_ptr<State> state_;

@@ -2,12 +2,14 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <span>
 #include <string>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -20,15 +22,19 @@
 #include "primitives/cpu/machine.hpp"
 #include "primitives/cpu/openmp_waiting.hpp"
 #include "proto/convert/timings_text.hpp"
+#include "server/call_log.hpp"
+#include "server/descriptor_limit.hpp"
 #include "server/jobs/memory_shares.hpp"
 #include "server/jobs/model_server_impl.hpp"
 #include "server/log.hpp"
 #include "server/metrics/call_metrics.hpp"
+#include "server/metrics/connection_metrics.hpp"
 #include "server/metrics/http_server.hpp"
 #include "server/metrics/server_metrics.hpp"
 #include "server/models/model_files.hpp"
 #include "server/models/model_repository.hpp"
 #include "server/options.hpp"
+#include "server/port_watch.hpp"
 #include "server/protobuf_log.hpp"
 #include "server/rpc/server.hpp"
 #include "server/security.hpp"
@@ -47,6 +53,12 @@ void bound_heap() {
   mallopt(M_ARENA_MAX, 2);
 }
 
+// The daemon asks its own gRPC port so often, waits so long for the answer, and calls it deaf after so long without
+// one.
+constexpr std::chrono::seconds between_questions{5};
+constexpr std::chrono::seconds for_an_answer{5};
+constexpr std::chrono::seconds until_deaf{15};
+
 int fail(const Log& log, const Error& error) {
   log.error(error.message);
   return 1;
@@ -60,6 +72,12 @@ Result<Options> complete(Options options, const Log& log) {
   if (!memory->warning.empty()) log.warning(memory->warning);
   options.memory = memory->bytes;
   if (!options.threads) options.threads = cpu::default_threads();
+  if (!options.max_connections) {
+    options.max_connections = static_cast<int>(default_connections(raise_descriptor_limit(), *options.memory));
+  }
+  if (!options.max_connections_per_client) {
+    options.max_connections_per_client = std::max(1, *options.max_connections / 2);
+  }
   const Result<std::filesystem::path> state = state_directory();
   if (options.plan_directory.empty() && state) options.plan_directory = *state / "plans";
   return options;
@@ -96,7 +114,7 @@ int check_config(const Options& options, const MemoryShares& shares, const Log& 
   for (const ModelEntry& entry : *entries) {
     std::printf("# model %s version %s\n", entry.name.c_str(), entry.version.c_str());
     if (!entry.warning.empty()) log.warning(entry.name + ": " + entry.warning);
-    const Result<void> checked = check_model_files(entry, sink);
+    const Result<void> checked = check_model_files(entry, sink, shares.models);
     if (!checked) code = fail(log, checked.error().within("model '" + entry.name + "'"));
   }
   return code;
@@ -104,12 +122,11 @@ int check_config(const Options& options, const MemoryShares& shares, const Log& 
 
 void log_start(const Options& options, const MemoryShares& shares, const Log& log) {
   log.info("starting znnid", {{"version", version}});
-  for (const auto& [name, value] : describe(options)) log.info("option", {{"name", name}, {"value", value}});
-  log.info("memory", {{"models", bytes_text(shares.models)},
-                      {"transport", bytes_text(shares.transport)},
-                      {"receiving", bytes_text(shares.receiving)},
-                      {"process", bytes_text(shares.base)},
-                      {"largest_message", bytes_text(shares.largest_message)}});
+  for (const auto& [name, value] : describe(options))
+    log.info("option", {{"name", name}, LogField::setting("value", value)});
+  log.info("memory", {LogField::size("models", shares.models), LogField::size("transport", shares.transport),
+                      LogField::size("receiving", shares.receiving), LogField::size("process", shares.base),
+                      LogField::size("largest_message", shares.largest_message)});
 }
 
 // What `planner` has measured on this machine; plans made here are as good without it, only less sure.
@@ -162,42 +179,8 @@ Result<std::unique_ptr<ModelServer>> open_models(const Options& options, const L
                             *std::move(gpu), sink});
 }
 
-// The record of a request: where its time went, and what came of it.
-void log_call(const Log& log, const rpc::CallRecord& call) {
-  if (call.code == "OK") {
-    log.info("call", {{"method", call.method},
-                      {"model", call.model},
-                      {"version", call.version},
-                      {"id", call.id},
-                      {"code", call.code},
-                      {"seconds", call.seconds},
-                      {"receive_seconds", call.receive_seconds},
-                      {"queue_seconds", call.queue_seconds},
-                      {"compute_seconds", call.compute_seconds},
-                      {"send_seconds", call.send_seconds},
-                      {"input_wait_seconds", call.input_wait_seconds},
-                      {"output_wait_seconds", call.output_wait_seconds},
-                      {"bytes_in", call.bytes_in},
-                      {"bytes_out", call.bytes_out},
-                      {"voxels", call.voxels},
-                      {"patches", call.patches},
-                      {"nonfinite_voxels", call.nonfinite_voxels},
-                      {"layers", call.layers}});
-    return;
-  }
-  log.warning("call", {{"method", call.method},
-                       {"model", call.model},
-                       {"version", call.version},
-                       {"id", call.id},
-                       {"code", call.code},
-                       {"seconds", call.seconds},
-                       {"receive_seconds", call.receive_seconds},
-                       {"bytes_in", call.bytes_in},
-                       {"bytes_out", call.bytes_out},
-                       {"reason", call.reason}});
-}
-
-rpc::ListenOptions listen_options(const Options& options, const MemoryShares& shares, Security security) {
+rpc::ListenOptions listen_options(const Options& options, const MemoryShares& shares, Security security,
+                                  const Log& log) {
   rpc::ListenOptions listen;
   listen.address = options.grpc_address;
   listen.port = options.grpc_port;
@@ -209,6 +192,9 @@ rpc::ListenOptions listen_options(const Options& options, const MemoryShares& sh
   listen.most_buffered_bytes = std::max(shares.receiving + shares.transport / 2, std::int64_t{32} << 20);
   listen.server_version = std::string(version);
   listen.offer_shared_memory = options.allow_client_shm;
+  listen.connections = {*options.max_connections, *options.max_connections_per_client};
+  listen.warn = [&log](const std::string& line) { log.warning(line); };
+  listen.most_regions = static_cast<std::size_t>(most_shared_regions(raise_descriptor_limit()));
   listen.model_control = options.explicit_control;
   listen.json_log = options.log_format == LogFormat::json;
   listen.tokens = std::move(security.tokens);
@@ -221,8 +207,16 @@ struct Observed {
   const ModelServer& models;
   const CallMetrics& calls;
   const MemoryShares& shares;
+  const PortWatch& port;
   Seconds stuck_after;
+  std::atomic<const rpc::Server*> server = nullptr;  // once there is one
 };
+
+// Why the process had better be started again.
+std::optional<std::string> sick_reason(const Observed& observed) {
+  const std::optional<std::string> stuck = stuck_reason(observed.models, observed.stuck_after);
+  return stuck ? stuck : observed.port.deaf_reason();
+}
 
 HttpAnswer probe(const std::optional<std::string>& reason) {
   return reason ? HttpAnswer{503, *reason + "\n"} : HttpAnswer{200, "ok\n"};
@@ -234,9 +228,10 @@ HttpPages pages_of(const Observed& observed) {
     PrometheusText text;
     write_server_metrics(observed.models, observed.shares, version, text);
     observed.calls.write(text);
+    if (const rpc::Server* const server = observed.server) write_connections(server->connections(), text);
     return HttpAnswer{200, text.text()};
   };
-  pages.live = [&observed] { return probe(stuck_reason(observed.models, observed.stuck_after)); };
+  pages.live = [&observed] { return probe(sick_reason(observed)); };
   pages.ready = [&observed] { return probe(unready_reason(observed.models)); };
   return pages;
 }
@@ -258,34 +253,44 @@ void end(rpc::Server& server, const Options& options) {
   server.drain(options.exit_timeout_seconds);
 }
 
-int serve(Options options, const TerminationSignals& signals, const Log& log) {
+int serve(Options options, const TerminationSignals& signals, SecondSignal& second, const Log& log) {
   const Result<MemoryShares> shares = split_memory(limits_of(options));
   if (!shares) return fail(log, shares.error().within("--mem"));
   options.max_request_bytes = shares->largest_message;
   Result<Security> security = read_security(options);
   if (!security) return fail(log, security.error());
+  for (const std::string& warning : security->warnings) log.warning(warning);
   if (options.check_config) return check_config(options, *shares, log);
   log_start(options, *shares, log);
-  std::jthread impatience;  // goes last: a second signal ends the process until then
   const Result<std::unique_ptr<ModelServer>> models = open_models(options, log);
   if (!models) return fail(log, models.error());
   CallMetrics calls;
-  const auto record = [&log, &calls](const rpc::CallRecord& call) {
+  CallLog call_log(log);
+  const auto record = [&call_log, &calls](const rpc::CallRecord& call) {
     calls.add(call);
-    log_call(log, call);
+    call_log.add(call);
   };
-  const Observed observed = {**models, calls, *shares, options.stuck_after_seconds};
+  PortWatch port(until_deaf);
+  std::unique_ptr<rpc::Server> server;  // goes after the pages that tell of it
+  Observed observed = {**models, calls, *shares, port, options.stuck_after_seconds};
   const Result<std::unique_ptr<HttpServer>> metrics = serve_metrics(options, observed, log);
-  const Result<std::unique_ptr<rpc::Server>> server =
-      metrics ? rpc::Server::start(**models, record, listen_options(options, *shares, std::move(*security)))
-              : Result<std::unique_ptr<rpc::Server>>(metrics.error());
-  if (!server) return fail(log, server.error());
+  if (!metrics) return fail(log, metrics.error());
+  Result<std::unique_ptr<rpc::Server>> started =
+      rpc::Server::start(**models, record, listen_options(options, *shares, std::move(*security), log));
+  if (!started) return fail(log, started.error());
+  observed.server = (server = *std::move(started)).get();
   const Supervisor supervisor(std::getenv("NOTIFY_SOCKET"));
-  log.info("listening on " + options.grpc_address + ":" + std::to_string((*server)->port()));
+  log.info("listening on " + options.grpc_address + ":" + std::to_string(server->port()));
   if (const Result<void> told = supervisor.tell("READY=1"); !told) log.warning(told.error().message);
   const std::jthread watch([&](const std::stop_token& stop) {
-    const auto reason = [&] { return stuck_reason(**models, options.stuck_after_seconds); };
+    const auto reason = [&] {
+      call_log.tick();
+      return sick_reason(observed);
+    };
     watch_for_stuck(reason, supervisor, log, std::chrono::seconds(1), stop);
+  });
+  const std::jthread asking([&](const std::stop_token& stop) {
+    port.run([&] { return server->ask_own_port(for_an_answer); }, between_questions, stop);
   });
 
   const int signal = signals.wait();
@@ -293,14 +298,19 @@ int serve(Options options, const TerminationSignals& signals, const Log& log) {
   log.info("stopping", {{"signal", signal},
                         {"lame_duck_seconds", options.lame_duck_seconds},
                         {"seconds_at_most", options.lame_duck_seconds + options.exit_timeout_seconds}});
-  impatience = std::jthread([&signals](const std::stop_token& stop) {
-    while (!stop.stop_requested()) {
-      if (const auto second = signals.wait_for(std::chrono::milliseconds(50))) std::_Exit(128 + *second);
-    }
-  });
-  end(**server, options);
+  second.watch();
+  end(*server, options);
   log.info("stopped");
   return 0;
+}
+
+int run(const Options& given) {
+  const TerminationSignals signals;
+  SecondSignal second(signals);  // before the log: it watches while the last lines are written, too
+  const Log log(given.log_format);
+  const ProtobufLog protobuf_log(log);
+  const Result<Options> options = complete(given, log);
+  return options ? serve(*options, signals, second, log) : fail(log, options.error());
 }
 
 }  // namespace
@@ -318,9 +328,13 @@ int main(int argc, char** argv) {
     return *command.exit_code;
   }
   bound_heap();
-  const TerminationSignals signals;
-  const Log log(command.options.log_format);
-  const ProtobufLog protobuf_log(log);
-  const Result<Options> options = complete(command.options, log);
-  return options ? serve(*options, signals, log) : fail(log, options.error());
+  try {
+    return run(command.options);
+  } catch (const std::system_error& error) {
+    std::fprintf(stderr,
+                 "znnid: the system grants no more threads (%s): raise the limit on processes, or give fewer "
+                 "--threads\n",
+                 error.what());
+    return 1;
+  }
 }

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "planner/sizes.hpp"
+#include "primitives/core/finite_number.hpp"
 #include "primitives/core/shape.hpp"
 
 namespace znni {
@@ -100,7 +101,21 @@ std::string contradictions(const Options& options) {
   return {};
 }
 
+void add_connection_limits(CLI::App& app, Options& options) {
+  app.add_option("--max-connections", options.max_connections,
+                 "Connections that may be open at the same time; the next is closed (default: one for each MiB of "
+                 "--mem, at most half of the files that the process may open, from 16 to 4096)")
+      ->check(CLI::Range(1, 65'536))
+      ->group("Limits");
+  app.add_option("--max-connections-per-client", options.max_connections_per_client,
+                 "Of those, from one address, of IPv6 from one /64 network; behind a proxy all clients have one "
+                 "(default: half of --max-connections)")
+      ->check(CLI::Range(1, 65'536))
+      ->group("Limits");
+}
+
 void add_limits(CLI::App& app, Options& options, Sizes& sizes) {
+  const CLI::Validator finite(refuse_endless, "NUMBER");
   app.add_option("--mem", sizes.memory,
                  "Memory of the whole process, models and requests included: 20G, 512M "
                  "(default: ZNNI_MEM of the environment, else 0.8 of what is available)")
@@ -131,16 +146,19 @@ void add_limits(CLI::App& app, Options& options, Sizes& sizes) {
   app.add_option("--lame-duck-secs", options.lame_duck_seconds,
                  "How long new requests are still taken after SIGTERM or SIGINT, not ready, until load balancers know")
       ->capture_default_str()
+      ->check(finite)
       ->check(CLI::Range(0.0, 86'400.0))
       ->group("Limits");
   app.add_option("--exit-timeout-secs", options.exit_timeout_seconds,
                  "How long requests may go on after that; a second signal ends at once")
       ->capture_default_str()
+      ->check(finite)
       ->check(CLI::Range(0.0, 86'400.0))
       ->group("Limits");
   app.add_option("--stuck-after-secs", options.stuck_after_seconds,
                  "/livez fails when the job that computes finishes no layer for so long")
       ->capture_default_str()
+      ->check(finite)
       ->check(CLI::Range(1.0, 1e6))
       ->group("Limits");
 }
@@ -175,6 +193,7 @@ Command parse_options(std::span<const char* const> arguments, const std::string&
   CLI::App app("Serves 3D ConvNets over volumes: Open Inference Protocol v2 and znni.v1.Volumes on gRPC.", "znnid");
   add_places(app, options);
   add_limits(app, options, sizes);
+  add_connection_limits(app, options);
   add_security(app, options);
   add_rest(app, options, version_text);
   try {
@@ -229,6 +248,11 @@ std::vector<std::pair<std::string, std::string>> describe(const Options& options
   };
   for (const std::string& name : options.load_models) lines.emplace_back("load-model", name);
   for (const std::filesystem::path& plugin : options.plugins) file("plugin", plugin);
+  const auto count = [&lines](const char* name, const std::optional<int>& value) {
+    if (value) lines.emplace_back(name, std::to_string(*value));
+  };
+  count("max-connections", options.max_connections);
+  count("max-connections-per-client", options.max_connections_per_client);
   if (options.gpu_memory) lines.emplace_back("gpu-mem", std::to_string(*options.gpu_memory));
   file("grpc-server-cert", options.server_cert);
   file("grpc-server-key", options.server_key);

@@ -28,6 +28,8 @@ struct Options {
   std::optional<int> threads;                     // nothing: all that the process may use
   std::optional<std::int64_t> max_request_bytes;  // of one ModelInfer message, each way; nothing: by the memory
   std::int64_t max_queue = 64;                    // jobs waiting, per model
+  std::optional<int> max_connections;             // nothing: by the descriptors of the process and the memory
+  std::optional<int> max_connections_per_client;  // nothing: half of those
   double lame_duck_seconds = 0;
   double exit_timeout_seconds = 30;
   double stuck_after_seconds = 600;  // without progress of the job that computes, /livez fails

@@ -1,19 +1,21 @@
 #include "server/security.hpp"
 
 #include <algorithm>
+#include <ctime>
 #include <string>
 
 #include "proto/convert/read_file.hpp"
+#include "server/certificates.hpp"
 
 namespace znni {
 namespace {
 
 constexpr std::int64_t most_bytes = 1 << 20;
 
-Result<std::string> read_pem(const std::filesystem::path& path) {
+Result<PemFile> read_pem(const std::filesystem::path& path) {
   Result<std::string> text = read_file(path.string(), most_bytes);
-  if (!text) return text;
-  if (text->find("-----BEGIN ") != std::string::npos) return text;
+  if (!text) return text.error();
+  if (text->find("-----BEGIN ") != std::string::npos) return PemFile{path.string(), *std::move(text)};
   return Error{ErrorCode::corrupt_file, path.string() + ": found no '-----BEGIN', expected PEM"};
 }
 
@@ -41,16 +43,23 @@ Result<Security> read_security(const Options& options) {
   security.tokens = {std::move(*infer), std::move(*manage)};
   if (!options.use_ssl && !options.use_ssl_mutual) return security;
   rpc::Certificates certificates;
-  Result<std::string> certificate = read_pem(options.server_cert);
+  const std::time_t now = std::time(nullptr);
+  Result<PemFile> certificate = read_pem(options.server_cert);
   if (!certificate) return certificate.error();
-  Result<std::string> key = read_pem(options.server_key);
+  Result<PemFile> key = read_pem(options.server_key);
   if (!key) return key.error();
-  certificates.certificate = std::move(*certificate);
-  certificates.key = std::move(*key);
+  Result<std::vector<std::string>> warnings = check_pair(*certificate, *key, now);
+  if (!warnings) return warnings.error();
+  security.warnings = *std::move(warnings);
+  certificates.certificate = std::move(certificate->text);
+  certificates.key = std::move(key->text);
   if (options.use_ssl_mutual) {
-    Result<std::string> authority = read_pem(options.root_cert);
+    Result<PemFile> authority = read_pem(options.root_cert);
     if (!authority) return authority.error();
-    certificates.client_authority = std::move(*authority);
+    const Result<std::vector<std::string>> more = check_authorities(*authority, now);
+    if (!more) return more.error();
+    security.warnings.insert(security.warnings.end(), more->begin(), more->end());
+    certificates.client_authority = std::move(authority->text);
   }
   security.certificates = std::move(certificates);
   return security;

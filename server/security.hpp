@@ -2,6 +2,8 @@
 #pragma once
 
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "server/options.hpp"
 #include "server/rpc/server.hpp"
@@ -11,9 +13,11 @@ namespace znni {
 struct Security {
   rpc::Tokens tokens;
   std::optional<rpc::Certificates> certificates;  // nothing: no TLS
+  std::vector<std::string> warnings;              // of certificates that expire
 };
 
-// Tokens are files of one line, of at least `least_token_bytes`. Errors name the file and never tell what is in it.
+// Tokens are files of one line, of at least `least_token_bytes`. Errors name the file, of a key that is not that of its
+// certificate as well, and never tell what is in it.
 inline constexpr std::size_t least_token_bytes = 16;
 [[nodiscard]] Result<Security> read_security(const Options& options);
 

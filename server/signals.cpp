@@ -2,6 +2,9 @@
 
 #include <pthread.h>
 
+#include <cstdlib>
+#include <system_error>
+
 #include "primitives/core/result.hpp"
 
 namespace znni {
@@ -32,6 +35,19 @@ std::optional<int> TerminationSignals::wait_for(std::chrono::milliseconds timeou
   const int signal = sigtimedwait(&waited_for_, nullptr, &longest);
   if (signal < 0) return std::nullopt;
   return signal;
+}
+
+void SecondSignal::watch() {
+  const auto wait = [this](const std::stop_token& stop) {
+    while (!stop.stop_requested()) {
+      if (const auto second = signals_.wait_for(std::chrono::milliseconds(50))) std::_Exit(128 + *second);
+    }
+  };
+  try {
+    thread_ = std::jthread(wait);
+  } catch (const std::system_error&) {
+    // The end goes on as it would without a second signal.
+  }
 }
 
 }  // namespace znni

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <optional>
+#include <thread>
 
 namespace znni {
 
@@ -25,6 +26,21 @@ class TerminationSignals {
  private:
   sigset_t waited_for_{};
   sigset_t before_{};
+};
+
+// Ends the process at a second signal, whatever its threads wait for: exit code 128 and the signal's number, nothing is
+// cleaned up.
+class SecondSignal {
+ public:
+  // `signals` must outlive it.
+  explicit SecondSignal(const TerminationSignals& signals) : signals_(signals) {}
+
+  // Any signal is the second from now on, until destroyed. Where the system grants no thread for it, none is.
+  void watch();
+
+ private:
+  const TerminationSignals& signals_;
+  std::jthread thread_;
 };
 
 }  // namespace znni

@@ -11,7 +11,7 @@ std::int64_t saturated(std::uintmax_t blocks, std::uintmax_t bytes) {
   return mul(static_cast<std::int64_t>(blocks), static_cast<std::int64_t>(bytes));
 }
 
-// Voxels of one image that are there.
+// Returns the voxels of one channel that have been written.
 std::int64_t voxels_done(const OutputShare& share) {
   std::int64_t done = 0;
   for (std::int64_t part = 0; part < share.parts_done; ++part) done += voxels(share.parts.box(part).extent());
@@ -20,7 +20,7 @@ std::int64_t voxels_done(const OutputShare& share) {
   return done + mul(share.planes_done, mul(under_way.y, under_way.x));
 }
 
-// The folder in which `path` lies; it need not be there itself.
+// Returns the folder of `path`, which need not exist.
 std::string folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;

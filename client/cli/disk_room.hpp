@@ -1,4 +1,4 @@
-// Whether an output has room where it shall lie: asked before the work, so that a full disk does not end it.
+// Checks before the work begins that the output fits on its disk.
 #pragma once
 
 #include <functional>
@@ -9,27 +9,28 @@
 
 namespace znni::client {
 
-// Bytes of a file system; `free` to those without privileges.
+// Bytes of a file system; `free` counts those that an ordinary user may take.
 struct DiskSpace {
   std::int64_t total = 0;
   std::int64_t free = 0;
 };
 using SpaceOf = std::function<std::optional<DiskSpace>(const std::string& path)>;
-// Of the file system that `path`, or the folder that shall hold it, lies on; nullopt where the system does not tell.
+// Returns the space of the file system that holds `path`, or its folder if `path` is missing; nullopt if the system
+// does not tell.
 [[nodiscard]] std::optional<DiskSpace> disk_space(const std::string& path);
 
-// What is written of an output, and what is there of it.
+// An output, and how much of it has been written.
 struct OutputShare {
   VolumeFacts facts;
   Parts parts;
   std::int64_t parts_done = 0;
-  std::int64_t planes_done = 0;  // of the part behind those
+  std::int64_t planes_done = 0;  // planes of the next part
 };
-// Bytes that the output of that name will still take.
+// Returns the bytes that the output of that name will still take.
 [[nodiscard]] std::int64_t bytes_missing(const FileName& name, const OutputShare& share);
 
-// invalid_argument, with the bytes needed and free, where they do not fit. A partial output that begins anew gives its
-// room back first. A file system of no blocks at all is not judged.
+// Fails with invalid_argument, which names the bytes needed and free, if the rest of the output does not fit. The room
+// of a partial output that will be replaced counts as free. A file system without blocks is not checked.
 [[nodiscard]] Result<void> check_room(const FileName& name, const OutputShare& share,
                                       const SpaceOf& space_of = disk_space);
 

@@ -41,7 +41,7 @@ struct VolumeTarget {
   // Rows and columns of `box` (its z range is not looked at) in plane z, [channels][y][x]: of a target in parts in any
   // order, else all of them, planes in order.
   std::function<Result<void>(std::int64_t z, const Box& box, std::span<const std::byte> plane)> write_plane;
-  // Everything written so far is on disk and can be resumed, also after a power cut.
+  // Brings everything written so far to disk: it can be resumed even after a power cut.
   std::function<Result<void>()> flush;
   // Turns the partial output into the complete one.
   std::function<Result<void>()> finish;
@@ -54,31 +54,31 @@ struct VolumeTarget {
 
 // Refuses an output in a file that another program has open, or that is not what its ending says.
 [[nodiscard]] Result<void> check_file_of(const FileName& name);
-// Whether a complete output of that name is there; not in a file that check_file_of() refuses.
+// Returns true if a complete output of that name exists, in a file that check_file_of() accepts.
 [[nodiscard]] bool output_exists(const FileName& name);
-// Of the file or dataset that has that name: what takes its place has another mark. "" where there is none.
+// Returns a mark of the file or dataset of that name, "" if there is none. A file that replaces it has another mark.
 [[nodiscard]] std::string output_mark(const FileName& name);
-// Whether a volume like this can be written under that name at all; opens nothing.
+// Fails if such a volume cannot be written under that name at all; opens nothing.
 [[nodiscard]] Result<void> check_target(const FileName& name, const VolumeFacts& facts);
-// `planes_done` > 0 goes on with a partial output that has so many planes: corrupt_file if it has fewer, or
-// other extents; surplus planes are written again.
+// Opens an output for planes in order. With `planes_done` > 0 it goes on with the partial output: corrupt_file if that
+// has fewer planes or other extents; planes beyond are written again.
 [[nodiscard]] Result<VolumeTarget> open_target(const FileName& name, const VolumeFacts& facts,
                                                std::int64_t planes_done);
-// One that is written in parts. `goes_on`: with a partial output that was begun so. `stop` ends a finish() that takes
-// long: cancelled, and it can be finished later.
+// Opens an output that is written in parts, in any order. With `goes_on` it continues the partial output. `stop` ends a
+// long finish() with `cancelled`; a later run can finish it.
 [[nodiscard]] Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFacts& facts, bool goes_on,
                                                         std::stop_token stop = {});
-// What an output takes on disk: by and by, and at its end for a second copy.
+// Bytes that an output takes on disk.
 struct OutputBytes {
-  std::int64_t kept = 0;
-  std::int64_t at_the_end = 0;
+  std::int64_t kept = 0;        // while it is written, and afterwards
+  std::int64_t at_the_end = 0;  // for a second copy, while it is finished
 };
 [[nodiscard]] OutputBytes output_bytes(const FileName& name, const VolumeFacts& facts, bool in_parts);
-// What the partial output that is there takes on disk.
+// Returns the bytes on disk of the partial output of that name.
 [[nodiscard]] std::int64_t bytes_of_partial(const FileName& name);
-// "`path`: cannot `what`: No space left on device", with what errno says of the call that has just failed.
+// Returns "`path`: cannot `what`: No space left on device", with the text of errno.
 [[nodiscard]] Error write_failure(const std::string& path, const std::string& what);
-// Where the unfinished output lies: "out.h5:/prob.partial", "out.npy.partial".
+// Returns the name of the unfinished output: "out.h5:/prob.partial", "out.npy.partial".
 [[nodiscard]] FileName partial_name(const FileName& name);
 
 }  // namespace znni::client

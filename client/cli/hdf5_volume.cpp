@@ -139,10 +139,12 @@ Error unopened(const std::string& path, int lock) {
   if (!file.is_open() && lock == LOCK_SH)
     return {ErrorCode::corrupt_file, path + ": cannot be opened: " + std::strerror(errno)};
   if (!file.is_open()) return write_failure(path, "be opened");
-  if (::flock(file.get(), lock | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
+  const bool is_locked = ::flock(file.get(), lock | LOCK_NB) == 0;
+  if (!is_locked && errno == EWOULDBLOCK) {
     return {ErrorCode::unavailable,
             path + ": is in use: another program has it open: wait until that has ended, or name another file"};
   }
+  if (!is_locked) return {ErrorCode::device_failure, path + ": cannot be locked: " + std::strerror(errno)};
   return {ErrorCode::corrupt_file, path + ": not an HDF5 file, or cut short"};
 }
 

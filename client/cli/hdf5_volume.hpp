@@ -5,21 +5,22 @@
 
 namespace znni::client {
 
-// With no dataset named: the only 3D or 4D one; several are listed in the error.
+// Opens the named dataset, or the only 3D or 4D one if none is named. The error lists them if there are several.
 [[nodiscard]] Result<VolumeSource> open_hdf5(const FileName& name);
-// A file that is there: `unavailable` where another program has it open for writing, corrupt_file where it is not HDF5.
+// Fails with `unavailable` if another program has the file open for writing, with corrupt_file if it is not HDF5. A
+// missing file is no failure.
 [[nodiscard]] Result<void> check_hdf5_file(const std::string& path);
-// Whether check_hdf5_file() finds nothing, and the file holds the dataset.
+// Returns true if the file passes check_hdf5_file() and holds the dataset.
 [[nodiscard]] bool hdf5_dataset_exists(const FileName& name);
-// What it takes in the file; 0 where there is none.
+// Returns the bytes of the dataset in its file; 0 if there is none.
 [[nodiscard]] std::int64_t hdf5_dataset_bytes(const FileName& name);
-// What such an output takes: whole chunks.
+// Returns the bytes of such an output, in whole chunks.
 [[nodiscard]] std::int64_t hdf5_bytes(const VolumeFacts& facts);
-// As output_mark().
+// Returns the output_mark() of a dataset.
 [[nodiscard]] std::string hdf5_dataset_mark(const FileName& name);
-// Adds to an existing file, replaces a dataset of that name when finished. Any part of any plane may be written at any
-// time. `goes_on`: with the partial output that is there. A new one has its full length at once: its index never
-// changes then, and what was flushed outlives the end of the program whenever it comes.
+// Opens a dataset for writing in a new or existing file; once finished it replaces a dataset of that name. Any part of
+// any plane may be written at any time. With `goes_on` it continues the partial dataset. A new dataset has its full
+// length at once, so that its index never changes and flushed planes survive a program that is killed.
 [[nodiscard]] Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& facts, bool goes_on);
 
 }  // namespace znni::client

@@ -62,6 +62,7 @@ class Run {
       sum.bytes += one->bytes;
       sum.seconds += one->seconds;
       sum.voxels_per_second = one->voxels_per_second;
+      sum.nonfinite_voxels += one->nonfinite_voxels;
     }
     progress_.end();
     if (job_.parts.count() > 1) sum.voxels_per_second = voxels_left() / std::max(sum.seconds, 1e-9);
@@ -114,7 +115,11 @@ class Run {
       return writer_->write(plane);
     };
     handlers.progress = [&](const StreamProgress& now) { progress_.show(now.patches_done, now.patches, now.part); };
-    return infer(connection_, request_for(job_, box, done, done > 0 ? job_.begun.token : ""), handlers, stop_);
+    const VolumeRequest request = request_for(job_, box, done, done > 0 ? job_.begun.token : "");
+    Result<StreamSummary> streamed = infer(connection_, request, handlers, stop_);
+    if (streamed || streamed.error().code != ErrorCode::invalid_argument || !reader.nonfinite()) return streamed;
+    return Error{ErrorCode::invalid_argument, streamed.error().message + "; the first voxel of " + job_.options.input +
+                                                  " that is not finite is at " + to_string(*reader.nonfinite())};
   }
 
   // The writer is opened once the daemon has accepted: a refused job leaves no file.
@@ -174,12 +179,17 @@ InferOutcome outcome(const Job& job, const StreamSummary& summary) {
   text.resize(static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%s: %s voxels in %.2f s, %.0f voxels/s",
                                                      job.options.output.c_str(), to_string(job.n_out).c_str(),
                                                      summary.seconds, summary.voxels_per_second)));
+  if (summary.nonfinite_voxels > 0) {
+    text +=
+        "; the model replaced " + std::to_string(summary.nonfinite_voxels) + " input voxels that were NaN or infinite";
+  }
   const nlohmann::json json = {{"output", job.options.output},
                                {"extent", {job.n_out.z, job.n_out.y, job.n_out.x}},
                                {"images", job.model.f_out},
                                {"dtype", numpy_name(job.options.dtype)},
                                {"seconds", summary.seconds},
                                {"voxels_per_second", summary.voxels_per_second},
+                               {"nonfinite_voxels", summary.nonfinite_voxels},
                                {"parts", job.parts.count()},
                                {"resumed_parts", job.begun.parts_done},
                                {"resumed_planes", job.begun.planes_done}};

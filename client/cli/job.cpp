@@ -80,8 +80,9 @@ Parts parts_of(const Job& job, const ResumeState& begun) {
 }
 
 Error another_job(const Job& job, const ResumeState& found, const std::string& changed) {
-  const bool is_older =
-      found.job.padding == to_string(job.options.padding) && found.job.padding != job.identity.padding;
+  JobIdentity older = job.identity;
+  older.padding = to_string(job.options.padding);
+  const bool is_older = older.padding != job.identity.padding && difference(found.job, older).empty();
   const std::string why = is_older ? ": an older znni began it, which padded at the edge of the box" : "";
   return {ErrorCode::invalid_argument,
           "--resume: another job was begun: " + changed + why + "; start over with --overwrite"};

@@ -1,6 +1,7 @@
 // znni: the command-line client.
 #include <csignal>
 #include <cstdio>
+#include <system_error>
 #include <thread>
 
 #include "client/cli/infer.hpp"
@@ -74,7 +75,12 @@ int main(int count, char** arguments) {
     std::fprintf(parsed.exit_code == 0 ? stdout : stderr, "%s\n", parsed.text.c_str());
     return parsed.exit_code;
   }
-  std::stop_source stop;
-  znni::client::stop_on_signal(stop);
-  return znni::client::run(*parsed.options, stop.get_token());
+  try {
+    std::stop_source stop;
+    znni::client::stop_on_signal(stop);
+    return znni::client::run(*parsed.options, stop.get_token());
+  } catch (const std::system_error& error) {
+    std::fprintf(stderr, "znni: the system grants no more threads (%s): raise the limit on processes\n", error.what());
+    return 1;
+  }
 }

@@ -2,6 +2,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "primitives/core/finite_number.hpp"
+
 namespace znni::client {
 namespace {
 
@@ -27,6 +29,7 @@ void add_infer(CLI::App& infer, Raw& raw) {
   Options& options = raw.options;
   add_server(infer, options);
   infer.add_option("-m,--model", options.model, "name of the model")->required();
+  const CLI::Validator finite(refuse_endless, "NUMBER");
   infer.add_option("--model-version", options.version, "version of the model (default: newest)");
   infer.add_option("-i,--input", options.input, "FILE.h5:/dataset, FILE.tif or FILE.npy")->required();
   infer.add_option("-o,--output", options.output, "FILE.h5:/dataset, FILE.tif or FILE.npy")->required();
@@ -34,13 +37,15 @@ void add_infer(CLI::App& infer, Raw& raw) {
       ->capture_default_str();
   infer.add_option("--bbox", options.bbox, "z0:z1,y0:y1,x0:x1 of the input; stop exclusive");
   infer.add_option("--dtype", raw.dtype, "of the output: float32, float16, uint8")->capture_default_str();
-  infer.add_option("--scale", raw.scale, "input voxels times this, instead of the model's own normalisation");
-  infer.add_option("--offset", raw.offset, "added after --scale");
+  infer.add_option("--scale", raw.scale, "input voxels times this, instead of the model's own normalisation")
+      ->check(finite);
+  infer.add_option("--offset", raw.offset, "added after --scale")->check(finite);
   infer.add_flag("--resume", options.resume, "go on with an interrupted output; begin it where there is none");
   infer.add_flag("--overwrite", options.overwrite, "replace an output that is there");
   infer
       .add_option("--wait", options.wait_seconds,
                   "seconds to try again while the daemon has no room, between parts and with --resume")
+      ->check(finite)
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   infer.add_flag("--dry-run", options.dry_run, "say what would be done, in which parts, and how long it would take");

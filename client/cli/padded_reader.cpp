@@ -52,6 +52,7 @@ Result<void> PaddedReader::read(std::int64_t plane, std::span<std::byte> out) {
   std::fill(outer_.begin(), outer_.end(), std::byte{0});
   if (const auto z = source_position(volume_.extent, 0, plane)) {
     if (Result<void> done = volume_.source.read_plane(*z, read_, inner_); !done) return done;
+    if (!nonfinite_) nonfinite_ = find_nonfinite(inner_, volume_.source.facts.type, *z, read_);
     spread();
   }
   deliver(out);

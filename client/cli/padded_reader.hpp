@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "client/cli/files.hpp"
+#include "client/cli/nonfinite_voxel.hpp"
 #include "client/cli/padding.hpp"
 
 namespace znni::client {
@@ -27,6 +28,8 @@ class PaddedReader {
 
   // Plane `plane` of the padded extent, all images.
   [[nodiscard]] Result<void> read(std::int64_t plane, std::span<std::byte> out);
+  // Returns the first voxel read so far that is NaN or infinite.
+  [[nodiscard]] const std::optional<NonfiniteVoxel>& nonfinite() const { return nonfinite_; }
 
  private:
   // Columns that follow each other in the file and in the window.
@@ -48,6 +51,7 @@ class PaddedReader {
   std::vector<std::byte> inner_;  // as read
   std::vector<std::byte> outer_;  // as padded
   std::vector<float> values_;
+  std::optional<NonfiniteVoxel> nonfinite_;
 };
 
 }  // namespace znni::client

@@ -22,13 +22,13 @@ struct PaddedExtent {
   Vec3 origin;  // where its first voxel lies in `outer`; below 0 where that begins behind it
   Vec3 outer;   // the box, and around it field of view - 1 voxels, unless `padding` is none
 };
-// `box` lies in a volume of extent `inner`.
+// Pads `box`, which lies in a volume of extent `inner`.
 [[nodiscard]] PaddedExtent pad(Padding padding, Vec3 inner, const Box& box, Vec3 fov);
 
-// The voxel of the volume that position `position` of `outer` reads along `axis`; nullopt reads zero. Reflection is
-// about the first and last voxel of the volume, which are not repeated, as often as needed.
+// Returns the voxel of the volume that `position` of `outer` reads along `axis`; nullopt stands for zero. Reflection
+// repeats as often as needed about the first and last voxel of the volume, which are not doubled.
 [[nodiscard]] std::optional<std::int64_t> source_position(const PaddedExtent& extent, int axis, std::int64_t position);
-// What of the volume is read.
+// Returns the box of the volume that is read.
 [[nodiscard]] Box read_box(const PaddedExtent& extent);
 
 }  // namespace znni::client

@@ -159,7 +159,7 @@ class Downloader {
       return Error{ErrorCode::internal, "the daemon sent " + std::to_string(planes_) + " of " +
                                             std::to_string(accepted_.n.z) + " output planes"};
     }
-    summary_ = {done.bytes(), done.seconds(), done.voxels_per_second()};
+    summary_ = {done.bytes(), done.seconds(), done.voxels_per_second(), done.nonfinite_voxels()};
     return {};
   }
 

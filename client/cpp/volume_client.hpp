@@ -57,6 +57,7 @@ struct StreamSummary {
   std::int64_t bytes = 0;  // of output that came
   double seconds = 0;
   double voxels_per_second = 0;
+  std::int64_t nonfinite_voxels = 0;  // of the input, that the daemon replaced
 };
 
 // Called by infer(), with planes of the whole volume in rising order. `read` from a thread of its own, the others from

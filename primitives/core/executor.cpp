@@ -18,22 +18,34 @@ struct Executor::Job {
   }
 };
 
+namespace {
+
+// Ends the workers there are.
+void end(std::mutex& mutex, bool& stopping, std::condition_variable& wake, std::vector<std::thread>& threads) {
+  {
+    const std::lock_guard lock(mutex);
+    stopping = true;
+  }
+  wake.notify_all();
+  for (std::thread& thread : threads) thread.join();
+}
+
+}  // namespace
+
 // NOLINTNEXTLINE(performance-unnecessary-value-param): copied once for each worker, at the start
 Executor::Executor(int workers, std::function<void(int)> on_start) {
   ensure(workers >= 1, "an executor needs at least one worker");
-  for (int worker = 0; worker < workers; ++worker) {
-    threads_.emplace_back([this, worker, on_start] { work(worker, on_start); });
+  try {
+    for (int worker = 0; worker < workers; ++worker) {
+      threads_.emplace_back([this, worker, on_start] { work(worker, on_start); });
+    }
+  } catch (...) {
+    end(mutex_, stopping_, wake_, threads_);
+    throw;
   }
 }
 
-Executor::~Executor() {
-  {
-    const std::lock_guard lock(mutex_);
-    stopping_ = true;
-  }
-  wake_.notify_all();
-  for (std::thread& thread : threads_) thread.join();
-}
+Executor::~Executor() { end(mutex_, stopping_, wake_, threads_); }
 
 void Executor::parallel_for(std::int64_t count, IndexedTask task) {
   if (count <= 0) return;

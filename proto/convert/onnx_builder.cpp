@@ -1,7 +1,9 @@
 #include "proto/convert/onnx_builder.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "proto/convert/errors.hpp"
-#include "proto/convert/onnx_tensors.hpp"
 
 namespace znni {
 
@@ -38,10 +40,21 @@ Vec3 extent_after(const Operation& operation, Vec3 n) {
   return n;
 }
 
+// "[3, 0, 1]", by the tensor's extents.
+std::string position_text(const onnx::TensorProto& tensor, std::int64_t element) {
+  std::string text;
+  for (int axis = tensor.dims_size(); axis-- > 0; element /= tensor.dims(axis)) {
+    const std::string rest = text.empty() ? "" : ", " + text;
+    text = std::to_string(element % tensor.dims(axis)) + rest;
+  }
+  return "[" + text + "]";
+}
+
 }  // namespace
 
-OnnxBuilder::OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, std::int64_t most_parameters)
-    : graph_(graph), rank_(rank), most_parameters_(most_parameters) {
+OnnxBuilder::OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, std::int64_t most_parameters,
+                         ReadFloats read)
+    : graph_(graph), rank_(rank), most_parameters_(most_parameters), read_(std::move(read)) {
   network_.spatial_rank = rank;
   network_.f_in = f_in;
   network_.input_name = graph.input->name();
@@ -60,6 +73,16 @@ const onnx::TensorProto* OnnxBuilder::constant(const onnx::NodeProto& node, int 
   if (!has_input(node, index)) return nullptr;
   const auto found = graph_.constants.find(node.input(index));
   return found == graph_.constants.end() ? nullptr : found->second;
+}
+
+Result<std::vector<float>> OnnxBuilder::floats_of(const onnx::TensorProto& constant) const {
+  Result<std::vector<float>> values = read_(constant);
+  if (!values) return values;
+  const auto bad = std::find_if(values->begin(), values->end(), [](float value) { return !std::isfinite(value); });
+  if (bad == values->end()) return values;
+  return corrupt("element " + position_text(constant, bad - values->begin()) + " is " + std::to_string(*bad) +
+                 " as float32; finite numbers are right: train or export the network again")
+      .within("tensor " + in_quotes(constant.name()));
 }
 
 int OnnxBuilder::value_of(const std::string& tensor) const {

@@ -1,6 +1,7 @@
 // A network while its ONNX nodes are read one after the other.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -8,6 +9,7 @@
 #include "planner/network.hpp"
 #include "proto/convert/onnx_attributes.hpp"
 #include "proto/convert/onnx_graph.hpp"
+#include "proto/convert/onnx_tensors.hpp"
 
 namespace znni {
 
@@ -24,7 +26,10 @@ class OnnxBuilder {
  public:
   // `graph` must outlive the builder. `rank`: spatial axes of the tensors, 1 to 3. `most_parameters`: how many
   // numbers the nodes may hold together; a hostile file would else let a thousand nodes share one large tensor.
-  OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, std::int64_t most_parameters);
+  // `read`: gives the numbers of the graph's tensors.
+  using ReadFloats = std::function<Result<std::vector<float>>(const onnx::TensorProto&)>;
+  OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, std::int64_t most_parameters,
+              ReadFloats read = znni::floats_of);
 
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] std::int64_t opset() const { return graph_.opset; }
@@ -32,6 +37,8 @@ class OnnxBuilder {
   // Whether input `index` of the node is given at all, and whether it is a constant.
   [[nodiscard]] static bool has_input(const onnx::NodeProto& node, int index);
   [[nodiscard]] const onnx::TensorProto* constant(const onnx::NodeProto& node, int index) const;
+  // The elements of a constant, as float32; the error names the tensor and the first that is NaN or infinite.
+  [[nodiscard]] Result<std::vector<float>> floats_of(const onnx::TensorProto& constant) const;
 
   // The value that stands at input `index`; the error says so where it is a constant or a second output.
   [[nodiscard]] Result<int> value(const onnx::NodeProto& node, int index) const;
@@ -75,6 +82,7 @@ class OnnxBuilder {
   const OnnxGraph& graph_;
   int rank_;
   std::int64_t most_parameters_;
+  ReadFloats read_;
   std::int64_t parameters_ = 0;
   Network network_;
   NetworkWeights weights_;

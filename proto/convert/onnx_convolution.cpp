@@ -46,7 +46,7 @@ Result<void> refuse_what_is_missing(const OnnxAttributes& attributes) {
 Result<NodeWeights> weights_of(const OnnxNode& node, const OnnxBuilder& builder, const onnx::TensorProto& kernels,
                                std::int64_t f_out) {
   NodeWeights weights;
-  Result<std::vector<float>> values = floats_of(kernels);
+  Result<std::vector<float>> values = builder.floats_of(kernels);
   if (!values) return values.error();
   weights.kernels = *std::move(values);
   if (!OnnxBuilder::has_input(node.proto, 2)) return weights;

@@ -60,8 +60,10 @@ bool is_below(const fs::path& file, const fs::path& folder) {
   return !folder.empty() && std::mismatch(folder.begin(), folder.end(), file.begin(), file.end()).first == folder.end();
 }
 
+}  // namespace
+
 // The files that tensors refer to, each opened once.
-class Files {
+class ExternalData::Files {
  public:
   explicit Files(const fs::path& model_file) {
     std::error_code ignored;  // a root that cannot be told is empty, and nothing is below it
@@ -72,7 +74,57 @@ class Files {
     roots_.push_back(fs::weakly_canonical(file, ignored).parent_path());
   }
 
-  Result<std::string> read(const Reference& from, std::int64_t bytes) {
+  // Notes where the numbers of the tensor are, if they are not in it.
+  Result<void> add(const onnx::TensorProto& tensor) {
+    if (tensor.data_location() != onnx::TensorProto::EXTERNAL) return {};
+    const Result<std::int64_t> bytes = stored_bytes(tensor);
+    if (!bytes) return bytes.error();
+    if (*bytes < 0) return {};
+    const Result<Place> place = place_of(tensor, *bytes);
+    if (!place) return place.error().within("tensor " + in_quotes(tensor.name()));
+    places_[&tensor] = *place;
+    return {};
+  }
+
+  [[nodiscard]] std::int64_t bytes() const { return granted_; }
+
+  Result<std::vector<float>> floats_of(const onnx::TensorProto& tensor) {
+    const auto found = places_.find(&tensor);
+    if (found == places_.end()) return znni::floats_of(tensor);
+    auto& [file, offset, bytes, width] = found->second;
+    std::vector<float> values(static_cast<std::size_t>(bytes / width));
+    if (read(*file, offset, bytes, width, tensor.data_type(), values.data())) return values;
+    return corrupt("cannot read its " + std::to_string(bytes) + " bytes of external data")
+        .within("tensor " + in_quotes(tensor.name()));
+  }
+
+ private:
+  struct File {
+    std::ifstream stream;
+    std::int64_t bytes = 0;
+  };
+  struct Place {
+    File* file = nullptr;
+    std::int64_t offset = 0;
+    std::int64_t bytes = 0;
+    std::int64_t width = 1;  // of an element
+  };
+
+  Result<Place> place_of(const onnx::TensorProto& tensor, std::int64_t bytes) {
+    const Result<Reference> reference = reference_of(tensor);
+    if (!reference) return reference.error();
+    if (reference->length && *reference->length != bytes) {
+      return corrupt("has " + std::to_string(*reference->length) + " bytes of external data; its extents ask for " +
+                     std::to_string(bytes));
+    }
+    const Result<File*> file = grant(*reference, bytes);
+    if (!file) return file.error();
+    onnx::TensorProto one;
+    one.set_data_type(tensor.data_type());
+    return Place{*file, reference->offset, bytes, *stored_bytes(one)};
+  }
+
+  Result<File*> grant(const Reference& from, std::int64_t bytes) {
     if (Result<void> sound = check_location(from.location); !sound) return sound.error();
     const Result<File*> file = open(from.location);
     if (!file) return file.error();
@@ -82,23 +134,30 @@ class Files {
                      in_quotes(from.location) + ", which has " + std::to_string((*file)->bytes) +
                      "; is the file cut short?");
     }
-    granted_ = add(granted_, bytes);
+    granted_ = znni::add(granted_, bytes);
     if (granted_ > most_bytes) {
       return unsupported("takes the external data beyond " + bytes_text(most_bytes) + ", the most that is read");
     }
     if (granted_ > mul(most_sharing, all_bytes_)) return unsupported("is one of too many tensors that share bytes");
-    std::string content(static_cast<std::size_t>(bytes), '\0');
-    (*file)->stream.seekg(from.offset);
-    (*file)->stream.read(content.data(), bytes);
-    if ((*file)->stream.gcount() == bytes) return content;
-    return corrupt("cannot read " + std::to_string(bytes) + " bytes of " + in_quotes(from.location));
+    return file;
   }
 
- private:
-  struct File {
-    std::ifstream stream;
-    std::int64_t bytes = 0;
-  };
+  // Part after part, so that numbers of another type are not in memory twice.
+  static bool read(File& file, std::int64_t offset, std::int64_t bytes, std::int64_t width, int type, float* to) {
+    constexpr std::int64_t part_bytes = std::int64_t{1} << 20;  // of whole elements of any type
+    std::string part;
+    file.stream.clear();
+    file.stream.seekg(offset);
+    for (std::int64_t left = bytes; left > 0; left -= std::ssize(part)) {
+      part.resize(static_cast<std::size_t>(std::min(left, part_bytes)));
+      file.stream.read(part.data(), std::ssize(part));
+      if (file.stream.gcount() != std::ssize(part)) return false;
+      convert_raw(type, part, to);
+      to += std::ssize(part) / width;
+    }
+    return true;
+  }
+
   // Tensors may share their bytes, but a small file shall not fill the memory.
   static constexpr std::int64_t most_sharing = 4;
   // As much as an ONNX file itself may hold: files may claim any size and hold nothing.
@@ -120,52 +179,41 @@ class Files {
     if (!file.stream) return corrupt(in_quotes(location) + " cannot be opened as a file");
     file.bytes = static_cast<std::int64_t>(fs::file_size(path, failure));
     if (failure) return corrupt(in_quotes(location) + ": " + failure.message());
-    all_bytes_ = add(all_bytes_, file.bytes);
+    all_bytes_ = znni::add(all_bytes_, file.bytes);
     return &open_.emplace(location, std::move(file)).first->second;
   }
 
   fs::path folder_;
   std::vector<fs::path> roots_;
   std::map<std::string, File> open_;
+  std::map<const onnx::TensorProto*, Place> places_;
   std::int64_t all_bytes_ = 0;
   std::int64_t granted_ = 0;
 };
 
-Result<void> load(onnx::TensorProto& tensor, Files& files) {
-  if (tensor.data_location() != onnx::TensorProto::EXTERNAL) return {};
-  const Result<std::int64_t> bytes = stored_bytes(tensor);
-  if (!bytes) return bytes.error();
-  if (*bytes < 0) return {};
-  const auto named = [&](const Error& error) { return error.within("tensor " + in_quotes(tensor.name())); };
-  const Result<Reference> reference = reference_of(tensor);
-  if (!reference) return named(reference.error());
-  if (reference->length && *reference->length != *bytes) {
-    return named(corrupt("has " + std::to_string(*reference->length) + " bytes of external data; its extents ask for " +
-                         std::to_string(*bytes)));
-  }
-  Result<std::string> content = files.read(*reference, *bytes);
-  if (!content) return named(content.error());
-  tensor.set_raw_data(*std::move(content));
-  tensor.clear_data_location();
-  tensor.clear_external_data();
-  return {};
-}
+ExternalData::ExternalData(std::unique_ptr<Files> files) : files_(std::move(files)) {}
+ExternalData::ExternalData(ExternalData&& other) noexcept = default;
+ExternalData& ExternalData::operator=(ExternalData&& other) noexcept = default;
+ExternalData::~ExternalData() = default;
 
-}  // namespace
-
-Result<void> load_external_data(onnx::ModelProto& model, const fs::path& model_file) {
-  Files files(model_file);
-  onnx::GraphProto& graph = *model.mutable_graph();
-  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
-    if (Result<void> loaded = load(tensor, files); !loaded) return loaded;
+Result<ExternalData> ExternalData::open(const onnx::ModelProto& model, const fs::path& model_file) {
+  auto files = std::make_unique<Files>(model_file);
+  for (const onnx::TensorProto& tensor : model.graph().initializer()) {
+    if (Result<void> added = files->add(tensor); !added) return added.error();
   }
-  for (onnx::NodeProto& node : *graph.mutable_node()) {
-    for (onnx::AttributeProto& attribute : *node.mutable_attribute()) {
+  for (const onnx::NodeProto& node : model.graph().node()) {
+    for (const onnx::AttributeProto& attribute : node.attribute()) {
       if (!attribute.has_t()) continue;
-      if (Result<void> loaded = load(*attribute.mutable_t(), files); !loaded) return loaded;
+      if (Result<void> added = files->add(attribute.t()); !added) return added.error();
     }
   }
-  return {};
+  return ExternalData(std::move(files));
+}
+
+std::int64_t ExternalData::bytes() const { return files_->bytes(); }
+
+Result<std::vector<float>> ExternalData::floats_of(const onnx::TensorProto& tensor) {
+  return files_->floats_of(tensor);
 }
 
 }  // namespace znni

@@ -1,9 +1,12 @@
 #include "proto/convert/onnx_reader.hpp"
 
+#include <set>
+
 #include "proto/convert/errors.hpp"
 #include "proto/convert/onnx_builder.hpp"
 #include "proto/convert/onnx_external.hpp"
 #include "proto/convert/onnx_operators.hpp"
+#include "proto/convert/onnx_outline.hpp"
 #include "proto/convert/onnx_softmax.hpp"
 #include "proto/convert/onnx_tensors.hpp"
 
@@ -54,9 +57,33 @@ Result<InputForm> form_of(const OnnxGraph& graph) {
 }
 
 // A tensor may be shared by some nodes, and one number may stand for all images: a few times the file.
-std::int64_t plausible_parameters(const onnx::ModelProto& model) {
+std::int64_t plausible_parameters(const onnx::ModelProto& model, std::int64_t bytes_elsewhere) {
   constexpr std::int64_t always = std::int64_t{1} << 22;
-  return add(always, mul(4, static_cast<std::int64_t>(model.ByteSizeLong())));
+  return add(always, mul(4, add(static_cast<std::int64_t>(model.ByteSizeLong()), bytes_elsewhere)));
+}
+
+// Bytes of the numbers that nodes read, as float32; a tensor that nodes share counts once. Wrong extents count nothing:
+// their node refuses them.
+std::int64_t weight_bytes_of(const OnnxGraph& graph) {
+  std::set<const onnx::TensorProto*> tensors;
+  for (const onnx::NodeProto* node : graph.nodes) {
+    for (const std::string& input : node->input()) {
+      if (const auto found = graph.constants.find(input); found != graph.constants.end()) tensors.insert(found->second);
+    }
+  }
+  std::int64_t bytes = 0;
+  for (const onnx::TensorProto* tensor : tensors) {
+    const Result<std::int64_t> count = count_of(*tensor);
+    if (count) bytes = add(bytes, mul(*count, sizeof(float)));
+  }
+  return bytes;
+}
+
+Result<void> check_room(const OnnxGraph& graph, std::int64_t most_bytes) {
+  const std::int64_t bytes = weight_bytes_of(graph);
+  if (bytes <= most_bytes) return {};
+  return Error{ErrorCode::over_budget, "its weights take " + bytes_text(bytes) + " as float32, and " +
+                                           bytes_text(most_bytes) + " may be used for all of the model"};
 }
 
 Result<void> check_result(const onnx::ModelProto& model, const OnnxGraph& graph, OnnxBuilder& builder) {
@@ -76,12 +103,14 @@ Result<void> check_result(const onnx::ModelProto& model, const OnnxGraph& graph,
 
 }  // namespace
 
-Result<LoadedNetwork> read_onnx(const onnx::ModelProto& model) {
+Result<LoadedNetwork> read_onnx(const onnx::ModelProto& model, const OnnxSource& source) {
   const Result<OnnxGraph> graph = make_onnx_graph(model);
   if (!graph) return graph.error();
   const Result<InputForm> form = form_of(*graph);
   if (!form) return form.error().within("input " + in_quotes(graph->input->name()));
-  OnnxBuilder builder(*graph, form->rank, form->f_in, plausible_parameters(model));
+  if (const Result<void> fits = check_room(*graph, source.most_weight_bytes); !fits) return fits.error();
+  OnnxBuilder builder(*graph, form->rank, form->f_in, plausible_parameters(model, source.bytes_elsewhere),
+                      source.floats);
   for (const onnx::NodeProto* node : graph->nodes) {
     if (const Result<void> converted = convert_node(*node, builder); !converted) return converted.error();
   }
@@ -89,17 +118,26 @@ Result<LoadedNetwork> read_onnx(const onnx::ModelProto& model) {
   return LoadedNetwork{std::move(builder.network()), std::move(builder.weights())};
 }
 
-Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string& path) {
+Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string& path, std::int64_t most_weight_bytes) {
   if (bytes.size() > static_cast<std::size_t>(most_model_bytes))
     return unsupported("is over the 2 GiB of a protobuf file");
   onnx::ModelProto model;
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return corrupt("not an ONNX model, or cut short (" + std::to_string(bytes.size()) + " bytes)");
   }
-  if (!path.empty()) {
-    if (const Result<void> loaded = load_external_data(model, path); !loaded) return loaded.error();
-  }
-  return read_onnx(model);
+  if (path.empty()) return read_onnx(model, {floats_of, 0, most_weight_bytes});
+  Result<ExternalData> files = ExternalData::open(model, path);
+  if (!files) return files.error();
+  const auto read = [&files](const onnx::TensorProto& tensor) { return files->floats_of(tensor); };
+  return read_onnx(model, {read, files->bytes(), most_weight_bytes});
+}
+
+Result<LoadedNetwork> read_onnx_file(const std::string& path, std::int64_t most_weight_bytes) {
+  constexpr std::int64_t names = std::int64_t{1} << 20;  // and all else that is no weight
+  const Result<std::string> outline = read_onnx_outline(path, add(most_weight_bytes, names));
+  if (!outline) return outline.error();
+  Result<LoadedNetwork> loaded = read_onnx_bytes(*outline, path, most_weight_bytes);
+  return loaded ? std::move(loaded) : loaded.error().within(path);
 }
 
 }  // namespace znni

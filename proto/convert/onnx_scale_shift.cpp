@@ -90,7 +90,7 @@ Result<Operands> operands_of(const OnnxNode& node, const OnnxBuilder& builder) {
     return unsupported("constant " + in_quotes(node.proto.input(index)) + " is neither one number nor one per image (" +
                        std::to_string(f) + "), which is not supported");
   }
-  Result<std::vector<float>> numbers = floats_of(*constant);
+  Result<std::vector<float>> numbers = builder.floats_of(*constant);
   if (!numbers) return numbers.error();
   if (numbers->size() == 1) numbers->resize(static_cast<std::size_t>(f), numbers->front());
   return Operands{*value, index == 0, *std::move(numbers)};

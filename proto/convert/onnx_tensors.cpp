@@ -89,14 +89,6 @@ Result<std::vector<std::int64_t>> read_integers(const onnx::TensorProto& tensor,
   return from_either<std::int64_t>(tensor, tensor.int64_data(), count, [](std::int64_t value) { return value; });
 }
 
-Result<std::int64_t> count_of(const onnx::TensorProto& tensor) {
-  const Result<std::vector<std::int64_t>> dims = dims_of(tensor);
-  if (!dims) return dims.error();
-  std::int64_t count = 1;
-  for (const std::int64_t extent : *dims) count = mul(count, extent);
-  return count;
-}
-
 }  // namespace
 
 Result<std::vector<std::int64_t>> dims_of(const onnx::TensorProto& tensor) {
@@ -109,6 +101,14 @@ Result<std::vector<std::int64_t>> dims_of(const onnx::TensorProto& tensor) {
     return corrupt("tensor " + in_quotes(tensor.name()) + " has an extent of " + std::to_string(extent));
   }
   return std::vector<std::int64_t>(tensor.dims().begin(), tensor.dims().end());
+}
+
+Result<std::int64_t> count_of(const onnx::TensorProto& tensor) {
+  const Result<std::vector<std::int64_t>> dims = dims_of(tensor);
+  if (!dims) return dims.error();
+  std::int64_t count = 1;
+  for (const std::int64_t extent : *dims) count = mul(count, extent);
+  return count;
 }
 
 Result<std::int64_t> stored_bytes(const onnx::TensorProto& tensor) {
@@ -128,6 +128,18 @@ Result<std::vector<std::int64_t>> integers_of(const onnx::TensorProto& tensor) {
   Result<std::vector<std::int64_t>> values = read_integers(tensor, *count);
   if (!values) return values.error().within("tensor " + in_quotes(tensor.name()));
   return values;
+}
+
+void convert_raw(int type, std::string_view raw, float* floats) {
+  const auto each = [&]<class Stored>(Stored stored, auto convert) {
+    for (std::size_t at = 0; at < raw.size(); at += sizeof(stored)) {
+      std::memcpy(&stored, raw.data() + at, sizeof(stored));
+      *floats++ = convert(stored);
+    }
+  };
+  if (type == onnx::TensorProto::FLOAT) return each(float(), [](float value) { return value; });
+  if (type == onnx::TensorProto::DOUBLE) return each(double(), [](double value) { return static_cast<float>(value); });
+  each(std::uint16_t(), half_to_float);
 }
 
 Result<std::vector<float>> floats_of(const onnx::TensorProto& tensor) {

@@ -145,7 +145,8 @@ PlanKey key_of(const text::Plan::Key& written) {
   return {written.network(),      {written.node().begin(), written.node().end()},
           written.device(),       written.threads(),
           written.memory_limit(), written.strategy(),
-          written.search_space(), static_cast<Precision>(written.precision())};
+          written.search_space(), static_cast<Precision>(written.precision()),
+          written.pins()};
 }
 
 Prediction prediction_of(const text::Plan::Prediction& written) {

@@ -31,6 +31,7 @@ void set_key(text::Plan::Key* written, const PlanKey& key) {
   written->set_strategy(key.strategy);
   written->set_search_space(key.search_space);
   if (key.precision != Precision::fp32) written->set_precision(static_cast<text::Plan::Precision>(key.precision));
+  if (!key.pins.empty()) written->set_pins(key.pins);
 }
 
 void set_prediction(text::Plan::Prediction* written, const Prediction& predicted) {

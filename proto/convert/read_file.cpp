@@ -8,9 +8,8 @@
 #include "primitives/core/shape.hpp"
 
 namespace znni {
-namespace {
 
-Result<std::int64_t> size_of_regular_file(const std::string& path, std::int64_t most_bytes) {
+Result<std::int64_t> bytes_of_regular_file(const std::string& path, std::int64_t most_bytes) {
   std::error_code failure;
   const std::filesystem::file_status status = std::filesystem::status(path, failure);
   if (!std::filesystem::exists(status)) return Error{ErrorCode::not_found, path + ": no such file"};
@@ -26,10 +25,8 @@ Result<std::int64_t> size_of_regular_file(const std::string& path, std::int64_t 
   return static_cast<std::int64_t>(bytes);
 }
 
-}  // namespace
-
 Result<std::string> read_file(const std::string& path, std::int64_t most_bytes) {
-  const Result<std::int64_t> bytes = size_of_regular_file(path, most_bytes);
+  const Result<std::int64_t> bytes = bytes_of_regular_file(path, most_bytes);
   if (!bytes) return bytes.error();
   std::ifstream file(path, std::ios::binary);
   if (!file) return Error{ErrorCode::invalid_argument, path + ": cannot be opened: " + std::strerror(errno)};

@@ -56,6 +56,8 @@ Result<TimingRecord> record_of(const text::Timings::Record& written) {
   record.unix_seconds = written.unix_seconds();
   record.modelled = written.modelled();
   record.waited = written.waited();
+  record.refused = written.refused();
+  if (record.refused && !record.samples.empty()) return corrupt("refused has samples; one or the other is right");
   if (const Result<void> read = read_bytes(written, record); !read) return read.error();
   return record;
 }
@@ -73,6 +75,7 @@ void set_record(text::Timings::Record* written, const TimingRecord& record) {
   written->set_unix_seconds(record.unix_seconds);
   written->set_modelled(record.modelled);
   if (record.waited > 0) written->set_waited(record.waited);
+  if (record.refused) written->set_refused(true);
   for (const RecordedBytes& bytes : record.memory) {
     text::Timings::Bytes* own = written->add_bytes();
     own->set_space(static_cast<text::Timings::Space>(bytes.space));

@@ -1,23 +1,14 @@
 #include "server/metrics/server_metrics.hpp"
 
-#include <unistd.h>
-
 #include <cmath>
 #include <cstdint>
-#include <fstream>
 #include <utility>
 #include <vector>
 
+#include "server/metrics/process_metrics.hpp"
+
 namespace znni {
 namespace {
-
-std::int64_t resident_bytes() {
-  std::ifstream file("/proc/self/statm");
-  std::int64_t all_pages = 0;
-  std::int64_t resident_pages = 0;
-  file >> all_pages >> resident_pages;
-  return resident_pages * sysconf(_SC_PAGESIZE);
-}
 
 std::string_view text_of(ModelState state) {
   switch (state) {
@@ -148,8 +139,7 @@ void write_memory(const ModelServer& server, const MemoryShares& shares, Prometh
   out.family("znni_memory_peak_bytes", "gauge", "The most that was used since the start.");
   out.sample({{"pool", "transport"}}, memory.transport_peak);
   write_gpu_memory(memory, out);
-  out.family("process_resident_memory_bytes", "gauge", "Resident memory of the process.");
-  out.sample({}, resident_bytes());
+  write_process_metrics(out);
 }
 
 }  // namespace

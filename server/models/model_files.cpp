@@ -17,13 +17,13 @@ bool is_there(const fs::path& file) {
   return fs::exists(file, ignored);
 }
 
-Result<LoadedNetwork> read_network(const ModelEntry& entry) {
+Result<LoadedNetwork> read_network(const ModelEntry& entry, std::int64_t most_bytes) {
   const fs::path weightless = entry.network_file.parent_path() / "model.pbtxt";
   if (!is_there(entry.network_file) && is_there(weightless)) {
     return Error{ErrorCode::invalid_argument, weightless.string() + ": a network without weights can be planned, " +
                                                   "not served; expected " + entry.network_file.filename().string()};
   }
-  Result<LoadedNetwork> loaded = read_network_file(entry.network_file.string());
+  Result<LoadedNetwork> loaded = read_network_file(entry.network_file.string(), most_bytes);
   if (!loaded || !loaded->weights.empty()) return loaded;
   return Error{ErrorCode::invalid_argument,
                entry.network_file.string() + ": the network has no weights; it can be planned, not served"};
@@ -64,8 +64,8 @@ LoadedNetwork activated(LoadedNetwork loaded, OutputActivation activation) {
 
 }  // namespace
 
-Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log) {
-  Result<LoadedNetwork> loaded = read_network(entry);
+Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log, std::int64_t most_bytes) {
+  Result<LoadedNetwork> loaded = read_network(entry, most_bytes);
   if (!loaded) return loaded.error();
   ModelSettings settings;
   if (is_there(entry.config_file)) {
@@ -83,9 +83,9 @@ Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log)
   return ModelFiles{std::move(whole.network), std::move(whole.weights), input};
 }
 
-Result<void> check_model_files(const ModelEntry& entry, const LogSink& log) {
+Result<void> check_model_files(const ModelEntry& entry, const LogSink& log, std::int64_t most_bytes) {
   if (!entry.problem.empty()) return Error{ErrorCode::corrupt_file, entry.problem};
-  const Result<ModelFiles> files = read_model_files(entry, log);
+  const Result<ModelFiles> files = read_model_files(entry, log, most_bytes);
   return files ? Result<void>() : files.error();
 }
 

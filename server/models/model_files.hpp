@@ -24,10 +24,13 @@ struct ModelFiles {
 // Errors name the file. A network without weights is refused: it can be planned, not served. What the
 // configuration has and this server does not know is a line in the log; what it knows but cannot do is
 // `unsupported`.
-[[nodiscard]] Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log);
+// over_budget, before they are read, where the weights alone take more than `most_bytes`.
+[[nodiscard]] Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log,
+                                                  std::int64_t most_bytes = saturated);
 
 // What loading would find wrong with the files of `entry`, of which there may be none; network, weights and
 // configuration are read for it, and let go.
-[[nodiscard]] Result<void> check_model_files(const ModelEntry& entry, const LogSink& log);
+[[nodiscard]] Result<void> check_model_files(const ModelEntry& entry, const LogSink& log,
+                                             std::int64_t most_bytes = saturated);
 
 }  // namespace znni

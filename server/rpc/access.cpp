@@ -1,5 +1,6 @@
 #include "server/rpc/access.hpp"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "server/rpc/status_map.hpp"
@@ -7,7 +8,7 @@
 namespace znni::rpc {
 namespace {
 
-constexpr std::string_view scheme = "Bearer ";
+constexpr std::string_view scheme = "bearer ";  // any case is right (RFC 9110, 11.1)
 
 // In a time that does not depend on where they differ.
 bool same(std::string_view found, const std::string& token) {
@@ -17,6 +18,13 @@ bool same(std::string_view found, const std::string& token) {
     difference |= static_cast<unsigned char>(found[i]) ^ static_cast<unsigned char>(token[i]);
   }
   return difference == 0;
+}
+
+bool has_scheme(std::string_view authorization) {
+  const auto same_letter = [](char a, char b) { return a == b || (a >= 'A' && a <= 'Z' && a + ('a' - 'A') == b); };
+  return authorization.size() >= scheme.size() &&
+         std::equal(scheme.begin(), scheme.end(), authorization.begin(),
+                    [&](char wanted, char found) { return same_letter(found, wanted); });
 }
 
 }  // namespace
@@ -30,7 +38,7 @@ grpc::Status Guard::check(const grpc::ServerContext& context, Access access) con
 
 grpc::Status Guard::check(std::string_view authorization, Access access) const {
   if (tokens_.infer.empty() && (access == Access::infer || tokens_.manage.empty())) return grpc::Status::OK;
-  const bool bears = authorization.starts_with(scheme);
+  const bool bears = has_scheme(authorization);
   const std::string_view token = bears ? authorization.substr(scheme.size()) : std::string_view();
   const bool manages = same(token, tokens_.manage);
   const bool infers = same(token, tokens_.infer);

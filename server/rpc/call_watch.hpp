@@ -47,7 +47,7 @@ class WatchedCall {
 
 class CallWatch {
  public:
-  // Why the call shall end, or nothing. Called from the watch's thread, never after the WatchedCall is gone.
+  // Returns why the call shall end, or nothing. Runs in the watch's thread, never after the WatchedCall is gone.
   using Probe = std::function<std::optional<Error>()>;
 
   CallWatch();
@@ -56,7 +56,7 @@ class CallWatch {
   CallWatch& operator=(const CallWatch&) = delete;
 
   [[nodiscard]] WatchedCall watch(Probe probe);
-  // Whether its thread sleeps until a call comes, since there is none.
+  // Returns true if its thread sleeps until a call comes, because there is none.
   [[nodiscard]] bool rests() const;
 
  private:

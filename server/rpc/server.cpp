@@ -5,6 +5,7 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/resource_quota.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
@@ -16,8 +17,11 @@
 #include <vector>
 
 #include "server/rpc/bytes.hpp"
+#include "server/rpc/connection_listener.hpp"
 #include "server/rpc/listening_points.hpp"
+#include "server/rpc/listening_sockets.hpp"
 #include "server/rpc/open_inference.hpp"
+#include "server/rpc/stream_counts.hpp"
 #include "server/rpc/volume_upload.hpp"
 #include "server/rpc/volumes.hpp"
 
@@ -30,6 +34,9 @@ constexpr std::int64_t message_slack_bytes = 64 << 10;
 constexpr int spare_threads = 32;
 constexpr std::chrono::milliseconds readiness_period{100};
 constexpr int keepalive_ms = 60'000;
+constexpr int most_streams = 256;           // of one connection, which a client that keeps to the protocol keeps to
+constexpr int most_read_bytes = 256 << 10;  // at a time: all calls in it begin before any is looked at
+constexpr int most_handshake_ms = 20'000;
 
 FrontDoorLimits door_limits(const ListenOptions& options) {
   FrontDoorLimits limits;
@@ -41,6 +48,7 @@ FrontDoorLimits door_limits(const ListenOptions& options) {
   limits.most_input_bytes = options.most_input_bytes;
   limits.server_version = options.server_version;
   limits.offer_shared_memory = options.offer_shared_memory;
+  limits.most_regions = options.most_regions;
   limits.model_control = options.model_control;
   limits.json_log = options.json_log;
   return limits;
@@ -53,11 +61,13 @@ void configure(grpc::ServerBuilder& builder, const ListenOptions& options) {
   // What is compressed has a size that nobody knows before it is unpacked, and voxels hardly get smaller.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
-  // Two servers on one port would share its calls without a word.
-  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
   // A client whose machine is gone is noticed.
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive_ms);
   builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, keepalive_ms / 3);
+  builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS, most_streams);
+  builder.AddChannelArgument(GRPC_ARG_TCP_MAX_READ_CHUNK_SIZE, most_read_bytes);
+  builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, most_handshake_ms);
+  builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 1);
   grpc::ResourceQuota quota("znnid");
   quota.SetMaxThreads(options.most_calls + spare_threads);
   // A message is refused for its size only when all of it was received: somebody must stop it before.
@@ -92,13 +102,38 @@ Error cannot_listen(const ListenOptions& options, const std::string& where) {
   return {ErrorCode::unavailable, message};
 }
 
-// The point of which the library has no port, or else the address as it was given.
-std::string where_it_failed(const ListenOptions& options, const std::vector<std::string>& points,
-                            const std::vector<int>& ports) {
-  const auto none = std::find(ports.begin(), ports.end(), 0);
-  const bool found = none != ports.end();
-  return found ? points[static_cast<std::size_t>(none - ports.begin())]
-               : options.address + ":" + std::to_string(options.port);
+std::string as_given(const ListenOptions& options) { return options.address + ":" + std::to_string(options.port); }
+
+// Returns true if a server can be made with `credentials`. The library tells that only of ports that it listens on
+// itself, so one of a moment does, which no one can reach by chance.
+bool are_usable(const std::shared_ptr<grpc::ServerCredentials>& credentials) {
+  grpc::ServerBuilder builder;
+  const std::unique_ptr<grpc::ServerCompletionQueue> queue = builder.AddCompletionQueue();
+  builder.AddListeningPort("unix-abstract:znnid-" + std::to_string(getpid()) + "-credentials", credentials);
+  const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
+  if (server) server->Shutdown();
+  queue->Shutdown();
+  void* tag = nullptr;
+  bool ok = false;
+  while (queue->Next(&tag, &ok)) continue;
+  return server != nullptr;
+}
+
+using Acceptor = grpc::experimental::ExternalConnectionAcceptor;
+
+std::shared_ptr<Acceptor> add_acceptor(grpc::ServerBuilder& builder,
+                                       const std::shared_ptr<grpc::ServerCredentials>& credentials) {
+  using Kind = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
+  return builder.experimental().AddExternalConnectionAcceptor(Kind::FROM_FD, credentials);
+}
+
+TakeConnection hand_to(std::shared_ptr<Acceptor> acceptor) {
+  return [acceptor = std::move(acceptor)](int listening, OwnedDescriptor connection) {
+    Acceptor::NewConnectionParameters parameters;
+    parameters.listener_fd = listening;
+    parameters.fd = connection.release();
+    acceptor->HandleNewConnection(&parameters);
+  };
 }
 
 }  // namespace
@@ -115,6 +150,7 @@ struct Server::State {
   OpenInference open_inference;
   VolumesService volumes;
   std::unique_ptr<grpc::Server> server;
+  std::unique_ptr<ConnectionListener> listener;  // hands connections to the server
   int port = 0;
   std::mutex mutex;  // guards nothing but the wait
   std::condition_variable_any changed;
@@ -151,18 +187,22 @@ Result<std::unique_ptr<Server>> Server::start(ModelServer& models, CallSink reco
   configure(builder, options);
   if (!options.tokens.infer.empty()) builder.SetOption(std::make_unique<NoReflection>());
   const std::vector<std::string> points = listening_points(options.address, options.port);
-  if (points.empty()) return cannot_listen(options, where_it_failed(options, {}, {}));
-  std::vector<int> ports(points.size(), 0);
+  if (points.empty()) return cannot_listen(options, as_given(options));
+  Result<std::vector<ListeningSocket>> sockets = open_listening_sockets(points);
+  if (!sockets) return cannot_listen(options, sockets.error().message);
   const std::shared_ptr<grpc::ServerCredentials> credentials = credentials_of(options.certificates);
-  for (std::size_t i = 0; i < points.size(); ++i) builder.AddListeningPort(points[i], credentials, &ports[i]);
+  if (!are_usable(credentials)) return cannot_listen(options, as_given(options));
+  const ConnectionTakers takers = {hand_to(add_acceptor(builder, credentials)),
+                                   hand_to(add_acceptor(builder, grpc::InsecureServerCredentials()))};
   builder.RegisterService(&state->open_inference);
   builder.RegisterService(&state->volumes);
   state->server = builder.BuildAndStart();
-  state->port = ports.front();
-  if (!state->server || std::find(ports.begin(), ports.end(), 0) != ports.end()) {
-    return cannot_listen(options, where_it_failed(options, points, ports));
-  }
+  if (!state->server) return cannot_listen(options, as_given(options));
+  state->port = sockets->front().address.port();
   state->set_health(false);
+  state->listener =
+      std::make_unique<ConnectionListener>(*std::move(sockets), options.connections, takers, options.warn);
+  if (const auto number = newest_server()) state->listener->watch_streams(*number);
   State& running = *state;
   state->readiness = std::jthread([&running](const std::stop_token& stop) { running.watch_readiness(stop); });
   return std::unique_ptr<Server>(new Server(std::move(state)));
@@ -173,6 +213,10 @@ Server::Server(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Server::~Server() { stop(0); }
 
 int Server::port() const { return state_->port; }
+
+ConnectionFacts Server::connections() const { return state_->listener->facts(); }
+
+Result<void> Server::ask_own_port(std::chrono::milliseconds patience) const { return state_->listener->ask(patience); }
 
 void Server::retire() {
   state_->door.retired = true;
@@ -201,6 +245,7 @@ void Server::stop(double seconds) {
   close();
   static_cast<void>(state_->door.gate.wait_empty(seconds));
   state_->readiness = {};
+  state_->listener->stop();
   // A moment for answers that are being sent; then every call left, open health watches included, is ended.
   state_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
   state_->server->Wait();

@@ -1,7 +1,9 @@
 // The gRPC server: both front doors, standard health and reflection, on one port.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -9,6 +11,8 @@
 #include "server/jobs/model_server.hpp"
 #include "server/rpc/access.hpp"
 #include "server/rpc/call_record.hpp"
+#include "server/rpc/connection_facts.hpp"
+#include "server/rpc/connection_table.hpp"
 
 namespace znni::rpc {
 
@@ -31,8 +35,11 @@ struct ListenOptions {
   std::int64_t most_buffered_bytes = 0;       // by gRPC, of all calls; what passes it loses a stream. 0: no limit
   std::string server_version = "0";           // as ServerMetadata tells it
   bool offer_shared_memory = false;           // of clients on this host
+  std::size_t most_regions = 1024;            // of shared memory; each keeps a descriptor
   bool model_control = false;                 // clients may load and unload models
   bool json_log = false;                      // as LogSettings tells it
+  ConnectionLimits connections;
+  std::function<void(const std::string& line)> warn;  // of refused connections; nothing: told to no one
   Tokens tokens;
   std::optional<Certificates> certificates;  // nothing: no TLS
 };
@@ -46,6 +53,11 @@ class Server {
   ~Server();
 
   [[nodiscard]] int port() const;
+  // Returns the counts of now. From any thread.
+  [[nodiscard]] ConnectionFacts connections() const;
+  // Asks every address that it listens on, up to `patience`, for the beginning of HTTP/2, over a connection that no
+  // limit forbids. unavailable, with the address and the step that failed, where it does not come. From any thread.
+  [[nodiscard]] Result<void> ask_own_port(std::chrono::milliseconds patience) const;
 
   // Health turns to not serving, the models retire; all calls are still served.
   void retire();

@@ -88,7 +88,7 @@ Result<void> SharedRegion::write(std::int64_t at, std::span<const std::byte> fro
 Result<bool> SharedRegions::add(const std::string& name, RegionHandle region) {
   const std::scoped_lock lock(mutex_);
   if (regions_.contains(name)) return false;
-  if (regions_.size() >= most_regions) {
+  if (regions_.size() >= most_) {
     return Error{
         ErrorCode::unavailable,
         std::to_string(regions_.size()) + " shared memory regions are registered, no more are taken; unregister some"};

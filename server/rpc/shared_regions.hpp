@@ -59,7 +59,8 @@ using RegionHandle = std::shared_ptr<const SharedRegion>;
 // Thread safe.
 class SharedRegions {
  public:
-  static constexpr std::size_t most_regions = 1024;
+  // Each region keeps a descriptor.
+  explicit SharedRegions(std::size_t most = 1024) : most_(most) {}
 
   // False, and nothing is changed, when the name is taken. unavailable when there are too many.
   [[nodiscard]] Result<bool> add(const std::string& name, RegionHandle region);
@@ -72,6 +73,7 @@ class SharedRegions {
   [[nodiscard]] std::map<std::string, RegionHandle> all() const;
 
  private:
+  const std::size_t most_;
   mutable std::mutex mutex_;  // guards regions_
   std::map<std::string, RegionHandle> regions_;
 };

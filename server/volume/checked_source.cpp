@@ -12,7 +12,7 @@ namespace {
 constexpr std::uint32_t float_exponent = 0x7f800000U;
 constexpr std::uint16_t half_exponent = 0x7c00U;
 
-// With all bits of the exponent set. A loop for the vector units: bits alone are looked at.
+// Counts the voxels whose exponent has all bits set. The loop compares bits alone, so that the compiler vectorizes it.
 template <class Bits>
 std::int64_t count_of(const std::byte* data, std::int64_t count, Bits exponent) {
   constexpr std::int64_t block = 4096;  // its count fits into any Bits
@@ -30,7 +30,7 @@ std::int64_t count_of(const std::byte* data, std::int64_t count, Bits exponent) 
   return sum;
 }
 
-// The first of `count` voxels that is not finite: there is one.
+// Returns the position of the first of `count` voxels that is not finite; there is one.
 std::int64_t first_of(ElementType type, const std::byte* data, std::int64_t count) {
   std::int64_t at = 0;
   while (at < count && count_nonfinite(type, data + at * element_bytes(type), 1) == 0) ++at;

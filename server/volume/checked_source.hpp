@@ -1,5 +1,5 @@
-// Voxels that are NaN or infinite, found before anything is computed from them: transforms would spread one over whole
-// tiles, and what comes of it would depend on the plan.
+// Finds voxels that are NaN or infinite before anything is computed from them. A transform would spread one over a
+// whole tile, and the output would depend on the plan.
 #pragma once
 
 #include <optional>
@@ -8,25 +8,26 @@
 
 namespace znni {
 
-// Voxels of that type can be NaN or infinite.
+// Returns true if voxels of that type can be NaN or infinite.
 [[nodiscard]] bool can_be_nonfinite(ElementType type);
-// How many of `count` voxels at `data`, not necessarily aligned, are.
+// Returns how many of `count` voxels at `data`, which need not be aligned, are NaN or infinite.
 [[nodiscard]] std::int64_t count_nonfinite(ElementType type, const std::byte* data, std::int64_t count);
 
-// A source whose planes are looked at once, when they have come and before they are read.
+// Checks each plane of another source once, after it has arrived and before it is read.
 class CheckedSource final : public PlaneSource {
  public:
-  // `source` must outlive this. `instead`: what the reader takes for such voxels (Normalisation::instead); they are
-  // then counted. Without it they are refused.
+  // `source` must outlive this. `instead` is the value that the reader takes for such voxels (Normalisation::instead):
+  // they are counted. Without it they are refused.
   CheckedSource(PlaneSource& source, std::optional<float> instead) : source_(source), instead_(instead) {}
 
-  // Of the planes that have been wanted so far.
+  // Returns the number of replaced voxels in the planes wanted so far.
   [[nodiscard]] std::int64_t replaced() const { return replaced_; }
 
   [[nodiscard]] const VolumeShape& shape() const override { return source_.shape(); }
   void want(const PlaneRange& planes) override;
   [[nodiscard]] bool here() const override { return source_.here(); }
-  // invalid_argument as well: names the first such voxel of the planes that are new, and its value.
+  // Fails as the source does, or with invalid_argument, which names the first such voxel of the new planes and its
+  // value.
   [[nodiscard]] Result<void> wait(const std::stop_token& stop) override;
   [[nodiscard]] const std::byte* plane(std::int64_t image, std::int64_t z) const override {
     return source_.plane(image, z);
@@ -38,12 +39,12 @@ class CheckedSource final : public PlaneSource {
   PlaneSource& source_;
   const std::optional<float> instead_;
   PlaneRange wanted_;
-  std::int64_t checked_ = 0;  // planes before it were looked at, or are never read
+  std::int64_t checked_ = 0;  // planes before it have been checked, or are never read
   std::int64_t replaced_ = 0;
 };
 
-// All planes of a volume in memory from `first_plane` on: how many voxels are replaced; errors as
-// CheckedSource::wait().
+// Checks all planes of a volume in memory from `first_plane` on. Returns how many voxels are replaced; fails as
+// CheckedSource::wait() does.
 [[nodiscard]] Result<std::int64_t> check_volume(const VolumeView& volume, std::int64_t first_plane,
                                                 std::optional<float> instead);
 

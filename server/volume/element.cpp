@@ -66,7 +66,7 @@ float load(const std::byte* data) {
 
 constexpr std::uint32_t float_exponent = 0x7f800000U;
 
-// Of float32 bits: `instead` where all bits of the exponent are set, as of NaN and infinity.
+// Returns `value`, or the float32 of bits `instead` if `value` is NaN or infinite: all bits of its exponent are set.
 inline float finite_or(float value, std::uint32_t instead) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(value);
   const std::uint32_t wrong = mask((bits & float_exponent) == float_exponent);

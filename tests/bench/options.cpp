@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "planner/sizes.hpp"
+#include "primitives/core/finite_number.hpp"
 
 namespace znni::bench {
 namespace {
@@ -33,8 +34,11 @@ CLI::App* add_net(CLI::App& app, NetOptions& options, RawOptions& raw) {
   net->add_option("--model", options.model, "its network: FILE.onnx, or FILE.pbtxt with seeded random weights")
       ->required();
   net->add_option("--limit", options.limit, "SECONDS: the largest patch of the plan predicted to take no longer")
+      ->check(CLI::Validator(refuse_endless, "NUMBER"))
       ->check(CLI::PositiveNumber);
-  add_shared(*net, options, raw, "host RAM the plan may take: 16G, 512M (default: 0.8 x what is free)",
+  add_shared(*net, options, raw,
+             "host RAM the plan may take, the program itself takes up to 80M more: 16G, 512M "
+             "(default: 0.8 x what is free)",
              "threads that compute (default: those the plan was made for)", "warm runs after the cold one");
   return net;
 }

@@ -58,6 +58,7 @@ TEST(BenchOptions, WrongUseEndsWithOneLine) {
                                                                      {{"--threads", "0"}, "--threads"},
                                                                      {{"--repetitions", "0"}, "--repetitions"},
                                                                      {{"--limit", "0"}, "--limit"},
+                                                                     {{"--limit", "nan"}, "--limit"},
                                                                      {{"stray"}, "stray"}}) {
     std::vector<std::string> arguments = sound;
     arguments.insert(arguments.end(), more.begin(), more.end());

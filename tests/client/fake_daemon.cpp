@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <string>
@@ -85,6 +86,9 @@ class Crop {
     if (input_.size() != static_cast<std::size_t>(voxels(n_in()) * width())) {
       return {grpc::StatusCode::INVALID_ARGUMENT, "input of " + std::to_string(input_.size()) + " bytes"};
     }
+    if (behaviour_ == Behaviour::refuses_nonfinite && nonfinite() > 0) {
+      return {grpc::StatusCode::INVALID_ARGUMENT, "an input voxel is not finite"};
+    }
     return answer();
   }
 
@@ -116,6 +120,15 @@ class Crop {
     float value = 0;
     std::memcpy(&value, at, sizeof value);
     return value;
+  }
+  [[nodiscard]] std::int64_t nonfinite() const {
+    std::int64_t count = 0;
+    for (std::size_t at = 0; width() == 4 && at < input_.size(); at += 4) {
+      float value = 0;
+      std::memcpy(&value, input_.data() + at, sizeof value);
+      count += std::isfinite(value) ? 0 : 1;
+    }
+    return count;
   }
   void send_plane(std::int64_t z) {
     std::string bytes;
@@ -160,6 +173,7 @@ class Crop {
     v1::VolumeResponse done;
     done.mutable_done()->set_bytes(sent_ - begin());
     done.mutable_done()->set_seconds(0.5);
+    done.mutable_done()->set_nonfinite_voxels(nonfinite());
     stream_.Write(done);
     return grpc::Status::OK;
   }

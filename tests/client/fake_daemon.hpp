@@ -20,6 +20,7 @@ enum class Behaviour {
   skips_bytes,         // a chunk at the wrong offset
   refuses,             // RESOURCE_EXHAUSTED before anything
   is_retrained,        // another model token
+  refuses_nonfinite,   // INVALID_ARGUMENT for an input voxel that is NaN or infinite; others replace and count it
   never_answers,       // takes everything and waits until cancelled
 };
 

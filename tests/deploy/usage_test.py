@@ -26,7 +26,7 @@ class UsageTest(unittest.TestCase):
         self.addCleanup(kept.cleanup)
         self.root = pathlib.Path(kept.name)
         (self.root / "deploy/lib").mkdir(parents=True)
-        for name in ("test", "demo", "bench", "package"):
+        for name in ("test", "demo", "bench", "package", "format"):
             shutil.copy(DEPLOY / name, self.root / "deploy")
         (self.root / "deploy/lib/setup.sh").write_text(SETUP)
         (self.root / "deploy/lib/torch.sh").write_text("")
@@ -49,7 +49,7 @@ class UsageTest(unittest.TestCase):
         wrong = [["--foo"], ["foo"], ["--mem"], ["-j"]]
         for name, more in {"test": [["--preset"], ["--preset", "fast"], ["-R"], ["-R", "a", "--foo"], ["--filter"]],
                            "demo": [["--input"], ["--mem", "4G", "b"], ["--mem", "much"], ["--input", "none.h5"]],
-                           "package": [["cpu"]],
+                           "package": [["cpu"]], "format": [["--check", "none.cpp"], ["--hook", "a"]],
                            "bench": [["--only"], ["--mem", "much"], ["--patience", "none"]]}.items():
             for arguments in wrong + more:
                 with self.subTest(f"deploy/{name} {' '.join(arguments)}"):
@@ -80,6 +80,32 @@ class UsageTest(unittest.TestCase):
         (programs / "one_test").unlink()
         done = self.call("test", "--filter", "None.*")
         self.assertEqual((done.returncode, done.stderr), (1, "test: no test is called 'None.*'\n"))
+
+    def test_sources_are_formatted_or_checked(self):
+        self.stand_in("clang-format-14", "echo format $*")
+        for name in ("a.cpp", "b.hpp", "c.cu", "d.py"):
+            (self.root / name).write_text("int a;\n")
+        subprocess.run("git init -q && git add -A", shell=True, cwd=self.root, check=True, timeout=60)
+        self.assertEqual(self.call("format").stdout, "format -i a.cpp b.hpp c.cu\n")
+        self.assertEqual(self.call("format", "--check").stdout, "format --dry-run -Werror a.cpp b.hpp c.cu\n")
+        self.assertEqual(self.call("format", self.root / "b.hpp").stdout, f"format -i {self.root / 'b.hpp'}\n")
+
+    def test_a_commit_of_sources_that_are_not_formatted_is_refused(self):
+        self.stand_in("clang-format-14", 'echo format $*; exit "$WRONG"')
+        (self.root / "a.cpp").write_text("int a;\n")
+        (self.root / "b.py").write_text("a = 1\n")
+        git = ["git", "-c", "user.name=a", "-c", "user.email=a@b.c", "-C", self.root]
+        subprocess.run([*git, "init", "-q"], check=True, timeout=60)
+        self.assertEqual(self.call("format", "--hook").returncode, 0)
+        again = self.call("format", "--hook")
+        self.assertRegex(again.stderr, r"^format: [^\n]*pre-commit exists: call deploy/format --check from it\n$")
+        subprocess.run([*git, "add", "-A"], check=True, timeout=60)
+        for wrong in ("1", "0"):
+            path = f"{self.root / 'bin'}:{os.environ['PATH']}"
+            done = subprocess.run([*git, "commit", "-qm", "a"], check=False, timeout=60, capture_output=True, text=True,
+                                  env={**os.environ, "PATH": path, "WRONG": wrong})
+            self.assertEqual(done.returncode == 0, wrong == "0", done.stderr)
+            self.assertIn("format --dry-run -Werror a.cpp\n", done.stdout + done.stderr)
 
     def test_without_a_word_all_tests_run(self):
         done = self.call("test")

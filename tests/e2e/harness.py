@@ -18,19 +18,23 @@ import tritonclient.grpc as triton
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ZNNID = pathlib.Path(os.environ["ZNNI_BIN_DIR"]) / "znnid"
 LONGEST_START = 600  # seconds; a bound for a hang, not a measure
+# Plans of all daemons of this process that have the same memory: planning is most of what a daemon's start takes.
+PLANS = tempfile.TemporaryDirectory()
 
 
 class Daemon:
-    """One running znnid. `log` grows while it runs. As a context it waits until all models are served, or with
+    """One running znnid, which may have `open_files` open. `log` grows while it runs. As a context it waits until all models are served, or with
     ready=False only until it listens."""
 
     def __init__(self, repository, *arguments, port=0, metrics_port=0, mem="1G", ready=True, environment=None,
-                 plans=None):
+                 plans=None, open_files=None):
         self.ready = ready
         self.folder = tempfile.TemporaryDirectory()
-        command = [ZNNID, "--model-repository", repository, "--plan-dir", plans or f"{self.folder.name}/plans",
+        command = [ZNNID, "--model-repository", repository, "--plan-dir", plans or f"{PLANS.name}/{mem}",
                    "--grpc-port", str(port), "--metrics-port", str(metrics_port), "--mem", mem,
                    *arguments]
+        if open_files:
+            command = ["prlimit", f"--nofile={open_files}:{open_files}", *command]
         environment = dict(os.environ, XDG_STATE_HOME=f"{self.folder.name}/state", **(environment or {}))
         self.process = subprocess.Popen([str(word) for word in command], stderr=subprocess.PIPE, text=True,
                                         env=environment)

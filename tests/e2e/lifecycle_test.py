@@ -4,6 +4,7 @@ import json
 import os
 import pathlib
 import queue
+import resource
 import signal
 import socket
 import subprocess
@@ -214,6 +215,9 @@ class LifecycleTest(unittest.TestCase):
         lines = [json.loads(line) for line in daemon.log]
         calls = [line for line in lines if line["message"] == "call"]
         self.assertEqual((calls[0]["model"], calls[0]["code"]), ("net", "OK"))
+        options = {line["name"]: line["value"] for line in lines if line["message"] == "option"}
+        self.assertEqual((options["grpc-port"], options["exit-timeout-secs"]), (0, 30))
+        self.assertEqual(next(line["process"] for line in lines if line["message"] == "memory"), 64 << 20)
 
     def run_once(self, *arguments):
         """A call that ends by itself."""
@@ -225,6 +229,16 @@ class LifecycleTest(unittest.TestCase):
             result = self.run_once(*arguments)
             self.assertEqual(result.returncode, 2)
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+
+    def test_a_system_without_threads_is_one_line(self):
+        """Stacks that are larger than the address space: no thread can be started."""
+        def no_threads():
+            resource.setrlimit(resource.RLIMIT_STACK, (1 << 47, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+        for program in ([ZNNID, "--model-repository", self.repository.name], [ZNNID.parent / "znni", "status"]):
+            result = subprocess.run(program, capture_output=True, text=True, timeout=60, preexec_fn=no_threads)
+            self.assertEqual(result.returncode, 1, result.stderr)
+            self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
+            self.assertIn("the system grants no more threads", result.stderr)
 
     def test_limits_that_cannot_work(self):
         result = self.run_once("--model-repository", self.repository.name, "--mem", "1M")

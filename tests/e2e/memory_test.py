@@ -1,15 +1,20 @@
 """Memory of the daemon seen from outside: what it takes beyond an empty one is what it said it would take."""
 
+import os
+import pathlib
 import re
+import subprocess
+import sys
 import tempfile
 import threading
 import unittest
 
 import numpy as np
+import onnx
 import tritonclient.grpc as triton
 
 import nets
-from harness import Daemon
+from harness import ZNNID, Daemon
 
 SLACK = 64 << 20
 UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
@@ -108,6 +113,90 @@ class MemoryTest(unittest.TestCase):
                 most = daemon.memory("VmHWM")
         print(f"--mem 512M, four uploads of {volume.nbytes} bytes at once: peak {most >> 20} MiB")
         self.assertLessEqual(most, 512 << 20)
+
+
+def save_maps(repository, layers, outside=None):
+    """A net of maps of 1024 images, 4 MiB of weights each; with `outside` they are in that file beside it."""
+    rng = np.random.default_rng(1)
+    net = nets.Net(1024)
+    for _ in range(layers):
+        net.conv(rng, 1024, (1, 1, 1))
+    if outside is None:
+        return nets.save(net, repository, "net")
+    folder = pathlib.Path(repository) / "net" / "1"
+    folder.mkdir(parents=True)
+    return onnx.save(nets.export(net), folder / "model.onnx", save_as_external_data=True, location=outside,
+                     all_tensors_to_one_file=True)
+
+
+def widen(repository, count):
+    """Makes the weights of the first layer ask for so many images, out of a file with holes."""
+    folder = pathlib.Path(repository) / "net" / "1"
+    model = onnx.load(folder / "model.onnx", load_external_data=False)
+    weights = model.graph.initializer[0]
+    del weights.dims[:]
+    weights.dims.extend([count, 1024, 1, 1, 1])
+    data = {entry.key: entry for entry in weights.external_data}
+    data["length"].value = str(count * 4096)
+    data["offset"].value = "0"
+    onnx.save(model, folder / "model.onnx")
+    os.truncate(folder / "weights.bin", count * 4096)
+
+
+# Runs a command with a bound on its data and prints its exit code and its peak RSS in KiB. A process of its own: what
+# the caller has in memory would count as the child's.
+PEAK_OF = """
+import os, resource, sys
+limit = int(sys.argv[1])
+child = os.fork()
+if child == 0:
+    resource.setrlimit(resource.RLIMIT_DATA, (limit, limit))
+    os.execv(sys.argv[2], sys.argv[2:])
+_, status, usage = os.wait4(child, 0)
+print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
+"""
+
+
+class ReadingTest(unittest.TestCase):
+    """Peak RSS of a daemon that reads a model and lets it go again, with --check-config."""
+
+    def read(self, repository, mem, data_limit=-1):
+        """(exit code, standard error, bytes at the peak)."""
+        command = [ZNNID, "--check-config", "--mem", mem, "--model-repository", repository]
+        done = subprocess.run([sys.executable, "-c", PEAK_OF, str(data_limit), *command], capture_output=True,
+                              text=True, check=True)
+        code, kibibytes = done.stdout.split()[-2:]
+        return int(code), done.stderr, int(kibibytes) << 10
+
+    def small_peak(self):
+        """Of a model with next to no weights."""
+        with tempfile.TemporaryDirectory() as repository:
+            nets.save(nets.small_net(1), repository, "net")
+            return self.read(repository, "512M")[2]
+
+    def test_weights_are_in_memory_once(self):
+        weights = 48 * (4 << 20)
+        for outside in (None, "weights.bin"):
+            with self.subTest(outside=outside), tempfile.TemporaryDirectory() as repository:
+                save_maps(repository, 48, outside)
+                small = self.small_peak()
+                code, errors, peak = self.read(repository, "512M", small + weights + SLACK)
+                print(f"{weights >> 20} MiB of weights, {outside}: peak {peak >> 20} MiB, {small >> 20} without them")
+                self.assertEqual(code, 0, errors)
+                self.assertLessEqual(peak - small, weights + SLACK // 4)
+
+    def test_weights_that_do_not_fit_are_not_read(self):
+        for count in (None, (1 << 19) - 1024):
+            with self.subTest(count=count), tempfile.TemporaryDirectory() as repository:
+                save_maps(repository, 48 if count is None else 1, None if count is None else "weights.bin")
+                if count is not None:
+                    widen(repository, count)
+                small = self.small_peak()
+                code, errors, peak = self.read(repository, "256M")
+                print(f"refused: peak {peak >> 20} MiB, {small >> 20} of a small model")
+                self.assertEqual(code, 1)
+                self.assertRegex(errors, "its weights take .* as float32, and .* may be used for all of the model")
+                self.assertLessEqual(peak - small, SLACK // 4)
 
 
 if __name__ == "__main__":

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,14 @@ class BruteForce {
 
   double best() {
     std::vector<PoolingMode> modes(pooling_nodes(network_).size());
-    for (axis_ = 0; axis_ < 3; ++axis_) try_modes(0, modes);
+    for (axis_ = 0; axis_ < 3; ++axis_) {
+      const std::vector<PoolingMode> pinned = exchanged(options_.pins, axis_).modes;
+      if (pinned.empty()) {
+        try_modes(0, modes);
+      } else {
+        try_batches(pinned);
+      }
+    }
     return best_;
   }
   [[nodiscard]] int tried() const { return tried_; }
@@ -41,7 +49,7 @@ class BruteForce {
       const bool naive =
           std::all_of(modes.begin(), modes.end(), [](const PoolingMode& mode) { return mode == PoolMode::plain; });
       if (options_.strategy == Strategy::baseline && !naive) return;
-      for (std::int64_t S = 1; S <= options_.most_S; S *= 2) try_extents(modes, S);
+      try_batches(modes);
       return;
     }
     for (const PoolingMode& mode : modes_of(pooling)) {
@@ -52,6 +60,11 @@ class BruteForce {
       if (std::any_of(modes.begin(), end, is_plain) && std::any_of(modes.begin(), end, in_groups)) continue;
       try_modes(pooling + 1, modes);
     }
+  }
+
+  void try_batches(const std::vector<PoolingMode>& modes) {
+    if (options_.pins.S) return try_extents(modes, *options_.pins.S);
+    for (std::int64_t S = 1; S <= options_.most_S; S *= 2) try_extents(modes, S);
   }
 
   [[nodiscard]] std::vector<PoolingMode> modes_of(std::size_t pooling) const {
@@ -113,10 +126,31 @@ class BruteForce {
     return exchanged(std::get<Pooling>(network_.nodes[node].operation).stride, axis_);
   }
 
+  // Pinned modes may be others than those that are looked at by themselves.
+  [[nodiscard]] bool is_looked_at(const GeometryChoice& choice) const {
+    if (options_.strategy != Strategy::cpu && choice.streamed) return false;
+    if (!options_.pins.modes.empty()) return !choice.streamed || network_.spatial_rank == 3;
+    return choice.streamed ? may_stream(choice.modes) : !for_streams_alone(choice.modes);
+  }
+
+  [[nodiscard]] bool satisfies_pins(const Geometry& geometry) const {
+    const GeometryChoice& choice = geometry.choice;
+    const auto in_groups = [](const PoolingMode& mode) { return mode.groups != Vec3::cube(1); };
+    if (choice.streamed && !options_.pins.streams) return false;
+    if (options_.pins.groups) return true;
+    return choice.head_slab == 0 && std::none_of(choice.modes.begin(), choice.modes.end(), in_groups);
+  }
+
+  [[nodiscard]] bool is_pinned_patch(const Geometry& geometry) const {
+    const std::optional<Vec3> patch = pinned_patch(options_.pins, network_.spatial_rank);
+    return !patch || exchanged(geometry.patch_input, geometry.choice.axis) == *patch;
+  }
+
   void try_geometry(const GeometryChoice& choice) {
-    if (choice.streamed ? !may_stream(choice.modes) : for_streams_alone(choice.modes)) return;
+    if (!is_looked_at(choice)) return;
     Result<Geometry> geometry = make_geometry(network_, choice);
-    if (!geometry || !covers(Vec3::cube(options_.most_extent), geometry->patch_input)) return;
+    if (!geometry || !satisfies_pins(*geometry) || !is_pinned_patch(*geometry)) return;
+    if (!covers(Vec3::cube(options_.most_extent), geometry->patch_input)) return;
     geometry_ = *geometry;
     try_input(0);
   }

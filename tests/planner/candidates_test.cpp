@@ -47,6 +47,16 @@ void expect_sound(const Network& network, const SearchOptions& chosen) {
   EXPECT_LE(seen.size(), static_cast<std::size_t>(candidate_limit) * 4);
 }
 
+TEST(PlannerCandidates, AStopEndsTheirMaking) {
+  const std::size_t all = make_candidates(deep(), options()).size();
+  SearchOptions chosen = options();
+  int asked = 0;
+  chosen.stop = [&asked] { return ++asked > 3; };
+  EXPECT_LT(make_candidates(deep(), chosen).size(), all);
+  asked = 3;
+  EXPECT_TRUE(make_candidates(deep(), chosen).empty());
+}
+
 TEST(PlannerCandidates, AreLegalDistinctAndBounded) {
   for (const Network& network : {drawn::chain(), drawn::branches(), deep()}) {
     for (const std::int64_t most : {20, 100, 1024}) {

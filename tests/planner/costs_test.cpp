@@ -155,6 +155,23 @@ TEST(PlannerCosts, AnotherVersionIsAnotherPrimitive) {
   EXPECT_EQ(cost.basis, Basis::model);
 }
 
+TEST(PlannerCosts, SizesThatWereRefusedAreChosenOnlyWhereThereIsNoOtherWay) {
+  Timings timings;
+  TimingRecord limit = record(conv(20), estimate(conv(20)), 0);
+  limit.samples.clear();
+  limit.refused = true;
+  timings.insert(limit);
+  const std::unique_ptr<CostSource> costs = recorded_costs(timings, device());
+  EXPECT_TRUE(costs->has_times_of(drawn::conv));
+  EXPECT_EQ(costs->cost(conv(19), drawn::conv, estimate(conv(19))).seconds, estimate(conv(19)).time);
+  for (const std::int64_t edge : {20, 21, 40}) {
+    const Estimate way = estimate(conv(edge));
+    EXPECT_GT(costs->cost(conv(edge), drawn::conv, way).seconds, 1e5 * way.time);
+    EXPECT_EQ(costs->cost(conv(edge), drawn::conv, way).basis, Basis::recorded);
+    EXPECT_EQ(costs->cost(conv(edge), drawn::other_conv, way).seconds, way.time);
+  }
+}
+
 // As the threads of a search ask: for many problems at once.
 TEST(PlannerCosts, ManyThreadsHearWhatOneHears) {
   Timings timings;

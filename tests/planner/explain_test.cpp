@@ -1,5 +1,9 @@
 #include "planner/explain.hpp"
 
+#include "planner/candidates.hpp"
+#include "planner/geometry_search.hpp"
+#include "planner/rung_plan.hpp"
+#include "planner/summary.hpp"
 #include "tests/planner/planned.hpp"
 
 namespace znni {
@@ -66,6 +70,47 @@ TEST(PlannerExplain, TellsThatWindowsOfAStreamTakeTurns) {
                       "which writes its part of the outputs\n"),
             std::string::npos)
       << text;
+}
+
+// The number before `unit` in the first line that has it.
+double told(const std::string& text, const std::string& unit) {
+  const std::size_t end = text.find(unit);
+  EXPECT_NE(end, std::string::npos) << unit << " is not in\n" << text;
+  std::string digits = text.substr(text.rfind(' ', end - 1) + 1, end);
+  std::erase(digits, ',');
+  return std::stod(digits);
+}
+
+// Of streams in turns and of patches alike.
+TEST(PlannerExplain, VoxelsPerSecondAreThoseOfAPatchOverItsTime) {
+  int in_turns = 0;
+  for (const char* modes : {"mpf", "mpf:1x2x2:anew", "mpf:1x2x1:anew", "max"}) {
+    test::Planned planned;
+    SearchOptions options;
+    options.memory_limit = 300000;
+    options.most_extent = 12;
+    options.pins.modes = parse_pinned_modes(modes).value();
+    options.ladder = false;
+    const std::unique_ptr<CostSource> costs = modelled_costs();
+    std::vector<GeometryChoice> candidates = make_candidates(planned.network, options);
+    const bool is_streamed = options.pins.modes.front().mode == PoolMode::fragments;
+    std::erase_if(candidates, [&](const GeometryChoice& choice) { return choice.streamed != is_streamed; });
+    GeometrySearch search(planned.network, planned.spec, planned.catalogue, *costs, options,
+                          std::vector<const Primitive*>(planned.network.nodes.size(), nullptr));
+    const FoundRung found = search.best(candidates, {}).value();
+    planned.plan = rung_plan(planned.network, planned.spec, planned.catalogue, options, found);
+    const double slower = 1e5;  // so that seconds are told; voxels per second then have two digits
+    planned.plan.predicted.seconds *= slower;
+    planned.plan.predicted.voxels_per_second /= slower;
+    const PlanReport report = make_report(planned.network, planned.plan, planned.catalogue, planned.spec).value();
+    const std::string text = explain(planned.network, planned.plan, report, {});
+    const double voxels_of_patch = static_cast<double>(mul(report.output.S, voxels(report.output.n)));
+    EXPECT_NEAR(told(text, " voxels/s") * told(text, " s a patch") / voxels_of_patch, 1, 0.05) << text;
+    in_turns += report.geometry.turns > 1 ? 1 : 0;
+    EXPECT_EQ(report.geometry.turns > 1, text.find(" turns of ") != std::string::npos);
+    EXPECT_NE(summary(planned.plan).find(patch_seconds_text(planned.plan)), std::string::npos);
+  }
+  EXPECT_GT(in_turns, 0);
 }
 
 TEST(PlannerExplain, WithoutALogThereIsStillThePlan) {

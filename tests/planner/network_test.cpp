@@ -59,6 +59,9 @@ TEST(PlannerNetwork, ImagesReadersAndPoolings) {
   EXPECT_THAT(images(network), ElementsAre(1, 4, 4, 6, 3, 6, 6, 6, 18, 18, 18));
   EXPECT_THAT(last_readers(network), ElementsAre(0, 1, 3, 7, 4, 5, 7, 7, 8, 9, 10));
   EXPECT_THAT(pooling_nodes(network), ElementsAre(1));
+  EXPECT_EQ(find_node(network, network.nodes[1].name), 1U);
+  EXPECT_EQ(find_node(network, "1"), 1U);
+  EXPECT_FALSE(find_node(network, "99"));
 }
 
 TEST(PlannerNetwork, WeightBytes) {

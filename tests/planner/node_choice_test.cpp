@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "planner/schedule.hpp"
 #include "tests/planner/drawn_primitives.hpp"
@@ -42,6 +43,14 @@ class PlannerNodeChoice : public testing::TestWithParam<Case> {
 
   std::vector<Assignment> combined(const ChoiceLimits& limits = {}) {
     return combine(use_, geometry_, options_, table_, limits);
+  }
+
+  // Questions that combining asks, until one is answered with yes.
+  int questions(int most, std::size_t& found) {
+    int asked = 0;
+    const StopQuestion stop([&] { return ++asked >= most; });
+    found = combine(use_, geometry_, options_, table_, {}, stop).size();
+    return asked;
   }
 
   std::vector<Step> steps(const Assignment& assignment) const {
@@ -138,6 +147,17 @@ TEST_P(PlannerNodeChoice, LimitsCutAndNothingElse) {
 const PoolingMode held = {{2, 1, 1}, true};
 const PoolingMode anew = {{2, 1, 1}, false};
 const PoolingMode rows_anew = {{1, 2, 1}, false};
+
+TEST_P(PlannerNodeChoice, AStopAtAnyQuestionEndsItWithNone) {
+  std::size_t found = 0;
+  const int all = questions(std::numeric_limits<int>::max(), found);
+  EXPECT_EQ(found, combined().size());
+  EXPECT_GT(all, 3 * static_cast<int>(network_.nodes.size() + found)) << "asked for nodes and for combinations";
+  for (int most = 1; most <= all; most += 1 + most / 7) {
+    EXPECT_EQ(questions(most, found), most);
+    EXPECT_EQ(found, 0U);
+  }
+}
 
 INSTANTIATE_TEST_SUITE_P(Nets, PlannerNodeChoice,
                          testing::Values(Case{"chain", drawn::chain(), PoolMode::fragments},

@@ -130,6 +130,17 @@ TEST(PlannerCommandLine, PrecisionIsOfPlansWithAGpu) {
   EXPECT_EQ(machine.precision, Precision::bf16);
 }
 
+TEST(PlannerCommandLine, PinsAreRead) {
+  EXPECT_EQ(good({"--model", "x"}).pins, Pins());
+  const PlannerOptions all = good({"--model", "x", "--strategy", "cpu-gpu", "--patch", "88,288,280", "--theta", "4",
+                                   "--modes", "max,mpf:1x2x1:anew", "--S", "3", "--no-stream", "--no-groups"});
+  EXPECT_EQ(to_string(all.pins),
+            "--patch 88,288,280 --theta 4 --modes max,mpf:1x2x1:anew --S 3 --no-stream --no-groups");
+  EXPECT_EQ(good({"--model", "x", "--patch", "64"}).pins.patch, Vec3::cube(64));
+  EXPECT_FALSE(good({"--model-repository", "x", "--no-stream"}).pins.streams);
+  EXPECT_EQ(good({"measure", "--model", "x", "--S", "2"}).pins.S, 2);
+}
+
 TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{}, "--model"},
@@ -149,6 +160,15 @@ TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
       {{"--model", "x", "--precision", "bf16"}, "--precision bf16: primitives of the CPU compute in fp32"},
       {{"--model", "x", "--machine", "m", "--precision", "tf32"}, "--precision tf32: primitives of the CPU"},
       {{"--model", "x", "--strategy", "gpu", "--precision", "fp16"}, "--precision 'fp16': write fp32, tf32 or bf16"},
+      {{"--model", "x", "--patch", "3,4"}, "--patch '3,4': write"},
+      {{"--model", "x", "--patch", "0"}, "--patch '0': write"},
+      {{"--model", "x", "--modes", "avg"}, "--modes 'avg': write"},
+      {{"--model", "x", "--S", "0"}, "--S '0': write"},
+      {{"--model", "x", "--S", "two"}, "--S 'two': write"},
+      {{"--model", "x", "--theta", "3"}, "--theta 3: "},
+      {{"--model-repository", "x", "--patch", "64", "--no-stream"}, "--patch 64: pins of one model"},
+      {{"show", "x", "--S", "2"}, "--S 2: pins are for planning"},
+      {{"measure", "--no-groups"}, "--no-groups: pins are for planning"},
       {{"--model", "x", "--model-repository", "y"}, "exclude"},
       {{"--model", "x", "--plan-dir", "y"}, "--plan-dir"},
       {{"--model-repository", "y", "--json"}, "--json"},
@@ -202,7 +222,8 @@ TEST(PlannerCommandLine, HelpEndsWell) {
   ASSERT_NE(end, nullptr);
   EXPECT_EQ(end->exit_code, 0);
   for (const char* flag :
-       {"--mem", "--volume", "--patience", "--explain", "--json", "show", "diff", "measure", "primitives"}) {
+       {"--mem", "--volume", "--patience", "--explain", "--json", "show", "diff", "measure", "primitives",
+        "--patch 88,288,280", "--theta 4", "--modes max,mpf", "--S 2", "--no-stream", "--no-groups"}) {
     EXPECT_NE(end->text.find(flag), std::string::npos) << flag;
   }
 }

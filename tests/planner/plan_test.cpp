@@ -65,6 +65,7 @@ TEST(PlannerPlan, EveryFieldShows) {
       [](Plan& p) { p.key.strategy = "x"; },
       [](Plan& p) { p.key.search_space = "x"; },
       [](Plan& p) { p.key.precision = Precision::bf16; },
+      [](Plan& p) { p.key.pins = "x"; },
       [](Plan& p) { p.memory.weights = 7; },
       [](Plan& p) { p.memory.persistent = 7; },
       [](Plan& p) { p.memory.transient = 7; },

@@ -227,6 +227,35 @@ class Planner(unittest.TestCase):
         self.assertLess(float(less.split("predicted")[1].split("voxels/s")[0].replace(",", "")), rates["cpu-gpu"])
         self.refused(3, *arguments, "--strategy", "gpu", "--gpu-mem", "100")
 
+    def test_pins_are_kept_and_told(self):
+        arguments = ("--model", self.small, "--mem", "100M", "--patience", "model")
+        plan = self.folder / "pinned.pbtxt"
+        pins = ("--patch", "21", "--modes", "max", "--S", "2", "--no-stream", "--no-groups")
+        text = self.good(*arguments, *pins, "--output", plan)
+        self.assertIn("pinned     --patch 21 --modes max --S 2 --no-stream --no-groups\n", text)
+        self.assertIn('pins: "--patch 21 ', plan.read_text())
+        told = json.loads(self.good(*arguments, *pins, "--json"))
+        self.assertEqual((told["pins"], told["input"][0], told["input"][2:]), (" ".join(pins), 2, [21, 21, 21]))
+        self.assertTrue(self.good("show", plan, "--model", self.small).splitlines()[-1].startswith("runs"))
+        self.assertIn("pinned ", self.good(*arguments, *pins, "--explain"))
+        self.assertIsNone(json.loads(self.good(*arguments, "--json"))["pins"])
+
+    def test_a_pin_that_nothing_satisfies_is_one_line(self):
+        arguments = ("--model", self.small, "--mem", "100M", "--patience", "model")
+        self.assertIn("--patch 20: no patch of small", line := self.refused(2, *arguments, "--patch", "20"))
+        self.assertIn("the nearest that fit: 19 and 21", line)
+        self.assertIn("--modes max,mpf: 2 modes; small has 1 pooling", self.refused(2, *arguments, "--modes", "max,mpf"))
+        self.assertIn("with --patch 601", self.refused(3, *arguments, "--patch", "601"))
+
+    def test_the_cut_of_a_plan_over_places_is_pinned(self):
+        arguments = ("--model", self.small, "--machine", self.golden / "machine.pbtxt", "--disable", "cpu.*", "--mem", "1G",
+                     "--strategy", "cpu-gpu", "--no-stream", "--no-groups")
+        for theta in ("0", "1", "2"):
+            plan = json.loads(self.good(*arguments, "--theta", theta, "--json"))
+            self.assertEqual(str(plan["theta"]), theta)
+            self.assertEqual(plan["pins"], f"--theta {theta} --no-stream --no-groups")
+        self.assertIn("--theta 9: small has 3 layers", self.refused(2, *arguments, "--theta", "9"))
+
     def test_plans_over_places_are_explained(self):
         arguments = ("--model", self.small, "--machine", self.golden / "machine.pbtxt", "--disable", "cpu.*", "--mem", "1G",
                      "--strategy", "cpu-gpu")

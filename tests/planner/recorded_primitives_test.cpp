@@ -105,6 +105,24 @@ TEST(PlannerRecordedPrimitives, RefuseWhatNoRowIsLike) {
   EXPECT_EQ(refused.error().message, "no record of conv 2 -> 3, k 3x3x3, nor of another conv k 3x3x3");
 }
 
+TEST(PlannerRecordedPrimitives, RefuseSizesThatAreRecordedToBeTooLarge) {
+  Timings all = timings();
+  TimingRecord limit = record("card.conv", conv(28), 0, "card");
+  limit.samples.clear();
+  limit.refused = true;
+  all.insert(limit);
+  const RecordedPrimitives recorded = RecordedPrimitives::make(all, machine(), {}).value();
+  const DeviceSpec card = machine().devices[1].spec;
+  EXPECT_TRUE(find(recorded, "card.conv").describe(conv(27), card));
+  for (const std::int64_t edge : {28, 29, 64}) {
+    const auto refused = find(recorded, "card.conv").describe(conv(edge), card);
+    ASSERT_FALSE(refused) << edge;
+    EXPECT_EQ(refused.error().message, "recorded to refuse layers of this size");
+  }
+  EXPECT_TRUE(find(recorded, "card.conv").describe(conv(64, 4, 4), card)) << "another kind of layer";
+  EXPECT_TRUE(find(recorded, "there.conv").describe(conv(64), machine().devices[0].spec));
+}
+
 TEST(PlannerRecordedPrimitives, TakePartInASearch) {
   const RecordedPrimitives recorded = made();
   const std::array<const Backend*, 2> backends = {&drawn::backend, &recorded.backend()};

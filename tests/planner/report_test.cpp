@@ -82,5 +82,37 @@ TEST(PlannerReport, OfPlacesAddsUpInEveryMemory) {
   }
 }
 
+// Time and operations of a node are those of one run, be it of a group.
+TEST(PlannerReport, OperationsAreThoseOfOneRun) {
+  const Network network = drawn::chain(3);
+  const RecordedPrimitives recorded =
+      RecordedPrimitives::make(test::recorded_rows(network, 1), test::recorded_machine(), {}).value();
+  const std::array<const Backend*, 1> backends = {&recorded.backend()};
+  const Catalogue catalogue = Catalogue::make(backends).value();
+  MachinePlaces places = places_of(test::recorded_machine()).value();
+  const std::unique_ptr<CostSource> costs = recorded.costs(modelled_costs());
+  SearchOptions options;
+  options.memory_limit = test::gibibyte;
+  options.most_extent = 24;
+  options.ladder = false;
+  options.pins.S = 8;
+  int in_groups = 0;
+  for (places.memory.device = 1 << 22; places.memory.device > 1 << 15; places.memory.device /= 2) {
+    const Result<SplitPlan> plan = plan_split(network, catalogue, *costs, places, SplitStrategy::cpu_gpu, options);
+    if (!plan) continue;
+    const PlanReport report = make_report(network, *plan, catalogue, places.specs).value();
+    const RungSegments parts = take_apart(network, plan->plan.ladder.front(), catalogue, places.specs).value();
+    auto node = report.nodes.begin();
+    for (const SegmentDesign& segment : parts.segments) {
+      in_groups += segment.groups() > 1 ? 1 : 0;
+      for (const LayerProblem& problem : segment.geometry.problems) {
+        EXPECT_DOUBLE_EQ((node++)->flops, direct_flops(problem));
+      }
+    }
+    EXPECT_EQ(node, report.nodes.end());
+  }
+  EXPECT_GT(in_groups, 0);
+}
+
 }  // namespace
 }  // namespace znni

@@ -177,6 +177,110 @@ TEST(PlannerSearch, EqualsBruteForceOnRandomNets) {
   EXPECT_GT(planned, 30);
 }
 
+// Modes drawn for every pooling, groups that divide no stride among them.
+std::vector<PoolingMode> random_modes(const Network& network, std::mt19937& random) {
+  const std::array<PoolingMode, 6> all = {PoolMode::plain,
+                                          PoolMode::fragments,
+                                          PoolingMode({1, 1, 2}, true),
+                                          PoolingMode({1, 1, 2}, false),
+                                          PoolingMode({2, 1, 1}, true),
+                                          PoolMode::fragments};
+  std::vector<PoolingMode> modes;
+  for (std::size_t i = 0; i < pooling_nodes(network).size(); ++i) modes.push_back(all[random() % all.size()]);
+  return modes;
+}
+
+// Each pin in every other case, so that they compose.
+Pins random_pins(const Network& network, std::mt19937& random) {
+  const auto upto = [&](int most) { return std::uniform_int_distribution<int>(1, most)(random); };
+  Pins pins;
+  if (upto(2) == 1) pins.patch = Vec3{upto(4), upto(4), upto(4)};
+  if (upto(3) == 1) pins.patch = Vec3::cube(upto(4));
+  if (upto(2) == 1) pins.modes = random_modes(network, random);
+  if (upto(3) == 1) pins.S = upto(3);
+  pins.streams = upto(3) > 1;
+  pins.groups = upto(3) > 1;
+  return pins;
+}
+
+// What no pin can mend is told, with the flag in it; what can be planned is the best of all that satisfies the pins.
+TEST(PlannerSearch, EqualsBruteForceUnderPins) {
+  std::mt19937 random(11);
+  int planned = 0;
+  int refused = 0;
+  for (int i = 0; i < 400; ++i) {
+    const Network network = i % 4 == 0 ? drawn::chain(3) : random_network(random);
+    if (!check(network)) continue;
+    SearchOptions options = small_options(i % 3 == 0 ? 4000 : 100000);
+    options.most_extent = 4;
+    options.pins = random_pins(network, random);
+    SCOPED_TRACE("net " + std::to_string(i) + " of seed 11: " + to_string(options.pins));
+    if (check_options(network, options)) {
+      expect_equal_to_brute_force(network, options);
+    } else {
+      EXPECT_EQ(BruteForce(network, options).tried(), 0);
+    }
+    const Result<Plan> plan = run(network, options);
+    (plan ? planned : refused) += 1;
+    if (plan) {
+      EXPECT_EQ(plan->key.pins, to_string(options.pins));
+    } else if (plan.error().code == ErrorCode::invalid_argument && options.pins != Pins()) {
+      EXPECT_NE(plan.error().message.find("--"), std::string::npos) << plan.error().message;
+    }
+  }
+  EXPECT_GT(planned, 60);
+  EXPECT_GT(refused, 60);
+}
+
+TEST(PlannerSearch, WithoutStreamsAndGroupsPlansAreLayerwise) {
+  for (const std::int64_t limit : {9000, 25000, 1000000}) {
+    SearchOptions options = small_options(limit);
+    options.most_extent = 12;
+    options.ladder = true;
+    options.strategy = Strategy::layerwise;
+    const Plan layerwise = run(drawn::chain(), options).value();
+    options.strategy = Strategy::cpu;
+    options.pins.streams = options.pins.groups = false;
+    const Plan pinned = run(drawn::chain(), options).value();
+    EXPECT_EQ(pinned.ladder, layerwise.ladder);
+    EXPECT_EQ(pinned.predicted, layerwise.predicted);
+  }
+}
+
+// Patches beyond what is looked at by itself, and larger than the volume.
+TEST(PlannerSearch, PinsMayNameWhatIsNotLookedAt) {
+  SearchOptions options = small_options(std::int64_t{1} << 40);
+  options.volume = Vec3::cube(9);
+  options.pins.patch = Vec3{22, 6, 14};
+  options.pins.S = 7;
+  const Plan plan = run(drawn::chain(3), options).value();
+  const Geometry geometry = make_geometry(drawn::chain(3), plan.ladder.front().geometry).value();
+  EXPECT_EQ(geometry.patch_input, *options.pins.patch);
+  EXPECT_EQ(geometry.choice.S, 7);
+}
+
+TEST(PlannerSearch, SmallerRungsChooseTheirOwnPatch) {
+  SearchOptions options;
+  options.most_extent = 60;
+  options.memory_limit = 8 << 20;
+  options.pins.patch = Vec3::cube(34);
+  options.pins.modes = {PoolMode::plain};
+  options.pins.streams = false;
+  const Plan plan = run(drawn::chain(), options).value();
+  EXPECT_GE(plan.ladder.size(), 3U);
+  for (const Rung& rung : plan.ladder) EXPECT_EQ(rung.geometry.modes, options.pins.modes);
+  EXPECT_EQ(make_geometry(drawn::chain(), plan.ladder.front().geometry)->patch_input, Vec3::cube(34));
+}
+
+TEST(PlannerSearch, ALimitThatIsTooSmallIsToldWithThePins) {
+  SearchOptions options = small_options(10);
+  options.pins.S = 2;
+  const Result<Plan> refused = run(drawn::chain(), options);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::over_budget);
+  EXPECT_NE(refused.error().message.find("chain with --S 2"), std::string::npos) << refused.error().message;
+}
+
 // Reads and writes planar images; the fast way keeps a transform of every image, the slow one nothing (Table IV).
 Estimate way(const LayerProblem& problem, const char* name, Seconds time, std::int64_t scratch) {
   Estimate made{{{name, 1}}, {}, {}, time, input_output_buffers(problem, {}, {})};
@@ -451,12 +555,56 @@ TEST(PlannerSearch, StopsWithTheBestSoFar) {
   options.memory_limit = 1 << 30;
   options.most_extent = 40;
   int polls = 0;
-  options.stop = [&] { return ++polls > 20; };
+  options.stop = [&] { return ++polls > 20000; };
   EXPECT_TRUE(run(drawn::chain(), options));
   options.stop = [] { return true; };
   const Result<Plan> stopped = run(drawn::chain(), options);
   ASSERT_FALSE(stopped);
   EXPECT_EQ(stopped.error().code, ErrorCode::cancelled);
+}
+
+// Convolutions that count how often they are asked: by searches of these tests, on one thread.
+int described = 0;
+Result<std::vector<Estimate>> describe_and_count(const LayerProblem& problem, const DeviceSpec& spec) {
+  ++described;
+  return drawn::describe_conv(problem, spec);
+}
+
+Network deep_chain(std::size_t convolutions) {
+  Network network;
+  network.name = "deep";
+  for (std::size_t i = 0; i < convolutions; ++i) {
+    network.nodes.push_back({"conv" + std::to_string(i), drawn::convolution(4, Vec3::cube(2)), {static_cast<int>(i)}});
+  }
+  return network;
+}
+
+// A stop comes after any number of questions: while candidates are made, laid out, described, combined or scheduled.
+TEST(PlannerSearch, DescribesOneLayerBetweenTwoQuestionsAndNoneAfterAStop) {
+  static constexpr Primitive counted = {"drawn.conv.a", 1, DeviceKind::cpu, describe_and_count, drawn::never_prepared};
+  static constexpr std::array<const Primitive*, 2> primitives = {&counted, &drawn::reorder};
+  static constexpr Backend backend = {"drawn", drawn::probe, drawn::open, primitives};
+  const Catalogue catalogue = Catalogue::make(std::array<const Backend*, 1>{&backend}).value();
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  SearchOptions options;
+  options.memory_limit = 1 << 24;
+  options.most_extent = 48;
+  int asked = 0;
+  int at_stop = 0;
+  int most_between = 0;
+  for (int most = 1; most < 20'000; most += 1 + most / 3) {
+    SCOPED_TRACE("stopped at question " + std::to_string(most));
+    asked = 0;
+    at_stop = described;
+    options.stop = [&] {
+      most_between = std::max(most_between, described - at_stop);
+      at_stop = described;
+      return ++asked >= most;
+    };
+    const Result<Plan> plan = search(deep_chain(30), DeviceSpec{}, catalogue, *costs, options);
+    EXPECT_LE(std::max(most_between, described - at_stop), 2);
+    EXPECT_TRUE(plan || plan.error().code == ErrorCode::cancelled);
+  }
 }
 
 TEST(PlannerSearch, LogShowsEveryWayOfEveryNodeBestFirst) {

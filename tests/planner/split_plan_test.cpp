@@ -212,6 +212,90 @@ TEST_F(PlannerSplitPlan, IsTheBestOfAllCandidates) {
   }
 }
 
+// Drawn so that each pin stands beside each other one.
+Pins drawn_pins(int number) {
+  Pins pins;
+  if (number % 2 == 0) pins.theta = std::to_string(number / 2 % 4);
+  if (number % 3 == 0) pins.modes = {number % 4 == 0 ? PoolMode::plain : PoolMode::fragments};
+  if (number % 5 == 0) pins.S = 1 + number % 3;
+  if (number % 7 == 0) pins.patch = Vec3::cube(number % 2 == 0 ? 6 : 8);
+  pins.streams = number % 4 != 1;
+  pins.groups = number % 6 != 5;
+  return pins;
+}
+
+// Whether a choice is one of those that are pinned, theta aside.
+bool satisfies(const Pins& pins, const Geometry& geometry) {
+  const GeometryChoice& choice = geometry.choice;
+  const auto in_groups = [](const PoolingMode& mode) { return mode.groups != Vec3::cube(1); };
+  if (pins.patch && geometry.patch_input != *pins.patch) return false;
+  if (!pins.modes.empty() && choice.modes != pins.modes) return false;
+  if (choice.streamed && !pins.streams) return false;
+  return pins.groups || std::none_of(choice.modes.begin(), choice.modes.end(), in_groups);
+}
+
+// All choices without a bound, one after the other, through every cut where theta is not pinned.
+TEST_F(PlannerSplitPlan, IsTheBestOfAllThatSatisfyThePins) {
+  const MachinePlaces places = places_of(test::recorded_machine()).value();
+  const std::unique_ptr<CostSource> costs = recorded_.costs(modelled_costs());
+  options_.most_extent = 8;
+  options_.most_S = 2;
+  options_.head_slab = 0;
+  options_.ladder = false;
+  const std::int64_t host = (options_.memory_limit - weight_bytes(network_)) / 8 * 7;
+  SearchOptions free = options_;
+  free.most_S = 4;
+  const std::vector<GeometryChoice> candidates = make_candidates(network_, free);
+  ASSERT_LT(candidates.size(), 1024U) << "all are looked at with layers through host RAM where theta is pinned";
+  int planned = 0;
+  for (int number = 0; number < 60; ++number) {
+    const SplitStrategy strategy = number % 3 == 2 ? SplitStrategy::gpu_host_ram : SplitStrategy::cpu_gpu;
+    options_.pins = drawn_pins(number);
+    SCOPED_TRACE(to_string(options_.pins));
+    CutLimits limits{strategy == SplitStrategy::cpu_gpu, true, {}};
+    if (!options_.pins.theta.empty()) limits.until = std::stoi(options_.pins.theta);
+    SplitSearch search(network_, catalogue_, *costs, places.specs, limits);
+    double best = 0;
+    for (GeometryChoice choice : candidates) {
+      if (choice.S != 1 && (choice.S > options_.most_S || options_.pins.S)) continue;
+      if (options_.pins.S && (!choice.streamed || *options_.pins.S == 1)) choice.S = *options_.pins.S;
+      if (options_.pins.S && choice.S != *options_.pins.S) continue;
+      const auto holds = [](const PoolingMode& mode) { return mode.holds(); };
+      if (std::any_of(choice.modes.begin(), choice.modes.end(), holds)) continue;
+      const Geometry geometry = make_geometry(network_, choice).value();
+      if (!satisfies(options_.pins, geometry)) continue;
+      const Result<SplitChoice> found = search.best(geometry, {host, host, gibibyte});
+      if (found) best = std::max(best, useful_voxels(geometry, reaches(network_).back().fov, {}) / found->rung.seconds);
+    }
+    const Result<SplitPlan> made = plan(strategy);
+    ASSERT_EQ(made.has_value(), best > 0) << (made ? "" : made.error().message);
+    if (!made) continue;
+    ++planned;
+    EXPECT_DOUBLE_EQ(made->plan.predicted.voxels_per_second, best);
+    EXPECT_EQ(made->plan.key.pins, to_string(options_.pins));
+    if (limits.until) {
+      EXPECT_EQ(made->theta, *limits.until);
+    }
+  }
+  EXPECT_GT(planned, 20);
+}
+
+TEST_F(PlannerSplitPlan, RungsOfTheCpuBehindTheGpuAreNotPinned) {
+  options_.pins.theta = "1";
+  options_.pins.modes = {PoolMode::plain};
+  const SplitPlan made = plan(SplitStrategy::cpu_gpu).value();
+  EXPECT_EQ(made.no_spare, "");
+  for (const Rung& rung : made.plan.ladder) {
+    if (on_cpu(rung)) continue;
+    EXPECT_EQ(rung.geometry.modes, options_.pins.modes);
+    EXPECT_EQ(rung.segments.back().first, 1);
+  }
+  options_.pins.patch = Vec3::cube(4);
+  EXPECT_NE(plan(SplitStrategy::gpu).error().message.find("--theta 1"), std::string::npos);
+  options_.pins.theta = "";
+  EXPECT_NE(plan(SplitStrategy::gpu).error().message.find("--patch 4: no patch"), std::string::npos);
+}
+
 TEST_F(PlannerSplitPlan, SaysThatItWasStopped) {
   options_.stop = [] { return true; };
   const Result<SplitPlan> stopped = plan(SplitStrategy::gpu);

@@ -102,6 +102,7 @@ TEST(PlannerStreams, GroupsHaveAHistoryForEachRun) {
   EXPECT_EQ(history_runs(held, 2), 2);
   EXPECT_EQ(history_bytes(held, 2, {}), 2 * 4 * 4 * 2 * 6 * 11 * 11);
   EXPECT_EQ(held.turns, 1);
+  EXPECT_EQ(turns_of(choice), 1);
   EXPECT_TRUE(has_one_turn(choice.modes));
 }
 
@@ -111,6 +112,7 @@ TEST(PlannerStreams, WindowsTakeTurnsAndKeepTheirOwnAlone) {
   choice.pass_input = {6, 24, 24};
   const Geometry stream = *make_geometry(chain(), choice);
   EXPECT_EQ(stream.turns, 4);
+  EXPECT_EQ(turns_of(choice), 4);
   EXPECT_EQ(stream.windows, 1);
   EXPECT_EQ(stream.passes.size(), 4U);
   EXPECT_EQ(pass_count(stream), 1U);
@@ -125,10 +127,12 @@ TEST(PlannerStreams, WindowsTakeTurnsAndKeepTheirOwnAlone) {
   choice.modes[1] = {{1, 1, 1}, true};
   choice.pass_input.x = 25;
   EXPECT_EQ(make_geometry(chain(), choice)->turns, 2);
+  EXPECT_EQ(turns_of(choice), 2);
   choice.streamed = false;
   choice.pass_input.z = 25;
   const Geometry patch = *make_geometry(chain(), choice);
   EXPECT_EQ(patch.turns, 1);
+  EXPECT_EQ(turns_of(choice), 1);
   EXPECT_EQ(patch.windows, 2);
   EXPECT_EQ(pass_count(patch), 2U);
   EXPECT_EQ(written_voxels(patch), 6 * 6 * 6);

@@ -22,6 +22,13 @@ TEST(PlannerSummary, NamesNodesPrimitivesPatchesAndMemory) {
 
 TEST(PlannerSummary, OfAPlanWithoutPatches) { EXPECT_EQ(summary(Plan{}).find("nodes of"), std::string::npos); }
 
+TEST(PlannerSummary, SaysWhatWasPinned) {
+  Plan plan;
+  EXPECT_EQ(summary(plan).find("pinned"), std::string::npos);
+  plan.key.pins = "--S 2";
+  EXPECT_NE(summary(plan).find("\npinned     --S 2\n"), std::string::npos);
+}
+
 TEST(PlannerSummary, MemoryAddsUp) {
   Plan plan;
   plan.key.memory_limit = 4096;

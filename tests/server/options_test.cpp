@@ -88,6 +88,15 @@ TEST(Options, EveryOptionIsRead) {
   EXPECT_TRUE(options.check_config);
 }
 
+TEST(Options, ConnectionsAreBoundedByDefaultOrByNumber) {
+  EXPECT_EQ(parse_with_repository({}).options.max_connections, std::nullopt);
+  const Command command = parse_with_repository({"--max-connections", "70", "--max-connections-per-client", "30"});
+  ASSERT_FALSE(command.exit_code) << command.text;
+  EXPECT_EQ(command.options.max_connections, 70);
+  EXPECT_EQ(command.options.max_connections_per_client, 30);
+  expect_refused(parse_with_repository({"--max-connections", "0"}), "--max-connections");
+}
+
 TEST(Options, SecurityIsRead) {
   const Command command = parse_with_repository(
       {"--grpc-use-ssl-mutual", "--grpc-server-cert", "c", "--grpc-server-key", "k", "--grpc-root-cert", "r",
@@ -134,6 +143,12 @@ TEST(Options, WrongUseEndsWithOneLine) {
   expect_refused(parse_with_repository({"--log-format", "xml"}), "--log-format");
   expect_refused(parse_with_repository({"--exit-timeout-secs", "-1"}), "--exit-timeout-secs");
   expect_refused(parse_with_repository({"--lame-duck-secs", "-1"}), "--lame-duck-secs");
+  for (const char* option : {"--exit-timeout-secs", "--lame-duck-secs", "--stuck-after-secs"}) {
+    for (const char* endless : {"nan", "-nan", "NAN", "inf", "-inf"}) {
+      expect_refused(parse_with_repository({option, endless}), option);
+    }
+  }
+  expect_refused(parse_with_repository({"--exit-timeout-secs", "nan"}), "'nan' is no finite number");
   expect_refused(parse_with_repository({"--metrics"}), "--metrics");
   expect_refused(parse_with_repository({"stray"}), "stray");
 }

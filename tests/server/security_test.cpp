@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "tests/server/made_certificate.hpp"
 #include "tests/support/temporary.hpp"
 
 namespace znni {
@@ -51,8 +52,10 @@ TEST_F(SecurityTest, TokensThatAreNoneAreRefusedAndNotTold) {
 }
 
 TEST_F(SecurityTest, CertificatesAreReadWhereTlsIsAskedFor) {
-  options_.server_cert = write("cert.pem", "-----BEGIN CERTIFICATE-----\n");
-  options_.server_key = write("key.pem", "-----BEGIN PRIVATE KEY-----\n");
+  const std::time_t now = std::time(nullptr);
+  const test::MadeCertificate made = test::make_certificate(now - 100, now + 10'000'000);
+  options_.server_cert = write("cert.pem", made.certificate);
+  options_.server_key = write("key.pem", made.key);
   EXPECT_FALSE(read_security(options_)->certificates);
   options_.use_ssl = true;
   ASSERT_TRUE(read_security(options_)->certificates);
@@ -61,7 +64,15 @@ TEST_F(SecurityTest, CertificatesAreReadWhereTlsIsAskedFor) {
   options_.root_cert = write("root.pem", "no certificate");
   EXPECT_THAT(read_security(options_).error().message, HasSubstr("root.pem: found no '-----BEGIN'"));
   options_.root_cert = write("root.pem", "-----BEGIN CERTIFICATE-----\n");
-  EXPECT_NE(read_security(options_)->certificates->client_authority, "");
+  EXPECT_THAT(read_security(options_).error().message, HasSubstr("root.pem: holds no certificate that can be read"));
+  options_.root_cert = write("root.pem", test::make_certificate(now - 200, now - 100).certificate);
+  const Result<Security> security = read_security(options_);
+  ASSERT_TRUE(security) << security.error().message;
+  EXPECT_NE(security->certificates->client_authority, "");
+  ASSERT_EQ(security->warnings.size(), 1U);
+  EXPECT_THAT(security->warnings.front(), HasSubstr("root.pem: the certificate expired on "));
+  options_.server_key = write("key.pem", test::make_certificate(now - 200, now - 100).key);
+  EXPECT_THAT(read_security(options_).error().message, HasSubstr("key.pem: is not the key of the certificate in "));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <unistd.h>
 
 namespace znni {
 namespace {
@@ -38,6 +39,28 @@ TEST(Signals, TheMaskIsRestored) {
   pthread_sigmask(SIG_BLOCK, nullptr, &after);
   EXPECT_EQ(sigismember(&before, SIGTERM), sigismember(&after, SIGTERM));
   EXPECT_EQ(sigismember(&after, SIGTERM), 0);
+}
+
+// A process whose main thread never goes on.
+void end_by_second_signal() {
+  const TerminationSignals signals;
+  SecondSignal second(signals);
+  kill(getpid(), SIGTERM);
+  EXPECT_EQ(signals.wait(), SIGTERM);
+  second.watch();
+  kill(getpid(), SIGINT);
+  for (;;) pause();
+}
+
+TEST(SignalsDeathTest, ASecondOneEndsTheProcessWhateverItWaitsFor) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(end_by_second_signal(), testing::ExitedWithCode(128 + SIGINT), "");
+}
+
+TEST(Signals, WithoutASecondOneTheWatchEnds) {
+  const TerminationSignals signals;
+  SecondSignal second(signals);
+  second.watch();
 }
 
 }  // namespace

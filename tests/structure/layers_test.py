@@ -25,8 +25,10 @@ TABLE = {
     "server/jobs/": ((*STORE, "server/jobs/"), ()),
     "server/rpc/": ((*STORE, "server/jobs/", "server/rpc/", "proto/"),
                     ("grpcpp/", "grpc/", "google/protobuf/")),
-    "server/": ((*STORE, "server/jobs/", "server/"), ("spdlog/", "fmt/", "CLI/", "grpcpp/", "google/protobuf/")),
-    "server/metrics/": ((*STORE, "server/jobs/", "server/metrics/", "server/rpc/call_record.hpp", "server/rpc/refusal.hpp"),
+    "server/": ((*STORE, "server/jobs/", "server/"), ("spdlog/", "fmt/", "CLI/", "grpcpp/", "google/protobuf/",
+                                                         "openssl/")),
+    "server/metrics/": ((*STORE, "server/jobs/", "server/metrics/", "server/rpc/call_record.hpp",
+                         "server/rpc/connection_facts.hpp", "server/rpc/refusal.hpp"),
                         ("httplib.h",)),
     "client/cpp/": ((*CORE, "client/cpp/", "proto/"), ("grpcpp/", "google/protobuf/")),
     "client/cli/": ((*CORE, "client/", "proto/"),
@@ -38,7 +40,7 @@ MAINS = ("planner/main.cpp", "planner/draw_command.cpp", "planner/plan_output.cp
 COMMAND_LINE = {"planner/options.cpp": ("CLI/",), "planner/explain_json.cpp": ("nlohmann/",)}
 # POSIX headers and the C++ standard library (no dot, no slash).
 SYSTEM = re.compile(r"^([a-z_0-9]+|c[a-z]+|sys/[a-z]+\.h|(unistd|dlfcn|elf|fcntl|sched|pthread|signal|cpuid|immintrin|errno|netdb|poll|malloc|sysexits|termios)\.h|"
-                    r"(netinet|arpa)/[a-z]+\.h|ext/[a-z_]+\.h)$")
+                    r"(netinet|arpa|linux)/[a-z]+\.h|ext/[a-z_]+\.h)$")
 INCLUDE = re.compile(r'^\s*#\s*include\s*(?:"([^"]+)"|<([^>]+)>)')
 
 

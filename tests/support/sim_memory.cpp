@@ -8,6 +8,11 @@
 #include "primitives/core/shape.hpp"
 
 namespace znni::test {
+namespace {
+
+constexpr std::int64_t always_closed = 256;  // accesses, from the first on
+
+}  // namespace
 
 SimMemory::SimMemory(std::int64_t bytes) : bytes_(round_up(bytes, 4096)) {
   if (bytes_ == 0) return;
@@ -60,14 +65,17 @@ void SimMemory::protect(bool open) {
   if (base_ == nullptr) return;
   const int done = mprotect(base_, static_cast<std::size_t>(bytes_), open ? PROT_READ | PROT_WRITE : PROT_NONE);
   ensure(done == 0, "the system protects the memory of a simulated GPU");
+  is_closed_ = !open;
 }
 
 SimMemory::Access::Access(SimMemory& memory) : memory_(memory) {
-  if (memory_.open_++ == 0) memory_.protect(true);
+  if (memory_.open_++ == 0 && memory_.is_closed_) memory_.protect(true);
 }
 
 SimMemory::Access::~Access() {
-  if (--memory_.open_ == 0) memory_.protect(false);
+  if (--memory_.open_ > 0) return;
+  const std::int64_t number = memory_.accesses_++;
+  if (number < always_closed || number % 16 == 0) memory_.protect(false);
 }
 
 }  // namespace znni::test

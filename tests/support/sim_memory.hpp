@@ -1,5 +1,5 @@
-// The memory of a simulated GPU: one block with a hard limit, out of reach of the host but while work of the
-// simulation runs, and full of NaNs wherever nothing has been written.
+// The memory of a simulated GPU: one block with a hard limit, full of NaNs wherever nothing has been written. The host
+// cannot reach it except while work of the simulation runs.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,9 @@ class SimMemory {
   // Whether [data, data + bytes) lies in one block that was taken.
   [[nodiscard]] bool holds(const std::byte* data, std::int64_t bytes) const;
 
-  // The memory may be read and written while one of these lives.
+  // Lets the memory be read and written while one of these lives. Closing it costs the system calls of a page table,
+  // and code that reaches into a GPU does so again and again: of many accesses only every sixteenth closes it behind
+  // itself.
   class Access {
    public:
     explicit Access(SimMemory& memory);
@@ -45,6 +47,8 @@ class SimMemory {
   std::int64_t bytes_ = 0;
   std::int64_t taken_ = 0;
   int open_ = 0;
+  bool is_closed_ = true;
+  std::int64_t accesses_ = 0;                    // that have ended
   std::map<std::int64_t, std::int64_t> blocks_;  // offset: bytes, of what was taken
 };
 

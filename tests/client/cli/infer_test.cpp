@@ -1,32 +1,13 @@
 #include "client/cli/infer.hpp"
 
-#include <fcntl.h>
-#include <hdf5.h>
-#include <sys/file.h>
-#include <sys/resource.h>
-
-#include <csignal>
-#include <cstring>
-#include <thread>
+#include <limits>
 
 #include "client/cli/parts.hpp"
-#include "client/cli/resume.hpp"
-#include "primitives/core/file_handle.hpp"
 #include "tests/client/fake_daemon.hpp"
 #include "tests/client/infer_job.hpp"
 
 namespace znni::client {
 namespace {
-
-void remove_by_hand(const FileName& name) {
-  if (name.dataset.empty()) {
-    ASSERT_TRUE(std::filesystem::remove(name.path));
-    return;
-  }
-  const hid_t file = H5Fopen(name.path.c_str(), H5F_ACC_RDWR, H5P_DEFAULT);
-  ASSERT_GE(H5Ldelete(file, name.dataset.c_str(), H5P_DEFAULT), 0);
-  ASSERT_GE(H5Fclose(file), 0);
-}
 
 TEST(Infer, ValidOutputIsSmallerThanTheInput) {
   const FakeDaemon daemon;
@@ -94,7 +75,7 @@ std::vector<float> voxels_of(const std::string& path) {
   return found;
 }
 
-// Whichever voxel of a window the output depends on: real ones are read around a box, in one stream or in parts.
+// Real voxels are read around a box, in one stream or in parts, wherever in its window the voxel of the output lies.
 TEST(Infer, APaddedBoxEqualsTheCropOfTheWholeRun) {
   const Scratch scratch;
   for (const Vec3 voxel : {Vec3{0, 0, 0}, Vec3{2, 2, 2}}) {
@@ -134,290 +115,6 @@ TEST(Infer, ScaleIsAppliedHere) {
   EXPECT_EQ(plane, std::vector<float>(plane.size(), 2.5F));
 }
 
-TEST(Infer, InterruptedRunGoesOnToTheSameOutput) {
-  const Scratch scratch;
-  const std::string output = scratch.file("out.h5") + ":/prob";
-  {
-    const FakeDaemon dying(Behaviour::dies_in_the_middle);
-    const auto outcome = run_infer(options_for(dying, scratch, "out.h5:/prob"), {});
-    ASSERT_FALSE(outcome);
-    EXPECT_NE(outcome.error().message.find("--resume"), std::string::npos) << outcome.error().message;
-    EXPECT_EQ(exit_code(outcome.error()), 1);
-    EXPECT_FALSE(output_exists(parse_file_name(output)));
-  }
-  const FakeDaemon daemon;
-  Options options = options_for(daemon, scratch, "out.h5:/prob");
-  options.resume = true;
-  const auto outcome = run_infer(options, {});
-  ASSERT_TRUE(outcome) << outcome.error().message;
-  EXPECT_NE(outcome->json.find("\"resumed_planes\":3"), std::string::npos) << outcome->json;
-  expect_middle(output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
-  EXPECT_FALSE(read_resume(parse_file_name(output))->has_value());
-}
-
-// Two parts are there, and half of the third.
-TEST(Infer, InterruptedPartsGoOn) {
-  const Scratch scratch;
-  for (const char* name : {"out.npy", "out.h5:/prob", "out.tif"}) {
-    {
-      const FakeDaemon dying(Behaviour::dies_in_the_middle, {part, "model", 2});
-      const auto outcome = run_infer(options_for(dying, scratch, name), {});
-      ASSERT_FALSE(outcome);
-      EXPECT_NE(outcome.error().message.find("2 of 4 parts and 3 of 7 planes are kept"), std::string::npos)
-          << outcome.error().message;
-    }
-    const FakeDaemon daemon(Behaviour::sound, {Vec3::cube(2)});  // would rather have others now
-    Options options = options_for(daemon, scratch, name);
-    EXPECT_FALSE(output_exists(parse_file_name(options.output)));
-    const auto unasked = run_infer(options, {});
-    ASSERT_FALSE(unasked);
-    EXPECT_NE(unasked.error().message.find("2 of 4 parts and 3 of 7 planes are there"), std::string::npos);
-    options.resume = true;
-    const auto outcome = run_infer(options, {});
-    ASSERT_TRUE(outcome) << outcome.error().message;
-    EXPECT_EQ(daemon.streams(), 2);
-    EXPECT_NE(outcome->json.find("\"resumed_parts\":2,\"resumed_planes\":3"), std::string::npos) << outcome->json;
-    expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
-    EXPECT_FALSE(read_resume(parse_file_name(options.output))->has_value());
-  }
-}
-
-TEST(Infer, InterruptedBetweenPartsGoesOnOnlyWithTheSameModel) {
-  const Scratch scratch;
-  const FakeDaemon refusing(Behaviour::refuses, {part, "model", 2});
-  Options options = options_for(refusing, scratch, "out.npy");
-  options.wait_seconds = 0;
-  const auto refused = run_infer(options, {});
-  ASSERT_FALSE(refused);
-  EXPECT_NE(refused.error().message.find("2 of 4 parts and 0 of 7 planes are kept"), std::string::npos);
-  options.resume = true;
-  const FakeDaemon retrained(Behaviour::sound, {part, "another"});
-  options.server = retrained.address();
-  const auto other = run_infer(options, {});
-  ASSERT_FALSE(other);
-  EXPECT_EQ(other.error().code, ErrorCode::corrupt_file);
-  EXPECT_NE(other.error().message.find("another than that of the parts"), std::string::npos) << other.error().message;
-  // Killed right behind the last plane of a part.
-  ResumeState state = **read_resume(parse_file_name(options.output));
-  state.parts_done = 1;
-  state.planes_done = 7;
-  ASSERT_TRUE(write_resume(parse_file_name(options.output), state));
-  const FakeDaemon daemon(Behaviour::sound, {part});
-  options.server = daemon.address();
-  ASSERT_TRUE(run_infer(options, {}));
-  EXPECT_EQ(daemon.streams(), 2);
-  expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
-}
-
-// Two refusals behind the second part, one before the rest of an interrupted run.
-TEST(Infer, ARefusalBetweenPartsPasses) {
-  const Scratch scratch;
-  const FakeDaemon busy(Behaviour::refuses, {part, "model", 2, 2});
-  Options options = options_for(busy, scratch, "out.npy");
-  options.progress = true;
-  testing::internal::CaptureStderr();
-  const auto outcome = run_infer(options, {});
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("trying again for 10:00: needs 9 GiB"), std::string::npos);
-  ASSERT_TRUE(outcome) << outcome.error().message;
-  EXPECT_EQ(busy.streams(), 6);
-  expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
-  const FakeDaemon dying(Behaviour::dies_in_the_middle, {part, "model", 2});
-  Options broken = options_for(dying, scratch, "broken.npy");
-  ASSERT_FALSE(run_infer(broken, {})) << "what broke in the middle of a part is not tried again";
-  const FakeDaemon filled(Behaviour::refuses, {part, "model", 0, 2});
-  broken.server = filled.address();
-  broken.resume = true;
-  testing::internal::CaptureStderr();
-  ASSERT_TRUE(run_infer(broken, {}));
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "znni: trying again for 10:00: needs 9 GiB, has 1 GiB\n")
-      << "once, where no progress is shown";
-  EXPECT_EQ(filled.streams(), 4);
-  expect_middle(broken.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
-}
-
-TEST(Infer, AWaitBetweenPartsEndsWhenInterrupted) {
-  const Scratch scratch;
-  const FakeDaemon daemon(Behaviour::refuses, {part, "model", 2});
-  std::stop_source stop;
-  const std::jthread canceller([&] {
-    while (daemon.streams() < 3) std::this_thread::yield();
-    stop.request_stop();
-  });
-  const auto outcome = run_infer(options_for(daemon, scratch, "out.npy"), stop.get_token());
-  ASSERT_FALSE(outcome);
-  EXPECT_EQ(exit_code(outcome.error()), 130);
-  EXPECT_NE(outcome.error().message.find("2 of 4 parts"), std::string::npos) << outcome.error().message;
-}
-
-TEST(Infer, ANewModelBetweenPartsIsNothingToGoOnWith) {
-  const Scratch scratch;
-  const FakeDaemon daemon(Behaviour::is_retrained, {part, "model", 2});
-  const auto outcome = run_infer(options_for(daemon, scratch, "out.npy"), {});
-  ASSERT_FALSE(outcome);
-  EXPECT_EQ(daemon.streams(), 3);
-  EXPECT_EQ(outcome.error().code, ErrorCode::corrupt_file);
-  EXPECT_EQ(outcome.error().message.find("--resume"), std::string::npos) << outcome.error().message;
-}
-
-// As when the disk is full: all is computed, and the end does not come to be.
-TEST(Infer, AnOutputThatCannotBeFinishedIsFinishedLater) {
-  const Scratch scratch;
-  const FakeDaemon daemon(Behaviour::sound, {part});
-  const FakeDaemon whole;
-  for (const auto& [name, from] : {std::pair{"out.npy", &whole}, {"parts.npy", &daemon}, {"parts.tif", &daemon}}) {
-    Options options = options_for(*from, scratch, name);
-    std::filesystem::create_directories(options.output + "/in the way");
-    options.overwrite = true;
-    const auto outcome = run_infer(options, {});
-    ASSERT_FALSE(outcome);
-    const std::string kept = from == &whole ? "7 of 7 planes are kept" : "4 of 4 parts and 0 of 7 planes are kept";
-    EXPECT_NE(outcome.error().message.find(kept), std::string::npos) << outcome.error().message;
-    options.overwrite = false;
-    options.resume = true;
-    const auto again = run_infer(options, {});
-    ASSERT_FALSE(again);
-    EXPECT_NE(again.error().message.find("go on with --resume"), std::string::npos) << again.error().message;
-    std::filesystem::remove_all(options.output);
-    ASSERT_TRUE(run_infer(options, {}));
-    expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
-  }
-  EXPECT_EQ(daemon.streams() + whole.streams(), 9) << "none of them twice";
-}
-
-// Killed when only the record was left to be removed.
-TEST(Infer, AFinishedOutputWithItsRecordIsDone) {
-  const Scratch scratch;
-  const FakeDaemon daemon(Behaviour::sound, {part});
-  for (const char* name : {"out.npy", "out.h5:/prob", "out.tif"}) {
-    const FakeDaemon dying(Behaviour::dies_in_the_middle, {part, "model", 2});
-    Options options = options_for(dying, scratch, name);
-    ASSERT_FALSE(run_infer(options, {}));
-    const FileName output = parse_file_name(options.output);
-    ResumeState state = **read_resume(output);
-    options.server = daemon.address();
-    options.resume = true;
-    ASSERT_TRUE(run_infer(options, {}));
-    state.parts_done = 4;
-    state.planes_done = 0;
-    ASSERT_TRUE(write_resume(output, state));
-    const auto outcome = run_infer(options, {});
-    ASSERT_TRUE(outcome) << outcome.error().message;
-    EXPECT_FALSE(read_resume(output)->has_value());
-    expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
-  }
-  EXPECT_EQ(daemon.streams(), 6) << "two parts of each, once";
-}
-
-// All was computed, to replace an older output, and the partial one is gone: what has the name is still the older one.
-TEST(Infer, AnOlderOutputIsNotTakenForTheOneThatIsGone) {
-  const Scratch scratch;
-  const FakeDaemon daemon(Behaviour::sound, {part});
-  for (const char* name : {"out.npy", "out.h5:/prob", "out.tif"}) {
-    Options options = options_for(daemon, scratch, name);
-    ASSERT_TRUE(run_infer(options, {}));
-    const FileName output = parse_file_name(options.output);
-    const FileName partial = partial_name(output);
-    options.overwrite = true;
-    const FakeDaemon dying(Behaviour::dies_in_the_middle, {part, "model", 2});
-    options.server = dying.address();
-    ASSERT_FALSE(run_infer(options, {}));
-    ResumeState state = **read_resume(output);
-    state.parts_done = 4;
-    state.planes_done = 0;
-    ASSERT_TRUE(write_resume(output, state));
-    remove_by_hand(partial);
-    options.overwrite = false;
-    options.resume = true;
-    const auto outcome = run_infer(options, {});
-    ASSERT_FALSE(outcome) << name;
-    EXPECT_EQ(exit_code(outcome.error()), 2);
-    EXPECT_NE(outcome.error().message.find(to_string(partial) + ": is gone"), std::string::npos)
-        << outcome.error().message;
-    options.resume = false;
-    options.overwrite = true;
-    options.server = daemon.address();
-    ASSERT_TRUE(run_infer(options, {}));
-    options.overwrite = false;
-    options.resume = true;
-    ASSERT_TRUE(write_resume(output, state));  // killed when only the record was left
-    ASSERT_TRUE(run_infer(options, {}));
-  }
-}
-
-// All parts are there, and the stack of them is not yet made.
-TEST(Infer, ARunThatDiedBeforeItsEndHasNothingToCompute) {
-  const Scratch scratch;
-  const FakeDaemon refusing(Behaviour::refuses, {part, "model", 3});
-  Options options = options_for(refusing, scratch, "out.tif");
-  options.wait_seconds = 0;
-  ASSERT_FALSE(run_infer(options, {}));
-  const FileName name = parse_file_name(options.output);
-  Result<VolumeTarget> target = open_target_in_parts(name, {1, {7, 4, 6}, VoxelType::f32}, true);
-  ASSERT_TRUE(target);
-  ResumeState state = **read_resume(name);
-  const Parts parts{{7, 4, 6}, {7, state.part_y, state.part_x}};
-  const Box last = parts.box(3);
-  for (std::int64_t z = 0; z < 7; ++z) {
-    std::vector<float> values;
-    for (const std::byte byte :
-         test_window(input_facts, z + 1, {last.start + Vec3::cube(1), last.stop + Vec3::cube(1)}))
-      values.push_back(static_cast<float>(std::to_integer<int>(byte)));
-    ASSERT_TRUE(target->write_plane(z, last, std::as_bytes(std::span(values))));
-  }
-  ASSERT_TRUE(target->flush());
-  state.parts_done = 4;
-  ASSERT_TRUE(write_resume(name, state));
-  options.resume = true;
-  const auto outcome = run_infer(options, {});
-  ASSERT_TRUE(outcome) << outcome.error().message;
-  EXPECT_EQ(refusing.streams(), 4) << "and no other";
-  expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
-}
-
-TEST(Infer, ACancelInALaterPartKeepsTheEarlierOnes) {
-  const Scratch scratch;
-  const FakeDaemon daemon(Behaviour::never_answers, {part, "model", 1});
-  std::stop_source stop;
-  std::jthread canceller([&] {
-    while (daemon.streams() < 2) std::this_thread::yield();
-    stop.request_stop();
-  });
-  const auto outcome = run_infer(options_for(daemon, scratch, "out.npy"), stop.get_token());
-  ASSERT_FALSE(outcome);
-  EXPECT_EQ(exit_code(outcome.error()), 130);
-  EXPECT_NE(outcome.error().message.find("1 of 4 parts"), std::string::npos) << outcome.error().message;
-  EXPECT_EQ(daemon.streams(), 2);
-}
-
-// A supervisor gives the same command to the first attempt and to those that follow.
-TEST(Infer, NothingToResumeBeginsAnew) {
-  const Scratch scratch;
-  const FakeDaemon daemon;
-  Options options = options_for(daemon, scratch, "out.npy");
-  options.resume = true;
-  testing::internal::CaptureStderr();
-  const auto outcome = run_infer(options, {});
-  EXPECT_NE(testing::internal::GetCapturedStderr().find("nothing to resume"), std::string::npos);
-  ASSERT_TRUE(outcome) << outcome.error().message;
-  expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
-  const auto again = run_infer(options, {});
-  ASSERT_FALSE(again) << "what is there in full is not computed again";
-  EXPECT_EQ(exit_code(again.error()), 2);
-}
-
-// A record of an older attempt must not vouch for planes that a newer one has not written.
-TEST(Infer, StartingOverForgetsTheOldRecord) {
-  const Scratch scratch;
-  const FakeDaemon dying(Behaviour::dies_in_the_middle);
-  Options options = options_for(dying, scratch, "out.npy");
-  ASSERT_FALSE(run_infer(options, {}));
-  const FakeDaemon hanging(Behaviour::skips_bytes);  // accepts, then sends nothing of use
-  options.server = hanging.address();
-  options.overwrite = true;
-  ASSERT_FALSE(run_infer(options, {}));
-  EXPECT_FALSE(read_resume(parse_file_name(options.output))->has_value());
-}
-
 TEST(Infer, RefusedJobLeavesNoFile) {
   const FakeDaemon daemon(Behaviour::refuses);
   const Scratch scratch;
@@ -429,115 +126,6 @@ TEST(Infer, RefusedJobLeavesNoFile) {
   EXPECT_FALSE(std::filesystem::exists(options.output + ".partial"));
 }
 
-TEST(Infer, WithoutRoomNothingIsBegun) {
-  const Scratch scratch;
-  const FakeDaemon daemon;
-  const SpaceOf little = [](const std::string&) { return DiskSpace{1 << 20, 7 * 4 * 6 * 4 - 1}; };
-  for (const bool dry : {false, true}) {
-    Options options = options_for(daemon, scratch, "out.npy");
-    options.dry_run = dry;
-    const auto outcome = run_infer(options, {}, little);
-    ASSERT_FALSE(outcome);
-    EXPECT_EQ(exit_code(outcome.error()), 2);
-    EXPECT_EQ(outcome.error().message,
-              options.output +
-                  ": needs 672 bytes (672 B), and 671 (671 B) are free on its file system: make room, or "
-                  "write elsewhere or as another --dtype");
-  }
-  EXPECT_EQ(daemon.streams(), 0);
-  EXPECT_FALSE(std::filesystem::exists(scratch.file("out.npy.partial")));
-}
-
-TEST(Infer, OneThatGoesOnNeedsRoomForTheRestAlone) {
-  const Scratch scratch;
-  const FakeDaemon dying(Behaviour::dies_in_the_middle);
-  Options options = options_for(dying, scratch, "out.npy");
-  ASSERT_FALSE(run_infer(options, {}));
-  options.resume = true;
-  const FakeDaemon daemon;
-  options.server = daemon.address();
-  const auto free = [](std::int64_t bytes) {
-    return [bytes](const std::string&) { return DiskSpace{1 << 20, bytes}; };
-  };
-  EXPECT_FALSE(run_infer(options, {}, free(4 * 4 * 6 * 4 - 1)));
-  EXPECT_TRUE(run_infer(options, {}, free(4 * 4 * 6 * 4)));  // three of seven planes are there
-}
-
-// As a full disk does: what is written beyond `bytes` of a file fails.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
-    getrlimit(RLIMIT_FSIZE, &before_);
-    const rlimit limit{bytes, before_.rlim_max};
-    setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, signal_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  void (*signal_)(int);
-  rlimit before_{};
-};
-
-TEST(Infer, AFullDiskIsToldAndLeavesNothing) {
-  const Scratch scratch;
-  const FakeDaemon daemon;
-  for (const char* name : {"out.npy", "out.tif", "out.h5:/prob"}) {
-    for (const rlim_t bytes : {0, 150, 400}) {
-      const Options options = options_for(daemon, scratch, name);
-      const auto outcome = [&] {
-        const FileSizeLimit limit(bytes);
-        return run_infer(options, {});
-      }();
-      ASSERT_FALSE(outcome) << name << " " << bytes;
-      EXPECT_NE(outcome.error().message.find(std::strerror(EFBIG)), std::string::npos) << outcome.error().message;
-      EXPECT_EQ(exit_code(outcome.error()), 1);
-      for (const auto& left : std::filesystem::directory_iterator(scratch.file("."))) {
-        EXPECT_EQ(left.path().filename(), "in.npy") << name << " " << bytes;
-      }
-    }
-  }
-}
-
-// The other datasets of its file stay.
-TEST(Infer, AnOutputGivenUpIsTakenOutOfItsFile) {
-  const Scratch scratch;
-  const FakeDaemon daemon(Behaviour::skips_bytes);
-  const Options options = options_for(daemon, scratch, "out.h5:/prob");
-  const FileName other{scratch.file("out.h5"), "/other"};
-  write_volume(other, input_facts);
-  ASSERT_FALSE(run_infer(options, {}));
-  EXPECT_FALSE(output_exists(partial_name(parse_file_name(options.output))));
-  expect_volume(other, input_facts);
-}
-
-// Another program has the file of the output open, as a second job has.
-TEST(Infer, AnOutputFileInUseIsRefusedInWords) {
-  const Scratch scratch;
-  const FakeDaemon daemon;
-  Options options = options_for(daemon, scratch, "out.h5:/second");
-  write_volume({scratch.file("out.h5"), "/first"}, input_facts);
-  for (const int lock : {LOCK_EX, LOCK_SH}) {  // it writes, reads
-    const FileHandle other(::open(scratch.file("out.h5").c_str(), O_RDWR));
-    ASSERT_EQ(::flock(other.get(), lock), 0);
-    for (const bool overwrite : {false, true}) {
-      options.overwrite = overwrite;
-      const auto outcome = run_infer(options, {});
-      ASSERT_FALSE(outcome);
-      EXPECT_EQ(outcome.error().message,
-                scratch.file("out.h5") +
-                    ": is in use: another program has it open: wait until that has ended, or name another file");
-      EXPECT_EQ(exit_code(outcome.error()), 1);
-    }
-  }
-  options.overwrite = false;
-  EXPECT_TRUE(run_infer(options, {}));
-}
-
 TEST(Infer, InterruptIsCancelledWithItsOwnExitCode) {
   const FakeDaemon daemon(Behaviour::never_answers);
   const Scratch scratch;
@@ -546,6 +134,46 @@ TEST(Infer, InterruptIsCancelledWithItsOwnExitCode) {
   const auto outcome = run_infer(options_for(daemon, scratch, "out.npy"), stop.get_token());
   ASSERT_FALSE(outcome);
   EXPECT_EQ(exit_code(outcome.error()), 130);
+}
+
+// Writes 8x8x8 float32 voxels, with one that is not finite.
+void write_nonfinite(const std::string& path, float value, Vec3 at) {
+  const VolumeFacts facts{1, Vec3::cube(8), VoxelType::f32};
+  Result<VolumeTarget> target = open_target({path, ""}, facts, 0);
+  ASSERT_TRUE(target);
+  for (std::int64_t z = 0; z < 8; ++z) {
+    std::vector<float> plane(64, 1.0F);
+    if (z == at.z) plane[static_cast<std::size_t>(at.y * 8 + at.x)] = value;
+    ASSERT_TRUE(target->write_plane(z, {{0, 0, 0}, facts.n}, std::as_bytes(std::span(plane))));
+  }
+  ASSERT_TRUE(target->finish());
+}
+
+TEST(Infer, ARefusedVoxelIsNamedByItsPositionInTheFile) {
+  const Scratch scratch;
+  const FakeDaemon daemon(Behaviour::refuses_nonfinite);
+  Options options = options_for(daemon, scratch, "out.npy");
+  options.input = scratch.file("nan.npy");
+  options.padding = Padding::reflect;
+  options.bbox = "3:7,2:,4:";
+  write_nonfinite(options.input, std::numeric_limits<float>::quiet_NaN(), {5, 3, 6});
+  const auto outcome = run_infer(options, {});
+  ASSERT_FALSE(outcome);
+  EXPECT_EQ(outcome.error().message, "an input voxel is not finite; the first voxel of " + options.input +
+                                         " that is not finite is at channel 0, z 5, y 3, x 6 (nan)");
+  EXPECT_EQ(exit_code(outcome.error()), 2);
+}
+
+TEST(Infer, ReplacedVoxelsAreCountedInTheSummary) {
+  const Scratch scratch;
+  const FakeDaemon daemon;
+  Options options = options_for(daemon, scratch, "out.npy");
+  options.input = scratch.file("inf.npy");
+  write_nonfinite(options.input, std::numeric_limits<float>::infinity(), {5, 3, 6});
+  const auto outcome = run_infer(options, {});
+  ASSERT_TRUE(outcome) << outcome.error().message;
+  EXPECT_NE(outcome->json.find("\"nonfinite_voxels\":1"), std::string::npos) << outcome->json;
+  EXPECT_NE(outcome->summary.find("replaced 1 input voxels"), std::string::npos) << outcome->summary;
 }
 
 }  // namespace

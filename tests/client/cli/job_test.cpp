@@ -98,6 +98,11 @@ TEST(Job, APaddedBoxOfAnOlderClientIsNotResumed) {
             std::string::npos)
       << outcome.error().message;
   EXPECT_EQ(exit_code(outcome.error()), 2);
+  options.dtype = VoxelType::f16;
+  const auto another = run_infer(options, {});
+  ASSERT_FALSE(another);
+  EXPECT_EQ(another.error().message.find("older znni"), std::string::npos) << "it differs in more than its padding";
+  options.dtype = VoxelType::f32;
   ASSERT_TRUE(write_resume(output, ours));
   ASSERT_TRUE(run_infer(options, {}));
   expect_middle(options.output, {{1, 0, 0}, {8, 6, 8}});

@@ -32,6 +32,11 @@ TEST(ClientOptions, WaitsAsLongAsItIsTold) {
   ASSERT_TRUE(parsed.options) << parsed.text;
   EXPECT_EQ(parsed.options->wait_seconds, 1.5);
   EXPECT_EQ(parse({"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", "--wait", "-1"}).exit_code, 2);
+  for (const char* option : {"--wait", "--scale", "--offset"}) {
+    const Parsed refused = parse({"infer", "-m", "net", "-i", "a.npy", "-o", "b.npy", option, "nan"});
+    EXPECT_EQ(refused.exit_code, 2);
+    EXPECT_NE(refused.text.find(option), std::string::npos) << refused.text;
+  }
 }
 
 TEST(ClientOptions, CredentialsOfBothCommands) {

@@ -1,9 +1,12 @@
 #include "primitives/core/executor.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <atomic>
+#include <optional>
 #include <set>
+#include <system_error>
 
 namespace znni {
 namespace {
@@ -65,6 +68,49 @@ TEST(Executor, ServesSeveralCallersInTurn) {
     std::thread([&] { executor.parallel_for(10, [&](std::int64_t, int) { ++done; }); }).join();
   }
   EXPECT_EQ(done, 30);
+}
+
+// New threads want more address space than there is while one lives.
+class NoThreads {
+ public:
+  NoThreads() {
+    EXPECT_EQ(pthread_getattr_default_np(&before_), 0);
+    pthread_attr_t huge;
+    pthread_attr_init(&huge);
+    pthread_attr_setstacksize(&huge, std::size_t{1} << 47);
+    EXPECT_EQ(pthread_setattr_default_np(&huge), 0);
+    pthread_attr_destroy(&huge);
+  }
+  ~NoThreads() {
+    pthread_setattr_default_np(&before_);
+    pthread_attr_destroy(&before_);
+  }
+  NoThreads(const NoThreads&) = delete;
+  NoThreads& operator=(const NoThreads&) = delete;
+
+ private:
+  pthread_attr_t before_{};
+};
+
+// Is copied for each worker before that is started: from some copy on none can be.
+struct RunsOutOfThreads {
+  RunsOutOfThreads(std::optional<NoThreads>& none, int& copies) : none_(none), copies_left(copies) {}
+  RunsOutOfThreads(const RunsOutOfThreads& other) : none_(other.none_), copies_left(other.copies_left) {
+    if (copies_left-- == 0) none_.emplace();
+  }
+  RunsOutOfThreads& operator=(const RunsOutOfThreads&) = delete;
+  ~RunsOutOfThreads() = default;
+  void operator()(int) const {}
+  std::optional<NoThreads>& none_;
+  int& copies_left;
+};
+
+TEST(Executor, EndsTheWorkersThereAreWhereTheSystemGrantsNoMore) {
+  for (int copies = 0; copies < 8; ++copies) {
+    std::optional<NoThreads> none;
+    int left = copies;
+    EXPECT_THROW(Executor(8, RunsOutOfThreads(none, left)), std::system_error) << copies;
+  }
 }
 
 TEST(ExecutorDeathTest, NeedsAWorker) { EXPECT_DEATH(Executor(0), "at least one worker"); }

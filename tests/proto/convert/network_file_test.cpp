@@ -58,6 +58,35 @@ TEST(NetworkFile, WeightsBesideTheModel) {
   EXPECT_EQ(loaded->weights[0].kernels, whole.weights[0].kernels);
 }
 
+// Large tensors are read from the file when they are needed, small ones with the message.
+TEST(NetworkFile, LargeTensorsAreReadFromTheFileItself) {
+  test::OnnxModel model(64);
+  model.conv("in", "a", 64, 300, {1, 1, 1});
+  model.conv("a", "b", 300, 2, {1, 1, 1});
+  model.output("b");
+  const LoadedNetwork whole = fold_and_fuse(model.read());
+  const test::TemporaryDirectory folder;
+  const Result<LoadedNetwork> loaded = read_network_file(folder.write("model.onnx", model.bytes()));
+  ASSERT_TRUE(loaded) << loaded.error().message;
+  EXPECT_EQ(loaded->network, whole.network);
+  for (std::size_t node = 0; node < 2; ++node) {
+    EXPECT_EQ(loaded->weights[node].kernels, whole.weights[node].kernels);
+    EXPECT_EQ(loaded->weights[node].bias, whole.weights[node].bias);
+  }
+}
+
+TEST(NetworkFile, WeightsThatTakeTooMuchAreRefusedBeforeTheyAreRead) {
+  test::OnnxModel model(1);
+  model.conv("in", "a", 1, 2, {3, 3, 3});
+  model.output("a");
+  const test::TemporaryDirectory folder;
+  const std::string path = folder.write("model.onnx", model.bytes());
+  EXPECT_TRUE(read_network_file(path, 56 * 4));
+  const Error refused = read_network_file(path, 56 * 4 - 1).error();
+  EXPECT_EQ(refused.code, ErrorCode::over_budget);
+  EXPECT_THAT(refused.message, StartsWith(path + ": its weights take 224 B as float32, and 223 B may be used"));
+}
+
 TEST(NetworkFile, ErrorsBeginWithThePath) {
   const test::TemporaryDirectory folder;
   const std::string bytes = test::rich_model().bytes();

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cstring>
+#include <limits>
+
 #include "tests/proto/convert/onnx_model.hpp"
 
 namespace znni {
@@ -51,6 +54,24 @@ TEST(OnnxBuilder, LimitsOfImagesAndParameters) {
   OnnxBuilder parameters(*graph, 3, 1, 100);
   parameters.append(*graph->nodes[0], ScaleShift{}, {0}, 1, NodeWeights{{}, {}, std::vector<float>(101), {}});
   EXPECT_THAT(parameters.check_limits().error().message, HasSubstr("to 101 parameters; at most 100"));
+}
+
+TEST(OnnxBuilder, NumbersThatAreNotFiniteAreRefusedWithTheirPosition) {
+  constexpr float nan = std::numeric_limits<float>::quiet_NaN();
+  constexpr float infinity = std::numeric_limits<float>::infinity();
+  OnnxModel model(2);
+  model.conv("in", "a", 2, 3, {1, 1, 2});
+  onnx::TensorProto& kernels = *model.proto.mutable_graph()->mutable_initializer(0);
+  const auto set = [](onnx::TensorProto& tensor, std::size_t element, float value) {
+    std::memcpy(tensor.mutable_raw_data()->data() + element * sizeof(value), &value, sizeof(value));
+  };
+  model.output("a");
+  EXPECT_EQ(model.refusal(), "");
+  set(kernels, 7, nan);
+  EXPECT_THAT(model.refusal(), HasSubstr("tensor 'a.w': element [1, 1, 0, 0, 1] is nan as float32; finite numbers"));
+  set(kernels, 7, 1);
+  set(*model.proto.mutable_graph()->mutable_initializer(1), 2, -infinity);
+  EXPECT_THAT(model.refusal(), HasSubstr("tensor 'a.b': element [2] is -inf as float32"));
 }
 
 // A small file must not become a large net: many nodes that share one tensor.

@@ -56,6 +56,14 @@ TEST(PlanText, PrecisionComesBackAndIsFp32WhereNothingIsSaid) {
   EXPECT_EQ(plan_text(*old).find("precision"), std::string::npos);
 }
 
+TEST(PlanText, PinsComeBackAndAreAbsentWhereNothingIsPinned) {
+  Plan plan = test::full_plan();
+  EXPECT_EQ(plan_text(plan).find("pins"), std::string::npos);
+  plan.key.pins = "--patch 88,288,280 --no-stream";
+  EXPECT_NE(plan_text(plan).find("pins: \"--patch 88,288,280 --no-stream\"\n"), std::string::npos);
+  EXPECT_EQ(parse_plan(plan_text(plan)).value(), plan);
+}
+
 TEST(PlanText, GoldenFileStillLoads) {
   const Result<Plan> plan = read_plan(test::case_folder().parent_path() / "golden" / "plan.pbtxt");
   ASSERT_TRUE(plan) << plan.error().message;

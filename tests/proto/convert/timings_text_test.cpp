@@ -113,6 +113,17 @@ TEST(TimingsText, AnythingElseIsAnError) {
   EXPECT_EQ(refusal(start + "1 }"), "");
 }
 
+TEST(TimingsText, RefusedSizesComeBackAndHaveNoSamples) {
+  TimingRecord record;
+  record.primitive = "x";
+  record.problem = "conv 1x1x9x9x9 -> 1, k 2x2x2";
+  EXPECT_EQ(timing_text(record).find("refused"), std::string::npos);
+  record.refused = true;
+  EXPECT_EQ(parse_timings(timing_text(record)).value().timings.records().at(0), record);
+  record.samples = {1};
+  EXPECT_THAT(parse_timings(timing_text(record)).error().message, HasSubstr("refused has samples"));
+}
+
 TEST(TimingsText, AMachineMakesSenseOrIsRefused) {
   const std::string machine =
       "machine { name: \"box\" device { name: \"C\" kind: cpu threads: 4 flops_per_second: 1e12 "

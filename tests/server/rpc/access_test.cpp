@@ -34,10 +34,14 @@ TEST(Guard, AManageTokenAloneLeavesInferenceOpen) {
 TEST(Guard, TokensAreComparedWhole) {
   const Tokens tokens{"abc", "xyz"};
   for (const char* wrong :
-       {"Bearer ab", "Bearer abcd", "Bearer abd", "abc", "bearer abc", "Bearer  abc", "Basic abc"}) {
+       {"Bearer ab", "Bearer abcd", "Bearer abd", "abc", "bearerabc", "Bearer", "Bearer  abc", "Basic abc"}) {
     EXPECT_EQ(check(tokens, wrong, Access::infer), StatusCode::UNAUTHENTICATED) << wrong;
   }
   EXPECT_EQ(check(tokens, "Bearer xyz", Access::infer), StatusCode::OK) << "a manager may infer";
+  for (const char* right : {"bearer abc", "BEARER abc", "bEARER abc"}) {
+    EXPECT_EQ(check(tokens, right, Access::infer), StatusCode::OK) << right;
+  }
+  EXPECT_EQ(check(tokens, "bearer ABC", Access::infer), StatusCode::UNAUTHENTICATED) << "of tokens the case counts";
 }
 
 }  // namespace

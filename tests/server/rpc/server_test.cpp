@@ -9,6 +9,7 @@
 #include "proto/inference.grpc.pb.h"
 #include "server/rpc/listening_points.hpp"
 #include "tests/server/rpc/loopback.hpp"
+#include "tests/server/rpc/tcp_client.hpp"
 #include "tests/server/rpc/wire.hpp"
 
 namespace znni::rpc {
@@ -98,6 +99,44 @@ TEST_F(ServerTest, APortInUseIsRefused) {
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, ErrorCode::unavailable);
   EXPECT_THAT(second.error().message, testing::HasSubstr("port " + std::to_string(same.port) + " is in use"));
+}
+
+TEST_F(ServerTest, CertificatesThatAreNoneAreRefused) {
+  ListenOptions other = options();
+  other.certificates = Certificates{"no certificate", "no key", ""};
+  const Result<std::unique_ptr<Server>> started = Server::start(models_, record_, other);
+  ASSERT_FALSE(started);
+  EXPECT_THAT(started.error().message, testing::HasSubstr("certificate and key are not those of a server"));
+}
+
+TEST_F(ServerTest, ItsOwnPortAnswersItAlsoWhereClientsHaveAllConnections) {
+  ListenOptions few = options();
+  few.connections = {2, 2};
+  start(few);
+  const TcpClient first(server_->port());
+  const TcpClient second(server_->port());
+  const TcpClient third(server_->port());
+  EXPECT_TRUE(third.is_closed());
+  const Result<void> answered = server_->ask_own_port(std::chrono::minutes(1));
+  EXPECT_TRUE(answered) << answered.error().message;
+  EXPECT_EQ(server_->connections().open, 2);
+  EXPECT_EQ(server_->connections().refused_by_server, 1);
+  server_->stop(0);
+  EXPECT_FALSE(server_->ask_own_port(std::chrono::minutes(1)));
+}
+
+TEST_F(ServerTest, ConnectionsThatEndMakeRoom) {
+  ListenOptions few = options();
+  few.connections = {2, 2};
+  start(few);
+  {
+    const TcpClient first(server_->port());
+    const TcpClient second(server_->port());
+    const TcpClient third(server_->port());
+    EXPECT_TRUE(third.is_closed());
+  }
+  while (server_->connections().open > 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  EXPECT_TRUE(is_model_ready());
 }
 
 TEST_F(ServerTest, ANameIsRefusedWhereThePortOfOneOfItsAddressesIsInUse) {

@@ -100,10 +100,12 @@ TEST(SharedRegions, WhoHoldsARegionKeepsIt) {
 
 TEST(SharedRegions, AreNotMoreThanSoMany) {
   const SharedMemoryFile memory(100);
-  SharedRegions regions;
+  SharedRegions regions(3);
   const RegionHandle region = *SharedRegion::open(memory.key(), 0, 1);
-  for (std::size_t i = 0; i < SharedRegions::most_regions; ++i) EXPECT_TRUE(*regions.add(std::to_string(i), region));
+  for (int i = 0; i < 3; ++i) EXPECT_TRUE(*regions.add(std::to_string(i), region));
   EXPECT_EQ(regions.add("more", region).error().code, ErrorCode::unavailable);
+  regions.remove("1");
+  EXPECT_TRUE(*regions.add("more", region));
 }
 
 }  // namespace

@@ -1,0 +1,37 @@
+// What clients begin and do not see through: calls that they reset, break or leave open. A few are usual. Many at once
+// take memory faster than the daemon can give it back.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+
+namespace znni::rpc {
+
+// Thread safe.
+class StreamAccount {
+ public:
+  using Clock = std::chrono::steady_clock;
+  static constexpr double most = 1000;              // unserved calls of one client
+  static constexpr double forgiven_a_second = 200;  // of those
+
+  // Notes that `client` has begun `calls` more that were not served. Returns true if it has too many at `now`.
+  bool add(const std::string& client, std::int64_t calls, Clock::time_point now);
+  // Returns true if `client` may not connect at `now`: from having too many until half of those are forgiven.
+  [[nodiscard]] bool is_shut_out(const std::string& client, Clock::time_point now);
+
+ private:
+  struct Balance {
+    double calls = 0;
+    Clock::time_point when;
+    bool shut_out = false;
+  };
+  static void forgive(Balance& balance, Clock::time_point now);
+
+  std::mutex mutex_;  // guards clients_
+  std::map<std::string, Balance> clients_;
+};
+
+}  // namespace znni::rpc

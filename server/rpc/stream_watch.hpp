@@ -1,0 +1,50 @@
+// Closes the connections of clients that begin far more calls than they see through. The library holds each call, reset
+// or not, until one of its threads has looked at it, and bounds them by nothing.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <string>
+#include <thread>
+
+#include "server/rpc/connection_table.hpp"
+#include "server/rpc/paced.hpp"
+#include "server/rpc/stream_account.hpp"
+#include "server/rpc/stream_counts.hpp"
+
+namespace znni::rpc {
+
+class StreamWatch {
+ public:
+  using Warn = std::function<void(const std::string& line)>;
+
+  // Looks every few milliseconds at the connections of `table`, which must outlive it, that have received something.
+  StreamWatch(std::int64_t server, ConnectionTable& table, StreamAccount& account, Warn warn);
+
+  // Returns how many connections it has closed.
+  [[nodiscard]] std::int64_t closed() const { return closed_; }
+
+ private:
+  struct Seen {
+    ino_t inode = 0;
+    std::uint64_t bytes = 0;
+    std::int64_t unserved = 0;
+  };
+  void work(const std::stop_token& stop);
+  void look();
+  [[nodiscard]] bool has_too_many(const OpenConnection& connection);
+  void shut(const OpenConnection& connection);
+
+  StreamCounts counts_;
+  ConnectionTable& table_;
+  StreamAccount& account_;
+  const Warn warn_;
+  std::map<int, Seen> seen_;  // by descriptor
+  Paced warnings_;
+  std::atomic<std::int64_t> closed_ = 0;
+  std::jthread thread_;
+};
+
+}  // namespace znni::rpc

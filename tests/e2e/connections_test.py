@@ -1,0 +1,135 @@
+"""Clients that mean harm at the level of connections."""
+
+import socket
+import tempfile
+import threading
+import time
+import unittest
+
+import numpy as np
+import tritonclient.grpc as triton
+
+import nets
+import raw_http2
+from harness import Daemon
+
+MODEL = "net"
+MORE_THAN_FILES = 300
+CALLS_OF_ATTACKER = 60_000
+INFER = "/inference.GRPCInferenceService/ModelInfer"
+
+
+def infer(daemon):
+    """One request through a stock client, over a connection of its own."""
+    volume = np.ones((1, 1, 14, 14, 14), np.float32)
+    tensor = triton.InferInput("input", list(volume.shape), "FP32")
+    tensor.set_data_from_numpy(volume)
+    with daemon.client() as client:
+        return client.infer(MODEL, [tensor]).as_numpy("output")
+
+
+def infer_when_there_is_room(daemon):
+    """The same, when the threads that look at calls have done with an attacker's."""
+    while True:
+        try:
+            return infer(daemon)
+        except triton.InferenceServerException as error:
+            if error.status() not in ("StatusCode.RESOURCE_EXHAUSTED", "StatusCode.UNAVAILABLE"):
+                raise
+
+
+def connected(daemon, count):
+    """Connections that say nothing; those that are refused have an end already."""
+    return [socket.create_connection(("127.0.0.1", daemon.port)) for _ in range(count)]
+
+
+def wait_for(holds):
+    """Until `holds()`."""
+    while not holds():
+        time.sleep(0.01)
+
+
+class ConnectionsTest(unittest.TestCase):
+    """Each with a daemon of its own."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.repository = f"{cls.folder.name}/models"
+        nets.save(nets.small_net(1), cls.repository, MODEL)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    def survives_idle_connections(self, daemon, limit):
+        """Opens more connections than the daemon may have files, and closes them again."""
+        before = infer(daemon)
+        idle = connected(daemon, MORE_THAN_FILES)
+        daemon.logged("refused ")
+        for each in idle:
+            each.close()
+        wait_for(lambda: daemon.metric("znni_connections") == 0)
+        self.assertGreater(daemon.metric("znni_refused_connections_total", limit=limit), 0)
+        np.testing.assert_array_equal(infer(daemon), before)
+        self.assertEqual(daemon.page("/livez"), (200, "ok\n"))
+        self.assertEqual(daemon.page("/readyz"), (200, "ok\n"))
+
+    def attack(self, daemon, calls, begin):
+        """Sends frames that `begin` makes for calls from a number on, over connection after connection from an address
+        of its own."""
+        sent = 0
+        while sent < calls:
+            try:
+                with socket.create_connection(("127.0.0.1", daemon.port), source_address=("127.0.0.2", 0)) as connection:
+                    connection.sendall(raw_http2.BEGIN)
+                    for first in range(0, calls, 500):
+                        sent += 500
+                        connection.sendall(begin(first))
+            except OSError:
+                continue
+
+    def holds_against(self, begin):
+        """The memory of a daemon under attack stays within --mem, and others are served after it."""
+        with Daemon(self.repository, mem="512M") as daemon:
+            before = infer(daemon)
+            attackers = [threading.Thread(target=self.attack, args=(daemon, CALLS_OF_ATTACKER, begin)) for _ in range(4)]
+            for each in attackers:
+                each.start()
+            for each in attackers:
+                each.join()
+            daemon.logged("closed ")
+            np.testing.assert_array_equal(infer_when_there_is_room(daemon), before)
+            self.assertGreater(daemon.metric("znni_cut_connections_total"), 0)
+            self.assertLess(daemon.memory("VmHWM"), 512 << 20)
+            print(f"peak {daemon.memory('VmHWM') >> 20} MiB", end=" ")
+            self.assertEqual(daemon.page("/livez"), (200, "ok\n"))
+
+    def test_calls_that_are_reset_at_once(self):
+        self.holds_against(lambda first: raw_http2.calls_taken_back(INFER, first, 500))
+
+    def test_calls_that_are_left_open(self):
+        self.holds_against(lambda first: raw_http2.calls_left_open(INFER, first, 500))
+
+    def test_more_connections_than_files(self):
+        with Daemon(self.repository, "--max-connections", "1000", "--max-connections-per-client", "1000",
+                    open_files=128) as daemon:
+            self.survives_idle_connections(daemon, "descriptors")
+
+    def test_more_connections_than_allowed(self):
+        with Daemon(self.repository, open_files=128) as daemon:
+            self.assertEqual(daemon.metric("znni_connections_limit"), 64)
+            self.survives_idle_connections(daemon, "client")
+
+    def test_the_metrics_port_answers_beside_connections_up_to_the_limit(self):
+        with Daemon(self.repository, "--max-connections", "40", "--max-connections-per-client", "40",
+                    open_files=128) as daemon:
+            idle = connected(daemon, 60)
+            self.assertEqual(daemon.page("/livez"), (200, "ok\n"))
+            self.assertLessEqual(daemon.metric("znni_connections"), 40)
+            for each in idle:
+                each.close()
+
+
+if __name__ == "__main__":
+    unittest.main()

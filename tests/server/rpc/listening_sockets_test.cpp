@@ -1,0 +1,47 @@
+#include "server/rpc/listening_sockets.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tests/server/rpc/tcp_client.hpp"
+
+namespace znni::rpc {
+namespace {
+
+TEST(ListeningSockets, AnyPortIsOneThatIsReached) {
+  const auto sockets = open_listening_sockets({"127.0.0.1:0"});
+  ASSERT_TRUE(sockets) << sockets.error().message;
+  ASSERT_EQ(sockets->size(), 1U);
+  EXPECT_GT(sockets->front().address.port(), 0);
+  const TcpClient client(sockets->front().address.port());
+  EXPECT_TRUE(OwnedDescriptor(accept(sockets->front().socket.number(), nullptr, nullptr)));
+}
+
+TEST(ListeningSockets, BothWildcardsTakeIpv4) {
+  for (const char* wildcard : {"0.0.0.0:0", "[::]:0"}) {
+    const auto sockets = open_listening_sockets({wildcard});
+    ASSERT_TRUE(sockets) << wildcard;
+    EXPECT_TRUE(sockets->front().address.is_wildcard());
+    const TcpClient client(sockets->front().address.port());
+    const OwnedDescriptor accepted(accept(sockets->front().socket.number(), nullptr, nullptr));
+    ASSERT_TRUE(accepted) << wildcard;
+    EXPECT_EQ(SocketAddress::of_peer(accepted.number())->text(), client.name());
+  }
+}
+
+TEST(ListeningSockets, APortInUseIsNamedAndNotShared) {
+  const auto first = open_listening_sockets({"127.0.0.1:0"});
+  ASSERT_TRUE(first);
+  const std::string point = first->front().address.text();
+  const auto second = open_listening_sockets({"127.0.0.1:0", point});
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::unavailable);
+  EXPECT_EQ(second.error().message, point);
+}
+
+TEST(ListeningSockets, AnAddressOfAnotherMachineIsRefused) {
+  EXPECT_EQ(open_listening_sockets({"203.0.113.7:0"}).error().message, "203.0.113.7:0");
+  EXPECT_FALSE(open_listening_sockets({"nothing"}));
+}
+
+}  // namespace
+}  // namespace znni::rpc
