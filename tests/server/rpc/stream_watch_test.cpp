@@ -5,6 +5,7 @@
 
 #include <mutex>
 
+#include "proto/inference.grpc.pb.h"
 #include "tests/server/rpc/http2_frames.hpp"
 #include "tests/server/rpc/loopback.hpp"
 #include "tests/server/rpc/tcp_client.hpp"
