@@ -5,7 +5,8 @@ namespace znni {
 bool StopQuestion::operator()() const {
   if (!stop_ || stopped_) return stopped_;
   const std::unique_lock lock(asking_, std::try_to_lock);
-  if (lock && stop_()) stopped_ = true;
+  // Another thread may have heard "true" since the first look.
+  if (lock && !stopped_ && stop_()) stopped_ = true;
   return stopped_;
 }
 
