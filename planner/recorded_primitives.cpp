@@ -10,6 +10,7 @@
 #include "planner/problem_text.hpp"
 #include "planner/refused_sizes.hpp"
 #include "planner/row_curve.hpp"
+#include "planner/shape_curves.hpp"
 
 namespace znni {
 namespace {
@@ -36,9 +37,9 @@ struct WayKey {
 
 // The rows of one way.
 struct WayRows {
-  std::map<std::string, std::vector<SizedRow>> of_family;
+  std::map<std::string, std::vector<ShapedRow>> of_family;
   std::map<std::string, std::map<std::string, std::vector<SizedRow>>> of_class;  // class -> family
-  std::map<std::string, RowCurve> families;
+  std::map<std::string, ShapeCurves> families;
   std::map<std::string, RowCurve> classes;
   RefusedSizes refused;  // by family
 };
@@ -67,7 +68,7 @@ class RowTable {
     if (record.refused) return rows.refused.add(family, tensors_bytes(problem, record.in, record.out));
     const SizedRow row{direct_flops(problem), tensors_bytes(problem, record.in, record.out),
                        robust_mean(record.samples), record.memory};
-    rows.of_family[family].push_back(row);
+    rows.of_family[family].push_back({input_shape(problem, 0), row});
     rows.of_class[problem_class(record.problem)][family].push_back(row);
   }
 
@@ -78,9 +79,9 @@ class RowTable {
     std::vector<double> strange;
     for (auto& [way, rows] : ways_) {
       for (const auto& [family, own] : rows.of_family) {
-        const RowCurve& curve = rows.families.emplace(family, RowCurve(own)).first->second;
-        append(inside, curve.errors_inside());
-        append(outside, curve.errors_outside());
+        const ShapeCurves& curves = rows.families.emplace(family, ShapeCurves(own)).first->second;
+        append(inside, curves.errors_inside());
+        append(outside, curves.errors_outside());
       }
       for (const auto& [kernel, families] : rows.of_class) {
         rows.classes.emplace(kernel, RowCurve(all_rows(families)));
@@ -105,7 +106,7 @@ class RowTable {
     if (rows->second.refused.refuses(problem_family(text), bytes)) return std::nullopt;
     const auto family = rows->second.families.find(problem_family(text));
     if (family != rows->second.families.end()) {
-      const CurvePoint point = family->second.at(direct_flops(problem), bytes);
+      const CurvePoint point = family->second.at(input_shape(problem, 0), direct_flops(problem), bytes);
       const Basis basis = point.inside ? Basis::recorded : Basis::model;
       return Answer{point, {point.seconds, basis, point.inside ? inside_ : outside_}};
     }

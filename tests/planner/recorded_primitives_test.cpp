@@ -91,6 +91,10 @@ TEST(PlannerRecordedPrimitives, CostsTellRowsFromWhatLiesBeyond) {
   EXPECT_EQ(cost(conv(10)).basis, Basis::recorded);
   EXPECT_EQ(cost(conv(10)).error, 0.02);  // rows on a straight line
   EXPECT_EQ(cost(conv(64)).basis, Basis::model);
+  const ConvProblem slab{{1, 2, {3, 16, 16}}, 3, Vec3::cube(2), Vec3::cube(1), {}};
+  EXPECT_EQ(cost(slab).basis, Basis::model) << "cubes alone are recorded";
+  const ConvProblem two{{2, 2, Vec3::cube(8)}, 3, Vec3::cube(2), Vec3::cube(1), {}};
+  EXPECT_EQ(cost(two).basis, Basis::model) << "S of 1 alone is recorded";
   EXPECT_EQ(cost(conv(10, 4, 4)).basis, Basis::model);  // another family: by operation and window
   EXPECT_EQ(cost(conv(10, 4, 4)).error, 0);             // and no second family to learn from
   const Estimate drawn = drawn::make_estimate(conv(8), {}, {}, 1);
