@@ -89,8 +89,9 @@ class RowTable {
       }
     }
     inside_ = error_of(inside);
-    outside_ = error_of(outside);
-    strange_ = error_of(strange);
+    // Nothing is better known beyond the rows than between them.
+    outside_ = std::max(inside_, error_of(outside));
+    strange_ = std::max(outside_, error_of(strange));
   }
 
   struct Answer {

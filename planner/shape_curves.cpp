@@ -46,9 +46,7 @@ CurvePoint between(const CurvePoint& a, const CurvePoint& b, double part) {
   return {a.seconds * std::pow(b.seconds / a.seconds, part), a.inside && b.inside, larger(a.memory, b.memory)};
 }
 
-double error_of(Seconds predicted, Seconds taken) {
-  return std::max(predicted / taken, taken / predicted) - 1;
-}
+double error_of(Seconds predicted, Seconds taken) { return std::max(predicted / taken, taken / predicted) - 1; }
 
 }  // namespace
 
@@ -63,9 +61,10 @@ ShapeCurves::ShapeCurves(const std::vector<ShapedRow>& rows) : rows_(rows) {
 }
 
 const ShapeCurves::CurvesByS& ShapeCurves::nearest(Proportions wanted) const {
-  return std::min_element(curves_.begin(), curves_.end(), [&](const auto& a, const auto& b) {
-           return distance(a.first, wanted) < distance(b.first, wanted);
-         })->second;
+  return std::min_element(
+             curves_.begin(), curves_.end(),
+             [&](const auto& a, const auto& b) { return distance(a.first, wanted) < distance(b.first, wanted); })
+      ->second;
 }
 
 CurvePoint ShapeCurves::at(const Shape5& input, double work, double bytes) const {

@@ -48,23 +48,23 @@ std::string date_text(const ASN1_TIME* time) {
   return text.data();
 }
 
-// "" where the certificate is valid for longer.
-std::string validity_warning(const X509& certificate, std::time_t now) {
+// Returns "" where the certificate is valid for longer; otherwise what is wrong, with its `consequence`.
+std::string validity_warning(const X509& certificate, const std::string& consequence, std::time_t now) {
   constexpr std::time_t day = 24 * 60 * 60;
   const ASN1_TIME* const begin = X509_get0_notBefore(&certificate);
   const ASN1_TIME* const end = X509_get0_notAfter(&certificate);
   std::time_t soon = now + days_of_warning * day;
-  if (X509_cmp_time(begin, &now) > 0) return "is not valid before " + date_text(begin) + ": clients refuse it";
-  if (X509_cmp_time(end, &now) <= 0) return "expired on " + date_text(end) + ": clients refuse it";
+  if (X509_cmp_time(begin, &now) > 0) return "is not valid before " + date_text(begin) + ": " + consequence;
+  if (X509_cmp_time(end, &now) <= 0) return "expired on " + date_text(end) + ": " + consequence;
   if (X509_cmp_time(end, &soon) <= 0) return "expires on " + date_text(end) + ": renew it and restart";
   return {};
 }
 
 std::vector<std::string> warnings_of(const PemFile& file, const std::vector<Certificate>& certificates,
-                                     std::time_t now) {
+                                     const std::string& consequence, std::time_t now) {
   std::vector<std::string> warnings;
   for (std::size_t i = 0; i < certificates.size(); ++i) {
-    const std::string warning = validity_warning(*certificates[i], now);
+    const std::string warning = validity_warning(*certificates[i], consequence, now);
     if (warning.empty()) continue;
     const std::string which = certificates.size() == 1 ? "the certificate" : "certificate " + std::to_string(i + 1);
     warnings.push_back(file.name + ": " + which + " " + warning);
@@ -83,13 +83,13 @@ Result<std::vector<std::string>> check_pair(const PemFile& certificate, const Pe
   if (X509_check_private_key(chain.front().get(), own.get()) != 1) {
     return wrong(key, "is not the key of the certificate in " + certificate.name, "the one it was made with");
   }
-  return warnings_of(certificate, chain, now);
+  return warnings_of(certificate, chain, "clients refuse it", now);
 }
 
 Result<std::vector<std::string>> check_authorities(const PemFile& authorities, std::time_t now) {
   const std::vector<Certificate> all = certificates_of(authorities);
   if (all.empty()) return wrong(authorities, "holds no certificate that can be read", "one of an authority, as PEM,");
-  return warnings_of(authorities, all, now);
+  return warnings_of(authorities, all, "clients with certificates of it are refused", now);
 }
 
 }  // namespace znni

@@ -54,10 +54,10 @@ void bound_heap() {
 }
 
 // The daemon asks its own gRPC port so often, waits so long for the answer, and calls it deaf after so long without
-// one.
+// one: two answers in a row have failed to come by then.
 constexpr std::chrono::seconds between_questions{5};
 constexpr std::chrono::seconds for_an_answer{5};
-constexpr std::chrono::seconds until_deaf{15};
+constexpr std::chrono::seconds until_deaf{25};
 
 int fail(const Log& log, const Error& error) {
   log.error(error.message);
@@ -331,6 +331,7 @@ int main(int argc, char** argv) {
   try {
     return run(command.options);
   } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) throw;
     std::fprintf(stderr,
                  "znnid: the system grants no more threads (%s): raise the limit on processes, or give fewer "
                  "--threads\n",

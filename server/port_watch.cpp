@@ -9,7 +9,8 @@ void PortWatch::run(const Ask& ask, std::chrono::milliseconds period, const std:
   std::condition_variable_any never;
   std::unique_lock lock(mutex);
   while (!stop.stop_requested()) {
-    note(ask(), Clock::now());
+    const Clock::time_point asked = Clock::now();
+    note(ask(), asked);
     never.wait_for(lock, stop, period, [] { return false; });
   }
 }

@@ -80,6 +80,7 @@ int main(int count, char** arguments) {
     znni::client::stop_on_signal(stop);
     return znni::client::run(*parsed.options, stop.get_token());
   } catch (const std::system_error& error) {
+    if (error.code() != std::errc::resource_unavailable_try_again) throw;
     std::fprintf(stderr, "znni: the system grants no more threads (%s): raise the limit on processes\n", error.what());
     return 1;
   }

@@ -82,6 +82,12 @@ class Outliner {
     std::int64_t length = 0;
   };
 
+  // Takes `bytes` from what may be kept; false if that is too much.
+  bool charge(std::size_t bytes) {
+    left_ -= static_cast<std::int64_t>(bytes);
+    return !is_too_large();
+  }
+
   // All fields up to byte `end` of the file.
   bool copy(Kind kind, std::int64_t end, std::string& out) {
     std::optional<Numbers> numbers;
@@ -94,7 +100,8 @@ class Outliner {
         continue;
       }
       std::uint64_t value = 0;
-      if (!copy_number(tag, value, out)) return false;
+      const std::size_t before = out.size();
+      if (!copy_number(tag, value, out) || !charge(out.size() - before)) return false;
       const bool is_type = Wire::GetTagFieldNumber(tag) == onnx::TensorProto::kDataTypeFieldNumber;
       if (kind == Kind::tensor && is_type) type = value;
     }
@@ -139,10 +146,10 @@ class Outliner {
   }
 
   bool keep(std::uint32_t tag, std::uint32_t length, std::string& out) {
-    left_ -= length;
-    if (is_too_large()) return false;
+    const std::size_t begin = out.size();
     append_varint(tag, out);
     append_varint(length, out);
+    if (!charge(out.size() - begin + length)) return false;
     const std::size_t before = out.size();
     out.resize(before + length);
     return in_.ReadRaw(out.data() + before, static_cast<int>(length));
@@ -154,8 +161,7 @@ class Outliner {
       out += reference(location_, numbers.offset, numbers.length);
       return true;
     }
-    left_ -= numbers.length;
-    if (is_too_large()) return false;
+    if (!charge(static_cast<std::size_t>(numbers.length))) return false;
     std::string raw(static_cast<std::size_t>(numbers.length), '\0');
     if (pread(file_, raw.data(), raw.size(), numbers.offset) != numbers.length) return false;
     append_bytes(Wire::MakeTag(onnx::TensorProto::kRawDataFieldNumber, Wire::WIRETYPE_LENGTH_DELIMITED), raw, out);

@@ -1,8 +1,10 @@
 #include "proto/convert/onnx_reader.hpp"
 
+#include <optional>
 #include <set>
 
 #include "proto/convert/errors.hpp"
+#include "proto/convert/file_state.hpp"
 #include "proto/convert/onnx_builder.hpp"
 #include "proto/convert/onnx_external.hpp"
 #include "proto/convert/onnx_operators.hpp"
@@ -134,9 +136,12 @@ Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string&
 
 Result<LoadedNetwork> read_onnx_file(const std::string& path, std::int64_t most_weight_bytes) {
   constexpr std::int64_t names = std::int64_t{1} << 20;  // and all else that is no weight
+  const std::optional<FileState> before = file_state(path);
   const Result<std::string> outline = read_onnx_outline(path, add(most_weight_bytes, names));
   if (!outline) return outline.error();
   Result<LoadedNetwork> loaded = read_onnx_bytes(*outline, path, most_weight_bytes);
+  // The outline says where numbers stand in the file that it was made of.
+  if (file_state(path) != before) return corrupt("changed while it was read; load it again").within(path);
   return loaded ? std::move(loaded) : loaded.error().within(path);
 }
 

@@ -46,7 +46,9 @@ ConnectionListener::ConnectionListener(std::vector<ListeningSocket> sockets, Con
       spare_(spare_descriptor()),
       table_(limits),
       warnings_(between_warnings),
-      thread_([this](const std::stop_token& stop) { work(stop); }) {}
+      thread_([this](const std::stop_token& stop) { work(stop); }) {
+  ensure(static_cast<bool>(wake_), "no descriptor for what ends the listener");
+}
 
 ConnectionListener::~ConnectionListener() { stop(); }
 

@@ -1,9 +1,12 @@
 #include "server/rpc/connection_table.hpp"
 
+#include <fcntl.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 
 #include <optional>
+
+#include "server/rpc/owned_descriptor.hpp"
 
 namespace znni::rpc {
 namespace {
@@ -51,11 +54,12 @@ bool ConnectionTable::cut(const OpenConnection& connection) {
   const std::scoped_lock lock(mutex_);
   const auto noted = connections_.find(connection.descriptor);
   if (noted == connections_.end() || noted->second.inode != connection.inode) return false;
-  const bool is_open = inode_of(connection.descriptor) == connection.inode;
   forget(noted);
-  if (!is_open) return false;
+  // The number may be closed and given to another connection at any time; a copy stays what it is.
+  const OwnedDescriptor copy(fcntl(connection.descriptor, F_DUPFD_CLOEXEC, 0));
+  if (!copy || inode_of(copy.number()) != connection.inode) return false;
   const sockaddr none{};
-  if (connect(connection.descriptor, &none, sizeof(none)) != 0) shutdown(connection.descriptor, SHUT_RDWR);
+  if (connect(copy.number(), &none, sizeof(none)) != 0) shutdown(copy.number(), SHUT_RDWR);
   return true;
 }
 

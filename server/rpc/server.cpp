@@ -5,12 +5,12 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/impl/server_builder_option.h>
 #include <grpcpp/resource_quota.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
+#include <random>
 #include <stop_token>
 #include <thread>
 #include <utility>
@@ -104,12 +104,24 @@ Error cannot_listen(const ListenOptions& options, const std::string& where) {
 
 std::string as_given(const ListenOptions& options) { return options.address + ":" + std::to_string(options.port); }
 
+Error cannot_use_credentials(const ListenOptions& options) {
+  const std::string what = options.certificates ? "certificate and key are not those of a server, as PEM"
+                                                : "the system grants no socket to try them on";
+  return {ErrorCode::unavailable, "cannot serve on " + as_given(options) + ": " + what};
+}
+
+// Returns a name that no other process has, those of other containers in the same network included.
+std::string random_word() {
+  std::random_device random;
+  return std::to_string(random()) + "-" + std::to_string(random());
+}
+
 // Returns true if a server can be made with `credentials`. The library tells that only of ports that it listens on
 // itself, so one of a moment does, which no one can reach by chance.
 bool are_usable(const std::shared_ptr<grpc::ServerCredentials>& credentials) {
   grpc::ServerBuilder builder;
   const std::unique_ptr<grpc::ServerCompletionQueue> queue = builder.AddCompletionQueue();
-  builder.AddListeningPort("unix-abstract:znnid-" + std::to_string(getpid()) + "-credentials", credentials);
+  builder.AddListeningPort("unix-abstract:znnid-" + random_word() + "-credentials", credentials);
   const std::unique_ptr<grpc::Server> server = builder.BuildAndStart();
   if (server) server->Shutdown();
   queue->Shutdown();
@@ -191,7 +203,7 @@ Result<std::unique_ptr<Server>> Server::start(ModelServer& models, CallSink reco
   Result<std::vector<ListeningSocket>> sockets = open_listening_sockets(points);
   if (!sockets) return cannot_listen(options, sockets.error().message);
   const std::shared_ptr<grpc::ServerCredentials> credentials = credentials_of(options.certificates);
-  if (!are_usable(credentials)) return cannot_listen(options, as_given(options));
+  if (!are_usable(credentials)) return cannot_use_credentials(options);
   const ConnectionTakers takers = {hand_to(add_acceptor(builder, credentials)),
                                    hand_to(add_acceptor(builder, grpc::InsecureServerCredentials()))};
   builder.RegisterService(&state->open_inference);

@@ -1,6 +1,7 @@
 #include "server/rpc/socket_address.hpp"
 
 #include <arpa/inet.h>
+#include <netdb.h>
 
 #include <algorithm>
 #include <array>
@@ -31,6 +32,20 @@ std::optional<in_port_t> parse_port(std::string_view text) {
   return htons(port);
 }
 
+// Reads figures with or without an interface, "fe80::1%eth0".
+std::optional<sockaddr_in6> parse_v6(const std::string& host, in_port_t port) {
+  addrinfo hints{};
+  hints.ai_family = AF_INET6;
+  hints.ai_flags = AI_NUMERICHOST;
+  addrinfo* found = nullptr;
+  if (host.empty() || getaddrinfo(host.c_str(), nullptr, &hints, &found) != 0) return std::nullopt;
+  sockaddr_in6 address{};
+  std::memcpy(&address, found->ai_addr, sizeof(address));
+  freeaddrinfo(found);
+  address.sin6_port = port;
+  return address;
+}
+
 // The IPv4 address within one that is written as IPv6.
 const void* mapped_part(const in6_addr& address) { return address.s6_addr + 12; }
 
@@ -45,17 +60,15 @@ std::optional<SocketAddress> SocketAddress::parse(const std::string& point) {
   const std::string host = bracketed ? point.substr(1, colon - 2) : point.substr(0, colon);
   SocketAddress parsed;
   sockaddr_in v4{};
-  sockaddr_in6 v6{};
   if (!bracketed && inet_pton(AF_INET, host.c_str(), &v4.sin_addr) == 1) {
     v4.sin_family = AF_INET;
     v4.sin_port = *port;
     parsed.storage_ = stored(v4);
     return parsed;
   }
-  if (!bracketed || inet_pton(AF_INET6, host.c_str(), &v6.sin6_addr) != 1) return std::nullopt;
-  v6.sin6_family = AF_INET6;
-  v6.sin6_port = *port;
-  parsed.storage_ = stored(v6);
+  const std::optional<sockaddr_in6> v6 = bracketed ? parse_v6(host, *port) : std::nullopt;
+  if (!v6) return std::nullopt;
+  parsed.storage_ = stored(*v6);
   return parsed;
 }
 

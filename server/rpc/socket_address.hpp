@@ -11,13 +11,14 @@ namespace znni::rpc {
 
 class SocketAddress {
  public:
-  // Reads "host:port" with a literal host: "127.0.0.1:8001", "[::1]:8001". Nothing for other texts.
+  // Reads "host:port" with a literal host: "127.0.0.1:8001", "[::1]:8001", "[fe80::1%eth0]:8001". Nothing for other
+  // texts.
   [[nodiscard]] static std::optional<SocketAddress> parse(const std::string& point);
   // Returns the address that the socket `descriptor` is bound to, or the one at its other end; nothing if it has none.
   [[nodiscard]] static std::optional<SocketAddress> of_socket(int descriptor);
   [[nodiscard]] static std::optional<SocketAddress> of_peer(int descriptor);
 
-  // Returns "host:port" as parse() reads it; IPv4 that is written as IPv6 as plain IPv4.
+  // Returns "host:port" as parse() reads it, without an interface; IPv4 that is written as IPv6 as plain IPv4.
   [[nodiscard]] std::string text() const;
   // Returns the name under which the connections of one client are counted together: its address without the port, of
   // IPv6 the network of 64 bits, all of which one client may have.

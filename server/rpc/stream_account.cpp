@@ -1,6 +1,7 @@
 #include "server/rpc/stream_account.hpp"
 
 #include <algorithm>
+#include <iterator>
 
 namespace znni::rpc {
 
@@ -23,6 +24,19 @@ bool StreamAccount::is_shut_out(const std::string& client, Clock::time_point now
   const bool shut_out = entry->second.shut_out;
   if (entry->second.calls == 0) clients_.erase(entry);
   return shut_out;
+}
+
+void StreamAccount::sweep(Clock::time_point now) {
+  const std::scoped_lock lock(mutex_);
+  for (auto each = clients_.begin(); each != clients_.end();) {
+    forgive(each->second, now);
+    each = each->second.calls == 0 ? clients_.erase(each) : std::next(each);
+  }
+}
+
+std::size_t StreamAccount::size() const {
+  const std::scoped_lock lock(mutex_);
+  return clients_.size();
 }
 
 void StreamAccount::forgive(Balance& balance, Clock::time_point now) {

@@ -21,6 +21,10 @@ class StreamAccount {
   bool add(const std::string& client, std::int64_t calls, Clock::time_point now);
   // Returns true if `client` may not connect at `now`: from having too many until half of those are forgiven.
   [[nodiscard]] bool is_shut_out(const std::string& client, Clock::time_point now);
+  // Forgets the clients of whom nothing is left to forgive at `now`.
+  void sweep(Clock::time_point now);
+  // Returns how many clients it knows.
+  [[nodiscard]] std::size_t size() const;
 
  private:
   struct Balance {
@@ -30,7 +34,7 @@ class StreamAccount {
   };
   static void forgive(Balance& balance, Clock::time_point now);
 
-  std::mutex mutex_;  // guards clients_
+  mutable std::mutex mutex_;  // guards clients_
   std::map<std::string, Balance> clients_;
 };
 

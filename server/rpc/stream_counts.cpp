@@ -54,18 +54,22 @@ std::optional<std::int64_t> newest_server() {
   return newest == 0 ? std::nullopt : std::optional(newest);
 }
 
-std::int64_t StreamCounts::unserved(const std::string& peer) {
-  if (!sockets_.contains(peer)) find_sockets();
+std::optional<std::int64_t> StreamCounts::unserved(const std::string& peer) {
+  if (!sockets_.contains(peer) && !is_listed_) find_sockets();
   const auto socket = sockets_.find(peer);
-  if (socket == sockets_.end()) return 0;
+  if (socket == sockets_.end()) return std::nullopt;
   const std::string counts = taken(grpc_channelz_get_socket(socket->second));
-  if (counts.empty()) sockets_.erase(socket);
+  if (counts.empty()) {
+    sockets_.erase(socket);
+    return std::nullopt;
+  }
   return number_in(counts, "streamsStarted") - number_in(counts, "streamsSucceeded");
 }
 
 void StreamCounts::find_sockets() {
   constexpr std::string_view name_key = "\"name\":\"";
   sockets_.clear();
+  is_listed_ = true;
   const std::string list = taken(grpc_channelz_get_server_sockets(server_, 0, all_at_once));
   for (auto at = list.find(name_key); at != std::string::npos; at = list.find(name_key, at + 1)) {
     const std::size_t begin = at + name_key.size();

@@ -18,14 +18,18 @@ class StreamCounts {
   explicit StreamCounts(std::int64_t server) : server_(server) {}
 
   // Returns how many calls of the connection from `peer` were begun and not served to their end: open ones, reset ones
-  // and broken ones. 0 where there is no such connection.
-  [[nodiscard]] std::int64_t unserved(const std::string& peer);
+  // and broken ones. Nothing if the library knows no such connection: it has ended, or its handshake is not done. An
+  // unknown one makes the library list all, which takes long where there are many: at most once until list_again().
+  [[nodiscard]] std::optional<std::int64_t> unserved(const std::string& peer);
+  // Lets the next unknown connection be looked for in a new list.
+  void list_again() { is_listed_ = false; }
 
  private:
   void find_sockets();
 
   const std::int64_t server_;
   std::map<std::string, std::int64_t> sockets_;  // the library's numbers
+  bool is_listed_ = false;                       // since list_again()
 };
 
 // Returns the number behind "name":" in a text of JSON as the library writes it, from `at` on; 0 where there is none.

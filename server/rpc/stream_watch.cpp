@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <mutex>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -13,12 +14,15 @@ namespace {
 
 constexpr std::chrono::milliseconds between_looks{10};
 constexpr std::chrono::seconds between_warnings{10};
+constexpr std::chrono::seconds between_sweeps{1};
 
-// By the connection since it began (libc's own header is older than this count); 0 where the system does not say.
-std::uint64_t received_bytes(int descriptor) {
+// Returns what the connection has received since it began (libc's own header is older than this count); nothing if it
+// is closed.
+std::optional<std::uint64_t> received_bytes(int descriptor) {
   tcp_info info{};
   socklen_t length = sizeof(info);
-  return getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) == 0 ? info.tcpi_bytes_received : 0;
+  if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return std::nullopt;
+  return info.tcpi_bytes_received;
 }
 
 }  // namespace
@@ -43,21 +47,28 @@ void StreamWatch::work(const std::stop_token& stop) {
 
 void StreamWatch::look() {
   const std::vector<OpenConnection> open = table_.open();
+  counts_.list_again();
   for (const OpenConnection& each : open) {
     if (has_too_many(each)) shut(each);
   }
   if (open.empty()) seen_.clear();
+  if (const auto now = StreamAccount::Clock::now(); now - swept_ >= between_sweeps) {
+    account_.sweep(now);
+    swept_ = now;
+  }
 }
 
 bool StreamWatch::has_too_many(const OpenConnection& connection) {
   const StreamAccount::Clock::time_point now = StreamAccount::Clock::now();
   Seen& seen = seen_[connection.descriptor];
   if (seen.inode != connection.inode) seen = {connection.inode, 0, 0};
-  const std::uint64_t bytes = received_bytes(connection.descriptor);
-  if (bytes == seen.bytes) return account_.is_shut_out(connection.client, now);
-  seen.bytes = bytes;
-  const std::int64_t unserved = counts_.unserved(connection.peer);
-  const std::int64_t more = unserved - std::exchange(seen.unserved, unserved);
+  const std::optional<std::uint64_t> bytes = received_bytes(connection.descriptor);
+  if (!bytes || *bytes == seen.bytes) return account_.is_shut_out(connection.client, now);
+  // A connection that has ended pays nothing back: its calls were not served.
+  const std::optional<std::int64_t> unserved = counts_.unserved(connection.peer);
+  if (!unserved) return account_.is_shut_out(connection.client, now);
+  seen.bytes = *bytes;
+  const std::int64_t more = *unserved - std::exchange(seen.unserved, *unserved);
   return account_.add(connection.client, more, now);
 }
 

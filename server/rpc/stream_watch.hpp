@@ -42,6 +42,7 @@ class StreamWatch {
   StreamAccount& account_;
   const Warn warn_;
   std::map<int, Seen> seen_;  // by descriptor
+  StreamAccount::Clock::time_point swept_;
   Paced warnings_;
   std::atomic<std::int64_t> closed_ = 0;
   std::jthread thread_;

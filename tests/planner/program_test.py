@@ -196,7 +196,10 @@ class Planner(unittest.TestCase):
         self.assertEqual(plan["memory"]["device"]["peak"], 0)
         small = json.loads(self.good(*arguments, "--mem", "20M"))
         self.assertLess(small["predicted"]["voxels_per_second"], plan["predicted"]["voxels_per_second"])
-        self.assertIn("recorded", {node["basis"] for node in small["nodes"]})
+        bases = {node["basis"] for node in small["nodes"]}
+        self.assertEqual(bases, {"model"}, "cubes are recorded, and it streams through thin patches")
+        cubic = json.loads(self.good(*arguments, "--mem", "20M", "--no-stream"))
+        self.assertEqual({node["basis"] for node in cubic["nodes"]}, {"recorded"})
         self.assertTrue(all(node["error"] for node in small["nodes"]))
         listed = self.good("primitives", "--machine", machine)
         for name in ("cudnn.conv", "zn.conv.fft", "cpu.conv.direct"):

@@ -13,8 +13,9 @@ double bytes_of(const Shape5& input) { return 4.0 * static_cast<double>(elements
 
 ShapedRow row(std::int64_t S, Vec3 n, Seconds seconds_of_one, std::int64_t transient = 0) {
   const Shape5 input{S, 1, n};
-  return {input,
-          {work_of(input), bytes_of(input), static_cast<double>(S) * seconds_of_one, {{MemorySpace::host, transient, 7}}}};
+  return {
+      input,
+      {work_of(input), bytes_of(input), static_cast<double>(S) * seconds_of_one, {{MemorySpace::host, transient, 7}}}};
 }
 
 // Seconds of one cube grow with its voxels; eight at a time take half as long for each.
@@ -25,7 +26,8 @@ Seconds seconds_of_one(std::int64_t S, std::int64_t edge) {
 std::vector<ShapedRow> cubes() {
   std::vector<ShapedRow> rows;
   for (const std::int64_t S : {1, 8}) {
-    for (const std::int64_t edge : {16, 32, 64}) rows.push_back(row(S, Vec3::cube(edge), seconds_of_one(S, edge), 1000));
+    for (const std::int64_t edge : {16, 32, 64})
+      rows.push_back(row(S, Vec3::cube(edge), seconds_of_one(S, edge), 1000));
   }
   return rows;
 }

@@ -56,7 +56,8 @@ TEST(Certificates, OfSeveralEachIsLookedAt) {
   const std::string good = test::make_certificate(now - day, now + 90 * day).certificate;
   const std::string old = test::make_certificate(now - 2 * day, now - day).certificate;
   EXPECT_THAT(check_authorities(named("r", good + old), now).value(),
-              ElementsAre("r: certificate 2 expired on 2026-09-20 14:13:20 UTC: clients refuse it"));
+              ElementsAre("r: certificate 2 expired on 2026-09-20 14:13:20 UTC: clients with "
+                          "certificates of it are refused"));
 }
 
 }  // namespace

@@ -1,6 +1,9 @@
 #include "server/rpc/socket_address.hpp"
 
 #include <gtest/gtest.h>
+#include <net/if.h>
+
+#include <cstring>
 
 #include "server/rpc/owned_descriptor.hpp"
 
@@ -20,9 +23,20 @@ TEST(SocketAddress, PointsAreReadAndWritten) {
   EXPECT_EQ(SocketAddress::parse("[::ffff:10.0.0.1]:17")->text(), "10.0.0.1:17");
 }
 
+TEST(SocketAddress, AnInterfaceOfIpv6IsKept) {
+  const auto address = SocketAddress::parse("[fe80::1%lo]:80");
+  ASSERT_TRUE(address);
+  sockaddr_in6 v6{};
+  std::memcpy(&v6, address->data(), sizeof(v6));
+  EXPECT_EQ(v6.sin6_scope_id, if_nametoindex("lo"));
+  EXPECT_EQ(address->text(), "[fe80::1]:80");
+  EXPECT_EQ(address->port(), 80);
+}
+
 TEST(SocketAddress, OtherTextsAreNone) {
-  for (const char* text : {"", ":", ":80", "localhost:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "::1:80",
-                           "[127.0.0.1]:80", "[]:80", "[::1]:x", "[::1:80"}) {
+  for (const char* text :
+       {"", ":", ":80", "localhost:80", "127.0.0.1", "127.0.0.1:", "127.0.0.1:65536", "::1:80", "[127.0.0.1]:80",
+        "[localhost]:80", "[fe80::1%nonesuch]:80", "[]:80", "[::1]:x", "[::1:80"}) {
     EXPECT_FALSE(SocketAddress::parse(text)) << text;
   }
 }

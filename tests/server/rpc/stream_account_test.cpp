@@ -33,6 +33,17 @@ TEST(StreamAccount, TooManyShutTheClientOutAloneUntilHalfAreForgiven) {
   EXPECT_FALSE(account.is_shut_out("a", start + milliseconds(2600)));
 }
 
+TEST(StreamAccount, ForgetsClientsOfWhomNothingIsLeftToForgive) {
+  StreamAccount account;
+  account.add("a", 100, start);
+  account.add("b", most, start);
+  account.sweep(start + seconds(1));
+  EXPECT_EQ(account.size(), 1U);
+  EXPECT_TRUE(account.add("b", 201, start + seconds(1))) << "what is left of b is kept";
+  account.sweep(start + seconds(60));
+  EXPECT_EQ(account.size(), 0U);
+}
+
 TEST(StreamAccount, NoClientIsShutOutForLong) {
   StreamAccount account;
   EXPECT_TRUE(account.add("a", 1'000'000'000, start));

@@ -26,9 +26,42 @@ TEST_F(StreamCountsTest, CallsThatAreOpenAreUnservedAndServedOnesAreNot) {
   StreamCounts counts(newest_server().value_or(0));
   const TcpClient client(server_->port());
   client.send(http2_begin() + calls_without_messages(5));
-  while (counts.unserved(client.name()) < 5) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (counts.unserved(client.name()).value_or(0) < 5) {
+    counts.list_again();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
   EXPECT_EQ(counts.unserved(client.name()), 5);
-  EXPECT_EQ(counts.unserved("127.0.0.1:1"), 0) << "there is no such connection";
+  EXPECT_EQ(counts.unserved("127.0.0.1:1"), std::nullopt) << "there is no such connection";
+}
+
+TEST_F(StreamCountsTest, AConnectionThatHasEndedIsUnknown) {
+  StreamCounts counts(newest_server().value_or(0));
+  TcpClient client(server_->port());
+  const std::string name = client.name();
+  client.send(http2_begin() + calls_without_messages(5));
+  while (counts.unserved(name).value_or(0) < 5) {
+    counts.list_again();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  client.close();
+  while (counts.unserved(name)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  counts.list_again();
+  EXPECT_EQ(counts.unserved(name), std::nullopt);
+}
+
+TEST_F(StreamCountsTest, AreListedOnceUntilTheyShallBeAgain) {
+  StreamCounts counts(newest_server().value_or(0));
+  EXPECT_EQ(counts.unserved("127.0.0.1:1"), std::nullopt);  // lists all
+  const TcpClient client(server_->port());
+  client.send(http2_begin() + calls_without_messages(5));
+  StreamCounts others(newest_server().value_or(0));
+  while (others.unserved(client.name()).value_or(0) < 5) {
+    others.list_again();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(counts.unserved(client.name()), std::nullopt);
+  counts.list_again();
+  EXPECT_EQ(counts.unserved(client.name()), 5);
 }
 
 }  // namespace
