@@ -132,7 +132,7 @@ std::set<Vec3> choose_few_extents(const Extents& extents, const SearchOptions& o
 std::set<Vec3> choose_extents(const Extents& extents, const SearchOptions& options, Vec3 fov, Vec3 shift,
                               std::int64_t share, bool smallest_S) {
   Combinations combinations;
-  if (combination_count(extents) <= share) {
+  if (options.every_extent || combination_count(extents) <= share) {
     combinations.add_all(extents);
     return combinations.found();
   }
@@ -189,7 +189,7 @@ void add_squares(const Extents& extents, Combinations& combinations) {
 
 std::set<Vec3> choose_streams(const Network& network, Extents extents, const SearchOptions& options, Vec3 shift) {
   Combinations combinations;
-  if (combination_count(extents) <= share_of_streams) {
+  if (options.every_extent || combination_count(extents) <= share_of_streams) {
     combinations.add_all(extents);
     return combinations.found();
   }
@@ -338,7 +338,8 @@ std::vector<GeometryChoice> make_candidates(const Network& network, const Search
     const Extents extents = legal(network, modes, options, *shift);
     if (combination_count(extents) == 0) continue;
     for (const std::int64_t S : batches) {
-      const bool few = !few_modes && in_groups(modes) && combination_count(extents) > share_in_groups;
+      const bool few =
+          !few_modes && !options.every_extent && in_groups(modes) && combination_count(extents) > share_in_groups;
       if (S != batches.front() && few) break;
       const std::set<Vec3> chosen = few ? choose_few_extents(extents, options, fov, *shift)
                                         : choose_extents(extents, options, fov, *shift, share, S == batches.front());

@@ -21,6 +21,7 @@
 //   axis.
 // S: powers of two. Beyond 1, where not every combination is taken, cubes alone: a larger patch does better
 //   than more patches, unless it runs out of legal extents.
+// SearchOptions::every_extent: all combinations of legal extents for every S, modes and stream, however many.
 // Pins (planner/pins.hpp): pinned modes, also such as are not listed above, take the place of all others; a pinned S
 //   that of the powers of two, enumerated as S of 1 is; of a pinned patch exactly its extents are taken, however large.
 #pragma once
@@ -32,8 +33,8 @@
 
 namespace znni {
 
-// At most about this many candidates are made, over all modes without groups and S, and as many again in
-// groups, and fewer streams; each that can have a head in slabs also with one.
+// At most about this many candidates (unless every_extent asks for all) are made, over all modes without groups and S,
+// and as many again in groups, and fewer streams; each that can have a head in slabs also with one.
 inline constexpr std::int64_t candidate_limit = 20000;
 
 // Streams first; then least repeated work; then by S; then large extents before small. No duplicates. Every candidate

@@ -18,6 +18,14 @@ enum class Command { plan, show, diff, measure, draw, primitives };
 // Where times come from; each falls back on the one before it.
 enum class Patience { model, recorded, measure };
 
+// How far a search looks; nothing: as SearchOptions has it.
+struct SearchBounds {
+  std::optional<std::int64_t> max_extent;  // of a patch, per axis
+  std::optional<std::int64_t> max_S;
+  bool every_extent = false;
+  bool operator==(const SearchBounds&) const = default;
+};
+
 struct PlannerOptions {
   Command command = Command::plan;
   std::vector<std::string> files;      // of show and diff: plans
@@ -36,6 +44,7 @@ struct PlannerOptions {
   std::vector<std::string> disable;
   std::map<std::string, std::string> force;
   Pins pins;
+  SearchBounds bounds;
   Strategy strategy = Strategy::cpu;
   std::optional<SplitStrategy> split;      // instead: over CPU and GPU
   Precision precision = Precision::fp32;   // the coarsest that a plan with a GPU may use

@@ -12,6 +12,7 @@
 #include "planner/explain_json.hpp"
 #include "planner/k8s_resources.hpp"
 #include "planner/report_page.hpp"
+#include "planner/search_bound.hpp"
 #include "planner/summary.hpp"
 #include "planner/text_table.hpp"
 #include "primitives/core/write_atomically.hpp"
@@ -20,9 +21,19 @@
 namespace znni {
 namespace {
 
+// Says where the plan ends at a bound of the search, and not at memory.
+void say_bound(const Network& network, const Plan& plan, const Session& session) {
+  if (session.options.pins.patch) return;
+  const SearchOptions defaults;
+  const std::int64_t max_extent = session.options.bounds.max_extent.value_or(defaults.most_extent);
+  const std::string note = bound_note(network, plan, max_extent, session.options.volume);
+  if (!note.empty()) warn(note);
+}
+
 // Where this machine falls short of what was asked.
-void say_caveats(const Plan& plan, const Session& session) {
+void say_caveats(const Network& network, const Plan& plan, const Session& session) {
   if (interrupted()) warn("interrupted: this is the best plan so far");
+  say_bound(network, plan, session);
   if (session.machine) {
     warn("planned for " + plan.key.device + " of " + session.options.machine +
          ": the plan is predicted, nothing ran here");
@@ -188,7 +199,7 @@ std::optional<MachinePlaces> other_places(const Session& session) {
 template <class Found>
 Result<void> print_all(const Told& told, const Found& found, const std::optional<MachinePlaces>& places,
                        const std::string& otherwise, const DeviceSpec* gpu) {
-  say_caveats(told.plan, told.session);
+  say_caveats(told.network, told.plan, told.session);
   std::string reasons;
   if (told.session.options.explain || !told.session.options.report.empty()) {
     Beside beside(told.network, told.session, places);

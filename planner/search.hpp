@@ -28,6 +28,7 @@ struct SearchOptions {
   std::optional<Vec3> volume;  // extents the plan is for: its border waste counts
   std::int64_t most_S = 4;
   std::int64_t most_extent = 1024;           // of a patch, per axis
+  bool every_extent = false;                 // all combinations of legal extents, not some of them where they are many
   Precision precision = Precision::fp32;     // no layer on a GPU is computed coarser; CPUs compute in float32
   std::map<std::string, std::string> force;  // node name or number -> primitive
   Pins pins;                                 // plans as these say alone; theta is of plan_split()

@@ -247,6 +247,10 @@ SearchOptions search_options(const Session& session, Progress& progress) {
   options.precision = session.options.precision;
   options.force = session.options.force;
   options.pins = session.options.pins;
+  const SearchBounds& bounds = session.options.bounds;
+  options.most_extent = bounds.max_extent.value_or(options.most_extent);
+  options.most_S = bounds.max_S.value_or(options.most_S);
+  options.every_extent = bounds.every_extent;
   // Of this machine, also where another one is planned for.
   options.threads = std::min(cpu::default_threads(), session.options.threads.value_or(cpu::default_threads()));
   options.stop = [&progress] {

@@ -89,6 +89,26 @@ TEST(PlannerCandidates, SmallSpacesAreComplete) {
   EXPECT_EQ(found, expected);
 }
 
+TEST(PlannerCandidates, AreAllWhereEveryExtentIsAskedFor) {
+  SearchOptions chosen = options(200);
+  chosen.most_S = 2;
+  chosen.pins.modes.assign(3, PoolMode::fragments);
+  const auto edges = static_cast<std::int64_t>(legal_extents(deep(), chosen.pins.modes, 0, 200).size());
+  const auto count = [](const std::vector<GeometryChoice>& all, std::int64_t S, bool streamed) {
+    return std::count_if(all.begin(), all.end(), [&](const GeometryChoice& choice) {
+      return choice.S == S && choice.streamed == streamed && choice.head_slab == 0;
+    });
+  };
+  const std::vector<GeometryChoice> some = make_candidates(deep(), chosen);
+  EXPECT_LT(count(some, 1, false), edges * edges * edges);
+  chosen.every_extent = true;
+  const std::vector<GeometryChoice> all = make_candidates(deep(), chosen);
+  EXPECT_EQ(count(all, 1, false), edges * edges * edges);
+  EXPECT_EQ(count(all, 2, false), edges * edges * edges);
+  EXPECT_GT(count(all, 1, true), count(some, 1, true));
+  EXPECT_EQ(count(all, 1, true) % (edges * edges), 0) << "every cross-section";
+}
+
 TEST(PlannerCandidates, LargeSpacesHaveEveryCubeAndLongOnes) {
   const Network network = deep();
   const std::vector<PoolingMode> fragments(3, PoolMode::fragments);

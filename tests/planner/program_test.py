@@ -183,6 +183,20 @@ class Planner(unittest.TestCase):
         self.assertTrue(timings.exists())
         self.good("--model", self.small, "--mem", "3M", "--timings", timings)
 
+    def test_some_extents_lose_little_against_all(self):
+        for memory in ("3M", "12M"):
+            arguments = ("--model", self.small, "--mem", memory, "--patience", "model", "--max-extent", 40, "--json",
+                         "--modes", "mpf", "--no-stream", "--no-groups")
+            some, every = (json.loads(self.good(*arguments, *more))["predicted"]["voxels_per_second"]
+                           for more in ((), ("--all-extents",)))
+            self.assertLessEqual(some, every * (1 + 1e-9))
+            self.assertGreater(some, 0.9 * every, f"some extents lose {100 * (1 - some / every):.1f} % in {memory}")
+
+    def test_a_plan_that_ends_at_the_bound_of_the_search_says_so(self):
+        arguments = ("--model", self.small, "--mem", "1G", "--patience", "model", "--no-stream")
+        self.assertIn("is as long as --max-extent 40 lets it be", self.run_planner(*arguments, "--max-extent", 40).stderr)
+        self.assertNotIn("--max-extent", self.run_planner(*arguments, "--volume", "60,60,60").stderr)
+
     def test_another_machine_is_planned_for_from_its_file(self):
         machine = self.golden / "machine.pbtxt"
         arguments = ("--model", self.small, "--machine", machine, "--enable", "zn.*", "--json")
