@@ -24,6 +24,8 @@ std::optional<Error> gone(const grpc::ServerContext& context) {
   return std::nullopt;
 }
 
+std::optional<Error> GrpcCaller::gone() const { return rpc::gone(context_); }
+
 // ServerContext::TryCancel() does the same, but says CANCELLED whatever the reason.
 void end_call(grpc::ServerContext& context, const Error& error) {
   const grpc::Status status = to_status(error);

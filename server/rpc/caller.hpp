@@ -1,14 +1,36 @@
-// Whether the caller of a gRPC call still wants the answer.
+// Whether the caller of a call still wants the answer.
 #pragma once
 
 #include <grpcpp/server_context.h>
 
 #include <optional>
+#include <string>
 
 #include "primitives/core/result.hpp"
 #include "server/rpc/stall.hpp"
 
 namespace znni::rpc {
+
+// The other end of a call, whichever protocol it speaks. Asked from any thread while the call lasts.
+class Caller {
+ public:
+  virtual ~Caller() = default;
+  // Returns why the call shall end, or nothing: its caller gave up, is gone, or its time is over.
+  [[nodiscard]] virtual std::optional<Error> gone() const = 0;
+  // Returns its address as gRPC writes it: "ipv4:127.0.0.1:5000".
+  [[nodiscard]] virtual std::string peer() const = 0;
+};
+
+// Of a gRPC call, while its handler runs.
+class GrpcCaller final : public Caller {
+ public:
+  explicit GrpcCaller(const grpc::ServerContext& context) : context_(context) {}
+  [[nodiscard]] std::optional<Error> gone() const override;
+  [[nodiscard]] std::string peer() const override { return context_.peer(); }
+
+ private:
+  const grpc::ServerContext& context_;
+};
 
 // cancelled or deadline_exceeded when the caller gave up, is gone or its deadline has passed. May be asked
 // from any thread while the call's handler runs.

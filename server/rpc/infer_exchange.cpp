@@ -3,6 +3,7 @@
 #include <atomic>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "primitives/core/shape.hpp"
 #include "server/rpc/bytes.hpp"
@@ -23,29 +24,42 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
 }
 
 // Why a call shall end: its caller gave up, or it waited for its turn longer than it said it would.
-CallWatch::Probe make_probe(const grpc::ServerContext& context, std::int64_t timeout_us,
-                            const std::atomic<bool>& started) {
+CallWatch::Probe make_probe(const Caller& caller, std::int64_t timeout_us, const std::atomic<bool>& started) {
   const Clock::time_point received = Clock::now();
-  return [&context, timeout_us, &started, received]() -> std::optional<Error> {
+  return [&caller, timeout_us, &started, received]() -> std::optional<Error> {
     if (timeout_us > 0 && !started && Clock::now() - received > std::chrono::microseconds(timeout_us)) {
       return Error{
           ErrorCode::deadline_exceeded,
           "Request timeout expired: waited longer than the request's timeout of " + std::to_string(timeout_us) + " us"};
     }
-    return gone(context);
+    return caller.gone();
   };
 }
 
 }  // namespace
 
-InferExchange::InferExchange(FrontDoor& door, const grpc::ServerContext& context, std::string_view method)
-    : door_(door), context_(context) {
+InferExchange::InferExchange(FrontDoor& door, std::unique_ptr<const Caller> caller, std::string_view method)
+    : door_(door), caller_(std::move(caller)) {
   record_.method = method;
 }
 
+InferExchange::InferExchange(FrontDoor& door, const grpc::ServerContext& context, std::string_view method)
+    : InferExchange(door, std::make_unique<GrpcCaller>(context), method) {}
+
 void InferExchange::admit(grpc::ByteBuffer& wire, bool leased) {
   record_.bytes_in = static_cast<std::int64_t>(wire.Length());
-  admitted_ = check(wire, leased);
+  keep(check(wire, leased));
+}
+
+void InferExchange::admit(std::unique_ptr<inference::ModelInferRequest> request, std::int64_t bytes) {
+  record_.bytes_in = bytes;
+  record_.receive_seconds = seconds_between(start_, Clock::now());
+  request_ = std::move(request);
+  keep(check_request(true));
+}
+
+void InferExchange::keep(Result<AdmittedInfer> admitted) {
+  admitted_ = std::move(admitted);
   if (admitted_) return;
   request_.reset();
   trim_heap_after(record_.bytes_in);
@@ -58,9 +72,13 @@ Result<AdmittedInfer> InferExchange::check(grpc::ByteBuffer& wire, bool leased) 
   trim_heap_after(record_.bytes_in);
   record_.receive_seconds = seconds_between(start_, Clock::now());
   if (!parsed) return parsed.error();
+  return check_request(leased);
+}
+
+Result<AdmittedInfer> InferExchange::check_request(bool leased) {
   record_.model = one_line(request_->model_name(), 80);
   record_.id = one_line(request_->id(), 80);
-  const bool shares_memory = door_.limits.offer_shared_memory && is_local_peer(context_.peer());
+  const bool shares_memory = door_.limits.offer_shared_memory && is_local_peer(caller_->peer());
   const SharedRegions* regions = shares_memory ? &door_.regions : nullptr;
   return admit_infer(*request_, door_.models, {door_.limits.wire.most_response_bytes, regions, leased, &wanted_bytes_});
 }
@@ -78,7 +96,7 @@ Result<void> InferExchange::run(inference::ModelInferResponse& response) {
   if (!admitted_) return admitted_.error();
   record_.version = admitted_->model.version;
   std::atomic<bool> started = false;
-  const WatchedCall call = door_.watch.watch(make_probe(context_, admitted_->request.parameters.timeout_us, started));
+  const WatchedCall call = door_.watch.watch(make_probe(*caller_, admitted_->request.parameters.timeout_us, started));
   const Result<JobStatistics> done = run_infer(
       *request_, *admitted_, door_.models, call.token(), [&started](bool in_turn) { started = in_turn; }, response);
   if (!done) return call.reason(done.error());

@@ -1,4 +1,5 @@
-// One message of ModelInfer and its answer, as the unary call and the stream of the protocol have them in common.
+// One message of ModelInfer and its answer, as the unary call, the stream and the request over HTTP have them in
+// common.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -8,6 +9,7 @@
 #include <memory>
 
 #include "proto/inference.pb.h"
+#include "server/rpc/caller.hpp"
 #include "server/rpc/front_door.hpp"
 #include "server/rpc/infer_call.hpp"
 
@@ -16,10 +18,13 @@ namespace znni::rpc {
 class InferExchange {
  public:
   // `method` as the record shall tell it.
+  InferExchange(FrontDoor& door, std::unique_ptr<const Caller> caller, std::string_view method);
   InferExchange(FrontDoor& door, const grpc::ServerContext& context, std::string_view method);
 
   // Parses and checks a request that was read, and leases its memory where `leased`. One that is refused is freed.
   void admit(grpc::ByteBuffer& wire, bool leased);
+  // Likewise a request that is a message already, of `bytes` bytes as it travelled; its memory is leased.
+  void admit(std::unique_ptr<inference::ModelInferRequest> request, std::int64_t bytes);
   // Computes the answer, or tells why the request was refused; the request is freed.
   [[nodiscard]] Result<void> compute(inference::ModelInferResponse& response);
   // Of a call that never came to read a request: what it wanted of the memory of requests.
@@ -28,14 +33,18 @@ class InferExchange {
   void finish(const Result<void>& result);
 
   [[nodiscard]] const std::string& id() const { return record_.id; }
+  // Returns one of `refusals` (server/rpc/refusal.hpp), or "", of a call that was finished.
+  [[nodiscard]] std::string_view refusal() const { return record_.refusal; }
 
  private:
   using Clock = std::chrono::steady_clock;
   [[nodiscard]] Result<AdmittedInfer> check(grpc::ByteBuffer& wire, bool leased);
+  [[nodiscard]] Result<AdmittedInfer> check_request(bool leased);
+  void keep(Result<AdmittedInfer> admitted);
   [[nodiscard]] Result<void> run(inference::ModelInferResponse& response);
 
   FrontDoor& door_;
-  const grpc::ServerContext& context_;
+  std::unique_ptr<const Caller> caller_;
   CallRecord record_;
   std::int64_t wanted_bytes_ = 0;  // of the memory of requests, once that is known
   Clock::time_point start_ = Clock::now();

@@ -1,6 +1,5 @@
 #include "server/rpc/open_inference.hpp"
 
-#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -10,6 +9,7 @@
 #include "server/rpc/client_text.hpp"
 #include "server/rpc/infer_exchange.hpp"
 #include "server/rpc/local_peer.hpp"
+#include "server/rpc/model_questions.hpp"
 #include "server/rpc/shared_memory.hpp"
 #include "server/rpc/status_map.hpp"
 
@@ -17,25 +17,6 @@ namespace znni::rpc {
 namespace {
 
 using inference::ModelInferResponse;
-
-std::vector<std::string> versions_of(const std::string& name, const ModelServer& models) {
-  std::vector<std::string> versions;
-  for (const ModelInfo& model : models.models()) {
-    if (model.name == name) versions.push_back(model.version);
-  }
-  return versions;
-}
-
-// Whether it serves or not.
-bool is_known(const std::string& name, const std::string& version, const ModelServer& models) {
-  const std::vector<std::string> versions = versions_of(name, models);
-  return version.empty() ? !versions.empty() : std::find(versions.begin(), versions.end(), version) != versions.end();
-}
-
-Result<ModelInfo> find_model(const std::string& name, const std::string& version, const ModelServer& models) {
-  if (const Result<void> legal = check_version(name, version); !legal) return legal.error();
-  return models.find(name, version);
-}
 
 using InferStream = OpenInference::InferStream;
 
@@ -122,31 +103,25 @@ grpc::Status OpenInference::ServerReady(grpc::ServerContext* /*context*/,
 
 grpc::Status OpenInference::ModelReady(grpc::ServerContext* /*context*/, const inference::ModelReadyRequest* request,
                                        inference::ModelReadyResponse* response) {
-  const Result<ModelInfo> model = find_model(request->name(), request->version(), door_.models);
-  if (!model && !is_known(request->name(), request->version(), door_.models)) return to_status(model.error());
-  response->set_ready(model && model->state == ModelState::ready && !door_.retired);
+  const Result<bool> ready = is_model_ready(door_, request->name(), request->version());
+  if (!ready) return to_status(ready.error());
+  response->set_ready(*ready);
   return grpc::Status::OK;
 }
 
 grpc::Status OpenInference::ServerMetadata(grpc::ServerContext* /*context*/,
                                            const inference::ServerMetadataRequest* /*request*/,
                                            inference::ServerMetadataResponse* response) {
-  response->set_name("znni");
-  response->set_version(door_.limits.server_version);
-  for (const char* extension : {"model_configuration", "statistics", "parameters", "binary_tensor_data"}) {
-    response->add_extensions(extension);
-  }
-  if (door_.limits.offer_shared_memory) response->add_extensions("system_shared_memory");
-  if (door_.limits.model_control) response->add_extensions("model_repository");
+  *response = server_metadata(door_);
   return grpc::Status::OK;
 }
 
 grpc::Status OpenInference::ModelMetadata(grpc::ServerContext* context, const inference::ModelMetadataRequest* request,
                                           inference::ModelMetadataResponse* response) {
   if (grpc::Status refused = may_infer(context); !refused.ok()) return refused;
-  const Result<ModelInfo> model = find_model(request->name(), request->version(), door_.models);
-  if (!model) return to_status(model.error());
-  *response = describe_metadata(*model, versions_of(model->name, door_.models), door_.limits.wire);
+  Result<inference::ModelMetadataResponse> metadata = model_metadata(door_, request->name(), request->version());
+  if (!metadata) return to_status(metadata.error());
+  *response = *std::move(metadata);
   return grpc::Status::OK;
 }
 

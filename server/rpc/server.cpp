@@ -226,6 +226,8 @@ Server::~Server() { stop(0); }
 
 int Server::port() const { return state_->port; }
 
+FrontDoor& Server::front_door() const { return state_->door; }
+
 ConnectionFacts Server::connections() const { return state_->listener->facts(); }
 
 Result<void> Server::ask_own_port(std::chrono::milliseconds patience) const { return state_->listener->ask(patience); }
@@ -256,6 +258,7 @@ void Server::drain(double seconds) {
 void Server::stop(double seconds) {
   close();
   static_cast<void>(state_->door.gate.wait_empty(seconds));
+  state_->door.ended = true;
   state_->readiness = {};
   state_->listener->stop();
   // A moment for answers that are being sent; then every call left, open health watches included, is ended.

@@ -44,6 +44,8 @@ struct ListenOptions {
   std::optional<Certificates> certificates;  // nothing: no TLS
 };
 
+struct FrontDoor;
+
 class Server {
  public:
   // unavailable when the port of any address is in use or TLS does not come to be. `models` must outlive the server.
@@ -53,6 +55,8 @@ class Server {
   ~Server();
 
   [[nodiscard]] int port() const;
+  // Returns what calls over another protocol are served by, too. Those are to have ended before the server goes.
+  [[nodiscard]] FrontDoor& front_door() const;
   // Returns the counts of now. From any thread.
   [[nodiscard]] ConnectionFacts connections() const;
   // Asks every address that it listens on, up to `patience`, for the beginning of HTTP/2, over a connection that no

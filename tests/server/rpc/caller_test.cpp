@@ -23,7 +23,9 @@ class PatientService final : public Health::Service {
                      HealthCheckResponse* /*response*/) override {
     entered.set_value(gone(*context).has_value());
     std::optional<Error> error;
-    while (!(error = gone(*context))) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    const GrpcCaller caller(*context);
+    EXPECT_TRUE(caller.peer().starts_with("ipv4:127.0.0.1:")) << caller.peer();
+    while (!(error = caller.gone())) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     reason.set_value(*error);
     return grpc::Status::OK;
   }
@@ -31,7 +33,7 @@ class PatientService final : public Health::Service {
   std::promise<Error> reason;
 };
 
-class Caller : public testing::Test {
+class CallerTest : public testing::Test {
  protected:
   void SetUp() override {
     int port = 0;
@@ -60,12 +62,12 @@ class Caller : public testing::Test {
   std::jthread call_;
 };
 
-class CallerWithDeadline : public Caller {
+class CallerWithDeadline : public CallerTest {
  protected:
   CallerWithDeadline() { deadline_ = std::chrono::milliseconds(200); }
 };
 
-TEST_F(Caller, IsThereUntilItCancels) {
+TEST_F(CallerTest, IsThereUntilItCancels) {
   EXPECT_FALSE(service_.entered.get_future().get());
   context_.TryCancel();
   EXPECT_EQ(service_.reason.get_future().get().code, ErrorCode::cancelled);

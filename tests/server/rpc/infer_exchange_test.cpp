@@ -108,6 +108,49 @@ TEST_F(InferExchangeTest, WhatWouldGrowPastItsMemoryIsNotParsed) {
   EXPECT_EQ(records_[0].bytes_in, 2 << 14);
 }
 
+// Who calls over another protocol.
+class OtherCaller final : public Caller {
+ public:
+  explicit OtherCaller(std::optional<Error> gone) : gone_(std::move(gone)) {}
+  [[nodiscard]] std::optional<Error> gone() const override { return gone_; }
+  [[nodiscard]] std::string peer() const override { return "ipv4:10.0.0.1:5000"; }
+
+ private:
+  std::optional<Error> gone_;
+};
+
+TEST_F(InferExchangeTest, AMessageThatCameAnotherWayIsServedAlike) {
+  InferExchange exchange(door_, std::make_unique<OtherCaller>(std::nullopt), "Other");
+  exchange.admit(std::make_unique<inference::ModelInferRequest>(twice_request()), 777);
+  EXPECT_GT(models_.leased(), 0);
+  ModelInferResponse response;
+  exchange.finish(exchange.compute(response));
+  EXPECT_TRUE(is_twice(response.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_EQ(records_[0].method, "Other");
+  EXPECT_EQ(records_[0].bytes_in, 777);
+  EXPECT_EQ(exchange.refusal(), "");
+}
+
+TEST_F(InferExchangeTest, TheJobOfACallerWhoIsGoneIsStopped) {
+  models_.hold(FakeModelServer::Hold::patches);
+  InferExchange exchange(door_, std::make_unique<OtherCaller>(Error{ErrorCode::cancelled, "went"}), "Other");
+  exchange.admit(std::make_unique<inference::ModelInferRequest>(twice_request()), 777);
+  ModelInferResponse response;
+  const Result<void> done = exchange.compute(response);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().message, "went");
+}
+
+TEST_F(InferExchangeTest, ARefusalIsToldInAWord) {
+  InferExchange exchange(door_, std::make_unique<OtherCaller>(std::nullopt), "Other");
+  auto request = std::make_unique<inference::ModelInferRequest>(twice_request());
+  request->set_model_name("none");
+  exchange.admit(std::move(request), 777);
+  ModelInferResponse response;
+  exchange.finish(exchange.compute(response));
+  EXPECT_EQ(exchange.refusal(), "not_found");
+}
+
 TEST_F(InferExchangeTest, LeasesOnlyWhereAskedTo) {
   InferExchange exchange(door_, context_, "ModelStreamInfer");
   admit(exchange, twice_request(), false);
