@@ -24,6 +24,7 @@
 #include "proto/convert/timings_text.hpp"
 #include "server/call_log.hpp"
 #include "server/descriptor_limit.hpp"
+#include "server/http_models.hpp"
 #include "server/jobs/memory_shares.hpp"
 #include "server/jobs/model_server_impl.hpp"
 #include "server/log.hpp"
@@ -36,6 +37,8 @@
 #include "server/options.hpp"
 #include "server/port_watch.hpp"
 #include "server/protobuf_log.hpp"
+#include "server/rest/infer_call.hpp"
+#include "server/rest/rest_service.hpp"
 #include "server/rpc/server.hpp"
 #include "server/security.hpp"
 #include "server/signals.hpp"
@@ -210,6 +213,7 @@ struct Observed {
   const PortWatch& port;
   Seconds stuck_after;
   std::atomic<const rpc::Server*> server = nullptr;  // once there is one
+  std::atomic<rest::RestService*> rest = nullptr;    // likewise
 };
 
 // Why the process had better be started again.
@@ -220,6 +224,11 @@ std::optional<std::string> sick_reason(const Observed& observed) {
 
 HttpAnswer probe(const std::optional<std::string>& reason) {
   return reason ? HttpAnswer{503, *reason + "\n"} : HttpAnswer{200, "ok\n"};
+}
+
+HttpReply serve_rest(const Observed& observed, const HttpRequest& request) {
+  if (rest::RestService* const rest = observed.rest) return rest->answer(request);
+  return rest::refuse(request, 503, "the server is starting");
 }
 
 HttpPages pages_of(const Observed& observed) {
@@ -233,6 +242,7 @@ HttpPages pages_of(const Observed& observed) {
   };
   pages.live = [&observed] { return probe(sick_reason(observed)); };
   pages.ready = [&observed] { return probe(unready_reason(observed.models)); };
+  pages.service = [&observed](const HttpRequest& request) { return serve_rest(observed, request); };
   return pages;
 }
 
@@ -241,7 +251,10 @@ Result<std::unique_ptr<HttpServer>> serve_metrics(const Options& options, const 
   if (options.metrics_port < 0) return std::unique_ptr<HttpServer>();
   Result<std::unique_ptr<HttpServer>> server =
       HttpServer::start(options.metrics_address, options.metrics_port, pages_of(observed));
-  if (server) log.info("metrics on " + options.metrics_address + ":" + std::to_string((*server)->port()));
+  if (!server) return server;
+  log.info("metrics on " + options.metrics_address + ":" + std::to_string((*server)->port()));
+  const std::string closed = why_no_http_models(options);
+  log.info(closed.empty() ? "models are served over HTTP, too" : "models are not served over HTTP: " + closed);
   return server;
 }
 
@@ -271,7 +284,8 @@ int serve(Options options, const TerminationSignals& signals, SecondSignal& seco
     call_log.add(call);
   };
   PortWatch port(until_deaf);
-  std::unique_ptr<rpc::Server> server;  // goes after the pages that tell of it
+  std::unique_ptr<rpc::Server> server;  // goes after the pages that tell of it, as the next does
+  std::optional<rest::RestService> rest;
   Observed observed = {**models, calls, *shares, port, options.stuck_after_seconds};
   const Result<std::unique_ptr<HttpServer>> metrics = serve_metrics(options, observed, log);
   if (!metrics) return fail(log, metrics.error());
@@ -279,6 +293,7 @@ int serve(Options options, const TerminationSignals& signals, SecondSignal& seco
       rpc::Server::start(**models, record, listen_options(options, *shares, std::move(*security), log));
   if (!started) return fail(log, started.error());
   observed.server = (server = *std::move(started)).get();
+  observed.rest = &rest.emplace(server->front_door(), why_no_http_models(options));
   const Supervisor supervisor(std::getenv("NOTIFY_SOCKET"));
   log.info("listening on " + options.grpc_address + ":" + std::to_string(server->port()));
   if (const Result<void> told = supervisor.tell("READY=1"); !told) log.warning(told.error().message);

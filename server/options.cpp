@@ -59,8 +59,9 @@ void add_places(CLI::App& app, Options& options) {
   app.add_option("--metrics-address", options.metrics_address, "Address for metrics and probes over HTTP")
       ->capture_default_str()
       ->group("Network");
-  app.add_option("--metrics-port", options.metrics_port,
-                 "Port of /metrics, /livez and /readyz; 0 for any free one, -1 for none")
+  app.add_option(
+         "--metrics-port", options.metrics_port,
+         "Port of /metrics, /livez and /readyz, and of the protocol's REST, /v2; 0 for any free one, -1 for none")
       ->capture_default_str()
       ->check(CLI::Range(-1, 65535))
       ->group("Network");
@@ -79,6 +80,14 @@ void add_security(CLI::App& app, Options& options) {
                  "File with the token that calls must bear ('authorization: Bearer ...')")
       ->group("Security");
   app.add_option("--manage-token-file", options.manage_token_file, "Likewise, of those who load and unload models")
+      ->group("Security");
+  const std::map<std::string, HttpModels> modes = {
+      {"auto", HttpModels::automatic}, {"on", HttpModels::on}, {"off", HttpModels::off}};
+  app.add_option(
+         "--http-infer", options.http_models,
+         "Whether models are served over HTTP, which has no TLS: on, off, or auto: where --metrics-address is a "
+         "loopback address and gRPC has no TLS (default: auto)")
+      ->transform(CLI::CheckedTransformer(modes))
       ->group("Security");
   app.add_flag("--allow-client-shm", options.allow_client_shm,
                "Clients who come by a loopback address may pass volumes in shared memory: any of it that this user "
@@ -217,6 +226,14 @@ Command parse_options(std::span<const char* const> arguments, const std::string&
   return command;
 }
 
+namespace {
+
+std::string text_of(HttpModels mode) {
+  return mode == HttpModels::on ? "on" : mode == HttpModels::off ? "off" : "auto";
+}
+
+}  // namespace
+
 std::vector<std::pair<std::string, std::string>> describe(const Options& options) {
   const auto number = [](double value) {
     std::ostringstream text;
@@ -241,6 +258,7 @@ std::vector<std::pair<std::string, std::string>> describe(const Options& options
       {"stuck-after-secs", number(options.stuck_after_seconds)},
       {"grpc-use-ssl", yes_no(options.use_ssl)},
       {"grpc-use-ssl-mutual", yes_no(options.use_ssl_mutual)},
+      {"http-infer", text_of(options.http_models)},
       {"allow-client-shm", yes_no(options.allow_client_shm)},
       {"log-format", options.log_format == LogFormat::json ? "json" : "text"}};
   const auto file = [&lines](const char* name, const std::filesystem::path& path) {

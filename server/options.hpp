@@ -13,6 +13,9 @@
 
 namespace znni {
 
+// Who may use models over HTTP: where it is as safe as gRPC is, always, never.
+enum class HttpModels { automatic, on, off };
+
 struct Options {
   std::filesystem::path model_repository;
   std::filesystem::path plan_directory;  // "": the default
@@ -21,7 +24,8 @@ struct Options {
   std::string grpc_address = "127.0.0.1";
   int grpc_port = 8001;  // 0: any free one
   std::string metrics_address = "127.0.0.1";
-  int metrics_port = 8002;                        // 0: any free one; -1: none
+  int metrics_port = 8002;  // 0: any free one; -1: none
+  HttpModels http_models = HttpModels::automatic;
   std::optional<std::int64_t> memory;             // bytes of the whole process; nothing: 0.8 of what there is
   std::vector<std::filesystem::path> plugins;     // back ends beside the CPU's
   std::optional<std::int64_t> gpu_memory;         // bytes of the GPU; nothing: nine tenths where a plug-in brings one

@@ -3,15 +3,20 @@
 #include <httplib.h>
 
 #include <atomic>
+#include <optional>
+#include <string_view>
 #include <thread>
 #include <utility>
+#include <vector>
 
 namespace znni {
 namespace {
 
-constexpr std::size_t threads = 16;  // of which as many clients less one may be slow before a probe waits for them
-constexpr std::size_t most_request_body_bytes = 1024;
+// Beside the requests that wait for work, of which as many clients less one may be slow before a probe waits for them.
+constexpr std::size_t threads = most_waiting_requests + 16;
 constexpr int patience_seconds = 5;  // for a client that sends or takes nothing
+// The library compares paths by a recursion for each of their letters.
+constexpr std::size_t most_path_bytes = 1024;
 
 // A port of a daemon that has just ended is free again; one that is in use is not shared.
 void set_socket_options(socket_t socket) {
@@ -24,6 +29,91 @@ void add_page(httplib::Server& server, const char* path, std::function<HttpAnswe
     const HttpAnswer answer = page();
     response.status = answer.status;
     response.set_content(answer.body, type);
+  });
+}
+
+bool asks(const httplib::Request& request) { return request.method == "GET" || request.method == "HEAD"; }
+
+// Whether the service's pattern for POST matches; the library would read other bodies into memory, whatever their
+// length.
+bool is_for_service(std::string_view path) {
+  return path.starts_with("/v2/") && path.find_first_of("\r\n") == std::string_view::npos;
+}
+
+// Of a request that nobody answers; else 0.
+int status_of_unserved(const httplib::Request& request, bool has_service) {
+  if (!asks(request) && request.method != "POST") return 405;
+  if (request.path.size() > most_path_bytes) return 414;
+  if (!request.ranges.empty()) return 416;
+  return asks(request) || (has_service && is_for_service(request.path)) ? 0 : 404;
+}
+
+// The library keeps the connection unless the sending fails: what was not read of a body would be the next request.
+void send_body(httplib::Response& response, const std::shared_ptr<const HttpReply>& reply) {
+  const std::int64_t bytes = reply->body ? reply->body->bytes() : static_cast<std::int64_t>(reply->text.size());
+  const auto provide = [reply](std::size_t /*offset*/, std::size_t /*left*/, httplib::DataSink& sink) {
+    const auto send = [&sink](const char* data, std::size_t size) { return sink.write(data, size); };
+    const bool sent = reply->body ? reply->body->write(send) : send(reply->text.data(), reply->text.size());
+    return sent && !reply->close;
+  };
+  response.set_content_provider(static_cast<std::size_t>(bytes), reply->type, provide);
+}
+
+void send(httplib::Response& response, HttpReply reply) {
+  response.status = reply.status;
+  for (const auto& [name, value] : reply.headers) response.set_header(name, value);
+  if (reply.close) response.set_header("Connection", "close");
+  send_body(response, std::make_shared<const HttpReply>(std::move(reply)));
+}
+
+void refuse_unserved(const httplib::Request& request, httplib::Response& response, int status) {
+  response.status = status;
+  if (asks(request)) return;
+  HttpReply reply;
+  reply.status = status;
+  reply.type = "text/plain; charset=utf-8";
+  reply.text = "nothing of that kind is served here\n";
+  reply.close = true;
+  send(response, std::move(reply));
+}
+
+std::vector<std::string> values_of(const httplib::Request& request, const char* name) {
+  std::vector<std::string> values;
+  for (std::size_t i = 0; i < request.get_header_value_count(name); ++i) {
+    values.push_back(request.get_header_value(name, i));
+  }
+  return values;
+}
+
+std::string point_of(const std::string& address, int port) {
+  const bool is_v6 = address.find(':') != std::string::npos;
+  return (is_v6 ? "[" + address + "]" : address) + ":" + std::to_string(port);
+}
+
+HttpRequest request_of(const httplib::Request& request) {
+  HttpRequest told;
+  told.method = request.method;
+  told.path = request.path;
+  told.peer = point_of(request.remote_addr, request.remote_port);
+  told.own = point_of(request.local_addr, request.local_port);
+  told.header = [&request](const char* name) { return values_of(request, name); };
+  told.read = [](const TakeBytes& /*take*/) { return true; };
+  return told;
+}
+
+void add_service(httplib::Server& server, HttpService service) {
+  server.Get("/v2(/.*)?", [service](const httplib::Request& request, httplib::Response& response) {
+    send(response, service(request_of(request)));
+  });
+  server.Post("/v2/.*", [service = std::move(service)](const httplib::Request& request, httplib::Response& response,
+                                                       const httplib::ContentReader& content) {
+    HttpRequest told = request_of(request);
+    std::optional<bool> read;
+    told.read = [&](const TakeBytes& take) {
+      if (!read) read = content([&take](const char* data, std::size_t bytes) { return take(data, bytes); });
+      return *read;
+    };
+    send(response, service(told));
   });
 }
 
@@ -41,13 +131,21 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(const std::string& address
   httplib::Server& server = state->server;
   server.new_task_queue = [] { return new httplib::ThreadPool(threads); };  // the library's to delete
   server.set_socket_options(set_socket_options);
-  server.set_payload_max_length(most_request_body_bytes);
+  server.set_tcp_nodelay(true);
+  const bool has_service = pages.service != nullptr;
+  server.set_pre_routing_handler([has_service](const httplib::Request& request, httplib::Response& response) {
+    const int status = status_of_unserved(request, has_service);
+    if (status == 0) return httplib::Server::HandlerResponse::Unhandled;
+    refuse_unserved(request, response, status);
+    return httplib::Server::HandlerResponse::Handled;
+  });
   server.set_read_timeout(patience_seconds);
   server.set_write_timeout(patience_seconds);
   server.set_keep_alive_timeout(1);
   add_page(server, "/metrics", std::move(pages.metrics), "text/plain; version=0.0.4; charset=utf-8");
   add_page(server, "/livez", std::move(pages.live), "text/plain; charset=utf-8");
   add_page(server, "/readyz", std::move(pages.ready), "text/plain; charset=utf-8");
+  if (pages.service) add_service(server, std::move(pages.service));
   const bool bound =
       port == 0 ? (state->port = server.bind_to_any_port(address)) > 0 : server.bind_to_port(address, port);
   if (!bound) {

@@ -1,5 +1,5 @@
-// Metrics and probes over HTTP, on a port and threads of their own: they answer whatever the rest of the daemon is
-// doing.
+// Metrics, probes and a service of requests over HTTP, on a port and threads of their own: pages answer whatever the
+// rest of the daemon is doing.
 #pragma once
 
 #include <functional>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "primitives/core/result.hpp"
+#include "server/metrics/http_exchange.hpp"
 
 namespace znni {
 
@@ -15,11 +16,12 @@ struct HttpAnswer {
   std::string body;  // plain text
 };
 
-// Called from several threads at once; none may wait for work.
+// Called from several threads at once; of the pages none may wait for work.
 struct HttpPages {
   std::function<HttpAnswer()> metrics;  // GET /metrics
   std::function<HttpAnswer()> live;     // GET /livez
   std::function<HttpAnswer()> ready;    // GET /readyz
+  HttpService service;                  // GET /v2 and below; POST below it, whose bodies nobody else reads
 };
 
 class HttpServer {

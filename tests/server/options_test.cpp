@@ -116,6 +116,14 @@ TEST(Options, SecurityIsRead) {
   EXPECT_EQ(options.stuck_after_seconds, 60);
 }
 
+TEST(Options, ModelsAreServedOverHttpAsAskedFor) {
+  EXPECT_EQ(parse_with_repository({}).options.http_models, HttpModels::automatic);
+  EXPECT_EQ(parse_with_repository({"--http-infer", "on"}).options.http_models, HttpModels::on);
+  EXPECT_EQ(parse_with_repository({"--http-infer", "off"}).options.http_models, HttpModels::off);
+  EXPECT_EQ(parse_with_repository({"--http-infer", "auto"}).options.http_models, HttpModels::automatic);
+  expect_refused(parse_with_repository({"--http-infer", "maybe"}), "--http-infer");
+}
+
 TEST(Options, ModelsAreLoadedByHandOnlyWhereAskedFor) {
   EXPECT_FALSE(parse_with_repository({}).options.explicit_control);
   const Command command =
@@ -186,7 +194,7 @@ TEST_F(ConfigFile, SetsWhatTheCommandLineDoesNot) {
 TEST_F(ConfigFile, EqualsTheFlags) {
   const Command flags =
       parse_with_repository({"--mem", "1G", "--threads", "2", "--plan-dir", "p", "--max-request-bytes", "8M",
-                             "--allow-client-shm", "--metrics-port", "0"});
+                             "--allow-client-shm", "--metrics-port", "0", "--http-infer", "on"});
   std::string text;
   for (const auto& [name, value] : describe(flags.options)) text += name + "=" + value + "\n";
   write(text);

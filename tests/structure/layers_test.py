@@ -30,6 +30,8 @@ TABLE = {
     "server/metrics/": ((*STORE, "server/jobs/", "server/metrics/", "server/rpc/call_record.hpp",
                          "server/rpc/connection_facts.hpp", "server/rpc/refusal.hpp"),
                         ("httplib.h",)),
+    "server/rest/": ((*STORE, "server/jobs/", "server/rest/", "server/rpc/", "server/metrics/http_exchange.hpp", "proto/"),
+                     ("grpcpp/", "google/protobuf/", "nlohmann/")),
     "client/cpp/": ((*CORE, "client/cpp/", "proto/"), ("grpcpp/", "google/protobuf/")),
     "client/cli/": ((*CORE, "client/", "proto/"),
                     ("grpcpp/", "google/protobuf/", "CLI/", "hdf5.h", "tiffio.h", "nlohmann/", "spdlog/")),

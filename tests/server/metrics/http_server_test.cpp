@@ -11,7 +11,10 @@
 #include <atomic>
 #include <cerrno>
 #include <memory>
+#include <thread>
 #include <vector>
+
+#include "tests/server/rpc/tcp_client.hpp"
 
 namespace znni {
 namespace {
@@ -78,6 +81,105 @@ TEST_F(HttpServerTest, NothingElseIs) {
   EXPECT_EQ(get("/../etc/passwd")->status, 404);
   httplib::Client client("127.0.0.1", server_->port());
   EXPECT_EQ(client.Post("/metrics", "x", "text/plain")->status, 404);
+  EXPECT_EQ(client.Post("/v2/x", "x", "text/plain")->status, 404) << "there is no service";
+  EXPECT_EQ(client.Put("/metrics", "x", "text/plain")->status, 405);
+  EXPECT_EQ(client.Delete("/metrics")->status, 405);
+  EXPECT_EQ(client.Options("/metrics")->status, 405);
+  EXPECT_EQ(get("/" + std::string(2000, 'x'))->status, 414);
+}
+
+// The library would make an answer of many parts, each as long as the page.
+TEST_F(HttpServerTest, PartsOfPagesAreNotServed) {
+  httplib::Client client("127.0.0.1", server_->port());
+  const httplib::Result answer = client.Get("/metrics", {{"Range", "bytes=0-1,0-1,0-1"}});
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->status, 416);
+  EXPECT_EQ(answer->body, "");
+}
+
+// Others would be read into memory, of any length.
+TEST_F(HttpServerTest, ABodyThatNobodyReadsEndsTheConnection) {
+  for (const char* line : {"POST /metrics", "PUT /v2/x", "PRI /livez", "POST /v2/%0Ax"}) {
+    const rpc::TcpClient client(server_->port());
+    client.send(std::string(line) + " HTTP/1.1\r\nHost: x\r\nContent-Length: 1000000000000\r\n\r\n");
+    EXPECT_TRUE(client.ends()) << line;
+  }
+}
+
+// A body made anew for each answer, which tells when it went.
+class Pieces final : public HttpBody {
+ public:
+  explicit Pieces(std::atomic<int>& gone) : gone_(gone) {}
+  ~Pieces() override { ++gone_; }
+  [[nodiscard]] std::int64_t bytes() const override { return 6; }
+  [[nodiscard]] bool write(const TakeBytes& send) override { return send("abc", 3) && send("def", 3); }
+
+ private:
+  std::atomic<int>& gone_;
+};
+
+class HttpServiceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    HttpPages pages;
+    pages.metrics = pages.live = pages.ready = [] { return HttpAnswer{200, "ok\n"}; };
+    pages.service = [this](const HttpRequest& request) { return serve(request); };
+    Result<std::unique_ptr<HttpServer>> started = HttpServer::start("127.0.0.1", 0, pages);
+    ASSERT_TRUE(started) << started.error().message;
+    server_ = std::move(*started);
+  }
+  HttpReply serve(const HttpRequest& request) {
+    HttpReply reply;
+    reply.headers.emplace_back("Asked", request.method + " " + request.path);
+    reply.headers.emplace_back("Came-From", request.peer);
+    reply.headers.emplace_back("Came-To", request.own);
+    for (const std::string& value : request.header("x-list")) reply.headers.emplace_back("List", value);
+    std::size_t left = most_;
+    const bool all = request.read([&](const char* data, std::size_t bytes) {
+      reply.text.append(data, bytes);
+      return bytes <= left && (left -= bytes) > 0;
+    });
+    EXPECT_EQ(request.read([](const char*, std::size_t) { return true; }), all) << "once read, it says the same again";
+    reply.text += all ? "." : "...";
+    reply.close = !all;
+    if (request.path == "/v2/pieces") reply.body = std::make_shared<Pieces>(gone_);
+    return reply;
+  }
+
+  std::size_t most_ = 1 << 20;  // that are read of a body
+  std::atomic<int> gone_ = 0;   // bodies of answers
+  std::unique_ptr<HttpServer> server_;
+};
+
+TEST_F(HttpServiceTest, IsToldOfTheRequest) {
+  httplib::Client client("127.0.0.1", server_->port());
+  const httplib::Result answer =
+      client.Post("/v2/a%20b?query", {{"X-List", "1"}, {"X-List", "2"}}, "body", "application/json");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->get_header_value("Asked"), "POST /v2/a b");
+  EXPECT_THAT(answer->get_header_value("Came-From"), testing::StartsWith("127.0.0.1:"));
+  EXPECT_EQ(answer->get_header_value("Came-To"), "127.0.0.1:" + std::to_string(server_->port()));
+  EXPECT_EQ(answer->get_header_value_count("List"), 2U);
+  EXPECT_EQ(answer->body, "body.");
+  EXPECT_EQ(answer->get_header_value("Content-Type"), "application/json");
+  EXPECT_EQ(client.Get("/v2")->body, ".");
+  EXPECT_EQ(client.Get("/v22")->status, 404);
+}
+
+TEST_F(HttpServiceTest, SendsABodyInPiecesAndLetsItGo) {
+  httplib::Client client("127.0.0.1", server_->port());
+  client.set_keep_alive(true);
+  for (int i = 1; i <= 3; ++i) {
+    EXPECT_EQ(client.Get("/v2/pieces")->body, "abcdef");
+    while (gone_ < i) std::this_thread::yield();
+  }
+}
+
+TEST_F(HttpServiceTest, AReplyThatClosesEndsTheConnection) {
+  most_ = 10;
+  const rpc::TcpClient client(server_->port());
+  client.send("POST /v2/x HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n" + std::string(20, 'x'));
+  EXPECT_TRUE(client.ends());
 }
 
 TEST_F(HttpServerTest, APortInUseIsRefusedNotShared) {

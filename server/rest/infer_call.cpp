@@ -1,0 +1,252 @@
+#include "server/rest/infer_call.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "server/rest/body_size.hpp"
+#include "server/rest/connection.hpp"
+#include "server/rest/http_status.hpp"
+#include "server/rest/infer_message.hpp"
+#include "server/rest/response_text.hpp"
+#include "server/rest/tensor_text.hpp"
+#include "server/rpc/bytes.hpp"
+#include "server/rpc/caller.hpp"
+#include "server/rpc/datatypes.hpp"
+#include "server/rpc/infer_exchange.hpp"
+
+namespace znni::rest {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using rpc::FrontDoor;
+
+constexpr std::chrono::seconds patience{5};  // with a client whose request was refused, and who still sends it
+
+Error client_gone() { return {ErrorCode::cancelled, "the caller is gone"}; }
+
+// The client's end of the connection.
+class HttpCaller final : public rpc::Caller {
+ public:
+  HttpCaller(const FrontDoor& door, Connection connection, const std::string& peer)
+      : door_(door), connection_(connection), peer_((peer.starts_with('[') ? "ipv6:" : "ipv4:") + peer) {}
+
+  [[nodiscard]] std::optional<Error> gone() const override {
+    if (door_.ended) return rpc::shutting_down();
+    return connection_.is_closed() ? std::optional(client_gone()) : std::nullopt;
+  }
+  [[nodiscard]] std::string peer() const override { return peer_; }
+  [[nodiscard]] const Connection& connection() const { return connection_; }
+
+ private:
+  const FrontDoor& door_;
+  const Connection connection_;
+  const std::string peer_;
+};
+
+// The whole body, as far as it came.
+struct Received {
+  InferBody body;
+  bool all = false;
+};
+
+Received read_body(const HttpRequest& request, const BodySize& size) {
+  Received received;
+  InferBody& body = received.body;
+  const auto json = static_cast<std::size_t>(size.json);
+  const auto binary = static_cast<std::size_t>(size.binary);
+  body.json.reserve(json);
+  body.binary.reserve(binary);
+  static_cast<void>(request.read([&](const char* data, std::size_t bytes) {
+    const std::size_t first = std::min(bytes, json - body.json.size());
+    if (bytes - first > binary - body.binary.size()) return false;
+    body.json.append(data, first);
+    body.binary.append(data + first, bytes - first);
+    return true;
+  }));
+  received.all = body.json.size() == json && body.binary.size() == binary;
+  return received;
+}
+
+// One call. As a body it sends the answer and is the end of the call; what it holds goes with it.
+class InferCall final : public HttpBody {
+ public:
+  InferCall(FrontDoor& door, rpc::CallPass thread, rpc::CallPass pass, std::unique_ptr<const HttpCaller> caller)
+      : door_(door),
+        thread_(std::move(thread)),
+        pass_(std::move(pass)),
+        caller_(*caller),
+        exchange_(door, std::move(caller), infer_method) {}
+  ~InferCall() override {
+    if (!finished_) finish(client_gone());
+  }
+
+  // Receives the request and computes its answer, or tells why not, which is the end of the call.
+  [[nodiscard]] Result<void> serve(const HttpRequest& request, const Route& route) {
+    Result<void> done = receive(request, route);
+    if (done) done = exchange_.compute(response_);
+    if (done) done = check_numbers();
+    if (!done) {
+      finish(done);
+      return done;
+    }
+    text_ = infer_text(response_, binary_);
+    bytes_ = static_cast<std::int64_t>(text_.head.size() + text_.tail.size()) + voxel_bytes();
+    return {};
+  }
+
+  [[nodiscard]] bool binary() const { return binary_; }
+  [[nodiscard]] std::int64_t head_bytes() const { return static_cast<std::int64_t>(text_.head.size()); }
+  [[nodiscard]] std::string_view refusal() const { return exchange_.refusal(); }
+
+  [[nodiscard]] std::int64_t bytes() const override { return bytes_; }
+  [[nodiscard]] bool write(const TakeBytes& send) override {
+    const bool sent = send_all(send);
+    const auto freed = static_cast<std::int64_t>(voxels().size());
+    response_ = inference::ModelInferResponse();
+    rpc::trim_heap_after(freed);
+    return sent;
+  }
+
+ private:
+  // As gRPC's own (open_inference.cpp): a turn is held until the memory of the request is leased or free.
+  Result<void> receive(const HttpRequest& request, const Route& route) {
+    const std::int64_t most = door_.limits.wire.most_request_bytes;
+    const Result<BodySize> size = read_body_size(request, most);
+    if (!size) return size.error();
+    rpc::Stall stall(door_.limits.seconds_for(add(size->json, size->binary)));
+    const rpc::WatchedCall call = door_.watch.watch([&] { return gone_or_stalled(stall, &Connection::end_reading); });
+    const Result<rpc::ReceiveTurns::Turn> turn = door_.receiving.wait(call.token());
+    if (!turn) return call.reason(turn.error());
+    Received received;
+    {
+      const rpc::Stall::Wait wait(stall);
+      received = read_body(request, *size);
+    }
+    if (!received.all) return call.reason(caller_.gone().value_or(rpc::stalled()));
+    Result<InferMessage> message = make_infer_message(std::move(received.body), most);
+    if (!message) return message.error();
+    binary_ = message->binary_output;
+    message->request->set_model_name(route.model);
+    message->request->set_model_version(route.version);
+    exchange_.admit(std::move(message->request), add(size->json, size->binary));
+    return {};
+  }
+
+  std::optional<Error> gone_or_stalled(const rpc::Stall& stall, void (Connection::*end)() const) const {
+    if (std::optional<Error> error = caller_.gone()) {
+      (caller_.connection().*end)();
+      return error;
+    }
+    if (!stall.too_long()) return std::nullopt;
+    (caller_.connection().*end)();
+    return rpc::stalled();
+  }
+
+  // JSON has no NaN.
+  [[nodiscard]] Result<void> check_numbers() const {
+    if (binary_ || voxels().empty() || are_finite(voxels(), type())) return {};
+    return Error{ErrorCode::unsupported,
+                 "the output has values that are no finite numbers, which JSON has not: add the parameter "
+                 "binary_data_output"};
+  }
+
+  [[nodiscard]] std::string_view voxels() const {
+    return response_.raw_output_contents_size() > 0 ? std::string_view(response_.raw_output_contents(0))
+                                                    : std::string_view();
+  }
+  [[nodiscard]] ElementType type() const {
+    return rpc::element_type(response_.outputs(0).datatype()).value_or(ElementType::f32);
+  }
+  [[nodiscard]] std::int64_t voxel_bytes() const {
+    if (binary_ || voxels().empty()) return static_cast<std::int64_t>(voxels().size());
+    return number_bytes(voxels(), type());
+  }
+
+  bool send_voxels(const TakeBytes& send) const {
+    if (voxels().empty()) return true;
+    if (binary_) return send(voxels().data(), voxels().size());
+    return write_numbers(voxels(), type(),
+                         [&send](std::string_view piece) { return send(piece.data(), piece.size()); });
+  }
+
+  bool send_all(const TakeBytes& send) {
+    rpc::Stall stall(door_.limits.seconds_for(bytes_));
+    const rpc::WatchedCall call = door_.watch.watch([&] { return gone_or_stalled(stall, &Connection::end); });
+    const rpc::Stall::Wait wait(stall);
+    const bool sent = send(text_.head.data(), text_.head.size()) && send_voxels(send) &&
+                      (text_.tail.empty() || send(text_.tail.data(), text_.tail.size()));
+    finish(sent ? Result<void>() : Result<void>(call.reason(client_gone())));
+    return sent;
+  }
+
+  void finish(const Result<void>& result) {
+    finished_ = true;
+    exchange_.finish(result);
+  }
+
+  FrontDoor& door_;
+  rpc::CallPass thread_;
+  rpc::CallPass pass_;
+  const HttpCaller& caller_;  // the exchange's
+  rpc::InferExchange exchange_;
+  inference::ModelInferResponse response_;
+  InferText text_;
+  std::int64_t bytes_ = 0;
+  bool binary_ = false;
+  bool finished_ = false;
+};
+
+HttpReply refuse_as(const HttpRequest& request, const grpc::Status& status, std::string_view refusal) {
+  return refuse(request, http_status(status.error_code(), refusal), status.error_message());
+}
+
+}  // namespace
+
+std::string token_of(const HttpRequest& request) {
+  const std::vector<std::string> found = request.header("Authorization");
+  return found.size() == 1 ? found.front() : std::string();
+}
+
+HttpReply refuse(const HttpRequest& request, int status, std::string_view message) {
+  HttpReply reply;
+  reply.status = status;
+  reply.text = error_text(message);
+  if (status == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
+  const bool has_body = !request.header("Content-Length").empty() || !request.header("Transfer-Encoding").empty();
+  if (!has_body || request.method != "POST") return reply;
+  const Clock::time_point end = Clock::now() + patience;
+  const bool read =
+      is_plain_body(request) && request.read([end](const char*, std::size_t) { return Clock::now() < end; });
+  reply.close = !read;
+  return reply;
+}
+
+HttpReply infer(FrontDoor& door, rpc::CallGate& gate, const HttpRequest& request, const Route& route) {
+  const grpc::Status allowed = door.guard.check(token_of(request), rpc::Access::infer);
+  if (!allowed.ok()) return refuse_as(request, door.refuse(infer_method, allowed), "");
+  Result<rpc::CallPass> thread = gate.enter();
+  if (!thread) return refuse_as(request, door.refuse(infer_method, rpc::to_status(thread.error())), "");
+  Result<rpc::CallPass> pass = door.gate.enter();
+  if (!pass) return refuse_as(request, door.refuse(infer_method, rpc::to_status(pass.error())), "");
+  const std::optional<Connection> connection = Connection::find(request.peer, request.own);
+  if (!connection) return refuse_as(request, door.refuse(infer_method, rpc::to_status(client_gone())), "");
+  auto call = std::make_shared<InferCall>(door, *std::move(thread), *std::move(pass),
+                                          std::make_unique<HttpCaller>(door, *connection, request.peer));
+  if (const Result<void> served = call->serve(request, route); !served) {
+    const std::string_view refusal = call->refusal();
+    call.reset();  // and its memory, before the client is waited for
+    return refuse_as(request, rpc::to_status(served), refusal);
+  }
+  HttpReply reply;
+  if (call->binary()) {
+    reply.type = "application/octet-stream";
+    reply.headers.emplace_back("Inference-Header-Content-Length", std::to_string(call->head_bytes()));
+  }
+  reply.body = call;
+  return reply;
+}
+
+}  // namespace znni::rest

@@ -1,0 +1,116 @@
+#include "server/rest/infer_message.hpp"
+
+#include <numeric>
+#include <optional>
+#include <utility>
+
+#include "primitives/core/shape.hpp"
+#include "server/rest/request_text.hpp"
+#include "server/rest/tensor_text.hpp"
+#include "server/rpc/client_text.hpp"
+#include "server/rpc/datatypes.hpp"
+
+namespace znni::rest {
+namespace {
+
+using inference::ModelInferRequest;
+using Input = ModelInferRequest::InferInputTensor;
+
+Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+
+std::string named(const Input& input) { return "input " + rpc::in_quotes(input.name()); }
+
+// The bytes behind the JSON belong to inputs, all of them.
+Result<void> check_binary(const RequestText& text, std::int64_t found) {
+  std::int64_t expected = 0;
+  for (std::size_t i = 0; i < text.inputs.size(); ++i) {
+    const InputPlace& place = text.inputs[i];
+    if (place.has_data && place.binary_bytes) {
+      return invalid(named(text.message.inputs(static_cast<int>(i))) +
+                     ": both data and binary_data_size found, expected "
+                     "one of them");
+    }
+    expected = add(expected, place.binary_bytes.value_or(0));
+  }
+  if (expected == found) return {};
+  return invalid(std::to_string(found) + " bytes found behind the JSON, expected " + std::to_string(expected) +
+                 ": binary_data_size of all inputs; Inference-Header-Content-Length is the length of the JSON");
+}
+
+// Values that the shape has; saturated where nobody can count them.
+std::int64_t values_of(const Input& input) {
+  return std::accumulate(
+      input.shape().begin(), input.shape().end(), std::int64_t{1},
+      [](std::int64_t product, std::int64_t extent) { return extent < 1 ? 0 : mul(product, extent); });
+}
+
+// Nothing for a type that no model takes, which the checks of the request tell of.
+Result<std::optional<std::string>> read_data(const Input& input, const InputPlace& place, std::string_view json,
+                                             std::int64_t most_voxel_bytes) {
+  const std::optional<ElementType> type = rpc::element_type(input.datatype());
+  if (!type) return std::optional<std::string>();
+  if (!has_text(*type)) {
+    return invalid(named(input) + ": numbers found, expected binary data: " + input.datatype() + " has no other form");
+  }
+  if (place.values != values_of(input)) {
+    return invalid(named(input) + ": " + std::to_string(place.values) + " values found, expected " +
+                   std::to_string(values_of(input)) + " for its shape");
+  }
+  const std::int64_t bytes = mul(place.values, element_bytes(*type));
+  if (bytes > most_voxel_bytes) {
+    return Error{ErrorCode::over_budget, named(input) + ": " + std::to_string(bytes) +
+                                             " bytes of voxels found, at most " + std::to_string(most_voxel_bytes) +
+                                             " are taken in one request"};
+  }
+  Result<std::string> voxels = read_numbers(json.substr(place.begin, place.end - place.begin), *type, place.values);
+  if (!voxels) return voxels.error().within(named(input));
+  return std::optional<std::string>(*std::move(voxels));
+}
+
+// Of a request with one input, which all models have; others are refused for it.
+Result<void> add_voxels(RequestText& text, InferBody& body, std::int64_t most_voxel_bytes) {
+  if (text.inputs.size() != 1) return {};
+  const InputPlace& place = text.inputs.front();
+  if (place.binary_bytes) {
+    *text.message.add_raw_input_contents() = std::move(body.binary);
+    return {};
+  }
+  if (!place.has_data) return {};
+  Result<std::optional<std::string>> voxels = read_data(text.message.inputs(0), place, body.json, most_voxel_bytes);
+  if (!voxels) return voxels.error();
+  if (*voxels) *text.message.add_raw_input_contents() = **std::move(voxels);
+  return {};
+}
+
+bool wants_binary(const RequestText& text) {
+  return text.outputs_binary.empty() ? text.binary_output : text.outputs_binary.front().value_or(text.binary_output);
+}
+
+Result<void> check_output(const ModelInferRequest& request, bool binary) {
+  const auto type = request.parameters().find("output_datatype");
+  if (binary || type == request.parameters().end()) return {};
+  const std::optional<ElementType> element = rpc::element_type(type->second.string_param());
+  if (!element || has_text(*element)) return {};
+  return invalid("output_datatype is " + type->second.string_param() +
+                 ", which is sent as binary data alone: add the "
+                 "parameter binary_data_output");
+}
+
+}  // namespace
+
+Result<InferMessage> make_infer_message(InferBody body, std::int64_t most_voxel_bytes) {
+  Result<RequestText> text = read_request_text(body.json);
+  if (!text) return text.error();
+  const Result<void> whole = check_binary(*text, static_cast<std::int64_t>(body.binary.size()));
+  if (!whole) return whole.error();
+  InferMessage message;
+  message.binary_output = wants_binary(*text);
+  const Result<void> sendable = check_output(text->message, message.binary_output);
+  if (!sendable) return sendable.error();
+  const Result<void> added = add_voxels(*text, body, most_voxel_bytes);
+  if (!added) return added.error();
+  message.request = std::make_unique<ModelInferRequest>(std::move(text->message));
+  return message;
+}
+
+}  // namespace znni::rest

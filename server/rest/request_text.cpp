@@ -1,0 +1,293 @@
+#include "server/rest/request_text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "server/rest/json_walk.hpp"
+#include "server/rpc/client_text.hpp"
+
+namespace znni::rest {
+namespace {
+
+using Parameters = google::protobuf::Map<std::string, inference::InferParameter>;
+
+enum class Place {
+  none,
+  request,
+  id,
+  parameters,
+  inputs,
+  input,
+  input_name,
+  datatype,
+  shape,
+  extent,
+  input_parameters,
+  data,
+  outputs,
+  output,
+  output_name,
+  output_parameters,
+  parameter,  // of any of the three
+  other,      // what is passed over
+};
+
+// Which value a key names, and as what an error names it.
+struct Key {
+  Place object;
+  std::string_view name;
+  Place value;
+};
+
+constexpr std::array<Key, 11> keys = {{
+    {Place::request, "id", Place::id},
+    {Place::request, "parameters", Place::parameters},
+    {Place::request, "inputs", Place::inputs},
+    {Place::request, "outputs", Place::outputs},
+    {Place::input, "name", Place::input_name},
+    {Place::input, "datatype", Place::datatype},
+    {Place::input, "shape", Place::shape},
+    {Place::input, "parameters", Place::input_parameters},
+    {Place::input, "data", Place::data},
+    {Place::output, "name", Place::output_name},
+    {Place::output, "parameters", Place::output_parameters},
+}};
+
+bool holds_parameters(Place place) {
+  return place == Place::parameters || place == Place::input_parameters || place == Place::output_parameters;
+}
+
+bool is_array(Place place) {
+  return place == Place::inputs || place == Place::outputs || place == Place::shape || place == Place::data;
+}
+
+bool is_object(Place place) {
+  return place == Place::request || place == Place::input || place == Place::output || holds_parameters(place);
+}
+
+// What the elements of an array are.
+Place element_of(Place array) {
+  switch (array) {
+    case Place::inputs: return Place::input;
+    case Place::outputs: return Place::output;
+    case Place::shape: return Place::extent;
+    case Place::data: return Place::data;
+    default: return Place::other;
+  }
+}
+
+std::string_view expected_at(Place place) {
+  switch (place) {
+    case Place::id:
+    case Place::input_name:
+    case Place::datatype:
+    case Place::output_name: return "a string";
+    case Place::extent: return "whole numbers";
+    case Place::data: return "an array of numbers";
+    case Place::parameter: return "a string, a number, true or false";
+    default: return is_array(place) ? "an array" : "an object";
+  }
+}
+
+Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+
+std::optional<std::int64_t> whole_number(const JsonValue& value) {
+  if (const auto* negative = std::get_if<std::int64_t>(&value)) return *negative;
+  const auto* number = std::get_if<std::uint64_t>(&value);
+  if (number == nullptr || *number > std::uint64_t{std::numeric_limits<std::int64_t>::max()}) return std::nullopt;
+  return static_cast<std::int64_t>(*number);
+}
+
+// False for null.
+bool set_parameter(const JsonValue& value, inference::InferParameter& parameter) {
+  if (const auto* truth = std::get_if<bool>(&value)) {
+    parameter.set_bool_param(*truth);
+  } else if (const auto* text = std::get_if<std::string_view>(&value)) {
+    parameter.set_string_param(std::string(*text));
+  } else if (const std::optional<std::int64_t> number = whole_number(value)) {
+    parameter.set_int64_param(*number);
+  } else if (const auto* large = std::get_if<std::uint64_t>(&value)) {
+    parameter.set_uint64_param(*large);
+  } else if (const auto* real = std::get_if<double>(&value)) {
+    parameter.set_double_param(*real);
+  } else {
+    return false;
+  }
+  return true;
+}
+
+class Reader final : public JsonEvents {
+ public:
+  Result<void> open(JsonKind kind, std::size_t position) override {
+    const Place place = coming();
+    if (place != Place::other && !(kind == JsonKind::object ? is_object(place) : is_array(place))) return wrong(place);
+    if (Result<void> begun = begin(place, position); !begun) return begun;
+    open_.push_back(place);
+    return {};
+  }
+
+  Result<void> close(std::size_t position) override {
+    const Place place = open_.back();
+    open_.pop_back();
+    if (place == Place::data && open_.back() == Place::input) text_.inputs.back().end = position;
+    return {};
+  }
+
+  Result<void> key(std::string_view name) override {
+    const Place object = open_.back();
+    key_ = rpc::one_line(name, 80);
+    if (holds_parameters(object)) {
+      parameter_ = name;
+      next_ = Place::parameter;
+      return {};
+    }
+    const auto* const known = std::find_if(keys.begin(), keys.end(),
+                                           [&](const Key& key) { return key.object == object && key.name == name; });
+    next_ = known == keys.end() ? Place::other : known->value;
+    if (next_ == Place::other || seen_.insert({object, next_}).second) return {};
+    return invalid("'" + key_ + "' found twice, expected once");
+  }
+
+  Result<void> value(const JsonValue& value) override {
+    const Place place = coming();
+    switch (place) {
+      case Place::other: return {};
+      case Place::id: return take_text(value, *text_.message.mutable_id());
+      case Place::input_name: return take_text(value, *input().mutable_name());
+      case Place::datatype: return take_text(value, *input().mutable_datatype());
+      case Place::output_name: return take_text(value, *output().mutable_name());
+      case Place::extent: return take_extent(value);
+      case Place::data: return take_datum(value);
+      case Place::parameter: return take_parameter(value);
+      default: return wrong(place);
+    }
+  }
+
+  [[nodiscard]] RequestText text() && { return std::move(text_); }
+
+ private:
+  using Input = inference::ModelInferRequest::InferInputTensor;
+  using Output = inference::ModelInferRequest::InferRequestedOutputTensor;
+
+  // What comes next, by where it stands.
+  [[nodiscard]] Place coming() const {
+    if (open_.empty()) return Place::request;
+    return is_array(open_.back()) ? element_of(open_.back()) : open_.back() == Place::other ? Place::other : next_;
+  }
+
+  [[nodiscard]] Error wrong(Place place) const {
+    return invalid((key_.empty() ? std::string("the request") : "'" + key_ + "'") +
+                   ": found something else, expected " + std::string(expected_at(place)));
+  }
+
+  Result<void> begin(Place place, std::size_t position) {
+    if (place == Place::input || place == Place::output) {
+      if (Result<void> fits =
+              one_more(place == Place::input ? text_.message.inputs_size() : text_.message.outputs_size());
+          !fits) {
+        return fits;
+      }
+      std::erase_if(seen_, [place](const auto& entry) { return entry.first == place; });
+    }
+    if (place == Place::input) {
+      text_.message.add_inputs();
+      text_.inputs.emplace_back();
+    } else if (place == Place::output) {
+      text_.message.add_outputs();
+      text_.outputs_binary.emplace_back();
+    } else if (place == Place::data && open_.back() == Place::input) {
+      text_.inputs.back().has_data = true;
+      text_.inputs.back().begin = position - 1;
+    }
+    return {};
+  }
+
+  // Whether a list of so many may get one more.
+  [[nodiscard]] Result<void> one_more(int listed) const {
+    if (listed < most_listed) return {};
+    return invalid("'" + key_ + "': more than " + std::to_string(most_listed) + " found in one list");
+  }
+
+  [[nodiscard]] Input& input() { return *text_.message.mutable_inputs(text_.message.inputs_size() - 1); }
+  [[nodiscard]] Output& output() { return *text_.message.mutable_outputs(text_.message.outputs_size() - 1); }
+
+  Result<void> take_text(const JsonValue& value, std::string& to) const {
+    const auto* const text = std::get_if<std::string_view>(&value);
+    if (text == nullptr) return wrong(coming());
+    to = *text;
+    return {};
+  }
+
+  Result<void> take_extent(const JsonValue& value) {
+    const std::optional<std::int64_t> extent = whole_number(value);
+    if (!extent) return wrong(Place::extent);
+    if (Result<void> fits = one_more(input().shape_size()); !fits) return fits;
+    input().add_shape(*extent);
+    return {};
+  }
+
+  // A single number where the array should begin is none.
+  Result<void> take_datum(const JsonValue& value) {
+    const bool is_number = std::holds_alternative<std::int64_t>(value) ||
+                           std::holds_alternative<std::uint64_t>(value) || std::holds_alternative<double>(value);
+    if (!is_number || open_.back() != Place::data) return wrong(Place::data);
+    ++text_.inputs.back().values;
+    return {};
+  }
+
+  Result<void> take_parameter(const JsonValue& value) {
+    switch (open_.back()) {
+      case Place::parameters:
+        if (parameter_ == "binary_data_output") return take_truth(value, text_.binary_output);
+        return add_parameter(value, *text_.message.mutable_parameters());
+      case Place::input_parameters:
+        if (parameter_ == "binary_data_size") return take_size(value);
+        return add_parameter(value, *input().mutable_parameters());
+      default:
+        if (parameter_ == "binary_data") return take_truth(value, text_.outputs_binary.back().emplace());
+        return add_parameter(value, *output().mutable_parameters());
+    }
+  }
+
+  Result<void> take_truth(const JsonValue& value, bool& to) const {
+    const auto* const truth = std::get_if<bool>(&value);
+    if (truth == nullptr) return invalid("'" + key_ + "': expected true or false");
+    to = *truth;
+    return {};
+  }
+
+  Result<void> take_size(const JsonValue& value) {
+    const std::optional<std::int64_t> size = whole_number(value);
+    if (!size || *size < 0) return invalid("'" + key_ + "': expected a whole number of at least 0");
+    text_.inputs.back().binary_bytes = *size;
+    return {};
+  }
+
+  Result<void> add_parameter(const JsonValue& value, Parameters& to) const {
+    if (Result<void> fits = one_more(static_cast<int>(to.size())); !fits) return fits;
+    if (to.contains(parameter_)) return invalid("parameter '" + key_ + "' found twice, expected once");
+    if (!set_parameter(value, to[parameter_])) return wrong(Place::parameter);
+    return {};
+  }
+
+  RequestText text_;
+  std::vector<Place> open_;                 // objects and arrays that have not ended
+  Place next_ = Place::none;                // what the last key names
+  std::string key_;                         // the last one, for errors
+  std::string parameter_;                   // the last one's name
+  std::set<std::pair<Place, Place>> seen_;  // keys, of the objects that are open or whole
+};
+
+}  // namespace
+
+Result<RequestText> read_request_text(std::string_view json) {
+  Reader reader;
+  if (const Result<void> walked = walk_json(json, reader); !walked) return walked.error();
+  return std::move(reader).text();
+}
+
+}  // namespace znni::rest

@@ -1,0 +1,33 @@
+// Voxels as the numbers of JSON arrays.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+
+#include "primitives/core/result.hpp"
+#include "primitives/core/tensor.hpp"
+
+namespace znni::rest {
+
+// Whether voxels of this type may be numbers in JSON: the protocol has float16 as bytes alone.
+[[nodiscard]] bool has_text(ElementType type);
+
+// Reads the `count` numbers of a JSON array, which may be of arrays, in their order, into dense elements of `type`,
+// which has_text(). Nothing else is allocated. invalid_argument, with the position in the array, for a number that the
+// type has not: float32 takes the nearest of finite ones.
+[[nodiscard]] Result<std::string> read_numbers(std::string_view json, ElementType type, std::int64_t count);
+
+// Hands the text of dense elements, with commas between them, to `take` in pieces, until that returns false; returns
+// true if all were taken. Each number reads back as the same element, also by way of a float64, and a zero keeps its
+// sign. The elements are finite.
+[[nodiscard]] bool write_numbers(std::string_view elements, ElementType type,
+                                 const std::function<bool(std::string_view piece)>& take);
+// Returns the bytes of that text.
+[[nodiscard]] std::int64_t number_bytes(std::string_view elements, ElementType type);
+
+// Returns true if all elements are finite.
+[[nodiscard]] bool are_finite(std::string_view elements, ElementType type);
+
+}  // namespace znni::rest
