@@ -204,5 +204,90 @@ class OperationsTest(unittest.TestCase):
             self.assertEqual(len(ended), 1)
 
 
+class NonfiniteTest(unittest.TestCase):
+    """Voxels that are NaN or infinite: refused, or replaced by what the model's configuration says."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.net = nets.small_net(1)
+        repository = f"{cls.folder.name}/models"
+        nets.save(cls.net, repository, "strict")
+        nets.save(cls.net, repository, "mended",
+                  config='parameters { key: "input_nonfinite" value { string_value: "0.5" } }\n')
+        cls.daemon = Daemon(repository).wait_ready()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.stop()
+        cls.folder.cleanup()
+
+    def volume(self, kind=np.float32, values=(np.nan, -np.inf)):
+        """[z, y, x], random, with these values at two places."""
+        volume = np.random.default_rng(1).standard_normal((16, 15, 14)).astype(kind)
+        volume[5, 3, 6], volume[9, 1, 2] = values
+        return volume
+
+    def infer(self, model, volume):
+        """The answer to one ModelInfer."""
+        tensor = triton.InferInput("input", [1, 1, *volume.shape], "FP32" if volume.dtype == np.float32 else "FP16")
+        tensor.set_data_from_numpy(volume[None, None])
+        with self.daemon.client() as client:
+            return client.infer(model, [tensor])
+
+    def znni_infer(self, model, volume, *more):
+        """The client's program on a file, and where its output is to be."""
+        np.save(f"{self.folder.name}/in.npy", volume)
+        output = pathlib.Path(self.folder.name) / f"{model}.npy"
+        done = subprocess.run([ZNNID.with_name("znni"), "infer", "--server", self.daemon.url, "-m", model, "-i",
+                               f"{self.folder.name}/in.npy", "-o", output, "--no-progress", *more],
+                              capture_output=True, text=True, timeout=60)
+        return done, output
+
+    def expect_mended(self, volume, output):
+        """The dense output of the volume with 0.5 in the place of such voxels."""
+        mended = np.where(np.isfinite(volume), volume, 0.5).astype(np.float32)
+        reference = nets.run_dilated(self.net, mended[None, None])
+        np.testing.assert_allclose(output.reshape(reference.shape), reference, atol=1e-5 * np.abs(reference).max())
+
+    def replaced(self, model):
+        """How many voxels the metrics say were replaced."""
+        return self.daemon.metric("znni_nonfinite_voxels_total", model=model)
+
+    def test_model_infer_refuses_them_with_their_position(self):
+        for kind, value in ((np.float32, np.nan), (np.float32, np.inf), (np.float16, np.nan)):
+            with self.assertRaises(triton.InferenceServerException, msg=(kind, value)) as caught:
+                self.infer("strict", self.volume(kind, (value, 1)))
+            self.assertEqual(caught.exception.status(), "StatusCode.INVALID_ARGUMENT")
+            self.assertIn(f"channel 0, z 5, y 3, x 6 is {value}", caught.exception.message())
+            self.assertIn("input_nonfinite", caught.exception.message())
+        self.assertEqual(self.replaced("strict"), 0)
+        self.infer("strict", self.volume(values=(1, 1)))
+
+    def test_znni_infer_is_refused_and_names_the_position_in_the_file(self):
+        done, output = self.znni_infer("strict", self.volume(), "--padding", "reflect")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("is nan, which would spoil the output around it", done.stderr)
+        self.assertIn("in.npy that is not finite is at channel 0, z 5, y 3, x 6 (nan)", done.stderr)
+        self.assertFalse(output.exists())
+        self.assertEqual(self.replaced("strict"), 0)
+
+    def test_model_infer_replaces_and_counts_them(self):
+        before = self.replaced("mended")
+        for kind in (np.float32, np.float16):
+            answer = self.infer("mended", self.volume(kind)).get_response()
+            self.assertEqual(answer.parameters["nonfinite_voxels"].int64_param, 2)
+            self.expect_mended(self.volume(kind), np.frombuffer(answer.raw_output_contents[0], np.float32))
+        self.assertEqual(self.replaced("mended"), before + 4)
+
+    def test_znni_infer_tells_how_many_were_replaced(self):
+        before = self.replaced("mended")
+        done, output = self.znni_infer("mended", self.volume(), "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(json.loads(done.stdout)["nonfinite_voxels"], 2)
+        self.expect_mended(self.volume(), np.load(output))
+        self.assertEqual(self.replaced("mended"), before + 2)
+
+
 if __name__ == "__main__":
     unittest.main()
