@@ -79,7 +79,7 @@ std::vector<hybrid::DividedChoice> choices_of(const Primitive& inner, const std:
                                               const PartRules& rules) {
   std::vector<hybrid::DividedChoice> choices;
   for (const Estimate& estimate : estimates) {
-    const auto& [variant, in, out, time, memory] = estimate;
+    const auto& [variant, in, out, time, memory, spread] = estimate;
     const std::optional<Precision> level = level_of(estimate);
     if (!level || *level > rules.precision || in != out) continue;
     const Primitive* const reorder = in == Format{} ? nullptr : rules.reorder;

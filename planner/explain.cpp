@@ -53,6 +53,12 @@ std::string passes_text(const Geometry& geometry) {
   return text + " its tail runs " + std::to_string(passes / geometry.windows) + " times, for a group of fragments each";
 }
 
+std::string rounding_text(const RoundingReach& rounding) {
+  if (rounding.margin == Vec3{}) return "";
+  return "rounding   a voxel's rounding error reaches " + to_string(rounding.voxels()) + " voxels; field of view " +
+         to_string(rounding.field_of_view) + "\n";
+}
+
 std::string patch_text(const Network& network, const Plan& plan, const PlanReport& report) {
   const std::size_t passes = pass_count(report.geometry);
   std::string text = "patch      " + to_string(report.input.n) + " in, " + to_string(report.output.n) + " out, S " +
@@ -65,7 +71,7 @@ std::string patch_text(const Network& network, const Plan& plan, const PlanRepor
           ", weakest basis " + std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) + "\n";
   text += "border     " + fixed_text(plan.predicted.border_cost, 2) +
           " times the work of an endless patch: larger patches waste less\n";
-  return text;
+  return text + rounding_text(report.rounding);
 }
 
 // The fastest way of a node by another primitive than the chosen one.

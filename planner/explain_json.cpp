@@ -55,6 +55,7 @@ Json node(const NodeReport& report) {
           {"division", division(step)},
           {"predicted_seconds", step.seconds},
           {"runs", report.runs},
+          {"spread", extents(report.spread)},
           {"bytes", {{"persistent", report.persistent}, {"peak", report.peak}}},
           {"basis", std::string(to_string(step.basis))},
           {"error", error_bar(step.error)}};
@@ -84,6 +85,10 @@ Json stream(const PlanReport& report) {
           {"planes", report.geometry.choice.pass_input.z},
           {"turns", report.geometry.turns},
           {"history_bytes", report.history_bytes}};
+}
+
+Json rounding(const RoundingReach& reach) {
+  return {{"voxels", extents(reach.voxels())}, {"field_of_view", extents(reach.field_of_view)}};
 }
 
 template <class Items, class Function>
@@ -137,6 +142,7 @@ std::string explain_json(const Plan& plan, const PlanReport& report, const Devic
   all["theta"] = report.places ? Json(report.places->theta) : Json(nullptr);
   all["passes"] = pass_count(report.geometry);
   all["stream"] = stream(report);
+  all["rounding_reach"] = rounding(report.rounding);
   all["nodes"] = list(report.nodes, node);
   all["segments"] = list(plan.ladder.front().segments, segment);
   all["ladder"] = list(plan.ladder, rung);

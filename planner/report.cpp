@@ -21,11 +21,12 @@ std::int64_t live_bytes(const MemoryPlan& memory, MemorySpace space, int stage) 
   return sum;
 }
 
-// A step is one call or two. `nodes`: one for each step.
-void add_memory(const Schedule& schedule, MemorySpace space, std::span<NodeReport> nodes) {
+// What the calls say. A step is one call or two. `nodes`: one for each step.
+void add_calls(const Schedule& schedule, MemorySpace space, std::span<NodeReport> nodes) {
   for (const Call& call : schedule.calls) {
     NodeReport& node = nodes[static_cast<std::size_t>(call.step)];
     node.persistent = add(node.persistent, persistent_bytes(call.estimate.memory, space));
+    node.spread = max(node.spread, call.estimate.spread);
     const int stages = stage_count(call.estimate.memory);
     for (int stage = 0; stage < stages; ++stage) {
       node.peak = std::max(node.peak, live_bytes(schedule.memory, space, call.first_stage + stage));
@@ -73,7 +74,17 @@ void describe_reorder(const SegmentDesign& design, const Geometry& whole, NodeRe
   report.runs = runs_of(whole, design.first_node);
 }
 
+std::vector<Vec3> spreads(const Network& network, const std::vector<NodeReport>& nodes) {
+  std::vector<Vec3> all(network.nodes.size());
+  for (const NodeReport& each : nodes) {
+    if (each.node >= 0) all[static_cast<std::size_t>(each.node)] = each.spread;
+  }
+  return all;
+}
+
+// Behind all nodes.
 void set_geometry(const Network& network, Geometry geometry, PlanReport& report) {
+  report.rounding = rounding_reach(network, geometry, spreads(network, report.nodes));
   report.input = {geometry.choice.S, network.f_in, geometry.patch_input};
   report.output = {geometry.choice.S, geometry.values.back().f, geometry.patch_output};
   report.geometry = std::move(geometry);
@@ -109,7 +120,7 @@ Result<PlanReport> make_report(const Network& network, const Plan& plan, const C
   const Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, *device);
   if (!schedule) return schedule.error();
   for (NodeReport& node : report.nodes) node.persistent = exchanged_kernel_bytes(*geometry, node.node);
-  add_memory(*schedule, MemorySpace::host, report.nodes);
+  add_calls(*schedule, MemorySpace::host, report.nodes);
   report.history_bytes = history_bytes(*schedule);
   set_geometry(network, *std::move(geometry), report);
   return report;
@@ -136,7 +147,7 @@ Result<PlanReport> make_report(const Network& network, const SplitPlan& plan, co
       report.nodes.back().flops /= static_cast<double>(design.groups());
     }
     const MemorySpace own = design.place == Place::gpu ? MemorySpace::device : MemorySpace::host;
-    add_memory(design.schedule, own, std::span(report.nodes).subspan(first));
+    add_calls(design.schedule, own, std::span(report.nodes).subspan(first));
     report.history_bytes = add(report.history_bytes, history_bytes(design.schedule));
     report.places->kept = report.places->kept.plus(kept_bytes(design.schedule.memory));
   }

@@ -7,6 +7,7 @@
 
 #include "planner/catalogue.hpp"
 #include "planner/plan.hpp"
+#include "planner/rounding_reach.hpp"
 #include "planner/split_plan.hpp"
 
 namespace znni {
@@ -22,6 +23,7 @@ struct NodeReport {
   std::int64_t peak = 0;            // bytes alive in its worst stage, other nodes' tensors included
   Place place = Place::cpu;         // on a GPU the bytes are those of its memory, elsewhere of host RAM
   std::int64_t runs = 1;            // in a patch, groups of a segment counted
+  Vec3 spread = {};                 // Estimate::spread, axes exchanged as in the geometry
 };
 
 // Of a plan over several places.
@@ -39,6 +41,7 @@ struct PlanReport {
   Shape5 output;                   // S x f x patch_output, of a stream all turns of a step
   std::int64_t history_bytes = 0;  // of a streamed net, kept from step to step; part of the transient ones
   std::vector<NodeReport> nodes;
+  RoundingReach rounding;
   std::optional<PlacesReport> places;  // nothing: all runs on one device
 };
 

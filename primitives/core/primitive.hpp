@@ -34,6 +34,9 @@ struct Estimate {
   Format out;         // of the output
   Seconds time = 0;   // modelled: one run(), all S inputs
   MemoryPlan memory;  // input 0.., output, scratch, persistent copies of weights: all of it
+  // How far rounding errors spread: voxels of the first input, per axis and to either side of those that an output
+  // voxel reads, whose size its error follows, too. A transform mixes all that it reads; a sum of its own gives 0.
+  Vec3 spread = {};
 };
 
 // A layer with weights in place and plans made. Not thread safe: one run() at a time.
@@ -97,6 +100,9 @@ struct Backend {
 // primitives hold beside their scratch.
 [[nodiscard]] MemoryPlan input_output_buffers(const LayerProblem& problem, Format in, Format out, int last_stage = 0,
                                               MemorySpace space = MemorySpace::host);
+
+// Estimate::spread of a transform of whole images: all that the input has beside what one output voxel reads.
+[[nodiscard]] Vec3 spread_of_whole(const ConvProblem& conv);
 
 // Name of the buffer of input `index`: "input 0".
 [[nodiscard]] std::string input_name(int index);

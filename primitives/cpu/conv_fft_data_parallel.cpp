@@ -162,8 +162,9 @@ class DataParallelLayer final : public PreparedLayer {
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const Result<ConvProblem> conv = as_convolution(name, problem);
   if (!conv) return conv.error();
-  return std::vector<Estimate>{
-      {{}, {}, {}, data_parallel_seconds(*conv, spec), data_parallel_memory(*conv, spec.threads)}};
+  Estimate estimate{{}, {}, {}, data_parallel_seconds(*conv, spec), data_parallel_memory(*conv, spec.threads)};
+  estimate.spread = spread_of_whole(*conv);
+  return std::vector<Estimate>{std::move(estimate)};
 }
 
 Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,

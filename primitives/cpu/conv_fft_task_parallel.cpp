@@ -152,8 +152,9 @@ class TaskParallelLayer final : public PreparedLayer {
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const Result<ConvProblem> conv = as_convolution(name, problem);
   if (!conv) return conv.error();
-  return std::vector<Estimate>{
-      {{}, {}, {}, task_parallel_seconds(*conv, spec), task_parallel_memory(*conv, spec.threads)}};
+  Estimate estimate{{}, {}, {}, task_parallel_seconds(*conv, spec), task_parallel_memory(*conv, spec.threads)};
+  estimate.spread = spread_of_whole(*conv);
+  return std::vector<Estimate>{std::move(estimate)};
 }
 
 Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,

@@ -32,6 +32,7 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, const FftTili
   const std::int64_t launches = launches_per_slice * div_up(columns, tiling.slice) + tiling.chunks;
   Estimate result{variant, planar_f32, planar_f32, 0,
                   input_output_buffers(conv, planar_f32, planar_f32, 0, MemorySpace::device)};
+  result.spread = tiling.spread;
   // The products wait for memory and for arithmetic; the transforms for memory alone.
   result.time = modelled_time(spec, 0.0, fft_traffic(conv, tiling, keep),
                               static_cast<int>(std::min<std::int64_t>(launches, 1 << 30))) +

@@ -24,6 +24,7 @@ Estimate estimate(const ConvProblem& conv, const DeviceSpec& spec, const FftTili
   const bool keep = setting(variant, "keep", 0) == 1;
   Estimate result{variant, planar_f32, planar_f32, 0,
                   input_output_buffers(conv, planar_f32, planar_f32, 0, MemorySpace::device)};
+  result.spread = tiling.spread;
   const auto launches = static_cast<int>(std::min<std::int64_t>(tiling.chunks, 1 << 24)) * launches_per_chunk;
   result.time = modelled_time(spec, 0.0, fft32_traffic(conv, tiling, keep), launches) +
                 fft_product_flops(tiling) / product_rate(spec, variant);

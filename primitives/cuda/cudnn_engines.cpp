@@ -28,8 +28,9 @@ bool acceptable(const CudnnDescriptor& engine, Precision precision) {
   const auto behaviour =
       engine.values<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, most_notes);
   if (holds(behaviour, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION)) return false;
-  for (const auto note : {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
-                          CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, CUDNN_NUMERICAL_NOTE_WINOGRAD}) {
+  for (const auto note :
+       {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
+        CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_FFT}) {
     if (holds(numerical, note)) return false;
   }
   return precision != Precision::fp32 || !holds(numerical, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);

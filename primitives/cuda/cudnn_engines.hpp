@@ -24,8 +24,9 @@ struct EngineChoice {
 [[nodiscard]] EngineChoice from_variant(const Variant& variant);
 
 // Engines that take `graph` on `device`: the library's own favourites, each engine as it is ranked first, then their
-// other settings, then those that only asking by index finds. Left out: rounding beyond `precision`, results that
-// change from run to run, code generated at run time. At most `most`.
+// other settings, then those that only asking by index finds. Left out: rounding beyond `precision`, transforms, which
+// spread errors over tiles that nothing tells, results that change from run to run, code generated at run time. At most
+// `most`.
 [[nodiscard]] std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDescriptor& device,
                                                         Precision precision, std::size_t most);
 

@@ -29,6 +29,7 @@ std::optional<FftTiling> cut(const ConvProblem& conv, Vec3 tile, std::int64_t ch
   }
   FftTiling tiling;
   tiling.grid = {conv.in.S, extent_of(tile), extent_of(kept), extent_of(tiles)};
+  tiling.spread = min(kept, n_out) - Vec3::cube(1);
   tiling.images = conv.in.f;
   tiling.images_out = conv.f_out;
   const std::int64_t all = mul(conv.in.S, voxels(tiles));

@@ -20,6 +20,7 @@ struct FftTiling {
   std::int64_t chunk_tiles = 1;  // tiles whose spectra are held
   std::int64_t chunks = 1;
   std::int64_t slice = 1;  // columns
+  Vec3 spread = {};        // Estimate::spread: the rest of a tile, as far as it lies within the input
 
   [[nodiscard]] std::int64_t tile_voxels() const { return voxels_of(grid.tile); }
   // Of a real transform: half the row, and one.

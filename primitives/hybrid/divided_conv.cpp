@@ -205,6 +205,7 @@ Estimate divided_estimate(const SubLayers& parts, const InnerEstimates& inner, c
   add_tensors(parts, choice, estimate.memory);
   add_slots(parts, choice, estimate.memory);
   add_inner(parts, inner, estimate.memory);
+  for (const Estimate& each : inner.parts()) estimate.spread = max(estimate.spread, each.spread);
   return estimate;
 }
 

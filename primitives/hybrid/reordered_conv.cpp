@@ -88,6 +88,7 @@ class ReorderedConv final : public PreparedLayer {
 Result<Estimate> describe_reordered(const ConvProblem& conv, const Estimate& inner, const Primitive& reorder,
                                     const DeviceSpec& spec) {
   Estimate all{inner.variant, {}, {}, inner.time, input_output_buffers(conv, {}, {}, 0, MemorySpace::device)};
+  all.spread = inner.spread;
   std::int64_t scratch = scratch_bytes(inner);
   for (const Inside& tensor : tensors_inside(conv, inner)) {
     if (!tensor.differs()) continue;

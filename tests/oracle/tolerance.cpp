@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 namespace znni::oracle {
 namespace {
@@ -43,13 +44,16 @@ double through(Activation activation, double before, double most) {
 
 std::int64_t terms_of(const ConvProblem& conv) { return conv.in.f * voxels(conv.k); }
 
+// The largest absolute value of each input.
+using Largest = std::span<const double>;
+
 // The largest value that the sum can take.
-double most_of(const ConvProblem& conv, std::span<const Values> inputs, const LayerWeights& weights) {
-  const double residual = conv.residual ? largest(inputs[1]) : 0.0;
-  return largest(inputs[0]) * kernel_norm(weights.kernels, terms_of(conv)) + largest(weights.bias) + residual;
+double most_of(const ConvProblem& conv, Largest inputs, const LayerWeights& weights) {
+  const double residual = conv.residual ? inputs[1] : 0.0;
+  return inputs[0] * kernel_norm(weights.kernels, terms_of(conv)) + largest(weights.bias) + residual;
 }
 
-double bound(const ConvProblem& conv, std::span<const Values> inputs, const LayerWeights& weights) {
+double bound(const ConvProblem& conv, Largest inputs, const LayerWeights& weights) {
   const std::int64_t terms = terms_of(conv);
   const double bias = largest(weights.bias);
   const double most = most_of(conv, inputs, weights);
@@ -58,66 +62,85 @@ double bound(const ConvProblem& conv, std::span<const Values> inputs, const Laye
   return through(conv.activation, eps * (steps * most + bias), most);
 }
 
-double bound(const PoolProblem& pool, std::span<const Values> inputs, const LayerWeights&) {
+double bound(const PoolProblem& pool, Largest inputs, const LayerWeights&) {
   if (pool.kind == PoolKind::max) return 0.0;
-  return eps * (2.0 + static_cast<double>(voxels(pool.window))) * largest(inputs[0]);
+  return eps * (2.0 + static_cast<double>(voxels(pool.window))) * inputs[0];
 }
 
-// A pooling spreads no error of what it reads.
-double bound(const ConvPoolProblem& both, std::span<const Values> inputs, const LayerWeights& weights) {
-  const Values between = oracle_run(both.conv, inputs, weights);
-  return bound(both.conv, inputs, weights) + bound(both.pool, std::span(&between, 1), weights);
-}
-
-double bound(const ActivationProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
-  return through(problem.activation, 0.0, largest(inputs[0]));
-}
-
-// Differences x - max are rounded once, which exp() turns into a relative error; then f terms and a division.
-double bound(const SoftmaxProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
-  return eps * (8.0 + 4.0 * largest(inputs[0]) + static_cast<double>(problem.in.f));
-}
-
-double bound(const ScaleShiftProblem&, std::span<const Values> inputs, const LayerWeights& weights) {
-  return 2.0 * eps * (largest(inputs[0]) * largest(weights.scale) + largest(weights.shift));
-}
-
-double bound(const AddProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
-  double most = 0.0;
-  for (const Values& input : inputs) most += largest(input);
-  return through(problem.activation, eps * problem.inputs * most, most);
-}
-
-double bound(const ConcatProblem&, std::span<const Values>, const LayerWeights&) { return 0.0; }
-double bound(const CropProblem&, std::span<const Values>, const LayerWeights&) { return 0.0; }
-double bound(const ReorderProblem&, std::span<const Values>, const LayerWeights&) { return 0.0; }
-
-// The largest value in a layer before its activation.
-double most_of(const LayerProblem& problem, std::span<const Values> inputs, const LayerWeights& weights) {
-  if (const ConvProblem* conv = convolution_of(problem)) return most_of(*conv, inputs, weights);
-  double most = largest(weights.shift);
-  const double scale = std::holds_alternative<ScaleShiftProblem>(problem) ? largest(weights.scale) : 1.0;
-  for (const Values& input : inputs) most += scale * largest(input);
-  return most;
-}
-
-double slope_of(const LayerProblem& problem) {
-  Activation activation;
-  if (const ConvProblem* conv = convolution_of(problem)) activation = conv->activation;
-  if (const auto* sum = std::get_if<AddProblem>(&problem)) activation = sum->activation;
-  if (const auto* own = std::get_if<ActivationProblem>(&problem)) activation = own->activation;
+// How steep an activation is at most, and no less than 1.
+double slope_of(Activation activation) {
   const bool steep = activation.kind == ActivationKind::leaky_relu || activation.kind == ActivationKind::elu;
   return steep ? std::max(1.0, std::abs(static_cast<double>(activation.alpha))) : 1.0;
 }
 
+// A pooling spreads no error of what it reads.
+double bound(const ConvPoolProblem& both, Largest inputs, const LayerWeights& weights) {
+  const double between = slope_of(both.conv.activation) * std::max(1.0, most_of(both.conv, inputs, weights));
+  return bound(both.conv, inputs, weights) + bound(both.pool, Largest(&between, 1), weights);
+}
+
+double bound(const ActivationProblem& problem, Largest inputs, const LayerWeights&) {
+  return through(problem.activation, 0.0, inputs[0]);
+}
+
+// Differences x - max are rounded once, which exp() turns into a relative error; then f terms and a division.
+double bound(const SoftmaxProblem& problem, Largest inputs, const LayerWeights&) {
+  return eps * (8.0 + 4.0 * inputs[0] + static_cast<double>(problem.in.f));
+}
+
+double bound(const ScaleShiftProblem&, Largest inputs, const LayerWeights& weights) {
+  return 2.0 * eps * (inputs[0] * largest(weights.scale) + largest(weights.shift));
+}
+
+double sum_of(Largest inputs) { return std::accumulate(inputs.begin(), inputs.end(), 0.0); }
+
+double bound(const AddProblem& problem, Largest inputs, const LayerWeights&) {
+  const double most = sum_of(inputs);
+  return through(problem.activation, eps * problem.inputs * most, most);
+}
+
+double bound(const ConcatProblem&, Largest, const LayerWeights&) { return 0.0; }
+double bound(const CropProblem&, Largest, const LayerWeights&) { return 0.0; }
+double bound(const ReorderProblem&, Largest, const LayerWeights&) { return 0.0; }
+
+// The largest value in a layer before its activation.
+double most_of(const LayerProblem& problem, Largest inputs, const LayerWeights& weights) {
+  if (const ConvProblem* conv = convolution_of(problem)) return most_of(*conv, inputs, weights);
+  const double scale = std::holds_alternative<ScaleShiftProblem>(problem) ? largest(weights.scale) : 1.0;
+  return largest(weights.shift) + scale * sum_of(inputs);
+}
+
+double slope_of(const LayerProblem& problem) {
+  if (const ConvProblem* conv = convolution_of(problem)) return slope_of(conv->activation);
+  if (const auto* sum = std::get_if<AddProblem>(&problem)) return slope_of(sum->activation);
+  if (const auto* own = std::get_if<ActivationProblem>(&problem)) return slope_of(own->activation);
+  return 1.0;
+}
+
 }  // namespace
+
+double tolerance_within(const LayerProblem& problem, std::span<const double> largest, const LayerWeights& weights) {
+  return std::visit([&](const auto& one) { return bound(one, largest, weights); }, problem);
+}
 
 double tolerance(const LayerProblem& problem, std::span<const Values> inputs, const LayerWeights& weights,
                  Precision precision) {
-  const double strict = std::visit([&](const auto& one) { return bound(one, inputs, weights); }, problem);
+  std::vector<double> most;
+  for (const Values& input : inputs) most.push_back(largest(input));
+  const double strict = tolerance_within(problem, most, weights);
   if (precision == Precision::fp32) return strict;
   const double unit = precision == Precision::tf32 ? 0x1p-10 : 0x1p-8;
-  return strict + unit * (1.0 + 5.0 * slope_of(problem) * most_of(problem, inputs, weights));
+  return strict + unit * (1.0 + 5.0 * slope_of(problem) * most_of(problem, most, weights));
+}
+
+double carried(const LayerProblem& problem, std::span<const double> errors, const LayerWeights& weights) {
+  if (const ConvProblem* conv = convolution_of(problem)) {
+    const double residual = conv->residual ? errors[1] : 0.0;
+    return slope_of(problem) * (errors[0] * kernel_norm(weights.kernels, terms_of(*conv)) + residual);
+  }
+  if (std::holds_alternative<AddProblem>(problem)) return slope_of(problem) * sum_of(errors);
+  const double scale = std::holds_alternative<ScaleShiftProblem>(problem) ? largest(weights.scale) : 1.0;
+  return slope_of(problem) * scale * *std::max_element(errors.begin(), errors.end());
 }
 
 void Walk::add(std::int64_t layers, std::span<const float> found, const Values& exact) {

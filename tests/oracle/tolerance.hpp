@@ -25,6 +25,13 @@ namespace znni::oracle {
 [[nodiscard]] double tolerance(const LayerProblem& problem, std::span<const Values> inputs, const LayerWeights& weights,
                                Precision precision = Precision::fp32);
 
+// In float32, of such outputs as read nothing larger than `largest`, one absolute value for each input.
+[[nodiscard]] double tolerance_within(const LayerProblem& problem, std::span<const double> largest,
+                                      const LayerWeights& weights);
+
+// How far outputs are off, without any rounding, that are made of inputs as far off as `errors`, one for each.
+[[nodiscard]] double carried(const LayerProblem& problem, std::span<const double> errors, const LayerWeights& weights);
+
 // How far all outputs are off together, of layers in one precision coarser than float32 or of nets of them. The
 // tolerance above is of roundings that all push one way, so wide that bf16 stays within TF32's. But roundings to
 // nearest push either way, and their sum walks like the root of their count, here two for each layer. One is less than

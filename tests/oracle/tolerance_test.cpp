@@ -123,6 +123,32 @@ TEST(Tolerance, IsRelativeToTheData) {
   EXPECT_DOUBLE_EQ(tolerance(conv, inputs, weights), 1024.0 * once);
 }
 
+// Of outputs that read no more than these, as if all inputs were no larger.
+TEST(Tolerance, WithinIsThatOfInputsAsLarge) {
+  const ConvProblem conv = conv_of(4, 3);
+  const Data data = data_of(conv, 0.0F);
+  const LayerWeights weights{data.kernels, {}, {}, {}};
+  const std::vector<Values> inputs = {Values(data.in.size(), -3.0)};
+  const double largest = 3.0;
+  EXPECT_EQ(tolerance_within(conv, std::span(&largest, 1), weights), tolerance(conv, inputs, weights));
+}
+
+// Inputs that are all off by as much, one way each, put outputs off by no more, and some by as much.
+TEST(Tolerance, CarriedIsTheMostThatInputsCanDo) {
+  const ConvProblem conv{{1, 1, {1, 1, 3}}, 1, {1, 1, 3}, {1, 1, 1}, {ActivationKind::leaky_relu, 2.0F}, true};
+  const std::vector<float> kernels = {1, -2, 4};
+  const LayerWeights weights{kernels, {}, {}, {}};
+  const std::vector<double> errors = {0.5, 0.25};
+  EXPECT_DOUBLE_EQ(carried(conv, errors, weights), 2.0 * (7.0 * 0.5 + 0.25));
+  const std::vector<Values> off = {{-0.5, 0.5, -0.5}, {-0.25}};
+  EXPECT_DOUBLE_EQ(-oracle_run(conv, off, weights)[0], carried(conv, errors, weights));
+  const Shape5 shape{1, 2, {1, 1, 1}};
+  const std::vector<float> scale = {0.5F, -3.0F};
+  EXPECT_DOUBLE_EQ(carried(AddProblem{shape, 2, {}}, errors, {}), 0.75);
+  EXPECT_DOUBLE_EQ(carried(ConcatProblem{{shape, shape}}, errors, {}), 0.5);
+  EXPECT_DOUBLE_EQ(carried(ScaleShiftProblem{shape}, std::span(errors).first(1), {{}, {}, scale, scale}), 1.5);
+}
+
 TEST(Tolerance, IsZeroWhereNothingIsRounded) {
   const Shape5 shape{1, 2, {2, 2, 2}};
   const std::vector<Values> inputs = {Values(16, 3.0)};

@@ -65,12 +65,14 @@ inline Result<std::vector<Estimate>> describe_conv(const LayerProblem& problem, 
   return std::vector<Estimate>{make_estimate(problem, planar, planar, 1), make_estimate(problem, blocked, blocked, 2)};
 }
 
-// Convolutions that read planar images only; two settings, one of which writes blocks.
+// Convolutions that read planar images only, by a transform; two settings, one of which writes blocks.
 inline Result<std::vector<Estimate>> describe_other_conv(const LayerProblem& problem, const DeviceSpec&) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return Error{ErrorCode::unsupported, "not a convolution"};
   if (voxels(conv->k) == 1) return Error{ErrorCode::unsupported, "k = 1x1x1 is not worth a transform"};
-  return std::vector<Estimate>{make_estimate(problem, planar, planar, 3), make_estimate(problem, planar, blocked, 4)};
+  std::vector<Estimate> both = {make_estimate(problem, planar, planar, 3), make_estimate(problem, planar, blocked, 4)};
+  for (Estimate& estimate : both) estimate.spread = spread_of_whole(*conv);
+  return both;
 }
 
 // Everything but convolutions and reorders, in both formats.

@@ -83,6 +83,17 @@ TEST(PlannerExplainJson, RunsGroupsAndSlabs) {
   }
 }
 
+TEST(PlannerExplainJson, HowFarRoundingErrorsReach) {
+  const test::Planned planned;
+  PlanReport report = make_report(planned.network, planned.plan, planned.catalogue, planned.spec).value();
+  report.rounding.margin = {1, 0, 7};
+  report.nodes.front().spread = {0, 4, 6};
+  const nlohmann::json json = nlohmann::json::parse(explain_json(planned.plan, report, planned.spec));
+  EXPECT_EQ(json["rounding_reach"]["voxels"], (std::vector<int>{5, 5, 19}));
+  EXPECT_EQ(json["rounding_reach"]["field_of_view"], (std::vector<int>{3, 5, 5}));
+  EXPECT_EQ(json["nodes"][0]["spread"], (std::vector<int>{0, 4, 6}));
+}
+
 TEST(PlannerExplainJson, TurnsOfAStream) {
   const test::Planned planned;
   PlanReport report;

@@ -72,6 +72,18 @@ TEST(PlannerExplain, TellsThatWindowsOfAStreamTakeTurns) {
       << text;
 }
 
+TEST(PlannerExplain, TellsWhereRoundingErrorsReachFurtherThanTheFieldOfView) {
+  const test::Planned planned;
+  PlanReport report = make_report(planned.network, planned.plan, planned.catalogue, planned.spec).value();
+  report.rounding.margin = {1, 0, 7};
+  const std::string text = explain(planned.network, planned.plan, report, planned.log);
+  EXPECT_NE(text.find("\nrounding   a voxel's rounding error reaches 5x5x19 voxels; field of view 3x5x5\n"),
+            std::string::npos)
+      << text;
+  report.rounding.margin = {};
+  EXPECT_EQ(explain(planned.network, planned.plan, report, planned.log).find("rounding"), std::string::npos);
+}
+
 // The number before `unit` in the first line that has it.
 double told(const std::string& text, const std::string& unit) {
   const std::size_t end = text.find(unit);

@@ -42,6 +42,26 @@ TEST(PlannerReport, ShapesAreThoseOfAPatch) {
   for (const NodeReport& node : report->nodes) EXPECT_EQ(node.mode.has_value(), node.name == "pool1");
 }
 
+// As many voxels as the primitives of the nodes spread them over.
+TEST(PlannerReport, TellsHowFarRoundingErrorsReach) {
+  int transformed = 0;
+  for (const Network& network : {drawn::chain(), drawn::branches(), drawn::residuals()}) {
+    const test::Planned planned(network);
+    const Result<PlanReport> report = make_report(network, planned.plan, planned.catalogue, planned.spec);
+    ASSERT_TRUE(report) << report.error().message;
+    std::vector<Vec3> spreads(network.nodes.size());
+    for (const NodeReport& node : report->nodes) {
+      if (node.step->primitive != "drawn.conv.b") continue;
+      ++transformed;
+      const auto index = static_cast<std::size_t>(node.node);
+      spreads[index] = spread_of_whole(std::get<ConvProblem>(report->geometry.problems[index]));
+      EXPECT_EQ(node.spread, spreads[index]);
+    }
+    EXPECT_EQ(report->rounding, rounding_reach(network, report->geometry, spreads));
+  }
+  EXPECT_GT(transformed, 0);
+}
+
 TEST(PlannerReport, PlansOfOtherNetworksAreErrors) {
   const test::Planned planned;
   EXPECT_FALSE(make_report(drawn::branches(), planned.plan, planned.catalogue, planned.spec));
@@ -106,6 +126,8 @@ TEST(PlannerReport, OperationsAreThoseOfOneRun) {
     for (const SegmentDesign& segment : parts.segments) {
       in_groups += segment.groups() > 1 ? 1 : 0;
       for (const LayerProblem& problem : segment.geometry.problems) {
+        const ConvProblem* const conv = convolution_of(problem);
+        EXPECT_EQ(node->spread, conv == nullptr ? Vec3{} : spread_of_whole(*conv));
         EXPECT_DOUBLE_EQ((node++)->flops, direct_flops(problem));
       }
     }

@@ -91,6 +91,11 @@ std::vector<Tiling> plane_tilings(const ConvProblem& problem, std::int64_t lanes
   return tilings;
 }
 
+Vec3 plane_spread(const Tiling& tiling) {
+  const Vec3 rest = min(tiling.T, tiling.problem.in.n) - tiling.problem.k;
+  return {0, rest.y, rest.x};
+}
+
 Variant plane_variant(const Tiling& tiling) {
   return {{"planes", tiling.T.z}, {"tile_y", tiling.T.y}, {"tile_x", tiling.T.x}};
 }
@@ -142,6 +147,7 @@ Seconds plane_seconds(const Tiling& t, const DeviceSpec& spec) {
 Estimate plane_estimate(const Tiling& tiling, const DeviceSpec& spec, Format out) {
   Estimate estimate{plane_variant(tiling), planar_format, out, plane_seconds(tiling, spec), {}};
   estimate.memory = input_output_buffers(tiling.problem, planar_format, out);
+  estimate.spread = plane_spread(tiling);
   const auto declare = [&](std::string_view name, std::int64_t floats, Lifetime lifetime) {
     estimate.memory.push_back({std::string(name), MemorySpace::host, float_bytes(floats), lifetime});
   };

@@ -21,6 +21,9 @@ inline constexpr std::int64_t most_plane_images = 65536;
 // Tiles along all axes; each is a task.
 [[nodiscard]] inline std::int64_t tile_count(const Tiling& t) { return mul(t.stacks(), t.tiles().z); }
 
+// Estimate::spread: z is not transformed.
+[[nodiscard]] Vec3 plane_spread(const Tiling& tiling);
+
 // A tiling as settings, and back.
 [[nodiscard]] Variant plane_variant(const Tiling& tiling);
 [[nodiscard]] Tiling plane_tiling(const ConvProblem& problem, std::int64_t lanes, const Variant& variant);

@@ -199,6 +199,7 @@ Estimate pooled_estimate(const PooledTiling& t, const TileKernels& kernels, cons
   const Format out = blocked_format(spec);
   Estimate estimate{pooled_variant(t), planar_format, out, pooled_seconds(t, kernels, spec), {}};
   estimate.memory = input_output_buffers(both, planar_format, out);
+  if (!t.direct) estimate.spread = plane_spread(t.conv);
   const auto declare = [&](std::string_view name, std::int64_t floats, Lifetime lifetime) {
     estimate.memory.push_back({std::string(name), MemorySpace::host, float_bytes(floats), lifetime});
   };

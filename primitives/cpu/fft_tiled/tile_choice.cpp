@@ -182,6 +182,8 @@ TilePlan tile_plan(const ConvProblem& problem, const TileKernels& kernels, const
 Estimate estimate_of(const TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, Format in, Format out) {
   Estimate estimate{variant_of(plan), in, out, tile_seconds(plan, spec), {}};
   estimate.memory = tile_memory(plan, kernels, spec.threads, in, out);
+  const ConvProblem& problem = plan.tiling.problem;
+  estimate.spread = min(plan.tiling.T, problem.in.n) - problem.k;
   return estimate;
 }
 

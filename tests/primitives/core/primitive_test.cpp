@@ -45,5 +45,11 @@ TEST(InputFormat, IsTheOutputsForAResidualAndTheInputsForAllElse) {
   EXPECT_EQ(plan[2].bytes, plan[1].bytes);
 }
 
+TEST(SpreadOfWhole, IsWhatTheInputHasBesideAWindow) {
+  const ConvProblem conv{
+      .in = {1, 3, {9, 10, 11}}, .f_out = 2, .k = {3, 1, 2}, .dilation = {2, 1, 3}, .activation = {}};
+  EXPECT_EQ(spread_of_whole(conv), (Vec3{9 - 5, 10 - 1, 11 - 4}));
+}
+
 }  // namespace
 }  // namespace znni

@@ -16,7 +16,10 @@ TEST(CudaConvFft32, OffersChunksKeptSpectraAndPrecisions) {
   const std::vector<Estimate> estimates = sound_estimates(conv_fft32, eighty(300, 5));
   EXPECT_EQ(estimates.size(), 8U);
   EXPECT_EQ(sound_estimates(conv_fft32, eighty(20, 5)).size(), 4U) << "one chunk holds all";
-  for (const Estimate& estimate : estimates) EXPECT_EQ(estimate.in, planar_f32);
+  for (const Estimate& estimate : estimates) {
+    EXPECT_EQ(estimate.in, planar_f32);
+    EXPECT_EQ(estimate.spread, Vec3::cube(32 - 5));
+  }
 }
 
 TEST(CudaConvFft32, TakesLessMemoryAndTimeThanCuFftOnTheSameTiles) {

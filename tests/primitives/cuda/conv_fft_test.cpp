@@ -20,6 +20,7 @@ TEST(CudaConvFft, OffersTilesChunksKeptSpectraAndPrecisions) {
     EXPECT_EQ(estimate.in, planar_f32);
     kept = kept || setting(estimate.variant, "keep", 0) == 1;
     tf32 = tf32 || setting(estimate.variant, "tf32", 0) == 1;
+    EXPECT_EQ(estimate.spread, Vec3::cube(setting(estimate.variant, "tile", 0) - 5));
     EXPECT_TRUE(
         make_tiling(eighty(300, 5), setting(estimate.variant, "tile", 0), setting(estimate.variant, "chunk", 0) << 20));
   }

@@ -161,6 +161,8 @@ TEST(FftTiling, CutsLongAxesAndKeepsShortOnesWhole) {
   EXPECT_EQ(tiling->grid.kept.y, 60);
   EXPECT_EQ(tiling->grid.tiles.y, 2);  // 96 outputs
   EXPECT_EQ(tiling->grid.tiles.x, 5);  // 296 outputs
+  EXPECT_EQ(tiling->spread, (Vec3{20 - 5, 64 - 5, 64 - 5}));
+  EXPECT_EQ(make_tiling_of_32(conv, 1 << 30)->spread, (Vec3{20 - 5, 32 - 5, 32 - 5}));
   EXPECT_EQ(tiling->frequencies(), 20 * 64 * 33);
   EXPECT_GE(tiling->chunks * tiling->chunk_tiles, 2 * 2 * 5);
   EXPECT_FALSE(make_tiling({{1, 1, {99, 99, 99}}, 1, {30, 1, 1}, {1, 1, 1}, {}, false}, 32, 1 << 20).has_value());

@@ -85,6 +85,17 @@ TEST(DescribeDivided, CountsWhatReordersOfPartsTake) {
   EXPECT_THAT(describe_divided(conv, choice, gpu).error().message, HasSubstr("cannot be cut in f or f_out"));
 }
 
+// The first part of a sum may be computed otherwise than the last.
+TEST(DescribeDivided, SpreadsErrorsAsFarAsAnyOfItsParts) {
+  const DividedChoice choice = choice_of({1, 3, 0, 0});
+  const SubLayers parts = divide(conv, choice.division).value();
+  InnerEstimates inner = inner_estimates(parts, choice, test::host_sim_spec()).value();
+  ASSERT_EQ(inner.of.size(), 2U);
+  inner.of[0].spread = {1, 0, 5};
+  inner.of[1].spread = {0, 4, 2};
+  EXPECT_EQ(divided_estimate(parts, inner, choice, test::host_sim_spec()).spread, (Vec3{1, 4, 5}));
+}
+
 // An image no GPU library takes as a whole, 2^31 elements and more: its slabs are small.
 TEST(DescribeDivided, TakesImagesOfAnySize) {
   const ConvProblem huge{.in = {1, 80, {900, 900, 900}}, .f_out = 80, .k = {5, 5, 5}, .activation = {}};

@@ -94,8 +94,9 @@ TEST(ReorderedConv, EqualsWhatItReordersFor) {
 TEST(ReorderedConv, TakesTheTimeOfAllThreeAndWhatThePrimitiveKeeps) {
   const ConvProblem conv{.in = {1, 3, {5, 6, 7}}, .f_out = 2, .k = {3, 3, 3}, .activation = {}};
   const DeviceSpec gpu = options_of(1).spec;
-  const Estimate inner = test::sim_conv_matrix().describe(conv, gpu).value().back();
+  Estimate inner = test::sim_conv_matrix().describe(conv, gpu).value().back();
   ASSERT_EQ(inner.in, last_bf16);
+  inner.spread = {1, 2, 3};
   const Estimate whole = describe_reordered(conv, inner, test::sim_reorder(), gpu).value();
   const auto reorder_time = [&](const ReorderProblem& problem) {
     return test::sim_reorder().describe(problem, gpu).value().front().time;
@@ -103,6 +104,7 @@ TEST(ReorderedConv, TakesTheTimeOfAllThreeAndWhatThePrimitiveKeeps) {
   EXPECT_DOUBLE_EQ(whole.time, inner.time + reorder_time({conv.in, planar_f32, last_bf16}) +
                                    reorder_time({output_shape(conv), last_bf16, planar_f32}));
   EXPECT_EQ(whole.variant, inner.variant);
+  EXPECT_EQ(whole.spread, inner.spread);
   EXPECT_EQ(persistent_bytes(whole.memory, MemorySpace::device), persistent_bytes(inner.memory, MemorySpace::device));
   EXPECT_EQ(peak(whole.memory, MemorySpace::device), tensor_bytes(conv.in, {}) + tensor_bytes(conv.in, last_bf16) +
                                                          tensor_bytes(output_shape(conv), {}) +

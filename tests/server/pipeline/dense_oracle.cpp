@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -37,6 +38,8 @@ Values pool_densely(const Pooling& pooling, Vec3 stride, const Shape5& in, const
   return out;
 }
 
+}  // namespace
+
 LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::vector<Shape5>& in) {
   const int count = static_cast<int>(in.size());
   return std::visit(Overloaded{[&](const Convolution& c) -> LayerProblem {
@@ -54,19 +57,17 @@ LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::v
                                [&](const Crop& c) -> LayerProblem {
                                  return CropProblem{in[0], stride * c.begin, stride * c.end};
                                },
-                               [&](const Pooling&) -> LayerProblem {
-                                 ensure(false, "poolings have no dense problem");
-                                 return SoftmaxProblem{in[0]};
+                               [&](const Pooling& p) -> LayerProblem {
+                                 return PoolProblem{
+                                     .in = in[0], .window = p.window, .stride = Vec3::cube(1), .kind = p.kind};
                                }},
                     operation);
 }
 
-}  // namespace
-
-Values dense_oracle(const Network& network, const NetworkWeights& weights, Vec3 n, const Values& volume) {
+DenseValues dense_values(const Network& network, const NetworkWeights& weights, Vec3 n, const Values& volume) {
   const std::vector<Reach> reach = reaches(network);
-  std::vector<Shape5> shapes = {{1, network.f_in, n}};
-  std::vector<Values> values = {volume};
+  DenseValues all{{{1, network.f_in, n}}, {volume}};
+  auto& [shapes, values] = all;
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     const Node& node = network.nodes[i];
     std::vector<Shape5> in;
@@ -84,7 +85,11 @@ Values dense_oracle(const Network& network, const NetworkWeights& weights, Vec3 
     const Vec3 n_out = n - reach[i + 1].fov + Vec3::cube(1);
     shapes.push_back({1, static_cast<std::int64_t>(values.back().size()) / voxels(n_out), n_out});
   }
-  return values.back();
+  return all;
+}
+
+Values dense_oracle(const Network& network, const NetworkWeights& weights, Vec3 n, const Values& volume) {
+  return std::move(dense_values(network, weights, n, volume).values.back());
 }
 
 Values volume_values(const VolumeView& volume, const Normalisation& normalisation) {

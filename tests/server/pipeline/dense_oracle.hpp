@@ -8,6 +8,18 @@
 
 namespace znni::test {
 
+// All that the net goes through: [0] the volume, [i + 1] what node i makes of it.
+struct DenseValues {
+  std::vector<Shape5> shapes;
+  std::vector<oracle::Values> values;
+};
+[[nodiscard]] DenseValues dense_values(const Network& network, const NetworkWeights& weights, Vec3 n,
+                                       const oracle::Values& volume);
+
+// What `operation` computes of tensors of the shapes `in`, where poolings of that stride went before. A pooling's
+// window has its own extent, although its voxels stand apart.
+[[nodiscard]] LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::vector<Shape5>& in);
+
 // Dense output [f_out][n - fov + 1] of `network` for a volume [f_in][n], n at least the field of view.
 [[nodiscard]] oracle::Values dense_oracle(const Network& network, const NetworkWeights& weights, Vec3 n,
                                           const oracle::Values& volume);

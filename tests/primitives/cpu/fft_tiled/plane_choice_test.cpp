@@ -131,6 +131,14 @@ TEST(PlaneEstimate, HoldsWhatItSays) {
   EXPECT_EQ(persistent_bytes(estimate.memory), estimate.memory[2].bytes + estimate.memory[3].bytes);
 }
 
+TEST(PlaneEstimate, SpreadsErrorsAcrossPlanesAlone) {
+  Tiling t = small_tiling();
+  t.problem.in.n = {20, 30, 40};
+  t.problem.k = {3, 4, 5};
+  t.T = {12, 16, 48};
+  EXPECT_EQ(plane_estimate(t, machine(), blocked).spread, (Vec3{0, 16 - 4, 40 - 5}));
+}
+
 TEST(PlaneScratch, TakesEveryTaskInWholeCacheLines) {
   for (const std::int64_t extent : tile_extents()) {
     Tiling t = small_tiling();

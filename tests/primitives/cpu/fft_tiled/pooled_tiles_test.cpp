@@ -140,6 +140,8 @@ TEST(PooledEstimate, HoldsWhatItSays) {
   EXPECT_EQ(estimate.memory[3].bytes, 4 * 32);
   // 34 columns of 16 planes, a line of 8, products and spectra of 5 planes; 5 planes of 5 lines of 16 images.
   EXPECT_EQ(t.conv.columns(), 34);
+  EXPECT_EQ(estimate.spread, plane_spread(t.conv));
+  EXPECT_GT(estimate.spread.y, 0);
   EXPECT_EQ(estimate.memory[4].bytes, 4 * 3 * (34 * 3 * 16 + 8 * 16 + 5 * (8 * 32 + 8 * 5 * 32) + 5 * 5 * 8 * 16));
 }
 
@@ -149,6 +151,7 @@ TEST(PooledEstimate, OfTheDirectAlgorithmHoldsTaps) {
   const Estimate estimate = pooled_estimate(t, kernel_shapes(16), machine(3));
   ASSERT_EQ(estimate.memory.size(), 5U);
   EXPECT_EQ(estimate.memory[2].bytes, 4 * 32 * 27);
+  EXPECT_EQ(estimate.spread, Vec3{});
   EXPECT_EQ(estimate.memory[4].bytes, 4 * 3 * (rows_scratch(t.conv) + 3 * 25 * 16));
 }
 

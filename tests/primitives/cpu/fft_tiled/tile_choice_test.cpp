@@ -165,5 +165,13 @@ TEST(EstimateOf, NamesTheFormatsItIsFor) {
   EXPECT_EQ(estimate.memory.front().bytes, 4 * 3 * 8000);
 }
 
+// A tile's voxels are off together, as far as there are voxels.
+TEST(EstimateOf, SpreadsErrorsOverATileWithinTheInput) {
+  TilePlan plan = plans_of(layer(20, 80, {10, 40, 50}, {1, 3, 4})).front();
+  plan.tiling.T = {1, 16, 60};
+  const Estimate estimate = estimate_of(plan, kernel_shapes(16), machine(), {}, {});
+  EXPECT_EQ(estimate.spread, (Vec3{0, 16 - 3, 50 - 4}));
+}
+
 }  // namespace
 }  // namespace znni::cpu::fft_tiled
