@@ -37,8 +37,7 @@ std::string stream_text(const PlanReport& report) {
   return "stream     along " + std::string(axis_name(axis)) + ", " + std::to_string(section.z) +
          " new planes a step over " + std::to_string(section.y) + "x" + std::to_string(section.x) + " outputs" +
          (axis == 0 ? "; " : " (z and " + std::string(axis_name(axis)) + " are exchanged in all extents here); ") +
-         bytes_text(report.history_bytes) +
-         " kept from step to step; a rate without --volume is that of an endless column\n";
+         bytes_text(report.history_bytes) + " kept from step to step\n";
 }
 
 std::string passes_text(const Geometry& geometry) {
@@ -67,8 +66,8 @@ std::string patch_text(const Network& network, const Plan& plan, const PlanRepor
           passes_text(report.geometry) + "\n";
   text += head_text(network, report.geometry);
   text += stream_text(report);
-  text += "predicted  " + rate_text(plan.predicted.voxels_per_second) + ", " + patch_seconds_text(plan) +
-          ", weakest basis " + std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) + "\n";
+  text += "predicted  " + predicted_rate_text(plan) + ", " + patch_seconds_text(plan) + ", weakest basis " +
+          std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) + "\n";
   text += "border     " + fixed_text(plan.predicted.border_cost, 2) +
           " times the work of an endless patch: larger patches waste less\n";
   return text + rounding_text(report.rounding);

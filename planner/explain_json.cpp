@@ -115,8 +115,11 @@ Json memory(const Plan& plan, const PlanReport& report) {
           {"device", space(kept.device, bytes.device - kept.device)}};
 }
 
-Json predicted(const Prediction& prediction) {
+Json predicted(const Plan& plan) {
+  const Prediction& prediction = plan.predicted;
   return {{"voxels_per_second", prediction.voxels_per_second},
+          {"volume", plan.key.volume ? extents(*plan.key.volume) : Json(nullptr)},
+          {"endless_voxels_per_second", endless_rate(prediction)},
           {"seconds", prediction.seconds},
           {"border_cost", prediction.border_cost},
           {"basis", std::string(to_string(prediction.basis))},
@@ -147,7 +150,7 @@ std::string explain_json(const Plan& plan, const PlanReport& report, const Devic
   all["segments"] = list(plan.ladder.front().segments, segment);
   all["ladder"] = list(plan.ladder, rung);
   all["sockets"] = plan.sockets;
-  all["predicted"] = predicted(plan.predicted);
+  all["predicted"] = predicted(plan);
   all["memory"] = memory(plan, report);
   all["machine"] = machine(spec);
   all["gpu"] = gpu == nullptr ? Json(nullptr) : machine(*gpu);

@@ -86,7 +86,7 @@ int plan_repository(Session& session) {
       continue;
     }
     std::printf("%s version %s: %s, %s -> %s\n", version.model.c_str(), version.version.c_str(),
-                rate_text(plan->predicted.voxels_per_second).c_str(), bytes_text(plan->memory.total()).c_str(),
+                predicted_rate_text(*plan).c_str(), bytes_text(plan->memory.total()).c_str(),
                 plan_path(plans, version).c_str());
     std::fflush(stdout);
   }
@@ -117,7 +117,7 @@ Result<void> tell_again(const Plan& plan, const Network& network, const Session&
   if (is_note) warn(again.error().message);
   if (!again) return is_note ? Result<void>() : again.error();
   const Prediction& now = again->predicted;
-  std::printf("by %s: %s, %s a patch (%s%s)\n", session.timings_path.c_str(), rate_text(now.voxels_per_second).c_str(),
+  std::printf("by %s: %s, %s a patch (%s%s)\n", session.timings_path.c_str(), predicted_rate_text(*again).c_str(),
               seconds_text(now.seconds).c_str(), std::string(to_string(now.basis)).c_str(),
               error_text(now.error).c_str());
   return session.options.output.empty() ? Result<void>() : save(session.options.output, *again);

@@ -60,6 +60,7 @@ void add_key(const PlanKey& key, Lines& lines) {
   lines.push_back("strategy " + key.strategy);
   lines.push_back("precision " + std::string(to_string(key.precision)));
   if (!key.pins.empty()) lines.push_back("pinned " + key.pins);
+  if (key.volume) lines.push_back("volume " + to_string(*key.volume));
   lines.push_back("search space " + key.search_space);
   for (std::size_t i = 0; i < key.nodes.size(); ++i) {
     lines.push_back("node " + std::to_string(i) + " is " + key.nodes[i]);
@@ -84,6 +85,8 @@ Lines plan_lines(const Plan& plan) {
   lines.push_back("predicted " + number(plan.predicted.voxels_per_second) + " voxels/s, " +
                   number(plan.predicted.seconds) + " s, border cost " + number(plan.predicted.border_cost) + ", " +
                   std::string(to_string(plan.predicted.basis)) + within_text(plan.predicted.error));
+  if (plan.predicted.endless_voxels_per_second > 0)
+    lines.push_back("predicted endless " + number(plan.predicted.endless_voxels_per_second) + " voxels/s");
   for (std::size_t i = 0; i < plan.ladder.size(); ++i) {
     add_rung(plan.ladder[i], "rung " + std::to_string(i) + ", ", lines);
   }
@@ -102,6 +105,10 @@ std::vector<std::vector<int>> common_lengths(const Lines& a, const Lines& b) {
 }
 
 }  // namespace
+
+double endless_rate(const Prediction& predicted) {
+  return predicted.endless_voxels_per_second > 0 ? predicted.endless_voxels_per_second : predicted.voxels_per_second;
+}
 
 Step around_parts(Step step) {
   if (step.division.empty() || step.reorder.empty()) return step;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -84,15 +85,18 @@ struct PlanKey {
   std::string search_space;               // names and versions of all primitives searched, "a:1 b:2"
   Precision precision = Precision::fp32;  // no step is coarser
   std::string pins = {};                  // flags of `planner` that pinned it: "--patch 88,288,280 --no-stream"
+  std::optional<Vec3> volume = {};        // of the input, that it was made for; nothing: a volume without end
   bool operator==(const PlanKey&) const = default;
 };
 
 struct Prediction {
-  double voxels_per_second = 0;  // dense output voxels of the first rung
+  double voxels_per_second = 0;  // dense output voxels of the first rung, in the volume of the key
   Seconds seconds = 0;           // one patch of the first rung
   double border_cost = 1;        // computed input work over that of an infinite patch
   Basis basis = Basis::model;    // the weakest of the steps'
   double error = 0;              // of the times, as a step's; 0 when that of a step is not known
+  // In a volume without end, where the key names one; else 0.
+  double endless_voxels_per_second = 0;
   bool operator==(const Prediction&) const = default;
 };
 
@@ -126,6 +130,9 @@ struct GpuOffer {
   std::int64_t device_bytes = 0;
   std::int64_t pinned_bytes = 0;
 };
+
+// Returns dense output voxels per second in a volume without end, whatever volume the plan was made for.
+[[nodiscard]] double endless_rate(const Prediction& predicted);
 
 // Whether all of it runs on 'cpu'.
 [[nodiscard]] bool on_cpu(const Rung& rung);

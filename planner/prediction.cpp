@@ -83,7 +83,9 @@ Result<Plan> predict_again(Plan plan, const Network& network, const Catalogue& c
     }
     if (i > 0) continue;
     const double rate = plan.predicted.voxels_per_second * before / rung.seconds;
+    const double endless = plan.predicted.endless_voxels_per_second * before / rung.seconds;
     plan.predicted = predict(network, *geometry, rung, rate);
+    plan.predicted.endless_voxels_per_second = endless;
   }
   return plan;
 }

@@ -53,7 +53,7 @@ std::string fact(const char* name, const std::string& text) {
 
 std::string head_facts(const Plan& plan, const PlanReport& report, const std::string& next_better) {
   std::string html = "<dl>\n";
-  html += fact("Predicted", rate_text(plan.predicted.voxels_per_second) + ", " + patch_seconds_text(plan) + " (" +
+  html += fact("Predicted", predicted_rate_text(plan) + ", " + patch_seconds_text(plan) + " (" +
                                 std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) + ")");
   html +=
       fact("Precision", std::string(to_string(plan.key.precision)) + (report.places ? " or stricter, per layer" : ""));

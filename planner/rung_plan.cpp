@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "planner/prediction.hpp"
+#include "planner/throughput.hpp"
 
 namespace znni {
 namespace {
@@ -17,7 +18,8 @@ PlanKey make_key(const Network& network, const DeviceSpec& spec, const Catalogue
           std::string(to_string(options.strategy)),
           catalogue.fingerprint(),
           Precision::fp32,
-          to_string(options.pins)};
+          to_string(options.pins),
+          options.volume};
 }
 
 }  // namespace
@@ -27,6 +29,7 @@ Plan rung_plan(const Network& network, const DeviceSpec& spec, const Catalogue& 
   Plan plan;
   plan.key = make_key(network, spec, catalogue, options);
   plan.predicted = predict(network, found.geometry, found.rung, found.voxels_per_second);
+  if (options.volume) plan.predicted.endless_voxels_per_second = endless_rate(found.geometry, found.rung.seconds);
   append(plan, found.rung);
   return plan;
 }

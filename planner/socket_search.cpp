@@ -35,6 +35,7 @@ Result<Plan> search_apart(const Network& network, const DeviceSpec& machine, con
   plan->memory.persistent = mul(plan->memory.persistent, machine.sockets);
   plan->memory.transient = mul(plan->memory.transient, machine.sockets);
   plan->predicted.voxels_per_second *= gain(network, *plan, machine.sockets, options.volume);
+  plan->predicted.endless_voxels_per_second *= machine.sockets;
   return plan;
 }
 

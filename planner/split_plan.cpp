@@ -333,9 +333,12 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
                    std::string(to_string(strategy)),
                    catalogue.fingerprint(),
                    options.precision,
-                   to_string(options.pins)};
+                   to_string(options.pins),
+                   options.volume};
   made.plan.predicted = {best->voxels_per_second, made.seconds.patch(), border_cost(network, best->geometry),
                          cost.basis, cost.error};
+  if (options.volume)
+    made.plan.predicted.endless_voxels_per_second = endless_rate(best->geometry, best->choice.rung.seconds);
   made.plan.memory.weights = weights;
   append_split(*std::move(best), made);
   made.no_spare = "smaller rungs were not asked for";

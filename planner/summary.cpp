@@ -79,13 +79,20 @@ std::string patch_seconds_text(const Plan& plan) {
          seconds_text(turn);
 }
 
+std::string predicted_rate_text(const Plan& plan) {
+  const std::string rate = rate_text(plan.predicted.voxels_per_second);
+  if (!plan.key.volume) return rate + " in an endless volume";
+  return rate + " in a volume of " + to_string(*plan.key.volume) + ", " + rate_text(endless_rate(plan.predicted)) +
+         " in an endless one";
+}
+
 std::string pins_text(const Plan& plan) { return plan.key.pins.empty() ? "" : "pinned     " + plan.key.pins + "\n"; }
 
 std::string summary(const Plan& plan) {
   std::string text = plan.key.network + " on " + plan.key.device + ", strategy " + plan.key.strategy + ", precision " +
                      std::string(to_string(plan.key.precision)) + "\n";
   text += pins_text(plan);
-  text += "predicted  " + rate_text(plan.predicted.voxels_per_second) + ", " + patch_seconds_text(plan) + " (" +
+  text += "predicted  " + predicted_rate_text(plan) + ", " + patch_seconds_text(plan) + " (" +
           std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) + "), border cost " +
           fixed_text(plan.predicted.border_cost, 2) + "\n";
   if (plan.sockets > 1) text += "sockets    " + std::to_string(plan.sockets) + ", each with patches of its own\n";

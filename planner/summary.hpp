@@ -19,6 +19,9 @@ namespace znni {
 
 // ", within 12 %", what 9 of 10 predictions like this one keep; "" where nobody knows.
 [[nodiscard]] std::string error_text(double error);
+// Returns "120 voxels/s in an endless volume"; for a plan made for a volume "90 voxels/s in a volume of 40x50x60, 120
+// voxels/s in an endless one".
+[[nodiscard]] std::string predicted_rate_text(const Plan& plan);
 // "2.00 s a patch"; of a stream in turns "2.00 s a patch, in 4 turns of 500.00 ms": voxels per second are those of all
 // turns over all of their time.
 [[nodiscard]] std::string patch_seconds_text(const Plan& plan);

@@ -56,6 +56,10 @@ double useful_voxels(const Geometry& geometry, Vec3 fov, const std::optional<Vec
   return static_cast<double>(voxels(*volume - fov + Vec3::cube(1))) / runs;
 }
 
+double endless_rate(const Geometry& geometry, Seconds seconds) {
+  return static_cast<double>(written_voxels(geometry)) / seconds;
+}
+
 double border_cost(const Network& network, const Geometry& geometry) {
   const std::vector<Reach> reach = reaches(network);
   const auto dense = static_cast<double>(voxels(geometry.patch_output)) * static_cast<double>(geometry.choice.S);

@@ -26,6 +26,9 @@ namespace znni {
 // steps that a column begins with. Without a volume a stream counts in its steady state, as if it never began or ended.
 [[nodiscard]] double useful_voxels(const Geometry& geometry, Vec3 fov, const std::optional<Vec3>& volume);
 
+// Returns dense output voxels per second in a volume without end, of patches, or steps, that take `seconds` each.
+[[nodiscard]] double endless_rate(const Geometry& geometry, Seconds seconds);
+
 // Computed operations of this patch over those of an infinite one with the same modes: layer i does
 // voxels(n_out) positions per fragment where an infinite patch needs
 // voxels(patch_output) * runs_i * fragments_i / stride_i. At least 1.

@@ -3,7 +3,9 @@
 #include <array>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <optional>
 
+#include "client/cli/foretold.hpp"
 #include "client/cli/recorded_writer.hpp"
 
 namespace znni::client {
@@ -32,8 +34,9 @@ std::string parts_text(const Parts& parts) {
 std::string prediction_text(const Job& job, const Advice& advice) {
   if (job.goes_on()) return kept_text(job.begun.parts_done, job.begun.planes_done, job.parts) + " are there already";
   if (advice.missing) return one_stream_text(*advice.missing);
-  if (!advice.outlook) return "";
-  const std::string predicted = "predicted to take " + seconds_text(advice.outlook->seconds);
+  const std::optional<Foretold> own = foretold(job, advice);
+  if (!own) return "";
+  const std::string predicted = "predicted to take " + foretold_text(*own);
   return job.parts.count() == 1 ? predicted
                                 : predicted + ", in one stream " + seconds_text(advice.outlook->whole_seconds);
 }
@@ -50,8 +53,8 @@ InferOutcome dry_outcome(const Job& job, const Advice& advice) {
                          {"part", vec3_json(job.parts.part)},
                          {"resumed_parts", job.begun.parts_done},
                          {"resumed_planes", job.begun.planes_done}};
-  if (advice.outlook) {
-    json["predicted_seconds"] = advice.outlook->seconds;
+  if (const std::optional<Foretold> own = foretold(job, advice)) {
+    set_foretold(json, *own);
     json["predicted_seconds_in_one_stream"] = advice.outlook->whole_seconds;
   }
   return {files_text(job) + ", " + parts_text(job.parts) + "; " + prediction_text(job, advice), json.dump()};

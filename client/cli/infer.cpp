@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "client/cli/dry_run.hpp"
+#include "client/cli/foretold.hpp"
 #include "client/cli/job.hpp"
 #include "client/cli/patience.hpp"
 #include "client/cli/progress.hpp"
@@ -174,25 +175,28 @@ std::string json_text(const nlohmann::json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-InferOutcome outcome(const Job& job, const StreamSummary& summary) {
+// Tells what was reached, with what was foretold (`own`) beside it.
+InferOutcome outcome(const Job& job, const StreamSummary& summary, const std::optional<Foretold>& own = {}) {
   std::string text(200 + job.options.output.size(), '\0');
   text.resize(static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%s: %s voxels in %.2f s, %.0f voxels/s",
                                                      job.options.output.c_str(), to_string(job.n_out).c_str(),
                                                      summary.seconds, summary.voxels_per_second)));
+  if (own) text += "; predicted " + foretold_text(*own);
   if (summary.nonfinite_voxels > 0) {
     text +=
         "; the model replaced " + std::to_string(summary.nonfinite_voxels) + " input voxels that were NaN or infinite";
   }
-  const nlohmann::json json = {{"output", job.options.output},
-                               {"extent", {job.n_out.z, job.n_out.y, job.n_out.x}},
-                               {"images", job.model.f_out},
-                               {"dtype", numpy_name(job.options.dtype)},
-                               {"seconds", summary.seconds},
-                               {"voxels_per_second", summary.voxels_per_second},
-                               {"nonfinite_voxels", summary.nonfinite_voxels},
-                               {"parts", job.parts.count()},
-                               {"resumed_parts", job.begun.parts_done},
-                               {"resumed_planes", job.begun.planes_done}};
+  nlohmann::json json = {{"output", job.options.output},
+                         {"extent", {job.n_out.z, job.n_out.y, job.n_out.x}},
+                         {"images", job.model.f_out},
+                         {"dtype", numpy_name(job.options.dtype)},
+                         {"seconds", summary.seconds},
+                         {"voxels_per_second", summary.voxels_per_second},
+                         {"nonfinite_voxels", summary.nonfinite_voxels},
+                         {"parts", job.parts.count()},
+                         {"resumed_parts", job.begun.parts_done},
+                         {"resumed_planes", job.begun.planes_done}};
+  if (own) set_foretold(json, *own);
   return {text, json_text(json)};
 }
 
@@ -242,7 +246,7 @@ Result<InferOutcome> run_infer(const Options& options, std::stop_token stop, con
     std::fprintf(stderr, "znni: %s\n", one_stream_text(*advice->missing).c_str());
   const Result<StreamSummary> summary = Run(*job, connection, std::move(stop)).run();
   if (!summary) return summary.error();
-  return outcome(*job, *summary);
+  return outcome(*job, *summary, foretold(*job, *advice));
 }
 
 int exit_code(const Error& error) {

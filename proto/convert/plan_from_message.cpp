@@ -12,6 +12,15 @@ Result<std::int64_t> not_negative(std::string_view field, std::int64_t value) {
   return corrupt(std::string(field) + " is " + std::to_string(value) + "; 0 or more is right");
 }
 
+// Reads z, y, x, each at least 1.
+Result<Vec3> three_of(const std::string& field, const std::vector<std::int64_t>& values) {
+  if (values.size() != 3) return corrupt(field + " has " + std::to_string(values.size()) + " values; 3 are right");
+  for (const std::int64_t each : values) {
+    if (each < 1) return corrupt(field + " holds " + std::to_string(each) + "; 1 or more is right");
+  }
+  return Vec3{values[0], values[1], values[2]};
+}
+
 Result<MemoryUse> memory_of(const text::Plan::MemoryUse& written) {
   for (const auto& [field, value] :
        {std::pair{"memory.weights", written.weights()}, std::pair{"memory.persistent", written.persistent()},
@@ -89,25 +98,19 @@ Result<void> add_groups(const text::Plan::Groups& written, std::vector<PoolingMo
     return corrupt("groups of pooling " + std::to_string(written.pooling()) + "; modes names " +
                    std::to_string(poolings));
   }
-  const std::vector<std::int64_t> count(written.count().begin(), written.count().end());
-  if (count.size() != 3) return corrupt("groups.count has " + std::to_string(count.size()) + " values; 3 are right");
-  for (const std::int64_t each : count) {
-    if (each < 1) return corrupt("groups.count holds " + std::to_string(each) + "; 1 or more is right");
-  }
+  const Result<Vec3> count = three_of("groups.count", {written.count().begin(), written.count().end()});
+  if (!count) return count.error();
   PoolingMode& mode = modes[static_cast<std::size_t>(written.pooling())];
-  mode.groups = {count[0], count[1], count[2]};
+  mode.groups = *count;
   mode.held = !written.anew();
   return {};
 }
 
 Result<GeometryChoice> geometry_of(const text::Plan::Rung& written) {
-  const std::vector<std::int64_t> extents(written.pass_input().begin(), written.pass_input().end());
-  if (extents.size() != 3) return corrupt("pass_input has " + std::to_string(extents.size()) + " values; 3 are right");
-  for (const std::int64_t extent : extents) {
-    if (extent < 1) return corrupt("pass_input holds " + std::to_string(extent) + "; 1 or more is right");
-  }
+  const Result<Vec3> extents = three_of("pass_input", {written.pass_input().begin(), written.pass_input().end()});
+  if (!extents) return extents.error();
   if (written.s() < 1) return corrupt("S is " + std::to_string(written.s()) + "; 1 or more is right");
-  GeometryChoice geometry{{extents[0], extents[1], extents[2]}, written.s(), {}, 0, written.streamed()};
+  GeometryChoice geometry{*extents, written.s(), {}, 0, written.streamed()};
   for (const int mode : written.modes()) geometry.modes.push_back(static_cast<PoolMode>(mode));
   if (written.head_slab() < 0) {
     return corrupt("head_slab is " + std::to_string(written.head_slab()) + "; 0 or more is right");
@@ -141,17 +144,25 @@ Result<Rung> rung_of(const text::Plan::Rung& written) {
   return rung;
 }
 
-PlanKey key_of(const text::Plan::Key& written) {
-  return {written.network(),      {written.node().begin(), written.node().end()},
-          written.device(),       written.threads(),
-          written.memory_limit(), written.strategy(),
-          written.search_space(), static_cast<Precision>(written.precision()),
-          written.pins()};
+Result<std::optional<Vec3>> volume_of(const text::Plan::Key& written) {
+  if (written.volume().empty()) return std::optional<Vec3>();
+  const Result<Vec3> volume = three_of("key.volume", {written.volume().begin(), written.volume().end()});
+  return volume ? Result<std::optional<Vec3>>(*volume) : volume.error();
+}
+
+Result<PlanKey> key_of(const text::Plan::Key& written) {
+  const Result<std::optional<Vec3>> volume = volume_of(written);
+  if (!volume) return volume.error();
+  return PlanKey{written.network(),      {written.node().begin(), written.node().end()},
+                 written.device(),       written.threads(),
+                 written.memory_limit(), written.strategy(),
+                 written.search_space(), static_cast<Precision>(written.precision()),
+                 written.pins(),         *volume};
 }
 
 Prediction prediction_of(const text::Plan::Prediction& written) {
-  return {written.voxels_per_second(), written.seconds(), written.border_cost(), static_cast<Basis>(written.basis()),
-          written.error()};
+  return {written.voxels_per_second(),         written.seconds(), written.border_cost(),
+          static_cast<Basis>(written.basis()), written.error(),   written.endless_voxels_per_second()};
 }
 
 Result<void> add_rungs(const text::Plan& written, Plan& plan) {
@@ -169,7 +180,9 @@ Result<Plan> plan_from_message(const text::Plan& written) {
   if (written.key().node().empty()) return corrupt("not a plan: key.node is missing");
   if (written.rung().empty()) return corrupt("not a plan: it has no rung");
   Plan plan;
-  plan.key = key_of(written.key());
+  Result<PlanKey> key = key_of(written.key());
+  if (!key) return key.error();
+  plan.key = *std::move(key);
   const Result<MemoryUse> memory = memory_of(written.memory());
   if (!memory) return memory.error();
   plan.memory = *memory;

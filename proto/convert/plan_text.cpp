@@ -32,6 +32,8 @@ void set_key(text::Plan::Key* written, const PlanKey& key) {
   written->set_search_space(key.search_space);
   if (key.precision != Precision::fp32) written->set_precision(static_cast<text::Plan::Precision>(key.precision));
   if (!key.pins.empty()) written->set_pins(key.pins);
+  if (!key.volume) return;
+  for (const std::int64_t extent : {key.volume->z, key.volume->y, key.volume->x}) written->add_volume(extent);
 }
 
 void set_prediction(text::Plan::Prediction* written, const Prediction& predicted) {
@@ -40,6 +42,8 @@ void set_prediction(text::Plan::Prediction* written, const Prediction& predicted
   written->set_border_cost(predicted.border_cost);
   written->set_basis(static_cast<text::Plan::Basis>(predicted.basis));
   if (predicted.error > 0) written->set_error(predicted.error);
+  if (predicted.endless_voxels_per_second > 0)
+    written->set_endless_voxels_per_second(predicted.endless_voxels_per_second);
 }
 
 void set_division(text::Plan::Division* written, const Division& division) {

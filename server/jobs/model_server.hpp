@@ -37,6 +37,7 @@ struct ModelInfo {
   Vec3 field_of_view;
   Vec3 patch;        // input extent of the planned patch
   MemoryUse memory;  // of its plan
+  // In an endless volume.
   double predicted_voxels_per_second = 0;
   Precision precision = Precision::fp32;  // the coarsest that its plan may compute a layer in
   std::string plan_summary;               // one line

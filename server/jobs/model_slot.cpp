@@ -70,7 +70,7 @@ void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
   info_.field_of_view = engine.field_of_view();
   info_.patch = engine.patch();
   info_.memory = planned.plan.memory;
-  info_.predicted_voxels_per_second = planned.plan.predicted.voxels_per_second;
+  info_.predicted_voxels_per_second = endless_rate(planned.plan.predicted);
   info_.precision = planned.plan.key.precision;
   info_.plan_summary = plan_summary(planned.plan, info_.patch);
   info_.layers = names_of(planned.network);

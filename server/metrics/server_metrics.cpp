@@ -41,7 +41,7 @@ void write_models(const std::vector<ModelInfo>& models, PrometheusText& out) {
     kind("persistent", model.memory.persistent);
     kind("transient", model.memory.transient);
   }
-  out.family("znni_model_predicted_voxels_per_second", "gauge", "What the plan promises.");
+  out.family("znni_model_predicted_voxels_per_second", "gauge", "What the plan promises in an endless volume.");
   for (const ModelInfo& model : models) out.sample(labels_of(model), model.predicted_voxels_per_second);
 }
 

@@ -158,7 +158,7 @@ std::int64_t untouched_bytes(const LoadedModel& model) {
 
 std::string plan_summary(const Plan& plan, const Vec3& patch) {
   std::array<char, 64> speed{};
-  std::snprintf(speed.data(), speed.size(), ": %.3g voxels/s (", plan.predicted.voxels_per_second);
+  std::snprintf(speed.data(), speed.size(), ": %.3g voxels/s in an endless volume (", endless_rate(plan.predicted));
   const std::int64_t S = plan.ladder.front().geometry.S;
   const Precision precision = plan.key.precision;
   const std::string coarse = precision == Precision::fp32 ? "" : ", up to " + std::string(to_string(precision));

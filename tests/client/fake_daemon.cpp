@@ -28,6 +28,10 @@ const std::map<std::string, std::string>& fields_of_view() {
 }
 
 class FakeInference final : public inference::GRPCInferenceService::Service {
+ public:
+  explicit FakeInference(std::string endless_rate) : endless_rate_(std::move(endless_rate)) {}
+
+ private:
   grpc::Status ServerReady(grpc::ServerContext*, const inference::ServerReadyRequest*,
                            inference::ServerReadyResponse* answer) override {
     answer->set_ready(true);
@@ -46,6 +50,7 @@ class FakeInference final : public inference::GRPCInferenceService::Service {
     answer->set_name(field->first);
     answer->add_versions("1");
     (*answer->mutable_properties())["field_of_view"] = field->second;
+    (*answer->mutable_properties())["predicted_voxels_per_second"] = endless_rate_;
     for (auto* tensor : {answer->add_inputs(), answer->add_outputs()}) {
       for (const int extent : {-1, 1, -1, -1, -1}) tensor->add_shape(extent);
     }
@@ -61,6 +66,8 @@ class FakeInference final : public inference::GRPCInferenceService::Service {
   static grpc::Status unknown(const std::string& name) {
     return {grpc::StatusCode::NOT_FOUND, "Request for unknown model: '" + name + "' is not found"};
   }
+
+  const std::string endless_rate_;
 };
 
 // One stream: collects the input, then answers with one voxel of each window.
@@ -215,7 +222,7 @@ class FakeVolumes final : public v1::Volumes::Service {
     set_extent(n, *answer->mutable_extent());
     set_extent(habits_.part, *answer->mutable_part());
     answer->set_predicted_seconds(9);
-    answer->set_predicted_seconds_in_parts(2.5);
+    answer->set_predicted_seconds_in_parts(habits_.predicted_seconds);
     return grpc::Status::OK;
   }
 
@@ -233,7 +240,7 @@ class FakeVolumes final : public v1::Volumes::Service {
 }  // namespace
 
 struct FakeDaemon::Services {
-  Services(Behaviour behaviour, const Habits& habits) : volumes(behaviour, habits) {}
+  Services(Behaviour behaviour, const Habits& habits) : inference(habits.endless_rate), volumes(behaviour, habits) {}
   FakeInference inference;
   FakeVolumes volumes;
 };

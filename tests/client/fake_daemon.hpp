@@ -32,6 +32,8 @@ struct Habits {
   grpc::StatusCode outlook = grpc::StatusCode::OK;  // another: in place of parts
   bool marks_answers = true;                        // as its own; not so a proxy's
   Vec3 voxel = {1, 1, 1};                           // of its window that model "crop" gives
+  std::string endless_rate = "4280000";             // of its models, as they are described
+  double predicted_seconds = 2.5;                   // in parts
 };
 
 class FakeDaemon {

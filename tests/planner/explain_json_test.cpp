@@ -23,10 +23,22 @@ TEST(PlannerExplainJson, HasWhatTheInterfacePromises) {
   EXPECT_TRUE(json["theta"].is_null());
   EXPECT_EQ(json["precision"], "fp32");
   EXPECT_EQ(json["predicted"]["voxels_per_second"], planned.plan.predicted.voxels_per_second);
+  EXPECT_TRUE(json["predicted"]["volume"].is_null());
+  EXPECT_EQ(json["predicted"]["endless_voxels_per_second"], planned.plan.predicted.voxels_per_second);
   EXPECT_EQ(json["predicted"]["seconds"], planned.plan.predicted.seconds);
   EXPECT_EQ(json["predicted"]["border_cost"], planned.plan.predicted.border_cost);
   EXPECT_EQ(json["machine"]["name"], "drawn device");
   EXPECT_EQ(json["ladder"].size(), planned.plan.ladder.size());
+}
+
+TEST(PlannerExplainJson, OfAVolumeTheEndlessRateStandsBeside) {
+  test::Planned planned;
+  planned.plan.key.volume = Vec3{40, 50, 60};
+  planned.plan.predicted.endless_voxels_per_second = 1200;
+  const nlohmann::json predicted = json_of(planned)["predicted"];
+  EXPECT_EQ(predicted["volume"], (std::vector{40, 50, 60}));
+  EXPECT_EQ(predicted["endless_voxels_per_second"], 1200);
+  EXPECT_EQ(predicted["voxels_per_second"], planned.plan.predicted.voxels_per_second);
 }
 
 TEST(PlannerExplainJson, NodesInOrderWithTheirSteps) {

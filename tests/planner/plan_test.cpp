@@ -52,6 +52,11 @@ TEST(PlannerPlan, LinesOfOneOnly) {
   EXPECT_EQ(diff(Plan(), example()).size(), diff(example(), Plan()).size());
 }
 
+TEST(PlannerPlan, TheEndlessRateIsTheRateWhereNoVolumeIsNamed) {
+  EXPECT_EQ(endless_rate({90, 1, 1, Basis::model, 0}), 90);
+  EXPECT_EQ(endless_rate({90, 1, 1, Basis::model, 0, 120}), 120);
+}
+
 // Every field of a plan, changed alone, shows.
 TEST(PlannerPlan, EveryFieldShows) {
   const auto step = [](Plan& p) -> Step& { return p.ladder[0].segments[0].steps[0]; };
@@ -66,6 +71,9 @@ TEST(PlannerPlan, EveryFieldShows) {
       [](Plan& p) { p.key.search_space = "x"; },
       [](Plan& p) { p.key.precision = Precision::bf16; },
       [](Plan& p) { p.key.pins = "x"; },
+      [](Plan& p) {
+        p.key.volume = Vec3{1, 2, 3};
+      },
       [](Plan& p) { p.memory.weights = 7; },
       [](Plan& p) { p.memory.persistent = 7; },
       [](Plan& p) { p.memory.transient = 7; },
@@ -74,6 +82,7 @@ TEST(PlannerPlan, EveryFieldShows) {
       [](Plan& p) { p.predicted.border_cost = 7; },
       [](Plan& p) { p.predicted.basis = Basis::measured; },
       [](Plan& p) { p.predicted.error = 0.5; },
+      [](Plan& p) { p.predicted.endless_voxels_per_second = 7; },
       [](Plan& p) { p.ladder[0].geometry.pass_input.y = 7; },
       [](Plan& p) { p.ladder[0].geometry.head_slab = 8; },
       [](Plan& p) { p.ladder[0].geometry.S = 7; },

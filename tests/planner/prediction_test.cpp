@@ -98,6 +98,16 @@ TEST_F(PlannerPrediction, OtherTimesChangeStepsRungsAndRate) {
   EXPECT_EQ(slow.memory, plan.memory);
 }
 
+TEST_F(PlannerPrediction, OtherTimesChangeTheRateInAnEndlessVolumeToo) {
+  options_.volume = Vec3{19, 20, 21};
+  const Plan plan = best();
+  ASSERT_GT(plan.predicted.endless_voxels_per_second, 0);
+  const Prediction slow = again(plan, timings(plan, 3)).value().predicted;
+  const double slower = plan.predicted.seconds / slow.seconds;
+  EXPECT_LT(slower, 1);
+  EXPECT_NEAR(slow.endless_voxels_per_second / plan.predicted.endless_voxels_per_second, slower, 1e-9);
+}
+
 TEST_F(PlannerPrediction, StepsOfOnePrimitiveErrAlikeAndOthersDoNot) {
   const Plan plan = best();
   Rung rung = plan.ladder.front();

@@ -111,6 +111,18 @@ class Planner(unittest.TestCase):
         arguments = ("--model", self.small, "--mem", "30M", "--volume", "40,50,60", "--json")
         self.assertEqual(self.good(*arguments), self.good(*arguments))
 
+    def test_a_plan_says_of_which_volume_its_rate_is(self):
+        arguments = ("--model", self.small, "--mem", "3M", "--patience", "model", "--enable", "cpu.conv.direct,cpu.pool.mpf")
+        self.assertRegex(self.good(*arguments), r"predicted  [0-9,]+ voxels/s in an endless volume, ")
+        plan = self.folder / "plan.pbtxt"
+        told = self.good(*arguments, "--volume", "40,50,60", "--output", plan)
+        said = r"predicted  ([0-9,]+) voxels/s in a volume of 40x50x60, ([0-9,]+) voxels/s in an endless one, "
+        self.assertRegex(told, said)
+        self.assertEqual(self.good("show", plan), told)
+        predicted = json.loads(self.good(*arguments, "--volume", "40,50,60", "--json"))["predicted"]
+        self.assertEqual(predicted["volume"], [40, 50, 60])
+        self.assertLess(predicted["voxels_per_second"], predicted["endless_voxels_per_second"])
+
     def test_forced_primitives_are_used(self):
         for name in ("cpu.conv.direct", "cpu.conv.fft_task_parallel"):
             plan = json.loads(self.good("--model", self.small, "--mem", "100M", "--force", f"conv1={name}", "--json"))

@@ -24,6 +24,18 @@ TEST_F(PlannerRungPlan, IsWhatASearchWithoutALadderFinds) {
   EXPECT_EQ(plan.key.memory_limit, options_.memory_limit);
 }
 
+TEST_F(PlannerRungPlan, NamesItsVolumeAndTheRateInAnEndlessOne) {
+  const FoundRung found = find();
+  EXPECT_EQ(rung_plan(network_, spec_, catalogue_, options_, found).predicted.endless_voxels_per_second, 0);
+  options_.volume = found.geometry.patch_input + Vec3{0, 0, 1};
+  const Plan plan = best();
+  EXPECT_EQ(plan.key.volume, options_.volume);
+  const Rung& rung = plan.ladder.front();
+  const auto written = static_cast<double>(written_voxels(make_geometry(network_, rung.geometry).value()));
+  EXPECT_DOUBLE_EQ(plan.predicted.endless_voxels_per_second, written / rung.seconds);
+  EXPECT_GE(endless_rate(plan.predicted), plan.predicted.voxels_per_second);
+}
+
 TEST_F(PlannerRungPlan, RungsShareAnArenaAndKeepTheirOwnCopies) {
   const FoundRung found = find();
   Plan plan = rung_plan(network_, spec_, catalogue_, options_, found);

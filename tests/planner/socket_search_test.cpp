@@ -106,6 +106,18 @@ TEST(SocketSearch, AVolumeOfOnePatchKeepsOneSocketBusy) {
   EXPECT_EQ(single->sockets, 1);
 }
 
+TEST(SocketSearch, InAnEndlessVolumeAllSocketsAreBusy) {
+  Asked asked;
+  SearchOptions options = options_of(1000000);
+  options.volume = Vec3{30, 31, 32};
+  const Result<Plan> apart = search_sockets(drawn::chain(3), machine_of(2), options, asked.on);
+  ASSERT_TRUE(apart);
+  ASSERT_EQ(apart->sockets, 2);
+  const Rung& rung = apart->ladder.front();
+  const auto written = static_cast<double>(written_voxels(make_geometry(drawn::chain(3), rung.geometry).value()));
+  EXPECT_DOUBLE_EQ(apart->predicted.endless_voxels_per_second, 2 * written / rung.seconds);
+}
+
 TEST(SocketSearch, NeverPassesTheLimitAndNeverLosesToTheWhole) {
   for (const std::int64_t limit : {2000, 6000, 9000, 14000, 25000, 60000}) {
     Asked asked;

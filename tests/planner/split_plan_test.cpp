@@ -104,6 +104,10 @@ TEST_F(PlannerSplitPlan, PatchesFitTheVolume) {
   const SplitPlan made = plan(SplitStrategy::gpu).value();
   const Vec3 patch = made.plan.ladder.front().geometry.pass_input;
   EXPECT_LT(patch.z, patch.x);
+  EXPECT_EQ(made.plan.key.volume, options_.volume);
+  const Geometry geometry = make_geometry(network_, made.plan.ladder.front().geometry).value();
+  EXPECT_DOUBLE_EQ(made.plan.predicted.endless_voxels_per_second,
+                   endless_rate(geometry, made.plan.ladder.front().seconds));
   const std::unique_ptr<CostSource> costs = recorded_.costs(modelled_costs());
   const std::vector<Candidate> cubes = split_cubes(
       network_, catalogue_, *costs, places_of(test::recorded_machine()).value(), SplitStrategy::gpu, options_);

@@ -21,6 +21,11 @@ TEST(PlannerThroughput, UsefulVoxelsOfAPatch) {
   EXPECT_EQ(useful_voxels(patch, fov, std::nullopt), 2.0 * static_cast<double>(voxels(patch.patch_output)));
 }
 
+TEST(PlannerThroughput, InAnEndlessVolumeAllThatIsWrittenCounts) {
+  const Geometry patch = geometry(drawn::chain(), 12, 2, PoolMode::fragments);
+  EXPECT_EQ(endless_rate(patch, 0.5), 4.0 * static_cast<double>(voxels(patch.patch_output)));
+}
+
 TEST(PlannerThroughput, UsefulVoxelsOfAVolumeLoseWhatOverlaps) {
   const Network network = drawn::chain();
   const Vec3 fov = reaches(network).back().fov;

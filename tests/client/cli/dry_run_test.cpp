@@ -24,8 +24,10 @@ TEST(DryRun, TellsPartsAndSecondsAndComputesNothing) {
   const FakeDaemon daemon(Behaviour::sound, {{7, 3, 4}});
   const auto outcome = run_infer(dry(daemon, scratch), {});
   expect_in("write 1 x 7x4x6 float32", outcome);
-  expect_in(", in 4 parts of 7x3x4 voxels, the smallest of 7x1x2; predicted to take 2.5 s, in one stream 9.0 s",
-            outcome);
+  expect_in(
+      ", in 4 parts of 7x3x4 voxels, the smallest of 7x1x2; predicted to take 2.50 s, 67 voxels/s "
+      "(4280000 voxels/s in an endless volume), in one stream 9.0 s",
+      outcome);
   const nlohmann::json json = nlohmann::json::parse(outcome->json);
   EXPECT_EQ(json["parts"], 4);
   EXPECT_EQ(json["part"], (std::vector{7, 3, 4}));
@@ -52,7 +54,7 @@ TEST(DryRun, OneStreamHasOnePrediction) {
   const Scratch scratch;
   const FakeDaemon daemon(Behaviour::sound, {{7, 4, 6}});
   const auto outcome = run_infer(dry(daemon, scratch), {});
-  expect_in(", in one stream; predicted to take 2.5 s", outcome);
+  expect_in(", in one stream; predicted to take 2.50 s", outcome);
   EXPECT_EQ(outcome->summary.find("9.0"), std::string::npos) << outcome->summary;
 }
 

@@ -43,6 +43,12 @@ std::string refusal_after(const std::function<void(text::Plan&)>& change) {
 TEST(PlanFromMessage, Errors) {
   const auto step = [](text::Plan& plan) { return plan.mutable_rung(0)->mutable_segment(0)->mutable_step(0); };
   EXPECT_THAT(refusal_after([](auto& plan) { plan.clear_key(); }), HasSubstr("not a plan: key.node is missing"));
+  EXPECT_THAT(refusal_after([](auto& plan) { plan.mutable_key()->add_volume(8); }),
+              HasSubstr("key.volume has 1 values; 3 are right"));
+  EXPECT_THAT(refusal_after([](auto& plan) {
+                for (const int extent : {8, 8, 0}) plan.mutable_key()->add_volume(extent);
+              }),
+              HasSubstr("key.volume holds 0; 1 or more is right"));
   EXPECT_THAT(refusal_after([](auto& plan) { plan.clear_rung(); }), HasSubstr("not a plan: it has no rung"));
   EXPECT_THAT(refusal_after([](auto& plan) { plan.mutable_rung(0)->add_pass_input(8); }),
               HasSubstr("rung 0: pass_input has 4 values; 3 are right"));

@@ -64,6 +64,16 @@ TEST(PlanText, PinsComeBackAndAreAbsentWhereNothingIsPinned) {
   EXPECT_EQ(parse_plan(plan_text(plan)).value(), plan);
 }
 
+TEST(PlanText, TheVolumeComesBackAndIsAbsentWhereThereIsNone) {
+  Plan plan = test::full_plan();
+  EXPECT_EQ(plan_text(plan).find("volume"), std::string::npos);
+  EXPECT_EQ(plan_text(plan).find("endless"), std::string::npos);
+  plan.key.volume = Vec3{40, 50, 60};
+  plan.predicted.endless_voxels_per_second = 2e6;
+  EXPECT_NE(plan_text(plan).find("  volume: [40, 50, 60]\n"), std::string::npos);
+  EXPECT_EQ(parse_plan(plan_text(plan)).value(), plan);
+}
+
 TEST(PlanText, GoldenFileStillLoads) {
   const Result<Plan> plan = read_plan(test::case_folder().parent_path() / "golden" / "plan.pbtxt");
   ASSERT_TRUE(plan) << plan.error().message;

@@ -50,11 +50,13 @@ TEST_F(ModelLoaderTest, AModelIsPlannedOpenedAndGivesItsMemoryBack) {
     const std::string summary = plan_summary((*model)->planned.plan, (*model)->engine->patch());
     EXPECT_THAT(summary, HasSubstr("patch " + to_string((*model)->engine->patch())));
     EXPECT_THAT(summary, HasSubstr("test.oracle"));
-    EXPECT_THAT(summary, HasSubstr("(model)"));
+    EXPECT_THAT(summary, HasSubstr(" voxels/s in an endless volume (model)"));
     EXPECT_THAT(summary, Not(HasSubstr("up to")));
     Plan coarse = (*model)->planned.plan;
     coarse.key.precision = Precision::tf32;
     EXPECT_THAT(plan_summary(coarse, {}), HasSubstr(" rungs, up to tf32"));
+    coarse.predicted.endless_voxels_per_second = 1.25e9;  // of a plan that was made for a volume
+    EXPECT_THAT(plan_summary(coarse, {}), HasSubstr(": 1.25e+09 voxels/s in an endless volume"));
   }
   EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
 }
