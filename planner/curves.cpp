@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "planner/candidates.hpp"
 #include "planner/cube.hpp"
@@ -63,6 +64,17 @@ std::vector<std::int64_t> limits_around(std::int64_t limit) {
     limits.push_back(std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(wanted, 9e18))));
   }
   return limits;
+}
+
+std::vector<std::int64_t> limits_between(std::int64_t from, std::int64_t to, const std::optional<std::int64_t>& also) {
+  std::set<std::int64_t> limits = {from, to};
+  for (int step = 1;; ++step) {
+    const double wanted = static_cast<double>(from) * std::exp2(step / 2.0);
+    if (wanted >= static_cast<double>(to)) break;
+    limits.insert(static_cast<std::int64_t>(wanted));
+  }
+  if (also && from <= *also && *also <= to) limits.insert(*also);
+  return {limits.begin(), limits.end()};
 }
 
 std::vector<CurveSample> by_size(const CurveSetting& setting, std::size_t count) {

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,13 @@ struct CurveSample {
   Vec3 patch_input;              // of the best plan
   double voxels_per_second = 0;  // 0: nothing fits
   std::int64_t bytes = 0;        // the whole plan takes
+};
+
+// Holds the samples of one strategy.
+struct StrategyCurves {
+  std::string strategy;
+  std::vector<CurveSample> memory;
+  std::vector<CurveSample> size;
 };
 
 // The best plan within so many bytes.
@@ -38,6 +46,11 @@ struct CurveSetting {
 
 // Limits around one, from a sixteenth to four times it, by factors of about the square root of two.
 [[nodiscard]] std::vector<std::int64_t> limits_around(std::int64_t limit);
+
+// Returns both limits and those between them, by factors of about the square root of two, and `also` where it lies
+// between them; rising. Requires 1 <= from <= to.
+[[nodiscard]] std::vector<std::int64_t> limits_between(std::int64_t from, std::int64_t to,
+                                                       const std::optional<std::int64_t>& also = std::nullopt);
 
 // The best way for each of up to `count` cubic patches within the limit, small to large; one more that does not fit.
 [[nodiscard]] std::vector<CurveSample> by_size(const CurveSetting& setting, std::size_t count = 16);

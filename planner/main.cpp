@@ -1,6 +1,7 @@
 // `planner`: assembles the search with the CPU back end, files and the command line.
 #include <cstdio>
 
+#include "planner/curve_command.hpp"
 #include "planner/draw_command.hpp"
 #include "planner/plan_output.hpp"
 #include "planner/prediction.hpp"
@@ -22,6 +23,8 @@ int fail(const Error& error) {
   return exit_code(error.code);
 }
 
+int ended(const Result<void>& done) { return done ? 0 : fail(done.error()); }
+
 Result<void> save(const std::string& path, const Plan& plan) {
   if (Result<void> made = make_parents(path); !made) return made;
   return write_plan(path, plan);
@@ -38,14 +41,14 @@ int plan_places(const Network& network, const Session& session) {
   if (!options.output.empty()) {
     if (const Result<void> saved = save(options.output, plan->plan); !saved) return fail(saved.error());
   }
-  const Result<void> printed = print_plan(network, *plan, *places, session, log);
-  return printed ? 0 : fail(printed.error());
+  return ended(print_plan(network, *plan, *places, session, log));
 }
 
 int plan_model(Session& session) {
   const PlannerOptions& options = session.options;
   const Result<LoadedNetwork> loaded = read_network_file(options.model);
   if (!loaded) return fail(loaded.error());
+  if (options.curve) return ended(curve_command(loaded->network, session));
   if (options.split) return plan_places(loaded->network, session);
   SearchLog log;
   const bool is_logged = options.explain || !options.report.empty();
@@ -54,8 +57,7 @@ int plan_model(Session& session) {
   if (!options.output.empty() && options.command == Command::plan) {
     if (const Result<void> saved = save(options.output, *plan); !saved) return fail(saved.error());
   }
-  const Result<void> printed = print_plan(loaded->network, *plan, session, log);
-  return printed ? 0 : fail(printed.error());
+  return ended(print_plan(loaded->network, *plan, session, log));
 }
 
 Result<Plan> plan_version(const ModelVersion& version, const std::filesystem::path& plans, Session& session) {
@@ -141,8 +143,7 @@ int show_plan(const PlannerOptions& options) {
   const std::string why = answer.reason.empty() ? "" : ": " + answer.reason;
   std::printf("%s%s\n", std::string(answer_text(answer.fit)).c_str(), why.c_str());
   if (answer.fit == PlanFit::does_not_run) return 1;
-  const Result<void> told = own.timings.empty() ? Result<void>() : tell_again(*plan, loaded->network, *session);
-  return told ? 0 : fail(told.error());
+  return ended(own.timings.empty() ? Result<void>() : tell_again(*plan, loaded->network, *session));
 }
 
 int diff_plans(const PlannerOptions& options) {
@@ -180,15 +181,9 @@ int run(const PlannerOptions& options) {
   if (const Result<void> writable = check_outputs(options); !writable) return fail(writable.error());
   Result<Session> session = open_session(options);
   if (!session) return fail(session.error());
-  if (options.command == Command::draw) {
-    const Result<void> drawn = draw_command(*session);
-    return drawn ? 0 : fail(drawn.error());
-  }
+  if (options.command == Command::draw) return ended(draw_command(*session));
   if (options.command == Command::primitives) return list_primitives(*session);
-  if (options.command == Command::measure && options.model.empty()) {
-    const Result<void> done = calibrate_here(*session);
-    return done ? 0 : fail(done.error());
-  }
+  if (options.command == Command::measure && options.model.empty()) return ended(calibrate_here(*session));
   return options.model_repository.empty() ? plan_model(*session) : plan_repository(*session);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "planner/answer_options.hpp"
 #include "planner/pins.hpp"
 #include "planner/sizes.hpp"
 
@@ -31,6 +32,7 @@ struct Raw {
   std::string S;
   bool patches_alone = false;
   bool nothing_depth_first = false;
+  RawAnswers answers;
   std::vector<std::string> force;
   std::string most_seconds = "60s";
   std::string first_plan;
@@ -48,7 +50,7 @@ void add_search_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_option("--patience", raw.patience, "where times come from: model, recorded (default) or measure");
   app.add_option("--time-limit", raw.time_limit, "of measuring: 90s, 10m (default), 1h; of `measure` alone 105s");
   app.add_option("--timings", options.timings, "file of recorded timings (default: in the user's state directory)");
-  app.add_option("--machine", options.machine, "timings of another machine, to plan for that one (docs/timings.md)");
+  add_answer_flags(app, raw.answers);
   app.add_option("--plugin", options.plugins, "FILE.so with further primitives")->take_all()->allow_extra_args(false);
   app.add_option("--enable", options.enable, "primitives that take part, NAME or PREFIX*,...")->delimiter(',');
   app.add_option("--disable", options.disable, "primitives that do not, NAME or PREFIX*,...")->delimiter(',');
@@ -355,6 +357,7 @@ Result<void> understand(const Raw& raw, bool threads_given, PlannerOptions& opti
   if (Result<void> words = read_words(raw, options); !words) return words;
   if (Result<void> numbers = read_numbers(raw, threads_given, options); !numbers) return numbers;
   if (Result<void> pins = read_pins(raw, options.pins); !pins) return pins;
+  if (Result<void> answers = read_answers(raw.answers, options); !answers) return answers;
   if (!raw.first_plan.empty()) options.files.push_back(raw.first_plan);
   if (!raw.second_plan.empty()) options.files.push_back(raw.second_plan);
   if (options.command == Command::measure) options.patience = Patience::measure;

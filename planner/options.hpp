@@ -10,6 +10,7 @@
 
 #include "planner/draw.hpp"
 #include "planner/search.hpp"
+#include "planner/sizes.hpp"
 #include "planner/split_plan.hpp"
 
 namespace znni {
@@ -39,7 +40,8 @@ struct PlannerOptions {
   Seconds time_limit = 600;
   std::string timings;  // "": timings.pbtxt of the state directory
   std::vector<std::string> plugins;
-  std::string machine;  // file of another machine's timings; "": this machine
+  std::string machine;             // file of another machine's timings; "": this machine
+  std::optional<ByteRange> curve;  // of memory limits: their best rates are printed in place of a plan
   std::vector<std::string> enable;
   std::vector<std::string> disable;
   std::map<std::string, std::string> force;

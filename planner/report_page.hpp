@@ -10,13 +10,6 @@
 
 namespace znni {
 
-// Samples of one strategy.
-struct StrategyCurves {
-  std::string strategy;
-  std::vector<CurveSample> memory;
-  std::vector<CurveSample> size;
-};
-
 // HTML and SVG without scripts, links, fonts or pictures from elsewhere. `log` and `report` are of the plan's search.
 [[nodiscard]] std::string report_page(const Network& network, const Plan& plan, const PlanReport& report,
                                       const SearchLog& log, const std::vector<StrategyCurves>& curves,

@@ -55,6 +55,22 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
   return static_cast<std::int64_t>(bytes);
 }
 
+Result<ByteRange> parse_byte_range(std::string_view text) {
+  constexpr std::string_view dots = "..";
+  constexpr std::string_view right = "two sizes, the smaller first, such as 1G..256G";
+  const std::size_t at = text.find(dots);
+  if (at == std::string_view::npos) return bad("range", text, right);
+  const Result<std::int64_t> from = parse_bytes(text.substr(0, at));
+  if (!from) return from.error();
+  const Result<std::int64_t> to = parse_bytes(text.substr(at + dots.size()));
+  if (!to) return to.error();
+  if (*from > *to) {
+    return Error{ErrorCode::invalid_argument,
+                 "range '" + std::string(text) + "' is empty: write " + std::string(right)};
+  }
+  return ByteRange{*from, *to};
+}
+
 Result<Seconds> parse_duration(std::string_view text) {
   constexpr std::string_view right = "a number above zero and s, m or h, such as 90s or 10m";
   const std::optional<Quantity> quantity = parse_quantity(text);

@@ -61,15 +61,17 @@ std::string seconds_text(Seconds seconds) {
   return fixed_text(seconds, 2) + " s";
 }
 
-std::string rate_text(double voxels_per_second) {
-  const std::string digits = fixed_text(voxels_per_second, voxels_per_second < 10 ? 2 : 0);
+std::string count_text(double count) {
+  const std::string digits = fixed_text(count, count < 10 ? 2 : 0);
   const std::size_t whole = std::min(digits.find('.'), digits.size());
   std::string text;
   for (std::size_t i = 0; i < digits.size(); ++i) {
     if (i > 0 && i < whole && (whole - i) % 3 == 0) text += ',';
     text += digits[i];
   }
-  return text + " voxels/s";
+  return text;
 }
+
+std::string rate_text(double voxels_per_second) { return count_text(voxels_per_second) + " voxels/s"; }
 
 }  // namespace znni

@@ -37,6 +37,21 @@ TEST_F(PlannerCurves, LimitsGoFromASixteenthToFourTimes) {
   EXPECT_GE(limits_around(1).front(), 1);
 }
 
+TEST_F(PlannerCurves, LimitsBetweenTwoHaveBothEndsAndRise) {
+  const std::int64_t gibi = std::int64_t{1} << 30;
+  const std::vector<std::int64_t> limits = limits_between(gibi, 256 * gibi);
+  EXPECT_EQ(limits.size(), 17U);
+  EXPECT_EQ(limits.front(), gibi);
+  EXPECT_EQ(limits[2], 2 * gibi);
+  EXPECT_EQ(limits.back(), 256 * gibi);
+  EXPECT_TRUE(std::is_sorted(limits.begin(), limits.end()));
+  EXPECT_EQ(limits_between(100, 120), (std::vector<std::int64_t>{100, 120}));
+  EXPECT_EQ(limits_between(100, 120, 110), (std::vector<std::int64_t>{100, 110, 120}));
+  EXPECT_EQ(limits_between(100, 120, 130), (std::vector<std::int64_t>{100, 120}));
+  EXPECT_EQ(limits_between(100, 120, 100), (std::vector<std::int64_t>{100, 120}));
+  EXPECT_EQ(limits_between(7, 7), std::vector<std::int64_t>{7});
+}
+
 TEST_F(PlannerCurves, MoreMemoryIsNeverSlower) {
   double before = 0;
   for (const CurveSample& sample : in_memories(options_.memory_limit)) {

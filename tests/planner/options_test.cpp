@@ -2,28 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
+#include "tests/planner/parsed_options.hpp"
 
 namespace znni {
 namespace {
 
-PlannerOptions good(const std::vector<std::string>& arguments) {
-  const auto parsed = parse_options(arguments, "planner 1.2.3");
-  const auto* end = std::get_if<EarlyEnd>(&parsed);
-  EXPECT_EQ(end, nullptr) << (end == nullptr ? "" : end->text);
-  return end == nullptr ? std::get<PlannerOptions>(parsed) : PlannerOptions{};
-}
-
-// The one line said, with exit code 2.
-std::string refused(const std::vector<std::string>& arguments) {
-  const auto parsed = parse_options(arguments, "planner 1.2.3");
-  const auto* end = std::get_if<EarlyEnd>(&parsed);
-  EXPECT_NE(end, nullptr);
-  if (end == nullptr) return "";
-  EXPECT_EQ(end->exit_code, 2);
-  EXPECT_EQ(std::count(end->text.begin(), end->text.end(), '\n'), 0) << end->text;
-  return end->text;
-}
+using test::good;
+using test::refused;
 
 TEST(PlannerCommandLine, Defaults) {
   const PlannerOptions options = good({"--model", "net.onnx"});

@@ -123,6 +123,41 @@ class Planner(unittest.TestCase):
         self.assertEqual(predicted["volume"], [40, 50, 60])
         self.assertLess(predicted["voxels_per_second"], predicted["endless_voxels_per_second"])
 
+    def test_a_curve_has_the_best_rates_over_a_range_of_limits(self):
+        arguments = ("--model", self.small, "--threads", 1, "--patience", "model", "--enable",
+                     "cpu.conv.direct,cpu.pool.mpf,cpu.pool.max")
+        curves = json.loads(self.good(*arguments, "--mem", "3M", "--curve", "2M..4M", "--json"))
+        self.assertEqual((curves["model"], curves["volume"]), ("small", None))
+        self.assertEqual([curve["strategy"] for curve in curves["curves"]], ["cpu", "baseline"])
+        samples = curves["curves"][0]["samples"]
+        limits = [sample["memory_limit"] for sample in samples]
+        self.assertEqual((limits, len(limits)), (sorted({*limits, 2 << 20, 3 << 20, 4 << 20}), 4))
+        rates = [sample["voxels_per_second"] for sample in samples if sample["voxels_per_second"]]
+        self.assertEqual(rates, sorted(rates))
+        self.assertTrue(all(sample["bytes"] <= sample["memory_limit"] for sample in samples if sample["bytes"]))
+        plan = json.loads(self.good(*arguments, "--mem", "3M", "--json"))
+        own = next(sample for sample in samples if sample["memory_limit"] == 3 << 20)
+        self.assertEqual(own["voxels_per_second"], plan["predicted"]["voxels_per_second"])
+        self.assertEqual(own["patch_input"], plan["input"][2:])
+        table = self.good(*arguments, "--curve", "1K..256K", "--volume", "40,50,60")
+        self.assertIn("predicted in a volume of 40x50x60\n", table)
+        self.assertIn("nothing fits", table)
+        self.assertRegex(table, r"cpu +256.00 KiB +[0-9,]+ ")
+
+    def test_a_curve_of_another_machine_has_its_strategies(self):
+        curves = json.loads(self.good("--model", self.small, "--machine", self.golden / "machine.pbtxt", "--disable",
+                                      "cpu.*", "--curve", "1M..1M", "--json"))["curves"]
+        self.assertEqual([curve["strategy"] for curve in curves], ["cpu", "baseline", "gpu", "gpu-host-ram", "cpu-gpu"])
+        best = {curve["strategy"]: curve["samples"][-1]["voxels_per_second"] for curve in curves}
+        self.assertGreaterEqual(best["cpu-gpu"], best["gpu"])
+
+    def test_a_wrong_curve_is_one_line(self):
+        self.assertIn("range '2G..1G' is empty", self.refused(2, "--model", self.small, "--curve", "2G..1G"))
+        self.assertIn("nowhere.onnx", self.refused(2, "--model", "nowhere.onnx", "--curve", "1G..2G"))
+        self.assertIn("field of view", self.refused(2, "--model", self.small, "--curve", "1G..2G", "--volume", "7,20,20"))
+        self.assertIn("no plan for small fits into any memory limit from 1 B to 1.00 KiB",
+                      self.refused(3, "--model", self.small, "--curve", "1..1K"))
+
     def test_forced_primitives_are_used(self):
         for name in ("cpu.conv.direct", "cpu.conv.fft_task_parallel"):
             plan = json.loads(self.good("--model", self.small, "--mem", "100M", "--force", f"conv1={name}", "--json"))

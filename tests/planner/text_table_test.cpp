@@ -26,6 +26,7 @@ TEST(PlannerTextTable, Rates) {
   EXPECT_EQ(rate_text(1234), "1,234 voxels/s");
   EXPECT_EQ(rate_text(123456), "123,456 voxels/s");
   EXPECT_EQ(rate_text(1234567.8), "1,234,568 voxels/s");
+  EXPECT_EQ(count_text(1234567.8), "1,234,568");
   EXPECT_EQ(fixed_text(2.345, 1), "2.3");
 }
 

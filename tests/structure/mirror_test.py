@@ -7,6 +7,8 @@ import tree
 
 # Sources that another test exercises, and which.
 COVERED_ELSEWHERE = {
+    "planner/beside.cpp": "tests/planner/program_test.py",
+    "planner/curve_command.cpp": "tests/planner/program_test.py",
     "planner/draw_command.cpp": "tests/planner/program_test.py",
     "planner/main.cpp": "tests/planner/program_test.py",
     "planner/plan_output.cpp": "tests/planner/program_test.py",

@@ -1,0 +1,28 @@
+// Flags of `planner` for what it answers with beside one plan, and for which machine: --curve, --machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/options.hpp"
+
+namespace CLI {
+class App;
+}
+
+namespace znni {
+
+// Holds what the command line says, before it is understood.
+struct RawAnswers {
+  std::vector<std::string> machines;
+  std::string curve;
+};
+
+// Adds the flags; `raw` must outlive the parsing.
+void add_answer_flags(CLI::App& app, RawAnswers& raw);
+
+// Sets machine and curve of `options`, whose other fields are read already, and refuses flags that do
+// not go with these. The error names the flag and what is right.
+[[nodiscard]] Result<void> read_answers(const RawAnswers& raw, PlannerOptions& options);
+
+}  // namespace znni
