@@ -5,6 +5,7 @@
 #include "planner/draw_command.hpp"
 #include "planner/plan_output.hpp"
 #include "planner/prediction.hpp"
+#include "planner/price_command.hpp"
 #include "planner/repository.hpp"
 #include "planner/session.hpp"
 #include "planner/summary.hpp"
@@ -95,6 +96,11 @@ int plan_repository(Session& session) {
   return worst;
 }
 
+int price_machines(const PlannerOptions& options) {
+  const Result<LoadedNetwork> loaded = read_network_file(options.model);
+  return loaded ? ended(price_command(loaded->network, options)) : fail(loaded.error());
+}
+
 std::string_view answer_text(PlanFit fit) {
   switch (fit) {
     case PlanFit::runs: return "runs";
@@ -178,6 +184,7 @@ Result<void> check_outputs(const PlannerOptions& options) {
 int run(const PlannerOptions& options) {
   if (options.command == Command::show) return show_plan(options);
   if (options.command == Command::diff) return diff_plans(options);
+  if (!options.priced.empty()) return price_machines(options);
   if (const Result<void> writable = check_outputs(options); !writable) return fail(writable.error());
   Result<Session> session = open_session(options);
   if (!session) return fail(session.error());

@@ -283,7 +283,7 @@ Result<void> read_numbers(const Raw& raw, bool threads_given, PlannerOptions& op
 }
 
 Result<void> check_machine(const PlannerOptions& options) {
-  if (options.machine.empty()) return {};
+  if (options.machine.empty() && options.priced.empty()) return {};
   if (options.threads) return wrong("--threads and --machine exclude each other: the machine's file names its threads");
   if (options.patience == Patience::measure) return wrong("nothing can be measured here for the machine of --machine");
   return {};
@@ -393,6 +393,7 @@ std::variant<PlannerOptions, EarlyEnd> parse_options(std::vector<std::string> ar
   } catch (const CLI::ParseError& error) {
     return EarlyEnd{wrong_use, one_line(error.what()) + " (planner --help lists all flags)"};
   }
+  raw.answers.names_strategy = app.count("--strategy") > 0;
   if (const Result<void> sound = understand(raw, app.count("--threads") > 0, options); !sound) {
     return EarlyEnd{wrong_use, sound.error().message};
   }

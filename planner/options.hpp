@@ -27,6 +27,13 @@ struct SearchBounds {
   bool operator==(const SearchBounds&) const = default;
 };
 
+// Names a machine's file and what an hour of it costs.
+struct PricedMachine {
+  std::string file;
+  double dollars_per_hour = 0;
+  bool operator==(const PricedMachine&) const = default;
+};
+
 struct PlannerOptions {
   Command command = Command::plan;
   std::vector<std::string> files;      // of show and diff: plans
@@ -40,8 +47,11 @@ struct PlannerOptions {
   Seconds time_limit = 600;
   std::string timings;  // "": timings.pbtxt of the state directory
   std::vector<std::string> plugins;
-  std::string machine;             // file of another machine's timings; "": this machine
-  std::optional<ByteRange> curve;  // of memory limits: their best rates are printed in place of a plan
+  std::string machine;                // file of another machine's timings; "": this machine
+  std::optional<ByteRange> curve;     // of memory limits: their best rates are printed in place of a plan
+  std::vector<PricedMachine> priced;  // machines of a price list, printed in place of a plan; none: of no list
+  std::optional<Seconds> within;      // of a price list: the time that the volume may take
+  bool any_strategy = false;          // of a price list: the fastest of those that a machine allows
   std::vector<std::string> enable;
   std::vector<std::string> disable;
   std::map<std::string, std::string> force;

@@ -158,6 +158,60 @@ class Planner(unittest.TestCase):
         self.assertIn("no plan for small fits into any memory limit from 1 B to 1.00 KiB",
                       self.refused(3, "--model", self.small, "--curve", "1..1K"))
 
+    def test_a_price_list_compares_machines(self):
+        machine = self.golden / "machine.pbtxt"
+        half = self.folder / "half.pbtxt"
+        half.write_text(machine.read_text().replace('name: "72 cores, 256 GB, one GPU"', 'name: "another"'))
+        arguments = ("--model", self.small, "--disable", "cpu.*", "--mem", "1M", "--price", "--machine", f"{machine}=2.50",
+                     "--machine", f"{half}=1.25")
+        prices = json.loads(self.good(*arguments, "--volume", "1000,1000,1000", "--within", "24h", "--json"))
+        first, second = prices["machines"]
+        self.assertEqual((first["machine"], second["machine"]), ("72 cores, 256 GB, one GPU", "another"))
+        self.assertEqual(first["strategy"], "cpu-gpu")
+        self.assertEqual(first["voxels_per_second"], second["voxels_per_second"])
+        self.assertAlmostEqual(first["hours"] * first["voxels_per_second"] * 3600 / 993**3, 1)
+        self.assertAlmostEqual(first["dollars"] / first["hours"], 2.5)
+        self.assertAlmostEqual(second["voxels_per_dollar"] / first["voxels_per_dollar"], 2)
+        self.assertEqual(prices["cheapest"], 1)
+        table = self.good(*arguments)
+        self.assertIn("small in an endless volume\n", table)
+        self.assertRegex(table, r"cheapest   another, [0-9,]+ voxels a dollar\n")
+        slow = json.loads(self.good(*arguments, "--strategy", "cpu", "--json"))["machines"][0]
+        self.assertEqual(slow["strategy"], "cpu")
+        self.assertLessEqual(slow["voxels_per_second"], first["endless_voxels_per_second"])
+        late = self.good(*arguments, "--volume", "1000,1000,1000", "--within", "0.000001s")
+        self.assertRegex(late, r"cheapest   none ends within 0.000 hours; the soonest is 72 cores")
+
+    def test_a_machine_that_no_plan_fits_stays_in_the_list(self):
+        machine = self.golden / "machine.pbtxt"
+        tiny = self.folder / "tiny.pbtxt"
+        tiny.write_text(machine.read_text().replace("bytes: 274877906944", "bytes: 2000"))
+        arguments = ("--model", self.small, "--disable", "cpu.*", "--strategy", "cpu", "--price", "--json", "--machine",
+                     f"{tiny}=0.01")
+        prices = json.loads(self.good(*arguments, "--machine", f"{machine}=2"))
+        self.assertIn("the smallest budget that would do is", prices["machines"][0]["refused"])
+        self.assertEqual(prices["cheapest"], 1)
+        self.assertIn("tiny.pbtxt: no plan for small fits", self.refused(3, *arguments))
+
+    def test_a_wrong_price_list_is_one_line(self):
+        machine = self.golden / "machine.pbtxt"
+        price = ("--model", self.small, "--price", "--machine")
+        self.assertIn("FILE=DOLLARS_PER_HOUR", self.refused(2, *price, machine))
+        self.assertIn("nowhere.pbtxt: cannot be read", self.refused(2, *price, "nowhere.pbtxt=2"))
+        self.assertIn("no 'machine", self.refused(2, *price, f"{self.golden / 'timings.pbtxt'}=2"))
+        self.assertIn("give --volume", self.refused(2, *price, f"{machine}=2", "--within", "24h"))
+        self.assertIn("field of view", self.refused(2, *price, f"{machine}=2", "--strategy", "cpu", "--volume", "7,20,20"))
+
+    def test_the_machines_that_are_shipped_can_be_planned_for(self):
+        files = sorted((self.networks.parent / "machines").glob("*.pbtxt"))
+        self.assertGreaterEqual(len(files), 3)
+        machines = [argument for file in files for argument in ("--machine", f"{file}=1")]
+        prices = json.loads(self.good("--model", self.small, "--price", "--json", "--mem", "1M", "--enable",
+                                      "cpu.conv.direct,cpu.pool.mpf", *machines))["machines"]
+        self.assertEqual([price["file"] for price in prices], [str(file) for file in files])
+        self.assertEqual({price["basis"] for price in prices}, {"model"})  # nothing was measured
+        self.assertTrue(all(price["voxels_per_second"] > 0 for price in prices))
+
     def test_forced_primitives_are_used(self):
         for name in ("cpu.conv.direct", "cpu.conv.fft_task_parallel"):
             plan = json.loads(self.good("--model", self.small, "--mem", "100M", "--force", f"conv1={name}", "--json"))

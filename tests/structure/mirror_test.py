@@ -12,6 +12,7 @@ COVERED_ELSEWHERE = {
     "planner/draw_command.cpp": "tests/planner/program_test.py",
     "planner/main.cpp": "tests/planner/program_test.py",
     "planner/plan_output.cpp": "tests/planner/program_test.py",
+    "planner/price_command.cpp": "tests/planner/program_test.py",
     "planner/session.cpp": "tests/planner/program_test.py",
     "server/main.cpp": "tests/e2e",
     "client/cli/main.cpp": "tests/e2e",
