@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "planner/answer_options.hpp"
+#include "planner/command_text.hpp"
 #include "planner/pins.hpp"
 #include "planner/sizes.hpp"
 
@@ -373,6 +374,7 @@ std::string one_line(std::string text) {
 
 std::variant<PlannerOptions, EarlyEnd> parse_options(std::vector<std::string> arguments, const std::string& version) {
   PlannerOptions options;
+  options.command_line = command_text("planner", arguments);
   Raw raw;
   CLI::App app(
       "Which input size and which primitive for each layer give the most voxels per second under a memory limit.",

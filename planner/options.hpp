@@ -69,6 +69,7 @@ struct PlannerOptions {
   bool explain = false;
   bool json = false;
   bool k8s_resources = false;
+  std::string command_line;  // as it could be typed again
 };
 
 // The program ends at once: `text` goes to stdout when exit_code is 0 (help, version), else to stderr; it is one

@@ -1,6 +1,8 @@
 #include "planner/plan_output.hpp"
 
+#include <array>
 #include <cstdio>
+#include <ctime>
 #include <optional>
 
 #include "planner/beside.hpp"
@@ -13,6 +15,7 @@
 #include "planner/text_table.hpp"
 #include "primitives/core/write_atomically.hpp"
 #include "primitives/cpu/machine.hpp"
+#include "server/version.hpp"
 
 namespace znni {
 namespace {
@@ -53,11 +56,21 @@ struct Told {
   const SearchLog& log;
 };
 
+PageOrigin origin_now(const PlannerOptions& options) {
+  const std::time_t now = std::time(nullptr);
+  std::tm date{};
+  ::gmtime_r(&now, &date);
+  std::array<char, 40> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &date);
+  return {text.data(), std::string(version), options.command_line};
+}
+
 // Reasons for --explain, "" without it; writes the page of --report.
 Result<std::string> explain_and_report(const Told& told, Beside& beside, const std::string& better) {
   const PlannerOptions& options = told.session.options;
   if (!options.report.empty()) {
-    const std::string page = report_page(told.network, told.plan, told.report, told.log, beside.curves(), better);
+    const std::string page =
+        report_page(told.network, told.plan, told.report, told.log, beside.curves(), better, origin_now(options));
     if (Result<void> written = write_atomically(options.report, page); !written) return written.error();
   }
   if (!options.explain) return std::string();

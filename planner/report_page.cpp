@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "planner/summary.hpp"
 #include "planner/svg_chart.hpp"
@@ -21,11 +22,14 @@ body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(
   max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 figure { margin: 1rem 0; } figcaption { font-weight: 600; }
-svg { width: 100%; height: auto; } svg text { font-size: 11px; fill: var(--ink); }
+figure { overflow-x: auto; } svg { width: 100%; height: auto; } .scroll svg { min-width: 40rem; } svg text { font-size: 11px; fill: var(--ink); }
 .axis { stroke: var(--ink); } .grid { stroke: var(--faint); }
 .s0 { --c: var(--c0); } .s1 { --c: var(--c1); } .s2 { --c: var(--c2); }
 .s3 { --c: var(--c3); } .s4 { --c: var(--c4); } .s5 { --c: var(--c5); }
 polyline { fill: none; stroke: var(--c); stroke-width: 2; } circle, rect { fill: var(--c); }
+.chosen { fill: none; stroke: var(--ink); stroke-width: 2; } .legend .mark { color: var(--ink); }
+code { overflow-wrap: anywhere; }
+@media (max-width: 30rem) { .plot text { font-size: 19px; } .plot .odd { display: none; } dd { margin-left: 1rem; } }
 .legend span { color: var(--c); font-weight: 600; margin-right: 1rem; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: 13px; }
 th, td { text-align: left; padding: 0.15rem 0.7rem 0.15rem 0; border-bottom: 1px solid var(--faint); }
@@ -51,7 +55,13 @@ std::string fact(const char* name, const std::string& text) {
   return "<dt>" + std::string(name) + "</dt><dd>" + escaped(text) + "</dd>\n";
 }
 
-std::string head_facts(const Plan& plan, const PlanReport& report, const std::string& next_better) {
+std::string origin_facts(const PageOrigin& origin) {
+  return fact("Made", origin.date + " by planner " + origin.version) + "<dt>Command</dt><dd><code>" +
+         escaped(origin.command) + "</code></dd>\n";
+}
+
+std::string head_facts(const Plan& plan, const PlanReport& report, const std::string& next_better,
+                       const PageOrigin& origin) {
   std::string html = "<dl>\n";
   html += fact("Predicted", predicted_rate_text(plan) + ", " + patch_seconds_text(plan) + " (" +
                                 std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) + ")");
@@ -67,7 +77,7 @@ std::string head_facts(const Plan& plan, const PlanReport& report, const std::st
   }
   html += fact("Border", fixed_text(plan.predicted.border_cost, 2) + " times the work of an endless patch");
   if (!next_better.empty()) html += fact("The next better thing", next_better);
-  return html + fact("Device", plan.key.device) + "</dl>\n";
+  return html + fact("Device", plan.key.device) + origin_facts(origin) + "</dl>\n";
 }
 
 std::string sample_text(const CurveSample& sample) {
@@ -75,9 +85,15 @@ std::string sample_text(const CurveSample& sample) {
          bytes_text(sample.bytes);
 }
 
-std::string curves_html(const std::vector<StrategyCurves>& curves) {
-  Chart memory{"Throughput against memory", "memory of the running plan", "voxels/s", {}, true};
-  Chart size{"Throughput against input size", "edge of a cubic patch, voxels", "voxels/s", {}, false};
+ChartPoint chosen_point(const Plan& plan, const PlanReport& report) {
+  return {static_cast<double>(plan.key.memory_limit), plan.predicted.voxels_per_second,
+          "chosen plan: " + rate_text(plan.predicted.voxels_per_second) + ", patch " + to_string(report.input.n) +
+              ", " + bytes_text(plan.memory.total())};
+}
+
+std::string curves_html(const std::vector<StrategyCurves>& curves, const ChartPoint& chosen) {
+  Chart memory{"Throughput against memory", "memory of the running plan", "voxels/s", {}, true, chosen};
+  Chart size{"Throughput against input size", "edge of a cubic patch, voxels", "voxels/s", {}, false, std::nullopt};
   for (const StrategyCurves& own : curves) {
     ChartSeries by_limit{own.strategy, {}};
     for (const CurveSample& sample : own.memory) {
@@ -188,13 +204,14 @@ std::string refusals_html(const Network& network, const SearchLog& log) {
 }  // namespace
 
 std::string report_page(const Network& network, const Plan& plan, const PlanReport& report, const SearchLog& log,
-                        const std::vector<StrategyCurves>& curves, const std::string& next_better) {
+                        const std::vector<StrategyCurves>& curves, const std::string& next_better,
+                        const PageOrigin& origin) {
   const std::string title = "Plan of " + network.name;
   return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
          escaped(title) + "</title>\n" + style + "</head>\n<body>\n<h1>" + escaped(title) + "</h1>\n" +
-         head_facts(plan, report, next_better) + curves_html(curves) + layers_html(report) + timeline_html(report) +
-         refusals_html(network, log) + "</body>\n</html>\n";
+         head_facts(plan, report, next_better, origin) + curves_html(curves, chosen_point(plan, report)) +
+         layers_html(report) + timeline_html(report) + refusals_html(network, log) + "</body>\n</html>\n";
 }
 
 }  // namespace znni

@@ -10,9 +10,17 @@
 
 namespace znni {
 
-// HTML and SVG without scripts, links, fonts or pictures from elsewhere. `log` and `report` are of the plan's search.
+// Tells how the page came to be.
+struct PageOrigin {
+  std::string date;     // "2026-11-25 11:02 UTC"
+  std::string version;  // of the planner
+  std::string command;  // that made it
+};
+
+// HTML and SVG without scripts, links, fonts or pictures from elsewhere, to be read on screens of 420 pixels, too.
+// `log` and `report` are of the plan's search; the plan stands marked among the `curves`.
 [[nodiscard]] std::string report_page(const Network& network, const Plan& plan, const PlanReport& report,
                                       const SearchLog& log, const std::vector<StrategyCurves>& curves,
-                                      const std::string& next_better);
+                                      const std::string& next_better, const PageOrigin& origin);
 
 }  // namespace znni

@@ -50,9 +50,10 @@ std::string line(double x1, double y1, double x2, double y2, const char* kind) {
          "\" y2=\"" + num(y2) + "\"/>\n";
 }
 
-std::string text_at(double x, double y, const char* anchor, const std::string& text) {
-  return "<text x=\"" + num(x) + "\" y=\"" + num(y) + "\" text-anchor=\"" + anchor + "\">" + escaped(text) +
-         "</text>\n";
+// Writes text of the class `kind`; of none where that is empty.
+std::string text_at(double x, double y, const char* anchor, const std::string& text, const std::string& kind = "") {
+  return "<text" + (kind.empty() ? "" : " class=\"" + kind + "\"") + " x=\"" + num(x) + "\" y=\"" + num(y) +
+         "\" text-anchor=\"" + anchor + "\">" + escaped(text) + "</text>\n";
 }
 
 std::string pointed_at(const std::string& text) { return text.empty() ? "" : "<title>" + escaped(text) + "</title>"; }
@@ -71,12 +72,9 @@ class Scale {
  public:
   explicit Scale(const Chart& chart) : logarithmic_(chart.bytes) {
     for (const ChartSeries& series : chart.series) {
-      for (const ChartPoint& point : series.points) {
-        least_x_ = std::min(least_x_, point.x);
-        most_x_ = std::max(most_x_, point.x);
-        most_y_ = std::max(most_y_, point.y);
-      }
+      for (const ChartPoint& point : series.points) take(point);
     }
+    if (chart.chosen) take(*chart.chosen);
     if (!logarithmic_) least_x_ = 0;
     if (most_x_ <= least_x_) most_x_ = least_x_ + 1;
     if (most_y_ <= 0) most_y_ = 1;
@@ -105,6 +103,12 @@ class Scale {
   }
 
  private:
+  void take(const ChartPoint& point) {
+    least_x_ = std::min(least_x_, point.x);
+    most_x_ = std::max(most_x_, point.x);
+    most_y_ = std::max(most_y_, point.y);
+  }
+
   bool logarithmic_;
   double least_x_ = 1e300;
   double most_x_ = 0;
@@ -117,10 +121,12 @@ std::string axes(const Chart& chart, const Scale& scale) {
     svg += line(left, scale.y(tick), width - right, scale.y(tick), "grid");
     svg += text_at(left - gap, scale.y(tick) + gap, "end", short_number(tick));
   }
+  bool odd = false;
   for (const double tick : scale.x_ticks()) {
     svg += line(scale.x(tick), height - bottom, scale.x(tick), height - bottom + gap, "axis");
     svg += text_at(scale.x(tick), height - bottom + 4 * gap, "middle",
-                   chart.bytes ? short_bytes(tick) : short_number(tick));
+                   chart.bytes ? short_bytes(tick) : short_number(tick), odd ? "odd" : "");
+    odd = !odd;
   }
   svg += line(left, height - bottom, width - right, height - bottom, "axis");
   svg += text_at((left + width) / 2, height - 2 * gap, "middle", chart.x_title);
@@ -139,6 +145,15 @@ std::string series_svg(const ChartSeries& series, const Scale& scale, int colour
   }
   return "<g class=\"s" + std::to_string(colour % colours) + "\"><polyline points=\"" + points + "\"/>\n" + marks +
          "</g>\n";
+}
+
+std::string chosen_svg(const ChartPoint& chosen, const Scale& scale) {
+  return "<circle class=\"chosen\" cx=\"" + num(scale.x(chosen.x)) + "\" cy=\"" + num(scale.y(chosen.y)) +
+         "\" r=\"9\">" + pointed_at(chosen.text) + "</circle>\n";
+}
+
+std::string begin_figure(const std::string& title, const char* kind) {
+  return "<figure class=\"" + std::string(kind) + "\"><figcaption>" + escaped(title) + "</figcaption>\n";
 }
 
 }  // namespace
@@ -161,7 +176,7 @@ std::string escaped(std::string_view text) {
 std::string line_chart(const Chart& chart) {
   const bool empty = std::all_of(chart.series.begin(), chart.series.end(),
                                  [](const ChartSeries& series) { return series.points.empty(); });
-  std::string html = "<figure><figcaption>" + escaped(chart.title) + "</figcaption>\n";
+  std::string html = begin_figure(chart.title, "plot");
   if (empty) return html + "<p>nothing fits</p></figure>\n";
   const Scale scale(chart);
   html += begin_svg(chart.title, height) + axes(chart, scale);
@@ -172,6 +187,10 @@ std::string line_chart(const Chart& chart) {
     legend += "<span class=\"s" + std::to_string(colour % colours) + "\">" + escaped(series.name) + "</span> ";
     ++colour;
   }
+  if (chart.chosen) {
+    html += chosen_svg(*chart.chosen, scale);
+    legend += "<span class=\"mark\">&#9711; chosen plan</span>";
+  }
   return html + "</svg>\n" + legend + "</p></figure>\n";
 }
 
@@ -181,8 +200,7 @@ std::string bar_chart(const std::string& title, const std::vector<Bar>& bars) {
   constexpr double texts = 190;
   double most = 0;
   for (const Bar& bar : bars) most = std::max(most, bar.value);
-  std::string html = "<figure><figcaption>" + escaped(title) + "</figcaption>\n" +
-                     begin_svg(title, row * static_cast<double>(bars.size()) + 2 * gap);
+  std::string html = begin_figure(title, "scroll") + begin_svg(title, row * static_cast<double>(bars.size()) + 2 * gap);
   double y = gap;
   for (const Bar& bar : bars) {
     const double wide = most > 0 ? bar.value / most * (width - names - texts) : 0;
@@ -203,7 +221,7 @@ std::string timeline(const std::string& title, const std::vector<Span>& spans) {
     seconds += span.seconds;
     most = std::max(most, span.bytes);
   }
-  std::string html = "<figure><figcaption>" + escaped(title) + "</figcaption>\n" + begin_svg(title, high);
+  std::string html = begin_figure(title, "scroll") + begin_svg(title, high);
   const double base = high - bottom;
   double x = left;
   for (const Span& span : spans) {
@@ -229,7 +247,7 @@ std::string lane_chart(const std::string& title, const std::vector<Lane>& lanes)
     for (const LaneSpan& span : lane.spans) seconds = std::max(seconds, span.begin + span.seconds);
   }
   const double base = top + row * static_cast<double>(lanes.size());
-  std::string html = "<figure><figcaption>" + escaped(title) + "</figcaption>\n" + begin_svg(title, base + bottom);
+  std::string html = begin_figure(title, "scroll") + begin_svg(title, base + bottom);
   const auto wide = [&](double part) { return seconds > 0 ? part / seconds * (width - left - right) : 0; };
   double y = top;
   for (const Lane& lane : lanes) {

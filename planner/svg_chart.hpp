@@ -1,7 +1,9 @@
 // Pictures for a report: SVG that stands in an HTML page and needs nothing from elsewhere. Colours are the page's:
-// classes s0, s1, ... for series and spans, "axis", "grid".
+// classes s0, s1, ... for series and spans, "axis", "grid", "chosen"; "odd" are labels that a narrow page may hide.
+// Figures are of class "plot" where their text may be larger, "scroll" where they need their width.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,7 +26,8 @@ struct Chart {
   std::string x_title;
   std::string y_title;
   std::vector<ChartSeries> series;
-  bool bytes = false;  // x is bytes, on a logarithmic scale
+  bool bytes = false;                     // x is bytes, on a logarithmic scale
+  std::optional<ChartPoint> chosen = {};  // marked by a ring, as the chosen plan
 };
 
 // Lines with a mark at each point. Axes begin at zero but for logarithmic ones.

@@ -20,6 +20,7 @@ TEST(PlannerCommandLine, Defaults) {
   EXPECT_EQ(options.patience, Patience::recorded);
   EXPECT_EQ(options.strategy, Strategy::cpu);
   EXPECT_EQ(options.time_limit, 600);
+  EXPECT_EQ(options.command_line, "planner --model net.onnx");
 }
 
 TEST(PlannerCommandLine, EveryFlag) {

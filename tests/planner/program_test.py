@@ -517,6 +517,9 @@ class Planner(unittest.TestCase):
         self.assertEqual(parser.open, [])
         self.assertEqual(parser.wrong, [])
         self.assertLessEqual({"curves", "layers", "timeline", "refused"}, parser.ids)
+        self.assertRegex(text, r"<dt>Made</dt><dd>20\d\d-\d\d-\d\d \d\d:\d\d UTC by planner \d+\.\d+\.\d+</dd>")
+        self.assertIn(f"<code>planner --model {self.small} --mem 3M --threads 1 --report {page}</code>", text)
+        self.assertEqual(text.count('<circle class="chosen"'), 1)
         for word in ("http:", "https:", "<script", "<link", "src=", "url("):
             self.assertNotIn(word, text)
         browser = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)

@@ -34,6 +34,24 @@ TEST(PlannerSvgChart, LinesHaveAMarkPerPoint) {
   EXPECT_EQ(count(svg, "<g "), count(svg, "</g>"));
 }
 
+TEST(PlannerSvgChart, TheChosenPointIsWithinTheAxesAndNamed) {
+  Chart chart{"rate", "memory", "voxels/s", {{"cpu", {{1e9, 10, ""}, {4e9, 30, ""}}}}};
+  EXPECT_THAT(line_chart(chart), Not(HasSubstr("chosen")));
+  chart.chosen = ChartPoint{4e9, 60, "the plan"};
+  const std::string svg = line_chart(chart);
+  EXPECT_THAT(svg,
+              HasSubstr("<circle class=\"chosen\" cx=\"704.0\" cy=\"12.0\" r=\"9\"><title>the plan</title></circle>"));
+  EXPECT_THAT(svg, HasSubstr("chosen plan</span>"));
+}
+
+TEST(PlannerSvgChart, EverySecondLabelOfTheAxisBelowMayBeHidden) {
+  Chart chart{"rate", "memory", "voxels/s", {{"cpu", {{1 << 20, 10, ""}, {1 << 23, 30, ""}}}}};
+  chart.bytes = true;
+  const std::string svg = line_chart(chart);
+  EXPECT_EQ(count(svg, "<text class=\"odd\""), 2U) << "2 and 8 of 1, 2, 4 and 8 MiB";
+  EXPECT_EQ(count(bar_chart("time", {{"a", 1, ""}}), "<figure class=\"scroll\">"), 1U);
+}
+
 TEST(PlannerSvgChart, OfOnePointOrNoneIsStillSound) {
   Chart chart{"rate", "edge", "voxels/s", {{"cpu", {{100, 0, ""}}}}};
   EXPECT_THAT(line_chart(chart), Not(HasSubstr("nan")));
