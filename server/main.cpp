@@ -183,7 +183,7 @@ Result<std::unique_ptr<ModelServer>> open_models(const Options& options, const L
 }
 
 rpc::ListenOptions listen_options(const Options& options, const MemoryShares& shares, Security security,
-                                  const Log& log) {
+                                  CallMetrics& calls, const Log& log) {
   rpc::ListenOptions listen;
   listen.address = options.grpc_address;
   listen.port = options.grpc_port;
@@ -196,6 +196,7 @@ rpc::ListenOptions listen_options(const Options& options, const MemoryShares& sh
   listen.server_version = std::string(version);
   listen.offer_shared_memory = options.allow_client_shm;
   listen.connections = {*options.max_connections, *options.max_connections_per_client};
+  listen.flows = [&calls](const rpc::CallFlow& flow) { calls.add(flow); };
   listen.warn = [&log](const std::string& line) { log.warning(line); };
   listen.most_regions = static_cast<std::size_t>(most_shared_regions(raise_descriptor_limit()));
   listen.model_control = options.explicit_control;
@@ -290,7 +291,7 @@ int serve(Options options, const TerminationSignals& signals, SecondSignal& seco
   const Result<std::unique_ptr<HttpServer>> metrics = serve_metrics(options, observed, log);
   if (!metrics) return fail(log, metrics.error());
   Result<std::unique_ptr<rpc::Server>> started =
-      rpc::Server::start(**models, record, listen_options(options, *shares, std::move(*security), log));
+      rpc::Server::start(**models, record, listen_options(options, *shares, std::move(*security), calls, log));
   if (!started) return fail(log, started.error());
   observed.server = (server = *std::move(started)).get();
   observed.rest = &rest.emplace(server->front_door(), why_no_http_models(options));

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "server/volume/volume_statistics.hpp"
 
@@ -35,10 +36,20 @@ JobStatistics noted(JobStatistics done, std::int64_t voxels, std::int64_t replac
 
 JobLine::JobLine(ModelSlot& slot, SharedDevice& shared, LoadedModel& model, const LogSink& log,
                  std::span<VolumeJob> jobs, std::size_t together)
-    : slot_(slot), shared_(shared), model_(model), log_(log), jobs_(jobs), together_(together) {
+    : slot_(slot),
+      shared_(shared),
+      model_(model),
+      log_(log),
+      jobs_(jobs),
+      together_(together),
+      record_(slot, held_bytes()) {
   for (VolumeJob& job : jobs_) {
     const Normalisation& own = model_.planned.input.normalisation;
     job.normalisation = job.normalised ? Normalisation{1.0F, 0.0F, own.instead} : own;
+    job.gained = [this, tell = std::move(job.gained)](const JobGain& gain) {
+      record_.gained(gain);
+      if (tell) tell(gain);
+    };
   }
 }
 
@@ -91,20 +102,19 @@ std::int64_t JobLine::held_bytes() const {
 }
 
 Result<JobStatistics> JobLine::run(const std::stop_token& stop) {
-  JobRecord record(slot_, held_bytes());
   const Result<void> sound = check_inputs();
-  Result<JobStatistics> done = sound ? run_all(record, stop) : Result<JobStatistics>(sound.error());
-  record.ended(done ? nullptr : &done.error());
+  Result<JobStatistics> done = sound ? run_all(stop) : Result<JobStatistics>(sound.error());
+  record_.ended(done ? nullptr : &done.error());
   return done;
 }
 
-Result<JobStatistics> JobLine::run_all(JobRecord& record, const std::stop_token& stop) {
+Result<JobStatistics> JobLine::run_all(const std::stop_token& stop) {
   JobStatistics all;
   all.is_guest = true;
   std::int64_t computed = 0;
   for (std::size_t number = 0; number < jobs_.size(); ++number) {
     let_in(number + together_);
-    const Result<JobStatistics> done = run_one(number, record, stop);
+    const Result<JobStatistics> done = run_one(number, stop);
     if (!done) return done;
     all += *done;
     computed = add(computed, voxels_of(jobs_[number]));
@@ -113,14 +123,14 @@ Result<JobStatistics> JobLine::run_all(JobRecord& record, const std::stop_token&
   return all;
 }
 
-Result<JobStatistics> JobLine::run_one(std::size_t number, JobRecord& record, const std::stop_token& stop) {
+Result<JobStatistics> JobLine::run_one(std::size_t number, const std::stop_token& stop) {
   const bool has_run = waiting_[number].has_run();
-  Result<JobStatistics> done = run_in_turn(number, record, stop);
+  Result<JobStatistics> done = run_in_turn(number, stop);
   if (done && has_run && number > 0) done->seconds = 0;  // while one before it was waited for
   return done;
 }
 
-Result<JobStatistics> JobLine::run_in_turn(std::size_t number, JobRecord& record, const std::stop_token& stop) {
+Result<JobStatistics> JobLine::run_in_turn(std::size_t number, const std::stop_token& stop) {
   VolumeJob& job = jobs_[number];
   const bool beside_streams = model_.engine->beside_streams(*job.rung);
   JobTurns turns(beside_streams ? slot_.lane() : slot_.queue(), shared_.turns, rank_of_priority(job.priority));
@@ -128,27 +138,25 @@ Result<JobStatistics> JobLine::run_in_turn(std::size_t number, JobRecord& record
     if (job.in_turn) job.in_turn(in_turn);
   };
   const WaitEvents events = {[&] {
-                               record.in_line();
+                               record_.in_line();
                                tell(false);
                              },
                              [&] {
-                               record.started();
+                               record_.started();
                                tell(true);
                              }};
   const Result<std::optional<JobStatistics>> as_guest =
       take_turn_or_run_as_guest(waiting_[number], turns, number > 0, events, stop);
   if (!as_guest) return as_guest.error();
-  return *as_guest ? noted(**as_guest, voxels_of(job), replaced_of(number), record)
-                   : compute(number, turns, record, stop);
+  return *as_guest ? noted(**as_guest, voxels_of(job), replaced_of(number), record_) : compute(number, turns, stop);
 }
 
-Result<JobStatistics> JobLine::compute(std::size_t number, JobTurns& turns, JobRecord& record,
-                                       const std::stop_token& stop) {
+Result<JobStatistics> JobLine::compute(std::size_t number, JobTurns& turns, const std::stop_token& stop) {
   VolumeJob& job = jobs_[number];
   const ProgressWatch::Work work(shared_.watch);
   keep_watch(shared_.watch, job);
   job.between_patches = [&](const Interval& interval) {
-    return give_way(turns, interval, job, shared_.watch, record, stop);
+    return give_way(turns, interval, job, shared_.watch, record_, stop);
   };
   job.wanted = [&](const Interval& interval) { return turns.wanted(job.has_room, interval.within_stream); };
   job.guests = [this, rung = *job.rung](std::int64_t free) { return slot_.guests().take(rung, free); };
@@ -156,7 +164,7 @@ Result<JobStatistics> JobLine::compute(std::size_t number, JobTurns& turns, JobR
   const bool was_lost = model_.engine->gpu_lost().has_value();
   const Result<JobStatistics> done = model_.engine->run(job, stop);
   tell_change(was_lost);
-  return done ? noted(*done, voxels_of(job), replaced_of(number), record) : done;
+  return done ? noted(*done, voxels_of(job), replaced_of(number), record_) : done;
 }
 
 // Where the job lost the GPU, or found that it works again.

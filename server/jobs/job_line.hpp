@@ -28,13 +28,12 @@ class JobLine {
 
  private:
   void let_in(std::size_t last);  // jobs before it
-  [[nodiscard]] Result<JobStatistics> run_all(JobRecord& record, const std::stop_token& stop);
-  [[nodiscard]] Result<JobStatistics> run_one(std::size_t number, JobRecord& record, const std::stop_token& stop);
-  [[nodiscard]] Result<JobStatistics> run_in_turn(std::size_t number, JobRecord& record, const std::stop_token& stop);
+  [[nodiscard]] Result<JobStatistics> run_all(const std::stop_token& stop);
+  [[nodiscard]] Result<JobStatistics> run_one(std::size_t number, const std::stop_token& stop);
+  [[nodiscard]] Result<JobStatistics> run_in_turn(std::size_t number, const std::stop_token& stop);
   [[nodiscard]] Result<void> check_inputs();
   [[nodiscard]] std::int64_t replaced_of(std::size_t number) const;  // voxels of its input
-  [[nodiscard]] Result<JobStatistics> compute(std::size_t number, JobTurns& turns, JobRecord& record,
-                                              const std::stop_token& stop);
+  [[nodiscard]] Result<JobStatistics> compute(std::size_t number, JobTurns& turns, const std::stop_token& stop);
   [[nodiscard]] bool standardises(const VolumeJob& job) const;
   [[nodiscard]] GuestPlaces places_of(const VolumeJob& job) const;
   [[nodiscard]] std::int64_t voxels_of(const VolumeJob& job) const;  // of its output
@@ -47,6 +46,7 @@ class JobLine {
   const LogSink& log_;
   const std::span<VolumeJob> jobs_;
   const std::size_t together_;
+  JobRecord record_;  // before those that wait, who tell it what they gain as long as they are there
   std::vector<std::unique_ptr<CheckedSource>> sources_;  // per job; of one whose input lies in memory nullptr,
   std::vector<std::int64_t> replaced_;                   // and so many of its voxels
   std::deque<GuestList::Waiting> waiting_;               // of each that is in the line or was; where they stay

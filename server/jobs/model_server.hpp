@@ -69,7 +69,7 @@ struct ModelStatistics {
   // Of jobs that succeeded on CPU and GPU: how long each side waited for the other.
   Seconds cpu_idle = 0;
   Seconds gpu_idle = 0;
-  StageSeconds stages;         // of jobs that succeeded
+  StageSeconds stages;         // of all jobs, as they run
   std::int64_t guests = 0;     // succeeded in the places that another job's batch left free
   std::int64_t replaced = 0;   // voxels of inputs that were no finite numbers
   std::int64_t fell_back = 0;  // succeeded without the GPU that their plan names

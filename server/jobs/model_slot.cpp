@@ -148,6 +148,11 @@ void JobRecord::started() {
   enter(State::running);
 }
 
+void JobRecord::gained(const JobGain& gain) {
+  const std::lock_guard lock(slot_.mutex_);
+  slot_.statistics_.stages += gain.stages;
+}
+
 void JobRecord::ran(const JobStatistics& job, std::int64_t voxels) {
   const Clock::time_point now = Clock::now();
   ++inferences_;
@@ -161,7 +166,6 @@ void JobRecord::ran(const JobStatistics& job, std::int64_t voxels) {
   ModelStatistics& counters = slot_.statistics_;
   counters.cpu_idle += job.cpu_idle;
   counters.gpu_idle += job.gpu_idle;
-  counters.stages += job.stages;
   counters.guests += job.is_guest ? 1 : 0;
   counters.replaced += job.replaced;
   counters.fell_back += job.fallback.empty() ? 0 : 1;

@@ -71,6 +71,8 @@ class JobRecord {
   // Before its first patch.
   [[nodiscard]] Seconds queued() const { return std::chrono::duration<Seconds>(started_ - arrived_).count(); }
   [[nodiscard]] Seconds yielded() const { return std::chrono::duration<Seconds>(aside_).count(); }
+  // A job of the request has computed that. Any thread, also behind ended().
+  void gained(const JobGain& gain);
   // The job has ended well, with so many dense output voxels; the next one is under way.
   void ran(const JobStatistics& job, std::int64_t voxels);
   // All have, where `error` is nullptr. Once.

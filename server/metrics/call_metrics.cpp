@@ -16,13 +16,20 @@ constexpr std::array<double, 15> bounds = {0.001, 0.003, 0.01, 0.03, 0.1,  0.3, 
 CallMetrics::Times::Times()
     : whole(bounds), receive(bounds), queue(bounds), compute(bounds), send(bounds), input(bounds), output(bounds) {}
 
+void CallMetrics::add(const rpc::CallFlow& flow) {
+  const std::scoped_lock lock(mutex_);
+  Totals& totals = totals_[{flow.version.empty() ? "" : flow.model, flow.version}];
+  totals.voxels += flow.voxels;
+  totals.patches += flow.patches;
+  totals.bytes_in += flow.bytes_in;
+  totals.bytes_out += flow.bytes_out;
+}
+
 void CallMetrics::add(const rpc::CallRecord& call) {
   const std::string model = call.version.empty() ? "" : call.model;
   const std::scoped_lock lock(mutex_);
   ++calls_[{std::string(call.method), model, call.version, std::string(call.code)}];
-  Totals& totals = totals_[{model, call.version}];
-  totals.bytes_in += call.bytes_in;
-  totals.bytes_out += call.bytes_out;
+  totals_.try_emplace({model, call.version});  // shown where nothing flowed, too
   const auto refusal = std::find(rpc::refusals.begin(), rpc::refusals.end(), call.refusal);
   if (refusal != rpc::refusals.end()) ++refused_[static_cast<std::size_t>(refusal - rpc::refusals.begin())];
   if (call.code != "OK") return;
@@ -34,8 +41,6 @@ void CallMetrics::add(const rpc::CallRecord& call) {
   times.send.observe(call.send_seconds);
   times.input.observe(call.input_wait_seconds);
   times.output.observe(call.output_wait_seconds);
-  totals.voxels += call.voxels;
-  totals.patches += call.patches;
 }
 
 void CallMetrics::write(PrometheusText& out) const {
@@ -70,10 +75,10 @@ void CallMetrics::write(PrometheusText& out) const {
       out.sample({{"model", model.first}, {"version", model.second}}, totals.*of);
     }
   };
-  counter("znni_output_voxels_total", "Dense output voxels sent, images not counted.", &Totals::voxels);
-  counter("znni_patches_total", "Patches computed for calls that succeeded.", &Totals::patches);
-  counter("znni_received_bytes_total", "Bytes of volumes received, of calls that failed, too.", &Totals::bytes_in);
-  counter("znni_sent_bytes_total", "Bytes of volumes sent, of calls that failed, too.", &Totals::bytes_out);
+  counter("znni_output_voxels_total", "Dense output voxels computed, images not counted.", &Totals::voxels);
+  counter("znni_patches_total", "Patches, or steps of a stream, computed.", &Totals::patches);
+  counter("znni_received_bytes_total", "Bytes of volumes received.", &Totals::bytes_in);
+  counter("znni_sent_bytes_total", "Bytes of volumes sent.", &Totals::bytes_out);
 }
 
 }  // namespace znni

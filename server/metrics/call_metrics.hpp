@@ -1,4 +1,4 @@
-// Counts the calls that carried volumes, for Prometheus.
+// Counts the calls that carried volumes, and what flows in those that are under way, for Prometheus.
 #pragma once
 
 #include <array>
@@ -20,6 +20,8 @@ class CallMetrics {
   // Models are counted by name and version only as far as they are known to have run: what clients make up shall not
   // make ever more series.
   void add(const rpc::CallRecord& call);
+  // Counts voxels, patches and bytes: of a call that has ended, all were told of before.
+  void add(const rpc::CallFlow& flow);
   void write(PrometheusText& out) const;
 
  private:

@@ -76,7 +76,7 @@ void write_places(const ModelServer& server, const std::vector<ModelInfo>& model
 
 void write_stages(const ModelServer& server, const std::vector<ModelInfo>& models, PrometheusText& out) {
   out.family("znni_stage_seconds_total", "counter",
-             "Where the time of jobs went: input windows, layers before and behind a hand-off, output voxels.");
+             "Where the time of jobs goes: input windows, layers before and behind a hand-off, output voxels.");
   for (const ModelInfo& model : models) {
     const StageSeconds stages = server.statistics(model.name, model.version).stages;
     for (const auto& [stage, seconds] : {std::pair{"gather", stages.gather}, std::pair{"head", stages.head},

@@ -18,6 +18,7 @@
 #include "planner/catalogue.hpp"
 #include "planner/plan.hpp"
 #include "server/pipeline/call_observer.hpp"
+#include "server/pipeline/job_gain.hpp"
 #include "server/pipeline/job_statistics.hpp"
 #include "server/pipeline/place_devices.hpp"
 #include "server/pipeline/volume_cut.hpp"
@@ -59,6 +60,9 @@ struct VolumeJob {
   std::function<Result<void>(const OutputSlab&)> deliver;
   // May be empty. Called after each patch and each layer, by one thread at a time.
   std::function<void(const JobProgress&)> progress;
+  // May be empty. Told what is new after each batch, before its output is delivered, and at the end, of a job that
+  // fails, too: no voxel twice, whichever rung goes on. By one thread at a time.
+  std::function<void(const JobGain&)> gained;
   // May be empty. Called between patches: until it returns, other jobs may run. Its error ends the job.
   std::function<Result<void>(const Interval&)> between_patches;
   // May be empty: always. Whether between_patches, called so, would let others run now: a rung with a GPU, whose two

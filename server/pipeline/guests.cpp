@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "server/pipeline/gain_meter.hpp"
 #include "server/volume/reader.hpp"
 
 namespace znni {
@@ -85,9 +86,10 @@ void Guests::read(Vec3 begin, const TensorView& in, Executor& executor) const {
 void Guests::deliver() {
   delivered_ = true;
   for (Visit& visit : visits_) {
-    if (visit.ran) visit.ran = visit.slabs.deliver(patches(visit.grid));
-    if (!visit.ran) give_back(visit);
     const std::int64_t count = patches(visit.grid);
+    if (visit.ran) GainMeter(visit.job, visit.grid, 1).tell(count, {});
+    if (visit.ran) visit.ran = visit.slabs.deliver(count);
+    if (!visit.ran) give_back(visit);
     if (visit.ran && visit.job.progress) visit.job.progress({count, count, visit.slabs.planes_done()});
     tell(visit);
   }

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "server/pipeline/gain_meter.hpp"
 #include "server/pipeline/guests.hpp"
 #include "server/pipeline/input_window.hpp"
 #include "server/pipeline/slab_queue.hpp"
@@ -47,6 +48,7 @@ class JobRun {
         geometry_(work.seats.front().rung->geometry()),
         input_(*work.job.source, work.grid, geometry_),
         slabs_(work.job, work.grid, work.output),
+        gain_(work.job, work.grid, geometry_.turns),
         S_(geometry_.choice.S),
         patches_(static_cast<std::int64_t>(work.grid.patches.size())),
         part_(part_from(0)),
@@ -63,6 +65,19 @@ class JobRun {
   }
 
   Result<void> run(const std::stop_token& stop) {
+    Result<void> ran = run_rounds(stop);
+    tell_gain();  // the time of a round that failed
+    return ran;
+  }
+
+  [[nodiscard]] StageSeconds stages() const {
+    StageSeconds all = layers_;
+    all += stages_of_lanes();
+    return all;
+  }
+
+ private:
+  Result<void> run_rounds(const std::stop_token& stop) {
     want_input();
     // Others need not wait with this job for its first planes.
     if (work_.job.between_patches && !input_.source().here()) {
@@ -75,6 +90,7 @@ class JobRun {
         if (lane.guests) lane.guests->deliver();
       }
       end_round();
+      tell_gain();
       if (Result<void> delivered = slabs_.deliver(done_); !delivered) return delivered;
       if (work_.job.progress) work_.job.progress({done_, patches_, slabs_.planes_done()});
       if (done_ == patches_) return {};
@@ -85,13 +101,15 @@ class JobRun {
     }
   }
 
-  [[nodiscard]] StageSeconds stages() const {
-    StageSeconds all = layers_;
+  // Without their layers.
+  [[nodiscard]] StageSeconds stages_of_lanes() const {
+    StageSeconds all;
     for (const Lane& lane : lanes_) all += lane.stages;
     return all;
   }
 
- private:
+  void tell_gain() { gain_.tell(done_, stages_of_lanes()); }
+
   [[nodiscard]] bool continues(std::int64_t patch) const {
     return work_.grid.patches[static_cast<std::size_t>(patch)].continues;
   }
@@ -226,6 +244,7 @@ class JobRun {
   const Geometry& geometry_;
   InputWindow input_;
   SlabQueue slabs_;
+  GainMeter gain_;
   std::int64_t S_;
   std::int64_t patches_;
   std::int64_t done_ = 0;

@@ -1,7 +1,6 @@
 #include "server/pipeline/pipeline.hpp"
 
 #include <algorithm>
-#include <array>
 #include <atomic>
 #include <chrono>
 #include <optional>
@@ -10,35 +9,15 @@
 #include <vector>
 
 #include "planner/patch_grid.hpp"
+#include "server/pipeline/gain_meter.hpp"
 #include "server/pipeline/input_window.hpp"
+#include "server/pipeline/pipeline_state.hpp"
 #include "server/pipeline/segment_check.hpp"
+#include "server/pipeline/shared_stages.hpp"
 #include "server/pipeline/slab_queue.hpp"
-#include "server/pipeline/stage.hpp"
 #include "server/volume/reader.hpp"
-#include "server/volume/stitcher.hpp"
 
 namespace znni {
-
-struct Pipeline::State {
-  State(Geometry of, Device& cpu_device, Accelerator& gpu_device)
-      : geometry(std::move(of)), stitcher(geometry), cpu(cpu_device), gpu(gpu_device) {}
-
-  Geometry geometry;
-  Stitcher stitcher;
-  Device& cpu;
-  Accelerator& gpu;
-  Vec3 fov;
-  std::optional<HostStage> head;    // on the CPU
-  std::optional<HostStage> middle;  // through host RAM
-  std::optional<GpuStage> tail;
-  std::optional<Executor> reader;      // of windows, where the CPU's own workers serve the middle
-  Reservation window;                  // the head's input; none without a head
-  std::array<Reservation, 2> between;  // what crosses: one is made or waits, one is consumed; for the middle with room
-                                       // for the planes of earlier steps that it reads again
-  Reservation middle_output;           // where a tail follows
-  Reservation output;                  // of the whole pass
-  std::optional<Error> gpu_failure;
-};
 
 namespace {
 
@@ -86,11 +65,23 @@ class PipelineRun {
         grid_(job_grid(job, state.geometry, state.fov, most_planes)),
         input_(source, grid_, state.geometry, true),
         slabs_(job, grid_, output),
+        gain_(job, grid_, state.geometry.turns),
         targets_(static_cast<std::size_t>(S())),
         starts_(static_cast<std::size_t>(S())) {}
 
   // Batches in a row until others want to run, or planes are not here with which to go on; then those others, and on.
   Result<void> run(const std::stop_token& stop) {
+    Result<void> ran = run_all(stop);
+    tell_gain();  // the time of a batch that failed
+    return ran;
+  }
+
+  [[nodiscard]] std::int64_t patches() const { return static_cast<std::int64_t>(grid_.patches.size()); }
+  [[nodiscard]] HandoffIdle idle() const { return idle_; }
+  [[nodiscard]] StageSeconds stages() const { return stages_.sum(); }
+
+ private:
+  Result<void> run_all(const std::stop_token& stop) {
     want(0);
     if (job_.between_patches && !input_.source().here()) {
       if (Result<void> came = job_.between_patches({}); !came) return came;
@@ -103,11 +94,11 @@ class PipelineRun {
     }
   }
 
-  [[nodiscard]] std::int64_t patches() const { return static_cast<std::int64_t>(grid_.patches.size()); }
-  [[nodiscard]] HandoffIdle idle() const { return idle_; }
-  [[nodiscard]] const StageSeconds& stages() const { return stages_; }
+  void tell_gain() {
+    stages_.hand_in(tail_stages_);
+    gain_.tell(done_, stages_.sum());
+  }
 
- private:
   [[nodiscard]] std::int64_t S() const { return state_.geometry.choice.S; }
   [[nodiscard]] std::int64_t passes() const { return static_cast<std::int64_t>(pass_count(state_.geometry)); }
   [[nodiscard]] std::int64_t items() const { return div_up(patches(), S()) * passes(); }
@@ -155,7 +146,9 @@ class PipelineRun {
         if (!came) return came.error();
         if (!*came) return {};
       }
-      if (Result<void> made = make(item, stop); !made) return made;
+      Result<void> made = make(item, stop);
+      stages_.hand_in(head_stages_);
+      if (!made) return made;
       handoff.deliver(item);
     }
     return {};
@@ -172,7 +165,7 @@ class PipelineRun {
       if (Result<void> begun = state_.head->forget(); !begun) return begun;
     }
     read(item, state_.head->new_planes(floats(state_.window)));
-    const StageTimer timer(stages_.head);
+    const StageTimer timer(head_stages_.head);
     return state_.head->run(floats(state_.window), crosses, item % passes(), stop);
   }
 
@@ -201,7 +194,7 @@ class PipelineRun {
   void want(std::int64_t batch) { input_.move_to(undelivered_, std::min((batch + 1) * S(), patches())); }
 
   void read(std::int64_t item, const TensorView& to) {
-    const StageTimer timer(stages_.gather);
+    const StageTimer timer(head_stages_.gather);
     const Vec3 begin = state_.geometry.read_begin + state_.geometry.passes[pass_of(item)].window;
     for (std::int64_t s = 0; s < S(); ++s) {
       starts_[static_cast<std::size_t>(s)] = place(item / passes() * S() + s).start + begin;
@@ -222,12 +215,12 @@ class PipelineRun {
   }
 
   Result<void> run_tail(std::int64_t item, const std::stop_token& stop) {
-    const StageTimer timer(stages_.tail);
+    const StageTimer timer(tail_stages_.tail);
     return run_gpu(state_, between(item), item % passes(), begins_stream(item), stop);
   }
 
   void stitch(std::size_t pass) {
-    const StageTimer timer(stages_.stitch);
+    const StageTimer timer(tail_stages_.stitch);
     const TensorView output = dense_view(floats(state_.output), state_.geometry.values.back());
     state_.stitcher.stitch(pass, output, targets_, state_.gpu.executor());
   }
@@ -246,12 +239,13 @@ class PipelineRun {
       if (job_.progress) job_.progress({first, patches(), slabs_.planes_done(), share * under_way});
       return {};
     }
-    const std::int64_t done = std::min(first + S(), patches());
-    if (Result<void> delivered = slabs_.deliver(done); !delivered) return delivered;
+    done_ = std::min(first + S(), patches());
+    tell_gain();
+    if (Result<void> delivered = slabs_.deliver(done_); !delivered) return delivered;
     for (const GridRow& row : grid_.rows) {
-      if (row.end <= done && row.end < patches()) undelivered_ = row.end;
+      if (row.end <= done_ && row.end < patches()) undelivered_ = row.end;
     }
-    if (job_.progress) job_.progress({done, patches(), slabs_.planes_done(), 0});
+    if (job_.progress) job_.progress({done_, patches(), slabs_.planes_done(), 0});
     return {};
   }
 
@@ -275,13 +269,17 @@ class PipelineRun {
   PatchGrid grid_;
   InputWindow input_;  // the head's
   SlabQueue slabs_;
+  GainMeter gain_;
+  std::int64_t done_ = 0;              // patches
   std::vector<StitchTarget> targets_;  // the tail's
   std::vector<Vec3> starts_;           // the head's
   std::int64_t next_ = 0;              // item to be consumed: where the head begins
   std::atomic<bool> gives_way_ = false;
   std::atomic<std::int64_t> undelivered_ = 0;  // patch: the first of the rows that are not delivered
   HandoffIdle idle_;
-  StageSeconds stages_;  // gather and head are the head's, tail and stitch the tail's
+  StageSeconds head_stages_;  // of the head's thread, as the next of the tail's, since they were handed in
+  StageSeconds tail_stages_;
+  SharedStages stages_;
 };
 
 Result<void> reserve(Device& device, MemorySpace space, const Shape5& shape, const char* purpose, Reservation& to) {

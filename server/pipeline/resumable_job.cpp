@@ -24,8 +24,17 @@ ResumableJob::ResumableJob(const VolumeJob& whole)
   job_.deliver = [this](const OutputSlab& slab) {
     std::erase_if(open_, [&](const OutputSlab& open) { return open.first_plane == slab.first_plane; });
     next_plane_ = slab.first_plane + slab.shape.n.z;
+    delivered_ += voxels(slab.shape.n);
     return whole_.deliver(slab);
   };
+  if (whole_.gained) job_.gained = [this](const JobGain& gain) { tell(gain); };
+}
+
+void ResumableJob::tell(JobGain gain) {
+  computed_ += gain.voxels;
+  gain.voxels = std::max<std::int64_t>(computed_ - told_, 0);
+  told_ += gain.voxels;
+  whole_.gained(gain);
 }
 
 void ResumableJob::go_back() {
@@ -34,6 +43,7 @@ void ResumableJob::go_back() {
   }
   open_.clear();
   job_.first_plane = next_plane_;
+  computed_ = delivered_;
 }
 
 }  // namespace znni

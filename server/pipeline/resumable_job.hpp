@@ -1,5 +1,5 @@
-// A job that another rung can go on with where the one that ran it failed: remembers what was delivered, and gives back
-// what was not.
+// A job that another rung can go on with where the one that ran it failed: remembers what was delivered, gives back
+// what was not, and tells no voxel of that twice.
 #pragma once
 
 #include <vector>
@@ -38,11 +38,16 @@ class ResumableJob {
   void go_back();
 
  private:
+  void tell(JobGain gain);
+
   const VolumeJob& whole_;
   WholeVolume input_;
   RisingSource source_;
   VolumeJob job_;
-  std::int64_t next_plane_;       // behind those that were delivered
+  std::int64_t next_plane_;     // behind those that were delivered
+  std::int64_t delivered_ = 0;  // voxels of the output, as the next two
+  std::int64_t computed_ = 0;   // of those that count: what was abandoned is computed once more
+  std::int64_t told_ = 0;
   std::vector<OutputSlab> open_;  // asked for and not delivered
 };
 

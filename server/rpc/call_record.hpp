@@ -37,4 +37,18 @@ struct CallRecord {
 // Called from many threads at once.
 using CallSink = std::function<void(const CallRecord&)>;
 
+// What a call under way has received, computed or sent since it told last. Of a call that succeeds all of it adds up to
+// the bytes and voxels of its record; of one that fails, to what had happened by then.
+struct CallFlow {
+  std::string model;    // as the record has them
+  std::string version;  // as well
+  std::int64_t bytes_in = 0;
+  std::int64_t bytes_out = 0;
+  std::int64_t voxels = 0;
+  std::int64_t patches = 0;
+};
+
+// Called from many threads at once, of the same call, too.
+using FlowSink = std::function<void(const CallFlow&)>;
+
 }  // namespace znni::rpc

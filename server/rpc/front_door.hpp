@@ -39,9 +39,11 @@ struct FrontDoorLimits {
 
 // Owned by the server, shared by the services and all their threads.
 struct FrontDoor {
-  FrontDoor(ModelServer& model_server, CallSink call_sink, const FrontDoorLimits& door_limits, Tokens tokens)
+  FrontDoor(ModelServer& model_server, CallSink call_sink, const FrontDoorLimits& door_limits, Tokens tokens,
+            FlowSink flow_sink = {})
       : models(model_server),
         sink(std::move(call_sink)),
+        flows(std::move(flow_sink)),
         limits(door_limits),
         guard(std::move(tokens)),
         regions(door_limits.most_regions),
@@ -52,6 +54,21 @@ struct FrontDoor {
   void record(CallRecord call) {
     if (call.id.empty()) call.id = "#" + std::to_string(++unnamed_calls);
     sink(call);
+  }
+
+  // Notes what a call, whose record tells its model, has received, computed or sent.
+  void note(const CallRecord& call, CallFlow flow) const {
+    if (!flows) return;
+    flow.model = call.model;
+    flow.version = call.version;
+    flows(flow);
+  }
+  // Notes what a job of such a call has computed.
+  void note(const CallRecord& call, const JobGain& gain) const {
+    CallFlow flow;
+    flow.voxels = gain.voxels;
+    flow.patches = gain.patches;
+    note(call, std::move(flow));
   }
 
   // Notes a call that did not come in; returns `status`.
@@ -88,6 +105,7 @@ struct FrontDoor {
   std::atomic<bool> retired = false;  // nothing is said to be ready any more, though it may still serve
   std::atomic<bool> ended = false;    // calls that are no gRPC ones end now, as the gRPC server ends its own
   const CallSink sink;
+  const FlowSink flows;  // may be empty
   std::atomic<std::int64_t> unnamed_calls = 0;
   const FrontDoorLimits limits;
   const Guard guard;

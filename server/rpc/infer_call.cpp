@@ -227,8 +227,7 @@ Result<AdmittedInfer> admit_infer(const ModelInferRequest& request, ModelServer&
 }
 
 Result<JobStatistics> run_infer(const ModelInferRequest& request, AdmittedInfer& admitted, ModelServer& server,
-                                const std::stop_token& stop, const std::function<void(bool)>& in_turn,
-                                ModelInferResponse& response) {
+                                const std::stop_token& stop, const InferEvents& events, ModelInferResponse& response) {
   const std::unique_ptr<SlabBlocks> blocks = std::move(admitted.blocks);
   Bytes copied;
   const Result<std::span<const std::byte>> input = input_of(request, admitted, copied);
@@ -244,7 +243,8 @@ Result<JobStatistics> run_infer(const ModelInferRequest& request, AdmittedInfer&
   const std::int64_t most = std::max(admitted.together, most_jobs);
   for (std::int64_t i = 0; i < admitted.request.batch; i += most) {
     std::vector<VolumeJob> jobs = parts.make(i, std::min(most, admitted.request.batch - i));
-    if (i == 0) jobs.front().in_turn = in_turn;
+    if (i == 0) jobs.front().in_turn = events.in_turn;
+    for (VolumeJob& job : jobs) job.gained = events.gained;
     jobs.front().held_bytes = admitted.held_bytes;
     const Result<JobStatistics> done = server.run_all(admitted.model.name, admitted.model.version, std::move(jobs),
                                                       static_cast<std::size_t>(admitted.together), stop);

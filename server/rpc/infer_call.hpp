@@ -43,13 +43,18 @@ struct AdmittedInfer {
 [[nodiscard]] Result<AdmittedInfer> admit_infer(const inference::ModelInferRequest& request, ModelServer& server,
                                                 const InferTerms& terms);
 
+// What is told of the jobs of a batch while they run: VolumeJob::in_turn of the first, and VolumeJob::gained of each,
+// by several threads at once. Either may be empty.
+struct InferEvents {
+  std::function<void(bool)> in_turn;
+  std::function<void(const JobGain&)> gained;
+};
+
 // Computes all jobs of the batch into `response`: raw output only, or none when it went to shared memory; id echoed.
-// Once: then the blocks are given back. `in_turn`: VolumeJob::in_turn of the first job. Times and patches are those of
-// all jobs.
+// Once: then the blocks are given back. Times and patches are those of all jobs.
 [[nodiscard]] Result<JobStatistics> run_infer(const inference::ModelInferRequest& request, AdmittedInfer& admitted,
                                               ModelServer& server, const std::stop_token& stop,
-                                              const std::function<void(bool)>& in_turn,
-                                              inference::ModelInferResponse& response);
+                                              const InferEvents& events, inference::ModelInferResponse& response);
 
 // Voxels of all outputs of the batch.
 [[nodiscard]] std::int64_t output_voxels(const AdmittedInfer& admitted);

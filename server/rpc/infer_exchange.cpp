@@ -60,6 +60,10 @@ void InferExchange::admit(std::unique_ptr<inference::ModelInferRequest> request,
 
 void InferExchange::keep(Result<AdmittedInfer> admitted) {
   admitted_ = std::move(admitted);
+  if (admitted_) record_.version = admitted_->model.version;
+  CallFlow flow;
+  flow.bytes_in = record_.bytes_in;
+  door_.note(record_, std::move(flow));
   if (admitted_) return;
   request_.reset();
   trim_heap_after(record_.bytes_in);
@@ -94,11 +98,11 @@ Result<void> InferExchange::compute(inference::ModelInferResponse& response) {
 
 Result<void> InferExchange::run(inference::ModelInferResponse& response) {
   if (!admitted_) return admitted_.error();
-  record_.version = admitted_->model.version;
   std::atomic<bool> started = false;
   const WatchedCall call = door_.watch.watch(make_probe(*caller_, admitted_->request.parameters.timeout_us, started));
-  const Result<JobStatistics> done = run_infer(
-      *request_, *admitted_, door_.models, call.token(), [&started](bool in_turn) { started = in_turn; }, response);
+  const InferEvents events = {[&started](bool in_turn) { started = in_turn; },
+                              [this](const JobGain& gain) { door_.note(record_, gain); }};
+  const Result<JobStatistics> done = run_infer(*request_, *admitted_, door_.models, call.token(), events, response);
   if (!done) return call.reason(done.error());
   record_.queue_seconds = done->queued + done->yielded;
   record_.compute_seconds = done->seconds - done->yielded;
@@ -112,6 +116,10 @@ Result<void> InferExchange::run(inference::ModelInferResponse& response) {
 
 void InferExchange::finish(const Result<void>& result) {
   const Clock::time_point now = Clock::now();
+  if (!result) record_.bytes_out = 0;  // nothing was sent
+  CallFlow flow;
+  flow.bytes_out = record_.bytes_out;
+  door_.note(record_, std::move(flow));
   door_.note_end(result, admitted_ ? &admitted_->model : nullptr, wanted_bytes_, record_);
   record_.seconds = seconds_between(start_, now);
   record_.send_seconds = computed_ == Clock::time_point() ? 0 : seconds_between(computed_, now);

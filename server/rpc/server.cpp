@@ -152,7 +152,9 @@ TakeConnection hand_to(std::shared_ptr<Acceptor> acceptor) {
 
 struct Server::State {
   State(ModelServer& models, CallSink record, const ListenOptions& options)
-      : door(models, std::move(record), door_limits(options), options.tokens), open_inference(door), volumes(door) {}
+      : door(models, std::move(record), door_limits(options), options.tokens, options.flows),
+        open_inference(door),
+        volumes(door) {}
 
   void set_health(bool serving);
   // Health follows readiness, on a thread of its own.

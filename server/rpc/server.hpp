@@ -39,6 +39,7 @@ struct ListenOptions {
   bool model_control = false;                 // clients may load and unload models
   bool json_log = false;                      // as LogSettings tells it
   ConnectionLimits connections;
+  FlowSink flows;                                     // of calls under way; nothing: told to no one
   std::function<void(const std::string& line)> warn;  // of refused connections; nothing: told to no one
   Tokens tokens;
   std::optional<Certificates> certificates;  // nothing: no TLS

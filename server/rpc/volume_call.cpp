@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 #include "server/rpc/caller.hpp"
 #include "server/rpc/client_text.hpp"
@@ -160,7 +161,7 @@ Result<void> VolumeCall::stream(const Accepted& accepted, const WatchedCall& cal
   const std::int64_t plane = plane_bytes(accepted.head.volume);
   PlaneRing ring(input_.span(), accepted.head.volume, accepted.head.first_plane);
   SlabSender sender(accepted.output, accepted.head.first_plane, blocks_, door_.limits.most_unsent_bytes,
-                    [this](const v1::VolumeResponse& response) { return write(response); });
+                    [this](const v1::VolumeResponse& response) { return send(response); });
   VolumeReceiver receiver(
       ring, mul(accepted.head.first_plane, plane), volume_bytes(accepted.head.volume),
       [this](v1::VolumeRequest& request) { return read_more(request); }, [this] { return why_ended(); });
@@ -183,7 +184,6 @@ Result<void> VolumeCall::compute_and_send(const Accepted& accepted, PlaneRing& r
   record_.nonfinite_voxels = done->replaced;
   record_.voxels = voxels(accepted.outlook.output.n);
   if (Result<void> sent = sender.finish(); !sent) return sent;
-  record_.bytes_out = sender.sent_bytes();
   if (!sender.complete()) return Error{ErrorCode::internal, "the engine left out planes of the output"};
   return finish(receiver, sender.sent_bytes(), *done);
 }
@@ -207,6 +207,7 @@ Result<JobStatistics> VolumeCall::compute(const Accepted& accepted, PlaneRing& r
   job.most_held = accepted.outlook.most_held;
   job.held_bytes = held_bytes_;
   job.output_type = accepted.head.output_type;
+  job.gained = [this](const JobGain& gain) { door_.note(record_, gain); };
   return door_.models.run(accepted.model.name, accepted.model.version, std::move(job), stop);
 }
 
@@ -229,7 +230,6 @@ Result<void> VolumeCall::finish(VolumeReceiver& receiver, std::int64_t sent_byte
     if (Result<void> received = receiver.finish(); !received)
       return received.error().within("model " + in_quotes(record_.model));
   }
-  record_.bytes_in = receiver.received_bytes();
   record_.receive_seconds = std::chrono::duration<double>(receiver.ended_at() - start_).count();
   v1::VolumeResponse response;
   v1::VolumeDone& message = *response.mutable_done();
@@ -257,9 +257,13 @@ bool VolumeCall::read_first(v1::VolumeRequest& request) {
 }
 
 bool VolumeCall::read_more(v1::VolumeRequest& request) {
-  const bool is_here = read(request);
-  if (is_here) input_stall_.begin_anew();
-  return is_here;
+  if (!read(request)) return false;
+  input_stall_.begin_anew();
+  CallFlow flow;
+  flow.bytes_in = static_cast<std::int64_t>(request.chunk().data().size());
+  received_bytes_ += flow.bytes_in;
+  door_.note(record_, std::move(flow));
+  return true;
 }
 
 bool VolumeCall::write(const v1::VolumeResponse& response) {
@@ -267,7 +271,18 @@ bool VolumeCall::write(const v1::VolumeResponse& response) {
   return stream_.Write(response);
 }
 
+bool VolumeCall::send(const v1::VolumeResponse& response) {
+  if (!write(response)) return false;
+  CallFlow flow;
+  flow.bytes_out = static_cast<std::int64_t>(response.chunk().data().size());
+  sent_bytes_ += flow.bytes_out;
+  door_.note(record_, std::move(flow));
+  return true;
+}
+
 void VolumeCall::record_end(const Result<void>& result) {
+  record_.bytes_in = received_bytes_;
+  record_.bytes_out = sent_bytes_;
   door_.note_end(result, model_ ? &*model_ : nullptr, wanted_bytes_, record_);
   record_.seconds = seconds_since(start_);
   record_.send_seconds = computed_ == Clock::time_point() ? 0 : seconds_since(computed_);

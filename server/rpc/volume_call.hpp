@@ -7,6 +7,7 @@
 #include <grpcpp/support/byte_buffer.h>
 #include <grpcpp/support/sync_stream.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -67,6 +68,7 @@ class VolumeCall {
   [[nodiscard]] bool read_more(v1::VolumeRequest& request);  // on the receiver's thread
   [[nodiscard]] std::optional<Error> why_ended() const { return no_message_ ? no_message_ : gone(context_); }
   [[nodiscard]] bool write(const v1::VolumeResponse& response);
+  [[nodiscard]] bool send(const v1::VolumeResponse& response);  // on the sender's thread
   void record_end(const Result<void>& result);
 
   FrontDoor& door_;
@@ -76,8 +78,10 @@ class VolumeCall {
   TransportLease input_lease_;
   Bytes input_;  // the ring's
   CallRecord record_;
-  std::optional<ModelInfo> model_;  // that was found
-  std::int64_t wanted_bytes_ = 0;   // of the memory of requests, at least; 0 before that is known
+  std::optional<ModelInfo> model_;                // that was found
+  std::atomic<std::int64_t> received_bytes_ = 0;  // voxels, as the next
+  std::atomic<std::int64_t> sent_bytes_ = 0;
+  std::int64_t wanted_bytes_ = 0;  // of the memory of requests, at least; 0 before that is known
   std::int64_t held_bytes_ = 0;
   Clock::time_point start_;
   Clock::time_point accepted_;

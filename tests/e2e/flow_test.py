@@ -111,6 +111,11 @@ class FlowTest(unittest.TestCase):
                 found = output[z, :, corner:corner + 6, corner:corner + 6]
                 self.assertLessEqual(np.abs(found - exact * 255).max(), 0.51, (z, corner))
 
+    def flow(self, daemon):
+        """What the calls of the model have received, computed and sent, as /metrics tells it."""
+        return {name: daemon.metric(f"znni_{name}_total", model="net")
+                for name in ("patches", "output_voxels", "received_bytes", "sent_bytes")}
+
     def test_a_volume_larger_than_its_memory(self):
         volume = self.volume((160, 400, 300))  # 18 MiB in, 33 MiB out, through 24 MiB
         with self.daemon() as daemon, daemon.channel() as channel:
@@ -126,8 +131,23 @@ class FlowTest(unittest.TestCase):
         with self.daemon() as daemon, daemon.channel() as channel:
             stream = Stream(channel, volume, pause=lambda z: z < 80 or may_go_on.wait(60))
             stream.read(planes=1)
+            under_way = self.flow(daemon)
+            self.assertEqual(daemon.metric("znni_requests_total", method="Volumes"), 0)
+            self.assertGreater(under_way["patches"], 0)
+            self.assertGreater(under_way["output_voxels"], 0)
+            self.assertGreater(under_way["received_bytes"], 0)
+            self.assertLessEqual(under_way["received_bytes"], 80 * 60 * 60)
+            self.assertGreater(daemon.metric("znni_stage_seconds_total", stage="head"), 0)
+            dense = (120 - HALO) * (60 - HALO) ** 2
             may_go_on.set()
             self.expect_right(volume, stream.read().planes())
+            while daemon.metric("znni_requests_total", method="Volumes", code="OK") == 0:
+                time.sleep(0.01)
+            ended = self.flow(daemon)
+            self.assertEqual(ended["output_voxels"], dense)
+            self.assertEqual(ended["received_bytes"], volume.nbytes)
+            self.assertEqual(ended["sent_bytes"], len(stream.output))
+            self.assertGreater(ended["patches"], under_way["patches"])
 
     def test_a_slow_writer_holds_up_nobody(self):
         volume = self.volume((120, 60, 60))

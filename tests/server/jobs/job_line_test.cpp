@@ -258,5 +258,38 @@ TEST_F(JobLineTest, AStopEndsIt) {
   EXPECT_EQ(slot_.statistics().cancelled, 1);
 }
 
+TEST_F(JobLineTest, WhatIsComputedIsCountedAndToldWhileTheJobRuns) {
+  add_job({60, 9, 9});
+  JobGain told;
+  std::stop_source stop;
+  jobs_.front().gained = [&](const JobGain& gain) {
+    told.patches += gain.patches;
+    told.voxels += gain.voxels;
+    EXPECT_GT(slot_.statistics().stages.head, 0);
+    stop.request_stop();
+  };
+  EXPECT_EQ(run(stop.get_token()).error().code, ErrorCode::cancelled);
+  EXPECT_EQ(told.patches, 4) << "a batch";
+  EXPECT_EQ(told.voxels, 4 * 8);
+  EXPECT_GT(slot_.statistics().stages.gather, 0) << "of a job that did not succeed";
+  EXPECT_GT(slot_.statistics().stages.stitch, 0);
+}
+
+TEST_F(JobLineTest, GuestsTellWhatIsComputedOfThem) {
+  std::vector<JobGain> told(3);
+  for (int i = 0; i < 3; ++i) {
+    add_job(Vec3::cube(9));
+    jobs_.back().gained = [&told, i](const JobGain& gain) {
+      told[static_cast<std::size_t>(i)].patches += gain.patches;
+      told[static_cast<std::size_t>(i)].voxels += gain.voxels;
+    };
+  }
+  ASSERT_TRUE(run());
+  for (const JobGain& each : told) {
+    EXPECT_EQ(each.patches, 1);
+    EXPECT_EQ(each.voxels, 8);
+  }
+}
+
 }  // namespace
 }  // namespace znni

@@ -126,6 +126,22 @@ TEST(JobRecord, ASuccessIsCountedOnceWithTheTimesAndVoxelsOfItsJobs) {
   EXPECT_GT(counters.last_unix_ms, 1'600'000'000'000);
 }
 
+TEST(JobRecord, TimeIsCountedWhenItIsSpentHoweverTheRequestEnds) {
+  ModelSlot slot(entry(), 4);
+  JobRecord record(slot);
+  record.started();
+  record.gained({1, 8, {1, 2, 3, 4, {}}});
+  record.gained({1, 8, {1, 2, 3, 4, {}}});
+  EXPECT_EQ(slot.statistics().stages.gather, 2);
+  EXPECT_EQ(slot.statistics().stages.stitch, 8);
+  JobStatistics all;
+  all.stages = {2, 4, 6, 8, {}};
+  record.ran(all, 16);
+  const Error failed{ErrorCode::device_failure, ""};
+  record.ended(&failed);
+  EXPECT_EQ(slot.statistics().stages.head, 4) << "not once more at the end";
+}
+
 TEST(JobRecord, AJobMayBeInLineOnceMore) {
   ModelSlot slot(entry(), 4);
   JobRecord record(slot);

@@ -27,13 +27,25 @@ rpc::CallRecord call(std::string_view code, const std::string& version = "1") {
   return record;
 }
 
+// A part of such a call.
+rpc::CallFlow flow(const std::string& version = "1") {
+  rpc::CallFlow flow;
+  flow.model = "net";
+  flow.version = version;
+  flow.bytes_in = 10;
+  flow.bytes_out = 40;
+  flow.voxels = 5;
+  flow.patches = 1;
+  return flow;
+}
+
 std::string text_of(const CallMetrics& metrics) {
   PrometheusText out;
   metrics.write(out);
   return out.text();
 }
 
-TEST(CallMetrics, SuccessesAreCountedWithTheirTimesAndVoxels) {
+TEST(CallMetrics, SuccessesAreCountedWithTheirTimes) {
   CallMetrics metrics;
   metrics.add(call("OK"));
   metrics.add(call("OK"));
@@ -46,20 +58,33 @@ TEST(CallMetrics, SuccessesAreCountedWithTheirTimesAndVoxels) {
   EXPECT_THAT(text, HasSubstr("znni_request_compute_seconds_sum" + labels + "} 2\n"));
   EXPECT_THAT(text, HasSubstr("znni_request_input_wait_seconds_sum" + labels + "} 0.5\n"));
   EXPECT_THAT(text, HasSubstr("znni_request_output_wait_seconds_sum" + labels + "} 0.25\n"));
-  EXPECT_THAT(text, HasSubstr("znni_output_voxels_total{model=\"net\",version=\"1\"} 100\n"));
-  EXPECT_THAT(text, HasSubstr("znni_patches_total{model=\"net\",version=\"1\"} 6\n"));
-  EXPECT_THAT(text, HasSubstr("znni_received_bytes_total{model=\"net\",version=\"1\"} 200\n"));
-  EXPECT_THAT(text, HasSubstr("znni_sent_bytes_total{model=\"net\",version=\"1\"} 800\n"));
 }
 
-TEST(CallMetrics, FailuresAreCountedByTheirCodeAndTheirBytes) {
+TEST(CallMetrics, WhatFlowsIsCountedWhenItDoesAndNotOnceMoreWhenTheCallHasEnded) {
+  for (const std::string_view code : {"OK", "CANCELLED", "INTERNAL"}) {
+    CallMetrics metrics;
+    metrics.add(flow());
+    metrics.add(flow());
+    const auto expect_counted = [&] {
+      const std::string text = text_of(metrics);
+      EXPECT_THAT(text, HasSubstr("znni_output_voxels_total{model=\"net\",version=\"1\"} 10\n"));
+      EXPECT_THAT(text, HasSubstr("znni_patches_total{model=\"net\",version=\"1\"} 2\n"));
+      EXPECT_THAT(text, HasSubstr("znni_received_bytes_total{model=\"net\",version=\"1\"} 20\n"));
+      EXPECT_THAT(text, HasSubstr("znni_sent_bytes_total{model=\"net\",version=\"1\"} 80\n"));
+    };
+    expect_counted();
+    metrics.add(call(code));
+    expect_counted();
+  }
+}
+
+TEST(CallMetrics, FailuresAreCountedByTheirCode) {
   CallMetrics metrics;
   metrics.add(call("CANCELLED"));
   const std::string text = text_of(metrics);
   EXPECT_THAT(text, HasSubstr("code=\"CANCELLED\"} 1\n"));
   EXPECT_THAT(text, Not(HasSubstr("znni_request_seconds_count")));
   EXPECT_THAT(text, HasSubstr("znni_output_voxels_total{model=\"net\",version=\"1\"} 0\n"));
-  EXPECT_THAT(text, HasSubstr("znni_received_bytes_total{model=\"net\",version=\"1\"} 100\n"));
 }
 
 TEST(CallMetrics, RefusalsAreCountedByReasonAndAllReasonsAreThere) {
@@ -83,7 +108,11 @@ TEST(CallMetrics, NamesThatClientsMakeUpMakeNoSeries) {
     rpc::CallRecord record = call("NOT_FOUND", "");
     record.model = "made up " + std::to_string(i);
     metrics.add(record);
+    rpc::CallFlow made_up = flow("");
+    made_up.model = record.model;
+    metrics.add(made_up);
   }
+  EXPECT_THAT(text_of(metrics), HasSubstr("znni_received_bytes_total{model=\"\",version=\"\"} 1000\n"));
   EXPECT_THAT(text_of(metrics), HasSubstr("model=\"\",version=\"\",code=\"NOT_FOUND\"} 100\n"));
 }
 

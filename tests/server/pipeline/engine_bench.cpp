@@ -86,6 +86,11 @@ VolumeJob recorded_job(const VolumeView& volume, const Shape5& output, ElementTy
   job.abandon = [&outcome](const OutputSlab& slab) {
     outcome.calls.push_back("abandon " + std::to_string(slab.first_plane));
   };
+  job.gained = [&outcome](const JobGain& gain) {
+    outcome.gained.patches += gain.patches;
+    outcome.gained.voxels += gain.voxels;
+    outcome.gained.stages += gain.stages;
+  };
   job.progress = [&outcome](const JobProgress& progress) {
     if (progress.part > 0) {
       outcome.parts.push_back(progress.part);
@@ -96,6 +101,17 @@ VolumeJob recorded_job(const VolumeView& volume, const Shape5& output, ElementTy
   };
   return job;
 }
+
+namespace {
+
+// Nothing of a job that succeeded was left out or told twice, whichever rungs ran it.
+void expect_gained(const JobOutcome& outcome) {
+  if (!outcome.statistics) return;
+  EXPECT_EQ(outcome.gained.voxels, voxels(outcome.shape.n));
+  EXPECT_GE(outcome.gained.patches, outcome.statistics->patches);
+}
+
+}  // namespace
 
 JobOutcome run_job(Engine& engine, const VolumeView& volume, const Normalisation& normalisation, ElementType type,
                    VolumeOrder order, std::int64_t most_held) {
@@ -110,6 +126,7 @@ JobOutcome run_job(Engine& engine, const VolumeView& volume, const Normalisation
   job.most_held = most_held;
   outcome.statistics = engine.run(job, {});
   expect_slabs_as_said(outcome, *outlook);
+  expect_gained(outcome);
   return outcome;
 }
 
@@ -126,6 +143,7 @@ void run_flowing(Engine& engine, const RandomVolume& volume, const JobOutlook& o
   job.rung = outlook.rung;
   job.most_held = outlook.most_held;
   outcome.statistics = engine.run(job, {});
+  expect_gained(outcome);
 }
 
 void expect_slabs_as_said(const JobOutcome& outcome, const JobOutlook& outlook) {

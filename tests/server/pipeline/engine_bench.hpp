@@ -33,6 +33,7 @@ struct JobOutcome {
   VolumeShape shape;
   std::vector<std::byte> output;
   std::vector<double> parts;  // JobProgress::part within patches
+  JobGain gained;             // all of it
   std::vector<std::string> calls;
 };
 

@@ -168,6 +168,8 @@ TEST(Engine, StopsBetweenPatches) {
   ASSERT_FALSE(outcome.statistics);
   EXPECT_EQ(outcome.statistics.error().code, ErrorCode::cancelled);
   EXPECT_EQ(outcome.calls.back(), "done 3/6 2");
+  EXPECT_EQ(outcome.gained.patches, 3);
+  EXPECT_GT(outcome.gained.stages.head, 0) << "though it did not succeed";
   test::expect_exact(made, volume);  // and the engine goes on
 }
 
@@ -430,6 +432,27 @@ TEST(Engine, RefusesSlabsThatAreNotWhatItAskedFor) {
   const JobOutcome u16 = test::run_job(*made.engine, volume.view(), {}, ElementType::u16);
   ASSERT_FALSE(u16.statistics);
   EXPECT_THAT(u16.statistics.error().message, HasSubstr("u16"));
+}
+
+TEST(Engine, TellsWhatItHasComputedBeforeItDelivers) {
+  const EngineBench made = narrow_bench(1);
+  Random random(2);
+  const RandomVolume volume = test::random_volume(1, {12, 11, 8}, ElementType::f32, random);
+  JobOutcome outcome;
+  VolumeJob job = test::recorded_job(volume.view(), made.engine->outlook(volume.shape)->output, ElementType::f32,
+                                     VolumeOrder::image_major, outcome);
+  std::vector<std::int64_t> told;  // voxels, at each delivery
+  job.deliver = [&, deliver = job.deliver](const OutputSlab& slab) {
+    told.push_back(outcome.gained.voxels);
+    return deliver(slab);
+  };
+  const Result<JobStatistics> done = made.engine->run(job, {});
+  ASSERT_TRUE(done);
+  EXPECT_THAT(told, ElementsAre(2 * 4, 4 * 4, 5 * 4)) << "of slabs of 2, 2 and 1 planes";
+  EXPECT_EQ(outcome.gained.patches, done->patches);
+  EXPECT_DOUBLE_EQ(outcome.gained.stages.gather, done->stages.gather);
+  EXPECT_DOUBLE_EQ(outcome.gained.stages.head, done->stages.head);
+  EXPECT_DOUBLE_EQ(outcome.gained.stages.stitch, done->stages.stitch);
 }
 
 }  // namespace

@@ -90,6 +90,11 @@ TEST_F(GuestsTest, TakePlacesThatAreFreeAndEveryVolumeIsExact) {
   EXPECT_THAT(long_outcome.calls, ElementsAre("slab 0+2", "deliver 0+2", "done 2/2 2"));
   EXPECT_EQ(done->patches, 5);
   EXPECT_FALSE(done->is_guest);
+  EXPECT_EQ(outcome.gained.patches, 5);
+  EXPECT_EQ(outcome.gained.voxels, voxels(outcome.shape.n));
+  EXPECT_EQ(long_outcome.gained.patches, 2);
+  EXPECT_EQ(long_outcome.gained.voxels, voxels(long_outcome.shape.n));
+  EXPECT_EQ(long_outcome.gained.stages.head, 0) << "its host has the time";
   expect_exact(volume_, outcome);
   expect_exact(small, small_outcome, first.normalisation);
   expect_exact(long_one, long_outcome);

@@ -70,6 +70,7 @@ TEST(JobRun, ARoundIsAPatchForEachSocketAndSlabsStayInOrder) {
   const JobOutcome outcome = test::run_job(*made.engine, narrow_volume().view());
   EXPECT_THAT(outcome.calls, ElementsAre("slab 0+2", "slab 2+2", "deliver 0+2", "deliver 2+2", "done 4/6 4", "slab 4+1",
                                          "deliver 4+1", "done 6/6 5"));
+  EXPECT_EQ(outcome.gained.patches, 6);
   EXPECT_TRUE(std::is_sorted(outcome.parts.begin(), outcome.parts.begin() + 4 * 3));
   EXPECT_LT(outcome.parts.back(), 2);
 }

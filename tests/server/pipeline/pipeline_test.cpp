@@ -180,6 +180,10 @@ TEST_F(PipelineOf, DeliversInOrderAndTellsItsProgress) {
   for (const Seconds stage : {stages.gather, stages.head, stages.tail, stages.stitch}) EXPECT_GT(stage, 0.0);
   EXPECT_LE(stages.gather + stages.head, outcome.statistics->job.seconds);
   EXPECT_LE(stages.tail + stages.stitch, outcome.statistics->job.seconds);
+  EXPECT_EQ(outcome.job.gained.patches, patches);
+  EXPECT_EQ(outcome.job.gained.voxels, voxels(outcome.job.shape.n));
+  EXPECT_DOUBLE_EQ(outcome.job.gained.stages.head, stages.head);
+  EXPECT_DOUBLE_EQ(outcome.job.gained.stages.tail, stages.tail);
 }
 
 // A volume whose planes come when arrive() is called, those that are wanted then.
@@ -316,6 +320,9 @@ TEST_F(PipelineOf, StopsOnBothSidesAndRunsAgain) {
   const Result<PipelineStatistics> ran = (*pipeline)->run(job, stop.get_token());
   ASSERT_FALSE(ran);
   EXPECT_EQ(ran.error().code, ErrorCode::cancelled);
+  EXPECT_EQ(kept.gained.patches, 2) << "were told when they were computed";
+  EXPECT_GT(kept.gained.stages.head, 0);
+  EXPECT_GT(kept.gained.stages.tail, 0);
   Outcome outcome;
   run(bench_, **pipeline, volume_, outcome);
   EXPECT_TRUE(outcome.statistics);

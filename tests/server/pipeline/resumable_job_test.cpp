@@ -87,5 +87,32 @@ TEST_F(ResumableJobTest, ACallerNeedNotWantAnythingBack) {
   EXPECT_EQ(calls_, "slab 0;");
 }
 
+TEST_F(ResumableJobTest, TellsNoVoxelTwiceThatIsComputedOnceMore) {
+  JobGain all;
+  whole_.gained = [&all](const JobGain& gain) {
+    EXPECT_GE(gain.voxels, 0);
+    all.patches += gain.patches;
+    all.voxels += gain.voxels;
+    all.stages += gain.stages;
+  };
+  ResumableJob resumable(whole_);
+  const VolumeJob& job = resumable.job();
+  const auto computed = [&job](std::int64_t voxels) { job.gained({1, voxels, {0, 2, 0, 0, {}}}); };
+  computed(3);
+  ASSERT_TRUE(job.deliver(job.slab(0, 3).value()));
+  computed(2);
+  computed(2);
+  EXPECT_EQ(all.voxels, 7);
+  resumable.go_back();  // to the fourth
+  computed(3);
+  EXPECT_EQ(all.voxels, 7);
+  computed(3);
+  EXPECT_EQ(all.voxels, 9);
+  EXPECT_EQ(all.patches, 5) << "all that was computed";
+  EXPECT_EQ(all.stages.head, 10);
+}
+
+TEST_F(ResumableJobTest, ACallerNeedNotWantToKnowWhatIsComputed) { EXPECT_FALSE(ResumableJob(whole_).job().gained); }
+
 }  // namespace
 }  // namespace znni

@@ -306,6 +306,7 @@ Result<void> FakeModelServer::compute(const VolumeJob& job, const Shape5& output
         }
       }
     }
+    if (job.gained) job.gained({1, voxels(slab->shape.n), {}});
     if (const Result<void> delivered = job.deliver(*slab); !delivered) return delivered;
     progress = {progress.patches_done + 1, progress.patches, first + slab->shape.n.z};
     if (job.progress) job.progress(progress);

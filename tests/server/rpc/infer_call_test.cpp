@@ -22,8 +22,9 @@ class InferCall : public testing::Test {
     Result<AdmittedInfer> admitted = admit_infer(request, server_, {most_response_bytes, regions_, true});
     if (!admitted) return admitted.error();
     leased_ = server_.leased();
-    statistics_ = run_infer(
-        request, *admitted, server_, stop_.get_token(), [this](bool in_turn) { started_ = in_turn; }, response_);
+    const InferEvents events = {[this](bool in_turn) { started_ = in_turn; },
+                                [this](const JobGain& gain) { voxels_ += gain.voxels; }};
+    statistics_ = run_infer(request, *admitted, server_, stop_.get_token(), events, response_);
     return statistics_ ? Result<void>() : Result<void>(statistics_.error());
   }
 
@@ -33,6 +34,7 @@ class InferCall : public testing::Test {
   const SharedRegions* regions_ = nullptr;
   Result<JobStatistics> statistics_ = Error{};
   bool started_ = false;
+  std::int64_t voxels_ = 0;  // that the jobs told of
   std::int64_t leased_ = 0;
 };
 
@@ -50,6 +52,7 @@ TEST_F(InferCall, AnswersRawInTheShapeOfTheOutput) {
   ASSERT_EQ(response_.raw_output_contents_size(), 1);
   EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
   EXPECT_TRUE(started_);
+  EXPECT_EQ(voxels_, 4 * 3 * 2);
 }
 
 TEST_F(InferCall, EveryInputTypeGivesTheSame) {

@@ -25,7 +25,9 @@ class InferExchangeTest : public testing::Test {
 
   FakeModelServer models_;
   std::vector<CallRecord> records_;
-  FrontDoor door_{models_, [this](const CallRecord& call) { records_.push_back(call); }, limits(), Tokens{}};
+  std::vector<CallFlow> flows_;
+  FrontDoor door_{models_, [this](const CallRecord& call) { records_.push_back(call); }, limits(), Tokens{},
+                  [this](const CallFlow& flow) { flows_.push_back(flow); }};
   grpc::ServerContext context_;
 };
 
@@ -74,6 +76,35 @@ TEST_F(InferExchangeTest, ARequestWithoutAnIdHasANumberInItsRecordOnly) {
   EXPECT_EQ(records_[0].id, "#1");
   EXPECT_EQ(records_[1].id, "job-1");
   EXPECT_EQ(records_[2].id, "#2");
+}
+
+TEST_F(InferExchangeTest, TellsWhatFlowsWhenItDoes) {
+  InferExchange exchange(door_, context_, "ModelInfer");
+  admit(exchange, twice_request(), true);
+  ASSERT_EQ(flows_.size(), 1U);
+  EXPECT_EQ(flows_[0].model, "twice");
+  EXPECT_EQ(flows_[0].version, "2");
+  EXPECT_GT(flows_[0].bytes_in, 0);
+  ModelInferResponse response;
+  const Result<void> done = exchange.compute(response);
+  ASSERT_EQ(flows_.size(), 3U) << "a slab each";
+  EXPECT_EQ(flows_[1].patches + flows_[2].patches, 2);
+  EXPECT_EQ(flows_[1].voxels + flows_[2].voxels, 24);
+  EXPECT_EQ(flows_[2].bytes_out, 0);
+  exchange.finish(done);
+  EXPECT_EQ(flows_.back().bytes_out, static_cast<std::int64_t>(response.ByteSizeLong()));
+  EXPECT_EQ(records_[0].bytes_out, flows_.back().bytes_out);
+}
+
+TEST_F(InferExchangeTest, WhatCouldNotBeSentIsNotCountedAsSent) {
+  InferExchange exchange(door_, context_, "ModelInfer");
+  admit(exchange, twice_request(), true);
+  ModelInferResponse response;
+  ASSERT_TRUE(exchange.compute(response));
+  exchange.finish(Error{ErrorCode::cancelled, "the caller is gone"});
+  EXPECT_EQ(flows_.back().bytes_out, 0);
+  EXPECT_EQ(records_[0].bytes_out, 0);
+  EXPECT_EQ(records_[0].bytes_in, flows_.front().bytes_in);
 }
 
 TEST_F(InferExchangeTest, WhatIsRefusedHoldsNothing) {

@@ -16,7 +16,16 @@ namespace znni::rpc {
 
 class Loopback : public testing::Test {
  protected:
-  void start(const ListenOptions& given) {
+  void start(ListenOptions given) {
+    given.flows = [this](const CallFlow& flow) {
+      const std::scoped_lock lock(mutex_);
+      flow_.model = flow.model;
+      flow_.version = flow.version;
+      flow_.bytes_in += flow.bytes_in;
+      flow_.bytes_out += flow.bytes_out;
+      flow_.voxels += flow.voxels;
+      flow_.patches += flow.patches;
+    };
     Result<std::unique_ptr<Server>> started = Server::start(models_, record_, given);
     ASSERT_TRUE(started) << started.error().message;
     server_ = *std::move(started);
@@ -42,9 +51,16 @@ class Loopback : public testing::Test {
     return records_;
   }
 
+  // Of all calls together, with the name and version of the last that told.
+  [[nodiscard]] CallFlow flow() {
+    const std::scoped_lock lock(mutex_);
+    return flow_;
+  }
+
   FakeModelServer models_;
-  std::mutex mutex_;  // guards records_
+  std::mutex mutex_;  // guards records_ and flow_
   std::vector<CallRecord> records_;
+  CallFlow flow_;
   CallSink record_ = [this](const CallRecord& record) {
     const std::scoped_lock lock(mutex_);
     records_.push_back(record);

@@ -88,6 +88,13 @@ TEST_F(FlowingVolumeTest, OutputComesWhileInputIsMissing) {
     if (response.has_chunk()) client.received += response.chunk().data();
   }
   EXPECT_LT(models_.leased(), 20 * plane_) << "of 400 planes few are held";
+  const CallFlow under_way = flow();
+  EXPECT_EQ(under_way.bytes_in, 20 * plane_);
+  EXPECT_GE(under_way.bytes_out + most_chunk_bytes, std::ssize(client.received));
+  EXPECT_GE(under_way.patches, 5) << "of 2 planes each";
+  EXPECT_EQ(under_way.voxels, under_way.patches * 2 * 62 * 62);
+  EXPECT_EQ(under_way.model, "twice");
+  EXPECT_EQ(under_way.version, "2");
   std::jthread rest([&] {
     for (std::int64_t at = 20 * plane_; at < 400 * plane_; at += 10 * plane_) {
       ASSERT_TRUE(client.stream->Write(chunk(at, bytes.substr(static_cast<std::size_t>(at), 10 * plane_))));
@@ -99,6 +106,32 @@ TEST_F(FlowingVolumeTest, OutputComesWhileInputIsMissing) {
   ASSERT_TRUE(status.ok()) << status.error_message();
   EXPECT_TRUE(is_twice(client.received, {2, {398, 62, 62}, ElementType::f32, VolumeOrder::plane_major}));
   EXPECT_EQ(models_.leased(), 0);
+  while (records().empty()) std::this_thread::yield();
+  EXPECT_EQ(flow().bytes_in, 400 * plane_) << "and nothing is counted again at the end";
+  EXPECT_EQ(flow().bytes_out, std::ssize(client.received));
+  EXPECT_EQ(flow().voxels, 398 * 62 * 62);
+  EXPECT_EQ(flow().patches, 199);
+  EXPECT_EQ(records()[0].bytes_in, flow().bytes_in);
+  EXPECT_EQ(records()[0].bytes_out, flow().bytes_out);
+}
+
+TEST_F(FlowingVolumeTest, WhatFlowedInACallThatIsCancelledStaysCounted) {
+  VolumeClient client(*stub_);
+  client.stream->Write(header(n_));
+  client.stream->Write(chunk(0, voxels_of(n_).substr(0, 20 * plane_)));
+  v1::VolumeResponse response;
+  while (!response.has_chunk()) {
+    ASSERT_TRUE(client.stream->Read(&response));
+  }
+  client.context.TryCancel();
+  EXPECT_EQ(client.finish().error_code(), StatusCode::CANCELLED);
+  while (records().empty()) std::this_thread::yield();
+  EXPECT_EQ(flow().bytes_in, 20 * plane_);
+  EXPECT_GT(flow().bytes_out, 0);
+  EXPECT_GT(flow().patches, 0);
+  EXPECT_EQ(records()[0].code, "CANCELLED");
+  EXPECT_EQ(records()[0].bytes_in, flow().bytes_in);
+  EXPECT_EQ(records()[0].bytes_out, flow().bytes_out);
 }
 
 TEST_F(FlowingVolumeTest, AnErrorReachesAClientThatIsStillSending) {

@@ -1,0 +1,31 @@
+// Counts what a job on one rung has computed, patch by patch, and tells it.
+#pragma once
+
+#include <cstdint>
+
+#include "planner/patch_grid.hpp"
+#include "server/pipeline/engine.hpp"
+
+namespace znni {
+
+// For one thread at a time.
+class GainMeter {
+ public:
+  // `grid` owns every voxel of the output `turns` times, once in each turn. `job` and `grid` must outlive it.
+  GainMeter(const VolumeJob& job, const PatchGrid& grid, std::int64_t turns) : job_(job), grid_(grid), turns_(turns) {}
+
+  // Tells the job what is new: its patches [0, done) are computed, and took `stages` since it began. A voxel counts
+  // when it was owned in every turn; of turns that are not over yet, each counts for its share.
+  void tell(std::int64_t done, const StageSeconds& stages);
+
+ private:
+  const VolumeJob& job_;
+  const PatchGrid& grid_;
+  const std::int64_t turns_;
+  // Of those that were told.
+  std::int64_t patches_ = 0;
+  std::int64_t owned_ = 0;  // voxels, once for each turn
+  StageSeconds stages_;
+};
+
+}  // namespace znni

@@ -1,0 +1,16 @@
+// What a job has computed since it told last: it tells while it runs, so that long ones are seen to move.
+#pragma once
+
+#include <cstdint>
+
+#include "server/pipeline/stage_seconds.hpp"
+
+namespace znni {
+
+struct JobGain {
+  std::int64_t patches = 0;  // steps of a stream
+  std::int64_t voxels = 0;   // of the dense output, images not counted
+  StageSeconds stages;       // but for their layers
+};
+
+}  // namespace znni
