@@ -42,7 +42,7 @@ JobLine::JobLine(ModelSlot& slot, SharedDevice& shared, LoadedModel& model, cons
       log_(log),
       jobs_(jobs),
       together_(together),
-      record_(slot, held_bytes()) {
+      record_(slot, held_bytes(), all_voxels()) {
   for (VolumeJob& job : jobs_) {
     const Normalisation& own = model_.planned.input.normalisation;
     job.normalisation = job.normalised ? Normalisation{1.0F, 0.0F, own.instead} : own;
@@ -93,6 +93,12 @@ GuestPlaces JobLine::places_of(const VolumeJob& job) const {
 std::int64_t JobLine::voxels_of(const VolumeJob& job) const {
   const Vec3 skipped{job.first_plane, 0, 0};
   return voxels(job.input.shape.n - skipped - model_.engine->field_of_view() + Vec3::cube(1));
+}
+
+std::int64_t JobLine::all_voxels() const {
+  std::int64_t sum = 0;
+  for (const VolumeJob& job : jobs_) sum = add(sum, voxels_of(job));
+  return sum;
 }
 
 std::int64_t JobLine::held_bytes() const {

@@ -37,6 +37,7 @@ class JobLine {
   [[nodiscard]] bool standardises(const VolumeJob& job) const;
   [[nodiscard]] GuestPlaces places_of(const VolumeJob& job) const;
   [[nodiscard]] std::int64_t voxels_of(const VolumeJob& job) const;  // of its output
+  [[nodiscard]] std::int64_t all_voxels() const;                     // of all outputs
   [[nodiscard]] std::int64_t held_bytes() const;                     // of all jobs
   void tell_change(bool was_lost) const;
 

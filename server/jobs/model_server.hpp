@@ -61,6 +61,8 @@ struct ModelStatistics {
   std::int64_t running_now = 0;
   std::int64_t queued_bytes = 0;  // VolumeJob::held_bytes of those, as the next
   std::int64_t running_bytes = 0;
+  std::int64_t running_voxels = 0;  // of the output that requests are for which have started and not ended
+  std::int64_t running_voxels_done = 0;
   std::int64_t success_ns = 0;  // receive to answer
   std::int64_t fail_ns = 0;
   std::int64_t queue_ns = 0;

@@ -113,7 +113,8 @@ void ModelSlot::put_back(std::shared_ptr<LoadedModel> model) {
   info_.memory = model_->planned.plan.memory;
 }
 
-JobRecord::JobRecord(ModelSlot& slot, std::int64_t held_bytes) : slot_(slot), held_bytes_(held_bytes) {}
+JobRecord::JobRecord(ModelSlot& slot, std::int64_t held_bytes, std::int64_t asked_voxels)
+    : slot_(slot), held_bytes_(held_bytes), asked_voxels_(asked_voxels) {}
 
 JobRecord::~JobRecord() {
   const Error lost{ErrorCode::internal, "the job ended without a result"};
@@ -137,6 +138,14 @@ void JobRecord::count(std::int64_t change) {
   }
 }
 
+void JobRecord::show(bool shown) {
+  if (shown == is_shown_) return;
+  is_shown_ = shown;
+  const std::int64_t change = shown ? 1 : -1;
+  slot_.statistics_.running_voxels += change * asked_voxels_;
+  slot_.statistics_.running_voxels_done += change * done_voxels_;
+}
+
 void JobRecord::in_line() {
   const std::lock_guard lock(slot_.mutex_);
   enter(State::in_line);
@@ -146,11 +155,14 @@ void JobRecord::started() {
   const std::lock_guard lock(slot_.mutex_);
   started_ = Clock::now();
   enter(State::running);
+  show(true);
 }
 
 void JobRecord::gained(const JobGain& gain) {
   const std::lock_guard lock(slot_.mutex_);
   slot_.statistics_.stages += gain.stages;
+  done_voxels_ += gain.voxels;
+  if (is_shown_) slot_.statistics_.running_voxels_done += gain.voxels;
 }
 
 void JobRecord::ran(const JobStatistics& job, std::int64_t voxels) {
@@ -176,6 +188,7 @@ void JobRecord::ended(const Error* error) {
   const std::lock_guard lock(slot_.mutex_);
   ModelStatistics& counters = slot_.statistics_;
   enter(State::ended);
+  show(false);
   counters.last_unix_ms = unix_milliseconds();
   if (error == nullptr) {
     ++counters.succeeded;

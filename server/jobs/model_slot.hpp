@@ -57,8 +57,8 @@ class ModelSlot {
 // counts as failed.
 class JobRecord {
  public:
-  // `held_bytes`: of the request.
-  explicit JobRecord(ModelSlot& slot, std::int64_t held_bytes = 0);
+  // Of a request that holds so many bytes, for so many dense output voxels of all its jobs together.
+  explicit JobRecord(ModelSlot& slot, std::int64_t held_bytes = 0, std::int64_t asked_voxels = 0);
   ~JobRecord();
   JobRecord(const JobRecord&) = delete;
   JobRecord& operator=(const JobRecord&) = delete;
@@ -82,6 +82,7 @@ class JobRecord {
   using Clock = std::chrono::steady_clock;
   ModelSlot& slot_;
   const std::int64_t held_bytes_;
+  const std::int64_t asked_voxels_;
   const Clock::time_point received_ = Clock::now();
   // Of the job under way.
   Clock::time_point arrived_ = received_;
@@ -96,7 +97,11 @@ class JobRecord {
   enum class State { arrived, in_line, running, ended };
   void enter(State state);          // counts it there; the slot's mutex is held
   void count(std::int64_t change);  // where it is now; likewise
+  void show(bool shown);            // its voxels among those of running ones, or no more; likewise
   State state_ = State::arrived;
+  // Both guarded by the slot's mutex.
+  std::int64_t done_voxels_ = 0;
+  bool is_shown_ = false;  // from its first start to its end
 };
 
 }  // namespace znni

@@ -92,6 +92,22 @@ void write_stages(const ModelServer& server, const std::vector<ModelInfo>& model
   }
 }
 
+// Of all jobs of a model together: clients make no series.
+void write_progress(const ModelServer& server, const std::vector<ModelInfo>& models, PrometheusText& out) {
+  out.family(
+      "znni_job_voxels", "gauge",
+      "Dense output voxels that the requests are for which have started and not ended; done: of those computed.");
+  for (const ModelInfo& model : models) {
+    const ModelStatistics counted = server.statistics(model.name, model.version);
+    for (const auto& [state, voxels] :
+         {std::pair{"asked", counted.running_voxels}, std::pair{"done", counted.running_voxels_done}}) {
+      Labels labels = labels_of(model);
+      labels.emplace_back("state", state);
+      out.sample(labels, voxels);
+    }
+  }
+}
+
 void write_jobs(const ModelServer& server, const std::vector<ModelInfo>& models, PrometheusText& out) {
   const auto by_state = [&](std::string_view name, std::string_view help, std::int64_t ModelStatistics::*queued,
                             std::int64_t ModelStatistics::*running) {
@@ -110,6 +126,7 @@ void write_jobs(const ModelServer& server, const std::vector<ModelInfo>& models,
            &ModelStatistics::running_now);
   by_state("znni_job_bytes", "Memory that the requests of those jobs hold.", &ModelStatistics::queued_bytes,
            &ModelStatistics::running_bytes);
+  write_progress(server, models, out);
   write_places(server, models, out);
   write_stages(server, models, out);
   out.family("znni_seconds_without_progress", "gauge", "Since the job that computes last finished a layer.");

@@ -139,6 +139,8 @@ class FlowTest(unittest.TestCase):
             self.assertLessEqual(under_way["received_bytes"], 80 * 60 * 60)
             self.assertGreater(daemon.metric("znni_stage_seconds_total", stage="head"), 0)
             dense = (120 - HALO) * (60 - HALO) ** 2
+            self.assertEqual(daemon.metric("znni_job_voxels", state="asked"), dense)
+            self.assertGreater(daemon.metric("znni_job_voxels", state="done"), 0)
             may_go_on.set()
             self.expect_right(volume, stream.read().planes())
             while daemon.metric("znni_requests_total", method="Volumes", code="OK") == 0:
@@ -148,6 +150,7 @@ class FlowTest(unittest.TestCase):
             self.assertEqual(ended["received_bytes"], volume.nbytes)
             self.assertEqual(ended["sent_bytes"], len(stream.output))
             self.assertGreater(ended["patches"], under_way["patches"])
+            self.assertEqual(daemon.metric("znni_job_voxels"), 0)
 
     def test_a_slow_writer_holds_up_nobody(self):
         volume = self.volume((120, 60, 60))

@@ -266,6 +266,8 @@ TEST_F(JobLineTest, WhatIsComputedIsCountedAndToldWhileTheJobRuns) {
     told.patches += gain.patches;
     told.voxels += gain.voxels;
     EXPECT_GT(slot_.statistics().stages.head, 0);
+    EXPECT_EQ(slot_.statistics().running_voxels, 53 * 2 * 2);
+    EXPECT_EQ(slot_.statistics().running_voxels_done, told.voxels);
     stop.request_stop();
   };
   EXPECT_EQ(run(stop.get_token()).error().code, ErrorCode::cancelled);
@@ -273,6 +275,8 @@ TEST_F(JobLineTest, WhatIsComputedIsCountedAndToldWhileTheJobRuns) {
   EXPECT_EQ(told.voxels, 4 * 8);
   EXPECT_GT(slot_.statistics().stages.gather, 0) << "of a job that did not succeed";
   EXPECT_GT(slot_.statistics().stages.stitch, 0);
+  EXPECT_EQ(slot_.statistics().running_voxels, 0);
+  EXPECT_EQ(slot_.statistics().running_voxels_done, 0);
 }
 
 TEST_F(JobLineTest, GuestsTellWhatIsComputedOfThem) {

@@ -142,6 +142,33 @@ TEST(JobRecord, TimeIsCountedWhenItIsSpentHoweverTheRequestEnds) {
   EXPECT_EQ(slot.statistics().stages.head, 4) << "not once more at the end";
 }
 
+TEST(JobRecord, ProgressIsThatOfRequestsWhichHaveStartedAndNotEnded) {
+  ModelSlot slot(entry(), 4);
+  JobRecord first(slot, 0, 1000);
+  JobRecord second(slot, 0, 300);
+  second.gained({1, 100, {}});  // as a guest, before it knows
+  EXPECT_EQ(slot.statistics().running_voxels, 0);
+  EXPECT_EQ(slot.statistics().running_voxels_done, 0);
+  first.started();
+  second.started();
+  first.gained({1, 250, {}});
+  first.in_line();  // for the next job of the request
+  EXPECT_EQ(slot.statistics().running_voxels, 1300);
+  EXPECT_EQ(slot.statistics().running_voxels_done, 350);
+  first.started();
+  first.gained({1, 250, {}});
+  EXPECT_EQ(slot.statistics().running_voxels, 1300);
+  EXPECT_EQ(slot.statistics().running_voxels_done, 600);
+  const Error cancelled{ErrorCode::cancelled, ""};
+  first.ended(&cancelled);
+  first.gained({1, 250, {}});  // by the host of a guest that has given up
+  EXPECT_EQ(slot.statistics().running_voxels, 300);
+  EXPECT_EQ(slot.statistics().running_voxels_done, 100);
+  second.ended(nullptr);
+  EXPECT_EQ(slot.statistics().running_voxels, 0);
+  EXPECT_EQ(slot.statistics().running_voxels_done, 0);
+}
+
 TEST(JobRecord, AJobMayBeInLineOnceMore) {
   ModelSlot slot(entry(), 4);
   JobRecord record(slot);

@@ -30,6 +30,8 @@ TEST(ServerMetrics, ModelsQueuesAndMemory) {
   EXPECT_THAT(text, HasSubstr("znni_jobs{model=\"twice\",version=\"2\",state=\"queued\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("znni_job_bytes{model=\"twice\",version=\"2\",state=\"queued\"} 4000\n"));
   EXPECT_THAT(text, HasSubstr("znni_job_bytes{model=\"twice\",version=\"2\",state=\"running\"} 300\n"));
+  EXPECT_THAT(text, HasSubstr("znni_job_voxels{model=\"twice\",version=\"2\",state=\"asked\"} 5000\n"));
+  EXPECT_THAT(text, HasSubstr("znni_job_voxels{model=\"twice\",version=\"2\",state=\"done\"} 1250\n"));
   EXPECT_THAT(text, Not(HasSubstr("znni_gpu_memory"))) << "there is none";
   EXPECT_THAT(text, HasSubstr("znni_memory_budget_bytes{pool=\"process\"} 7\n"));
   EXPECT_THAT(text, HasSubstr("znni_memory_budget_bytes{pool=\"transport\"} 67108864\n"));

@@ -126,6 +126,8 @@ ModelStatistics FakeModelServer::statistics(const std::string& /*name*/, const s
   counted.guests = 5;
   counted.queued_bytes = 4000;
   counted.running_bytes = 300;
+  counted.running_voxels = 5000;
+  counted.running_voxels_done = 1250;
   return counted;
 }
 
