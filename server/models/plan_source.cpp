@@ -1,11 +1,14 @@
 #include "server/models/plan_source.hpp"
 
 #include <optional>
+#include <span>
 #include <string>
 #include <system_error>
+#include <vector>
 
 #include "planner/socket_search.hpp"
 #include "proto/convert/plan_text.hpp"
+#include "server/models/kept_plans.hpp"
 #include "server/pipeline/engine.hpp"
 
 namespace znni {
@@ -33,15 +36,23 @@ Result<void> check_here(const Plan& plan, const Network& network, std::int64_t m
                             context.gpu == nullptr ? nullptr : &context.gpu->spec);
 }
 
+// Where a plan may be. One for other memory was never meant for this: that it does not do is no warning.
+struct PlanFile {
+  fs::path path;
+  bool is_for_other_memory = false;
+};
+
 // The plan in `file`, if it runs; the log says why not, or what else is worth knowing. An error where it wants a GPU
 // and does not run.
-Result<std::optional<Plan>> usable_plan(const fs::path& file, const Network& network, std::int64_t memory,
+Result<std::optional<Plan>> usable_plan(const PlanFile& where, const Network& network, std::int64_t memory,
                                         const PlanContext& context) {
+  const fs::path& file = where.path;
   std::error_code ignored;
   std::optional<Plan> none;
   if (file.empty() || !fs::exists(file, ignored)) return none;
   const auto pass_over = [&](const std::string& why) {
-    log_to(context.log, "warning", "plan " + file.string() + " is not used: " + why);
+    const char* const level = where.is_for_other_memory ? "info" : "warning";
+    log_to(context.log, level, "plan " + file.string() + " is not used: " + why);
     return none;
   };
   Result<Plan> plan = read_plan(file.string());
@@ -55,7 +66,11 @@ Result<std::optional<Plan>> usable_plan(const fs::path& file, const Network& net
     return pass_over("it was made for " + bytes_text(plan->key.memory_limit) + ", " + bytes_text(memory) +
                      " may be used now");
   }
-  log_to(context.log, "info", "plan " + file.string() + " is used" + (fit.reason.empty() ? "" : ": " + fit.reason));
+  std::string note = fit.reason.empty() ? "" : ": " + fit.reason;
+  if (where.is_for_other_memory) {
+    note += "; it was made for " + bytes_text(plan->key.memory_limit) + ", " + bytes_text(memory) + " may be used";
+  }
+  log_to(context.log, "info", "plan " + file.string() + " is used" + note);
   return std::optional<Plan>(*std::move(plan));
 }
 
@@ -67,14 +82,14 @@ Result<void> save(const Plan& plan, const fs::path& file) {
 }
 
 // In the plan directory, else where it lives as long as the machine's temporary files do.
-void keep(const Plan& plan, const fs::path& file, const fs::path& spare, const LogSink& log) {
-  if (file.empty()) return;
-  const Result<void> saved = save(plan, file);
-  if (saved) return log_to(log, "info", "plan written to " + file.string());
-  const Result<void> spared = spare.empty() ? saved : save(plan, spare);
+void keep(const Plan& plan, std::span<const fs::path> files, const LogSink& log) {
+  if (files.empty()) return;
+  const Result<void> saved = save(plan, files.front());
+  if (saved) return log_to(log, "info", "plan written to " + files.front().string());
+  const Result<void> spared = files.size() == 1 ? saved : save(plan, files.back());
   if (spared) {
     return log_to(log, "warning",
-                  "plan written to " + spare.string() + ", which a restart may clear: " + saved.error().message);
+                  "plan written to " + files.back().string() + ", which a restart may clear: " + saved.error().message);
   }
   log_to(log, "warning", "the plan is not kept for the next start: " + saved.error().message);
 }
@@ -95,25 +110,41 @@ Result<Plan> make_plan(const Network& network, std::int64_t memory, const PlanCo
   return plan;
 }
 
-}  // namespace
-
-fs::path kept_plan_file(const PlanContext& context, const ModelEntry& entry) {
-  if (context.plan_directory.empty()) return {};
-  return context.plan_directory / entry.name / (entry.version + ".plan.pbtxt");
+// In the order in which they are looked at; `roots`: the plan directory, and what is in its place.
+std::vector<PlanFile> plan_files(const ModelEntry& entry, const Network& network, std::int64_t memory,
+                                 const PlanContext& context, std::span<const fs::path> roots) {
+  std::vector<PlanFile> files = {{entry.plan_file}};
+  for (const fs::path& root : roots) {
+    files.push_back({named_plan_file(root, entry)});
+    files.push_back({kept_plan_file(root, network, context.spec, memory)});
+    for (const fs::path& other : other_plan_files(root, network, context.spec, memory)) files.push_back({other, true});
+  }
+  return files;
 }
+
+// The plan directory, where there is one; and what is in its place, where that cannot be written.
+std::vector<fs::path> plan_roots(const PlanContext& context) {
+  if (context.plan_directory.empty()) return {};
+  std::vector<fs::path> roots = {context.plan_directory};
+  const fs::path spare = can_write(roots.front()) ? fs::path() : spare_plan_directory(context.temporary);
+  if (!spare.empty()) roots.push_back(spare);
+  return roots;
+}
+
+}  // namespace
 
 Result<Plan> find_or_make_plan(const ModelEntry& entry, const Network& network, std::int64_t memory,
                                const PlanContext& context, const std::stop_token& stop) {
-  const fs::path kept = kept_plan_file(context, entry);
-  const bool has_spare = !kept.empty() && !can_write(context.plan_directory);
-  const fs::path spare = has_spare ? spare_plan_file(context.temporary, entry) : fs::path();
-  for (const fs::path& file : {entry.plan_file, kept, spare}) {
+  const std::vector<fs::path> roots = plan_roots(context);
+  for (const PlanFile& file : plan_files(entry, network, memory, context, roots)) {
     Result<std::optional<Plan>> plan = usable_plan(file, network, memory, context);
     if (!plan) return plan.error();
     if (*plan) return **std::move(plan);
   }
   Result<Plan> plan = make_plan(network, memory, context, stop);
-  if (plan) keep(*plan, kept, spare, context.log);
+  std::vector<fs::path> files;
+  for (const fs::path& root : roots) files.push_back(kept_plan_file(root, network, context.spec, memory));
+  if (plan) keep(*plan, files, context.log);
   return plan;
 }
 

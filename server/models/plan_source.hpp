@@ -1,6 +1,8 @@
 // Finds the plan of a model, or makes one: beside the model, else in the plan directory, else among the temporary
 // files, else by a search, whose result is left in the plan directory for the next start, or among the temporary files
-// where the plan directory cannot be written.
+// where the plan directory cannot be written. In each of the two one that lies by the model's name comes first: made by
+// `planner` for that repository, or by an older daemon. Those that are made here lie by network, machine and memory
+// (kept_plans.hpp); one for other memory that runs in this is as good as one that lies by a name.
 #pragma once
 
 #include <cstdint>
@@ -31,9 +33,6 @@ struct PlanContext {
   std::filesystem::path temporary = system_temporary_directory();  // for plans that plan_directory does not take
   const GpuOffer* gpu = nullptr;                                   // where there is one
 };
-
-// <plan directory>/<model>/<version>.plan.pbtxt; "" when there is no plan directory.
-[[nodiscard]] std::filesystem::path kept_plan_file(const PlanContext& context, const ModelEntry& entry);
 
 // A plan that runs `network` in `memory` bytes, its weights included. A file that does not fit is passed over
 // and the log says why; but where it places segments on a GPU, that is the error: a search would find CPU plans only,

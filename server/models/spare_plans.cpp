@@ -33,11 +33,10 @@ fs::path system_temporary_directory() {
   return error ? fs::path() : folder;
 }
 
-fs::path spare_plan_file(const fs::path& temporary, const ModelEntry& entry) {
+fs::path spare_plan_directory(const fs::path& temporary) {
   const fs::path folder = temporary / ("znni-plans-" + std::to_string(geteuid()));
   static_cast<void>(mkdir(folder.c_str(), S_IRWXU));  // there already, or is_ours() sees that it is not
-  if (!is_ours(folder)) return {};
-  return folder / entry.name / (entry.version + ".plan.pbtxt");
+  return is_ours(folder) ? folder : fs::path();
 }
 
 }  // namespace znni

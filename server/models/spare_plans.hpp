@@ -4,8 +4,6 @@
 
 #include <filesystem>
 
-#include "server/models/model_repository.hpp"
-
 namespace znni {
 
 // Whether a folder can be written to or, where it is not there, made. Changes nothing.
@@ -14,8 +12,8 @@ namespace znni {
 // Where the system keeps temporary files; "" when it does not say.
 [[nodiscard]] std::filesystem::path system_temporary_directory();
 
-// <temporary>/znni-plans-<user>/<model>/<version>.plan.pbtxt. Makes the folder of the user when it is not there; ""
-// when it cannot be made, or is not this user's alone: nobody else's plans are run.
-[[nodiscard]] std::filesystem::path spare_plan_file(const std::filesystem::path& temporary, const ModelEntry& entry);
+// <temporary>/znni-plans-<user>, in place of the plan directory. Makes it when it is not there; "" when it cannot be
+// made, or is not this user's alone: nobody else's plans are run.
+[[nodiscard]] std::filesystem::path spare_plan_directory(const std::filesystem::path& temporary);
 
 }  // namespace znni

@@ -5,6 +5,7 @@
 
 #include "planner/search.hpp"
 #include "proto/convert/plan_text.hpp"
+#include "server/models/kept_plans.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"
 #include "tests/server/pipeline/random_network.hpp"
 #include "tests/support/temporary.hpp"
@@ -57,7 +58,7 @@ TEST_F(PlanSourceTest, MakesAPlanAndKeepsItForTheNextStart) {
   const Result<Plan> made = find(plans());
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_LE(made->memory.total(), plenty);
-  const std::string file = plans() + "/net/3.plan.pbtxt";
+  const std::string file = kept_plan_file(plans(), network_, spec_, plenty).string();
   EXPECT_THAT(log_, HasSubstr("info: plan written to " + file));
   const Result<Plan> again = find(plans());
   ASSERT_TRUE(again);
@@ -69,7 +70,57 @@ TEST_F(PlanSourceTest, MakesAPlanAndKeepsItForTheNextStart) {
 TEST_F(PlanSourceTest, WithoutAPlanDirectoryNothingIsKept) {
   ASSERT_TRUE(find(""));
   EXPECT_THAT(log_, Not(HasSubstr("written")));
-  EXPECT_EQ(kept_plan_file(context(""), entry_), std::filesystem::path());
+}
+
+// As two daemons of one user have them, whose repositories hold another net of the same name.
+TEST_F(PlanSourceTest, ModelsOfOneNameKeepAPlanEach) {
+  ASSERT_TRUE(find(plans()));
+  const Network other = test::simple_network(2);
+  ASSERT_TRUE(find_or_make_plan(entry_, other, plenty, context(plans()), {}));
+  for (int start = 0; start < 2; ++start) {
+    const Result<Plan> own = find(plans());
+    ASSERT_TRUE(own);
+    EXPECT_EQ(own->key.nodes, describe(network_));
+    EXPECT_THAT(log_, HasSubstr("info: plan "));
+    EXPECT_THAT(log_, Not(HasSubstr("planning")));
+    EXPECT_THAT(log_, Not(HasSubstr("warning")));
+    log_.clear();
+    ASSERT_TRUE(find_or_make_plan(entry_, other, plenty, context(plans()), {}));
+    EXPECT_THAT(log_, Not(HasSubstr("planning")));
+  }
+}
+
+TEST_F(PlanSourceTest, APlanIsKeptForEachMemory) {
+  const Plan large = *find(plans());
+  const Plan small = *find(plans(), large.memory.total() - 1);
+  EXPECT_THAT(log_,
+              HasSubstr("info: plan " + kept_plan_file(plans(), network_, spec_, plenty).string() + " is not used: "));
+  EXPECT_THAT(log_, Not(HasSubstr("warning")));
+  EXPECT_EQ(*find(plans(), large.memory.total() - 1), small);
+  EXPECT_THAT(log_, Not(HasSubstr("planning")));
+  EXPECT_EQ(*find(plans()), large) << "and the other one is there still";
+  EXPECT_THAT(log_, Not(HasSubstr("planning")));
+}
+
+TEST_F(PlanSourceTest, APlanForOtherMemoryThatRunsIsUsedAndTheLogSaysSo) {
+  const Plan made = *find(plans());
+  EXPECT_EQ(*find(plans(), plenty + plenty / 2), made);
+  EXPECT_THAT(log_, HasSubstr(" is used; it was made for 1.00 MiB, 1.50 MiB may be used"));
+  EXPECT_EQ(find(plans(), 3 * plenty)->key.memory_limit, 3 * plenty) << "twice as much is worth a search";
+}
+
+TEST_F(PlanSourceTest, APlanThatLiesByTheNameOfItsModelIsReadAndNeverReplaced) {
+  Plan named = searched(network_);
+  named.predicted.basis = Basis::measured;
+  const std::filesystem::path file = directory_.write("plans/net/3.plan.pbtxt", plan_text(named));
+  EXPECT_EQ(*find(plans()), named);
+  EXPECT_THAT(log_, HasSubstr("info: plan " + file.string() + " is used"));
+  const std::string other = plan_text(searched(test::simple_network(2)));
+  directory_.write("plans/net/3.plan.pbtxt", other);
+  ASSERT_TRUE(find(plans()));
+  EXPECT_THAT(log_, HasSubstr("warning: plan " + file.string() + " is not used: "));
+  EXPECT_THAT(log_, HasSubstr("plan written to " + kept_plan_file(plans(), network_, spec_, plenty).string()));
+  EXPECT_EQ(test::read_text(file), other);
 }
 
 TEST_F(PlanSourceTest, ThePlanBesideTheModelComesFirst) {
@@ -151,7 +202,7 @@ TEST_F(PlanSourceTest, APlanDirectoryThatCannotBeWrittenIsReplacedByTemporaryFil
   EXPECT_THAT(log_, HasSubstr("warning: plan written to " + (directory_.path() / "temporary").string()));
   EXPECT_THAT(log_, HasSubstr("which a restart may clear: " + plans()));
   EXPECT_EQ(*find(plans()), *made);
-  EXPECT_THAT(log_, HasSubstr("net/3.plan.pbtxt is used"));
+  EXPECT_THAT(log_, HasSubstr("/1048576.plan.pbtxt is used"));
 }
 
 TEST_F(PlanSourceTest, SaysWhatItWouldTakeWhenNothingFits) {

@@ -12,35 +12,30 @@ namespace fs = std::filesystem;
 
 class SparePlans : public testing::Test {
  protected:
-  SparePlans() {
-    entry_.name = "net";
-    entry_.version = "3";
-  }
   fs::path folder() const { return temporary_.path() / ("znni-plans-" + std::to_string(geteuid())); }
 
   const test::TemporaryDirectory temporary_;
-  ModelEntry entry_;
 };
 
 TEST_F(SparePlans, LieInAFolderOfTheUserThatIsMade) {
-  EXPECT_EQ(spare_plan_file(temporary_.path(), entry_), folder() / "net/3.plan.pbtxt");
+  EXPECT_EQ(spare_plan_directory(temporary_.path()), folder());
   EXPECT_EQ(fs::status(folder()).permissions(), fs::perms::owner_all);
-  EXPECT_EQ(spare_plan_file(temporary_.path(), entry_), folder() / "net/3.plan.pbtxt");
+  EXPECT_EQ(spare_plan_directory(temporary_.path()), folder());
 }
 
 TEST_F(SparePlans, AFolderThatOthersMayWriteToIsNotUsed) {
   fs::create_directory(folder());
   fs::permissions(folder(), fs::perms::all);
-  EXPECT_EQ(spare_plan_file(temporary_.path(), entry_), fs::path());
+  EXPECT_EQ(spare_plan_directory(temporary_.path()), fs::path());
 }
 
 TEST_F(SparePlans, ALinkOrAFileInItsPlaceIsNotFollowed) {
   fs::create_directory(temporary_.path() / "elsewhere");
   fs::create_directory_symlink(temporary_.path() / "elsewhere", folder());
-  EXPECT_EQ(spare_plan_file(temporary_.path(), entry_), fs::path());
+  EXPECT_EQ(spare_plan_directory(temporary_.path()), fs::path());
   fs::remove(folder());
   temporary_.write(folder().filename(), "");
-  EXPECT_EQ(spare_plan_file(temporary_.path(), entry_), fs::path());
+  EXPECT_EQ(spare_plan_directory(temporary_.path()), fs::path());
 }
 
 TEST_F(SparePlans, AFolderThatCanBeMadeCanBeWritten) {
@@ -55,7 +50,7 @@ TEST_F(SparePlans, AFolderThatCanBeMadeCanBeWritten) {
 TEST_F(SparePlans, TheSystemSaysWhereTemporaryFilesAre) { EXPECT_NE(system_temporary_directory(), fs::path()); }
 
 TEST_F(SparePlans, WithoutTemporaryFilesThereIsNone) {
-  EXPECT_EQ(spare_plan_file(temporary_.path() / "none", entry_), fs::path());
+  EXPECT_EQ(spare_plan_directory(temporary_.path() / "none"), fs::path());
 }
 
 }  // namespace

@@ -1,0 +1,63 @@
+#include "server/models/kept_plans.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "tests/server/pipeline/random_network.hpp"
+#include "tests/support/temporary.hpp"
+
+namespace znni {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::MatchesRegex;
+
+class KeptPlans : public testing::Test {
+ protected:
+  KeptPlans() {
+    device_.name = "two cores";
+    device_.threads = 2;
+  }
+  fs::path file(std::int64_t memory) const { return kept_plan_file(temporary_.path(), network_, device_, memory); }
+  void write(const fs::path& file) const { temporary_.write(file.lexically_relative(temporary_.path()), ""); }
+
+  const test::TemporaryDirectory temporary_;
+  const Network network_ = test::simple_network(1);
+  DeviceSpec device_;
+};
+
+TEST_F(KeptPlans, LieByNetworkMachineAndMemory) {
+  EXPECT_THAT(file(1 << 20).lexically_relative(temporary_.path()).string(),
+              MatchesRegex("[0-9a-f]{32}/1048576.plan.pbtxt"));
+  EXPECT_EQ(file(1 << 20), file(1 << 20));
+  DeviceSpec renamed = device_;
+  renamed.name = "two other cores";
+  DeviceSpec larger = device_;
+  larger.threads = 3;
+  const std::set<fs::path> files = {file(1 << 20), file(1 << 21),
+                                    kept_plan_file(temporary_.path(), test::simple_network(2), device_, 1 << 20),
+                                    kept_plan_file(temporary_.path(), network_, renamed, 1 << 20),
+                                    kept_plan_file(temporary_.path(), network_, larger, 1 << 20)};
+  EXPECT_EQ(files.size(), 5U);
+}
+
+TEST_F(KeptPlans, ThoseForOtherMemoryComeWithTheMostFirst) {
+  EXPECT_THAT(other_plan_files(temporary_.path(), network_, device_, 100), ElementsAre());
+  for (const std::int64_t memory : {9, 100, 1000, 50}) write(file(memory));
+  write(file(7).parent_path() / "7.plan.pbtxt.new");
+  write(file(7).parent_path() / "net.plan.pbtxt");
+  EXPECT_THAT(other_plan_files(temporary_.path(), network_, device_, 100), ElementsAre(file(1000), file(50), file(9)));
+}
+
+TEST_F(KeptPlans, ThoseOfThePlannerLieByTheNameOfTheirModel) {
+  ModelEntry entry;
+  entry.name = "net";
+  entry.version = "3";
+  EXPECT_EQ(named_plan_file("/plans", entry), fs::path("/plans/net/3.plan.pbtxt"));
+}
+
+}  // namespace
+}  // namespace znni
