@@ -10,6 +10,7 @@
 #include "planner/looking_order.hpp"
 #include "planner/pairs.hpp"
 #include "planner/parallel.hpp"
+#include "planner/search_teller.hpp"
 #include "planner/throughput.hpp"
 
 namespace znni {
@@ -138,6 +139,7 @@ struct GeometrySearch::Leader {
 
 std::optional<FoundRung> GeometrySearch::best(const std::vector<GeometryChoice>& candidates, const RungQuery& query,
                                               std::vector<Candidate>* log, std::optional<FoundRung> best) {
+  SearchTeller teller(options_.progress, {0, std::ssize(candidates), best ? best->voxels_per_second : 0, smaller_});
   const Families families = families_of(candidates);
   if (families.size() < candidates.size()) return best;
   const std::vector<std::size_t> order = looking_order(candidates.size());
@@ -149,6 +151,7 @@ std::optional<FoundRung> GeometrySearch::best(const std::vector<GeometryChoice>&
     parallel_for(options_.threads, round.size(), [&](std::size_t i) {
       const std::size_t number = order[done + i];
       round[i] = outcome(*families[number], candidates[number].pass_input, query, to_beat);
+      teller.looked();
     });
     for (Outcome& each : round) {
       const std::size_t number = order[done++];
@@ -157,6 +160,7 @@ std::optional<FoundRung> GeometrySearch::best(const std::vector<GeometryChoice>&
       if (log != nullptr) seen[number] = logged(candidates[number], each);
       if (each.rung) leader.offer(*std::move(each.rung), number);
     }
+    teller.found(leader.voxels_per_second());
   }
   for (std::optional<Candidate>& candidate : seen) {
     if (candidate) log->push_back(*std::move(candidate));

@@ -50,6 +50,8 @@ class GeometrySearch {
 
   // Why the last candidate that could not be computed at all could not: node and reasons. "" when all could.
   [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
+  // From now on it is told to options.progress that candidates are for smaller rungs.
+  void turn_to_smaller() { smaller_ = true; }
   // Returns true once options.stop has said so. Every loop over candidates, layers and combinations asks it.
   [[nodiscard]] bool stopped() const { return question_(); }
 
@@ -94,6 +96,7 @@ class GeometrySearch {
   std::vector<Seconds> seconds_per_operation_;  // per node, of the fastest way last described
   OptionTable table_;
   std::string last_refusal_;
+  bool smaller_ = false;
 };
 
 }  // namespace znni

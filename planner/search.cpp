@@ -139,6 +139,7 @@ Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalo
   Plan plan = rung_plan(network, spec, catalogue, options, *first);
   if (log != nullptr) log_choices(network, *first, spec, catalogue, costs, *log);
   if (options.ladder && !geometries.stopped()) {
+    geometries.turn_to_smaller();
     const std::vector<GeometryChoice> others = candidates_of_smaller_rungs(network, options, candidates);
     const std::optional<Vec3> prompt = add_prompt_stream(plan, geometries, network, others, options);
     add_ladder(plan, geometries, network, prompt.value_or(measure_of(first->geometry)), others, options.memory_limit);

@@ -22,6 +22,15 @@ namespace znni {
 enum class Strategy { cpu, patches, layerwise, baseline };
 [[nodiscard]] std::string_view to_string(Strategy strategy);
 
+// How far a search is. It looks at several sets of candidates, one after the other.
+struct SearchProgress {
+  std::int64_t looked_at = 0;  // of the set in hand
+  std::int64_t candidates = 0;
+  double voxels_per_second = 0;  // of the best so far; 0: none fits
+  bool smaller = false;          // the set is for one of the smaller rungs
+  bool operator==(const SearchProgress&) const = default;
+};
+
 struct SearchOptions {
   std::int64_t memory_limit = 0;  // bytes of host RAM for the whole running plan
   Strategy strategy = Strategy::cpu;
@@ -36,6 +45,7 @@ struct SearchOptions {
                                              // enough for little to be computed twice where slabs meet; 0: no slabs
   bool ladder = true;                        // also plan the smaller rungs
   int threads = 1;                           // that search; the plan is the same for any number
+  std::function<void(const SearchProgress&)> progress;  // may be empty; told now and then, by the thread that called
   std::function<bool()> stop;  // asked by one of the search's threads at a time, between any two layers or
                                // combinations; true ends the search with the best so far
 };

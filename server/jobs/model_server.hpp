@@ -27,7 +27,7 @@ struct ModelInfo {
   std::string name;
   std::string version;
   ModelState state = ModelState::loading;
-  std::string reason;    // why unavailable or unloaded
+  std::string reason;    // why unavailable or unloaded; how far it is, while it loads
   bool expected = true;  // the server is not ready without it: not so what is loaded and unloaded by hand
   int spatial_rank = 3;
   std::string input_name;

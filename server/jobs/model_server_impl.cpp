@@ -284,7 +284,9 @@ class ModelServerImpl final : public ModelServer {
       log_to(options_.log, "info", "model '" + entry.name + "': version " + version + " is not served, a newer one is");
     }
     if (!entry.warning.empty()) log_to(options_.log, "warning", "model '" + entry.name + "': " + entry.warning);
-    Result<std::unique_ptr<LoadedModel>> model = load_one(entry, share, context, stop);
+    PlanContext told = context;
+    told.progress = &slot.progress();
+    Result<std::unique_ptr<LoadedModel>> model = load_one(entry, share, told, stop);
     if (!model) return give_up(slot, model.error());
     if (untouched_bytes(**model) <= options_.touched_before_serving) {
       Result<void> finished = finish_model(**model, in_turn(stop), in_turn(stop), options_.log, stop);
@@ -337,8 +339,10 @@ class ModelServerImpl final : public ModelServer {
     if (!entry.problem.empty()) return Error{ErrorCode::not_found, entry.problem};
     Result<PlannedModel> planned = plan_model(entry, share, context, stop);
     if (!planned) return planned.error();
+    context.progress->begin("waiting for the jobs of other models");
     const Result<Turn> turn = shared_.turns.wait(stop);
     if (!turn) return turn.error();
+    context.progress->begin("preparing its layers and memory");
     if (options_.gpu && needs_gpu(planned->plan)) shared_.gpu.open(*options_.gpu, options_.log);
     const PlaceDevices devices(*shared_.device, shared_.gpu.accelerator(), shared_.gpu.lacking());
     return open_model(std::move(*planned), options_.catalogue, devices, options_.log, stop);

@@ -40,6 +40,7 @@ ModelSlot::ModelSlot(ModelEntry entry, std::int64_t most_waiting)
 ModelInfo ModelSlot::info() const {
   const std::lock_guard lock(mutex_);
   ModelInfo info = info_;
+  if (info.state == ModelState::loading) info.reason = progress_.text();
   if (model_) info.gpu_lost = model_->engine->gpu_lost().value_or("");
   return info;
 }
@@ -53,7 +54,8 @@ Result<std::shared_ptr<LoadedModel>> ModelSlot::model() const {
   const std::lock_guard lock(mutex_);
   if (info_.state == ModelState::ready) return model_;
   if (info_.state == ModelState::unloaded) return not_loaded(entry_);
-  const std::string why = info_.state == ModelState::loading ? "is still loading" : "is unavailable: " + info_.reason;
+  const std::string why =
+      info_.state == ModelState::loading ? "is still loading: " + progress_.text() : "is unavailable: " + info_.reason;
   return Error{ErrorCode::unavailable, title(entry_) + " " + why};
 }
 
@@ -100,6 +102,7 @@ void ModelSlot::set_expected(bool expected) {
 std::shared_ptr<LoadedModel> ModelSlot::take_model(ModelState state) {
   const std::lock_guard lock(mutex_);
   info_.state = state;
+  if (state == ModelState::loading) progress_.begin("waiting for its jobs to end");
   info_.reason = state == ModelState::unloaded ? "not loaded" : "";
   info_.memory = {};
   return std::move(model_);

@@ -31,6 +31,9 @@ class ModelSlot {
   // Those of either queue that would run with another job just as well.
   [[nodiscard]] GuestList& guests() { return guests_; }
 
+  // How far its loading is: as info() and model() tell while it loads.
+  [[nodiscard]] LoadingProgress& progress() { return progress_; }
+
   // By whoever loads and unloads. The server's readiness counts on the model only where `expected` says so.
   void set_ready(std::unique_ptr<LoadedModel> model);
   void set_unavailable(std::string reason);
@@ -47,6 +50,7 @@ class ModelSlot {
   TurnQueue queue_;
   TurnQueue lane_;
   GuestList guests_;
+  LoadingProgress progress_;
   mutable std::mutex mutex_;  // guards all below
   ModelInfo info_;
   ModelStatistics statistics_;

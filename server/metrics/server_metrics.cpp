@@ -177,7 +177,7 @@ std::optional<std::string> unready_reason(const ModelServer& models) {
   if (models.ready()) return std::nullopt;
   for (const ModelInfo& model : models.models()) {
     if (!model.expected) continue;
-    if (model.state == ModelState::loading) return "model '" + model.name + "' is still loading";
+    if (model.state == ModelState::loading) return "model '" + model.name + "' is still loading: " + model.reason;
     if (model.state == ModelState::unavailable) return "model '" + model.name + "' is unavailable: " + model.reason;
   }
   return "the server is shutting down";

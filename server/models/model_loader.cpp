@@ -101,6 +101,7 @@ std::string identity_of(const ModelFiles& files, const Plan& plan) {
 
 Result<PlannedModel> plan_model(const ModelEntry& entry, std::int64_t memory, const PlanContext& context,
                                 const std::stop_token& stop) {
+  if (context.progress != nullptr) context.progress->begin("reading its files");
   Result<ModelFiles> files = read_model_files(entry, context.log, memory);
   if (!files) return files.error();
   Result<Plan> plan = find_or_make_plan(entry, files->network, memory, context, stop);

@@ -101,6 +101,10 @@ Result<Plan> make_plan(const Network& network, std::int64_t memory, const PlanCo
   options.memory_limit = memory;
   options.threads = context.spec.threads;
   options.stop = [&stop] { return stop.stop_requested(); };
+  if (context.progress != nullptr) {
+    context.progress->begin("planning within " + bytes_text(memory));
+    options.progress = [&context](const SearchProgress& search) { context.progress->tell(search); };
+  }
   const SearchOn on = [&](const DeviceSpec& spec, const SearchOptions& own, SearchLog* log) {
     const std::unique_ptr<CostSource> costs = context.costs(spec);
     return search(network, spec, context.catalogue, *costs, own, log);

@@ -14,6 +14,7 @@
 #include "planner/catalogue.hpp"
 #include "planner/costs.hpp"
 #include "planner/plan.hpp"
+#include "server/models/loading_progress.hpp"
 #include "server/models/log_sink.hpp"
 #include "server/models/model_repository.hpp"
 #include "server/models/spare_plans.hpp"
@@ -32,6 +33,7 @@ struct PlanContext {
   LogSink log;
   std::filesystem::path temporary = system_temporary_directory();  // for plans that plan_directory does not take
   const GpuOffer* gpu = nullptr;                                   // where there is one
+  LoadingProgress* progress = nullptr;                             // of the model that is planned; nullptr: nobody asks
 };
 
 // A plan that runs `network` in `memory` bytes, its weights included. A file that does not fit is passed over

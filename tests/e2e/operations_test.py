@@ -2,6 +2,7 @@
 
 import json
 import pathlib
+import re
 import subprocess
 import tempfile
 import threading
@@ -77,6 +78,23 @@ class OperationsTest(unittest.TestCase):
                 told = self.status(daemon, "--model", "broken").stderr
                 self.assertIn("broken/1/model.onnx", told)
                 self.assertNotIn("no answer from", told)
+
+    def test_status_tells_how_far_planning_is(self):
+        rng = np.random.default_rng(5)
+        deep = nets.Net(1)
+        for _ in range(60):
+            deep.conv(rng, 4, (1, 2, 2))
+        with tempfile.TemporaryDirectory() as folder:
+            nets.save(deep, f"{folder}/models", "deep")
+            with Daemon(f"{folder}/models", plans=f"{folder}/plans", ready=False) as daemon:
+                planning = r"planning within \S+ \S+ for \d+ s: \d+ of \d+ patches looked at, .* so far"
+                while not re.search("^deep: LOADING " + planning, self.status(daemon).stdout, re.MULTILINE):
+                    self.assertNotIn("is unavailable", daemon.page("/readyz")[1])
+                    time.sleep(0.05)
+                told = f"model 'deep' is still loading: {planning}"
+                self.assertRegex(self.status(daemon, "--model", "deep").stderr, told)
+                self.assertRegex(daemon.page("/readyz")[1], told)
+                self.assertEqual(daemon.stop(), 0, daemon.log)
 
     def test_a_metrics_port_in_use_is_refused(self):
         with Daemon(self.repository) as daemon:

@@ -631,5 +631,33 @@ TEST(PlannerSearch, LogShowsEveryWayOfEveryNodeBestFirst) {
   EXPECT_TRUE(says_why);
 }
 
+TEST(PlannerSearch, TellsHowFarItIs) {
+  SearchOptions options = small_options(1 << 20);
+  options.ladder = true;
+  std::vector<SearchProgress> told;
+  options.progress = [&told](const SearchProgress& progress) { told.push_back(progress); };
+  const Result<Plan> plan = run(drawn::chain(3), options);
+  ASSERT_TRUE(plan);
+  ASSERT_FALSE(told.empty());
+  double best = 0;
+  for (std::size_t i = 0; i < told.size(); ++i) {
+    const SearchProgress& now = told[i];
+    EXPECT_LE(now.looked_at, now.candidates);
+    const bool goes_on = i > 0 && told[i - 1].looked_at < told[i - 1].candidates;
+    if (goes_on) {
+      EXPECT_GE(now.looked_at, told[i - 1].looked_at);
+    }
+    if (!now.smaller) best = now.voxels_per_second;
+    EXPECT_TRUE(now.smaller || i == 0 || !told[i - 1].smaller) << "smaller ones come last";
+  }
+  EXPECT_EQ(told.back().looked_at, told.back().candidates);
+  EXPECT_EQ(told.front().looked_at, 0) << "before the first";
+  EXPECT_FALSE(told.front().smaller);
+  EXPECT_TRUE(told.back().smaller);
+  EXPECT_NEAR(best / plan->predicted.voxels_per_second, 1, 1e-9);
+  options.progress = {};
+  EXPECT_EQ(*run(drawn::chain(3), options), *plan) << "whether anybody listens or not";
+}
+
 }  // namespace
 }  // namespace znni

@@ -12,6 +12,8 @@ namespace znni {
 namespace {
 
 using testing::HasSubstr;
+using testing::MatchesRegex;
+using testing::StartsWith;
 
 ModelEntry entry() {
   ModelEntry made;
@@ -24,7 +26,11 @@ TEST(ModelSlot, LoadingAndUnavailableModelsSaySo) {
   ModelSlot slot(entry(), 4);
   EXPECT_EQ(slot.info().state, ModelState::loading);
   EXPECT_EQ(slot.model().error().code, ErrorCode::unavailable);
-  EXPECT_EQ(slot.model().error().message, "model 'net' is still loading");
+  EXPECT_EQ(slot.model().error().message, "model 'net' is still loading: waits for other models to be loaded");
+  slot.progress().begin("planning");
+  slot.progress().tell({340, 1200, 1e5, false});
+  EXPECT_THAT(slot.info().reason, MatchesRegex("planning for [0-9]+ s: 340 of 1200 patches looked at, .*"));
+  EXPECT_THAT(slot.model().error().message, StartsWith("model 'net' is still loading: planning for "));
   slot.set_unavailable("model.onnx: truncated");
   EXPECT_EQ(slot.info().state, ModelState::unavailable);
   EXPECT_EQ(slot.info().reason, "model.onnx: truncated");
@@ -87,7 +93,7 @@ TEST(ModelSlot, AReadyModelIsDescribed) {
   EXPECT_EQ(slot.info().reason, "not loaded");
   EXPECT_EQ(slot.info().memory.total(), 0);
   EXPECT_EQ(slot.take_model(ModelState::loading), nullptr);
-  EXPECT_EQ(slot.info().reason, "");
+  EXPECT_THAT(slot.info().reason, MatchesRegex("waiting for its jobs to end for [0-9]+ s"));
   slot.put_back(taken);
   EXPECT_EQ(*slot.model(), taken);
   EXPECT_EQ(slot.info().memory, plan.memory);

@@ -14,6 +14,7 @@ namespace znni {
 namespace {
 
 using testing::HasSubstr;
+using testing::MatchesRegex;
 using testing::Not;
 
 constexpr std::int64_t plenty = std::int64_t{1} << 20;
@@ -218,6 +219,15 @@ TEST_F(PlanSourceTest, StopsWhenAsked) {
   ASSERT_FALSE(found);
   EXPECT_EQ(found.error().code, ErrorCode::cancelled);
   EXPECT_FALSE(std::filesystem::exists(plans()));
+}
+
+TEST_F(PlanSourceTest, TellsHowFarPlanningIs) {
+  LoadingProgress progress;
+  PlanContext told = context("");
+  told.progress = &progress;
+  ASSERT_TRUE(find_or_make_plan(entry_, network_, plenty, told, {}));
+  EXPECT_THAT(progress.text(), MatchesRegex("planning within 1.00 MiB for [0-9]+ s: [0-9]+ of [0-9]+ smaller patches "
+                                            "looked at, .* voxels/s so far"));
 }
 
 }  // namespace
