@@ -43,6 +43,7 @@ struct HttpReply {
   std::vector<std::pair<std::string, std::string>> headers;
   std::string text;                // the body, not empty, where there is no `body`
   std::shared_ptr<HttpBody> body;  // kept until it was sent
+  bool discard = false;            // what is left of the request's body is read first, or else:
   bool close = false;              // the connection is not used again: part of the request was not read
 };
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "server/metrics/body_discard.hpp"
+
 namespace znni {
 namespace {
 
@@ -105,16 +107,20 @@ void add_service(httplib::Server& server, HttpService service) {
   server.Get("/v2(/.*)?", [service](const httplib::Request& request, httplib::Response& response) {
     send(response, service(request_of(request)));
   });
-  server.Post("/v2/.*", [service = std::move(service)](const httplib::Request& request, httplib::Response& response,
-                                                       const httplib::ContentReader& content) {
-    HttpRequest told = request_of(request);
-    std::optional<bool> read;
-    told.read = [&](const TakeBytes& take) {
-      if (!read) read = content([&take](const char* data, std::size_t bytes) { return take(data, bytes); });
-      return *read;
-    };
-    send(response, service(told));
-  });
+  const auto discard = std::make_shared<BodyDiscard>();
+  server.Post("/v2/.*",
+              [service = std::move(service), discard](const httplib::Request& request, httplib::Response& response,
+                                                      const httplib::ContentReader& content) {
+                HttpRequest told = request_of(request);
+                std::optional<bool> read;
+                told.read = [&](const TakeBytes& take) {
+                  if (!read) read = content([&take](const char* data, std::size_t bytes) { return take(data, bytes); });
+                  return *read;
+                };
+                HttpReply reply = service(told);
+                if (reply.discard && !discard->discard(told)) reply.close = true;
+                send(response, std::move(reply));
+              });
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "server/rest/infer_call.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <optional>
 #include <string>
 #include <utility>
@@ -20,10 +19,7 @@
 namespace znni::rest {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 using rpc::FrontDoor;
-
-constexpr std::chrono::seconds patience{5};  // with a client whose request was refused, and who still sends it
 
 Error client_gone() { return {ErrorCode::cancelled, "the caller is gone"}; }
 
@@ -217,10 +213,8 @@ HttpReply refuse(const HttpRequest& request, int status, std::string_view messag
   if (status == 401) reply.headers.emplace_back("WWW-Authenticate", "Bearer");
   const bool has_body = !request.header("Content-Length").empty() || !request.header("Transfer-Encoding").empty();
   if (!has_body || request.method != "POST") return reply;
-  const Clock::time_point end = Clock::now() + patience;
-  const bool read =
-      is_plain_body(request) && request.read([end](const char*, std::size_t) { return Clock::now() < end; });
-  reply.close = !read;
+  reply.discard = is_plain_body(request);
+  reply.close = !reply.discard;
   return reply;
 }
 
@@ -233,12 +227,10 @@ HttpReply infer(FrontDoor& door, rpc::CallGate& gate, const HttpRequest& request
   if (!pass) return refuse_as(request, door.refuse(infer_method, rpc::to_status(pass.error())), "");
   const std::optional<Connection> connection = Connection::find(request.peer, request.own);
   if (!connection) return refuse_as(request, door.refuse(infer_method, rpc::to_status(client_gone())), "");
-  auto call = std::make_shared<InferCall>(door, *std::move(thread), *std::move(pass),
-                                          std::make_unique<HttpCaller>(door, *connection, request.peer));
+  const auto call = std::make_shared<InferCall>(door, *std::move(thread), *std::move(pass),
+                                                std::make_unique<HttpCaller>(door, *connection, request.peer));
   if (const Result<void> served = call->serve(request, route); !served) {
-    const std::string_view refusal = call->refusal();
-    call.reset();  // and its memory, before the client is waited for
-    return refuse_as(request, rpc::to_status(served), refusal);
+    return refuse_as(request, rpc::to_status(served), call->refusal());
   }
   HttpReply reply;
   if (call->binary()) {

@@ -23,8 +23,8 @@ inline constexpr std::string_view infer_method = "HttpInfer";
 // Returns the value of the header Authorization; "" where it is not there once.
 [[nodiscard]] std::string token_of(const HttpRequest& request);
 
-// Returns the answer that says so. What is left of the body is read, for some seconds at most, so that the client reads
-// the answer; the connection is closed where that is not all.
+// Returns the answer that says so. What is left of the body is discarded where that is safe, else the connection
+// closed.
 [[nodiscard]] HttpReply refuse(const HttpRequest& request, int status, std::string_view message);
 
 }  // namespace znni::rest

@@ -134,6 +134,11 @@ class HttpServiceTest : public testing::Test {
     reply.headers.emplace_back("Came-From", request.peer);
     reply.headers.emplace_back("Came-To", request.own);
     for (const std::string& value : request.header("x-list")) reply.headers.emplace_back("List", value);
+    if (request.path == "/v2/refused") {
+      reply.text = "refused";
+      reply.discard = true;
+      return reply;
+    }
     std::size_t left = most_;
     const bool all = request.read([&](const char* data, std::size_t bytes) {
       reply.text.append(data, bytes);
@@ -172,6 +177,18 @@ TEST_F(HttpServiceTest, SendsABodyInPiecesAndLetsItGo) {
   for (int i = 1; i <= 3; ++i) {
     EXPECT_EQ(client.Get("/v2/pieces")->body, "abcdef");
     while (gone_ < i) std::this_thread::yield();
+  }
+}
+
+// The client sends all of it before it reads.
+TEST_F(HttpServiceTest, ABodyThatWasNotReadIsDiscarded) {
+  httplib::Client client("127.0.0.1", server_->port());
+  client.set_keep_alive(true);
+  for (int i = 0; i < 2; ++i) {
+    const httplib::Result answer = client.Post("/v2/refused", std::string(8 << 20, 'x'), "text/plain");
+    ASSERT_TRUE(answer);
+    EXPECT_EQ(answer->body, "refused");
+    EXPECT_EQ(answer->get_header_value("Connection"), "");
   }
 }
 

@@ -1,0 +1,24 @@
+// Reads what is left of bodies that were refused: a client that still sends reads no answer.
+#pragma once
+
+#include <cstddef>
+#include <semaphore>
+
+#include "server/metrics/http_exchange.hpp"
+
+namespace znni {
+
+// Thread safe. Each discard keeps a thread of the server, so few may go on at the same time.
+class BodyDiscard {
+ public:
+  static constexpr std::ptrdiff_t most_at_a_time = 4;
+
+  // Reads the rest of the body, for some seconds at most. Returns true if that was all, false at once if too many
+  // others do the same: then the connection is to be closed.
+  [[nodiscard]] bool discard(const HttpRequest& request);
+
+ private:
+  std::counting_semaphore<most_at_a_time> free_{most_at_a_time};
+};
+
+}  // namespace znni
