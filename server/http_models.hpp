@@ -1,4 +1,4 @@
-// Whether models are served over HTTP.
+// Decides whether models are served over HTTP.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace znni {
 
-// Returns why not, naming the option that says so, or ""; `--http-infer` decides, and where it is `auto` so do the
-// address, which others may reach, and the TLS of gRPC, which HTTP has not.
+// Returns why they are not, naming the option that says so, or "". With `--http-infer auto` they are served if no one
+// else can reach the address, and gRPC has no TLS, which HTTP lacks.
 [[nodiscard]] std::string why_no_http_models(const Options& options);
 
 }  // namespace znni

@@ -13,7 +13,7 @@
 
 namespace znni {
 
-// Who may use models over HTTP: where it is as safe as gRPC is, always, never.
+// Says where models are served over HTTP: where that is as safe as gRPC, always, never.
 enum class HttpModels { automatic, on, off };
 
 struct Options {

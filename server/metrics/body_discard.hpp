@@ -1,4 +1,4 @@
-// Reads what is left of bodies that were refused: a client that still sends reads no answer.
+// Reads the rest of bodies that were refused: a client that still sends reads no answer.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,7 @@
 
 namespace znni {
 
-// Thread safe. Each discard keeps a thread of the server, so few may go on at the same time.
+// Bounds how many bodies are read so: each keeps a thread of the server. Thread safe.
 class BodyDiscard {
  public:
   static constexpr std::ptrdiff_t most_at_a_time = 4;

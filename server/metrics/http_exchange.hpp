@@ -1,4 +1,4 @@
-// One request over HTTP and its answer, apart from the library that speaks it.
+// Describes a request over HTTP and its answer, apart from the library that speaks it.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace znni {
 // Takes bytes; returns false to be given no more.
 using TakeBytes = std::function<bool(const char* data, std::size_t bytes)>;
 
-// Valid while it is answered; its functions are for the thread that answers.
+// Describes a request while it is answered. Its functions are for the thread that answers.
 struct HttpRequest {
   std::string method;  // "GET", "HEAD" or "POST"
   std::string path;    // decoded, without the query
@@ -22,18 +22,18 @@ struct HttpRequest {
   std::string own;     // the server's end, likewise
   // Returns all values of a header, whose name may be of any case.
   std::function<std::vector<std::string>(const char* name)> header;
-  // Hands the body to `take`, piece by piece as it comes. Returns false where not all of it was taken: `take` wanted no
-  // more, or the client sent nothing for some seconds or is gone. To be called again it only says the same again.
+  // Hands the body to `take`, piece by piece as it comes. Returns false if not all of it was taken: `take` wanted no
+  // more, or the client sent nothing for some seconds or is gone. A second call reads nothing and returns the same.
   std::function<bool(const TakeBytes& take)> read;
 };
 
-// A body that is not a text in memory.
+// Sends a body that is not a text in memory.
 class HttpBody {
  public:
   virtual ~HttpBody() = default;
   // Returns how many bytes write() sends; at least one.
   [[nodiscard]] virtual std::int64_t bytes() const = 0;
-  // Sends all of it, once; `send` returns false where the client is gone, and so does this.
+  // Sends all of it, once. Returns false if `send` did: the client is gone.
   [[nodiscard]] virtual bool write(const TakeBytes& send) = 0;
 };
 
@@ -41,16 +41,16 @@ struct HttpReply {
   int status = 200;
   std::string type = "application/json";
   std::vector<std::pair<std::string, std::string>> headers;
-  std::string text;                // the body, not empty, where there is no `body`
+  std::string text;                // the body, not empty, if there is no `body`
   std::shared_ptr<HttpBody> body;  // kept until it was sent
-  bool discard = false;            // what is left of the request's body is read first, or else:
+  bool discard = false;            // the rest of the request's body is read first, or else:
   bool close = false;              // the connection is not used again: part of the request was not read
 };
 
-// Requests of a service that may wait for work at the same time and leave threads to others.
+// Bounds the requests of a service that may wait for work at the same time: threads are left for others.
 inline constexpr int most_waiting_requests = 16;
 
-// Called from several threads at once.
+// Answers requests; called from several threads at once.
 using HttpService = std::function<HttpReply(const HttpRequest&)>;
 
 }  // namespace znni

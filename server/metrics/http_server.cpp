@@ -14,10 +14,10 @@
 namespace znni {
 namespace {
 
-// Beside the requests that wait for work, of which as many clients less one may be slow before a probe waits for them.
+// Leaves 16 threads beside the requests that wait for work: a probe waits if as many clients are slow.
 constexpr std::size_t threads = most_waiting_requests + 16;
 constexpr int patience_seconds = 5;  // for a client that sends or takes nothing
-// The library compares paths by a recursion for each of their letters.
+// Bounds paths: the library compares them by a recursion for each letter.
 constexpr std::size_t most_path_bytes = 1024;
 
 // A port of a daemon that has just ended is free again; one that is in use is not shared.
@@ -36,13 +36,13 @@ void add_page(httplib::Server& server, const char* path, std::function<HttpAnswe
 
 bool asks(const httplib::Request& request) { return request.method == "GET" || request.method == "HEAD"; }
 
-// Whether the service's pattern for POST matches; the library would read other bodies into memory, whatever their
-// length.
+// Returns true if the service's pattern for POST matches. The library would read other bodies into memory, whatever
+// their length.
 bool is_for_service(std::string_view path) {
   return path.starts_with("/v2/") && path.find_first_of("\r\n") == std::string_view::npos;
 }
 
-// Of a request that nobody answers; else 0.
+// Returns the status of a request that is not answered here, or 0.
 int status_of_unserved(const httplib::Request& request, bool has_service) {
   if (!asks(request) && request.method != "POST") return 405;
   if (request.path.size() > most_path_bytes) return 414;
@@ -50,7 +50,8 @@ int status_of_unserved(const httplib::Request& request, bool has_service) {
   return asks(request) || (has_service && is_for_service(request.path)) ? 0 : 404;
 }
 
-// The library keeps the connection unless the sending fails: what was not read of a body would be the next request.
+// Sends the body. It is said to have failed where the connection is to close: the library keeps others, and takes the
+// unread rest of a body for the next request.
 void send_body(httplib::Response& response, const std::shared_ptr<const HttpReply>& reply) {
   const std::int64_t bytes = reply->body ? reply->body->bytes() : static_cast<std::int64_t>(reply->text.size());
   const auto provide = [reply](std::size_t /*offset*/, std::size_t /*left*/, httplib::DataSink& sink) {

@@ -21,7 +21,7 @@ struct HttpPages {
   std::function<HttpAnswer()> metrics;  // GET /metrics
   std::function<HttpAnswer()> live;     // GET /livez
   std::function<HttpAnswer()> ready;    // GET /readyz
-  HttpService service;                  // GET /v2 and below; POST below it, whose bodies nobody else reads
+  HttpService service;                  // GET /v2 and below; POST below it
 };
 
 class HttpServer {

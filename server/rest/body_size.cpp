@@ -15,7 +15,7 @@ constexpr const char* json_header = "Inference-Header-Content-Length";
 
 Error invalid(const std::string& message) { return {ErrorCode::invalid_argument, message}; }
 
-// Digits and nothing else.
+// Returns the number of a text of digits alone; nothing for other texts.
 std::optional<std::int64_t> whole_number(const std::string& text) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
@@ -23,7 +23,7 @@ std::optional<std::int64_t> whole_number(const std::string& text) {
   return is_whole ? std::optional(number) : std::nullopt;
 }
 
-// Nothing where the header is not there.
+// Returns nothing if the header is not there.
 Result<std::optional<std::int64_t>> read_length(const HttpRequest& request, const char* name) {
   const std::vector<std::string> values = request.header(name);
   if (values.empty()) return std::optional<std::int64_t>();

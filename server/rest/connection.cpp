@@ -14,7 +14,8 @@ namespace {
 
 using rpc::SocketAddress;
 
-// As SocketAddress::text() has it; "[fe80::1%eth0]:80" without the name of the interface. "" for what is no address.
+// Returns `point` as SocketAddress::text() has it, without the name of an interface ("[fe80::1%eth0]:80"), or "" if it
+// is no address.
 std::string plain(std::string point) {
   const std::size_t scope = point.find('%');
   if (scope != std::string::npos) point.erase(scope, point.find(']') - scope);

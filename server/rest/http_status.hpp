@@ -1,4 +1,4 @@
-// Statuses of the protocol's calls as those of HTTP.
+// Turns statuses of the protocol's calls into those of HTTP.
 #pragma once
 
 #include <grpcpp/support/status.h>
@@ -7,9 +7,8 @@
 
 namespace znni::rest {
 
-// Returns the status of HTTP for `code`. `refusal`: why a call that carried voxels was refused
-// (server/rpc/refusal.hpp), or "": what is too large for ever is another status than what there is no memory for just
-// now.
+// Returns the status of HTTP for `code`. `refusal` says why a call that carried voxels was refused
+// (server/rpc/refusal.hpp), or is "". It tells a request that never fits from one that finds no memory now.
 [[nodiscard]] int http_status(grpc::StatusCode code, std::string_view refusal);
 
 }  // namespace znni::rest

@@ -23,7 +23,7 @@ using rpc::FrontDoor;
 
 Error client_gone() { return {ErrorCode::cancelled, "the caller is gone"}; }
 
-// The client's end of the connection.
+// Tells of the client at the other end of the connection.
 class HttpCaller final : public rpc::Caller {
  public:
   HttpCaller(const FrontDoor& door, Connection connection, const std::string& peer)
@@ -42,7 +42,7 @@ class HttpCaller final : public rpc::Caller {
   const std::string peer_;
 };
 
-// The whole body, as far as it came.
+// Holds the body, as far as it came.
 struct Received {
   InferBody body;
   bool all = false;
@@ -66,7 +66,7 @@ Received read_body(const HttpRequest& request, const BodySize& size) {
   return received;
 }
 
-// One call. As a body it sends the answer and is the end of the call; what it holds goes with it.
+// Serves one call. As a body it sends the answer, which ends the call; it holds the memory of the call until then.
 class InferCall final : public HttpBody {
  public:
   InferCall(FrontDoor& door, rpc::CallPass thread, rpc::CallPass pass, std::unique_ptr<const HttpCaller> caller)
@@ -79,7 +79,7 @@ class InferCall final : public HttpBody {
     if (!finished_) finish(client_gone());
   }
 
-  // Receives the request and computes its answer, or tells why not, which is the end of the call.
+  // Receives the request and computes its answer. An error ends the call.
   [[nodiscard]] Result<void> serve(const HttpRequest& request, const Route& route) {
     Result<void> done = receive(request, route);
     if (done) done = exchange_.compute(response_);
@@ -107,7 +107,7 @@ class InferCall final : public HttpBody {
   }
 
  private:
-  // As gRPC's own (open_inference.cpp): a turn is held until the memory of the request is leased or free.
+  // Receives the request as open_inference.cpp does: a turn is held until the memory of the request is leased or free.
   Result<void> receive(const HttpRequest& request, const Route& route) {
     const std::int64_t most = door_.limits.wire.most_request_bytes;
     const Result<BodySize> size = read_body_size(request, most);
@@ -141,7 +141,7 @@ class InferCall final : public HttpBody {
     return rpc::stalled();
   }
 
-  // JSON has no NaN.
+  // Refuses numbers that JSON has not: NaN and the infinite ones.
   [[nodiscard]] Result<void> check_numbers() const {
     if (binary_ || voxels().empty() || are_finite(voxels(), type())) return {};
     return Error{ErrorCode::unsupported,
@@ -186,7 +186,7 @@ class InferCall final : public HttpBody {
   FrontDoor& door_;
   rpc::CallPass thread_;
   rpc::CallPass pass_;
-  const HttpCaller& caller_;  // the exchange's
+  const HttpCaller& caller_;  // owned by the exchange
   rpc::InferExchange exchange_;
   inference::ModelInferResponse response_;
   InferText text_;

@@ -1,5 +1,5 @@
-// One inference request over HTTP, from its headers to the last byte of its answer: the same gate, checks, turns and
-// memory as a ModelInfer call over gRPC has.
+// Serves one inference request over HTTP, from its headers to the last byte of its answer. It has the same gate,
+// checks, turns and memory as a ModelInfer call over gRPC.
 #pragma once
 
 #include <string>
@@ -11,20 +11,20 @@
 
 namespace znni::rest {
 
-// As records and metrics tell such calls.
+// Names such calls in records and metrics.
 inline constexpr std::string_view infer_method = "HttpInfer";
 
-// Answers `request`, for the model of `route`; it waits for its turn and computes. `gate` bounds such calls beside
-// those that `door` bounds: each keeps a thread of the HTTP server. Both must outlive the reply. A caller that closes
-// the connection, or stalls as a gRPC one may not, ends its call.
+// Answers `request`, for the model of `route`: waits for a turn, receives and computes. `gate` bounds these calls
+// beside those that `door` bounds, since each keeps a thread of the HTTP server. Both must outlive the reply. A caller
+// that closes the connection ends its call, and so does one that stalls for longer than a gRPC caller may.
 [[nodiscard]] HttpReply infer(rpc::FrontDoor& door, rpc::CallGate& gate, const HttpRequest& request,
                               const Route& route);
 
-// Returns the value of the header Authorization; "" where it is not there once.
+// Returns the value of the header Authorization, or "" if it is not there exactly once.
 [[nodiscard]] std::string token_of(const HttpRequest& request);
 
-// Returns the answer that says so. What is left of the body is discarded where that is safe, else the connection
-// closed.
+// Returns the answer to a refused request. The rest of the body is to be discarded if that is safe; else the connection
+// closes.
 [[nodiscard]] HttpReply refuse(const HttpRequest& request, int status, std::string_view message);
 
 }  // namespace znni::rest

@@ -20,7 +20,7 @@ Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::m
 
 std::string named(const Input& input) { return "input " + rpc::in_quotes(input.name()); }
 
-// The bytes behind the JSON belong to inputs, all of them.
+// Checks that all bytes behind the JSON belong to inputs.
 Result<void> check_binary(const RequestText& text, std::int64_t found) {
   std::int64_t expected = 0;
   for (std::size_t i = 0; i < text.inputs.size(); ++i) {
@@ -37,14 +37,14 @@ Result<void> check_binary(const RequestText& text, std::int64_t found) {
                  ": binary_data_size of all inputs; Inference-Header-Content-Length is the length of the JSON");
 }
 
-// Values that the shape has; saturated where nobody can count them.
+// Returns how many values the shape has; 0 if an extent is below 1, saturated.
 std::int64_t values_of(const Input& input) {
   return std::accumulate(
       input.shape().begin(), input.shape().end(), std::int64_t{1},
       [](std::int64_t product, std::int64_t extent) { return extent < 1 ? 0 : mul(product, extent); });
 }
 
-// Nothing for a type that no model takes, which the checks of the request tell of.
+// Returns nothing for a type that no model takes: the checks of the request refuse it.
 Result<std::optional<std::string>> read_data(const Input& input, const InputPlace& place, std::string_view json,
                                              std::int64_t most_voxel_bytes) {
   const std::optional<ElementType> type = rpc::element_type(input.datatype());
@@ -67,7 +67,7 @@ Result<std::optional<std::string>> read_data(const Input& input, const InputPlac
   return std::optional<std::string>(*std::move(voxels));
 }
 
-// Of a request with one input, which all models have; others are refused for it.
+// Adds the voxels of a request with one input, as all models have. Others are refused by the checks of the request.
 Result<void> add_voxels(RequestText& text, InferBody& body, std::int64_t most_voxel_bytes) {
   if (text.inputs.size() != 1) return {};
   const InputPlace& place = text.inputs.front();

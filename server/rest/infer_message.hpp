@@ -1,4 +1,4 @@
-// The body of an inference request over HTTP, made into the message of the protocol that gRPC brings.
+// Makes the body of an inference request over HTTP into the message that gRPC would have brought.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@ namespace znni::rest {
 
 struct InferBody {
   std::string json;
-  std::string binary;  // behind it
+  std::string binary;  // behind the JSON
 };
 
 struct InferMessage {
@@ -20,10 +20,10 @@ struct InferMessage {
   bool binary_output = false;                             // the answer's voxels go behind its JSON
 };
 
-// Voxels as bytes are moved, voxels as numbers read into `most_voxel_bytes` at most: beside the body nothing takes more
-// memory than they do. over_budget where they would; invalid_argument, naming the input, where their number is not that
-// of its shape, where the sizes of binary data are not those of `body`, or FP16 comes or is to go as numbers; else as
-// read_request_text(). What the model has to say to a request is not asked here.
+// Moves voxels that are bytes, and reads those that are numbers into `most_voxel_bytes` at most: nothing else takes
+// memory beside the body. over_budget if they would take more. invalid_argument, naming the input, if their number is
+// not that of its shape, if the sizes of binary data are not those of `body`, or if FP16 comes or is to go as numbers;
+// else the errors of read_request_text(). The model itself is not asked: its checks follow.
 [[nodiscard]] Result<InferMessage> make_infer_message(InferBody body, std::int64_t most_voxel_bytes);
 
 }  // namespace znni::rest

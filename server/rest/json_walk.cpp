@@ -12,8 +12,8 @@ Error broken(const std::string& what, std::size_t position) {
   return {ErrorCode::invalid_argument, what + " at byte " + std::to_string(position) + " of the JSON"};
 }
 
-// The text, as far as the parser has taken it. It ends early where a value gets too long: the parser keeps all of a
-// value's bytes, twice.
+// Tells how far the parser has taken the text. The text ends early if a value gets too long: the parser keeps all bytes
+// of a value, twice.
 struct Reading {
   std::string_view text;
   std::size_t at = 0;
@@ -23,7 +23,7 @@ struct Reading {
   [[nodiscard]] bool has_more() const { return at < text.size() && !is_too_long(); }
 };
 
-// What the parser reads through; compared with the end only, which is the one without a Reading.
+// Iterates over the text for the parser, which compares it with the end alone: that is the one without a Reading.
 class Cursor {
  public:
   using iterator_category = std::input_iterator_tag;
@@ -47,7 +47,7 @@ class Cursor {
   Reading* reading_ = nullptr;
 };
 
-// The library's names for events, turned into ours.
+// Turns the library's events into ours.
 class Sax {
  public:
   Sax(Reading& reading, JsonEvents& events) : reading_(reading), events_(events) {}

@@ -1,4 +1,4 @@
-// JSON as a sequence of events, in memory that does not grow with the text: nothing is kept but the value at hand.
+// Reads JSON as a sequence of events. Memory does not grow with the text: the value at hand alone is kept.
 #pragma once
 
 #include <cstddef>
@@ -10,13 +10,13 @@
 
 namespace znni::rest {
 
-// null, a truth value, a whole number (the unsigned one where it is not negative), another number, a string.
+// Holds null, a truth value, a whole number (as unsigned unless it is negative), another number, or a string.
 using JsonValue = std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string_view>;
 
 enum class JsonKind { object, array };
 
-// Told in the order of the text. The first error ends the walk. Positions are bytes from the begin of the text, behind
-// the bracket. Texts are valid UTF-8, and valid until the function returns.
+// Receives events in the order of the text. The first error ends the walk. A position is the byte behind the bracket,
+// counted from the begin of the text. Strings are UTF-8, and valid until the function returns.
 class JsonEvents {
  public:
   virtual ~JsonEvents() = default;
@@ -26,11 +26,11 @@ class JsonEvents {
   [[nodiscard]] virtual Result<void> value(const JsonValue& value) = 0;
 };
 
-inline constexpr std::size_t most_value_bytes = std::size_t{64} << 10;  // of one value, with what stands before it
+inline constexpr std::size_t most_value_bytes = std::size_t{64} << 10;  // of a value and what stands before it
 inline constexpr int most_json_depth = 32;                              // arrays and objects within each other
 
-// Walks over `text`, one JSON value. invalid_argument, with the position, where it is none, nests deeper than
-// most_json_depth, or where a value has more than most_value_bytes; else the error of an event.
+// Walks over `text`, one JSON value. invalid_argument, with the position, if it is no JSON, nests deeper than
+// most_json_depth, or has a value of more than most_value_bytes; else the error of an event.
 [[nodiscard]] Result<void> walk_json(std::string_view text, JsonEvents& events);
 
 }  // namespace znni::rest

@@ -32,11 +32,11 @@ enum class Place {
   output,
   output_name,
   output_parameters,
-  parameter,  // of any of the three
-  other,      // what is passed over
+  parameter,  // in any of the three kinds of parameters
+  other,      // passed over
 };
 
-// Which value a key names, and as what an error names it.
+// Says which value a key of an object names.
 struct Key {
   Place object;
   std::string_view name;
@@ -69,7 +69,7 @@ bool is_object(Place place) {
   return place == Place::request || place == Place::input || place == Place::output || holds_parameters(place);
 }
 
-// What the elements of an array are.
+// Returns what the elements of an array are.
 Place element_of(Place array) {
   switch (array) {
     case Place::inputs: return Place::input;
@@ -102,7 +102,7 @@ std::optional<std::int64_t> whole_number(const JsonValue& value) {
   return static_cast<std::int64_t>(*number);
 }
 
-// False for null.
+// Returns false for null.
 bool set_parameter(const JsonValue& value, inference::InferParameter& parameter) {
   if (const auto* truth = std::get_if<bool>(&value)) {
     parameter.set_bool_param(*truth);
@@ -173,7 +173,7 @@ class Reader final : public JsonEvents {
   using Input = inference::ModelInferRequest::InferInputTensor;
   using Output = inference::ModelInferRequest::InferRequestedOutputTensor;
 
-  // What comes next, by where it stands.
+  // Returns what comes next, by the place where it stands.
   [[nodiscard]] Place coming() const {
     if (open_.empty()) return Place::request;
     return is_array(open_.back()) ? element_of(open_.back()) : open_.back() == Place::other ? Place::other : next_;
@@ -206,7 +206,7 @@ class Reader final : public JsonEvents {
     return {};
   }
 
-  // Whether a list of so many may get one more.
+  // Checks that a list of `listed` may get one more.
   [[nodiscard]] Result<void> one_more(int listed) const {
     if (listed < most_listed) return {};
     return invalid("'" + key_ + "': more than " + std::to_string(most_listed) + " found in one list");
@@ -230,7 +230,7 @@ class Reader final : public JsonEvents {
     return {};
   }
 
-  // A single number where the array should begin is none.
+  // Refuses a single number where the array should begin, too.
   Result<void> take_datum(const JsonValue& value) {
     const bool is_number = std::holds_alternative<std::int64_t>(value) ||
                            std::holds_alternative<std::uint64_t>(value) || std::holds_alternative<double>(value);
@@ -279,7 +279,7 @@ class Reader final : public JsonEvents {
   Place next_ = Place::none;                // what the last key names
   std::string key_;                         // the last one, for errors
   std::string parameter_;                   // the last one's name
-  std::set<std::pair<Place, Place>> seen_;  // keys, of the objects that are open or whole
+  std::set<std::pair<Place, Place>> seen_;  // object and key, until the next object of its kind
 };
 
 }  // namespace

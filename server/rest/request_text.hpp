@@ -1,4 +1,4 @@
-// The JSON of an inference request, read into a message: all but the voxels, which are found and counted.
+// Reads the JSON of an inference request into a message, all but the voxels: those are found and counted.
 #pragma once
 
 #include <cstddef>
@@ -12,28 +12,28 @@
 
 namespace znni::rest {
 
-// Where the voxels of one input are.
+// Says where the voxels of one input are.
 struct InputPlace {
-  std::optional<std::int64_t> binary_bytes;  // behind the JSON: its binary_data_size
-  bool has_data = false;                     // an array of numbers, within the JSON:
-  std::size_t begin = 0;                     // its first byte
-  std::size_t end = 0;                       // behind its last one
-  std::int64_t values = 0;                   // of all its arrays
+  std::optional<std::int64_t> binary_bytes;  // its binary_data_size: it stands behind the JSON
+  bool has_data = false;                     // its numbers stand in the JSON, in the array:
+  std::size_t begin = 0;                     // first byte of the array
+  std::size_t end = 0;                       // behind its last byte
+  std::int64_t values = 0;                   // numbers in it
 };
 
 struct RequestText {
-  // Without model, voxels, and the parameters of the binary extension.
+  // Lacks the model, the voxels, and the parameters of the binary extension.
   inference::ModelInferRequest message;
-  std::vector<InputPlace> inputs;                   // one for each of the message's
+  std::vector<InputPlace> inputs;                   // as many as the message has
   std::vector<std::optional<bool>> outputs_binary;  // binary_data of each requested output
   bool binary_output = false;                       // binary_data_output
 };
 
-// Inputs, outputs, parameters of each and dimensions that are read; more are refused.
+// Bounds each list: of inputs, of outputs, of parameters, of dimensions.
 inline constexpr int most_listed = 64;
 
-// Reads the object `json`. Keys that the protocol has not are passed over. invalid_argument, naming the key, for a
-// value of the wrong kind, a key that comes twice, a list that is too long; as walk_json() where it is no JSON.
+// Reads the object `json`, and passes over keys that the protocol does not have. invalid_argument, naming the key, for
+// a value of the wrong kind, a key that comes twice, or a list that is too long; else the errors of walk_json().
 [[nodiscard]] Result<RequestText> read_request_text(std::string_view json);
 
 }  // namespace znni::rest

@@ -10,7 +10,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Parameters = google::protobuf::Map<std::string, inference::InferParameter>;
 
-// Names may come from folders and paths: what is no UTF-8 becomes a sign that says so.
+// Returns the text. Names may come from folders and paths: bytes that are no UTF-8 become the replacement character.
 std::string dump(const Json& json) { return json.dump(-1, ' ', false, Json::error_handler_t::replace); }
 
 Json shape_of(const google::protobuf::RepeatedField<std::int64_t>& shape) {
@@ -46,7 +46,7 @@ Json tensors_of(const google::protobuf::RepeatedPtrField<inference::ModelMetadat
   return json;
 }
 
-// `voxel_bytes` behind the JSON, or 0.
+// Describes an output of which `voxel_bytes` stand behind the JSON, or 0.
 Json output_of(const inference::ModelInferResponse::InferOutputTensor& output, std::size_t voxel_bytes) {
   Json json = {{"name", output.name()}, {"datatype", output.datatype()}, {"shape", shape_of(output.shape())}};
   Json parameters = object_of(output.parameters());
@@ -55,7 +55,7 @@ Json output_of(const inference::ModelInferResponse::InferOutputTensor& output, s
   return json;
 }
 
-// Without its last bracket.
+// Returns the text without its last bracket.
 std::string begun(const Json& object) {
   std::string text = dump(object);
   text.pop_back();

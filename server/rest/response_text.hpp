@@ -1,4 +1,4 @@
-// Answers of the protocol as JSON.
+// Writes answers of the protocol as JSON.
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@ namespace znni::rest {
 [[nodiscard]] std::string to_text(const inference::ServerMetadataResponse& metadata);
 [[nodiscard]] std::string to_text(const inference::ModelMetadataResponse& metadata);
 
-// What stands before and behind the voxels of an answer.
+// Holds the text before and behind the voxels of an answer.
 struct InferText {
   std::string head;
   std::string tail;
 };
 
-// Of a response with at most one output. `binary`: its voxels follow the text, which tells their size. Else they stand
-// within it as numbers, between head and tail; where there are none (they went to shared memory) nothing does.
+// Returns the text of a response with at most one output. If `binary`, its voxels follow the text, which tells their
+// size. Else they stand in it as numbers, between head and tail, unless they went to shared memory.
 [[nodiscard]] InferText infer_text(const inference::ModelInferResponse& response, bool binary);
 
 }  // namespace znni::rest

@@ -41,7 +41,7 @@ HttpReply RestService::answer(const HttpRequest& request) {
                   std::string(posts ? "POST" : "GET") + " found, expected " + (posts ? "GET" : "POST"));
   }
   if (!needs_models(route.question)) return ask(request, route);
-  // Browsers let any page send requests to this machine; they say so.
+  // Refuses web pages: browsers let any page send requests to this machine, and say so by this header.
   if (!request.header("Origin").empty()) return refuse(request, forbidden, "web pages are not served");
   if (!closed_.empty()) return refuse(request, forbidden, "models are not served over HTTP: " + closed_);
   return posts ? infer(door_, gate_, request, route) : metadata(request, route);

@@ -1,4 +1,4 @@
-// The Open Inference Protocol v2 over HTTP.
+// Answers the Open Inference Protocol v2 over HTTP.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace znni::rest {
 
 class RestService {
  public:
-  // `closed`: why nobody may use models over HTTP, told to those who try; "" where they may. What anybody may ask,
-  // whether server and models are alive and ready, is answered all the same. `door` must outlive this.
+  // `closed` tells clients why models are not served over HTTP; "" if they are. Questions that need no token, whether
+  // the server and its models are alive and ready, are answered in any case. `door` must outlive this.
   RestService(rpc::FrontDoor& door, std::string closed) : door_(door), closed_(std::move(closed)) {}
 
   [[nodiscard]] HttpReply answer(const HttpRequest& request);

@@ -5,7 +5,7 @@
 namespace znni::rest {
 namespace {
 
-// The parts between slashes of a path that begins with one.
+// Returns the parts between the slashes of a path that begins with one.
 std::vector<std::string> parts_of(std::string_view path) {
   std::vector<std::string> parts;
   while (!path.empty() && path.front() == '/') {

@@ -1,4 +1,4 @@
-// What a path of the protocol asks for.
+// Tells what a path of the protocol asks for.
 #pragma once
 
 #include <string>
@@ -10,8 +10,8 @@ enum class Question { unknown, server, live, ready, model, model_ready, infer };
 
 struct Route {
   Question question = Question::unknown;
-  std::string model;    // of the last three
-  std::string version;  // likewise; "" where the path names none
+  std::string model;    // for the last three questions
+  std::string version;  // likewise; "" if the path names none
 };
 
 // Returns the route of "/v2", "/v2/health/live", "/v2/health/ready", "/v2/models/M[/versions/V]", and of the last with

@@ -14,7 +14,7 @@ namespace znni::rest {
 namespace {
 
 constexpr std::size_t piece_bytes = 64 << 10;
-constexpr std::size_t most_number_bytes = 32;  // of a float64 as text, and a comma
+constexpr std::size_t most_number_bytes = 32;  // a float64 as text, and a comma
 
 template <class T>
 void put(T element, std::int64_t index, std::string& to) {
@@ -35,7 +35,7 @@ double as_double(const JsonValue& value) {
   return real == nullptr ? std::numeric_limits<double>::quiet_NaN() : *real;
 }
 
-// The largest of an unsigned type.
+// Returns the largest value of an unsigned type.
 std::uint64_t most_of(ElementType type) {
   return type == ElementType::u8 ? std::numeric_limits<std::uint8_t>::max() : std::numeric_limits<std::uint16_t>::max();
 }
@@ -91,14 +91,14 @@ class Numbers final : public JsonEvents {
   std::string elements_;
 };
 
-// The digits of float64 name the float32 whoever reads them, and by whichever type.
+// Writes a float32 with the digits of its float64: a reader of either type gets the same value.
 char* write_number(std::string_view elements, ElementType type, std::size_t index, char* to, char* end) {
   if (type == ElementType::u8) return std::to_chars(to, end, get<std::uint8_t>(elements, index)).ptr;
   if (type == ElementType::u16) return std::to_chars(to, end, get<std::uint16_t>(elements, index)).ptr;
   const auto value = static_cast<double>(get<float>(elements, index));
   char* const behind = std::to_chars(to, end, value).ptr;
   if (value != 0 || !std::signbit(value)) return behind;
-  // "-0" is a whole number, and those have one zero.
+  // Adds to "-0", which readers take for a whole number without a sign.
   return std::copy_n(".0", 2, behind);
 }
 

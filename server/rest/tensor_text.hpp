@@ -1,4 +1,4 @@
-// Voxels as the numbers of JSON arrays.
+// Reads and writes voxels as the numbers of JSON arrays.
 #pragma once
 
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace znni::rest {
 
-// Whether voxels of this type may be numbers in JSON: the protocol has float16 as bytes alone.
+// Returns true if voxels of this type may be numbers in JSON: the protocol has float16 as bytes alone.
 [[nodiscard]] bool has_text(ElementType type);
 
-// Reads the `count` numbers of a JSON array, which may be of arrays, in their order, into dense elements of `type`,
-// which has_text(). Nothing else is allocated. invalid_argument, with the position in the array, for a number that the
-// type has not: float32 takes the nearest of finite ones.
+// Reads the `count` numbers of a JSON array, flat or nested, in their order, into dense elements of `type`, for which
+// has_text() is true. Nothing else is allocated. invalid_argument, with the position in the array, for a number that
+// the type does not have; float32 takes the nearest of its finite values.
 [[nodiscard]] Result<std::string> read_numbers(std::string_view json, ElementType type, std::int64_t count);
 
-// Hands the text of dense elements, with commas between them, to `take` in pieces, until that returns false; returns
-// true if all were taken. Each number reads back as the same element, also by way of a float64, and a zero keeps its
-// sign. The elements are finite.
+// Hands the text of dense, finite elements, with commas between them, to `take` in pieces, until that returns false.
+// Returns true if all were taken. Each number reads back as the same element, also by way of a float64; a zero keeps
+// its sign.
 [[nodiscard]] bool write_numbers(std::string_view elements, ElementType type,
                                  const std::function<bool(std::string_view piece)>& take);
 // Returns the bytes of that text.

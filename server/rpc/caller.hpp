@@ -1,4 +1,4 @@
-// Whether the caller of a call still wants the answer.
+// Tells whether the caller of a call still wants the answer.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -11,7 +11,7 @@
 
 namespace znni::rpc {
 
-// The other end of a call, whichever protocol it speaks. Asked from any thread while the call lasts.
+// Tells of the other end of a call, over any protocol. May be asked from any thread while the call lasts.
 class Caller {
  public:
   virtual ~Caller() = default;
@@ -21,7 +21,7 @@ class Caller {
   [[nodiscard]] virtual std::string peer() const = 0;
 };
 
-// Of a gRPC call, while its handler runs.
+// Tells of a gRPC caller, while the handler of the call runs.
 class GrpcCaller final : public Caller {
  public:
   explicit GrpcCaller(const grpc::ServerContext& context) : context_(context) {}

@@ -103,7 +103,7 @@ struct FrontDoor {
 
   ModelServer& models;
   std::atomic<bool> retired = false;  // nothing is said to be ready any more, though it may still serve
-  std::atomic<bool> ended = false;    // calls that are no gRPC ones end now, as the gRPC server ends its own
+  std::atomic<bool> ended = false;    // calls over other protocols end now, as gRPC's do
   const CallSink sink;
   const FlowSink flows;  // may be empty
   std::atomic<std::int64_t> unnamed_calls = 0;

@@ -23,7 +23,7 @@ class InferExchange {
 
   // Parses and checks a request that was read, and leases its memory where `leased`. One that is refused is freed.
   void admit(grpc::ByteBuffer& wire, bool leased);
-  // Likewise a request that is a message already, of `bytes` bytes as it travelled; its memory is leased.
+  // Checks a request that is a message already, of `bytes` bytes as it travelled, and leases its memory.
   void admit(std::unique_ptr<inference::ModelInferRequest> request, std::int64_t bytes);
   // Computes the answer, or tells why the request was refused; the request is freed.
   [[nodiscard]] Result<void> compute(inference::ModelInferResponse& response);
@@ -33,7 +33,7 @@ class InferExchange {
   void finish(const Result<void>& result);
 
   [[nodiscard]] const std::string& id() const { return record_.id; }
-  // Returns one of `refusals` (server/rpc/refusal.hpp), or "", of a call that was finished.
+  // Returns why a finished call was refused: one of `refusals` (server/rpc/refusal.hpp), or "".
   [[nodiscard]] std::string_view refusal() const { return record_.refusal; }
 
  private:

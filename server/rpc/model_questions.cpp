@@ -17,7 +17,7 @@ std::vector<std::string> versions_of(const std::string& name, const ModelServer&
   return versions;
 }
 
-// Whether it serves or not.
+// Returns true if the server has such a model, ready or not.
 bool is_known(const std::string& name, const std::string& version, const ModelServer& models) {
   const std::vector<std::string> versions = versions_of(name, models);
   return version.empty() ? !versions.empty() : std::find(versions.begin(), versions.end(), version) != versions.end();

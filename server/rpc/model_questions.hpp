@@ -1,4 +1,4 @@
-// What anybody may ask about the server and its models, whichever protocol asks.
+// Answers questions about the server and its models, for all protocols.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ namespace znni::rpc {
 [[nodiscard]] Result<bool> is_model_ready(const FrontDoor& door, const std::string& name, const std::string& version);
 
 [[nodiscard]] inference::ServerMetadataResponse server_metadata(const FrontDoor& door);
-// As find_model().
+// Describes the model; the errors are those of find_model().
 [[nodiscard]] Result<inference::ModelMetadataResponse> model_metadata(const FrontDoor& door, const std::string& name,
                                                                       const std::string& version);
 

@@ -56,7 +56,7 @@ class Server {
   ~Server();
 
   [[nodiscard]] int port() const;
-  // Returns what calls over another protocol are served by, too. Those are to have ended before the server goes.
+  // Returns the door that calls over other protocols use, too. They must have ended before the server goes.
   [[nodiscard]] FrontDoor& front_door() const;
   // Returns the counts of now. From any thread.
   [[nodiscard]] ConnectionFacts connections() const;

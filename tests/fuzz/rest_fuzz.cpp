@@ -1,5 +1,5 @@
-// Requests as JSON, with bytes behind it: the first two bytes are the length of the JSON. What is made a message has
-// the voxels of its shape, or all bytes behind the JSON, and what it allocates is bounded.
+// Reads requests as JSON with bytes behind it; the first two bytes are the length of the JSON. A message that is made
+// has the voxels of its shape or all bytes behind the JSON, and what it allocates is bounded.
 #include <algorithm>
 #include <optional>
 #include <string>

@@ -88,7 +88,7 @@ TEST_F(HttpServerTest, NothingElseIs) {
   EXPECT_EQ(get("/" + std::string(2000, 'x'))->status, 414);
 }
 
-// The library would make an answer of many parts, each as long as the page.
+// Refuses what the library would make an answer of many parts of, each as long as the page.
 TEST_F(HttpServerTest, PartsOfPagesAreNotServed) {
   httplib::Client client("127.0.0.1", server_->port());
   const httplib::Result answer = client.Get("/metrics", {{"Range", "bytes=0-1,0-1,0-1"}});
@@ -97,7 +97,7 @@ TEST_F(HttpServerTest, PartsOfPagesAreNotServed) {
   EXPECT_EQ(answer->body, "");
 }
 
-// Others would be read into memory, of any length.
+// Closes the connection: the library would read the body into memory, of any length.
 TEST_F(HttpServerTest, ABodyThatNobodyReadsEndsTheConnection) {
   for (const char* line : {"POST /metrics", "PUT /v2/x", "PRI /livez", "POST /v2/%0Ax"}) {
     const rpc::TcpClient client(server_->port());
@@ -106,7 +106,7 @@ TEST_F(HttpServerTest, ABodyThatNobodyReadsEndsTheConnection) {
   }
 }
 
-// A body made anew for each answer, which tells when it went.
+// Sends a body in two pieces, and counts how many such bodies are gone.
 class Pieces final : public HttpBody {
  public:
   explicit Pieces(std::atomic<int>& gone) : gone_(gone) {}
@@ -151,7 +151,7 @@ class HttpServiceTest : public testing::Test {
     return reply;
   }
 
-  std::size_t most_ = 1 << 20;  // that are read of a body
+  std::size_t most_ = 1 << 20;  // bytes that are read of a body
   std::atomic<int> gone_ = 0;   // bodies of answers
   std::unique_ptr<HttpServer> server_;
 };
@@ -180,7 +180,7 @@ TEST_F(HttpServiceTest, SendsABodyInPiecesAndLetsItGo) {
   }
 }
 
-// The client sends all of it before it reads.
+// Sends all of it before it reads, as most clients do.
 TEST_F(HttpServiceTest, ABodyThatWasNotReadIsDiscarded) {
   httplib::Client client("127.0.0.1", server_->port());
   client.set_keep_alive(true);

@@ -26,11 +26,11 @@ class InferCallTest : public RestTest {
     ASSERT_TRUE(answer);
     EXPECT_EQ(answer->status, 200) << answer->body;
   }
-  // What stands behind the JSON of a binary answer.
+  // Returns the bytes behind the JSON of a binary answer.
   [[nodiscard]] static std::string voxels_of(const httplib::Result& answer) {
     return answer->body.substr(std::stoul(answer->get_header_value("Inference-Header-Content-Length")));
   }
-  // Waits until a request that is received has one turn of one.
+  // Waits until the only turn to receive is taken, or free.
   void wait_until_turn_is(bool taken) const {
     std::stop_source stopped;
     stopped.request_stop();
@@ -177,7 +177,7 @@ TEST_F(InferCallTest, WhatThereIsNoMemoryForMayBeTriedAgain) {
   EXPECT_EQ(record_of(0).refusal, "memory");
 }
 
-// What a compressed body unpacks to nobody knows; chunks have lines of any length.
+// Refuses bodies of unknown length: compressed ones, and those in chunks.
 TEST_F(InferCallTest, OtherBodiesAreNotRead) {
   for (const char* header : {"Transfer-Encoding: chunked", "Content-Length: 5\r\nContent-Encoding: gzip"}) {
     const TcpClient client(http_->port());

@@ -91,7 +91,7 @@ TEST(InferMessage, NumbersMustBeThoseOfTheShape) {
   expect_invalid(request_with(R"("datatype":"UINT8","shape":[1],"data":[300])"), "", "input 'raw': data[0]");
 }
 
-// Two bytes of JSON are four of a float.
+// Reads two bytes of JSON as four of a float.
 TEST(InferMessage, NumbersThatTakeMoreMemoryThanVoxelsMayAreNotRead) {
   std::string data = "0";
   for (int i = 1; i < 1000; ++i) data += ",0";

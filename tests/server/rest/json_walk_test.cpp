@@ -70,12 +70,11 @@ TEST(JsonWalk, DeepNestingIsRefused) {
   Log log;
   EXPECT_TRUE(walk_json(nested(most_json_depth), log));
   EXPECT_THAT(refused(nested(most_json_depth + 1)).message, HasSubstr("nested deeper than 32"));
-  // Which ends after the first few, whatever follows.
   EXPECT_THAT(refused(std::string(1 << 20, '[')).message, HasSubstr("nested deeper than 32"));
   EXPECT_THAT(refused(std::string(1 << 20, '{')).message, HasSubstr("syntax error"));
 }
 
-// The parser keeps the bytes of a value, twice: texts and numbers without end would take all memory.
+// Bounds texts and numbers: the parser keeps the bytes of a value, twice.
 TEST(JsonWalk, AValueWithoutEndIsRefused) {
   Log log;
   EXPECT_TRUE(walk_json("\"" + std::string(most_value_bytes - 10, 'x') + "\"", log));

@@ -129,7 +129,7 @@ TEST(RequestText, WhatComesTwiceIsRefused) {
   EXPECT_EQ(read(R"({"inputs":[{"name":"a"},{"name":"b"}]})").message.inputs_size(), 2) << "each has a name of its own";
 }
 
-// A few bytes of JSON would be hundreds of the message.
+// Bounds lists: a few bytes of JSON are hundreds of a message.
 TEST(RequestText, ListsAreBounded) {
   const auto list = [](const std::string& one, int count) {
     std::string text = one;

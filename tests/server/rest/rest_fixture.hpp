@@ -1,4 +1,4 @@
-// The protocol over HTTP on a free loopback port, over a fake ModelServer, beside the gRPC server.
+// Serves the protocol over HTTP on a free loopback port, over a fake ModelServer, beside the gRPC server.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -55,7 +55,7 @@ class RestTest : public rpc::Loopback {
                 {{"Inference-Header-Content-Length", std::to_string(json.size())}});
   }
 
-  // A legal request whose voxels come behind its JSON, and how much of them.
+  // Returns the JSON of a legal request whose voxels follow, `voxel_bytes` of them.
   [[nodiscard]] static std::string binary_request(std::size_t voxel_bytes, const std::string& datatype = "FP32",
                                                   const std::string& parameters = R"({"binary_data_output":true})") {
     return R"({"id":"job-1","inputs":[{"name":"raw","datatype":")" + datatype +
@@ -65,7 +65,7 @@ class RestTest : public rpc::Loopback {
   [[nodiscard]] static std::string voxels(ElementType type = ElementType::f32) {
     return rpc::input_bytes({1, {6, 5, 4}, type, VolumeOrder::image_major});
   }
-  // One as it travels.
+  // Returns a request as it travels.
   [[nodiscard]] static std::string on_the_wire(const std::string& json, const std::string& voxels) {
     return "POST /v2/models/twice/infer HTTP/1.1\r\nHost: x\r\nContent-Length: " +
            std::to_string(json.size() + voxels.size()) +

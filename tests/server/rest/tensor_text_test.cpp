@@ -38,7 +38,7 @@ void expect_refused(const std::string& json, ElementType type, std::int64_t coun
   EXPECT_THAT(numbers.error().message, HasSubstr(part)) << json;
 }
 
-// Every pattern of bits has the same chance.
+// Draws every pattern of bits with the same chance.
 std::vector<float> drawn_floats(int count) {
   test::Random random(7);
   std::vector<float> floats = {0.0F,
@@ -74,7 +74,7 @@ TEST(TensorText, FloatsReadBackAsTheSameBits) {
   EXPECT_TRUE(*again == elements);
 }
 
-// Clients read them so, and round to float32 afterwards, or read float32 at once.
+// Reads them as clients do: as float64 and rounded afterwards, or as float32.
 TEST(TensorText, FloatsAreTheSameByWayOfFloat64) {
   for (const float value : drawn_floats(2000)) {
     const std::string text = text_of(bytes_of(std::vector<float>{value}), ElementType::f32);

@@ -139,7 +139,7 @@ TEST_F(InferExchangeTest, WhatWouldGrowPastItsMemoryIsNotParsed) {
   EXPECT_EQ(records_[0].bytes_in, 2 << 14);
 }
 
-// Who calls over another protocol.
+// Calls over another protocol.
 class OtherCaller final : public Caller {
  public:
   explicit OtherCaller(std::optional<Error> gone) : gone_(std::move(gone)) {}
