@@ -82,7 +82,7 @@ class OperationsTest(unittest.TestCase):
     def test_status_tells_how_far_planning_is(self):
         rng = np.random.default_rng(5)
         deep = nets.Net(1)
-        for _ in range(60):
+        for _ in range(200):
             deep.conv(rng, 4, (1, 2, 2))
         with tempfile.TemporaryDirectory() as folder:
             nets.save(deep, f"{folder}/models", "deep")
