@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "planner/gpu_budget.hpp"
 #include "primitives/core/modules.hpp"
 
 namespace znni {
@@ -20,6 +21,19 @@ Result<void> add_module(const std::filesystem::path& file, Plugins& plugins) {
     break;
   }
   return {};
+}
+
+// Returns what is taken of the GPU where nobody says how much.
+Result<std::int64_t> usual_budget(const Plugins& plugins) {
+  const std::int64_t whole = plugins.gpu_spec.accelerator.memory_bytes;
+  if (plugins.gpu->memory == nullptr) return default_gpu_budget(whole, std::nullopt);
+  const Result<GpuMemory> memory = plugins.gpu->memory(plugins.gpu_spec);
+  if (!memory) return memory.error();
+  const std::int64_t budget = default_gpu_budget(whole, *memory);
+  if (budget > 0) return budget;
+  return Error{ErrorCode::over_budget, bytes_text(memory->free) + " of the memory of '" + plugins.gpu_spec.name +
+                                           "' are free, and libraries take " + bytes_text(memory->libraries) +
+                                           ": nothing is left for plans"};
 }
 
 }  // namespace
@@ -49,9 +63,10 @@ Result<GpuOffer> offer_gpu(const Plugins& plugins, std::optional<std::int64_t> d
             : "the back ends that were opened find no GPU, or no driver for it, on this machine"};
   }
   const std::int64_t whole = plugins.gpu_spec.accelerator.memory_bytes;
-  const std::int64_t wanted = device_bytes.value_or(whole / 10 * 9);
-  if (wanted <= whole) return GpuOffer{plugins.gpu_spec, wanted, pinned_bytes};
-  return Error{ErrorCode::over_budget, bytes_text(wanted) + " of the GPU's memory are asked for; '" +
+  const Result<std::int64_t> wanted = device_bytes ? Result<std::int64_t>(*device_bytes) : usual_budget(plugins);
+  if (!wanted) return wanted.error();
+  if (*wanted <= whole) return GpuOffer{plugins.gpu_spec, *wanted, pinned_bytes};
+  return Error{ErrorCode::over_budget, bytes_text(*wanted) + " of the GPU's memory are asked for; '" +
                                            plugins.gpu_spec.name + "' has " + bytes_text(whole)};
 }
 

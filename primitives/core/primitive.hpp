@@ -75,6 +75,12 @@ struct Primitive {
   Seconds (*least_time)(const LayerProblem& problem, const DeviceSpec& spec) = nullptr;
 };
 
+// A GPU's own memory, in bytes.
+struct GpuMemory {
+  std::int64_t free = 0;       // now, beside what other programs hold
+  std::int64_t libraries = 0;  // that libraries take of it before and beside the budget of a device that is opened
+};
+
 // One folder of primitives and the devices they run on.
 struct Backend {
   std::string_view name;               // "cpu"
@@ -84,6 +90,8 @@ struct Backend {
   Result<std::unique_ptr<Device>> (*open)(const DeviceSpec& spec, std::int64_t host_budget, std::int64_t pinned_budget,
                                           std::int64_t device_budget);
   std::span<const Primitive* const> primitives;
+  // Of a GPU that probe() found; device_failure where it does not answer. nullptr: nothing is known of it.
+  Result<GpuMemory> (*memory)(const DeviceSpec& spec) = nullptr;
 };
 
 // "tile=24,engine=3"; "" for none.

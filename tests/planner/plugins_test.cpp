@@ -33,6 +33,48 @@ TEST(Plugins, TheFirstGpuOfThePluginsIsOffered) {
   EXPECT_THAT(more.error().message, HasSubstr("'simulated GPU' has 256.00 MiB"));
 }
 
+// A GPU of 1000 bytes.
+Plugins with_memory(Result<GpuMemory> (*memory)(const DeviceSpec& spec), Backend& backend) {
+  backend.memory = memory;
+  Plugins plugins;
+  plugins.backends = {&backend};
+  plugins.gpu = &backend;
+  plugins.gpu_spec.name = "card";
+  plugins.gpu_spec.accelerator.memory_bytes = 1000;
+  return plugins;
+}
+
+TEST(Plugins, OfAGpuThatOthersUseOnlyWhatIsFreeIsOffered) {
+  Backend backend;
+  const Plugins plugins = with_memory(
+      [](const DeviceSpec&) -> Result<GpuMemory> {
+        return GpuMemory{700, 50};
+      },
+      backend);
+  EXPECT_EQ(offer_gpu(plugins, {}, 0)->device_bytes, 650);
+  EXPECT_EQ(offer_gpu(plugins, 800, 0)->device_bytes, 800) << "as the user says: what is free changes";
+}
+
+TEST(Plugins, AGpuWithoutFreeMemoryIsNotOffered) {
+  Backend backend;
+  const Plugins full = with_memory([](const DeviceSpec&) -> Result<GpuMemory> { return GpuMemory{40, 50}; }, backend);
+  const Result<GpuOffer> offer = offer_gpu(full, {}, 0);
+  ASSERT_FALSE(offer);
+  EXPECT_EQ(offer.error().code, ErrorCode::over_budget);
+  EXPECT_EQ(offer.error().message,
+            "40 B of the memory of 'card' are free, and libraries take 50 B: nothing is left for plans");
+}
+
+TEST(Plugins, AGpuThatDoesNotAnswerIsNotOffered) {
+  Backend backend;
+  const Plugins lost = with_memory(
+      [](const DeviceSpec&) -> Result<GpuMemory> {
+        return Error{ErrorCode::device_failure, "it fell off the bus"};
+      },
+      backend);
+  EXPECT_EQ(offer_gpu(lost, {}, 0).error().message, "it fell off the bus");
+}
+
 TEST(Plugins, WithoutAGpuTheRefusalSaysWhatIsMissing) {
   const std::vector<std::filesystem::path> files = {example()};
   const Result<Plugins> plugins = open_plugins(files, false);

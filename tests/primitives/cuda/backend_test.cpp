@@ -30,5 +30,11 @@ TEST(CudaBackend, AGpuThatIsNotThereIsNamed) {
   EXPECT_THAT(device.error().message, ::testing::HasSubstr("'a GPU of the future'"));
 }
 
+TEST(CudaBackend, OfAGpuThatIsNotThereNoMemoryIsKnown) {
+  DeviceSpec spec = described_gpu();
+  spec.name = "a GPU of the future";
+  EXPECT_EQ(backend().memory(spec).error().code, ErrorCode::not_found);
+}
+
 }  // namespace
 }  // namespace znni::cuda
