@@ -38,6 +38,7 @@ int plan_places(const Network& network, const Session& session) {
   if (!places) return fail(places.error());
   SearchLog log;
   const Result<SplitPlan> plan = make_split(network, session, *places, &log);
+  warn_of_notes(session);
   if (!plan) return fail(plan.error());
   if (!options.output.empty()) {
     if (const Result<void> saved = save(options.output, plan->plan); !saved) return fail(saved.error());
@@ -146,6 +147,7 @@ int show_plan(const PlannerOptions& options) {
   if (!session) return fail(session.error());
   const PlanCheck answer = check(*plan, loaded->network, session->catalogue, session->spec, session->memory_limit,
                                  session->gpu ? &*session->gpu : nullptr);
+  warn_of_notes(*session);
   const std::string why = answer.reason.empty() ? "" : ": " + answer.reason;
   std::printf("%s%s\n", std::string(answer_text(answer.fit)).c_str(), why.c_str());
   if (answer.fit == PlanFit::does_not_run) return 1;

@@ -181,6 +181,13 @@ void print_residuals(const Session& session) {
 
 void warn(const std::string& line) { std::fprintf(stderr, "planner: %s\n", line.c_str()); }
 
+void warn_of_notes(const Session& session) {
+  for (const Backend* backend : session.backends) {
+    if (backend->notes == nullptr) continue;
+    for (const std::string& note : backend->notes()) warn(note);
+  }
+}
+
 void hold_signals() {
   sigset_t signals;
   sigemptyset(&signals);
@@ -201,6 +208,7 @@ Result<Session> open_session(const PlannerOptions& options) {
   session.options = options;
   const Result<Plugins> plugins = open_named(options);
   if (!plugins) return plugins.error();
+  session.backends = plugins->backends;
   std::vector<const Backend*> backends = {&cpu::backend()};
   backends.insert(backends.end(), plugins->backends.begin(), plugins->backends.end());
   const Result<Catalogue> own = Catalogue::make(backends);

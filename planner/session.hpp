@@ -21,8 +21,9 @@ struct Session {
   PlannerOptions options;
   std::optional<Machine> machine;  // another one, of --machine
   DeviceSpec spec;
-  std::optional<GpuOffer> gpu;  // of this machine, where a plug-in brings one
-  RecordedPrimitives recorded;  // those of --machine that this build does not have
+  std::optional<GpuOffer> gpu;           // of this machine, where a plug-in brings one
+  std::vector<const Backend*> backends;  // of plug-ins
+  RecordedPrimitives recorded;           // those of --machine that this build does not have
   Catalogue catalogue;
   std::int64_t memory_limit = 0;
   std::string timings_path;
@@ -52,6 +53,9 @@ struct Session {
 [[nodiscard]] Result<void> calibrate_here(Session& session);
 
 void warn(const std::string& line);
+
+// Warns of what plug-ins had to assume since the last call.
+void warn_of_notes(const Session& session);
 
 // SIGINT and SIGTERM are held back and asked for, so that no handler is needed and no file is left half written.
 void hold_signals();

@@ -152,12 +152,13 @@ Result<std::optional<ServerGpu>> offered_gpu(const Options& options, const Plugi
   const Result<GpuOffer> offer = offer_gpu(plugins, options.gpu_memory, *options.memory);
   if (!offer) return offer.error();
   const Backend* const backend = plugins.gpu;
-  return std::optional(ServerGpu{*offer, [backend, threads = *options.threads](const GpuOffer& given) {
-                                   DeviceSpec spec = given.spec;
-                                   spec.threads = threads;
-                                   return backend->open(spec, given.pinned_bytes, given.pinned_bytes,
-                                                        given.device_bytes);
-                                 }});
+  ServerGpu gpu{*offer, [backend, threads = *options.threads](const GpuOffer& given) {
+                  DeviceSpec spec = given.spec;
+                  spec.threads = threads;
+                  return backend->open(spec, given.pinned_bytes, given.pinned_bytes, given.device_bytes);
+                }};
+  if (backend->notes != nullptr) gpu.notes = backend->notes;
+  return std::optional(std::move(gpu));
 }
 
 Result<std::unique_ptr<ModelServer>> open_models(const Options& options, const Log& log) {

@@ -92,6 +92,8 @@ struct Backend {
   std::span<const Primitive* const> primitives;
   // Of a GPU that probe() found; device_failure where it does not answer. nullptr: nothing is known of it.
   Result<GpuMemory> (*memory)(const DeviceSpec& spec) = nullptr;
+  // Lines for a log, since the last call: what primitives had to assume. Each is given once. nullptr: none. Any thread.
+  std::vector<std::string> (*notes)() = nullptr;
 };
 
 // "tile=24,engine=3"; "" for none.

@@ -3,6 +3,7 @@
 #include "primitives/cuda/cuda_device.hpp"
 #include "primitives/cuda/gpu_properties.hpp"
 #include "primitives/cuda/library_memory.hpp"
+#include "primitives/cuda/notes.hpp"
 
 namespace znni::cuda {
 namespace {
@@ -38,10 +39,12 @@ Result<GpuMemory> memory(const DeviceSpec& spec) {
   return gpu ? measure_memory(*gpu) : gpu.error();
 }
 
+std::vector<std::string> take_notes() { return backend_notes().take(); }
+
 }  // namespace
 
 const Backend& backend() {
-  static const Backend cuda{"cuda", &probe, &open, registry(), &memory};
+  static const Backend cuda{"cuda", &probe, &open, registry(), &memory, &take_notes};
   return cuda;
 }
 

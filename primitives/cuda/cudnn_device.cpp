@@ -1,5 +1,6 @@
 #include "primitives/cuda/cudnn_device.hpp"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,34 @@ std::string limits_of_90() {
          R"("pciDeviceId":0,"isTccDriver":0,"supportCoopLaunch":1,"driverVer":13000,)";
 }
 
+// Limits of other GPUs are not known here.
+bool has_known_limits(const GpuProperties& gpu) { return gpu.compute_capability == 90; }
+
+Result<CudnnDescriptor> described_by_driver(const GpuProperties& gpu) {
+  CudnnDescriptor device(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, "device description");
+  const auto index = static_cast<std::int32_t>(gpu.index);
+  device.set(CUDNN_ATTR_DEVICEPROP_DEVICE_ID, CUDNN_TYPE_INT32, 1, &index);
+  if (Result<void> made = device.finalise(); !made) return made.error();
+  return device;
+}
+
+Result<CudnnDescriptor> described_by_hand(const GpuProperties& gpu) {
+  CudnnDescriptor device(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, "device description");
+  const std::string description = cudnn_description(gpu);
+  device.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
+             static_cast<std::int64_t>(description.size()) + 1, description.c_str());
+  if (Result<void> made = device.finalise(); !made) return made.error();
+  return device;
+}
+
+Result<CudnnDescriptor> device_of(const GpuProperties& gpu, Notes& notes) {
+  Result<CudnnDescriptor> device = described_by_driver(gpu);
+  if (device || !has_known_limits(gpu)) return device;
+  notes.add("'" + gpu.name + "': the driver gives cuDNN no description of it (" + device.error().message +
+            "): its engines are those for a description of our own");
+  return described_by_hand(gpu);
+}
+
 }  // namespace
 
 Result<void> check_cudnn_version(std::size_t version) {
@@ -38,27 +67,22 @@ std::string cudnn_description(const GpuProperties& gpu) {
          gpu.name + "\"}";
 }
 
-Result<CudnnDescriptor> cudnn_device(const DeviceSpec& spec) {
+Result<CudnnDescriptor> cudnn_device(const DeviceSpec& spec, std::span<const GpuProperties> here, Notes& notes) {
   if (Result<void> version = check_cudnn_version(cudnnGetVersion()); !version) return version.error();
-  CudnnDescriptor device(CUDNN_BACKEND_DEVICEPROP_DESCRIPTOR, "device description");
-  static const std::vector<GpuProperties> gpus = read_gpus();  // the driver takes its time
-  for (const GpuProperties& gpu : gpus) {
-    if (gpu.name != spec.name) continue;
-    const auto index = static_cast<std::int32_t>(gpu.index);
-    device.set(CUDNN_ATTR_DEVICEPROP_DEVICE_ID, CUDNN_TYPE_INT32, 1, &index);
-    if (Result<void> made = device.finalise(); !made) return made.error();
-    return device;
-  }
+  const auto found = std::find_if(here.begin(), here.end(), [&](const auto& gpu) { return gpu.name == spec.name; });
+  if (found != here.end()) return device_of(*found, notes);
   if (spec.name != h200().name) {
     return Error{ErrorCode::unsupported, "cuDNN cannot plan for '" + spec.name +
                                              "' on a machine without it; only for '" + h200().name +
                                              "', of which a description is at hand"};
   }
-  const std::string description = cudnn_description(h200());
-  device.set(CUDNN_ATTR_DEVICEPROP_JSON_REPRESENTATION, CUDNN_TYPE_CHAR,
-             static_cast<std::int64_t>(description.size()) + 1, description.c_str());
-  if (Result<void> made = device.finalise(); !made) return made.error();
-  return device;
+  notes.add("'" + spec.name + "' is not here: cuDNN's engines are those for a description of our own");
+  return described_by_hand(h200());
+}
+
+Result<CudnnDescriptor> cudnn_device(const DeviceSpec& spec) {
+  static const std::vector<GpuProperties> gpus = read_gpus();  // the driver takes its time
+  return cudnn_device(spec, gpus, backend_notes());
 }
 
 }  // namespace znni::cuda

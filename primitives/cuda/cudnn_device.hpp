@@ -1,9 +1,12 @@
 // What cuDNN is told of the GPU that it makes plans for. From a description it plans without a GPU.
 #pragma once
 
+#include <span>
+
 #include "primitives/core/device.hpp"
 #include "primitives/cuda/cudnn_descriptor.hpp"
 #include "primitives/cuda/gpu_properties.hpp"
+#include "primitives/cuda/notes.hpp"
 
 namespace znni::cuda {
 
@@ -14,8 +17,13 @@ inline constexpr std::size_t least_cudnn_version = 91500;
 // The description of a GPU as cuDNN writes it down itself (JSON).
 [[nodiscard]] std::string cudnn_description(const GpuProperties& gpu);
 
-// A finalised descriptor of the device that `spec` names: the GPU of that name where this machine has one, else the
-// description of h200() where that is its name; unsupported for others, which cannot be planned for without them.
+// A finalised descriptor of the device that `spec` names. Of the GPU of that name among those that are `here` it is the
+// driver's; where the driver gives none, it is ours where the limits are known, of compute capability 9.0. Without such
+// a GPU it is that of h200() where that is its name; unsupported for others, which cannot be planned for without them.
+// Whatever is not the driver's is added to `notes`.
+[[nodiscard]] Result<CudnnDescriptor> cudnn_device(const DeviceSpec& spec, std::span<const GpuProperties> here,
+                                                   Notes& notes);
+// With the GPUs of this machine, which are read once, and the back end's notes.
 [[nodiscard]] Result<CudnnDescriptor> cudnn_device(const DeviceSpec& spec);
 
 }  // namespace znni::cuda

@@ -287,6 +287,7 @@ class ModelServerImpl final : public ModelServer {
     PlanContext told = context;
     told.progress = &slot.progress();
     Result<std::unique_ptr<LoadedModel>> model = load_one(entry, share, told, stop);
+    if (options_.gpu) tell_notes(*options_.gpu, options_.log);
     if (!model) return give_up(slot, model.error());
     if (untouched_bytes(**model) <= options_.touched_before_serving) {
       Result<void> finished = finish_model(**model, in_turn(stop), in_turn(stop), options_.log, stop);

@@ -23,4 +23,9 @@ std::int64_t OpenGpu::reserved(MemorySpace space) const {
   return device == nullptr ? 0 : device->reserved(space);
 }
 
+void tell_notes(const ServerGpu& gpu, const LogSink& log) {
+  if (!gpu.notes) return;
+  for (const std::string& note : gpu.notes()) log_to(log, "warning", note);
+}
+
 }  // namespace znni

@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "planner/plan.hpp"
 #include "primitives/core/accelerator.hpp"
@@ -18,7 +19,11 @@ namespace znni {
 struct ServerGpu {
   GpuOffer offer;
   std::function<Result<std::unique_ptr<Device>>(const GpuOffer& offer)> open;
+  std::function<std::vector<std::string>()> notes = {};  // Backend::notes; may be empty
 };
+
+// Warns of what its back end had to assume since the last call.
+void tell_notes(const ServerGpu& gpu, const LogSink& log);
 
 class OpenGpu {
  public:

@@ -137,6 +137,16 @@ class GpuTest(unittest.TestCase):
             daemon.logged("the CPU takes over")
             self.assertEqual(daemon.page("/readyz"), (200, "ok\n"))
 
+    def test_what_the_back_end_had_to_assume_is_said_once(self):
+        note = "engines are those for a description"
+        with self.failing_daemon("ZNNI_SIM_NOTE", note) as daemon:
+            self.assertEqual(len(daemon.logged(note)), 1, daemon.log)
+        done = subprocess.run([PLANNER, "--model", self.plan.with_name("model.onnx"), "--mem", "300M", "--strategy",
+                               "cpu-gpu", "--plugin", PLUGIN, "--gpu-mem", "512K"], check=True, text=True,
+                              capture_output=True,
+                              env=dict(os.environ, XDG_STATE_HOME=self.folder.name, ZNNI_SIM_NOTE=note))
+        self.assertEqual(done.stderr.count(f"planner: {note}\n"), 1, done.stderr)
+
     def test_a_gpu_that_does_not_open_is_replaced_and_said(self):
         with self.failing_daemon("ZNNI_SIM_FAIL_OPEN", 1) as daemon, daemon.client() as client:
             self.assertIn("it does not open", self.ask(client)["fallback"].string_param)

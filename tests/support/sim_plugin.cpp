@@ -1,6 +1,7 @@
 // The simulated GPU as a plug-in, so that programs are tested with a GPU where there is none. Faults by environment:
 // ZNNI_SIM_FAIL_WORK=N, the N-th piece of work that it is given fails, and all behind it; ZNNI_SIM_FAIL_OPEN=1, it does
-// not open.
+// not open. ZNNI_SIM_NOTE is what it has to say.
+#include <atomic>
 #include <cstdlib>
 
 #include "primitives/core/modules.hpp"
@@ -25,8 +26,15 @@ Result<std::unique_ptr<Device>> open(const DeviceSpec& spec, std::int64_t host, 
   return std::unique_ptr<Device>(std::move(sim));
 }
 
+std::vector<std::string> notes() {
+  static std::atomic<bool> said = false;
+  const char* const note = std::getenv("ZNNI_SIM_NOTE");
+  if (note == nullptr || said.exchange(true)) return {};
+  return {note};
+}
+
 const Backend* backend() {
-  static const Backend sim{"sim", sim_backend().probe, &open, sim_backend().primitives};
+  static const Backend sim{"sim", sim_backend().probe, &open, sim_backend().primitives, nullptr, &notes};
   return &sim;
 }
 

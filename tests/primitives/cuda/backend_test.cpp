@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "primitives/cuda/notes.hpp"
 #include "tests/primitives/cuda/gpu_specs.hpp"
 
 namespace znni::cuda {
@@ -34,6 +35,12 @@ TEST(CudaBackend, OfAGpuThatIsNotThereNoMemoryIsKnown) {
   DeviceSpec spec = described_gpu();
   spec.name = "a GPU of the future";
   EXPECT_EQ(backend().memory(spec).error().code, ErrorCode::not_found);
+}
+
+TEST(CudaBackend, GivesTheNotesOfItsPrimitives) {
+  backend_notes().add("a note of a test");
+  EXPECT_THAT(backend().notes(), ::testing::Contains("a note of a test"));
+  EXPECT_THAT(backend().notes(), ::testing::IsEmpty());
 }
 
 }  // namespace

@@ -11,6 +11,40 @@ TEST(CudnnDevice, ADescribedGpuNeedsNoDriver) {
   EXPECT_NE(device->get(), nullptr);
 }
 
+// GPUs of which the driver says nothing: here, because there is no driver. Ours describes those of capability 9.0.
+TEST(CudnnDevice, WithoutTheDriversDescriptionItIsOursAndThatIsSaidOnce) {
+  if (!read_gpus().empty()) GTEST_SKIP() << "there is a driver";
+  GpuProperties other = h200();
+  other.name = "NVIDIA H100 80GB HBM3";
+  for (const GpuProperties& gpu : {h200(), other}) {
+    Notes notes;
+    for (int again = 0; again < 2; ++again) {
+      const Result<CudnnDescriptor> device = cudnn_device(spec_of(gpu), std::span(&gpu, 1), notes);
+      ASSERT_TRUE(device.has_value()) << device.error().message;
+    }
+    EXPECT_THAT(notes.take(),
+                ::testing::ElementsAre(::testing::AllOf(
+                    ::testing::StartsWith("'" + gpu.name + "': the driver gives cuDNN no description of it ("),
+                    ::testing::HasSubstr("CUDNN_STATUS"))));
+  }
+}
+
+TEST(CudnnDevice, OfLimitsThatAreNotKnownThereIsNoDescription) {
+  if (!read_gpus().empty()) GTEST_SKIP() << "there is a driver";
+  GpuProperties older = h200();
+  older.name = "NVIDIA A100";
+  older.compute_capability = 80;
+  Notes notes;
+  EXPECT_FALSE(cudnn_device(spec_of(older), std::span(&older, 1), notes).has_value());
+  EXPECT_THAT(notes.take(), ::testing::IsEmpty());
+}
+
+TEST(CudnnDevice, AGpuThatIsNotHereIsPlannedForWithANote) {
+  Notes notes;
+  ASSERT_TRUE(cudnn_device(described_gpu(), {}, notes).has_value());
+  EXPECT_THAT(notes.take(), ::testing::ElementsAre(::testing::StartsWith("'NVIDIA H200' is not here")));
+}
+
 TEST(CudnnDevice, OthersAreRefusedInWords) {
   DeviceSpec spec = described_gpu();
   spec.name = "another GPU";

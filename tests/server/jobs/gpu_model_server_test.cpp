@@ -38,7 +38,8 @@ class GpuModelServer : public test::ServedRepository {
     ServerOptions given = server_options(std::int64_t{80} << 20, test::split_catalogue());
     if (with_gpu) {
       given.gpu = ServerGpu{{test::host_sim_spec(), device_bytes_, std::int64_t{1} << 40},
-                            [this](const GpuOffer& offer) { return open_gpu(offer); }};
+                            [this](const GpuOffer& offer) { return open_gpu(offer); },
+                            [this] { return std::exchange(notes_, {}); }};
     }
     return settled(open_model_server(std::move(given)));
   }
@@ -66,6 +67,7 @@ class GpuModelServer : public test::ServedRepository {
       test::dense_oracle(network_, weights_, volume_.shape.n, test::volume_values(volume_.view(), {}));
   std::int64_t device_bytes_ = std::int64_t{1} << 27;
   bool opens_ = true;
+  std::vector<std::string> notes_;
   int opened_ = 0;
   test::HostSim* gpu_ = nullptr;
 };
@@ -136,6 +138,16 @@ TEST_F(GpuModelServer, AGpuThatIsLostIsSaidInStatisticsAndLog) {
   run(*server, "net");
   EXPECT_EQ(server->statistics("net", "").fell_back, 2);
   EXPECT_EQ(log().find("takes over"), log().rfind("takes over"));
+}
+
+TEST_F(GpuModelServer, WhatTheBackEndHadToAssumeIsInTheLog) {
+  notes_ = {"engines are those for a description"};
+  add_model("a");
+  add_model("b");
+  const std::unique_ptr<ModelServer> server = open();
+  ASSERT_TRUE(server->ready()) << log();
+  EXPECT_THAT(log(), HasSubstr("warning: engines are those for a description"));
+  EXPECT_EQ(log().find("engines are"), log().rfind("engines are"));
 }
 
 TEST_F(GpuModelServer, WhereTheGpuDoesNotOpenTheRungsOfTheCpuServe) {
