@@ -62,6 +62,9 @@ constexpr std::chrono::seconds between_questions{5};
 constexpr std::chrono::seconds for_an_answer{5};
 constexpr std::chrono::seconds until_deaf{25};
 
+// EX_TEMPFAIL of sysexits.h: what was tried may succeed in another process.
+constexpr int exit_gpu_lost = 75;
+
 int fail(const Log& log, const Error& error) {
   log.error(error.message);
   return 1;
@@ -268,6 +271,16 @@ void end(rpc::Server& server, const Options& options) {
   server.drain(options.exit_timeout_seconds);
 }
 
+// Until a signal comes; nothing where a job lost the GPU, which another process may use again.
+std::optional<int> wait_for_end(const TerminationSignals& signals, const ModelServer& models) {
+  constexpr std::chrono::milliseconds period{500};
+  for (;;) {
+    const std::optional<int> signal = signals.wait_for(period);
+    const std::optional<GpuLoss> loss = models.gpu_loss();
+    if (signal || (loss && !loss->while_loading)) return signal;
+  }
+}
+
 int serve(Options options, const TerminationSignals& signals, SecondSignal& second, const Log& log) {
   const Result<MemoryShares> shares = split_memory(limits_of(options));
   if (!shares) return fail(log, shares.error().within("--mem"));
@@ -310,15 +323,17 @@ int serve(Options options, const TerminationSignals& signals, SecondSignal& seco
     port.run([&] { return server->ask_own_port(for_an_answer); }, between_questions, stop);
   });
 
-  const int signal = signals.wait();
+  const std::optional<int> signal = wait_for_end(signals, **models);
   static_cast<void>(supervisor.tell("STOPPING=1"));
-  log.info("stopping", {{"signal", signal},
+  const int exit_code = signal ? 0 : exit_gpu_lost;
+  if (!signal) log.error("this process ends, for another one to use the GPU", {{"exit_code", exit_code}});
+  log.info("stopping", {{"signal", signal.value_or(0)},
                         {"lame_duck_seconds", options.lame_duck_seconds},
                         {"seconds_at_most", options.lame_duck_seconds + options.exit_timeout_seconds}});
-  second.watch();
+  second.watch(signal ? 0 : 1);
   end(*server, options);
   log.info("stopped");
-  return 0;
+  return exit_code;
 }
 
 int run(const Options& given) {

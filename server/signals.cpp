@@ -37,10 +37,11 @@ std::optional<int> TerminationSignals::wait_for(std::chrono::milliseconds timeou
   return signal;
 }
 
-void SecondSignal::watch() {
-  const auto wait = [this](const std::stop_token& stop) {
+void SecondSignal::watch(int passed) {
+  const auto wait = [this, left = passed](const std::stop_token& stop) mutable {
     while (!stop.stop_requested()) {
-      if (const auto second = signals_.wait_for(std::chrono::milliseconds(50))) std::_Exit(128 + *second);
+      const std::optional<int> signal = signals_.wait_for(std::chrono::milliseconds(50));
+      if (signal && left-- == 0) std::_Exit(128 + *signal);
     }
   };
   try {

@@ -35,8 +35,9 @@ class SecondSignal {
   // `signals` must outlive it.
   explicit SecondSignal(const TerminationSignals& signals) : signals_(signals) {}
 
-  // Any signal is the second from now on, until destroyed. Where the system grants no thread for it, none is.
-  void watch();
+  // Any signal is the second from now on, until destroyed, but for the first `passed` ones: where the end began without
+  // a signal, the first may be a supervisor's. Where the system grants no thread for it, none is.
+  void watch(int passed = 0);
 
  private:
   const TerminationSignals& signals_;

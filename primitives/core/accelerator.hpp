@@ -7,7 +7,9 @@
 //
 // One thread at a time gives work to an accelerator: the worker of its place (reserve() may be called from any). A
 // failure of work that was given is reported by a later call, at the latest by the wait for it; from then on every
-// call fails with the same device_failure.
+// call fails with the same error: device_lost where only another process can use the device again, else device_failure
+// until the device works again. What a library says of a lost device may be any device_failure: synchronise() tells.
+// A call that fails by itself has given nothing.
 #pragma once
 
 #include <cstddef>

@@ -15,7 +15,7 @@
 namespace znni {
 
 // Raised when a type that crosses the border changes its meaning without changing its size.
-inline constexpr std::uint32_t module_abi = 1;
+inline constexpr std::uint32_t module_abi = 2;
 
 // Mixes the sizes of the types that cross the border: modules of another tree differ here even where nobody has raised
 // module_abi.

@@ -5,8 +5,8 @@
 namespace znni {
 
 std::string_view to_string(ErrorCode code) {
-  static constexpr std::array<std::string_view, 10> names = {
-      "invalid_argument", "not_found",   "unsupported",       "over_budget", "device_failure",
+  static constexpr std::array<std::string_view, 11> names = {
+      "invalid_argument", "not_found",   "unsupported",       "over_budget", "device_failure", "device_lost",
       "corrupt_file",     "unavailable", "deadline_exceeded", "cancelled",   "internal"};
   return names[static_cast<std::size_t>(code)];
 }

@@ -20,6 +20,7 @@ enum class ErrorCode {
   unsupported,        // legal, but this build or primitive does not do it
   over_budget,        // needs more memory than was granted; the message carries both numbers
   device_failure,     // a device or library refused to work
+  device_lost,        // a device that this process cannot use any more: only another one may
   corrupt_file,       // a file that is not what it claims to be
   unavailable,        // not now: queue full, shutting down, still loading
   deadline_exceeded,  // the caller's time is up

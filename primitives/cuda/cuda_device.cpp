@@ -101,15 +101,13 @@ class CudaDeviceOfGpu final : public CudaDevice {
     return static_cast<cudaEvent_t>(event.handle());
   }
 
-  // Makes the GPU current and calls; the first failure is kept and every later call repeats it. Want of memory passes.
+  // Makes the GPU current and calls. A GPU that is lost is not asked again; other failures are of the call alone.
   template <class Call>
   Result<void> now(std::string_view what, const Call& call) {
     if (failure_) return *failure_;
     Result<void> done = check(cudaSetDevice(gpu_.index), gpu_.name + ": make current");
     if (done) done = check(call(), gpu_.name + ": " + std::string(what));
-    if (!done && done.error().code != ErrorCode::over_budget) {
-      failure_ = Error{ErrorCode::device_failure, done.error().message};
-    }
+    if (!done && done.error().code == ErrorCode::device_lost) failure_ = done.error();
     return done;
   }
 

@@ -3,6 +3,8 @@
 #include <array>
 #include <string>
 
+#include "primitives/cuda/lost_context.hpp"
+
 namespace znni::cuda {
 namespace {
 
@@ -16,6 +18,11 @@ std::string one_line(std::string text) {
     if (letter == '\n') letter = ' ';
   }
   return text;
+}
+
+ErrorCode code_of(cudaError_t status) {
+  if (status == cudaErrorMemoryAllocation) return ErrorCode::over_budget;
+  return loses_context(status) ? ErrorCode::device_lost : ErrorCode::device_failure;
 }
 
 std::string_view name_of(cufftResult status) {
@@ -37,8 +44,7 @@ std::string_view name_of(cufftResult status) {
 Result<void> check(cudaError_t status, std::string_view what) {
   if (status == cudaSuccess) return {};
   static_cast<void>(cudaGetLastError());
-  const ErrorCode code = status == cudaErrorMemoryAllocation ? ErrorCode::over_budget : ErrorCode::device_failure;
-  return failure(code, what, std::string(cudaGetErrorName(status)) + ", " + cudaGetErrorString(status));
+  return failure(code_of(status), what, std::string(cudaGetErrorName(status)) + ", " + cudaGetErrorString(status));
 }
 
 Result<void> check(cufftResult status, std::string_view what) {

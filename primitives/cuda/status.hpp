@@ -13,7 +13,8 @@
 
 namespace znni::cuda {
 
-// over_budget where memory ran out, else device_failure. A failed call's status is cleared, so that the next launch is
+// over_budget where memory ran out, device_lost where the process has lost the GPU (lost_context.hpp), else
+// device_failure, which is all that the libraries tell. A failed call's status is cleared, so that the next launch is
 // not blamed for it.
 [[nodiscard]] Result<void> check(cudaError_t status, std::string_view what);
 [[nodiscard]] Result<void> check(cufftResult status, std::string_view what);

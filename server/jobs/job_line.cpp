@@ -169,6 +169,7 @@ Result<JobStatistics> JobLine::compute(std::size_t number, JobTurns& turns, cons
   if (standardises(job)) job.normalisation = standardising(job.input, job.normalisation, shared_.device->executor());
   const bool was_lost = model_.engine->gpu_lost().has_value();
   const Result<JobStatistics> done = model_.engine->run(job, stop);
+  shared_.gpu.look_for_loss(model_.engine.get(), done ? nullptr : &done.error(), false, log_);
   tell_change(was_lost);
   return done ? noted(*done, voxels_of(job), replaced_of(number), record_) : done;
 }
@@ -179,7 +180,8 @@ void JobLine::tell_change(bool was_lost) const {
   if (lost.has_value() == was_lost) return;
   const std::string of_model = "model '" + slot_.entry().name + "': ";
   if (!lost) return log_to(log_, "info", of_model + "the GPU works again");
-  log_to(log_, "error", of_model + "the CPU takes over until the GPU works again, for it failed: " + *lost);
+  const std::string until = model_.engine->gpu_lost_for_good() ? "for good" : "until the GPU works again";
+  log_to(log_, "error", of_model + "the CPU takes over " + until + ", for it failed: " + *lost);
 }
 
 }  // namespace znni

@@ -93,6 +93,12 @@ struct MemoryFacts {
   std::int64_t pinned_used = 0;
 };
 
+// A GPU that this process can use no more, whatever is tried: only another one may (ErrorCode::device_lost).
+struct GpuLoss {
+  std::string reason;
+  bool while_loading = false;  // a model: another process, which loads the same, would come to the same
+};
+
 // Memory of one request (received input, output): given back when destroyed.
 class TransportLease {
  public:
@@ -120,6 +126,8 @@ class ModelServer {
   [[nodiscard]] virtual MemoryFacts memory() const = 0;
   // How long the job that computes has shown no progress; waiting for a client does not count. 0 when none computes.
   [[nodiscard]] virtual Seconds still() const = 0;
+  // Nothing while there is no GPU, or it may work again.
+  [[nodiscard]] virtual std::optional<GpuLoss> gpu_loss() const = 0;
 
   // Checks shape and type, without work. The errors name model, found and expected. A job with this rung and output
   // type takes what the outlook says. `alike`: how many such jobs will run_all() be given; 0 for one that cannot share

@@ -90,6 +90,8 @@ class ModelServerImpl final : public ModelServer {
 
   Seconds still() const override { return shared_.watch.still(); }
 
+  std::optional<GpuLoss> gpu_loss() const override { return shared_.gpu.loss(); }
+
   Result<JobOutlook> outlook(const std::string& name, const std::string& version, const VolumeShape& input,
                              ElementType output, std::int64_t alike) const override {
     const Result<ModelSlots::Handle> slot = slots_.find(name, version);
@@ -290,7 +292,7 @@ class ModelServerImpl final : public ModelServer {
     if (options_.gpu) tell_notes(*options_.gpu, options_.log);
     if (!model) return give_up(slot, model.error());
     if (untouched_bytes(**model) <= options_.touched_before_serving) {
-      Result<void> finished = finish_model(**model, in_turn(stop), in_turn(stop), options_.log, stop);
+      Result<void> finished = finish_model(**model, in_turn(**model, stop), in_turn(**model, stop), options_.log, stop);
       if (!finished) return give_up(slot, finished.error());
     }
     model_bytes_left_ -= (*model)->planned.plan.memory.total();
@@ -312,18 +314,21 @@ class ModelServerImpl final : public ModelServer {
   }
 
   // In line with jobs as usual as they come: neither side keeps the other waiting for more than a turn.
-  InTurn in_turn(const std::stop_token& stop) {
-    return [this, stop](const std::function<Result<void>()>& work) -> Result<void> {
+  InTurn in_turn(const LoadedModel& model, const std::stop_token& stop) {
+    return [this, &model, stop](const std::function<Result<void>()>& work) -> Result<void> {
       const Result<Turn> turn = shared_.turns.come_back(stop, rank_of_priority(0));
-      return turn ? work() : turn.error();
+      if (!turn) return turn.error();
+      Result<void> done = work();
+      shared_.gpu.look_for_loss(model.engine.get(), done ? nullptr : &done.error(), true, options_.log);
+      return done;
     };
   }
 
   // A job of the model that is under way shows as well that it runs.
-  InTurn if_idle(ModelSlot& slot, const std::stop_token& stop) {
-    return [this, &slot, stop](const std::function<Result<void>()>& work) -> Result<void> {
+  InTurn if_idle(ModelSlot& slot, const LoadedModel& model, const std::stop_token& stop) {
+    return [this, &slot, &model, stop](const std::function<Result<void>()>& work) -> Result<void> {
       const std::optional<Turn> alone = slot.queue().take_if_free();
-      return alone ? in_turn(stop)(work) : Result<void>();
+      return alone ? in_turn(model, stop)(work) : Result<void>();
     };
   }
 
@@ -331,7 +336,8 @@ class ModelServerImpl final : public ModelServer {
   void finish(ModelSlot& slot, const std::stop_token& stop) {
     const Result<std::shared_ptr<LoadedModel>> model = slot.model();
     if (!model || (*model)->engine->first_touched() == 0) return;
-    const auto finished = finish_model(**model, in_turn(stop), if_idle(slot, stop), options_.log, stop);
+    const auto finished =
+        finish_model(**model, in_turn(**model, stop), if_idle(slot, **model, stop), options_.log, stop);
     if (!finished && finished.error().code != ErrorCode::cancelled) static_cast<void>(give_up(slot, finished.error()));
   }
 
@@ -346,7 +352,10 @@ class ModelServerImpl final : public ModelServer {
     context.progress->begin("preparing its layers and memory");
     if (options_.gpu && needs_gpu(planned->plan)) shared_.gpu.open(*options_.gpu, options_.log);
     const PlaceDevices devices(*shared_.device, shared_.gpu.accelerator(), shared_.gpu.lacking());
-    return open_model(std::move(*planned), options_.catalogue, devices, options_.log, stop);
+    auto model = open_model(std::move(*planned), options_.catalogue, devices, options_.log, stop);
+    const Engine* const engine = model ? (*model)->engine.get() : nullptr;
+    shared_.gpu.look_for_loss(engine, model ? nullptr : &model.error(), true, options_.log);
+    return model;
   }
 
   ServerOptions options_;  // as they came, but for the GPU's share of pinned memory

@@ -5,12 +5,15 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "planner/plan.hpp"
 #include "primitives/core/accelerator.hpp"
+#include "server/jobs/model_server.hpp"
 #include "server/models/log_sink.hpp"
 
 namespace znni {
@@ -35,11 +38,19 @@ class OpenGpu {
   [[nodiscard]] const std::string& lacking() const { return lacking_; }
   // What plans have taken of it; by any thread, at any time.
   [[nodiscard]] std::int64_t reserved(MemorySpace space) const;
+  // Keeps the first loss that is noted, and says it. Any thread, as the next.
+  void note_loss(const GpuLoss& loss, const LogSink& log);
+  [[nodiscard]] std::optional<GpuLoss> loss() const;
+  // Notes the loss that some work of `engine` met, if it met one: in the turn of that work, so that what follows finds
+  // it noted. `engine`: nullptr where it could not be opened. `failure`: what the work ended with, nullptr for nothing.
+  void look_for_loss(const Engine* engine, const Error* failure, bool while_loading, const LogSink& log);
 
  private:
   std::atomic<const Device*> open_ = nullptr;  // device_, for those who have no turn
   std::unique_ptr<Device> device_;
   std::string lacking_;
+  mutable std::mutex mutex_;  // guards loss_
+  std::optional<GpuLoss> loss_;
 };
 
 }  // namespace znni

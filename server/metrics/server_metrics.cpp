@@ -53,6 +53,9 @@ void write_places(const ModelServer& server, const std::vector<ModelInfo>& model
     if (!model.gpu_lost.empty()) labels.emplace_back("reason", model.gpu_lost);
     out.sample(labels, std::int64_t{model.gpu_lost.empty() ? 0 : 1});
   }
+  const std::optional<GpuLoss> loss = server.gpu_loss();
+  out.family("znni_gpu_lost", "gauge", "1 where this process can use its GPU no more, with the reason.");
+  out.sample(loss ? Labels{{"reason", loss->reason}} : Labels(), std::int64_t{loss ? 1 : 0});
   out.family("znni_fallback_jobs_total", "counter", "Jobs that succeeded without the GPU that their plan names.");
   for (const ModelInfo& model : models) {
     out.sample(labels_of(model), server.statistics(model.name, model.version).fell_back);

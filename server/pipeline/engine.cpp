@@ -10,6 +10,7 @@
 #include "planner/exchange.hpp"
 #include "planner/patch_grid.hpp"
 #include "server/pipeline/engine_state.hpp"
+#include "server/pipeline/gpu_failure.hpp"
 #include "server/pipeline/job_run.hpp"
 #include "server/pipeline/ladder.hpp"
 #include "server/pipeline/resumable_job.hpp"
@@ -35,10 +36,6 @@ Result<void> Engine::check_plan(const Network& network, const Plan& plan, const 
 }
 
 namespace {
-
-bool gpu_failed(const Error& error) {
-  return error.code == ErrorCode::device_failure || error.code == ErrorCode::over_budget;
-}
 
 // `bytes`: of each of the plan's sockets.
 Result<void> open_sockets(Device& cpu, std::int64_t bytes, Engine::State& state) {
@@ -82,7 +79,7 @@ Result<void> open_rungs(const Network& network, const NetworkWeights& weights, c
       continue;
     }
     auto split = Pipeline::open(network, weights, state.plan.ladder[i], catalogue, *devices.cpu, *devices.gpu);
-    if (!split && !gpu_failed(split.error())) return split.error().within(where);
+    if (!split && !is_gpu_failure(split.error().code)) return split.error().within(where);
     if (!split) {
       lost = split.error().within(where);
       continue;
@@ -372,6 +369,7 @@ std::size_t Engine::first_touched() const { return state_->first_touched; }
 const Plan& Engine::plan() const { return state_->plan; }
 Vec3 Engine::field_of_view() const { return state_->fov; }
 std::optional<std::string> Engine::gpu_lost() const { return state_->why_lost(); }
+bool Engine::gpu_lost_for_good() const { return state_->is_lost_for_good(); }
 Vec3 Engine::patch() const {
   const Geometry& geometry = state_->front().geometry();
   return exchanged(geometry.patch_input, geometry.choice.axis);

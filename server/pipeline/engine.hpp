@@ -5,7 +5,8 @@
 //
 // Where a GPU fails or has too little memory, rungs on the CPU take over if the plan's ladder has any: in the midst of
 // a job, with the first plane that was not delivered, and say why. Some time later (gpu_retry.hpp), behind a job, the
-// GPU runs a pass on zeros: when it succeeds, the jobs that follow run on it again.
+// GPU runs a pass on zeros: when it succeeds, the jobs that follow run on it again. One that is lost to the process
+// (device_lost) is not asked.
 #pragma once
 
 #include <functional>
@@ -192,6 +193,8 @@ class Engine {
   void retry_gpu_after(Seconds wait);
   // Why the plan's rungs with a GPU are not used now; nothing while they are, or where there are none.
   [[nodiscard]] std::optional<std::string> gpu_lost() const;
+  // Whether it will not be asked again either: only another process can use it.
+  [[nodiscard]] bool gpu_lost_for_good() const;
 
   [[nodiscard]] const Plan& plan() const;
   [[nodiscard]] Vec3 field_of_view() const;

@@ -52,26 +52,36 @@ struct Engine::State {
   std::vector<RungPlace> places;               // of rungs in each socket's memory
   std::atomic<std::size_t> first_touched = 0;  // those before it may lack pages
   CallObserver observer;
-  mutable std::mutex mutex;  // guards both of these
+  mutable std::mutex mutex;  // guards all of these
   std::optional<std::string> gpu_lost;
+  bool lost_for_good = false;
   GpuRetry gpu_retry;
 
   [[nodiscard]] std::optional<std::string> why_lost() const {
     const std::lock_guard lock(mutex);
     return gpu_lost;
   }
+  [[nodiscard]] bool is_lost_for_good() const {
+    const std::lock_guard lock(mutex);
+    return lost_for_good;
+  }
+  // Notes that the GPU failed for this reason, for the first time or again. With `mutex` held.
+  void note_failure(const Error& reason) {
+    lost_for_good = lost_for_good || reason.code == ErrorCode::device_lost;
+    if (!gpu_lost || reason.code == ErrorCode::device_lost) gpu_lost = reason.message;
+    gpu_retry.failed(GpuRetry::Clock::now());
+  }
   // Whether jobs may go on without a GPU that fails for this reason.
   [[nodiscard]] bool lose_gpu(const Error& reason) {
     if (std::none_of(rungs.begin(), rungs.end(), [](const OpenRung& rung) { return rung.on_cpu(); })) return false;
     const std::lock_guard lock(mutex);
-    if (!gpu_lost) gpu_lost = reason.message;
-    gpu_retry.failed(GpuRetry::Clock::now());
+    note_failure(reason);
     return true;
   }
   // Whether a lost GPU is to be asked again whether it works.
   [[nodiscard]] bool is_retry_due() const {
     const std::lock_guard lock(mutex);
-    return gpu_lost && gpu_retry.is_due(GpuRetry::Clock::now());
+    return gpu_lost && !lost_for_good && gpu_retry.is_due(GpuRetry::Clock::now());
   }
   // Asks every rung with a GPU. A GPU that did not open, or had no memory for a rung then, stays lost.
   void retry_gpu(const std::stop_token& stop) {
@@ -84,7 +94,7 @@ struct Engine::State {
     }
     if (!works && works.error().code == ErrorCode::cancelled) return;
     const std::lock_guard lock(mutex);
-    if (!works) return gpu_retry.failed(GpuRetry::Clock::now());
+    if (!works) return note_failure(works.error());
     gpu_retry.passed();
     gpu_lost.reset();
   }

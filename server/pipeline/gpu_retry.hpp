@@ -1,5 +1,5 @@
-// When a GPU that failed is asked again whether it works: some failures pass (another program held its memory), others
-// stay until the program starts anew. After each that stays, twice as long is waited.
+// When a GPU that failed is asked again whether it works: some failures pass (another program held its memory). After
+// each that stays, twice as long is waited. One that is lost to the process (ErrorCode::device_lost) is never asked.
 #pragma once
 
 #include <algorithm>

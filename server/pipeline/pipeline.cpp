@@ -10,6 +10,7 @@
 
 #include "planner/patch_grid.hpp"
 #include "server/pipeline/gain_meter.hpp"
+#include "server/pipeline/gpu_failure.hpp"
 #include "server/pipeline/input_window.hpp"
 #include "server/pipeline/pipeline_state.hpp"
 #include "server/pipeline/segment_check.hpp"
@@ -48,10 +49,9 @@ Result<void> run_gpu(Pipeline::State& state, float* input, std::int64_t pass, bo
     ran = state.middle->run(input, dense_view(middle, state.middle->design().whole_output()), pass, stop);
   }
   if (ran && state.tail) ran = state.tail->run(state.middle ? middle : input, output, pass, stop);
-  const bool failed =
-      !ran && (ran.error().code == ErrorCode::device_failure || ran.error().code == ErrorCode::over_budget);
-  if (failed) state.gpu_failure = ran.error();
-  return ran;
+  if (ran || !is_gpu_failure(ran.error().code)) return ran;
+  state.gpu_failure = with_cause(ran.error(), state.gpu);
+  return *state.gpu_failure;
 }
 
 // One job. Item i is pass i % passes of batch i / passes; it lies in buffer i % 2. Batches of a streamed rung are

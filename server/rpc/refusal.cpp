@@ -13,6 +13,7 @@ std::string_view refusal_of(ErrorCode code, const RefusedCall& call) {
     case ErrorCode::unavailable: return call.closing ? "shutting_down" : call.served ? "queue_full" : "not_ready";
     case ErrorCode::deadline_exceeded: return "deadline";
     case ErrorCode::device_failure:
+    case ErrorCode::device_lost:
     case ErrorCode::cancelled:
     case ErrorCode::internal: return "";
   }

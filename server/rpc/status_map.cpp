@@ -14,6 +14,7 @@ grpc::StatusCode status_code(ErrorCode code) {
     case ErrorCode::unsupported: return grpc::StatusCode::UNIMPLEMENTED;
     case ErrorCode::over_budget: return grpc::StatusCode::RESOURCE_EXHAUSTED;
     case ErrorCode::device_failure: return grpc::StatusCode::INTERNAL;
+    case ErrorCode::device_lost: return grpc::StatusCode::UNAVAILABLE;  // the daemon is about to start again
     case ErrorCode::corrupt_file: return grpc::StatusCode::FAILED_PRECONDITION;
     case ErrorCode::unavailable: return grpc::StatusCode::UNAVAILABLE;
     case ErrorCode::deadline_exceeded: return grpc::StatusCode::DEADLINE_EXCEEDED;

@@ -137,6 +137,35 @@ class GpuTest(unittest.TestCase):
             daemon.logged("the CPU takes over")
             self.assertEqual(daemon.page("/readyz"), (200, "ok\n"))
 
+    def lost_in_a_job(self, pieces):
+        """Whether a GPU that is lost at this piece of work was lost in a job, after which the daemon ends."""
+        with self.failing_daemon("ZNNI_SIM_LOSE_WORK", pieces) as daemon, daemon.client() as client:
+            said = ""
+            while not said:
+                parameters = self.ask(client)
+                said = parameters["fallback"].string_param if "fallback" in parameters else ""
+            self.assertIn("work failed, as the test asked", said)
+            if "this one goes on without it" in daemon.logged("the GPU is lost to this process")[0]:
+                return False
+            self.assertEqual(daemon.wait(), 75, daemon.log)
+            for part in ("the GPU is lost to this process, and no retry mends that",
+                         "this process ends, for another one to use the GPU"):
+                self.assertEqual(sum(part in line for line in daemon.log), 1, daemon.log)
+            return True
+
+    def test_a_gpu_that_is_lost_to_the_process_has_another_one_started(self):
+        # Loading takes as many pieces of work as the plan says.
+        self.assertTrue(any(self.lost_in_a_job(4**power) for power in range(5, 10)))
+
+    def test_a_gpu_that_is_lost_while_a_model_loads_ends_nothing(self):
+        with self.failing_daemon("ZNNI_SIM_LOSE_WORK", 1) as daemon, daemon.client() as client:
+            daemon.logged("this one goes on without it")
+            for _ in range(2):
+                self.assertIn("work failed", self.ask(client)["fallback"].string_param)
+            self.assertEqual(daemon.metric("znni_gpu_lost"), 1)
+            self.assertEqual(daemon.page("/livez"), (200, "ok\n"))
+            self.assertEqual(daemon.stop(), 0, daemon.log)
+
     def test_what_the_back_end_had_to_assume_is_said_once(self):
         note = "engines are those for a description"
         with self.failing_daemon("ZNNI_SIM_NOTE", note) as daemon:

@@ -57,6 +57,26 @@ TEST(SignalsDeathTest, ASecondOneEndsTheProcessWhateverItWaitsFor) {
   EXPECT_EXIT(end_by_second_signal(), testing::ExitedWithCode(128 + SIGINT), "");
 }
 
+// As many as are passed over do not end it.
+void end_by_signal_after_those_passed() {
+  const TerminationSignals signals;
+  SecondSignal second(signals);
+  second.watch(1);
+  kill(getpid(), SIGTERM);
+  sigset_t pending;
+  do {
+    std::this_thread::sleep_for(1ms);
+    sigpending(&pending);
+  } while (sigismember(&pending, SIGTERM) == 1);
+  kill(getpid(), SIGINT);
+  for (;;) pause();
+}
+
+TEST(SignalsDeathTest, TheFirstIsPassedWhereTheEndBeganWithoutOne) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  EXPECT_EXIT(end_by_signal_after_those_passed(), testing::ExitedWithCode(128 + SIGINT), "");
+}
+
 TEST(Signals, WithoutASecondOneTheWatchEnds) {
   const TerminationSignals signals;
   SecondSignal second(signals);

@@ -144,12 +144,18 @@ void HostSim::check_pinned(const std::byte* data, std::int64_t bytes) const {
 }
 
 Result<void> HostSim::launch(Stream stream, SimSeconds seconds, std::function<void()> work) {
+  const bool lost = failure_ && failure_->code == ErrorCode::device_lost;
+  if (lost) return Error{ErrorCode::device_failure, "the kernel was not launched"};
+  return give(stream, seconds, std::move(work));
+}
+
+Result<void> HostSim::give(Stream stream, SimSeconds seconds, std::function<void()> work) {
   if (Result<void> sound = state(); !sound) return sound;
   ++pieces_;
   streams_.give(stream, seconds, [this, work = std::move(work)] {
     if (failure_) return;
     if (work_left_ > 0 && --work_left_ == 0) {
-      failure_ = Error{ErrorCode::device_failure, "work failed, as the test asked"};
+      failure_ = Error{work_code_, "work failed, as the test asked"};
       return;
     }
     const SimMemory::Access access(memory_);
@@ -163,8 +169,8 @@ Result<void> HostSim::upload(Stream stream, std::byte* to, const std::byte* from
   check_pinned(from, span_of(rows, rows.from_step));
   ++uploads_.copies;
   uploads_.bytes += bytes_of(rows);
-  return launch(stream, spec_.accelerator.up.seconds(static_cast<double>(bytes_of(rows))),
-                [to, from, rows] { copy_rows(to, from, rows); });
+  return give(stream, spec_.accelerator.up.seconds(static_cast<double>(bytes_of(rows))),
+              [to, from, rows] { copy_rows(to, from, rows); });
 }
 
 Result<void> HostSim::download(Stream stream, std::byte* to, const std::byte* from, const CopyRows& rows) {
@@ -172,21 +178,21 @@ Result<void> HostSim::download(Stream stream, std::byte* to, const std::byte* fr
   check_device(from, span_of(rows, rows.from_step));
   ++downloads_.copies;
   downloads_.bytes += bytes_of(rows);
-  return launch(stream, spec_.accelerator.down.seconds(static_cast<double>(bytes_of(rows))),
-                [to, from, rows] { copy_rows(to, from, rows); });
+  return give(stream, spec_.accelerator.down.seconds(static_cast<double>(bytes_of(rows))),
+              [to, from, rows] { copy_rows(to, from, rows); });
 }
 
 Result<void> HostSim::copy(Stream stream, std::byte* to, const std::byte* from, const CopyRows& rows) {
   check_device(to, span_of(rows, rows.to_step));
   check_device(from, span_of(rows, rows.from_step));
-  return launch(stream, 2 * static_cast<double>(bytes_of(rows)) / spec_.bytes_per_second,
-                [to, from, rows] { copy_rows(to, from, rows); });
+  return give(stream, 2 * static_cast<double>(bytes_of(rows)) / spec_.bytes_per_second,
+              [to, from, rows] { copy_rows(to, from, rows); });
 }
 
 Result<void> HostSim::fill(Stream stream, std::span<std::byte> block, std::byte value) {
   check_device(block.data(), static_cast<std::int64_t>(block.size()));
-  return launch(stream, static_cast<double>(block.size()) / spec_.bytes_per_second,
-                [block, value] { std::memset(block.data(), static_cast<int>(value), block.size()); });
+  return give(stream, static_cast<double>(block.size()) / spec_.bytes_per_second,
+              [block, value] { std::memset(block.data(), static_cast<int>(value), block.size()); });
 }
 
 Arena::Poison HostSim::poison() {
@@ -196,7 +202,7 @@ Arena::Poison HostSim::poison() {
       std::memset(block.data(), 0xff, block.size());
       return;
     }
-    static_cast<void>(launch(Stream::compute, 0, [block] { std::memset(block.data(), 0xff, block.size()); }));
+    static_cast<void>(give(Stream::compute, 0, [block] { std::memset(block.data(), 0xff, block.size()); }));
   };
 }
 

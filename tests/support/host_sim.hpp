@@ -45,13 +45,17 @@ class HostSim final : public Accelerator {
   explicit HostSim(const HostSimOptions& options = {});
   ~HostSim() override;
 
-  // A kernel: `work` may look at device memory. It must own what it needs beside that.
+  // A kernel: `work` may look at device memory. It must own what it needs beside that. Of a lost GPU it says no more
+  // than that it failed, as libraries do.
   [[nodiscard]] Result<void> launch(Stream stream, SimSeconds seconds, std::function<void()> work);
 
   // The `number`-th allocation from now on (1 is the next) is refused with over_budget; so with pieces of work, which
-  // fail with device_failure. 0: none.
+  // fail with `code`: device_failure or device_lost. 0: none.
   void fail_allocation(std::int64_t number) { allocations_left_ = number; }
-  void fail_work(std::int64_t number) { work_left_ = number; }
+  void fail_work(std::int64_t number, ErrorCode code = ErrorCode::device_failure) {
+    work_left_ = number;
+    work_code_ = code;
+  }
   // What failed works again: as where another program gave memory back.
   void recover() { failure_.reset(); }
   // Allocations so far, refused ones counted.
@@ -97,6 +101,7 @@ class HostSim final : public Accelerator {
   void give_back(MemorySpace space, std::span<std::byte> block) override;
   void destroy(void* event) override;
 
+  Result<void> give(Stream stream, SimSeconds seconds, std::function<void()> work);
   // Counts an allocation; an error where it is the one to fail.
   Result<void> count_allocation(std::string_view purpose);
   Result<std::span<std::byte>> take(MemorySpace space, std::int64_t bytes);
@@ -119,6 +124,7 @@ class HostSim final : public Accelerator {
   SimStreams streams_;
   std::optional<Error> failure_;
   std::int64_t work_left_ = 0;
+  ErrorCode work_code_ = ErrorCode::device_failure;
   std::int64_t pieces_ = 0;
   LinkCount uploads_;
   LinkCount downloads_;

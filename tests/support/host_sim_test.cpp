@@ -115,6 +115,16 @@ TEST(HostSim, WorkThatFailsFailsTheWaitAndAllThatFollows) {
   }
 }
 
+TEST(HostSim, OfALostGpuTheDeviceTellsAndALaunchDoesNot) {
+  HostSim gpu;
+  const Blocks blocks(gpu);
+  gpu.fail_work(1, ErrorCode::device_lost);
+  ASSERT_TRUE(gpu.fill(Stream::compute, {blocks.device.data(), 64}, std::byte{0}));
+  EXPECT_EQ(gpu.synchronise().error().code, ErrorCode::device_lost);
+  EXPECT_EQ(gpu.fill(Stream::compute, {blocks.device.data(), 64}, std::byte{0}).error().code, ErrorCode::device_lost);
+  EXPECT_EQ(gpu.launch(Stream::compute, 0, [] {}).error().code, ErrorCode::device_failure);
+}
+
 TEST(HostSim, PoisonsDeviceMemoryInTheOrderOfItsStream) {
   HostSimOptions options;
   options.seed = 5;

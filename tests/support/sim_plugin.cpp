@@ -1,6 +1,6 @@
 // The simulated GPU as a plug-in, so that programs are tested with a GPU where there is none. Faults by environment:
-// ZNNI_SIM_FAIL_WORK=N, the N-th piece of work that it is given fails, and all behind it; ZNNI_SIM_FAIL_OPEN=1, it does
-// not open. ZNNI_SIM_NOTE is what it has to say.
+// ZNNI_SIM_FAIL_WORK=N, the N-th piece of work that it is given fails, and all behind it; ZNNI_SIM_LOSE_WORK=N, so that
+// only another process can use it again; ZNNI_SIM_FAIL_OPEN=1, it does not open. ZNNI_SIM_NOTE is what it has to say.
 #include <atomic>
 #include <cstdlib>
 
@@ -23,6 +23,9 @@ Result<std::unique_ptr<Device>> open(const DeviceSpec& spec, std::int64_t host, 
   }
   auto sim = std::make_unique<HostSim>(HostSimOptions{spec, host, pinned, device, 0});
   sim->fail_work(number_of("ZNNI_SIM_FAIL_WORK"));
+  if (const std::int64_t number = number_of("ZNNI_SIM_LOSE_WORK"); number != 0) {
+    sim->fail_work(number, ErrorCode::device_lost);
+  }
   return std::unique_ptr<Device>(std::move(sim));
 }
 

@@ -22,6 +22,7 @@ TEST(CudaStatus, FailuresNameTheCallAndTheReason) {
   EXPECT_THAT(launch.error().message, HasSubstr("pooling kernel: cudaErrorInvalidValue"));
   EXPECT_EQ(check(cudaErrorMemoryAllocation, "x").error().code, ErrorCode::over_budget);
   EXPECT_THAT(check(CUFFT_EXEC_FAILED, "x").error().message, HasSubstr("x: CUFFT_EXEC_FAILED"));
+  EXPECT_EQ(check(cudaErrorIllegalAddress, "x").error().code, ErrorCode::device_lost);
   EXPECT_EQ(check(CUFFT_ALLOC_FAILED, "x").error().code, ErrorCode::over_budget);
   EXPECT_THAT(check(CUBLAS_STATUS_NOT_INITIALIZED, "x").error().message, HasSubstr("CUBLAS_STATUS_NOT_INITIALIZED"));
   const Result<void> declined = check(CUDNN_STATUS_NOT_SUPPORTED, "x");

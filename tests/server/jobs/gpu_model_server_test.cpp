@@ -48,6 +48,7 @@ class GpuModelServer : public test::ServedRepository {
     if (!opens_) return Error{ErrorCode::over_budget, "somebody else has its memory"};
     auto gpu =
         std::make_unique<test::HostSim>(test::HostSimOptions{offer.spec, 0, offer.pinned_bytes, offer.device_bytes, 0});
+    gpu->fail_work(lost_at_, ErrorCode::device_lost);
     gpu_ = gpu.get();
     return std::unique_ptr<Device>(std::move(gpu));
   }
@@ -67,6 +68,7 @@ class GpuModelServer : public test::ServedRepository {
       test::dense_oracle(network_, weights_, volume_.shape.n, test::volume_values(volume_.view(), {}));
   std::int64_t device_bytes_ = std::int64_t{1} << 27;
   bool opens_ = true;
+  std::int64_t lost_at_ = 0;  // piece of work of a GPU that is opened; 0: none
   std::vector<std::string> notes_;
   int opened_ = 0;
   test::HostSim* gpu_ = nullptr;
@@ -138,6 +140,60 @@ TEST_F(GpuModelServer, AGpuThatIsLostIsSaidInStatisticsAndLog) {
   run(*server, "net");
   EXPECT_EQ(server->statistics("net", "").fell_back, 2);
   EXPECT_EQ(log().find("takes over"), log().rfind("takes over"));
+}
+
+TEST_F(GpuModelServer, AJobThatLosesTheGpuForGoodEndsOnTheCpuAndTheLossIsToldOnce) {
+  add_model("net");
+  add_model("other");
+  const std::unique_ptr<ModelServer> server = open();
+  ASSERT_TRUE(server->ready()) << log();
+  EXPECT_FALSE(server->gpu_loss());
+  gpu_->fail_work(20, ErrorCode::device_lost);
+  EXPECT_THAT(run(*server, "net").fallback, HasSubstr("work failed, as the test asked"));
+  ASSERT_TRUE(server->gpu_loss());
+  EXPECT_FALSE(server->gpu_loss()->while_loading);
+  EXPECT_THAT(server->gpu_loss()->reason, HasSubstr("work failed, as the test asked"));
+  EXPECT_THAT(log(), HasSubstr("error: the GPU is lost to this process, and no retry mends that: "));
+  EXPECT_THAT(log(), HasSubstr("error: model 'net': the CPU takes over for good, for it failed: "));
+  EXPECT_NE(run(*server, "other").fallback, "");
+  EXPECT_EQ(log().find("is lost to this process"), log().rfind("is lost to this process"));
+}
+
+TEST_F(GpuModelServer, WithoutARungOfTheCpuTheLossIsToldAllTheSame) {
+  add_model("net", false);
+  const std::unique_ptr<ModelServer> server = open();
+  ASSERT_TRUE(server->ready()) << log();
+  gpu_->fail_work(20, ErrorCode::device_lost);
+  JobOutcome outcome;
+  const VolumeJob job =
+      test::recorded_job(volume_.view(), output_, ElementType::f32, VolumeOrder::image_major, outcome);
+  const Result<JobStatistics> done = server->run("net", "", job, {});
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::device_lost);
+  ASSERT_TRUE(server->gpu_loss());
+  EXPECT_FALSE(server->gpu_loss()->while_loading);
+}
+
+// Another process would lose it again: jobs that come later do not make a reason to end of it.
+TEST_F(GpuModelServer, AGpuThatIsLostWhileAModelIsLoadedIsToldApart) {
+  lost_at_ = 3;
+  add_model("net");
+  const std::unique_ptr<ModelServer> server = open();
+  ASSERT_TRUE(server->ready()) << log();
+  ASSERT_TRUE(server->gpu_loss()) << log();
+  EXPECT_TRUE(server->gpu_loss()->while_loading);
+  EXPECT_NE(run(*server, "net").fallback, "");
+  EXPECT_TRUE(server->gpu_loss()->while_loading);
+  EXPECT_THAT(log(), HasSubstr("this one goes on without it"));
+}
+
+TEST_F(GpuModelServer, AModelThatCannotBeLoadedForALostGpuTellsOfIt) {
+  lost_at_ = 3;
+  add_model("net", false);
+  const std::unique_ptr<ModelServer> server = open();
+  EXPECT_FALSE(server->ready());
+  ASSERT_TRUE(server->gpu_loss()) << log();
+  EXPECT_TRUE(server->gpu_loss()->while_loading);
 }
 
 TEST_F(GpuModelServer, WhatTheBackEndHadToAssumeIsInTheLog) {

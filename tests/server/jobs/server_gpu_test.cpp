@@ -56,5 +56,19 @@ TEST(OpenGpu, SaysWhatIsLackingAndIsTriedAnew) {
   EXPECT_NE(gpu.accelerator(), nullptr);
 }
 
+TEST(OpenGpu, TheFirstLossIsKeptAndSaid) {
+  OpenGpu gpu;
+  std::string log;
+  const LogSink sink = [&log](std::string_view level, const std::string& line) {
+    log += std::string(level) + ": " + line + "\n";
+  };
+  EXPECT_FALSE(gpu.loss());
+  gpu.note_loss({"it read where nothing is", false}, sink);
+  gpu.note_loss({"it is lost", true}, sink);
+  EXPECT_EQ(gpu.loss()->reason, "it read where nothing is");
+  EXPECT_FALSE(gpu.loss()->while_loading);
+  EXPECT_EQ(log, "error: the GPU is lost to this process, and no retry mends that: it read where nothing is\n");
+}
+
 }  // namespace
 }  // namespace znni

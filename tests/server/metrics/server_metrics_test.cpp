@@ -33,6 +33,7 @@ TEST(ServerMetrics, ModelsQueuesAndMemory) {
   EXPECT_THAT(text, HasSubstr("znni_job_voxels{model=\"twice\",version=\"2\",state=\"asked\"} 5000\n"));
   EXPECT_THAT(text, HasSubstr("znni_job_voxels{model=\"twice\",version=\"2\",state=\"done\"} 1250\n"));
   EXPECT_THAT(text, Not(HasSubstr("znni_gpu_memory"))) << "there is none";
+  EXPECT_THAT(text, HasSubstr("znni_gpu_lost 0\n"));
   EXPECT_THAT(text, HasSubstr("znni_memory_budget_bytes{pool=\"process\"} 7\n"));
   EXPECT_THAT(text, HasSubstr("znni_memory_budget_bytes{pool=\"transport\"} 67108864\n"));
   EXPECT_THAT(text, HasSubstr("znni_memory_used_bytes{pool=\"transport\"} 12345\n"));
@@ -43,11 +44,13 @@ TEST(ServerMetrics, ModelsQueuesAndMemory) {
 TEST(ServerMetrics, CpuAndGpuTogether) {
   FakeModelServer models;
   models.fallback = "it is on fire";
+  models.gpu = GpuLoss{"it read where nothing is", false};
   PrometheusText out;
   write_server_metrics(models, {}, "1.2.3", out);
   const std::string& text = out.text();
   EXPECT_THAT(text, HasSubstr("znni_model_gpu_lost{model=\"twice\",version=\"1\"} 0\n"));
   EXPECT_THAT(text, HasSubstr("znni_model_gpu_lost{model=\"twice\",version=\"2\",reason=\"it is on fire\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("znni_gpu_lost{reason=\"it read where nothing is\"} 1\n"));
   EXPECT_THAT(text, HasSubstr("znni_nonfinite_voxels_total{model=\"twice\",version=\"2\"} 4\n"));
   EXPECT_THAT(text, HasSubstr("znni_fallback_jobs_total{model=\"twice\",version=\"2\"} 3\n"));
   EXPECT_THAT(text, HasSubstr("znni_pipeline_idle_seconds_total{model=\"twice\",version=\"2\",place=\"cpu\"} 0.5\n"));

@@ -162,6 +162,57 @@ TEST_F(GpuEngine, AGpuThatWorksAgainIsUsedAgain) {
   EXPECT_GT(back.statistics->gpu_idle + back.statistics->cpu_idle, 0);
 }
 
+// Wherever it happens, in a copy or in a kernel that cannot tell: the job ends on the CPU, and the GPU, which this
+// process cannot use again, is given nothing more.
+TEST_F(GpuEngine, AGpuThatIsLostToTheProcessIsNeverAskedAgain) {
+  for (std::int64_t number = 1; number <= 30; ++number) {
+    SCOPED_TRACE(number);
+    test::HostSim lost;
+    const auto engine = Engine::open(network_, weights_, plan_, catalogue_, {*cpu_, &lost});
+    (*engine)->retry_gpu_after(0);
+    EXPECT_FALSE((*engine)->gpu_lost_for_good());
+    lost.fail_work(number, ErrorCode::device_lost);
+    JobOutcome outcome;
+    run(**engine, outcome);
+    expect_exact(outcome);
+    EXPECT_TRUE((*engine)->gpu_lost_for_good());
+    EXPECT_THAT(outcome.statistics->fallback, HasSubstr("work failed, as the test asked"));
+    lost.recover();
+    const std::int64_t before = lost.pieces_of_work();
+    run(**engine, outcome = {});
+    expect_exact(outcome);
+    EXPECT_EQ(lost.pieces_of_work(), before);
+    EXPECT_TRUE((*engine)->gpu_lost());
+  }
+}
+
+TEST_F(GpuEngine, ARetryThatFindsTheGpuLostIsTheLast) {
+  const auto engine = open(plan_);
+  (*engine)->retry_gpu_after(0);
+  gpu_->fail_work(20);
+  JobOutcome outcome;
+  run(**engine, outcome);
+  EXPECT_FALSE((*engine)->gpu_lost_for_good());
+  gpu_->recover();
+  gpu_->fail_work(1, ErrorCode::device_lost);
+  run(**engine, outcome = {});
+  EXPECT_TRUE((*engine)->gpu_lost_for_good());
+  gpu_->recover();
+  run(**engine, outcome = {});
+  EXPECT_TRUE((*engine)->gpu_lost());
+}
+
+TEST_F(GpuEngine, WithoutARungOfTheCpuTheErrorSaysThatTheGpuIsLost) {
+  const auto engine = open(gpu_alone_);
+  gpu_->fail_work(30, ErrorCode::device_lost);
+  for (int again = 0; again < 2; ++again) {
+    JobOutcome outcome;
+    run(**engine, outcome);
+    ASSERT_FALSE(outcome.statistics);
+    EXPECT_EQ(outcome.statistics.error().code, ErrorCode::device_lost);
+  }
+}
+
 TEST_F(GpuEngine, ALostGpuIsNotAskedBeforeItsTimeNorWhereItNeverOpened) {
   const auto engine = open(plan_);
   gpu_->fail_work(20);

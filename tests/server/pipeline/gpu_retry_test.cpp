@@ -5,9 +5,8 @@
 namespace znni {
 namespace {
 
-using std::chrono::seconds;
-
 TEST(GpuRetry, WaitsTwiceAsLongAfterEachFailureUpToAnHour) {
+  using std::chrono::seconds;
   const GpuRetry::Clock::time_point start{seconds(1000)};
   GpuRetry retry;
   retry.failed(start);

@@ -29,6 +29,7 @@ class FakeModelServer final : public ModelServer {
   [[nodiscard]] bool ready() const override { return is_ready; }
   [[nodiscard]] MemoryFacts memory() const override;
   [[nodiscard]] Seconds still() const override { return still_for; }
+  [[nodiscard]] std::optional<GpuLoss> gpu_loss() const override { return gpu; }
   [[nodiscard]] Result<JobOutlook> outlook(const std::string& name, const std::string& version,
                                            const VolumeShape& input, ElementType output,
                                            std::int64_t alike) const override;
@@ -67,9 +68,10 @@ class FakeModelServer final : public ModelServer {
   std::atomic<std::int64_t> bytes_per_slab_plane = 0;  // that must be free for each of a slab's but the first
   std::atomic<std::int64_t> list_bytes = 0;            // of the lists of patches
   Hook<const std::stop_token&> cut_begins;
-  Hook<> after_refusal;  // what others do when there is no memory for a lease
-  Hook<> after_outlook;  // what others do behind each
-  std::string fallback;  // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
+  Hook<> after_refusal;        // what others do when there is no memory for a lease
+  Hook<> after_outlook;        // what others do behind each
+  std::string fallback;        // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
+  std::optional<GpuLoss> gpu;  // set before others ask
   std::atomic<std::int64_t> replaced = 0;  // voxels of each job's input
   std::atomic<bool> unloaded = false;      // "broken" is, instead
   std::atomic<bool> host_fails = false;    // jobs begin as guests of one that fails, and wait again

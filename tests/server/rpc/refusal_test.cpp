@@ -31,7 +31,8 @@ TEST(RefusalOf, TellsAFullQueueFromAModelOrADaemonThatDoesNotServe) {
 }
 
 TEST(RefusalOf, WhatIsNoRefusalHasNoName) {
-  for (const ErrorCode code : {ErrorCode::cancelled, ErrorCode::internal, ErrorCode::device_failure}) {
+  for (const ErrorCode code :
+       {ErrorCode::cancelled, ErrorCode::internal, ErrorCode::device_failure, ErrorCode::device_lost}) {
     EXPECT_EQ(refusal_of(code, {true, true, 1, 1}), "");
   }
 }

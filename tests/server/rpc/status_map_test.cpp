@@ -13,6 +13,7 @@ TEST(StatusMap, EveryCodeHasItsStatus) {
   EXPECT_EQ(status_code(ErrorCode::unsupported), grpc::StatusCode::UNIMPLEMENTED);
   EXPECT_EQ(status_code(ErrorCode::over_budget), grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(status_code(ErrorCode::device_failure), grpc::StatusCode::INTERNAL);
+  EXPECT_EQ(status_code(ErrorCode::device_lost), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(status_code(ErrorCode::corrupt_file), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(status_code(ErrorCode::unavailable), grpc::StatusCode::UNAVAILABLE);
   EXPECT_EQ(status_code(ErrorCode::deadline_exceeded), grpc::StatusCode::DEADLINE_EXCEEDED);

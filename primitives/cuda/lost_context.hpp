@@ -1,0 +1,12 @@
+// Which failures of CUDA no call of the same process mends.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+namespace znni::cuda {
+
+// Whether the process has lost the GPU by such a failure: every later call repeats it, and only another process can use
+// CUDA again.
+[[nodiscard]] bool loses_context(cudaError_t status);
+
+}  // namespace znni::cuda

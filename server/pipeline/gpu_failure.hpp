@@ -1,0 +1,17 @@
+// What a GPU's failure means to those who work with it.
+#pragma once
+
+#include "primitives/core/accelerator.hpp"
+
+namespace znni {
+
+// Whether it is the GPU that failed, or had too little memory.
+[[nodiscard]] constexpr bool is_gpu_failure(ErrorCode code) {
+  return code == ErrorCode::device_failure || code == ErrorCode::device_lost || code == ErrorCode::over_budget;
+}
+
+// Returns the failure of work on `gpu`, as device_lost with both messages where the GPU is lost to this process: the
+// library that failed does not know. Waits until all streams have run dry.
+[[nodiscard]] Error with_cause(const Error& failure, Accelerator& gpu);
+
+}  // namespace znni
