@@ -82,7 +82,7 @@ std::vector<Vec3> spreads(const Network& network, const std::vector<NodeReport>&
   return all;
 }
 
-// Behind all nodes.
+// Requires that report.nodes is complete.
 void set_geometry(const Network& network, Geometry geometry, PlanReport& report) {
   report.rounding = rounding_reach(network, geometry, spreads(network, report.nodes));
   report.input = {geometry.choice.S, network.f_in, geometry.patch_input};
