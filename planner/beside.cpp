@@ -8,7 +8,6 @@
 namespace znni {
 namespace {
 
-constexpr std::array on_cpu_alone = {Strategy::cpu, Strategy::baseline};
 constexpr std::array with_gpu = {SplitStrategy::gpu, SplitStrategy::gpu_host_ram, SplitStrategy::cpu_gpu};
 
 }  // namespace
@@ -50,9 +49,21 @@ std::string Beside::next_better(const SplitPlan& plan) {
   return first.empty() || second.empty() ? first + second : first + "; " + second;
 }
 
+// The one that was asked for and the naive one, less those that the pins have no use for.
+std::vector<Strategy> Beside::on_cpu() const {
+  std::vector<Strategy> all = {options_.strategy};
+  if (options_.strategy != Strategy::baseline) all.push_back(Strategy::baseline);
+  std::erase_if(all, [&](Strategy strategy) {
+    SearchOptions options = options_;
+    options.strategy = strategy;
+    return strategy != options_.strategy && !check_options(network_, options);
+  });
+  return all;
+}
+
 std::vector<StrategyCurves> Beside::curves() {
   std::vector<StrategyCurves> all;
-  for (const Strategy strategy : on_cpu_alone) all.push_back(both_of(strategy));
+  for (const Strategy strategy : on_cpu()) all.push_back(both_of(strategy));
   if (!places_) return all;
   for (const SplitStrategy strategy : with_gpu) all.push_back(both_of(strategy));
   return all;
@@ -60,7 +71,7 @@ std::vector<StrategyCurves> Beside::curves() {
 
 std::vector<StrategyCurves> Beside::curves_within(const std::vector<std::int64_t>& limits) {
   std::vector<StrategyCurves> all;
-  for (const Strategy strategy : on_cpu_alone) all.push_back(by_limits(strategy, limits));
+  for (const Strategy strategy : on_cpu()) all.push_back(by_limits(strategy, limits));
   if (!places_) return all;
   for (const SplitStrategy strategy : with_gpu) all.push_back(by_limits(strategy, limits));
   return all;

@@ -25,12 +25,14 @@ class Beside {
   [[nodiscard]] std::string next_better(const Plan& plan);
   [[nodiscard]] std::string next_better(const SplitPlan& plan);
 
-  // Samples every strategy that the machine allows, by memory around the session's limit and by size of the patch.
+  // Samples the strategy of the session and the naive one, and those with a GPU where there are places, by memory
+  // around the session's limit and by size of the patch.
   [[nodiscard]] std::vector<StrategyCurves> curves();
   // Samples the same strategies by memory alone, within these limits.
   [[nodiscard]] std::vector<StrategyCurves> curves_within(const std::vector<std::int64_t>& limits);
 
  private:
+  [[nodiscard]] std::vector<Strategy> on_cpu() const;
   StrategyCurves by_limits(Strategy strategy, const std::vector<std::int64_t>& limits);
   StrategyCurves by_limits(SplitStrategy strategy, const std::vector<std::int64_t>& limits);
   std::vector<CurveSample> by_sizes(Strategy strategy);

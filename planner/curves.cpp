@@ -52,7 +52,9 @@ std::vector<CurveSample> by_memory(const PlanWithin& within, const std::vector<s
   std::vector<CurveSample> samples;
   for (const std::int64_t limit : limits) {
     if (stopped(stop)) break;
-    samples.push_back(within(limit));
+    const CurveSample found = within(limit);
+    if (stopped(stop)) break;  // it was not searched to its end
+    samples.push_back(found);
   }
   return samples;
 }

@@ -251,6 +251,11 @@ Result<void> check_bounds_used(const PlannerOptions& options) {
   if (options.bounds == SearchBounds()) return {};
   const bool searches = options.command == Command::plan || options.command == Command::draw ||
                         (options.command == Command::measure && !options.model.empty());
+  const bool has_extents = options.bounds.max_extent || options.bounds.every_extent;
+  if (options.pins.S && options.bounds.max_S) return wrong("--max-S and --S exclude each other");
+  if (options.pins.patch && has_extents) {
+    return wrong("--max-extent and --all-extents bound the patches that are looked at, --patch names one: give one");
+  }
   if (searches) return {};
   return wrong("--max-extent, --max-S and --all-extents bound a search; leave them out of this command");
 }

@@ -10,9 +10,12 @@
 #include "planner/search_log.hpp"
 #include "planner/smaller_rungs.hpp"
 #include "planner/streams.hpp"
+#include "planner/text_table.hpp"
 
 namespace znni {
 namespace {
+
+constexpr double most_combinations = 2'000'000;
 
 Result<std::vector<const Primitive*>> resolve_force(const Network& network, const Catalogue& catalogue,
                                                     const std::map<std::string, std::string>& force) {
@@ -97,6 +100,22 @@ Error refuse(GeometrySearch& geometries, const Network& network, const std::vect
                                       std::to_string(needed) + " bytes (" + bytes_text(needed) + ")"};
 }
 
+// All extents are held in memory, and looked at.
+Result<void> check_extents(const Network& network, const SearchOptions& options) {
+  if (!options.every_extent || options.most_extent < 1) return {};
+  double count = 0;
+  for (const AxisExtents& extents : patch_extents(network, options)) {
+    double product = 1;
+    for (const auto& along : extents) product *= static_cast<double>(along.size());
+    count += product;
+  }
+  if (count <= most_combinations) return {};
+  return Error{ErrorCode::invalid_argument, "--all-extents: " + count_text(count) + " combinations of extents up to " +
+                                                std::to_string(options.most_extent) + "; at most " +
+                                                count_text(most_combinations) +
+                                                " are looked at: give a smaller --max-extent"};
+}
+
 }  // namespace
 
 std::string_view to_string(Strategy strategy) {
@@ -114,6 +133,7 @@ Result<void> check_options(const Network& network, const SearchOptions& options)
     return Error{ErrorCode::invalid_argument,
                  "volume " + to_string(*options.volume) + " is smaller than the field of view " + to_string(fov)};
   }
+  if (Result<void> few = check_extents(network, options); !few) return few;
   return check_pins(network, options);
 }
 

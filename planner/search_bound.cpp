@@ -1,5 +1,6 @@
 #include "planner/search_bound.hpp"
 
+#include "planner/exchange.hpp"
 #include "planner/geometry.hpp"
 
 namespace znni {
@@ -10,7 +11,7 @@ std::string bound_note(const Network& network, const Plan& plan, std::int64_t ma
   const Result<Geometry> geometry = make_geometry(network, choice);
   if (!geometry) return "";
   const Vec3 stride = reaches(network).back().stride;
-  const Vec3 patch = geometry->patch_input;
+  const Vec3 patch = exchanged(geometry->patch_input, choice.axis);
   for (int axis = 3 - network.spatial_rank; axis < 3; ++axis) {
     const bool is_step = choice.streamed && axis == choice.axis;
     const bool is_whole = volume && patch[axis] >= (*volume)[axis];

@@ -8,7 +8,11 @@
 namespace znni {
 namespace {
 
+// Stands for an axis that the image lacks: it is as flat for any extent of the others.
+constexpr int flat = -64;
+
 int halvings(std::int64_t a, std::int64_t b) {
+  if (a == 1) return flat;
   return static_cast<int>(std::lround(std::log2(static_cast<double>(a) / static_cast<double>(b))));
 }
 
@@ -16,8 +20,10 @@ int distance(Proportions a, Proportions b) { return std::abs(a.z_to_x - b.z_to_x
 
 // Returns what a curve of `S` inputs says of `wanted` inputs of the same extents.
 CurvePoint scaled(const RowCurve& curve, std::int64_t S, std::int64_t wanted, double work, double bytes) {
-  const double factor = static_cast<double>(wanted) / static_cast<double>(S);
-  CurvePoint point = curve.at(work / factor, bytes / factor);
+  const auto own = static_cast<double>(S);
+  const auto other = static_cast<double>(wanted);
+  const double factor = other / own;
+  CurvePoint point = curve.at(work * own / other, bytes * own / other);
   point.seconds *= factor;
   for (RecordedBytes& each : point.memory) {
     each.transient = static_cast<std::int64_t>(std::min(9e18, std::ceil(static_cast<double>(each.transient) * factor)));

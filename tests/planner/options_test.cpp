@@ -124,6 +124,9 @@ TEST(PlannerCommandLine, BoundsOfTheSearchAreRead) {
   EXPECT_TRUE(bounds.every_extent);
   EXPECT_NE(refused({"--model", "x", "--max-extent", "0"}).find("--max-extent"), std::string::npos);
   EXPECT_NE(refused({"--model", "x", "--max-S", "many"}).find("--max-S"), std::string::npos);
+  EXPECT_NE(refused({"--model", "x", "--max-S", "8", "--S", "3"}).find("exclude each other"), std::string::npos);
+  EXPECT_NE(refused({"--model", "x", "--max-extent", "64", "--patch", "88"}).find("--patch names one"),
+            std::string::npos);
   EXPECT_NE(refused({"show", "plan", "--all-extents"}).find("bound a search"), std::string::npos);
 }
 

@@ -285,8 +285,9 @@ class Planner(unittest.TestCase):
         self.good("--model", self.small, "--mem", "3M", "--timings", timings)
 
     def test_some_extents_lose_little_against_all(self):
+        machine = self.networks.parent / "machines" / "ryzen-7950x.pbtxt"  # the same wherever the test runs
         for memory in ("3M", "12M"):
-            arguments = ("--model", self.small, "--mem", memory, "--patience", "model", "--max-extent", 40, "--json",
+            arguments = ("--model", self.small, "--machine", machine, "--mem", memory, "--max-extent", 40, "--json",
                          "--modes", "mpf", "--no-stream", "--no-groups")
             some, every = (json.loads(self.good(*arguments, *more))["predicted"]["voxels_per_second"]
                            for more in ((), ("--all-extents",)))
@@ -294,9 +295,14 @@ class Planner(unittest.TestCase):
             self.assertGreater(some, 0.9 * every, f"some extents lose {100 * (1 - some / every):.1f} % in {memory}")
 
     def test_a_plan_that_ends_at_the_bound_of_the_search_says_so(self):
-        arguments = ("--model", self.small, "--mem", "1G", "--patience", "model", "--no-stream")
+        machine = self.networks.parent / "machines" / "ryzen-7950x.pbtxt"
+        arguments = ("--model", self.small, "--machine", machine, "--mem", "1G", "--no-stream")
         self.assertIn("is as long as --max-extent 40 lets it be", self.run_planner(*arguments, "--max-extent", 40).stderr)
         self.assertNotIn("--max-extent", self.run_planner(*arguments, "--volume", "60,60,60").stderr)
+
+    def test_more_extents_than_can_be_looked_at_are_refused(self):
+        refused = self.refused(2, "--model", self.small, "--mem", "1G", "--all-extents")
+        self.assertRegex(refused, r"--all-extents: \S+ combinations of extents up to 1024; .*give a smaller --max-extent")
 
     def test_another_machine_is_planned_for_from_its_file(self):
         machine = self.golden / "machine.pbtxt"

@@ -36,6 +36,13 @@ TEST_F(PlannerSearchBound, AStreamHasNoEndAlongItsAxis) {
   ASSERT_TRUE(make_geometry(network_, choice));
   EXPECT_EQ(bound_note(network_, plan, 16, {}), "");
   EXPECT_NE(bound_note(network_, plan, 8, {}), "") << "its cross-section has";
+  choice.axis = 2;
+  const Result<Geometry> along_x = make_geometry(network_, choice);
+  ASSERT_TRUE(along_x) << along_x.error().message;
+  EXPECT_EQ(bound_note(network_, plan, 16, {}), "");
+  const Vec3 volume = {1000, along_x->patch_input.y, 1};
+  EXPECT_NE(bound_note(network_, plan, 8, volume), "") << "z is of its cross-section, and the volume goes on there";
+  EXPECT_EQ(bound_note(network_, plan, 8, {along_x->patch_input.x, volume.y, 1000}), "") << "the volume ends there";
 }
 
 }  // namespace

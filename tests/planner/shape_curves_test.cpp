@@ -85,6 +85,13 @@ TEST(PlannerShapeCurves, CubesDoNotSpeakForSlabs) {
   EXPECT_DOUBLE_EQ(at(with_slabs, 1, Vec3::cube(32)).seconds, seconds_of_one(1, 32));
 }
 
+TEST(PlannerShapeCurves, ImagesOfNetsOfTwoAxesAreAlike) {
+  const ShapeCurves curves({row(1, {1, 64, 64}, 1), row(1, {1, 256, 256}, 16)});
+  const CurvePoint between = at(curves, 1, {1, 128, 128});
+  EXPECT_TRUE(between.inside);
+  EXPECT_NEAR(between.seconds, 4, 1e-9);
+}
+
 TEST(PlannerShapeCurves, ErrorsOutsideAreThoseOfOtherShapes) {
   const ShapeCurves curves(cubes());
   for (const double error : curves.errors_inside()) EXPECT_NEAR(error, 0, 1e-9);
