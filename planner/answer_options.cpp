@@ -42,7 +42,7 @@ Result<void> check_alone(const std::string& flag, const PlannerOptions& options)
 Result<void> read_curve(const RawAnswers& raw, PlannerOptions& options) {
   if (raw.curve.empty()) return {};
   if (raw.price) return not_so("--curve and --price exclude each other");
-  const Result<ByteRange> range = parse_byte_range(raw.curve);
+  const Result<MemoryRange> range = parse_byte_range(raw.curve);
   if (!range) return range.error().within("--curve");
   options.curve = *range;
   return check_alone("--curve", options);

@@ -26,7 +26,7 @@ bool fits_somewhere(const std::vector<StrategyCurves>& curves) {
 }
 
 // Returns why not even the largest limit has a plan: memory, or what no memory mends.
-Error nothing_fits(const Network& network, const Session& session, const ByteRange& range) {
+Error nothing_fits(const Network& network, const Session& session, const MemoryRange& range) {
   Progress unseen(std::cerr, false);
   SearchOptions options = search_options(session, unseen);
   options.memory_limit = range.to;
@@ -41,7 +41,7 @@ Error nothing_fits(const Network& network, const Session& session, const ByteRan
 
 Result<void> curve_command(const Network& network, const Session& session) {
   const PlannerOptions& options = session.options;
-  const ByteRange range = *options.curve;
+  const MemoryRange range = *options.curve;
   Progress unseen(std::cerr, false);
   if (Result<void> sound = check_options(network, search_options(session, unseen)); !sound) return sound;
   const Result<std::optional<MachinePlaces>> found = places_of_curves(session);

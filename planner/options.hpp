@@ -48,7 +48,7 @@ struct PlannerOptions {
   std::string timings;  // "": timings.pbtxt of the state directory
   std::vector<std::string> plugins;
   std::string machine;                // file of another machine's timings; "": this machine
-  std::optional<ByteRange> curve;     // of memory limits: their best rates are printed in place of a plan
+  std::optional<MemoryRange> curve;   // of memory limits: their best rates are printed in place of a plan
   std::vector<PricedMachine> priced;  // machines of a price list, printed in place of a plan; none: of no list
   std::optional<Seconds> within;      // of a price list: the time that the volume may take
   bool any_strategy = false;          // of a price list: the fastest of those that a machine allows

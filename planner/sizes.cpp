@@ -55,7 +55,7 @@ Result<std::int64_t> parse_bytes(std::string_view text) {
   return static_cast<std::int64_t>(bytes);
 }
 
-Result<ByteRange> parse_byte_range(std::string_view text) {
+Result<MemoryRange> parse_byte_range(std::string_view text) {
   constexpr std::string_view dots = "..";
   constexpr std::string_view right = "two sizes, the smaller first, such as 1G..256G";
   const std::size_t at = text.find(dots);
@@ -68,7 +68,7 @@ Result<ByteRange> parse_byte_range(std::string_view text) {
     return Error{ErrorCode::invalid_argument,
                  "range '" + std::string(text) + "' is empty: write " + std::string(right)};
   }
-  return ByteRange{*from, *to};
+  return MemoryRange{*from, *to};
 }
 
 Result<Seconds> parse_duration(std::string_view text) {

@@ -13,13 +13,13 @@ namespace znni {
 [[nodiscard]] Result<std::int64_t> parse_bytes(std::string_view text);
 
 // Includes both ends.
-struct ByteRange {
+struct MemoryRange {
   std::int64_t from = 0;
   std::int64_t to = 0;
-  bool operator==(const ByteRange&) const = default;
+  bool operator==(const MemoryRange&) const = default;
 };
 // Reads "1G..256G": two sizes as above, the second not below the first.
-[[nodiscard]] Result<ByteRange> parse_byte_range(std::string_view text);
+[[nodiscard]] Result<MemoryRange> parse_byte_range(std::string_view text);
 
 // "90s", "10m", "1.5h", "90" (seconds). Above zero.
 [[nodiscard]] Result<Seconds> parse_duration(std::string_view text);

@@ -4,6 +4,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <optional>
 
 #include "server/rpc/owned_descriptor.hpp"
@@ -54,9 +55,10 @@ bool ConnectionTable::cut(const OpenConnection& connection) {
   const std::scoped_lock lock(mutex_);
   const auto noted = connections_.find(connection.descriptor);
   if (noted == connections_.end() || noted->second.inode != connection.inode) return false;
-  forget(noted);
   // The number may be closed and given to another connection at any time; a copy stays what it is.
   const OwnedDescriptor copy(fcntl(connection.descriptor, F_DUPFD_CLOEXEC, 0));
+  if (!copy && errno != EBADF) return false;  // no descriptor is free: the next look tries again
+  forget(noted);
   if (!copy || inode_of(copy.number()) != connection.inode) return false;
   const sockaddr none{};
   if (connect(copy.number(), &none, sizeof(none)) != 0) shutdown(copy.number(), SHUT_RDWR);

@@ -15,6 +15,7 @@ namespace {
 constexpr std::chrono::milliseconds between_looks{10};
 constexpr std::chrono::seconds between_warnings{10};
 constexpr std::chrono::seconds between_sweeps{1};
+constexpr std::chrono::seconds until_begun{1};
 
 // Returns what the connection has received since it began (libc's own header is older than this count); nothing if it
 // is closed.
@@ -61,9 +62,11 @@ void StreamWatch::look() {
 bool StreamWatch::has_too_many(const OpenConnection& connection) {
   const StreamAccount::Clock::time_point now = StreamAccount::Clock::now();
   Seen& seen = seen_[connection.descriptor];
-  if (seen.inode != connection.inode) seen = {connection.inode, 0, 0};
+  if (seen.inode != connection.inode) seen = {connection.inode, 0, {}, 0};
   const std::optional<std::uint64_t> bytes = received_bytes(connection.descriptor);
-  if (!bytes || *bytes == seen.bytes) return account_.is_shut_out(connection.client, now);
+  if (bytes && *bytes != seen.bytes) seen.when = now;
+  // The library begins the calls in what was received a little later.
+  if (!bytes || now - seen.when > until_begun) return account_.is_shut_out(connection.client, now);
   // A connection that has ended pays nothing back: its calls were not served.
   const std::optional<std::int64_t> unserved = counts_.unserved(connection.peer);
   if (!unserved) return account_.is_shut_out(connection.client, now);

@@ -30,6 +30,7 @@ class StreamWatch {
   struct Seen {
     ino_t inode = 0;
     std::uint64_t bytes = 0;
+    StreamAccount::Clock::time_point when;  // the last of them was seen
     std::int64_t unserved = 0;
   };
   void work(const std::stop_token& stop);

@@ -20,7 +20,7 @@ TEST(PlannerAnswerOptions, ACurveIsARangeOfLimits) {
   EXPECT_FALSE(good({"--model", "x"}).curve);
   const PlannerOptions options =
       good({"--model", "x", "--mem", "3G", "--curve", "1G..256G", "--json", "--machine", "m"});
-  EXPECT_EQ(options.curve, (ByteRange{std::int64_t{1} << 30, std::int64_t{1} << 38}));
+  EXPECT_EQ(options.curve, (MemoryRange{std::int64_t{1} << 30, std::int64_t{1} << 38}));
   EXPECT_EQ(options.memory, std::int64_t{3} << 30);
   EXPECT_EQ(options.machine, "m");
 }

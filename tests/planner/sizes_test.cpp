@@ -28,14 +28,14 @@ TEST(PlannerSizes, BytesThatMakeNoSense) {
 }
 
 TEST(PlannerSizes, RangesOfBytes) {
-  EXPECT_EQ(*parse_byte_range("1G..256G"), (ByteRange{gibi, 256 * gibi}));
-  EXPECT_EQ(*parse_byte_range("1.5G..1.5G"), (ByteRange{gibi / 2 * 3, gibi / 2 * 3}));
-  EXPECT_EQ(*parse_byte_range("7..1k"), (ByteRange{7, 1024}));
+  EXPECT_EQ(*parse_byte_range("1G..256G"), (MemoryRange{gibi, 256 * gibi}));
+  EXPECT_EQ(*parse_byte_range("1.5G..1.5G"), (MemoryRange{gibi / 2 * 3, gibi / 2 * 3}));
+  EXPECT_EQ(*parse_byte_range("7..1k"), (MemoryRange{7, 1024}));
   EXPECT_NE(
       parse_byte_range("2G..1G").error().message.find("range '2G..1G' is empty: write two sizes, the smaller first"),
       std::string::npos);
   for (const char* text : {"", "1G", "1G-2G", "..", "1G..", "..1G", "1G..2G..3G", "0..1G"}) {
-    const Result<ByteRange> range = parse_byte_range(text);
+    const Result<MemoryRange> range = parse_byte_range(text);
     ASSERT_FALSE(range) << text;
     EXPECT_EQ(range.error().code, ErrorCode::invalid_argument);
   }
