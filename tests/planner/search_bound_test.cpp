@@ -42,7 +42,7 @@ TEST_F(PlannerSearchBound, AStreamHasNoEndAlongItsAxis) {
   EXPECT_EQ(bound_note(network_, plan, 16, {}), "");
   const Vec3 volume = {1000, along_x->patch_input.y, 1};
   EXPECT_NE(bound_note(network_, plan, 8, volume), "") << "z is of its cross-section, and the volume goes on there";
-  EXPECT_EQ(bound_note(network_, plan, 8, {along_x->patch_input.x, volume.y, 1000}), "") << "the volume ends there";
+  EXPECT_EQ(bound_note(network_, plan, 8, Vec3{along_x->patch_input.x, volume.y, 1000}), "") << "the volume ends there";
 }
 
 }  // namespace
