@@ -6,7 +6,7 @@
 
 #include "planner/options.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library has named it
 class App;
 }
 
