@@ -51,13 +51,22 @@ TEST_F(PlannerSplitPlan, MoreFreedomIsNeverSlower) {
   EXPECT_GT(before, 0);
 }
 
+TEST_F(PlannerSplitPlan, APatchWhoseLayersAreRecordedIsSaidToBe) {
+  options_.pins.modes.assign(pooling_nodes(network_).size(), PoolMode::fragments);
+  options_.pins.patch = Vec3::cube(legal_extents(network_, options_.pins.modes, 2, 40).back());
+  options_.pins.S = 1;
+  options_.pins.streams = false;
+  const Result<SplitPlan> cube = plan(SplitStrategy::gpu);
+  ASSERT_TRUE(cube) << cube.error().message;
+  EXPECT_EQ(cube->plan.predicted.basis, Basis::recorded);
+}
+
 TEST_F(PlannerSplitPlan, TheGpuAloneHasOneSegment) {
   const Result<SplitPlan> made = plan(SplitStrategy::gpu);
   ASSERT_TRUE(made) << made.error().message;
   ASSERT_EQ(made->plan.ladder.front().segments.size(), 1U);
   EXPECT_EQ(made->plan.ladder.front().segments.front().place, Place::gpu);
   EXPECT_EQ(made->theta, 0);
-  EXPECT_EQ(made->plan.predicted.basis, Basis::recorded);
   const std::string text = split_summary(*made);
   EXPECT_NE(text.find("nodes 0 to 2 on gpu"), std::string::npos) << text;
   EXPECT_NE(text.find("device "), std::string::npos) << text;
