@@ -6,6 +6,7 @@
 #include <tuple>
 
 #include "planner/answer_options.hpp"
+#include "planner/bound_options.hpp"
 #include "planner/command_text.hpp"
 #include "planner/pins.hpp"
 #include "planner/sizes.hpp"
@@ -83,20 +84,6 @@ void add_pin_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
       "--no-groups", raw.nothing_depth_first,
       "layers as a whole alone, neither fragments in groups nor a head in slabs; default: these, too; example: "
       "--no-groups --modes mpf,mpf");
-}
-
-// The defaults are those of SearchOptions.
-void add_bound_flags(CLI::App& app, PlannerOptions& options) {
-  app.add_option("--max-extent", options.bounds.max_extent,
-                 "longest edge, in voxels, of the patches that are looked at, 1 to 65536 (default: 1024); example: "
-                 "--mem 256G --max-extent 2048")
-      ->check(CLI::Range(std::int64_t{1}, most_pinned_extent));
-  app.add_option("--max-S", options.bounds.max_S,
-                 "most patches computed together, 1 to 4096: S is the powers of two up to it (default: 4)")
-      ->check(CLI::Range(std::int64_t{1}, most_pinned_S));
-  app.add_flag("--all-extents", options.bounds.every_extent,
-               "every combination of legal extents up to --max-extent; default: some of them (docs/plan.md), since all "
-               "take minutes to days; example: --max-extent 64 --all-extents");
 }
 
 void add_other_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
@@ -246,20 +233,6 @@ Result<void> check_pins_used(const PlannerOptions& options) {
   return wrong(to_string(of_one_model) + ": pins of one model; give --model FILE");
 }
 
-// So are bounds: a plan that is there is not searched.
-Result<void> check_bounds_used(const PlannerOptions& options) {
-  if (options.bounds == SearchBounds()) return {};
-  const bool searches = options.command == Command::plan || options.command == Command::draw ||
-                        (options.command == Command::measure && !options.model.empty());
-  const bool has_extents = options.bounds.max_extent || options.bounds.every_extent;
-  if (options.pins.S && options.bounds.max_S) return wrong("--max-S and --S exclude each other");
-  if (options.pins.patch && has_extents) {
-    return wrong("--max-extent and --all-extents bound the patches that are looked at, --patch names one: give one");
-  }
-  if (searches) return {};
-  return wrong("--max-extent, --max-S and --all-extents bound a search; leave them out of this command");
-}
-
 Result<void> read_numbers(const Raw& raw, bool threads_given, PlannerOptions& options) {
   if (!raw.memory.empty()) {
     const Result<std::int64_t> bytes = parse_bytes(raw.memory);
@@ -386,7 +359,7 @@ std::variant<PlannerOptions, EarlyEnd> parse_options(std::vector<std::string> ar
       "planner");
   add_search_flags(app, options, raw);
   add_pin_flags(app, options, raw);
-  add_bound_flags(app, options);
+  add_bound_flags(app, options.bounds);
   add_other_flags(app, options, raw);
   add_commands(app, options, raw);
   app.set_version_flag("--version", version);
