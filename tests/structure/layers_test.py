@@ -39,7 +39,8 @@ TABLE = {
 # The programs assemble: their mains, and the command lines beside them, may include anything.
 MAINS = ("planner/main.cpp", "planner/draw_command.cpp", "planner/plan_output.cpp", "planner/session.cpp", "server/main.cpp",
          "client/cli/main.cpp")
-COMMAND_LINE = {"planner/answer_options.cpp": ("CLI/",), "planner/curve_text.cpp": ("nlohmann/",),
+COMMAND_LINE = {"planner/answer_options.cpp": ("CLI/",), "planner/bound_options.cpp": ("CLI/",),
+                "planner/curve_text.cpp": ("nlohmann/",),
                 "planner/explain_json.cpp": ("nlohmann/",), "planner/options.cpp": ("CLI/",),
                 "planner/price_list.cpp": ("nlohmann/",)}
 # POSIX headers and the C++ standard library (no dot, no slash).
