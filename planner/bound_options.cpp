@@ -31,7 +31,8 @@ Result<void> check_bounds_used(const PlannerOptions& options) {
   const bool has_extents = options.bounds.max_extent || options.bounds.every_extent;
   if (options.pins.S && options.bounds.max_S) return wrong_bound("--max-S and --S exclude each other");
   if (options.pins.patch && has_extents) {
-    return wrong_bound("--max-extent and --all-extents bound the patches that are looked at, --patch names one: give one");
+    return wrong_bound(
+        "--max-extent and --all-extents bound the patches that are looked at, --patch names one: give one");
   }
   if (searches) return {};
   return wrong_bound("--max-extent, --max-S and --all-extents bound a search; leave them out of this command");
