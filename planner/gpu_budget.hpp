@@ -1,4 +1,4 @@
-// How much of a GPU's own memory plans may take where nobody says.
+// Bounds a GPU's own memory for plans where --gpu-mem is not given.
 #pragma once
 
 #include <algorithm>

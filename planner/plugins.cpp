@@ -23,7 +23,7 @@ Result<void> add_module(const std::filesystem::path& file, Plugins& plugins) {
   return {};
 }
 
-// Returns what is taken of the GPU where nobody says how much.
+// Returns what plans take of the GPU where --gpu-mem is not given.
 Result<std::int64_t> usual_budget(const Plugins& plugins) {
   const std::int64_t whole = plugins.gpu_spec.accelerator.memory_bytes;
   if (plugins.gpu->memory == nullptr) return default_gpu_budget(whole, std::nullopt);

@@ -30,9 +30,9 @@ class RecordedPrimitives {
   // A device of which nothing can be opened.
   [[nodiscard]] const Backend& backend() const { return *backend_; }
 
-  // Of their ways by their rows: exact and interpolated times are `recorded`; beyond the recorded S, proportions and
-  // sizes of a kind of layer (planner/shape_curves.hpp) they are `model`. Of all others what `rest` says. This object
-  // must outlive the source.
+  // Returns times of their ways by their rows: exact and interpolated times are `recorded`; beyond the recorded S,
+  // proportions and sizes of a kind of layer (planner/shape_curves.hpp) they are `model`. Of all others what `rest`
+  // says. This object must outlive the source.
   [[nodiscard]] std::unique_ptr<CostSource> costs(std::unique_ptr<CostSource> rest) const;
 
  private:

@@ -1,4 +1,4 @@
-// What the daemon foretells of a volume, as `znni infer` tells it beside what was reached, and --dry-run alone.
+// Tells what the daemon predicts for a volume, as `znni infer` tells it beside what was reached, and --dry-run alone.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -90,7 +90,8 @@ struct Backend {
   Result<std::unique_ptr<Device>> (*open)(const DeviceSpec& spec, std::int64_t host_budget, std::int64_t pinned_budget,
                                           std::int64_t device_budget);
   std::span<const Primitive* const> primitives;
-  // Of a GPU that probe() found; device_failure where it does not answer. nullptr: nothing is known of it.
+  // Returns the memory of a GPU that probe() found; device_failure where it does not answer. nullptr: nothing is known
+  // of it.
   Result<GpuMemory> (*memory)(const DeviceSpec& spec) = nullptr;
   // Lines for a log, since the last call: what primitives had to assume. Each is given once. nullptr: none. Any thread.
   std::vector<std::string> (*notes)() = nullptr;

@@ -1,4 +1,4 @@
-// What the driver's context and CUDA's libraries take of a GPU's own memory.
+// Measures what the driver's context and CUDA's libraries take of a GPU's own memory.
 #pragma once
 
 #include "primitives/core/primitive.hpp"
@@ -6,7 +6,7 @@
 
 namespace znni::cuda {
 
-// Of code that the libraries load when a kernel is first launched. Assumed until measured.
+// Stands for code that the libraries load when a kernel is first launched. Assumed until measured.
 inline constexpr std::int64_t late_code_bytes = std::int64_t{256} << 20;
 
 // Makes the context, which stays, and reads what is free then; makes the libraries' handles to see how much they take,

@@ -1,4 +1,4 @@
-// What the back end has to tell those who use it: each line once.
+// Keeps what the back end has to tell its users: each line once.
 #pragma once
 
 #include <mutex>
@@ -29,7 +29,7 @@ class Notes {
   std::vector<std::string> waiting_;
 };
 
-// Those of the back end as a whole.
+// Returns the notes of the back end as a whole.
 [[nodiscard]] inline Notes& backend_notes() {
   static Notes notes;
   return notes;

@@ -9,7 +9,7 @@
 
 namespace znni {
 
-// What changes when a file is replaced, or written to.
+// Holds what changes when a file is replaced, or written to.
 struct FileState {
   dev_t device = 0;
   ino_t inode = 0;

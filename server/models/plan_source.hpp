@@ -33,7 +33,7 @@ struct PlanContext {
   LogSink log;
   std::filesystem::path temporary = system_temporary_directory();  // for plans that plan_directory does not take
   const GpuOffer* gpu = nullptr;                                   // where there is one
-  LoadingProgress* progress = nullptr;                             // of the model that is planned; nullptr: nobody asks
+  LoadingProgress* progress = nullptr;                             // of the model that is planned; nullptr: not told
 };
 
 // A plan that runs `network` in `memory` bytes, its weights included. A file that does not fit is passed over

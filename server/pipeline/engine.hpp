@@ -193,7 +193,7 @@ class Engine {
   void retry_gpu_after(Seconds wait);
   // Why the plan's rungs with a GPU are not used now; nothing while they are, or where there are none.
   [[nodiscard]] std::optional<std::string> gpu_lost() const;
-  // Whether it will not be asked again either: only another process can use it.
+  // Returns true if it will not be asked again either: only another process can use it.
   [[nodiscard]] bool gpu_lost_for_good() const;
 
   [[nodiscard]] const Plan& plan() const;

@@ -1,11 +1,11 @@
-// What a GPU's failure means to those who work with it.
+// Tells failures of a GPU apart.
 #pragma once
 
 #include "primitives/core/accelerator.hpp"
 
 namespace znni {
 
-// Whether it is the GPU that failed, or had too little memory.
+// Returns true if it is the GPU that failed, or had too little memory.
 [[nodiscard]] constexpr bool is_gpu_failure(ErrorCode code) {
   return code == ErrorCode::device_failure || code == ErrorCode::device_lost || code == ErrorCode::over_budget;
 }

@@ -7,7 +7,7 @@
 namespace znni::gpu_bench {
 namespace {
 
-const Primitive library{"gpu.library", 1, DeviceKind::gpu, nullptr, nullptr};
+const Primitive library{"gpu.vendor", 1, DeviceKind::gpu, nullptr, nullptr};
 const Primitive own{"gpu.own", 1, DeviceKind::gpu, nullptr, nullptr};
 
 Candidate way(const Primitive& primitive, const Variant& variant, Seconds time) {
@@ -30,8 +30,8 @@ TEST(MostPromising, EveryFormAndEngineComesBeforeAnotherSettingOfOne) {
                                       way(own, {{"tile", 32}}, 2.0),
                                       way(own, {{"tile", 16}}, 1.9)};
   EXPECT_EQ(order(most_promising(all, 5)),
-            "gpu.library form=1,engine=10,knob 2=1 | gpu.library form=1,engine=41 | gpu.library form=0,engine=10 | "
-            "gpu.own tile=16 | gpu.library form=1,engine=10,knob 2=2");
+            "gpu.vendor form=1,engine=10,knob 2=1 | gpu.vendor form=1,engine=41 | gpu.vendor form=0,engine=10 | "
+            "gpu.own tile=16 | gpu.vendor form=1,engine=10,knob 2=2");
   EXPECT_EQ(most_promising(all, 2).size(), 2U);
   EXPECT_EQ(most_promising(all, 100).size(), all.size());
 }
@@ -39,7 +39,7 @@ TEST(MostPromising, EveryFormAndEngineComesBeforeAnotherSettingOfOne) {
 TEST(MostPromising, WhatHasNoHopeStandsBehindOtherSettings) {
   const std::vector<Candidate> all = {way(own, {}, 5.1), way(library, {{"engine", 1}}, 1.0),
                                       way(library, {{"engine", 1}, {"knob 2", 1}}, 1.1)};
-  EXPECT_EQ(order(most_promising(all, 3)), "gpu.library engine=1 | gpu.library engine=1,knob 2=1 | gpu.own ");
+  EXPECT_EQ(order(most_promising(all, 3)), "gpu.vendor engine=1 | gpu.vendor engine=1,knob 2=1 | gpu.own ");
 }
 
 TEST(MostPromising, OfNothingIsNothing) { EXPECT_TRUE(most_promising({}, 8).empty()); }
