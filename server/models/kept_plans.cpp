@@ -52,6 +52,32 @@ std::vector<fs::path> other_plan_files(const fs::path& root, const Network& netw
   return files;
 }
 
+void note_use(const fs::path& file) {
+  std::error_code ignored;
+  fs::last_write_time(file, fs::file_time_type::clock::now(), ignored);
+}
+
+std::vector<fs::path> prune_plans(const fs::path& file, fs::file_time_type now) {
+  std::multimap<fs::file_time_type, fs::path, std::greater<>> others;
+  std::error_code error;
+  for (fs::directory_iterator it(file.parent_path(), error); !error && it != fs::directory_iterator();
+       it.increment(error)) {
+    std::error_code unknown;
+    const fs::file_time_type used = fs::last_write_time(it->path(), unknown);
+    if (!unknown && memory_of(it->path().filename()) > 0 && it->path() != file) others.emplace(used, it->path());
+  }
+  std::vector<fs::path> gone;
+  std::size_t kept = 1;
+  for (const auto& [used, other] : others) {
+    if (kept < most_kept_plans && now - used <= longest_unused) {
+      ++kept;
+    } else if (fs::remove(other, error)) {
+      gone.push_back(other);
+    }
+  }
+  return gone;
+}
+
 fs::path named_plan_file(const fs::path& root, const ModelEntry& entry) {
   return root / entry.name / (entry.version + std::string(ending));
 }

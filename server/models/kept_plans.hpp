@@ -4,6 +4,8 @@
 //   <root>/<network and machine>/<bytes of memory>.plan.pbtxt
 #pragma once
 
+#include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <vector>
@@ -23,6 +25,18 @@ namespace znni {
 [[nodiscard]] std::vector<std::filesystem::path> other_plan_files(const std::filesystem::path& root,
                                                                   const Network& network, const DeviceSpec& device,
                                                                   std::int64_t memory);
+
+// Notes that the kept plan `file` is used now. Where that cannot be written, nothing happens.
+void note_use(const std::filesystem::path& file);
+
+inline constexpr std::size_t most_kept_plans = 16;
+inline constexpr std::chrono::hours longest_unused{24 * 30};
+
+// Removes plans from the folder of the kept plan `file`, which stays: all but the most_kept_plans that were used last,
+// and those that were not used for longest_unused before `now`. Returns those that are gone.
+std::vector<std::filesystem::path> prune_plans(
+    const std::filesystem::path& file,
+    std::filesystem::file_time_type now = std::filesystem::file_time_type::clock::now());
 
 // <root>/<model>/<version>.plan.pbtxt: where `planner --model-repository` writes, and daemons up to 0.1 did.
 [[nodiscard]] std::filesystem::path named_plan_file(const std::filesystem::path& root, const ModelEntry& entry);

@@ -40,6 +40,7 @@ Result<void> check_here(const Plan& plan, const Network& network, std::int64_t m
 struct PlanFile {
   fs::path path;
   bool is_for_other_memory = false;
+  bool is_kept = false;  // by a daemon
 };
 
 // The plan in `file`, if it runs; the log says why not, or what else is worth knowing. An error where it wants a GPU
@@ -71,6 +72,7 @@ Result<std::optional<Plan>> usable_plan(const PlanFile& where, const Network& ne
     note += "; it was made for " + bytes_text(plan->key.memory_limit) + ", " + bytes_text(memory) + " may be used";
   }
   log_to(context.log, "info", "plan " + file.string() + " is used" + note);
+  if (where.is_kept) note_use(file);
   return std::optional<Plan>(*std::move(plan));
 }
 
@@ -81,11 +83,20 @@ Result<void> save(const Plan& plan, const fs::path& file) {
   return write_plan(file.string(), plan);
 }
 
+constexpr const char* why_pruned =
+    "for 30 days it was not used, or 16 others for its network and machine were used since";
+
 // In the plan directory, else where it lives as long as the machine's temporary files do.
 void keep(const Plan& plan, std::span<const fs::path> files, const LogSink& log) {
   if (files.empty()) return;
   const Result<void> saved = save(plan, files.front());
-  if (saved) return log_to(log, "info", "plan written to " + files.front().string());
+  if (saved) {
+    log_to(log, "info", "plan written to " + files.front().string());
+    for (const fs::path& gone : prune_plans(files.front())) {
+      log_to(log, "info", "plan " + gone.string() + " is removed: " + why_pruned);
+    }
+    return;
+  }
   const Result<void> spared = files.size() == 1 ? saved : save(plan, files.back());
   if (spared) {
     return log_to(log, "warning",
@@ -120,8 +131,10 @@ std::vector<PlanFile> plan_files(const ModelEntry& entry, const Network& network
   std::vector<PlanFile> files = {{entry.plan_file}};
   for (const fs::path& root : roots) {
     files.push_back({named_plan_file(root, entry)});
-    files.push_back({kept_plan_file(root, network, context.spec, memory)});
-    for (const fs::path& other : other_plan_files(root, network, context.spec, memory)) files.push_back({other, true});
+    files.push_back({kept_plan_file(root, network, context.spec, memory), false, true});
+    for (const fs::path& other : other_plan_files(root, network, context.spec, memory)) {
+      files.push_back({other, true, true});
+    }
   }
   return files;
 }

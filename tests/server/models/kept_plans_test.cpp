@@ -52,6 +52,31 @@ TEST_F(KeptPlans, ThoseForOtherMemoryComeWithTheMostFirst) {
   EXPECT_THAT(other_plan_files(temporary_.path(), network_, device_, 100), ElementsAre(file(1000), file(50), file(9)));
 }
 
+TEST_F(KeptPlans, ThoseThatWereNotUsedForLongAreRemoved) {
+  const auto now = fs::file_time_type::clock::now();
+  for (const std::int64_t memory : {1, 2, 3, 4}) write(file(memory));
+  write(file(1).parent_path() / "net.plan.pbtxt");
+  for (const fs::directory_entry& each : fs::directory_iterator(file(1).parent_path())) {
+    fs::last_write_time(each, now - longest_unused - std::chrono::hours(1));
+  }
+  note_use(file(2));
+  EXPECT_THAT(prune_plans(file(4), now), testing::UnorderedElementsAre(file(1), file(3)));
+  EXPECT_TRUE(fs::exists(file(2))) << "used since";
+  EXPECT_TRUE(fs::exists(file(4))) << "that of now";
+  EXPECT_TRUE(fs::exists(file(1).parent_path() / "net.plan.pbtxt")) << "none of ours";
+  EXPECT_FALSE(fs::exists(file(1)));
+}
+
+TEST_F(KeptPlans, ThoseUsedLastAreKept) {
+  const auto now = fs::file_time_type::clock::now();
+  for (std::int64_t memory = 1; memory <= 18; ++memory) {
+    write(file(memory));
+    fs::last_write_time(file(memory), now - std::chrono::hours(memory));
+  }
+  EXPECT_THAT(prune_plans(file(18), now), testing::UnorderedElementsAre(file(16), file(17)));
+  EXPECT_THAT(prune_plans(temporary_.path() / "none" / "1.plan.pbtxt", now), ElementsAre());
+}
+
 TEST_F(KeptPlans, ThoseOfThePlannerLieByTheNameOfTheirModel) {
   ModelEntry entry;
   entry.name = "net";

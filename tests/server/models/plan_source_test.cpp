@@ -68,6 +68,23 @@ TEST_F(PlanSourceTest, MakesAPlanAndKeepsItForTheNextStart) {
   EXPECT_THAT(log_, Not(HasSubstr("written")));
 }
 
+TEST_F(PlanSourceTest, PlansThatNoStartUsesAnyMoreMakeRoomForNewOnes) {
+  const std::int64_t large = find(plans())->memory.total();
+  const auto file = [&](std::int64_t memory) { return kept_plan_file(plans(), network_, spec_, memory); };
+  const auto age = [&](std::int64_t memory) {
+    const auto old = std::filesystem::file_time_type::clock::now() - 2 * longest_unused;
+    std::filesystem::last_write_time(file(memory), old);
+  };
+  age(plenty);
+  ASSERT_TRUE(find(plans())) << "which uses it";
+  const std::string stale = directory_.write(std::filesystem::relative(file(7), directory_.path()), "").string();
+  age(7);
+  ASSERT_TRUE(find(plans(), large - 1));
+  EXPECT_THAT(log_, HasSubstr("info: plan " + stale + " is removed: for 30 days it was not used"));
+  EXPECT_FALSE(std::filesystem::exists(stale));
+  EXPECT_TRUE(std::filesystem::exists(file(plenty)));
+}
+
 TEST_F(PlanSourceTest, WithoutAPlanDirectoryNothingIsKept) {
   ASSERT_TRUE(find(""));
   EXPECT_THAT(log_, Not(HasSubstr("written")));
