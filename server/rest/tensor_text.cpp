@@ -15,6 +15,8 @@ namespace {
 
 constexpr std::size_t piece_bytes = 64 << 10;
 constexpr std::size_t most_number_bytes = 32;  // a float64 as text, and a comma
+constexpr double most_float = std::numeric_limits<float>::max();
+constexpr double float_bound = 0x1.ffffffp127;  // from here on the nearest float32 is infinite
 
 template <class T>
 void put(T element, std::int64_t index, std::string& to) {
@@ -68,9 +70,9 @@ class Numbers final : public JsonEvents {
   }
 
   Result<void> take_float(const JsonValue& value) {
-    const auto nearest = static_cast<float>(as_double(value));
-    if (!std::isfinite(nearest)) return refused();
-    put(nearest, index_, elements_);
+    const double found = as_double(value);
+    if (!(std::abs(found) < float_bound)) return refused();
+    put(static_cast<float>(std::clamp(found, -most_float, most_float)), index_, elements_);
     return {};
   }
 

@@ -101,7 +101,12 @@ TEST(TensorText, NestedArraysAreReadRowByRow) {
 TEST(TensorText, FloatsTakeTheNearestOfFiniteNumbers) {
   EXPECT_EQ(*read_numbers("[0.1,-3,7,1e-50]", ElementType::f32, 4), bytes_of(std::vector<float>{0.1F, -3, 7, 0}));
   expect_refused("[1,1e39]", ElementType::f32, 2, "data[1]: found something else, expected a number that float32 has");
-  expect_refused("[-1e39]", ElementType::f32, 1, "data[0]");
+  for (const char* number : {"[-1e39]", "[1e300]", "[-1e308]", "[3.4028236e38]"}) {
+    expect_refused(number, ElementType::f32, 1, "data[0]: found something else, expected a number that float32 has");
+  }
+  constexpr float most = std::numeric_limits<float>::max();
+  EXPECT_EQ(*read_numbers("[3.4028235e38,-3.4028235e38,3.40282356e38]", ElementType::f32, 3),
+            bytes_of(std::vector<float>{most, -most, most}));
 }
 
 TEST(TensorText, WhatTheTypeHasNotIsRefused) {
