@@ -1,5 +1,6 @@
 #include "server/rest/body_size.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <optional>
 #include <string>
@@ -46,6 +47,10 @@ Error too_large(std::int64_t found, std::int64_t most, std::string_view what) {
 
 }  // namespace
 
+std::int64_t most_beside_voxels(std::int64_t most_voxel_bytes) {
+  return std::clamp(most_voxel_bytes / 4, std::int64_t{16} << 10, std::int64_t{1} << 20);
+}
+
 bool is_plain_body(const HttpRequest& request) {
   return request.header("Transfer-Encoding").empty() && request.header("Content-Encoding").empty() &&
          !is_in_parts(request) && read_length(request, length_header).has_value() &&
@@ -62,7 +67,8 @@ Result<BodySize> read_body_size(const HttpRequest& request, std::int64_t most_vo
   const Result<std::optional<std::int64_t>> length = read_length(request, length_header);
   if (!length) return length.error();
   if (!*length) return invalid("no Content-Length found, expected that of the body");
-  const std::int64_t most = add(most_voxel_bytes, most_beside_voxels);
+  const std::int64_t most_beside = most_beside_voxels(most_voxel_bytes);
+  const std::int64_t most = add(most_voxel_bytes, most_beside);
   if (**length > most) return too_large(**length, most, "a body");
   const Result<std::optional<std::int64_t>> json = read_length(request, json_header);
   if (!json) return json.error();
@@ -71,7 +77,7 @@ Result<BodySize> read_body_size(const HttpRequest& request, std::int64_t most_vo
     return invalid(std::string(json_header) + " is " + std::to_string(**json) +
                    ", expected at most the length of the body, " + std::to_string(**length));
   }
-  if (**json > most_beside_voxels) return too_large(**json, most_beside_voxels, "JSON before binary data");
+  if (**json > most_beside) return too_large(**json, most_beside, "JSON before binary data");
   return BodySize{**json, **length - **json};
 }
 

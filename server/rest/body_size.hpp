@@ -14,8 +14,10 @@ struct BodySize {
   std::int64_t binary = 0;  // behind the JSON
 };
 
-// Bounds the bytes of names, shapes and parameters beside the voxels, and those of JSON before binary data.
-inline constexpr std::int64_t most_beside_voxels = std::int64_t{1} << 20;
+// Returns the most bytes of names, shapes and parameters beside voxels of `most_voxel_bytes` at most, and of JSON
+// before binary data: a quarter of those, from 16 KiB to 1 MiB. A turn to receive has three times the voxels. In it are
+// a body (voxels and this), the voxels that its numbers become, of two bytes for four, and the texts in the rest of it.
+[[nodiscard]] std::int64_t most_beside_voxels(std::int64_t most_voxel_bytes);
 
 // Returns the lengths of a body whose voxels have `most_voxel_bytes` at most. invalid_argument without one
 // Content-Length, or if Inference-Header-Content-Length passes it. unsupported if the body is in chunks, compressed or
