@@ -218,6 +218,7 @@ struct Observed {
   const PortWatch& port;
   Seconds stuck_after;
   std::atomic<const rpc::Server*> server = nullptr;  // once there is one
+  std::atomic<const HttpServer*> http = nullptr;     // likewise
   std::atomic<rest::RestService*> rest = nullptr;    // likewise
 };
 
@@ -243,6 +244,7 @@ HttpPages pages_of(const Observed& observed) {
     write_server_metrics(observed.models, observed.shares, version, text);
     observed.calls.write(text);
     if (const rpc::Server* const server = observed.server) write_connections(server->connections(), text);
+    if (const HttpServer* const http = observed.http) write_http_connections(http->facts(), text);
     return HttpAnswer{200, text.text()};
   };
   pages.live = [&observed] { return probe(sick_reason(observed)); };
@@ -254,8 +256,10 @@ HttpPages pages_of(const Observed& observed) {
 // nullptr where none is wanted.
 Result<std::unique_ptr<HttpServer>> serve_metrics(const Options& options, const Observed& observed, const Log& log) {
   if (options.metrics_port < 0) return std::unique_ptr<HttpServer>();
+  HttpPages pages = pages_of(observed);
+  pages.warn = [&log](const std::string& line) { log.warning(line); };
   Result<std::unique_ptr<HttpServer>> server =
-      HttpServer::start(options.metrics_address, options.metrics_port, pages_of(observed));
+      HttpServer::start(options.metrics_address, options.metrics_port, std::move(pages));
   if (!server) return server;
   log.info("metrics on " + options.metrics_address + ":" + std::to_string((*server)->port()));
   const std::string closed = why_no_http_models(options);
@@ -304,6 +308,7 @@ int serve(Options options, const TerminationSignals& signals, SecondSignal& seco
   Observed observed = {**models, calls, *shares, port, options.stuck_after_seconds};
   const Result<std::unique_ptr<HttpServer>> metrics = serve_metrics(options, observed, log);
   if (!metrics) return fail(log, metrics.error());
+  observed.http = metrics->get();
   Result<std::unique_ptr<rpc::Server>> started =
       rpc::Server::start(**models, record, listen_options(options, *shares, std::move(*security), calls, log));
   if (!started) return fail(log, started.error());

@@ -23,4 +23,12 @@ void write_connections(const rpc::ConnectionFacts& facts, PrometheusText& out) {
   out.sample({}, facts.cut);
 }
 
+void write_http_connections(const HttpFacts& facts, PrometheusText& out) {
+  out.family("znni_http_closed_connections_total", "counter",
+             "Connections of the HTTP port that were closed before their request was answered: for others, since their "
+             "client had its share (share), or since it took too long (late).");
+  out.sample({{"reason", "share"}}, facts.over_share);
+  out.sample({{"reason", "late"}}, facts.late);
+}
+
 }  // namespace znni

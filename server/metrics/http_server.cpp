@@ -10,13 +10,16 @@
 #include <vector>
 
 #include "server/metrics/body_discard.hpp"
+#include "server/metrics/http_stream.hpp"
+#include "server/rpc/owned_descriptor.hpp"
+#include "server/rpc/socket_address.hpp"
 
 namespace znni {
 namespace {
 
-// Leaves 16 threads beside the requests that wait for work: a probe waits if as many clients are slow.
-constexpr std::size_t threads = most_waiting_requests + 16;
-constexpr int patience_seconds = 5;  // for a client that sends or takes nothing
+// Closes connections over the limits, and such as make room for others.
+constexpr int spare_threads = 8;
+constexpr std::chrono::seconds between_requests{1};  // of one connection
 // Bounds paths: the library compares them by a recursion for each letter.
 constexpr std::size_t most_path_bytes = 1024;
 
@@ -25,6 +28,38 @@ void set_socket_options(socket_t socket) {
   const int yes = 1;
   setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof(yes));
 }
+
+// Serves connections as the library does, under our limits.
+class BoundedServer final : public httplib::Server {
+ public:
+  BoundedServer(const HttpLimits& limits, HttpConnections& connections) : limits_(limits), connections_(connections) {}
+
+ private:
+  // Runs on a thread of the library, which never looks at the socket again.
+  bool process_and_close_socket(socket_t socket) override {
+    const rpc::OwnedDescriptor closed_at_the_end(socket);
+    serve(socket);
+    shutdown(socket, SHUT_RDWR);
+    return true;
+  }
+
+  void serve(int socket) {
+    const auto peer = rpc::SocketAddress::of_peer(socket);
+    if (!peer) return;  // it is gone already
+    const std::unique_ptr<HttpPlace> place = connections_.enter(socket, peer->text(), peer->client());
+    if (!place) return;
+    HttpStream stream(socket, *place, limits_.silence);
+    bool is_last = false;
+    for (std::size_t left = keep_alive_max_count_; left > 0 && !is_last && svr_sock_ != INVALID_SOCKET; --left) {
+      if (!stream.has_request(between_requests)) return;
+      place->begin_request();
+      if (!process_request(stream, left == 1, is_last, nullptr)) return;
+    }
+  }
+
+  const HttpLimits limits_;
+  HttpConnections& connections_;
+};
 
 void add_page(httplib::Server& server, const char* path, std::function<HttpAnswer()> page, const char* type) {
   server.Get(path, [page = std::move(page), type](const httplib::Request&, httplib::Response& response) {
@@ -104,15 +139,16 @@ HttpRequest request_of(const httplib::Request& request) {
   return told;
 }
 
-void add_service(httplib::Server& server, HttpService service) {
+void add_service(httplib::Server& server, HttpService service, HttpConnections& connections) {
   server.Get("/v2(/.*)?", [service](const httplib::Request& request, httplib::Response& response) {
     send(response, service(request_of(request)));
   });
   const auto discard = std::make_shared<BodyDiscard>();
   server.Post("/v2/.*",
-              [service = std::move(service), discard](const httplib::Request& request, httplib::Response& response,
-                                                      const httplib::ContentReader& content) {
+              [service = std::move(service), discard, &connections](
+                  const httplib::Request& request, httplib::Response& response, const httplib::ContentReader& content) {
                 HttpRequest told = request_of(request);
+                connections.note_work(told.peer);
                 std::optional<bool> read;
                 told.read = [&](const TakeBytes& take) {
                   if (!read) read = content([&take](const char* data, std::size_t bytes) { return take(data, bytes); });
@@ -127,16 +163,22 @@ void add_service(httplib::Server& server, HttpService service) {
 }  // namespace
 
 struct HttpServer::State {
-  httplib::Server server;
+  State(const HttpLimits& limits, HttpConnections::Warn warn)
+      : connections(limits, std::move(warn)), server(limits, connections) {}
+
+  HttpConnections connections;
+  BoundedServer server;
   int port = 0;
   std::atomic<bool> ended = false;
   std::jthread thread;
 };
 
-Result<std::unique_ptr<HttpServer>> HttpServer::start(const std::string& address, int port, HttpPages pages) {
-  auto state = std::make_unique<State>();
+Result<std::unique_ptr<HttpServer>> HttpServer::start(const std::string& address, int port, HttpPages pages,
+                                                      const HttpLimits& limits) {
+  auto state = std::make_unique<State>(limits, std::move(pages.warn));
   httplib::Server& server = state->server;
-  server.new_task_queue = [] { return new httplib::ThreadPool(threads); };  // the library's to delete
+  const auto threads = static_cast<std::size_t>(limits.most + spare_threads);
+  server.new_task_queue = [threads] { return new httplib::ThreadPool(threads); };  // the library's to delete
   server.set_socket_options(set_socket_options);
   server.set_tcp_nodelay(true);
   const bool has_service = pages.service != nullptr;
@@ -146,13 +188,10 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(const std::string& address
     refuse_unserved(request, response, status);
     return httplib::Server::HandlerResponse::Handled;
   });
-  server.set_read_timeout(patience_seconds);
-  server.set_write_timeout(patience_seconds);
-  server.set_keep_alive_timeout(1);
   add_page(server, "/metrics", std::move(pages.metrics), "text/plain; version=0.0.4; charset=utf-8");
   add_page(server, "/livez", std::move(pages.live), "text/plain; charset=utf-8");
   add_page(server, "/readyz", std::move(pages.ready), "text/plain; charset=utf-8");
-  if (pages.service) add_service(server, std::move(pages.service));
+  if (pages.service) add_service(server, std::move(pages.service), state->connections);
   const bool bound =
       port == 0 ? (state->port = server.bind_to_any_port(address)) > 0 : server.bind_to_port(address, port);
   if (!bound) {
@@ -179,5 +218,7 @@ HttpServer::~HttpServer() {
 }
 
 int HttpServer::port() const { return state_->port; }
+
+HttpFacts HttpServer::facts() const { return state_->connections.facts(); }
 
 }  // namespace znni

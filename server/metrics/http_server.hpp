@@ -7,6 +7,7 @@
 #include <string>
 
 #include "primitives/core/result.hpp"
+#include "server/metrics/http_connections.hpp"
 #include "server/metrics/http_exchange.hpp"
 
 namespace znni {
@@ -22,15 +23,20 @@ struct HttpPages {
   std::function<HttpAnswer()> live;     // GET /livez
   std::function<HttpAnswer()> ready;    // GET /readyz
   HttpService service;                  // GET /v2 and below; POST below it
+  HttpConnections::Warn warn;           // told of connections that were closed for others; may be empty
 };
 
 class HttpServer {
  public:
-  // `port` 0: any free one. unavailable when the port is in use or the address is not of this machine.
-  [[nodiscard]] static Result<std::unique_ptr<HttpServer>> start(const std::string& address, int port, HttpPages pages);
+  // `port` 0: any free one. unavailable when the port is in use or the address is not of this machine. A connection
+  // that passes `limits` is closed; so is one whose next request does not begin within a second.
+  [[nodiscard]] static Result<std::unique_ptr<HttpServer>> start(const std::string& address, int port, HttpPages pages,
+                                                                 const HttpLimits& limits = {});
   ~HttpServer();
 
   [[nodiscard]] int port() const;
+  // Returns the counts of now. From any thread.
+  [[nodiscard]] HttpFacts facts() const;
 
  private:
   struct State;

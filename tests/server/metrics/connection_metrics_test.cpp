@@ -20,5 +20,12 @@ TEST(ConnectionMetrics, OpenAndRefusedOnesAreTold) {
   EXPECT_THAT(out.text(), HasSubstr("znni_refused_connections_total{limit=\"descriptors\"} 30\n"));
 }
 
+TEST(ConnectionMetrics, ClosedOnesOfTheHttpPortAreTold) {
+  PrometheusText out;
+  write_http_connections({4, 5}, out);
+  EXPECT_THAT(out.text(), HasSubstr("\nznni_http_closed_connections_total{reason=\"share\"} 4\n"));
+  EXPECT_THAT(out.text(), HasSubstr("\nznni_http_closed_connections_total{reason=\"late\"} 5\n"));
+}
+
 }  // namespace
 }  // namespace znni

@@ -46,14 +46,15 @@ class SlowClient {
 
 class HttpServerTest : public testing::Test {
  protected:
-  void SetUp() override {
+  void SetUp() override { restart({}); }
+  void restart(const HttpLimits& limits) {
     HttpPages pages;
     pages.metrics = [] { return HttpAnswer{200, "x 1\n"}; };
     pages.live = [] { return HttpAnswer{200, "ok\n"}; };
     pages.ready = [this] {
       return ready_ ? HttpAnswer{200, "ok\n"} : HttpAnswer{503, "model 'net' is still loading\n"};
     };
-    Result<std::unique_ptr<HttpServer>> started = HttpServer::start("127.0.0.1", 0, pages);
+    Result<std::unique_ptr<HttpServer>> started = HttpServer::start("127.0.0.1", 0, pages, limits);
     ASSERT_TRUE(started) << started.error().message;
     server_ = std::move(*started);
   }
@@ -213,6 +214,34 @@ TEST_F(HttpServerTest, AProbeDoesNotWaitForSlowClients) {
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->body, "ok\n");
   for (const std::unique_ptr<SlowClient>& client : slow) EXPECT_TRUE(client->is_waited_for());
+}
+
+// Clients that go on sending a byte now and then would keep all threads.
+TEST_F(HttpServerTest, AProbeDoesNotWaitForMoreSlowClientsThanThereAreThreads) {
+  server_.reset();
+  restart({8, 4, std::chrono::hours(1), std::chrono::hours(1)});
+  std::vector<std::unique_ptr<SlowClient>> slow;
+  for (int i = 0; i < 40; ++i) slow.push_back(std::make_unique<SlowClient>(server_->port()));
+  const httplib::Result answer = get("/livez");
+  ASSERT_TRUE(answer);
+  EXPECT_EQ(answer->body, "ok\n");
+  EXPECT_GE(server_->facts().over_share, 37);
+}
+
+TEST_F(HttpServerTest, ARequestThatTakesTooLongEndsItsConnection) {
+  server_.reset();
+  restart({8, 4, std::chrono::hours(1), std::chrono::milliseconds(50)});
+  const rpc::TcpClient slow(server_->port());
+  slow.send("GET /livez");
+  EXPECT_TRUE(slow.ends());
+  EXPECT_EQ(server_->facts().late, 1);
+}
+
+TEST_F(HttpServerTest, AClientThatSendsNoMoreIsAnswered) {
+  const rpc::TcpClient client(server_->port());
+  client.send("GET /livez HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+  client.send_no_more();
+  EXPECT_THAT(client.received(), testing::EndsWith("ok\n"));
 }
 
 TEST_F(HttpServerTest, ItsPortIsFreeWhenItEnds) {

@@ -5,6 +5,7 @@
 #include <poll.h>
 #include <sys/socket.h>
 
+#include <array>
 #include <string>
 
 #include "server/rpc/owned_descriptor.hpp"
@@ -45,6 +46,17 @@ class TcpClient {
       if (recv(socket_.number(), &byte, 1, 0) <= 0) return true;
     }
     return false;
+  }
+  void send_no_more() const { shutdown(socket_.number(), SHUT_WR); }
+  // Returns all that comes until the other end closes the connection.
+  [[nodiscard]] std::string received() const {
+    std::string all;
+    std::array<char, 4096> piece{};
+    for (ssize_t more = 1; more > 0;) {
+      more = recv(socket_.number(), piece.data(), piece.size(), 0);
+      if (more > 0) all.append(piece.data(), static_cast<std::size_t>(more));
+    }
+    return all;
   }
   [[nodiscard]] std::string name() const { return SocketAddress::of_socket(socket_.number())->text(); }
   void close() { socket_.reset(); }
