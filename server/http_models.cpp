@@ -12,6 +12,10 @@ bool is_loopback(const std::string& address) {
 
 }  // namespace
 
+bool has_local_http(const Options& options) {
+  return options.http_models != HttpModels::on && is_loopback(options.metrics_address);
+}
+
 std::string why_no_http_models(const Options& options) {
   constexpr const char* way_out = " (znnid --http-infer on serves them all the same)";
   if (options.http_models == HttpModels::on) return {};

@@ -199,6 +199,7 @@ rpc::ListenOptions listen_options(const Options& options, const MemoryShares& sh
   listen.most_buffered_bytes = std::max(shares.receiving + shares.transport / 2, std::int64_t{32} << 20);
   listen.server_version = std::string(version);
   listen.offer_shared_memory = options.allow_client_shm;
+  listen.http_shares_memory = has_local_http(options);
   listen.connections = {*options.max_connections, *options.max_connections_per_client};
   listen.flows = [&calls](const rpc::CallFlow& flow) { calls.add(flow); };
   listen.warn = [&log](const std::string& line) { log.warning(line); };

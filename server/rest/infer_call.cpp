@@ -34,6 +34,9 @@ class HttpCaller final : public rpc::Caller {
     return connection_.is_closed() ? std::optional(client_gone()) : std::nullopt;
   }
   [[nodiscard]] std::string peer() const override { return peer_; }
+  [[nodiscard]] bool may_share_memory() const override {
+    return door_.limits.http_shares_memory && Caller::may_share_memory();
+  }
   [[nodiscard]] const Connection& connection() const { return connection_; }
 
  private:

@@ -25,6 +25,14 @@ HttpReply tell_error(const HttpRequest& request, const grpc::Status& status) {
   return refuse(request, http_status(status.error_code(), ""), status.error_message());
 }
 
+// Lists what there is over HTTP: gRPC has more.
+inference::ServerMetadataResponse metadata_over_http(const rpc::FrontDoor& door) {
+  inference::ServerMetadataResponse metadata = rpc::server_metadata(door);
+  metadata.clear_extensions();
+  for (const char* extension : {"parameters", "binary_tensor_data"}) metadata.add_extensions(extension);
+  return metadata;
+}
+
 bool needs_models(Question question) { return question == Question::model || question == Question::infer; }
 
 }  // namespace
@@ -52,7 +60,7 @@ HttpReply RestService::ask(const HttpRequest& request, const Route& route) {
     case Question::live: return tell(live_text());
     case Question::ready: return tell(ready_text(door_.ready()), door_.ready() ? 200 : not_ready);
     case Question::model_ready: return model_ready(request, route);
-    default: return tell(to_text(rpc::server_metadata(door_)));
+    default: return tell(to_text(metadata_over_http(door_)));
   }
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "primitives/core/result.hpp"
+#include "server/rpc/local_peer.hpp"
 #include "server/rpc/stall.hpp"
 
 namespace znni::rpc {
@@ -19,6 +20,8 @@ class Caller {
   [[nodiscard]] virtual std::optional<Error> gone() const = 0;
   // Returns its address as gRPC writes it: "ipv4:127.0.0.1:5000".
   [[nodiscard]] virtual std::string peer() const = 0;
+  // Returns true if shared memory may be its: it is on this host.
+  [[nodiscard]] virtual bool may_share_memory() const { return is_local_peer(peer()); }
 };
 
 // Tells of a gRPC caller, while the handler of the call runs.

@@ -32,6 +32,7 @@ struct FrontDoorLimits {
   std::int64_t most_input_bytes = 0;   // of one stream's input, if what is read at a time is not more
   std::string server_version;
   bool offer_shared_memory = false;  // of clients on this host
+  bool http_shares_memory = true;    // also of those that come over HTTP
   std::size_t most_regions = 1024;   // of shared memory, registered at the same time
   bool model_control = false;        // clients may load and unload models
   bool json_log = false;             // as LogSettings tells it

@@ -10,7 +10,6 @@
 #include "server/rpc/caller.hpp"
 #include "server/rpc/client_text.hpp"
 #include "server/rpc/layer_text.hpp"
-#include "server/rpc/local_peer.hpp"
 #include "server/rpc/raw_message.hpp"
 #include "server/rpc/status_map.hpp"
 
@@ -82,7 +81,7 @@ Result<AdmittedInfer> InferExchange::check(grpc::ByteBuffer& wire, bool leased) 
 Result<AdmittedInfer> InferExchange::check_request(bool leased) {
   record_.model = one_line(request_->model_name(), 80);
   record_.id = one_line(request_->id(), 80);
-  const bool shares_memory = door_.limits.offer_shared_memory && is_local_peer(caller_->peer());
+  const bool shares_memory = door_.limits.offer_shared_memory && caller_->may_share_memory();
   const SharedRegions* regions = shares_memory ? &door_.regions : nullptr;
   return admit_infer(*request_, door_.models, {door_.limits.wire.most_response_bytes, regions, leased, &wanted_bytes_});
 }

@@ -48,6 +48,7 @@ FrontDoorLimits door_limits(const ListenOptions& options) {
   limits.most_input_bytes = options.most_input_bytes;
   limits.server_version = options.server_version;
   limits.offer_shared_memory = options.offer_shared_memory;
+  limits.http_shares_memory = options.http_shares_memory;
   limits.most_regions = options.most_regions;
   limits.model_control = options.model_control;
   limits.json_log = options.json_log;

@@ -35,6 +35,7 @@ struct ListenOptions {
   std::int64_t most_buffered_bytes = 0;       // by gRPC, of all calls; what passes it loses a stream. 0: no limit
   std::string server_version = "0";           // as ServerMetadata tells it
   bool offer_shared_memory = false;           // of clients on this host
+  bool http_shares_memory = true;             // also of those that come over HTTP
   std::size_t most_regions = 1024;            // of shared memory; each keeps a descriptor
   bool model_control = false;                 // clients may load and unload models
   bool json_log = false;                      // as LogSettings tells it

@@ -44,5 +44,13 @@ TEST(HttpModels, AreServedOrNotWhereTheOptionSaysSo) {
   EXPECT_EQ(why_no_http_models(off), "--http-infer is off");
 }
 
+TEST(HttpModels, ShareMemoryWhereNoProxyIsExpected) {
+  EXPECT_TRUE(has_local_http({}));
+  EXPECT_FALSE(has_local_http(at("0.0.0.0")));
+  Options on;
+  on.http_models = HttpModels::on;
+  EXPECT_FALSE(has_local_http(on));
+}
+
 }  // namespace
 }  // namespace znni

@@ -111,6 +111,10 @@ TEST_F(InferCallTest, VoxelsMayLieInSharedMemoryWhereItIsOffered) {
   EXPECT_EQ(answer->status, 200) << answer->body;
   EXPECT_EQ(Json::parse(answer->body)["outputs"][0]["parameters"]["shared_memory_region"], "r");
   EXPECT_TRUE(rpc::is_twice(file.read(480, 192), whole_output));
+  given.http_shares_memory = false;
+  serve(given);
+  ASSERT_TRUE(rpc::register_region(region, server_->front_door().regions).ok());
+  expect_error(infer(json), 501, "shared memory is off");
 }
 
 TEST_F(InferCallTest, ItsRecordIsThatOfOtherCalls) {

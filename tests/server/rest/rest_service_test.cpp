@@ -13,6 +13,7 @@ TEST_F(RestServiceTest, TellsOfTheServer) {
   EXPECT_EQ(server->status, 200);
   EXPECT_EQ(server->get_header_value("Content-Type"), "application/json");
   EXPECT_EQ(Json::parse(server->body)["name"], "znni");
+  EXPECT_EQ(Json::parse(server->body)["extensions"], Json({"parameters", "binary_tensor_data"}));
   EXPECT_EQ(get("/v2/health/live")->body, R"({"live":true})");
   EXPECT_EQ(get("/v2/health/ready")->body, R"({"ready":true})");
   models_.is_ready = false;
