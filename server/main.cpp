@@ -201,6 +201,8 @@ rpc::ListenOptions listen_options(const Options& options, const MemoryShares& sh
   listen.offer_shared_memory = options.allow_client_shm;
   listen.http_shares_memory = has_local_http(options);
   listen.connections = {*options.max_connections, *options.max_connections_per_client};
+  listen.client_share = std::clamp(static_cast<double>(*options.max_connections_per_client) / *options.max_connections,
+                                   listen.client_share, 1.0);
   listen.flows = [&calls](const rpc::CallFlow& flow) { calls.add(flow); };
   listen.warn = [&log](const std::string& line) { log.warning(line); };
   listen.most_regions = static_cast<std::size_t>(most_shared_regions(raise_descriptor_limit()));

@@ -117,8 +117,8 @@ void add_connection_limits(CLI::App& app, Options& options) {
       ->check(CLI::Range(1, 65'536))
       ->group("Limits");
   app.add_option("--max-connections-per-client", options.max_connections_per_client,
-                 "Of those, from one address, of IPv6 from one /64 network; behind a proxy all clients have one "
-                 "(default: half of --max-connections)")
+                 "Of those, from one address, of IPv6 from one /64 network; behind a proxy all clients have one. An "
+                 "address also has this part of all calls, half at least (default: half of --max-connections)")
       ->check(CLI::Range(1, 65'536))
       ->group("Limits");
 }

@@ -15,19 +15,25 @@
 #include "server/rpc/caller.hpp"
 #include "server/rpc/datatypes.hpp"
 #include "server/rpc/infer_exchange.hpp"
+#include "server/rpc/peer_address.hpp"
 
 namespace znni::rest {
 namespace {
 
 using rpc::FrontDoor;
 
+// Returns the client as gRPC writes it.
+std::string peer_of(const HttpRequest& request) {
+  return (request.peer.starts_with('[') ? "ipv6:" : "ipv4:") + request.peer;
+}
+
 Error client_gone() { return {ErrorCode::cancelled, "the caller is gone"}; }
 
 // Tells of the client at the other end of the connection.
 class HttpCaller final : public rpc::Caller {
  public:
-  HttpCaller(const FrontDoor& door, Connection connection, const std::string& peer)
-      : door_(door), connection_(connection), peer_((peer.starts_with('[') ? "ipv6:" : "ipv4:") + peer) {}
+  HttpCaller(const FrontDoor& door, Connection connection, std::string peer)
+      : door_(door), connection_(connection), peer_(std::move(peer)) {}
 
   [[nodiscard]] std::optional<Error> gone() const override {
     if (door_.ended) return rpc::shutting_down();
@@ -115,9 +121,10 @@ class InferCall final : public HttpBody {
     const std::int64_t most = door_.limits.wire.most_request_bytes;
     const Result<BodySize> size = read_body_size(request, most);
     if (!size) return size.error();
-    rpc::Stall stall(door_.limits.seconds_for(add(size->json, size->binary)));
+    rpc::Stall stall(door_.limits.seconds_for_body(add(size->json, size->binary)));
     const rpc::WatchedCall call = door_.watch.watch([&] { return gone_or_stalled(stall, &Connection::end_reading); });
-    const Result<rpc::ReceiveTurns::Turn> turn = door_.receiving.wait(call.token());
+    const Result<rpc::ReceiveTurns::Turn> turn =
+        door_.receiving.wait(call.token(), rpc::client_of_peer(caller_.peer()));
     if (!turn) return call.reason(turn.error());
     Received received;
     {
@@ -224,14 +231,15 @@ HttpReply refuse(const HttpRequest& request, int status, std::string_view messag
 HttpReply infer(FrontDoor& door, rpc::CallGate& gate, const HttpRequest& request, const Route& route) {
   const grpc::Status allowed = door.guard.check(token_of(request), rpc::Access::infer);
   if (!allowed.ok()) return refuse_as(request, door.refuse(infer_method, allowed), "");
-  Result<rpc::CallPass> thread = gate.enter();
+  const std::string client = rpc::client_of_peer(peer_of(request));
+  Result<rpc::CallPass> thread = gate.enter(client);
   if (!thread) return refuse_as(request, door.refuse(infer_method, rpc::to_status(thread.error())), "");
-  Result<rpc::CallPass> pass = door.gate.enter();
+  Result<rpc::CallPass> pass = door.gate.enter(client);
   if (!pass) return refuse_as(request, door.refuse(infer_method, rpc::to_status(pass.error())), "");
   const std::optional<Connection> connection = Connection::find(request.peer, request.own);
   if (!connection) return refuse_as(request, door.refuse(infer_method, rpc::to_status(client_gone())), "");
   const auto call = std::make_shared<InferCall>(door, *std::move(thread), *std::move(pass),
-                                                std::make_unique<HttpCaller>(door, *connection, request.peer));
+                                                std::make_unique<HttpCaller>(door, *connection, peer_of(request)));
   if (const Result<void> served = call->serve(request, route); !served) {
     return refuse_as(request, rpc::to_status(served), call->refusal());
   }

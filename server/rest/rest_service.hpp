@@ -14,7 +14,10 @@ class RestService {
  public:
   // `closed` tells clients why models are not served over HTTP; "" if they are. Questions that need no token, whether
   // the server and its models are alive and ready, are answered in any case. `door` must outlive this.
-  RestService(rpc::FrontDoor& door, std::string closed) : door_(door), closed_(std::move(closed)) {}
+  RestService(rpc::FrontDoor& door, std::string closed)
+      : door_(door),
+        closed_(std::move(closed)),
+        gate_(most_waiting_requests, door.limits.share_of(most_waiting_requests)) {}
 
   [[nodiscard]] HttpReply answer(const HttpRequest& request);
 
@@ -25,7 +28,7 @@ class RestService {
 
   rpc::FrontDoor& door_;
   const std::string closed_;
-  rpc::CallGate gate_{most_waiting_requests};
+  rpc::CallGate gate_;
 };
 
 }  // namespace znni::rest

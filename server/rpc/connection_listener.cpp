@@ -8,6 +8,8 @@
 #include <cerrno>
 #include <utility>
 
+#include "server/rpc/peer_address.hpp"
+
 namespace znni::rpc {
 namespace {
 
@@ -72,6 +74,12 @@ ConnectionFacts ConnectionListener::facts() {
           refused_by_resets_,
           refused_by_descriptors_,
           watch_ ? watch_->closed() : 0};
+}
+
+std::optional<Received> ConnectionListener::received(const std::string& peer) const {
+  const std::optional<SocketAddress> address = address_of_peer(peer);
+  const std::optional<OpenConnection> connection = address ? table_.find(address->text()) : std::nullopt;
+  return connection ? received_by(connection->descriptor) : std::nullopt;
 }
 
 Result<void> ConnectionListener::ask(std::chrono::milliseconds patience) {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "server/rpc/own_question.hpp"
 #include "server/rpc/owned_descriptor.hpp"
 #include "server/rpc/paced.hpp"
+#include "server/rpc/received.hpp"
 #include "server/rpc/stream_account.hpp"
 #include "server/rpc/stream_watch.hpp"
 
@@ -47,6 +49,9 @@ class ConnectionListener {
   void stop();
   // Returns the counts of now. From any thread.
   [[nodiscard]] ConnectionFacts facts();
+  // Returns what the connection from `peer`, as gRPC writes it, has received; nothing if it is not there. From any
+  // thread.
+  [[nodiscard]] std::optional<Received> received(const std::string& peer) const;
   // Asks on each socket, up to `patience`, for HTTP/2 settings over a connection that no limit forbids. unavailable,
   // with the address, where they do not come. From any thread.
   [[nodiscard]] Result<void> ask(std::chrono::milliseconds patience);

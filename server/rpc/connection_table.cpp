@@ -4,8 +4,8 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cerrno>
-#include <optional>
 
 #include "server/rpc/owned_descriptor.hpp"
 
@@ -48,6 +48,13 @@ std::vector<OpenConnection> ConnectionTable::open() const {
   std::vector<OpenConnection> all;
   for (const auto& [descriptor, connection] : connections_) all.push_back(connection);
   return all;
+}
+
+std::optional<OpenConnection> ConnectionTable::find(const std::string& peer) const {
+  const std::scoped_lock lock(mutex_);
+  const auto found = std::find_if(connections_.begin(), connections_.end(),
+                                  [&peer](const auto& each) { return each.second.peer == peer; });
+  return found == connections_.end() ? std::nullopt : std::optional(found->second);
 }
 
 // A shutdown would leave what was received to be read. An address of no family breaks the connection at once.

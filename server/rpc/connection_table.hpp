@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,6 +43,8 @@ class ConnectionTable {
   [[nodiscard]] std::int64_t count();
   // Returns those noted, some of which may have ended.
   [[nodiscard]] std::vector<OpenConnection> open() const;
+  // Returns the one whose other end is `peer`; nothing if there is none.
+  [[nodiscard]] std::optional<OpenConnection> find(const std::string& peer) const;
   // Breaks the connection and drops what it has received and no one has read; false if it has ended already. Who took
   // the socket over closes it.
   bool cut(const OpenConnection& connection);

@@ -1,8 +1,12 @@
 // What both front doors share: the models, the limits, and who is inside.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <cmath>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -13,6 +17,7 @@
 #include "server/rpc/call_watch.hpp"
 #include "server/rpc/model_description.hpp"
 #include "server/rpc/receive_turns.hpp"
+#include "server/rpc/received.hpp"
 #include "server/rpc/refusal.hpp"
 #include "server/rpc/shared_regions.hpp"
 #include "server/rpc/status_map.hpp"
@@ -21,9 +26,20 @@ namespace znni::rpc {
 
 struct FrontDoorLimits {
   WireLimits wire;
-  int most_calls = 64;         // that carry volumes, together
+  int most_calls = 128;        // that carry volumes, together
+  int most_small_calls = 48;   // that carry none
+  int most_reflections = 8;    // streams of reflection
   int most_receives = 4;       // of ModelInfer messages, at the same time
+  double client_share = 0.5;   // of each of these for one client
   double stall_seconds = 120;  // a call whose client neither sends nor takes anything for so long is ended
+  double silent_seconds = 20;  // a call is ended whose message is read, if its connection brings nothing for so long
+  // For a body over HTTP, which says its length and is seen to come.
+  [[nodiscard]] double seconds_for_body(std::int64_t bytes) const {
+    return silent_seconds + static_cast<double>(bytes) * 1e-6;
+  }
+  double reflection_seconds = 60;  // a stream of reflection lasts at most
+  // Returns how many of `most` one client may have: its share, at least one.
+  [[nodiscard]] int share_of(int most) const { return std::max(1, static_cast<int>(std::ceil(most * client_share))); }
   // For one message of so many bytes, of which nobody sees how far it has come: a megabyte takes a second more.
   [[nodiscard]] double seconds_for(std::int64_t bytes) const {
     return stall_seconds + static_cast<double>(bytes) * 1e-6;
@@ -48,8 +64,10 @@ struct FrontDoor {
         limits(door_limits),
         guard(std::move(tokens)),
         regions(door_limits.most_regions),
-        gate(door_limits.most_calls),
-        receiving(door_limits.most_receives) {}
+        gate(door_limits.most_calls, door_limits.share_of(door_limits.most_calls)),
+        small_gate(door_limits.most_small_calls, door_limits.share_of(door_limits.most_small_calls)),
+        reflection_gate(door_limits.most_reflections, door_limits.share_of(door_limits.most_reflections)),
+        receiving(door_limits.most_receives, door_limits.share_of(door_limits.most_receives)) {}
 
   // Notes a call that has ended. One without an id has a number as one, so that its line can be spoken of.
   void record(CallRecord call) {
@@ -78,10 +96,14 @@ struct FrontDoor {
     call.method = method;
     call.code = name_of(status.error_code());
     call.reason = status.error_message();
-    const bool is_known = status.error_code() == grpc::StatusCode::UNAVAILABLE;
-    call.refusal = !is_known ? "unauthenticated" : gate.closed() ? "shutting_down" : "calls";
+    call.refusal = refusal_at_the_door(status.error_code());
     record(std::move(call));
     return status;
+  }
+  [[nodiscard]] std::string_view refusal_at_the_door(grpc::StatusCode code) const {
+    if (code == grpc::StatusCode::RESOURCE_EXHAUSTED) return "client_calls";
+    if (code == grpc::StatusCode::UNAVAILABLE) return gate.closed() ? "shutting_down" : "calls";
+    return code == grpc::StatusCode::CANCELLED ? "" : "unauthenticated";
   }
   // Writes into `call`, which came in, how it ended. `model` was found for it, or nullptr; `wanted_bytes` as
   // RefusedCall has them.
@@ -111,9 +133,14 @@ struct FrontDoor {
   const FrontDoorLimits limits;
   const Guard guard;
   SharedRegions regions;
-  CallGate gate;
+  CallGate gate;             // of calls that carry volumes
+  CallGate small_gate;       // of others, until the end
+  CallGate reflection_gate;  // likewise
   ReceiveTurns receiving;
   CallWatch watch;
+  // Returns what the connection from a peer, as gRPC writes it, has received; nothing where that is not known. Empty:
+  // of none.
+  std::function<std::optional<Received>(const std::string& peer)> received;
 };
 
 }  // namespace znni::rpc

@@ -3,24 +3,12 @@
 #include <arpa/inet.h>
 #include <netinet/in.h>
 
-#include <charconv>
 #include <string>
+
+#include "server/rpc/peer_address.hpp"
 
 namespace znni::rpc {
 namespace {
-
-// "%5B" is "["; what is no such code stays.
-std::string decoded(std::string_view text) {
-  std::string plain;
-  while (!text.empty()) {
-    unsigned char value = 0;
-    const bool coded = text.size() > 2 && text.front() == '%' &&
-                       std::from_chars(text.data() + 1, text.data() + 3, value, 16).ptr == text.data() + 3;
-    plain += coded ? static_cast<char>(value) : text.front();
-    text.remove_prefix(coded ? 3 : 1);
-  }
-  return plain;
-}
 
 bool is_ipv4_loopback(const std::string& host) {
   in_addr address{};
@@ -37,7 +25,7 @@ bool is_ipv6_loopback(const std::string& host) {
 
 bool is_local_peer(std::string_view peer) {
   if (peer.starts_with("unix:") || peer.starts_with("unix-abstract:")) return true;
-  const std::string text = decoded(peer);
+  const std::string text = decoded_peer(peer);
   const std::size_t port = text.rfind(':');
   if (text.starts_with("ipv4:") && port > 5) return is_ipv4_loopback(text.substr(5, port - 5));
   const bool bracketed = text.starts_with("ipv6:[") && port > 6 && text[port - 1] == ']';

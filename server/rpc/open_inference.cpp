@@ -9,7 +9,9 @@
 #include "server/rpc/client_text.hpp"
 #include "server/rpc/infer_exchange.hpp"
 #include "server/rpc/local_peer.hpp"
+#include "server/rpc/message_wait.hpp"
 #include "server/rpc/model_questions.hpp"
+#include "server/rpc/peer_address.hpp"
 #include "server/rpc/shared_memory.hpp"
 #include "server/rpc/status_map.hpp"
 
@@ -21,8 +23,8 @@ using inference::ModelInferResponse;
 using InferStream = OpenInference::InferStream;
 
 // gRPC ends a call whose message is too large by itself, like one whose caller went.
-Error nothing_read(const grpc::ServerContext& context, const Stall& stall, std::int64_t most) {
-  if (stall.too_long()) return stalled();
+Error nothing_read(const grpc::ServerContext& context, const MessageWait& wait, std::int64_t most) {
+  if (wait.too_long()) return stalled();
   if (!context.IsCancelled()) return {ErrorCode::invalid_argument, "the call ended without a ModelInferRequest"};
   return {ErrorCode::over_budget, "the message has more than " + std::to_string(most) + " bytes, or its caller went"};
 }
@@ -30,12 +32,12 @@ Error nothing_read(const grpc::ServerContext& context, const Stall& stall, std::
 // Reads the request when it is its turn; the turn ends when its memory is leased or free.
 Result<void> receive(InferStream& stream, grpc::ServerContext& context, FrontDoor& door, InferExchange& exchange) {
   const std::int64_t most = door.limits.wire.most_request_bytes;
-  Stall stall(door.limits.seconds_for(most));
-  const WatchedCall call = door.watch.watch([&] { return gone_or_stalled(context, stall); });
-  const Result<ReceiveTurns::Turn> turn = door.receiving.wait(call.token());
+  MessageWait wait(door, context, most);
+  const WatchedCall call = door.watch.watch([&] { return wait.why_to_end(); });
+  const Result<ReceiveTurns::Turn> turn = door.receiving.wait(call.token(), client_of_peer(context.peer()));
   if (!turn) return call.reason(turn.error());
   grpc::ByteBuffer wire;
-  if (const Stall::Wait wait(stall); !stream.Read(&wire)) return call.reason(nothing_read(context, stall, most));
+  if (!wait.read([&] { return stream.Read(&wire); })) return call.reason(nothing_read(context, wait, most));
   exchange.admit(wire, true);
   return {};
 }
@@ -63,7 +65,7 @@ Result<void> serve(InferStream& stream, grpc::ServerContext& context, FrontDoor&
 
 }  // namespace
 
-OpenInference::OpenInference(FrontDoor& door) : door_(door) {
+OpenInference::OpenInference(FrontDoor& door) : RawService(door) {
   using Self = OpenInference;
   add_small("/inference.GRPCInferenceService/ServerLive", &Self::ServerLive);
   add_small("/inference.GRPCInferenceService/ServerReady", &Self::ServerReady);
@@ -276,14 +278,14 @@ grpc::Status OpenInference::TraceSetting(grpc::ServerContext* context, const inf
 
 grpc::Status OpenInference::ModelStreamInfer(grpc::ServerContext* context, InferResponseStream* stream) {
   if (grpc::Status refused = may_infer(context); !refused.ok()) return door_.refuse("ModelStreamInfer", refused);
-  const Result<CallPass> pass = door_.gate.enter();
+  const Result<CallPass> pass = door_.gate.enter(client_of_peer(context->peer()));
   if (!pass) return door_.refuse("ModelStreamInfer", to_status(pass.error()));
   return to_status(stream_infer(door_, *context, *stream));
 }
 
 grpc::Status OpenInference::ModelInfer(grpc::ServerContext* context, InferStream* stream) {
   if (grpc::Status refused = may_infer(context); !refused.ok()) return door_.refuse("ModelInfer", refused);
-  const Result<CallPass> pass = door_.gate.enter();
+  const Result<CallPass> pass = door_.gate.enter(client_of_peer(context->peer()));
   if (!pass) return door_.refuse("ModelInfer", to_status(pass.error()));
   InferExchange exchange(door_, *context, "ModelInfer");
   const Result<void> served = serve(*stream, *context, door_, exchange);

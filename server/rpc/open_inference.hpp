@@ -72,8 +72,6 @@ class OpenInference final : public RawService {
   }
   // Whether the caller may use shared memory: it may use models, this daemon offers it, both are on one host.
   [[nodiscard]] grpc::Status may_share(const grpc::ServerContext* context) const;
-
-  FrontDoor& door_;
 };
 
 }  // namespace znni::rpc

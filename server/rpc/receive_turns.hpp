@@ -5,11 +5,14 @@
 #pragma once
 
 #include <condition_variable>
+#include <limits>
 #include <mutex>
 #include <stop_token>
+#include <string>
 #include <utility>
 
 #include "primitives/core/result.hpp"
+#include "server/rpc/client_counts.hpp"
 
 namespace znni::rpc {
 
@@ -18,24 +21,29 @@ class ReceiveTurns {
   // One of the turns; given back when destroyed. Must not outlive its ReceiveTurns.
   class Turn {
    public:
-    explicit Turn(ReceiveTurns& turns) : turns_(&turns) {}
-    Turn(Turn&& other) noexcept : turns_(std::exchange(other.turns_, nullptr)) {}
+    Turn(ReceiveTurns& turns, std::string client) : turns_(&turns), client_(std::move(client)) {}
+    Turn(Turn&& other) noexcept : turns_(std::exchange(other.turns_, nullptr)), client_(std::move(other.client_)) {}
     Turn& operator=(Turn&&) = delete;
     ~Turn();
 
    private:
     ReceiveTurns* turns_;
+    std::string client_;
   };
 
-  explicit ReceiveTurns(int turns) : free_(turns) {}
+  // Of `turns` one client has `most_of_client` at most.
+  explicit ReceiveTurns(int turns, int most_of_client = std::numeric_limits<int>::max())
+      : most_of_client_(most_of_client), free_(turns) {}
 
-  // Waits for a turn; cancelled when `stop` came first.
-  [[nodiscard]] Result<Turn> wait(const std::stop_token& stop);
+  // Waits for a turn of `client`, who is named as SocketAddress::client() does; cancelled when `stop` came first.
+  [[nodiscard]] Result<Turn> wait(const std::stop_token& stop, const std::string& client = {});
 
  private:
-  std::mutex mutex_;  // guards free_
+  const int most_of_client_;
+  std::mutex mutex_;  // guards all below
   std::condition_variable_any freed_;
   int free_;
+  ClientCounts of_clients_;
 };
 
 }  // namespace znni::rpc

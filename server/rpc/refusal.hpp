@@ -9,13 +9,14 @@
 
 namespace znni::rpc {
 
-// All there are: as many jobs wait as may; as many calls are inside; others hold the memory of requests; it needs more
-// than anybody is given, or its caller went while it was received, which gRPC does not tell apart; its deadline, its
-// timeout, or the patience with a client that does nothing has passed; the daemon ends; its model is loading, failed to
-// load or was loaded anew; there is no such model or region; it is not as it should be; not offered; no token.
-inline constexpr std::array<std::string_view, 11> refusals = {
-    "queue_full", "calls",     "memory",    "too_large",   "deadline",       "shutting_down",
-    "not_ready",  "not_found", "malformed", "unsupported", "unauthenticated"};
+// All there are: as many jobs wait as may; as many calls are inside; so are of its client; others hold the memory of
+// requests; it needs more than anybody is given, or its caller went while it was received, which gRPC does not tell
+// apart; its deadline, its timeout, or the patience with a client that does nothing has passed; the daemon ends; its
+// model is loading, failed to load or was loaded anew; there is no such model or region; it is not as it should be; not
+// offered; no token.
+inline constexpr std::array<std::string_view, 12> refusals = {
+    "queue_full",    "calls",     "client_calls", "memory",    "too_large",   "deadline",
+    "shutting_down", "not_ready", "not_found",    "malformed", "unsupported", "unauthenticated"};
 
 // What, beside its error, tells why a call that came in was refused.
 struct RefusedCall {

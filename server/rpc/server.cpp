@@ -7,6 +7,7 @@
 #include <grpcpp/resource_quota.h>
 
 #include <algorithm>
+#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -21,6 +22,7 @@
 #include "server/rpc/listening_points.hpp"
 #include "server/rpc/listening_sockets.hpp"
 #include "server/rpc/open_inference.hpp"
+#include "server/rpc/reflection_bounds.hpp"
 #include "server/rpc/stream_counts.hpp"
 #include "server/rpc/volume_upload.hpp"
 #include "server/rpc/volumes.hpp"
@@ -30,8 +32,7 @@ namespace {
 
 // Protobuf beside the voxels of a message: names, shapes, parameters.
 constexpr std::int64_t message_slack_bytes = 64 << 10;
-// Threads beside those of calls with volumes: metadata, readiness, refusals.
-constexpr int spare_threads = 32;
+constexpr int spare_threads = 8;  // refuse calls while all others are taken
 constexpr std::chrono::milliseconds readiness_period{100};
 constexpr int keepalive_ms = 60'000;
 constexpr int most_streams = 256;           // of one connection, which a client that keeps to the protocol keeps to
@@ -42,6 +43,9 @@ FrontDoorLimits door_limits(const ListenOptions& options) {
   FrontDoorLimits limits;
   limits.wire = {options.most_message_bytes, options.most_message_bytes, most_chunk_bytes};
   limits.most_calls = options.most_calls;
+  limits.client_share = options.client_share;
+  limits.silent_seconds = options.silent_seconds;
+  limits.reflection_seconds = options.reflection_seconds;
   limits.most_receives = options.most_receives;
   limits.stall_seconds = options.stall_seconds;
   limits.most_unsent_bytes = options.most_unsent_bytes;
@@ -55,7 +59,12 @@ FrontDoorLimits door_limits(const ListenOptions& options) {
   return limits;
 }
 
-void configure(grpc::ServerBuilder& builder, const ListenOptions& options) {
+// Returns how many threads may serve calls: as many as there may be calls of all kinds, and some.
+int most_threads(const FrontDoorLimits& limits) {
+  return limits.most_calls + limits.most_small_calls + limits.most_reflections + spare_threads;
+}
+
+void configure(grpc::ServerBuilder& builder, const ListenOptions& options, const FrontDoorLimits& limits) {
   const std::int64_t most = std::max(options.most_message_bytes, most_chunk_bytes) + message_slack_bytes;
   builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<std::int64_t>(most, std::int64_t{1} << 30)));
   builder.SetMaxSendMessageSize(static_cast<int>(std::min<std::int64_t>(most, std::int64_t{1} << 30)));
@@ -70,20 +79,27 @@ void configure(grpc::ServerBuilder& builder, const ListenOptions& options) {
   builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, most_handshake_ms);
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 1);
   grpc::ResourceQuota quota("znnid");
-  quota.SetMaxThreads(options.most_calls + spare_threads);
+  quota.SetMaxThreads(most_threads(limits));
   // A message is refused for its size only when all of it was received: somebody must stop it before.
   if (options.most_buffered_bytes > 0) quota.Resize(static_cast<std::size_t>(options.most_buffered_bytes));
   builder.SetResourceQuota(quota);
 }
 
-// Reflection comes with its library. It answers anybody, and its streams have threads of their own and no bound on
-// their time: where callers must show who they are there is none.
+// Reflection comes with its library. It answers anybody: where callers must show who they are there is none.
 struct NoReflection final : grpc::ServerBuilderOption {
   void UpdateArguments(grpc::ChannelArguments* /*arguments*/) override {}
   void UpdatePlugins(std::vector<std::unique_ptr<grpc::ServerBuilderPlugin>>* plugins) override {
     std::erase_if(*plugins, [](const auto& plugin) { return plugin->name() == "proto_server_reflection"; });
   }
 };
+
+using InterceptorFactory = grpc::experimental::ServerInterceptorFactoryInterface;
+
+std::vector<std::unique_ptr<InterceptorFactory>> bounds_of_reflection(FrontDoor& door) {
+  std::vector<std::unique_ptr<InterceptorFactory>> bounds;
+  bounds.push_back(std::make_unique<ReflectionBounds>(door));
+  return bounds;
+}
 
 std::shared_ptr<grpc::ServerCredentials> credentials_of(const std::optional<Certificates>& certificates) {
   if (!certificates) return grpc::InsecureServerCredentials();
@@ -155,7 +171,12 @@ struct Server::State {
   State(ModelServer& models, CallSink record, const ListenOptions& options)
       : door(models, std::move(record), door_limits(options), options.tokens, options.flows),
         open_inference(door),
-        volumes(door) {}
+        volumes(door) {
+    door.received = [this](const std::string& peer) {
+      const ConnectionListener* const from = listening;
+      return from == nullptr ? std::nullopt : from->received(peer);
+    };
+  }
 
   void set_health(bool serving);
   // Health follows readiness, on a thread of its own.
@@ -165,7 +186,8 @@ struct Server::State {
   OpenInference open_inference;
   VolumesService volumes;
   std::unique_ptr<grpc::Server> server;
-  std::unique_ptr<ConnectionListener> listener;  // hands connections to the server
+  std::unique_ptr<ConnectionListener> listener;                // hands connections to the server
+  std::atomic<const ConnectionListener*> listening = nullptr;  // the same, for calls that may come before it is here
   int port = 0;
   std::mutex mutex;  // guards nothing but the wait
   std::condition_variable_any changed;
@@ -199,7 +221,8 @@ Result<std::unique_ptr<Server>> Server::start(ModelServer& models, CallSink reco
 
   auto state = std::make_unique<State>(models, std::move(record), options);
   grpc::ServerBuilder builder;
-  configure(builder, options);
+  configure(builder, options, state->door.limits);
+  builder.experimental().SetInterceptorCreators(bounds_of_reflection(state->door));
   if (!options.tokens.infer.empty()) builder.SetOption(std::make_unique<NoReflection>());
   const std::vector<std::string> points = listening_points(options.address, options.port);
   if (points.empty()) return cannot_listen(options, as_given(options));
@@ -217,6 +240,7 @@ Result<std::unique_ptr<Server>> Server::start(ModelServer& models, CallSink reco
   state->set_health(false);
   state->listener =
       std::make_unique<ConnectionListener>(*std::move(sockets), options.connections, takers, options.warn);
+  state->listening = state->listener.get();
   if (const auto number = newest_server()) state->listener->watch_streams(*number);
   State& running = *state;
   state->readiness = std::jthread([&running](const std::stop_token& stop) { running.watch_readiness(stop); });

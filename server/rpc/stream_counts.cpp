@@ -54,7 +54,7 @@ std::optional<std::int64_t> newest_server() {
   return newest == 0 ? std::nullopt : std::optional(newest);
 }
 
-std::optional<std::int64_t> StreamCounts::unserved(const std::string& peer) {
+std::optional<BegunCalls> StreamCounts::begun(const std::string& peer) {
   if (!sockets_.contains(peer) && !is_listed_) find_sockets();
   const auto socket = sockets_.find(peer);
   if (socket == sockets_.end()) return std::nullopt;
@@ -63,7 +63,8 @@ std::optional<std::int64_t> StreamCounts::unserved(const std::string& peer) {
     sockets_.erase(socket);
     return std::nullopt;
   }
-  return number_in(counts, "streamsStarted") - number_in(counts, "streamsSucceeded");
+  const std::int64_t unserved = number_in(counts, "streamsStarted") - number_in(counts, "streamsSucceeded");
+  return BegunCalls{unserved, unserved - number_in(counts, "streamsFailed")};
 }
 
 void StreamCounts::find_sockets() {

@@ -1,13 +1,13 @@
 #include "server/rpc/stream_watch.hpp"
 
-#include <linux/tcp.h>
-#include <netinet/in.h>
-
+#include <algorithm>
 #include <condition_variable>
 #include <mutex>
 #include <optional>
 #include <utility>
 #include <vector>
+
+#include "server/rpc/received.hpp"
 
 namespace znni::rpc {
 namespace {
@@ -16,15 +16,6 @@ constexpr std::chrono::milliseconds between_looks{10};
 constexpr std::chrono::seconds between_warnings{10};
 constexpr std::chrono::seconds between_sweeps{1};
 constexpr std::chrono::seconds until_begun{1};
-
-// Returns what the connection has received since it began (libc's own header is older than this count); nothing if it
-// is closed.
-std::optional<std::uint64_t> received_bytes(int descriptor) {
-  tcp_info info{};
-  socklen_t length = sizeof(info);
-  if (getsockopt(descriptor, IPPROTO_TCP, TCP_INFO, &info, &length) != 0) return std::nullopt;
-  return info.tcpi_bytes_received;
-}
 
 }  // namespace
 
@@ -55,23 +46,54 @@ void StreamWatch::look() {
   if (open.empty()) seen_.clear();
   if (const auto now = StreamAccount::Clock::now(); now - swept_ >= between_sweeps) {
     account_.sweep(now);
+    shut_hoarders(open, now);
     swept_ = now;
   }
+}
+
+// Those who leave calls open slowly are forgiven faster than they begin them, and would have ever more.
+void StreamWatch::shut_hoarders(const std::vector<OpenConnection>& open, StreamAccount::Clock::time_point now) {
+  const auto has_more = [](const auto& client) { return static_cast<double>(client.second) > StreamAccount::most; };
+  std::map<std::string, std::int64_t> found = open_calls(open);
+  if (std::none_of(found.begin(), found.end(), has_more)) return;
+  // Some may have ended since the connection brought something.
+  for (const OpenConnection& each : open) ask_again(each);
+  found = open_calls(open);
+  for (const OpenConnection& each : open) {
+    if (!has_more(*found.emplace(each.client, 0).first)) continue;
+    account_.add(each.client, static_cast<std::int64_t>(2 * StreamAccount::most), now);
+    shut(each);
+  }
+}
+
+std::map<std::string, std::int64_t> StreamWatch::open_calls(const std::vector<OpenConnection>& open) {
+  std::map<std::string, std::int64_t> calls;
+  for (const OpenConnection& each : open) {
+    const auto seen = seen_.find(each.descriptor);
+    if (seen != seen_.end() && seen->second.inode == each.inode) calls[each.client] += seen->second.calls.open;
+  }
+  return calls;
+}
+
+void StreamWatch::ask_again(const OpenConnection& connection) {
+  const auto seen = seen_.find(connection.descriptor);
+  if (seen == seen_.end() || seen->second.inode != connection.inode || seen->second.calls.open == 0) return;
+  seen->second.calls.open = counts_.begun(connection.peer).value_or(BegunCalls()).open;
 }
 
 bool StreamWatch::has_too_many(const OpenConnection& connection) {
   const StreamAccount::Clock::time_point now = StreamAccount::Clock::now();
   Seen& seen = seen_[connection.descriptor];
-  if (seen.inode != connection.inode) seen = {connection.inode, 0, {}, 0};
-  const std::optional<std::uint64_t> bytes = received_bytes(connection.descriptor);
-  if (bytes && *bytes != seen.bytes) seen.when = now;
+  if (seen.inode != connection.inode) seen = {connection.inode, 0, {}, {}};
+  const std::optional<Received> received = received_by(connection.descriptor);
+  if (received && received->bytes != seen.bytes) seen.when = now;
   // The library begins the calls in what was received a little later.
-  if (!bytes || now - seen.when > until_begun) return account_.is_shut_out(connection.client, now);
+  if (!received || now - seen.when > until_begun) return account_.is_shut_out(connection.client, now);
   // A connection that has ended pays nothing back: its calls were not served.
-  const std::optional<std::int64_t> unserved = counts_.unserved(connection.peer);
-  if (!unserved) return account_.is_shut_out(connection.client, now);
-  seen.bytes = *bytes;
-  const std::int64_t more = *unserved - std::exchange(seen.unserved, *unserved);
+  const std::optional<BegunCalls> calls = counts_.begun(connection.peer);
+  if (!calls) return account_.is_shut_out(connection.client, now);
+  seen.bytes = received->bytes;
+  const std::int64_t more = calls->unserved - std::exchange(seen.calls, *calls).unserved;
   return account_.add(connection.client, more, now);
 }
 

@@ -1,5 +1,5 @@
-// Closes the connections of clients that begin far more calls than they see through. The library holds each call, reset
-// or not, until one of its threads has looked at it, and bounds them by nothing.
+// Closes the connections of clients that begin far more calls than they see through, at once or slowly. The library
+// holds each call, reset or not, until one of its threads has looked at it, and bounds them by nothing.
 #pragma once
 
 #include <atomic>
@@ -8,6 +8,7 @@
 #include <map>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "server/rpc/connection_table.hpp"
 #include "server/rpc/paced.hpp"
@@ -31,12 +32,15 @@ class StreamWatch {
     ino_t inode = 0;
     std::uint64_t bytes = 0;
     StreamAccount::Clock::time_point when;  // the last of them was seen
-    std::int64_t unserved = 0;
+    BegunCalls calls;
   };
   void work(const std::stop_token& stop);
   void look();
   [[nodiscard]] bool has_too_many(const OpenConnection& connection);
   void shut(const OpenConnection& connection);
+  void shut_hoarders(const std::vector<OpenConnection>& open, StreamAccount::Clock::time_point now);
+  [[nodiscard]] std::map<std::string, std::int64_t> open_calls(const std::vector<OpenConnection>& open);
+  void ask_again(const OpenConnection& connection);
 
   StreamCounts counts_;
   ConnectionTable& table_;

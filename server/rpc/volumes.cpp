@@ -5,6 +5,7 @@
 
 #include "server/rpc/caller.hpp"
 #include "server/rpc/client_text.hpp"
+#include "server/rpc/peer_address.hpp"
 #include "server/rpc/status_map.hpp"
 #include "server/rpc/volume_outlook.hpp"
 
@@ -26,7 +27,7 @@ void note(FrontDoor& door, const v1::VolumeHeader& header, double seconds, const
 
 }  // namespace
 
-VolumesService::VolumesService(FrontDoor& door) : door_(door) {
+VolumesService::VolumesService(FrontDoor& door) : RawService(door) {
   add_stream("/znni.v1.Volumes/Infer", &VolumesService::Infer);
   add_small("/znni.v1.Volumes/Outlook", &VolumesService::Outlook);
 }
@@ -34,7 +35,7 @@ VolumesService::VolumesService(FrontDoor& door) : door_(door) {
 grpc::Status VolumesService::Infer(grpc::ServerContext* context, VolumeCall::Stream* stream) {
   if (grpc::Status refused = door_.guard.check(*context, Access::infer); !refused.ok())
     return door_.refuse("Volumes", refused);
-  const Result<CallPass> pass = door_.gate.enter();
+  const Result<CallPass> pass = door_.gate.enter(client_of_peer(context->peer()));
   if (!pass) return door_.refuse("Volumes", to_status(pass.error()));
   return to_status(VolumeCall(door_, *context, *stream).run());
 }
@@ -43,7 +44,7 @@ grpc::Status VolumesService::Outlook(grpc::ServerContext* context, const v1::Vol
                                      v1::VolumeOutlook* response) {
   if (grpc::Status refused = door_.guard.check(*context, Access::infer); !refused.ok())
     return door_.refuse("Outlook", refused);
-  const Result<CallPass> pass = door_.gate.enter();
+  const Result<CallPass> pass = door_.gate.enter(client_of_peer(context->peer()));
   if (!pass) return door_.refuse("Outlook", to_status(pass.error()));
   const auto start = std::chrono::steady_clock::now();
   const WatchedCall call = door_.watch.watch([context] { return gone(*context); });

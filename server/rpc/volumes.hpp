@@ -14,9 +14,6 @@ class VolumesService final : public RawService {
 
   grpc::Status Infer(grpc::ServerContext* context, VolumeCall::Stream* stream);
   grpc::Status Outlook(grpc::ServerContext* context, const v1::VolumeHeader* request, v1::VolumeOutlook* response);
-
- private:
-  FrontDoor& door_;
 };
 
 }  // namespace znni::rpc

@@ -1,5 +1,6 @@
 """Clients that mean harm at the level of connections."""
 
+import contextlib
 import socket
 import tempfile
 import threading
@@ -16,6 +17,8 @@ from harness import Daemon
 MODEL = "net"
 MORE_THAN_FILES = 300
 CALLS_OF_ATTACKER = 60_000
+REFLECTION = "/grpc.reflection.v1alpha.ServerReflection/ServerReflectionInfo"
+METADATA = "/inference.GRPCInferenceService/ServerMetadata"
 INFER = "/inference.GRPCInferenceService/ModelInfer"
 
 
@@ -75,6 +78,10 @@ class ConnectionsTest(unittest.TestCase):
         self.assertEqual(daemon.page("/livez"), (200, "ok\n"))
         self.assertEqual(daemon.page("/readyz"), (200, "ok\n"))
 
+    def connected_from_elsewhere(self, port):
+        """A connection from an address that no other client of the test has."""
+        return socket.create_connection(("127.0.0.1", port), source_address=("127.0.0.2", 0))
+
     def attack(self, daemon, calls, begin):
         """Sends frames that `begin` makes for calls from a number on, over connection after connection from an address
         of its own."""
@@ -110,6 +117,74 @@ class ConnectionsTest(unittest.TestCase):
 
     def test_calls_that_are_left_open(self):
         self.holds_against(lambda first: raw_http2.calls_left_open(INFER, first, 500))
+
+    def test_calls_of_one_client_that_never_send_a_message(self):
+        with Daemon(self.repository) as daemon:
+            before = infer(daemon)
+            with self.connected_from_elsewhere(daemon.port) as attacker:
+                attacker.sendall(raw_http2.BEGIN + raw_http2.calls_left_open(INFER, 0, 200))
+                daemon.logged("of the client 127.0.0.2 are in flight")
+                np.testing.assert_array_equal(infer(daemon), before)
+                self.assertGreater(daemon.metric("znni_refusals_total", reason="client_calls"), 0)
+                daemon.logged("code=DEADLINE_EXCEEDED")
+
+    def test_idle_streams_of_reflection(self):
+        with Daemon(self.repository) as daemon:
+            before = infer(daemon)
+            with self.connected_from_elsewhere(daemon.port) as attacker:
+                attacker.sendall(raw_http2.BEGIN + raw_http2.calls_left_open(REFLECTION, 0, 200))
+                daemon.logged("method=ServerReflection")
+                np.testing.assert_array_equal(infer(daemon), before)
+
+    def test_answers_that_nobody_takes(self):
+        with Daemon(self.repository) as daemon:
+            before = infer(daemon)
+            with self.connected_from_elsewhere(daemon.port) as attacker:
+                attacker.sendall(raw_http2.PREFACE + raw_http2.NO_WINDOW + raw_http2.calls_made(METADATA, 0, 200))
+                daemon.logged("method=ServerMetadata")
+                np.testing.assert_array_equal(infer(daemon), before)
+
+    @contextlib.contextmanager
+    def drips(self, daemon, text, source):
+        """Sockets that send `text`, then a byte now and then until the context ends."""
+        ends = threading.Event()
+        sockets = [socket.create_connection(("127.0.0.1", daemon.metrics_port), source_address=(source, 0))
+                   for _ in range(64)]
+
+        def drip():
+            while not ends.wait(1):
+                for each in sockets:
+                    with contextlib.suppress(OSError):
+                        each.sendall(b"x")
+
+        for each in sockets:
+            each.sendall(text)
+        thread = threading.Thread(target=drip)
+        thread.start()
+        try:
+            yield
+        finally:
+            ends.set()
+            thread.join()
+            for each in sockets:
+                each.close()
+
+    def test_requests_over_http_that_drip(self):
+        with Daemon(self.repository) as daemon, self.drips(
+                daemon, b"GET /livez HTTP/1.1\r\nX: ", "127.0.0.1"):
+            for _ in range(3):
+                self.assertEqual(daemon.page("/livez"), (200, "ok\n"))
+            self.assertGreater(daemon.metric("znni_http_closed_connections_total", reason="share"), 0)
+            daemon.logged("connections of the metrics port for others")
+
+    def test_bodies_over_http_that_drip(self):
+        head = f"POST /v2/models/{MODEL}/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n".encode()
+        with Daemon(self.repository) as daemon:
+            before = infer(daemon)
+            with self.drips(daemon, head, "127.0.0.2"):
+                daemon.logged("of the client 127.0.0.2 are in flight")
+                np.testing.assert_array_equal(infer(daemon), before)
+                self.assertEqual(daemon.page("/livez"), (200, "ok\n"))
 
     def test_more_connections_than_files(self):
         with Daemon(self.repository, "--max-connections", "1000", "--max-connections-per-client", "1000",

@@ -1,8 +1,8 @@
 """HTTP/2 frames made by hand, for clients that do what no library would."""
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
-HEADERS, RST_STREAM, SETTINGS = 1, 3, 4
-END_HEADERS = 4
+DATA, HEADERS, RST_STREAM, SETTINGS = 0, 1, 3, 4
+END_STREAM, END_HEADERS = 1, 4
 CANCEL = 8
 
 
@@ -13,6 +13,8 @@ def frame(kind, flags, stream, payload=b""):
 
 # The preface, and settings of its own: none.
 BEGIN = PREFACE + frame(SETTINGS, 0, 0)
+# Settings of a client that takes no byte of any message.
+NO_WINDOW = frame(SETTINGS, 0, 0, b"\0\4\0\0\0\0")
 
 
 def literal(name, value):
@@ -31,6 +33,13 @@ def calls_left_open(path, first, count):
     """The headers of `count` calls, whose messages never come."""
     headers = request_headers(path)
     return b"".join(frame(HEADERS, END_HEADERS, 2 * number + 1, headers) for number in range(first, first + count))
+
+
+def calls_made(path, first, count):
+    """The frames of `count` calls, each with an empty message."""
+    headers = request_headers(path)
+    return b"".join(frame(HEADERS, END_HEADERS, 2 * number + 1, headers)
+                    + frame(DATA, END_STREAM, 2 * number + 1, bytes(5)) for number in range(first, first + count))
 
 
 def calls_taken_back(path, first, count):

@@ -229,7 +229,7 @@ TEST_F(InferCallTest, ATurnIsHeldWhileABodyIsReceived) {
 TEST_F(InferCallTest, AClientThatStallsIsAnsweredAndItsTurnFree) {
   rpc::ListenOptions given = options();
   given.most_receives = 1;
-  given.stall_seconds = 0.01;
+  given.silent_seconds = 0.01;
   serve(given);
   const std::string wire = on_the_wire(binary_request(480), voxels());
   const TcpClient slow(http_->port());
@@ -251,7 +251,22 @@ TEST_F(InferCallTest, AClientThatGoesStopsItsJob) {
   wait_until_nothing_is_leased();
 }
 
+TEST_F(InferCallTest, AClientHasHalfOfTheThreads) {
+  models_.hold(FakeModelServer::Hold::queue);
+  std::list<TcpClient> clients;
+  for (int i = 0; i < most_waiting_requests / 2; ++i) {
+    clients.emplace_back(http_->port()).send(on_the_wire(binary_request(480), voxels()));
+  }
+  models_.wait_for_jobs(most_waiting_requests / 2);
+  expect_error(infer_twice(), 429, "8 requests of the client 127.0.0.1 are in flight, at most 8");
+  EXPECT_EQ(record_of(0).refusal, "client_calls");
+  models_.hold(FakeModelServer::Hold::nothing);
+}
+
 TEST_F(InferCallTest, AsManyAsHaveThreadsAreInsideAndPagesAreAnsweredBesideThem) {
+  rpc::ListenOptions one_client = options();
+  one_client.client_share = 1;
+  serve(one_client);
   models_.hold(FakeModelServer::Hold::queue);
   std::list<TcpClient> clients;
   for (int i = 0; i < most_waiting_requests; ++i) {

@@ -22,6 +22,20 @@ TEST(CallGate, LetsInSoManyAndNoMore) {
   EXPECT_TRUE(gate.enter());
 }
 
+TEST(CallGate, OneClientLeavesRoomForOthers) {
+  CallGate gate(3, 1);
+  std::optional<Result<CallPass>> first = gate.enter("a");
+  const Result<CallPass> second = gate.enter("a");
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, ErrorCode::over_budget);
+  EXPECT_EQ(second.error().message,
+            "1 requests of the client a are in flight, at most 1 of one client are taken; wait until one has ended");
+  const Result<CallPass> other = gate.enter("b");
+  EXPECT_TRUE(other);
+  first.reset();
+  EXPECT_TRUE(gate.enter("a"));
+}
+
 TEST(CallGate, AMovedPassLeavesOnce) {
   CallGate gate(1);
   {

@@ -6,8 +6,11 @@
 
 namespace znni::rpc {
 
+inline constexpr char data_frame = 0;
 inline constexpr char headers_frame = 1;
+inline constexpr char reset_frame = 3;
 inline constexpr char settings_frame = 4;
+inline constexpr char end_of_stream = 1;
 inline constexpr char end_of_headers = 4;
 
 inline std::string http2_frame(char type, char flags, std::uint32_t stream, const std::string& payload) {
@@ -18,21 +21,48 @@ inline std::string http2_frame(char type, char flags, std::uint32_t stream, cons
          payload;
 }
 
-// The preface, and settings of its own: none.
-inline std::string http2_begin() { return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + http2_frame(settings_frame, 0, 0, ""); }
+// The preface, and settings of its own, of six bytes each: none.
+inline std::string http2_begin(const std::string& settings = "") {
+  return "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + http2_frame(settings_frame, 0, 0, settings);
+}
+
+// The setting by which a client takes no byte of an answer's message.
+inline std::string http2_no_window() { return {0, 4, 0, 0, 0, 0}; }
 
 // A header field by its text, kept in no table.
 inline std::string http2_literal(const std::string& name, const std::string& value) {
   return std::string(1, '\0') + static_cast<char>(name.size()) + name + static_cast<char>(value.size()) + value;
 }
 
-// The headers of `count` calls of ModelInfer, whose messages never come.
-inline std::string calls_without_messages(std::uint32_t count) {
-  const std::string block = "\x83\x86" + http2_literal(":path", "/inference.GRPCInferenceService/ModelInfer") +
-                            http2_literal(":authority", "localhost") + http2_literal("te", "trailers") +
-                            http2_literal("content-type", "application/grpc");
+// The headers of a call.
+inline std::string http2_call(const std::string& path) {
+  return "\x83\x86" + http2_literal(":path", path) + http2_literal(":authority", "localhost") +
+         http2_literal("te", "trailers") + http2_literal("content-type", "application/grpc");
+}
+
+// The reset of a call.
+inline std::string http2_reset(std::uint32_t stream) {
+  return http2_frame(reset_frame, 0, stream, std::string(4, '\0'));
+}
+
+// The headers of `count` calls from the one number `first` on, whose messages never come.
+inline std::string calls_without_messages(std::uint32_t count,
+                                          const std::string& path = "/inference.GRPCInferenceService/ModelInfer",
+                                          std::uint32_t first = 0) {
   std::string calls;
-  for (std::uint32_t i = 0; i < count; ++i) calls += http2_frame(headers_frame, end_of_headers, 2 * i + 1, block);
+  for (std::uint32_t i = first; i < first + count; ++i) {
+    calls += http2_frame(headers_frame, end_of_headers, 2 * i + 1, http2_call(path));
+  }
+  return calls;
+}
+
+// `count` calls with an empty message each.
+inline std::string calls_with_empty_messages(std::uint32_t count, const std::string& path) {
+  std::string calls;
+  for (std::uint32_t i = 0; i < count; ++i) {
+    calls += http2_frame(headers_frame, end_of_headers, 2 * i + 1, http2_call(path)) +
+             http2_frame(data_frame, end_of_stream, 2 * i + 1, std::string(5, '\0'));
+  }
   return calls;
 }
 

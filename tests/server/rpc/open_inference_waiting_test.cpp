@@ -102,16 +102,38 @@ TEST_F(OpenInferenceWaitingTest, TheTimeoutDoesNotCountOnceComputing) {
 }
 
 TEST_F(OpenInferenceWaitingTest, ProbesAnswerWhileVolumesWait) {
+  constexpr int most = 64;
+  ListenOptions one_client = options();
+  one_client.most_calls = most;
+  one_client.client_share = 1;
+  connect(one_client);
   models_.hold(Hold::patches);
   std::vector<std::unique_ptr<HeldCall>> calls;
-  for (int i = 0; i < options().most_calls; ++i) calls.push_back(std::make_unique<HeldCall>(*stub_, twice_request()));
-  models_.wait_for_jobs(options().most_calls);
+  for (int i = 0; i < most; ++i) calls.push_back(std::make_unique<HeldCall>(*stub_, twice_request()));
+  models_.wait_for_jobs(most);
   grpc::ClientContext context;
   inference::ServerLiveResponse live;
   EXPECT_TRUE(stub_->ServerLive(&context, {}, &live).ok());
   const grpc::Status one_too_many = infer(twice_request());
   EXPECT_EQ(one_too_many.error_code(), StatusCode::UNAVAILABLE);
   EXPECT_THAT(one_too_many.error_message(), HasSubstr("at most 64"));
+  models_.hold(Hold::nothing);
+  for (auto& call : calls) EXPECT_TRUE(call->wait().ok());
+}
+
+TEST_F(OpenInferenceWaitingTest, AClientHasItsShareAndLeavesTheOthersTheirs) {
+  ListenOptions few = options();
+  few.most_calls = 4;
+  connect(few);
+  models_.hold(Hold::patches);
+  std::vector<std::unique_ptr<HeldCall>> calls;
+  for (int i = 0; i < 2; ++i) calls.push_back(std::make_unique<HeldCall>(*stub_, twice_request()));
+  models_.wait_for_jobs(2);
+  const grpc::Status one_too_many = infer(twice_request());
+  EXPECT_EQ(one_too_many.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(one_too_many.error_message(), HasSubstr("2 requests of the client 127.0.0.1 are in flight, at most 2"));
+  EXPECT_EQ(records().front().refusal, "client_calls");
+  EXPECT_TRUE(server_->front_door().gate.enter("192.0.2.1")) << "another client";
   models_.hold(Hold::nothing);
   for (auto& call : calls) EXPECT_TRUE(call->wait().ok());
 }
@@ -174,6 +196,19 @@ TEST(FrontDoorLimits, GiveALargeMessageMoreTime) {
   limits.stall_seconds = 120;
   EXPECT_EQ(limits.seconds_for(0), 120);
   EXPECT_EQ(limits.seconds_for(256'000'000), 376);
+  limits.silent_seconds = 20;
+  EXPECT_EQ(limits.seconds_for_body(0), 20);
+  EXPECT_EQ(limits.seconds_for_body(256'000'000), 276);
+}
+
+TEST(FrontDoorLimits, GiveAClientItsShareAndAtLeastOne) {
+  FrontDoorLimits limits;
+  EXPECT_EQ(limits.share_of(64), 32);
+  EXPECT_EQ(limits.share_of(3), 2);
+  limits.client_share = 0.1;
+  EXPECT_EQ(limits.share_of(1), 1);
+  limits.client_share = 1;
+  EXPECT_EQ(limits.share_of(64), 64);
 }
 
 }  // namespace

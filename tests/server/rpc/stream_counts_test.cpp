@@ -20,18 +20,35 @@ TEST(NumberIn, IsTheFirstOfThatNameFromThere) {
   EXPECT_EQ(number_in(json, "d"), 0);
 }
 
-class StreamCountsTest : public Loopback {};
+class StreamCountsTest : public Loopback {
+ protected:
+  static std::optional<std::int64_t> unserved_of(StreamCounts& counts, const std::string& peer) {
+    const std::optional<BegunCalls> calls = counts.begun(peer);
+    return calls ? std::optional(calls->unserved) : std::nullopt;
+  }
+};
 
 TEST_F(StreamCountsTest, CallsThatAreOpenAreUnservedAndServedOnesAreNot) {
   StreamCounts counts(newest_server().value_or(0));
   const TcpClient client(server_->port());
   client.send(http2_begin() + calls_without_messages(5));
-  while (counts.unserved(client.name()).value_or(0) < 5) {
+  while (unserved_of(counts, client.name()).value_or(0) < 5) {
     counts.list_again();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  EXPECT_EQ(counts.unserved(client.name()), 5);
-  EXPECT_EQ(counts.unserved("127.0.0.1:1"), std::nullopt) << "there is no such connection";
+  EXPECT_EQ(unserved_of(counts, client.name()), 5);
+  EXPECT_EQ(unserved_of(counts, "127.0.0.1:1"), std::nullopt) << "there is no such connection";
+}
+
+TEST_F(StreamCountsTest, CallsThatWereResetAreNotOpen) {
+  StreamCounts counts(newest_server().value_or(0));
+  const TcpClient client(server_->port());
+  client.send(http2_begin() + calls_without_messages(5) + http2_reset(1) + http2_reset(3));
+  while (counts.begun(client.name()).value_or(BegunCalls{0, 5}).open != 3) {
+    counts.list_again();
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  EXPECT_EQ(counts.begun(client.name())->unserved, 5);
 }
 
 TEST_F(StreamCountsTest, AConnectionThatHasEndedIsUnknown) {
@@ -39,29 +56,29 @@ TEST_F(StreamCountsTest, AConnectionThatHasEndedIsUnknown) {
   TcpClient client(server_->port());
   const std::string name = client.name();
   client.send(http2_begin() + calls_without_messages(5));
-  while (counts.unserved(name).value_or(0) < 5) {
+  while (unserved_of(counts, name).value_or(0) < 5) {
     counts.list_again();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   client.close();
-  while (counts.unserved(name)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  while (unserved_of(counts, name)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   counts.list_again();
-  EXPECT_EQ(counts.unserved(name), std::nullopt);
+  EXPECT_EQ(unserved_of(counts, name), std::nullopt);
 }
 
 TEST_F(StreamCountsTest, AreListedOnceUntilTheyShallBeAgain) {
   StreamCounts counts(newest_server().value_or(0));
-  EXPECT_EQ(counts.unserved("127.0.0.1:1"), std::nullopt);  // lists all
+  EXPECT_EQ(unserved_of(counts, "127.0.0.1:1"), std::nullopt);  // lists all
   const TcpClient client(server_->port());
   client.send(http2_begin() + calls_without_messages(5));
   StreamCounts others(newest_server().value_or(0));
-  while (others.unserved(client.name()).value_or(0) < 5) {
+  while (unserved_of(others, client.name()).value_or(0) < 5) {
     others.list_again();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
-  EXPECT_EQ(counts.unserved(client.name()), std::nullopt);
+  EXPECT_EQ(unserved_of(counts, client.name()), std::nullopt);
   counts.list_again();
-  EXPECT_EQ(counts.unserved(client.name()), 5);
+  EXPECT_EQ(unserved_of(counts, client.name()), 5);
 }
 
 }  // namespace

@@ -46,6 +46,19 @@ TEST_F(StreamWatchTest, AClientThatOpensCallsWithoutEndIsCutOffForAWhile) {
                             testing::HasSubstr("closed 1 connections, the last from 127.0.0.1: it begins calls and")));
 }
 
+// Leaves calls open, 182 in a second: less than are forgiven. Their messages never come.
+TEST_F(StreamWatchTest, AClientThatLeavesCallsOpenSlowlyIsCutOff) {
+  const TcpClient client(server_->port());
+  client.send(http2_begin());
+  std::uint32_t begun = 0;
+  for (; begun < 3000 && server_->connections().cut == 0; begun += 20) {
+    client.send(calls_without_messages(20, "/inference.GRPCInferenceService/ServerLive", begun));
+    std::this_thread::sleep_for(std::chrono::milliseconds(110));
+  }
+  EXPECT_GE(server_->connections().cut, 1);
+  EXPECT_GE(begun, 1000U);
+}
+
 TEST_F(StreamWatchTest, AClientWithManyServedCallsIsNot) {
   for (int i = 0; i < 2000; ++i) ASSERT_TRUE(is_live());
   EXPECT_EQ(server_->connections().cut, 0);

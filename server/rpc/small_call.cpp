@@ -1,0 +1,20 @@
+#include "server/rpc/small_call.hpp"
+
+#include "server/rpc/caller.hpp"
+#include "server/rpc/peer_address.hpp"
+#include "server/rpc/status_map.hpp"
+
+namespace znni::rpc {
+
+SmallCall::SmallCall(FrontDoor& door, grpc::ServerContext& context, std::string_view method)
+    : stall_(door.limits.silent_seconds),
+      watch_(door.watch.watch([this, &context] { return gone_or_stalled(context, stall_); })) {
+  Result<CallPass> pass = door.small_gate.enter(client_of_peer(context.peer()));
+  if (pass) {
+    pass_.emplace(*std::move(pass));
+  } else {
+    status_ = door.refuse(method, to_status(pass.error()));
+  }
+}
+
+}  // namespace znni::rpc
