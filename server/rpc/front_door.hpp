@@ -32,18 +32,10 @@ struct FrontDoorLimits {
   int most_receives = 4;       // of ModelInfer messages, at the same time
   double client_share = 0.5;   // of each of these for one client
   double stall_seconds = 120;  // a call whose client neither sends nor takes anything for so long is ended
-  double silent_seconds = 20;  // a call is ended whose message is read, if its connection brings nothing for so long
-  // For a body over HTTP, which says its length and is seen to come.
-  [[nodiscard]] double seconds_for_body(std::int64_t bytes) const {
-    return silent_seconds + static_cast<double>(bytes) * 1e-6;
-  }
-  double reflection_seconds = 60;  // a stream of reflection lasts at most
-  // Returns how many of `most` one client may have: its share, at least one.
-  [[nodiscard]] int share_of(int most) const { return std::max(1, static_cast<int>(std::ceil(most * client_share))); }
-  // For one message of so many bytes, of which nobody sees how far it has come: a megabyte takes a second more.
-  [[nodiscard]] double seconds_for(std::int64_t bytes) const {
-    return stall_seconds + static_cast<double>(bytes) * 1e-6;
-  }
+  // A call is ended so long after its connection brought something, if its message is read; likewise one whose client
+  // does not send a volume's header, or does not take a small answer.
+  double silent_seconds = 20;
+  double reflection_seconds = 60;      // a stream of reflection lasts at most
   std::int64_t most_unsent_bytes = 0;  // of one stream's output, computed and waiting for its client
   std::int64_t most_input_bytes = 0;   // of one stream's input, if what is read at a time is not more
   std::string server_version;
@@ -52,6 +44,17 @@ struct FrontDoorLimits {
   std::size_t most_regions = 1024;   // of shared memory, registered at the same time
   bool model_control = false;        // clients may load and unload models
   bool json_log = false;             // as LogSettings tells it
+
+  // Returns how many of `most` one client may have: its share, at least one.
+  [[nodiscard]] int share_of(int most) const { return std::max(1, static_cast<int>(std::ceil(most * client_share))); }
+  // For one message of so many bytes, of which nobody sees how far it has come: a megabyte takes a second more.
+  [[nodiscard]] double seconds_for(std::int64_t bytes) const {
+    return stall_seconds + static_cast<double>(bytes) * 1e-6;
+  }
+  // For a body over HTTP of so many bytes, which is seen to come: likewise.
+  [[nodiscard]] double seconds_for_body(std::int64_t bytes) const {
+    return silent_seconds + static_cast<double>(bytes) * 1e-6;
+  }
 };
 
 // Owned by the server, shared by the services and all their threads.

@@ -31,7 +31,7 @@ struct ListenOptions {
   int most_calls = 128;                       // that carry volumes
   double client_share = 0.5;                  // of all calls of a kind for one client, from 0 to 1
   double stall_seconds = 120;                 // a stream whose client does nothing for so long is ended
-  double silent_seconds = 20;                 // a message is waited for whose connection brings nothing
+  double silent_seconds = 20;                 // a first message is waited for whose connection brings nothing
   double reflection_seconds = 60;             // a stream of reflection lasts at most
   std::int64_t most_unsent_bytes = 64 << 20;  // of one stream's output, computed and waiting for its client
   std::int64_t most_input_bytes = 64 << 20;   // of one stream's input, if what is read at a time is not more

@@ -33,6 +33,7 @@ VolumeCall::VolumeCall(FrontDoor& door, grpc::ServerContext& context, Stream& st
       stream_(stream),
       blocks_(door.models),
       start_(Clock::now()),
+      header_stall_(door.limits.silent_seconds),
       input_stall_(door.limits.stall_seconds),
       output_stall_(door.limits.stall_seconds) {
   record_.method = "Volumes";
@@ -42,7 +43,9 @@ Result<void> VolumeCall::run() {
   Result<void> result;
   {
     const WatchedCall call = door_.watch.watch([this]() -> std::optional<Error> {
-      if (std::optional<Error> error = gone_or_stalled(context_, input_stall_)) return error;
+      for (const Stall* const stall : {&header_stall_, &input_stall_}) {
+        if (std::optional<Error> error = gone_or_stalled(context_, *stall)) return error;
+      }
       return gone_or_stalled(context_, output_stall_);
     });
     result = serve(call);
@@ -252,7 +255,7 @@ bool VolumeCall::read(v1::VolumeRequest& request) {
 }
 
 bool VolumeCall::read_first(v1::VolumeRequest& request) {
-  const Stall::Wait wait(input_stall_);
+  const Stall::Wait wait(header_stall_);
   return read(request);
 }
 

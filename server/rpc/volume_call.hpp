@@ -87,6 +87,7 @@ class VolumeCall {
   Clock::time_point accepted_;
   Clock::time_point computed_;
   std::optional<Error> no_message_;        // of who reads
+  Stall header_stall_;                     // before the job
   Stall input_stall_;                      // of the job's thread
   Stall output_stall_;                     // of the one that sends
   std::optional<Stall::Wait> input_wait_;  // while the job wants input that has not come

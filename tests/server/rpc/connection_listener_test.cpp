@@ -66,6 +66,18 @@ TEST_F(ConnectionListenerTest, ConnectionsAreHandedOverAndCounted) {
   EXPECT_EQ(listener_->facts().open, 0);
 }
 
+TEST_F(ConnectionListenerTest, TellsWhatAConnectionHasReceived) {
+  listen({10, 10});
+  const TcpClient client(port_);
+  wait_for_taken(1);
+  client.send("abc");
+  const std::string peer = "ipv4:" + client.name();
+  while (listener_->received(peer)->bytes < 3) std::this_thread::yield();
+  EXPECT_FALSE(listener_->received(peer)->is_read);
+  EXPECT_FALSE(listener_->received("ipv4:127.0.0.1:1"));
+  EXPECT_FALSE(listener_->received("unix:"));
+}
+
 TEST_F(ConnectionListenerTest, TooManyAreClosedAndToldOfOnce) {
   listen({3, 2});
   std::vector<std::unique_ptr<TcpClient>> clients;

@@ -24,6 +24,16 @@ TEST(ConnectionTable, CountsOpenSocketsAlone) {
   EXPECT_EQ(table.count(), 1);
 }
 
+TEST(ConnectionTable, FindsAConnectionByItsOtherEnd) {
+  ConnectionTable table({10, 10});
+  const OwnedDescriptor first = a_socket();
+  const OwnedDescriptor second = a_socket();
+  EXPECT_EQ(table.admit(first.number(), "a", ConnectionTable::Clock::now(), "a:1"), Admission::admitted);
+  EXPECT_EQ(table.admit(second.number(), "a", ConnectionTable::Clock::now(), "a:2"), Admission::admitted);
+  EXPECT_EQ(table.find("a:2")->descriptor, second.number());
+  EXPECT_FALSE(table.find("a:3"));
+}
+
 TEST(ConnectionTable, ANumberThatIsUsedAgainIsAnotherConnection) {
   ConnectionTable table({10, 10});
   OwnedDescriptor first = a_socket();

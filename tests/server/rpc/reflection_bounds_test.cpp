@@ -23,6 +23,9 @@ class ReflectionBoundsTest : public OpenInferenceTest {
 };
 
 TEST_F(ReflectionBoundsTest, IdleStreamsOfOneClientLeaveRoomForAllElse) {
+  ListenOptions patient = options();
+  patient.reflection_seconds = 3600;
+  connect(patient);
   const TcpClient idle(server_->port());
   idle.send(http2_begin() + calls_without_messages(200, reflection));
   const auto refused = static_cast<std::size_t>(200 - share());

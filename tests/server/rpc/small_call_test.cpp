@@ -35,6 +35,9 @@ class SmallCallTest : public Loopback {
 
 // Takes none of the answers: each call keeps a thread.
 TEST_F(SmallCallTest, AClientThatTakesNoAnswersKeepsItsShareAlone) {
+  ListenOptions patient = options();
+  patient.silent_seconds = 3600;
+  start(patient);
   const FrontDoorLimits& limits = server_->front_door().limits;
   const int share = limits.share_of(limits.most_small_calls);
   const TcpClient attacker(server_->port());

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include <atomic>
+#include <chrono>
 #include <latch>
 #include <thread>
 
@@ -413,6 +414,19 @@ class ImpatientVolumeCallTest : public VolumeCallTest {
     stub_ = v1::Volumes::NewStub(channel_);
   }
 };
+
+TEST_F(VolumeCallTest, AClientThatSendsNoHeaderIsLetGo) {
+  ListenOptions impatient = options();
+  impatient.silent_seconds = 0.05;
+  start(impatient);
+  stub_ = v1::Volumes::NewStub(channel_);
+  grpc::ClientContext context;
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
+  const auto silent = stub_->Infer(&context);
+  v1::VolumeResponse none;
+  EXPECT_FALSE(silent->Read(&none));
+  EXPECT_THAT(silent->Finish().error_message(), testing::HasSubstr("neither sent nor took anything for too long"));
+}
 
 TEST_F(ImpatientVolumeCallTest, AClientThatSendsNothingIsLetGo) {
   VolumeClient client(*stub_);
