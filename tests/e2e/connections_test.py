@@ -146,10 +146,14 @@ class ConnectionsTest(unittest.TestCase):
 
     @contextlib.contextmanager
     def drips(self, daemon, text, source):
-        """Sockets that send `text`, then a byte now and then until the context ends."""
+        """64 sockets that send `text`, then a byte now and then until the context ends."""
         ends = threading.Event()
-        sockets = [socket.create_connection(("127.0.0.1", daemon.metrics_port), source_address=(source, 0))
-                   for _ in range(64)]
+
+        def begun():
+            connection = socket.create_connection(("127.0.0.1", daemon.metrics_port), source_address=(source, 0))
+            with contextlib.suppress(OSError):
+                connection.sendall(text)
+            return connection
 
         def drip():
             while not ends.wait(1):
@@ -157,8 +161,7 @@ class ConnectionsTest(unittest.TestCase):
                     with contextlib.suppress(OSError):
                         each.sendall(b"x")
 
-        for each in sockets:
-            each.sendall(text)
+        sockets = [begun() for _ in range(64)]
         thread = threading.Thread(target=drip)
         thread.start()
         try:
@@ -172,10 +175,10 @@ class ConnectionsTest(unittest.TestCase):
     def test_requests_over_http_that_drip(self):
         with Daemon(self.repository) as daemon, self.drips(
                 daemon, b"GET /livez HTTP/1.1\r\nX: ", "127.0.0.1"):
+            daemon.logged("connections of the metrics port for others")
             for _ in range(3):
                 self.assertEqual(daemon.page("/livez"), (200, "ok\n"))
             self.assertGreater(daemon.metric("znni_http_closed_connections_total", reason="share"), 0)
-            daemon.logged("connections of the metrics port for others")
 
     def test_bodies_over_http_that_drip(self):
         head = f"POST /v2/models/{MODEL}/infer HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n\r\n".encode()
