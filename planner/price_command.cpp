@@ -33,8 +33,9 @@ Result<Plan> fastest_plan(const Network& network, Session& session) {
   if (session.options.split) return split_plan(network, session, *session.options.split);
   Result<Plan> plan = make_plan(network, session, nullptr);
   if (!session.options.any_strategy || !has_gpu(session) || interrupted()) return plan;
+  if (!plan && plan.error().code != ErrorCode::over_budget) return plan;  // nor is there one with the GPU
   Result<Plan> other = split_plan(network, session, SplitStrategy::cpu_gpu);
-  if (!other) warn(session.options.machine + ": no plan with its GPU is in the list: " + other.error().message);
+  if (!other && plan) warn(session.options.machine + ": no plan with its GPU is in the list: " + other.error().message);
   if (!other) return plan;
   const bool is_faster = !plan || other->predicted.voxels_per_second > plan->predicted.voxels_per_second;
   return is_faster ? other : plan;

@@ -23,7 +23,14 @@ double cost_of(const PriceList& list, const PricedPlan& plan) {
   return list.volume ? dollars_of_volume(list, plan) : 1 / voxels_per_dollar(plan);
 }
 
-std::string hours_text(Seconds seconds) { return fixed_text(seconds / hour, seconds < hour ? 3 : 1); }
+// Returns three digits or more of the largest unit that there is at least one of.
+std::string duration_text(Seconds seconds) {
+  constexpr Seconds minute = 60;
+  const auto text = [](double count, const char* unit) { return fixed_text(count, count < 10 ? 2 : 1) + unit; };
+  if (seconds < 1) return seconds_text(seconds);
+  if (seconds < minute) return text(seconds, " s");
+  return seconds < hour ? text(seconds / minute, " min") : text(seconds / hour, " h");
+}
 
 std::string dollars_text(double dollars) { return fixed_text(dollars, dollars < 1 ? 4 : 2); }
 
@@ -31,7 +38,7 @@ std::string name_of(const PricedPlan& plan) { return plan.machine.empty() ? plan
 
 TextRow head_of(const PriceList& list) {
   TextRow row = {"machine", "dollars/h", "strategy", "voxels/s"};
-  if (list.volume) row.insert(row.end(), {"endless voxels/s", "voxels/dollar", "hours", "dollars"});
+  if (list.volume) row.insert(row.end(), {"endless voxels/s", "voxels/dollar", "takes", "dollars"});
   if (!list.volume) row.emplace_back("voxels/dollar");
   row.emplace_back("basis");
   return row;
@@ -48,7 +55,7 @@ TextRow row_of(const PriceList& list, const PricedPlan& plan) {
   if (list.volume) row.push_back(count_text(endless_rate(plan.predicted)));
   row.push_back(count_text(voxels_per_dollar(plan)));
   if (list.volume) {
-    row.push_back(hours_text(seconds_of_volume(list, plan)));
+    row.push_back(duration_text(seconds_of_volume(list, plan)));
     row.push_back(dollars_text(dollars_of_volume(list, plan)));
   }
   row.push_back(std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error));
@@ -64,8 +71,8 @@ std::string soonest_text(const PriceList& list) {
     if (is_sooner) soonest = &plan;
   }
   if (soonest == nullptr) return "none has a plan";
-  return "none ends within " + hours_text(*list.within) + " hours; the soonest is " + name_of(*soonest) + ", in " +
-         hours_text(seconds_of_volume(list, *soonest)) + " hours";
+  return "none ends within " + duration_text(*list.within) + "; the soonest is " + name_of(*soonest) + ", in " +
+         duration_text(seconds_of_volume(list, *soonest));
 }
 
 std::string cheapest_text(const PriceList& list) {
@@ -74,8 +81,7 @@ std::string cheapest_text(const PriceList& list) {
   const PricedPlan& plan = list.plans[*found];
   if (!list.volume) return name_of(plan) + ", " + count_text(voxels_per_dollar(plan)) + " voxels a dollar";
   return name_of(plan) + ", " + dollars_text(dollars_of_volume(list, plan)) + " dollars in " +
-         hours_text(seconds_of_volume(list, plan)) + " hours" +
-         (list.within ? ", within " + hours_text(*list.within) + " hours" : "");
+         duration_text(seconds_of_volume(list, plan)) + (list.within ? ", within " + duration_text(*list.within) : "");
 }
 
 std::string title_of(const PriceList& list) {

@@ -59,20 +59,36 @@ TEST(PlannerPriceList, ATableHasARowForEachMachineAndNamesTheCheapest) {
   PriceList list = list_of_volume();
   EXPECT_EQ(price_table(list),
             "small on a volume of 101x201x401, 7,200,000 voxels of output\n"
-            "  machine  dollars/h  strategy  voxels/s  endless voxels/s  voxels/dollar  hours  dollars  basis\n"
-            "  slow        0.5000  cpu          1,000             1,500      7,200,000    2.0     1.00  model\n"
-            "  fast          2.00  cpu          2,000             4,000      3,600,000    1.0     2.00  model\n"
-            "  tiny        0.5000                                                                       no plan fits\n"
-            "cheapest   slow, 1.00 dollars in 2.0 hours\n");
+            "  machine  dollars/h  strategy  voxels/s  endless voxels/s  voxels/dollar  takes   dollars  basis\n"
+            "  slow        0.5000  cpu          1,000             1,500      7,200,000  2.00 h     1.00  model\n"
+            "  fast          2.00  cpu          2,000             4,000      3,600,000  1.00 h     2.00  model\n"
+            "  tiny        0.5000                                                                        no plan fits\n"
+            "cheapest   slow, 1.00 dollars in 2.00 h\n");
   list.within = 5400;
-  EXPECT_NE(price_table(list).find("\ncheapest   fast, 2.00 dollars in 1.0 hours, within 1.5 hours\n"),
-            std::string::npos);
+  EXPECT_NE(price_table(list).find("\ncheapest   fast, 2.00 dollars in 1.00 h, within 1.50 h\n"), std::string::npos);
   list.within = 1800;
-  EXPECT_NE(price_table(list).find("\ncheapest   none ends within 0.500 hours; the soonest is fast, in 1.0 hours\n"),
+  EXPECT_NE(price_table(list).find("\ncheapest   none ends within 30.0 min; the soonest is fast, in 1.00 h\n"),
             std::string::npos);
 }
 
-TEST(PlannerPriceList, OfAnEndlessVolumeTheTableHasNeitherHoursNorCost) {
+TEST(PlannerPriceList, ShortTimesHaveSmallUnits) {
+  const auto takes = [](double output_voxels) {
+    const std::string table =
+        price_table({"small", Vec3{9, 9, 9}, output_voxels, std::nullopt, {priced("one", 1, 1000)}});
+    const std::string in = " dollars in ";
+    const std::size_t at = table.find(in) + in.size();
+    return table.substr(at, table.size() - 1 - at);
+  };
+  EXPECT_EQ(takes(0.5), "500.0 us");
+  EXPECT_EQ(takes(20), "20.00 ms");
+  EXPECT_EQ(takes(1500), "1.50 s");
+  EXPECT_EQ(takes(59000), "59.0 s");
+  EXPECT_EQ(takes(90000), "1.50 min");
+  EXPECT_EQ(takes(3e6), "50.0 min");
+  EXPECT_EQ(takes(1e8), "27.8 h");
+}
+
+TEST(PlannerPriceList, OfAnEndlessVolumeTheTableHasNeitherTimeNorCost) {
   const PriceList list{"small", std::nullopt, 0, std::nullopt, {priced("a", 2, 2000), without_plan("tiny")}};
   EXPECT_EQ(price_table(list),
             "small in an endless volume\n"
