@@ -33,16 +33,10 @@ SpaceBytes budget_of(const SpaceBytes& machine, std::int64_t limit, std::int64_t
 // Edges of up to `most` legal cubes.
 std::vector<std::int64_t> cubes(const Network& network, const std::vector<PoolingMode>& modes,
                                 const SearchOptions& options, std::size_t most) {
-  std::vector<std::int64_t> edges;
-  const std::vector<std::int64_t> along_x = legal_extents(network, modes, 2, options.most_extent);
-  const int first = 3 - network.spatial_rank;
-  for (const std::int64_t edge : along_x) {
-    bool legal = true;
-    for (int axis = first; axis < 2; ++axis) {
-      const std::vector<std::int64_t> along = legal_extents(network, modes, axis, options.most_extent);
-      legal = legal && std::binary_search(along.begin(), along.end(), edge);
-    }
-    if (legal) edges.push_back(edge);
+  std::vector<std::int64_t> edges = legal_extents(network, modes, 2, options.most_extent);
+  for (int axis = 3 - network.spatial_rank; axis < 2; ++axis) {
+    const std::vector<std::int64_t> along = legal_extents(network, modes, axis, options.most_extent);
+    std::erase_if(edges, [&](std::int64_t edge) { return !std::binary_search(along.begin(), along.end(), edge); });
   }
   return thinned(edges, most);
 }
