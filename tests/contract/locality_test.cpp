@@ -95,10 +95,22 @@ struct Layer {
   }
 };
 
+// Tiles follow caches and vectors: these are the same on every machine, so that the same ways are looked at.
+std::unique_ptr<Device> open_known_cpu() {
+  DeviceSpec spec = cpu::describe_cpu(1);  // several workers divide voxels among them, not sums
+  spec.simd_floats = 16;
+  spec.l2_bytes = std::int64_t{1} << 20;
+  spec.l3_bytes = std::int64_t{32} << 20;
+  spec.hertz = 3e9;
+  spec.flops_per_second = 1e11;
+  spec.bytes_per_second = 2e10;
+  return std::move(cpu::backend().open(spec, std::int64_t{4} << 30, 0, 0).value());
+}
+
 // visit(layer, primitive, estimate, device) for every primitive's every way through some random problems.
 template <class Visit>
 void for_each_way(int count, const Visit& visit) {
-  const std::unique_ptr<Device> device = open_cpu(1);  // several workers divide voxels among them, not sums
+  const std::unique_ptr<Device> device = open_known_cpu();
   for (int i = 0; i < case_count(count); ++i) {
     const std::uint64_t seed = base_seed() + static_cast<std::uint64_t>(i);
     Random random(seed);
