@@ -14,7 +14,7 @@ constexpr std::int64_t most_knobs = 64;
 constexpr std::string_view knob_name = "knob ";
 
 template <class T>
-bool holds(const std::vector<T>& values, T value) {
+bool holds(std::span<const T> values, T value) {
   return std::find(values.begin(), values.end(), value) != values.end();
 }
 
@@ -23,17 +23,15 @@ std::vector<cudnnBackendNumericalNote_t> numerical_notes(const CudnnDescriptor& 
                                                     most_notes);
 }
 
+bool takes_matrix_units(const CudnnDescriptor& engine) {
+  const auto notes = numerical_notes(engine);
+  return std::find(notes.begin(), notes.end(), CUDNN_NUMERICAL_NOTE_TENSOR_CORE) != notes.end();
+}
+
 bool acceptable(const CudnnDescriptor& engine, Precision precision) {
-  const auto numerical = numerical_notes(engine);
   const auto behaviour =
       engine.values<cudnnBackendBehaviorNote_t>(CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE, CUDNN_TYPE_BEHAVIOR_NOTE, most_notes);
-  if (holds(behaviour, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION)) return false;
-  for (const auto note :
-       {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
-        CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_FFT}) {
-    if (holds(numerical, note)) return false;
-  }
-  return precision != Precision::fp32 || !holds(numerical, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+  return is_acceptable(numerical_notes(engine), behaviour, precision);
 }
 
 // The device a descriptor is made for: a description, or the handle that its graph has.
@@ -141,13 +139,13 @@ class Offer {
     if (full() || choice.engine < 0) return;
     const CudnnDescriptor* const engine = find_engine(choice.engine);
     if (engine == nullptr) return;
-    choice.matrix_units = holds(numerical_notes(*engine), CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+    choice.matrix_units = takes_matrix_units(*engine);
     const Result<CudnnPlan> plan = make_plan(*engine, choice, &device_, nullptr);
     if (!plan) return;
     const Result<std::int64_t> bytes = workspace_of(plan->plan);
     if (!bytes) return;
     choice.workspace_bytes = *bytes;
-    if (!holds(choices, choice)) choices.push_back(std::move(choice));
+    if (std::find(choices.begin(), choices.end(), choice) == choices.end()) choices.push_back(std::move(choice));
   }
   [[nodiscard]] bool has(std::int64_t engine) const {
     return std::any_of(choices.begin(), choices.end(), [&](const EngineChoice& c) { return c.engine == engine; });
@@ -179,6 +177,18 @@ class Offer {
 };
 
 }  // namespace
+
+// Transforms spread errors over tiles that nothing tells.
+bool is_acceptable(std::span<const cudnnBackendNumericalNote_t> numerical,
+                   std::span<const cudnnBackendBehaviorNote_t> behaviour, Precision precision) {
+  if (holds(behaviour, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION)) return false;
+  for (const auto note :
+       {CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS,
+        CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION, CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_FFT}) {
+    if (holds(numerical, note)) return false;
+  }
+  return precision != Precision::fp32 || !holds(numerical, CUDNN_NUMERICAL_NOTE_TENSOR_CORE);
+}
 
 Variant to_variant(const EngineChoice& choice) {
   Variant variant = {{"engine", choice.engine}};

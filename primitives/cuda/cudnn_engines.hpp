@@ -2,6 +2,7 @@
 // device say the same as those of the real one, but cannot run.
 #pragma once
 
+#include <span>
 #include <vector>
 
 #include "primitives/core/precision.hpp"
@@ -23,10 +24,13 @@ struct EngineChoice {
 [[nodiscard]] Variant to_variant(const EngineChoice& choice);
 [[nodiscard]] EngineChoice from_variant(const Variant& variant);
 
+// Returns whether an engine of which the library notes this is taken: it rounds no more than `precision` allows, does
+// not transform, gives the same results in every run and is no code that has to be generated first.
+[[nodiscard]] bool is_acceptable(std::span<const cudnnBackendNumericalNote_t> numerical,
+                                 std::span<const cudnnBackendBehaviorNote_t> behaviour, Precision precision);
+
 // Engines that take `graph` on `device`: the library's own favourites, each engine as it is ranked first, then their
-// other settings, then those that only asking by index finds. Left out: rounding beyond `precision`, transforms, which
-// spread errors over tiles that nothing tells, results that change from run to run, code generated at run time. At most
-// `most`.
+// other settings, then those that only asking by index finds. All are acceptable. At most `most`.
 [[nodiscard]] std::vector<EngineChoice> offered_engines(const CudnnGraph& graph, const CudnnDescriptor& device,
                                                         Precision precision, std::size_t most);
 

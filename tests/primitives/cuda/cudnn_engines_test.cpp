@@ -35,6 +35,27 @@ TEST(CudnnEngines, Bf16TakesMatrixUnitsWithoutWorkspace) {
   }
 }
 
+TEST(CudnnEngines, WhatSpreadsErrorsOrChangesFromRunToRunIsNotTaken) {
+  using Notes = std::vector<cudnnBackendNumericalNote_t>;
+  const std::vector<cudnnBackendBehaviorNote_t> plain = {CUDNN_BEHAVIOR_NOTE_REQUIRES_FILTER_INT8x32_REORDER};
+  for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16}) {
+    EXPECT_TRUE(is_acceptable(Notes(), {}, precision));
+    EXPECT_TRUE(is_acceptable(Notes(), plain, precision));
+    for (const auto note :
+         {CUDNN_NUMERICAL_NOTE_FFT, CUDNN_NUMERICAL_NOTE_WINOGRAD, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC,
+          CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION}) {
+      EXPECT_FALSE(is_acceptable(Notes{note}, plain, precision)) << note;
+      EXPECT_FALSE(is_acceptable(Notes{CUDNN_NUMERICAL_NOTE_TENSOR_CORE, note}, {}, precision)) << note;
+    }
+    const std::vector<cudnnBackendBehaviorNote_t> generated = {CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION};
+    EXPECT_FALSE(is_acceptable(Notes(), generated, precision));
+  }
+  const Notes units = {CUDNN_NUMERICAL_NOTE_TENSOR_CORE};
+  EXPECT_FALSE(is_acceptable(units, {}, Precision::fp32));
+  EXPECT_TRUE(is_acceptable(units, {}, Precision::tf32));
+  EXPECT_TRUE(is_acceptable(units, {}, Precision::bf16));
+}
+
 TEST(CudnnEngines, NoChoiceIsOfferedTwice) {
   const std::vector<EngineChoice> offered = engines(eighty(32, 3), last_bf16, CudnnForm::plain, Precision::bf16);
   for (std::size_t i = 0; i < offered.size(); ++i) {
