@@ -127,7 +127,7 @@ std::string_view to_string(Place place) {
 }
 
 std::string_view to_string(Basis basis) {
-  static constexpr std::array<std::string_view, 3> names = {"model", "recorded", "measured"};
+  static constexpr std::array<std::string_view, 4> names = {"model", "recorded, smoothed", "recorded", "measured"};
   return names[static_cast<std::size_t>(basis)];
 }
 

@@ -15,8 +15,8 @@
 namespace znni {
 
 enum class Place { cpu, gpu, gpu_host_ram };
-// Where a predicted time comes from.
-enum class Basis { model, recorded, measured };
+// Where a predicted time comes from. Smoothed: from noisy records, as the likely time (planner/likely_rows.hpp).
+enum class Basis { model, smoothed, recorded, measured };
 
 // How one node is computed. The primitive writes `native`; where the edge is another format, a reorder
 // (`reorder`, a primitive's name) turns it into `out` in the same step. Where a divided step has a reorder, its tensors

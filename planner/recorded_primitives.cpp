@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
+#include "planner/likely_rows.hpp"
 #include "planner/problem_family.hpp"
 #include "planner/problem_text.hpp"
 #include "planner/refused_sizes.hpp"
@@ -35,14 +38,60 @@ struct WayKey {
   auto operator<=>(const WayKey&) const = default;
 };
 
+// One record, with what it tells of its noise.
+struct RecordedRow {
+  ShapedRow shaped;
+  std::string kernel;  // problem_class() of the problem
+  RowNoise noise;
+};
+
 // The rows of one way.
 struct WayRows {
-  std::map<std::string, std::vector<ShapedRow>> of_family;
+  std::map<std::string, std::vector<RecordedRow>> of_family;
   std::map<std::string, std::map<std::string, std::vector<SizedRow>>> of_class;  // class -> family
   std::map<std::string, ShapeCurves> families;
   std::map<std::string, RowCurve> classes;
   RefusedSizes refused;  // by family
 };
+
+// A time that is nearer to the recorded one is that one.
+constexpr double least_move = 0.001;
+
+std::vector<ShapedRow> shaped_rows(const std::vector<RecordedRow>& rows) {
+  std::vector<ShapedRow> shaped;
+  for (const RecordedRow& row : rows) shaped.push_back(row.shaped);
+  return shaped;
+}
+
+// Gives the rows of a way their likely times. Curves are those of ShapeCurves.
+void smooth(std::map<std::string, std::vector<RecordedRow>>& families) {
+  std::map<std::tuple<std::string, Proportions, std::int64_t>, std::vector<RecordedRow*>> sorted;
+  for (auto& [family, rows] : families) {
+    for (RecordedRow& row : rows) {
+      const Shape5& input = row.shaped.input;
+      sorted[{family, proportions(input.n), input.S}].push_back(&row);
+    }
+  }
+  std::vector<NoisyCurve> curves;
+  for (const auto& [key, rows] : sorted) {
+    curves.emplace_back();
+    for (const RecordedRow* each : rows) {
+      const SizedRow& row = each->shaped.row;
+      curves.back().push_back(
+          {row.work, row.seconds, each->noise, each->kernel + "|" + to_string(each->shaped.input.n)});
+    }
+  }
+  const std::vector<std::vector<Seconds>> likely = likely_seconds(curves);
+  auto own = likely.begin();
+  for (const auto& [key, rows] : sorted) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      SizedRow& row = rows[i]->shaped.row;
+      row.smoothed = std::abs(std::log((*own)[i] / row.seconds)) > least_move;
+      if (row.smoothed) row.seconds = (*own)[i];
+    }
+    ++own;
+  }
+}
 
 std::vector<SizedRow> all_rows(const std::map<std::string, std::vector<SizedRow>>& families,
                                const std::string& without = "") {
@@ -68,8 +117,7 @@ class RowTable {
     if (record.refused) return rows.refused.add(family, tensors_bytes(problem, record.in, record.out));
     const SizedRow row{direct_flops(problem), tensors_bytes(problem, record.in, record.out),
                        robust_mean(record.samples), record.memory};
-    rows.of_family[family].push_back({input_shape(problem, 0), row});
-    rows.of_class[problem_class(record.problem)][family].push_back(row);
+    rows.of_family[family].push_back({{input_shape(problem, 0), row}, problem_class(record.problem), noise_of(record)});
   }
 
   // After the last add().
@@ -79,9 +127,14 @@ class RowTable {
     std::vector<double> strange;
     for (auto& [way, rows] : ways_) {
       for (const auto& [family, own] : rows.of_family) {
-        const ShapeCurves& curves = rows.families.emplace(family, ShapeCurves(own)).first->second;
-        append(inside, curves.errors_inside());
-        append(outside, curves.errors_outside());
+        const ShapeCurves recorded(shaped_rows(own));
+        append(inside, recorded.errors_inside());
+        append(outside, recorded.errors_outside());
+      }
+      smooth(rows.of_family);
+      for (const auto& [family, own] : rows.of_family) {
+        rows.families.emplace(family, ShapeCurves(shaped_rows(own)));
+        for (const RecordedRow& row : own) rows.of_class[row.kernel][family].push_back(row.shaped.row);
       }
       for (const auto& [kernel, families] : rows.of_class) {
         rows.classes.emplace(kernel, RowCurve(all_rows(families)));
@@ -108,7 +161,8 @@ class RowTable {
     const auto family = rows->second.families.find(problem_family(text));
     if (family != rows->second.families.end()) {
       const CurvePoint point = family->second.at(input_shape(problem, 0), direct_flops(problem), bytes);
-      const Basis basis = point.inside ? Basis::recorded : Basis::model;
+      const Basis recorded = point.smoothed ? Basis::smoothed : Basis::recorded;
+      const Basis basis = point.inside ? recorded : Basis::model;
       return Answer{point, {point.seconds, basis, point.inside ? inside_ : outside_}};
     }
     const auto kernel = rows->second.classes.find(problem_class(text));

@@ -30,9 +30,10 @@ class RecordedPrimitives {
   // A device of which nothing can be opened.
   [[nodiscard]] const Backend& backend() const { return *backend_; }
 
-  // Returns times of their ways by their rows: exact and interpolated times are `recorded`; beyond the recorded S,
-  // proportions and sizes of a kind of layer (planner/shape_curves.hpp) they are `model`. Of all others what `rest`
-  // says. This object must outlive the source.
+  // Returns times of their ways by their rows: exact and interpolated times are `recorded`, or `smoothed` where noise
+  // was taken out of their rows (planner/likely_rows.hpp); beyond the recorded S, proportions and sizes of a kind of
+  // layer (planner/shape_curves.hpp) they are `model`. Of all others what `rest` says. This object must outlive
+  // the source.
   [[nodiscard]] std::unique_ptr<CostSource> costs(std::unique_ptr<CostSource> rest) const;
 
  private:

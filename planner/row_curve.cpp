@@ -41,7 +41,7 @@ double slope(const SizedRow& a, const SizedRow& b) {
 
 // Rows of the same work become one: the mean of their times, the most of their bytes.
 SizedRow merged(const SizedRow& a, const SizedRow& b) {
-  SizedRow both{a.work, std::min(a.bytes, b.bytes), std::sqrt(a.seconds * b.seconds), {}};
+  SizedRow both{a.work, std::min(a.bytes, b.bytes), std::sqrt(a.seconds * b.seconds), {}, a.smoothed || b.smoothed};
   for (const MemorySpace space : spaces) {
     const RecordedBytes one = bytes_in(a, space);
     const RecordedBytes other = bytes_in(b, space);
@@ -72,6 +72,7 @@ CurvePoint RowCurve::at(double work, double bytes) const {
   const SizedRow& lower = on_row || after == rows_.begin() || after == rows_.end() ? upper : *(after - 1);
   CurvePoint point;
   point.inside = on_row || &lower != &upper;
+  point.smoothed = lower.smoothed || upper.smoothed;
   const bool beyond = after == rows_.end();
   const std::size_t last = rows_.size() - 1;
   const std::size_t second = std::min<std::size_t>(1, last);

@@ -13,12 +13,14 @@ struct SizedRow {
   double bytes = 0;  // of the tensors it reads and writes
   Seconds seconds = 0;
   std::vector<RecordedBytes> memory;  // beside those tensors
+  bool smoothed = false;              // the seconds are likely ones (planner/likely_rows.hpp), not the recorded ones
 };
 
 struct CurvePoint {
   Seconds seconds = 0;
   bool inside = false;  // between two rows, or on one
   std::vector<RecordedBytes> memory;
+  bool smoothed = false;  // by a row whose seconds are likely ones
 };
 
 // Time: a straight line between the neighbours in the logarithms of work and time, and on beyond the smallest and the

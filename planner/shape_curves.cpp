@@ -49,7 +49,8 @@ std::vector<RecordedBytes> larger(const std::vector<RecordedBytes>& a, const std
 
 // `part` of the way from a to b in logarithms.
 CurvePoint between(const CurvePoint& a, const CurvePoint& b, double part) {
-  return {a.seconds * std::pow(b.seconds / a.seconds, part), a.inside && b.inside, larger(a.memory, b.memory)};
+  return {a.seconds * std::pow(b.seconds / a.seconds, part), a.inside && b.inside, larger(a.memory, b.memory),
+          a.smoothed || b.smoothed};
 }
 
 double error_of(Seconds predicted, Seconds taken) { return std::max(predicted / taken, taken / predicted) - 1; }

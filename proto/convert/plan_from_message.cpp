@@ -71,7 +71,7 @@ Result<Step> step_of(const text::Plan::Step& written) {
   step.variant = variant_of(written.setting());
   step.reorder = written.reorder();
   step.seconds = written.seconds();
-  step.basis = static_cast<Basis>(written.basis());
+  step.basis = basis_of(written.basis());
   step.error = written.error();
   return step;
 }
@@ -161,8 +161,8 @@ Result<PlanKey> key_of(const text::Plan::Key& written) {
 }
 
 Prediction prediction_of(const text::Plan::Prediction& written) {
-  return {written.voxels_per_second(),         written.seconds(), written.border_cost(),
-          static_cast<Basis>(written.basis()), written.error(),   written.endless_voxels_per_second()};
+  return {written.voxels_per_second(), written.seconds(), written.border_cost(),
+          basis_of(written.basis()),   written.error(),   written.endless_voxels_per_second()};
 }
 
 Result<void> add_rungs(const text::Plan& written, Plan& plan) {

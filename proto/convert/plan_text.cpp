@@ -14,7 +14,6 @@ namespace {
 static_assert(static_cast<int>(PoolMode::fragments) == text::Plan::fragments);
 static_assert(static_cast<int>(Place::gpu_host_ram) == text::Plan::gpu_host_ram);
 static_assert(static_cast<int>(Precision::bf16) == text::Plan::bf16);
-static_assert(static_cast<int>(Basis::measured) == text::Plan::measured);
 
 void set_memory(text::Plan::MemoryUse* written, const MemoryUse& memory) {
   written->set_weights(memory.weights);
@@ -40,7 +39,7 @@ void set_prediction(text::Plan::Prediction* written, const Prediction& predicted
   written->set_voxels_per_second(predicted.voxels_per_second);
   written->set_seconds(predicted.seconds);
   written->set_border_cost(predicted.border_cost);
-  written->set_basis(static_cast<text::Plan::Basis>(predicted.basis));
+  written->set_basis(message_of(predicted.basis));
   if (predicted.error > 0) written->set_error(predicted.error);
   if (predicted.endless_voxels_per_second > 0)
     written->set_endless_voxels_per_second(predicted.endless_voxels_per_second);
@@ -64,7 +63,7 @@ void set_step(text::Plan::Step* written, const Step& step) {
   if (!step.reorder.empty()) written->set_reorder(step.reorder);
   if (!step.division.empty()) set_division(written->mutable_division(), step.division.front());
   written->set_seconds(step.seconds);
-  written->set_basis(static_cast<text::Plan::Basis>(step.basis));
+  written->set_basis(message_of(step.basis));
   if (step.error > 0) written->set_error(step.error);
 }
 

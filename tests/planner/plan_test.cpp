@@ -128,7 +128,11 @@ TEST(PlannerPlan, Names) {
   EXPECT_EQ(to_string(Place::gpu_host_ram), "gpu_host_ram");
   EXPECT_EQ(to_string(Place::cpu), "cpu");
   EXPECT_EQ(to_string(Basis::model), "model");
+  EXPECT_EQ(to_string(Basis::smoothed), "recorded, smoothed");
+  EXPECT_EQ(to_string(Basis::recorded), "recorded");
   EXPECT_EQ(to_string(Basis::measured), "measured");
+  EXPECT_LT(Basis::model, Basis::smoothed) << "the weaker counts";
+  EXPECT_LT(Basis::smoothed, Basis::recorded);
 }
 
 }  // namespace

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
+#include <random>
 
 #include "planner/search.hpp"
 #include "tests/planner/drawn_primitives.hpp"
@@ -146,6 +148,97 @@ TEST(PlannerRecordedPrimitives, TakePartInASearch) {
   EXPECT_EQ(plan->ladder.front().segments.front().steps.back().primitive, "there.conv");
   EXPECT_EQ(plan->predicted.basis, Basis::recorded);
   EXPECT_GT(plan->predicted.error, 0);
+}
+
+// Time grows a little faster than work, so that the best patch is neither the smallest nor the largest.
+Seconds true_seconds(const LayerProblem& problem) { return 1e-6 + 1e-11 * std::pow(direct_flops(problem), 1.15); }
+
+Network three_convolutions() {
+  Network network;
+  network.name = "three";
+  network.f_in = 2;
+  network.nodes = {{"conv1", drawn::convolution(4, Vec3::cube(3)), {0}},
+                   {"conv2", drawn::convolution(4, Vec3::cube(3)), {1}},
+                   {"conv3", drawn::convolution(3, Vec3::cube(3)), {2}}};
+  return network;
+}
+
+// Each layer of the network in cubes, off by 5 % of noise. With `repeats` samples of a row that agree to the last bit,
+// noise looks as if it were real.
+Timings noisy_rows(const Network& network, std::mt19937_64& random, std::size_t repeats) {
+  std::normal_distribution<double> noise(0, 0.05);
+  Timings all;
+  for (std::int64_t edge = 10; edge <= 70; edge += 3) {
+    const Result<Geometry> geometry = make_geometry(network, {Vec3::cube(edge), 1, {}});
+    for (const LayerProblem& problem : geometry->problems) {
+      TimingRecord row = record("there.conv", problem, true_seconds(problem) * std::exp(noise(random)), "there");
+      row.samples.resize(repeats, row.samples.front());
+      all.insert(row);
+    }
+  }
+  return all;
+}
+
+Result<Plan> plan_by(const Timings& timings, const Network& network) {
+  const RecordedPrimitives recorded = RecordedPrimitives::make(timings, machine(), {}).value();
+  const std::array<const Backend*, 1> backends = {&recorded.backend()};
+  SearchOptions options;
+  options.memory_limit = std::int64_t{1} << 34;
+  options.strategy = Strategy::layerwise;
+  options.pins.streams = false;
+  options.most_extent = 70;
+  options.most_S = 1;
+  options.ladder = false;
+  const std::unique_ptr<CostSource> costs = recorded.costs(modelled_costs());
+  return search(network, machine().devices[0].spec, Catalogue::make(backends).value(), *costs, options);
+}
+
+// What a plan would reach if its layers took their true times.
+double true_rate(const Plan& plan, const Network& network) {
+  const Rung& rung = plan.ladder.front();
+  Seconds seconds = rung.seconds;
+  for (const Step& step : rung.segments.front().steps) seconds -= step.seconds;
+  const Geometry geometry = make_geometry(network, rung.geometry).value();
+  for (const LayerProblem& problem : geometry.problems) seconds += true_seconds(problem);
+  return plan.predicted.voxels_per_second * rung.seconds / seconds;
+}
+
+struct MeanRates {
+  double promise = 0;  // of predicted over true rates
+  double reached = 0;  // of true rates
+};
+
+MeanRates mean_rates(std::size_t repeats) {
+  constexpr int draws = 24;
+  const Network network = three_convolutions();
+  std::mt19937_64 random(7);
+  MeanRates mean;
+  for (int draw = 0; draw < draws; ++draw) {
+    const Result<Plan> plan = plan_by(noisy_rows(network, random, repeats), network);
+    EXPECT_TRUE(plan) << plan.error().message;
+    const double reached = true_rate(*plan, network);
+    mean.promise += plan->predicted.voxels_per_second / reached / draws;
+    mean.reached += reached / draws;
+  }
+  return mean;
+}
+
+TEST(PlannerRecordedPrimitives, TheChosenPlanIsNotTheLuckiest) {
+  const MeanRates likely = mean_rates(1);
+  const MeanRates believed = mean_rates(9);
+  EXPECT_NEAR(likely.promise, 1, 0.01);
+  EXPECT_GT(believed.promise, 1.02) << "noise that is taken to be real promises too much";
+  EXPECT_GE(likely.reached, believed.reached);
+}
+
+TEST(PlannerRecordedPrimitives, TimesWithoutTheirNoiseAreSaidToBe) {
+  const Network network = three_convolutions();
+  std::mt19937_64 random(1);
+  const Result<Plan> plan = plan_by(noisy_rows(network, random, 1), network);
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->predicted.basis, Basis::smoothed);
+  EXPECT_EQ(to_string(plan->predicted.basis), "recorded, smoothed");
+  EXPECT_GT(plan->predicted.error, 0.03);
 }
 
 TEST(PlannerRecordedPrimitives, RowsThatMakeNoSenseAreNamed) {

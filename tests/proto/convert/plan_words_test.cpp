@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
+
 namespace znni {
 namespace {
 
@@ -33,6 +35,17 @@ TEST(PlanWords, Variants) {
   set_variant(step.mutable_setting(), variant);
   EXPECT_EQ(step.setting_size(), 2);
   EXPECT_EQ(variant_of(step.setting()), variant);
+}
+
+TEST(PlanWords, EveryBasisThereAndBack) {
+  const std::map<Basis, std::string> words = {{Basis::model, "model"},
+                                              {Basis::smoothed, "smoothed"},
+                                              {Basis::recorded, "recorded"},
+                                              {Basis::measured, "measured"}};
+  for (const auto& [basis, word] : words) {
+    EXPECT_EQ(text::Plan::Basis_Name(message_of(basis)), word);
+    EXPECT_EQ(basis_of(message_of(basis)), basis) << word;
+  }
 }
 
 }  // namespace
