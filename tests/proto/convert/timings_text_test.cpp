@@ -3,6 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <tuple>
+#include <utility>
+
+#include "planner/problem_text.hpp"
 #include "tests/proto/convert/plans.hpp"
 #include "tests/support/cases.hpp"
 #include "tests/support/temporary.hpp"
@@ -37,6 +41,70 @@ TEST(TimingsText, GoldenFileStillLoads) {
   const Result<ReadTimings> read = read_timings(test::case_folder().parent_path() / "golden" / "timings.pbtxt");
   ASSERT_TRUE(read) << read.error().message;
   EXPECT_THAT(read->timings.records(), ElementsAre(test::full_record()));
+}
+
+ReadTimings golden_layers() {
+  return read_timings(test::case_folder().parent_path() / "golden" / "recorded_layers.pbtxt").value();
+}
+
+TEST(TimingsText, RecordsThatOthersKeepMeanWhatTheyMeant) {
+  const std::vector<TimingRecord> records = golden_layers().timings.records();
+  ASSERT_EQ(records.size(), 15U);
+  TimingRecord all;
+  all.primitive = "zn.conv.fft";
+  all.version = 2;
+  all.variant = {{"tile", 24}, {"keep", 1}};
+  all.in = {ElementType::f32, Layout::blocked16};
+  all.out = {ElementType::f16, Layout::channels_last};
+  all.problem = "conv 1x80x48x48x48 -> 80, k 5x5x5, dilation 2x2x2, residual, relu";
+  all.device = "cores";
+  all.threads = 16;
+  all.samples = {0.412, 0.409, 0.43};
+  all.unix_seconds = 1764072000;
+  all.modelled = 0.4;
+  all.waited = 0.01;
+  all.memory = {{MemorySpace::host, 94371840, 1000}, {MemorySpace::pinned, 1, 2}, {MemorySpace::device, 3, 4}};
+  EXPECT_EQ(records[0], all);
+  TimingRecord little;
+  little.primitive = "zn.conv.direct";
+  little.version = 1;
+  little.problem = "conv 2x1x9x9x9 -> 4, k 3x3x3";
+  little.samples = {0.5};
+  EXPECT_EQ(records[1], little) << "planar tensors of float32, unless the record says more";
+  EXPECT_TRUE(records[2].refused);
+  EXPECT_EQ(records[2].device, "card");
+}
+
+TEST(TimingsText, LayersThatOthersWroteAreUnderstood) {
+  const ReadTimings golden = golden_layers();
+  for (const TimingRecord& record : golden.timings.records()) {
+    const Result<LayerProblem> problem = parse_problem(record.problem);
+    ASSERT_TRUE(problem) << problem.error().message;
+    EXPECT_EQ(to_string(*problem), record.problem);
+  }
+}
+
+TEST(TimingsText, AMachineThatOthersDescribedIsTheSame) {
+  const Machine machine = golden_layers().machine.value();
+  EXPECT_EQ(machine.name, "16 cores and a card");
+  ASSERT_EQ(machine.devices.size(), 2U);
+  const DeviceSpec& cores = machine.devices[0].spec;
+  EXPECT_EQ(std::tuple(cores.name, cores.kind, cores.threads, cores.simd_floats),
+            std::tuple("cores", DeviceKind::cpu, 16, 16));
+  EXPECT_EQ(std::tuple(cores.flops_per_second, cores.bytes_per_second, cores.hertz), std::tuple(1e12, 1e11, 2.5e9));
+  EXPECT_EQ(cores.l2_bytes, 524288);
+  EXPECT_EQ(cores.l3_bytes, 67108864);
+  const DeviceSpec& card = machine.devices[1].spec;
+  EXPECT_EQ(std::tuple(card.name, card.kind, card.threads), std::tuple("card", DeviceKind::gpu, 1));
+  EXPECT_EQ(std::pair(card.accelerator.tf32_flops_per_second, card.accelerator.bf16_flops_per_second),
+            std::pair(4e13, 8e13));
+  EXPECT_THAT(machine.devices[0].bytes, ElementsAre(274877906944, 0, 0));
+  EXPECT_THAT(machine.devices[1].bytes, ElementsAre(0, 17179869184, 25769803776));
+  ASSERT_EQ(machine.links.size(), 3U);
+  EXPECT_EQ(std::pair(machine.links[0].from, machine.links[0].to), std::pair(MemorySpace::pinned, MemorySpace::device));
+  EXPECT_EQ(std::pair(machine.links[0].bytes_per_second, machine.links[0].latency), std::pair(2e10, 1e-5));
+  EXPECT_EQ(std::pair(machine.links[1].bytes_per_second, machine.links[1].latency), std::pair(1.6e10, 2e-5));
+  EXPECT_EQ(std::pair(machine.links[2].bytes_per_second, machine.links[2].latency), std::pair(3e10, 0.0));
 }
 
 TEST(TimingsText, AFileThatIsNotThereIsEmpty) {
