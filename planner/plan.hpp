@@ -86,6 +86,7 @@ struct PlanKey {
   Precision precision = Precision::fp32;  // no step is coarser
   std::string pins = {};                  // flags of `planner` that pinned it: "--patch 88,288,280 --no-stream"
   std::optional<Vec3> volume = {};        // of the input, that it was made for; nothing: a volume without end
+  bool of_unknown_volume = false;         // read from a file of a version that did not say for which volume it is
   bool operator==(const PlanKey&) const = default;
 };
 

@@ -81,6 +81,7 @@ std::string patch_seconds_text(const Plan& plan) {
 
 std::string predicted_rate_text(const Plan& plan) {
   const std::string rate = rate_text(plan.predicted.voxels_per_second);
+  if (plan.key.of_unknown_volume) return rate + " in the volume it was made for, which its file does not name";
   if (!plan.key.volume) return rate + " in an endless volume";
   return rate + " in a volume of " + to_string(*plan.key.volume) + ", " + rate_text(endless_rate(plan.predicted)) +
          " in an endless one";

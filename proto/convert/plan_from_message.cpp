@@ -153,11 +153,17 @@ Result<std::optional<Vec3>> volume_of(const text::Plan::Key& written) {
 Result<PlanKey> key_of(const text::Plan::Key& written) {
   const Result<std::optional<Vec3>> volume = volume_of(written);
   if (!volume) return volume.error();
-  return PlanKey{written.network(),      {written.node().begin(), written.node().end()},
-                 written.device(),       written.threads(),
-                 written.memory_limit(), written.strategy(),
-                 written.search_space(), static_cast<Precision>(written.precision()),
-                 written.pins(),         *volume};
+  return PlanKey{written.network(),
+                 {written.node().begin(), written.node().end()},
+                 written.device(),
+                 written.threads(),
+                 written.memory_limit(),
+                 written.strategy(),
+                 written.search_space(),
+                 static_cast<Precision>(written.precision()),
+                 written.pins(),
+                 *volume,
+                 !*volume && !written.endless()};
 }
 
 Prediction prediction_of(const text::Plan::Prediction& written) {

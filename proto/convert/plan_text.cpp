@@ -31,7 +31,10 @@ void set_key(text::Plan::Key* written, const PlanKey& key) {
   written->set_search_space(key.search_space);
   if (key.precision != Precision::fp32) written->set_precision(static_cast<text::Plan::Precision>(key.precision));
   if (!key.pins.empty()) written->set_pins(key.pins);
-  if (!key.volume) return;
+  if (!key.volume) {
+    if (!key.of_unknown_volume) written->set_endless(true);
+    return;
+  }
   for (const std::int64_t extent : {key.volume->z, key.volume->y, key.volume->x}) written->add_volume(extent);
 }
 

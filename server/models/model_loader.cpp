@@ -159,7 +159,8 @@ std::int64_t untouched_bytes(const LoadedModel& model) {
 
 std::string plan_summary(const Plan& plan, const Vec3& patch) {
   std::array<char, 64> speed{};
-  std::snprintf(speed.data(), speed.size(), ": %.3g voxels/s in an endless volume (", endless_rate(plan.predicted));
+  const char* const where = plan.key.of_unknown_volume ? "" : " in an endless volume";
+  std::snprintf(speed.data(), speed.size(), ": %.3g voxels/s%s (", endless_rate(plan.predicted), where);
   const std::int64_t S = plan.ladder.front().geometry.S;
   const Precision precision = plan.key.precision;
   const std::string coarse = precision == Precision::fp32 ? "" : ", up to " + std::string(to_string(precision));

@@ -33,6 +33,9 @@ TEST(PlannerSummary, SaysOfWhichVolumeTheRateIs) {
   Plan plan;
   plan.predicted.voxels_per_second = 90;
   EXPECT_NE(summary(plan).find("predicted  90 voxels/s in an endless volume, "), std::string::npos) << summary(plan);
+  plan.key.of_unknown_volume = true;
+  EXPECT_EQ(predicted_rate_text(plan), "90 voxels/s in the volume it was made for, which its file does not name");
+  plan.key.of_unknown_volume = false;
   plan.key.volume = Vec3{40, 50, 60};
   plan.predicted.endless_voxels_per_second = 1200;
   EXPECT_EQ(predicted_rate_text(plan), "90 voxels/s in a volume of 40x50x60, 1,200 voxels/s in an endless one");

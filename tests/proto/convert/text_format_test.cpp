@@ -29,7 +29,7 @@ TEST(TextFormat, ParsesAndPrints) {
 TEST(TextFormat, UnknownFieldsAreErrorsThatListTheKnown) {
   EXPECT_EQ(refusal("key {\n  networks: \"n\"\n}"),
             "line 2: znni.text.Plan.Key has no field 'networks'; it has: network, node, device, threads, "
-            "memory_limit, strategy, search_space, precision, pins, volume");
+            "memory_limit, strategy, search_space, precision, pins, volume, endless");
 }
 
 TEST(TextFormat, OtherErrorsNameTheLine) {

@@ -57,6 +57,9 @@ TEST_F(ModelLoaderTest, AModelIsPlannedOpenedAndGivesItsMemoryBack) {
     EXPECT_THAT(plan_summary(coarse, {}), HasSubstr(" rungs, up to tf32"));
     coarse.predicted.endless_voxels_per_second = 1.25e9;  // of a plan that was made for a volume
     EXPECT_THAT(plan_summary(coarse, {}), HasSubstr(": 1.25e+09 voxels/s in an endless volume"));
+    Plan old = coarse;
+    old.key.of_unknown_volume = true;
+    EXPECT_THAT(plan_summary(old, {}), HasSubstr(": 1.25e+09 voxels/s ("));
   }
   EXPECT_EQ(device_->reserved(MemorySpace::host), 0);
 }
