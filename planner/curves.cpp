@@ -4,11 +4,13 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <memory>
 #include <set>
 
 #include "planner/candidates.hpp"
 #include "planner/cube.hpp"
 #include "planner/geometry_search.hpp"
+#include "planner/search_session.hpp"
 #include "planner/text_table.hpp"
 #include "planner/thinned.hpp"
 
@@ -19,11 +21,8 @@ constexpr double worth_telling = 1.05;
 
 bool stopped(const std::function<bool()>& stop) { return stop && stop(); }
 
-CurveSample sample(const CurveSetting& setting, std::int64_t limit) {
-  SearchOptions options = setting.options;
-  options.memory_limit = limit;
-  options.ladder = false;
-  const Result<Plan> plan = search(setting.network, setting.spec, setting.catalogue, setting.costs, options);
+CurveSample sample(const CurveSetting& setting, SearchSession& searches, std::int64_t limit) {
+  const Result<Plan> plan = searches.within(limit);
   if (!plan) return {limit, {}, 0, 0};
   const Result<Geometry> geometry = make_geometry(setting.network, plan->ladder.front().geometry);
   return {limit, geometry ? geometry->patch_input : Vec3{}, plan->predicted.voxels_per_second, plan->memory.total()};
@@ -44,7 +43,11 @@ std::map<std::int64_t, std::vector<GeometryChoice>> cubes(const CurveSetting& se
 }  // namespace
 
 PlanWithin search_within(const CurveSetting& setting) {
-  return [&setting](std::int64_t limit) { return sample(setting, limit); };
+  SearchOptions options = setting.options;
+  options.ladder = false;
+  const auto searches =
+      std::make_shared<SearchSession>(setting.network, setting.spec, setting.catalogue, setting.costs, options);
+  return [&setting, searches](std::int64_t limit) { return sample(setting, *searches, limit); };
 }
 
 std::vector<CurveSample> by_memory(const PlanWithin& within, const std::vector<std::int64_t>& limits,

@@ -23,6 +23,7 @@ struct RungQuery {
   std::int64_t transient = saturated;
   std::optional<Vec3> largest_output;  // patches must not write more per axis
   std::optional<Vec3> volume;          // whose voxels per second count
+  double floor = 0;                    // voxels per second: slower rungs need not be found
 };
 
 class GeometrySearch {
@@ -50,6 +51,11 @@ class GeometrySearch {
 
   // Why the last candidate that could not be computed at all could not: node and reasons. "" when all could.
   [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
+  // Of first rungs again, after an earlier search with another query: what was worked out is kept, no refusal is.
+  void begin() {
+    smaller_ = false;
+    last_refusal_.clear();
+  }
   // From now on it is told to options.progress that candidates are for smaller rungs.
   void turn_to_smaller() { smaller_ = true; }
   // Returns true once options.stop has said so. Every loop over candidates, layers and combinations asks it.

@@ -35,6 +35,20 @@ TEST_F(PlannerGeometrySearch, KeepsEveryLimitOfTheQuery) {
   EXPECT_TRUE(covers(*query.largest_output, flat->geometry.patch_output));
 }
 
+TEST_F(PlannerGeometrySearch, FindsTheBestThatReachesTheFloorAlone) {
+  GeometrySearch searcher = this->searcher();
+  RungQuery query;
+  query.total = 60000;
+  const std::optional<FoundRung> free = searcher.best(candidates_, query);
+  ASSERT_TRUE(free);
+  query.floor = free->voxels_per_second;
+  const std::optional<FoundRung> same = searcher.best(candidates_, query);
+  ASSERT_TRUE(same);
+  EXPECT_EQ(same->rung, free->rung);
+  query.floor *= 1.01;
+  EXPECT_FALSE(searcher.best(candidates_, query));
+}
+
 TEST_F(PlannerGeometrySearch, LogGivesAReasonOrASpeedForEveryCandidate) {
   std::vector<Candidate> log;
   RungQuery query;
