@@ -16,9 +16,6 @@
 namespace znni {
 namespace {
 
-// With a log, candidates this close to the best are computed exactly rather than cut, so that it can show them.
-constexpr double logged_share = 0.8;
-
 // Pairs of which every subset is looked at. Nets have one that a primitive computes, their first convolution's.
 constexpr std::size_t most_pairs = 4;
 
@@ -146,7 +143,8 @@ std::optional<FoundRung> GeometrySearch::best(const std::vector<GeometryChoice>&
   std::vector<std::optional<Candidate>> seen(log == nullptr ? 0 : candidates.size());
   Leader leader{std::move(best), {}};
   for (std::size_t done = 0; done < order.size() && !stopped();) {
-    const double to_beat = std::max(query.floor, leader.voxels_per_second()) * (log == nullptr ? 1 : logged_share);
+    const double to_beat =
+        std::max(query.floor, leader.voxels_per_second()) * (log == nullptr ? 1 : options_.logged_share);
     std::vector<Outcome> round(std::min(order.size() - done, round_size(done)));
     parallel_for(options_.threads, round.size(), [&](std::size_t i) {
       const std::size_t number = order[done + i];

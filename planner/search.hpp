@@ -44,6 +44,8 @@ struct SearchOptions {
   std::int64_t head_slab = 8;                // planes of a head's slab; thin enough for its tensors to be small, thick
                                              // enough for little to be computed twice where slabs meet; 0: no slabs
   bool ladder = true;                        // also plan the smaller rungs
+  double logged_share = 0.8;                 // of the best rate: with a log, candidates above it are computed exactly
+                                             // rather than cut, so that it can show them; the plan is the same
   int threads = 1;                           // that search; the plan is the same for any number
   std::function<void(const SearchProgress&)> progress;  // may be empty; told now and then, by the thread that called
   std::function<bool()> stop;  // asked by one of the search's threads at a time, between any two layers or

@@ -21,9 +21,6 @@
 namespace znni {
 namespace {
 
-// With a log, patches this close to the best are looked at exactly rather than cut, so that it can show them.
-constexpr double logged_share = 0.8;
-
 // Of `limit` bytes of host RAM an eighth is left for rungs of the CPU.
 SpaceBytes budget_of(const SpaceBytes& machine, std::int64_t limit, std::int64_t weights) {
   const std::int64_t host = std::max<std::int64_t>(0, (limit - weights) / 8 * 7);
@@ -160,7 +157,7 @@ class PatchSearch {
     for (const GeometryChoice& choice : candidates) {
       if (stopped()) break;
       const double record = best ? best->voxels_per_second : 0;
-      Result<Weighed> found = look(search, choice, query, log != nullptr ? logged_share * record : record);
+      Result<Weighed> found = look(search, choice, query, log != nullptr ? options_.logged_share * record : record);
       if (log != nullptr) tell(choice, found, &search != &simple_, *log);
       if (found && found->voxels_per_second > record) best = std::move(*found);
     }

@@ -49,6 +49,24 @@ TEST_F(PlannerGeometrySearch, FindsTheBestThatReachesTheFloorAlone) {
   EXPECT_FALSE(searcher.best(candidates_, query));
 }
 
+TEST_F(PlannerGeometrySearch, ALogShowsTheFewerTheNearerToTheBestTheyMustBe) {
+  RungQuery query;
+  query.total = 60000;
+  std::vector<std::ptrdiff_t> shown;
+  std::vector<Rung> best;
+  for (const double share : {0.0, 0.8, 1.0}) {
+    options_.logged_share = share;
+    std::vector<Candidate> log;
+    best.push_back(searcher().best(candidates_, query, &log).value().rung);
+    shown.push_back(std::count_if(log.begin(), log.end(), [](const Candidate& one) { return one.refused.empty(); }));
+  }
+  EXPECT_GT(shown[0], shown[1]);
+  EXPECT_GT(shown[1], shown[2]);
+  EXPECT_GE(shown[2], 1);
+  EXPECT_EQ(best[0], best[1]);
+  EXPECT_EQ(best[0], best[2]);
+}
+
 TEST_F(PlannerGeometrySearch, LogGivesAReasonOrASpeedForEveryCandidate) {
   std::vector<Candidate> log;
   RungQuery query;
