@@ -121,7 +121,6 @@ Result<SplitPlan> Beside::plan(SplitStrategy strategy, std::int64_t limit, const
   places.memory = memory;
   SearchOptions options = options_;
   options.memory_limit = limit;
-  options.ladder = false;
   return plan_split(network_, session_.catalogue, *costs_, places, strategy, options);
 }
 

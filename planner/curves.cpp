@@ -43,10 +43,8 @@ std::map<std::int64_t, std::vector<GeometryChoice>> cubes(const CurveSetting& se
 }  // namespace
 
 PlanWithin search_within(const CurveSetting& setting) {
-  SearchOptions options = setting.options;
-  options.ladder = false;
   const auto searches =
-      std::make_shared<SearchSession>(setting.network, setting.spec, setting.catalogue, setting.costs, options);
+      std::make_shared<SearchSession>(setting.network, setting.spec, setting.catalogue, setting.costs, setting.options);
   return [&setting, searches](std::int64_t limit) { return sample(setting, *searches, limit); };
 }
 

@@ -37,8 +37,8 @@ struct CurveSetting {
   SearchOptions options;  // memory_limit: the plan's
 };
 
-// Searches without a ladder, within a limit instead of options.memory_limit. What all limits share is worked out once:
-// asked for many, it is kept for all of them. The setting must outlive it. One thread at a time.
+// Searches whole plans, smaller rungs included, within a limit instead of options.memory_limit. What all limits share
+// is worked out once: asked for many, it is kept for all of them. The setting must outlive it. One thread at a time.
 [[nodiscard]] PlanWithin search_within(const CurveSetting& setting);
 
 // The best plan for each limit; samples end where `stop` says so.

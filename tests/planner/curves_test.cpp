@@ -60,6 +60,8 @@ TEST_F(PlannerCurves, MoreMemoryIsNeverSlower) {
     before = sample.voxels_per_second;
     if (sample.limit == options_.memory_limit) {
       EXPECT_EQ(sample.voxels_per_second, planned_.plan.predicted.voxels_per_second);
+      ASSERT_GT(planned_.plan.ladder.size(), 1U);
+      EXPECT_EQ(sample.bytes, planned_.plan.memory.total()) << "smaller rungs count";
     }
   }
   EXPECT_GT(before, 0);

@@ -139,17 +139,23 @@ class Planner(unittest.TestCase):
         own = next(sample for sample in samples if sample["memory_limit"] == 3 << 20)
         self.assertEqual(own["voxels_per_second"], plan["predicted"]["voxels_per_second"])
         self.assertEqual(own["patch_input"], plan["input"][2:])
+        self.assertGreater(len(plan["ladder"]), 1)
+        self.assertEqual(own["bytes"], plan["memory"]["host"]["peak"], "smaller rungs count")
         table = self.good(*arguments, "--curve", "1K..256K", "--volume", "40,50,60")
         self.assertIn("predicted in a volume of 40x50x60\n", table)
         self.assertIn("nothing fits", table)
         self.assertRegex(table, r"cpu +256.00 KiB +[0-9,]+ ")
 
     def test_a_curve_of_another_machine_has_its_strategies(self):
-        curves = json.loads(self.good("--model", self.small, "--machine", self.golden / "machine.pbtxt", "--disable",
-                                      "cpu.*", "--curve", "1M..1M", "--json"))["curves"]
+        arguments = ("--model", self.small, "--machine", self.golden / "machine.pbtxt", "--disable", "cpu.*", "--json")
+        curves = json.loads(self.good(*arguments, "--curve", "1M..1M"))["curves"]
         self.assertEqual([curve["strategy"] for curve in curves], ["cpu", "baseline", "gpu", "gpu-host-ram", "cpu-gpu"])
         best = {curve["strategy"]: curve["samples"][-1]["voxels_per_second"] for curve in curves}
         self.assertGreaterEqual(best["cpu-gpu"], best["gpu"])
+        plan = json.loads(self.good(*arguments, "--mem", "1M", "--strategy", "cpu-gpu"))
+        self.assertGreater(len(plan["ladder"]), 1)
+        self.assertEqual(curves[-1]["samples"][0]["bytes"],
+                         sum(plan["memory"][space]["peak"] for space in ("host", "pinned")), "smaller rungs count")
 
     def test_a_wrong_curve_is_one_line(self):
         self.assertIn("range '2G..1G' is empty", self.refused(2, "--model", self.small, "--curve", "2G..1G"))
