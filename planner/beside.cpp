@@ -61,11 +61,11 @@ std::vector<Strategy> Beside::on_cpu() const {
   return all;
 }
 
-std::vector<StrategyCurves> Beside::curves() {
+std::vector<StrategyCurves> Beside::curves(const std::vector<std::int64_t>& limits) {
   std::vector<StrategyCurves> all;
-  for (const Strategy strategy : on_cpu()) all.push_back(both_of(strategy));
+  for (const Strategy strategy : on_cpu()) all.push_back(both_of(strategy, limits));
   if (!places_) return all;
-  for (const SplitStrategy strategy : with_gpu) all.push_back(both_of(strategy));
+  for (const SplitStrategy strategy : with_gpu) all.push_back(both_of(strategy, limits));
   return all;
 }
 
@@ -78,8 +78,8 @@ std::vector<StrategyCurves> Beside::curves_within(const std::vector<std::int64_t
 }
 
 template <class Any>
-StrategyCurves Beside::both_of(Any strategy) {
-  StrategyCurves curves = by_limits(strategy, limits_around(session_.memory_limit));
+StrategyCurves Beside::both_of(Any strategy, const std::vector<std::int64_t>& limits) {
+  StrategyCurves curves = by_limits(strategy, limits);
   progress_.tell("curves: " + curves.strategy + " by patch size");
   curves.size = by_sizes(strategy);
   return curves;

@@ -26,9 +26,9 @@ class Beside {
   [[nodiscard]] std::string next_better(const SplitPlan& plan);
 
   // Samples the strategy of the session and the naive one, and those with a GPU where there are places, by memory
-  // around the session's limit and by size of the patch.
-  [[nodiscard]] std::vector<StrategyCurves> curves();
-  // Samples the same strategies by memory alone, within these limits.
+  // within these limits and by size of the patch.
+  [[nodiscard]] std::vector<StrategyCurves> curves(const std::vector<std::int64_t>& limits);
+  // Samples the same strategies by memory alone.
   [[nodiscard]] std::vector<StrategyCurves> curves_within(const std::vector<std::int64_t>& limits);
 
  private:
@@ -38,7 +38,7 @@ class Beside {
   std::vector<CurveSample> by_sizes(Strategy strategy);
   std::vector<CurveSample> by_sizes(SplitStrategy strategy);
   template <class Any>
-  StrategyCurves both_of(Any strategy);
+  StrategyCurves both_of(Any strategy, const std::vector<std::int64_t>& limits);
   std::vector<CurveSample> in_memories(const std::string& strategy, const PlanWithin& within,
                                        const std::vector<std::int64_t>& limits);
   Result<SplitPlan> plan(SplitStrategy strategy, std::int64_t limit, const SpaceBytes& memory);

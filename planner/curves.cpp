@@ -60,15 +60,6 @@ std::vector<CurveSample> by_memory(const PlanWithin& within, const std::vector<s
   return samples;
 }
 
-std::vector<std::int64_t> limits_around(std::int64_t limit) {
-  std::vector<std::int64_t> limits;
-  for (int step = -8; step <= 4; ++step) {
-    const double wanted = static_cast<double>(limit) * std::exp2(step / 2.0);
-    limits.push_back(std::max<std::int64_t>(1, static_cast<std::int64_t>(std::min(wanted, 9e18))));
-  }
-  return limits;
-}
-
 std::vector<std::int64_t> limits_between(std::int64_t from, std::int64_t to, const std::optional<std::int64_t>& also) {
   std::set<std::int64_t> limits = {from, to};
   for (int step = 1;; ++step) {

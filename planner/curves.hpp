@@ -45,9 +45,6 @@ struct CurveSetting {
 [[nodiscard]] std::vector<CurveSample> by_memory(const PlanWithin& within, const std::vector<std::int64_t>& limits,
                                                  const std::function<bool()>& stop);
 
-// Limits around one, from a sixteenth to four times it, by factors of about the square root of two.
-[[nodiscard]] std::vector<std::int64_t> limits_around(std::int64_t limit);
-
 // Returns both limits and those between them, by factors of about the square root of two, and `also` where it lies
 // between them; rising. Requires 1 <= from <= to.
 [[nodiscard]] std::vector<std::int64_t> limits_between(std::int64_t from, std::int64_t to,

@@ -9,6 +9,7 @@
 #include "planner/bound_options.hpp"
 #include "planner/command_text.hpp"
 #include "planner/pins.hpp"
+#include "planner/report_options.hpp"
 #include "planner/sizes.hpp"
 
 namespace znni {
@@ -35,6 +36,7 @@ struct Raw {
   bool patches_alone = false;
   bool nothing_depth_first = false;
   RawAnswers answers;
+  RawReport report;
   std::vector<std::string> force;
   std::string most_seconds = "60s";
   std::string first_plan;
@@ -90,7 +92,7 @@ void add_other_flags(CLI::App& app, PlannerOptions& options, Raw& raw) {
   app.add_option("--model-repository", options.model_repository, "plan DIR/<model>/<version>/model.onnx, all of them");
   app.add_option("--plan-dir", options.plan_dir, "where their plans go (default: in the user's state directory)");
   app.add_option("--output", options.output, "write the plan to this file");
-  app.add_option("--report", options.report, "write a page about the plan: FILE.html");
+  add_report_flags(app, raw.report);
   app.add_flag("--explain", options.explain, "say why, and what more memory would be worth");
   app.add_flag("--json", options.json, "the plan as JSON on stdout");
   app.add_flag("--k8s-resources", options.k8s_resources,
@@ -336,6 +338,7 @@ Result<void> understand(const Raw& raw, bool threads_given, PlannerOptions& opti
   if (Result<void> words = read_words(raw, options); !words) return words;
   if (Result<void> numbers = read_numbers(raw, threads_given, options); !numbers) return numbers;
   if (Result<void> pins = read_pins(raw, options.pins); !pins) return pins;
+  if (Result<void> report = read_report(raw.report, options); !report) return report;
   if (Result<void> answers = read_answers(raw.answers, options); !answers) return answers;
   if (!raw.first_plan.empty()) options.files.push_back(raw.first_plan);
   if (!raw.second_plan.empty()) options.files.push_back(raw.second_plan);

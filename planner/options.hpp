@@ -65,7 +65,9 @@ struct PlannerOptions {
   DrawOptions draw;            // of the command draw, whose output is a directory
   std::size_t neighbours = 0;  // of the chosen plan, drawn beside
   std::string output;
-  std::string report;  // file of the page; "": none
+  std::string report;                       // file of the page; "": none
+  std::optional<MemoryRange> report_curve;  // of memory limits, drawn on the page; nothing: no curves
+  std::vector<std::string> measured;        // files of what was measured, drawn on the page
   bool explain = false;
   bool json = false;
   bool k8s_resources = false;

@@ -65,15 +65,27 @@ PageOrigin origin_now(const PlannerOptions& options) {
   return {text.data(), std::string(version), options.command_line};
 }
 
-// Reasons for --explain, "" without it; writes the page of --report.
-Result<std::string> explain_and_report(const Told& told, Beside& beside, const std::string& better) {
+Result<void> write_report(const Told& told, Beside& beside, const std::string& better) {
   const PlannerOptions& options = told.session.options;
-  if (!options.report.empty()) {
-    const std::string page =
-        report_page(told.network, told.plan, told.report, told.log, beside.curves(), better, origin_now(options));
-    if (Result<void> written = write_atomically(options.report, page); !written) return written.error();
+  ReportFacts facts{told.network,          told.plan, told.report, told.log,
+                    told.session.measured, {},        better,      origin_now(options)};
+  if (options.report_curve) {
+    const auto [from, to] = *options.report_curve;
+    facts.curves = beside.curves(limits_between(from, to, told.session.memory_limit));
   }
-  if (!options.explain) return std::string();
+  return write_atomically(options.report, report_page(facts));
+}
+
+Result<void> check_measured(const Told& told) {
+  const std::vector<RunRecord>& runs = told.session.measured;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Result<void> of_plan = check_run(runs[i], told.plan, told.report);
+    if (!of_plan) return of_plan.error().within("--measured: " + told.session.options.measured[i]);
+  }
+  return {};
+}
+
+std::string explanation(const Told& told, const std::string& better) {
   return explain(told.network, told.plan, told.report, told.log) +
          (better.empty() ? "" : "next better\n  " + better + "\n");
 }
@@ -97,10 +109,12 @@ Result<void> print_all(const Told& told, const Found& found, const std::optional
   say_caveats(told.network, told.plan, told.session);
   std::string reasons;
   if (told.session.options.explain || !told.session.options.report.empty()) {
+    if (Result<void> of_plan = check_measured(told); !of_plan) return of_plan;
     Beside beside(told.network, told.session, places);
-    Result<std::string> explained = explain_and_report(told, beside, beside.next_better(found));
-    if (!explained) return explained.error();
-    reasons = *std::move(explained);
+    const std::string better = told.session.options.explain ? beside.next_better(found) : "";
+    if (told.session.options.explain) reasons = explanation(told, better);
+    const bool has_page = !told.session.options.report.empty();
+    if (Result<void> written = has_page ? write_report(told, beside, better) : Result<void>(); !written) return written;
   }
   print(told, reasons, otherwise, gpu);
   return {};

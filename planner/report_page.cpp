@@ -3,9 +3,14 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <utility>
+#include <variant>
 
+#include "planner/chart_json.hpp"
+#include "planner/html.hpp"
+#include "planner/page_parts.hpp"
+#include "planner/report_charts.hpp"
 #include "planner/summary.hpp"
-#include "planner/svg_chart.hpp"
 #include "planner/text_table.hpp"
 
 namespace znni {
@@ -13,43 +18,7 @@ namespace {
 
 constexpr std::size_t most_examples = 400;
 
-constexpr const char* style = R"(<style>
-:root { color-scheme: light dark; --ink: #1a1a1a; --paper: #ffffff; --faint: #d8d8d8;
-  --c0: #2166ac; --c1: #b2582b; --c2: #1b7837; --c3: #762a83; --c4: #8c6d1f; --c5: #4d4d4d; }
-@media (prefers-color-scheme: dark) { :root { --ink: #e6e6e6; --paper: #161616; --faint: #3a3a3a;
-  --c0: #6fb1ea; --c1: #eb9a6b; --c2: #6cc687; --c3: #c58fd3; --c4: #d3b55c; --c5: #b0b0b0; } }
-body { font: 15px/1.5 system-ui, sans-serif; color: var(--ink); background: var(--paper);
-  max-width: 60rem; margin: 2rem auto; padding: 0 1rem; }
-h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
-figure { margin: 1rem 0; } figcaption { font-weight: 600; }
-figure { overflow-x: auto; } svg { width: 100%; height: auto; } .scroll svg { min-width: 40rem; } svg text { font-size: 11px; fill: var(--ink); }
-.axis { stroke: var(--ink); } .grid { stroke: var(--faint); }
-.s0 { --c: var(--c0); } .s1 { --c: var(--c1); } .s2 { --c: var(--c2); }
-.s3 { --c: var(--c3); } .s4 { --c: var(--c4); } .s5 { --c: var(--c5); }
-polyline { fill: none; stroke: var(--c); stroke-width: 2; } circle, rect { fill: var(--c); }
-.chosen { fill: none; stroke: var(--ink); stroke-width: 2; } .legend .mark { color: var(--ink); }
-code { overflow-wrap: anywhere; }
-@media (max-width: 30rem) { .plot text { font-size: 19px; } .plot .odd { display: none; } dd { margin-left: 1rem; } }
-.legend span { color: var(--c); font-weight: 600; margin-right: 1rem; }
-.wide { overflow-x: auto; } table { border-collapse: collapse; font-size: 13px; }
-th, td { text-align: left; padding: 0.15rem 0.7rem 0.15rem 0; border-bottom: 1px solid var(--faint); }
-dt { font-weight: 600; } dd { margin: 0 0 0.5rem 0; }
-</style>
-)";
-
 using Rows = std::vector<TextRow>;
-
-// The first row is the head.
-std::string table(const Rows& rows) {
-  std::string html = "<div class=\"wide\"><table>\n";
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::string cell = i == 0 ? "th" : "td";
-    html += "<tr>";
-    for (const std::string& text : rows[i]) html += "<" + cell + ">" + escaped(text) + "</" + cell + ">";
-    html += "</tr>\n";
-  }
-  return html + "</table></div>\n";
-}
 
 std::string fact(const char* name, const std::string& text) {
   return "<dt>" + std::string(name) + "</dt><dd>" + escaped(text) + "</dd>\n";
@@ -60,8 +29,9 @@ std::string origin_facts(const PageOrigin& origin) {
          escaped(origin.command) + "</code></dd>\n";
 }
 
-std::string head_facts(const Plan& plan, const PlanReport& report, const std::string& next_better,
-                       const PageOrigin& origin) {
+std::string head_facts(const ReportFacts& facts) {
+  const Plan& plan = facts.plan;
+  const PlanReport& report = facts.report;
   std::string html = "<dl>\n";
   html += fact("Predicted", predicted_rate_text(plan) + ", " + patch_seconds_text(plan) + " (" +
                                 std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) + ")");
@@ -76,98 +46,99 @@ std::string head_facts(const Plan& plan, const PlanReport& report, const std::st
                                to_string(report.places->bytes));
   }
   html += fact("Border", fixed_text(plan.predicted.border_cost, 2) + " times the work of an endless patch");
-  if (!next_better.empty()) html += fact("The next better thing", next_better);
-  return html + fact("Device", plan.key.device) + origin_facts(origin) + "</dl>\n";
+  if (!facts.next_better.empty()) html += fact("The next better thing", facts.next_better);
+  return html + fact("Device", plan.key.device) + origin_facts(facts.origin) + "</dl>\n";
 }
 
-std::string sample_text(const CurveSample& sample) {
-  return rate_text(sample.voxels_per_second) + ", patch " + to_string(sample.patch_input) + ", " +
-         bytes_text(sample.bytes);
-}
-
-ChartPoint chosen_point(const Plan& plan, const PlanReport& report) {
-  return {static_cast<double>(plan.key.memory_limit), plan.predicted.voxels_per_second,
-          "chosen plan: " + rate_text(plan.predicted.voxels_per_second) + ", patch " + to_string(report.input.n) +
-              ", " + bytes_text(plan.memory.total())};
-}
-
-std::string curves_html(const std::vector<StrategyCurves>& curves, const ChartPoint& chosen) {
-  Chart memory{"Throughput against memory", "memory of the running plan", "voxels/s", {}, true, chosen};
-  Chart size{"Throughput against input size", "edge of a cubic patch, voxels", "voxels/s", {}, false, std::nullopt};
-  for (const StrategyCurves& own : curves) {
-    ChartSeries by_limit{own.strategy, {}};
-    for (const CurveSample& sample : own.memory) {
-      if (sample.voxels_per_second <= 0) continue;
-      by_limit.points.push_back({static_cast<double>(sample.limit), sample.voxels_per_second, sample_text(sample)});
-    }
-    ChartSeries by_edge{own.strategy, {}};
-    for (const CurveSample& sample : own.size) {
-      if (sample.voxels_per_second <= 0) continue;
-      by_edge.points.push_back(
-          {static_cast<double>(sample.patch_input.x), sample.voxels_per_second, sample_text(sample)});
-    }
-    memory.series.push_back(std::move(by_limit));
-    size.series.push_back(std::move(by_edge));
+// Makes room for charts that the script draws.
+std::string figures(const std::vector<Chart>& charts) {
+  std::string html;
+  for (const Chart& chart : charts) {
+    const auto [id, title] = std::visit([](const auto& own) { return std::pair(own.id, escaped(own.title)); }, chart);
+    html += "<figure><figcaption>" + title + "</figcaption><div class=\"plot\"><canvas id=\"" + id +
+            "\" role=\"img\" aria-label=\"" + title + "\"></canvas></div></figure>\n";
   }
-  return "<section id=\"curves\"><h2>What memory and patch size are worth</h2>\n" + line_chart(memory) +
-         line_chart(size) + "</section>\n";
+  return html;
 }
 
-double seconds_in_patch(const NodeReport& node) { return static_cast<double>(node.runs) * node.step->seconds; }
+std::string begin_section(const char* id, const char* title) {
+  return "<section id=\"" + std::string(id) + "\"><h2>" + title + "</h2>\n";
+}
 
-std::string layers_html(const PlanReport& report) {
-  std::vector<Bar> times;
-  std::vector<Bar> peaks;
+std::string folded(const char* title, const Rows& rows) {
+  return "<details><summary>" + std::string(title) + "</summary>" + html_table(rows) + "</details>\n";
+}
+
+std::string measured_html(const ReportFacts& facts) {
+  if (facts.measured.empty()) return "";
+  Rows rows = {{"run", "predicted voxels/s", "measured voxels/s", "measured / predicted"}};
+  for (const RunRecord& run : facts.measured) {
+    const double predicted = predicted_rate(run, facts.plan);
+    rows.push_back({run.label, count_text(predicted), count_text(run.voxels_per_second),
+                    fixed_text(run.voxels_per_second / predicted, 3)});
+  }
+  return begin_section("measured", "Measured beside predicted") + figures(measured_charts(facts)) + html_table(rows) +
+         "</section>\n";
+}
+
+std::string patches_html(const ReportFacts& facts) {
+  return begin_section("patches", "The patches that were looked at") + figures(patch_charts(facts)) + "</section>\n";
+}
+
+TextRow curve_row(const std::string& strategy, const CurveSample& sample) {
+  if (sample.voxels_per_second <= 0) return {strategy, bytes_text(sample.limit), "nothing fits"};
+  return {strategy, bytes_text(sample.limit), count_text(sample.voxels_per_second), bytes_text(sample.bytes),
+          to_string(sample.patch_input)};
+}
+
+std::string curves_html(const ReportFacts& facts) {
+  if (facts.curves.empty()) return "";
+  const TextRow head = {"strategy", "memory limit", "voxels/s", "takes", "patch"};
+  Rows memory = {head};
+  Rows size = {head};
+  for (const StrategyCurves& own : facts.curves) {
+    for (const CurveSample& sample : own.memory) memory.push_back(curve_row(own.strategy, sample));
+    for (const CurveSample& sample : own.size) size.push_back(curve_row(own.strategy, sample));
+  }
+  return begin_section("curves", "What memory and patch size are worth") + figures(curve_charts(facts)) +
+         folded("By memory", memory) + folded("By patch size", size) + "</section>\n";
+}
+
+Rows layer_rows(const PlanReport& report) {
   Rows rows = {
       {"layer", "writes", "primitive", "formats", "precision", "one run", "runs", "place", "basis", "keeps", "peak"}};
   for (const NodeReport& node : report.nodes) {
     const Step& step = *node.step;
     const std::string how = step.primitive + (step.reorder.empty() ? "" : " + " + step.reorder);
-    times.push_back({node.name, seconds_in_patch(node), seconds_text(seconds_in_patch(node)) + " " + step.primitive});
-    peaks.push_back({node.name, static_cast<double>(node.peak), bytes_text(node.peak)});
     rows.push_back({node.name, to_string(node.shape), how, layout_text(step.in) + " -> " + layout_text(step.out),
                     std::string(to_string(precision_of(step))), seconds_text(step.seconds), std::to_string(node.runs),
                     std::string(to_string(node.place)), std::string(to_string(step.basis)) + error_text(step.error),
                     bytes_text(node.persistent), bytes_text(node.peak)});
   }
-  return "<section id=\"layers\"><h2>Time and memory of every layer</h2>\n" +
-         bar_chart("Seconds in a patch, all runs together", times) +
-         bar_chart("Bytes alive while a layer runs, other layers' tensors included", peaks) + table(rows) +
+  return rows;
+}
+
+// Leaves cells empty where a layer was not measured.
+Rows measured_rows(const ReportFacts& facts) {
+  Rows rows = {{"layer", "primitive", "predicted in a patch", "measured", "measured / predicted"}};
+  for (const NodeReport& node : facts.report.nodes) {
+    const Seconds predicted = seconds_in_patch(node);
+    const std::optional<Seconds> measured = measured_seconds(facts.measured, node);
+    const bool has_ratio = measured && predicted > 0;
+    rows.push_back({node.name, node.step->primitive, seconds_text(predicted), measured ? seconds_text(*measured) : "",
+                    has_ratio ? fixed_text(*measured / predicted, 3) : ""});
+  }
+  return rows;
+}
+
+std::string layers_html(const ReportFacts& facts) {
+  return begin_section("layers", "Time and memory of every layer") + figures(layer_charts(facts)) +
+         html_table(layer_rows(facts.report)) + (facts.measured.empty() ? "" : html_table(measured_rows(facts))) +
          "</section>\n";
 }
 
-// Three patches, one behind the other: while the GPU computes the tail of one, the CPU computes the head of the next,
-// for which a single place stands ready.
-std::string pipeline_chart(const PlacesReport& places) {
-  Lane cpu{"CPU", {}};
-  Lane gpu{"GPU", {}};
-  double head_end = 0;
-  double tail_end = 0;
-  for (int patch = 0; patch < 3; ++patch) {
-    const std::string name = "patch " + std::to_string(patch + 1);
-    const double tail_begin = std::max(head_end + places.cpu, tail_end);
-    if (places.cpu > 0) cpu.spans.push_back({name, head_end, places.cpu, patch});
-    gpu.spans.push_back({name, tail_begin, places.gpu, patch});
-    head_end = tail_begin;
-    tail_end = tail_begin + places.gpu;
-  }
-  std::vector<Lane> lanes;
-  if (!cpu.spans.empty()) lanes.push_back(std::move(cpu));
-  lanes.push_back(std::move(gpu));
-  return lane_chart("The pipeline, three patches: time from left to right", lanes);
-}
-
-std::string timeline_html(const PlanReport& report) {
-  std::vector<Span> spans;
-  const auto slabs = static_cast<double>(std::max<std::size_t>(1, report.geometry.head.begins.size()));
-  for (const NodeReport& node : report.nodes) {
-    const bool in_slabs = node.node >= 0 && node.node <= report.geometry.head.last;
-    spans.push_back({node.name, (in_slabs ? slabs : 1) * node.step->seconds, static_cast<double>(node.peak),
-                     static_cast<int>(spans.size())});
-  }
-  return "<section id=\"timeline\"><h2>The course of a pass</h2>\n" +
-         (report.places ? pipeline_chart(*report.places) : "") +
-         timeline("The first pass: time from left to right, bytes alive as height", spans) + "</section>\n";
+std::string timeline_html(const ReportFacts& facts) {
+  return begin_section("timeline", "The course of a pass") + figures(pass_charts(facts)) + "</section>\n";
 }
 
 // Why patches are out, without their numbers.
@@ -195,23 +166,41 @@ std::string refusals_html(const Network& network, const SearchLog& log) {
     primitives.push_back(
         {network.nodes[static_cast<std::size_t>(refusal.node)].name, refusal.primitive, refusal.reason});
   }
-  return "<section id=\"refused\"><h2>What was refused</h2>\n<p>" + std::to_string(log.candidates.size()) +
-         " patches were looked at.</p>\n" + table(counts) + "<details><summary>Some of each</summary>" +
-         table(examples) + "</details>\n<details><summary>Primitives that take no part in the chosen patch</summary>" +
-         table(primitives) + "</details></section>\n";
+  return begin_section("refused", "What was refused") + "<p>" + std::to_string(log.candidates.size()) +
+         " patches were looked at.</p>\n" + html_table(counts) + folded("Some of each", examples) +
+         folded("Primitives that take no part in the chosen patch", primitives) + "</section>\n";
+}
+
+// In the order of the sections.
+std::vector<Chart> all_charts(const ReportFacts& facts) {
+  std::vector<Chart> all;
+  for (const auto charts : {measured_charts, patch_charts, curve_charts, layer_charts, pass_charts}) {
+    for (Chart& chart : charts(facts)) all.push_back(std::move(chart));
+  }
+  return all;
+}
+
+std::string head_html(const std::string& title) {
+  return "<head>\n<meta charset=\"utf-8\">\n<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+         "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; script-src 'unsafe-inline'; "
+         "style-src 'unsafe-inline'\">\n<title>" +
+         escaped(title) + "</title>\n<style>\n" + std::string(page_style) + "</style>\n</head>\n";
+}
+
+std::string scripts_html(const ReportFacts& facts) {
+  return "<script type=\"application/json\" id=\"charts\">" + charts_json(all_charts(facts)) + "</script>\n<!--\n" +
+         std::string(plot_licence) + "-->\n<script>" + std::string(plot_library) + "</script>\n<script>\n" +
+         std::string(page_script) + "</script>\n";
 }
 
 }  // namespace
 
-std::string report_page(const Network& network, const Plan& plan, const PlanReport& report, const SearchLog& log,
-                        const std::vector<StrategyCurves>& curves, const std::string& next_better,
-                        const PageOrigin& origin) {
-  const std::string title = "Plan of " + network.name;
-  return "<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-         "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>" +
-         escaped(title) + "</title>\n" + style + "</head>\n<body>\n<h1>" + escaped(title) + "</h1>\n" +
-         head_facts(plan, report, next_better, origin) + curves_html(curves, chosen_point(plan, report)) +
-         layers_html(report) + timeline_html(report) + refusals_html(network, log) + "</body>\n</html>\n";
+std::string report_page(const ReportFacts& facts) {
+  const std::string title = "Plan of " + facts.network.name;
+  return "<!DOCTYPE html>\n<html lang=\"en\">\n" + head_html(title) + "<body>\n<h1>" + escaped(title) + "</h1>\n" +
+         "<noscript><p>Charts need JavaScript; the tables do not.</p></noscript>\n" + head_facts(facts) +
+         measured_html(facts) + patches_html(facts) + curves_html(facts) + layers_html(facts) + timeline_html(facts) +
+         refusals_html(facts.network, facts.log) + scripts_html(facts) + "</body>\n</html>\n";
 }
 
 }  // namespace znni

@@ -22,6 +22,7 @@
 #include "planner/text_table.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/machine.hpp"
+#include "proto/convert/read_file.hpp"
 #include "proto/convert/timings_text.hpp"
 
 namespace znni {
@@ -123,6 +124,18 @@ Result<void> find_gpu(const Plugins& plugins, Session& session) {
   if (!gpu) return gpu.error().within("no GPU to plan for (--machine FILE describes another machine's)");
   session.gpu = *std::move(gpu);
   return {};
+}
+
+Result<std::vector<RunRecord>> read_measured(const std::vector<std::string>& files) {
+  std::vector<RunRecord> runs;
+  for (const std::string& file : files) {
+    const Result<std::string> text = read_file(file, most_text_bytes);
+    if (!text) return text.error().within("--measured");
+    Result<RunRecord> run = parse_run(*text);
+    if (!run) return run.error().within("--measured: " + file);
+    runs.push_back(*std::move(run));
+  }
+  return runs;
 }
 
 MeasureOptions measure_options(const Session& session, const std::function<bool()>& stop) {
@@ -227,6 +240,9 @@ Result<Session> open_session(const PlannerOptions& options) {
   if (!catalogue) return catalogue.error();
   session.catalogue = *std::move(catalogue);
   if (Result<void> read = read_recorded(session); !read) return read.error();
+  Result<std::vector<RunRecord>> measured = read_measured(options.measured);
+  if (!measured) return measured.error();
+  session.measured = *std::move(measured);
   return session;
 }
 
@@ -259,6 +275,7 @@ SearchOptions search_options(const Session& session, Progress& progress) {
   options.most_extent = bounds.max_extent.value_or(options.most_extent);
   options.most_S = bounds.max_S.value_or(options.most_S);
   options.every_extent = bounds.every_extent;
+  if (!session.options.explain) options.logged_share = 0.98;  // few patches: --explain takes several times as long
   // Of this machine, also where another one is planned for.
   options.threads = std::min(cpu::default_threads(), session.options.threads.value_or(cpu::default_threads()));
   options.stop = [&progress] {

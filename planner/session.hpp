@@ -13,6 +13,7 @@
 #include "planner/places.hpp"
 #include "planner/progress.hpp"
 #include "planner/recorded_primitives.hpp"
+#include "planner/run_record.hpp"
 
 namespace znni {
 
@@ -28,6 +29,7 @@ struct Session {
   std::int64_t memory_limit = 0;
   std::string timings_path;
   Timings timings;
+  std::vector<RunRecord> measured;  // of --measured
 };
 
 [[nodiscard]] Result<Session> open_session(const PlannerOptions& options);

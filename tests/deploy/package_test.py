@@ -52,6 +52,12 @@ class PackageTest(unittest.TestCase):
         self.assertFalse([path for path in paths if path.endswith((".a", ".hpp", ".cmake"))])
         self.assertTrue(all(" root/root " in line for line in listed.splitlines()))
 
+    def test_names_the_licences_of_all_it_holds(self):
+        run("dpkg-deb", "--extract", self.package, self.folder / "named")
+        text = (self.folder / "named/usr/share/doc/znni/copyright").read_text()
+        for part in ("Chart.js Contributors", "License: Expat\n Permission is hereby granted", "License: Apache-2.0\n Licensed"):
+            self.assertIn(part, text)
+
     def test_programs_run_from_the_unpacked_package(self):
         run("dpkg-deb", "--extract", self.package, self.folder / "root")
         self.assertIn("cpu.conv.fft_tiled", run(self.folder / "root/usr/bin/znni-planner", "primitives"))
