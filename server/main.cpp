@@ -13,10 +13,10 @@
 #include <thread>
 #include <vector>
 
-#include "planner/catalogue.hpp"
-#include "planner/memory_limit.hpp"
-#include "planner/plugins.hpp"
-#include "planner/repository.hpp"
+#include "planner/base/memory_limit.hpp"
+#include "planner/base/repository.hpp"
+#include "planner/costs/catalogue.hpp"
+#include "planner/plan/plugins.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/fft_1d.hpp"
 #include "primitives/cpu/machine.hpp"

@@ -4,7 +4,7 @@
 #include <map>
 #include <sstream>
 
-#include "planner/sizes.hpp"
+#include "planner/base/sizes.hpp"
 #include "primitives/core/finite_number.hpp"
 #include "primitives/core/shape.hpp"
 

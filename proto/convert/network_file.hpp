@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-#include "planner/graph_passes.hpp"
+#include "planner/network/graph_passes.hpp"
 
 namespace znni {
 

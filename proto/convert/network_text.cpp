@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "planner/overloaded.hpp"
+#include "planner/base/overloaded.hpp"
 #include "proto/convert/errors.hpp"
 #include "proto/convert/extents.hpp"
 #include "proto/convert/text_format.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "planner/network.hpp"
+#include "planner/network/network.hpp"
 
 namespace znni {
 

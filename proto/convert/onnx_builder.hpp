@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/network.hpp"
+#include "planner/network/network.hpp"
 #include "proto/convert/onnx_attributes.hpp"
 #include "proto/convert/onnx_graph.hpp"
 #include "proto/convert/onnx_tensors.hpp"

@@ -11,7 +11,7 @@
 
 #include <onnx/onnx_pb.h>
 
-#include "planner/graph_passes.hpp"
+#include "planner/network/graph_passes.hpp"
 #include "proto/convert/onnx_tensors.hpp"
 
 namespace znni {

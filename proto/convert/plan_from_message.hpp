@@ -1,7 +1,7 @@
 // A plan out of its message, with the checks that the text form alone cannot make.
 #pragma once
 
-#include "planner/plan.hpp"
+#include "planner/plan/plan.hpp"
 #include "proto/plan.pb.h"
 
 namespace znni {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "planner/plan.hpp"
+#include "planner/plan/plan.hpp"
 
 namespace znni {
 

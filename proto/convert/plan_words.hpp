@@ -5,7 +5,7 @@
 
 #include <google/protobuf/repeated_ptr_field.h>
 
-#include "planner/plan.hpp"
+#include "planner/plan/plan.hpp"
 #include "primitives/core/primitive.hpp"
 #include "proto/plan.pb.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "planner/machine.hpp"
+#include "planner/costs/machine.hpp"
 
 namespace znni {
 

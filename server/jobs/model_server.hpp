@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/network.hpp"
+#include "planner/network/network.hpp"
 #include "primitives/core/precision.hpp"
 #include "server/pipeline/engine.hpp"
 

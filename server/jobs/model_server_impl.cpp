@@ -10,8 +10,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "planner/costs.hpp"
-#include "planner/recorded_primitives.hpp"
+#include "planner/costs/costs.hpp"
+#include "planner/costs/recorded_primitives.hpp"
 #include "server/jobs/admission.hpp"
 #include "server/jobs/busy_outlook.hpp"
 #include "server/jobs/job_line.hpp"

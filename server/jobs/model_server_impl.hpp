@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/catalogue.hpp"
-#include "planner/timings.hpp"
+#include "planner/costs/catalogue.hpp"
+#include "planner/costs/timings.hpp"
 #include "server/jobs/model_server.hpp"
 #include "server/jobs/server_gpu.hpp"
 #include "server/models/log_sink.hpp"

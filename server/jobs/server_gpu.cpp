@@ -1,6 +1,6 @@
 #include "server/jobs/server_gpu.hpp"
 
-#include "planner/text_table.hpp"
+#include "planner/base/text_table.hpp"
 
 namespace znni {
 

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/plan.hpp"
+#include "planner/plan/plan.hpp"
 #include "primitives/core/accelerator.hpp"
 #include "server/jobs/model_server.hpp"
 #include "server/models/log_sink.hpp"

@@ -10,7 +10,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "planner/network.hpp"
+#include "planner/network/network.hpp"
 #include "primitives/core/device.hpp"
 #include "server/models/model_repository.hpp"
 

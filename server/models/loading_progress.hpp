@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 
 namespace znni {
 

@@ -3,7 +3,7 @@
 #include <system_error>
 #include <utility>
 
-#include "planner/graph_passes.hpp"
+#include "planner/network/graph_passes.hpp"
 #include "proto/convert/model_config.hpp"
 #include "proto/convert/network_file.hpp"
 

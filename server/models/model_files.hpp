@@ -1,7 +1,7 @@
 // Reads the files of one model: network and weights, and what its configuration says that the engine needs.
 #pragma once
 
-#include "planner/network.hpp"
+#include "planner/network/network.hpp"
 #include "server/models/log_sink.hpp"
 #include "server/models/model_repository.hpp"
 #include "server/volume/volume_view.hpp"

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/text_table.hpp"
+#include "planner/base/text_table.hpp"
 #include "proto/convert/plan_text.hpp"
 #include "server/models/fingerprint.hpp"
 

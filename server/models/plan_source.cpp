@@ -6,7 +6,7 @@
 #include <system_error>
 #include <vector>
 
-#include "planner/socket_search.hpp"
+#include "planner/split/socket_search.hpp"
 #include "proto/convert/plan_text.hpp"
 #include "server/models/kept_plans.hpp"
 #include "server/pipeline/engine.hpp"

@@ -11,9 +11,9 @@
 #include <memory>
 #include <stop_token>
 
-#include "planner/catalogue.hpp"
-#include "planner/costs.hpp"
-#include "planner/plan.hpp"
+#include "planner/costs/catalogue.hpp"
+#include "planner/costs/costs.hpp"
+#include "planner/plan/plan.hpp"
 #include "server/models/loading_progress.hpp"
 #include "server/models/log_sink.hpp"
 #include "server/models/model_repository.hpp"

@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "planner/exchange.hpp"
-#include "planner/patch_grid.hpp"
+#include "planner/geometry/patch_grid.hpp"
+#include "planner/network/exchange.hpp"
 #include "server/pipeline/engine_state.hpp"
 #include "server/pipeline/gpu_failure.hpp"
 #include "server/pipeline/job_run.hpp"

@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "planner/catalogue.hpp"
-#include "planner/plan.hpp"
+#include "planner/costs/catalogue.hpp"
+#include "planner/plan/plan.hpp"
 #include "server/pipeline/call_observer.hpp"
 #include "server/pipeline/job_gain.hpp"
 #include "server/pipeline/job_statistics.hpp"
@@ -144,7 +144,7 @@ class Engine {
   // `output`: the type of the job's slabs. `most_held`: bytes that a job may hold of its volume, of its output and of
   // the list of its patches at a time. Where a rung is streamed in several columns or turns, output waits for the last:
   // as many planes as that allows, at least one, and the columns begin anew for the next, all but one
-  // (planner/patch_grid.hpp). Rungs that hold more are avoided.
+  // (planner/geometry/patch_grid.hpp). Rungs that hold more are avoided.
   [[nodiscard]] Result<JobOutlook> outlook(const VolumeShape& input, ElementType output = ElementType::f32,
                                            std::int64_t most_held = saturated) const;
 

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/exchange.hpp"
-#include "planner/patch_grid.hpp"
-#include "planner/throughput.hpp"
+#include "planner/geometry/patch_grid.hpp"
+#include "planner/network/exchange.hpp"
+#include "planner/plan/throughput.hpp"
 #include "server/pipeline/gpu_retry.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/pipeline/prepared_rung.hpp"

@@ -2,7 +2,7 @@
 
 #include <variant>
 
-#include "planner/exchange.hpp"
+#include "planner/network/exchange.hpp"
 
 namespace znni {
 

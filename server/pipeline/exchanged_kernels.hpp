@@ -4,14 +4,15 @@
 #include <span>
 #include <vector>
 
-#include "planner/geometry.hpp"
-#include "planner/network.hpp"
+#include "planner/geometry/geometry.hpp"
+#include "planner/network/network.hpp"
 
 namespace znni {
 
 // Copies those of all convolutions of `geometry` to `to`, host memory of kernel_bytes(network) bytes
-// (planner/exchange.hpp) that must outlive whoever takes them; `weights` are those of its nodes. One span per node,
-// empty where it is no convolution; none at all where no axes are exchanged, for then the weights serve as they are.
+// (planner/network/exchange.hpp) that must outlive whoever takes them; `weights` are those of its nodes. One span per
+// node, empty where it is no convolution; none at all where no axes are exchanged, for then the weights serve as they
+// are.
 [[nodiscard]] std::vector<std::span<const float>> exchanged_kernels(const Geometry& geometry,
                                                                     std::span<const NodeWeights> weights,
                                                                     std::byte* to);

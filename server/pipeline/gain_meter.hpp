@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "planner/patch_grid.hpp"
+#include "planner/geometry/patch_grid.hpp"
 #include "server/pipeline/engine.hpp"
 
 namespace znni {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "planner/patch_grid.hpp"
+#include "planner/geometry/patch_grid.hpp"
 #include "primitives/core/executor.hpp"
 #include "server/pipeline/engine.hpp"
 #include "server/pipeline/slab_queue.hpp"

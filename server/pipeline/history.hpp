@@ -1,5 +1,5 @@
-// The planes along z that one tensor of a streamed net keeps from step to step (planner/streams.hpp), in the memory of
-// the place that computes: the host's, or an accelerator's.
+// The planes along z that one tensor of a streamed net keeps from step to step (planner/geometry/streams.hpp), in the
+// memory of the place that computes: the host's, or an accelerator's.
 #pragma once
 
 #include <cstdint>

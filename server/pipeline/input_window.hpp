@@ -5,7 +5,7 @@
 #include <stop_token>
 #include <vector>
 
-#include "planner/patch_grid.hpp"
+#include "planner/geometry/patch_grid.hpp"
 #include "server/volume/plane_source.hpp"
 
 namespace znni {

@@ -5,7 +5,7 @@
 #include <span>
 #include <stop_token>
 
-#include "planner/patch_grid.hpp"
+#include "planner/geometry/patch_grid.hpp"
 #include "server/pipeline/engine.hpp"
 #include "server/pipeline/prepared_rung.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "planner/pipeline_bytes.hpp"
+#include "planner/layers/pipeline_bytes.hpp"
 #include "server/pipeline/pipeline.hpp"
 
 namespace znni {

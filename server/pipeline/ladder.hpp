@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "planner/divisions.hpp"
+#include "planner/layers/divisions.hpp"
 #include "server/pipeline/prepared_rung.hpp"
 
 namespace znni {

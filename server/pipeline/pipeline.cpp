@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "planner/patch_grid.hpp"
+#include "planner/geometry/patch_grid.hpp"
 #include "server/pipeline/gain_meter.hpp"
 #include "server/pipeline/gpu_failure.hpp"
 #include "server/pipeline/input_window.hpp"

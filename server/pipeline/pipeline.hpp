@@ -9,8 +9,8 @@
 #include <optional>
 #include <stop_token>
 
-#include "planner/catalogue.hpp"
-#include "planner/segments.hpp"
+#include "planner/costs/catalogue.hpp"
+#include "planner/layers/segments.hpp"
 #include "primitives/core/accelerator.hpp"
 #include "server/pipeline/engine.hpp"
 #include "server/pipeline/handoff.hpp"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "planner/plan.hpp"
+#include "planner/plan/plan.hpp"
 #include "primitives/core/accelerator.hpp"
 
 namespace znni {

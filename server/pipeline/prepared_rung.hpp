@@ -8,10 +8,10 @@
 #include <stop_token>
 #include <vector>
 
-#include "planner/catalogue.hpp"
-#include "planner/network.hpp"
-#include "planner/plan.hpp"
-#include "planner/schedule.hpp"
+#include "planner/costs/catalogue.hpp"
+#include "planner/layers/schedule.hpp"
+#include "planner/network/network.hpp"
+#include "planner/plan/plan.hpp"
 #include "server/pipeline/call_observer.hpp"
 #include "server/pipeline/history.hpp"
 #include "server/volume/stitcher.hpp"

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "planner/network.hpp"
-#include "planner/segments.hpp"
+#include "planner/layers/segments.hpp"
+#include "planner/network/network.hpp"
 #include "server/pipeline/history.hpp"
 #include "server/pipeline/place_devices.hpp"
 

@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "planner/segments.hpp"
+#include "planner/layers/segments.hpp"
 
 namespace znni {
 

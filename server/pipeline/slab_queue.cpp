@@ -1,6 +1,6 @@
 #include "server/pipeline/slab_queue.hpp"
 
-#include "planner/exchange.hpp"
+#include "planner/network/exchange.hpp"
 #include "server/volume/element.hpp"
 
 namespace znni {

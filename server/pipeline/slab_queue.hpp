@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "planner/patch_grid.hpp"
+#include "planner/geometry/patch_grid.hpp"
 #include "server/pipeline/engine.hpp"
 
 namespace znni {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "planner/exchange.hpp"
+#include "planner/network/exchange.hpp"
 #include "server/volume/element.hpp"
 
 namespace znni {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "planner/geometry.hpp"
-#include "planner/patch_grid.hpp"
+#include "planner/geometry/geometry.hpp"
+#include "planner/geometry/patch_grid.hpp"
 #include "primitives/core/executor.hpp"
 #include "server/volume/volume_view.hpp"
 
@@ -26,7 +26,7 @@ class Stitcher {
  public:
   explicit Stitcher(const Geometry& geometry);
 
-  // Writes, of every place, the owned voxels that pass `pass` computes (planner/geometry.hpp, dense_position).
+  // Writes, of every place, the owned voxels that pass `pass` computes (planner/geometry/geometry.hpp, dense_position).
   // `out` is the planar output tensor of that pass, S * fragments x f_out x n_out; targets.size() == S. Work
   // is shared out by dense planes among the workers of `executor` when there is much of it.
   void stitch(std::size_t pass, const TensorView& out, std::span<const StitchTarget> targets, Executor& executor) const;

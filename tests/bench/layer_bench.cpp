@@ -5,8 +5,8 @@
 #include <limits>
 #include <memory>
 
-#include "planner/layer_run.hpp"
-#include "planner/text_table.hpp"
+#include "planner/base/text_table.hpp"
+#include "planner/measure/layer_run.hpp"
 #include "server/pipeline/touch.hpp"
 #include "tests/bench/energy.hpp"
 #include "tests/bench/layer_samples.hpp"

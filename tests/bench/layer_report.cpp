@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "planner/text_table.hpp"
+#include "planner/base/text_table.hpp"
 
 namespace znni::bench {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-#include "planner/layer_run.hpp"
+#include "planner/measure/layer_run.hpp"
 #include "tests/oracle/oracle.hpp"
 #include "tests/support/layout.hpp"
 

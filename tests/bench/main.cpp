@@ -5,7 +5,7 @@
 #include <cstdlib>
 #include <thread>
 
-#include "planner/options.hpp"
+#include "planner/program/options.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/machine.hpp"
 #include "primitives/cpu/openmp_waiting.hpp"

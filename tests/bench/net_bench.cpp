@@ -5,9 +5,9 @@
 #include <memory>
 #include <random>
 
-#include "planner/pairs.hpp"
-#include "planner/report.hpp"
-#include "planner/text_table.hpp"
+#include "planner/base/text_table.hpp"
+#include "planner/plan/pairs.hpp"
+#include "planner/report/report.hpp"
 #include "server/pipeline/engine.hpp"
 #include "tests/bench/energy.hpp"
 #include "tests/bench/median.hpp"

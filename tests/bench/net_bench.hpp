@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "planner/catalogue.hpp"
-#include "planner/graph_passes.hpp"
-#include "planner/plan.hpp"
+#include "planner/costs/catalogue.hpp"
+#include "planner/network/graph_passes.hpp"
+#include "planner/plan/plan.hpp"
 
 namespace znni::bench {
 
@@ -58,8 +58,8 @@ struct NetWork {
 // The plan with one rung: the first predicted to take at most `limit` seconds a patch. The error names the smallest.
 [[nodiscard]] Result<Plan> rung_within(const Network& network, Plan plan, Seconds limit);
 
-// `plan` must run (check() of planner/plan.hpp); weights are made up where `loaded` has none. Reserves the memory of
-// the first rung alone, besides the weights; the volume and its output stand outside the device's budget.
+// `plan` must run (check() of planner/plan/plan.hpp); weights are made up where `loaded` has none. Reserves the memory
+// of the first rung alone, besides the weights; the volume and its output stand outside the device's budget.
 // `cancelled` when a stop came first; else the engine's errors.
 [[nodiscard]] Result<NetTimes> run_net(const LoadedNetwork& loaded, const Plan& plan, const NetWork& work);
 

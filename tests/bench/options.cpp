@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "planner/sizes.hpp"
+#include "planner/base/sizes.hpp"
 #include "primitives/core/finite_number.hpp"
 
 namespace znni::bench {

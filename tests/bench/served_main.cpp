@@ -11,7 +11,7 @@
 #include <string>
 #include <thread>
 
-#include "planner/sizes.hpp"
+#include "planner/base/sizes.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/machine.hpp"
 #include "primitives/cpu/openmp_waiting.hpp"

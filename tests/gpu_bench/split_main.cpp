@@ -7,9 +7,9 @@
 #include <numeric>
 #include <string>
 
-#include "planner/plugins.hpp"
-#include "planner/sizes.hpp"
-#include "planner/split_plan.hpp"
+#include "planner/base/sizes.hpp"
+#include "planner/plan/plugins.hpp"
+#include "planner/split/split_plan.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/machine.hpp"
 #include "server/pipeline/engine.hpp"

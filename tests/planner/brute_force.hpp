@@ -6,11 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "planner/exchange.hpp"
-#include "planner/pairs.hpp"
-#include "planner/schedule.hpp"
-#include "planner/search.hpp"
-#include "planner/throughput.hpp"
+#include "planner/layers/schedule.hpp"
+#include "planner/network/exchange.hpp"
+#include "planner/plan/pairs.hpp"
+#include "planner/plan/throughput.hpp"
+#include "planner/search/search.hpp"
 #include "tests/planner/drawn_primitives.hpp"
 
 namespace znni::test {

@@ -7,7 +7,7 @@
 #include <functional>
 #include <limits>
 
-#include "planner/overloaded.hpp"
+#include "planner/base/overloaded.hpp"
 
 namespace znni::test {
 namespace {

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "planner/geometry.hpp"
-#include "planner/network.hpp"
+#include "planner/geometry/geometry.hpp"
+#include "planner/network/network.hpp"
 #include "tests/oracle/oracle.hpp"
 #include "tests/support/random.hpp"
 

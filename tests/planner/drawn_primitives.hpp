@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <string>
 
-#include "planner/catalogue.hpp"
-#include "planner/cube.hpp"
-#include "planner/network.hpp"
+#include "planner/costs/catalogue.hpp"
+#include "planner/geometry/cube.hpp"
+#include "planner/network/network.hpp"
 
 namespace znni::drawn {
 

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/geometry_search.hpp"
+#include "planner/search/geometry_search.hpp"
 #include "tests/planner/drawn_primitives.hpp"
 
 namespace znni::test {

@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include "planner/catalogue.hpp"
-#include "planner/plan.hpp"
+#include "planner/costs/catalogue.hpp"
+#include "planner/plan/plan.hpp"
 #include "tests/support/random.hpp"
 
 namespace znni::test {

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "planner/graph_passes.hpp"
+#include "planner/network/graph_passes.hpp"
 
 namespace znni::test {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "planner/graph_edits.hpp"
+#include "planner/network/graph_edits.hpp"
 #include "tests/planner/dense_net.hpp"
 
 namespace znni::test {

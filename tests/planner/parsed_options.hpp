@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "planner/options.hpp"
+#include "planner/program/options.hpp"
 
 namespace znni::test {
 

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "planner/report.hpp"
-#include "planner/search.hpp"
+#include "planner/report/report.hpp"
+#include "planner/search/search.hpp"
 #include "tests/planner/drawn_primitives.hpp"
 
 namespace znni::test {

@@ -1,7 +1,7 @@
 // Pooling modes drawn at random: plain, fragments, and groups of fragments, held or anew.
 #pragma once
 
-#include "planner/geometry.hpp"
+#include "planner/geometry/geometry.hpp"
 #include "tests/support/random.hpp"
 
 namespace znni::test {

@@ -1,8 +1,8 @@
 // A machine with a CPU and a GPU that is known by made-up records alone, for tests of plans over both.
 #pragma once
 
-#include "planner/cube.hpp"
-#include "planner/recorded_primitives.hpp"
+#include "planner/costs/recorded_primitives.hpp"
+#include "planner/geometry/cube.hpp"
 #include "tests/planner/drawn_primitives.hpp"
 
 namespace znni::test {

@@ -9,6 +9,9 @@ import tree
 CORE = ("primitives/core/",)
 HYBRID = (*CORE, "primitives/hybrid/")
 PLANNER = (*HYBRID, "planner/")
+# The rooms of the planner, the lowest first: each may include those before it.
+ROOMS = ("base", "network", "geometry", "plan", "costs", "layers", "search", "split", "measure", "report",
+         "program")
 ENGINE = (*PLANNER, "server/pipeline/", "server/volume/")
 STORE = (*ENGINE, "server/models/", "proto/convert/")
 # Folder -> project paths it may include, then library headers it may include beside the standard library.
@@ -17,7 +20,8 @@ TABLE = {
     "primitives/cuda/": ((*CORE, "primitives/cuda/"), ("cuda_runtime", "cublas", "cufft", "cudnn")),
     "primitives/cpu/": ((*CORE, "primitives/cpu/"), ("fftw3.h", "oneapi/", "dnnl", "hwloc", "hwy/", "omp.h")),
     "primitives/hybrid/": (HYBRID, ()),
-    "planner/": (PLANNER, ()),
+    **{f"planner/{room}/": ((*HYBRID, *(f"planner/{lower}/" for lower in ROOMS[:number + 1])), ())
+       for number, room in enumerate(ROOMS)},
     "proto/convert/": ((*PLANNER, "proto/"), ("google/protobuf/", "onnx/")),
     "server/pipeline/": (ENGINE, ()),
     "server/volume/": (ENGINE, ()),
@@ -38,13 +42,13 @@ TABLE = {
                     ("grpcpp/", "google/protobuf/", "CLI/", "hdf5.h", "tiffio.h", "nlohmann/", "spdlog/")),
 }
 # The programs assemble: their mains, and the command lines beside them, may include anything.
-MAINS = ("planner/main.cpp", "planner/draw_command.cpp", "planner/plan_output.cpp", "planner/session.cpp", "server/main.cpp",
+MAINS = ("planner/program/main.cpp", "planner/program/draw_command.cpp", "planner/program/plan_output.cpp", "planner/program/session.cpp", "server/main.cpp",
          "client/cli/main.cpp")
-COMMAND_LINE = {"planner/answer_options.cpp": ("CLI/",), "planner/bound_options.cpp": ("CLI/",),
-                "planner/chart_json.cpp": ("nlohmann/",), "planner/curve_text.cpp": ("nlohmann/",),
-                "planner/explain_json.cpp": ("nlohmann/",), "planner/options.cpp": ("CLI/",),
-                "planner/price_list.cpp": ("nlohmann/",), "planner/report_options.cpp": ("CLI/",),
-                "planner/run_record.cpp": ("nlohmann/",)}
+COMMAND_LINE = {"planner/program/answer_options.cpp": ("CLI/",), "planner/program/bound_options.cpp": ("CLI/",),
+                "planner/report/chart_json.cpp": ("nlohmann/",), "planner/report/curve_text.cpp": ("nlohmann/",),
+                "planner/report/explain_json.cpp": ("nlohmann/",), "planner/program/options.cpp": ("CLI/",),
+                "planner/report/price_list.cpp": ("nlohmann/",), "planner/program/report_options.cpp": ("CLI/",),
+                "planner/report/run_record.cpp": ("nlohmann/",)}
 # POSIX headers and the C++ standard library (no dot, no slash).
 SYSTEM = re.compile(r"^([a-z_0-9]+|c[a-z]+|sys/[a-z]+\.h|(unistd|dlfcn|elf|fcntl|sched|pthread|signal|cpuid|immintrin|errno|netdb|poll|malloc|sysexits|termios)\.h|"
                     r"(netinet|arpa|linux)/[a-z]+\.h|ext/[a-z_]+\.h)$")

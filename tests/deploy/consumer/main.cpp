@@ -3,9 +3,9 @@
 #include <cstdio>
 #include <vector>
 
-#include "planner/catalogue.hpp"
-#include "planner/costs.hpp"
-#include "planner/search.hpp"
+#include "planner/costs/catalogue.hpp"
+#include "planner/costs/costs.hpp"
+#include "planner/search/search.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "proto/convert/network_file.hpp"
 #include "server/pipeline/engine.hpp"

@@ -1,8 +1,8 @@
 // Plans and timing records with something in every field, for the tests of their text.
 #pragma once
 
-#include "planner/plan.hpp"
-#include "planner/timings.hpp"
+#include "planner/costs/timings.hpp"
+#include "planner/plan/plan.hpp"
 
 namespace znni::test {
 

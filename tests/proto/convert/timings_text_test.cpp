@@ -6,7 +6,7 @@
 #include <tuple>
 #include <utility>
 
-#include "planner/problem_text.hpp"
+#include "planner/costs/problem_text.hpp"
 #include "tests/proto/convert/plans.hpp"
 #include "tests/support/cases.hpp"
 #include "tests/support/temporary.hpp"

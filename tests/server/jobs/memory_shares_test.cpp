@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "planner/k8s_resources.hpp"
+#include "planner/report/k8s_resources.hpp"
 #include "server/jobs/model_server.hpp"
 
 namespace znni {

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "planner/problem_text.hpp"
+#include "planner/costs/problem_text.hpp"
 #include "tests/server/jobs/model_server_fixture.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 

@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 #include "proto/convert/plan_text.hpp"
 #include "server/models/model_files.hpp"
 #include "tests/server/jobs/served_repository.hpp"

@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "planner/network.hpp"
+#include "planner/network/network.hpp"
 
 namespace znni::test {
 

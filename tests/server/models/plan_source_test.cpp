@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "planner/search.hpp"
+#include "planner/search/search.hpp"
 #include "proto/convert/plan_text.hpp"
 #include "server/models/kept_plans.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"

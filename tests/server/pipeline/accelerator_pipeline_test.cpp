@@ -1,7 +1,7 @@
 // Pipelines on every accelerator, simulated or real: head, host RAM and tail equal the dense window, streamed or not.
 #include <gtest/gtest.h>
 
-#include "planner/pipeline_bytes.hpp"
+#include "planner/layers/pipeline_bytes.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"

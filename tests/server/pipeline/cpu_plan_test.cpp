@@ -3,10 +3,10 @@
 
 #include <string>
 
-#include "planner/costs.hpp"
-#include "planner/draw.hpp"
-#include "planner/graph_passes.hpp"
-#include "planner/search.hpp"
+#include "planner/costs/costs.hpp"
+#include "planner/measure/draw.hpp"
+#include "planner/network/graph_passes.hpp"
+#include "planner/search/search.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/cpu_device.hpp"
 #include "server/pipeline/engine.hpp"

@@ -3,12 +3,12 @@
 // the layers behind it.
 #pragma once
 
-#include "planner/network.hpp"
+#include "planner/network/network.hpp"
 #include "tests/oracle/oracle.hpp"
 
 namespace znni::test {
 
-// For all images of each voxel, [n - fov + 1]. `margin`: of the plan's rungs (planner/rounding_reach.hpp).
+// For all images of each voxel, [n - fov + 1]. `margin`: of the plan's rungs (planner/geometry/rounding_reach.hpp).
 [[nodiscard]] oracle::Values dense_bound(const Network& network, const NetworkWeights& weights, Vec3 n,
                                          const oracle::Values& volume, Vec3 margin);
 

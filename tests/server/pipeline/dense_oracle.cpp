@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "planner/overloaded.hpp"
+#include "planner/base/overloaded.hpp"
 #include "primitives/core/fragments.hpp"
 #include "tests/server/volume/random_volume.hpp"
 

@@ -2,7 +2,7 @@
 // layer over the whole volume, each layer dilated by the strides before it, which is the same thing.
 #pragma once
 
-#include "planner/network.hpp"
+#include "planner/network/network.hpp"
 #include "server/volume/volume_view.hpp"
 #include "tests/oracle/oracle.hpp"
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "planner/patch_grid.hpp"
+#include "planner/geometry/patch_grid.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"

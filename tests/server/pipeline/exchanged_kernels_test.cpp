@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "planner/exchange.hpp"
+#include "planner/network/exchange.hpp"
 
 namespace znni {
 namespace {

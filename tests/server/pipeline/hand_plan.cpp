@@ -4,9 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "planner/exchange.hpp"
-#include "planner/schedule.hpp"
-#include "planner/streams.hpp"
+#include "planner/geometry/streams.hpp"
+#include "planner/layers/schedule.hpp"
+#include "planner/network/exchange.hpp"
 #include "tests/planner/random_modes.hpp"
 
 namespace znni::test {

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "planner/pipeline_bytes.hpp"
+#include "planner/layers/pipeline_bytes.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"
 #include "tests/server/pipeline/random_network.hpp"

@@ -6,10 +6,10 @@
 #include <cstring>
 #include <string>
 
-#include "planner/costs.hpp"
-#include "planner/draw.hpp"
-#include "planner/report.hpp"
-#include "planner/search.hpp"
+#include "planner/costs/costs.hpp"
+#include "planner/measure/draw.hpp"
+#include "planner/report/report.hpp"
+#include "planner/search/search.hpp"
 #include "primitives/core/fragments.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "server/pipeline/engine.hpp"

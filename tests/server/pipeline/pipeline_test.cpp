@@ -8,7 +8,7 @@
 #include <limits>
 #include <mutex>
 
-#include "planner/pipeline_bytes.hpp"
+#include "planner/layers/pipeline_bytes.hpp"
 #include "server/volume/checked_source.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"

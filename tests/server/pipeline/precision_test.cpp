@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-#include "planner/divided_ways.hpp"
-#include "planner/gpu_tails.hpp"
+#include "planner/split/divided_ways.hpp"
+#include "planner/split/gpu_tails.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "tests/oracle/tolerance.hpp"
 #include "tests/planner/drawn_primitives.hpp"

@@ -1,7 +1,7 @@
 // Small random nets with poolings and branches, for tests of what runs them.
 #pragma once
 
-#include "planner/network.hpp"
+#include "planner/network/network.hpp"
 #include "tests/support/random.hpp"
 
 namespace znni::test {

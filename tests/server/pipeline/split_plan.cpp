@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "planner/pairs.hpp"
-#include "planner/pipeline_bytes.hpp"
-#include "planner/schedule.hpp"
+#include "planner/layers/pipeline_bytes.hpp"
+#include "planner/layers/schedule.hpp"
+#include "planner/plan/pairs.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"
 #include "tests/support/sim_primitives.hpp"

@@ -5,8 +5,8 @@
 
 #include <thread>
 
-#include "planner/patch_grid.hpp"
-#include "planner/pipeline_bytes.hpp"
+#include "planner/geometry/patch_grid.hpp"
+#include "planner/layers/pipeline_bytes.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/volume/plane_ring.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"

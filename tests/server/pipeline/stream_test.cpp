@@ -6,8 +6,8 @@
 #include <map>
 #include <thread>
 
-#include "planner/exchange.hpp"
-#include "planner/patch_grid.hpp"
+#include "planner/geometry/patch_grid.hpp"
+#include "planner/network/exchange.hpp"
 #include "server/volume/plane_ring.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"

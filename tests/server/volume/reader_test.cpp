@@ -5,7 +5,7 @@
 #include <cmath>
 #include <vector>
 
-#include "planner/exchange.hpp"
+#include "planner/network/exchange.hpp"
 #include "primitives/core/fragments.hpp"
 #include "tests/server/volume/random_volume.hpp"
 

@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "planner/exchange.hpp"
+#include "planner/network/exchange.hpp"
 #include "tests/server/volume/random_volume.hpp"
 
 namespace znni {

@@ -1,0 +1,99 @@
+#include "planner/base/repository.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <charconv>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+namespace znni {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A positive number in plain digits, as the daemon reads it; 0 for anything else.
+std::int64_t version_number(const std::string& name) {
+  std::int64_t number = 0;
+  const char* const last = name.data() + name.size();
+  const auto [end, error] = std::from_chars(name.data(), last, number);
+  const bool whole = error == std::errc() && end == last && name.front() != '0';
+  return whole ? std::max<std::int64_t>(number, 0) : 0;
+}
+
+std::vector<fs::path> directories(const fs::path& parent, std::error_code& error) {
+  std::vector<fs::path> found;
+  for (fs::directory_iterator it(parent, error); !error && it != fs::directory_iterator(); it.increment(error)) {
+    std::error_code ignored;
+    if (it->is_directory(ignored)) found.push_back(it->path());
+  }
+  return found;
+}
+
+}  // namespace
+
+Result<std::vector<ModelVersion>> list_models(const fs::path& repository) {
+  std::error_code error;
+  std::vector<ModelVersion> models;
+  for (const fs::path& model : directories(repository, error)) {
+    std::error_code ignored;
+    const std::size_t before = models.size();
+    for (const fs::path& version : directories(model, ignored)) {
+      const fs::path file = version / "model.onnx";
+      const bool counts = version_number(version.filename()) > 0 && fs::is_regular_file(file, ignored);
+      if (counts) models.push_back({model.filename(), version.filename(), file});
+    }
+    const bool is_alone = models.size() == before && fs::is_regular_file(model / "model.onnx", ignored);
+    if (is_alone) models.push_back({model.filename(), "1", model / "model.onnx"});
+  }
+  if (error) return Error{ErrorCode::not_found, repository.string() + ": " + error.message()};
+  if (models.empty()) {
+    return Error{
+        ErrorCode::not_found,
+        repository.string() + ": no model; there should be <model>/<version>/model.onnx or <model>/model.onnx"};
+  }
+  std::sort(models.begin(), models.end(), [](const ModelVersion& a, const ModelVersion& b) {
+    return a.model != b.model ? a.model < b.model : version_number(a.version) < version_number(b.version);
+  });
+  return models;
+}
+
+Result<fs::path> state_directory() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && *state != '\0') return fs::path(state) / "znni";
+  const char* home = std::getenv("HOME");
+  if (home != nullptr && *home != '\0') return fs::path(home) / ".local" / "state" / "znni";
+  return Error{ErrorCode::not_found, "no state directory: neither XDG_STATE_HOME nor HOME is set"};
+}
+
+fs::path plan_path(const fs::path& plans, const ModelVersion& model) {
+  return plans / model.model / (model.version + ".plan.pbtxt");
+}
+
+Result<void> make_parents(const fs::path& file) {
+  std::error_code error;
+  if (file.has_parent_path()) fs::create_directories(file.parent_path(), error);
+  if (error) return Error{ErrorCode::unavailable, file.parent_path().string() + ": " + error.message()};
+  return {};
+}
+
+Result<void> check_writable(const fs::path& file) {
+  const auto wrong = [](std::string message) { return Error{ErrorCode::invalid_argument, std::move(message)}; };
+  if (const Result<void> made = make_parents(file); !made) return wrong(made.error().message);
+  std::error_code ignored;
+  if (fs::is_directory(file, ignored)) {
+    return wrong(file.string() + ": is a directory; the name of a file is right");
+  }
+  const std::string trial = file.string() + ".trial";
+  const int opened = ::open(trial.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+  if (opened < 0) return wrong(file.string() + ": cannot be written: " + std::strerror(errno));
+  ::close(opened);
+  ::unlink(trial.c_str());
+  return {};
+}
+
+}  // namespace znni

@@ -1,0 +1,49 @@
+// Where times come from. The search asks a CostSource and does not know whether the answer was computed,
+// read from disk or just measured.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "planner/costs/calibration.hpp"
+#include "planner/costs/timings.hpp"
+#include "planner/plan/plan.hpp"
+
+namespace znni {
+
+struct Cost {
+  Seconds seconds = 0;
+  Basis basis = Basis::model;
+  double error = 0;  // share of `seconds` that 9 of 10 like this one keep within; 0: nobody knows
+};
+
+// Both, one after the other. Their errors add up, since like layers err alike; the weaker basis counts.
+[[nodiscard]] Cost together(const Cost& a, const Cost& b);
+
+// Both, with errors that have nothing to do with each other: those of different primitives.
+[[nodiscard]] Cost beside(const Cost& a, const Cost& b);
+
+class CostSource {
+ public:
+  virtual ~CostSource() = default;
+  // Time of one run of `primitive` as `estimate` describes it. Asked by all threads of a search at once.
+  virtual Cost cost(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) = 0;
+  // Whether it may have times of the primitive that do not come from its formula.
+  [[nodiscard]] virtual bool has_times_of(const Primitive& /*primitive*/) const { return true; }
+};
+
+// The formulas of describe() themselves.
+[[nodiscard]] std::unique_ptr<CostSource> modelled_costs();
+
+// Recorded timings first, the formulas for the rest, corrected as the records of this device say
+// (planner/costs/calibration.hpp). Sizes that a way was recorded to refuse take so long that they are chosen only where
+// there is no other way.
+[[nodiscard]] std::unique_ptr<CostSource> recorded_costs(const Timings& timings, const DeviceSpec& spec);
+
+// What the records of this device say of the formulas.
+[[nodiscard]] Calibration calibrate(const Timings& timings, const DeviceSpec& spec);
+
+}  // namespace znni

@@ -1,0 +1,384 @@
+#include "planner/costs/recorded_primitives.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <map>
+#include <optional>
+#include <tuple>
+#include <utility>
+
+#include "planner/costs/likely_rows.hpp"
+#include "planner/costs/problem_family.hpp"
+#include "planner/costs/problem_text.hpp"
+#include "planner/costs/refused_sizes.hpp"
+#include "planner/costs/row_curve.hpp"
+#include "planner/costs/shape_curves.hpp"
+
+namespace znni {
+namespace {
+
+// An interpolation is never taken to be nearer than this.
+constexpr double least_error = 0.02;
+constexpr std::size_t enough_errors = 4;
+
+double error_of(const std::vector<double>& errors) {
+  return errors.size() < enough_errors ? 0 : std::max(least_error, ninth_decile(errors));
+}
+
+void append(std::vector<double>& all, const std::vector<double>& more) {
+  all.insert(all.end(), more.begin(), more.end());
+}
+
+// How a primitive is set up, and its formats.
+struct WayKey {
+  Variant variant;
+  Format in;
+  Format out;
+  auto operator<=>(const WayKey&) const = default;
+};
+
+// One record, with what it tells of its noise.
+struct RecordedRow {
+  ShapedRow shaped;
+  std::string kernel;  // problem_class() of the problem
+  RowNoise noise;
+};
+
+// The rows of one way.
+struct WayRows {
+  std::map<std::string, std::vector<RecordedRow>> of_family;
+  std::map<std::string, std::map<std::string, std::vector<SizedRow>>> of_class;  // class -> family
+  std::map<std::string, ShapeCurves> families;
+  std::map<std::string, RowCurve> classes;
+  RefusedSizes refused;  // by family
+};
+
+// A time that is nearer to the recorded one is that one.
+constexpr double least_move = 0.001;
+
+std::vector<ShapedRow> shaped_rows(const std::vector<RecordedRow>& rows) {
+  std::vector<ShapedRow> shaped;
+  for (const RecordedRow& row : rows) shaped.push_back(row.shaped);
+  return shaped;
+}
+
+// Gives the rows of a way their likely times. Curves are those of ShapeCurves.
+void smooth(std::map<std::string, std::vector<RecordedRow>>& families) {
+  std::map<std::tuple<std::string, Proportions, std::int64_t>, std::vector<RecordedRow*>> sorted;
+  for (auto& [family, rows] : families) {
+    for (RecordedRow& row : rows) {
+      const Shape5& input = row.shaped.input;
+      sorted[{family, proportions(input.n), input.S}].push_back(&row);
+    }
+  }
+  std::vector<NoisyCurve> curves;
+  for (const auto& [key, rows] : sorted) {
+    curves.emplace_back();
+    for (const RecordedRow* each : rows) {
+      const SizedRow& row = each->shaped.row;
+      curves.back().push_back(
+          {row.work, row.seconds, each->noise, each->kernel + "|" + to_string(each->shaped.input.n)});
+    }
+  }
+  const std::vector<std::vector<Seconds>> likely = likely_seconds(curves);
+  auto own = likely.begin();
+  for (const auto& [key, rows] : sorted) {
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      SizedRow& row = rows[i]->shaped.row;
+      row.smoothed = std::abs(std::log((*own)[i] / row.seconds)) > least_move;
+      if (row.smoothed) row.seconds = (*own)[i];
+    }
+    ++own;
+  }
+}
+
+std::vector<SizedRow> all_rows(const std::map<std::string, std::vector<SizedRow>>& families,
+                               const std::string& without = "") {
+  std::vector<SizedRow> all;
+  for (const auto& [family, rows] : families) {
+    if (family != without) all.insert(all.end(), rows.begin(), rows.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+class RowTable {
+ public:
+  RowTable(std::string name, int version, DeviceKind device, std::size_t slot);
+  ~RowTable();
+  RowTable(const RowTable&) = delete;
+  RowTable& operator=(const RowTable&) = delete;
+
+  void add(const LayerProblem& problem, const TimingRecord& record) {
+    WayRows& rows = ways_[{record.variant, record.in, record.out}];
+    const std::string family = problem_family(record.problem);
+    if (record.refused) return rows.refused.add(family, tensors_bytes(problem, record.in, record.out));
+    const SizedRow row{direct_flops(problem), tensors_bytes(problem, record.in, record.out),
+                       robust_mean(record.samples), record.memory};
+    rows.of_family[family].push_back({{input_shape(problem, 0), row}, problem_class(record.problem), noise_of(record)});
+  }
+
+  // After the last add().
+  void finish() {
+    std::vector<double> inside;
+    std::vector<double> outside;
+    std::vector<double> strange;
+    for (auto& [way, rows] : ways_) {
+      for (const auto& [family, own] : rows.of_family) {
+        const ShapeCurves recorded(shaped_rows(own));
+        append(inside, recorded.errors_inside());
+        append(outside, recorded.errors_outside());
+      }
+      smooth(rows.of_family);
+      for (const auto& [family, own] : rows.of_family) {
+        rows.families.emplace(family, ShapeCurves(shaped_rows(own)));
+        for (const RecordedRow& row : own) rows.of_class[row.kernel][family].push_back(row.shaped.row);
+      }
+      for (const auto& [kernel, families] : rows.of_class) {
+        rows.classes.emplace(kernel, RowCurve(all_rows(families)));
+        append(strange, errors_of_strangers(families));
+      }
+    }
+    inside_ = error_of(inside);
+    // Nothing is better known beyond the rows than between them.
+    outside_ = std::max(inside_, error_of(outside));
+    strange_ = std::max(outside_, error_of(strange));
+  }
+
+  struct Answer {
+    CurvePoint point;
+    Cost cost;
+  };
+  // Nothing where no row is like the problem, or the problem is recorded to be too large.
+  [[nodiscard]] std::optional<Answer> answer(const LayerProblem& problem, const WayKey& way) const {
+    const auto rows = ways_.find(way);
+    if (rows == ways_.end()) return std::nullopt;
+    const std::string text = to_string(problem);
+    const double bytes = tensors_bytes(problem, way.in, way.out);
+    if (rows->second.refused.refuses(problem_family(text), bytes)) return std::nullopt;
+    const auto family = rows->second.families.find(problem_family(text));
+    if (family != rows->second.families.end()) {
+      const CurvePoint point = family->second.at(input_shape(problem, 0), direct_flops(problem), bytes);
+      const Basis recorded = point.smoothed ? Basis::smoothed : Basis::recorded;
+      const Basis basis = point.inside ? recorded : Basis::model;
+      return Answer{point, {point.seconds, basis, point.inside ? inside_ : outside_}};
+    }
+    const auto kernel = rows->second.classes.find(problem_class(text));
+    if (kernel == rows->second.classes.end()) return std::nullopt;
+    const CurvePoint point = kernel->second.at(direct_flops(problem), bytes);
+    return Answer{point, {point.seconds, Basis::model, strange_}};
+  }
+
+  [[nodiscard]] Result<std::vector<Estimate>> describe(const LayerProblem& problem) const {
+    std::vector<Estimate> estimates;
+    for (const auto& [way, rows] : ways_) {
+      if (const std::optional<Answer> known = answer(problem, way)) estimates.push_back(estimate(problem, way, *known));
+    }
+    if (!estimates.empty()) return estimates;
+    if (is_too_large(problem)) return Error{ErrorCode::unsupported, "recorded to refuse layers of this size"};
+    return Error{ErrorCode::unsupported, "no record of " + problem_family(to_string(problem)) + ", nor of another " +
+                                             problem_class(to_string(problem))};
+  }
+
+  [[nodiscard]] const Primitive& primitive() const { return primitive_; }
+
+ private:
+  [[nodiscard]] bool is_too_large(const LayerProblem& problem) const {
+    const std::string family = problem_family(to_string(problem));
+    return std::any_of(ways_.begin(), ways_.end(), [&](const auto& way) {
+      return way.second.refused.refuses(family, tensors_bytes(problem, way.first.in, way.first.out));
+    });
+  }
+
+  // Every family's rows predicted by the class without it.
+  static std::vector<double> errors_of_strangers(const std::map<std::string, std::vector<SizedRow>>& families) {
+    std::vector<double> errors;
+    if (families.size() < 2) return errors;
+    for (const auto& [family, rows] : families) {
+      const RowCurve others(all_rows(families, family));
+      for (const SizedRow& row : rows) {
+        const Seconds predicted = others.at(row.work, row.bytes).seconds;
+        errors.push_back(std::max(predicted / row.seconds, row.seconds / predicted) - 1);
+      }
+    }
+    return errors;
+  }
+
+  [[nodiscard]] Estimate estimate(const LayerProblem& problem, const WayKey& way, const Answer& known) const {
+    Estimate made{way.variant, way.in, way.out, known.point.seconds, input_output_buffers(problem, way.in, way.out)};
+    // No record says how a convolution is computed: it may be one transform of the whole image.
+    if (const ConvProblem* conv = convolution_of(problem)) made.spread = spread_of_whole(*conv);
+    if (primitive_.device == DeviceKind::gpu) {
+      for (Buffer& buffer : made.memory) buffer.space = MemorySpace::device;
+    }
+    for (const RecordedBytes& bytes : known.point.memory) {
+      const std::string where(to_string(bytes.space));
+      if (bytes.transient > 0) {
+        made.memory.push_back({"scratch " + where, bytes.space, bytes.transient, Lifetime::stages(0, 0)});
+      }
+      if (bytes.persistent > 0)
+        made.memory.push_back({"kept " + where, bytes.space, bytes.persistent, Lifetime::plan()});
+    }
+    return made;
+  }
+
+  std::string name_;
+  std::size_t slot_;
+  Primitive primitive_;
+  std::map<WayKey, WayRows> ways_;
+  double inside_ = 0;
+  double outside_ = 0;
+  double strange_ = 0;
+};
+
+namespace {
+
+// A primitive's describe() is a plain function, so each table has one of its own.
+std::array<const RowTable*, RecordedPrimitives::most>& slots() {
+  static std::array<const RowTable*, RecordedPrimitives::most> all = {};
+  return all;
+}
+
+using Describe = decltype(Primitive::describe);
+
+template <std::size_t slot>
+Result<std::vector<Estimate>> describe_slot(const LayerProblem& problem, const DeviceSpec&) {
+  return slots()[slot]->describe(problem);
+}
+
+template <std::size_t... slot>
+constexpr std::array<Describe, sizeof...(slot)> make_describers(std::index_sequence<slot...>) {
+  return {&describe_slot<slot>...};
+}
+constexpr auto describers = make_describers(std::make_index_sequence<RecordedPrimitives::most>());
+
+Result<std::unique_ptr<PreparedLayer>> prepare_nothing(const LayerProblem&, const Estimate&, const LayerWeights&,
+                                                       Arena&, Device&) {
+  return Error{ErrorCode::unsupported, "known by records alone: this build cannot run it"};
+}
+
+std::vector<DeviceSpec> probe_nothing() { return {}; }
+Result<std::unique_ptr<Device>> open_nothing(const DeviceSpec& spec, std::int64_t, std::int64_t, std::int64_t) {
+  return Error{ErrorCode::unsupported, "device '" + spec.name + "' is another machine's"};
+}
+
+DeviceKind kind_of(const Machine& machine, const std::string& device) {
+  for (const MachineDevice& each : machine.devices) {
+    if (each.spec.name == device) return each.spec.kind;
+  }
+  return DeviceKind::cpu;
+}
+
+// Answers for recorded primitives itself and passes the rest on.
+class RowCosts final : public CostSource {
+ public:
+  RowCosts(const std::vector<std::unique_ptr<RowTable>>& tables, std::unique_ptr<CostSource> rest)
+      : rest_(std::move(rest)) {
+    for (const std::unique_ptr<RowTable>& table : tables) tables_[&table->primitive()] = table.get();
+  }
+
+  Cost cost(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) override {
+    const auto found = tables_.find(&primitive);
+    if (found == tables_.end()) return rest_->cost(problem, primitive, estimate);
+    const auto known = found->second->answer(problem, {estimate.variant, estimate.in, estimate.out});
+    ensure(known.has_value(), "a recorded primitive described a problem it does not know");
+    return known->cost;
+  }
+  [[nodiscard]] bool has_times_of(const Primitive& primitive) const override {
+    return tables_.contains(&primitive) || rest_->has_times_of(primitive);
+  }
+
+ private:
+  std::map<const Primitive*, const RowTable*> tables_;
+  std::unique_ptr<CostSource> rest_;
+};
+
+bool is_known(std::string_view name, std::span<const Primitive* const> known) {
+  return std::any_of(known.begin(), known.end(), [&](const Primitive* primitive) { return primitive->name == name; });
+}
+
+}  // namespace
+
+RowTable::RowTable(std::string name, int version, DeviceKind device, std::size_t slot)
+    : name_(std::move(name)), slot_(slot), primitive_{name_, version, device, describers[slot], &prepare_nothing} {
+  slots()[slot_] = this;
+}
+
+RowTable::~RowTable() { slots()[slot_] = nullptr; }
+
+RecordedPrimitives::RecordedPrimitives() = default;
+RecordedPrimitives::RecordedPrimitives(RecordedPrimitives&&) noexcept = default;
+RecordedPrimitives& RecordedPrimitives::operator=(RecordedPrimitives&&) noexcept = default;
+RecordedPrimitives::~RecordedPrimitives() = default;
+
+Result<RecordedPrimitives> RecordedPrimitives::make(const Timings& timings, const Machine& machine,
+                                                    std::span<const Primitive* const> known) {
+  RecordedPrimitives made;
+  std::map<std::string, RowTable*> tables;
+  for (std::size_t i = 0; i < timings.records().size(); ++i) {
+    const TimingRecord& record = timings.records()[i];
+    if (is_known(record.primitive, known)) continue;
+    const std::string which = "record " + std::to_string(i) + " (" + record.primitive + ")";
+    const Result<LayerProblem> problem = parse_problem(record.problem);
+    if (!problem) return problem.error().within(which);
+    if (!record.refused && robust_mean(record.samples) <= 0) {
+      return Error{ErrorCode::corrupt_file, which + ": samples hold no time above 0"};
+    }
+    RowTable*& table = tables[record.primitive];
+    if (table == nullptr) {
+      const auto free = std::find(slots().begin(), slots().end(), nullptr);
+      if (free == slots().end()) {
+        return Error{ErrorCode::unsupported, which + ": more than " + std::to_string(most) + " recorded primitives"};
+      }
+      made.tables_.push_back(std::make_unique<RowTable>(record.primitive, record.version,
+                                                        kind_of(machine, record.device),
+                                                        static_cast<std::size_t>(free - slots().begin())));
+      table = made.tables_.back().get();
+    }
+    if (table->primitive().version != record.version) {
+      return Error{ErrorCode::corrupt_file, which + ": version is " + std::to_string(record.version) + ", earlier " +
+                                                std::to_string(table->primitive().version) + "; one version is right"};
+    }
+    if (table->primitive().device != kind_of(machine, record.device)) {
+      return Error{ErrorCode::corrupt_file, which + ": device is '" + record.device +
+                                                "', earlier one of another kind; a name for each kind is right"};
+    }
+    table->add(*problem, record);
+  }
+  for (const std::unique_ptr<RowTable>& table : made.tables_) {
+    table->finish();
+    made.primitives_.push_back(&table->primitive());
+  }
+  made.backend_ = std::make_unique<Backend>(Backend{"recorded", &probe_nothing, &open_nothing, made.primitives_});
+  return made;
+}
+
+std::unique_ptr<CostSource> RecordedPrimitives::costs(std::unique_ptr<CostSource> rest) const {
+  return std::make_unique<RowCosts>(tables_, std::move(rest));
+}
+
+Timings with_formulas(const Timings& timings, std::span<const DeviceSpec> devices,
+                      std::span<const Primitive* const> known) {
+  Timings whole;
+  for (TimingRecord record : timings.records()) {
+    const auto primitive = std::find_if(known.begin(), known.end(), [&](const Primitive* each) {
+      return each->name == record.primitive && each->version == record.version;
+    });
+    const Result<LayerProblem> problem = parse_problem(record.problem);
+    const auto device = std::find_if(devices.begin(), devices.end(),
+                                     [&](const DeviceSpec& each) { return each.name == record.device; });
+    if (primitive != known.end() && problem && device != devices.end()) {
+      const Result<std::vector<Estimate>> estimates = (*primitive)->describe(*problem, *device);
+      for (const Estimate& estimate : estimates ? *estimates : std::vector<Estimate>()) {
+        const bool same = estimate.variant == record.variant && estimate.in == record.in && estimate.out == record.out;
+        if (same) record.modelled = estimate.time;
+      }
+    }
+    whole.insert(std::move(record));
+  }
+  return whole;
+}
+
+}  // namespace znni

@@ -1,0 +1,91 @@
+#include "planner/geometry/geometry.hpp"
+
+#include "planner/geometry/geometry_family.hpp"
+
+namespace znni {
+namespace {
+
+using Fragments3 = std::array<AxisFragments, 3>;
+
+std::size_t index(int value) { return static_cast<std::size_t>(value); }
+
+std::int64_t count_of(const AxisFragments& fragments) { return static_cast<std::int64_t>(fragments.offsets.size()); }
+
+}  // namespace
+
+std::string to_string(const PoolingMode& mode) {
+  if (mode.mode == PoolMode::plain) return "plain";
+  if (mode.groups == Vec3::cube(1)) return "mpf";
+  return "mpf:" + to_string(mode.groups) + (mode.held ? "" : ":anew");
+}
+
+Result<Geometry> make_geometry(const Network& network, const GeometryChoice& choice) {
+  const Result<GeometryFamily> family = GeometryFamily::make(network, choice);
+  return family ? family->with_passes(choice.pass_input) : family.error();
+}
+
+Result<Geometry> make_part_geometry(const Network& part, const GeometryChoice& choice) {
+  const Result<GeometryFamily> family = GeometryFamily::make_part(part, choice);
+  return family ? family->with_passes(choice.pass_input) : family.error();
+}
+
+// Along one axis the extents n of a value, of stride P and largest fragment offset o, obey
+//   pass_input = fov + P (n - 1) + o
+// through every kind of node: a legal extent is one whose output has a whole, positive n.
+std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolingMode>& modes, int axis,
+                                        std::int64_t most) {
+  if (!check_modes(network, modes)) return {};
+  const Result<std::vector<AxisFragments>> fragments = axis_fragments(network, modes, axis, true);
+  if (!fragments) return {};
+  const AxisFragments& out = fragments->back();
+  const std::int64_t least = reaches(network).back().fov[axis] + out.offsets.back();
+  std::vector<std::int64_t> extents;
+  for (std::int64_t extent = least; extent <= most; extent += out.stride) extents.push_back(extent);
+  return extents;
+}
+
+std::size_t pass_count(const Geometry& geometry) {
+  return geometry.passes.size() / static_cast<std::size_t>(geometry.turns);
+}
+
+std::int64_t written_voxels(const Geometry& geometry) {
+  return mul(geometry.choice.S, voxels(geometry.patch_output) / geometry.turns);
+}
+
+std::int64_t runs_of(const Geometry& geometry, int node) {
+  return node < 0 ? geometry.windows : geometry.runs[index(node)];
+}
+
+Shape5 tensor_shape(const Geometry& geometry, int value) {
+  Shape5 shape = geometry.values[index(value)];
+  shape.n.z += geometry.histories.kept[index(value)];
+  return shape;
+}
+
+std::int64_t skipped_planes(const Geometry& geometry, int node, int input, int value) {
+  const std::int64_t read = input == 0 ? geometry.histories.read[index(node)] : 0;
+  return geometry.histories.kept[index(value)] - read;
+}
+
+std::int64_t history_runs(const Geometry& geometry, int value) {
+  return value <= geometry.head.last + 1 ? geometry.windows : geometry.runs[index(value) - 1];
+}
+
+std::int64_t history_bytes(const Geometry& geometry, int value, Format format) {
+  Shape5 shape = geometry.values[index(value)];
+  shape.n.z = geometry.histories.kept[index(value)];
+  return mul(history_runs(geometry, value), tensor_bytes(shape, format));
+}
+
+Vec3 dense_position(const Geometry& geometry, std::size_t pass, std::int64_t fragment, Vec3 v) {
+  const Fragments3& all = geometry.fragments;
+  const Vec3 place = fragment_at(fragment, {count_of(all[0]), count_of(all[1]), count_of(all[2])});
+  Vec3 position = geometry.passes[pass].offset;
+  for (int axis = 0; axis < 3; ++axis) {
+    const AxisFragments& own = all[index(axis)];
+    position[axis] += own.stride * v[axis] + own.offsets[static_cast<std::size_t>(place[axis])];
+  }
+  return position;
+}
+
+}  // namespace znni

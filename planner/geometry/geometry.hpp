@@ -1,0 +1,137 @@
+// Shapes through the net for one choice of input extent, S and pooling modes.
+//
+// A *patch* is what one step of the engine turns from input voxels into dense output voxels. Where every
+// pooling makes all its fragments (MPF) at once, the net runs once per patch. Otherwise it runs in several
+// *passes*, each of which computes some of the fragments:
+// - A plain pooling keeps one offset: the net runs once for each, on a window of the patch shifted by it (the
+//   naive method when all poolings are plain; ZNNi section V).
+// - Fragments in groups: one pass makes those of a few offsets, so that they never live all at once. What the
+//   pooling reads is held, and only the nodes from it on run for the next group (depth-first execution); or
+//   nothing is held, and the whole net runs anew for each group, on a shifted window.
+//
+// A *streamed* net goes through the volume along z without ever computing a border twice: its patches are steps of
+// a column, each brings `pass_input.z` new planes, and every tensor begins with the planes of earlier steps that
+// its readers still need (planner/geometry/streams.hpp). Where it runs on several windows, all steps of a column run on
+// one of them, then on the next: what is kept is that of one window.
+#pragma once
+
+#include <array>
+#include <string>
+#include <vector>
+
+#include "planner/network/network.hpp"
+#include "primitives/core/fragments.hpp"
+
+namespace znni {
+
+// How one pooling of the network keeps its offsets.
+struct PoolingMode {
+  PoolMode mode = PoolMode::fragments;
+  Vec3 groups = Vec3::cube(1);  // of fragments, per axis; divides the stride; 1 where the mode is plain
+  bool held = true;             // with several groups: hold the input, or run the whole net anew for each
+
+  PoolingMode() = default;
+  PoolingMode(PoolMode of) : mode(of) {}  // all fragments at once, or plain
+  PoolingMode(Vec3 in_groups, bool hold) : groups(in_groups), held(hold) {}
+  [[nodiscard]] bool holds() const { return held && groups != Vec3::cube(1); }
+  auto operator<=>(const PoolingMode&) const = default;
+};
+
+// "plain", "mpf", "mpf:2x1x1" (groups, the input held), "mpf:2x1x1:anew".
+[[nodiscard]] std::string to_string(const PoolingMode& mode);
+
+struct GeometryChoice {
+  Vec3 pass_input;                 // input extent of one pass
+  std::int64_t S = 1;              // patches computed together
+  std::vector<PoolingMode> modes;  // one per pooling_nodes(network)
+  std::int64_t head_slab = 0;      // planes of the first pooling's output made at a time; 0: all
+  bool streamed = false;           // along z: pass_input.z counts the planes that are new in each step
+  int axis = 0;                    // 0: none; 1: z and y are exchanged; 2: z and x; in the net and in every extent
+                                   // and position (planner/network/exchange.hpp), so that it is streamed along y or x
+  bool operator==(const GeometryChoice&) const = default;
+};
+
+// The nodes up to the first pooling, where they run slab after slab along z: the tensors between them, the largest of
+// all, then never exist as a whole (BrainSlug's depth-first execution of a stack).
+struct Head {
+  int last = -1;                     // its pooling; -1: there is no head
+  Shape5 input;                      // what one slab reads
+  std::int64_t step = 1;             // planes of the input per plane of the output
+  std::vector<std::int64_t> begins;  // first output plane of each slab; the last one may overlap the one before
+};
+
+// Planes of earlier steps that a streamed net keeps along z; zeros where patches are independent.
+struct Histories {
+  std::vector<std::int64_t> kept;  // per value: planes that its tensor has before the new ones
+  std::vector<std::int64_t> read;  // per node: how many of them it reads of its first input; of others it reads none
+  // Per node: as many planes of what it writes, from the beginning of a stream, depend on what came before it. Nobody
+  // reads them: a step that would write no others can do without the node.
+  std::vector<std::int64_t> idle;
+};
+
+// One run of the net, or of its tail.
+struct Pass {
+  Vec3 window;               // where its input begins in the patch
+  Vec3 offset;               // of its fragments' voxels in the dense output: window + offsets of the groups
+  int first_node = -1;       // nodes before it have run in an earlier pass, for the same window; -1: a new window
+  std::vector<Vec3> begins;  // per Geometry::held: voxel of the pooling's input at which its view begins
+};
+
+struct Geometry {
+  GeometryChoice choice;
+  std::vector<LayerProblem> problems;  // per node; S counts fragments; in the head those of one slab
+  std::vector<Shape5> values;          // per value: of a pass, [0] its input; between nodes of the head, of a slab;
+                                       // of a streamed net the new planes alone
+  Histories histories;
+  Head head;
+  std::array<AxisFragments, 3> fragments;  // of the output value of one pass, per axis z, y, x
+  std::vector<int> held;                   // poolings whose input is held, rising node numbers
+  std::vector<Pass> passes;                // in the order to be run, window after window; at least one
+  std::vector<std::int64_t> runs;          // per node: how often it runs in a patch, or in a step
+  std::int64_t windows = 1;                // of a patch, or of a step: passes that read the input
+  std::int64_t turns = 1;                  // windows of a streamed net, which take turns from column to column
+  Vec3 read_begin;                         // where in the patch a pass reads its input, before its window is added
+  Vec3 patch_input;                        // extent a patch depends on: pass_input + the largest window's begin; of a
+                                           // step also the fov - 1 planes before the new ones
+  Vec3 patch_output;                       // dense extent it writes: patch_input - fov + 1; of several turns each
+                                           // writes a part of the voxels, all of them once
+};
+
+// Requires check(network). A plain pooling must divide as well, (n - window) by its stride, and one in groups that
+// holds nothing up to its last offset: no voxel is read in vain, and for every combination of modes
+// patch_output = stride * n, stride and n those of the output. A pooling may hold its input where nothing else is
+// alive. A head needs a chain of nodes, one input and one image, so that a slab of the input lies in one piece.
+// Branches that meet need equal fragments. At most 2^16 passes. What can be streamed says planner/geometry/streams.hpp.
+// The error says which node's extent does not divide or is too small.
+[[nodiscard]] Result<Geometry> make_geometry(const Network& network, const GeometryChoice& choice);
+// The same of a part of a net, whose S inputs may be fragments of one patch: they may be streamed together.
+[[nodiscard]] Result<Geometry> make_part_geometry(const Network& part, const GeometryChoice& choice);
+
+// Legal pass_input extents along one axis, rising, up to `most`, for the given modes; none where branches make
+// other fragments or the number of modes is wrong. The axes are independent: extents that are legal along each
+// are legal together. Cheap: an arithmetic progression.
+[[nodiscard]] std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolingMode>& modes,
+                                                      int axis, std::int64_t most);
+
+// Passes of a patch, or of a step: of turn t those from t * pass_count() on.
+[[nodiscard]] std::size_t pass_count(const Geometry& geometry);
+// Dense voxels that they write.
+[[nodiscard]] std::int64_t written_voxels(const Geometry& geometry);
+
+// How often a call of `node` runs in a patch, or in a step; of the input, -1, once a window.
+[[nodiscard]] std::int64_t runs_of(const Geometry& geometry, int node);
+
+// Of the whole tensor of a value, planes of earlier steps included.
+[[nodiscard]] Shape5 tensor_shape(const Geometry& geometry, int value);
+// Planes at the begin of the tensor of `value` that `node` skips, which reads it as its input `input`.
+[[nodiscard]] std::int64_t skipped_planes(const Geometry& geometry, int node, int input, int value);
+// How often the tensor of a value is filled in a step: each time has a history of its own.
+[[nodiscard]] std::int64_t history_runs(const Geometry& geometry, int value);
+// Bytes of all of them in `format`.
+[[nodiscard]] std::int64_t history_bytes(const Geometry& geometry, int value, Format format);
+
+// Position, in the dense output of the patch (axes exchanged as in the geometry), of voxel `v` of fragment `fragment`
+// (row-major index) of pass `pass`: stride * v + fragment offset + pass offset.
+[[nodiscard]] Vec3 dense_position(const Geometry& geometry, std::size_t pass, std::int64_t fragment, Vec3 v);
+
+}  // namespace znni

@@ -1,0 +1,283 @@
+#include "planner/geometry/geometry_family.hpp"
+
+#include <algorithm>
+#include <string>
+#include <tuple>
+
+#include "planner/base/overloaded.hpp"
+#include "planner/geometry/head.hpp"
+#include "planner/geometry/passes.hpp"
+#include "planner/geometry/streams.hpp"
+#include "planner/network/exchange.hpp"
+
+namespace znni {
+namespace {
+
+constexpr std::array<const char*, 3> axis_names = {"z", "y", "x"};
+
+using ValueFragments = std::vector<AxisFragments>;  // per value, along one axis
+
+Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+
+std::size_t index(int value) { return static_cast<std::size_t>(value); }
+
+Result<void> check_groups(const PoolingMode& mode, Vec3 stride) {
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t groups = mode.groups[axis];
+    const std::string text = std::to_string(groups) + " groups along " + axis_names[index(axis)];
+    if (groups < 1 || stride[axis] % groups != 0) {
+      return invalid(text + "; a divisor of its stride " + std::to_string(stride[axis]) + " is right");
+    }
+    if (groups > 1 && mode.mode == PoolMode::plain) return invalid(text + "; a plain pooling has none");
+  }
+  return {};
+}
+
+// Offsets of `stride` along `axis` that one pass keeps; `whole`: that all passes of one window keep.
+std::int64_t kept_offsets(const PoolingMode& mode, std::int64_t stride, int axis, bool whole) {
+  if (mode.mode == PoolMode::plain) return 1;
+  return whole && mode.held ? stride : stride / mode.groups[axis];
+}
+
+Result<std::array<ValueFragments, 3>> all_fragments(const Network& network, const std::vector<PoolingMode>& modes,
+                                                    bool whole) {
+  std::array<ValueFragments, 3> result;
+  for (int axis = 0; axis < 3; ++axis) {
+    Result<ValueFragments> along = axis_fragments(network, modes, axis, whole);
+    if (!along) return along.error();
+    result[index(axis)] = *std::move(along);
+  }
+  return result;
+}
+
+std::int64_t count_of(const AxisFragments& fragments) { return static_cast<std::int64_t>(fragments.offsets.size()); }
+
+Vec3 fragment_counts(const std::array<ValueFragments, 3>& fragments, int value) {
+  const std::size_t i = index(value);
+  return {count_of(fragments[0][i]), count_of(fragments[1][i]), count_of(fragments[2][i])};
+}
+
+// `inputs`: what the node reads; `before` counts the fragments of its first input; `streamed`: the planes that a crop
+// takes away at its begin are not among them.
+LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, const PoolingMode& mode, Vec3 before,
+                          bool streamed) {
+  const Shape5 in = inputs.front();
+  const int count = static_cast<int>(inputs.size());
+  return std::visit(Overloaded{[&](const Convolution& c) -> LayerProblem {
+                                 return ConvProblem{in, c.f_out, c.k, c.dilation, c.activation, count == 2};
+                               },
+                               [&](const Pooling& p) -> LayerProblem {
+                                 return PoolProblem{in, p.window, p.stride, p.kind, mode.mode, before, mode.groups};
+                               },
+                               [&](const Activate& a) -> LayerProblem {
+                                 return ActivationProblem{in, a.activation};
+                               },
+                               [&](const Softmax&) -> LayerProblem { return SoftmaxProblem{in}; },
+                               [&](const ScaleShift&) -> LayerProblem { return ScaleShiftProblem{in}; },
+                               [&](const Add& a) -> LayerProblem {
+                                 return AddProblem{in, count, a.activation};
+                               },
+                               [&](const Concat&) -> LayerProblem { return ConcatProblem{inputs}; },
+                               [&](const Crop& c) -> LayerProblem {
+                                 return CropProblem{in, {streamed ? 0 : c.begin.z, c.begin.y, c.begin.x}, c.end};
+                               }},
+                    node.operation);
+}
+
+// A pooling must waste no voxel: what a window of the patch reads is then known from its output alone. A held input
+// serves all offsets of the stride.
+Result<void> check_aligned(const LayerProblem& problem, const PoolingMode& mode) {
+  const auto* pool = std::get_if<PoolProblem>(&problem);
+  if (pool == nullptr) return {};
+  const Vec3 offsets = mode.holds() ? pool->stride : pooled_offsets(*pool);
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t rest = pool->in.n[axis] - pool->window[axis] - offsets[axis] + 1;
+    if (rest % pool->stride[axis] == 0) continue;
+    const auto name = [&](const char* what) { return std::string(what) + "." + axis_names[index(axis)]; };
+    const std::string others = offsets[axis] == 1 ? "" : " - " + std::to_string(offsets[axis] - 1) + " more offsets";
+    return invalid(name("n") + " - " + name("window") + others + " = " + std::to_string(rest) +
+                   " is not divisible by " + name("stride") + " = " + std::to_string(pool->stride[axis]));
+  }
+  return {};
+}
+
+Result<void> check_node(const LayerProblem& problem, const PoolingMode& mode) {
+  if (Result<void> sound = check(problem); !sound) return sound;
+  return check_aligned(problem, mode);
+}
+
+std::array<AxisFragments, 3> last_of(const std::array<ValueFragments, 3>& values) {
+  return {values[0].back(), values[1].back(), values[2].back()};
+}
+
+Result<void> check_axis(const Network& network, const GeometryChoice& choice) {
+  if (choice.axis < 0 || choice.axis > 2) return invalid("axis " + std::to_string(choice.axis) + "; 0 to 2 is right");
+  if (choice.axis == 0 || (choice.streamed && network.spatial_rank == 3)) return {};
+  return invalid("axes are exchanged for streams of nets of three axes only");
+}
+
+}  // namespace
+
+Result<void> check_modes(const Network& network, const std::vector<PoolingMode>& modes) {
+  const std::vector<int> poolings = pooling_nodes(network);
+  if (modes.size() != poolings.size()) {
+    return invalid("modes of " + std::to_string(modes.size()) + " poolings; the network has " +
+                   std::to_string(poolings.size()));
+  }
+  for (std::size_t i = 0; i < modes.size(); ++i) {
+    const Node& node = network.nodes[index(poolings[i])];
+    if (Result<void> sound = check_groups(modes[i], std::get<Pooling>(node.operation).stride); !sound) {
+      return sound.error().within("node " + node.name);
+    }
+  }
+  return {};
+}
+
+Result<ValueFragments> axis_fragments(const Network& network, const std::vector<PoolingMode>& modes, int axis,
+                                      bool whole) {
+  ValueFragments fragments(1);
+  std::size_t poolings = 0;
+  for (const Node& node : network.nodes) {
+    const AxisFragments& in = fragments[index(node.inputs.front())];
+    const bool meet =
+        std::all_of(node.inputs.begin(), node.inputs.end(), [&](int input) { return fragments[index(input)] == in; });
+    if (!meet) {
+      return invalid("node " + node.name + ": branches meet with other fragments along " + axis_names[index(axis)] +
+                     ": their poolings need the same modes");
+    }
+    const auto* pool = std::get_if<Pooling>(&node.operation);
+    AxisFragments out = in;
+    if (pool != nullptr) {
+      const std::int64_t stride = pool->stride[axis];
+      out = in.pooled(stride, kept_offsets(modes[poolings++], stride, axis, whole));
+    }
+    fragments.push_back(std::move(out));
+  }
+  return fragments;
+}
+
+bool FamilyOrder::operator()(const GeometryChoice& a, const GeometryChoice& b) const {
+  const auto key = [](const GeometryChoice& of) {
+    return std::tie(of.streamed, of.axis, of.S, of.head_slab, of.modes);
+  };
+  return key(a) < key(b);
+}
+
+// Fragments of every value, by pass and by window, and the mode of every node.
+Result<void> GeometryFamily::find_fragments() {
+  const std::vector<PoolingMode>& modes = common_.choice.modes;
+  const Result<std::array<ValueFragments, 3>> fragments = all_fragments(network_, modes, false);
+  if (!fragments) return fragments.error();
+  const Result<std::array<ValueFragments, 3>> whole = all_fragments(network_, modes, true);
+  if (!whole) return whole.error();
+  common_.fragments = last_of(*fragments);
+  whole_ = last_of(*whole);
+  std::size_t poolings = 0;
+  for (const Node& node : network_.nodes) {
+    const bool pools = std::holds_alternative<Pooling>(node.operation);
+    before_.push_back(fragment_counts(*fragments, node.inputs.front()));
+    modes_.push_back(pools ? modes[poolings++] : PoolingMode(PoolMode::plain));
+  }
+  return {};
+}
+
+Result<GeometryFamily> GeometryFamily::make(const Network& network, const GeometryChoice& like) {
+  if (!like.streamed || like.S == 1) return make_part(network, like);
+  return Error{ErrorCode::unsupported, "the net cannot be streamed along z: " + std::to_string(like.S) +
+                                           " patches are computed together; 1 is right"};
+}
+
+Result<GeometryFamily> GeometryFamily::make_part(const Network& part, const GeometryChoice& like) {
+  if (Result<void> sound = check_axis(part, like); !sound) return sound.error();
+  GeometryFamily family(exchanged(part, like.axis));
+  if (Result<void> sound = check_modes(family.network_, like.modes); !sound) return sound.error();
+  Geometry& common = family.common_;
+  common.choice = like;
+  Result<Histories> histories = make_histories(family.network_, like);
+  if (!histories) return histories.error();
+  common.histories = *std::move(histories);
+  if (Result<void> found = family.find_fragments(); !found) return found.error();
+  if (like.head_slab != 0) {
+    if (Result<void> sound = check_head(family.network_, like); !sound) return sound.error();
+    common.head.last = pooling_nodes(family.network_).front();
+  }
+  if (Result<void> counted = count_passes(family.network_, family.whole_, common); !counted) return counted.error();
+  family.last_window_ = last_window(family.whole_);
+  family.reach_ = reaches(family.network_).back();
+  if (like.streamed) common.read_begin.z = family.reach_.fov.z - 1;
+  return family;
+}
+
+// Fills `shapes`, which hold the network's input, with the problems and the outputs of the first `nodes` nodes.
+// `planes_read`: per node, how many planes of earlier steps it reads of its first input.
+Result<void> GeometryFamily::walk(const std::vector<std::int64_t>& planes_read, std::size_t nodes,
+                                  Shapes& shapes) const {
+  shapes.problems.reserve(nodes);
+  shapes.values.reserve(nodes + 1);
+  std::vector<Shape5> inputs;
+  for (std::size_t number = 0; number < nodes; ++number) {
+    const Node& node = network_.nodes[number];
+    inputs.clear();
+    for (const int input : node.inputs) inputs.push_back(shapes.values[index(input)]);
+    inputs.front().n.z += planes_read[number];
+    const bool streamed = common_.choice.streamed && static_cast<int>(number) > common_.head.last;
+    LayerProblem problem = node_problem(node, inputs, modes_[number], before_[number], streamed);
+    if (Result<void> sound = check_node(problem, modes_[number]); !sound) {
+      return sound.error().within("node " + node.name);
+    }
+    shapes.values.push_back(output_shape(problem));
+    shapes.problems.push_back(std::move(problem));
+  }
+  return {};
+}
+
+// Turns the problems and values of the head into those of one slab.
+Result<void> GeometryFamily::cut_head(Geometry& geometry) const {
+  Result<Head> head = make_head(network_, geometry);
+  if (!head) return head.error();
+  const std::size_t last = index(head->last);
+  Shapes slab{{}, {head->input}};
+  const std::vector<std::int64_t> nothing(last + 1, 0);
+  if (Result<void> walked = walk(nothing, last + 1, slab); !walked) return walked.error();
+  for (std::size_t node = 0; node <= last; ++node) {
+    geometry.problems[node] = std::move(slab.problems[node]);
+    if (node > 0) geometry.values[node] = slab.values[node];
+    geometry.runs[node] *= static_cast<std::int64_t>(head->begins.size());
+  }
+  geometry.head = *std::move(head);
+  return {};
+}
+
+Result<Geometry> GeometryFamily::at(Vec3 pass_input) const {
+  Shapes shapes{{}, {{common_.choice.S, network_.f_in, pass_input}}};
+  if (Result<void> sound = check_shape(shapes.values[0]); !sound) return sound.error().within("input");
+  if (common_.choice.streamed) {
+    if (Result<void> sound = check_new_planes(pass_input.z, reach_.stride.z); !sound) return sound.error();
+  }
+  if (Result<void> walked = walk(common_.histories.read, network_.nodes.size(), shapes); !walked) {
+    return walked.error();
+  }
+  Geometry geometry = common_;
+  geometry.choice.pass_input = pass_input;
+  geometry.problems = std::move(shapes.problems);
+  geometry.values = std::move(shapes.values);
+  if (geometry.choice.head_slab != 0) {
+    if (Result<void> cut = cut_head(geometry); !cut) return cut.error();
+  }
+  geometry.patch_input = geometry.read_begin + pass_input + last_window_;
+  geometry.patch_output = patch_output(pass_input);
+  return geometry;
+}
+
+Result<Geometry> GeometryFamily::with_passes(Vec3 pass_input) const {
+  Result<Geometry> geometry = at(pass_input);
+  if (!geometry) return geometry;
+  if (Result<void> laid = lay_passes(network_, whole_, *geometry); !laid) return laid.error();
+  return geometry;
+}
+
+Vec3 GeometryFamily::patch_output(Vec3 pass_input) const {
+  return common_.read_begin + pass_input + last_window_ - reach_.fov + Vec3::cube(1);
+}
+
+}  // namespace znni

@@ -1,0 +1,63 @@
+// Geometries that differ in their extents alone. What modes, S, head and stream say of them is worked out once: a
+// search looks at tens of thousands of extents of a few hundred families. The body of make_geometry.
+#pragma once
+
+#include <array>
+#include <utility>
+#include <vector>
+
+#include "planner/geometry/geometry.hpp"
+
+namespace znni {
+
+// Groups divide their pooling's stride, one mode for each pooling; the error names the node.
+[[nodiscard]] Result<void> check_modes(const Network& network, const std::vector<PoolingMode>& modes);
+
+// Per value its fragments along one axis: those of one pass, or (`whole`) of all passes of one window. Branches that
+// meet must agree: their voxels lie in the same places only then.
+[[nodiscard]] Result<std::vector<AxisFragments>> axis_fragments(const Network& network,
+                                                                const std::vector<PoolingMode>& modes, int axis,
+                                                                bool whole);
+
+// Choices of one family are equal.
+struct FamilyOrder {
+  bool operator()(const GeometryChoice& a, const GeometryChoice& b) const;
+};
+
+class GeometryFamily {
+ public:
+  // Of `like` all counts but pass_input. Requires check(network), which is copied. The error is that of make_geometry,
+  // or of make_part_geometry, where no extent would mend it.
+  [[nodiscard]] static Result<GeometryFamily> make(const Network& network, const GeometryChoice& like);
+  [[nodiscard]] static Result<GeometryFamily> make_part(const Network& part, const GeometryChoice& like);
+
+  // The geometry of this extent, without its passes. Safe from several threads.
+  [[nodiscard]] Result<Geometry> at(Vec3 pass_input) const;
+  // With them.
+  [[nodiscard]] Result<Geometry> with_passes(Vec3 pass_input) const;
+  // What a patch of this extent writes, be it legal or not.
+  [[nodiscard]] Vec3 patch_output(Vec3 pass_input) const;
+  // What is the same for every extent: histories, fragments, windows, what is held, the last node of the head.
+  [[nodiscard]] const Geometry& common() const { return common_; }
+
+ private:
+  using Fragments3 = std::array<AxisFragments, 3>;
+  struct Shapes {
+    std::vector<LayerProblem> problems;
+    std::vector<Shape5> values;
+  };
+  explicit GeometryFamily(Network network) : network_(std::move(network)) {}
+  Result<void> find_fragments();
+  Result<void> walk(const std::vector<std::int64_t>& planes_read, std::size_t nodes, Shapes& shapes) const;
+  Result<void> cut_head(Geometry& geometry) const;
+
+  Network network_;  // its axes exchanged as the choice says
+  Geometry common_;
+  Fragments3 whole_;                // of the output, of all passes of one window
+  std::vector<Vec3> before_;        // per node: fragments of its first input
+  std::vector<PoolingMode> modes_;  // per node; plain of what is no pooling
+  Vec3 last_window_;
+  Reach reach_;  // of the output
+};
+
+}  // namespace znni

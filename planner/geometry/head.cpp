@@ -1,0 +1,54 @@
+#include "planner/geometry/head.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace znni {
+namespace {
+
+constexpr std::int64_t most_slabs = std::int64_t{1} << 16;
+
+Error unfit(const std::string& why) { return {ErrorCode::unsupported, "the head cannot run in slabs: " + why}; }
+
+// Each node up to `last` reads the one before it, and nobody else does.
+bool is_chain(const Network& network, int last) {
+  const std::vector<int> readers = last_readers(network);
+  for (int node = 0; node <= last; ++node) {
+    const auto index = static_cast<std::size_t>(node);
+    if (network.nodes[index].inputs != std::vector<int>{node} || readers[index] != node) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<void> check_head(const Network& network, const GeometryChoice& choice) {
+  const std::vector<int> poolings = pooling_nodes(network);
+  if (poolings.empty()) return unfit("the network has no pooling");
+  if (!is_chain(network, poolings.front())) return unfit("its nodes are no chain");
+  if (choice.S != 1 || network.f_in != 1) return unfit("it reads more than one image");
+  if (choice.modes.front().holds()) return unfit("what its pooling reads is held");
+  return {};
+}
+
+Result<Head> make_head(const Network& network, const Geometry& whole) {
+  Head head;
+  head.last = pooling_nodes(network).front();
+  const auto last = static_cast<std::size_t>(head.last);
+  head.step = std::get<Pooling>(network.nodes[last].operation).stride.z;
+  const std::int64_t planes = whole.values[last + 1].n.z;
+  const std::int64_t slab = whole.choice.head_slab;
+  if (slab < 1 || slab >= planes) {
+    return unfit("slabs of " + std::to_string(slab) + " planes of " + std::to_string(planes));
+  }
+  if (div_up(planes, slab) > most_slabs) {
+    return unfit(std::to_string(div_up(planes, slab)) + " slabs; the limit is " + std::to_string(most_slabs));
+  }
+  head.input = tensor_shape(whole, 0);
+  head.input.n.z -= head.step * (planes - slab);
+  for (std::int64_t begin = 0; begin + slab < planes; begin += slab) head.begins.push_back(begin);
+  head.begins.push_back(planes - slab);
+  return head;
+}
+
+}  // namespace znni

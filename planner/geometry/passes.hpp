@@ -1,0 +1,20 @@
+// In which passes the net runs over a patch, and what each leaves to the next (planner/geometry/geometry.hpp says what
+// a pass is). A part of make_geometry.
+#pragma once
+
+#include "planner/geometry/geometry.hpp"
+
+namespace znni {
+
+// Fills held, runs, windows and turns of a geometry whose modes are known, a head in slabs aside, which runs more
+// often. `whole`: fragments of the output value that all passes of one window make together. `unsupported` where a held
+// input would not be all that is alive, and beyond 2^16 passes.
+[[nodiscard]] Result<void> count_passes(const Network& network, const std::array<AxisFragments, 3>& whole,
+                                        Geometry& geometry);
+// Where the window of the last pass begins in the patch.
+[[nodiscard]] Vec3 last_window(const std::array<AxisFragments, 3>& whole);
+// The passes themselves; the errors are those of count_passes().
+[[nodiscard]] Result<void> lay_passes(const Network& network, const std::array<AxisFragments, 3>& whole,
+                                      Geometry& geometry);
+
+}  // namespace znni

@@ -1,0 +1,89 @@
+// Overlap-save tiling of a volume: patches of one extent whose outputs cover the dense output exactly. The
+// last patch along an axis is moved inward, so that no voxel outside the volume is read; a volume smaller
+// than the patch is read as if it continued with zeros, and what depends on those is not written.
+//
+// Of a streamed net the patches are steps along z of columns, one column after the other. A column begins fov - 1
+// planes before its output, with steps that own nothing, and ends with one that reads zeros beyond the volume. Where
+// several columns lie side by side, or one runs in several turns, a window each, an output plane is complete only when
+// all of them have passed it, so that their output waits: it is cut into bands of no more planes than may wait, and the
+// columns begin anew for each. All but one: bands run to and fro, and the stream that was the last of one, and still
+// has what it keeps, goes on as the first of the next (on one socket; of several, each has others). Columns along y or
+// x, whose places have the axes exchanged as their geometry has, run row by row: a row completes the planes of z that
+// its cross-section has.
+#pragma once
+
+#include <vector>
+
+#include "planner/geometry/geometry.hpp"
+
+namespace znni {
+
+// One patch: reads [start, start + patch_input) of the volume and owns the dense outputs
+// [start + own_first, start + own_last) of its own patch_output, which no other patch writes; of a column in several
+// turns those among them that the passes of its own turn write.
+struct PatchPlace {
+  Vec3 start;
+  Vec3 own_first;
+  Vec3 own_last;
+  bool continues = false;  // the step after the one before it: else what a stream keeps is forgotten first
+  int turn = 0;            // Geometry::turns
+  bool operator==(const PatchPlace&) const = default;
+};
+
+// When patches [0, end) are done, and not before, output planes [first_plane, first_plane + planes) are complete.
+struct GridRow {
+  std::int64_t end = 0;
+  std::int64_t first_plane = 0;  // of the volume's z, whatever the axis of a stream
+  std::int64_t planes = 0;
+  bool operator==(const GridRow&) const = default;
+};
+
+// Patches in the order in which they run: along z, in a row y then x; of streams band by band, to and fro, or row by
+// row, column by column, turn by turn.
+struct PatchGrid {
+  std::vector<PatchPlace> patches;
+  std::vector<GridRow> rows;  // in rising order of planes, without gaps
+};
+
+// `volume`, `patch_input` in input voxels, `fov` per axis. Requires covers(volume, fov) and
+// covers(patch_input, fov). Every dense output voxel is owned exactly once.
+[[nodiscard]] PatchGrid make_patch_grid(Vec3 volume, Vec3 patch_input, Vec3 fov);
+
+// The row of a patch.
+[[nodiscard]] const GridRow& row_of(const PatchGrid& grid, std::int64_t patch);
+
+// Number of patches alone; saturates.
+[[nodiscard]] std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov);
+
+// The same for the patches of `geometry`, streamed or not. `most_planes`: of output that may wait where there are
+// several columns or turns, at least 1. `sockets`: that columns of a row and their turns are dealt out to.
+[[nodiscard]] PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes,
+                                        int sockets = 1);
+[[nodiscard]] std::int64_t patch_count(Vec3 volume, const Geometry& geometry, Vec3 fov,
+                                       std::int64_t most_planes = saturated, int sockets = 1);
+
+// How many batches of up to S patches one of `sockets` runs one after the other, when they are dealt out to all or, of
+// a stream, columns of the same row and their turns are.
+[[nodiscard]] std::int64_t batches_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes,
+                                           int sockets);
+
+// How many streams, columns and their turns, it begins one after the other; 0 of patches.
+[[nodiscard]] std::int64_t streams_in_turn(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes,
+                                           int sockets);
+
+// Planes that the largest row has.
+[[nodiscard]] std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes);
+
+// Rows that a batch of S patches may belong to; one of those of a stream, which complete a row at a time.
+[[nodiscard]] std::int64_t rows_of_batch(Vec3 volume, const Geometry& geometry, Vec3 fov);
+
+// Planes of the input that must be there at a time when up to S patches run together, one row after the other: no
+// earlier one is ever read again. No more than the volume has.
+[[nodiscard]] std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes,
+                                        int sockets = 1);
+// The same where the next S patches are read while S are computed, and where whoever goes on with what these have not
+// delivered reads all of its input.
+[[nodiscard]] std::int64_t input_planes_ahead(Vec3 volume, const Geometry& geometry, Vec3 fov,
+                                              std::int64_t most_planes);
+
+}  // namespace znni

@@ -1,0 +1,113 @@
+#include "planner/geometry/streams.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "planner/geometry/head.hpp"
+
+namespace znni {
+namespace {
+
+std::size_t index(int value) { return static_cast<std::size_t>(value); }
+
+Error unfit(const std::string& why) { return {ErrorCode::unsupported, "the net cannot be streamed along z: " + why}; }
+
+// Every offset along z is made from the same window of the input.
+bool keeps_all_offsets(const Pooling& pooling, const PoolingMode& mode) {
+  if (pooling.stride.z == 1) return true;
+  return mode.mode == PoolMode::fragments && (mode.groups.z == 1 || mode.holds());
+}
+
+// The pooling that keeps_all_offsets() refuses first, or -1.
+int refused_pooling(const Network& network, const std::vector<PoolingMode>& modes) {
+  const std::vector<int> poolings = pooling_nodes(network);
+  for (std::size_t i = 0; i < poolings.size(); ++i) {
+    const Node& node = network.nodes[index(poolings[i])];
+    if (!keeps_all_offsets(std::get<Pooling>(node.operation), modes[i])) return poolings[i];
+  }
+  return -1;
+}
+
+Result<void> check_stream(const Network& network, const GeometryChoice& choice) {
+  if (const int pooling = refused_pooling(network, choice.modes); pooling >= 0) {
+    return unfit("node " + network.nodes[index(pooling)].name + " does not make all its fragments of one window");
+  }
+  return {};
+}
+
+// Planes of its first input that a node reads before the new ones.
+std::int64_t planes_before(const Node& node) {
+  if (const auto* conv = std::get_if<Convolution>(&node.operation)) return conv->dilation.z * (conv->k.z - 1);
+  if (const auto* pooling = std::get_if<Pooling>(&node.operation)) return pooling->window.z - 1;
+  // Only what it takes away behind: the planes before have gone by.
+  if (const auto* crop = std::get_if<Crop>(&node.operation)) return crop->end.z;
+  return 0;
+}
+
+// The head reads what all its nodes together need, of the input; between them nothing is kept.
+void join_head(const Network& network, Histories& histories) {
+  const auto last = index(pooling_nodes(network).front());
+  std::fill_n(histories.read.begin(), last + 1, 0);
+  histories.read.front() = histories.idle[last];
+  std::fill_n(histories.idle.begin(), last, histories.idle[last]);
+}
+
+}  // namespace
+
+Histories no_histories(const Network& network) {
+  const std::size_t nodes = network.nodes.size();
+  const std::vector<std::int64_t> none(nodes, 0);
+  return {std::vector<std::int64_t>(nodes + 1, 0), none, none};
+}
+
+Result<Histories> make_histories(const Network& network, const GeometryChoice& choice) {
+  Histories histories = no_histories(network);
+  if (!choice.streamed) return histories;
+  if (Result<void> sound = check_stream(network, choice); !sound) return sound.error();
+  const std::vector<Reach> reach = reaches(network);
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    histories.read[i] = planes_before(network.nodes[i]);
+    histories.idle[i] = reach[i + 1].fov.z - 1;
+  }
+  if (choice.head_slab != 0) {
+    if (Result<void> sound = check_head(network, choice); !sound) return sound.error();
+    join_head(network, histories);
+  }
+  histories.kept = kept_planes(network, histories.read);
+  return histories;
+}
+
+std::vector<std::int64_t> kept_planes(const Network& network, const std::vector<std::int64_t>& read) {
+  std::vector<std::int64_t> kept(network.nodes.size() + 1, 0);
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    std::int64_t& planes = kept[index(network.nodes[i].inputs.front())];
+    planes = std::max(planes, read[i]);
+  }
+  return kept;
+}
+
+Result<void> check_new_planes(std::int64_t planes, std::int64_t stride) {
+  if (planes % stride == 0) return {};
+  return unfit(std::to_string(planes) + " new planes a step; a multiple of the poolings' stride " +
+               std::to_string(stride) + " is right");
+}
+
+bool has_one_turn(const std::vector<PoolingMode>& modes) {
+  return std::all_of(modes.begin(), modes.end(), [](const PoolingMode& mode) {
+    return mode.mode == PoolMode::fragments && (mode.held || mode.groups == Vec3::cube(1));
+  });
+}
+
+std::int64_t turns_of(const GeometryChoice& choice) {
+  std::int64_t turns = 1;
+  for (const PoolingMode& mode : choice.modes) {
+    if (choice.streamed && !mode.held) turns = mul(turns, voxels(mode.groups));
+  }
+  return turns;
+}
+
+bool can_stream(const Network& network, const std::vector<PoolingMode>& modes) {
+  return refused_pooling(network, modes) < 0;
+}
+
+}  // namespace znni

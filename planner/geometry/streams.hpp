@@ -1,0 +1,39 @@
+// What a streamed net keeps. Along z it computes, step after step, what the newest planes of its input make possible:
+// a convolution reads the k - 1 planes before the new ones (in fragments: of the same fragment), a pooling window - 1,
+// and a valid layer then writes as many new planes as it reads. Steps are alike, but the first do less (`idle`):
+// histories begin as zeros, the first fov - 1 planes of output are no one's. A step's last plane needs its newest.
+//
+//   step s:   [ history | new planes ]  ->  node  ->  [ history | new planes ]  ->  node  ->  ...
+//   step s+1:      [ history | new planes ]  ...      the history is the end of what step s had
+//
+// Dense output planes of a step that brings D planes are [s D - (fov - 1), (s + 1) D - (fov - 1)). In a head in slabs
+// nothing is kept but the network's input: it makes again what one slab and the next share. Shifted windows have
+// nothing in common but the volume: each has the column for itself, as many columns one after the other
+// (Geometry::turns), so that no more is kept than one of them reads again.
+#pragma once
+
+#include "planner/geometry/geometry.hpp"
+
+namespace znni {
+
+// For patches that are independent: zeros.
+[[nodiscard]] Histories no_histories(const Network& network);
+
+// For choice.streamed; no_histories() otherwise. The same for every extent. `unsupported` where a pooling of a stride
+// along z keeps one offset or makes its groups anew along z: another step would begin elsewhere. Requires as many modes
+// as the network has poolings.
+[[nodiscard]] Result<Histories> make_histories(const Network& network, const GeometryChoice& choice);
+
+// Per value: what the node that reads most of its planes before the new ones wants; `read`: per node.
+[[nodiscard]] std::vector<std::int64_t> kept_planes(const Network& network, const std::vector<std::int64_t>& read);
+
+// Whether each step can bring so many new planes; `stride`: of all poolings together along z.
+[[nodiscard]] Result<void> check_new_planes(std::int64_t planes, std::int64_t stride);
+// Whether the modes alone allow a stream.
+[[nodiscard]] bool can_stream(const Network& network, const std::vector<PoolingMode>& modes);
+// Geometry::turns of a stream; 1 of patches. Fragments alone count: poolings that keep one offset are not streamed.
+[[nodiscard]] std::int64_t turns_of(const GeometryChoice& choice);
+// Of modes in stream_modes(): whether their stream has one turn, each step completing planes of its column.
+[[nodiscard]] bool has_one_turn(const std::vector<PoolingMode>& modes);
+
+}  // namespace znni

@@ -1,0 +1,64 @@
+// The fastest ways of one device to compute each layer problem, described and costed once: for every two formats that
+// edges of a plan may have, and within every precision.
+#pragma once
+
+#include <array>
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "planner/costs/catalogue.hpp"
+#include "planner/costs/costs.hpp"
+#include "primitives/core/precision.hpp"
+
+namespace znni {
+
+class FastestWays {
+ public:
+  // References must outlive it. `coarsest`: nothing beyond will be asked for.
+  FastestWays(DeviceKind kind, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
+              Precision coarsest = Precision::fp32);
+
+  // From planar to planar in float32 throughout: as a step of node 0, with seconds, basis and error of its cost; of
+  // equals the first. `unsupported` where nothing computes it so. What `costs` says by model of a GPU counts for
+  // nothing beside the formula: records that corrected it would be the CPU's. Valid as long as the table.
+  const Result<Step>& get(const LayerProblem& problem);
+
+  // The same, one for each two edge formats of `precision` that something reads and writes, no coarser than it.
+  const std::vector<Step>& in_formats(const LayerProblem& problem, Precision precision);
+
+  // None of them takes less; infinite where there is none. Describes by no primitive that tells the least itself.
+  [[nodiscard]] Seconds least_seconds(const LayerProblem& problem);
+
+ private:
+  struct Source {
+    const Primitive* primitive = nullptr;
+    bool slow = false;  // to describe: its least time holds
+  };
+  using Within = std::array<std::vector<Step>, precisions>;  // each precision
+  struct Ways {
+    Within within;
+    Result<Step> planar;
+  };
+  const Ways& ways_of(const LayerProblem& problem);
+  // By source, nothing of slow ones.
+  const std::vector<Within>& quick_ways_of(const LayerProblem& problem);
+  [[nodiscard]] Ways find(const LayerProblem& problem);
+  [[nodiscard]] Within described(const LayerProblem& problem, const Primitive& primitive) const;
+  [[nodiscard]] Step costed(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) const;
+
+  DeviceKind kind_;
+  const DeviceSpec& spec_;
+  CostSource& costs_;
+  Precision coarsest_;
+  std::vector<Source> sources_;
+  std::map<LayerProblem, std::vector<Within>> quick_;  // of those that are not known
+  std::map<LayerProblem, Ways> known_;
+};
+
+// A step of `primitive` as `estimate` describes it; what it writes is not reordered.
+[[nodiscard]] Step make_step(int node, const Primitive& primitive, const Estimate& estimate);
+// The strictest precision whose plans may compute a layer so; nothing for formats of other devices.
+[[nodiscard]] std::optional<Precision> level_of(const Estimate& estimate);
+
+}  // namespace znni

@@ -1,0 +1,90 @@
+// In which format each tensor of a network lies that one device runs, and which primitive computes each layer then:
+// the least sum of seconds. A layer may read and write formats as its primitives do; where a tensor is wanted in
+// another one, a reorder is a cost of its own, once per tensor. Input and output are planar.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "planner/geometry/geometry.hpp"
+#include "planner/layers/fastest_ways.hpp"
+#include "planner/network/network.hpp"
+
+namespace znni {
+
+// What is chosen for.
+struct FormatProblem {
+  const Network& network;
+  const Geometry& geometry;  // of the network
+  DeviceKind kind;           // of the device
+  std::vector<bool>
+      left_out;  // per value: it does not exist, its neighbours are computed at once (planner/plan/pairs.hpp)
+  Precision precision;
+  // Beside the layers, for every value that exists: of keeping its planes of earlier steps in this format.
+  std::function<Seconds(int value, Format format)> keeping;
+};
+
+struct FormatChoice {
+  Seconds seconds = 0;
+  std::vector<Step> steps;  // node -1 first where the input is reordered
+};
+
+class FormatSearch {
+ public:
+  // References must outlive it.
+  FormatSearch(const FormatProblem& problem, FastestWays& ways);
+
+  // No choice takes less in sum; less than that as soon as `enough` says so of what is known, first without asking a
+  // library. `unsupported` where nothing computes a layer.
+  [[nodiscard]] Result<Seconds> least(const std::function<bool(Seconds)>& enough);
+  // Exact as long as no more than six values are alive at once: one state per format of each, node after node. Beyond,
+  // the fastest states alone are followed, and the one in planar throughout. Of equals the one whose formats come
+  // first.
+  [[nodiscard]] Result<FormatChoice> best();
+
+ private:
+  // One layer, or two at once.
+  struct Unit {
+    int first = 0;
+    int last = 0;
+    LayerProblem problem;
+    LayerProblem reordered;  // the same where a reorder makes the value out of what it writes
+  };
+  // nullptr: none. The input has no way, and may have no reorder.
+  struct Option {
+    const Step* way = nullptr;
+    const Step* reorder = nullptr;
+    Format out;
+    Seconds seconds = 0;
+  };
+  using Formats = std::vector<Format>;  // per value; planar where nobody will read it
+  struct Reached {
+    Seconds seconds = 0;
+    const Formats* before = nullptr;
+    const Option* by = nullptr;
+  };
+  using States = std::map<Formats, Reached>;
+
+  [[nodiscard]] Unit unit_of(int node) const;
+  [[nodiscard]] Seconds least_of(const Unit& unit);
+  [[nodiscard]] std::vector<std::size_t> most_operations_first() const;
+  const std::vector<Option>& options_of(std::size_t unit);
+  [[nodiscard]] std::vector<Option> input_options();
+  void add_options(const LayerProblem& problem, const Step& way, bool reordered, std::vector<Option>& options);
+  [[nodiscard]] const Step* reorder_of(const Shape5& shape, Format from, Format to);
+  [[nodiscard]] bool reads(const Unit& unit, const Option& option, const Formats& formats) const;
+  void extend(const Unit& unit, const States& from, const std::vector<Option>& options, States& to) const;
+  void keep_fastest(States& states) const;
+  [[nodiscard]] FormatChoice trace(const std::vector<States>& states, const Formats* end) const;
+  [[nodiscard]] Error lacking(const Unit& unit) const;
+
+  const FormatProblem& problem_;
+  FastestWays& ways_;
+  std::vector<int> last_readers_;
+  std::vector<Unit> units_;
+  std::vector<std::vector<Option>> options_;  // per unit, once asked for
+  std::vector<Option> input_options_;
+};
+
+}  // namespace znni

@@ -1,0 +1,171 @@
+#include "planner/layers/layer_options.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <functional>
+
+#include "planner/costs/problem_hash.hpp"
+
+namespace znni {
+namespace {
+
+// Which input of a layer `buffer` is, or -1. Reads input_name() without making one: every buffer of every way is asked.
+int input_index(const Buffer& buffer, std::size_t inputs) {
+  constexpr std::string_view prefix = "input ";
+  const std::string_view name = buffer.name;
+  std::size_t number = 0;
+  if (!name.starts_with(prefix)) return -1;
+  const char* const end = name.data() + name.size();
+  const auto [read, failed] = std::from_chars(name.data() + prefix.size(), end, number);
+  const bool is_number = failed == std::errc() && read == end && number < inputs;
+  return is_number ? static_cast<int>(number) : -1;
+}
+
+// Last stage in which each distinct input is alive; -1 for one that is another's alias.
+std::vector<int> last_stages(const MemoryPlan& memory, const std::vector<InputUse>& uses, int last_stage) {
+  std::vector<int> last(uses.size(), -1);
+  for (const Buffer& buffer : memory) {
+    const int input = input_index(buffer, uses.size());
+    if (input < 0) continue;
+    const InputUse& use = uses[static_cast<std::size_t>(input)];
+    int& end = last[static_cast<std::size_t>(use.same_as)];
+    end = std::max(end, use.dies ? buffer.lifetime.last : last_stage);
+  }
+  return last;
+}
+
+bool beats(const LayerOption& a, const LayerOption& b) {
+  return a.in == b.in && a.out == b.out && a.cost.seconds <= b.cost.seconds && a.persistent <= b.persistent &&
+         a.peak <= b.peak && a.reordered_peak <= b.reordered_peak;
+}
+
+// Keeps the order; of equals the first stays.
+LayerOptions without_beaten(const LayerOptions& options) {
+  LayerOptions kept;
+  for (std::size_t i = 0; i < options.size(); ++i) {
+    bool beaten = false;
+    for (std::size_t j = 0; j < options.size() && !beaten; ++j) {
+      if (j == i || !beats(options[j], options[i])) continue;
+      beaten = j < i || !beats(options[i], options[j]);
+    }
+    if (!beaten) kept.push_back(options[i]);
+  }
+  return kept;
+}
+
+std::int64_t peak_with(const LayerProblem& problem, const Estimate& estimate, const std::vector<InputUse>& uses,
+                       std::int64_t history) {
+  const bool is_plain =
+      history == 0 && std::all_of(uses.begin(), uses.end(), [](const InputUse& use) { return use.skipped == 0; });
+  if (is_plain) return call_peak(estimate.memory, uses);
+  return call_peak(with_histories(problem, estimate, uses, history), uses);
+}
+
+}  // namespace
+
+MemoryPlan with_histories(const LayerProblem& problem, const Estimate& estimate, const std::vector<InputUse>& uses,
+                          std::int64_t history) {
+  MemoryPlan memory = estimate.memory;
+  const auto planes = [](Shape5 shape, std::int64_t count, Format format) {
+    shape.n.z = count;
+    return tensor_bytes(shape, format);
+  };
+  for (Buffer& buffer : memory) {
+    const int input = input_index(buffer, uses.size());
+    if (input >= 0) {
+      const Format format = input_format(problem, input, estimate.in, estimate.out);
+      const std::int64_t skipped = uses[static_cast<std::size_t>(input)].skipped;
+      buffer.bytes = add(buffer.bytes, planes(input_shape(problem, input), skipped, format));
+    }
+    if (buffer.name != output_name) continue;
+    buffer.bytes = add(buffer.bytes, planes(output_shape(problem), history, estimate.out));
+  }
+  return memory;
+}
+
+std::int64_t call_peak(const MemoryPlan& memory, const std::vector<InputUse>& uses) {
+  const int stages = stage_count(memory);
+  const std::vector<int> last = last_stages(memory, uses, stages - 1);
+  std::vector<std::int64_t> alive(static_cast<std::size_t>(stages), 0);
+  for (const Buffer& buffer : memory) {
+    if (buffer.lifetime.persistent || buffer.space != MemorySpace::host) continue;
+    const int input = input_index(buffer, uses.size());
+    if (input >= 0 && uses[static_cast<std::size_t>(input)].same_as != input) continue;
+    const int from = input >= 0 ? 0 : buffer.lifetime.first;
+    int to = input >= 0 ? last[static_cast<std::size_t>(input)] : buffer.lifetime.last;
+    if (buffer.name == output_name) to = stages - 1;
+    for (int stage = from; stage <= to; ++stage) {
+      std::int64_t& sum = alive[static_cast<std::size_t>(stage)];
+      sum = add(sum, round_up(buffer.bytes, buffer_alignment));
+    }
+  }
+  return *std::max_element(alive.begin(), alive.end());
+}
+
+OptionTable::OptionTable(const Catalogue& catalogue, const DeviceSpec& spec, CostSource& costs)
+    : primitives_(catalogue.primitives().begin(), catalogue.primitives().end()), spec_(spec), costs_(costs) {
+  std::sort(primitives_.begin(), primitives_.end(),
+            [](const Primitive* a, const Primitive* b) { return a->name < b->name; });
+}
+
+std::size_t OptionTable::Hash::operator()(const Key& key) const {
+  std::size_t hash = mixed(ProblemHash()(key.problem), std::hash<const Primitive*>()(key.only));
+  for (const InputUse& use : key.uses) {
+    hash = mixed(hash, static_cast<std::size_t>(use.same_as) * 2 + (use.dies ? 1 : 0));
+    hash = mixed(hash, static_cast<std::size_t>(use.skipped));
+  }
+  return mixed(hash, static_cast<std::size_t>(key.history));
+}
+
+const LayerOptions& OptionTable::get(const LayerProblem& problem, const std::vector<InputUse>& uses,
+                                     const Primitive* only, std::int64_t history) {
+  Key key{problem, uses, only, history};
+  const std::size_t hash = Hash()(key);
+  Shard& shard = shards_[(hash >> 48U) % shards_.size()];
+  Entry* entry = nullptr;
+  {
+    const std::scoped_lock lock(shard.mutex);
+    entry = &shard.entries.try_emplace(key).first->second;
+  }
+  // Who asks for the same meanwhile waits.
+  std::call_once(entry->once, [&] { entry->options = without_beaten(collect(key)); });
+  return entry->options;
+}
+
+LayerOptions OptionTable::collect(const Key& key) const {
+  const LayerProblem& problem = key.problem;
+  // A step names the reorder of its output without a variant.
+  const bool plain_only = std::holds_alternative<ReorderProblem>(problem);
+  LayerOptions options;
+  for (const Primitive* primitive : primitives_) {
+    if (primitive->device != spec_.kind || (key.only != nullptr && primitive != key.only)) continue;
+    const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec_);
+    if (!estimates) continue;
+    for (std::size_t i = 0; i < estimates->size(); ++i) {
+      const Estimate& estimate = (*estimates)[i];
+      if (plain_only && !estimate.variant.empty()) continue;
+      const std::int64_t reordered = peak_with(problem, estimate, key.uses, 0);
+      const std::int64_t peak = key.history == 0 ? reordered : peak_with(problem, estimate, key.uses, key.history);
+      options.push_back({primitive, static_cast<int>(i), estimate.in, estimate.out,
+                         costs_.cost(problem, *primitive, estimate), persistent_bytes(estimate.memory), peak,
+                         reordered});
+    }
+  }
+  return options;
+}
+
+std::string OptionTable::refusals(const LayerProblem& problem, const Primitive* only) const {
+  std::string text;
+  for (const Primitive* primitive : primitives_) {
+    if (primitive->device != spec_.kind || (only != nullptr && primitive != only)) continue;
+    const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec_);
+    if (estimates) continue;
+    if (!text.empty()) text += "; ";
+    const std::string& reason = estimates.error().message;
+    if (!reason.starts_with(primitive->name)) text.append(primitive->name).append(": ");
+    text += reason;
+  }
+  return text;
+}
+
+}  // namespace znni

@@ -1,0 +1,96 @@
+// The ways to compute one layer, boiled down to the numbers that combining nodes needs: time, persistent bytes
+// and the bytes alive in the worst stage. Every problem is described and costed once.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "planner/costs/catalogue.hpp"
+#include "planner/costs/costs.hpp"
+
+namespace znni {
+
+// How a call uses one of its inputs: `same_as` is the first input that is the same tensor (its own index where
+// there is none), `dies` whether nobody reads the tensor after this call, `skipped` planes along z at the tensor's
+// begin that the call does not read.
+struct InputUse {
+  int same_as = 0;
+  bool dies = true;
+  std::int64_t skipped = 0;
+  auto operator<=>(const InputUse&) const = default;
+};
+
+// One estimate of one primitive. `peak` counts whole buffers of buffer_alignment bytes, as pack() does.
+struct LayerOption {
+  const Primitive* primitive = nullptr;
+  int estimate = 0;  // index into what describe() returned
+  Format in;
+  Format out;
+  Cost cost;
+  std::int64_t persistent = 0;
+  std::int64_t peak = 0;            // inputs and output included; nothing else that is alive
+  std::int64_t reordered_peak = 0;  // the same where the output has no history, since a reorder follows
+  bool joined = false;              // nothing to do: the call behind it computes a pair (planner/plan/pairs.hpp)
+};
+using LayerOptions = std::vector<LayerOption>;
+
+// Declared memory with inputs and output as large as their tensors are: `history` planes stand before those that the
+// call writes.
+[[nodiscard]] MemoryPlan with_histories(const LayerProblem& problem, const Estimate& estimate,
+                                        const std::vector<InputUse>& uses, std::int64_t history);
+
+// Bytes alive in the worst stage of a call with this declared memory. An input that dies is alive up to its
+// last declared stage, one that lives on in every stage; the output from its first declared stage on. This is
+// what the call adds to peak(Schedule::memory) at its stages.
+[[nodiscard]] std::int64_t call_peak(const MemoryPlan& memory, const std::vector<InputUse>& uses);
+
+// Remembers the options of every problem it was asked for. References stay valid as long as the table. Several threads
+// may ask at once, and then so do primitives and costs.
+class OptionTable {
+ public:
+  OptionTable(const Catalogue& catalogue, const DeviceSpec& spec, CostSource& costs);
+
+  // In order of primitive names and estimates; of those with equal formats only what no other beats in time,
+  // persistent bytes and peak together. `only`: the one primitive that may take part; nullptr for all. `history`:
+  // planes before those that the call writes.
+  const LayerOptions& get(const LayerProblem& problem, const std::vector<InputUse>& uses,
+                          const Primitive* only = nullptr, std::int64_t history = 0);
+
+  // Why primitives take no part in `problem`, "cpu.conv.direct: reason", joined; for messages.
+  [[nodiscard]] std::string refusals(const LayerProblem& problem, const Primitive* only) const;
+
+  [[nodiscard]] const DeviceSpec& spec() const { return spec_; }
+
+ private:
+  struct Key {
+    LayerProblem problem;
+    std::vector<InputUse> uses;
+    const Primitive* only = nullptr;
+    std::int64_t history = 0;
+    bool operator==(const Key&) const = default;
+  };
+  struct Hash {
+    std::size_t operator()(const Key& key) const;
+  };
+  struct Entry {
+    std::once_flag once;
+    LayerOptions options;
+  };
+  // A part of the table, so that threads seldom wait for each other.
+  struct Shard {
+    std::mutex mutex;  // of the map, not of what its entries hold
+    std::unordered_map<Key, Entry, Hash> entries;
+  };
+  LayerOptions collect(const Key& key) const;
+
+  std::vector<const Primitive*> primitives_;  // by name
+  const DeviceSpec& spec_;
+  CostSource& costs_;
+  std::array<Shard, 64> shards_;
+};
+
+}  // namespace znni

@@ -1,0 +1,362 @@
+#include "planner/layers/node_choice.hpp"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace znni {
+namespace {
+
+constexpr Format planar = {};
+
+// How far a combination has come; `parent` is the label it grew from.
+struct Label {
+  Seconds seconds = 0;
+  std::int64_t persistent = 0;
+  std::int64_t peak = 0;       // histories aside
+  std::int64_t head_peak = 0;  // within a head in slabs, beside the output that it is filling
+  std::int64_t histories = 0;  // in all stages
+  int parent = -1;
+  NodePick pick;
+};
+
+bool beats(const Label& a, const Label& b) {
+  return a.seconds <= b.seconds && a.persistent <= b.persistent && a.peak <= b.peak && a.head_peak <= b.head_peak &&
+         a.histories <= b.histories;
+}
+
+// Formats of the values alive, in the order of live_after.
+using State = std::vector<Format>;
+using Front = std::vector<Label>;
+
+// Labels that no other beats, by rising time; of equals the first. Fewer after a stop.
+Front pareto(Front labels, const StopQuestion& stop) {
+  std::stable_sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
+    if (a.seconds != b.seconds) return a.seconds < b.seconds;
+    if (a.persistent != b.persistent) return a.persistent < b.persistent;
+    if (a.peak != b.peak) return a.peak < b.peak;
+    return a.head_peak != b.head_peak ? a.head_peak < b.head_peak : a.histories < b.histories;
+  });
+  Front kept;
+  std::vector<std::size_t>
+      order;  // of kept: what beat a label last is asked first, since like labels follow each other
+  for (const Label& label : labels) {
+    if (stop()) break;
+    const auto found =
+        std::find_if(order.begin(), order.end(), [&](std::size_t other) { return beats(kept[other], label); });
+    if (found != order.end()) {
+      std::rotate(order.begin(), found, found + 1);
+      continue;
+    }
+    order.push_back(kept.size());
+    kept.push_back(label);
+  }
+  return kept;
+}
+
+class Combiner {
+ public:
+  Combiner(const NetworkUse& use, const Geometry& geometry, const GeometryOptions& options, OptionTable& table,
+           const ChoiceLimits& limits, const StopQuestion& stop)
+      : use_(use), geometry_(geometry), options_(options), table_(table), limits_(limits), stop_(stop) {
+    find_readable();
+    find_remaining();
+  }
+
+  std::vector<Assignment> run() {
+    std::map<State, Front> states = start();
+    for (std::size_t node = 0; node < options_.nodes.size() && !stop_(); ++node) {
+      std::map<State, std::vector<int>> settled = settle(states);
+      states.clear();
+      for (const auto& [state, labels] : settled) {
+        for (const int label : labels) {
+          if (stop_()) return {};
+          extend(node, state, label, states);
+        }
+      }
+    }
+    if (stop_()) return {};
+    return finish(states);
+  }
+
+ private:
+  // Formats that every reader of a value can read; planar for the network's output.
+  void find_readable() {
+    readable_.resize(use_.readers.size());
+    for (std::size_t value = 0; value < readable_.size(); ++value) {
+      if (use_.readers[value].empty()) readable_[value] = {planar};
+      for (std::size_t i = 0; i < use_.readers[value].size(); ++i) {
+        std::set<Format> formats;
+        const auto reader = static_cast<std::size_t>(use_.readers[value][i]);
+        for (const LayerOption& option : *options_.nodes[reader]) {
+          const Format read = format_read(reader, static_cast<int>(value), option);
+          if (i == 0 || readable_[value].contains(read)) formats.insert(read);
+        }
+        readable_[value] = std::move(formats);
+      }
+    }
+  }
+
+  // In which `option` reads a value. It may stand twice among the inputs: extend() then looks at both.
+  Format format_read(std::size_t node, int value, const LayerOption& option) const {
+    const std::vector<int>& inputs = inputs_of(node);
+    const auto index = static_cast<int>(std::find(inputs.begin(), inputs.end(), value) - inputs.begin());
+    return input_format(geometry_.problems[node], index, option.in, option.out);
+  }
+
+  void find_remaining() {
+    remaining_.assign(options_.nodes.size() + 1, 0.0);
+    for (std::size_t node = options_.nodes.size(); node-- > 0;) {
+      Seconds least = std::numeric_limits<double>::infinity();
+      for (const LayerOption& option : *options_.nodes[node]) least = std::min(least, option.cost.seconds);
+      remaining_[node] = remaining_[node + 1] + runs(static_cast<int>(node)) * least;
+    }
+  }
+
+  std::map<State, Front> start() {
+    std::map<State, Front> states;
+    Label begin;
+    begin.peak = options_.least_transient;
+    begin.persistent = options_.kernels;
+    Label as_it_arrives = begin;
+    add_history(as_it_arrives, 0, planar);
+    keep(as_it_arrives, {planar}, 0, states);
+    for (const Format format : readable_[0]) {
+      if (format == planar || geometry_.head.last >= 0) continue;
+      for (const LayerOption& reorder : reorders(0, planar, format)) {
+        Label label = begin;
+        label.pick.reorder = &reorder;
+        grow(label, reorder, reorder.peak, -1, 0);
+        add_history(label, 0, format);
+        keep(label, {format}, 0, states);
+      }
+    }
+    return states;
+  }
+
+  // Moves fronts into the pool, so that later labels can name their parents.
+  std::map<State, std::vector<int>> settle(std::map<State, Front>& states) {
+    std::map<State, std::vector<int>> settled;
+    for (auto& [state, front] : states) {
+      for (const Label& label : pareto(std::move(front), stop_)) {
+        settled[state].push_back(static_cast<int>(pool_.size()));
+        pool_.push_back(label);
+      }
+    }
+    return settled;
+  }
+
+  void extend(std::size_t node, const State& state, int parent, std::map<State, Front>& states) {
+    const std::vector<int>& alive = node == 0 ? first_alive_ : use_.live_after[node - 1];
+    const auto format_of = [&](int value) {
+      return state[static_cast<std::size_t>(std::find(alive.begin(), alive.end(), value) - alive.begin())];
+    };
+    std::vector<Format> found;
+    for (const int value : inputs_of(node)) found.push_back(format_of(value));
+    std::int64_t others = 0;
+    for (const int value : use_.live_through[node]) others = add(others, bytes(value, format_of(value)));
+    std::int64_t read_on = 0;
+    for (const int value : use_.read_on[node]) read_on = add(read_on, bytes(value, format_of(value)));
+
+    State after;
+    for (const int value : use_.live_after[node]) {
+      after.push_back(value == static_cast<int>(node) + 1 ? Format{} : format_of(value));
+    }
+    for (const LayerOption& option : *options_.nodes[node]) {
+      if (!reads(node, option, found)) continue;
+      Label label = pool_[static_cast<std::size_t>(parent)];
+      label.parent = parent;
+      label.pick = {&option, nullptr};
+      const Beside beside{add(others, beside_slab(static_cast<int>(node), option)), add(others, read_on)};
+      write(node, label, after, beside, states);
+    }
+  }
+
+  // Whether the option reads the node's inputs in the formats that they are in.
+  bool reads(std::size_t node, const LayerOption& option, const std::vector<Format>& found) const {
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const Format wanted = input_format(geometry_.problems[node], static_cast<int>(i), option.in, option.out);
+      if (found[i] != wanted) return false;
+    }
+    return true;
+  }
+
+  // Bytes alive beside what a call declares: of the node's own call, and of a reorder behind it.
+  struct Beside {
+    std::int64_t call = 0;
+    std::int64_t reorder = 0;
+  };
+
+  // The output as the option writes it, and reordered into every other format that can be read.
+  void write(std::size_t node, const Label& label, State& after, const Beside& beside, std::map<State, Front>& states) {
+    const int number = static_cast<int>(node);
+    const LayerOption& option = *label.pick.option;
+    for (const Format format : readable_[node + 1]) {
+      after.back() = format;
+      Label written = label;
+      const bool as_written = format == option.out;
+      grow(written, option, as_written ? option.peak : option.reordered_peak, number, beside.call);
+      add_history(written, number + 1, format);
+      if (as_written) keep(written, after, node + 1, states);
+      if (as_written || number == geometry_.head.last || !within(written, node + 1)) continue;
+      for (const LayerOption& reorder : reorders(number + 1, option.out, format)) {
+        Label reordered = written;
+        reordered.pick.reorder = &reorder;
+        grow(reordered, reorder, reorder.peak, number, beside.reorder);
+        keep(reordered, after, node + 1, states);
+      }
+    }
+  }
+
+  void add_history(Label& label, int value, Format format) const {
+    const std::int64_t bytes = round_up(history_bytes(geometry_, value, format), buffer_alignment);
+    label.histories = add(label.histories, bytes);
+  }
+
+  std::vector<Assignment> finish(std::map<State, Front>& states) {
+    // States differ in the formats of held values, which nobody reads any more.
+    Front all;
+    for (const auto& [state, front] : states) all.insert(all.end(), front.begin(), front.end());
+    for (Label& label : all) label.peak = add(label.peak, std::exchange(label.histories, 0));
+    std::vector<Assignment> assignments;
+    for (const Label& label : pareto(std::move(all), stop_)) assignments.push_back(trace(label));
+    if (stop_()) return {};
+    return assignments;
+  }
+
+  Assignment trace(const Label& last) const {
+    Assignment assignment{last.seconds, last.persistent, last.peak, nullptr, {}};
+    const Label* label = &last;
+    for (; label->parent >= 0; label = &pool_[static_cast<std::size_t>(label->parent)]) {
+      assignment.nodes.push_back(label->pick);
+    }
+    std::reverse(assignment.nodes.begin(), assignment.nodes.end());
+    assignment.input_reorder = label->pick.reorder;
+    return assignment;
+  }
+
+  // Bytes of the head's input and output that lie beside the slab a call declares.
+  [[nodiscard]] std::int64_t beside_slab(int node, const LayerOption& option) const {
+    const int last = geometry_.head.last;
+    const auto slab_bytes = [](const Shape5& shape, Format format) {
+      return round_up(tensor_bytes(shape, format), buffer_alignment);
+    };
+    std::int64_t more = 0;
+    if (node == 0 && last >= 0) more += bytes(0, planar) - slab_bytes(geometry_.head.input, planar);
+    if (node != last) return more;
+    const Shape5 slab = output_shape(geometry_.problems[static_cast<std::size_t>(node)]);
+    return more + bytes(node + 1, option.out) - slab_bytes(slab, option.out);
+  }
+
+  [[nodiscard]] double runs(int node) const { return static_cast<double>(runs_of(geometry_, node)); }
+
+  // While the head runs, its output is there; how large is known when its last node has chosen a format.
+  void grow(Label& label, const LayerOption& option, std::int64_t own_peak, int node, std::int64_t others) const {
+    label.seconds += runs(node) * option.cost.seconds;
+    label.persistent = add(label.persistent, option.persistent);
+    std::int64_t& peak = node < geometry_.head.last ? label.head_peak : label.peak;
+    peak = std::max(peak, add(others, own_peak));
+    if (node != geometry_.head.last || node < 0) return;
+    label.peak = std::max(label.peak, add(std::exchange(label.head_peak, 0), bytes(node + 1, option.out)));
+  }
+
+  bool within(const Label& label, std::size_t nodes_done) const {
+    const std::int64_t transient = add(label.peak, label.histories);
+    return label.persistent <= limits_.persistent && transient <= limits_.transient &&
+           add(label.persistent, transient) <= limits_.total &&
+           label.seconds + remaining_[nodes_done] < limits_.seconds;
+  }
+
+  void keep(const Label& label, const State& state, std::size_t nodes_done, std::map<State, Front>& states) const {
+    if (within(label, nodes_done)) states[state].push_back(label);
+  }
+
+  const LayerOptions& reorders(int value, Format from, Format to) {
+    const auto index = static_cast<std::size_t>(value);
+    return table_.get(ReorderProblem{geometry_.values[index], from, to}, {InputUse{}}, nullptr,
+                      geometry_.histories.kept[index]);
+  }
+
+  std::int64_t bytes(int value, Format format) const { return value_bytes(geometry_, value, format); }
+
+  const std::vector<int>& inputs_of(std::size_t node) const { return use_.inputs[node]; }
+
+  const NetworkUse& use_;
+  const Geometry& geometry_;
+  const GeometryOptions& options_;
+  OptionTable& table_;
+  const ChoiceLimits& limits_;
+  const StopQuestion& stop_;
+  const std::vector<int> first_alive_ = {0};
+  std::vector<std::set<Format>> readable_;  // per value
+  std::vector<Seconds> remaining_;          // least time of nodes i.. ; one more than nodes
+  std::vector<Label> pool_;
+};
+
+}  // namespace
+
+NetworkUse network_use(const Network& network, const std::vector<int>& held, int head_last) {
+  std::vector<int> last = last_readers(network);
+  const int count = static_cast<int>(network.nodes.size());
+  for (const int node : held) {
+    last[static_cast<std::size_t>(network.nodes[static_cast<std::size_t>(node)].inputs.front())] = count;
+  }
+  if (head_last >= 0) last[0] = head_last + 1;  // read again for every slab: alive after the last one's calls
+  NetworkUse use;
+  use.readers.resize(last.size());
+  for (int node = 0; node < count; ++node) {
+    const std::vector<int>& inputs = network.nodes[static_cast<std::size_t>(node)].inputs;
+    std::vector<InputUse> uses;
+    std::vector<int> through;
+    std::vector<int> read_on;
+    std::vector<int> after;
+    for (const int value : inputs) {
+      const auto first = static_cast<int>(std::find(inputs.begin(), inputs.end(), value) - inputs.begin());
+      const bool dies = last[static_cast<std::size_t>(value)] == node;
+      if (first == static_cast<int>(uses.size())) {
+        use.readers[static_cast<std::size_t>(value)].push_back(node);
+        if (!dies) read_on.push_back(value);
+      }
+      uses.push_back({first, dies});
+    }
+    for (int value = 0; value <= node; ++value) {
+      if (last[static_cast<std::size_t>(value)] <= node) continue;
+      after.push_back(value);
+      if (std::find(inputs.begin(), inputs.end(), value) == inputs.end()) through.push_back(value);
+    }
+    after.push_back(node + 1);
+    use.inputs.push_back(inputs);
+    use.uses.push_back(std::move(uses));
+    use.live_through.push_back(std::move(through));
+    use.read_on.push_back(std::move(read_on));
+    use.live_after.push_back(std::move(after));
+  }
+  return use;
+}
+
+NetworkUse network_use(const Network& network, const Geometry& geometry, const std::vector<bool>& absent) {
+  NetworkUse use = network_use(network, geometry.held, geometry.head.last);
+  for (std::size_t node = 0; node < use.uses.size(); ++node) {
+    const int reader = static_cast<int>(node) - (!absent.empty() && absent[node] ? 1 : 0);
+    for (std::size_t i = 0; i < use.uses[node].size(); ++i) {
+      use.uses[node][i].skipped = skipped_planes(geometry, reader, static_cast<int>(i), use.inputs[node][i]);
+    }
+  }
+  return use;
+}
+
+std::int64_t written_history(const Geometry& geometry, int node) {
+  return node == geometry.head.last ? 0 : geometry.histories.kept[static_cast<std::size_t>(node) + 1];
+}
+
+std::int64_t value_bytes(const Geometry& geometry, int value, Format format) {
+  return round_up(tensor_bytes(tensor_shape(geometry, value), format), buffer_alignment);
+}
+
+std::vector<Assignment> combine(const NetworkUse& use, const Geometry& geometry, const GeometryOptions& options,
+                                OptionTable& table, const ChoiceLimits& limits, const StopQuestion& stop) {
+  return Combiner(use, geometry, options, table, limits, stop).run();
+}
+
+}  // namespace znni

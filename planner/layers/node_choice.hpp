@@ -1,0 +1,76 @@
+// Combines the nodes of one geometry exactly: which option and which format for every node and edge give the
+// least time for each amount of memory. All readers of a value read it in one format.
+#pragma once
+
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+#include "planner/base/stop_question.hpp"
+#include "planner/geometry/geometry.hpp"
+#include "planner/layers/layer_options.hpp"
+
+namespace znni {
+
+// What a network alone says about calls: how node i uses its inputs and what else is alive while it runs.
+struct NetworkUse {
+  std::vector<std::vector<int>> inputs;        // per node: values
+  std::vector<std::vector<InputUse>> uses;     // per node
+  std::vector<std::vector<int>> live_through;  // per node: values alive that it neither reads nor writes
+  std::vector<std::vector<int>> read_on;       // per node: distinct inputs that somebody reads later
+  std::vector<std::vector<int>> live_after;    // per node: values alive after it, rising
+  std::vector<std::vector<int>> readers;       // per value: nodes
+};
+// The inputs of the nodes `held` are alive to the end, the network's input to the end of a head in slabs.
+[[nodiscard]] NetworkUse network_use(const Network& network, const std::vector<int>& held = {}, int head_last = -1);
+// The same of a geometry, with what each call skips of its inputs' histories. Both are searched_in_pairs() where pairs
+// leave out the values `absent`.
+[[nodiscard]] NetworkUse network_use(const Network& network, const Geometry& geometry,
+                                     const std::vector<bool>& absent = {});
+
+// Planes before those that a call of `node` itself writes; a head in slabs fills a tensor that is counted beside it.
+[[nodiscard]] std::int64_t written_history(const Geometry& geometry, int node);
+
+// Bounds that a combination must keep; bytes without the network's weights.
+struct ChoiceLimits {
+  std::int64_t total = saturated;  // persistent + transient
+  std::int64_t persistent = saturated;
+  std::int64_t transient = saturated;
+  Seconds seconds = std::numeric_limits<double>::infinity();  // of all calls of a patch; must stay below
+};
+
+// The options of one geometry's nodes and what follows from them without combining.
+struct GeometryOptions {
+  std::vector<const LayerOptions*> nodes;
+  Seconds least_seconds = 0;          // no combination runs a patch faster
+  std::int64_t least_persistent = 0;  // or keeps less
+  std::int64_t least_transient = 0;   // or needs less at its worst moment, histories aside
+  std::int64_t least_histories = 0;   // or keeps less from step to step
+  std::int64_t kernels = 0;           // every one keeps so much beside what its primitives keep
+};
+
+struct NodePick {
+  const LayerOption* option = nullptr;
+  const LayerOption* reorder = nullptr;  // of its output; nullptr for none
+};
+
+// One combination. Pointers are those of the table that combine() was given.
+struct Assignment {
+  Seconds seconds = 0;  // of all calls of a patch: each as often as it runs
+  std::int64_t persistent = 0;
+  std::int64_t transient = 0;                  // least packing: peak of the schedule in whole aligned buffers
+  const LayerOption* input_reorder = nullptr;  // nullptr: the input is read planar, as it arrives
+  std::vector<NodePick> nodes;
+};
+
+// Bytes of the tensor of value `value` of the geometry in `format`, as packed.
+[[nodiscard]] std::int64_t value_bytes(const Geometry& geometry, int value, Format format);
+
+// All combinations within the limits that no other beats in time, persistent and transient bytes together, by
+// rising time. Equal arguments give equal answers. None as soon as `stop` returns true: deep networks have many, and it
+// is asked between any two of them.
+[[nodiscard]] std::vector<Assignment> combine(const NetworkUse& use, const Geometry& geometry,
+                                              const GeometryOptions& options, OptionTable& table,
+                                              const ChoiceLimits& limits, const StopQuestion& stop = StopQuestion({}));
+
+}  // namespace znni

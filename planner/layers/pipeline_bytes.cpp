@@ -1,0 +1,111 @@
+#include "planner/layers/pipeline_bytes.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace znni {
+namespace {
+
+std::int64_t planar_bytes(const Shape5& shape) { return round_up(tensor_bytes(shape, {}), buffer_alignment); }
+
+// Every space in which a segment's buffers are counted.
+SpaceBytes segment_bytes(const SegmentDesign& segment) {
+  const MemoryPlan& memory = segment.schedule.memory;
+  SpaceBytes use;
+  for (const auto& [space, bytes] : {std::pair{MemorySpace::host, &use.host},
+                                     {MemorySpace::pinned, &use.pinned},
+                                     {MemorySpace::device, &use.device}}) {
+    *bytes = pack(memory, space).bytes;
+    for (const Buffer& buffer : memory) {
+      if (buffer.lifetime.persistent && buffer.space == space) *bytes = add(*bytes, round_up(buffer.bytes, 64));
+    }
+  }
+  if (segment.place == Place::gpu) {
+    use.device = add(use.device, mul(2, planar_bytes(segment.group_tensor())));
+    use.device = add(use.device, mul(2, planar_bytes(segment.group_output())));
+  } else if (!writes_in_place(segment)) {
+    use.host = add(use.host, planar_bytes(segment.group_output()));
+  }
+  return use;
+}
+
+// `group` of S.
+std::int64_t part_bytes(Shape5 shape, std::int64_t group, std::int64_t S, Format format = {}) {
+  shape.S = shape.S / S * group;
+  return round_up(tensor_bytes(shape, format), buffer_alignment);
+}
+
+}  // namespace
+
+SpaceBytes pipeline_bytes(const RungSegments& parts) {
+  SpaceBytes use;
+  for (const SegmentDesign& segment : parts.segments) use = use.plus(segment_bytes(segment));
+  const SegmentDesign& first = parts.segments.front();
+  const SegmentDesign& last = parts.segments.back();
+  const bool has_head = first.place == Place::cpu;
+  if (has_head) use.host = add(use.host, planar_bytes(first.whole_tensor()));
+  const SegmentDesign& behind = has_head && parts.segments.size() > 1 ? parts.segments[1] : first;
+  const bool copied = behind.place == Place::gpu;
+  std::int64_t& between = copied ? use.pinned : use.host;
+  between = add(between, mul(2, planar_bytes(copied ? behind.whole_input() : behind.whole_tensor())));
+  if (last.place == Place::gpu && behind.place == Place::gpu_host_ram) {
+    use.pinned = add(use.pinned, planar_bytes(last.whole_input()));
+  }
+  std::int64_t& output = last.place == Place::gpu ? use.pinned : use.host;
+  output = add(output, planar_bytes(parts.geometry.values.back()));
+  return use;
+}
+
+LeastBytes::LeastBytes(Geometry geometry, Format smallest)
+    : geometry_(std::move(geometry)), smallest_(smallest), kept_before_{0} {
+  for (int value = 0; value <= nodes(); ++value) {
+    kept_before_.push_back(add(kept_before_.back(), history(value, smallest_)));
+  }
+}
+
+std::int64_t LeastBytes::history(int value, Format format) const { return history_bytes(geometry_, value, format); }
+
+std::int64_t LeastBytes::kept(int first, int last) const {
+  return kept_before_[static_cast<std::size_t>(last)] - kept_before_[static_cast<std::size_t>(first)];
+}
+
+// `group` of S.
+std::int64_t LeastBytes::tensor(int value, std::int64_t group, std::int64_t S) const {
+  return part_bytes(tensor_shape(geometry_, value), group, S, smallest_);
+}
+
+SpaceBytes LeastBytes::on_host(int theta, int until) const {
+  const auto value = [&](int number) { return planar_bytes(geometry_.values[static_cast<std::size_t>(number)]); };
+  const auto most_between = [&](int first, int last) {
+    std::int64_t most = 0;
+    for (int number = first + 1; number < last; ++number) most = std::max(most, tensor(number));
+    return most;
+  };
+  const bool has_host_ram = until > theta;
+  const bool has_tail = until < nodes();
+  SpaceBytes use;
+  use.host = add(kept(0, until), add(most_between(0, theta), most_between(theta, until)));
+  if (theta > 0) use.host = add(use.host, tensor(0));
+  std::int64_t& between = has_host_ram ? use.host : use.pinned;
+  between = add(between, mul(2, has_host_ram ? tensor(theta) : value(theta)));
+  if (has_tail && has_host_ram) use.pinned = add(use.pinned, value(until));
+  std::int64_t& output = has_tail ? use.pinned : use.host;
+  output = add(output, value(nodes()));
+  return use;
+}
+
+std::int64_t LeastBytes::on_device(int until, std::int64_t group, const std::vector<bool>& absent) const {
+  const std::int64_t S = geometry_.values[static_cast<std::size_t>(until)].S;
+  // What crosses the cut is planar; where it is reordered, planes of earlier steps stand in the reordered tensor.
+  const Shape5& in = geometry_.values[static_cast<std::size_t>(until)];
+  const std::int64_t input = smallest_ == Format{} ? tensor(until, group, S) : part_bytes(in, group, S);
+  const std::int64_t ends = add(input, part_bytes(geometry_.values.back(), group, S));
+  std::int64_t most = 0;
+  for (int value = until + 1; value < nodes(); ++value) {
+    const bool left_out = !absent.empty() && absent[static_cast<std::size_t>(value)];
+    if (!left_out) most = std::max(most, tensor(value, group, S));
+  }
+  return add(add(mul(2, ends), most), kept(until, nodes()));
+}
+
+}  // namespace znni

@@ -1,0 +1,41 @@
+// The bytes that a rung over several places takes, by memory space: exactly, and the least that any way to compute its
+// layers takes.
+#pragma once
+
+#include <vector>
+
+#include "planner/layers/divisions.hpp"
+#include "planner/layers/segments.hpp"
+
+namespace znni {
+
+// Bytes a rung takes when it is opened as a pipeline: memory of its segments, what crosses between them, slots.
+[[nodiscard]] SpaceBytes pipeline_bytes(const RungSegments& parts);
+
+// What tensors alone take, however layers are computed: pipeline_bytes() is never less. Nodes [0, theta) on the CPU,
+// [theta, until) through host RAM, the others on the GPU; theta is not the number of nodes.
+class LeastBytes {
+ public:
+  // `smallest`: of the formats that tensors on the GPU may have, the one of the fewest bytes.
+  explicit LeastBytes(Geometry geometry, Format smallest = {});
+
+  // Host and pinned bytes, where the formats are planar.
+  [[nodiscard]] SpaceBytes on_host(int theta, int until) const;
+  // Of the GPU's memory, where nodes from `until` on run on it, `group` of the inputs at a time. `absent`, per value:
+  // those that pairs leave out, which the geometry knows of (with_pairs() of planner/plan/pairs.hpp); may be empty.
+  [[nodiscard]] std::int64_t on_device(int until, std::int64_t group, const std::vector<bool>& absent = {}) const;
+  // What the readers of the values [first, last) keep between the steps of a stream.
+  [[nodiscard]] std::int64_t kept(int first, int last) const;
+  // What those of one value keep of it in `format`.
+  [[nodiscard]] std::int64_t history(int value, Format format) const;
+
+ private:
+  [[nodiscard]] int nodes() const { return static_cast<int>(geometry_.problems.size()); }
+  [[nodiscard]] std::int64_t tensor(int value, std::int64_t group = 1, std::int64_t S = 1) const;
+
+  Geometry geometry_;
+  Format smallest_;
+  std::vector<std::int64_t> kept_before_;  // per value: of all before it
+};
+
+}  // namespace znni

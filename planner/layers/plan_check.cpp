@@ -1,0 +1,186 @@
+#include <algorithm>
+#include <set>
+#include <sstream>
+#include <string>
+
+#include "planner/costs/catalogue.hpp"
+#include "planner/layers/pipeline_bytes.hpp"
+#include "planner/layers/schedule.hpp"
+#include "planner/plan/plan.hpp"
+
+namespace znni {
+namespace {
+
+Error unfit(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+
+std::string quoted(const std::vector<std::string>& lines, std::size_t i) {
+  return i < lines.size() ? "\"" + lines[i] + "\"" : "missing";
+}
+
+Result<void> check_nodes(const Plan& plan, const Network& network) {
+  const std::vector<std::string> nodes = describe(network);
+  if (plan.key.nodes == nodes) return {};
+  std::size_t i = 0;
+  while (i < nodes.size() && i < plan.key.nodes.size() && nodes[i] == plan.key.nodes[i]) ++i;
+  return unfit("made for another network: node " + std::to_string(i) + " is " + quoted(plan.key.nodes, i) +
+               " in the plan and " + quoted(nodes, i) + " in the network");
+}
+
+// Bytes with their exact number, since two that differ may round to the same text.
+std::string exact_bytes(std::int64_t bytes) { return bytes_text(bytes) + " (" + std::to_string(bytes) + " bytes)"; }
+
+Result<void> check_machine(const Plan& plan, const DeviceSpec& device, std::int64_t memory_limit) {
+  if (plan.memory.total() > memory_limit) {
+    return unfit("needs " + exact_bytes(plan.memory.total()) + "; the limit is " + exact_bytes(memory_limit));
+  }
+  if (plan.key.threads != device.threads) {
+    return unfit("planned for " + std::to_string(plan.key.threads) +
+                 " threads, on which its memory depends; there are " + std::to_string(device.threads));
+  }
+  return {};
+}
+
+Result<void> check_primitive(const Step& step, const Catalogue& catalogue) {
+  if (step.primitive.empty()) return {};  // the input's step only reorders
+  const Primitive* primitive = catalogue.find(step.primitive);
+  if (primitive == nullptr) return unfit("unknown primitive " + step.primitive);
+  if (primitive->version == step.version) return {};
+  return unfit(step.primitive + " is version " + std::to_string(primitive->version) + " here and version " +
+               std::to_string(step.version) + " in the plan");
+}
+
+// Nothing is rounded coarser than was asked for.
+Result<void> check_precision(const Step& step, Precision allowed) {
+  const Precision found = precision_of(step);
+  if (found <= allowed) return {};
+  return unfit((step.primitive.empty() ? step.reorder : step.primitive) + " computes in " +
+               std::string(to_string(found)) + "; the plan allows " + std::string(to_string(allowed)));
+}
+
+// What the rung needs of each kind must be counted in the plan.
+Result<void> check_counted(const char* what, std::int64_t needed, std::int64_t counted) {
+  if (needed <= counted) return {};
+  return unfit(std::string("its ") + what + " take " + exact_bytes(needed) + "; the plan counts " +
+               exact_bytes(counted));
+}
+
+// What plans are checked against.
+struct Checked {
+  const Network& network;
+  const Catalogue& catalogue;
+  const DeviceSpec& device;
+  const GpuOffer* gpu;
+};
+
+// `taken`: by the rungs with a GPU before this one, which stand beside each other.
+Result<void> check_split(const Rung& rung, const Plan& plan, const Checked& with, SpaceBytes& taken) {
+  if (with.gpu == nullptr) {
+    const auto elsewhere = std::find_if(rung.segments.begin(), rung.segments.end(),
+                                        [](const Segment& segment) { return segment.place != Place::cpu; });
+    return unfit("a segment runs on " + std::string(to_string(elsewhere->place)) + ", and there is no GPU");
+  }
+  const Result<RungSegments> parts = take_apart(with.network, rung, with.catalogue, {with.device, with.gpu->spec});
+  if (!parts) return parts.error();
+  const SpaceBytes bytes = pipeline_bytes(*parts);
+  taken = taken.plus(bytes);
+  const SpaceBytes offered{saturated, with.gpu->pinned_bytes, with.gpu->device_bytes};
+  if (!offered.covers({0, taken.pinned, taken.device})) {
+    return unfit("needs, with the rungs before it, " + exact_bytes(taken.device) + " of the GPU's memory and " +
+                 exact_bytes(taken.pinned) + " pinned; there are " + exact_bytes(offered.device) + " and " +
+                 exact_bytes(offered.pinned));
+  }
+  return check_counted("buffers in host RAM", add(taken.host, taken.pinned), plan.memory.transient);
+}
+
+Result<void> check_rung(const Rung& rung, const Plan& plan, const Checked& with, SpaceBytes& taken) {
+  const auto& [network, catalogue, device, gpu] = with;
+  std::vector<Step> steps;
+  for (const Segment& segment : rung.segments) {
+    steps.insert(steps.end(), segment.steps.begin(), segment.steps.end());
+  }
+  for (const Step& step : steps) {
+    Result<void> sound = check_primitive(step, catalogue);
+    if (sound) sound = check_precision(step, plan.key.precision);
+    if (!sound) return sound.error().within("node " + std::to_string(step.node));
+  }
+  if (!on_cpu(rung)) return check_split(rung, plan, with, taken);
+  const Result<Geometry> geometry = make_geometry(network, rung.geometry);
+  if (!geometry) return geometry.error();
+  const Result<Schedule> schedule = make_schedule(network, *geometry, steps, catalogue, device);
+  if (!schedule) return schedule.error();
+  const std::int64_t persistent = mul(plan.sockets, persistent_bytes(schedule->memory));
+  if (Result<void> sound = check_counted("persistent buffers", persistent, plan.memory.persistent); !sound) {
+    return sound;
+  }
+  const std::int64_t transient = mul(plan.sockets, pack(schedule->memory).bytes);
+  return check_counted("tensors and scratch buffers", transient, plan.memory.transient);
+}
+
+Result<void> check_ladder(const Plan& plan, const Checked& with) {
+  if (plan.ladder.empty()) return unfit("has no patch size");
+  const std::int64_t weights = weight_bytes(with.network);
+  if (Result<void> sound = check_counted("weights", weights, plan.memory.weights); !sound) return sound;
+  SpaceBytes taken;
+  for (std::size_t i = 0; i < plan.ladder.size(); ++i) {
+    if (Result<void> sound = check_rung(plan.ladder[i], plan, with, taken); !sound) {
+      return sound.error().within("rung " + std::to_string(i));
+    }
+  }
+  return {};
+}
+
+Result<void> check_all(const Plan& plan, const Checked& with, std::int64_t memory_limit) {
+  if (Result<void> sound = check_nodes(plan, with.network); !sound) return sound;
+  if (Result<void> sound = check_machine(plan, with.device, memory_limit); !sound) return sound;
+  const Result<DeviceSpec> device = device_of_rungs(plan, with.device);
+  if (!device) return device.error();
+  return check_ladder(plan, {with.network, with.catalogue, *device, with.gpu});
+}
+
+// Words of `now` that are not among those of `before`.
+std::string new_words(const std::string& before, const std::string& now) {
+  std::set<std::string> known;
+  std::string word;
+  for (std::istringstream words(before); words >> word;) known.insert(word);
+  std::string text;
+  for (std::istringstream words(now); words >> word;) {
+    if (known.contains(word)) continue;
+    if (!text.empty()) text += ' ';
+    text += word;
+  }
+  return text;
+}
+
+}  // namespace
+
+bool on_cpu(const Rung& rung) {
+  return std::all_of(rung.segments.begin(), rung.segments.end(),
+                     [](const Segment& segment) { return segment.place == Place::cpu; });
+}
+
+Result<DeviceSpec> device_of_rungs(const Plan& plan, const DeviceSpec& cpu) {
+  if (plan.sockets == 1) return cpu;
+  if (needs_gpu(plan)) return unfit("sockets is " + std::to_string(plan.sockets) + "; with a GPU it must be 1");
+  if (plan.sockets == cpu.sockets) return of_one_socket(cpu);
+  return unfit("planned for " + std::to_string(plan.sockets) + " sockets; there are " + std::to_string(cpu.sockets));
+}
+
+bool needs_gpu(const Plan& plan) { return !std::all_of(plan.ladder.begin(), plan.ladder.end(), on_cpu); }
+
+std::string device_name(const DeviceSpec& cpu, const DeviceSpec* gpu) {
+  return gpu == nullptr ? cpu.name : cpu.name + " + " + gpu->name;
+}
+
+PlanCheck check(const Plan& plan, const Network& network, const Catalogue& catalogue, const DeviceSpec& device,
+                std::int64_t memory_limit, const GpuOffer* gpu) {
+  if (const Result<void> sound = check_all(plan, {network, catalogue, device, gpu}, memory_limit); !sound) {
+    return {PlanFit::does_not_run, sound.error().message};
+  }
+  const std::string grown = new_words(plan.key.search_space, catalogue.fingerprint());
+  if (!grown.empty()) return {PlanFit::runs_but_search_space_grew, "primitives that were not searched: " + grown};
+  const std::string here = device_name(device, needs_gpu(plan) ? &gpu->spec : nullptr);
+  if (plan.key.device != here) return {PlanFit::runs, "planned for " + plan.key.device + "; this is " + here};
+  return {};
+}
+
+}  // namespace znni

@@ -1,0 +1,29 @@
+// What a plan is predicted to take: put together from its steps, and told anew when there are other timings.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "planner/costs/costs.hpp"
+#include "planner/geometry/geometry.hpp"
+#include "planner/plan/plan.hpp"
+
+namespace znni {
+
+// What the steps of a rung, each `runs` times, take one after the other: steps of one primitive err alike, those of
+// different ones independently.
+[[nodiscard]] Cost cost_of_steps(const Rung& rung, const std::function<double(const Segment&, const Step&)>& runs);
+
+// Of a rung whose steps have their times: basis and error bar of all of them, each as often as it runs.
+[[nodiscard]] Prediction predict(const Network& network, const Geometry& geometry, const Rung& rung,
+                                 double voxels_per_second);
+
+// The plan with the times, bases and error bars of its steps, rungs and prediction as `costs` tells them now of the
+// device that a rung runs on; what is chosen stays. Voxels per second change as the seconds of the first rung do.
+// Requires that the plan runs on `device` (check() of planner/plan/plan.hpp); unsupported where the plan needs a GPU,
+// whose times come from elsewhere.
+[[nodiscard]] Result<Plan> predict_again(Plan plan, const Network& network, const Catalogue& catalogue,
+                                         const DeviceSpec& device,
+                                         const std::function<std::unique_ptr<CostSource>(const DeviceSpec&)>& costs);
+
+}  // namespace znni

@@ -1,0 +1,77 @@
+// A rung whose segments stand on several places, taken apart: each segment as a network of its own with its geometry,
+// its calls and its memory. A segment may run its input in groups of S, fragments of earlier poolings among them: the
+// tail's sub-batches (ZNNi section VII.B). Of a streamed rung each segment keeps what its own nodes read again, in the
+// memory of its place; the new planes alone cross a cut.
+#pragma once
+
+#include <vector>
+
+#include "planner/costs/catalogue.hpp"
+#include "planner/layers/schedule.hpp"
+#include "planner/plan/plan.hpp"
+#include "primitives/hybrid/divided_conv.hpp"
+
+namespace znni {
+
+// A segment of one place, ready to be prepared. Its nodes are numbered from 0; value 0 is what crosses the cut, planar.
+struct SegmentDesign {
+  Place place = Place::cpu;
+  int first_node = 0;  // of the whole network
+  Network network;
+  Geometry geometry;        // of one group; its runs and windows count those of a whole patch, all groups and passes;
+                            // axes exchanged as in the whole one
+  std::vector<Step> steps;  // nodes numbered as in `network`
+  Schedule schedule;        // of one group; the segment's input and output are not in its memory, but their owners'
+  std::int64_t inputs = 1;  // S that crosses the cut
+  std::int64_t group = 1;   // of them at once; divides them
+  Vec3 fragments_before;    // of what crosses, per axis
+
+  [[nodiscard]] const Shape5& group_input() const { return geometry.values.front(); }
+  [[nodiscard]] const Shape5& group_output() const { return geometry.values.back(); }
+  [[nodiscard]] std::int64_t groups() const { return inputs / group; }
+  // Fragments the segment makes of each input, per axis.
+  [[nodiscard]] Vec3 fragments() const;
+  // What all groups read and write together.
+  [[nodiscard]] Shape5 whole_input() const;
+  [[nodiscard]] Shape5 whole_output() const;
+  // Tensors that hold the input, of a stream behind the planes of earlier steps that the segment reads again, unless it
+  // reorders the input: then the reordered tensor has them.
+  [[nodiscard]] Shape5 group_tensor() const;
+  [[nodiscard]] Shape5 whole_tensor() const;
+  [[nodiscard]] bool reorders_input() const;
+};
+
+// Nodes [first, last] as a network of their own, whose values are numbered anew: `first` becomes 0; and their modes.
+[[nodiscard]] Network part_of(const Network& network, int first, int last);
+[[nodiscard]] std::vector<PoolingMode> modes_of(const Network& network, const GeometryChoice& choice, int first,
+                                                int last);
+
+// Whether the outputs of a group, as the segment writes them, stand in their places already.
+[[nodiscard]] bool writes_in_place(const SegmentDesign& segment);
+// Where the segment's output number `output` of group `group` stands among the inputs of the next segment, or of the
+// network's output: fragments stand in rising order of their offsets, the newest pooling most significant, and so those
+// of one group are not neighbours.
+[[nodiscard]] std::int64_t place_of_output(const SegmentDesign& segment, std::int64_t group, std::int64_t output);
+
+// How a divided step's convolution is computed: by the GPU's primitive `inner`, parts staged; `reorder`: the step's.
+[[nodiscard]] hybrid::DividedChoice divided_choice(const Step& step, const Primitive& inner, const Primitive* reorder);
+
+// The devices of the places. On 'gpu_host_ram' the layers run one at a time with their tensors in host RAM: divided
+// convolutions through the GPU, all others on the CPU (ZNNi section VII.B).
+struct PlaceSpecs {
+  DeviceSpec cpu;
+  DeviceSpec gpu;
+};
+
+// The geometry of the whole, and its segments. `unsupported`, with the reason: cuts where more than one value is alive,
+// heads in slabs and groups of fragments whose input is held (a segment has a memory of its own for each item), inputs
+// that are reordered first, but on 'gpu'. invalid_argument: segments that do not follow each other, steps of other
+// nodes, groups that do not divide.
+struct RungSegments {
+  Geometry geometry;
+  std::vector<SegmentDesign> segments;
+};
+[[nodiscard]] Result<RungSegments> take_apart(const Network& network, const Rung& rung, const Catalogue& catalogue,
+                                              const PlaceSpecs& specs);
+
+}  // namespace znni

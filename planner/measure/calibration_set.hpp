@@ -1,0 +1,26 @@
+// What `planner measure` runs when it is told of no net: small layers of every kind that nets are made of, from which
+// the formulas of all primitives are corrected.
+#pragma once
+
+#include <vector>
+
+#include "planner/costs/catalogue.hpp"
+#include "planner/costs/costs.hpp"
+#include "planner/measure/measured.hpp"
+
+namespace znni {
+
+// A layer with the ways to compute it that are worth timing: the fastest of every primitive among them, unless it takes
+// thirty times the fastest of all.
+struct CalibrationTask {
+  LayerProblem problem;
+  std::vector<Way> ways;
+};
+
+// Convolutions of few and of many images, small and large kernels, each in two sizes that take a core about a
+// tenth of a second, the larger of fragments; poolings; what is done element by element; reorders. All small ones
+// first, so that a calibration that is cut short knows a little of everything.
+[[nodiscard]] std::vector<CalibrationTask> calibration_set(const Catalogue& catalogue, const DeviceSpec& spec,
+                                                           CostSource& costs);
+
+}  // namespace znni

@@ -1,0 +1,23 @@
+// Search and measurement in turns: search with what is known, run the layers of the best plan, search again
+// with corrected costs, until the best plan rests on measured (or recorded) times alone or time is up.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "planner/measure/measured.hpp"
+#include "planner/search/search.hpp"
+
+namespace znni {
+
+// Told before each problem is measured, one line.
+using OnProgress = std::function<void(const std::string&)>;
+
+// The ways the plan chose are measured first, then, when its times are all known, their rivals. When time is
+// up or options.stop says so, the plan of the last complete search with the records there are. A layer that
+// needs more memory than can be measured keeps its modelled time.
+[[nodiscard]] Result<Plan> measured_search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
+                                           Measurer& measurer, const SearchOptions& options,
+                                           const OnProgress& on_progress = {}, SearchLog* log = nullptr);
+
+}  // namespace znni

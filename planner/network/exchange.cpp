@@ -1,0 +1,52 @@
+#include "planner/network/exchange.hpp"
+
+#include <variant>
+
+namespace znni {
+
+std::string_view axis_name(int axis) { return std::string_view("zyx").substr(static_cast<std::size_t>(axis), 1); }
+
+Network exchanged(Network network, int axis) {
+  for (Node& node : network.nodes) {
+    if (auto* const conv = std::get_if<Convolution>(&node.operation)) {
+      conv->k = exchanged(conv->k, axis);
+      conv->dilation = exchanged(conv->dilation, axis);
+    }
+    if (auto* const pooling = std::get_if<Pooling>(&node.operation)) {
+      pooling->window = exchanged(pooling->window, axis);
+      pooling->stride = exchanged(pooling->stride, axis);
+    }
+    if (auto* const crop = std::get_if<Crop>(&node.operation)) {
+      crop->begin = exchanged(crop->begin, axis);
+      crop->end = exchanged(crop->end, axis);
+    }
+  }
+  return network;
+}
+
+std::int64_t kernel_bytes(const Network& network) {
+  const std::vector<std::int64_t> f = images(network);
+  std::int64_t floats = 0;
+  for (const Node& node : network.nodes) {
+    const auto* const conv = std::get_if<Convolution>(&node.operation);
+    if (conv == nullptr) continue;
+    const std::int64_t f_in = f[static_cast<std::size_t>(node.inputs.front())];
+    floats = add(floats, mul(mul(f_in, conv->f_out), voxels(conv->k)));
+  }
+  return mul(floats, element_bytes(ElementType::f32));
+}
+
+void exchange_kernels(std::span<const float> from, Vec3 k, int axis, std::span<float> to) {
+  ensure(from.size() == to.size(), "kernels keep their size");
+  const Vec3 turned = exchanged(k, axis);
+  const std::size_t taps = static_cast<std::size_t>(voxels(k));
+  for (std::size_t kernel = 0; kernel < from.size(); kernel += taps) {
+    for (std::size_t i = 0; i < taps; ++i) {
+      const auto index = static_cast<std::int64_t>(i);
+      const Vec3 at = exchanged({index / (k.y * k.x), index / k.x % k.y, index % k.x}, axis);
+      to[kernel + static_cast<std::size_t>((at.z * turned.y + at.y) * turned.x + at.x)] = from[kernel + i];
+    }
+  }
+}
+
+}  // namespace znni

@@ -1,0 +1,37 @@
+#include "planner/network/graph_edits.hpp"
+
+namespace znni {
+
+std::vector<int> readers_of(const Network& network, int value) {
+  std::vector<int> readers;
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    for (const int input : network.nodes[i].inputs) {
+      if (input == value) readers.push_back(static_cast<int>(i));
+    }
+  }
+  return readers;
+}
+
+bool is_read_once(const Network& network, int value) { return readers_of(network, value).size() == 1; }
+
+void remove_node(LoadedNetwork& loaded, int node) {
+  std::vector<Node>& nodes = loaded.network.nodes;
+  const int value = node + 1;
+  const int replacement = nodes[index(node)].inputs.front();
+  for (Node& other : nodes) {
+    for (int& input : other.inputs) {
+      if (input == value) input = replacement;
+      if (input > value) --input;
+    }
+  }
+  nodes.erase(nodes.begin() + node);
+  if (!loaded.weights.empty()) loaded.weights.erase(loaded.weights.begin() + node);
+}
+
+void remove_unread(LoadedNetwork& loaded) {
+  for (int node = static_cast<int>(loaded.network.nodes.size()) - 2; node >= 0; --node) {
+    if (readers_of(loaded.network, node + 1).empty()) remove_node(loaded, node);
+  }
+}
+
+}  // namespace znni

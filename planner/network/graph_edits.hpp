@@ -1,0 +1,30 @@
+// What passes over a network's graph look up and change.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "planner/network/network.hpp"
+
+namespace znni {
+
+// A network with its parameters: one NodeWeights per node, or none at all (nets that are only planned).
+struct LoadedNetwork {
+  Network network;
+  NetworkWeights weights;
+};
+
+[[nodiscard]] inline std::size_t index(int value) { return static_cast<std::size_t>(value); }
+
+// Nodes that read `value`, once per input that does.
+[[nodiscard]] std::vector<int> readers_of(const Network& network, int value);
+
+[[nodiscard]] bool is_read_once(const Network& network, int value);
+
+// Takes `node` away; its readers read its first input instead.
+void remove_node(LoadedNetwork& loaded, int node);
+
+// Takes away what nobody reads and is not the output.
+void remove_unread(LoadedNetwork& loaded);
+
+}  // namespace znni

@@ -1,0 +1,216 @@
+#include "planner/network/graph_passes.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "planner/network/graph_branches.hpp"
+#include "planner/network/graph_edits.hpp"
+#include "planner/network/graph_sums.hpp"
+
+namespace znni {
+namespace {
+
+// The node that `reader` (of one input) reads, if nobody else reads it; nullptr otherwise, or for the input.
+Node* exclusive_producer(Network& network, int reader) {
+  const int value = network.nodes[index(reader)].inputs.front();
+  if (value == 0 || !is_read_once(network, value)) return nullptr;
+  return &network.nodes[index(value - 1)];
+}
+
+// Puts node `from` before node `to`, which is an earlier one. Nothing it reads stands behind that.
+void move_node(LoadedNetwork& loaded, int from, int to) {
+  std::vector<Node>& nodes = loaded.network.nodes;
+  for (Node& node : nodes) {
+    for (int& input : node.inputs) {
+      const int writer = input - 1;
+      if (writer == from) {
+        input = to + 1;
+      } else if (writer >= to && writer < from) {
+        ++input;
+      }
+    }
+  }
+  std::rotate(nodes.begin() + to, nodes.begin() + from, nodes.begin() + from + 1);
+  NetworkWeights& weights = loaded.weights;
+  if (!weights.empty()) std::rotate(weights.begin() + to, weights.begin() + from, weights.begin() + from + 1);
+}
+
+bool does_nothing(const Operation& operation) {
+  const auto* activate = std::get_if<Activate>(&operation);
+  if (activate != nullptr) return activate->activation.kind == ActivationKind::none;
+  const auto* crop = std::get_if<Crop>(&operation);
+  return crop != nullptr && *crop == Crop{};
+}
+
+bool drop_identity(LoadedNetwork& loaded, int node) {
+  if (!does_nothing(loaded.network.nodes[index(node)].operation)) return false;
+  if (loaded.network.nodes.size() == 1) return false;
+  remove_node(loaded, node);
+  return true;
+}
+
+bool join_crops(LoadedNetwork& loaded, int node) {
+  auto* crop = std::get_if<Crop>(&loaded.network.nodes[index(node)].operation);
+  if (crop == nullptr) return false;
+  const Node* producer = exclusive_producer(loaded.network, node);
+  const auto* inner = producer == nullptr ? nullptr : std::get_if<Crop>(&producer->operation);
+  if (inner == nullptr) return false;
+  *crop = {inner->begin + crop->begin, inner->end + crop->end};
+  remove_node(loaded, loaded.network.nodes[index(node)].inputs.front() - 1);
+  return true;
+}
+
+// Multiplies what a convolution of f_out images writes, and adds to it.
+void scale_outputs(NodeWeights& conv, const NodeWeights& by) {
+  const std::size_t f_out = by.scale.size();
+  const std::size_t per_output = conv.kernels.size() / f_out;
+  conv.bias.resize(f_out, 0.0F);
+  for (std::size_t j = 0; j < f_out; ++j) {
+    for (std::size_t i = j * per_output; i < (j + 1) * per_output; ++i) conv.kernels[i] *= by.scale[j];
+    const double bias = static_cast<double>(by.scale[j]) * static_cast<double>(conv.bias[j]);
+    conv.bias[j] = static_cast<float>(bias + static_cast<double>(by.shift[j]));
+  }
+}
+
+// Multiplies what a convolution reads, and adds to it.
+void scale_inputs(NodeWeights& conv, std::int64_t f_out, const NodeWeights& by) {
+  const std::size_t f = by.scale.size();
+  const std::size_t taps = conv.kernels.size() / (f * static_cast<std::size_t>(f_out));
+  conv.bias.resize(static_cast<std::size_t>(f_out), 0.0F);
+  for (std::size_t j = 0; j < conv.bias.size(); ++j) {
+    double bias = static_cast<double>(conv.bias[j]);
+    for (std::size_t i = 0; i < f; ++i) {
+      for (std::size_t tap = (j * f + i) * taps; tap < (j * f + i + 1) * taps; ++tap) {
+        bias += static_cast<double>(conv.kernels[tap]) * static_cast<double>(by.shift[i]);
+        conv.kernels[tap] *= by.scale[i];
+      }
+    }
+    conv.bias[j] = static_cast<float>(bias);
+  }
+}
+
+bool fold_into_producer(LoadedNetwork& loaded, int node) {
+  if (!std::holds_alternative<ScaleShift>(loaded.network.nodes[index(node)].operation)) return false;
+  Node* producer = exclusive_producer(loaded.network, node);
+  const auto* conv = producer == nullptr ? nullptr : std::get_if<Convolution>(&producer->operation);
+  if (conv == nullptr || conv->activation.kind != ActivationKind::none || producer->inputs.size() > 1) return false;
+  const int producer_number = loaded.network.nodes[index(node)].inputs.front() - 1;
+  if (!loaded.weights.empty()) scale_outputs(loaded.weights[index(producer_number)], loaded.weights[index(node)]);
+  remove_node(loaded, node);
+  return true;
+}
+
+bool fold_into_readers(LoadedNetwork& loaded, int node) {
+  const std::vector<Node>& nodes = loaded.network.nodes;
+  if (!std::holds_alternative<ScaleShift>(nodes[index(node)].operation)) return false;
+  const std::vector<int> readers = readers_of(loaded.network, node + 1);
+  const bool foldable = std::all_of(readers.begin(), readers.end(), [&](int reader) {
+    const Node& conv = nodes[index(reader)];
+    const bool adds_it = conv.inputs.size() > 1 && conv.inputs.back() == node + 1;
+    return std::holds_alternative<Convolution>(conv.operation) && !adds_it;
+  });
+  if (readers.empty() || !foldable) return false;
+  for (const int reader : readers) {
+    if (loaded.weights.empty()) break;
+    const std::int64_t f_out = std::get<Convolution>(nodes[index(reader)].operation).f_out;
+    scale_inputs(loaded.weights[index(reader)], f_out, loaded.weights[index(node)]);
+  }
+  remove_node(loaded, node);
+  return true;
+}
+
+// Where the operation keeps an activation fused into it; nullptr for those that have none.
+Activation* fused_activation(Operation& operation) {
+  if (auto* conv = std::get_if<Convolution>(&operation)) return &conv->activation;
+  if (auto* sum = std::get_if<Add>(&operation)) return &sum->activation;
+  return nullptr;
+}
+
+bool fuse_activation(LoadedNetwork& loaded, int node) {
+  const auto* activate = std::get_if<Activate>(&loaded.network.nodes[index(node)].operation);
+  if (activate == nullptr) return false;
+  Node* producer = exclusive_producer(loaded.network, node);
+  Activation* fused = producer == nullptr ? nullptr : fused_activation(producer->operation);
+  if (fused == nullptr || fused->kind != ActivationKind::none) return false;
+  *fused = activate->activation;
+  remove_node(loaded, node);
+  return true;
+}
+
+// Of a sum of two.
+struct Addends {
+  int earlier = 0;
+  int later = 0;
+};
+
+std::optional<Addends> addends_of(const Node& node) {
+  if (!std::holds_alternative<Add>(node.operation) || node.inputs.size() != 2) return std::nullopt;
+  const auto [earlier, later] = std::minmax({node.inputs[0], node.inputs[1]});
+  return Addends{earlier, later};
+}
+
+// Whether a convolution writes `value` that can end its sums with a residual.
+bool can_add(const Network& network, int value) {
+  if (value == 0 || !is_read_once(network, value)) return false;
+  const Node& producer = network.nodes[index(value - 1)];
+  const auto* conv = std::get_if<Convolution>(&producer.operation);
+  return conv != nullptr && conv->activation.kind == ActivationKind::none && producer.inputs.size() == 1;
+}
+
+// A residual stands before the convolution that adds it; files crop it where they need it.
+bool crop_first(LoadedNetwork& loaded, int node) {
+  const std::vector<Node>& nodes = loaded.network.nodes;
+  const std::optional<Addends> addends = addends_of(nodes[index(node)]);
+  if (!addends || !can_add(loaded.network, addends->earlier)) return false;
+  const Node& crop = nodes[index(addends->later - 1)];
+  if (!std::holds_alternative<Crop>(crop.operation) || crop.inputs.front() >= addends->earlier) return false;
+  move_node(loaded, addends->later - 1, addends->earlier - 1);
+  return true;
+}
+
+bool fold_addition(LoadedNetwork& loaded, int node) {
+  std::vector<Node>& nodes = loaded.network.nodes;
+  const std::optional<Addends> addends = addends_of(nodes[index(node)]);
+  if (!addends || !can_add(loaded.network, addends->later)) return false;
+  const int later = addends->later;
+  Node& producer = nodes[index(later - 1)];
+  std::get<Convolution>(producer.operation).activation = std::get<Add>(nodes[index(node)].operation).activation;
+  producer.inputs.push_back(addends->earlier);
+  nodes[index(node)].inputs = {later};
+  remove_node(loaded, node);
+  return true;
+}
+
+using Pass = bool (*)(LoadedNetwork&, int);
+
+// Tries the pass on every node, again and again, until it changes nothing; whether it changed anything.
+bool exhaust(LoadedNetwork& loaded, Pass pass) {
+  bool changed = false;
+  int node = 0;
+  while (node < static_cast<int>(loaded.network.nodes.size())) {
+    const bool changed_here = pass(loaded, node);
+    changed = changed || changed_here;
+    node = changed_here ? 0 : node + 1;
+  }
+  return changed;
+}
+
+bool fold(LoadedNetwork& loaded, int node) {
+  return fold_into_producer(loaded, node) || fold_into_readers(loaded, node);
+}
+
+}  // namespace
+
+LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
+  constexpr Pass passes[] = {drop_identity, join_crops, fold,          fuse_activation,   join_addends,
+                             join_branches, crop_first, fold_addition, join_convolutions, join_siblings};
+  // Each takes inputs or nodes away, but for crop_first: what that moves, fold_addition then takes.
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (const Pass pass : passes) changed = exhaust(loaded, pass) || changed;
+  }
+  return loaded;
+}
+
+}  // namespace znni

@@ -1,0 +1,19 @@
+// Sums of maps of one tensor. A convolution without an activation is linear, so those of one tensor that meet in an Add
+// are one convolution whose taps are the sums of theirs: blocks that are trained with a small kernel, a normalisation
+// or the bare tensor beside the kernel they need. One pass over the tensor is then left, with one inverse transform.
+#pragma once
+
+#include "planner/network/graph_edits.hpp"
+
+namespace znni {
+
+// Two inputs of the Add `node` become one, if
+//   one is a convolution without activation or residual, read by nobody else,
+//   the other is such a convolution, a ScaleShift or the bare tensor,
+//   both of one tensor, each cropped before or behind, or not at all,
+//   and every tap of the other falls onto one of the convolution's, so that the sum has no more of them,
+// and the Add has at most 16 inputs.
+// Takes away what nobody reads then. An Add that is left with one input becomes its activation.
+bool join_addends(LoadedNetwork& loaded, int node);
+
+}  // namespace znni

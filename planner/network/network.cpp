@@ -1,0 +1,356 @@
+#include "planner/network/network.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdio>
+#include <set>
+#include <string_view>
+
+#include "planner/base/overloaded.hpp"
+
+namespace znni {
+namespace {
+
+constexpr std::array<char, 3> axis_names = {'z', 'y', 'x'};
+// Far beyond any net of use; keeps all arithmetic on extents from overflowing.
+constexpr std::int64_t most_reach = std::int64_t{1} << 20;
+constexpr std::int64_t most_stride = std::int64_t{1} << 12;
+constexpr std::int64_t most_images = std::int64_t{1} << 24;
+constexpr std::int64_t most_parameters = std::int64_t{1} << 58;
+
+Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
+
+std::size_t index(int value) { return static_cast<std::size_t>(value); }
+
+// What a node makes of the reaches of its inputs, which are equal.
+Reach reach_after(const Operation& operation, Reach in) {
+  if (const auto* conv = std::get_if<Convolution>(&operation)) {
+    const Vec3 grown = in.stride * (dilated(conv->k, conv->dilation) - Vec3::cube(1));
+    for (int axis = 0; axis < 3; ++axis) in.fov[axis] = add(in.fov[axis], grown[axis]);
+  }
+  if (const auto* pool = std::get_if<Pooling>(&operation)) {
+    const Vec3 grown = in.stride * (pool->window - Vec3::cube(1));
+    for (int axis = 0; axis < 3; ++axis) in.fov[axis] = add(in.fov[axis], grown[axis]);
+    in.stride = in.stride * pool->stride;
+  }
+  if (const auto* crop = std::get_if<Crop>(&operation)) {
+    const Vec3 grown = in.stride * (crop->begin + crop->end);
+    for (int axis = 0; axis < 3; ++axis) in.fov[axis] = add(in.fov[axis], grown[axis]);
+  }
+  return in;
+}
+
+// Images of node `node`, given those of the values before it.
+std::int64_t images_after(const Node& node, const std::vector<std::int64_t>& images) {
+  if (const auto* conv = std::get_if<Convolution>(&node.operation)) return conv->f_out;
+  const bool concatenates = std::holds_alternative<Concat>(node.operation);
+  std::int64_t sum = 0;
+  for (const int input : node.inputs) sum = add(sum, images[index(input)]);
+  return concatenates ? sum : images[index(node.inputs.front())];
+}
+
+std::int64_t parameter_count(const Operation& operation, std::int64_t f) {
+  if (const auto* conv = std::get_if<Convolution>(&operation)) {
+    return add(mul(mul(f, conv->f_out), voxels(conv->k)), conv->f_out);
+  }
+  return std::holds_alternative<ScaleShift>(operation) ? mul(2, f) : 0;
+}
+
+Result<void> check_name(std::string_view what, std::string_view name) {
+  if (name.empty()) return invalid(std::string(what) + " has no name");
+  const bool plain = std::none_of(name.begin(), name.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+  if (!plain) return invalid(std::string(what) + " has control characters in its name");
+  return {};
+}
+
+// At least `least` along each axis, and no more along those that the rank lacks.
+Result<void> check_within(std::string_view name, Vec3 value, std::int64_t least, int spatial_rank) {
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t most = axis < 3 - spatial_rank ? least : most_reach;
+    if (value[axis] >= least && value[axis] <= most) continue;
+    return invalid(std::string(name) + "." + axis_names[index(axis)] + " = " + std::to_string(value[axis]) +
+                   " is not in [" + std::to_string(least) + ", " + std::to_string(most) + "]");
+  }
+  return {};
+}
+
+Result<void> check_positive(std::string_view name, Vec3 value, int spatial_rank) {
+  return check_within(name, value, 1, spatial_rank);
+}
+
+Result<void> check_activation(Activation activation) {
+  if (!std::isfinite(activation.alpha)) return invalid("alpha of the activation is not finite");
+  return {};
+}
+
+Result<void> check_convolution(const Convolution& conv, int spatial_rank) {
+  if (conv.f_out < 1 || conv.f_out > most_images) {
+    return invalid("f_out = " + std::to_string(conv.f_out) + " is not in [1, 2^24]");
+  }
+  if (Result<void> sound = check_positive("k", conv.k, spatial_rank); !sound) return sound;
+  if (Result<void> sound = check_positive("dilation", conv.dilation, 3); !sound) return sound;
+  return check_activation(conv.activation);
+}
+
+Result<void> check_pooling(const Pooling& pool, int spatial_rank) {
+  if (Result<void> sound = check_positive("window", pool.window, spatial_rank); !sound) return sound;
+  return check_positive("stride", pool.stride, spatial_rank);
+}
+
+Result<void> check_crop(const Crop& crop, int spatial_rank) {
+  if (Result<void> sound = check_within("begin", crop.begin, 0, spatial_rank); !sound) return sound;
+  return check_within("end", crop.end, 0, spatial_rank);
+}
+
+Result<void> check_operation(const Operation& operation, int spatial_rank) {
+  return std::visit(Overloaded{[&](const Convolution& conv) { return check_convolution(conv, spatial_rank); },
+                               [&](const Pooling& pool) { return check_pooling(pool, spatial_rank); },
+                               [&](const Crop& crop) { return check_crop(crop, spatial_rank); },
+                               [](const Activate& activate) { return check_activation(activate.activation); },
+                               [](const Add& sum) { return check_activation(sum.activation); },
+                               [](const auto&) { return Result<void>(); }},
+                    operation);
+}
+
+Result<void> check_inputs(const Node& node, int value) {
+  const bool joins = std::holds_alternative<Add>(node.operation) || std::holds_alternative<Concat>(node.operation);
+  const bool convolves = std::holds_alternative<Convolution>(node.operation);
+  const std::size_t count = node.inputs.size();
+  if (joins ? count < 2 : count != 1 && !(convolves && count == 2)) {
+    return invalid("has " + std::to_string(count) + " inputs; it needs " +
+                   (joins       ? "2 or more"
+                    : convolves ? "1, or 2 where a residual is added"
+                                : "1"));
+  }
+  for (const int input : node.inputs) {
+    if (input >= 0 && input < value) continue;
+    return invalid("reads value " + std::to_string(input) + "; it may read [0, " + std::to_string(value) + ")");
+  }
+  return {};
+}
+
+std::string value_name(const Network& network, int value) {
+  return value == 0 ? network.input_name : network.nodes[index(value - 1)].name;
+}
+
+std::string reach_text(const Reach& reach) {
+  return "field of view " + to_string(reach.fov) + ", stride " + to_string(reach.stride);
+}
+
+// What holds while the values are walked in order.
+struct Walk {
+  std::vector<Reach> reach = {Reach{}};
+  std::vector<std::int64_t> images;
+  std::int64_t parameters = 0;
+};
+
+// What a convolution adds to its sums must lie where they lie.
+Result<void> check_residual(const Network& network, const Node& node, const Convolution& conv, const Walk& walk) {
+  const int residual = node.inputs.back();
+  const Reach own = reach_after(node.operation, walk.reach[index(node.inputs.front())]);
+  const Reach& other = walk.reach[index(residual)];
+  if (own != other) {
+    return invalid("branches do not meet: its sums have " + reach_text(own) + ", " + value_name(network, residual) +
+                   " has " + reach_text(other));
+  }
+  const std::int64_t f = walk.images[index(residual)];
+  if (f == conv.f_out) return {};
+  return invalid("adds " + std::to_string(f) + " images of " + value_name(network, residual) + " to " +
+                 std::to_string(conv.f_out) + " of its own");
+}
+
+Result<void> check_join(const Network& network, const Node& node, const Walk& walk) {
+  if (const auto* conv = std::get_if<Convolution>(&node.operation)) {
+    return node.inputs.size() == 1 ? Result<void>() : check_residual(network, node, *conv, walk);
+  }
+  const int first = node.inputs.front();
+  for (const int other : node.inputs) {
+    const Reach& a = walk.reach[index(first)];
+    const Reach& b = walk.reach[index(other)];
+    if (a != b) {
+      return invalid("branches do not meet: " + value_name(network, first) + " has " + reach_text(a) + ", " +
+                     value_name(network, other) + " has " + reach_text(b));
+    }
+    const std::int64_t f = walk.images[index(first)];
+    const std::int64_t f_other = walk.images[index(other)];
+    if (std::holds_alternative<Add>(node.operation) && f != f_other) {
+      return invalid("adds " + std::to_string(f) + " images of " + value_name(network, first) + " to " +
+                     std::to_string(f_other) + " of " + value_name(network, other));
+    }
+  }
+  return {};
+}
+
+Result<void> check_limits(const Walk& walk) {
+  const Reach& reach = walk.reach.back();
+  if (!covers(Vec3::cube(most_reach), reach.fov) || !covers(Vec3::cube(most_stride), reach.stride)) {
+    return invalid(reach_text(reach) + " is over the limits: field of view 2^20, stride 2^12");
+  }
+  if (walk.images.back() > most_images) {
+    return invalid("writes " + std::to_string(walk.images.back()) + " images; the limit is 2^24");
+  }
+  if (walk.parameters > most_parameters) return invalid("the network has more than 2^58 parameters");
+  return {};
+}
+
+Result<void> check_node(const Network& network, int number, Walk& walk) {
+  const Node& node = network.nodes[index(number)];
+  if (Result<void> sound = check_inputs(node, number + 1); !sound) return sound;
+  if (Result<void> sound = check_operation(node.operation, network.spatial_rank); !sound) return sound;
+  if (Result<void> sound = check_join(network, node, walk); !sound) return sound;
+  const std::int64_t f = walk.images[index(node.inputs.front())];
+  walk.parameters = add(walk.parameters, parameter_count(node.operation, f));
+  walk.reach.push_back(reach_after(node.operation, walk.reach[index(node.inputs.front())]));
+  walk.images.push_back(images_after(node, walk.images));
+  return check_limits(walk);
+}
+
+Result<void> check_names(const Network& network) {
+  std::set<std::string_view> names = {network.input_name};
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    const std::string& name = network.nodes[i].name;
+    if (Result<void> sound = check_name("node " + std::to_string(i), name); !sound) return sound;
+    if (names.insert(name).second) continue;
+    return invalid("node " + std::to_string(i) + ": the name " + name +
+                   (name == network.input_name ? " is the input's" : " is taken by an earlier node"));
+  }
+  return {};
+}
+
+Result<void> check_all_used(const Network& network) {
+  const std::vector<int> readers = last_readers(network);
+  for (std::size_t value = 0; value + 1 < readers.size(); ++value) {
+    if (readers[value] >= 0) continue;
+    return invalid("node " + value_name(network, static_cast<int>(value)) + " has no path to the output");
+  }
+  return {};
+}
+
+std::string activation_text(Activation activation) {
+  if (activation.kind == ActivationKind::none) return "";
+  std::string text = ", " + std::string(to_string(activation.kind));
+  const bool has_alpha = activation.kind == ActivationKind::leaky_relu || activation.kind == ActivationKind::elu;
+  if (!has_alpha) return text;
+  std::array<char, 32> alpha{};
+  std::snprintf(alpha.data(), alpha.size(), " %.9g", static_cast<double>(activation.alpha));
+  return text + alpha.data();
+}
+
+std::string convolution_text(const Convolution& conv, std::int64_t f, bool residual) {
+  std::string text = "conv " + std::to_string(f) + " -> " + std::to_string(conv.f_out) + ", k " + to_string(conv.k);
+  if (conv.dilation != Vec3::cube(1)) text += ", dilation " + to_string(conv.dilation);
+  if (residual) text += ", residual";
+  return text + activation_text(conv.activation);
+}
+
+std::string pooling_text(const Pooling& pool, std::int64_t f) {
+  return (pool.kind == PoolKind::max ? "max pool " : "average pool ") + std::to_string(f) + ", window " +
+         to_string(pool.window) + ", stride " + to_string(pool.stride);
+}
+
+std::string operation_text(const Node& node, std::int64_t f) {
+  const bool residual = node.inputs.size() == 2;
+  const std::string f_text = std::to_string(f);
+  return std::visit(
+      Overloaded{
+          [&](const Convolution& conv) { return convolution_text(conv, f, residual); },
+          [&](const Pooling& pool) { return pooling_text(pool, f); },
+          [&](const Activate& activate) { return "activation " + f_text + activation_text(activate.activation); },
+          [&](const Softmax&) { return "softmax " + f_text; },
+          [&](const ScaleShift&) { return "scale and shift " + f_text; },
+          [&](const Add& sum) { return "add " + f_text + activation_text(sum.activation); },
+          [&](const Concat&) { return std::string("concat"); },
+          [&](const Crop& crop) {
+            return "crop " + f_text + ", begin " + to_string(crop.begin) + ", end " + to_string(crop.end);
+          }},
+      node.operation);
+}
+
+}  // namespace
+
+Result<void> check(const Network& network) {
+  if (network.spatial_rank < 1 || network.spatial_rank > 3) {
+    return invalid("spatial rank " + std::to_string(network.spatial_rank) + " is not in [1, 3]");
+  }
+  if (network.f_in < 1 || network.f_in > most_images) {
+    return invalid("f_in = " + std::to_string(network.f_in) + " is not in [1, 2^24]");
+  }
+  if (network.nodes.empty()) return invalid("the network has no nodes");
+  if (Result<void> sound = check_name("the input", network.input_name); !sound) return sound;
+  if (Result<void> sound = check_name("the output", network.output_name); !sound) return sound;
+  if (Result<void> sound = check_names(network); !sound) return sound;
+  Walk walk;
+  walk.images = {network.f_in};
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    if (Result<void> sound = check_node(network, static_cast<int>(i), walk); !sound) {
+      return sound.error().within("node " + network.nodes[i].name);
+    }
+  }
+  return check_all_used(network);
+}
+
+std::vector<Reach> reaches(const Network& network) {
+  std::vector<Reach> result = {Reach{}};
+  for (const Node& node : network.nodes) {
+    result.push_back(reach_after(node.operation, result[index(node.inputs.front())]));
+  }
+  return result;
+}
+
+std::vector<std::int64_t> images(const Network& network) {
+  std::vector<std::int64_t> result = {network.f_in};
+  for (const Node& node : network.nodes) result.push_back(images_after(node, result));
+  return result;
+}
+
+std::vector<int> last_readers(const Network& network) {
+  std::vector<int> result(network.nodes.size() + 1, -1);
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    for (const int input : network.nodes[i].inputs) result[index(input)] = static_cast<int>(i);
+  }
+  result.back() = static_cast<int>(network.nodes.size());
+  return result;
+}
+
+std::optional<std::size_t> find_node(const Network& network, const std::string& text) {
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    if (network.nodes[i].name == text) return i;
+  }
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    if (std::to_string(i) == text) return i;
+  }
+  return std::nullopt;
+}
+
+std::vector<int> pooling_nodes(const Network& network) {
+  std::vector<int> result;
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    if (std::holds_alternative<Pooling>(network.nodes[i].operation)) result.push_back(static_cast<int>(i));
+  }
+  return result;
+}
+
+std::int64_t weight_bytes(const Network& network) {
+  const std::vector<std::int64_t> f = images(network);
+  std::int64_t count = 0;
+  for (const Node& node : network.nodes) {
+    count = add(count, parameter_count(node.operation, f[index(node.inputs.front())]));
+  }
+  return mul(count, static_cast<std::int64_t>(sizeof(float)));
+}
+
+std::vector<std::string> describe(const Network& network) {
+  const std::vector<std::int64_t> f = images(network);
+  std::vector<std::string> lines;
+  for (const Node& node : network.nodes) {
+    std::string line = node.name + ": " + operation_text(node, f[index(node.inputs.front())]);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      line += (i == 0 ? " <- " : ", ") + value_name(network, node.inputs[i]);
+    }
+    lines.push_back(std::move(line));
+  }
+  return lines;
+}
+
+}  // namespace znni

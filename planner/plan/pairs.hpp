@@ -1,0 +1,48 @@
+// Pairs: a convolution and the pooling behind it that one primitive computes at once, so that the tensor between them
+// does not exist. A plan keeps a step for each of the two nodes. Both name the primitive; the first says how it reads
+// and how it is set up, and has the time of both; the second has the variant `joined=1`, says how the pair writes, and
+// takes no time of its own.
+//
+// Of a streamed net a pair keeps no planes of the tensor that it leaves out: those that the pooling's windows begin in
+// are made anew in each step, for which the convolution reads as many more planes of earlier steps.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "planner/plan/plan.hpp"
+
+namespace znni {
+
+// Whether the step is the second of a pair.
+[[nodiscard]] bool is_joined(const Step& step);
+// Whether steps[i] and the one behind it are a pair.
+[[nodiscard]] bool begins_pair(const std::vector<Step>& steps, std::size_t i);
+
+// What `node` and the one behind it compute together. `unsupported` where they are no convolution and pooling, or where
+// the tensor between them must exist: others read it, a head makes it in slabs, later passes read it again.
+[[nodiscard]] Result<ConvPoolProblem> pair_problem(const Network& network, const Geometry& geometry, int node);
+
+// Per value of the network: whether a pair leaves it out.
+[[nodiscard]] std::vector<bool> left_out_values(const Network& network, const std::vector<Step>& steps);
+// The geometry where pairs leave out the values `absent`: their tensors keep nothing, and what they are made of keeps
+// more. Done twice it is the same.
+[[nodiscard]] Geometry with_pairs(const Network& network, Geometry geometry, const std::vector<bool>& absent);
+
+// Every choice of some of `between`, as values that are absent of `values`.
+[[nodiscard]] std::vector<std::vector<bool>> subsets_of(const std::vector<std::size_t>& between, std::size_t values);
+
+// What a search looks at where pairs leave out the values `absent`, which pair_problem() allows: the second node of
+// each reads what the first did and has the problem of both, the first reads nothing and writes a tensor without
+// voxels.
+[[nodiscard]] Network searched_in_pairs(Network network, const std::vector<bool>& absent);
+[[nodiscard]] Geometry searched_in_pairs(const Network& network, const Geometry& geometry,
+                                         const std::vector<bool>& absent);
+
+// The two steps of a pair, given the first: a step with the estimate's formats, variant and time.
+[[nodiscard]] std::array<Step, 2> pair_steps(const Step& first);
+
+// The pair as one step: read like `first`, written like `second`. invalid_argument where they do not belong together.
+[[nodiscard]] Result<Step> pair_as_one(const Step& first, const Step& second);
+
+}  // namespace znni

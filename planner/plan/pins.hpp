@@ -1,0 +1,53 @@
+// What a user pins of a plan. The search then looks at such plans alone, so that a published or a hand-made one can be
+// priced. All extents and groups are those of the volume's axes z, y, x, also where a stream runs along y or x.
+//
+// Pins hold for the first rung. Smaller rungs serve smaller volumes: they choose their own patch and S. The rungs on
+// the CPU that stand behind a GPU's keep none of the pins.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "planner/geometry/geometry.hpp"
+
+namespace znni {
+
+struct Pins {
+  std::optional<Vec3> patch;       // input voxels that a patch, or one step of a stream, depends on
+  std::string theta;               // first node of the GPU's own segment, by name or number; "": not pinned
+  std::vector<PoolingMode> modes;  // one for each pooling; empty: not pinned
+  std::optional<std::int64_t> S;   // patches computed together
+  bool streams = true;             // false: independent patches alone
+  bool groups = true;              // false: nothing depth-first, neither fragments in groups nor a head in slabs
+  bool operator==(const Pins&) const = default;
+};
+
+inline constexpr std::int64_t most_pinned_extent = std::int64_t{1} << 16;
+inline constexpr std::int64_t most_pinned_S = 4096;
+
+// The flags of `planner` that pin the same: "--patch 88,288,280 --modes mpf,mpf --no-stream"; "" where nothing is.
+[[nodiscard]] std::string to_string(const Pins& pins);
+// " with " and these flags, or "".
+[[nodiscard]] std::string with_pins(const Pins& pins);
+// The two flags that name patch and modes, as they stand in it.
+[[nodiscard]] std::string patch_flag(Vec3 patch);
+[[nodiscard]] std::string modes_flag(const std::vector<PoolingMode>& modes);
+
+// "Z,Y,X", "ZxYxX", or "N", the edge of a cube. From 1 to most_pinned_extent each.
+[[nodiscard]] Result<Vec3> parse_pinned_patch(std::string_view text);
+// "max,mpf": "max" or "plain", "mpf", "mpf:2x1x1" (groups of fragments, the pooling's input held), "mpf:2x1x1:anew".
+[[nodiscard]] Result<std::vector<PoolingMode>> parse_pinned_modes(std::string_view text);
+
+// From 1 to most_pinned_S.
+[[nodiscard]] Result<std::int64_t> parse_pinned_batch(std::string_view text);
+
+// The pinned patch for a net of this rank: a cube is one along the axes that the net has.
+[[nodiscard]] std::optional<Vec3> pinned_patch(const Pins& pins, int rank);
+// The pins with z and `axis` exchanged.
+[[nodiscard]] Pins exchanged(Pins pins, int axis);
+// The pins that smaller rungs keep.
+[[nodiscard]] Pins of_smaller_rungs(Pins pins);
+
+}  // namespace znni

@@ -1,0 +1,31 @@
+// Back ends beside the CPU's: plug-ins that the user names, and CUDA's where it lies beside the program; and the GPU
+// that they bring.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "planner/plan/plan.hpp"
+
+namespace znni {
+
+struct Plugins {
+  std::vector<const Backend*> backends;
+  const Backend* gpu = nullptr;  // the first that found a GPU on this machine
+  DeviceSpec gpu_spec;           // of that GPU
+};
+
+// Opens the modules in `files`; `with_cuda`: also libznni_cuda.so beside the program, where none of `files` is called
+// so or brings a GPU of its own, which CUDA's primitives cannot run on. Errors name the file.
+[[nodiscard]] Result<Plugins> open_plugins(std::span<const std::filesystem::path> files, bool with_cuda);
+
+// The GPU with `device_bytes` of its memory; unless given, as much as default_gpu_budget() says (gpu_budget.hpp).
+// Errors: unsupported without a GPU, over_budget with both numbers where it has less, or nothing is left of what is
+// free; what the back end says where it cannot tell.
+[[nodiscard]] Result<GpuOffer> offer_gpu(const Plugins& plugins, std::optional<std::int64_t> device_bytes,
+                                         std::int64_t pinned_bytes);
+
+}  // namespace znni

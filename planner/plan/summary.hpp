@@ -1,0 +1,34 @@
+// Plans in a few lines.
+#pragma once
+
+#include <string>
+
+#include "planner/plan/plan.hpp"
+
+namespace znni {
+
+// What a plan file says of itself: what it was made for, patches, primitives per node, prediction, memory.
+// Needs no network.
+[[nodiscard]] std::string summary(const Plan& plan);
+
+// "limit 16.00 GiB: 19.60 MiB weights + 0 B persistent + 15.77 GiB transient = 15.79 GiB".
+[[nodiscard]] std::string memory_text(const Plan& plan);
+
+// "mpf mpf plain", one word per pooling; "none" without any.
+[[nodiscard]] std::string modes_text(const std::vector<PoolingMode>& modes);
+
+// ", within 12 %", what 9 of 10 predictions like this one keep; "" where nobody knows.
+[[nodiscard]] std::string error_text(double error);
+// Returns "120 voxels/s in an endless volume"; for a plan made for a volume "90 voxels/s in a volume of 40x50x60, 120
+// voxels/s in an endless one".
+[[nodiscard]] std::string predicted_rate_text(const Plan& plan);
+// "2.00 s a patch"; of a stream in turns "2.00 s a patch, in 4 turns of 500.00 ms": voxels per second are those of all
+// turns over all of their time.
+[[nodiscard]] std::string patch_seconds_text(const Plan& plan);
+// The line that says what was pinned; "" where nothing was.
+[[nodiscard]] std::string pins_text(const Plan& plan);
+
+// "f32:planar" without what every CPU plan has in common: "planar", "blocked8".
+[[nodiscard]] std::string layout_text(Format format);
+
+}  // namespace znni

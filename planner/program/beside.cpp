@@ -1,0 +1,141 @@
+#include "planner/program/beside.hpp"
+
+#include <unistd.h>
+
+#include <array>
+#include <iostream>
+
+namespace znni {
+namespace {
+
+constexpr std::array with_gpu = {SplitStrategy::gpu, SplitStrategy::gpu_host_ram, SplitStrategy::cpu_gpu};
+
+}  // namespace
+
+std::optional<MachinePlaces> other_places(const Session& session) {
+  if (!session.machine) return std::nullopt;
+  const Result<MachinePlaces> places = session_places(session);
+  return places ? std::optional(*places) : std::nullopt;
+}
+
+Beside::Beside(const Network& network, const Session& session, const std::optional<MachinePlaces>& places)
+    : network_(network),
+      session_(session),
+      places_(places),
+      progress_(std::cerr, isatty(STDERR_FILENO) == 1),
+      costs_(session_costs(session)),
+      options_(search_options(session, progress_)) {}
+
+std::string Beside::next_better(const Plan& plan) {
+  if (plan.sockets > 1) return "";  // searches beside are for the machine as a whole
+  progress_.tell("searching with more memory");
+  const CurveSetting setting = this->setting(options_.strategy);
+  const double rate = plan.predicted.voxels_per_second;
+  return znni::next_better(search_within(setting), session_.memory_limit, rate, "host RAM", options_.stop);
+}
+
+std::string Beside::next_better(const SplitPlan& plan) {
+  progress_.tell("searching with more memory");
+  const SplitStrategy strategy = *session_.options.split;
+  const double rate = plan.plan.predicted.voxels_per_second;
+  const PlanWithin host = [&](std::int64_t limit) { return split_sample(strategy, limit, places_->memory); };
+  const PlanWithin device = [&](std::int64_t limit) {
+    SpaceBytes memory = places_->memory;
+    memory.device = limit;
+    return split_sample(strategy, session_.memory_limit, memory, true);
+  };
+  const std::string first = znni::next_better(host, session_.memory_limit, rate, "host RAM", options_.stop);
+  const std::string second = znni::next_better(device, places_->memory.device, rate, "GPU memory", options_.stop);
+  return first.empty() || second.empty() ? first + second : first + "; " + second;
+}
+
+// The one that was asked for and the naive one, less those that the pins have no use for.
+std::vector<Strategy> Beside::on_cpu() const {
+  std::vector<Strategy> all = {options_.strategy};
+  if (options_.strategy != Strategy::baseline) all.push_back(Strategy::baseline);
+  std::erase_if(all, [&](Strategy strategy) {
+    SearchOptions options = options_;
+    options.strategy = strategy;
+    return strategy != options_.strategy && !check_options(network_, options);
+  });
+  return all;
+}
+
+std::vector<StrategyCurves> Beside::curves(const std::vector<std::int64_t>& limits) {
+  std::vector<StrategyCurves> all;
+  for (const Strategy strategy : on_cpu()) all.push_back(both_of(strategy, limits));
+  if (!places_) return all;
+  for (const SplitStrategy strategy : with_gpu) all.push_back(both_of(strategy, limits));
+  return all;
+}
+
+std::vector<StrategyCurves> Beside::curves_within(const std::vector<std::int64_t>& limits) {
+  std::vector<StrategyCurves> all;
+  for (const Strategy strategy : on_cpu()) all.push_back(by_limits(strategy, limits));
+  if (!places_) return all;
+  for (const SplitStrategy strategy : with_gpu) all.push_back(by_limits(strategy, limits));
+  return all;
+}
+
+template <class Any>
+StrategyCurves Beside::both_of(Any strategy, const std::vector<std::int64_t>& limits) {
+  StrategyCurves curves = by_limits(strategy, limits);
+  progress_.tell("curves: " + curves.strategy + " by patch size");
+  curves.size = by_sizes(strategy);
+  return curves;
+}
+
+StrategyCurves Beside::by_limits(Strategy strategy, const std::vector<std::int64_t>& limits) {
+  const CurveSetting setting = this->setting(strategy);
+  const std::string name(to_string(strategy));
+  return {name, in_memories(name, search_within(setting), limits), {}};
+}
+
+StrategyCurves Beside::by_limits(SplitStrategy strategy, const std::vector<std::int64_t>& limits) {
+  const std::string name(to_string(strategy));
+  const PlanWithin within = [&](std::int64_t limit) { return split_sample(strategy, limit, places_->memory); };
+  return {name, in_memories(name, within, limits), {}};
+}
+
+std::vector<CurveSample> Beside::by_sizes(Strategy strategy) { return by_size(setting(strategy)); }
+
+std::vector<CurveSample> Beside::by_sizes(SplitStrategy strategy) {
+  std::vector<CurveSample> samples;
+  for (const Candidate& patch : split_cubes(network_, session_.catalogue, *costs_, *places_, strategy, options_)) {
+    samples.push_back({session_.memory_limit, patch.choice.pass_input, patch.voxels_per_second, patch.memory.total()});
+  }
+  return samples;
+}
+
+std::vector<CurveSample> Beside::in_memories(const std::string& strategy, const PlanWithin& within,
+                                             const std::vector<std::int64_t>& limits) {
+  const auto told = [&](std::int64_t limit) {
+    progress_.tell("curves: " + strategy + " in " + bytes_text(limit));
+    return within(limit);
+  };
+  return by_memory(told, limits, options_.stop);
+}
+
+Result<SplitPlan> Beside::plan(SplitStrategy strategy, std::int64_t limit, const SpaceBytes& memory) {
+  MachinePlaces places = *places_;
+  places.memory = memory;
+  SearchOptions options = options_;
+  options.memory_limit = limit;
+  return plan_split(network_, session_.catalogue, *costs_, places, strategy, options);
+}
+
+CurveSample Beside::split_sample(SplitStrategy strategy, std::int64_t limit, const SpaceBytes& memory, bool device) {
+  const Result<SplitPlan> found = plan(strategy, limit, memory);
+  if (!found) return {limit, {}, 0, 0};
+  const Vec3 patch = found->plan.ladder.front().geometry.pass_input;
+  const std::int64_t bytes = device ? found->bytes.device : found->plan.memory.total();
+  return {limit, patch, found->plan.predicted.voxels_per_second, bytes};
+}
+
+CurveSetting Beside::setting(Strategy strategy) {
+  SearchOptions options = options_;
+  options.strategy = strategy;
+  return {network_, session_.spec, session_.catalogue, *costs_, options};
+}
+
+}  // namespace znni

@@ -1,0 +1,56 @@
+// Searches again beside the search that made a plan, with the same costs: for --explain, --report and --curve. A part
+// of the program, as planner/program/session.hpp.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/program/session.hpp"
+#include "planner/report/curves.hpp"
+
+namespace znni {
+
+// Returns the places of --machine; nothing where it has no GPU that could be planned for.
+[[nodiscard]] std::optional<MachinePlaces> other_places(const Session& session);
+
+// Refers to network, session and places, which must outlive it. It plans for all sockets of a machine together.
+class Beside {
+ public:
+  // Takes `places` for plans over CPU and GPU; nothing: there are none.
+  Beside(const Network& network, const Session& session, const std::optional<MachinePlaces>& places);
+
+  // Tells what more memory would be worth to a plan (planner/report/curves.hpp).
+  [[nodiscard]] std::string next_better(const Plan& plan);
+  [[nodiscard]] std::string next_better(const SplitPlan& plan);
+
+  // Samples the strategy of the session and the naive one, and those with a GPU where there are places, by memory
+  // within these limits and by size of the patch.
+  [[nodiscard]] std::vector<StrategyCurves> curves(const std::vector<std::int64_t>& limits);
+  // Samples the same strategies by memory alone.
+  [[nodiscard]] std::vector<StrategyCurves> curves_within(const std::vector<std::int64_t>& limits);
+
+ private:
+  [[nodiscard]] std::vector<Strategy> on_cpu() const;
+  StrategyCurves by_limits(Strategy strategy, const std::vector<std::int64_t>& limits);
+  StrategyCurves by_limits(SplitStrategy strategy, const std::vector<std::int64_t>& limits);
+  std::vector<CurveSample> by_sizes(Strategy strategy);
+  std::vector<CurveSample> by_sizes(SplitStrategy strategy);
+  template <class Any>
+  StrategyCurves both_of(Any strategy, const std::vector<std::int64_t>& limits);
+  std::vector<CurveSample> in_memories(const std::string& strategy, const PlanWithin& within,
+                                       const std::vector<std::int64_t>& limits);
+  Result<SplitPlan> plan(SplitStrategy strategy, std::int64_t limit, const SpaceBytes& memory);
+  CurveSample split_sample(SplitStrategy strategy, std::int64_t limit, const SpaceBytes& memory, bool device = false);
+  CurveSetting setting(Strategy strategy);
+
+  const Network& network_;
+  const Session& session_;
+  const std::optional<MachinePlaces>& places_;
+  Progress progress_;
+  std::unique_ptr<CostSource> costs_;
+  SearchOptions options_;
+};
+
+}  // namespace znni

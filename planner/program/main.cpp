@@ -1,0 +1,219 @@
+// `planner`: assembles the search with the CPU back end, files and the command line.
+#include <cstdio>
+
+#include "planner/base/repository.hpp"
+#include "planner/base/text_table.hpp"
+#include "planner/layers/prediction.hpp"
+#include "planner/plan/summary.hpp"
+#include "planner/program/curve_command.hpp"
+#include "planner/program/draw_command.hpp"
+#include "planner/program/plan_output.hpp"
+#include "planner/program/price_command.hpp"
+#include "planner/program/session.hpp"
+#include "primitives/cpu/fft_1d.hpp"
+#include "primitives/cpu/openmp_waiting.hpp"
+#include "proto/convert/network_file.hpp"
+#include "proto/convert/plan_text.hpp"
+#include "server/version.hpp"
+
+namespace znni {
+namespace {
+
+int fail(const Error& error) {
+  std::fprintf(stderr, "planner: %s\n", error.message.c_str());
+  return exit_code(error.code);
+}
+
+int ended(const Result<void>& done) { return done ? 0 : fail(done.error()); }
+
+Result<void> save(const std::string& path, const Plan& plan) {
+  if (Result<void> made = make_parents(path); !made) return made;
+  return write_plan(path, plan);
+}
+
+// Over CPU and GPU.
+int plan_places(const Network& network, const Session& session) {
+  const PlannerOptions& options = session.options;
+  const Result<MachinePlaces> places = session_places(session);
+  if (!places) return fail(places.error());
+  SearchLog log;
+  const Result<SplitPlan> plan = make_split(network, session, *places, &log);
+  warn_of_notes(session);
+  if (!plan) return fail(plan.error());
+  if (!options.output.empty()) {
+    if (const Result<void> saved = save(options.output, plan->plan); !saved) return fail(saved.error());
+  }
+  return ended(print_plan(network, *plan, *places, session, log));
+}
+
+int plan_model(Session& session) {
+  const PlannerOptions& options = session.options;
+  const Result<LoadedNetwork> loaded = read_network_file(options.model);
+  if (!loaded) return fail(loaded.error());
+  if (options.curve) return ended(curve_command(loaded->network, session));
+  if (options.split) return plan_places(loaded->network, session);
+  SearchLog log;
+  const bool is_logged = options.explain || !options.report.empty();
+  const Result<Plan> plan = make_plan(loaded->network, session, is_logged ? &log : nullptr);
+  if (!plan) return fail(plan.error());
+  if (!options.output.empty() && options.command == Command::plan) {
+    if (const Result<void> saved = save(options.output, *plan); !saved) return fail(saved.error());
+  }
+  return ended(print_plan(loaded->network, *plan, session, log));
+}
+
+Result<Plan> plan_version(const ModelVersion& version, const std::filesystem::path& plans, Session& session) {
+  const Result<LoadedNetwork> loaded = read_network_file(version.file);
+  if (!loaded) return loaded.error();
+  Result<Plan> plan = make_plan(loaded->network, session, nullptr);
+  if (!plan) return plan.error().within(version.file.string());
+  if (Result<void> saved = save(plan_path(plans, version), *plan); !saved) return saved.error();
+  return plan;
+}
+
+// Every model, also after one that failed; the worst exit code counts.
+int plan_repository(Session& session) {
+  std::filesystem::path plans = session.options.plan_dir;
+  if (plans.empty()) {
+    const Result<std::filesystem::path> state = state_directory();
+    if (!state) return fail(state.error());
+    plans = *state / "plans";
+  }
+  const Result<std::vector<ModelVersion>> models = list_models(session.options.model_repository);
+  if (!models) return fail(models.error());
+  int worst = 0;
+  for (const ModelVersion& version : *models) {
+    if (interrupted()) return exit_code(ErrorCode::cancelled);
+    const Result<Plan> plan = plan_version(version, plans, session);
+    if (!plan) {
+      worst = std::max(worst, fail(plan.error()));
+      continue;
+    }
+    std::printf("%s version %s: %s, %s -> %s\n", version.model.c_str(), version.version.c_str(),
+                predicted_rate_text(*plan).c_str(), bytes_text(plan->memory.total()).c_str(),
+                plan_path(plans, version).c_str());
+    std::fflush(stdout);
+  }
+  return worst;
+}
+
+int price_machines(const PlannerOptions& options) {
+  const Result<LoadedNetwork> loaded = read_network_file(options.model);
+  return loaded ? ended(price_command(loaded->network, options)) : fail(loaded.error());
+}
+
+std::string_view answer_text(PlanFit fit) {
+  switch (fit) {
+    case PlanFit::runs: return "runs";
+    case PlanFit::runs_but_search_space_grew: return "runs, but the search space has grown";
+    case PlanFit::does_not_run: return "does not run";
+  }
+  return "";
+}
+
+// What the timings of --timings make of a plan that runs; with --output as a plan file. Of a plan that they cannot tell
+// anew, a note, unless its file is wanted.
+Result<void> tell_again(const Plan& plan, const Network& network, const Session& session) {
+  if (session.timings.records().empty()) {
+    return Error{ErrorCode::invalid_argument, session.timings_path + ": no timings in it to predict from"};
+  }
+  // As a search has them.
+  const auto costs = [&session](const DeviceSpec& spec) {
+    return session.recorded.costs(recorded_costs(session.timings, spec));
+  };
+  const Result<Plan> again = predict_again(plan, network, session.catalogue, session.spec, costs);
+  const bool is_note = !again && again.error().code == ErrorCode::unsupported && session.options.output.empty();
+  if (is_note) warn(again.error().message);
+  if (!again) return is_note ? Result<void>() : again.error();
+  const Prediction& now = again->predicted;
+  std::printf("by %s: %s, %s a patch (%s%s)\n", session.timings_path.c_str(), predicted_rate_text(*again).c_str(),
+              seconds_text(now.seconds).c_str(), std::string(to_string(now.basis)).c_str(),
+              error_text(now.error).c_str());
+  return session.options.output.empty() ? Result<void>() : save(session.options.output, *again);
+}
+
+// With a model, also whether the plan runs for it here, and, with timings, what they make of it.
+int show_plan(const PlannerOptions& options) {
+  const Result<Plan> plan = read_plan(options.files[0]);
+  if (!plan) return fail(plan.error());
+  std::fputs(summary(*plan).c_str(), stdout);
+  if (options.model.empty()) return 0;
+  const Result<LoadedNetwork> loaded = read_network_file(options.model);
+  if (!loaded) return fail(loaded.error());
+  PlannerOptions own = options;
+  if (own.timings.empty()) own.patience = Patience::model;
+  if (!own.threads) own.threads = std::max(1, plan->key.threads);
+  const Result<Session> session = open_session(own);
+  if (!session) return fail(session.error());
+  const PlanCheck answer = check(*plan, loaded->network, session->catalogue, session->spec, session->memory_limit,
+                                 session->gpu ? &*session->gpu : nullptr);
+  warn_of_notes(*session);
+  const std::string why = answer.reason.empty() ? "" : ": " + answer.reason;
+  std::printf("%s%s\n", std::string(answer_text(answer.fit)).c_str(), why.c_str());
+  if (answer.fit == PlanFit::does_not_run) return 1;
+  return ended(own.timings.empty() ? Result<void>() : tell_again(*plan, loaded->network, *session));
+}
+
+int diff_plans(const PlannerOptions& options) {
+  const Result<Plan> first = read_plan(options.files[0]);
+  if (!first) return fail(first.error());
+  const Result<Plan> second = read_plan(options.files[1]);
+  if (!second) return fail(second.error());
+  for (const std::string& line : diff(*first, *second)) std::printf("%s\n", line.c_str());
+  return 0;
+}
+
+int list_primitives(const Session& session) {
+  std::vector<TextRow> rows = {{"name", "version", "device"}};
+  for (const Primitive* primitive : session.catalogue.primitives()) {
+    rows.push_back({std::string(primitive->name), std::to_string(primitive->version),
+                    primitive->device == DeviceKind::cpu ? "cpu" : "gpu"});
+  }
+  std::fputs(text_table(rows, "").c_str(), stdout);
+  return 0;
+}
+
+// What is written at the end must not fail there.
+Result<void> check_outputs(const PlannerOptions& options) {
+  const bool folder = options.command == Command::draw;
+  for (const std::string& path : {folder ? options.output + "/chosen.pbtxt" : options.output, options.report}) {
+    if (path.empty()) continue;
+    if (Result<void> writable = check_writable(path); !writable) return writable;
+  }
+  return {};
+}
+
+int run(const PlannerOptions& options) {
+  if (options.command == Command::show) return show_plan(options);
+  if (options.command == Command::diff) return diff_plans(options);
+  if (!options.priced.empty()) return price_machines(options);
+  if (const Result<void> writable = check_outputs(options); !writable) return fail(writable.error());
+  Result<Session> session = open_session(options);
+  if (!session) return fail(session.error());
+  if (options.command == Command::draw) return ended(draw_command(*session));
+  if (options.command == Command::primitives) return list_primitives(*session);
+  if (options.command == Command::measure && options.model.empty()) return ended(calibrate_here(*session));
+  return options.model_repository.empty() ? plan_model(*session) : plan_repository(*session);
+}
+
+}  // namespace
+
+int run_planner(std::vector<std::string> arguments) {
+  const auto parsed = parse_options(std::move(arguments), version_text("planner", cpu::fft_1d_notice()));
+  const auto* end = std::get_if<EarlyEnd>(&parsed);
+  if (end == nullptr) return run(std::get<PlannerOptions>(parsed));
+  if (end->exit_code == 0) {
+    std::fputs(end->text.c_str(), stdout);
+  } else {
+    std::fprintf(stderr, "planner: %s\n", end->text.c_str());
+  }
+  return end->exit_code;
+}
+
+}  // namespace znni
+
+int main(int argc, char** argv) {
+  znni::cpu::let_openmp_sleep(argv);
+  znni::hold_signals();
+  return znni::run_planner({argv + 1, argv + argc});
+}

@@ -1,0 +1,91 @@
+// The command line of `planner`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "planner/base/sizes.hpp"
+#include "planner/measure/draw.hpp"
+#include "planner/search/search.hpp"
+#include "planner/split/split_plan.hpp"
+
+namespace znni {
+
+enum class Command { plan, show, diff, measure, draw, primitives };
+// Where times come from; each falls back on the one before it.
+enum class Patience { model, recorded, measure };
+
+// How far a search looks; nothing: as SearchOptions has it.
+struct SearchBounds {
+  std::optional<std::int64_t> max_extent;  // of a patch, per axis
+  std::optional<std::int64_t> max_S;
+  bool every_extent = false;
+  bool operator==(const SearchBounds&) const = default;
+};
+
+// Names a machine's file and what an hour of it costs.
+struct PricedMachine {
+  std::string file;
+  double dollars_per_hour = 0;
+  bool operator==(const PricedMachine&) const = default;
+};
+
+struct PlannerOptions {
+  Command command = Command::plan;
+  std::vector<std::string> files;      // of show and diff: plans
+  std::string model;                   // file to plan
+  std::string model_repository;        // or directory of models to plan
+  std::string plan_dir;                // "": plans/ of the state directory (planner/base/repository.hpp)
+  std::optional<std::int64_t> memory;  // bytes; nothing: the machine's default
+  std::optional<int> threads;
+  std::optional<Vec3> volume;
+  Patience patience = Patience::recorded;
+  Seconds time_limit = 600;
+  std::string timings;  // "": timings.pbtxt of the state directory
+  std::vector<std::string> plugins;
+  std::string machine;                // file of another machine's timings; "": this machine
+  std::optional<MemoryRange> curve;   // of memory limits: their best rates are printed in place of a plan
+  std::vector<PricedMachine> priced;  // machines of a price list, printed in place of a plan; none: of no list
+  std::optional<Seconds> within;      // of a price list: the time that the volume may take
+  bool any_strategy = false;          // of a price list: the fastest of those that a machine allows
+  std::vector<std::string> enable;
+  std::vector<std::string> disable;
+  std::map<std::string, std::string> force;
+  Pins pins;
+  SearchBounds bounds;
+  Strategy strategy = Strategy::cpu;
+  std::optional<SplitStrategy> split;      // instead: over CPU and GPU
+  Precision precision = Precision::fp32;   // the coarsest that a plan with a GPU may use
+  std::optional<std::int64_t> gpu_memory;  // bytes; nothing: the machine's
+  std::optional<std::int64_t> pinned_memory;
+  DrawOptions draw;            // of the command draw, whose output is a directory
+  std::size_t neighbours = 0;  // of the chosen plan, drawn beside
+  std::string output;
+  std::string report;                       // file of the page; "": none
+  std::optional<MemoryRange> report_curve;  // of memory limits, drawn on the page; nothing: no curves
+  std::vector<std::string> measured;        // files of what was measured, drawn on the page
+  bool explain = false;
+  bool json = false;
+  bool k8s_resources = false;
+  std::string command_line;  // as it could be typed again
+};
+
+// The program ends at once: `text` goes to stdout when exit_code is 0 (help, version), else to stderr; it is one
+// line then.
+struct EarlyEnd {
+  int exit_code = 0;
+  std::string text;
+};
+
+// `arguments` without the program's name. `version`: what --version prints. Wrong use ends with exit code 2.
+[[nodiscard]] std::variant<PlannerOptions, EarlyEnd> parse_options(std::vector<std::string> arguments,
+                                                                   const std::string& version);
+
+// 2 for what the user can mend, 3 when nothing fits, 130 when interrupted, 1 for the rest.
+[[nodiscard]] int exit_code(ErrorCode code);
+
+}  // namespace znni

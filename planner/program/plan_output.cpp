@@ -1,0 +1,138 @@
+#include "planner/program/plan_output.hpp"
+
+#include <array>
+#include <cstdio>
+#include <ctime>
+#include <optional>
+
+#include "planner/base/text_table.hpp"
+#include "planner/plan/summary.hpp"
+#include "planner/program/beside.hpp"
+#include "planner/report/explain.hpp"
+#include "planner/report/explain_json.hpp"
+#include "planner/report/k8s_resources.hpp"
+#include "planner/report/report_page.hpp"
+#include "planner/search/search_bound.hpp"
+#include "primitives/core/write_atomically.hpp"
+#include "primitives/cpu/machine.hpp"
+#include "server/version.hpp"
+
+namespace znni {
+namespace {
+
+// Says where the plan ends at a bound of the search, and not at memory.
+void say_bound(const Network& network, const Plan& plan, const Session& session) {
+  if (session.options.pins.patch) return;
+  const SearchOptions defaults;
+  const std::int64_t max_extent = session.options.bounds.max_extent.value_or(defaults.most_extent);
+  const std::string note = bound_note(network, plan, max_extent, session.options.volume);
+  if (!note.empty()) warn(note);
+}
+
+// Where this machine falls short of what was asked.
+void say_caveats(const Network& network, const Plan& plan, const Session& session) {
+  if (interrupted()) warn("interrupted: this is the best plan so far");
+  say_bound(network, plan, session);
+  if (session.machine) {
+    warn("planned for " + plan.key.device + " of " + session.options.machine +
+         ": the plan is predicted, nothing ran here");
+    return;
+  }
+  const std::int64_t here = cpu::memory_limit();
+  if (plan.memory.total() > here) {
+    warn("the plan needs " + bytes_text(plan.memory.total()) + ", this machine has " + bytes_text(here) +
+         ": the plan is predicted, it cannot run here");
+  } else if (plan.key.memory_limit > here) {
+    warn("--mem is more than the " + bytes_text(here) + " of this machine");
+  }
+}
+
+// A plan with what is told of it.
+struct Told {
+  const Network& network;
+  const Plan& plan;
+  const PlanReport& report;
+  const Session& session;
+  const SearchLog& log;
+};
+
+PageOrigin origin_now(const PlannerOptions& options) {
+  const std::time_t now = std::time(nullptr);
+  std::tm date{};
+  ::gmtime_r(&now, &date);
+  std::array<char, 40> text{};
+  std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M UTC", &date);
+  return {text.data(), std::string(version), options.command_line};
+}
+
+Result<void> write_report(const Told& told, Beside& beside, const std::string& better) {
+  const PlannerOptions& options = told.session.options;
+  ReportFacts facts{told.network,          told.plan, told.report, told.log,
+                    told.session.measured, {},        better,      origin_now(options)};
+  if (options.report_curve) {
+    const auto [from, to] = *options.report_curve;
+    facts.curves = beside.curves(limits_between(from, to, told.session.memory_limit));
+  }
+  return write_atomically(options.report, report_page(facts));
+}
+
+Result<void> check_measured(const Told& told) {
+  const std::vector<RunRecord>& runs = told.session.measured;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const Result<void> of_plan = check_run(runs[i], told.plan, told.report);
+    if (!of_plan) return of_plan.error().within("--measured: " + told.session.options.measured[i]);
+  }
+  return {};
+}
+
+std::string explanation(const Told& told, const std::string& better) {
+  return explain(told.network, told.plan, told.report, told.log) +
+         (better.empty() ? "" : "next better\n  " + better + "\n");
+}
+
+// `otherwise`: what is printed where nothing else is asked for.
+void print(const Told& told, const std::string& reasons, const std::string& otherwise, const DeviceSpec* gpu) {
+  const PlannerOptions& options = told.session.options;
+  if (options.json || options.k8s_resources) std::fputs(reasons.c_str(), stderr);
+  if (options.json) {
+    std::fputs(explain_json(told.plan, told.report, told.session.spec, gpu).c_str(), stdout);
+  } else if (options.k8s_resources) {
+    std::fputs(k8s_resources(told.plan).c_str(), stdout);
+  } else {
+    std::fputs(reasons.empty() ? otherwise.c_str() : reasons.c_str(), stdout);
+  }
+}
+
+template <class Found>
+Result<void> print_all(const Told& told, const Found& found, const std::optional<MachinePlaces>& places,
+                       const std::string& otherwise, const DeviceSpec* gpu) {
+  say_caveats(told.network, told.plan, told.session);
+  std::string reasons;
+  if (told.session.options.explain || !told.session.options.report.empty()) {
+    if (Result<void> of_plan = check_measured(told); !of_plan) return of_plan;
+    Beside beside(told.network, told.session, places);
+    const std::string better = told.session.options.explain ? beside.next_better(found) : "";
+    if (told.session.options.explain) reasons = explanation(told, better);
+    const bool has_page = !told.session.options.report.empty();
+    if (Result<void> written = has_page ? write_report(told, beside, better) : Result<void>(); !written) return written;
+  }
+  print(told, reasons, otherwise, gpu);
+  return {};
+}
+
+}  // namespace
+
+Result<void> print_plan(const Network& network, const Plan& plan, const Session& session, const SearchLog& log) {
+  const Result<PlanReport> report = make_report(network, plan, session.catalogue, session.spec);
+  if (!report) return report.error();
+  return print_all({network, plan, *report, session, log}, plan, other_places(session), summary(plan), nullptr);
+}
+
+Result<void> print_plan(const Network& network, const SplitPlan& plan, const MachinePlaces& places,
+                        const Session& session, const SearchLog& log) {
+  const Result<PlanReport> report = make_report(network, plan, session.catalogue, places.specs);
+  if (!report) return report.error();
+  return print_all({network, plan.plan, *report, session, log}, plan, places, split_summary(plan), &places.specs.gpu);
+}
+
+}  // namespace znni

@@ -1,0 +1,66 @@
+// What one run of `planner` works with: the machine planned for, its primitives, what is known of their times. A part
+// of the program, not of the library: it may include back ends and files.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/base/progress.hpp"
+#include "planner/costs/catalogue.hpp"
+#include "planner/costs/machine.hpp"
+#include "planner/costs/recorded_primitives.hpp"
+#include "planner/layers/places.hpp"
+#include "planner/program/options.hpp"
+#include "planner/report/run_record.hpp"
+
+namespace znni {
+
+// Everything a search needs, read and checked once.
+struct Session {
+  PlannerOptions options;
+  std::optional<Machine> machine;  // another one, of --machine
+  DeviceSpec spec;
+  std::optional<GpuOffer> gpu;           // of this machine, where a plug-in brings one
+  std::vector<const Backend*> backends;  // of plug-ins
+  RecordedPrimitives recorded;           // those of --machine that this build does not have
+  Catalogue catalogue;
+  std::int64_t memory_limit = 0;
+  std::string timings_path;
+  Timings timings;
+  std::vector<RunRecord> measured;  // of --measured
+};
+
+[[nodiscard]] Result<Session> open_session(const PlannerOptions& options);
+
+// Costs as --patience and --machine say. The session must outlive them.
+[[nodiscard]] std::unique_ptr<CostSource> session_costs(const Session& session);
+
+// The places of --machine, or of this one with its GPU, with --gpu-mem and --pinned-mem instead of its own. The error
+// says what the machine lacks.
+[[nodiscard]] Result<MachinePlaces> session_places(const Session& session);
+
+// With the session's limit, strategy, volume and forced primitives; stops when interrupted, and ticks.
+[[nodiscard]] SearchOptions search_options(const Session& session, Progress& progress);
+
+// As --patience says, with what is measured on the way kept in the session and its file.
+[[nodiscard]] Result<Plan> make_plan(const Network& network, Session& session, SearchLog* log);
+
+// Over those places, as --strategy says. `log` gets every patch looked at.
+[[nodiscard]] Result<SplitPlan> make_split(const Network& network, const Session& session, const MachinePlaces& places,
+                                           SearchLog* log);
+
+// `planner measure` without a model: the calibration set, then what the formulas are worth after it, on stdout.
+[[nodiscard]] Result<void> calibrate_here(Session& session);
+
+void warn(const std::string& line);
+
+// Warns of what plug-ins had to assume since the last call.
+void warn_of_notes(const Session& session);
+
+// SIGINT and SIGTERM are held back and asked for, so that no handler is needed and no file is left half written.
+void hold_signals();
+[[nodiscard]] bool interrupted();
+
+}  // namespace znni

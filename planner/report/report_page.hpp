@@ -1,0 +1,16 @@
+// `planner --report`: one page that needs nothing but itself: the answer, what was measured beside it, the patches that
+// were looked at, what memory and patch size are worth (figures 4, 5 and 7 of ZNNi), time and memory of every layer,
+// the course of a pass, and what was refused.
+#pragma once
+
+#include <string>
+
+#include "planner/report/report_facts.hpp"
+
+namespace znni {
+
+// HTML with its own plotting library, style and data, to be read on screens of 420 pixels, too; without scripts the
+// tables remain. It forbids browsers to load anything.
+[[nodiscard]] std::string report_page(const ReportFacts& facts);
+
+}  // namespace znni

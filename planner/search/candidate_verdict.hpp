@@ -1,0 +1,36 @@
+// Whether a candidate geometry is out of a search, and why.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/layers/node_choice.hpp"
+
+namespace znni {
+
+// What is known before any layer is described: what tensors alone take, but for those of the values `without`.
+// `kernels`: bytes of those of the network, of which there are copies where axes are exchanged.
+[[nodiscard]] GeometryOptions tensors_of(const Geometry& geometry, std::int64_t kernels,
+                                         const std::vector<std::size_t>& without = {});
+
+// text() builds the message on demand.
+struct CandidateVerdict {
+  enum class Kind { in, illegal, undescribed, larger, memory, slower, no_combination, unpacked, stopped };
+  Kind kind = Kind::in;
+  std::string why;         // of illegal and undescribed
+  std::int64_t bytes = 0;  // of memory: what it needs at least, beside the weights
+  std::int64_t left = 0;   // and what there is
+  double rate = 0;         // of slower: voxels per second that it does not reach
+
+  CandidateVerdict() = default;
+  explicit CandidateVerdict(Kind of, std::string words = "") : kind(of), why(std::move(words)) {}
+  static CandidateVerdict slower(double voxels_per_second);
+  // Whether what is known of a geometry's bytes already breaks a limit.
+  static CandidateVerdict of_bytes(const GeometryOptions& options, const ChoiceLimits& limits);
+
+  [[nodiscard]] bool is_in() const { return kind == Kind::in; }
+  // One line; "" where it is in.
+  [[nodiscard]] std::string text() const;
+};
+
+}  // namespace znni

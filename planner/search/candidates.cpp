@@ -1,0 +1,397 @@
+#include "planner/search/candidates.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <set>
+#include <utility>
+
+#include "planner/base/thinned.hpp"
+#include "planner/geometry/geometry_family.hpp"
+#include "planner/geometry/streams.hpp"
+#include "planner/network/exchange.hpp"
+#include "planner/search/candidate_modes.hpp"
+
+namespace znni {
+namespace {
+
+using Extents = AxisExtents;
+
+constexpr std::int64_t most_parts = 8;
+constexpr std::size_t most_cubes = 192;
+constexpr std::int64_t most_share = 2400;  // of one combination of modes
+constexpr std::int64_t share_in_groups = 128;
+constexpr std::int64_t share_of_streams = 512;
+constexpr double between_squares = 1.04;
+constexpr std::int64_t most_separate_planes = 8;
+constexpr std::array<std::int64_t, 15> thicknesses = {1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32};
+
+bool stopped(const SearchOptions& options) { return options.stop && options.stop(); }
+
+std::int64_t floor_index(const std::vector<std::int64_t>& extents, std::int64_t most) {
+  return std::upper_bound(extents.begin(), extents.end(), most) - extents.begin() - 1;
+}
+
+// The largest of `extents` that is at most `edge`, or the smallest.
+std::int64_t fitted(const std::vector<std::int64_t>& extents, std::int64_t edge) {
+  return extents[static_cast<std::size_t>(std::max<std::int64_t>(0, floor_index(extents, edge)))];
+}
+
+// Planes of a patch, or new ones of a step, where planes have nothing to do with each other: thick ones would gain
+// nothing, and hold more of a volume and of its output.
+std::int64_t most_planes(const Network& network, std::int64_t most) {
+  const Reach reach = reaches(network).back();
+  return reach.fov.z == 1 && reach.stride.z == 1 ? std::min(most, most_separate_planes) : most;
+}
+
+// Legal extents per axis; `shift` is patch_input - pass_input. Stops at the first that covers the volume. Of a pinned
+// patch its own alone.
+Extents legal(const Network& network, const Modes& modes, const SearchOptions& options, Vec3 shift) {
+  Extents extents;
+  const std::optional<Vec3> pinned = pinned_patch(options.pins, network.spatial_rank);
+  for (int axis = 0; axis < 3; ++axis) {
+    auto& list = extents[static_cast<std::size_t>(axis)];
+    const std::int64_t most = (pinned ? (*pinned)[axis] : options.most_extent) - shift[axis];
+    list = legal_extents(network, modes, axis, axis == 0 && !pinned ? most_planes(network, most) : most);
+    if (axis < 3 - network.spatial_rank && !list.empty()) list.resize(1);
+    if (pinned) std::erase_if(list, [&](std::int64_t n) { return n != most; });
+    if (pinned || !options.volume) continue;
+    const auto covering = std::lower_bound(list.begin(), list.end(), (*options.volume)[axis] - shift[axis]);
+    if (covering != list.end()) list.erase(covering + 1, list.end());
+  }
+  return extents;
+}
+
+class Combinations {
+ public:
+  void add(std::int64_t z, std::int64_t y, std::int64_t x) { found_.insert({z, y, x}); }
+  void add_all(const Extents& extents) {
+    for (const std::int64_t z : extents[0]) {
+      for (const std::int64_t y : extents[1]) {
+        for (const std::int64_t x : extents[2]) add(z, y, x);
+      }
+    }
+  }
+  [[nodiscard]] const std::set<Vec3>& found() const { return found_; }
+
+ private:
+  std::set<Vec3> found_;
+};
+
+// Cubes as far as each axis goes; with `mixtures` also those of one cube's edges with the next one's.
+void add_cubes(const Extents& extents, std::size_t most, bool mixtures, Combinations& combinations) {
+  std::set<std::int64_t> edges;
+  for (const auto& list : extents) edges.insert(list.begin(), list.end());
+  const std::vector<std::int64_t> all(edges.begin(), edges.end());
+  const std::vector<std::int64_t> cubes = thinned(all, most);
+  for (std::size_t i = 0; i < cubes.size(); ++i) {
+    const std::int64_t next = cubes[std::min(i + 1, cubes.size() - 1)];
+    for (int corner = 0; corner < (mixtures ? 8 : 1); ++corner) {
+      combinations.add(fitted(extents[0], (corner & 4) != 0 ? next : cubes[i]),
+                       fitted(extents[1], (corner & 2) != 0 ? next : cubes[i]),
+                       fitted(extents[2], (corner & 1) != 0 ? next : cubes[i]));
+    }
+  }
+}
+
+// Smallest legal extents whose patches cut the volume's output into 1 to `most` equal parts; the largest where all of
+// them cut it into more.
+Extents cut_volume(const Extents& extents, Vec3 volume, Vec3 fov, Vec3 shift, std::int64_t most) {
+  Extents cut;
+  for (int axis = 0; axis < 3; ++axis) {
+    const auto& list = extents[static_cast<std::size_t>(axis)];
+    std::set<std::int64_t> chosen;
+    for (std::int64_t parts = 1; parts <= most; ++parts) {
+      const std::int64_t part = div_up(volume[axis] - fov[axis] + 1, parts);
+      const auto found = std::lower_bound(list.begin(), list.end(), part + fov[axis] - 1 - shift[axis]);
+      if (found != list.end()) chosen.insert(*found);
+    }
+    if (chosen.empty() && !list.empty()) chosen.insert(list.back());  // planes that stay apart are never so many
+    cut[static_cast<std::size_t>(axis)].assign(chosen.begin(), chosen.end());
+  }
+  return cut;
+}
+
+std::int64_t combination_count(const Extents& extents) {
+  return mul(std::ssize(extents[0]), mul(std::ssize(extents[1]), std::ssize(extents[2])));
+}
+
+Extents ladder(const Extents& extents, std::int64_t most) {
+  const auto per_axis = static_cast<std::size_t>(std::max(2.0, std::floor(std::cbrt(static_cast<double>(most)))));
+  return {thinned(extents[0], per_axis), thinned(extents[1], per_axis), thinned(extents[2], per_axis)};
+}
+
+// Of modes in groups: cubes, and what cuts a volume, for they are many.
+std::set<Vec3> choose_few_extents(const Extents& extents, const SearchOptions& options, Vec3 fov, Vec3 shift) {
+  Combinations combinations;
+  add_cubes(extents, most_cubes, false, combinations);
+  if (options.volume) combinations.add_all(cut_volume(extents, *options.volume, fov, shift, most_parts / 2));
+  return combinations.found();
+}
+
+std::set<Vec3> choose_extents(const Extents& extents, const SearchOptions& options, Vec3 fov, Vec3 shift,
+                              std::int64_t share, bool smallest_S) {
+  Combinations combinations;
+  if (options.every_extent || combination_count(extents) <= share) {
+    combinations.add_all(extents);
+    return combinations.found();
+  }
+  add_cubes(extents, smallest_S ? most_cubes : most_cubes / 4, smallest_S, combinations);
+  if (!smallest_S) return combinations.found();
+  if (options.volume) combinations.add_all(cut_volume(extents, *options.volume, fov, shift, most_parts));
+  combinations.add_all(ladder(extents, share / 3));
+  const bool few_planes = std::ssize(extents[0]) <= most_separate_planes;
+  if (few_planes) combinations.add_all({extents[0], halved(extents[1]), halved(extents[2])});
+  return combinations.found();
+}
+
+// Extents of patches beyond those of a pass; equal for all extents of the same modes. The smallest geometry
+// of the modes tells; none when the modes do not go together.
+std::optional<Vec3> patch_shift(const Network& network, const Modes& modes, std::int64_t most) {
+  Vec3 smallest;
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::vector<std::int64_t> extents = legal_extents(network, modes, axis, most);
+    if (extents.empty()) return std::nullopt;
+    smallest[axis] = extents.front();
+  }
+  const Result<Geometry> geometry = make_geometry(network, {smallest, 1, modes});
+  if (!geometry) return std::nullopt;
+  return geometry->patch_input - smallest;
+}
+
+// Along z new planes a step, as far as a patch of as many would reach; along y and x legal extents.
+Extents stream_extents(const Network& network, const Modes& modes, const SearchOptions& options, Vec3 shift) {
+  Extents extents = legal(network, modes, options, shift);
+  const Reach reach = reaches(network).back();
+  std::int64_t most = most_planes(network, options.most_extent - reach.fov.z + 1);
+  if (options.volume) most = std::min(most, round_up(options.volume->z, reach.stride.z));
+  extents[0].clear();
+  const std::optional<Vec3> pinned = pinned_patch(options.pins, network.spatial_rank);
+  const std::int64_t pinned_planes = pinned ? pinned->z - reach.fov.z + 1 : 0;
+  if (pinned) most = pinned_planes;
+  for (std::int64_t planes = reach.stride.z; planes <= most; planes += reach.stride.z) {
+    if (!pinned || planes == pinned_planes) extents[0].push_back(planes);
+  }
+  return extents;
+}
+
+// Of every thickness the squares as far as each axis goes, each a little larger than the one before.
+void add_squares(const Extents& extents, Combinations& combinations) {
+  std::set<std::int64_t> edges(extents[1].begin(), extents[1].end());
+  edges.insert(extents[2].begin(), extents[2].end());
+  double least = 0;
+  for (const std::int64_t edge : edges) {
+    if (static_cast<double>(edge) < least && edge != *edges.rbegin()) continue;
+    least = between_squares * static_cast<double>(edge);
+    for (const std::int64_t z : extents[0]) combinations.add(z, fitted(extents[1], edge), fitted(extents[2], edge));
+  }
+}
+
+std::set<Vec3> choose_streams(const Network& network, Extents extents, const SearchOptions& options, Vec3 shift) {
+  Combinations combinations;
+  if (options.every_extent || combination_count(extents) <= share_of_streams) {
+    combinations.add_all(extents);
+    return combinations.found();
+  }
+  std::vector<std::int64_t> planes;
+  for (const std::int64_t strides : thicknesses) {
+    if (strides <= static_cast<std::int64_t>(extents[0].size())) planes.push_back(strides * extents[0].front());
+  }
+  extents[0] = planes;
+  add_squares(extents, combinations);
+  if (!options.volume) return combinations.found();
+  Extents cut = cut_volume(extents, *options.volume, reaches(network).back().fov, shift, most_parts / 2);
+  cut[0] = planes;
+  combinations.add_all(cut);
+  return combinations.found();
+}
+
+// Each also with its head in slabs, where that can be and makes more than one.
+void add_ordered(const Network& network, const std::set<Vec3>& extents, const GeometryChoice& like,
+                 const SearchOptions& options, std::vector<GeometryChoice>& candidates) {
+  std::vector<Vec3> ordered(extents.begin(), extents.end());
+  std::sort(ordered.begin(), ordered.end(),
+            [](Vec3 a, Vec3 b) { return std::pair(voxels(a), a) > std::pair(voxels(b), b); });
+  GeometryChoice in_slabs = like;
+  const bool has_slabs = options.strategy != Strategy::layerwise && options.pins.groups;
+  const std::int64_t head_slab = has_slabs ? options.head_slab : 0;
+  in_slabs.head_slab = head_slab;
+  const Result<GeometryFamily> family = GeometryFamily::make(network, in_slabs);
+  for (const Vec3 pass_input : ordered) {
+    candidates.push_back(like);
+    candidates.back().pass_input = pass_input;
+    if (head_slab == 0 || !family || stopped(options) || !family->at(pass_input)) continue;
+    candidates.push_back(in_slabs);
+    candidates.back().pass_input = pass_input;
+  }
+}
+
+// Options for the volume with its axes exchanged.
+SearchOptions exchanged_options(SearchOptions options, int axis) {
+  if (options.volume) options.volume = exchanged(*options.volume, axis);
+  options.pins = exchanged(std::move(options.pins), axis);
+  return options;
+}
+
+// A pinned patch may be larger than what is looked at by itself.
+SearchOptions as_far_as_pinned(SearchOptions options) {
+  if (const std::optional<Vec3>& patch = options.pins.patch) {
+    options.most_extent = std::max({options.most_extent, patch->z, patch->y, patch->x});
+  }
+  return options;
+}
+
+// Least repeated work first.
+std::vector<Modes> modes_of_patches(const Network& network, const SearchOptions& options) {
+  if (!options.pins.modes.empty()) return {options.pins.modes};
+  std::vector<Modes> all = patch_modes(network, options.strategy);
+  if (!options.pins.groups) std::erase_if(all, in_groups);
+  std::stable_sort(all.begin(), all.end(), [](const Modes& a, const Modes& b) { return repeats(a) < repeats(b); });
+  return all;
+}
+
+std::vector<Modes> modes_of_streams(const Network& network, const SearchOptions& options) {
+  std::vector<Modes> all =
+      options.pins.modes.empty() ? stream_modes(network) : std::vector<Modes>(1, options.pins.modes);
+  if (!options.pins.groups) std::erase_if(all, in_groups);
+  std::erase_if(all, [&](const Modes& modes) { return !can_stream(network, modes); });
+  return all;
+}
+
+std::vector<std::int64_t> batches_of(const SearchOptions& options) {
+  if (options.pins.S) return {*options.pins.S};
+  std::vector<std::int64_t> batches;
+  for (std::int64_t S = 1; S <= std::max<std::int64_t>(1, options.most_S); S *= 2) batches.push_back(S);
+  return batches;
+}
+
+void add_streams_along(int axis, const Network& network, const SearchOptions& options,
+                       std::vector<GeometryChoice>& candidates) {
+  const Network turned = exchanged(network, axis);
+  const SearchOptions turned_options = exchanged_options(options, axis);
+  for (const Modes& modes : modes_of_streams(turned, turned_options)) {
+    if (stopped(options)) break;
+    const std::optional<Vec3> shift = patch_shift(turned, modes, options.most_extent);
+    if (!shift) continue;
+    const Extents extents = stream_extents(turned, modes, turned_options, *shift);
+    if (combination_count(extents) == 0) continue;
+    const GeometryChoice like{{}, 1, modes, 0, true, axis};
+    add_ordered(network, choose_streams(turned, extents, turned_options, *shift), like, options, candidates);
+  }
+}
+
+// Axes of streams: of nets of three axes, as those of fewer have one plane. y and x where that is not the same as z.
+std::vector<int> stream_axes(const Network& network, const SearchOptions& options) {
+  const bool is_allowed = options.strategy == Strategy::cpu && options.pins.streams && options.pins.S.value_or(1) == 1;
+  if (!is_allowed || network.spatial_rank < 3) return {};
+  std::vector<int> axes = {0};
+  for (int axis = 1; axis < 3; ++axis) {
+    const SearchOptions turned = exchanged_options(options, axis);
+    const bool same = exchanged(network, axis) == network && turned.volume == options.volume;
+    if (!same || turned.pins != options.pins) axes.push_back(axis);
+  }
+  return axes;
+}
+
+// Without the pinned patch, as far as it and a little further.
+SearchOptions some_strides_beyond_pinned(const Network& network, const SearchOptions& asked_for) {
+  SearchOptions options = as_far_as_pinned(asked_for);
+  const Reach reach = reaches(network).back();
+  options.most_extent = std::max({options.most_extent, reach.fov.z, reach.fov.y, reach.fov.x});
+  options.most_extent += 2 * std::max({reach.stride.z, reach.stride.y, reach.stride.x});
+  options.pins.patch.reset();
+  options.volume.reset();
+  return options;
+}
+
+// What patches, or steps of a stream, of these modes may read along each axis.
+void add_inputs(const Network& network, const Modes& modes, const SearchOptions& options, bool streamed,
+                std::vector<AxisExtents>& families) {
+  std::optional<Vec3> beyond = patch_shift(network, modes, options.most_extent);
+  if (!beyond) return;
+  Extents extents =
+      streamed ? stream_extents(network, modes, options, *beyond) : legal(network, modes, options, *beyond);
+  if (streamed) beyond->z = reaches(network).back().fov.z - 1;
+  for (int axis = 0; axis < 3; ++axis) {
+    for (std::int64_t& n : extents[static_cast<std::size_t>(axis)]) n += (*beyond)[axis];
+  }
+  families.push_back(std::move(extents));
+}
+
+}  // namespace
+
+std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& asked_for) {
+  const SearchOptions options = as_far_as_pinned(asked_for);
+  const std::vector<Modes> all_modes = modes_of_patches(network, options);
+  const std::vector<std::int64_t> batches = batches_of(options);
+  const bool few_modes = !options.pins.modes.empty();
+  const auto whole = std::count_if(all_modes.begin(), all_modes.end(), [](const Modes& m) { return !in_groups(m); });
+  const std::int64_t share =
+      std::clamp<std::int64_t>(candidate_limit / std::max<std::int64_t>(1, whole), 64, most_share);
+  const Vec3 fov = reaches(network).back().fov;
+  std::vector<GeometryChoice> candidates;
+  for (const int axis : stream_axes(network, options)) add_streams_along(axis, network, options, candidates);
+  for (const Modes& modes : all_modes) {
+    if (stopped(options)) break;
+    const std::optional<Vec3> shift = patch_shift(network, modes, options.most_extent);
+    if (!shift) continue;
+    const Extents extents = legal(network, modes, options, *shift);
+    if (combination_count(extents) == 0) continue;
+    for (const std::int64_t S : batches) {
+      const bool few =
+          !few_modes && !options.every_extent && in_groups(modes) && combination_count(extents) > share_in_groups;
+      if (S != batches.front() && few) break;
+      const std::set<Vec3> chosen = few ? choose_few_extents(extents, options, fov, *shift)
+                                        : choose_extents(extents, options, fov, *shift, share, S == batches.front());
+      add_ordered(network, chosen, {{}, S, modes}, options, candidates);
+    }
+  }
+  return candidates;
+}
+
+std::vector<AxisExtents> patch_extents(const Network& network, const SearchOptions& options) {
+  const SearchOptions free = some_strides_beyond_pinned(network, options);
+  std::vector<AxisExtents> families;
+  for (const Modes& modes : modes_of_patches(network, free)) add_inputs(network, modes, free, false, families);
+  for (const int axis : stream_axes(network, options)) {
+    const Network turned = exchanged(network, axis);
+    const SearchOptions turned_options = exchanged_options(free, axis);
+    const std::size_t first = families.size();
+    for (const Modes& modes : modes_of_streams(turned, turned_options)) {
+      add_inputs(turned, modes, turned_options, true, families);
+    }
+    for (std::size_t i = first; i < families.size(); ++i) {
+      std::swap(families[i][0], families[i][static_cast<std::size_t>(axis)]);
+    }
+  }
+  return families;
+}
+
+std::vector<GeometryChoice> make_neighbours(const Network& network, const SearchOptions& options,
+                                            const GeometryChoice& choice) {
+  if (!choice.streamed || options.pins.patch) return {};
+  const Network turned = exchanged(network, choice.axis);
+  const std::optional<Vec3> shift = patch_shift(turned, choice.modes, options.most_extent);
+  ensure(shift.has_value(), "a choice of legal modes");
+  const std::int64_t thickness = 2 * reaches(turned).back().stride.z;
+  Extents near = stream_extents(turned, choice.modes, exchanged_options(options, choice.axis), *shift);
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t own = choice.pass_input[axis];
+    const std::int64_t less = axis == 0 ? thickness : 0;
+    const std::int64_t more = axis == 0 ? thickness : own / 25;  // the 4 % between squares
+    std::erase_if(near[static_cast<std::size_t>(axis)], [&](auto n) { return n < own - less || n > own + more; });
+  }
+  Combinations combinations;
+  combinations.add_all(near);
+  const Result<GeometryFamily> family = GeometryFamily::make(network, choice);
+  ensure(family.has_value(), "a choice of a legal family");
+  std::vector<GeometryChoice> neighbours;
+  GeometryChoice neighbour = choice;
+  for (const Vec3 pass_input : combinations.found()) {
+    neighbour.pass_input = pass_input;
+    if (neighbour != choice && family->at(pass_input)) neighbours.push_back(neighbour);
+  }
+  return neighbours;
+}
+
+}  // namespace znni

@@ -1,0 +1,59 @@
+// Enumerates the geometries that a search looks at: pooling modes x pass_input extents (anisotropic too) x S, and
+// streams. What is enumerated does not depend on the memory limit, so that a larger limit can only find more.
+//
+// Modes: plain or fragments, in all combinations for up to four poolings; for more, those with all plain poolings
+//   before all fragments: of two sets with equally many passes that one repeats less work and needs less memory.
+//   Where none is plain, every pooling's fragments also in groups (along z first, then y, then x), in all
+//   combinations for up to four poolings, one pooling at a time for more; groups hold the pooling's input, or, of
+//   the first pooling, run anew: what comes before a later one costs too much to be repeated.
+// Extents: every combination of legal extents where there are few enough. Otherwise up to 192 legal cubes; between
+//   two neighbouring cubes, the six patches that mix their edges; and all combinations of a geometric ladder
+//   of extents per axis. With a volume: also all combinations of the extents that cut its output into 1 to 8
+//   equal parts per axis, and no extent beyond the whole volume. In groups, whose combinations are many: cubes,
+//   and what cuts the volume, in up to 4 parts. A net that looks at one plane at a time has patches, and steps,
+//   of up to 8 planes, and where there are no more, the halves of the largest extents are taken in all combinations:
+//   they cut planes without a rest.
+// Streams along z, and along y and x where net or volume differ there: fragments, those of the first pooling also in
+//   groups, held, or anew across the stream (which makes all offsets along itself of one window); where the first is
+//   split as far as it goes that way, the second too: little is kept then. New planes a step: 1 to 32 times the
+//   poolings' stride, at finer steps where they are few. Cross-sections: every one where combinations are few enough;
+//   otherwise squares, each 4 % larger than the one before, and with a volume also what cuts it into up to 4 parts per
+//   axis.
+// S: powers of two. Beyond 1, where not every combination is taken, cubes alone: a larger patch does better
+//   than more patches, unless it runs out of legal extents.
+// SearchOptions::every_extent: all combinations of legal extents for every S, modes and stream, however many.
+// Pins (planner/plan/pins.hpp): pinned modes, also such as are not listed above, take the place of all others; a pinned
+// S
+//   that of the powers of two, enumerated as S of 1 is; of a pinned patch exactly its extents are taken, however large.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "planner/search/search.hpp"
+
+namespace znni {
+
+// At most about this many candidates (unless every_extent asks for all) are made, over all modes without groups and S,
+// and as many again in groups, and fewer streams; each that can have a head in slabs also with one.
+inline constexpr std::int64_t candidate_limit = 20000;
+
+// Streams first; then least repeated work; then by S; then large extents before small. No duplicates. Every candidate
+// is a legal geometry. Requires check(network) and, with a volume, one that covers the field of view. Those it came to,
+// where options.stop says so: deep networks take long.
+[[nodiscard]] std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& options);
+
+// Legal extents of patches along each axis, rising.
+using AxisExtents = std::array<std::vector<std::int64_t>, 3>;
+
+// The extents that options.pins.patch may name: for each set of modes that the other pins allow, patches and streams
+// apart, up to some strides beyond that patch. Along different axes they combine freely.
+[[nodiscard]] std::vector<AxisExtents> patch_extents(const Network& network, const SearchOptions& options);
+
+// Streams that lie between `choice`, a stream, and those enumerated beside it: steps of up to two strides more or less,
+// edges of the cross-section up to 4 % longer. Legal ones, without `choice` itself; none for patches, nor where
+// the patch is pinned.
+[[nodiscard]] std::vector<GeometryChoice> make_neighbours(const Network& network, const SearchOptions& options,
+                                                          const GeometryChoice& choice);
+
+}  // namespace znni

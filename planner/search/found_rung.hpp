@@ -1,0 +1,22 @@
+// From a combination of nodes to a rung: its steps, and the bytes that its schedule takes.
+#pragma once
+
+#include "planner/costs/catalogue.hpp"
+#include "planner/layers/node_choice.hpp"
+#include "planner/plan/plan.hpp"
+
+namespace znni {
+
+// A geometry with its nodes chosen, as its schedule has it: transient bytes are the packed ones.
+struct FoundRung {
+  Rung rung;
+  Geometry geometry;
+  double voxels_per_second = 0;
+};
+
+// Of a combination that combine() gave for this geometry and primitives of the catalogue. Seconds and voxels per second
+// are left to the caller.
+[[nodiscard]] FoundRung found_rung(const Network& network, Geometry geometry, const Assignment& assignment,
+                                   const Catalogue& catalogue, const DeviceSpec& spec);
+
+}  // namespace znni

@@ -1,0 +1,396 @@
+#include "planner/search/geometry_search.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <limits>
+#include <numeric>
+
+#include "planner/base/parallel.hpp"
+#include "planner/network/exchange.hpp"
+#include "planner/plan/pairs.hpp"
+#include "planner/plan/throughput.hpp"
+#include "planner/search/looking_order.hpp"
+#include "planner/search/search_teller.hpp"
+
+namespace znni {
+namespace {
+
+// Pairs of which every subset is looked at. Nets have one that a primitive computes, their first convolution's.
+constexpr std::size_t most_pairs = 4;
+
+// Of the first node of a pair: what is done is done by the second.
+const LayerOptions left_to_the_pair = [] {
+  LayerOption nothing;
+  nothing.joined = true;
+  return LayerOptions{nothing};
+}();
+
+ChoiceLimits limits_of(const RungQuery& query) { return {query.total, query.persistent, query.transient}; }
+
+}  // namespace
+
+struct GeometrySearch::Family {
+  Family(const Network& network, const GeometryChoice& like)
+      : geometries(GeometryFamily::make(network, like)), begins_pair(network.nodes.size()) {
+    if (geometries) use = network_use(network, geometries->common());
+  }
+
+  Result<GeometryFamily> geometries;
+  NetworkUse use;
+  // Per node: some primitive computed it and the pooling behind it at once. Whether it does so at other extents is seen
+  // when it is described.
+  mutable std::vector<std::atomic<bool>> begins_pair;
+};
+
+struct GeometrySearch::Look {
+  Geometry geometry;  // as it is searched: in pairs, where some are
+  const Family* family = nullptr;
+  std::vector<bool> absent;  // per value: whether a pair leaves it out; empty where none does
+  NetworkUse paired_use;
+  GeometryOptions options;
+  Seconds copying = 0;
+  double useful = 0;
+  std::vector<Seconds> seconds_per_operation;  // per node; 0 where it was not described
+
+  [[nodiscard]] const NetworkUse& use() const { return absent.empty() ? family->use : paired_use; }
+  [[nodiscard]] bool leaves_out(std::size_t value) const { return !absent.empty() && absent[value]; }
+
+  // The calls of a patch must take less to beat `to_beat` voxels per second, or as much to equal it: what rounding
+  // might hide is left to the comparison of what was found.
+  [[nodiscard]] Seconds seconds_limit(double to_beat) const {
+    constexpr double rounding = 1e-12;
+    if (to_beat <= 0) return std::numeric_limits<double>::infinity();
+    return useful / to_beat * (1 + rounding) - copying;
+  }
+};
+
+struct GeometrySearch::Outcome {
+  Verdict verdict;
+  std::optional<FoundRung> rung;
+  std::vector<Seconds> seconds_per_operation;
+
+  [[nodiscard]] double voxels_per_second() const { return rung ? rung->voxels_per_second : 0; }
+  // The faster; where neither can be, what lacks least.
+  void take_better(Outcome other) {
+    const bool lacks_less = verdict.kind == Verdict::Kind::memory && other.verdict.kind == Verdict::Kind::memory &&
+                            other.verdict.bytes < verdict.bytes;
+    const bool better = other.rung ? other.voxels_per_second() > voxels_per_second() : !rung && lacks_less;
+    if (!better) return;
+    verdict = std::move(other.verdict);
+    rung = std::move(other.rung);
+  }
+};
+
+GeometrySearch::GeometrySearch(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
+                               CostSource& costs, const SearchOptions& options, std::vector<const Primitive*> forced)
+    : network_(network),
+      spec_(spec),
+      catalogue_(catalogue),
+      options_(options),
+      question_(options.stop),
+      forced_(std::move(forced)),
+      fov_(reaches(network).back().fov),
+      kernel_bytes_(kernel_bytes(network)),
+      seconds_per_operation_(network.nodes.size(), 1e-12),
+      table_(catalogue, spec, costs) {}
+
+GeometrySearch::~GeometrySearch() = default;
+
+// Of each candidate. Two families often take turns: with the head in slabs, and without.
+GeometrySearch::Families GeometrySearch::families_of(const std::vector<GeometryChoice>& candidates) {
+  using Entry = decltype(families_)::value_type;
+  std::array<const Entry*, 2> last = {};
+  Families families;
+  families.reserve(candidates.size());
+  const FamilyOrder before;
+  for (const GeometryChoice& choice : candidates) {
+    if (stopped()) break;
+    const auto is_same = [&](const Entry* entry) {
+      return entry != nullptr && !before(entry->first, choice) && !before(choice, entry->first);
+    };
+    if (!is_same(last[0])) std::swap(last[0], last[1]);
+    if (!is_same(last[0])) {
+      std::unique_ptr<Family>& family = families_[choice];
+      if (family == nullptr) family = std::make_unique<Family>(network_, choice);
+      last[0] = &*families_.find(choice);
+    }
+    families.push_back(last[0]->second.get());
+  }
+  return families;
+}
+
+// The best so far: of equals the first candidate, and what was there before all of them.
+struct GeometrySearch::Leader {
+  std::optional<FoundRung> best;
+  std::optional<std::size_t> candidate;
+
+  [[nodiscard]] double voxels_per_second() const { return best ? best->voxels_per_second : 0; }
+  void offer(FoundRung rung, std::size_t number) {
+    const double faster = rung.voxels_per_second - voxels_per_second();
+    if (faster < 0 || (faster == 0 && (!candidate || *candidate < number))) return;
+    best = std::move(rung);
+    candidate = number;
+  }
+};
+
+std::optional<FoundRung> GeometrySearch::best(const std::vector<GeometryChoice>& candidates, const RungQuery& query,
+                                              std::vector<Candidate>* log, std::optional<FoundRung> best) {
+  SearchTeller teller(options_.progress, {0, std::ssize(candidates), best ? best->voxels_per_second : 0, smaller_});
+  const Families families = families_of(candidates);
+  if (families.size() < candidates.size()) return best;
+  const std::vector<std::size_t> order = looking_order(candidates.size());
+  std::vector<std::optional<Candidate>> seen(log == nullptr ? 0 : candidates.size());
+  Leader leader{std::move(best), {}};
+  for (std::size_t done = 0; done < order.size() && !stopped();) {
+    const double to_beat =
+        std::max(query.floor, leader.voxels_per_second()) * (log == nullptr ? 1 : options_.logged_share);
+    std::vector<Outcome> round(std::min(order.size() - done, round_size(done)));
+    parallel_for(options_.threads, round.size(), [&](std::size_t i) {
+      const std::size_t number = order[done + i];
+      round[i] = outcome(*families[number], candidates[number].pass_input, query, to_beat);
+      teller.looked();
+    });
+    for (Outcome& each : round) {
+      const std::size_t number = order[done++];
+      learn(each);
+      if (each.verdict.kind == Verdict::Kind::stopped) continue;
+      if (log != nullptr) seen[number] = logged(candidates[number], each);
+      if (each.rung) leader.offer(*std::move(each.rung), number);
+    }
+    teller.found(leader.voxels_per_second());
+  }
+  for (std::optional<Candidate>& candidate : seen) {
+    if (candidate) log->push_back(*std::move(candidate));
+  }
+  return std::move(leader.best);
+}
+
+Candidate GeometrySearch::logged(const GeometryChoice& choice, const Outcome& outcome) {
+  if (!outcome.rung) return {choice, 0, {}, outcome.verdict.text()};
+  return {choice, outcome.rung->voxels_per_second, outcome.rung->rung.memory, ""};
+}
+
+void GeometrySearch::learn(const Outcome& outcome) {
+  if (outcome.verdict.kind == Verdict::Kind::undescribed) last_refusal_ = outcome.verdict.why;
+  for (std::size_t node = 0; node < outcome.seconds_per_operation.size(); ++node) {
+    const Seconds found = outcome.seconds_per_operation[node];
+    if (found > 0) seconds_per_operation_[node] = found;
+  }
+}
+
+// Each layer by itself, and in pairs.
+GeometrySearch::Outcome GeometrySearch::outcome(const Family& family, Vec3 pass_input, const RungQuery& query,
+                                                double to_beat) {
+  Look apart;
+  if (stopped()) return {Verdict(Verdict::Kind::stopped), {}, {}};
+  if (Verdict verdict = lay_out(family, pass_input, query, apart); !verdict.is_in()) return {verdict, {}, {}};
+  Outcome best = weigh(apart, query, to_beat);
+  for (const std::vector<bool>& absent : pairings(apart, query)) {
+    Look look = in_pairs(apart, absent);
+    best.take_better(weigh(look, query, std::max(to_beat, best.voxels_per_second())));
+  }
+  return best;
+}
+
+GeometrySearch::Outcome GeometrySearch::weigh(Look& look, const RungQuery& query, double to_beat) {
+  Outcome outcome;
+  outcome.verdict = describe(query, to_beat, look);
+  outcome.seconds_per_operation = std::move(look.seconds_per_operation);
+  if (outcome.verdict.is_in()) outcome.verdict = fit(look, query, to_beat, outcome.rung);
+  return outcome;
+}
+
+// Per subset of the pairs that some primitive may compute, the values that it leaves out.
+std::vector<std::vector<bool>> GeometrySearch::pairings(const Look& apart, const RungQuery& query) {
+  const std::size_t values = apart.geometry.values.size();
+  std::vector<std::size_t> between;
+  for (std::size_t node = 0; node + 2 < values && between.size() < most_pairs; ++node) {
+    if (pair_problem(network_, apart.geometry, static_cast<int>(node))) between.push_back(node + 1);
+  }
+  if (between.empty()) return {};
+  const GeometryOptions least = tensors_of(apart.geometry, kernel_bytes_, between);  // of every subset
+  if (!Verdict::of_bytes(least, limits_of(query)).is_in()) return {};
+  std::erase_if(between, [&](std::size_t value) { return !may_begin_pair(value - 1, apart); });
+  return subsets_of(between, values);
+}
+
+// Whether some primitive computes `node` and the pooling behind it: here, or at other extents.
+bool GeometrySearch::may_begin_pair(std::size_t node, const Look& apart) {
+  const auto [own, next] = std::pair(forced_[node], forced_[node + 1]);
+  if (own != nullptr && next != nullptr && own != next) return false;
+  std::atomic<bool>& known = apart.family->begins_pair[node];
+  if (known) return true;
+  const ConvPoolProblem both = pair_problem(network_, apart.geometry, static_cast<int>(node)).value();
+  const std::int64_t history = written_history(apart.geometry, static_cast<int>(node) + 1);
+  return known = !table_.get(both, {InputUse{}}, own != nullptr ? own : next, history).empty();
+}
+
+GeometrySearch::Look GeometrySearch::in_pairs(const Look& apart, const std::vector<bool>& absent) const {
+  Look look;
+  look.family = apart.family;
+  look.absent = absent;
+  look.geometry = searched_in_pairs(network_, apart.geometry, absent);
+  look.paired_use = network_use(searched_in_pairs(network_, absent), look.geometry, absent);
+  return look;
+}
+
+std::optional<std::int64_t> GeometrySearch::least_bytes(const std::vector<GeometryChoice>& candidates) {
+  const Families families = families_of(candidates);
+  std::optional<std::int64_t> least;
+  for (std::size_t number = families.size(); number-- > 0 && !stopped();) {
+    Look apart;
+    if (!lay_out(*families[number], candidates[number].pass_input, {}, apart).is_in()) continue;
+    for (const std::vector<bool>& absent : pairings(apart, {})) {
+      Look look = in_pairs(apart, absent);
+      lessen(look, least);
+    }
+    lessen(apart, least);
+  }
+  return least;
+}
+
+// `least` where some combination needs less.
+void GeometrySearch::lessen(Look& look, std::optional<std::int64_t>& least) {
+  RungQuery query;
+  query.total = least.value_or(saturated);
+  const Verdict verdict = describe(query, 0, look);
+  if (verdict.kind == Verdict::Kind::undescribed) last_refusal_ = verdict.why;
+  if (!verdict.is_in()) return;
+  std::vector<Assignment> assignments =
+      combine(look.use(), look.geometry, look.options, table_, {query.total}, question_);
+  std::stable_sort(assignments.begin(), assignments.end(), [](const Assignment& a, const Assignment& b) {
+    return add(a.persistent, a.transient) < add(b.persistent, b.transient);
+  });
+  for (const Assignment& assignment : assignments) {
+    if (stopped() || (least && add(assignment.persistent, assignment.transient) >= *least)) break;
+    const MemoryUse memory = schedule(look, assignment).rung.memory;
+    least = std::min(least.value_or(saturated), add(memory.persistent, memory.transient));
+  }
+}
+
+Vec3 GeometrySearch::smallest_output(const std::vector<GeometryChoice>& candidates) {
+  const Families families = families_of(candidates);
+  Vec3 smallest = Vec3::cube(std::int64_t{1} << 20);
+  for (std::size_t number = 0; number < families.size(); ++number) {
+    const Result<GeometryFamily>& geometries = families[number]->geometries;
+    if (!geometries) continue;
+    const Vec3 output = geometries->patch_output(candidates[number].pass_input);
+    if (voxels(output) < voxels(smallest)) smallest = output;
+  }
+  return smallest;
+}
+
+// Least bytes of other values alive at a call: float32 without padding is the smallest a CPU value can be.
+std::int64_t GeometrySearch::least_live(const Look& found, std::size_t node) {
+  std::int64_t sum = 0;
+  for (const int value : found.use().live_through[node]) sum = add(sum, value_bytes(found.geometry, value, Format{}));
+  return sum;
+}
+
+GeometrySearch::Verdict GeometrySearch::lay_out(const Family& family, Vec3 pass_input, const RungQuery& query,
+                                                Look& found) const {
+  if (!family.geometries) return Verdict(Verdict::Kind::illegal, family.geometries.error().message);
+  const std::optional<Vec3>& most = query.largest_output;
+  if (most && !covers(*most, family.geometries->patch_output(pass_input))) return Verdict(Verdict::Kind::larger);
+  Result<Geometry> geometry = family.geometries->at(pass_input);
+  if (!geometry) return Verdict(Verdict::Kind::illegal, geometry.error().message);
+  found.family = &family;
+  found.geometry = *std::move(geometry);
+  return {};
+}
+
+// Describes node after node, the slowest first, and stops at the first proof that the candidate cannot win.
+GeometrySearch::Verdict GeometrySearch::describe(const RungQuery& query, double to_beat, Look& found) {
+  const Geometry& shapes = found.geometry;
+  found.copying = copy_seconds(network_, shapes, spec_);
+  found.useful = useful_voxels(shapes, fov_, query.volume);
+  found.options = tensors_of(shapes, kernel_bytes_);
+  if (Verdict verdict = Verdict::of_bytes(found.options, limits_of(query)); !verdict.is_in()) return verdict;
+  found.seconds_per_operation.assign(shapes.problems.size(), 0);
+  for (const std::size_t node : slowest_first(found)) {
+    if (stopped()) return Verdict(Verdict::Kind::stopped);
+    if (Verdict verdict = add_node(node, query, to_beat, found); !verdict.is_in()) return verdict;
+  }
+  return {};
+}
+
+// By the time each node is likely to take: as long for an operation as where it was described before.
+std::vector<std::size_t> GeometrySearch::slowest_first(const Look& look) const {
+  const Geometry& geometry = look.geometry;
+  std::vector<Seconds> likely;
+  for (std::size_t node = 0; node < geometry.problems.size(); ++node) {
+    const double operations = static_cast<double>(geometry.runs[node]) * direct_flops(geometry.problems[node]);
+    // Of a pair like its convolution.
+    likely.push_back(
+        look.leaves_out(node + 1) ? 0 : operations * seconds_per_operation_[node - (look.leaves_out(node) ? 1 : 0)]);
+  }
+  std::vector<std::size_t> order(likely.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return likely[a] > likely[b]; });
+  return order;
+}
+
+const Primitive* GeometrySearch::forced(std::size_t node, const Look& found) const {
+  return found.leaves_out(node) && forced_[node - 1] != nullptr ? forced_[node - 1] : forced_[node];
+}
+
+const LayerOptions& GeometrySearch::options_of(std::size_t node, const Look& found) {
+  if (found.leaves_out(node + 1)) return left_to_the_pair;
+  const std::int64_t history = written_history(found.geometry, static_cast<int>(node));
+  return table_.get(found.geometry.problems[node], found.use().uses[node], forced(node, found), history);
+}
+
+GeometrySearch::Verdict GeometrySearch::add_node(std::size_t node, const RungQuery& query, double to_beat,
+                                                 Look& found) {
+  const LayerProblem& problem = found.geometry.problems[node];
+  const LayerOptions& options = options_of(node, found);
+  if (options.empty()) {
+    const std::string& name = network_.nodes[node].name;
+    return Verdict(Verdict::Kind::undescribed, "node " + name + ": " + table_.refusals(problem, forced(node, found)));
+  }
+  found.options.nodes[node] = &options;
+  LayerOption least = options.front();
+  for (const LayerOption& option : options) {
+    least.cost.seconds = std::min(least.cost.seconds, option.cost.seconds);
+    least.persistent = std::min(least.persistent, option.persistent);
+    least.peak = std::min({least.peak, option.peak, option.reordered_peak});
+  }
+  found.seconds_per_operation[node] = least.cost.seconds / std::max(1.0, direct_flops(problem));
+  found.options.least_seconds += static_cast<double>(found.geometry.runs[node]) * least.cost.seconds;
+  found.options.least_persistent = add(found.options.least_persistent, least.persistent);
+  found.options.least_transient = std::max(found.options.least_transient, add(least.peak, least_live(found, node)));
+  if (Verdict verdict = Verdict::of_bytes(found.options, limits_of(query)); !verdict.is_in()) return verdict;
+  if (found.options.least_seconds < found.seconds_limit(to_beat)) return {};
+  const Seconds patch = found.options.least_seconds + found.copying;
+  return Verdict::slower(found.useful / patch);
+}
+
+GeometrySearch::Verdict GeometrySearch::fit(const Look& look, const RungQuery& query, double to_beat,
+                                            std::optional<FoundRung>& rung) {
+  const ChoiceLimits limits{query.total, query.persistent, query.transient, look.seconds_limit(to_beat)};
+  const std::vector<Assignment> assignments =
+      combine(look.use(), look.geometry, look.options, table_, limits, question_);
+  for (const Assignment& assignment : assignments) {
+    if (stopped()) break;
+    FoundRung found = schedule(look, assignment);
+    const MemoryUse& memory = found.rung.memory;
+    if (memory.transient > query.transient || memory.persistent > query.persistent) continue;
+    if (add(memory.persistent, memory.transient) > query.total) continue;
+    rung = std::move(found);
+    return {};
+  }
+  if (stopped()) return Verdict(Verdict::Kind::stopped);
+  return Verdict(assignments.empty() ? Verdict::Kind::no_combination : Verdict::Kind::unpacked);
+}
+
+FoundRung GeometrySearch::schedule(const Look& look, const Assignment& assignment) const {
+  Result<Geometry> geometry = look.family->geometries->with_passes(look.geometry.choice.pass_input);
+  ensure(geometry.has_value(), "a geometry that was looked at is legal");
+  FoundRung found = found_rung(network_, *std::move(geometry), assignment, catalogue_, spec_);
+  found.rung.seconds = assignment.seconds + look.copying;
+  found.voxels_per_second = look.useful / found.rung.seconds;
+  return found;
+}
+
+}  // namespace znni

@@ -1,0 +1,108 @@
+// Looks through candidate geometries for the best rung: cheap proven bounds first, exact combination of nodes
+// for what is left. A geometry that is cut could not have won.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planner/base/stop_question.hpp"
+#include "planner/geometry/geometry_family.hpp"
+#include "planner/search/candidate_verdict.hpp"
+#include "planner/search/found_rung.hpp"
+#include "planner/search/search.hpp"
+
+namespace znni {
+
+// What a rung must keep; weights are counted in none of the bytes.
+struct RungQuery {
+  std::int64_t total = saturated;  // bytes, persistent + transient
+  std::int64_t persistent = saturated;
+  std::int64_t transient = saturated;
+  std::optional<Vec3> largest_output;  // patches must not write more per axis
+  std::optional<Vec3> volume;          // whose voxels per second count
+  double floor = 0;                    // voxels per second: slower rungs need not be found
+};
+
+class GeometrySearch {
+ public:
+  // All references must outlive the search; costs and primitives are asked by options.threads threads at once.
+  // `forced`: per node the one primitive to use, or nullptr.
+  GeometrySearch(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
+                 const SearchOptions& options, std::vector<const Primitive*> forced);
+  ~GeometrySearch();
+  GeometrySearch(const GeometrySearch&) = delete;
+  GeometrySearch& operator=(const GeometrySearch&) = delete;
+
+  // The candidate with the most voxels per second; of equals the first. Looks at every candidate, or as many
+  // as options.stop allows. `best`, if there is one, when none both fits and is faster. The same, log included, for any
+  // number of threads.
+  std::optional<FoundRung> best(const std::vector<GeometryChoice>& candidates, const RungQuery& query,
+                                std::vector<Candidate>* log = nullptr, std::optional<FoundRung> best = std::nullopt);
+
+  // Least persistent + transient bytes of any candidate; nothing when no candidate can be computed at all. Means
+  // nothing after a stop.
+  std::optional<std::int64_t> least_bytes(const std::vector<GeometryChoice>& candidates);
+
+  // Extents written by the smallest of them; requires one that is legal. Of those it came to before a stop.
+  Vec3 smallest_output(const std::vector<GeometryChoice>& candidates);
+
+  // Why the last candidate that could not be computed at all could not: node and reasons. "" when all could.
+  [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
+  // Of first rungs again, after an earlier search with another query: what was worked out is kept, no refusal is.
+  void begin() {
+    smaller_ = false;
+    last_refusal_.clear();
+  }
+  // From now on it is told to options.progress that candidates are for smaller rungs.
+  void turn_to_smaller() { smaller_ = true; }
+  // Returns true once options.stop has said so. Every loop over candidates, layers and combinations asks it.
+  [[nodiscard]] bool stopped() const { return question_(); }
+
+ private:
+  struct Family;   // what candidates that differ in their extents alone share
+  struct Look;     // what is known of one candidate so far
+  struct Outcome;  // what came of one candidate
+  struct Leader;   // what is best so far
+  using Families = std::vector<const Family*>;
+  using Verdict = CandidateVerdict;
+
+  // One for each candidate; fewer after a stop.
+  Families families_of(const std::vector<GeometryChoice>& candidates);
+  [[nodiscard]] Outcome outcome(const Family& family, Vec3 pass_input, const RungQuery& query, double to_beat);
+  [[nodiscard]] Outcome weigh(Look& look, const RungQuery& query, double to_beat);
+  Verdict lay_out(const Family& family, Vec3 pass_input, const RungQuery& query, Look& found) const;
+  [[nodiscard]] std::vector<std::vector<bool>> pairings(const Look& apart, const RungQuery& query);
+  [[nodiscard]] bool may_begin_pair(std::size_t node, const Look& apart);
+  [[nodiscard]] Look in_pairs(const Look& apart, const std::vector<bool>& absent) const;
+  Verdict describe(const RungQuery& query, double to_beat, Look& found);
+  Verdict add_node(std::size_t node, const RungQuery& query, double to_beat, Look& found);
+  [[nodiscard]] const LayerOptions& options_of(std::size_t node, const Look& found);
+  // The one that must compute it, or nullptr.
+  [[nodiscard]] const Primitive* forced(std::size_t node, const Look& found) const;
+  Verdict fit(const Look& look, const RungQuery& query, double to_beat, std::optional<FoundRung>& rung);
+  void lessen(Look& look, std::optional<std::int64_t>& least);
+  [[nodiscard]] FoundRung schedule(const Look& look, const Assignment& assignment) const;
+  [[nodiscard]] static std::int64_t least_live(const Look& found, std::size_t node);
+  [[nodiscard]] std::vector<std::size_t> slowest_first(const Look& look) const;
+  static Candidate logged(const GeometryChoice& choice, const Outcome& outcome);
+  void learn(const Outcome& outcome);
+
+  const Network& network_;
+  const DeviceSpec& spec_;
+  const Catalogue& catalogue_;
+  const SearchOptions& options_;
+  StopQuestion question_;
+  std::vector<const Primitive*> forced_;
+  std::map<GeometryChoice, std::unique_ptr<Family>, FamilyOrder> families_;
+  Vec3 fov_;
+  std::int64_t kernel_bytes_ = 0;
+  std::vector<Seconds> seconds_per_operation_;  // per node, of the fastest way last described
+  OptionTable table_;
+  std::string last_refusal_;
+  bool smaller_ = false;
+};
+
+}  // namespace znni

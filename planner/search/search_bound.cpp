@@ -1,0 +1,25 @@
+#include "planner/search/search_bound.hpp"
+
+#include "planner/geometry/geometry.hpp"
+#include "planner/network/exchange.hpp"
+
+namespace znni {
+
+std::string bound_note(const Network& network, const Plan& plan, std::int64_t max_extent,
+                       const std::optional<Vec3>& volume) {
+  const GeometryChoice& choice = plan.ladder.front().geometry;
+  const Result<Geometry> geometry = make_geometry(network, choice);
+  if (!geometry) return "";
+  const Vec3 stride = reaches(network).back().stride;
+  const Vec3 patch = exchanged(geometry->patch_input, choice.axis);
+  for (int axis = 3 - network.spatial_rank; axis < 3; ++axis) {
+    const bool is_step = choice.streamed && axis == choice.axis;
+    const bool is_whole = volume && patch[axis] >= (*volume)[axis];
+    if (is_step || is_whole || patch[axis] + stride[axis] <= max_extent) continue;
+    return "the patch, " + to_string(patch) + ", is as long as --max-extent " + std::to_string(max_extent) +
+           " lets it be: a larger one may be faster";
+  }
+  return "";
+}
+
+}  // namespace znni

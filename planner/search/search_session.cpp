@@ -1,0 +1,161 @@
+#include "planner/search/search_session.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "planner/base/text_table.hpp"
+#include "planner/geometry/streams.hpp"
+#include "planner/search/candidates.hpp"
+#include "planner/search/pin_check.hpp"
+#include "planner/search/rung_plan.hpp"
+#include "planner/search/search_log.hpp"
+#include "planner/search/smaller_rungs.hpp"
+
+namespace znni {
+namespace {
+
+Result<std::vector<const Primitive*>> resolve_force(const Network& network, const Catalogue& catalogue,
+                                                    const std::map<std::string, std::string>& force) {
+  std::vector<const Primitive*> forced(network.nodes.size(), nullptr);
+  for (const auto& [node, name] : force) {
+    const std::string what = "force " + node + "=" + name;
+    const std::optional<std::size_t> index = find_node(network, node);
+    if (!index) {
+      const std::string count = std::to_string(network.nodes.size());
+      return Error{ErrorCode::invalid_argument,
+                   what + ": no node '" + node + "' among the " + count + " nodes of " + network.name};
+    }
+    forced[*index] = catalogue.find(name);
+    if (forced[*index] == nullptr) {
+      return Error{ErrorCode::invalid_argument, what + ": no primitive of that name takes part"};
+    }
+  }
+  return forced;
+}
+
+}  // namespace
+
+SearchSession::SearchSession(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
+                             CostSource& costs, SearchOptions options)
+    : network_(network), spec_(spec), catalogue_(catalogue), costs_(costs), options_(std::move(options)) {}
+
+Result<Plan> SearchSession::within(std::int64_t memory_limit, SearchLog* log) {
+  options_.memory_limit = memory_limit;
+  if (Result<void> ready = make_ready(); !ready) return ready.error();
+  geometries_->begin();
+  const std::optional<FoundRung> first = first_rung(log == nullptr ? nullptr : &log->candidates);
+  if (!first) return refuse();
+  Plan plan = rung_plan(network_, spec_, catalogue_, options_, *first);
+  if (log != nullptr) log_choices(network_, *first, spec_, catalogue_, costs_, *log);
+  if (options_.ladder && !geometries_->stopped()) add_others(plan, *first);
+  return plan;
+}
+
+// Candidates do not depend on the limit (planner/search/candidates.hpp).
+Result<void> SearchSession::make_ready() {
+  if (Result<void> sound = check_options(network_, options_); !sound) return sound;
+  if (geometries_ == nullptr) {
+    Result<std::vector<const Primitive*>> forced = resolve_force(network_, catalogue_, options_.force);
+    if (!forced) return forced.error();
+    candidates_ = make_candidates(network_, options_);
+    geometries_ = std::make_unique<GeometrySearch>(network_, spec_, catalogue_, costs_, options_, *std::move(forced));
+  }
+  if (candidates_.empty() && !geometries_->stopped()) return no_candidate(network_, options_);
+  return {};
+}
+
+RungQuery SearchSession::query_of_first() const {
+  RungQuery query;
+  query.total = options_.memory_limit - weight_bytes(network_);
+  query.volume = options_.volume;
+  return query;
+}
+
+// What was found within less memory fits: none slower can win. A log shows some that are, and packing may have had
+// better luck with less memory.
+std::optional<FoundRung> SearchSession::best_candidate(RungQuery query, std::vector<Candidate>* log) {
+  const auto above = reached_.upper_bound(options_.memory_limit);
+  query.floor = log != nullptr || above == reached_.begin() ? 0 : std::prev(above)->second;
+  std::optional<FoundRung> best = geometries_->best(candidates_, query, log);
+  if (best || query.floor == 0 || geometries_->stopped()) return best;
+  query.floor = 0;
+  return geometries_->best(candidates_, query, log);
+}
+
+std::optional<FoundRung> SearchSession::first_rung(std::vector<Candidate>* log) {
+  const RungQuery query = query_of_first();
+  if (query.total <= 0) return std::nullopt;
+  std::optional<FoundRung> first = best_candidate(query, log);
+  if (!first || geometries_->stopped()) return first;
+  reached_[options_.memory_limit] = first->voxels_per_second;
+  const std::vector<GeometryChoice> near = make_neighbours(network_, options_, first->rung.geometry);
+  return geometries_->best(near, query, log, std::move(first));
+}
+
+void SearchSession::add_others(Plan& plan, const FoundRung& first) {
+  geometries_->turn_to_smaller();
+  const std::vector<GeometryChoice> others = candidates_of_smaller_rungs();
+  const std::optional<Vec3> prompt = add_prompt_stream(plan, others);
+  add_ladder(plan, prompt.value_or(measure_of(first.geometry)), others);
+}
+
+std::vector<GeometryChoice> SearchSession::candidates_of_smaller_rungs() const {
+  SearchOptions own = options_;
+  own.pins = of_smaller_rungs(options_.pins);
+  return own.pins == options_.pins ? candidates_ : make_candidates(network_, own);
+}
+
+// Patches of about a half, a quarter and an eighth of the first per axis, and the smallest there is, each as
+// fast as the arena of the first and what memory is left allow. A rung that does not fit is left out: smaller
+// volumes then run in a larger patch. None is streamed: a small volume ends before a stream has begun to pay.
+void SearchSession::add_ladder(Plan& plan, Vec3 first_output, std::vector<GeometryChoice> candidates) {
+  std::erase_if(candidates, [](const GeometryChoice& choice) { return choice.S != 1 || choice.streamed; });
+  if (candidates.empty()) return;
+  add_smaller_rungs(network_, first_output, geometries_->smallest_output(candidates),
+                    [&](Vec3 largest) -> std::optional<Vec3> {
+                      RungQuery query;
+                      query.persistent = options_.memory_limit - plan.memory.total();
+                      query.transient = plan.memory.transient;
+                      query.largest_output = largest;
+                      std::optional<FoundRung> rung = geometries_->best(candidates, query);
+                      if (!rung || rung->rung.geometry == plan.ladder.back().geometry) return std::nullopt;
+                      append(plan, std::move(rung->rung));
+                      return rung->geometry.patch_output;
+                    });
+}
+
+// Beside a stream whose columns run in several turns the best with one, in the same arena: it delivers as it goes,
+// where the output of the other would wait for the last turn. What smaller rungs are then measured by: its
+// cross-section is about as large as memory lets patches be.
+std::optional<Vec3> SearchSession::add_prompt_stream(Plan& plan, std::vector<GeometryChoice> candidates) {
+  const GeometryChoice& first = plan.ladder.front().geometry;
+  if (!first.streamed || has_one_turn(first.modes) || geometries_->stopped()) return std::nullopt;
+  std::erase_if(candidates, [](const auto& choice) { return !choice.streamed || !has_one_turn(choice.modes); });
+  RungQuery query;
+  query.persistent = options_.memory_limit - plan.memory.total();
+  query.transient = plan.memory.transient;
+  query.volume = options_.volume;
+  std::optional<FoundRung> rung = geometries_->best(candidates, query);
+  if (!rung) return std::nullopt;
+  const std::vector<GeometryChoice> near = make_neighbours(network_, options_, rung->rung.geometry);
+  rung = geometries_->best(near, query, nullptr, std::move(rung));
+  append(plan, rung->rung);
+  return measure_of(rung->geometry);
+}
+
+Error SearchSession::refuse() {
+  Error stopped_early{ErrorCode::cancelled, "the search was stopped before it found a plan"};
+  if (geometries_->stopped()) return stopped_early;
+  const std::optional<std::int64_t> least = geometries_->least_bytes(candidates_);
+  if (geometries_->stopped()) return stopped_early;
+  if (!least) {
+    return {ErrorCode::unsupported, "no patch of " + network_.name + with_pins(options_.pins) +
+                                        " can be computed: " + geometries_->last_refusal()};
+  }
+  const std::int64_t needed = add(*least, weight_bytes(network_));
+  return {ErrorCode::over_budget, "no plan for " + network_.name + with_pins(options_.pins) + " fits into " +
+                                      bytes_text(options_.memory_limit) + ": the smallest budget that would do is " +
+                                      std::to_string(needed) + " bytes (" + bytes_text(needed) + ")"};
+}
+
+}  // namespace znni

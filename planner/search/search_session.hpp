@@ -1,0 +1,46 @@
+// Searches of one net, on one device, in one space, under several memory limits: what --explain, --report and --curve
+// ask. What does not depend on the limit is worked out once.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "planner/search/geometry_search.hpp"
+
+namespace znni {
+
+class SearchSession {
+ public:
+  // References must outlive it; the options are copied. What costs say of a layer must not change while it lives.
+  SearchSession(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
+                SearchOptions options);
+
+  // What search() returns with this memory limit, errors included. The first call pays for what all share: candidates,
+  // their geometries, the ways to compute each layer. Rising limits cost least, since what fits into one fits into the
+  // next. `log` is that of search(), but may name other reasons why a candidate was ruled out. One thread at a time.
+  [[nodiscard]] Result<Plan> within(std::int64_t memory_limit, SearchLog* log = nullptr);
+
+ private:
+  Result<void> make_ready();
+  [[nodiscard]] RungQuery query_of_first() const;
+  std::optional<FoundRung> best_candidate(RungQuery query, std::vector<Candidate>* log);
+  std::optional<FoundRung> first_rung(std::vector<Candidate>* log);
+  void add_others(Plan& plan, const FoundRung& first);
+  std::optional<Vec3> add_prompt_stream(Plan& plan, std::vector<GeometryChoice> candidates);
+  void add_ladder(Plan& plan, Vec3 first_output, std::vector<GeometryChoice> candidates);
+  [[nodiscard]] std::vector<GeometryChoice> candidates_of_smaller_rungs() const;
+  [[nodiscard]] Error refuse();
+
+  const Network& network_;
+  const DeviceSpec& spec_;
+  const Catalogue& catalogue_;
+  CostSource& costs_;
+  SearchOptions options_;  // with the limit in hand
+  std::vector<GeometryChoice> candidates_;
+  std::unique_ptr<GeometrySearch> geometries_;  // nullptr before the first search
+  std::map<std::int64_t, double> reached_;      // by limit: voxels per second of the best candidate
+};
+
+}  // namespace znni

@@ -1,0 +1,21 @@
+// The sizes of a ladder behind its first rung, on the CPU and over several places alike.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "planner/geometry/geometry.hpp"
+
+namespace znni {
+
+// What smaller rungs are measured by: what a patch writes; of a stream the cube over its cross-section.
+[[nodiscard]] Vec3 measure_of(const Geometry& first);
+
+// Extents that a rung may write at most: it adds one and says what that writes; nothing where it added none.
+using AddRung = std::function<std::optional<Vec3>(Vec3 largest)>;
+
+// Rungs of about a half, a quarter and an eighth of `first` per axis, each of the one before, and `smallest`. Of a net
+// whose voxels need no neighbours the second has whole rows: one costs as much to begin, long or short.
+void add_smaller_rungs(const Network& network, Vec3 first, Vec3 smallest, const AddRung& add);
+
+}  // namespace znni

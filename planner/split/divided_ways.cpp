@@ -1,0 +1,77 @@
+#include "planner/split/divided_ways.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace znni {
+
+DividedWays::DividedWays(const Geometry& geometry, const Catalogue& catalogue, const DeviceSpec& gpu, FastestWays& cpu,
+                         Seconds below, Precision precision, const std::function<bool()>& stop)
+    : geometry_(geometry),
+      catalogue_(catalogue),
+      gpu_(gpu),
+      cpu_(cpu),
+      below_(below),
+      rules_(rules_of(precision, stop)),
+      divisions_(geometry.problems.size()) {
+  for (const Primitive* primitive : catalogue_.primitives()) {
+    if (primitive->device == DeviceKind::gpu) on_gpu_.push_back(primitive);
+  }
+}
+
+// Reorders are the first primitive's that knows the formats.
+PartRules DividedWays::rules_of(Precision precision, const std::function<bool()>& stop) const {
+  if (precision == Precision::fp32) return {precision, nullptr, stop};
+  const ReorderProblem example{{1, 1, Vec3::cube(1)}, planar_f32, edge_formats(precision).back()};
+  for (const Primitive* primitive : catalogue_.primitives()) {
+    if (primitive->device == DeviceKind::gpu && primitive->describe(example, gpu_)) return {precision, primitive, stop};
+  }
+  return {precision, nullptr, stop};
+}
+
+const ConvProblem* DividedWays::convolution(int node) const {
+  return std::get_if<ConvProblem>(&geometry_.problems[static_cast<std::size_t>(node)]);
+}
+
+Seconds DividedWays::copy_seconds(int node) {
+  const ConvProblem* const conv = convolution(node);
+  if (conv == nullptr) {
+    const Result<Step>& step = cpu_.get(geometry_.problems[static_cast<std::size_t>(node)]);
+    return step ? step->seconds : std::numeric_limits<double>::infinity();
+  }
+  const AcceleratorSpec& link = gpu_.accelerator;
+  const auto up = static_cast<double>(tensor_bytes(conv->in, {}));
+  const auto down = static_cast<double>(tensor_bytes(output_shape(*conv), {}));
+  return std::max({up / link.up.bytes_per_second, down / link.down.bytes_per_second,
+                   (up + down) / link.duplex_bytes_per_second, (up + down) / link.staging_bytes_per_second});
+}
+
+DivisionSearch& DividedWays::divisions_of(int node) {
+  std::optional<DivisionSearch>& known = divisions_[static_cast<std::size_t>(node)];
+  if (!known) known.emplace(*convolution(node), on_gpu_, gpu_, rules_, below_);
+  return *known;
+}
+
+Seconds DividedWays::least_seconds(int node) {
+  return convolution(node) == nullptr ? copy_seconds(node) : divisions_of(node).least_seconds();
+}
+
+Result<Step> DividedWays::fastest(int node, const SpaceBytes& budget, Seconds below) {
+  if (convolution(node) == nullptr) {
+    Result<Step> step = cpu_.get(geometry_.problems[static_cast<std::size_t>(node)]);
+    if (step) step->node = node;
+    return step;
+  }
+  const Result<DividedOption> option = divisions_of(node).fastest(budget, below);
+  if (!option) return option.error();
+  const hybrid::DividedChoice& choice = option->choice;
+  Step step = make_step(node, *choice.inner, option->estimate);
+  step.in = choice.in;
+  step.native = choice.out;
+  if (choice.reorder != nullptr) step.reorder = choice.reorder->name;
+  step.division = {choice.division};
+  return step;
+}
+
+}  // namespace znni

@@ -1,0 +1,146 @@
+#include "planner/split/gpu_tails.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "planner/layers/format_search.hpp"
+#include "planner/layers/segments.hpp"
+#include "planner/plan/pairs.hpp"
+#include "planner/plan/throughput.hpp"
+
+namespace znni {
+namespace {
+
+constexpr std::array all_precisions = {Precision::fp32, Precision::tf32, Precision::bf16};
+
+// Divisors of S, from S down, each about a half of the one before it.
+std::vector<std::int64_t> groups_of(std::int64_t S) {
+  std::vector<std::int64_t> groups = {S};
+  for (std::int64_t group = S / 2; group >= 1; --group) {
+    if (S % group == 0 && (2 * group <= groups.back() || group == 1)) groups.push_back(group);
+  }
+  return groups;
+}
+
+// A segment on the GPU: its groups overlap with their copies.
+Seconds tail_seconds(Seconds compute, std::int64_t groups, const Shape5& in, const Shape5& out,
+                     const AcceleratorSpec& link) {
+  const Seconds up = link.up.seconds(static_cast<double>(tensor_bytes(in, {})));
+  const Seconds down = static_cast<double>(out.S) * link.down.seconds_per_copy +
+                       static_cast<double>(tensor_bytes(out, {})) / link.down.bytes_per_second;
+  const Seconds longest = std::max({compute, up, down});
+  return static_cast<double>(groups) * longest + compute + up + down - longest;
+}
+
+}  // namespace
+
+GpuTails::GpuTails(const Network& network, const Geometry& geometry, const DeviceSpec& gpu, FastestWays& ways,
+                   TailNetworks& networks, Precision coarsest, Seconds below, std::function<bool()> stop)
+    : network_(network),
+      geometry_(geometry),
+      gpu_(gpu),
+      fastest_(ways),
+      networks_(networks),
+      coarsest_(coarsest),
+      below_(below),
+      stop_(std::move(stop)),
+      passes_(static_cast<double>(pass_count(geometry))) {}
+
+std::vector<TailWay> GpuTails::ways(int until) {
+  std::vector<TailWay> all;
+  for (const std::int64_t group : groups_of(value(until).S)) {
+    for (const Precision precision : all_precisions) {
+      if (precision > coarsest_) break;
+      all.push_back({group, false, precision});
+      const Absent& absent = absent_in_pairs(precision);
+      const bool pairs = std::find(absent.begin() + until + 1, absent.end(), true) != absent.end();
+      if (pairs) all.push_back({group, true, precision});
+    }
+  }
+  return all;
+}
+
+std::int64_t GpuTails::least_bytes(int until, const TailWay& way) {
+  return least_of(until, way).on_device(until, way.group, absent_from(until, way));
+}
+
+const Result<Tail>& GpuTails::find(int until, const TailWay& way) {
+  const auto known = tails_.find({until, way});
+  return known != tails_.end() ? known->second : tails_.emplace(std::pair(until, way), make(until, way)).first->second;
+}
+
+const Network& GpuTails::network_from(int until) {
+  const auto known = networks_.find(until);
+  if (known != networks_.end()) return known->second;
+  return networks_.emplace(until, part_of(network_, until, static_cast<int>(network_.nodes.size()) - 1)).first->second;
+}
+
+const GpuTails::Absent& GpuTails::absent_in_pairs(Precision precision) {
+  Absent& absent = absent_[static_cast<std::size_t>(precision)];
+  if (!absent.empty()) return absent;
+  absent.assign(geometry_.values.size(), false);
+  for (std::size_t node = 0; node < geometry_.problems.size(); ++node) {
+    const Result<ConvPoolProblem> both = pair_problem(network_, geometry_, static_cast<int>(node));
+    absent[node + 1] = both && !fastest_.in_formats(*both, precision).empty();
+  }
+  return absent;
+}
+
+GpuTails::Absent GpuTails::absent_from(int until, const TailWay& way) {
+  if (!way.in_pairs) return Absent(geometry_.values.size(), false);
+  Absent absent = absent_in_pairs(way.precision);
+  std::fill_n(absent.begin(), until + 1, false);
+  return absent;
+}
+
+const LeastBytes& GpuTails::least_of(int until, const TailWay& way) {
+  const std::pair key{way.in_pairs ? until : 0, TailWay{0, way.in_pairs, way.precision}};
+  const auto known = least_.find(key);
+  if (known != least_.end()) return known->second;
+  const LeastBytes made(with_pairs(network_, geometry_, absent_from(until, way)), edge_formats(way.precision).back());
+  return least_.emplace(key, made).first->second;
+}
+
+Result<Geometry> GpuTails::part_geometry(const Network& part, int until, std::int64_t group) const {
+  const int last = static_cast<int>(network_.nodes.size()) - 1;
+  GeometryChoice choice{value(until).n, group, modes_of(network_, geometry_.choice, until, last)};
+  choice.streamed = geometry_.choice.streamed;
+  choice.axis = geometry_.choice.axis;
+  return make_part_geometry(part, choice);
+}
+
+Result<Tail> GpuTails::make(int until, const TailWay& way) {
+  const Network& network = network_from(until);
+  const Result<Geometry> part = part_geometry(network, until, way.group);
+  if (!part) return part.error();
+  const std::int64_t groups = value(until).S / way.group;
+  const auto shares = static_cast<double>(groups) * passes_;
+  const LeastBytes& least = least_of(until, way);
+  const auto all_seconds = [&](Seconds compute) {
+    return passes_ * tail_seconds(compute, groups, part->values.front(), part->values.back(), gpu_.accelerator);
+  };
+  const auto keeping = [&](int value, Format format) {
+    return history_seconds(least.history(until + value, format), gpu_) / shares;
+  };
+  const Absent absent = absent_from(until, way);
+  const Absent left_out(absent.begin() + until, absent.end());
+  const Geometry geometry = with_pairs(network, *part, left_out);
+  const FormatProblem problem{network, geometry, DeviceKind::gpu, left_out, way.precision, keeping};
+  FormatSearch search(problem, fastest_);
+  const Error slower{ErrorCode::unsupported, "slower than another patch"};
+  const auto too_slow = [&](Seconds compute) { return all_seconds(compute) >= below_; };
+  const auto stopped = [&] { return stop_ && stop_(); };
+  const Result<Seconds> bound = search.least([&](Seconds compute) { return too_slow(compute) || stopped(); });
+  if (!bound) return bound.error();
+  if (stopped()) return Error{ErrorCode::cancelled, "the search was stopped"};
+  if (too_slow(*bound)) return slower;
+  Result<FormatChoice> choice = search.best();
+  if (!choice) return choice.error();
+  if (too_slow(choice->seconds)) return slower;
+  for (Step& step : choice->steps) {
+    if (step.node >= 0) step.node += until;
+  }
+  return Tail{all_seconds(choice->seconds), std::move(choice->steps)};
+}
+
+}  // namespace znni

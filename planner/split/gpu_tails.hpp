@@ -1,0 +1,73 @@
+// The nodes behind a cut, on the GPU: in what groups, which primitive computes each of them, or two at once, and in
+// which formats their tensors lie.
+#pragma once
+
+#include <array>
+#include <functional>
+#include <map>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "planner/layers/fastest_ways.hpp"
+#include "planner/layers/pipeline_bytes.hpp"
+
+namespace znni {
+
+// So many of the inputs at once; convolutions and the poolings behind them at once where a primitive computes both:
+// mostly faster, always in less memory, but not for sure; and no coarser than a precision: coarser is never slower, but
+// reorders may take memory.
+struct TailWay {
+  std::int64_t group = 0;
+  bool in_pairs = false;
+  Precision precision = Precision::fp32;
+  auto operator<=>(const TailWay&) const = default;
+};
+
+struct Tail {
+  Seconds seconds = 0;  // of all passes, copies included
+  std::vector<Step> steps;
+};
+
+// Networks of the nodes behind a cut, by the first of them.
+using TailNetworks = std::map<int, Network>;
+
+class GpuTails {
+ public:
+  // Of one geometry. References must outlive it. What takes no less than `below` does not count, nor does what a `stop`
+  // breaks off.
+  GpuTails(const Network& network, const Geometry& geometry, const DeviceSpec& gpu, FastestWays& ways,
+           TailNetworks& networks, Precision coarsest, Seconds below, std::function<bool()> stop = {});
+
+  // Strict ones first; in pairs only where there are some. `until`: the first node behind the cut.
+  [[nodiscard]] std::vector<TailWay> ways(int until);
+  // Of the GPU's memory, however layers are computed.
+  [[nodiscard]] std::int64_t least_bytes(int until, const TailWay& way);
+  // The fastest. The error says why there is none, or that it is slower.
+  [[nodiscard]] const Result<Tail>& find(int until, const TailWay& way);
+
+ private:
+  using Absent = std::vector<bool>;  // per value: pairs leave it out
+  [[nodiscard]] Result<Tail> make(int until, const TailWay& way);
+  [[nodiscard]] Result<Geometry> part_geometry(const Network& part, int until, std::int64_t group) const;
+  const Network& network_from(int until);
+  const Absent& absent_in_pairs(Precision precision);
+  [[nodiscard]] Absent absent_from(int until, const TailWay& way);
+  const LeastBytes& least_of(int until, const TailWay& way);
+  [[nodiscard]] const Shape5& value(int number) const { return geometry_.values[static_cast<std::size_t>(number)]; }
+
+  const Network& network_;
+  const Geometry& geometry_;
+  const DeviceSpec& gpu_;
+  FastestWays& fastest_;
+  TailNetworks& networks_;
+  Precision coarsest_;
+  Seconds below_;
+  std::function<bool()> stop_;
+  double passes_;
+  std::array<Absent, precisions> absent_;                // empty until asked for
+  std::map<std::pair<int, TailWay>, LeastBytes> least_;  // of all groups: of group 0
+  std::map<std::pair<int, TailWay>, Result<Tail>> tails_;
+};
+
+}  // namespace znni

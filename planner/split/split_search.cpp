@@ -1,0 +1,288 @@
+#include "planner/split/split_search.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
+
+#include "planner/geometry/streams.hpp"
+#include "planner/plan/throughput.hpp"
+#include "planner/split/divided_ways.hpp"
+
+namespace znni {
+namespace {
+
+// How small a share of the memory parts of layers through host RAM are tried in.
+constexpr int most_halvings = 8;
+
+Error refused(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
+
+bool covers(const SpaceBytes& budget, const SpaceBytes& use) {
+  return budget.covers(use) && add(use.host, use.pinned) <= budget.host;
+}
+
+Error over(const std::string& needs, const SpaceBytes& use, const SpaceBytes& budget) {
+  return {ErrorCode::over_budget, needs + to_string(use) + "; there is " + to_string(budget)};
+}
+
+// Segments count their own.
+Geometry without_histories(const Network& network, Geometry geometry) {
+  geometry.histories = no_histories(network);
+  return geometry;
+}
+
+}  // namespace
+
+std::vector<int> cuts_of(const Network& network) {
+  const std::vector<int> last = last_readers(network);
+  std::vector<int> cuts;
+  const int nodes = static_cast<int>(network.nodes.size());
+  for (int first = 0; first <= nodes; ++first) {
+    const auto read_later = [&](int reader) { return reader >= first; };
+    if (first == nodes || std::none_of(last.begin(), last.begin() + first, read_later)) cuts.push_back(first);
+  }
+  return cuts;
+}
+
+// All cuts of one geometry: those that could win and fit, by what bounds without describing say, are timed; of these
+// the fastest that fits exactly.
+class SplitSearch::Look {
+ public:
+  Look(SplitSearch& search, const Geometry& geometry, const SpaceBytes& budget, Seconds below)
+      : search_(search),
+        geometry_(geometry),
+        budget_(budget),
+        below_(below),
+        passes_(static_cast<double>(pass_count(geometry))),
+        nodes_(static_cast<int>(geometry.problems.size())),
+        copying_(copy_seconds(search.network_, without_histories(search.network_, geometry), search.specs_.cpu)),
+        least_(geometry),
+        divided_(geometry, search.catalogue_, search.specs_.gpu, search.cpu_, below / passes_, search.precision_,
+                 search.stop_),
+        tails_(search.network_, geometry, search.specs_.gpu, search.gpu_, search.tails_, search.precision_, below,
+               search.stop_) {}
+
+  Result<SplitChoice> run() {
+    for (const int until : search_.cuts_) {
+      for (const int theta : search_.cuts_) {
+        if (stopped()) break;
+        if (theta <= until && theta < nodes_ && allowed(theta, until)) look(theta, until);
+      }
+    }
+    if (stopped()) reason_ = {ErrorCode::cancelled, "the search was stopped"};
+    std::stable_sort(found_.begin(), found_.end(),
+                     [](const Found& a, const Found& b) { return a.seconds.patch() < b.seconds.patch(); });
+    for (const Found& found : found_) {
+      Result<SplitChoice> fits = fit(found);
+      if (fits) return fits;
+      reason_ = fits.error();
+    }
+    return reason_;
+  }
+
+ private:
+  struct Found {
+    Cut cut;
+    std::vector<Step> host_ram;
+    SplitSeconds seconds;
+  };
+
+  [[nodiscard]] bool allowed(int theta, int until) const {
+    const CutLimits& limits = search_.limits_;
+    return (limits.head || theta == 0) && (limits.host_ram || theta == until) && until == limits.until.value_or(until);
+  }
+
+  void look(int theta, int until) {
+    // The pipeline refuses it.
+    if (theta > 0 && until > theta && !all_divided(theta, until)) {
+      reason_ = refused("the CPU cannot compute a head and layers of host RAM at the same time");
+      return;
+    }
+    if (const SpaceBytes bytes = least_.on_host(theta, until); !covers(budget_, bytes)) {
+      reason_ = over("needs at least ", bytes, budget_);
+      return;
+    }
+    const std::vector<TailWay>& ways = ways_that_fit(until);
+    if (ways.empty()) return;
+    const Seconds head = head_seconds(theta);
+    if (head >= below_) return slower();
+    Seconds least = history_seconds(least_.kept(theta, until), search_.specs_.cpu);
+    for (int node = theta; node < until && least < below_; ++node) least += passes_ * divided_.copy_seconds(node);
+    if (least >= below_) return slower();
+    for (const TailWay& way : ways) look_at_way({theta, until, way}, head, least);
+  }
+
+  // `least`: of the layers through host RAM.
+  void look_at_way(const Cut& cut, Seconds head, Seconds least) {
+    const Tail* const tail = find_tail(cut.until, cut.tail);
+    if (tail == nullptr) return;
+    if (least + tail->seconds >= below_) return slower();
+    if (cut.theta == cut.until) {
+      found_.push_back({cut, {}, {head, tail->seconds}});
+    } else {
+      add_divided(cut, head, tail->seconds);
+    }
+  }
+
+  // Without another patch a layer is missing, which reason_ tells of.
+  void slower() {
+    if (std::isfinite(below_)) reason_ = refused("slower than another patch");
+  }
+
+  Seconds head_seconds(int theta) {
+    Seconds sum = copying_ + history_seconds(least_.kept(0, theta), search_.specs_.cpu);
+    for (int node = 0; node < theta && sum < below_; ++node) {
+      const Result<Step>& step = search_.cpu_.get(problem(node));
+      if (!step) {
+        reason_ = step.error();
+        return std::numeric_limits<double>::infinity();
+      }
+      sum += passes_ * step->seconds;
+    }
+    return sum;
+  }
+
+  [[nodiscard]] bool all_divided(int theta, int until) const {
+    for (int node = theta; node < until; ++node) {
+      if (!std::holds_alternative<ConvProblem>(problem(node))) return false;
+    }
+    return true;
+  }
+
+  // The same layers through host RAM in ever smaller parts, as long as that makes a difference.
+  void add_divided(const Cut& cut, Seconds head, Seconds tail) {
+    const Seconds others = tail + history_seconds(least_.kept(cut.theta, cut.until), search_.specs_.cpu);
+    const Seconds spare = (below_ - others) / passes_ - least_sum(cut);
+    if (std::isfinite(below_) && !(spare > 0)) return slower();
+    std::vector<Step> before;
+    for (int halvings = 0; halvings < most_halvings && !(halvings > 0 && stopped()); ++halvings) {
+      Result<std::vector<Step>> steps = host_ram_steps(cut, halvings, spare);
+      if (!steps) {  // nor are there smaller or faster ones
+        reason_ = steps.error();
+        return;
+      }
+      if (*steps == before) continue;
+      before = *std::move(steps);
+      Seconds sum = others;
+      for (const Step& step : before) sum += passes_ * step.seconds;
+      if (sum >= below_) return slower();  // smaller parts are not faster
+      found_.push_back({cut, before, {head, sum}});
+    }
+  }
+
+  // Of one pass through the layers of host RAM.
+  Seconds least_sum(const Cut& cut) {
+    Seconds sum = 0;
+    for (int node = cut.theta; node < cut.until; ++node) sum += divided_.least_seconds(node);
+    return sum;
+  }
+
+  // `spare`: seconds of a pass that all layers together may take beyond their least.
+  Result<std::vector<Step>> host_ram_steps(const Cut& cut, int halvings, Seconds spare) {
+    const Seconds rounding = 1e-9 * below_ / passes_;
+    const SpaceBytes share{budget_.host, budget_.pinned >> halvings, budget_.device >> halvings};
+    std::vector<Step> steps;
+    for (int node = cut.theta; node < cut.until; ++node) {
+      const Seconds most = std::isfinite(below_) ? divided_.least_seconds(node) + spare + rounding : below_;
+      Result<Step> step = divided_.fastest(node, share, most);
+      if (!step) return step.error();
+      steps.push_back(*std::move(step));
+    }
+    return steps;
+  }
+
+  // nullptr where it cannot run or takes too long.
+  const Tail* find_tail(int until, const TailWay& way) {
+    static const Tail nothing;
+    if (until == nodes_) return &nothing;
+    const Result<Tail>& tail = tails_.find(until, way);
+    if (!tail) reason_ = tail.error();
+    return tail ? &*tail : nullptr;
+  }
+
+  // Of the segment on the GPU, those that could fit; one that says nothing where there is no such segment.
+  const std::vector<TailWay>& ways_that_fit(int until) {
+    const auto [known, is_new] = ways_.try_emplace(until);
+    if (is_new && until == nodes_) known->second.push_back(TailWay());
+    if (!is_new || until == nodes_) return known->second;
+    for (const TailWay& way : tails_.ways(until)) {
+      const std::int64_t bytes = tails_.least_bytes(until, way);
+      if (bytes <= budget_.device) {
+        known->second.push_back(way);
+      } else {
+        reason_ = over("needs at least ", {0, 0, bytes}, budget_);
+      }
+    }
+    return known->second;
+  }
+
+  Result<SplitChoice> fit(const Found& found) {
+    SplitChoice choice{{}, found.seconds, {}};
+    choice.rung.geometry = geometry_.choice;
+    choice.rung.seconds = found.seconds.patch();
+    choice.rung.segments = segments_of(found);
+    const Result<RungSegments> parts = take_apart(search_.network_, choice.rung, search_.catalogue_, search_.specs_);
+    if (!parts) return parts.error();
+    choice.bytes = pipeline_bytes(*parts);
+    if (!covers(budget_, choice.bytes)) return over("needs ", choice.bytes, budget_);
+    return choice;
+  }
+
+  std::vector<Segment> segments_of(const Found& found) {
+    const auto& [theta, until, way] = found.cut;
+    std::vector<Segment> segments;
+    if (theta > 0) {
+      Segment head{0, theta - 1, Place::cpu, {}, {}};
+      for (int node = 0; node < theta; ++node) {
+        head.steps.push_back(*search_.cpu_.get(problem(node)));
+        head.steps.back().node = node;
+      }
+      segments.push_back(std::move(head));
+    }
+    if (until > theta) {
+      segments.push_back({theta, until - 1, Place::gpu_host_ram, {}, found.host_ram});
+    }
+    if (until < nodes_) {
+      segments.push_back({until, nodes_ - 1, Place::gpu, {way.group}, find_tail(until, way)->steps});
+    }
+    return segments;
+  }
+
+  [[nodiscard]] bool stopped() const { return search_.stop_ && search_.stop_(); }
+  [[nodiscard]] const LayerProblem& problem(int node) const {
+    return geometry_.problems[static_cast<std::size_t>(node)];
+  }
+  [[nodiscard]] const Shape5& value(int number) const { return geometry_.values[static_cast<std::size_t>(number)]; }
+
+  SplitSearch& search_;
+  const Geometry& geometry_;
+  const SpaceBytes& budget_;
+  Seconds below_;
+  double passes_;
+  int nodes_;
+  Seconds copying_;  // of windows and results, by the CPU
+  LeastBytes least_;
+  DividedWays divided_;
+  GpuTails tails_;
+  std::map<int, std::vector<TailWay>> ways_;  // by the first node on the GPU
+  std::vector<Found> found_;
+  Error reason_ = refused("no cut is allowed");
+};
+
+SplitSearch::SplitSearch(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
+                         const CutLimits& limits, Precision precision, std::function<bool()> stop)
+    : network_(network),
+      catalogue_(catalogue),
+      specs_(specs),
+      limits_(limits),
+      precision_(precision),
+      cpu_(DeviceKind::cpu, specs.cpu, catalogue, costs),
+      gpu_(DeviceKind::gpu, specs.gpu, catalogue, costs, precision),
+      stop_(std::move(stop)),
+      cuts_(cuts_of(network)) {}
+
+Result<SplitChoice> SplitSearch::best(const Geometry& geometry, const SpaceBytes& budget, Seconds below) {
+  return Look(*this, geometry, budget, below).run();
+}
+
+}  // namespace znni

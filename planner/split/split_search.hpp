@@ -1,0 +1,79 @@
+// Which layers run where: the cuts of one geometry over CPU, host RAM and GPU, and the divisions and groups between
+// them. What crosses a cut is planar, and geometries are the caller's to try.
+#pragma once
+
+#include <functional>
+#include <limits>
+#include <optional>
+#include <vector>
+
+#include "planner/layers/fastest_ways.hpp"
+#include "planner/split/gpu_tails.hpp"
+
+namespace znni {
+
+// Predicted seconds of one patch in a row of many: head and tail overlap, so the longer of the two counts.
+struct SplitSeconds {
+  Seconds cpu = 0;  // copying windows and results included
+  Seconds gpu = 0;  // host RAM included
+  [[nodiscard]] Seconds patch() const { return cpu > gpu ? cpu : gpu; }
+};
+
+struct SplitChoice {
+  Rung rung;  // rung.seconds: of a patch
+  SplitSeconds seconds;
+  SpaceBytes bytes;
+};
+
+// Which segments may stand before the GPU's own.
+struct CutLimits {
+  bool head = true;               // on the CPU
+  bool host_ram = true;           // through the GPU from host RAM
+  std::optional<int> until = {};  // the GPU's own begins with this node; one of cuts_of()
+};
+
+// Nodes before which one value alone is alive, both ends among them; rising.
+[[nodiscard]] std::vector<int> cuts_of(const Network& network);
+
+// Nodes [0, theta) on the CPU, [theta, until) through host RAM, the others on the GPU.
+struct Cut {
+  int theta = 0;
+  int until = 0;
+  TailWay tail;
+};
+
+// Looks at one geometry after the other and remembers what layers take.
+class SplitSearch {
+ public:
+  // References must outlive it. `precision`: no layer is computed coarser. `stop`: polled wherever a library may be
+  // asked next; once true it stays so.
+  SplitSearch(const Network& network, const Catalogue& catalogue, CostSource& costs, const PlaceSpecs& specs,
+              const CutLimits& limits = {}, Precision precision = Precision::fp32, std::function<bool()> stop = {});
+
+  // The fastest of all rungs of `geometry` that have at most one segment each on 'cpu', 'gpu_host_ram' and 'gpu', the
+  // tail in groups of S or of a half, a quarter, ... of it, in pairs or not, each precision allowed or only stricter
+  // ones, that fit and take less than `below` for a patch. Each node, or pair, of the tail takes the primitive and the
+  // formats that are fastest for all of it, elsewhere its fastest planar primitive; parts of divided layers fit into
+  // all of the memory, or a half, a quarter, ... budget.host bounds host and pinned bytes together. over_budget or
+  // unsupported when there is none: the last reason.
+  // When stopped: the fastest that fits of the cuts that were looked at until then, divided layers as the best division
+  // found so far has them; `cancelled` when there is none.
+  [[nodiscard]] Result<SplitChoice> best(const Geometry& geometry, const SpaceBytes& budget,
+                                         Seconds below = std::numeric_limits<double>::infinity());
+
+ private:
+  class Look;  // at one geometry
+
+  const Network& network_;
+  const Catalogue& catalogue_;
+  const PlaceSpecs& specs_;
+  CutLimits limits_;
+  Precision precision_;
+  FastestWays cpu_;
+  FastestWays gpu_;
+  std::function<bool()> stop_;
+  std::vector<int> cuts_;  // nodes before which one value alone is alive, both ends among them
+  TailNetworks tails_;
+};
+
+}  // namespace znni

@@ -1,0 +1,75 @@
+#include "planner/costs/problem_text.hpp"
+
+#include <gtest/gtest.h>
+
+namespace znni {
+namespace {
+
+const Shape5 shape = {2, 8, {9, 11, 13}};
+constexpr Vec3 two = {2, 2, 2};
+
+// Every kind of problem, every part of it.
+const std::vector<LayerProblem> problems = {
+    ConvProblem{shape, 16, {1, 2, 3}, Vec3::cube(1), {}, false},
+    ConvProblem{shape, 16, {3, 3, 3}, {1, 2, 4}, {ActivationKind::leaky_relu, 0.01F}, true},
+    ConvProblem{shape, 3, {1, 1, 1}, Vec3::cube(1), {ActivationKind::relu, 0.0F}, false},
+    ConvProblem{shape, 3, {1, 1, 1}, Vec3::cube(1), {ActivationKind::sigmoid, 0.0F}, true},
+    PoolProblem{shape, {3, 3, 3}, two, PoolKind::average, PoolMode::plain, Vec3::cube(1), Vec3::cube(1)},
+    PoolProblem{shape, two, two, PoolKind::max, PoolMode::fragments, {1, 2, 1}, Vec3::cube(1)},
+    PoolProblem{shape, two, two, PoolKind::max, PoolMode::fragments, Vec3::cube(1), {2, 1, 1}},
+    ActivationProblem{shape, {ActivationKind::elu, 1.5F}},
+    ActivationProblem{shape, {ActivationKind::tanh, 0.0F}},
+    SoftmaxProblem{shape},
+    ScaleShiftProblem{shape},
+    AddProblem{shape, 3, {}},
+    AddProblem{shape, 2, {ActivationKind::relu, 0.0F}},
+    ConcatProblem{{shape, {2, 1, {9, 11, 13}}, shape}},
+    CropProblem{shape, {1, 0, 2}, {0, 10, 3}},
+    ReorderProblem{shape, {ElementType::f32, Layout::planar}, {ElementType::f32, Layout::blocked16}},
+    ConvPoolProblem{{shape, 3, {2, 2, 2}, Vec3::cube(1), {ActivationKind::relu, 0.0F}, false},
+                    {{2, 3, {8, 10, 12}}, two, two, PoolKind::max, PoolMode::plain, Vec3::cube(1), Vec3::cube(1)}},
+    ReorderProblem{shape, {ElementType::f16, Layout::channels_last}, {ElementType::f32, Layout::blocked8}},
+    ReorderProblem{shape, {ElementType::f32, Layout::planar}, {ElementType::bf16, Layout::channels_last}},
+};
+
+TEST(PlannerProblemText, ReadsWhatIsWritten) {
+  for (const LayerProblem& problem : problems) {
+    const Result<LayerProblem> read = parse_problem(to_string(problem));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(*read, problem) << to_string(problem);
+  }
+}
+
+TEST(PlannerProblemText, WhatIsCutShortOrGoesOnIsRefused) {
+  for (const LayerProblem& problem : problems) {
+    const std::string text = to_string(problem);
+    EXPECT_FALSE(parse_problem(text + " x")) << text;
+    EXPECT_FALSE(parse_problem(text.substr(1))) << text;
+    for (std::size_t length = 0; length < text.size(); ++length) {
+      const Result<LayerProblem> read = parse_problem(text.substr(0, length));
+      if (read) {
+        EXPECT_EQ(to_string(*read), text.substr(0, length));
+      }
+    }
+  }
+}
+
+TEST(PlannerProblemText, SaysWhatIsWrong) {
+  EXPECT_NE(parse_problem("convolution").error().message.find("should read like"), std::string::npos);
+  EXPECT_NE(parse_problem("conv 1x1x2x2x2 -> 1, k 3x3x3").error().message.find("smaller than the window"),
+            std::string::npos);
+  EXPECT_FALSE(parse_problem("conv 1x99999999999999999999x2x2x2 -> 1, k 3x3x3"));
+  EXPECT_FALSE(parse_problem("add -3 of 1x1x2x2x2"));
+  const std::string conv = "conv 1x1x4x4x4 -> 2, k 2x2x2";
+  EXPECT_FALSE(parse_problem(conv + ", then softmax 1x2x3x3x3"));
+  EXPECT_FALSE(parse_problem(conv + ", then " + conv));
+  EXPECT_NE(parse_problem(conv + ", then max pool 1x2x4x4x4, window 2x2x2, stride 2x2x2, plain")
+                .error()
+                .message.find("the pooling reads 1x2x4x4x4, the convolution before it writes 1x2x3x3x3"),
+            std::string::npos);
+  EXPECT_NE(parse_problem("softmax 1x01x2x2x2").error().message.find("should read 'softmax 1x1x2x2x2'"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace znni

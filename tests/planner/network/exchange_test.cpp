@@ -1,0 +1,83 @@
+#include "planner/network/exchange.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "planner/geometry/geometry.hpp"
+
+namespace znni {
+namespace {
+
+TEST(PlannerExchange, ExchangesZWithTheAxisAndBack) {
+  const Vec3 v{1, 2, 3};
+  EXPECT_EQ(exchanged(v, 0), v);
+  EXPECT_EQ(exchanged(v, 1), (Vec3{2, 1, 3}));
+  EXPECT_EQ(exchanged(v, 2), (Vec3{3, 2, 1}));
+  EXPECT_EQ(axis_name(1), "y");
+  EXPECT_EQ(axis_name(2), "x");
+}
+
+Network anisotropic() {
+  Network network;
+  network.nodes = {{"conv", Convolution{2, {1, 2, 3}, {1, 1, 2}, {}}, {0}},
+                   {"pool", Pooling{PoolKind::max, {1, 2, 2}, {1, 2, 2}}, {1}},
+                   {"crop", Crop{{1, 0, 2}, {0, 1, 3}}, {2}},
+                   {"last", Convolution{1, {3, 1, 2}, Vec3::cube(1), {}}, {3}}};
+  return network;
+}
+
+TEST(PlannerExchange, ReachesOfANetworkAreExchanged) {
+  const Network network = anisotropic();
+  for (int axis = 0; axis < 3; ++axis) {
+    const Network turned = exchanged(network, axis);
+    EXPECT_EQ(exchanged(turned, axis), network);
+    EXPECT_EQ(reaches(turned).back().fov, exchanged(reaches(network).back().fov, axis));
+    EXPECT_EQ(reaches(turned).back().stride, exchanged(reaches(network).back().stride, axis));
+    EXPECT_EQ(kernel_bytes(turned), 4 * (2 * 6 + 2 * 6));
+  }
+}
+
+TEST(PlannerExchange, EveryTapOfAKernelFindsItsPlace) {
+  const Vec3 k{2, 3, 4};
+  std::vector<float> kernels(2 * 24);
+  std::iota(kernels.begin(), kernels.end(), 0.0F);
+  for (int axis = 0; axis < 3; ++axis) {
+    const Vec3 turned = exchanged(k, axis);
+    std::vector<float> found(kernels.size());
+    exchange_kernels(kernels, k, axis, found);
+    const auto index = [](Vec3 at, Vec3 n) { return static_cast<std::size_t>((at.z * n.y + at.y) * n.x + at.x); };
+    for (const Vec3 at : {Vec3{0, 0, 0}, Vec3{1, 0, 0}, Vec3{0, 2, 1}, Vec3{1, 1, 3}}) {
+      EXPECT_EQ(found[24 + index(exchanged(at, axis), turned)], kernels[24 + index(at, k)]) << to_string(at);
+    }
+    std::vector<float> back(kernels.size());
+    exchange_kernels(found, turned, axis, back);
+    EXPECT_EQ(back, kernels);
+  }
+}
+
+// The geometry of an exchanged choice is that of the exchanged network.
+TEST(PlannerExchange, AGeometryIsThatOfTheExchangedNetwork) {
+  const Network network = anisotropic();
+  for (int axis = 1; axis < 3; ++axis) {
+    const Network turned = exchanged(network, axis);
+    GeometryChoice choice{{}, 1, {PoolMode::fragments}, 0, true};
+    for (int i = 0; i < 3; ++i) choice.pass_input[i] = legal_extents(turned, choice.modes, i, 40).back();
+    choice.pass_input.z = 6;
+    const Geometry wanted = *make_geometry(turned, choice);
+    choice.axis = axis;
+    const Result<Geometry> found = make_geometry(network, choice);
+    ASSERT_TRUE(found) << found.error().message;
+    EXPECT_EQ(found->problems, wanted.problems);
+    EXPECT_EQ(found->patch_output, wanted.patch_output);
+    EXPECT_EQ(found->histories.kept, wanted.histories.kept);
+    choice.streamed = false;
+    EXPECT_EQ(make_geometry(network, choice).error().message,
+              "axes are exchanged for streams of nets of three axes only");
+    choice.axis = 3;
+    EXPECT_EQ(make_geometry(network, choice).error().message, "axis 3; 0 to 2 is right");
+  }
+}
+
+}  // namespace
+}  // namespace znni

@@ -1,0 +1,49 @@
+#include "planner/search/search_bound.hpp"
+
+#include "tests/planner/drawn_search.hpp"
+
+namespace znni {
+namespace {
+
+class PlannerSearchBound : public test::DrawnSearch {};
+
+TEST_F(PlannerSearchBound, ThePlanSaysSoAlone) {
+  options_.strategy = Strategy::patches;
+  options_.memory_limit = std::int64_t{1} << 40;
+  const Plan widest = best();
+  EXPECT_EQ(bound_note(network_, widest, 16, {}).find("the patch, "), 0U);
+  EXPECT_NE(bound_note(network_, widest, 16, {}).find("is as long as --max-extent 16 lets it be"), std::string::npos);
+  EXPECT_EQ(bound_note(network_, widest, 1000, {}), "") << "memory is what ended it";
+  EXPECT_EQ(bound_note(network_, widest, 16, Vec3::cube(12)), "") << "the volume ends there";
+}
+
+TEST_F(PlannerSearchBound, AxesThatTheNetLacksAreNotBounded) {
+  network_ = drawn::chain_of_rank(2);
+  options_.strategy = Strategy::patches;
+  options_.memory_limit = std::int64_t{1} << 40;
+  const Plan widest = best();
+  EXPECT_EQ(bound_note(network_, widest, 16, Vec3{1000, 12, 12}), "") << "z is no axis of the net";
+  EXPECT_NE(bound_note(network_, widest, 16, Vec3::cube(1000)), "");
+}
+
+TEST_F(PlannerSearchBound, AStreamHasNoEndAlongItsAxis) {
+  const std::vector<PoolingMode> modes(1, PoolMode::fragments);
+  Plan plan;
+  plan.ladder.resize(1);
+  GeometryChoice& choice = plan.ladder.front().geometry;
+  choice = {{16, legal_extents(network_, modes, 1, 8).back(), legal_extents(network_, modes, 2, 8).back()}, 1, modes};
+  choice.streamed = true;
+  ASSERT_TRUE(make_geometry(network_, choice));
+  EXPECT_EQ(bound_note(network_, plan, 16, {}), "");
+  EXPECT_NE(bound_note(network_, plan, 8, {}), "") << "its cross-section has";
+  choice.axis = 2;
+  const Result<Geometry> along_x = make_geometry(network_, choice);
+  ASSERT_TRUE(along_x) << along_x.error().message;
+  EXPECT_EQ(bound_note(network_, plan, 16, {}), "");
+  const Vec3 volume = {1000, along_x->patch_input.y, 1};
+  EXPECT_NE(bound_note(network_, plan, 8, volume), "") << "z is of its cross-section, and the volume goes on there";
+  EXPECT_EQ(bound_note(network_, plan, 8, Vec3{along_x->patch_input.x, volume.y, 1000}), "") << "the volume ends there";
+}
+
+}  // namespace
+}  // namespace znni
