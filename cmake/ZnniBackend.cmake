@@ -1,7 +1,7 @@
 # znni_backend(cpu PRIMITIVES conv_direct ... SOURCES ... PUBLIC ... PRIVATE ...)
 #
-# A back end is a folder: one source file per primitive, named in PRIMITIVES, each defining
-# `constinit const Primitive <name>` in namespace znni::<backend>. From that list comes the registry, a plain
+# A back end is a folder: one source file per primitive, named in PRIMITIVES with the folder that it is in, if any
+# (conv/conv_direct), each defining `constinit const Primitive <name>` in namespace znni::<backend>. From that list comes the registry, a plain
 # array of pointers, so that nothing registers itself and no second list is kept. A primitive without a test
 # file stops the configuration; the tests are compiled from the same list (property ZNNI_PRIMITIVE_TESTS_<backend>).
 function(znni_backend backend)
@@ -9,12 +9,13 @@ function(znni_backend backend)
   set(declarations "")
   set(rows "")
   set(sources ${arg_SOURCES})
-  foreach(primitive IN LISTS arg_PRIMITIVES)
-    set(test "${PROJECT_SOURCE_DIR}/tests/primitives/${backend}/${primitive}_test.cpp")
+  foreach(path IN LISTS arg_PRIMITIVES)
+    set(test "${PROJECT_SOURCE_DIR}/tests/primitives/${backend}/${path}_test.cpp")
     if(ZNNI_DEVELOPER AND NOT EXISTS "${test}")
-      message(FATAL_ERROR "primitive ${backend}/${primitive} has no test: write ${test}")
+      message(FATAL_ERROR "primitive ${backend}/${path} has no test: write ${test}")
     endif()
-    list(APPEND sources "${primitive}.cpp")
+    list(APPEND sources "${path}.cpp")
+    get_filename_component(primitive "${path}" NAME)
     set_property(GLOBAL APPEND PROPERTY ZNNI_PRIMITIVE_TESTS_${backend} "${test}")
     string(APPEND declarations "extern const Primitive ${primitive};\n")
     string(APPEND rows "    &${primitive},\n")

@@ -63,7 +63,7 @@ endfunction()
 
 # A program ends in words, not by SIGILL, on a processor that is too old for it: what looks at the processor is the one
 # file that any x86-64 runs.
-set(start_check_x86 "${PROJECT_SOURCE_DIR}/primitives/cpu/start_check_x86.cpp")
+set(start_check_x86 "${PROJECT_SOURCE_DIR}/primitives/cpu/device/start_check_x86.cpp")
 if(start_check_${ZNNI_PROCESSOR})
   add_library(znni_start_check OBJECT "${start_check_${ZNNI_PROCESSOR}}")
   target_compile_options(znni_start_check PRIVATE -Wall -Wextra -Werror -march=x86-64 -fno-sanitize=all)

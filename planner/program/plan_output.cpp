@@ -14,7 +14,7 @@
 #include "planner/report/report_page.hpp"
 #include "planner/search/search_bound.hpp"
 #include "primitives/core/write_atomically.hpp"
-#include "primitives/cpu/machine.hpp"
+#include "primitives/cpu/device/machine.hpp"
 #include "server/version.hpp"
 
 namespace znni {

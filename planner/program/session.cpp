@@ -21,7 +21,7 @@
 #include "planner/plan/plugins.hpp"
 #include "planner/split/socket_search.hpp"
 #include "primitives/cpu/backend.hpp"
-#include "primitives/cpu/machine.hpp"
+#include "primitives/cpu/device/machine.hpp"
 #include "proto/convert/read_file.hpp"
 #include "proto/convert/timings_text.hpp"
 

@@ -4,10 +4,10 @@
 #include <utility>
 #include <vector>
 
-#include "primitives/cpu/cpu_device.hpp"
-#include "primitives/cpu/machine.hpp"
-#include "primitives/cpu/processor.hpp"
-#include "primitives/cpu/topology.hpp"
+#include "primitives/cpu/device/cpu_device.hpp"
+#include "primitives/cpu/device/machine.hpp"
+#include "primitives/cpu/device/processor.hpp"
+#include "primitives/cpu/device/topology.hpp"
 
 namespace znni::cpu {
 namespace {

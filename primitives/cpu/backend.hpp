@@ -10,7 +10,7 @@ namespace znni::cpu {
 // The table of the folder, in the order of PRIMITIVES in CMakeLists.txt.
 [[nodiscard]] std::span<const Primitive* const> registry();
 
-// probe() gives one device, with default_threads() threads (primitives/cpu/machine.hpp). open() takes any
+// probe() gives one device, with default_threads() threads (primitives/cpu/device/machine.hpp). open() takes any
 // spec of describe_cpu(), or one of its sockets, and has host memory only: its pinned and device budgets count as zero.
 [[nodiscard]] const Backend& backend();
 

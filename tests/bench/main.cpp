@@ -7,8 +7,8 @@
 
 #include "planner/program/options.hpp"
 #include "primitives/cpu/backend.hpp"
-#include "primitives/cpu/machine.hpp"
-#include "primitives/cpu/openmp_waiting.hpp"
+#include "primitives/cpu/device/machine.hpp"
+#include "primitives/cpu/device/openmp_waiting.hpp"
 #include "proto/convert/network_file.hpp"
 #include "proto/convert/plan_text.hpp"
 #include "server/signals.hpp"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <utility>
 
-#include "primitives/cpu/estimates.hpp"
-#include "primitives/cpu/onednn_convolution.hpp"
+#include "primitives/cpu/conv/onednn_convolution.hpp"
+#include "primitives/cpu/device/estimates.hpp"
 
 namespace znni::bench {
 namespace {

@@ -13,8 +13,8 @@
 
 #include "planner/base/sizes.hpp"
 #include "primitives/cpu/backend.hpp"
-#include "primitives/cpu/machine.hpp"
-#include "primitives/cpu/openmp_waiting.hpp"
+#include "primitives/cpu/device/machine.hpp"
+#include "primitives/cpu/device/openmp_waiting.hpp"
 #include "server/jobs/model_server_impl.hpp"
 #include "tests/bench/echo_server.hpp"
 #include "tests/bench/served_volume.hpp"

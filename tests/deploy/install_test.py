@@ -66,7 +66,7 @@ class InstallTest(unittest.TestCase):
         inside = re.compile(r'#include "((?:primitives|planner|proto/convert|server)/[^"]+\.hpp)"')
         for header in headers:
             for name in inside.findall(header.read_text()):
-                self.assertTrue((include / name).is_file() or name == "primitives/cpu/eight.hpp", f"{header}: {name}")
+                self.assertTrue((include / name).is_file() or name == "primitives/cpu/vectors/eight.hpp", f"{header}: {name}")
 
     def test_another_project_links_it(self):
         build = pathlib.Path(self.kept.name) / "consumer"

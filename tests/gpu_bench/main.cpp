@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "primitives/cpu/machine.hpp"
+#include "primitives/cpu/device/machine.hpp"
 #include "primitives/cuda/cudnn_device.hpp"
 #include "tests/gpu_bench/ceilings.hpp"
 #include "tests/gpu_bench/divided.hpp"

@@ -11,7 +11,7 @@
 #include "planner/plan/plugins.hpp"
 #include "planner/split/split_plan.hpp"
 #include "primitives/cpu/backend.hpp"
-#include "primitives/cpu/machine.hpp"
+#include "primitives/cpu/device/machine.hpp"
 #include "server/pipeline/engine.hpp"
 #include "tests/gpu_bench/lines.hpp"
 

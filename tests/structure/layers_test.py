@@ -14,11 +14,16 @@ ROOMS = ("base", "network", "geometry", "plan", "costs", "layers", "search", "sp
          "program")
 ENGINE = (*PLANNER, "server/pipeline/", "server/volume/")
 STORE = (*ENGINE, "server/models/", "proto/convert/")
+CPU_LIBRARIES = ("fftw3.h", "oneapi/", "dnnl", "hwloc", "hwy/", "omp.h")
+# Those of the CPU's back end, likewise.
+CPU_ROOMS = ("vectors", "device", "elementwise", "pool", "fft", "fft_tiled", "conv")
 # Folder -> project paths it may include, then library headers it may include beside the standard library.
 TABLE = {
     "primitives/core/": (CORE, ()),
     "primitives/cuda/": ((*CORE, "primitives/cuda/"), ("cuda_runtime", "cublas", "cufft", "cudnn")),
-    "primitives/cpu/": ((*CORE, "primitives/cpu/"), ("fftw3.h", "oneapi/", "dnnl", "hwloc", "hwy/", "omp.h")),
+    "primitives/cpu/": ((*CORE, "primitives/cpu/"), CPU_LIBRARIES),
+    **{f"primitives/cpu/{room}/": ((*CORE, *(f"primitives/cpu/{lower}/" for lower in CPU_ROOMS[:number + 1])), CPU_LIBRARIES)
+       for number, room in enumerate(CPU_ROOMS)},
     "primitives/hybrid/": (HYBRID, ()),
     **{f"planner/{room}/": ((*HYBRID, *(f"planner/{lower}/" for lower in ROOMS[:number + 1])), ())
        for number, room in enumerate(ROOMS)},

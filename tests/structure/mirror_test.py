@@ -18,7 +18,7 @@ COVERED_ELSEWHERE = {
     "client/cli/main.cpp": "tests/e2e",
     "primitives/core/copy_past_caches_aarch64.cpp": "tests/primitives/core/copy_past_caches_test.cpp",
     "primitives/core/copy_past_caches_x86.cpp": "tests/primitives/core/copy_past_caches_test.cpp",
-    "primitives/cpu/start_check_x86.cpp": "tests/deploy",
+    "primitives/cpu/device/start_check_x86.cpp": "tests/deploy",
 }
 
 

@@ -1,6 +1,6 @@
 // Compiled for AVX2 with fused multiply-adds, the least of an x86 processor that the project runs on.
-#include "primitives/cpu/eight_x86.hpp"
 #include "primitives/cpu/fft_tiled/make_kernels.hpp"
+#include "primitives/cpu/vectors/eight_x86.hpp"
 
 namespace znni::cpu::fft_tiled {
 namespace {

@@ -2,7 +2,7 @@
 #include <immintrin.h>
 
 #include "primitives/cpu/fft_tiled/make_kernels.hpp"
-#include "primitives/cpu/vectors.hpp"
+#include "primitives/cpu/vectors/vectors.hpp"
 
 namespace znni::cpu::fft_tiled {
 namespace {

@@ -2,7 +2,7 @@
 // registers each. 6 x 2 accumulators, 2 weights and one value of a tile take 29 of the 32 registers of an Arm
 // processor.
 #include "primitives/cpu/fft_tiled/make_kernels.hpp"
-#include "primitives/cpu/split_vectors.hpp"
+#include "primitives/cpu/vectors/split_vectors.hpp"
 
 namespace znni::cpu::fft_tiled {
 namespace {

@@ -3,10 +3,10 @@
 // one after the other, so that they reach memory in runs.
 #pragma once
 
-#include "primitives/cpu/activate.hpp"
 #include "primitives/cpu/fft_tiled/codelets.hpp"
 #include "primitives/cpu/fft_tiled/tile_kernels.hpp"
-#include "primitives/cpu/vector_activations.hpp"
+#include "primitives/cpu/vectors/activate.hpp"
+#include "primitives/cpu/vectors/vector_activations.hpp"
 
 namespace znni::cpu::fft_tiled {
 

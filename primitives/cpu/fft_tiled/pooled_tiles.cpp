@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/device/estimates.hpp"
 #include "primitives/cpu/fft_tiled/direct_taps.hpp"
 #include "primitives/cpu/fft_tiled/fastest_few.hpp"
 #include "primitives/cpu/fft_tiled/plane_choice.hpp"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <iterator>
 
-#include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/device/estimates.hpp"
 #include "primitives/cpu/fft_tiled/tile_model.hpp"
 
 namespace znni::cpu::fft_tiled {

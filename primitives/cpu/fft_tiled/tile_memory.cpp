@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/device/estimates.hpp"
 
 namespace znni::cpu::fft_tiled {
 namespace {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <vector>
 
-#include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/device/estimates.hpp"
 
 namespace znni::cpu::fft_tiled {
 namespace {

@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "primitives/cpu/machine.hpp"
+#include "primitives/cpu/device/machine.hpp"
 
 namespace znni::cpu {
 namespace {

@@ -8,7 +8,7 @@
 #include "planner/network/graph_passes.hpp"
 #include "planner/search/search.hpp"
 #include "primitives/cpu/backend.hpp"
-#include "primitives/cpu/cpu_device.hpp"
+#include "primitives/cpu/device/cpu_device.hpp"
 #include "server/pipeline/engine.hpp"
 #include "server/pipeline/prepared_rung.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/device/estimates.hpp"
 #include "primitives/cpu/fft_tiled/tile_memory.hpp"
 #include "tests/support/random.hpp"
 

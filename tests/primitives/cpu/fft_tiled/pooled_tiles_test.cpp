@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "primitives/core/fragments.hpp"
-#include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/device/estimates.hpp"
 #include "primitives/cpu/fft_tiled/plane_choice.hpp"
 #include "primitives/cpu/fft_tiled/tile_memory.hpp"
 #include "tests/primitives/cpu/fft_tiled/kernel_shapes.hpp"

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "primitives/cpu/estimates.hpp"
+#include "primitives/cpu/device/estimates.hpp"
 #include "tests/support/random.hpp"
 
 namespace znni::cpu::fft_tiled {

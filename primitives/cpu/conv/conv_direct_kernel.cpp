@@ -1,0 +1,125 @@
+#include "primitives/cpu/conv/conv_direct_kernel.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "primitives/cpu/vectors/eight.hpp"
+
+namespace znni::cpu {
+namespace {
+
+// 4 images x 3 vectors use 12 of the 16 registers an AVX2 machine has; 3 hold inputs, 1 a weight. Where a vector takes
+// two of 32 registers, they take 24; 6 hold inputs, 1 a weight.
+constexpr int most_images = 4;
+constexpr int most_vectors = 3;
+
+using Lanes = Eight::V;
+
+// body(row, kernels) for every input row that the output row depends on, kernels advanced by `block` per
+// position along x.
+template <class Body>
+inline void for_each_input_row(const DirectRow& row, std::int64_t block, const Body& body) {
+  const float* kernels = row.kernels;
+  for (std::int64_t i = 0; i < row.f; ++i) {
+    const float* image = row.in + i * row.in_strides.f;
+    for (std::int64_t d = 0; d < row.k.z * row.k.y; ++d) {
+      const std::int64_t z = d / row.k.y * row.dilation.z;
+      const std::int64_t y = d % row.k.y * row.dilation.y;
+      body(image + z * row.in_strides.z + y * row.in_strides.y, kernels);
+      kernels += row.k.x * block;
+    }
+  }
+}
+
+// `images` images x `vectors` vectors of voxels from voxel x on.
+template <int images, int vectors>
+void voxel_tile(const DirectRow& row, std::int64_t x) {
+  Lanes sums[images][vectors];
+  for (int j = 0; j < images; ++j) {
+    for (int v = 0; v < vectors; ++v) sums[j][v] = Eight::all(row.bias[j]);
+  }
+  for_each_input_row(row, most_images, [&](const float* in, const float* kernels) {
+    const float* from = in + x;
+    for (std::int64_t d = 0; d < row.k.x; ++d) {
+      Lanes values[vectors];
+      for (int v = 0; v < vectors; ++v) values[v] = Eight::load(from + v * direct_lanes);
+      for (int j = 0; j < images; ++j) {
+        const Lanes weight = Eight::all(kernels[j]);
+        for (int v = 0; v < vectors; ++v) sums[j][v] += weight * values[v];
+      }
+      from += row.dilation.x;
+      kernels += most_images;
+    }
+  });
+  for (int j = 0; j < images; ++j) {
+    for (int v = 0; v < vectors; ++v) {
+      Eight::store(row.out + j * row.out_f + x + v * direct_lanes, sums[j][v]);
+    }
+  }
+}
+
+// All voxels (fewer than a vector) x 8 images.
+template <int voxels>
+void image_tile(const DirectRow& row, std::int64_t) {
+  Lanes sums[voxels];
+  for (int x = 0; x < voxels; ++x) sums[x] = Eight::load(row.bias);
+  for_each_input_row(row, direct_lanes, [&](const float* in, const float* kernels) {
+    for (std::int64_t d = 0; d < row.k.x; ++d) {
+      const Lanes weights = Eight::load(kernels);
+      for (int x = 0; x < voxels; ++x) sums[x] += Eight::all(in[x]) * weights;
+      in += row.dilation.x;
+      kernels += direct_lanes;
+    }
+  });
+  for (int x = 0; x < voxels; ++x) {
+    float images[direct_lanes];
+    Eight::store(images, sums[x]);
+    for (std::int64_t j = 0; j < row.images; ++j) row.out[j * row.out_f + x] = images[j];
+  }
+}
+
+using Tile = void (*)(const DirectRow&, std::int64_t);
+
+constexpr std::array<std::array<Tile, most_vectors>, most_images> voxel_tiles = {{
+    {voxel_tile<1, 1>, voxel_tile<1, 2>, voxel_tile<1, 3>},
+    {voxel_tile<2, 1>, voxel_tile<2, 2>, voxel_tile<2, 3>},
+    {voxel_tile<3, 1>, voxel_tile<3, 2>, voxel_tile<3, 3>},
+    {voxel_tile<4, 1>, voxel_tile<4, 2>, voxel_tile<4, 3>},
+}};
+
+constexpr std::array<Tile, direct_lanes - 1> image_tiles = {image_tile<1>, image_tile<2>, image_tile<3>, image_tile<4>,
+                                                            image_tile<5>, image_tile<6>, image_tile<7>};
+
+// Tiles of up to 3 vectors; the last one is moved back to end with the row and computes a few voxels twice.
+void row_by_voxels(const DirectRow& row) {
+  const auto& tiles = voxel_tiles[static_cast<std::size_t>(row.images - 1)];
+  for (std::int64_t x = 0; x < row.voxels;) {
+    const std::int64_t vectors =
+        std::min({std::int64_t{most_vectors}, div_up(row.voxels - x, direct_lanes), row.voxels / direct_lanes});
+    const std::int64_t start = std::min(x, row.voxels - vectors * direct_lanes);
+    tiles[static_cast<std::size_t>(vectors - 1)](row, start);
+    x = start + vectors * direct_lanes;
+  }
+}
+
+}  // namespace
+
+std::int64_t direct_block_images(std::int64_t voxels) { return voxels >= direct_lanes ? most_images : direct_lanes; }
+
+void pack_direct_kernels(std::span<const float> kernels, std::int64_t terms, std::int64_t block,
+                         std::span<float> packed) {
+  std::fill(packed.begin(), packed.end(), 0.0F);
+  const std::int64_t f_out = static_cast<std::int64_t>(kernels.size()) / terms;
+  for (std::int64_t j = 0; j < f_out; ++j) {
+    const float* from = kernels.data() + j * terms;
+    float* to = packed.data() + j / block * block * terms + j % block;
+    for (std::int64_t term = 0; term < terms; ++term) to[term * block] = from[term];
+  }
+}
+
+void direct_row(const DirectRow& row) {
+  if (row.voxels >= direct_lanes) return row_by_voxels(row);
+  image_tiles[static_cast<std::size_t>(row.voxels - 1)](row, 0);
+}
+
+}  // namespace znni::cpu

@@ -1,0 +1,147 @@
+// Convolution by FFT over overlap-save tiles with a complex matrix product per frequency. Images lie in the vector
+// lanes from a blocked input to a blocked output, so that nothing is transposed; a tile's spectra meet those of the
+// kernels in products of (tiles x f) by (f x f_out) matrices, which reuse each kernel spectrum for all tiles of a
+// batch. Tiles: fft_tiled/tiling.hpp. Departs from ZNNi section IV.A, whose transforms span the image and whose
+// products read a kernel spectrum for one multiplication.
+#include <algorithm>
+#include <utility>
+
+#include "primitives/cpu/device/estimates.hpp"
+#include "primitives/cpu/fft_tiled/batch_pipeline.hpp"
+#include "primitives/cpu/fft_tiled/tile_choice.hpp"
+#include "primitives/cpu/fft_tiled/tile_kernels.hpp"
+#include "primitives/cpu/fft_tiled/tile_memory.hpp"
+
+namespace znni::cpu {
+namespace {
+
+using namespace fft_tiled;
+
+constexpr std::string_view name = "cpu.conv.fft_tiled";
+// Beyond this many the products of extents are no longer sure to fit.
+constexpr std::int64_t most_images = 65536;
+// Workers that transform the kernels when a layer is loaded: what they work in is in no plan, so it is kept small.
+constexpr std::int64_t loading_parts = 4;
+
+class TiledLayer final : public PreparedLayer {
+ public:
+  TiledLayer(const TilePlan& plan, const TileKernels& kernels, const LayerWeights& weights, Executor& executor)
+      : plan_(plan), kernels_(kernels), weights_(weights), executor_(executor) {}
+
+  // `kept`: spectra that stay, or empty.
+  void keep(std::span<float> kept, std::span<float> bias, std::span<float> scratch) {
+    spectra_ = kept;
+    bias_ = bias;
+    copy_padded(weights_.bias, bias);
+    if (!kept.empty()) transform_kernels(scratch, loading_parts);
+  }
+
+  Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) override {
+    scratch_ = arena.grant_as<float>(worker_scratch_name);
+    batches_ = arena.grant_as<float>(tile_spectra_name);
+    if (!plan_.keep_spectra) {
+      spectra_ = arena.grant_as<float>(kernel_spectra_name);
+      transform_kernels(scratch_, executor_.workers());
+    }
+    const Tiling& t = plan_.tiling;
+    const auto counts = [&](std::int64_t batch) {
+      const std::int64_t stacks = t.stacks_of(batch);
+      return std::array<std::int64_t, 3>{div_up(stacks, stacks_at_once(t.in_blocks())) * t.planes(), t.columns(),
+                                         div_up(stacks, stacks_at_once(t.out_blocks())) * t.n_out().z};
+    };
+    BatchPipeline pipeline(t.batches(), counts(0), counts(t.batches() - 1), plan_.slots);
+    pipeline.run(executor_, [&](const BatchTask& task, int worker) { run_task(task, inputs, out, worker); });
+    return {};
+  }
+
+ private:
+  // Part `index` of `parts` equal ones.
+  static float* part(std::span<float> scratch, std::int64_t index, std::int64_t parts) {
+    return scratch.data() + index * (static_cast<std::int64_t>(scratch.size()) / parts);
+  }
+
+  void transform_kernels(std::span<float> scratch, std::int64_t parts) {
+    const Tiling& t = plan_.tiling;
+    const std::int64_t count = t.problem.in.f * t.out_blocks();
+    executor_.parallel_for(parts, [&](std::int64_t index, int) {
+      float* const own = part(scratch, index, parts);
+      for (std::int64_t i = index * count / parts; i < (index + 1) * count / parts; ++i) {
+        kernels_.spectra({&t, weights_.kernels.data(), i / t.out_blocks(), i % t.out_blocks(), spectra_.data(), own});
+      }
+    });
+  }
+
+  void run_task(const BatchTask& task, std::span<const TensorView> inputs, const TensorView& out, int worker) {
+    const Tiling& t = plan_.tiling;
+    const std::int64_t slot = static_cast<std::int64_t>(batches_.size()) / plan_.slots;
+    float* const spectra = batches_.data() + task.batch % plan_.slots * slot;
+    float* const scratch = part(scratch_, worker, executor_.workers());
+    const std::int64_t stacks = t.stacks_of(task.batch);
+    if (task.phase == BatchPhase::column) {
+      const float* kernels = spectra_.data() + task.index * kernel_column_floats(t);
+      return kernels_.column({&t, stacks, spectra + task.index * t.column_step(), kernels, scratch, plan_.products});
+    }
+    const bool forward = task.phase == BatchPhase::forward;
+    const std::int64_t at_once = stacks_at_once(forward ? t.in_blocks() : t.out_blocks());
+    const std::int64_t groups = div_up(stacks, at_once);
+    const std::int64_t place = task.index % groups * at_once;
+    const std::int64_t z = task.index / groups;
+    const std::int64_t first = task.batch * t.stacks_per_batch + place;
+    const std::int64_t count = std::min(at_once, stacks - place);
+    float* const plane = spectra + z * t.plane_step() + place * t.stack_step();
+    if (forward) return kernels_.forward({&t, &inputs[0], first, count, z, plane, scratch});
+    const TensorView* const residual = t.problem.residual ? &inputs[1] : nullptr;
+    kernels_.inverse({&t, &out, residual, bias_.data(), first, count, z, plane, scratch});
+  }
+
+  TilePlan plan_;
+  const TileKernels& kernels_;
+  LayerWeights weights_;
+  Executor& executor_;
+  std::span<float> spectra_;
+  std::span<float> bias_;
+  std::span<float> scratch_;
+  std::span<float> batches_;
+};
+
+Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+  const auto* conv = std::get_if<ConvProblem>(&problem);
+  if (conv == nullptr) return refusal(name, "convolutions", problem);
+  if (conv->dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
+  if (!covers(Vec3::cube(tile_extents().back()), conv->k) || std::max(conv->in.f, conv->f_out) > most_images) {
+    return refusal(name, "kernels of up to 48 taps per axis between up to 65536 images", problem);
+  }
+  const TileKernels* kernels = tile_kernels(spec.simd_floats);
+  if (kernels == nullptr) return no_tile_kernels(name, spec.simd_floats);
+  std::vector<Estimate> estimates;
+  for (const TilePlan& plan : tile_plans(*conv, *kernels, spec)) {
+    for (const auto& [in, out] : tile_formats(*conv, spec))
+      estimates.push_back(estimate_of(plan, *kernels, spec, in, out));
+  }
+  return estimates;
+}
+
+Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate& chosen,
+                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+  const auto* conv = std::get_if<ConvProblem>(&problem);
+  ensure(conv != nullptr, "describe() refuses what is no convolution");
+  const TileKernels* kernels = tile_kernels(device.spec().simd_floats);
+  ensure(kernels != nullptr, "describe() refuses vectors that are not built");
+  const TilePlan plan = tile_plan(*conv, *kernels, chosen.variant);
+  auto layer = std::make_unique<TiledLayer>(plan, *kernels, weights, device.executor());
+  std::span<float> kept;
+  std::vector<float> scratch;  // some megabytes, only while loading
+  if (plan.keep_spectra) {
+    kept = persistent.grant_as<float>(kernel_spectra_name);
+    scratch.resize(static_cast<std::size_t>(loading_parts * spectra_scratch(plan.tiling)));
+  }
+  layer->keep(kept, persistent.grant_as<float>(bias_name), scratch);
+  return std::unique_ptr<PreparedLayer>(std::move(layer));
+}
+
+}  // namespace
+
+extern const Primitive conv_fft_tiled;
+constinit const Primitive conv_fft_tiled{name, 7, DeviceKind::cpu, &describe, &prepare};
+
+}  // namespace znni::cpu

@@ -1,0 +1,102 @@
+// cpu.conv.pointwise: kernels of one voxel between a few images. What such a layer computes is next to nothing, so it
+// is to cost no more than passing over its tensors once: planar in and out, no scratch, a stretch of the output that
+// stays in the first-level cache while the input images are added to it.
+#include <algorithm>
+#include <span>
+
+#include "primitives/cpu/device/estimates.hpp"
+#include "primitives/cpu/elementwise/runs.hpp"
+#include "primitives/cpu/vectors/activate.hpp"
+
+namespace znni::cpu {
+namespace {
+
+constexpr std::string_view name = "cpu.conv.pointwise";
+// With more, registers hold sums better than caches do.
+constexpr std::int64_t most_images = 4;
+constexpr std::size_t stretch = 2048;  // voxels
+
+Seconds model(const ConvProblem& conv, const DeviceSpec& spec) {
+  const auto passes = static_cast<double>(conv.in.f + 1 + (conv.residual ? 1 : 0));
+  const double flops = vector_flops(passes, spec) + activation_flops(conv.activation, spec);
+  const auto outputs = static_cast<double>(elements(output_shape(conv)));
+  return modelled_time(spec, flops * outputs, 1.0, tensor_traffic(conv, planar_format, planar_format));
+}
+
+Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+  const auto* conv = std::get_if<ConvProblem>(&problem);
+  if (conv == nullptr || conv->k != Vec3::cube(1) || std::max(conv->in.f, conv->f_out) > most_images) {
+    return refusal(name, "convolutions of 1x1x1 between up to 4 images", problem);
+  }
+  Estimate estimate;
+  estimate.time = model(*conv, spec);
+  estimate.memory = input_output_buffers(problem, planar_format, planar_format);
+  estimate.memory.push_back({"kernels", MemorySpace::host, float_bytes(conv->f_out * conv->in.f), Lifetime::plan()});
+  estimate.memory.push_back({"bias", MemorySpace::host, float_bytes(conv->f_out), Lifetime::plan()});
+  return std::vector<Estimate>{std::move(estimate)};
+}
+
+void scale(std::span<const float> from, float weight, float bias, std::span<float> to) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] = weight * from[i] + bias;
+}
+
+void add_scaled(std::span<const float> from, float weight, std::span<float> to) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] += weight * from[i];
+}
+
+class ConvPointwise final : public PreparedLayer {
+ public:
+  ConvPointwise(const ConvProblem& conv, std::span<const float> kernels, std::span<const float> bias,
+                Executor& executor)
+      : conv_(conv), kernels_(kernels), bias_(bias), executor_(executor) {}
+
+  Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena&) override {
+    for_each_run(executor_, out, inputs, conv_.f_out, [&](const Run& run, int) {
+      const auto floats = static_cast<std::size_t>(run.floats);
+      for (std::size_t begin = 0; begin < floats; begin += stretch) {
+        compute(inputs, out, run, begin, std::min(stretch, floats - begin));
+      }
+    });
+    return {};
+  }
+
+ private:
+  // `count` voxels of a run, from its voxel `begin` on.
+  void compute(std::span<const TensorView> inputs, const TensorView& out, const Run& run, std::size_t begin,
+               std::size_t count) const {
+    const std::span<float> to = run_of(out, run).subspan(begin, count);
+    const float* weights = kernels_.data() + run.block * conv_.in.f;
+    Run image = run;
+    for (image.block = 0; image.block < conv_.in.f; ++image.block) {
+      const std::span<const float> from = run_of(inputs[0], image).subspan(begin, count);
+      if (image.block == 0) {
+        scale(from, weights[0], bias_[static_cast<std::size_t>(run.block)], to);
+      } else {
+        add_scaled(from, weights[image.block], to);
+      }
+    }
+    if (conv_.residual) accumulate(run_of(inputs[1], run).subspan(begin, count), to);
+    activate(conv_.activation, to);
+  }
+
+  ConvProblem conv_;
+  std::span<const float> kernels_;
+  std::span<const float> bias_;
+  Executor& executor_;
+};
+
+Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, const Estimate&,
+                                               const LayerWeights& weights, Arena& persistent, Device& device) {
+  const std::span<float> kernels = persistent.grant_as<float>("kernels");
+  const std::span<float> bias = persistent.grant_as<float>("bias");
+  copy_padded(weights.kernels, kernels);
+  copy_padded(weights.bias, bias);
+  const auto& conv = std::get<ConvProblem>(problem);
+  return std::unique_ptr<PreparedLayer>(std::make_unique<ConvPointwise>(conv, kernels, bias, device.executor()));
+}
+
+}  // namespace
+
+extern constinit const Primitive conv_pointwise{name, 2, DeviceKind::cpu, &describe, &prepare};
+
+}  // namespace znni::cpu

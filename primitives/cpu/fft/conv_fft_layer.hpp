@@ -1,0 +1,59 @@
+// What the two convolutions by FFT share: transforms of the layer's shapes, where its kernels, tiles and
+// images lie, and what they refuse.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "primitives/core/primitive.hpp"
+#include "primitives/cpu/fft/pruned_fft.hpp"
+
+namespace znni::cpu {
+
+// Made by prepare(); read by all workers at once.
+class ConvFftLayer {
+ public:
+  // Takes `tiles` from the persistent arena; `device` must have the workers the estimate was made for.
+  [[nodiscard]] static Result<ConvFftLayer> make(const LayerProblem& problem, const LayerWeights& weights,
+                                                 Arena& persistent, Device& device);
+
+  [[nodiscard]] const ConvProblem& problem() const { return problem_; }
+  [[nodiscard]] const PrunedForward& image_fft() const { return image_fft_; }
+  [[nodiscard]] const PrunedForward& kernel_fft() const { return kernel_fft_; }
+  [[nodiscard]] const PrunedInverse& output_fft() const { return output_fft_; }
+  [[nodiscard]] Vec3 n_fft() const { return n_fft_; }
+  // Complex values from one transform to the next.
+  [[nodiscard]] std::int64_t elements() const { return elements_; }
+
+  // Kernel from input image i to output image j.
+  [[nodiscard]] ConstVoxels kernel(std::int64_t j, std::int64_t i) const;
+  // Scale, bias, residual and activation of output image j of input s; `inputs` are those of run().
+  [[nodiscard]] PrunedInverse::Finish finish(std::span<const TensorView> inputs, std::int64_t s, std::int64_t j) const;
+  // The worker's own tiles, 0 <= index < tiles_per_worker.
+  [[nodiscard]] std::span<Complex> tile(int worker, int index = 0) const;
+
+ private:
+  ConvFftLayer(const ConvProblem& problem, const LayerWeights& weights, PrunedForward image_fft,
+               PrunedForward kernel_fft, PrunedInverse output_fft, std::span<Complex> tiles);
+
+  ConvProblem problem_;
+  LayerWeights weights_;
+  Vec3 n_fft_;
+  std::int64_t elements_;
+  PrunedForward image_fft_;
+  PrunedForward kernel_fft_;
+  PrunedInverse output_fft_;
+  std::span<Complex> tiles_;
+};
+
+// The problem as a convolution, or the refusal of primitive `name`.
+[[nodiscard]] Result<ConvProblem> as_convolution(std::string_view name, const LayerProblem& problem);
+
+// [share_begin(count, part, parts), share_begin(count, part + 1, parts)): an even share of `count` things.
+[[nodiscard]] constexpr std::int64_t share_begin(std::int64_t count, std::int64_t part, std::int64_t parts) {
+  return count / parts * part + count % parts * part / parts;
+}
+
+}  // namespace znni::cpu

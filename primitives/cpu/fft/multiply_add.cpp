@@ -1,0 +1,46 @@
+#include "primitives/cpu/fft/multiply_add.hpp"
+
+#include <algorithm>
+
+namespace znni::cpu {
+namespace {
+
+// Written on pairs of reals: products of std::complex would have to care for infinities, which keeps them
+// from becoming vector instructions.
+template <bool add>
+void products(const float* __restrict image, const float* __restrict kernel, float* __restrict sum,
+              std::int64_t count) {
+  for (std::int64_t e = 0; e < count; ++e) {
+    const float re = image[2 * e] * kernel[2 * e] + image[2 * e + 1] * kernel[2 * e + 1];
+    const float im = image[2 * e + 1] * kernel[2 * e] - image[2 * e] * kernel[2 * e + 1];
+    sum[2 * e] = add ? sum[2 * e] + re : re;
+    sum[2 * e + 1] = add ? sum[2 * e + 1] + im : im;
+  }
+}
+
+const float* reals(const Complex* values) { return reinterpret_cast<const float*>(values); }
+float* reals(Complex* values) { return reinterpret_cast<float*>(values); }
+
+// Values multiplied while the next as many of the image are on their way: 4 KiB.
+constexpr std::int64_t piece = 512;
+
+template <bool add>
+void in_pieces(const Complex* image, const Complex* kernel, Complex* sum, std::int64_t count) {
+  for (std::int64_t at = 0; at < count; at += piece) {
+    const std::int64_t now = std::min(piece, count - at);
+    prefetch(image + at + now, std::min(piece, count - at - now));
+    products<add>(reals(image + at), reals(kernel + at), reals(sum + at), now);
+  }
+}
+
+}  // namespace
+
+void multiply(const Complex* image, const Complex* kernel, Complex* sum, std::int64_t count) {
+  in_pieces<false>(image, kernel, sum, count);
+}
+
+void multiply_add(const Complex* image, const Complex* kernel, Complex* sum, std::int64_t count) {
+  in_pieces<true>(image, kernel, sum, count);
+}
+
+}  // namespace znni::cpu

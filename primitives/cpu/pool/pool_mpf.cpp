@@ -1,0 +1,21 @@
+// cpu.pool.mpf: max-pooling fragments (ZNNi section V): the pooling at every offset, each offset an input of
+// its own. Average poolings and windows other than the stride are taken alike.
+#include "primitives/cpu/device/estimates.hpp"
+#include "primitives/cpu/pool/pool_layer.hpp"
+
+namespace znni::cpu {
+namespace {
+
+Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
+  const auto* pool = std::get_if<PoolProblem>(&problem);
+  if (pool == nullptr || pool->mode != PoolMode::fragments) {
+    return refusal("cpu.pool.mpf", "poolings into fragments", problem);
+  }
+  return describe_pool(*pool, spec);
+}
+
+}  // namespace
+
+extern constinit const Primitive pool_mpf{"cpu.pool.mpf", 4, DeviceKind::cpu, &describe, &prepare_pool};
+
+}  // namespace znni::cpu

@@ -1,8 +1,0 @@
-#include "primitives/cpu/processor.hpp"
-
-namespace znni::cpu {
-
-// Every such processor has NEON. The larger ones start two multiply-adds a cycle or more; two are counted.
-VectorUnits read_vector_units(const std::filesystem::path&) { return {4, 16.0}; }
-
-}  // namespace znni::cpu

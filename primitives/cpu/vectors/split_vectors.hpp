@@ -1,0 +1,50 @@
+// Vectors that are held in two registers, for machines whose registers are half as wide as a block of images. The
+// compiler's own vectors may be wider than registers too, but then they live on the stack.
+#pragma once
+
+#include "primitives/cpu/vectors/vectors.hpp"
+
+namespace znni::cpu {
+
+// What Vectors<2 * Part::lanes> offers, of two vectors of `Part`.
+template <class Part>
+struct SplitVectors {
+  using Half = Part;
+  static constexpr std::int64_t lanes = 2 * Half::lanes;
+
+  struct V {
+    typename Half::V low;
+    typename Half::V high;
+
+    friend V operator+(V a, V b) { return {a.low + b.low, a.high + b.high}; }
+    friend V operator-(V a, V b) { return {a.low - b.low, a.high - b.high}; }
+    friend V operator*(V a, V b) { return {a.low * b.low, a.high * b.high}; }
+    friend V operator*(float a, V b) { return {a * b.low, a * b.high}; }
+    friend V operator/(V a, V b) { return {a.low / b.low, a.high / b.high}; }
+    friend V operator-(V a) { return {-a.low, -a.high}; }
+    friend V& operator+=(V& a, V b) { return a = a + b; }
+  };
+
+  static V load(const float* from) { return {Half::load(from), Half::load(from + Half::lanes)}; }
+  static void store(float* to, V value) {
+    Half::store(to, value.low);
+    Half::store(to + Half::lanes, value.high);
+  }
+  static void stream(float* to, V value) {
+    Half::stream(to, value.low);
+    Half::stream(to + Half::lanes, value.high);
+  }
+  static void fence() { Half::fence(); }
+  static V all(float value) { return {Half::all(value), Half::all(value)}; }
+  static V larger(V a, V b) { return {Half::larger(a.low, b.low), Half::larger(a.high, b.high)}; }
+  static V where_negative(V value, V then, V otherwise) {
+    return {Half::where_negative(value.low, then.low, otherwise.low),
+            Half::where_negative(value.high, then.high, otherwise.high)};
+  }
+  static V power(V value) { return {Half::power(value.low), Half::power(value.high)}; }
+  static const float* anew(const float* at) { return Half::anew(at); }
+  static void prefetch(const void* address) { Half::prefetch(address); }
+  static void touch(const float* address) { Half::touch(address); }
+};
+
+}  // namespace znni::cpu
