@@ -15,7 +15,8 @@ struct Box {
   bool operator==(const Box&) const = default;
 };
 
-// An empty bound means the volume's own: "10:,:,:64". Must lie inside `volume` and hold a voxel.
+// Returns the box that `text` names, such as "10:,:,:64"; an empty bound means the volume's own. Fails with
+// invalid_argument if the box leaves `volume` or is empty.
 [[nodiscard]] Result<Box> parse_bbox(const std::string& text, Vec3 volume);
 [[nodiscard]] std::string to_string(const Box& box);
 

@@ -6,7 +6,7 @@
 namespace znni::client {
 namespace {
 
-// "" for no file.
+// Returns the text of a file; "" if no file is named.
 Result<std::string> read(const std::string& option, const std::string& path) {
   if (path.empty()) return std::string();
   std::ifstream file(path, std::ios::binary);

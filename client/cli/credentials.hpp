@@ -1,4 +1,4 @@
-// What the command line names for a daemon that asks who calls: read from files.
+// Reads certificates and token from the files that the command line names, for a daemon that authenticates its clients.
 #pragma once
 
 #include <string>
@@ -8,14 +8,14 @@
 namespace znni::client {
 
 struct CredentialFiles {
-  std::string authority;    // PEM of those who sign daemons' certificates; "": no TLS
-  std::string certificate;  // PEM of our own, and its key; "": none
+  std::string authority;    // PEM of the authorities that sign daemons' certificates; "": no TLS
+  std::string certificate;  // PEM of the client's own certificate, with `key`; "": none
   std::string key;
   std::string token;  // one line; "": none
   bool operator==(const CredentialFiles&) const = default;
 };
 
-// Errors name the option and the file.
+// Reads the files. Errors name the option and the file.
 [[nodiscard]] Result<Credentials> read_credentials(const CredentialFiles& files);
 
 }  // namespace znni::client

@@ -1,5 +1,5 @@
-// `znni infer --dry-run`: what a job would read, send and write, in which parts, and how long the daemon predicts that
-// to take.
+// `znni infer --dry-run`: prints what a job would read, send and write, in which parts, and the time that the daemon
+// predicts.
 #pragma once
 
 #include "client/cli/infer.hpp"
@@ -7,7 +7,7 @@
 
 namespace znni::client {
 
-// `job` as choose_parts() left it, `advice` what that said.
+// Returns the text and JSON of a dry run, of `job` as choose_parts() left it and the advice that it returned.
 [[nodiscard]] InferOutcome dry_outcome(const Job& job, const Advice& advice);
 
 }  // namespace znni::client

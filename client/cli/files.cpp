@@ -35,7 +35,7 @@ Result<FileFormat> format_of(const FileName& name) {
                name.path + ": the ending '" + ending + "' is not known: use .h5, .hdf5, .tif, .tiff or .npy"};
 }
 
-// Its format, which must suit the name of a dataset, or that there is none.
+// Returns the format of a name. Fails if the name has a dataset and the format has none.
 Result<FileFormat> sound_format_of(const FileName& name) {
   Result<FileFormat> format = format_of(name);
   if (!format || *format == FileFormat::hdf5 || name.dataset.empty()) return format;
@@ -132,7 +132,7 @@ OutputBytes output_bytes(const FileName& name, const VolumeFacts& facts, bool in
 }
 
 std::int64_t bytes_of_partial(const FileName& name) {
-  constexpr std::int64_t block = 512;  // of st_blocks, whatever the file system's
+  constexpr std::int64_t block = 512;  // unit of st_blocks on every file system
   const FileName partial = partial_name(name);
   struct stat found {};
   if (stat(partial.path.c_str(), &found) != 0) return 0;

@@ -1,4 +1,4 @@
-// Volume files: what every format offers, and which format a name means.
+// Volume files: an interface for all formats. The name of a file chooses the format.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace znni::client {
 
-// "vol.h5:/raw": `dataset` only for HDF5, "" where none was named.
+// A name such as "vol.h5:/raw". `dataset` is used for HDF5 only, "" if none was named.
 struct FileName {
   std::string path;
   std::string dataset;
@@ -22,7 +22,7 @@ struct FileName {
 [[nodiscard]] FileName parse_file_name(const std::string& text);
 [[nodiscard]] std::string to_string(const FileName& name);
 
-// [channels][n.z][n.y][n.x] voxels.
+// Extents and type of [channels][n.z][n.y][n.x] voxels.
 struct VolumeFacts {
   std::int64_t channels = 1;
   Vec3 n;
@@ -32,27 +32,27 @@ struct VolumeFacts {
 // An open input file.
 struct VolumeSource {
   VolumeFacts facts;
-  // Plane z, rows and columns of `box` (its z range is not looked at), [channels][y][x] into `out`.
+  // Reads rows and columns of `box` in plane z into `out`, [channels][y][x]. Ignores the z range of `box`.
   std::function<Result<void>(std::int64_t z, const Box& box, std::span<std::byte> out)> read_plane;
 };
 
 // An open, unfinished output. Until finish() has returned, the file cannot be mistaken for a complete one.
 struct VolumeTarget {
-  // Rows and columns of `box` (its z range is not looked at) in plane z, [channels][y][x]: of a target in parts in any
-  // order, else all of them, planes in order.
+  // Writes rows and columns of `box` in plane z, [channels][y][x]. Ignores the z range of `box`. A target in parts
+  // takes them in any order; any other target takes whole planes, in order.
   std::function<Result<void>(std::int64_t z, const Box& box, std::span<const std::byte> plane)> write_plane;
   // Brings everything written so far to disk: it can be resumed even after a power cut.
   std::function<Result<void>()> flush;
   // Turns the partial output into the complete one.
   std::function<Result<void>()> finish;
-  // Removes the partial output, with a file that was made for it. The last call.
+  // Removes the partial output, and its file if that was made for it. No call may follow.
   std::function<void()> discard;
 };
 
-// The error names the file and what is wrong with it.
+// Opens an input. The error names the file and what is wrong with it.
 [[nodiscard]] Result<VolumeSource> open_source(const FileName& name);
 
-// Refuses an output in a file that another program has open, or that is not what its ending says.
+// Fails if another program has the file open, or if the file's content does not match its ending.
 [[nodiscard]] Result<void> check_file_of(const FileName& name);
 // Returns true if a complete output of that name exists, in a file that check_file_of() accepts.
 [[nodiscard]] bool output_exists(const FileName& name);
@@ -60,18 +60,18 @@ struct VolumeTarget {
 [[nodiscard]] std::string output_mark(const FileName& name);
 // Fails if such a volume cannot be written under that name at all; opens nothing.
 [[nodiscard]] Result<void> check_target(const FileName& name, const VolumeFacts& facts);
-// Opens an output for planes in order. With `planes_done` > 0 it goes on with the partial output: corrupt_file if that
-// has fewer planes or other extents; planes beyond are written again.
+// Opens an output for planes in order. With `planes_done` > 0 it continues the partial output and overwrites the planes
+// after those. Fails with corrupt_file if the partial output has fewer planes or other extents.
 [[nodiscard]] Result<VolumeTarget> open_target(const FileName& name, const VolumeFacts& facts,
                                                std::int64_t planes_done);
 // Opens an output that is written in parts, in any order. With `goes_on` it continues the partial output. `stop` ends a
 // long finish() with `cancelled`; a later run can finish it.
 [[nodiscard]] Result<VolumeTarget> open_target_in_parts(const FileName& name, const VolumeFacts& facts, bool goes_on,
                                                         std::stop_token stop = {});
-// Bytes that an output takes on disk.
+// Bytes that an output needs on disk.
 struct OutputBytes {
   std::int64_t kept = 0;        // while it is written, and afterwards
-  std::int64_t at_the_end = 0;  // for a second copy, while it is finished
+  std::int64_t at_the_end = 0;  // for a second copy, while finish() runs
 };
 [[nodiscard]] OutputBytes output_bytes(const FileName& name, const VolumeFacts& facts, bool in_parts);
 // Returns the bytes on disk of the partial output of that name.

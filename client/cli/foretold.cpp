@@ -9,7 +9,7 @@
 namespace znni::client {
 namespace {
 
-// Reads it from the description of the model.
+// Returns the rate in an endless volume from the model's metadata.
 std::optional<double> endless_rate(const ModelFacts& model) {
   const auto found = model.properties.find("predicted_voxels_per_second");
   if (found == model.properties.end()) return std::nullopt;

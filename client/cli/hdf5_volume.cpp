@@ -20,10 +20,10 @@
 namespace znni::client {
 namespace {
 
-constexpr std::int64_t chunk_edge = 256;  // of output, y and x; one plane thick
+constexpr std::int64_t chunk_edge = 256;  // extent of an output chunk along y and x; it is one plane thick
 constexpr std::size_t chunk_cache_limit = 512U << 20U;
 
-// An HDF5 identifier, closed when it goes.
+// An HDF5 identifier. The destructor closes it.
 class Handle {
  public:
   Handle(hid_t id, herr_t (*close)(hid_t)) : id_(id), close_(close) {}
@@ -41,9 +41,9 @@ class Handle {
   herr_t (*close_)(hid_t);
 };
 
-// Called before anything else of the library. Its own error print-out is many lines; ours is one (a setting of the
-// calling thread). At exit it would close files again whose closing had failed on a full disk, and crash: here all are
-// closed.
+// Silences the library; call it before any other function of the library. Turns off its error print-out of many lines,
+// for the calling thread. Also turns off its closing of files at exit: that crashes for files whose closing failed on
+// a full disk, and this program closes all of its files itself.
 void silence() {
   static const herr_t closes_nothing_at_exit = H5dont_atexit();
   static_cast<void>(closes_nothing_at_exit);
@@ -60,7 +60,7 @@ hid_t native_type(VoxelType type) {
   return -1;
 }
 
-// IEEE half, as h5py writes and reads float16: sign 15, exponent 10..14, mantissa 0..9.
+// Returns the type of IEEE half, as h5py writes and reads float16: sign 15, exponent 10..14, mantissa 0..9.
 Handle half_type() {
   Handle type(H5Tcopy(H5T_IEEE_F32LE), H5Tclose);
   H5Tset_fields(type.get(), 15, 10, 5, 0, 10);
@@ -89,14 +89,14 @@ std::vector<hsize_t> extents_of(hid_t dataset) {
   return extents;
 }
 
-// Whether a 3D or 4D dataset has that name; what links to one counts.
+// Returns whether `name` is a 3D or 4D dataset or a link to one.
 bool is_volume(hid_t root, const char* name) {
   const Handle dataset(H5Dopen2(root, name, H5P_DEFAULT), H5Dclose);
   const std::size_t rank = dataset.valid() ? extents_of(dataset.get()).size() : 0;
   return rank == 3 || rank == 4;
 }
 
-// H5Ovisit callback: collects the paths of all volumes, of several names of one the first.
+// Collects the paths of all volumes, as a callback of H5Ovisit. Of a volume with several names it takes the first.
 herr_t collect(hid_t root, const char* name, const H5O_info_t* info, void* found) {
   if (info->type != H5O_TYPE_DATASET || !is_volume(root, name)) return 0;
   static_cast<std::vector<std::string>*>(found)->push_back("/" + std::string(name));
@@ -124,7 +124,7 @@ Result<std::string> dataset_name(hid_t file, const FileName& name) {
   return Error{ErrorCode::not_found, name.path + ": " + what + "; volumes in the file: " + listed(found)};
 }
 
-// Everything a reader or writer keeps open.
+// Everything that a reader or writer keeps open.
 struct OpenDataset {
   Handle file;
   Handle dataset;
@@ -133,7 +133,8 @@ struct OpenDataset {
   bool has_made_file = false;
 };
 
-// Why a file that is there could not be opened; the library locks files that it reads (LOCK_SH) or writes (LOCK_EX).
+// Returns why an existing file could not be opened. The library locks files that it reads (LOCK_SH) or writes
+// (LOCK_EX).
 Error unopened(const std::string& path, int lock) {
   const FileHandle file(::open(path.c_str(), (lock == LOCK_SH ? O_RDONLY : O_RDWR) | O_CLOEXEC));
   if (!file.is_open() && lock == LOCK_SH)
@@ -158,7 +159,7 @@ Result<VolumeFacts> facts_of(hid_t dataset, const std::string& label) {
   return facts;
 }
 
-// Reads or writes plane z of every image, rows and columns of `box`.
+// Reads or writes rows and columns of `box` in plane z of every channel.
 enum class Direction { read, write };
 herr_t transfer(const OpenDataset& open, std::int64_t z, const Box& box, void* memory, Direction direction) {
   const auto size = [](std::int64_t value) { return static_cast<hsize_t>(value); };
@@ -175,7 +176,8 @@ herr_t transfer(const OpenDataset& open, std::int64_t z, const Box& box, void* m
   return H5Dwrite(open.dataset.get(), type.get(), in_memory.get(), in_file.get(), H5P_DEFAULT, memory);
 }
 
-// Planes are read one by one: the cache holds every chunk a plane touches, so that none is unpacked twice.
+// Opens a dataset whose planes are read one by one. Its cache holds every chunk that a plane touches, so that no chunk
+// is unpacked twice.
 Handle open_cached(hid_t file, const std::string& dataset) {
   const Handle plain(H5Dopen2(file, dataset.c_str(), H5P_DEFAULT), H5Dclose);
   const Handle creation(H5Dget_create_plist(plain.get()), H5Pclose);
@@ -190,7 +192,7 @@ Handle open_cached(hid_t file, const std::string& dataset) {
       bytes *= along_z ? chunk[axis] : (extents[axis] + chunk[axis] - 1) / chunk[axis] * chunk[axis];
     }
     H5Pset_chunk_cache(access.get(), 12421, std::min(bytes, chunk_cache_limit),
-                       1.0);  // a prime above the chunks of a plane
+                       1.0);  // 12421: a prime above the number of chunks of a plane
   }
   return {H5Dopen2(file, dataset.c_str(), access.get()), H5Dclose};
 }
@@ -211,7 +213,7 @@ Result<Handle> open_or_create(const std::string& path, bool is_there) {
   return failed;
 }
 
-// Removes an output that was begun: from a file that holds others, or with the file.
+// Removes a partial output, and its file if that was made for it.
 void discard(OpenDataset& open, const FileName& partial) {
   silence();
   H5Ldelete(open.file.get(), partial.dataset.c_str(), H5P_DEFAULT);
@@ -220,7 +222,7 @@ void discard(OpenDataset& open, const FileName& partial) {
   if (open.has_made_file) std::remove(partial.path.c_str());
 }
 
-// One plane per chunk: planes arrive one by one, and a chunk is then written once.
+// Returns the extent of a chunk. It is one plane thick: planes arrive one by one, so each chunk is written once.
 Vec3 chunk_of(Vec3 n) { return {1, std::min(chunk_edge, n.y), std::min(chunk_edge, n.x)}; }
 
 Handle create_dataset(hid_t file, const std::string& dataset, const VolumeFacts& facts) {
@@ -264,13 +266,13 @@ Error not_begun(const FileName& partial) {
           to_string(partial) + ": is not the partial output that was begun: start over with --overwrite"};
 }
 
-// Whether a group has that name, and is no output's to replace.
+// Returns whether `name` is a group, which an output must not replace.
 bool is_group(hid_t file, const std::string& name) {
   const Handle there(H5Oopen(file, name.c_str(), H5P_DEFAULT), H5Oclose);
   return there.valid() && H5Iget_type(there.get()) == H5I_GROUP;
 }
 
-// Renames the partial dataset over whatever had the name.
+// Renames the partial dataset. Replaces an older dataset of that name.
 Result<void> finish(const OpenDataset& open, const FileName& name) {
   const std::string partial = partial_name(name).dataset;
   errno = 0;
@@ -364,7 +366,7 @@ Result<VolumeTarget> open_hdf5_target(const FileName& name, const VolumeFacts& f
   VolumeTarget target;
   target.write_plane = [open, name](std::int64_t z, const Box& box, std::span<const std::byte> plane) -> Result<void> {
     errno = 0;
-    // The library's one transfer function of ours takes a mutable pointer; writing does not change it.
+    // transfer() takes a mutable pointer, but writing does not change the voxels.
     if (transfer(*open, z, box, const_cast<std::byte*>(plane.data()), Direction::write) >= 0) return {};
     return cannot(name, "write plane " + std::to_string(z));
   };

@@ -42,7 +42,7 @@ Result<RecordedWriter> open_writer(const Job& job, const std::stop_token& stop) 
   return RecordedWriter(job.output, *std::move(target), job.parts, job.begun);
 }
 
-// A run over the parts that are missing.
+// One run over the parts that are missing.
 class Run {
  public:
   Run(const Job& job, const Connection& connection, std::stop_token stop)
@@ -52,7 +52,7 @@ class Run {
         model_token_(job.begun.model_token),
         progress_(job.options.progress ? style_for_stderr() : ProgressStyle::none, voxels_left()) {}
 
-  // Bytes and seconds of all.
+  // Streams the parts. Returns the sums over them.
   Result<StreamSummary> run() {
     StreamSummary sum;
     for (std::int64_t part = job_.begun.parts_done; part < job_.parts.count(); ++part) {
@@ -72,7 +72,7 @@ class Run {
   }
 
  private:
-  // Of the part's planes, by an earlier run.
+  // Returns the number of planes of the part that an earlier run has written.
   [[nodiscard]] std::int64_t planes_done(std::int64_t part) const {
     return part == job_.begun.parts_done ? job_.begun.planes_done : 0;
   }
@@ -85,8 +85,8 @@ class Run {
     return sum;
   }
 
-  // A daemon that has no room just now, or begins anew, is asked again where something is there already: it was
-  // accepted before.
+  // Streams a part. If part of the output exists already, a daemon that is full or restarting is asked again, because
+  // it has accepted the job before.
   Result<StreamSummary> stream_patiently(std::int64_t part) {
     const bool asks_again = part > 0 || job_.goes_on();
     Patience patience(asks_again ? job_.options.wait_seconds : 0, stop_);
@@ -123,7 +123,7 @@ class Run {
                                                   " that is not finite is at " + to_string(*reader.nonfinite())};
   }
 
-  // The writer is opened once the daemon has accepted: a refused job leaves no file.
+  // Checks the daemon's answer and opens the writer. A refused job leaves no file.
   Result<void> accept(Vec3 n_out, const Accepted& accepted) {
     if (Result<void> agreed = check_accepted(job_, n_out, accepted); !agreed) return agreed;
     is_other_model_ = !model_token_.empty() && accepted.model_token != model_token_;
@@ -134,7 +134,7 @@ class Run {
     }
     model_token_ = accepted.model_token;
     if (!writer_) {
-      if (!job_.goes_on()) remove_resume(job_.output);  // it speaks of a partial output that is now replaced
+      if (!job_.goes_on()) remove_resume(job_.output);  // it describes a partial output that is now replaced
       Result<RecordedWriter> opened = open_writer(job_, stop_);
       if (!opened) return opened.error();
       writer_.emplace(*std::move(opened));
@@ -143,7 +143,8 @@ class Run {
     return {};
   }
 
-  // Leaves what was written resumable and says so; nothing where it is not.
+  // Returns `error`, with a note on how to resume. Records the written planes, or removes the output if it cannot be
+  // resumed.
   Error leave_partial(Error error) {
     progress_.end();
     if (!writer_) return error;
@@ -163,19 +164,19 @@ class Run {
   const Job& job_;
   const Connection& connection_;
   const std::stop_token stop_;
-  std::string model_token_;  // of the parts so far
+  std::string model_token_;  // of the parts streamed so far
   Progress progress_;
   std::optional<RecordedWriter> writer_;
-  bool has_written_ = false;  // by the stream under way
+  bool has_written_ = false;  // true if the current stream has written a plane
   bool is_other_model_ = false;
 };
 
-// Paths need not be UTF-8.
+// Returns the text of `json`. Replaces invalid UTF-8, which paths may hold.
 std::string json_text(const nlohmann::json& json) {
   return json.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-// Tells what was reached, with what was foretold (`own`) beside it.
+// Returns the text and JSON of a finished run, with the prediction `own` beside the reached rate.
 InferOutcome outcome(const Job& job, const StreamSummary& summary, const std::optional<Foretold>& own = {}) {
   std::string text(200 + job.options.output.size(), '\0');
   text.resize(static_cast<std::size_t>(std::snprintf(text.data(), text.size(), "%s: %s voxels in %.2f s, %.0f voxels/s",
@@ -205,13 +206,14 @@ OutputShare share_of(const Job& job) {
   return {facts, job.parts, job.begun.parts_done, job.begun.planes_done};
 }
 
-// An earlier run was interrupted after its last plane: nothing is left to compute.
+// Returns true if an earlier run was interrupted after its last plane, so that nothing is left to compute.
 bool is_computed(const Job& job) {
   const std::int64_t parts = job.parts.count();
   return parts == 1 ? job.begun.planes_done == job.n_out.z : job.begun.parts_done == parts;
 }
 
-// And it was ended when only its record was left to be removed: another output has the name than when it was begun.
+// Returns true if an earlier run finished its output and only its resume record remains. The output then has another
+// mark than when the run began.
 bool is_finished(const Job& job) {
   const bool is_partial = output_exists(partial_name(job.output));
   return !is_partial && output_exists(job.output) && output_mark(job.output) != job.begun.replaces;

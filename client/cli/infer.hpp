@@ -13,13 +13,13 @@ struct InferOutcome {
   std::string json;     // for machines
 };
 
-// Errors: invalid_argument, not_found, corrupt_file for what the user can mend; cancelled when `stop` was
-// requested. After a failure a partial output and its resume record are left, if any plane was written; the
-// message then says how to go on. An output for which there is no room, as `space_of` says, is not begun.
+// Runs the job. Fails with invalid_argument, not_found or corrupt_file for errors that the user can correct, with
+// cancelled after `stop`. If any plane was written, a failure leaves the partial output and its resume record, and the
+// message says how to continue. If `space_of` finds too little room for the output, the job does not begin.
 [[nodiscard]] Result<InferOutcome> run_infer(const Options& options, std::stop_token stop,
                                              const SpaceOf& space_of = disk_space);
 
-// 0 for none; 2 for what the user can mend, 130 when interrupted, 1 for server and transport.
+// Returns the exit code of an error: 2 if the user can correct it, 130 if interrupted, 1 for server and transport.
 [[nodiscard]] int exit_code(const Error& error);
 
 }  // namespace znni::client

@@ -27,7 +27,7 @@ Result<void> check_model(const Job& job) {
   return {};
 }
 
-// Enough digits that other numbers read otherwise.
+// Returns the number with enough digits that different floats have different texts.
 std::string number_text(float value) {
   std::array<char, 32> text{};
   std::snprintf(text.data(), text.size(), "%.9g", static_cast<double>(value));
@@ -41,7 +41,8 @@ std::string state_of(const std::string& path) {
   return std::to_string(bytes) + " bytes, " + std::to_string(changed);
 }
 
-// Tells boxes that are padded with the voxels around them from those of older clients, which knew the box alone.
+// Returns the padding's name for the resume record. The text differs from that of older clients, which padded a box at
+// its own edge rather than with the voxels around it.
 std::string padding_text(const Job& job) {
   const bool is_whole = job.input.box == Box{{0, 0, 0}, job.input.source.facts.n};
   const std::string name = to_string(job.options.padding);
@@ -62,8 +63,8 @@ JobIdentity identity_of(const Job& job) {
           std::to_string(job.model.f_out) + " images, field of view " + to_string(job.model.field_of_view)};
 }
 
-// --resume where no run was interrupted: the job begins anew, unless its output is there in full. So whoever starts a
-// job again and again, as a supervisor does, may always say --resume.
+// Returns the state of a job with --resume that was not interrupted: it starts from the beginning, or fails if its
+// output is complete. So a supervisor that restarts a job may always pass --resume.
 Result<ResumeState> begun_anew(const Job& job) {
   if (output_exists(job.output)) {
     return Error{
@@ -88,8 +89,8 @@ Error another_job(const Job& job, const ResumeState& found, const std::string& c
           "--resume: another job was begun: " + changed + why + "; start over with --overwrite"};
 }
 
-// What an earlier run left, when --resume asks to go on with it. Without that, an interrupted output
-// is not thrown away unless --overwrite says so.
+// Returns the state that an earlier run left, if --resume asks to continue it. Without --resume or --overwrite an
+// interrupted output is an error, so that it is not lost.
 Result<ResumeState> resumed(const Job& job) {
   const Options& options = job.options;
   if (options.overwrite) return ResumeState{};
@@ -116,13 +117,13 @@ Result<ResumeState> resumed(const Job& job) {
   return begun;
 }
 
-// Advice that does not come is done without; what else the daemon says, the stream would hear too.
+// Returns true for errors after which the job can go on without advice. Any other error would end the stream, too.
 bool is_needless(const Error& error) {
   return error.code == ErrorCode::unsupported || error.code == ErrorCode::deadline_exceeded ||
          error.code == ErrorCode::internal;
 }
 
-// What can be refused before the daemon is asked.
+// Checks the files before the daemon is asked.
 Result<void> check_files(const Options& options, const FileName& output) {
   if (Result<void> usable = check_file_of(output); !usable) return usable;
   if (output_exists(output) && !options.overwrite && !options.resume) {

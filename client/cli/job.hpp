@@ -1,4 +1,4 @@
-// Everything that `znni infer` knows before the first byte is sent, and what it asks the daemon for.
+// A job of `znni infer`: what is known before the first byte is sent, and the requests to the daemon.
 #pragma once
 
 #include <optional>
@@ -20,27 +20,29 @@ struct Job {
   ModelFacts model;
   Vec3 n_out;
   JobIdentity identity;
-  ResumeState begun;  // by an earlier, interrupted run
+  ResumeState begun;  // state that an earlier, interrupted run left
   Parts parts;        // of the output
 
   [[nodiscard]] bool goes_on() const { return begun.parts_done + begun.planes_done > 0; }
 };
 
-// Errors: what the user can mend, and those of the connection. Opens the input; writes nothing.
+// Opens the input and asks the daemon for the model; writes nothing. Fails with errors that the user can correct and
+// with those of the connection.
 [[nodiscard]] Result<Job> make_job(const Options& options, const Connection& connection);
 
-// What the daemon foretells of a job that begins.
+// The daemon's prediction for a job that begins.
 struct Advice {
   std::optional<StreamOutlook> outlook;
-  std::optional<Error> missing;  // why there is none; `unsupported`: the daemon is of before
+  std::optional<Error> missing;  // why there is no outlook; `unsupported`: the daemon is too old
 };
 
-// What was begun goes on in its parts; else the daemon is asked for the best, and where it cannot tell all goes in one.
+// Chooses the parts of the output. A continued job keeps its parts. A new job asks the daemon for the fastest ones, and
+// uses one part if the daemon cannot predict.
 [[nodiscard]] Result<Advice> choose_parts(const Connection& connection, Job& job);
-// "in which parts ... is not known, it goes in one stream: " and why.
+// Returns "in which parts ... is not known, it goes in one stream: " and the reason.
 [[nodiscard]] std::string one_stream_text(const Error& missing);
 
-// Of a part of the output that has `done` planes.
+// Returns the request for a part of the output of which `done` planes exist.
 [[nodiscard]] VolumeRequest request_for(const Job& job, const Box& part, std::int64_t done, const std::string& token);
 
 }  // namespace znni::client

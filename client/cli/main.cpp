@@ -48,8 +48,8 @@ int run(const Options& options, std::stop_token stop) {
   return options.model.empty() ? show_models(connection) : show_model(connection, options.model);
 }
 
-// Ctrl-C, SIGTERM and SIGHUP stop cleanly; a second one ends the program at once. Handled by a thread of its own,
-// since a signal handler may not touch locks.
+// Makes Ctrl-C, SIGTERM and SIGHUP stop the program cleanly; a second signal ends it at once. A separate thread waits
+// for them, because a signal handler must not touch locks.
 void stop_on_signal(std::stop_source stop) {
   sigset_t signals;
   sigemptyset(&signals);

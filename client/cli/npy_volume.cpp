@@ -31,7 +31,7 @@ std::optional<VoxelType> type_of(const std::string& header) {
   return std::nullopt;
 }
 
-// The numbers of "'shape': (4, 5, 6)".
+// Returns the numbers of "'shape': (4, 5, 6)".
 std::vector<std::int64_t> shape_of(const std::string& header) {
   std::vector<std::int64_t> shape;
   const std::size_t open = header.find('(');
@@ -116,7 +116,7 @@ std::string make_header(const VolumeFacts& facts) {
   return header + text;
 }
 
-// Of a whole plane each image at once.
+// Writes rows and columns of `box` in plane z. Writes rows that are consecutive in the file in one piece.
 Result<void> write_rows(std::fstream& file, const std::string& path, const VolumeFacts& facts, std::int64_t data_at,
                         std::int64_t z, const Box& box, std::span<const std::byte> plane) {
   errno = 0;
@@ -141,7 +141,7 @@ bool begins_with(std::fstream& file, const std::string& header) {
   return file && found == header;
 }
 
-// With its header, begun or found there.
+// Opens the partial output. Writes its header, or with `goes_on` compares the header that is there.
 Result<void> open_partial(std::fstream& file, const std::string& partial, const std::string& header, bool goes_on) {
   const auto read_and_write = std::ios::binary | std::ios::in | std::ios::out;
   errno = 0;

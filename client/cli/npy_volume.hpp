@@ -8,7 +8,7 @@
 namespace znni::client {
 
 [[nodiscard]] Result<VolumeSource> open_npy(const std::string& path);
-// Any part of any plane may be written at any time. `goes_on`: with the partial output that is there.
+// Opens an output. Any part of any plane may be written at any time. With `goes_on` it continues the partial output.
 [[nodiscard]] Result<VolumeTarget> open_npy_target(const FileName& name, const VolumeFacts& facts, bool goes_on);
 
 }  // namespace znni::client

@@ -7,7 +7,7 @@
 namespace znni::client {
 namespace {
 
-// Options as CLI11 fills them, before our own checks.
+// Options as CLI11 fills them, before checked() looks at them.
 struct Raw {
   Options options;
   std::string padding = "none";

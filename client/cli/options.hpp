@@ -23,17 +23,17 @@ struct Options {
   Padding padding = Padding::none;
   std::string bbox;
   VoxelType dtype = VoxelType::f32;
-  std::optional<float> scale;  // given: voxels are normalised here, and the model's own scale is off
+  std::optional<float> scale;  // if set, the client normalises the voxels and the model's own scale is off
   std::optional<float> offset;
   bool resume = false;
   bool overwrite = false;
   bool dry_run = false;
   bool progress = true;
-  double wait_seconds = 600;  // at most, for a daemon without room, where a part of the output is there already
+  double wait_seconds = 600;  // longest wait for a daemon without room, if part of the output exists already
   bool json = false;
 };
 
-// What main should do: run with options, or print `text` and leave with `exit_code` (help, wrong use).
+// Tells main what to do: run with options, or print `text` and exit with `exit_code` (help, wrong use).
 struct Parsed {
   std::optional<Options> options;
   std::string text;

@@ -6,18 +6,19 @@
 namespace znni::client {
 namespace {
 
-// Positions of the volume that [first, last) of the padded extent reads, -1 where it reads zeros.
+// Returns the volume's position for each of [first, last) of the padded extent; -1 if it is zero padding.
 std::vector<std::int64_t> positions(const PaddedExtent& extent, int axis, std::int64_t first, std::int64_t last) {
   std::vector<std::int64_t> found;
   for (std::int64_t at = first; at < last; ++at) found.push_back(source_position(extent, axis, at).value_or(-1));
   return found;
 }
 
-// Their range; they then count from its begin.
+// A range of positions, [first, last).
 struct Range {
   std::int64_t first = 0;
   std::int64_t last = 0;
 };
+// Returns the range that the positions span, and makes them relative to its begin.
 Range take_range(std::vector<std::int64_t>& found) {
   const auto is_read = [](std::int64_t at) { return at >= 0; };
   const auto some = std::find_if(found.begin(), found.end(), is_read);
@@ -72,7 +73,7 @@ std::vector<PaddedReader::Stretch> PaddedReader::stretches(const std::vector<std
   return found;
 }
 
-// inner_ to outer_.
+// Copies inner_ into outer_.
 void PaddedReader::spread() {
   const std::int64_t height = read_.extent().y;
   const std::int64_t width = read_.extent().x;

@@ -1,4 +1,4 @@
-// The planes of a window of a padded volume as they are sent: voxels of the file, or normalised where --scale asks so.
+// Reads the planes of a window of a padded volume as they are sent: the file's voxels, normalised if --scale is given.
 #pragma once
 
 #include <cstddef>
@@ -12,27 +12,27 @@
 
 namespace znni::client {
 
-// What a job reads.
+// The input of a job.
 struct PaddedVolume {
   VolumeSource source;
-  Box box;                             // of it: what the output is about
-  PaddedExtent extent;                 // of the box, and what is read around it
+  Box box;                             // of the source; the output covers it
+  PaddedExtent extent;                 // of the box with the voxels read around it
   std::optional<float> scale, offset;  // both or neither
 };
 
 class PaddedReader {
  public:
-  // Rows and columns of `window`, of the padded extent; its z range is not looked at. No more of the file is read than
-  // they need. `volume` must outlive this.
+  // Reads rows and columns of `window`, a box of the padded extent whose z range is ignored. Reads no more of the file
+  // than these need. `volume` must outlive this.
   PaddedReader(const PaddedVolume& volume, const Box& window);
 
-  // Plane `plane` of the padded extent, all images.
+  // Reads plane `plane` of the padded extent, all channels.
   [[nodiscard]] Result<void> read(std::int64_t plane, std::span<std::byte> out);
   // Returns the first voxel read so far that is NaN or infinite.
   [[nodiscard]] const std::optional<NonfiniteVoxel>& nonfinite() const { return nonfinite_; }
 
  private:
-  // Columns that follow each other in the file and in the window.
+  // Columns that are consecutive in the file and in the window.
   struct Stretch {
     std::int64_t from = 0;
     std::int64_t to = 0;
@@ -44,9 +44,9 @@ class PaddedReader {
 
   const PaddedVolume& volume_;
   std::int64_t bytes_;              // of a voxel
-  Vec3 n_;                          // images, rows and columns of the window
-  Box read_;                        // of the file
-  std::vector<std::int64_t> rows_;  // of what is read, for each of the window's; -1: zeros
+  Vec3 n_;                          // channels, rows and columns of the window
+  Box read_;                        // box of the file that is read
+  std::vector<std::int64_t> rows_;  // row of `read_` for each row of the window; -1: zeros
   std::vector<Stretch> columns_;
   std::vector<std::byte> inner_;  // as read
   std::vector<std::byte> outer_;  // as padded

@@ -1,5 +1,5 @@
-// Padding, so that the output covers the whole input: (fov - 1) / 2 voxels before and the rest after. A box of the
-// input has the input's own voxels around it as far as there are some; only what lies outside the input is made up.
+// Padding, so that the output covers the whole input: (fov - 1) / 2 voxels before and the rest after. Around a box of
+// the input lie the input's own voxels; only positions outside the input are padded.
 #pragma once
 
 #include <cstdint>
@@ -15,12 +15,12 @@ enum class Padding { none, zero, reflect };
 [[nodiscard]] Result<Padding> parse_padding(const std::string& name);
 [[nodiscard]] std::string to_string(Padding padding);
 
-// Extents and offsets of a box of a volume, with what a net reads around it.
+// Extents and offsets of a box of a volume, with the voxels that a net reads around it.
 struct PaddedExtent {
   Padding padding = Padding::none;
   Vec3 inner;   // the volume's own extent
-  Vec3 origin;  // where its first voxel lies in `outer`; below 0 where that begins behind it
-  Vec3 outer;   // the box, and around it field of view - 1 voxels, unless `padding` is none
+  Vec3 origin;  // position of the volume's first voxel in `outer`; negative if `outer` begins after it
+  Vec3 outer;   // extent of the box plus field of view - 1, or of the box alone if `padding` is none
 };
 // Pads `box`, which lies in a volume of extent `inner`.
 [[nodiscard]] PaddedExtent pad(Padding padding, Vec3 inner, const Box& box, Vec3 fov);

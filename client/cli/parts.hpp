@@ -1,4 +1,4 @@
-// An output that is computed in parts, each through a stream of its own: all planes of some rows and columns.
+// An output that is computed in parts, each through its own stream. A part has all planes of some rows and columns.
 #pragma once
 
 #include <cstdint>
@@ -9,11 +9,11 @@ namespace znni::client {
 
 struct Parts {
   Vec3 n;     // of the output
-  Vec3 part;  // of one: the last along y and x have what is left; its z is that of the output
+  Vec3 part;  // extent of one part, with the output's z; the last along y and x have the remainder
 
-  // Row by row.
   [[nodiscard]] std::int64_t count() const;
-  [[nodiscard]] Box box(std::int64_t index) const;  // of the output
+  // Returns the box of the output that part `index` covers. Parts are numbered row by row.
+  [[nodiscard]] Box box(std::int64_t index) const;
   bool operator==(const Parts&) const = default;
 };
 

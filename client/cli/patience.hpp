@@ -1,4 +1,4 @@
-// Waiting, longer each time, for a daemon that has no room just now.
+// Waits, longer each time, for a daemon that has no room at the moment.
 #pragma once
 
 #include <chrono>
@@ -10,11 +10,11 @@ namespace znni::client {
 
 class Patience {
  public:
-  // At most `seconds` from now on, and until `stop`.
+  // Allows waiting for at most `seconds` from now, and until `stop`.
   Patience(double seconds, std::stop_token stop);
-  // Whether what failed so may pass by itself, and there is time for it.
+  // Returns whether the error may be temporary and there is time left.
   [[nodiscard]] bool lasts(const Error& error) const;
-  // Before the next attempt. False: stopped.
+  // Waits before the next attempt. Returns false if stopped.
   [[nodiscard]] bool wait();
   [[nodiscard]] double seconds_left() const;
 
@@ -22,7 +22,7 @@ class Patience {
   using Clock = std::chrono::steady_clock;
   std::stop_token stop_;
   Clock::time_point end_;
-  double delay_;  // of the next wait, in seconds
+  double delay_;  // length of the next wait, in seconds
 };
 
 }  // namespace znni::client

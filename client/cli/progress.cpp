@@ -13,7 +13,7 @@ constexpr int bar_width = 30;
 constexpr std::chrono::milliseconds redraw{100};
 constexpr std::chrono::seconds line_every{10};
 
-// Of all the work, 0 to 1.
+// Returns the share of all work that is done, 0 to 1.
 double share_of(const ProgressFacts& facts) {
   if (facts.patches <= 0) return facts.before;
   const double done = static_cast<double>(facts.patches_done) + std::max(facts.part, 0.0);

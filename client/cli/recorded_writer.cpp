@@ -49,7 +49,7 @@ Result<void> RecordedWriter::record() {
 }
 
 Result<void> RecordedWriter::finish() {
-  // So that who is killed before the record is removed is known to have finished.
+  // With this record, a run that is killed before the record is removed is known to be complete.
   if (Result<void> recorded = record(); !recorded) return recorded;
   if (Result<void> flushed = target_.flush(); !flushed) return flushed;
   is_complete_ = true;

@@ -1,4 +1,4 @@
-// Writes planes as they come, part after part, and a resume record now and then.
+// Writes planes as they arrive, part after part, and a resume record from time to time.
 #pragma once
 
 #include <span>
@@ -12,22 +12,23 @@ namespace znni::client {
 
 class RecordedWriter {
  public:
-  // `state`: what `target`, in parts where there are several, holds already.
+  // `state` says what `target` holds already. If there are several parts, `target` must be one in parts.
   RecordedWriter(FileName output, VolumeTarget target, const Parts& parts, ResumeState state);
 
-  // Of the stream whose planes come next; "" where it cannot be resumed, so that nothing is recorded.
+  // Sets the tokens of the stream whose planes come next. If `token` is "", the stream cannot be resumed, and no record
+  // is written.
   void begin(const std::string& token, const std::string& model_token);
-  // The next plane of the part under way.
+  // Writes the next plane of the current part.
   [[nodiscard]] Result<void> write(std::span<const std::byte> plane);
-  // It has all its planes.
+  // Ends the current part, which has all its planes.
   [[nodiscard]] Result<void> end_part();
   [[nodiscard]] Result<void> record();
   [[nodiscard]] Result<void> finish();
-  // All planes are in the file: finish() failed only in giving it its name.
+  // Returns true if all planes are in the file, so that finish() failed only to rename it.
   [[nodiscard]] bool is_complete() const { return is_complete_; }
-  // Removes what was written. The last call.
+  // Removes the partial output. No call may follow.
   void discard() { target_.discard(); }
-  // "3 of 9 planes", "2 of 12 parts and 3 of 9 planes": what --resume can go on after; "" for nothing.
+  // Returns what --resume would keep, "3 of 9 planes" or "2 of 12 parts and 3 of 9 planes"; "" if nothing.
   [[nodiscard]] std::string recorded() const;
 
  private:
@@ -36,11 +37,11 @@ class RecordedWriter {
   Parts parts_;
   ResumeState state_;
   std::int64_t recorded_parts_;
-  std::int64_t recorded_planes_;  // of the part behind those
+  std::int64_t recorded_planes_;  // planes of the part after those
   bool is_complete_ = false;
 };
 
-// As RecordedWriter::recorded().
+// Returns the text of RecordedWriter::recorded() for these numbers.
 [[nodiscard]] std::string kept_text(std::int64_t parts_done, std::int64_t planes_done, const Parts& parts);
 
 }  // namespace znni::client

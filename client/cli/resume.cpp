@@ -24,8 +24,8 @@ constexpr std::array<Field, 9> fields = {{{"input", &JobIdentity::input},
                                           {"input_state", &JobIdentity::input_state},
                                           {"network", &JobIdentity::network}}};
 
-// Which name a count of planes has: in parts another one, so that a client that knows no parts refuses the record
-// rather than take the planes of a part for those of the output.
+// Returns the field name of the count of planes. Records in parts have another name, so that an older client, which
+// does not know parts, refuses the record rather than take the planes of a part for those of the output.
 const char* planes_name(bool in_parts) { return in_parts ? "part_planes_done" : "planes_done"; }
 
 bool is_in_parts(const nlohmann::json& json) { return json.contains("parts_done"); }
@@ -43,7 +43,7 @@ bool parse_parts(const nlohmann::json& json, ResumeState& state) {
   return state.parts_done >= 0 && state.part_y > 0 && state.part_x > 0;
 }
 
-// "" of a record that has no such field.
+// Returns the text of a field; "" if the record has no such field.
 std::string text_of(const nlohmann::json& json, const char* field) {
   return json.contains(field) && json[field].is_string() ? json[field].get<std::string>() : "";
 }
@@ -105,7 +105,7 @@ Result<void> write_resume(const FileName& output, const ResumeState& state) {
 }
 
 void remove_resume(const FileName& output) {
-  std::error_code ignored;  // nothing to do about it, and harmless: the output it speaks of is complete
+  std::error_code ignored;  // a record that stays is harmless: its output is complete
   std::filesystem::remove(resume_path(output), ignored);
 }
 

@@ -1,4 +1,4 @@
-// What an interrupted run leaves beside its partial output, so that --resume goes on only with the same job.
+// The record that an interrupted run leaves beside its partial output, so that --resume continues only the same job.
 #pragma once
 
 #include <cstdint>
@@ -19,32 +19,32 @@ struct JobIdentity {
   std::string dtype;
   std::string normalisation;  // "model", or "scale,offset"
   std::string input_state;    // bytes and time of last change of the input file
-  std::string network;        // field of view and images of the model
+  std::string network;        // field of view and output channels of the model
   bool operator==(const JobIdentity&) const = default;
 };
 
 struct ResumeState {
   JobIdentity job;
-  std::int64_t planes_done = 0;  // of the part behind those that are done
+  std::int64_t planes_done = 0;  // planes of the first part that is not complete
   std::int64_t planes = 0;
-  std::string token;  // the daemon's, for that part, model and plan
-  // Of an output in several parts.
+  std::string token;  // the daemon's token for that part, model and plan
+  // For an output in several parts:
   std::int64_t parts_done = 0;
-  std::int64_t part_y = 0;  // extent of a part; 0: it is all one
+  std::int64_t part_y = 0;  // extent of a part; 0: one part
   std::int64_t part_x = 0;
-  std::string model_token = {};  // the daemon's, for model and plan
-  std::string replaces = {};     // output_mark() of what stood in the output's place when it was begun
+  std::string model_token = {};  // the daemon's token for model and plan
+  std::string replaces = {};     // output_mark() of the output that existed under this name when the job began
 };
 
-// Beside the output file: "out.h5.prob.partial.json".
+// Returns the record's path, beside the output file: "out.h5.prob.partial.json".
 [[nodiscard]] std::string resume_path(const FileName& output);
-// nullopt when there is none; corrupt_file when it cannot be read.
+// Reads the record. Returns nullopt if there is none; fails with corrupt_file if it cannot be read.
 [[nodiscard]] Result<std::optional<ResumeState>> read_resume(const FileName& output);
-// Atomic: a crash or a power cut leaves the old state or the new one.
+// Writes the record atomically: a crash or a power cut leaves the old state or the new one.
 [[nodiscard]] Result<void> write_resume(const FileName& output, const ResumeState& state);
 void remove_resume(const FileName& output);
 
-// How `now` differs from what was begun: "padding: reflect then, none now"; "" when it does not.
+// Returns how `now` differs from `then`: "padding: reflect then, none now"; "" if it does not.
 [[nodiscard]] std::string difference(const JobIdentity& then, const JobIdentity& now);
 
 }  // namespace znni::client

@@ -30,7 +30,7 @@ Result<void> fill_stack(const FileName& name, const std::string& gathered, const
   return copy_planes(*source, *stack, stop);
 }
 
-// Beside it first, so that a stack of that name is a whole one.
+// Makes the stack under another name and then renames it, so that a stack of the final name is complete.
 Result<void> make_stack(const FileName& name, const std::string& gathered, const std::stop_token& stop) {
   const FileName beside{name.path + ".new", ""};
   Result<void> made = fill_stack(beside, gathered, stop);

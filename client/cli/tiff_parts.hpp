@@ -1,13 +1,13 @@
-// A TIFF stack that is written in parts: a page comes in one piece, so the voxels are gathered in a plain file, and the
-// stack is made of them at the end.
+// A TIFF stack that is written in parts. A page must be written in one piece, so the voxels are gathered in a plain
+// file, and finish() makes the stack of them.
 #pragma once
 
 #include "client/cli/files.hpp"
 
 namespace znni::client {
 
-// As open_target_in_parts(). Takes as much room on disk as the stack, beside it, until it is finished. Requires
-// check_tiff_target().
+// Opens an output like open_target_in_parts(). Until it is finished it needs as much disk space as the stack, beside
+// it. Requires check_tiff_target().
 [[nodiscard]] Result<VolumeTarget> open_tiff_target_in_parts(const FileName& name, const VolumeFacts& facts,
                                                              bool goes_on, std::stop_token stop);
 

@@ -24,7 +24,7 @@ struct Close {
 };
 using File = std::unique_ptr<TIFF, Close>;
 
-// The library prints warnings about private tags; errors come back as codes.
+// Silences the library. It prints warnings about private tags; errors are returned as codes as well.
 void silence() {
   TIFFSetWarningHandler(nullptr);
   TIFFSetErrorHandler(nullptr);
@@ -60,13 +60,14 @@ std::optional<VoxelType> type_of(const Page& page) {
   return page.bits == 8 ? std::optional(VoxelType::u8) : page.bits == 16 ? std::optional(VoxelType::u16) : std::nullopt;
 }
 
-// Where the directory at hand, which the library has read, says where the next one is.
+// Position and size of the field of a directory that holds the offset of the next directory.
 struct NextField {
   std::uint64_t at = 0;
   std::uint64_t bytes = 0;
 };
 
-// TIFF 6.0, section 2: [entries] [entry] ... [next]; BigTIFF alike, with wider fields.
+// Returns that field of the current directory, which the library has read. TIFF 6.0, section 2: [entries] [entry] ...
+// [next]; in BigTIFF these are wider.
 std::optional<NextField> next_field(TIFF* file) {
   const bool big = TIFFIsBigTIFF(file) != 0;
   const std::uint64_t begin = TIFFCurrentDirOffset(file);
@@ -83,7 +84,8 @@ std::optional<NextField> next_field(TIFF* file) {
 
 enum class Next { page, end, damage };
 
-// Goes on to the next page. Where the file ends before it says which that is, the library takes it for complete.
+// Goes on to the next page. The library takes a file for complete that ends before the offset of the next page; this
+// function reports damage.
 Next next_page(TIFF* file) {
   if (TIFFLastDirectory(file) == 0) return TIFFReadDirectory(file) != 0 ? Next::page : Next::damage;
   const std::optional<NextField> field = next_field(file);
@@ -91,10 +93,10 @@ Next next_page(TIFF* file) {
   return whole ? Next::end : Next::damage;
 }
 
-// What is behind the last page that can be read may be damaged: a killed run had begun to write it.
+// Says if damage after the last readable page is allowed (`any`): a killed run may have begun to write a page there.
 enum class Rest { sound, any };
 
-// All pages must be alike.
+// Returns the facts of a stack. Fails if its pages differ in size or type.
 Result<VolumeFacts> facts_of(TIFF* file, const std::string& path, Rest rest) {
   const Page first = page_of(file);
   const std::optional<VoxelType> type = type_of(first);
@@ -112,7 +114,8 @@ Result<VolumeFacts> facts_of(TIFF* file, const std::string& path, Rest rest) {
   return VolumeFacts{1, {pages, first.height, first.width}, *type};
 }
 
-// Of the page at hand: the last row at which what leads up to row `y` can begin. Strips are packed one by one.
+// Returns the last row of the current page at which reading up to row `y` may begin. In a compressed page that is the
+// first row of a strip, because each strip is compressed by itself.
 std::int64_t first_row(TIFF* file, std::int64_t y) {
   std::uint16_t packing = COMPRESSION_NONE;
   std::uint32_t strip = 1;
@@ -164,7 +167,7 @@ Result<void> write_page(TIFF* file, const std::string& path, const VolumeFacts& 
   return write_failure(path, "be written");
 }
 
-// From now on no page follows this one.
+// Makes `page` the last page of the file.
 bool make_last(TIFF* file, std::int64_t page) {
   if (TIFFSetDirectory(file, static_cast<tdir_t>(page)) == 0) return false;
   const std::optional<NextField> field = next_field(file);
@@ -175,8 +178,7 @@ bool make_last(TIFF* file, std::int64_t page) {
   return TIFFGetWriteProc(file)(TIFFClientdata(file), none.data(), bytes) == bytes;
 }
 
-// Leaves exactly `planes` pages: a run that was killed may have written more than it had recorded, and the last of
-// them in part.
+// Cuts the file to `planes` pages. A killed run may have written more pages than it recorded, the last one in part.
 Result<void> keep_pages(const std::string& path, const VolumeFacts& facts, std::int64_t planes) {
   if (planes == 0) return {};
   const File file(TIFFOpen(path.c_str(), "r+"));
@@ -188,7 +190,7 @@ Result<void> keep_pages(const std::string& path, const VolumeFacts& facts, std::
   return make_last(file.get(), planes - 1) ? Result<void>() : bad(path, "cannot be shortened");
 }
 
-// The library makes a file before it finds that nothing can be written to it.
+// Returns why a partial output cannot be opened. Removes the empty file that the library makes before it fails.
 Error unopened(const std::string& partial) {
   Error failed = write_failure(partial, "be written");
   std::error_code unknown;

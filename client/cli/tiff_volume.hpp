@@ -1,4 +1,4 @@
-// TIFF stacks: one grey page per plane; uint8, uint16 or float32. One image only: a stack has no channel axis.
+// TIFF stacks: one grey page per plane; uint8, uint16 or float32. A stack has no channel axis, so it holds one channel.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 namespace znni::client {
 
 [[nodiscard]] Result<VolumeSource> open_tiff(const std::string& path);
-// float16 and several images are refused.
+// Fails with `unsupported` for float16 and for several channels.
 [[nodiscard]] Result<void> check_tiff_target(const FileName& name, const VolumeFacts& facts);
-// BigTIFF when the voxels would not fit the classic format. Requires check_tiff_target().
+// Opens an output, as BigTIFF if the voxels would not fit the classic format. Requires check_tiff_target().
 [[nodiscard]] Result<VolumeTarget> open_tiff_target(const FileName& name, const VolumeFacts& facts,
                                                     std::int64_t planes_done);
 

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int message_limit = 8 << 20;  // chunks are at most 1 MiB; metadata is small
 constexpr std::chrono::seconds answer_time{10};
-constexpr int keepalive_ms = 5 * 60 * 1000;  // a machine that vanished is noticed; servers permit no less by default
+constexpr int keepalive_ms = 5 * 60 * 1000;  // notices a vanished machine; by default servers permit no less
 
 std::shared_ptr<grpc::ChannelCredentials> wire_credentials(const Credentials& credentials) {
   if (credentials.authority.empty()) return grpc::InsecureChannelCredentials();
@@ -26,11 +26,11 @@ std::shared_ptr<grpc::Channel> open_channel(const std::string& address, const Cr
   arguments.SetMaxReceiveMessageSize(message_limit);
   arguments.SetMaxSendMessageSize(message_limit);
   arguments.SetInt(GRPC_ARG_KEEPALIVE_TIME_MS, keepalive_ms);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // daemons are addressed directly, loopback most of all
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);  // connects to daemons directly, even on loopback
   return grpc::CreateCustomChannel(address, wire_credentials(credentials), arguments);
 }
 
-// "z,y,x" or "zxyxx", "y,x" and "x" of nets with fewer axes; 1s where it is neither.
+// Returns the extent of "z,y,x" or "zxyxx"; nets with fewer axes have "y,x" or "x". Missing axes are 1.
 Vec3 parse_extent(const std::string& text) {
   std::array<long long, 3> n = {1, 1, 1};
   const int found = std::sscanf(text.c_str(), "%lld%*[,x]%lld%*[,x]%lld", &n[0], &n[1], &n[2]);
@@ -71,8 +71,8 @@ ModelFacts facts_of(const inference::ModelMetadataResponse& answer) {
   return facts;
 }
 
-// Statuses that gRPC makes on this side, where nothing answers or the connection breaks, or a proxy on the way. znnid
-// marks its own; but where it ends a call that waits for us, it cannot.
+// Returns true for a status that gRPC made on this side because nothing answered or the connection broke, or that a
+// proxy made. znnid marks its own statuses, but cannot mark one that ends a call that waits for us.
 bool is_unanswered(const grpc::Status& status, const grpc::ClientContext& context) {
   if (context.GetServerTrailingMetadata().contains("answered-by")) return false;
   const bool has_deadline = context.deadline() != std::chrono::system_clock::time_point::max();
@@ -80,7 +80,7 @@ bool is_unanswered(const grpc::Status& status, const grpc::ClientContext& contex
          (status.error_code() == grpc::StatusCode::DEADLINE_EXCEEDED && has_deadline);
 }
 
-// A context whose call ends by itself when nothing answers.
+// Sets a deadline, so that the call ends if nothing answers.
 void limit_time(grpc::ClientContext& context) { context.set_deadline(std::chrono::system_clock::now() + answer_time); }
 
 }  // namespace

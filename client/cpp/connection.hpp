@@ -1,4 +1,4 @@
-// A connection to one znnid, and what a client asks before it streams.
+// A connection to one znnid, with the calls that a client makes before it streams.
 #pragma once
 
 #include <map>
@@ -21,10 +21,10 @@ struct ModelFacts {
   std::int64_t f_in = 1;
   std::int64_t f_out = 1;
   Vec3 field_of_view = Vec3::cube(1);
-  std::map<std::string, std::string> properties;  // as the daemon tells them
+  std::map<std::string, std::string> properties;  // of the model's metadata
 };
 
-// PEM texts and a token; "": not used. With an `authority` the connection is TLS.
+// PEM texts and a token; "" means not used. With an `authority` the connection uses TLS.
 struct Credentials {
   std::string authority;
   std::string certificate;
@@ -34,20 +34,21 @@ struct Credentials {
 
 class Connection {
  public:
-  // `address` is HOST:PORT. Nothing is sent yet.
+  // Opens a channel to `address`, HOST:PORT. Sends nothing yet.
   explicit Connection(std::string address, const Credentials& credentials = {});
 
   [[nodiscard]] const std::string& address() const { return address_; }
   [[nodiscard]] const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
 
-  // Every call bears the token, if there is one.
+  // Adds the token, if there is one, to the call's metadata.
   void identify(grpc::ClientContext& context) const;
 
-  // Whether a request to every model that the daemon expects would be admitted.
+  // Returns whether the daemon would admit a request to each of the models that it is expected to serve.
   [[nodiscard]] Result<bool> ready() const;
-  // Names of the models the daemon has, with "ready" or why not.
+  // Returns the names of the daemon's models, each with "ready" or its state and the reason.
   [[nodiscard]] Result<std::map<std::string, std::string>> models() const;
-  // not_found for a model the daemon does not know, unavailable when it cannot be reached. "" = newest version.
+  // Returns the facts of a model; version "" is the newest. Fails with not_found if the daemon does not know the model,
+  // with unavailable if the daemon cannot be reached.
   [[nodiscard]] Result<ModelFacts> model(const std::string& name, const std::string& version = "") const;
 
  private:
@@ -56,7 +57,8 @@ class Connection {
   std::shared_ptr<grpc::Channel> channel_;
 };
 
-// A failed call that has ended, as an Error in one line: what the daemon says, or that nothing answers at the address.
+// Returns the Error of a failed call that has ended, in one line: the daemon's message, or that nothing answers at the
+// address.
 [[nodiscard]] Error to_error(const grpc::Status& status, const grpc::ClientContext& context,
                              const std::string& address);
 

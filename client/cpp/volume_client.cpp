@@ -35,7 +35,7 @@ v1::VolumeHeader header_of(const VolumeRequest& request) {
   return header;
 }
 
-// The sending half: planes, cut into chunks. False when the stream is gone or reading failed.
+// Sends the input: reads planes and cuts them into chunks. Stops if the stream has ended or reading failed.
 class Uploader {
  public:
   Uploader(Stream& stream, grpc::ClientContext& context, const VolumeRequest& request, const VolumeHandlers& handlers)
@@ -44,7 +44,7 @@ class Uploader {
   void run() {
     const std::int64_t row = mul(request_.n.x, datatype_bytes(request_.datatype));
     const auto bytes = static_cast<std::size_t>(mul(mul(request_.n.y, row), request_.channels));
-    const bool whole = bytes <= chunk_bytes;  // a plane is a message: read where it is sent from
+    const bool whole = bytes <= chunk_bytes;  // a plane fits in one message: it is read into the message itself
     std::vector<std::byte> plane(whole ? 0 : bytes);
     offset_ = mul(request_.first_plane, static_cast<std::int64_t>(bytes));
     for (std::int64_t z = request_.first_plane; z < request_.n.z; ++z) {
@@ -55,11 +55,11 @@ class Uploader {
     stream_.WritesDone();
   }
 
-  // Legal once run() has returned.
+  // Returns the error of `read`, if any. Requires that run() has returned.
   [[nodiscard]] const std::optional<Error>& error() const { return error_; }
 
  private:
-  // Of the next chunk.
+  // Returns the buffer of the next chunk, resized to `bytes`.
   std::string& data(std::size_t bytes) {
     std::string& data = *message_.mutable_chunk()->mutable_data();
     data.resize(bytes);
@@ -92,7 +92,7 @@ class Uploader {
   std::optional<Error> error_;
 };
 
-// The receiving half: gathers chunks into planes, checks that none is missing.
+// Receives the output: gathers chunks into planes and checks that none is missing.
 class Downloader {
  public:
   Downloader(const VolumeHandlers& handlers, std::int64_t first_plane)
@@ -134,7 +134,7 @@ class Downloader {
     received_ += std::ssize(chunk.data());
     return write_planes(std::as_bytes(std::span(chunk.data())));
   }
-  // Planes that a chunk holds whole go on from where they lie; the others are put together.
+  // Passes planes to `write`: those that a chunk holds in full from the chunk itself, others once they are assembled.
   Result<void> write_planes(std::span<const std::byte> bytes) {
     const auto size = static_cast<std::size_t>(plane_bytes_);
     while (plane_.size() + bytes.size() >= size) {
@@ -165,15 +165,16 @@ class Downloader {
 
   const VolumeHandlers& handlers_;
   Accepted accepted_;
-  std::vector<std::byte> plane_;  // the begin of the next one
+  std::vector<std::byte> plane_;  // first bytes of the next plane
   std::int64_t plane_bytes_ = 0;
   const std::int64_t first_plane_;
-  std::int64_t received_ = 0;  // bytes of the whole output, those of an earlier stream included
+  std::int64_t received_ = 0;  // bytes from the start of the output, including those of an earlier stream
   std::int64_t planes_;
   std::optional<StreamSummary> summary_;
 };
 
-// Reads to the end of the stream. The first error of a handler cancels the call, then drains it.
+// Reads to the end of the stream and returns the first error of a handler. That error cancels the call; messages after
+// it are dropped.
 std::optional<Error> receive(Stream& stream, grpc::ClientContext& context, Downloader& downloader) {
   std::optional<Error> error;
   v1::VolumeResponse message;
