@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view beginning = "record {";
 
-// Start of the line after `from` that begins a record; the end where there is none.
+// Returns the start of the next line after `from` that begins a record; the end of the text if there is none.
 std::size_t next_record(std::string_view text, std::size_t from) {
   for (std::size_t line = text.find('\n', from); line != std::string_view::npos; line = text.find('\n', line + 1)) {
     if (text.substr(line + 1).starts_with(beginning)) return line + 1;
@@ -17,11 +17,12 @@ std::size_t next_record(std::string_view text, std::size_t from) {
   return text.size();
 }
 
-// Where in `part`, a record and what follows it, something incomplete begins; its size where nothing does.
+// Returns the position in `part`, a record with the text after it, at which something incomplete begins; the size of
+// `part` if nothing is incomplete.
 std::size_t cut_begins(std::string_view part) {
   TextScan scan;
   int depth = 0;
-  std::size_t complete = 0;  // one past the last brace that closed everything
+  std::size_t complete = 0;  // one past the last brace after which none is open
   for (std::size_t i = 0; i < part.size(); ++i) {
     if (!scan.take(part[i])) continue;
     if (part[i] == '{') ++depth;

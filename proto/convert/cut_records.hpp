@@ -1,4 +1,4 @@
-// Files of appended `record { ... }` after a crash: the record that was being written may be cut short.
+// Repairs files of appended `record { ... }` after a crash, which may cut short the record being written.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 namespace znni {
 
 struct WithoutCutRecords {
-  std::string text;        // the same lines; where a cut record stood, blanks
-  std::vector<int> lines;  // where each began, from 1
+  std::string text;        // the same lines, with blanks in place of cut records
+  std::vector<int> lines;  // first line of each cut record, from 1
 };
 
-// A record begins at the start of a line with "record {". It is cut where its braces or quotes are still open
-// when the next begins or the text ends, or where not even "record {" is complete.
+// Blanks out cut records. A record begins with "record {" at the start of a line. It is cut if its braces or quotes are
+// still open when the next one begins or the text ends, or if "record {" itself is incomplete.
 [[nodiscard]] WithoutCutRecords without_cut_records(std::string_view text);
 
 }  // namespace znni

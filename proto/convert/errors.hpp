@@ -1,4 +1,4 @@
-// Short names for the errors that readers of files make.
+// Short names for the errors of code that reads files.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace znni {
 
-// The file is not what it claims to be.
+// Returns the error of a file that is not what it claims to be.
 [[nodiscard]] inline Error corrupt(std::string message) { return {ErrorCode::corrupt_file, std::move(message)}; }
-// The file is fine, but asks for what this program does not do.
+// Returns the error of a valid file that asks for something this program does not do.
 [[nodiscard]] inline Error unsupported(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
 
-// A name out of a file as it may stand in an error: in quotes, on one line, not longer than a line.
+// Returns a name from a file as it may appear in an error: in quotes, on one line, at most 80 characters of it.
 [[nodiscard]] inline std::string in_quotes(std::string_view name) {
   constexpr std::size_t longest = 80;
   std::string text = "'";

@@ -1,4 +1,4 @@
-// Extents as lists of numbers, the way files write them: "k: 4", "k: [1, 5, 5]".
+// Converts extents to and from lists of numbers as files have them: "k: 4", "k: [1, 5, 5]".
 #pragma once
 
 #include <span>
@@ -9,11 +9,11 @@
 
 namespace znni {
 
-// One value is meant for each of the last `rank` axes; `rank` values are one per axis. Leading axes that the
-// file does not have are 1. The error names the field and what was found.
+// Returns the extent of a list. One value applies to each of the last `rank` axes; `rank` values are one per axis.
+// Leading axes that the file does not have are 1. The error names the field and what was found.
 [[nodiscard]] Result<Vec3> extent_of(std::string_view field, std::span<const std::int64_t> values, int rank);
 
-// z, y, x.
+// Returns z, y, x.
 [[nodiscard]] std::vector<std::int64_t> values_of(Vec3 extent);
 
 }  // namespace znni

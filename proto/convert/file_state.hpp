@@ -1,4 +1,4 @@
-// Tells if a file is still the one that was looked at before.
+// Detects if a file was replaced or written to.
 #pragma once
 
 #include <sys/types.h>
@@ -9,7 +9,7 @@
 
 namespace znni {
 
-// Holds what changes when a file is replaced, or written to.
+// Holds properties that change when a file is replaced or written to.
 struct FileState {
   dev_t device = 0;
   ino_t inode = 0;
@@ -19,7 +19,7 @@ struct FileState {
   bool operator==(const FileState&) const = default;
 };
 
-// Returns the state of the file behind `path`, links followed; nothing if there is none.
+// Returns the state of the file at `path`, following links; nullopt if there is none.
 [[nodiscard]] std::optional<FileState> file_state(const std::string& path);
 
 }  // namespace znni

@@ -124,7 +124,7 @@ Result<ModelSettings> parse_model_config(std::string_view text) {
     settings.warnings.push_back("line " + std::to_string(field.line) + ": " + field.field + " has no effect here");
   }
   settings.name = settings.config.name();
-  // A map of protobuf has no order; the first wrong parameter should be the same every time.
+  // Sorts the parameters, because a protobuf map has no order and errors should name the same parameter every time.
   std::map<std::string, std::string> parameters;
   for (const auto& [name, value] : settings.config.parameters()) parameters[name] = value.string_value();
   for (const auto& [name, value] : parameters) {

@@ -1,4 +1,4 @@
-// A model's config.pbtxt: Triton's form (proto/config.proto), with our own settings among its parameters.
+// Reads a model's config.pbtxt: Triton's format (proto/config.proto), with our own settings among its parameters.
 #pragma once
 
 #include <map>
@@ -12,31 +12,31 @@
 
 namespace znni {
 
-// Over what the input's mean and deviation are taken.
+// Says over which voxels mean and deviation of the input are taken.
 enum class InputZscore { none, patch, volume };
-// Applied to the net's output, image by image; softmax over images.
+// Activation of the net's output, channel by channel; softmax over channels.
 enum class OutputActivation { none, sigmoid, tanh, softmax };
-// dense: an output for every voxel, as a sliding window gives; network: what the net itself gives.
+// dense: one output for every position of the sliding window; network: the net's own output, with its strides.
 enum class OutputGrid { dense, network };
 
 struct ModelSettings {
-  std::string name;       // "" where the file does not say
+  std::string name;       // "" if the file has none
   float input_scale = 1;  // the net sees raw * input_scale + input_offset
   float input_offset = 0;
-  std::optional<float> input_nonfinite;  // taken for raw voxels that are NaN or infinite; else they are refused
+  std::optional<float> input_nonfinite;  // replaces raw voxels that are NaN or infinite; if unset, they are refused
   InputZscore input_zscore = InputZscore::none;
   OutputActivation output_activation = OutputActivation::none;
   OutputGrid output_grid = OutputGrid::dense;
-  std::map<std::string, std::string> extra;  // parameters that are not ours
-  std::vector<std::string> warnings;         // one line each: what was ignored
+  std::map<std::string, std::string> extra;  // parameters that are not our own
+  std::vector<std::string> warnings;         // one line for each field that was ignored
   inference::ModelConfig config;             // as read
 };
 
-// The error names the line, or the parameter, what was found and what is allowed. Triton's fields that have no
-// effect here are ignored with a warning; fields nobody knows are errors.
+// Parses the text of a config.pbtxt. The error names the line or the parameter, what was found and what is allowed.
+// Triton's fields that have no effect here are ignored with a warning; unknown fields are errors.
 [[nodiscard]] Result<ModelSettings> parse_model_config(std::string_view text);
 
-// Warnings and errors begin with the path; not_found when there is none.
+// Reads the file. Warnings and errors begin with the path. Fails with not_found if there is no file.
 [[nodiscard]] Result<ModelSettings> read_model_config(const std::string& path);
 
 }  // namespace znni

@@ -1,4 +1,4 @@
-// Networks from files, whatever their form: the one door for the programs.
+// Reads a network from a file of any supported format; all programs use this function.
 #pragma once
 
 #include <cstdint>
@@ -8,9 +8,10 @@
 
 namespace znni {
 
-// `model.onnx`, with what it keeps in files beside it, or `net.pbtxt` without weights; folded and fused, ready for
-// planning. The error begins with the path. over_budget, before they are read, where the weights of an ONNX model take
-// more than `most_weight_bytes` as float32; reading takes little beside them.
+// Reads `model.onnx`, with the files beside it that it refers to, or `net.pbtxt`, which has no weights. Returns the
+// network folded and fused, ready for planning. The error begins with the path. Fails with over_budget, before any
+// weights are read, if those of an ONNX model take more than `most_weight_bytes` as float32. Reading needs little
+// memory beside them.
 [[nodiscard]] Result<LoadedNetwork> read_network_file(const std::string& path,
                                                       std::int64_t most_weight_bytes = saturated);
 

@@ -13,7 +13,7 @@ namespace {
 
 using Kind = text::Activation::Kind;
 
-// The file's words stand in the same order as the planner's kinds.
+// The file's enum has the same order as the planner's kinds.
 static_assert(static_cast<int>(ActivationKind::tanh) == text::Activation::tanh);
 static_assert(static_cast<int>(ActivationKind::none) == text::Activation::none);
 
@@ -30,7 +30,7 @@ Activation activation_of(Kind word, bool has_alpha, float alpha) {
   return {kind, has_alpha ? alpha : default_alpha(kind)};
 }
 
-// An extent, or `otherwise` where the file gives none.
+// Returns an extent, or `otherwise` if the file has none.
 template <class Values>
 Result<Vec3> extent_or(std::string_view field, const Values& values, int rank, Vec3 otherwise) {
   if (values.empty()) return otherwise;
@@ -56,7 +56,7 @@ Result<Operation> pooling_of(const text::Pooling& pool, PoolKind kind, int rank)
   return Operation(Pooling{kind, *window, *stride});
 }
 
-// Zeros along the axes that the rank lacks.
+// Returns a border, with zeros along the axes that the rank lacks.
 template <class Values>
 Result<Vec3> border_of(std::string_view field, const Values& values, int rank) {
   if (values.empty()) return Vec3();
@@ -110,12 +110,13 @@ std::string_view stem_of(text::Node::OpCase operation) {
   return "node";
 }
 
-// Numbers of the values that names stand for, and names for nodes that have none.
+// Maps names to numbers of values, and makes names for nodes that have none.
 class Names {
  public:
   explicit Names(const std::string& input) : values_{{input, 0}} {}
 
-  // "conv3" is the third convolution, whether the first two have names of their own or not.
+  // Returns the node's own name, or one such as "conv3" for the third convolution. Nodes with their own names count,
+  // too.
   std::string name_of(const text::Node& node) {
     const std::string stem(stem_of(node.op_case()));
     const int number = ++counts_[stem];
@@ -157,7 +158,7 @@ Result<Node> node_of(const text::Node& written, int rank, Names& names) {
   return node;
 }
 
-// One value where one is enough, else one per axis that the net has.
+// Writes one value if the extent is a cube, else one per axis that the net has.
 void set_extent(google::protobuf::RepeatedField<std::int64_t>* field, Vec3 extent, int rank) {
   bool equal = true;
   for (int axis = 3 - rank; axis < 3; ++axis) equal = equal && extent[axis] == extent.x;

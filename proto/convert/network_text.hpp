@@ -8,10 +8,10 @@
 
 namespace znni {
 
-// The network passes check(). The error names the node, or the line.
+// Returns a network that passes check(). The error names the node or the line.
 [[nodiscard]] Result<Network> parse_network(std::string_view text);
 
-// parse_network() of it gives the same network.
+// Returns the text from which parse_network() makes the same network.
 [[nodiscard]] std::string network_text(const Network& network);
 
 }  // namespace znni

@@ -40,7 +40,7 @@ Vec3 extent_after(const Operation& operation, Vec3 n) {
   return n;
 }
 
-// "[3, 0, 1]", by the tensor's extents.
+// Returns the position of an element in its tensor, "[3, 0, 1]".
 std::string position_text(const onnx::TensorProto& tensor, std::int64_t element) {
   std::string text;
   for (int axis = tensor.dims_size(); axis-- > 0; element /= tensor.dims(axis)) {

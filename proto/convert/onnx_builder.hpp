@@ -1,4 +1,4 @@
-// A network while its ONNX nodes are read one after the other.
+// Builds a network while its ONNX nodes are read one after the other.
 #pragma once
 
 #include <functional>
@@ -13,10 +13,10 @@
 
 namespace znni {
 
-// No net has more images; keeps what one number per image costs small.
+// Upper bound of a tensor's channels, so that one number per channel costs little. No net has more.
 inline constexpr std::int64_t most_onnx_images = std::int64_t{1} << 20;
 
-// A tensor that is a value with its axes in another order: its axis i is axis `axes[i]` of [N][f][spatial...].
+// A tensor that is a transposed value: its axis i is axis `axes[i]` of the value's [N][f][spatial...].
 struct TurnedValue {
   int value = 0;
   std::vector<int> axes;
@@ -24,9 +24,9 @@ struct TurnedValue {
 
 class OnnxBuilder {
  public:
-  // `graph` must outlive the builder. `rank`: spatial axes of the tensors, 1 to 3. `most_parameters`: how many
-  // numbers the nodes may hold together; a hostile file would else let a thousand nodes share one large tensor.
-  // `read`: gives the numbers of the graph's tensors.
+  // `graph` must outlive the builder. `rank` is the number of spatial axes, 1 to 3. `most_parameters` bounds the
+  // numbers that all nodes hold together, because a hostile file could let a thousand nodes share one large tensor.
+  // `read` returns the numbers of the graph's tensors.
   using ReadFloats = std::function<Result<std::vector<float>>(const onnx::TensorProto&)>;
   OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, std::int64_t most_parameters,
               ReadFloats read = znni::floats_of);
@@ -34,32 +34,36 @@ class OnnxBuilder {
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] std::int64_t opset() const { return graph_.opset; }
 
-  // Whether input `index` of the node is given at all, and whether it is a constant.
+  // Returns whether the node has input `index`.
   [[nodiscard]] static bool has_input(const onnx::NodeProto& node, int index);
+  // Returns input `index` if it is a constant, else nullptr.
   [[nodiscard]] const onnx::TensorProto* constant(const onnx::NodeProto& node, int index) const;
-  // The elements of a constant, as float32; the error names the tensor and the first that is NaN or infinite.
+  // Returns the elements of a constant as float32. Fails if one is NaN or infinite; the error names the tensor and the
+  // first such element.
   [[nodiscard]] Result<std::vector<float>> floats_of(const onnx::TensorProto& constant) const;
 
-  // The value that stands at input `index`; the error says so where it is a constant or a second output.
+  // Returns the value at input `index`. Fails if it is a constant or a second output of a node.
   [[nodiscard]] Result<int> value(const onnx::NodeProto& node, int index) const;
   [[nodiscard]] std::int64_t images(int value) const { return images_[static_cast<std::size_t>(value)]; }
-  // Voxels per axis when the net reads what the file declares; 0 where it leaves that open.
+  // Returns the voxels per axis of a value if the net reads the input that the file declares; 0 if the file leaves an
+  // axis open.
   [[nodiscard]] Vec3 extent(int value) const { return extents_[static_cast<std::size_t>(value)]; }
 
-  // The numbers of the constant at input `index`, `count` of them.
+  // Returns the `count` numbers of the constant at input `index`.
   [[nodiscard]] Result<std::vector<float>> vector(const onnx::NodeProto& node, int index, std::int64_t count) const;
 
-  // The node becomes one of ours; `images` is how many it writes. Where its name is taken, a number follows it:
-  // names of ONNX nodes need not differ.
+  // Appends the node to the network. `images` is the number of channels that it writes. If its name is taken, a number
+  // is appended, because names of ONNX nodes need not be unique.
   void append(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
               NodeWeights weights = {});
-  // The node's output is `value` itself.
+  // Makes the node's output a name of `value` itself.
   void alias(const onnx::NodeProto& node, int value);
-  // The node's output is a value transposed: only Softmax and Transpose ask for such, value() refuses them.
+  // Makes the node's output a transposed value. Only Softmax and Transpose read such a value; value() refuses it.
   void turn(const onnx::NodeProto& node, TurnedValue turned);
-  // nullptr where the tensor is not such.
+  // Returns the transposed value that the tensor is; nullptr for any other tensor.
   [[nodiscard]] const TurnedValue* turned(const std::string& tensor) const;
-  // The last value is the Softmax of a value with one voxel; whether it has one is to be checked at the end.
+  // Notes that the last value is a Softmax that is right only if its input has one voxel, which check_flattened()
+  // checks at the end.
   void note_flattened(const onnx::NodeProto& node);
   struct Flattened {
     const onnx::NodeProto* node = nullptr;
@@ -67,10 +71,10 @@ class OnnxBuilder {
   };
   [[nodiscard]] const std::vector<Flattened>& flattened() const { return flattened_; }
 
-  // Whether the last value's images and the parameters so far stay within bounds.
+  // Fails if the last value's channels or the parameters so far exceed their bounds.
   [[nodiscard]] Result<void> check_limits() const;
 
-  // The value a tensor stands for, or -1.
+  // Returns the value that a tensor stands for, or -1.
   [[nodiscard]] int value_of(const std::string& tensor) const;
   [[nodiscard]] Network& network() { return network_; }
   [[nodiscard]] const Network& network() const { return network_; }
@@ -86,7 +90,7 @@ class OnnxBuilder {
   std::int64_t parameters_ = 0;
   Network network_;
   NetworkWeights weights_;
-  std::map<std::string, int> names_;  // taken -> how often it was asked for
+  std::map<std::string, int> names_;  // taken name -> number of requests for it
   std::map<std::string, int> values_;
   std::map<std::string, TurnedValue> turned_;
   std::vector<Flattened> flattened_;

@@ -14,7 +14,7 @@ struct Kernels {
   Vec3 k;
 };
 
-// Extents of W: [f_out][f][k...]; each positive.
+// Returns the extents of W, [f_out][f][k...], each positive.
 Result<Kernels> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, int rank) {
   const Result<std::vector<std::int64_t>> dims = dims_of(tensor);
   if (!dims) return dims.error();

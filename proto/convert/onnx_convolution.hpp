@@ -7,7 +7,7 @@ namespace znni {
 
 [[nodiscard]] Result<void> convert_conv(const OnnxNode& node, OnnxBuilder& builder);
 
-// The error where the node pads: auto_pad of SAME, or pads other than 0.
+// Fails if the node pads: auto_pad of SAME, or pads other than 0.
 [[nodiscard]] Result<void> refuse_padding(const OnnxAttributes& attributes);
 
 }  // namespace znni

@@ -15,12 +15,12 @@ namespace {
 
 using Integers = std::vector<std::int64_t>;
 
-constexpr std::int64_t opset_of_inputs = 10;                      // attributes before
-constexpr std::int64_t most_border = std::int64_t{1} << 20;       // as much as any net reaches
-constexpr std::int64_t to_the_end = (std::int64_t{1} << 31) - 1;  // and more, as exporters write it
+constexpr std::int64_t opset_of_inputs = 10;                      // older sets have attributes instead of inputs
+constexpr std::int64_t most_border = std::int64_t{1} << 20;       // upper bound of any net's reach
+constexpr std::int64_t to_the_end = (std::int64_t{1} << 31) - 1;  // exporters write this or more for "to the end"
 constexpr int image_axis = 1;
 
-// Constant numbers at an input of the node; nothing where it is not given.
+// Returns the constant numbers at an input of the node; nullopt if the node lacks that input.
 Result<std::optional<Integers>> constants_at(const OnnxNode& node, const OnnxBuilder& builder, int input,
                                              std::string_view what) {
   if (!OnnxBuilder::has_input(node.proto, input)) return std::optional<Integers>();
@@ -33,7 +33,8 @@ Result<std::optional<Integers>> constants_at(const OnnxNode& node, const OnnxBui
   return std::optional<Integers>(*std::move(values));
 }
 
-// The list called `name`: input `input`, or an attribute of old operator sets. Nothing where the node has none.
+// Returns the list called `name`: input `input`, or in old operator sets an attribute. Returns nullopt if the node has
+// none.
 Result<std::optional<Integers>> list_of(const OnnxNode& node, const OnnxBuilder& builder, std::string_view name,
                                         int input) {
   if (builder.opset() >= opset_of_inputs) return constants_at(node, builder, input, name);
@@ -42,7 +43,7 @@ Result<std::optional<Integers>> list_of(const OnnxNode& node, const OnnxBuilder&
   return node.attributes.find(name) == nullptr ? std::optional<Integers>() : std::optional(*std::move(values));
 }
 
-// What a Slice keeps of one axis of [N][f][spatial...].
+// Range that a Slice keeps of one axis of [N][f][spatial...].
 struct Range {
   int axis = 0;
   std::int64_t start = 0;
@@ -54,7 +55,7 @@ std::string text_of(const Range& range) {
          std::to_string(range.axis);
 }
 
-// Negative axes count from the last.
+// Returns the axis as an index from 0; negative axes count from the last.
 Result<int> axis_of(std::int64_t axis, int axes) {
   if (axis >= -axes && axis < axes) return static_cast<int>(axis < 0 ? axis + axes : axis);
   return corrupt("axis " + std::to_string(axis) + " of a tensor with " + std::to_string(axes) + " axes");
@@ -96,7 +97,7 @@ Result<std::vector<Range>> ranges_of(const OnnxNode& node, const OnnxBuilder& bu
   return ranges;
 }
 
-// A batch's inputs and a tensor's images are kept as they are.
+// Fails if a range of the batch or channel axis does not keep all of it.
 Result<void> check_whole(const Range& range, std::int64_t images) {
   const std::int64_t all = range.axis == image_axis ? images : to_the_end;
   const bool begins = range.start == 0 || (range.axis == image_axis && range.start <= -images);
@@ -109,7 +110,7 @@ struct Border {
   std::int64_t end = 0;
 };
 
-// Of an axis with `n` voxels in the file, 0 where it leaves that open.
+// Returns the border that a range removes from an axis. `n` is the extent that the file declares, 0 if it is open.
 Result<Border> border_of(const Range& range, std::int64_t n) {
   const bool relative = range.start < 0 || (range.end >= 0 && range.end < to_the_end);
   if (relative && n == 0) {
@@ -133,7 +134,8 @@ Result<void> append_crop(const OnnxNode& node, OnnxBuilder& builder, int input, 
   return {};
 }
 
-// Pads of each axis named in `axes`: all begins, then all ends. None may be above 0.
+// Returns the crop of negative pads. `pads` holds all begins, then all ends, of the axes in `axes`; none may be above
+// 0.
 Result<Crop> cropped_by(const Integers& pads, const Integers& axes, int rank) {
   if (pads.size() != 2 * axes.size()) {
     return corrupt("has " + std::to_string(pads.size()) + " pads; " + std::to_string(2 * axes.size()) + " are right");

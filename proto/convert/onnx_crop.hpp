@@ -1,14 +1,14 @@
-// ONNX operators that take away the border of a tensor.
+// ONNX operators that remove the border of a tensor.
 #pragma once
 
 #include "proto/convert/onnx_operators.hpp"
 
 namespace znni {
 
-// Constant starts and ends over spatial axes, steps of 1. What counts from the other side of an extent than it must, a
-// start below 0 or an end above, needs an extent that the graph's input declares.
+// Converts a Slice of spatial axes with constant starts and ends and steps of 1. A start that counts from the end
+// (below 0) or an end that counts from the begin (0 or more) needs an extent that the graph's input declares.
 [[nodiscard]] Result<void> convert_slice(const OnnxNode& node, OnnxBuilder& builder);
-// By nothing at all, as exporters write it before an AveragePool, or by less than nothing, which crops.
+// Converts a Pad of zero, as exporters write it before an AveragePool, or of negative amounts, which crops.
 [[nodiscard]] Result<void> convert_pad(const OnnxNode& node, OnnxBuilder& builder);
 
 }  // namespace znni

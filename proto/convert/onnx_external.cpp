@@ -19,7 +19,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What a tensor says about where its bytes are.
+// A tensor's entry about the place of its bytes.
 struct Reference {
   std::string location;
   std::int64_t offset = 0;
@@ -37,7 +37,7 @@ Result<Reference> reference_of(const onnx::TensorProto& tensor) {
   Reference reference;
   for (const onnx::StringStringEntryProto& entry : tensor.external_data()) {
     if (entry.key() == "location") reference.location = entry.value();
-    if (entry.key() != "offset" && entry.key() != "length") continue;  // checksums and the like are for others
+    if (entry.key() != "offset" && entry.key() != "length") continue;  // checksums and the like are not read
     const Result<std::int64_t> bytes = bytes_of(entry.key(), entry.value());
     if (!bytes) return bytes.error();
     if (entry.key() == "offset") reference.offset = *bytes;
@@ -46,7 +46,7 @@ Result<Reference> reference_of(const onnx::TensorProto& tensor) {
   return reference;
 }
 
-// A relative path that goes down only.
+// Fails unless the location is a relative path that only goes down.
 Result<void> check_location(const std::string& location) {
   const fs::path path(location);
   const bool printable = std::none_of(location.begin(), location.end(), [](unsigned char c) { return c < 0x20; });
@@ -66,15 +66,15 @@ bool is_below(const fs::path& file, const fs::path& folder) {
 class ExternalData::Files {
  public:
   explicit Files(const fs::path& model_file) {
-    std::error_code ignored;  // a root that cannot be told is empty, and nothing is below it
+    std::error_code ignored;  // a root that cannot be resolved is empty, and no file is below it
     const fs::path file = fs::absolute(model_file, ignored);
     folder_ = file.parent_path();
     roots_.push_back(fs::weakly_canonical(folder_, ignored));
-    // Where the model itself is a link, what lies beside its target belongs to it as well.
+    // If the model itself is a link, files beside its target belong to it as well.
     roots_.push_back(fs::weakly_canonical(file, ignored).parent_path());
   }
 
-  // Notes where the numbers of the tensor are, if they are not in it.
+  // Records the place of the tensor's numbers if they are in another file.
   Result<void> add(const onnx::TensorProto& tensor) {
     if (tensor.data_location() != onnx::TensorProto::EXTERNAL) return {};
     const Result<std::int64_t> bytes = stored_bytes(tensor);
@@ -107,7 +107,7 @@ class ExternalData::Files {
     File* file = nullptr;
     std::int64_t offset = 0;
     std::int64_t bytes = 0;
-    std::int64_t width = 1;  // of an element
+    std::int64_t width = 1;  // bytes of an element
   };
 
   Result<Place> place_of(const onnx::TensorProto& tensor, std::int64_t bytes) {
@@ -142,9 +142,9 @@ class ExternalData::Files {
     return file;
   }
 
-  // Part after part, so that numbers of another type are not in memory twice.
+  // Reads and converts part after part, so that numbers of another type are not in memory twice.
   static bool read(File& file, std::int64_t offset, std::int64_t bytes, std::int64_t width, int type, float* to) {
-    constexpr std::int64_t part_bytes = std::int64_t{1} << 20;  // of whole elements of any type
+    constexpr std::int64_t part_bytes = std::int64_t{1} << 20;  // whole elements of any type
     std::string part;
     file.stream.clear();
     file.stream.seekg(offset);
@@ -158,9 +158,9 @@ class ExternalData::Files {
     return true;
   }
 
-  // Tensors may share their bytes, but a small file shall not fill the memory.
+  // Tensors may share bytes up to this many times, so that a small file cannot fill the memory.
   static constexpr std::int64_t most_sharing = 4;
-  // As much as an ONNX file itself may hold: files may claim any size and hold nothing.
+  // Upper bound of external bytes, that of an ONNX file itself. Sparse files may claim any size.
   static constexpr std::int64_t most_bytes = std::int64_t{2} << 30;
 
   Result<File*> open(const std::string& location) {
@@ -173,7 +173,7 @@ class ExternalData::Files {
     }
     const bool inside = is_below(path, roots_[0]) || is_below(path, roots_[1]);
     if (!inside) return unsupported("its external data is in " + in_quotes(location) + ", a link out of the folder");
-    // Opening a pipe would wait for somebody to write into it.
+    // Opening a pipe would block until a writer opens it.
     if (!fs::is_regular_file(path, failure)) return corrupt(in_quotes(location) + " is no regular file");
     File file{std::ifstream(path, std::ios::binary), 0};
     if (!file.stream) return corrupt(in_quotes(location) + " cannot be opened as a file");

@@ -12,23 +12,23 @@
 
 namespace znni {
 
-// Where such numbers stand. They are read one tensor at a time, so that no more than that is in memory twice.
+// The files and positions of such numbers. They are read one tensor at a time, so that at most one is in memory twice.
 class ExternalData {
  public:
-  // Opens the files that the model's tensors refer to and checks that they hold what is asked for; reads none of it.
-  // Only types that floats_of() reads are looked at. `model_file`: where the model came from. Other files are looked
-  // for in its folder or below, by the names the model gives; a name that leads out of it, by "..", from the root or
-  // through a link, is an error, as is a file that is missing or too short. The error names tensor and file. `model`
-  // must outlive the result and stay as it is.
+  // Opens the files that the model's tensors refer to and checks that they are long enough; reads none of them. Ignores
+  // tensors of types that floats_of() does not read. `model_file` is the model's own file; the others must be in its
+  // folder or below. A name that leads out of the folder, by "..", from the root or through a link, is an error, as is
+  // a file that is missing or too short. The error names tensor and file. `model` must outlive the result and not
+  // change.
   [[nodiscard]] static Result<ExternalData> open(const onnx::ModelProto& model,
                                                  const std::filesystem::path& model_file);
   ExternalData(ExternalData&& other) noexcept;
   ExternalData& operator=(ExternalData&& other) noexcept;
   ~ExternalData();
 
-  // Bytes that all tensors have in files, one that tensors share counted for each.
+  // Returns the bytes of all tensors in files. Shared bytes count once for each tensor.
   [[nodiscard]] std::int64_t bytes() const;
-  // The numbers of a tensor of the model, wherever they are: as floats_of() gives them.
+  // Returns the numbers of a tensor of the model, inside or outside the message, as floats_of() does.
   [[nodiscard]] Result<std::vector<float>> floats_of(const onnx::TensorProto& tensor);
 
  private:

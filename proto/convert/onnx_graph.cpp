@@ -35,7 +35,7 @@ Result<void> find_initializers(const onnx::GraphProto& proto, OnnxGraph& graph) 
   return {};
 }
 
-// Models before IR version 4 list initializers among the inputs.
+// Finds the input and the output. Models before IR version 4 list initializers among the inputs.
 Result<void> find_ends(const onnx::GraphProto& proto, OnnxGraph& graph) {
   int inputs = 0;
   for (const onnx::ValueInfoProto& input : proto.input()) {
@@ -66,7 +66,7 @@ Result<Producers> find_producers(const onnx::GraphProto& proto, const OnnxGraph&
   return producers;
 }
 
-// What a Constant node holds, as a tensor; nullptr where it is of a kind that no supported operator reads.
+// Returns the tensor that a Constant node holds; nullptr if no supported operator reads its kind.
 const onnx::TensorProto* constant_of(const onnx::NodeProto& node, OnnxGraph& graph) {
   for (const onnx::AttributeProto& attribute : node.attribute()) {
     if (attribute.name() == "value" && attribute.type() == onnx::AttributeProto::TENSOR) return &attribute.t();
@@ -87,7 +87,7 @@ const onnx::TensorProto* constant_of(const onnx::NodeProto& node, OnnxGraph& gra
   return nullptr;
 }
 
-// Nodes the output depends on, walking from it; constants end the walk.
+// Returns the nodes that the output depends on. Walks back from the output and stops at constants.
 Result<std::set<int>> needed_nodes(const onnx::GraphProto& proto, const OnnxGraph& graph, const Producers& producers) {
   std::set<int> needed;
   std::vector<int> open;
@@ -109,11 +109,11 @@ Result<std::set<int>> needed_nodes(const onnx::GraphProto& proto, const OnnxGrap
   return needed;
 }
 
-// Takes, again and again, the first node of the file all of whose inputs are there.
+// Returns the nodes in topological order: repeatedly takes the first node of the file whose inputs are all computed.
 Result<std::vector<int>> topological_order(const onnx::GraphProto& proto, const std::set<int>& needed,
                                            const Producers& producers) {
-  std::map<int, int> missing;               // node -> inputs not there yet
-  std::map<int, std::vector<int>> readers;  // node -> nodes that read it, once per reading
+  std::map<int, int> missing;               // node -> number of inputs not computed yet
+  std::map<int, std::vector<int>> readers;  // node -> nodes that read it, once for each input
   for (const int i : needed) {
     int& count = missing[i];
     for (const std::string& input : proto.node(i).input()) {
@@ -143,7 +143,7 @@ Result<std::vector<int>> topological_order(const onnx::GraphProto& proto, const 
   return order;
 }
 
-// True where the node only holds or passes on a constant, which is then noted.
+// Notes the constant of a node that only holds or passes on one. Returns whether it is such a node.
 bool note_constant(const onnx::NodeProto& node, OnnxGraph& graph) {
   const bool one_output = node.output_size() == 1;
   if (one_output && is_operator(node, "Constant")) {

@@ -18,7 +18,7 @@ Result<std::vector<int>> inputs_of(const OnnxNode& node, const OnnxBuilder& buil
   return inputs;
 }
 
-// A constant true at input 2 would make Dropout drop.
+// Returns whether Dropout may drop values: true unless input 2, training_mode, is absent or a constant false.
 bool may_train(const OnnxNode& node, const OnnxBuilder& builder) {
   constexpr int training_mode = 2;
   if (!OnnxBuilder::has_input(node.proto, training_mode)) return false;

@@ -1,16 +1,17 @@
-// ONNX operators in which branches meet, and those that pass their input on when a net is only run.
+// ONNX operators that join branches, and operators that have no effect when a net is run.
 #pragma once
 
 #include "proto/convert/onnx_operators.hpp"
 
 namespace znni {
 
-// Two tensors of equal images; with a constant it is a shift (proto/convert/onnx_scale_shift.hpp).
+// Converts an Add of two tensors with equal numbers of channels. An Add of a constant is a shift
+// (proto/convert/onnx_scale_shift.hpp).
 [[nodiscard]] Result<void> convert_add(const OnnxNode& node, OnnxBuilder& builder);
-// Over images.
+// Converts a Concat of channels.
 [[nodiscard]] Result<void> convert_concat(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_identity(const OnnxNode& node, OnnxBuilder& builder);
-// Its mask may not be used.
+// Passes a Dropout's input on. Fails if its mask is used.
 [[nodiscard]] Result<void> convert_dropout(const OnnxNode& node, OnnxBuilder& builder);
 
 }  // namespace znni

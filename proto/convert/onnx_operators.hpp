@@ -1,5 +1,4 @@
-// The table of ONNX operators that are read. Adding one: a row here and a function that turns its node into
-// ours.
+// The table of supported ONNX operators. To add one, add a row and a function that converts its node.
 #pragma once
 
 #include <span>
@@ -9,7 +8,7 @@
 
 namespace znni {
 
-// A node with what its row allowed.
+// A node with its attributes, which its row of the table allows.
 struct OnnxNode {
   const onnx::NodeProto& proto;
   const OnnxAttributes& attributes;
@@ -19,11 +18,11 @@ struct OnnxOperator {
   std::string_view name;
   int least_inputs = 1;
   int most_inputs = 1;
-  std::span<const std::string_view> attributes;  // of all operator sets
+  std::span<const std::string_view> attributes;  // those of all operator sets
   Result<void> (*convert)(const OnnxNode& node, OnnxBuilder& builder);
 };
 
-// Sorted by name.
+// Returns the table, sorted by name.
 [[nodiscard]] std::span<const OnnxOperator> onnx_operators();
 
 // Reads one node of a graph; the error begins with the node's name and operator.

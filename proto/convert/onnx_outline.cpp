@@ -24,10 +24,10 @@ namespace {
 namespace pb = google::protobuf;
 using Wire = pb::internal::WireFormatLite;
 
-// The messages on the way to a tensor's numbers.
+// The nested messages that lead to a tensor's numbers.
 enum class Kind { model, graph, tensor };
 
-// Which field of a message is the next one on that way, or holds the numbers.
+// Returns the field of a message that holds the next one of these, or the numbers.
 int field_inwards(Kind kind) {
   switch (kind) {
     case Kind::model: return onnx::ModelProto::kGraphFieldNumber;
@@ -48,7 +48,7 @@ void append_bytes(std::uint32_t tag, std::string_view bytes, std::string& out) {
   out += bytes;
 }
 
-// What the numbers of a tensor are replaced by.
+// Returns the serialised fields that replace the numbers of a tensor.
 std::string reference(const std::string& location, std::int64_t offset, std::int64_t length) {
   onnx::TensorProto tensor;
   tensor.set_data_location(onnx::TensorProto::EXTERNAL);
@@ -72,7 +72,7 @@ class Outliner {
   Outliner(int file, std::int64_t bytes, std::string location, std::int64_t most)
       : stream_(file), in_(&stream_), file_(file), bytes_(bytes), location_(std::move(location)), left_(most) {}
 
-  // Whether the file is a message, as far as it was looked at.
+  // Copies the file's message to `out`. Returns whether the file is a message, as far as it was read.
   bool run(std::string& out) { return copy(Kind::model, bytes_, out); }
   [[nodiscard]] bool is_too_large() const { return left_ < 0; }
 
@@ -88,7 +88,7 @@ class Outliner {
     return !is_too_large();
   }
 
-  // All fields up to byte `end` of the file.
+  // Copies all fields up to byte `end` of the file.
   bool copy(Kind kind, std::int64_t end, std::string& out) {
     std::optional<Numbers> numbers;
     std::uint64_t type = 0;
@@ -155,7 +155,7 @@ class Outliner {
     return in_.ReadRaw(out.data() + before, static_cast<int>(length));
   }
 
-  // Integers and the like stay.
+  // Replaces the numbers of a tensor by a reference. Copies them if they are not `readable`, such as integers.
   bool replace(const Numbers& numbers, bool readable, std::string& out) {
     if (readable) {
       out += reference(location_, numbers.offset, numbers.length);
@@ -173,7 +173,7 @@ class Outliner {
   int file_;
   std::int64_t bytes_;
   std::string location_;
-  std::int64_t left_;  // of what may be kept; negative once more was asked for
+  std::int64_t left_;  // bytes that may still be kept; negative if more were needed
 };
 
 }  // namespace

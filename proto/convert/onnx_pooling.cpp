@@ -6,7 +6,7 @@
 namespace znni {
 namespace {
 
-// Rounding up makes windows that reach beyond the input, unless the stride is 1.
+// Fails if the node rounds its extents up. Windows would then reach beyond the input, unless the stride is 1.
 Result<void> refuse_ceil_mode(const OnnxAttributes& attributes, Vec3 stride) {
   const Result<std::int64_t> mode = attributes.integer("ceil_mode", 0);
   if (!mode) return mode.error();

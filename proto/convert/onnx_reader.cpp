@@ -15,13 +15,13 @@
 namespace znni {
 namespace {
 
-// What the tensors of the net look like: [N][f_in][spatial axes].
+// Form of the net's input: [N][f_in][spatial axes].
 struct InputForm {
   int rank = 0;
   std::int64_t f_in = 0;
 };
 
-// Extents of the first Conv's weights; empty where there is none.
+// Returns the extents of the first Conv's weights; empty if there is none.
 std::vector<std::int64_t> first_weights(const OnnxGraph& graph) {
   for (const onnx::NodeProto* node : graph.nodes) {
     if (!is_operator(*node, "Conv") || node->input_size() < 2) continue;
@@ -58,14 +58,15 @@ Result<InputForm> form_of(const OnnxGraph& graph) {
   return form;
 }
 
-// A tensor may be shared by some nodes, and one number may stand for all images: a few times the file.
+// Returns an upper bound of the parameters: a few times the file's bytes, because nodes may share a tensor, and one
+// number may stand for all channels.
 std::int64_t plausible_parameters(const onnx::ModelProto& model, std::int64_t bytes_elsewhere) {
   constexpr std::int64_t always = std::int64_t{1} << 22;
   return add(always, mul(4, add(static_cast<std::int64_t>(model.ByteSizeLong()), bytes_elsewhere)));
 }
 
-// Bytes of the numbers that nodes read, as float32; a tensor that nodes share counts once. Wrong extents count nothing:
-// their node refuses them.
+// Returns the bytes of the numbers that nodes read, as float32. A tensor that nodes share counts once. Tensors with
+// wrong extents do not count, because their node refuses them.
 std::int64_t weight_bytes_of(const OnnxGraph& graph) {
   std::set<const onnx::TensorProto*> tensors;
   for (const onnx::NodeProto* node : graph.nodes) {
@@ -135,12 +136,12 @@ Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string&
 }
 
 Result<LoadedNetwork> read_onnx_file(const std::string& path, std::int64_t most_weight_bytes) {
-  constexpr std::int64_t names = std::int64_t{1} << 20;  // and all else that is no weight
+  constexpr std::int64_t names = std::int64_t{1} << 20;  // bytes for names and other fields beside the weights
   const std::optional<FileState> before = file_state(path);
   const Result<std::string> outline = read_onnx_outline(path, add(most_weight_bytes, names));
   if (!outline) return outline.error();
   Result<LoadedNetwork> loaded = read_onnx_bytes(*outline, path, most_weight_bytes);
-  // The outline says where numbers stand in the file that it was made of.
+  // The outline refers to positions in the file, so the file must not have changed.
   if (file_state(path) != before) return corrupt("changed while it was read; load it again").within(path);
   return loaded ? std::move(loaded) : loaded.error().within(path);
 }

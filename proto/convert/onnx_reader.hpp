@@ -1,6 +1,6 @@
-// ONNX models as networks. Only the file's messages are used, no checker or shape inference of ONNX: the
-// table of operators (proto/convert/onnx_operators.hpp) says what is read, and every size is checked here, so
-// that a hostile file gives an error and never more.
+// Reads ONNX models as networks. Uses the file's messages only, not ONNX's checker or shape inference. The table of
+// operators (proto/convert/onnx_operators.hpp) says what is supported. Every size is checked here, so that a hostile
+// file causes an error and nothing worse.
 #pragma once
 
 #include <cstdint>
@@ -16,27 +16,27 @@
 
 namespace znni {
 
-// A model is one protobuf message, which cannot be larger.
+// Upper bound of a model's bytes, which is that of a protobuf message.
 inline constexpr std::int64_t most_model_bytes = (std::int64_t{1} << 31) - 1;
 
-// Node by node, nothing folded or fused: nodes without effect (Identity, Dropout, constants) and those the
-// output does not need are gone, the rest stand in topological order under the names the file gives them.
-// Tensors of one or two spatial axes have leading extents of 1.
-// The result passes check() and check_weights().
-// `source` gives the numbers of its tensors. over_budget, before any is read, where those of all nodes take too much.
+// Gives read_onnx() the numbers of a model's tensors, and bounds them.
 struct OnnxSource {
   std::function<Result<std::vector<float>>(const onnx::TensorProto&)> floats = floats_of;
-  std::int64_t bytes_elsewhere = 0;            // of tensors whose numbers are not in the message
-  std::int64_t most_weight_bytes = saturated;  // of all numbers, as float32
+  std::int64_t bytes_elsewhere = 0;            // bytes of numbers that are not in the message
+  std::int64_t most_weight_bytes = saturated;  // bound of all numbers, as float32
 };
+// Converts node by node, without folding or fusing. Leaves out nodes without effect (Identity, Dropout, constants) and
+// nodes that the output does not need. The rest are in topological order under the names of the file. Tensors of one or
+// two spatial axes have leading extents of 1. The result passes check() and check_weights(). Fails with over_budget,
+// before any numbers are read, if those of all nodes take too much.
 [[nodiscard]] Result<LoadedNetwork> read_onnx(const onnx::ModelProto& model, const OnnxSource& source = {});
 
-// The same from the bytes of a file. `path`: where they came from, so that weights in files beside it are read
-// (proto/convert/onnx_external.hpp); without it a model that has such is refused.
+// Does the same with the bytes of the file at `path`. The path is needed to read weights in files beside it
+// (proto/convert/onnx_external.hpp); without it a model with such weights is refused.
 [[nodiscard]] Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string& path = "",
                                                     std::int64_t most_weight_bytes = saturated);
 
-// The same of a file, whose large tensors are in memory once: where they are needed, as float32.
+// Does the same with a file. Its large tensors are in memory only once, as float32.
 [[nodiscard]] Result<LoadedNetwork> read_onnx_file(const std::string& path, std::int64_t most_weight_bytes);
 
 }  // namespace znni

@@ -9,7 +9,7 @@
 namespace znni {
 namespace {
 
-// The inputs 1..4 of BatchNormalization, in its order.
+// Inputs 1 to 4 of BatchNormalization, in its order.
 struct Statistics {
   std::vector<float> gamma;
   std::vector<float> beta;
@@ -59,8 +59,8 @@ Result<void> refuse_training(const OnnxNode& node) {
   return {};
 }
 
-// Whether a constant of these extents, aligned with the last axes of [N][f][spatial...], is one number or one
-// per image.
+// Returns whether a constant of these extents, aligned with the last axes of [N][f][spatial...], is one number or one
+// per channel.
 bool is_per_image(const std::vector<std::int64_t>& dims, std::int64_t f, int spatial_axes) {
   const std::size_t axes = static_cast<std::size_t>(spatial_axes) + 2;
   if (dims.size() > axes) return false;
@@ -74,7 +74,7 @@ bool is_per_image(const std::vector<std::int64_t>& dims, std::int64_t f, int spa
 struct Operands {
   int value = 0;
   bool constant_first = false;
-  std::vector<float> numbers;  // one per image
+  std::vector<float> numbers;  // one per channel
 };
 
 Result<Operands> operands_of(const OnnxNode& node, const OnnxBuilder& builder) {

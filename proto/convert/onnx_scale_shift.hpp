@@ -1,15 +1,15 @@
-// ONNX operators that scale and shift each image: BatchNormalization, and arithmetic with constants.
+// ONNX operators that scale and shift each channel: BatchNormalization, and arithmetic with constants.
 #pragma once
 
 #include "proto/convert/onnx_operators.hpp"
 
 namespace znni {
 
-// With its recorded statistics: scale = gamma / sqrt(variance + epsilon), shift = beta - mean * scale.
+// Converts with the recorded statistics: scale = gamma / sqrt(variance + epsilon), shift = beta - mean * scale.
 [[nodiscard]] Result<void> convert_batch_normalization(const OnnxNode& node, OnnxBuilder& builder);
 
-// A tensor and a constant that is one number or one per image; either may stand first, but nothing is divided by
-// a tensor.
+// Convert an operation of a tensor and a constant, which is one number or one per channel. Either may be the first
+// operand, but a division by a tensor is refused.
 [[nodiscard]] Result<void> convert_mul(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_div(const OnnxNode& node, OnnxBuilder& builder);
 [[nodiscard]] Result<void> convert_sub(const OnnxNode& node, OnnxBuilder& builder);

@@ -21,7 +21,7 @@ std::vector<int> axes_in_order(int rank) {
   return axes;
 }
 
-// `axes` taken in the order `perm`, which must hold each of their indices once.
+// Returns `axes` in the order `perm`, which must hold each of their indices once.
 Result<std::vector<int>> permuted(const std::vector<int>& axes, const std::vector<std::int64_t>& perm) {
   std::vector<int> result;
   for (const std::int64_t from : perm) {
@@ -35,7 +35,7 @@ Result<std::vector<int>> permuted(const std::vector<int>& axes, const std::vecto
   return result;
 }
 
-// Softmax of a transposed tensor stays transposed.
+// Converts the Softmax of a transposed tensor. The result stays transposed.
 Result<void> convert_turned(const OnnxNode& node, OnnxBuilder& builder, const TurnedValue& turned, std::int64_t axis) {
   const auto axes = static_cast<std::int64_t>(turned.axes.size());
   const std::int64_t found = axis < 0 ? axis + axes : axis;
@@ -48,7 +48,7 @@ Result<void> convert_turned(const OnnxNode& node, OnnxBuilder& builder, const Tu
   return {};
 }
 
-// Declared extents of the graph's input; nothing for axes that are free.
+// Returns the declared extents of the graph's input; nullopt for axes that are open.
 std::vector<std::optional<std::int64_t>> declared_extents(const OnnxGraph& graph, int rank) {
   std::vector<std::optional<std::int64_t>> extents(static_cast<std::size_t>(rank));
   const onnx::TensorShapeProto& shape = graph.input->type().tensor_type().shape();

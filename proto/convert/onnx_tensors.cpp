@@ -17,7 +17,7 @@ Error wrong_size(std::int64_t found, const char* unit, std::int64_t elements) {
   return corrupt("has " + std::to_string(found) + " " + unit + "; its extents ask for " + std::to_string(elements));
 }
 
-// Elements stored as raw bytes, each turned into a float.
+// Returns elements that are stored as raw bytes, each converted.
 template <class Stored, class Convert>
 auto from_raw(const std::string& raw, std::int64_t count, Convert convert)
     -> Result<std::vector<decltype(convert(Stored()))>> {
@@ -33,7 +33,7 @@ auto from_raw(const std::string& raw, std::int64_t count, Convert convert)
   return values;
 }
 
-// Elements stored as a repeated field.
+// Returns elements that are stored as a repeated field, each converted.
 template <class Field, class Convert>
 auto from_field(const Field& field, std::int64_t count, Convert convert)
     -> Result<std::vector<decltype(convert(field[0]))>> {
@@ -56,7 +56,7 @@ std::string type_name(int type) {
                : "number " + std::to_string(type);
 }
 
-// Numbers that are elsewhere. What another file holds has been read before, where the model came from a file.
+// Fails if the numbers are not in the message. Numbers in other files are read before, if the model came from a file.
 Result<void> refuse_elsewhere(const onnx::TensorProto& tensor) {
   if (tensor.data_location() == onnx::TensorProto::EXTERNAL || tensor.external_data_size() > 0) {
     return unsupported("has its data in another file, which was not read");

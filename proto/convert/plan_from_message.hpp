@@ -1,4 +1,4 @@
-// A plan out of its message, with the checks that the text form alone cannot make.
+// Makes a plan from its message, with the checks that the text form alone cannot make.
 #pragma once
 
 #include "planner/plan/plan.hpp"
@@ -6,8 +6,8 @@
 
 namespace znni {
 
-// Errors name the rung and node: formats that are not known, extents without three values, sizes below 0,
-// no rung at all, no nodes in the key.
+// Fails for unknown formats, extents without three values, sizes below 0, a plan without rungs, and a key without
+// nodes. Errors name the rung and node.
 [[nodiscard]] Result<Plan> plan_from_message(const text::Plan& written);
 
 }  // namespace znni

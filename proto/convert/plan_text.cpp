@@ -10,7 +10,7 @@
 namespace znni {
 namespace {
 
-// The messages' words stand in the same order as the planner's.
+// The enums of the messages have the same order as the planner's.
 static_assert(static_cast<int>(PoolMode::fragments) == text::Plan::fragments);
 static_assert(static_cast<int>(Place::gpu_host_ram) == text::Plan::gpu_host_ram);
 static_assert(static_cast<int>(Precision::bf16) == text::Plan::bf16);

@@ -1,5 +1,5 @@
-// Plans as text (proto/plan.proto). Reading is strict about the form: unknown fields, words and formats are
-// errors. Whether the plan can run is check(plan, ...)'s to say.
+// Plans as text (proto/plan.proto). Reading is strict about the form: unknown fields, words and formats are errors.
+// check(plan, ...) says if the plan can run.
 #pragma once
 
 #include <string>
@@ -9,14 +9,14 @@
 
 namespace znni {
 
-// The error names the line or the field.
+// Reads a plan. The error names the line or the field.
 [[nodiscard]] Result<Plan> parse_plan(std::string_view text);
-// parse_plan() of it gives the same plan; times keep all their digits.
+// Returns the text from which parse_plan() makes the same plan; times keep all their digits.
 [[nodiscard]] std::string plan_text(const Plan& plan);
 
-// The error begins with the path; not_found when there is none.
+// Reads a plan file. The error begins with the path. Fails with not_found if there is no file.
 [[nodiscard]] Result<Plan> read_plan(const std::string& path);
-// Atomic: a plan file is whole or the one before.
+// Writes a plan file atomically: the file is either the new plan or the one before.
 [[nodiscard]] Result<void> write_plan(const std::string& path, const Plan& plan);
 
 }  // namespace znni

@@ -1,4 +1,4 @@
-// Domain values that plans and timings have in common, to their messages and back.
+// Converts values that plans and timings share to their messages and back.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace znni {
 
-// "f32:blocked16"; the error lists what is known.
+// Parses a format such as "f32:blocked16"; the error lists the known ones.
 [[nodiscard]] Result<Format> parse_format(std::string_view field, const std::string& text);
 
 [[nodiscard]] Variant variant_of(const google::protobuf::RepeatedPtrField<text::Setting>& settings);

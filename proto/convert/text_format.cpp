@@ -21,7 +21,7 @@ using google::protobuf::TextFormat;
 
 std::string at_line(int line, const std::string& message) { return "line " + std::to_string(line) + ": " + message; }
 
-// The parser says `Message type "T" has no field named "f".`; T and f are all we take from it.
+// Returns T and f of the parser's message `Message type "T" has no field named "f".`, nullopt for any other message.
 std::optional<UnknownField> as_unknown_field(int line, const std::string& message) {
   std::vector<std::string> quoted;
   for (std::size_t from = message.find('"'); from != std::string::npos;) {
@@ -34,13 +34,13 @@ std::optional<UnknownField> as_unknown_field(int line, const std::string& messag
   return UnknownField{line, quoted[0], quoted[1]};
 }
 
-// "list [" becomes "list: [". Both are protobuf's text form, but the parser cannot skip an unknown field of the
-// first, and Triton's files are full of them.
+// Replaces "list [" by "list: [". Both are protobuf's text form, but the parser cannot skip an unknown field in the
+// first form, which is common in Triton's files.
 std::string with_colons_before_lists(std::string_view text) {
   std::string result;
   result.reserve(text.size() + text.size() / 64);
   TextScan scan;
-  char before = ':';  // last character outside of space, quotes and comments
+  char before = ':';  // last character that is not in space, quotes or comments
   for (const char c : text) {
     const bool outside = scan.take(c);
     const bool ends_a_name = std::isalnum(static_cast<unsigned char>(before)) != 0 || before == '_';

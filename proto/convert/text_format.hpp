@@ -1,4 +1,4 @@
-// Protobuf's text form, strict: every error is one line that begins with the line number.
+// Reads and prints protobuf's text form. Reading is strict; every error is one line that begins with the line number.
 #pragma once
 
 #include <functional>
@@ -15,19 +15,19 @@ namespace znni {
 // A field of the text that the message does not have.
 struct UnknownField {
   int line = 0;         // from 1
-  std::string message;  // type that lacks it, "inference.ModelConfig"
+  std::string message;  // type that lacks the field, "inference.ModelConfig"
   std::string field;
 };
 
-// Fills `message`; a field it does not have is an error that lists those it has.
+// Fills `message`. A field that the message does not have is an error, which lists the fields that it has.
 [[nodiscard]] Result<void> parse_text(std::string_view text, google::protobuf::Message& message);
 
-// The same, but unknown fields for which `may_skip` is true are skipped and returned, in order.
+// Does the same, but skips unknown fields for which `may_skip` is true. Returns them in order.
 [[nodiscard]] Result<std::vector<UnknownField>> parse_text_skipping(
     std::string_view text, google::protobuf::Message& message,
     const std::function<bool(const UnknownField&)>& may_skip);
 
-// One field per line; repeated numbers and words in one line: "k: [1, 5, 5]".
+// Returns the text, one field per line. Repeated numbers and words share a line: "k: [1, 5, 5]".
 [[nodiscard]] std::string print_text(const google::protobuf::Message& message);
 
 }  // namespace znni

@@ -1,11 +1,11 @@
-// Protobuf's text form character by character, as far as quotes and comments: what stands outside of them.
+// Scans protobuf's text form character by character and tells text from quotes and comments.
 #pragma once
 
 namespace znni {
 
 class TextScan {
  public:
-  // Whether `c` stands outside quotes and comments; the marks that begin and end them do not.
+  // Takes the next character. Returns whether it is outside quotes and comments; their delimiters count as inside.
   bool take(char c) {
     if (escaped_) {
       escaped_ = false;

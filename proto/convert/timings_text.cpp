@@ -19,7 +19,7 @@
 namespace znni {
 namespace {
 
-// The messages' words stand in the same order as the planner's.
+// The enums of the messages have the same order as the planner's.
 static_assert(static_cast<int>(MemorySpace::device) == text::Timings::device);
 static_assert(static_cast<int>(MemorySpace::pinned) == text::Timings::pinned);
 
@@ -127,7 +127,7 @@ Result<void> parse_without_cut_records(std::string_view text, text::Timings& wri
   return parse_text(rest.text, written);
 }
 
-// Whether the file's last byte is something else than the end of a line: what follows must begin a new one.
+// Returns whether the file's last byte does not end a line, so that an appended record must begin a new one.
 bool ends_within_line(int file) {
   const off_t bytes = ::lseek(file, 0, SEEK_END);
   char last = '\n';

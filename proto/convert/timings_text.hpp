@@ -1,5 +1,5 @@
-// Recorded timings as text (proto/timings.proto): appended one by one while measuring, so that an interrupted
-// run has lost nothing but the record it was writing.
+// Recorded timings as text (proto/timings.proto). Records are appended one by one while measuring, so that an
+// interrupted run loses only the record that it was writing.
 #pragma once
 
 #include <optional>
@@ -13,22 +13,22 @@ namespace znni {
 
 struct ReadTimings {
   Timings timings;
-  std::optional<Machine> machine;     // that the file tells of; sound
-  std::vector<std::string> warnings;  // one line each: records that were cut short and are left out
+  std::optional<Machine> machine;     // the file's machine, checked
+  std::vector<std::string> warnings;  // one line for each record that was cut short and left out
 };
 
-// A later record of the same key replaces the earlier. A record cut short by a crash is a warning, wherever it
-// stands; anything else that cannot be read is an error that names the line.
+// Reads timings. A later record replaces an earlier one with the same key. A record that was cut short by a crash is a
+// warning, anywhere in the file; other text that cannot be read is an error, which names the line.
 [[nodiscard]] Result<ReadTimings> parse_timings(std::string_view text);
 
-// `record { ... }` and a line's end.
+// Returns `record { ... }` and a line's end.
 [[nodiscard]] std::string timing_text(const TimingRecord& record);
 
-// A file that is not there holds no records. Warnings and errors begin with the path.
+// Reads a file; a missing file holds no records. Warnings and errors begin with the path.
 [[nodiscard]] Result<ReadTimings> read_timings(const std::string& path);
-// At the end of the file, in one write; creates it where it is missing.
+// Appends a record to the file in one write. Creates the file if it is missing.
 [[nodiscard]] Result<void> append_timing(const std::string& path, const TimingRecord& record);
-// All records, atomically.
+// Replaces the file by all records, atomically.
 [[nodiscard]] Result<void> write_timings(const std::string& path, const Timings& timings);
 
 }  // namespace znni
