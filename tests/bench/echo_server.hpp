@@ -1,17 +1,17 @@
-// The bare gRPC server that znnid's streams are compared with: it answers every chunk of a znni.v1.Volumes stream with
-// the same bytes, and computes nothing.
+// A bare gRPC server, with which znnid's streams are compared. It answers every chunk of a znni.v1.Volumes stream with
+// the same bytes and computes nothing.
 #pragma once
 
 #include <memory>
 
 namespace znni::bench {
 
-// On a free port of 127.0.0.1 until destroyed.
+// Listens on a free port of 127.0.0.1 until destroyed.
 class EchoServer {
  public:
   EchoServer();
   ~EchoServer();
-  // 0: it could not listen.
+  // Returns the port; 0 if the server could not listen.
   [[nodiscard]] int port() const;
 
  private:

@@ -15,7 +15,7 @@ std::optional<std::int64_t> number_in(const std::filesystem::path& file) {
   return std::nullopt;
 }
 
-// "intel-rapl:3", but not the parts of a package, "intel-rapl:3:0".
+// Returns whether the name is that of a package, "intel-rapl:3", and not of a part of one, "intel-rapl:3:0".
 bool names_package(std::string_view name) {
   constexpr std::string_view prefix = "intel-rapl:";
   if (!name.starts_with(prefix) || name.size() == prefix.size()) return false;

@@ -1,4 +1,4 @@
-// The template behind fma_chains.hpp. Included by the source of each instruction set and by nobody else.
+// The template behind fma_chains.hpp. Only the source of each instruction set includes it.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,8 @@
 namespace znni::bench {
 namespace {
 
-// Registers::Vector holds Registers::lanes floats; there are registers for Registers::chains of them.
+// Runs the chains. Registers::Vector holds Registers::lanes floats; the processor has registers for Registers::chains
+// of them.
 template <class Registers>
 float run_chains(std::int64_t rounds, float seed) {
   using Vector = typename Registers::Vector;

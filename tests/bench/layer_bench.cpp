@@ -15,9 +15,9 @@
 namespace znni::bench {
 namespace {
 
-constexpr double given_up = 3.0;      // first run over the best so far
+constexpr double given_up = 3.0;      // bound of a first run over the best so far
 constexpr int samples = 200;          // outputs compared with float64
-constexpr double wrong_error = 1e-3;  // no rounding of float32 comes near
+constexpr double wrong_error = 1e-3;  // far above any rounding of float32
 
 Seconds processor_seconds() {
   timespec now{};
@@ -31,7 +31,7 @@ bool blocked(const Estimate& estimate) {
 
 std::int64_t transient_bytes(const Estimate& estimate) { return pack(estimate.memory).bytes; }
 
-// Ways to run in blocked formats, the ones expected to be fast first.
+// Returns the ways to run in blocked formats, those expected to be fast first.
 std::vector<Estimate> candidates(std::vector<Estimate> estimates) {
   if (std::any_of(estimates.begin(), estimates.end(), blocked)) {
     std::erase_if(estimates, [](const Estimate& estimate) { return !blocked(estimate); });
@@ -58,7 +58,7 @@ class LayerBench {
   }
 
  private:
-  // A chosen way, prepared; its place in the results.
+  // A prepared way, with its index in the results.
   struct Runner {
     std::size_t index;
     std::unique_ptr<LayerRun> layer;
@@ -89,7 +89,7 @@ class LayerBench {
     return block;
   }
 
-  // Ways that fit the budget, or why there are none.
+  // Returns the ways that fit the budget. Fails if there are none.
   Result<std::vector<Estimate>> fitting(const Primitive& primitive) const {
     Result<std::vector<Estimate>> offered = primitive.describe(problem_, work_.device->spec());
     if (!offered) return offered.error();
@@ -105,12 +105,12 @@ class LayerBench {
     return Error{ErrorCode::over_budget, "needs " + bytes_text(least) + ", the limit is " + bytes_text(budget)};
   }
 
-  // Seconds of the second run; infinite when the first gave the way up.
+  // Returns the seconds of the second run; infinity if the first was so slow that the way is given up.
   Result<Seconds> try_way(const Primitive& primitive, const Estimate& way, const Reservation& block,
                           Seconds best) const {
     const Result<std::unique_ptr<LayerRun>> layer =
         LayerRun::make(problem_, primitive, way, parameters_, block, *work_.device);
-    // Its persistent bytes may not fit beside the block that is as large as the largest way needs.
+    // The way's persistent bytes may not fit beside the block, which is as large as the largest way needs.
     if (!layer && layer.error().code == ErrorCode::over_budget) return std::numeric_limits<Seconds>::infinity();
     if (!layer) return layer.error();
     const Result<RunTime> first = run_once(**layer);
@@ -219,7 +219,7 @@ class LayerBench {
   const LayerWork& work_;
   const LayerParameters parameters_;
   const EnergyMeter energy_;
-  std::vector<Estimate> chosen_;  // of each primitive so far
+  std::vector<Estimate> chosen_;  // the chosen way of each primitive so far
 };
 
 }  // namespace

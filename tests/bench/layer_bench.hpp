@@ -1,5 +1,5 @@
-// Primitives on one convolution, one right after the other in one process: what a machine shared with others does to
-// one of them it does to all.
+// Runs primitives on one convolution, one after the other in one process, so that other load on the machine affects all
+// of them alike.
 #pragma once
 
 #include <functional>
@@ -13,16 +13,16 @@
 
 namespace znni::bench {
 
-// One run: by the clock on the wall, and what the process took of its processors, per thread.
+// Times of one run: wall clock, and processor time of the process per thread.
 struct RunTime {
   Seconds wall = 0;
   Seconds processor = 0;
-  std::optional<double> joules = {};  // where the machine's counters can be read
+  std::optional<double> joules = {};  // if the machine's counters can be read
 };
 
 struct PrimitiveTimes {
   std::string primitive;
-  std::string refusal;  // why it was not run: what follows says nothing then
+  std::string refusal;  // why it was not run; the other fields then have no meaning
   Variant variant;      // the fastest of `tried`
   Format in;
   Format out;
@@ -45,16 +45,17 @@ struct LayerWork {
   std::function<void(const std::string&)> progress;  // one line at a time; may be empty
 };
 
-// Every primitive once, in the order given. Each way that one offers in blocked formats (in any, where it offers none)
-// runs twice, the second run counting; a first run over three times the best so far gives the way up. Then the best
-// of each primitive run in turn, `repetitions` times. Buffers are those the primitives declare, in memory that was
-// touched before. A primitive that refuses the problem, or whose ways all need more than the device's budget, has a
-// refusal. The error: nothing ran; a wrong result (error above 1e-3); `cancelled` when a stop came; the device's.
+// Runs every primitive, in the order given. Each of its ways in blocked formats (in all formats, if it offers no
+// blocked one) runs twice; the second run counts. A way is given up if its first run takes over three times the best so
+// far. Then the best way of each primitive runs in turn, `repetitions` times. Buffers are those that the primitives
+// declare, in memory that was touched before. A primitive has a refusal if it refuses the problem, or if all of its
+// ways need more than the device's budget. Fails if no primitive ran, for a wrong result (error above 1e-3), with
+// `cancelled` after a stop, and with the device's errors.
 [[nodiscard]] Result<std::vector<PrimitiveTimes>> run_layer(const ConvProblem& problem,
                                                             std::span<const Primitive* const> primitives,
                                                             const LayerWork& work);
 
-// Speed of `one` over that of the last of `all`, by their medians; 0 where one of them did not run.
+// Returns the speed of `one` over that of the last of `all`, by their medians; 0 if one of them did not run.
 [[nodiscard]] double speed_over_last(const PrimitiveTimes& one, std::span<const PrimitiveTimes> all);
 
 }  // namespace znni::bench

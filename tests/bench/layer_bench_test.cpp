@@ -23,7 +23,7 @@ const Primitive& named(std::string_view name) {
   return **std::find_if(rows.begin(), rows.end(), [name](const Primitive* row) { return row->name == name; });
 }
 
-// The direct convolution, but its first output is wrong.
+// A direct convolution whose first output is wrong.
 class WrongLayer final : public PreparedLayer {
  public:
   explicit WrongLayer(std::unique_ptr<PreparedLayer> layer) : layer_(std::move(layer)) {}

@@ -1,4 +1,4 @@
-// What was found of one layer, for people and for programs.
+// Results of one layer, as text and as JSON.
 #pragma once
 
 #include <string>
@@ -17,13 +17,13 @@ struct LayerReport {
   std::vector<PrimitiveTimes> primitives;
 };
 
-// A head with the machine's measured rates, then a table.
+// Returns a head with the machine's measured rates, then a table.
 [[nodiscard]] std::string layer_text(const LayerReport& report);
 
-// One object: problem, f, f_out, k, n, S, device, threads, flops_per_second, read_bytes_per_second, load, primitives.
-// Of each that ran: primitive, variant, in, out, tried, seconds, processor_seconds_per_thread (medians), joules (or
-// null), effective_flops_per_second (of the direct algorithm), speed_over_last, persistent_bytes, transient_bytes,
-// error, runs (seconds of each); of others: primitive, refusal.
+// Returns one object: problem, f, f_out, k, n, S, device, threads, flops_per_second, read_bytes_per_second, load,
+// primitives. A primitive that ran has: primitive, variant, in, out, tried, seconds, processor_seconds_per_thread
+// (medians), joules (or null), effective_flops_per_second (of the direct algorithm), speed_over_last, persistent_bytes,
+// transient_bytes, error, runs (seconds of each). Any other has: primitive, refusal.
 [[nodiscard]] std::string layer_json(const LayerReport& report);
 
 }  // namespace znni::bench

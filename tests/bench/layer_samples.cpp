@@ -10,7 +10,7 @@ namespace {
 
 constexpr unsigned place_seed = 7;
 
-// The finalizer of SplitMix64: neighbours become unlike each other.
+// Returns the finalizer of SplitMix64, which makes neighbouring numbers unlike each other.
 std::uint64_t mixed(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15ULL;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;

@@ -1,5 +1,5 @@
-// Inputs of a convolution as a function of their place, so that no copy of them is kept, and the float64 value of
-// single outputs: what a timed primitive is checked against, however large the layer.
+// Checks a timed primitive, however large the layer. Inputs are a function of their place, so that no copy is kept;
+// single outputs are computed in float64.
 #pragma once
 
 #include <span>
@@ -19,20 +19,20 @@ struct Place {
   auto operator<=>(const Place&) const = default;
 };
 
-// In [-1, 1), without a period: the same place gives the same number.
+// Returns the input at a place, in [-1, 1), without a period. The same place always gives the same number.
 [[nodiscard]] float input_value(const Shape5& shape, const Place& place);
 
-// input_value() everywhere; zeros in the padding images of a blocked view.
+// Fills a view with input_value(), and the padding channels of a blocked view with zeros.
 void fill_input(const TensorView& view, Executor& executor);
 
-// The corners of the first and the last image of the first and the last input, then places drawn at random: `count`
-// in all, or every corner where these are more.
+// Returns the corners of the first and last channel of the first and last input, then random places: `count` in all, or
+// every corner if these are more.
 [[nodiscard]] std::vector<Place> sample_places(const Shape5& shape, int count);
 
-// The output of the problem at one place, evaluated in float64 by the definition in primitives/core/problem.hpp.
+// Returns the output of the problem at one place, in float64 by the definition in primitives/core/problem.hpp.
 [[nodiscard]] double exact_output(const ConvProblem& problem, const LayerWeights& weights, const Place& place);
 
-// The largest difference over the root of the mean square of `exact`; infinite where a number is not finite.
+// Returns the largest difference over the root mean square of `exact`; infinity if a number is not finite.
 [[nodiscard]] double relative_error(std::span<const float> found, std::span<const double> exact);
 
 }  // namespace znni::bench

@@ -13,12 +13,12 @@
 namespace znni::bench {
 namespace {
 
-// Short and often, and the fastest counts: whoever else runs here takes time away and never gives any.
-constexpr std::int64_t rounds = 1'000'000;  // of multiply-adds: some 2 ms
+// Work is short and repeated, and the fastest run counts, because other programs can only slow a run down.
+constexpr std::int64_t rounds = 1'000'000;  // of multiply-adds; some 2 ms
 constexpr int flop_repetitions = 100;
 constexpr int read_repetitions = 30;  // some 6 ms each
 
-// Written, so that what was computed counts as used.
+// Results are written here, so that the compiler counts them as used.
 std::atomic<float> used = 0.5F;
 
 template <class Work>
@@ -41,7 +41,7 @@ double measure_flops(Device& device) {
   return chains.flops() * static_cast<double>(rounds) * device.executor().workers() / seconds;
 }
 
-// Of integers: their additions may be done in any order, vector by vector.
+// Returns the sum of integers, which the compiler may add in any order, vector by vector.
 std::uint64_t sum_of(std::span<const std::uint64_t> words) {
   std::uint64_t sum = 0;
   for (const std::uint64_t word : words) sum += word;

@@ -10,7 +10,7 @@
 namespace znni::bench {
 namespace {
 
-// What the chains compute, lane after lane.
+// Returns the sum of the chains, computed lane after lane.
 double chains_slowly(const FmaChains& chains, int rounds, double seed) {
   double sum = 0;
   for (int i = 0; i < chains.chains * chains.lanes; ++i) {

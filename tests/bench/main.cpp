@@ -1,4 +1,4 @@
-// `znni-bench`: what users run to see whether the planner told the truth on their machine.
+// `znni-bench`: users run it to check the planner's predictions on their machine.
 #include <array>
 #include <chrono>
 #include <cstdio>
@@ -28,7 +28,7 @@ int fail(const Error& error) {
   return exit_code(error.code);
 }
 
-// The first signal stops between two layers, the second at once.
+// Makes the first signal stop the program between two layers, the second at once.
 std::jthread stop_on_signals(const TerminationSignals& signals, std::stop_source stop) {
   return std::jthread([&signals, stop](const std::stop_token& end) mutable {
     while (!end.stop_requested()) {
@@ -93,7 +93,7 @@ Result<std::vector<const Primitive*>> find_primitives(const std::vector<std::str
   return found;
 }
 
-// On a device of its own: what it reads is no part of --mem.
+// Measures the machine's rates on a separate device, so that the bytes read do not count against --mem.
 Result<MachineRates> measure_rates(const DeviceSpec& spec) {
   const Result<std::unique_ptr<Device>> device = cpu::backend().open(spec, read_block_bytes(spec), 0, 0);
   if (!device) return device.error();

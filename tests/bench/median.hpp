@@ -1,4 +1,4 @@
-// The middle of several timings.
+// The median of several timings.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace znni::bench {
 
-// The middle one; of an even number the lower of the two. There must be one.
+// Returns the median; of an even number the lower of the middle two. Requires at least one.
 [[nodiscard]] Seconds median(std::vector<Seconds> seconds);
 
 }  // namespace znni::bench

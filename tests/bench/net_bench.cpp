@@ -18,7 +18,7 @@ namespace {
 constexpr std::uint64_t weight_seed = 1;
 constexpr std::uint64_t volume_seed = 2;
 
-// The plan with its first rung alone: it runs, however small the volume's other choices.
+// Returns the plan with its first rung alone, so that the engine has no other choice.
 Plan first_rung(const Network& network, Plan plan) {
   plan.ladder.resize(1);
   const MemoryUse& one = plan.ladder[0].memory;
@@ -26,14 +26,14 @@ Plan first_rung(const Network& network, Plan plan) {
   return plan;
 }
 
-// Along which axis of a volume patches follow each other that sockets run side by side: columns stand in one row.
+// Returns the axis of a volume along which the patches of the sockets lie side by side. Columns form one row.
 int axis_of_sockets(const GeometryChoice& choice) {
   if (!choice.streamed) return 0;
   return choice.axis == 0 ? 1 : 3 - choice.axis;
 }
 
-// A volume that is exactly S patches, one above the other, or what the first full step of a stream needs, in each of
-// its turns, for each socket; and room for its dense output.
+// A volume for one run, with room for its dense output. For each socket it holds exactly S patches, one above the
+// other, or the planes that the first full step of a stream needs in each of its turns.
 class Volumes {
  public:
   Volumes(const Engine& engine, const PlanReport& report) {
@@ -86,7 +86,7 @@ NetTimes describe(const LoadedNetwork& loaded, const Plan& plan, const PlanRepor
   times.planned = plan.predicted;
   for (const NodeReport& node : report.nodes) {
     const Step& step = *node.step;
-    if (is_joined(step) && step.reorder.empty()) continue;  // its time is that of the node before it
+    if (is_joined(step) && step.reorder.empty()) continue;  // its time is counted for the node before it
     const bool reorders_only = step.primitive.empty();
     const std::int64_t runs = runs_of(report.geometry, node.node);
     const std::string problem =
@@ -97,7 +97,7 @@ NetTimes describe(const LoadedNetwork& loaded, const Plan& plan, const PlanRepor
   return times;
 }
 
-// The cold run, then the warm ones; per node the seconds of each warm run.
+// Does the cold run, then the warm ones. Keeps the seconds of each warm run per node.
 class Runs {
  public:
   Runs(Engine& engine, Volumes& volumes, const NetWork& work) : engine_(engine), volumes_(volumes), work_(work) {

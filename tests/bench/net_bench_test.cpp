@@ -81,7 +81,7 @@ TEST_F(NetBenchTest, StepsOfAStreamAreMeasuredTogetherAndToldAlone) {
   const Plan plan = test::hand_plan(network_, {choice}, catalogue_, device_->spec(), random).value();
   const Result<NetTimes> times = run_net({network_, {}}, plan, work(1));
   ASSERT_TRUE(times) << times.error().message;
-  EXPECT_EQ(times->steps, 5);  // 2 planes of output behind 7 that prepare them
+  EXPECT_EQ(times->steps, 5);  // 2 planes of output after 7 that prepare them
   EXPECT_EQ(times->voxels, 2.0 * 4 * 4);
   EXPECT_EQ(times->predicted, plan.ladder[0].seconds);
 }

@@ -39,7 +39,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   if (conv == nullptr) return cpu::refusal(name, "convolutions", problem);
   const Result<OnednnConvolution> made = OnednnConvolution::describe(*conv, channels_last, channels_last, spec.threads);
   if (!made) return made.error();
-  const Seconds seconds = cpu::modelled_time(spec, direct_flops(*conv), 1.0, 0.0);  // the only way: nothing is ranked
+  const Seconds seconds = cpu::modelled_time(spec, direct_flops(*conv), 1.0, 0.0);  // the only way, so never ranked
   Estimate result{{}, channels_last, channels_last, seconds, input_output_buffers(*conv, channels_last, channels_last)};
   const auto declare = [&](std::string_view buffer, std::int64_t bytes, Lifetime lifetime) {
     if (bytes > 0) result.memory.push_back({std::string(buffer), MemorySpace::host, bytes, lifetime});

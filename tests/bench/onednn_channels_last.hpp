@@ -1,12 +1,13 @@
-// oneDNN's direct convolution of tensors with images innermost (NDHWC): its other layout, which the planner does not
-// search, to be compared with.
+// oneDNN's direct convolution of tensors with channels innermost (NDHWC). The planner does not search this layout; it
+// is here for comparison.
 #pragma once
 
 #include "primitives/core/primitive.hpp"
 
 namespace znni::bench {
 
-// "bench.conv.onednn_channels_last". Dense tensors alone; refuses what the library has only reference code for.
+// Primitive "bench.conv.onednn_channels_last". Takes dense tensors only, and refuses problems for which the library has
+// only reference code.
 extern const Primitive onednn_channels_last;
 
 }  // namespace znni::bench

@@ -17,7 +17,7 @@ TEST(OnednnChannelsLast, IsRightWhateverTheNumberOfImages) {
   for (const std::int64_t f : {16, 17, 80}) {
     const ConvProblem problem{{2, f, {6, 7, 18}}, 32, {3, 1, 3}, Vec3::cube(1), {}};
     const auto times = run_layer(problem, rows, {device.get(), 1, {}, {}});
-    // Where the library has only reference code for the machine, or for these images, it refuses.
+    // It refuses if the library has only reference code for the machine or for these channels.
     if (!times) {
       EXPECT_THAT(times.error().message, HasSubstr("no primitive ran"));
       continue;

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int wrong_use = 2;
 
-// Option values that CLI11 does not understand by itself.
+// Option values that CLI11 cannot parse by itself.
 struct RawOptions {
   std::string memory;
   std::string k = "3";
@@ -66,7 +66,7 @@ std::string one_line(std::string text) {
   return text;
 }
 
-// "3" is a cube.
+// Returns the extents of an option; "3" is a cube.
 Result<Vec3> extents(const std::string& option, const std::string& text) {
   const bool one = text.find_first_of(",x") == std::string::npos;
   const Result<Vec3> parsed = parse_extents(one ? text + ',' + text + ',' + text : text);
@@ -102,7 +102,7 @@ std::variant<NetOptions, LayerOptions, EarlyEnd> parse_options(std::vector<std::
   const CLI::App* const net_command = add_net(app, net, raw);
   add_layer(app, layer, raw);
   app.require_subcommand(1);
-  std::reverse(arguments.begin(), arguments.end());  // CLI11 takes them from the back
+  std::reverse(arguments.begin(), arguments.end());  // CLI11 reads the vector from the back
   try {
     app.parse(std::move(arguments));
   } catch (const CLI::CallForHelp&) {

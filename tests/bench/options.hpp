@@ -11,34 +11,34 @@
 
 namespace znni::bench {
 
-// znni-bench net: whether a plan's prediction is true.
+// Options of znni-bench net, which checks a plan's prediction.
 struct NetOptions {
   std::string plan;                    // file
   std::string model;                   // FILE.onnx or FILE.pbtxt
-  std::optional<std::int64_t> memory;  // bytes; nothing: the machine's default
-  std::optional<int> threads;          // nothing: those of the plan
-  std::optional<double> limit;         // seconds a patch may be predicted to take; nothing: the planned patch
-  int repetitions = 3;                 // warm ones
+  std::optional<std::int64_t> memory;  // bytes; nullopt: the machine's default
+  std::optional<int> threads;          // nullopt: those of the plan
+  std::optional<double> limit;         // most predicted seconds per patch; nullopt: the planned patch
+  int repetitions = 3;                 // number of warm runs
   bool json = false;
 };
 
-// znni-bench layer: primitives on one convolution.
+// Options of znni-bench layer, which runs primitives on one convolution.
 struct LayerOptions {
   ConvProblem problem;
   std::vector<std::string> primitives = {"cpu.conv.fft_tiled", "cpu.conv.onednn"};
-  std::optional<std::int64_t> memory;  // bytes; nothing: the machine's default
-  std::optional<int> threads;          // nothing: the machine's default
+  std::optional<std::int64_t> memory;  // bytes; nullopt: the machine's default
+  std::optional<int> threads;          // nullopt: the machine's default
   int repetitions = 5;
   bool json = false;
 };
 
-// The program ends at once: `text` goes to stdout when exit_code is 0 (help), else to stderr; it is one line then.
+// Tells the program to end at once. `text` goes to stdout if exit_code is 0 (help), else, as one line, to stderr.
 struct EarlyEnd {
   int exit_code = 0;
   std::string text;
 };
 
-// `arguments` without the program's name.
+// Parses `arguments`, which do not include the program's name.
 [[nodiscard]] std::variant<NetOptions, LayerOptions, EarlyEnd> parse_options(std::vector<std::string> arguments);
 
 }  // namespace znni::bench

@@ -1,4 +1,4 @@
-// What a benchmark found, for people and for programs.
+// Results of a net, as text and as JSON.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace znni::bench {
 
-// Tables: the runs, then the nodes.
+// Returns two tables, of the runs and of the nodes.
 [[nodiscard]] std::string net_text(const NetTimes& times);
 
-// One object: network, seeded_weights, patch, S, passes, bytes, basis, predicted_seconds, touch_seconds, runs (kind,
-// seconds, measured_over_predicted, voxels_per_second), nodes (node, name, primitive, basis, predicted_ms,
+// Returns one object: network, seeded_weights, patch, S, passes, bytes, basis, predicted_seconds, touch_seconds, runs
+// (kind, seconds, measured_over_predicted, voxels_per_second), nodes (node, name, primitive, basis, predicted_ms,
 // measured_ms), rest_ms.
 [[nodiscard]] std::string net_json(const NetTimes& times);
 

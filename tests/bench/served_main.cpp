@@ -1,5 +1,5 @@
-// `znni-served`: one side of what tests/bench/served.py compares. `echo` prints where it listens, the others a line of
-// JSON for each volume.
+// `znni-served`: one side of the comparison in tests/bench/served.py. `echo` prints its address, the other commands a
+// line of JSON for each volume.
 #include <CLI/CLI.hpp>
 
 #include <array>
@@ -46,7 +46,7 @@ int print(const Result<Spent>& spent) {
   return 0;
 }
 
-// Until its standard input ends.
+// Serves until standard input ends.
 int echo() {
   const EchoServer server;
   if (server.port() == 0) return fail({ErrorCode::unavailable, "no port of 127.0.0.1 is free"});
@@ -57,7 +57,7 @@ int echo() {
   return 0;
 }
 
-// As znnid would: with the same plans in the same memory.
+// Opens the models as znnid would, with the same plans in the same memory.
 Result<std::unique_ptr<ModelServer>> open_models(const Options& options) {
   const std::array<const Backend*, 1> backends = {&cpu::backend()};
   Result<Catalogue> catalogue = Catalogue::make(backends);
@@ -86,7 +86,7 @@ Result<void> wait_until_ready(const ModelServer& models, const std::string& mode
   }
 }
 
-// A volume at once, and one for each line of standard input, as a daemon runs one for each call.
+// Runs a volume at once, and one for each line of standard input, as a daemon runs one for each call.
 int run(const Options& options) {
   const Result<std::unique_ptr<ModelServer>> models = open_models(options);
   if (!models) return fail(models.error());

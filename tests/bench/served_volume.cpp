@@ -11,7 +11,7 @@
 namespace znni::bench {
 namespace {
 
-constexpr std::int64_t compared_as_a_whole = 16;  // of so many planes, one
+constexpr std::int64_t compared_as_a_whole = 16;  // one of this many planes is compared in full
 
 Seconds processor_seconds() {
   rusage used{};
@@ -24,7 +24,7 @@ Seconds processor_seconds() {
 
 class Stopwatch {
  public:
-  // Since it was made.
+  // Returns the times since this object was made.
   [[nodiscard]] Spent spent() const {
     return {std::chrono::duration<Seconds>(std::chrono::steady_clock::now() - start_).count(),
             processor_seconds() - before_,

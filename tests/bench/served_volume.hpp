@@ -1,4 +1,4 @@
-// One volume of made-up bytes, streamed through a server or run in this process: how long it takes.
+// Times one volume of made-up bytes, streamed through a server or run in this process.
 #pragma once
 
 #include <cstddef>
@@ -13,30 +13,31 @@ namespace znni::bench {
 
 struct ServedVolume {
   std::string model;
-  Vec3 n;             // of its one image, uint8, as is the output
-  bool same = false;  // the output must be the input, as far as PlaneMaker compares
+  Vec3 n;             // extent of its one channel; input and output are uint8
+  bool same = false;  // true: the output must equal the input, as far as PlaneMaker compares
 };
 
 struct Spent {
-  Seconds wall = 0;       // from the first byte given to the last received
-  Seconds processor = 0;  // of this process meanwhile
-  StageSeconds stages;    // of a job in this process
+  Seconds wall = 0;       // from the first byte sent to the last received
+  Seconds processor = 0;  // processor time of this process meanwhile
+  StageSeconds stages;    // stages of a job in this process
 };
 
-// To the server at HOST:PORT and back. `internal` when what should be the same is not; else the stream's errors.
+// Streams the volume to the server at HOST:PORT and back. Fails with `internal` if planes differ that must not, and
+// with the stream's errors.
 [[nodiscard]] Result<Spent> stream_volume(const std::string& address, const ServedVolume& volume);
 
-// The same job without the wire: the volume and its output lie in memory. Nothing is compared.
+// Runs the same job without the wire: the volume and its output are in memory. Compares nothing.
 [[nodiscard]] Result<Spent> run_volume(ModelServer& models, const ServedVolume& volume);
 
-// Planes of such a volume: they differ at their ends alone, so that making them takes next to no time.
+// Makes planes of such a volume. They differ only at their ends, so that making them takes next to no time.
 class PlaneMaker {
  public:
   explicit PlaneMaker(Vec3 n);
-  // Bytes of one.
+  // Returns the bytes of one plane.
   [[nodiscard]] std::size_t bytes() const { return plane_.size(); }
   void make(std::int64_t z, std::span<std::byte> plane) const;
-  // Whether `plane` is plane `z`: both ends are compared, and of every sixteenth all of it.
+  // Returns whether `plane` is plane `z`. Compares both ends, and every sixteenth plane in full.
   [[nodiscard]] bool is_plane(std::int64_t z, std::span<const std::byte> plane) const;
 
  private:

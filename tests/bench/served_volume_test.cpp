@@ -18,7 +18,7 @@ std::string address_of(const EchoServer& server) { return "127.0.0.1:" + std::to
 TEST(ServedVolume, ComesBackFromAnEchoAsItWas) {
   const EchoServer server;
   ASSERT_GT(server.port(), 0);
-  // Planes that are no multiple of a chunk, and larger than one.
+  // Planes are not a multiple of a chunk, and are larger than one.
   for (const Vec3 n : {Vec3{40, 30, 50}, Vec3{3, 1100, 1001}}) {
     const Result<Spent> spent = stream_volume(address_of(server), {"any", n, true});
     ASSERT_TRUE(spent) << spent.error().message;

@@ -21,7 +21,7 @@ namespace {
 
 using Stream = grpc::ServerReaderWriter<v1::VolumeResponse, v1::VolumeRequest>;
 
-// Model -> field of view, as znnid says it.
+// Returns the field of view of each model, in znnid's format.
 const std::map<std::string, std::string>& fields_of_view() {
   static const std::map<std::string, std::string> fields = {{"crop", "3,3,3"}, {"flat", "3,5"}, {"line", "7"}};
   return fields;
@@ -70,7 +70,7 @@ class FakeInference final : public inference::GRPCInferenceService::Service {
   const std::string endless_rate_;
 };
 
-// One stream: collects the input, then answers with one voxel of each window.
+// One stream. Collects the input, then answers with one voxel of each window.
 class Crop {
  public:
   Crop(Stream& stream, Behaviour behaviour, std::string model_token, Vec3 of_window)
@@ -102,7 +102,7 @@ class Crop {
  private:
   [[nodiscard]] Vec3 n_in() const { return {header_.extent().z(), header_.extent().y(), header_.extent().x()}; }
   [[nodiscard]] Vec3 n_out() const { return n_in() - Vec3::cube(2); }
-  // Bytes of the output that an earlier stream sent.
+  // Returns the bytes of the output that an earlier stream sent.
   [[nodiscard]] std::int64_t begin() const {
     return header_.first_plane() * n_out().y * n_out().x * static_cast<std::int64_t>(sizeof(float));
   }
@@ -146,11 +146,11 @@ class Crop {
       }
     }
     if (behaviour_ == Behaviour::large_chunks) return send_some(bytes);
-    // Two chunks a plane: a client must not take a chunk for a plane.
+    // Two chunks for each plane, because a client must not take a chunk for a plane.
     send_chunk(bytes.substr(0, bytes.size() / 3));
     send_chunk(bytes.substr(bytes.size() / 3));
   }
-  // Two planes and a half at a time.
+  // Sends two and a half planes at a time.
   void send_some(const std::string& plane) {
     waiting_ += plane;
     const std::size_t chunk = 5 * plane.size() / 2;

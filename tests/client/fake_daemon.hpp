@@ -1,6 +1,6 @@
-// A daemon for tests of the client: one model "crop" with a field of view of 3x3x3 whose output voxel is the
-// middle of its window, as FP32; streams go on with "token". Models "flat" and "line", of fewer axes, can only be asked
-// about. Can be told to misbehave.
+// A daemon for tests of the client. Its model "crop" has a field of view of 3x3x3 and returns the middle voxel of the
+// window, as FP32. "token" resumes a stream. Models "flat" and "line", of fewer axes, only have metadata. The daemon
+// can be told to misbehave.
 #pragma once
 
 #include <memory>
@@ -14,25 +14,25 @@ namespace znni::client {
 
 enum class Behaviour {
   sound,
-  large_chunks,        // of two planes and a half
+  large_chunks,        // sends chunks of two and a half planes
   dies_in_the_middle,  // UNAVAILABLE after half of the output
-  loses_a_plane,       // VolumeDone too early
-  skips_bytes,         // a chunk at the wrong offset
-  refuses,             // RESOURCE_EXHAUSTED before anything
-  is_retrained,        // another model token
+  loses_a_plane,       // sends VolumeDone too early
+  skips_bytes,         // sends a chunk at the wrong offset
+  refuses,             // RESOURCE_EXHAUSTED at once
+  is_retrained,        // has another model token
   refuses_nonfinite,   // INVALID_ARGUMENT for an input voxel that is NaN or infinite; others replace and count it
-  never_answers,       // takes everything and waits until cancelled
+  never_answers,       // takes all input and waits until cancelled
 };
 
 struct Habits {
-  Vec3 part;                                        // in such parts it wants volumes; none: it cannot tell
-  std::string model_token = "model";                // of all streams
-  int sound_streams = 0;                            // before it misbehaves
-  int misbehaved_streams = 1 << 20;                 // until it is sound again
-  grpc::StatusCode outlook = grpc::StatusCode::OK;  // another: in place of parts
-  bool marks_answers = true;                        // as its own; not so a proxy's
-  Vec3 voxel = {1, 1, 1};                           // of its window that model "crop" gives
-  std::string endless_rate = "4280000";             // of its models, as they are described
+  Vec3 part;                                        // parts that it advises; none: it cannot predict
+  std::string model_token = "model";                // token of all streams
+  int sound_streams = 0;                            // number of sound streams before it misbehaves
+  int misbehaved_streams = 1 << 20;                 // number of misbehaved streams before it is sound again
+  grpc::StatusCode outlook = grpc::StatusCode::OK;  // if not OK, the status that Outlook returns
+  bool marks_answers = true;                        // true: marks its own statuses; a proxy does not
+  Vec3 voxel = {1, 1, 1};                           // position in the window that model "crop" returns
+  std::string endless_rate = "4280000";             // in the metadata of its models
   double predicted_seconds = 2.5;                   // in parts
 };
 
@@ -41,7 +41,7 @@ class FakeDaemon {
   explicit FakeDaemon(Behaviour behaviour = Behaviour::sound, const Habits& habits = {});
   ~FakeDaemon();
   [[nodiscard]] const std::string& address() const { return address_; }
-  [[nodiscard]] int streams() const;  // that began
+  [[nodiscard]] int streams() const;  // number of streams that began
 
  private:
   struct Services;

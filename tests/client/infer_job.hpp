@@ -1,4 +1,4 @@
-// A job for the fake daemon's model "crop", and what comes of it.
+// A job for the fake daemon's model "crop", and checks of its output.
 #pragma once
 
 #include <filesystem>
@@ -26,7 +26,7 @@ inline Options options_for(const FakeDaemon& daemon, const Scratch& scratch, con
   return options;
 }
 
-// Output voxels of the crop model are input voxels: with padding, the very same volume.
+// Expects the output to be `box` of the input, because output voxels of model "crop" are input voxels.
 inline void expect_middle(const std::string& output, const Box& box) {
   Result<VolumeSource> source = open_source(parse_file_name(output));
   ASSERT_TRUE(source) << source.error().message;

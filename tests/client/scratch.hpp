@@ -1,4 +1,4 @@
-// A folder for one test, removed with everything in it; volumes made and compared by tests of files.
+// A folder for one test, removed with everything in it, and helpers that make and compare volumes.
 #pragma once
 
 #include <filesystem>
@@ -30,7 +30,7 @@ class Scratch {
   std::filesystem::path path_;
 };
 
-// Bytes of one plane, different in every plane and position.
+// Returns the bytes of one plane, which differ in every plane and position.
 inline std::vector<std::byte> test_plane(const VolumeFacts& facts, std::int64_t z) {
   std::vector<std::byte> plane(
       static_cast<std::size_t>(facts.channels * facts.n.y * facts.n.x * voxel_bytes(facts.type)));
@@ -46,7 +46,7 @@ inline void write_planes(const VolumeTarget& target, const VolumeFacts& facts, s
   }
 }
 
-// The voxels of `box` in plane z of a test volume.
+// Returns the voxels of `box` in plane z of a test volume.
 inline std::vector<std::byte> test_window(const VolumeFacts& facts, std::int64_t z, const Box& box) {
   const std::vector<std::byte> whole = test_plane(facts, z);
   const std::int64_t width = voxel_bytes(facts.type);
@@ -60,7 +60,7 @@ inline std::vector<std::byte> test_window(const VolumeFacts& facts, std::int64_t
   return window;
 }
 
-// Planes [first, last) of a part.
+// Writes planes [first, last) of a part.
 inline void write_part(const VolumeTarget& target, const VolumeFacts& facts, const Box& box, std::int64_t first,
                        std::int64_t last) {
   for (std::int64_t z = first; z < last; ++z) {
@@ -69,7 +69,7 @@ inline void write_part(const VolumeTarget& target, const VolumeFacts& facts, con
   }
 }
 
-// The first planes of a test volume, flushed and left without an end.
+// Writes and flushes the first planes of a test volume, and does not finish it.
 inline void write_unfinished(const FileName& name, const VolumeFacts& facts, std::int64_t planes) {
   Result<VolumeTarget> target = open_target(name, facts, 0);
   ASSERT_TRUE(target) << target.error().message;
@@ -85,7 +85,7 @@ inline void write_volume(const FileName& name, const VolumeFacts& facts) {
   ASSERT_TRUE(target->finish());
 }
 
-// The file holds exactly the test volume, seen through windows too.
+// Expects the file to hold exactly the test volume, also if read through windows.
 inline void expect_volume(const FileName& name, const VolumeFacts& facts) {
   Result<VolumeSource> source = open_source(name);
   ASSERT_TRUE(source) << source.error().message;
@@ -96,7 +96,7 @@ inline void expect_volume(const FileName& name, const VolumeFacts& facts) {
   const Box window{{0, facts.n.y / 3, facts.n.x / 4}, {facts.n.z, facts.n.y, facts.n.x - 1}};
   const std::int64_t row = window.extent().x * width;
   std::vector<std::byte> seen(static_cast<std::size_t>(facts.channels * window.extent().y * row));
-  for (std::int64_t z = facts.n.z - 1; z >= 0; --z) {  // backwards: no hidden dependence on order
+  for (std::int64_t z = facts.n.z - 1; z >= 0; --z) {  // backwards, to find a hidden dependence on order
     ASSERT_TRUE(source->read_plane(z, window, seen));
     const std::vector<std::byte> whole = test_plane(facts, z);
     for (std::int64_t i = 0; i < facts.channels * window.extent().y; ++i) {

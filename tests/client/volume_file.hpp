@@ -1,4 +1,4 @@
-// What every file of one volume does, whatever its format, which the ending of its name tells (".npy").
+// Checks for files of one volume of any format. The ending of the name chooses the format (".npy").
 #pragma once
 
 #include <fstream>
@@ -10,7 +10,7 @@
 
 namespace znni::client {
 
-// Voxels of every type come back.
+// Expects voxels of every type to be read as they were written.
 inline void expect_round_trip(const std::string& ending) {
   const Scratch scratch;
   for (const VoxelType type : {VoxelType::u8, VoxelType::u16, VoxelType::f32}) {
@@ -21,7 +21,7 @@ inline void expect_round_trip(const std::string& ending) {
   }
 }
 
-// What was flushed, but not finished, is no output yet.
+// Expects an output that was flushed but not finished not to exist yet.
 inline void expect_unfinished_is_not_there(const std::string& ending) {
   const Scratch scratch;
   const FileName name{scratch.file("volume" + ending), ""};
@@ -42,8 +42,8 @@ inline void expect_goes_on_where_it_stopped(const std::string& ending) {
   expect_volume(name, facts);
 }
 
-// Parts of other sizes than the file's own blocks, the last ones smaller; broken off in the middle of one and gone on
-// with. `name` has no file yet.
+// Writes a volume in parts whose sizes differ from the file's own blocks; the last are smaller. Interrupts one part in
+// the middle and continues it. `name` has no file yet.
 inline void expect_written_in_parts(const FileName& name, const VolumeFacts& facts) {
   const Parts parts{facts.n, {facts.n.z, (facts.n.y + 1) / 2, (facts.n.x + 2) / 3}};
   ASSERT_GT(parts.count(), 3);
@@ -57,7 +57,7 @@ inline void expect_written_in_parts(const FileName& name, const VolumeFacts& fac
   }
   Result<VolumeTarget> target = open_target_in_parts(name, facts, true);
   ASSERT_TRUE(target) << target.error().message;
-  write_part(*target, facts, parts.box(1), 1, facts.n.z);  // some of it again
+  write_part(*target, facts, parts.box(1), 1, facts.n.z);  // writes some planes again
   for (std::int64_t part = 2; part < parts.count(); ++part) write_part(*target, facts, parts.box(part), 0, facts.n.z);
   EXPECT_FALSE(output_exists(name));
   const Result<void> finished = target->finish();
@@ -65,7 +65,7 @@ inline void expect_written_in_parts(const FileName& name, const VolumeFacts& fac
   expect_volume(name, facts);
 }
 
-// In words that name the file.
+// Expects a file that is cut short to be refused with a message that names the file.
 inline void expect_cut_short_is_refused(const std::string& ending) {
   const Scratch scratch;
   const FileName name{scratch.file("volume" + ending), ""};
@@ -74,7 +74,7 @@ inline void expect_cut_short_is_refused(const std::string& ending) {
   std::filesystem::resize_file(name.path, std::filesystem::file_size(name.path) / 2);
   Result<VolumeSource> source = open_source(name);
   std::string message = source ? "" : source.error().message;
-  if (source) {  // damage may show only where it lies
+  if (source) {  // damage may show only when its plane is read
     std::vector<std::byte> plane(40 * 40 * 4);
     for (std::int64_t z = 0; z < source->facts.n.z && message.empty(); ++z) {
       const Result<void> read = source->read_plane(z, {{0, 0, 0}, facts.n}, plane);

@@ -1,5 +1,5 @@
-// The numbers that strangers' clients rely on: names, types and field numbers of the Open Inference Protocol
-// and Triton's extensions, and of the health protocol.
+// Checks what clients of other makers rely on: names, types and field numbers of the Open Inference Protocol, Triton's
+// extensions and the health protocol.
 #include <google/protobuf/descriptor.h>
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ std::string type_of(const FieldDescriptor& field) {
   return field.enum_type() != nullptr ? field.enum_type()->name() : field.type_name();
 }
 
-// "name=1 string, shape=3 int64*"
+// Returns "name=1 string, shape=3 int64*".
 std::string fields(const Descriptor* message) {
   std::string text;
   for (int i = 0; i < message->field_count(); ++i) {

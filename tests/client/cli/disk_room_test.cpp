@@ -56,7 +56,7 @@ TEST(DiskRoom, WhereTheSystemDoesNotTellNothingIsJudged) {
   EXPECT_TRUE(check_room(npy, {facts, one}, [](const std::string&) { return std::nullopt; }));
 }
 
-// It is truncated, or its dataset removed, before the new one is written.
+// A file is truncated, or a dataset removed, before the new output is written.
 TEST(DiskRoom, WhatBeginsAnewHasTheRoomOfThePartialOutput) {
   const Scratch scratch;
   for (const FileName& name : {FileName{scratch.file("out.npy"), ""}, FileName{scratch.file("out.h5"), "/prob"}}) {

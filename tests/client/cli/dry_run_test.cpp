@@ -69,7 +69,7 @@ TEST(DryRun, WhereNobodyTellsThePartsThatIsSaid) {
   expect_in("it goes in one stream: not now", run_infer(dry(broken, scratch), {}));
 }
 
-// As the run itself would be.
+// A dry run fails with the errors of a real run.
 TEST(DryRun, WhatIsRefusedOrNotThereIsAnError) {
   const Scratch scratch;
   const FakeDaemon full(Behaviour::sound, {{7, 3, 4}, "model", 0, 0, grpc::StatusCode::RESOURCE_EXHAUSTED});

@@ -48,7 +48,7 @@ TEST(FileNames, OnlyHdf5HasDatasets) {
   }
 }
 
-// A record would speak of it.
+// flush() must fail, because a resume record follows it.
 TEST(FileNames, APartialFileThatWasTakenAwayIsNotFlushed) {
   const Scratch scratch;
   const VolumeFacts facts{1, {4, 3, 5}, VoxelType::u8};

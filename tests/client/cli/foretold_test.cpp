@@ -58,7 +58,7 @@ TEST(Foretold, StandsBesideWhatWasReached) {
   EXPECT_EQ(json["endless_voxels_per_second"], 4280000);
 }
 
-// A job that goes on says nothing, either: what it still needs was not asked for.
+// A continued job has no prediction either, because it does not ask the daemon for one.
 TEST(Foretold, OfAnOlderDaemonNothingIsSaid) {
   const Scratch scratch;
   const FakeDaemon older;

@@ -42,7 +42,7 @@ TEST(Hdf5Volume, InParts) {
   expect_written_in_parts({scratch.file("volume.h5"), "/images"}, {3, {4, 300, 520}, VoxelType::f32});
 }
 
-// Many chunks, so that the library writes parts of an index that grows when it likes.
+// There are many chunks, so that the library would write parts of a growing index at times of its own choosing.
 TEST(Hdf5Volume, WhatWasFlushedInPartsOutlivesAKill) {
   const Scratch scratch;
   const FileName name{scratch.file("volume.h5"), "/prob"};
@@ -76,7 +76,7 @@ TEST(Hdf5Volume, AllRoomIsTakenAtTheBegin) {
   EXPECT_EQ(std::filesystem::file_size(name.path), begun) << "and its index is as it was";
 }
 
-// Between two records of a wide output.
+// The kill comes between two records of a wide output.
 TEST(Hdf5Volume, WhatWasFlushedOutlivesAKill) {
   const Scratch scratch;
   const FileName name{scratch.file("volume.h5"), "/prob"};
@@ -105,7 +105,7 @@ TEST(Hdf5Volume, FinishingReplacesAnOlderOutput) {
   expect_volume(name, facts);
 }
 
-// Finishing would delete it with all that it holds.
+// finish() would delete the group with all datasets in it.
 TEST(Hdf5Volume, AGroupIsNotReplaced) {
   const Scratch scratch;
   const std::string path = scratch.file("volume.h5");
@@ -126,7 +126,7 @@ TEST(Hdf5Volume, TheOnlyVolumeNeedsNoName) {
   expect_volume({scratch.file("volume.h5"), ""}, facts);
 }
 
-// Another name of a dataset, one that points to it, and one in another file.
+// Tests a hard link, a soft link and a link into another file.
 TEST(Hdf5Volume, LinksLeadToTheirDataset) {
   const Scratch scratch;
   const VolumeFacts facts{1, {3, 4, 5}, VoxelType::u8};

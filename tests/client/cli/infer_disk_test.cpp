@@ -1,4 +1,4 @@
-// Outputs for which there is no room, or whose file is in use.
+// Outputs that do not fit on their disk, or whose file is in use.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/resource.h>
@@ -48,7 +48,7 @@ TEST(InferDisk, OneThatGoesOnNeedsRoomForTheRestAlone) {
   EXPECT_TRUE(run_infer(options, {}, free(4 * 4 * 6 * 4)));  // three of seven planes are there
 }
 
-// As a full disk does: what is written beyond `bytes` of a file fails.
+// Makes writes beyond `bytes` of a file fail, like a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -88,7 +88,7 @@ TEST(InferDisk, AFullDiskIsToldAndLeavesNothing) {
   }
 }
 
-// The other datasets of its file stay.
+// The other datasets of the file stay.
 TEST(InferDisk, AnOutputGivenUpIsTakenOutOfItsFile) {
   const Scratch scratch;
   const FakeDaemon daemon(Behaviour::skips_bytes);
@@ -100,13 +100,13 @@ TEST(InferDisk, AnOutputGivenUpIsTakenOutOfItsFile) {
   expect_volume(other, input_facts);
 }
 
-// Another program has the file of the output open, as a second job has.
+// Another program has the output's file open, as a second job would.
 TEST(InferDisk, AnOutputFileInUseIsRefusedInWords) {
   const Scratch scratch;
   const FakeDaemon daemon;
   Options options = options_for(daemon, scratch, "out.h5:/second");
   write_volume({scratch.file("out.h5"), "/first"}, input_facts);
-  for (const int lock : {LOCK_EX, LOCK_SH}) {  // it writes, reads
+  for (const int lock : {LOCK_EX, LOCK_SH}) {  // the other program writes, reads
     const FileHandle other(::open(scratch.file("out.h5").c_str(), O_RDWR));
     ASSERT_EQ(::flock(other.get(), lock), 0);
     for (const bool overwrite : {false, true}) {

@@ -1,4 +1,4 @@
-// Runs that were interrupted, refused or killed, and go on.
+// Runs that continue after they were interrupted, refused or killed.
 #include <hdf5.h>
 
 #include <thread>
@@ -46,7 +46,7 @@ TEST(InferResume, InterruptedRunGoesOnToTheSameOutput) {
   EXPECT_FALSE(read_resume(parse_file_name(output))->has_value());
 }
 
-// Two parts are there, and half of the third.
+// Two parts and half of the third exist.
 TEST(InferResume, InterruptedPartsGoOn) {
   const Scratch scratch;
   for (const char* name : {"out.npy", "out.h5:/prob", "out.tif"}) {
@@ -57,7 +57,7 @@ TEST(InferResume, InterruptedPartsGoOn) {
       EXPECT_NE(outcome.error().message.find("2 of 4 parts and 3 of 7 planes are kept"), std::string::npos)
           << outcome.error().message;
     }
-    const FakeDaemon daemon(Behaviour::sound, {Vec3::cube(2)});  // would rather have others now
+    const FakeDaemon daemon(Behaviour::sound, {Vec3::cube(2)});  // prefers other parts now
     Options options = options_for(daemon, scratch, name);
     EXPECT_FALSE(output_exists(parse_file_name(options.output)));
     const auto unasked = run_infer(options, {});
@@ -88,7 +88,7 @@ TEST(InferResume, InterruptedBetweenPartsGoesOnOnlyWithTheSameModel) {
   ASSERT_FALSE(other);
   EXPECT_EQ(other.error().code, ErrorCode::corrupt_file);
   EXPECT_NE(other.error().message.find("another than that of the parts"), std::string::npos) << other.error().message;
-  // Killed right behind the last plane of a part.
+  // The run was killed after the last plane of a part.
   ResumeState state = **read_resume(parse_file_name(options.output));
   state.parts_done = 1;
   state.planes_done = 7;
@@ -100,7 +100,7 @@ TEST(InferResume, InterruptedBetweenPartsGoesOnOnlyWithTheSameModel) {
   expect_middle(options.output, {{1, 1, 1}, input_facts.n - Vec3::cube(1)});
 }
 
-// Two refusals behind the second part, one before the rest of an interrupted run.
+// The daemon refuses twice after the second part, and once before the rest of an interrupted run.
 TEST(InferResume, ARefusalBetweenPartsPasses) {
   const Scratch scratch;
   const FakeDaemon busy(Behaviour::refuses, {part, "model", 2, 2});
@@ -150,7 +150,7 @@ TEST(InferResume, ANewModelBetweenPartsIsNothingToGoOnWith) {
   EXPECT_EQ(outcome.error().message.find("--resume"), std::string::npos) << outcome.error().message;
 }
 
-// As when the disk is full: all is computed, and the end does not come to be.
+// All is computed, but finish() fails, as on a full disk.
 TEST(InferResume, AnOutputThatCannotBeFinishedIsFinishedLater) {
   const Scratch scratch;
   const FakeDaemon daemon(Behaviour::sound, {part});
@@ -175,7 +175,7 @@ TEST(InferResume, AnOutputThatCannotBeFinishedIsFinishedLater) {
   EXPECT_EQ(daemon.streams() + whole.streams(), 9) << "none of them twice";
 }
 
-// Killed when only the record was left to be removed.
+// The run was killed before it removed the record.
 TEST(InferResume, AFinishedOutputWithItsRecordIsDone) {
   const Scratch scratch;
   const FakeDaemon daemon(Behaviour::sound, {part});
@@ -199,7 +199,8 @@ TEST(InferResume, AFinishedOutputWithItsRecordIsDone) {
   EXPECT_EQ(daemon.streams(), 6) << "two parts of each, once";
 }
 
-// All was computed, to replace an older output, and the partial one is gone: what has the name is still the older one.
+// All was computed, to replace an older output, but the partial output is gone. The output that exists is the older
+// one.
 TEST(InferResume, AnOlderOutputIsNotTakenForTheOneThatIsGone) {
   const Scratch scratch;
   const FakeDaemon daemon(Behaviour::sound, {part});
@@ -230,12 +231,12 @@ TEST(InferResume, AnOlderOutputIsNotTakenForTheOneThatIsGone) {
     ASSERT_TRUE(run_infer(options, {}));
     options.overwrite = false;
     options.resume = true;
-    ASSERT_TRUE(write_resume(output, state));  // killed when only the record was left
+    ASSERT_TRUE(write_resume(output, state));  // killed before the record was removed
     ASSERT_TRUE(run_infer(options, {}));
   }
 }
 
-// All parts are there, and the stack of them is not yet made.
+// All parts exist, but the stack is not yet made of them.
 TEST(InferResume, ARunThatDiedBeforeItsEndHasNothingToCompute) {
   const Scratch scratch;
   const FakeDaemon refusing(Behaviour::refuses, {part, "model", 3});
@@ -280,7 +281,7 @@ TEST(InferResume, ACancelInALaterPartKeepsTheEarlierOnes) {
   EXPECT_EQ(daemon.streams(), 2);
 }
 
-// A supervisor gives the same command to the first attempt and to those that follow.
+// A supervisor gives the same command to the first attempt and to later ones.
 TEST(InferResume, NothingToResumeBeginsAnew) {
   const Scratch scratch;
   const FakeDaemon daemon;
@@ -302,7 +303,7 @@ TEST(InferResume, StartingOverForgetsTheOldRecord) {
   const FakeDaemon dying(Behaviour::dies_in_the_middle);
   Options options = options_for(dying, scratch, "out.npy");
   ASSERT_FALSE(run_infer(options, {}));
-  const FakeDaemon hanging(Behaviour::skips_bytes);  // accepts, then sends nothing of use
+  const FakeDaemon hanging(Behaviour::skips_bytes);  // accepts, then sends useless chunks
   options.server = hanging.address();
   options.overwrite = true;
   ASSERT_FALSE(run_infer(options, {}));

@@ -29,7 +29,7 @@ TEST(Infer, PaddedOutputCoversTheInput) {
   }
 }
 
-// In 2 x 2 parts of the output of 7x4x6 voxels, or 2 x 2 of 9x6x8; all but the first are smaller.
+// Extents of parts that divide an output of 7x4x6 voxels, or of 9x6x8, into 2 x 2. All but the first are smaller.
 constexpr Vec3 part{1, 3, 4};
 constexpr Vec3 padded_part{1, 4, 5};
 
@@ -75,7 +75,7 @@ std::vector<float> voxels_of(const std::string& path) {
   return found;
 }
 
-// Real voxels are read around a box, in one stream or in parts, wherever in its window the voxel of the output lies.
+// Real voxels are read around a box, in one stream or in parts, for any position of the output voxel in its window.
 TEST(Infer, APaddedBoxEqualsTheCropOfTheWholeRun) {
   const Scratch scratch;
   for (const Vec3 voxel : {Vec3{0, 0, 0}, Vec3{2, 2, 2}}) {

@@ -75,7 +75,7 @@ TEST(Job, ResumeOfAnotherJobIsRefused) {
   EXPECT_EQ(exit_code(outcome.error()), 2);
 }
 
-// Older clients padded a box at its own edge: their voxels are not mixed with ours.
+// Older clients padded a box at its own edge, so their voxels must not be mixed with ours.
 TEST(Job, APaddedBoxOfAnOlderClientIsNotResumed) {
   const Scratch scratch;
   const FakeDaemon dying(Behaviour::dies_in_the_middle);
@@ -108,7 +108,7 @@ TEST(Job, APaddedBoxOfAnOlderClientIsNotResumed) {
   expect_middle(options.output, {{1, 0, 0}, {8, 6, 8}});
 }
 
-// Of the whole volume the padding is what it was.
+// For a whole volume the padding has not changed.
 TEST(Job, AWholeVolumeOfAnOlderClientIsResumed) {
   const Scratch scratch;
   const FakeDaemon dying(Behaviour::dies_in_the_middle);

@@ -38,7 +38,7 @@ TEST(NpyVolume, PartialOfOtherExtentsIsNotContinued) {
   EXPECT_EQ(open_target(name, {1, {7, 5, 6}, VoxelType::f32}, 3).error().code, ErrorCode::corrupt_file);
 }
 
-// The device takes nothing, like a full disk.
+// The device accepts no bytes, like a full disk.
 TEST(NpyVolume, AHeaderThatFindsNoRoomIsToldAtTheBegin) {
   const Scratch scratch;
   const FileName name{scratch.file("volume.npy"), ""};

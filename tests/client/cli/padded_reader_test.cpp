@@ -10,7 +10,7 @@ namespace {
 
 const VolumeFacts facts{2, {4, 6, 7}, VoxelType::u8};
 
-// A source that gives the test volume and notes what is read of it.
+// Returns a source of the test volume that stores each box read in `read`.
 VolumeSource test_source(Box& read) {
   return {facts, [&read](std::int64_t z, const Box& box, std::span<std::byte> out) -> Result<void> {
             read = box;
@@ -21,7 +21,7 @@ VolumeSource test_source(Box& read) {
           }};
 }
 
-// Those of `boxes` that reach over position `at` of `axis` end there, and another begins.
+// Cuts each of `boxes` that contains position `at` of `axis` into two.
 void cut(std::vector<Box>& boxes, int axis, std::int64_t at) {
   const std::size_t count = boxes.size();
   for (std::size_t i = 0; i < count; ++i) {
@@ -32,7 +32,7 @@ void cut(std::vector<Box>& boxes, int axis, std::int64_t at) {
   }
 }
 
-// The grid of boxes between cuts drawn at random along each axis.
+// Returns the grid of boxes between random cuts along each axis.
 template <typename IsCut>
 std::vector<Box> tiling(Vec3 n, const IsCut& is_cut) {
   std::vector<Box> boxes = {{{0, 0, 0}, n}};
@@ -44,7 +44,7 @@ std::vector<Box> tiling(Vec3 n, const IsCut& is_cut) {
   return boxes;
 }
 
-// Voxel by voxel.
+// Returns a padded plane, computed voxel by voxel.
 std::vector<std::byte> padded(const PaddedExtent& extent, std::int64_t plane, const Box& window) {
   std::vector<std::byte> voxels;
   for (std::int64_t c = 0; c < facts.channels; ++c) {
@@ -99,7 +99,7 @@ std::vector<std::byte> all_planes(const PaddedVolume& volume) {
   return found;
 }
 
-// [z][channels][y][x] of extent `n`: rows and columns of `box`.
+// Returns rows and columns of `box` from [z][channels][y][x] voxels of extent `n`.
 std::vector<std::byte> crop(const std::vector<std::byte>& from, Vec3 n, const Box& box) {
   std::vector<std::byte> found;
   for (std::int64_t row = 0; row < n.z * facts.channels * n.y; ++row) {
@@ -111,7 +111,7 @@ std::vector<std::byte> crop(const std::vector<std::byte>& from, Vec3 n, const Bo
   return found;
 }
 
-// What is sent for a box, and so what comes back, is what the whole run sends there.
+// For a box the reader sends the same voxels as the whole run does at that place, so the outputs are equal.
 TEST(PaddedReader, AnyTilingByBoxesSendsWhatTheWholeDoes) {
   std::mt19937 random(11);
   const auto integer = [&random](std::int64_t first, std::int64_t last) {

@@ -46,7 +46,7 @@ TEST(Padding, ZeroReadsNothingOutside) {
   EXPECT_EQ(source_position(extent, 0, 4), std::nullopt);
 }
 
-// Of nine voxels the box has the fourth to the sixth; the net reads three more on either side.
+// The box holds the fourth to the sixth of nine voxels; the net reads three more on either side.
 TEST(Padding, ABoxHasTheVoxelsOfTheVolumeAroundIt) {
   const Box box{{3, 0, 7}, {6, 2, 9}};
   const PaddedExtent inside = pad(Padding::reflect, {9, 9, 9}, box, Vec3::cube(7));

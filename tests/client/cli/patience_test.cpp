@@ -32,7 +32,7 @@ TEST(Patience, WaitsLongerEachTimeAndNotBeyondItsEnd) {
   Patience patience(0.9, {});
   EXPECT_GE(seconds_of_wait(patience), 0.2);
   EXPECT_GE(seconds_of_wait(patience), 0.4);
-  ASSERT_TRUE(patience.wait());  // what is left
+  ASSERT_TRUE(patience.wait());  // for the time that is left
   EXPECT_FALSE(patience.lasts(no_room));
   EXPECT_GT(patience.seconds_left(), -60);
 }

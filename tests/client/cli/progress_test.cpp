@@ -36,7 +36,7 @@ TEST(Progress, OfOnePartOfSeveral) {
 TEST(Progress, PartsAddUp) {
   testing::internal::CaptureStderr();
   Progress progress(ProgressStyle::lines, 100);
-  progress.begin_part(4, 5, 25);  // the first three were there
+  progress.begin_part(4, 5, 25);  // an earlier run did the first three
   progress.show(1, 1);
   progress.begin_part(5, 5, 75);
   progress.show(2, 2);
@@ -62,7 +62,7 @@ TEST(Progress, NoneStaysSilentAndLinesEndWhole) {
   testing::internal::CaptureStderr();
   Progress lines(ProgressStyle::lines, 100);
   lines.show(1, 2);  // not due yet
-  lines.show(2, 2);  // the last is always shown
+  lines.show(2, 2);  // the last line is always shown
   const std::string shown = testing::internal::GetCapturedStderr();
   EXPECT_EQ(shown.find("1/2"), std::string::npos);
   EXPECT_NE(shown.find("2/2 patches"), std::string::npos);

@@ -5,7 +5,7 @@
 namespace znni::client {
 namespace {
 
-// Notes what is written, "z y+rows x+columns"; flushes are counted.
+// Stores each write as "z y+rows x+columns" and counts flushes.
 struct Notes {
   std::vector<std::string> planes;
   int flushes = 0;
@@ -87,7 +87,7 @@ TEST(RecordedWriter, ARecordNowAndThen) {
   EXPECT_EQ(writer.recorded(), "100 of 200 planes");
 }
 
-// Who is killed between the end of the target and the removal of the record has a record of everything.
+// A run that is killed between finish() of the target and the removal of the record leaves a complete record.
 TEST(RecordedWriter, AllIsRecordedBeforeTheEnd) {
   const Scratch scratch;
   const FileName output{scratch.file("out.npy"), ""};

@@ -58,7 +58,7 @@ TEST(Resume, PartsComeBackAndOlderRecordsHaveNone) {
   }
 }
 
-// One that knows no parts wants "planes_done", and would take these for planes of the output.
+// A client that does not know parts reads "planes_done", and would take planes of a part for planes of the output.
 TEST(Resume, AnOlderClientRefusesParts) {
   const Scratch scratch;
   const FileName output{scratch.file("out.npy"), ""};

@@ -7,7 +7,7 @@
 namespace znni::client {
 namespace {
 
-// A test volume in packed strips of so many rows; where the first of them lies.
+// Writes a test volume in compressed strips of `rows` rows. Returns the position of the first strip in the file.
 std::uint64_t write_strips(const std::string& path, const VolumeFacts& facts, int packing, int rows,
                            const char* mode = "w") {
   TIFF* const file = TIFFOpen(path.c_str(), mode);
@@ -40,7 +40,7 @@ TEST(TiffVolume, GoesOnWhereItStopped) { expect_goes_on_where_it_stopped(".tif")
 
 TEST(TiffVolume, FileCutShortIsRefusedInWords) { expect_cut_short_is_refused(".tif"); }
 
-// Wherever it is cut.
+// Cuts the file at every position.
 TEST(TiffVolume, AFileThatLostPagesSaysBehindWhich) {
   const Scratch scratch;
   const FileName name{scratch.file("volume.tif"), ""};
@@ -58,7 +58,7 @@ TEST(TiffVolume, AFileThatLostPagesSaysBehindWhich) {
   EXPECT_EQ(open_source(name).error().message, name.path + ": is cut short or damaged after page 2");
 }
 
-// It was killed while it wrote a page behind the recorded ones.
+// The run was killed while it wrote a page after the recorded ones.
 TEST(TiffVolume, APartialFileThatEndsWithinAPageGoesOn) {
   const Scratch scratch;
   const FileName name{scratch.file("volume.tif"), ""};
@@ -103,7 +103,7 @@ TEST(TiffVolume, WhatTiffCannotHoldIsRefused) {
   EXPECT_EQ(open_target(name, {2, {2, 2, 2}, VoxelType::f32}, 0).error().code, ErrorCode::unsupported);
 }
 
-// A part of a wide volume reads its rows only.
+// A part of a wide volume reads only its own rows.
 TEST(TiffVolume, StripsAboveAWindowAreNotRead) {
   const Scratch scratch;
   const VolumeFacts facts{1, {2, 23, 50}, VoxelType::u8};

@@ -20,7 +20,7 @@ struct Received {
   std::int64_t patches_done = 0;
 };
 
-// Voxel (z, y, x) of the input is its own index, modulo 251.
+// Returns handlers for an input whose voxels are their own index, modulo 251.
 VolumeHandlers handlers(Received& received) {
   VolumeHandlers result;
   result.read = [](std::int64_t z, std::span<std::byte> out) -> Result<void> {
@@ -125,7 +125,7 @@ TEST(VolumeClient, DaemonThatRefuses) {
   expect_failure(Behaviour::refuses, ErrorCode::over_budget, "needs 9 GiB, has 1 GiB");
 }
 
-// The codes are the same where nobody answers.
+// A call without an answer has the same codes.
 TEST(VolumeClient, WhatTheDaemonSaysIsNotTakenForSilence) {
   for (const grpc::StatusCode code : {grpc::StatusCode::UNAVAILABLE, grpc::StatusCode::DEADLINE_EXCEEDED}) {
     const FakeDaemon daemon(Behaviour::sound, {{7, 3, 2}, "model", 0, 0, code});

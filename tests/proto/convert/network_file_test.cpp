@@ -15,7 +15,7 @@ using testing::StartsWith;
 
 std::filesystem::path source_folder() { return test::case_folder().parent_path().parent_path(); }
 
-// ZNNi, table III, and the fields of view that follow.
+// Checks ZNNi, table III, and the fields of view that follow from it.
 TEST(NetworkFile, BenchmarkNets) {
   const std::tuple<const char*, std::int64_t, std::size_t, std::size_t> nets[] = {
       {"n337", 85, 10, 3}, {"n537", 163, 10, 3}, {"n726", 117, 8, 2}, {"n926", 155, 8, 2}};

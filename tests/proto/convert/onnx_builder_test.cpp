@@ -74,7 +74,7 @@ TEST(OnnxBuilder, NumbersThatAreNotFiniteAreRefusedWithTheirPosition) {
   EXPECT_THAT(model.refusal(), HasSubstr("tensor 'a.b': element [2] is -inf as float32"));
 }
 
-// A small file must not become a large net: many nodes that share one tensor.
+// Many nodes share one tensor. A small file must not become a large net.
 TEST(OnnxBuilder, SharedWeightsDoNotMultiplyWithoutEnd) {
   OnnxModel model(64);
   model.tensor("w", {64, 64, 5, 5, 5});

@@ -61,7 +61,7 @@ TEST(OnnxConvolution, AutoPadValidIsNoPadding) {
   EXPECT_EQ(model.output("out").refusal(), "");
 }
 
-// One change to a good convolution each, and what the refusal must name.
+// One change to a valid convolution, and a text that the refusal must hold.
 struct Refused {
   std::string name;
   void (*change)(OnnxModel& model, onnx::NodeProto& conv);

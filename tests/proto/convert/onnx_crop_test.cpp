@@ -32,7 +32,7 @@ struct Slice {
   Integers steps = {};
 };
 
-// A convolution of k = 3 and a Slice of what it writes.
+// Returns a convolution of k = 3 and a Slice of its output.
 OnnxModel sliced(const Slice& slice, int spatial_axes = 3, std::int64_t opset = 13) {
   OnnxModel model(2, spatial_axes, opset);
   model.conv("in", "a", 2, 4, Integers(static_cast<std::size_t>(spatial_axes), 3));
@@ -53,7 +53,7 @@ OnnxModel sliced(const Slice& slice, int spatial_axes = 3, std::int64_t opset = 
   return model;
 }
 
-// The file says how many voxels its input has.
+// Declares the extents of the model's input.
 OnnxModel of_extent(OnnxModel model, const Integers& n) {
   auto& shape = *model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
   for (std::size_t i = 0; i < n.size(); ++i) shape.mutable_dim(static_cast<int>(i) + 2)->set_dim_value(n[i]);
@@ -80,7 +80,7 @@ TEST(OnnxCrop, SliceOfSpatialAxes) {
 
 TEST(OnnxCrop, SliceOfNothingPassesOn) { EXPECT_EQ(sliced({{0}, {whole}, {3}}).read().network.nodes.size(), 1U); }
 
-// What exporters write who know the extents: 20 - 2 = 18 voxels.
+// Exporters write such a Slice if they know the extents: 20 - 2 = 18 voxels.
 TEST(OnnxCrop, SliceCountsFromTheOtherSideWhereTheFileSaysTheExtent) {
   EXPECT_EQ(crop_of(of_extent(sliced({{2, -17, 0}, {16, -1, 18}, {2, 3, 4}}), {20, 20, 20})),
             (Crop{{2, 1, 0}, {2, 1, 0}}));
@@ -120,7 +120,7 @@ TEST(OnnxCrop, SliceThatIsNoCropIsRefusedInOneLine) {
   EXPECT_THAT(missing.output("out").refusal(), HasSubstr("starts or ends are missing"));
 }
 
-// A residual block of valid convolutions, as PyTorch exports x[..., 2:-2, 2:-2, 2:-2]: one Slice an axis.
+// PyTorch exports x[..., 2:-2, 2:-2, 2:-2] as one Slice per axis.
 TEST(OnnxCrop, ResidualBlockOfValidConvolutions) {
   OnnxModel model(2);
   model.conv("in", "a", 2, 2, {3, 3, 3});
@@ -147,7 +147,7 @@ TEST(OnnxCrop, ResidualBlockOfValidConvolutions) {
   EXPECT_THAT(uneven.output("sum").refusal(), HasSubstr("branches do not meet"));
 }
 
-// As torch.onnx.export writes AvgPool3d(2): a Pad by nothing before it.
+// Returns the refusal of a Pad before an AveragePool, as torch.onnx.export writes AvgPool3d(2).
 std::string pad_refusal(std::int64_t opset, const test::Integers& pads, bool computed = false) {
   OnnxModel model(1, 2, opset);
   constexpr std::int64_t opset_of_input = 11;

@@ -75,7 +75,7 @@ TEST_F(OnnxExternal, TypesThatNobodyReadsAreLeftAlone) {
   EXPECT_TRUE(open());
 }
 
-// Larger than the part that is read at a time, of every type.
+// Tensors of every type are larger than the part that is read at a time.
 TEST_F(OnnxExternal, NumbersOfEveryTypePartAfterPart) {
   constexpr std::int64_t count = 700'001;
   std::vector<double> doubles(count);
@@ -147,7 +147,7 @@ TEST_F(OnnxExternal, LinksOutOfTheFolder) {
   std::filesystem::create_symlink(elsewhere.path() / "weights.bin", folder_.path() / "weights.bin");
   refer("weights.bin");
   EXPECT_THAT(refusal(), HasSubstr("a link out of the folder"));
-  // Caches of models hold both as links into one folder.
+  // Model caches hold both files as links into one folder.
   elsewhere.write("model.onnx", "");
   std::filesystem::create_symlink(elsewhere.path() / "model.onnx", folder_.path() / "model.onnx");
   EXPECT_EQ(refusal(), "");

@@ -82,17 +82,17 @@ TEST_F(OnnxOutline, KeepsNoMoreThanItMay) {
   EXPECT_THAT(refused.message, HasSubstr("model.onnx: holds more than 64.00 KiB beside its initializers' raw data"));
 }
 
-// Each of these fields is a tag and nothing else worth keeping, but takes memory all the same.
+// Each of these fields holds little more than its tag, but takes memory.
 TEST_F(OnnxOutline, EmptyNodesAndSingleNumbersCountToo) {
   OnnxModel nodes = model_;
   for (int i = 0; i < 1 << 16; ++i) nodes.proto.mutable_graph()->add_node();
   EXPECT_FALSE(read_onnx_outline(folder_.write("nodes.onnx", nodes.bytes()), 1 << 16));
-  const std::string version(std::size_t{1} << 17, '\x08');  // "ir_version: 8", again and again
+  const std::string version(std::size_t{1} << 17, '\x08');  // "ir_version: 8", repeated
   EXPECT_TRUE(read_onnx_outline(folder_.write("numbers.onnx", version), 1 << 18));
   EXPECT_EQ(read_onnx_outline(folder_.write("numbers.onnx", version), 1 << 16).error().code, ErrorCode::over_budget);
 }
 
-// Reads what protobuf reads, and refuses what it refuses.
+// The outline is refused if and only if protobuf refuses the file.
 TEST_F(OnnxOutline, FilesThatAreCutOrChanged) {
   const std::string bytes = model_.bytes();
   std::mt19937_64 random(7);

@@ -37,7 +37,7 @@ TEST(OnnxReader, FoldedAndFusedItStillStands) {
   EXPECT_EQ(std::get<Convolution>(fused.network.nodes[0].operation).activation.kind, ActivationKind::relu);
 }
 
-// What exporters make of a block whose shortcut is a convolution of its own, with normalisations.
+// Exporters write such nodes for a block whose shortcut is a convolution, with normalisations.
 TEST(OnnxReader, AResidualBlockBecomesTwoConvolutions) {
   OnnxModel model(2);
   const auto normalised = [&](const std::string& in, const std::string& out, std::int64_t f) {
@@ -62,7 +62,7 @@ TEST(OnnxReader, AResidualBlockBecomesTwoConvolutions) {
   EXPECT_TRUE(check_weights(fused.network, fused.weights));
 }
 
-// The input's declaration, changed by the test.
+// Returns the input's declaration, for the test to change.
 onnx::TypeProto::Tensor* input_type(OnnxModel& model) {
   return model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
 }
@@ -139,10 +139,10 @@ TEST(OnnxReader, EveryTruncationIsAnErrorOrAModel) {
     const Result<LoadedNetwork> loaded = read_onnx_bytes(std::string_view(bytes).substr(0, length));
     if (!loaded) ++refused;
   }
-  EXPECT_GT(refused, static_cast<int>(bytes.size()) - 60);  // what follows the graph may go
+  EXPECT_GT(refused, static_cast<int>(bytes.size()) - 60);  // bytes after the graph may be cut
 }
 
-// What every mutation must keep: an error of one line, or a network that is sound.
+// Expects an error of one line or a sound network, as every mutation must give.
 void expect_sound(std::string_view bytes, const std::string& which) {
   const Result<LoadedNetwork> loaded = read_onnx_bytes(bytes);
   if (loaded) {
@@ -187,7 +187,7 @@ TEST(OnnxReader, MovedAndRepeatedBytesNeverCrash) {
   }
 }
 
-// Sizes and extents that are hostile rather than random.
+// Sizes and extents are hostile rather than random.
 TEST(OnnxReader, HostileNumbersNeverCrash) {
   const std::int64_t numbers[] = {
       std::numeric_limits<std::int64_t>::min(), -1, 0, 1, 2, 1LL << 20, 1LL << 31, 1LL << 62,

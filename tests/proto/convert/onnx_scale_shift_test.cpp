@@ -72,7 +72,7 @@ TEST(OnnxScaleShift, BadStatisticsAreErrors) {
   EXPECT_THAT(missing.refusal(), HasSubstr("has 4 inputs; 5 are right"));
 }
 
-// The node's weights where it is "in" (2 images, 3 axes) with a constant of these extents.
+// Returns the weights of an operation of "in" (2 channels, 3 axes) and a constant of these extents.
 NodeWeights with_constant(const char* operation, const test::Integers& extents, const std::vector<float>& values,
                           bool constant_first = false) {
   OnnxModel model(2);

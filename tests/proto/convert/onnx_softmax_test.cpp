@@ -44,7 +44,8 @@ TEST(OnnxSoftmax, SummingOverVoxelsIsRefused) {
   EXPECT_THAT(softmax_refusal(7, 3, std::nullopt), HasSubstr("export with operator set 13 or newer"));
 }
 
-// Kernel 3, pooling 2, kernel 2 along x: field of view 6, stride 2. Then Softmax of operator set 11.
+// Returns the refusal of a Softmax of operator set 11 behind kernel 3, pooling 2 and kernel 2 along x (field of view 6,
+// stride 2).
 std::string refusal_for_extent(std::int64_t n, std::int64_t last_kernel = 1) {
   OnnxModel model(1, 1, 11);
   onnx::TypeProto::Tensor* type = model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type();
@@ -68,7 +69,7 @@ TEST(OnnxSoftmax, OfOneVoxelIsOverImages) {
   EXPECT_THAT(refusal_for_extent(8, 2), HasSubstr("one window, 1x1x8")) << "two voxels, which a layer then joins";
 }
 
-// Softmax over the last axis between two transpositions.
+// Returns a model with a Softmax over an axis between two transpositions.
 OnnxModel turned_model(std::int64_t opset, const test::Integers& there, std::int64_t axis, const test::Integers& back) {
   OnnxModel model(3, 3, opset);
   test::set_integers(model.node("Transpose", {"in"}, {"t"}), "perm", there);

@@ -61,7 +61,7 @@ TEST(OnnxTensors, ScalarsAndEmptyOnes) {
   EXPECT_TRUE(floats_of(tensor(onnx::TensorProto::FLOAT, {0, 5}))->empty());
 }
 
-// All 2^16 halves, against the definition.
+// Compares all 2^16 halves with the definition.
 TEST(OnnxTensors, EveryHalf) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const float value = half_to_float(static_cast<std::uint16_t>(bits));

@@ -32,7 +32,7 @@ TEST(PlanFromMessage, DefaultsAreTheDomains) {
   EXPECT_TRUE(plan->ladder[0].segments[0].steps[0].division.empty());
 }
 
-// What must be said where one thing is wrong.
+// Returns the error of a plan with one change.
 std::string refusal_after(const std::function<void(text::Plan&)>& change) {
   text::Plan message = least_plan();
   change(message);

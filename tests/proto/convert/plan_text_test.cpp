@@ -43,7 +43,7 @@ TEST(PlanText, SocketsComeBackAndAreOneOrMore) {
   EXPECT_THAT(none.error().message, HasSubstr("sockets is 0; it must be 1 or more"));
 }
 
-// Plans of before there was a choice are of float32 throughout.
+// Older plans, without a precision, are of float32 throughout.
 TEST(PlanText, PrecisionComesBackAndIsFp32WhereNothingIsSaid) {
   Plan plan = test::full_plan();
   for (const Precision precision : {Precision::fp32, Precision::tf32, Precision::bf16}) {
@@ -85,7 +85,7 @@ TEST(PlanText, GoldenFileStillLoads) {
   EXPECT_EQ(parse_plan(plan_text(*plan)).value(), expected) << "and does not claim more when it is written again";
 }
 
-// A plan of the form's first version, with a field that is no more, must load for ever.
+// A plan in the first version of the format, with a field that no longer exists, must always load.
 TEST(PlanText, FirstFormStillLoads) {
   const Result<Plan> plan = read_plan(test::case_folder().parent_path() / "golden" / "plan_first_form.pbtxt");
   ASSERT_TRUE(plan) << plan.error().message;
