@@ -1,10 +1,10 @@
-"""Plans a network for some of our primitives and runs the plan: what znni-bench net --json says, and more.
+"""Plans a network for some of our primitives and runs the plan. Prints the JSON of znni-bench net with more fields.
 
     bench_net.py NETWORK.pbtxt --set all|onednn|onednn-layerwise|paper|paper-layerwise --mem 16G --bin DIR --plans DIR [--limit SECONDS] [--threads N]
 
-Without --limit the planned patch itself runs. With it the largest patch of the plan that is predicted to take no longer
-runs, or where there is none, one of a plan for less memory, or, where even one field of view takes longer, the network
-after its first poolings (bench_work.tail). The planned rate is then carried by measured / predicted time of what ran.
+Without --limit the planned patch itself runs. With --limit the largest patch of the plan runs that is predicted to take
+no longer. If there is none, a patch of a plan for less memory runs. If even one field of view takes longer, the network
+after its first poolings runs (bench_work.tail). The planned rate is then scaled by measured / predicted time.
 """
 
 import argparse
@@ -19,18 +19,18 @@ import sys
 
 import bench_work as work
 
-# Convolutions of oneDNN, everything else ours.
+# oneDNN's convolutions; all other primitives are ours.
 ONEDNN = "cpu.conv.onednn,cpu.pool.*,cpu.reorder,cpu.activation"
-# What ZNNi's papers run on CPUs.
+# The primitives that ZNNi's papers run on CPUs.
 PAPER = "cpu.conv.direct,cpu.conv.fft_data_parallel,cpu.conv.fft_task_parallel,cpu.pool.*,cpu.activation"
 SETS = {"all": None, "onednn": ONEDNN, "onednn-layerwise": ONEDNN, "paper": PAPER, "paper-layerwise": PAPER}
-# And how the planner is kept from what those who use such primitives do not have.
+# Strategies that keep the planner from features that users of such primitives do not have.
 STRATEGIES = {"onednn-layerwise": "layerwise", "paper-layerwise": "layerwise"}
 SHARES = (1, 4, 16, 64, 256)  # of --mem, for plans of smaller patches
 
 
 def make_plan(network, memory, arguments):
-    """The text of a plan and its file, which is kept; nothing where none fits the memory."""
+    """Returns the text of a plan and its file, which is kept; None if no plan fits the memory."""
     name = f"{network.stem}-{arguments.set}-{memory}-t{arguments.threads}-{arguments.patience}.pbtxt"
     path = arguments.plans / name
     if not path.exists():
@@ -48,13 +48,13 @@ def make_plan(network, memory, arguments):
 
 
 def planned(text):
-    """(seconds of each patch size, voxels/s of the first) of a plan's text."""
+    """Returns (seconds of each patch size, voxels/s of the first) from a plan's text."""
     seconds = [float(found) for found in re.findall(r"^  seconds: (\S+)", text.split("\nrung {", 1)[1], re.MULTILINE)]
     return seconds, float(re.search(r"voxels_per_second: (\S+)", text)[1])
 
 
 def tail_file(network, poolings, arguments):
-    """A file of the network after so many poolings."""
+    """Returns a file of the network that follows the first `poolings` poolings."""
     if poolings == 0:
         return arguments.network
     from google.protobuf import text_format
@@ -65,7 +65,7 @@ def tail_file(network, poolings, arguments):
 
 
 def small_plan(network, arguments):
-    """(file of network or tail, poolings left out, plan's file) of which a patch is predicted to stay in the limit."""
+    """Returns (file of network or tail, poolings left out, plan's file) of a plan predicted to keep the limit."""
     for poolings in range(work.poolings_of(network) + 1):
         path = tail_file(network, poolings, arguments)
         for share in SHARES:
@@ -76,7 +76,7 @@ def small_plan(network, arguments):
 
 
 def run(path, plan, arguments):
-    """What znni-bench says."""
+    """Returns the JSON of znni-bench."""
     command = [arguments.bin / "znni-bench", "net", "--plan", plan, "--model", path, "--mem", str(arguments.mem),
                "--repetitions", str(arguments.runs), "--json"]
     command += ["--limit", str(arguments.limit)] if arguments.limit else []
@@ -87,7 +87,7 @@ def run(path, plan, arguments):
 
 
 def describe(network, path, result):
-    """Work of the patch that ran."""
+    """Returns the work of the patch that ran."""
     layers = work.layers_of(work.read_network(path))
     output = [n - v + 1 for n, v in zip(result["patch"], work.field_of_view(layers))]
     S = result["S"]
@@ -109,7 +109,7 @@ def measure(arguments):
         path, poolings, plan = found
     result = run(path, plan, arguments)
     ratio = statistics.median(one["measured_over_predicted"] for one in result["runs"] if one["kind"] == "warm")
-    # What its plan says of a tail is not what the network's says: only the latter stays, as "planned".
+    # The plan of a tail differs from that of the network; only the latter is kept, as "planned".
     result = {key: value for key, value in result.items() if not key.startswith("planned_")}
     return {**result, **describe(network, path, result), "part": path.stem, "poolings_left_out": poolings,
             "threads": arguments.threads, "planned": {"seconds": seconds[0], "voxels_per_second": rate},

@@ -1,5 +1,5 @@
-"""Times ONNX Runtime on a network of planner/networks, densely: in the dilated form (every stride becomes a dilation of
-what follows, so that each voxel is computed once) and in max-pooling fragments, which lie one after the other in the batch.
+"""Times ONNX Runtime on the dense output of a network of planner/networks, in two forms. In the dilated form every
+stride becomes a dilation of the layers behind it. In MPF (max-pooling fragments) the fragments are in the batch axis.
 
     bench_onnxruntime.py NETWORK.pbtxt --mem 16G [--threads N] [--limit SECONDS] [--flops N] [--runs N] [--seed N]
 """
@@ -18,7 +18,7 @@ FORMS = ("dilated", "fragments")
 
 
 class DenseNet:
-    """A chain in one of the forms, with seeded He-normal weights."""
+    """A chain of layers in one of the forms, with seeded He-normal weights."""
 
     def __init__(self, layers, form, seed=1):
         self.layers, self.form = layers, form
@@ -36,7 +36,7 @@ class DenseNet:
                 self.dilation = [d * s for d, s in zip(self.dilation, layer.stride)]
 
     def step(self, op, number, layer, names=()):
-        """An operator with a window."""
+        """Adds an operator with a window."""
         dilation = [d * own for d, own in zip(self.dilation, layer.dilation)]
         self.node(op, [self.value, *names], f"value{number}", kernel_shape=layer.window, dilations=dilation,
                   strides=[1, 1, 1])
@@ -50,7 +50,7 @@ class DenseNet:
         return name
 
     def add_conv(self, number, layer):
-        """A convolution with its activation."""
+        """Adds a convolution with its activation."""
         shape = (layer.f_out, layer.f_in, *layer.window)
         deviation = np.sqrt(2 / np.prod(shape[1:]))
         kernels = self.random.normal(0, deviation, shape).astype(np.float32)
@@ -61,7 +61,7 @@ class DenseNet:
             self.value += "r"
 
     def add_fragments(self, number, layer):
-        """The strided pooling at every offset, stacked on the batch's axis."""
+        """Adds the strided pooling at every offset, stacked along the batch axis."""
         axes = self.tensor(f"axes{number}", np.array([2, 3, 4]))
         ends = self.tensor(f"ends{number}", np.array([2**31] * 3))
         parts = []
@@ -75,7 +75,7 @@ class DenseNet:
         self.node("Concat", parts, self.value, axis=0)
 
     def model(self):
-        """An ONNX model with free extents."""
+        """Returns an ONNX model with free extents."""
         def value(name, batch, f, extent):
             return helper.make_tensor_value_info(name, TensorProto.FLOAT, [batch, f, *extent])
         graph = helper.make_graph(self.nodes, "dense", [value("input", 1, self.layers[0].f_in, "zyx")],
@@ -87,7 +87,7 @@ class DenseNet:
 
 
 def maker_of(arguments):
-    """See bench_peer.measure()."""
+    """Returns the maker for bench_peer.measure()."""
     def make(part, output, form):
         layers = work.layers_of(part)
         options = onnxruntime.SessionOptions()

@@ -1,8 +1,8 @@
-"""What the peers of deploy/bench have in common: which patch they are timed on, how, and what is said of it.
+"""Code that the peers of deploy/bench share: the choice of a patch, its timing, and the report.
 
-A peer runs a network's dense form in every way it knows on a small patch, then the fastest way on a patch of about
-`--limit` seconds. Where even one field of view takes longer, the part of the network after its first poolings runs, for
-one fragment. The measured rate of direct operations is carried to the patch that fills `--mem` (bench_work.carried).
+A peer runs a network's dense form in all of its ways on a small patch, then the fastest way on a patch of about
+`--limit` seconds. If even one field of view takes longer, the network after its first poolings runs, for one fragment.
+The measured rate of direct operations is extrapolated to the patch that fills `--mem` (bench_work.carried).
 """
 
 import argparse
@@ -16,8 +16,8 @@ import time
 
 import bench_work as work
 
-ASSUMED = 0.5  # of the machine's multiply-adds a peer reaches: patches are chosen by it, nothing is reported by it
-TRIAL = 0.25   # of the limit: the small patch
+ASSUMED = 0.5  # share of the machine's multiply-adds that a peer reaches; used to choose patches, never reported
+TRIAL = 0.25   # share of the limit for the small patch
 LEAST_RUNS = 3
 POWERCAP = pathlib.Path("/sys/class/powercap")
 
@@ -35,7 +35,7 @@ def parse_arguments(description, arguments=None):
 
 
 def choose(network, limit, flops, memory):
-    """(network or its tail, poolings left out, output, small output) for patches of about `limit` seconds."""
+    """Returns (network or its tail, poolings left out, output, small output) for patches of about `limit` seconds."""
     for poolings in range(work.poolings_of(network) + 1):
         part = work.tail(network, poolings)
         layers = work.layers_of(part)
@@ -51,7 +51,7 @@ def choose(network, limit, flops, memory):
 
 
 def joules():
-    """Of all processor packages so far, or nothing where that cannot be read."""
+    """Returns the joules of all processor packages so far, or None if they cannot be read."""
     try:
         counters = [path for path in POWERCAP.glob("intel-rapl:*") if path.name.count(":") == 1]
         return sum(int((path / "energy_uj").read_text()) for path in counters) / 1e6 if counters else None
@@ -60,7 +60,7 @@ def joules():
 
 
 def timed(run, runs, limit):
-    """Seconds of a cold run, of warm ones (one alone when they take over the limit), and the joules of the last."""
+    """Returns the seconds of a cold run and of warm ones (one if they exceed the limit), and the last one's joules."""
     seconds, energy = [], None
     while len(seconds) < 1 + runs and (len(seconds) < 2 or sum(seconds) <= limit * (1 + runs)):
         before, start = joules(), time.perf_counter()
@@ -72,18 +72,18 @@ def timed(run, runs, limit):
 
 
 def try_forms(forms, make, limit):
-    """{form: warm seconds, or why there are none} of make(form), a function that makes one run."""
+    """Returns {form: warm seconds, or why there are none}. make(form) returns a function that does one run."""
     tried = {}
     for form in forms:
         try:
             tried[form] = timed(make(form), 1, limit)["seconds"]
-        except Exception as error:  # one way may not do, or not fit: every library has exceptions of its own
+        except Exception as error:  # a way may fail or not fit, and every library has its own exceptions
             tried[form] = str(error).strip().split("\n")[0][:200]
     return tried
 
 
 def measure(network, arguments, forms, maker):
-    """The figures of one peer. maker(part, output, form) gives a function that runs it once."""
+    """Returns the figures of one peer. maker(part, output, form) returns a function that runs it once."""
     chosen = choose(network, arguments.limit, arguments.flops, arguments.mem)
     if not chosen:
         return {"refusal": f"no patch of at most {arguments.limit:.0f} s fits in {arguments.mem / 2**30:.1f} GiB"}
@@ -97,7 +97,7 @@ def measure(network, arguments, forms, maker):
     best = min(ran, key=ran.get)
     try:
         times = timed(maker(part, output, best), arguments.runs, arguments.limit)
-    except Exception:  # what it keeps besides activations is not known before
+    except Exception:  # its memory beside activations is not known before
         output = small
         times = timed(maker(part, output, best), arguments.runs, arguments.limit)
     flops = work.direct_flops(layers, output)
@@ -111,7 +111,7 @@ def measure(network, arguments, forms, maker):
 
 
 def run(description, name, version, forms, maker_of, arguments=None):
-    """The main function of a peer: one JSON object. maker_of(arguments) gives measure()'s maker."""
+    """Runs a peer and prints one JSON object. maker_of(arguments) returns measure()'s maker."""
     arguments = parse_arguments(description, arguments)
     network = work.read_network(arguments.network)
     work.layers_of(network)

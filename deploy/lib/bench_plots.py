@@ -1,4 +1,4 @@
-"""Plots of deploy/bench as SVG. Needs the standard library alone."""
+"""Draws the plots of deploy/bench as SVG. Needs only the standard library."""
 
 import math
 from xml.sax.saxutils import escape
@@ -16,7 +16,7 @@ def text(x, y, words, anchor="start", colour="black"):
 
 
 def bars(ratios):
-    """Horizontal bars of (label, ratio) on a logarithmic axis that begins at the least of them or 1, with a line at 1."""
+    """Returns bars of (label, ratio) on a logarithmic axis that begins at the least ratio or 1, with a line at 1."""
     row, left, width = 22, 520, 360
     low = math.log10(min([ratio for _, ratio in ratios] + [1.0]) * 0.8)
     high = math.log10(max([ratio for _, ratio in ratios] + [1.25]))
@@ -38,7 +38,7 @@ def bars(ratios):
 
 
 def curves(named, x_title, y_title):
-    """Lines of {name: [(x, y)]}, both axes logarithmic; a dot and its number at every point."""
+    """Returns lines of {name: [(x, y)]} on logarithmic axes, with a dot and its number at every point."""
     points = [point for line in named.values() for point in line]
     left, top, width, height = 90, 20, 560, 320
     scales = []

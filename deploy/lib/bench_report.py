@@ -1,12 +1,12 @@
-"""The results of deploy/bench: one JSON object per line; tables (markdown) and plots (SVG) made of them.
+"""Keeps the results of deploy/bench, one JSON object per line, and makes tables (Markdown) and plots (SVG) of them.
 
-    bench_report.py begin RESULTS COMMIT          drops a line cut short; refuses results of another commit
+    bench_report.py begin RESULTS COMMIT          drops a line that was cut short; refuses results of another commit
     bench_report.py steps RESULTS                 the steps that are done, one per line
     bench_report.py add RESULTS STEP COMMIT       adds the JSON object on stdin as the step's line
     bench_report.py flops RESULTS                 the machine's operations/s, as measured so far
     bench_report.py write RESULTS FOLDER          FOLDER/report.md, printed too, ratios.svg and memory.svg; what
                                                   FOLDER/left-out.txt says is told
-Names of steps: bench_tables.py. Needs the standard library alone.
+bench_tables.py has the names of steps. Needs only the standard library.
 """
 
 import datetime
@@ -21,7 +21,7 @@ import bench_tables as tables
 
 
 def load(path):
-    """All lines of a results file; a last line without its end was cut short and does not count."""
+    """Returns all lines of a results file, except a last line that was cut short."""
     path = pathlib.Path(path)
     if not path.exists():
         return []
@@ -29,7 +29,7 @@ def load(path):
 
 
 def begin(path, commit):
-    """Makes the file ready to be added to."""
+    """Prepares the file for new lines."""
     path = pathlib.Path(path)
     if not path.exists():
         return
@@ -43,7 +43,7 @@ def begin(path, commit):
 
 
 def add(path, step, commit, result):
-    """One line, whole on disk before this returns."""
+    """Appends one line, which is on disk when this returns."""
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="seconds")
     line = json.dumps({"step": step, "date": now, "commit": commit, "result": result})
     with open(path, "a", encoding="utf-8") as file:
@@ -53,7 +53,7 @@ def add(path, step, commit, result):
 
 
 def ratios(lines):
-    """(label, ratio) of every comparison, for the plot."""
+    """Returns (label, ratio) of every comparison, for the plot."""
     bars = []
     for _, result in tables.of_kind(lines, "layer"):
         speed = tables.over_onednn(result)
@@ -68,7 +68,7 @@ def ratios(lines):
 
 
 def layer_part(lines, machine):
-    """The section of layers, or nothing."""
+    """Returns the section of layers, or nothing if there are none."""
     layers = [result for _, result in tables.of_kind(lines, "layer")]
     if not layers:
         return []
@@ -78,7 +78,7 @@ def layer_part(lines, machine):
 
 
 def net_part(found, machine):
-    """The sections of nets, or nothing."""
+    """Returns the sections of nets, or nothing if there are none."""
     parts, side_by_side = [], tables.compared(found)
     if side_by_side:
         parts += ["## Nets\n", tables.table(tables.net_rows(side_by_side, machine)),
@@ -97,14 +97,14 @@ def net_part(found, machine):
 
 
 def left_out_text(names):
-    """What was left out, in words; of later rounds their number."""
+    """Returns a text about the steps left out; names those of the first round and counts later ones."""
     first = [name for name in names if not re.search(r" r[2-9]$", name)]
     later = len(names) - len(first)
     return ", ".join(first + ([f"{later} steps of later rounds"] if later else []))
 
 
 def markdown(lines, left_out=()):
-    """The whole report."""
+    """Returns the whole report."""
     machine = tables.Machine(lines)
     commits = ", ".join(sorted({line["commit"] for line in lines}))
     dates = sorted(line["date"] for line in lines)
@@ -119,7 +119,7 @@ def markdown(lines, left_out=()):
 
 
 def write(path, folder):
-    """The report's files."""
+    """Writes the report's files."""
     lines = load(path)
     if not lines:
         sys.exit(f"{path}: no step is done yet")

@@ -1,7 +1,7 @@
-"""Tables of deploy/bench: rows of text made from the lines of its results. Needs the standard library alone.
+"""Makes the tables of deploy/bench, as rows of text, from the lines of its results. Needs only the standard library.
 
 Steps are named "machine ...", "layer ...", "net NAME SET MEM tTHREADS rROUND" and "PEER NAME MEM tTHREADS rROUND";
-several rounds of one step are one figure, the median of their warm runs.
+several rounds of one step give one figure, the median of their warm runs.
 """
 
 import math
@@ -16,30 +16,30 @@ UNITS = {"M": 2**-10, "G": 1, "T": 2**10}
 
 
 def of_kind(lines, kind):
-    """(words after the kind, result) of each step of this kind."""
+    """Returns (words after the kind, result) of each step of this kind."""
     return [(line["step"].split()[1:], line["result"]) for line in lines if line["step"].split()[0] == kind]
 
 
 def span(numbers, scale=1.0, digits=0):
-    """"180 to 200", or one number."""
+    """Returns "180 to 200", or one number."""
     low, high = (f"{scale * number:.{digits}f}" for number in (min(numbers), max(numbers)))
     return low if low == high else f"{low} to {high}"
 
 
 def table(rows):
-    """Markdown; the first row is the head."""
+    """Returns a Markdown table, whose head is the first row."""
     head, *rest = rows
     lines = [head, ["---"] * len(head), *rest]
     return "\n".join("| " + " | ".join(line) + " |" for line in lines) + "\n"
 
 
 def extent(numbers):
-    """"64", "1x3x3"."""
+    """Returns "64" or "1x3x3"."""
     return str(numbers[0]) if len(set(numbers)) == 1 else "x".join(map(str, numbers))
 
 
 class Machine:
-    """What the machine can do at most: the largest of what the steps measured; a shared machine only shows less."""
+    """The machine's peak rates: the largest that the steps measured, because other load only lowers them."""
 
     def __init__(self, lines):
         self.measured = [result for kind in ("machine", "layer") for _, result in of_kind(lines, kind)]
@@ -48,14 +48,14 @@ class Machine:
         return max((one[key] for one in self.measured), default=None)
 
     def parts(self, flops, traffic, seconds):
-        """[share of the multiply-adds, share of the memory's rate] as text."""
+        """Returns [share of the multiply-adds, share of the memory's rate] as text."""
         if not self.measured:
             return ["", ""]
         return [f"{flops / seconds / self.most('flops_per_second'):.2f}",
                 f"{traffic / seconds / self.most('read_bytes_per_second'):.2f}"]
 
     def text(self):
-        """In words."""
+        """Returns the rates in words."""
         if not self.measured:
             return "The machine's own rates were not measured."
         return (f"{self.measured[0]['device']}; measured before each layer: "
@@ -65,18 +65,18 @@ class Machine:
 
 
 def energy(joules, voxels):
-    """Joules per 10^6 voxels."""
+    """Returns joules per 10^6 voxels, as text."""
     return "not readable" if joules is None else f"{joules / voxels * 1e6:.1f}"
 
 
 def layer_name(result):
-    """"80 -> 80, k 3x3x3, n 64x64x64, S 1"; cubes by their edge."""
+    """Returns "80 -> 80, k 3, n 64, S 1"; extents that are not cubes are written as "1x3x3"."""
     return (f"{result['f']} → {result['f_out']}, k {extent(result['k'])}, n {extent(result['n'])}, "
             f"S {result['S']}")
 
 
 def layer_work(result):
-    """(direct operations, least bytes moved, output voxels) of a layer."""
+    """Returns (direct operations, least bytes moved, output voxels) of a layer."""
     taps = math.prod(result["k"])
     read = result["S"] * math.prod(result["n"])
     written = result["S"] * math.prod(n - k + 1 for n, k in zip(result["n"], result["k"]))
@@ -85,14 +85,14 @@ def layer_work(result):
 
 
 def over_onednn(result):
-    """Speed of the first primitive over oneDNN in its better layout, or nothing."""
+    """Returns the speed of the first primitive over oneDNN in its better layout, or None."""
     first, *others = result["primitives"]
     seconds = [one["seconds"] for one in others if "onednn" in one["primitive"] and "refusal" not in one]
     return min(seconds) / first["seconds"] if seconds and "refusal" not in first else None
 
 
 def layer_rows(results, machine):
-    """One row per layer and primitive."""
+    """Returns one row per layer and primitive."""
     rows = [["layer", "primitive", "ms", "processor ms", "runs", "direct GFLOP/s", "of multiply-adds", "of memory",
              "speed over oneDNN's best", "J / 10^6 voxels", "persistent MiB", "transient MiB", "error", "variant"]]
     for result in results:
@@ -112,7 +112,7 @@ def layer_rows(results, machine):
 
 
 class Figure:
-    """A net by one way to run it: all rounds together, or why there are none."""
+    """A net run in one way: all rounds together, or why there are none."""
 
     def __init__(self, results):
         ran = [result for result in results if "refusal" not in result]
@@ -130,14 +130,14 @@ class Figure:
             math.isclose(planned, self.last.get("predicted_seconds", -1), rel_tol=1e-6)
 
     def rate(self):
-        """Dense output voxels/s of the whole net in all of the memory, measured or carried."""
+        """Returns dense output voxels/s of the whole net in all of the memory, measured or extrapolated."""
         if self.whole:
             return self.here
         carried, own = self.last.get("carried"), self.last["voxels"] / statistics.median(warm(self.last))
         return carried["voxels_per_second"] * self.here / own if carried else None
 
     def how(self):
-        """Where rate() comes from."""
+        """Returns how rate() was found."""
         if self.whole:
             return "measured"
         carried = self.last.get("carried")
@@ -151,13 +151,13 @@ class Figure:
 
 
 def warm(result):
-    """Seconds of the warm runs of one step."""
+    """Returns the seconds of the warm runs of one step."""
     return [run["seconds"] if isinstance(run, dict) else run for run in result["runs"]
             if not isinstance(run, dict) or run["kind"] == "warm"]
 
 
 def figures(lines):
-    """{(net, MEM, threads): {way: Figure}}."""
+    """Returns {(net, MEM, threads): {way: Figure}}."""
     found = {}
     for words, result in of_kind(lines, "net"):
         found.setdefault((words[0], words[2], int(words[3][1:])), {}).setdefault(words[1], []).append(result)
@@ -168,25 +168,25 @@ def figures(lines):
 
 
 def compared(found):
-    """The figures that stand beside others."""
+    """Returns the figures of nets that were run in several ways."""
     return {key: ways for key, ways in found.items() if len(ways) > 1}
 
 
 def speed_over(ways, way):
-    """Of all primitives over this way, or nothing."""
+    """Returns the speed of all primitives together over this way, or None."""
     ours, other = (None if one is None or one.refusal else one.rate() for one in (ways.get("all"), ways[way]))
     return ours / other if ours and other else None
 
 
 def way_name(way, figure):
-    """"PyTorch 2.1, fragments"."""
+    """Returns a name such as "PyTorch 2.1, fragments"."""
     if way in SETS:
         return SETS[way]
     return PEERS[way] if figure.refusal else f"{PEERS[way]} {figure.last['version']}, {figure.last['form']}"
 
 
 def net_rows(found, machine):
-    """One row per net and way to run it."""
+    """Returns one row per net and way to run it."""
     rows = [["net", "by", "ran", "input", "voxels/s of it", "runs", "direct GFLOP/s", "of multiply-adds", "of memory",
              "J / 10^6 voxels", "GiB", "measured / predicted time", "voxels/s in all the memory", "which is",
              "speed of all primitives over it"]]
@@ -209,12 +209,12 @@ def net_rows(found, machine):
 
 
 def gigabytes(text):
-    """Of "512M"."""
+    """Returns the GiB of a text such as "512M"."""
     return float(text[:-1]) * UNITS[text[-1].upper()] if text[-1].upper() in UNITS else int(text) / 2**30
 
 
 def by_memory(found):
-    """{net: [(GiB, figure)]} of all primitives with the most threads; nets with several limits."""
+    """Returns {net: [(GiB, figure)]} of all primitives with the most threads, for nets with several limits."""
     most = max((threads for _, _, threads in found), default=0)
     curves = {}
     for (net, mem, threads), ways in found.items():
@@ -224,7 +224,7 @@ def by_memory(found):
 
 
 def memory_rows(curves):
-    """Throughput under each limit."""
+    """Returns rows of throughput under each limit."""
     rows = [["net", "GiB", "input", "voxels/s", "runs"]]
     for net, points in curves.items():
         for mem, one in points:
@@ -234,7 +234,7 @@ def memory_rows(curves):
 
 
 def scaling_rows(found):
-    """Throughput with each number of threads, where there are several."""
+    """Returns rows of throughput with each number of threads, if there are several."""
     groups = {}
     for (net, mem, threads), ways in found.items():
         if "all" in ways and not ways["all"].refusal:

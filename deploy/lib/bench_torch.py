@@ -1,6 +1,6 @@
-"""Times PyTorch on a network of planner/networks, densely, as a skilled user would run it: memory is kept between calls
-(deploy/bench sets malloc's environment), poolings are one torch.maximum per axis, fragments one permuted copy; in the
-dilated form and in max-pooling fragments, with images outermost or innermost (channels_last_3d).
+"""Times PyTorch on the dense output of a network of planner/networks, as a skilled user would run it. Memory is kept
+between calls (deploy/bench sets malloc's environment), a pooling is one torch.maximum per axis, fragments are one
+permuted copy. Forms: dilated and MPF (max-pooling fragments), with channels outermost or innermost (channels_last_3d).
 
     bench_torch.py NETWORK.pbtxt --mem 16G [--threads N] [--limit SECONDS] [--flops N] [--runs N] [--seed N]
 """
@@ -15,7 +15,7 @@ FORMS = tuple(form + layout for form in ("fragments", "dilated") for layout in L
 
 
 def slide_maximum(value, layer, dilation):
-    """Max pooling of stride 1, one axis after the other."""
+    """Returns a max pooling of stride 1, computed one axis after the other."""
     for axis in range(3):
         whole, step = value, dilation[axis]
         length = whole.shape[2 + axis] - (layer.window[axis] - 1) * step
@@ -25,7 +25,7 @@ def slide_maximum(value, layer, dilation):
 
 
 def split(value, stride, layout):
-    """[S, f, z, y, x] to its fragments [s^3 S, f, z/s, y/s, x/s], offsets outermost."""
+    """Returns the fragments [s^3 S, f, z/s, y/s, x/s] of [S, f, z, y, x], offsets outermost."""
     S, f, *n = value.shape
     z, y, x = (extent // s for extent, s in zip(n, stride))
     parts = value.view(S, f, z, stride[0], y, stride[1], x, stride[2]).permute(3, 5, 7, 0, 1, 2, 4, 6)
@@ -36,7 +36,7 @@ def split(value, stride, layout):
 
 
 class DenseNet:
-    """A chain in one of the forms, with seeded He-normal weights."""
+    """A chain of layers in one of the forms, with seeded He-normal weights."""
 
     def __init__(self, layers, form, seed=1):
         self.layers = layers
@@ -68,7 +68,7 @@ class DenseNet:
 
 
 def maker_of(arguments):
-    """See bench_peer.measure()."""
+    """Returns the maker for bench_peer.measure()."""
     torch.set_num_threads(arguments.threads)
 
     def make(part, output, form):

@@ -1,8 +1,8 @@
-"""How much work and memory a chain of convolutions and max poolings takes, computed densely and each voxel once.
+"""Counts the work and memory of a chain of convolutions and max poolings that computes each voxel of dense output once.
 
-Everything is counted for `output`, the extents of the dense output, in max-pooling fragments: input extents are
-output + field of view - 1; a pooling of stride s makes s^3 fragments of its input, each a part of the dense result. The
-dilated form does the same work on the same voxels. Extents are z, y, x.
+All functions count for `output`, the extents of the dense output, in MPF (max-pooling fragments). Input extents are
+output + field of view - 1. A pooling of stride s makes s^3 fragments of its input, each a part of the dense result.
+The dilated form does the same work on the same voxels. Extents are z, y, x.
 """
 
 import argparse
@@ -18,7 +18,7 @@ FLOAT = 4  # bytes
 
 
 def parse_bytes(text):
-    """16G, 512M, or a number of bytes."""
+    """Returns the bytes of "16G", "512M", or a number of bytes."""
     try:
         return int(text) if text.isdigit() else int(float(text[:-1]) * UNITS[text[-1].upper()])
     except (KeyError, ValueError, IndexError):
@@ -26,7 +26,7 @@ def parse_bytes(text):
 
 
 def read_network(path):
-    """The message znni.text.Network of a file."""
+    """Returns the message znni.text.Network of a file."""
     from google.protobuf import text_format
     from grpc_tools import protoc
     if "network_pb2" not in sys.modules:
@@ -40,7 +40,7 @@ def read_network(path):
 
 
 def extents(values, otherwise):
-    """Three numbers of a field that may hold one or none."""
+    """Returns the three numbers of a field that may hold one or none."""
     return [int(v) for v in (list(values) * 3 if len(values) == 1 else values)] or otherwise
 
 
@@ -69,12 +69,12 @@ class Layer:
         self.relu = activation == "relu"
 
     def reach(self):
-        """How far beyond its first voxel a window reads, per axis."""
+        """Returns how far a window reads beyond its first voxel, per axis."""
         return [d * (w - 1) for d, w in zip(self.dilation, self.window)]
 
 
 def layers_of(network):
-    """The chain of a network's message."""
+    """Returns the chain of layers of a network's message."""
     if network.spatial_rank != 3:
         sys.exit(f"network {network.name}: has spatial_rank {network.spatial_rank}; only 3 is built")
     layers, f = [], network.f_in
@@ -85,12 +85,12 @@ def layers_of(network):
 
 
 def pool_product(layers):
-    """Extents that a dense output is a multiple of, so that every fragment is equally large."""
+    """Returns the extents of which a dense output must be a multiple, so that all fragments have one size."""
     return [math.prod(layer.stride[axis] for layer in layers) for axis in range(3)]
 
 
 def field_of_view(layers):
-    """Input voxels of one output voxel, per axis."""
+    """Returns the input voxels of one output voxel, per axis."""
     view, pace = [1, 1, 1], [1, 1, 1]
     for layer in layers:
         view = [v + r * p for v, r, p in zip(view, layer.reach(), pace)]
@@ -99,7 +99,7 @@ def field_of_view(layers):
 
 
 def sizes(layers, output):
-    """(layer, inputs at once, extents of each, outputs at once, extents of each) of every layer."""
+    """Yields (layer, number of inputs, extents of each, number of outputs, extents of each) of every layer."""
     S, n = 1, [o + v - 1 for o, v in zip(output, field_of_view(layers))]
     for layer in layers:
         n_out = [(extent - reach) // s for extent, reach, s in zip(n, layer.reach(), layer.stride)]
@@ -109,27 +109,27 @@ def sizes(layers, output):
 
 
 def direct_flops(layers, output):
-    """Of all convolutions by the direct algorithm; a multiplication and its addition are two."""
+    """Returns the operations of all convolutions by the direct algorithm; a multiply-add counts as two."""
     return sum(2 * S * layer.f_in * layer.f_out * math.prod(layer.window) * math.prod(n_out)
                for layer, S, _, _, n_out in sizes(layers, output) if layer.is_conv)
 
 
 def traffic_bytes(layers, output):
-    """What must move at least when each layer reads its input and weights and writes its output, once."""
+    """Returns the least bytes moved if each layer reads its input and weights and writes its output once."""
     weights = sum(layer.f_in * layer.f_out * math.prod(layer.window) for layer in layers if layer.is_conv)
     return FLOAT * (weights + sum(S * layer.f_in * math.prod(n) + S_out * layer.f_out * math.prod(n_out)
                                   for layer, S, n, S_out, n_out in sizes(layers, output)))
 
 
 def peak_bytes(layers, output):
-    """Input and output of the layer that has most, together."""
+    """Returns the bytes of input and output together, of the layer for which they are largest."""
     return FLOAT * max(S * layer.f_in * math.prod(n) + S_out * layer.f_out * math.prod(n_out)
                        for layer, S, n, S_out, n_out in sizes(layers, output))
 
 
 def largest_output(layers, allowed):
-    """The largest nearly cubic output that is a multiple of pool_product() and that allowed(output) accepts, or None.
-    What is allowed must not grow again."""
+    """Returns the largest nearly cubic output that is a multiple of pool_product() and that allowed(output) accepts, or
+    None. If allowed() refuses an output, it must refuse larger ones."""
     unit, best, times = pool_product(layers), None, 1
     while allowed([u * times for u in unit]):
         best = [u * times for u in unit]
@@ -138,12 +138,12 @@ def largest_output(layers, allowed):
 
 
 def best_output(layers, memory):
-    """The largest output of which the peak fits in `memory` bytes: the best for a peer that keeps whole layers."""
+    """Returns the largest output whose peak fits in `memory` bytes: the best for a peer that keeps whole layers."""
     return largest_output(layers, lambda output: peak_bytes(layers, output) <= memory)
 
 
 def tail(network, poolings):
-    """The network that follows so many poolings, for one of their fragments: cheap where a field of view is not."""
+    """Returns the network behind the first `poolings` poolings, for one fragment of them. It is far cheaper to run."""
     if poolings == 0:
         return network
     last = [i for i, node in enumerate(network.node) if node.WhichOneof("op") == "max_pool"][poolings - 1]
@@ -156,13 +156,13 @@ def tail(network, poolings):
 
 
 def poolings_of(network):
-    """How many there are."""
+    """Returns the number of poolings."""
     return sum(node.WhichOneof("op") == "max_pool" for node in network.node)
 
 
 def carried(layers, memory, flops_per_second):
-    """The rate of direct operations, carried to the best output in `memory`: voxels/s = rate / (operations a voxel there).
-    {output, flops_per_voxel, voxels_per_second}, or nothing where no output fits."""
+    """Extrapolates the rate of direct operations to the best output in `memory`: voxels/s = rate / (operations per
+    voxel). Returns {output, flops_per_voxel, voxels_per_second}, or None if no output fits."""
     output = best_output(layers, memory)
     if output is None:
         return None

@@ -1,4 +1,4 @@
-"""The lines of deploy/gpu_check.sh as a table: gpu_table.py RESULTS.jsonl"""
+"""Prints the lines of deploy/gpu_check.sh as a table: gpu_table.py RESULTS.jsonl"""
 
 import collections
 import json
@@ -9,7 +9,7 @@ NETS = ("n337", "n537", "n726", "n926")
 
 
 def read(file):
-    """The objects in `file`; a line that was cut off is left out."""
+    """Yields the objects in `file`, except a line that was cut off."""
     for line in pathlib.Path(file).read_text().split("\n"):
         try:
             yield json.loads(line)
@@ -22,7 +22,7 @@ def row(name, cells):
 
 
 def best_lines(lines):
-    """By who and mode, by net: that of the fastest patch."""
+    """Returns the line of the fastest patch, by program and mode, by net."""
     best = collections.defaultdict(dict)
     for line in lines:
         if line.get("block") == "net" and "Mvoxels_per_s" in line:
@@ -34,7 +34,7 @@ def best_lines(lines):
 
 
 def rate_text(line):
-    """With what the model of the back end predicted for the same layers and patch, where it did."""
+    """Returns the rate, with the prediction of the back end's model for the same layers and patch, if there is one."""
     predicted = f" ({line['predicted_Mvoxels_per_s']:.2f})" if "predicted_Mvoxels_per_s" in line else ""
     patch = f" at {line['fragment']:.0f}" if "fragment" in line else ""
     return f"{line['Mvoxels_per_s']:.2f}{predicted}{patch}"
@@ -107,7 +107,7 @@ def gain(alone, through):
 
 
 def gains(lines):
-    """The ZNNi paper's Table V: what layers through host RAM gain over the GPU alone."""
+    """Prints the gain of layers through host RAM over the GPU alone, as in Table V of the ZNNi paper."""
     found = {(line["net"], line["strategy"], line["primitives"], line["precision"], line["gpu_mem"]): line
              for line in lines if line.get("block") == "capped"}
     yield row("host RAM over the GPU alone", NETS)

@@ -1,9 +1,9 @@
-"""PyTorch beside znni-gpu-bench on the nets of the ZNNi paper, on one GPU; JSON lines on standard output.
+"""Runs PyTorch beside znni-gpu-bench on the nets of the ZNNi paper, on one GPU. Prints JSON lines.
 
     gpu_torch.py speed NET --last N --mode M   patches of that size, channels last: bf16, tf32, or compiled, in bf16
     gpu_torch.py error NET --bench PROGRAM     a small patch by znni-gpu-bench and by PyTorch, against float64
 
-Poolings are max-pooling fragments by slicing and one permuted copy, as a skilled user would write them.
+Poolings are MPF (max-pooling fragments) by slicing and one permuted copy, as a skilled user would write them.
 """
 
 import argparse
@@ -18,12 +18,12 @@ import tempfile
 import numpy
 import torch
 
-# Layers, kernel of the first convolution, kernel of the others, and the fragment of the small patch.
+# Layers, kernel of the first convolution, kernel of the others, and fragment of the small patch.
 NETS = {"n337": ("cpcpcpcccc", 2, 3, 2), "n537": ("cpcpcpcccc", 4, 5, 1),
         "n726": ("cpcpcccc", 6, 7, 1), "n926": ("cpcpcccc", 8, 9, 1)}
 IMAGES, IMAGES_OUT = 80, 3
 MODES = ("f32", "fft_tf32", "tf32", "bf16")
-# Of a whole net, relative to its output: what rounding gives, with room. More is a wrong result.
+# Bounds of a whole net's error relative to its output. Rounding stays below them; a larger error is a wrong result.
 MOST_ERROR = {"f32": 1e-4, "fft_tf32": 2e-2, "tf32": 2e-2, "bf16": 0.1}
 
 
@@ -40,7 +40,7 @@ def input_extent(net, last):
 
 
 def make_weights(net):
-    """Kernels and biases of every convolution, float32."""
+    """Returns kernels and biases of every convolution, float32."""
     layers, first, k, _ = NETS[net]
     random, f, weights = numpy.random.default_rng(1), 1, []
     for i, kind in enumerate(layers):
@@ -56,7 +56,7 @@ def make_weights(net):
 
 
 def fragments(value, before):
-    """All offsets of a pooling by 2; the newest pooling is the most significant digit of a fragment's index."""
+    """Returns all offsets of a pooling by 2. The newest pooling is the most significant digit of a fragment's index."""
     for axis in (2, 3, 4):
         length = value.shape[axis] - 1
         value = torch.maximum(value.narrow(axis, 0, length), value.narrow(axis, 1, length))
@@ -86,7 +86,7 @@ class Net(torch.nn.Module):
 
 
 def exact_layer(value, kernels, bias):
-    """A convolution in float64, a matrix product per tap: cuDNN may have no 3D engine for float64, or a slow one."""
+    """Returns a convolution in float64, by a matrix product per tap: cuDNN may lack a fast 3D engine for float64."""
     f_out, _, *k = kernels.shape
     n = [have - want + 1 for have, want in zip(value.shape[2:], k)]
     out = bias[None, :, None].expand(value.shape[0], f_out, math.prod(n)).clone()
@@ -99,7 +99,7 @@ def exact_layer(value, kernels, bias):
 
 
 def exact_output(net, weights, image):
-    """The net in float64, planar, as a tensor in host memory."""
+    """Returns the net's output in float64, planar, as a tensor in host memory."""
     value, weights, before = image.double(), iter(weights), 1
     for kind in NETS[net][0]:
         if kind == "p":
@@ -125,14 +125,14 @@ def one_run(run):
 
 
 def seconds_of(run):
-    """Median of runs behind two that warm up and choose plans; of long ones, one, as znni-gpu-bench does."""
+    """Returns the median of runs after two that warm up and choose plans; long runs are timed once, as znni-gpu-bench."""
     run()
     repetitions = 1 if one_run(run) > 1 else 5
     return sorted(one_run(run) for _ in range(repetitions))[repetitions // 2]
 
 
 def speed(net, last, mode, plans):
-    """One line: the rate, or the failure in words, which is a result, too."""
+    """Prints one line: the rate, or the failure in words, which is a result, too."""
     who = {"bf16": "PyTorch bf16", "tf32": "PyTorch TF32", "compiled": "PyTorch bf16, compiled"}[mode]
     compiled, mode = mode == "compiled", "bf16" if mode == "compiled" else mode
     n, dtype = input_extent(net, last), torch.bfloat16 if mode == "bf16" else torch.float32
@@ -148,12 +148,12 @@ def speed(net, last, mode, plans):
             fragments_out = 8 ** NETS[net][0].count("p")
             say(block="net", who=who, net=net, mode=mode, n=n, fragment=last, ms=1e3 * seconds,
                 Mvoxels_per_s=1e-6 * fragments_out * last**3 / seconds, GiB=torch.cuda.max_memory_allocated() / 2**30)
-    except Exception as failure:  # noqa: BLE001: whatever a compiler or a library throws
+    except Exception as failure:  # noqa: BLE001: compilers and libraries throw any type
         say(block="net", who=who, net=net, mode=mode, n=n, failure=str(failure).split("\n")[0])
 
 
 def read_output(file, mode, shape):
-    """The bench's output tensor as float64, planar."""
+    """Returns the output tensor of znni-gpu-bench as float64, planar."""
     S, f, n = shape
     if mode == "bf16":
         values = torch.from_numpy(numpy.fromfile(file, dtype=numpy.int16)).view(torch.bfloat16).double()
@@ -202,7 +202,7 @@ def error(net, bench, libraries, memory):
             found = read_output(files["output"], mode, (exact.shape[0], IMAGES_OUT, last))
             far = relative(found, exact)
             say(block="error", who="znni", net=net, mode=mode, relative=far if math.isfinite(far) else str(far))
-            failed |= not far <= MOST_ERROR[mode]  # also where it is no number
+            failed |= not far <= MOST_ERROR[mode]  # NaN fails, too
     return 1 if failed else 0
 
 

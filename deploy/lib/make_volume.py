@@ -1,5 +1,5 @@
-"""Writes a generated volume that looks like tissue under an electron microscope: cells with dark membranes,
-a few organelles, blur and noise. HDF5, dataset /raw, uint8, axes z, y, x.
+"""Writes a generated volume that looks like tissue in an electron microscope: cells with dark membranes, a few
+organelles, blur and noise. HDF5, dataset /raw, uint8, axes z, y, x.
 
     make_volume.py OUTPUT.h5 [--edge 160] [--seed 1]
 """
@@ -14,7 +14,7 @@ MEMBRANE_HALF_WIDTH = 1.4
 
 
 def warped_grid(edge, random):
-    """Positions of all voxels, bent by a few slow waves so that membranes are not flat."""
+    """Returns the positions of all voxels, bent by a few slow waves so that membranes are not flat."""
     axes = np.meshgrid(*[np.arange(edge, dtype=np.float32)] * 3, indexing="ij", copy=True)
     position = np.stack(axes, axis=-1)
     bend = np.zeros_like(position)
@@ -25,7 +25,7 @@ def warped_grid(edge, random):
 
 
 def two_nearest(position, centres, slab=8):
-    """Distances from each voxel to its nearest and second nearest cell centre."""
+    """Returns the distances from each voxel to its nearest and second nearest cell centre."""
     nearest = np.empty((*position.shape[:3], 2), np.float32)
     squares = (centres ** 2).sum(axis=1)
     for z in range(0, position.shape[0], slab):
@@ -37,21 +37,21 @@ def two_nearest(position, centres, slab=8):
 
 
 def blurred(image):
-    """A 1-2-1 filter along each axis."""
+    """Returns the image after a 1-2-1 filter along each axis."""
     for axis in range(3):
         image = (np.roll(image, 1, axis) + 2 * image + np.roll(image, -1, axis)) / 4
     return image
 
 
 def make_volume(edge, seed):
-    """The volume as uint8."""
+    """Returns the volume as uint8."""
     random = np.random.default_rng(seed)
     count = max(4, edge ** 3 // CELL_VOXELS)
     centres = random.uniform(-10, edge + 10, size=(count, 3)).astype(np.float32)
     nearest = two_nearest(warped_grid(edge, random), centres)
     to_membrane = (nearest[..., 1] - nearest[..., 0]) / 2
     tissue = 150 - 70 * np.exp(-(to_membrane / MEMBRANE_HALF_WIDTH) ** 2)
-    tissue -= 45 * (nearest[..., 0] < 3.0)  # an organelle at the heart of each cell
+    tissue -= 45 * (nearest[..., 0] < 3.0)  # an organelle in the centre of each cell
     noisy = blurred(tissue + random.normal(0, 14, tissue.shape)) + random.normal(0, 7, tissue.shape)
     return np.clip(noisy, 0, 255).astype(np.uint8)
 

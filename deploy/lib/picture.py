@@ -14,13 +14,13 @@ GAP = 8
 
 
 def middle_plane(volume):
-    """The middle plane of [Z, Y, X]; of several images [C, Z, Y, X], of the first."""
+    """Returns the middle plane of [Z, Y, X], or of the first channel of [C, Z, Y, X]."""
     z = volume.shape[-3] // 2
     return np.asarray(volume[0, z] if volume.ndim == 4 else volume[z])
 
 
 def load(name):
-    """The middle plane of a volume file; no more of it is read than that."""
+    """Returns the middle plane of a volume file, and reads no more than that."""
     path, _, dataset = name.partition(":/")
     if path.endswith(".npy"):
         return middle_plane(np.load(path, mmap_mode="r"))
@@ -33,13 +33,13 @@ def load(name):
 
 
 def grey(plane, low, high):
-    """Values low..high as 0..255."""
+    """Returns values low..high as 0..255."""
     scaled = (np.asarray(plane, np.float32) - low) / max(high - low, 1e-6)
     return (np.clip(scaled, 0, 1) * 255).astype(np.uint8)
 
 
 def centred(plane, extent):
-    """The middle of a plane, `extent` voxels."""
+    """Returns the middle `extent` voxels of a plane."""
     start = [(have - want) // 2 for have, want in zip(plane.shape, extent)]
     return plane[start[0]:start[0] + extent[0], start[1]:start[1] + extent[1]]
 

@@ -1,4 +1,4 @@
-"""Load and faults for a daemon, for as long as one likes; see deploy/soak."""
+"""Puts a daemon under load and faults for a given time; see deploy/soak."""
 
 import argparse
 import functools
@@ -23,13 +23,13 @@ from soak_tally import Tally
 messages, services = volumes_stubs()
 SHAPES = 40  # distinct volumes
 CHUNK = 1 << 18
-AFTER_RESTART = 5  # seconds for which clients may still find nobody
+AFTER_RESTART = 5  # seconds after a restart for which clients may find no daemon
 UNITS = {"M": 1 << 20, "G": 1 << 30}
 SIDE, PLANES = 1024, 2049  # of the large volume: 2 GiB and a plane
 
 
 class Volumes:
-    """A fixed set of volumes and what they become: known from a float64 evaluation, then to the last digits."""
+    """A fixed set of volumes and their outputs, known first from a float64 evaluation, then to the last digit."""
 
     def __init__(self, net, seed):
         rng = np.random.default_rng(seed)
@@ -40,8 +40,8 @@ class Volumes:
         self.lock = threading.Lock()
 
     def is_right(self, index, output):
-        """The first answer is compared with the net itself, all others with the first: those computed on patches of
-        another size are rounded otherwise."""
+        """Returns whether an output is right. Compares a volume's first output with the net itself, later ones with the
+        first. Outputs that were computed on patches of another size round differently."""
         with self.lock:
             if self.outputs[index] is None:
                 reference = nets.run_dilated(self.net, self.inputs[index][None])[0]
@@ -53,7 +53,7 @@ class Volumes:
 
 
 def upload(volume, model, pause=0.0, spoil=None, cut=None):
-    """The messages of a volume: slowly, with a hole at chunk `spoil`, or without those after `cut`."""
+    """Yields the messages of a volume: with pauses, with a gap at chunk `spoil`, or without the chunks after `cut`."""
     extent = messages.Extent(z=volume.shape[1], y=volume.shape[2], x=volume.shape[3])
     yield messages.VolumeRequest(header=messages.VolumeHeader(
         model_name=model, id="soak", datatype="FP32", channels=volume.shape[0], extent=extent))
@@ -67,7 +67,7 @@ def upload(volume, model, pause=0.0, spoil=None, cut=None):
 
 
 def download(responses, pause=0.0):
-    """The output of a stream [C,Z,Y,X]; None when it ended without done."""
+    """Returns the output of a stream [C,Z,Y,X]; None if it ended without VolumeDone."""
     accepted, data, done = None, bytearray(), False
     for response in responses:
         kind = response.WhichOneof("message")
@@ -84,7 +84,7 @@ def download(responses, pause=0.0):
 
 
 def plane(z):
-    """Plane z of the large volume: no plane is like those near it."""
+    """Returns plane z of the large volume, which differs from all planes near it."""
     return PATTERN[z % 251:z % 251 + SIDE * SIDE].tobytes()
 
 
@@ -92,7 +92,7 @@ PATTERN = (np.arange(SIDE * SIDE + 251) % 251).astype(np.uint8)
 
 
 def large_upload():
-    """The messages of the large volume, made as they are sent."""
+    """Yields the messages of the large volume, made as they are sent."""
     yield messages.VolumeRequest(header=messages.VolumeHeader(
         model_name="same", id="large", datatype="UINT8", output_datatype="UINT8", channels=1,
         extent=messages.Extent(z=PLANES, y=SIDE, x=SIDE)))
@@ -101,7 +101,7 @@ def large_upload():
 
 
 def bytes_that_differ(responses):
-    """(bytes that came, those of them that are not what was sent)."""
+    """Returns (number of bytes received, number of those that differ from what was sent)."""
     pending, came, differ = bytearray(), 0, 0
     for response in responses:
         pending += response.chunk.data
@@ -116,7 +116,7 @@ def bytes_that_differ(responses):
 
 
 class Worker(threading.Thread):
-    """Does one thing after the other, drawn at random, until the time is up."""
+    """Does random actions, one after the other, until the time is up."""
 
     def __init__(self, soak, seed):
         super().__init__()
@@ -132,13 +132,13 @@ class Worker(threading.Thread):
             self.do(self.random.choices(kinds, weights)[0], self.random.randrange(SHAPES))
 
     def do(self, action, index):
-        """One action; errors that are no answer to it are told in the report."""
+        """Does one action. The report lists errors that do not fit it."""
         self.what, self.fits, began = "", set(), time.monotonic()
         try:
             action(index)
         except (grpc.RpcError, triton.InferenceServerException) as error:
             self.refused(began, *soak_killed.code_and_message(error))
-        except Exception as error:  # an answer that is none
+        except Exception as error:  # not a valid answer
             self.soak.tally.note(self.soak.tally.unexpected, f"{self.what}: {error!r}")
 
     def refused(self, began, code, message):
@@ -150,7 +150,7 @@ class Worker(threading.Thread):
         self.soak.tally.answer(f"{self.what}, volume {index}", is_right)
 
     def fault(self, name, *fits):
-        """What is done now; `fits`: kinds of refusals that answer it."""
+        """Notes the fault that begins now and the kinds of refusals that fit it."""
         self.what, self.fits = name, set(fits)
         self.soak.tally.note(self.soak.tally.faults, name)
 
@@ -197,7 +197,7 @@ class Worker(threading.Thread):
         self.transfer(index, timeout=self.random.random() * 0.2)
 
     def malformed(self, _):
-        """Random bytes: no message, one without a model, or one that would grow past its memory."""
+        """Sends random bytes: no message, a message without a model, or one that would need more than its memory."""
         self.fault("malformed request", "INVALID_ARGUMENT", "NOT_FOUND", "RESOURCE_EXHAUSTED")
         send = self.soak.channel.unary_unary("/inference.GRPCInferenceService/ModelInfer")
         send(self.random.randbytes(self.random.randrange(1, 3000)), timeout=PATIENCE)
@@ -210,7 +210,7 @@ class Worker(threading.Thread):
             self.soak.tally.answer("broken upload", False)
 
     def killed(self, kind, _):
-        """Somewhere within what it does again and again."""
+        """Kills a client at a random time in its repeated work."""
         self.what, began = f"killed client: {kind}", time.monotonic()
         with self.soak.one_at_a_time[kind], soak_killed.start(kind, self.soak.daemon.url) as client:
             first = client.stdout.readline().rstrip("\n")
@@ -225,7 +225,7 @@ class Worker(threading.Thread):
             soak_killed.clear(client.pid, self.soak.daemon)
 
     def reload(self, _):
-        """The second model comes and goes."""
+        """Unloads and loads the second model."""
         self.fault("model unloaded and loaded")
         with self.soak.reloading, self.soak.daemon.client() as client:
             client.unload_model("second")
@@ -233,7 +233,7 @@ class Worker(threading.Thread):
 
 
 class Soak:
-    """One run: a daemon, its load, and the report."""
+    """One run: a daemon, its load and the report."""
 
     def __init__(self, options, repository):
         self.options = options
@@ -249,7 +249,7 @@ class Soak:
         self.repository = repository
         self.peak = 0
         self.exit_codes = []
-        self.restarted = float("-inf")  # when clients last could find nobody
+        self.restarted = float("-inf")  # last time at which clients could find no daemon
         self.daemon = None
         self.plans = tempfile.TemporaryDirectory()
         self.start()
@@ -259,7 +259,7 @@ class Soak:
         self.end = self.begin + options.minutes * 60
 
     def start(self):
-        """Where the one before was, with the plans that it made."""
+        """Starts a daemon, on the port of the one before and with its plans."""
         port = self.daemon.port if self.daemon else 0
         self.daemon = Daemon(self.repository, "--model-control-mode", "explicit", "--load-model", "*",
                              "--max-request-bytes", "16M", "--max-queue", "3", "--allow-client-shm", port=port,
@@ -273,7 +273,7 @@ class Soak:
         self.exit_codes.append(self.daemon.stop())
 
     def restart(self):
-        """SIGTERM in the midst of the load, and another daemon on the same port."""
+        """Stops the daemon with SIGTERM under load, and starts another on the same port."""
         self.tally.note(self.tally.faults, "SIGTERM and restart")
         self.restarted = float("inf")
         self.stop()
@@ -284,7 +284,7 @@ class Soak:
         return self.restarted >= began
 
     def watch(self):
-        """Memory every few seconds, and whether it still serves; in the last fifth of the time it is restarted."""
+        """Checks memory and service every few seconds, and restarts the daemon in the last fifth of the time."""
         restarts = [self.begin + share * (self.end - self.begin) for share in (0.8, 0.87, 0.94)]
         while time.monotonic() < self.end:
             self.rss.append(self.daemon.memory("VmRSS"))
@@ -309,7 +309,7 @@ class Soak:
         return self.report() | large | {"leased at the end": lease}
 
     def stream_large_volume(self):
-        """More than 2 GiB in each direction, in one stream."""
+        """Streams more than 2 GiB in each direction, in one stream."""
         start = time.monotonic()
         came, differ = bytes_that_differ(services.VolumesStub(self.channel).Infer(large_upload()))
         return {"bytes of one large volume": came, "wrong bytes of it": differ + abs(came - PLANES * SIDE * SIDE),
@@ -328,7 +328,7 @@ class Soak:
         }
 
     def settled_lease(self):
-        """Transport memory that nobody holds any more is back."""
+        """Returns the transport memory that is still held, after waiting up to 30 s for it to be freed."""
         deadline = time.monotonic() + 30
         while (held := self.daemon.metric("znni_memory_used_bytes", pool="transport")) and time.monotonic() < deadline:
             time.sleep(0.2)
@@ -348,7 +348,7 @@ def main():
         try:
             report = soak.run()
         finally:
-            soak.daemon.process.kill()  # of a run that broke off
+            soak.daemon.process.kill()  # the daemon of a run that broke off
     text = json.dumps(report, indent=1)
     pathlib.Path(options.output).write_text(text + "\n")
     print(text)

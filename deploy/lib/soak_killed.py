@@ -1,4 +1,4 @@
-"""Clients that deploy/soak kills: each does one thing again and again, and says so when it has begun.
+"""Clients that deploy/soak kills. Each repeats one action, and prints a line when it has begun.
 Usage: soak_killed.py KIND URL."""
 
 import itertools
@@ -13,7 +13,7 @@ import numpy as np
 import tritonclient.grpc as triton
 import tritonclient.utils.shared_memory as shared
 
-PATIENCE = 300  # seconds until a request that nobody answered counts as lost
+PATIENCE = 300  # seconds until a request without an answer counts as lost
 VOLUME = np.zeros((1, 1, 60, 60, 60), np.float32)
 
 
@@ -22,7 +22,7 @@ def say_begun():
 
 
 def upload(url):
-    """In the midst of a volume."""
+    """Sends volumes, to be killed within one."""
     from soak import services, upload as chunks
     stub = services.VolumesStub(grpc.insecure_channel(url))
     for number in itertools.count():
@@ -33,7 +33,7 @@ def upload(url):
 
 
 def model_stream_infer(url):
-    """With requests on their way."""
+    """Sends requests through ModelStreamInfer, to be killed with some under way."""
     with triton.InferenceServerClient(url) as client:
         answers = queue.Queue()
         client.start_stream(callback=lambda result, error: answers.put((result, error)))
@@ -42,9 +42,9 @@ def model_stream_infer(url):
         for number in itertools.count():
             try:
                 client.async_stream_infer("net", [tensor])
-            except triton.InferenceServerException:  # the stream has ended: why, is its last answer
+            except triton.InferenceServerException:  # the stream has ended; its last answer says why
                 pass
-            if number == 1:  # one more is on its way from now on
+            if number == 1:  # from now on one more is under way
                 continue
             if (error := answers.get(timeout=PATIENCE)[1]) is not None:
                 raise error
@@ -53,7 +53,7 @@ def model_stream_infer(url):
 
 
 def shared_memory(url):
-    """With its voxels in shared memory that nobody takes away."""
+    """Sends requests with voxels in shared memory, which stays when the client is killed."""
     name = memory_name(os.getpid())
     region = shared.create_shared_memory_region(name, "/" + name, VOLUME.nbytes)
     shared.set_shared_memory_region(region, [VOLUME])
@@ -67,7 +67,7 @@ def shared_memory(url):
 
 
 def code_and_message(error):
-    """Of an error of a bare stub or of a stock client; "" for the code of a request within ModelStreamInfer."""
+    """Returns code and message of an error of a bare stub or a stock client. The code is "" within ModelStreamInfer."""
     if isinstance(error, grpc.RpcError):
         return error.code().name, error.details()
     return str(error.status() or "").removeprefix("StatusCode."), error.message()
@@ -81,14 +81,13 @@ def memory_name(pid):
 
 
 def start(kind, url):
-    """One of CLIENTS, as a process of its own. Its first line is "begun", or code, a tab and the message of
-    what refused it."""
+    """Starts one of CLIENTS as a process. Its first line is "begun", or code, tab and message of its refusal."""
     return subprocess.Popen([sys.executable, __file__, kind, url], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
                             text=True)
 
 
 def clear(pid, daemon):
-    """Takes away what a killed client left in shared memory, first the file, which the daemon may be reading."""
+    """Removes what a killed client left in shared memory, first the file, which the daemon may be reading."""
     (pathlib.Path("/dev/shm") / memory_name(pid)).unlink(missing_ok=True)
     with daemon.client() as client:
         client.unregister_system_shared_memory(memory_name(pid))

@@ -1,10 +1,10 @@
-"""What happened while deploy/soak ran: answers, faults, and refusals, by what they are and whether they fit."""
+"""Counts events while deploy/soak runs: answers, faults, and refusals, by kind and by whether they were expected."""
 
 import collections
 import re
 import threading
 
-# (code, words of the message): what one code may stand for.
+# (code, words of the message) of each kind, because one code may have several meanings.
 REASONS = {
     "queue full": ("UNAVAILABLE", "is full"),
     "shutting down": ("UNAVAILABLE", "shutting down"),
@@ -13,18 +13,18 @@ REASONS = {
     "no memory": ("RESOURCE_EXHAUSTED", "of transport memory"),
 }
 ALWAYS = {"queue full"}  # there are more clients than places
-# Of a daemon that ends or has just begun; UNAVAILABLE: the connection broke.
+# Refusals by a daemon that ends or has just begun. UNAVAILABLE: the connection broke.
 WHILE_RESTARTED = {"shutting down", "not ready", "nobody listens", "UNAVAILABLE"}
 
 
 def kind_of(code, message):
-    """What a refusal is: the name of a reason, else its code, "" where the answer has a message alone."""
+    """Returns the kind of a refusal: the name of a reason, else its code ("" if the answer has only a message)."""
     fitting = (name for name, (of, words) in REASONS.items() if code in ("", of) and re.search(words, message or ""))
     return next(fitting, code)
 
 
 class Tally:
-    """Counted by all threads."""
+    """Counts of all threads."""
 
     def __init__(self):
         self.lock = threading.Lock()
@@ -36,12 +36,12 @@ class Tally:
         self.lost = []
 
     def note(self, counter, key):
-        """One more of `key`."""
+        """Counts one more of `key`."""
         with self.lock:
             counter[key] += 1
 
     def answer(self, what, is_right):
-        """An answer with every byte; one that is wrong is told in the report."""
+        """Counts a complete answer. The report lists wrong ones."""
         with self.lock:
             if is_right:
                 self.right += 1
@@ -49,8 +49,8 @@ class Tally:
                 self.wrong.append(what)
 
     def refusal(self, what, code, message, fits=(), restarted=False):
-        """A call that ended with an error; `fits`: kinds that answer what was done. A deadline that nobody wanted is a
-        request that was lost."""
+        """Counts a call that ended with an error. `fits` holds the kinds that fit the action. An unexpected deadline
+        counts as a lost request."""
         kind = kind_of(code, message)
         if kind in ALWAYS.union(fits, WHILE_RESTARTED if restarted else ()):
             self.note(self.expected, f"{what}: {kind}")
@@ -61,10 +61,10 @@ class Tally:
             self.note(self.unexpected, f"{what}: {kind}: {(message or '')[:120]}")
 
     def report(self):
-        """As it stands in the report; all that is below "expected" should be empty."""
+        """Returns the counts for the report. Those after "refused, as expected" should be empty."""
         return {"right": self.right, "faults": dict(self.faults), "refused, as expected": dict(self.expected),
                 "refused, not expected": dict(self.unexpected), "wrong": self.wrong, "lost": self.lost}
 
     def is_good(self):
-        """Nothing that must not happen has."""
+        """Returns True if nothing unexpected has happened."""
         return not (self.unexpected or self.wrong or self.lost)

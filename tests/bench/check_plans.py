@@ -1,14 +1,16 @@
 #!/usr/bin/env python3
-"""Whether the planner's predictions hold: draws plans of models from the search, runs each, and compares.
+"""Checks the planner's predictions: draws plans of models from the search, runs each, and compares.
 
   check_plans.py --programs build/release/bin --work DIR --model FILE [--model FILE ...]
 
-Each plan runs in a process of its own (`znni-bench net`). What has been measured stays in DIR, so that a run that was
-stopped goes on where it ended; another --seed, --count or --neighbours wants another DIR. At the end the fastest five
-of each model, the chosen plan and those of --plan run again, in turn. One JSON object on stdout: per model, and of all together, how far
-predicted times are from measured ones, how many plans and layers kept within their error bars, whether the memory
-reserved is the memory predicted, the peak of the process over it, and how near the chosen plan comes to the fastest one
-found, and those of --plan. --again sets what was measured beside what --timings predict now.
+Each plan runs in its own process (`znni-bench net`). Results are kept in DIR, so that a stopped run continues where it
+ended; another --seed, --count or --neighbours needs another DIR. At the end the fastest five of each model, the chosen
+plan and those of --plan run again, in turn.
+
+Prints one JSON object, per model and for all together: how far predicted times are from measured ones, how many plans
+and layers kept within their error bars, whether the memory reserved is the memory predicted, the peak of the process
+over it, and how near the chosen plan and those of --plan come to the fastest one found. --again compares the measured
+times with those that --timings predict now.
 """
 
 import argparse
@@ -23,7 +25,7 @@ import subprocess
 import sys
 
 CONTESTANTS = 5
-# Of a patch's time: layers that take less say nothing of its prediction.
+# Share of a patch's time below which a layer does not count.
 COUNTS = 0.02
 
 
@@ -32,7 +34,7 @@ def say(line):
 
 
 def percentile(values, share):
-    """The nearest rank; None of nothing."""
+    """Returns the percentile by nearest rank; None if there are no values."""
     ordered = sorted(values)
     return ordered[max(1, math.ceil(share * len(ordered))) - 1] if ordered else None
 
@@ -42,14 +44,14 @@ def error(predicted, seconds):
 
 
 def write(path, value):
-    """Whole or not at all."""
+    """Writes JSON to a file, completely or not at all."""
     trial = path.with_suffix(".part")
     trial.write_text(json.dumps(value, indent=1) + "\n")
     trial.replace(path)
 
 
 def run(command):
-    """What it prints, and the most memory it had."""
+    """Runs a command. Returns its output and its peak memory."""
     with subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE) as process:
         text = process.stdout.read()
         _, status, usage = os.wait4(process.pid, 0)
@@ -60,12 +62,12 @@ def run(command):
 
 
 def named(plan):
-    """What a plan of --plan is called beside drawn ones."""
+    """Returns the name of a plan of --plan among the drawn ones."""
     return f"named-{plan.stem}"
 
 
 def name_plan(plan, folder):
-    """Its copy; what was measured of another plan of that name is forgotten."""
+    """Copies a plan of --plan and returns the copy. Drops results of another plan of that name."""
     copy, contest_file = folder / f"{named(plan)}.pbtxt", folder / "contest.json"
     if copy.exists() and copy.read_bytes() == plan.read_bytes():
         return copy
@@ -77,7 +79,7 @@ def name_plan(plan, folder):
 
 
 def draw(options, model, folder):
-    """Plan files; drawn once."""
+    """Returns the plan files, which are drawn once."""
     done = folder / "drawn.json"
     if not done.exists():
         command = [options.programs / "planner", "draw", "--model", model, "--output", folder, "--mem", options.mem,
@@ -91,7 +93,7 @@ def draw(options, model, folder):
 
 
 def layers(nodes):
-    """Of each that counts in the patch: its name, what it took over what was predicted, and the bar of that."""
+    """Returns name, measured and predicted time and error bar of each layer that counts."""
     whole = sum(node["measured_ms"] for node in nodes)
     return [{"name": node["name"], "primitive": node["primitive"], "problem": node["problem"],
              "predicted_seconds": node["predicted_ms"] / 1e3, "seconds": node["measured_ms"] / 1e3, "bar": node["error"]}
@@ -111,7 +113,7 @@ def measure(options, model, plan, repetitions):
 
 
 def predicted_again(options, model, plan):
-    """Seconds and error bar."""
+    """Returns the seconds and error bar that are predicted now."""
     told = plan.with_suffix(".again")
     run([options.programs / "planner", "show", plan, "--model", model, "--mem", options.mem, "--timings",
          options.timings, "--output", told])
@@ -138,7 +140,7 @@ def measure_all(options, model, plans):
 
 
 def contest(options, model, plans, rows):
-    """The fastest again, and the chosen one, round after round: median voxels per second tell."""
+    """Runs the fastest plans and the chosen one again, round after round. Compares their median voxels per second."""
     path = plans[0].parent / "contest.json"
     known = json.loads(path.read_text()) if path.exists() else []
     fastest = sorted(rows, key=lambda row: -row["voxels_per_second"])[:CONTESTANTS]
@@ -158,7 +160,7 @@ def contest(options, model, plans, rows):
 
 
 def kept_within(rows):
-    """The share of those with a bar that took no more, nor less, than it says; None where there are none."""
+    """Returns the share of the rows with an error bar that kept within it; None if no row has a bar."""
     told = [abs(math.log(row["seconds"] / row["predicted_seconds"])) <= math.log1p(row["bar"])
             for row in rows if row.get("bar", 0) > 0]
     return sum(told) / len(told) if told else None

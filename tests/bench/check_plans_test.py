@@ -1,4 +1,4 @@
-"""check_plans.py over a tiny net. Usage: check_plans_test.py FOLDER-OF-PROGRAMS."""
+"""Tests check_plans.py with a tiny net. Usage: check_plans_test.py FOLDER-OF-PROGRAMS."""
 
 import json
 import pathlib
@@ -50,7 +50,7 @@ class CheckPlans(unittest.TestCase):
         for row in small["rows"]:
             self.assertGreater(row["process_bytes"], row["bytes"])
             self.assertLessEqual(sum(layer["seconds"] for layer in row["layers"]), row["seconds"])
-        self.assertIsNone(small["plans_within_bar"])  # formulas alone have none
+        self.assertIsNone(small["plans_within_bar"])  # formulas alone have no bar
         again = self.check(*arguments)
         self.assertEqual(again.stdout, first.stdout)
         self.assertEqual(again.stderr, "")
@@ -87,7 +87,7 @@ class CheckPlans(unittest.TestCase):
         plan = (self.folder / "work" / "small" / "chosen.pbtxt").read_text()
         device = re.search(r'device: (".*")', plan).group(1)
         primitive, version = re.search(r'primitive: ("cpu.conv.*")\s+version: (\d+)', plan).groups()
-        # A formula that is far too fast.
+        # A formula whose prediction is far too fast.
         timings.write_text(f'record {{ primitive: {primitive} version: {version} device: {device} threads: 1 samples: 9 '
                            'problem: "conv 1x1x9x9x9 -> 2, k 2x2x2" setting { name: "none" value: 1 } modelled: 1e-3 }\n')
         again = self.check(*few, "--again", "--timings", timings)

@@ -1,4 +1,4 @@
-"""The program `znni-bench` from outside. Usage: program_test.py ZNNI-BENCH PLANNER."""
+"""Tests the program `znni-bench` from outside. Usage: program_test.py ZNNI-BENCH PLANNER."""
 
 import json
 import os
@@ -46,7 +46,7 @@ class Bench(unittest.TestCase):
         return self.run_program(self.program, "net", "--plan", plan, "--model", model or self.small, *arguments)
 
     def refused(self, code, done, *parts):
-        """One line on stderr that says all this."""
+        """Expects the program to fail with one line on stderr that holds all parts."""
         self.assertEqual(done.returncode, code, done.stderr)
         self.assertEqual(done.stdout, "")
         self.assertEqual(done.stderr.count("\n"), 1, done.stderr)

@@ -1,14 +1,13 @@
 #!/usr/bin/env python3
-"""What serving costs, in turn within one run: a net that gives what it gets, beside a bare gRPC echo of the same chunks;
-and a model, beside the same volume in one process.
+"""Measures the cost of serving: a net that returns its input beside a gRPC echo, a model beside one process.
 
   served.py --programs build/release/bin [--extent Z,Y,X] [--repetitions N] [--mem SIZE]
             [--model-repository DIR --model NAME --model-extent Z,Y,X --model-mem SIZE]
 
-Needs the packages of deploy/packages/python.txt. One JSON object on stdout: of each side, wall seconds and processor
-seconds of every repetition, the ratio of their medians, and the daemon's largest resident memory. Both run the model once
-before they are measured. A side that streams counts all from connecting to the stream's end; of both, seconds in layers
-and in moving voxels to them and back are told apart, and of the daemon what its own record says.
+Needs the packages of deploy/packages/python.txt. Both sides run the model once before they are measured, then in turn.
+Prints one JSON object: for each side, wall seconds and processor seconds of every repetition, the ratio of their
+medians, and the daemon's peak resident memory. A side that streams counts from connecting to the stream's end. Seconds
+in layers and in moving voxels to and from them are separate, and the daemon's own record is included.
 """
 
 import argparse
@@ -38,13 +37,13 @@ def load():
 
 
 def processor_seconds(pid):
-    """User and system time of a process so far."""
+    """Returns the user and system time of a process so far."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 def identity(repository):
-    """A model named `same`: bytes to 0..1, one voxel times 1, and back."""
+    """Writes a model named `same`: bytes to 0..1, one voxel times 1, and back."""
     import numpy as np
 
     import nets
@@ -55,13 +54,13 @@ def identity(repository):
 
 
 class Served:
-    """znni-served, as the options say."""
+    """Runs znni-served with the given options."""
 
     def __init__(self, options):
         self.program = options.programs / "znni-served"
 
     def once(self, *arguments, of=None):
-        """What one run prints, and the processor seconds that the process `of` took meanwhile."""
+        """Returns the output of one run, with the processor seconds that the process `of` took meanwhile."""
         before = processor_seconds(of) if of else 0
         done = subprocess.run([str(word) for word in (self.program, *arguments)], capture_output=True, text=True, check=False)
         if done.returncode != 0:
@@ -71,13 +70,13 @@ class Served:
         return spent
 
     def echo(self):
-        """A process that echoes, and its address."""
+        """Returns a process that echoes, and its address."""
         process = subprocess.Popen([self.program, "echo"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         return process, process.stdout.readline().split()[-1]
 
 
 class Inside:
-    """The model in a process of its own that stays, as a daemon does; a context."""
+    """A context that keeps the model in its own process, as a daemon does."""
 
     def __init__(self, served, *arguments):
         self.process = subprocess.Popen([str(word) for word in (served.program, "run", *arguments)], stdin=subprocess.PIPE,
@@ -94,14 +93,14 @@ class Inside:
         self.process.stdout.close()
 
     def spent(self):
-        """What the volume that runs now takes."""
+        """Returns the times of the volume that runs now."""
         line = self.process.stdout.readline()
         if not line:
             raise SystemExit(f"served: the run in process ended with code {self.process.wait()}")
         return json.loads(line) | {"server_processor_seconds": 0}
 
     def run(self):
-        with contextlib.suppress(BrokenPipeError):  # it has ended: spent() says how
+        with contextlib.suppress(BrokenPipeError):  # the process has ended; spent() reports how
             print("again", file=self.process.stdin, flush=True)
         return self.spent()
 
@@ -111,19 +110,19 @@ RECORD = {"call": "seconds"} | {part: f"{part}_seconds" for part in ("queue", "c
 
 
 def stages(daemon):
-    """Seconds that a daemon's jobs have spent in each stage so far."""
+    """Returns the seconds that a daemon's jobs have spent in each stage so far."""
     return {name: daemon.metric("znni_stage_seconds_total", stage=stage) for name, stage in STAGES.items()}
 
 
 def recorded(daemon, calls):
-    """What the daemon's log says of its call number `calls`, counted from 1."""
+    """Returns what the daemon's log says about its call number `calls`, counted from 1."""
     lines = daemon.logged("method=Volumes", calls)
     fields = dict(re.findall(r"(\w+)=(\S+)", lines[calls - 1]))
     return {name: float(fields[field]) for name, field in RECORD.items()}
 
 
 def stream_through(served, daemon, volume, calls):
-    """One volume through a daemon, its call number `calls`, with what the daemon itself says of it."""
+    """Streams one volume through a daemon, as its call number `calls`. Returns the times and the daemon's record."""
     before = stages(daemon)
     spent = served.once("stream", "--server", daemon.url, *volume, of=daemon.process.pid)
     after = stages(daemon)
@@ -142,7 +141,7 @@ def summary(rows):
 
 
 def compare_with_echo(options, served):
-    """The net that gives what it gets."""
+    """Compares the net that returns its input with the echo."""
     from harness import Daemon
     with tempfile.TemporaryDirectory() as repository:
         identity(repository)
@@ -166,7 +165,7 @@ def compare_with_echo(options, served):
 
 
 def compare_with_process(options, served):
-    """The model, with the same plan on both sides."""
+    """Compares the daemon with one process, for a model with the same plan on both sides."""
     from harness import Daemon
     volume = ("--model", options.model, "--extent", options.model_extent)
     inside, streamed = [], []

@@ -1,4 +1,4 @@
-"""served.py on a tiny volume. Usage: served_test.py FOLDER-OF-PROGRAMS."""
+"""Tests served.py with a tiny volume. Usage: served_test.py FOLDER-OF-PROGRAMS."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-"""Clients that mean harm at the level of connections."""
+"""Tests clients that attack at the level of connections."""
 
 import contextlib
 import socket
@@ -23,7 +23,7 @@ INFER = "/inference.GRPCInferenceService/ModelInfer"
 
 
 def infer(daemon):
-    """One request through a stock client, over a connection of its own."""
+    """Sends one request through a stock client, over its own connection."""
     volume = np.ones((1, 1, 14, 14, 14), np.float32)
     tensor = triton.InferInput("input", list(volume.shape), "FP32")
     tensor.set_data_from_numpy(volume)
@@ -32,7 +32,7 @@ def infer(daemon):
 
 
 def infer_when_there_is_room(daemon):
-    """The same, when the threads that look at calls have done with an attacker's."""
+    """Does the same, and tries again while the daemon's threads are still busy with an attacker's calls."""
     while True:
         try:
             return infer(daemon)
@@ -42,18 +42,18 @@ def infer_when_there_is_room(daemon):
 
 
 def connected(daemon, count):
-    """Connections that say nothing; those that are refused have an end already."""
+    """Returns connections that send nothing; refused ones are closed already."""
     return [socket.create_connection(("127.0.0.1", daemon.port)) for _ in range(count)]
 
 
 def wait_for(holds):
-    """Until `holds()`."""
+    """Waits until `holds()`."""
     while not holds():
         time.sleep(0.01)
 
 
 class ConnectionsTest(unittest.TestCase):
-    """Each with a daemon of its own."""
+    """Each test has its own daemon."""
 
     @classmethod
     def setUpClass(cls):
@@ -83,8 +83,8 @@ class ConnectionsTest(unittest.TestCase):
         return socket.create_connection(("127.0.0.1", port), source_address=("127.0.0.2", 0))
 
     def attack(self, daemon, calls, begin):
-        """Sends frames that `begin` makes for calls from a number on, over connection after connection from an address
-        of its own."""
+        """Sends the frames that `begin` makes for calls from a number on, over many connections, from a separate
+        address."""
         sent = 0
         while sent < calls:
             try:
@@ -97,7 +97,7 @@ class ConnectionsTest(unittest.TestCase):
                 continue
 
     def holds_against(self, begin):
-        """The memory of a daemon under attack stays within --mem, and others are served after it."""
+        """Expects the memory of a daemon under attack to stay within --mem, and other clients to be served after it."""
         with Daemon(self.repository, mem="512M") as daemon:
             before = infer(daemon)
             attackers = [threading.Thread(target=self.attack, args=(daemon, CALLS_OF_ATTACKER, begin)) for _ in range(4)]

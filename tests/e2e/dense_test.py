@@ -1,4 +1,4 @@
-"""Dense output of znnid, asked through a stock client, against ONNX Runtime on the dilated net."""
+"""Compares dense output of znnid, through a stock client, with ONNX Runtime on the dilated net."""
 
 import os
 import tempfile
@@ -16,7 +16,7 @@ NETS = int(os.environ.get("ZNNI_E2E_NETS", "8"))
 
 
 def infer(client, model, volume, datatype="FP32", **parameters):
-    """[N,C,...] in, [N,C,...] out."""
+    """Returns the output [N,C,...] for a volume [N,C,...]."""
     tensor = triton.InferInput("input", list(volume.shape), datatype)
     tensor.set_data_from_numpy(volume)
     result = client.infer(model, [tensor], parameters=parameters or None)
@@ -25,16 +25,16 @@ def infer(client, model, volume, datatype="FP32", **parameters):
 
 
 def volume_for(net, extent, seed, batch=1):
-    """Standard normal voxels."""
+    """Returns standard normal voxels."""
     shape = (batch, net.f_in, *extent)
     return np.random.default_rng(seed).standard_normal(shape).astype(np.float32)
 
 
 class DenseTest(unittest.TestCase):
-    """One test per kind of net; every failure names the seed that makes the net again."""
+    """One test per kind of net. Every failure names the seed that makes the net again."""
 
     def assert_dense(self, net, volume, output, hint):
-        """Within the bound of ONNX Runtime; else no worse than twice ONNX Runtime's own error."""
+        """Expects an output within the bound of ONNX Runtime, or at most twice ONNX Runtime's own error."""
         reference = nets.run_dilated(net, volume)
         self.assertEqual(output.shape, reference.shape, hint)
         largest = np.abs(reference).max()
@@ -47,7 +47,7 @@ class DenseTest(unittest.TestCase):
                              f"{hint}: largest output {largest}, error {error}, ONNX Runtime's {theirs}")
 
     def serve_random(self, seeds, *arguments, mem):
-        """Random nets, all in one daemon."""
+        """Tests random nets, all in one daemon."""
         cases = {f"net{seed}": (*nets.random_net(seed), seed) for seed in seeds}
         with tempfile.TemporaryDirectory() as repository:
             for name, (net, _, _) in cases.items():
@@ -69,7 +69,7 @@ class DenseTest(unittest.TestCase):
         self.serve_random(range(FIRST_SEED + NETS // 2, FIRST_SEED + NETS), "--max-request-bytes", "16M", mem="512M")
 
     def serve_one(self, net, extents, batch=1, **arguments):
-        """One net on several volumes."""
+        """Tests one net with several volumes."""
         with tempfile.TemporaryDirectory() as repository:
             nets.save(net, repository, "net")
             with Daemon(repository, **arguments) as daemon, daemon.client() as client:

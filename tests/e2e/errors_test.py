@@ -1,4 +1,4 @@
-"""What a client does wrong gets its code and one clear line, and the daemon goes on."""
+"""Tests that a client's mistake gets its code and one clear line, and that the daemon goes on."""
 
 import collections
 import tempfile
@@ -18,7 +18,7 @@ LIMIT = 4 << 20
 
 
 def request(shape=(1, 1, 12, 12, 12), datatype="FP32", bytes_each=4):
-    """A legal request, to be spoilt."""
+    """Returns a legal request, for the test to spoil."""
     message = wire.ModelInferRequest(model_name=MODEL, id="1")
     message.inputs.add(name="input", datatype=datatype, shape=shape)
     message.raw_input_contents.append(bytes(int(np.prod(shape)) * bytes_each))
@@ -26,7 +26,7 @@ def request(shape=(1, 1, 12, 12, 12), datatype="FP32", bytes_each=4):
 
 
 class ErrorsTest(unittest.TestCase):
-    """All against one daemon: it must survive all of them."""
+    """All tests use one daemon, which must survive all of them."""
 
     @classmethod
     def setUpClass(cls):
@@ -47,7 +47,7 @@ class ErrorsTest(unittest.TestCase):
         self.assertEqual(len(self.stub.ModelInfer(request()).raw_output_contents), 1)
 
     def refused(self, call, message, code, *parts):
-        """`call(message)` fails so, in one line that holds all parts."""
+        """Expects `call(message)` to fail with `code`, in one line that holds all parts."""
         with self.assertRaises(grpc.RpcError) as caught:
             call(message)
         self.assertEqual(caught.exception.code(), code, caught.exception.details())
@@ -56,7 +56,7 @@ class ErrorsTest(unittest.TestCase):
             self.assertIn(part, caught.exception.details())
 
     def invalid(self, message, *parts):
-        """A request that makes no sense."""
+        """Expects a request to be refused as invalid."""
         self.refused(self.stub.ModelInfer, message, grpc.StatusCode.INVALID_ARGUMENT, *parts)
 
     def test_unknown_models(self):
@@ -144,7 +144,7 @@ class ErrorsTest(unittest.TestCase):
 
 
 class FullQueueTest(unittest.TestCase):
-    """Of many who come while a large job computes."""
+    """Tests requests that arrive while a large job computes."""
 
     def test_one_too_many_is_refused_at_once(self):
         with tempfile.TemporaryDirectory() as repository:
@@ -162,7 +162,7 @@ class FullQueueTest(unittest.TestCase):
 
 
 class BadRepositoryTest(unittest.TestCase):
-    """Models that cannot be served, beside one that can."""
+    """Tests models that cannot be served, beside one that can."""
 
     def test_each_has_its_reason(self):
         with tempfile.TemporaryDirectory() as repository:

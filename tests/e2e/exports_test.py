@@ -1,4 +1,4 @@
-"""One net in the many forms in which exporters write it: znnid's dense output is the same for all of them."""
+"""Tests one net in the many forms in which exporters write it: znnid's dense output is the same for all."""
 
 import pathlib
 import tempfile
@@ -16,7 +16,7 @@ BOUND = 1e-5  # of the largest output
 
 
 def a_net():
-    """Normalisation, both poolings, a softmax: what exporters write in different ways."""
+    """Returns a net with normalisation, both poolings and a softmax, which exporters write in different ways."""
     rng = np.random.default_rng(11)
     net = nets.Net(1)
     net.conv(rng, 4, (3, 3, 3))
@@ -31,30 +31,30 @@ def a_net():
 
 
 def as_exported(model):
-    """Nothing changed."""
+    """Changes nothing."""
 
 
 def set_opset(model, version, ir):
-    """Operator set and file version of another year."""
+    """Sets an older or newer operator set and file version."""
     model.opset_import[0].version = version
     model.ir_version = ir
 
 
 def weights_as_inputs(model):
-    """PyTorch before 1.2, and keep_initializers_as_inputs: each initializer is an input too."""
+    """Makes each initializer an input too, as PyTorch before 1.2 and keep_initializers_as_inputs do."""
     for tensor in model.graph.initializer:
         model.graph.input.append(helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims))
 
 
 def old_weights_as_inputs(model):
-    """The same with the operators of that time, in which Softmax works on the last axis."""
+    """Does the same with the operators of that time, in which Softmax works on the last axis."""
     softmax_between_transpositions(model)
     weights_as_inputs(model)
     set_opset(model, 8, 3)
 
 
 def weights_as_constants(model):
-    """tf2onnx and others: Constant nodes, here behind Identity nodes as well."""
+    """Makes weights Constant nodes, as tf2onnx and others do, here behind Identity nodes as well."""
     nodes = []
     for tensor in model.graph.initializer:
         kept = onnx.TensorProto()
@@ -68,7 +68,7 @@ def weights_as_constants(model):
 
 
 def weights_in_fields(model):
-    """Numbers as float_data instead of raw bytes."""
+    """Stores numbers as float_data instead of raw bytes."""
     for tensor in model.graph.initializer:
         values = numpy_helper.to_array(tensor).ravel()
         tensor.ClearField("raw_data")
@@ -76,7 +76,7 @@ def weights_in_fields(model):
 
 
 def free_of_shapes(model):
-    """The input says neither batch nor extents; intermediate shapes are noted."""
+    """Leaves batch and extents of the input open, and notes intermediate shapes."""
     for dim in model.graph.input[0].type.tensor_type.shape.dim:
         if dim.dim_param:
             dim.Clear()
@@ -84,7 +84,7 @@ def free_of_shapes(model):
 
 
 def padding_in_words(model):
-    """auto_pad and pads of nothing."""
+    """Adds auto_pad and pads of zero."""
     for number, node in enumerate(model.graph.node):
         if node.op_type in ("Conv", "MaxPool", "AveragePool"):
             words = {"auto_pad": "VALID"} if number % 2 else {"pads": [0] * 6, "auto_pad": "NOTSET"}
@@ -92,7 +92,7 @@ def padding_in_words(model):
 
 
 def without_effect(model):
-    """Dropout, Identity, Pad by nothing, Mul by 1 behind every node."""
+    """Adds Dropout, Identity, Pad by zero and Mul by 1 behind every node."""
     nodes, output = [], model.graph.output[0].name
     numbers = {"zeros": np.zeros(10, np.int64), "one": np.ones((1, 1, 1, 1, 1), np.float32),
                "ratio": np.float32(0.5), "training": np.array(False)}
@@ -110,7 +110,7 @@ def without_effect(model):
 
 
 def softmax_between_transpositions(model):
-    """PyTorch for operator sets before 13, in which Softmax flattens: images moved to the end and back."""
+    """Moves channels to the end and back, as PyTorch does for operator sets before 13, in which Softmax flattens."""
     softmax = model.graph.node[-1]
     swap = [0, 4, 2, 3, 1]
     there = helper.make_node("Transpose", [softmax.input[0]], ["there"], perm=swap)
@@ -126,7 +126,7 @@ FORMS = [as_exported, weights_as_inputs, old_weights_as_inputs, weights_as_const
 
 
 class ExportsTest(unittest.TestCase):
-    """All forms in one daemon."""
+    """Tests all forms in one daemon."""
 
     def assert_same(self, output, reference, hint):
         self.assertEqual(output.shape, reference.shape, hint)
@@ -170,7 +170,7 @@ class ExportsTest(unittest.TestCase):
 
     @staticmethod
     def save(model, repository, name):
-        """Into a model repository."""
+        """Writes a model into a repository."""
         folder = pathlib.Path(repository, name, "1")
         folder.mkdir(parents=True)
         onnx.save(model, folder / "model.onnx")

@@ -1,4 +1,4 @@
-"""Volumes that flow: larger than memory, in both directions at once, broken and gone on with, stopped in the middle."""
+"""Tests streamed volumes: larger than memory, in both directions at once, broken and continued, stopped midway."""
 
 import itertools
 import json
@@ -41,7 +41,7 @@ class Stream:
         self.call = services.VolumesStub(channel).Infer(self.requests(header))
 
     def requests(self, header):
-        """Plane by plane."""
+        """Yields the requests, plane by plane."""
         yield messages.VolumeRequest(header=header)
         offset = self.first * self.volume[0].nbytes
         for z in range(self.first, self.volume.shape[0]):
@@ -53,7 +53,7 @@ class Stream:
             offset += len(data)
 
     def read(self, planes=None, pause=0.0):
-        """Until so many output planes have come (None: all)."""
+        """Reads until `planes` output planes have arrived (None: all)."""
         while planes is None or self.accepted is None or len(self.output) < planes * self.plane_bytes:
             response = next(self.call, None)
             if response is None:
@@ -72,7 +72,7 @@ class Stream:
         return self
 
     def planes(self):
-        """The output so far: [Z,C,Y,X]."""
+        """Returns the output so far, [Z,C,Y,X]."""
         extent = self.accepted.extent
         whole = len(self.output) // self.plane_bytes
         data = np.frombuffer(bytes(self.output[:whole * self.plane_bytes]), np.uint8)
@@ -80,7 +80,7 @@ class Stream:
 
 
 class FlowTest(unittest.TestCase):
-    """Each with a daemon in little memory."""
+    """Each test has a daemon with little memory."""
 
     @classmethod
     def setUpClass(cls):
@@ -96,14 +96,14 @@ class FlowTest(unittest.TestCase):
         cls.folder.cleanup()
 
     def daemon(self, *arguments):
-        """Transport memory is an eighth of it."""
+        """Returns a daemon. Its transport memory is an eighth of MEM."""
         return Daemon(self.folder.name, "--max-request-bytes", "1M", *arguments, mem=str(MEM))
 
     def volume(self, extent):
         return self.rng.integers(0, 255, extent, np.uint8)
 
     def expect_right(self, volume, output, first=0):
-        """Some windows of the output [Z,C,Y,X], which begins at plane `first`, against the net itself."""
+        """Compares some windows of the output [Z,C,Y,X], which begins at plane `first`, with the net itself."""
         for z in {0, len(output) // 2, len(output) - 1}:
             for corner in (0, output.shape[3] - 6):
                 window = volume[first + z:first + z + HALO + 1, corner:corner + HALO + 6, corner:corner + HALO + 6]
@@ -112,7 +112,7 @@ class FlowTest(unittest.TestCase):
                 self.assertLessEqual(np.abs(found - exact * 255).max(), 0.51, (z, corner))
 
     def flow(self, daemon):
-        """What the calls of the model have received, computed and sent, as /metrics tells it."""
+        """Returns what the model's calls have received, computed and sent, by /metrics."""
         return {name: daemon.metric(f"znni_{name}_total", model="net")
                 for name in ("patches", "output_voxels", "received_bytes", "sent_bytes")}
 
@@ -173,7 +173,7 @@ class FlowTest(unittest.TestCase):
             self.expect_right(volume, slow.read(pause=0.001).planes())
 
     def test_a_stream_that_broke_goes_on(self):
-        """The daemon is killed in the middle; another one takes over."""
+        """The daemon is killed in the middle, and another one takes over."""
         volume = self.volume((160, 80, 80))
         with self.daemon() as daemon, daemon.channel() as channel:
             broken = Stream(channel, volume).read(planes=30)
@@ -193,27 +193,27 @@ class FlowTest(unittest.TestCase):
             with self.assertRaises(grpc.RpcError) as caught:
                 Stream(channel, other, len(done), broken.accepted.resume_token).read()
             self.assertEqual(caught.exception.code(), grpc.StatusCode.FAILED_PRECONDITION)
-        with Daemon(self.folder.name, mem=str(2 * MEM)) as daemon, daemon.channel() as channel:  # plans for that
+        with Daemon(self.folder.name, mem=str(2 * MEM)) as daemon, daemon.channel() as channel:  # another plan
             with self.assertRaises(grpc.RpcError) as caught:
                 Stream(channel, volume, len(done), broken.accepted.resume_token).read()
             self.assertEqual(caught.exception.code(), grpc.StatusCode.FAILED_PRECONDITION)
             self.assertIn("not that of this volume, model and plan", caught.exception.details())
 
     def infer(self, daemon, folder, *more, output="out.npy"):
-        """The client's program on in.npy, begun."""
+        """Starts the client's program on in.npy."""
         return subprocess.Popen(
             [ZNNID.with_name("znni"), "infer", "--server", daemon.url, "-m", "net", "-i", f"{folder}/in.npy", "-o",
              f"{folder}/{output}", "--dtype", "uint8", "--no-progress", "--json", *more],
             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
     def expect_exact(self, volume, output, y, x):
-        """Rows and columns of plane 20, as on one stream: to the half that rounding takes."""
+        """Compares rows and columns of plane 20 with the exact output, to the half that rounding takes."""
         window = volume[20:21 + HALO, y.start:y.stop + HALO, x.start:x.stop + HALO]
         exact = nets.run_dilated(self.net, window[None, None].astype(np.float32) / 255)[0][:, 0]
         self.assertLessEqual(np.abs(output[20, :, y, x] - exact * 255).max(), 0.51, (y, x))
 
     def wait_for_streams(self, daemon, streams, client):
-        """Until so many have ended well, or the client has."""
+        """Waits until so many streams have ended well, or the client has ended."""
         while daemon.metric("znni_requests_total", method="Volumes", code="OK") < streams and client.poll() is None:
             time.sleep(0.01)
 
@@ -233,7 +233,7 @@ class FlowTest(unittest.TestCase):
                 self.expect_right(volume, file["prob"][:].transpose(1, 0, 2, 3))
 
     def test_a_wide_volume_goes_in_parts(self):
-        """Interrupted in the middle, it goes on."""
+        """The run is interrupted in the middle and continues."""
         volume = self.volume((60, 800, 800))
         header = messages.VolumeHeader(model_name="net", datatype="UINT8", output_datatype="UINT8", channels=1,
                                        extent=messages.Extent(z=60, y=800, x=800))
@@ -264,8 +264,8 @@ class FlowTest(unittest.TestCase):
             self.assertLess(daemon.memory("VmHWM"), MEM)
 
     def test_sigterm_in_every_state_of_a_stream(self):
-        """What waits for its client is stopped when the time is up; the exit code is 0 all the same."""
-        volume = self.volume((400, 300, 300))  # 66 MiB out: more than daemon and transport hold for who does not read
+        """A stream that waits for its client is stopped when the time is up, and the exit code is still 0."""
+        volume = self.volume((400, 300, 300))  # 66 MiB out: more than daemon and transport hold if the client does not read
         for state, pause, planes in (("receiving", 5, 0), ("computing", 200, 1), ("sending", None, 1)):
             with self.subTest(state), self.daemon("--exit-timeout-secs", "0.5") as daemon, daemon.channel() as channel:
                 release = threading.Event()
@@ -293,7 +293,7 @@ class FlowTest(unittest.TestCase):
             self.expect_right(small, Stream(channel, small).read().planes())
 
     def test_answers_around_two_gibibytes_are_refused_before_any_work(self):
-        """In one message: the protocol library would end the process. A plane less, as many bytes, a plane more."""
+        """A message of 2 GiB would make the protocol library end the process. Tests a plane less, the limit, one more."""
         with tempfile.TemporaryDirectory() as repository:
             nets.save(nets.small_net(7, f_out=64), repository, "net")
             with Daemon(repository, "--max-request-bytes", "16M", mem="320M") as daemon, daemon.client() as client:
@@ -313,7 +313,7 @@ class FlowTest(unittest.TestCase):
                 self.assertEqual(len(client.infer("net", [tensor]).get_response().raw_output_contents[0]), 64 * 4)
 
     def test_volumes_around_two_gibibytes_are_accepted(self):
-        """Bytes of input and of output pass 2^31; nothing is allocated for them."""
+        """Bytes of input and of output pass 2^31, and nothing is allocated for them."""
         with self.daemon() as daemon, daemon.channel() as channel:
             for z in (BIG // 2500 - 1, BIG // 2500, BIG // 2500 + 1, 2 * BIG // 2500):
                 header = messages.VolumeHeader(model_name="net", datatype="UINT8", output_datatype="UINT8", channels=1,
@@ -327,7 +327,7 @@ class FlowTest(unittest.TestCase):
 
     @staticmethod
     def never():
-        """A client that sends nothing more."""
+        """Sends nothing more."""
         time.sleep(30)
         yield from ()
 

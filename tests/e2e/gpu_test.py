@@ -1,4 +1,4 @@
-"""Plans for CPU and GPU, served with the simulated GPU as a plug-in: what the daemon does with them, and without one."""
+"""Tests plans for CPU and GPU, served with the simulated GPU as a plug-in, and without it."""
 
 import os
 import pathlib
@@ -26,7 +26,7 @@ EXTENT = (24, 25, 26)
 
 
 class GpuTest(unittest.TestCase):
-    """All with one model and its plan, which places its last layers on the GPU."""
+    """All tests use one model and its plan, which places its last layers on the GPU."""
 
     @classmethod
     def setUpClass(cls):
@@ -40,12 +40,12 @@ class GpuTest(unittest.TestCase):
 
     @classmethod
     def make_plan(cls, repository, *flags):
-        """The file of a plan for both, beside the model."""
+        """Makes a plan for both, beside the model, and returns its file."""
         plan = pathlib.Path(repository) / MODEL / "1" / "plan.pbtxt"
         subprocess.run([PLANNER, "--model", plan.with_name("model.onnx"), "--mem", "300M", "--strategy", "cpu-gpu",
                         "--plugin", PLUGIN, "--gpu-mem", "512K", "--output", plan, *flags], check=True,
                        stdout=subprocess.DEVNULL, env=dict(os.environ, XDG_STATE_HOME=cls.folder.name))
-        # A simulated GPU is slow: for the tests its rung is the fastest of the plan.
+        # The simulated GPU is slow, so the tests make its rung the fastest of the plan.
         before, split, rest = plan.read_text().partition("rung {")
         plan.write_text(before + split + re.sub(r"\n  seconds: \S+", "\n  seconds: 1e-09", rest, count=1))
         return plan
@@ -55,7 +55,7 @@ class GpuTest(unittest.TestCase):
         cls.folder.cleanup()
 
     def infer(self, client):
-        """One request: the output and the response's own parameters."""
+        """Sends one request. Returns the output and the response's parameters."""
         tensor = triton.InferInput("input", list(self.volume.shape), "FP32")
         tensor.set_data_from_numpy(self.volume)
         result = client.infer(MODEL, [tensor])
@@ -63,16 +63,16 @@ class GpuTest(unittest.TestCase):
         return result.as_numpy(response.outputs[0].name), response.parameters
 
     def daemon(self, *arguments, **options):
-        """With the GPU, unless told otherwise."""
+        """Returns a daemon with the GPU, unless the arguments say otherwise."""
         return Daemon(self.repository, *(arguments or ("--plugin", PLUGIN, "--gpu-mem", "1M")), **options)
 
     def failing_daemon(self, failure, value):
-        """With a GPU that fails as tests/support/sim_plugin.cpp reads it from the environment."""
+        """Returns a daemon whose GPU fails as the environment tells tests/support/sim_plugin.cpp."""
         with unittest.mock.patch.dict(os.environ, {failure: str(value)}):
             return self.daemon()
 
     def ask(self, client):
-        """One request, whose answer is checked; the response's own parameters."""
+        """Sends one request and checks the output. Returns the response's parameters."""
         output, parameters = self.infer(client)
         self.assertLessEqual(np.abs(output - self.reference).max(), BOUND * np.abs(self.reference).max())
         return parameters
@@ -138,7 +138,7 @@ class GpuTest(unittest.TestCase):
             self.assertEqual(daemon.page("/readyz"), (200, "ok\n"))
 
     def lost_in_a_job(self, pieces):
-        """Whether a GPU that is lost at this piece of work was lost in a job, after which the daemon ends."""
+        """Returns whether a GPU that is lost at this piece of work was lost in a job, after which the daemon ends."""
         with self.failing_daemon("ZNNI_SIM_LOSE_WORK", pieces) as daemon, daemon.client() as client:
             said = ""
             while not said:
@@ -154,7 +154,7 @@ class GpuTest(unittest.TestCase):
             return True
 
     def test_a_gpu_that_is_lost_to_the_process_has_another_one_started(self):
-        # Loading takes as many pieces of work as the plan says.
+        # The number of pieces of work for loading depends on the plan.
         self.assertTrue(any(self.lost_in_a_job(4**power) for power in range(5, 10)))
 
     def test_a_gpu_that_is_lost_while_a_model_loads_ends_nothing(self):

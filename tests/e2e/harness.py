@@ -17,14 +17,14 @@ import tritonclient.grpc as triton
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 ZNNID = pathlib.Path(os.environ["ZNNI_BIN_DIR"]) / "znnid"
-LONGEST_START = 600  # seconds; a bound for a hang, not a measure
-# Plans of all daemons of this process that have the same memory: planning is most of what a daemon's start takes.
+LONGEST_START = 600  # seconds; only a bound for a hang
+# Plans that daemons of this process share if they have the same memory, because planning takes most of a start.
 PLANS = tempfile.TemporaryDirectory()
 
 
 class Daemon:
-    """One running znnid, which may have `open_files` open. `log` grows while it runs. As a context it waits until all models are served, or with
-    ready=False only until it listens."""
+    """One running znnid, which may have `open_files` open. `log` grows while it runs. As a context it waits until all
+    models are served, or with ready=False only until it listens."""
 
     def __init__(self, repository, *arguments, port=0, metrics_port=0, mem="1G", ready=True, environment=None,
                  plans=None, open_files=None):
@@ -58,14 +58,14 @@ class Daemon:
         self._listening.set()
 
     def wait_listening(self):
-        """Until it has a port; an error when it ended instead."""
+        """Waits until it has a port. Fails if it ended instead."""
         self._listening.wait(LONGEST_START)
         if self.port is None:
             raise RuntimeError("znnid does not listen:\n" + "\n".join(self.log))
         return self
 
     def wait_ready(self):
-        """Until every model is served."""
+        """Waits until every model is served."""
         self.wait_listening()
         deadline = time.monotonic() + LONGEST_START
         with self.client() as client:
@@ -76,8 +76,8 @@ class Daemon:
         return self
 
     def logged(self, words, count=1):
-        """Waits until the log has `count` lines with these words, which may come after the daemon's answer; returns all
-        that it has then. Fails if the daemon ends without them."""
+        """Waits until the log has `count` lines with these words, which may come after the daemon's answer. Returns all
+        such lines. Fails if the daemon ends without them."""
         deadline = time.monotonic() + LONGEST_START
         while True:
             ended = not self._reader.is_alive()
@@ -90,20 +90,20 @@ class Daemon:
 
     @property
     def url(self):
-        """Where it listens."""
+        """Returns the daemon's address."""
         return f"127.0.0.1:{self.port}"
 
     def client(self):
-        """A stock client."""
+        """Returns a stock client."""
         return triton.InferenceServerClient(self.url)
 
     def channel(self):
-        """A bare channel without limits on messages."""
+        """Returns a bare channel without limits on messages."""
         return grpc.insecure_channel(self.url, [("grpc.max_receive_message_length", -1),
                                                 ("grpc.max_send_message_length", -1)])
 
     def page(self, path):
-        """(status, text) of a page of the metrics port."""
+        """Returns (status, text) of a page of the metrics port."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.metrics_port}{path}", timeout=60) as reply:
                 return reply.status, reply.read().decode()
@@ -111,7 +111,7 @@ class Daemon:
             return error.code, error.read().decode()
 
     def metric(self, name, **labels):
-        """The sum of a metric's samples that carry these labels."""
+        """Returns the sum of a metric's samples that have these labels."""
         total = 0.0
         for line in self.page("/metrics")[1].splitlines():
             match = re.fullmatch(rf"{name}(?:\{{(.*)\}})? (\S+)", line)
@@ -120,18 +120,18 @@ class Daemon:
         return total
 
     def memory(self, field):
-        """Bytes of a line of /proc/<pid>/status: VmRSS, VmHWM."""
+        """Returns the bytes of a line of /proc/<pid>/status: VmRSS, VmHWM."""
         text = pathlib.Path(f"/proc/{self.process.pid}/status").read_text()
         return int(re.search(rf"{field}:\s+(\d+) kB", text)[1]) * 1024
 
     def stop(self, number=signal.SIGTERM):
-        """Sends the signal; the exit code."""
+        """Sends the signal. Returns the exit code."""
         if self.process.poll() is None:
             self.process.send_signal(number)
         return self.wait()
 
     def wait(self):
-        """Until it has ended by itself; the exit code."""
+        """Waits until it has ended by itself. Returns the exit code."""
         code = self.process.wait(LONGEST_START)
         self._reader.join()
         self.process.stderr.close()
@@ -148,7 +148,7 @@ class Daemon:
 
 
 def volumes_stubs():
-    """(messages, services) of proto/volumes.proto, generated."""
+    """Generates and returns (messages, services) of proto/volumes.proto."""
     from grpc_tools import protoc
     folder = tempfile.mkdtemp()
     code = protoc.main(["protoc", f"-I{ROOT}", f"--python_out={folder}", f"--grpc_python_out={folder}",

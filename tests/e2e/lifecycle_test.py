@@ -1,4 +1,4 @@
-"""Start, probes, reflection, end of the daemon."""
+"""Tests start, probes, reflection and end of the daemon."""
 
 import json
 import os
@@ -22,13 +22,13 @@ from grpc_reflection.v1alpha import reflection_pb2, reflection_pb2_grpc
 import nets
 from harness import ZNNID, Daemon
 
-# Large enough for volumes that take a while.
+# Limit for messages with volumes that take a while.
 LARGE_MESSAGES = ("--max-request-bytes", "256M")
 SERVING = health_pb2.HealthCheckResponse.SERVING
 
 
 def infer(daemon, extent):
-    """A large volume of zeros."""
+    """Sends a large volume of zeros."""
     with daemon.client() as client:
         tensor = triton.InferInput("input", [1, 1, *extent], "UINT8")
         tensor.set_data_from_numpy(np.zeros((1, 1, *extent), np.uint8))
@@ -36,13 +36,13 @@ def infer(daemon, extent):
 
 
 def processor_seconds(pid):
-    """Time that a process has computed."""
+    """Returns the processor time of a process."""
     fields = pathlib.Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 class LifecycleTest(unittest.TestCase):
-    """Each with a daemon of its own."""
+    """Each test has its own daemon."""
 
     @classmethod
     def setUpClass(cls):
@@ -54,7 +54,7 @@ class LifecycleTest(unittest.TestCase):
         cls.repository.cleanup()
 
     def daemon(self, *arguments, **options):
-        """Over the one model."""
+        """Returns a daemon with the one model."""
         return Daemon(self.repository.name, *arguments, **options)
 
     def test_probes_and_reflection(self):
@@ -120,7 +120,7 @@ class LifecycleTest(unittest.TestCase):
         self.assertFalse([line for line in daemon.log if " error " in line])
 
     def start_inference(self, daemon, extent):
-        """A thread that holds its answer, once the job runs."""
+        """Starts a request in a thread. Returns the thread and its answers once the job runs."""
         replies = []
 
         def run():
@@ -189,7 +189,7 @@ class LifecycleTest(unittest.TestCase):
         self.assertIn("UNAVAILABLE", replies[0].status())
 
     def test_sigterm_with_jobs_in_line(self):
-        """Those that wait for their turn are stopped like the one that has it, when the time is up."""
+        """When the time is up, waiting jobs are stopped like the running one."""
         daemon = self.daemon("--exit-timeout-secs", "0.3", *LARGE_MESSAGES, mem="3G").wait_ready()
         jobs = [self.start_inference(daemon, (250, 250, 250)) for _ in range(2)]
         while daemon.metric("znni_jobs") < 2 and not any(replies for _, replies in jobs):
@@ -220,7 +220,7 @@ class LifecycleTest(unittest.TestCase):
         self.assertEqual(next(line["process"] for line in lines if line["message"] == "memory"), 64 << 20)
 
     def run_once(self, *arguments):
-        """A call that ends by itself."""
+        """Runs a command that ends by itself."""
         return subprocess.run([ZNNID, *arguments], capture_output=True, text=True, timeout=60)
 
     def test_wrong_use_is_one_line(self):
@@ -231,7 +231,7 @@ class LifecycleTest(unittest.TestCase):
             self.assertEqual(result.stderr.count("\n"), 1, result.stderr)
 
     def test_a_system_without_threads_is_one_line(self):
-        """Stacks that are larger than the address space: no thread can be started."""
+        """Stacks are larger than the address space, so no thread can be started."""
         def no_threads():
             resource.setrlimit(resource.RLIMIT_STACK, (1 << 47, resource.getrlimit(resource.RLIMIT_STACK)[1]))
         for program in ([ZNNID, "--model-repository", self.repository.name], [ZNNID.parent / "znni", "status"]):

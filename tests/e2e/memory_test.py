@@ -1,4 +1,4 @@
-"""Memory of the daemon seen from outside: what it takes beyond an empty one is what it said it would take."""
+"""Measures the daemon's memory from outside. Beyond that of an idle daemon it takes what it said it would."""
 
 import os
 import pathlib
@@ -21,14 +21,14 @@ UNITS = {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}
 
 
 def logged_share(daemon, name):
-    """Bytes of a share of the memory, as the daemon logged it."""
+    """Returns the bytes of a share of the memory, as the daemon logged it."""
     line = daemon.logged(f'{name}="')[0]
     match = re.search(rf'{name}="([\d.]+) (\w+)"', line)
     return float(match[1]) * UNITS[match[2]]
 
 
 def infer_at_once(daemon, volume, count):
-    """How so many requests of one volume ended."""
+    """Sends `count` requests of one volume at once. Returns how they ended."""
     outcomes = []
     threads = [threading.Thread(target=infer, args=(daemon, volume, outcomes)) for _ in range(count)]
     for thread in threads:
@@ -39,7 +39,7 @@ def infer_at_once(daemon, volume, count):
 
 
 def infer(daemon, volume, outcomes):
-    """One request; how it ended is noted."""
+    """Sends one request and appends its outcome."""
     try:
         with daemon.client() as client:
             tensor = triton.InferInput("input", list(volume.shape), "FP32")
@@ -51,14 +51,14 @@ def infer(daemon, volume, outcomes):
 
 
 class MemoryTest(unittest.TestCase):
-    """VmHWM of a daemon that worked, minus RSS of one that has nothing to do."""
+    """Compares VmHWM of a daemon that worked with RSS of an idle one."""
 
     def idle_bytes(self):
         with tempfile.TemporaryDirectory() as empty, Daemon(empty) as daemon:
             return daemon.memory("VmRSS")
 
     def check_outcomes(self, outcomes):
-        """What does not fit beside the others is refused, that is the point; one always fits."""
+        """Expects requests that do not fit beside others to be refused, and at least one to fit."""
         self.assertIn("OK", outcomes)
         self.assertLessEqual(set(outcomes), {"OK", "StatusCode.RESOURCE_EXHAUSTED"})
 
@@ -83,7 +83,7 @@ class MemoryTest(unittest.TestCase):
         self.check(nets.residual_net(1), "1G", [(96, 96, 96), (40, 40, 40), (96, 150, 120)] * 2)
 
     def test_a_thousand_requests_of_random_shapes(self):
-        """Nothing is kept of a shape that was seen: within --mem, and no more after a thousand than after 300."""
+        """Memory stays within --mem and does not grow from 300 to a thousand requests: nothing is kept of a shape."""
         rng = np.random.default_rng(1)
         with tempfile.TemporaryDirectory() as repository:
             nets.save(nets.small_net(1), repository, "net")
@@ -104,7 +104,7 @@ class MemoryTest(unittest.TestCase):
         self.assertLessEqual(resident[1000] - resident[300], 16 << 20)
 
     def test_uploads_at_once(self):
-        # A message stands in memory before its size is known: the limit holds all the same.
+        # A message is in memory before its size is known; the limit holds nevertheless.
         with tempfile.TemporaryDirectory() as repository:
             nets.save(nets.small_net(1, f_out=1), repository, "net")
             with Daemon(repository, "--max-request-bytes", "64M", mem="512M") as daemon:
@@ -116,7 +116,7 @@ class MemoryTest(unittest.TestCase):
 
 
 def save_maps(repository, layers, outside=None):
-    """A net of maps of 1024 images, 4 MiB of weights each; with `outside` they are in that file beside it."""
+    """Writes a net of maps of 1024 channels, each with 4 MiB of weights. They are in file `outside`, if it is given."""
     rng = np.random.default_rng(1)
     net = nets.Net(1024)
     for _ in range(layers):
@@ -130,7 +130,7 @@ def save_maps(repository, layers, outside=None):
 
 
 def widen(repository, count):
-    """Makes the weights of the first layer ask for so many images, out of a file with holes."""
+    """Gives the weights of the first layer `count` channels, from a sparse file."""
     folder = pathlib.Path(repository) / "net" / "1"
     model = onnx.load(folder / "model.onnx", load_external_data=False)
     weights = model.graph.initializer[0]
@@ -143,8 +143,8 @@ def widen(repository, count):
     os.truncate(folder / "weights.bin", count * 4096)
 
 
-# Runs a command with a bound on its data and prints its exit code and its peak RSS in KiB. A process of its own: what
-# the caller has in memory would count as the child's.
+# Runs a command with a bound on its data and prints its exit code and its peak RSS in KiB. It is a separate process,
+# because the caller's memory would count as the child's.
 PEAK_OF = """
 import os, resource, sys
 limit = int(sys.argv[1])
@@ -158,10 +158,10 @@ print(os.waitstatus_to_exitcode(status), usage.ru_maxrss)
 
 
 class ReadingTest(unittest.TestCase):
-    """Peak RSS of a daemon that reads a model and lets it go again, with --check-config."""
+    """Measures the peak RSS of a daemon that reads a model and frees it, with --check-config."""
 
     def read(self, repository, mem, data_limit=-1):
-        """(exit code, standard error, bytes at the peak)."""
+        """Returns (exit code, standard error, bytes at the peak)."""
         command = [ZNNID, "--check-config", "--mem", mem, "--model-repository", repository]
         done = subprocess.run([sys.executable, "-c", PEAK_OF, str(data_limit), *command], capture_output=True,
                               text=True, check=True)
@@ -169,7 +169,7 @@ class ReadingTest(unittest.TestCase):
         return int(code), done.stderr, int(kibibytes) << 10
 
     def small_peak(self):
-        """Of a model with next to no weights."""
+        """Returns the peak for a model with next to no weights."""
         with tempfile.TemporaryDirectory() as repository:
             nets.save(nets.small_net(1), repository, "net")
             return self.read(repository, "512M")[2]

@@ -20,13 +20,13 @@ class Node:
     k: tuple = ()         # kernel or window
     stride: tuple = ()    # of poolings
     dilation: tuple = ()  # of convolutions
-    begin: tuple = ()     # voxels that a Slice takes away
+    begin: tuple = ()     # voxels that a Slice removes
     end: tuple = ()
     alpha: float = 0.0
 
 
 class Net:
-    """A net without padding, built node by node. `rank` spatial axes."""
+    """A net without padding and with `rank` spatial axes, built node by node."""
 
     def __init__(self, images, rank=3):
         self.rank = rank
@@ -48,7 +48,7 @@ class Net:
         return f"{op.lower()}{len(self.nodes)}"
 
     def conv(self, rng, f_out, k, source=None, dilation=None):
-        """He-normal weights."""
+        """Adds a convolution with He-normal weights."""
         source = source or self.last
         dilation = dilation or (1,) * self.rank
         f = self.images[source]
@@ -61,7 +61,7 @@ class Net:
         return self.add(node, f_out, (fov, stride))
 
     def pool(self, window, stride=None, op="MaxPool"):
-        """Strided pooling."""
+        """Adds a strided pooling."""
         stride = tuple(stride or window)
         fov, before = self.reach[self.last]
         fov = tuple(v + (w - 1) * s for v, w, s in zip(fov, window, before))
@@ -69,23 +69,23 @@ class Net:
         return self.add(node, self.images[self.last], (fov, tuple(a * b for a, b in zip(before, stride))))
 
     def activate(self, op, alpha=0.0):
-        """Relu, LeakyRelu, Elu, Sigmoid, Tanh."""
+        """Adds Relu, LeakyRelu, Elu, Sigmoid or Tanh."""
         return self.add(Node(op, [self.last], self._name(op), alpha=alpha), self.images[self.last])
 
     def normalize(self, rng):
-        """Batch normalisation with plausible statistics."""
+        """Adds a batch normalisation with plausible statistics."""
         f = self.images[self.last]
         weights = [rng.uniform(0.5, 1.5, f), rng.normal(0, 0.1, f), rng.normal(0, 0.1, f), rng.uniform(0.5, 1.5, f)]
         return self.add(Node("BatchNormalization", [self.last], self._name("bn"),
                              [w.astype(np.float32) for w in weights]), f)
 
     def join(self, op, sources):
-        """Add or Concat of values with equal reach."""
+        """Adds an Add or Concat of values with equal reach."""
         images = [self.images[source] for source in sources]
         return self.add(Node(op, list(sources), self._name(op)), images[0] if op == "Add" else sum(images))
 
     def crop(self, begin, end, source=None):
-        """Without the first and the last voxels of each axis."""
+        """Adds a Slice that removes the first and last voxels of each axis."""
         source = source or self.last
         fov, stride = self.reach[source]
         fov = tuple(v + (b + e) * s for v, b, e, s in zip(fov, begin, end, stride))
@@ -93,17 +93,17 @@ class Net:
         return self.add(node, self.images[source], (fov, stride))
 
     def softmax(self):
-        """Over images."""
+        """Adds a softmax over channels."""
         return self.add(Node("Softmax", [self.last], self._name("softmax")), self.images[self.last])
 
     @property
     def field_of_view(self):
-        """Of the output."""
+        """Returns the output's field of view."""
         return self.reach[self.last][0]
 
     @property
     def f_out(self):
-        """Images of the output."""
+        """Returns the channels of the output."""
         return self.images[self.last]
 
 
@@ -124,13 +124,13 @@ def _attributes(node, dilated, stride):
 
 
 def _operator(net, node, dilated):
-    """The ONNX node and its initializers."""
+    """Returns the ONNX node and its initializers."""
     stride = net.reach[node.inputs[0]][1]
     weights = node.weights
     attributes = _attributes(node, dilated, stride)
     op = node.op
     if op == "AveragePool" and dilated:
-        # Dilated averages as a convolution of each image by itself.
+        # A dilated average is a convolution of each channel by itself.
         f = net.images[node.inputs[0]]
         op, weights = "Conv", [np.full((f, 1, *node.k), 1 / np.prod(node.k), np.float32)]
         attributes = {"kernel_shape": node.k, "dilations": stride, "group": f}
@@ -145,7 +145,7 @@ def _operator(net, node, dilated):
 
 
 def export(net, dilated=False):
-    """An ONNX model with free extents."""
+    """Returns an ONNX model with free extents."""
     operators, tensors = [], []
     for node in net.nodes:
         operator, initializers = _operator(net, node, dilated)
@@ -171,7 +171,7 @@ def save(net, repository, name, version="1", config=None):
 
 
 def run_dilated(net, volume):
-    """Dense output by ONNX Runtime, float32, [N,C,...]."""
+    """Returns the dense output by ONNX Runtime, float32, [N,C,...]."""
     options = onnxruntime.SessionOptions()
     options.log_severity_level = 3
     session = onnxruntime.InferenceSession(export(net, dilated=True).SerializeToString(), options,
@@ -189,7 +189,7 @@ ACTIVATIONS = {
 
 
 def _windows(x, k, step):
-    """(offset within the window, view) for every tap of a window dilated by `step`."""
+    """Yields (offset within the window, view) for every tap of a window dilated by `step`."""
     out = [n - (a - 1) * s for n, a, s in zip(x.shape[1:], k, step)]
     for tap in np.ndindex(*k):
         yield tap, x[(slice(None), *(slice(t * s, t * s + n) for t, s, n in zip(tap, step, out)))]
@@ -224,7 +224,7 @@ def _evaluate(net, node, values):
 
 
 def run_float64(net, volume):
-    """Dense output, float64, [N,C,...]; for small volumes."""
+    """Returns the dense output in float64, [N,C,...]; for small volumes."""
     outputs = []
     for one in volume:
         values = {"input": one.astype(np.float64)}
@@ -255,14 +255,14 @@ def _random_chain(rng):
 
 
 def dense_work(net, extent):
-    """Multiplications of the dense output."""
+    """Returns the multiplications of the dense output."""
     voxels = np.prod([float(n) for n in extent])
     return sum(voxels * np.prod(n.k) * net.images[n.inputs[0]] * net.images[n.output]
                for n in net.nodes if n.op == "Conv")
 
 
 def random_net(seed, most_fov=64, most_work=4e9):
-    """(net, extent): 2-5 convolutions of 1-7, 0-3 poolings, 1-20 images, anisotropic at times."""
+    """Returns (net, extent): 2-5 convolutions of 1-7, 0-3 poolings, 1-20 channels, anisotropic at times."""
     rng = np.random.default_rng(seed)
     while True:
         net = _random_chain(rng)
@@ -272,7 +272,7 @@ def random_net(seed, most_fov=64, most_work=4e9):
 
 
 def residual_net(seed):
-    """A sum of two branches with equal reach behind a pooling."""
+    """Returns a net with a sum of two branches of equal reach behind a pooling."""
     rng = np.random.default_rng(seed)
     net = Net(1)
     net.conv(rng, 8, (3, 3, 3))
@@ -289,7 +289,7 @@ def residual_net(seed):
 
 
 def concat_net(seed):
-    """Two branches of other kernels but equal reach, concatenated, softmax at the end."""
+    """Returns a net of two concatenated branches of other kernels but equal reach, with a softmax at the end."""
     rng = np.random.default_rng(seed)
     net = Net(2)
     stem = net.conv(rng, 6, (2, 2, 2))
@@ -305,7 +305,7 @@ def concat_net(seed):
 
 
 def skipping_net(seed):
-    """Valid convolutions and skipped branches, cropped before and behind a pooling."""
+    """Returns a net of valid convolutions and skipped branches, cropped before and behind a pooling."""
     rng = np.random.default_rng(seed)
     net = Net(1)
     stem = net.conv(rng, 6, (3, 3, 3))
@@ -323,7 +323,7 @@ def skipping_net(seed):
 
 
 def small_net(seed, f_out=2):
-    """Field of view 10, sigmoid at the end."""
+    """Returns a net with a field of view of 10 and a sigmoid at the end."""
     rng = np.random.default_rng(seed)
     net = Net(1)
     net.conv(rng, 4, (3, 3, 3))
@@ -335,7 +335,7 @@ def small_net(seed, f_out=2):
 
 
 def flat_net(seed):
-    """2D."""
+    """Returns a 2D net."""
     rng = np.random.default_rng(seed)
     net = Net(1, rank=2)
     net.conv(rng, 6, (3, 3))
@@ -346,7 +346,7 @@ def flat_net(seed):
 
 
 def line_net(seed):
-    """1D."""
+    """Returns a 1D net."""
     rng = np.random.default_rng(seed)
     net = Net(2, rank=1)
     net.conv(rng, 6, (5,))
@@ -356,12 +356,12 @@ def line_net(seed):
     return net
 
 
-# With it same_net() gives the bytes that it gets.
+# With this configuration same_net() returns the bytes of its input.
 SAME_CONFIG = 'parameters { key: "input_scale" value { string_value: "0.0039215686" } }\n'
 
 
 def same_net():
-    """Gives what it gets."""
+    """Returns a net that returns its input."""
     net = Net(1)
     net.add(Node("Conv", ["input"], "same", [np.ones((1, 1, 1, 1, 1), np.float32), np.zeros(1, np.float32)],
                  k=(1, 1, 1), dilation=(1, 1, 1)), 1)
@@ -369,8 +369,8 @@ def same_net():
 
 
 def check_forms():
-    """The dilated form and the float64 evaluation agree with each other, and with the strided form where both
-    are defined."""
+    """Checks that the dilated form and the float64 evaluation agree with each other, and with the strided form where
+    both are defined."""
     for seed in range(6):
         net, _ = random_net(seed, most_fov=20, most_work=2e7)
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""What those who run the daemon see and set: metrics, probes, records, TLS, tokens, fair shares."""
+"""Tests what operators of the daemon see and set: metrics, probes, records, TLS, tokens, fair shares."""
 
 import json
 import pathlib
@@ -21,7 +21,7 @@ messages, volume_services = volumes_stubs()
 
 
 def infer(client, extent=(14, 14, 14), **options):
-    """One request through a stock client."""
+    """Sends one request through a stock client."""
     volume = np.ones((1, 1, *extent), np.float32)
     tensor = triton.InferInput("input", list(volume.shape), "FP32")
     tensor.set_data_from_numpy(volume)
@@ -29,7 +29,7 @@ def infer(client, extent=(14, 14, 14), **options):
 
 
 class OperationsTest(unittest.TestCase):
-    """Each with a daemon of its own."""
+    """Each test has its own daemon."""
 
     @classmethod
     def setUpClass(cls):
@@ -119,7 +119,7 @@ class OperationsTest(unittest.TestCase):
         self.assertLessEqual(sum(layers), 1.1 * calls[0]["compute_seconds"] + 0.01)
 
     def make_certificates(self):
-        """An authority, and a server and a client that it signed."""
+        """Makes an authority, and certificates that it signed for a server and a client."""
         folder = pathlib.Path(self.folder.name)
 
         def openssl(*words):
@@ -136,13 +136,13 @@ class OperationsTest(unittest.TestCase):
         return folder
 
     def tls_client(self, daemon, folder, own=False):
-        """A stock client that knows the authority; with a certificate of its own or without."""
+        """Returns a stock client that knows the authority; if `own`, with its own certificate."""
         mine = {"private_key": str(folder / "client.key"), "certificate_chain": str(folder / "client.pem")} if own else {}
         return triton.InferenceServerClient(daemon.url.replace("127.0.0.1", "localhost"), ssl=True,
                                             root_certificates=str(folder / "ca.pem"), **mine)
 
     def status(self, daemon, *words):
-        """What our own client says."""
+        """Runs `znni status`."""
         return subprocess.run([ZNNID.with_name("znni"), "status", "--server", daemon.url.replace("127.0.0.1", "localhost"),
                                *words], capture_output=True, text=True, timeout=60)
 
@@ -226,7 +226,7 @@ class OperationsTest(unittest.TestCase):
 
 
 class NonfiniteTest(unittest.TestCase):
-    """Voxels that are NaN or infinite: refused, or replaced by what the model's configuration says."""
+    """Tests voxels that are NaN or infinite: refused, or replaced as the model's configuration says."""
 
     @classmethod
     def setUpClass(cls):
@@ -244,20 +244,20 @@ class NonfiniteTest(unittest.TestCase):
         cls.folder.cleanup()
 
     def volume(self, kind=np.float32, values=(np.nan, -np.inf)):
-        """[z, y, x], random, with these values at two places."""
+        """Returns a random volume [z, y, x] with these values at two places."""
         volume = np.random.default_rng(1).standard_normal((16, 15, 14)).astype(kind)
         volume[5, 3, 6], volume[9, 1, 2] = values
         return volume
 
     def infer(self, model, volume):
-        """The answer to one ModelInfer."""
+        """Returns the answer to one ModelInfer."""
         tensor = triton.InferInput("input", [1, 1, *volume.shape], "FP32" if volume.dtype == np.float32 else "FP16")
         tensor.set_data_from_numpy(volume[None, None])
         with self.daemon.client() as client:
             return client.infer(model, [tensor])
 
     def znni_infer(self, model, volume, *more):
-        """The client's program on a file, and where its output is to be."""
+        """Runs the client's program on a file. Returns the finished process and the output's path."""
         np.save(f"{self.folder.name}/in.npy", volume)
         output = pathlib.Path(self.folder.name) / f"{model}.npy"
         done = subprocess.run([ZNNID.with_name("znni"), "infer", "--server", self.daemon.url, "-m", model, "-i",
@@ -266,13 +266,13 @@ class NonfiniteTest(unittest.TestCase):
         return done, output
 
     def expect_mended(self, volume, output):
-        """The dense output of the volume with 0.5 in the place of such voxels."""
+        """Expects the dense output of the volume with 0.5 in place of such voxels."""
         mended = np.where(np.isfinite(volume), volume, 0.5).astype(np.float32)
         reference = nets.run_dilated(self.net, mended[None, None])
         np.testing.assert_allclose(output.reshape(reference.shape), reference, atol=1e-5 * np.abs(reference).max())
 
     def replaced(self, model):
-        """How many voxels the metrics say were replaced."""
+        """Returns the number of replaced voxels, by the metrics."""
         return self.daemon.metric("znni_nonfinite_voxels_total", model=model)
 
     def test_model_infer_refuses_them_with_their_position(self):

@@ -1,4 +1,4 @@
-"""Stock clients of the Open Inference Protocol, every way they can ask: all get what the plain call gets."""
+"""Tests stock clients of the Open Inference Protocol: every way to ask returns what the plain call returns."""
 
 import asyncio
 import queue
@@ -23,14 +23,14 @@ SERVICE = "inference.GRPCInferenceService"
 
 
 def tensor_of(volume):
-    """An input with its data."""
+    """Returns an input with its data."""
     tensor = triton.InferInput("input", list(volume.shape), "FP32")
     tensor.set_data_from_numpy(volume)
     return tensor
 
 
 class ProtocolTest(unittest.TestCase):
-    """All against one daemon."""
+    """All tests use one daemon."""
 
     @classmethod
     def setUpClass(cls):
@@ -139,12 +139,12 @@ class ProtocolTest(unittest.TestCase):
             self.client.update_log_settings({"log_info": False})
 
     def test_start_of_perf_analyzer(self):
-        """What Triton's load generator asks before it begins, in its order, and what it does with the answers."""
+        """Sends what Triton's load generator asks before it begins, in its order, and uses the answers as it does."""
         with self.daemon.channel() as channel:
             stub = services.GRPCInferenceServiceStub(channel)
             metadata = stub.ModelMetadata(wire.ModelMetadataRequest(name=MODEL))
             config = stub.ModelConfig(wire.ModelConfigRequest(name=MODEL)).config
-            # With a batch size it would drop the first dimension of the metadata's shape.
+            # If there were a batch size, it would drop the first dimension of the metadata's shape.
             self.assertEqual(config.max_batch_size, 0)
             self.assertFalse(config.model_transaction_policy.decoupled)
             self.assertFalse(config.response_cache.enable)
@@ -184,7 +184,7 @@ class ProtocolTest(unittest.TestCase):
             self.assertEqual(rise, 1, field)
         self.assertEqual(after.inference_count - before.inference_count, 3)
         executions = after.execution_count - before.execution_count
-        self.assertIn(executions, (1, 2, 3))  # those that share a patch run together
+        self.assertIn(executions, (1, 2, 3))  # requests that share a patch run together
         self.assertEqual(after.batch_stats[0].compute_infer.count - before.batch_stats[0].compute_infer.count, executions)
 
     def test_properties_tell_what_a_client_needs(self):
@@ -205,7 +205,7 @@ class ProtocolTest(unittest.TestCase):
             self.assertTrue(properties[name], name)
 
     def add_files(self, reflection, pool, symbol, known):
-        """The file of `symbol` and those it needs, as the server's reflection tells them."""
+        """Adds the file of `symbol` and the files it needs, by the server's reflection."""
         ask = reflection_pb2.ServerReflectionRequest(file_containing_symbol=symbol)
         reply = next(reflection.ServerReflectionInfo(iter([ask])))
         files = [descriptor_pb2.FileDescriptorProto.FromString(data)

@@ -1,4 +1,4 @@
-"""The protocol over HTTP: stock clients and plain requests get what gRPC answers, bit for bit, under the same rules."""
+"""Tests the protocol over HTTP: answers are those of gRPC, bit for bit, under the same rules."""
 
 import json
 import pathlib
@@ -24,14 +24,14 @@ TYPES = {"FP32": np.float32, "FP16": np.float16, "UINT8": np.uint8, "UINT16": np
 
 
 def tensor_of(volume, datatype, module=triton, **options):
-    """An input with its data."""
+    """Returns an input with its data."""
     tensor = module.InferInput("input", list(volume.shape), datatype)
     tensor.set_data_from_numpy(volume, **options)
     return tensor
 
 
 def post(daemon, body, headers=(), path=f"/v2/models/{MODEL}/infer"):
-    """(status, headers, body) of an answer to a plain request."""
+    """Returns (status, headers, body) of the answer to a plain request."""
     request = urllib.request.Request(f"http://127.0.0.1:{daemon.metrics_port}{path}", data=body, headers=dict(headers))
     try:
         with urllib.request.urlopen(request, timeout=600) as reply:
@@ -41,13 +41,13 @@ def post(daemon, body, headers=(), path=f"/v2/models/{MODEL}/infer"):
 
 
 def request_of(volume, datatype, **more):
-    """The JSON of a request whose voxels come behind it."""
+    """Returns the JSON of a request whose voxels follow it."""
     tensor = {"name": "input", "datatype": datatype, "shape": volume.shape, "parameters": {"binary_data_size": volume.nbytes}}
     return json.dumps({"inputs": [tensor], **more}).encode()
 
 
 def post_binary(daemon, volume, datatype, headers=(), **parameters):
-    """(JSON, voxels) of the answer, as bytes both ways."""
+    """Returns (JSON, voxels) of the answer; voxels are bytes both ways."""
     head = request_of(volume, datatype, parameters={"binary_data_output": True, **parameters})
     status, told, body = post(daemon, head + volume.tobytes(),
                               {"Inference-Header-Content-Length": len(head), **dict(headers)})
@@ -58,7 +58,7 @@ def post_binary(daemon, volume, datatype, headers=(), **parameters):
 
 
 class RestTest(unittest.TestCase):
-    """All against one daemon."""
+    """All tests use one daemon."""
 
     @classmethod
     def setUpClass(cls):
@@ -80,12 +80,12 @@ class RestTest(unittest.TestCase):
         cls.repository.cleanup()
 
     def expected(self, datatype, **parameters):
-        """What gRPC answers."""
+        """Returns the answer of gRPC."""
         result = self.client.infer(MODEL, [tensor_of(self.volumes[datatype], datatype)], parameters=parameters)
         return result.as_numpy(self.output)
 
     def refused(self, status, part, *arguments, **options):
-        """A plain request is refused in one line of JSON."""
+        """Expects a plain request to be refused in one line of JSON."""
         found, _, body = post(self.daemon, *arguments, **options)
         self.assertEqual(found, status, body)
         error = json.loads(body)["error"]
@@ -141,7 +141,7 @@ class RestTest(unittest.TestCase):
                     self.assertEqual(result.as_numpy(self.output).tobytes(), self.expected(datatype).tobytes())
                     self.assertEqual(result.get_response()["id"], "r")
         tensor = tensor_of(self.volumes["FP32"], "FP32", triton_http)
-        plain = self.http.infer(MODEL, [tensor], response_compression_algorithm="gzip")  # which it need not be
+        plain = self.http.infer(MODEL, [tensor], response_compression_algorithm="gzip")  # compression is optional
         self.assertEqual(plain.as_numpy(self.output).tobytes(), self.expected("FP32").tobytes())
         half = self.http.infer(MODEL, [tensor_of(self.volumes["FP16"], "FP16", triton_http)],
                                parameters={"output_datatype": "FP16"})
@@ -153,7 +153,7 @@ class RestTest(unittest.TestCase):
         self.assertEqual(caught.exception.status(), "404")
 
     def test_clients_that_ask_before_they_send(self):
-        volume = np.ones((1, 1, 130, 120, 120), np.uint8)  # curl does from a megabyte on
+        volume = np.ones((1, 1, 130, 120, 120), np.uint8)  # curl does so from a megabyte on
         head = request_of(volume, "UINT8", parameters={"binary_data_output": True, "output_datatype": "UINT8"})
         with socket.create_connection(("127.0.0.1", self.daemon.metrics_port)) as client:
             client.sendall(f"POST /v2/models/{MODEL}/infer HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n"
@@ -194,7 +194,7 @@ class RestTest(unittest.TestCase):
 
 
 class RestRulesTest(unittest.TestCase):
-    """Each with a daemon of its own."""
+    """Each test has its own daemon."""
 
     @classmethod
     def setUpClass(cls):
@@ -234,7 +234,7 @@ class RestRulesTest(unittest.TestCase):
             self.assertEqual(len(post_binary(daemon, self.volume, "FP32", headers)[1]), 2 * 4 * 5 ** 3)
             self.assertEqual(daemon.metric("znni_refusals_total", reason="unauthenticated"), 1)
 
-    # A byte of JSON, a digit or a comma, is two of a float32; and lists of nothing would be far more.
+    # A byte of JSON, a digit or a comma, becomes two bytes of a float32, and empty lists far more.
     def test_memory_is_that_of_the_daemon(self):
         mem, largest = 512 << 20, 8 << 20
         bodies = [b'{"inputs":[{"name":"input","datatype":"FP32","shape":[%d],"data":[0' % count +

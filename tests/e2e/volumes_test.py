@@ -1,4 +1,4 @@
-"""The stream znni.v1.Volumes, spoken with bare stubs."""
+"""Tests the stream znni.v1.Volumes with bare stubs."""
 
 import itertools
 import signal
@@ -20,12 +20,12 @@ TYPES = {"FP32": np.float32, "FP16": np.float16, "UINT8": np.uint8, "UINT16": np
 
 
 def names_of(volume):
-    """The datatype of an array, as the wire has it."""
+    """Returns the datatype of an array on the wire."""
     return next(name for name, kind in TYPES.items() if volume.dtype == kind)
 
 
 def requests(volume, model="net", chunk=CHUNK, output_datatype="", send=None):
-    """Header and chunks of a volume [C,Z,Y,X]; `send`: only so many bytes of it."""
+    """Yields header and chunks of a volume [C,Z,Y,X], or only its first `send` bytes."""
     extent = messages.Extent(z=volume.shape[1], y=volume.shape[2], x=volume.shape[3])
     yield messages.VolumeRequest(header=messages.VolumeHeader(
         model_name=model, id="volume", datatype=names_of(volume), channels=volume.shape[0], extent=extent,
@@ -36,7 +36,7 @@ def requests(volume, model="net", chunk=CHUNK, output_datatype="", send=None):
 
 
 def collect(responses):
-    """(accepted, output [C,Z,Y,X], progress messages, done) of a complete stream."""
+    """Returns (accepted, output [C,Z,Y,X], progress messages, done) of a complete stream."""
     accepted, data, progress, done = None, bytearray(), [], None
     for response in responses:
         kind = response.WhichOneof("message")
@@ -55,14 +55,14 @@ def collect(responses):
 
 
 class VolumesTest(unittest.TestCase):
-    """All against one daemon."""
+    """All tests use one daemon."""
 
     @classmethod
     def setUpClass(cls):
         cls.repository = tempfile.TemporaryDirectory()
         cls.net = nets.small_net(7, f_out=3)
         nets.save(cls.net, cls.repository.name, "net")
-        # Messages may be 1 MiB only: volumes do not care.
+        # Messages may be only 1 MiB, which does not limit volumes.
         cls.daemon = Daemon(cls.repository.name, "--max-request-bytes", "1M").wait_ready()
         cls.channel = cls.daemon.channel()
         cls.stub = services.VolumesStub(cls.channel)
@@ -77,12 +77,12 @@ class VolumesTest(unittest.TestCase):
         self.assertIsNone(self.daemon.process.poll(), "\n".join(self.daemon.log))
 
     def volume(self, extent, kind=np.float32, seed=0):
-        """One image of random voxels."""
+        """Returns one channel of random voxels."""
         rng = np.random.default_rng(seed)
         return (rng.random((1, *extent)) * (4 if kind == np.uint8 else 1)).astype(kind)
 
     def expect_dense(self, volume):
-        """Streams it and compares."""
+        """Streams a volume and compares its output with the reference."""
         accepted, output, progress, done = collect(self.stub.Infer(requests(volume)))
         reference = nets.run_dilated(self.net, volume[None].astype(np.float32))[0]
         np.testing.assert_allclose(output, reference, atol=1e-5)
@@ -122,7 +122,7 @@ class VolumesTest(unittest.TestCase):
         read = [next(slow)]
         while read[-1].WhichOneof("message") != "chunk":
             read.append(next(slow))
-        # Nobody reads the rest; others get their turn nevertheless.
+        # The client does not read the rest; other clients get their turn nevertheless.
         with self.daemon.channel() as channel:
             collect(services.VolumesStub(channel).Infer(requests(self.volume((30, 30, 30))), timeout=30))
         _, output, _, done = collect(itertools.chain(read, slow))
@@ -130,7 +130,7 @@ class VolumesTest(unittest.TestCase):
         self.assertEqual(output.shape, (3, 141, 141, 141))
 
     def refused(self, stream, code, *parts):
-        """Ends with this status, without done."""
+        """Expects the stream to end with this status, without VolumeDone."""
         with self.assertRaises(grpc.RpcError) as caught:
             collect(self.stub.Infer(stream))
         self.assertEqual(caught.exception.code(), code, caught.exception.details())
@@ -155,19 +155,19 @@ class VolumesTest(unittest.TestCase):
         self.refused(iter([header]), grpc.StatusCode.RESOURCE_EXHAUSTED, "net")
 
     def failures(self):
-        """Requests of the model that did not end well."""
+        """Returns the number of the model's requests that failed."""
         with self.daemon.client() as client:
             return client.get_inference_statistics("net").model_stats[0].inference_stats.fail.count
 
     def wait_until(self, is_so, what):
-        """Within a minute."""
+        """Waits until `is_so()`, at most a minute."""
         deadline = time.monotonic() + 60
         while not is_so():
             self.assertLess(time.monotonic(), deadline, what)
             time.sleep(0.05)
 
     def expect_it_is_over(self, failures):
-        """One more job has failed, what it held is free, and the next one is right."""
+        """Expects one more failed job, its memory free, and the next job to be right."""
         self.wait_until(lambda: self.failures() == failures + 1, "the job goes on")
         self.wait_until(lambda: self.daemon.metric("znni_memory_used_bytes", pool="transport") == 0, "memory is held")
         self.expect_dense(self.volume((12, 12, 12)))
@@ -177,7 +177,7 @@ class VolumesTest(unittest.TestCase):
             before = self.failures()
             client = subprocess.Popen([sys.executable, __file__, self.daemon.url, str(bytes_sent or 0)],
                                       stdout=subprocess.PIPE)
-            client.stdout.readline()  # it was accepted, and has sent what it was told to
+            client.stdout.readline()  # it was accepted and has sent its bytes
             client.send_signal(signal.SIGKILL)
             client.wait()
             client.stdout.close()
@@ -198,14 +198,14 @@ class VolumesTest(unittest.TestCase):
         next(call)
         patches = -1.0
         while patches != (patches := self.daemon.metric("znni_patches_total")):
-            time.sleep(1)  # until it computes no more, for its output has nowhere to go
+            time.sleep(1)  # until it stops computing, because its output cannot be sent
         self.assertGreater(self.daemon.metric("znni_memory_used_bytes", pool="transport"), 0)
         call.cancel()
         self.expect_it_is_over(before)
 
 
 def be_killed(url, bytes_sent):
-    """A client that sends so many bytes (0: all), says so and waits for its end."""
+    """Sends so many bytes (0: all) as a client, prints a line and waits to be killed."""
     def stream():
         volume = np.zeros((1, 150, 150, 150), np.float32)
         yield from requests(volume, send=bytes_sent or None)
