@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Proves and measures the GPU back end on a machine with a GPU and little else; needs no network and no root.
+# Tests and measures the GPU back end on a machine with a GPU and little else. Needs neither network nor root.
 #
-#   deploy/gpu_check.sh pack             on a machine with the toolkit: builds, collects what travels in build/gpu-check
+#   deploy/gpu_check.sh pack             on a machine with the toolkit: builds, collects files in build/gpu-check
 #   deploy/gpu_check.sh [--results FILE] [--minutes N] [--only BLOCK] [--until BLOCK]      on the machine with the GPU
 #
-# Results are JSON lines in FILE (build/gpu-check/results.jsonl), written as they come; what programs say beside them is in
-# FILE's .log. A run ends after N minutes (9); the next goes on where it stopped: what has succeeded is not run
-# again, neither blocks nor what they consist of. Where FILE is new, what build/gpu-check/results.jsonl holds counts.
-# Blocks, in the order of what is wanted most: machine tests ceilings errors nets capped tf32 bf16 layers larger direct
-# sanitizer. Their limits add up to half an hour; --until ends a run behind a block, and where most tests fail it ends
-# behind them. What had all the time that it can have, and took longer, is tried again with --only alone.
+# Results are JSON lines in FILE (build/gpu-check/results.jsonl), written as they come; other output of programs goes to
+# FILE's .log. A run ends after N minutes (9), and the next one continues where it stopped: blocks and items that
+# succeeded are not run again. If FILE is new, the results in build/gpu-check/results.jsonl count.
+# Blocks, the most wanted first: machine tests ceilings errors nets capped tf32 bf16 layers larger direct sanitizer.
+# Their limits add up to half an hour. --until ends a run after a block; if most tests fail, a run ends after them. An
+# item that had its longest possible time and took longer is tried again only with --only.
 set -uo pipefail
 cd "$(dirname "$0")/.." || exit 1
 pack=build/gpu-check
@@ -27,7 +27,7 @@ if [ "${1:-}" = pack ]; then
   rm -rf "$pack"/{bin,tests,lib,commit,programs.tar.gz} && mkdir -p "$pack/bin" "$pack/tests" "$pack/lib"
   cp build/cuda/bin/libznni_cuda.so build/cuda/bin/znni-gpu-bench build/cuda/bin/znni-split-bench "$pack/bin/"
   cp build/cuda/tests/cuda_gpu_tests build/cuda/tests/accelerator_tests "$pack/tests/"
-  # What they need beside what every system has and CUDA's own libraries, which are too large to travel.
+  # Libraries that the programs need, except those of every system and CUDA's own, which are too large to copy.
   ldd "$pack"/bin/* "$pack"/tests/* | awk '$3 ~ "^/" { print $3 }' | sort -u |
     grep -vE '/(lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so|ld-linux|libcu(bla|da|dnn|ff|pti|rand|solver|sparse)|libnv)' |
     xargs -r cp -L -t "$pack/lib"
@@ -65,8 +65,8 @@ if [ -e "$pack/programs.tar.gz" ]; then
 fi
 [ -x "$bench" ] || die "$bench is missing: run 'deploy/gpu_check.sh pack' where nvcc is, and bring $pack along"
 export PATH="$PATH:/usr/local/cuda/bin:/usr/local/nvidia/bin"
-# CUDA's libraries, wherever they are: the loader's own places first, then Python packages, whose cuDNN is the one that
-# PyTorch runs, then the toolkit and the driver. For our programs alone: Python finds its own.
+# Prints the folders of CUDA's libraries: the loader's own places first, then Python packages, whose cuDNN is the one
+# that PyTorch uses, then the toolkit and the driver. Only our programs need them: Python finds its own.
 library_folders() {
   [ -z "${LD_LIBRARY_PATH:-}" ] || echo "$LD_LIBRARY_PATH"
   python3 - 2>/dev/null <<'PY'
@@ -87,7 +87,7 @@ said=$( (timeout --kill-after=5 120 "${ours[@]}" "$bench" machine) 2>&1)
 status=$?
 [ $status -ne 77 ] || die "${said#znni-gpu-bench: }: there is nothing to check on this machine"
 [ $status -eq 0 ] || die "$bench ends with status $status: is $pack whole? Bring it along again${said:+ ($said)}"
-# Tests at a time: each takes some GiB of the GPU's memory.
+# Number of tests at a time, because each takes some GiB of the GPU's memory.
 memory=$(sed -n 's/.*"memory_GiB": \([0-9]*\).*/\1/p' <<<"$said" | head -n 1)
 cores=$(nproc)
 at_once=$((${memory:-8} / 8))
@@ -96,10 +96,10 @@ at_once=$((${memory:-8} / 8))
 [ "$at_once" -ge 1 ] || at_once=1
 failed=0 unfinished="" ended=""
 
-deadline=$((60 * 10#$minutes))  # of SECONDS, since this began
+deadline=$((60 * 10#$minutes))  # of SECONDS, which counts from the start of this script
 mkdir -p "$(dirname "$results")"
 [ -s "$results" ] || [ ! -s "$pack/results.jsonl" ] || cp "$pack/results.jsonl" "$results"
-# Figures of another GPU or of other programs do not belong in one table.
+# Figures of another GPU or of other programs must not be in one table.
 this="$(cat "$pack/commit") on $(sed -n 's/.*"gpu": "\([^"]*\)".*/\1/p' <<<"$said" | head -n 1)"
 before=$(sed -n 's/.*"block": "of", "what": "\([^"]*\)".*/\1/p' "$results" 2>/dev/null | head -n 1)
 [ -z "$before" ] || [ "$before" = "$this" ] || die "$results is of $before, this is $this: name another file with --results"
@@ -108,8 +108,7 @@ touch "$results"
 [ -n "$before" ] || printf '{"block": "of", "what": "%s"}\n' "$this" >>"$results"
 exec 2> >(tee -a "${results%.jsonl}.log" >&2)
 
-# block NAME SECONDS: runs function run_NAME, unless it is done or behind what shall be run; its lines go to the results at
-# once.
+# block NAME SECONDS: runs function run_NAME, unless it is done or not wanted. Its lines go to the results at once.
 block() {
   local name=$1 limit=$2 left=$((deadline - SECONDS)) begun=$SECONDS status
   [ -z "$only" ] || [ "$only" = "$name" ] || return 0
@@ -135,9 +134,9 @@ block() {
   esac
 }
 
-# item NAME SECONDS COMMAND...: a part of a block, unless it is done, under a time limit, its own and the block's.
-# Status 124: the block's time was up, and the next run tries again; 125: its own, or all that the block ever has for it,
-# so it has failed, and is not tried again unless it is asked for.
+# item NAME SECONDS COMMAND...: runs a part of a block, unless it is done, within its own time and the block's. Status
+# 124: the block's time was up, and the next run tries again. Status 125: the item's own time was up, or all time that
+# the block ever has for it; it has failed and is tried again only on request.
 item() {
   local name=$1 limit=$2 own=$2 left=$((block_end - SECONDS)) begun=$SECONDS status
   local line="{\"block\": \"item\", \"name\": \"$1\", \"status\":"
@@ -148,7 +147,7 @@ item() {
     return 125
   fi
   [ "$left" -ge 3 ] || return 124
-  # The block has begun up to two seconds ago.
+  # The block began up to two seconds ago.
   [ "$own" -le $((block_most - 2)) ] || own=$((block_most - 2))
   [ "$limit" -le "$left" ] || limit=$left
   timeout --kill-after=20 "$limit" "$@"
@@ -160,12 +159,12 @@ item() {
   return $status
 }
 
-# The worst of two statuses: a failure, then 124.
+# worse A B: prints the worse of two statuses; a failure is worse than 124.
 worse() {
   if [ "$1" -eq 0 ] || { [ "$1" -eq 124 ] && [ "$2" -ne 0 ]; }; then echo "$2"; else echo "$1"; fi
 }
 
-# each ITEM...: `item` with these words, and its status into `worst`.
+# each ITEM...: runs `item` with these words, and puts its status into `worst`.
 each() { item "$@"; worst=$(worse "$worst" $?); }
 
 run_machine() {
@@ -175,13 +174,13 @@ run_machine() {
   timeout 120 "${ours[@]}" "$bench" machine
 }
 
-# Names of the tests of PROGRAM that contain PATTERN.
+# tests_of PROGRAM PATTERN: prints the names of the program's tests that contain PATTERN.
 tests_of() {
   timeout 60 "${ours[@]}" "$pack/tests/$1" --gtest_list_tests |
     awk -v want="$2" '/^[^ ]/ { suite = $1; next } { name = suite $1 } name ~ want { print name }'
 }
-# Each test in a process of its own: a GPU that one of them broke is as new for the next. Several at a time, since most
-# of their time is the oracle's.
+# Runs each test in its own process, so that a GPU error of one test does not affect the next. Runs several at a time,
+# because the oracle takes most of their time.
 run_tests() {
   local worst=0 running=0 program pattern name
   local test=("${ours[@]}" ZNNI_REQUIRE_GPU=1 "ZNNI_CASE_FOLDER=$PWD/tests/cases" bash -c '"$@" >&2' run)
@@ -214,7 +213,7 @@ run_errors() {
   done
   return "$worst"
 }
-# speed NET LAST CANDIDATES MODE...: our program on one net.
+# speed NET LAST CANDIDATES MODE...: times our program on one net.
 speed() {
   local net=$1 last=$2 candidates=$3 mode
   shift 3
@@ -223,7 +222,7 @@ speed() {
       --candidates "$candidates"
   done
 }
-# torch NET LAST SECONDS PLANS MODE...: PyTorch, which tries so many of cuDNN's plans for each layer.
+# torch NET LAST SECONDS PLANS MODE...: times PyTorch, which tries PLANS of cuDNN's plans for each layer.
 torch() {
   local net=$1 last=$2 limit=$3 plans=$4 mode
   shift 4
@@ -232,7 +231,7 @@ torch() {
       --plans "$plans" --mode "$mode"
   done
 }
-# Output of 160^3 voxels, of n926 of 192^3: whole overlap-save tiles in the last layers.
+# Outputs have 160^3 voxels, that of n926 192^3, so that the last layers have whole overlap-save tiles.
 run_nets() {
   local worst=0 one
   for one in "n337 20" "n537 20" "n726 40" "n926 48"; do
@@ -248,7 +247,7 @@ run_nets() {
   done
   return "$worst"
 }
-# Larger patches: direct forms of the nets with large kernels take minutes there.
+# Runs larger patches. Direct forms of the nets with large kernels take minutes there.
 run_larger() {
   local worst=0 one
   for one in "n337 50" "n537 44" "n726 92" "n926 96"; do
@@ -262,7 +261,7 @@ run_larger() {
   torch n537 20 90 3 compiled
   return "$worst"
 }
-# About 1 TFLOP of the direct form each, 80 -> 80 images; and a first layer, alone and with its pooling.
+# Runs layers of about 1 TFLOP each in the direct form, 80 -> 80 channels; and a first layer, with and without pooling.
 run_layers() {
   local worst=0 one
   for one in "2 213" "3 143" "4 106" "5 86" "7 61" "9 48"; do
@@ -273,16 +272,16 @@ run_layers() {
   each "layer first pooled" 20 "${ours[@]}" "$bench" layer --k 4 --n 202 --f 1 --pool 2
   return "$worst"
 }
-# capped NET STRATEGY PRIMITIVES PATCHES SECONDS [PRECISION [MEMORY]]: a plan of so many seconds for 11 GiB, as the
-# paper's cards had, or MEMORY, and 48 GiB of host RAM.
+# capped NET STRATEGY PRIMITIVES PATCHES SECONDS [PRECISION [MEMORY]]: runs a plan of so many seconds for MEMORY, by
+# default the 11 GiB of the paper's cards, and 48 GiB of host RAM.
 capped() {
   local net=$1 strategy=$2 primitives=$3 patches=$4 planning=$5 precision=${6:-fp32} memory=${7:-11G}
   each "capped $net $strategy $primitives $precision $memory" $((planning + 70)) "${ours[@]}" "$split" --net "$net" \
     --strategy "$strategy" --mem 48G --gpu-mem "$memory" --extent 320 --patches "$patches" --primitives "$primitives" \
     --plan-seconds "$planning" --precision "$precision"
 }
-# The GPU alone, with layers through host RAM, and with a head on the CPU; planned without cuDNN, whose direct forms in
-# float32 are no match for transforms.
+# Runs the GPU alone, with layers through host RAM, and with a head on the CPU. Plans without cuDNN, because its direct
+# forms in float32 are far slower than transforms.
 run_capped() {
   local worst=0 net strategy
   each divided 90 "${ours[@]}" "$bench" divided
@@ -291,7 +290,7 @@ run_capped() {
   done
   return "$worst"
 }
-# What products in TF32 gain.
+# Measures the gain of products in TF32.
 run_tf32() {
   local worst=0 net strategy
   for net in n537 n926 n337 n726; do
@@ -299,14 +298,14 @@ run_tf32() {
   done
   return "$worst"
 }
-# What bf16 gains where kernels are small, which matrix units compute directly.
+# Measures the gain of bf16 for small kernels, which matrix units compute directly.
 run_bf16() {
   local worst=0 strategy
   for strategy in gpu gpu-host-ram cpu-gpu; do capped n337 "$strategy" all 3 15 bf16; done
   return "$worst"
 }
-# The paper's own primitives, and what layers through host RAM gain (its Table V): in 1 GiB, since in 11 GiB the GPU
-# alone has room for the largest of these patches. There one run tells both.
+# Runs the paper's own primitives and measures the gain of layers through host RAM (its Table V). This is in 1 GiB,
+# because in 11 GiB the GPU alone has room for the largest of these patches. There one run gives both.
 run_direct() {
   local worst=0 net strategy
   for net in n537 n926; do
@@ -326,7 +325,7 @@ run_sanitizer() {
   return "$worst"
 }
 
-# Figures of programs that do not compute what they should are worth nothing.
+# Ends the run if most tests fail, because figures of programs that compute wrong results are worthless.
 end_if_most_tests_fail() {
   local bad all
   [ -z "$only$ended" ] || return 0

@@ -125,7 +125,7 @@ def one_run(run):
 
 
 def seconds_of(run):
-    """Returns the median of runs after two that warm up and choose plans; long runs are timed once, as znni-gpu-bench."""
+    """Returns the median of runs after two that warm up and choose plans. Like znni-gpu-bench, times long runs once."""
     run()
     repetitions = 1 if one_run(run) > 1 else 5
     return sorted(one_run(run) for _ in range(repetitions))[repetitions // 2]

@@ -1,5 +1,5 @@
-# Sourced by deploy/bench, deploy/demo and deploy/test: installs what is missing, configures and builds. Says what it
-# does; a second run finds everything done and takes seconds.
+# Sourced by deploy/bench, deploy/demo and deploy/test: installs missing packages, configures and builds. Prints what it
+# does. A second run has nothing to do and takes seconds.
 
 say() { printf '\n== %s\n' "$*"; }
 die() { printf '%s: %s\n' "$(basename "$0")" "$*" >&2; exit 1; }
@@ -12,7 +12,7 @@ as_root() {
   fi
 }
 
-# Names in a package list, comments and blank lines left out.
+# listed FILE: prints the names in a package list, without comments and blank lines.
 listed() { sed -e 's/#.*//' -e '/^[[:space:]]*$/d' "$1"; }
 
 missing_packages() {
@@ -22,7 +22,7 @@ missing_packages() {
   done
 }
 
-# install_packages LIST...: Debian packages named in deploy/packages/LIST.txt.
+# install_packages LIST...: installs the Debian packages named in deploy/packages/LIST.txt.
 install_packages() {
   command -v apt-get >/dev/null || die "apt-get not found: only Debian 12 is set up by this script (see docs/install.md)"
   local list missing=""
@@ -34,7 +34,7 @@ install_packages() {
   as_root env DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=500 install -q -y --no-install-recommends $missing
 }
 
-# A Python environment of the pinned packages in deploy/packages/python.txt, under build/venv.
+# install_python: makes a Python environment of the pinned packages in deploy/packages/python.txt, in build/venv.
 install_python() {
   local list="$root/deploy/packages/python.txt" venv="$root/build/venv"
   cmp -s "$list" "$venv/installed.txt" && return 0
@@ -45,7 +45,7 @@ install_python() {
   cp "$list" "$venv/installed.txt"
 }
 
-# build_preset PRESET [targets...]: builds all targets where none is named.
+# build_preset PRESET [targets...]: builds the named targets, or all if none is named.
 build_preset() {
   local preset=$1 log="$root/build/configure-$1.log"
   shift

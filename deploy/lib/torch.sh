@@ -1,11 +1,11 @@
 # shellcheck shell=bash disable=SC2154,SC2034 # root: setup.sh; torch_environment: deploy/bench
-# Sourced by deploy/bench, after setup.sh: PyTorch for the processor alone. PyPI's wheel for Linux is linked to gigabytes of
-# CUDA libraries that no run on a processor calls. All but the small runtime are left out; in their place stands one library
-# whose functions all return 1 ("failed"), and an empty one under each of their names.
+# Sourced by deploy/bench, after setup.sh: installs PyTorch for the CPU only. PyPI's wheel for Linux is linked to
+# gigabytes of CUDA libraries that no run on a CPU calls. All but the small runtime are left out. One library whose
+# functions all return 1 ("failed") replaces them, with an empty library under each of their names.
 
 stubs="$root/build/venv/torch-stubs"
 
-# make_stubs LIBRARY-FOLDER RUNTIME: see above.
+# make_stubs LIBRARY-FOLDER RUNTIME: makes these libraries.
 make_stubs() {
   local wanted=$1 runtime=$2 prefix='^(cu[a-zA-Z]*[A-Z]|nccl|nvshmem|nvrtc|nvJit|nvtx)' name library
   rm -rf "$stubs" && mkdir -p "$stubs"
@@ -18,12 +18,12 @@ make_stubs() {
     grep -E '^lib(cu|nccl|nv)' | grep -v '^libcudart' | while read -r name; do ln -s empty.so "$stubs/$name"; done
 }
 
-# What runs a program with the stubs, and with a malloc that keeps its memory: fresh pages for each tensor take PyTorch more
-# time than poolings do.
+# Command that runs a program with the stubs, and with a malloc that keeps its memory. Fresh pages for each tensor take
+# PyTorch more time than poolings do.
 torch_environment=(env MALLOC_MMAP_MAX_=0 MALLOC_TRIM_THRESHOLD_=68719476736 MALLOC_TOP_PAD_=67108864
   "LD_PRELOAD=$stubs/none.so" "LD_LIBRARY_PATH=$stubs")
 
-# The pinned packages of deploy/packages/bench.txt, in build/venv beside the others.
+# install_torch: installs the pinned packages of deploy/packages/bench.txt in build/venv, beside the others.
 install_torch() {
   local list="$root/deploy/packages/bench.txt" venv="$root/build/venv" packages
   cmp -s "$list" "$venv/installed-bench.txt" && return 0

@@ -265,7 +265,7 @@ class FlowTest(unittest.TestCase):
 
     def test_sigterm_in_every_state_of_a_stream(self):
         """A stream that waits for its client is stopped when the time is up, and the exit code is still 0."""
-        volume = self.volume((400, 300, 300))  # 66 MiB out: more than daemon and transport hold if the client does not read
+        volume = self.volume((400, 300, 300))  # 66 MiB out: more than daemon and transport hold
         for state, pause, planes in (("receiving", 5, 0), ("computing", 200, 1), ("sending", None, 1)):
             with self.subTest(state), self.daemon("--exit-timeout-secs", "0.5") as daemon, daemon.channel() as channel:
                 release = threading.Event()
@@ -293,7 +293,7 @@ class FlowTest(unittest.TestCase):
             self.expect_right(small, Stream(channel, small).read().planes())
 
     def test_answers_around_two_gibibytes_are_refused_before_any_work(self):
-        """A message of 2 GiB would make the protocol library end the process. Tests a plane less, the limit, one more."""
+        """A message of 2 GiB would make the protocol library end the process. Tests a plane less, as much, one more."""
         with tempfile.TemporaryDirectory() as repository:
             nets.save(nets.small_net(7, f_out=64), repository, "net")
             with Daemon(repository, "--max-request-bytes", "16M", mem="320M") as daemon, daemon.client() as client:
