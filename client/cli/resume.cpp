@@ -24,8 +24,8 @@ constexpr std::array<Field, 9> fields = {{{"input", &JobIdentity::input},
                                           {"input_state", &JobIdentity::input_state},
                                           {"network", &JobIdentity::network}}};
 
-// Returns the field name of the count of planes. Records in parts have another name, so that an older client, which
-// does not know parts, refuses the record rather than take the planes of a part for those of the output.
+// Returns the field name of the count of planes. Records in parts have another name, so that an older client refuses
+// them. It does not know parts, and would take planes of a part for planes of the output.
 const char* planes_name(bool in_parts) { return in_parts ? "part_planes_done" : "planes_done"; }
 
 bool is_in_parts(const nlohmann::json& json) { return json.contains("parts_done"); }

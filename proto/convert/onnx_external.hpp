@@ -17,9 +17,8 @@ class ExternalData {
  public:
   // Opens the files that the model's tensors refer to and checks that they are long enough; reads none of them. Ignores
   // tensors of types that floats_of() does not read. `model_file` is the model's own file; the others must be in its
-  // folder or below. A name that leads out of the folder, by "..", from the root or through a link, is an error, as is
-  // a file that is missing or too short. The error names tensor and file. `model` must outlive the result and not
-  // change.
+  // folder or below. Fails if a name leads out of the folder, by "..", from the root or through a link. Fails if a file
+  // is missing or too short. The error names tensor and file. `model` must outlive the result and not change.
   [[nodiscard]] static Result<ExternalData> open(const onnx::ModelProto& model,
                                                  const std::filesystem::path& model_file);
   ExternalData(ExternalData&& other) noexcept;
