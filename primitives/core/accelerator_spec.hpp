@@ -1,5 +1,5 @@
-// What the planner knows of a GPU beyond what every device has: its memory, its rates by precision and the link
-// to host memory. Values, so that a plan can be made for a GPU that is not there.
+// The planner's figures of a GPU, beside those of every device: memory, rates by precision and the link to host memory.
+// They are plain values, so that a plan can be made for an absent GPU.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ struct LinkRate {
   bool operator==(const LinkRate&) const = default;
 };
 
-// All zero for a device that is no GPU. Rates in strict float32 and of the device's memory are those of DeviceSpec.
+// All zero for a device that is not a GPU. DeviceSpec has the rates of strict float32 and of the device's memory.
 struct AcceleratorSpec {
   std::int64_t memory_bytes = 0;          // of the whole device; a budget is at most this
   double tf32_flops_per_second = 0;       // as DeviceSpec::flops_per_second; 0: not offered

@@ -7,8 +7,8 @@
 namespace znni {
 namespace {
 
-// Tensors that the caller of a layer holds for it: alive by their stages, never granted. "input 3" is one,
-// "input transforms" is scratch.
+// Returns true for a tensor that the caller of a layer holds for it. Such a tensor is alive in its stages and never
+// granted. "input 3" is one; "input transforms" is scratch.
 bool belongs_to_caller(std::string_view name) {
   constexpr std::string_view input = "input ";
   const bool numbered = name.size() > input.size() && name.starts_with(input) &&

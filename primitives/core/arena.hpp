@@ -1,6 +1,5 @@
-// Grants the buffers of one layer, by name, out of memory that was reserved beforehand. An arena never
-// allocates. A name that was not declared, a grant outside its stages, or a second grant is a bug and
-// stops the program.
+// Grants the buffers of one layer, by name, from memory reserved beforehand. An arena never allocates. Asking for an
+// undeclared name, for a buffer outside its stages, or for the same buffer twice is a bug and stops the program.
 #pragma once
 
 #include <array>
@@ -15,32 +14,32 @@
 
 namespace znni {
 
-// Where one declared buffer of the layer lies.
+// Location of one declared buffer of the layer.
 struct Placement {
   Buffer buffer;              // as declared by the layer, in the layer's own stages
   std::byte* data = nullptr;  // buffer.bytes bytes, aligned to buffer_alignment
 };
 
-// Legal order of calls: begin() (grant | stage)*, then begin() again for the next run. Not thread safe:
-// grants are taken by the thread that runs the layer, before it hands out work.
+// Legal order of calls: begin() (grant | stage)*, then begin() again for the next run. Not thread safe: the thread that
+// runs the layer takes the grants before it hands out work.
 class Arena {
  public:
-  // `poison`: fill every transient buffer of host or pinned memory with NaNs when it is granted, and when its last
-  // stage has passed, so that tests see reads of memory never written or given back.
+  // With `poison`, transient buffers in host or pinned memory are filled with NaNs when granted and again after their
+  // last stage. Tests then see reads of memory that was never written or was already given back.
   explicit Arena(std::vector<Placement> placements, bool poison = false);
 
-  // What fills instead, device memory too: on an accelerator, in the order of its stream.
+  // Replaces the function that poisons a block; it may also fill device memory, in the order of the compute stream.
   using Poison = std::function<void(std::span<std::byte> block, MemorySpace space)>;
   void poison_with(Poison poison) { poison_ = std::move(poison); }
 
-  // Opens stage 0 and forgets earlier grants.
+  // Opens stage 0 and resets all grants.
   void begin();
-  // Opens the next stage; stages only go forward. Buffers whose last stage has passed are given back.
+  // Opens stage `index`; stages only go forward. Buffers whose last stage has passed are given back.
   void stage(int index);
 
-  // The declared bytes of buffer `name`. Its first stage must be open (or it must be persistent).
+  // Grants buffer `name` and returns its declared bytes. Its first stage must be open, or it must be persistent.
   [[nodiscard]] std::span<std::byte> grant(std::string_view name);
-  // The same as elements of T; the declared bytes must be a whole number of them.
+  // Grants buffer `name` as elements of T; its declared bytes must be a whole number of them.
   template <class T>
   [[nodiscard]] std::span<T> grant_as(std::string_view name) {
     const std::span<std::byte> bytes = grant(name);
@@ -48,8 +47,8 @@ class Arena {
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
 
-  // Largest number of transient bytes of `space` alive together so far, "input" and "output" counted while their
-  // stages are open. Contract: equals peak() of the declared plan after a complete run.
+  // Returns the largest number of transient bytes of `space` alive together so far. "input N" and "output" count while
+  // their stages are open. Contract: equals peak() of the declared plan after a complete run.
   [[nodiscard]] std::int64_t high_water(MemorySpace space = MemorySpace::host) const {
     return high_water_[static_cast<std::size_t>(space)];
   }

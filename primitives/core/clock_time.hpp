@@ -1,4 +1,4 @@
-// Seconds as time of the clock that waits and deadlines are told by.
+// Converts seconds to a duration of the clock used for waits and deadlines.
 #pragma once
 
 #include <algorithm>
@@ -6,10 +6,10 @@
 
 namespace znni {
 
-// Thirty years, as good as without end: sums of more with the clock would overflow.
+// Thirty years, in effect no limit: adding a much longer duration to the clock's time would overflow.
 inline constexpr double longest_clock_time = 1e9;
 
-// Of less than nothing, and of what is no number, none; of more than the longest that one.
+// Converts seconds to a duration. Negative values and NaN give zero; larger values are clamped to the maximum.
 [[nodiscard]] inline std::chrono::steady_clock::duration clock_time(double seconds) {
   const double told = seconds > 0 ? std::min(seconds, longest_clock_time) : 0;
   return std::chrono::duration_cast<std::chrono::steady_clock::duration>(std::chrono::duration<double>(told));

@@ -1,6 +1,6 @@
-// Copies of what is much larger than the caches and read much later: a plain copy would first read the lines that it is
-// about to overwrite, and drive out of the caches what is wanted sooner. Processors that have no stores past the caches
-// copy plainly.
+// Copies of data that is much larger than the caches and is read much later. A plain copy would first read the lines
+// that it overwrites, and would evict data that is needed sooner. Processors without non-temporal stores use a plain
+// copy.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +8,8 @@
 
 namespace znni {
 
-// `bytes` bytes of any alignment, which do not overlap. Whoever is told that this has returned sees them.
+// Copies `bytes` bytes of any alignment; the two ranges must not overlap. A thread that synchronises with the caller
+// after the return sees the copied bytes.
 void copy_past_caches(std::byte* to, const std::byte* from, std::int64_t bytes);
 
 }  // namespace znni

@@ -15,7 +15,7 @@ void copy_plainly(std::byte* to, const std::byte* from, std::int64_t bytes) {
   std::memcpy(to, from, static_cast<std::size_t>(bytes));
 }
 
-// `to` is aligned.
+// Copies with non-temporal stores. `to` is aligned to a vector.
 void stream(__m256i* to, const __m256i* from, std::int64_t vectors) {
   std::int64_t i = 0;
   for (; i + unrolled <= vectors; i += unrolled) {

@@ -1,5 +1,5 @@
-// Devices: what a machine offers (DeviceSpec, a value the planner compares against) and the one place that
-// allocates (Device). A budget is the user's limit, not the size of the hardware.
+// Devices: a machine's capabilities (DeviceSpec, a value that the planner compares) and its only allocator (Device). A
+// budget is the user's limit, not the size of the hardware.
 #pragma once
 
 #include <cstddef>
@@ -16,7 +16,7 @@ namespace znni {
 
 enum class DeviceKind { cpu, gpu };
 
-// What the planner knows of a device. Rates are of the whole device with `threads` threads.
+// The planner's figures of a device. Rates are those of the whole device with `threads` threads.
 struct DeviceSpec {
   std::string name;  // "AMD EPYC, 2 threads, avx512": part of the machine's fingerprint
   DeviceKind kind = DeviceKind::cpu;
@@ -27,14 +27,14 @@ struct DeviceSpec {
   std::int64_t l2_bytes = 1 << 20;  // per core
   std::int64_t l3_bytes = 1 << 25;
   double hertz = 3.6e9;         // of one core
-  int sockets = 1;              // parts of equal threads with memory of their own: Device::socket()
-  bool is_socket = false;       // one of several, alone
-  AcceleratorSpec accelerator;  // of a GPU
+  int sockets = 1;              // sockets with equal numbers of threads and memory of their own: Device::socket()
+  bool is_socket = false;       // a single socket of several
+  AcceleratorSpec accelerator;  // of a GPU; zeros otherwise
 
   bool operator==(const DeviceSpec&) const = default;
 };
 
-// One socket of a device of several: what plans for each of them are made for.
+// Returns the spec of one socket of a device with several sockets; the plans for each socket use it.
 [[nodiscard]] inline DeviceSpec of_one_socket(DeviceSpec spec) {
   if (spec.sockets == 1) return spec;
   spec.name += ", one of " + std::to_string(spec.sockets) + " sockets";
@@ -49,7 +49,7 @@ struct DeviceSpec {
 class Accelerator;  // primitives/core/accelerator.hpp
 class Device;
 
-// A block of memory of a device's budget; given back when destroyed. Must not outlive its device.
+// A block of memory from a device's budget; its destructor gives it back. Must not outlive its device.
 class Reservation {
  public:
   Reservation() = default;
@@ -57,7 +57,7 @@ class Reservation {
       : device_(&device), space_(space), block_(block) {}
   Reservation(Reservation&& other) noexcept { swap(other); }
   Reservation& operator=(Reservation&& other) noexcept {
-    Reservation(std::move(other)).swap(*this);  // what was held here is given back at once
+    Reservation(std::move(other)).swap(*this);  // gives back the block held so far at once
     return *this;
   }
   ~Reservation();
@@ -81,19 +81,20 @@ class Device {
   virtual ~Device() = default;
 
   [[nodiscard]] virtual const DeviceSpec& spec() const = 0;
-  // Host threads that serve the device: a CPU's workers, or those that stage copies for a GPU.
+  // Returns the host threads that serve the device: a CPU's workers, or the threads that stage copies for a GPU.
   [[nodiscard]] virtual Executor& executor() = 0;
-  // The same device where it is a GPU, else nullptr.
+  // Returns this device as an accelerator if it is a GPU, else nullptr.
   [[nodiscard]] virtual Accelerator* accelerator() { return nullptr; }
-  // Of a device of several sockets the one of this number, below spec().sockets: a device of its own, with the threads
-  // and the memory that are there, whose reservations count against the budget of the whole. The whole where there is
-  // but one.
+  // Returns the socket with this number, below spec().sockets, as a device of its own. It has that socket's threads and
+  // memory, and its reservations count against the whole device's budget. A device with one socket returns itself.
   [[nodiscard]] virtual Device& socket(int /*number*/) { return *this; }
-  // A thread for each socket, near its cores, and so are the threads that it starts: what runs all sockets at once.
+  // Returns an executor with one thread for each socket, bound near its cores; threads that such a thread starts
+  // inherit the binding. It runs all sockets at once.
   [[nodiscard]] virtual Executor& drivers() { return executor(); }
 
-  // `bytes` bytes aligned to at least buffer_alignment, zeroed (but for device memory). Refuses past the budget of
-  // `space` with over_budget, naming `purpose` and both numbers. Zero bytes is a legal, empty reservation.
+  // Reserves `bytes` bytes aligned to at least buffer_alignment, zeroed except in device memory. Fails with over_budget
+  // if the budget of `space` does not suffice; the error names `purpose` and both numbers. Zero bytes is a legal, empty
+  // reservation.
   [[nodiscard]] virtual Result<Reservation> reserve(MemorySpace space, std::int64_t bytes,
                                                     std::string_view purpose) = 0;
   [[nodiscard]] virtual std::int64_t budget(MemorySpace space) const = 0;

@@ -20,7 +20,7 @@ struct Executor::Job {
 
 namespace {
 
-// Ends the workers there are.
+// Stops the workers that were started and joins them.
 void end(std::mutex& mutex, bool& stopping, std::condition_variable& wake, std::vector<std::thread>& threads) {
   {
     const std::lock_guard lock(mutex);

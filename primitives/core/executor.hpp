@@ -1,4 +1,4 @@
-// Worker threads of one device: as many as were asked for, for as long as it is open.
+// Worker threads of one device. Their number is fixed when the executor is made.
 #pragma once
 
 #include <condition_variable>
@@ -28,11 +28,11 @@ class IndexedTask {
   void (*call_)(void*, std::int64_t, int);
 };
 
-// A fixed set of workers. Calls come from one thread at a time (the pipeline's worker of the device), which
-// sleeps until the work is done. Tasks must not call back into the same executor.
+// A fixed set of workers. One thread at a time (the pipeline's worker for the device) makes calls, and sleeps until the
+// work is done. Tasks must not call back into the same executor.
 class Executor {
  public:
-  // `on_start(worker)` runs first on each worker: pins it, names it.
+  // Each worker first runs `on_start(worker)`, which may pin and name the thread.
   explicit Executor(int workers, std::function<void(int)> on_start = {});
   ~Executor();
   Executor(const Executor&) = delete;
@@ -40,11 +40,11 @@ class Executor {
 
   [[nodiscard]] int workers() const { return static_cast<int>(threads_.size()); }
 
-  // task(index, worker) for every index in [0, count), handed out dynamically in rising order. Returns when
-  // all are done; their writes are visible to the caller.
+  // Runs task(index, worker) for every index in [0, count); workers take the indices dynamically in rising order.
+  // Returns when all are done; their writes are visible to the caller.
   void parallel_for(std::int64_t count, IndexedTask task);
 
-  // task(worker, worker) once on every worker at the same time: the layer schedules itself.
+  // Runs task(worker, worker) once on every worker, all at the same time; the layer divides the work itself.
   void on_every_worker(IndexedTask task);
 
  private:

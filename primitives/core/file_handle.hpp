@@ -1,4 +1,4 @@
-// An open file, closed when it goes.
+// An open file descriptor that its owner's destructor closes.
 #pragma once
 
 #include <unistd.h>
@@ -18,7 +18,7 @@ class FileHandle {
 
   [[nodiscard]] bool is_open() const { return file_ >= 0; }
   [[nodiscard]] int get() const { return file_; }
-  // False where the system reports that what was written did not arrive.
+  // Closes the file. Returns false if the system reports that written data was lost.
   bool close() { return file_ < 0 || ::close(std::exchange(file_, -1)) == 0; }
 
  private:

@@ -1,4 +1,4 @@
-// Numbers of a command line, before they are used.
+// Checks numbers from a command line before they are used.
 #pragma once
 
 #include <cmath>
@@ -7,8 +7,8 @@
 
 namespace znni {
 
-// Returns what is wrong with `text` where it reads as a number that is none or that has no end: those pass every
-// comparison with a range. "" otherwise, words included: others refuse them.
+// Returns an error text if `text` is NaN or infinite, because comparisons with a range do not reject NaN. Returns ""
+// otherwise, also for text that is not a number: other checks reject that.
 [[nodiscard]] inline std::string refuse_endless(const std::string& text) {
   char* end = nullptr;
   const double value = std::strtod(text.c_str(), &end);

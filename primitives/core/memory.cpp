@@ -9,7 +9,7 @@
 namespace znni {
 namespace {
 
-// A transient buffer as the packer sees it; `index` is its place in the MemoryPlan.
+// A transient buffer to pack; `index` is its place in the MemoryPlan.
 struct Item {
   std::size_t index = 0;
   std::int64_t bytes = 0;
@@ -38,14 +38,14 @@ std::int64_t live_bytes(const std::vector<Item>& items, int stage) {
   return sum;
 }
 
-// The sum of live bytes only rises where a buffer begins.
+// Returns the largest sum of live bytes. It suffices to look where a buffer begins, because only there the sum rises.
 std::int64_t lower_bound(const std::vector<Item>& items) {
   std::int64_t most = 0;
   for (const Item& item : items) most = std::max(most, live_bytes(items, item.first));
   return most;
 }
 
-// Placed items among items[0, count) that are alive together with `item`, by offset.
+// Returns the items among items[0, count) that are alive together with `item`, by offset.
 std::vector<const Item*> neighbours(const std::vector<Item>& items, std::size_t count, const Item& item) {
   std::vector<const Item*> found;
   for (std::size_t i = 0; i < count; ++i) {
@@ -74,7 +74,8 @@ std::optional<std::int64_t> highest_gap(const std::vector<const Item*>& placed, 
   return end >= bytes ? std::optional(end - bytes) : std::nullopt;
 }
 
-// Depth-first: each item, in order of time, at the lowest or the highest place that fits under `capacity`.
+// Depth-first search: places each item, in order of time, at the lowest or the highest offset that fits under
+// `capacity`.
 class ExactPacker {
  public:
   ExactPacker(std::vector<Item>& items, std::int64_t capacity) : items_(items), capacity_(capacity) {}

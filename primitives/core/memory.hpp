@@ -1,6 +1,6 @@
-// Memory, declared. A MemoryPlan lists every buffer a piece of work holds and when; peak() is the bytes
-// alive at the worst moment, pack() says where each buffer will lie. The same list is compared with the
-// budget by the planner and granted by the Arena: declared is granted.
+// Memory plans. A MemoryPlan lists every buffer that a piece of work holds and the stages in which it is alive. peak()
+// is the number of bytes alive in the largest stage; pack() decides where each buffer lies. The planner compares this
+// list with the budget and the Arena grants from the same list, so a layer gets exactly what it declared.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ namespace znni {
 
 enum class MemorySpace { host, pinned, device };
 
-// Alive from the start of stage `first` to the end of stage `last` of one run (inclusive); a buffer that is
-// `persistent` lives as long as the plan is loaded (weights, kept spectra).
+// Alive from the start of stage `first` to the end of stage `last` of one run (inclusive). A `persistent` buffer lives
+// as long as the plan is loaded (weights, kept spectra).
 struct Lifetime {
   int first = 0;
   int last = 0;
@@ -36,34 +36,34 @@ struct Buffer {
 };
 using MemoryPlan = std::vector<Buffer>;
 
-// Largest sum of transient bytes alive together in any stage of `space`; saturates.
+// Returns the largest sum of transient bytes of `space` alive together in any stage; saturates.
 [[nodiscard]] std::int64_t peak(const MemoryPlan& plan, MemorySpace space = MemorySpace::host);
 
-// Sum of persistent bytes in `space`; saturates.
+// Returns the sum of persistent bytes in `space`; saturates.
 [[nodiscard]] std::int64_t persistent_bytes(const MemoryPlan& plan, MemorySpace space = MemorySpace::host);
 
-// One past the last stage any buffer names.
+// Returns one more than the last stage that any buffer names.
 [[nodiscard]] int stage_count(const MemoryPlan& plan);
 
-// Every buffer starts at a multiple of this many bytes.
+// Alignment of every buffer's start, in bytes.
 inline constexpr std::int64_t buffer_alignment = 64;
 
-// Where the transient buffers of one space lie in one block of `bytes` bytes. offsets[i] belongs to buffer i
-// of the plan; -1 where buffer i is persistent or of another space.
+// Layout of the transient buffers of one space in one block of `bytes` bytes. offsets[i] belongs to buffer i of the
+// plan; it is -1 if buffer i is persistent or in another space.
 struct Packing {
   std::int64_t bytes = 0;
   std::vector<std::int64_t> offsets;
 };
 
-// Packs buffers that are never alive together over each other. The result is exactly peak() (of the sizes
-// rounded up to buffer_alignment) for every chain of layers, and close to it for the rest: first an exact
-// bounded search that fills a block of peak() bytes from both ends, then greedy by size.
+// Packs buffers so that those never alive together may overlap. The result is exactly peak() (of the sizes rounded up
+// to buffer_alignment) for every chain of layers, and close to it otherwise. A bounded exact search first fills a block
+// of peak() bytes from both ends. If it fails, a greedy search places buffers by size.
 [[nodiscard]] Packing pack(const MemoryPlan& plan, MemorySpace space = MemorySpace::host);
 
-// The same plan with every transient lifetime moved `stages` later.
+// Returns the same plan with every transient lifetime moved `stages` later.
 [[nodiscard]] MemoryPlan shifted(MemoryPlan plan, int stages);
 
-// "host", "pinned", "device".
+// Returns "host", "pinned" or "device".
 [[nodiscard]] std::string_view to_string(MemorySpace space);
 
 }  // namespace znni

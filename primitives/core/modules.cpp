@@ -16,7 +16,8 @@ Error refusal(const std::filesystem::path& file, const std::string& reason) {
   return {ErrorCode::unsupported, file.string() + ": " + reason};
 }
 
-// The loader maps a file that was cut off and then falls over its end: the table of sections, which stands last, tells.
+// Refuses a truncated file, because the loader would map it and then crash. The section table stands last, so its end
+// shows whether the file is complete.
 Result<void> check_whole(const std::filesystem::path& file, const std::filesystem::path& whole) {
   Elf64_Ehdr header{};
   std::ifstream in(whole, std::ios::binary);
@@ -52,7 +53,7 @@ Result<void> check_module(const std::filesystem::path& file, const BackendModule
 
 Result<const Backend*> open_module(const std::filesystem::path& file) {
   std::error_code failed;
-  const std::filesystem::path whole = std::filesystem::absolute(file, failed);  // a bare name would be searched for
+  const std::filesystem::path whole = std::filesystem::absolute(file, failed);  // dlopen() would search for a bare name
   if (failed || !std::filesystem::is_regular_file(whole, failed)) {
     return Error{ErrorCode::not_found,
                  file.string() + ": no such module; give the path of a file like " + module_file("cuda")};

@@ -1,7 +1,7 @@
-// Back ends that live in shared libraries of their own (libznni_cuda.so), so that programs start on machines without
-// the libraries that such a back end needs. A module has one C entry point, `backend_entry_name`, which gives a
-// BackendModule; a module of another interface, compiler or tree is refused in words before anything else of it is
-// used.
+// Back ends in shared libraries of their own (libznni_cuda.so), so that programs also start on machines that lack the
+// libraries of such a back end. A module has one C entry point, `backend_entry_name`, which returns a BackendModule.
+// The program checks the module's interface, compiler and source tree first. If one differs, it refuses the module with
+// an explanation and uses nothing else of it.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 
 namespace znni {
 
-// Raised when a type that crosses the border changes its meaning without changing its size.
+// Must be raised when a type that crosses the module border changes its meaning without changing its size.
 inline constexpr std::uint32_t module_abi = 2;
 
-// Mixes the sizes of the types that cross the border: modules of another tree differ here even where nobody has raised
-// module_abi.
+// Returns a hash of the sizes of the types that cross the module border. Modules of another source tree usually differ
+// here even if module_abi was not raised.
 [[nodiscard]] constexpr std::uint64_t module_layout() {
   std::uint64_t mixed = fnv_start;
   for (const std::uint64_t size : {sizeof(Backend), sizeof(Primitive), sizeof(Estimate), sizeof(Buffer),
@@ -29,7 +29,7 @@ inline constexpr std::uint32_t module_abi = 2;
   return mixed;
 }
 
-// What a module tells of itself. The first three members never change their places.
+// A module's description of itself. The first three members never change their places.
 struct BackendModule {
   std::uint32_t abi = module_abi;
   const char* compiler = __VERSION__;
@@ -40,20 +40,20 @@ struct BackendModule {
 inline constexpr const char* backend_entry_name = "znni_backend_module";
 using BackendEntry = const BackendModule* (*)();
 
-// The back end of the module in `file`. It stays loaded until the process ends, so the back end, its devices and its
-// layers never outlive their code. Errors: not_found (no such file), unsupported (libraries that it needs are missing,
-// another interface, compiler or tree, no module at all), each with the file and what would mend it.
+// Loads the module in `file` and returns its back end. It stays loaded until the process ends, so the back end, its
+// devices and its layers never outlive their code. Fails with not_found (no such file) or unsupported (missing
+// libraries; another interface, compiler or tree; not a module). Each error names the file and a remedy.
 [[nodiscard]] Result<const Backend*> open_module(const std::filesystem::path& file);
 
-// "libznni_cuda.so" for "cuda".
+// Returns a module's file name: "libznni_cuda.so" for "cuda".
 [[nodiscard]] std::string module_file(std::string_view backend);
 
-// Where the module of `backend` lies for the program in `program_folder`: beside it, in ../lib/znni, in ../lib; nothing
-// when it is in none of them. open_module() then opens it.
+// Returns the path of the module of `backend`, to be opened by open_module(). Searches `program_folder`, then
+// ../lib/znni and ../lib from there; returns nothing if the module is in none of them.
 [[nodiscard]] std::optional<std::filesystem::path> find_module(std::string_view backend,
                                                                const std::filesystem::path& program_folder);
 
-// The folder of the running program.
+// Returns the folder of the running program.
 [[nodiscard]] std::filesystem::path program_folder();
 
 }  // namespace znni

@@ -1,5 +1,5 @@
-// One way to compute one kind of layer: described before it is built. describe() is pure, cheap and
-// allocates no tensor; prepare() builds for one chosen variant; run() may be called again and again.
+// A primitive is one way to compute one kind of layer. describe() is pure, cheap and allocates no tensor. prepare()
+// builds a layer for one chosen variant. run() may be called repeatedly.
 #pragma once
 
 #include <compare>
@@ -18,104 +18,106 @@ namespace znni {
 
 using Seconds = double;
 
-// A named integer: {"tile", 24}. Readable in a plan, no enum to extend.
+// A named integer: {"tile", 24}. It is readable in a plan and needs no enum.
 struct Setting {
   std::string name;
   std::int64_t value = 0;
   auto operator<=>(const Setting&) const = default;
 };
-// How a primitive is set up; often empty.
+// Settings of a primitive; often empty.
 using Variant = std::vector<Setting>;
 
-// One legal way to run the problem. Every describe() returns one per sensible setting and format.
+// One legal way to run the problem. describe() returns one estimate for each sensible setting and format.
 struct Estimate {
   Variant variant;
-  Format in;          // of every input, but a convolution's residual: see input_format
+  Format in;          // of every input except a convolution's residual: see input_format()
   Format out;         // of the output
   Seconds time = 0;   // modelled: one run(), all S inputs
-  MemoryPlan memory;  // input 0.., output, scratch, persistent copies of weights: all of it
-  // How far rounding errors spread: voxels of the first input, per axis and to either side of those that an output
-  // voxel reads, whose size its error follows, too. A transform mixes all that it reads; a sum of its own gives 0.
+  MemoryPlan memory;  // inputs, output, scratch and persistent copies of weights: all buffers
+  // Distance over which rounding errors spread, in voxels of the first input, per axis and to either side. An output
+  // voxel's error also follows the size of the voxels within this distance of those that it reads. A transform mixes
+  // all voxels that it reads; a direct sum gives 0.
   Vec3 spread = {};
 };
 
-// A layer with weights in place and plans made. Not thread safe: one run() at a time.
+// A layer that is ready to run, with its weights loaded. Not thread safe: one run() at a time.
 class PreparedLayer {
  public:
   virtual ~PreparedLayer() = default;
 
-  // Reads `inputs` (in the problem's order, each in its input_format), writes every element of `out`.
-  // `arena` grants the estimate's scratch buffers; the layer opens stages in order and may read an input
-  // only up to that input's last declared stage, and write `out` only from the output's first one: the
-  // memory of both may be shared with other buffers outside of these. Padding images of a blocked output are
-  // written as zeros. The same inputs give bit-equal outputs.
-  // On an accelerator, views and grants are device memory; run() gives its work to Stream::compute and returns without
-  // waiting for it, so that the order of that stream, not of the host, is the order of runs and of grants.
+  // Reads `inputs` (in the problem's order, each in its input_format()) and writes every element of `out`. `arena`
+  // grants the estimate's scratch buffers; the layer opens stages in order. It may read an input only up to that
+  // input's last declared stage, and write `out` only from the output's first stage. Outside these stages their memory
+  // may be shared with other buffers. The padding channels of a blocked output are written as zeros. The same inputs
+  // give bit-equal outputs. On an accelerator, views and grants are device memory. run() then gives its work to
+  // Stream::compute and returns without waiting. The order of runs and of grants is then the order of that stream, not
+  // of the host.
   virtual Result<void> run(std::span<const TensorView> inputs, const TensorView& out, Arena& arena) = 0;
 };
 
-// A row of a back end's table. Adding one: one source file, one line in the list PRIMITIVES of the folder's
+// A row of a back end's table. To add one: one source file, one line in the list PRIMITIVES of the folder's
 // CMakeLists.txt, one test.
 struct Primitive {
   std::string_view name;  // "cpu.conv.fft_task_parallel": device.kind.method
-  int version = 1;        // raised when its speed, memory or rounding changes
+  int version = 1;        // must be raised when its speed, memory or rounding changes
   DeviceKind device = DeviceKind::cpu;
 
-  // All legal ways to run `problem`, or one refusal that says why in words. `problem` has passed check().
+  // Returns all legal ways to run `problem`, or one refusal with the reason. `problem` has passed check().
   Result<std::vector<Estimate>> (*describe)(const LayerProblem& problem, const DeviceSpec& spec);
 
-  // Builds `variant`, one that describe() returned for the same problem and spec, together with its formats.
-  // Persistent buffers are granted by `persistent` (same names as declared), filled here. `weights` stays
-  // the caller's and must outlive the layer.
+  // Builds `chosen`, an estimate (variant and formats) that describe() returned for the same problem and device.
+  // `persistent` grants the persistent buffers by their declared names; prepare() fills them. `weights` belong to the
+  // caller and must outlive the layer.
   Result<std::unique_ptr<PreparedLayer>> (*prepare)(const LayerProblem& problem, const Estimate& chosen,
                                                     const LayerWeights& weights, Arena& persistent, Device& device);
 
-  // Of a describe() that takes milliseconds, since it must ask a library: no estimate takes less time, found at once;
-  // infinite for a problem of another kind. nullptr: whoever wants to know describes.
+  // Optional; for a describe() that takes milliseconds because it asks a library. Returns quickly a lower bound of the
+  // time of every estimate; infinite for a problem of another kind. If it is nullptr, a caller has to call describe().
   Seconds (*least_time)(const LayerProblem& problem, const DeviceSpec& spec) = nullptr;
 };
 
 // A GPU's own memory, in bytes.
 struct GpuMemory {
-  std::int64_t free = 0;       // now, beside what other programs hold
-  std::int64_t libraries = 0;  // that libraries take of it before and beside the budget of a device that is opened
+  std::int64_t free = 0;       // free now; memory of other programs is excluded
+  std::int64_t libraries = 0;  // memory that libraries take outside the budget once a device is opened
 };
 
-// One folder of primitives and the devices they run on.
+// One folder of primitives and the devices on which they run.
 struct Backend {
   std::string_view name;               // "cpu"
-  std::vector<DeviceSpec> (*probe)();  // empty when the machine has none
-  // Opens a device with hard budgets in bytes (host, pinned, device). spec.threads: of the host, that serve it at most;
-  // whoever opens a GPU says how many the process may use.
+  std::vector<DeviceSpec> (*probe)();  // returns an empty list if the machine has no such device
+  // Opens a device with hard budgets in bytes (host, pinned, device). spec.threads is the maximum number of host
+  // threads that serve it. For a GPU the caller sets it to the number that the process may use.
   Result<std::unique_ptr<Device>> (*open)(const DeviceSpec& spec, std::int64_t host_budget, std::int64_t pinned_budget,
                                           std::int64_t device_budget);
   std::span<const Primitive* const> primitives;
-  // Returns the memory of a GPU that probe() found; device_failure where it does not answer. nullptr: nothing is known
-  // of it.
+  // Returns the memory of a GPU that probe() found; fails with device_failure if the GPU does not answer. nullptr if a
+  // back end cannot tell.
   Result<GpuMemory> (*memory)(const DeviceSpec& spec) = nullptr;
-  // Lines for a log, since the last call: what primitives had to assume. Each is given once. nullptr: none. Any thread.
+  // Returns lines for a log about assumptions of primitives, since the last call; each line is returned once. May be
+  // nullptr. Any thread may call it.
   std::vector<std::string> (*notes)() = nullptr;
 };
 
-// "tile=24,engine=3"; "" for none.
+// Returns "tile=24,engine=3", or "" for no settings.
 [[nodiscard]] std::string to_string(const Variant& variant);
 
-// Value of setting `name`, or `otherwise`.
+// Returns the value of setting `name`, or `otherwise` if it is missing.
 [[nodiscard]] std::int64_t setting(const Variant& variant, std::string_view name, std::int64_t otherwise);
 
-// Format in which input `index` of the problem is read by a layer of these formats: `in`, but for a convolution's
-// residual `out`, since it is added voxel by voxel to what the layer writes.
+// Returns the format in which a layer with these formats reads input `index`. It is `in`, except for a convolution's
+// residual: that has `out`, because it is added voxel by voxel to the output.
 [[nodiscard]] Format input_format(const LayerProblem& problem, int index, Format in, Format out);
 
-// Declares inputs and output of a problem in the given formats, alive in all stages [0, last]: what most
-// primitives hold beside their scratch.
+// Declares the inputs and the output of a problem in the given formats, alive in all stages [0, last_stage]. Most
+// primitives hold these beside their scratch.
 [[nodiscard]] MemoryPlan input_output_buffers(const LayerProblem& problem, Format in, Format out, int last_stage = 0,
                                               MemorySpace space = MemorySpace::host);
 
-// Estimate::spread of a transform of whole images: all that the input has beside what one output voxel reads.
+// Returns Estimate::spread of a transform of whole images: the input's extent minus the window of one output voxel.
 [[nodiscard]] Vec3 spread_of_whole(const ConvProblem& conv);
 
-// Name of the buffer of input `index`: "input 0".
+// Returns the name of the buffer of input `index`: "input 0".
 [[nodiscard]] std::string input_name(int index);
 inline constexpr std::string_view output_name = "output";
 

@@ -7,7 +7,7 @@
 namespace znni {
 namespace {
 
-// One function per kind of problem, chosen by std::visit.
+// Combines one function per kind of problem; std::visit chooses.
 template <class... Functions>
 struct Overloaded : Functions... {
   using Functions::operator()...;
@@ -63,7 +63,7 @@ Result<void> check_groups(const PoolProblem& pool) {
   return {};
 }
 
-// Every fragment must have the same extent (MPF), but where they are made in groups.
+// Fails unless every fragment has the same extent (MPF). Axes that are made in groups are exempt.
 Result<void> check_divisible(const PoolProblem& pool) {
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t offsets = pool.in.n[axis] - pool.window[axis] + 1;
@@ -91,7 +91,7 @@ Result<void> check_pool(const PoolProblem& pool) {
   return check_shape(output_shape(pool));
 }
 
-// At least one voxel stays.
+// Fails unless at least one voxel stays on each axis.
 Result<void> check_crop(const CropProblem& crop) {
   for (int axis = 0; axis < 3; ++axis) {
     for (const auto& [name, value] : {std::pair{"begin", crop.begin}, std::pair{"end", crop.end}}) {

@@ -1,5 +1,5 @@
-// Problems: what one layer has to compute, as values. A problem says nothing of how; primitives
-// (primitives/core/primitive.hpp) answer it. Extents of outputs follow from the functions at the end.
+// Problems: the work of one layer, as values. A problem does not say how it is computed; primitives
+// (primitives/core/primitive.hpp) decide that. The functions at the end give the extents of outputs.
 #pragma once
 
 #include <cstdint>
@@ -25,9 +25,9 @@ struct Activation {
 };
 [[nodiscard]] float apply(Activation activation, float x);
 
-// Planes along z that stand, in the tensors that hold a layer's input and output, before those that it reads and
-// writes: of a streamed net the planes of earlier steps. The work is the same, but who plans for strides and alignment
-// must know.
+// Planes along z that precede the planes that a layer reads and writes, in the tensors that hold its input and output.
+// In a streamed net they are the planes of earlier steps. They do not change the work, but they affect strides and
+// alignment.
 struct PlanesBefore {
   std::int64_t in = 0;
   std::int64_t out = 0;
@@ -47,7 +47,7 @@ struct ConvProblem {
   Vec3 dilation = Vec3::cube(1);
   Activation activation;
   bool residual = false;
-  PlanesBefore before = {};  // said where a GPU computes it
+  PlanesBefore before = {};  // set if a GPU computes it
 
   constexpr auto operator<=>(const ConvProblem&) const = default;
 };
@@ -55,18 +55,18 @@ struct ConvProblem {
 enum class PoolKind { max, average };
 
 // plain: strided pooling, out[v] = pool of in[stride * v, stride * v + window).
-// fragments: max-pooling fragments (MPF; ZNNi section V): the pooling at every offset o in [0, stride), each
-//   one an input of its own: S grows by voxels(stride). Taken by stride, so that windows other than the
-//   stride and average pooling work too. Legal when every fragment has the same extent:
-//   (n - window + 1) divisible by stride; for window = stride that is the paper's n + 1 divisible by p.
-//   With `groups`, one run makes only the fragments of the offsets [0, stride / groups) of each axis, and S grows by
-//   that many; the next group is made by giving the same layer a view that begins stride / groups voxels later
-//   (its extents shorter by as much). A last window that no offset reaches is then left out.
+// fragments: max-pooling fragments (MPF; ZNNi section V): the pooling at every offset o in [0, stride). Each offset
+// gives one input of its own, so S grows by the factor voxels(stride). The offsets follow the stride, so other windows
+// and average pooling work too. It is legal if every fragment has the same extent, that is if (n - window + 1) is
+// divisible by stride. For window = stride this is the paper's condition, n + 1 divisible by p.
+// With `groups`, one run makes only the fragments of the offsets [0, stride / groups) of each axis, and S grows by that
+// factor. To make the next group, give the same layer a view that begins stride / groups voxels later (its extents are
+// shorter by as much). A last window that no offset reaches is then left out.
 enum class PoolMode { plain, fragments };
 
-// The S of `in` is S0 * voxels(fragments): `fragments` counts, per axis, the fragments made by earlier
-// poolings. Inputs stand in the order s = s0 * voxels(fragments) + row-major (z, y, x) fragment index; the
-// index along an axis rises with the fragment's offset (primitives/core/fragments.hpp).
+// The S of `in` is S0 * voxels(fragments); `fragments` counts, per axis, the fragments that earlier poolings made.
+// Inputs stand in the order s = s0 * voxels(fragments) + row-major (z, y, x) fragment index. The index along an axis
+// rises with the fragment's offset (primitives/core/fragments.hpp).
 struct PoolProblem {
   Shape5 in;
   Vec3 window = Vec3::cube(2);
@@ -74,18 +74,18 @@ struct PoolProblem {
   PoolKind kind = PoolKind::max;
   PoolMode mode = PoolMode::plain;
   Vec3 fragments = Vec3::cube(1);
-  Vec3 groups = Vec3::cube(1);  // divides the stride; 1 where the mode is plain
+  Vec3 groups = Vec3::cube(1);  // divides the stride; 1 if the mode is plain
 
   constexpr auto operator<=>(const PoolProblem&) const = default;
 };
 
-// Offsets per axis that one run makes fragments of: 1 (plain) or stride / groups.
+// Returns the number of offsets per axis for which one run makes fragments: 1 (plain) or stride / groups.
 [[nodiscard]] constexpr Vec3 pooled_offsets(const PoolProblem& pool) {
   return pool.mode == PoolMode::plain ? Vec3::cube(1) : pool.stride / pool.groups;
 }
 
-// A convolution and the pooling of its output, whose tensor nobody else reads, as one piece of work: a first layer then
-// needs no memory for the images between them. `pool.in` is the convolution's output; no residual.
+// A convolution and the pooling of its output as one piece of work. No other layer reads the tensor between them, so a
+// first layer needs no memory for it. `pool.in` is the convolution's output; a residual is not allowed.
 struct ConvPoolProblem {
   ConvProblem conv;
   PoolProblem pool;
@@ -100,13 +100,13 @@ struct ActivationProblem {
   constexpr auto operator<=>(const ActivationProblem&) const = default;
 };
 
-// Softmax over the images of each voxel.
+// Softmax over the channels of each voxel.
 struct SoftmaxProblem {
   Shape5 in;
   constexpr auto operator<=>(const SoftmaxProblem&) const = default;
 };
 
-// out = scale[i] * in + shift[i] for image i: a batch normalisation that could not be folded.
+// out = scale[i] * in + shift[i] for channel i: a batch normalisation that could not be folded.
 struct ScaleShiftProblem {
   Shape5 in;
   constexpr auto operator<=>(const ScaleShiftProblem&) const = default;
@@ -120,13 +120,13 @@ struct AddProblem {
   constexpr auto operator<=>(const AddProblem&) const = default;
 };
 
-// Images of all inputs, one input after the other; S and n are the same in all.
+// Channels of all inputs, one input after the other; S and n are the same in all.
 struct ConcatProblem {
   std::vector<Shape5> in;
   auto operator<=>(const ConcatProblem&) const = default;
 };
 
-// out[v] = in[begin + v]: without the first `begin` and the last `end` voxels of each axis.
+// out[v] = in[begin + v]: the input without the first `begin` and the last `end` voxels of each axis.
 struct CropProblem {
   Shape5 in;
   Vec3 begin;
@@ -145,7 +145,7 @@ struct ReorderProblem {
 using LayerProblem = std::variant<ConvProblem, PoolProblem, ActivationProblem, SoftmaxProblem, ScaleShiftProblem,
                                   AddProblem, ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem>;
 
-// Parameters of one layer, borrowed: they must outlive the prepared layer. Host memory, float32.
+// Parameters of one layer, borrowed: the caller must keep them longer than the prepared layer. Host memory, float32.
 struct LayerWeights {
   std::span<const float> kernels;  // [f_out][f][k.z][k.y][k.x]
   std::span<const float> bias;     // [f_out]; empty means zeros
@@ -153,26 +153,28 @@ struct LayerWeights {
   std::span<const float> shift;    // [f]
 };
 
-// The problem's convolution, whose kernels and bias it takes; nullptr where it has none.
+// Returns the problem's convolution, which uses the kernels and the bias; nullptr if it has none.
 [[nodiscard]] const ConvProblem* convolution_of(const LayerProblem& problem);
 
-// How many tensors the problem reads.
+// Returns the number of tensors that the problem reads.
 [[nodiscard]] int input_count(const LayerProblem& problem);
-// Shape of input `index` of the problem.
+// Returns the shape of input `index` of the problem.
 [[nodiscard]] Shape5 input_shape(const LayerProblem& problem, int index);
-// Shape the problem writes. Requires check(problem).
+// Returns the shape that the problem writes. Requires check(problem).
 [[nodiscard]] Shape5 output_shape(const LayerProblem& problem);
-// Whether the problem makes sense at all (extents, divisibility, equal inputs); the error names the numbers:
-// "n.x - window.x + 1 = 63 is not divisible by stride.x = 2".
+// Fails if the problem is impossible (extents, divisibility, unequal inputs); the error names the numbers: "n.x -
+// window.x + 1 = 63 is not divisible by stride.x = 2".
 [[nodiscard]] Result<void> check(const LayerProblem& problem);
 
-// Multiplications and additions of the textbook algorithm: 2 f f' k n' S for a convolution, and one for every voxel
-// of its residual; of a convolution that is pooled, both. Saturating arithmetic is not needed: a double.
+// Returns the multiplications and additions of the textbook algorithm. A convolution has 2 f f' k n' S, and one more
+// for every voxel of its residual; a pooled convolution has those of both. The result is a double, so saturating
+// arithmetic is not needed.
 [[nodiscard]] double direct_flops(const LayerProblem& problem);
 
-// "conv 1x80x48x48x48 -> 80, k 5x5x5, residual, relu": one line that names the work in full; equal texts, equal work
-// (what does not matter is left out: the alpha of a relu, the fragments of a plain pooling, planes before). Of a
-// convolution that is pooled: "conv ..., then max pool ...". Used in reports and as the key of recorded timings.
+// Returns one line that names the work in full: "conv 1x80x48x48x48 -> 80, k 5x5x5, residual, relu". Equal lines mean
+// equal work. Details that do not affect the work are left out: the alpha of a relu, the fragments of a plain pooling,
+// planes before. A pooled convolution gives "conv ..., then max pool ...". Used in reports and as the key of recorded
+// timings.
 [[nodiscard]] std::string to_string(const LayerProblem& problem);
 [[nodiscard]] std::string_view to_string(ActivationKind kind);
 

@@ -1,5 +1,5 @@
-// Errors as values. Everything that can fail for a reason outside the program (input, files, budgets,
-// devices) returns a Result; ensure() is for what only a bug can break. Nothing here throws.
+// Errors as values. A function that can fail for a reason outside the program (input, files, budgets, devices) returns
+// a Result. ensure() is for conditions that only a bug can break. Nothing here throws.
 #pragma once
 
 #include <cstdio>
@@ -13,16 +13,16 @@
 
 namespace znni {
 
-// server/rpc/status_map.cpp turns these into gRPC codes; nothing else does.
+// Only server/rpc/status_map.cpp turns these into gRPC codes.
 enum class ErrorCode {
   invalid_argument,   // the caller's value is wrong
-  not_found,          // a file, model or dataset that is not there
-  unsupported,        // legal, but this build or primitive does not do it
+  not_found,          // a missing file, model or dataset
+  unsupported,        // legal, but this build or primitive does not support it
   over_budget,        // needs more memory than was granted; the message carries both numbers
   device_failure,     // a device or library refused to work
-  device_lost,        // a device that this process cannot use any more: only another one may
-  corrupt_file,       // a file that is not what it claims to be
-  unavailable,        // not now: queue full, shutting down, still loading
+  device_lost,        // a device that only another process can use again
+  corrupt_file,       // a file whose content is invalid
+  unavailable,        // temporary: queue full, shutting down, still loading
   deadline_exceeded,  // the caller's time is up
   cancelled,          // the caller gave up
   internal,           // a bug of ours
@@ -30,25 +30,25 @@ enum class ErrorCode {
 
 [[nodiscard]] std::string_view to_string(ErrorCode code);
 
-// `message` is one line naming what is wrong (file, field, number), what was found and what would be right.
+// `message` is one line: the faulty item (file, field, number), its value and a correct value.
 struct Error {
   ErrorCode code = ErrorCode::internal;
   std::string message;
 
-  // The same error, told from further outside: "model.onnx: node conv1: ...".
+  // Returns the same error with a prefix: "model.onnx: node conv1: ...".
   [[nodiscard]] Error within(std::string_view context) const { return {code, std::string(context) + ": " + message}; }
 };
 
 [[noreturn]] void ensure_failed(std::string_view what, std::source_location where);
 
-// Stops the program when an invariant of ours is broken. Never for input.
+// Stops the program if an invariant of this program is broken. Never for input.
 inline void ensure(bool condition, std::string_view what,
                    std::source_location where = std::source_location::current()) {
   if (!condition) [[unlikely]]
     ensure_failed(what, where);
 }
 
-// A value or an Error. Member names are those of std::expected, so that one `using` can replace it one day.
+// A value or an Error. Member names are those of std::expected, so that a `using` can replace it later.
 template <class T>
 class [[nodiscard]] Result {
  public:
@@ -58,7 +58,7 @@ class [[nodiscard]] Result {
   [[nodiscard]] bool has_value() const { return state_.index() == 0; }
   explicit operator bool() const { return has_value(); }
 
-  // Stops the program, with the error's message, when there is no value.
+  // Stops the program, with the error's message, if there is no value.
   [[nodiscard]] T& value() & { return checked(); }
   [[nodiscard]] const T& value() const& { return const_cast<Result*>(this)->checked(); }
   [[nodiscard]] T&& value() && { return std::move(checked()); }

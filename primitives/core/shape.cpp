@@ -6,7 +6,7 @@
 namespace znni {
 namespace {
 
-// Words that a search writes by the million: without a string for every number.
+// Appends a number without a temporary string, because a search writes millions of these texts.
 void append(std::string& text, std::int64_t number) {
   std::array<char, 24> digits{};
   text.append(digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), number).ptr);

@@ -1,5 +1,5 @@
-// Extents and shapes. Axes are z, y, x everywhere, x contiguous. All sizes are int64; products saturate:
-// a product that does not fit is the largest int64, which every budget refuses. No product ever wraps.
+// Extents and shapes. Axes are z, y, x everywhere, x contiguous. All sizes are int64. Products saturate: one that does
+// not fit becomes the largest int64, which every budget refuses. No product ever wraps.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ namespace znni {
 
 inline constexpr std::int64_t saturated = std::numeric_limits<std::int64_t>::max();
 
-// a * b and a + b for non-negative a, b; `saturated` where the result does not fit.
+// Return a * b and a + b for non-negative a, b; `saturated` if the result does not fit.
 [[nodiscard]] constexpr std::int64_t mul(std::int64_t a, std::int64_t b) {
   std::int64_t result = 0;
   return __builtin_mul_overflow(a, b, &result) ? saturated : result;
@@ -24,7 +24,7 @@ inline constexpr std::int64_t saturated = std::numeric_limits<std::int64_t>::max
   return __builtin_add_overflow(a, b, &result) ? saturated : result;
 }
 
-// a / b rounded up, for a >= 0, b > 0.
+// Returns a / b rounded up, for a >= 0, b > 0.
 [[nodiscard]] constexpr std::int64_t div_up(std::int64_t a, std::int64_t b) { return a / b + (a % b != 0); }
 [[nodiscard]] constexpr std::int64_t round_up(std::int64_t a, std::int64_t b) { return mul(div_up(a, b), b); }
 
@@ -54,13 +54,13 @@ struct Vec3 {
 [[nodiscard]] constexpr Vec3 max(Vec3 a, Vec3 b) {
   return {a.z > b.z ? a.z : b.z, a.y > b.y ? a.y : b.y, a.x > b.x ? a.x : b.x};
 }
-// True when every component of a is at least that of b.
+// Returns true if every component of a is at least that of b.
 [[nodiscard]] constexpr bool covers(Vec3 a, Vec3 b) { return a.z >= b.z && a.y >= b.y && a.x >= b.x; }
 
-// Voxels in an extent; saturates.
+// Returns the number of voxels in an extent; saturates.
 [[nodiscard]] constexpr std::int64_t voxels(Vec3 n) { return mul(mul(n.z, n.y), n.x); }
 
-// S x f x (n.z, n.y, n.x): S inputs (fragments included), f images each of extent n.
+// S x f x (n.z, n.y, n.x): S inputs (the batch, fragments included) of f channels, each of extent n.
 struct Shape5 {
   std::int64_t S = 1;
   std::int64_t f = 1;
@@ -69,15 +69,16 @@ struct Shape5 {
   constexpr auto operator<=>(const Shape5&) const = default;
 };
 
-// S * f * voxels; saturates.
+// Returns S * f * voxels; saturates.
 [[nodiscard]] constexpr std::int64_t elements(const Shape5& shape) {
   return mul(mul(shape.S, shape.f), voxels(shape.n));
 }
 
-// Extents of the effective (dilated) window: dilation * (k - 1) + 1.
+// Returns the extents of the effective (dilated) window: dilation * (k - 1) + 1.
 [[nodiscard]] constexpr Vec3 dilated(Vec3 k, Vec3 dilation) { return dilation * (k - Vec3::cube(1)) + Vec3::cube(1); }
 
-// All extents positive and the element count below 2^60, so that bytes fit; the error names the shape and which fails.
+// Fails unless all extents are positive and there are fewer than 2^60 elements, so that bytes fit. The error names the
+// shape and the failed condition.
 [[nodiscard]] Result<void> check_shape(const Shape5& shape);
 
 [[nodiscard]] std::string to_string(Vec3 n);               // "32x48x48"

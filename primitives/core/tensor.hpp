@@ -1,5 +1,5 @@
-// Tensors: what lies where. A TensorView does not own its memory; memory is granted by an Arena
-// (primitives/core/arena.hpp) out of what a Device reserved.
+// Tensors: views of elements in memory. A TensorView does not own its memory; an Arena (primitives/core/arena.hpp)
+// grants it from a Device's reservation.
 #pragma once
 
 #include <cstdint>
@@ -9,16 +9,15 @@
 
 namespace znni {
 
-// float32 is what every CPU primitive computes in; the others are for the wire and for GPU plans (bf16: for these
-// alone).
+// All CPU primitives compute in float32. The others are for the wire; bf16 is only for GPU plans.
 enum class ElementType { f32, f16, u16, u8, bf16 };
 [[nodiscard]] std::int64_t element_bytes(ElementType type);
 
-// planar: NCDHW. blocked16 / blocked8: nCdhw16c / nCdhw8c, images padded with zeros to whole blocks, the
-// image within the block contiguous. channels_last: NDHWC.
+// planar: NCDHW. blocked16 / blocked8: nCdhw16c / nCdhw8c, channels padded with zeros to whole blocks; the channel
+// within the block is contiguous. channels_last: NDHWC.
 enum class Layout { planar, blocked16, blocked8, channels_last };
 
-// How an edge of the graph lies in memory; searched by the planner.
+// Format of a tensor between two layers; the planner searches over it.
 struct Format {
   ElementType type = ElementType::f32;
   Layout layout = Layout::planar;
@@ -26,14 +25,14 @@ struct Format {
   constexpr auto operator<=>(const Format&) const = default;
 };
 
-// Images per block: 16, 8, or 1 for the layouts that have none.
+// Returns the channels per block: 16, 8, or 1 for layouts without blocks.
 [[nodiscard]] std::int64_t block_width(Layout layout);
 
-// Bytes of a dense tensor in this format, padding of blocks included; saturates.
+// Returns the bytes of a dense tensor in this format, padding of blocks included; saturates.
 [[nodiscard]] std::int64_t tensor_bytes(const Shape5& shape, Format format);
 
-// Distances in elements. `f` steps from image to image (planar, channels_last) or from block to block
-// (blocked); `x` from voxel to voxel: 1, the block width, or f.
+// Distances in elements. `f` steps from channel to channel (planar, channels_last) or from block to block (blocked).
+// `x` steps from voxel to voxel: 1, the block width, or f.
 struct Strides {
   std::int64_t S = 0;
   std::int64_t f = 0;
@@ -45,16 +44,17 @@ struct Strides {
 };
 [[nodiscard]] Strides dense_strides(const Shape5& shape, Format format);
 
-// Elements of `shape` at `data`, owned by someone else: in host memory, or in an accelerator's, where the host must not
-// look. Primitives must honour the strides of the views they are given: an output may be a window of a larger tensor.
-// `data` and the functions below are for float32; a primitive of other elements casts and counts in its own.
+// Elements of `shape` at `data`, which the view does not own. They lie in host memory or in an accelerator's memory,
+// which the host must not read. Primitives must honour the strides of the views that they get: an output may be a
+// window of a larger tensor. `data` and the functions below are for float32; a primitive with other elements casts and
+// counts in those.
 struct TensorView {
   float* data = nullptr;
   Shape5 shape;
   Format format;
   Strides strides;
 
-  // First voxel of image j of input s (planar); of the block j / width, plus j % width (blocked).
+  // Returns the first voxel of channel j of input s (planar); of block j / width, plus j % width (blocked).
   [[nodiscard]] float* image(std::int64_t s, std::int64_t j) const {
     const std::int64_t width = block_width(format.layout);
     return data + s * strides.S + (j / width) * strides.f + j % width;
@@ -62,7 +62,7 @@ struct TensorView {
   [[nodiscard]] float& at(std::int64_t s, std::int64_t j, Vec3 position) const {
     return image(s, j)[position.z * strides.z + position.y * strides.y + position.x * strides.x];
   }
-  // No gaps between its voxels, rows and planes.
+  // Returns true if there are no gaps between its voxels, rows and planes.
   [[nodiscard]] bool is_dense() const { return strides == dense_strides(shape, format); }
 };
 

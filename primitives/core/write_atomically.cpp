@@ -17,7 +17,7 @@ Error system_error(const std::string& what) {
   return {ErrorCode::invalid_argument, what + ": " + std::strerror(errno)};
 }
 
-// The rename itself is durable only once the folder is.
+// Syncs the folder of `path`, because a rename is durable only after that.
 void sync_folder_of(const std::string& path) {
   const std::filesystem::path folder = std::filesystem::path(path).parent_path();
   static_cast<void>(sync_file(folder.empty() ? "." : folder.string()));
@@ -37,7 +37,7 @@ Result<void> write_and_sync(FileHandle& file, std::string_view text) {
 Result<void> sync_file(const std::string& path) {
   const FileHandle file(::open(path.c_str(), O_RDONLY | O_CLOEXEC));
   if (file.is_open() && ::fsync(file.get()) == 0) return {};
-  if (file.is_open() && (errno == EINVAL || errno == ENOTSUP)) return {};  // some file systems have no such thing
+  if (file.is_open() && (errno == EINVAL || errno == ENOTSUP)) return {};  // some file systems cannot sync such a file
   return Error{ErrorCode::device_failure, path + ": cannot be written: " + std::strerror(errno)};
 }
 

@@ -1,4 +1,4 @@
-// Files that are either the old one or the new one, never half of either, also after a power cut.
+// Replaces files atomically: after a crash or power cut a file has its old or its new content, never a mixture.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace znni {
 
-// Writes `text` to a new file beside `path`, makes it durable and renames it over `path`. On error `path` is as
-// it was and nothing is left beside it. Every error begins with the path.
+// Writes `text` to a new file beside `path`, syncs it and renames it over `path`. On error `path` is unchanged and no
+// new file remains. Every error begins with the path.
 [[nodiscard]] Result<void> write_atomically(const std::string& path, std::string_view text);
 
-// Makes durable what was written to `path`, a file or a folder, through whatever handle.
+// Syncs a file or folder, so that earlier writes to it through any handle survive a power cut.
 [[nodiscard]] Result<void> sync_file(const std::string& path);
 
 // Writes all of `text` to an open file.
