@@ -1,4 +1,4 @@
-// Layers that run one after the other on a GPU's compute stream within another layer: they share its scratch memory.
+// Layers that run one after the other on a GPU's compute stream within another layer and share its scratch memory.
 #pragma once
 
 #include <memory>
@@ -9,21 +9,21 @@
 
 namespace znni::hybrid {
 
-// The scratch of an estimate: what is neither a tensor nor persistent.
+// Returns the scratch buffers of an estimate: all except tensors and persistent buffers.
 [[nodiscard]] MemoryPlan scratch_of(const Estimate& estimate);
-// The device memory that it takes.
+// Returns the device memory of that scratch.
 [[nodiscard]] std::int64_t scratch_bytes(const Estimate& estimate);
 
 class LayersInTurn {
  public:
-  // `poison` fills what they are granted, as in Arena.
+  // `poison` fills the granted buffers, as in Arena.
   explicit LayersInTurn(Arena::Poison poison = {}) : poison_(std::move(poison)) {}
 
-  // Number 0, 1, ... in the order in which they are added.
+  // Adds a layer; layers are numbered 0, 1, ... in this order.
   void add(std::unique_ptr<PreparedLayer> layer, const Estimate& estimate);
-  // Of the layer that takes most.
+  // Returns the scratch bytes of the largest layer.
   [[nodiscard]] std::int64_t bytes() const;
-  // Where the scratch of all of them lies from now on; nullptr where none has any.
+  // Sets the address of the shared scratch; nullptr if no layer has any.
   void place(std::byte* scratch);
   Result<void> run(std::size_t number, std::span<const TensorView> inputs, const TensorView& out);
 

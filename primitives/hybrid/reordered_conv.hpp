@@ -1,5 +1,5 @@
-// A convolution of planar float32 tensors by a primitive of a GPU that reads or writes another format: the tensors are
-// reordered there before it and behind it. For parts of layers whose tensors lie in host RAM.
+// A convolution of planar float32 tensors by a GPU primitive that reads or writes another format. The GPU reorders the
+// tensors before and after it. Used for parts of layers with tensors in host RAM.
 #pragma once
 
 #include <memory>
@@ -9,12 +9,13 @@
 
 namespace znni::hybrid {
 
-// `inner`: of `conv`, by any primitive. `reorder` takes those tensors that are not planar. Its variant, and what it
-// keeps, are the inner estimate's; its precision is not: that is said by the formats of `inner`.
+// Describes the convolution around `inner`, an estimate for `conv` by any primitive. `reorder` converts the tensors
+// that are not planar. The result has the inner estimate's variant and persistent buffers. Its formats do not tell its
+// precision; those of `inner` do.
 [[nodiscard]] Result<Estimate> describe_reordered(const ConvProblem& conv, const Estimate& inner,
                                                   const Primitive& reorder, const DeviceSpec& spec);
 
-// Grants the persistent buffers of the estimate. `poison`: of scratch, as in Arena.
+// Builds the layer; `persistent` grants the persistent buffers of the estimate. `poison` fills scratch, as in Arena.
 [[nodiscard]] Result<std::unique_ptr<PreparedLayer>> prepare_reordered(
     const ConvProblem& conv, const Primitive& primitive, const Estimate& inner, const Primitive& reorder,
     const LayerWeights& weights, Arena& persistent, Accelerator& accelerator, const Arena::Poison& poison = {});

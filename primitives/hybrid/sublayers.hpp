@@ -1,9 +1,9 @@
-// The sub-layers of one convolution: which parts there are, in which order they run, and where a part lies in a tensor.
-// Pure arithmetic in 64 bits; tensors of any size.
+// The sub-layers of one convolution: the parts, their order, and the place of a part in a tensor. Pure arithmetic in 64
+// bits, for tensors of any size.
 //
-// A part that would stand out beyond the end begins earlier instead: all parts are of one size, and some outputs are
-// computed twice, to the same bits. Sub-layers of one sum (over parts of f) follow each other; without such, parts of
-// f_out do, which then share one upload.
+// All parts have the same size. A part that would extend beyond the end begins earlier instead, and some outputs are
+// computed twice, to the same bits. Sub-layers of one sum (over parts of f) follow each other. Without such sums, parts
+// of f_out follow each other and share one upload.
 #pragma once
 
 #include <algorithm>
@@ -15,21 +15,21 @@
 
 namespace znni::hybrid {
 
-// Where a sub-layer begins, and what it does beside computing.
+// Start of a sub-layer, and its tasks beside computing.
 struct SubLayer {
   std::int64_t S = 0;
   std::int64_t f = 0;
   std::int64_t f_out = 0;
-  std::int64_t z = 0;         // output plane; of the input, too
-  bool uploads = false;       // its input is not that of the one before
-  bool opens_sum = false;     // first of its parts of f
-  bool closes_sum = false;    // last of them: what it writes is output
+  std::int64_t z = 0;         // output plane, and also input plane
+  bool uploads = false;       // its input differs from that of the sub-layer before
+  bool opens_sum = false;     // it is the first part of its sum
+  bool closes_sum = false;    // it is the last part of its sum and writes output
   std::int64_t sum_step = 0;  // number within the sum
 };
 
 struct SubLayers {
   ConvProblem whole;
-  Division part;  // nothing is 0
+  Division part;  // no field is 0
   Shape5 in;      // of a part
   Shape5 out;
   std::int64_t inputs = 1;  // parts of S
@@ -41,15 +41,15 @@ struct SubLayers {
   [[nodiscard]] std::int64_t count() const { return mul(sums(), terms); }
   [[nodiscard]] std::int64_t uploads() const { return terms > 1 ? count() : mul(inputs, slabs); }
   [[nodiscard]] SubLayer at(std::int64_t index) const;
-  // What the sub-layer of this number within its sum computes: the first alone adds the layer's residual, later ones
-  // the sum so far, in the residual's place; bias and activation come with the last.
+  // Returns the problem of the sub-layer with number `sum_step` in its sum. The first one adds the layer's residual, if
+  // any; later ones add the sum so far, in the residual's place. Bias and activation come with the last one.
   [[nodiscard]] ConvProblem problem(std::int64_t sum_step) const;
 };
 
-// The error names the part that does not fit. At most 2^20 sub-layers.
+// Divides a convolution. The error names the part that does not fit. At most 2^20 sub-layers.
 [[nodiscard]] Result<SubLayers> divide(const ConvProblem& conv, const Division& division);
 
-// A box of a tensor: all of y and x.
+// A box of a tensor, with its full y and x.
 struct Box {
   std::int64_t S = 0;
   std::int64_t f = 0;
@@ -57,9 +57,9 @@ struct Box {
   Shape5 shape;
 };
 
-// visit(offset in elements, rows) for pieces of `box`, in the order in which they lie in a dense tensor of box.shape;
-// rows.from_step is their distance in `view`, to_step in the dense tensor. Planar, and channels last where the box has
-// all images.
+// Calls visit(offset in elements, rows) for pieces of `box`, in the order of a dense tensor of box.shape.
+// rows.from_step is their distance in `view`, to_step in the dense tensor. Works for planar views, and for channels
+// last if the box has all channels.
 template <class Visit>
 void visit_pieces(const TensorView& view, const Box& box, const Visit& visit) {
   const std::int64_t bytes = element_bytes(view.format.type);

@@ -1,6 +1,6 @@
-// One convolution as oneDNN (2.6) computes it: direct, in channel-blocked layout, bias, residual and activation fused.
-// The thin layer over the library: its exceptions end here, and its threads are counted here. It is built on
-// OpenMP, so its threads are its own and not those of the executor.
+// One convolution computed by oneDNN (2.6): direct, in channel-blocked layout, with bias, residual and activation
+// fused. This thin layer turns the library's exceptions into errors and limits its threads. oneDNN is built on OpenMP,
+// so it uses its own threads and not those of the executor.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace znni::cpu {
 
-// While it lives, parallel regions that the calling thread opens have `threads` threads.
+// During its lifetime, parallel regions that the calling thread opens have `threads` threads.
 class OpenMpThreads {
  public:
   explicit OpenMpThreads(int threads);
@@ -28,28 +28,28 @@ class OpenMpThreads {
 
 class OnednnConvolution {
  public:
-  // Describes; generates no code and takes no more memory than a few objects. Tensors are dense, `out` is
-  // blocked. A blocked input is read with all images of its blocks: the weights of padding images are zero.
-  // Refuses with unsupported what the library has only reference code for, and with its own words what it
-  // does not take at all.
+  // Describes a convolution; generates no code and allocates only a few objects. Tensors are dense; `out` is blocked. A
+  // blocked input is read with all channels of its blocks, and the weights of padding channels are zero. Fails with
+  // unsupported if the library has only reference code for it. Fails with the library's message if it rejects the
+  // problem.
   [[nodiscard]] static Result<OnednnConvolution> describe(const ConvProblem& problem, Format in, Format out,
                                                           int threads);
-  // The same with weights that `other`, for another extent of the same images and kernels, has reordered.
+  // Describes a convolution that uses the weights reordered by `other`, which differs only in the input's extent.
   [[nodiscard]] static Result<OnednnConvolution> describe_like(const OnednnConvolution& other,
                                                                const ConvProblem& problem);
 
   [[nodiscard]] std::int64_t weights_bytes() const;
-  [[nodiscard]] std::int64_t workspace_bytes() const;  // 0 when it needs none
+  [[nodiscard]] std::int64_t workspace_bytes() const;  // 0 if it needs none
   [[nodiscard]] std::string implementation() const;    // "jit:avx512_core"
 
-  // Generates the code. Once, before run().
+  // Generates the code. Must be called once, before run().
   Result<void> build();
 
-  // Brings kernels [f_out][f][k.z][k.y][k.x] into the library's layout: weights_bytes() bytes at `to`.
+  // Converts kernels [f_out][f][k.z][k.y][k.x] to the library's layout: weights_bytes() bytes at `to`.
   Result<void> reorder_weights(const float* kernels, std::byte* to) const;
 
-  // What one run reads and writes: dense tensors of the formats described; bias has f_out elements. `residual`, of
-  // the output's format, where the problem has one.
+  // Tensors of one run: dense, in the described formats; bias has f_out elements. `residual` has the output's format
+  // and is used only if the problem has one.
   struct Operands {
     const float* in = nullptr;
     const float* residual = nullptr;
@@ -62,7 +62,7 @@ class OnednnConvolution {
 
  private:
   OnednnConvolution(const ConvProblem& problem, Format in, Format out, int threads);
-  // With the weights of another convolution, or with the layout the library likes best.
+  // Creates the description with the given weights layout; nullptr lets the library choose the layout.
   Result<void> create(const dnnl_memory_desc_t* weights);
   [[nodiscard]] Result<void> refuse_reference_code() const;
 

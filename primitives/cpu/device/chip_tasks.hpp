@@ -1,6 +1,5 @@
-// Multiply-adds stay on the chip of their kernel transform (ZNNi section IV.A.3): a primary thread has just
-// written the kernel's transform into its chip's cache, so only workers of that chip may take the tasks that
-// read it.
+// Keeps multiply-adds on the chip of their kernel transform (ZNNi section IV.A.3). A primary thread has just written
+// the kernel's transform into its chip's cache. Only workers of that chip may therefore take the tasks that read it.
 #pragma once
 
 #include <condition_variable>
@@ -13,27 +12,27 @@
 
 namespace znni::cpu {
 
-// Which workers are primary threads: `count` of them, spread over the chips so that no chip has two more
-// than another that still has workers to give. Rising worker numbers. 1 <= count <= workers.
+// Chooses `count` workers as primary threads, spread evenly over the chips. No chip gets two more than another chip
+// that has a worker left. Returns rising worker numbers. 1 <= count <= workers.
 [[nodiscard]] std::vector<int> choose_primaries(const std::vector<int>& chip_of_worker, std::int64_t count);
 
-// The chip of each worker: where this machine's topology pins it. All on chip 0 when that is unknown.
+// Returns the chip to which this machine's topology pins each worker; chip 0 for all if that is unknown.
 [[nodiscard]] std::vector<int> worker_chips(int workers);
 
-// Where primary threads offer tasks and the other workers of their chip find them. Waiting threads sleep.
+// Lets primary threads offer tasks to the other workers of their chip. Waiting threads sleep.
 class ChipTasks {
  public:
-  // `primaries` as choose_primaries() gives them.
+  // Takes `primaries` as choose_primaries() returns them.
   ChipTasks(const std::vector<int>& chip_of_worker, const std::vector<int>& primaries);
 
-  // By a primary: task(index, worker) for every index in [0, count), by itself and by idle workers of its
-  // chip. Returns when all are done and their writes are visible.
+  // Runs task(index, worker) for every index in [0, count), on the calling primary thread and on idle workers of its
+  // chip. Returns when all tasks are done; their writes are visible.
   void share(int primary, std::int64_t count, IndexedTask task);
 
-  // By a primary, once: it has no kernels left.
+  // Retires a primary thread that has no kernels left; each primary thread calls it once.
   void retire(int primary);
 
-  // By any worker that has nothing else to do: takes shared tasks of its chip until its primaries are retired.
+  // Takes shared tasks of the worker's chip until all its primary threads have retired. Any idle worker may call it.
   void help(int worker);
 
  private:
@@ -44,9 +43,9 @@ class ChipTasks {
     std::int64_t running = 0;
   };
   struct Chip {
-    std::mutex mutex;  // guards all below; held for a few instructions per task
+    std::mutex mutex;  // guards all fields below; held for a few instructions per task
     std::condition_variable changed;
-    std::deque<Offer*> offers;  // those with tasks to take, oldest first
+    std::deque<Offer*> offers;  // offers with tasks left, oldest first
     int primaries = 0;          // not retired yet
     int idle = 0;               // workers asleep in help()
   };

@@ -1,5 +1,4 @@
-// The processors and the RAM of this machine, under a hard budget: the only place of the CPU back end that
-// allocates.
+// The processors and the RAM of this machine, under a hard budget. The CPU back end allocates memory only here.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +10,11 @@
 
 namespace znni::cpu {
 
-// Memory is mapped, zeroed by the system, with huge pages asked for from 2 MiB on; a block costs its bytes,
-// rounded up to buffer_alignment, against the budget. Its pages come from the topology's memory node, where that names
-// one, whoever touches them first. reserve() may be called from several threads.
-// Only MemorySpace::host exists. With spec.sockets above 1 the topology has as many; each of them has workers of its
-// own beside those of the whole, which sleep while nothing is given to them.
+// Makes a CPU device with only MemorySpace::host. Memory is mapped and zeroed by the system, with huge pages requested
+// from 2 MiB on. A block counts with its bytes, rounded up to buffer_alignment, against the budget. If the topology
+// names a memory node, pages come from that node, whichever thread touches them first. Several threads may call
+// reserve(). If spec.sockets is above 1, the topology must have as many sockets. Each socket then has its own workers
+// beside those of the whole device; idle workers sleep.
 [[nodiscard]] std::unique_ptr<Device> make_cpu_device(const DeviceSpec& spec, const Topology& topology,
                                                       std::int64_t host_budget);
 

@@ -1,4 +1,4 @@
-// What every describe() of this folder shares: formats worth offering, modelled times, refusals.
+// Shared parts of the describe() functions of this folder: useful formats, modelled times, refusals.
 #pragma once
 
 #include <span>
@@ -11,41 +11,43 @@ namespace znni::cpu {
 
 inline constexpr Format planar_format{};
 
-// The channel-blocked format of this device's vector width; where registers hold 4 floats, blocks take two of them.
+// Returns the channel-blocked format of this device's vector width. If registers hold 4 floats, a block takes two
+// registers.
 [[nodiscard]] Format blocked_format(const DeviceSpec& spec);
 
-// planar and the blocked format.
+// Returns the planar and the blocked format.
 [[nodiscard]] std::vector<Format> float_formats(const DeviceSpec& spec);
 
-// A roofline: the longer of computing `flops` at `efficiency` of the device's rate and of moving `bytes`
-// through main memory, plus what waking the workers costs.
+// Returns a roofline estimate: the longer of two times plus the cost of waking the workers. One is the time to compute
+// `flops` at `efficiency` of the device's rate, the other the time to move `bytes` through main memory.
 [[nodiscard]] Seconds modelled_time(const DeviceSpec& spec, double flops, double efficiency, double bytes);
 
-// Bytes of all inputs and the output.
+// Returns the bytes of all inputs and the output.
 [[nodiscard]] double tensor_traffic(const LayerProblem& problem, Format in, Format out);
 
-// Operations the device could have done in `cycles` cycles of scalar code, and in `count` vector instructions
-// each with its load: costs per element of loops that are no multiply-adds, in the currency of the rate.
+// Return costs of loops other than multiply-adds, in operations at the device's rate. The first converts `cycles`
+// cycles of scalar code; the second converts `count` vector instructions, each with its load.
 [[nodiscard]] double scalar_flops(double cycles, const DeviceSpec& spec);
 [[nodiscard]] double vector_flops(double count, const DeviceSpec& spec);
-// The same for an exponential with what is around it, and for one activation.
+// Return the cost of an exponential with its surrounding code, and of one activation.
 [[nodiscard]] double exponential_flops(const DeviceSpec& spec);
 [[nodiscard]] double activation_flops(Activation activation, const DeviceSpec& spec);
-// For an activation of what is written anyway: 0 where that takes an instruction or two.
+// Returns the cost of an activation fused with a store: 0 if it takes only one or two instructions.
 [[nodiscard]] double late_activation_flops(Activation activation, const DeviceSpec& spec);
 
-// For problems that only pass over their tensors: one estimate per format (read and written alike) that holds
-// input and output, limited by memory or by arithmetic.
+// Returns one estimate per format (read and written alike) for problems that only pass over their tensors. Each holds
+// input and output, and its time is limited by memory or by arithmetic.
 [[nodiscard]] std::vector<Estimate> streaming_estimates(const LayerProblem& problem, const DeviceSpec& spec,
                                                         const std::vector<Format>& formats, double flops_per_element);
 
-// "cpu.pool.mpf computes max-pooling fragments, not: conv 1x80x...".
+// Returns an error like "cpu.pool.mpf computes max-pooling fragments, not: conv 1x80x...".
 [[nodiscard]] Error refusal(std::string_view primitive, std::string_view computes, const LayerProblem& problem);
 
-// Copies `from` to the front of `to`, which is no shorter; zeros follow: a bias and its padding images.
+// Copies `from` to the front of `to`, which is at least as long, and fills the rest with zeros (a bias and its padding
+// channels).
 void copy_padded(std::span<const float> from, std::span<float> to);
 
-// Bytes of `count` floats; saturates.
+// Returns the bytes of `count` floats; saturates.
 [[nodiscard]] std::int64_t float_bytes(std::int64_t count);
 
 }  // namespace znni::cpu

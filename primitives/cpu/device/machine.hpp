@@ -1,5 +1,5 @@
-// What this process may use of the machine: processors and memory, limits of its control groups (v1 and v2)
-// and its affinity respected. Defaults of `planner` and `znnid` come from here.
+// Processors and memory that this process may use. Limits of its control groups (v1 and v2) and its affinity are
+// respected. `planner` and `znnid` take their defaults from here.
 #pragma once
 
 #include <cstdint>
@@ -10,28 +10,28 @@
 
 namespace znni::cpu {
 
-// Limits of the control groups a process belongs to; nothing where there is none.
+// Limits of the control groups of a process; empty if there is no limit.
 struct CgroupLimits {
   std::optional<std::int64_t> memory_bytes;
   std::optional<double> processors;  // quota / period
   bool operator==(const CgroupLimits&) const = default;
 };
 
-// Reads /proc/self/cgroup and /sys/fs/cgroup below `root` ("/" but in tests), every group from the process's
-// own up to the root; the smallest limit counts. Files that are missing or make no sense set no limit.
+// Returns the limits in /proc/self/cgroup and /sys/fs/cgroup below `root` ("/" except in tests). Reads every group from
+// the process's own up to the root group; the smallest limit counts. Missing or invalid files set no limit.
 [[nodiscard]] CgroupLimits read_cgroup_limits(const std::filesystem::path& root = "/");
 
-// MemAvailable of /proc/meminfo below `root`, bytes; 0 when it cannot be read.
+// Returns MemAvailable of /proc/meminfo below `root` in bytes; 0 if it cannot be read.
 [[nodiscard]] std::int64_t memory_available(const std::filesystem::path& root = "/");
 
-// RAM of the machine (MemTotal of /proc/meminfo below `root`), or the limit of its control groups where that is less:
-// beyond it the system ends the process. Bytes; 0 when neither can be read.
+// Returns the RAM of the machine (MemTotal of /proc/meminfo below `root`) or the limit of its control groups, if that
+// is less. The system kills a process that exceeds it. In bytes; 0 if neither can be read.
 [[nodiscard]] std::int64_t memory_limit(const std::filesystem::path& root = "/");
 
-// 0.8 x the smaller of MemAvailable and the memory limit: the default of --mem. Bytes.
+// Returns the default of --mem in bytes: 0.8 x the smaller of MemAvailable and the memory limit.
 [[nodiscard]] std::int64_t default_memory_budget(const std::filesystem::path& root = "/");
 
-// Processors of the affinity mask, no more than the quota rounded up; at least 1.
+// Returns the number of processors of the affinity mask, at most the quota rounded up; at least 1.
 [[nodiscard]] int default_threads(const std::filesystem::path& root = "/");
 
 }  // namespace znni::cpu

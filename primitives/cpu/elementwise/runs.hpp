@@ -1,5 +1,5 @@
-// Contiguous runs of floats that several views of equal extents and format have in common: what element-wise
-// primitives loop over. A run is a plane where all views are dense, else a row.
+// Contiguous runs of floats common to several views of equal extents and format. Element-wise primitives loop over
+// them. A run is a plane if all views are dense, else a row.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace znni::cpu {
 
-// Where a run starts: voxel `start` of block `block` (of image `block` in planar views) of input s.
+// Start of a run: voxel `start` of block `block` of input s. In planar views a block is one channel.
 struct Run {
   std::int64_t s = 0;
   std::int64_t block = 0;
@@ -19,20 +19,20 @@ struct Run {
   std::int64_t floats = 0;  // lanes of blocked layouts included
 };
 
-// The floats of a run in one of its views.
+// Returns the floats of a run in one of its views.
 [[nodiscard]] inline std::span<float> run_of(const TensorView& view, const Run& run) {
   const std::int64_t image = run.block * block_width(view.format.layout);
   return {&view.at(run.s, image, run.start), static_cast<std::size_t>(run.floats)};
 }
 
-// Whether the rows of a plane follow each other without a gap.
+// Returns whether the rows of a plane follow each other without a gap.
 [[nodiscard]] inline bool has_dense_planes(const TensorView& view) {
   const std::int64_t width = block_width(view.format.layout);
   return view.strides.x == width && view.strides.y == width * view.shape.n.x;
 }
 
-// body(run, worker) for every run of input s's block, spread over the workers by planes. All views have the
-// S, n and format of `out`, whose rows are contiguous; `blocks` of each are visited.
+// Calls body(run, worker) for every run of `blocks` blocks of each input, with planes spread over the workers. All
+// views have the S, n and format of `out`, and contiguous rows.
 template <class Body>
 void for_each_run(Executor& executor, const TensorView& out, std::span<const TensorView> others, std::int64_t blocks,
                   const Body& body) {
@@ -45,7 +45,7 @@ void for_each_run(Executor& executor, const TensorView& out, std::span<const Ten
   });
 }
 
-// Blocks of a view: images of planar ones.
+// Returns the number of blocks of a view; in planar views a block is one channel.
 [[nodiscard]] inline std::int64_t blocks_of(const TensorView& view) {
   return div_up(view.shape.f, block_width(view.format.layout));
 }

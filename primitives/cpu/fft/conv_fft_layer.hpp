@@ -1,5 +1,5 @@
-// What the two convolutions by FFT share: transforms of the layer's shapes, where its kernels, tiles and
-// images lie, and what they refuse.
+// Shared parts of the two convolutions by FFT: transforms of the layer's shapes, the places of its kernels, tiles and
+// channels, and the refusals.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace znni::cpu {
 
-// Made by prepare(); read by all workers at once.
+// Made by prepare(); all workers read it at the same time.
 class ConvFftLayer {
  public:
-  // Takes `tiles` from the persistent arena; `device` must have the workers the estimate was made for.
+  // Takes `tiles` from the persistent arena. `device` must have as many workers as the estimate assumed.
   [[nodiscard]] static Result<ConvFftLayer> make(const LayerProblem& problem, const LayerWeights& weights,
                                                  Arena& persistent, Device& device);
 
@@ -24,14 +24,14 @@ class ConvFftLayer {
   [[nodiscard]] const PrunedForward& kernel_fft() const { return kernel_fft_; }
   [[nodiscard]] const PrunedInverse& output_fft() const { return output_fft_; }
   [[nodiscard]] Vec3 n_fft() const { return n_fft_; }
-  // Complex values from one transform to the next.
+  // Returns the number of complex values from one transform to the next.
   [[nodiscard]] std::int64_t elements() const { return elements_; }
 
-  // Kernel from input image i to output image j.
+  // Returns the kernel from input channel i to output channel j.
   [[nodiscard]] ConstVoxels kernel(std::int64_t j, std::int64_t i) const;
-  // Scale, bias, residual and activation of output image j of input s; `inputs` are those of run().
+  // Returns the scale, bias, residual and activation of output channel j of input s; `inputs` are those of run().
   [[nodiscard]] PrunedInverse::Finish finish(std::span<const TensorView> inputs, std::int64_t s, std::int64_t j) const;
-  // The worker's own tiles, 0 <= index < tiles_per_worker.
+  // Returns the worker's own tile `index`, 0 <= index < tiles_per_worker.
   [[nodiscard]] std::span<Complex> tile(int worker, int index = 0) const;
 
  private:
@@ -48,10 +48,11 @@ class ConvFftLayer {
   std::span<Complex> tiles_;
 };
 
-// The problem as a convolution, or the refusal of primitive `name`.
+// Returns the problem as a convolution, or the refusal of primitive `name`.
 [[nodiscard]] Result<ConvProblem> as_convolution(std::string_view name, const LayerProblem& problem);
 
-// [share_begin(count, part, parts), share_begin(count, part + 1, parts)): an even share of `count` things.
+// Returns the start of an even share of `count` items: part `part` is [share_begin(count, part, parts),
+// share_begin(count, part + 1, parts)).
 [[nodiscard]] constexpr std::int64_t share_begin(std::int64_t count, std::int64_t part, std::int64_t parts) {
   return count / parts * part + count % parts * part / parts;
 }

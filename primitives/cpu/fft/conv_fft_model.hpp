@@ -1,5 +1,5 @@
-// Modelled times of the two convolutions by FFT: operations and bytes of each kind of work over rates of the
-// machine. Good enough to rank; measured timings replace them.
+// Modelled times of the two convolutions by FFT: the operations and bytes of each kind of work divided by the machine's
+// rates. Accurate enough to rank; measured timings replace them.
 #pragma once
 
 #include "primitives/core/device.hpp"
@@ -8,10 +8,10 @@
 
 namespace znni::cpu {
 
-// Section IV.A.3; whole output images go to primary threads.
+// Returns the time of section IV.A.3; each primary thread takes whole output channels.
 [[nodiscard]] Seconds task_parallel_seconds(const ConvProblem& problem, const DeviceSpec& spec);
 
-// Section IV.A.2; every transform is shared by all workers, who meet after each of its parts.
+// Returns the time of section IV.A.2. All workers share every transform and synchronise after each of its parts.
 [[nodiscard]] Seconds data_parallel_seconds(const ConvProblem& problem, const DeviceSpec& spec);
 
 }  // namespace znni::cpu

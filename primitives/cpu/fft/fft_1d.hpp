@@ -1,7 +1,7 @@
-// Many 1D transforms at once, in single precision: the thin layer over an FFT library, one source file per
-// library (ZNNI_FFT). Nothing else in the project includes the library's header.
+// Many 1D transforms at once, in single precision: a thin layer over an FFT library, with one source file per library
+// (ZNNI_FFT). Only those files include the library's header.
 //
-// Transforms are not scaled: backward(forward(x)) = n x. forward has exp(-2 pi i ...).
+// Transforms are not scaled: backward(forward(x)) = n x. forward uses exp(-2 pi i ...).
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace znni::cpu {
 
 enum class FftKind { forward, backward, real_to_complex, complex_to_real };
 
-// `lines` transforms of n samples each. Sample e of line l lies at e * step + l * line, in elements of its
-// side: reals or complex values. The halved side of a real transform has n / 2 + 1 samples.
+// `lines` transforms of n samples each. Sample e of line l lies at e * step + l * line, counted in elements of its
+// side: reals or complex values. The complex side of a real transform has n / 2 + 1 samples.
 struct FftLines {
   FftKind kind = FftKind::forward;
   std::int64_t n = 1;
@@ -27,27 +27,26 @@ struct FftLines {
   std::int64_t out_line = 0;
 };
 
-// Both ends of a transform must not overlap. One of them (a small tile of lines) is aligned to this many bytes.
+// Input and output of a transform must not overlap. One of them (a small tile of lines) is aligned to this many bytes.
 inline constexpr std::int64_t fft_alignment = 64;
 
-// A plan: made once, run from any number of threads at once. The same plan on the same data gives bit-equal
-// results, and so do two plans made from equal FftLines, in any process on this machine.
+// A plan: made once, run from any number of threads at once. The same plan on the same data gives bit-equal results.
+// Plans made from equal FftLines also give equal results, in any process on this machine.
 class Fft1d {
  public:
-  // Safe to call from several threads. Fails with device_failure when the library refuses.
+  // Makes a plan. Several threads may call it. Fails with device_failure if the library refuses.
   [[nodiscard]] static Result<Fft1d> make(const FftLines& lines);
 
   Fft1d(Fft1d&&) noexcept;
   Fft1d& operator=(Fft1d&&) noexcept;
   ~Fft1d();
 
-  // Which of the two ends is the aligned tile follows from the direction: the input of forward and
-  // real_to_complex, the output of backward and complex_to_real. The other end may lie anywhere.
-  // Kinds forward and backward.
+  // Runs kinds forward and backward. In all three functions the direction decides which end is the aligned tile: the
+  // input of forward and real_to_complex, the output of backward and complex_to_real. The other end may lie anywhere.
   void complex_lines(const Complex* in, Complex* out) const;
-  // Kind real_to_complex.
+  // Runs kind real_to_complex.
   void from_real(const float* in, Complex* out) const;
-  // Kind complex_to_real; destroys its input.
+  // Runs kind complex_to_real; destroys its input.
   void to_real(Complex* in, float* out) const;
 
  private:
@@ -56,7 +55,7 @@ class Fft1d {
   std::unique_ptr<const Plans> plans_;
 };
 
-// What the licence of the library asks of a program that is linked to it, in lines; "" when it asks nothing.
+// Returns the lines that the library's licence requires a linked program to show; "" if it requires none.
 [[nodiscard]] std::string_view fft_1d_notice();
 
 }  // namespace znni::cpu

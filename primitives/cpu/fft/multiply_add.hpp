@@ -1,5 +1,5 @@
-// Products of spectra: the heart of a convolution by FFT. A correlation in space is a product with the
-// conjugate of the kernel's transform.
+// Products of spectra, the core of a convolution by FFT. A correlation in space is a product with the conjugate of the
+// kernel's transform.
 #pragma once
 
 #include <cstdint>
@@ -8,14 +8,14 @@
 
 namespace znni::cpu {
 
-// sum[e] = image[e] * conj(kernel[e]), for e in [0, count). No two of the arrays overlap.
+// Computes sum[e] = image[e] * conj(kernel[e]) for e in [0, count). The arrays must not overlap.
 void multiply(const Complex* image, const Complex* kernel, Complex* sum, std::int64_t count);
 
-// sum[e] += image[e] * conj(kernel[e]).
+// Computes sum[e] += image[e] * conj(kernel[e]).
 void multiply_add(const Complex* image, const Complex* kernel, Complex* sum, std::int64_t count);
 
-// Asks for values that will be read soon. The images' transforms seldom fit into a cache, and reading them is
-// what a multiply-add waits for.
+// Prefetches values that will be read soon. The channels' transforms seldom fit into a cache, so a multiply-add is
+// limited by reading them.
 inline void prefetch(const Complex* values, std::int64_t count) {
   constexpr std::int64_t line = 64 / sizeof(Complex);
   for (std::int64_t e = 0; e < count; e += line) __builtin_prefetch(values + e);

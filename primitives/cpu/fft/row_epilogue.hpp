@@ -1,4 +1,4 @@
-// The last step of a convolution: scale, bias, residual and activation, while a row of the result is in cache.
+// The last step of a convolution, while a row of the result is in cache: scale, bias, residual and activation.
 #pragma once
 
 #include <cstdint>
@@ -14,17 +14,17 @@ struct Epilogue {
   Activation activation;
 };
 
-// Values that are added to a row's before the activation; none where `row` is null.
+// Values that are added to a row before the activation; none if `row` is null.
 struct Addend {
   const float* row = nullptr;
   std::int64_t step = 1;
 };
 
-// out[i * step] = activation(scale * row[i] + bias + addend.row[i * addend.step]) for every element of `row`, which is
-// overwritten.
+// Computes out[i * step] = activation(scale * row[i] + bias + addend.row[i * addend.step]) for every element of `row`;
+// overwrites `row`.
 void store_row(std::span<float> row, const Epilogue& epilogue, const Addend& addend, float* out, std::int64_t step);
 
-// bias[j], or 0 when the layer has none.
+// Returns bias[j], or 0 if the layer has none.
 [[nodiscard]] inline float bias_of(const LayerWeights& weights, std::int64_t j) {
   return weights.bias.empty() ? 0.0F : weights.bias[static_cast<std::size_t>(j)];
 }

@@ -1,6 +1,6 @@
-// The order of the tasks of batches that pass through forward, column and inverse work, without barriers: a task may
-// start when the tasks it reads from are done, and workers always find the work of several batches. Transforms wait
-// for memory and products for arithmetic, so half of the workers prefer the one, half the other.
+// Schedules the tasks of batches that pass through forward, column and inverse work, without barriers. A task may start
+// when the tasks whose results it reads are done, so workers find work of several batches. Transforms are limited by
+// memory and products by arithmetic. Half of the workers therefore prefer the first, half the second.
 #pragma once
 
 #include <array>
@@ -17,17 +17,17 @@ enum class BatchPhase { forward, column, inverse };
 struct BatchTask {
   std::int64_t batch = 0;
   BatchPhase phase = BatchPhase::forward;
-  std::int64_t index = 0;  // within the phase
+  std::int64_t index = 0;  // index within the phase
 };
 
 class BatchPipeline {
  public:
-  // Phase p has counts[p] tasks, at least one, in every batch but the last, there last_counts[p]. A batch starts when
-  // the one `slots` before it has ended: they share memory.
+  // Plans counts[p] tasks, at least one, for phase p of every batch; the last batch has last_counts[p] instead. A batch
+  // starts when the batch `slots` before it has ended, because the two share memory.
   BatchPipeline(std::int64_t batches, std::array<std::int64_t, 3> counts, std::array<std::int64_t, 3> last_counts,
                 std::int64_t slots);
 
-  // task(const BatchTask&, int worker): runs every task once on the executor's workers and returns when all are done.
+  // Runs task(const BatchTask&, int worker) once for every task on the executor's workers. Returns when all are done.
   template <class Task>
   void run(Executor& executor, const Task& task) {
     executor.on_every_worker([&](std::int64_t, int worker) {

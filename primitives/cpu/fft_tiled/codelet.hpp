@@ -1,5 +1,5 @@
-// One straight-line transform of length T along a line of vectors (generate_codelets.py): every lane of the vectors
-// is a line of its own.
+// One straight-line transform of length T along a line of vectors (generate_codelets.py). Every lane of the vectors is
+// a separate line.
 #pragma once
 
 #include <cstddef>
@@ -7,15 +7,14 @@
 
 namespace znni::cpu::fft_tiled {
 
-// Reads element t of the line at re + t * step and im + t * step, writes at out_re + k * out_step and
-// out_im + k * out_step; steps in floats. Stores past the caches
-// need lines that are aligned to a vector. Input and output do not overlap.
-// Real lines have no im; the transform of a real line has T / 2 + 1 elements.
+// Transforms a line. It reads element t at re + t * step and im + t * step. It writes element k at out_re + k *
+// out_step and out_im + k * out_step. Steps are in floats. A variant with non-temporal stores needs lines that are
+// aligned to a vector. Input and output must not overlap. A real line has no im; its transform has T / 2 + 1 elements.
 using Codelet = void (*)(const float* re, const float* im, std::ptrdiff_t step, float* out_re, float* out_im,
                          std::ptrdiff_t out_step);
 
-// Vectors of two registers are transformed one register after the other: a straight line keeps more values than
-// registers are there for both.
+// Selects one register of vectors that take two. Such vectors are transformed one register after the other, because
+// straight-line code for both would need more values than there are registers.
 template <class Isa>
 struct OneRegister {
   using Type = Isa;
@@ -37,14 +36,14 @@ void both_halves(const float* re, const float* im, std::ptrdiff_t step, float* o
           out_step);
 }
 
-// The transform of lines of Isa's vectors by one of lines of its registers.
+// Returns the codelet for lines of Isa's vectors, made from a codelet for lines of its registers.
 template <class Isa, Codelet codelet>
 constexpr Codelet whole_vectors() {
   if constexpr (Register<Isa>::lanes == Isa::lanes) return codelet;
   return &both_halves<Isa, codelet>;
 }
 
-// Stores past the caches where nobody reads the line soon.
+// Writes a vector. `stream` selects a non-temporal store, for lines that are not read again soon.
 template <class Isa, bool stream>
 inline void write(float* to, typename Isa::V value) {
   if constexpr (stream) {

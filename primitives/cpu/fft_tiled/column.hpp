@@ -1,5 +1,5 @@
-// One column of a batch: every tile's planes along z are transformed, multiplied with the kernel spectra frequency by
-// frequency, and transformed back, all in the worker's own cache.
+// One column of a batch: transforms every tile's planes along z, multiplies them with the kernel spectra frequency by
+// frequency, and transforms them back. All of it stays in the worker's own cache.
 #pragma once
 
 #include "primitives/cpu/fft_tiled/codelets.hpp"
@@ -7,7 +7,7 @@
 
 namespace znni::cpu::fft_tiled {
 
-// Asks for one block of a tile's planes, which lie far apart.
+// Prefetches one block of a tile's planes, which lie far apart.
 template <class Isa>
 void fetch_planes(const Tiling& t, const float* plane) {
   for (std::int64_t z = 0; z < t.T.z; ++z, plane += t.plane_step()) {
@@ -15,8 +15,8 @@ void fetch_planes(const Tiling& t, const float* plane) {
   }
 }
 
-// `to_rows`: planes -> [kz][tile][block]; otherwise the way back. A tile overwrites planes that the next one, already
-// read, wrote first: only planes beyond its own m are lost, and those the next tile writes again.
+// Transforms planes -> [kz][tile][block] if `to_rows`, otherwise back. On the way back, a tile overwrites planes that
+// the next tile has already read. Only the planes beyond its own m are lost, and the next tile writes those again.
 template <class Isa, bool to_rows>
 void transform_tiles(const ColumnTask& task, float* rows) {
   const Tiling& t = *task.tiling;

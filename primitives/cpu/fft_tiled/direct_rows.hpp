@@ -1,5 +1,5 @@
-// The direct convolution: lanes are output images, a voxel of the input, planar or blocked, is spread over them. Every
-// output is the sum of its taps in one order, wherever its row is cut.
+// The direct convolution. Lanes are output channels; each voxel of the input, planar or blocked, is broadcast to them.
+// Every output adds its taps in the same order, wherever its row is cut.
 #pragma once
 
 #include <type_traits>
@@ -8,7 +8,8 @@
 
 namespace znni::cpu::fft_tiled {
 
-// `count` neighbouring voxels of one block, the first with its first tap at `in`; the next `step` floats from it.
+// Sums the taps of `count` neighbouring voxels of one block. The first voxel's first tap is at `in`; neighbours are
+// `step` floats apart.
 template <class Isa, int step, int count>
 void sum_taps(const RowsTask& task, const float* in, const float* weights, float* line) {
   typename Isa::V sums[count]{};

@@ -1,4 +1,4 @@
-// Keeps the fastest few of many choices without holding or sorting all of them.
+// Keeps the fastest few of many choices without storing or sorting all of them.
 #pragma once
 
 #include <algorithm>
@@ -14,7 +14,7 @@ class FastestFew {
  public:
   explicit FastestFew(std::size_t max_count) : max_count_(max_count) {}
 
-  // Keeps `choice` if fewer than the largest count are faster; of equal ones those added first.
+  // Keeps `choice` if fewer than the maximum count are faster; of equal ones it keeps those added first.
   void add(Seconds seconds, const Choice& choice) {
     if (kept_.size() == max_count_ && seconds >= kept_.back().seconds) return;
     const auto is_faster = [](Seconds one, const Kept& other) { return one < other.seconds; };

@@ -1,7 +1,7 @@
-// Spectra of kernels: conjugated, for a net's convolution is a correlation, and scaled so that the inverse transforms
-// of tiles need no factor: column_weight() / voxels(T). Lines that are zero are not transformed (pruned FFT), and along
-// z, where most lines are, transforms leave out what the zeros behind the taps would give. Spectra leave past the
-// caches.
+// Spectra of kernels. They are conjugated, because a net's convolution is a correlation. They are scaled by
+// column_weight() / voxels(T), so that the inverse transforms of tiles need no factor. Zero lines are not transformed
+// (pruned FFT). Most lines are along z; their transforms leave out the terms of the zeros behind the taps. Spectra are
+// written with non-temporal stores.
 #pragma once
 
 #include "primitives/cpu/fft_tiled/codelets.hpp"
@@ -9,7 +9,7 @@
 
 namespace znni::cpu::fft_tiled {
 
-// One line of kernel taps, lanes being output images, zeros behind.
+// Gathers one line of kernel taps, followed by zeros; lanes are output channels.
 template <class Isa>
 void gather_taps(const SpectraTask& task, std::int64_t z, std::int64_t y, float* line) {
   const ConvProblem& problem = task.tiling->problem;
@@ -24,7 +24,7 @@ void gather_taps(const SpectraTask& task, std::int64_t z, std::int64_t y, float*
   }
 }
 
-// All columns of one plane of taps.
+// Computes all columns of one plane of taps.
 template <class Isa>
 void kernel_plane(const SpectraTask& task, std::int64_t z, float* plane, float* line, float* stopgap, float* columns) {
   const Tiling& t = *task.tiling;
@@ -48,7 +48,7 @@ void kernel_plane(const SpectraTask& task, std::int64_t z, float* plane, float* 
   }
 }
 
-// Of lines whose values from `taps` on are zero.
+// Returns the codelet for lines whose values from `taps` on are zero.
 template <class Isa>
 Codelet taps_codelet(std::int64_t n, std::int64_t taps) {
   if (taps <= 3 && n > 3) return c2c_of_3_codelet<Isa, true>(n);

@@ -1,4 +1,4 @@
-// The table of one instruction set. Included by the file that is compiled for it.
+// The table of one instruction set. The file that is compiled for that instruction set includes it.
 #pragma once
 
 #include "primitives/cpu/fft_tiled/column.hpp"

@@ -1,6 +1,6 @@
-// Transforms of one plane of neighbouring stacks, forward and back. x first: its lines are read and written as they lie
-// in the tensor. The spectra leave past the caches, and several blocks of a column, of the same stack or of neighbours,
-// one after the other, so that they reach memory in runs.
+// Transforms of one plane of neighbouring stacks, forward and back. x comes first, because its lines lie in the tensor
+// in that order. The spectra are written with non-temporal stores. Several blocks of a column (of one stack or of
+// neighbours) are written one after the other, so that they reach memory in runs.
 #pragma once
 
 #include "primitives/cpu/fft_tiled/codelets.hpp"
@@ -10,7 +10,7 @@
 
 namespace znni::cpu::fft_tiled {
 
-// What the lines of one plane of one stack are read from.
+// The source of the lines of one plane of one stack.
 struct PlaneSource {
   const Tiling* tiling = nullptr;
   const TensorView* in = nullptr;
@@ -18,22 +18,23 @@ struct PlaneSource {
   std::int64_t z = 0;
 };
 
-// What they are finished with, and where they go.
+// The epilogue of the lines of one plane of one stack, and their destination.
 struct PlaneSink {
   const Tiling* tiling = nullptr;
   const TensorView* out = nullptr;
-  const TensorView* residual = nullptr;  // in the format of `out`; null where nothing is added
-  const float* bias = nullptr;           // [out_blocks][lanes], zero in padding lanes; null: nothing is finished,
-                                         // whole lines go to rows of `out` that have room for them
+  const TensorView* residual = nullptr;  // in the format of `out`; null if nothing is added
+  const float* bias = nullptr;  // [out_blocks][lanes], zero in padding lanes; null: whole raw lines go to rows of `out`
+                                // with enough room
   Stack stack;
   std::int64_t z = 0;
 };
 
-// Blocks of images of neighbouring stacks, in the order in which they lie in a plane of a column.
+// One block of channels of one of several neighbouring stacks. `offset` follows the order of blocks in a plane of a
+// column.
 struct PlaneBlock {
   Stack stack;
   std::int64_t block = 0;
-  std::int64_t offset = 0;  // floats from the first one of the task
+  std::int64_t offset = 0;  // floats from the first block of the task
 };
 inline __attribute__((always_inline)) PlaneBlock plane_block(const Tiling& t, std::int64_t first_stack,
                                                              std::int64_t blocks, std::int64_t index) {
@@ -41,8 +42,8 @@ inline __attribute__((always_inline)) PlaneBlock plane_block(const Tiling& t, st
   return {stack_at(t, first_stack + stack), index % blocks, stack * t.stack_step() + index % blocks * t.block_step()};
 }
 
-// The voxels of one line of a tile, gathered: beyond the input's end zeros, from planar images lane by lane. Short rows
-// of many images lie far apart: those of the next line are asked for in time.
+// Gathers the voxels of one line of a tile; voxels beyond the input's end are zero. Planar channels are gathered lane
+// by lane. Short rows of many channels lie far apart, so rows of the next line are prefetched.
 template <class Isa>
 void gather_line(const PlaneSource& source, std::int64_t block, std::int64_t y, float* line) {
   const TensorView& in = *source.in;
@@ -61,7 +62,7 @@ void gather_line(const PlaneSource& source, std::int64_t block, std::int64_t y, 
   }
 }
 
-// Lines along x of one block: [kx][y] afterwards.
+// Transforms the lines along x of one block; the result is [kx][y].
 template <class Isa>
 void forward_lines(const PlaneSource& source, std::int64_t block, float* plane, float* line) {
   const Tiling& t = *source.tiling;
@@ -131,7 +132,7 @@ void forward_plane(const ForwardTask& task) {
   Isa::fence();
 }
 
-// Where a row of a tile begins in a tensor: image 0 of `block`.
+// Returns the start of a row of a tile in a tensor: channel 0 of `block`.
 template <class Isa>
 float* row_of(const PlaneSink& sink, const TensorView& view, std::int64_t block, std::int64_t y) {
   const std::int64_t images = view.format.layout == Layout::planar ? Isa::lanes : 1;
@@ -150,10 +151,10 @@ void add_planar(const PlaneSink& sink, std::int64_t block, std::int64_t y, float
   }
 }
 
-// Rows of the residual that are asked for ahead of the one that is added: without it every row waits for memory.
+// Rows of the residual that are prefetched ahead; without this every row waits for memory.
 inline constexpr std::int64_t rows_ahead = 2;
 
-// Asks for a row of a blocked residual. Rows lie on pages of their own: their ends are touched first.
+// Prefetches a row of a blocked residual. Each row may lie on other pages, so its two ends are touched first.
 template <class Isa>
 void fetch_residual(const PlaneSink& sink, std::int64_t block, std::int64_t y, std::int64_t inside) {
   const float* from = row_of<Isa>(sink, *sink.residual, block, sink.stack.y + y);
@@ -163,7 +164,7 @@ void fetch_residual(const PlaneSink& sink, std::int64_t block, std::int64_t y, s
   for (std::int64_t x = 0; x < inside; ++x, from += step) Isa::prefetch(from);
 }
 
-// The activation, if it takes no exponential: while a voxel is written.
+// Applies an activation without exponential, while a voxel is written.
 template <class Isa>
 inline typename Isa::V activated(typename Isa::V value, const Activation& activation) {
   if (activation.kind == ActivationKind::relu) return relu<Isa>(value);
@@ -171,8 +172,9 @@ inline typename Isa::V activated(typename Isa::V value, const Activation& activa
   return value;
 }
 
-// One line of a block to the planar images of the output, whose rows take an activation with an exponential: there
-// are fewer of them than lanes. Inlined, this and the next would push what write_line() loops with out of registers.
+// Writes one line of a block to the planar channels of the output. Activations with an exponential are applied to the
+// rows, because there are fewer of them than lanes. This function and the next are not inlined: they would displace
+// loop variables of write_line() from registers.
 template <class Isa>
 __attribute__((noinline)) void scatter_line(const PlaneSink& sink, std::int64_t block, float* to, const float* line,
                                             std::int64_t inside) {
@@ -185,7 +187,7 @@ __attribute__((noinline)) void scatter_line(const PlaneSink& sink, std::int64_t 
   }
 }
 
-// One line of a block, with an activation that takes an exponential; padding images stay zero.
+// Applies an activation with an exponential to one line of a block; padding channels stay zero.
 template <class Isa>
 __attribute__((noinline)) void activate_line(const PlaneSink& sink, std::int64_t block, float* line,
                                              std::int64_t inside) {
@@ -195,7 +197,7 @@ __attribute__((noinline)) void activate_line(const PlaneSink& sink, std::int64_t
   if (left < Isa::lanes) clear_lanes({line, static_cast<std::size_t>(count)}, left, Isa::lanes);
 }
 
-// Finishes `inside` voxels of a line of a block, which it may change, and writes them to row `y`.
+// Finishes `inside` voxels of a line of a block and writes them to row `y`. May change the line.
 template <class Isa>
 void write_line(const PlaneSink& sink, std::int64_t block, std::int64_t y, float* line, std::int64_t inside) {
   const TensorView& out = *sink.out;
@@ -227,7 +229,7 @@ void write_line(const PlaneSink& sink, std::int64_t block, std::int64_t y, float
   }
 }
 
-// Lines along x of one block, from [y][kx].
+// Transforms the lines along x of one block back, from [y][kx].
 template <class Isa>
 void inverse_lines(const PlaneSink& sink, std::int64_t block, const float* plane, float* line) {
   const Tiling& t = *sink.tiling;
@@ -247,7 +249,7 @@ void inverse_lines(const PlaneSink& sink, std::int64_t block, const float* plane
   }
 }
 
-// Asks for the columns of one kx, which lie far apart.
+// Prefetches the columns of one kx, which lie far apart.
 template <class Isa>
 void fetch_columns(const Tiling& t, std::int64_t kx, const float* spectra, const PlaneBlock* places,
                    std::int64_t blocks) {

@@ -1,22 +1,24 @@
-// The complex matrix product of one frequency: rows are tiles, K input images, lanes output images. In two forms:
+// The complex matrix product of one frequency: rows are tiles, K is input channels, lanes are output channels. There
+// are two forms:
 //
-// Three real products (Gauss):  with t = (Ar + Ai) Wr,
+// Three real products (Gauss): with t = (Ar + Ai) Wr,
 //   Re = t - Ai (Wr + Wi),   Im = t + Ar (Wi - Wr).
-// Four, of the kernels as they lie: more arithmetic, but nothing to prepare for each pass over them; a register block
-// holds both parts of half as many rows, so that a load serves two multiplications.
+// Four real products, with the kernels in their stored form. They need more arithmetic, but no preparation for each
+// pass over the kernels. A register block holds both parts of half as many rows, so that a load serves two
+// multiplications.
 #pragma once
 
 #include "primitives/cpu/fft_tiled/tile_kernels.hpp"
 
 namespace znni::cpu::fft_tiled {
 
-// What is wanted in the caches next: asked for bit by bit while something else is computed.
+// Memory that is needed in the caches next; it is prefetched in small steps during other computation.
 struct Ahead {
   const char* at = nullptr;
-  std::ptrdiff_t step = 0;  // bytes for each time round a loop
+  std::ptrdiff_t step = 0;  // bytes per loop iteration
 };
 
-// acc[r][v] += sum over i of a[i][r] w[i][v]; a is [i / lanes][rows][i % lanes], w [i][vectors][lane].
+// Computes acc[r][v] += sum over i of a[i][r] w[i][v]; a is [i / lanes][rows][i % lanes], w [i][vectors][lane].
 template <class Isa, int rows, int vectors>
 inline void accumulate(const float* a, const float* w, std::int64_t images, typename Isa::V (&acc)[rows][vectors],
                        Ahead& ahead) {
@@ -39,9 +41,9 @@ inline void accumulate(const float* a, const float* w, std::int64_t images, type
 
 // The rows of one register block and one group of output blocks.
 struct RowBlock {
-  const float* operands = nullptr;  // Ar, then Ai; for three products Ar + Ai behind: each [i / lanes][rows][i % lanes]
+  const float* operands = nullptr;  // Ar, Ai and, for three products, Ar + Ai: each [i / lanes][rows][i % lanes]
   std::int64_t operand = 0;         // floats of one of them
-  const float* kernels = nullptr;   // [i][vectors][re | im][lane]; for three products Wr, then Wi - Wr, then -(Wr + Wi)
+  const float* kernels = nullptr;   // [i][vectors][re | im][lane]; for three products Wr, Wi - Wr, -(Wr + Wi)
   std::int64_t plane = 0;           // floats of one of these three, all groups
   std::int64_t images = 0;
   float* out = nullptr;  // row 0, first block of the group, re | im
@@ -111,13 +113,14 @@ void multiply_by_four(const RowBlock& block, Ahead& ahead) {
   }
 }
 
-// Most rows of a register block of `vectors` output blocks; even.
+// Returns the maximum number of rows of a register block of `vectors` output blocks; even.
 template <class Isa>
 constexpr int most_rows(Products products, std::int64_t vectors) {
   return products == Products::three || vectors == 1 ? Isa::gemm_rows : Isa::gemm_rows / 4 * 2;
 }
 
-// The function for a register block of `rows` rows, an even number up to most_rows(), and `vectors` output blocks.
+// Function that computes a register block of `rows` rows, an even number up to most_rows(), and `vectors` output
+// blocks.
 using MultiplyBlock = void (*)(const RowBlock&, Ahead&);
 template <class Isa, Products products, int vectors, int rows = most_rows<Isa>(products, vectors)>
 MultiplyBlock multiply_rows(std::int64_t wanted) {
@@ -135,7 +138,7 @@ MultiplyBlock multiply_function(std::int64_t rows, std::int64_t wanted) {
   return multiply_rows<Isa, products, vectors>(rows);
 }
 
-// Rows of A, copied so that they may be overwritten; with the sums of their parts for three products.
+// Copies rows of A, so that the originals may be overwritten. For three products also stores the sums of their parts.
 template <class Isa, Products products>
 void copy_rows(const float* from, std::int64_t row_step, std::int64_t rows, std::int64_t blocks, float* to,
                std::int64_t operand) {
@@ -151,7 +154,7 @@ void copy_rows(const float* from, std::int64_t row_step, std::int64_t rows, std:
   }
 }
 
-// The planes of one frequency's kernels that three products read, group after group.
+// Computes the planes of one frequency's kernels that three products read, group after group.
 template <class Isa>
 void kernel_planes(const float* kernels, std::int64_t pairs, float* planes, std::int64_t plane) {
   for (std::int64_t i = 0; i < pairs; ++i, kernels += 2 * Isa::lanes, planes += Isa::lanes) {
@@ -163,9 +166,9 @@ void kernel_planes(const float* kernels, std::int64_t pairs, float* planes, std:
   }
 }
 
-// All rows of one frequency, in place: a row's input images are replaced by its output images. Rows are cut into
-// register blocks of an even number, as equal as they can be; an odd last one has a neighbour of no meaning. Meanwhile
-// the kernels of the next frequency, `next`, are fetched.
+// Multiplies all rows of one frequency, in place: a row's input channels are replaced by its output channels. Rows are
+// cut into register blocks with an even number of rows, as equal as possible; an odd last row is paired with an unused
+// one. Meanwhile the kernels of the next frequency, `next`, are prefetched.
 template <class Isa, Products products>
 void multiply_frequency(const Tiling& t, float* rows, std::int64_t count, const float* kernels, const float* next,
                         float* scratch) {

@@ -1,4 +1,5 @@
-// Which tiles a layer is offered with. All triples of extents are costed; the few that no other beats are kept.
+// Chooses the tiles that a layer offers. All triples of extents are costed; only the few that no other triple beats are
+// kept.
 #pragma once
 
 #include <utility>
@@ -8,14 +9,14 @@
 
 namespace znni::cpu::fft_tiled {
 
-// By rising time. Empty where no tile takes the kernel.
+// Returns the plans by rising time; none if no tile is large enough for the kernel.
 [[nodiscard]] std::vector<TilePlan> tile_plans(const ConvProblem& problem, const TileKernels& kernels,
                                                const DeviceSpec& spec);
 
-// Input and output formats. Fewer images than lanes may also be read or written planar.
+// Returns pairs of input and output formats. Tensors with fewer channels than lanes may also be read or written planar.
 [[nodiscard]] std::vector<std::pair<Format, Format>> tile_formats(const ConvProblem& problem, const DeviceSpec& spec);
 
-// A plan as settings, and back.
+// Convert a plan to settings and back.
 [[nodiscard]] Variant variant_of(const TilePlan& plan);
 [[nodiscard]] TilePlan tile_plan(const ConvProblem& problem, const TileKernels& kernels, const Variant& variant);
 

@@ -1,5 +1,5 @@
-// The work of a tiled FFT convolution that depends on the instruction set: a table of functions for each, chosen at
-// run time. Each function is one task: it runs on one worker and writes what no other task writes.
+// The parts of a tiled FFT convolution that depend on the instruction set: a table of functions for each, chosen at run
+// time. Each function is one task: it runs on one worker and writes memory that no other task writes.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace znni::cpu::fft_tiled {
 
-// One plane of neighbouring stacks of a batch, all their images: windows of the input -> 2D spectra.
+// One plane of neighbouring stacks of a batch, with all channels: windows of the input -> 2D spectra.
 struct ForwardTask {
   const Tiling* tiling = nullptr;
   const TensorView* in = nullptr;
@@ -21,8 +21,7 @@ struct ForwardTask {
   float* scratch = nullptr;  // forward_scratch() floats
 };
 
-// By how many real products a complex one is taken: by Gauss's three, which need sums of the parts, or by the four of
-// the definition.
+// Number of real products per complex product: Gauss's three, which need sums of the parts, or the definition's four.
 enum class Products { three, four };
 
 // One column of a batch: transform along z, product with the kernel spectra, inverse along z; in place.
@@ -39,7 +38,7 @@ struct ColumnTask {
 struct InverseTask {
   const Tiling* tiling = nullptr;
   const TensorView* out = nullptr;
-  const TensorView* residual = nullptr;  // in the format of `out`; null where nothing is added
+  const TensorView* residual = nullptr;  // in the format of `out`; null if nothing is added
   const float* bias = nullptr;           // [out_blocks][lanes], zero in padding lanes
   std::int64_t first_stack = 0;          // of the layer
   std::int64_t stacks = 1;
@@ -48,7 +47,7 @@ struct InverseTask {
   float* scratch = nullptr;        // inverse_scratch() floats
 };
 
-// Spectra of the kernels from one input image to one block of output images.
+// Spectra of the kernels from one input channel to one block of output channels.
 struct SpectraTask {
   const Tiling* tiling = nullptr;
   const float* kernels = nullptr;  // [f_out][f][k], as in LayerWeights
@@ -58,41 +57,41 @@ struct SpectraTask {
   float* scratch = nullptr;  // spectra_scratch() floats
 };
 
-// One tile, all its images, from voxels to voxels in the worker's own cache: planes are transformed, taps along z are
-// taken as they are, so that T.z is the planes it reads.
+// One tile with all its channels, from voxels to voxels in the worker's own cache. Planes are transformed, but z is
+// not: taps along z are used directly. T.z is the number of planes that the tile reads.
 struct TileTask {
   const Tiling* tiling = nullptr;
   const TensorView* in = nullptr;  // planar
   const TensorView* out = nullptr;
-  const TensorView* residual = nullptr;  // as of an InverseTask
+  const TensorView* residual = nullptr;  // as in InverseTask
   const float* spectra = nullptr;        // of all planes of taps: plane_spectra_floats()
   const float* bias = nullptr;           // [out_blocks][lanes], zero in padding lanes
   Stack stack;
-  std::int64_t z = 0;        // its first plane, of the input as of the output
-  float* scratch = nullptr;  // tile_scratch() floats, of the planes that its tasks take together
+  std::int64_t z = 0;        // its first plane, in the input and in the output
+  float* scratch = nullptr;  // tile_scratch() floats, for the planes that its tasks compute together
 };
 
-// Neighbouring planes of one block of images of a tile whose forward task has run, for who reads them at once: without
-// bias and activation, through the caches.
+// Neighbouring planes of one block of channels of a tile whose forward task has run. The caller reads the result at
+// once, so it is written without bias and activation and with ordinary stores.
 struct BlockTask {
-  const TileTask* tile = nullptr;   // its out, residual and bias are not looked at
-  const TensorView* out = nullptr;  // of one block, from the tile's first row and voxel and plane `first` on; as many
-                                    // rows as are wanted, with room for T.x voxels
+  const TileTask* tile = nullptr;   // its out, residual and bias are not used
+  const TensorView* out = nullptr;  // one block, from the tile's first row and voxel and from plane `first` on; only
+                                    // the needed rows, with room for T.x voxels each
   std::int64_t block = 0;
-  std::int64_t first = 0;  // of the tile
+  std::int64_t first = 0;  // first plane, counted from the tile's first
   std::int64_t planes = 1;
 };
 
-// Some rows of one output plane, all images, by the direct algorithm.
+// Some rows of one output plane, with all channels, by the direct algorithm.
 struct RowsTask {
   const Tiling* tiling = nullptr;  // problem and lanes are used
   const TensorView* in = nullptr;  // planar or blocked, rows without gaps
   const TensorView* out = nullptr;
-  const TensorView* residual = nullptr;  // as of an InverseTask
-  const std::int64_t* taps = nullptr;    // where the voxel of each tap lies, from that of the first
+  const TensorView* residual = nullptr;  // as in InverseTask
+  const std::int64_t* taps = nullptr;    // offset of each tap's voxel from that of the first tap
   std::int64_t tap_count = 0;
   const float* weights = nullptr;  // [out_blocks][tap][lane]
-  const float* bias = nullptr;  // [out_blocks][lanes], zero in padding lanes; null: sums go to a blocked `out` as such
+  const float* bias = nullptr;     // [out_blocks][lanes], zero in padding lanes; null: raw sums go to a blocked `out`
   std::int64_t s = 0;
   std::int64_t z = 0;
   std::int64_t first_row = 0;
@@ -101,28 +100,29 @@ struct RowsTask {
 };
 
 struct TileKernels {
-  std::int64_t lanes = 16;        // images of a block
+  std::int64_t lanes = 16;        // channels of a block
   std::int64_t gemm_rows = 8;     // rows of a register block
-  std::int64_t gemm_vectors = 3;  // most blocks of output images that are computed together
+  std::int64_t gemm_vectors = 3;  // maximum number of output blocks that are computed together
   void (*forward)(const ForwardTask&) = nullptr;
   void (*column)(const ColumnTask&) = nullptr;
   void (*inverse)(const InverseTask&) = nullptr;
   void (*spectra)(const SpectraTask&) = nullptr;
   void (*tile)(const TileTask&) = nullptr;
-  void (*tile_forward)(const TileTask&) = nullptr;  // spectra of a tile's planes, which stay in its scratch
+  void (*tile_forward)(const TileTask&) = nullptr;  // computes spectra of a tile's planes, which stay in its scratch
   void (*tile_block)(const BlockTask&) = nullptr;
-  void (*plane_spectra)(const SpectraTask&) = nullptr;  // all planes of taps, for tiles
+  void (*plane_spectra)(const SpectraTask&) = nullptr;  // computes all planes of taps, for tiles
   void (*rows)(const RowsTask&) = nullptr;
 };
 
-// For registers of `simd_floats` floats; nullptr where this build has none. Those for 4 floats take blocks of 8 images.
+// Returns the table for registers of `simd_floats` floats; nullptr if this build has none. The table for 4 floats uses
+// blocks of 8 channels.
 [[nodiscard]] const TileKernels* tile_kernels(int simd_floats);
 
-// What a primitive that needs them says where there are none.
+// Returns the error of a primitive that needs a table if there is none.
 [[nodiscard]] Error no_tile_kernels(std::string_view primitive, int simd_floats);
 
-// Output blocks are multiplied in groups of at most gemm_vectors, as equal as they can be; the kernel spectra of a
-// frequency lie [group][input image][block in group][re | im][lane].
+// A group of output blocks that are multiplied together. Groups have at most gemm_vectors blocks and are as equal as
+// possible. The kernel spectra of a frequency lie [group][input channel][block in group][re | im][lane].
 struct BlockGroup {
   std::int64_t first = 0;
   std::int64_t blocks = 0;
@@ -131,27 +131,29 @@ constexpr std::int64_t group_count(std::int64_t blocks, std::int64_t most) { ret
 constexpr BlockGroup block_group(std::int64_t blocks, std::int64_t most, std::int64_t index) {
   const std::int64_t groups = group_count(blocks, most);
   const std::int64_t each = blocks / groups;
-  const std::int64_t longer = blocks % groups;  // the first so many have one more
+  const std::int64_t longer = blocks % groups;  // number of groups with one block more, which come first
   return {index * each + (index < longer ? index : longer), each + (index < longer ? 1 : 0)};
 }
 
-// Place of (input image, output block) among the pairs of one frequency.
+// Returns the index of (input channel, output block) among the pairs of one frequency.
 [[nodiscard]] std::int64_t block_index(const Tiling& t, std::int64_t block, std::int64_t most, std::int64_t image);
 
-// Floats. What grows with f f_out saturates.
+// Sizes in floats. Those that grow with f f_out saturate.
 [[nodiscard]] inline std::int64_t kernel_frequency_floats(const Tiling& t) {
   return mul(t.problem.in.f, t.out_blocks() * t.block_step());
 }
 [[nodiscard]] inline std::int64_t kernel_column_floats(const Tiling& t) {
   return mul(t.T.z, kernel_frequency_floats(t));
 }
-// Blocks of images whose plane transforms are held at once.
+// Blocks of channels whose plane transforms are held at once.
 inline constexpr std::int64_t blocks_at_once = 5;
-// Stacks that a task takes together: as many as have that many blocks, where one has few.
+// Returns the number of stacks that a task takes together. It is more than one if a stack has few blocks, so that they
+// have up to blocks_at_once in all.
 constexpr std::int64_t stacks_at_once(std::int64_t blocks) {
   return blocks < blocks_at_once ? blocks_at_once / blocks : 1;
 }
-// A row of a plane's spectra along x: odd, so that rows do not fall onto the same cache sets.
+// Returns the floats of a row of a plane's spectra along x. The number of blocks is odd, so that rows do not map to the
+// same cache sets.
 [[nodiscard]] inline std::int64_t row_floats(const Tiling& t) { return ((t.T.x / 2 + 1) / 2 * 2 + 1) * t.block_step(); }
 [[nodiscard]] inline std::int64_t plane_floats(const Tiling& t) { return t.T.y * row_floats(t); }
 [[nodiscard]] inline std::int64_t transforms_at_once(const Tiling& t, std::int64_t blocks) {
@@ -164,19 +166,19 @@ constexpr std::int64_t stacks_at_once(std::int64_t blocks) {
 [[nodiscard]] inline std::int64_t inverse_scratch(const Tiling& t) {
   return transforms_at_once(t, t.out_blocks()) * plane_floats(t) + t.T.x * t.lanes;
 }
-// Rows of a column's matrix products: one more than an even number of tiles, so that frequencies do not fall onto the
-// same cache sets.
+// Returns the rows of a column's matrix products: an even number that holds all tiles, plus one, so that frequencies do
+// not map to the same cache sets.
 [[nodiscard]] inline std::int64_t column_rows(const Tiling& t) { return (t.tiles_per_batch() + 1) / 2 * 2 + 1; }
-// The spectra of all tiles and the rows of one register block; for three products also the planes of one frequency's
-// kernels.
+// Returns the floats for the spectra of all tiles and the rows of one register block; for three products also for the
+// planes of one frequency's kernels.
 [[nodiscard]] std::int64_t column_scratch(const Tiling& t, const TileKernels& kernels, Products products);
 [[nodiscard]] inline std::int64_t spectra_scratch(const Tiling& t) {
   return plane_floats(t) + t.problem.k.z * t.columns() * t.block_step() + t.T.x * t.lanes +
          (t.T.z + t.T.y) * t.block_step();
 }
 
-// Of a tile whose z axis is not transformed. Spectra of planes of taps lie [block][column][image][tap][re | im][lane],
-// those of the input's planes [column][image][re | im | re + im][plane].
+// Sizes for a tile whose z axis is not transformed. Spectra of planes of taps lie [block][column][channel][tap][re |
+// im][lane]. Spectra of the input's planes lie [column][channel][re | im | re + im][plane].
 [[nodiscard]] inline std::int64_t column_taps_floats(const Tiling& t) {
   return t.problem.in.f * t.problem.k.z * t.block_step();
 }
@@ -187,12 +189,13 @@ constexpr std::int64_t stacks_at_once(std::int64_t blocks) {
 [[nodiscard]] inline std::int64_t column_planes_floats(const Tiling& t) {
   return t.problem.in.f * 3 * padded_planes(t);
 }
-// The planes that are multiplied together: their products for one kx, their spectra, a line of voxels.
+// Maximum number of planes that are multiplied together. Scratch holds their products for one kx, their spectra and a
+// line of voxels.
 inline constexpr std::int64_t most_planes_at_once = 4;
 constexpr std::int64_t planes_at_once(std::int64_t gemm_rows) {
   return gemm_rows / 2 < most_planes_at_once ? gemm_rows / 2 : most_planes_at_once;
 }
-// The same where a block's task asks for one more: then it takes them together where registers hold that.
+// Returns the maximum number of planes that a block's task multiplies together: one more, if the registers hold it.
 constexpr std::int64_t most_planes_of_block(std::int64_t gemm_rows) {
   return planes_at_once(gemm_rows) + (gemm_rows > 6 ? 1 : 0);
 }

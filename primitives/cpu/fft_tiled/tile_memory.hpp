@@ -1,4 +1,4 @@
-// What the tiled FFT convolution holds, in bytes, as declared to the planner and granted by the arena.
+// Memory of the tiled FFT convolution in bytes, as the planner gets it and the arena grants it.
 #pragma once
 
 #include <string_view>
@@ -11,8 +11,8 @@ namespace znni::cpu::fft_tiled {
 // One way to run a layer.
 struct TilePlan {
   Tiling tiling;
-  std::int64_t slots = 1;    // batches that are held at once: 2 let transforms and products overlap
-  bool keep_spectra = true;  // of the kernels, for ever; otherwise computed in every run, into scratch
+  std::int64_t slots = 1;    // batches held at once; 2 let transforms and products overlap
+  bool keep_spectra = true;  // persistent kernel spectra; else every run computes them into scratch
   Products products = Products::three;
 };
 
@@ -21,19 +21,19 @@ inline constexpr std::string_view tile_spectra_name = "tile spectra";
 inline constexpr std::string_view worker_scratch_name = "worker scratch";
 inline constexpr std::string_view bias_name = "bias";
 
-// Beside input and output.
+// Bytes beside input and output.
 struct TileBytes {
   std::int64_t persistent = 0;
   std::int64_t scratch = 0;
 };
-// Of a plan that keeps the kernels' spectra, and of the same plan where it computes them in every run.
+// Bytes of a plan that keeps the kernels' spectra, and of the same plan if every run computes them.
 struct BothTileBytes {
   TileBytes kept;
   TileBytes computed;
 };
 [[nodiscard]] BothTileBytes tile_bytes(const TilePlan& plan, const TileKernels& kernels, int workers);
 
-// Everything in one stage: input and output of different tiles are alive together.
+// Declares all buffers in one stage, because input and output of different tiles are alive together.
 [[nodiscard]] MemoryPlan tile_memory(const TilePlan& plan, const TileKernels& kernels, int workers, Format in,
                                      Format out);
 

@@ -1,7 +1,7 @@
-// A convolution of few images, tile by tile in the worker's own cache: spectra of the input's planes, whose lanes are
-// planes; for each block of output images, whose lanes they are then, the sum over the taps along z; the way back.
-// Nothing but voxels reaches memory. A product with few input images waits for its operands, whatever its form: so
-// z is left untransformed, which costs k.z products where a transform would cost as much and more.
+// A convolution of few channels, tile by tile in the worker's own cache. It first computes spectra of the input's
+// planes, with planes as lanes. Then, for each block of output channels (now the lanes), it sums over the taps along z
+// and transforms back. Only voxels reach memory. With few input channels a product is limited by loading its operands,
+// in either form. So z is left untransformed: that costs k.z products, and a transform would cost at least as much.
 #pragma once
 
 #include "primitives/cpu/fft_tiled/kernel_spectra.hpp"
@@ -9,7 +9,7 @@
 
 namespace znni::cpu::fft_tiled {
 
-// Scaled and conjugated as those of kernel_spectra(), but for planes alone.
+// Computes spectra scaled and conjugated as in kernel_spectra(), but of single planes.
 template <class Isa>
 void plane_spectra(const SpectraTask& task) {
   const Tiling& t = *task.tiling;
@@ -30,7 +30,7 @@ void plane_spectra(const SpectraTask& task) {
   }
 }
 
-// The planes of one image from the tile's first one on, as images of one plane.
+// Returns a view of one channel's planes, from the tile's first one on, as the channels of one plane.
 inline __attribute__((always_inline)) TensorView planes_as_images(const TileTask& task, std::int64_t image) {
   TensorView view = *task.in;
   view.data += image * view.strides.f + task.z * view.strides.z;
@@ -39,7 +39,7 @@ inline __attribute__((always_inline)) TensorView planes_as_images(const TileTask
   return view;
 }
 
-// re + im of every value, behind them.
+// Stores re + im of every value behind the two parts.
 template <class Isa>
 void sum_parts(const Tiling& t, float* spectra) {
   const std::int64_t planes = padded_planes(t);
@@ -50,7 +50,7 @@ void sum_parts(const Tiling& t, float* spectra) {
   }
 }
 
-// What a tile's scratch holds behind the spectra of its planes: a line, products and planes.
+// Returns the work space behind the spectra of a tile's planes: a line, products and planes.
 inline __attribute__((always_inline)) float* work_of(const TileTask& task) {
   return task.scratch + task.tiling->columns() * column_planes_floats(*task.tiling);
 }
@@ -80,8 +80,8 @@ void forward_tile(const TileTask& task) {
   sum_parts<Isa>(t, spectra);
 }
 
-// One column of `rows` planes: products of `images` times `count` taps with operands from the first plane on;
-// out[row][re | im][lane]. Three real products for a complex one, as in products.hpp.
+// Multiplies one column of `rows` planes: `images` channels times `count` taps, with operands from the first plane on.
+// Writes out[row][re | im][lane]. Uses three real products for a complex one, as in products.hpp.
 template <class Isa, int rows>
 inline void multiply_taps(std::int64_t images, std::int64_t count, const float* operands, std::int64_t planes,
                           const float* taps, float* out, std::int64_t row_step) {
@@ -112,7 +112,7 @@ inline void multiply_taps(std::int64_t images, std::int64_t count, const float* 
   }
 }
 
-// All columns of one kx.
+// Multiplies all columns of one kx.
 template <class Isa, int rows>
 void multiply_columns(const Tiling& t, std::int64_t columns, const float* operands, const float* taps, float* out) {
   const std::int64_t planes = padded_planes(t);
@@ -138,7 +138,8 @@ MultiplyColumns multiply_columns_function(std::int64_t rows) {
   }
 }
 
-// Some planes of the tile and one block: products, inverse along y and x; to where `sink` stands.
+// Finishes some planes of the tile and one block: products, then the inverse along y and x. Writes to the position of
+// `sink`.
 template <class Isa>
 void finish_planes(const TileTask& task, std::int64_t block, BlockGroup planes, PlaneSink sink) {
   const Tiling& t = *task.tiling;

@@ -1,5 +1,5 @@
-// What cpu.pool.max, cpu.pool.average and cpu.pool.mpf share: they differ in the problems they take, not in
-// how they compute them.
+// Shared parts of cpu.pool.max, cpu.pool.average and cpu.pool.mpf. They accept different problems but compute them in
+// the same way.
 #pragma once
 
 #include <memory>
@@ -10,20 +10,20 @@
 
 namespace znni::cpu {
 
-// One estimate per format of the device (read and written alike); two rows of scratch per worker where one
-// pass does not do.
+// Returns one estimate per format of the device (read and written alike). Poolings that one pass cannot do need two
+// rows of scratch per worker.
 [[nodiscard]] std::vector<Estimate> describe_pool(const PoolProblem& pool, const DeviceSpec& spec);
 
 [[nodiscard]] Result<std::unique_ptr<PreparedLayer>> prepare_pool(const LayerProblem& problem, const Estimate& chosen,
                                                                   const LayerWeights& weights, Arena& persistent,
                                                                   Device& device);
 
-// Which input (S) of the output the pooling at `offset` of input s writes; the order of fragments is that of
+// Returns the input (S) of the output that the pooling at `offset` of input s writes. The order of fragments is that of
 // PoolProblem: along each axis the newest offset is the most significant digit.
 [[nodiscard]] std::int64_t pooled_input(const PoolProblem& pool, std::int64_t s, Vec3 offset);
 
-// Whether what is written to `out` from the first voxels `to` on is aligned as stores past the caches want it, and more
-// than `cache_bytes`: of the whole tensor, where `out` is a slab.
+// Returns whether to use non-temporal stores for `out` from the first voxels `to` on. They need aligned rows and a
+// tensor larger than `cache_bytes`; if `out` is a slab, the whole tensor counts.
 [[nodiscard]] bool goes_past_caches(const TensorView& out, std::span<float* const> to, std::int64_t cache_bytes);
 
 }  // namespace znni::cpu

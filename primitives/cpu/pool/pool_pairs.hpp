@@ -1,7 +1,7 @@
-// The inner loops of max poolings over blocked rows whose windows are two voxels along y and x, one or two along z, and
-// as far apart as they are long: 2x2x2 and 1x2x2, what nets mostly have. The general ones are in pool_voxels.hpp.
-// Windows of neighbouring offsets share all but the voxels at their sides, so all offsets are taken at once: each voxel
-// is loaded once for every pair of rows that needs it, and what is reduced stays in registers.
+// The inner loops of max poolings over blocked rows with windows of 2x2x2 or 1x2x2 voxels and equal strides, as in most
+// nets. pool_voxels.hpp has the general loops. Windows of neighbouring offsets share all voxels except those at their
+// sides, so all offsets are computed at once. Each voxel is loaded once for every pair of rows that needs it, and the
+// intermediate maxima stay in registers.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace znni::cpu {
 
-// Windows of one plane of the outputs: window (y, x) of an offset begins at row 2 y, voxel 2 x behind the offset.
+// Windows of one plane of the outputs. Window (y, x) of an offset begins 2 y rows and 2 x voxels after the offset.
 struct PairedPlane {
   const float* in = nullptr;  // first voxel of the first window of offset 0
   std::int64_t step_z = 0;    // floats
@@ -21,15 +21,16 @@ struct PairedPlane {
   std::int64_t positions = 0;    // of such a row
   float* const* out = nullptr;   // [offsets.z][offsets.y][offsets.x]: row 0 of each
   std::int64_t out_step_y = 0;   // floats
-  bool past_caches = false;      // all rows of out are aligned to 32 bytes, and nobody reads them soon
-  const float* bias = nullptr;   // of each lane: with it max(largest + bias, least) is written, the largest without
+  bool past_caches = false;      // all rows of out are aligned to 32 bytes and are not read soon
+  const float* bias = nullptr;   // of each lane: writes max(largest + bias, least); null: the largest
   float least = 0;
 };
 
-// Whether a pooling has such windows and offsets.
+// Returns whether a pooling has such windows and offsets.
 [[nodiscard]] bool is_of_pairs(const PoolProblem& pool);
 
-// `width` lanes of a voxel: 8 or 16. The caller ends with finish_pooling() (pool_voxels.hpp).
+// Pools one plane; a voxel has `width` lanes, 8 or 16. The caller must call finish_pooling() (pool_voxels.hpp) at the
+// end.
 void pool_pairs(std::int64_t width, const PairedPlane& plane);
 
 }  // namespace znni::cpu

@@ -1,6 +1,6 @@
-// The inner loops of the poolings, over rows of floats: `width` neighbouring floats (lanes) make a voxel. A
-// pooling is separable: first over the window's planes and rows, then along x, then every stride-th voxel is
-// kept. Sums stand for averages until take_voxels() scales them.
+// The inner loops of the poolings, over rows of floats: `width` neighbouring floats (lanes) make a voxel. A pooling is
+// separable. It goes first over the window's planes and rows, then along x, and then every stride-th voxel is kept.
+// Averages are kept as sums until take_voxels() scales them.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace znni::cpu {
 
-// to[i] = max or sum of in[z * stride_z + y * stride_y + i] over z < window.z, y < window.y.
+// Computes to[i] = max or sum of in[z * stride_z + y * stride_y + i] over z < window.z, y < window.y.
 void pool_rows(PoolKind kind, const float* in, std::int64_t stride_z, std::int64_t stride_y, Vec3 window,
                std::span<float> to);
 
-// to[i] = max or sum of from[i + d * width] over d < window. `from` holds (window - 1) * width floats more
+// Computes to[i] = max or sum of from[i + d * width] over d < window. `from` holds (window - 1) * width floats more
 // than `to`.
 void pool_along_row(PoolKind kind, std::span<const float> from, std::int64_t width, std::int64_t window,
                     std::span<float> to);
 
-// Voxel v of `to` = factor * voxel first + v * stride of `from`.
+// Sets voxel v of `to` to factor * voxel (first + v * stride) of `from`.
 void take_voxels(std::span<const float> from, std::int64_t width, std::int64_t first, std::int64_t stride, float factor,
                  std::span<float> to);
 

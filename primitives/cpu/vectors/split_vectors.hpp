@@ -1,12 +1,12 @@
-// Vectors that are held in two registers, for machines whose registers are half as wide as a block of images. The
-// compiler's own vectors may be wider than registers too, but then they live on the stack.
+// Vectors held in two registers, for machines whose registers are half as wide as a block of channels. The compiler's
+// own vectors may also be wider than registers, but then they live on the stack.
 #pragma once
 
 #include "primitives/cpu/vectors/vectors.hpp"
 
 namespace znni::cpu {
 
-// What Vectors<2 * Part::lanes> offers, of two vectors of `Part`.
+// Provides the interface of Vectors<2 * Part::lanes> with two vectors of `Part`.
 template <class Part>
 struct SplitVectors {
   using Half = Part;

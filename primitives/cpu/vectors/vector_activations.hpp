@@ -1,9 +1,8 @@
-// Activations by vectors of any instruction set (vectors.hpp), written once for all that compute them on the CPU.
+// Activations in vectors of any instruction set (vectors.hpp), shared by all CPU code that computes them.
 //
-// Where |result| is at least 2^-126, it is within so many units in the last place of the exact one: sigmoid 3, tanh 3,
-// exponential 1, e^x - 1, of which elu is alpha times, 1. What would be smaller is 0 (sigmoid, exponential). Infinities
-// give the limits, what is no number stays so; the sign of a zero may be lost. A value's result does not
-// depend on where it lies.
+// Maximum errors in units in the last place, if |result| is at least 2^-126: sigmoid 3, tanh 3, exponential 1, e^x - 1
+// (elu is alpha times that) 1. Smaller results become 0 (sigmoid, exponential). Infinities give the limits and NaN
+// stays NaN; the sign of a zero may be lost. A value's result does not depend on its position.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +22,11 @@ struct SplitExponential {
   typename Isa::V rest;
 };
 
-// Of x from -87.33654, where e^x is 2^-126, to 0; anything below. Cephes, expf.c.
+// Splits e^x for x from -87.33654, where e^x is 2^-126, to 0. Below that range the result is arbitrary. Cephes, expf.c.
 template <class Isa>
 SplitExponential<Isa> split_exponential(typename Isa::V x) {
   using V = typename Isa::V;
-  const V shift = Isa::all(0x1.8p23F + 127.0F);  // integers stand in the last bits of such a sum
+  const V shift = Isa::all(0x1.8p23F + 127.0F);  // the last bits of such a sum hold an integer
   const V shifted = Isa::all(1.44269504F) * x + shift;
   const V k = shifted - shift;
   const V r = (x - Isa::all(0.693359375F) * k) + Isa::all(2.12194440e-4F) * k;  // x - k log(2)
@@ -39,14 +38,14 @@ SplitExponential<Isa> split_exponential(typename Isa::V x) {
   return {Isa::power(shifted), sum * (r * r) + r};
 }
 
-// e^x of x <= 0.
+// Returns e^x for x <= 0.
 template <class Isa>
 typename Isa::V exponential(typename Isa::V x) {
   const auto [scale, rest] = split_exponential<Isa>(x);
   return Isa::where_negative(x + Isa::all(87.3365402F), typename Isa::V{}, scale * rest + scale);
 }
 
-// e^x - 1 of x <= 0: below -20 it is -1 to the last bit.
+// Returns e^x - 1 for x <= 0; below -20 it is -1 to the last bit.
 template <class Isa>
 typename Isa::V exponential_less_one(typename Isa::V x) {
   const auto [scale, rest] = split_exponential<Isa>(x);
@@ -73,7 +72,7 @@ typename Isa::V hyperbolic_tangent(typename Isa::V x) {
 
 template <class Isa>
 typename Isa::V relu(typename Isa::V x) {
-  return Isa::larger(x, typename Isa::V{});  // of two that do not compare the first: what is no number stays so
+  return Isa::larger(x, typename Isa::V{});  // larger() returns its first argument if one is NaN, so NaN stays NaN
 }
 
 template <class Isa>
@@ -81,7 +80,7 @@ typename Isa::V leaky_relu(typename Isa::V x, float alpha) {
   return Isa::where_negative(x, Isa::all(alpha) * x, x);
 }
 
-// values[i] = function(values[i]), by vectors.
+// Computes values[i] = function(values[i]), by vectors.
 template <class Isa, class Function>
 void each_vector(float* values, std::int64_t count, const Function& function) {
   const std::int64_t whole = count / Isa::lanes * Isa::lanes;
@@ -93,7 +92,7 @@ void each_vector(float* values, std::int64_t count, const Function& function) {
   for (std::int64_t i = whole; i < count; ++i) values[i] = rest[i - whole];
 }
 
-// values[i] = activation(values[i]), as problem.hpp defines it.
+// Computes values[i] = activation(values[i]), as problem.hpp defines it.
 template <class Isa>
 void activate_vectors(Activation activation, float* values, std::int64_t count) {
   using V = typename Isa::V;

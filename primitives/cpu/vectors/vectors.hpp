@@ -1,10 +1,11 @@
 // Vectors of `lanes` floats, in the compiler's own portable form: code written with them is compiled once per
-// instruction set. Where registers are narrower than the vectors wanted, split_vectors.hpp. An instruction set `Isa` is
-// such a type with, beside, stream() and fence() for stores that pass by the caches and the shape of the register block
-// of a matrix product: gemm_rows x gemm_vectors accumulators.
+// instruction set. split_vectors.hpp has vectors that are wider than the registers. An instruction set `Isa` is such a
+// type with two additions. It has stream() and fence() for non-temporal stores, and the shape of the register block of
+// a matrix product: gemm_rows x gemm_vectors accumulators.
 //
-// Code templated on an Isa may call other inline functions only where they are surely inlined (tile arithmetic): of two
-// out-of-line bodies, one per instruction set, the linker keeps one. A test looks for such bodies.
+// Code templated on an Isa may call other inline functions only if they are surely inlined (tile arithmetic). Otherwise
+// there would be one out-of-line body per instruction set, and the linker keeps only one of them. A test looks for such
+// bodies.
 #pragma once
 
 #include <cstddef>
@@ -22,23 +23,24 @@ struct Vectors {
   static V load(const float* from) { return *reinterpret_cast<const Unaligned*>(from); }
   static void store(float* to, V value) { *reinterpret_cast<Unaligned*>(to) = value; }
   static V all(float value) { return value - V{}; }
-  // Returns the larger of each lane; `a` where one of them is not a number.
+  // Returns the larger of each lane; `a` if one of them is not a number.
   static V larger(V a, V b) { return a < b ? b : a; }
   static V where_negative(V value, V then, V otherwise) { return value < V{} ? then : otherwise; }
-  // 2^(n - 127) of 1.5 * 2^23 + n, in whose last bits the integer n stands, 1 to 254; of anything else any value.
+  // Returns 2^(n - 127) for the value 1.5 * 2^23 + n, whose last bits hold the integer n, 1 to 254. The result for
+  // other values is arbitrary.
   static V power(V value) { return (V)((Bits)value << 23); }
-  // Keeps the compiler from carrying single values that it loaded round a loop: it would have to spread each over the
-  // lanes of a vector, which a load does on its way.
+  // Hides a pointer from the optimiser, so that it does not keep loaded single values in registers over loop
+  // iterations. It would have to broadcast each to the lanes of a vector, which a load does for free.
   static const float* anew(const float* at) {
     __asm__("" : "+r"(at));
     return at;
   }
   static void prefetch(const void* address) { __builtin_prefetch(address, 0, 2); }
-  // A load that nobody waits for: unlike a prefetch it always has its page translated.
+  // Loads a value without waiting for it. Unlike a prefetch, it always gets its page translated.
   static void touch(const float* address) { static_cast<void>(*static_cast<const volatile float*>(address)); }
 };
 
-// An instruction set's stores where nothing passes by the caches.
+// An instruction set whose stores all go through the caches.
 template <int count>
 struct PlainVectors : Vectors<count> {
   static void stream(float* to, typename Vectors<count>::V value) { Vectors<count>::store(to, value); }
