@@ -12,13 +12,14 @@
 namespace znni::cpu {
 namespace {
 
-// A core alone draws about this much from memory; a few of them saturate it.
+// Approximate memory rate of a single core; a few cores saturate the memory.
 constexpr double bytes_per_second_and_core = 20e9;
 constexpr int cores_that_saturate_memory = 8;
 
 std::vector<DeviceSpec> probe() { return {describe_cpu(default_threads())}; }
 
-// Cores to pin workers to: none where the process has a quota of time, which may come from any core.
+// Returns the cores to which workers may be pinned. Returns none if the process has a quota of processor time, because
+// that time may come from any core.
 Topology cores_to_pin(const Result<Topology>& topology) {
   if (!topology) return {};
   const auto cores = static_cast<double>(topology->cores.size());
@@ -26,7 +27,7 @@ Topology cores_to_pin(const Result<Topology>& topology) {
   return is_quota ? unpinned(*topology) : *topology;
 }
 
-// Of one socket, where the machine has several and they have as many cores.
+// Returns the cores of one socket if the machine has several with enough cores; otherwise fails.
 Result<Topology> cores_of_socket(const DeviceSpec& spec, const Topology& machine) {
   std::vector<Topology> parts = sockets(machine);
   const std::size_t cores = parts.empty() ? 0 : parts.front().cores.size();

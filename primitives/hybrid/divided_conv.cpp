@@ -20,7 +20,7 @@ Result<void> check_format(const SubLayers& parts, Format format) {
                  (cuts_images && format.layout == Layout::channels_last ? "in f or f_out" : "in parts"));
 }
 
-// What the formats of host memory and of partial sums allow.
+// Fails if the formats of host memory or of partial sums cannot be divided in this way.
 Result<void> check_formats(const SubLayers& parts, const DividedChoice& choice) {
   for (const Format format : {choice.host_in(), choice.host_out()}) {
     if (Result<void> sound = check_format(parts, format); !sound) return sound;
@@ -36,7 +36,7 @@ const Estimate* find(const std::vector<Estimate>& estimates, const DividedChoice
   return found == estimates.end() ? nullptr : &*found;
 }
 
-// Every buffer of a part but its tensors and what it keeps must be device memory.
+// Fails unless all buffers of a part are device memory; persistent ones are exempt.
 Result<void> check_inner(const Primitive& inner, const Estimate& estimate) {
   for (const Buffer& buffer : estimate.memory) {
     if (buffer.lifetime.persistent || buffer.space == MemorySpace::device) continue;
@@ -68,7 +68,7 @@ Seconds sum_seconds(const SubLayers& parts, const std::vector<Estimate>& of) {
   return of.front().time + of.back().time + (middle > 0 ? middle * of[1].time : 0);
 }
 
-// One part of a tensor of `whole`, moved in as many copies as it has pieces, or in one when staged.
+// Returns the time to move one part of a tensor of `whole`: in one copy if staged, otherwise in one copy per piece.
 Seconds moved(const LinkRate& link, const Shape5& whole, const Shape5& part, Format format, bool staged) {
   std::int64_t copies = staged ? 1 : 0;
   const auto count = [&](std::int64_t, const CopyRows&) { ++copies; };
@@ -77,7 +77,7 @@ Seconds moved(const LinkRate& link, const Shape5& whole, const Shape5& part, For
          static_cast<double>(tensor_bytes(part, format)) / link.bytes_per_second;
 }
 
-// `compute`: of each sum.
+// Returns the times of a part. `compute`: of each sum.
 PartSeconds part_seconds(const SubLayers& parts, Seconds compute, const DividedChoice& choice,
                          const AcceleratorSpec& link) {
   const Shape5 whole_out = output_shape(parts.whole);
@@ -154,7 +154,7 @@ std::int64_t part_kernel_floats(const SubLayers& parts) {
 DividedSeconds divided_seconds(const SubLayers& parts, const PartSeconds& part) {
   const auto sums = static_cast<double>(parts.sums());
   const auto uploads = static_cast<double>(parts.uploads());
-  // What is left to compute when the last upload is done.
+  // Time left to compute when the last upload is done.
   const Seconds last = parts.terms > 1 ? part.compute / static_cast<double>(parts.terms)
                                        : static_cast<double>(parts.outputs) * part.compute;
   DividedSeconds all;

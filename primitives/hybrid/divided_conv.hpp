@@ -41,9 +41,9 @@ struct PartSeconds {
   Seconds duplex = 0;     // all copies of the layer, at the rate that both directions share
 };
 
-// Times of all parts together, and of the layer. The total is the longest of the four times plus the copies that cannot
-// overlap: the first part's upload and the last part's download. (ZNNi adds up the times of the parts; here the three
-// streams overlap.)
+// Times of all parts together, and of the layer. The total is the longest of the four, each with the work that it
+// cannot overlap, such as the first part's upload and the last part's download. (ZNNi adds up the times of the parts;
+// here the three streams overlap.)
 struct DividedSeconds {
   Seconds compute = 0;
   Seconds upload = 0;
@@ -76,7 +76,7 @@ using DescribePart = std::function<const Result<std::vector<Estimate>>&(const Co
 // inner primitive refuses a part, fails with its reason.
 [[nodiscard]] Result<Estimate> describe_divided(const ConvProblem& conv, const DividedChoice& choice,
                                                 const DeviceSpec& spec);
-// The next three do the same in steps, for callers that need only the time of slow choices.
+// Returns only the time. Callers that need no more of slow choices call this, and divided_estimate() for the others.
 [[nodiscard]] Seconds divided_time(const SubLayers& parts, const InnerEstimates& inner, const DividedChoice& choice,
                                    const DeviceSpec& spec);
 // Returns a lower bound of divided_time() of choices with planar tensors and staged parts, whose parts of each sum take

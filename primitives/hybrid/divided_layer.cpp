@@ -11,8 +11,8 @@
 namespace znni::hybrid {
 namespace {
 
-constexpr std::int64_t staging_piece = std::int64_t{1} << 20;    // bytes one host thread copies at a time
-constexpr std::int64_t max_bytes_alone = std::int64_t{1} << 16;  // copied in less time than it takes to wake a thread
+constexpr std::int64_t staging_piece = std::int64_t{1} << 20;    // bytes that one host thread copies at a time
+constexpr std::int64_t max_bytes_alone = std::int64_t{1} << 16;  // copied in less time than waking a thread takes
 
 void copy_rows_alone(std::byte* to, const std::byte* from, const CopyRows& rows) {
   for (std::int64_t row = 0; row < rows.count; ++row) {
@@ -20,7 +20,7 @@ void copy_rows_alone(std::byte* to, const std::byte* from, const CopyRows& rows)
   }
 }
 
-// Copies rows with the host's threads, long ones in pieces; a few bytes with the caller's alone.
+// Copies rows with the host's threads, long rows in pieces. The calling thread alone copies small amounts.
 void copy_rows(Executor& executor, std::byte* to, const std::byte* from, const CopyRows& rows) {
   if (mul(rows.count, rows.bytes) <= max_bytes_alone) return copy_rows_alone(to, from, rows);
   const std::int64_t pieces = div_up(rows.bytes, staging_piece);
@@ -36,13 +36,13 @@ std::byte* bytes_at(const TensorView& view, std::int64_t element) {
   return reinterpret_cast<std::byte*>(view.data) + element * element_bytes(view.format.type);
 }
 
-// From a dense tensor to a view: the steps change sides.
+// Returns rows from a dense tensor to a view: exchanges the two steps.
 CopyRows turned(CopyRows rows) {
   std::swap(rows.to_step, rows.from_step);
   return rows;
 }
 
-// Device slots of one kind of part, pinned ones where parts are staged, and the events that say when they may be used.
+// Device slots of one kind of part, pinned slots if parts are staged, and the events that tell when a slot may be used.
 struct Slots {
   Slots() = default;
   Slots(const Shape5& of_shape, Format of_format, std::int64_t of_count)
@@ -52,10 +52,10 @@ struct Slots {
   Format format;
   std::int64_t count = 1;
   std::byte* device = nullptr;
-  std::byte* pinned = nullptr;   // nullptr: not staged
-  std::array<Event, 2> filled;   // by an upload, or by the last sub-layer of a sum
-  std::array<Event, 2> emptied;  // by the sub-layers that read it, or by a download
-  std::int64_t next = 0;         // uses so far
+  std::byte* pinned = nullptr;   // nullptr if not staged
+  std::array<Event, 2> filled;   // recorded after an upload, or after the last sub-layer of a sum
+  std::array<Event, 2> emptied;  // recorded after the sub-layers that read it, or after a download
+  std::int64_t next = 0;         // number of uses so far
 
   [[nodiscard]] std::size_t slot() const { return static_cast<std::size_t>(next % count); }
   [[nodiscard]] std::byte* device_at(std::size_t slot) const {
@@ -118,13 +118,13 @@ class DividedLayer final : public PreparedLayer {
     place(arena);
     Result<void> done = start();
     if (done) done = run_parts(inputs, out);
-    // Whatever went wrong: nothing may still read or write the caller's memory.
+    // Even after an error, no work may still read or write the caller's memory.
     Result<void> dry = accelerator_.synchronise();
     return done ? dry : done;
   }
 
  private:
-  // Of the kernels of part (output, term): where they lie in the layer's, or gathered in `to`.
+  // Returns the kernels of part (output, term): a range of the layer's kernels, or a copy gathered in `to`.
   [[nodiscard]] std::span<const float> kernels_of(std::int64_t output, std::int64_t term, std::span<const float> all,
                                                   std::span<float> to) const {
     const SubLayer sub = parts_.at(output * parts_.terms + term);
@@ -174,7 +174,7 @@ class DividedLayer final : public PreparedLayer {
     return {};
   }
 
-  // What was granted may still be in use by work that the compute stream has been given before.
+  // Makes the copy streams wait for earlier work of the compute stream, which may still use the granted memory.
   Result<void> start() {
     if (Result<void> marked = accelerator_.record(Stream::compute, start_); !marked) return marked;
     for (const Stream stream : {Stream::upload, Stream::download}) {
@@ -200,7 +200,7 @@ class DividedLayer final : public PreparedLayer {
       if (sub.closes_sum) {
         if (Result<void> fetched = fetch(sub, out); !fetched) return fetched;
       }
-      // Ahead of the wait for what was fetched before: the link and the GPU go on meanwhile.
+      // Comes before the wait for the previous download, so that the link and the GPU stay busy.
       if (index + 1 < count) {
         if (Result<void> sent = send(index + 1, inputs); !sent) return sent;
       }
@@ -211,7 +211,7 @@ class DividedLayer final : public PreparedLayer {
     return keep_last(out);
   }
 
-  // Uploads what sub-layer `index` reads and is not there yet.
+  // Uploads the data that sub-layer `index` reads, unless it was uploaded before.
   Result<void> send(std::int64_t index, std::span<const TensorView> inputs) {
     const SubLayer sub = parts_.at(index);
     if (sub.uploads) {
@@ -225,7 +225,7 @@ class DividedLayer final : public PreparedLayer {
     const std::size_t slot = to.slot();
     ++to.next;
     if (to.pinned != nullptr) {
-      // Until the upload before last from this slot is done.
+      // Waits until the last upload from this pinned slot is done.
       if (Result<void> free = accelerator_.synchronise(to.filled[slot]); !free) return free;
       std::byte* at = to.pinned_at(slot);
       visit_pieces(from, box, [&](std::int64_t element, const CopyRows& rows) {
@@ -251,7 +251,7 @@ class DividedLayer final : public PreparedLayer {
     return done;
   }
 
-  // The slot that the last use of `part` took.
+  // Returns the slot of the last use of `part`.
   static std::size_t last_slot(const Slots& part) { return static_cast<std::size_t>((part.next - 1) % part.count); }
 
   [[nodiscard]] TensorView partial(std::int64_t sum_step) const {
@@ -309,7 +309,8 @@ class DividedLayer final : public PreparedLayer {
     return done;
   }
 
-  // From pinned memory to the output: of the sum before the last one fetched, while that one is under way.
+  // Copies an output from pinned memory to the tensor: that of the sum before the last one fetched, whose download may
+  // still run.
   Result<void> keep_previous(const TensorView& out) {
     return outputs_.next < 2 || outputs_.pinned == nullptr ? Result<void>() : keep(outputs_.next - 2, out);
   }
@@ -335,7 +336,7 @@ class DividedLayer final : public PreparedLayer {
   Slots residuals_;
   Slots outputs_;
   Event start_;
-  std::array<Box, 2> kept_;  // where the output of each slot belongs
+  std::array<Box, 2> kept_;  // position of the output in each slot
   std::byte* partial_ = nullptr;
   LayersInTurn layers_;  // by part of f_out, then of f
 };

@@ -15,20 +15,20 @@ constexpr std::string_view shared_scratch = "scratch";
 
 // A tensor of the convolution, in the format in which it is computed.
 struct Inside {
-  std::string name;  // of the buffer
+  std::string name;  // name of the buffer
   Shape5 shape;
   Format format;
   bool is_output = false;
 
   [[nodiscard]] bool differs() const { return format != Format{}; }
   [[nodiscard]] std::int64_t bytes() const { return tensor_bytes(shape, format); }
-  // From planar to here, or back.
+  // Returns the reorder from planar to this format, or back for the output.
   [[nodiscard]] ReorderProblem reorder() const {
     return is_output ? ReorderProblem{shape, format, {}} : ReorderProblem{shape, {}, format};
   }
 };
 
-// The inputs, then the output.
+// Returns the inputs, then the output.
 std::vector<Inside> tensors_inside(const ConvProblem& conv, const Estimate& inner) {
   std::vector<Inside> all;
   for (int i = 0; i < input_count(conv); ++i) {
@@ -38,7 +38,8 @@ std::vector<Inside> tensors_inside(const ConvProblem& conv, const Estimate& inne
   return all;
 }
 
-// One way, as every primitive that reorders offers.
+// Returns the estimate of a reorder from planar to the tensor's format or back; every primitive that reorders offers
+// both.
 Result<Estimate> reorder_estimate(const Inside& tensor, const Primitive& reorder, const DeviceSpec& spec) {
   const ReorderProblem problem = tensor.reorder();
   Result<std::vector<Estimate>> all = reorder.describe(problem, spec);
@@ -80,7 +81,7 @@ class ReorderedConv final : public PreparedLayer {
   }
 
   std::vector<Inside> tensors_;
-  LayersInTurn layers_;  // reorders of inputs, the convolution, that of the output
+  LayersInTurn layers_;  // reorders of inputs, the convolution, the reorder of the output
 };
 
 }  // namespace

@@ -9,7 +9,7 @@ constexpr std::int64_t most_sublayers = std::int64_t{1} << 20;
 
 Error unfit(std::string message) { return {ErrorCode::invalid_argument, std::move(message)}; }
 
-// A part of `all`, where 0 means all of it.
+// Returns the size of a part of `all`; 0 means all of it.
 Result<std::int64_t> part_of(const char* name, std::int64_t part, std::int64_t all) {
   if (part >= 0 && part <= all) return part == 0 ? all : part;
   return unfit(std::string("division.") + name + " = " + std::to_string(part) + " is not in [0, " +

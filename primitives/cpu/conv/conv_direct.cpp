@@ -1,6 +1,6 @@
-// cpu.conv.direct: the textbook convolution, blocked for registers (conv_direct_kernel.hpp). Planar in and
-// out, no scratch. Workers take planes of a group of output images: the group's kernels and the input rows of
-// one output row stay in the core's own cache.
+// cpu.conv.direct: the textbook convolution, blocked for registers (conv_direct_kernel.hpp). Planar in and out, no
+// scratch. A worker takes one plane of a group of output channels. The group's kernels and the input rows of one output
+// row stay in the core's own cache.
 #include <algorithm>
 #include <span>
 
@@ -11,26 +11,27 @@
 namespace znni::cpu {
 namespace {
 
-// Shares of the rate of two 8-lane multiply-adds a cycle, which this code is written for: measured. Of tiles of two or
-// three vectors, where the input rows of an output row fit into first-level cache and where they do not; of narrower
-// ones; of tiles by images.
+// Measured shares of the rate of two 8-lane multiply-adds a cycle, for which this code is written. The first two are
+// for tiles of two or three vectors: with the input rows of an output row in first-level cache, and without. The third
+// is for narrower tiles, the fourth for tiles by channels.
 constexpr double near_efficiency = 0.95;
 constexpr double far_efficiency = 0.75;
 constexpr double one_vector_efficiency = 0.6;
 constexpr double image_tile_efficiency = 0.7;
 constexpr double first_level_bytes = 32768;
 constexpr double flops_per_cycle = 32;
-// Going on to the next row of the kernel takes about as long as one of its positions.
+// Cost of going to the next row of the kernel, in kernel positions.
 constexpr double row_positions = 1;
-// Operations per output voxel that do not shrink with f and k: starting, storing, activating a tile.
+// Operations per output voxel that do not depend on f and k: starting, storing and activating a tile.
 constexpr double overhead_flops = 50.0;
 
-// Of 8 lanes, as a share of what the device can do.
+// Returns the rate of 8 lanes as a share of the device's rate.
 double rate_share(const DeviceSpec& spec) {
   return std::min(1.0, flops_per_cycle * spec.hertz * spec.threads / spec.flops_per_second);
 }
 
-// Voxels of a row over what its tiles could do: three vectors as long as there are, the last one moved back.
+// Returns the share of its tiles' capacity that a row uses. Tiles have three vectors as long as enough voxels are left;
+// the last one is moved back.
 double tiles_share(std::int64_t voxels) {
   constexpr std::int64_t widest = 3 * direct_lanes;
   auto vectors = 3.0 * static_cast<double>(voxels / widest);
@@ -45,7 +46,7 @@ double tiles_share(std::int64_t voxels) {
 double voxel_tiles_efficiency(const ConvProblem& conv) {
   const std::int64_t block = direct_block_images(output_shape(conv).n.x);
   const auto rows = static_cast<double>(float_bytes(mul(mul(conv.in.f, conv.k.z), mul(conv.k.y, conv.in.n.x))));
-  // A weight is broadcast for every image, an input vector loaded once for all: few images starve the units.
+  // A weight is broadcast for every channel, but an input vector is loaded once for all: few channels starve the units.
   const double images = static_cast<double>(std::min(conv.f_out, block)) / static_cast<double>(block);
   const auto positions = static_cast<double>(conv.k.x);
   return (rows <= first_level_bytes ? near_efficiency : far_efficiency) * tiles_share(output_shape(conv).n.x) *
@@ -85,10 +86,10 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return std::vector<Estimate>{std::move(estimate)};
 }
 
-// Which blocks of output images one worker computes together, row by row.
+// Blocks of output channels that one worker computes together, row by row.
 struct Grouping {
-  std::int64_t blocks = 1;     // of direct_block_images() images, in all
-  std::int64_t per_group = 1;  // whose kernels fill at most half of the second-level cache
+  std::int64_t blocks = 1;     // total number, of direct_block_images() channels each
+  std::int64_t per_group = 1;  // their kernels fill at most half of the second-level cache
   std::int64_t groups = 1;
 };
 
@@ -98,7 +99,7 @@ Grouping group_blocks(const ConvProblem& conv, const DeviceSpec& spec) {
   Grouping grouping;
   grouping.blocks = div_up(conv.f_out, block);
   const std::int64_t cached = std::clamp(spec.l2_bytes / 2 / block_bytes, std::int64_t{1}, grouping.blocks);
-  // Few planes: smaller groups, so that every worker gets several.
+  // If there are few planes, groups are smaller, so that every worker gets several.
   const std::int64_t wanted = div_up(std::int64_t{4} * spec.threads, conv.in.S * output_shape(conv).n.z);
   grouping.per_group = std::min(cached, div_up(grouping.blocks, wanted));
   grouping.groups = div_up(grouping.blocks, grouping.per_group);

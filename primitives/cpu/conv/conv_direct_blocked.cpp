@@ -1,7 +1,7 @@
-// cpu.conv.direct_blocked: the textbook convolution to blocks of output images, which lie in the vector lanes
-// (fft_tiled/direct_rows.hpp) and leave past the caches. From few planar images: the first layer of a net with small
-// kernels. From blocks: kernels of one tap, and shapes too small for tiles. What it computes per tap is a multiply-add
-// and a load.
+// cpu.conv.direct_blocked: the textbook convolution to blocks of output channels. The channels lie in the vector lanes
+// (fft_tiled/direct_rows.hpp) and are written with non-temporal stores. It reads few planar channels, for the first
+// layer of a net with small kernels. It reads blocks for kernels of one tap and for shapes too small for tiles. Each
+// tap costs a multiply-add and a load.
 #include <algorithm>
 #include <utility>
 
@@ -14,10 +14,11 @@ namespace {
 using namespace fft_tiled;
 
 constexpr std::string_view name = "cpu.conv.direct_blocked";
-// Of all input images together. Beyond, what a tap costs of blocks is little beside what a tile's transform saves.
+// Maximum taps of all input channels together. With more taps, a tile's transform saves far more than direct taps of
+// blocks could.
 constexpr std::int64_t most_taps = 4096;
 constexpr std::int64_t rows_per_task = 16;
-// What finishing and writing a voxel costs, in taps.
+// Cost of finishing and writing a voxel, in taps.
 constexpr double taps_of_writing = 5.0;
 
 Seconds model(const Tiling& t, const DeviceSpec& spec, Format in, Format out) {

@@ -8,14 +8,14 @@
 namespace znni::cpu {
 namespace {
 
-// 4 images x 3 vectors use 12 of the 16 registers an AVX2 machine has; 3 hold inputs, 1 a weight. Where a vector takes
-// two of 32 registers, they take 24; 6 hold inputs, 1 a weight.
+// 4 channels x 3 vectors use 12 of the 16 registers of an AVX2 machine; 3 hold inputs, 1 a weight. If a vector takes
+// two of 32 registers, they use 24; 6 hold inputs, 1 a weight.
 constexpr int most_images = 4;
 constexpr int most_vectors = 3;
 
 using Lanes = Eight::V;
 
-// body(row, kernels) for every input row that the output row depends on, kernels advanced by `block` per
+// Calls body(row, kernels) for every input row that the output row depends on. `kernels` advances by `block` per
 // position along x.
 template <class Body>
 inline void for_each_input_row(const DirectRow& row, std::int64_t block, const Body& body) {
@@ -31,7 +31,7 @@ inline void for_each_input_row(const DirectRow& row, std::int64_t block, const B
   }
 }
 
-// `images` images x `vectors` vectors of voxels from voxel x on.
+// Computes `images` channels x `vectors` vectors of voxels, from voxel x on.
 template <int images, int vectors>
 void voxel_tile(const DirectRow& row, std::int64_t x) {
   Lanes sums[images][vectors];
@@ -58,7 +58,7 @@ void voxel_tile(const DirectRow& row, std::int64_t x) {
   }
 }
 
-// All voxels (fewer than a vector) x 8 images.
+// Computes all voxels (fewer than a vector) x 8 channels.
 template <int voxels>
 void image_tile(const DirectRow& row, std::int64_t) {
   Lanes sums[voxels];
@@ -90,7 +90,8 @@ constexpr std::array<std::array<Tile, most_vectors>, most_images> voxel_tiles = 
 constexpr std::array<Tile, direct_lanes - 1> image_tiles = {image_tile<1>, image_tile<2>, image_tile<3>, image_tile<4>,
                                                             image_tile<5>, image_tile<6>, image_tile<7>};
 
-// Tiles of up to 3 vectors; the last one is moved back to end with the row and computes a few voxels twice.
+// Computes a row in tiles of up to 3 vectors. The last tile is moved back to end with the row and computes a few voxels
+// twice.
 void row_by_voxels(const DirectRow& row) {
   const auto& tiles = voxel_tiles[static_cast<std::size_t>(row.images - 1)];
   for (std::int64_t x = 0; x < row.voxels;) {

@@ -1,6 +1,6 @@
-// Convolution of few images, by FFT of the planes of overlap-save tiles, whole tiles in a worker's own cache
-// (fft_tiled/whole_tile.hpp): the first layer of a net, where a product of matrices would have but one input image, and
-// the spectra of 80 output images on their way through memory would take all the time.
+// Convolution of few channels, by FFT of the planes of overlap-save tiles; whole tiles stay in a worker's own cache
+// (fft_tiled/whole_tile.hpp). It is for the first layer of a net. There a matrix product would have only one input
+// channel, and moving the spectra of 80 output channels through memory would take all the time.
 #include <algorithm>
 #include <utility>
 

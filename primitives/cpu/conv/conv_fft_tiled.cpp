@@ -1,8 +1,8 @@
-// Convolution by FFT over overlap-save tiles with a complex matrix product per frequency. Images lie in the vector
-// lanes from a blocked input to a blocked output, so that nothing is transposed; a tile's spectra meet those of the
-// kernels in products of (tiles x f) by (f x f_out) matrices, which reuse each kernel spectrum for all tiles of a
-// batch. Tiles: fft_tiled/tiling.hpp. Departs from ZNNi section IV.A, whose transforms span the image and whose
-// products read a kernel spectrum for one multiplication.
+// Convolution by FFT over overlap-save tiles, with one complex matrix product per frequency. Channels lie in the vector
+// lanes from a blocked input to a blocked output, so nothing is transposed. The spectra of tiles and kernels are
+// multiplied as (tiles x f) by (f x f_out) matrices. So each kernel spectrum is reused for all tiles of a batch. Tiles:
+// fft_tiled/tiling.hpp. ZNNi section IV.A differs: its transforms span the image, and its products read a kernel
+// spectrum for a single multiplication.
 #include <algorithm>
 #include <utility>
 
@@ -18,9 +18,9 @@ namespace {
 using namespace fft_tiled;
 
 constexpr std::string_view name = "cpu.conv.fft_tiled";
-// Beyond this many the products of extents are no longer sure to fit.
+// Maximum number of channels; beyond it, the products of extents may not fit.
 constexpr std::int64_t most_images = 65536;
-// Workers that transform the kernels when a layer is loaded: what they work in is in no plan, so it is kept small.
+// Workers that transform the kernels when a layer is loaded. No plan declares their scratch, so it is kept small.
 constexpr std::int64_t loading_parts = 4;
 
 class TiledLayer final : public PreparedLayer {
@@ -28,7 +28,7 @@ class TiledLayer final : public PreparedLayer {
   TiledLayer(const TilePlan& plan, const TileKernels& kernels, const LayerWeights& weights, Executor& executor)
       : plan_(plan), kernels_(kernels), weights_(weights), executor_(executor) {}
 
-  // `kept`: spectra that stay, or empty.
+  // Fills the persistent buffers. `kept`: persistent spectra, or empty.
   void keep(std::span<float> kept, std::span<float> bias, std::span<float> scratch) {
     spectra_ = kept;
     bias_ = bias;
@@ -55,7 +55,7 @@ class TiledLayer final : public PreparedLayer {
   }
 
  private:
-  // Part `index` of `parts` equal ones.
+  // Returns part `index` of `parts` equal ones.
   static float* part(std::span<float> scratch, std::int64_t index, std::int64_t parts) {
     return scratch.data() + index * (static_cast<std::int64_t>(scratch.size()) / parts);
   }

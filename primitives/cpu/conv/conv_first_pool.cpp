@@ -1,7 +1,8 @@
-// cpu.conv.first_pool: convolution of few images, by FFT of the planes of tiles or by the direct algorithm, with the
-// max pooling behind it, fragments or plain, both in a worker's own cache: the images between the two, the largest
-// tensor of many a net, are neither written nor held. Of a tile one block of images is computed after the other, a few
-// planes at a time, and pooled; bias and activation, which keep what is largest, come behind that.
+// cpu.conv.first_pool: convolution of few channels with the max pooling behind it, fragments (MPF) or plain, both in a
+// worker's own cache. It uses FFT of the planes of tiles, or the direct algorithm. The tensor between the two, the
+// largest of many nets, is neither written nor held. A tile's blocks of channels are computed one after the other, a
+// few planes at a time, and pooled. Bias and activation come after that, because they do not change which value is the
+// largest.
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -57,12 +58,12 @@ class FirstPool final : public PreparedLayer {
   }
 
  private:
-  // Some planes of one block, those of the windows from `first` on.
+  // Some planes of one block: those of the windows from `first` on.
   struct Turn {
     std::int64_t block;
     std::int64_t first;
     std::int64_t positions;
-    TensorView planes;  // the first is that where the windows of `first` begin
+    TensorView planes;  // the first one is the plane at which the windows of `first` begin
   };
 
   void run_tile(const TensorView& in, const TensorView& out, const PooledTile& at, float* scratch) const {
@@ -83,8 +84,8 @@ class FirstPool final : public PreparedLayer {
     finish_pooling();
   }
 
-  // The planes of a turn fill what is held from one end to the other, those of the next one back: it begins with the
-  // plane that the last one ended with, where windows read that again.
+  // Returns the planes of a turn. One turn fills the held planes from one end to the other, the next one back. It thus
+  // begins with the planes with which the last turn ended, which its windows read again.
   [[nodiscard]] TensorView held_planes(const PooledTile& at, float* memory, bool is_back) const {
     const std::int64_t lanes = tiling_.conv.lanes;
     const Vec3 read = tiling_.read_by(at.count);
@@ -111,7 +112,7 @@ class FirstPool final : public PreparedLayer {
   void sum_taps(const BlockTask& block) const {
     const TileTask& tile = *block.tile;
     const std::int64_t lanes = tiling_.conv.lanes;
-    Tiling one = tiling_.conv;  // as if there were no other images
+    Tiling one = tiling_.conv;  // as if there were no other channels
     one.problem.f_out = std::min(lanes, one.problem.f_out - block.block * lanes);
     TensorView in = *tile.in;
     in.data = &in.at(tile.stack.s, 0, {tile.z + block.first, tile.stack.y, tile.stack.x});
@@ -164,7 +165,7 @@ class FirstPool final : public PreparedLayer {
   const TileKernels& kernels_;
   Vec3 offsets_;
   Activation activation_;
-  bool activates_apart_;  // what no comparison does
+  bool activates_apart_;  // true for activations that the pooling cannot apply by a comparison
   PooledPlanes held_;
   PooledScratch scratch_;
   std::int64_t cache_bytes_;

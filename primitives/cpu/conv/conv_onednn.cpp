@@ -1,6 +1,5 @@
-// Direct convolution by oneDNN, in channel-blocked layout. Dense tensors are handed to the library as they
-// are; it takes no others, so windows of larger tensors pass through a small dense slab, a few rows of the
-// output at a time.
+// Direct convolution by oneDNN, in channel-blocked layout. Dense tensors go to the library directly. It accepts no
+// others, so windows of larger tensors pass through a small dense slab, a few rows of the output at a time.
 #include <algorithm>
 #include <utility>
 
@@ -19,15 +18,15 @@ constexpr std::string_view slab_in_name = "slab of input rows";
 constexpr std::string_view slab_out_name = "slab of output rows";
 constexpr std::string_view slab_residual_name = "slab of residual rows";
 
-// The slabs may take one part in so many of what the tensors take.
+// The slabs may take 1/64 of the bytes of the tensors.
 constexpr std::int64_t slab_part = 64;
 
-// Fractions of peak. Dilated taps leave the caches' lines half used.
+// Fractions of the peak rate. Dilated taps use only half of the cache lines.
 constexpr double efficiency = 0.90;
 constexpr double dilated_efficiency = 0.75;
 constexpr double planar_efficiency = 1.00;
 
-// One slab: `rows` rows of one output plane, from k.z input planes that lie side by side.
+// Returns one slab: `rows` rows of one output plane, from k.z input planes side by side.
 ConvProblem slab_of(const ConvProblem& problem, std::int64_t rows) {
   ConvProblem slab = problem;
   slab.in.S = 1;
@@ -41,7 +40,7 @@ std::int64_t slab_bytes(const ConvProblem& problem, std::int64_t rows, Format in
   return add(tensor_bytes(slab.in, in), mul(slab.residual ? 2 : 1, tensor_bytes(output_shape(slab), out)));
 }
 
-// As many rows as fit into the slabs' share; at least one.
+// Returns the largest number of rows that fit into the slabs' share; at least one.
 std::int64_t slab_rows(const ConvProblem& problem, Format in, Format out) {
   const std::int64_t share = add(tensor_bytes(problem.in, in), tensor_bytes(output_shape(problem), out)) / slab_part;
   std::int64_t fits = 1;
@@ -53,7 +52,7 @@ std::int64_t slab_rows(const ConvProblem& problem, Format in, Format out) {
   return fits;
 }
 
-// The convolution of whole tensors and the one of a slab, which share their weights.
+// The convolution of whole tensors and that of a slab; they share their weights.
 struct Convolutions {
   OnednnConvolution whole;
   OnednnConvolution slab;
@@ -73,7 +72,7 @@ Result<Convolutions> convolutions(const ConvProblem& problem, Format in, Format 
   return Convolutions{std::move(*whole), std::move(*slab), slab_problem};
 }
 
-// True when `view` is dense but for strides that nothing follows.
+// Returns true if `view` is dense, ignoring strides of axes with extent 1.
 bool dense(const TensorView& view) {
   Strides expected = dense_strides(view.shape, view.format);
   if (view.shape.S == 1) expected.S = view.strides.S;
@@ -122,7 +121,7 @@ class OnednnLayer final : public PreparedLayer {
  private:
   struct Slabs {
     TensorView in;
-    TensorView residual;  // without data where there is none
+    TensorView residual;  // without data if there is no residual
     TensorView out;
   };
 
@@ -146,7 +145,7 @@ class OnednnLayer final : public PreparedLayer {
     return {};
   }
 
-  // The slab's rows of an input, from (z, y) on, with all their images; its planes lie `step` apart.
+  // Copies the slab's rows of an input, from (z, y) on, with all their channels; the input planes are `step` apart.
   void fill(const TensorView& in, const TensorView& slab, std::int64_t s, std::int64_t z, std::int64_t y,
             std::int64_t step) {
     const std::int64_t width = block_width(in.format.layout);
@@ -187,7 +186,7 @@ Seconds seconds(const ConvProblem& problem, const DeviceSpec& spec, Format in, F
   const double activating =
       static_cast<double>(elements(output_shape(padded))) * late_activation_flops(problem.activation, spec);
   if (in == planar_format) {
-    // A first layer computes little for each voxel that it writes, and memory is read before it is written.
+    // A first layer computes little for each voxel that it writes; written memory is also read first.
     const auto written = static_cast<double>(tensor_bytes(output_shape(problem), out));
     return modelled_time(spec, direct_flops(padded) / planar_efficiency + activating, 1.0, bytes + written);
   }
@@ -223,7 +222,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   std::vector<Estimate> estimates;
   Error last;
   for (const Format in : {planar_format, blocked}) {
-    // The library reads planar images only in the kernels it has for first layers.
+    // The library reads planar channels only in its kernels for first layers.
     if (in == planar_format && conv->in.f >= block_width(blocked.layout)) continue;
     Result<Estimate> offered = estimate(*conv, spec, in, blocked);
     if (offered) {

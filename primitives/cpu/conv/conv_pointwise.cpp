@@ -1,6 +1,6 @@
-// cpu.conv.pointwise: kernels of one voxel between a few images. What such a layer computes is next to nothing, so it
-// is to cost no more than passing over its tensors once: planar in and out, no scratch, a stretch of the output that
-// stays in the first-level cache while the input images are added to it.
+// cpu.conv.pointwise: kernels of one voxel between a few channels. Such a layer computes very little, so it should cost
+// no more than one pass over its tensors. Planar in and out, no scratch. A stretch of the output stays in the
+// first-level cache while the input channels are added to it.
 #include <algorithm>
 #include <span>
 
@@ -12,7 +12,7 @@ namespace znni::cpu {
 namespace {
 
 constexpr std::string_view name = "cpu.conv.pointwise";
-// With more, registers hold sums better than caches do.
+// With more channels, registers hold the sums better than caches do.
 constexpr std::int64_t most_images = 4;
 constexpr std::size_t stretch = 2048;  // voxels
 
@@ -61,7 +61,7 @@ class ConvPointwise final : public PreparedLayer {
   }
 
  private:
-  // `count` voxels of a run, from its voxel `begin` on.
+  // Computes `count` voxels of a run, from its voxel `begin` on.
   void compute(std::span<const TensorView> inputs, const TensorView& out, const Run& run, std::size_t begin,
                std::size_t count) const {
     const std::span<float> to = run_of(out, run).subspan(begin, count);

@@ -24,8 +24,8 @@ memory::desc describe_tensor(const Shape5& shape, Layout layout) {
   return {{shape.S, shape.f, shape.n.z, shape.n.y, shape.n.x}, memory::data_type::f32, tag_of(layout)};
 }
 
-// The library plans its loops in 32-bit arithmetic, which wraps above these numbers of elements and then may
-// divide by zero. No layer that fits into a machine comes near them.
+// The library plans its loops in 32-bit arithmetic. Above these numbers of elements it wraps and may then divide by
+// zero. No layer that fits into a machine comes near them.
 struct Limit {
   const char* what;
   std::int64_t most;
@@ -41,7 +41,7 @@ Result<void> check_limit(const Limit& limit, std::int64_t found) {
                                            " that oneDNN can count"};
 }
 
-// All images of one plane, in whole blocks.
+// Returns the elements of all channels of one plane, in whole blocks.
 std::int64_t plane_elements_of(const Shape5& shape) {
   constexpr std::int64_t widest_block = 16;
   return mul(round_up(shape.f, widest_block), mul(shape.n.y, shape.n.x));
@@ -55,7 +55,7 @@ Result<void> check_limits(const ConvProblem& problem) {
   return check_limit(kernels_limit, mul(mul(problem.f_out, problem.in.f), voxels(problem.k)));
 }
 
-// The library counts the voxels left out between taps; along an axis of one tap there are none.
+// Returns the voxels left out between taps, as the library counts dilation; 0 along an axis of one tap.
 memory::dims gaps(const ConvProblem& problem) {
   memory::dims result;
   for (int axis = 0; axis < 3; ++axis) result.push_back(problem.k[axis] == 1 ? 0 : problem.dilation[axis] - 1);
@@ -74,7 +74,7 @@ dnnl::algorithm algorithm_of(ActivationKind kind) {
   return dnnl::algorithm::undef;
 }
 
-// The residual is added first, then comes the activation.
+// Returns the fused operations: first the residual is added, then comes the activation.
 dnnl::primitive_attr attributes(const ConvProblem& problem, const memory::desc& out) {
   dnnl::primitive_attr attr;
   attr.set_scratchpad_mode(dnnl::scratchpad_mode::user);
@@ -87,12 +87,12 @@ dnnl::primitive_attr attributes(const ConvProblem& problem, const memory::desc& 
   return attr;
 }
 
-// The input as the library sees it: whole blocks.
+// Returns the input's shape as the library sees it: whole blocks.
 Shape5 physical_input(const ConvProblem& problem, Format in) {
   return {problem.in.S, round_up(problem.in.f, block_width(in.layout)), problem.in.n};
 }
 
-// Calls the library; what it throws becomes an Error.
+// Calls the library and turns its exceptions into errors.
 template <class Function>
 Result<void> guarded(const char* what, const Function& function) {
   try {
@@ -116,7 +116,7 @@ OnednnConvolution::OnednnConvolution(const ConvProblem& problem, Format in, Form
     : problem_(problem), in_(in), out_(out), threads_(threads) {}
 
 Result<void> OnednnConvolution::create(const dnnl_memory_desc_t* weights) {
-  const OpenMpThreads counted(threads_);  // the workspace is counted per thread
+  const OpenMpThreads counted(threads_);  // the workspace depends on the number of threads
   return guarded("describes no convolution", [&] {
     if (!engine_) engine_ = dnnl::engine(dnnl::engine::kind::cpu, 0);
     const Shape5 in = physical_input(problem_, in_);
@@ -177,7 +177,7 @@ Result<void> OnednnConvolution::reorder_weights(const float* kernels, std::byte*
     const Vec3 k = problem_.k;
     const memory::desc plain({problem_.f_out, problem_.in.f, k.z, k.y, k.x}, memory::data_type::f32,
                              memory::format_tag::oidhw);
-    // The same blocks, of which only f images mean something: the library fills the rest with zeros.
+    // The same blocks, of which only f channels carry weights: the library fills the rest with zeros.
     memory::desc blocked = description_.weights_desc();
     blocked.data.dims[1] = problem_.in.f;
     memory from(plain, engine_, untyped(kernels));

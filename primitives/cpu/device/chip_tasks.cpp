@@ -11,7 +11,7 @@ std::vector<int> choose_primaries(const std::vector<int>& chip_of_worker, std::i
   const auto workers = static_cast<int>(chip_of_worker.size());
   ensure(1 <= count && count <= workers, "primary threads are chosen among the workers");
   std::vector<int> chosen;
-  std::vector<int> rank(chip_of_worker.size());  // of a worker among those of its chip
+  std::vector<int> rank(chip_of_worker.size());  // rank of a worker among those of its chip
   for (int worker = 0; worker < workers; ++worker) {
     const auto at = static_cast<std::size_t>(worker);
     rank[at] =
@@ -44,7 +44,7 @@ ChipTasks::ChipTasks(const std::vector<int>& chip_of_worker, const std::vector<i
   for (const int primary : primaries) ++chip_of(primary).primaries;
 }
 
-// Runs one task of an offer that has some; the lock is held before and after, not during.
+// Runs one task of an offer that has tasks left. The caller holds the lock; it is released during the task.
 void ChipTasks::take(Chip& chip, Offer& offer, int worker, std::unique_lock<std::mutex>& lock) {
   const std::int64_t index = offer.next++;
   ++offer.running;
@@ -85,7 +85,7 @@ void ChipTasks::help(int worker) {
     if (chip.offers.empty()) return;
     Offer& offer = *chip.offers.front();
     take(chip, offer, worker, lock);
-    // The offer lives on its primary's stack until nothing of it runs: look at it under the lock only.
+    // The offer lives on its primary's stack only until its last task is done: use it only under the lock.
     if (offer.running == 0) chip.changed.notify_all();
   }
 }

@@ -32,7 +32,7 @@ void unmap(std::byte* block, std::int64_t bytes) {
   if (bytes > 0) munmap(block, static_cast<std::size_t>(bytes));
 }
 
-// A block that starts on a huge page: maps one page more, gives back what sticks out.
+// Maps a block that starts on a huge page: maps one huge page more and unmaps the excess.
 std::byte* map_huge(std::int64_t bytes) {
   constexpr std::int64_t page = 4096;
   const std::int64_t whole = round_up(bytes, page);
@@ -51,14 +51,14 @@ void start_thread(const std::string& name, int number, std::span<const Core> cor
   pthread_setname_np(pthread_self(), (name + std::to_string(number)).substr(0, 15).c_str());
 }
 
-// What each of an executor's workers does first.
+// Returns the function that each of an executor's workers runs first.
 std::function<void(int)> pinning(const Topology& topology, int threads) {
   return [pins = pin_list(topology, threads)](int worker) {
     start_thread("znni-cpu-", worker, std::span(pins).subspan(static_cast<std::size_t>(worker), 1));
   };
 }
 
-// And each of those that drive sockets.
+// Returns the function that each thread that drives a socket runs first.
 std::function<void(int)> pinning_near(std::vector<Topology> sockets) {
   return [sockets = std::move(sockets)](int number) {
     start_thread("znni-socket-", number, sockets[static_cast<std::size_t>(number)].cores);
@@ -67,7 +67,7 @@ std::function<void(int)> pinning_near(std::vector<Topology> sockets) {
 
 class CpuDevice;
 
-// One socket of a machine: its threads, and the machine's memory where it is near them.
+// One socket of a machine: its threads, and the machine's memory near them.
 class CpuSocket final : public Device {
  public:
   CpuSocket(CpuDevice& machine, const DeviceSpec& spec, const Topology& topology)
@@ -119,7 +119,7 @@ class CpuDevice final : public Device {
   [[nodiscard]] Result<Reservation> reserve(MemorySpace space, std::int64_t bytes, std::string_view purpose) override {
     return reserve_near(memory_node_, space, bytes, purpose);
   }
-  // On this memory node; -1: anywhere.
+  // Reserves memory on this memory node; -1: anywhere.
   [[nodiscard]] Result<Reservation> reserve_near(int node, MemorySpace space, std::int64_t bytes,
                                                  std::string_view purpose) {
     if (space != MemorySpace::host) {
@@ -176,7 +176,7 @@ class CpuDevice final : public Device {
   int memory_node_;
   Executor executor_;
   std::vector<std::unique_ptr<CpuSocket>> sockets_;
-  std::unique_ptr<Executor> drivers_;  // of several sockets
+  std::unique_ptr<Executor> drivers_;  // set if there are several sockets
 };
 
 Result<Reservation> CpuSocket::reserve(MemorySpace space, std::int64_t bytes, std::string_view purpose) {

@@ -8,12 +8,12 @@
 namespace znni::cpu {
 namespace {
 
-// Waking all workers and waiting for the last of them.
+// Time to wake all workers and wait for the last one.
 constexpr Seconds seconds_per_call = 2e-5;
 
-// Loops that the compiler makes vectors of are built for at most so many lanes.
+// Maximum lanes for which the compiler builds auto-vectorised loops.
 constexpr int lanes_of_build = 8;
-// Of a vector by an activation with an exponential, in cycles: measured.
+// Measured cycles of one vector through an activation with an exponential.
 constexpr double cycles_of_exponential = 12.0;
 
 }  // namespace

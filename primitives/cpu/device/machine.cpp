@@ -15,11 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Limits at or above this are how version 1 writes "none".
+// Version 1 writes a limit at or above this for "none".
 constexpr std::int64_t no_limit = std::int64_t{1} << 60;
 constexpr double budget_share = 0.8;
 
-// First numbers of a small file; "max", missing files and junk end the list.
+// Reads the first numbers of a small file; "max", missing files and invalid text end the list.
 std::vector<std::int64_t> read_numbers(const fs::path& file) {
   std::ifstream stream(file);
   std::vector<std::int64_t> numbers;
@@ -42,7 +42,7 @@ void add_quota(const std::vector<std::int64_t>& quota, const std::vector<std::in
   lower(limits.processors, static_cast<double>(quota[0]) / static_cast<double>(period[0]));
 }
 
-// One folder of either version; files that are not there set nothing.
+// Adds the limits of one folder of either version; missing files set nothing.
 void add_folder(const fs::path& folder, CgroupLimits& limits) {
   add_memory_limit(folder / "memory.max", limits);
   add_memory_limit(folder / "memory.limit_in_bytes", limits);
@@ -51,8 +51,8 @@ void add_folder(const fs::path& folder, CgroupLimits& limits) {
   if (pair.size() == 2) add_quota({pair[0]}, {pair[1]}, limits);
 }
 
-// The group's own folder and every one above it, up to the mount point. Inside a container the group's path
-// may not exist below the mount: then the mount point is the container's own group.
+// Adds the limits of the group's own folder and of every folder above it, up to the mount point. Inside a container the
+// group's path may not exist below the mount; then the mount point is the container's own group.
 void add_chain(const fs::path& mount, std::string group, CgroupLimits& limits) {
   while (true) {
     add_folder(mount / fs::path(group).relative_path(), limits);
@@ -63,7 +63,7 @@ void add_chain(const fs::path& mount, std::string group, CgroupLimits& limits) {
   add_folder(mount, limits);
 }
 
-// A line of /proc/meminfo, bytes; 0 when it is not there.
+// Reads a line of /proc/meminfo, in bytes; 0 if it is missing.
 std::int64_t read_meminfo(const fs::path& root, std::string_view wanted) {
   std::ifstream stream(root / "proc/meminfo");
   for (std::string line; std::getline(stream, line);) {

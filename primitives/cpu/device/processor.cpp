@@ -10,7 +10,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What /proc/cpuinfo says of the first processor, or nothing.
+// Returns the first processor's field of /proc/cpuinfo, or "".
 std::string read_field(const fs::path& root, std::string_view field) {
   std::ifstream stream(root / "proc/cpuinfo");
   for (std::string line; std::getline(stream, line);) {
@@ -20,7 +20,7 @@ std::string read_field(const fs::path& root, std::string_view field) {
   return {};
 }
 
-// Arm's processors have numbers: "implementer 0x41, part 0xd0c".
+// Returns the model. Arm's processors have numbers instead of a name: "implementer 0x41, part 0xd0c".
 std::string read_model(const fs::path& root) {
   if (std::string name = read_field(root, "model name"); !name.empty()) return name;
   const std::string part = read_field(root, "CPU part");
@@ -34,7 +34,7 @@ std::optional<double> clock_of_system(const fs::path& root) {
   return std::nullopt;
 }
 
-// "Intel(R) Xeon(R) CPU @ 2.60GHz".
+// Reads the clock at the end of a model such as "Intel(R) Xeon(R) CPU @ 2.60GHz".
 std::optional<double> clock_of_model(const std::string& model) {
   const std::size_t at = model.find("@ ");
   if (at == std::string::npos || !model.ends_with("GHz")) return std::nullopt;

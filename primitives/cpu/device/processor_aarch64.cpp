@@ -2,7 +2,7 @@
 
 namespace znni::cpu {
 
-// Every such processor has NEON. The larger ones start two multiply-adds a cycle or more; two are counted.
+// Every such processor has NEON. The larger ones start at least two multiply-adds a cycle; two are assumed.
 VectorUnits read_vector_units(const std::filesystem::path&) { return {4, 16.0}; }
 
 }  // namespace znni::cpu

@@ -8,7 +8,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Zen 4 does AVX-512 in two halves.
+// Returns true for AMD family 25: Zen 4 executes AVX-512 in two halves.
 bool halves_wide_vectors(const fs::path& root) {
   std::ifstream stream(root / "proc/cpuinfo");
   bool amd = false;
@@ -19,7 +19,7 @@ bool halves_wide_vectors(const fs::path& root) {
   return false;
 }
 
-// All that code built for x86-64-v4 may use.
+// Returns true if the processor has all extensions that code built for x86-64-v4 may use.
 bool has_avx512() {
   return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
          __builtin_cpu_supports("avx512cd") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&

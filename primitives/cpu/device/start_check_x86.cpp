@@ -1,6 +1,6 @@
-// Linked into every program: ends it with one line on a processor that lacks what the rest of the program was compiled
-// for (ZNNI_ISA, x86-64-v3), where it would otherwise die of an illegal instruction. This file alone is compiled for
-// any x86-64, and runs before every constructor.
+// Linked into every program. On a processor without the extensions for which the program was compiled (ZNNI_ISA,
+// x86-64-v3), it ends the program with one line. Otherwise an illegal instruction would kill it. Only this file is
+// compiled for any x86-64, and it runs before every constructor.
 #include <unistd.h>
 
 #include <cstring>
@@ -9,7 +9,8 @@ namespace {
 
 void say(const char* text) { static_cast<void>(write(STDERR_FILENO, text, std::strlen(text)) == 0); }
 
-// What x86-64-v3 has of what compilers ask about; processors have all of it or lack AVX2 at least.
+// Checks the extensions of x86-64-v3 that the compiler can test. A processor that lacks any extension of that level
+// also lacks AVX2.
 bool is_new_enough() {
   __builtin_cpu_init();
   return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
@@ -24,7 +25,7 @@ void check_processor(int count, char** arguments, char**) {
   _exit(1);
 }
 
-// Run before the constructors of the program and of its libraries.
+// Runs before the constructors of the program and of its libraries.
 [[gnu::section(".preinit_array"), gnu::used]] void (*const before_all)(int, char**, char**) = &check_processor;
 
 }  // namespace

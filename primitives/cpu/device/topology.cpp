@@ -26,20 +26,20 @@ Result<OwnedTopology> init() {
   return OwnedTopology(raw);
 }
 
-// Size of the first cache of `type` in the machine; 0 when there is none.
+// Returns the size of the machine's first cache of `type`; 0 if there is none.
 std::int64_t cache_bytes(hwloc_topology_t topology, hwloc_obj_type_t type) {
   const hwloc_obj_t cache = hwloc_get_obj_by_type(topology, type, 0);
   return cache == nullptr ? 0 : static_cast<std::int64_t>(cache->attr->cache.size);
 }
 
-// A chip is what shares a last-level cache; without one, a package.
+// Returns the chip of a unit: its last-level cache, or its package if it has none.
 int chip_of(hwloc_topology_t topology, hwloc_obj_t unit) {
   hwloc_obj_t chip = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_L3CACHE, unit);
   if (chip == nullptr) chip = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_PACKAGE, unit);
   return chip == nullptr ? 0 : static_cast<int>(chip->logical_index);
 }
 
-// Rank of a unit among the siblings of its core.
+// Returns the rank of a unit among the siblings of its core.
 unsigned sibling_rank(hwloc_topology_t topology, hwloc_obj_t unit) {
   const hwloc_obj_t core = hwloc_get_ancestor_obj_by_type(topology, HWLOC_OBJ_CORE, unit);
   if (core == nullptr) return 0;
@@ -73,7 +73,7 @@ Topology collect(hwloc_topology_t topology) {
   return result;
 }
 
-// Removes the units this process may not run on.
+// Removes the units on which this process may not run.
 Result<void> restrict_to_affinity(hwloc_topology_t topology) {
   hwloc_bitmap_t allowed = hwloc_bitmap_alloc();
   if (allowed == nullptr) return failure("cannot make a processor set");
@@ -132,7 +132,7 @@ std::vector<Topology> sockets(const Topology& topology) {
 }
 
 int socket_count(const Topology& topology, int threads) {
-  std::map<int, int> workers;  // near each memory node
+  std::map<int, int> workers;  // number of workers near each memory node
   for (const Core& pin : pin_list(topology, threads)) {
     if (pin.os_index < 0) return 1;
     ++workers[pin.node];
@@ -150,7 +150,7 @@ void keep_near(std::span<std::byte> block, int node) {
   constexpr int most_nodes = bits * static_cast<int>(nodes.size());
   if (node < 0 || node >= most_nodes || block.empty()) return;
   nodes[static_cast<std::size_t>(node / bits)] = 1UL << node % bits;
-  // The kernel looks at one node less than it is told of.
+  // The kernel uses one node fewer than the number passed to it.
   static_cast<void>(syscall(SYS_mbind, block.data(), block.size(), preferred, nodes.data(), most_nodes + 1, 0));
 }
 

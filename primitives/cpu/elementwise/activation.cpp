@@ -1,4 +1,4 @@
-// cpu.activation: an activation that no other layer could take in.
+// cpu.activation: an activation that could not be fused into another layer.
 #include <algorithm>
 #include <span>
 

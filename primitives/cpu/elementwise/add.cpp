@@ -1,4 +1,4 @@
-// cpu.add: the sum of several tensors, activation fused: where branches of a net meet.
+// cpu.add: the sum of several tensors with a fused activation, for the places where branches of a net join.
 #include <algorithm>
 #include <span>
 

@@ -1,5 +1,5 @@
-// cpu.concat: images of several tensors behind one another. Blocked layouts only where every input but the
-// last fills whole blocks: then blocks are copied as they are.
+// cpu.concat: channels of several tensors one after another. Blocked layouts need whole blocks in every input except
+// the last; blocks are then copied unchanged.
 #include <algorithm>
 #include <span>
 
@@ -22,7 +22,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return streaming_estimates(problem, spec, formats, 0.0);
 }
 
-// Images of `out` from `first` on, as many as `input` has.
+// Returns the channels of `out` from `first` on, as many as `input` has.
 TensorView window_of(const TensorView& out, const TensorView& input, std::int64_t first) {
   TensorView window = out;
   window.data = out.image(0, first);

@@ -1,4 +1,4 @@
-// cpu.crop: a tensor without its border, so that it can meet a branch that has lost more: one copy, row by row.
+// cpu.crop: a tensor without its border, so that it can join a branch that has lost more voxels. One copy, row by row.
 #include <algorithm>
 #include <span>
 
@@ -11,7 +11,7 @@ namespace {
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   if (!std::holds_alternative<CropProblem>(problem)) return refusal("cpu.crop", "crops", problem);
   std::vector<Estimate> estimates = streaming_estimates(problem, spec, float_formats(spec), 0.0);
-  for (Estimate& estimate : estimates) {  // of the input it reads no more than it writes
+  for (Estimate& estimate : estimates) {  // it reads only as much of the input as it writes
     const auto bytes = static_cast<double>(tensor_bytes(output_shape(problem), estimate.out));
     estimate.time = modelled_time(spec, 0.0, 1.0, 2.0 * bytes);
   }

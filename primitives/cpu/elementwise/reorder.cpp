@@ -1,4 +1,4 @@
-// cpu.reorder: between planar and the channel-blocked layouts.
+// cpu.reorder: converts between planar and the channel-blocked layouts.
 #include <algorithm>
 #include <span>
 
@@ -7,7 +7,7 @@
 namespace znni::cpu {
 namespace {
 
-// Lanes are written or read one at a time.
+// Cycles per element; lanes are written or read one at a time.
 constexpr double cycles_per_element = 2.0;
 
 bool is_blocked(Format format) { return block_width(format.layout) > 1; }
@@ -31,7 +31,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return std::vector<Estimate>{std::move(estimate)};
 }
 
-// `images` planar rows, `image` floats apart, into the lanes of one blocked row; the other lanes are zeroed.
+// Copies `images` planar rows, `image` floats apart, into the lanes of one blocked row; the other lanes are zeroed.
 template <std::int64_t width>
 void block_row(const float* planar, std::int64_t image, std::int64_t images, float* blocked, std::int64_t voxels) {
   if (images < width) std::fill_n(blocked, voxels * width, 0.0F);

@@ -8,7 +8,7 @@
 namespace znni::cpu {
 namespace {
 
-// Scales and shifts padded to whole blocks: a padding image stays zero.
+// Returns the number of scales and shifts, padded to whole blocks so that padding channels stay zero.
 std::int64_t padded_images(const Shape5& shape, Format format) { return round_up(shape.f, block_width(format.layout)); }
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
@@ -23,7 +23,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return estimates;
 }
 
-// `scale` and `shift` hold one value per lane; runs are whole voxels.
+// Scales whole voxels; `scale` and `shift` hold one value per lane.
 void scale_run(std::span<const float> from, std::span<float> to, std::span<const float> scale,
                std::span<const float> shift) {
   const std::size_t width = scale.size();
@@ -32,7 +32,7 @@ void scale_run(std::span<const float> from, std::span<float> to, std::span<const
   }
 }
 
-// The same for one lane, where the loop above would not be vectorised.
+// Scales a run of one lane, for which the loop above would not be vectorised.
 void scale_run(std::span<const float> from, std::span<float> to, float scale, float shift) {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] = scale * from[i] + shift;
 }

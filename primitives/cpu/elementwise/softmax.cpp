@@ -1,4 +1,4 @@
-// cpu.softmax: over the images of each voxel, planar. The largest value is subtracted first, so that no
+// cpu.softmax: softmax over the channels of each voxel, planar. The largest value is subtracted first, so that no
 // exponential overflows.
 #include <algorithm>
 #include <array>
@@ -11,9 +11,9 @@
 namespace znni::cpu {
 namespace {
 
-// Voxels worked on together: their largest values and sums stay on the worker's stack.
+// Voxels processed together: their largest values and sums stay on the worker's stack.
 constexpr std::int64_t chunk = 256;
-// Of an element, beside its exponential: of the passes over it, a division among them. Measured.
+// Measured instructions per element besides its exponential: the passes over it, including a division.
 constexpr double instructions = 20.0;
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
@@ -22,7 +22,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
                              exponential_flops(spec) + vector_flops(instructions, spec));
 }
 
-// Softmax of `count` neighbouring voxels; images are in_f and out_f floats apart.
+// Computes the softmax of `count` neighbouring voxels; channels are in_f and out_f floats apart.
 void softmax_chunk(const float* in, std::int64_t in_f, float* out, std::int64_t out_f, std::int64_t f,
                    std::int64_t count) {
   std::array<float, chunk> most;

@@ -1,5 +1,5 @@
-// Convolution by FFT, data parallel (ZNNi section IV.A.2): transforms and products follow one another, each
-// of them shared by all workers. Holds less than the task-parallel form, and wins when there are few images.
+// Convolution by FFT, data parallel (ZNNi section IV.A.2): transforms and products follow one another, and all workers
+// share each of them. It needs less memory than the task-parallel form and is faster if there are few channels.
 #include <algorithm>
 #include <barrier>
 #include <utility>
@@ -14,8 +14,8 @@ namespace {
 
 constexpr std::string_view name = "cpu.conv.fft_data_parallel";
 
-// One run. All workers walk through the same loops; each does its share of every part of every transform,
-// always the same one, so that sums are made in the same order by the same arithmetic.
+// One run. All workers go through the same loops. Each worker does a fixed share of every part of every transform, so
+// that sums always have the same order and the same arithmetic.
 class DataParallelRun {
  public:
   DataParallelRun(const ConvFftLayer& layer, std::span<const TensorView> inputs, const TensorView& out,
@@ -39,7 +39,7 @@ class DataParallelRun {
   }
 
  private:
-  // The part [first, second) of `count` that `worker` does.
+  // Returns the part [first, second) of `count` for `worker`.
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> share(std::int64_t count, int worker) const {
     const std::int64_t workers = executor_.workers();
     return {share_begin(count, worker, workers), share_begin(count, worker + 1, workers)};
@@ -47,7 +47,7 @@ class DataParallelRun {
 
   void meet() { meeting_.arrive_and_wait(); }
 
-  // One transform, up to but without the meeting after its last part.
+  // Computes one transform; the caller must call meet() after its last part.
   void transform(const PrunedForward& fft, const ConstVoxels& from, Complex* to, int worker) {
     const auto [first_plane, last_plane] = share(fft.planes(), worker);
     for (std::int64_t p = first_plane; p < last_plane; ++p) fft.plane(from, p, to, layer_.tile(worker));
@@ -66,9 +66,9 @@ class DataParallelRun {
     }
   }
 
-  // Output image j of every input. A worker multiplies, adds and transforms back along z the very columns of
-  // the kernels that it transforms, so these need no meeting, and a kernel's transform need not be stored:
-  // its room holds the planes of as many kernels as go in, and the workers meet once for all of them.
+  // Computes output channel j of every input. A worker transforms columns of the kernels, multiplies and adds them, and
+  // transforms the same columns back along z. So these steps need no synchronisation, and a kernel's transform is not
+  // stored. Its memory holds the planes of as many kernels as fit, and the workers synchronise once for all of them.
   void output_image(std::int64_t j, int worker) {
     const std::int64_t f = layer_.problem().in.f;
     const std::int64_t group = layer_.n_fft().z / layer_.kernel_fft().planes();
@@ -90,7 +90,7 @@ class DataParallelRun {
     }
   }
 
-  // Kernels [i, i + count) of output image j: planes, a meeting, then columns with their products.
+  // Adds kernels [i, i + count) of output channel j: planes, a synchronisation, then columns with their products.
   void add_kernels(std::int64_t j, std::int64_t i, std::int64_t count, int worker) {
     const PrunedForward& fft = layer_.kernel_fft();
     const auto [first_plane, last_plane] = share(count * fft.planes(), worker);
@@ -116,8 +116,9 @@ class DataParallelRun {
     }
   }
 
-  // The product of the block of columns in the worker's second tile with that of image (s, i). `next` is the
-  // image after this one, moved to the next block after the last: reading it is what this loop waits for.
+  // Adds the product of the block of columns in the worker's second tile with that of channel (s, i). `next` is the
+  // channel after this one, or this one at the next block if it is the last. It is prefetched, because reading it
+  // limits this loop.
   void add_product(std::int64_t s, std::int64_t i, std::int64_t block, const Complex* next, int worker) {
     const std::int64_t lines = layer_.kernel_fft().columns().lines(block);
     const Complex* row = layer_.tile(worker, 1).data();

@@ -12,7 +12,7 @@ Buffer host_buffer(std::string_view name, std::int64_t bytes, Lifetime lifetime)
   return {std::string(name), MemorySpace::host, bytes, lifetime};
 }
 
-// `count` transforms of a layer.
+// Returns a buffer of `count` transforms of a layer.
 Buffer transforms(std::string_view name, const ConvProblem& problem, std::int64_t count, Lifetime lifetime) {
   const std::int64_t bytes = mul(transform_elements(fft_extent(problem.in.n)), sizeof(Complex));
   return host_buffer(name, mul(count, bytes), lifetime);
@@ -31,7 +31,7 @@ Buffer output(const ConvProblem& problem, int stage) {
   return host_buffer(output_name, tensor_bytes(output_shape(problem), {}), Lifetime::stages(stage, stage));
 }
 
-// The residual is read while the output is written, in `stage`.
+// Adds the residual, which is read while the output is written, in `stage`.
 MemoryPlan with_residual(MemoryPlan memory, const ConvProblem& problem, int stage) {
   if (!problem.residual) return memory;
   memory.push_back(host_buffer(input_name(1), tensor_bytes(output_shape(problem), {}), Lifetime::stages(0, stage)));

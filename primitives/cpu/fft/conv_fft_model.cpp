@@ -10,13 +10,13 @@
 namespace znni::cpu {
 namespace {
 
-// Costs are counted in operations at a core's peak with at most eight lanes, the widest that common builds of
-// FFTW use.
+// Costs are counted in operations at a core's peak rate with at most eight lanes, the widest that common builds of FFTW
+// use.
 constexpr int fft_lanes = 8;
 
-// Of one value of a complex line and of one voxel of a real line, moved to or from a tile among it, by the line's
-// length: measured, with FFTW. It has straight code for lengths up to 16, and for 20, 25, 32 and 64; others take it two
-// passes or more, which are made of the better code the more often 2 divides the length.
+// Cost per value of a complex line and per voxel of a real line, including moves to or from a tile, by the line's
+// length. Measured with FFTW. FFTW has straight-line code for lengths up to 16, and for 20, 25, 32 and 64. Other
+// lengths need two passes or more; the more often 2 divides the length, the better the code of these passes.
 struct LengthCost {
   double complex_value;
   double real_voxel;
@@ -33,23 +33,22 @@ LengthCost cost_of(std::int64_t n) {
   return n % 4 == 0 ? multiple_of_four : other_length;
 }
 
-// Of a multiply-add whose operands are in cache, not all in the first: 8 operations, of which shuffles take three times
-// as long.
+// Cost of a multiply-add whose operands are in cache, but not all in the first level. It has 8 operations, and its
+// shuffles take three times as long.
 constexpr double multiply_add_operations = 48;
-// More of one in the data-parallel form when there are several inputs, whose sums do not stay in first-level
-// cache together.
+// Extra cost in the data-parallel form with several inputs, whose sums do not fit into first-level cache together.
 constexpr double several_sums_operations = 31;
-// Bytes of a complex value that a pass along one axis, or a sum of products, reads and writes where its
-// transform is too far from the core: out of the last level of cache.
+// Bytes of a complex value that a pass along one axis, or a sum of products, reads and writes if its transform is not
+// in the last level of cache.
 constexpr double pass_bytes = 16;
-// A multiply-add reads the image's transform, once.
+// Bytes per multiply-add, which reads the channel's transform once.
 constexpr double multiply_add_bytes = 8;
-// One meeting of all workers, of whom who comes early falls asleep.
+// Time of one synchronisation of all workers, in which early workers fall asleep.
 constexpr Seconds meeting = 25e-6;
 
 double real(std::int64_t value) { return static_cast<double>(value); }
 
-// What one core does in a second while all others do the same.
+// Rates of one core while all others do the same.
 struct CoreRates {
   double operations;
   double bytes;  // of main memory
@@ -60,16 +59,17 @@ CoreRates rates(const DeviceSpec& spec) {
   return {spec.flops_per_second / spec.threads * lanes, spec.bytes_per_second / spec.threads};
 }
 
-// Operations of `lines` complex lines of length n.
+// Returns the operations of `lines` complex lines of length n.
 double line_operations(double lines, std::int64_t n) { return lines * real(n) * cost_of(n).complex_value; }
 
-// Whether `count` transforms that are used together are too many for the last level of cache, most of which
-// other data of the layer takes.
+// Returns whether `count` transforms used together are too many for the last level of cache; other data of the layer
+// takes most of it.
 bool far(double count, Vec3 n_fft, const DeviceSpec& spec) {
   return count * 8 * real(transform_elements(n_fft)) > real(spec.l3_bytes) / 8;
 }
 
-// One pruned transform on one core, forward or backward: k.z k.y lines along x, k.z rows along y, all along z.
+// Returns the time of one pruned transform on one core, forward or backward: k.z k.y lines along x, k.z rows along y,
+// all along z.
 Seconds transform_seconds(Vec3 n_fft, Vec3 kept, bool is_far, const DeviceSpec& spec) {
   const CoreRates core = rates(spec);
   const double row = real(row_elements(n_fft));
@@ -80,8 +80,8 @@ Seconds transform_seconds(Vec3 n_fft, Vec3 kept, bool is_far, const DeviceSpec& 
   return (x + y + z) / core.operations + (is_far ? bytes / core.bytes : 0);
 }
 
-// Products of f images with their kernels into one sum, on one core; prefetching lets reading and computing
-// overlap.
+// Returns the time of the products of f channels with their kernels into one sum, on one core. Prefetching lets reading
+// and computing overlap.
 Seconds products_seconds(Vec3 n_fft, std::int64_t f, bool images_far, bool sums_far, const DeviceSpec& spec) {
   const CoreRates core = rates(spec);
   const double values = real(transform_elements(n_fft));
@@ -90,15 +90,15 @@ Seconds products_seconds(Vec3 n_fft, std::int64_t f, bool images_far, bool sums_
   return real(f) * one + (sums_far ? values * pass_bytes / core.bytes : 0);
 }
 
-// The kinds of work of one layer, on one core.
+// Times of the kinds of work of one layer, on one core.
 struct Parts {
-  Seconds image;     // transform of one input image
-  Seconds kernel;    // of one kernel
-  Seconds products;  // of one output image of one input
-  Seconds output;    // transform of one output image
+  Seconds image;     // transform of one input channel
+  Seconds kernel;    // transform of one kernel
+  Seconds products;  // products of one output channel of one input
+  Seconds output;    // transform of one output channel
 };
 
-// `sums` and `kernels`: how many transforms of output images and kernels are in use at once.
+// Computes the times. `sums` and `kernels` are the numbers of transforms of output channels and kernels in use at once.
 Parts parts(const ConvProblem& problem, double sums, double kernels, const DeviceSpec& spec) {
   const Vec3 n_fft = fft_extent(problem.in.n);
   const bool images_far = far(real(problem.in.S) * real(problem.in.f), n_fft, spec);
@@ -110,10 +110,10 @@ Parts parts(const ConvProblem& problem, double sums, double kernels, const Devic
           transform_seconds(n_fft, output_shape(problem).n, sums_far, spec)};
 }
 
-// The longest share when `tasks` equal tasks go to `workers`.
+// Returns the longest share if `tasks` equal tasks go to `workers`.
 double rounds(std::int64_t tasks, std::int64_t workers) { return real(div_up(tasks, workers)); }
 
-// Reading the residual, by all cores, and the activation; nothing waits for the sums, which are in cache.
+// Returns the time to read the residual, by all cores, and of the activation. The sums are in cache and cost no time.
 Seconds finish_seconds(const ConvProblem& problem, const DeviceSpec& spec) {
   const Shape5 shape = output_shape(problem);
   const Seconds reading = problem.residual ? real(tensor_bytes(shape, {})) / spec.bytes_per_second : 0;
@@ -140,7 +140,7 @@ Seconds data_parallel_seconds(const ConvProblem& problem, const DeviceSpec& spec
   const Seconds extra = problem.in.S == 1 ? 0 : values * several_sums_operations / rates(spec).operations;
   const Seconds products = part.products + real(problem.in.f) * extra;
   const Seconds work = images * part.image + kernels * part.kernel + outputs * (products + part.output);
-  // Once per image; twice per group of kernels whose planes go into one transform; twice per output image.
+  // One per channel; two per group of kernels whose planes fit into one transform; two per output channel.
   const std::int64_t group = fft_size(problem.in.n.z) / problem.k.z;
   const double meetings = images + 2 * real(problem.f_out) * (real(div_up(problem.in.f, group)) + 1);
   return work / spec.threads + finish_seconds(problem, spec) + meetings * meeting;

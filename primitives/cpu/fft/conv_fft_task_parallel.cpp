@@ -1,6 +1,6 @@
-// Convolution by FFT, task parallel (ZNNi section IV.A.3). Three kinds of work, one after the other: input
-// image transforms; kernel transforms with their multiply-adds; output image transforms. Before, between and
-// after them stand four synchronization tasks, which alone take memory from the arena.
+// Convolution by FFT, task parallel (ZNNi section IV.A.3). Three kinds of work follow one another: transforms of input
+// channels; transforms of kernels with their multiply-adds; transforms of output channels. Before, between and after
+// them run four synchronization tasks; only these take memory from the arena.
 #include <atomic>
 #include <barrier>
 #include <utility>
@@ -16,12 +16,12 @@ namespace {
 
 constexpr std::string_view name = "cpu.conv.fft_task_parallel";
 
-// Which workers do what; the same in every run.
+// Roles of the workers; the same in every run.
 struct Team {
   std::vector<int> chip_of_worker;
   std::vector<int> primaries;
 
-  // Index of the kernel buffer of `worker`; -1 when it is not primary.
+  // Returns the index of the kernel buffer of `worker`; -1 if it is not a primary thread.
   [[nodiscard]] std::int64_t buffer_of(int worker) const {
     for (std::size_t index = 0; index < primaries.size(); ++index) {
       if (primaries[index] == worker) return static_cast<std::int64_t>(index);
@@ -55,17 +55,17 @@ class TaskParallelRun {
   }
 
  private:
-  // Run by the last worker to arrive while the others wait.
+  // The last worker to arrive runs this while the others wait.
   struct Synchronize {
     TaskParallelRun* run;
     void operator()() noexcept { run->synchronize(); }
   };
 
-  // The four synchronization tasks, by the number of those before.
+  // Runs the next of the four synchronization tasks.
   void synchronize() {
     switch (synchronizations_++) {
       case 0: images_ = arena_.grant_as<Complex>(image_transforms).data(); break;
-      case 1:  // the input images are dead
+      case 1:  // the input is dead
         arena_.stage(1);
         kernels_ = arena_.grant_as<Complex>(kernel_transforms).data();
         sums_ = arena_.grant_as<Complex>(output_transforms).data();
@@ -84,8 +84,8 @@ class TaskParallelRun {
     layer_.image_fft().run({from.data, from.step}, images_ + index * layer_.elements(), layer_.tile(worker));
   }
 
-  // A primary thread takes one output image after the other and all its kernels in rising order, so that
-  // sums over i are always made in the same order. The rest, and primaries that are done, help their chip.
+  // Transforms kernels. A primary thread takes one output channel after the other and all its kernels in rising order,
+  // so that sums over i always have the same order. Other workers, and primary threads that are done, help their chip.
   void transform_kernels(int worker) {
     const std::int64_t buffer = team_.buffer_of(worker);
     if (buffer >= 0) {

@@ -11,8 +11,8 @@
 namespace znni::cpu {
 namespace {
 
-// FFTW's planner is not thread safe, and its state belongs to the process: so does the lock that guards it.
-// A local static keeps it out of everyone else's sight.
+// Returns the lock of FFTW's planner, which is not thread safe. The planner's state belongs to the process, so the lock
+// does too. A local static hides it from other code.
 std::mutex& planner_mutex() {
   static std::mutex mutex;
   return mutex;
@@ -26,9 +26,9 @@ struct DestroyPlan {
 };
 using PlanHandle = std::unique_ptr<std::remove_pointer_t<fftwf_plan>, DestroyPlan>;
 
-// FFTW_ESTIMATE neither reads nor writes the arrays it plans for: it only looks at how they are aligned.
-// It is also the only effort that always makes the same plan, and so always the same rounding; out of place
-// from a small tile it is as fast as a measured plan.
+// Makes a plan with FFTW_ESTIMATE. This effort neither reads nor writes the arrays and considers only their alignment.
+// Only with it does FFTW always make the same plan, and therefore always round in the same way. Out of place from a
+// small tile it is as fast as a measured plan.
 PlanHandle make_plan(const FftLines& lines, std::byte* in, std::byte* out) {
   const fftwf_iodim64 sample{lines.n, lines.in_step, lines.out_step};
   const fftwf_iodim64 line{lines.lines, lines.in_line, lines.out_line};
@@ -59,8 +59,8 @@ int alignment_of(const void* pointer) {
 
 }  // namespace
 
-// A plan holds for one alignment of its arrays. Complex values lie at multiples of eight bytes, of which FFTW
-// tells two kinds apart: `even` is for the alignment of a multiple of 64 bytes, `odd` for the other.
+// A plan is valid for one alignment of its arrays. Complex values lie at multiples of eight bytes, among which FFTW
+// distinguishes two kinds. `even` has the alignment of a multiple of 64 bytes, `odd` the other one.
 struct Fft1d::Plans {
   FftKind kind;
   int even_alignment;
@@ -103,7 +103,7 @@ void Fft1d::complex_lines(const Complex* in, Complex* out) const {
 
 void Fft1d::from_real(const float* in, Complex* out) const {
   ensure(plans_->kind == FftKind::real_to_complex, "a plan of real lines");
-  // Likewise kept.
+  // FFTW keeps this input too.
   fftwf_execute_dft_r2c(plans_->of(out), const_cast<float*>(in), reinterpret_cast<fftwf_complex*>(out));
 }
 

@@ -1,5 +1,5 @@
-// 1D transforms of our own: Stockham's, of any length, eight lines at a time in the lanes of a vector. Slower than
-// FFTW, and without its licence. A real line is transformed as a complex one.
+// Own implementation of 1D transforms: Stockham's, of any length, eight lines at a time in the lanes of a vector.
+// Slower than FFTW, but without its licence. A real line is transformed as a complex one.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -28,7 +28,7 @@ struct Pair {
 Pair operator+(Pair a, Pair b) { return {a.re + b.re, a.im + b.im}; }
 Pair operator-(Pair a, Pair b) { return {a.re - b.re, a.im - b.im}; }
 Pair operator*(float a, Pair b) { return {a * b.re, a * b.im}; }
-// -i b.
+// Returns -i b.
 Pair turned(Pair b) { return {b.im, -b.re}; }
 Pair times(Complex w, Pair b) { return {w.real() * b.re - w.imag() * b.im, w.real() * b.im + w.imag() * b.re}; }
 
@@ -38,13 +38,13 @@ void store(Parts to, std::int64_t at, Pair value) {
   Eight::store(to.im + at, value.im);
 }
 
-// exp(-2 pi i e / n).
+// Returns exp(-2 pi i e / n).
 Complex root(std::int64_t e, std::int64_t n) {
   const double angle = -2 * std::numbers::pi * static_cast<double>(e % n) / static_cast<double>(n);
   return {static_cast<float>(std::cos(angle)), static_cast<float>(std::sin(angle))};
 }
 
-// Transforms of `radix` values each, in place.
+// Transform `radix` values each, in place.
 void transform(std::array<Pair, 2>& a) { a = {a[0] + a[1], a[0] - a[1]}; }
 
 void transform(std::array<Pair, 3>& a) {
@@ -79,14 +79,14 @@ void transform(std::array<Pair, 5>& a) {
   a = {a[0] + outer + inner, middle_1 + side_1, middle_2 + side_2, middle_2 - side_2, middle_1 - side_1};
 }
 
-// One pass over a line of which transforms of length m * radix are left, `stride` of them interleaved (Stockham,
-// decimation in frequency): makes them into radix times as many of length m.
+// One pass over a line (Stockham, decimation in frequency). Before it, transforms of length m * radix are left,
+// `stride` of them interleaved. It turns each of them into `radix` transforms of length m.
 struct Stage {
   std::int64_t radix = 1;
   std::int64_t m = 1;
   std::int64_t stride = 1;
   std::vector<Complex> twiddles;  // [m][radix]: exp(-2 pi i p j / (m radix))
-  std::vector<Complex> roots;     // of unity, for a radix without a function of its own
+  std::vector<Complex> roots;     // roots of unity, for a radix without its own function
 };
 
 template <std::size_t radix>
@@ -107,7 +107,7 @@ void run_stage(const Stage& stage, Parts in, Parts out) {
   }
 }
 
-// Any radix, by the definition.
+// Runs a pass of any radix, by the definition.
 void run_other_stage(const Stage& stage, Parts in, Parts out) {
   const std::int64_t width = stage.stride * lanes;
   for (std::int64_t p = 0; p < stage.m; ++p) {
@@ -135,7 +135,7 @@ void run(const Stage& stage, Parts in, Parts out) {
   }
 }
 
-// The next factor of n to go: fours first, then small primes.
+// Returns the next factor of n: fours first, then small primes.
 std::int64_t next_radix(std::int64_t n) {
   if (n % 4 == 0) return 4;
   std::int64_t radix = 2;
@@ -169,8 +169,8 @@ struct Fft1d::Plans {
   FftLines lines;
   std::vector<Stage> stages;
 
-  // Fills `count` lanes by read(line, parts, lane), transforms, empties them by write(line, parts, lane). Lanes beyond
-  // the last line hold what they held. The memory is the call's own: a few pages.
+  // Fills `count` lanes by read(line, parts, lane), transforms them, and empties them by write(line, parts, lane).
+  // Lanes beyond the last line keep their old values. Each call allocates its own memory: a few pages.
   template <class Read, class Write>
   void run_all(Read read, Write write) const {
     const std::int64_t values = lines.n * lanes;
@@ -190,7 +190,7 @@ struct Fft1d::Plans {
     }
   }
 
-  // A transform back is one there, of real and imaginary parts that have changed their places.
+  // Returns the parts, swapped for a backward transform: it is a forward one with real and imaginary parts exchanged.
   [[nodiscard]] Parts direction(Parts parts) const {
     const bool is_back = lines.kind == FftKind::backward || lines.kind == FftKind::complex_to_real;
     return is_back ? Parts{parts.im, parts.re} : parts;
@@ -205,7 +205,7 @@ struct Fft1d::Plans {
     }
   }
 
-  // The first `samples` of a line.
+  // Writes the first `samples` of a line.
   void write_complex(Complex* out, std::int64_t samples, std::int64_t line, Parts parts, std::int64_t lane) const {
     const Parts from = direction(parts);
     for (std::int64_t e = 0; e < samples; ++e) {
@@ -250,7 +250,7 @@ void Fft1d::to_real(Complex* in, float* out) const {
   const Plans& own = *plans_;
   ensure(own.lines.kind == FftKind::complex_to_real, "a plan back to real lines");
   const std::int64_t n = own.lines.n;
-  // The half that is not there is the other one's conjugate.
+  // The missing half is the conjugate of the other half.
   const auto read = [&](std::int64_t line, Parts parts, std::int64_t lane) {
     const Parts to = own.direction(parts);
     for (std::int64_t e = 0; e < n; ++e) {

@@ -5,13 +5,13 @@
 namespace znni::cpu {
 namespace {
 
-// The smallest `base` * 2^a that is at least n.
+// Returns the smallest `base` * 2^a that is at least n.
 std::int64_t doubled_up_to(std::int64_t base, std::int64_t n) {
   while (base < n) base = mul(base, 2);
   return base;
 }
 
-// The smallest odd * 3^b 5^c 7^d 2^a that is at least n, or `best` if that is smaller.
+// Returns the smallest odd * 3^b 5^c 7^d 2^a that is at least n, or `best` if that is smaller.
 std::int64_t smallest_multiple(std::int64_t odd, std::int64_t n, std::int64_t best) {
   for (std::int64_t sevens = odd; sevens < best; sevens = mul(sevens, 7)) {
     for (std::int64_t fives = sevens; fives < best; fives = mul(fives, 5)) {

@@ -5,8 +5,8 @@
 namespace znni::cpu {
 namespace {
 
-// Written on pairs of reals: products of std::complex would have to care for infinities, which keeps them
-// from becoming vector instructions.
+// Multiplies pairs of reals. Products of std::complex would have to handle infinities, which would prevent
+// vectorisation.
 template <bool add>
 void products(const float* __restrict image, const float* __restrict kernel, float* __restrict sum,
               std::int64_t count) {
@@ -21,7 +21,7 @@ void products(const float* __restrict image, const float* __restrict kernel, flo
 const float* reals(const Complex* values) { return reinterpret_cast<const float*>(values); }
 float* reals(Complex* values) { return reinterpret_cast<float*>(values); }
 
-// Values multiplied while the next as many of the image are on their way: 4 KiB.
+// Values multiplied while the next piece of the channel is prefetched: 4 KiB.
 constexpr std::int64_t piece = 512;
 
 template <bool add>

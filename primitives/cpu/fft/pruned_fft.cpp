@@ -6,13 +6,13 @@
 namespace znni::cpu {
 namespace {
 
-// The same lines of a tile: sample e of line l at e * tile_lines + l. `step` is the distance of samples in
-// the transform.
+// Return the transforms of the lines of a tile: sample e of line l at e * tile_lines + l. `step` is the distance of
+// samples in the transform.
 FftLines from_tile(std::int64_t n, std::int64_t step) { return {FftKind::forward, n, 0, tile_lines, 1, step, 1}; }
 FftLines to_tile(std::int64_t n, std::int64_t step) { return {FftKind::backward, n, 0, step, 1, tile_lines, 1}; }
 
-// Fills a tile of `lines` lines of length n: row e * spacing with sample e, `step` values after the one
-// before it; zeros elsewhere.
+// Fills a tile of `lines` lines of length n. Row e * spacing gets sample e, which lies `step` values after the one
+// before it; other rows are zero.
 void gather(const Complex* from, std::int64_t step, std::int64_t samples, std::int64_t spacing, std::int64_t n,
             std::int64_t lines, Complex* tile) {
   for (std::int64_t e = 0; e < n; ++e) {

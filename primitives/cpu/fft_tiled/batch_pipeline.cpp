@@ -60,8 +60,8 @@ bool BatchPipeline::claim(int worker, BatchTask& task) {
 void BatchPipeline::complete(const BatchTask& task) {
   const std::int64_t done = state(task.batch, task.phase).done.fetch_add(1) + 1;
   if (task.phase != BatchPhase::inverse || done != count(task.batch, task.phase)) return;
-  // Of the batches at work any may end first; two that end at the same time must see one another, hence the total
-  // order of these operations.
+  // Any open batch may end first. If two batches end at the same time, their workers must see each other's counts; the
+  // total order of these operations ensures that.
   std::int64_t open = first_open_.load();
   while (open < batches_ && is_done(open, BatchPhase::inverse)) {
     first_open_.compare_exchange_strong(open, open + 1);

@@ -142,7 +142,7 @@ def dft(x):
     values, period = transform(x)
     if not all(value.is_real() for value in x):
         return values
-    # Of two frequencies that are conjugates only one is computed: that of the lower residue.
+    # If two frequencies are conjugates, only the one with the lower residue is computed.
     lower = [values[k] if 2 * (k % period) <= period else values[n - k].conjugate() for k in range(n // 2 + 1)]
     return lower + [lower[n - k].conjugate() for k in range(n // 2 + 1, n)]
 

@@ -1,4 +1,4 @@
-// Compiled for AVX2 with fused multiply-adds, the least of an x86 processor that the project runs on.
+// Compiled for AVX2 with fused multiply-adds, the minimum on x86 processors.
 #include "primitives/cpu/fft_tiled/make_kernels.hpp"
 #include "primitives/cpu/vectors/eight_x86.hpp"
 

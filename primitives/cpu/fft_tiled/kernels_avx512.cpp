@@ -1,4 +1,4 @@
-// Compiled for AVX-512; runs where the processor has it.
+// Compiled for AVX-512; runs if the processor has it.
 #include <immintrin.h>
 
 #include "primitives/cpu/fft_tiled/make_kernels.hpp"

@@ -1,6 +1,5 @@
-// For registers of 4 floats, without anything that only one family of processors has: blocks of 8 images lie in two
-// registers each. 6 x 2 accumulators, 2 weights and one value of a tile take 29 of the 32 registers of an Arm
-// processor.
+// For registers of 4 floats, without features of a particular processor family. A block of 8 channels lies in two
+// registers. 6 x 2 accumulators, 2 weights and one value of a tile take 29 of the 32 registers of an Arm processor.
 #include "primitives/cpu/fft_tiled/make_kernels.hpp"
 #include "primitives/cpu/vectors/split_vectors.hpp"
 

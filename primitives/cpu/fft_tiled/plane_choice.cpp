@@ -12,16 +12,16 @@ namespace znni::cpu::fft_tiled {
 namespace {
 
 constexpr std::size_t most_offers = 3;
-// Output planes of a tile that are tried: of more, fewer planes are transformed twice; of less, more tasks fill the
-// workers.
+// Output planes per tile that are tried. With more, fewer planes are transformed twice; with fewer, there are more
+// tasks to occupy the workers.
 constexpr std::int64_t wanted_planes[] = {24, 12, 6};
-// Operations of a complex transform of each of tile_extents(), as generate_codelets.py counts them; a real one has
-// about half of them.
+// Operations of a complex transform of each of tile_extents(), as generate_codelets.py counts them. A real one has
+// about half as many.
 constexpr double operations[] = {16, 44, 58, 116, 112, 220, 172, 276, 272, 524, 302, 724, 496, 508, 466, 624, 674, 772};
-// Fractions of the peak rate: of multiply-adds in products, and of the single operations of transforms.
+// Fractions of the peak rate for multiply-adds in products, and for the single operations of transforms.
 constexpr double product_efficiency = 0.60;
 constexpr double transform_efficiency = 0.95;
-// What finishing and writing a voxel of an image costs, in operations at the peak rate.
+// Cost of finishing and writing a voxel of one channel, in operations at the peak rate.
 constexpr double operations_of_writing = 36.0;
 
 double real(std::int64_t value) { return static_cast<double>(value); }
@@ -39,13 +39,13 @@ double transform_operations(std::int64_t extent) {
 
 Tiling make_tiling(const ConvProblem& problem, std::int64_t lanes, Vec3 T) { return {problem, lanes, T, 1}; }
 
-// Extents that cut an axis into equal tiles of about `wanted` outputs.
+// Returns the extent that cuts the z axis into equal tiles of about `wanted` outputs.
 std::int64_t planes_of_tiles(const ConvProblem& problem, std::int64_t wanted) {
   const std::int64_t out = problem.in.n.z - problem.k.z + 1;
   return div_up(out, div_up(out, wanted)) + problem.k.z - 1;
 }
 
-// Extents that take the kernel, up to the one that covers the axis.
+// Returns the extents that hold the kernel, up to the one that covers the axis.
 std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis) {
   std::vector<std::int64_t> extents;
   for (const std::int64_t extent : tile_extents()) {
@@ -55,12 +55,12 @@ std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis) {
   return extents;
 }
 
-// Of one plane and image: `rows` lines along x, lines along y for each kx.
+// Returns the operations of one plane and channel: `rows` lines along x, lines along y for each kx.
 double plane_operations(const Tiling& t, std::int64_t rows) {
   return 0.5 * real(rows) * transform_operations(t.T.x) + real(t.columns()) / real(t.T.y) * transform_operations(t.T.y);
 }
 
-// Adds the tiles of y and x of `t` with the z that suits them best.
+// Adds the tiles of y and x of `t` with the z for which they are fastest.
 void add_best_planes(Tiling& t, const DeviceSpec& spec, FastestFew<Vec3>& fastest) {
   Seconds least = std::numeric_limits<Seconds>::infinity();
   Vec3 best;
@@ -135,7 +135,7 @@ Seconds plane_seconds(const Tiling& t, const DeviceSpec& spec) {
   const double tiles = real(mul(stacks, counts.z));
   const double out = real(t.out_blocks()) * real(t.lanes);
   const double planes = real(stacks) * real(t.n_out().z);
-  // Tasks are equal: in the last round some workers have none.
+  // Tasks are equal: in the last round some workers are idle.
   const double rounds = std::ceil(tiles / spec.threads) * spec.threads / tiles;
   const double outputs = out * real(t.problem.in.S) * real(voxels(t.n_out()));
   const double arithmetic = plane_flops(t, tiles, planes, std::min(t.m().y, t.n_out().y)) +

@@ -14,27 +14,26 @@ namespace znni::cpu::fft_tiled {
 namespace {
 
 constexpr std::size_t most_offers = 3;
-// Most planes of the input that a tile reads, as they are tried: their spectra fill vectors.
+// Input planes per tile that are tried at most: their spectra fill vectors.
 constexpr std::int64_t wanted_planes[] = {16, 32, 48};
-// What writing a voxel of an image into the cache costs, in operations at the peak rate; pooling and finishing eight
-// from there, and the loops of a row of one block, in cycles.
+// Cost of writing a voxel of one channel into the cache, in operations at the peak rate. The other two are cycles: for
+// pooling and finishing eight values, and for the loops of a row of one block.
 constexpr double operations_of_writing = 12.0;
 constexpr double cycles_per_eight = 4.0;
 constexpr double cycles_per_row = 30.0;
-// By how much everything is slower where what a worker holds is as large as its second-level cache; measured up to
-// twice that.
+// Relative slowdown if a worker's scratch is as large as its second-level cache; measured up to twice that size.
 constexpr double slower_by_cache = 0.12;
-constexpr std::int64_t least_cache = 1 << 18;  // of a machine whose caches nobody knows
+constexpr std::int64_t least_cache = 1 << 18;  // assumed if the machine's caches are unknown
 
 double real(std::int64_t value) { return static_cast<double>(value); }
 
-// What many estimates of one tiling count.
+// Counts that several estimates of one tiling need.
 struct Counts {
-  Shape5 out;  // of the pooling
+  Shape5 out;  // output of the pooling
   Vec3 positions;
   Vec3 tiles;
   std::int64_t tile_count = 0;
-  Vec3 computed;  // sums over all tiles of an axis of the convolution's voxels that they compute
+  Vec3 computed;  // per axis: voxels of the convolution that are computed, summed over the tiles of that axis
 };
 Counts counts_of(const PooledTiling& t) {
   const Vec3 shared = t.read_by(Vec3::cube(1)) - t.pool.stride;
@@ -46,7 +45,7 @@ Counts counts_of(const PooledTiling& t) {
   return counts;
 }
 
-// Adds the tiles of y and x of `t` with the planes that suit them best. Tiles along z are as equal as they can be.
+// Adds the tiles of y and x of `t` with the planes for which they are fastest. Tiles along z are as equal as possible.
 void add_best_planes(PooledTiling& t, const TileKernels& kernels, const DeviceSpec& spec, FastestFew<Vec3>& fastest) {
   Seconds shortest = std::numeric_limits<Seconds>::infinity();
   Vec3 best;
@@ -64,7 +63,7 @@ void add_best_planes(PooledTiling& t, const TileKernels& kernels, const DeviceSp
   if (std::isfinite(shortest)) fastest.add(shortest, best);
 }
 
-// Extents whose valid voxels serve a window, up to the one that covers the axis.
+// Returns the extents whose valid voxels hold a window, up to the one that covers the axis.
 std::vector<std::int64_t> extents_along(const PooledTiling& t, int axis) {
   const std::int64_t least = t.read_by(Vec3::cube(1))[axis] + t.conv.problem.k[axis] - 1;
   std::vector<std::int64_t> extents;
@@ -75,7 +74,7 @@ std::vector<std::int64_t> extents_along(const PooledTiling& t, int axis) {
   return extents;
 }
 
-// Transforms and products.
+// Returns the operations of transforms and products.
 double tile_flops(const PooledTiling& t, const Counts& counts) {
   const Vec3 tiles = counts.tiles;
   const double planes = real(t.pool.in.S) * real(tiles.y) * real(tiles.x) * real(counts.computed.z);
@@ -91,7 +90,7 @@ double pooling_flops(const PooledTiling& t, const Counts& counts, const DeviceSp
   return finishing + scalar_flops(vectors * cycles_per_eight + rows * cycles_per_row, spec);
 }
 
-// Long rows, and as many planes as leave work for all.
+// Returns a tiling with long rows, and few enough planes per tile to leave work for all workers.
 PooledTiling direct_tiling(PooledTiling t) {
   const Vec3 positions = min({24, 8, 32}, output_shape(t.pool).n);
   t.direct = true;

@@ -11,13 +11,14 @@
 namespace znni::cpu::fft_tiled {
 namespace {
 
-// Tiles that share one pass over the kernel spectra: more hide the pass, fewer hold less.
+// Tiles that share one pass over the kernel spectra: more hide the pass, fewer need less memory.
 constexpr std::int64_t wanted_tiles[] = {24, 64, 128};
-// Fewest tiles along an axis that are tried: smaller tiles cost more arithmetic, but hold less.
+// Numbers of tiles tried per axis, from the fewest on: more and smaller tiles cost more arithmetic, but less memory.
 constexpr std::size_t counts_per_axis = 5;
 constexpr std::size_t most_offers = 8;
 
-// Extents along one axis, falling: of those that cut the output into as many tiles only the shortest.
+// Returns extents along one axis, falling. Of those that cut the output into equally many tiles it returns only the
+// shortest.
 std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis) {
   if (axis == 0 && problem.k.z == 1) return {1};
   std::vector<std::int64_t> extents;
@@ -33,7 +34,7 @@ std::vector<std::int64_t> extents_along(const ConvProblem& problem, int axis) {
   return extents;
 }
 
-// Shares each pass over the kernel spectra among `wanted` stacks, or all there are.
+// Lets `wanted` stacks share each pass over the kernel spectra, or all stacks if there are fewer.
 void set_stacks(TilePlan& plan, std::int64_t wanted, std::int64_t all, std::int64_t tiles_z) {
   const std::int64_t stacks = std::clamp<std::int64_t>(wanted, 1, all);
   plan.tiling.stacks_per_batch = stacks;
@@ -49,7 +50,7 @@ TilePlan make_plan(const ConvProblem& problem, const TileKernels& kernels, Vec3 
   return plan;
 }
 
-// A plan in few bytes: hundreds are compared for every layer of every patch that a search looks at.
+// A plan in few bytes, because a search compares hundreds of plans for every layer of every patch.
 struct Choice {
   Vec3 T;
   std::int64_t stacks = 1;
@@ -61,7 +62,8 @@ struct Choice {
     return seconds <= other.seconds && bytes.persistent <= other.bytes.persistent &&
            bytes.scratch <= other.bytes.scratch;
   }
-  // Not much faster than something that holds as much: not worth a timing of its own.
+  // Returns true if this is little faster than a choice that needs about as much memory, so that a timing of it is not
+  // worthwhile.
   [[nodiscard]] bool resembles(const Choice& other) const {
     constexpr double hardly = 1.15;
     return keep == other.keep && seconds < hardly * other.seconds &&
@@ -69,12 +71,14 @@ struct Choice {
   }
 };
 
-// On the stack: a search describes so many layers that blocks of this size would keep the allocator busy.
+// Holds the choices on the stack. A search describes so many layers that heap blocks of this size would keep the
+// allocator busy.
 class Choices {
  public:
   void add(const Choice& choice) { all_[count_++] = choice; }
 
-  // Takes the fastest of those that hold as much, by rising time; of equally fast ones the first.
+  // Returns the choices that are fastest for their memory, by rising time; of equally fast ones the first. Removes the
+  // others.
   std::vector<Choice> worth_offering() {
     std::vector<Choice> kept;
     kept.reserve(most_offers);
@@ -88,8 +92,8 @@ class Choices {
   }
 
  private:
-  // Leaves those that are `wanted`, in their order, and finds the first fastest of them, in one pass; null: none is
-  // left.
+  // Keeps only the choices that are `wanted`, in their order, and returns the first fastest of them, in one pass.
+  // Returns nullptr if none is left.
   template <class Wanted>
   const Choice* keep_and_find(const Wanted& wanted) {
     const Choice* fastest = nullptr;
@@ -109,7 +113,7 @@ class Choices {
   std::size_t count_ = 0;
 };
 
-// All stacks of one extent of tiles. `plan`: of the layer; its extents and stacks are set here.
+// Adds all numbers of stacks for one extent of tiles. `plan` is that of the layer; its extents and stacks are set here.
 void add_choices(TilePlan& plan, const TileKernels& kernels, const DeviceSpec& spec, Vec3 T, Choices& choices) {
   plan.tiling.T = T;
   const TileModel model(plan.tiling, spec);

@@ -15,7 +15,7 @@ std::int64_t tile_spectra_bytes(const TilePlan& plan) {
 
 std::int64_t bias_bytes(const Tiling& t) { return float_bytes(t.out_blocks() * t.lanes); }
 
-// Of all workers, each of which has `floats` in whole cache lines.
+// Returns the bytes of all workers if each has `floats` in whole cache lines.
 std::int64_t worker_bytes(std::int64_t floats, int workers) {
   return mul(workers, round_up(float_bytes(floats), buffer_alignment));
 }

@@ -12,21 +12,21 @@ namespace {
 // Fractions of the peak rate.
 constexpr double product_efficiency = 0.85;
 constexpr double transform_efficiency = 0.25;
-// What a layer takes however small it is: the workers are woken and waited for.
+// Time that any layer takes, however small, to wake the workers and wait for them.
 constexpr Seconds seconds_of_starting = 5e-5;
-// Of the shorter of computing and moving bytes, the part that does not hide behind the longer: between a roofline (0),
-// where the two overlap whole, and their sum (1).
+// The part of the shorter of computing and moving bytes that does not hide behind the longer. 0 would be a roofline, in
+// which the two overlap completely; 1 would be their sum.
 constexpr double share_in_the_open = 0.3;
-// What preparing a kernel spectrum for three products costs, measured.
+// Measured cost of preparing a kernel spectrum for three products.
 constexpr double operations_of_preparing = 28.0;
 
-// Of one frequency and one pair of images, all tiles of a batch.
+// Returns the operations of one frequency and one pair of channels, for all tiles of a batch.
 double product_operations(std::int64_t tiles, Products products) {
   const auto rows = static_cast<double>(round_up(tiles, 2));
   return products == Products::three ? 6.0 * rows + operations_of_preparing : 8.0 * rows;
 }
 
-// Operations of a complex transform; of an axis that is left alone, none.
+// Returns the operations of a complex transform; 0 for an axis that is not transformed.
 double transform_flops(std::int64_t extent) {
   static const std::vector<double> known = [] {
     std::vector<double> flops;
@@ -59,13 +59,13 @@ TileModel::TileModel(const Tiling& t, const DeviceSpec& spec)
   tiles_z_ = grid.z;
   const double stacks = real(stacks_);
   const double tiles = stacks * real(grid.z);
-  // A plane: half the lines along x are worth a complex one each, then one along y for each kx.
+  // A plane: half the lines along x count as a complex line each, then one along y for each kx.
   const double plane = 0.5 * real(t.T.y) * transform_flops(t.T.x) + columns / real(t.T.y) * transform_flops(t.T.y);
   const double lines = columns * transform_flops(t.T.z);
   const double planes = real((grid.z - 1) * t.m().z + t.T.z);
   const Vec3 n_out = t.n_out();
   transforms_ = stacks * plane * (in * planes + out * real(n_out.z)) + tiles * lines * (in + out);
-  // In a blocked output, images that fill up a block pass through the activation, too.
+  // In a blocked output, padding channels pass through the activation, too.
   finishing_ = real(t.problem.in.S) * out * real(voxels(n_out)) * late_activation_flops(t.problem.activation, spec);
   pairs_ = real(t.problem.in.f) * out;
   kernel_transforms_ = pairs_ * (real(t.problem.k.z) * plane + lines);

@@ -11,19 +11,19 @@
 namespace znni::cpu {
 namespace {
 
-// Rows come from the core's own caches: this share of the peak rate is what loads and stores leave.
+// Share of the peak rate that loads and stores leave; rows come from the core's own caches.
 constexpr double efficiency = 0.04;
-// Starting and ending the loops of one row, short as rows are.
+// Cycles to start and end the loops of one row; rows are short.
 constexpr double cycles_per_row = 150.0;
-// Share of the memory's rate that is reached where nothing fits the caches, measured: stores past the caches are faster
-// than the rate of a core that reads.
+// Measured share of the memory's rate if nothing fits the caches. Above 1, because non-temporal stores are faster than
+// a core's reading rate.
 constexpr double memory_share = 0.6;
 constexpr double memory_share_of_pairs = 1.1;
 
-// Positions of the window that are computed, per axis: the offsets of each voxel of the output.
+// Returns the window positions computed per axis: the offsets of each voxel of the output.
 Vec3 computed_positions(const PoolProblem& pool) { return output_shape(pool).n * pooled_offsets(pool); }
 
-// Blocked rows and short windows take one pass (pool_voxels.hpp).
+// Returns whether one pass suffices (pool_voxels.hpp): for blocked rows and short windows.
 bool in_one_pass(const PoolProblem& pool, std::int64_t width) {
   return width > 1 && covers(Vec3::cube(most_pooled), pool.window) &&
          std::max(pool.stride.y, pool.stride.x) <= most_pooled_stride;
@@ -31,7 +31,7 @@ bool in_one_pass(const PoolProblem& pool, std::int64_t width) {
 
 bool in_pairs(const PoolProblem& pool, std::int64_t width) { return width > 1 && is_of_pairs(pool); }
 
-// All offsets at once, from the caches.
+// Returns the cost of all offsets at once, from the caches.
 double paired_flops(const PoolProblem& pool, std::int64_t width, const DeviceSpec& spec) {
   constexpr double cycles_per_vector = 4.0;
   const Shape5 out = output_shape(pool);
@@ -41,7 +41,7 @@ double paired_flops(const PoolProblem& pool, std::int64_t width, const DeviceSpe
   return scalar_flops(vectors * cycles_per_vector + rows * cycles_per_row, spec);
 }
 
-// Loads, reductions and the store of every voxel, from the caches.
+// Returns the cost of loads, reductions and the store of every voxel, from the caches.
 double one_pass_flops(const PoolProblem& pool, std::int64_t width, const DeviceSpec& spec) {
   constexpr double cycles_per_load = 1.0;
   const Vec3 positions = computed_positions(pool);
@@ -62,7 +62,7 @@ double pool_flops(const PoolProblem& pool, std::int64_t width, const DeviceSpec&
   return rows * (floats * steps / efficiency + scalar_flops(cycles_per_row, spec));
 }
 
-// Floats of one scratch row, a whole number of alignments.
+// Returns the floats of one scratch row, a multiple of the alignment.
 std::int64_t row_floats(const PoolProblem& pool, std::int64_t width) {
   return round_up(pool.in.n.x * width, buffer_alignment / static_cast<std::int64_t>(sizeof(float)));
 }
@@ -104,16 +104,16 @@ class PoolLayer final : public PreparedLayer {
   struct Place {
     std::int64_t s;
     std::int64_t image;
-    std::int64_t z;  // among positions_
+    std::int64_t z;  // index within positions_
   };
 
-  // First voxel of the row of windows at position (z, y), of all offsets.
+  // Returns the first voxel of the row of windows at position (z, y), where positions count all offsets.
   [[nodiscard]] const float* row_at(const TensorView& in, const Place& place, std::int64_t y) const {
     const Vec3 position{place.z, y, 0};
     return &in.at(place.s, place.image, position / offsets_ * pool_.stride + position % offsets_);
   }
 
-  // Planes of the output or, where there are few, some rows of one.
+  // Pools planes of the output or, if there are few, some rows of one.
   void run_in_pairs(const TensorView& in, const TensorView& out, std::int64_t blocks) const {
     constexpr std::int64_t parts_per_worker = 4;
     const Vec3 n = out.shape.n;
@@ -132,7 +132,7 @@ class PoolLayer final : public PreparedLayer {
     std::int64_t last;
   };
 
-  // Of all offsets. `place`: z of the output.
+  // Pools some rows for all offsets. `place`: z of the output.
   void pool_rows_in_pairs(const TensorView& in, const TensorView& out, const Place& place, Rows rows) const {
     float* to[8];
     for (std::int64_t i = 0; i < voxels(offsets_); ++i) {
@@ -180,7 +180,7 @@ class PoolLayer final : public PreparedLayer {
     finish_pooling();
   }
 
-  // `rows`: two scratch rows.
+  // Pools one plane. `rows`: two scratch rows.
   void pool_plane(const TensorView& in, const TensorView& out, const Place& place, std::span<float> rows) const {
     const std::span<float> row = rows.first(static_cast<std::size_t>(in.shape.n.x * width_));
     const std::span<float> dense =
@@ -192,7 +192,7 @@ class PoolLayer final : public PreparedLayer {
     }
   }
 
-  // Spreads one row of dense results over the fragments of its offsets, or keeps every stride-th.
+  // Distributes one row of dense results to the fragments of its offsets, or keeps every stride-th.
   void write_row(const TensorView& out, const Place& place, std::int64_t y, std::span<const float> dense) const {
     const Vec3 q = offsets_;
     const Vec3 position{place.z / q.z, y / q.y, 0};

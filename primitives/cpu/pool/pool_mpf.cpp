@@ -1,5 +1,5 @@
-// cpu.pool.mpf: max-pooling fragments (ZNNi section V): the pooling at every offset, each offset an input of
-// its own. Average poolings and windows other than the stride are taken alike.
+// cpu.pool.mpf: max-pooling fragments (MPF; ZNNi section V): the pooling at every offset; each offset gives an input of
+// its own. Also handles average pooling and windows that differ from the stride.
 #include "primitives/cpu/device/estimates.hpp"
 #include "primitives/cpu/pool/pool_layer.hpp"
 

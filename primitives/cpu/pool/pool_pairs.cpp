@@ -5,7 +5,7 @@
 namespace znni::cpu {
 namespace {
 
-// What becomes of the largest: of the lanes of vector `v` of a voxel.
+// Two ways to finish the maxima; `v` is the vector of the voxel's lanes.
 struct AsItIs {
   explicit AsItIs(const PairedPlane& /*plane*/) {}
   Eight::V operator()(Eight::V value, int /*v*/) const { return value; }
@@ -19,13 +19,14 @@ struct Finished {
   }
 };
 
-// What is unrolled and kept in registers. Of a plane's members there are copies, which no store of a vector may change.
+// Unrolled loops whose values stay in registers. Members of the plane are copied to locals, because the compiler
+// assumes that a vector store may change them.
 template <int window_z, int z, int y, int x, int vectors, bool past, class Finish>
 struct Pairs {
-  static constexpr int planes = window_z + z - 1;  // of the input
-  static constexpr int lines = y + 1;              // rows of each
+  static constexpr int planes = window_z + z - 1;  // planes of the input
+  static constexpr int lines = y + 1;              // rows of each plane
   static constexpr std::int64_t width = Eight::lanes * vectors;
-  // The largest over a window's planes and rows, of the offsets along z and y; of all lanes of a voxel.
+  // Maxima over a window's planes and rows, for the offsets along z and y and all lanes of a voxel.
   using Column = Eight::V[vectors][z][y];
 
   static void load(const float* in, std::int64_t step_z, std::int64_t step_y, Column& column) {
@@ -58,7 +59,7 @@ struct Pairs {
     }
   }
 
-  // Columns take turns at being the left one: nothing is copied.
+  // Pools one row. Two columns take turns at being the left one, so nothing is copied.
   static void row(const PairedPlane& plane, const float* in, std::int64_t to) {
     const std::int64_t step_z = plane.step_z;
     const std::int64_t step_y = plane.step_y;

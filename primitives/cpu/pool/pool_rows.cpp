@@ -13,7 +13,7 @@ void reduce(PoolKind kind, const float* from, std::span<float> to) {
   }
 }
 
-// Strides known to the compiler become shuffles of vectors.
+// Takes strides that the compiler knows, so that it can use vector shuffles.
 template <std::int64_t stride>
 void take_floats(const float* from, float factor, std::span<float> to) {
   for (std::size_t v = 0; v < to.size(); ++v) to[v] = factor * from[static_cast<std::int64_t>(v) * stride];

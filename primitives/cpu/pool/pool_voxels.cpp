@@ -14,11 +14,11 @@ struct Sum {
   static Eight::V reduce(Eight::V a, Eight::V b) { return a + b; }
 };
 
-// Positions of a row that are taken at once.
+// Positions of a row that are processed at once.
 constexpr std::int64_t most_positions = 64;
 constexpr std::int64_t most_floats = (most_positions + most_pooled - 1) * 16;
 
-// `count` lines of `floats` floats into one. Meanwhile the floats at `ahead` are fetched.
+// Reduces `count` lines of `floats` floats to one. Meanwhile prefetches the floats at `ahead`.
 template <class Reduction, int count>
 void reduce_lines(const float* const* from, std::int64_t floats, float* to, const float* ahead) {
   for (std::int64_t at = 0; at < floats; at += Eight::lanes) {
@@ -39,7 +39,7 @@ void reduce_lines(const float* const* from, std::int64_t count, std::int64_t flo
   }
 }
 
-// `count` positions from `columns` on, each `stride` behind the one before it.
+// Writes `count` positions from `columns` on; each is `stride` after the one before it.
 template <class Reduction, int parts, int window, bool past_caches>
 void write_positions(const float* columns, std::int64_t count, std::int64_t stride, float factor, float* to) {
   constexpr std::int64_t width = Eight::lanes * parts;
@@ -58,21 +58,21 @@ void write_positions(const float* columns, std::int64_t count, std::int64_t stri
   }
 }
 
-// All rows of the positions [first, first + positions), a multiple of the stride the first.
+// Pools all rows of the positions [first, first + positions); `first` is a multiple of the stride.
 template <class Reduction, int parts, int window>
 void pool_positions(const PooledPlane& plane, std::int64_t first, std::int64_t positions) {
   constexpr std::int64_t width = Eight::lanes * parts;
-  alignas(64) float reduced[most_pooled][most_floats];  // rows of the input over the planes of the window, in turn
-  alignas(64) float columns[most_floats];               // and over its rows
+  alignas(64) float reduced[most_pooled][most_floats];  // ring of input rows, reduced over the window's planes
+  alignas(64) float columns[most_floats];               // the same, reduced over the window's rows
   const std::int64_t floats = (positions + window - 1) * width;
-  std::int64_t next = 0;  // row to be reduced
+  std::int64_t next = 0;  // next row to reduce
   const float* lines[most_pooled];
   for (std::int64_t y = 0; y < plane.rows; ++y) {
     const std::int64_t row = y / plane.kept_y * plane.stride_y + y % plane.kept_y;
     for (next = std::max(next, row); next < row + plane.window.y; ++next) {
       const float* in = plane.in + next * plane.step_y + first * width;
       for (std::int64_t z = 0; z < plane.window.z; ++z) lines[z] = in + z * plane.step_z;
-      // Of all planes the last alone was not read for other windows.
+      // Earlier windows already read all planes except the last.
       const float* ahead = lines[plane.window.z - 1] + plane.step_y;
       reduce_lines<Reduction>(lines, plane.window.z, floats, reduced[next % most_pooled], ahead);
     }
