@@ -148,6 +148,12 @@ Result<Job> make_job(const Options& options, const Connection& connection) {
   const Result<ModelFacts> model = connection.model(options.model, options.version);
   if (!model) return model.error();
   job.model = *model;
+  if (model->pads && *box != Box{{0, 0, 0}, source->facts.n}) {
+    return Error{ErrorCode::invalid_argument,
+                 "--bbox: model '" + model->name +
+                     "' pads with zeros at the border of what it is given, so that a box " +
+                     "by itself has another output than the same box of the volume: leave --bbox out"};
+  }
   const PaddedExtent extent = pad(options.padding, source->facts.n, *box, model->field_of_view);
   job.input = {*std::move(source), *box, extent, options.scale, options.offset};
   if (Result<void> fits = check_model(job); !fits) return fits.error();

@@ -6,8 +6,18 @@ namespace znni {
 
 std::string_view axis_name(int axis) { return std::string_view("zyx").substr(static_cast<std::size_t>(axis), 1); }
 
+namespace {
+
+Border exchanged_border(const Border& border, int axis) {
+  return {exchanged(border.begin, axis), exchanged(border.end, axis)};
+}
+
+}  // namespace
+
 Network exchanged(Network network, int axis) {
+  network.frame = exchanged_border(network.frame, axis);
   for (Node& node : network.nodes) {
+    node.outside = exchanged_border(node.outside, axis);
     if (auto* const conv = std::get_if<Convolution>(&node.operation)) {
       conv->k = exchanged(conv->k, axis);
       conv->dilation = exchanged(conv->dilation, axis);

@@ -18,6 +18,10 @@ void remove_node(LoadedNetwork& loaded, int node) {
   std::vector<Node>& nodes = loaded.network.nodes;
   const int value = node + 1;
   const int replacement = nodes[index(node)].inputs.front();
+  const Border outside = nodes[index(node)].outside;
+  // The network's input has zeros there.
+  const bool is_read = replacement > 0 && !readers_of(loaded.network, value).empty();
+  if (is_read && outside != Border{}) nodes[index(replacement - 1)].outside = outside;
   for (Node& other : nodes) {
     for (int& input : other.inputs) {
       if (input == value) input = replacement;

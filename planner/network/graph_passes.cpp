@@ -104,6 +104,7 @@ bool fold_into_producer(LoadedNetwork& loaded, int node) {
 bool fold_into_readers(LoadedNetwork& loaded, int node) {
   const std::vector<Node>& nodes = loaded.network.nodes;
   if (!std::holds_alternative<ScaleShift>(nodes[index(node)].operation)) return false;
+  if (nodes[index(node)].outside != Border{}) return false;  // readers pad what it writes, not what it reads
   const std::vector<int> readers = readers_of(loaded.network, node + 1);
   const bool foldable = std::all_of(readers.begin(), readers.end(), [&](int reader) {
     const Node& conv = nodes[index(reader)];

@@ -14,7 +14,7 @@ namespace znni {
 //   a Crop takes in the Crop that it reads, if it is the only reader;
 //   a ScaleShift goes into the convolution it reads (its only reader, no activation yet):
 //     kernel'[j] = scale[j] kernel[j], bias'[j] = scale[j] bias[j] + shift[j];
-//   or into its readers when all are convolutions, exact because they are valid convolutions:
+//   or into its readers when all are convolutions that do not pad, exact because they are valid convolutions:
 //     kernel'[j][i] = kernel[j][i] scale[i], bias'[j] = bias[j] + sum over i, d of kernel[j][i][d] shift[i];
 //   an Activate goes into the convolution or addition it reads, if it is the only reader and that has no
 //     activation yet;

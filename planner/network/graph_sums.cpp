@@ -26,7 +26,7 @@ bool go_through_crops(const Network& network, Addend& addend) {
   while (addend.source > 0) {
     const Node& writer = network.nodes[index(addend.source - 1)];
     const auto* crop = std::get_if<Crop>(&writer.operation);
-    if (crop == nullptr) break;
+    if (crop == nullptr || writer.outside != Border{}) break;  // what is outside of it is zero, of its source not
     is_owned = is_owned && is_read_once(network, addend.source);
     addend.begin = addend.begin + crop->begin;
     addend.source = writer.inputs.front();

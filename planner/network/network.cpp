@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdio>
 #include <set>
 #include <string_view>
 
@@ -103,6 +102,13 @@ Result<void> check_crop(const Crop& crop, int spatial_rank) {
   return check_within("end", crop.end, 0, spatial_rank);
 }
 
+Result<void> check_border(std::string_view name, const Border& border, int spatial_rank) {
+  if (Result<void> sound = check_within(std::string(name) + ".begin", border.begin, 0, spatial_rank); !sound) {
+    return sound;
+  }
+  return check_within(std::string(name) + ".end", border.end, 0, spatial_rank);
+}
+
 Result<void> check_operation(const Operation& operation, int spatial_rank) {
   return std::visit(Overloaded{[&](const Convolution& conv) { return check_convolution(conv, spatial_rank); },
                                [&](const Pooling& pool) { return check_pooling(pool, spatial_rank); },
@@ -194,10 +200,15 @@ Result<void> check_limits(const Walk& walk) {
   return {};
 }
 
+Result<void> check_alone(const Node& node, int value, int spatial_rank) {
+  if (Result<void> sound = check_inputs(node, value); !sound) return sound;
+  if (Result<void> sound = check_operation(node.operation, spatial_rank); !sound) return sound;
+  return check_border("outside", node.outside, spatial_rank);
+}
+
 Result<void> check_node(const Network& network, int number, Walk& walk) {
   const Node& node = network.nodes[index(number)];
-  if (Result<void> sound = check_inputs(node, number + 1); !sound) return sound;
-  if (Result<void> sound = check_operation(node.operation, network.spatial_rank); !sound) return sound;
+  if (Result<void> sound = check_alone(node, number + 1, network.spatial_rank); !sound) return sound;
   if (Result<void> sound = check_join(network, node, walk); !sound) return sound;
   const std::int64_t f = walk.images[index(node.inputs.front())];
   walk.parameters = add(walk.parameters, parameter_count(node.operation, f));
@@ -227,44 +238,17 @@ Result<void> check_all_used(const Network& network) {
   return {};
 }
 
-std::string activation_text(Activation activation) {
-  if (activation.kind == ActivationKind::none) return "";
-  std::string text = ", " + std::string(to_string(activation.kind));
-  const bool has_alpha = activation.kind == ActivationKind::leaky_relu || activation.kind == ActivationKind::elu;
-  if (!has_alpha) return text;
-  std::array<char, 32> alpha{};
-  std::snprintf(alpha.data(), alpha.size(), " %.9g", static_cast<double>(activation.alpha));
-  return text + alpha.data();
-}
-
-std::string convolution_text(const Convolution& conv, std::int64_t f, bool residual) {
-  std::string text = "conv " + std::to_string(f) + " -> " + std::to_string(conv.f_out) + ", k " + to_string(conv.k);
-  if (conv.dilation != Vec3::cube(1)) text += ", dilation " + to_string(conv.dilation);
-  if (residual) text += ", residual";
-  return text + activation_text(conv.activation);
-}
-
-std::string pooling_text(const Pooling& pool, std::int64_t f) {
-  return (pool.kind == PoolKind::max ? "max pool " : "average pool ") + std::to_string(f) + ", window " +
-         to_string(pool.window) + ", stride " + to_string(pool.stride);
-}
-
-std::string operation_text(const Node& node, std::int64_t f) {
-  const bool residual = node.inputs.size() == 2;
-  const std::string f_text = std::to_string(f);
-  return std::visit(
-      Overloaded{
-          [&](const Convolution& conv) { return convolution_text(conv, f, residual); },
-          [&](const Pooling& pool) { return pooling_text(pool, f); },
-          [&](const Activate& activate) { return "activation " + f_text + activation_text(activate.activation); },
-          [&](const Softmax&) { return "softmax " + f_text; },
-          [&](const ScaleShift&) { return "scale and shift " + f_text; },
-          [&](const Add& sum) { return "add " + f_text + activation_text(sum.activation); },
-          [&](const Concat&) { return std::string("concat"); },
-          [&](const Crop& crop) {
-            return "crop " + f_text + ", begin " + to_string(crop.begin) + ", end " + to_string(crop.end);
-          }},
-      node.operation);
+// What a frame asks of the network, whose reaches are known.
+Result<void> check_frame(const Network& network, const Walk& walk) {
+  if (network.frame == Border{}) return {};
+  if (Result<void> sound = check_border("frame", network.frame, network.spatial_rank); !sound) return sound;
+  const Reach& reach = walk.reach.back();
+  if (reach.stride != Vec3::cube(1)) {
+    return invalid("a node pads, and the stride is " + to_string(reach.stride) +
+                   ": what padding means for the dense output of a strided network is not defined");
+  }
+  if (covers(reach.fov, network.frame.begin + network.frame.end + Vec3::cube(1))) return {};
+  return invalid("padding makes the output larger than the volume, which is not supported");
 }
 
 }  // namespace
@@ -287,7 +271,17 @@ Result<void> check(const Network& network) {
       return sound.error().within("node " + network.nodes[i].name);
     }
   }
+  if (Result<void> sound = check_frame(network, walk); !sound) return sound;
   return check_all_used(network);
+}
+
+Result<void> check_nodes(const Network& network) {
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    const Node& node = network.nodes[i];
+    Result<void> sound = check_alone(node, static_cast<int>(i) + 1, network.spatial_rank);
+    if (!sound) return sound.error().within("node " + node.name);
+  }
+  return {};
 }
 
 std::vector<Reach> reaches(const Network& network) {
@@ -296,6 +290,12 @@ std::vector<Reach> reaches(const Network& network) {
     result.push_back(reach_after(node.operation, result[index(node.inputs.front())]));
   }
   return result;
+}
+
+Vec3 framed(const Network& network, Vec3 volume) { return volume + network.frame.begin + network.frame.end; }
+
+Vec3 lost_extent(const Network& network) {
+  return reaches(network).back().fov - network.frame.begin - network.frame.end;
 }
 
 std::vector<std::int64_t> images(const Network& network) {
@@ -338,19 +338,6 @@ std::int64_t weight_bytes(const Network& network) {
     count = add(count, parameter_count(node.operation, f[index(node.inputs.front())]));
   }
   return mul(count, static_cast<std::int64_t>(sizeof(float)));
-}
-
-std::vector<std::string> describe(const Network& network) {
-  const std::vector<std::int64_t> f = images(network);
-  std::vector<std::string> lines;
-  for (const Node& node : network.nodes) {
-    std::string line = node.name + ": " + operation_text(node, f[index(node.inputs.front())]);
-    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
-      line += (i == 0 ? " <- " : ", ") + value_name(network, node.inputs[i]);
-    }
-    lines.push_back(std::move(line));
-  }
-  return lines;
 }
 
 }  // namespace znni

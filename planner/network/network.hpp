@@ -53,11 +53,21 @@ struct Crop {
 };
 using Operation = std::variant<Convolution, Pooling, Activate, Softmax, ScaleShift, Add, Concat, Crop>;
 
+// Voxels at both ends of each axis.
+struct Border {
+  Vec3 begin;
+  Vec3 end;
+  bool operator==(const Border&) const = default;
+};
+
 // Values are numbered: 0 is the network's input, i + 1 is what node i writes.
 struct Node {
   std::string name;  // of the file it came from
   Operation operation;
   std::vector<int> inputs;  // values; each below this node's own
+  // Of what it writes of a whole volume, the voxels that its readers' padding stands for: set to zero before they read
+  // (planner/network/padding.hpp).
+  Border outside = {};
   bool operator==(const Node&) const = default;
 };
 
@@ -69,6 +79,8 @@ struct Network {
   std::string input_name = "input";
   std::string output_name = "output";
   std::vector<Node> nodes;
+  // Zeros around the volume that the input consists of: none where no node pads (planner/network/padding.hpp).
+  Border frame = {};
   bool operator==(const Network&) const = default;
 };
 
@@ -91,13 +103,22 @@ struct Reach {
 };
 
 // Names (unique, none the input's, no control characters), order of inputs, every node with a path to the
-// output, branches that meet with equal reach, equal images where they are added, windows of 1 along the axes
-// that the rank lacks, and sizes far from overflow: field of view up to 2^20, total stride 2^12, images 2^24,
-// parameters 2^58. The error names the node.
+// output, branches that meet with equal reach, equal images where they are added, windows of 1 and no borders
+// along the axes that the rank lacks, a stride of 1 and an output no larger than the volume where there is a frame, and
+// sizes far from overflow: field of view up to 2^20, total stride 2^12, images 2^24, parameters 2^58. The error names
+// the node.
 [[nodiscard]] Result<void> check(const Network& network);
+
+// What check() asks of each node by itself: its inputs, windows and borders.
+[[nodiscard]] Result<void> check_nodes(const Network& network);
 
 // Per value; requires check(). The last one is the network's: its fov is the smallest legal input extent.
 [[nodiscard]] std::vector<Reach> reaches(const Network& network);
+// Extent of the input for a volume of extent `volume`: with its frame.
+[[nodiscard]] Vec3 framed(const Network& network, Vec3 volume);
+// Voxels per axis by which the output is smaller than the volume, plus 1: the field of view where no node pads. At
+// least 1; requires check().
+[[nodiscard]] Vec3 lost_extent(const Network& network);
 // Images per value; requires check().
 [[nodiscard]] std::vector<std::int64_t> images(const Network& network);
 // Number of the last node that reads each value; nodes.size() for the output.

@@ -17,6 +17,7 @@ Result<void> check_between(const Network& network, const Geometry& geometry, int
     return Error{ErrorCode::unsupported, "what node " + name + " writes cannot be left out: " + why};
   };
   if (last_readers(network)[static_cast<std::size_t>(node) + 1] != node + 1) return refused("others read it, too");
+  if (network.nodes[static_cast<std::size_t>(node)].outside != Border{}) return refused("the pooling pads it");
   if (node <= geometry.head.last) return refused("the head makes it in slabs");
   if (std::find(geometry.held.begin(), geometry.held.end(), node + 1) != geometry.held.end()) {
     return refused("it is held for later passes");

@@ -24,7 +24,7 @@ Beside::Beside(const Network& network, const Session& session, const std::option
       places_(places),
       progress_(std::cerr, isatty(STDERR_FILENO) == 1),
       costs_(session_costs(session)),
-      options_(search_options(session, progress_)) {}
+      options_(search_options(network, session, progress_)) {}
 
 std::string Beside::next_better(const Plan& plan) {
   if (plan.sockets > 1) return "";  // searches beside are for the machine as a whole

@@ -28,7 +28,7 @@ bool fits_somewhere(const std::vector<StrategyCurves>& curves) {
 // Returns why not even the largest limit has a plan: memory, or what no memory mends.
 Error nothing_fits(const Network& network, const Session& session, const MemoryRange& range) {
   Progress unseen(std::cerr, false);
-  SearchOptions options = search_options(session, unseen);
+  SearchOptions options = search_options(network, session, unseen);
   options.memory_limit = range.to;
   const std::unique_ptr<CostSource> costs = session_costs(session);
   const Result<Plan> plan = search(network, session.spec, session.catalogue, *costs, options);
@@ -43,7 +43,7 @@ Result<void> curve_command(const Network& network, const Session& session) {
   const PlannerOptions& options = session.options;
   const MemoryRange range = *options.curve;
   Progress unseen(std::cerr, false);
-  if (Result<void> sound = check_options(network, search_options(session, unseen)); !sound) return sound;
+  if (Result<void> sound = check_options(network, search_options(network, session, unseen)); !sound) return sound;
   const Result<std::optional<MachinePlaces>> found = places_of_curves(session);
   if (!found) return found.error();
   const std::optional<MachinePlaces>& places = *found;

@@ -50,7 +50,7 @@ Result<void> draw_command(Session& session) {
   if (Result<void> written = write_one(folder, "chosen", *chosen); !written) return written;
   Progress progress(std::cerr, isatty(STDERR_FILENO) == 1);
   progress.tell("drawing plans");
-  const SearchOptions search = search_options(session, progress);
+  const SearchOptions search = search_options(network, session, progress);
   const std::unique_ptr<CostSource> costs = session_costs(session);
   const auto drawn = draw_plans(network, session.spec, session.catalogue, *costs, search, options.draw);
   if (Result<void> written = write_all(folder, "random", drawn); !written) return written;

@@ -68,7 +68,7 @@ Result<void> price_command(const Network& network, const PlannerOptions& options
       std::any_of(list.plans.begin(), list.plans.end(), [](const auto& plan) { return plan.refused.empty(); });
   if (!any) return Error{ErrorCode::over_budget, list.plans.front().file + ": " + list.plans.front().refused};
   if (list.volume) {
-    list.output_voxels = static_cast<double>(voxels(*list.volume - reaches(network).back().fov + Vec3::cube(1)));
+    list.output_voxels = static_cast<double>(voxels(*list.volume - lost_extent(network) + Vec3::cube(1)));
   }
   std::fputs((options.json ? price_json(list) : price_table(list)).c_str(), stdout);
   return {};

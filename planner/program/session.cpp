@@ -263,11 +263,23 @@ Result<MachinePlaces> session_places(const Session& session) {
   return places;
 }
 
-SearchOptions search_options(const Session& session, Progress& progress) {
+namespace {
+
+// Keeps the progress line moving while it is asked.
+std::function<bool()> stop_with(Progress& progress) {
+  return [&progress] {
+    progress.tick();
+    return interrupted();
+  };
+}
+
+}  // namespace
+
+SearchOptions search_options(const Network& network, const Session& session, Progress& progress) {
   SearchOptions options;
   options.memory_limit = session.memory_limit;
   options.strategy = session.options.strategy;
-  options.volume = session.options.volume;
+  if (session.options.volume) options.volume = framed(network, *session.options.volume);
   options.precision = session.options.precision;
   options.force = session.options.force;
   options.pins = session.options.pins;
@@ -278,16 +290,13 @@ SearchOptions search_options(const Session& session, Progress& progress) {
   if (!session.options.explain) options.logged_share = 0.98;  // few patches: --explain takes several times as long
   // Of this machine, also where another one is planned for.
   options.threads = std::min(cpu::default_threads(), session.options.threads.value_or(cpu::default_threads()));
-  options.stop = [&progress] {
-    progress.tick();
-    return interrupted();
-  };
+  options.stop = stop_with(progress);
   return options;
 }
 
 Result<Plan> make_plan(const Network& network, Session& session, SearchLog* log) {
   Progress progress(std::cerr, isatty(STDERR_FILENO) == 1);
-  const SearchOptions options = search_options(session, progress);
+  const SearchOptions options = search_options(network, session, progress);
   progress.tell("searching patches");
   const SearchOn on = [&](const DeviceSpec& spec, const SearchOptions& own, SearchLog* own_log) {
     if (session.options.patience == Patience::measure) {
@@ -305,13 +314,13 @@ Result<SplitPlan> make_split(const Network& network, const Session& session, con
   progress.tell("searching cuts");
   const std::unique_ptr<CostSource> costs = session_costs(session);
   return plan_split(network, session.catalogue, *costs, places, *session.options.split,
-                    search_options(session, progress), log);
+                    search_options(network, session, progress), log);
 }
 
 Result<void> calibrate_here(Session& session) {
   {
     Progress progress(std::cerr, isatty(STDERR_FILENO) == 1);
-    const std::function<bool()> stop = search_options(session, progress).stop;
+    const std::function<bool()> stop = stop_with(progress);
     MeasureOptions measure = measure_options(session, stop);
     measure.skip_ratio = std::numeric_limits<double>::infinity();  // the set has what is worth timing
     measure.least_samples = 3;  // also of slow ways, whose records correct others: one alone may have been disturbed

@@ -42,7 +42,7 @@ struct Session {
 [[nodiscard]] Result<MachinePlaces> session_places(const Session& session);
 
 // With the session's limit, strategy, volume and forced primitives; stops when interrupted, and ticks.
-[[nodiscard]] SearchOptions search_options(const Session& session, Progress& progress);
+[[nodiscard]] SearchOptions search_options(const Network& network, const Session& session, Progress& progress);
 
 // As --patience says, with what is measured on the way kept in the session and its file.
 [[nodiscard]] Result<Plan> make_plan(const Network& network, Session& session, SearchLog* log);

@@ -291,6 +291,9 @@ std::string_view to_string(SplitStrategy strategy) {
 Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue, CostSource& costs,
                              const MachinePlaces& places, SplitStrategy strategy, const SearchOptions& options,
                              SearchLog* log) {
+  if (network.frame != Border{}) {
+    return Error{ErrorCode::unsupported, "a network that pads runs on the CPU alone: use --strategy cpu"};
+  }
   if (Result<void> sound = check_options(network, options); !sound) return sound.error();
   if (Result<void> modes = check_split_modes(options.pins); !modes) return modes.error();
   const std::int64_t weights = weight_bytes(network);

@@ -1,8 +1,11 @@
 #include "proto/convert/network_text.hpp"
 
+#include <algorithm>
 #include <map>
+#include <vector>
 
 #include "planner/base/overloaded.hpp"
+#include "planner/network/padding.hpp"
 #include "proto/convert/errors.hpp"
 #include "proto/convert/extents.hpp"
 #include "proto/convert/text_format.hpp"
@@ -65,12 +68,39 @@ Result<Vec3> border_of(std::string_view field, const Values& values, int rank) {
   return border;
 }
 
-Result<Operation> crop_of(const text::Crop& crop, int rank) {
-  const Result<Vec3> begin = border_of("begin", crop.begin(), rank);
+// A Crop or a Border.
+template <class Message>
+Result<Border> borders_of(const Message& message, int rank) {
+  const Result<Vec3> begin = border_of("begin", message.begin(), rank);
   if (!begin) return begin.error();
-  const Result<Vec3> end = border_of("end", crop.end(), rank);
+  const Result<Vec3> end = border_of("end", message.end(), rank);
   if (!end) return end.error();
-  return Operation(Crop{*begin, *end});
+  return Border{*begin, *end};
+}
+
+Result<Operation> crop_of(const text::Crop& crop, int rank) {
+  const Result<Border> borders = borders_of(crop, rank);
+  if (!borders) return borders.error();
+  return Operation(Crop{borders->begin, borders->end});
+}
+
+// Zeros on one side of a convolution's input.
+template <class Values>
+Result<Vec3> pads_of(std::string_view field, const Values& values, int rank) {
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  const Result<Vec3> pads = border_of(field, values, rank);
+  if (!pads) return pads;
+  if (covers(*pads, {}) && covers(Vec3::cube(most), *pads)) return pads;
+  return corrupt(std::string(field) + " is " + to_string(*pads) + "; 0 to 2^20 is right");
+}
+
+// None where the node is no convolution.
+Result<Border> pads_of(const text::Convolution& conv, int rank) {
+  const Result<Vec3> begin = pads_of("pad_begin", conv.pad_begin(), rank);
+  if (!begin) return begin.error();
+  const Result<Vec3> end = pads_of("pad_end", conv.pad_end(), rank);
+  if (!end) return end.error();
+  return Border{*begin, *end};
 }
 
 Result<Operation> operation_of(const text::Node& node, int rank) {
@@ -144,6 +174,13 @@ class Names {
   std::map<std::string, int> counts_;
 };
 
+// What pads come to; a network that has its frame already has no pads.
+Result<LoadedNetwork> with_frame(LoadedNetwork network, const std::vector<Border>& pads) {
+  const bool pads_too = std::any_of(pads.begin(), pads.end(), [](const Border& own) { return own != Border{}; });
+  if (pads_too && network.network.frame != Border{}) return corrupt("has pads and a frame; one of them is right");
+  return without_padding(std::move(network), pads);
+}
+
 Result<Node> node_of(const text::Node& written, int rank, Names& names) {
   Node node;
   node.name = names.name_of(written);
@@ -153,6 +190,9 @@ Result<Node> node_of(const text::Node& written, int rank, Names& names) {
   Result<std::vector<int>> inputs = names.inputs_of(written);
   if (!inputs) return within(inputs.error());
   if (!names.add(node.name)) return within(corrupt("the name is taken"));
+  const Result<Border> outside = borders_of(written.outside(), rank);
+  if (!outside) return within(outside.error());
+  node.outside = *outside;
   node.operation = *std::move(operation);
   node.inputs = *std::move(inputs);
   return node;
@@ -187,6 +227,11 @@ void set_pooling(text::Pooling* written, const Pooling& pool, int rank) {
 void set_crop(text::Crop* written, const Crop& crop, int rank) {
   if (crop.begin != Vec3()) set_extent(written->mutable_begin(), crop.begin, rank);
   if (crop.end != Vec3()) set_extent(written->mutable_end(), crop.end, rank);
+}
+
+void set_border(text::Border* written, const Border& border, int rank) {
+  if (border.begin != Vec3()) set_extent(written->mutable_begin(), border.begin, rank);
+  if (border.end != Vec3()) set_extent(written->mutable_end(), border.end, rank);
 }
 
 void set_activate(text::Activation* written, Activation activation) {
@@ -226,14 +271,23 @@ Result<Network> parse_network(std::string_view text) {
   const int rank = written.spatial_rank();
   if (rank < 1 || rank > 3) return corrupt("spatial_rank is " + std::to_string(rank) + "; 1, 2 or 3 is right");
   Network network{written.name(), rank, written.f_in(), written.input_name(), written.output_name(), {}};
+  const Result<Border> frame = borders_of(written.frame(), rank);
+  if (!frame) return frame.error().within("frame");
+  network.frame = *frame;
   Names names(network.input_name);
+  std::vector<Border> pads;
   for (const text::Node& node : written.node()) {
     Result<Node> read = node_of(node, rank, names);
     if (!read) return read.error();
     network.nodes.push_back(*std::move(read));
+    const Result<Border> own = pads_of(node.conv(), rank);
+    if (!own) return own.error().within("node " + in_quotes(network.nodes.back().name));
+    pads.push_back(*own);
   }
-  if (const Result<void> sound = check(network); !sound) return corrupt(sound.error().message);
-  return network;
+  Result<LoadedNetwork> valid = with_frame(LoadedNetwork{std::move(network), {}}, pads);
+  if (!valid) return corrupt(valid.error().message);
+  if (const Result<void> sound = check(valid->network); !sound) return corrupt(sound.error().message);
+  return std::move(valid->network);
 }
 
 std::string network_text(const Network& network) {
@@ -243,11 +297,14 @@ std::string network_text(const Network& network) {
   written.set_f_in(network.f_in);
   written.set_input_name(network.input_name);
   written.set_output_name(network.output_name);
+  if (network.frame != Border{}) set_border(written.mutable_frame(), network.frame, network.spatial_rank);
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     text::Node* node = written.add_node();
     node->set_name(network.nodes[i].name);
     add_inputs(node, network, i);
     set_operation(node, network.nodes[i].operation, network.spatial_rank);
+    const Border& outside = network.nodes[i].outside;
+    if (outside != Border{}) set_border(node->mutable_outside(), outside, network.spatial_rank);
   }
   return print_text(written);
 }

@@ -119,13 +119,21 @@ std::string OnnxBuilder::free_name(const std::string& name) {
 }
 
 void OnnxBuilder::append(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
-                         NodeWeights weights) {
-  extents_.push_back(extent_after(operation, extents_[static_cast<std::size_t>(inputs.front())]));
+                         NodeWeights weights, const Border& pads) {
+  const Vec3 n = extents_[static_cast<std::size_t>(inputs.front())];
+  Vec3 padded;
+  for (int axis = 0; axis < 3; ++axis) padded[axis] = n[axis] > 0 ? n[axis] + pads.begin[axis] + pads.end[axis] : 0;
+  extents_.push_back(extent_after(operation, padded));
+  pads_.push_back(pads);
   network_.nodes.push_back({free_name(name_of(node)), operation, std::move(inputs)});
   parameters_ = add(parameters_, parameters_of(weights));
   weights_.push_back(std::move(weights));
   images_.push_back(images);
   alias(node, static_cast<int>(network_.nodes.size()));
+}
+
+bool OnnxBuilder::is_padded() const {
+  return std::any_of(pads_.begin(), pads_.end(), [](const Border& pads) { return pads != Border{}; });
 }
 
 void OnnxBuilder::alias(const onnx::NodeProto& node, int value) { values_.emplace(node.output(0), value); }

@@ -52,10 +52,13 @@ class OnnxBuilder {
   // Returns the `count` numbers of the constant at input `index`.
   [[nodiscard]] Result<std::vector<float>> vector(const onnx::NodeProto& node, int index, std::int64_t count) const;
 
-  // Appends the node to the network. `images` is the number of channels that it writes. If its name is taken, a number
-  // is appended, because names of ONNX nodes need not be unique.
+  // Appends the node to the network. `images` is the number of channels that it writes, `pads` the zeros around its
+  // first input. If its name is taken, a number is appended, because names of ONNX nodes need not be unique.
   void append(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
-              NodeWeights weights = {});
+              NodeWeights weights = {}, const Border& pads = {});
+  // Returns the zeros around the first input of each node.
+  [[nodiscard]] const std::vector<Border>& pads() const { return pads_; }
+  [[nodiscard]] bool is_padded() const;
   // Makes the node's output a name of `value` itself.
   void alias(const onnx::NodeProto& node, int value);
   // Makes the node's output a transposed value. Only Softmax and Transpose read such a value; value() refuses it.
@@ -90,6 +93,7 @@ class OnnxBuilder {
   std::int64_t parameters_ = 0;
   Network network_;
   NetworkWeights weights_;
+  std::vector<Border> pads_;
   std::map<std::string, int> names_;  // taken name -> number of requests for it
   std::map<std::string, int> values_;
   std::map<std::string, TurnedValue> turned_;

@@ -105,19 +105,19 @@ Result<void> check_whole(const Range& range, std::int64_t images) {
   return unsupported("keeps " + text_of(range) + "; only spatial axes can be cropped");
 }
 
-struct Border {
+struct Ends {
   std::int64_t begin = 0;
   std::int64_t end = 0;
 };
 
 // Returns the border that a range removes from an axis. `n` is the extent that the file declares, 0 if it is open.
-Result<Border> border_of(const Range& range, std::int64_t n) {
+Result<Ends> border_of(const Range& range, std::int64_t n) {
   const bool relative = range.start < 0 || (range.end >= 0 && range.end < to_the_end);
   if (relative && n == 0) {
     return unsupported("keeps " + text_of(range) + ", which depends on an extent that the file leaves open; starts " +
                        "from 0 up and ends below 0 are right");
   }
-  Border border;
+  Ends border;
   border.begin = range.start < 0 ? std::max<std::int64_t>(0, n + range.start) : range.start;
   if (range.end < 0) border.end = -std::max(range.end, -most_border - 1);
   if (range.end >= 0 && range.end < to_the_end) border.end = std::max<std::int64_t>(0, n - range.end);
@@ -171,7 +171,7 @@ Result<void> convert_slice(const OnnxNode& node, OnnxBuilder& builder) {
       continue;
     }
     const int axis = range.axis + 1 - builder.rank();
-    const Result<Border> border = border_of(range, builder.extent(*input)[axis]);
+    const Result<Ends> border = border_of(range, builder.extent(*input)[axis]);
     if (!border) return border.error();
     crop.begin[axis] = border->begin;
     crop.end[axis] = border->end;

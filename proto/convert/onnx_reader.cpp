@@ -3,6 +3,7 @@
 #include <optional>
 #include <set>
 
+#include "planner/network/padding.hpp"
 #include "proto/convert/errors.hpp"
 #include "proto/convert/file_state.hpp"
 #include "proto/convert/onnx_builder.hpp"
@@ -89,7 +90,7 @@ Result<void> check_room(const OnnxGraph& graph, std::int64_t most_bytes) {
                                            bytes_text(most_bytes) + " may be used for all of the model"};
 }
 
-Result<void> check_result(const onnx::ModelProto& model, const OnnxGraph& graph, OnnxBuilder& builder) {
+Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& graph, OnnxBuilder& builder) {
   builder.network().name = model.graph().name();
   const int output = builder.value_of(graph.output);
   if (builder.turned(graph.output) != nullptr) {
@@ -99,9 +100,13 @@ Result<void> check_result(const onnx::ModelProto& model, const OnnxGraph& graph,
   if (output != static_cast<int>(builder.network().nodes.size())) {
     return unsupported("the output " + in_quotes(graph.output) + " is not what the last node writes");
   }
-  if (const Result<void> sound = check(builder.network()); !sound) return corrupt(sound.error().message);
   if (const Result<void> sound = check_flattened(graph, builder); !sound) return sound.error();
-  return check_weights(builder.network(), builder.weights());
+  Result<LoadedNetwork> valid =
+      without_padding({std::move(builder.network()), std::move(builder.weights())}, builder.pads());
+  if (!valid) return valid;
+  if (const Result<void> sound = check(valid->network); !sound) return corrupt(sound.error().message);
+  if (const Result<void> sound = check_weights(valid->network, valid->weights); !sound) return sound.error();
+  return valid;
 }
 
 }  // namespace
@@ -117,8 +122,7 @@ Result<LoadedNetwork> read_onnx(const onnx::ModelProto& model, const OnnxSource&
   for (const onnx::NodeProto* node : graph->nodes) {
     if (const Result<void> converted = convert_node(*node, builder); !converted) return converted.error();
   }
-  if (const Result<void> sound = check_result(model, *graph, builder); !sound) return sound.error();
-  return LoadedNetwork{std::move(builder.network()), std::move(builder.weights())};
+  return finish(model, *graph, builder);
 }
 
 Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string& path, std::int64_t most_weight_bytes) {

@@ -70,6 +70,7 @@ void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
   info_.f_in = engine.f_in();
   info_.f_out = engine.f_out();
   info_.field_of_view = engine.field_of_view();
+  info_.frame = planned.network.frame;
   info_.patch = engine.patch();
   info_.memory = planned.plan.memory;
   info_.predicted_voxels_per_second = endless_rate(planned.plan.predicted);

@@ -106,6 +106,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const Network& network, const Netwo
   auto state = std::make_unique<State>();
   state->plan = rest;
   state->fov = reaches(network).back().fov;
+  state->frame = network.frame;
   state->f_in = network.f_in;
   state->f_out = images(network).back();
   if (lacking) state->gpu_lost = devices.lacking;
@@ -116,18 +117,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const Network& network, const Netwo
 }
 
 Result<JobOutlook> Engine::outlook(const VolumeShape& input, ElementType output, std::int64_t most_held) const {
-  if (input.f != state_->f_in) {
-    return Error{ErrorCode::invalid_argument,
-                 "input has " + std::to_string(input.f) + " images; the network takes " + std::to_string(state_->f_in)};
-  }
-  if (!covers(input.n, state_->fov)) {
-    return Error{ErrorCode::invalid_argument, "input extent is " + to_string(input.n) +
-                                                  "; it must be at least the field of view, " + to_string(state_->fov)};
-  }
-  if (Result<void> checked = check_shape({1, std::max(state_->f_in, state_->f_out), input.n}); !checked) {
-    return checked.error();
-  }
-  return state_->best_outlook({input, output, most_held});
+  return state_->outlook_of({state_->framed(input), output, most_held});
 }
 
 namespace {
@@ -151,17 +141,20 @@ Result<VolumeCut> Engine::cut(const VolumeShape& input, ElementType output, std:
   const Result<JobOutlook> whole = outlook(input, output, most_held);
   if (!whole) return whole.error();
   const Vec3 n = whole->output.n;
+  // The border of a part is none of the volume's: padding would stand where voxels are.
+  const bool divisible = state_->frame == Border{};
   std::int64_t least = saturated;
-  const VolumeCut cut = best_cut(n, state_->fov, patches_of(*state_, n), [&](Vec3 extent) -> PartOutlook {
-    if (stop.stop_requested()) return {0, false};
-    VolumeShape part = input;
-    part.n = extent;
-    const State::Work work{part, output, most_held};
-    const JobOutlook found = state_->best_outlook(work);
-    const std::int64_t held = state_->held_bytes(found, work);
-    least = std::min(least, held);
-    return {found.predicted_seconds, held <= most_held};
-  });
+  const VolumeCut cut = best_cut(n, state_->fov, divisible ? patches_of(*state_, n) : std::vector<Vec3>{},
+                                 [&](Vec3 extent) -> PartOutlook {
+                                   if (stop.stop_requested()) return {0, false};
+                                   VolumeShape part = input;
+                                   part.n = extent;
+                                   const State::Work work{part, output, most_held};
+                                   const JobOutlook found = state_->best_outlook(work);
+                                   const std::int64_t held = state_->held_bytes(found, work);
+                                   least = std::min(least, held);
+                                   return {found.predicted_seconds, held <= most_held};
+                                 });
   if (stop.stop_requested()) return Error{ErrorCode::cancelled, "stopped while the volume was cut"};
   if (cut.fits) return cut;
   return Error{ErrorCode::over_budget, "in whatever parts, a job holds " + bytes_text(least) +
@@ -174,7 +167,7 @@ std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& inpu
   std::optional<JobOutlook> best;
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
     if (!beside_streams(i)) continue;
-    const JobOutlook other = state_->outlook_on(i, {input, output});
+    const JobOutlook other = state_->outlook_on(i, {state_->framed(input), output});
     if (!best || other.predicted_seconds < best->predicted_seconds) best = other;
   }
   return best;
@@ -184,14 +177,15 @@ std::int64_t Engine::guest_places(const VolumeJob& job) const {
   if (job.source != nullptr || job.first_plane != 0 || !job.rung || *job.rung >= state_->rungs.size()) return 0;
   const State::OpenRung& rung = state_->rungs[*job.rung];
   if (!rung.on_cpu()) return 0;
-  return state_->guest_places(*job.rung, patch_count(job.input.shape.n, rung.geometry(), state_->fov));
+  const Vec3 n = state_->framed(job.input.shape).n;
+  return state_->guest_places(*job.rung, patch_count(n, rung.geometry(), state_->fov));
 }
 
 std::optional<JobOutlook> Engine::outlook_as_guest(const VolumeShape& input, ElementType output) const {
   std::optional<JobOutlook> best;
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
     if (!state_->rungs[i].on_cpu()) continue;
-    JobOutlook other = state_->outlook_on(i, {input, output});
+    JobOutlook other = state_->outlook_on(i, {state_->framed(input), output});
     if (other.places == 0) continue;
     other.predicted_seconds *= static_cast<double>(other.places) / static_cast<double>(other.batch);
     if (!best || other.predicted_seconds < best->predicted_seconds) best = other;
@@ -209,11 +203,11 @@ struct JobCourse {
 };
 
 // On the rung that suits what the job has to do, or its own.
-Result<JobCourse> course_of(const VolumeJob& job, const Engine& engine, const Engine::State& state) {
-  const Result<VolumeShape> left = shape_left(job, state.fov);
+Result<JobCourse> course_of(const VolumeJob& job, const Engine::State& state) {
+  const Result<VolumeShape> left = shape_left(job, state.fov, state.frame);
   if (!left) return left.error();
   const Engine::State::Work work{*left, job.output_type, job.most_held};
-  const Result<JobOutlook> outlook = engine.outlook(work.input, work.output, work.most_held);
+  const Result<JobOutlook> outlook = state.outlook_of(work);
   if (!outlook) return outlook.error();
   if (job.rung && *job.rung >= state.rungs.size()) {
     return Error{ErrorCode::invalid_argument, "the job is for rung " + std::to_string(*job.rung) + "; the plan has " +
@@ -242,8 +236,8 @@ Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, cons
     statistics.stages = ran->job.stages;
     return statistics;
   }
-  const PatchGrid grid = job_grid(job, rung.geometry(), state.fov, most_planes, state.plan.sockets);
-  const Result<VolumeShape> left = shape_left(job, state.fov);
+  const PatchGrid grid = job_grid(job, rung.geometry(), state.fov, most_planes, state.plan.sockets, state.frame);
+  const Result<VolumeShape> left = shape_left(job, state.fov, state.frame);
   if (!left) return left.error();
   const Shape5 output{1, state.f_out, left->n - state.fov + Vec3::cube(1)};
   std::vector<Seat> seats;
@@ -253,7 +247,7 @@ Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, cons
   const Seconds predicted = state.plan.ladder[number].seconds;
   const bool has_guests = job.rung == number;
   const Result<StageSeconds> ran =
-      run_job({job, grid, output, predicted, seats, state.drivers, state.observer, has_guests}, stop);
+      run_job({job, grid, output, predicted, seats, state.drivers, state.observer, has_guests, state.frame}, stop);
   if (!ran) return ran.error();
   statistics.patches = std::ssize(grid.patches);
   statistics.stages = *ran;
@@ -279,7 +273,7 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
   }
   ResumableJob resumable(job);
   const bool was_lost = state_->why_lost().has_value();
-  const Result<JobCourse> course = course_of(job, *this, *state_);
+  const Result<JobCourse> course = course_of(job, *state_);
   if (!course) return course.error();
   Result<JobStatistics> ran = run_rung(course->on.rung, *course, resumable.job(), *state_, stop);
   if (!ran && course->on.spare && loses_gpu(*state_)) {
@@ -287,7 +281,7 @@ Result<JobStatistics> Engine::run(const VolumeJob& job, std::stop_token stop) {
     ran = run_rung(*course->on.spare, *course, resumable.job(), *state_, stop);
   }
   if (!ran) return ran;
-  const Vec3 output = job.input.shape.n - Vec3{job.first_plane, 0, 0} - state_->fov + Vec3::cube(1);
+  const Vec3 output = job.input.shape.n - Vec3{job.first_plane, 0, 0} - field_of_view() + Vec3::cube(1);
   ran->seconds = seconds_since(start);
   ran->voxels_per_second = static_cast<double>(voxels(output)) / std::max(ran->seconds, 1e-9);
   ran->fallback = state_->why_lost().value_or("");
@@ -367,7 +361,7 @@ ByteRange Engine::memory() const { return {0, state_->sockets.front().transient.
 ByteRange Engine::memory_of(std::size_t rung) const { return state_->places[rung].memory; }
 std::size_t Engine::first_touched() const { return state_->first_touched; }
 const Plan& Engine::plan() const { return state_->plan; }
-Vec3 Engine::field_of_view() const { return state_->fov; }
+Vec3 Engine::field_of_view() const { return state_->fov - state_->frame.begin - state_->frame.end; }
 std::optional<std::string> Engine::gpu_lost() const { return state_->why_lost(); }
 bool Engine::gpu_lost_for_good() const { return state_->is_lost_for_good(); }
 Vec3 Engine::patch() const {

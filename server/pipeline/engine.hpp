@@ -197,6 +197,8 @@ class Engine {
   [[nodiscard]] bool gpu_lost_for_good() const;
 
   [[nodiscard]] const Plan& plan() const;
+  // Voxels per axis by which the output is smaller than the volume, plus 1: the network's field of view, less what it
+  // pads.
   [[nodiscard]] Vec3 field_of_view() const;
   [[nodiscard]] Vec3 patch() const;  // input extent of the planned patch
   [[nodiscard]] std::int64_t f_in() const;

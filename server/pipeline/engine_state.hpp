@@ -46,6 +46,7 @@ struct Engine::State {
   std::vector<Socket> sockets;
   Executor* drivers = nullptr;  // of several sockets
   Vec3 fov;
+  Border frame;  // the network's; where there is one, all extents of inputs below count it
   std::int64_t f_in = 0;
   std::int64_t f_out = 0;
   std::vector<OpenRung> rungs;
@@ -122,6 +123,11 @@ struct Engine::State {
     std::size_t rung = 0;
     std::optional<std::size_t> spare;
   };
+
+  [[nodiscard]] VolumeShape framed(VolumeShape input) const {
+    input.n = input.n + frame.begin + frame.end;
+    return input;
+  }
 
   // Planes of output that may wait where a rung of the course is streamed: they are held, and so is the input behind
   // them, which is read again in every turn, and the list. As many for its spare: in what is leased for the one the
@@ -234,7 +240,8 @@ struct Engine::State {
   // for itself.
   [[nodiscard]] std::int64_t guest_places(std::size_t rung, std::int64_t patches) const {
     const GeometryChoice& choice = plan.ladder[rung].geometry;
-    return rungs[rung].on_cpu() && !choice.streamed && patches < choice.S ? patches : 0;
+    const bool is_shared = rungs[rung].on_cpu() && !choice.streamed && frame == Border{};
+    return is_shared && patches < choice.S ? patches : 0;
   }
   // What a job holds of its volume, of its output and of its patches' list at a time, for a caller who holds no more of
   // them: tiny patches need few planes, but there may be billions of them.
@@ -259,6 +266,24 @@ struct Engine::State {
       if (!best || is_better(other, *best, work)) best = other;
     }
     return whole_outlook_on(best->rung, work);
+  }
+  // The same of an input that may not fit the network.
+  [[nodiscard]] Result<JobOutlook> outlook_of(const Work& work) const {
+    const VolumeShape& input = work.input;
+    if (input.f != f_in) {
+      return Error{ErrorCode::invalid_argument,
+                   "input has " + std::to_string(input.f) + " images; the network takes " + std::to_string(f_in)};
+    }
+    const Vec3 around = frame.begin + frame.end;
+    if (!covers(input.n, fov)) {
+      return Error{ErrorCode::invalid_argument, "input extent is " + to_string(input.n - around) +
+                                                    "; it must be at least the field of view, " +
+                                                    to_string(fov - around)};
+    }
+    if (Result<void> checked = check_shape({1, std::max(f_in, f_out), input.n}); !checked) return checked.error();
+    JobOutlook outlook = best_outlook(work);
+    outlook.input_planes = std::min(outlook.input_planes, input.n.z - around.z);
+    return outlook;
   }
 };
 

@@ -4,12 +4,13 @@
 
 namespace znni {
 
-InputWindow::InputWindow(PlaneSource& source, const PatchGrid& grid, const Geometry& geometry, bool all)
+InputWindow::InputWindow(PlaneSource& source, const PatchGrid& grid, const Geometry& geometry, bool all,
+                         std::int64_t frame)
     : source_(source) {
   const std::int64_t planes = source.shape().n.z;
   const Vec3 begin = all ? Vec3{} : geometry.read_begin;
   const int z = geometry.choice.axis;  // where the volume's z is
-  const auto inside = [&](std::int64_t plane) { return std::clamp<std::int64_t>(plane, 0, planes); };
+  const auto inside = [&](std::int64_t plane) { return std::clamp<std::int64_t>(plane - frame, 0, planes); };
   first_.reserve(grid.patches.size());
   last_.reserve(grid.patches.size());
   for (const PatchPlace& place : grid.patches) {

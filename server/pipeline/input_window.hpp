@@ -14,7 +14,9 @@ class InputWindow {
  public:
   // `source` must outlive it; the places of `grid` count the source's planes. `all`: holds whatever a patch depends on,
   // as someone else needs it who goes on with this patch; else what is read for it, of a step the new planes alone.
-  InputWindow(PlaneSource& source, const PatchGrid& grid, const Geometry& geometry, bool all = false);
+  // `frame`: planes of zeros before the source's, which the places count as well.
+  InputWindow(PlaneSource& source, const PatchGrid& grid, const Geometry& geometry, bool all = false,
+              std::int64_t frame = 0);
 
   // Patches [first, last) run next: what neither they nor later ones read is forgotten. Does not block.
   void move_to(std::int64_t first, std::int64_t last);

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <vector>
 
+#include "planner/network/exchange.hpp"
 #include "server/pipeline/gain_meter.hpp"
 #include "server/pipeline/guests.hpp"
 #include "server/pipeline/input_window.hpp"
@@ -46,7 +47,7 @@ class JobRun {
   explicit JobRun(const JobWork& work)
       : work_(work),
         geometry_(work.seats.front().rung->geometry()),
-        input_(*work.job.source, work.grid, geometry_),
+        input_(*work.job.source, work.grid, geometry_, false, work.frame.begin.z),
         slabs_(work.job, work.grid, work.output),
         gain_(work.job, work.grid, geometry_.turns),
         S_(geometry_.choice.S),
@@ -195,12 +196,21 @@ class JobRun {
     const StageTimer timer(lane.stages.gather);
     const Vec3 begin = geometry_.read_begin + window;
     for (std::size_t s = 0; s < lane.starts.size(); ++s) lane.starts[s] = lane.targets[s].place.start + begin;
+    leave_frame(lane);
     const TensorView& in = lane.seat.rung->input();
     const std::int64_t own = in.shape.S - (lane.guests ? lane.guests->places() : 0);
     const std::span starts(lane.starts.data(), static_cast<std::size_t>(own));
     read_windows(input_.source(), work_.job.normalisation, starts, places_of(in, 0, own), *lane.seat.executor,
                  geometry_.choice.axis);
     if (lane.guests) lane.guests->read(begin, in, *lane.seat.executor);
+  }
+
+  // From places in the framed volume to places in the volume itself, which is read.
+  void leave_frame(Lane& lane) const {
+    if (work_.frame == Border{}) return;
+    const Vec3 volume = work_.job.input.shape.n + work_.frame.begin + work_.frame.end;
+    lane.seat.rung->place(lane.starts, exchanged(volume, geometry_.choice.axis));
+    for (Vec3& start : lane.starts) start = start - exchanged(work_.frame.begin, geometry_.choice.axis);
   }
 
   // Into the places behind its own.

@@ -27,6 +27,7 @@ struct JobWork {
   Executor* drivers = nullptr;   // of several seats: as many workers, of which each drives a seat
   const CallObserver& observer;  // told of one call at a time, whichever seat ran it
   bool has_guests = false;       // the job's may come: the rung is that on which they wait
+  Border frame = {};             // the network's: `grid` counts it
 };
 
 // Blocks until all patches are written and their slabs delivered, in order. S patches of the grid form a batch; the

@@ -4,7 +4,10 @@
 #include <chrono>
 #include <limits>
 
+#include "planner/network/exchange.hpp"
+#include "planner/plan/pairs.hpp"
 #include "server/pipeline/exchanged_kernels.hpp"
+#include "server/pipeline/outside.hpp"
 
 namespace znni {
 namespace {
@@ -67,7 +70,8 @@ Result<RungDesign> design_rung(const Network& network, const Rung& rung, const C
   if (!schedule) return schedule.error();
   if (Result<void> checked = check_host_only(schedule->memory); !checked) return checked.error();
   Packing packing = pack(schedule->memory);
-  return RungDesign{std::move(*geometry), std::move(*schedule), std::move(packing), std::move(steps)};
+  return RungDesign{std::move(*geometry), std::move(*schedule), std::move(packing), std::move(steps),
+                    exchanged(network, rung.geometry.axis)};
 }
 
 Result<PreparedRung> PreparedRung::open(RungDesign design, const NetworkWeights& weights, std::byte* transient,
@@ -153,6 +157,12 @@ Result<PreparedRung::Task> PreparedRung::prepare(const Call& call, const RungDes
   task.whole_input = task.inputs.front();
   task.output = new_planes(design.schedule.tensors[static_cast<std::size_t>(call.output)], design.packing, transient);
   task.whole_output = task.output;
+  if (!call.is_reorder && step.node >= 0) {
+    const bool pair = begins_pair(design.steps, static_cast<std::size_t>(call.step));
+    const auto node = static_cast<std::size_t>(step.node) + (pair ? 1 : 0);
+    task.outside = design.network.nodes[node].outside;
+    task.fov = reaches(design.network)[node + 1].fov;
+  }
   Result<std::unique_ptr<PreparedLayer>> layer =
       call.primitive->prepare(call.problem, call.estimate, weights_of(call, step.node, weights), *task.arena, device);
   if (!layer) return layer.error();
@@ -160,10 +170,27 @@ Result<PreparedRung::Task> PreparedRung::prepare(const Call& call, const RungDes
   return task;
 }
 
-Result<void> PreparedRung::run_task(Task& task) {
+Result<void> PreparedRung::run_task(Task& task) const {
   task.arena->begin();
   Result<void> done = task.layer->run(task.inputs, task.output, *task.arena);
-  return done ? done : done.error().within(task.name);
+  if (!done) return done.error().within(task.name);
+  zero_outside_of(task);
+  return {};
+}
+
+void PreparedRung::place(std::span<const Vec3> starts, Vec3 volume) {
+  starts_.assign(starts.begin(), starts.end());
+  volume_ = volume;
+}
+
+void PreparedRung::zero_outside_of(const Task& task) const {
+  if (task.outside == Border{} || starts_.empty()) return;
+  // The newest planes of a step end where the input's do, less what the node's windows reach ahead.
+  const Vec3 reach = task.fov - Vec3::cube(1);
+  const Vec3 lag{geometry_.choice.streamed ? reach.z : 0, 0, 0};
+  std::vector<Vec3> starts;
+  for (const Vec3& start : starts_) starts.push_back(start - lag);
+  zero_outside(task.output, starts, task.outside, volume_ - reach, *executor_);
 }
 
 Result<void> PreparedRung::run_nodes(int first, int last, const std::stop_token& stop, const CallObserver& observer) {

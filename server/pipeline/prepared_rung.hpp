@@ -24,6 +24,7 @@ struct RungDesign {
   Schedule schedule;
   Packing packing;  // of the transient buffers; packing.bytes is what the shared block must have
   std::vector<Step> steps;
+  Network network;  // axes exchanged as in the geometry
 };
 
 // `unsupported` for segments that do not run on the CPU as a whole (other places, groups, divisions).
@@ -44,6 +45,9 @@ class PreparedRung {
   // reads a new window, and its planar output, valid until the next.
   [[nodiscard]] const TensorView& input() const { return input_; }
   [[nodiscard]] const TensorView& output() const { return output_; }
+  // For a network that pads: where the patches of the next pass begin, as the geometry counts, in the framed volume of
+  // extent `volume`. What is not placed, as when layers are timed on zeros, has no border.
+  void place(std::span<const Vec3> starts, Vec3 volume);
   // Runs the calls of pass `pass` in order and tells `observer` of each. Passes are run in their order, all those of
   // a window, since they leave values to each other. `cancelled` when `stop` asks for it between two calls.
   [[nodiscard]] Result<void> run_pass(std::size_t pass, const std::stop_token& stop, const CallObserver& observer = {});
@@ -77,6 +81,8 @@ class PreparedRung {
     TensorView whole_input;
     TensorView whole_output;
     int history = -1;  // of its output, complete after this call
+    Border outside;    // of its output, set to zero behind the call
+    Vec3 fov;          // of its output
   };
   PreparedRung(const RungDesign& design, Executor& executor)
       : geometry_(design.geometry), stitcher_(design.geometry), executor_(&executor) {}
@@ -88,7 +94,8 @@ class PreparedRung {
   // Calls of steps of the nodes [first, last].
   [[nodiscard]] Result<void> run_nodes(int first, int last, const std::stop_token& stop, const CallObserver& observer);
   [[nodiscard]] Result<void> run_head(const std::stop_token& stop, const CallObserver& observer);
-  [[nodiscard]] static Result<void> run_task(Task& task);
+  [[nodiscard]] Result<void> run_task(Task& task) const;
+  void zero_outside_of(const Task& task) const;
   [[nodiscard]] bool is_idle(int node) const;
   void roll(int history);
   void aim_at_slab(std::int64_t begin);
@@ -105,6 +112,8 @@ class PreparedRung {
   Executor* executor_;               // the device's
   TensorView input_;
   TensorView output_;
+  std::vector<Vec3> starts_;  // of the patches in the framed volume; empty: not placed
+  Vec3 volume_;
 };
 
 }  // namespace znni

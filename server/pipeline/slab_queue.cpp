@@ -23,8 +23,9 @@ Result<void> check_slab(const OutputSlab& slab, const OutputSlab& wanted) {
 
 }  // namespace
 
-Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov) {
+Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov, const Border& frame) {
   VolumeShape left = job.input.shape;
+  left.n = left.n + frame.begin + frame.end;
   const std::int64_t planes = left.n.z - fov.z + 1;
   if (planes < 1) return left;  // whoever asks says what is too small
   if (job.first_plane >= planes) {
@@ -39,9 +40,11 @@ Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov) {
   return left;
 }
 
-PatchGrid job_grid(const VolumeJob& job, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {
+PatchGrid job_grid(const VolumeJob& job, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets,
+                   const Border& frame) {
   const Vec3 skipped{job.first_plane, 0, 0};
-  PatchGrid grid = make_patch_grid(job.input.shape.n - skipped, geometry, fov, most_planes, sockets);
+  const Vec3 left = job.input.shape.n + frame.begin + frame.end - skipped;
+  PatchGrid grid = make_patch_grid(left, geometry, fov, most_planes, sockets);
   for (PatchPlace& place : grid.patches) place.start = place.start + exchanged(skipped, geometry.choice.axis);
   for (GridRow& row : grid.rows) row.first_plane += job.first_plane;
   return grid;

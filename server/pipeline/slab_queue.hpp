@@ -10,12 +10,14 @@
 
 namespace znni {
 
-// The input behind the output planes from the job's first on; invalid_argument when that is none of them.
-[[nodiscard]] Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov);
+// The input behind the output planes from the job's first on, with the network's frame; invalid_argument when that is
+// none of them.
+[[nodiscard]] Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov, const Border& frame = {});
 
-// The patches of what the job has left of its volume. `most_planes`, `sockets` as make_patch_grid().
+// The patches of what the job has left of its volume, which begin in the frame. `most_planes`, `sockets` as
+// make_patch_grid().
 [[nodiscard]] PatchGrid job_grid(const VolumeJob& job, const Geometry& geometry, Vec3 fov,
-                                 std::int64_t most_planes = saturated, int sockets = 1);
+                                 std::int64_t most_planes = saturated, int sockets = 1, const Border& frame = {});
 
 class SlabQueue {
  public:

@@ -55,6 +55,10 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
   properties["halo_after"] = extent_text(halo - before, model.spatial_rank);
   properties["least_input"] = extent_text(model.field_of_view, model.spatial_rank);
   properties["output_extent"] = "input - field_of_view + 1";
+  if (model.frame != Border{}) {
+    properties["padding_before"] = extent_text(model.frame.begin, model.spatial_rank);
+    properties["padding_after"] = extent_text(model.frame.end, model.spatial_rank);
+  }
   properties["patch"] = extent_text(model.patch, model.spatial_rank);
   properties["predicted_voxels_per_second"] = std::to_string(std::llround(model.predicted_voxels_per_second));
   properties["plan"] = model.plan_summary;

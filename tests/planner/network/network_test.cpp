@@ -248,5 +248,41 @@ TEST(PlannerNetwork, RandomNetsAreSound) {
   }
 }
 
+Network framed_pair() {
+  Network network;
+  network.nodes = {{"a", conv(2, Vec3::cube(3)), {0}}, {"b", conv(1, Vec3::cube(3)), {1}}};
+  network.frame = {Vec3::cube(2), Vec3::cube(2)};
+  network.nodes[0].outside = {Vec3::cube(1), Vec3::cube(1)};
+  return network;
+}
+
+std::string why_not(const Network& network) {
+  const Result<void> checked = check(network);
+  return checked ? "" : checked.error().message;
+}
+
+TEST(PlannerNetwork, AFrameMakesTheOutputAsLargeAsTheVolume) {
+  EXPECT_EQ(why_not(framed_pair()), "");
+  EXPECT_EQ(framed(framed_pair(), {1, 2, 3}), (Vec3{5, 6, 7}));
+  EXPECT_EQ(lost_extent(framed_pair()), Vec3::cube(1));
+}
+
+TEST(PlannerNetwork, BordersAreChecked) {
+  Network network = framed_pair();
+  network.nodes[0].outside.begin.y = -1;
+  EXPECT_THAT(why_not(network), HasSubstr("node a: outside.begin.y = -1 is not in [0, 1048576]"));
+  network = framed_pair();
+  network.spatial_rank = 2;
+  network.nodes[0].operation = network.nodes[1].operation = conv(1, {1, 3, 3});
+  network.nodes[0].outside = {};
+  EXPECT_THAT(why_not(network), HasSubstr("frame.begin.z = 2 is not in [0, 0]"));
+  network = framed_pair();
+  network.frame.end.x = 3;
+  EXPECT_THAT(why_not(network), HasSubstr("padding makes the output larger than the volume"));
+  network = framed_pair();
+  network.nodes.push_back({"pool", Pooling{}, {2}});
+  EXPECT_THAT(why_not(network), HasSubstr("a node pads, and the stride is 2x2x2"));
+}
+
 }  // namespace
 }  // namespace znni

@@ -182,5 +182,33 @@ TEST(NetworkText, ChangedTextNeverCrashes) {
   }
 }
 
+TEST(NetworkText, PadsBecomeAFrame) {
+  const Network network = parsed(R"(
+      f_in: 2
+      node { name: "a" conv { f_out: 2 k: 3 pad_begin: 1 pad_end: 1 } }
+      node { name: "b" conv { f_out: 2 k: [1, 3, 3] pad_begin: [0, 1, 1] pad_end: [0, 1, 1] } }
+      node { name: "sum" add {} inputs: ["a", "b"] })");
+  EXPECT_EQ(network.frame, (Border{{1, 2, 2}, {1, 2, 2}}));
+  EXPECT_EQ(network.nodes[0].outside, (Border{{0, 1, 1}, {0, 1, 1}}));
+  ASSERT_EQ(network.nodes.size(), 4U);
+  EXPECT_EQ(parsed(network_text(network)), network);
+}
+
+TEST(NetworkText, PadsAreBounded) {
+  EXPECT_THAT(refusal("node { conv { f_out: 1 k: 3 pad_begin: -1 } }"),
+              HasSubstr("node 'conv1': pad_begin is -1x-1x-1; 0 to 2^20 is right"));
+  EXPECT_THAT(refusal("node { conv { f_out: 1 k: 3 pad_end: [1, 1, 4294967296] } }"),
+              HasSubstr("pad_end is 1x1x4294967296"));
+  EXPECT_THAT(refusal("node { conv { f_out: 1 k: 9223372036854775807 pad_end: 1 } }"),
+              HasSubstr("is not in [1, 1048576]"));
+}
+
+TEST(NetworkText, PadsBesideAFrameAreRefused) {
+  const Result<Network> network =
+      parse_network("frame { begin: 1 end: 1 } node { conv { f_out: 1 k: 3 pad_begin: 1 pad_end: 1 } }");
+  ASSERT_FALSE(network);
+  EXPECT_THAT(network.error().message, testing::HasSubstr("has pads and a frame; one of them is right"));
+}
+
 }  // namespace
 }  // namespace znni

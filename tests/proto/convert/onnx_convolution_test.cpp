@@ -61,6 +61,51 @@ TEST(OnnxConvolution, AutoPadValidIsNoPadding) {
   EXPECT_EQ(model.output("out").refusal(), "");
 }
 
+// Returns the frame of a network of one convolution.
+Border frame_with(void (*change)(onnx::NodeProto& conv)) {
+  OnnxModel model(1);
+  change(model.conv("in", "out", 1, 1, {2, 3, 4}));
+  return model.output("out").read().network.frame;
+}
+
+TEST(OnnxConvolution, PadsAreAFrameOfZeros) {
+  const Border begins_first = frame_with([](onnx::NodeProto& conv) {
+    test::set_integers(conv, "pads", {0, 1, 2, 1, 0, 1});
+  });
+  EXPECT_EQ(begins_first, (Border{{0, 1, 2}, {1, 0, 1}}));
+  const Border upper = frame_with([](onnx::NodeProto& conv) { test::set_text(conv, "auto_pad", "SAME_UPPER"); });
+  EXPECT_EQ(upper, (Border{{0, 1, 1}, {1, 1, 2}}));
+  const Border lower = frame_with([](onnx::NodeProto& conv) { test::set_text(conv, "auto_pad", "SAME_LOWER"); });
+  EXPECT_EQ(lower, (Border{{1, 1, 2}, {0, 1, 1}}));
+}
+
+TEST(OnnxConvolution, SameCountsDilation) {
+  const Border frame = frame_with([](onnx::NodeProto& conv) {
+    test::set_text(conv, "auto_pad", "SAME_UPPER");
+    test::set_integers(conv, "dilations", {1, 3, 2});
+  });
+  EXPECT_EQ(frame, (Border{{0, 3, 3}, {1, 3, 3}}));
+}
+
+TEST(OnnxConvolution, PaddedBranchesMeet) {
+  OnnxModel model(2);
+  test::set_integers(model.conv("in", "a", 2, 2, {3, 3, 3}), "pads", {1, 1, 1, 1, 1, 1});
+  model.node("Add", {"in", "a"}, {"out"});
+  const LoadedNetwork loaded = model.output("out").read();
+  ASSERT_EQ(loaded.network.nodes.size(), 3U);
+  EXPECT_EQ(loaded.network.nodes[1].operation, Operation(Crop{Vec3::cube(1), Vec3::cube(1)}));
+  EXPECT_EQ(lost_extent(loaded.network), Vec3::cube(1));
+}
+
+TEST(OnnxConvolution, PaddingBeforeAStrideIsRefused) {
+  OnnxModel model(1);
+  test::set_integers(model.conv("in", "a", 1, 1, {3, 3, 3}), "pads", {1, 1, 1, 1, 1, 1});
+  onnx::NodeProto& pool = model.node("MaxPool", {"a"}, {"out"});
+  test::set_integers(pool, "kernel_shape", {2, 2, 2});
+  test::set_integers(pool, "strides", {2, 2, 2});
+  EXPECT_THAT(model.output("out").refusal(), HasSubstr("has a stride of 2x2x2 in a network that pads; only 1"));
+}
+
 // One change to a valid convolution, and a text that the refusal must hold.
 struct Refused {
   std::string name;
@@ -81,18 +126,23 @@ TEST_P(OnnxConvolutionRefuses, InWords) {
 }
 
 const Refused refused[] = {
-    {"Pads",
+    {"NegativePads",
      [](OnnxModel&, onnx::NodeProto& c) {
-       test::set_integers(c, "pads", {1, 1, 1, 1, 1, 1});
+       test::set_integers(c, "pads", {0, 0, 0, 0, 0, -1});
      },
-     "unsupported: node '/out' (Conv): pads of 1 are not supported; only 0"},
-    {"OnePad",
+     "unsupported: node '/out' (Conv): pads of -1 are not supported; only 0 to 2^20"},
+    {"HugePads",
      [](OnnxModel&, onnx::NodeProto& c) {
-       test::set_integers(c, "pads", {0, 0, 0, 0, 0, 1});
+       test::set_integers(c, "pads", {0, 0, 1LL << 40, 0, 0, 0});
      },
-     "pads of 1"},
-    {"Same", [](OnnxModel&, onnx::NodeProto& c) { test::set_text(c, "auto_pad", "SAME_UPPER"); },
-     "auto_pad = 'SAME_UPPER' is not supported; only VALID"},
+     "pads of 1099511627776 are not supported"},
+    {"FewPads",
+     [](OnnxModel&, onnx::NodeProto& c) {
+       test::set_integers(c, "pads", {1, 1, 1});
+     },
+     "has 3 pads; 6 are right"},
+    {"AutoPad", [](OnnxModel&, onnx::NodeProto& c) { test::set_text(c, "auto_pad", "SAME"); },
+     "auto_pad = 'SAME' is unknown; NOTSET, SAME_UPPER, SAME_LOWER and VALID are known"},
     {"Strides",
      [](OnnxModel&, onnx::NodeProto& c) {
        test::set_integers(c, "strides", {1, 2, 2});

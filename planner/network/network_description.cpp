@@ -1,0 +1,76 @@
+#include <array>
+#include <cstdio>
+
+#include "planner/base/overloaded.hpp"
+#include "planner/network/network.hpp"
+
+namespace znni {
+namespace {
+
+std::size_t index(int value) { return static_cast<std::size_t>(value); }
+
+const std::string& value_name(const Network& network, int value) {
+  return value == 0 ? network.input_name : network.nodes[index(value - 1)].name;
+}
+
+std::string border_text(const Node& node) {
+  if (node.outside == Border{}) return "";
+  return ", outside " + to_string(node.outside.begin) + " and " + to_string(node.outside.end) + " zero";
+}
+
+std::string activation_text(Activation activation) {
+  if (activation.kind == ActivationKind::none) return "";
+  std::string text = ", " + std::string(to_string(activation.kind));
+  const bool has_alpha = activation.kind == ActivationKind::leaky_relu || activation.kind == ActivationKind::elu;
+  if (!has_alpha) return text;
+  std::array<char, 32> alpha{};
+  std::snprintf(alpha.data(), alpha.size(), " %.9g", static_cast<double>(activation.alpha));
+  return text + alpha.data();
+}
+
+std::string convolution_text(const Convolution& conv, std::int64_t f, bool residual) {
+  std::string text = "conv " + std::to_string(f) + " -> " + std::to_string(conv.f_out) + ", k " + to_string(conv.k);
+  if (conv.dilation != Vec3::cube(1)) text += ", dilation " + to_string(conv.dilation);
+  if (residual) text += ", residual";
+  return text + activation_text(conv.activation);
+}
+
+std::string pooling_text(const Pooling& pool, std::int64_t f) {
+  return (pool.kind == PoolKind::max ? "max pool " : "average pool ") + std::to_string(f) + ", window " +
+         to_string(pool.window) + ", stride " + to_string(pool.stride);
+}
+
+std::string operation_text(const Node& node, std::int64_t f) {
+  const bool residual = node.inputs.size() == 2;
+  const std::string f_text = std::to_string(f);
+  return std::visit(
+      Overloaded{
+          [&](const Convolution& conv) { return convolution_text(conv, f, residual); },
+          [&](const Pooling& pool) { return pooling_text(pool, f); },
+          [&](const Activate& activate) { return "activation " + f_text + activation_text(activate.activation); },
+          [&](const Softmax&) { return "softmax " + f_text; },
+          [&](const ScaleShift&) { return "scale and shift " + f_text; },
+          [&](const Add& sum) { return "add " + f_text + activation_text(sum.activation); },
+          [&](const Concat&) { return std::string("concat"); },
+          [&](const Crop& crop) {
+            return "crop " + f_text + ", begin " + to_string(crop.begin) + ", end " + to_string(crop.end);
+          }},
+      node.operation);
+}
+
+}  // namespace
+
+std::vector<std::string> describe(const Network& network) {
+  const std::vector<std::int64_t> f = images(network);
+  std::vector<std::string> lines;
+  for (const Node& node : network.nodes) {
+    std::string line = node.name + ": " + operation_text(node, f[index(node.inputs.front())]);
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      line += (i == 0 ? " <- " : ", ") + value_name(network, node.inputs[i]);
+    }
+    lines.push_back(line + border_text(node));
+  }
+  return lines;
+}
+
+}  // namespace znni

@@ -1,0 +1,73 @@
+#include "server/pipeline/outside.hpp"
+
+#include <algorithm>
+
+namespace znni {
+namespace {
+
+// Voxels [first, last) of a view are inside.
+struct Inside {
+  Vec3 first;
+  Vec3 last;
+};
+Inside inside_of(Vec3 start, Vec3 n, const Border& border, Vec3 whole) {
+  const Vec3 zero{};
+  const Vec3 first = min(max(border.begin - start, zero), n);
+  return {first, max(min(whole - border.end - start, n), first)};
+}
+
+// The images that lie side by side in a voxel, and how often such a tensor stands in a view.
+struct Groups {
+  std::int64_t count = 1;
+  std::int64_t distance = 0;
+  std::int64_t voxel = 1;  // floats from a voxel to the next
+};
+Groups groups_of(const TensorView& view) {
+  if (view.format.layout == Layout::channels_last) return {1, 0, view.strides.x};
+  const std::int64_t width = block_width(view.format.layout);
+  return {div_up(view.shape.f, width), view.strides.f, width};
+}
+
+class Outside {
+ public:
+  explicit Outside(const TensorView& view) : view_(view), groups_(groups_of(view)) {}
+
+  // Plane z of all images of input s.
+  void zero_plane(std::int64_t s, std::int64_t z, const Inside& inside) const {
+    for (std::int64_t group = 0; group < groups_.count; ++group) {
+      float* const plane = view_.data + s * view_.strides.S + group * groups_.distance + z * view_.strides.z;
+      const bool crossed = inside.first.z <= z && z < inside.last.z;
+      for (std::int64_t y = 0; y < view_.shape.n.y; ++y) {
+        const bool has_inside = crossed && inside.first.y <= y && y < inside.last.y;
+        const std::int64_t first = has_inside ? inside.first.x : 0;
+        const std::int64_t last = has_inside ? inside.last.x : 0;
+        zero(plane + y * view_.strides.y, 0, first);
+        zero(plane + y * view_.strides.y, last, view_.shape.n.x);
+      }
+    }
+  }
+
+ private:
+  void zero(float* row, std::int64_t first, std::int64_t last) const {
+    std::fill(row + first * groups_.voxel, row + last * groups_.voxel, 0.0F);
+  }
+
+  const TensorView& view_;
+  Groups groups_;
+};
+
+}  // namespace
+
+void zero_outside(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
+                  Executor& executor) {
+  ensure(static_cast<std::int64_t>(starts.size()) == view.shape.S, "a start for every input of the tensor");
+  ensure(view.format.type == ElementType::f32, "the CPU computes in float32");
+  const Outside outside(view);
+  for (std::int64_t s = 0; s < view.shape.S; ++s) {
+    const Inside inside = inside_of(starts[static_cast<std::size_t>(s)], view.shape.n, border, whole);
+    if (inside.first == Vec3{} && inside.last == view.shape.n) continue;
+    executor.parallel_for(view.shape.n.z, [&](std::int64_t z, int) { outside.zero_plane(s, z, inside); });
+  }
+}
+
+}  // namespace znni

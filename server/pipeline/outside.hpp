@@ -1,0 +1,18 @@
+// What a padded network's readers take for padding (planner/network/padding.hpp), in the tensor of a patch.
+#pragma once
+
+#include <span>
+
+#include "planner/network/network.hpp"
+#include "primitives/core/executor.hpp"
+#include "primitives/core/tensor.hpp"
+
+namespace znni {
+
+// Sets to zero the voxels of `view` that are outside. Voxel v of its input s is voxel starts[s] + v of a value of
+// extent `whole`, which is inside from border.begin to whole - border.end. Writes nothing where all of a patch is
+// inside. float32, any layout, axes as the view has them; starts.size() == view.shape.S.
+void zero_outside(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
+                  Executor& executor);
+
+}  // namespace znni

@@ -1,0 +1,163 @@
+"""Networks that pad give what ONNX Runtime computes of the whole volume, in messages and in streams."""
+
+import pathlib
+import subprocess
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+import onnxruntime
+import tritonclient.grpc as triton
+from onnx import TensorProto, helper, numpy_helper
+
+from harness import ZNNID, Daemon
+
+ZNNI = ZNNID.parent / "znni"
+
+
+class Graph:
+    """An ONNX graph node by node."""
+
+    def __init__(self, seed, images):
+        self.rng = np.random.default_rng(seed)
+        self.nodes, self.tensors, self.images = [], [], {"input": images}
+
+    def add(self, op, inputs, images, tensors=(), **attributes):
+        """The name of the node's output."""
+        name = f"{op}{len(self.nodes)}"
+        names = [f"{name}.{i}" for i in range(len(tensors))]
+        self.tensors += [numpy_helper.from_array(t, n) for t, n in zip(tensors, names)]
+        self.nodes.append(helper.make_node(op, [*inputs, *names], [name], name=name, **attributes))
+        self.images[name] = images
+        return name
+
+    def conv(self, source, f, k=(3, 3, 3), dilation=1, **pads):
+        """Padded to the same extent unless `pads` says otherwise."""
+        scale = 1 / np.sqrt(self.images[source] * np.prod(k) / 2)
+        tensors = [self.rng.normal(0, scale, (f, self.images[source], *k)), self.rng.normal(0, 0.3, f)]
+        border = [(n - 1) * dilation // 2 for n in k]
+        pads = pads or {"pads": border * 2}
+        return self.add("Conv", [source], f, [t.astype(np.float32) for t in tensors], kernel_shape=k,
+                        dilations=[dilation] * len(k), **pads)
+
+    def model(self, last):
+        """The model that ends with `last`."""
+        value, extents = helper.make_tensor_value_info, ["z", "y", "x"]
+        graph = helper.make_graph(self.nodes, "net",
+                                  [value("input", TensorProto.FLOAT, ["n", self.images["input"], *extents])],
+                                  [value(last, TensorProto.FLOAT, ["n", self.images[last], *(f"o{e}" for e in extents)])],
+                                  self.tensors)
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)])
+        model.ir_version = 8
+        return model
+
+
+def meshnet():
+    """Dilated convolutions in a row."""
+    graph, last = Graph(1, 1), "input"
+    for dilation in (1, 2, 4, 2, 1):
+        last = graph.add("Elu", [graph.conv(last, 5, dilation=dilation)], 5, alpha=0.5)
+    return graph.model(graph.conv(last, 3, (1, 1, 1)))
+
+
+def residual():
+    """Residual blocks of anisotropic kernels, a concatenation, a normalisation whose reader pads."""
+    graph = Graph(2, 2)
+    last = graph.conv("input", 6, (1, 5, 5))
+    for _ in range(2):
+        inner = graph.add("Relu", [graph.conv(last, 6)], 6)
+        last = graph.add("Relu", [graph.add("Add", [last, graph.conv(inner, 6)], 6)], 6)
+    statistics = [graph.rng.uniform(0.5, 1.5, 6), graph.rng.normal(0, 1, 6), graph.rng.normal(0, 1, 6),
+                  graph.rng.uniform(0.5, 1.5, 6)]
+    normal = graph.add("BatchNormalization", [graph.add("Elu", [last], 6)], 6,
+                       [s.astype(np.float32) for s in statistics])
+    both = graph.add("Concat", [normal, graph.conv(normal, 3, (3, 1, 3))], 9, axis=1)
+    return graph.model(graph.add("Sigmoid", [graph.conv(both, 2, (3, 3, 3))], 2))
+
+
+def uneven():
+    """Pads of one side alone, kernels of even extent, and both kinds of SAME."""
+    graph = Graph(3, 1)
+    last = graph.add("Relu", [graph.conv("input", 4, (2, 4, 3), auto_pad="SAME_UPPER")], 4)
+    last = graph.add("Relu", [graph.conv(last, 4, (3, 2, 2), pads=[0, 1, 0, 2, 0, 0])], 4)
+    return graph.model(graph.conv(last, 2, (2, 2, 4), auto_pad="SAME_LOWER"))
+
+
+def expected(model, volume):
+    """ONNX Runtime's output, float32."""
+    options = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
+    return session.run(None, {"input": volume})[0]
+
+
+def infer(client, name, volume):
+    """The daemon's output of one message."""
+    tensor = triton.InferInput("input", list(volume.shape), "FP32")
+    tensor.set_data_from_numpy(volume)
+    answer = client.infer(name, [tensor])
+    return answer.as_numpy(answer.get_response().outputs[0].name)
+
+
+class PaddedTest(unittest.TestCase):
+    """A daemon with three nets, in memory for patches much smaller than the volumes."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.models = {"meshnet": meshnet(), "residual": residual(), "uneven": uneven()}
+        for name, model in cls.models.items():
+            folder = pathlib.Path(cls.folder.name) / "models" / name / "1"
+            folder.mkdir(parents=True)
+            onnx.save(model, folder / "model.onnx")
+        cls.daemon = Daemon(pathlib.Path(cls.folder.name) / "models", mem="512M")
+        cls.daemon.__enter__()
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.daemon.__exit__(None, None, None)
+        cls.folder.cleanup()
+
+    def assert_equal_to(self, exact, found, hint):
+        """Within float rounding of what whole convolutions give."""
+        self.assertEqual(found.shape, exact.shape, hint)
+        self.assertLess(np.abs(found - exact).max(), 1e-4 * np.abs(exact).max(), hint)
+
+    def test_messages(self):
+        rng = np.random.default_rng(5)
+        for name, model in self.models.items():
+            images = model.graph.input[0].type.tensor_type.shape.dim[1].dim_value
+            for extent in ((3, 4, 5), (25, 20, 31), (48, 61, 50)):
+                volume = rng.standard_normal((1, images, *extent), np.float32)
+                with self.daemon.client() as client:
+                    found = infer(client, name, volume)
+                self.assert_equal_to(expected(model, volume), found, f"{name} {extent}")
+
+    def test_volumes(self):
+        """Through `znni infer`, whose planes come one after the other."""
+        rng = np.random.default_rng(6)
+        volume = rng.standard_normal((90, 70, 80), np.float32)
+        folder = pathlib.Path(self.folder.name)
+        np.save(folder / "in.npy", volume)
+        for name in ("meshnet", "uneven"):
+            out = folder / f"{name}.npy"
+            subprocess.run([ZNNI, "infer", "-m", name, "-i", folder / "in.npy", "-o", out, "--server",
+                            self.daemon.url], check=True, capture_output=True)
+            exact = expected(self.models[name], volume[None, None])
+            self.assert_equal_to(exact[0], np.load(out), name)
+
+    def test_a_box_is_refused(self):
+        """It would be padded at its own border."""
+        folder = pathlib.Path(self.folder.name)
+        np.save(folder / "box.npy", np.zeros((20, 20, 20), np.float32))
+        ran = subprocess.run([ZNNI, "infer", "-m", "meshnet", "-i", folder / "box.npy", "-o", folder / "no.npy",
+                              "--bbox", "0:10,0:20,0:20", "--server", self.daemon.url],
+                             capture_output=True, text=True, check=False)
+        self.assertNotEqual(ran.returncode, 0)
+        self.assertIn("model 'meshnet' pads with zeros", ran.stderr)
+        self.assertFalse((folder / "no.npy").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

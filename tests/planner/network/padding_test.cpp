@@ -1,0 +1,111 @@
+// Padded networks as valid ones: which crops and borders that takes.
+#include "planner/network/padding.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace znni {
+namespace {
+
+using testing::HasSubstr;
+
+Border same(std::int64_t border) { return {Vec3::cube(border), Vec3::cube(border)}; }
+
+Node conv(std::string name, std::int64_t k, int input) {
+  return {std::move(name), Convolution{2, Vec3::cube(k), Vec3::cube(1), {}}, {input}};
+}
+
+Network network_of(std::vector<Node> nodes) {
+  Network network;
+  network.f_in = 2;
+  network.nodes = std::move(nodes);
+  return network;
+}
+
+// A convolution of the input, two more, and their sum with what they read.
+Network residual_block() {
+  return network_of(
+      {conv("first", 3, 0), conv("a", 3, 1), conv("b", 3, 2), {"sum", Add{}, {1, 3}}, conv("last", 1, 4)});
+}
+
+Network framed_block() {
+  const Result<LoadedNetwork> valid = without_padding({residual_block(), {}}, {same(1), same(1), same(1), {}, {}});
+  EXPECT_TRUE(valid) << valid.error().message;
+  return valid->network;
+}
+
+TEST(PlannerPadding, ValidNetworksStayAsTheyAre) {
+  const Network network = network_of({conv("a", 3, 0), conv("b", 1, 1)});
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {Border{}, Border{}});
+  ASSERT_TRUE(valid);
+  EXPECT_EQ(valid->network, network);
+}
+
+TEST(PlannerPadding, TheFrameIsAsWideAsAllPaddingTogether) {
+  const Network valid = framed_block();
+  EXPECT_EQ(valid.frame, same(3));
+  EXPECT_TRUE(check(valid)) << check(valid).error().message;
+  EXPECT_EQ(reaches(valid).back().fov, Vec3::cube(7));
+  EXPECT_EQ(lost_extent(valid), Vec3::cube(1));
+  EXPECT_EQ(framed(valid, {10, 20, 30}), (Vec3{16, 26, 36}));
+}
+
+TEST(PlannerPadding, BranchesMeetBehindACrop) {
+  const Network valid = framed_block();
+  ASSERT_EQ(valid.nodes.size(), 6U);
+  EXPECT_EQ(valid.nodes[3].operation, Operation(Crop{Vec3::cube(2), Vec3::cube(2)}));
+  EXPECT_EQ(valid.nodes[3].name, "sum crop");
+  EXPECT_EQ(valid.nodes[3].inputs, std::vector<int>{1});
+  EXPECT_EQ(valid.nodes[4].inputs, (std::vector<int>{4, 3}));
+}
+
+TEST(PlannerPadding, OutsideIsZeroWhereAReaderPads) {
+  const Network valid = framed_block();
+  EXPECT_EQ(valid.nodes[0].outside, same(2));  // read by "a"
+  EXPECT_EQ(valid.nodes[1].outside, same(1));  // read by "b"
+  for (const std::size_t node : {2U, 3U, 4U, 5U}) EXPECT_EQ(valid.nodes[node].outside, Border{}) << node;
+}
+
+TEST(PlannerPadding, AxesAndEndsArePaddedByThemselves) {
+  const Border pads{{0, 2, 0}, {0, 1, 3}};
+  const Result<LoadedNetwork> valid =
+      without_padding({network_of({conv("a", 1, 0), conv("b", 4, 1)}), {}}, {Border{}, pads});
+  ASSERT_TRUE(valid) << valid.error().message;
+  EXPECT_EQ(valid->network.frame, pads);
+  EXPECT_EQ(valid->network.nodes[0].outside, pads);
+  EXPECT_EQ(lost_extent(valid->network), (Vec3{4, 1, 1}));
+}
+
+TEST(PlannerPadding, WeightsStayBesideTheirNodes) {
+  const Network network = residual_block();
+  const NetworkWeights weights = random_weights(network, 1);
+  const Result<LoadedNetwork> valid = without_padding({network, weights}, {same(1), same(1), same(1), {}, {}});
+  ASSERT_TRUE(valid);
+  EXPECT_TRUE(check_weights(valid->network, valid->weights))
+      << check_weights(valid->network, valid->weights).error().message;
+  EXPECT_EQ(valid->weights[2].kernels, weights[2].kernels);
+  EXPECT_EQ(valid->weights[5].kernels, weights[4].kernels);
+}
+
+TEST(PlannerPadding, NamesOfCropsAreFree) {
+  Network network = residual_block();
+  network.nodes[0].name = "sum crop";
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {same(1), same(1), same(1), {}, {}});
+  ASSERT_TRUE(valid);
+  EXPECT_EQ(valid->network.nodes[3].name, "sum crop 2");
+}
+
+TEST(PlannerPadding, RefusesWhatIsNotDefinedOrNotThereYet) {
+  const auto why = [](const Network& network, const std::vector<Border>& pads) {
+    const Result<LoadedNetwork> valid = without_padding({network, {}}, pads);
+    return valid ? "" : valid.error().message;
+  };
+  EXPECT_THAT(why(residual_block(), {same(1), same(1), {}, {}, {}}),
+              HasSubstr("node sum: branches do not meet: one has 0x0x0 voxels less than the volume, another 2x2x2"));
+  const Network pooled = network_of({conv("a", 3, 0), {"pool", Pooling{}, {1}}});
+  EXPECT_THAT(why(pooled, {same(1), {}}), HasSubstr("node pool: has a stride of 2x2x2 in a network that pads; only 1"));
+  EXPECT_THAT(why(pooled, {{}, same(1)}), HasSubstr("node pool: pads; only convolutions may"));
+}
+
+}  // namespace
+}  // namespace znni

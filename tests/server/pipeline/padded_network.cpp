@@ -1,0 +1,138 @@
+#include "tests/server/pipeline/padded_network.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "tests/server/pipeline/dense_oracle.hpp"
+
+namespace znni::test {
+namespace {
+
+using oracle::Values;
+
+// Grows a padded net from its input; `last` is the value that continues it.
+class PaddedGrower {
+ public:
+  explicit PaddedGrower(Random& random) : random_(random) {
+    padded_.network.name = "padded";
+    padded_.network.f_in = random.integer(1, 3);
+  }
+
+  int add(const std::string& kind, Operation operation, std::vector<int> inputs, const Border& pads = {}) {
+    std::vector<Node>& nodes = padded_.network.nodes;
+    nodes.push_back({kind + std::to_string(nodes.size()), std::move(operation), std::move(inputs)});
+    padded_.pads.push_back(pads);
+    last_ = static_cast<int>(nodes.size());
+    return last_;
+  }
+  int conv(std::int64_t f_out, int input, bool same) {
+    const Convolution conv{f_out, random_.vec3(1, 3), random_.vec3(1, 2), random_activation(random_)};
+    const Vec3 both = dilated(conv.k, conv.dilation) - Vec3::cube(1);
+    Border pads{both / Vec3::cube(2), both - both / Vec3::cube(2)};
+    if (!same) pads = {min(both, random_.vec3(0, 2)), {}};
+    return add("conv", conv, {input}, pads);
+  }
+  void chain() { conv(random_.integer(1, 5), last_, random_.chance(0.8)); }
+  // Two convolutions and what they read.
+  void residual() {
+    const int from = last_;
+    const std::int64_t f = images(padded_.network).back();
+    conv(random_.integer(1, 4), from, true);
+    const int branch = conv(f, last_, true);
+    if (random_.chance(0.7)) {
+      add("sum", Add{random_activation(random_)}, {from, branch});
+    } else {
+      add("both", Concat{}, {from, branch});
+    }
+  }
+  // Two that begin alike and may become one.
+  void branches() {
+    const int from = last_;
+    const std::int64_t f = random_.integer(1, 3);
+    const Vec3 k = random_.vec3(1, 3);
+    const Border pads{(k - Vec3::cube(1)) / Vec3::cube(2), k / Vec3::cube(2)};
+    std::vector<int> ends;
+    for (int branch = 0; branch < 2; ++branch) {
+      const int first = add("first", Convolution{random_.integer(1, 3), k, Vec3::cube(1), {}}, {from}, pads);
+      ends.push_back(add("last", Convolution{f, k, Vec3::cube(1), {}}, {first}, pads));
+    }
+    add("both", random_.chance(0.5) ? Operation(Add{}) : Operation(Concat{}), ends);
+  }
+  void valid() {
+    if (random_.chance(0.5)) {
+      add("crop", Crop{random_.vec3(0, 1), random_.vec3(0, 1)}, {last_});
+    } else {
+      add("pool", Pooling{PoolKind::max, random_.vec3(1, 2), Vec3::cube(1)}, {last_});
+    }
+  }
+  void element_wise() {
+    if (random_.chance(0.6)) {
+      add("scale", ScaleShift{}, {last_});
+    } else {
+      add("act", Activate{random_activation(random_)}, {last_});
+    }
+  }
+
+  PaddedNetwork finish() {
+    conv(random_.integer(1, 3), last_, true);
+    padded_.weights = random_weights(padded_.network, static_cast<std::uint64_t>(random_.integer(1, 1000)));
+    return std::move(padded_);
+  }
+
+ private:
+  Random& random_;
+  PaddedNetwork padded_;
+  int last_ = 0;
+};
+
+Values with_zeros(const Shape5& shape, const Values& values, const Border& pads) {
+  const Vec3 n = shape.n + pads.begin + pads.end;
+  Values out(static_cast<std::size_t>(shape.f * voxels(n)), 0.0);
+  for (std::int64_t row = 0; row < shape.f * shape.n.z * shape.n.y; ++row) {
+    const std::int64_t y = row % shape.n.y + pads.begin.y;
+    const std::int64_t z = row / shape.n.y % shape.n.z + pads.begin.z;
+    const std::int64_t image = row / (shape.n.y * shape.n.z);
+    const auto from = values.begin() + row * shape.n.x;
+    std::copy(from, from + shape.n.x, out.begin() + ((image * n.z + z) * n.y + y) * n.x + pads.begin.x);
+  }
+  return out;
+}
+
+}  // namespace
+
+PaddedNetwork random_padded_network(Random& random) {
+  PaddedGrower grower(random);
+  grower.chain();
+  for (std::int64_t count = random.integer(1, 3); count > 0; --count) {
+    const std::int64_t what = random.integer(-1, 5);
+    if (what == -1) grower.branches();
+    if (what == 0 || what == 1) grower.residual();
+    if (what == 2) grower.chain();
+    if (what == 3) grower.valid();
+    if (what >= 4) grower.element_wise();
+  }
+  return grower.finish();
+}
+
+Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const Values& volume) {
+  std::vector<Shape5> shapes = {{1, padded.network.f_in, n}};
+  std::vector<Values> values = {volume};
+  for (std::size_t i = 0; i < padded.network.nodes.size(); ++i) {
+    const Node& node = padded.network.nodes[i];
+    std::vector<Shape5> in;
+    std::vector<Values> inputs;
+    for (const int input : node.inputs) {
+      in.push_back(shapes[static_cast<std::size_t>(input)]);
+      inputs.push_back(values[static_cast<std::size_t>(input)]);
+    }
+    inputs.front() = with_zeros(in.front(), inputs.front(), padded.pads[i]);
+    in.front().n = in.front().n + padded.pads[i].begin + padded.pads[i].end;
+    const LayerProblem problem = dense_problem(node.operation, Vec3::cube(1), in);
+    shapes.push_back(output_shape(problem));
+    values.push_back(oracle::oracle_run(problem, inputs, padded.weights[i].view()));
+  }
+  return values.back();
+}
+
+}  // namespace znni::test

@@ -1,0 +1,26 @@
+// Networks that pad, and what they are by definition.
+#pragma once
+
+#include <vector>
+
+#include "planner/network/padding.hpp"
+#include "tests/oracle/oracle.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni::test {
+
+// As files have them: nodes that pad, not yet valid.
+struct PaddedNetwork {
+  Network network;
+  NetworkWeights weights;
+  std::vector<Border> pads;  // per node
+};
+
+// Convolutions of kernels 1 to 3, dilated or not, most of them padded on all sides, with residual additions,
+// concatenations, crops, element-wise nodes and poolings of stride 1 between.
+[[nodiscard]] PaddedNetwork random_padded_network(Random& random);
+
+// The network's output for a volume [f_in][n] in float64: each node that pads reads its input with zeros around it.
+[[nodiscard]] oracle::Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const oracle::Values& volume);
+
+}  // namespace znni::test

@@ -1,0 +1,125 @@
+// Networks that pad, in patches and in streams, compared with their definition.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "planner/costs/costs.hpp"
+#include "planner/network/graph_passes.hpp"
+#include "planner/search/search.hpp"
+#include "primitives/cpu/backend.hpp"
+#include "primitives/cpu/device/cpu_device.hpp"
+#include "tests/server/pipeline/dense_oracle.hpp"
+#include "tests/server/pipeline/engine_bench.hpp"
+#include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/padded_network.hpp"
+
+namespace znni {
+namespace {
+
+using test::EngineBench;
+using test::JobOutcome;
+using test::PaddedNetwork;
+using test::Random;
+using test::RandomVolume;
+
+std::string in_words(const Network& network) {
+  std::string text;
+  for (const std::string& line : describe(network)) text += "\n" + line;
+  return text;
+}
+
+LoadedNetwork valid_form(const PaddedNetwork& padded, bool fused) {
+  Result<LoadedNetwork> valid = without_padding({padded.network, padded.weights}, padded.pads);
+  if (!valid) throw std::runtime_error(valid.error().message);
+  return fused ? fold_and_fuse(*std::move(valid)) : *std::move(valid);
+}
+
+void expect_exact(Engine& engine, const PaddedNetwork& padded, Random& random) {
+  const Vec3 n = engine.field_of_view() + random.vec3(0, 14);
+  const RandomVolume volume = test::random_volume(padded.network.f_in, n, ElementType::f32, random);
+  const Normalisation shifted{2.0F, 0.5F};  // zeros stand around what the network reads, not around the volume
+  const JobOutcome outcome = test::run_job(engine, volume.view(), shifted);
+  ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
+  const oracle::Values exact = test::padded_oracle(padded, n, test::volume_values(volume.view(), shifted));
+  EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5) << to_string(n);
+}
+
+class PaddedPlan : public testing::Test {
+ protected:
+  PaddedPlan() {
+    const Backend* const rows[] = {&cpu::backend()};
+    catalogue_ = Catalogue::make(rows).value();
+    device_ = cpu::backend().open(cpu::describe_cpu(2), std::int64_t{1} << 31, 0, 0).value();
+  }
+
+  Catalogue catalogue_;
+  std::unique_ptr<Device> device_;
+};
+
+TEST_F(PaddedPlan, SearchedPlansEqualTheDefinition) {
+  for (int i = 0; i < test::case_count(12); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const PaddedNetwork padded = test::random_padded_network(random);
+    const LoadedNetwork valid = valid_form(padded, random.chance(0.7));
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
+    SearchOptions options;
+    options.memory_limit = std::int64_t{1} << random.integer(20, 26);
+    options.most_extent = 40;
+    const std::unique_ptr<CostSource> costs = modelled_costs();
+    const Result<Plan> plan = search(valid.network, device_->spec(), catalogue_, *costs, options);
+    if (!plan) {
+      EXPECT_EQ(plan.error().code, ErrorCode::over_budget) << plan.error().message;
+      continue;
+    }
+    const Result<std::unique_ptr<Engine>> engine =
+        Engine::open(valid.network, valid.weights, *plan, catalogue_, *device_);
+    ASSERT_TRUE(engine) << engine.error().message;
+    expect_exact(**engine, padded, random);
+    if (HasFailure()) return;
+  }
+}
+
+// Patches and streams along any axis on primitives that are the oracle itself.
+TEST(PaddedNetworks, EqualTheirDefinitionInAnyPatchesAndStreams) {
+  for (int i = 0; i < test::case_count(30); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const PaddedNetwork padded = test::random_padded_network(random);
+    const LoadedNetwork valid = valid_form(padded, random.chance(0.5));
+    std::vector<GeometryChoice> ladder = {test::random_choice(valid.network, random, random.integer(1, 2))};
+    if (random.chance(0.6)) {
+      if (const auto stream = test::random_stream(valid.network, random)) ladder = {*stream};
+    }
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
+    EngineBench made = test::open_bench(valid.network, ladder);
+    Result<std::unique_ptr<Engine>> engine =
+        Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device);
+    ASSERT_TRUE(engine) << engine.error().message;
+    expect_exact(**engine, padded, random);
+    if (HasFailure()) return;
+  }
+}
+
+TEST(PaddedNetworks, AreNotExactWhereTheBorderIsNotZero) {
+  Random random(test::base_seed());
+  int wrong = 0;
+  for (int i = 0; i < 10; ++i) {
+    const PaddedNetwork padded = test::random_padded_network(random);
+    LoadedNetwork valid = valid_form(padded, false);
+    for (Node& node : valid.network.nodes) node.outside = {};
+    EngineBench made = test::open_bench(valid.network, {test::random_choice(valid.network, random)});
+    const Result<std::unique_ptr<Engine>> engine =
+        Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device);
+    ASSERT_TRUE(engine) << engine.error().message;
+    const Vec3 n = (*engine)->field_of_view() + Vec3::cube(6);
+    const RandomVolume volume = test::random_volume(padded.network.f_in, n, ElementType::f32, random);
+    const JobOutcome outcome = test::run_job(**engine, volume.view());
+    const oracle::Values exact = test::padded_oracle(padded, n, test::volume_values(volume.view(), {}));
+    wrong += test::relative_error(test::output_values(outcome), exact) > 1e-3 ? 1 : 0;
+  }
+  EXPECT_GE(wrong, 5);
+}
+
+}  // namespace
+}  // namespace znni
