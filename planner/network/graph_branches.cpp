@@ -177,7 +177,7 @@ int find_sibling(const Network& network, int node) {
   const Convolution* conv = find_convolution(network, node);
   if (conv == nullptr || conv->k == Vec3::cube(1)) return -1;
   const int source = network.nodes[index(node)].inputs.front();
-  // Twice as many, and what is saved is spent: docs/benchmarks.md.
+  // Twice as many, and what is saved is spent: docs/benchmarks/2026-11-22.md.
   const std::int64_t most = images(network)[index(source)];
   const std::vector<int> readers = readers_of(network, source);
   if (readers.size() > most_branches) return -1;

@@ -21,7 +21,8 @@ bool join_convolutions(LoadedNetwork& loaded, int node);
 //   where they are added, the last have no activation: one sums over the images of both;
 //   where they are put side by side, they stand so, the first have kernels of more than one voxel (of one, narrow
 //   ones gained next to nothing), the last of one, and the last write at most 16 images together: each has zeros for
-//   the images of the other, which fill vector lanes that would be empty. Measured with 16 lanes: docs/benchmarks.md;
+//   the images of the other, which fill vector lanes that would be empty. Measured with 16 lanes:
+//   docs/benchmarks/2026-11-22.md;
 // and the Concat or Add has at most 16 inputs. An Add that is left with one input becomes its activation, such a Concat
 // goes.
 bool join_branches(LoadedNetwork& loaded, int node);
