@@ -107,8 +107,19 @@ FastestWays::Ways FastestWays::find(const LayerProblem& problem) {
   return ways;
 }
 
+// Whether what it outlines is all in formats, or in a precision, that do not count.
+bool FastestWays::offers_nothing(const LayerProblem& problem, const Primitive& primitive) const {
+  if (primitive.outline == nullptr) return false;
+  const std::vector<Estimate> all = primitive.outline(problem, spec_);
+  return std::none_of(all.begin(), all.end(), [&](const Estimate& estimate) {
+    const std::optional<Precision> level = level_of(estimate);
+    return level && *level <= coarsest_;
+  });
+}
+
 FastestWays::Within FastestWays::described(const LayerProblem& problem, const Primitive& primitive) const {
   Within within;
+  if (offers_nothing(problem, primitive)) return within;
   const Result<std::vector<Estimate>> estimates = primitive.describe(problem, spec_);
   if (!estimates) return within;
   for (const Estimate& estimate : *estimates) {

@@ -44,6 +44,7 @@ class FastestWays {
   // By source, nothing of slow ones.
   const std::vector<Within>& quick_ways_of(const LayerProblem& problem);
   [[nodiscard]] Ways find(const LayerProblem& problem);
+  [[nodiscard]] bool offers_nothing(const LayerProblem& problem, const Primitive& primitive) const;
   [[nodiscard]] Within described(const LayerProblem& problem, const Primitive& primitive) const;
   [[nodiscard]] Step costed(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) const;
 

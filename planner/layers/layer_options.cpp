@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <limits>
 
 #include "planner/costs/problem_hash.hpp"
 
@@ -119,7 +120,19 @@ std::size_t OptionTable::Hash::operator()(const Key& key) const {
 
 const LayerOptions& OptionTable::get(const LayerProblem& problem, const std::vector<InputUse>& uses,
                                      const Primitive* only, std::int64_t history) {
-  Key key{problem, uses, only, history};
+  const Key key{problem, uses, only, history};
+  Entry& entry = entry_of(key);
+  std::call_once(entry.whole, [&] { collect_rest(key, entry); });
+  return entry.options;
+}
+
+Seconds OptionTable::least_seconds(const LayerProblem& problem, const std::vector<InputUse>& uses,
+                                   const Primitive* only, std::int64_t history) {
+  return entry_of({problem, uses, only, history}).least;
+}
+
+// With what is found at once. Who asks for the same meanwhile waits.
+OptionTable::Entry& OptionTable::entry_of(const Key& key) {
   const std::size_t hash = Hash()(key);
   Shard& shard = shards_[(hash >> 48U) % shards_.size()];
   Entry* entry = nullptr;
@@ -127,31 +140,59 @@ const LayerOptions& OptionTable::get(const LayerProblem& problem, const std::vec
     const std::scoped_lock lock(shard.mutex);
     entry = &shard.entries.try_emplace(key).first->second;
   }
-  // Who asks for the same meanwhile waits.
-  std::call_once(entry->once, [&] { entry->options = without_beaten(collect(key)); });
-  return entry->options;
+  std::call_once(entry->quick, [&] { collect_quick(key, *entry); });
+  return *entry;
 }
 
-LayerOptions OptionTable::collect(const Key& key) const {
+bool OptionTable::takes_part(const Primitive& primitive, const Key& key) const {
+  return primitive.device == spec_.kind && (key.only == nullptr || &primitive == key.only);
+}
+
+void OptionTable::collect_quick(const Key& key, Entry& entry) const {
+  entry.least = std::numeric_limits<Seconds>::infinity();
+  LayerOptions options;
+  for (const Primitive* primitive : primitives_) {
+    if (!takes_part(*primitive, key)) continue;
+    if (primitive->outline == nullptr) {
+      describe(key, *primitive, options);
+      continue;
+    }
+    for (const Estimate& estimate : primitive->outline(key.problem, spec_)) {
+      entry.least = std::min(entry.least, costs_.cost(key.problem, *primitive, estimate).seconds);
+      entry.waits = true;
+    }
+  }
+  for (const LayerOption& option : options) entry.least = std::min(entry.least, option.cost.seconds);
+  entry.options = without_beaten(options);
+}
+
+// What is beaten without them is beaten with them.
+void OptionTable::collect_rest(const Key& key, Entry& entry) const {
+  if (!entry.waits) return;
+  LayerOptions options = std::move(entry.options);
+  const auto quick = std::ssize(options);
+  for (const Primitive* primitive : primitives_) {
+    if (takes_part(*primitive, key) && primitive->outline != nullptr) describe(key, *primitive, options);
+  }
+  std::inplace_merge(options.begin(), options.begin() + quick, options.end(),
+                     [](const LayerOption& a, const LayerOption& b) { return a.primitive->name < b.primitive->name; });
+  entry.options = without_beaten(options);
+}
+
+void OptionTable::describe(const Key& key, const Primitive& primitive, LayerOptions& options) const {
   const LayerProblem& problem = key.problem;
   // A step names the reorder of its output without a variant.
   const bool plain_only = std::holds_alternative<ReorderProblem>(problem);
-  LayerOptions options;
-  for (const Primitive* primitive : primitives_) {
-    if (primitive->device != spec_.kind || (key.only != nullptr && primitive != key.only)) continue;
-    const Result<std::vector<Estimate>> estimates = primitive->describe(problem, spec_);
-    if (!estimates) continue;
-    for (std::size_t i = 0; i < estimates->size(); ++i) {
-      const Estimate& estimate = (*estimates)[i];
-      if (plain_only && !estimate.variant.empty()) continue;
-      const std::int64_t reordered = peak_with(problem, estimate, key.uses, 0);
-      const std::int64_t peak = key.history == 0 ? reordered : peak_with(problem, estimate, key.uses, key.history);
-      options.push_back({primitive, static_cast<int>(i), estimate.in, estimate.out,
-                         costs_.cost(problem, *primitive, estimate), persistent_bytes(estimate.memory), peak,
-                         reordered});
-    }
+  const Result<std::vector<Estimate>> estimates = primitive.describe(problem, spec_);
+  if (!estimates) return;
+  for (std::size_t i = 0; i < estimates->size(); ++i) {
+    const Estimate& estimate = (*estimates)[i];
+    if (plain_only && !estimate.variant.empty()) continue;
+    const std::int64_t reordered = peak_with(problem, estimate, key.uses, 0);
+    const std::int64_t peak = key.history == 0 ? reordered : peak_with(problem, estimate, key.uses, key.history);
+    options.push_back({&primitive, static_cast<int>(i), estimate.in, estimate.out,
+                       costs_.cost(problem, primitive, estimate), persistent_bytes(estimate.memory), peak, reordered});
   }
-  return options;
 }
 
 std::string OptionTable::refusals(const LayerProblem& problem, const Primitive* only) const {

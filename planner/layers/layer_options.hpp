@@ -60,6 +60,11 @@ class OptionTable {
   const LayerOptions& get(const LayerProblem& problem, const std::vector<InputUse>& uses,
                           const Primitive* only = nullptr, std::int64_t history = 0);
 
+  // No way to compute the problem takes less; infinite where there is none. Describes by no primitive that outlines
+  // what it offers. Arguments are those of get().
+  [[nodiscard]] Seconds least_seconds(const LayerProblem& problem, const std::vector<InputUse>& uses,
+                                      const Primitive* only = nullptr, std::int64_t history = 0);
+
   // Why primitives take no part in `problem`, "cpu.conv.direct: reason", joined; for messages.
   [[nodiscard]] std::string refusals(const LayerProblem& problem, const Primitive* only) const;
 
@@ -76,8 +81,12 @@ class OptionTable {
   struct Hash {
     std::size_t operator()(const Key& key) const;
   };
+  // First what is found at once, then all.
   struct Entry {
-    std::once_flag once;
+    std::once_flag quick;
+    Seconds least = 0;
+    bool waits = false;  // some primitive has outlined ways that `options` lack
+    std::once_flag whole;
     LayerOptions options;
   };
   // A part of the table, so that threads seldom wait for each other.
@@ -85,7 +94,11 @@ class OptionTable {
     std::mutex mutex;  // of the map, not of what its entries hold
     std::unordered_map<Key, Entry, Hash> entries;
   };
-  LayerOptions collect(const Key& key) const;
+  Entry& entry_of(const Key& key);
+  void collect_quick(const Key& key, Entry& entry) const;
+  void collect_rest(const Key& key, Entry& entry) const;
+  [[nodiscard]] bool takes_part(const Primitive& primitive, const Key& key) const;
+  void describe(const Key& key, const Primitive& primitive, LayerOptions& options) const;
 
   std::vector<const Primitive*> primitives_;  // by name
   const DeviceSpec& spec_;

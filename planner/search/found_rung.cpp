@@ -68,6 +68,13 @@ std::vector<Step> steps(const Network& network, const Geometry& geometry, const 
 
 }  // namespace
 
+void LeadingRung::offer(FoundRung rung, std::size_t number) {
+  const double faster = rung.voxels_per_second - voxels_per_second();
+  if (faster < 0 || (faster == 0 && (!candidate || *candidate < number))) return;
+  best = std::move(rung);
+  candidate = number;
+}
+
 FoundRung found_rung(const Network& network, Geometry geometry, const Assignment& assignment,
                      const Catalogue& catalogue, const DeviceSpec& spec) {
   std::vector<Step> all = steps(network, geometry, assignment, spec);

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <cmath>
 #include <limits>
-#include <numeric>
 
 #include "planner/base/parallel.hpp"
 #include "planner/network/exchange.hpp"
@@ -120,20 +120,6 @@ GeometrySearch::Families GeometrySearch::families_of(const std::vector<GeometryC
   return families;
 }
 
-// The best so far: of equals the first candidate, and what was there before all of them.
-struct GeometrySearch::Leader {
-  std::optional<FoundRung> best;
-  std::optional<std::size_t> candidate;
-
-  [[nodiscard]] double voxels_per_second() const { return best ? best->voxels_per_second : 0; }
-  void offer(FoundRung rung, std::size_t number) {
-    const double faster = rung.voxels_per_second - voxels_per_second();
-    if (faster < 0 || (faster == 0 && (!candidate || *candidate < number))) return;
-    best = std::move(rung);
-    candidate = number;
-  }
-};
-
 std::optional<FoundRung> GeometrySearch::best(const std::vector<GeometryChoice>& candidates, const RungQuery& query,
                                               std::vector<Candidate>* log, std::optional<FoundRung> best) {
   SearchTeller teller(options_.progress, {0, std::ssize(candidates), best ? best->voxels_per_second : 0, smaller_});
@@ -141,7 +127,7 @@ std::optional<FoundRung> GeometrySearch::best(const std::vector<GeometryChoice>&
   if (families.size() < candidates.size()) return best;
   const std::vector<std::size_t> order = looking_order(candidates.size());
   std::vector<std::optional<Candidate>> seen(log == nullptr ? 0 : candidates.size());
-  Leader leader{std::move(best), {}};
+  LeadingRung leader{std::move(best), {}};
   for (std::size_t done = 0; done < order.size() && !stopped();) {
     const double to_beat =
         std::max(query.floor, leader.voxels_per_second()) * (log == nullptr ? 1 : options_.logged_share);
@@ -308,27 +294,28 @@ GeometrySearch::Verdict GeometrySearch::describe(const RungQuery& query, double 
   found.options = tensors_of(shapes, kernel_bytes_);
   if (Verdict verdict = Verdict::of_bytes(found.options, limits_of(query)); !verdict.is_in()) return verdict;
   found.seconds_per_operation.assign(shapes.problems.size(), 0);
-  for (const std::size_t node : slowest_first(found)) {
+  const std::vector<std::size_t> order = slowest_first(found.geometry, found.absent, seconds_per_operation_);
+  if (Verdict verdict = time(order, to_beat, found); !verdict.is_in()) return verdict;
+  for (const std::size_t node : order) {
     if (stopped()) return Verdict(Verdict::Kind::stopped);
     if (Verdict verdict = add_node(node, query, to_beat, found); !verdict.is_in()) return verdict;
   }
   return {};
 }
 
-// By the time each node is likely to take: as long for an operation as where it was described before.
-std::vector<std::size_t> GeometrySearch::slowest_first(const Look& look) const {
-  const Geometry& geometry = look.geometry;
-  std::vector<Seconds> likely;
-  for (std::size_t node = 0; node < geometry.problems.size(); ++node) {
-    const double operations = static_cast<double>(geometry.runs[node]) * direct_flops(geometry.problems[node]);
-    // Of a pair like its convolution.
-    likely.push_back(
-        look.leaves_out(node + 1) ? 0 : operations * seconds_per_operation_[node - (look.leaves_out(node) ? 1 : 0)]);
+// What nodes take at least, without asking a library: most candidates are out then.
+GeometrySearch::Verdict GeometrySearch::time(const std::vector<std::size_t>& order, double to_beat, Look& found) {
+  Seconds sum = 0;
+  for (const std::size_t node : order) {
+    if (stopped()) return Verdict(Verdict::Kind::stopped);
+    if (found.leaves_out(node + 1)) continue;
+    const Seconds least = least_seconds(node, found);
+    if (!std::isfinite(least)) return undescribed(node, found);
+    found.seconds_per_operation[node] = least / std::max(1.0, direct_flops(found.geometry.problems[node]));
+    sum += static_cast<double>(found.geometry.runs[node]) * least;
+    if (sum >= found.seconds_limit(to_beat)) return Verdict::slower(found.useful / (sum + found.copying));
   }
-  std::vector<std::size_t> order(likely.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return likely[a] > likely[b]; });
-  return order;
+  return {};
 }
 
 const Primitive* GeometrySearch::forced(std::size_t node, const Look& found) const {
@@ -341,14 +328,20 @@ const LayerOptions& GeometrySearch::options_of(std::size_t node, const Look& fou
   return table_.get(found.geometry.problems[node], found.use().uses[node], forced(node, found), history);
 }
 
+Seconds GeometrySearch::least_seconds(std::size_t node, const Look& found) {
+  const std::int64_t history = written_history(found.geometry, static_cast<int>(node));
+  return table_.least_seconds(found.geometry.problems[node], found.use().uses[node], forced(node, found), history);
+}
+
+GeometrySearch::Verdict GeometrySearch::undescribed(std::size_t node, const Look& found) const {
+  const std::string reasons = table_.refusals(found.geometry.problems[node], forced(node, found));
+  return Verdict(Verdict::Kind::undescribed, "node " + network_.nodes[node].name + ": " + reasons);
+}
+
 GeometrySearch::Verdict GeometrySearch::add_node(std::size_t node, const RungQuery& query, double to_beat,
                                                  Look& found) {
-  const LayerProblem& problem = found.geometry.problems[node];
   const LayerOptions& options = options_of(node, found);
-  if (options.empty()) {
-    const std::string& name = network_.nodes[node].name;
-    return Verdict(Verdict::Kind::undescribed, "node " + name + ": " + table_.refusals(problem, forced(node, found)));
-  }
+  if (options.empty()) return undescribed(node, found);
   found.options.nodes[node] = &options;
   LayerOption least = options.front();
   for (const LayerOption& option : options) {
@@ -356,7 +349,6 @@ GeometrySearch::Verdict GeometrySearch::add_node(std::size_t node, const RungQue
     least.persistent = std::min(least.persistent, option.persistent);
     least.peak = std::min({least.peak, option.peak, option.reordered_peak});
   }
-  found.seconds_per_operation[node] = least.cost.seconds / std::max(1.0, direct_flops(problem));
   found.options.least_seconds += static_cast<double>(found.geometry.runs[node]) * least.cost.seconds;
   found.options.least_persistent = add(found.options.least_persistent, least.persistent);
   found.options.least_transient = std::max(found.options.least_transient, add(least.peak, least_live(found, node)));

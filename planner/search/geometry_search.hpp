@@ -65,7 +65,6 @@ class GeometrySearch {
   struct Family;   // what candidates that differ in their extents alone share
   struct Look;     // what is known of one candidate so far
   struct Outcome;  // what came of one candidate
-  struct Leader;   // what is best so far
   using Families = std::vector<const Family*>;
   using Verdict = CandidateVerdict;
 
@@ -78,15 +77,17 @@ class GeometrySearch {
   [[nodiscard]] bool may_begin_pair(std::size_t node, const Look& apart);
   [[nodiscard]] Look in_pairs(const Look& apart, const std::vector<bool>& absent) const;
   Verdict describe(const RungQuery& query, double to_beat, Look& found);
+  Verdict time(const std::vector<std::size_t>& order, double to_beat, Look& found);
   Verdict add_node(std::size_t node, const RungQuery& query, double to_beat, Look& found);
   [[nodiscard]] const LayerOptions& options_of(std::size_t node, const Look& found);
+  [[nodiscard]] Seconds least_seconds(std::size_t node, const Look& found);
+  [[nodiscard]] Verdict undescribed(std::size_t node, const Look& found) const;
   // The one that must compute it, or nullptr.
   [[nodiscard]] const Primitive* forced(std::size_t node, const Look& found) const;
   Verdict fit(const Look& look, const RungQuery& query, double to_beat, std::optional<FoundRung>& rung);
   void lessen(Look& look, std::optional<std::int64_t>& least);
   [[nodiscard]] FoundRung schedule(const Look& look, const Assignment& assignment) const;
   [[nodiscard]] static std::int64_t least_live(const Look& found, std::size_t node);
-  [[nodiscard]] std::vector<std::size_t> slowest_first(const Look& look) const;
   static Candidate logged(const GeometryChoice& choice, const Outcome& outcome);
   void learn(const Outcome& outcome);
 

@@ -74,6 +74,11 @@ struct Primitive {
   // Optional; for a describe() that takes milliseconds because it asks a library. Returns quickly a lower bound of the
   // time of every estimate; infinite for a problem of another kind. If it is nullptr, a caller has to call describe().
   Seconds (*least_time)(const LayerProblem& problem, const DeviceSpec& spec) = nullptr;
+
+  // Of a describe() that must ask a library: its estimates without their memory, found at once, in describe()'s order.
+  // Some may be among them that the library will refuse; none for a problem that is refused without asking it. nullptr:
+  // whoever wants to know describes.
+  std::vector<Estimate> (*outline)(const LayerProblem& problem, const DeviceSpec& spec) = nullptr;
 };
 
 // A GPU's own memory, in bytes.

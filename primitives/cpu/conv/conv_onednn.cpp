@@ -194,10 +194,27 @@ Seconds seconds(const ConvProblem& problem, const DeviceSpec& spec, Format in, F
   return modelled_time(spec, direct_flops(padded) / reached + activating, 1.0, bytes);
 }
 
-Result<Estimate> estimate(const ConvProblem& problem, const DeviceSpec& spec, Format in, Format out) {
+// What describe() may offer.
+std::vector<Estimate> outline(const LayerProblem& problem, const DeviceSpec& spec) {
+  const auto* conv = std::get_if<ConvProblem>(&problem);
+  if (conv == nullptr || spec.simd_floats < 8) return {};
+  const Format blocked = blocked_format(spec);
+  std::vector<Estimate> estimates;
+  for (const Format in : {planar_format, blocked}) {
+    // The library reads planar images only in the kernels it has for first layers.
+    if (in == planar_format && conv->in.f >= block_width(blocked.layout)) continue;
+    estimates.push_back({{}, in, blocked, seconds(*conv, spec, in, blocked), {}});
+  }
+  return estimates;
+}
+
+// Fills in the memory of what was outlined.
+Result<Estimate> estimate(const ConvProblem& problem, const DeviceSpec& spec, Estimate result) {
+  const Format in = result.in;
+  const Format out = result.out;
   const Result<Convolutions> described = convolutions(problem, in, out, spec.threads);
   if (!described) return described.error();
-  Estimate result{{}, in, out, seconds(problem, spec, in, out), input_output_buffers(problem, in, out)};
+  result.memory = input_output_buffers(problem, in, out);
   const ConvProblem& slab = described->slab_problem;
   const auto declare = [&](std::string_view buffer, std::int64_t bytes, Lifetime lifetime) {
     if (bytes > 0) result.memory.push_back({std::string(buffer), MemorySpace::host, bytes, lifetime});
@@ -214,17 +231,14 @@ Result<Estimate> estimate(const ConvProblem& problem, const DeviceSpec& spec, Fo
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refusal(name, "convolutions", problem);
-  const Format blocked = blocked_format(spec);
   if (spec.simd_floats < 8) {
     return Error{ErrorCode::unsupported, std::string(name) + " has only reference code for vectors of " +
                                              std::to_string(spec.simd_floats) + " floats; it needs AVX2 or AVX-512"};
   }
   std::vector<Estimate> estimates;
   Error last;
-  for (const Format in : {planar_format, blocked}) {
-    // The library reads planar channels only in its kernels for first layers.
-    if (in == planar_format && conv->in.f >= block_width(blocked.layout)) continue;
-    Result<Estimate> offered = estimate(*conv, spec, in, blocked);
+  for (Estimate& outlined : outline(problem, spec)) {
+    Result<Estimate> offered = estimate(*conv, spec, std::move(outlined));
     if (offered) {
       estimates.push_back(std::move(*offered));
     } else {
@@ -259,6 +273,6 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
 }  // namespace
 
 extern const Primitive conv_onednn;
-constinit const Primitive conv_onednn{name, 3, DeviceKind::cpu, &describe, &prepare};
+constinit const Primitive conv_onednn{name, 3, DeviceKind::cpu, &describe, &prepare, nullptr, &outline};
 
 }  // namespace znni::cpu

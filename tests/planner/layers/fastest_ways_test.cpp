@@ -194,6 +194,29 @@ TEST(FastestWays, AskALibraryOnlyWhereItMayBeTheFastest) {
   }
 }
 
+std::vector<Estimate> outline_blocked(const LayerProblem&, const DeviceSpec&) {
+  return {{{}, {}, {ElementType::f32, Layout::blocked16}, 0.1, {}}};
+}
+std::vector<Estimate> outline_planar(const LayerProblem&, const DeviceSpec&) { return {{{}, {}, {}, 0.1, {}}}; }
+
+// Blocked tensors of a CPU are none of a plan's edges.
+TEST(FastestWays, AskNoLibraryForFormatsThatDoNotCount) {
+  Primitive slow{"host.slow", 1, DeviceKind::cpu, describe_slowly, nullptr, nullptr, outline_blocked};
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  const DeviceSpec spec;
+  for (const bool counts : {false, true}) {
+    slow.outline = counts ? outline_planar : outline_blocked;
+    const std::array<const Primitive*, 1> primitives = {&slow};
+    const Backend backend{"host", nullptr, nullptr, primitives};
+    const std::array<const Backend*, 1> backends = {&backend};
+    const Catalogue catalogue = Catalogue::make(backends).value();
+    FastestWays ways(DeviceKind::cpu, spec, catalogue, *costs);
+    described = 0;
+    EXPECT_EQ(ways.get(problem).has_value(), counts);
+    EXPECT_EQ(described, counts ? 1 : 0);
+  }
+}
+
 TEST(FastestWays, SayWhereThereIsNone) {
   const Catalogue catalogue = drawn::catalogue();
   const std::unique_ptr<CostSource> costs = modelled_costs();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <set>
 
 #include "planner/base/parallel.hpp"
@@ -109,6 +110,59 @@ TEST_F(PlannerOptionTable, HistoriesAreCountedWithTheirTensors) {
   EXPECT_NE(&alone, &kept);
   for (const LayerOption& option : alone) EXPECT_EQ(option.peak, option.reordered_peak);
   for (const LayerOption& option : kept) EXPECT_GE(option.peak, option.reordered_peak);
+}
+
+// As slow to describe as a library, which refuses one of two ways that were outlined.
+int described = 0;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+Result<std::vector<Estimate>> describe_slowly(const LayerProblem& problem, const DeviceSpec& spec) {
+  ++described;
+  Result<std::vector<Estimate>> estimates = drawn::describe_conv(problem, spec);
+  if (estimates) estimates->pop_back();
+  return estimates;
+}
+std::vector<Estimate> outline(const LayerProblem& problem, const DeviceSpec& spec) {
+  Result<std::vector<Estimate>> estimates = drawn::describe_conv(problem, spec);
+  if (!estimates) return {};
+  for (Estimate& estimate : *estimates) estimate.memory.clear();
+  return *std::move(estimates);
+}
+
+// The answers are those of one that outlines nothing, and stands between the others by name.
+TEST_F(PlannerOptionTable, AsksALibraryOnlyForAllWays) {
+  Primitive slow{"drawn.conv.ab", 1, DeviceKind::cpu, describe_slowly, drawn::never_prepared, nullptr, outline};
+  Primitive open = slow;
+  open.outline = nullptr;
+  const auto catalogue_of = [](const Primitive& one) {
+    const std::array<const Primitive*, 4> primitives = {&drawn::other_conv, &one, &drawn::conv, &drawn::rest};
+    const Backend backend{"slow", nullptr, nullptr, primitives};
+    const std::array<const Backend*, 1> backends = {&backend};
+    return Catalogue::make(backends).value();
+  };
+  const Catalogue with_slow = catalogue_of(slow);
+  const Catalogue with_open = catalogue_of(open);
+  OptionTable table(with_slow, spec_, *costs_);
+  OptionTable expected(with_open, spec_, *costs_);
+  for (std::int64_t edge = 2; edge < 40; ++edge) {
+    const LayerProblem problem = ConvProblem{{1, 2, Vec3::cube(edge)}, 3, Vec3::cube(2), Vec3::cube(1), {}};
+    const LayerOptions& options = expected.get(problem, {InputUse{}});
+    described = 0;
+    const Seconds least = table.least_seconds(problem, {InputUse{}});
+    EXPECT_EQ(described, 0);
+    EXPECT_GT(least, 0);
+    const LayerOptions& found = table.get(problem, {InputUse{}});
+    EXPECT_EQ(described, 1);
+    ASSERT_EQ(found.size(), options.size()) << edge;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_EQ(found[i].primitive->name, options[i].primitive->name);
+      EXPECT_EQ(found[i].estimate, options[i].estimate);
+      EXPECT_EQ(found[i].cost.seconds, options[i].cost.seconds);
+      EXPECT_EQ(found[i].peak, options[i].peak);
+      EXPECT_LE(least, found[i].cost.seconds);
+    }
+    EXPECT_EQ(table.least_seconds(problem, {InputUse{}}), least);
+  }
+  EXPECT_EQ(table.least_seconds(sum, {InputUse{}, InputUse{}}), expected.least_seconds(sum, {InputUse{}, InputUse{}}));
+  EXPECT_TRUE(std::isinf(table.least_seconds(sum, {InputUse{}, InputUse{}}, &drawn::conv)));
 }
 
 TEST_F(PlannerOptionTable, RemembersByProblemUseAndForcedPrimitive) {

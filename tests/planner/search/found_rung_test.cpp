@@ -24,6 +24,25 @@ TEST_F(PlannerFoundRung, BytesAreThoseOfTheSchedule) {
   EXPECT_FALSE(found->geometry.passes.empty());
 }
 
+TEST_F(PlannerFoundRung, OfEqualsTheFirstCandidateLeads) {
+  const auto rung = [](double rate) { return FoundRung{{}, {}, rate}; };
+  LeadingRung leader;
+  EXPECT_EQ(leader.voxels_per_second(), 0);
+  leader.offer(rung(2), 7);
+  leader.offer(rung(1), 0);
+  EXPECT_EQ(leader.candidate, 7U);
+  leader.offer(rung(2), 9);
+  EXPECT_EQ(leader.candidate, 7U);
+  leader.offer(rung(2), 3);
+  EXPECT_EQ(leader.candidate, 3U);
+  LeadingRung was_there{rung(2), {}};
+  was_there.offer(rung(2), 0);
+  EXPECT_FALSE(was_there.candidate);
+  was_there.offer(rung(3), 5);
+  EXPECT_EQ(was_there.candidate, 5U);
+  EXPECT_EQ(was_there.voxels_per_second(), 3);
+}
+
 // Formats change on the way in, and behind a node: a step says both, and what the two take together.
 TEST_F(PlannerFoundRung, StepsNameTheReorders) {
   const Result<Geometry> geometry = make_geometry(network_, {Vec3::cube(8), 1, {PoolMode::fragments}});

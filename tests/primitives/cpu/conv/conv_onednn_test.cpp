@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "primitives/cpu/backend.hpp"
@@ -59,6 +60,29 @@ TEST_P(OnednnWorkers, EdgesAgreeWithTheOracle) {
 
 INSTANTIATE_TEST_SUITE_P(ConvOnednn, OnednnWorkers,
                          testing::Values(std::pair{1, 16}, std::pair{2, 16}, std::pair{3, 16}, std::pair{2, 8}));
+
+// Searches ask the library only for what the outline leaves in doubt.
+TEST(ConvOnednn, OutlinesWhatItDescribes) {
+  if (!has_vectors()) GTEST_SKIP() << "no AVX2";
+  const DeviceSpec spec = describe_cpu(2);
+  for (int index = 0; index < 20; ++index) {
+    test::Random random(static_cast<std::uint64_t>(index));
+    const ConvProblem problem = test::random_conv(random, 1e7);
+    const Result<std::vector<Estimate>> estimates = conv_onednn.describe(problem, spec);
+    const std::vector<Estimate> outlined = conv_onednn.outline(problem, spec);
+    EXPECT_FALSE(outlined.empty());
+    auto next = outlined.begin();
+    for (const Estimate& estimate : estimates ? *estimates : std::vector<Estimate>()) {
+      next = std::find_if(next, outlined.end(), [&](const Estimate& other) { return other.in == estimate.in; });
+      ASSERT_NE(next, outlined.end());
+      EXPECT_EQ(next->variant, estimate.variant);
+      EXPECT_EQ(next->out, estimate.out);
+      EXPECT_EQ(next->time, estimate.time);
+      EXPECT_TRUE(next->memory.empty());
+    }
+  }
+  EXPECT_TRUE(conv_onednn.outline(SoftmaxProblem{{1, 3, {2, 2, 2}}}, spec).empty());
+}
 
 TEST(ConvOnednn, OffersPlanarInputsToFirstLayersOnly) {
   if (!has_vectors()) GTEST_SKIP() << "no AVX2";
