@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <set>
 #include <utility>
 
@@ -11,11 +10,13 @@
 #include "planner/geometry/streams.hpp"
 #include "planner/network/exchange.hpp"
 #include "planner/search/candidate_modes.hpp"
+#include "planner/search/extent_combinations.hpp"
 
 namespace znni {
 namespace {
 
 using Extents = AxisExtents;
+using Combinations = ExtentCombinations;
 
 constexpr std::int64_t most_parts = 8;
 constexpr std::size_t most_cubes = 192;
@@ -24,18 +25,10 @@ constexpr std::int64_t share_in_groups = 128;
 constexpr std::int64_t share_of_streams = 512;
 constexpr double between_squares = 1.04;
 constexpr std::int64_t most_separate_planes = 8;
+constexpr std::int64_t most_near = 3;  // neighbours of a patch to either side, along each axis
 constexpr std::array<std::int64_t, 15> thicknesses = {1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32};
 
 bool stopped(const SearchOptions& options) { return options.stop && options.stop(); }
-
-std::int64_t floor_index(const std::vector<std::int64_t>& extents, std::int64_t most) {
-  return std::upper_bound(extents.begin(), extents.end(), most) - extents.begin() - 1;
-}
-
-// The largest of `extents` that is at most `edge`, or the smallest.
-std::int64_t fitted(const std::vector<std::int64_t>& extents, std::int64_t edge) {
-  return extents[static_cast<std::size_t>(std::max<std::int64_t>(0, floor_index(extents, edge)))];
-}
 
 // Planes of a patch, or new ones of a step, where planes have nothing to do with each other: thick ones would gain
 // nothing, and hold more of a volume and of its output.
@@ -62,38 +55,6 @@ Extents legal(const Network& network, const Modes& modes, const SearchOptions& o
   return extents;
 }
 
-class Combinations {
- public:
-  void add(std::int64_t z, std::int64_t y, std::int64_t x) { found_.insert({z, y, x}); }
-  void add_all(const Extents& extents) {
-    for (const std::int64_t z : extents[0]) {
-      for (const std::int64_t y : extents[1]) {
-        for (const std::int64_t x : extents[2]) add(z, y, x);
-      }
-    }
-  }
-  [[nodiscard]] const std::set<Vec3>& found() const { return found_; }
-
- private:
-  std::set<Vec3> found_;
-};
-
-// Cubes as far as each axis goes; with `mixtures` also those of one cube's edges with the next one's.
-void add_cubes(const Extents& extents, std::size_t most, bool mixtures, Combinations& combinations) {
-  std::set<std::int64_t> edges;
-  for (const auto& list : extents) edges.insert(list.begin(), list.end());
-  const std::vector<std::int64_t> all(edges.begin(), edges.end());
-  const std::vector<std::int64_t> cubes = thinned(all, most);
-  for (std::size_t i = 0; i < cubes.size(); ++i) {
-    const std::int64_t next = cubes[std::min(i + 1, cubes.size() - 1)];
-    for (int corner = 0; corner < (mixtures ? 8 : 1); ++corner) {
-      combinations.add(fitted(extents[0], (corner & 4) != 0 ? next : cubes[i]),
-                       fitted(extents[1], (corner & 2) != 0 ? next : cubes[i]),
-                       fitted(extents[2], (corner & 1) != 0 ? next : cubes[i]));
-    }
-  }
-}
-
 // Smallest legal extents whose patches cut the volume's output into 1 to `most` equal parts; the largest where all of
 // them cut it into more.
 Extents cut_volume(const Extents& extents, Vec3 volume, Vec3 fov, Vec3 shift, std::int64_t most) {
@@ -112,19 +73,10 @@ Extents cut_volume(const Extents& extents, Vec3 volume, Vec3 fov, Vec3 shift, st
   return cut;
 }
 
-std::int64_t combination_count(const Extents& extents) {
-  return mul(std::ssize(extents[0]), mul(std::ssize(extents[1]), std::ssize(extents[2])));
-}
-
-Extents ladder(const Extents& extents, std::int64_t most) {
-  const auto per_axis = static_cast<std::size_t>(std::max(2.0, std::floor(std::cbrt(static_cast<double>(most)))));
-  return {thinned(extents[0], per_axis), thinned(extents[1], per_axis), thinned(extents[2], per_axis)};
-}
-
 // Of modes in groups: cubes, and what cuts a volume, for they are many.
 std::set<Vec3> choose_few_extents(const Extents& extents, const SearchOptions& options, Vec3 fov, Vec3 shift) {
   Combinations combinations;
-  add_cubes(extents, most_cubes, false, combinations);
+  combinations.add_cubes(extents, most_cubes, false);
   if (options.volume) combinations.add_all(cut_volume(extents, *options.volume, fov, shift, most_parts / 2));
   return combinations.found();
 }
@@ -136,7 +88,7 @@ std::set<Vec3> choose_extents(const Extents& extents, const SearchOptions& optio
     combinations.add_all(extents);
     return combinations.found();
   }
-  add_cubes(extents, smallest_S ? most_cubes : most_cubes / 4, smallest_S, combinations);
+  combinations.add_cubes(extents, smallest_S ? most_cubes : most_cubes / 4, smallest_S);
   if (!smallest_S) return combinations.found();
   if (options.volume) combinations.add_all(cut_volume(extents, *options.volume, fov, shift, most_parts));
   combinations.add_all(ladder(extents, share / 3));
@@ -318,6 +270,60 @@ void add_inputs(const Network& network, const Modes& modes, const SearchOptions&
   families.push_back(std::move(extents));
 }
 
+// Choices that are like `choice` but for these extents; legal ones, without itself.
+std::vector<GeometryChoice> with_extents(const Network& network, const GeometryChoice& choice,
+                                         const std::set<Vec3>& extents) {
+  const Result<GeometryFamily> family = GeometryFamily::make(network, choice);
+  ensure(family.has_value(), "a choice of a legal family");
+  std::vector<GeometryChoice> neighbours;
+  GeometryChoice neighbour = choice;
+  for (const Vec3 pass_input : extents) {
+    neighbour.pass_input = pass_input;
+    if (neighbour != choice && family->at(pass_input)) neighbours.push_back(neighbour);
+  }
+  return neighbours;
+}
+
+std::vector<GeometryChoice> near_streams(const Network& network, const SearchOptions& options,
+                                         const GeometryChoice& choice) {
+  const Network turned = exchanged(network, choice.axis);
+  const std::optional<Vec3> shift = patch_shift(turned, choice.modes, options.most_extent);
+  ensure(shift.has_value(), "a choice of legal modes");
+  const std::int64_t thickness = 2 * reaches(turned).back().stride.z;
+  Extents near = stream_extents(turned, choice.modes, exchanged_options(options, choice.axis), *shift);
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t own = choice.pass_input[axis];
+    const std::int64_t less = axis == 0 ? thickness : 0;
+    const std::int64_t more = axis == 0 ? thickness : own / 25;  // the 4 % between squares
+    std::erase_if(near[static_cast<std::size_t>(axis)], [&](auto n) { return n < own - less || n > own + more; });
+  }
+  Combinations combinations;
+  combinations.add_all(near);
+  return with_extents(network, choice, combinations.found());
+}
+
+std::vector<GeometryChoice> near_patches(const Network& network, const SearchOptions& options,
+                                         const GeometryChoice& choice) {
+  const std::optional<Vec3> shift = patch_shift(network, choice.modes, options.most_extent);
+  ensure(shift.has_value(), "a choice of legal modes");
+  const Extents all = legal(network, choice.modes, options, *shift);
+  Extents near;
+  Extents own;
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    const std::int64_t here = choice.pass_input[static_cast<int>(axis)];
+    near[axis] = around(all[axis], here, most_near);
+    own[axis] = {here};
+  }
+  Combinations combinations;
+  combinations.add_all(near);
+  for (std::size_t axis = 0; axis < 3; ++axis) {
+    Extents along = own;
+    along[axis] = all[axis];
+    combinations.add_all(along);
+  }
+  return with_extents(network, choice, combinations.found());
+}
+
 }  // namespace
 
 std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& asked_for) {
@@ -369,29 +375,8 @@ std::vector<AxisExtents> patch_extents(const Network& network, const SearchOptio
 
 std::vector<GeometryChoice> make_neighbours(const Network& network, const SearchOptions& options,
                                             const GeometryChoice& choice) {
-  if (!choice.streamed || options.pins.patch) return {};
-  const Network turned = exchanged(network, choice.axis);
-  const std::optional<Vec3> shift = patch_shift(turned, choice.modes, options.most_extent);
-  ensure(shift.has_value(), "a choice of legal modes");
-  const std::int64_t thickness = 2 * reaches(turned).back().stride.z;
-  Extents near = stream_extents(turned, choice.modes, exchanged_options(options, choice.axis), *shift);
-  for (int axis = 0; axis < 3; ++axis) {
-    const std::int64_t own = choice.pass_input[axis];
-    const std::int64_t less = axis == 0 ? thickness : 0;
-    const std::int64_t more = axis == 0 ? thickness : own / 25;  // the 4 % between squares
-    std::erase_if(near[static_cast<std::size_t>(axis)], [&](auto n) { return n < own - less || n > own + more; });
-  }
-  Combinations combinations;
-  combinations.add_all(near);
-  const Result<GeometryFamily> family = GeometryFamily::make(network, choice);
-  ensure(family.has_value(), "a choice of a legal family");
-  std::vector<GeometryChoice> neighbours;
-  GeometryChoice neighbour = choice;
-  for (const Vec3 pass_input : combinations.found()) {
-    neighbour.pass_input = pass_input;
-    if (neighbour != choice && family->at(pass_input)) neighbours.push_back(neighbour);
-  }
-  return neighbours;
+  if (options.pins.patch) return {};
+  return choice.streamed ? near_streams(network, options, choice) : near_patches(network, options, choice);
 }
 
 }  // namespace znni

@@ -27,9 +27,9 @@
 //   that of the powers of two, enumerated as S of 1 is; of a pinned patch exactly its extents are taken, however large.
 #pragma once
 
-#include <array>
 #include <vector>
 
+#include "planner/search/extent_combinations.hpp"
 #include "planner/search/search.hpp"
 
 namespace znni {
@@ -43,16 +43,14 @@ inline constexpr std::int64_t candidate_limit = 20000;
 // where options.stop says so: deep networks take long.
 [[nodiscard]] std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& options);
 
-// Legal extents of patches along each axis, rising.
-using AxisExtents = std::array<std::vector<std::int64_t>, 3>;
-
 // The extents that options.pins.patch may name: for each set of modes that the other pins allow, patches and streams
 // apart, up to some strides beyond that patch. Along different axes they combine freely.
 [[nodiscard]] std::vector<AxisExtents> patch_extents(const Network& network, const SearchOptions& options);
 
-// Streams that lie between `choice`, a stream, and those enumerated beside it: steps of up to two strides more or less,
-// edges of the cross-section up to 4 % longer. Legal ones, without `choice` itself; none for patches, nor where
-// the patch is pinned.
+// Those that lie between `choice` and what is enumerated beside it. Of a stream: steps of up to two strides more or
+// less, edges of the cross-section up to 4 % longer. Of a patch: all combinations of the three next legal extents to
+// either side of its own, and all legal extents along one axis at a time. Legal ones, without `choice` itself; none
+// where the patch is pinned.
 [[nodiscard]] std::vector<GeometryChoice> make_neighbours(const Network& network, const SearchOptions& options,
                                                           const GeometryChoice& choice);
 

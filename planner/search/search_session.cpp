@@ -14,6 +14,8 @@
 namespace znni {
 namespace {
 
+constexpr int most_looks = 8;
+
 Result<std::vector<const Primitive*>> resolve_force(const Network& network, const Catalogue& catalogue,
                                                     const std::map<std::string, std::string>& force) {
   std::vector<const Primitive*> forced(network.nodes.size(), nullptr);
@@ -88,8 +90,20 @@ std::optional<FoundRung> SearchSession::first_rung(std::vector<Candidate>* log) 
   std::optional<FoundRung> first = best_candidate(query, log);
   if (!first || geometries_->stopped()) return first;
   reached_[options_.memory_limit] = first->voxels_per_second;
-  const std::vector<GeometryChoice> near = make_neighbours(network_, options_, first->rung.geometry);
-  return geometries_->best(near, query, log, std::move(first));
+  return look_around(*std::move(first), query, log);
+}
+
+// Around a patch again and again, as long as a faster one is found there: each look goes a few extents far.
+std::optional<FoundRung> SearchSession::look_around(FoundRung first, const RungQuery& query,
+                                                    std::vector<Candidate>* log) {
+  std::optional<FoundRung> found = std::move(first);
+  for (int look = 0; look < most_looks && !geometries_->stopped(); ++look) {
+    const GeometryChoice centre = found->rung.geometry;
+    const std::vector<GeometryChoice> near = make_neighbours(network_, options_, centre);
+    found = geometries_->best(near, query, log, std::move(found));
+    if (centre.streamed || found->rung.geometry == centre) break;
+  }
+  return found;
 }
 
 void SearchSession::add_others(Plan& plan, const FoundRung& first) {

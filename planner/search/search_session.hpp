@@ -27,6 +27,7 @@ class SearchSession {
   [[nodiscard]] RungQuery query_of_first() const;
   std::optional<FoundRung> best_candidate(RungQuery query, std::vector<Candidate>* log);
   std::optional<FoundRung> first_rung(std::vector<Candidate>* log);
+  std::optional<FoundRung> look_around(FoundRung first, const RungQuery& query, std::vector<Candidate>* log);
   void add_others(Plan& plan, const FoundRung& first);
   std::optional<Vec3> add_prompt_stream(Plan& plan, std::vector<GeometryChoice> candidates);
   void add_ladder(Plan& plan, Vec3 first_output, std::vector<GeometryChoice> candidates);

@@ -301,7 +301,7 @@ class Planner(unittest.TestCase):
             some, every = (json.loads(self.good(*arguments, *more))["predicted"]["voxels_per_second"]
                            for more in ((), ("--all-extents",)))
             self.assertLessEqual(some, every * (1 + 1e-9))
-            self.assertGreater(some, 0.9 * every, f"some extents lose {100 * (1 - some / every):.1f} % in {memory}")
+            self.assertGreater(some, 0.97 * every, f"some extents lose {100 * (1 - some / every):.1f} % in {memory}")
 
     def test_a_plan_that_ends_at_the_bound_of_the_search_says_so(self):
         machine = self.networks.parent / "machines" / "ryzen-7950x.pbtxt"

@@ -250,9 +250,40 @@ TEST(PlannerCandidates, NeighboursOfAStreamLieBetweenTheSquares) {
   }
   EXPECT_TRUE(extents.contains({64, found->pass_input.y + 8, found->pass_input.x}));
   EXPECT_TRUE(extents.contains({96, found->pass_input.y, found->pass_input.x + 16}));
-  GeometryChoice patch = *found;
-  patch.streamed = false;
-  EXPECT_TRUE(make_neighbours(network, options(1024), patch).empty());
+}
+
+// Beside what the ladder has: the next extents in all combinations, and all along one axis.
+TEST(PlannerCandidates, NeighboursOfAPatchAreItsNextExtents) {
+  const Network network = deep();
+  SearchOptions own = options(400);
+  const std::vector<GeometryChoice> candidates = make_candidates(network, own);
+  const auto found = std::find_if(candidates.begin(), candidates.end(), [](const GeometryChoice& choice) {
+    return !choice.streamed && choice.S == 1 && choice.pass_input.y > 150 && choice.pass_input.x < 250 &&
+           std::all_of(choice.modes.begin(), choice.modes.end(),
+                       [](const PoolingMode& mode) { return mode.mode == PoolMode::fragments; });
+  });
+  ASSERT_NE(found, candidates.end());
+  std::set<Vec3> extents = {found->pass_input};
+  for (const GeometryChoice& neighbour : make_neighbours(network, own, *found)) {
+    EXPECT_TRUE(extents.insert(neighbour.pass_input).second);
+    EXPECT_TRUE(make_geometry(network, neighbour));
+    GeometryChoice same = neighbour;
+    same.pass_input = found->pass_input;
+    EXPECT_EQ(same, *found);
+  }
+  std::array<std::vector<std::int64_t>, 3> legal;
+  for (int axis = 0; axis < 3; ++axis) {
+    auto& along = legal[static_cast<std::size_t>(axis)];
+    along = legal_extents(network, found->modes, axis, found->pass_input[axis]);
+    ASSERT_GE(along.size(), 4U);
+  }
+  const auto below = [&](std::size_t axis, std::size_t steps) {
+    return *(legal[axis].rbegin() + std::ptrdiff_t(steps));
+  };
+  EXPECT_TRUE(extents.contains({below(0, 3), below(1, 1), below(2, 2)}));
+  EXPECT_TRUE(extents.contains({legal[0].front(), found->pass_input.y, found->pass_input.x}));
+  own.pins.patch = Vec3::cube(200);
+  EXPECT_TRUE(make_neighbours(network, own, *found).empty());
 }
 
 TEST(PlannerCandidates, FlatNetsStayFlat) {
