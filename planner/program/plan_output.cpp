@@ -24,7 +24,12 @@ namespace {
 void say_bound(const Network& network, const Plan& plan, const Session& session) {
   if (session.options.pins.patch) return;
   const SearchOptions defaults;
-  const std::int64_t max_extent = session.options.bounds.max_extent.value_or(defaults.most_extent);
+  const std::optional<std::int64_t>& asked_for = session.options.bounds.max_extent;
+  const std::int64_t max_extent = asked_for.value_or(lifted_bound(network, plan, defaults.most_extent));
+  if (!asked_for && max_extent > defaults.most_extent) {
+    warn("patches of up to " + std::to_string(max_extent) + " voxels an axis were looked at, not only of " +
+         std::to_string(defaults.most_extent) + ": a longer one is faster");
+  }
   const std::string note = bound_note(network, plan, max_extent, session.options.volume);
   if (!note.empty()) warn(note);
 }

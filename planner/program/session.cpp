@@ -288,6 +288,7 @@ SearchOptions search_options(const Network& network, const Session& session, Pro
   options.most_S = bounds.max_S.value_or(options.most_S);
   options.every_extent = bounds.every_extent;
   if (!session.options.explain) options.logged_share = 0.98;  // few patches: --explain takes several times as long
+  options.lifts_extent = !bounds.max_extent && !bounds.every_extent && !options.pins.patch;
   // Of this machine, also where another one is planned for.
   options.threads = std::min(cpu::default_threads(), session.options.threads.value_or(cpu::default_threads()));
   options.stop = stop_with(progress);

@@ -1,10 +1,13 @@
 #include "planner/search/search.hpp"
 
+#include <algorithm>
 #include <array>
+#include <utility>
 
 #include "planner/base/text_table.hpp"
 #include "planner/search/candidates.hpp"
 #include "planner/search/pin_check.hpp"
+#include "planner/search/search_bound.hpp"
 #include "planner/search/search_session.hpp"
 
 namespace znni {
@@ -26,6 +29,16 @@ Result<void> check_extents(const Network& network, const SearchOptions& options)
                                                 std::to_string(options.most_extent) + "; at most " +
                                                 count_text(most_combinations) +
                                                 " are looked at: give a smaller --max-extent"};
+}
+
+// Whether the bound on extents may have ended the search: the patch is as long as that, or more than half as long while
+// much memory is left, since good extents may lie beyond.
+bool may_be_bounded(const Network& network, const Plan& plan, const SearchOptions& options) {
+  const std::int64_t most = options.most_extent;
+  if (options.volume && covers(Vec3::cube(most), *options.volume)) return false;
+  if (!bound_note(network, plan, most, options.volume).empty()) return true;
+  const bool is_long = lifted_bound(network, plan, most / 2) > most / 2;
+  return is_long && plan.memory.total() < options.memory_limit / 10 * 9;
 }
 
 }  // namespace
@@ -51,7 +64,19 @@ Result<void> check_options(const Network& network, const SearchOptions& options)
 
 Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
                     const SearchOptions& options, SearchLog* log) {
-  return SearchSession(network, spec, catalogue, costs, options).within(options.memory_limit, log);
+  SearchOptions own = options;
+  Result<Plan> best = SearchSession(network, spec, catalogue, costs, own).within(own.memory_limit, log);
+  while (best && options.lifts_extent && own.most_extent < most_lifted_extent && !(own.stop && own.stop()) &&
+         may_be_bounded(network, *best, own)) {
+    own.most_extent = std::min(2 * own.most_extent, most_lifted_extent);
+    SearchLog lifted;
+    Result<Plan> next = SearchSession(network, spec, catalogue, costs, own)
+                            .within(own.memory_limit, log == nullptr ? nullptr : &lifted);
+    if (!next || next->predicted.voxels_per_second <= best->predicted.voxels_per_second) break;
+    best = std::move(next);
+    if (log != nullptr) *log = std::move(lifted);
+  }
+  return best;
 }
 
 }  // namespace znni

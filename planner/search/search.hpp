@@ -37,6 +37,7 @@ struct SearchOptions {
   std::optional<Vec3> volume;  // extents the plan is for: its border waste counts
   std::int64_t most_S = 4;
   std::int64_t most_extent = 1024;           // of a patch, per axis
+  bool lifts_extent = false;                 // most_extent is doubled as long as the best patch ends there (search())
   bool every_extent = false;                 // all combinations of legal extents, not some of them where they are many
   Precision precision = Precision::fp32;     // no layer on a GPU is computed coarser; CPUs compute in float32
   std::map<std::string, std::string> force;  // node name or number -> primitive
@@ -92,7 +93,11 @@ struct SearchLog {
 // The error names what is wrong: of the network, the limit, the pins, or a volume below the field of view.
 [[nodiscard]] Result<void> check_options(const Network& network, const SearchOptions& options);
 
-// over_budget, naming the smallest budget that would do, when nothing fits.
+// over_budget, naming the smallest budget that would do, when nothing fits. With options.lifts_extent the search is
+// repeated with most_extent doubled, up to most_lifted_extent, as long as the best patch ends there (bound_note()), or
+// is longer than half of it with a tenth of the memory left, and the next plan is faster; `log` is of the search whose
+// plan is returned.
+inline constexpr std::int64_t most_lifted_extent = 65536;
 [[nodiscard]] Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
                                   CostSource& costs, const SearchOptions& options, SearchLog* log = nullptr);
 

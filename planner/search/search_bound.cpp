@@ -22,4 +22,16 @@ std::string bound_note(const Network& network, const Plan& plan, std::int64_t ma
   return "";
 }
 
+std::int64_t lifted_bound(const Network& network, const Plan& plan, std::int64_t max_extent) {
+  const GeometryChoice& choice = plan.ladder.front().geometry;
+  const Result<Geometry> geometry = make_geometry(network, choice);
+  if (!geometry) return max_extent;
+  const Vec3 patch = exchanged(geometry->patch_input, choice.axis);
+  for (int axis = 0; axis < 3; ++axis) {
+    const bool is_step = choice.streamed && axis == choice.axis;
+    while (!is_step && patch[axis] > max_extent) max_extent *= 2;
+  }
+  return max_extent;
+}
+
 }  // namespace znni

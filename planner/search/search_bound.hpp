@@ -16,4 +16,7 @@ namespace znni {
 [[nodiscard]] std::string bound_note(const Network& network, const Plan& plan, std::int64_t max_extent,
                                      const std::optional<Vec3>& volume);
 
+// Returns what of the doubles of `max_extent` the first rung's patch needed; `max_extent` itself if it is no longer.
+[[nodiscard]] std::int64_t lifted_bound(const Network& network, const Plan& plan, std::int64_t max_extent);
+
 }  // namespace znni

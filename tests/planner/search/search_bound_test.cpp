@@ -17,6 +17,19 @@ TEST_F(PlannerSearchBound, ThePlanSaysSoAlone) {
   EXPECT_EQ(bound_note(network_, widest, 16, Vec3::cube(12)), "") << "the volume ends there";
 }
 
+TEST_F(PlannerSearchBound, IsLiftedWhereThePlanEndsThere) {
+  network_ = drawn::chain_of_rank(1);
+  options_.strategy = Strategy::patches;
+  options_.memory_limit = std::int64_t{1} << 40;
+  const Plan bounded = best();
+  ASSERT_NE(bound_note(network_, bounded, 16, {}), "");
+  EXPECT_EQ(lifted_bound(network_, bounded, 16), 16);
+  options_.lifts_extent = true;
+  const Plan lifted = best();
+  EXPECT_GT(lifted.predicted.voxels_per_second, bounded.predicted.voxels_per_second);
+  EXPECT_GE(lifted_bound(network_, lifted, 16), 32);
+}
+
 TEST_F(PlannerSearchBound, AxesThatTheNetLacksAreNotBounded) {
   network_ = drawn::chain_of_rank(2);
   options_.strategy = Strategy::patches;
