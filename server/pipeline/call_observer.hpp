@@ -1,4 +1,4 @@
-// Who wants to know how long each call of an engine took: a benchmark.
+// Lets a benchmark measure how long each call of an engine took.
 #pragma once
 
 #include <functional>
@@ -14,7 +14,7 @@ struct CallTime {
   Seconds predicted = 0;  // of the step; 0 for its reorder, which the step counts in
 };
 
-// Called after every call: by the thread that runs the job, or that runs it on a socket, one at a time. An empty one
+// Is called after every call, by the thread that runs the job or its socket, one call at a time. An empty observer
 // costs nothing, not even a look at the clock.
 using CallObserver = std::function<void(const CallTime&)>;
 

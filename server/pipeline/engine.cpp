@@ -254,7 +254,7 @@ Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, cons
   return statistics;
 }
 
-// Whether the last run of some rung ended because of the GPU, and others can do without it.
+// Returns whether the last run of some rung ended because of the GPU, and other rungs can do without it.
 bool loses_gpu(Engine::State& state) {
   for (const Engine::State::OpenRung& rung : state.rungs) {
     if (rung.split && rung.split->gpu_failure() && state.lose_gpu(*rung.split->gpu_failure())) return true;

@@ -3,10 +3,10 @@
 // Knows no gRPC. No tensor memory is reserved while a job runs (its output slab is the caller's); small bookkeeping is.
 // Nothing is tuned then.
 //
-// Where a GPU fails or has too little memory, rungs on the CPU take over if the plan's ladder has any: in the midst of
-// a job, with the first plane that was not delivered, and say why. Some time later (gpu_retry.hpp), behind a job, the
-// GPU runs a pass on zeros: when it succeeds, the jobs that follow run on it again. One that is lost to the process
-// (device_lost) is not asked.
+// If a GPU fails or has too little memory, rungs on the CPU take over, provided that the plan's ladder has any. They go
+// on in the middle of a job, with the first plane that was not delivered; the job's statistics say why. Some time later
+// (gpu_retry.hpp), after a job, the GPU runs a pass on zeros. If it succeeds, the next jobs run on the GPU again. A GPU
+// that is lost to the process (device_lost) is not retried.
 #pragma once
 
 #include <functional>
@@ -36,83 +36,83 @@ struct JobProgress {
 
 // A moment between two patches, or two steps of a stream, of a job.
 struct Interval {
-  // What the stream keeps stands in the engine's memory: jobs on other engines may run, and on this one those on rungs
-  // that are Engine::beside_streams(). Else nothing of the job does, and any job may run.
+  // True: the stream's planes stay in the engine's memory. Jobs on other engines may run; on this engine only jobs on
+  // rungs for which Engine::beside_streams() is true. False: the job keeps nothing there, and any job may run.
   bool within_stream = false;
 };
 
 struct Guest;
 
-// What a caller wants computed. The input must stay valid until run() returns.
+// Describes what a caller wants computed. The input must stay valid until run() returns.
 struct VolumeJob {
   VolumeView input;
-  // Where there is one it gives the planes, those before first_plane aside; of `input` only the shape is then looked
-  // at, which must be the source's.
+  // Optional. Gives the planes, except those before first_plane. Then only the shape of `input` is used, which must be
+  // the source's.
   PlaneSource* source = nullptr;
   Normalisation normalisation;
   bool normalised = false;  // voxels already are what the network expects: a ModelServer keeps the model's off
   ElementType output_type = ElementType::f32;  // of its slabs: as its outlook was asked for
-  // Output planes before it are not computed: a job that was interrupted goes on where its last slab ended. The planes
-  // that come before them in the input, fov - 1 for each, are read again.
+  // The first output plane to compute: an interrupted job goes on where its last slab ended. The input planes, fov - 1,
+  // that it shares with earlier output planes are read again.
   std::int64_t first_plane = 0;
-  // Memory for output planes [first_plane, first_plane + planes), asked for in rising order without overlap;
-  // in the job's own output type and order. The slab is full when `deliver` is called with it.
+  // Returns memory for output planes [first_plane, first_plane + planes), in the job's output type and order. Planes
+  // are asked for in rising order without overlap. The slab is full when `deliver` is called with it.
   std::function<Result<OutputSlab>(std::int64_t first_plane, std::int64_t planes)> slab;
   std::function<Result<void>(const OutputSlab&)> deliver;
-  // May be empty. Called after each patch and each layer, by one thread at a time.
+  // Optional. Called after each patch and each layer, by one thread at a time.
   std::function<void(const JobProgress&)> progress;
-  // May be empty. Told what is new after each batch, before its output is delivered, and at the end, of a job that
-  // fails, too: no voxel twice, whichever rung goes on. By one thread at a time.
+  // Optional. Told what is new after each batch, before its output is delivered, and at the end, also if the job fails.
+  // No voxel is told twice, even if another rung goes on. Called by one thread at a time.
   std::function<void(const JobGain&)> gained;
-  // May be empty. Called between patches: until it returns, other jobs may run. Its error ends the job.
+  // Optional. Called between patches: until it returns, other jobs may run. Its error ends the job.
   std::function<Result<void>(const Interval&)> between_patches;
-  // May be empty: always. Whether between_patches, called so, would let others run now: a rung with a GPU, whose two
-  // sides must come to rest for that, asks first.
+  // Optional; default true. Returns whether calling `between_patches` now would let another job run. A rung with a GPU
+  // asks this first, because its two sides must come to rest before other jobs can run.
   std::function<bool(const Interval&)> wanted;
-  // May be empty. A slab that was asked for and will not be delivered: its planes are asked for again.
+  // Optional. Called with a slab that was asked for and will not be delivered: its planes are asked for again.
   std::function<void(const OutputSlab&)> abandon;
-  // Of the job's outlook: what the caller made room for. Nothing: the rung that is fastest now.
+  // Rung of the job's outlook, for which the caller reserved memory. Empty: the rung that is fastest now.
   std::optional<std::size_t> rung;
   std::int64_t most_held = saturated;  // as its outlook was asked for
-  // May be empty. Asked when the last batch of the job, on that rung, leaves so many places free: jobs that may run in
-  // them, with no more patches than that together.
+  // Optional. Called if the job's last batch, on that rung, leaves this many places free. Returns jobs to run in them,
+  // with at most that many patches together.
   std::function<std::vector<Guest>(std::int64_t places)> guests;
-  // The first steps of a stream run all nodes, too, as the others: for who measures a step. Rungs on a CPU.
+  // True: the first steps of a stream run all nodes, as later steps do. For measuring a step; only for rungs on a CPU.
   bool whole_steps = false;
-  // For a ModelServer, not for the engine. ModelInfo::number of the model that the job is for; 0: of whichever serves.
+  // For a ModelServer, not for the engine: ModelInfo::number of the job's model. 0: the model that serves now.
   std::int64_t model = 0;
   int priority = 0;                // smaller ones go first; 0: as usual
   std::int64_t held_bytes = 0;     // memory of its request, held while it waits and runs: for statistics
-  std::function<bool()> has_room;  // may be empty; false: slab() would wait for whoever takes the output
-  // May be empty. Told false while the job waits, at first and again where another's batch failed; true when it has its
-  // turn, or runs as a guest.
+  std::function<bool()> has_room;  // optional; false: slab() would wait until the client has taken output
+  // Optional. Told false while the job waits, at first and again if the batch it was to join as a guest fails. Told
+  // true when the job has its turn or runs as a guest.
   std::function<void(bool)> in_turn;
 };
 
-// A small job, of as many places as Engine::guest_places() says, that another one takes with it.
+// A small job, of as many places as Engine::guest_places() says, that runs in another job's batch.
 struct Guest {
   const VolumeJob* job = nullptr;
-  // Called once, by the other job's thread, which then touches the job no more; nullptr: it did not run.
+  // Called once, by the other job's thread, which does not touch the job afterwards. nullptr: the job did not run.
   std::function<void(const Result<JobStatistics>*)> ended;
 };
 
-// What a job of this shape will be: known from shapes alone, before any work.
+// Predicts a job from its shapes alone, before any work.
 struct JobOutlook {
   Shape5 output;             // S = 1, f of the output, dense extent n - fov + 1
   std::size_t rung = 0;      // of the plan's ladder: least predicted time for this volume
   Vec3 patch;                // input extent behind one slab of the output: of a patch, a step, or a band of columns
   std::int64_t patches = 0;  // steps where the rung is streamed
   std::int64_t batch = 1;    // patches that the rung computes together
-  std::int64_t places = 0;   // of a batch that others may have the rest of; 0 where it needs one for itself
-  // Planes of the input that a job wants at a time: what a PlaneSource must have room for. Of a job that begins at a
-  // later plane: as the outlook of the planes from there on has it.
+  std::int64_t places = 0;   // of a batch that other jobs may share; 0: the job needs the batch for itself
+  // Input planes that a job wants at a time: a PlaneSource must have room for them. For a job that begins at a later
+  // plane: from the outlook of the planes from there on.
   std::int64_t input_planes = 0;
-  // Of the largest slab, and how many such slabs are open at a time. These and input_planes are enough, too, for the
-  // rung of the CPU that goes on where the job's own fails with its GPU.
+  // Planes of the largest slab; `slabs` is how many such slabs are open at a time. These and input_planes also suffice
+  // for the rung on the CPU that goes on if the job's own rung fails with its GPU.
   std::int64_t slab_planes = 1;
   std::int64_t slabs = 1;
-  std::int64_t list_bytes = 0;         // that the list of its patches takes while it runs, beside the engine's memory
-  std::int64_t most_held = saturated;  // that it was asked for: a job must be told the same
+  std::int64_t list_bytes = 0;         // of the list of its patches while it runs, in addition to the engine's memory
+  std::int64_t most_held = saturated;  // that the outlook was asked for: the job must have the same
   Seconds predicted_seconds = 0;
 };
 
@@ -125,14 +125,15 @@ struct ByteRange {
 
 class Engine {
  public:
-  // Whether open() would take `plan`, whatever the devices have left: its steps fit the network and the
-  // primitives, its segments run here, its memory is what its steps take. `gpu`: nullptr where there is none.
+  // Returns whether open() would take `plan`, whatever memory the devices have left. Its steps must fit the network and
+  // the primitives, its segments must run here, and its memory must be what its steps take. `gpu`: nullptr if there is
+  // none.
   [[nodiscard]] static Result<void> check_plan(const Network& network, const Plan& plan, const Catalogue& catalogue,
                                                const DeviceSpec& spec, const DeviceSpec* gpu = nullptr);
 
   // Reserves plan.memory from `devices` and prepares every rung. `weights` and the devices must outlive the engine.
-  // `unsupported` when the plan names a GPU and there is none; where one failed to open, and devices.lacking says why,
-  // the plan's rungs on the CPU serve alone.
+  // Fails with `unsupported` if the plan names a GPU and there is none. If a GPU failed to open, and devices.lacking
+  // says why, only the plan's rungs on the CPU serve.
   [[nodiscard]] static Result<std::unique_ptr<Engine>> open(const Network& network, const NetworkWeights& weights,
                                                             const Plan& plan, const Catalogue& catalogue,
                                                             const PlaceDevices& devices);
@@ -140,60 +141,62 @@ class Engine {
   explicit Engine(std::unique_ptr<State> state);  // by open()
   ~Engine();
 
-  // invalid_argument when an extent is below the field of view or the images differ: names both numbers.
-  // `output`: the type of the job's slabs. `most_held`: bytes that a job may hold of its volume, of its output and of
-  // the list of its patches at a time. Where a rung is streamed in several columns or turns, output waits for the last:
-  // as many planes as that allows, at least one, and the columns begin anew for the next, all but one
-  // (planner/geometry/patch_grid.hpp). Rungs that hold more are avoided.
+  // Predicts a job. Fails with invalid_argument, naming both numbers, if an extent is below the field of view or the
+  // channels differ. `output`: the type of the job's slabs. `most_held`: bytes that a job may hold of its input, its
+  // output and its list of patches at a time. If a rung is streamed in several columns or turns, output planes are
+  // buffered until the last one is done. `most_held` bounds these planes, at least one; for the next planes all columns
+  // but one begin again (planner/geometry/patch_grid.hpp). Rungs that hold more are avoided.
   [[nodiscard]] Result<JobOutlook> outlook(const VolumeShape& input, ElementType output = ElementType::f32,
                                            std::int64_t most_held = saturated) const;
 
-  // In which parts a volume that outlook() takes is computed soonest: each as outlook() has it, for the same bytes
-  // held. over_budget, with numbers, where a job would hold more of every part; `cancelled` when `stop` came first.
+  // Returns the parts in which a volume that outlook() takes is computed soonest. Each part has the outlook that
+  // outlook() gives for the same most_held. Fails with over_budget, with numbers, if a job would hold more for every
+  // part; with `cancelled` if `stop` came first.
   [[nodiscard]] Result<VolumeCut> cut(const VolumeShape& input, ElementType output = ElementType::f32,
                                       std::int64_t most_held = saturated, const std::stop_token& stop = {}) const;
 
-  // Blocks until done. One job at a time computes; others may run while it stands between patches, as Interval says.
-  // Stops between layers with `cancelled`. An error ends the job, not the engine. invalid_argument when the job's first
-  // plane is none of the output's, or its rung none of the plan's.
+  // Blocks until done. One job at a time computes; others may run between its patches, as Interval says. Stops between
+  // layers with `cancelled`. An error ends the job, not the engine. Fails with invalid_argument if the job's first
+  // plane is not an output plane, or its rung is not in the plan.
   [[nodiscard]] Result<JobStatistics> run(const VolumeJob& job, std::stop_token stop);
 
-  // Has the system give every page of a part of the memory of rungs on the CPU now, on each socket, which else the
-  // first job would wait for: the seconds that took. `cancelled` when `stop` came first. Not while a job computes.
+  // Makes every page of a part of the CPU rungs' memory present now, on each socket, so that the first job does not
+  // wait for them. Returns the seconds that took, or `cancelled` if `stop` came first. Must not run while a job
+  // computes.
   [[nodiscard]] Result<Seconds> touch_memory(const ByteRange& part, std::stop_token stop);
-  // All of it, and where in it a rung lies, on each socket alike; nothing of one with a GPU.
+  // memory(): all of that memory, the same on each socket. memory_of(): the range of a rung; empty for one with a GPU.
   [[nodiscard]] ByteRange memory() const;
   [[nodiscard]] ByteRange memory_of(std::size_t rung) const;
 
-  // Runs one pass of rung `rung` of the ladder on zeros: shows that it runs.
+  // Runs one pass of rung `rung` of the ladder on zeros, to show that it works.
   [[nodiscard]] Result<void> warm_up(std::size_t rung, std::stop_token stop);
 
-  // From the next run on; an empty one is told nothing. Rungs with a GPU tell nothing. Not while a job runs.
+  // Sets the observer from the next run on; an empty one is not called. Rungs with a GPU do not call it. Must not be
+  // called while a job runs.
   void observe(CallObserver observer);
 
-  // From now on outlook() counts, for rungs before this one, the time the system takes to give a first job their pages:
-  // a small job is done sooner on a rung that has them, a large one does not mind. Any thread.
+  // Makes outlook() add, for rungs before this one, the time the system takes to give their pages to a first job. Small
+  // jobs then prefer rungs that have their pages; for large ones the difference is small. Any thread.
   void touched_from(std::size_t rung);
   [[nodiscard]] std::size_t first_touched() const;
-  // Whether jobs on this rung may run between the steps of a streamed one. False for one that is none.
+  // Returns whether jobs on this rung may run between the steps of a streamed job. False for a streamed rung.
   [[nodiscard]] bool beside_streams(std::size_t rung) const;
-  // Of a job that outlook() takes, on the fastest of those rungs; nothing where there are none.
+  // Returns the outlook, on the fastest of those rungs, of a job that outlook() takes. Nothing if there are none.
   [[nodiscard]] std::optional<JobOutlook> outlook_beside_streams(const VolumeShape& input,
                                                                  ElementType output = ElementType::f32) const;
 
-  // JobOutlook::places of a job on its rung, of which all lies in memory; 0 as well where it does not, or has no rung.
+  // Returns JobOutlook::places of a job on its rung. 0 if its volume is not all in memory or it names no rung.
   [[nodiscard]] std::int64_t guest_places(const VolumeJob& job) const;
-  // Of a job that outlook() takes, on the rung where its part of a shared batch is predicted to take least;
-  // predicted_seconds are those of that part. Nothing where no rung is shared: those that are streamed or have a GPU
-  // are not.
+  // Returns the outlook of a job that outlook() takes on the rung where its share of a batch takes least time;
+  // predicted_seconds are of that share. Nothing if no rung can be shared: streamed rungs and those with a GPU cannot.
   [[nodiscard]] std::optional<JobOutlook> outlook_as_guest(const VolumeShape& input,
                                                            ElementType output = ElementType::f32) const;
 
-  // Instead of GpuRetry::first_wait. Before the first job.
+  // Replaces GpuRetry::first_wait. Must be called before the first job.
   void retry_gpu_after(Seconds wait);
-  // Why the plan's rungs with a GPU are not used now; nothing while they are, or where there are none.
+  // Returns why the plan's rungs with a GPU are not used now. Nothing while they are used, or if there are none.
   [[nodiscard]] std::optional<std::string> gpu_lost() const;
-  // Returns true if it will not be asked again either: only another process can use it.
+  // Returns true if the GPU will not be retried either: only another process can use it.
   [[nodiscard]] bool gpu_lost_for_good() const;
 
   [[nodiscard]] const Plan& plan() const;
@@ -203,7 +206,7 @@ class Engine {
   [[nodiscard]] Vec3 patch() const;  // input extent of the planned patch
   [[nodiscard]] std::int64_t f_in() const;
   [[nodiscard]] std::int64_t f_out() const;
-  // Bytes reserved from the device for this engine: equals plan().memory less the weights.
+  // Bytes reserved from the device for this engine: plan().memory less the weights.
   [[nodiscard]] std::int64_t reserved_bytes() const;
 
  private:

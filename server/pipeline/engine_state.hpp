@@ -1,4 +1,4 @@
-// What an engine holds: its rungs, prepared, and the memory of those on the CPU. Of engine.cpp alone.
+// Holds what an engine has open: its rungs, prepared, and the memory of those on the CPU. For engine.cpp alone.
 #pragma once
 
 #include <algorithm>
@@ -72,14 +72,14 @@ struct Engine::State {
     if (!gpu_lost || reason.code == ErrorCode::device_lost) gpu_lost = reason.message;
     gpu_retry.failed(GpuRetry::Clock::now());
   }
-  // Whether jobs may go on without a GPU that fails for this reason.
+  // Returns whether jobs may go on without a GPU that fails for this reason; notes the failure if so.
   [[nodiscard]] bool lose_gpu(const Error& reason) {
     if (std::none_of(rungs.begin(), rungs.end(), [](const OpenRung& rung) { return rung.on_cpu(); })) return false;
     const std::lock_guard lock(mutex);
     note_failure(reason);
     return true;
   }
-  // Whether a lost GPU is to be asked again whether it works.
+  // Returns whether a lost GPU is to be asked again whether it works.
   [[nodiscard]] bool is_retry_due() const {
     const std::lock_guard lock(mutex);
     return gpu_lost && !lost_for_good && gpu_retry.is_due(GpuRetry::Clock::now());
@@ -99,7 +99,7 @@ struct Engine::State {
     gpu_retry.passed();
     gpu_lost.reset();
   }
-  // Those that run now: without a GPU that is lost.
+  // Returns the rungs that run now: without those of a GPU that is lost.
   [[nodiscard]] std::vector<std::size_t> rungs_now() const {
     const bool lost = why_lost().has_value();
     std::vector<std::size_t> now;
@@ -124,14 +124,14 @@ struct Engine::State {
     std::optional<std::size_t> spare;
   };
 
+  // Returns the input with its frame.
   [[nodiscard]] VolumeShape framed(VolumeShape input) const {
     input.n = input.n + frame.begin + frame.end;
     return input;
   }
 
-  // Planes of output that may wait where a rung of the course is streamed: they are held, and so is the input behind
-  // them, which is read again in every turn, and the list. As many for its spare: in what is leased for the one the
-  // other has room.
+  // Returns the maximum output planes that may be buffered if a rung of the course is streamed. Counts the planes, the
+  // input behind them, which is read again in every turn, and the list of patches. The spare fits in the same lease.
   [[nodiscard]] std::int64_t most_planes(const Course& course, const Work& work) const {
     if (work.most_held == saturated) return saturated;
     const auto most = [&course](const auto& of) {
@@ -150,8 +150,8 @@ struct Engine::State {
     // Twice: the thinner bands that leave room for it have a few patches more.
     return planes_of(work.most_held - std::min(work.most_held, mul(2, mul(patches, list_bytes_per_patch))));
   }
-  // Of the input, beside as many as a band has: before it, and the rest of its last step. With a GPU the next step's,
-  // too.
+  // Returns the extra input planes around a band: those before it and the rest of its last step. With a GPU those of
+  // the next step, too.
   [[nodiscard]] std::int64_t planes_beside_band(std::size_t rung) const {
     const Geometry& geometry = rungs[rung].geometry();
     if (!geometry.choice.streamed) return 0;

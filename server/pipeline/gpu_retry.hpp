@@ -1,5 +1,5 @@
-// When a GPU that failed is asked again whether it works: some failures pass (another program held its memory). After
-// each that stays, twice as long is waited. One that is lost to the process (ErrorCode::device_lost) is never asked.
+// Decides when a GPU that failed is asked again whether it works: some failures pass (another program held its memory).
+// After each failure that stays, the wait doubles. A GPU lost to the process (ErrorCode::device_lost) is never asked.
 #pragma once
 
 #include <algorithm>
@@ -18,12 +18,12 @@ class GpuRetry {
 
   explicit GpuRetry(Seconds first = first_wait) : first_(first), wait_(first) {}
 
-  // It failed, for the first time or again.
+  // Notes that the GPU failed, for the first time or again.
   void failed(Clock::time_point now) {
     due_ = now + clock_time(wait_);
     wait_ = std::min(2 * wait_, longest_wait);
   }
-  // It works.
+  // Notes that the GPU works.
   void passed() { wait_ = first_; }
   [[nodiscard]] bool is_due(Clock::time_point now) const { return now >= due_; }
 

@@ -26,7 +26,7 @@ std::int64_t blocks_of(const TensorView& tensor) {
 
 std::byte* bytes_at(float* data, std::int64_t bytes = 0) { return reinterpret_cast<std::byte*>(data) + bytes; }
 
-// Tensors from this size on leave the caches before anybody reads them again.
+// Tensors from this size on leave the caches before they are read again.
 constexpr std::int64_t beyond_caches = std::int64_t{16} << 20;
 
 void copy_bytes(std::byte* to, const std::byte* from, std::int64_t bytes, bool past_caches) {

@@ -10,7 +10,7 @@
 
 namespace znni {
 
-// What of `whole` lies from voxel `begin` on: behind its history, the planes that a step writes.
+// Returns the part of `whole` from voxel `begin` on: behind its history, the planes that a step writes.
 [[nodiscard]] TensorView view_from(const TensorView& whole, Vec3 begin);
 
 class History {
@@ -19,9 +19,9 @@ class History {
   // runs times the bytes of those planes, memory of the caller's, as `tensor`; both must outlive the history.
   History(const TensorView& tensor, std::int64_t planes, std::int64_t runs, float* kept);
 
-  // A stream begins: what came before it is zeros.
+  // Begins a stream: what came before it is zeros.
   void forget(Executor& executor) const;
-  // A step begins.
+  // Begins a step.
   void rewind() { next_ = 0; }
   // The tensor's new planes were just written, for the next time in this step: puts what was kept before them, and
   // keeps the last planes for the step to come.

@@ -17,7 +17,7 @@ namespace {
 
 Error cancelled() { return {ErrorCode::cancelled, "the job was cancelled"}; }
 
-// What stopped the others, rather than that they were stopped.
+// Returns what stopped the others, rather than that they were stopped.
 Result<void> first_failure(const std::vector<Result<void>>& results) {
   Result<void> failure;
   for (const Result<void>& result : results) {
@@ -95,7 +95,7 @@ class JobRun {
       if (Result<void> delivered = slabs_.deliver(done_); !delivered) return delivered;
       if (work_.job.progress) work_.job.progress({done_, patches_, slabs_.planes_done()});
       if (done_ == patches_) return {};
-      // Before others have their turn, so that whoever decides knows what this job waits for.
+      // Before others have their turn, so that the scheduler knows what this job waits for.
       want_input();
       if (!work_.job.between_patches) continue;
       if (Result<void> went_on = work_.job.between_patches({continues(at(0))}); !went_on) return went_on;
@@ -261,7 +261,7 @@ class JobRun {
   Part part_;
   std::int64_t step_ = 0;  // patches of each lane that are done
   std::vector<Lane> lanes_;
-  std::mutex mutex_;     // guards the next two and whoever is told while several lanes run
+  std::mutex mutex_;     // guards the next two, and calls to the job while several lanes run
   StageSeconds layers_;  // nothing else of it
   Seconds spent_ = 0;    // of the round's predicted times, by calls that are done
   CallObserver observer_;

@@ -11,7 +11,7 @@
 
 namespace znni {
 
-// What computes a patch alone: a rung in memory of its own, and its workers.
+// A rung in memory of its own and the workers that run it: computes one patch by itself.
 struct Seat {
   PreparedRung* rung = nullptr;
   Executor* executor = nullptr;
@@ -26,15 +26,15 @@ struct JobWork {
   std::span<const Seat> seats;
   Executor* drivers = nullptr;   // of several seats: as many workers, of which each drives a seat
   const CallObserver& observer;  // told of one call at a time, whichever seat ran it
-  bool has_guests = false;       // the job's may come: the rung is that on which they wait
-  Border frame = {};             // the network's: `grid` counts it
+  bool has_guests = false;       // the job may share its last batch: it runs on the rung that its guests wait for
+  Border frame = {};             // of the network; `grid` counts it
 };
 
-// Blocks until all patches are written and their slabs delivered, in order. S patches of the grid form a batch; the
-// last batch repeats its last patch, which then owns nothing. Several seats take a batch each at a time or, of a
-// stream, a column each of the same row, or a turn of one, step by step; fewer of them where the caller has no memory
-// for the slabs of so many rows. An error of one seat stops the others, that of a guest is its own. The same voxels, to
-// the last bit, for any number of seats, and with guests or without. Says where the time went.
+// Blocks until all patches are written and their slabs delivered, in order. S patches of the grid form a batch. The
+// last batch repeats its last patch, which then owns nothing. Several seats take a batch each at a time. Of a stream
+// they take a column each of the same row, or a turn of one, step by step. Fewer seats run if the caller has no memory
+// for the slabs of so many rows. An error of one seat stops the others; an error of a guest ends only that guest. The
+// voxels are the same to the last bit for any number of seats, with guests or without. Returns where the time went.
 [[nodiscard]] Result<StageSeconds> run_job(const JobWork& work, const std::stop_token& stop);
 
 }  // namespace znni

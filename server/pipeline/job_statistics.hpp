@@ -22,8 +22,8 @@ struct JobStatistics {
   bool is_guest = false;      // it ran with another job, which has their time
   std::string fallback;       // why rungs of the CPU computed what was planned for a GPU; "" when nothing failed
 
-  // Adds a job that ran after these. `is_guest` stays where all are, `fallback` is the last that there was, and
-  // voxels_per_second is for whoever knows the voxels of all.
+  // Adds a job that ran after these. `is_guest` stays true only if all are guests; `fallback` is the last that is not
+  // empty. The caller, who knows the voxels of all, sets voxels_per_second.
   JobStatistics& operator+=(const JobStatistics& other) {
     seconds += other.seconds;
     patches += other.patches;

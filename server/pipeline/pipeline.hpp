@@ -35,7 +35,7 @@ class Pipeline {
   explicit Pipeline(std::unique_ptr<State> state);  // by open()
   ~Pipeline();
 
-  // Whether open() would take segments like these, whatever the devices have left.
+  // Returns whether open() would take segments like these, whatever the devices have left.
   [[nodiscard]] static Result<void> check(const RungSegments& parts);
 
   // As Engine::run, from the job's first plane on. An error on either side ends the job on both, not the pipeline; a
@@ -43,9 +43,9 @@ class Pipeline {
   // make_patch_grid(). Wants no more planes of a source at a time than input_planes_ahead().
   [[nodiscard]] Result<PipelineStatistics> run(const VolumeJob& job, std::stop_token stop,
                                                std::int64_t most_planes = saturated);
-  // One pass on zeros, head and tail one after the other: shows that it runs.
+  // Runs one pass on zeros, head and tail one after the other, to show that it works.
   [[nodiscard]] Result<void> warm_up(const std::stop_token& stop);
-  // Where the last run or warm_up() ended because the GPU failed or had too little memory: its error.
+  // Returns the error of the last run or warm_up() if it ended because the GPU failed or had too little memory.
   [[nodiscard]] const std::optional<Error>& gpu_failure() const;
 
   [[nodiscard]] const Geometry& geometry() const;

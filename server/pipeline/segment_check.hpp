@@ -1,4 +1,4 @@
-// Which segments a pipeline runs side by side.
+// Checks which segments a pipeline runs side by side.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace znni {
 
-// Whether layers of the segment are computed on the CPU.
+// Returns whether layers of the segment are computed on the CPU.
 [[nodiscard]] bool uses_cpu(const SegmentDesign& segment);
 
 // `unsupported` for others than at most one segment each on 'cpu', 'gpu_host_ram' and 'gpu', in this order and not the

@@ -27,7 +27,7 @@ Result<VolumeShape> shape_left(const VolumeJob& job, Vec3 fov, const Border& fra
   VolumeShape left = job.input.shape;
   left.n = left.n + frame.begin + frame.end;
   const std::int64_t planes = left.n.z - fov.z + 1;
-  if (planes < 1) return left;  // whoever asks says what is too small
+  if (planes < 1) return left;  // the caller says what is too small
   if (job.first_plane >= planes) {
     return Error{ErrorCode::invalid_argument, "the job begins at output plane " + std::to_string(job.first_plane) +
                                                   "; the output has " + std::to_string(planes)};

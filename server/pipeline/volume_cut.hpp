@@ -28,11 +28,11 @@ struct PartOutlook {
 };
 using OutlookOfPart = std::function<PartOutlook(Vec3 input)>;
 
-// Of the parts that are looked at, those in which `output` is predicted to be computed soonest (of all multiples of a
-// patch some may be sooner); of those that take hardly longer (2 %) the ones that send the least input. All of it at
-// once unless parts take a tenth less, or fit where the whole does not; also where nothing fits. `patches`: extents in
-// the output of patches and columns that parts may consist of, of which twelve widths along y and along x are looked
-// at; z is not looked at.
+// Returns the parts in which `output` is predicted to be computed soonest, among those that are looked at; other
+// multiples of a patch may be sooner. Among cuts within 2 % of the soonest it takes the one that sends the least input.
+// Returns the whole volume unless parts take a tenth less time, or fit where the whole does not; also if nothing fits.
+// `patches`: output extents of the patches and columns that parts may consist of. Twelve widths of each along y and
+// along x are looked at; z is not cut.
 [[nodiscard]] VolumeCut best_cut(Vec3 output, Vec3 fov, std::span<const Vec3> patches, const OutlookOfPart& outlook);
 
 }  // namespace znni
