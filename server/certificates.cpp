@@ -29,7 +29,7 @@ Error wrong(const PemFile& file, const std::string& found, const std::string& ri
   return {ErrorCode::corrupt_file, file.name + ": " + found + "; " + right + " is right"};
 }
 
-// Nobody is asked for a passphrase.
+// Gives no passphrase, and asks for none.
 int no_passphrase(char* /*text*/, int /*size*/, int /*writing*/, void* /*data*/) { return -1; }
 
 std::vector<Certificate> certificates_of(const PemFile& file) {

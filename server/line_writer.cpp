@@ -79,7 +79,7 @@ bool LineWriter::wait_for_room() {
   return false;
 }
 
-// Where the descriptor itself may block no more than has room for certain: a page.
+// Writes no more than certainly has room, a page, if the descriptor itself may block.
 long LineWriter::write_some(std::string_view text) const {
   if (is_socket_) return send(descriptor_, text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
   if (own_ >= 0) return ::write(own_, text.data(), text.size());

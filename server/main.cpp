@@ -70,7 +70,7 @@ int fail(const Log& log, const Error& error) {
   return 1;
 }
 
-// What was left open on the command line.
+// Completes the options that the command line left open.
 Result<Options> complete(Options options, const Log& log) {
   const Result<MemoryLimit> memory =
       choose_memory_limit(options.memory, std::getenv("ZNNI_MEM"), {cpu::default_memory_budget(), cpu::memory_limit()});

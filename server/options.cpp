@@ -95,7 +95,7 @@ void add_security(CLI::App& app, Options& options) {
       ->group("Security");
 }
 
-// What no check of a single option sees; "" when all is well.
+// Returns contradictions that no check of a single option sees; "" if there are none.
 std::string contradictions(const Options& options) {
   if (!options.explicit_control && !options.load_models.empty()) {
     return "--load-model is given without --model-control-mode explicit";

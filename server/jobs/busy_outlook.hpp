@@ -7,9 +7,9 @@
 
 namespace znni {
 
-// Who else is there.
+// Counts the other jobs that are there.
 struct Company {
-  bool busy = false;         // somebody has the model's turn
+  bool busy = false;         // a job has the model's turn
   std::int64_t alike = 1;    // jobs like this one that come together, itself included; 0 where it can share no batch
   std::int64_t waiting = 0;  // places of a batch that those in line could take (GuestList::possible_places())
 };

@@ -16,7 +16,7 @@
 
 namespace znni {
 
-// What a job takes of a batch that it shares with others; 0 where it must have one for itself.
+// Places that a job takes of a batch that it shares with others; 0: it must have a batch for itself.
 struct GuestPlaces {
   std::int64_t taken = 0;     // on its rung
   std::int64_t possible = 0;  // on the rung where sharing would suit it best
@@ -33,11 +33,11 @@ class GuestList {
     Waiting(const Waiting&) = delete;
     Waiting& operator=(const Waiting&) = delete;
 
-    // Asked to stop when somebody takes the job: it need not wait for its turn any longer.
+    // Asked to stop when another job takes this one as a guest: it need not wait for its turn any longer.
     [[nodiscard]] std::stop_token taken() const { return taken_.get_token(); }
     // Somebody has taken it, and has told how that ended.
     [[nodiscard]] bool has_run() const;
-    // How the job ended where it was taken, for which this waits; nothing where it was not, or did not run.
+    // Returns how the job ended if it was taken, and waits for that. Nothing if it was not taken, or did not run.
     [[nodiscard]] std::optional<Result<JobStatistics>> leave();
 
    private:
@@ -50,9 +50,9 @@ class GuestList {
     std::optional<Result<JobStatistics>> ended_;
   };
 
-  // Those who came first of the jobs on this rung that fit together in so many places.
+  // Returns the jobs on this rung that came first and fit together in this many places.
   [[nodiscard]] std::vector<Guest> take(std::size_t rung, std::int64_t places);
-  // What all who wait could take of shared batches, on whichever rungs they wait.
+  // Returns the places that all waiting jobs could take of shared batches, on whichever rungs they wait.
   [[nodiscard]] std::int64_t possible_places() const;
 
  private:
@@ -63,7 +63,7 @@ class GuestList {
 
 // What the waiting tells of itself; each may be empty.
 struct WaitEvents {
-  std::function<void()> in_line;  // it waits: at first, and again where whoever had taken it failed
+  std::function<void()> in_line;  // the job waits: at first, and again if the job that had taken it failed
   std::function<void()> begun;    // it has its turn, or runs as a guest
 };
 

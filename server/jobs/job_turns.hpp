@@ -18,12 +18,12 @@ class JobTurns {
 
   // `unavailable` when the model's queue is full, `cancelled` when `stop` comes first. `in_line` as TurnQueue::wait().
   [[nodiscard]] Result<void> take(const std::stop_token& stop, const std::function<void()>& in_line = {});
-  // As take(), for one who was in line before: however many wait.
+  // Takes as take(), for a job that was in line before: however many wait.
   [[nodiscard]] Result<void> take_again(const std::stop_token& stop, const std::function<void()>& in_line = {});
   // Between patches: lets those run who wait and are no less urgent, one patch of each in turn; and anybody for as long
   // as `has_room` (may be empty) says that this job could not go on. Has both turns afterwards, or is `cancelled`.
   [[nodiscard]] Result<void> give_way(const std::stop_token& stop, const std::function<bool()>& has_room);
-  // Whether give_way() would let anybody run, or lend_device() where the job `keeps` the model's turn.
+  // Returns whether give_way() would let a job run, or lend_device() if the job `keeps` the model's turn.
   [[nodiscard]] bool wanted(const std::function<bool()>& has_room, bool keeps = false) const;
   // Likewise, but keeps the model's turn: something of the job stands in the model's memory, so that only jobs of other
   // models may run, and those of this one that keep clear of it.

@@ -37,7 +37,7 @@ struct MemoryShares {
 // when receiving and transport would take more than three quarters of the memory, or nothing is left for models.
 [[nodiscard]] Result<MemoryShares> split_memory(const ServerLimits& limits);
 
-// What the next model may take when `left` bytes are left for `models_left` models.
+// Returns what the next model may take if `left` bytes are left for `models_left` models.
 [[nodiscard]] std::int64_t share_of_model(std::int64_t left, std::int64_t models_left);
 
 }  // namespace znni

@@ -47,7 +47,7 @@ struct ModelInfo {
       layers;                // names of the network's nodes; nullptr before one was loaded
   std::string identity;      // of weights, configuration and plan: equal ones give equal voxels
   bool whole_input = false;  // it wants all of a volume before it begins
-  // Of all that this server loaded since the start, counted from 1: a model that is loaded anew has another.
+  // Number of this loading among all that the server made since its start, from 1: a model loaded again has another.
   std::int64_t number = 0;
 };
 
@@ -69,7 +69,7 @@ struct ModelStatistics {
   std::int64_t queue_ns = 0;
   std::int64_t compute_ns = 0;
   std::int64_t voxels = 0;  // dense output voxels computed
-  // Of jobs that succeeded on CPU and GPU: how long each side waited for the other.
+  // How long CPU and GPU waited for each other, of jobs that succeeded on both.
   Seconds cpu_idle = 0;
   Seconds gpu_idle = 0;
   StageSeconds stages;         // of all jobs, as they run
@@ -125,9 +125,10 @@ class ModelServer {
   [[nodiscard]] virtual ModelStatistics statistics(const std::string& name, const std::string& version) const = 0;
   [[nodiscard]] virtual bool ready() const = 0;  // every model that is expected to would admit a request
   [[nodiscard]] virtual MemoryFacts memory() const = 0;
-  // How long the job that computes has shown no progress; waiting for a client does not count. 0 when none computes.
+  // Returns how long the job that computes has shown no progress. Time spent waiting for a client does not count. 0 if
+  // no job computes.
   [[nodiscard]] virtual Seconds still() const = 0;
-  // Nothing while there is no GPU, or it may work again.
+  // Returns the loss of the GPU; nothing if there is no GPU, or it may work again.
   [[nodiscard]] virtual std::optional<GpuLoss> gpu_loss() const = 0;
 
   // Checks shape and type, without work. The errors name model, found and expected. A job with this rung and output

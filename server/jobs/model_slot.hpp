@@ -26,9 +26,9 @@ class ModelSlot {
   // who runs it: it goes when the slot has given it up and the last of them is done.
   [[nodiscard]] Result<std::shared_ptr<LoadedModel>> model() const;
   [[nodiscard]] TurnQueue& queue() { return queue_; }
-  // Of jobs that may run between the steps of a streamed one: they need not wait until that is done.
+  // Returns the queue of jobs that may run between the steps of a streamed job: they need not wait until it is done.
   [[nodiscard]] TurnQueue& lane() { return lane_; }
-  // Those of either queue that would run with another job just as well.
+  // Returns the jobs of either queue that could also run as guests of another job.
   [[nodiscard]] GuestList& guests() { return guests_; }
 
   // How far its loading is: as info() and model() tell while it loads.

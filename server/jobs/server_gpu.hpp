@@ -36,7 +36,7 @@ class OpenGpu {
   // nullptr while there is none; then, once open() was called, why.
   [[nodiscard]] Accelerator* accelerator() const { return device_ ? device_->accelerator() : nullptr; }
   [[nodiscard]] const std::string& lacking() const { return lacking_; }
-  // What plans have taken of it; by any thread, at any time.
+  // Returns the bytes that plans have reserved; by any thread, at any time.
   [[nodiscard]] std::int64_t reserved(MemorySpace space) const;
   // Keeps the first loss that is noted, and says it. Any thread, as the next.
   void note_loss(const GpuLoss& loss, const LogSink& log);

@@ -46,7 +46,7 @@ class TurnQueue {
   [[nodiscard]] Result<Turn> wait(const std::stop_token& stop, int rank = 0, const std::function<void()>& in_line = {});
   // The caller's turn where nobody has it and nobody waits.
   [[nodiscard]] std::optional<Turn> take_if_free();
-  // As wait(), for one who was in already and went away for a while: however many wait.
+  // Waits as wait(), for a caller that was in already and went away for a while: however many wait.
   [[nodiscard]] Result<Turn> come_back(const std::stop_token& stop, int rank,
                                        const std::function<void()>& in_line = {});
   // Lets those go first who wait with no larger rank, and comes back with the next turn; at once when there are none.

@@ -21,7 +21,7 @@ namespace znni {
 [[nodiscard]] std::filesystem::path kept_plan_file(const std::filesystem::path& root, const Network& network,
                                                    const DeviceSpec& device, std::int64_t memory);
 
-// Those of the network and device that are there for other memory, for the most first.
+// Returns the plan files of this network and device for other memory, the largest memory first.
 [[nodiscard]] std::vector<std::filesystem::path> other_plan_files(const std::filesystem::path& root,
                                                                   const Network& network, const DeviceSpec& device,
                                                                   std::int64_t memory);

@@ -18,9 +18,9 @@ class LoadingProgress {
   using Clock = std::function<std::chrono::steady_clock::time_point()>;
   explicit LoadingProgress(Clock clock = std::chrono::steady_clock::now) : clock_(std::move(clock)) {}
 
-  // What is going on from now on: "planning within 4.00 GiB".
+  // Begins a phase, in words: "planning within 4.00 GiB".
   void begin(std::string phase);
-  // How far the search of this phase is.
+  // Tells how far the search of this phase is.
   void tell(const SearchProgress& search);
 
   // "planning within 4.00 GiB for 12 s: 340 of 1200 patches looked at, 4.2e+05 voxels/s so far"; before anything began

@@ -28,8 +28,8 @@ struct ModelFiles {
 [[nodiscard]] Result<ModelFiles> read_model_files(const ModelEntry& entry, const LogSink& log,
                                                   std::int64_t most_bytes = saturated);
 
-// What loading would find wrong with the files of `entry`, of which there may be none; network, weights and
-// configuration are read for it, and let go.
+// Returns what loading would find wrong with the files of `entry`, which may lack files. Reads network, weights and
+// configuration for it, and lets them go.
 [[nodiscard]] Result<void> check_model_files(const ModelEntry& entry, const LogSink& log,
                                              std::int64_t most_bytes = saturated);
 

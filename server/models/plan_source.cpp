@@ -22,7 +22,7 @@ bool worth_keeping(const Plan& plan, std::int64_t memory) {
   return needs_gpu(plan) || plan.predicted.basis == Basis::measured || plan.key.memory_limit >= memory / 2;
 }
 
-// Whether `plan` runs here; else why not. The answer of check() is in `fit`.
+// Succeeds if `plan` runs here; else the error says why not. The answer of check() is in `fit`.
 Result<void> check_here(const Plan& plan, const Network& network, std::int64_t memory, const PlanContext& context,
                         PlanCheck& fit) {
   if (needs_gpu(plan) && context.gpu == nullptr) {

@@ -21,10 +21,10 @@
 
 namespace znni {
 
-// Of layers on a device: the machine, or one of its sockets.
+// Gives the costs of layers on a device: the machine, or one of its sockets.
 using CostsOf = std::function<std::unique_ptr<CostSource>(const DeviceSpec&)>;
 
-// What plans are made with and checked against; borrowed but for the costs.
+// Context that plans are made with and checked against; borrowed but for the costs.
 struct PlanContext {
   const Catalogue& catalogue;
   const DeviceSpec& spec;

@@ -6,10 +6,10 @@
 
 namespace znni {
 
-// Whether a folder can be written to or, where it is not there, made. Changes nothing.
+// Returns whether a folder can be written to or, if it does not exist, made. Changes nothing.
 [[nodiscard]] bool can_write(const std::filesystem::path& folder);
 
-// Where the system keeps temporary files; "" when it does not say.
+// Returns the system's directory for temporary files; "" if the system does not say.
 [[nodiscard]] std::filesystem::path system_temporary_directory();
 
 // <temporary>/znni-plans-<user>, in place of the plan directory. Makes it when it is not there; "" when it cannot be

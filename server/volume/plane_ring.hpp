@@ -24,9 +24,9 @@ class PlaneRing final : public PlaneSource {
   // The next bytes of the volume, of which it must have as many left. Blocks while there is no room. `cancelled` when
   // the ring is closed or `stop` asks for it.
   [[nodiscard]] Result<void> write(std::span<const std::byte> bytes, const std::stop_token& stop);
-  // What is missing will never come: whoever wants it gets this error. The first one stays.
+  // Fails the source: what is missing will never come, and waiting for it gives this error. The first error stays.
   void fail(const Error& error);
-  // Nobody reads any more.
+  // Notes that no planes are read any more.
   void close();
 
   [[nodiscard]] const VolumeShape& shape() const override { return shape_; }

@@ -25,12 +25,12 @@ class PlaneSource {
  public:
   virtual ~PlaneSource() = default;
 
-  // Of the whole volume, whether or not its planes are here.
+  // Returns the shape of the whole volume, whether or not its planes are here.
   [[nodiscard]] virtual const VolumeShape& shape() const = 0;
   // The planes that are read next, of the volume's; neither bound ever falls. Those before them are forgotten. Does not
   // block.
   virtual void want(const PlaneRange& planes) = 0;
-  // Whether the wanted planes are here, so that wait() would return at once.
+  // Returns whether the wanted planes are here, so that wait() would return at once.
   [[nodiscard]] virtual bool here() const = 0;
   // Blocks until they are; they then stay where they are until others are wanted. `cancelled` when `stop` asks for it;
   // another error when they will never come.

@@ -11,7 +11,7 @@ namespace {
 // Below this, waking the workers costs more than it saves.
 constexpr std::int64_t least_shared_elements = 1 << 16;
 
-// What one window has of the volume: window voxels [first, last) lie inside.
+// The part of one window that lies in the volume: window voxels [first, last).
 struct Inside {
   Vec3 first;
   Vec3 last;

@@ -15,7 +15,7 @@ namespace znni {
 // the workers of `executor`, small ones are copied by the caller. The planes have been waited for.
 void read_windows(const PlaneSource& volume, const Normalisation& normalisation, std::span<const Vec3> starts,
                   const TensorView& in, Executor& executor, int axis = 0);
-// Of a volume in memory.
+// Reads windows of a volume in memory.
 void read_windows(const VolumeView& volume, const Normalisation& normalisation, std::span<const Vec3> starts,
                   const TensorView& in, Executor& executor);
 
