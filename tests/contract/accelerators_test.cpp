@@ -1,5 +1,5 @@
-// What every accelerator must keep, simulated or real: primitives/core/accelerator.hpp, and primitives that equal the
-// oracle. Cases of an accelerator that is not there skip themselves.
+// The contract of every accelerator, simulated or real: primitives/core/accelerator.hpp, and primitives that equal the
+// oracle. Cases for an absent accelerator skip themselves.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class ContractAccelerators : public OnAccelerator {
   }
 };
 
-// Between two of the formats of GPU plans.
+// Returns a reorder between two of the formats of GPU plans.
 ReorderProblem random_reorder(Random& random) {
   const std::int64_t from = random.integer(0, 2);
   const std::int64_t to = (from + random.integer(1, 2)) % 3;
@@ -34,7 +34,7 @@ ReorderProblem random_reorder(Random& random) {
           all_edge_formats[static_cast<std::size_t>(to)]};
 }
 
-// Of every kind that some primitive takes.
+// Returns a problem of each kind that some primitive takes, in turn.
 LayerProblem random_case(Random& random, int number) {
   switch (number % 7) {
     case 0: return random_conv(random, 1e6);
@@ -66,7 +66,7 @@ TEST_P(ContractAccelerators, ReservesWithinItsBudgetsAndNotBeyond) {
   for (const float value : floats(pinned)) EXPECT_EQ(value, 0.0F);
 }
 
-// Plans count buffers in whole buffer_alignments: what fits to the byte on paper fits here.
+// Plans count buffers in whole buffer_alignments; a plan that exactly fills the budget must be reservable.
 TEST_P(ContractAccelerators, TakesOfItsBudgetWhatPlansCount) {
   for (const MemorySpace space : {MemorySpace::pinned, MemorySpace::device}) {
     const std::int64_t whole = gpu().budget(space) / buffer_alignment * buffer_alignment;
@@ -91,14 +91,14 @@ TEST_P(ContractAccelerators, WritesAndReadsBack) {
   EXPECT_EQ(back, sent);
 }
 
-// Rows with gaps up, within the device and down again.
+// Copies rows with gaps up, within the device and down again.
 TEST_P(ContractAccelerators, CopiesRows) {
   const Reservation pinned = take(MemorySpace::pinned, 4096);
   const Reservation device = take(MemorySpace::device, 4096);
   const std::span<float> host = floats(pinned);
   std::iota(host.begin(), host.end(), 0.0F);
   ASSERT_TRUE(gpu().fill(Stream::compute, {device.data(), 4096}, std::byte{0}));
-  // Four rows of 8 floats, 16 apart, to rows 8 apart; these to rows 12 apart, further on.
+  // Four rows of 8 floats, 16 apart, go to rows 8 apart, and from there to rows 12 apart, further on.
   ASSERT_TRUE(gpu().upload(Stream::compute, device.data(), pinned.data(), {32, 4, 32, 64}));
   ASSERT_TRUE(gpu().copy(Stream::compute, device.data() + 1024, device.data(), {32, 4, 48, 32}));
   ASSERT_TRUE(gpu().download(Stream::compute, pinned.data() + 2048, device.data() + 1024, {4 * 48, 1, 0, 0}));
@@ -111,7 +111,7 @@ TEST_P(ContractAccelerators, CopiesRows) {
   }
 }
 
-// Slots that are filled, moved on and emptied by three streams, joined by events: nothing overtakes anything.
+// Three streams joined by events fill slots, move them on and empty them; no stream may overtake another.
 TEST_P(ContractAccelerators, EventsOrderStreams) {
   constexpr std::int64_t bytes = 1 << 16;
   const Reservation pinned = take(MemorySpace::pinned, 2 * bytes);
@@ -120,7 +120,7 @@ TEST_P(ContractAccelerators, EventsOrderStreams) {
   for (Event& event : passed) event = std::move(gpu().make_event().value());
   const std::span<float> host = floats(pinned);
   for (int round = 0; round < 8; ++round) {
-    ASSERT_TRUE(gpu().synchronise(passed[2]));  // at first, one that was never recorded
+    ASSERT_TRUE(gpu().synchronise(passed[2]));  // at first an event that was never recorded
     std::fill(host.begin(), host.begin() + bytes / 4, static_cast<float>(round));
     ASSERT_TRUE(gpu().upload(Stream::upload, device.data(), pinned.data(), {bytes, 1, 0, 0}));
     ASSERT_TRUE(gpu().record(Stream::upload, passed[0]));
@@ -176,8 +176,8 @@ const Primitive* reorder_of(std::span<const Primitive* const> primitives, const 
   return found == primitives.end() ? nullptr : *found;
 }
 
-// A convolution in sub-layers from host memory, by each primitive that computes its parts, reordered where it takes
-// other formats.
+// A convolution in sub-layers from host memory, by each primitive that can compute the parts. The parts are reordered
+// if the primitive takes other formats.
 TEST_P(ContractAccelerators, DividedConvolutionsEqualTheOracle) {
   const ConvProblem conv{
       .in = {2, 4, {12, 9, 10}}, .f_out = 4, .k = {3, 2, 3}, .activation = {ActivationKind::relu, 0}};

@@ -1,5 +1,5 @@
-// What every describe() promises: one refusal in words or sound estimates, the same every time, for any legal
-// problem however large, without allocating it.
+// The contract of describe(): one refusal with a reason, or sound estimates, always the same. This holds for any legal
+// problem of any size, and describe() never allocates it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -128,7 +128,8 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
   }
 }
 
-// A graph pass may fold any addition into any convolution before primitives are known: some way must be left.
+// A graph pass may fold any addition into any convolution before primitives are chosen, so at least one way must be
+// left.
 TEST(ContractDescribe, EveryConvolutionTakesAResidualInSomePlanarWay) {
   const DeviceSpec spec = cpu::describe_cpu(2);
   for (int i = 0; i < case_count(100); ++i) {
@@ -147,7 +148,7 @@ TEST(ContractDescribe, EveryConvolutionTakesAResidualInSomePlanarWay) {
   }
 }
 
-// Sizes no machine has: numbers saturate, nothing wraps, nothing is allocated.
+// No machine has these sizes: numbers saturate, nothing wraps, nothing is allocated.
 TEST(ContractDescribe, SurvivesHugeProblems) {
   const DeviceSpec spec = cpu::describe_cpu(2);
   Random random(base_seed());

@@ -1,5 +1,6 @@
-// Where inputs are huge beside small ones: the error of each output voxel follows the largest value within its reach,
-// which is what it reads and, where a primitive transforms, Estimate::spread around that. Nothing further away is felt.
+// Inputs with huge values beside small ones. The error of each output voxel may follow only the largest value within
+// its reach: the voxels that it reads and, for a transform, Estimate::spread around them. Values further away must have
+// no effect.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -15,7 +16,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-// Values of deviation 1, and some blocks of voxels, in all images, of 1e6 to 1e12.
+// Returns values of deviation 1, with some blocks of voxels, in all channels, of 1e6 to 1e12.
 Floats uneven(const Shape5& shape, Random& random) {
   Floats values = random.normals(elements(shape));
   for (std::int64_t blocks = random.integer(1, 3); blocks > 0; --blocks) {
@@ -33,7 +34,7 @@ Floats uneven(const Shape5& shape, Random& random) {
   return values;
 }
 
-// Of more voxels than a tile has: few images.
+// Returns a convolution of more voxels than a tile has; its channels are therefore few.
 ConvProblem wide_conv(Random& random) {
   for (;;) {
     ConvProblem conv = random_conv(random);
@@ -60,7 +61,7 @@ LayerProblem any_problem(Random& random) {
   }
 }
 
-// A problem with its data and what comes out of it.
+// A problem with its data and its exact result.
 struct Layer {
   LayerProblem problem;
   std::vector<Floats> inputs;
@@ -80,7 +81,7 @@ struct Layer {
     return run_once(primitive, problem, estimate, weights.view(), inputs, device).values;
   }
 
-  // How many outputs are further off than `spread` allows.
+  // Returns how many outputs are further off than `spread` allows.
   [[nodiscard]] int beyond(const Floats& found, Vec3 spread) const {
     const Shape5 out = output_shape(problem);
     const std::int64_t count = voxels(out.n);
@@ -107,7 +108,7 @@ std::unique_ptr<Device> open_known_cpu() {
   return std::move(cpu::backend().open(spec, std::int64_t{4} << 30, 0, 0).value());
 }
 
-// visit(layer, primitive, estimate, device) for every primitive's every way through some random problems.
+// Calls visit(layer, primitive, estimate, device) for every estimate of every primitive for some random problems.
 template <class Visit>
 void for_each_way(int count, const Visit& visit) {
   const std::unique_ptr<Device> device = open_known_cpu();
@@ -132,7 +133,7 @@ TEST(ContractLocality, EveryVoxelIsAsExactAsWhatIsWithinItsReachAllows) {
   });
 }
 
-// What the test above would not see if transforms spread nothing: all that do are told by some case.
+// Guards the test above, which would pass if transforms spread nothing: some case must show each transform's spread.
 TEST(ContractLocality, WhatSpreadsIsFeltBeyondWhatAVoxelReads) {
   std::map<std::string_view, int> felt;
   for_each_way(50, [&](const Layer& layer, const Primitive& primitive, const Estimate& estimate, Device& device) {

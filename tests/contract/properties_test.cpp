@@ -1,5 +1,5 @@
-// What must hold of any convolution without knowing its result: linearity, an impulse returns the kernel, a
-// shifted input gives a shifted output, and parts add up to or stand beside each other as the whole.
+// Properties of any convolution that do not need its result. It is linear, an impulse returns the kernel, and a shifted
+// input gives a shifted output. Parts add up to the whole or stand beside each other in it.
 #include <gtest/gtest.h>
 
 #include "tests/oracle/tolerance.hpp"
@@ -14,13 +14,13 @@ Floats part(const Floats& values, std::int64_t first, std::int64_t count) {
   return {values.begin() + first, values.begin() + first + count};
 }
 
-// One convolution by one primitive and variant, and how far off it may be.
+// One convolution by one primitive and variant, and its tolerance.
 class Convolution {
  public:
   Convolution(const Primitive& primitive, const Estimate& estimate, Device& device)
       : primitive_(primitive), chosen_(estimate), device_(device) {}
 
-  // Linear: no bias, no activation.
+  // Runs the convolution as a linear one: without bias and activation.
   Floats operator()(const ConvProblem& conv, const Floats& in, const Floats& kernels) {
     const LayerWeights weights{kernels, {}, {}, {}};
     const Result<std::vector<Estimate>> estimates = primitive_.describe(conv, device_.spec());
@@ -37,7 +37,7 @@ class Convolution {
   double tolerance = 0.0;  // sum over all runs so far
 
  private:
-  // The same variant and formats of another problem, or its first estimate where they do not exist.
+  // Returns the estimate with the same variant and formats for another problem, or its first estimate if there is none.
   const Estimate& same_choice(const std::vector<Estimate>& estimates) const {
     for (const Estimate& estimate : estimates) {
       if (estimate.variant == chosen_.variant && estimate.in == chosen_.in && estimate.out == chosen_.out) {
@@ -58,7 +58,7 @@ struct Example {
   Floats kernels;
 };
 
-// body(convolution, example, random) for every estimate of every primitive for some random problems.
+// Calls body(convolution, example, random) for every estimate of every primitive for some random problems.
 template <class Body>
 void for_each_convolution(const Body& body) {
   const std::unique_ptr<Device> device = open_cpu(2);
@@ -81,7 +81,7 @@ void for_each_convolution(const Body& body) {
   }
 }
 
-// a x + b y, in float64.
+// Returns a x + b y in float64.
 oracle::Values combined(double a, const Floats& x, double b, const Floats& y) {
   oracle::Values sum(x.size());
   for (std::size_t i = 0; i < x.size(); ++i) sum[i] = a * x[i] + b * y[i];
@@ -112,7 +112,7 @@ TEST(ContractProperties, LinearInTheKernels) {
   });
 }
 
-// An input with a single 1 at the last voxel a kernel position can reach gives the kernel, turned.
+// An input with a single 1 at the last voxel that the first output voxel reads gives the reversed kernel.
 TEST(ContractProperties, AnImpulseReturnsTheKernel) {
   for_each_convolution([](Convolution run, const Example& example, Random&) {
     ConvProblem conv = example.conv;

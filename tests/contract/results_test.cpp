@@ -1,6 +1,6 @@
-// Every primitive of the registry against the oracle: result, declared memory, padding, surroundings of
-// strided outputs, repeatability (tests/support/harness.hpp says how). A primitive may refuse a problem;
-// describe_test.cpp looks at refusals.
+// Every primitive of the registry against the oracle: result, declared memory, padding, surroundings of strided
+// outputs, repeatability (see tests/support/harness.hpp). A primitive may refuse a problem; describe_test.cpp checks
+// refusals.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -12,7 +12,7 @@
 namespace znni::test {
 namespace {
 
-// How many problems each primitive took part in.
+// Number of problems in which each primitive took part.
 using Takers = std::map<std::string, int>;
 
 void check_all(const LayerProblem& problem, Device& device, std::uint64_t seed, Takers& takers) {
@@ -23,7 +23,7 @@ void check_all(const LayerProblem& problem, Device& device, std::uint64_t seed, 
   }
 }
 
-// ZNNI_TEST_SEED=n ZNNI_TEST_CASES=1 repeats case n alone.
+// ZNNI_TEST_SEED=n ZNNI_TEST_CASES=1 repeats only case n.
 TEST(ContractResults, RandomProblems) {
   const std::array<std::unique_ptr<Device>, 4> devices = {open_cpu(1), open_cpu(2), open_cpu(3), open_cpu(2, 4)};
   Takers takers;
@@ -58,7 +58,7 @@ TEST(ContractResults, NamedCases) {
   }
 }
 
-// More workers than there is work, and than the machine has processors.
+// There are more workers than tasks, and more than the machine has processors.
 TEST(ContractResults, ManyWorkersLittleWork) {
   const std::unique_ptr<Device> device = open_cpu(9);
   Takers takers;

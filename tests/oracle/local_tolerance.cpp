@@ -9,7 +9,7 @@ namespace {
 
 std::int64_t step_along(Vec3 n, int axis) { return axis == 0 ? n.y * n.x : axis == 1 ? n.x : 1; }
 
-// Along one axis, which is then `n_out` long.
+// Returns the largest values along one axis, which then has length `n_out`.
 Values largest_along(const Values& values, Vec3 n, int axis, std::int64_t before, std::int64_t after,
                      std::int64_t n_out) {
   const std::int64_t step = step_along(n, axis);
@@ -29,7 +29,7 @@ Values largest_along(const Values& values, Vec3 n, int axis, std::int64_t before
   return out;
 }
 
-// Per input the largest value that each output voxel's error depends on.
+// Returns, for each input, the largest value that each output voxel's error depends on.
 std::vector<Values> within_reach(const LayerProblem& problem, std::span<const Values> inputs, Vec3 spread) {
   std::vector<Values> largest;
   for (std::size_t i = 0; i < inputs.size(); ++i) {

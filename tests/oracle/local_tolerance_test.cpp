@@ -20,7 +20,7 @@ TEST(LocalTolerance, LargestAroundEndsWithTheVoxels) {
   EXPECT_EQ(largest_around(values, {1, 2, 3}, {}, {0, 1, 0}, {1, 1, 3}), (Values{5, 0, 9}));
 }
 
-// One huge voxel widens the tolerance of those voxels alone that read it, or that it is spread to.
+// One huge voxel widens the tolerance only of voxels that read it or to which it spreads.
 TEST(LocalTolerance, OfAConvolutionFollowsWhatIsWithinReach) {
   const ConvProblem conv{{1, 1, {1, 1, 20}}, 1, {1, 1, 3}, {1, 1, 1}, {}};
   const std::vector<float> kernels = {1, 1, 1};
@@ -38,7 +38,7 @@ TEST(LocalTolerance, OfAConvolutionFollowsWhatIsWithinReach) {
   }
 }
 
-// Where all are as large, each may be as far off as all of them.
+// If all values are equally large, every voxel has the tolerance of the whole.
 TEST(LocalTolerance, OfEvenValuesIsTheToleranceOfAll) {
   const Shape5 in{2, 3, {4, 5, 5}};
   const std::vector<Values> inputs = {Values(static_cast<std::size_t>(elements(in)), -2.0)};

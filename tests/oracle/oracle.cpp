@@ -28,7 +28,7 @@ struct Tensor {
   double& at(std::int64_t s, std::int64_t j, Vec3 v) { return row(s, j, v.z, v.y)[v.x]; }
 };
 
-// body(Vec3) for every position of an extent.
+// Calls body(Vec3) for every position of an extent.
 template <class Body>
 void for_each(Vec3 n, const Body& body) {
   for (Vec3 v; v.z < n.z; ++v.z) {
@@ -38,7 +38,7 @@ void for_each(Vec3 n, const Body& body) {
   }
 }
 
-// out[s][j] += weight * in[s][i] shifted by `shift`.
+// Computes out[s][j] += weight * in[s][i] shifted by `shift`.
 void add_shifted(const Tensor& in, Tensor& out, std::int64_t s, std::int64_t i, std::int64_t j, Vec3 shift,
                  double weight) {
   for (std::int64_t z = 0; z < out.shape.n.z; ++z) {
@@ -87,7 +87,7 @@ double pool_at(const Tensor& in, const PoolProblem& pool, std::int64_t s, std::i
   return pool.kind == PoolKind::max ? most : sum / static_cast<double>(voxels(pool.window));
 }
 
-// The input a pooling at `offset` of input s makes: its fragment index has the offset as most significant
+// Returns the input that a pooling at `offset` of input s makes: its fragment index has the offset as most significant
 // digit along each axis.
 std::int64_t pooled_input(const PoolProblem& pool, std::int64_t s, Vec3 offset) {
   if (pool.mode == PoolMode::plain) return s;

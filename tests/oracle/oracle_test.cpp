@@ -7,7 +7,7 @@
 namespace znni::oracle {
 namespace {
 
-// Worked out by hand: the oracle is the one thing no other code vouches for.
+// Worked out by hand, because no other code checks the oracle.
 
 Values run(const LayerProblem& problem, const std::vector<Values>& inputs, const LayerWeights& weights = {}) {
   return oracle_run(problem, inputs, weights);

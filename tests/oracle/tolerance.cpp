@@ -17,7 +17,7 @@ double largest(const Values& values) {
 
 double largest(std::span<const float> values) { return largest(widened(values)); }
 
-// Largest sum of absolute kernel values over the output images.
+// Returns the largest sum of absolute kernel values over the output channels.
 double kernel_norm(std::span<const float> kernels, std::int64_t terms) {
   double most = 0.0;
   for (std::size_t begin = 0; begin < kernels.size(); begin += static_cast<std::size_t>(terms)) {
@@ -28,7 +28,8 @@ double kernel_norm(std::span<const float> kernels, std::int64_t terms) {
   return most;
 }
 
-// An error `before` of the argument and the activation's own rounding; `most` bounds the argument.
+// Returns the error after an activation: an error `before` of its argument, and its own rounding. `most` bounds the
+// argument.
 double through(Activation activation, double before, double most) {
   const double alpha = std::abs(static_cast<double>(activation.alpha));
   switch (activation.kind) {
@@ -44,10 +45,10 @@ double through(Activation activation, double before, double most) {
 
 std::int64_t terms_of(const ConvProblem& conv) { return conv.in.f * voxels(conv.k); }
 
-// The largest absolute value of each input.
+// Largest absolute value of each input.
 using Largest = std::span<const double>;
 
-// The largest value that the sum can take.
+// Returns the largest value that the sum can take.
 double most_of(const ConvProblem& conv, Largest inputs, const LayerWeights& weights) {
   const double residual = conv.residual ? inputs[1] : 0.0;
   return inputs[0] * kernel_norm(weights.kernels, terms_of(conv)) + largest(weights.bias) + residual;
@@ -67,13 +68,13 @@ double bound(const PoolProblem& pool, Largest inputs, const LayerWeights&) {
   return eps * (2.0 + static_cast<double>(voxels(pool.window))) * inputs[0];
 }
 
-// How steep an activation is at most, and no less than 1.
+// Returns the steepest slope of an activation, at least 1.
 double slope_of(Activation activation) {
   const bool steep = activation.kind == ActivationKind::leaky_relu || activation.kind == ActivationKind::elu;
   return steep ? std::max(1.0, std::abs(static_cast<double>(activation.alpha))) : 1.0;
 }
 
-// A pooling spreads no error of what it reads.
+// Returns the bound of the convolution plus that of the pooling, which does not amplify errors.
 double bound(const ConvPoolProblem& both, Largest inputs, const LayerWeights& weights) {
   const double between = slope_of(both.conv.activation) * std::max(1.0, most_of(both.conv, inputs, weights));
   return bound(both.conv, inputs, weights) + bound(both.pool, Largest(&between, 1), weights);
@@ -83,7 +84,8 @@ double bound(const ActivationProblem& problem, Largest inputs, const LayerWeight
   return through(problem.activation, 0.0, inputs[0]);
 }
 
-// Differences x - max are rounded once, which exp() turns into a relative error; then f terms and a division.
+// Returns the bound of a softmax. Each difference x - max is rounded once, and exp() turns that into a relative error;
+// then come f terms and a division.
 double bound(const SoftmaxProblem& problem, Largest inputs, const LayerWeights&) {
   return eps * (8.0 + 4.0 * inputs[0] + static_cast<double>(problem.in.f));
 }
@@ -103,7 +105,7 @@ double bound(const ConcatProblem&, Largest, const LayerWeights&) { return 0.0; }
 double bound(const CropProblem&, Largest, const LayerWeights&) { return 0.0; }
 double bound(const ReorderProblem&, Largest, const LayerWeights&) { return 0.0; }
 
-// The largest value in a layer before its activation.
+// Returns the largest value in a layer before its activation.
 double most_of(const LayerProblem& problem, Largest inputs, const LayerWeights& weights) {
   if (const ConvProblem* conv = convolution_of(problem)) return most_of(*conv, inputs, weights);
   const double scale = std::holds_alternative<ScaleShiftProblem>(problem) ? largest(weights.scale) : 1.0;

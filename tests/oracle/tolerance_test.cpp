@@ -31,7 +31,7 @@ Data data_of(const ConvProblem& conv, float mean) {
   return data;
 }
 
-// The plainest float32 evaluation must pass, with mixed signs and with equal ones.
+// A straightforward float32 evaluation must pass, with mixed signs and with equal ones.
 TEST(Tolerance, AdmitsPlainFloat32Sums) {
   for (const auto& [f, k] : {std::pair{1, 1}, std::pair{3, 3}, std::pair{40, 3}, std::pair{8, 7}}) {
     for (const float mean : {0.0F, 5.0F}) {
@@ -41,7 +41,7 @@ TEST(Tolerance, AdmitsPlainFloat32Sums) {
       const std::vector<Values> inputs = {widened(data.in)};
       const Values exact = oracle_run(conv, inputs, weights);
       const std::int64_t edge = k + 3;
-      float sum = 0.0F;  // output voxel 0 of image 0
+      float sum = 0.0F;  // output voxel 0 of channel 0
       for (std::int64_t term = 0; term < f * voxels(conv.k); ++term) {
         const std::int64_t i = term / voxels(conv.k);
         const std::int64_t at = ((i * edge + term / (k * k) % k) * edge + term / k % k) * edge + term % k;
@@ -52,12 +52,12 @@ TEST(Tolerance, AdmitsPlainFloat32Sums) {
   }
 }
 
-// Without its last `bits` bits of mantissa.
+// Returns `value` without its last `bits` bits of mantissa.
 float cut(float value, unsigned bits) {
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) & ~((1U << bits) - 1U));
 }
 
-// Factors with fewer bits pass where their precision is asked for, and not where float32 is.
+// Factors with fewer bits pass with the tolerance of their precision, but not with that of float32.
 TEST(Tolerance, OfACoarserPrecisionAdmitsItsRoundings) {
   const ConvProblem conv = conv_of(8, 3);
   Data data = data_of(conv, 1.0F);
@@ -77,7 +77,7 @@ TEST(Tolerance, OfACoarserPrecisionAdmitsItsRoundings) {
   }
 }
 
-// By how far outputs are off together TF32 is told from bf16, which its tolerance admits.
+// The joint error of the outputs distinguishes TF32 from bf16; the tolerance of TF32 also admits bf16.
 TEST(Tolerance, ALayerInBf16DoesNotWalkLikeOneInTf32) {
   const ConvProblem conv = conv_of(8, 3);
   const Data whole = data_of(conv, 0.0F);
@@ -99,7 +99,7 @@ TEST(Tolerance, ALayerInBf16DoesNotWalkLikeOneInTf32) {
   }
 }
 
-// One wrong voxel of one input image, one part in a hundred off, must not pass.
+// One wrong voxel of one input channel, off by one part in a hundred, must not pass.
 TEST(Tolerance, CatchesAWrongTerm) {
   const ConvProblem conv = conv_of(16, 3);
   const Data data = data_of(conv, 0.0F);
@@ -123,7 +123,7 @@ TEST(Tolerance, IsRelativeToTheData) {
   EXPECT_DOUBLE_EQ(tolerance(conv, inputs, weights), 1024.0 * once);
 }
 
-// Of outputs that read no more than these, as if all inputs were no larger.
+// The tolerance of outputs that read no larger values is that of inputs with no larger values.
 TEST(Tolerance, WithinIsThatOfInputsAsLarge) {
   const ConvProblem conv = conv_of(4, 3);
   const Data data = data_of(conv, 0.0F);
@@ -133,7 +133,7 @@ TEST(Tolerance, WithinIsThatOfInputsAsLarge) {
   EXPECT_EQ(tolerance_within(conv, std::span(&largest, 1), weights), tolerance(conv, inputs, weights));
 }
 
-// Inputs that are all off by as much, one way each, put outputs off by no more, and some by as much.
+// If all inputs are off by the maximum, in the worst directions, outputs are off by no more, and some by exactly that.
 TEST(Tolerance, CarriedIsTheMostThatInputsCanDo) {
   const ConvProblem conv{{1, 1, {1, 1, 3}}, 1, {1, 1, 3}, {1, 1, 1}, {ActivationKind::leaky_relu, 2.0F}, true};
   const std::vector<float> kernels = {1, -2, 4};

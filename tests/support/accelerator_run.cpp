@@ -18,7 +18,7 @@ constexpr std::array spaces = {MemorySpace::host, MemorySpace::pinned, MemorySpa
 
 std::size_t number(MemorySpace space) { return static_cast<std::size_t>(space); }
 
-// Room for the tensor, in whole floats.
+// Returns memory for the tensor, in whole floats.
 std::vector<float> dense_floats(const Shape5& shape, Format format) {
   const std::int64_t bytes = tensor_bytes(shape, format);
   return std::vector<float>(static_cast<std::size_t>(div_up(bytes, std::int64_t{sizeof(float)})));

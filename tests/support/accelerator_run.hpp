@@ -1,5 +1,6 @@
-// Runs one layer on an accelerator the way the engine does: transient buffers of every space packed in a block of their
-// own, persistent ones filled at prepare, an arena that poisons what it grants. Tensors may lie in any space.
+// Runs one layer on an accelerator as the engine does. The transient buffers of each space are packed in one block,
+// persistent ones are filled at prepare, and the arena poisons the buffers that it grants. Tensors may lie in any
+// space.
 #pragma once
 
 #include <array>
@@ -17,16 +18,17 @@ class AcceleratorRun {
  public:
   using Prepare = std::function<Result<std::unique_ptr<PreparedLayer>>(Arena& persistent)>;
 
-  // `poison` may be empty. Pinned and device memory are reserved from `accelerator`, host memory is the run's own.
+  // Reserves the memory and prepares the layer. `poison` may be empty. Pinned and device memory come from
+  // `accelerator`; host memory belongs to the run.
   [[nodiscard]] static Result<std::unique_ptr<AcceleratorRun>> make(const LayerProblem& problem,
                                                                     const Estimate& estimate, Accelerator& accelerator,
                                                                     const Prepare& prepare,
                                                                     const Arena::Poison& poison = {});
 
-  // Inputs are dense planar, and so is what it returns; may be called again and again.
+  // Runs the layer; may be called repeatedly. Inputs and result are dense planar.
   [[nodiscard]] Result<std::vector<float>> run(std::span<const std::vector<float>> inputs);
 
-  // Whether the arena has seen exactly what the estimate declares, in every space.
+  // Returns whether the arena's high water equals the declared peak in every space.
   [[nodiscard]] bool held_what_was_declared() const;
 
  private:
@@ -47,12 +49,12 @@ class AcceleratorRun {
   std::unique_ptr<PreparedLayer> layer_;
 };
 
-// Whether all of an estimate's work is float32.
+// Returns whether all of an estimate's work is float32.
 [[nodiscard]] bool is_strict(const Estimate& estimate);
 
-// Random data from `seed` through every estimate of a primitive of this accelerator, compared with the oracle within
-// what its precision allows; also the declared memory, and that a second run gives the same bits. A refusal is a
-// failure here.
+// Runs random data from `seed` through every estimate of a primitive of this accelerator. Compares the result with the
+// oracle within the tolerance of its precision. Also checks the declared memory, and that a second run gives the same
+// bits. A refusal is a failure here.
 void check_on_accelerator(const Primitive& primitive, const LayerProblem& problem, Accelerator& accelerator,
                           std::uint64_t seed, const Arena::Poison& poison = {});
 

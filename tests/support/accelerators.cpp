@@ -29,7 +29,7 @@ void fill_with_nans(Accelerator& gpu, std::span<std::byte> block, MemorySpace sp
   }
 }
 
-// The first GPU of the module that lies beside the programs.
+// Opens the first GPU of the module beside the programs.
 OpenAccelerator open_cuda(std::int64_t pinned_budget, std::int64_t device_budget) {
   const auto file = find_module("cuda", program_folder() / ".." / "bin");
   if (!file) return {nullptr, {}, {}, "this build has no CUDA module"};
@@ -62,8 +62,7 @@ OpenAccelerator open_accelerator(const std::string& name, std::uint64_t seed, st
 }
 
 void OnAccelerator::SetUp() {
-  // Of the problems that are drawn, spectra of kernels take up to some hundred MiB; no primitive of a HostSim makes
-  // any.
+  // Spectra of kernels of the random problems take up to some hundred MiB; no primitive of a HostSim makes any.
   constexpr std::int64_t for_spectra = std::int64_t{1} << 30;
   opened_ = GetParam() == "Cuda" ? open_accelerator(GetParam(), 1, std::int64_t{1} << 26, for_spectra)
                                  : open_accelerator(GetParam());

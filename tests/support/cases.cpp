@@ -6,7 +6,7 @@
 namespace znni::test {
 namespace {
 
-// Reads words of one line; the first failure sticks.
+// Reads words of one line; after the first failure it stays failed.
 class Reader {
  public:
   explicit Reader(std::string_view text) : rest_(text) {}
@@ -14,7 +14,7 @@ class Reader {
   [[nodiscard]] bool ok() const { return ok_; }
   [[nodiscard]] bool at_end() const { return ok_ && rest_.empty(); }
 
-  // Takes `text` if it comes next.
+  // Consumes `text` if it comes next; returns whether it did.
   bool take(std::string_view text) {
     if (!rest_.starts_with(text)) return false;
     rest_.remove_prefix(text.size());
@@ -60,7 +60,7 @@ class Reader {
     return value;
   }
 
-  // ", relu", ", elu 0.5" or nothing.
+  // Reads ", relu", ", elu 0.5" or nothing.
   Activation activation() {
     for (int kind = 1; kind <= static_cast<int>(ActivationKind::tanh); ++kind) {
       Activation value{static_cast<ActivationKind>(kind), 0.0F};

@@ -1,5 +1,5 @@
-// Problem lists as text (tests/cases/*.txt): "name: conv 1x80x24x24x24 -> 80, k 3x3x3, relu", one per line,
-// in the words of to_string(LayerProblem). '#' begins a comment.
+// Problem lists as text (tests/cases/*.txt): "name: conv 1x80x24x24x24 -> 80, k 3x3x3, relu", one per line, in the
+// format of to_string(LayerProblem). '#' begins a comment.
 #pragma once
 
 #include <filesystem>
@@ -16,12 +16,12 @@ struct Case {
   LayerProblem problem;
 };
 
-// Convolutions and poolings; the inverse of to_string(). The error quotes the line.
+// Parses a convolution or pooling; the inverse of to_string(). The error quotes the line.
 [[nodiscard]] Result<LayerProblem> parse_problem(std::string_view text);
 
 [[nodiscard]] Result<std::vector<Case>> read_cases(const std::filesystem::path& file);
 
-// tests/cases of the source tree, or ZNNI_CASE_FOLDER where programs run elsewhere than they were built.
+// Returns tests/cases of the source tree, or ZNNI_CASE_FOLDER if programs run elsewhere than they were built.
 [[nodiscard]] std::filesystem::path case_folder();
 
 }  // namespace znni::test

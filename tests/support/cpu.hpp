@@ -12,7 +12,8 @@
 
 namespace znni::test {
 
-// `simd_floats` 16, 8 or 4 pretends another vector width (formats follow it); 0 keeps this machine's.
+// Opens this machine as a device. `simd_floats` 16, 8 or 4 pretends another vector width (formats follow it); 0 keeps
+// this machine's.
 [[nodiscard]] inline std::unique_ptr<Device> open_cpu(int threads = 2, int simd_floats = 0,
                                                       std::int64_t budget = std::int64_t{4} << 30) {
   DeviceSpec spec = cpu::describe_cpu(threads);
@@ -21,7 +22,8 @@ namespace znni::test {
   return std::move(device.value());
 }
 
-// make(random) gives a problem the primitive takes; `count` of them, for every vector width in turn.
+// Checks `count` problems from make(random), which must return problems that the primitive takes, for each vector
+// width.
 template <class Make>
 void check_random(const Primitive& primitive, int count, const Make& make) {
   for (const int simd_floats : {16, 8, 4}) {
@@ -36,7 +38,7 @@ void check_random(const Primitive& primitive, int count, const Make& make) {
   }
 }
 
-// A device of so many floats per vector, and so many workers; skipped where this processor has no such vectors.
+// A device with this number of floats per vector and of workers; skipped if this processor has no such vectors.
 class CpuWorkers : public testing::TestWithParam<std::pair<int, int>> {
  protected:
   void SetUp() override {
@@ -47,12 +49,12 @@ class CpuWorkers : public testing::TestWithParam<std::pair<int, int>> {
   std::unique_ptr<Device> device_;
 };
 
-// Whether the primitive computes anything on this machine: oneDNN is taken for AVX2 and AVX-512 alone.
+// Returns whether the primitive can compute anything on this machine; oneDNN is used only with AVX2 and AVX-512.
 [[nodiscard]] inline bool takes_part(const Primitive& primitive) {
   return primitive.name != "cpu.conv.onednn" || cpu::describe_cpu(1).simd_floats >= 8;
 }
 
-// The primitive refuses `problem`, with a message that holds `reason`.
+// Expects that the primitive refuses `problem`, with a message that contains `reason`.
 inline void expect_refusal(const Primitive& primitive, const LayerProblem& problem, std::string_view reason) {
   const Result<std::vector<Estimate>> estimates = primitive.describe(problem, cpu::describe_cpu(1));
   ASSERT_FALSE(estimates.has_value()) << primitive.name << " takes " << to_string(problem);
@@ -60,7 +62,7 @@ inline void expect_refusal(const Primitive& primitive, const LayerProblem& probl
   EXPECT_NE(estimates.error().message.find(reason), std::string::npos) << estimates.error().message;
 }
 
-// Formats the primitive offers for `problem` at a vector width.
+// Returns the layouts that the primitive offers for `problem` at a vector width.
 [[nodiscard]] inline std::vector<Layout> offered_layouts(const Primitive& primitive, const LayerProblem& problem,
                                                          int simd_floats) {
   DeviceSpec spec = cpu::describe_cpu(1);

@@ -13,7 +13,7 @@
 namespace znni::test {
 namespace {
 
-constexpr unsigned char poison = 0xff;  // of floats: NaN
+constexpr unsigned char poison = 0xff;  // a float of these bytes is NaN
 
 // Aligned host memory filled with NaNs.
 class Block {
@@ -38,11 +38,11 @@ struct Harness::Memory {
   LayerProblem problem;
   Estimate estimate;
   Placing placing = Placing::packed;
-  std::vector<Block> blocks;  // persistent and scratch; tensors too when packed
+  std::vector<Block> blocks;  // persistent and scratch; also tensors if packed
   std::vector<Placement> placements;
   std::vector<TensorView> inputs;
   TensorView output;
-  // Separate placing: the windows' own memory.
+  // Memory of the windows, for separate placing.
   std::vector<std::vector<float>> windows;
 
   TensorView add_window(const Shape5& shape, Format format, std::uint64_t seed) {
@@ -90,7 +90,7 @@ struct Harness::Memory {
                                         : add_window(shape, estimate.out, seed + 1000);
   }
 
-  // Everything around the output window must still be NaN.
+  // Returns whether everything around the output window is still NaN.
   [[nodiscard]] bool surroundings_kept() const {
     if (placing == Placing::packed) return true;
     std::vector<float> block = windows.back();

@@ -8,7 +8,7 @@
 
 #include "tests/support/layout.hpp"
 
-// A harness that finds nothing proves nothing: primitives with one fault each must be caught.
+// Checks that the harness finds faults: it must catch primitives with one fault each.
 namespace znni::test {
 namespace {
 
@@ -42,7 +42,7 @@ class HostDevice final : public Device {
 
 constexpr Format blocked{ElementType::f32, Layout::blocked8};
 
-// relu on blocked tensors in two stages: the input is copied to scratch, then scratch to the output.
+// Describes relu on blocked tensors in two stages: the input is copied to scratch, then scratch to the output.
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec&) {
   const std::int64_t bytes = tensor_bytes(input_shape(problem, 0), blocked);
   Estimate estimate;
@@ -88,7 +88,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem&, const Estima
   return std::unique_ptr<PreparedLayer>(std::make_unique<Faulty<fault>>());
 }
 
-// All failure messages of check_primitive on a relu of 5 images.
+// Returns all failure messages of check_primitive() on a relu of 5 channels.
 template <Fault fault>
 std::string failures() {
   const Primitive primitive{"test.faulty", 1, DeviceKind::cpu, &describe, &prepare<fault>};

@@ -13,7 +13,7 @@ SimMark& mark_of(const Event& event) {
   return *static_cast<SimMark*>(event.handle());
 }
 
-// Bytes from the first row's first to the last row's last.
+// Returns the bytes from the start of the first row to the end of the last row.
 std::int64_t span_of(const CopyRows& rows, std::int64_t step) { return (rows.count - 1) * step + rows.bytes; }
 
 std::int64_t bytes_of(const CopyRows& rows) { return mul(rows.bytes, rows.count); }
@@ -219,7 +219,7 @@ Result<void> HostSim::wait(Stream stream, const Event& event) {
 }
 
 Result<void> HostSim::synchronise(const Event& event) {
-  const SimMemory::Access access(memory_);  // once for all that runs now
+  const SimMemory::Access access(memory_);  // opens the memory once for all work that runs now
   streams_.finish(mark_of(event));
   return state();
 }

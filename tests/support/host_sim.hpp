@@ -1,7 +1,7 @@
-// HostSim: a GPU that is not there. A Device of kind gpu in host memory with a hard limit, streams that run work as
-// late and in as bad an order as their events allow, a slow link that is counted, a clock of its own, and memory that
-// is poisoned and out of the host's reach. What runs on it right runs on any accelerator that keeps
-// primitives/core/accelerator.hpp; its times are those of its DeviceSpec.
+// HostSim: a simulated GPU. It is a Device of kind gpu in host memory with a hard limit. Its streams run work as late
+// and in as bad an order as their events allow. It counts copies over its slow link and has its own clock. Its memory
+// is poisoned, and the host cannot access it. Code that runs correctly on it runs on any accelerator that keeps
+// primitives/core/accelerator.hpp. Its times are those of its DeviceSpec.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,8 @@
 
 namespace znni::test {
 
-// A small GPU: 1 GFLOP/s, 4 in TF32 and 8 in bf16, 1 GB/s of memory, 100 MB/s each way with 10 us per copy; two host
-// threads.
+// Describes a small GPU: 1 GFLOP/s, 4 in TF32 and 8 in bf16, 1 GB/s of memory, 100 MB/s each way with 10 us per copy;
+// two host threads.
 [[nodiscard]] DeviceSpec host_sim_spec();
 
 struct HostSimOptions {
@@ -29,36 +29,37 @@ struct HostSimOptions {
   std::int64_t host_budget = std::int64_t{1} << 28;
   std::int64_t pinned_budget = std::int64_t{1} << 28;
   std::int64_t device_budget = std::int64_t{1} << 28;
-  std::uint64_t seed = 0;  // of the order of work: SimStreams
+  std::uint64_t seed = 0;  // seed of the order of work: SimStreams
 };
 
-// What went over one direction of the link.
+// Copies and bytes in one direction of the link.
 struct LinkCount {
   std::int64_t copies = 0;
   std::int64_t bytes = 0;
   bool operator==(const LinkCount&) const = default;
 };
 
-// Breaks of the contract stop the program: copies that do not end in memory of this device, pinned where it must be.
+// Breaking the contract stops the program, for example a copy outside this device's memory or from memory that is not
+// pinned.
 class HostSim final : public Accelerator {
  public:
   explicit HostSim(const HostSimOptions& options = {});
   ~HostSim() override;
 
-  // A kernel: `work` may look at device memory. It must own what it needs beside that. Of a lost GPU it says no more
-  // than that it failed, as libraries do.
+  // Launches a kernel: `work` may access device memory and must own everything else that it needs. On a lost GPU it
+  // reports only that the launch failed, as libraries do.
   [[nodiscard]] Result<void> launch(Stream stream, SimSeconds seconds, std::function<void()> work);
 
-  // The `number`-th allocation from now on (1 is the next) is refused with over_budget; so with pieces of work, which
-  // fail with `code`: device_failure or device_lost. 0: none.
+  // Makes the `number`-th allocation from now on (1 is the next) fail with over_budget. fail_work() does the same for a
+  // piece of work, which then fails with `code`: device_failure or device_lost. 0: none.
   void fail_allocation(std::int64_t number) { allocations_left_ = number; }
   void fail_work(std::int64_t number, ErrorCode code = ErrorCode::device_failure) {
     work_left_ = number;
     work_code_ = code;
   }
-  // What failed works again: as where another program gave memory back.
+  // Makes the failed device work again, as if another program had given memory back.
   void recover() { failure_.reset(); }
-  // Allocations so far, refused ones counted.
+  // Returns the number of allocations so far, including refused ones.
   [[nodiscard]] std::int64_t allocations() const { return allocations_; }
   [[nodiscard]] std::int64_t live_events() const { return live_events_; }
   [[nodiscard]] std::int64_t pieces_of_work() const { return pieces_; }
@@ -67,7 +68,8 @@ class HostSim final : public Accelerator {
   [[nodiscard]] LinkCount downloads() const { return downloads_; }
   [[nodiscard]] SimStreams& clock() { return streams_; }
 
-  // Fills with NaNs, device memory in the order of Stream::compute and in no time: for arenas.
+  // Returns a function for arenas that fills a block with NaNs; device memory in the order of Stream::compute and in no
+  // time.
   [[nodiscard]] Arena::Poison poison();
 
   [[nodiscard]] const DeviceSpec& spec() const override { return spec_; }
@@ -102,7 +104,7 @@ class HostSim final : public Accelerator {
   void destroy(void* event) override;
 
   Result<void> give(Stream stream, SimSeconds seconds, std::function<void()> work);
-  // Counts an allocation; an error where it is the one to fail.
+  // Counts an allocation; fails if it is the one that must fail.
   Result<void> count_allocation(std::string_view purpose);
   Result<std::span<std::byte>> take(MemorySpace space, std::int64_t bytes);
   [[nodiscard]] std::int64_t reserved_now(MemorySpace space) const;

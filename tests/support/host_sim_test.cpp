@@ -23,7 +23,7 @@ struct Blocks {
   Reservation device;
 };
 
-// Uploads, doubles on another stream and downloads on a third; whether the result is right.
+// Uploads, doubles on another stream and downloads on a third; returns whether the result is right.
 bool doubles(std::uint64_t seed, bool with_waits) {
   HostSimOptions options;
   options.seed = seed;

@@ -6,7 +6,7 @@
 namespace znni::test {
 namespace {
 
-// body(s, j, position) for images [first, last) of every input, in the order of a dense planar tensor.
+// Calls body(s, j, position) for channels [first, last) of every input, in the order of a dense planar tensor.
 template <class Body>
 void for_each(const Shape5& shape, std::int64_t first, std::int64_t last, const Body& body) {
   for (std::int64_t s = 0; s < shape.S; ++s) {

@@ -1,4 +1,4 @@
-// Planar float32 values into views of any layout and strides, of float32 or bf16, and back.
+// Copies planar float32 values into views of any layout and strides, of float32 or bf16, and back.
 #pragma once
 
 #include <span>
@@ -8,19 +8,19 @@
 
 namespace znni::test {
 
-// `planar` is dense [S][f][z][y][x]. Padding images of blocked layouts become zeros.
+// Stores `planar`, which is dense [S][f][z][y][x]. Padding channels of blocked layouts become zeros.
 void store(std::span<const float> planar, const TensorView& view);
 
 [[nodiscard]] std::vector<float> load(const TensorView& view);
 
-// Whether every padding image of a blocked view holds zeros; true for other layouts.
+// Returns whether every padding channel of a blocked view holds zeros; true for other layouts.
 [[nodiscard]] bool padding_is_zero(const TensorView& view);
 
-// A window inside a larger tensor of the same format: gaps of 1 to 3 voxels, rows and planes (from `seed`)
-// lie between its own. `elements` floats starting at view.data - before hold it.
+// A window inside a larger tensor of the same format, with gaps of 1 to 3 voxels, rows and planes (from `seed`) between
+// its own. A block of `elements` floats from view.data - before on holds it.
 struct Window {
   TensorView view;          // data is null: add the base of the block and `before`
-  std::int64_t before = 0;  // elements of the block ahead of the view's first
+  std::int64_t before = 0;  // elements of the block before the view's first
   std::int64_t elements = 0;
 };
 [[nodiscard]] Window strided_window(const Shape5& shape, Format format, std::uint64_t seed);

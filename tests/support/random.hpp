@@ -1,5 +1,5 @@
-// Random problems, tensors and weights. Everything follows from a seed, which is printed when a test fails
-// (`ZNNI_TEST_SEED=n` repeats it; without it the seed is fixed, so that runs repeat).
+// Random problems, tensors and weights. All follow from a seed, which a failing test prints. `ZNNI_TEST_SEED=n` repeats
+// it; without it the seed is fixed, so that every run draws the same cases.
 #pragma once
 
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace znni::test {
 
-// ZNNI_TEST_SEED, or 1.
+// Returns ZNNI_TEST_SEED, or 1.
 [[nodiscard]] std::uint64_t base_seed();
-// Number of random cases per suite: ZNNI_TEST_CASES, or `otherwise`.
+// Returns the number of random cases per suite: ZNNI_TEST_CASES, or `otherwise`.
 [[nodiscard]] int case_count(int otherwise);
 
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed * 0x9e3779b97f4a7c15ULL + 1) {}
 
-  // Uniform in [low, high], both included.
+  // Returns a uniform number in [low, high], both included.
   [[nodiscard]] std::int64_t integer(std::int64_t low, std::int64_t high);
   [[nodiscard]] bool chance(double probability);
   [[nodiscard]] float normal();
@@ -43,26 +43,26 @@ struct Weights {
   [[nodiscard]] LayerWeights view() const { return {kernels, bias, scale, shift}; }
 };
 
-// He-normal kernels, small biases (one problem in eight has none).
+// Returns He-normal kernels and small biases (one problem in eight has none).
 [[nodiscard]] Weights random_weights(const LayerProblem& problem, Random& random);
-// One dense planar tensor per input of the problem, standard normal.
+// Returns one dense planar tensor per input of the problem, standard normal.
 [[nodiscard]] std::vector<std::vector<float>> random_inputs(const LayerProblem& problem, Random& random);
 
-// Legal problems that take at most about `most_flops` of the textbook algorithm: S 1-3, anisotropic n, k and
-// dilation, even k and k = 1, f and f_out that are no multiples of 16, every activation, residuals.
+// Returns a legal problem that takes at most about `most_flops` of the textbook algorithm. Covers S 1-3, anisotropic n,
+// k and dilation, even k and k = 1, f and f_out that are not multiples of 16, every activation, residuals.
 [[nodiscard]] ConvProblem random_conv(Random& random, double most_flops = 4e7);
-// Windows other than the stride, fragments of earlier poolings, both kinds.
+// Returns a pooling; covers windows that differ from the stride, fragments of earlier poolings, both kinds.
 [[nodiscard]] PoolProblem random_pool(Random& random, PoolMode mode);
-// A convolution of up to `most_f` images, dilated at times, and a pooling of either kind behind it. Not among the
-// problems of random_problem().
+// Returns a convolution of up to `most_f` channels, sometimes dilated, and a pooling of either kind behind it.
+// random_problem() does not draw these.
 [[nodiscard]] ConvPoolProblem random_conv_pool(Random& random, std::int64_t most_f, double most_flops = 4e6);
-// The same without dilation, and the largest of windows of two voxels along y and x, one or two along z.
+// Returns the same without dilation, with max pooling over windows of two voxels along y and x and one or two along z.
 [[nodiscard]] ConvPoolProblem random_conv_pool_of_pairs(Random& random, std::int64_t most_f, double most_flops = 4e6);
 [[nodiscard]] Activation random_activation(Random& random);
 [[nodiscard]] LayerProblem random_elementwise(Random& random);
-// A reorder between planar and the layout of `width` images per block, either way round.
+// Returns a reorder between planar and the layout of `width` channels per block, in either direction.
 [[nodiscard]] ReorderProblem random_reorder(Random& random, std::int64_t width);
-// Any of the others.
+// Returns any of the others.
 [[nodiscard]] LayerProblem random_problem(Random& random);
 
 }  // namespace znni::test

@@ -25,7 +25,7 @@ TEST(Random, EveryProblemIsLegal) {
   }
 }
 
-// The suites are only as good as the variety they draw.
+// The suites test only the variety that they draw.
 TEST(Random, ConvolutionsCoverWhatMatters) {
   std::set<std::string> seen;
   for (std::uint64_t seed = 0; seed < 1000; ++seed) {

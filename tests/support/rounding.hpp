@@ -1,5 +1,5 @@
-// Numbers of fewer bits, as matrix units take them: by the same functions that kernels use, or, where a library rounds,
-// by a plain one. And voxels of views whose elements have fewer bits.
+// Rounds numbers to fewer bits, as matrix units take them: with the functions of the kernels or, for TF32, where a
+// library rounds, with a plain function. Also accesses voxels of views whose elements have fewer bits.
 #pragma once
 
 #include <cmath>
@@ -13,29 +13,29 @@
 
 namespace znni::test {
 
-// To the nearest number of 7 bits of mantissa, ties to even; NaNs stay.
+// Rounds to the nearest number with 7 bits of mantissa, ties to even; NaNs stay.
 [[nodiscard]] inline float rounded_to_bf16(float value) { return cuda::widen(cuda::narrow(value, cuda::Bfloat())); }
 
-// The same of 10 bits.
+// Does the same with 10 bits.
 [[nodiscard]] inline float rounded_to_tf32(float value) {
   if (std::isnan(value)) return value;
   const std::uint32_t bits = cuda::bits_of(value);
   return cuda::float_of((bits + 0xfffU + ((bits >> 13U) & 1U)) & ~0x1fffU);
 }
 
-// A factor of a product.
+// Rounds a factor of a product.
 [[nodiscard]] inline float rounded(float value, Precision precision) {
   if (precision == Precision::fp32) return value;
   return precision == Precision::tf32 ? rounded_to_tf32(value) : rounded_to_bf16(value);
 }
 
-// Largest relative error of one rounding to nearest.
+// Returns the largest relative error of one rounding to nearest.
 [[nodiscard]] constexpr double unit_of(Precision precision) {
   if (precision == Precision::fp32) return 0x1p-24;
   return precision == Precision::tf32 ? 0x1p-11 : 0x1p-8;
 }
 
-// Voxel of image j of input s, in a view of float32 or bf16.
+// Returns the address of a voxel of channel j of input s, in a view of float32 or bf16.
 [[nodiscard]] inline std::byte* address_of(const TensorView& view, std::int64_t s, std::int64_t j, Vec3 at) {
   const auto& [S, f, z, y, x] = view.strides;
   const std::int64_t width = block_width(view.format.layout);

@@ -11,7 +11,7 @@
 namespace znni::test {
 namespace {
 
-// By the definition: what is kept, and half of it at most away.
+// Checks the definition: the kept bits, and an error of at most half of the last one.
 TEST(Rounding, KeepsTheBitsOfThePrecisionAndGoesToTheNearest) {
   Random random(base_seed());
   for (int i = 0; i < case_count(1000); ++i) {

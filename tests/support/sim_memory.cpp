@@ -10,7 +10,7 @@
 namespace znni::test {
 namespace {
 
-constexpr std::int64_t always_closed = 256;  // accesses, from the first on
+constexpr std::int64_t always_closed = 256;  // the first accesses, each of which closes the memory
 
 }  // namespace
 

@@ -1,5 +1,5 @@
-// The memory of a simulated GPU: one block with a hard limit, full of NaNs wherever nothing has been written. The host
-// cannot reach it except while work of the simulation runs.
+// The memory of a simulated GPU: one block with a hard limit, filled with NaNs except where work has written. The host
+// can access it only while work of the simulation runs.
 #pragma once
 
 #include <cstddef>
@@ -17,17 +17,16 @@ class SimMemory {
   SimMemory(const SimMemory&) = delete;
   SimMemory& operator=(const SimMemory&) = delete;
 
-  // The lowest gap that is large enough, filled with NaNs; nothing when there is none.
+  // Takes the lowest gap that is large enough and fills it with NaNs; returns nothing if there is none.
   [[nodiscard]] std::optional<std::span<std::byte>> take(std::int64_t bytes);
   void give_back(std::span<std::byte> block);
 
   [[nodiscard]] std::int64_t taken() const { return taken_; }
-  // Whether [data, data + bytes) lies in one block that was taken.
+  // Returns whether [data, data + bytes) lies in one taken block.
   [[nodiscard]] bool holds(const std::byte* data, std::int64_t bytes) const;
 
-  // Lets the memory be read and written while one of these lives. Closing it costs the system calls of a page table,
-  // and code that reaches into a GPU does so again and again: of many accesses only every sixteenth closes it behind
-  // itself.
+  // Makes the memory readable and writable during its lifetime. Closing the memory costs system calls on its page
+  // table, and GPU code opens it often. After many accesses only every sixteenth closes the memory at its end.
   class Access {
    public:
     explicit Access(SimMemory& memory);
@@ -48,8 +47,8 @@ class SimMemory {
   std::int64_t taken_ = 0;
   int open_ = 0;
   bool is_closed_ = true;
-  std::int64_t accesses_ = 0;                    // that have ended
-  std::map<std::int64_t, std::int64_t> blocks_;  // offset: bytes, of what was taken
+  std::int64_t accesses_ = 0;                    // number of ended accesses
+  std::map<std::int64_t, std::int64_t> blocks_;  // taken blocks by offset, with their bytes
 };
 
 }  // namespace znni::test

@@ -1,6 +1,7 @@
-// The simulated GPU as a plug-in, so that programs are tested with a GPU where there is none. Faults by environment:
-// ZNNI_SIM_FAIL_WORK=N, the N-th piece of work that it is given fails, and all behind it; ZNNI_SIM_LOSE_WORK=N, so that
-// only another process can use it again; ZNNI_SIM_FAIL_OPEN=1, it does not open. ZNNI_SIM_NOTE is what it has to say.
+// The simulated GPU as a plug-in, so that programs can be tested with a GPU on machines without one. The environment
+// sets faults. ZNNI_SIM_FAIL_WORK=N: the N-th piece of work and all later ones fail. ZNNI_SIM_LOSE_WORK=N: the same,
+// and only another process can use the GPU again. ZNNI_SIM_FAIL_OPEN=1: it does not open. ZNNI_SIM_NOTE is the text of
+// its note.
 #include <atomic>
 #include <cstdlib>
 

@@ -24,7 +24,7 @@ Error refused(std::string message) { return {ErrorCode::unsupported, std::move(m
 
 std::int64_t floats_bytes(std::int64_t count) { return mul(count, std::int64_t{sizeof(float)}); }
 
-// Arithmetic at the device's rate, and what a launch costs.
+// Returns the time of the arithmetic at the device's rate, plus that of a launch.
 Seconds modelled(const LayerProblem& problem, const DeviceSpec& spec) {
   return 1e-6 + direct_flops(problem) / spec.flops_per_second;
 }
@@ -49,7 +49,7 @@ Result<std::vector<Estimate>> describe_conv(const LayerProblem& problem, const D
   return estimates;
 }
 
-// What a launched convolution takes along.
+// Data of a launched convolution.
 struct ConvRun {
   ConvProblem conv;
   TensorView in;
@@ -112,7 +112,7 @@ class ConvLayer final : public PreparedLayer {
   }
 
  private:
-  // As a library that plans for strides would: the tensors must lie where the problem says.
+  // Fails unless the tensors lie where the problem says, as a library does that plans for strides.
   [[nodiscard]] Result<void> check_places(const TensorView& in, const TensorView& out) const {
     const auto lies = [](const TensorView& view, Shape5 shape, std::int64_t before) {
       shape.n.z += before;
@@ -145,7 +145,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare_conv(const LayerProblem& problem,
   return std::unique_ptr<PreparedLayer>(std::make_unique<ConvLayer>(conv, sim, chosen.time, kernels, bias));
 }
 
-// One voxel of the problem's shape; NaN where a view that begins late ends before.
+// Returns one voxel of the problem's shape; NaN if the view, which may begin late, ends before it.
 double voxel(const TensorView& in, std::int64_t s, std::int64_t j, Vec3 at) {
   return covers(in.shape.n - Vec3::cube(1), at) ? get(in, s, j, at) : std::nan("");
 }
@@ -160,7 +160,7 @@ oracle::Values values_of(const TensorView& in, const Shape5& shape) {
   return values;
 }
 
-// Any problem by the oracle; the output is rounded to its format.
+// Computes any problem with the oracle; the output is rounded to its format.
 struct OracleRun {
   LayerProblem problem;
   LayerWeights weights;
@@ -169,7 +169,7 @@ struct OracleRun {
 
   void operator()() const { run(Precision::fp32); }
 
-  // The first input is rounded to `factors`.
+  // Runs the oracle with the first input rounded to `factors`.
   void run(Precision factors) const {
     std::vector<oracle::Values> values;
     for (std::size_t i = 0; i < inputs.size(); ++i) {
@@ -227,7 +227,7 @@ bool pools(const LayerProblem& problem) {
   return pool != nullptr && pool->kind == kind && (pool->mode == mode || kind == PoolKind::average);
 }
 
-// Matrix units: channels last, TF32 or bf16, where the device has a rate for it.
+// Describes a convolution on matrix units: channels last, in TF32 or bf16, if the device has a rate for it.
 Result<std::vector<Estimate>> describe_matrix(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
   if (conv == nullptr) return refused("computes convolutions only");
@@ -247,7 +247,7 @@ Result<std::vector<Estimate>> describe_matrix(const LayerProblem& problem, const
   return estimates;
 }
 
-// Products of rounded factors, exact otherwise.
+// Computes products of rounded factors; all other arithmetic is exact.
 struct MatrixRun {
   OracleRun run;
   TensorView kernels;  // [1][count][1][1][1], in the tensors' element type

@@ -65,7 +65,7 @@ int SimStreams::choose() {
     last = i;
     if (i != lazy_ || random_.chance(0.05)) open[static_cast<std::size_t>(count++)] = i;
   }
-  if (count == 0) return last;  // the lazy one, or none
+  if (count == 0) return last;  // the lazy stream, or none
   return open[static_cast<std::size_t>(draws_ ? random_.integer(0, count - 1) : 0)];
 }
 

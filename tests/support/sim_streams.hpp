@@ -1,4 +1,4 @@
-// Streams of a simulated GPU: work that runs in any order the streams and their events allow, on a clock of its own.
+// Streams of a simulated GPU. Work runs in any order that the streams and their events allow, on a clock of its own.
 #pragma once
 
 #include <array>
@@ -13,18 +13,18 @@ namespace znni::test {
 
 using SimSeconds = double;
 
-// What a stream had been given when an event was recorded.
+// The work that a stream had been given when an event was recorded.
 struct SimMark {
   int stream = 0;
-  std::int64_t number = 0;  // of the last piece of work before it; 0: none
-  SimSeconds time = 0;      // when that is done
+  std::int64_t number = 0;  // number of the last piece of work before it; 0: none
+  SimSeconds time = 0;      // time at which that work is done
 };
 
-// Deterministic. With seed 0 work runs as soon as it is given. With any other it is put off, up to the wait for it, and
-// then runs in an order drawn from the seed among all that are legal: a result that needs an order nobody asked for
-// comes out wrong; one stream drawn from the seed hardly ever runs before it must. Times do not depend on that: a
-// stream is busy with one piece of work at a time, and starts the next as soon as it was given and what it waits for is
-// done.
+// Deterministic streams. With seed 0, work runs as soon as it is given. With any other seed, work may be delayed until
+// it is waited for. It then runs in an order drawn from the seed among all legal ones. A result that depends on an
+// order without an event therefore comes out wrong. One stream drawn from the seed is lazy: it hardly ever runs before
+// it must. Times do not depend on the seed. A stream does one piece of work at a time, and starts the next one when it
+// has been given and the work that it waits for is done.
 class SimStreams {
  public:
   explicit SimStreams(std::uint64_t seed);
@@ -32,14 +32,14 @@ class SimStreams {
   void give(Stream stream, SimSeconds seconds, std::function<void()> work);
   [[nodiscard]] SimMark mark(Stream stream) const;
   void wait(Stream stream, const SimMark& mark);
-  // Run until the mark is passed, until nothing is left; the host's clock goes on to then.
+  // Run until the mark is passed, or until no work is left; the host's clock advances to that time.
   void finish(const SimMark& mark);
   void finish();
 
   [[nodiscard]] SimSeconds now() const { return now_; }
-  // The host was busy with something else.
+  // Advances the host's clock, as if the host were busy.
   void spend(SimSeconds seconds) { now_ += seconds; }
-  // Seconds a stream had work.
+  // Returns the seconds in which a stream had work.
   [[nodiscard]] SimSeconds busy(Stream stream) const { return line(stream).busy; }
 
  private:
@@ -51,23 +51,23 @@ class SimStreams {
     std::deque<Work> work;
     std::int64_t given = 0;
     std::int64_t done = 0;
-    SimSeconds free = 0;  // when all it was given is done
+    SimSeconds free = 0;  // time at which all its work is done
     SimSeconds busy = 0;
   };
   [[nodiscard]] Line& line(Stream stream) { return lines_[static_cast<std::size_t>(stream)]; }
   [[nodiscard]] const Line& line(Stream stream) const { return lines_[static_cast<std::size_t>(stream)]; }
   [[nodiscard]] bool ready(const Line& line) const;
   void push(Stream stream, Work work);
-  // A stream whose next piece of work may run now; -1: there is none.
+  // Returns a stream whose next piece of work may run now; -1 if there is none.
   int choose();
-  // Runs one piece of work; false when none is left.
+  // Runs one piece of work; returns false if none is left.
   bool step();
 
   std::array<Line, stream_count> lines_;
   SimSeconds now_ = 0;
   bool draws_;
   Random random_;
-  int lazy_ = stream_count;  // the stream that hangs behind the others; stream_count: none does
+  int lazy_ = stream_count;  // the lazy stream; stream_count if there is none
 };
 
 }  // namespace znni::test

@@ -9,7 +9,7 @@
 namespace znni::test {
 namespace {
 
-// Two pieces of work on two streams; the orders in which they ran, over many seeds.
+// Runs two pieces of work on two streams with many seeds; returns the orders in which they ran.
 std::set<std::string> orders(bool second_waits) {
   std::set<std::string> seen;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
@@ -58,7 +58,7 @@ TEST(SimStreams, FinishAMarkRunsWhatLiesBeforeItAndMayLeaveTheRest) {
   EXPECT_TRUE(left);
 }
 
-// upload 2 s; compute 3 s behind it; another upload of 2 s meanwhile; compute 3 s behind that.
+// upload 2 s; compute 3 s after it; another upload of 2 s meanwhile; compute 3 s after that.
 TEST(SimStreams, TheClockOverlapsStreams) {
   SimStreams streams(0);
   for (int part = 0; part < 2; ++part) {

@@ -1,4 +1,4 @@
-// A directory of one test, removed with everything in it when it goes out of scope.
+// A directory of one test; its destructor removes it with its contents.
 #pragma once
 
 #include <filesystem>
@@ -15,7 +15,7 @@ class TemporaryDirectory {
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-  // Writes `text` to a file below the directory, parents included; returns its path.
+  // Writes `text` to a file below the directory and makes missing parent folders; returns its path.
   std::filesystem::path write(const std::filesystem::path& name, std::string_view text) const;
 
  private:

@@ -15,8 +15,8 @@ namespace {
 constexpr double efficiency = 0.04;
 // Cycles to start and end the loops of one row; rows are short.
 constexpr double cycles_per_row = 150.0;
-// Measured share of the memory's rate if nothing fits the caches. Above 1, because non-temporal stores are faster than
-// a core's reading rate.
+// Measured shares of the memory's rate if nothing fits the caches. That of pairs is above 1, because non-temporal
+// stores are faster than a core's reading rate.
 constexpr double memory_share = 0.6;
 constexpr double memory_share_of_pairs = 1.1;
 
