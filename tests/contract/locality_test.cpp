@@ -96,10 +96,10 @@ struct Layer {
   }
 };
 
-// Tiles follow caches and vectors: these are the same on every machine, so that the same ways are looked at.
+// Opens a CPU whose caches, vectors and rates, which tiles follow, are the same on every x86-64 machine.
 std::unique_ptr<Device> open_known_cpu() {
-  DeviceSpec spec = cpu::describe_cpu(1);  // several workers divide voxels among them, not sums
-  spec.simd_floats = 16;
+  DeviceSpec spec = cpu::describe_cpu(1);            // several workers divide voxels among them, not sums
+  spec.simd_floats = std::min(spec.simd_floats, 8);  // all x86-64 processors that are supported have as many
   spec.l2_bytes = std::int64_t{1} << 20;
   spec.l3_bytes = std::int64_t{32} << 20;
   spec.hertz = 3e9;
