@@ -2,6 +2,7 @@
 // its reach: the voxels that it reads and, for a transform, Estimate::spread around them. Values further away must have
 // no effect.
 #include <gtest/gtest.h>
+#include <algorithm>
 
 #include <cmath>
 #include <map>
