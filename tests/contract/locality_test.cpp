@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <algorithm>
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 #include <string>
