@@ -1,6 +1,7 @@
 #include "primitives/cuda/elementwise_kernel.hpp"
 
 #include "primitives/cuda/device_math.hpp"
+#include "primitives/cuda/launch.hpp"
 
 namespace znni::cuda {
 namespace {
@@ -21,8 +22,8 @@ __global__ void elementwise(const ElementwiseArg arg) {
 template <class T, int width>
 cudaError_t launch(const ElementwiseArg& arg, cudaStream_t stream) {
   const BlockShape block = block_for(row_lanes(arg.rows));
-  elementwise<T, width><<<blocks_for(row_count(arg.rows), block.y), dim3(block.x, block.y), 0, stream>>>(arg);
-  return cudaGetLastError();
+  return launch_kernel(elementwise<T, width>, blocks_for(row_count(arg.rows), block.y), dim3(block.x, block.y), stream,
+                       arg);
 }
 
 template <class T>
@@ -37,9 +38,8 @@ __global__ void softmax(const SoftmaxArg arg, const T* in, T* out) {
 template <class T>
 cudaError_t launch(const SoftmaxArg& arg, const void* in, void* out, cudaStream_t stream) {
   constexpr int threads = 256;
-  softmax<T><<<blocks_for(arg.S * voxels_of(arg.n), threads), threads, 0, stream>>>(arg, static_cast<const T*>(in),
-                                                                                    static_cast<T*>(out));
-  return cudaGetLastError();
+  return launch_kernel(softmax<T>, blocks_for(arg.S * voxels_of(arg.n), threads), threads, stream, arg,
+                       static_cast<const T*>(in), static_cast<T*>(out));
 }
 
 }  // namespace

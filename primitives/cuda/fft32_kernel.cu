@@ -2,6 +2,7 @@
 
 #include "primitives/cuda/device_math.hpp"
 #include "primitives/cuda/fft32_lane.hpp"
+#include "primitives/cuda/launch.hpp"
 
 namespace znni::cuda {
 namespace {
@@ -65,9 +66,8 @@ template <int sign>
 cudaError_t launch_depth(Index columns, int planes_written, float2* spectra, cudaStream_t stream) {
   constexpr int threads = 128;
   const Index blocks = ceil_div(plane_frequencies * columns, threads);
-  depth<sign><<<static_cast<unsigned>(blocks), threads, 0, stream>>>(columns, planes_written,
-                                                                     reinterpret_cast<Complex*>(spectra));
-  return cudaGetLastError();
+  return launch_kernel(depth<sign>, static_cast<unsigned>(blocks), threads, stream, columns, planes_written,
+                       reinterpret_cast<Complex*>(spectra));
 }
 
 bool too_many(Index blocks) { return blocks < 1 || blocks > (Index{1} << 31) - 1; }
@@ -77,9 +77,8 @@ bool too_many(Index blocks) { return blocks < 1 || blocks > (Index{1} << 31) - 1
 cudaError_t launch_fft32(const TileArg& arg, Index tiles, const float* tensor, float2* spectra, cudaStream_t stream) {
   const Index blocks = plane_count(arg, tiles);
   if (too_many(blocks)) return cudaErrorInvalidValue;
-  planes<<<static_cast<unsigned>(blocks), plane_threads, 0, stream>>>(arg, tiles * arg.images, tensor,
-                                                                      reinterpret_cast<Complex*>(spectra));
-  const cudaError_t launched = cudaGetLastError();
+  const cudaError_t launched = launch_kernel(planes, static_cast<unsigned>(blocks), plane_threads, stream, arg,
+                                             tiles * arg.images, tensor, reinterpret_cast<Complex*>(spectra));
   if (launched != cudaSuccess) return launched;
   return launch_depth<-1>(tiles * arg.images, fft32_points, spectra, stream);
 }
@@ -90,9 +89,8 @@ cudaError_t launch_fft32_kernels(const KernelTileArg& arg, const float* kernels,
   as_tiles.row_extent = arg.tile;
   const Index blocks = plane_count(as_tiles, 1);
   if (too_many(blocks)) return cudaErrorInvalidValue;
-  kernel_planes<<<static_cast<unsigned>(blocks), plane_threads, 0, stream>>>(as_tiles, arg, kernels,
-                                                                             reinterpret_cast<Complex*>(spectra));
-  const cudaError_t launched = cudaGetLastError();
+  const cudaError_t launched = launch_kernel(kernel_planes, static_cast<unsigned>(blocks), plane_threads, stream,
+                                             as_tiles, arg, kernels, reinterpret_cast<Complex*>(spectra));
   if (launched != cudaSuccess) return launched;
   return launch_depth<-1>(arg.pairs, fft32_points, spectra, stream);
 }
@@ -103,9 +101,8 @@ cudaError_t launch_fft32_back(const TileArg& arg, const TileEnd& end, Index tile
   if (too_many(blocks)) return cudaErrorInvalidValue;
   const cudaError_t launched = launch_depth<1>(tiles * arg.images, static_cast<int>(arg.row_extent.z), spectra, stream);
   if (launched != cudaSuccess) return launched;
-  planes_back<<<static_cast<unsigned>(blocks), plane_threads, 0, stream>>>(
-      arg, end, tiles * arg.images, reinterpret_cast<const Complex*>(spectra), tensor);
-  return cudaGetLastError();
+  return launch_kernel(planes_back, static_cast<unsigned>(blocks), plane_threads, stream, arg, end, tiles * arg.images,
+                       reinterpret_cast<const Complex*>(spectra), tensor);
 }
 
 }  // namespace znni::cuda

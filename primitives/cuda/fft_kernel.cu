@@ -1,6 +1,7 @@
 #include "primitives/cuda/fft_kernel.hpp"
 
 #include "primitives/cuda/device_math.hpp"
+#include "primitives/cuda/launch.hpp"
 
 namespace znni::cuda {
 namespace {
@@ -65,29 +66,29 @@ __global__ void transpose(const TransposeArg arg, const float2* __restrict__ fro
 
 cudaError_t launch_read_tiles(const TileArg& arg, const float* tensor, float* tiles, cudaStream_t stream) {
   const BlockShape block = block_for(static_cast<int>(arg.row_extent.x));
-  read_tiles<<<blocks_for(tile_rows(arg), block.y), dim3(block.x, block.y), 0, stream>>>(arg, tensor, tiles);
-  return cudaGetLastError();
+  return launch_kernel(read_tiles, blocks_for(tile_rows(arg), block.y), dim3(block.x, block.y), stream, arg, tensor,
+                       tiles);
 }
 
 cudaError_t launch_write_tiles(const TileArg& arg, const TileEnd& end, const float* tiles, float* tensor,
                                cudaStream_t stream) {
   const BlockShape block = block_for(static_cast<int>(arg.row_extent.x));
-  write_tiles<<<blocks_for(tile_rows(arg), block.y), dim3(block.x, block.y), 0, stream>>>(arg, end, tiles, tensor);
-  return cudaGetLastError();
+  return launch_kernel(write_tiles, blocks_for(tile_rows(arg), block.y), dim3(block.x, block.y), stream, arg, end,
+                       tiles, tensor);
 }
 
 cudaError_t launch_read_kernels(const KernelTileArg& arg, const float* kernels, float* tiles, cudaStream_t stream) {
   const BlockShape block = block_for(static_cast<int>(arg.tile.x));
-  read_kernels<<<blocks_for(kernel_tile_rows(arg), block.y), dim3(block.x, block.y), 0, stream>>>(arg, kernels, tiles);
-  return cudaGetLastError();
+  return launch_kernel(read_kernels, blocks_for(kernel_tile_rows(arg), block.y), dim3(block.x, block.y), stream, arg,
+                       kernels, tiles);
 }
 
 cudaError_t launch_transpose(const TransposeArg& arg, const float2* from, float2* to, cudaStream_t stream) {
   const unsigned x = blocks_for(arg.rows, edge);
   const Index y = ceil_div(arg.columns, edge);
   constexpr Index most = 65535;
-  transpose<<<dim3(x, static_cast<unsigned>(y < most ? y : most)), dim3(edge, edge_rows), 0, stream>>>(arg, from, to);
-  return cudaGetLastError();
+  return launch_kernel(transpose, dim3(x, static_cast<unsigned>(y < most ? y : most)), dim3(edge, edge_rows), stream,
+                       arg, from, to);
 }
 
 }  // namespace znni::cuda

@@ -1,6 +1,7 @@
 #include "primitives/cuda/first_kernel.hpp"
 
 #include "primitives/cuda/device_math.hpp"
+#include "primitives/cuda/launch.hpp"
 
 namespace znni::cuda {
 namespace {
@@ -22,9 +23,8 @@ template <class T>
 cudaError_t launch(const FirstArg& arg, const float* in, const float* weights, const float* bias, void* out,
                    cudaStream_t stream) {
   const BlockShape block = block_for(arg.rows.fast);
-  first<T><<<blocks_for(row_count(arg.rows), block.y), dim3(block.x, block.y), 0, stream>>>(
-      arg, in, reinterpret_cast<const Lanes<float, 4>*>(weights), bias, static_cast<T*>(out));
-  return cudaGetLastError();
+  return launch_kernel(first<T>, blocks_for(row_count(arg.rows), block.y), dim3(block.x, block.y), stream, arg, in,
+                       reinterpret_cast<const Lanes<float, 4>*>(weights), bias, static_cast<T*>(out));
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "primitives/cuda/first_pool_kernel.hpp"
 
 #include "primitives/cuda/device_math.hpp"
+#include "primitives/cuda/launch.hpp"
 
 namespace znni::cuda {
 namespace {
@@ -28,12 +29,11 @@ cudaError_t launch(const FirstPoolArg& arg, const float* in, const float* weight
   const auto* const vectors = reinterpret_cast<const Lanes<float, 4>*>(weights);
   auto* const to = static_cast<T*>(out);
   switch (arg.window.z) {
-    case 1: first_pool<T, 1><<<blocks, first_pool_threads, 0, stream>>>(arg, in, vectors, bias, to); break;
-    case 2: first_pool<T, 2><<<blocks, first_pool_threads, 0, stream>>>(arg, in, vectors, bias, to); break;
-    case 3: first_pool<T, 3><<<blocks, first_pool_threads, 0, stream>>>(arg, in, vectors, bias, to); break;
+    case 1: return launch_kernel(first_pool<T, 1>, blocks, first_pool_threads, stream, arg, in, vectors, bias, to);
+    case 2: return launch_kernel(first_pool<T, 2>, blocks, first_pool_threads, stream, arg, in, vectors, bias, to);
+    case 3: return launch_kernel(first_pool<T, 3>, blocks, first_pool_threads, stream, arg, in, vectors, bias, to);
     default: return cudaErrorInvalidValue;
   }
-  return cudaGetLastError();
 }
 
 }  // namespace

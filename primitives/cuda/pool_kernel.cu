@@ -1,5 +1,7 @@
 #include "primitives/cuda/pool_kernel.hpp"
 
+#include "primitives/cuda/launch.hpp"
+
 namespace znni::cuda {
 namespace {
 
@@ -19,9 +21,8 @@ __global__ void pool(const PoolArg arg, const Lanes<T, width>* __restrict__ in, 
 template <class T, int width>
 cudaError_t launch(const PoolArg& arg, const void* in, void* out, cudaStream_t stream) {
   const BlockShape block = block_for(row_lanes(arg.rows));
-  pool<T, width><<<blocks_for(row_count(arg.rows), block.y), dim3(block.x, block.y), 0, stream>>>(
-      arg, static_cast<const Lanes<T, width>*>(in), static_cast<Lanes<T, width>*>(out));
-  return cudaGetLastError();
+  return launch_kernel(pool<T, width>, blocks_for(row_count(arg.rows), block.y), dim3(block.x, block.y), stream, arg,
+                       static_cast<const Lanes<T, width>*>(in), static_cast<Lanes<T, width>*>(out));
 }
 
 }  // namespace

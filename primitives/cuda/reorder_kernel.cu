@@ -1,5 +1,7 @@
 #include "primitives/cuda/reorder_kernel.hpp"
 
+#include "primitives/cuda/launch.hpp"
+
 namespace znni::cuda {
 namespace {
 
@@ -38,9 +40,8 @@ __global__ void reorder(const ReorderArg arg, const From* __restrict__ from, To*
 
 template <class From, class To>
 cudaError_t launch(const ReorderArg& arg, const void* from, void* to, cudaStream_t stream) {
-  reorder<From, To><<<blocks_for(reorder_rows(arg), 1), dim3(edge, edge_rows), 0, stream>>>(
-      arg, static_cast<const From*>(from), static_cast<To*>(to));
-  return cudaGetLastError();
+  return launch_kernel(reorder<From, To>, blocks_for(reorder_rows(arg), 1), dim3(edge, edge_rows), stream, arg,
+                       static_cast<const From*>(from), static_cast<To*>(to));
 }
 
 template <class From>
