@@ -83,12 +83,12 @@ cudaError_t launch_read_kernels(const KernelTileArg& arg, const float* kernels, 
                        kernels, tiles);
 }
 
-cudaError_t launch_transpose(const TransposeArg& arg, const float2* from, float2* to, cudaStream_t stream) {
+cudaError_t launch_transpose(const TransposeArg& arg, const float2* from, float2* to, cudaStream_t stream,
+                             Index most_blocks) {
   const unsigned x = blocks_for(arg.rows, edge);
   const Index y = ceil_div(arg.columns, edge);
-  constexpr Index most = 65535;
-  return launch_kernel(transpose, dim3(x, static_cast<unsigned>(y < most ? y : most)), dim3(edge, edge_rows), stream,
-                       arg, from, to);
+  return launch_kernel(transpose, dim3(x, static_cast<unsigned>(y < most_blocks ? y : most_blocks)),
+                       dim3(edge, edge_rows), stream, arg, from, to);
 }
 
 }  // namespace znni::cuda

@@ -1,0 +1,141 @@
+// Every kernel that has barriers, on small shapes: for the thread sanitizer, which runs each thread of a block on a
+// thread of the host, and beside it for what the kernels compute.
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "primitives/cuda/fft32.hpp"
+#include "primitives/cuda/fft32_kernel.hpp"
+#include "primitives/cuda/fft_kernel.hpp"
+#include "primitives/cuda/first_pool_kernel.hpp"
+#include "primitives/cuda/first_pool_view.hpp"
+#include "primitives/cuda/first_view.hpp"
+#include "primitives/cuda/reorder_kernel.hpp"
+#include "tests/cuda_emulation/device_array.hpp"
+#include "tests/oracle/oracle.hpp"
+#include "tests/oracle/tolerance.hpp"
+#include "tests/support/harness.hpp"
+#include "tests/support/random.hpp"
+
+namespace znni::cuda {
+namespace {
+
+using cuda_emulation::DeviceArray;
+
+constexpr Index images = 9;  // two groups of eight, the second nearly empty
+
+std::size_t count_of(Index count) { return static_cast<std::size_t>(count); }
+
+// One tile at the origin of a tensor of extents `n`, all of its images.
+TileArg one_tile(Extent n) {
+  const Extent tile{32, 32, 32};
+  const Extent kept{30, 30, 30};
+  const Steps steps{images * voxels_of(n), voxels_of(n), n.y * n.x, n.x, 1};
+  return {{1, tile, kept, {1, 1, 1}}, images, n, steps, 0, images, tile};
+}
+
+std::size_t spectra_count() { return count_of(fft32_points * fft32_points * fft32_half * images); }
+
+TEST(EmulatedKernels, TransformsOf32ThereAndBackAreTheInput) {
+  const Extent n{2, 20, 29};
+  test::Random random(1);
+  const std::vector<float> values = random.normals(images * voxels_of(n));
+  const DeviceArray<float> in(values);
+  const DeviceArray<float> out(values.size());
+  const DeviceArray<float2> spectra(spectra_count());
+  TileArg arg = one_tile(n);
+  ASSERT_EQ(launch_fft32(arg, 1, in.data(), spectra.data(), nullptr), cudaSuccess);
+  arg.row_extent = n;
+  TileEnd end;
+  end.scale = 1.0F / 32768;
+  ASSERT_EQ(launch_fft32_back(arg, end, 1, spectra.data(), out.data(), nullptr), cudaSuccess);
+  const std::vector<float> found = out.values();
+  for (std::size_t i = 0; i < values.size(); ++i) ASSERT_NEAR(found[i], values[i], 1e-5F) << i;
+}
+
+// A kernel is an image that fills a corner of its tile.
+TEST(EmulatedKernels, TransformsOfKernelsAreThoseOfSmallImages) {
+  const Extent k{1, 2, 3};
+  test::Random random(2);
+  const DeviceArray<float> in(random.normals(images * voxels_of(k)));
+  const DeviceArray<float2> of_images(spectra_count());
+  const DeviceArray<float2> of_kernels(spectra_count());
+  ASSERT_EQ(launch_fft32(one_tile(k), 1, in.data(), of_images.data(), nullptr), cudaSuccess);
+  const KernelTileArg arg{{32, 32, 32}, k, {1, 1, 1}, 0, images, images};
+  ASSERT_EQ(launch_fft32_kernels(arg, in.data(), of_kernels.data(), nullptr), cudaSuccess);
+  const std::vector<float2> expected = of_images.values();
+  const std::vector<float2> found = of_kernels.values();
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    ASSERT_TRUE(found[i].x == expected[i].x && found[i].y == expected[i].y) << i;
+  }
+}
+
+// A block fills its square three times.
+TEST(EmulatedKernels, TransposesMoveEveryElement) {
+  const Index rows = 45;
+  const Index columns = 70;
+  std::vector<float2> values(count_of(rows * columns));
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = {static_cast<float>(i), static_cast<float>(i % 7)};
+  const DeviceArray<float2> from(values);
+  const DeviceArray<float2> to(values.size());
+  ASSERT_EQ(launch_transpose({rows, columns, columns, rows}, from.data(), to.data(), nullptr, 1), cudaSuccess);
+  const std::vector<float2> found = to.values();
+  for (Index row = 0; row < rows; ++row) {
+    for (Index column = 0; column < columns; ++column) {
+      ASSERT_EQ(found[count_of(column * rows + row)].x, values[count_of(row * columns + column)].x) << column;
+    }
+  }
+}
+
+void check_first_pool(std::int64_t window_z) {
+  const ConvProblem conv{{1, 1, {6, 20, 34}}, 17, Vec3::cube(2), {1, 1, 1}, {ActivationKind::relu, 0}, false};
+  const Vec3 window{window_z, 2, 2};
+  const ConvPoolProblem both{
+      conv, {.in = output_shape(conv), .window = window, .stride = window, .mode = PoolMode::fragments}};
+  ASSERT_TRUE(check(both)) << check(both).error().message;
+  test::Random random(3);
+  const test::Weights weights = test::random_weights(both, random);
+  const std::vector<std::vector<float>> inputs = test::random_inputs(both, random);
+  std::vector<float> bias = weights.bias;
+  bias.resize(count_of(first_padded(conv.f_out)));
+  const DeviceArray<float> in(inputs[0]);
+  const DeviceArray<float> kernels(first_weights(conv, weights.kernels));
+  const DeviceArray<float> shifts(bias);
+  const DeviceArray<float> out(count_of(elements(output_shape(both))));
+  const FirstPoolArg arg =
+      first_pool_arg(both, dense_view(in.data(), conv.in), dense_view(out.data(), output_shape(both)));
+  ASSERT_EQ(launch_first_pool(arg, Storage::f32, in.data(), kernels.data(), shifts.data(), out.data(), nullptr),
+            cudaSuccess);
+  const std::vector<oracle::Values> exact = {oracle::widened(inputs[0])};
+  test::expect_close(out.values(), oracle::oracle_run(both, exact, weights.view()),
+                     oracle::tolerance(both, exact, weights.view()), "first layer, pooled");
+}
+
+TEST(EmulatedKernels, FirstLayersThatArePooledEqualTheOracle) {
+  for (const std::int64_t window_z : {1, 2, 3}) check_first_pool(window_z);
+}
+
+// Squares of 32 voxels by 32 images: more than one along both axes, the last ones partly filled.
+TEST(EmulatedKernels, ReordersThereAndBackAreTheInput) {
+  const Extent n{1, 2, 41};
+  const Index f = 37;
+  const Steps planar{f * voxels_of(n), voxels_of(n), n.y * n.x, n.x, 1};
+  const Steps last{f * voxels_of(n), 1, f * n.y * n.x, f * n.x, f};
+  std::vector<float> values(count_of(f * voxels_of(n)));
+  std::iota(values.begin(), values.end(), 1.0F);
+  const DeviceArray<float> in(values);
+  const DeviceArray<float> between(values.size());
+  const DeviceArray<float> out(values.size());
+  const ReorderArg there{1, f, n, planar, last, true, false};
+  const ReorderArg back{1, f, n, last, planar, false, true};
+  ASSERT_EQ(launch_reorder(there, Storage::f32, in.data(), Storage::f32, between.data(), nullptr), cudaSuccess);
+  ASSERT_EQ(launch_reorder(back, Storage::f32, between.data(), Storage::f32, out.data(), nullptr), cudaSuccess);
+  EXPECT_EQ(out.values(), values);
+  const std::vector<float> moved = between.values();
+  for (std::size_t image = 0; image < count_of(f); ++image) {
+    EXPECT_EQ(moved[40 * count_of(f) + image], values[image * count_of(voxels_of(n)) + 40]) << image;
+  }
+}
+
+}  // namespace
+}  // namespace znni::cuda

@@ -1,0 +1,112 @@
+// What launches and barriers of the emulation do, whichever way it runs the threads of a block.
+#include "tests/cuda_emulation/launch.hpp"
+
+#include <gtest/gtest.h>
+
+#include <numeric>
+
+#include "primitives/cuda/launch.hpp"
+#include "tests/cuda_emulation/device_array.hpp"
+#include "tests/cuda_emulation/include/cuda_runtime.h"
+
+namespace znni::cuda_emulation {
+namespace {
+
+using cuda::launch_kernel;
+
+__global__ void count_visits(int* visits) {
+  const unsigned thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
+  const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
+  ++visits[block * blockDim.x * blockDim.y * blockDim.z + thread];
+}
+
+TEST(EmulatedLaunch, RunsEveryThreadOfEveryBlockOnce) {
+  const DeviceArray<int> visits(std::vector<int>(24 * 24, 0));
+  ASSERT_EQ(launch_kernel(count_visits, dim3(2, 3, 4), dim3(4, 3, 2), nullptr, visits.data()), cudaSuccess);
+  EXPECT_EQ(visits.values(), std::vector<int>(24 * 24, 1));
+}
+
+// Each block in turn, so that one's values are no other's.
+__global__ void rotate(const int* in, int* out) {
+  __shared__ int values[64];
+  const unsigned begin = blockIdx.x * blockDim.x;
+  for (unsigned round = 0; round < 3; ++round) {
+    values[threadIdx.x] = in[begin + threadIdx.x] + static_cast<int>(round);
+    __syncthreads();
+    out[begin + threadIdx.x] = values[(threadIdx.x + 1) % blockDim.x];
+    __syncthreads();
+  }
+}
+
+TEST(EmulatedLaunch, BarriersOrderWhatABlockShares) {
+  std::vector<int> in(4 * 64);
+  std::iota(in.begin(), in.end(), 0);
+  const DeviceArray<int> from(in);
+  for (int run = 0; run < 2; ++run) {  // forwards and backwards
+    const DeviceArray<int> to(in.size());
+    ASSERT_EQ(launch_kernel(rotate, 4, 64, nullptr, from.data(), to.data()), cudaSuccess);
+    const std::vector<int> out = to.values();
+    for (std::size_t i = 0; i < out.size(); ++i) EXPECT_EQ(out[i], in[i / 64 * 64 + (i + 1) % 64] + 2) << i;
+  }
+}
+
+__global__ void note_the_last_block(unsigned* last) {
+  if (threadIdx.x == 0) *last = blockIdx.x;
+}
+
+TEST(EmulatedLaunch, EverySecondOneRunsBackwards) {
+  const DeviceArray<unsigned> last(1);
+  unsigned sum = 0;
+  for (int run = 0; run < 2; ++run) {
+    ASSERT_EQ(launch_kernel(note_the_last_block, 5, 2, nullptr, last.data()), cudaSuccess);
+    sum += last.values()[0];
+  }
+  EXPECT_EQ(sum, 4U) << "4 forwards, 0 backwards";
+}
+
+__global__ void end_early(unsigned thread) {
+  if (threadIdx.x == thread) return;
+  __syncthreads();
+}
+
+__global__ void part_ways(unsigned thread) {
+  if (threadIdx.x == thread) {
+    __syncthreads();
+  } else {
+    __syncthreads();
+  }
+}
+
+TEST(EmulatedLaunch, ThreadsThatDoNotMeetAreAFailure) {
+  for (const unsigned thread : {0U, 17U, 31U}) {
+    EXPECT_EQ(launch_kernel(end_early, 2, 32, nullptr, thread), cudaErrorLaunchFailure) << thread;
+    EXPECT_EQ(launch_kernel(part_ways, 2, 32, nullptr, thread), cudaErrorLaunchFailure) << thread;
+    EXPECT_EQ(cudaGetLastError(), cudaErrorLaunchFailure);
+    EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+    EXPECT_EQ(launch_kernel(end_early, 2, 32, nullptr, 32U), cudaSuccess) << "the next launch runs";
+  }
+}
+
+TEST(EmulatedLaunch, GridsThatNoGpuTakesAreRefused) {
+  for (const auto& [grid, block] : {std::pair<dim3, dim3>{0, 32},
+                                    {1, 0},
+                                    {1, 1025},
+                                    {1, dim3(32, 33)},
+                                    {dim3(1, 65536), 1},
+                                    {dim3(1, 1, 65536), 1},
+                                    {1, dim3(1, 1, 65)}}) {
+    EXPECT_EQ(launch_kernel(end_early, grid, block, nullptr, 0U), cudaErrorInvalidConfiguration);
+  }
+}
+
+TEST(EmulatedLaunch, PointersMustBeOfTheDeviceAndAligned) {
+  unsigned of_the_host = 0;
+  EXPECT_EQ(launch_kernel(note_the_last_block, 1, 1, nullptr, &of_the_host), cudaErrorIllegalAddress);
+  const DeviceArray<unsigned> last(2);
+  auto* const between = reinterpret_cast<unsigned*>(reinterpret_cast<std::byte*>(last.data()) + 2);
+  EXPECT_EQ(launch_kernel(note_the_last_block, 1, 1, nullptr, between), cudaErrorMisalignedAddress);
+  static_cast<void>(cudaGetLastError());
+}
+
+}  // namespace
+}  // namespace znni::cuda_emulation
