@@ -1,5 +1,5 @@
-// Rounds numbers to fewer bits, as matrix units take them: with the functions of the kernels or, for TF32, where a
-// library rounds, with a plain function. Also accesses voxels of views whose elements have fewer bits.
+// Rounds numbers to fewer bits, as matrix units take them: with the kernels' own functions, or, where a library rounds
+// (TF32), with a plain function. Also accesses voxels of views whose elements have fewer bits.
 #pragma once
 
 #include <cmath>

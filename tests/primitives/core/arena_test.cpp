@@ -7,7 +7,7 @@
 namespace znni {
 namespace {
 
-// Arena over a block of its own; every buffer of `plan` has 64 floats of room.
+// An arena over its own block; every buffer of `plan` has room for 64 floats.
 struct Fixture {
   explicit Fixture(const MemoryPlan& plan, bool poison = false)
       : memory(plan.size() * 64), arena(places(plan), poison) {}

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t most = 400;
 
-// What a copy of `bytes` from one offset to another makes of ones.
+// Returns a block of ones after a copy of `bytes` bytes from one offset to another.
 std::vector<std::byte> copied(const std::vector<std::byte>& from, std::size_t begin, std::size_t to,
                               std::size_t bytes) {
   std::vector<std::byte> room(from.size(), std::byte{1});

@@ -5,7 +5,7 @@
 namespace znni {
 namespace {
 
-// Counts what comes back.
+// Counts the bytes that are given back.
 class CountingDevice final : public Device {
  public:
   [[nodiscard]] const DeviceSpec& spec() const override { return spec_; }

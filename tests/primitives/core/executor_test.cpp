@@ -31,7 +31,7 @@ TEST(Executor, OneWorkerGoesInOrder) {
   EXPECT_EQ(seen, (std::vector<std::int64_t>{0, 1, 2, 3, 4}));
 }
 
-// Every worker waits for all others: possible only when all run at the same time.
+// Every worker waits for all others, which is possible only if all run at the same time.
 TEST(Executor, RunsOnEveryWorkerAtTheSameTime) {
   Executor executor(4);
   std::atomic<int> arrived{0};
@@ -70,7 +70,7 @@ TEST(Executor, ServesSeveralCallersInTurn) {
   EXPECT_EQ(done, 30);
 }
 
-// New threads want more address space than there is while one lives.
+// During its lifetime, new threads ask for more address space than there is.
 class NoThreads {
  public:
   NoThreads() {
@@ -92,7 +92,7 @@ class NoThreads {
   pthread_attr_t before_{};
 };
 
-// Is copied for each worker before that is started: from some copy on none can be.
+// The executor copies it for each worker before it starts that worker; from some copy on, no thread can be started.
 struct RunsOutOfThreads {
   RunsOutOfThreads(std::optional<NoThreads>& none, int& copies) : none_(none), copies_left(copies) {}
   RunsOutOfThreads(const RunsOutOfThreads& other) : none_(other.none_), copies_left(other.copies_left) {

@@ -19,7 +19,7 @@ MemoryPlan rounded(MemoryPlan plan) {
   return plan;
 }
 
-// No two buffers that are ever alive together share a byte, and all lie aligned within the block.
+// Expects that no two buffers alive together share a byte, and that all are aligned within the block.
 void expect_sound(const MemoryPlan& plan, const Packing& packing) {
   for (std::size_t a = 0; a < plan.size(); ++a) {
     const std::int64_t begin = packing.offsets[a];
@@ -87,7 +87,7 @@ TEST(Pack, AnEmptyBufferTakesNoRoom) {
   EXPECT_EQ(pack(plan).bytes, 128);
 }
 
-// A chain of layers: each value lives from its producer to its reader, each layer has scratch of its own.
+// Returns a chain of layers: each value lives from its producer to its reader, and each layer has its own scratch.
 MemoryPlan random_chain(test::Random& random, bool scratch) {
   MemoryPlan plan;
   const auto layers = static_cast<int>(random.integer(1, 20));

@@ -1,4 +1,4 @@
-// A module of an interface to come, for modules_test. Its back end must never be asked for.
+// A module of a later interface, for modules_test. The program must never ask for its back end.
 #include <cstdlib>
 
 #include "primitives/core/modules.hpp"

@@ -1,4 +1,4 @@
-// A module as it should be, for modules_test: a back end without devices or primitives.
+// A correct module, for modules_test: a back end without devices or primitives.
 #include "primitives/core/modules.hpp"
 
 namespace znni {

@@ -1,2 +1,2 @@
-// A shared library that is no module, for modules_test.
+// A shared library that is not a module, for modules_test.
 extern "C" int znni_something_else() { return 0; }

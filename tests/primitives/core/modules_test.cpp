@@ -12,7 +12,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Modules are built beside the test programs.
+// Returns the path of a module; modules are built beside the test programs.
 std::filesystem::path module_at(const std::string& name) { return program_folder() / module_file(name); }
 
 void expect_refusal(const std::string& name, const std::string& reason) {

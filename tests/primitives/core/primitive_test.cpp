@@ -30,7 +30,7 @@ TEST(InputOutputBuffers, DeclareEveryInputAndTheOutputInTheirFormats) {
   }
 }
 
-// The residual is added to what is written: it lies as the output does.
+// The residual is added to the output, so it has the output's format.
 TEST(InputFormat, IsTheOutputsForAResidualAndTheInputsForAllElse) {
   const Format planar;
   const Format blocked{ElementType::f32, Layout::blocked16};

@@ -134,7 +134,7 @@ TEST(ConvProblem, AResidualIsASecondInputOfTheOutputsShape) {
   EXPECT_DOUBLE_EQ(direct_flops(conv), (2.0 * 3 * 6 + 1) * 2 * 7 * 60);
 }
 
-// Where tensors lie changes nothing of the work, but is part of the question.
+// The place of tensors does not change the work, but it is part of the problem.
 TEST(ConvProblem, PlanesBeforeAreNoOtherWork) {
   ConvProblem conv = conv_of({5, 6, 7}, {2, 2, 2});
   const ConvProblem dense = conv;

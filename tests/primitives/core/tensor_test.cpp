@@ -34,7 +34,7 @@ TEST(Tensor, DenseStrides) {
   EXPECT_EQ(dense_strides(shape, channels_last), (Strides{1020, 1, 340, 85, 17}));
 }
 
-// Every element of a dense tensor has a place of its own within its bytes.
+// Every element of a dense tensor has its own place within the tensor's bytes.
 TEST(Tensor, DenseViewsPlaceEveryElementOnce) {
   const Shape5 shape{2, 19, {2, 3, 4}};
   for (const Format format : {planar, blocked8, blocked16, channels_last}) {

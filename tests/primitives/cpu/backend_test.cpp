@@ -49,7 +49,7 @@ TEST(Backend, OpensADeviceWithTheGivenBudget) {
   EXPECT_EQ((*device)->budget(MemorySpace::device), 0);
 }
 
-// A machine of two sockets, with a core each, until the end of a test.
+// Simulates a machine of two sockets with one core each, until the end of a test.
 class TwoSockets {
  public:
   TwoSockets() { setenv("HWLOC_SYNTHETIC", "package:2 [numa(memory=1073741824)] core:1 pu:1", 1); }

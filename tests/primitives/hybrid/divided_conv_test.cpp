@@ -63,7 +63,7 @@ TEST(DescribeDivided, OfOnePartHasOneSlot) {
   EXPECT_EQ(bytes_of(estimate, "inputs"), tensor_bytes(conv.in, {}));
 }
 
-// Parts travel planar; on the GPU there is room for one in bf16, and time to reorder it.
+// Parts are transferred planar; the GPU has memory for one in bf16, and the time includes its reorders.
 TEST(DescribeDivided, CountsWhatReordersOfPartsTake) {
   DeviceSpec gpu = test::host_sim_spec();
   gpu.accelerator.bf16_flops_per_second = 1e13;
@@ -85,7 +85,7 @@ TEST(DescribeDivided, CountsWhatReordersOfPartsTake) {
   EXPECT_THAT(describe_divided(conv, choice, gpu).error().message, HasSubstr("cannot be cut in f or f_out"));
 }
 
-// The first part of a sum may be computed otherwise than the last.
+// The first part of a sum may be computed in another way than the last.
 TEST(DescribeDivided, SpreadsErrorsAsFarAsAnyOfItsParts) {
   const DividedChoice choice = choice_of({1, 3, 0, 0});
   const SubLayers parts = divide(conv, choice.division).value();
@@ -96,7 +96,7 @@ TEST(DescribeDivided, SpreadsErrorsAsFarAsAnyOfItsParts) {
   EXPECT_EQ(divided_estimate(parts, inner, choice, test::host_sim_spec()).spread, (Vec3{1, 4, 5}));
 }
 
-// An image no GPU library takes as a whole, 2^31 elements and more: its slabs are small.
+// No GPU library takes such an input as a whole (2^31 elements and more), but its slabs are small.
 TEST(DescribeDivided, TakesImagesOfAnySize) {
   const ConvProblem huge{.in = {1, 80, {900, 900, 900}}, .f_out = 80, .k = {5, 5, 5}, .activation = {}};
   const Estimate estimate = describe_divided(huge, choice_of({0, 0, 0, 2}), test::host_sim_spec()).value();

@@ -64,7 +64,7 @@ Result<Floats> run_divided(const Example& example, const DividedChoice& choice, 
   return (*run)->run(example.inputs);
 }
 
-// As one part, in good order.
+// Returns the result of the layer as one part, in good order.
 Floats whole(const Example& example) {
   HostSim gpu;
   return run_divided(example, {&test::sim_conv(), {}, {}, {}, {}, true}, gpu).value();
@@ -110,7 +110,7 @@ TEST(DividedLayer, EveryDivisionEqualsTheWholeInAnyOrderOfWork) {
   }
 }
 
-// Copied by the caller, by several threads, and in several pieces a row.
+// Rows are copied by the calling thread, by several threads, and in several pieces per row.
 TEST(DividedLayer, RowsOfAnyLengthAreStaged) {
   for (const std::int64_t planes : {2, 20, 72}) {
     const Example example(1, {.in = {1, 2, {planes, 64, 64}}, .f_out = 1, .k = {1, 1, 1}, .activation = {}});
@@ -138,7 +138,7 @@ TEST(DividedLayer, SendsItsInputOnceAndItsHalosAgain) {
   EXPECT_EQ(gpu.downloads().bytes, tensor_bytes(output_shape(conv), {}));
 }
 
-// The simulation runs the streams piece by piece; the formula must say what it takes.
+// The simulation runs the streams piece by piece; the formula must give the same time.
 TEST(DividedLayer, TakesTheTimeThatIsDeclared) {
   struct Rates {
     double flops;

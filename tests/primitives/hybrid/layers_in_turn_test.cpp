@@ -7,7 +7,7 @@
 namespace znni::hybrid {
 namespace {
 
-// Tells where its scratch lies.
+// A layer that tells the address of its scratch.
 class Telling final : public PreparedLayer {
  public:
   explicit Telling(std::byte*& told) : told_(told) {}

@@ -42,7 +42,7 @@ struct Example {
   std::vector<Floats> inputs;
 };
 
-// In the inner estimate's own formats; tensors are rounded on their way in.
+// Runs the primitive in the inner estimate's own formats; inputs are rounded when they are stored.
 Floats run_alone(const Example& example, const Primitive& primitive, const Estimate& inner, HostSim& gpu) {
   const auto run = AcceleratorRun::make(example.conv, inner, gpu, [&](Arena& persistent) {
     return primitive.prepare(example.conv, inner, example.weights.view(), persistent, gpu);
@@ -50,7 +50,7 @@ Floats run_alone(const Example& example, const Primitive& primitive, const Estim
   return (*run)->run(example.inputs).value();
 }
 
-// In planar tensors, twice.
+// Runs the reordered convolution on planar tensors, twice.
 Floats run_reordered(const Example& example, const Primitive& primitive, const Estimate& inner, HostSim& gpu) {
   const Estimate whole = describe_reordered(example.conv, inner, test::sim_reorder(), gpu.spec()).value();
   const auto prepare = [&](Arena& persistent) {
@@ -65,7 +65,7 @@ Floats run_reordered(const Example& example, const Primitive& primitive, const E
   return first;
 }
 
-// To the last bit what the primitive makes of tensors that are in its formats already.
+// The result equals, to the last bit, that of the primitive on tensors that already have its formats.
 TEST(ReorderedConv, EqualsWhatItReordersFor) {
   for (int i = 0; i < test::case_count(25); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
@@ -111,7 +111,7 @@ TEST(ReorderedConv, TakesTheTimeOfAllThreeAndWhatThePrimitiveKeeps) {
                                                          tensor_bytes(output_shape(conv), last_bf16));
 }
 
-// A tensor that is planar already is not touched.
+// A tensor that is already planar is not touched.
 TEST(ReorderedConv, LeavesPlanarTensorsAlone) {
   const ConvProblem conv{.in = {1, 3, {5, 6, 7}}, .f_out = 2, .k = {3, 3, 3}, .activation = {}};
   const DeviceSpec gpu = options_of(1).spec;

@@ -19,7 +19,7 @@ ConvProblem conv_of(Shape5 in, std::int64_t f_out, Vec3 k) {
   return {.in = in, .f_out = f_out, .k = k, .activation = {ActivationKind::relu, 0}};
 }
 
-// A division of a random convolution: any part, f divided evenly.
+// Returns a division of a random convolution: any part; f is divided evenly.
 Division random_division(const ConvProblem& conv, Random& random) {
   Division division{random.integer(0, conv.in.S), random.integer(0, conv.in.f), random.integer(0, conv.f_out),
                     random.integer(0, output_shape(conv).n.z)};
@@ -33,7 +33,7 @@ TEST(SubLayers, CoverEveryOutputWithWholeSums) {
     const ConvProblem conv = test::random_conv(random);
     const SubLayers parts = divide(conv, random_division(conv, random)).value();
     const Shape5 out = output_shape(conv);
-    // Per (input, output image, plane): the images of the sum so far.
+    // For each (input, output channel, plane): the number of input channels summed so far.
     std::vector<std::int64_t> covered(static_cast<std::size_t>(out.S * out.f * out.n.z), 0);
     std::int64_t uploads = 0;
     for (std::int64_t index = 0; index < parts.count(); ++index) {
@@ -46,7 +46,7 @@ TEST(SubLayers, CoverEveryOutputWithWholeSums) {
         const std::int64_t s = sub.S + v / (parts.out.f * parts.out.n.z);
         const std::int64_t j = sub.f_out + v / parts.out.n.z % parts.out.f;
         std::int64_t& sum = covered.at(static_cast<std::size_t>((s * out.f + j) * out.n.z + sub.z + v % parts.out.n.z));
-        if (sub.opens_sum) sum = 0;  // a plane that two parts cover is summed anew
+        if (sub.opens_sum) sum = 0;  // a plane that two parts cover is summed again
         EXPECT_EQ(sum, sub.f);
         sum += parts.in.f;
       }
@@ -91,7 +91,7 @@ TEST(SubLayers, RefusesWhatDoesNotFit) {
   EXPECT_THAT(divide(wide, {1, 0, 1, 0}).error().message, HasSubstr("16777216 sub-layers; the limit is 1048576"));
 }
 
-// What the pieces of a box gather, in their order, is the box as a dense tensor.
+// The pieces of a box, gathered in their order, are the box as a dense tensor.
 TEST(VisitPieces, GathersAnyBoxOfAnyView) {
   for (int i = 0; i < test::case_count(200); ++i) {
     const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
@@ -133,7 +133,7 @@ TEST(VisitPieces, GathersAnyBoxOfAnyView) {
   }
 }
 
-// One image of 80 x 900^3 floats, 58e9 of them: offsets and bytes are exact, whatever the memory.
+// An input of 80 x 900^3 floats, 58e9 of them: offsets and bytes are exact, whatever the memory.
 TEST(VisitPieces, CountsBeyondThirtyTwoBits) {
   const ConvProblem conv = conv_of({1, 80, {900, 900, 900}}, 80, {5, 5, 5});
   const SubLayers parts = divide(conv, {0, 0, 0, 16}).value();

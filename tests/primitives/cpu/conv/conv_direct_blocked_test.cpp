@@ -23,12 +23,12 @@ TEST_P(BlockedWorkers, RandomConvolutionsAgreeWithTheOracle) {
   }
 }
 
-// Ends of what is legal, and every activation with images that pad a block.
+// Extreme legal problems, and every activation with channels that pad a block.
 TEST_P(BlockedWorkers, EdgesAgreeWithTheOracle) {
   const Vec3 one = Vec3::cube(1);
   const ConvProblem problems[] = {
       {{1, 1, {1, 1, 1}}, 1, {1, 1, 1}, one, {}},                                    // one voxel
-      {{1, 1, {5, 5, 5}}, 1, {5, 5, 5}, one, {ActivationKind::relu, 0}},             // k covers the image
+      {{1, 1, {5, 5, 5}}, 1, {5, 5, 5}, one, {ActivationKind::relu, 0}},             // k covers the input
       {{1, 64, {1, 17, 35}}, 3, {1, 2, 2}, one, {ActivationKind::sigmoid, 0}},       // two dimensions, 256 taps
       {{2, 3, {1, 1, 70}}, 2, {1, 1, 7}, one, {ActivationKind::tanh, 0}},            // one dimension
       {{5, 2, {4, 6, 8}}, 33, {2, 2, 2}, {2, 1, 3}, {ActivationKind::elu, 0.5F}},    // just above a block
@@ -45,7 +45,7 @@ TEST(ConvDirectBlocked, RefusesWhatItDoesNotCompute) {
   const DeviceSpec spec = describe_cpu(1);
   ConvProblem problem{{1, 4, Vec3::cube(40)}, 80, Vec3::cube(4), Vec3::cube(2), {}};
   EXPECT_EQ(conv_direct_blocked.describe(problem, spec).value().size(), 2U);
-  problem.in.f = 5;  // of so many taps from blocks alone
+  problem.in.f = 5;  // with this many taps only from blocks
   EXPECT_EQ(conv_direct_blocked.describe(problem, spec).value().size(), 1U);
   problem.in.f = 65;
   EXPECT_FALSE(conv_direct_blocked.describe(problem, spec));

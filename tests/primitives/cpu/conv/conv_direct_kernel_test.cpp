@@ -17,7 +17,7 @@ TEST(ConvDirectKernel, BlocksAreEightImagesOnlyForShortRows) {
 }
 
 TEST(ConvDirectKernel, PackingPutsTheImagesOfABlockSideBySide) {
-  std::vector<float> kernels(3 * 2);  // 3 images of 2 terms
+  std::vector<float> kernels(3 * 2);  // 3 channels of 2 terms
   std::iota(kernels.begin(), kernels.end(), 1.0F);
   std::vector<float> packed(8, -1.0F);
   pack_direct_kernels(kernels, 2, 4, packed);
@@ -39,7 +39,7 @@ struct RowCase {
 
 class DirectRowTest : public ::testing::TestWithParam<RowCase> {};
 
-// Integers small enough that float32 is exact in any order.
+// The values are small integers, so float32 is exact in any order.
 TEST_P(DirectRowTest, SumsOverImagesAndWindow) {
   const auto [count, images] = GetParam();
   const std::int64_t block = direct_block_images(count);

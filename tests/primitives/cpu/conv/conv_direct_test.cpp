@@ -11,7 +11,7 @@ TEST(ConvDirect, MatchesTheOracleOnRandomProblems) {
   test::check_random(conv_direct, 40, [](test::Random& random) { return test::random_conv(random); });
 }
 
-// Rows shorter than a vector, exactly one, one more, and every remainder after three vectors.
+// Rows shorter than a vector, of exactly one vector, of one voxel more, and every remainder after three vectors.
 TEST(ConvDirect, MatchesTheOracleForEveryRowLength) {
   const std::unique_ptr<Device> device = test::open_cpu();
   for (std::int64_t x = 1; x <= 50; ++x) {
@@ -30,7 +30,7 @@ TEST(ConvDirect, MatchesTheOracleForEveryNumberOfImages) {
   }
 }
 
-// Groups of output images depend on cache and threads; results must not.
+// Groups of output channels depend on cache and threads; results must not.
 TEST(ConvDirect, GivesTheSameBitsForAnyNumberOfThreadsAndCacheSize) {
   const ConvProblem conv{.in = {2, 9, {4, 6, 30}}, .f_out = 23, .k = {2, 3, 3}, .activation = {}};
   test::Random random(5);
@@ -57,7 +57,7 @@ TEST(ConvDirect, OffersPlanarOnlyAndHoldsItsPackedKernels) {
   ASSERT_EQ(estimates.size(), 1U);
   EXPECT_EQ(estimates[0].in, Format{});
   EXPECT_EQ(estimates[0].out, Format{});
-  // Rows of 19 voxels: blocks of 4 images, 6 images are 2 blocks.
+  // Rows of 19 voxels: blocks of 4 channels; 6 channels are 2 blocks.
   EXPECT_EQ(persistent_bytes(estimates[0].memory), (8 * 3 * 8 + 8) * 4);
 }
 

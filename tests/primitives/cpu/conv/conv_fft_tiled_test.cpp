@@ -21,12 +21,12 @@ TEST_P(TiledWorkers, RandomConvolutionsAgreeWithTheOracle) {
   }
 }
 
-// Ends of what is legal, and every activation with images that pad a block.
+// Extreme legal problems, and every activation with channels that pad a block.
 TEST_P(TiledWorkers, EdgesAgreeWithTheOracle) {
   const Vec3 one = Vec3::cube(1);
   const ConvProblem problems[] = {
       {{1, 1, {1, 1, 1}}, 1, {1, 1, 1}, one, {}},                                     // one voxel
-      {{1, 1, {9, 9, 9}}, 1, {9, 9, 9}, one, {ActivationKind::relu, 0}},              // k covers the image
+      {{1, 1, {9, 9, 9}}, 1, {9, 9, 9}, one, {ActivationKind::relu, 0}},              // k covers the input
       {{1, 16, {1, 17, 33}}, 3, {1, 4, 2}, one, {ActivationKind::sigmoid, 0}},        // two dimensions
       {{2, 3, {1, 1, 70}}, 2, {1, 1, 7}, one, {ActivationKind::tanh, 0}},             // one dimension
       {{5, 17, {4, 6, 8}}, 33, {2, 2, 2}, one, {ActivationKind::elu, 0.5F}},          // just above a block

@@ -25,7 +25,7 @@ TEST_P(FirstPoolWorkers, RandomProblemsAgreeWithTheOracle) {
   }
 }
 
-// Many tiles along each axis, the last ones cut; planes that are held filled to and fro.
+// Many tiles along each axis, with a shorter last one; the held planes are filled in both directions.
 TEST_P(FirstPoolWorkers, LongAxesAgreeWithTheOracle) {
   std::uint64_t seed = 500;
   for (int axis = 0; axis < 3; ++axis) {
@@ -39,7 +39,7 @@ TEST_P(FirstPoolWorkers, LongAxesAgreeWithTheOracle) {
   }
 }
 
-// Outputs larger than the last cache are written past the caches.
+// Outputs larger than the last-level cache are written with non-temporal stores.
 TEST_P(FirstPoolWorkers, WritesPastSmallCaches) {
   DeviceSpec spec = device_->spec();
   spec.l3_bytes = 1;
@@ -87,7 +87,7 @@ TEST(ConvFirstPool, RefusesWhatItDoesNotCompute) {
   ConvPoolProblem falling = fine;
   falling.conv.activation = {ActivationKind::leaky_relu, -0.5F};
   test::expect_refusal(conv_first_pool, falling, "activations that never fall");
-  // A tile of 48 voxels gives 3 for kernels of 46: those that a window reads at both its offsets.
+  // With kernels of 46, a tile of 48 voxels gives 3: those that a window reads at both its offsets.
   EXPECT_TRUE(conv_first_pool.describe(first_layers(1, {1, 1, 46}, Vec3::cube(2)), describe_cpu(1)).has_value());
   test::expect_refusal(conv_first_pool, first_layers(1, {1, 1, 47}, Vec3::cube(2)), "tiles of up to 48 voxels");
 }

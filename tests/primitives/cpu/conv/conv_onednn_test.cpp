@@ -22,7 +22,7 @@ std::unique_ptr<Device> open_device(int threads, int simd_floats = 0) {
 
 bool has_vectors() { return describe_cpu(1).simd_floats >= 8; }
 
-// Vector width and number of workers.
+// Number of workers and vector width.
 class OnednnWorkers : public testing::TestWithParam<std::pair<int, int>> {
  protected:
   void SetUp() override {
@@ -41,11 +41,11 @@ TEST_P(OnednnWorkers, RandomConvolutionsAgreeWithTheOracle) {
   }
 }
 
-// k, dilation, S, f, f_out and n at the ends of what is legal; every activation with images that pad a block.
+// Extreme legal values of k, dilation, S, f, f_out and n; every activation with channels that pad a block.
 TEST_P(OnednnWorkers, EdgesAgreeWithTheOracle) {
   const ConvProblem problems[] = {
       {{1, 1, {1, 1, 1}}, 1, {1, 1, 1}, {1, 1, 1}, {}},                                     // one voxel
-      {{1, 1, {9, 9, 9}}, 1, {9, 9, 9}, {1, 1, 1}, {ActivationKind::relu, 0}},              // k covers the image
+      {{1, 1, {9, 9, 9}}, 1, {9, 9, 9}, {1, 1, 1}, {ActivationKind::relu, 0}},              // k covers the input
       {{1, 16, {1, 17, 33}}, 3, {1, 4, 2}, {1, 1, 1}, {ActivationKind::sigmoid, 0}},        // two dimensions
       {{2, 3, {1, 1, 70}}, 2, {1, 1, 7}, {1, 1, 3}, {ActivationKind::tanh, 0}},             // one dimension
       {{5, 17, {4, 6, 8}}, 33, {2, 2, 2}, {1, 1, 1}, {ActivationKind::elu, 0.5F}},          // just above a block
@@ -124,7 +124,7 @@ TEST(ConvOnednn, DescribesHugeLayersOrRefusesThemInWords) {
     ASSERT_FALSE(refused);
     EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
   }
-  // A layer of a terabyte is described: its bytes are for the planner to refuse.
+  // A layer of a terabyte is described; the planner must refuse it.
   const ConvProblem large{{1, 80, {1200, 1200, 1200}}, 80, {5, 5, 5}, {1, 1, 1}, {}};
   const Result<std::vector<Estimate>> described = conv_onednn.describe(large, describe_cpu(2));
   if (has_vectors()) {
@@ -153,7 +153,7 @@ TEST(ConvOnednn, CountsAnExponential) {
   EXPECT_GT(conv_onednn.describe(problem, describe_cpu(2)).value().front().time, relu);
 }
 
-// Beside input and output a run holds the two slabs and a few bytes of the library's.
+// Besides input and output, a run holds only the two slabs and a few bytes of the library.
 TEST(ConvOnednn, HoldsLittleBesideItsTensors) {
   if (!has_vectors()) GTEST_SKIP() << "no AVX2";
   const ConvProblem problem{{1, 80, {100, 100, 100}}, 80, {5, 5, 5}, {1, 1, 1}, {}};

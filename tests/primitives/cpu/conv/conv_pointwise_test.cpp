@@ -29,7 +29,7 @@ TEST_P(PointwiseWorkers, EdgesAgreeWithTheOracle) {
       {{1, 1, {2, 64, 64}}, 1, one, one, {}},                                // whole stretches
       {{1, 3, {2, 41, 51}}, 2, one, one, {ActivationKind::relu, 0}},         // and a little more
       {{2, 2, {1, 1, 5000}}, 4, one, one, {ActivationKind::sigmoid, 0}},     // one dimension
-      {{5, 4, {3, 7, 2}}, 4, one, one, {ActivationKind::leaky_relu, 0.2F}},  // as many images as there may be
+      {{5, 4, {3, 7, 2}}, 4, one, one, {ActivationKind::leaky_relu, 0.2F}},  // the maximum number of channels
       {{1, 2, {4, 9, 31}}, 3, one, one, {ActivationKind::elu, 0.5F}, true},  // a residual
   };
   std::uint64_t seed = 70;
@@ -51,7 +51,7 @@ TEST(ConvPointwise, RefusesWhatItDoesNotCompute) {
   EXPECT_FALSE(conv_pointwise.describe(SoftmaxProblem{problem.in}, spec));
 }
 
-// One image is waited for from memory, whatever is computed with it.
+// Reading one channel from memory limits the time, whatever is computed with it.
 TEST(ConvPointwise, AnImageTakesAsLongAsItsBytes) {
   DeviceSpec spec = describe_cpu(1);
   const ConvProblem problem{{1, 1, Vec3::cube(128)}, 1, Vec3::cube(1), Vec3::cube(1), {}};

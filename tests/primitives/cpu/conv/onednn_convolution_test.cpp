@@ -26,7 +26,7 @@ TEST(OpenMpThreads, RuleTheCallingThreadWhileTheyLive) {
   EXPECT_EQ(omp_get_max_threads(), before);
 }
 
-// A convolution with one tap and one image per block: kernel[j][i] alone decides.
+// A convolution with one tap: only kernel[j][i] decides.
 TEST(OnednnConvolution, OfOneTapIsAMatrixProduct) {
   if (describe_cpu(1).simd_floats < 8) GTEST_SKIP() << "no AVX2";
   const ConvProblem problem{{1, 8, {1, 1, 2}}, 8, {1, 1, 1}, {1, 1, 1}, {}};
@@ -38,7 +38,7 @@ TEST(OnednnConvolution, OfOneTapIsAMatrixProduct) {
   std::vector<float> kernels(64);
   for (std::size_t e = 0; e < 64; ++e) kernels[e] = static_cast<float>(e);
   alignas(64) std::byte weights[256];
-  alignas(64) float in[16] = {0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};  // image 2 at voxel 0, image 5 at 1
+  alignas(64) float in[16] = {0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};  // channel 2 at voxel 0, channel 5 at 1
   alignas(64) float out[16] = {};
   const float bias[8] = {0, 0, 0, 100, 0, 0, 0, 0};
   std::vector<std::byte> workspace(static_cast<std::size_t>(convolution->workspace_bytes()) + 1);

@@ -55,7 +55,8 @@ TEST(WorkerChips, NamesAChipPerWorker) {
   }
 }
 
-// Every primary offers `rounds` sets of tasks one after the other, as it does for its kernels.
+// Checks that all tasks run: every primary thread offers `rounds` sets of tasks one after the other, as for its
+// kernels.
 void check_shared_work(const std::vector<int>& chips, std::int64_t primaries, std::int64_t rounds, std::int64_t count) {
   const std::vector<int> chosen = choose_primaries(chips, primaries);
   ChipTasks tasks(chips, chosen);
@@ -102,7 +103,7 @@ TEST(ChipTasks, IdleWorkersOfTheChipTakePart) {
   std::array<std::atomic<int>, 2> tasks_of{};
   executor.on_every_worker([&](std::int64_t, int worker) {
     if (worker == 0) {
-      // Both tasks wait for each other: only two workers can end this.
+      // Both tasks wait for each other: only two workers can finish this.
       tasks.share(0, 2, [&](std::int64_t, int by) {
         ++tasks_of[static_cast<std::size_t>(by)];
         ++arrived;

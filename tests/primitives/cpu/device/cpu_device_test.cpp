@@ -44,7 +44,7 @@ TEST(CpuDevice, LargeBlocksStartOnAHugePage) {
   std::fill_n(block->data(), bytes, std::byte{1});
 }
 
-// The memory policy of the page at `address`, and its nodes below 64; -1 where the system does not tell.
+// Returns the memory policy of the page at `address`, and its nodes below 64; -1 if the system does not tell.
 std::pair<int, std::uint64_t> policy_at(const std::byte* address) {
   int mode = -1;
   std::uint64_t nodes[16] = {};
@@ -81,7 +81,7 @@ DeviceSpec two_sockets() {
   return spec;
 }
 
-// Cores that this machine does not have are not pinned to.
+// Workers are not pinned to cores that this machine does not have.
 TEST(CpuDevice, SocketsHaveWorkersOfTheirOwnAndOneBudget) {
   const Topology machine = synthetic_topology("package:2 [numa(memory=1073741824)] core:2 pu:1").value();
   const auto device = make_cpu_device(two_sockets(), machine, 1 << 20);
@@ -111,7 +111,7 @@ TEST(CpuDevice, OfOneSocketIsItsOwn) {
   EXPECT_EQ(&device->drivers(), &device->executor());
 }
 
-// A socket of all cores of this machine, and one of all but the first.
+// One socket has all cores of this machine, the other all but the first.
 TEST(CpuDevice, ThreadsThatADriverStartsStayNearItsSocket) {
   const std::vector<Core> cores = read_topology().value().cores;
   Topology machine;

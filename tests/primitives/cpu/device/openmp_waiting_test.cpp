@@ -10,14 +10,14 @@
 namespace znni::cpu {
 namespace {
 
-// What a child ends with that calls it in this environment: `came_back`, or what the program started anew ends with.
+// Returns the exit status of a child that calls it in this environment: `came_back`, or that of the restarted program.
 constexpr int came_back = 7;
 int end_of(const char* variable, const char* value) {
   const pid_t child = fork();
   if (child == 0) {
     unsetenv("OMP_WAIT_POLICY");
     unsetenv("GOMP_SPINCOUNT");
-    unsetenv("GTEST_OUTPUT");  // a report of ours is no business of the child's
+    unsetenv("GTEST_OUTPUT");  // the child must not write this program's report
     if (variable != nullptr) setenv(variable, value, 1);
     std::array<char, 32> name = {"openmp_waiting"};
     std::array<char, 32> flag = {"--gtest_filter=nothing"};

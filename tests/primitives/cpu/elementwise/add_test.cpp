@@ -14,7 +14,7 @@ TEST(AddPrimitive, MatchesTheOracleOnRandomProblems) {
   });
 }
 
-// A sigmoid turns zero into one half: padding images must not follow it.
+// A sigmoid turns zero into one half; padding channels must stay zero.
 TEST(AddPrimitive, KeepsPaddingZeroUnderASigmoid) {
   const std::unique_ptr<Device> device = test::open_cpu(2, 16);
   test::check_primitive(add, AddProblem{{1, 17, {1, 2, 3}}, 2, {ActivationKind::sigmoid, 0.0F}}, *device, 3);

@@ -14,7 +14,7 @@ TEST(Softmax, MatchesTheOracleOnRandomProblems) {
   });
 }
 
-// Planes of more voxels than are worked on together, and a rest.
+// Planes of more voxels than one chunk, and a remainder.
 TEST(Softmax, MatchesTheOracleOnLargePlanes) {
   const std::unique_ptr<Device> device = test::open_cpu();
   test::check_primitive(softmax, SoftmaxProblem{{1, 3, {2, 23, 29}}}, *device, 1);

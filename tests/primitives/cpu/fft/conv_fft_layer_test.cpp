@@ -13,7 +13,7 @@ std::unique_ptr<Device> open_device(int threads) {
   return std::move(device.value());
 }
 
-// The tiles of a layer, granted.
+// Grants the tiles of a layer.
 struct Granted {
   Granted(Device& device, std::int64_t bytes)
       : reservation(device.reserve(MemorySpace::host, bytes, "tiles").value()),

@@ -11,7 +11,8 @@
 namespace znni::cpu {
 namespace {
 
-// Numbers of one layer in the paper's letters, as bytes of an image: n, n' = n - k + 1 and the transform n~.
+// Numbers of one layer in the paper's letters. The last three are bytes of a channel: n, n' = n - k + 1 and the
+// transform n~.
 struct Sizes {
   std::int64_t S, f, f_out, n, n_out, transform;
 };
@@ -26,7 +27,7 @@ Sizes sizes_of(const ConvProblem& problem) {
           8 * round_up((n_fft.x / 2 + 1) * n_fft.y * n_fft.z, 2)};
 }
 
-// Real layers: far larger than what the tests compute.
+// Returns a layer of realistic size, far larger than the tests compute.
 ConvProblem random_layer(test::Random& random) {
   ConvProblem problem;
   problem.k = random.vec3(1, 9);
@@ -70,7 +71,7 @@ TEST_F(RandomLayers, DataParallelHoldsWhatThePseudoCodeHolds) {
   });
 }
 
-// It stays until the output is written, in the last stage.
+// The residual stays until the output is written, in the last stage.
 TEST_F(RandomLayers, AResidualIsHeldFromTheFirstStageToTheLast) {
   each([](ConvProblem problem, const Sizes& b, int workers) {
     const std::int64_t task = peak(task_parallel_memory(problem, workers));

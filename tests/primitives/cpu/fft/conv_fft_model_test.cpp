@@ -1,5 +1,5 @@
-// What a planner relies on in the modelled times: they are finite, grow with the work and rank as the paper
-// found. How close they come to the clock is a matter for benchmarks.
+// Properties of the modelled times on which a planner relies: they are finite, grow with the work and rank as the paper
+// found. Benchmarks check how close they are to measured times.
 #include "primitives/cpu/fft/conv_fft_model.hpp"
 
 #include <gtest/gtest.h>
@@ -80,7 +80,7 @@ TEST(ConvFftModel, HardlyDependsOnTheKernel) {
             1.5 * task_parallel_seconds(layer(1, 80, 80, 64, 3), spec));
 }
 
-// Section IV.A.2: the data-parallel algorithm wins where f = S = 1, the task-parallel one in the layers after.
+// Section IV.A.2: the data-parallel algorithm is faster if f = S = 1, the task-parallel one in later layers.
 TEST(ConvFftModel, RanksTheTwoAlgorithmsAsThePaperFound) {
   const DeviceSpec spec = machine(18);
   EXPECT_LT(data_parallel_seconds(layer(1, 1, 80, 200, 5), spec), task_parallel_seconds(layer(1, 1, 80, 200, 5), spec));

@@ -1,4 +1,4 @@
-// What the two transforms over whole images, conv_fft_task_parallel and conv_fft_data_parallel, must do alike.
+// Tests shared by the two transforms over whole images, conv_fft_task_parallel and conv_fft_data_parallel.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -23,13 +23,13 @@ inline void expect_random_convolutions_right(const Primitive& primitive, int thr
   }
 }
 
-// k, dilation, S, f, f_out and n at the ends of what is legal.
+// Checks extreme legal values of k, dilation, S, f, f_out and n.
 inline void expect_edges_right(const Primitive& primitive, int threads) {
   const std::unique_ptr<Device> device = device_of_workers(threads);
   const Activation relu{ActivationKind::relu, 0};
   const ConvProblem problems[] = {
       {{1, 1, {1, 1, 1}}, 1, {1, 1, 1}, {1, 1, 1}, {}},                             // one voxel
-      {{1, 1, {9, 9, 9}}, 1, {9, 9, 9}, {1, 1, 1}, relu},                           // the kernel covers the image
+      {{1, 1, {9, 9, 9}}, 1, {9, 9, 9}, {1, 1, 1}, relu},                           // the kernel covers the input
       {{1, 2, {1, 17, 33}}, 3, {1, 4, 2}, {1, 1, 1}, relu},                         // two dimensions
       {{2, 3, {1, 1, 70}}, 2, {1, 1, 7}, {1, 1, 3}, {}},                            // one dimension
       {{5, 1, {4, 6, 8}}, 1, {2, 2, 2}, {1, 1, 1}, relu},                           // S alone
@@ -43,8 +43,8 @@ inline void expect_edges_right(const Primitive& primitive, int threads) {
   for (const ConvProblem& problem : problems) test::check_primitive(primitive, problem, *device, ++seed);
 }
 
-// Whatever the number of workers, sums are made in the same order by the same arithmetic: also where transforms
-// of an odd number of values stand side by side.
+// Checks that sums have the same order and arithmetic for any number of workers, also if transforms of an odd number of
+// values stand side by side.
 inline void expect_workers_change_no_bit(const Primitive& primitive) {
   for (const Vec3 n : {Vec3{10, 12, 21}, Vec3{15, 9, 5}}) {
     test::Random random(21);

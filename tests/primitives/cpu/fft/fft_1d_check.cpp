@@ -1,4 +1,4 @@
-// The 1D transforms behind primitives/cpu/fft/fft_1d.hpp, whatever the library, against the definition in double
+// Checks the 1D transforms of any library behind primitives/cpu/fft/fft_1d.hpp against the definition in double
 // precision.
 #include <gtest/gtest.h>
 
@@ -43,7 +43,7 @@ std::vector<Wide> dft(const std::vector<Wide>& in, double sign) {
   return out;
 }
 
-// Rounding of a transform grows with log n; the samples here are of order one.
+// Returns the tolerance; samples are of order one, and the rounding of a transform grows with log n.
 double tolerance(std::int64_t n) { return 1e-6 * static_cast<double>(n + 4); }
 
 class Lengths : public testing::TestWithParam<std::int64_t> {};

@@ -1,4 +1,4 @@
-// Our own transforms behind primitives/cpu/fft/fft_1d.hpp; fft_1d_check.cpp has the tests that every library must pass.
+// Own transforms behind primitives/cpu/fft/fft_1d.hpp; fft_1d_check.cpp has the tests that every library must pass.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -11,7 +11,7 @@ namespace {
 
 TEST(OwnFft, AsksForNoLicence) { EXPECT_EQ(fft_1d_notice(), ""); }
 
-// An impulse at `at` of line `own`: its transform has magnitude one everywhere, and the lines beside it stay zero.
+// One line has an impulse: its transform has magnitude one everywhere, and the lines beside it stay zero.
 TEST(OwnFft, LinesDoNotMixInAnyLane) {
   for (const std::int64_t lines : {1, 7, 8, 9, 21}) {
     const std::int64_t n = 60;

@@ -5,7 +5,7 @@
 namespace znni::cpu {
 namespace {
 
-// The definition, said the slow way.
+// Returns whether n fits the definition, by division.
 bool is_fft_size(std::int64_t n) {
   for (const std::int64_t odd : {11, 13}) {
     if (n % odd == 0) {
@@ -49,7 +49,7 @@ TEST(FftSizes, GrowEachAxisAlone) { EXPECT_EQ(fft_extent({17, 1, 48}), (Vec3{18,
 TEST(TransformElements, HalveTheRowsOfXOnly) {
   EXPECT_EQ(transform_elements({4, 6, 8}), 4 * 6 * 5);
   EXPECT_EQ(transform_elements({4, 6, 9}), 4 * 6 * 5);
-  EXPECT_EQ(transform_elements({1, 1, 1}), 2);  // even: side by side, all are aligned alike
+  EXPECT_EQ(transform_elements({1, 1, 1}), 2);  // even, so that consecutive transforms have the same alignment
   EXPECT_EQ(transform_elements(Vec3::cube(std::int64_t{1} << 40)), saturated);
 }
 

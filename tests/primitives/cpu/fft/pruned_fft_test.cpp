@@ -26,7 +26,7 @@ std::string text(const Case& c) {
   return "n_fft " + to_string(c.n_fft) + ", samples " + to_string(c.samples) + ", spacing " + to_string(c.spacing);
 }
 
-// Values aligned to fft_alignment and poisoned, so that a read of what was never written shows.
+// Values aligned to fft_alignment and poisoned, so that reads of unwritten values show.
 class Values {
  public:
   explicit Values(std::int64_t count) : storage_(static_cast<std::size_t>(count) + 8) {
@@ -65,7 +65,7 @@ std::vector<float> random_voxels(std::mt19937& random, std::int64_t count) {
   return voxels;
 }
 
-// One coefficient by definition, in double precision.
+// Returns one coefficient by the definition, in double precision.
 Wide coefficient(const Case& c, const std::vector<float>& voxels, Vec3 q) {
   Wide sum;
   for (std::int64_t z = 0; z < c.samples.z; ++z) {
@@ -135,7 +135,7 @@ TEST(PrunedForward, ReadsSamplesByTheirSteps) {
   for (std::int64_t e = 0; e < transform_elements(n_fft); ++e) EXPECT_EQ(a.data()[e], b.data()[e]);
 }
 
-// Planes side by side and columns through tiles make the same transform as the one in place, up to rounding.
+// Planes side by side and columns through tiles give the same transform as the one in place, up to rounding.
 TEST(PrunedForward, InPackedPartsIsTheSame) {
   for (unsigned seed = 0; seed < 20; ++seed) {
     std::mt19937 random(500 + seed);

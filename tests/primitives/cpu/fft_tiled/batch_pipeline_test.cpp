@@ -32,8 +32,8 @@ std::string to_string(const Case& c) {
   return text;
 }
 
-// What the tasks of one run saw. The cells are plain memory, a set per slot as in the layer: they also show
-// (best to the thread sanitizer) that what one phase wrote is visible in the next.
+// Records what the tasks of one run saw. The cells are plain memory, one set per slot as in the layer. They also show
+// (best to the thread sanitizer) that writes of one phase are visible in the next.
 class Record {
  public:
   explicit Record(const Case& c)
@@ -116,7 +116,7 @@ TEST(BatchPipeline, RunsEveryTaskOnceAndInOrder) {
   }
 }
 
-// The fewest tasks between dependences: where an order that is wrong shows up soonest.
+// With the fewest tasks between dependences, a wrong order shows up soonest.
 TEST(BatchPipeline, KeepsTheOrderOfManyTinyBatches) {
   for (int workers = 1; workers <= 4; ++workers) {
     Executor executor(workers);
@@ -132,7 +132,7 @@ TEST(BatchPipeline, TakesMoreSlotsThanBatchesAndNoBatches) {
   nothing.run(executor, [](const BatchTask&, int) { ADD_FAILURE() << "there is no task"; });
 }
 
-// The product of batch 0 waits for the transform of batch 1: without overlap this would never end.
+// The product of batch 0 waits for the transform of batch 1, so without overlap this would never end.
 TEST(BatchPipeline, TransformsTheNextBatchBesideProducts) {
   Executor executor(2);
   BatchPipeline pipeline(2, {1, 1, 1}, {1, 1, 1}, 2);
@@ -144,7 +144,7 @@ TEST(BatchPipeline, TransformsTheNextBatchBesideProducts) {
   EXPECT_TRUE(transformed);
 }
 
-// Both products wait for each other: only two workers can end this.
+// Both products wait for each other: only two workers can finish this.
 TEST(BatchPipeline, SharesOutTheTasksOfAPhase) {
   Executor executor(2);
   BatchPipeline pipeline(1, {1, 2, 1}, {1, 2, 1}, 1);

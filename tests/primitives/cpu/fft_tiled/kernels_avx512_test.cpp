@@ -8,7 +8,7 @@ namespace {
 
 INSTANTIATE_TEST_SUITE_P(Avx512, KernelsCheck, testing::Values(16));
 
-// Accumulators, a row of weights and one value of a tile: all in registers.
+// Accumulators, a row of weights and one value of a tile all fit into registers.
 TEST(KernelsAvx512, FillTheRegistersAndNoMore) {
   const std::int64_t registers = 2 * kernels_avx512.lanes;
   EXPECT_EQ(kernels_avx512.lanes, 16);

@@ -17,14 +17,14 @@ namespace {
 constexpr float untouched = 12345.5F;
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
-// Case `index` of as many as there are extents: along each axis every extent stands in one of them.
+// Returns case `index`; there are as many cases as extents, and along each axis every extent occurs in one of them.
 Vec3 extents_of(std::size_t index) {
   const std::vector<std::int64_t>& extents = tile_extents();
   const auto at = [&](std::size_t i) { return extents[i % extents.size()]; };
   return {at(index), at(7 * index + 3), at(5 * index + 1)};
 }
 
-// One to three tiles per axis.
+// Returns a tiling with one to three tiles per axis.
 Tiling random_tiling(test::Random& random, const TileKernels& kernels, Vec3 T) {
   Tiling t;
   t.lanes = kernels.lanes;
@@ -38,7 +38,8 @@ Tiling random_tiling(test::Random& random, const TileKernels& kernels, Vec3 T) {
   return t;
 }
 
-// More blocks than are transformed at once where images are small; sometimes so few that stacks share a task.
+// Returns a number of channels: if they are small, more blocks than are transformed at once; sometimes so few that
+// stacks share a task.
 std::int64_t random_images(test::Random& random, const Tiling& t, std::int64_t voxels_of_one) {
   if (random.chance(0.4)) return random.integer(1, 2 * t.lanes);
   if (voxels_of_one < 300) return (blocks_at_once + 1) * t.lanes + random.integer(1, t.lanes);
@@ -50,7 +51,7 @@ Format random_format(test::Random& random, const Tiling& t, std::int64_t images)
   return {ElementType::f32, t.lanes == 16 ? Layout::blocked16 : Layout::blocked8};
 }
 
-// check(column, ky, kx)
+// Calls check(column, ky, kx) for every column.
 template <class Check>
 void each_column(const Tiling& t, const Check& check) {
   for (std::int64_t kx = 0; kx <= t.T.x / 2; ++kx) {
@@ -59,7 +60,7 @@ void each_column(const Tiling& t, const Check& check) {
   }
 }
 
-// re and im of one lane, of which the imaginary part lies behind all real ones.
+// Append re and im of one lane; the imaginary part lies behind all real ones.
 void append(std::vector<double>& values, const float* at, std::int64_t lanes) {
   values.push_back(at[0]);
   values.push_back(at[lanes]);
@@ -69,7 +70,7 @@ void append(std::vector<double>& values, Wide value) {
   values.push_back(value.imag());
 }
 
-// A tensor with gaps that hold `around`.
+// A tensor whose gaps hold `around`.
 struct Tensor {
   Tensor(const Shape5& shape, Format format, std::uint64_t seed, float around) {
     const test::Window window = test::strided_window(shape, format, seed);
@@ -95,7 +96,7 @@ std::vector<Wide> plane_of(const Tiling& t, const TensorView& in, const Stack& s
   return plane;
 }
 
-// Stacks that a task beginning at stack `index` takes.
+// Returns the number of stacks of a task that begins at stack `index`.
 std::int64_t stacks_from(const Tiling& t, std::int64_t index, std::int64_t blocks) {
   const std::int64_t left = t.stacks_of(index / t.stacks_per_batch) - index % t.stacks_per_batch;
   return std::min(stacks_at_once(blocks), left);
@@ -127,7 +128,7 @@ void check_forward(const TileKernels& kernels, const Tiling& t, const TensorView
       << "spectra of other planes, stacks or blocks were written";
 }
 
-// Taps of one pair of images; conjugated spectra, weighted and scaled.
+// Returns the spectrum of the taps of one pair of channels: conjugated, weighted and scaled.
 std::vector<Wide> spectrum_of(const Tiling& t, const float* taps) {
   std::vector<Wide> volume(static_cast<std::size_t>(voxels(t.T)));
   for (std::int64_t z = 0; z < t.problem.k.z; ++z) {
@@ -174,7 +175,7 @@ void check_spectra(const TileKernels& kernels, const Tiling& t, test::Random& ra
   expect_alike(actual, expected);
 }
 
-// Output image j of one tile of one stack along z, from the column before the task ran.
+// Returns output channel j of one tile of one stack along z, from the column before the task ran.
 std::vector<Wide> product_of(const Tiling& t, const TileKernels& kernels, const std::vector<std::vector<Wide>>& in,
                              const Floats& weights, std::int64_t j) {
   std::vector<Wide> sum(static_cast<std::size_t>(t.T.z));
@@ -232,7 +233,7 @@ void check_column(const TileKernels& kernels, const Tiling& t, std::int64_t stac
   }
 }
 
-// Spectra of one plane and stack with zeros in the padding lanes, NaNs around.
+// Returns spectra of one plane and its stacks, with zeros in the padding lanes and NaNs around.
 Floats random_spectra(const Tiling& t, std::int64_t offset, std::int64_t stacks, test::Random& random) {
   Floats spectra = floats(t.columns() * t.column_step(), nan);
   for (std::int64_t column = 0; column < t.columns(); ++column) {
@@ -247,7 +248,7 @@ Floats random_spectra(const Tiling& t, std::int64_t offset, std::int64_t stacks,
   return spectra;
 }
 
-// One image of the plane before bias and activation: the sum of the columns' waves.
+// Returns one channel of the plane before bias and activation: the sum of the columns' waves.
 std::vector<Wide> voxels_of(const Tiling& t, const float* spectra) {
   std::vector<Wide> plane(static_cast<std::size_t>(t.T.y * t.T.x));
   each_column(t, [&](std::int64_t column, std::int64_t ky, std::int64_t kx) {
@@ -279,7 +280,7 @@ void check_inverse(const TileKernels& kernels, const Tiling& t, Format format, s
   kernels.inverse({&t, &out.view, added, bias.data(), index, stacks, z, spectra.data() + offset, scratch.data()});
   std::vector<double> actual;
   std::vector<double> expected;
-  double scale = 0;  // of what is activated: that is where the rounding comes from
+  double scale = 0;  // of the activation's arguments, from which the rounding comes
   const std::int64_t images = format.layout == Layout::planar ? shape.f : t.out_blocks() * t.lanes;
   for (std::int64_t i = 0; i < stacks * images; ++i) {
     const Stack stack = stack_at(t, index + i / images);
@@ -306,7 +307,7 @@ void check_inverse(const TileKernels& kernels, const Tiling& t, Format format, s
       << "voxels outside of the tile or the output were written";
 }
 
-// check(T, random): every extent along every axis.
+// Calls check(T, random) so that every extent occurs along every axis.
 template <class Check>
 void each_extent(const Check& check) {
   for (std::size_t index = 0; index < tile_extents().size(); ++index) {

@@ -1,5 +1,5 @@
-// The tasks of one instruction set against plain transforms in double precision. The tests stand in
-// kernels_check.cpp; kernels_<instruction set>_test.cpp instantiates them.
+// Compares the tasks of one instruction set with plain transforms in double precision. kernels_check.cpp holds the
+// tests; kernels_<instruction set>_test.cpp instantiates them.
 #pragma once
 
 #include <gtest/gtest.h>

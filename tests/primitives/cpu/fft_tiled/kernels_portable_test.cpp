@@ -8,7 +8,7 @@ namespace {
 
 INSTANTIATE_TEST_SUITE_P(Portable, KernelsCheck, testing::Values(4));
 
-// Of 32 registers of 4 floats: accumulators and a row of weights take two each, a value of a tile one.
+// There are 32 registers of 4 floats: accumulators and a row of weights take two each, a value of a tile one.
 TEST(KernelsPortable, FillTheRegistersAndNoMore) {
   EXPECT_EQ(kernels_portable.lanes, 8);
   EXPECT_LE(2 * (kernels_portable.gemm_rows + 1) * kernels_portable.gemm_vectors + 1, 32);

@@ -1,4 +1,4 @@
-// Fourier transforms as they are defined, in double precision, and memory for tasks of the tiled FFT.
+// Fourier transforms by the definition, in double precision, and memory for tasks of the tiled FFT.
 #pragma once
 
 #include <complex>
@@ -12,10 +12,10 @@ namespace znni::cpu::fft_tiled {
 
 using Wide = std::complex<double>;
 
-// values, [z][y][x] of extent n, are transformed along one axis: X[k] = sum of x[t] exp(sign 2 pi i k t / n).
+// Transforms values, [z][y][x] of extent n, along one axis: X[k] = sum of x[t] exp(sign 2 pi i k t / n).
 void plain_transform(std::vector<Wide>& values, Vec3 n, int axis, double sign);
 
-// Whole cache lines, as the arena grants them.
+// Allocates whole cache lines, as the arena grants them.
 template <class T>
 struct LineAligned {
   using value_type = T;
@@ -30,8 +30,8 @@ using Floats = std::vector<float, LineAligned<float>>;
   return Floats(static_cast<std::size_t>(count), value);
 }
 
-// No value is further from the expected one than float32 explains, by the largest of the values expected or by `scale`
-// if that is more. Of complex results: re, im, re, im ...
+// Expects that no value differs more from the expected one than float32 explains. The measure is the largest expected
+// value, or `scale` if that is more. Complex results lie re, im, re, im ...
 void expect_alike(const std::vector<double>& actual, const std::vector<double>& expected, double scale = 0);
 
 }  // namespace znni::cpu::fft_tiled

@@ -37,7 +37,7 @@ std::vector<Tiling> tilings_of(const ConvProblem& problem, int threads = 2) {
 
 class RandomPlaneOffers : public testing::Test {
  protected:
-  // check(problem, tilings)
+  // Calls check(problem, tilings) for random problems.
   template <class Check>
   static void each(const Check& check) {
     for (int index = 0; index < test::case_count(40); ++index) {
@@ -97,13 +97,13 @@ TEST(PlaneTilings, ThereAreNoneForKernelsLongerThanATile) {
   EXPECT_TRUE(tilings_of(layer(1, 4, Vec3::cube(50), {3, 3, longest + 1})).empty());
 }
 
-// Many workers and a small image: tiles must be cut finer for all to have one.
+// With many workers and a small input, tiles must be cut finer so that every worker has one.
 TEST(PlaneTilings, FillTheWorkers) {
   const ConvProblem problem = layer(1, 80, Vec3::cube(48), Vec3::cube(4));
   EXPECT_GT(tile_count(tilings_of(problem, 48).front()), tile_count(tilings_of(problem, 1).front()));
 }
 
-// 2 images of 8^3 to 20; 2 x 2 x 2 tiles of 5 x 6 x 6, of which 3 x 4 x 4 are valid.
+// Returns a tiling of 2 channels of 8^3 to 20; 2 x 2 x 2 tiles of 5 x 6 x 6, of which 3 x 4 x 4 are valid.
 Tiling small_tiling() {
   Tiling tiling;
   tiling.problem = layer(2, 20, Vec3::cube(8), Vec3::cube(3));
@@ -121,11 +121,11 @@ TEST(PlaneEstimate, HoldsWhatItSays) {
   ASSERT_EQ(estimate.memory.size(), 5U);
   EXPECT_EQ(estimate.memory[0].bytes, 4 * 2 * 512);
   EXPECT_EQ(estimate.memory[1].bytes, 4 * 32 * 216);
-  // 20 columns: of kx = 0 and 3 four each, of kx = 1 and 2 six each. 2 blocks, 2 images, 3 taps, (re, im) x 16.
+  // 20 columns: four each of kx = 0 and 3, six each of kx = 1 and 2. 2 blocks, 2 channels, 3 taps, (re, im) x 16.
   EXPECT_EQ(estimate.memory[2].name, kernel_spectra_name);
   EXPECT_EQ(estimate.memory[2].bytes, 4 * 20 * 2 * 2 * 3 * 32);
   EXPECT_EQ(estimate.memory[3].bytes, 4 * 32);
-  // 20 columns of 2 images of 3 x 16 planes; 4 times 6 products and 6 rows of 5, a line of 6.
+  // 20 columns of 2 channels of 3 x 16 planes; 4 times 6 products and 6 rows of 5, a line of 6.
   EXPECT_EQ(estimate.memory[4].name, worker_scratch_name);
   EXPECT_EQ(estimate.memory[4].bytes, 4 * 3 * (20 * 2 * 3 * 16 + 4 * (6 + 6 * 5) * 32 + 6 * 16));
   EXPECT_EQ(persistent_bytes(estimate.memory), estimate.memory[2].bytes + estimate.memory[3].bytes);
@@ -165,7 +165,7 @@ TEST(PlaneSeconds, RiseWithTheWorkAndFallWithTheWorkers) {
   EXPECT_DOUBLE_EQ(seconds(1, 65, 64, 4, 2), one) << "a block is computed whole";
 }
 
-// 36 tiles for two workers; all lanes of a block pass through the activation, 14 of 16 for nothing.
+// 36 tiles for two workers; all lanes of a block pass through the activation, although 14 of 16 are padding.
 TEST(PlaneSeconds, CountAnExponentialForWholeBlocks) {
   Tiling t;
   t.problem = layer(4, 2, {43, 30, 30}, Vec3::cube(4));

@@ -30,7 +30,7 @@ Seconds seconds_of(const PooledTiling& t, const DeviceSpec& spec = machine()) {
   return pooled_seconds(t, kernel_shapes(16), spec);
 }
 
-// One image to 20, every offset of 2x2x2 windows.
+// Returns a layer from one channel to 20, with every offset of 2x2x2 windows.
 ConvPoolProblem layers(Vec3 positions, Vec3 k) {
   ConvPoolProblem both;
   both.pool.mode = PoolMode::fragments;
@@ -39,7 +39,7 @@ ConvPoolProblem layers(Vec3 positions, Vec3 k) {
   return both;
 }
 
-// check(problem, tilings)
+// Calls check(problem, tilings) for random problems.
 template <class Check>
 void each_random(const Check& check) {
   for (int index = 0; index < test::case_count(40); ++index) {
@@ -93,7 +93,7 @@ TEST(PooledTiles, PartitionThePositions) {
   });
 }
 
-// Tiles of 6 x 8 x 8 of which 4 x 6 x 6 are valid: one position along z, two along y and x.
+// Returns tiles of 6 x 8 x 8 of which 4 x 6 x 6 are valid: one position along z, two along y and x.
 PooledTiling small_tiling() {
   const ConvPoolProblem both = layers({3, 5, 4}, Vec3::cube(3));
   return {{both.conv, 16, {6, 8, 8}, 1}, both.pool};
@@ -109,7 +109,7 @@ TEST(PooledTiles, ReadWhatTheirWindowsSeeAtAllOffsets) {
   EXPECT_EQ(t.positions(), (Vec3{2, 2, 3}));
 }
 
-// Whole windows of planes; the one that the next windows begin in is kept where there are two offsets.
+// Planes are held in whole windows. With two offsets, the plane in which the next windows begin is kept.
 TEST(PooledPlanes, AreThoseThatProductsTakeTogetherInWholeWindows) {
   const auto held = [](const PooledTiling& t, int simd_floats) {
     const PooledPlanes planes = planes_held(t, kernel_shapes(simd_floats));
@@ -138,7 +138,7 @@ TEST(PooledEstimate, HoldsWhatItSays) {
   EXPECT_EQ(estimate.memory[2].name, kernel_spectra_name);
   EXPECT_EQ(estimate.memory[2].bytes, 4 * plane_spectra_floats(t.conv));
   EXPECT_EQ(estimate.memory[3].bytes, 4 * 32);
-  // 34 columns of 16 planes, a line of 8, products and spectra of 5 planes; 5 planes of 5 lines of 16 images.
+  // 34 columns of 16 planes, a line of 8, products and spectra of 5 planes; 5 planes of 5 lines of 16 channels.
   EXPECT_EQ(t.conv.columns(), 34);
   EXPECT_EQ(estimate.spread, plane_spread(t.conv));
   EXPECT_GT(estimate.spread.y, 0);
@@ -155,7 +155,7 @@ TEST(PooledEstimate, OfTheDirectAlgorithmHoldsTaps) {
   EXPECT_EQ(estimate.memory[4].bytes, 4 * 3 * (rows_scratch(t.conv) + 3 * 25 * 16));
 }
 
-// Where a kernel has few taps they cost less than transforms.
+// With few taps, direct taps cost less than transforms.
 TEST(PooledSeconds, PreferTheDirectAlgorithmForSmallKernels) {
   const auto is_direct_faster = [](std::int64_t k) {
     const std::vector<PooledTiling> tilings =

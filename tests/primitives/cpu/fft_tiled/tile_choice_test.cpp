@@ -35,7 +35,7 @@ std::vector<TilePlan> plans_of(const ConvProblem& problem, int simd_floats = 16)
 
 class RandomOffers : public testing::Test {
  protected:
-  // check(problem, plans, lanes)
+  // Calls check(problem, plans, lanes) for random problems.
   template <class Check>
   static void each(const Check& check) {
     for (int index = 0; index < test::case_count(25); ++index) {
@@ -165,7 +165,7 @@ TEST(EstimateOf, NamesTheFormatsItIsFor) {
   EXPECT_EQ(estimate.memory.front().bytes, 4 * 3 * 8000);
 }
 
-// A tile's voxels are off together, as far as there are voxels.
+// Errors spread over all voxels of a tile that lie within the input.
 TEST(EstimateOf, SpreadsErrorsOverATileWithinTheInput) {
   TilePlan plan = plans_of(layer(20, 80, {10, 40, 50}, {1, 3, 4})).front();
   plan.tiling.T = {1, 16, 60};

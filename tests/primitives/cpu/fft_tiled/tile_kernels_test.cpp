@@ -60,7 +60,7 @@ TEST(BlockIndex, IsABijectionOntoThePairsOfAFrequency) {
   }
 }
 
-// Five blocks in groups of three and two: [group][image][block in group].
+// Five blocks in groups of three and two: [group][channel][block in group].
 TEST(BlockIndex, FollowsTheGroups) {
   const Tiling t = tiling_of(2, 80, 16);
   const std::int64_t expected[2][5] = {{0, 1, 2, 6, 7}, {3, 4, 5, 8, 9}};

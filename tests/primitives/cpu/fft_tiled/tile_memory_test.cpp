@@ -13,7 +13,8 @@ namespace {
 constexpr Format blocked{ElementType::f32, Layout::blocked16};
 constexpr int workers = 3;
 
-// 3 images of 8^3 to 20 images; 3 x 3 x 3 tiles of 4^3, of which 2^3 are valid; two stacks at a time.
+// Returns a plan of 3 channels of 8^3 to 20 channels; 3 x 3 x 3 tiles of 4^3, of which 2^3 are valid; two stacks at a
+// time.
 TilePlan small_plan() {
   TilePlan plan;
   plan.tiling.problem.in = {1, 3, Vec3::cube(8)};
@@ -38,11 +39,11 @@ TEST(TileMemory, OfASmallLayerByHand) {
   EXPECT_EQ(buffer(memory, input_name(0)).bytes, 4 * 16 * 512);
   EXPECT_EQ(buffer(memory, output_name).bytes, 4 * 32 * 216);
   EXPECT_EQ(buffer(memory, bias_name).bytes, 4 * 32);
-  // 10 columns: of kx = 0 and 2 three each, of kx = 1 four. Of 4 kz x 3 images x 2 blocks x (re, im) x 16.
+  // 10 columns: three each of kx = 0 and 2, four of kx = 1. Each has 4 kz x 3 channels x 2 blocks x (re, im) x 16.
   EXPECT_EQ(buffer(memory, kernel_spectra_name).bytes, 4 * 10 * 4 * 3 * 2 * 32);
   // 8 planes of 2 stacks of 2 blocks, one block between the columns.
   EXPECT_EQ(buffer(memory, tile_spectra_name).bytes, 4 * 2 * 10 * (8 * 2 * 2 + 1) * 32);
-  // Most is held by a column: 4 kz x 7 rows x 2 blocks, 3 planes of 3 x 2 kernels, 3 times 8 rows of a block.
+  // A column needs most: 4 kz x 7 rows x 2 blocks, 3 planes of 3 x 2 kernels, 3 times 8 rows of a block.
   EXPECT_EQ(buffer(memory, worker_scratch_name).bytes, 4 * workers * (4 * 7 * 64 + 3 * 6 * 16 + 3 * 8 * 16));
 }
 
@@ -76,7 +77,7 @@ TEST(TileMemory, SlotsHoldTileSpectraEach) {
   EXPECT_EQ(two, 2 * buffer(memory_of(plan), tile_spectra_name).bytes);
 }
 
-// One worker's scratch takes every task that it may run, and starts at a cache line.
+// One worker's scratch is large enough for every task that it may run, and starts at a cache line.
 TEST(TileMemory, ScratchTakesEveryTask) {
   for (int index = 0; index < test::case_count(300); ++index) {
     const std::uint64_t seed = test::base_seed() * 1000 + static_cast<std::uint64_t>(index);

@@ -1,4 +1,4 @@
-// What a planner relies on in the modelled times; how close they come to the clock is a matter for benchmarks.
+// Properties of the modelled times on which a planner relies; benchmarks check how close they are to measured times.
 #include "primitives/cpu/fft_tiled/tile_model.hpp"
 
 #include <gtest/gtest.h>
@@ -61,7 +61,7 @@ TEST(TileModel, GrowsWithInputsImagesAndExtent) {
   EXPECT_GT(seconds(plan_of(1, 32, 32, 100)), 5 * base);
 }
 
-// At most what reading it from memory takes.
+// A residual costs at most the time to read it from memory.
 TEST(TileModel, AResidualCostsItsReading) {
   const TilePlan plan = plan_of(1, 80, 80, 100);
   TilePlan fused = plan;
@@ -82,7 +82,7 @@ TEST(TileModel, ComputingKernelSpectraInEveryRunCosts) {
   EXPECT_GT(seconds(plan), kept);
 }
 
-// A tile of which almost nothing is valid wastes its arithmetic; one longer than the input its zeros.
+// A tile with almost no valid voxels wastes its arithmetic; one longer than the input computes zeros.
 TEST(TileModel, PrefersTilesThatFit) {
   const auto with_tile = [](std::int64_t edge) {
     TilePlan plan = plan_of(1, 80, 80, 28);
@@ -93,7 +93,7 @@ TEST(TileModel, PrefersTilesThatFit) {
   EXPECT_LT(with_tile(16), with_tile(26));
 }
 
-// A tile alone makes nothing of prepared kernels; among many each has its part in preparing them.
+// A single tile gains nothing from prepared kernels; many tiles share the cost of preparing them.
 TEST(TileModel, ThreeProductsNeedTilesToShareTheirKernels) {
   TilePlan plan = plan_of(1, 80, 80, 14);
   plan.tiling.stacks_per_batch = 1;

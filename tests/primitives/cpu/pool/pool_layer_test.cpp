@@ -17,7 +17,7 @@ extern const Primitive pool_max;
 
 namespace {
 
-// Tensors that no cache holds are stored past it; here, where there is no cache, that is all of them.
+// Tensors larger than the cache get non-temporal stores; with a cache of 0 bytes these are all tensors.
 TEST(PoolLayer, StoresPastTheCaches) {
   DeviceSpec spec = describe_cpu(2);
   spec.l3_bytes = 0;
@@ -30,7 +30,7 @@ TEST(PoolLayer, StoresPastTheCaches) {
   test::check_primitive(pool_average, average, *device, 6);
 }
 
-// More workers than planes: rows are shared out. Of few rows some get none.
+// With more workers than planes, workers share the rows; with few rows, some workers get none.
 TEST(PoolLayer, RowsOfFewPlanesAreSharedOut) {
   const auto device = std::move(backend().open(describe_cpu(5), std::int64_t{1} << 30, 0, 0).value());
   for (const std::int64_t rows : {2, 3, 9, 31, 60}) {
@@ -44,7 +44,7 @@ TEST(PoolLayer, RowsOfFewPlanesAreSharedOut) {
   }
 }
 
-// Offsets in groups are some of them at a time; past the caches as above.
+// Groups make some of the offsets at a time; stores are non-temporal as above.
 TEST(PoolLayer, PairsInGroupsAndPastTheCaches) {
   DeviceSpec spec = describe_cpu(2);
   spec.l3_bytes = 0;

@@ -15,7 +15,7 @@ TEST(PoolMpf, MatchesTheOracleOnRandomProblems) {
   test::check_random(pool_mpf, 25, [](test::Random& random) { return test::random_pool(random, PoolMode::fragments); });
 }
 
-// Two poolings in a row; every fragment voxel must be the dense maximum at the place fragments.hpp names.
+// Two poolings in a row; every fragment voxel must be the dense maximum at the place that fragments.hpp gives.
 TEST(PoolMpf, FragmentsRecombineToTheDenseMaximum) {
   const std::unique_ptr<Device> device = test::open_cpu();
   const PoolProblem first{

@@ -14,7 +14,7 @@ namespace {
 
 constexpr float untouched = -7.0F;
 
-// The largest of one lane over the window that begins at this voxel.
+// Returns the largest value of one lane over the window that begins at this voxel.
 float naive(const PairedPlane& plane, std::int64_t width, Vec3 first, std::int64_t lane) {
   float largest = -1e30F;
   for (std::int64_t i = 0; i < 4 * plane.window_z; ++i) {
@@ -49,7 +49,7 @@ TEST_P(PoolPairs, AgreeWithTheWindowAndWriteNothingElse) {
     plane.least = random.chance(0.5) ? 0.0F : -1e30F;
     const std::vector<float> in = random.normals((plane.window_z + plane.offsets.z - 1) * plane.step_z);
     plane.in = in.data();
-    // All rows of an offset, then those of the next, from an aligned address on.
+    // Rows of one offset follow those of the one before, from an aligned address on.
     const std::int64_t room = plane.rows * plane.out_step_y;
     const std::int64_t offsets = voxels(plane.offsets);
     std::vector<float> memory(static_cast<std::size_t>(offsets * room + 8), untouched);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr float untouched = -7.0F;
 
-// Max or sum of one lane over the window whose first voxel is voxel x of input row y.
+// Returns the maximum or sum of one lane over the window whose first voxel is voxel x of input row y.
 float naive(PoolKind kind, const PooledPlane& plane, std::int64_t width, std::int64_t y, std::int64_t x,
             std::int64_t lane) {
   float result = kind == PoolKind::max ? plane.in[y * plane.step_y + x * width + lane] : 0.0F;
@@ -28,7 +28,7 @@ std::int64_t input_row(const PooledPlane& plane, std::int64_t y) {
   return y / plane.kept_y * plane.stride_y + y % plane.kept_y;
 }
 
-// Sometimes more positions than are taken at once.
+// Returns a plane, sometimes with more positions than are processed at once.
 PooledPlane random_plane(test::Random& random, std::int64_t width) {
   PooledPlane plane;
   plane.window = random.vec3(1, most_pooled);
@@ -55,7 +55,7 @@ TEST_P(PoolVoxels, AgreeWithTheWindowAndWriteNothingElse) {
     PooledPlane plane = random_plane(random, width);
     const std::vector<float> in = random.normals(plane.window.z * plane.step_z);
     plane.in = in.data();
-    // All rows of an offset, then those of the next, from an aligned address on.
+    // Rows of one offset follow those of the one before, from an aligned address on.
     const std::int64_t room = plane.rows * plane.out_step_y;
     std::vector<float> memory(static_cast<std::size_t>(plane.kept_y * plane.kept_x * room + 8), untouched);
     float* const start = memory.data() + (32 - reinterpret_cast<std::uintptr_t>(memory.data()) % 32) % 32 / 4;

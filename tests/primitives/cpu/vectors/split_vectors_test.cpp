@@ -17,7 +17,7 @@ class AllVectors : public testing::Test {
  protected:
   static constexpr std::int64_t lanes = Isa::lanes;
 
-  // Lane by lane: compute(a, b) on vectors equals expected(a, b) on floats, exactly.
+  // Checks lane by lane that compute(a, b) on vectors equals expected(a, b) on floats, exactly.
   template <class Compute, class Expected>
   static void check(const Compute& compute, const Expected& expected) {
     test::Random random(test::base_seed());

@@ -18,7 +18,7 @@ constexpr double least_normal = 0x1p-126;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 constexpr float nan = std::numeric_limits<float>::quiet_NaN();
 
-// How far `found` is off, in units in the last place of floats as large as `exact`.
+// Returns the error of `found` in units in the last place of floats as large as `exact`.
 double units_off(float found, double exact) {
   if (found == static_cast<float>(exact)) return 0;
   return std::abs(found - exact) / std::ldexp(1.0, std::max(std::ilogb(exact), -126) - 23);
@@ -26,7 +26,7 @@ double units_off(float found, double exact) {
 
 double exact_sigmoid(double x) { return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x)); }
 
-// One float of each 4999, of all that there are: tiny, large, negative, infinite and none.
+// Returns every 4999th of all floats: tiny, large, negative, infinite and NaN.
 std::vector<float> floats_of_all_kinds() {
   constexpr std::uint64_t step = 4999;
   std::vector<float> values = {0.0F,   -0.0F,   infinity,     -infinity,    nan,
@@ -42,8 +42,8 @@ class VectorActivations : public testing::Test {
  protected:
   using V = typename Isa::V;
 
-  // function(x) is within `units` of exact(x) for every float x, or of those that are not above 0. Where it may
-  // vanish, what is below normal size need not be exact.
+  // Checks that function(x) is within `units` of exact(x) for every float x, or only for x <= 0 unless `above_zero`.
+  // With `may_vanish`, results below normal size need not be exact.
   template <class Function, class Exact>
   static void check(const Function& function, const Exact& exact, double units, bool above_zero, bool may_vanish) {
     SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(test::base_seed()));
@@ -82,8 +82,8 @@ TYPED_TEST(VectorActivations, AreAsExactAsTheyAreSaidToBe) {
               [](double x) { return x < 0 ? std::expm1(x) : x; }, 1, true, false);
 }
 
-// Every kind, infinities and numbers around zero among the arguments, in runs that are no whole vectors: what lies
-// before and behind stays.
+// Every kind of activation, with infinities and numbers around zero among the arguments. Runs are not whole vectors,
+// and the values before and behind them must not change.
 TYPED_TEST(VectorActivations, FollowTheDefinitionWhereverAValueLies) {
   const std::vector<float> some = {-infinity, -1.5F, infinity, 0.0F, -0.25F, 3.0F, -30.0F, 0.125F, 30.0F};
   for (int kind = 0; kind <= 5; ++kind) {
@@ -106,7 +106,7 @@ TYPED_TEST(VectorActivations, FollowTheDefinitionWhereverAValueLies) {
   }
 }
 
-// In every lane, and behind the last whole vector.
+// NaNs in every lane, and behind the last whole vector.
 TYPED_TEST(VectorActivations, WhatIsNoNumberStaysSo) {
   for (int kind = 0; kind <= 5; ++kind) {
     const Activation activation{static_cast<ActivationKind>(kind), 0.3F};
