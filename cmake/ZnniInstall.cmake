@@ -21,9 +21,11 @@ function(znni_install_library name)
 endfunction()
 
 znni_install_library(core primitives/core)
-znni_install_library(cpu primitives/cpu)
+znni_install_library(cpu primitives/cpu primitives/cpu/vectors primitives/cpu/device primitives/cpu/elementwise
+                     primitives/cpu/pool primitives/cpu/fft primitives/cpu/conv)
 znni_install_library(hybrid primitives/hybrid)
-znni_install_library(planner_lib planner)
+znni_install_library(planner_lib planner/base planner/network planner/geometry planner/plan planner/costs planner/layers
+                     planner/search planner/split planner/measure planner/report planner/program)
 znni_install_library(wire)
 znni_install_library(wire_convert proto/convert)
 znni_install_library(pipeline server/pipeline server/volume)

@@ -77,6 +77,8 @@ def layers_of(network):
     """Returns the chain of layers of a network's message."""
     if network.spatial_rank != 3:
         sys.exit(f"network {network.name}: has spatial_rank {network.spatial_rank}; only 3 is built")
+    if network.HasField("frame") or any(node.conv.pad_begin or node.conv.pad_end for node in network.node):
+        sys.exit(f"network {network.name}: pads; only networks that do not are built")
     layers, f = [], network.f_in
     for number, node in enumerate(network.node):
         layers.append(Layer(number, node, f))

@@ -21,7 +21,11 @@ void remove_node(LoadedNetwork& loaded, int node) {
   const Border outside = nodes[index(node)].outside;
   // The network's input has zeros there.
   const bool is_read = replacement > 0 && !readers_of(loaded.network, value).empty();
-  if (is_read && outside != Border{}) nodes[index(replacement - 1)].outside = outside;
+  if (is_read) {
+    // Either is what is left of the frame, along the axes where a reader pads.
+    Border& merged = nodes[index(replacement - 1)].outside;
+    merged = {max(merged.begin, outside.begin), max(merged.end, outside.end)};
+  }
   for (Node& other : nodes) {
     for (int& input : other.inputs) {
       if (input == value) input = replacement;

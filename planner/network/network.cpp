@@ -240,7 +240,13 @@ Result<void> check_all_used(const Network& network) {
 
 // What a frame asks of the network, whose reaches are known.
 Result<void> check_frame(const Network& network, const Walk& walk) {
-  if (network.frame == Border{}) return {};
+  if (network.frame == Border{}) {
+    for (const Node& node : network.nodes) {
+      if (node.outside != Border{})
+        return invalid("node " + node.name + " has voxels outside, and the network no frame");
+    }
+    return {};
+  }
   if (Result<void> sound = check_border("frame", network.frame, network.spatial_rank); !sound) return sound;
   const Reach& reach = walk.reach.back();
   if (reach.stride != Vec3::cube(1)) {

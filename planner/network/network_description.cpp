@@ -9,8 +9,12 @@ namespace {
 
 std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
-const std::string& value_name(const Network& network, int value) {
-  return value == 0 ? network.input_name : network.nodes[index(value - 1)].name;
+// The frame is part of the input's name: networks that differ in it alone are told apart.
+std::string value_name(const Network& network, int value) {
+  if (value > 0) return network.nodes[index(value - 1)].name;
+  const Border& frame = network.frame;
+  if (frame == Border{}) return network.input_name;
+  return network.input_name + " framed by " + to_string(frame.begin) + " and " + to_string(frame.end) + " zeros";
 }
 
 std::string border_text(const Node& node) {

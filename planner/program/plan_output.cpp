@@ -30,7 +30,9 @@ void say_bound(const Network& network, const Plan& plan, const Session& session)
     warn("patches of up to " + std::to_string(max_extent) + " voxels an axis were looked at, not only of " +
          std::to_string(defaults.most_extent) + ": a longer one is faster");
   }
-  const std::string note = bound_note(network, plan, max_extent, session.options.volume);
+  std::optional<Vec3> volume = session.options.volume;
+  if (volume) volume = framed(network, *volume);
+  const std::string note = bound_note(network, plan, max_extent, volume);
   if (!note.empty()) warn(note);
 }
 

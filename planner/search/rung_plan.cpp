@@ -10,6 +10,8 @@ namespace {
 
 PlanKey make_key(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
                  const SearchOptions& options) {
+  const Vec3 frame = network.frame.begin + network.frame.end;
+  const std::optional<Vec3> volume = options.volume ? std::optional(*options.volume - frame) : std::nullopt;
   return {network.name,
           describe(network),
           spec.name,
@@ -19,7 +21,7 @@ PlanKey make_key(const Network& network, const DeviceSpec& spec, const Catalogue
           catalogue.fingerprint(),
           Precision::fp32,
           to_string(options.pins),
-          options.volume};
+          volume};
 }
 
 }  // namespace

@@ -72,9 +72,11 @@ Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalo
     SearchLog lifted;
     Result<Plan> next = SearchSession(network, spec, catalogue, costs, own)
                             .within(own.memory_limit, log == nullptr ? nullptr : &lifted);
-    if (!next || next->predicted.voxels_per_second <= best->predicted.voxels_per_second) break;
+    const double before = best->predicted.voxels_per_second;
+    if (!next || next->predicted.voxels_per_second <= before) break;
     best = std::move(next);
     if (log != nullptr) *log = std::move(lifted);
+    if (best->predicted.voxels_per_second < worth_lifting * before) break;
   }
   return best;
 }

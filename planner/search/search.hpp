@@ -34,7 +34,7 @@ struct SearchProgress {
 struct SearchOptions {
   std::int64_t memory_limit = 0;  // bytes of host RAM for the whole running plan
   Strategy strategy = Strategy::cpu;
-  std::optional<Vec3> volume;  // extents the plan is for: its border waste counts
+  std::optional<Vec3> volume;  // extents the plan is for, with the network's frame: its border waste counts
   std::int64_t most_S = 4;
   std::int64_t most_extent = 1024;           // of a patch, per axis
   bool lifts_extent = false;                 // most_extent is doubled as long as the best patch ends there (search())
@@ -98,6 +98,7 @@ struct SearchLog {
 // is longer than half of it with a tenth of the memory left, and the next plan is faster; `log` is of the search whose
 // plan is returned.
 inline constexpr std::int64_t most_lifted_extent = 65536;
+inline constexpr double worth_lifting = 1.01;  // less gain than that ends it
 [[nodiscard]] Result<Plan> search(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
                                   CostSource& costs, const SearchOptions& options, SearchLog* log = nullptr);
 

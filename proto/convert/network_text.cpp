@@ -177,7 +177,11 @@ class Names {
 // What pads come to; a network that has its frame already has no pads.
 Result<LoadedNetwork> with_frame(LoadedNetwork network, const std::vector<Border>& pads) {
   const bool pads_too = std::any_of(pads.begin(), pads.end(), [](const Border& own) { return own != Border{}; });
-  if (pads_too && network.network.frame != Border{}) return corrupt("has pads and a frame; one of them is right");
+  const std::vector<Node>& nodes = network.network.nodes;
+  const bool framed =
+      network.network.frame != Border{} ||
+      std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.outside != Border{}; });
+  if (pads_too && framed) return corrupt("has pads and a frame; one of them is right");
   return without_padding(std::move(network), pads);
 }
 

@@ -51,11 +51,12 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
   const Vec3 before = halo / Vec3::cube(2);
   auto& properties = *response.mutable_properties();
   properties["field_of_view"] = extent_text(model.field_of_view, model.spatial_rank);
-  properties["halo_before"] = extent_text(before, model.spatial_rank);
-  properties["halo_after"] = extent_text(halo - before, model.spatial_rank);
   properties["least_input"] = extent_text(model.field_of_view, model.spatial_rank);
   properties["output_extent"] = "input - field_of_view + 1";
-  if (model.frame != Border{}) {
+  if (model.frame == Border{}) {
+    properties["halo_before"] = extent_text(before, model.spatial_rank);
+    properties["halo_after"] = extent_text(halo - before, model.spatial_rank);
+  } else {  // no block by itself has the volume's border
     properties["padding_before"] = extent_text(model.frame.begin, model.spatial_rank);
     properties["padding_after"] = extent_text(model.frame.end, model.spatial_rank);
   }

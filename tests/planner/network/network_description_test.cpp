@@ -16,13 +16,22 @@ Network padded() {
 }
 
 TEST(PlannerNetworkDescription, WhatIsSetToZeroIsPartOfANode) {
-  EXPECT_THAT(describe(padded()), testing::ElementsAre("a: conv 1 -> 2, k 1x3x3 <- input, outside 0x0x0 and 0x2x2 zero",
-                                                       "b: conv 2 -> 1, k 1x3x3 <- a"));
+  EXPECT_THAT(describe(padded()),
+              testing::ElementsAre("a: conv 1 -> 2, k 1x3x3 <- input framed by 0x0x0 and 0x2x2 zeros, "
+                                   "outside 0x0x0 and 0x2x2 zero",
+                                   "b: conv 2 -> 1, k 1x3x3 <- a"));
+}
+
+TEST(PlannerNetworkDescription, FramesTellNetworksApart) {
+  Network network = padded();
+  network.frame = {{0, 1, 1}, {0, 1, 1}};
+  EXPECT_NE(describe(network), describe(padded()));
 }
 
 TEST(PlannerNetworkDescription, OfAValidNetworkItSaysNothingOfBorders) {
   Network network = padded();
   network.nodes[0].outside = {};
+  network.frame = {};
   EXPECT_EQ(describe(network)[0], "a: conv 1 -> 2, k 1x3x3 <- input");
 }
 

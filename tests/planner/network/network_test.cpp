@@ -277,6 +277,9 @@ TEST(PlannerNetwork, BordersAreChecked) {
   network.nodes[0].outside = {};
   EXPECT_THAT(why_not(network), HasSubstr("frame.begin.z = 2 is not in [0, 0]"));
   network = framed_pair();
+  network.frame = {};
+  EXPECT_THAT(why_not(network), HasSubstr("node a has voxels outside, and the network no frame"));
+  network = framed_pair();
   network.frame.end.x = 3;
   EXPECT_THAT(why_not(network), HasSubstr("padding makes the output larger than the volume"));
   network = framed_pair();

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "planner/network/graph_passes.hpp"
+
 namespace znni {
 namespace {
 
@@ -74,6 +76,19 @@ TEST(PlannerPadding, AxesAndEndsArePaddedByThemselves) {
   EXPECT_EQ(valid->network.frame, pads);
   EXPECT_EQ(valid->network.nodes[0].outside, pads);
   EXPECT_EQ(lost_extent(valid->network), (Vec3{4, 1, 1}));
+}
+
+TEST(PlannerPadding, NodesThatAreTakenAwayLeaveWhatTheirReadersPad) {
+  const Border planes{{0, 1, 1}, {0, 1, 1}};
+  const Network network = network_of({conv("v", 1, 0),
+                                      {"same", Activate{}, {1}},
+                                      {"flat", Convolution{2, {1, 3, 3}, Vec3::cube(1), {}}, {2}},
+                                      conv("full", 3, 1),
+                                      {"sum", Add{}, {3, 4}}});
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, {}, planes, same(1), {}});
+  ASSERT_TRUE(valid) << valid.error().message;
+  const LoadedNetwork folded = fold_and_fuse(*valid);
+  EXPECT_EQ(folded.network.nodes[0].outside, same(1)) << describe(folded.network)[0];
 }
 
 TEST(PlannerPadding, WeightsStayBesideTheirNodes) {

@@ -110,6 +110,18 @@ TEST(VolumeChecks, WhatIsStandardisedAsAWholeCannotBeResumed) {
   EXPECT_FALSE(check_volume_header(later, model)->whole);
 }
 
+TEST(VolumeChecks, StreamsOfNetworksThatPadAreNotResumed) {
+  ModelInfo model = twice_model();
+  model.frame.begin.z = 1;
+  v1::VolumeHeader later = header();
+  EXPECT_TRUE(check_resume(later, "token", model));
+  later.set_first_plane(1);
+  later.set_resume_token("token");
+  EXPECT_EQ(check_resume(later, "token", model).error().code, ErrorCode::unsupported);
+  model.frame.begin = {0, 1, 1};
+  EXPECT_TRUE(check_resume(later, "token", model)) << "planes before the first are not read";
+}
+
 TEST(VolumeChecks, NormalisedByTheClient) {
   v1::VolumeHeader own = header();
   EXPECT_FALSE(check_volume_header(own, twice_model())->normalised);
