@@ -21,8 +21,8 @@ struct LoadedNetwork {
 
 [[nodiscard]] bool is_read_once(const Network& network, int value);
 
-// Takes `node` away; its readers read its first input instead, of which they then find zero what they found zero before
-// (Node::outside): what that input has there nobody else may read.
+// Takes `node` away; its readers read its first input instead. What they found set to zero (Node::outside) is then set
+// to zero in that input, too.
 void remove_node(LoadedNetwork& loaded, int node);
 
 // Takes away what nobody reads and is not the output.

@@ -65,8 +65,8 @@ struct Node {
   std::string name;  // of the file it came from
   Operation operation;
   std::vector<int> inputs;  // values; each below this node's own
-  // Of what it writes of a whole volume, the voxels that its readers' padding stands for: set to zero before they read
-  // (planner/network/padding.hpp).
+  // Voxels at the ends of what it writes of a whole volume that its readers take for padding. They are set to zero
+  // before they are read (planner/network/padding.hpp).
   Border outside = {};
   bool operator==(const Node&) const = default;
 };
@@ -79,7 +79,7 @@ struct Network {
   std::string input_name = "input";
   std::string output_name = "output";
   std::vector<Node> nodes;
-  // Zeros around the volume that the input consists of: none where no node pads (planner/network/padding.hpp).
+  // Zeros around the volume, which the input has as well; none if no node pads (planner/network/padding.hpp).
   Border frame = {};
   bool operator==(const Network&) const = default;
 };
@@ -109,15 +109,15 @@ struct Reach {
 // the node.
 [[nodiscard]] Result<void> check(const Network& network);
 
-// What check() asks of each node by itself: its inputs, windows and borders.
+// Checks the inputs, windows and borders of each node by itself. The error names the node.
 [[nodiscard]] Result<void> check_nodes(const Network& network);
 
 // Per value; requires check(). The last one is the network's: its fov is the smallest legal input extent.
 [[nodiscard]] std::vector<Reach> reaches(const Network& network);
-// Extent of the input for a volume of extent `volume`: with its frame.
+// Returns the extent of the input, frame included, for a volume of extent `volume`.
 [[nodiscard]] Vec3 framed(const Network& network, Vec3 volume);
-// Voxels per axis by which the output is smaller than the volume, plus 1: the field of view where no node pads. At
-// least 1; requires check().
+// Returns the voxels per axis by which the output is smaller than the volume, plus 1: the field of view if no node
+// pads. At least 1; requires check().
 [[nodiscard]] Vec3 lost_extent(const Network& network);
 // Images per value; requires check().
 [[nodiscard]] std::vector<std::int64_t> images(const Network& network);

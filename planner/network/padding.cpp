@@ -8,7 +8,7 @@
 namespace znni {
 namespace {
 
-// Where a value lies.
+// How much of frame and volume a value has left.
 struct Lattice {
   Border used;  // zeros of the frame that nodes up to it have padded with
   Vec3 lost;    // voxels of the volume that it lacks; negative where padding makes it larger
@@ -63,7 +63,7 @@ class Framing {
                    "has a stride of " + to_string(stride_of(node.operation)) + " in a network that pads; only 1"};
     }
     for (int& input : node.inputs) input = numbers_[index(input)];
-    // Of each input, what it has behind the node.
+    // Each input's lattice behind the node.
     std::vector<Lattice> behind;
     for (const int input : node.inputs) behind.push_back(lattices_[index(input)]);
     behind.front().used = behind.front().used + pads;
@@ -105,7 +105,7 @@ class Framing {
     return found;
   }
 
-  // What a value has of the frame left is outside, along axes where a reader pads.
+  // Sets what a value has left of the frame as outside, along axes where a reader pads.
   void set_borders() {
     const Border frame = lattices_.back().used;
     padded_.network.frame = frame;

@@ -267,7 +267,7 @@ struct Engine::State {
     }
     return whole_outlook_on(best->rung, work);
   }
-  // The same of an input that may not fit the network.
+  // Returns the best outlook; fails if the input, frame included, does not fit the network.
   [[nodiscard]] Result<JobOutlook> outlook_of(const Work& work) const {
     const VolumeShape& input = work.input;
     if (input.f != f_in) {

@@ -1,4 +1,4 @@
-// What a padded network's readers take for padding (planner/network/padding.hpp), in the tensor of a patch.
+// Sets to zero, in the tensor of a patch, what readers take for padding (planner/network/padding.hpp).
 #pragma once
 
 #include <span>

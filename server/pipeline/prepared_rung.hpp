@@ -45,8 +45,8 @@ class PreparedRung {
   // reads a new window, and its planar output, valid until the next.
   [[nodiscard]] const TensorView& input() const { return input_; }
   [[nodiscard]] const TensorView& output() const { return output_; }
-  // For a network that pads: where the patches of the next pass begin, as the geometry counts, in the framed volume of
-  // extent `volume`. What is not placed, as when layers are timed on zeros, has no border.
+  // Tells a network that pads where the patches of the next pass begin in the framed volume of extent `volume`; both
+  // are counted as in the geometry. Without it nothing is set to zero, as when layers are timed.
   void place(std::span<const Vec3> starts, Vec3 volume);
   // Runs the calls of pass `pass` in order and tells `observer` of each. Passes are run in their order, all those of
   // a window, since they leave values to each other. `cancelled` when `stop` asks for it between two calls.
