@@ -22,7 +22,8 @@ std::size_t of(std::size_t seed, Activation activation) {
 
 std::size_t hash(const ConvProblem& p) {
   const std::size_t shapes = of(of(of(of(0, p.in), p.f_out), p.k), p.dilation);
-  return of(of(of(of(shapes, p.activation), p.residual ? 1 : 0), p.before.in), p.before.out);
+  const std::size_t strided = p.stride == Vec3::cube(1) ? shapes : of(shapes, p.stride);
+  return of(of(of(of(strided, p.activation), p.residual ? 1 : 0), p.before.in), p.before.out);
 }
 std::size_t hash(const PoolProblem& p) {
   const std::size_t shapes = of(of(of(of(of(0, p.in), p.window), p.stride), p.fragments), p.groups);
@@ -39,6 +40,7 @@ std::size_t hash(const ConcatProblem& p) {
 }
 std::size_t hash(const ReorderProblem& p) { return of(of(of(0, p.in), p.from), p.to); }
 std::size_t hash(const CropProblem& p) { return of(of(of(0, p.in), p.begin), p.end); }
+std::size_t hash(const UpsampleProblem& p) { return of(of(of(0, p.in), p.factor), static_cast<std::int64_t>(p.kind)); }
 std::size_t hash(const ConvPoolProblem& p) { return mixed(hash(p.conv), hash(p.pool)); }
 
 }  // namespace

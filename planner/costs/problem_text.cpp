@@ -81,10 +81,11 @@ Parsed convolution(Pieces pieces) {
   if (!f_out || !pieces.take(", k ")) return std::nullopt;
   const std::optional<Vec3> k = pieces.extent();
   if (!k) return std::nullopt;
-  if (pieces.take(", dilation ")) {
-    const std::optional<Vec3> dilation = pieces.extent();
-    if (!dilation) return std::nullopt;
-    conv.dilation = *dilation;
+  for (const auto& [word, extent] : {std::pair{", dilation ", &conv.dilation}, std::pair{", stride ", &conv.stride}}) {
+    if (!pieces.take(word)) continue;
+    const std::optional<Vec3> found = pieces.extent();
+    if (!found) return std::nullopt;
+    *extent = *found;
   }
   conv.residual = pieces.take(", residual");
   const std::optional<Activation> fused = activation(pieces);
@@ -169,6 +170,14 @@ Parsed crop(Pieces pieces) {
   return CropProblem{*in, *begin, *end};
 }
 
+Parsed upsampling(Pieces pieces, UpsampleKind kind) {
+  const std::optional<Shape5> in = pieces.shape();
+  if (!in || !pieces.take(", factor ")) return std::nullopt;
+  const std::optional<Vec3> factor = pieces.extent();
+  if (!factor || !pieces.is_empty()) return std::nullopt;
+  return UpsampleProblem{*in, *factor, kind};
+}
+
 Parsed parse_one(std::string_view text) {
   Pieces pieces(text);
   if (pieces.take("conv ")) return convolution(pieces);
@@ -178,6 +187,8 @@ Parsed parse_one(std::string_view text) {
   if (pieces.take("concat ")) return concatenation(pieces);
   if (pieces.take("reorder ")) return reorder(pieces);
   if (pieces.take("crop ")) return crop(pieces);
+  if (pieces.take("upsample nearest ")) return upsampling(pieces, UpsampleKind::nearest);
+  if (pieces.take("upsample shuffle ")) return upsampling(pieces, UpsampleKind::shuffle);
   const bool softmax = pieces.take("softmax ");
   const bool affine = !softmax && pieces.take("scale and shift ");
   if (!softmax && !affine && !pieces.take("activation ")) return std::nullopt;

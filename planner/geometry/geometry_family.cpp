@@ -64,7 +64,7 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, c
   const Shape5 in = inputs.front();
   const int count = static_cast<int>(inputs.size());
   return std::visit(Overloaded{[&](const Convolution& c) -> LayerProblem {
-                                 return ConvProblem{in, c.f_out, c.k, c.dilation, c.activation, count == 2};
+                                 return ConvProblem{in, c.f_out, c.k, c.dilation, {1, 1, 1}, c.activation, count == 2};
                                },
                                [&](const Pooling& p) -> LayerProblem {
                                  return PoolProblem{in, p.window, p.stride, p.kind, mode.mode, before, mode.groups};

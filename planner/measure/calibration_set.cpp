@@ -23,7 +23,8 @@ LayerProblem convolution(std::int64_t S, std::int64_t f, std::int64_t f_out, std
   const double by_work = flops / (2.0 * static_cast<double>(S * f * f_out * k * k * k));
   const double by_bytes = bytes / (4.0 * static_cast<double>(S * (f + f_out)));
   const auto edge = std::max(least_output, static_cast<std::int64_t>(std::cbrt(std::min(by_work, by_bytes))));
-  return ConvProblem{{S, f, Vec3::cube(edge + k - 1)}, f_out, Vec3::cube(k), ones, {ActivationKind::relu, 0.0F}, false};
+  return ConvProblem{{S, f, Vec3::cube(edge + k - 1)}, f_out, Vec3::cube(k), ones, ones,
+                     {ActivationKind::relu, 0.0F},     false};
 }
 
 // An odd extent: what fragments of a pooling by two take.
@@ -51,7 +52,7 @@ std::vector<LayerProblem> problems(const DeviceSpec& spec, double scale) {
   }
   // First layers with the poolings behind them: odd kernels leave odd extents odd.
   for (const std::int64_t k : {3, 5, 7}) {
-    const ConvProblem first{images(1, bytes / 80), 80, Vec3::cube(k), ones, {ActivationKind::relu, 0.0F}};
+    const ConvProblem first{images(1, bytes / 80), 80, Vec3::cube(k), ones, ones, {ActivationKind::relu, 0.0F}};
     all.emplace_back(ConvPoolProblem{first, pooling(output_shape(first), PoolMode::fragments)});
   }
   const Shape5 in = images(80, bytes);

@@ -33,7 +33,7 @@ MemoryPlan input_output_buffers(const LayerProblem& problem, Format in, Format o
   return plan;
 }
 
-Vec3 spread_of_whole(const ConvProblem& conv) { return output_shape(conv).n - Vec3::cube(1); }
+Vec3 spread_of_whole(const ConvProblem& conv) { return conv.in.n - dilated(conv.k, conv.dilation); }
 
 std::string input_name(int index) { return "input " + std::to_string(index); }
 

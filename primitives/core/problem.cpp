@@ -42,7 +42,8 @@ Result<void> check_covers(Vec3 n, Vec3 window) {
 
 Result<void> check_conv(const ConvProblem& conv) {
   if (conv.f_out < 1) return invalid("f_out = " + std::to_string(conv.f_out) + " is below 1");
-  for (const auto& [name, value] : {std::pair{"k", conv.k}, std::pair{"dilation", conv.dilation}}) {
+  for (const auto& [name, value] :
+       {std::pair{"k", conv.k}, std::pair{"dilation", conv.dilation}, std::pair{"stride", conv.stride}}) {
     if (Result<void> positive = check_positive(name, value); !positive) return positive;
   }
   if (Result<void> covers_kernel = check_covers(conv.in.n, dilated(conv.k, conv.dilation)); !covers_kernel) {
@@ -105,6 +106,16 @@ Result<void> check_crop(const CropProblem& crop) {
   return {};
 }
 
+Result<void> check_upsample(const UpsampleProblem& upsample) {
+  if (Result<void> positive = check_positive("factor", upsample.factor); !positive) return positive;
+  const std::int64_t phases = voxels(upsample.factor);
+  if (upsample.kind == UpsampleKind::shuffle && upsample.in.f % phases != 0) {
+    return invalid("f = " + std::to_string(upsample.in.f) + " is not a multiple of the " + std::to_string(phases) +
+                   " voxels of the factor " + to_string(upsample.factor));
+  }
+  return check_shape(output_shape(upsample));
+}
+
 Result<void> check_conv_pool(const ConvPoolProblem& both) {
   if (both.conv.residual) return invalid("a convolution that is pooled has no residual");
   if (Result<void> sound = check_conv(both.conv); !sound) return sound;
@@ -128,7 +139,8 @@ Result<void> check_concat(const ConcatProblem& concat) {
 }
 
 Shape5 conv_output(const ConvProblem& conv) {
-  return {conv.in.S, conv.f_out, conv.in.n - dilated(conv.k, conv.dilation) + Vec3::cube(1)};
+  const Vec3 n_out = (conv.in.n - dilated(conv.k, conv.dilation)) / conv.stride + Vec3::cube(1);
+  return {conv.in.S, conv.f_out, n_out};
 }
 
 Shape5 pool_output(const PoolProblem& pool) {
@@ -138,6 +150,11 @@ Shape5 pool_output(const PoolProblem& pool) {
 }
 
 Shape5 crop_output(const CropProblem& crop) { return {crop.in.S, crop.in.f, crop.in.n - crop.begin - crop.end}; }
+
+Shape5 upsample_output(const UpsampleProblem& upsample) {
+  const std::int64_t phases = upsample.kind == UpsampleKind::shuffle ? voxels(upsample.factor) : 1;
+  return {upsample.in.S, upsample.in.f / phases, upsample.in.n * upsample.factor};
+}
 
 Shape5 concat_output(const ConcatProblem& concat) {
   Shape5 shape = concat.in.front();
@@ -161,6 +178,7 @@ std::string conv_text(const ConvProblem& conv) {
   text.append("conv ").append(to_string(conv.in)).append(" -> ").append(std::to_string(conv.f_out));
   text.append(", k ").append(to_string(conv.k));
   if (conv.dilation != Vec3::cube(1)) text += ", dilation " + to_string(conv.dilation);
+  if (conv.stride != Vec3::cube(1)) text += ", stride " + to_string(conv.stride);
   if (conv.residual) text += ", residual";
   return text += activation_text(conv.activation);
 }
@@ -174,6 +192,12 @@ std::string pool_text(const PoolProblem& pool) {
   if (pool.mode == PoolMode::plain) return text += ", plain";
   text.append(", fragments of ").append(to_string(pool.fragments));
   return pool.groups == Vec3::cube(1) ? text : text.append(" in groups ").append(to_string(pool.groups));
+}
+
+std::string upsample_text(const UpsampleProblem& upsample) {
+  std::string text = "upsample ";
+  text.append(to_string(upsample.kind)).append(" ").append(to_string(upsample.in));
+  return text.append(", factor ").append(to_string(upsample.factor));
 }
 
 std::string concat_text(const ConcatProblem& concat) {
@@ -223,6 +247,7 @@ Shape5 output_shape(const LayerProblem& problem) {
                                [](const ConcatProblem& concat) { return concat_output(concat); },
                                [](const CropProblem& crop) { return crop_output(crop); },
                                [](const ConvPoolProblem& both) { return pool_output(both.pool); },
+                               [](const UpsampleProblem& upsample) { return upsample_output(upsample); },
                                [](const auto& other) { return other.in; }},
                     problem);
 }
@@ -237,6 +262,7 @@ Result<void> check(const LayerProblem& problem) {
                                [](const ConcatProblem& concat) { return check_concat(concat); },
                                [](const CropProblem& crop) { return check_crop(crop); },
                                [](const ConvPoolProblem& both) { return check_conv_pool(both); },
+                               [](const UpsampleProblem& upsample) { return check_upsample(upsample); },
                                [](const AddProblem& add) -> Result<void> {
                                  if (add.inputs < 2) return invalid("an addition needs two inputs or more");
                                  return {};
@@ -264,6 +290,8 @@ std::string_view to_string(ActivationKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
+std::string_view to_string(UpsampleKind kind) { return kind == UpsampleKind::nearest ? "nearest" : "shuffle"; }
+
 std::string to_string(const LayerProblem& problem) {
   return std::visit(
       Overloaded{
@@ -282,7 +310,8 @@ std::string to_string(const LayerProblem& problem) {
           },
           [](const CropProblem& p) {
             return "crop " + to_string(p.in) + ", begin " + to_string(p.begin) + ", end " + to_string(p.end);
-          }},
+          },
+          [](const UpsampleProblem& upsample) { return upsample_text(upsample); }},
       problem);
 }
 

@@ -35,8 +35,10 @@ struct PlanesBefore {
   constexpr auto operator<=>(const PlanesBefore&) const = default;
 };
 
-// Valid (dilated) convolution with the activation fused:
-//   out[s][j][v] = activation(bias[j] + sum over i, d of kernel[j][i][d] * in[s][i][v + dilation * d])
+// Valid (dilated, strided) convolution with the activation fused:
+//   out[s][j][v] = activation(bias[j] + sum over i, d of kernel[j][i][d] * in[s][i][stride * v + dilation * d])
+// The output has (n - dilated(k)) / stride + 1 voxels per axis. If the division leaves a rest, the last voxels of the
+// input, as many as the rest, are not read (ONNX rounds down, too).
 // With a residual, a second input of the output's shape, residual[s][j][v] is added before the activation.
 // This is the one place that states the kernel's orientation: cross-correlation, as ONNX and every trained
 // net have it (the papers' formulas turn the kernel).
@@ -45,6 +47,7 @@ struct ConvProblem {
   std::int64_t f_out = 1;
   Vec3 k = Vec3::cube(1);
   Vec3 dilation = Vec3::cube(1);
+  Vec3 stride = Vec3::cube(1);
   Activation activation;
   bool residual = false;
   PlanesBefore before = {};  // set if a GPU computes it
@@ -142,8 +145,23 @@ struct ReorderProblem {
   constexpr auto operator<=>(const ReorderProblem&) const = default;
 };
 
-using LayerProblem = std::variant<ConvProblem, PoolProblem, ActivationProblem, SoftmaxProblem, ScaleShiftProblem,
-                                  AddProblem, ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem>;
+enum class UpsampleKind { nearest, shuffle };
+
+// A tensor with `factor` times as many voxels per axis.
+// nearest: every voxel is repeated, out[s][i][v] = in[s][i][v / factor].
+// shuffle: channels become voxels, the last step of a transposed convolution whose stride is its kernel's extent. in.f
+// is f_out * voxels(factor), and out[s][j][factor * v + o] = in[s][phase(o) * f_out + j][v] for every offset o in
+// [0, factor), where phase(o) is the row-major (z, y, x) index of o.
+struct UpsampleProblem {
+  Shape5 in;
+  Vec3 factor = Vec3::cube(2);
+  UpsampleKind kind = UpsampleKind::nearest;
+  constexpr auto operator<=>(const UpsampleProblem&) const = default;
+};
+
+using LayerProblem =
+    std::variant<ConvProblem, PoolProblem, ActivationProblem, SoftmaxProblem, ScaleShiftProblem, AddProblem,
+                 ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem, UpsampleProblem>;
 
 // Parameters of one layer, borrowed: the caller must keep them longer than the prepared layer. Host memory, float32.
 struct LayerWeights {
@@ -173,9 +191,10 @@ struct LayerWeights {
 
 // Returns one line that names the work in full: "conv 1x80x48x48x48 -> 80, k 5x5x5, residual, relu". Equal lines mean
 // equal work. Details that do not affect the work are left out: the alpha of a relu, the fragments of a plain pooling,
-// planes before. A pooled convolution gives "conv ..., then max pool ...". Used in reports and as the key of recorded
-// timings.
+// planes before, a dilation or a stride of 1. A pooled convolution gives "conv ..., then max pool ...". Used in reports
+// and as the key of recorded timings.
 [[nodiscard]] std::string to_string(const LayerProblem& problem);
 [[nodiscard]] std::string_view to_string(ActivationKind kind);
+[[nodiscard]] std::string_view to_string(UpsampleKind kind);
 
 }  // namespace znni

@@ -32,6 +32,10 @@ Result<Division> resolve(const Division& division, const ConvProblem& conv) {
 }  // namespace
 
 Result<SubLayers> divide(const ConvProblem& conv, const Division& division) {
+  if (conv.stride != Vec3::cube(1)) {
+    return Error{ErrorCode::unsupported,
+                 "convolutions without stride can be divided, not: " + to_string(LayerProblem(conv))};
+  }
   const Result<Division> part = resolve(division, conv);
   if (!part) return part.error();
   const Shape5 out = output_shape(conv);

@@ -16,7 +16,7 @@ namespace {
 using testing::HasSubstr;
 using testing::SizeIs;
 
-const ConvProblem problem{{2, 17, {6, 7, 8}}, 20, Vec3::cube(3), Vec3::cube(1), {}};
+const ConvProblem problem{{2, 17, {6, 7, 8}}, 20, Vec3::cube(3), Vec3::cube(1), Vec3::cube(1), {}};
 
 const Primitive& named(std::string_view name) {
   const auto rows = cpu::registry();

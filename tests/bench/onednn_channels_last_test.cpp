@@ -15,7 +15,7 @@ TEST(OnednnChannelsLast, IsRightWhateverTheNumberOfImages) {
   const std::unique_ptr<Device> device = test::open_cpu(2);
   const Primitive* const rows[] = {&onednn_channels_last};
   for (const std::int64_t f : {16, 17, 80}) {
-    const ConvProblem problem{{2, f, {6, 7, 18}}, 32, {3, 1, 3}, Vec3::cube(1), {}};
+    const ConvProblem problem{{2, f, {6, 7, 18}}, 32, {3, 1, 3}, Vec3::cube(1), Vec3::cube(1), {}};
     const auto times = run_layer(problem, rows, {device.get(), 1, {}, {}});
     // It refuses if the library has only reference code for the machine or for these channels.
     if (!times) {

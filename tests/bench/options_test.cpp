@@ -75,7 +75,7 @@ TEST(BenchOptions, EveryOptionOfALayerIsRead) {
   const LayerOptions options =
       layer({"layer", "--f",          "28",    "--f-out", "36", "--k",       "1,3,5", "--n",           "32", "--S",
              "8",     "--primitives", "a,b,c", "--mem",   "2G", "--threads", "3",     "--repetitions", "7",  "--json"});
-  const ConvProblem problem{{8, 28, Vec3::cube(32)}, 36, {1, 3, 5}, Vec3::cube(1), {}};
+  const ConvProblem problem{{8, 28, Vec3::cube(32)}, 36, {1, 3, 5}, Vec3::cube(1), Vec3::cube(1), {}};
   EXPECT_EQ(options.problem, problem);
   EXPECT_THAT(options.primitives, testing::ElementsAre("a", "b", "c"));
   EXPECT_EQ(options.memory, std::int64_t{2} << 30);
@@ -86,7 +86,7 @@ TEST(BenchOptions, EveryOptionOfALayerIsRead) {
 
 TEST(BenchOptions, ALayerHasDefaults) {
   const LayerOptions options = layer({"layer", "--n", "16,24,32"});
-  const ConvProblem problem{{1, 80, {16, 24, 32}}, 80, Vec3::cube(3), Vec3::cube(1), {}};
+  const ConvProblem problem{{1, 80, {16, 24, 32}}, 80, Vec3::cube(3), Vec3::cube(1), Vec3::cube(1), {}};
   EXPECT_EQ(options.problem, problem);
   EXPECT_THAT(options.primitives, testing::ElementsAre("cpu.conv.fft_tiled", "cpu.conv.onednn"));
   EXPECT_EQ(options.threads, std::nullopt);

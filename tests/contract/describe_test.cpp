@@ -99,9 +99,9 @@ TEST(ContractDescribe, GivesTheSameAnswerTwice) {
 
 TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
   const Shape5 shape{1, 4, {5, 5, 5}};
-  const ConvProblem conv{shape, 3, {2, 2, 2}, {1, 1, 1}, {}};
+  const ConvProblem conv{shape, 3, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {}};
   const std::vector<std::vector<LayerProblem>> kinds = {
-      {conv, ConvProblem{shape, 3, {1, 1, 1}, {1, 1, 1}, {}}},
+      {conv, ConvProblem{shape, 3, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {}}},
       {PoolProblem{.in = shape}},
       {ConvPoolProblem{conv, {.in = output_shape(conv)}}},
       {PoolProblem{.in = shape, .kind = PoolKind::average}},
@@ -113,6 +113,8 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
       {ConcatProblem{{shape, shape}}},
       {CropProblem{shape, {1, 0, 1}, {0, 2, 1}}},
       {ReorderProblem{shape, {}, {ElementType::f32, Layout::blocked8}}},
+      {UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::nearest},
+       UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::shuffle}},
   };
   for (const Primitive* primitive : cpu::registry()) {
     const auto takes = [primitive](const LayerProblem& problem) {
@@ -158,6 +160,7 @@ TEST(ContractDescribe, SurvivesHugeProblems) {
                      extent(),
                      random.vec3(1, 9),
                      random.vec3(1, 3),
+                     {1, 1, 1},
                      {},
                      random.chance(0.5)};
     conv.in.n = max(conv.in.n, dilated(conv.k, conv.dilation));

@@ -23,6 +23,15 @@ void check_all(const LayerProblem& problem, Device& device, std::uint64_t seed, 
   }
 }
 
+// Returns a strided convolution, which may leave a rest, and the pooling of its output.
+ConvPoolProblem strided_conv_pool(Random& random) {
+  ConvPoolProblem both = random_conv_pool_of_pairs(random, 4);
+  both.conv.stride = {random.integer(1, 2), random.integer(1, 3), 2};
+  const Vec3 steps = (both.pool.in.n - Vec3::cube(1)) * both.conv.stride;
+  both.conv.in.n = dilated(both.conv.k, both.conv.dilation) + steps + random.vec3(0, 1) % both.conv.stride;
+  return both;
+}
+
 // ZNNI_TEST_SEED=n ZNNI_TEST_CASES=1 repeats only case n.
 TEST(ContractResults, RandomProblems) {
   const std::array<std::unique_ptr<Device>, 4> devices = {open_cpu(1), open_cpu(2), open_cpu(3), open_cpu(2, 4)};
@@ -44,6 +53,22 @@ TEST(ContractResults, RandomProblems) {
   }
 }
 
+// A primitive that took a strided layer for a dense one would read the wrong voxels: what is accepted must be right.
+TEST(ContractResults, StridedConvolutions) {
+  const std::unique_ptr<Device> device = open_cpu(2);
+  Takers takers;
+  const int count = case_count(60);
+  for (int i = 0; i < count; ++i) {
+    const std::uint64_t seed = base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const int before = takers["cpu.conv.direct"];
+    check_all(random_strided_conv(random, 1e7), *device, seed, takers);
+    EXPECT_EQ(takers["cpu.conv.direct"], before + 1) << "a strided convolution has a planar way";
+    check_all(strided_conv_pool(random), *device, seed, takers);
+    if (HasFatalFailure()) return;
+  }
+}
+
 TEST(ContractResults, NamedCases) {
   const std::unique_ptr<Device> device = open_cpu(2);
   for (const char* file : {"convolutions.txt", "poolings.txt"}) {
@@ -62,7 +87,7 @@ TEST(ContractResults, NamedCases) {
 TEST(ContractResults, ManyWorkersLittleWork) {
   const std::unique_ptr<Device> device = open_cpu(9);
   Takers takers;
-  check_all(ConvProblem{{1, 1, {2, 3, 4}}, 1, {2, 2, 2}, {1, 1, 1}, {}}, *device, 1, takers);
+  check_all(ConvProblem{{1, 1, {2, 3, 4}}, 1, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {}}, *device, 1, takers);
   check_all(PoolProblem{.in = {1, 1, {2, 2, 2}}}, *device, 1, takers);
   check_all(SoftmaxProblem{{1, 2, {1, 1, 1}}}, *device, 1, takers);
   EXPECT_GE(takers.size(), 3U);

@@ -88,7 +88,8 @@ TEST(EmulatedKernels, TransposesMoveEveryElement) {
 }
 
 void check_first_pool(std::int64_t window_z) {
-  const ConvProblem conv{{1, 1, {6, 20, 34}}, 17, Vec3::cube(2), {1, 1, 1}, {ActivationKind::relu, 0}, false};
+  const ConvProblem conv{{1, 1, {6, 20, 34}},       17,   Vec3::cube(2), {1, 1, 1}, {1, 1, 1},
+                         {ActivationKind::relu, 0}, false};
   const Vec3 window{window_z, 2, 2};
   const ConvPoolProblem both{
       conv, {.in = output_shape(conv), .window = window, .stride = window, .mode = PoolMode::fragments}};

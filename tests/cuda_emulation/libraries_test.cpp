@@ -92,7 +92,7 @@ TEST(EmulatedFft, NeedsAnAreaAndWritesToIt) {
 
 // Of what runs here, cuDNN alone has no part.
 TEST(EmulatedCudnn, TakesNothing) {
-  const ConvProblem conv{{1, 2, {8, 8, 8}}, 2, Vec3::cube(3), {1, 1, 1}, {}, false};
+  const ConvProblem conv{{1, 2, {8, 8, 8}}, 2, Vec3::cube(3), {1, 1, 1}, {1, 1, 1}, {}, false};
   const DeviceSpec spec = cuda::spec_of(cuda::read_gpus().front());
   for (const Primitive* primitive : cuda::registry()) {
     if (primitive->name != "cuda.conv.cudnn") continue;

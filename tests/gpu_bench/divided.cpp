@@ -17,7 +17,8 @@ namespace {
 
 using cuda::CudaDevice;
 
-const ConvProblem conv{{1, 80, Vec3::cube(152)}, 80, Vec3::cube(5), Vec3::cube(1), {ActivationKind::relu, 0}, false};
+const ConvProblem conv{{1, 80, Vec3::cube(152)},  80,   Vec3::cube(5), Vec3::cube(1), Vec3::cube(1),
+                       {ActivationKind::relu, 0}, false};
 const Division slabs{0, 0, 0, 18};
 
 struct Weights {

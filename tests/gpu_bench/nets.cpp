@@ -59,6 +59,7 @@ std::vector<Layer> layers_of(const Table& table, std::int64_t last) {
                                   final ? images_out : images,
                                   Vec3::cube(i == 0 ? table.first_k : table.k),
                                   Vec3::cube(1),
+                                  Vec3::cube(1),
                                   Activation{ActivationKind::relu, 0.0F},
                                   false};
     } else {

@@ -37,7 +37,14 @@ std::vector<Values> within_reach(const LayerProblem& problem, std::span<const Va
   }
   if (const ConvProblem* conv = convolution_of(problem)) {
     const Vec3 read = dilated(conv->k, conv->dilation) - Vec3::cube(1);
-    largest[0] = largest_around(largest[0], conv->in.n, spread, read + spread, output_shape(*conv).n);
+    const Vec3 dense = conv->in.n - read;
+    largest[0] = largest_around(largest[0], conv->in.n, spread, read + spread, dense);
+    const PoolProblem strided{.in = {conv->in.S, 1, dense}, .window = Vec3::cube(1), .stride = conv->stride};
+    largest[0] = oracle_run(strided, std::span(largest.data(), 1), {});
+  }
+  if (const auto* upsample = std::get_if<UpsampleProblem>(&problem)) {
+    const Shape5 of_largest{upsample->in.S, 1, upsample->in.n};
+    largest[0] = oracle_run(UpsampleProblem{of_largest, upsample->factor}, std::span(largest.data(), 1), {});
   }
   const auto* both = std::get_if<ConvPoolProblem>(&problem);
   if (const auto* pool = both != nullptr ? &both->pool : std::get_if<PoolProblem>(&problem)) {

@@ -22,7 +22,7 @@ TEST(LocalTolerance, LargestAroundEndsWithTheVoxels) {
 
 // One huge voxel widens the tolerance only of voxels that read it or to which it spreads.
 TEST(LocalTolerance, OfAConvolutionFollowsWhatIsWithinReach) {
-  const ConvProblem conv{{1, 1, {1, 1, 20}}, 1, {1, 1, 3}, {1, 1, 1}, {}};
+  const ConvProblem conv{{1, 1, {1, 1, 20}}, 1, {1, 1, 3}, {1, 1, 1}, {1, 1, 1}, {}};
   const std::vector<float> kernels = {1, 1, 1};
   const LayerWeights weights{kernels, {}, {}, {}};
   std::vector<Values> inputs = {Values(20, 1.0)};
@@ -45,7 +45,7 @@ TEST(LocalTolerance, OfEvenValuesIsTheToleranceOfAll) {
   const PoolProblem pool{.in = in, .kind = PoolKind::average, .mode = PoolMode::plain};
   const std::vector<float> kernels(static_cast<std::size_t>(2 * 3 * 8), 0.5F);
   ConvPoolProblem both;
-  both.conv = {in, 2, {2, 2, 2}, {1, 1, 1}, {}};
+  both.conv = {in, 2, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {}};
   both.pool = {.in = output_shape(both.conv), .window = {1, 2, 2}, .stride = {1, 2, 2}};
   for (const LayerProblem& problem : {LayerProblem(pool), LayerProblem(both), LayerProblem(SoftmaxProblem{in})}) {
     const LayerWeights weights{kernels, {}, {}, {}};

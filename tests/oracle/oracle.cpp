@@ -38,14 +38,14 @@ void for_each(Vec3 n, const Body& body) {
   }
 }
 
-// Computes out[s][j] += weight * in[s][i] shifted by `shift`.
-void add_shifted(const Tensor& in, Tensor& out, std::int64_t s, std::int64_t i, std::int64_t j, Vec3 shift,
+// Computes out[s][j][v] += weight * in[s][i][stride * v + shift] for every v.
+void add_shifted(const Tensor& in, Tensor& out, std::int64_t s, std::int64_t i, std::int64_t j, Vec3 stride, Vec3 shift,
                  double weight) {
   for (std::int64_t z = 0; z < out.shape.n.z; ++z) {
     for (std::int64_t y = 0; y < out.shape.n.y; ++y) {
-      const double* from = in.row(s, i, z + shift.z, y + shift.y) + shift.x;
+      const double* from = in.row(s, i, stride.z * z + shift.z, stride.y * y + shift.y) + shift.x;
       double* to = out.row(s, j, z, y);
-      for (std::int64_t x = 0; x < out.shape.n.x; ++x) to[x] += weight * from[x];
+      for (std::int64_t x = 0; x < out.shape.n.x; ++x) to[x] += weight * from[stride.x * x];
     }
   }
 }
@@ -67,7 +67,7 @@ Values run(const ConvProblem& conv, std::span<const Values> inputs, const LayerW
       for_each(out.shape.n, [&](Vec3 v) { out.at(s, j, v) = bias; });
       for (std::int64_t i = 0; i < conv.in.f; ++i) {
         const float* kernel = weights.kernels.data() + (j * conv.in.f + i) * voxels(conv.k);
-        for_each(conv.k, [&](Vec3 d) { add_shifted(in, out, s, i, j, d * conv.dilation, *kernel++); });
+        for_each(conv.k, [&](Vec3 d) { add_shifted(in, out, s, i, j, conv.stride, d * conv.dilation, *kernel++); });
       }
     }
   }
@@ -175,6 +175,25 @@ Values run(const CropProblem& crop, std::span<const Values> inputs, const LayerW
   for (std::int64_t s = 0; s < crop.in.S; ++s) {
     for (std::int64_t j = 0; j < crop.in.f; ++j) {
       for_each(out.shape.n, [&](Vec3 v) { out.at(s, j, v) = in.at(s, j, crop.begin + v); });
+    }
+  }
+  return std::move(out.values);
+}
+
+double upsampled(const UpsampleProblem& problem, const Tensor& in, std::int64_t s, std::int64_t j, Vec3 v) {
+  const Vec3 factor = problem.factor;
+  if (problem.kind == UpsampleKind::nearest) return in.at(s, j, v / factor);
+  const Vec3 offset = v % factor;
+  const std::int64_t phase = (offset.z * factor.y + offset.y) * factor.x + offset.x;
+  return in.at(s, phase * output_shape(problem).f + j, v / factor);
+}
+
+Values run(const UpsampleProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
+  const Tensor in(problem.in, inputs[0]);
+  Tensor out(output_shape(problem));
+  for (std::int64_t s = 0; s < out.shape.S; ++s) {
+    for (std::int64_t j = 0; j < out.shape.f; ++j) {
+      for_each(out.shape.n, [&](Vec3 v) { out.at(s, j, v) = upsampled(problem, in, s, j, v); });
     }
   }
   return std::move(out.values);

@@ -14,39 +14,51 @@ Values run(const LayerProblem& problem, const std::vector<Values>& inputs, const
 }
 
 TEST(OracleConv, IsACrossCorrelationWithBias) {
-  const ConvProblem conv{{1, 1, {1, 1, 4}}, 1, {1, 1, 2}, {1, 1, 1}, {}};
+  const ConvProblem conv{{1, 1, {1, 1, 4}}, 1, {1, 1, 2}, {1, 1, 1}, {1, 1, 1}, {}};
   const std::vector<float> kernels = {10, 1};
   const std::vector<float> bias = {0.5};
   EXPECT_EQ(run(conv, {{1, 2, 3, 4}}, {kernels, bias, {}, {}}), (Values{12.5, 23.5, 34.5}));
 }
 
 TEST(OracleConv, MissingBiasIsZero) {
-  const ConvProblem conv{{1, 1, {1, 1, 2}}, 1, {1, 1, 1}, {1, 1, 1}, {}};
+  const ConvProblem conv{{1, 1, {1, 1, 2}}, 1, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {}};
   const std::vector<float> kernels = {3};
   EXPECT_EQ(run(conv, {{1, -2}}, {kernels, {}, {}, {}}), (Values{3, -6}));
 }
 
 TEST(OracleConv, SumsOverInputImages) {
-  const ConvProblem conv{{1, 2, {1, 1, 2}}, 2, {1, 1, 1}, {1, 1, 1}, {}};
+  const ConvProblem conv{{1, 2, {1, 1, 2}}, 2, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {}};
   const std::vector<float> kernels = {1, 10, 100, 1000};  // [f_out][f]
   EXPECT_EQ(run(conv, {{1, 2, 3, 4}}, {kernels, {}, {}, {}}), (Values{31, 42, 3100, 4200}));
 }
 
 TEST(OracleConv, DilationSpreadsTheKernelAlongItsAxis) {
-  const ConvProblem conv{{1, 1, {5, 1, 1}}, 1, {2, 1, 1}, {3, 1, 1}, {}};
+  const ConvProblem conv{{1, 1, {5, 1, 1}}, 1, {2, 1, 1}, {3, 1, 1}, {1, 1, 1}, {}};
   const std::vector<float> kernels = {1, 100};
   EXPECT_EQ(run(conv, {{1, 2, 3, 4, 5}}, {kernels, {}, {}, {}}), (Values{401, 502}));
 }
 
+TEST(OracleConv, StridesSkipVoxelsAndTheRestIsNotRead) {
+  const ConvProblem conv{{1, 1, {1, 4, 6}}, 1, {1, 1, 2}, {1, 1, 1}, {1, 3, 2}, {}};
+  const std::vector<float> kernels = {1, 100};
+  const Values in = {1,  2,  3,  4,  5,  6,    // read
+                     -1, -1, -1, -1, -1, -1,   // between
+                     -1, -1, -1, -1, -1, -1,   // between
+                     7,  8,  9,  10, 11, 12};  // read
+  EXPECT_EQ(run(conv, {in}, {kernels, {}, {}, {}}), (Values{201, 403, 605, 807, 1009, 1211}));
+  const ConvProblem rest{{1, 1, {1, 1, 7}}, 1, {1, 1, 2}, {1, 1, 2}, {1, 1, 3}, {}};
+  EXPECT_EQ(run(rest, {{1, 2, 3, 4, 5, 6, -1}}, {kernels, {}, {}, {}}), (Values{301, 604}));
+}
+
 TEST(OracleConv, AxesAreZYX) {
-  const ConvProblem conv{{1, 1, {2, 2, 2}}, 1, {2, 2, 2}, {1, 1, 1}, {}};
+  const ConvProblem conv{{1, 1, {2, 2, 2}}, 1, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, {}};
   const std::vector<float> kernels = {1, 2, 3, 4, 5, 6, 7, 8};
   EXPECT_EQ(run(conv, {{0, 0, 0, 0, 1, 0, 0, 0}}, {kernels, {}, {}, {}}), (Values{5}));
   EXPECT_EQ(run(conv, {{0, 1, 0, 0, 0, 0, 0, 0}}, {kernels, {}, {}, {}}), (Values{2}));
 }
 
 TEST(OracleConv, ActivatesLast) {
-  const ConvProblem conv{{1, 1, {1, 1, 2}}, 1, {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0}};
+  const ConvProblem conv{{1, 1, {1, 1, 2}}, 1, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0}};
   const std::vector<float> kernels = {1};
   const std::vector<float> bias = {-3};
   EXPECT_EQ(run(conv, {{2, 4}}, {kernels, bias, {}, {}}), (Values{0, 1}));
@@ -94,6 +106,21 @@ TEST(OracleElementwise, EveryKind) {
 TEST(OracleConcat, PutsImagesOfEachInputOfTheBatchTogether) {
   const ConcatProblem concat{{{2, 1, {1, 1, 1}}, {2, 2, {1, 1, 1}}}};
   EXPECT_EQ(run(concat, {{1, 2}, {10, 11, 20, 21}}), (Values{1, 10, 11, 2, 20, 21}));
+}
+
+TEST(OracleUpsample, NearestRepeatsVoxels) {
+  const UpsampleProblem problem{{1, 2, {1, 1, 2}}, {2, 1, 2}, UpsampleKind::nearest};
+  EXPECT_EQ(run(problem, {{1, 2, 3, 4}}), (Values{1, 1, 2, 2, 1, 1, 2, 2, 3, 3, 4, 4, 3, 3, 4, 4}));
+}
+
+// Phases come before channels: channels 0 and 1 are offset 0 of both outputs, channels 2 and 3 are offset 1.
+TEST(OracleUpsample, ShuffleMakesVoxelsOfChannels) {
+  const UpsampleProblem along_x{{1, 4, {1, 1, 2}}, {1, 1, 2}, UpsampleKind::shuffle};
+  EXPECT_EQ(run(along_x, {{1, 2, 10, 20, 3, 4, 30, 40}}), (Values{1, 3, 2, 4, 10, 30, 20, 40}));
+  const UpsampleProblem all{{1, 8, {1, 1, 1}}, {2, 2, 2}, UpsampleKind::shuffle};
+  EXPECT_EQ(run(all, {{0, 1, 2, 3, 4, 5, 6, 7}}), (Values{0, 1, 2, 3, 4, 5, 6, 7}));
+  const UpsampleProblem planes{{1, 4, {1, 1, 1}}, {2, 2, 1}, UpsampleKind::shuffle};
+  EXPECT_EQ(run(planes, {{5, 6, 7, 8}}), (Values{5, 6, 7, 8}));
 }
 
 TEST(OracleActivation, Values) {

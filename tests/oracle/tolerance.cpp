@@ -103,6 +103,7 @@ double bound(const AddProblem& problem, Largest inputs, const LayerWeights&) {
 
 double bound(const ConcatProblem&, Largest, const LayerWeights&) { return 0.0; }
 double bound(const CropProblem&, Largest, const LayerWeights&) { return 0.0; }
+double bound(const UpsampleProblem&, Largest, const LayerWeights&) { return 0.0; }
 double bound(const ReorderProblem&, Largest, const LayerWeights&) { return 0.0; }
 
 // Returns the largest value in a layer before its activation.

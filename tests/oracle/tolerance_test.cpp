@@ -13,7 +13,7 @@ namespace znni::oracle {
 namespace {
 
 ConvProblem conv_of(std::int64_t f, std::int64_t k) {
-  return {{1, f, Vec3::cube(k + 3)}, 2, Vec3::cube(k), {1, 1, 1}, {}};
+  return {{1, f, Vec3::cube(k + 3)}, 2, Vec3::cube(k), {1, 1, 1}, {1, 1, 1}, {}};
 }
 
 struct Data {
@@ -135,7 +135,8 @@ TEST(Tolerance, WithinIsThatOfInputsAsLarge) {
 
 // If all inputs are off by the maximum, in the worst directions, outputs are off by no more, and some by exactly that.
 TEST(Tolerance, CarriedIsTheMostThatInputsCanDo) {
-  const ConvProblem conv{{1, 1, {1, 1, 3}}, 1, {1, 1, 3}, {1, 1, 1}, {ActivationKind::leaky_relu, 2.0F}, true};
+  const ConvProblem conv{
+      {1, 1, {1, 1, 3}}, 1, {1, 1, 3}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::leaky_relu, 2.0F}, true};
   const std::vector<float> kernels = {1, -2, 4};
   const LayerWeights weights{kernels, {}, {}, {}};
   const std::vector<double> errors = {0.5, 0.25};

@@ -84,6 +84,7 @@ LayerProblem read_conv(Reader& reader) {
   reader.expect(", k ");
   conv.k = reader.vec3();
   if (reader.take(", dilation ")) conv.dilation = reader.vec3();
+  if (reader.take(", stride ")) conv.stride = reader.vec3();
   conv.residual = reader.take(", residual");
   conv.activation = reader.activation();
   return conv;

@@ -94,6 +94,12 @@ ConvProblem random_conv(Random& random, double most_flops) {
   }
 }
 
+ConvProblem random_strided_conv(Random& random, double most_flops) {
+  ConvProblem conv = random_conv(random, most_flops);
+  while (conv.stride == Vec3::cube(1)) conv.stride = random.vec3(1, 3);
+  return conv;
+}
+
 PoolProblem random_pool(Random& random, PoolMode mode) {
   PoolProblem pool;
   pool.kind = random.chance(0.5) ? PoolKind::max : PoolKind::average;
@@ -173,6 +179,15 @@ LayerProblem random_elementwise(Random& random) {
   return concat;
 }
 
+UpsampleProblem random_upsample(Random& random) {
+  UpsampleProblem upsample{random_shape(random, 35, 9), random.vec3(1, 3), UpsampleKind::nearest};
+  if (random.chance(0.3)) upsample.in.f = 8 * random.integer(1, 4);
+  if (random.chance(0.4)) return upsample;
+  upsample.kind = UpsampleKind::shuffle;
+  upsample.in.f *= voxels(upsample.factor);
+  return upsample;
+}
+
 ReorderProblem random_reorder(Random& random, std::int64_t width) {
   const Format planar;
   const Format blocked{ElementType::f32, width == 16 ? Layout::blocked16 : Layout::blocked8};
@@ -186,10 +201,13 @@ LayerProblem random_problem(Random& random) {
     case 0: return random_pool(random, PoolMode::plain);
     case 1: return random_pool(random, PoolMode::fragments);
     case 2: return random_elementwise(random);
-    case 3: return random_reorder(random, random.chance(0.5) ? 16 : 8);
+    case 3: {
+      const std::int64_t width = random.chance(0.5) ? 16 : 8;
+      return random.chance(0.3) ? LayerProblem(random_upsample(random)) : random_reorder(random, width);
+    }
     default: break;
   }
-  ConvProblem conv = random_conv(random);
+  ConvProblem conv = random.chance(0.25) ? random_strided_conv(random) : random_conv(random);
   if (!random.chance(0.15)) return conv;
   conv.k = conv.dilation = Vec3::cube(1);
   conv.in.f = random.integer(1, 4);

@@ -51,6 +51,9 @@ struct Weights {
 // Returns a legal problem that takes at most about `most_flops` of the textbook algorithm. Covers S 1-3, anisotropic n,
 // k and dilation, even k and k = 1, f and f_out that are not multiples of 16, every activation, residuals.
 [[nodiscard]] ConvProblem random_conv(Random& random, double most_flops = 4e7);
+// Returns such a problem with a stride of up to 3 per axis, which is not 1 on all of them. Covers rests that are not
+// read.
+[[nodiscard]] ConvProblem random_strided_conv(Random& random, double most_flops = 4e7);
 // Returns a pooling; covers windows that differ from the stride, fragments of earlier poolings, both kinds.
 [[nodiscard]] PoolProblem random_pool(Random& random, PoolMode mode);
 // Returns a convolution of up to `most_f` channels, sometimes dilated, and a pooling of either kind behind it.
@@ -60,6 +63,8 @@ struct Weights {
 [[nodiscard]] ConvPoolProblem random_conv_pool_of_pairs(Random& random, std::int64_t most_f, double most_flops = 4e6);
 [[nodiscard]] Activation random_activation(Random& random);
 [[nodiscard]] LayerProblem random_elementwise(Random& random);
+// Returns an upsampling of either kind, by up to 3 per axis, to channels that may fill blocks of 8 or 16 or not.
+[[nodiscard]] UpsampleProblem random_upsample(Random& random);
 // Returns a reorder between planar and the layout of `width` channels per block, in either direction.
 [[nodiscard]] ReorderProblem random_reorder(Random& random, std::int64_t width);
 // Returns any of the others.

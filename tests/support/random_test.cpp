@@ -45,6 +45,35 @@ TEST(Random, ConvolutionsCoverWhatMatters) {
   EXPECT_EQ(seen.size(), 16U + 6U);
 }
 
+TEST(Random, StridedConvolutionsCoverWhatMatters) {
+  std::set<std::string> seen;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    Random random(seed);
+    const ConvProblem conv = random_strided_conv(random);
+    EXPECT_NE(conv.stride, Vec3::cube(1));
+    const Vec3 steps = conv.in.n - dilated(conv.k, conv.dilation);
+    seen.insert(steps % conv.stride == Vec3{} ? "no rest" : "rest");
+    seen.insert(conv.stride.x == 1 ? "whole rows" : "strided rows");
+    seen.insert(output_shape(conv).n.x < 8 ? "short rows" : "long rows");
+    seen.insert(conv.dilation == Vec3::cube(1) ? "dense" : "dilated");
+    seen.insert(conv.residual ? "residual" : "alone");
+  }
+  EXPECT_EQ(seen.size(), 10U);
+}
+
+TEST(Random, UpsamplingsCoverWhatMatters) {
+  std::set<std::string> seen;
+  for (std::uint64_t seed = 0; seed < 500; ++seed) {
+    Random random(seed);
+    const UpsampleProblem upsample = random_upsample(random);
+    ASSERT_TRUE(check(upsample)) << to_string(LayerProblem(upsample));
+    const std::string kind(to_string(upsample.kind));
+    seen.insert(kind + (output_shape(upsample).f % 8 == 0 ? ", blocks" : ", rest"));
+    seen.insert(kind + (upsample.factor == Vec3::cube(1) ? ", the same" : ", larger"));
+  }
+  EXPECT_EQ(seen.size(), 8U);
+}
+
 TEST(Random, WeightsFitTheirProblem) {
   for (std::uint64_t seed = 0; seed < 100; ++seed) {
     Random random(seed);

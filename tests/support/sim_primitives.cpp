@@ -66,9 +66,9 @@ struct ConvRun {
   }
   void add_taps(std::int64_t s, std::int64_t i, Vec3 at, const float* kernel) const {
     for (std::int64_t d = 0; d < voxels(conv.k); ++d) {
-      const Vec3 from = at + conv.dilation * fragment_at(d, conv.k);
+      const Vec3 from = at * conv.stride + conv.dilation * fragment_at(d, conv.k);
       for (std::int64_t x = 0; x < out.shape.n.x; ++x) {
-        sums[x] += kernel[d] * in.at(s, i, {from.z, from.y, from.x + x});
+        sums[x] += kernel[d] * in.at(s, i, {from.z, from.y, from.x + x * conv.stride.x});
       }
     }
   }

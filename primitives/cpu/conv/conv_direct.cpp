@@ -43,8 +43,12 @@ double tiles_share(std::int64_t voxels) {
   return static_cast<double>(voxels) / static_cast<double>(direct_lanes) / vectors;
 }
 
+std::int64_t block_images(const ConvProblem& conv) {
+  return direct_block_images(output_shape(conv).n.x, conv.stride.x);
+}
+
 double voxel_tiles_efficiency(const ConvProblem& conv) {
-  const std::int64_t block = direct_block_images(output_shape(conv).n.x);
+  const std::int64_t block = block_images(conv);
   const auto rows = static_cast<double>(float_bytes(mul(mul(conv.in.f, conv.k.z), mul(conv.k.y, conv.in.n.x))));
   // A weight is broadcast for every channel, but an input vector is loaded once for all: few channels starve the units.
   const double images = static_cast<double>(std::min(conv.f_out, block)) / static_cast<double>(block);
@@ -56,11 +60,12 @@ double voxel_tiles_efficiency(const ConvProblem& conv) {
 double image_tiles_efficiency(const ConvProblem& conv) {
   const auto images = static_cast<double>(conv.f_out);
   const auto filled = static_cast<double>(round_up(conv.f_out, direct_lanes));
-  return image_tile_efficiency * images / filled * static_cast<double>(output_shape(conv).n.x) / (direct_lanes - 1);
+  const auto tile = static_cast<double>(direct_tile_voxels(output_shape(conv).n.x));
+  return image_tile_efficiency * images / filled * tile / (direct_lanes - 1);
 }
 
 Seconds model(const ConvProblem& conv, const DeviceSpec& spec) {
-  const bool by_voxels = output_shape(conv).n.x >= direct_lanes;
+  const bool by_voxels = is_tiled_by_voxels(output_shape(conv).n.x, conv.stride.x);
   const double efficiency =
       rate_share(spec) * (by_voxels ? voxel_tiles_efficiency(conv) : image_tiles_efficiency(conv));
   const auto outputs = static_cast<double>(elements(output_shape(conv)));
@@ -69,9 +74,7 @@ Seconds model(const ConvProblem& conv, const DeviceSpec& spec) {
   return modelled_time(spec, flops, 1.0, tensor_traffic(conv, planar_format, planar_format));
 }
 
-std::int64_t padded_images(const ConvProblem& conv) {
-  return round_up(conv.f_out, direct_block_images(output_shape(conv).n.x));
-}
+std::int64_t padded_images(const ConvProblem& conv) { return round_up(conv.f_out, block_images(conv)); }
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* conv = std::get_if<ConvProblem>(&problem);
@@ -94,7 +97,7 @@ struct Grouping {
 };
 
 Grouping group_blocks(const ConvProblem& conv, const DeviceSpec& spec) {
-  const std::int64_t block = direct_block_images(output_shape(conv).n.x);
+  const std::int64_t block = block_images(conv);
   const std::int64_t block_bytes = float_bytes(block * conv.in.f * voxels(conv.k));
   Grouping grouping;
   grouping.blocks = div_up(conv.f_out, block);
@@ -110,7 +113,7 @@ class ConvDirect final : public PreparedLayer {
  public:
   ConvDirect(const ConvProblem& conv, std::span<const float> kernels, std::span<const float> bias, Device& device)
       : conv_(conv),
-        block_(direct_block_images(output_shape(conv).n.x)),
+        block_(block_images(conv)),
         grouping_(group_blocks(conv, device.spec())),
         kernels_(kernels),
         bias_(bias),
@@ -139,11 +142,12 @@ class ConvDirect final : public PreparedLayer {
                    Vec3 start) const {
     const TensorView& in = inputs[0];
     const std::int64_t first = index * block_;
-    const DirectRow row{.in = &in.at(s, 0, start),
+    const DirectRow row{.in = &in.at(s, 0, start * conv_.stride),
                         .in_strides = in.strides,
                         .f = conv_.in.f,
                         .k = conv_.k,
                         .dilation = conv_.dilation,
+                        .step = conv_.stride.x,
                         .kernels = kernels_.data() + first * conv_.in.f * voxels(conv_.k),
                         .bias = bias_.data() + first,
                         .out = &out.at(s, first, start),
@@ -172,8 +176,7 @@ Result<std::unique_ptr<PreparedLayer>> prepare(const LayerProblem& problem, cons
   const auto& conv = std::get<ConvProblem>(problem);
   const std::span<float> kernels = persistent.grant_as<float>("kernels");
   const std::span<float> bias = persistent.grant_as<float>("bias");
-  pack_direct_kernels(weights.kernels, conv.in.f * voxels(conv.k), direct_block_images(output_shape(conv).n.x),
-                      kernels);
+  pack_direct_kernels(weights.kernels, conv.in.f * voxels(conv.k), block_images(conv), kernels);
   copy_padded(weights.bias, bias);
   return std::unique_ptr<PreparedLayer>(std::make_unique<ConvDirect>(conv, kernels, bias, device));
 }

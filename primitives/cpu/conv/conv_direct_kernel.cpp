@@ -58,15 +58,17 @@ void voxel_tile(const DirectRow& row, std::int64_t x) {
   }
 }
 
-// Computes all voxels (fewer than a vector) x 8 channels.
-template <int voxels>
-void image_tile(const DirectRow& row, std::int64_t) {
+// Computes `voxels` voxels, from voxel `first` on, x 8 channels. A row that is not strided is one tile.
+template <int voxels, bool is_strided>
+void image_tile(const DirectRow& row, std::int64_t first) {
+  const std::int64_t step = is_strided ? row.step : 1;
   Lanes sums[voxels];
   for (int x = 0; x < voxels; ++x) sums[x] = Eight::load(row.bias);
   for_each_input_row(row, direct_lanes, [&](const float* in, const float* kernels) {
+    in += first * step;
     for (std::int64_t d = 0; d < row.k.x; ++d) {
       const Lanes weights = Eight::load(kernels);
-      for (int x = 0; x < voxels; ++x) sums[x] += Eight::all(in[x]) * weights;
+      for (int x = 0; x < voxels; ++x) sums[x] += Eight::all(in[x * step]) * weights;
       in += row.dilation.x;
       kernels += direct_lanes;
     }
@@ -74,7 +76,7 @@ void image_tile(const DirectRow& row, std::int64_t) {
   for (int x = 0; x < voxels; ++x) {
     float images[direct_lanes];
     Eight::store(images, sums[x]);
-    for (std::int64_t j = 0; j < row.images; ++j) row.out[j * row.out_f + x] = images[j];
+    for (std::int64_t j = 0; j < row.images; ++j) row.out[j * row.out_f + first + x] = images[j];
   }
 }
 
@@ -87,8 +89,20 @@ constexpr std::array<std::array<Tile, most_vectors>, most_images> voxel_tiles = 
     {voxel_tile<4, 1>, voxel_tile<4, 2>, voxel_tile<4, 3>},
 }};
 
-constexpr std::array<Tile, direct_lanes - 1> image_tiles = {image_tile<1>, image_tile<2>, image_tile<3>, image_tile<4>,
-                                                            image_tile<5>, image_tile<6>, image_tile<7>};
+constexpr std::int64_t most_tile_voxels = direct_lanes - 1;
+
+template <bool is_strided>
+constexpr std::array<Tile, most_tile_voxels> image_tiles = {
+    image_tile<1, is_strided>, image_tile<2, is_strided>, image_tile<3, is_strided>, image_tile<4, is_strided>,
+    image_tile<5, is_strided>, image_tile<6, is_strided>, image_tile<7, is_strided>};
+
+// Computes a strided row in tiles of nearly equal length.
+void row_by_images(const DirectRow& row) {
+  const std::int64_t tile = direct_tile_voxels(row.voxels);
+  for (std::int64_t x = 0; x < row.voxels; x += tile) {
+    image_tiles<true>[static_cast<std::size_t>(std::min(tile, row.voxels - x) - 1)](row, x);
+  }
+}
 
 // Computes a row in tiles of up to 3 vectors. The last tile is moved back to end with the row and computes a few voxels
 // twice.
@@ -105,7 +119,13 @@ void row_by_voxels(const DirectRow& row) {
 
 }  // namespace
 
-std::int64_t direct_block_images(std::int64_t voxels) { return voxels >= direct_lanes ? most_images : direct_lanes; }
+bool is_tiled_by_voxels(std::int64_t voxels, std::int64_t step) { return voxels >= direct_lanes && step == 1; }
+
+std::int64_t direct_block_images(std::int64_t voxels, std::int64_t step) {
+  return is_tiled_by_voxels(voxels, step) ? most_images : direct_lanes;
+}
+
+std::int64_t direct_tile_voxels(std::int64_t voxels) { return div_up(voxels, div_up(voxels, most_tile_voxels)); }
 
 void pack_direct_kernels(std::span<const float> kernels, std::int64_t terms, std::int64_t block,
                          std::span<float> packed) {
@@ -119,8 +139,9 @@ void pack_direct_kernels(std::span<const float> kernels, std::int64_t terms, std
 }
 
 void direct_row(const DirectRow& row) {
-  if (row.voxels >= direct_lanes) return row_by_voxels(row);
-  image_tiles[static_cast<std::size_t>(row.voxels - 1)](row, 0);
+  if (row.step > 1) return row_by_images(row);
+  if (is_tiled_by_voxels(row.voxels, row.step)) return row_by_voxels(row);
+  image_tiles<false>[static_cast<std::size_t>(row.voxels - 1)](row, 0);
 }
 
 }  // namespace znni::cpu

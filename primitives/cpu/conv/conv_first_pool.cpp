@@ -186,6 +186,7 @@ Result<void> check_windows(const LayerProblem& problem) {
     return refusal(name, "convolutions of up to 8 images with a max pooling of pairs behind them", problem);
   }
   if (both->conv.dilation != Vec3::cube(1)) return refusal(name, "convolutions without dilation", problem);
+  if (both->conv.stride != Vec3::cube(1)) return refusal(name, "convolutions without stride", problem);
   if (may_fall(both->conv.activation)) return refusal(name, "activations that never fall", problem);
   const Vec3 longest = Vec3::cube(tile_extents().back());
   if (!covers(longest - both->pool.window - pooled_offsets(both->pool) + Vec3::cube(2), both->conv.k) ||

@@ -21,16 +21,17 @@ constexpr std::string_view slab_residual_name = "slab of residual rows";
 // The slabs may take 1/64 of the bytes of the tensors.
 constexpr std::int64_t slab_part = 64;
 
-// Fractions of the peak rate. Dilated taps use only half of the cache lines.
+// Fractions of the peak rate. Dilated taps and strides use only half of the cache lines.
 constexpr double efficiency = 0.90;
-constexpr double dilated_efficiency = 0.75;
+constexpr double sparse_efficiency = 0.75;
 constexpr double planar_efficiency = 1.00;
 
 // Returns one slab: `rows` rows of one output plane, from k.z input planes side by side.
 ConvProblem slab_of(const ConvProblem& problem, std::int64_t rows) {
   ConvProblem slab = problem;
   slab.in.S = 1;
-  slab.in.n = {problem.k.z, rows + problem.dilation.y * (problem.k.y - 1), problem.in.n.x};
+  const std::int64_t window = problem.dilation.y * (problem.k.y - 1) + 1;
+  slab.in.n = {problem.k.z, problem.stride.y * (rows - 1) + window, problem.in.n.x};
   slab.dilation.z = 1;
   return slab;
 }
@@ -133,8 +134,8 @@ class OnednnLayer final : public PreparedLayer {
       for (std::int64_t z = 0; z < n_out.z; ++z) {
         for (std::int64_t y = 0; y < n_out.y; y += rows) {
           const std::int64_t first = std::min(y, n_out.y - rows);  // the last slab overlaps the one before
-          fill(inputs[0], slabs.in, s, z, first, problem_.dilation.z);
-          if (problem_.residual) fill(inputs[1], slabs.residual, s, z, first, 1);
+          fill(inputs[0], slabs.in, s, problem_.stride * Vec3{z, first, 0}, problem_.dilation.z);
+          if (problem_.residual) fill(inputs[1], slabs.residual, s, {z, first, 0}, 1);
           const Result<void> done = convolutions_.slab.run(
               {slabs.in.data, slabs.residual.data, weights_.data(), bias_.data(), slabs.out.data, workspace});
           if (!done) return done;
@@ -145,14 +146,13 @@ class OnednnLayer final : public PreparedLayer {
     return {};
   }
 
-  // Copies the slab's rows of an input, from (z, y) on, with all their channels; the input planes are `step` apart.
-  void fill(const TensorView& in, const TensorView& slab, std::int64_t s, std::int64_t z, std::int64_t y,
-            std::int64_t step) {
+  // Copies the slab's rows of an input, from `start` on, with all their channels; the input planes are `step` apart.
+  void fill(const TensorView& in, const TensorView& slab, std::int64_t s, Vec3 start, std::int64_t step) {
     const std::int64_t width = block_width(in.format.layout);
     executor_.parallel_for(div_up(in.shape.f, width), [&](std::int64_t block, int) {
       for (std::int64_t tap = 0; tap < slab.shape.n.z; ++tap) {
         for (std::int64_t row = 0; row < slab.shape.n.y; ++row) {
-          const float* from = &in.at(s, block * width, {z + step * tap, y + row, 0});
+          const float* from = &in.at(s, block * width, {start.z + step * tap, start.y + row, 0});
           float* to = &slab.at(0, block * width, {tap, row, 0});
           copy_row(from, in.strides.x, to, slab.strides.x, in.shape.n.x, width);
         }
@@ -190,7 +190,8 @@ Seconds seconds(const ConvProblem& problem, const DeviceSpec& spec, Format in, F
     const auto written = static_cast<double>(tensor_bytes(output_shape(problem), out));
     return modelled_time(spec, direct_flops(padded) / planar_efficiency + activating, 1.0, bytes + written);
   }
-  const double reached = problem.dilation == Vec3::cube(1) ? efficiency : dilated_efficiency;
+  const bool is_sparse = problem.dilation != Vec3::cube(1) || problem.stride != Vec3::cube(1);
+  const double reached = is_sparse ? sparse_efficiency : efficiency;
   return modelled_time(spec, direct_flops(padded) / reached + activating, 1.0, bytes);
 }
 

@@ -55,6 +55,8 @@ Result<void> check_limits(const ConvProblem& problem) {
   return check_limit(kernels_limit, mul(mul(problem.f_out, problem.in.f), voxels(problem.k)));
 }
 
+memory::dims strides_of(const ConvProblem& problem) { return {problem.stride.z, problem.stride.y, problem.stride.x}; }
+
 // Returns the voxels left out between taps, as the library counts dilation; 0 along an axis of one tap.
 memory::dims gaps(const ConvProblem& problem) {
   memory::dims result;
@@ -126,7 +128,8 @@ Result<void> OnednnConvolution::create(const dnnl_memory_desc_t* weights) {
     const memory::desc out = describe_tensor(output_shape(problem_), out_.layout);
     const dnnl::convolution_forward::desc convolution(
         dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct, describe_tensor(in, in_.layout),
-        weights == nullptr ? any : memory::desc(*weights), bias, out, {1, 1, 1}, gaps(problem_), {0, 0, 0}, {0, 0, 0});
+        weights == nullptr ? any : memory::desc(*weights), bias, out, strides_of(problem_), gaps(problem_), {0, 0, 0},
+        {0, 0, 0});
     description_ = {convolution, attributes(problem_, out), engine_};
   });
 }

@@ -60,8 +60,10 @@ std::span<Complex> ConvFftLayer::tile(int worker, int index) const {
 }
 
 Result<ConvProblem> as_convolution(std::string_view name, const LayerProblem& problem) {
-  if (const auto* conv = std::get_if<ConvProblem>(&problem)) return *conv;
-  return refusal(name, "convolutions", problem);
+  const auto* conv = std::get_if<ConvProblem>(&problem);
+  if (conv == nullptr) return refusal(name, "convolutions", problem);
+  if (conv->stride != Vec3::cube(1)) return refusal(name, "convolutions without stride", problem);
+  return *conv;
 }
 
 }  // namespace znni::cpu

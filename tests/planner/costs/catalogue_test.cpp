@@ -71,7 +71,7 @@ TEST(PlannerCatalogue, FindsByName) {
 
 TEST(PlannerCatalogue, EstimateOfAStep) {
   const Catalogue catalogue = test::fake_catalogue();
-  const ConvProblem problem{{1, 2, Vec3::cube(4)}, 3, Vec3::cube(2), Vec3::cube(1), {}};
+  const ConvProblem problem{{1, 2, Vec3::cube(4)}, 3, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
   const DeviceSpec spec = test::fake_device();
   const Result<Estimate> two = catalogue.find_estimate("cpu.conv.staged", problem, spec, {{"part", 2}}, planar, planar);
   ASSERT_TRUE(two);
@@ -83,7 +83,7 @@ TEST(PlannerCatalogue, EstimateOfAStep) {
 
 TEST(PlannerCatalogue, StepsThatNoLongerFitAreRefusedInWords) {
   const Catalogue catalogue = test::fake_catalogue();
-  const ConvProblem problem{{1, 2, Vec3::cube(4)}, 3, Vec3::cube(2), Vec3::cube(1), {}};
+  const ConvProblem problem{{1, 2, Vec3::cube(4)}, 3, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
   const auto failure = [&](const char* name, const Variant& variant, Format in, Format out) {
     const Result<Estimate> found = catalogue.find_estimate(name, problem, test::fake_device(), variant, in, out);
     return found ? "no failure" : found.error().message;

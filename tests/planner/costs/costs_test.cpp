@@ -15,7 +15,7 @@ DeviceSpec device() {
 }
 
 LayerProblem conv(std::int64_t edge, std::int64_t f = 2) {
-  return ConvProblem{{1, f, Vec3::cube(edge)}, 3, Vec3::cube(2), Vec3::cube(1), {}};
+  return ConvProblem{{1, f, Vec3::cube(edge)}, 3, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
 }
 
 Estimate estimate(const LayerProblem& problem, Format format = drawn::planar, std::int64_t salt = 1) {

@@ -31,8 +31,8 @@ TEST(PlannerProblemFamily, ClassesAreOperationAndWindow) {
 }
 
 TEST(PlannerProblemFamily, OfRealProblems) {
-  const ConvProblem small{{1, 8, Vec3::cube(9)}, 16, Vec3::cube(3), Vec3::cube(1), {}};
-  const ConvProblem large{{64, 8, Vec3::cube(70)}, 16, Vec3::cube(3), Vec3::cube(1), {}};
+  const ConvProblem small{{1, 8, Vec3::cube(9)}, 16, Vec3::cube(3), Vec3::cube(1), Vec3::cube(1), {}};
+  const ConvProblem large{{64, 8, Vec3::cube(70)}, 16, Vec3::cube(3), Vec3::cube(1), Vec3::cube(1), {}};
   ConvProblem other = small;
   other.in.f = 9;
   EXPECT_EQ(problem_family(to_string(LayerProblem(small))), problem_family(to_string(LayerProblem(large))));

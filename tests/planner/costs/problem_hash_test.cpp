@@ -13,7 +13,7 @@ constexpr Vec3 twos = Vec3::cube(2);
 
 // Each differs from the others in one thing.
 std::vector<LayerProblem> problems() {
-  const ConvProblem conv{shape, 8, Vec3::cube(3), Vec3::cube(1), {ActivationKind::elu, 0.5F}};
+  const ConvProblem conv{shape, 8, Vec3::cube(3), Vec3::cube(1), Vec3::cube(1), {ActivationKind::elu, 0.5F}};
   const PoolProblem pool{shape, twos, twos};
   std::vector<LayerProblem> all = {conv, pool, SoftmaxProblem{shape}, ScaleShiftProblem{shape},
                                    AddProblem{shape, 2, {}}};
@@ -27,6 +27,8 @@ std::vector<LayerProblem> problems() {
   another_conv([](ConvProblem& p) { p.f_out = 9; });
   another_conv([](ConvProblem& p) { p.k.x = 1; });
   another_conv([](ConvProblem& p) { p.dilation.y = 2; });
+  another_conv([](ConvProblem& p) { p.stride = {1, 2, 1}; });
+  another_conv([](ConvProblem& p) { p.stride = {1, 1, 2}; });
   another_conv([](ConvProblem& p) { p.activation.alpha = 0.25F; });
   another_conv([](ConvProblem& p) { p.residual = true; });
   another_conv([](ConvProblem& p) { p.before.in = 1; });
@@ -47,6 +49,9 @@ std::vector<LayerProblem> problems() {
   all.emplace_back(ConcatProblem{{shape}});
   all.emplace_back(CropProblem{shape, {1, 1, 1}, {}});
   all.emplace_back(CropProblem{shape, {}, {1, 1, 1}});
+  all.emplace_back(UpsampleProblem{shape, twos, UpsampleKind::nearest});
+  all.emplace_back(UpsampleProblem{shape, twos, UpsampleKind::shuffle});
+  all.emplace_back(UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::nearest});
   all.emplace_back(ReorderProblem{shape, {}, {ElementType::f32, Layout::blocked8}});
   all.emplace_back(ReorderProblem{shape, {ElementType::f32, Layout::blocked8}, {}});
   PoolProblem behind = pool;

@@ -10,10 +10,10 @@ constexpr Vec3 two = {2, 2, 2};
 
 // Every kind of problem, every part of it.
 const std::vector<LayerProblem> problems = {
-    ConvProblem{shape, 16, {1, 2, 3}, Vec3::cube(1), {}, false},
-    ConvProblem{shape, 16, {3, 3, 3}, {1, 2, 4}, {ActivationKind::leaky_relu, 0.01F}, true},
-    ConvProblem{shape, 3, {1, 1, 1}, Vec3::cube(1), {ActivationKind::relu, 0.0F}, false},
-    ConvProblem{shape, 3, {1, 1, 1}, Vec3::cube(1), {ActivationKind::sigmoid, 0.0F}, true},
+    ConvProblem{shape, 16, {1, 2, 3}, Vec3::cube(1), Vec3::cube(1), {}, false},
+    ConvProblem{shape, 16, {3, 3, 3}, {1, 2, 4}, {1, 1, 1}, {ActivationKind::leaky_relu, 0.01F}, true},
+    ConvProblem{shape, 3, {1, 1, 1}, Vec3::cube(1), Vec3::cube(1), {ActivationKind::relu, 0.0F}, false},
+    ConvProblem{shape, 3, {1, 1, 1}, Vec3::cube(1), Vec3::cube(1), {ActivationKind::sigmoid, 0.0F}, true},
     PoolProblem{shape, {3, 3, 3}, two, PoolKind::average, PoolMode::plain, Vec3::cube(1), Vec3::cube(1)},
     PoolProblem{shape, two, two, PoolKind::max, PoolMode::fragments, {1, 2, 1}, Vec3::cube(1)},
     PoolProblem{shape, two, two, PoolKind::max, PoolMode::fragments, Vec3::cube(1), {2, 1, 1}},
@@ -25,8 +25,12 @@ const std::vector<LayerProblem> problems = {
     AddProblem{shape, 2, {ActivationKind::relu, 0.0F}},
     ConcatProblem{{shape, {2, 1, {9, 11, 13}}, shape}},
     CropProblem{shape, {1, 0, 2}, {0, 10, 3}},
+    UpsampleProblem{shape, {1, 2, 3}, UpsampleKind::nearest},
+    UpsampleProblem{shape, {2, 2, 1}, UpsampleKind::shuffle},
+    ConvProblem{shape, 16, {3, 3, 3}, Vec3::cube(1), two, {}, false},
+    ConvProblem{shape, 16, {3, 3, 3}, {1, 2, 4}, {1, 1, 3}, {ActivationKind::relu, 0.0F}, true},
     ReorderProblem{shape, {ElementType::f32, Layout::planar}, {ElementType::f32, Layout::blocked16}},
-    ConvPoolProblem{{shape, 3, {2, 2, 2}, Vec3::cube(1), {ActivationKind::relu, 0.0F}, false},
+    ConvPoolProblem{{shape, 3, {2, 2, 2}, Vec3::cube(1), Vec3::cube(1), {ActivationKind::relu, 0.0F}, false},
                     {{2, 3, {8, 10, 12}}, two, two, PoolKind::max, PoolMode::plain, Vec3::cube(1), Vec3::cube(1)}},
     ReorderProblem{shape, {ElementType::f16, Layout::channels_last}, {ElementType::f32, Layout::blocked8}},
     ReorderProblem{shape, {ElementType::f32, Layout::planar}, {ElementType::bf16, Layout::channels_last}},

@@ -37,7 +37,7 @@ TimingRecord record(const std::string& name, const LayerProblem& problem, Second
 }
 
 LayerProblem conv(std::int64_t edge, std::int64_t f = 2, std::int64_t f_out = 3) {
-  return ConvProblem{{1, f, Vec3::cube(edge)}, f_out, Vec3::cube(2), Vec3::cube(1), {}};
+  return ConvProblem{{1, f, Vec3::cube(edge)}, f_out, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
 }
 
 // A nanosecond an operation, in five sizes.
@@ -94,9 +94,9 @@ TEST(PlannerRecordedPrimitives, CostsTellRowsFromWhatLiesBeyond) {
   EXPECT_EQ(cost(conv(10)).basis, Basis::recorded);
   EXPECT_EQ(cost(conv(10)).error, 0.02);  // rows on a straight line
   EXPECT_EQ(cost(conv(64)).basis, Basis::model);
-  const ConvProblem slab{{1, 2, {3, 16, 16}}, 3, Vec3::cube(2), Vec3::cube(1), {}};
+  const ConvProblem slab{{1, 2, {3, 16, 16}}, 3, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
   EXPECT_EQ(cost(slab).basis, Basis::model) << "cubes alone are recorded";
-  const ConvProblem two{{2, 2, Vec3::cube(8)}, 3, Vec3::cube(2), Vec3::cube(1), {}};
+  const ConvProblem two{{2, 2, Vec3::cube(8)}, 3, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
   EXPECT_EQ(cost(two).basis, Basis::model) << "S of 1 alone is recorded";
   EXPECT_EQ(cost(conv(10, 4, 4)).basis, Basis::model);  // another family: by operation and window
   EXPECT_EQ(cost(conv(10, 4, 4)).error, 0.02);          // and no second family to learn from
@@ -106,7 +106,7 @@ TEST(PlannerRecordedPrimitives, CostsTellRowsFromWhatLiesBeyond) {
 
 TEST(PlannerRecordedPrimitives, RefuseWhatNoRowIsLike) {
   const RecordedPrimitives recorded = made();
-  const LayerProblem other = ConvProblem{{1, 2, Vec3::cube(9)}, 3, Vec3::cube(3), Vec3::cube(1), {}};
+  const LayerProblem other = ConvProblem{{1, 2, Vec3::cube(9)}, 3, Vec3::cube(3), Vec3::cube(1), Vec3::cube(1), {}};
   const auto refused = find(recorded, "there.conv").describe(other, machine().devices[0].spec);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().message, "no record of conv 2 -> 3, k 3x3x3, nor of another conv k 3x3x3");

@@ -6,7 +6,7 @@ namespace znni {
 namespace {
 
 TEST(PlannerRefusedSizes, ASizeIsAllThatIsReadAndWritten) {
-  const LayerProblem conv = ConvProblem{{2, 3, Vec3::cube(4)}, 5, Vec3::cube(2), Vec3::cube(1), {}};
+  const LayerProblem conv = ConvProblem{{2, 3, Vec3::cube(4)}, 5, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
   EXPECT_EQ(tensors_bytes(conv, {}, {}), 4.0 * (2 * 3 * 64 + 2 * 5 * 27));
   const LayerProblem sum = AddProblem{{1, 3, Vec3::cube(4)}, 2, {}};
   EXPECT_EQ(tensors_bytes(sum, {}, {}), 4.0 * 3 * (3 * 64));

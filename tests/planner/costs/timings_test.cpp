@@ -7,7 +7,7 @@
 namespace znni {
 namespace {
 
-const LayerProblem problem = ConvProblem{{1, 2, Vec3::cube(8)}, 3, Vec3::cube(2), Vec3::cube(1), {}};
+const LayerProblem problem = ConvProblem{{1, 2, Vec3::cube(8)}, 3, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
 
 DeviceSpec device() {
   DeviceSpec spec;

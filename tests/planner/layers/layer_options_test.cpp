@@ -11,7 +11,7 @@
 namespace znni {
 namespace {
 
-const LayerProblem conv = ConvProblem{{1, 2, Vec3::cube(8)}, 3, Vec3::cube(2), Vec3::cube(1), {}};
+const LayerProblem conv = ConvProblem{{1, 2, Vec3::cube(8)}, 3, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
 const LayerProblem sum = AddProblem{{1, 2, Vec3::cube(8)}, 2, {}};
 
 MemoryPlan memory() {
@@ -143,7 +143,8 @@ TEST_F(PlannerOptionTable, AsksALibraryOnlyForAllWays) {
   OptionTable table(with_slow, spec_, *costs_);
   OptionTable expected(with_open, spec_, *costs_);
   for (std::int64_t edge = 2; edge < 40; ++edge) {
-    const LayerProblem problem = ConvProblem{{1, 2, Vec3::cube(edge)}, 3, Vec3::cube(2), Vec3::cube(1), {}};
+    const LayerProblem problem =
+        ConvProblem{{1, 2, Vec3::cube(edge)}, 3, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
     const LayerOptions& options = expected.get(problem, {InputUse{}});
     described = 0;
     const Seconds least = table.least_seconds(problem, {InputUse{}});

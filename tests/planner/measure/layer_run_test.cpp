@@ -10,7 +10,7 @@
 namespace znni {
 namespace {
 
-const LayerProblem conv = ConvProblem{{1, 3, {5, 6, 7}}, 4, {2, 2, 3}, Vec3::cube(1), {}};
+const LayerProblem conv = ConvProblem{{1, 3, {5, 6, 7}}, 4, {2, 2, 3}, Vec3::cube(1), Vec3::cube(1), {}};
 
 TEST(PlannerLayerRun, ParametersHaveTheProblemsSizes) {
   const LayerParameters of_conv = random_parameters(conv);

@@ -17,7 +17,9 @@ std::string refusal_of(const LayerProblem& problem) {
   return sound.error().message;
 }
 
-ConvProblem conv_of(Vec3 n, Vec3 k, Vec3 dilation = Vec3::cube(1)) { return {{1, 2, n}, 3, k, dilation, {}}; }
+ConvProblem conv_of(Vec3 n, Vec3 k, Vec3 dilation = Vec3::cube(1)) {
+  return {{1, 2, n}, 3, k, dilation, {1, 1, 1}, {}};
+}
 
 TEST(Activation, FollowsItsDefinition) {
   EXPECT_EQ(apply({ActivationKind::none, 0}, -2.0F), -2.0F);
@@ -53,6 +55,43 @@ TEST(ConvProblem, HugeNumbersAreRefusedNotWrapped) {
   ConvProblem many = conv_of({4, 4, 4}, {1, 1, 1});
   many.f_out = huge;
   EXPECT_NE(refusal_of(many), "");
+}
+
+TEST(ConvProblem, AStrideDividesTheOutputAndLeavesTheRest) {
+  ConvProblem conv = conv_of({9, 9, 9}, {3, 2, 1}, {1, 2, 1});
+  conv.stride = {2, 3, 4};
+  EXPECT_EQ(refusal_of(conv), "");
+  EXPECT_EQ(output_shape(conv), (Shape5{1, 3, {4, 3, 3}}));
+  conv.in.n = {10, 8, 12};  // one more, one less, three more
+  EXPECT_EQ(output_shape(conv), (Shape5{1, 3, {4, 2, 3}}));
+  EXPECT_EQ(to_string(LayerProblem(conv)), "conv 1x2x10x8x12 -> 3, k 3x2x1, dilation 1x2x1, stride 2x3x4");
+  EXPECT_DOUBLE_EQ(direct_flops(conv), 2.0 * 3 * 24 * 2 * 6);
+  conv.residual = true;
+  EXPECT_EQ(input_shape(conv, 1), output_shape(conv));
+  conv.in.n = dilated(conv.k, conv.dilation);
+  EXPECT_EQ(output_shape(conv).n, Vec3::cube(1));
+  conv.in.n.y = 2;
+  EXPECT_EQ(refusal_of(conv), "n.y = 2 is smaller than the window 3");
+  conv.stride.z = 0;
+  EXPECT_NE(refusal_of(conv).find("stride.z = 0"), std::string::npos);
+}
+
+TEST(UpsampleProblem, HasMoreVoxels) {
+  const UpsampleProblem nearest{{1, 32, {8, 8, 8}}, {2, 2, 2}, UpsampleKind::nearest};
+  EXPECT_EQ(refusal_of(nearest), "");
+  EXPECT_EQ(output_shape(nearest), (Shape5{1, 32, {16, 16, 16}}));
+  EXPECT_EQ(to_string(LayerProblem(nearest)), "upsample nearest 1x32x8x8x8, factor 2x2x2");
+  EXPECT_DOUBLE_EQ(direct_flops(nearest), 32.0 * 16 * 16 * 16);
+  UpsampleProblem shuffle{{2, 24, {3, 4, 5}}, {1, 2, 3}, UpsampleKind::shuffle};
+  EXPECT_EQ(refusal_of(shuffle), "");
+  EXPECT_EQ(input_count(shuffle), 1);
+  EXPECT_EQ(input_shape(shuffle, 0), shuffle.in);
+  EXPECT_EQ(output_shape(shuffle), (Shape5{2, 4, {3, 8, 15}}));
+  EXPECT_EQ(to_string(LayerProblem(shuffle)), "upsample shuffle 2x24x3x4x5, factor 1x2x3");
+  shuffle.in.f = 25;
+  EXPECT_EQ(refusal_of(shuffle), "f = 25 is not a multiple of the 6 voxels of the factor 1x2x3");
+  EXPECT_NE(refusal_of(UpsampleProblem{{1, 1, {1, 1, 1}}, {1, 0, 1}}).find("factor.y = 0"), std::string::npos);
+  EXPECT_NE(refusal_of(UpsampleProblem{{1, 1, Vec3::cube(1 << 20)}, Vec3::cube(1 << 20)}), "");
 }
 
 TEST(CropProblem, LosesItsBorder) {
@@ -122,7 +161,7 @@ TEST(OtherProblems, InputsAndOutputs) {
 }
 
 TEST(ConvProblem, AResidualIsASecondInputOfTheOutputsShape) {
-  ConvProblem conv{{2, 3, {6, 5, 4}}, 7, {2, 3, 1}, {1, 1, 1}, {ActivationKind::relu, 0}};
+  ConvProblem conv{{2, 3, {6, 5, 4}}, 7, {2, 3, 1}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0}};
   EXPECT_EQ(input_count(conv), 1);
   conv.residual = true;
   EXPECT_EQ(input_count(conv), 2);
@@ -175,14 +214,14 @@ TEST(DirectFlops, IsTheTextbookNumber) {
 }
 
 TEST(ProblemText, NamesTheWholeProblem) {
-  const ConvProblem conv{{1, 80, {48, 48, 48}}, 80, {5, 5, 5}, {1, 1, 1}, {ActivationKind::relu, 0}};
+  const ConvProblem conv{{1, 80, {48, 48, 48}}, 80, {5, 5, 5}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0}};
   EXPECT_EQ(to_string(LayerProblem(conv)), "conv 1x80x48x48x48 -> 80, k 5x5x5, relu");
 }
 
 TEST(ProblemText, EqualTextsAreEqualProblems) {
   for (int i = 0; i < test::case_count(200); ++i) {
     test::Random random(test::base_seed() + static_cast<std::uint64_t>(i));
-    ConvProblem conv = test::random_conv(random);
+    ConvProblem conv = i % 2 == 0 ? test::random_conv(random) : test::random_strided_conv(random);
     const bool has_alpha =
         conv.activation.kind == ActivationKind::leaky_relu || conv.activation.kind == ActivationKind::elu;
     if (!has_alpha) conv.activation.alpha = 0.0F;

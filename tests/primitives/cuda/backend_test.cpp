@@ -20,6 +20,22 @@ TEST(CudaBackend, PrimitivesHaveNamesOfTheirOwn) {
   EXPECT_EQ(backend().name, "cuda");
 }
 
+// There are no kernels for them yet; a primitive that took them would compute something else.
+TEST(CudaBackend, EveryPrimitiveRefusesStridesAndUpsampling) {
+  const ConvProblem conv{{1, 2, {9, 9, 9}}, 4, {3, 3, 3}, {1, 1, 1}, {1, 1, 2}, {}};
+  const ConvPoolProblem both{conv, {.in = output_shape(conv), .mode = PoolMode::plain}};
+  ASSERT_TRUE(check(both));
+  for (const LayerProblem& unfit : {LayerProblem(conv), LayerProblem(both),
+                                    LayerProblem(UpsampleProblem{conv.in, {2, 2, 2}, UpsampleKind::nearest})}) {
+    for (const Primitive* primitive : registry()) {
+      const Result<std::vector<Estimate>> estimates = primitive->describe(unfit, described_gpu());
+      ASSERT_FALSE(estimates) << primitive->name << " takes " << to_string(unfit);
+      EXPECT_EQ(estimates.error().code, ErrorCode::unsupported);
+      EXPECT_THAT(estimates.error().message, ::testing::HasSubstr(", not: " + to_string(unfit)));
+    }
+  }
+}
+
 TEST(CudaBackend, ProbingNeedsNoDriver) { EXPECT_EQ(backend().probe().size(), read_gpus().size()); }
 
 TEST(CudaBackend, AGpuThatIsNotThereIsNamed) {

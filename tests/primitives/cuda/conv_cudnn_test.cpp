@@ -13,7 +13,7 @@ extern const Primitive conv_cudnn;
 namespace {
 
 ConvProblem eighty(std::int64_t n, std::int64_t k, std::int64_t S = 1) {
-  return {{S, 80, Vec3::cube(n)}, 80, Vec3::cube(k), Vec3::cube(1), {ActivationKind::relu, 0.0F}, false};
+  return {{S, 80, Vec3::cube(n)}, 80, Vec3::cube(k), Vec3::cube(1), Vec3::cube(1), {ActivationKind::relu, 0.0F}, false};
 }
 
 std::vector<Estimate> of_format(const std::vector<Estimate>& estimates, Format format) {
@@ -143,6 +143,9 @@ TEST(CudaConvCudnn, StreamedTensorsHaveEnginesOfTheirOwn) {
 TEST(CudaConvCudnn, RefusesInWords) {
   expect_refusal(conv_cudnn, SoftmaxProblem{{1, 3, {2, 2, 2}}}, "computes convolutions");
   expect_refusal(conv_cudnn, eighty(30, 3), "runs on GPUs", a_cpu());
+  ConvProblem strided = eighty(30, 3);
+  strided.stride.y = 2;
+  expect_refusal(conv_cudnn, strided, "convolutions without stride, not: conv");
   DeviceSpec unknown = described_gpu();
   unknown.name = "a GPU of which nothing is known";
   expect_refusal(conv_cudnn, eighty(30, 3), "cannot plan for 'a GPU of which nothing is known'", unknown);

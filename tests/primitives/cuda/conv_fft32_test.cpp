@@ -9,7 +9,7 @@ extern const Primitive conv_fft32;
 namespace {
 
 ConvProblem eighty(std::int64_t n, std::int64_t k) {
-  return {{1, 80, Vec3::cube(n)}, 80, Vec3::cube(k), Vec3::cube(1), {ActivationKind::relu, 0.0F}, false};
+  return {{1, 80, Vec3::cube(n)}, 80, Vec3::cube(k), Vec3::cube(1), Vec3::cube(1), {ActivationKind::relu, 0.0F}, false};
 }
 
 TEST(CudaConvFft32, OffersChunksKeptSpectraAndPrecisions) {
@@ -31,7 +31,8 @@ TEST(CudaConvFft32, TakesLessMemoryAndTimeThanCuFftOnTheSameTiles) {
 }
 
 TEST(CudaConvFft32, ShortAxesTakeWholeTiles) {
-  const FftTiling tiling = *make_tiling_of_32({{2, 3, {1, 20, 100}}, 4, {1, 3, 3}, {1, 1, 1}, {}, false}, 1 << 30);
+  const FftTiling tiling =
+      *make_tiling_of_32({{2, 3, {1, 20, 100}}, 4, {1, 3, 3}, {1, 1, 1}, {1, 1, 1}, {}, false}, 1 << 30);
   EXPECT_EQ(tiling.grid.tile.z, 32);
   EXPECT_EQ(tiling.grid.tiles.z, 1);
   EXPECT_EQ(tiling.grid.tiles.y, 1);
@@ -42,7 +43,10 @@ TEST(CudaConvFft32, RefusesInWords) {
   expect_refusal(conv_fft32, SoftmaxProblem{{1, 3, {2, 2, 2}}}, "computes convolutions");
   expect_refusal(conv_fft32, eighty(300, 30), "less than a third");
   expect_refusal(conv_fft32, eighty(30, 3), "runs on GPUs", a_cpu());
-  expect_refusal(conv_fft32, ConvProblem{{1, 1 << 20, {8, 8, 8}}, 1 << 20, {3, 3, 3}, {1, 1, 1}, {}, false},
+  ConvProblem strided = eighty(30, 3);
+  strided.stride.y = 2;
+  expect_refusal(conv_fft32, strided, "convolutions without stride, not: conv");
+  expect_refusal(conv_fft32, ConvProblem{{1, 1 << 20, {8, 8, 8}}, 1 << 20, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {}, false},
                  "pairs of images");
 }
 

@@ -8,7 +8,7 @@ extern const Primitive conv_fft;
 namespace {
 
 ConvProblem eighty(std::int64_t n, std::int64_t k) {
-  return {{1, 80, Vec3::cube(n)}, 80, Vec3::cube(k), Vec3::cube(1), {ActivationKind::relu, 0.0F}, false};
+  return {{1, 80, Vec3::cube(n)}, 80, Vec3::cube(k), Vec3::cube(1), Vec3::cube(1), {ActivationKind::relu, 0.0F}, false};
 }
 
 TEST(CudaConvFft, OffersTilesChunksKeptSpectraAndPrecisions) {
@@ -47,6 +47,9 @@ TEST(CudaConvFft, RefusesInWords) {
   expect_refusal(conv_fft, SoftmaxProblem{{1, 3, {2, 2, 2}}}, "computes convolutions");
   expect_refusal(conv_fft, eighty(300, 100), "less than a third");
   expect_refusal(conv_fft, eighty(30, 3), "runs on GPUs", a_cpu());
+  ConvProblem strided = eighty(30, 3);
+  strided.stride.y = 2;
+  expect_refusal(conv_fft, strided, "convolutions without stride, not: conv");
 }
 
 }  // namespace

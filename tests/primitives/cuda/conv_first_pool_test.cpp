@@ -10,7 +10,8 @@ namespace {
 
 ConvPoolProblem first_layers(std::int64_t f = 1) {
   ConvPoolProblem both;
-  both.conv = {{1, f, Vec3::cube(160)}, 80, Vec3::cube(4), Vec3::cube(1), {ActivationKind::relu, 0.0F}, false};
+  both.conv = {{1, f, Vec3::cube(160)},      80,   Vec3::cube(4), Vec3::cube(1), Vec3::cube(1),
+               {ActivationKind::relu, 0.0F}, false};
   both.pool = {.in = output_shape(both.conv), .mode = PoolMode::fragments};
   return both;
 }
@@ -43,6 +44,9 @@ TEST(CudaConvFirstPool, RefusesWhatItsTilesDoNotHold) {
   ConvPoolProblem wide = first_layers();
   wide.pool.window = wide.pool.stride = {1, 1, 4};
   expect_refusal(conv_first_pool, wide, "windows up to 3");
+  ConvPoolProblem strided = first_layers();
+  strided.conv.stride.z = 2;
+  expect_refusal(conv_first_pool, strided, "convolutions without stride, not: conv");
   expect_refusal(conv_first_pool, first_layers().conv, "with a max pooling behind them");
   expect_refusal(conv_first_pool, first_layers(), "runs on GPUs", a_cpu());
 }

@@ -7,7 +7,7 @@ extern const Primitive conv_first;
 namespace {
 
 ConvProblem first_layer(std::int64_t f) {
-  return {{1, f, Vec3::cube(40)}, 80, Vec3::cube(4), Vec3::cube(1), {ActivationKind::relu, 0.0F}, false};
+  return {{1, f, Vec3::cube(40)}, 80, Vec3::cube(4), Vec3::cube(1), Vec3::cube(1), {ActivationKind::relu, 0.0F}, false};
 }
 
 TEST(CudaConvFirst, WritesEveryFormatFromPlanarFloats) {
@@ -22,6 +22,9 @@ TEST(CudaConvFirst, RefusesManyImagesAndResiduals) {
   ConvProblem residual = first_layer(1);
   residual.residual = true;
   expect_refusal(conv_first, residual, "without a residual");
+  ConvProblem strided = first_layer(1);
+  strided.stride.x = 2;
+  expect_refusal(conv_first, strided, "convolutions without stride, not: conv");
   expect_refusal(conv_first, first_layer(1), "runs on GPUs", a_cpu());
 }
 

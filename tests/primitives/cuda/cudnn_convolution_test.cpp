@@ -8,7 +8,7 @@
 namespace znni::cuda {
 namespace {
 
-const ConvProblem conv{{2, 16, {9, 8, 7}}, 24, {3, 2, 1}, {2, 1, 1}, {ActivationKind::relu, 0.0F}, false};
+const ConvProblem conv{{2, 16, {9, 8, 7}}, 24, {3, 2, 1}, {2, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0.0F}, false};
 
 // The library checks extents against strides, padding and dilation when a graph is finalised.
 TEST(CudnnConvolution, GraphsOfEveryFormAndFormatAreTaken) {

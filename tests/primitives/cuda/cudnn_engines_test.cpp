@@ -15,7 +15,7 @@ std::vector<EngineChoice> engines(const ConvProblem& conv, Format format, CudnnF
 }
 
 ConvProblem eighty(std::int64_t n, std::int64_t k) {
-  return {{1, 80, Vec3::cube(n)}, 80, Vec3::cube(k), Vec3::cube(1), {ActivationKind::relu, 0.0F}, false};
+  return {{1, 80, Vec3::cube(n)}, 80, Vec3::cube(k), Vec3::cube(1), Vec3::cube(1), {ActivationKind::relu, 0.0F}, false};
 }
 
 TEST(CudnnEngines, StrictFloat32TakesNoMatrixUnits) {

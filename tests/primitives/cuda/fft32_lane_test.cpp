@@ -214,8 +214,8 @@ TEST(Fft32, RandomConvolutionsEqualTheOracle) {
 }
 
 TEST(Fft32, ImagesOfSeveralTilesAndChunksEqualTheOracle) {
-  check_convolution({{1, 2, {40, 33, 36}}, 3, {4, 3, 2}, {1, 1, 1}, {ActivationKind::relu, 0.0F}, true}, 3);
-  check_convolution({{2, 1, {3, 40, 61}}, 2, {2, 5, 1}, {1, 2, 1}, {}, false}, 4);
+  check_convolution({{1, 2, {40, 33, 36}}, 3, {4, 3, 2}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0.0F}, true}, 3);
+  check_convolution({{2, 1, {3, 40, 61}}, 2, {2, 5, 1}, {1, 2, 1}, {1, 1, 1}, {}, false}, 4);
 }
 
 }  // namespace

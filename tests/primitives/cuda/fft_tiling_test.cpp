@@ -152,7 +152,7 @@ TEST(FftTiling, ExtentsAreSmoothAndNoSmallerThanAsked) {
 }
 
 TEST(FftTiling, CutsLongAxesAndKeepsShortOnesWhole) {
-  const ConvProblem conv{{2, 80, {20, 100, 300}}, 80, {5, 5, 5}, {1, 1, 1}, {}, false};
+  const ConvProblem conv{{2, 80, {20, 100, 300}}, 80, {5, 5, 5}, {1, 1, 1}, {1, 1, 1}, {}, false};
   const std::optional<FftTiling> tiling = make_tiling(conv, 64, std::int64_t{1} << 30);
   ASSERT_TRUE(tiling.has_value());
   EXPECT_EQ(tiling->grid.tile.z, 20);
@@ -165,11 +165,12 @@ TEST(FftTiling, CutsLongAxesAndKeepsShortOnesWhole) {
   EXPECT_EQ(make_tiling_of_32(conv, 1 << 30)->spread, (Vec3{20 - 5, 32 - 5, 32 - 5}));
   EXPECT_EQ(tiling->frequencies(), 20 * 64 * 33);
   EXPECT_GE(tiling->chunks * tiling->chunk_tiles, 2 * 2 * 5);
-  EXPECT_FALSE(make_tiling({{1, 1, {99, 99, 99}}, 1, {30, 1, 1}, {1, 1, 1}, {}, false}, 32, 1 << 20).has_value());
+  EXPECT_FALSE(
+      make_tiling({{1, 1, {99, 99, 99}}, 1, {30, 1, 1}, {1, 1, 1}, {1, 1, 1}, {}, false}, 32, 1 << 20).has_value());
 }
 
 TEST(FftTiling, ChunksStayWithinWhatTheyAreGiven) {
-  const ConvProblem conv{{1, 80, {300, 300, 300}}, 80, {7, 7, 7}, {1, 1, 1}, {}, false};
+  const ConvProblem conv{{1, 80, {300, 300, 300}}, 80, {7, 7, 7}, {1, 1, 1}, {1, 1, 1}, {}, false};
   for (const std::int64_t mebibytes : {256, 2048}) {
     const FftTiling tiling = *make_tiling(conv, 48, mebibytes << 20);
     const std::int64_t spectra = complex_bytes(tiling.chunk_tiles * tiling.frequencies() * (80 + 80));
@@ -185,7 +186,7 @@ TEST(FftTiling, ChunksStayWithinWhatTheyAreGiven) {
 // The figures of the paper's primitive are whole-image spectra; with tiles the scratch no longer grows with the image.
 TEST(FftTiling, ScratchIsBoundedWhateverTheImage) {
   const auto scratch = [](std::int64_t n) {
-    const ConvProblem conv{{8, 80, Vec3::cube(n)}, 80, Vec3::cube(7), {1, 1, 1}, {}, false};
+    const ConvProblem conv{{8, 80, Vec3::cube(n)}, 80, Vec3::cube(7), {1, 1, 1}, {1, 1, 1}, {}, false};
     return peak(fft_buffers(conv, *make_tiling(conv, 48, std::int64_t{2048} << 20), true), MemorySpace::device);
   };
   EXPECT_LE(scratch(500), scratch(200) * 11 / 10);
@@ -193,7 +194,7 @@ TEST(FftTiling, ScratchIsBoundedWhateverTheImage) {
 }
 
 TEST(FftTiling, KeptSpectraAreAPersistentBuffer) {
-  const ConvProblem conv{{1, 80, Vec3::cube(100)}, 80, Vec3::cube(5), {1, 1, 1}, {}, false};
+  const ConvProblem conv{{1, 80, Vec3::cube(100)}, 80, Vec3::cube(5), {1, 1, 1}, {1, 1, 1}, {}, false};
   const FftTiling tiling = *make_tiling(conv, 32, 1 << 28);
   const MemoryPlan kept = fft_buffers(conv, tiling, true);
   const MemoryPlan anew = fft_buffers(conv, tiling, false);
@@ -204,7 +205,8 @@ TEST(FftTiling, KeptSpectraAreAPersistentBuffer) {
 }
 
 TEST(FftTiling, HugeProblemsSaturate) {
-  const ConvProblem conv{{1 << 20, 1 << 10, Vec3::cube(1 << 10)}, 1 << 10, Vec3::cube(3), {1, 1, 1}, {}, false};
+  const ConvProblem conv{
+      {1 << 20, 1 << 10, Vec3::cube(1 << 10)}, 1 << 10, Vec3::cube(3), {1, 1, 1}, {1, 1, 1}, {}, false};
   const std::optional<FftTiling> tiling = make_tiling(conv, 128, 1 << 30);
   ASSERT_TRUE(tiling.has_value());
   EXPECT_GT(peak(fft_buffers(conv, *tiling, false), MemorySpace::device), 0);

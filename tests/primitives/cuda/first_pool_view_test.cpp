@@ -96,7 +96,8 @@ TEST(FirstPoolView, RandomConvolutionsWithPoolingsEqualTheOracle) {
 
 ConvPoolProblem fragments_of(Vec3 n, Vec3 k, Vec3 p, std::int64_t f_out) {
   ConvPoolProblem both;
-  both.conv = {{1, 1, n + k - Vec3::cube(1)}, f_out, k, Vec3::cube(1), {ActivationKind::relu, 0.0F}, false};
+  both.conv = {{1, 1, n + k - Vec3::cube(1)}, f_out, k, Vec3::cube(1), Vec3::cube(1),
+               {ActivationKind::relu, 0.0F},  false};
   both.pool = {.in = {1, f_out, n}, .window = p, .stride = p, .mode = PoolMode::fragments};
   return both;
 }

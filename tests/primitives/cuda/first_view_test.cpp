@@ -66,8 +66,8 @@ TEST(FirstView, RandomConvolutionsOfFewImagesEqualTheOracle) {
 
 TEST(FirstView, LongRowsAreCoveredByPairsOfVoxels) {
   for (const std::int64_t n : {1, 31, 32, 33, 64, 65, 96, 130}) {
-    check_convolution({{1, 1, {2, 2, n + 1}}, 17, {2, 1, 2}, {1, 1, 1}, {ActivationKind::relu, 0.0F}, false}, last_bf16,
-                      true, static_cast<std::uint64_t>(n));
+    check_convolution({{1, 1, {2, 2, n + 1}}, 17, {2, 1, 2}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0.0F}, false},
+                      last_bf16, true, static_cast<std::uint64_t>(n));
   }
   EXPECT_EQ(first_row_lanes(1), 32);
   EXPECT_EQ(first_row_lanes(64), 32);
@@ -75,7 +75,7 @@ TEST(FirstView, LongRowsAreCoveredByPairsOfVoxels) {
 }
 
 TEST(FirstView, WeightsArePaddedWithZeros) {
-  const ConvProblem conv{{1, 1, {3, 3, 3}}, 3, {1, 1, 2}, {1, 1, 1}, {}, false};
+  const ConvProblem conv{{1, 1, {3, 3, 3}}, 3, {1, 1, 2}, {1, 1, 1}, {1, 1, 1}, {}, false};
   const std::vector<float> weights = first_weights(conv, std::vector<float>{1, 2, 3, 4, 5, 6});
   ASSERT_EQ(weights.size(), 32U);
   EXPECT_EQ(weights[0], 1.0F);

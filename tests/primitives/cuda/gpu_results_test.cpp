@@ -58,7 +58,8 @@ TEST_F(CudaResultsOnGpu, KernelsOfOurOwn) {
     for (const LayerProblem& problem : problems) check_all(problem, seed, "cuda.conv.cudnn");
     if (HasFatalFailure()) return;
   }
-  const ConvProblem conv{{1, 1, {10, 10, 38}}, 20, Vec3::cube(2), {1, 1, 1}, {ActivationKind::relu, 0}, false};
+  const ConvProblem conv{{1, 1, {10, 10, 38}},      20,   Vec3::cube(2), {1, 1, 1}, {1, 1, 1},
+                         {ActivationKind::relu, 0}, false};
   const ConvPoolProblem pooled{conv, {.in = output_shape(conv), .mode = PoolMode::fragments}};
   check_all(pooled, 1, "cuda.conv.cudnn");
   for (const char* name : {"cuda.conv.fft32", "cuda.conv.first_pool", "cuda.reorder"}) EXPECT_GT(takers_[name], 0);
@@ -68,7 +69,7 @@ TEST_F(CudaResultsOnGpu, KernelsOfOurOwn) {
 TEST_F(CudaResultsOnGpu, ConvolutionsOfStreams) {
   for (const PlanesBefore before : {PlanesBefore{1, 0}, {0, 1}, {2, 2}, {4, 3}}) {
     for (const std::int64_t f : {1, 12}) {
-      ConvProblem conv{{2, f, {8, 13, 15}}, 16, Vec3::cube(3), {1, 1, 1}, {ActivationKind::relu, 0}, false};
+      ConvProblem conv{{2, f, {8, 13, 15}}, 16, Vec3::cube(3), {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0}, false};
       conv.before = before;
       check_all(conv, 1);
     }
@@ -101,14 +102,19 @@ TEST_F(CudaResultsOnGpu, NamedCases) {
 // The layers of the benchmark nets, small: 80 images, kernels of 2 to 9, fragments in the batch.
 TEST_F(CudaResultsOnGpu, LayersOfTheBenchmarkNets) {
   for (const std::int64_t k : {2, 3, 4, 5, 7, 9}) {
-    check_all(ConvProblem{{2, 80, Vec3::cube(k + 7)}, 80, Vec3::cube(k), {1, 1, 1}, {ActivationKind::relu, 0}, false},
-              static_cast<std::uint64_t>(k));
+    check_all(
+        ConvProblem{
+            {2, 80, Vec3::cube(k + 7)}, 80, Vec3::cube(k), {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0}, false},
+        static_cast<std::uint64_t>(k));
   }
-  check_all(ConvProblem{{1, 1, Vec3::cube(20)}, 80, Vec3::cube(4), {1, 1, 1}, {ActivationKind::relu, 0}, false}, 1);
-  check_all(ConvProblem{{1, 80, Vec3::cube(12)}, 3, Vec3::cube(3), {1, 1, 1}, {}, false}, 1);
+  check_all(
+      ConvProblem{{1, 1, Vec3::cube(20)}, 80, Vec3::cube(4), {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0}, false},
+      1);
+  check_all(ConvProblem{{1, 80, Vec3::cube(12)}, 3, Vec3::cube(3), {1, 1, 1}, {1, 1, 1}, {}, false}, 1);
   check_all(PoolProblem{.in = {1, 80, Vec3::cube(17)}, .mode = PoolMode::fragments}, 1);
   for (const std::int64_t k : {2, 4, 6, 8}) {
-    const ConvProblem conv{{1, 1, Vec3::cube(k + 36)}, 80, Vec3::cube(k), {1, 1, 1}, {ActivationKind::relu, 0}, false};
+    const ConvProblem conv{{1, 1, Vec3::cube(k + 36)}, 80,   Vec3::cube(k), {1, 1, 1}, {1, 1, 1},
+                           {ActivationKind::relu, 0},  false};
     check_all(ConvPoolProblem{conv, {.in = output_shape(conv), .mode = PoolMode::fragments}}, 1);
   }
 }

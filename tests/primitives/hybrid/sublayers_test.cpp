@@ -27,6 +27,14 @@ Division random_division(const ConvProblem& conv, Random& random) {
   return division;
 }
 
+TEST(SubLayers, AreNotMadeOfStridedConvolutions) {
+  Random random(test::base_seed());
+  const Result<SubLayers> parts = divide(test::random_strided_conv(random), {});
+  ASSERT_FALSE(parts);
+  EXPECT_EQ(parts.error().code, ErrorCode::unsupported);
+  EXPECT_NE(parts.error().message.find("convolutions without stride can be divided, not: conv"), std::string::npos);
+}
+
 TEST(SubLayers, CoverEveryOutputWithWholeSums) {
   for (int i = 0; i < test::case_count(100); ++i) {
     Random random(test::base_seed() + static_cast<std::uint64_t>(i));

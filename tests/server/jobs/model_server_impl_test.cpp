@@ -20,7 +20,7 @@ using testing::HasSubstr;
 TEST_F(ModelServerTest, RecordsCorrectTheFormulasThatThereAre) {
   add_network("net");
   const std::string by_formulas = open()->models().at(0).plan_summary;
-  const LayerProblem conv = ConvProblem{{1, 1, Vec3::cube(9)}, 2, Vec3::cube(2), Vec3::cube(1), {}};
+  const LayerProblem conv = ConvProblem{{1, 1, Vec3::cube(9)}, 2, Vec3::cube(2), Vec3::cube(1), Vec3::cube(1), {}};
   const DeviceSpec spec = test::host_device(mib)->spec();
   const Primitive& oracle = *test::oracle_backend().primitives.front();
   const Estimate way = oracle.describe(conv, spec).value().front();

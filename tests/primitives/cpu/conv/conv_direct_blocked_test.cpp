@@ -27,15 +27,15 @@ TEST_P(BlockedWorkers, RandomConvolutionsAgreeWithTheOracle) {
 TEST_P(BlockedWorkers, EdgesAgreeWithTheOracle) {
   const Vec3 one = Vec3::cube(1);
   const ConvProblem problems[] = {
-      {{1, 1, {1, 1, 1}}, 1, {1, 1, 1}, one, {}},                                    // one voxel
-      {{1, 1, {5, 5, 5}}, 1, {5, 5, 5}, one, {ActivationKind::relu, 0}},             // k covers the input
-      {{1, 64, {1, 17, 35}}, 3, {1, 2, 2}, one, {ActivationKind::sigmoid, 0}},       // two dimensions, 256 taps
-      {{2, 3, {1, 1, 70}}, 2, {1, 1, 7}, one, {ActivationKind::tanh, 0}},            // one dimension
-      {{5, 2, {4, 6, 8}}, 33, {2, 2, 2}, {2, 1, 3}, {ActivationKind::elu, 0.5F}},    // just above a block
-      {{1, 4, {8, 5, 12}}, 15, {3, 2, 4}, one, {ActivationKind::leaky_relu, 0.2F}},  // just below
-      {{3, 1, {9, 38, 45}}, 80, {3, 3, 3}, one, {ActivationKind::relu, 0}},          // several tasks per plane
-      {{2, 33, {3, 18, 41}}, 20, {1, 1, 1}, one, {ActivationKind::relu, 0}},         // one tap of several blocks
-      {{1, 16, {4, 9, 40}}, 17, {2, 3, 3}, {1, 2, 1}, {}},                           // one whole block
+      {{1, 1, {1, 1, 1}}, 1, {1, 1, 1}, one, one, {}},                               // one voxel
+      {{1, 1, {5, 5, 5}}, 1, {5, 5, 5}, one, one, {ActivationKind::relu, 0}},        // k covers the input
+      {{1, 64, {1, 17, 35}}, 3, {1, 2, 2}, one, one, {ActivationKind::sigmoid, 0}},  // two dimensions, 256 taps
+      {{2, 3, {1, 1, 70}}, 2, {1, 1, 7}, one, one, {ActivationKind::tanh, 0}},       // one dimension
+      {{5, 2, {4, 6, 8}}, 33, {2, 2, 2}, {2, 1, 3}, {1, 1, 1}, {ActivationKind::elu, 0.5F}},  // just above a block
+      {{1, 4, {8, 5, 12}}, 15, {3, 2, 4}, one, one, {ActivationKind::leaky_relu, 0.2F}},      // just below
+      {{3, 1, {9, 38, 45}}, 80, {3, 3, 3}, one, one, {ActivationKind::relu, 0}},              // several tasks per plane
+      {{2, 33, {3, 18, 41}}, 20, {1, 1, 1}, one, one, {ActivationKind::relu, 0}},  // one tap of several blocks
+      {{1, 16, {4, 9, 40}}, 17, {2, 3, 3}, {1, 2, 1}, {1, 1, 1}, {}},              // one whole block
   };
   std::uint64_t seed = 90;
   for (const ConvProblem& problem : problems) test::check_primitive(conv_direct_blocked, problem, *device_, ++seed);
@@ -43,7 +43,7 @@ TEST_P(BlockedWorkers, EdgesAgreeWithTheOracle) {
 
 TEST(ConvDirectBlocked, RefusesWhatItDoesNotCompute) {
   const DeviceSpec spec = describe_cpu(1);
-  ConvProblem problem{{1, 4, Vec3::cube(40)}, 80, Vec3::cube(4), Vec3::cube(2), {}};
+  ConvProblem problem{{1, 4, Vec3::cube(40)}, 80, Vec3::cube(4), Vec3::cube(2), {1, 1, 1}, {}};
   EXPECT_EQ(conv_direct_blocked.describe(problem, spec).value().size(), 2U);
   problem.in.f = 5;  // with this many taps only from blocks
   EXPECT_EQ(conv_direct_blocked.describe(problem, spec).value().size(), 1U);
@@ -55,7 +55,7 @@ TEST(ConvDirectBlocked, RefusesWhatItDoesNotCompute) {
 // A kernel twice as long takes longer, but less than twice as long: writing costs the same.
 TEST(ConvDirectBlocked, EstimatesRiseWithTheTaps) {
   const auto seconds = [](std::int64_t k) {
-    const ConvProblem problem{{1, 1, Vec3::cube(64)}, 80, {k, 4, 4}, Vec3::cube(1), {}};
+    const ConvProblem problem{{1, 1, Vec3::cube(64)}, 80, {k, 4, 4}, Vec3::cube(1), Vec3::cube(1), {}};
     return conv_direct_blocked.describe(problem, describe_cpu(1)).value().front().time;
   };
   EXPECT_GT(seconds(8), seconds(4));
@@ -64,7 +64,8 @@ TEST(ConvDirectBlocked, EstimatesRiseWithTheTaps) {
 
 TEST(ConvDirectBlocked, CountsAnExponential) {
   const DeviceSpec spec = describe_cpu(1);
-  ConvProblem problem{{1, 80, Vec3::cube(20)}, 80, Vec3::cube(1), Vec3::cube(1), {ActivationKind::relu, 0}};
+  ConvProblem problem{{1, 80, Vec3::cube(20)},  80, Vec3::cube(1), Vec3::cube(1), Vec3::cube(1),
+                      {ActivationKind::relu, 0}};
   const Seconds relu = conv_direct_blocked.describe(problem, spec).value().front().time;
   problem.activation.kind = ActivationKind::tanh;
   EXPECT_GT(conv_direct_blocked.describe(problem, spec).value().front().time, relu);

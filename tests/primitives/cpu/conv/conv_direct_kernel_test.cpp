@@ -9,11 +9,20 @@
 namespace znni::cpu {
 namespace {
 
-TEST(ConvDirectKernel, BlocksAreEightImagesOnlyForShortRows) {
+TEST(ConvDirectKernel, BlocksAreEightImagesOnlyForShortAndStridedRows) {
   EXPECT_EQ(direct_block_images(1), 8);
   EXPECT_EQ(direct_block_images(7), 8);
   EXPECT_EQ(direct_block_images(8), 4);
   EXPECT_EQ(direct_block_images(1000), 4);
+  EXPECT_EQ(direct_block_images(1000, 2), 8);
+}
+
+TEST(ConvDirectKernel, TilesOfAStridedRowAreNearlyEqual) {
+  EXPECT_EQ(direct_tile_voxels(1), 1);
+  EXPECT_EQ(direct_tile_voxels(7), 7);
+  EXPECT_EQ(direct_tile_voxels(8), 4);
+  EXPECT_EQ(direct_tile_voxels(15), 5);
+  EXPECT_EQ(direct_tile_voxels(700), 7);
 }
 
 TEST(ConvDirectKernel, PackingPutsTheImagesOfABlockSideBySide) {
@@ -35,18 +44,19 @@ TEST(ConvDirectKernel, PackingGoesOnWithTheNextBlock) {
 struct RowCase {
   std::int64_t voxels;
   std::int64_t images;
+  std::int64_t step = 1;
 };
 
 class DirectRowTest : public ::testing::TestWithParam<RowCase> {};
 
 // The values are small integers, so float32 is exact in any order.
 TEST_P(DirectRowTest, SumsOverImagesAndWindow) {
-  const auto [count, images] = GetParam();
-  const std::int64_t block = direct_block_images(count);
+  const auto [count, images, step] = GetParam();
+  const std::int64_t block = direct_block_images(count, step);
   const std::int64_t f = 3;
   const Vec3 k{2, 2, 3};
   const Vec3 dilation{1, 2, 2};
-  const Vec3 n{2, 3, count + 4};
+  const Vec3 n{2, 3, step * (count - 1) + 5};
   test::Random random(7);
   std::vector<float> in(static_cast<std::size_t>(f * voxels(n)));
   for (float& value : in) value = static_cast<float>(random.integer(-8, 8));
@@ -63,6 +73,7 @@ TEST_P(DirectRowTest, SumsOverImagesAndWindow) {
               .f = f,
               .k = k,
               .dilation = dilation,
+              .step = step,
               .kernels = packed.data(),
               .bias = bias.data(),
               .out = out.data(),
@@ -76,7 +87,7 @@ TEST_P(DirectRowTest, SumsOverImagesAndWindow) {
       for (std::int64_t term = 0; term < f * voxels(k); ++term) {
         const std::int64_t z = term / 6 % 2;
         const std::int64_t y = term / 3 % 2 * dilation.y;
-        const std::int64_t from = ((term / 12 * n.z + z) * n.y + y) * n.x + x + term % 3 * dilation.x;
+        const std::int64_t from = ((term / 12 * n.z + z) * n.y + y) * n.x + step * x + term % 3 * dilation.x;
         expected += kernels[static_cast<std::size_t>(j * f * 12 + term)] * in[static_cast<std::size_t>(from)];
       }
       EXPECT_EQ(out[static_cast<std::size_t>(j * (count + 1) + x)], expected) << "image " << j << ", voxel " << x;
@@ -88,7 +99,9 @@ TEST_P(DirectRowTest, SumsOverImagesAndWindow) {
 INSTANTIATE_TEST_SUITE_P(Rows, DirectRowTest,
                          ::testing::Values(RowCase{1, 8}, RowCase{2, 3}, RowCase{7, 8}, RowCase{7, 1}, RowCase{8, 4},
                                            RowCase{9, 1}, RowCase{15, 2}, RowCase{16, 3}, RowCase{23, 4},
-                                           RowCase{24, 4}, RowCase{25, 4}, RowCase{31, 2}, RowCase{49, 4}));
+                                           RowCase{24, 4}, RowCase{25, 4}, RowCase{31, 2}, RowCase{49, 4},
+                                           RowCase{1, 8, 2}, RowCase{5, 3, 3}, RowCase{7, 8, 2}, RowCase{8, 1, 2},
+                                           RowCase{13, 8, 4}, RowCase{15, 5, 2}));
 
 }  // namespace
 }  // namespace znni::cpu

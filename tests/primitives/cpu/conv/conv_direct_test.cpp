@@ -11,12 +11,19 @@ TEST(ConvDirect, MatchesTheOracleOnRandomProblems) {
   test::check_random(conv_direct, 40, [](test::Random& random) { return test::random_conv(random); });
 }
 
+TEST(ConvDirect, MatchesTheOracleOnStridedProblems) {
+  test::check_random(conv_direct, 30, [](test::Random& random) { return test::random_strided_conv(random); });
+}
+
 // Rows shorter than a vector, of exactly one vector, of one voxel more, and every remainder after three vectors.
 TEST(ConvDirect, MatchesTheOracleForEveryRowLength) {
   const std::unique_ptr<Device> device = test::open_cpu();
   for (std::int64_t x = 1; x <= 50; ++x) {
     const ConvProblem conv{.in = {1, 2, {2, 2, x + 2}}, .f_out = 5, .k = {1, 2, 3}, .activation = {}};
     test::check_primitive(conv_direct, conv, *device, static_cast<std::uint64_t>(x));
+    ConvProblem strided = conv;
+    strided.stride = {1, 2, 2};
+    test::check_primitive(conv_direct, strided, *device, static_cast<std::uint64_t>(x));
   }
 }
 

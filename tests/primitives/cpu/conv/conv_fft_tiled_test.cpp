@@ -25,17 +25,22 @@ TEST_P(TiledWorkers, RandomConvolutionsAgreeWithTheOracle) {
 TEST_P(TiledWorkers, EdgesAgreeWithTheOracle) {
   const Vec3 one = Vec3::cube(1);
   const ConvProblem problems[] = {
-      {{1, 1, {1, 1, 1}}, 1, {1, 1, 1}, one, {}},                                     // one voxel
-      {{1, 1, {9, 9, 9}}, 1, {9, 9, 9}, one, {ActivationKind::relu, 0}},              // k covers the input
-      {{1, 16, {1, 17, 33}}, 3, {1, 4, 2}, one, {ActivationKind::sigmoid, 0}},        // two dimensions
-      {{2, 3, {1, 1, 70}}, 2, {1, 1, 7}, one, {ActivationKind::tanh, 0}},             // one dimension
-      {{5, 17, {4, 6, 8}}, 33, {2, 2, 2}, one, {ActivationKind::elu, 0.5F}},          // just above a block
-      {{1, 15, {8, 5, 12}}, 15, {3, 2, 4}, one, {ActivationKind::leaky_relu, 0.2F}},  // just below
-      {{3, 80, {9, 8, 11}}, 80, {3, 3, 3}, one, {ActivationKind::relu, 0}},           // the benchmark's width
-      {{1, 8, {40, 37, 41}}, 8, {3, 5, 2}, one, {}},                                  // several tiles per axis
+      {{1, 1, {1, 1, 1}}, 1, {1, 1, 1}, one, one, {}},                                     // one voxel
+      {{1, 1, {9, 9, 9}}, 1, {9, 9, 9}, one, one, {ActivationKind::relu, 0}},              // k covers the input
+      {{1, 16, {1, 17, 33}}, 3, {1, 4, 2}, one, one, {ActivationKind::sigmoid, 0}},        // two dimensions
+      {{2, 3, {1, 1, 70}}, 2, {1, 1, 7}, one, one, {ActivationKind::tanh, 0}},             // one dimension
+      {{5, 17, {4, 6, 8}}, 33, {2, 2, 2}, one, one, {ActivationKind::elu, 0.5F}},          // just above a block
+      {{1, 15, {8, 5, 12}}, 15, {3, 2, 4}, one, one, {ActivationKind::leaky_relu, 0.2F}},  // just below
+      {{3, 80, {9, 8, 11}}, 80, {3, 3, 3}, one, one, {ActivationKind::relu, 0}},           // the benchmark's width
+      {{1, 8, {40, 37, 41}}, 8, {3, 5, 2}, one, one, {}},                                  // several tiles per axis
   };
   std::uint64_t seed = 90;
   for (const ConvProblem& problem : problems) test::check_primitive(conv_fft_tiled, problem, *device_, ++seed);
+}
+
+TEST(ConvFftTiled, RefusesStrides) {
+  const ConvProblem strided{{1, 16, {9, 9, 9}}, 16, {3, 3, 3}, {1, 1, 1}, {2, 1, 1}, {}};
+  test::expect_refusal(conv_fft_tiled, strided, "convolutions without stride, not: conv");
 }
 
 INSTANTIATE_TEST_SUITE_P(ConvFftTiled, TiledWorkers,

@@ -11,7 +11,8 @@ ConvPoolProblem first_layers(std::int64_t f, Vec3 k, Vec3 positions) {
   ConvPoolProblem both;
   both.pool.mode = PoolMode::fragments;
   both.pool.in = {1, 20, positions * both.pool.stride + both.pool.window - Vec3::cube(1)};
-  both.conv = {{1, f, both.pool.in.n + k - Vec3::cube(1)}, 20, k, Vec3::cube(1), {ActivationKind::relu, 0}};
+  both.conv = {
+      {1, f, both.pool.in.n + k - Vec3::cube(1)}, 20, k, Vec3::cube(1), Vec3::cube(1), {ActivationKind::relu, 0}};
   return both;
 }
 
@@ -84,6 +85,10 @@ TEST(ConvFirstPool, RefusesWhatItDoesNotCompute) {
   ConvPoolProblem dilated = fine;
   dilated.conv.dilation.y = 2;
   test::expect_refusal(conv_first_pool, dilated, "without dilation");
+  ConvPoolProblem strided = dilated;
+  strided.conv.dilation.y = 1;
+  strided.conv.stride.y = 2;
+  test::expect_refusal(conv_first_pool, strided, "without stride");
   ConvPoolProblem falling = fine;
   falling.conv.activation = {ActivationKind::leaky_relu, -0.5F};
   test::expect_refusal(conv_first_pool, falling, "activations that never fall");

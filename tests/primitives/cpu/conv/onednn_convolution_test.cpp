@@ -29,7 +29,7 @@ TEST(OpenMpThreads, RuleTheCallingThreadWhileTheyLive) {
 // A convolution with one tap: only kernel[j][i] decides.
 TEST(OnednnConvolution, OfOneTapIsAMatrixProduct) {
   if (describe_cpu(1).simd_floats < 8) GTEST_SKIP() << "no AVX2";
-  const ConvProblem problem{{1, 8, {1, 1, 2}}, 8, {1, 1, 1}, {1, 1, 1}, {}};
+  const ConvProblem problem{{1, 8, {1, 1, 2}}, 8, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {}};
   Result<OnednnConvolution> convolution = OnednnConvolution::describe(problem, blocked8, blocked8, 1);
   ASSERT_TRUE(convolution) << convolution.error().message;
   EXPECT_TRUE(convolution->implementation().starts_with("jit")) << convolution->implementation();
@@ -51,7 +51,7 @@ TEST(OnednnConvolution, OfOneTapIsAMatrixProduct) {
 }
 
 TEST(OnednnConvolution, RefusesReferenceCodeByName) {
-  const ConvProblem problem{{1, 80, {8, 8, 8}}, 80, {3, 3, 3}, {1, 1, 1}, {}};
+  const ConvProblem problem{{1, 80, {8, 8, 8}}, 80, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {}};
   const Result<OnednnConvolution> refused = OnednnConvolution::describe(problem, planar_format, blocked8, 2);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
@@ -61,7 +61,7 @@ TEST(OnednnConvolution, RefusesReferenceCodeByName) {
 
 TEST(OnednnConvolution, OfAnotherExtentSharesItsWeights) {
   if (describe_cpu(1).simd_floats < 8) GTEST_SKIP() << "no AVX2";
-  ConvProblem problem{{1, 24, {8, 8, 8}}, 40, {3, 3, 3}, {1, 1, 1}, {}};
+  ConvProblem problem{{1, 24, {8, 8, 8}}, 40, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {}};
   const Result<OnednnConvolution> first = OnednnConvolution::describe(problem, blocked8, blocked8, 2);
   ASSERT_TRUE(first);
   problem.in.n = {3, 4, 50};

@@ -18,6 +18,7 @@ INSTANTIATE_TEST_SUITE_P(ConvFftDataParallel, DataParallelWorkers, testing::Valu
 
 TEST(ConvFftDataParallel, NumberOfWorkersDoesNotChangeABit) { expect_workers_change_no_bit(conv_fft_data_parallel); }
 TEST(ConvFftDataParallel, RefusesWhatIsNoConvolution) { expect_refuses_what_is_no_convolution(conv_fft_data_parallel); }
+TEST(ConvFftDataParallel, RefusesStrides) { expect_refuses_strides(conv_fft_data_parallel); }
 TEST(ConvFftDataParallel, OffersOneFormOnPlanarTensors) { expect_one_form_on_planar_tensors(conv_fft_data_parallel); }
 
 }  // namespace

@@ -18,6 +18,7 @@ INSTANTIATE_TEST_SUITE_P(ConvFftTaskParallel, TaskParallelWorkers, testing::Valu
 
 TEST(ConvFftTaskParallel, NumberOfWorkersDoesNotChangeABit) { expect_workers_change_no_bit(conv_fft_task_parallel); }
 TEST(ConvFftTaskParallel, RefusesWhatIsNoConvolution) { expect_refuses_what_is_no_convolution(conv_fft_task_parallel); }
+TEST(ConvFftTaskParallel, RefusesStrides) { expect_refuses_strides(conv_fft_task_parallel); }
 TEST(ConvFftTaskParallel, OffersOneFormOnPlanarTensors) { expect_one_form_on_planar_tensors(conv_fft_task_parallel); }
 
 }  // namespace

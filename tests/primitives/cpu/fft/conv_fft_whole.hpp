@@ -28,16 +28,16 @@ inline void expect_edges_right(const Primitive& primitive, int threads) {
   const std::unique_ptr<Device> device = device_of_workers(threads);
   const Activation relu{ActivationKind::relu, 0};
   const ConvProblem problems[] = {
-      {{1, 1, {1, 1, 1}}, 1, {1, 1, 1}, {1, 1, 1}, {}},                             // one voxel
-      {{1, 1, {9, 9, 9}}, 1, {9, 9, 9}, {1, 1, 1}, relu},                           // the kernel covers the input
-      {{1, 2, {1, 17, 33}}, 3, {1, 4, 2}, {1, 1, 1}, relu},                         // two dimensions
-      {{2, 3, {1, 1, 70}}, 2, {1, 1, 7}, {1, 1, 3}, {}},                            // one dimension
-      {{5, 1, {4, 6, 8}}, 1, {2, 2, 2}, {1, 1, 1}, relu},                           // S alone
-      {{1, 7, {8, 5, 12}}, 1, {3, 2, 4}, {2, 3, 1}, {}},                            // f alone, dilated
-      {{1, 1, {6, 11, 13}}, 9, {1, 1, 1}, {4, 4, 4}, relu},                         // f_out alone, k = 1
-      {{3, 2, {11, 5, 34}}, 4, {4, 2, 6}, {3, 2, 5}, {ActivationKind::elu, 0.5F}},  // wide dilation, even k
-      {{2, 3, {13, 3, 1}}, 5, {7, 2, 1}, {1, 1, 1}, {}},  // transforms of an odd number of values
-      {{1, 2, {5, 3, 5}}, 3, {2, 3, 2}, {1, 1, 1}, relu},
+      {{1, 1, {1, 1, 1}}, 1, {1, 1, 1}, {1, 1, 1}, {1, 1, 1}, {}},      // one voxel
+      {{1, 1, {9, 9, 9}}, 1, {9, 9, 9}, {1, 1, 1}, {1, 1, 1}, relu},    // the kernel covers the input
+      {{1, 2, {1, 17, 33}}, 3, {1, 4, 2}, {1, 1, 1}, {1, 1, 1}, relu},  // two dimensions
+      {{2, 3, {1, 1, 70}}, 2, {1, 1, 7}, {1, 1, 3}, {1, 1, 1}, {}},     // one dimension
+      {{5, 1, {4, 6, 8}}, 1, {2, 2, 2}, {1, 1, 1}, {1, 1, 1}, relu},    // S alone
+      {{1, 7, {8, 5, 12}}, 1, {3, 2, 4}, {2, 3, 1}, {1, 1, 1}, {}},     // f alone, dilated
+      {{1, 1, {6, 11, 13}}, 9, {1, 1, 1}, {4, 4, 4}, {1, 1, 1}, relu},  // f_out alone, k = 1
+      {{3, 2, {11, 5, 34}}, 4, {4, 2, 6}, {3, 2, 5}, {1, 1, 1}, {ActivationKind::elu, 0.5F}},  // wide dilation, even k
+      {{2, 3, {13, 3, 1}}, 5, {7, 2, 1}, {1, 1, 1}, {1, 1, 1}, {}},  // transforms of an odd number of values
+      {{1, 2, {5, 3, 5}}, 3, {2, 3, 2}, {1, 1, 1}, {1, 1, 1}, relu},
   };
   std::uint64_t seed = 7;
   for (const ConvProblem& problem : problems) test::check_primitive(primitive, problem, *device, ++seed);
@@ -48,7 +48,7 @@ inline void expect_edges_right(const Primitive& primitive, int threads) {
 inline void expect_workers_change_no_bit(const Primitive& primitive) {
   for (const Vec3 n : {Vec3{10, 12, 21}, Vec3{15, 9, 5}}) {
     test::Random random(21);
-    const ConvProblem problem{{2, 5, n}, 7, {3, 4, 5}, {1, 1, 1}, {ActivationKind::relu, 0}};
+    const ConvProblem problem{{2, 5, n}, 7, {3, 4, 5}, {1, 1, 1}, {1, 1, 1}, {ActivationKind::relu, 0}};
     const test::Weights weights = test::random_weights(problem, random);
     const std::vector<std::vector<float>> inputs = test::random_inputs(problem, random);
     std::vector<float> first;
@@ -70,8 +70,13 @@ inline void expect_refuses_what_is_no_convolution(const Primitive& primitive) {
   EXPECT_EQ(refused.error().code, ErrorCode::unsupported);
 }
 
+inline void expect_refuses_strides(const Primitive& primitive) {
+  ConvProblem strided{{1, 2, {8, 8, 8}}, 2, {3, 3, 3}, {1, 1, 1}, {1, 1, 2}, {}};
+  test::expect_refusal(primitive, strided, "convolutions without stride, not: conv");
+}
+
 inline void expect_one_form_on_planar_tensors(const Primitive& primitive) {
-  const ConvProblem problem{{1, 1, {8, 8, 8}}, 2, {3, 3, 3}, {1, 1, 1}, {}};
+  const ConvProblem problem{{1, 1, {8, 8, 8}}, 2, {3, 3, 3}, {1, 1, 1}, {1, 1, 1}, {}};
   const Result<std::vector<Estimate>> estimates = primitive.describe(problem, describe_cpu(2));
   ASSERT_TRUE(estimates);
   ASSERT_EQ(estimates->size(), 1U);

@@ -7,7 +7,7 @@
 namespace znni::cpu::fft_tiled {
 namespace {
 
-ConvProblem layer() { return {{1, 3, {9, 8, 7}}, 20, {2, 1, 3}, {1, 1, 2}, {}}; }
+ConvProblem layer() { return {{1, 3, {9, 8, 7}}, 20, {2, 1, 3}, {1, 1, 2}, {1, 1, 1}, {}}; }
 
 TEST(PackTaps, LayLanesBesideEachOtherAndClearThoseThatPad) {
   const Tiling t{layer(), 16, {}, 1};

@@ -35,7 +35,7 @@ ConvPoolProblem layers(Vec3 positions, Vec3 k) {
   ConvPoolProblem both;
   both.pool.mode = PoolMode::fragments;
   both.pool.in = {1, 20, {2 * positions.z + 1, 2 * positions.y + 1, 2 * positions.x + 1}};
-  both.conv = {{1, 1, both.pool.in.n + k - Vec3::cube(1)}, 20, k, Vec3::cube(1), {}};
+  both.conv = {{1, 1, both.pool.in.n + k - Vec3::cube(1)}, 20, k, Vec3::cube(1), Vec3::cube(1), {}};
   return both;
 }
 
