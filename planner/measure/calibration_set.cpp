@@ -23,8 +23,8 @@ LayerProblem convolution(std::int64_t S, std::int64_t f, std::int64_t f_out, std
   const double by_work = flops / (2.0 * static_cast<double>(S * f * f_out * k * k * k));
   const double by_bytes = bytes / (4.0 * static_cast<double>(S * (f + f_out)));
   const auto edge = std::max(least_output, static_cast<std::int64_t>(std::cbrt(std::min(by_work, by_bytes))));
-  return ConvProblem{{S, f, Vec3::cube(edge + k - 1)}, f_out, Vec3::cube(k), ones, ones,
-                     {ActivationKind::relu, 0.0F},     false};
+  const Vec3 n = Vec3::cube(edge + k - 1);
+  return ConvProblem{{S, f, n}, f_out, Vec3::cube(k), ones, ones, {ActivationKind::relu, 0.0F}, false};
 }
 
 // An odd extent: what fragments of a pooling by two take.
@@ -64,6 +64,9 @@ std::vector<LayerProblem> problems(const DeviceSpec& spec, double scale) {
   all.emplace_back(ScaleShiftProblem{in});
   all.emplace_back(ConcatProblem{{in, in}});
   all.emplace_back(CropProblem{in, ones, ones});
+  // Either writes as many bytes as the others do.
+  all.emplace_back(UpsampleProblem{images(80, bytes / 8), Vec3::cube(2), UpsampleKind::nearest});
+  all.emplace_back(UpsampleProblem{images(640, bytes), Vec3::cube(2), UpsampleKind::shuffle});
   all.emplace_back(SoftmaxProblem{images(3, bytes)});
   const Format blocked{ElementType::f32, spec.simd_floats == 16 ? Layout::blocked16 : Layout::blocked8};
   all.emplace_back(ReorderProblem{in, {}, blocked});

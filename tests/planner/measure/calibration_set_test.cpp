@@ -70,6 +70,14 @@ TEST(PlannerCalibrationSet, EveryFamilyComesInTwoSizes) {
   for (const auto& [family, count] : families) EXPECT_EQ(count, 2) << family;
 }
 
+TEST(PlannerCalibrationSet, HasUpsamplingOfEitherKind) {
+  std::set<UpsampleKind> kinds;
+  for (const CalibrationTask& task : tasks(2)) {
+    if (const auto* upsample = std::get_if<UpsampleProblem>(&task.problem)) kinds.insert(upsample->kind);
+  }
+  EXPECT_EQ(kinds, (std::set<UpsampleKind>{UpsampleKind::nearest, UpsampleKind::shuffle}));
+}
+
 TEST(PlannerCalibrationSet, LargeInnerLayersAreFragments) {
   std::set<std::int64_t> inputs;
   for (const CalibrationTask& task : tasks(2)) {
