@@ -26,7 +26,7 @@ PrimitiveTimes times_of(const std::string& name, std::vector<RunTime> runs) {
 
 LayerReport example() {
   LayerReport report;
-  report.problem = {{1, 10, Vec3::cube(102)}, 10, Vec3::cube(3), Vec3::cube(1), {}};  // 5.4e9 operations
+  report.problem = {{1, 10, Vec3::cube(102)}, 10, Vec3::cube(3), Vec3::cube(1), Vec3::cube(1), {}};  // 5.4e9 operations
   report.device = "a machine";
   report.threads = 2;
   report.machine = {4e11, 2.5e10, 1.5};

@@ -74,7 +74,7 @@ TEST(BenchLayerSamples, PlacesHoldTheCornersAndLieInside) {
 
 TEST(BenchLayerSamples, ExactOutputIsTheOracles) {
   for (const ActivationKind kind : {ActivationKind::none, ActivationKind::relu}) {
-    const ConvProblem problem{{2, 3, {6, 7, 8}}, 5, {2, 3, 1}, {1, 2, 1}, {kind, 0}};
+    const ConvProblem problem{{2, 3, {6, 7, 8}}, 5, {2, 3, 1}, {1, 2, 1}, {1, 1, 1}, {kind, 0}};
     const LayerParameters parameters = random_parameters(problem);
     const std::vector<oracle::Values> inputs = {oracle::widened(planar_input(problem.in))};
     const oracle::Values all = oracle::oracle_run(problem, inputs, parameters.view());
