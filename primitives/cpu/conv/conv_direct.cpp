@@ -22,6 +22,8 @@ constexpr double first_level_bytes = 32768;
 constexpr double flops_per_cycle = 32;
 // Cost of going to the next row of the kernel, in kernel positions.
 constexpr double row_positions = 1;
+// The same for strided tiles by channels, whose positions are cheaper.
+constexpr double strided_row_positions = 4;
 // Operations per output voxel that do not depend on f and k: starting, storing and activating a tile.
 constexpr double overhead_flops = 50.0;
 
@@ -61,7 +63,9 @@ double image_tiles_efficiency(const ConvProblem& conv) {
   const auto images = static_cast<double>(conv.f_out);
   const auto filled = static_cast<double>(round_up(conv.f_out, direct_lanes));
   const auto tile = static_cast<double>(direct_tile_voxels(output_shape(conv).n.x));
-  return image_tile_efficiency * images / filled * tile / (direct_lanes - 1);
+  const auto positions = static_cast<double>(conv.k.x);
+  const double rows = conv.stride.x == 1 ? 1.0 : positions / (positions + strided_row_positions);
+  return image_tile_efficiency * images / filled * tile / (direct_lanes - 1) * rows;
 }
 
 Seconds model(const ConvProblem& conv, const DeviceSpec& spec) {

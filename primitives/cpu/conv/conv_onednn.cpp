@@ -21,9 +21,10 @@ constexpr std::string_view slab_residual_name = "slab of residual rows";
 // The slabs may take 1/64 of the bytes of the tensors.
 constexpr std::int64_t slab_part = 64;
 
-// Fractions of the peak rate. Dilated taps and strides use only half of the cache lines.
+// Measured fractions of the peak rate. Dilated taps use only half of the cache lines.
 constexpr double efficiency = 0.90;
-constexpr double sparse_efficiency = 0.75;
+constexpr double dilated_efficiency = 0.75;
+constexpr double strided_efficiency = 0.55;
 constexpr double planar_efficiency = 1.00;
 
 // Returns one slab: `rows` rows of one output plane, from k.z input planes side by side.
@@ -178,6 +179,11 @@ class OnednnLayer final : public PreparedLayer {
   Executor& executor_;
 };
 
+double blocked_efficiency(const ConvProblem& problem) {
+  if (problem.stride != Vec3::cube(1)) return strided_efficiency;
+  return problem.dilation == Vec3::cube(1) ? efficiency : dilated_efficiency;
+}
+
 Seconds seconds(const ConvProblem& problem, const DeviceSpec& spec, Format in, Format out) {
   ConvProblem padded = problem;
   padded.in.f = round_up(problem.in.f, block_width(in.layout));
@@ -190,9 +196,7 @@ Seconds seconds(const ConvProblem& problem, const DeviceSpec& spec, Format in, F
     const auto written = static_cast<double>(tensor_bytes(output_shape(problem), out));
     return modelled_time(spec, direct_flops(padded) / planar_efficiency + activating, 1.0, bytes + written);
   }
-  const bool is_sparse = problem.dilation != Vec3::cube(1) || problem.stride != Vec3::cube(1);
-  const double reached = is_sparse ? sparse_efficiency : efficiency;
-  return modelled_time(spec, direct_flops(padded) / reached + activating, 1.0, bytes);
+  return modelled_time(spec, direct_flops(padded) / blocked_efficiency(problem) + activating, 1.0, bytes);
 }
 
 // What describe() may offer.

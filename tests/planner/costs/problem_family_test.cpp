@@ -14,6 +14,8 @@ TEST(PlannerProblemFamily, DropsBatchAndExtentsOnly) {
             "max pool 80, window 2x2x2, stride 2x2x2, fragments in groups 2x1x1");
   EXPECT_EQ(problem_family("max pool 8x80x9x9x9, window 2x2x2, stride 2x2x2, fragments of 2x2x2"),
             "max pool 80, window 2x2x2, stride 2x2x2, fragments");
+  EXPECT_EQ(problem_family("conv 1x80x48x48x48 -> 80, k 5x5x5, stride 2x2x2"), "conv 80 -> 80, k 5x5x5, stride 2x2x2");
+  EXPECT_EQ(problem_family("upsample shuffle 1x80x9x9x9, factor 2x2x2"), "upsample shuffle 80, factor 2x2x2");
   EXPECT_EQ(problem_family(""), "");
 }
 
@@ -22,6 +24,7 @@ TEST(PlannerProblemFamily, ClassesAreOperationAndWindow) {
   EXPECT_EQ(problem_class("conv 1x80x48x48x48 -> 3, k 5x5x5"), "conv k 5x5x5");
   EXPECT_EQ(problem_class("max pool 8x80x9x9x9, window 2x2x2, stride 2x2x2, plain"), "max pool window 2x2x2");
   EXPECT_EQ(problem_class("softmax 1x2x3x4x5"), "softmax");
+  EXPECT_EQ(problem_class("upsample nearest 1x2x3x4x5, factor 2x2x2"), "upsample nearest");
   EXPECT_EQ(problem_class("scale and shift 1x2x3x4x5"), "scale and shift");
   EXPECT_EQ(
       problem_class("conv 1x1x9x9x9 -> 4, k 2x2x2, relu, then max pool 1x4x8x8x8, window 2x2x2, stride 2x2x2, plain"),

@@ -73,6 +73,12 @@ TEST(PlannerProblemHash, EqualProblemsAgreeAndOthersDiffer) {
   EXPECT_EQ(hashes.size(), all.size());
 }
 
+// What was hashed before there were strides keeps its hash.
+TEST(PlannerProblemHash, AStrideOfOneIsNotMixedIn) {
+  const ConvProblem conv{shape, 8, Vec3::cube(3), Vec3::cube(1), Vec3::cube(1), {ActivationKind::elu, 0.5F}};
+  EXPECT_EQ(ProblemHash()(conv), 10809883142983414540U);
+}
+
 TEST(PlannerProblemHash, ZerosOfBothSignsAreEqual) {
   const LayerProblem plus = ActivationProblem{shape, {ActivationKind::elu, 0.0F}};
   const LayerProblem minus = ActivationProblem{shape, {ActivationKind::elu, -0.0F}};

@@ -14,7 +14,7 @@ TEST_P(BlockedWorkers, RandomConvolutionsAgreeWithTheOracle) {
   for (int index = 0; index < test::case_count(20); ++index) {
     const std::uint64_t seed = test::base_seed() * 100 + static_cast<std::uint64_t>(index);
     test::Random random(seed);
-    ConvProblem problem = test::random_conv(random, 1e7);
+    ConvProblem problem = index % 3 == 0 ? test::random_strided_conv(random, 1e7) : test::random_conv(random, 1e7);
     problem.in.f = random.chance(0.5) ? random.integer(1, 3) : random.integer(4, 40);
     const Vec3 k = min(problem.k, Vec3::cube(4));
     problem.in.n = problem.in.n - dilated(problem.k, problem.dilation) + dilated(k, problem.dilation);
@@ -34,8 +34,10 @@ TEST_P(BlockedWorkers, EdgesAgreeWithTheOracle) {
       {{5, 2, {4, 6, 8}}, 33, {2, 2, 2}, {2, 1, 3}, {1, 1, 1}, {ActivationKind::elu, 0.5F}},  // just above a block
       {{1, 4, {8, 5, 12}}, 15, {3, 2, 4}, one, one, {ActivationKind::leaky_relu, 0.2F}},      // just below
       {{3, 1, {9, 38, 45}}, 80, {3, 3, 3}, one, one, {ActivationKind::relu, 0}},              // several tasks per plane
-      {{2, 33, {3, 18, 41}}, 20, {1, 1, 1}, one, one, {ActivationKind::relu, 0}},  // one tap of several blocks
-      {{1, 16, {4, 9, 40}}, 17, {2, 3, 3}, {1, 2, 1}, {1, 1, 1}, {}},              // one whole block
+      {{2, 33, {3, 18, 41}}, 20, {1, 1, 1}, one, one, {ActivationKind::relu, 0}},       // one tap of several blocks
+      {{2, 3, {5, 19, 40}}, 20, {2, 3, 3}, one, {2, 2, 2}, {ActivationKind::relu, 0}},  // rests of a stride
+      {{1, 33, {4, 7, 50}}, 15, {1, 1, 2}, one, {1, 3, 5}, {ActivationKind::relu, 0}, true},  // wider than the kernel
+      {{1, 16, {4, 9, 40}}, 17, {2, 3, 3}, {1, 2, 1}, {1, 1, 1}, {}},                         // one whole block
   };
   std::uint64_t seed = 90;
   for (const ConvProblem& problem : problems) test::check_primitive(conv_direct_blocked, problem, *device_, ++seed);
