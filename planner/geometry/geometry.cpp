@@ -11,6 +11,17 @@ std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
 std::int64_t count_of(const AxisFragments& fragments) { return static_cast<std::int64_t>(fragments.offsets.size()); }
 
+// Extents that leave no rest in any value, and write a period at least.
+std::vector<std::int64_t> strided_extents(const Network& network, int axis, std::int64_t most) {
+  const std::int64_t step = period(network)[axis];
+  const std::int64_t fov = reaches(network).back().fov[axis];
+  std::vector<std::int64_t> extents;
+  for (std::int64_t n = least_extent(network)[axis]; n <= most; n += step) {
+    if (n - fov + 1 >= step) extents.push_back(n);
+  }
+  return extents;
+}
+
 }  // namespace
 
 std::string to_string(const PoolingMode& mode) {
@@ -35,6 +46,7 @@ Result<Geometry> make_part_geometry(const Network& part, const GeometryChoice& c
 std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolingMode>& modes, int axis,
                                         std::int64_t most) {
   if (!check_modes(network, modes)) return {};
+  if (is_strided(network)) return strided_extents(network, axis, most);
   const Result<std::vector<AxisFragments>> fragments = axis_fragments(network, modes, axis, true);
   if (!fragments) return {};
   const AxisFragments& out = fragments->back();

@@ -63,7 +63,9 @@ struct Head {
 // Planes of earlier steps that a streamed net keeps along z; zeros where patches are independent.
 struct Histories {
   std::vector<std::int64_t> kept;  // per value: planes that its tensor has before the new ones
-  std::vector<std::int64_t> read;  // per node: how many of them it reads of its first input; of others it reads none
+  // Per node: how many of them it reads of its first input; of others it reads none. Below 0: it passes over as many new
+  // ones, since its stride is longer than its window.
+  std::vector<std::int64_t> read;
   // Per node: as many planes of what it writes, from the beginning of a stream, depend on what came before it. Nobody
   // reads them: a step that would write no others can do without the node.
   std::vector<std::int64_t> idle;
@@ -90,6 +92,8 @@ struct Geometry {
   std::vector<std::int64_t> runs;          // per node: how often it runs in a patch, or in a step
   std::int64_t windows = 1;                // of a patch, or of a step: passes that read the input
   std::int64_t turns = 1;                  // windows of a streamed net, which take turns from column to column
+  Vec3 period = Vec3::cube(1);             // period(network): patches begin at multiples of it
+  std::int64_t lead = 0;                   // planes of zeros that a stream begins with, so that steps end in period
   Vec3 read_begin;                         // where in the patch a pass reads its input, before its window is added
   Vec3 patch_input;                        // extent a patch depends on: pass_input + the largest window's begin; of a
                                            // step also the fov - 1 planes before the new ones
@@ -108,7 +112,7 @@ struct Geometry {
 [[nodiscard]] Result<Geometry> make_part_geometry(const Network& part, const GeometryChoice& choice);
 
 // Legal pass_input extents along one axis, rising, up to `most`, for the given modes; none where branches make
-// other fragments or the number of modes is wrong. The axes are independent: extents that are legal along each
+// other fragments or the number of modes is wrong. A patch writes a period at least. The axes are independent: extents that are legal along each
 // are legal together. Cheap: an arithmetic progression.
 [[nodiscard]] std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolingMode>& modes,
                                                       int axis, std::int64_t most);

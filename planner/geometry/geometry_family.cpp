@@ -64,7 +64,7 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, c
   const Shape5 in = inputs.front();
   const int count = static_cast<int>(inputs.size());
   return std::visit(Overloaded{[&](const Convolution& c) -> LayerProblem {
-                                 return ConvProblem{in, c.f_out, c.k, c.dilation, {1, 1, 1}, c.activation, count == 2};
+                                 return ConvProblem{in, c.f_out, c.k, c.dilation, c.stride, c.activation, count == 2};
                                },
                                [&](const Pooling& p) -> LayerProblem {
                                  return PoolProblem{in, p.window, p.stride, p.kind, mode.mode, before, mode.groups};
@@ -78,15 +78,26 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, c
                                  return AddProblem{in, count, a.activation};
                                },
                                [&](const Concat&) -> LayerProblem { return ConcatProblem{inputs}; },
+                               [&](const Upsample& u) -> LayerProblem {
+                                 return UpsampleProblem{in, u.factor, u.kind};
+                               },
                                [&](const Crop& c) -> LayerProblem {
                                  return CropProblem{in, {streamed ? 0 : c.begin.z, c.begin.y, c.begin.x}, c.end};
                                }},
                     node.operation);
 }
 
+Result<void> check_conv_aligned(const ConvProblem& conv) {
+  const Vec3 rest = (conv.in.n - dilated(conv.k, conv.dilation)) % conv.stride;
+  if (rest == Vec3{}) return {};
+  return invalid("n = " + to_string(conv.in.n) + " leaves " + to_string(rest) + " voxels unread at the stride " +
+                 to_string(conv.stride));
+}
+
 // A pooling must waste no voxel: what a window of the patch reads is then known from its output alone. A held input
-// serves all offsets of the stride.
+// serves all offsets of the stride. So must a convolution of a stride.
 Result<void> check_aligned(const LayerProblem& problem, const PoolingMode& mode) {
+  if (const auto* conv = std::get_if<ConvProblem>(&problem)) return check_conv_aligned(*conv);
   const auto* pool = std::get_if<PoolProblem>(&problem);
   if (pool == nullptr) return {};
   const Vec3 offsets = mode.holds() ? pool->stride : pooled_offsets(*pool);
@@ -112,6 +123,7 @@ std::array<AxisFragments, 3> last_of(const std::array<ValueFragments, 3>& values
 
 Result<void> check_axis(const Network& network, const GeometryChoice& choice) {
   if (choice.axis < 0 || choice.axis > 2) return invalid("axis " + std::to_string(choice.axis) + "; 0 to 2 is right");
+  if (choice.axis != 0 && !can_exchange(network)) return invalid("axes of a network that shuffles stay as they are");
   if (choice.axis == 0 || (choice.streamed && network.spatial_rank == 3)) return {};
   return invalid("axes are exchanged for streams of nets of three axes only");
 }
@@ -147,7 +159,7 @@ Result<ValueFragments> axis_fragments(const Network& network, const std::vector<
     }
     const auto* pool = std::get_if<Pooling>(&node.operation);
     AxisFragments out = in;
-    if (pool != nullptr) {
+    if (pool != nullptr && !pool->strided) {
       const std::int64_t stride = pool->stride[axis];
       out = in.pooled(stride, kept_offsets(modes[poolings++], stride, axis, whole));
     }
@@ -174,7 +186,8 @@ Result<void> GeometryFamily::find_fragments() {
   whole_ = last_of(*whole);
   std::size_t poolings = 0;
   for (const Node& node : network_.nodes) {
-    const bool pools = std::holds_alternative<Pooling>(node.operation);
+    const auto* pool = std::get_if<Pooling>(&node.operation);
+    const bool pools = pool != nullptr && !pool->strided;
     before_.push_back(fragment_counts(*fragments, node.inputs.front()));
     modes_.push_back(pools ? modes[poolings++] : PoolingMode(PoolMode::plain));
   }
@@ -204,7 +217,12 @@ Result<GeometryFamily> GeometryFamily::make_part(const Network& part, const Geom
   if (Result<void> counted = count_passes(family.network_, family.whole_, common); !counted) return counted.error();
   family.last_window_ = last_window(family.whole_);
   family.reach_ = reaches(family.network_).back();
-  if (like.streamed) common.read_begin.z = family.reach_.fov.z - 1;
+  common.period = period(family.network_);
+  if (like.streamed) {
+    common.read_begin.z = family.reach_.fov.z - 1;
+    const std::int64_t rest = least_extent(family.network_).z % common.period.z;
+    common.lead = rest == 0 ? 0 : common.period.z - rest;
+  }
   return family;
 }
 
@@ -252,7 +270,7 @@ Result<Geometry> GeometryFamily::at(Vec3 pass_input) const {
   Shapes shapes{{}, {{common_.choice.S, network_.f_in, pass_input}}};
   if (Result<void> sound = check_shape(shapes.values[0]); !sound) return sound.error().within("input");
   if (common_.choice.streamed) {
-    if (Result<void> sound = check_new_planes(pass_input.z, reach_.stride.z); !sound) return sound.error();
+    if (Result<void> sound = check_new_planes(pass_input.z, std::max(reach_.stride.z, common_.period.z)); !sound) return sound.error();
   }
   if (Result<void> walked = walk(common_.histories.read, network_.nodes.size(), shapes); !walked) {
     return walked.error();

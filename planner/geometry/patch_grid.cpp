@@ -15,33 +15,43 @@ struct Place {
   std::int64_t own_last = 0;
 };
 
-// How many patches of dense extent `part` cover `dense`.
-std::int64_t count_along(std::int64_t dense, std::int64_t part) { return div_up(dense, part); }
+// How many patches of dense extent `part`, `step` apart but for the last, cover `dense`.
+std::int64_t count_along(std::int64_t dense, std::int64_t part, std::int64_t step) {
+  return dense <= part ? 1 : div_up(dense - part, step) + 1;
+}
 
-// Patch `i` along one axis: owns [i part, (i + 1) part), but reads from no further than where the volume ends.
-Place place_along(std::int64_t dense, std::int64_t part, std::int64_t i) {
-  const std::int64_t start = std::min(i * part, std::max<std::int64_t>(0, dense - part));
-  return {start, i * part - start, std::min((i + 1) * part, dense) - start};
+// Patch `i` of `count` along one axis: owns [i step, (i + 1) step), the last one the rest, but reads from no further
+// than where the volume ends.
+Place place_along(std::int64_t dense, std::int64_t part, std::int64_t step, std::int64_t count, std::int64_t i) {
+  const std::int64_t start = std::min(i * step, std::max<std::int64_t>(0, dense - part));
+  const std::int64_t last = i + 1 == count ? dense : (i + 1) * step;
+  return {start, i * step - start, last - start};
 }
 
 struct Extents {
   Vec3 dense;
   Vec3 part;
+  Vec3 step;  // the part in whole periods
   Vec3 count;
 };
 
-Extents extents(Vec3 volume, Vec3 patch_input, Vec3 fov) {
+Extents extents(Vec3 volume, Vec3 patch_input, Vec3 fov, Vec3 period) {
   ensure(covers(volume, fov), "the volume is smaller than the field of view");
   ensure(covers(patch_input, fov), "the patch is smaller than the field of view");
-  Extents result{volume - fov + Vec3::cube(1), patch_input - fov + Vec3::cube(1), {}};
-  for (int axis = 0; axis < 3; ++axis) result.count[axis] = count_along(result.dense[axis], result.part[axis]);
+  Extents result{volume - fov + Vec3::cube(1), patch_input - fov + Vec3::cube(1), {}, {}};
+  result.step = result.part / period * period;
+  ensure(covers(result.step, Vec3::cube(1)), "a patch writes a period at least");
+  for (int axis = 0; axis < 3; ++axis) {
+    result.count[axis] = count_along(result.dense[axis], result.part[axis], result.step[axis]);
+  }
   return result;
 }
 
 PatchPlace place(const Extents& extents, Vec3 at) {
   PatchPlace result;
   for (int axis = 0; axis < 3; ++axis) {
-    const Place along = place_along(extents.dense[axis], extents.part[axis], at[axis]);
+    const Place along =
+        place_along(extents.dense[axis], extents.part[axis], extents.step[axis], extents.count[axis], at[axis]);
     result.start[axis] = along.start;
     result.own_first[axis] = along.own_first;
     result.own_last[axis] = along.own_last;
@@ -52,8 +62,9 @@ PatchPlace place(const Extents& extents, Vec3 at) {
 // How columns of steps cover the dense planes.
 struct Columns {
   Extents all;              // part.z: new planes of a step
-  std::int64_t before = 0;  // planes of input that only the next ones' output needs: fov - 1
+  std::int64_t before = 0;  // planes of input that only the next ones' output needs: fov - 1, and the lead
   std::int64_t band = 0;    // dense planes between two new beginnings
+  std::int64_t period = 1;  // along z: bands begin at multiples of it
   int axis = 0;             // exchanged with z in all these
   std::int64_t turns = 1;   // of each column
   bool to_and_fro = false;  // the last stream of a band goes on as the first of the next
@@ -86,13 +97,19 @@ std::int64_t band_planes(const Columns& columns, std::int64_t most_planes) {
   if (columns.alone() || columns.axis != 0 || most_planes >= columns.all.dense.z) return columns.all.dense.z;
   const std::int64_t part = columns.all.part.z;
   const std::int64_t filled = add(most_planes, columns.before) / part * part - columns.before;
-  return filled >= 1 ? filled : most_planes;
+  const std::int64_t band = (filled >= 1 ? filled : most_planes) / columns.period * columns.period;
+  return std::max(band, columns.period);
 }
 
 Columns make_columns(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {
   const int axis = geometry.choice.axis;
   fov = exchanged(fov, axis);
-  Columns columns{extents(exchanged(volume, axis), geometry.patch_input, fov), fov.z - 1, 0, axis, geometry.turns};
+  Columns columns{extents(exchanged(volume, axis), geometry.patch_input, fov, geometry.period),
+                  fov.z - 1 + geometry.lead,
+                  0,
+                  geometry.period.z,
+                  axis,
+                  geometry.turns};
   columns.band = band_planes(columns, most_planes);
   const bool ends_with_a_step = (columns.band + columns.before) % columns.all.part.z == 0;
   columns.to_and_fro = axis == 0 && columns.in_a_row() > 1 && sockets == 1 && ends_with_a_step;
@@ -182,8 +199,8 @@ PatchGrid make_stream_grid(const Columns& columns) {
 
 }  // namespace
 
-PatchGrid make_patch_grid(Vec3 volume, Vec3 patch_input, Vec3 fov) {
-  const Extents all = extents(volume, patch_input, fov);
+PatchGrid make_patch_grid(Vec3 volume, Vec3 patch_input, Vec3 fov, Vec3 period) {
+  const Extents all = extents(volume, patch_input, fov, period);
   PatchGrid grid;
   grid.patches.reserve(static_cast<std::size_t>(voxels(all.count)));
   for (std::int64_t z = 0; z < all.count.z; ++z) {
@@ -202,17 +219,17 @@ const GridRow& row_of(const PatchGrid& grid, std::int64_t patch) {
   return *std::upper_bound(grid.rows.begin(), grid.rows.end(), patch, ends_behind);
 }
 
-std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov) {
-  return voxels(extents(volume, patch_input, fov).count);
+std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov, Vec3 period) {
+  return voxels(extents(volume, patch_input, fov, period).count);
 }
 
 PatchGrid make_patch_grid(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {
-  if (!geometry.choice.streamed) return make_patch_grid(volume, geometry.patch_input, fov);
+  if (!geometry.choice.streamed) return make_patch_grid(volume, geometry.patch_input, fov, geometry.period);
   return make_stream_grid(make_columns(volume, geometry, fov, most_planes, sockets));
 }
 
 std::int64_t patch_count(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {
-  if (!geometry.choice.streamed) return patch_count(volume, geometry.patch_input, fov);
+  if (!geometry.choice.streamed) return patch_count(volume, geometry.patch_input, fov, geometry.period);
   return make_columns(volume, geometry, fov, most_planes, sockets).all_steps();
 }
 
@@ -242,7 +259,7 @@ std::int64_t row_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::in
 
 std::int64_t rows_of_batch(Vec3 volume, const Geometry& geometry, Vec3 fov) {
   if (geometry.choice.streamed) return 1;
-  const Vec3 count = extents(volume, geometry.patch_input, fov).count;
+  const Vec3 count = extents(volume, geometry.patch_input, fov, geometry.period).count;
   const std::int64_t in_a_row = mul(count.y, count.x);
   const std::int64_t S = geometry.choice.S;
   // Batches begin at multiples of S: the last such place in a row.
@@ -252,7 +269,7 @@ std::int64_t rows_of_batch(Vec3 volume, const Geometry& geometry, Vec3 fov) {
 
 std::int64_t input_planes(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {
   if (!geometry.choice.streamed) {
-    const Vec3 count = extents(volume, geometry.patch_input, fov).count;
+    const Vec3 count = extents(volume, geometry.patch_input, fov, geometry.period).count;
     const std::int64_t more_rows = div_up(geometry.choice.S - 1, mul(count.y, count.x));
     return std::min(volume.z, add(geometry.patch_input.z, mul(more_rows, geometry.patch_output.z)));
   }

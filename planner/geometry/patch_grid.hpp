@@ -46,14 +46,15 @@ struct PatchGrid {
 };
 
 // `volume`, `patch_input` in input voxels, `fov` per axis. Requires covers(volume, fov) and
-// covers(patch_input, fov). Every dense output voxel is owned exactly once.
-[[nodiscard]] PatchGrid make_patch_grid(Vec3 volume, Vec3 patch_input, Vec3 fov);
+// covers(patch_input, fov). Patches begin at multiples of `period`; volume - patch_input is a multiple of it, too, and
+// each patch writes a period at least. Every dense output voxel is owned exactly once.
+[[nodiscard]] PatchGrid make_patch_grid(Vec3 volume, Vec3 patch_input, Vec3 fov, Vec3 period = Vec3::cube(1));
 
 // The row of a patch.
 [[nodiscard]] const GridRow& row_of(const PatchGrid& grid, std::int64_t patch);
 
 // Number of patches alone; saturates.
-[[nodiscard]] std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov);
+[[nodiscard]] std::int64_t patch_count(Vec3 volume, Vec3 patch_input, Vec3 fov, Vec3 period = Vec3::cube(1));
 
 // The same for the patches of `geometry`, streamed or not. `most_planes`: of output that may wait where there are
 // several columns or turns, at least 1. `sockets`: that columns of a row and their turns are dealt out to.

@@ -35,10 +35,14 @@ Result<void> check_stream(const Network& network, const GeometryChoice& choice) 
   return {};
 }
 
-// Planes of its first input that a node reads before the new ones.
+// Planes of its first input that a node reads before the new ones; below 0, new ones that it passes over.
 std::int64_t planes_before(const Node& node) {
-  if (const auto* conv = std::get_if<Convolution>(&node.operation)) return conv->dilation.z * (conv->k.z - 1);
-  if (const auto* pooling = std::get_if<Pooling>(&node.operation)) return pooling->window.z - 1;
+  if (const auto* conv = std::get_if<Convolution>(&node.operation)) {
+    return dilated(conv->k, conv->dilation).z - conv->stride.z;
+  }
+  if (const auto* pooling = std::get_if<Pooling>(&node.operation)) {
+    return pooling->window.z - (pooling->strided ? pooling->stride.z : 1);
+  }
   // Only what it takes away behind: the planes before have gone by.
   if (const auto* crop = std::get_if<Crop>(&node.operation)) return crop->end.z;
   return 0;
@@ -88,7 +92,7 @@ std::vector<std::int64_t> kept_planes(const Network& network, const std::vector<
 
 Result<void> check_new_planes(std::int64_t planes, std::int64_t stride) {
   if (planes % stride == 0) return {};
-  return unfit(std::to_string(planes) + " new planes a step; a multiple of the poolings' stride " +
+  return unfit(std::to_string(planes) + " new planes a step; a multiple of the stride " +
                std::to_string(stride) + " is right");
 }
 

@@ -1,5 +1,6 @@
 #include "planner/network/exchange.hpp"
 
+#include <algorithm>
 #include <variant>
 
 namespace znni {
@@ -21,17 +22,26 @@ Network exchanged(Network network, int axis) {
     if (auto* const conv = std::get_if<Convolution>(&node.operation)) {
       conv->k = exchanged(conv->k, axis);
       conv->dilation = exchanged(conv->dilation, axis);
+      conv->stride = exchanged(conv->stride, axis);
     }
     if (auto* const pooling = std::get_if<Pooling>(&node.operation)) {
       pooling->window = exchanged(pooling->window, axis);
       pooling->stride = exchanged(pooling->stride, axis);
     }
+    if (auto* const up = std::get_if<Upsample>(&node.operation)) up->factor = exchanged(up->factor, axis);
     if (auto* const crop = std::get_if<Crop>(&node.operation)) {
       crop->begin = exchanged(crop->begin, axis);
       crop->end = exchanged(crop->end, axis);
     }
   }
   return network;
+}
+
+bool can_exchange(const Network& network) {
+  return std::none_of(network.nodes.begin(), network.nodes.end(), [](const Node& node) {
+    const auto* up = std::get_if<Upsample>(&node.operation);
+    return up != nullptr && up->kind == UpsampleKind::shuffle;
+  });
 }
 
 std::int64_t kernel_bytes(const Network& network) {

@@ -24,6 +24,9 @@ namespace znni {
 // Windows, strides and dilations of all nodes; names, order and images stay.
 [[nodiscard]] Network exchanged(Network network, int axis);
 
+// Returns whether exchanging axes keeps what the network means: a shuffle reads its channels in the order of the axes.
+[[nodiscard]] bool can_exchange(const Network& network);
+
 // Bytes of the kernels of all convolutions.
 [[nodiscard]] std::int64_t kernel_bytes(const Network& network);
 

@@ -44,7 +44,9 @@ bool does_nothing(const Operation& operation) {
 }
 
 bool drop_identity(LoadedNetwork& loaded, int node) {
-  if (!does_nothing(loaded.network.nodes[index(node)].operation)) return false;
+  const Node& own = loaded.network.nodes[index(node)];
+  // A copy for a max pooling has other voxels outside than what it is a copy of.
+  if (!does_nothing(own.operation) || own.outside_is_lowest) return false;
   if (loaded.network.nodes.size() == 1) return false;
   remove_node(loaded, node);
   return true;
@@ -118,6 +120,34 @@ bool fold_into_readers(LoadedNetwork& loaded, int node) {
     scale_inputs(loaded.weights[index(reader)], f_out, loaded.weights[index(node)]);
   }
   remove_node(loaded, node);
+  return true;
+}
+
+// Repeats what a node of each channel has for the voxels that a shuffle makes of them.
+void repeat_per_phase(NodeWeights& weights, std::int64_t times) {
+  for (std::vector<float>* const values : {&weights.scale, &weights.shift}) {
+    const std::vector<float> once = *values;
+    for (std::int64_t i = 1; i < times; ++i) values->insert(values->end(), once.begin(), once.end());
+  }
+}
+
+// Element by element it is the same before an upsampling as behind it: before it there are fewer voxels, or a
+// convolution that takes it in.
+bool move_before_upsample(LoadedNetwork& loaded, int node) {
+  std::vector<Node>& nodes = loaded.network.nodes;
+  const bool each = std::holds_alternative<Activate>(nodes[index(node)].operation) ||
+                    std::holds_alternative<ScaleShift>(nodes[index(node)].operation);
+  Node* producer = each ? exclusive_producer(loaded.network, node) : nullptr;
+  const auto* up = producer == nullptr ? nullptr : std::get_if<Upsample>(&producer->operation);
+  if (up == nullptr) return false;
+  const bool shuffles = up->kind == UpsampleKind::shuffle;
+  const std::int64_t phases = voxels(up->factor);
+  std::swap(producer->operation, nodes[index(node)].operation);
+  std::swap(producer->name, nodes[index(node)].name);
+  if (loaded.weights.empty()) return true;
+  NodeWeights& own = loaded.weights[index(node)];
+  std::swap(own, loaded.weights[index(static_cast<int>(producer - nodes.data()))]);
+  if (shuffles) repeat_per_phase(loaded.weights[index(static_cast<int>(producer - nodes.data()))], phases);
   return true;
 }
 
@@ -204,9 +234,11 @@ bool fold(LoadedNetwork& loaded, int node) {
 }  // namespace
 
 LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
-  constexpr Pass passes[] = {drop_identity, join_crops, fold,          fuse_activation,   join_addends,
-                             join_branches, crop_first, fold_addition, join_convolutions, join_siblings};
-  // Each takes inputs or nodes away, but for crop_first: what that moves, fold_addition then takes.
+  constexpr Pass passes[] = {drop_identity, join_crops,    move_before_upsample, fold,
+                             fuse_activation, join_addends,  join_branches,        crop_first,
+                             fold_addition, join_convolutions, join_siblings};
+  // Each takes inputs or nodes away, but for crop_first: what that moves, fold_addition then takes; and for
+  // move_before_upsample, which moves each node once past each upsampling.
   for (bool changed = true; changed;) {
     changed = false;
     for (const Pass pass : passes) changed = exhaust(loaded, pass) || changed;

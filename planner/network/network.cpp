@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "planner/base/overloaded.hpp"
+#include "planner/network/network_reach.hpp"
 
 namespace znni {
 namespace {
@@ -22,27 +23,12 @@ Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::m
 
 std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
-// What a node makes of the reaches of its inputs, which are equal.
-Reach reach_after(const Operation& operation, Reach in) {
-  if (const auto* conv = std::get_if<Convolution>(&operation)) {
-    const Vec3 grown = in.stride * (dilated(conv->k, conv->dilation) - Vec3::cube(1));
-    for (int axis = 0; axis < 3; ++axis) in.fov[axis] = add(in.fov[axis], grown[axis]);
-  }
-  if (const auto* pool = std::get_if<Pooling>(&operation)) {
-    const Vec3 grown = in.stride * (pool->window - Vec3::cube(1));
-    for (int axis = 0; axis < 3; ++axis) in.fov[axis] = add(in.fov[axis], grown[axis]);
-    in.stride = in.stride * pool->stride;
-  }
-  if (const auto* crop = std::get_if<Crop>(&operation)) {
-    const Vec3 grown = in.stride * (crop->begin + crop->end);
-    for (int axis = 0; axis < 3; ++axis) in.fov[axis] = add(in.fov[axis], grown[axis]);
-  }
-  return in;
-}
-
 // Images of node `node`, given those of the values before it.
 std::int64_t images_after(const Node& node, const std::vector<std::int64_t>& images) {
   if (const auto* conv = std::get_if<Convolution>(&node.operation)) return conv->f_out;
+  if (const auto* up = std::get_if<Upsample>(&node.operation); up != nullptr && up->kind == UpsampleKind::shuffle) {
+    return images[index(node.inputs.front())] / voxels(up->factor);
+  }
   const bool concatenates = std::holds_alternative<Concat>(node.operation);
   std::int64_t sum = 0;
   for (const int input : node.inputs) sum = add(sum, images[index(input)]);
@@ -89,6 +75,7 @@ Result<void> check_convolution(const Convolution& conv, int spatial_rank) {
   }
   if (Result<void> sound = check_positive("k", conv.k, spatial_rank); !sound) return sound;
   if (Result<void> sound = check_positive("dilation", conv.dilation, 3); !sound) return sound;
+  if (Result<void> sound = check_positive("stride", conv.stride, spatial_rank); !sound) return sound;
   return check_activation(conv.activation);
 }
 
@@ -113,6 +100,7 @@ Result<void> check_operation(const Operation& operation, int spatial_rank) {
   return std::visit(Overloaded{[&](const Convolution& conv) { return check_convolution(conv, spatial_rank); },
                                [&](const Pooling& pool) { return check_pooling(pool, spatial_rank); },
                                [&](const Crop& crop) { return check_crop(crop, spatial_rank); },
+                               [&](const Upsample& up) { return check_positive("factor", up.factor, spatial_rank); },
                                [](const Activate& activate) { return check_activation(activate.activation); },
                                [](const Add& sum) { return check_activation(sum.activation); },
                                [](const auto&) { return Result<void>(); }},
@@ -188,6 +176,19 @@ Result<void> check_join(const Network& network, const Node& node, const Walk& wa
   return {};
 }
 
+// An upsampling must give back strides that nodes before it have taken, and a shuffle whole groups of channels.
+Result<void> check_upsample(const Upsample& up, const Walk& walk, int input) {
+  const Reach& reach = walk.reach[index(input)];
+  if (reach.stride % up.factor != Vec3{}) {
+    return invalid("upsamples by " + to_string(up.factor) + ", but its input has a stride of " +
+                   to_string(reach.stride) + ": an output finer than the input is not supported");
+  }
+  const std::int64_t f = walk.images[index(input)];
+  if (up.kind != UpsampleKind::shuffle || f % voxels(up.factor) == 0) return {};
+  return invalid("shuffles " + std::to_string(f) + " images to " + std::to_string(voxels(up.factor)) +
+                 " voxels each, which does not divide");
+}
+
 Result<void> check_limits(const Walk& walk) {
   const Reach& reach = walk.reach.back();
   if (!covers(Vec3::cube(most_reach), reach.fov) || !covers(Vec3::cube(most_stride), reach.stride)) {
@@ -210,6 +211,9 @@ Result<void> check_node(const Network& network, int number, Walk& walk) {
   const Node& node = network.nodes[index(number)];
   if (Result<void> sound = check_alone(node, number + 1, network.spatial_rank); !sound) return sound;
   if (Result<void> sound = check_join(network, node, walk); !sound) return sound;
+  if (const auto* up = std::get_if<Upsample>(&node.operation)) {
+    if (Result<void> sound = check_upsample(*up, walk, node.inputs.front()); !sound) return sound;
+  }
   const std::int64_t f = walk.images[index(node.inputs.front())];
   walk.parameters = add(walk.parameters, parameter_count(node.operation, f));
   walk.reach.push_back(reach_after(node.operation, walk.reach[index(node.inputs.front())]));
@@ -238,23 +242,45 @@ Result<void> check_all_used(const Network& network) {
   return {};
 }
 
-// What a frame asks of the network, whose reaches are known.
+Result<void> check_no_borders(const Network& network) {
+  for (const Node& node : network.nodes) {
+    if (node.outside == Border{} && !node.outside_is_lowest) continue;
+    return invalid("node " + node.name + " has voxels outside, and the network no frame");
+  }
+  return {};
+}
+
+// What a frame, or strides of the network's own, ask of it; its reaches are known.
 Result<void> check_frame(const Network& network, const Walk& walk) {
-  if (network.frame == Border{}) {
-    for (const Node& node : network.nodes) {
-      if (node.outside != Border{})
-        return invalid("node " + node.name + " has voxels outside, and the network no frame");
-    }
-    return {};
+  const bool framed = network.frame != Border{};
+  if (!framed) {
+    if (Result<void> sound = check_no_borders(network); !sound) return sound;
+    if (!is_strided(network)) return {};
   }
   if (Result<void> sound = check_border("frame", network.frame, network.spatial_rank); !sound) return sound;
   const Reach& reach = walk.reach.back();
   if (reach.stride != Vec3::cube(1)) {
-    return invalid("a node pads, and the stride is " + to_string(reach.stride) +
-                   ": what padding means for the dense output of a strided network is not defined");
+    const std::string why = framed ? "a node pads" : "a node has a stride of its own";
+    return invalid(why + ", and the stride is " + to_string(reach.stride) +
+                   ": what that means for the dense output of a strided network is not defined");
   }
   if (covers(reach.fov, network.frame.begin + network.frame.end + Vec3::cube(1))) return {};
-  return invalid("padding makes the output larger than the volume, which is not supported");
+  return invalid("the output is larger than the volume, which is not supported");
+}
+
+// Poolings of networks with strides of their own keep the first offset, and extents fit all strides.
+Result<void> check_extents(const Network& network) {
+  if (!is_strided(network)) return {};
+  if (const std::vector<int> dense = pooling_nodes(network); !dense.empty()) {
+    return invalid("node " + network.nodes[index(dense.front())].name +
+                   " is a dense pooling in a network with strides of its own");
+  }
+  const Vec3 along = period(network);
+  if (!covers(Vec3::cube(most_stride), along)) {
+    return invalid("the strides come together every " + to_string(along) + " voxels; the limit is 2^12");
+  }
+  const Result<Vec3> least = find_least_extent(network);
+  return least ? Result<void>() : least.error();
 }
 
 }  // namespace
@@ -278,6 +304,7 @@ Result<void> check(const Network& network) {
     }
   }
   if (Result<void> sound = check_frame(network, walk); !sound) return sound;
+  if (Result<void> sound = check_extents(network); !sound) return sound;
   return check_all_used(network);
 }
 
@@ -288,20 +315,6 @@ Result<void> check_nodes(const Network& network) {
     if (!sound) return sound.error().within("node " + node.name);
   }
   return {};
-}
-
-std::vector<Reach> reaches(const Network& network) {
-  std::vector<Reach> result = {Reach{}};
-  for (const Node& node : network.nodes) {
-    result.push_back(reach_after(node.operation, result[index(node.inputs.front())]));
-  }
-  return result;
-}
-
-Vec3 framed(const Network& network, Vec3 volume) { return volume + network.frame.begin + network.frame.end; }
-
-Vec3 lost_extent(const Network& network) {
-  return reaches(network).back().fov - network.frame.begin - network.frame.end;
 }
 
 std::vector<std::int64_t> images(const Network& network) {
@@ -332,7 +345,8 @@ std::optional<std::size_t> find_node(const Network& network, const std::string& 
 std::vector<int> pooling_nodes(const Network& network) {
   std::vector<int> result;
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
-    if (std::holds_alternative<Pooling>(network.nodes[i].operation)) result.push_back(static_cast<int>(i));
+    const auto* pool = std::get_if<Pooling>(&network.nodes[i].operation);
+    if (pool != nullptr && !pool->strided) result.push_back(static_cast<int>(i));
   }
   return result;
 }

@@ -18,13 +18,25 @@ struct Convolution {
   Vec3 k = Vec3::cube(1);
   Vec3 dilation = Vec3::cube(1);
   Activation activation;  // fused by a graph pass
+  Vec3 stride = Vec3::cube(1);
   bool operator==(const Convolution&) const = default;
 };
+// Dense poolings are computed at every offset of their stride, in one of several modes, so that the network's output is
+// dense. `strided` ones keep the first offset: the network has voxels of several sizes, and upsampling makes its output
+// dense again (planner/network/padding.hpp).
 struct Pooling {
   PoolKind kind = PoolKind::max;
   Vec3 window = Vec3::cube(2);
   Vec3 stride = Vec3::cube(2);
+  bool strided = false;
   bool operator==(const Pooling&) const = default;
+};
+// Makes `factor` voxels of each along an axis (UpsampleProblem). A transposed convolution is a convolution to
+// f_out * voxels(factor) channels and a shuffle.
+struct Upsample {
+  Vec3 factor = Vec3::cube(2);
+  UpsampleKind kind = UpsampleKind::nearest;
+  bool operator==(const Upsample&) const = default;
 };
 struct Activate {
   Activation activation;
@@ -51,7 +63,7 @@ struct Crop {
   Vec3 end;
   bool operator==(const Crop&) const = default;
 };
-using Operation = std::variant<Convolution, Pooling, Activate, Softmax, ScaleShift, Add, Concat, Crop>;
+using Operation = std::variant<Convolution, Pooling, Activate, Softmax, ScaleShift, Add, Concat, Crop, Upsample>;
 
 // Voxels at both ends of each axis.
 struct Border {
@@ -66,8 +78,9 @@ struct Node {
   Operation operation;
   std::vector<int> inputs;  // values; each below this node's own
   // Voxels at the ends of what it writes of a whole volume that its readers take for padding. They are set to zero
-  // before they are read (planner/network/padding.hpp).
+  // before they are read, or to -infinity for a max pooling (planner/network/padding.hpp).
   Border outside = {};
+  bool outside_is_lowest = false;
   bool operator==(const Node&) const = default;
 };
 
@@ -95,7 +108,8 @@ struct NodeWeights {
 };
 using NetworkWeights = std::vector<NodeWeights>;  // one per node
 
-// Receptive field and stride of a value with respect to the network's input.
+// Receptive field and stride of a value with respect to the network's input: n voxels of it need
+// fov + stride (n - 1) of the input. Behind an upsampling the field is that of this formula, and may be below 1.
 struct Reach {
   Vec3 fov = Vec3::cube(1);
   Vec3 stride = Vec3::cube(1);
@@ -104,8 +118,8 @@ struct Reach {
 
 // Names (unique, none the input's, no control characters), order of inputs, every node with a path to the
 // output, branches that meet with equal reach, equal images where they are added, windows of 1 and no borders
-// along the axes that the rank lacks, a stride of 1 and an output no larger than the volume where there is a frame, and
-// sizes far from overflow: field of view up to 2^20, total stride 2^12, images 2^24, parameters 2^58. The error names
+// along the axes that the rank lacks, a stride of 1 and an output no larger than the volume where there is a frame or a
+// stride of the network's own, upsampling no finer than the input, extents that fit all strides, and sizes far from overflow: field of view up to 2^20, total stride 2^12, images 2^24, parameters 2^58. The error names
 // the node.
 [[nodiscard]] Result<void> check(const Network& network);
 
@@ -119,11 +133,26 @@ struct Reach {
 // Returns the voxels per axis by which the output is smaller than the volume, plus 1: the field of view if no node
 // pads. At least 1; requires check().
 [[nodiscard]] Vec3 lost_extent(const Network& network);
+// Returns the voxels of the input after which the network's strides fall on the same voxels again: starts of patches,
+// new planes of a step and the extents of volumes go by it. 1 if the network has no strides but those of dense
+// poolings. Requires check().
+[[nodiscard]] Vec3 period(const Network& network);
+// Returns the smallest extent of the input, frame included, that leaves no voxel of a value unread; all such extents
+// are periods apart. The field of view if no node has a stride of its own. Requires check().
+[[nodiscard]] Vec3 least_extent(const Network& network);
+// Returns whether a stride is the network's own, so that it has voxels of several sizes.
+[[nodiscard]] bool is_strided(const Network& network);
+// Returns whether the network is valid and dense, without a frame and without strides of its own: others run on the
+// CPU alone, a whole volume at a time.
+[[nodiscard]] bool is_dense(const Network& network);
+// Fails if the branches of a volume of extent `volume`, without its frame, would not meet; the error says which extents
+// are right. Requires check().
+[[nodiscard]] Result<void> check_volume(const Network& network, Vec3 volume);
 // Images per value; requires check().
 [[nodiscard]] std::vector<std::int64_t> images(const Network& network);
 // Number of the last node that reads each value; nodes.size() for the output.
 [[nodiscard]] std::vector<int> last_readers(const Network& network);
-// Nodes that are poolings, in order: the planner chooses a PoolMode for each.
+// Nodes that are dense poolings, in order: the planner chooses a PoolMode for each.
 [[nodiscard]] std::vector<int> pooling_nodes(const Network& network);
 // The node of that name, else the one of that number; nothing where there is none.
 [[nodiscard]] std::optional<std::size_t> find_node(const Network& network, const std::string& text);

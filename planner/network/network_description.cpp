@@ -19,7 +19,8 @@ std::string value_name(const Network& network, int value) {
 
 std::string border_text(const Node& node) {
   if (node.outside == Border{}) return "";
-  return ", outside " + to_string(node.outside.begin) + " and " + to_string(node.outside.end) + " zero";
+  return ", outside " + to_string(node.outside.begin) + " and " + to_string(node.outside.end) +
+         (node.outside_is_lowest ? " -infinity" : " zero");
 }
 
 std::string activation_text(Activation activation) {
@@ -35,13 +36,14 @@ std::string activation_text(Activation activation) {
 std::string convolution_text(const Convolution& conv, std::int64_t f, bool residual) {
   std::string text = "conv " + std::to_string(f) + " -> " + std::to_string(conv.f_out) + ", k " + to_string(conv.k);
   if (conv.dilation != Vec3::cube(1)) text += ", dilation " + to_string(conv.dilation);
+  if (conv.stride != Vec3::cube(1)) text += ", stride " + to_string(conv.stride);
   if (residual) text += ", residual";
   return text + activation_text(conv.activation);
 }
 
 std::string pooling_text(const Pooling& pool, std::int64_t f) {
   return (pool.kind == PoolKind::max ? "max pool " : "average pool ") + std::to_string(f) + ", window " +
-         to_string(pool.window) + ", stride " + to_string(pool.stride);
+         to_string(pool.window) + ", stride " + to_string(pool.stride) + (pool.strided ? ", strided" : "");
 }
 
 std::string operation_text(const Node& node, std::int64_t f) {
@@ -56,6 +58,9 @@ std::string operation_text(const Node& node, std::int64_t f) {
           [&](const ScaleShift&) { return "scale and shift " + f_text; },
           [&](const Add& sum) { return "add " + f_text + activation_text(sum.activation); },
           [&](const Concat&) { return std::string("concat"); },
+          [&](const Upsample& up) {
+            return "upsample " + f_text + ", " + std::string(to_string(up.kind)) + ", factor " + to_string(up.factor);
+          },
           [&](const Crop& crop) {
             return "crop " + f_text + ", begin " + to_string(crop.begin) + ", end " + to_string(crop.end);
           }},

@@ -1,101 +1,137 @@
 #include "planner/network/padding.hpp"
 
 #include <algorithm>
+#include <map>
+#include <numeric>
+#include <optional>
 #include <set>
 #include <string>
+#include <tuple>
 #include <utility>
+
+#include "planner/network/value_windows.hpp"
 
 namespace znni {
 namespace {
 
-// How much of frame and volume a value has left.
-struct Lattice {
-  Border used;  // zeros of the frame that nodes up to it have padded with
-  Vec3 lost;    // voxels of the volume that it lacks; negative where padding makes it larger
-};
-
-Border operator+(const Border& a, const Border& b) { return {a.begin + b.begin, a.end + b.end}; }
-Border operator-(const Border& a, const Border& b) { return {a.begin - b.begin, a.end - b.end}; }
-
-Vec3 lost_by(const Operation& operation) {
-  if (const auto* conv = std::get_if<Convolution>(&operation)) return dilated(conv->k, conv->dilation) - Vec3::cube(1);
-  if (const auto* pool = std::get_if<Pooling>(&operation)) return pool->window - Vec3::cube(1);
-  if (const auto* crop = std::get_if<Crop>(&operation)) return crop->begin + crop->end;
-  return {};
+bool has_pads(const std::vector<Border>& pads) {
+  return std::any_of(pads.begin(), pads.end(), [](const Border& border) { return border != Border{}; });
 }
 
-Vec3 stride_of(const Operation& operation) {
+// Returns whether a node's stride cannot be that of a dense pooling: the network upsamples, or pads and pools.
+bool has_own_strides(const Network& network, bool padded) {
+  return std::any_of(network.nodes.begin(), network.nodes.end(), [&](const Node& node) {
+    const auto* pool = std::get_if<Pooling>(&node.operation);
+    const auto* conv = std::get_if<Convolution>(&node.operation);
+    const bool strides = conv != nullptr && conv->stride != Vec3::cube(1);
+    const bool pools = pool != nullptr && padded && pool->stride != Vec3::cube(1);
+    return strides || pools || std::holds_alternative<Upsample>(node.operation);
+  });
+}
+
+bool is_max_pooling(const Operation& operation) {
   const auto* pool = std::get_if<Pooling>(&operation);
-  return pool == nullptr ? Vec3::cube(1) : pool->stride;
+  return pool != nullptr && pool->kind == PoolKind::max;
 }
-
-std::string loss_text(Vec3 lost) { return to_string(lost) + " voxels less than the volume"; }
 
 // Builds the valid network node by node.
 class Framing {
  public:
-  Framing(LoadedNetwork padded, const std::vector<Border>& pads) : padded_(std::move(padded)), pads_(pads) {
+  Framing(LoadedNetwork padded, const std::vector<Border>& pads, const ValueWindows& windows)
+      : padded_(std::move(padded)), pads_(pads), windows_(windows) {
     for (const Node& node : padded_.network.nodes) names_.insert(node.name);
     names_.insert(padded_.network.input_name);
+    windows_of_new_.push_back(windows.values.front());
+    extents_of_new_.push_back(windows.extents.front());
   }
 
-  Result<LoadedNetwork> run() {
-    for (std::size_t i = 0; i < padded_.network.nodes.size(); ++i) {
-      if (Result<void> added = add_node(i); !added) {
-        return added.error().within("node " + padded_.network.nodes[i].name);
-      }
-    }
-    set_borders();
+  LoadedNetwork run() {
+    const int nodes = static_cast<int>(padded_.network.nodes.size());
+    for (int number = 0; number < nodes; ++number) add_node(number);
+    crop_output();
+    padded_.network.frame = windows_.frame();
     padded_.network.nodes = std::move(nodes_);
     if (!padded_.weights.empty()) padded_.weights = std::move(weights_);
     return std::move(padded_);
   }
 
  private:
-  Result<void> add_node(std::size_t number) {
-    Node node = padded_.network.nodes[number];
-    const Border& pads = pads_[number];
-    if (pads != Border{} && !std::holds_alternative<Convolution>(node.operation)) {
-      return Error{ErrorCode::unsupported, "pads; only convolutions may"};
-    }
-    if (stride_of(node.operation) != Vec3::cube(1)) {
-      return Error{ErrorCode::unsupported,
-                   "has a stride of " + to_string(stride_of(node.operation)) + " in a network that pads; only 1"};
-    }
-    for (int& input : node.inputs) input = numbers_[index(input)];
-    // Each input's lattice behind the node.
-    std::vector<Lattice> behind;
-    for (const int input : node.inputs) behind.push_back(lattices_[index(input)]);
-    behind.front().used = behind.front().used + pads;
-    behind.front().lost = behind.front().lost + lost_by(node.operation) - pads.begin - pads.end;
-    Lattice joined = behind.front();
-    for (const Lattice& other : behind) {
-      if (other.lost != joined.lost) {
-        return Error{ErrorCode::unsupported,
-                     "branches do not meet: one has " + loss_text(joined.lost) + ", another " + loss_text(other.lost)};
+  void add_node(int number) {
+    Node node = padded_.network.nodes[index(number)];
+    const Border& pads = pads_[index(number)];
+    const bool lowest = is_max_pooling(node.operation) && pads != Border{};
+    for (std::size_t i = 0; i < node.inputs.size(); ++i) {
+      const int input = node.inputs[i];
+      const ValueWindow wanted = windows_.read_by(padded_.network, pads_, number, static_cast<int>(i));
+      if (auto* const crop = std::get_if<Crop>(&node.operation)) {
+        node.inputs[i] = numbers_[index(input)];
+        *crop = crop_to(wanted, node.inputs[i]);
+      } else {
+        node.inputs[i] = cropped(node.name, input, wanted, lowest && needs_copy(input));
       }
-      joined.used = {max(joined.used.begin, other.used.begin), max(joined.used.end, other.used.end)};
     }
-    for (std::size_t i = 0; i < behind.size(); ++i) crop_input(node, i, joined.used - behind[i].used);
-    append(std::move(node), pads, joined, padded_.weights.empty() ? NodeWeights{} : padded_.weights[number]);
+    pad_input(node.inputs.front(), pads, lowest);
+    append(std::move(node), windows_.values[index(number) + 1], windows_.extents[index(number) + 1],
+           padded_.weights.empty() ? NodeWeights{} : padded_.weights[index(number)]);
     numbers_.push_back(static_cast<int>(nodes_.size()));
-    return {};
+    // What a max pooling makes of nothing but -infinity must not reach a transform.
+    if (lowest) nodes_.back().outside = outside_along(pads, static_cast<int>(nodes_.size()));
   }
 
-  // The input loses the part of the frame that another one has used up.
-  void crop_input(Node& node, std::size_t number, const Border& by) {
-    if (by == Border{}) return;
-    int& input = node.inputs[number];
-    Lattice lattice = lattices_[index(input)];
-    lattice.used = lattice.used + by;
-    append({free_name(node.name + " crop"), Crop{by.begin, by.end}, {input}}, {}, lattice, {});
-    input = static_cast<int>(nodes_.size());
+  // Zeros for one reader must not be -infinity for another; the network's input has no node that writes it.
+  [[nodiscard]] bool needs_copy(int input) const { return input == 0 || !is_read_once(padded_.network, input); }
+
+  // Returns what is left of the new value `number` beside the wanted window.
+  [[nodiscard]] Crop crop_to(const ValueWindow& wanted, int number) const {
+    const ValueWindow& whole = windows_of_new_[index(number)];
+    return {wanted.begin - whole.begin, whole.end - wanted.end};
   }
 
-  void append(Node node, const Border& pads, const Lattice& lattice, NodeWeights weights) {
+  // Returns the new number of `input`, or of a Crop of it that has the wanted window.
+  int cropped(const std::string& reader, int input, const ValueWindow& wanted, bool copied) {
+    const int number = numbers_[index(input)];
+    const Crop crop = crop_to(wanted, number);
+    if (crop == Crop{} && !copied) return number;
+    const auto [found, is_new] = crops_.try_emplace(std::tuple(number, crop.begin, crop.end, copied), 0);
+    if (is_new) {
+      const Vec3 extent = extents_of_new_[index(number)];
+      append({free_name(reader + " crop"), crop, {number}}, wanted, extent, {});
+      found->second = static_cast<int>(nodes_.size());
+    }
+    return found->second;
+  }
+
+  // Sets what `value` has outside the volume, along axes where its reader pads.
+  void pad_input(int value, const Border& pads, bool lowest) {
+    if (value == 0 || pads == Border{}) return;
+    const Border more = outside_along(pads, value);
+    Node& node = nodes_[index(value - 1)];
+    node.outside = {max(node.outside.begin, more.begin), max(node.outside.end, more.end)};
+    node.outside_is_lowest = lowest;
+  }
+
+  [[nodiscard]] Border outside_along(const Border& pads, int value) const {
+    const ValueWindow& window = windows_of_new_[index(value)];
+    const Vec3 extent = extents_of_new_[index(value)];
+    Border outside;
+    for (int axis = 0; axis < 3; ++axis) {
+      if (pads.begin[axis] > 0) outside.begin[axis] = std::max<std::int64_t>(0, -window.begin[axis]);
+      if (pads.end[axis] > 0) outside.end[axis] = std::max<std::int64_t>(0, window.end[axis] - extent[axis]);
+    }
+    return outside;
+  }
+
+  // A last upsampling may write more than the output has.
+  void crop_output() {
+    const int last = static_cast<int>(padded_.network.nodes.size());
+    const ValueWindow wanted{{}, windows_.extents[index(last)]};
+    static_cast<void>(cropped("output", last, wanted, false));
+  }
+
+  void append(Node node, const ValueWindow& window, Vec3 extent, NodeWeights weights) {
     nodes_.push_back(std::move(node));
-    own_pads_.push_back(pads);
-    lattices_.push_back(lattice);
+    windows_of_new_.push_back(window);
+    extents_of_new_.push_back(extent);
     weights_.push_back(std::move(weights));
   }
 
@@ -105,40 +141,43 @@ class Framing {
     return found;
   }
 
-  // Sets what a value has left of the frame as outside, along axes where a reader pads.
-  void set_borders() {
-    const Border frame = lattices_.back().used;
-    padded_.network.frame = frame;
-    for (std::size_t reader = 0; reader < nodes_.size(); ++reader) {
-      const int value = nodes_[reader].inputs.front();
-      if (value == 0) continue;
-      const Border left = frame - lattices_[index(value)].used;
-      Border& outside = nodes_[index(value - 1)].outside;
-      for (int axis = 0; axis < 3; ++axis) {
-        if (own_pads_[reader].begin[axis] > 0) outside.begin[axis] = left.begin[axis];
-        if (own_pads_[reader].end[axis] > 0) outside.end[axis] = left.end[axis];
-      }
-    }
-  }
-
   LoadedNetwork padded_;
   const std::vector<Border>& pads_;
+  const ValueWindows& windows_;
   std::set<std::string> names_;
-  std::vector<int> numbers_ = {0};               // per value of the padded network, its number in the valid one
-  std::vector<Node> nodes_;                      // of the valid network, as all below
-  std::vector<Border> own_pads_;                 // per node
-  std::vector<Lattice> lattices_ = {Lattice{}};  // per value
+  std::vector<int> numbers_ = {0};                           // per value of the padded network, its new number
+  std::map<std::tuple<int, Vec3, Vec3, bool>, int> crops_;  // of a new value, begin, end, copied -> new value
+  std::vector<Node> nodes_;                                  // of the valid network, as all below
+  std::vector<ValueWindow> windows_of_new_;                  // per value
+  std::vector<Vec3> extents_of_new_;                         // per value, of the volume alone
   NetworkWeights weights_;
 };
 
+Result<void> check_pads(const Network& network, const std::vector<Border>& pads) {
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    const Operation& operation = network.nodes[i].operation;
+    const bool may = std::holds_alternative<Convolution>(operation) || std::holds_alternative<Pooling>(operation);
+    if (may || pads[i] == Border{}) continue;
+    return Error{ErrorCode::unsupported, "node " + network.nodes[i].name + " pads; convolutions and poolings may"};
+  }
+  return {};
+}
+
 }  // namespace
 
-Result<LoadedNetwork> without_padding(LoadedNetwork loaded, const std::vector<Border>& pads) {
+Result<LoadedNetwork> without_padding(LoadedNetwork loaded, const std::vector<Border>& pads, Vec3 declared) {
   ensure(pads.size() == loaded.network.nodes.size(), "pads of every node");
-  const bool valid = std::all_of(pads.begin(), pads.end(), [](const Border& border) { return border == Border{}; });
-  if (valid) return loaded;
+  const bool padded = has_pads(pads);
+  const bool strided = has_own_strides(loaded.network, padded);
+  if (!padded && !strided) return loaded;
   if (Result<void> sound = check_nodes(loaded.network); !sound) return sound.error();
-  return Framing(std::move(loaded), pads).run();
+  if (Result<void> sound = check_pads(loaded.network, pads); !sound) return sound.error();
+  for (Node& node : loaded.network.nodes) {
+    if (auto* pool = std::get_if<Pooling>(&node.operation); pool != nullptr) pool->strided = strided;
+  }
+  const Result<ValueWindows> windows = find_windows(loaded.network, pads, declared);
+  if (!windows) return windows.error();
+  return Framing(std::move(loaded), pads, *windows).run();
 }
 
 }  // namespace znni

@@ -1,10 +1,16 @@
-// Padded networks as valid ones. The input is the volume in a frame of zeros as wide as all padding on the way to the
-// output together, and padding itself is left out: every node is valid, and computes some voxels beyond the border of
-// what it would write of the volume alone. Those stand where its readers' padding would: they are set to zero
-// (Node::outside) before they are read. So patches inside a volume cost nothing more, and all that works on valid
+// Networks that pad, or have strides of their own, as valid ones on one lattice.
+//
+// Padding: the input is the volume in a frame of zeros as wide as all padding on the way to the output together, and
+// padding itself is left out: every node is valid, and computes some voxels beyond the border of what it would write of
+// the volume alone. Those stand where its readers' padding would: they are set to zero (Node::outside), for a max
+// pooling to -infinity, before they are read. So patches inside a volume cost nothing more, and all that works on valid
 // networks, search, streams and patches of any grid, works on padded ones.
 //
-// Branches that have used up different parts of the frame meet behind a Crop.
+// Strides: a network that upsamples, or pads with strides, has voxels of several sizes. Its poolings keep the first
+// offset (Pooling::strided). The volume's extents are those for which all branches meet, one residue of the period.
+//
+// The window of every value is found from the output backwards: of what its readers ask, the hull. A reader that asks
+// for less reads through a Crop.
 #pragma once
 
 #include <vector>
@@ -13,8 +19,11 @@
 
 namespace znni {
 
-// `pads`: per node, up to 2^20 zeros around its first input; all none: returns `loaded` as it is. A node that pads must
-// be a convolution, and branches meet with equal extents. The error names the node.
-[[nodiscard]] Result<LoadedNetwork> without_padding(LoadedNetwork loaded, const std::vector<Border>& pads);
+// Returns the valid network. `pads`: per node, up to 2^20 voxels around its first input; a node that pads must be a
+// convolution or a pooling. An average pooling counts them. `declared`: the input's extents as the file has them, 0
+// where it leaves an axis open; among residues for which branches meet theirs comes first. Returns `loaded` as it is if
+// no node pads and none has a stride of the network's own. The error names the node.
+[[nodiscard]] Result<LoadedNetwork> without_padding(LoadedNetwork loaded, const std::vector<Border>& pads,
+                                                    Vec3 declared = {});
 
 }  // namespace znni

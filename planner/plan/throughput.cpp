@@ -42,8 +42,8 @@ Seconds idle_seconds(const Rung& rung, const Geometry& geometry) {
   Seconds sum = 0;
   for (const Step& step : rung.segments.front().steps) {
     if (step.node < 0) continue;
-    const std::int64_t steps =
-        geometry.histories.idle[static_cast<std::size_t>(step.node)] / geometry.choice.pass_input.z;
+    const std::int64_t idle = std::max<std::int64_t>(0, geometry.histories.idle[static_cast<std::size_t>(step.node)]);
+    const std::int64_t steps = idle / geometry.choice.pass_input.z;
     sum += static_cast<double>(mul(steps, runs_of(geometry, step.node))) * step.seconds;
   }
   return sum;

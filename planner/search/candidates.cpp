@@ -30,11 +30,17 @@ constexpr std::array<std::int64_t, 15> thicknesses = {1, 2, 3, 4, 5, 6, 8, 10, 1
 
 bool stopped(const SearchOptions& options) { return options.stop && options.stop(); }
 
+// New planes of a step are multiples of it.
+std::int64_t plane_step(const Network& network) {
+  return std::max(reaches(network).back().stride.z, period(network).z);
+}
+
 // Planes of a patch, or new ones of a step, where planes have nothing to do with each other: thick ones would gain
 // nothing, and hold more of a volume and of its output.
 std::int64_t most_planes(const Network& network, std::int64_t most) {
   const Reach reach = reaches(network).back();
-  return reach.fov.z == 1 && reach.stride.z == 1 ? std::min(most, most_separate_planes) : most;
+  const bool separate = reach.fov.z == 1 && plane_step(network) == 1;
+  return separate ? std::min(most, most_separate_planes) : most;
 }
 
 // Legal extents per axis; `shift` is patch_input - pass_input. Stops at the first that covers the volume. Of a pinned
@@ -116,12 +122,13 @@ Extents stream_extents(const Network& network, const Modes& modes, const SearchO
   Extents extents = legal(network, modes, options, shift);
   const Reach reach = reaches(network).back();
   std::int64_t most = most_planes(network, options.most_extent - reach.fov.z + 1);
-  if (options.volume) most = std::min(most, round_up(options.volume->z, reach.stride.z));
+  const std::int64_t step = plane_step(network);
+  if (options.volume) most = std::min(most, round_up(options.volume->z, step));
   extents[0].clear();
   const std::optional<Vec3> pinned = pinned_patch(options.pins, network.spatial_rank);
   const std::int64_t pinned_planes = pinned ? pinned->z - reach.fov.z + 1 : 0;
   if (pinned) most = pinned_planes;
-  for (std::int64_t planes = reach.stride.z; planes <= most; planes += reach.stride.z) {
+  for (std::int64_t planes = step; planes <= most; planes += step) {
     if (!pinned || planes == pinned_planes) extents[0].push_back(planes);
   }
   return extents;
@@ -237,6 +244,7 @@ std::vector<int> stream_axes(const Network& network, const SearchOptions& option
   const bool is_allowed = options.strategy == Strategy::cpu && options.pins.streams && options.pins.S.value_or(1) == 1;
   if (!is_allowed || network.spatial_rank < 3) return {};
   std::vector<int> axes = {0};
+  if (!can_exchange(network)) return axes;
   for (int axis = 1; axis < 3; ++axis) {
     const SearchOptions turned = exchanged_options(options, axis);
     const bool same = exchanged(network, axis) == network && turned.volume == options.volume;
@@ -250,7 +258,8 @@ SearchOptions some_strides_beyond_pinned(const Network& network, const SearchOpt
   SearchOptions options = as_far_as_pinned(asked_for);
   const Reach reach = reaches(network).back();
   options.most_extent = std::max({options.most_extent, reach.fov.z, reach.fov.y, reach.fov.x});
-  options.most_extent += 2 * std::max({reach.stride.z, reach.stride.y, reach.stride.x});
+  const Vec3 step = max(reach.stride, period(network));
+  options.most_extent += 2 * std::max({step.z, step.y, step.x});
   options.pins.patch.reset();
   options.volume.reset();
   return options;
@@ -289,7 +298,7 @@ std::vector<GeometryChoice> near_streams(const Network& network, const SearchOpt
   const Network turned = exchanged(network, choice.axis);
   const std::optional<Vec3> shift = patch_shift(turned, choice.modes, options.most_extent);
   ensure(shift.has_value(), "a choice of legal modes");
-  const std::int64_t thickness = 2 * reaches(turned).back().stride.z;
+  const std::int64_t thickness = 2 * plane_step(turned);
   Extents near = stream_extents(turned, choice.modes, exchanged_options(options, choice.axis), *shift);
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t own = choice.pass_input[axis];

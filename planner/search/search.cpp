@@ -58,6 +58,10 @@ Result<void> check_options(const Network& network, const SearchOptions& options)
     return Error{ErrorCode::invalid_argument,
                  "volume " + to_string(*options.volume) + " is smaller than the field of view " + to_string(fov)};
   }
+  if (options.volume) {
+    const Vec3 volume = *options.volume - network.frame.begin - network.frame.end;
+    if (Result<void> sound = check_volume(network, volume); !sound) return sound;
+  }
   if (Result<void> few = check_extents(network, options); !few) return few;
   return check_pins(network, options);
 }

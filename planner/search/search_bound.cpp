@@ -10,7 +10,7 @@ std::string bound_note(const Network& network, const Plan& plan, std::int64_t ma
   const GeometryChoice& choice = plan.ladder.front().geometry;
   const Result<Geometry> geometry = make_geometry(network, choice);
   if (!geometry) return "";
-  const Vec3 stride = reaches(network).back().stride;
+  const Vec3 stride = max(reaches(network).back().stride, period(network));
   const Vec3 patch = exchanged(geometry->patch_input, choice.axis);
   for (int axis = 3 - network.spatial_rank; axis < 3; ++axis) {
     const bool is_step = choice.streamed && axis == choice.axis;

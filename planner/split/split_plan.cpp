@@ -291,8 +291,8 @@ std::string_view to_string(SplitStrategy strategy) {
 Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue, CostSource& costs,
                              const MachinePlaces& places, SplitStrategy strategy, const SearchOptions& options,
                              SearchLog* log) {
-  if (network.frame != Border{}) {
-    return Error{ErrorCode::unsupported, "a network that pads runs on the CPU alone: use --strategy cpu"};
+  if (!is_dense(network)) {
+    return Error{ErrorCode::unsupported, "a network that pads or upsamples runs on the CPU alone: use --strategy cpu"};
   }
   if (Result<void> sound = check_options(network, options); !sound) return sound.error();
   if (Result<void> modes = check_split_modes(options.pins); !modes) return modes.error();
@@ -346,7 +346,7 @@ Result<SplitPlan> plan_split(const Network& network, const Catalogue& catalogue,
 std::vector<Candidate> split_cubes(const Network& network, const Catalogue& catalogue, CostSource& costs,
                                    const MachinePlaces& places, SplitStrategy strategy, const SearchOptions& options,
                                    std::size_t count) {
-  if (network.frame != Border{}) return {};
+  if (!is_dense(network)) return {};
   const PatchQuery query{budget_of(places.memory, options.memory_limit, weight_bytes(network)), options.volume};
   const std::vector<PoolingMode> modes(pooling_nodes(network).size(), PoolMode::fragments);
   SearchLog log;

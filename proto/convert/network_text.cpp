@@ -46,8 +46,10 @@ Result<Operation> convolution_of(const text::Convolution& conv, int rank) {
   if (!k) return k.error();
   const Result<Vec3> dilation = extent_or("dilation", conv.dilation(), rank, Vec3::cube(1));
   if (!dilation) return dilation.error();
-  return Operation(
-      Convolution{conv.f_out(), *k, *dilation, activation_of(conv.activation(), conv.has_alpha(), conv.alpha())});
+  const Result<Vec3> stride = extent_or("stride", conv.stride(), rank, Vec3::cube(1));
+  if (!stride) return stride.error();
+  const Activation activation = activation_of(conv.activation(), conv.has_alpha(), conv.alpha());
+  return Operation(Convolution{conv.f_out(), *k, *dilation, activation, *stride});
 }
 
 Result<Operation> pooling_of(const text::Pooling& pool, PoolKind kind, int rank) {
@@ -56,7 +58,7 @@ Result<Operation> pooling_of(const text::Pooling& pool, PoolKind kind, int rank)
   if (!window) return window.error();
   const Result<Vec3> stride = extent_or("stride", pool.stride(), rank, *window);
   if (!stride) return stride.error();
-  return Operation(Pooling{kind, *window, *stride});
+  return Operation(Pooling{kind, *window, *stride, pool.strided()});
 }
 
 // Returns a border, with zeros along the axes that the rank lacks.
@@ -84,7 +86,17 @@ Result<Operation> crop_of(const text::Crop& crop, int rank) {
   return Operation(Crop{borders->begin, borders->end});
 }
 
-// Zeros on one side of a convolution's input.
+static_assert(static_cast<int>(UpsampleKind::nearest) == text::Upsample::nearest);
+static_assert(static_cast<int>(UpsampleKind::shuffle) == text::Upsample::shuffle);
+
+Result<Operation> upsample_of(const text::Upsample& up, int rank) {
+  if (up.factor().empty()) return corrupt("upsample needs factor");
+  const Result<Vec3> factor = extent_or("factor", up.factor(), rank, Vec3::cube(1));
+  if (!factor) return factor.error();
+  return Operation(Upsample{*factor, static_cast<UpsampleKind>(up.kind())});
+}
+
+// Voxels of padding on one side of an input.
 template <class Values>
 Result<Vec3> pads_of(std::string_view field, const Values& values, int rank) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
@@ -94,13 +106,20 @@ Result<Vec3> pads_of(std::string_view field, const Values& values, int rank) {
   return corrupt(std::string(field) + " is " + to_string(*pads) + "; 0 to 2^20 is right");
 }
 
-// None where the node is no convolution.
-Result<Border> pads_of(const text::Convolution& conv, int rank) {
-  const Result<Vec3> begin = pads_of("pad_begin", conv.pad_begin(), rank);
+// `message`: a Convolution or a Pooling.
+template <class Message>
+Result<Border> pads_around(const Message& message, int rank) {
+  const Result<Vec3> begin = pads_of("pad_begin", message.pad_begin(), rank);
   if (!begin) return begin.error();
-  const Result<Vec3> end = pads_of("pad_end", conv.pad_end(), rank);
+  const Result<Vec3> end = pads_of("pad_end", message.pad_end(), rank);
   if (!end) return end.error();
   return Border{*begin, *end};
+}
+
+Result<Border> pads_of(const text::Node& node, int rank) {
+  if (node.has_max_pool()) return pads_around(node.max_pool(), rank);
+  if (node.has_average_pool()) return pads_around(node.average_pool(), rank);
+  return pads_around(node.conv(), rank);
 }
 
 Result<Operation> operation_of(const text::Node& node, int rank) {
@@ -118,10 +137,12 @@ Result<Operation> operation_of(const text::Node& node, int rank) {
       return Operation(Add{activation_of(node.add().activation(), node.add().has_alpha(), node.add().alpha())});
     case text::Node::kConcat: return Operation(Concat{});
     case text::Node::kCrop: return crop_of(node.crop(), rank);
+    case text::Node::kUpsample: return upsample_of(node.upsample(), rank);
     case text::Node::OP_NOT_SET: break;
   }
   return corrupt(
-      "has no operation; conv, max_pool, average_pool, activate, softmax, scale_shift, add, concat, crop are known");
+      "has no operation; conv, max_pool, average_pool, activate, softmax, scale_shift, add, concat, crop, upsample are "
+      "known");
 }
 
 std::string_view stem_of(text::Node::OpCase operation) {
@@ -135,6 +156,7 @@ std::string_view stem_of(text::Node::OpCase operation) {
     case text::Node::kAdd: return "add";
     case text::Node::kConcat: return "concat";
     case text::Node::kCrop: return "crop";
+    case text::Node::kUpsample: return "upsample";
     case text::Node::OP_NOT_SET: break;
   }
   return "node";
@@ -182,6 +204,7 @@ Result<LoadedNetwork> with_frame(LoadedNetwork network, const std::vector<Border
       network.network.frame != Border{} ||
       std::any_of(nodes.begin(), nodes.end(), [](const Node& node) { return node.outside != Border{}; });
   if (pads_too && framed) return corrupt("has pads and a frame; one of them is right");
+  if (framed) return network;
   return without_padding(std::move(network), pads);
 }
 
@@ -197,6 +220,7 @@ Result<Node> node_of(const text::Node& written, int rank, Names& names) {
   const Result<Border> outside = borders_of(written.outside(), rank);
   if (!outside) return within(outside.error());
   node.outside = *outside;
+  node.outside_is_lowest = written.outside_is_lowest();
   node.operation = *std::move(operation);
   node.inputs = *std::move(inputs);
   return node;
@@ -220,12 +244,19 @@ void set_convolution(text::Convolution* written, const Convolution& conv, int ra
   written->set_f_out(conv.f_out);
   set_extent(written->mutable_k(), conv.k, rank);
   if (conv.dilation != Vec3::cube(1)) set_extent(written->mutable_dilation(), conv.dilation, rank);
+  if (conv.stride != Vec3::cube(1)) set_extent(written->mutable_stride(), conv.stride, rank);
   set_activation(written, conv.activation);
+}
+
+void set_upsample(text::Upsample* written, const Upsample& up, int rank) {
+  set_extent(written->mutable_factor(), up.factor, rank);
+  if (up.kind != UpsampleKind::nearest) written->set_kind(static_cast<text::Upsample::Kind>(up.kind));
 }
 
 void set_pooling(text::Pooling* written, const Pooling& pool, int rank) {
   set_extent(written->mutable_window(), pool.window, rank);
   set_extent(written->mutable_stride(), pool.stride, rank);
+  if (pool.strided) written->set_strided(true);
 }
 
 void set_crop(text::Crop* written, const Crop& crop, int rank) {
@@ -255,6 +286,7 @@ void set_operation(text::Node* written, const Operation& operation, int rank) {
                         [&](const ScaleShift&) { written->mutable_scale_shift(); },
                         [&](const Add& sum) { set_activation(written->mutable_add(), sum.activation); },
                         [&](const Concat&) { written->mutable_concat(); },
+                        [&](const Upsample& up) { set_upsample(written->mutable_upsample(), up, rank); },
                         [&](const Crop& crop) { set_crop(written->mutable_crop(), crop, rank); }},
              operation);
 }
@@ -284,7 +316,7 @@ Result<Network> parse_network(std::string_view text) {
     Result<Node> read = node_of(node, rank, names);
     if (!read) return read.error();
     network.nodes.push_back(*std::move(read));
-    const Result<Border> own = pads_of(node.conv(), rank);
+    const Result<Border> own = pads_of(node, rank);
     if (!own) return own.error().within("node " + in_quotes(network.nodes.back().name));
     pads.push_back(*own);
   }
@@ -309,6 +341,7 @@ std::string network_text(const Network& network) {
     set_operation(node, network.nodes[i].operation, network.spatial_rank);
     const Border& outside = network.nodes[i].outside;
     if (outside != Border{}) set_border(node->mutable_outside(), outside, network.spatial_rank);
+    if (network.nodes[i].outside_is_lowest) node->set_outside_is_lowest(true);
   }
   return print_text(written);
 }

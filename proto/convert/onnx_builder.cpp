@@ -28,7 +28,10 @@ Vec3 declared_extent(const onnx::ValueInfoProto& input, int rank) {
 Vec3 extent_after(const Operation& operation, Vec3 n) {
   Vec3 lost;
   Vec3 stride = Vec3::cube(1);
-  if (const auto* conv = std::get_if<Convolution>(&operation)) lost = dilated(conv->k, conv->dilation) - stride;
+  if (const auto* conv = std::get_if<Convolution>(&operation)) {
+    lost = dilated(conv->k, conv->dilation) - stride;
+    stride = conv->stride;
+  }
   if (const auto* crop = std::get_if<Crop>(&operation)) lost = crop->begin + crop->end;
   if (const auto* pool = std::get_if<Pooling>(&operation)) {
     lost = pool->window - stride;
@@ -37,7 +40,8 @@ Vec3 extent_after(const Operation& operation, Vec3 n) {
   for (int axis = 0; axis < 3; ++axis) {
     n[axis] = n[axis] > lost[axis] ? (n[axis] - lost[axis] - 1) / stride[axis] + 1 : 0;
   }
-  return n;
+  const auto* up = std::get_if<Upsample>(&operation);
+  return up == nullptr ? n : n * up->factor;
 }
 
 // Returns the position of an element in its tensor, "[3, 0, 1]".
@@ -118,8 +122,8 @@ std::string OnnxBuilder::free_name(const std::string& name) {
   return found;
 }
 
-void OnnxBuilder::append(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
-                         NodeWeights weights, const Border& pads) {
+int OnnxBuilder::add_node(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs,
+                          std::int64_t images, NodeWeights weights, const Border& pads) {
   const Vec3 n = extents_[static_cast<std::size_t>(inputs.front())];
   Vec3 padded;
   for (int axis = 0; axis < 3; ++axis) padded[axis] = n[axis] > 0 ? n[axis] + pads.begin[axis] + pads.end[axis] : 0;
@@ -129,7 +133,17 @@ void OnnxBuilder::append(const onnx::NodeProto& node, Operation operation, std::
   parameters_ = add(parameters_, parameters_of(weights));
   weights_.push_back(std::move(weights));
   images_.push_back(images);
-  alias(node, static_cast<int>(network_.nodes.size()));
+  return static_cast<int>(network_.nodes.size());
+}
+
+void OnnxBuilder::append(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
+                         NodeWeights weights, const Border& pads) {
+  alias(node, add_node(node, operation, std::move(inputs), images, std::move(weights), pads));
+}
+
+int OnnxBuilder::append_part(const onnx::NodeProto& node, Operation operation, int input, std::int64_t images,
+                             NodeWeights weights, const Border& pads) {
+  return add_node(node, operation, {input}, images, std::move(weights), pads);
 }
 
 bool OnnxBuilder::is_padded() const {

@@ -52,11 +52,14 @@ class OnnxBuilder {
   // Returns the `count` numbers of the constant at input `index`.
   [[nodiscard]] Result<std::vector<float>> vector(const onnx::NodeProto& node, int index, std::int64_t count) const;
 
-  // Appends the node to the network. `images` is the number of channels that it writes, `pads` the zeros around its
+  // Appends the node to the network. `images` is the number of channels that it writes, `pads` the padding around its
   // first input. If its name is taken, a number is appended, because names of ONNX nodes need not be unique.
   void append(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
               NodeWeights weights = {}, const Border& pads = {});
-  // Returns the zeros around the first input of each node.
+  // Appends a part of the node, one of several that compute it together, and returns its value.
+  int append_part(const onnx::NodeProto& node, Operation operation, int input, std::int64_t images,
+                  NodeWeights weights = {}, const Border& pads = {});
+  // Returns the padding around the first input of each node.
   [[nodiscard]] const std::vector<Border>& pads() const { return pads_; }
   [[nodiscard]] bool is_padded() const;
   // Makes the node's output a name of `value` itself.
@@ -84,6 +87,8 @@ class OnnxBuilder {
   [[nodiscard]] NetworkWeights& weights() { return weights_; }
 
  private:
+  int add_node(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
+               NodeWeights weights, const Border& pads);
   [[nodiscard]] std::string free_name(const std::string& name);
 
   const OnnxGraph& graph_;

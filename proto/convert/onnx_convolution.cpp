@@ -4,6 +4,7 @@
 #include <array>
 
 #include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_pads.hpp"
 #include "proto/convert/onnx_tensors.hpp"
 
 namespace znni {
@@ -34,44 +35,7 @@ Result<Kernels> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, int 
   return kernels;
 }
 
-// Zeros so that the output has the input's extent, at a stride of 1; the odd one at the end (`upper`) or the begin.
-Border same_pads(Vec3 window, bool upper) {
-  const Vec3 both = window - Vec3::cube(1);
-  const Vec3 less = both / Vec3::cube(2);
-  return upper ? Border{less, both - less} : Border{both - less, less};
-}
-
-// [begin of each axis..., end of each axis...]
-Result<Border> explicit_pads(const OnnxAttributes& attributes, int rank) {
-  constexpr std::int64_t most = std::int64_t{1} << 20;
-  const Result<std::vector<std::int64_t>> values = attributes.integers("pads");
-  if (!values) return values.error();
-  if (values->empty()) return Border{};
-  if (values->size() != 2 * static_cast<std::size_t>(rank)) {
-    return corrupt("has " + std::to_string(values->size()) + " pads; " + std::to_string(2 * rank) + " are right");
-  }
-  Border pads;
-  for (int i = 0; i < 2 * rank; ++i) {
-    const std::int64_t pad = (*values)[static_cast<std::size_t>(i)];
-    if (pad < 0 || pad > most) {
-      return unsupported("pads of " + std::to_string(pad) + " are not supported; only 0 to 2^20");
-    }
-    (i < rank ? pads.begin : pads.end)[3 - rank + i % rank] = pad;
-  }
-  return pads;
-}
-
-Result<Border> pads_of(const OnnxAttributes& attributes, Vec3 window, int rank) {
-  const Result<std::string> mode = attributes.text("auto_pad", "NOTSET");
-  if (!mode) return mode.error();
-  if (*mode == "VALID") return Border{};
-  if (*mode == "SAME_UPPER" || *mode == "SAME_LOWER") return same_pads(window, *mode == "SAME_UPPER");
-  if (*mode == "NOTSET") return explicit_pads(attributes, rank);
-  return corrupt("auto_pad = " + in_quotes(*mode) + " is unknown; NOTSET, SAME_UPPER, SAME_LOWER and VALID are known");
-}
-
 Result<void> refuse_what_is_missing(const OnnxAttributes& attributes) {
-  if (Result<void> sound = require_all(attributes, "strides", 1); !sound) return sound;
   const Result<std::int64_t> group = attributes.integer("group", 1);
   if (!group) return group.error();
   if (*group != 1) return unsupported("group = " + std::to_string(*group) + " is not supported; only 1");
@@ -93,16 +57,6 @@ Result<NodeWeights> weights_of(const OnnxNode& node, const OnnxBuilder& builder,
 
 }  // namespace
 
-Result<void> refuse_padding(const OnnxAttributes& attributes) {
-  const Result<std::string> mode = attributes.text("auto_pad", "NOTSET");
-  if (!mode) return mode.error();
-  if (*mode != "NOTSET" && *mode != "VALID") {
-    return unsupported("auto_pad = " + in_quotes(*mode) + " is not supported; only VALID");
-  }
-  if (*mode == "VALID") return {};
-  return require_all(attributes, "pads", 0);
-}
-
 Result<void> convert_conv(const OnnxNode& node, OnnxBuilder& builder) {
   if (Result<void> sound = refuse_what_is_missing(node.attributes); !sound) return sound;
   const Result<int> input = builder.value(node.proto, 0);
@@ -118,11 +72,13 @@ Result<void> convert_conv(const OnnxNode& node, OnnxBuilder& builder) {
   }
   const Result<Vec3> dilation = node.attributes.extent("dilations", builder.rank(), Vec3::cube(1));
   if (!dilation) return dilation.error();
-  const Result<Border> pads = pads_of(node.attributes, dilated(*k, *dilation), builder.rank());
+  const Result<Vec3> stride = node.attributes.extent("strides", builder.rank(), Vec3::cube(1));
+  if (!stride) return stride.error();
+  const Result<Border> pads = pads_of(node.attributes, dilated(*k, *dilation), *stride, builder.rank());
   if (!pads) return pads.error();
   Result<NodeWeights> weights = weights_of(node, builder, *tensor, kernels->f_out);
   if (!weights) return weights.error();
-  builder.append(node.proto, Convolution{kernels->f_out, *k, *dilation, {}}, {*input}, kernels->f_out,
+  builder.append(node.proto, Convolution{kernels->f_out, *k, *dilation, {}, *stride}, {*input}, kernels->f_out,
                  *std::move(weights), *pads);
   return {};
 }

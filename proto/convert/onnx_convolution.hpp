@@ -1,4 +1,4 @@
-// ONNX Conv: valid, stride 1, one group; bias and dilation.
+// ONNX Conv of one group: pads, strides, dilation, bias.
 #pragma once
 
 #include "proto/convert/onnx_operators.hpp"
@@ -6,8 +6,5 @@
 namespace znni {
 
 [[nodiscard]] Result<void> convert_conv(const OnnxNode& node, OnnxBuilder& builder);
-
-// Fails if the node pads: auto_pad of SAME, or pads other than 0.
-[[nodiscard]] Result<void> refuse_padding(const OnnxAttributes& attributes);
 
 }  // namespace znni

@@ -6,10 +6,12 @@
 
 #include "proto/convert/errors.hpp"
 #include "proto/convert/onnx_activation.hpp"
+#include "proto/convert/onnx_conv_transpose.hpp"
 #include "proto/convert/onnx_convolution.hpp"
 #include "proto/convert/onnx_crop.hpp"
 #include "proto/convert/onnx_join.hpp"
 #include "proto/convert/onnx_pooling.hpp"
+#include "proto/convert/onnx_resize.hpp"
 #include "proto/convert/onnx_scale_shift.hpp"
 #include "proto/convert/onnx_softmax.hpp"
 
@@ -26,9 +28,21 @@ constexpr std::array<Names, 7> max_pool = {"auto_pad", "ceil_mode",     "dilatio
 constexpr std::array<Names, 7> average_pool = {
     "auto_pad", "ceil_mode", "count_include_pad", "dilations", "kernel_shape", "pads", "strides"};
 constexpr std::array<Names, 4> batch_normalization = {"epsilon", "momentum", "spatial", "training_mode"};
+constexpr std::array<Names, 8> conv_transpose = {"auto_pad",       "dilations",    "group", "kernel_shape",
+                                                 "output_padding", "output_shape", "pads",  "strides"};
 constexpr std::array<Names, 2> dropout = {"ratio", "seed"};
 constexpr std::array<Names, 3> pad = {"mode", "pads", "value"};
 constexpr std::array<Names, 1> perm = {"perm"};
+constexpr std::array<Names, 9> resize = {"antialias",
+                                         "axes",
+                                         "coordinate_transformation_mode",
+                                         "cubic_coeff_a",
+                                         "exclude_outside",
+                                         "extrapolation_value",
+                                         "keep_aspect_ratio_policy",
+                                         "mode",
+                                         "nearest_mode"};
+constexpr std::array<Names, 1> upsample = {"mode"};
 constexpr std::array<Names, 3> slice = {"axes", "ends", "starts"};
 constexpr int any = std::numeric_limits<int>::max();
 
@@ -36,13 +50,14 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 21> operators = {{
+constexpr std::array<OnnxOperator, 24> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
     {"Concat", 1, any, axis, convert_concat},
     {"Constant", 0, 0, {}, convert_constant},
     {"Conv", 2, 3, convolution, convert_conv},
+    {"ConvTranspose", 2, 3, conv_transpose, convert_conv_transpose},
     {"Div", 2, 2, {}, convert_div},
     {"Dropout", 1, 3, dropout, convert_dropout},
     {"Elu", 1, 1, alpha, convert_elu},
@@ -52,12 +67,14 @@ constexpr std::array<OnnxOperator, 21> operators = {{
     {"Mul", 2, 2, {}, convert_mul},
     {"Pad", 1, 4, pad, convert_pad},
     {"Relu", 1, 1, {}, convert_relu},
+    {"Resize", 2, 4, resize, convert_resize},
     {"Sigmoid", 1, 1, {}, convert_sigmoid},
     {"Slice", 1, 5, slice, convert_slice},
     {"Softmax", 1, 1, axis, convert_softmax},
     {"Sub", 2, 2, {}, convert_sub},
     {"Tanh", 1, 1, {}, convert_tanh},
     {"Transpose", 1, 1, perm, convert_transpose},
+    {"Upsample", 2, 2, upsample, convert_upsample},
 }};
 
 std::string supported() {

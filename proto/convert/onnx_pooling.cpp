@@ -1,7 +1,7 @@
 #include "proto/convert/onnx_pooling.hpp"
 
 #include "proto/convert/errors.hpp"
-#include "proto/convert/onnx_convolution.hpp"
+#include "proto/convert/onnx_pads.hpp"
 
 namespace znni {
 namespace {
@@ -16,8 +16,16 @@ Result<void> refuse_ceil_mode(const OnnxAttributes& attributes, Vec3 stride) {
   return {};
 }
 
+// Fails if an average pooling divides by other numbers at the border.
+Result<void> require_counted_pads(const OnnxAttributes& attributes, PoolKind kind, const Border& pads) {
+  if (kind != PoolKind::average || pads == Border{}) return {};
+  const Result<std::int64_t> counted = attributes.integer("count_include_pad", 0);
+  if (!counted) return counted.error();
+  if (*counted != 0) return {};
+  return unsupported("count_include_pad = 0 is not supported with pads; only 1");
+}
+
 Result<void> convert_pool(const OnnxNode& node, OnnxBuilder& builder, PoolKind kind) {
-  if (Result<void> sound = refuse_padding(node.attributes); !sound) return sound;
   if (Result<void> sound = require_all(node.attributes, "dilations", 1); !sound) return sound;
   if (node.attributes.find("kernel_shape") == nullptr) return corrupt("attribute 'kernel_shape' is missing");
   const Result<Vec3> window = node.attributes.extent("kernel_shape", builder.rank(), Vec3::cube(1));
@@ -25,9 +33,12 @@ Result<void> convert_pool(const OnnxNode& node, OnnxBuilder& builder, PoolKind k
   const Result<Vec3> stride = node.attributes.extent("strides", builder.rank(), Vec3::cube(1));
   if (!stride) return stride.error();
   if (Result<void> sound = refuse_ceil_mode(node.attributes, *stride); !sound) return sound;
+  const Result<Border> pads = pads_of(node.attributes, *window, *stride, builder.rank());
+  if (!pads) return pads.error();
+  if (Result<void> counted = require_counted_pads(node.attributes, kind, *pads); !counted) return counted;
   const Result<int> input = builder.value(node.proto, 0);
   if (!input) return input.error();
-  builder.append(node.proto, Pooling{kind, *window, *stride}, {*input}, builder.images(*input));
+  builder.append(node.proto, Pooling{kind, *window, *stride}, {*input}, builder.images(*input), {}, *pads);
   return {};
 }
 

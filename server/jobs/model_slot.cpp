@@ -71,6 +71,9 @@ void ModelSlot::set_ready(std::unique_ptr<LoadedModel> model) {
   info_.f_out = engine.f_out();
   info_.field_of_view = engine.field_of_view();
   info_.frame = planned.network.frame;
+  info_.period = period(planned.network);
+  info_.least_input = least_extent(planned.network) - info_.frame.begin - info_.frame.end;
+  info_.is_dense = is_dense(planned.network);
   info_.patch = engine.patch();
   info_.memory = planned.plan.memory;
   info_.predicted_voxels_per_second = endless_rate(planned.plan.predicted);

@@ -107,6 +107,8 @@ Result<std::unique_ptr<Engine>> Engine::open(const Network& network, const Netwo
   state->plan = rest;
   state->fov = reaches(network).back().fov;
   state->frame = network.frame;
+  state->is_dense = is_dense(network);
+  state->check_volume = [network](Vec3 volume) { return check_volume(network, volume); };
   state->f_in = network.f_in;
   state->f_out = images(network).back();
   if (lacking) state->gpu_lost = devices.lacking;
@@ -142,7 +144,7 @@ Result<VolumeCut> Engine::cut(const VolumeShape& input, ElementType output, std:
   if (!whole) return whole.error();
   const Vec3 n = whole->output.n;
   // The border of a part is none of the volume's: padding would stand where voxels are.
-  const bool divisible = state_->frame == Border{};
+  const bool divisible = state_->is_dense;
   std::int64_t least = saturated;
   const VolumeCut cut = best_cut(n, state_->fov, divisible ? patches_of(*state_, n) : std::vector<Vec3>{},
                                  [&](Vec3 extent) -> PartOutlook {

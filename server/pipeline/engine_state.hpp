@@ -47,6 +47,8 @@ struct Engine::State {
   Executor* drivers = nullptr;  // of several sockets
   Vec3 fov;
   Border frame;  // the network's; where there is one, all extents of inputs below count it
+  bool is_dense = true;  // the network is
+  std::function<Result<void>(Vec3)> check_volume;  // as check_volume() of the network
   std::int64_t f_in = 0;
   std::int64_t f_out = 0;
   std::vector<OpenRung> rungs;
@@ -240,7 +242,7 @@ struct Engine::State {
   // for itself.
   [[nodiscard]] std::int64_t guest_places(std::size_t rung, std::int64_t patches) const {
     const GeometryChoice& choice = plan.ladder[rung].geometry;
-    const bool is_shared = rungs[rung].on_cpu() && !choice.streamed && frame == Border{};
+    const bool is_shared = rungs[rung].on_cpu() && !choice.streamed && is_dense;
     return is_shared && patches < choice.S ? patches : 0;
   }
   // What a job holds of its volume, of its output and of its patches' list at a time, for a caller who holds no more of
@@ -280,6 +282,7 @@ struct Engine::State {
                                                     "; it must be at least the field of view, " +
                                                     to_string(fov - around)};
     }
+    if (Result<void> fits = check_volume(input.n - around); !fits) return fits.error();
     if (Result<void> checked = check_shape({1, std::max(f_in, f_out), input.n}); !checked) return checked.error();
     JobOutlook outlook = best_outlook(work);
     outlook.input_planes = std::min(outlook.input_planes, input.n.z - around.z);

@@ -30,10 +30,10 @@ Groups groups_of(const TensorView& view) {
 
 class Outside {
  public:
-  explicit Outside(const TensorView& view) : view_(view), groups_(groups_of(view)) {}
+  Outside(const TensorView& view, float value) : view_(view), groups_(groups_of(view)), value_(value) {}
 
   // Plane z of all images of input s.
-  void zero_plane(std::int64_t s, std::int64_t z, const Inside& inside) const {
+  void fill_plane(std::int64_t s, std::int64_t z, const Inside& inside) const {
     for (std::int64_t group = 0; group < groups_.count; ++group) {
       float* const plane = view_.data + s * view_.strides.S + group * groups_.distance + z * view_.strides.z;
       const bool crossed = inside.first.z <= z && z < inside.last.z;
@@ -41,32 +41,33 @@ class Outside {
         const bool has_inside = crossed && inside.first.y <= y && y < inside.last.y;
         const std::int64_t first = has_inside ? inside.first.x : 0;
         const std::int64_t last = has_inside ? inside.last.x : 0;
-        zero(plane + y * view_.strides.y, 0, first);
-        zero(plane + y * view_.strides.y, last, view_.shape.n.x);
+        fill(plane + y * view_.strides.y, 0, first);
+        fill(plane + y * view_.strides.y, last, view_.shape.n.x);
       }
     }
   }
 
  private:
-  void zero(float* row, std::int64_t first, std::int64_t last) const {
-    std::fill(row + first * groups_.voxel, row + last * groups_.voxel, 0.0F);
+  void fill(float* row, std::int64_t first, std::int64_t last) const {
+    std::fill(row + first * groups_.voxel, row + last * groups_.voxel, value_);
   }
 
   const TensorView& view_;
   Groups groups_;
+  float value_;
 };
 
 }  // namespace
 
-void zero_outside(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
-                  Executor& executor) {
+void fill_outside(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
+                  float value, Executor& executor) {
   ensure(static_cast<std::int64_t>(starts.size()) == view.shape.S, "a start for every input of the tensor");
   ensure(view.format.type == ElementType::f32, "the CPU computes in float32");
-  const Outside outside(view);
+  const Outside outside(view, value);
   for (std::int64_t s = 0; s < view.shape.S; ++s) {
     const Inside inside = inside_of(starts[static_cast<std::size_t>(s)], view.shape.n, border, whole);
     if (inside.first == Vec3{} && inside.last == view.shape.n) continue;
-    executor.parallel_for(view.shape.n.z, [&](std::int64_t z, int) { outside.zero_plane(s, z, inside); });
+    executor.parallel_for(view.shape.n.z, [&](std::int64_t z, int) { outside.fill_plane(s, z, inside); });
   }
 }
 

@@ -161,7 +161,8 @@ Result<PreparedRung::Task> PreparedRung::prepare(const Call& call, const RungDes
     const bool pair = begins_pair(design.steps, static_cast<std::size_t>(call.step));
     const auto node = static_cast<std::size_t>(step.node) + (pair ? 1 : 0);
     task.outside = design.network.nodes[node].outside;
-    task.fov = reaches(design.network)[node + 1].fov;
+    task.outside_is_lowest = design.network.nodes[node].outside_is_lowest;
+    task.reach = reaches(design.network)[node + 1];
   }
   Result<std::unique_ptr<PreparedLayer>> layer =
       call.primitive->prepare(call.problem, call.estimate, weights_of(call, step.node, weights), *task.arena, device);
@@ -174,7 +175,7 @@ Result<void> PreparedRung::run_task(Task& task) const {
   task.arena->begin();
   Result<void> done = task.layer->run(task.inputs, task.output, *task.arena);
   if (!done) return done.error().within(task.name);
-  zero_outside_of(task);
+  fill_outside_of(task);
   return {};
 }
 
@@ -183,14 +184,19 @@ void PreparedRung::place(std::span<const Vec3> starts, Vec3 volume) {
   volume_ = volume;
 }
 
-void PreparedRung::zero_outside_of(const Task& task) const {
+void PreparedRung::fill_outside_of(const Task& task) const {
   if (task.outside == Border{} || starts_.empty()) return;
   // The newest planes of a step end where the input's do, less what the node's windows reach ahead.
-  const Vec3 reach = task.fov - Vec3::cube(1);
-  const Vec3 lag{geometry_.choice.streamed ? reach.z : 0, 0, 0};
+  const auto& [fov, stride] = task.reach;
+  const Vec3 lag{geometry_.choice.streamed ? fov.z - stride.z : 0, 0, 0};
   std::vector<Vec3> starts;
-  for (const Vec3& start : starts_) starts.push_back(start - lag);
-  zero_outside(task.output, starts, task.outside, volume_ - reach, *executor_);
+  for (const Vec3& start : starts_) {
+    ensure((start - lag) % stride == Vec3{}, "patches begin where the strides of all values do");
+    starts.push_back((start - lag) / stride);
+  }
+  const Vec3 whole = (volume_ - fov) / stride + Vec3::cube(1);
+  const float fill = task.outside_is_lowest ? -std::numeric_limits<float>::infinity() : 0.0F;
+  fill_outside(task.output, starts, task.outside, whole, fill, *executor_);
 }
 
 Result<void> PreparedRung::run_nodes(int first, int last, const std::stop_token& stop, const CallObserver& observer) {

@@ -82,7 +82,8 @@ class PreparedRung {
     TensorView whole_output;
     int history = -1;  // of its output, complete after this call
     Border outside;    // of its output, set to zero behind the call
-    Vec3 fov;          // of its output
+    bool outside_is_lowest = false;
+    Reach reach;       // of its output
   };
   PreparedRung(const RungDesign& design, Executor& executor)
       : geometry_(design.geometry), stitcher_(design.geometry), executor_(&executor) {}
@@ -95,7 +96,7 @@ class PreparedRung {
   [[nodiscard]] Result<void> run_nodes(int first, int last, const std::stop_token& stop, const CallObserver& observer);
   [[nodiscard]] Result<void> run_head(const std::stop_token& stop, const CallObserver& observer);
   [[nodiscard]] Result<void> run_task(Task& task) const;
-  void zero_outside_of(const Task& task) const;
+  void fill_outside_of(const Task& task) const;
   [[nodiscard]] bool is_idle(int node) const;
   void roll(int history);
   void aim_at_slab(std::int64_t begin);

@@ -51,7 +51,8 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
   const Vec3 before = halo / Vec3::cube(2);
   auto& properties = *response.mutable_properties();
   properties["field_of_view"] = extent_text(model.field_of_view, model.spatial_rank);
-  properties["least_input"] = extent_text(model.field_of_view, model.spatial_rank);
+  properties["least_input"] = extent_text(model.least_input, model.spatial_rank);
+  if (model.period != Vec3::cube(1)) properties["input_period"] = extent_text(model.period, model.spatial_rank);
   properties["output_extent"] = "input - field_of_view + 1";
   if (model.frame == Border{}) {
     properties["halo_before"] = extent_text(before, model.spatial_rank);

@@ -1,4 +1,4 @@
-"""Networks that pad give what ONNX Runtime computes of the whole volume, in messages and in streams."""
+"""Networks that pad or upsample give what ONNX Runtime computes of the whole volume, in messages and in streams."""
 
 import pathlib
 import subprocess
@@ -14,6 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from harness import ZNNID, Daemon
 
 ZNNI = ZNNID.parent / "znni"
+PERIODIC = ("unet", "strided", "nearest")
 
 
 class Graph:
@@ -32,14 +33,29 @@ class Graph:
         self.images[name] = images
         return name
 
-    def conv(self, source, f, k=(3, 3, 3), dilation=1, **pads):
+    def conv(self, source, f, k=(3, 3, 3), dilation=1, stride=1, **pads):
         """Padded to the same extent unless `pads` says otherwise."""
         scale = 1 / np.sqrt(self.images[source] * np.prod(k) / 2)
         tensors = [self.rng.normal(0, scale, (f, self.images[source], *k)), self.rng.normal(0, 0.3, f)]
         border = [(n - 1) * dilation // 2 for n in k]
         pads = pads or {"pads": border * 2}
         return self.add("Conv", [source], f, [t.astype(np.float32) for t in tensors], kernel_shape=k,
-                        dilations=[dilation] * len(k), **pads)
+                        dilations=[dilation] * len(k), strides=[stride] * len(k), **pads)
+
+    def transposed(self, source, f, k, stride, **pads):
+        """A transposed convolution."""
+        scale = 1 / np.sqrt(self.images[source] * np.prod(k) / stride ** len(k) / 2)
+        tensors = [self.rng.normal(0, scale, (self.images[source], f, *k)), self.rng.normal(0, 0.3, f)]
+        return self.add("ConvTranspose", [source], f, [t.astype(np.float32) for t in tensors], kernel_shape=k,
+                        strides=[stride] * len(k), **pads)
+
+    def normalised(self, source):
+        """A batch normalisation and a ReLU."""
+        f = self.images[source]
+        statistics = [self.rng.uniform(0.5, 1.5, f), self.rng.normal(0, 1, f), self.rng.normal(0, 1, f),
+                      self.rng.uniform(0.5, 1.5, f)]
+        norm = self.add("BatchNormalization", [source], f, [t.astype(np.float32) for t in statistics])
+        return self.add("Relu", [norm], f)
 
     def model(self, last):
         """The model that ends with `last`."""
@@ -84,6 +100,46 @@ def uneven():
     return graph.model(graph.conv(last, 2, (2, 2, 4), auto_pad="SAME_LOWER"))
 
 
+def unet():
+    """The 3D U-Net: max poolings, transposed convolutions of 2 and 2, concatenations; period 4."""
+    graph, skips, last = Graph(4, 1), [], "input"
+    for f in (4, 6):
+        last = graph.normalised(graph.conv(graph.normalised(graph.conv(last, f)), f))
+        skips.append(last)
+        last = graph.add("MaxPool", [last], f, kernel_shape=[2] * 3, strides=[2] * 3)
+    last = graph.normalised(graph.conv(last, 8))
+    for f in (6, 4):
+        up = graph.transposed(last, f, (2, 2, 2), 2)
+        both = graph.add("Concat", [up, skips.pop()], 2 * f, axis=1)
+        last = graph.normalised(graph.conv(both, f))
+    return graph.model(graph.conv(last, 2, (1, 1, 1)))
+
+
+def strided():
+    """Convolutions of stride 2 and transposed ones of 3 and 2, with residual units, as MONAI's UNet has; period 4."""
+    graph, skips, last = Graph(5, 2), [], "input"
+    for f in (4, 6):
+        down = graph.conv(last, f, stride=2)
+        last = graph.add("Add", [graph.normalised(graph.conv(graph.normalised(down), f)), down], f)
+        skips.append(last)
+    last = graph.normalised(graph.conv(skips.pop(), 6))
+    last = graph.normalised(graph.transposed(last, 4, (3, 3, 3), 2, pads=[1] * 6, output_padding=[1] * 3))
+    both = graph.add("Concat", [skips.pop(), last], 8, axis=1)
+    return graph.model(graph.transposed(both, 3, (3, 3, 3), 2, pads=[1] * 6, output_padding=[1] * 3))
+
+
+def nearest():
+    """Padded max poolings, nearest neighbours, sums; period 2."""
+    graph = Graph(6, 1)
+    skip = graph.add("Relu", [graph.conv("input", 5)], 5)
+    low = graph.add("MaxPool", [skip], 5, kernel_shape=[3] * 3, strides=[2] * 3, pads=[1] * 6)
+    low = graph.add("Relu", [graph.conv(low, 5)], 5)
+    graph.tensors.append(numpy_helper.from_array(np.array([1, 1, 2, 2, 2], np.float32), "scales"))
+    up = graph.add("Resize", [low, "", "scales"], 5, mode="nearest", nearest_mode="floor",
+                   coordinate_transformation_mode="asymmetric")
+    return graph.model(graph.conv(graph.add("Add", [skip, up], 5), 2))
+
+
 def expected(model, volume):
     """ONNX Runtime's output, float32."""
     options = onnxruntime.SessionOptions()
@@ -101,12 +157,13 @@ def infer(client, name, volume):
 
 
 class PaddedTest(unittest.TestCase):
-    """A daemon with three nets, in memory for patches much smaller than the volumes."""
+    """A daemon with six nets, in memory for patches much smaller than the volumes."""
 
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
-        cls.models = {"meshnet": meshnet(), "residual": residual(), "uneven": uneven()}
+        cls.models = {"meshnet": meshnet(), "residual": residual(), "uneven": uneven(), "unet": unet(),
+                      "strided": strided(), "nearest": nearest()}
         for name, model in cls.models.items():
             folder = pathlib.Path(cls.folder.name) / "models" / name / "1"
             folder.mkdir(parents=True)
@@ -128,7 +185,9 @@ class PaddedTest(unittest.TestCase):
         rng = np.random.default_rng(5)
         for name, model in self.models.items():
             images = model.graph.input[0].type.tensor_type.shape.dim[1].dim_value
-            for extent in ((3, 4, 5), (25, 20, 31), (48, 61, 50)):
+            has_period = name in PERIODIC
+            periodic, other = ((4, 8, 4), (28, 20, 32), (48, 64, 52)), ((3, 4, 5), (25, 20, 31), (48, 61, 50))
+            for extent in periodic if has_period else other:
                 volume = rng.standard_normal((1, images, *extent), np.float32)
                 with self.daemon.client() as client:
                     found = infer(client, name, volume)
@@ -137,15 +196,23 @@ class PaddedTest(unittest.TestCase):
     def test_volumes(self):
         """Through `znni infer`, whose planes come one after the other."""
         rng = np.random.default_rng(6)
-        volume = rng.standard_normal((90, 70, 80), np.float32)
+        volume = rng.standard_normal((92, 72, 80), np.float32)
         folder = pathlib.Path(self.folder.name)
         np.save(folder / "in.npy", volume)
-        for name in ("meshnet", "uneven"):
+        for name in ("meshnet", "uneven", "unet", "nearest"):
             out = folder / f"{name}.npy"
             subprocess.run([ZNNI, "infer", "-m", name, "-i", folder / "in.npy", "-o", out, "--server",
                             self.daemon.url], check=True, capture_output=True)
             exact = expected(self.models[name], volume[None, None])
             self.assert_equal_to(exact[0], np.load(out), name)
+
+    def test_an_extent_that_fits_no_stride_is_refused(self):
+        """It is named with the two next ones."""
+        volume = np.zeros((1, 1, 8, 9, 8), np.float32)
+        with self.daemon.client() as client, self.assertRaises(triton.InferenceServerException) as refused:
+            infer(client, "unet", volume)
+        self.assertIn("the volume has 9 voxels along y; the network's strides need steps of 4, here 8 or 12",
+                      str(refused.exception))
 
     def test_a_box_is_refused(self):
         """It would be padded at its own border."""

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <stdexcept>
 
 #include "planner/base/overloaded.hpp"
 
@@ -146,7 +147,8 @@ Grid dense_node(const Node& node, const NodeWeights& weights, const std::vector<
                                [&](const ScaleShift&) { return dense_scale_shift(weights, in); },
                                [&](const Add& sum) { return dense_add(sum, inputs); },
                                [&](const Concat&) { return dense_concat(inputs); },
-                               [&](const Crop& crop) { return dense_crop(crop, in, stride); }},
+                               [&](const Crop& crop) { return dense_crop(crop, in, stride); },
+                               [&](const Upsample&) -> Grid { throw std::logic_error("dense networks alone"); }},
                     node.operation);
 }
 

@@ -34,6 +34,16 @@ TEST(PlannerPatchGrid, VolumeSmallerThanThePatch) {
   EXPECT_EQ(grid.patches[0], (PatchPlace{{0, 0, 0}, {0, 0, 0}, {1, 1, 3}}));
 }
 
+TEST(PlannerPatchGrid, PatchesBeginInPeriod) {
+  // 22 dense voxels in patches of 10 and a period of 4: each owns 8, the last one the rest.
+  const PatchGrid grid = make_patch_grid(along_x(24), along_x(12), along_x(3), along_x(4));
+  ASSERT_EQ(grid.patches.size(), 3U);
+  EXPECT_EQ(grid.patches[1], (PatchPlace{{0, 0, 8}, {0, 0, 0}, {1, 1, 8}}));
+  EXPECT_EQ(grid.patches[2], (PatchPlace{{0, 0, 12}, {0, 0, 4}, {1, 1, 10}}));
+  // One patch is enough for what it writes.
+  EXPECT_EQ(make_patch_grid(along_x(12), along_x(12), along_x(3), along_x(4)).patches.size(), 1U);
+}
+
 TEST(PlannerPatchGrid, RowsInOrderOfZThenYThenX) {
   const PatchGrid grid = make_patch_grid({4, 4, 4}, {2, 2, 2}, {1, 1, 1});
   ASSERT_EQ(grid.patches.size(), 8U);

@@ -140,7 +140,7 @@ TEST(PlannerStreams, WindowsTakeTurnsAndKeepTheirOwnAlone) {
 
 TEST(PlannerStreams, WhatCannotBeStreamedIsRefusedWithTheReason) {
   GeometryChoice choice = stream_of(5);
-  EXPECT_THAT(failure_of(chain(), choice), HasSubstr("5 new planes a step; a multiple of the poolings' stride 2"));
+  EXPECT_THAT(failure_of(chain(), choice), HasSubstr("5 new planes a step; a multiple of the stride 2"));
   choice = stream_of(6);
   choice.S = 2;
   EXPECT_THAT(failure_of(chain(), choice), HasSubstr("2 patches are computed together"));

@@ -27,6 +27,16 @@ Network anisotropic() {
   return network;
 }
 
+TEST(PlannerExchange, ShufflesReadTheirChannelsInTheOrderOfTheAxes) {
+  Network network = anisotropic();
+  EXPECT_TRUE(can_exchange(network));
+  network.nodes.push_back({"up", Upsample{{1, 2, 1}, UpsampleKind::nearest}, {4}});
+  EXPECT_TRUE(can_exchange(network));
+  EXPECT_EQ(std::get<Upsample>(exchanged(network, 1).nodes.back().operation).factor, (Vec3{2, 1, 1}));
+  std::get<Upsample>(network.nodes.back().operation).kind = UpsampleKind::shuffle;
+  EXPECT_FALSE(can_exchange(network));
+}
+
 TEST(PlannerExchange, ReachesOfANetworkAreExchanged) {
   const Network network = anisotropic();
   for (int axis = 0; axis < 3; ++axis) {

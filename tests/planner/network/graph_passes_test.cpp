@@ -32,6 +32,36 @@ TEST(PlannerGraphPasses, NormalisationAndActivationGoIntoTheConvolution) {
               ElementsAre("conv: conv 2 -> 3, k 2x2x2, relu <- input"));
 }
 
+Pooling halved() { return {PoolKind::max, Vec3::cube(2), Vec3::cube(2), true}; }
+
+TEST(PlannerGraphPasses, ElementByElementIsDoneBeforeUpsampling) {
+  EXPECT_THAT(passed({{"pool", halved(), {0}},
+                      {"taps", conv(24, 1), {1}},
+                      {"up", Upsample{Vec3::cube(2), UpsampleKind::shuffle}, {2}},
+                      {"norm", ScaleShift{}, {3}},
+                      {"act", Activate{relu}, {4}}}),
+              ElementsAre("pool: max pool 2, window 2x2x2, stride 2x2x2, strided <- input",
+                          "taps: conv 2 -> 24, k 1x1x1, relu <- pool",
+                          "up: upsample 24, shuffle, factor 2x2x2 <- taps"));
+}
+
+TEST(PlannerGraphPasses, ChannelsOfAShuffleAreScaledInEachPhase) {
+  Network network;
+  network.f_in = 16;
+  network.nodes = {{"pool", halved(), {0}},
+                   {"up", Upsample{Vec3::cube(2), UpsampleKind::shuffle}, {1}},
+                   {"norm", ScaleShift{}, {2}}};
+  NetworkWeights weights(3);
+  weights[2].scale = {2, 3};
+  weights[2].shift = {5, 7};
+  const LoadedNetwork folded = fold_and_fuse({network, weights});
+  ASSERT_TRUE(std::holds_alternative<ScaleShift>(folded.network.nodes[1].operation));
+  EXPECT_EQ(folded.network.nodes[2].inputs, std::vector<int>{2});
+  EXPECT_THAT(folded.weights[1].scale, ElementsAre(2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3, 2, 3));
+  EXPECT_THAT(folded.weights[1].shift, ElementsAre(5, 7, 5, 7, 5, 7, 5, 7, 5, 7, 5, 7, 5, 7, 5, 7));
+  EXPECT_TRUE(check_weights(folded.network, folded.weights));
+}
+
 TEST(PlannerGraphPasses, NormalisationGoesIntoFollowingConvolutions) {
   EXPECT_THAT(
       passed({{"norm", ScaleShift{}, {0}}, {"a", conv(3), {1}}, {"b", conv(4), {1}}, {"both", Concat{}, {2, 3}}}),

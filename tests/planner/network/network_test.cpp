@@ -281,7 +281,7 @@ TEST(PlannerNetwork, BordersAreChecked) {
   EXPECT_THAT(why_not(network), HasSubstr("node a has voxels outside, and the network no frame"));
   network = framed_pair();
   network.frame.end.x = 3;
-  EXPECT_THAT(why_not(network), HasSubstr("padding makes the output larger than the volume"));
+  EXPECT_THAT(why_not(network), HasSubstr("the output is larger than the volume"));
   network = framed_pair();
   network.nodes.push_back({"pool", Pooling{}, {2}});
   EXPECT_THAT(why_not(network), HasSubstr("a node pads, and the stride is 2x2x2"));

@@ -116,10 +116,36 @@ TEST(PlannerPadding, RefusesWhatIsNotDefinedOrNotThereYet) {
     return valid ? "" : valid.error().message;
   };
   EXPECT_THAT(why(residual_block(), {same(1), same(1), {}, {}, {}}),
-              HasSubstr("node sum: branches do not meet: one has 0x0x0 voxels less than the volume, another 2x2x2"));
+              HasSubstr("node sum: branches do not meet"));
   const Network pooled = network_of({conv("a", 3, 0), {"pool", Pooling{}, {1}}});
-  EXPECT_THAT(why(pooled, {same(1), {}}), HasSubstr("node pool: has a stride of 2x2x2 in a network that pads; only 1"));
-  EXPECT_THAT(why(pooled, {{}, same(1)}), HasSubstr("node pool: pads; only convolutions may"));
+  EXPECT_THAT(why(pooled, {same(1), {}}), HasSubstr("the output's stride is 2x2x2"));
+  const Network act = network_of({{"act", Activate{}, {0}}});
+  EXPECT_THAT(why(act, {same(1)}), HasSubstr("node act pads; convolutions and poolings may"));
+}
+
+TEST(PlannerPadding, MaxPoolingsReadMinusInfinityOutside) {
+  const Pooling pool{PoolKind::max, Vec3::cube(3), Vec3::cube(1)};
+  const Network network = network_of({conv("a", 1, 0), {"pool", pool, {1}}, conv("last", 3, 2)});
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, same(1), same(1)});
+  ASSERT_TRUE(valid) << valid.error().message;
+  ASSERT_EQ(valid->network.nodes.size(), 3U);
+  EXPECT_EQ(valid->network.nodes[0].outside, same(2));
+  EXPECT_TRUE(valid->network.nodes[0].outside_is_lowest);
+  EXPECT_EQ(valid->network.nodes[1].outside, same(1));
+  EXPECT_FALSE(valid->network.nodes[1].outside_is_lowest);
+}
+
+TEST(PlannerPadding, WhatOthersReadAsZeroIsCopiedForAMaxPooling) {
+  const Pooling pool{PoolKind::max, Vec3::cube(3), Vec3::cube(1)};
+  const Network network =
+      network_of({conv("a", 1, 0), {"pool", pool, {1}}, conv("b", 3, 1), {"sum", Add{}, {2, 3}}});
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, same(1), same(1), {}});
+  ASSERT_TRUE(valid) << valid.error().message;
+  const LoadedNetwork folded = fold_and_fuse(*valid);
+  ASSERT_EQ(folded.network.nodes.size(), 4U) << describe(folded.network)[1];
+  EXPECT_EQ(folded.network.nodes[1].operation, Operation(Crop{}));
+  EXPECT_TRUE(folded.network.nodes[1].outside_is_lowest);
+  EXPECT_FALSE(folded.network.nodes[0].outside_is_lowest);
 }
 
 }  // namespace

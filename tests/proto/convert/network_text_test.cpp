@@ -182,6 +182,21 @@ TEST(NetworkText, ChangedTextNeverCrashes) {
   }
 }
 
+TEST(NetworkText, StridesAndUpsamplingsAreReadAndWritten) {
+  const Network network = parsed(R"(
+    node { conv { f_out: 4 k: 3 pad_begin: 1 pad_end: 1 } }
+    node { max_pool { window: 3 stride: 1 pad_begin: 1 pad_end: 1 } }
+    node { conv { f_out: 8 k: 2 stride: 2 } }
+    node { upsample { factor: 2 kind: shuffle } }
+    node { average_pool { window: [1, 2, 2] } }
+    node { upsample { factor: [1, 2, 2] } })");
+  EXPECT_EQ(period(network), Vec3::cube(2));
+  EXPECT_TRUE(std::get<Pooling>(network.nodes[1].operation).strided);
+  EXPECT_TRUE(network.nodes[0].outside_is_lowest);
+  EXPECT_EQ(parsed(network_text(network)), network);
+  EXPECT_THAT(refusal("node { upsample { } }"), HasSubstr("upsample needs factor"));
+}
+
 TEST(NetworkText, PadsBecomeAFrame) {
   const Network network = parsed(R"(
       f_in: 2

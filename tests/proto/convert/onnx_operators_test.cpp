@@ -25,22 +25,22 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
     EXPECT_LE(row.least_inputs, row.most_inputs);
   }
   EXPECT_EQ(names, (std::set<std::string_view>{"Add",      "AveragePool", "BatchNormalization",
-                                               "Concat",   "Constant",    "Conv",
+                                               "Concat",   "Constant",    "Conv", "ConvTranspose",
                                                "Div",      "Dropout",     "Elu",
                                                "Identity", "LeakyRelu",   "MaxPool",
-                                               "Mul",      "Pad",         "Relu",
+                                               "Mul",      "Pad",         "Relu", "Resize",
                                                "Sigmoid",  "Slice",       "Softmax",
-                                               "Sub",      "Tanh",        "Transpose"}));
+                                               "Sub",      "Tanh",        "Transpose", "Upsample"}));
 }
 
 TEST(OnnxOperators, AnythingElseIsOneLineWithNames) {
   OnnxModel model;
-  model.node("ConvTranspose", {"in"}, {"up"}).set_name("conv_3");
+  model.node("Einsum", {"in"}, {"up"}).set_name("sum_3");
   EXPECT_EQ(
       model.output("up").refusal(),
-      "unsupported: node 'conv_3' (ConvTranspose): operator is not supported; supported are: Add, AveragePool, "
-      "BatchNormalization, Concat, Constant, Conv, Div, Dropout, Elu, Identity, LeakyRelu, MaxPool, Mul, Pad, Relu, "
-      "Sigmoid, Slice, Softmax, Sub, Tanh, Transpose");
+      "unsupported: node 'sum_3' (Einsum): operator is not supported; supported are: Add, AveragePool, "
+      "BatchNormalization, Concat, Constant, Conv, ConvTranspose, Div, Dropout, Elu, Identity, LeakyRelu, MaxPool, "
+      "Mul, Pad, Relu, Resize, Sigmoid, Slice, Softmax, Sub, Tanh, Transpose, Upsample");
 }
 
 TEST(OnnxOperators, OperatorsOfOtherDomainsAreNotOurs) {

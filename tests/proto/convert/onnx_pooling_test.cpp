@@ -65,13 +65,8 @@ TEST(OnnxPooling, Refusals) {
     return model.refusal();
   };
   for (const char* operation : {"MaxPool", "AveragePool"}) {
-    EXPECT_THAT(refusal_with(operation,
-                             [](auto& pool) {
-                               test::set_integers(pool, "pads", {0, 0, 1, 0, 0, 1});
-                             }),
-                HasSubstr("pads of 1 are not supported"));
-    EXPECT_THAT(refusal_with(operation, [](auto& pool) { test::set_text(pool, "auto_pad", "SAME_LOWER"); }),
-                HasSubstr("auto_pad = 'SAME_LOWER' is not supported"));
+    EXPECT_THAT(refusal_with(operation, [](auto& pool) { test::set_text(pool, "auto_pad", "SAME"); }),
+                HasSubstr("auto_pad = 'SAME' is unknown"));
     EXPECT_THAT(refusal_with(operation,
                              [](auto& pool) {
                                test::set_integers(pool, "dilations", {1, 1, 2});
@@ -91,6 +86,26 @@ TEST(OnnxPooling, Refusals) {
                              }),
                 HasSubstr("ceil_mode = 1 is not supported; only 0"));
   }
+}
+
+TEST(OnnxPooling, PadsOfAMaxPoolingNeverWin) {
+  OnnxModel model;
+  test::set_integers(add_pool(model, "MaxPool"), "pads", {0, 1, 1, 0, 0, 1});
+  const LoadedNetwork loaded = model.read();
+  ASSERT_EQ(loaded.network.nodes.size(), 2U);
+  EXPECT_EQ(loaded.network.frame, (Border{{0, 1, 1}, {0, 0, 1}}));
+  EXPECT_EQ(loaded.network.nodes[0].operation, Operation(Crop{}));  // a copy of the input
+  EXPECT_EQ(loaded.network.nodes[0].outside, loaded.network.frame);
+  EXPECT_TRUE(loaded.network.nodes[0].outside_is_lowest);
+}
+
+TEST(OnnxPooling, PadsOfAnAverageCountAsZeros) {
+  OnnxModel model;
+  onnx::NodeProto& pool = add_pool(model, "AveragePool");
+  test::set_integers(pool, "pads", {0, 1, 1, 0, 0, 1});
+  EXPECT_THAT(model.refusal(), HasSubstr("count_include_pad = 0 is not supported with pads; only 1"));
+  test::set_integer(pool, "count_include_pad", 1);
+  EXPECT_EQ(model.read().network.frame, (Border{{0, 1, 1}, {0, 0, 1}}));
 }
 
 TEST(OnnxPooling, IndicesMayNotBeRead) {

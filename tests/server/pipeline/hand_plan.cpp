@@ -102,12 +102,12 @@ GeometryChoice random_choice(const Network& network, Random& random, std::int64_
 }
 
 std::optional<GeometryChoice> random_stream(const Network& whole, Random& random, std::int64_t steps) {
-  const auto axis = static_cast<int>(random.integer(0, 2));
+  const int axis = can_exchange(whole) ? static_cast<int>(random.integer(0, 2)) : 0;
   const Network network = exchanged(whole, axis);
   GeometryChoice choice = random_choice(network, random, 1, steps);
   if (!can_stream(network, choice.modes)) return std::nullopt;
   choice.streamed = true;
-  choice.pass_input.z = reaches(network).back().stride.z * random.integer(1, steps);
+  choice.pass_input.z = max(reaches(network).back().stride, period(network)).z * random.integer(1, steps);
   choice.axis = axis;
   if (!make_geometry(whole, choice)) choice.head_slab = 0;
   return choice;

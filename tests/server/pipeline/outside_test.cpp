@@ -1,4 +1,4 @@
-// What lies outside a volume, set to zero in every layout.
+// What lies outside a volume, set to a value in every layout.
 #include "server/pipeline/outside.hpp"
 
 #include <gtest/gtest.h>
@@ -20,19 +20,19 @@ class Outside : public testing::TestWithParam<Layout> {
   Outside() : device_(cpu::backend().open(cpu::describe_cpu(2), std::int64_t{1} << 20, 0, 0).value()) {}
 
   // Ones where voxels keep their values, of a tensor that was all ones.
-  void expect_zero_outside(const Shape5& shape, const std::vector<Vec3>& starts, const Border& border, Vec3 whole) {
+  void expect_filled_outside(const Shape5& shape, const std::vector<Vec3>& starts, const Border& border, Vec3 whole) {
     const Format format{ElementType::f32, GetParam()};
     const Strides strides = dense_strides(shape, format);
     std::vector<float> memory(static_cast<std::size_t>(strides.S * shape.S), 1.0F);
     const TensorView view = dense_view(memory.data(), shape, format);
-    zero_outside(view, starts, border, whole, device_->executor());
+    fill_outside(view, starts, border, whole, -2.0F, device_->executor());
     for (std::int64_t s = 0; s < shape.S; ++s) {
       for (std::int64_t i = 0; i < voxels(shape.n); ++i) {
         const Vec3 v{i / (shape.n.y * shape.n.x), i / shape.n.x % shape.n.y, i % shape.n.x};
         const Vec3 at = starts[static_cast<std::size_t>(s)] + v;
         const bool inside = covers(at, border.begin) && covers(whole - border.end - Vec3::cube(1), at);
         for (std::int64_t j = 0; j < shape.f; ++j) {
-          ASSERT_EQ(view.at(s, j, v), inside ? 1.0F : 0.0F) << to_string(at) << " of image " << j << " of " << s;
+          ASSERT_EQ(view.at(s, j, v), inside ? 1.0F : -2.0F) << to_string(at) << " of image " << j << " of " << s;
         }
       }
     }
@@ -41,19 +41,19 @@ class Outside : public testing::TestWithParam<Layout> {
   std::unique_ptr<Device> device_;
 };
 
-TEST_P(Outside, IsZeroAndNothingElse) {
+TEST_P(Outside, IsFilledAndNothingElse) {
   Random random(test::base_seed());
   for (int i = 0; i < test::case_count(40); ++i) {
     const Shape5 shape{random.integer(1, 3), random.integer(1, 20), random.vec3(1, 7)};
     const Border border{random.vec3(0, 3), random.vec3(0, 3)};
     std::vector<Vec3> starts;
     for (std::int64_t s = 0; s < shape.S; ++s) starts.push_back(random.vec3(-3, 9));
-    expect_zero_outside(shape, starts, border, border.begin + border.end + random.vec3(1, 9));
+    expect_filled_outside(shape, starts, border, border.begin + border.end + random.vec3(1, 9));
   }
 }
 
-TEST_P(Outside, AllOfAPatchBeyondTheVolumeIsZero) {
-  expect_zero_outside({2, 3, {2, 3, 4}}, {{-9, 0, 0}, {0, 0, 90}}, {{1, 1, 1}, {1, 1, 1}}, Vec3::cube(9));
+TEST_P(Outside, AllOfAPatchBeyondTheVolumeIsFilled) {
+  expect_filled_outside({2, 3, {2, 3, 4}}, {{-9, 0, 0}, {0, 0, 90}}, {{1, 1, 1}, {1, 1, 1}}, Vec3::cube(9));
 }
 
 INSTANTIATE_TEST_SUITE_P(

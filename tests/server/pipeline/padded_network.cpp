@@ -1,6 +1,7 @@
 #include "tests/server/pipeline/padded_network.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -86,15 +87,43 @@ class PaddedGrower {
   int last_ = 0;
 };
 
-Values with_zeros(const Shape5& shape, const Values& values, const Border& pads) {
+// The problem of a node by itself, which keeps one offset of its stride.
+LayerProblem plain_problem(const Operation& operation, const std::vector<Shape5>& in) {
+  if (const auto* conv = std::get_if<Convolution>(&operation)) {
+    return ConvProblem{in[0], conv->f_out, conv->k, conv->dilation, conv->stride, conv->activation, false};
+  }
+  if (const auto* pool = std::get_if<Pooling>(&operation)) {
+    PoolProblem problem{.in = in[0], .window = pool->window, .stride = pool->stride, .kind = pool->kind};
+    problem.in.n = (problem.in.n - pool->window) / pool->stride * pool->stride + pool->window;
+    return problem;
+  }
+  if (const auto* up = std::get_if<Upsample>(&operation)) return UpsampleProblem{in[0], up->factor, up->kind};
+  return dense_problem(operation, Vec3::cube(1), in);
+}
+
+// The values within `pads` of `fill`.
+Values within(const Shape5& shape, const Values& values, const Border& pads, double fill) {
   const Vec3 n = shape.n + pads.begin + pads.end;
-  Values out(static_cast<std::size_t>(shape.f * voxels(n)), 0.0);
+  Values out(static_cast<std::size_t>(shape.f * voxels(n)), fill);
   for (std::int64_t row = 0; row < shape.f * shape.n.z * shape.n.y; ++row) {
     const std::int64_t y = row % shape.n.y + pads.begin.y;
     const std::int64_t z = row / shape.n.y % shape.n.z + pads.begin.z;
     const std::int64_t image = row / (shape.n.y * shape.n.z);
     const auto from = values.begin() + row * shape.n.x;
     std::copy(from, from + shape.n.x, out.begin() + ((image * n.z + z) * n.y + y) * n.x + pads.begin.x);
+  }
+  return out;
+}
+
+// The first voxels along each axis.
+Values cut_to(const Shape5& shape, const Shape5& whole, const Values& values) {
+  Values out;
+  for (std::int64_t row = 0; row < shape.f * shape.n.z * shape.n.y; ++row) {
+    const std::int64_t y = row % shape.n.y;
+    const std::int64_t z = row / shape.n.y % shape.n.z;
+    const std::int64_t image = row / (shape.n.y * shape.n.z);
+    const auto from = values.begin() + ((image * whole.n.z + z) * whole.n.y + y) * whole.n.x;
+    out.insert(out.end(), from, from + shape.n.x);
   }
   return out;
 }
@@ -126,9 +155,13 @@ Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const Values& volume) 
       in.push_back(shapes[static_cast<std::size_t>(input)]);
       inputs.push_back(values[static_cast<std::size_t>(input)]);
     }
-    inputs.front() = with_zeros(in.front(), inputs.front(), padded.pads[i]);
+    const auto* pool = std::get_if<Pooling>(&node.operation);
+    const bool is_max = pool != nullptr && pool->kind == PoolKind::max;
+    const double fill = is_max ? -std::numeric_limits<double>::infinity() : 0.0;
+    inputs.front() = within(in.front(), inputs.front(), padded.pads[i], fill);
     in.front().n = in.front().n + padded.pads[i].begin + padded.pads[i].end;
-    const LayerProblem problem = dense_problem(node.operation, Vec3::cube(1), in);
+    const LayerProblem problem = plain_problem(node.operation, in);
+    if (pool != nullptr) inputs.front() = cut_to(input_shape(problem, 0), in.front(), inputs.front());
     shapes.push_back(output_shape(problem));
     values.push_back(oracle::oracle_run(problem, inputs, padded.weights[i].view()));
   }

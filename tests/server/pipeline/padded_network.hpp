@@ -14,13 +14,15 @@ struct PaddedNetwork {
   Network network;
   NetworkWeights weights;
   std::vector<Border> pads;  // per node
+  Vec3 declared = {};        // extents of the input for which it was made; 0: any
 };
 
 // Convolutions of kernels 1 to 3, dilated or not, most of them padded on all sides, with residual additions,
 // concatenations, crops, element-wise nodes and poolings of stride 1 between.
 [[nodiscard]] PaddedNetwork random_padded_network(Random& random);
 
-// The network's output for a volume [f_in][n] in float64: each node that pads reads its input with zeros around it.
+// The network's output for a volume [f_in][n] in float64: each node that pads reads its input with zeros around it, or,
+// a max pooling, with -infinity.
 [[nodiscard]] oracle::Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const oracle::Values& volume);
 
 }  // namespace znni::test

@@ -1,0 +1,139 @@
+#include "planner/network/network_reach.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace znni {
+namespace {
+
+std::size_t index(int value) { return static_cast<std::size_t>(value); }
+
+// Returns what a window of `window` voxels at every `stride`th place makes of a reach.
+Reach widened(Reach in, Vec3 window, Vec3 stride) {
+  const Vec3 grown = in.stride * (window - Vec3::cube(1));
+  for (int axis = 0; axis < 3; ++axis) in.fov[axis] = add(in.fov[axis], grown[axis]);
+  in.stride = in.stride * stride;
+  return in;
+}
+
+Vec3 own_stride(const Operation& operation) {
+  if (const auto* conv = std::get_if<Convolution>(&operation)) return conv->stride;
+  if (const auto* pool = std::get_if<Pooling>(&operation); pool != nullptr && pool->strided) return pool->stride;
+  return Vec3::cube(1);
+}
+
+// Returns whether an input of extent `n` along `axis` leaves no rest in any value, and none empty.
+bool is_exact(const Network& network, const std::vector<Reach>& reach, int axis, std::int64_t n) {
+  for (std::size_t value = 0; value < reach.size(); ++value) {
+    const std::int64_t rest = n - reach[value].fov[axis];
+    if (rest < 0 || rest % reach[value].stride[axis] != 0) return false;
+  }
+  return network.frame.begin[axis] + network.frame.end[axis] < n;
+}
+
+std::optional<std::int64_t> least_along(const Network& network, const std::vector<Reach>& reach, int axis,
+                                        std::int64_t period) {
+  std::int64_t least = network.frame.begin[axis] + network.frame.end[axis] + 1;
+  for (const Reach& value : reach) least = std::max(least, value.fov[axis]);
+  for (std::int64_t n = least; n < least + period; ++n) {
+    if (is_exact(network, reach, axis, n)) return n;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Reach reach_after(const Operation& operation, Reach in) {
+  if (const auto* conv = std::get_if<Convolution>(&operation)) {
+    return widened(in, dilated(conv->k, conv->dilation), conv->stride);
+  }
+  if (const auto* pool = std::get_if<Pooling>(&operation)) return widened(in, pool->window, pool->stride);
+  if (const auto* crop = std::get_if<Crop>(&operation)) {
+    return widened(in, crop->begin + crop->end + Vec3::cube(1), Vec3::cube(1));
+  }
+  if (const auto* up = std::get_if<Upsample>(&operation)) {
+    const Vec3 finer = in.stride / up->factor;
+    return {in.fov - in.stride + finer, finer};
+  }
+  return in;
+}
+
+std::vector<Reach> reaches(const Network& network) {
+  std::vector<Reach> result = {Reach{}};
+  for (const Node& node : network.nodes) {
+    result.push_back(reach_after(node.operation, result[index(node.inputs.front())]));
+  }
+  return result;
+}
+
+Vec3 framed(const Network& network, Vec3 volume) { return volume + network.frame.begin + network.frame.end; }
+
+Vec3 lost_extent(const Network& network) {
+  return reaches(network).back().fov - network.frame.begin - network.frame.end;
+}
+
+bool is_strided(const Network& network) {
+  return std::any_of(network.nodes.begin(), network.nodes.end(), [](const Node& node) {
+    const auto* pool = std::get_if<Pooling>(&node.operation);
+    return own_stride(node.operation) != Vec3::cube(1) || std::holds_alternative<Upsample>(node.operation) ||
+           (pool != nullptr && pool->strided);
+  });
+}
+
+bool is_dense(const Network& network) { return network.frame == Border{} && !is_strided(network); }
+
+Result<void> check_volume(const Network& network, Vec3 volume) {
+  if (!is_strided(network)) return {};
+  const Vec3 along = period(network);
+  const Vec3 least = least_extent(network) - network.frame.begin - network.frame.end;
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t rest = (volume[axis] - least[axis]) % along[axis];
+    if (rest == 0) continue;
+    const std::int64_t below = volume[axis] - (rest < 0 ? rest + along[axis] : rest);
+    return Error{ErrorCode::invalid_argument,
+                 "the volume has " + std::to_string(volume[axis]) + " voxels along " + "zyx"[axis] +
+                     "; the network's strides need steps of " + std::to_string(along[axis]) + ", here " +
+                     std::to_string(below) + " or " + std::to_string(below + along[axis]) + ": pad or crop it"};
+  }
+  return {};
+}
+
+Vec3 period(const Network& network) {
+  Vec3 result = Vec3::cube(1);
+  if (!is_strided(network)) return result;
+  for (const Reach& reach : reaches(network)) {
+    for (int axis = 0; axis < 3; ++axis) {
+      result[axis] = mul(result[axis] / std::gcd(result[axis], reach.stride[axis]), reach.stride[axis]);
+    }
+  }
+  return result;
+}
+
+Result<Vec3> find_least_extent(const Network& network) {
+  constexpr std::string_view axis_names = "zyx";
+  const std::vector<Reach> reach = reaches(network);
+  if (!is_strided(network)) return reach.back().fov;
+  const Vec3 along = period(network);
+  Vec3 least;
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::optional<std::int64_t> found = least_along(network, reach, axis, along[axis]);
+    if (!found) {
+      return Error{ErrorCode::invalid_argument, std::string("no extent of the input along ") +
+                                                    axis_names[static_cast<std::size_t>(axis)] +
+                                                    " fits the strides of all branches"};
+    }
+    least[axis] = *found;
+  }
+  return least;
+}
+
+Vec3 least_extent(const Network& network) {
+  const Result<Vec3> least = find_least_extent(network);
+  ensure(least.has_value(), "extents fit the strides of a checked network");
+  return *least;
+}
+
+}  // namespace znni

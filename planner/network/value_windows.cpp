@@ -1,0 +1,226 @@
+#include "planner/network/value_windows.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <optional>
+#include <string>
+
+namespace znni {
+namespace {
+
+constexpr std::int64_t max_period = std::int64_t{1} << 12;
+// Extent of the volume on which windows are found: no network loses as much (2^20), nor makes as many branches.
+constexpr std::int64_t large_volume = std::int64_t{1} << 26;
+
+Error unsupported(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
+
+std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
+
+// How a node reads its first input: window voxels at every stride-th place, behind `before` voxels of padding; or, of an
+// upsampling, `factor` voxels are made of each.
+struct Reading {
+  Vec3 window = Vec3::cube(1);
+  Vec3 stride = Vec3::cube(1);
+  Vec3 factor = Vec3::cube(1);
+  Border around;  // voxels of padding; negative where a Crop takes some away
+};
+
+Reading reading_of(const Operation& operation, const Border& pads) {
+  Reading reading;
+  reading.around = pads;
+  if (const auto* conv = std::get_if<Convolution>(&operation)) {
+    reading.window = dilated(conv->k, conv->dilation);
+    reading.stride = conv->stride;
+  }
+  if (const auto* pool = std::get_if<Pooling>(&operation)) {
+    reading.window = pool->window;
+    reading.stride = pool->stride;
+  }
+  if (const auto* crop = std::get_if<Crop>(&operation)) reading.around = {Vec3{} - crop->begin, Vec3{} - crop->end};
+  if (const auto* up = std::get_if<Upsample>(&operation)) reading.factor = up->factor;
+  return reading;
+}
+
+// Extent of what the node writes, rounded down as ONNX does.
+std::int64_t extent_after(const Reading& reading, int axis, std::int64_t n) {
+  const std::int64_t rest = n + reading.around.begin[axis] + reading.around.end[axis] - reading.window[axis];
+  return (floor_div(rest, reading.stride[axis]) + 1) * reading.factor[axis];
+}
+
+bool leaves_rest(const Reading& reading, int axis, std::int64_t n) {
+  const std::int64_t rest = n + reading.around.begin[axis] + reading.around.end[axis] - reading.window[axis];
+  return rest % reading.stride[axis] != 0;
+}
+
+// What it has to read so that voxels [begin, end) can be written.
+ValueWindow demand(const Reading& reading, const ValueWindow& written) {
+  ValueWindow read;
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t first = floor_div(written.begin[axis], reading.factor[axis]);
+    const std::int64_t last = ceil_div(written.end[axis], reading.factor[axis]) - 1;
+    read.begin[axis] = first * reading.stride[axis] - reading.around.begin[axis];
+    read.end[axis] = last * reading.stride[axis] - reading.around.begin[axis] + reading.window[axis];
+  }
+  return read;
+}
+
+// An upsampling writes whole voxels of its input.
+ValueWindow written_for(const Reading& reading, ValueWindow asked) {
+  for (int axis = 0; axis < 3; ++axis) {
+    const std::int64_t factor = reading.factor[axis];
+    asked.begin[axis] = floor_div(asked.begin[axis], factor) * factor;
+    asked.end[axis] = ceil_div(asked.end[axis], factor) * factor;
+  }
+  return asked;
+}
+
+ValueWindow hull(const ValueWindow& a, const ValueWindow& b) { return {min(a.begin, b.begin), max(a.end, b.end)}; }
+
+class Finder {
+ public:
+  Finder(const Network& network, const std::vector<Border>& pads) : network_(network) {
+    for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+      readings_.push_back(reading_of(network.nodes[i].operation, pads[i]));
+      pads_ = pads_ || pads[i] != Border{};
+    }
+  }
+
+  // Strides of every value, and the period in which they all come together.
+  Result<void> find_strides() {
+    strides_ = {Vec3::cube(1)};
+    for (std::size_t i = 0; i < network_.nodes.size(); ++i) {
+      if (Result<void> added = add_stride(i); !added) return added.error().within("node " + network_.nodes[i].name);
+    }
+    if (strides_.back() == Vec3::cube(1)) return {};
+    return unsupported("a node pads or has a stride of its own, and the output's stride is " +
+                       to_string(strides_.back()) +
+                       ": what that means for the dense output of a strided network is not defined");
+  }
+
+  // Extents of every value for the first volume, of a large one, for which branches meet.
+  Result<std::vector<Vec3>> find_extents(Vec3 declared) const {
+    std::vector<Vec3> extents(network_.nodes.size() + 1);
+    for (int axis = 0; axis < 3; ++axis) {
+      const Result<std::vector<std::int64_t>> along = extents_along(axis, declared[axis]);
+      if (!along) return along.error();
+      for (std::size_t value = 0; value < extents.size(); ++value) extents[value][axis] = (*along)[value];
+    }
+    return extents;
+  }
+
+  std::vector<ValueWindow> find_windows(const std::vector<Vec3>& extents) const {
+    std::vector<std::optional<ValueWindow>> asked(extents.size());
+    asked.back() = ValueWindow{{}, extents.back()};
+    for (std::size_t i = network_.nodes.size(); i-- > 0;) {
+      const ValueWindow written = written_for(readings_[i], asked[i + 1].value_or(ValueWindow{{}, extents[i + 1]}));
+      asked[i + 1] = written;
+      const std::vector<int>& inputs = network_.nodes[i].inputs;
+      for (std::size_t input = 0; input < inputs.size(); ++input) {
+        std::optional<ValueWindow>& hulled = asked[index(inputs[input])];
+        const ValueWindow read = input == 0 ? demand(readings_[i], written) : written;
+        hulled = hulled ? hull(*hulled, read) : read;
+      }
+    }
+    std::vector<ValueWindow> windows;
+    for (const std::optional<ValueWindow>& window : asked) windows.push_back(window.value_or(ValueWindow{}));
+    windows.front() = hull(windows.front(), {{}, extents.front()});  // the volume is read as a whole
+    return windows;
+  }
+
+ private:
+  Result<void> add_stride(std::size_t number) {
+    const Node& node = network_.nodes[number];
+    const Vec3 in = strides_[index(node.inputs.front())];
+    const Reading& reading = readings_[number];
+    const Vec3 coarse = in * reading.stride;
+    if (coarse % reading.factor != Vec3{}) {
+      return unsupported("upsamples by " + to_string(reading.factor) + ", but its input has a stride of " +
+                         to_string(in) + ": an output finer than the input is not supported");
+    }
+    for (const int input : node.inputs) {
+      if (input == node.inputs.front() || strides_[index(input)] == in) continue;
+      if (std::holds_alternative<Convolution>(node.operation)) continue;  // the residual has its output's stride
+      return unsupported("branches do not meet: one has a stride of " + to_string(in) + ", another " +
+                         to_string(strides_[index(input)]));
+    }
+    strides_.push_back(coarse / reading.factor);
+    for (int axis = 0; axis < 3; ++axis) {
+      period_[axis] = std::lcm(period_[axis], std::max(coarse[axis], strides_.back()[axis]));
+      if (period_[axis] > max_period) return unsupported("the strides come together beyond 2^12 voxels");
+    }
+    return {};
+  }
+
+  // Extents along one axis of the values of a volume of extent n; an error where branches do not meet, or one is empty.
+  // `exact`: or where a stride leaves voxels unread.
+  Result<std::vector<std::int64_t>> walk(int axis, std::int64_t n, bool exact) const {
+    std::vector<std::int64_t> extents = {n};
+    for (std::size_t i = 0; i < network_.nodes.size(); ++i) {
+      const std::vector<int>& inputs = network_.nodes[i].inputs;
+      const std::int64_t written = extent_after(readings_[i], axis, extents[index(inputs.front())]);
+      if (exact && leaves_rest(readings_[i], axis, extents[index(inputs.front())])) {
+        return unsupported("leaves voxels unread").within("node " + network_.nodes[i].name);
+      }
+      for (std::size_t input = 1; input < inputs.size(); ++input) {
+        const std::int64_t other = extents[index(inputs[input])];
+        if (other == written) continue;
+        return unsupported("branches do not meet: of a volume of " + std::to_string(n) + " voxels along " +
+                           std::string(1, "zyx"[axis]) + ", one has " + lost_text(n - written) + ", another " +
+                           lost_text(n - other))
+            .within("node " + network_.nodes[i].name);
+      }
+      extents.push_back(written);
+    }
+    return extents;
+  }
+
+  static std::string lost_text(std::int64_t lost) {
+    return lost >= 0 ? std::to_string(lost) + " less" : std::to_string(-lost) + " more";
+  }
+
+  Result<std::vector<std::int64_t>> extents_along(int axis, std::int64_t declared) const {
+    const std::int64_t period = period_[axis];
+    const std::int64_t base = round_up(large_volume, period);
+    Result<std::vector<std::int64_t>> first = walk(axis, base + declared % period, false);
+    if (first && declared > 0) return first;
+    // Without pads extents of which all is read come first, so that a valid network stays as it is.
+    for (const bool exact : {true, false}) {
+      for (std::int64_t residue = 0; residue < period && !(exact && pads_); ++residue) {
+        Result<std::vector<std::int64_t>> other = walk(axis, base + residue, exact);
+        if (other) return other;
+      }
+    }
+    return first;
+  }
+
+  const Network& network_;
+  std::vector<Reading> readings_;  // per node
+  std::vector<Vec3> strides_;      // per value
+  Vec3 period_ = Vec3::cube(1);
+  bool pads_ = false;
+};
+
+}  // namespace
+
+Border ValueWindows::frame() const {
+  return {Vec3{} - values.front().begin, values.front().end - extents.front()};
+}
+
+ValueWindow ValueWindows::read_by(const Network& network, const std::vector<Border>& pads, int number,
+                                  int input) const {
+  const ValueWindow& written = values[index(number) + 1];
+  if (input > 0) return written;
+  return demand(reading_of(network.nodes[index(number)].operation, pads[index(number)]), written);
+}
+
+Result<ValueWindows> find_windows(const Network& network, const std::vector<Border>& pads, Vec3 declared) {
+  Finder finder(network, pads);
+  if (Result<void> found = finder.find_strides(); !found) return found.error();
+  Result<std::vector<Vec3>> extents = finder.find_extents(declared);
+  if (!extents) return extents.error();
+  std::vector<ValueWindow> windows = finder.find_windows(*extents);
+  return ValueWindows{*std::move(extents), std::move(windows)};
+}
+
+}  // namespace znni

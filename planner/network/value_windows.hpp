@@ -1,0 +1,37 @@
+// Which voxels of every value a whole volume asks for, padding and strides counted (planner/network/padding.hpp).
+#pragma once
+
+#include <vector>
+
+#include "planner/network/graph_edits.hpp"
+
+namespace znni {
+
+// Voxels [begin, end) of a value, in its own voxels: 0 is the first that the network has of the volume alone. What lies
+// below 0 or beyond its extent is padding.
+struct ValueWindow {
+  Vec3 begin;
+  Vec3 end;
+  bool operator==(const ValueWindow&) const = default;
+};
+
+// Of a volume of extent extents[0], large enough for every window; borders are those of every volume that is whole
+// periods larger or smaller.
+struct ValueWindows {
+  std::vector<Vec3> extents;        // per value, of the volume alone
+  std::vector<ValueWindow> values;  // per value: what it has to be computed of; [0]: read of the volume and its frame
+
+  // Returns the voxels around the volume that the first window has.
+  [[nodiscard]] Border frame() const;
+  // Returns what node `number` reads of its input number `input`.
+  [[nodiscard]] ValueWindow read_by(const Network& network, const std::vector<Border>& pads, int number,
+                                    int input) const;
+};
+
+// `pads`: per node, around its first input. `declared`: extents of the input that a file names, or 0. Requires
+// check_nodes(network). Fails with `unsupported` if branches never meet, if a node upsamples what has no stride, or if
+// the output has a stride; the error names the node.
+[[nodiscard]] Result<ValueWindows> find_windows(const Network& network, const std::vector<Border>& pads,
+                                                Vec3 declared);
+
+}  // namespace znni

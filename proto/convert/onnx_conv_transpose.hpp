@@ -1,0 +1,12 @@
+// ONNX ConvTranspose of one group.
+#pragma once
+
+#include "proto/convert/onnx_operators.hpp"
+
+namespace znni {
+
+// A transposed convolution of kernel k and stride s becomes a convolution of ceil(k / s) taps, to f_out channels for
+// each of the s voxels that it makes of one, then a shuffle, of which the pads are cropped. s may be no longer than k.
+[[nodiscard]] Result<void> convert_conv_transpose(const OnnxNode& node, OnnxBuilder& builder);
+
+}  // namespace znni

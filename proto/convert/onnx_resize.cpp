@@ -1,0 +1,121 @@
+#include "proto/convert/onnx_resize.hpp"
+
+#include <cmath>
+#include <string_view>
+
+#include "proto/convert/errors.hpp"
+#include "proto/convert/onnx_tensors.hpp"
+
+namespace znni {
+namespace {
+
+constexpr int scales_of_resize = 2;
+constexpr int sizes_of_resize = 3;
+constexpr std::int64_t opset_of_resize = 11;  // before, Resize has Upsample's inputs
+
+Result<void> require_text(const OnnxAttributes& attributes, std::string_view name, std::string_view otherwise,
+                          std::string_view only) {
+  const Result<std::string> value = attributes.text(name, otherwise);
+  if (!value) return value.error();
+  if (*value == only) return {};
+  return unsupported(std::string(name) + " = " + in_quotes(*value) + " is not supported; only " + std::string(only));
+}
+
+// Returns how many voxels each becomes, of the factors of [N][f][spatial...].
+Result<Vec3> factor_of(const std::vector<double>& scales, int rank) {
+  if (static_cast<int>(scales.size()) != rank + 2) {
+    return corrupt("has " + std::to_string(scales.size()) + " scales; " + std::to_string(rank + 2) + " are right");
+  }
+  Vec3 factor = Vec3::cube(1);
+  for (int i = 0; i < rank + 2; ++i) {
+    const double scale = scales[static_cast<std::size_t>(i)];
+    const bool whole = scale >= 1 && scale <= 4096 && scale == std::floor(scale);
+    if (!whole || (i < 2 && scale != 1)) {
+      return unsupported("a scale of " + std::to_string(scale) + " along axis " + std::to_string(i) +
+                         " is not supported; only whole factors, and 1 for batch and channels");
+    }
+    if (i >= 2) factor[3 - rank + i - 2] = static_cast<std::int64_t>(scale);
+  }
+  return factor;
+}
+
+Result<std::vector<double>> constant_scales(const OnnxNode& node, const OnnxBuilder& builder, int input) {
+  const onnx::TensorProto* tensor = builder.constant(node.proto, input);
+  if (tensor == nullptr) return unsupported("its scales are computed; only constants are supported");
+  const Result<std::vector<float>> values = builder.floats_of(*tensor);
+  if (!values) return values.error();
+  return std::vector<double>(values->begin(), values->end());
+}
+
+// Returns sizes over the extents that the file declares.
+Result<std::vector<double>> scales_of_sizes(const OnnxNode& node, const OnnxBuilder& builder, int value) {
+  const onnx::TensorProto* tensor = builder.constant(node.proto, sizes_of_resize);
+  if (tensor == nullptr) return unsupported("its sizes are computed; export it with a constant scale_factor");
+  const Result<std::vector<std::int64_t>> sizes = integers_of(*tensor);
+  if (!sizes) return sizes.error();
+  std::vector<double> scales(sizes->size(), 1.0);
+  const Vec3 extent = builder.extent(value);
+  for (int i = 0; i < builder.rank() && i + 2 < static_cast<int>(sizes->size()); ++i) {
+    const std::int64_t n = extent[3 - builder.rank() + i];
+    if (n < 1) return unsupported("its sizes are constants, but the file leaves the input's extents open");
+    const auto place = static_cast<std::size_t>(i) + 2;
+    scales[place] = static_cast<double>((*sizes)[place]) / static_cast<double>(n);
+  }
+  return scales;
+}
+
+// Each voxel of the output takes floor(v / factor), whatever the rounding, in the forms that exporters write.
+Result<void> check_nearest(const OnnxAttributes& attributes, Vec3 factor) {
+  if (Result<void> mode = require_text(attributes, "mode", "nearest", "nearest"); !mode) return mode;
+  const Result<std::string> coordinates = attributes.text("coordinate_transformation_mode", "half_pixel");
+  if (!coordinates) return coordinates.error();
+  const Result<std::string> rounding = attributes.text("nearest_mode", "round_prefer_floor");
+  if (!rounding) return rounding.error();
+  const bool half = *coordinates == "half_pixel" || *coordinates == "pytorch_half_pixel";
+  const bool rounds = *rounding == "round_prefer_floor";
+  const bool small = covers(Vec3::cube(2), factor);
+  const bool asymmetric = *coordinates == "asymmetric";
+  if ((half && rounds) || (asymmetric && (*rounding == "floor" || (rounds && small)))) return {};
+  return unsupported("coordinate_transformation_mode = " + in_quotes(*coordinates) + " with nearest_mode = " +
+                     in_quotes(*rounding) + " is not supported; only asymmetric with floor, half_pixel with " +
+                     "round_prefer_floor");
+}
+
+Result<void> append_nearest(const OnnxNode& node, OnnxBuilder& builder, int value, Vec3 factor) {
+  if (factor == Vec3::cube(1)) {
+    builder.alias(node.proto, value);
+  } else {
+    builder.append(node.proto, Upsample{factor, UpsampleKind::nearest}, {value}, builder.images(value));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> convert_resize(const OnnxNode& node, OnnxBuilder& builder) {
+  if (builder.opset() < opset_of_resize) return convert_upsample(node, builder);
+  const Result<int> value = builder.value(node.proto, 0);
+  if (!value) return value.error();
+  if (node.attributes.find("axes") != nullptr) return unsupported("attribute axes is not supported");
+  const bool has_sizes = OnnxBuilder::has_input(node.proto, sizes_of_resize);
+  const Result<std::vector<double>> scales = has_sizes ? scales_of_sizes(node, builder, *value)
+                                                       : constant_scales(node, builder, scales_of_resize);
+  if (!scales) return scales.error();
+  const Result<Vec3> factor = factor_of(*scales, builder.rank());
+  if (!factor) return factor.error();
+  if (Result<void> nearest = check_nearest(node.attributes, *factor); !nearest) return nearest;
+  return append_nearest(node, builder, *value, *factor);
+}
+
+Result<void> convert_upsample(const OnnxNode& node, OnnxBuilder& builder) {
+  if (Result<void> mode = require_text(node.attributes, "mode", "nearest", "nearest"); !mode) return mode;
+  const Result<int> value = builder.value(node.proto, 0);
+  if (!value) return value.error();
+  const Result<std::vector<double>> scales = constant_scales(node, builder, 1);
+  if (!scales) return scales.error();
+  const Result<Vec3> factor = factor_of(*scales, builder.rank());
+  if (!factor) return factor.error();
+  return append_nearest(node, builder, *value, *factor);
+}
+
+}  // namespace znni

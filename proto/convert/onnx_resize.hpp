@@ -1,0 +1,11 @@
+// ONNX Resize and Upsample: nearest neighbours by whole factors, which are constants.
+#pragma once
+
+#include "proto/convert/onnx_operators.hpp"
+
+namespace znni {
+
+[[nodiscard]] Result<void> convert_resize(const OnnxNode& node, OnnxBuilder& builder);
+[[nodiscard]] Result<void> convert_upsample(const OnnxNode& node, OnnxBuilder& builder);
+
+}  // namespace znni

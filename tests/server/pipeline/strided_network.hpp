@@ -1,0 +1,13 @@
+// Networks with strides of their own, padded or valid: U-Nets and what is like them.
+#pragma once
+
+#include "tests/server/pipeline/padded_network.hpp"
+
+namespace znni::test {
+
+// One or two levels: convolutions, then a max or average pooling, padded or not, or a strided convolution; the level
+// below; then nearest neighbours or a transposed convolution, and a concatenation or an addition of what the level had.
+// Kernels of 1 to 3, factors of 1 to 3 along each axis. `valid`: nothing pads, and skips are cropped to the middle.
+[[nodiscard]] PaddedNetwork random_strided_network(Random& random, bool valid);
+
+}  // namespace znni::test

@@ -1,0 +1,157 @@
+// Networks with strides of their own, padded or valid, in patches and in streams, compared with their definition.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "planner/costs/costs.hpp"
+#include "planner/network/graph_passes.hpp"
+#include "planner/search/search.hpp"
+#include "primitives/cpu/backend.hpp"
+#include "primitives/cpu/device/cpu_device.hpp"
+#include "tests/server/pipeline/dense_oracle.hpp"
+#include "tests/server/pipeline/engine_bench.hpp"
+#include "tests/server/pipeline/hand_plan.hpp"
+#include "tests/server/pipeline/strided_network.hpp"
+
+namespace znni {
+namespace {
+
+using test::EngineBench;
+using test::JobOutcome;
+using test::PaddedNetwork;
+using test::Random;
+using test::RandomVolume;
+
+std::string in_words(const Network& network) {
+  std::string text;
+  for (const std::string& line : describe(network)) text += "\n" + line;
+  return text;
+}
+
+LoadedNetwork valid_form(const PaddedNetwork& net, bool fused) {
+  Result<LoadedNetwork> valid = without_padding({net.network, net.weights}, net.pads, net.declared);
+  if (!valid) throw std::runtime_error(valid.error().message);
+  return fused ? fold_and_fuse(*std::move(valid)) : *std::move(valid);
+}
+
+// A volume for which branches meet, a few periods larger than the smallest.
+Vec3 random_extent(const Network& network, Random& random) {
+  const Vec3 least = least_extent(network) - network.frame.begin - network.frame.end;
+  return least + period(network) * random.vec3(0, 3);
+}
+
+double error_of(Engine& engine, const PaddedNetwork& net, Vec3 n, Random& random) {
+  // Little room for output that waits makes bands of a stream's columns.
+  const std::int64_t most_held = random.chance(0.4) ? random.integer(1, 20000) : saturated;
+  const RandomVolume volume = test::random_volume(net.network.f_in, n, ElementType::f32, random);
+  const Normalisation shifted{2.0F, 0.5F};  // zeros stand around what the network reads, not around the volume
+  const JobOutcome outcome =
+      test::run_job(engine, volume.view(), shifted, ElementType::f32, VolumeOrder::image_major, most_held);
+  if (!outcome.statistics) throw std::runtime_error(outcome.statistics.error().message);
+  const oracle::Values exact = test::padded_oracle(net, n, test::volume_values(volume.view(), shifted));
+  return test::relative_error(test::output_values(outcome), exact);
+}
+
+class StridedPlan : public testing::Test {
+ protected:
+  StridedPlan() {
+    const Backend* const rows[] = {&cpu::backend()};
+    catalogue_ = Catalogue::make(rows).value();
+    device_ = cpu::backend().open(cpu::describe_cpu(2), std::int64_t{1} << 31, 0, 0).value();
+  }
+
+  Catalogue catalogue_;
+  std::unique_ptr<Device> device_;
+};
+
+TEST_F(StridedPlan, SearchedPlansEqualTheDefinition) {
+  int ran = 0;
+  for (int i = 0; i < test::case_count(12); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const PaddedNetwork net = test::random_strided_network(random, i % 3 == 2);
+    const LoadedNetwork valid = valid_form(net, random.chance(0.7));
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
+    SearchOptions options;
+    options.memory_limit = std::int64_t{1} << random.integer(21, 27);
+    options.most_extent = 80;
+    const std::unique_ptr<CostSource> costs = modelled_costs();
+    const Result<Plan> plan = search(valid.network, device_->spec(), catalogue_, *costs, options);
+    if (!plan) {
+      EXPECT_EQ(plan.error().code, ErrorCode::over_budget) << plan.error().message;
+      continue;
+    }
+    const Result<std::unique_ptr<Engine>> engine =
+        Engine::open(valid.network, valid.weights, *plan, catalogue_, *device_);
+    ASSERT_TRUE(engine) << engine.error().message;
+    const Vec3 n = random_extent(valid.network, random);
+    EXPECT_LE(error_of(**engine, net, n, random), 1e-5) << to_string(n);
+    ++ran;
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(ran, test::case_count(12) / 2);
+}
+
+// Patches and streams on primitives that are the oracle itself.
+TEST(StridedNetworks, EqualTheirDefinitionInAnyPatchesAndStreams) {
+  int streams = 0;
+  for (int i = 0; i < test::case_count(30); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const PaddedNetwork net = test::random_strided_network(random, i % 3 == 2);
+    const LoadedNetwork valid = valid_form(net, random.chance(0.5));
+    std::vector<GeometryChoice> ladder = {test::random_choice(valid.network, random, random.integer(1, 2), 2)};
+    if (random.chance(0.6)) {
+      if (const auto stream = test::random_stream(valid.network, random, 2)) {
+        ladder = {*stream};
+        ++streams;
+      }
+    }
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
+    EngineBench made = test::open_bench(valid.network, ladder);
+    Result<std::unique_ptr<Engine>> engine =
+        Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device);
+    ASSERT_TRUE(engine) << engine.error().message;
+    const Vec3 n = random_extent(valid.network, random);
+    EXPECT_LE(error_of(**engine, net, n, random), 1e-5) << to_string(n);
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(streams, test::case_count(30) / 4);
+}
+
+TEST(StridedNetworks, AreNotExactWhereTheBorderIsNotFilled) {
+  Random random(test::base_seed());
+  int wrong = 0;
+  for (int i = 0; i < 10; ++i) {
+    const PaddedNetwork net = test::random_strided_network(random, false);
+    LoadedNetwork valid = valid_form(net, false);
+    for (Node& node : valid.network.nodes) {
+      node.outside = {};
+      node.outside_is_lowest = false;
+    }
+    EngineBench made = test::open_bench(valid.network, {test::random_choice(valid.network, random, 1, 1)});
+    const Result<std::unique_ptr<Engine>> engine =
+        Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device);
+    ASSERT_TRUE(engine) << engine.error().message;
+    const double error = error_of(**engine, net, random_extent(valid.network, random), random);
+    wrong += error > 1e-3 ? 1 : 0;
+  }
+  EXPECT_GE(wrong, 5);
+}
+
+TEST(StridedNetworks, VolumesWhoseBranchesDoNotMeetAreRefused) {
+  Random random(test::base_seed());
+  const PaddedNetwork net = test::random_strided_network(random, false);
+  const LoadedNetwork valid = valid_form(net, true);
+  EngineBench made = test::open_bench(valid.network, {test::random_choice(valid.network, random, 1, 1)});
+  const Vec3 sound = random_extent(valid.network, random);
+  const VolumeShape wrong{net.network.f_in, sound + Vec3{0, 0, 1}, ElementType::f32};
+  const Result<JobOutlook> refused = made.engine->outlook(wrong, ElementType::f32, saturated);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+  EXPECT_NE(refused.error().message.find("voxels along x; the network's strides need steps of"), std::string::npos)
+      << refused.error().message;
+}
+
+}  // namespace
+}  // namespace znni
