@@ -1,6 +1,6 @@
 // cuda.activation: out = activation(in).
 #include "primitives/cuda/elementwise_layer.hpp"
-#include "primitives/cuda/estimates.hpp"
+#include "primitives/gpu/estimates.hpp"
 
 namespace znni::cuda {
 namespace {

@@ -3,7 +3,7 @@
 #include "primitives/cuda/cuda_device.hpp"
 #include "primitives/cuda/gpu_properties.hpp"
 #include "primitives/cuda/library_memory.hpp"
-#include "primitives/cuda/notes.hpp"
+#include "primitives/gpu/notes.hpp"
 
 namespace znni::cuda {
 namespace {

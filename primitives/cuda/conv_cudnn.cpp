@@ -8,17 +8,17 @@
 #include <string>
 #include <tuple>
 
-#include "primitives/cuda/areas.hpp"
 #include "primitives/cuda/cuda_device.hpp"
 #include "primitives/cuda/cudnn_device.hpp"
 #include "primitives/cuda/cudnn_engines.hpp"
-#include "primitives/cuda/element.hpp"
 #include "primitives/cuda/elementwise_kernel.hpp"
 #include "primitives/cuda/elementwise_layer.hpp"
-#include "primitives/cuda/estimates.hpp"
-#include "primitives/cuda/known_answers.hpp"
 #include "primitives/cuda/status.hpp"
-#include "primitives/cuda/views.hpp"
+#include "primitives/gpu/areas.hpp"
+#include "primitives/gpu/element.hpp"
+#include "primitives/gpu/estimates.hpp"
+#include "primitives/gpu/known_answers.hpp"
+#include "primitives/gpu/views.hpp"
 
 namespace znni::cuda {
 namespace {

@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <array>
 
-#include "primitives/cuda/areas.hpp"
-#include "primitives/cuda/estimates.hpp"
 #include "primitives/cuda/fft_kernel.hpp"
 #include "primitives/cuda/fft_layer.hpp"
 #include "primitives/cuda/fft_plan.hpp"
 #include "primitives/cuda/status.hpp"
+#include "primitives/gpu/areas.hpp"
+#include "primitives/gpu/estimates.hpp"
 
 namespace znni::cuda {
 namespace {

@@ -3,11 +3,11 @@
 // where an image of the output passes 2^31 elements.
 #include "primitives/cuda/cuda_device.hpp"
 #include "primitives/cuda/elementwise_layer.hpp"
-#include "primitives/cuda/estimates.hpp"
 #include "primitives/cuda/first_kernel.hpp"
-#include "primitives/cuda/first_view.hpp"
 #include "primitives/cuda/status.hpp"
-#include "primitives/cuda/views.hpp"
+#include "primitives/gpu/estimates.hpp"
+#include "primitives/gpu/first_view.hpp"
+#include "primitives/gpu/views.hpp"
 
 namespace znni::cuda {
 namespace {

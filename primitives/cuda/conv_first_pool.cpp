@@ -3,12 +3,12 @@
 // and activation fused, from planar float32 to any format a plan goes on in.
 #include "primitives/cuda/cuda_device.hpp"
 #include "primitives/cuda/elementwise_layer.hpp"
-#include "primitives/cuda/estimates.hpp"
 #include "primitives/cuda/first_pool_kernel.hpp"
-#include "primitives/cuda/first_pool_view.hpp"
-#include "primitives/cuda/first_view.hpp"
 #include "primitives/cuda/status.hpp"
-#include "primitives/cuda/views.hpp"
+#include "primitives/gpu/estimates.hpp"
+#include "primitives/gpu/first_pool_view.hpp"
+#include "primitives/gpu/first_view.hpp"
+#include "primitives/gpu/views.hpp"
 
 namespace znni::cuda {
 namespace {

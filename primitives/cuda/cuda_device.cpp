@@ -9,8 +9,8 @@
 #include <string>
 
 #include "primitives/core/shape.hpp"
-#include "primitives/cuda/block_list.hpp"
 #include "primitives/cuda/status.hpp"
+#include "primitives/gpu/block_list.hpp"
 
 namespace znni::cuda {
 namespace {

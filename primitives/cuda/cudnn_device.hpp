@@ -6,7 +6,7 @@
 #include "primitives/core/device.hpp"
 #include "primitives/cuda/cudnn_descriptor.hpp"
 #include "primitives/cuda/gpu_properties.hpp"
-#include "primitives/cuda/notes.hpp"
+#include "primitives/gpu/notes.hpp"
 
 namespace znni::cuda {
 

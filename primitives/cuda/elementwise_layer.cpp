@@ -5,7 +5,7 @@
 
 #include "primitives/cuda/elementwise_kernel.hpp"
 #include "primitives/cuda/status.hpp"
-#include "primitives/cuda/views.hpp"
+#include "primitives/gpu/views.hpp"
 
 namespace znni::cuda {
 namespace {

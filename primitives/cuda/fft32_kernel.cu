@@ -1,8 +1,8 @@
 #include "primitives/cuda/fft32_kernel.hpp"
 
 #include "primitives/cuda/device_math.hpp"
-#include "primitives/cuda/fft32_lane.hpp"
 #include "primitives/cuda/launch.hpp"
+#include "primitives/gpu/fft32_lane.hpp"
 
 namespace znni::cuda {
 namespace {

@@ -5,8 +5,8 @@
 #include "primitives/cuda/cuda_device.hpp"
 #include "primitives/cuda/elementwise_layer.hpp"
 #include "primitives/cuda/fft_products.hpp"
-#include "primitives/cuda/fft_tiling.hpp"
-#include "primitives/cuda/views.hpp"
+#include "primitives/gpu/fft_tiling.hpp"
+#include "primitives/gpu/views.hpp"
 
 namespace znni::cuda {
 

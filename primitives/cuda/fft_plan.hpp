@@ -4,7 +4,7 @@
 #include <cufft.h>
 
 #include "primitives/core/result.hpp"
-#include "primitives/cuda/kernel_types.hpp"
+#include "primitives/gpu/kernel_types.hpp"
 
 namespace znni::cuda {
 

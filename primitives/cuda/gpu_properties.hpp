@@ -1,5 +1,5 @@
 // What a GPU is, in numbers of the driver, and the DeviceSpec the planner sees of it. Rates are of the arithmetic units
-// and of the memory's pins: what a kernel reaches is the business of estimates (primitives/cuda/estimates.hpp).
+// and of the memory's pins: what a kernel reaches is the business of estimates (primitives/gpu/estimates.hpp).
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,11 @@
 #include "primitives/cuda/pool_layer.hpp"
 
 #include "primitives/cuda/cuda_device.hpp"
-#include "primitives/cuda/estimates.hpp"
 #include "primitives/cuda/pool_kernel.hpp"
-#include "primitives/cuda/pool_view.hpp"
 #include "primitives/cuda/status.hpp"
-#include "primitives/cuda/views.hpp"
+#include "primitives/gpu/estimates.hpp"
+#include "primitives/gpu/pool_view.hpp"
+#include "primitives/gpu/views.hpp"
 
 namespace znni::cuda {
 namespace {

@@ -1,6 +1,6 @@
 // cuda.pool.max: strided max pooling.
-#include "primitives/cuda/estimates.hpp"
 #include "primitives/cuda/pool_layer.hpp"
+#include "primitives/gpu/estimates.hpp"
 
 namespace znni::cuda {
 namespace {

@@ -1,6 +1,6 @@
 // cuda.pool.mpf: max-pooling fragments (ZNNi section V), all in one kernel; average poolings are taken alike.
-#include "primitives/cuda/estimates.hpp"
 #include "primitives/cuda/pool_layer.hpp"
+#include "primitives/gpu/estimates.hpp"
 
 namespace znni::cuda {
 namespace {

@@ -3,8 +3,8 @@
 
 #include <cuda_runtime_api.h>
 
-#include "primitives/cuda/reorder_lane.hpp"
-#include "primitives/cuda/storage.hpp"
+#include "primitives/gpu/reorder_lane.hpp"
+#include "primitives/gpu/storage.hpp"
 
 namespace znni::cuda {
 

@@ -1,6 +1,6 @@
 // cuda.scale_shift: out = scale[i] in + shift[i], a batch normalisation that could not be folded.
 #include "primitives/cuda/elementwise_layer.hpp"
-#include "primitives/cuda/estimates.hpp"
+#include "primitives/gpu/estimates.hpp"
 
 namespace znni::cuda {
 namespace {

@@ -4,13 +4,13 @@
 
 #include <numeric>
 
-#include "primitives/cuda/fft32.hpp"
 #include "primitives/cuda/fft32_kernel.hpp"
 #include "primitives/cuda/fft_kernel.hpp"
 #include "primitives/cuda/first_pool_kernel.hpp"
-#include "primitives/cuda/first_pool_view.hpp"
-#include "primitives/cuda/first_view.hpp"
 #include "primitives/cuda/reorder_kernel.hpp"
+#include "primitives/gpu/fft32.hpp"
+#include "primitives/gpu/first_pool_view.hpp"
+#include "primitives/gpu/first_view.hpp"
 #include "tests/cuda_emulation/device_array.hpp"
 #include "tests/oracle/oracle.hpp"
 #include "tests/oracle/tolerance.hpp"

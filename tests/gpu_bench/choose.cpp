@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "primitives/cuda/backend.hpp"
-#include "primitives/cuda/estimates.hpp"
+#include "primitives/gpu/estimates.hpp"
 #include "tests/gpu_bench/promising.hpp"
 #include "tests/gpu_bench/timing.hpp"
 

@@ -5,8 +5,8 @@
 #include <optional>
 
 #include "primitives/cuda/backend.hpp"
-#include "primitives/cuda/estimates.hpp"
 #include "primitives/cuda/status.hpp"
+#include "primitives/gpu/estimates.hpp"
 #include "primitives/hybrid/divided_layer.hpp"
 #include "tests/gpu_bench/layer_run.hpp"
 #include "tests/gpu_bench/lines.hpp"

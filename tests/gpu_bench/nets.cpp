@@ -4,8 +4,8 @@
 #include <fstream>
 #include <tuple>
 
-#include "primitives/cuda/element.hpp"
-#include "primitives/cuda/estimates.hpp"
+#include "primitives/gpu/element.hpp"
+#include "primitives/gpu/estimates.hpp"
 #include "tests/gpu_bench/lines.hpp"
 #include "tests/gpu_bench/timing.hpp"
 

@@ -20,7 +20,8 @@ CPU_ROOMS = ("vectors", "device", "elementwise", "pool", "fft", "fft_tiled", "co
 # Folder -> project paths it may include, then library headers it may include beside the standard library.
 TABLE = {
     "primitives/core/": (CORE, ()),
-    "primitives/cuda/": ((*CORE, "primitives/cuda/"), ("cuda_runtime", "cublas", "cufft", "cudnn")),
+    "primitives/gpu/": ((*CORE, "primitives/gpu/"), ()),
+    "primitives/cuda/": ((*CORE, "primitives/gpu/", "primitives/cuda/"), ("cuda_runtime", "cublas", "cufft", "cudnn")),
     "primitives/cpu/": ((*CORE, "primitives/cpu/"), CPU_LIBRARIES),
     **{f"primitives/cpu/{room}/": ((*CORE, *(f"primitives/cpu/{lower}/" for lower in CPU_ROOMS[:number + 1])), CPU_LIBRARIES)
        for number, room in enumerate(CPU_ROOMS)},

@@ -9,7 +9,7 @@
 
 #include "primitives/core/precision.hpp"
 #include "primitives/core/tensor.hpp"
-#include "primitives/cuda/element.hpp"
+#include "primitives/gpu/element.hpp"
 
 namespace znni::test {
 

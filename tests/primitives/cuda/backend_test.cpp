@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "primitives/cuda/notes.hpp"
+#include "primitives/gpu/notes.hpp"
 #include "tests/primitives/cuda/gpu_specs.hpp"
 
 namespace znni::cuda {

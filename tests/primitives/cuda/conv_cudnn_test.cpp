@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "primitives/cuda/cudnn_convolution.hpp"
-#include "primitives/cuda/estimates.hpp"
+#include "primitives/gpu/estimates.hpp"
 #include "tests/gpu_bench/promising.hpp"
 #include "tests/primitives/cuda/gpu_specs.hpp"
 

@@ -1,5 +1,5 @@
-#include "primitives/cuda/estimates.hpp"
-#include "primitives/cuda/fft_tiling.hpp"
+#include "primitives/gpu/estimates.hpp"
+#include "primitives/gpu/fft_tiling.hpp"
 #include "tests/primitives/cuda/gpu_specs.hpp"
 
 namespace znni::cuda {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "primitives/cuda/estimates.hpp"
+#include "primitives/gpu/estimates.hpp"
 #include "tests/support/random.hpp"
 
 namespace znni::cuda {

@@ -1,7 +1,7 @@
 #include "primitives/cuda/cudnn_engines.hpp"
 
 #include "primitives/cuda/cudnn_device.hpp"
-#include "primitives/cuda/estimates.hpp"
+#include "primitives/gpu/estimates.hpp"
 #include "tests/primitives/cuda/gpu_specs.hpp"
 
 namespace znni::cuda {

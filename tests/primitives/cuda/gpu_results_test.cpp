@@ -2,7 +2,7 @@
 #include <map>
 
 #include "primitives/cuda/backend.hpp"
-#include "primitives/cuda/estimates.hpp"
+#include "primitives/gpu/estimates.hpp"
 #include "tests/primitives/cuda/gpu_run.hpp"
 #include "tests/primitives/cuda/require_gpu.hpp"
 #include "tests/support/cases.hpp"

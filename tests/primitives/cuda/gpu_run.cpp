@@ -8,7 +8,7 @@
 #include <tuple>
 
 #include "tests/oracle/tolerance.hpp"
-#include "tests/primitives/cuda/host_tensors.hpp"
+#include "tests/primitives/gpu/host_tensors.hpp"
 #include "tests/support/harness.hpp"
 
 namespace znni::cuda {

@@ -1,4 +1,4 @@
-#include "primitives/cuda/estimates.hpp"
+#include "primitives/gpu/estimates.hpp"
 #include "tests/primitives/cuda/gpu_specs.hpp"
 
 namespace znni::cuda {

@@ -1,0 +1,81 @@
+// What passes over its tensors once, per element: out = activation(scale[j] in0 + shift[j] + in1 + in2 + ...), image j.
+// Activations, sums, scales and shifts, what ends a convolution (bias and residual), and plain copies between views.
+#pragma once
+
+#include "primitives/gpu/activate.hpp"
+#include "primitives/gpu/element.hpp"
+#include "primitives/gpu/kernel_types.hpp"
+
+namespace znni::cuda {
+
+inline constexpr int most_inputs = 8;
+
+struct ElementwiseArg {
+  RowShape rows;
+  bool planar = true;
+  int width = 1;  // elements per vector
+  int inputs = 1;
+  RowSteps in_steps[most_inputs];
+  RowSteps out_steps;
+  const void* in[most_inputs] = {};  // may be `out` itself
+  void* out = nullptr;
+  const float* scale = nullptr;  // per image; null: ones
+  const float* shift = nullptr;  // per image; null: zeros
+  Act act = Act::none;
+  float alpha = 0.0F;
+};
+
+// Lane `lane` of row `row`.
+template <class Math, class T, int width>
+constexpr void elementwise_lane(const ElementwiseArg& arg, const Row& row, int lane) {
+  const int slow = lane / arg.rows.fast;
+  const int fast = lane % arg.rows.fast;
+  const Index first_image = arg.planar ? row.image : static_cast<Index>(fast) * width;
+  float sums[width] = {};
+  for (int input = 0; input < arg.inputs; ++input) {
+    const RowSteps& steps = arg.in_steps[input];
+    const auto* from = static_cast<const Lanes<T, width>*>(arg.in[input]);
+    const Lanes<T, width> value = from[offset_of(steps, row) + lane_offset(steps, slow, fast)];
+    for (int w = 0; w < width; ++w) {
+      const Index image = arg.planar ? first_image : first_image + w;
+      const float factor = input == 0 && arg.scale != nullptr ? arg.scale[image] : 1.0F;
+      const float shift = input == 0 && arg.shift != nullptr ? arg.shift[image] : 0.0F;
+      sums[w] += factor * widen(value.lane[w]) + shift;
+    }
+  }
+  Lanes<T, width> result = {};
+  for (int w = 0; w < width; ++w) result.lane[w] = narrow(activate<Math>(arg.act, arg.alpha, sums[w]), T());
+  static_cast<Lanes<T, width>*>(arg.out)[offset_of(arg.out_steps, row) + lane_offset(arg.out_steps, slow, fast)] =
+      result;
+}
+
+// Softmax over the images of one voxel, in float: reads them three times.
+struct SoftmaxArg {
+  Index S = 1;
+  Index images = 1;
+  Extent n;
+  Steps in;
+  Steps out;
+};
+
+template <class Math, class T>
+constexpr void softmax_voxel(const SoftmaxArg& arg, Index index, const T* in, T* out) {
+  const Index x = index % arg.n.x;
+  const Index y = index / arg.n.x % arg.n.y;
+  const Index z = index / (arg.n.x * arg.n.y) % arg.n.z;
+  const Index s = index / voxels_of(arg.n);
+  const T* from = in + s * arg.in.S + z * arg.in.z + y * arg.in.y + x * arg.in.x;
+  T* to = out + s * arg.out.S + z * arg.out.z + y * arg.out.y + x * arg.out.x;
+  float most = widen(from[0]);
+  for (Index j = 1; j < arg.images; ++j) {
+    const float value = widen(from[j * arg.in.f]);
+    most = value > most ? value : most;
+  }
+  float sum = 0.0F;
+  for (Index j = 0; j < arg.images; ++j) sum += Math::exp(widen(from[j * arg.in.f]) - most);
+  for (Index j = 0; j < arg.images; ++j) {
+    to[j * arg.out.f] = narrow(Math::exp(widen(from[j * arg.in.f]) - most) / sum, T());
+  }
+}
+
+}  // namespace znni::cuda

@@ -1,0 +1,205 @@
+// Transforms of 32^3 tiles without a pass for layouts: forward, a block of threads takes one plane (z) of one tile for
+// eight images, cuts it out of the tensor, transforms x and y in shared memory, and writes
+// [z][y frequency][x frequency][column]: the columns of the matrix products, contiguous. Then one thread per column
+// transforms z in registers, in place. Back the same way, ending the convolution as it writes. Two passes over memory
+// each way, where cuFFT and its transpositions take six.
+//
+// Here stands what each thread does between two barriers; kernels call it, and tests on the host, thread by thread.
+#pragma once
+
+#include "primitives/gpu/fft32.hpp"
+#include "primitives/gpu/fft_lane.hpp"
+
+namespace znni::cuda {
+
+inline constexpr int plane_images = 8;
+inline constexpr int plane_threads = 160;
+inline constexpr int plane_frequencies = fft32_points * fft32_half;  // of one plane
+
+// Shared memory of a block, first as real rows, then as their transforms. Strides keep threads of a warp out of each
+// other's banks.
+inline constexpr int real_row = 33;
+inline constexpr int real_image = 1057;
+inline constexpr int spectrum_image = 546;
+inline constexpr int plane_shared_bytes = plane_images * spectrum_image * 8;
+
+// One plane of one tile, for up to eight images.
+struct Plane {
+  int images = 0;      // here
+  Index column = 0;    // of the first image
+  Index tensor = 0;    // element of the tensor at y = x = 0 of the plane, first image
+  Index residual = 0;  // the same of the residual
+  Index image = 0;     // first
+  int z = 0;
+  int rows = 0;    // that lie within the tensor
+  int voxels = 0;  // of a row, likewise
+};
+
+// Planes of a chunk: `arg.first` is its first column, arg.row_extent what is visited of a tile, `tiles` its tiles.
+constexpr Index plane_groups(const TileArg& arg) { return ceil_div(arg.images, plane_images); }
+constexpr Index plane_count(const TileArg& arg, Index tiles) { return tiles * arg.row_extent.z * plane_groups(arg); }
+
+constexpr int within(Index left, Index most) { return static_cast<int>(left < 0 ? 0 : left < most ? left : most); }
+
+constexpr Plane plane_at(const TileArg& arg, const TileEnd& end, Index index) {
+  Plane plane;
+  const Index groups = plane_groups(arg);
+  plane.image = index % groups * plane_images;
+  plane.images = within(arg.images - plane.image, plane_images);
+  plane.z = static_cast<int>(index / groups % arg.row_extent.z);
+  const Index local = index / groups / arg.row_extent.z;
+  plane.column = local * arg.images + plane.image;
+  const Index tile = arg.first / arg.images + local;
+  if (tile >= tile_count(arg.grid)) return plane;
+  const TilePlace place = tile_place(arg.grid, tile);
+  if (place.start.z + plane.z >= arg.n.z) return plane;
+  plane.rows = within(arg.n.y - place.start.y, arg.row_extent.y);
+  plane.voxels = within(arg.n.x - place.start.x, arg.row_extent.x);
+  const auto offset = [&](const Steps& steps) {
+    return place.s * steps.S + plane.image * steps.f + (place.start.z + plane.z) * steps.z + place.start.y * steps.y +
+           place.start.x * steps.x;
+  };
+  plane.tensor = offset(arg.steps);
+  plane.residual = offset(end.residual_steps);
+  return plane;
+}
+
+// Elements that a thread moves between tensor and shared memory: [image][y][x], x over the lanes of a warp.
+constexpr int plane_elements = plane_images * fft32_points * fft32_points;
+
+constexpr void read_plane(const TileArg& arg, const Plane& plane, int thread, const float* tensor, float* real) {
+  for (int e = thread; e < plane_elements; e += plane_threads) {
+    const int x = e % fft32_points;
+    const int y = e / fft32_points % fft32_points;
+    const int image = e / (fft32_points * fft32_points);
+    const bool inside = image < plane.images && y < plane.rows && x < plane.voxels;
+    real[image * real_image + y * real_row + x] =
+        inside ? tensor[plane.tensor + image * arg.steps.f + y * arg.steps.y + x * arg.steps.x] : 0.0F;
+  }
+}
+
+// The same of kernels: `images` counts pairs, a tile is one pair.
+constexpr void read_kernel_plane(const KernelTileArg& arg, const Plane& plane, int thread, const float* kernels,
+                                 float* real) {
+  for (int e = thread; e < plane_elements; e += plane_threads) {
+    const int x = e % fft32_points;
+    const int y = e / fft32_points % fft32_points;
+    const int image = e / (fft32_points * fft32_points);
+    const Index row = ((plane.column + image) * fft32_points + plane.z) * fft32_points + y;
+    real[image * real_image + y * real_row + x] = image < plane.images ? kernel_tile_value(arg, row, x, kernels) : 0.0F;
+  }
+}
+
+// Threads of the x transforms: one per two rows of an image.
+inline constexpr int row_pairs = fft32_points / 2;
+constexpr bool has_row_pair(int thread) { return thread < plane_images * row_pairs; }
+
+// Two real rows as one complex one.
+constexpr Points32 read_row_pair(int thread, const float* real) {
+  const float* const first = real + thread / row_pairs * real_image + thread % row_pairs * 2 * real_row;
+  Points32 points = {};
+  unrolled<fft32_points>([&](auto x) { points.v[x] = {first[x], first[x + real_row]}; });
+  return points;
+}
+
+// Transforms them and parts the two spectra: of z = a + i b, a has (z[k] + conj z[-k]) / 2, b (z[k] - conj z[-k]) / 2i.
+constexpr void transform_row_pair(int thread, Points32& points, Complex* spectra) {
+  fft32<-1>(points);
+  Complex* const first = spectra + thread / row_pairs * spectrum_image + thread % row_pairs * 2 * fft32_half;
+  unrolled<fft32_half>([&](auto k) {
+    const Complex p = points.v[reversed(k)];
+    const Complex m = points.v[reversed((fft32_points - k) % fft32_points)];
+    first[k] = {0.5F * (p.re + m.re), 0.5F * (p.im - m.im)};
+    first[k + fft32_half] = {0.5F * (p.im + m.im), 0.5F * (m.re - p.re)};
+  });
+}
+
+// Threads of the y transforms: one per x frequency of an image, images over neighbouring threads.
+constexpr bool has_column_of_plane(const Plane& plane, int thread) {
+  return thread < plane_images * fft32_half && thread % plane_images < plane.images;
+}
+
+// Element of [z][y][x frequency][column] of this thread at y = 0.
+constexpr Index plane_offset(const Plane& plane, int thread, Index columns) {
+  return (static_cast<Index>(plane.z) * plane_frequencies + thread / plane_images) * columns + plane.column +
+         thread % plane_images;
+}
+
+constexpr void transform_plane_column(const Plane& plane, int thread, const Complex* spectra, Index columns,
+                                      Complex* out) {
+  const Complex* const from = spectra + thread % plane_images * spectrum_image + thread / plane_images;
+  Points32 points = {};
+  unrolled<fft32_points>([&](auto y) { points.v[y] = from[y * fft32_half]; });
+  fft32<-1>(points);
+  Complex* const to = out + plane_offset(plane, thread, columns);
+  unrolled<fft32_points>([&](auto k) { to[k * fft32_half * columns] = points.v[reversed(k)]; });
+}
+
+// Along z, in place: element `index` of a plane (frequency and column), `planes` of the result are written.
+template <int sign>
+constexpr void transform_depth(Index index, Index columns, int planes, Complex* spectra) {
+  Complex* const first = spectra + index;
+  const Index step = plane_frequencies * columns;
+  Points32 points = {};
+  unrolled<fft32_points>([&](auto z) { points.v[z] = first[z * step]; });
+  fft32<sign>(points);
+  unrolled<fft32_points>([&](auto k) {
+    if (k < planes) first[k * step] = points.v[reversed(k)];
+  });
+}
+
+// The way back: along y; rows that are kept go to shared memory.
+constexpr void transform_plane_column_back(const Plane& plane, int thread, const Complex* in, Index columns, int rows,
+                                           Complex* spectra) {
+  const Complex* const from = in + plane_offset(plane, thread, columns);
+  Points32 points = {};
+  unrolled<fft32_points>([&](auto k) { points.v[k] = from[k * fft32_half * columns]; });
+  fft32<1>(points);
+  Complex* const to = spectra + thread % plane_images * spectrum_image + thread / plane_images;
+  unrolled<fft32_points>([&](auto y) {
+    if (y < rows) to[y * fft32_half] = points.v[reversed(y)];
+  });
+}
+
+// Two spectra of real rows as one of a complex row, back along x: the rows are its real and imaginary parts. Rows from
+// `rows` on are not there, and count as zeros.
+constexpr Points32 transform_row_pair_back(int thread, int rows, const Complex* spectra) {
+  const bool paired = thread % row_pairs * 2 + 1 < rows;
+  const Complex* const first = spectra + thread / row_pairs * spectrum_image + thread % row_pairs * 2 * fft32_half;
+  Points32 points = {};
+  unrolled<fft32_half>([&](auto k) {
+    Complex a = first[k];
+    Complex b = paired ? first[k + fft32_half] : Complex{0.0F, 0.0F};
+    if (k == 0 || k == fft32_half - 1) a.im = b.im = 0.0F;  // real but for roundings
+    points.v[k] = {a.re - b.im, a.im + b.re};
+    if (k > 0 && k < fft32_half - 1) points.v[(fft32_points - k) % fft32_points] = {a.re + b.im, b.re - a.im};
+  });
+  fft32<1>(points);
+  return points;
+}
+
+constexpr void write_row_pair(int thread, const Points32& points, float* real) {
+  float* const first = real + thread / row_pairs * real_image + thread % row_pairs * 2 * real_row;
+  unrolled<fft32_points>([&](auto x) {
+    first[x] = points.v[reversed(x)].re;
+    first[x + real_row] = points.v[reversed(x)].im;
+  });
+}
+
+// Bias, residual and activation, and into the tensor.
+template <class Math>
+constexpr void write_plane(const TileArg& arg, const TileEnd& end, const Plane& plane, int thread, const float* real,
+                           float* tensor) {
+  for (int e = thread; e < plane_elements; e += plane_threads) {
+    const int x = e % fft32_points;
+    const int y = e / fft32_points % fft32_points;
+    const int image = e / (fft32_points * fft32_points);
+    if (image >= plane.images || y >= plane.rows || x >= plane.voxels) continue;
+    const Steps& steps = end.residual_steps;
+    const Index residual = plane.residual + image * steps.f + y * steps.y + x * steps.x;
+    tensor[plane.tensor + image * arg.steps.f + y * arg.steps.y + x * arg.steps.x] =
+        tile_end<Math>(end, real[image * real_image + y * real_row + x], plane.image + image, residual);
+  }
+}
+
+}  // namespace znni::cuda
