@@ -1,6 +1,6 @@
 // cuda.concat: the images of all inputs, one input after the other; one copying kernel per input.
 #include "primitives/cuda/cuda_device.hpp"
-#include "primitives/cuda/elementwise_kernel.hpp"
+#include "primitives/cuda/kernels/elementwise_kernel.hpp"
 #include "primitives/cuda/status.hpp"
 #include "primitives/gpu/estimates.hpp"
 #include "primitives/gpu/views.hpp"

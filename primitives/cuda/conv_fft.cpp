@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <array>
 
-#include "primitives/cuda/fft_kernel.hpp"
 #include "primitives/cuda/fft_layer.hpp"
 #include "primitives/cuda/fft_plan.hpp"
+#include "primitives/cuda/kernels/fft_kernel.hpp"
 #include "primitives/cuda/status.hpp"
 #include "primitives/gpu/areas.hpp"
 #include "primitives/gpu/estimates.hpp"

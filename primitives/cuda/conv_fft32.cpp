@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <array>
 
-#include "primitives/cuda/fft32_kernel.hpp"
 #include "primitives/cuda/fft_layer.hpp"
+#include "primitives/cuda/kernels/fft32_kernel.hpp"
 #include "primitives/cuda/status.hpp"
 #include "primitives/gpu/areas.hpp"
 #include "primitives/gpu/estimates.hpp"

@@ -3,7 +3,7 @@
 // where an image of the output passes 2^31 elements.
 #include "primitives/cuda/cuda_device.hpp"
 #include "primitives/cuda/elementwise_layer.hpp"
-#include "primitives/cuda/first_kernel.hpp"
+#include "primitives/cuda/kernels/first_kernel.hpp"
 #include "primitives/cuda/status.hpp"
 #include "primitives/gpu/estimates.hpp"
 #include "primitives/gpu/first_view.hpp"

@@ -3,7 +3,7 @@
 // and activation fused, from planar float32 to any format a plan goes on in.
 #include "primitives/cuda/cuda_device.hpp"
 #include "primitives/cuda/elementwise_layer.hpp"
-#include "primitives/cuda/first_pool_kernel.hpp"
+#include "primitives/cuda/kernels/first_pool_kernel.hpp"
 #include "primitives/cuda/status.hpp"
 #include "primitives/gpu/estimates.hpp"
 #include "primitives/gpu/first_pool_view.hpp"

@@ -1,6 +1,6 @@
 // cuda.crop: a tensor without its border: one copying kernel on a view that begins inside.
 #include "primitives/cuda/cuda_device.hpp"
-#include "primitives/cuda/elementwise_kernel.hpp"
+#include "primitives/cuda/kernels/elementwise_kernel.hpp"
 #include "primitives/cuda/status.hpp"
 #include "primitives/gpu/estimates.hpp"
 #include "primitives/gpu/views.hpp"

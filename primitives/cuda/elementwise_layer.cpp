@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "primitives/cuda/elementwise_kernel.hpp"
+#include "primitives/cuda/kernels/elementwise_kernel.hpp"
 #include "primitives/cuda/status.hpp"
 #include "primitives/gpu/views.hpp"
 

@@ -1,7 +1,7 @@
 #include "primitives/cuda/pool_layer.hpp"
 
 #include "primitives/cuda/cuda_device.hpp"
-#include "primitives/cuda/pool_kernel.hpp"
+#include "primitives/cuda/kernels/pool_kernel.hpp"
 #include "primitives/cuda/status.hpp"
 #include "primitives/gpu/estimates.hpp"
 #include "primitives/gpu/pool_view.hpp"

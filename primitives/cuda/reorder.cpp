@@ -1,6 +1,6 @@
 // cuda.reorder: planar to channels last and back, and float32 to and from half types, in one pass over the tensor.
 #include "primitives/cuda/cuda_device.hpp"
-#include "primitives/cuda/reorder_kernel.hpp"
+#include "primitives/cuda/kernels/reorder_kernel.hpp"
 #include "primitives/cuda/status.hpp"
 #include "primitives/gpu/estimates.hpp"
 #include "primitives/gpu/views.hpp"

@@ -1,6 +1,6 @@
 // cuda.softmax: softmax over the images of each voxel, one thread per voxel.
 #include "primitives/cuda/cuda_device.hpp"
-#include "primitives/cuda/elementwise_kernel.hpp"
+#include "primitives/cuda/kernels/elementwise_kernel.hpp"
 #include "primitives/cuda/status.hpp"
 #include "primitives/gpu/estimates.hpp"
 #include "primitives/gpu/views.hpp"

@@ -4,10 +4,10 @@
 
 #include <numeric>
 
-#include "primitives/cuda/fft32_kernel.hpp"
-#include "primitives/cuda/fft_kernel.hpp"
-#include "primitives/cuda/first_pool_kernel.hpp"
-#include "primitives/cuda/reorder_kernel.hpp"
+#include "primitives/cuda/kernels/fft32_kernel.hpp"
+#include "primitives/cuda/kernels/fft_kernel.hpp"
+#include "primitives/cuda/kernels/first_pool_kernel.hpp"
+#include "primitives/cuda/kernels/reorder_kernel.hpp"
 #include "primitives/gpu/fft32.hpp"
 #include "primitives/gpu/first_pool_view.hpp"
 #include "primitives/gpu/first_view.hpp"

@@ -5,7 +5,7 @@
 
 #include <numeric>
 
-#include "primitives/cuda/launch.hpp"
+#include "primitives/cuda/kernels/launch.hpp"
 #include "tests/cuda_emulation/device_array.hpp"
 #include "tests/cuda_emulation/include/cuda_runtime.h"
 

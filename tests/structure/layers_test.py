@@ -21,6 +21,7 @@ CPU_ROOMS = ("vectors", "device", "elementwise", "pool", "fft", "fft_tiled", "co
 TABLE = {
     "primitives/core/": (CORE, ()),
     "primitives/gpu/": ((*CORE, "primitives/gpu/"), ()),
+    "primitives/cuda/kernels/": ((*CORE, "primitives/gpu/", "primitives/cuda/kernels/"), ("cuda_runtime",)),
     "primitives/cuda/": ((*CORE, "primitives/gpu/", "primitives/cuda/"), ("cuda_runtime", "cublas", "cufft", "cudnn")),
     "primitives/cpu/": ((*CORE, "primitives/cpu/"), CPU_LIBRARIES),
     **{f"primitives/cpu/{room}/": ((*CORE, *(f"primitives/cpu/{lower}/" for lower in CPU_ROOMS[:number + 1])), CPU_LIBRARIES)

@@ -2,7 +2,7 @@
 
 #include <gmock/gmock.h>
 
-#include "primitives/cuda/elementwise_kernel.hpp"
+#include "primitives/cuda/kernels/elementwise_kernel.hpp"
 #include "tests/primitives/cuda/no_gpu.hpp"
 
 namespace znni::cuda {

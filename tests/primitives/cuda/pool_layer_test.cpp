@@ -1,6 +1,6 @@
 #include "primitives/cuda/pool_layer.hpp"
 
-#include "primitives/cuda/pool_kernel.hpp"
+#include "primitives/cuda/kernels/pool_kernel.hpp"
 #include "tests/primitives/cuda/gpu_specs.hpp"
 #include "tests/primitives/cuda/no_gpu.hpp"
 

@@ -1,4 +1,4 @@
-// The kernels of primitives/cuda/fft32_kernel.cu on the host, thread by thread between their barriers: transforms
+// The kernels of primitives/cuda/kernels/fft32_kernel.cu on the host, thread by thread between their barriers: transforms
 // against their definition, and whole convolutions against the oracle.
 #include "primitives/gpu/fft32_lane.hpp"
 

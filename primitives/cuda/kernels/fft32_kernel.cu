@@ -1,7 +1,7 @@
-#include "primitives/cuda/fft32_kernel.hpp"
+#include "primitives/cuda/kernels/fft32_kernel.hpp"
 
-#include "primitives/cuda/device_math.hpp"
-#include "primitives/cuda/launch.hpp"
+#include "primitives/cuda/kernels/device_math.hpp"
+#include "primitives/cuda/kernels/launch.hpp"
 #include "primitives/gpu/fft32_lane.hpp"
 
 namespace znni::cuda {

@@ -1,6 +1,6 @@
-#include "primitives/cuda/pool_kernel.hpp"
+#include "primitives/cuda/kernels/pool_kernel.hpp"
 
-#include "primitives/cuda/launch.hpp"
+#include "primitives/cuda/kernels/launch.hpp"
 
 namespace znni::cuda {
 namespace {

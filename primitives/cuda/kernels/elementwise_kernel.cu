@@ -1,7 +1,7 @@
-#include "primitives/cuda/elementwise_kernel.hpp"
+#include "primitives/cuda/kernels/elementwise_kernel.hpp"
 
-#include "primitives/cuda/device_math.hpp"
-#include "primitives/cuda/launch.hpp"
+#include "primitives/cuda/kernels/device_math.hpp"
+#include "primitives/cuda/kernels/launch.hpp"
 
 namespace znni::cuda {
 namespace {

@@ -1,6 +1,6 @@
-#include "primitives/cuda/reorder_kernel.hpp"
+#include "primitives/cuda/kernels/reorder_kernel.hpp"
 
-#include "primitives/cuda/launch.hpp"
+#include "primitives/cuda/kernels/launch.hpp"
 
 namespace znni::cuda {
 namespace {
