@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "server/log.hpp"
-#include "server/rpc/call_record.hpp"
+#include "server/rpc/calls/call_record.hpp"
 
 namespace znni {
 

@@ -1,6 +1,6 @@
 #include "server/http_models.hpp"
 
-#include "server/rpc/local_peer.hpp"
+#include "server/rpc/connections/local_peer.hpp"
 
 namespace znni {
 namespace {

@@ -9,8 +9,8 @@
 #include <tuple>
 
 #include "server/metrics/prometheus_text.hpp"
-#include "server/rpc/call_record.hpp"
-#include "server/rpc/refusal.hpp"
+#include "server/rpc/calls/call_record.hpp"
+#include "server/rpc/calls/refusal.hpp"
 
 namespace znni {
 

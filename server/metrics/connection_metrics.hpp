@@ -3,7 +3,7 @@
 
 #include "server/metrics/http_connections.hpp"
 #include "server/metrics/prometheus_text.hpp"
-#include "server/rpc/connection_facts.hpp"
+#include "server/rpc/connections/connection_facts.hpp"
 
 namespace znni {
 

@@ -10,7 +10,7 @@
 #include <string>
 
 #include "server/metrics/http_exchange.hpp"
-#include "server/rpc/paced.hpp"
+#include "server/rpc/connections/paced.hpp"
 
 namespace znni {
 

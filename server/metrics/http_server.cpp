@@ -11,8 +11,8 @@
 
 #include "server/metrics/body_discard.hpp"
 #include "server/metrics/http_stream.hpp"
-#include "server/rpc/owned_descriptor.hpp"
-#include "server/rpc/socket_address.hpp"
+#include "server/rpc/connections/owned_descriptor.hpp"
+#include "server/rpc/connections/socket_address.hpp"
 
 namespace znni {
 namespace {

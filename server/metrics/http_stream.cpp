@@ -7,7 +7,7 @@
 #include <cerrno>
 #include <optional>
 
-#include "server/rpc/socket_address.hpp"
+#include "server/rpc/connections/socket_address.hpp"
 
 namespace znni {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "primitives/core/shape.hpp"
-#include "server/rpc/client_text.hpp"
+#include "server/rpc/base/client_text.hpp"
 
 namespace znni::rest {
 namespace {

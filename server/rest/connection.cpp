@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <system_error>
 
-#include "server/rpc/socket_address.hpp"
+#include "server/rpc/connections/socket_address.hpp"
 
 namespace znni::rest {
 namespace {

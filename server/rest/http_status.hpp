@@ -8,7 +8,7 @@
 namespace znni::rest {
 
 // Returns the status of HTTP for `code`. `refusal` says why a call that carried voxels was refused
-// (server/rpc/refusal.hpp), or is "". It tells a request that never fits from one that finds no memory now.
+// (server/rpc/calls/refusal.hpp), or is "". It tells a request that never fits from one that finds no memory now.
 [[nodiscard]] int http_status(grpc::StatusCode code, std::string_view refusal);
 
 }  // namespace znni::rest

@@ -11,11 +11,11 @@
 #include "server/rest/infer_message.hpp"
 #include "server/rest/response_text.hpp"
 #include "server/rest/tensor_text.hpp"
-#include "server/rpc/bytes.hpp"
-#include "server/rpc/caller.hpp"
-#include "server/rpc/datatypes.hpp"
-#include "server/rpc/infer_exchange.hpp"
-#include "server/rpc/peer_address.hpp"
+#include "server/rpc/base/bytes.hpp"
+#include "server/rpc/calls/caller.hpp"
+#include "server/rpc/connections/peer_address.hpp"
+#include "server/rpc/inference/infer_exchange.hpp"
+#include "server/rpc/messages/datatypes.hpp"
 
 namespace znni::rest {
 namespace {

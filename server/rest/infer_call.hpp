@@ -7,7 +7,7 @@
 
 #include "server/metrics/http_exchange.hpp"
 #include "server/rest/route.hpp"
-#include "server/rpc/front_door.hpp"
+#include "server/rpc/calls/front_door.hpp"
 
 namespace znni::rest {
 

@@ -7,8 +7,8 @@
 #include "primitives/core/shape.hpp"
 #include "server/rest/request_text.hpp"
 #include "server/rest/tensor_text.hpp"
-#include "server/rpc/client_text.hpp"
-#include "server/rpc/datatypes.hpp"
+#include "server/rpc/base/client_text.hpp"
+#include "server/rpc/messages/datatypes.hpp"
 
 namespace znni::rest {
 namespace {

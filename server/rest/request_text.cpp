@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "server/rest/json_walk.hpp"
-#include "server/rpc/client_text.hpp"
+#include "server/rpc/base/client_text.hpp"
 
 namespace znni::rest {
 namespace {

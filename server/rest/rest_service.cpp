@@ -3,8 +3,8 @@
 #include "server/rest/http_status.hpp"
 #include "server/rest/infer_call.hpp"
 #include "server/rest/response_text.hpp"
-#include "server/rpc/client_text.hpp"
-#include "server/rpc/model_questions.hpp"
+#include "server/rpc/base/client_text.hpp"
+#include "server/rpc/inference/model_questions.hpp"
 
 namespace znni::rest {
 namespace {

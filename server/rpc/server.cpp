@@ -17,15 +17,15 @@
 #include <utility>
 #include <vector>
 
-#include "server/rpc/bytes.hpp"
-#include "server/rpc/connection_listener.hpp"
-#include "server/rpc/listening_points.hpp"
-#include "server/rpc/listening_sockets.hpp"
-#include "server/rpc/open_inference.hpp"
-#include "server/rpc/reflection_bounds.hpp"
-#include "server/rpc/stream_counts.hpp"
-#include "server/rpc/volume_upload.hpp"
-#include "server/rpc/volumes.hpp"
+#include "server/rpc/base/bytes.hpp"
+#include "server/rpc/calls/reflection_bounds.hpp"
+#include "server/rpc/connections/connection_listener.hpp"
+#include "server/rpc/connections/listening_points.hpp"
+#include "server/rpc/connections/listening_sockets.hpp"
+#include "server/rpc/connections/stream_counts.hpp"
+#include "server/rpc/inference/open_inference.hpp"
+#include "server/rpc/volumes/volume_upload.hpp"
+#include "server/rpc/volumes/volumes.hpp"
 
 namespace znni::rpc {
 namespace {

@@ -9,10 +9,10 @@
 #include <string>
 
 #include "server/jobs/model_server.hpp"
-#include "server/rpc/access.hpp"
-#include "server/rpc/call_record.hpp"
-#include "server/rpc/connection_facts.hpp"
-#include "server/rpc/connection_table.hpp"
+#include "server/rpc/calls/access.hpp"
+#include "server/rpc/calls/call_record.hpp"
+#include "server/rpc/connections/connection_facts.hpp"
+#include "server/rpc/connections/connection_table.hpp"
 
 namespace znni::rpc {
 

@@ -5,9 +5,9 @@
 #include <limits>
 
 #include "proto/inference.pb.h"
-#include "server/rpc/message_size.hpp"
-#include "server/rpc/request_checks.hpp"
-#include "server/rpc/tensor_input.hpp"
+#include "server/rpc/messages/message_size.hpp"
+#include "server/rpc/messages/request_checks.hpp"
+#include "server/rpc/messages/tensor_input.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 
 namespace {

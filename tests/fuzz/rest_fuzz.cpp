@@ -6,7 +6,7 @@
 
 #include "server/rest/infer_message.hpp"
 #include "server/rest/request_text.hpp"
-#include "server/rpc/datatypes.hpp"
+#include "server/rpc/messages/datatypes.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 
 namespace {

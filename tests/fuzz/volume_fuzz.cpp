@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "proto/volumes.pb.h"
-#include "server/rpc/volume_checks.hpp"
-#include "server/rpc/volume_upload.hpp"
+#include "server/rpc/volumes/volume_checks.hpp"
+#include "server/rpc/volumes/volume_upload.hpp"
 #include "tests/fuzz/fuzz_target.hpp"
 
 namespace {

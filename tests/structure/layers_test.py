@@ -17,6 +17,10 @@ STORE = (*ENGINE, "server/models/", "proto/convert/")
 CPU_LIBRARIES = ("fftw3.h", "oneapi/", "dnnl", "hwloc", "hwy/", "omp.h")
 # Those of the CPU's back end, likewise.
 CPU_ROOMS = ("vectors", "device", "elementwise", "pool", "fft", "fft_tiled", "conv")
+# Those of gRPC, likewise.
+RPC = (*STORE, "server/jobs/", "proto/")
+RPC_ROOMS = ("base", "connections", "messages", "calls", "inference", "volumes")
+RPC_LIBRARIES = ("grpcpp/", "grpc/", "google/protobuf/")
 # Folder -> project paths it may include, then library headers it may include beside the standard library.
 TABLE = {
     "primitives/core/": (CORE, ()),
@@ -34,13 +38,15 @@ TABLE = {
     "server/volume/": (ENGINE, ()),
     "server/models/": (STORE, ()),
     "server/jobs/": ((*STORE, "server/jobs/"), ()),
-    "server/rpc/": ((*STORE, "server/jobs/", "server/rpc/", "proto/"),
-                    ("grpcpp/", "grpc/", "google/protobuf/")),
+    "server/rpc/": ((*RPC, "server/rpc/"), RPC_LIBRARIES),
+    **{f"server/rpc/{room}/": ((*RPC, *(f"server/rpc/{lower}/" for lower in RPC_ROOMS[:number + 1])), RPC_LIBRARIES)
+       for number, room in enumerate(RPC_ROOMS)},
     "server/": ((*STORE, "server/jobs/", "server/"), ("spdlog/", "fmt/", "CLI/", "grpcpp/", "google/protobuf/",
                                                          "openssl/")),
-    "server/metrics/": ((*STORE, "server/jobs/", "server/metrics/", "server/rpc/call_record.hpp",
-                         "server/rpc/connection_facts.hpp", "server/rpc/owned_descriptor.hpp", "server/rpc/paced.hpp",
-                         "server/rpc/refusal.hpp", "server/rpc/socket_address.hpp"),
+    "server/metrics/": ((*STORE, "server/jobs/", "server/metrics/", "server/rpc/calls/call_record.hpp",
+                         "server/rpc/calls/refusal.hpp", "server/rpc/connections/connection_facts.hpp",
+                         "server/rpc/connections/owned_descriptor.hpp", "server/rpc/connections/paced.hpp",
+                         "server/rpc/connections/socket_address.hpp"),
                         ("httplib.h",)),
     "server/rest/": ((*STORE, "server/jobs/", "server/rest/", "server/rpc/", "server/metrics/http_exchange.hpp", "proto/"),
                      ("grpcpp/", "google/protobuf/", "nlohmann/")),

@@ -7,7 +7,7 @@
 #include <array>
 #include <vector>
 
-#include "server/rpc/owned_descriptor.hpp"
+#include "server/rpc/connections/owned_descriptor.hpp"
 
 namespace znni {
 namespace {

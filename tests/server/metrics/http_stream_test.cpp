@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "server/rpc/owned_descriptor.hpp"
+#include "server/rpc/connections/owned_descriptor.hpp"
 
 namespace znni {
 namespace {

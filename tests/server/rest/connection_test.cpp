@@ -5,8 +5,8 @@
 
 #include <thread>
 
-#include "server/rpc/owned_descriptor.hpp"
-#include "server/rpc/socket_address.hpp"
+#include "server/rpc/connections/owned_descriptor.hpp"
+#include "server/rpc/connections/socket_address.hpp"
 #include "tests/server/rpc/tcp_client.hpp"
 
 namespace znni::rest {

@@ -5,7 +5,7 @@
 #include <limits>
 #include <list>
 
-#include "server/rpc/shared_memory.hpp"
+#include "server/rpc/inference/shared_memory.hpp"
 #include "tests/server/rest/rest_fixture.hpp"
 #include "tests/server/rpc/shared_memory_file.hpp"
 

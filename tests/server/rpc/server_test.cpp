@@ -7,7 +7,7 @@
 
 #include "proto/health.grpc.pb.h"
 #include "proto/inference.grpc.pb.h"
-#include "server/rpc/listening_points.hpp"
+#include "server/rpc/connections/listening_points.hpp"
 #include "tests/server/rpc/loopback.hpp"
 #include "tests/server/rpc/tcp_client.hpp"
 #include "tests/server/rpc/wire.hpp"

@@ -8,8 +8,8 @@
 #include <array>
 #include <string>
 
-#include "server/rpc/owned_descriptor.hpp"
-#include "server/rpc/socket_address.hpp"
+#include "server/rpc/connections/owned_descriptor.hpp"
+#include "server/rpc/connections/socket_address.hpp"
 
 namespace znni::rpc {
 

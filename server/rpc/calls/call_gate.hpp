@@ -1,0 +1,62 @@
+// Counts calls, bounds them in all and for each client, and closes for shutdown. Those that carry volumes or weigh how
+// they are best sent have a gate of their own, so that small ones answer while all of these wait.
+#pragma once
+
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <string>
+#include <utility>
+
+#include "primitives/core/result.hpp"
+#include "server/rpc/calls/client_counts.hpp"
+
+namespace znni::rpc {
+
+// What is refused for the end of the server, unavailable.
+[[nodiscard]] Error shutting_down();
+
+class CallGate;
+
+// A call that was let in; leaves when destroyed. Must not outlive its gate.
+class CallPass {
+ public:
+  CallPass(CallGate& gate, std::string client) : gate_(&gate), client_(std::move(client)) {}
+  CallPass(CallPass&& other) noexcept : gate_(std::exchange(other.gate_, nullptr)), client_(std::move(other.client_)) {}
+  CallPass& operator=(CallPass&&) = delete;
+  ~CallPass();
+
+ private:
+  CallGate* gate_;
+  std::string client_;
+};
+
+class CallGate {
+ public:
+  // Of `most_calls` one client has `most_of_client` at most.
+  explicit CallGate(int most_calls, int most_of_client = std::numeric_limits<int>::max())
+      : most_calls_(most_calls), most_of_client_(most_of_client) {}
+
+  // Lets a call of `client` in, who is named as SocketAddress::client() does. unavailable when `most_calls` are inside
+  // or the gate is closed; over_budget when the client has `most_of_client` inside.
+  [[nodiscard]] Result<CallPass> enter(const std::string& client = {});
+  // From now on nobody enters.
+  void close();
+  [[nodiscard]] bool closed() const;
+  // Waits until nobody is inside; false when `seconds` passed first.
+  [[nodiscard]] bool wait_empty(double seconds);
+
+ private:
+  friend class CallPass;
+  void leave(const std::string& client);
+
+  const int most_calls_;
+  const int most_of_client_;
+  mutable std::mutex mutex_;  // guards all below
+  std::condition_variable left_;
+  int inside_ = 0;
+  ClientCounts of_clients_;
+  bool closed_ = false;
+};
+
+}  // namespace znni::rpc

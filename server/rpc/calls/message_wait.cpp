@@ -1,0 +1,37 @@
+#include "server/rpc/calls/message_wait.hpp"
+
+#include <utility>
+
+#include "server/rpc/calls/caller.hpp"
+
+namespace znni::rpc {
+
+MessageWait::MessageWait(FrontDoor& door, grpc::ServerContext& context, std::int64_t most_bytes)
+    : door_(door),
+      context_(context),
+      peer_(context.peer()),
+      stall_(door.limits.seconds_for(most_bytes)),
+      silence_(door.limits.silent_seconds) {}
+
+bool MessageWait::read(const std::function<bool()>& read) {
+  const Stall::Wait wait(stall_);
+  const Stall::Wait silent(silence_);
+  reads_ = true;
+  const bool is_here = read();
+  reads_ = false;
+  return is_here;
+}
+
+std::optional<Error> MessageWait::why_to_end() {
+  if (reads_ && brings_something()) silence_.begin_anew();
+  if (std::optional<Error> error = gone_or_stalled(context_, silence_)) return error;
+  return gone_or_stalled(context_, stall_);
+}
+
+// What is not known counts as something; so does what waits to be read, which is no fault of the client.
+bool MessageWait::brings_something() {
+  const std::optional<Received> received = door_.received ? door_.received(peer_) : std::nullopt;
+  return !received || !received->is_read || std::exchange(bytes_, received->bytes) != received->bytes;
+}
+
+}  // namespace znni::rpc

@@ -1,0 +1,49 @@
+// Bounds how many large messages are received at the same time. gRPC takes a message into memory before
+// anybody knows its size, so the lease of its memory can only follow: a turn lasts from the first byte until the
+// message is leased or gone, and MemoryShares::receiving holds the memory of all turns. (The library's own memory quota
+// is no help: streams that each hold half of their message wait for each other for ever.)
+#pragma once
+
+#include <condition_variable>
+#include <limits>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <utility>
+
+#include "primitives/core/result.hpp"
+#include "server/rpc/calls/client_counts.hpp"
+
+namespace znni::rpc {
+
+class ReceiveTurns {
+ public:
+  // One of the turns; given back when destroyed. Must not outlive its ReceiveTurns.
+  class Turn {
+   public:
+    Turn(ReceiveTurns& turns, std::string client) : turns_(&turns), client_(std::move(client)) {}
+    Turn(Turn&& other) noexcept : turns_(std::exchange(other.turns_, nullptr)), client_(std::move(other.client_)) {}
+    Turn& operator=(Turn&&) = delete;
+    ~Turn();
+
+   private:
+    ReceiveTurns* turns_;
+    std::string client_;
+  };
+
+  // Of `turns` one client has `most_of_client` at most.
+  explicit ReceiveTurns(int turns, int most_of_client = std::numeric_limits<int>::max())
+      : most_of_client_(most_of_client), free_(turns) {}
+
+  // Waits for a turn of `client`, who is named as SocketAddress::client() does; cancelled when `stop` came first.
+  [[nodiscard]] Result<Turn> wait(const std::stop_token& stop, const std::string& client = {});
+
+ private:
+  const int most_of_client_;
+  std::mutex mutex_;  // guards all below
+  std::condition_variable_any freed_;
+  int free_;
+  ClientCounts of_clients_;
+};
+
+}  // namespace znni::rpc

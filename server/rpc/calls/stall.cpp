@@ -1,0 +1,27 @@
+#include "server/rpc/calls/stall.hpp"
+
+#include <chrono>
+
+namespace znni::rpc {
+namespace {
+
+std::int64_t now_ns() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
+
+}  // namespace
+
+Stall::Wait::Wait(Stall& stall) : stall_(stall) { stall_.since_ns_ = now_ns(); }
+
+Stall::Wait::~Wait() { stall_.since_ns_ = 0; }
+
+void Stall::begin_anew() {
+  std::int64_t since = since_ns_;
+  while (since != 0 && !since_ns_.compare_exchange_weak(since, now_ns())) {
+  }
+}
+
+bool Stall::too_long() const {
+  const std::int64_t since = since_ns_;
+  return since != 0 && static_cast<double>(now_ns() - since) > most_seconds_ * 1e9;
+}
+
+}  // namespace znni::rpc

@@ -1,0 +1,53 @@
+#include "server/rpc/inference/image_output.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+namespace znni::rpc {
+namespace {
+
+std::int64_t plane_bytes(const VolumeShape& shape) { return mul(mul(shape.n.y, shape.n.x), element_bytes(shape.type)); }
+
+}  // namespace
+
+ImageOutput::ImageOutput(const VolumeShape& shape, std::byte* data, SlabBlocks& blocks)
+    : shape_(shape), data_(data), blocks_(blocks) {}
+
+std::int64_t ImageOutput::block_bytes(VolumeShape shape, std::int64_t planes) {
+  shape.n.z = std::min(planes, shape.n.z);
+  return shape.f == 1 ? 0 : volume_bytes(shape);
+}
+
+Result<OutputSlab> ImageOutput::slab(std::int64_t first_plane, std::int64_t planes) {
+  if (first_plane < 0 || planes < 1 || first_plane + planes > shape_.n.z) {
+    return Error{ErrorCode::internal, "output planes [" + std::to_string(first_plane) + ", " +
+                                          std::to_string(first_plane + planes) + ") asked for, of " +
+                                          std::to_string(shape_.n.z)};
+  }
+  VolumeShape shape = shape_;
+  shape.n.z = planes;
+  if (shape.f == 1) return OutputSlab{first_plane, data_ + first_plane * plane_bytes(shape_), shape};
+  const Result<std::byte*> block = blocks_.take(volume_bytes(shape));
+  if (!block) return block.error();
+  return OutputSlab{first_plane, *block, shape};
+}
+
+Result<void> ImageOutput::deliver(const OutputSlab& slab) {
+  delivered_ += slab.shape.n.z;
+  if (shape_.f == 1) return {};
+  const std::int64_t plane = plane_bytes(shape_);
+  const std::int64_t piece = slab.shape.n.z * plane;
+  for (std::int64_t j = 0; j < shape_.f; ++j) {
+    std::memcpy(data_ + (j * shape_.n.z + slab.first_plane) * plane, slab.data + j * piece,
+                static_cast<std::size_t>(piece));
+  }
+  blocks_.give_back(slab.data);
+  return {};
+}
+
+void ImageOutput::abandon(const OutputSlab& slab) {
+  if (shape_.f > 1) blocks_.give_back(slab.data);
+}
+
+}  // namespace znni::rpc

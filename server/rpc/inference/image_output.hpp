@@ -1,0 +1,37 @@
+// Collects the output slabs of one job into a tensor [C][Z][Y][X] of a response.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "server/pipeline/engine.hpp"
+#include "server/rpc/base/slab_blocks.hpp"
+#include "server/volume/volume_view.hpp"
+
+namespace znni::rpc {
+
+// The engine writes straight into the tensor when it has one image; slabs of several images are written into
+// blocks of their own and spread out when complete. For the thread that computes the job.
+class ImageOutput {
+ public:
+  // `shape`: the whole output of the job, image_major; `data`: volume_bytes(shape), the caller's.
+  ImageOutput(const VolumeShape& shape, std::byte* data, SlabBlocks& blocks);
+
+  // Bytes of a block for slabs of at most `planes` planes; 0 where none is needed.
+  [[nodiscard]] static std::int64_t block_bytes(VolumeShape shape, std::int64_t planes);
+
+  [[nodiscard]] Result<OutputSlab> slab(std::int64_t first_plane, std::int64_t planes);
+  [[nodiscard]] Result<void> deliver(const OutputSlab& slab);
+  // A slab that will not be delivered.
+  void abandon(const OutputSlab& slab);
+  // Every plane was delivered.
+  [[nodiscard]] bool complete() const { return delivered_ == shape_.n.z; }
+
+ private:
+  VolumeShape shape_;
+  std::byte* data_;
+  SlabBlocks& blocks_;
+  std::int64_t delivered_ = 0;  // planes
+};
+
+}  // namespace znni::rpc

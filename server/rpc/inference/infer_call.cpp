@@ -1,0 +1,261 @@
+#include "server/rpc/inference/infer_call.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "server/rpc/base/client_text.hpp"
+#include "server/rpc/base/find_room.hpp"
+#include "server/rpc/inference/image_output.hpp"
+#include "server/rpc/messages/datatypes.hpp"
+#include "server/rpc/messages/tensor_input.hpp"
+
+namespace znni::rpc {
+namespace {
+
+using inference::ModelInferRequest;
+using inference::ModelInferResponse;
+
+// That stand in line at the same time: about a kilobyte each, which nobody leases.
+constexpr std::int64_t most_jobs = 1000;
+
+Result<void> check_response_size(const AdmittedInfer& admitted, std::int64_t data_bytes, std::int64_t most_bytes) {
+  if (data_bytes <= most_bytes) return {};
+  return Error{
+      ErrorCode::over_budget,
+      "model " + in_quotes(admitted.model.name) + ": the response would have " + std::to_string(data_bytes) +
+          " bytes, at most " + std::to_string(most_bytes) +
+          " are sent in one message; use the stream znni.v1.Volumes, a smaller volume or output_datatype UINT8"};
+}
+
+std::int64_t response_bytes(const AdmittedInfer& admitted) {
+  return mul(admitted.request.batch, volume_bytes(admitted.output));
+}
+
+std::int64_t input_bytes_of(const AdmittedInfer& admitted) {
+  return mul(admitted.request.batch, volume_bytes(admitted.request.volume));
+}
+
+// Regions that the request names, within their bounds and large enough.
+Result<void> find_regions(const InferTerms& terms, AdmittedInfer& admitted) {
+  const InferRequest& request = admitted.request;
+  if (!request.input_region && !request.output_region) return {};
+  if (terms.regions == nullptr) {
+    return Error{ErrorCode::unsupported,
+                 "model " + in_quotes(admitted.model.name) +
+                     ": shared memory is off, or not for this client, who is on another host; send the data in the "
+                     "message"};
+  }
+  if (request.input_region) {
+    Result<RegionHandle> region = terms.regions->find(*request.input_region);
+    if (!region) return region.error();
+    admitted.input_region = std::move(*region);
+  }
+  if (!request.output_region) return {};
+  Result<RegionHandle> region = terms.regions->find(*request.output_region);
+  if (!region) return region.error();
+  admitted.output_region = std::move(*region);
+  if (request.output_region->bytes >= response_bytes(admitted)) return {};
+  return Error{ErrorCode::invalid_argument, "shared memory region " + in_quotes(request.output_region->region) + ": " +
+                                                std::to_string(request.output_region->bytes) +
+                                                " bytes are given for the output, it has " +
+                                                std::to_string(response_bytes(admitted))};
+}
+
+// What request, response and the list of patches take while the one is received and computed and the other sent.
+std::int64_t transport_bytes(const ModelInferRequest& request, const AdmittedInfer& admitted) {
+  // Typed integers are wider in memory than on the wire.
+  const auto typed = static_cast<std::int64_t>(request.inputs(0).contents().SpaceUsedLong());
+  const std::int64_t received = std::max(static_cast<std::int64_t>(request.ByteSizeLong()), typed);
+  const std::int64_t output = response_bytes(admitted);
+  const std::int64_t sent = admitted.output_region ? 0 : output;
+  const std::int64_t copied =
+      admitted.input_region ? input_bytes_of(admitted) : converted_bytes(request, admitted.request);
+  return add(add(add(mul(2, std::max(received, sent)), copied), output - sent), admitted.outlook.list_bytes);
+}
+
+// Dense bytes of the batch; `copied` is filled where they do not stand in the message.
+Result<std::span<const std::byte>> input_of(const ModelInferRequest& request, const AdmittedInfer& admitted,
+                                            Bytes& copied) {
+  if (!admitted.input_region) return input_view(request, admitted.request, copied);
+  Result<Bytes> block = Bytes::allocate(input_bytes_of(admitted));
+  if (!block) return block.error();
+  copied = *std::move(block);
+  if (Result<void> read = admitted.input_region->read(admitted.request.input_region->offset, copied.span()); !read) {
+    return read.error();
+  }
+  return std::span<const std::byte>(copied.span());
+}
+
+// The output, if it goes to shared memory, goes there.
+Result<void> hand_over(const AdmittedInfer& admitted, ModelInferResponse& response) {
+  if (!admitted.output_region) return {};
+  const RegionRange& range = *admitted.request.output_region;
+  const std::string& raw = response.raw_output_contents(0);
+  if (Result<void> put = admitted.output_region->write(range.offset, std::as_bytes(std::span(raw))); !put) return put;
+  auto& parameters = *response.mutable_outputs(0)->mutable_parameters();
+  parameters["shared_memory_region"].set_string_param(range.region);
+  parameters["shared_memory_offset"].set_int64_param(range.offset);
+  parameters["shared_memory_byte_size"].set_int64_param(static_cast<std::int64_t>(raw.size()));
+  response.clear_raw_output_contents();
+  return {};
+}
+
+void describe_output(const AdmittedInfer& admitted, ModelInferResponse& response) {
+  auto& output = *response.add_outputs();
+  output.set_name(admitted.model.output_name);
+  output.set_datatype(std::string(datatype(admitted.output.type)));
+  output.add_shape(admitted.request.batch);
+  output.add_shape(admitted.output.f);
+  for (int axis = 3 - admitted.model.spatial_rank; axis < 3; ++axis) output.add_shape(admitted.output.n[axis]);
+}
+
+VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, ImageOutput& output) {
+  VolumeJob job;
+  job.input = input;
+  job.model = admitted.model.number;
+  job.rung = admitted.outlook.rung;
+  job.most_held = admitted.outlook.most_held;
+  job.output_type = admitted.output.type;
+  job.priority = admitted.request.parameters.priority;
+  job.slab = [&output](std::int64_t first_plane, std::int64_t planes) { return output.slab(first_plane, planes); };
+  job.deliver = [&output](const OutputSlab& slab) { return output.deliver(slab); };
+  job.abandon = [&output](const OutputSlab& slab) { output.abandon(slab); };
+  return job;
+}
+
+// Of one job.
+std::int64_t slab_bytes(const AdmittedInfer& admitted) {
+  const JobOutlook& outlook = admitted.outlook;
+  return mul(ImageOutput::block_bytes(admitted.output, outlook.slab_planes), outlook.slabs);
+}
+
+// Memory for as many jobs at a time as share a batch of the engine, or for those that there is memory for: at least
+// one.
+Result<void> reserve_blocks(AdmittedInfer& admitted) {
+  const JobOutlook& outlook = admitted.outlook;
+  const std::int64_t wanted = std::min(outlook.places > 0 ? outlook.batch / outlook.places : 1, admitted.request.batch);
+  const std::int64_t bytes = ImageOutput::block_bytes(admitted.output, outlook.slab_planes);
+  for (admitted.together = 0; admitted.together < wanted; ++admitted.together) {
+    const Result<void> reserved = bytes > 0 ? admitted.blocks->reserve(bytes, outlook.slabs) : Result<void>();
+    if (!reserved) return admitted.together > 0 ? Result<void>() : reserved;
+  }
+  return {};
+}
+
+// By what the server says now.
+Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& server, const InferTerms& terms,
+                            AdmittedInfer& admitted) {
+  const InferRequest& checked = admitted.request;
+  // What an earlier look leased is not to count as taken.
+  admitted.lease = {};
+  admitted.blocks->clear();
+  Result<JobOutlook> outlook = server.outlook(admitted.model.name, admitted.model.version, checked.volume,
+                                              checked.parameters.output_type, checked.batch);
+  if (!outlook) return outlook.error();
+  admitted.outlook = *std::move(outlook);
+  admitted.output = {admitted.outlook.output.f, admitted.outlook.output.n, checked.parameters.output_type,
+                     VolumeOrder::image_major};
+  if (Result<void> found = find_regions(terms, admitted); !found) return found;
+  if (!admitted.output_region) {
+    Result<void> fits = check_response_size(admitted, response_bytes(admitted), terms.most_response_bytes);
+    if (!fits) return fits;
+  }
+  const std::int64_t bytes = transport_bytes(request, admitted);
+  admitted.held_bytes = add(bytes, slab_bytes(admitted));
+  if (terms.wanted_bytes != nullptr) *terms.wanted_bytes = admitted.held_bytes;
+  if (terms.leased || admitted.input_region || admitted.output_region) {
+    admitted.lease_bytes = bytes;
+    Result<TransportLease> lease = server.lease(admitted.lease_bytes);
+    if (!lease) return lease.error().within("model " + in_quotes(admitted.model.name));
+    admitted.lease = *std::move(lease);
+  }
+  const Result<void> reserved = reserve_blocks(admitted);
+  return reserved ? reserved : reserved.error().within("model " + in_quotes(admitted.model.name));
+}
+
+// Part [first, first + count) of a batch, each a job, from `input` to `raw`, which hold the whole batch.
+class InferJobs {
+ public:
+  InferJobs(const AdmittedInfer& admitted, std::span<const std::byte> input, std::byte* raw, SlabBlocks& blocks)
+      : admitted_(admitted), input_(input), raw_(raw), blocks_(blocks) {}
+
+  [[nodiscard]] std::vector<VolumeJob> make(std::int64_t first, std::int64_t count) {
+    const std::int64_t input_step = volume_bytes(admitted_.request.volume);
+    const std::int64_t output_step = volume_bytes(admitted_.output);
+    outputs_.clear();
+    std::vector<VolumeJob> jobs;
+    for (std::int64_t i = first; i < first + count; ++i) {
+      ImageOutput& output = outputs_.emplace_back(admitted_.output, raw_ + i * output_step, blocks_);
+      jobs.push_back(make_job({input_.data() + i * input_step, admitted_.request.volume}, admitted_, output));
+    }
+    return jobs;
+  }
+  [[nodiscard]] bool complete() const {
+    return std::all_of(outputs_.begin(), outputs_.end(), [](const ImageOutput& output) { return output.complete(); });
+  }
+
+ private:
+  const AdmittedInfer& admitted_;
+  const std::span<const std::byte> input_;
+  std::byte* const raw_;
+  SlabBlocks& blocks_;
+  std::deque<ImageOutput> outputs_;  // where they stay
+};
+
+}  // namespace
+
+std::int64_t output_voxels(const AdmittedInfer& admitted) {
+  return mul(admitted.request.batch, voxels(admitted.output.n));
+}
+
+Result<AdmittedInfer> admit_infer(const ModelInferRequest& request, ModelServer& server, const InferTerms& terms) {
+  if (Result<void> legal = check_version(request.model_name(), request.model_version()); !legal) return legal.error();
+  Result<ModelInfo> model = server.find(request.model_name(), request.model_version());
+  if (!model) return model.error();
+  Result<InferRequest> checked = check_infer_request(request, *model);
+  if (!checked) return checked.error();
+
+  AdmittedInfer admitted;
+  admitted.model = *std::move(model);
+  admitted.request = *std::move(checked);
+  admitted.blocks = std::make_unique<SlabBlocks>(server);
+  const Result<void> found = find_room([&] { return look_and_lease(request, server, terms, admitted); });
+  return found ? Result<AdmittedInfer>(std::move(admitted)) : found.error();
+}
+
+Result<JobStatistics> run_infer(const ModelInferRequest& request, AdmittedInfer& admitted, ModelServer& server,
+                                const std::stop_token& stop, const InferEvents& events, ModelInferResponse& response) {
+  const std::unique_ptr<SlabBlocks> blocks = std::move(admitted.blocks);
+  Bytes copied;
+  const Result<std::span<const std::byte>> input = input_of(request, admitted, copied);
+  if (!input) return input.error().within("model " + in_quotes(admitted.model.name));
+  response.set_model_name(admitted.model.name);
+  response.set_model_version(admitted.model.version);
+  response.set_id(request.id());
+  describe_output(admitted, response);
+  std::string& raw = *response.add_raw_output_contents();
+  raw.resize(static_cast<std::size_t>(response_bytes(admitted)));
+  InferJobs parts(admitted, *input, reinterpret_cast<std::byte*>(raw.data()), *blocks);
+  JobStatistics all;
+  const std::int64_t most = std::max(admitted.together, most_jobs);
+  for (std::int64_t i = 0; i < admitted.request.batch; i += most) {
+    std::vector<VolumeJob> jobs = parts.make(i, std::min(most, admitted.request.batch - i));
+    if (i == 0) jobs.front().in_turn = events.in_turn;
+    for (VolumeJob& job : jobs) job.gained = events.gained;
+    jobs.front().held_bytes = admitted.held_bytes;
+    const Result<JobStatistics> done = server.run_all(admitted.model.name, admitted.model.version, std::move(jobs),
+                                                      static_cast<std::size_t>(admitted.together), stop);
+    if (!done) return done;
+    if (!parts.complete()) return Error{ErrorCode::internal, "the engine left out planes of the output"};
+    all += *done;
+  }
+  if (!all.fallback.empty()) (*response.mutable_parameters())["fallback"].set_string_param(all.fallback);
+  if (all.replaced > 0) (*response.mutable_parameters())["nonfinite_voxels"].set_int64_param(all.replaced);
+  if (Result<void> handed = hand_over(admitted, response); !handed) return handed.error();
+  return all;
+}
+
+}  // namespace znni::rpc

@@ -1,0 +1,128 @@
+#include "server/rpc/inference/infer_exchange.hpp"
+
+#include <atomic>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "primitives/core/shape.hpp"
+#include "server/rpc/base/bytes.hpp"
+#include "server/rpc/base/client_text.hpp"
+#include "server/rpc/base/status_map.hpp"
+#include "server/rpc/calls/caller.hpp"
+#include "server/rpc/calls/layer_text.hpp"
+#include "server/rpc/messages/raw_message.hpp"
+
+namespace znni::rpc {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point from, Clock::time_point to) {
+  return std::chrono::duration<double>(to - from).count();
+}
+
+// Why a call shall end: its caller gave up, or it waited for its turn longer than it said it would.
+CallWatch::Probe make_probe(const Caller& caller, std::int64_t timeout_us, const std::atomic<bool>& started) {
+  const Clock::time_point received = Clock::now();
+  return [&caller, timeout_us, &started, received]() -> std::optional<Error> {
+    if (timeout_us > 0 && !started && Clock::now() - received > std::chrono::microseconds(timeout_us)) {
+      return Error{
+          ErrorCode::deadline_exceeded,
+          "Request timeout expired: waited longer than the request's timeout of " + std::to_string(timeout_us) + " us"};
+    }
+    return caller.gone();
+  };
+}
+
+}  // namespace
+
+InferExchange::InferExchange(FrontDoor& door, std::unique_ptr<const Caller> caller, std::string_view method)
+    : door_(door), caller_(std::move(caller)) {
+  record_.method = method;
+}
+
+InferExchange::InferExchange(FrontDoor& door, const grpc::ServerContext& context, std::string_view method)
+    : InferExchange(door, std::make_unique<GrpcCaller>(context), method) {}
+
+void InferExchange::admit(grpc::ByteBuffer& wire, bool leased) {
+  record_.bytes_in = static_cast<std::int64_t>(wire.Length());
+  keep(check(wire, leased));
+}
+
+void InferExchange::admit(std::unique_ptr<inference::ModelInferRequest> request, std::int64_t bytes) {
+  record_.bytes_in = bytes;
+  record_.receive_seconds = seconds_between(start_, Clock::now());
+  request_ = std::move(request);
+  keep(check_request(true));
+}
+
+void InferExchange::keep(Result<AdmittedInfer> admitted) {
+  admitted_ = std::move(admitted);
+  if (admitted_) record_.version = admitted_->model.version;
+  CallFlow flow;
+  flow.bytes_in = record_.bytes_in;
+  door_.note(record_, std::move(flow));
+  if (admitted_) return;
+  request_.reset();
+  trim_heap_after(record_.bytes_in);
+}
+
+Result<AdmittedInfer> InferExchange::check(grpc::ByteBuffer& wire, bool leased) {
+  const std::int64_t most = add(door_.limits.wire.most_request_bytes, most_small_message_bytes);
+  const Result<void> parsed = parse(wire, most, *request_);
+  // What gRPC had received it in is free again.
+  trim_heap_after(record_.bytes_in);
+  record_.receive_seconds = seconds_between(start_, Clock::now());
+  if (!parsed) return parsed.error();
+  return check_request(leased);
+}
+
+Result<AdmittedInfer> InferExchange::check_request(bool leased) {
+  record_.model = one_line(request_->model_name(), 80);
+  record_.id = one_line(request_->id(), 80);
+  const bool shares_memory = door_.limits.offer_shared_memory && caller_->may_share_memory();
+  const SharedRegions* regions = shares_memory ? &door_.regions : nullptr;
+  return admit_infer(*request_, door_.models, {door_.limits.wire.most_response_bytes, regions, leased, &wanted_bytes_});
+}
+
+Result<void> InferExchange::compute(inference::ModelInferResponse& response) {
+  Result<void> done = run(response);
+  const auto bytes = request_ ? static_cast<std::int64_t>(request_->ByteSizeLong()) : 0;
+  request_.reset();
+  trim_heap_after(bytes);
+  computed_ = Clock::now();
+  return done;
+}
+
+Result<void> InferExchange::run(inference::ModelInferResponse& response) {
+  if (!admitted_) return admitted_.error();
+  std::atomic<bool> started = false;
+  const WatchedCall call = door_.watch.watch(make_probe(*caller_, admitted_->request.parameters.timeout_us, started));
+  const InferEvents events = {[&started](bool in_turn) { started = in_turn; },
+                              [this](const JobGain& gain) { door_.note(record_, gain); }};
+  const Result<JobStatistics> done = run_infer(*request_, *admitted_, door_.models, call.token(), events, response);
+  if (!done) return call.reason(done.error());
+  record_.queue_seconds = done->queued + done->yielded;
+  record_.compute_seconds = done->seconds - done->yielded;
+  record_.layers = layer_text(admitted_->model, done->stages);
+  record_.patches = done->patches;
+  record_.nonfinite_voxels = done->replaced;
+  record_.voxels = output_voxels(*admitted_);
+  record_.bytes_out = static_cast<std::int64_t>(response.ByteSizeLong());
+  return {};
+}
+
+void InferExchange::finish(const Result<void>& result) {
+  const Clock::time_point now = Clock::now();
+  if (!result) record_.bytes_out = 0;  // nothing was sent
+  CallFlow flow;
+  flow.bytes_out = record_.bytes_out;
+  door_.note(record_, std::move(flow));
+  door_.note_end(result, admitted_ ? &admitted_->model : nullptr, wanted_bytes_, record_);
+  record_.seconds = seconds_between(start_, now);
+  record_.send_seconds = computed_ == Clock::time_point() ? 0 : seconds_between(computed_, now);
+  door_.record(record_);
+}
+
+}  // namespace znni::rpc

@@ -1,0 +1,23 @@
+// The shared-memory extensions of the protocol: system memory where the daemon allows it, none of CUDA.
+#pragma once
+
+#include <grpcpp/support/status.h>
+
+#include "proto/inference.pb.h"
+#include "server/rpc/base/shared_regions.hpp"
+
+namespace znni::rpc {
+
+// ALREADY_EXISTS for a name that is taken, INVALID_ARGUMENT for a key or sizes that are not those of shared memory.
+[[nodiscard]] grpc::Status register_region(const inference::SystemSharedMemoryRegisterRequest& request,
+                                           SharedRegions& regions);
+// Of one region, NOT_FOUND when there is none, or of all.
+[[nodiscard]] grpc::Status describe_regions(const inference::SystemSharedMemoryStatusRequest& request,
+                                            const SharedRegions& regions,
+                                            inference::SystemSharedMemoryStatusResponse& response);
+// UNIMPLEMENTED, naming the option that allows it.
+[[nodiscard]] grpc::Status shared_memory_is_off();
+// The same to callers who are not on this host.
+[[nodiscard]] grpc::Status shared_memory_is_local();
+
+}  // namespace znni::rpc

@@ -1,0 +1,133 @@
+#include "server/rpc/messages/model_description.hpp"
+
+#include <cmath>
+#include <string>
+
+#include "server/rpc/messages/datatypes.hpp"
+
+namespace znni::rpc {
+namespace {
+
+constexpr std::string_view platform = "znni";
+
+std::vector<std::int64_t> wire_shape(std::int64_t f, int spatial_rank) {
+  std::vector<std::int64_t> shape = {-1, f};
+  shape.insert(shape.end(), static_cast<std::size_t>(spatial_rank), -1);
+  return shape;
+}
+
+void describe_tensor(const std::string& name, std::int64_t f, int spatial_rank,
+                     inference::ModelMetadataResponse::TensorMetadata& out) {
+  out.set_name(name);
+  out.set_datatype("FP32");
+  for (const std::int64_t extent : wire_shape(f, spatial_rank)) out.add_shape(extent);
+}
+
+// "z,y,x"; as many as the net has axes, "y,x" in 2D.
+std::string extent_text(Vec3 n, int spatial_rank) {
+  std::string text;
+  for (int axis = 3 - spatial_rank; axis < 3; ++axis) text += (text.empty() ? "" : ",") + std::to_string(n[axis]);
+  return text;
+}
+
+std::uint64_t count(std::int64_t value) { return static_cast<std::uint64_t>(value); }
+
+void set_duration(std::int64_t calls, std::int64_t ns, inference::StatisticDuration& out) {
+  out.set_count(count(calls));
+  out.set_ns(count(ns));
+}
+
+}  // namespace
+
+inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const std::vector<std::string>& versions,
+                                                   const WireLimits& limits) {
+  inference::ModelMetadataResponse response;
+  response.set_name(model.name);
+  for (const std::string& version : versions) response.add_versions(version);
+  response.set_platform(std::string(platform));
+  describe_tensor(model.input_name, model.f_in, model.spatial_rank, *response.add_inputs());
+  describe_tensor(model.output_name, model.f_out, model.spatial_rank, *response.add_outputs());
+  const Vec3 halo = model.field_of_view - Vec3::cube(1);
+  const Vec3 before = halo / Vec3::cube(2);
+  auto& properties = *response.mutable_properties();
+  properties["field_of_view"] = extent_text(model.field_of_view, model.spatial_rank);
+  properties["least_input"] = extent_text(model.least_input, model.spatial_rank);
+  if (model.period != Vec3::cube(1)) properties["input_period"] = extent_text(model.period, model.spatial_rank);
+  properties["output_extent"] = "input - field_of_view + 1";
+  if (model.frame == Border{}) {
+    properties["halo_before"] = extent_text(before, model.spatial_rank);
+    properties["halo_after"] = extent_text(halo - before, model.spatial_rank);
+  } else {  // no block by itself has the volume's border
+    properties["padding_before"] = extent_text(model.frame.begin, model.spatial_rank);
+    properties["padding_after"] = extent_text(model.frame.end, model.spatial_rank);
+  }
+  properties["patch"] = extent_text(model.patch, model.spatial_rank);
+  properties["predicted_voxels_per_second"] = std::to_string(std::llround(model.predicted_voxels_per_second));
+  properties["plan"] = model.plan_summary;
+  properties["precision"] = std::string(to_string(model.precision));
+  properties["plan_memory_bytes"] = std::to_string(model.memory.total());
+  properties["input_datatypes"] = "FP32,FP16,UINT8,UINT16";
+  properties["output_datatypes"] = "FP32,FP16,UINT8";
+  properties["max_request_bytes"] = std::to_string(limits.most_request_bytes);
+  properties["max_response_bytes"] = std::to_string(limits.most_response_bytes);
+  properties["max_chunk_bytes"] = std::to_string(limits.most_chunk_bytes);
+  return response;
+}
+
+inference::ModelConfig describe_config(const ModelInfo& model) {
+  inference::ModelConfig config;
+  config.set_name(model.name);
+  config.set_platform(std::string(platform));
+  config.set_backend(std::string(platform));
+  config.set_max_batch_size(0);
+  auto& input = *config.add_input();
+  input.set_name(model.input_name);
+  input.set_data_type(inference::TYPE_FP32);
+  auto& output = *config.add_output();
+  output.set_name(model.output_name);
+  output.set_data_type(inference::TYPE_FP32);
+  for (const std::int64_t extent : wire_shape(model.f_in, model.spatial_rank)) input.add_dims(extent);
+  for (const std::int64_t extent : wire_shape(model.f_out, model.spatial_rank)) output.add_dims(extent);
+  return config;
+}
+
+inference::ModelStatistics describe_statistics(const ModelInfo& model, const ModelStatistics& counted) {
+  inference::ModelStatistics statistics;
+  statistics.set_name(model.name);
+  statistics.set_version(model.version);
+  statistics.set_last_inference(count(counted.last_unix_ms));
+  statistics.set_inference_count(count(counted.inferences));
+  statistics.set_execution_count(count(counted.executions));
+  auto& times = *statistics.mutable_inference_stats();
+  set_duration(counted.succeeded, counted.success_ns, *times.mutable_success());
+  set_duration(counted.failed + counted.cancelled, counted.fail_ns, *times.mutable_fail());
+  set_duration(counted.succeeded, counted.queue_ns, *times.mutable_queue());
+  set_duration(counted.succeeded, 0, *times.mutable_compute_input());
+  set_duration(counted.succeeded, counted.compute_ns, *times.mutable_compute_infer());
+  set_duration(counted.succeeded, 0, *times.mutable_compute_output());
+  auto& batch = *statistics.add_batch_stats();
+  batch.set_batch_size(1);
+  set_duration(counted.executions, 0, *batch.mutable_compute_input());
+  set_duration(counted.executions, counted.compute_ns, *batch.mutable_compute_infer());
+  set_duration(counted.executions, 0, *batch.mutable_compute_output());
+  auto& memory = *statistics.add_memory_usage();
+  memory.set_type("CPU");
+  memory.set_byte_size(count(model.memory.total()));
+  return statistics;
+}
+
+inference::RepositoryIndexResponse::ModelIndex describe_index(const ModelInfo& model) {
+  inference::RepositoryIndexResponse::ModelIndex index;
+  index.set_name(model.name);
+  index.set_version(model.version);
+  switch (model.state) {
+    case ModelState::loading: index.set_state("LOADING"); break;
+    case ModelState::ready: index.set_state("READY"); break;
+    case ModelState::unloaded:
+    case ModelState::unavailable: index.set_state("UNAVAILABLE"); break;
+  }
+  index.set_reason(model.reason);
+  return index;
+}
+
+}  // namespace znni::rpc

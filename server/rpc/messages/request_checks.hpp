@@ -1,0 +1,35 @@
+// Whether a ModelInfer request makes sense for a model: everything that can be known without work. Pure
+// functions; every error names the model, what was found and what was expected.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "primitives/core/result.hpp"
+#include "proto/inference.pb.h"
+#include "server/jobs/model_server.hpp"
+#include "server/rpc/messages/request_parameters.hpp"
+
+namespace znni::rpc {
+
+// A request that may be computed. Each of the `batch` volumes is a job of its own.
+struct InferRequest {
+  std::int64_t batch = 1;
+  VolumeShape volume;  // of one job, image_major; 1 along axes the net lacks
+  RequestParameters parameters;
+  std::optional<RegionRange> input_region;   // where the input is, when not in the message; of the right size
+  std::optional<RegionRange> output_region;  // where the output goes
+};
+
+// One input, [N,C,Z,Y,X] ([N,C,Y,X] for 2D nets, [N,C,X] for 1D ones), raw, typed or in shared memory, bytes that
+// match the shape; at most the model's one output asked for. Extents are compared with the field of view by
+// ModelServer::outlook().
+[[nodiscard]] Result<InferRequest> check_infer_request(const inference::ModelInferRequest& request,
+                                                       const ModelInfo& model);
+
+// "" or digits.
+[[nodiscard]] Result<void> check_version(std::string_view model, std::string_view version);
+
+}  // namespace znni::rpc

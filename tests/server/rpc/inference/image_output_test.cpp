@@ -1,0 +1,96 @@
+#include "server/rpc/inference/image_output.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <numeric>
+#include <vector>
+
+#include "tests/server/rpc/fake_model_server.hpp"
+
+namespace znni::rpc {
+namespace {
+
+std::vector<std::byte> zeros(const VolumeShape& shape) {
+  return std::vector<std::byte>(static_cast<std::size_t>(volume_bytes(shape)));
+}
+
+// Fills a slab with 10 * image + plane of the whole output.
+void fill(const OutputSlab& slab) {
+  for (std::int64_t j = 0; j < slab.shape.f; ++j) {
+    for (std::int64_t z = 0; z < slab.shape.n.z; ++z) {
+      const std::int64_t plane = slab.shape.n.y * slab.shape.n.x;
+      std::memset(slab.data + (j * slab.shape.n.z + z) * plane, static_cast<int>(10 * j + slab.first_plane + z),
+                  static_cast<std::size_t>(plane));
+    }
+  }
+}
+
+TEST(ImageOutput, OneImageIsWrittenInPlace) {
+  FakeModelServer server;
+  SlabBlocks blocks(server);
+  const VolumeShape shape{1, {5, 2, 3}, ElementType::u8, VolumeOrder::image_major};
+  std::vector<std::byte> data = zeros(shape);
+  ImageOutput output(shape, data.data(), blocks);
+  const OutputSlab slab = *output.slab(2, 3);
+  EXPECT_EQ(slab.data, data.data() + 2 * 6);
+  EXPECT_EQ(slab.shape.n, (Vec3{3, 2, 3}));
+  EXPECT_EQ(server.leased(), 0);
+  EXPECT_EQ(ImageOutput::block_bytes(shape, 3), 0);
+}
+
+TEST(ImageOutput, ImagesAreSpreadOut) {
+  FakeModelServer server;
+  SlabBlocks blocks(server);
+  const VolumeShape shape{3, {5, 2, 3}, ElementType::u8, VolumeOrder::image_major};
+  std::vector<std::byte> data = zeros(shape);
+  ImageOutput output(shape, data.data(), blocks);
+  // Two slabs open at the same time.
+  const OutputSlab first = *output.slab(0, 2);
+  const OutputSlab second = *output.slab(2, 3);
+  fill(second);
+  fill(first);
+  ASSERT_TRUE(output.deliver(first));
+  EXPECT_FALSE(output.complete());
+  ASSERT_TRUE(output.deliver(second));
+  EXPECT_TRUE(output.complete());
+  for (std::int64_t j = 0; j < 3; ++j) {
+    for (std::int64_t z = 0; z < 5; ++z) {
+      for (std::int64_t i = 0; i < 6; ++i) {
+        EXPECT_EQ(static_cast<int>(data[static_cast<std::size_t>((j * 5 + z) * 6 + i)]), 10 * j + z);
+      }
+    }
+  }
+}
+
+TEST(ImageOutput, TheBlockOfAnAbandonedSlabIsUsedAgain) {
+  FakeModelServer server;
+  SlabBlocks blocks(server);
+  const VolumeShape shape{3, {5, 2, 3}, ElementType::u8, VolumeOrder::image_major};
+  std::vector<std::byte> data = zeros(shape);
+  ImageOutput output(shape, data.data(), blocks);
+  const OutputSlab first = *output.slab(0, 2);
+  output.abandon(first);
+  EXPECT_EQ(output.slab(0, 2)->data, first.data);
+  EXPECT_FALSE(output.complete());
+}
+
+TEST(ImageOutput, BlockHoldsNoMoreThanTheOutput) {
+  const VolumeShape shape{3, {5, 2, 3}, ElementType::f32, VolumeOrder::image_major};
+  EXPECT_EQ(ImageOutput::block_bytes(shape, 2), 3 * 2 * 6 * 4);
+  EXPECT_EQ(ImageOutput::block_bytes(shape, 100), 3 * 5 * 6 * 4);
+}
+
+TEST(ImageOutput, PlanesOutsideAreRefused) {
+  FakeModelServer server;
+  SlabBlocks blocks(server);
+  const VolumeShape shape{1, {5, 2, 3}, ElementType::u8, VolumeOrder::image_major};
+  std::vector<std::byte> data = zeros(shape);
+  ImageOutput output(shape, data.data(), blocks);
+  EXPECT_EQ(output.slab(3, 3).error().code, ErrorCode::internal);
+  EXPECT_EQ(output.slab(-1, 2).error().code, ErrorCode::internal);
+  EXPECT_EQ(output.slab(0, 0).error().code, ErrorCode::internal);
+}
+
+}  // namespace
+}  // namespace znni::rpc

@@ -1,0 +1,419 @@
+#include "server/rpc/inference/infer_call.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/rpc/requests.hpp"
+#include "tests/server/rpc/shared_memory_file.hpp"
+
+namespace znni::rpc {
+namespace {
+
+using inference::ModelInferRequest;
+using inference::ModelInferResponse;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr std::int64_t plenty = std::int64_t{1} << 30;
+
+class InferCall : public testing::Test {
+ protected:
+  Result<void> infer(const ModelInferRequest& request, std::int64_t most_response_bytes = plenty) {
+    Result<AdmittedInfer> admitted = admit_infer(request, server_, {most_response_bytes, regions_, true});
+    if (!admitted) return admitted.error();
+    leased_ = server_.leased();
+    const InferEvents events = {[this](bool in_turn) { started_ = in_turn; },
+                                [this](const JobGain& gain) { voxels_ += gain.voxels; }};
+    statistics_ = run_infer(request, *admitted, server_, stop_.get_token(), events, response_);
+    return statistics_ ? Result<void>() : Result<void>(statistics_.error());
+  }
+
+  FakeModelServer server_;
+  std::stop_source stop_;
+  ModelInferResponse response_;
+  const SharedRegions* regions_ = nullptr;
+  Result<JobStatistics> statistics_ = Error{};
+  bool started_ = false;
+  std::int64_t voxels_ = 0;  // that the jobs told of
+  std::int64_t leased_ = 0;
+};
+
+TEST_F(InferCall, AnswersRawInTheShapeOfTheOutput) {
+  const Result<void> done = infer(twice_request({6, 5, 4}));
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(response_.model_name(), "twice");
+  EXPECT_EQ(response_.model_version(), "2");
+  EXPECT_EQ(response_.id(), "job-1");
+  ASSERT_EQ(response_.outputs_size(), 1);
+  EXPECT_EQ(response_.outputs(0).name(), "probability");
+  EXPECT_EQ(response_.outputs(0).datatype(), "FP32");
+  EXPECT_THAT(response_.outputs(0).shape(), ElementsAre(1, 2, 4, 3, 2));
+  EXPECT_FALSE(response_.outputs(0).has_contents());
+  ASSERT_EQ(response_.raw_output_contents_size(), 1);
+  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_TRUE(started_);
+  EXPECT_EQ(voxels_, 4 * 3 * 2);
+}
+
+TEST_F(InferCall, EveryInputTypeGivesTheSame) {
+  const std::vector<std::pair<ElementType, std::string>> types = {
+      {ElementType::f16, "FP16"}, {ElementType::u8, "UINT8"}, {ElementType::u16, "UINT16"}};
+  for (const auto& [type, name] : types) {
+    response_.Clear();
+    ASSERT_TRUE(infer(twice_request({5, 5, 5}, type, name))) << name;
+    EXPECT_TRUE(
+        is_twice(response_.raw_output_contents(0), {2, Vec3::cube(3), ElementType::f32, VolumeOrder::image_major}))
+        << name;
+  }
+}
+
+// Its outlook and its output are another's.
+TEST_F(InferCall, AModelThatWasLoadedAnewDoesNotTakeTheJob) {
+  server_.after_outlook = [this] { server_.retrained = true; };
+  const Result<void> done = infer(twice_request({6, 5, 4}));
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::unavailable);
+  EXPECT_THAT(done.error().message, HasSubstr("loaded anew"));
+}
+
+TEST_F(InferCall, OneImageGivesTheSame) {
+  server_.f_out = 1;
+  ASSERT_TRUE(infer(twice_request({6, 5, 4})));
+  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {1, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+}
+
+TEST_F(InferCall, HalfFloatOutput) {
+  ModelInferRequest request = twice_request({6, 5, 4});
+  (*request.mutable_parameters())["output_datatype"].set_string_param("FP16");
+  ASSERT_TRUE(infer(request));
+  EXPECT_EQ(response_.outputs(0).datatype(), "FP16");
+  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f16, VolumeOrder::image_major}));
+}
+
+TEST_F(InferCall, BatchIsAJobForEachVolume) {
+  ModelInferRequest request = twice_request({6, 5, 4});
+  request.mutable_inputs(0)->set_shape(0, 2);
+  *request.mutable_raw_input_contents(0) += std::string(request.raw_input_contents(0));
+  ASSERT_TRUE(infer(request));
+  server_.wait_for_jobs(2);
+  EXPECT_EQ(server_.came_together, 2U) << "once, so that none is refused when others are computed";
+  EXPECT_EQ(server_.together, 1U);
+  EXPECT_THAT(response_.outputs(0).shape(), ElementsAre(2, 2, 4, 3, 2));
+  const std::string& raw = response_.raw_output_contents(0);
+  const VolumeShape one{2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
+  EXPECT_TRUE(is_twice(raw.substr(0, raw.size() / 2), one));
+  EXPECT_TRUE(is_twice(raw.substr(raw.size() / 2), one));
+}
+
+TEST_F(InferCall, OfThousandsOfVolumesAThousandStandInLine) {
+  constexpr std::int64_t count = 1003;
+  ModelInferRequest request = twice_request(Vec3::cube(3));
+  request.mutable_inputs(0)->set_shape(0, count);
+  std::string& raw = *request.mutable_raw_input_contents(0);
+  const std::string one = raw;
+  for (int more = 1; more < count; ++more) raw += one;
+  ASSERT_TRUE(infer(request));
+  EXPECT_EQ(server_.came_together, 3U);
+  EXPECT_EQ(statistics_->patches, count);
+  const std::string& found = response_.raw_output_contents(0);
+  ASSERT_EQ(found.size(), count * 2 * sizeof(float));
+  EXPECT_TRUE(is_twice(found.substr(0, 8), {2, Vec3::cube(1), ElementType::f32, VolumeOrder::image_major}));
+  EXPECT_EQ(found.substr(found.size() - 8), found.substr(0, 8));
+}
+
+// Five volumes, which the model computes two at a time.
+class InferCallTogether : public InferCall {
+ protected:
+  InferCallTogether() {
+    server_.batch = 5;
+    server_.places = 2;
+    request_.mutable_inputs(0)->set_shape(0, 5);
+    std::string& raw = *request_.mutable_raw_input_contents(0);
+    const std::string one = raw;
+    for (int more = 1; more < 5; ++more) raw += one;
+  }
+  // Takes what others have: for slabs of the request, beside itself, so many bytes are left.
+  Result<TransportLease> leave(std::int64_t bytes) {
+    const std::int64_t itself = admit_infer(request_, server_, {plenty, nullptr, true})->lease_bytes;
+    return server_.lease(server_.memory().transport_limit - itself - bytes);
+  }
+  void expect_all() {
+    server_.wait_for_jobs(5);
+    EXPECT_EQ(server_.alike, 5);
+    const std::string& raw = response_.raw_output_contents(0);
+    const VolumeShape one{2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major};
+    for (std::size_t i = 0; i < 5; ++i) EXPECT_TRUE(is_twice(raw.substr(i * raw.size() / 5, raw.size() / 5), one));
+    EXPECT_EQ(statistics_->patches, 5 * 2);
+  }
+
+  ModelInferRequest request_ = twice_request({6, 5, 4});
+};
+
+TEST_F(InferCallTogether, VolumesOfARequestThatShareABatchComeTogether) {
+  const Result<void> done = infer(request_);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(server_.came_together, 5U);
+  EXPECT_EQ(server_.together, 2U);
+  expect_all();
+}
+
+TEST_F(InferCallTogether, AsManyAsThereIsMemoryFor) {
+  const std::int64_t slab = 2 * 4 * 3 * 2 * 4;  // four planes of two images
+  const Result<TransportLease> others = leave(slab);
+  ASSERT_TRUE(others);
+  Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
+  ASSERT_TRUE(admitted);
+  statistics_ = run_infer(request_, *admitted, server_, {}, {}, response_);
+  ASSERT_TRUE(statistics_) << statistics_.error().message;
+  EXPECT_EQ(server_.together, 1U);
+  expect_all();
+}
+
+// Of what is free when the lease comes: the next outlook wants less.
+TEST_F(InferCallTogether, MemoryThatOthersTookInBetweenIsDoneWithout) {
+  const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // two planes of two images
+  std::optional<Result<TransportLease>> others;
+  server_.places = 0;
+  server_.after_outlook = [&] {
+    if (others) return;
+    others.emplace(Error{});
+    others = leave(slab);
+    server_.most_slab_planes = 2;
+  };
+  const Result<void> done = infer(request_);
+  ASSERT_TRUE(done) << done.error().message;
+  ASSERT_TRUE(*others);
+  expect_all();
+}
+
+// A second look finds what the first has leased, too: the request and three planes of two images.
+TEST_F(InferCallTogether, WhatItLeasedItselfIsNotMissingWhenItLooksAgain) {
+  server_.places = 0;
+  const std::int64_t slab = 3 * 2 * 3 * 2 * 4;
+  const std::int64_t itself = admit_infer(request_, server_, {plenty, nullptr, true})->lease_bytes;
+  server_.bytes_per_slab_plane = (itself + slab) / 3;
+  std::optional<Result<TransportLease>> others;
+  server_.after_outlook = [&] {
+    if (!others) others.emplace(server_.lease(server_.memory().transport_limit - itself - slab));
+  };
+  const Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  EXPECT_EQ(admitted->outlook.slab_planes, 3);
+}
+
+// A volume of two rows has two slabs open in a batch.
+TEST_F(InferCallTogether, AllRowsOfABatchHaveMemory) {
+  server_.most_slab_planes = 2;
+  for (const std::int64_t slabs : {1, 3, 4}) {
+    const std::int64_t slab = 2 * 2 * 3 * 2 * 4;  // of two images
+    const Result<TransportLease> others = leave(slabs * slab);
+    ASSERT_TRUE(others);
+    Result<AdmittedInfer> admitted = admit_infer(request_, server_, {plenty, nullptr, true});
+    if (slabs < 2) {
+      EXPECT_EQ(admitted.error().code, ErrorCode::over_budget) << "refused before any work";
+      continue;
+    }
+    ASSERT_TRUE(admitted);
+    response_.Clear();
+    statistics_ = run_infer(request_, *admitted, server_, {}, {}, response_);
+    ASSERT_TRUE(statistics_) << statistics_.error().message;
+    EXPECT_EQ(server_.together, static_cast<std::size_t>(slabs / 2)) << slabs;
+  }
+}
+
+TEST_F(InferCall, FlatModelsAnswerInFourDimensions) {
+  ModelInferRequest request = twice_request({1, 5, 4});
+  request.set_model_name("flat");
+  request.mutable_inputs(0)->mutable_shape()->erase(request.mutable_inputs(0)->mutable_shape()->begin());
+  ASSERT_TRUE(infer(request));
+  EXPECT_THAT(response_.outputs(0).shape(), ElementsAre(1, 2, 3, 2));
+}
+
+TEST_F(InferCall, LinesAnswerInThreeDimensions) {
+  ModelInferRequest request = twice_request({1, 1, 9});
+  request.set_model_name("line");
+  auto& shape = *request.mutable_inputs(0)->mutable_shape();
+  shape.erase(shape.begin(), shape.begin() + 2);
+  ASSERT_TRUE(infer(request));
+  EXPECT_THAT(response_.outputs(0).shape(), ElementsAre(1, 2, 7));
+}
+
+TEST_F(InferCall, UnknownModelVersionAndBadVersion) {
+  ModelInferRequest request = twice_request();
+  request.set_model_name("none");
+  EXPECT_EQ(infer(request).error().code, ErrorCode::not_found);
+  EXPECT_THAT(infer(request).error().message, HasSubstr("Request for unknown model"));
+  request = twice_request();
+  request.set_model_version("9");
+  EXPECT_EQ(infer(request).error().code, ErrorCode::not_found);
+  request.set_model_version("new");
+  EXPECT_EQ(infer(request).error().code, ErrorCode::invalid_argument);
+  request.set_model_name("broken");
+  request.set_model_version("");
+  EXPECT_EQ(infer(request).error().code, ErrorCode::unavailable);
+}
+
+TEST_F(InferCall, TooSmallAVolumeIsRefusedBeforeAnyWork) {
+  const Result<void> done = infer(twice_request({2, 5, 5}));
+  EXPECT_EQ(done.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(done.error().message, HasSubstr("2x5x5"));
+  EXPECT_EQ(server_.leased(), 0);
+}
+
+TEST_F(InferCall, AResponseOverTheLimitIsRefusedBeforeAnyWork) {
+  // 2 images of 4x3x2 float32.
+  const Result<void> done = infer(twice_request({6, 5, 4}), 191);
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::over_budget);
+  EXPECT_THAT(done.error().message, HasSubstr("192 bytes, at most 191"));
+  EXPECT_FALSE(started_);
+  EXPECT_TRUE(infer(twice_request({6, 5, 4}), 192));
+}
+
+TEST_F(InferCall, MemoryIsLeasedAndGivenBack) {
+  ASSERT_TRUE(infer(twice_request({6, 5, 4})));
+  EXPECT_GE(leased_, 480 + 192);
+  EXPECT_EQ(server_.held_bytes, leased_) << "as the queue counts it";
+  EXPECT_EQ(server_.leased(), 0);
+}
+
+// Two copies of the larger side: twelve images of 4x3x2 float32 go out for one of 6x5x4 that came in. The slab is of
+// four planes, beside it.
+TEST_F(InferCall, AnOutputLargerThanItsInputIsLeasedToTheByte) {
+  server_.f_out = 12;
+  server_.list_bytes = 40;
+  const ModelInferRequest request = twice_request({6, 5, 4});
+  const std::int64_t output = 12 * 4 * 3 * 2 * 4;
+  ASSERT_LT(static_cast<std::int64_t>(request.ByteSizeLong()), output);
+  const Result<AdmittedInfer> admitted = admit_infer(request, server_, {plenty, nullptr, true});
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  EXPECT_EQ(admitted->lease_bytes, 2 * output + 40);
+  EXPECT_EQ(admitted->held_bytes, 2 * output + 40 + output);
+  EXPECT_EQ(server_.leased(), admitted->held_bytes);
+}
+
+TEST_F(InferCall, AnInputLargerThanItsOutputIsLeasedToTheByte) {
+  const ModelInferRequest request = twice_request({6, 5, 4});
+  const Result<AdmittedInfer> admitted = admit_infer(request, server_, {plenty, nullptr, true});
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  EXPECT_EQ(admitted->lease_bytes, 2 * static_cast<std::int64_t>(request.ByteSizeLong()));
+}
+
+TEST_F(InferCall, WhatDoesNotFitTheBudgetIsRefusedWithNumbers) {
+  FakeModelServer small(500);
+  const Result<AdmittedInfer> admitted = admit_infer(twice_request({6, 5, 4}), small, {plenty});
+  ASSERT_FALSE(admitted);
+  EXPECT_EQ(admitted.error().code, ErrorCode::over_budget);
+  EXPECT_THAT(admitted.error().message, HasSubstr("model 'twice'"));
+}
+
+TEST_F(InferCall, AFailureOfTheEngineIsPassedOn) {
+  server_.fail_with(Error{ErrorCode::device_failure, "worker died"});
+  EXPECT_EQ(infer(twice_request()).error().code, ErrorCode::device_failure);
+  EXPECT_EQ(server_.leased(), 0);
+}
+
+TEST_F(InferCall, AResponseSaysHowManyVoxelsWereReplaced) {
+  ASSERT_TRUE(infer(twice_request({6, 5, 4})));
+  EXPECT_EQ(response_.parameters_size(), 0);
+  response_.Clear();
+  server_.replaced = 3;
+  ASSERT_TRUE(infer(twice_request({6, 5, 4})));
+  EXPECT_EQ(response_.parameters().at("nonfinite_voxels").int64_param(), 3);
+}
+
+TEST_F(InferCall, AResponseThatTheCpuMadeForTheGpuSaysWhy) {
+  ASSERT_TRUE(infer(twice_request({6, 5, 4})));
+  EXPECT_EQ(response_.parameters_size(), 0);
+  response_.Clear();
+  server_.fallback = "it is on fire";
+  ASSERT_TRUE(infer(twice_request({6, 5, 4})));
+  EXPECT_EQ(response_.parameters().at("fallback").string_param(), "it is on fire");
+  EXPECT_TRUE(is_twice(response_.raw_output_contents(0), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+}
+
+TEST_F(InferCall, AStopEndsTheJob) {
+  server_.hold(FakeModelServer::Hold::patches);
+  stop_.request_stop();
+  EXPECT_EQ(infer(twice_request()).error().code, ErrorCode::cancelled);
+  EXPECT_EQ(server_.stopped_jobs, 1);
+}
+
+TEST_F(InferCall, TimesOfTheWholeBatchAndThePriorityOfItsJobs) {
+  ModelInferRequest request = twice_request();
+  request.mutable_inputs(0)->set_shape(0, 2);
+  request.mutable_raw_input_contents(0)->append(request.raw_input_contents(0));
+  (*request.mutable_parameters())["priority"].set_int64_param(1);
+  ASSERT_TRUE(infer(request));
+  EXPECT_EQ(statistics_->seconds, 0.5);
+  EXPECT_EQ(statistics_->queued, 1);
+  EXPECT_EQ(statistics_->patches, 4);
+  EXPECT_EQ(server_.last_priority, 1);
+}
+
+class InferCallInSharedMemory : public InferCall {
+ protected:
+  InferCallInSharedMemory() {
+    regions_ = &registered_;
+    EXPECT_TRUE(*registered_.add("r", *SharedRegion::open(memory_.key(), 0, memory_.bytes())));
+    memory_.write(16, input_bytes({1, {6, 5, 4}, ElementType::f32, VolumeOrder::image_major}));
+  }
+  static void place(google::protobuf::Map<std::string, inference::InferParameter>& parameters, std::int64_t offset,
+                    std::int64_t bytes) {
+    parameters["shared_memory_region"].set_string_param("r");
+    parameters["shared_memory_offset"].set_int64_param(offset);
+    parameters["shared_memory_byte_size"].set_int64_param(bytes);
+  }
+  static ModelInferRequest request(std::int64_t output_bytes = 192) {
+    ModelInferRequest request = twice_request();
+    request.clear_raw_input_contents();
+    place(*request.mutable_inputs(0)->mutable_parameters(), 16, 480);
+    auto& output = *request.add_outputs();
+    output.set_name("probability");
+    place(*output.mutable_parameters(), 1000, output_bytes);
+    return request;
+  }
+  const SharedMemoryFile memory_{4096};
+  SharedRegions registered_;
+};
+
+TEST_F(InferCallInSharedMemory, InputAndOutputStayThere) {
+  const Result<void> done = infer(request(), 0);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(response_.raw_output_contents_size(), 0);
+  EXPECT_EQ(response_.outputs(0).parameters().at("shared_memory_region").string_param(), "r");
+  EXPECT_EQ(response_.outputs(0).parameters().at("shared_memory_offset").int64_param(), 1000);
+  EXPECT_EQ(response_.outputs(0).parameters().at("shared_memory_byte_size").int64_param(), 192);
+  EXPECT_TRUE(is_twice(memory_.read(1000, 192), {2, {4, 3, 2}, ElementType::f32, VolumeOrder::image_major}));
+}
+
+TEST_F(InferCallInSharedMemory, WhatDoesNotFitIsRefusedBeforeWork) {
+  const Result<void> small = infer(request(191));
+  ASSERT_FALSE(small);
+  EXPECT_EQ(small.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(small.error().message, HasSubstr("191 bytes are given for the output, it has 192"));
+  EXPECT_EQ(infer(request(3097)).error().code, ErrorCode::invalid_argument);
+  registered_.remove("r");
+  EXPECT_EQ(infer(request()).error().code, ErrorCode::not_found);
+  regions_ = nullptr;
+  EXPECT_EQ(infer(request()).error().code, ErrorCode::unsupported);
+  EXPECT_FALSE(started_);
+  EXPECT_EQ(server_.leased(), 0);
+}
+
+TEST_F(InferCallInSharedMemory, ItsCopiesAreLeasedWhateverTheCallerHoldsForMessages) {
+  const Result<AdmittedInfer> admitted = admit_infer(request(), server_, {plenty, regions_, false});
+  ASSERT_TRUE(admitted) << admitted.error().message;
+  EXPECT_GE(admitted->lease_bytes, 480 + 192);
+}
+
+TEST_F(InferCallInSharedMemory, MemoryCutShortIsTheClientsError) {
+  memory_.resize(100);
+  const Result<void> done = infer(request());
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, ErrorCode::invalid_argument);
+  EXPECT_THAT(done.error().message, HasSubstr("has become smaller"));
+}
+
+}  // namespace
+}  // namespace znni::rpc

@@ -1,0 +1,215 @@
+// Calls that wait: for their turn to be received, in the queue, between patches; and what ends that.
+#include <gmock/gmock.h>
+
+#include <chrono>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "server/rpc/calls/front_door.hpp"
+#include "tests/server/jobs/wait_until.hpp"
+#include "tests/server/rpc/open_inference_fixture.hpp"
+
+namespace znni::rpc {
+namespace {
+
+using grpc::StatusCode;
+using testing::HasSubstr;
+using Hold = FakeModelServer::Hold;
+
+// Runs a request against a server that holds it, from a thread of its own.
+class HeldCall {
+ public:
+  HeldCall(inference::GRPCInferenceService::Stub& stub, const inference::ModelInferRequest& request,
+           std::chrono::milliseconds deadline = std::chrono::minutes(5)) {
+    context_.set_deadline(std::chrono::system_clock::now() + deadline);
+    thread_ = std::jthread([this, &stub, request] { status_ = stub.ModelInfer(&context_, request, &response_); });
+  }
+  void cancel() { context_.TryCancel(); }
+  grpc::Status wait() {
+    thread_.join();
+    return status_;
+  }
+
+ private:
+  grpc::ClientContext context_;
+  inference::ModelInferResponse response_;
+  grpc::Status status_;
+  std::jthread thread_;
+};
+
+class OpenInferenceWaitingTest : public OpenInferenceTest {};
+
+class OpenInferenceStopTest : public OpenInferenceTest, public testing::WithParamInterface<Hold> {
+ protected:
+  void SetUp() override {
+    OpenInferenceTest::SetUp();
+    models_.hold(GetParam());
+  }
+  // The job itself was stopped and its memory given back, not just the caller told.
+  void expect_stopped() {
+    EXPECT_TRUE(test::wait_until([this] { return models_.stopped_jobs > 0 && models_.leased() == 0; }));
+    models_.hold(Hold::nothing);
+    expect_alive();
+  }
+};
+
+TEST_P(OpenInferenceStopTest, ACancelStopsTheJob) {
+  HeldCall call(*stub_, twice_request());
+  models_.wait_for_jobs(1);
+  call.cancel();
+  EXPECT_EQ(call.wait().error_code(), StatusCode::CANCELLED);
+  expect_stopped();
+}
+
+TEST_P(OpenInferenceStopTest, ADeadlineStopsTheJob) {
+  HeldCall call(*stub_, twice_request(), std::chrono::milliseconds(300));
+  EXPECT_EQ(call.wait().error_code(), StatusCode::DEADLINE_EXCEEDED);
+  expect_stopped();
+}
+
+INSTANTIATE_TEST_SUITE_P(QueuedOrComputing, OpenInferenceStopTest, testing::Values(Hold::queue, Hold::patches));
+
+TEST_F(OpenInferenceWaitingTest, TheTimeoutCountsInTheQueue) {
+  models_.hold(Hold::queue);
+  inference::ModelInferRequest request = twice_request();
+  (*request.mutable_parameters())["timeout"].set_int64_param(20'000);
+  const grpc::Status status = infer(request);
+  EXPECT_EQ(status.error_code(), StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_THAT(status.error_message(), HasSubstr("Request timeout expired"));
+  EXPECT_EQ(models_.stopped_jobs, 1);
+}
+
+TEST_F(OpenInferenceWaitingTest, TheTimeoutCountsAgainWhereTheJobThatOneRanWithFailed) {
+  models_.hold(Hold::queue);
+  models_.host_fails = true;
+  inference::ModelInferRequest request = twice_request();
+  (*request.mutable_parameters())["timeout"].set_int64_param(20'000);
+  const grpc::Status status = infer(request);
+  EXPECT_EQ(status.error_code(), StatusCode::DEADLINE_EXCEEDED);
+  EXPECT_THAT(status.error_message(), HasSubstr("Request timeout expired"));
+}
+
+TEST_F(OpenInferenceWaitingTest, TheTimeoutDoesNotCountOnceComputing) {
+  models_.hold(Hold::patches);
+  inference::ModelInferRequest request = twice_request();
+  (*request.mutable_parameters())["timeout"].set_int64_param(50'000);
+  HeldCall call(*stub_, request);
+  models_.wait_for_jobs(1);
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  models_.hold(Hold::nothing);
+  EXPECT_EQ(call.wait().error_code(), StatusCode::OK);
+}
+
+TEST_F(OpenInferenceWaitingTest, ProbesAnswerWhileVolumesWait) {
+  constexpr int most = 64;
+  ListenOptions one_client = options();
+  one_client.most_calls = most;
+  one_client.client_share = 1;
+  connect(one_client);
+  models_.hold(Hold::patches);
+  std::vector<std::unique_ptr<HeldCall>> calls;
+  for (int i = 0; i < most; ++i) calls.push_back(std::make_unique<HeldCall>(*stub_, twice_request()));
+  models_.wait_for_jobs(most);
+  grpc::ClientContext context;
+  inference::ServerLiveResponse live;
+  EXPECT_TRUE(stub_->ServerLive(&context, {}, &live).ok());
+  const grpc::Status one_too_many = infer(twice_request());
+  EXPECT_EQ(one_too_many.error_code(), StatusCode::UNAVAILABLE);
+  EXPECT_THAT(one_too_many.error_message(), HasSubstr("at most 64"));
+  models_.hold(Hold::nothing);
+  for (auto& call : calls) EXPECT_TRUE(call->wait().ok());
+}
+
+TEST_F(OpenInferenceWaitingTest, AClientHasItsShareAndLeavesTheOthersTheirs) {
+  ListenOptions few = options();
+  few.most_calls = 4;
+  connect(few);
+  models_.hold(Hold::patches);
+  std::vector<std::unique_ptr<HeldCall>> calls;
+  for (int i = 0; i < 2; ++i) calls.push_back(std::make_unique<HeldCall>(*stub_, twice_request()));
+  models_.wait_for_jobs(2);
+  const grpc::Status one_too_many = infer(twice_request());
+  EXPECT_EQ(one_too_many.error_code(), StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_THAT(one_too_many.error_message(), HasSubstr("2 requests of the client 127.0.0.1 are in flight, at most 2"));
+  EXPECT_EQ(records().front().refusal, "client_calls");
+  EXPECT_TRUE(server_->front_door().gate.enter("192.0.2.1")) << "another client";
+  models_.hold(Hold::nothing);
+  for (auto& call : calls) EXPECT_TRUE(call->wait().ok());
+}
+
+class OneReceiveTest : public OpenInferenceTest {
+ protected:
+  void SetUp() override {
+    ListenOptions one = options();
+    one.most_receives = 1;
+    connect(one);
+  }
+};
+
+TEST_F(OneReceiveTest, ATurnEndsWhenTheMessageIsLeasedNotWhenItIsComputed) {
+  models_.hold(Hold::patches);
+  HeldCall first(*stub_, twice_request());
+  HeldCall second(*stub_, twice_request());
+  models_.wait_for_jobs(2);
+  models_.hold(Hold::nothing);
+  EXPECT_TRUE(first.wait().ok());
+  EXPECT_TRUE(second.wait().ok());
+}
+
+TEST_F(OneReceiveTest, ARefusedMessageGivesItsTurnBack) {
+  const Result<TransportLease> all = models_.lease(std::int64_t{64} << 20);
+  ASSERT_TRUE(all) << all.error().message;
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(infer(twice_request()).error_code(), StatusCode::RESOURCE_EXHAUSTED);
+}
+
+// Of small messages, which have hardly more time than other calls.
+class SilentCallerTest : public OpenInferenceTest {
+ protected:
+  void SetUp() override {
+    ListenOptions impatient = options();
+    impatient.most_receives = 1;
+    impatient.stall_seconds = 0.2;
+    impatient.most_message_bytes = 1 << 14;
+    connect(impatient);
+  }
+};
+
+TEST_F(SilentCallerTest, KeepsItsTurnForALimitedTime) {
+  const grpc::internal::RpcMethod method("/inference.GRPCInferenceService/ModelInfer",
+                                         grpc::internal::RpcMethod::BIDI_STREAMING, channel_);
+  using Factory =
+      grpc::internal::ClientReaderWriterFactory<inference::ModelInferRequest, inference::ModelInferResponse>;
+  grpc::ClientContext context;
+  const std::unique_ptr<grpc::ClientReaderWriter<inference::ModelInferRequest, inference::ModelInferResponse>> silent(
+      Factory::Create(channel_.get(), method, &context));
+  EXPECT_TRUE(infer(twice_request()).ok()) << "waits for the turn";
+  EXPECT_FALSE(silent->Finish().ok());
+  ASSERT_TRUE(test::wait_until([this] { return records().size() == 2; }));
+  const auto reason = testing::Field(&CallRecord::reason, HasSubstr("neither sent nor took anything for too long"));
+  EXPECT_THAT(records(),
+              testing::Contains(testing::AllOf(testing::Field(&CallRecord::code, "DEADLINE_EXCEEDED"), reason)));
+}
+
+TEST(FrontDoorLimits, GiveALargeMessageMoreTime) {
+  FrontDoorLimits limits;
+  limits.stall_seconds = 120;
+  EXPECT_EQ(limits.seconds_for(0), 120);
+  EXPECT_EQ(limits.seconds_for(256'000'000), 376);
+  limits.silent_seconds = 20;
+  EXPECT_EQ(limits.seconds_for_body(0), 20);
+  EXPECT_EQ(limits.seconds_for_body(256'000'000), 276);
+}
+
+TEST(FrontDoorLimits, GiveAClientItsShareAndAtLeastOne) {
+  FrontDoorLimits limits;
+  EXPECT_EQ(limits.share_of(64), 32);
+  EXPECT_EQ(limits.share_of(3), 2);
+  limits.client_share = 0.1;
+  EXPECT_EQ(limits.share_of(1), 1);
+  limits.client_share = 1;
+  EXPECT_EQ(limits.share_of(64), 64);
+}
+
+}  // namespace
+}  // namespace znni::rpc

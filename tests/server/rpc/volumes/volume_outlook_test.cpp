@@ -1,0 +1,90 @@
+#include "server/rpc/volumes/volume_outlook.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/server/rpc/fake_model_server.hpp"
+
+namespace znni::rpc {
+namespace {
+
+using testing::HasSubstr;
+
+v1::VolumeHeader header(std::int64_t y) {
+  v1::VolumeHeader header;
+  header.set_model_name("twice");
+  header.set_datatype("UINT8");
+  header.set_channels(1);
+  header.mutable_extent()->set_z(6);
+  header.mutable_extent()->set_y(y);
+  header.mutable_extent()->set_x(9);
+  return header;
+}
+
+TEST(VolumeOutlook, TellsOutputTimesAndParts) {
+  const FakeModelServer models;
+  const Result<v1::VolumeOutlook> outlook = volume_outlook(header(22), models);
+  ASSERT_TRUE(outlook) << outlook.error().message;
+  EXPECT_EQ(outlook->extent().z(), 4);
+  EXPECT_EQ(outlook->extent().y(), 20);
+  EXPECT_EQ(outlook->extent().x(), 7);
+  EXPECT_EQ(outlook->part().z(), 4);
+  EXPECT_EQ(outlook->part().y(), 6);
+  EXPECT_EQ(outlook->part().x(), 6);
+  EXPECT_EQ(outlook->parts(), 4 * 2);
+  EXPECT_EQ(outlook->predicted_seconds(), 0.5);
+  EXPECT_EQ(outlook->predicted_seconds_in_parts(), 0.25);
+}
+
+TEST(VolumeOutlook, WhatIsWantedAsAWholeIsOnePart) {
+  FakeModelServer models;
+  models.whole_input = true;
+  const Result<v1::VolumeOutlook> outlook = volume_outlook(header(22), models);
+  ASSERT_TRUE(outlook);
+  EXPECT_EQ(outlook->parts(), 1);
+  EXPECT_EQ(outlook->part().y(), 20);
+  EXPECT_EQ(outlook->predicted_seconds_in_parts(), 0.5);
+  v1::VolumeHeader normalised = header(22);
+  normalised.set_normalised(true);
+  EXPECT_EQ(volume_outlook(normalised, models)->parts(), 8) << "nothing of it depends on the whole";
+}
+
+TEST(VolumeOutlook, WhatIsWantedAsAWholeMustFit) {
+  FakeModelServer models(6 * 22 * 9 - 1);
+  EXPECT_TRUE(volume_outlook(header(22), models));
+  models.whole_input = true;
+  EXPECT_EQ(volume_outlook(header(22), models).error().code, ErrorCode::over_budget);
+}
+
+TEST(VolumeOutlook, IsRefusedWhereTheStreamWouldBe) {
+  const FakeModelServer models;
+  const auto expect = [&](const v1::VolumeHeader& bad, ErrorCode code, const std::string& part) {
+    const Result<v1::VolumeOutlook> outlook = volume_outlook(bad, models);
+    ASSERT_FALSE(outlook);
+    EXPECT_EQ(outlook.error().code, code);
+    EXPECT_THAT(outlook.error().message, HasSubstr(part));
+  };
+  expect(header(2), ErrorCode::invalid_argument, "6x2x9");
+  v1::VolumeHeader bad = header(22);
+  bad.set_model_name("none");
+  expect(bad, ErrorCode::not_found, "unknown model");
+  bad.set_model_name("broken");
+  expect(bad, ErrorCode::unavailable, "truncated");
+  bad = header(22);
+  bad.set_model_version("new");
+  expect(bad, ErrorCode::invalid_argument, "'new'");
+  bad = header(22);
+  bad.set_datatype("FP64");
+  expect(bad, ErrorCode::invalid_argument, "'FP64'");
+  expect(v1::VolumeHeader(), ErrorCode::not_found, "unknown model");
+}
+
+TEST(VolumeOutlook, ForgetsWhereAStreamWouldGoOn) {
+  v1::VolumeHeader later = header(22);
+  later.set_first_plane(1000);
+  later.set_resume_token("another");
+  EXPECT_TRUE(volume_outlook(later, FakeModelServer()));
+}
+
+}  // namespace
+}  // namespace znni::rpc
