@@ -1,5 +1,5 @@
-// What is wrong with certificates and keys, before TLS is asked to use them: it tells a wrong key from a port in use no
-// more than by silence.
+// Says what is wrong with certificates and keys before TLS uses them: TLS itself fails without a reason, for a wrong
+// key as for a port in use.
 #pragma once
 
 #include <ctime>

@@ -1,4 +1,4 @@
-// How many descriptors the process may have open, and what they are for.
+// The number of descriptors that the process may have open, and what they are for.
 #pragma once
 
 #include <cstdint>

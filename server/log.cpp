@@ -110,7 +110,7 @@ std::string json_line(std::string_view time, LogLevel level, std::string_view me
 
 namespace {
 
-// As the library wants it: text without time and level, which its pattern adds, or all of the JSON.
+// Returns a line as the library wants it: text without time and level, which its pattern adds, or all of the JSON.
 std::string payload(LogFormat format, LogLevel level, std::string_view message, LogFields fields) {
   return format == LogFormat::json ? json_line(utc_now(), level, message, fields) : text_line(message, fields);
 }

@@ -135,7 +135,7 @@ void log_start(const Options& options, const MemoryShares& shares, const Log& lo
                       LogField::size("largest_message", shares.largest_message)});
 }
 
-// What `planner` has measured on this machine; plans made here are as good without it, only less sure.
+// Returns what `planner` has measured on this machine; plans made here are as good without it, only less sure.
 Timings recorded_timings(const Log& log) {
   const Result<std::filesystem::path> state = state_directory();
   if (!state) return {};
@@ -270,8 +270,8 @@ Result<std::unique_ptr<HttpServer>> serve_metrics(const Options& options, const 
   return server;
 }
 
-// Three phases: not ready, while whoever has not heard of that is still served; nothing new, while what is inside goes
-// on; then the rest is stopped.
+// Ends the server in three phases: it is not ready, but still serves clients that have not heard of that; it takes
+// nothing new while calls inside go on; then it stops the rest.
 void end(rpc::Server& server, const Options& options) {
   server.retire();
   std::this_thread::sleep_for(std::chrono::duration<double>(options.lame_duck_seconds));

@@ -52,8 +52,8 @@ struct Options {
 // Far below the 2 GiB at which the protocol library ends the process.
 inline constexpr std::int64_t most_request_bytes = std::int64_t{1} << 30;
 
-// What the command line asks for: a run with `options`, or to print `text` and end with `exit_code` (help,
-// version, wrong use).
+// The command line's wish: to run with `options`, or to print `text` and end with `exit_code` (help, version, wrong
+// use).
 struct Command {
   Options options;
   std::optional<int> exit_code;

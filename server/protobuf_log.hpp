@@ -1,13 +1,13 @@
-// What the protobuf library says goes into the daemon's log: of a message that cannot be parsed no call begins, so that
-// its line is the only trace.
+// Takes the protobuf library's messages into the daemon's log. A message that cannot be parsed begins no call, so the
+// library's line is its only trace.
 #pragma once
 
 #include "server/log.hpp"
 
 namespace znni {
 
-// From construction to destruction, of all threads. One at a time, made and destroyed while nobody parses; `log` must
-// outlive it.
+// Takes messages of all threads from construction to destruction. Only one may exist at a time, and no thread may parse
+// while it is made or destroyed; `log` must outlive it.
 class ProtobufLog {
  public:
   explicit ProtobufLog(const Log& log);

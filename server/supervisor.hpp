@@ -1,5 +1,5 @@
-// What a supervisor is told of the daemon, as systemd wants to hear it of services with Type=notify: sd_notify(3),
-// whose protocol is a datagram for each message.
+// Tells a supervisor of the daemon's state, as systemd expects it of services with Type=notify: sd_notify(3), whose
+// protocol is a datagram for each message.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace znni {
 // Thread safe.
 class Supervisor {
  public:
-  // `socket`: what NOTIFY_SOCKET of the environment says, a path or "@name"; nullptr or "" for nobody, who is told
-  // everything with success.
+  // `socket`: the value of NOTIFY_SOCKET in the environment, a path or "@name". nullptr or "": there is no supervisor,
+  // and tell() succeeds.
   explicit Supervisor(const char* socket) : socket_(socket == nullptr ? "" : socket) {}
 
   // "READY=1", "WATCHDOG=1", "STOPPING=1". unavailable, with the system's reason, when it was not sent.

@@ -8,7 +8,7 @@ namespace znni {
 
 inline constexpr std::string_view version = "0.1.0";
 
-// What `program --version` prints. `notice`: what a library within it asks for; empty where none does.
+// Returns the text of `program --version`. `notice`: the notice that a library within it asks for; empty if none does.
 inline std::string version_text(std::string_view program, std::string_view notice) {
   return std::string(program) + " " + std::string(version) + "\n" +
          std::string(notice.empty() ? "Distributed under Apache-2.0." : notice);

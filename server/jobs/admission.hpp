@@ -1,4 +1,4 @@
-// Who may still come in: counts the jobs inside, and closes the door when the process is to end.
+// Counts the jobs inside, and lets no more in when the process is to end.
 #pragma once
 
 #include <condition_variable>
@@ -33,7 +33,7 @@ class Admission {
   // Why a job inside that ended with `error` did: `unavailable` where drain() stopped it, and not its `caller`.
   [[nodiscard]] Error reason(const Error& error, const std::stop_token& caller) const;
 
-  // Closes the door; returns when nobody is inside. After `timeout_seconds` those inside are asked to stop.
+  // Closes the door; returns when no job is inside. After `timeout_seconds` it asks the jobs inside to stop.
   void drain(double timeout_seconds);
 
  private:

@@ -14,10 +14,11 @@ struct Company {
   std::int64_t waiting = 0;  // places of a batch that those in line could take (GuestList::possible_places())
 };
 
-// `fastest`: the engine's outlook for a job that is alone. Patches that share a batch: where the jobs that come
-// together are done sooner so, and where those in line would fill it and this job alone would not be done much sooner
-// (never instead of running between the steps of a stream). Else, while somebody has the turn, small patches that run
-// between the steps of a stream, unless they take much longer.
+// Returns the outlook of a job that is not alone; `fastest` is the engine's outlook for one that is. It chooses patches
+// that share a batch if the jobs that come together end sooner so. It does so, too, if waiting jobs would fill the
+// batch and this job alone would not end much sooner (never instead of running between the steps of a stream).
+// Otherwise, while another job has the turn, it chooses small patches that run between the steps of a stream, unless
+// they take much longer.
 [[nodiscard]] JobOutlook outlook_in_company(const Engine& engine, const VolumeShape& input, ElementType output,
                                             const JobOutlook& fastest, const Company& company);
 

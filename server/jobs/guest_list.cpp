@@ -42,7 +42,7 @@ std::vector<Guest> GuestList::take(std::size_t rung, std::int64_t places) {
                         const std::lock_guard lock(mutex_);
                         if (ended != nullptr) one->ended_ = *ended;
                         one->runs_ = false;
-                        changed_.notify_all();  // under the lock: whoever waits takes itself away
+                        changed_.notify_all();  // under the lock: the waiting job removes itself
                       }});
     one->taken_.request_stop();  // it stays until it is told how it ended
   }

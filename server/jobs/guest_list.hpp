@@ -35,7 +35,7 @@ class GuestList {
 
     // Asked to stop when another job takes this one as a guest: it need not wait for its turn any longer.
     [[nodiscard]] std::stop_token taken() const { return taken_.get_token(); }
-    // Somebody has taken it, and has told how that ended.
+    // Returns true if another job has taken this one and has told how that ended.
     [[nodiscard]] bool has_run() const;
     // Returns how the job ended if it was taken, and waits for that. Nothing if it was not taken, or did not run.
     [[nodiscard]] std::optional<Result<JobStatistics>> leave();
@@ -61,7 +61,7 @@ class GuestList {
   std::list<Waiting*> waiting_;  // in the order in which they came
 };
 
-// What the waiting tells of itself; each may be empty.
+// Called while a job waits; each may be empty.
 struct WaitEvents {
   std::function<void()> in_line;  // the job waits: at first, and again if the job that had taken it failed
   std::function<void()> begun;    // it has its turn, or runs as a guest

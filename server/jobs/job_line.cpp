@@ -174,7 +174,7 @@ Result<JobStatistics> JobLine::compute(std::size_t number, JobTurns& turns, cons
   return done ? noted(*done, voxels_of(job), replaced_of(number), record_) : done;
 }
 
-// Where the job lost the GPU, or found that it works again.
+// Logs that the job lost the GPU, or found that it works again.
 void JobLine::tell_change(bool was_lost) const {
   const std::optional<std::string> lost = model_.engine->gpu_lost();
   if (lost.has_value() == was_lost) return;

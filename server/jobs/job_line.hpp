@@ -1,4 +1,4 @@
-// Jobs of one model that came together, from the line to their end: each waits for its turns or runs as somebody's
+// Jobs of one model that came together, from the line to their end: each waits for its turns or runs as another job's
 // guest, and lets others run between its patches. They are counted as one request.
 #pragma once
 

@@ -1,4 +1,4 @@
-// How --mem, the bytes of the whole process, is divided: stated here, once.
+// Divides --mem, the bytes of the whole process: stated here, once.
 //
 //   base       code, libraries, thread stacks, protobuf and gRPC bookkeeping, the search while a model loads
 //   receiving  ModelInfer messages while they are received: gRPC has them before their size can be leased

@@ -72,7 +72,7 @@ struct ModelStatistics {
   std::int64_t queue_ns = 0;
   std::int64_t compute_ns = 0;
   std::int64_t voxels = 0;  // dense output voxels computed
-  // How long CPU and GPU waited for each other, of jobs that succeeded on both.
+  // Time that CPU and GPU waited for each other, in jobs that succeeded on both.
   Seconds cpu_idle = 0;
   Seconds gpu_idle = 0;
   StageSeconds stages;         // of all jobs, as they run
@@ -89,8 +89,8 @@ struct MemoryFacts {
   std::int64_t transport_peak = 0;  // since the start
   std::int64_t models_limit = 0;
   std::int64_t models_used = 0;
-  // What plans may take of a GPU's own memory and of pinned memory, and what of that is reserved; 0 without a GPU. What
-  // models use of host memory has the pinned in it.
+  // Limits of plans in a GPU's own memory and in pinned memory, and what they have reserved; 0 without a GPU.
+  // models_used includes pinned memory.
   std::int64_t device_limit = 0;
   std::int64_t device_used = 0;
   std::int64_t pinned_limit = 0;
@@ -159,10 +159,10 @@ class ModelServer {
     jobs.push_back(std::move(job));
     return run_all(name, version, std::move(jobs), 1, std::move(stop));
   }
-  // Jobs that come together, one after the other in their order; those that fit run with an earlier one, or with that
-  // of somebody else, as guests, as long as no more than `together`, at least one, have slabs at a time. Once the first
-  // has its turn, none is refused for a full queue or a drain. The first error ends it. Statistics of all: their times
-  // and patches added up, but for the time of those that ran with an earlier one.
+  // Runs jobs that come together, one after the other in their order. Those that fit run as guests of an earlier one or
+  // of another client's job, if no more than `together` (at least one) have slabs at a time. Once the first has its
+  // turn, none is refused for a full queue or a drain. The first error ends it. Returns the statistics of all: their
+  // times and patches added up, except the time of guests of an earlier one.
   [[nodiscard]] virtual Result<JobStatistics> run_all(const std::string& name, const std::string& version,
                                                       std::vector<VolumeJob> jobs, std::size_t together,
                                                       std::stop_token stop) = 0;

@@ -178,7 +178,7 @@ class ModelServerImpl final : public ModelServer {
     return !wanted || std::find(wanted->begin(), wanted->end(), name) != wanted->end();
   }
 
-  // What plans are made with, for as long as `use` runs.
+  // Calls `use` with what plans are made with, which lives as long as the call, and returns its result.
   template <class Use>
   std::invoke_result_t<const Use&, const PlanContext&> with_context(const Use& use) {
     const CostsOf costs = [this](const DeviceSpec& spec) {
@@ -261,7 +261,7 @@ class ModelServerImpl final : public ModelServer {
     std::mutex mutex;  // guards nothing but the wait
     std::condition_variable_any never;
     std::unique_lock lock(mutex);
-    // Nobody else can come to hold it: the count only falls.
+    // No other job can come to hold it: the count only falls.
     while (model.use_count() > 1) {
       never.wait_for(lock, stop, std::chrono::milliseconds(5), [] { return false; });
       if (!stop.stop_requested()) continue;
@@ -271,7 +271,7 @@ class ModelServerImpl final : public ModelServer {
     }
     const std::int64_t bytes = model->planned.plan.memory.total();
     {
-      // What it holds of the GPU is given back while nobody gives work to it.
+      // The model gives its memory of the GPU back while no job gives work to the GPU.
       const Result<Turn> turn = shared_.turns.wait(std::stop_token());
       model.reset();
     }
@@ -307,7 +307,7 @@ class ModelServerImpl final : public ModelServer {
 
   Error give_up(ModelSlot& slot, const Error& error) {
     slot.set_unavailable(error.message);
-    // That the end of the server broke loading off is no news.
+    // A loading that the end of the server broke off is not worth a line.
     const bool is_news = error.code != ErrorCode::cancelled || !retired_;
     if (is_news) log_to(options_.log, "error", "model '" + slot.entry().name + "' is unavailable: " + error.message);
     return error;
@@ -332,7 +332,7 @@ class ModelServerImpl final : public ModelServer {
     };
   }
 
-  // What a model that serves already still lacks; one that turns out not to run is unavailable.
+  // Finishes the loading of a model that serves already; makes it unavailable if it turns out not to run.
   void finish(ModelSlot& slot, const std::stop_token& stop) {
     const Result<std::shared_ptr<LoadedModel>> model = slot.model();
     if (!model || (*model)->engine->first_touched() == 0) return;
@@ -360,7 +360,7 @@ class ModelServerImpl final : public ModelServer {
 
   ServerOptions options_;  // as they came, but for the GPU's share of pinned memory
   const std::int64_t model_bytes_;
-  std::atomic<std::int64_t> model_bytes_left_;  // changed by whoever has the turn to load and unload
+  std::atomic<std::int64_t> model_bytes_left_;  // changed in the turn to load and unload
   std::shared_ptr<TransportBudget> transport_;
   SharedDevice shared_;
   ModelSlots slots_;

@@ -19,7 +19,7 @@ namespace znni {
 
 struct ServerOptions {
   std::filesystem::path repository;
-  std::filesystem::path plan_directory;  // "": plans are made anew at every start
+  std::filesystem::path plan_directory;  // "": plans are made again at every start
   // Loaded at the start; nothing: all models. The others wait to be loaded by hand.
   std::optional<std::vector<std::string>> load_at_start;
   ServerLimits limits;

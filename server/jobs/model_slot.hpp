@@ -31,17 +31,18 @@ class ModelSlot {
   // Returns the jobs of either queue that could also run as guests of another job.
   [[nodiscard]] GuestList& guests() { return guests_; }
 
-  // How far its loading is: as info() and model() tell while it loads.
+  // Returns how far its loading is, which info() and model() tell while it loads.
   [[nodiscard]] LoadingProgress& progress() { return progress_; }
 
-  // By whoever loads and unloads. The server's readiness counts on the model only where `expected` says so.
+  // These are called by the thread that loads and unloads. The server is ready without this model unless it is
+  // `expected`.
   void set_ready(std::unique_ptr<LoadedModel> model);
   void set_unavailable(std::string reason);
   void set_unloaded();
   void set_expected(bool expected);
-  // Gives the model up, if it has one: no job begins with it any more. It is unloaded then, or `loading` anew.
+  // Gives the model up, if it has one: no job begins with it any more. Its state is then `state`, unloaded or loading.
   [[nodiscard]] std::shared_ptr<LoadedModel> take_model(ModelState state);
-  // What was taken serves again.
+  // Lets the model that was taken serve again.
   void put_back(std::shared_ptr<LoadedModel> model);
 
  private:
@@ -61,7 +62,7 @@ class ModelSlot {
 // counts as failed.
 class JobRecord {
  public:
-  // Of a request that holds so many bytes, for so many dense output voxels of all its jobs together.
+  // Counts a request that holds `held_bytes`, for `asked_voxels` dense output voxels of all its jobs together.
   explicit JobRecord(ModelSlot& slot, std::int64_t held_bytes = 0, std::int64_t asked_voxels = 0);
   ~JobRecord();
   JobRecord(const JobRecord&) = delete;
@@ -88,11 +89,11 @@ class JobRecord {
   const std::int64_t held_bytes_;
   const std::int64_t asked_voxels_;
   const Clock::time_point received_ = Clock::now();
-  // Of the job under way.
+  // Times of the job under way.
   Clock::time_point arrived_ = received_;
   Clock::time_point started_;
   std::chrono::nanoseconds aside_{0};
-  // Of those that have ended.
+  // Sums of the jobs that have ended.
   std::int64_t inferences_ = 0;
   std::int64_t executions_ = 0;
   std::int64_t voxels_ = 0;

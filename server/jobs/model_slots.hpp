@@ -10,7 +10,7 @@
 
 namespace znni {
 
-// Thread safe. A slot that was replaced lives on until whoever uses it is done.
+// Thread safe. A slot that was replaced lives on until its last user is done.
 class ModelSlots {
  public:
   using Handle = std::shared_ptr<ModelSlot>;  // shared by the table and everybody who found it

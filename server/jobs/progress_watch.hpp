@@ -37,14 +37,15 @@ class ProgressWatch {
 
   // A sign of progress.
   void beat();
-  // Since the last sign; 0 while nobody works.
+  // Returns the time since the last sign; 0 while no work goes on.
   [[nodiscard]] Seconds still() const;
 
  private:
-  std::atomic<std::int64_t> last_ns_ = 0;  // of the steady clock; 0: nobody works
+  std::atomic<std::int64_t> last_ns_ = 0;  // of the steady clock; 0: no work goes on
 };
 
-// The job tells of its progress; what its client is waited for is not the job's fault. `watch` must outlive it.
+// Makes the job tell `watch` of its progress. Time spent waiting for the client does not count as a stall. `watch` must
+// outlive the job.
 void keep_watch(ProgressWatch& watch, VolumeJob& job);
 
 }  // namespace znni

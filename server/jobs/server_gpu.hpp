@@ -30,7 +30,7 @@ void tell_notes(const ServerGpu& gpu, const LogSink& log);
 
 class OpenGpu {
  public:
-  // Opens `gpu` unless that is done; tried anew with every call until it is there, for models that come later may find
+  // Opens `gpu` unless it is open. Every call tries again until it is open, because a model that comes later may find
   // what the first did not. It must be the caller's turn on the devices.
   void open(const ServerGpu& gpu, const LogSink& log);
   // nullptr while there is none; then, once open() was called, why.

@@ -55,7 +55,7 @@ Result<Turn> TurnQueue::stand_in_line(std::unique_lock<std::mutex>& lock, const 
   const bool came = changed_.wait(lock, stop, [&] { return !taken_ && waiting_.front() == mine; });
   waiting_.erase(std::find(waiting_.begin(), waiting_.end(), mine));
   if (!came) {
-    changed_.notify_all();  // whoever stood behind may be first now
+    changed_.notify_all();  // the next in line may be first now
     return Error{ErrorCode::cancelled, "the job was cancelled before its turn came"};
   }
   taken_ = true;

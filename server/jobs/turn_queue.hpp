@@ -41,10 +41,10 @@ class TurnQueue {
   TurnQueue(std::string name, std::int64_t most_waiting) : name_(std::move(name)), most_waiting_(most_waiting) {}
 
   // Waits for the caller's turn. `unavailable`, at once, when as many wait as may; `cancelled` when `stop`
-  // comes first. `in_line`, which may be empty and must not ask the queue anything, is told once the caller has its
-  // place: whoever comes then stands behind it.
+  // comes first. `in_line`, which may be empty and must not ask the queue anything, is called once the caller has its
+  // place: callers that come then stand behind it.
   [[nodiscard]] Result<Turn> wait(const std::stop_token& stop, int rank = 0, const std::function<void()>& in_line = {});
-  // The caller's turn where nobody has it and nobody waits.
+  // Returns the caller's turn if it is free and no caller waits.
   [[nodiscard]] std::optional<Turn> take_if_free();
   // Waits as wait(), for a caller that was in already and went away for a while: however many wait.
   [[nodiscard]] Result<Turn> come_back(const std::stop_token& stop, int rank,
@@ -53,11 +53,11 @@ class TurnQueue {
   // `cancelled`, without a turn, when `stop` comes first.
   [[nodiscard]] Result<void> pass(Turn& turn, const std::stop_token& stop, int rank);
 
-  // Somebody waits with no larger rank.
+  // Returns true if a caller waits with no larger rank.
   [[nodiscard]] bool wanted(int rank) const;
-  // It is somebody's turn.
+  // Returns true if a caller has its turn.
   [[nodiscard]] bool taken() const;
-  // Callers that wait now.
+  // Returns the number of callers that wait now.
   [[nodiscard]] std::int64_t waiting() const;
 
  private:

@@ -205,7 +205,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(const std::string& address
     running.server.listen_after_bind();
     running.ended = true;
   });
-  // What stops it before it runs would be lost.
+  // A stop that comes before the server runs would be lost.
   while (!server.is_running() && !running.ended) std::this_thread::yield();
   return std::unique_ptr<HttpServer>(new HttpServer(std::move(state)));
 }

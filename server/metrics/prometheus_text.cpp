@@ -16,7 +16,7 @@ std::string number(double value) {
   return text.data();
 }
 
-// Of a label: a line feed would end the line, control characters help nobody.
+// Returns the value of a label without line feeds, which would end the line, and without control characters.
 std::string escaped(std::string_view value) {
   std::string out;
   for (const char c : value) {

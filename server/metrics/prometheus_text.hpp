@@ -21,7 +21,7 @@ class Histogram {
   void observe(double value);
 
   [[nodiscard]] std::span<const double> bounds() const { return bounds_; }
-  // Of the buckets one by one, not added up.
+  // Returns the counts of the buckets one by one, not added up.
   [[nodiscard]] std::span<const std::int64_t> counts() const { return counts_; }
   [[nodiscard]] double sum() const { return sum_; }
 

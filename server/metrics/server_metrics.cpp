@@ -45,7 +45,7 @@ void write_models(const std::vector<ModelInfo>& models, PrometheusText& out) {
   for (const ModelInfo& model : models) out.sample(labels_of(model), model.predicted_voxels_per_second);
 }
 
-// Of CPU and GPU together.
+// Writes the families about plans that use CPU and GPU together.
 void write_places(const ModelServer& server, const std::vector<ModelInfo>& models, PrometheusText& out) {
   out.family("znni_model_gpu_lost", "gauge", "1 where the CPU computes what was planned for a GPU, with the reason.");
   for (const ModelInfo& model : models) {
@@ -95,7 +95,7 @@ void write_stages(const ModelServer& server, const std::vector<ModelInfo>& model
   }
 }
 
-// Of all jobs of a model together: clients make no series.
+// Writes the progress of all jobs of a model together: clients make no series.
 void write_progress(const ModelServer& server, const std::vector<ModelInfo>& models, PrometheusText& out) {
   out.family(
       "znni_job_voxels", "gauge",

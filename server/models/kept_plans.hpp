@@ -1,5 +1,5 @@
-// Where the daemon keeps the plans that it makes: by what they are for. A model's name tells nothing of that, and
-// another daemon of the same user may have it, too.
+// The plans that the daemon makes are kept by what they are for. A model's name tells nothing of that, and another
+// daemon of the same user may use the same name.
 //
 //   <root>/<network and machine>/<bytes of memory>.plan.pbtxt
 #pragma once
@@ -16,8 +16,8 @@
 
 namespace znni {
 
-// Whose folder is named by 32 hexadecimal digits: of the network's nodes, without weights, the device's name and its
-// threads.
+// Returns the file of a plan. Its folder is named by 32 hexadecimal digits, a fingerprint of the network's nodes
+// without weights, the device's name and its threads.
 [[nodiscard]] std::filesystem::path kept_plan_file(const std::filesystem::path& root, const Network& network,
                                                    const DeviceSpec& device, std::int64_t memory);
 

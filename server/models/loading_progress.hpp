@@ -1,4 +1,4 @@
-// How far the loading of a model is, in words, for those who ask meanwhile.
+// Tells in words how far the loading of a model is, for clients that ask meanwhile.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// Where the layers below the programs say what they do, one line at a time: they know no logging library.
+// The layers below the programs report what they do here, one line at a time: they know no logging library.
 #pragma once
 
 #include <functional>

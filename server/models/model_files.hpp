@@ -8,8 +8,8 @@
 
 namespace znni {
 
-// How the model wants its input: normalisation first, then, where it says so, the whole volume brought to
-// mean 0 and deviation 1.
+// The model's rule for its input: normalisation first, then, if `zscore`, the whole volume brought to mean 0 and
+// deviation 1.
 struct InputRule {
   Normalisation normalisation;
   bool zscore = false;

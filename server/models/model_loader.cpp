@@ -36,7 +36,7 @@ std::vector<ByteRange> parts_left(const Engine& engine) {
   return parts;
 }
 
-// As many of the parts as one turn has time for, at least one; takes them off `parts`, and says how long it took.
+// Touches as many parts as one turn has time for, at least one; removes them from `parts` and returns the time it took.
 Result<Seconds> touch_for_a_turn(Engine& engine, std::span<const ByteRange>& parts, const std::stop_token& stop) {
   const auto end = std::chrono::steady_clock::now() + turn_length;
   Seconds seconds = 0;
@@ -78,7 +78,7 @@ void tell_loss(const LoadedModel& model, const LogSink& log) {
          "network '" + model.planned.network.name + "': the CPU takes over, for the GPU failed: " + *lost);
 }
 
-// What decides the voxels that a model gives.
+// Returns the fingerprint of all that decides the voxels that a model gives.
 std::string identity_of(const ModelFiles& files, const Plan& plan) {
   Fingerprint print;
   for (const std::string& node : describe(files.network)) print.add(node);

@@ -12,7 +12,7 @@
 
 namespace znni {
 
-// What is known of a model before memory is reserved for it.
+// Holds what is known of a model before memory is reserved for it.
 struct PlannedModel {
   Network network;
   NetworkWeights weights;

@@ -20,7 +20,7 @@ std::optional<std::int64_t> version_number(const std::string& text) {
   return number;
 }
 
-// What is in a directory, by name.
+// The entries of a directory, by name.
 struct Contents {
   std::vector<std::string> folders;
   bool has_model_file = false;

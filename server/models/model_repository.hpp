@@ -12,7 +12,7 @@
 
 namespace znni {
 
-// Where the files of one model are, or would be: only the folders were looked at.
+// The paths of one model's files, as they are or would be: only the folders were looked at.
 struct ModelEntry {
   std::string name;
   std::string version;                   // "" when there is none: then `problem` says so

@@ -36,7 +36,8 @@ Result<void> check_here(const Plan& plan, const Network& network, std::int64_t m
                             context.gpu == nullptr ? nullptr : &context.gpu->spec);
 }
 
-// Where a plan may be. One for other memory was never meant for this: that it does not do is no warning.
+// The path of a possible plan. If a plan for other memory does not run, the log has no warning: it was never meant for
+// this memory.
 struct PlanFile {
   fs::path path;
   bool is_for_other_memory = false;

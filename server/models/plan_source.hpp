@@ -37,8 +37,8 @@ struct PlanContext {
 };
 
 // A plan that runs `network` in `memory` bytes, its weights included. A file that does not fit is passed over
-// and the log says why; but where it places segments on a GPU, that is the error: a search would find CPU plans only,
-// and nobody asked for one. over_budget, with numbers, when no plan fits; `cancelled` when `stop` came first.
+// and the log says why; but if it places segments on a GPU, that is the error: a search would find CPU plans only,
+// which the user did not ask for. over_budget, with numbers, when no plan fits; `cancelled` when `stop` came first.
 [[nodiscard]] Result<Plan> find_or_make_plan(const ModelEntry& entry, const Network& network, std::int64_t memory,
                                              const PlanContext& context, const std::stop_token& stop);
 

@@ -11,7 +11,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A directory, no link to one, that nobody else may write to.
+// Returns true for a directory, not a link to one, that no other user may write to.
 bool is_ours(const fs::path& folder) {
   struct stat facts {};
   if (lstat(folder.c_str(), &facts) != 0) return false;

@@ -68,7 +68,7 @@ void configure(grpc::ServerBuilder& builder, const ListenOptions& options, const
   const std::int64_t most = std::max(options.most_message_bytes, most_chunk_bytes) + message_slack_bytes;
   builder.SetMaxReceiveMessageSize(static_cast<int>(std::min<std::int64_t>(most, std::int64_t{1} << 30)));
   builder.SetMaxSendMessageSize(static_cast<int>(std::min<std::int64_t>(most, std::int64_t{1} << 30)));
-  // What is compressed has a size that nobody knows before it is unpacked, and voxels hardly get smaller.
+  // The size of a compressed message is unknown before it is unpacked, and voxels hardly get smaller.
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
   builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
   // A client whose machine is gone is noticed.
@@ -80,7 +80,7 @@ void configure(grpc::ServerBuilder& builder, const ListenOptions& options, const
   builder.AddChannelArgument(GRPC_ARG_ENABLE_CHANNELZ, 1);
   grpc::ResourceQuota quota("znnid");
   quota.SetMaxThreads(most_threads(limits));
-  // A message is refused for its size only when all of it was received: somebody must stop it before.
+  // The library refuses a message for its size only after it has received all of it: the quota stops it before.
   if (options.most_buffered_bytes > 0) quota.Resize(static_cast<std::size_t>(options.most_buffered_bytes));
   builder.SetResourceQuota(quota);
 }
@@ -276,7 +276,7 @@ void Server::drain(double seconds) {
   const Clock::time_point start = Clock::now();
   const auto left = [&] { return seconds - std::chrono::duration<double>(Clock::now() - start).count(); };
   close();
-  // While somebody is inside, models take jobs: a call may be receiving yet, or have further volumes.
+  // While calls are inside, models take jobs: a call may still receive, or have further volumes.
   static_cast<void>(state_->door.gate.wait_empty(seconds));
   state_->door.models.drain(left());
   stop(std::max(left(), 1.0));

@@ -17,8 +17,8 @@ constexpr std::uint32_t too_large = 0x477ff000U;
 // All ones where `condition` holds.
 constexpr std::uint32_t mask(bool condition) { return 0U - static_cast<std::uint32_t>(condition); }
 
-// What follows is for loops that compilers shall make vectors of. Hence choices are masks, which no branch can come of,
-// and functions are this file's: others may be replaced when a program is linked, and are called.
+// These functions are for loops that compilers vectorize. Hence choices are masks, which never become branches, and the
+// functions are this file's: the compiler cannot inline one that may be replaced when a program is linked.
 
 inline float half_to_float(std::uint16_t half) {
   const std::uint32_t magnitude = half & 0x7fffU;

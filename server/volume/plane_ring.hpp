@@ -38,7 +38,7 @@ class PlaneRing final : public PlaneSource {
 
  private:
   [[nodiscard]] bool have_come() const { return written_ >= wanted_.last * plane_bytes_; }
-  // Where the next bytes go, as far as memory goes on; at least one.
+  // Waits for room and returns the memory of the next bytes, as far as it is contiguous; at least one byte.
   [[nodiscard]] Result<std::span<std::byte>> wait_for_room(const std::stop_token& stop);
 
   const std::span<std::byte> memory_;

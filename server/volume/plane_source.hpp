@@ -1,8 +1,8 @@
-// Where the planes of an input volume come from while a job reads them: out of memory that holds them all, or one after
-// the other, so that the volume is never in memory as a whole.
+// The source of an input volume's planes while a job reads them: memory that holds them all, or planes that come one
+// after the other, so that the volume is never in memory as a whole.
 //
-// The reader says which planes it wants next, waits for them and reads them. It goes along z and never back: what lies
-// before the planes that it wants may be forgotten. How many it wants at a time says JobOutlook::input_planes.
+// The reader says which planes it wants next, waits for them and reads them. It goes along z and never back: the source
+// may forget planes before those that it wants. JobOutlook::input_planes is the number that it wants at a time.
 #pragma once
 
 #include <cstddef>

@@ -14,7 +14,7 @@
 
 namespace znni {
 
-// Where the output of one of the S patches of a pass belongs. A place that owns nothing is not written.
+// The destination of the output of one of the S patches of a pass. A place that owns nothing is not written.
 struct StitchTarget {
   PatchPlace place;
   OutputSlab slab;  // holds every dense plane the place owns

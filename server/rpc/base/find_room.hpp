@@ -7,7 +7,7 @@
 namespace znni::rpc {
 
 // Tries `look`, which asks for an outlook and leases what that says, a few times while it is over_budget: its result.
-// What it leased when it failed is its own to give back.
+// `look` itself gives back what it leased before it failed.
 template <class Look>
 [[nodiscard]] Result<void> find_room(const Look& look) {
   constexpr int most_looks = 4;

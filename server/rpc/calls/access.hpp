@@ -1,4 +1,4 @@
-// Who may call what: bearer tokens, for using models and for managing them apart.
+// Decides by bearer tokens which calls a client may make: one token for using models, another for managing them.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -11,7 +11,7 @@ namespace znni::rpc {
 
 enum class Access { infer, manage };
 
-// "" asks for none. With an infer token alone nobody manages.
+// "" asks for none. With an infer token alone no client may manage.
 struct Tokens {
   std::string infer;
   std::string manage;

@@ -13,7 +13,7 @@
 
 namespace znni::rpc {
 
-// What is refused for the end of the server, unavailable.
+// Returns the error of calls that are refused because the server ends: unavailable.
 [[nodiscard]] Error shutting_down();
 
 class CallGate;
@@ -33,17 +33,17 @@ class CallPass {
 
 class CallGate {
  public:
-  // Of `most_calls` one client has `most_of_client` at most.
+  // Allows `most_calls` calls, of which one client has `most_of_client` at most.
   explicit CallGate(int most_calls, int most_of_client = std::numeric_limits<int>::max())
       : most_calls_(most_calls), most_of_client_(most_of_client) {}
 
   // Lets a call of `client` in, who is named as SocketAddress::client() does. unavailable when `most_calls` are inside
   // or the gate is closed; over_budget when the client has `most_of_client` inside.
   [[nodiscard]] Result<CallPass> enter(const std::string& client = {});
-  // From now on nobody enters.
+  // Lets no more calls in.
   void close();
   [[nodiscard]] bool closed() const;
-  // Waits until nobody is inside; false when `seconds` passed first.
+  // Waits until no call is inside; returns false if `seconds` passed first.
   [[nodiscard]] bool wait_empty(double seconds);
 
  private:

@@ -1,5 +1,5 @@
-// What is known about a finished call that carried a volume, or asked about one, for logs and metrics. This layer knows
-// no logging library.
+// Describes a finished call that carried a volume, or asked about one, for logs and metrics. This layer knows no
+// logging library.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct CallRecord {
   double queue_seconds = 0;    // for its turn, and between its patches for the turns of others
   double compute_seconds = 0;  // of a Volumes call with the sending that goes on beside
   double send_seconds = 0;     // after the last voxel was computed
-  // Of a Volumes call, within queue_seconds: it could have computed, but its input had not come, or its output had no
+  // Parts of queue_seconds of a Volumes call that could have computed: its input had not come, or its output had no
   // room because earlier output was not taken.
   double input_wait_seconds = 0;
   double output_wait_seconds = 0;
@@ -37,8 +37,8 @@ struct CallRecord {
 // Called from many threads at once.
 using CallSink = std::function<void(const CallRecord&)>;
 
-// What a call under way has received, computed or sent since it told last. Of a call that succeeds all of it adds up to
-// the bytes and voxels of its record; of one that fails, to what had happened by then.
+// Counts what a call under way has received, computed or sent since it told last. For a call that succeeds these add up
+// to the bytes and voxels of its record; for one that fails, to what had happened by then.
 struct CallFlow {
   std::string model;    // as the record has them
   std::string version;  // as well

@@ -1,7 +1,7 @@
 // Ends the work of callers who gave up. gRPC's synchronous calls can only be asked whether they were
 // cancelled, so one thread asks for all calls in flight, again and again, and turns a yes into a stop request: seen by
-// the queue at once and by the engine between layers. Asking interrupts whoever computes, so calls that have lasted
-// for long are asked less often.
+// the queue at once and by the engine between layers. Asking interrupts the threads that compute, so calls that have
+// lasted for long are asked less often.
 #pragma once
 
 #include <atomic>
@@ -30,7 +30,7 @@ class WatchedCall {
   ~WatchedCall();
 
   [[nodiscard]] std::stop_token token() const;
-  // What the probe answered; `error` itself while it has not. What a stopped job ends with says little
+  // Returns what the probe answered; `error` itself while it has not. The error of a stopped job says little
   // ("cancelled"); why it was stopped says more.
   [[nodiscard]] Error reason(const Error& error) const;
 

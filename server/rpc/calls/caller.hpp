@@ -39,14 +39,14 @@ class GrpcCaller final : public Caller {
 // from any thread while the call's handler runs.
 [[nodiscard]] std::optional<Error> gone(const grpc::ServerContext& context);
 
-// Ends the call at once: its client sees the error, and whoever waits for the client in a read or write wakes up. From
-// any thread while the call's handler runs.
+// Ends the call at once: its client sees the error, and a thread that waits for the client in a read or write wakes up.
+// May be called from any thread while the call's handler runs.
 void end_call(grpc::ServerContext& context, const Error& error);
 
-// What a call ends with whose client did nothing for too long.
+// Returns the error of a call whose client did nothing for too long.
 [[nodiscard]] Error stalled();
 
-// As gone(); and a call whose client stalls is ended, deadline_exceeded.
+// Returns what gone() does, and ends a call whose client stalls with deadline_exceeded.
 [[nodiscard]] std::optional<Error> gone_or_stalled(grpc::ServerContext& context, const Stall& stall);
 
 }  // namespace znni::rpc

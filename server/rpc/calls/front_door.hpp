@@ -1,4 +1,4 @@
-// What both front doors share: the models, the limits, and who is inside.
+// Holds what both front doors share: the models, the limits, and the calls inside.
 #pragma once
 
 #include <algorithm>
@@ -47,11 +47,11 @@ struct FrontDoorLimits {
 
   // Returns how many of `most` one client may have: its share, at least one.
   [[nodiscard]] int share_of(int most) const { return std::max(1, static_cast<int>(std::ceil(most * client_share))); }
-  // For one message of so many bytes, of which nobody sees how far it has come: a megabyte takes a second more.
+  // Returns the time for one message of `bytes`, whose progress is not seen: a megabyte takes a second more.
   [[nodiscard]] double seconds_for(std::int64_t bytes) const {
     return stall_seconds + static_cast<double>(bytes) * 1e-6;
   }
-  // For a body over HTTP of so many bytes, which is seen to come: likewise.
+  // Returns the time for a body over HTTP of `bytes`, whose progress is seen: a megabyte takes a second more.
   [[nodiscard]] double seconds_for_body(std::int64_t bytes) const {
     return silent_seconds + static_cast<double>(bytes) * 1e-6;
   }
@@ -124,7 +124,7 @@ struct FrontDoor {
     return now && now->number == model.number;
   }
 
-  // Whether new clients shall come here.
+  // Returns true if new clients should come here.
   [[nodiscard]] bool ready() const { return !retired && models.ready(); }
 
   ModelServer& models;

@@ -1,4 +1,4 @@
-// Where the time of a job went, layer by layer, of all sockets together, for the record of its call.
+// Writes the time of a job by layer, all sockets together, for the record of its call.
 #pragma once
 
 #include <string>

@@ -28,7 +28,8 @@ std::optional<Error> MessageWait::why_to_end() {
   return gone_or_stalled(context_, stall_);
 }
 
-// What is not known counts as something; so does what waits to be read, which is no fault of the client.
+// Returns true if the connection brought bytes. Unknown counts count as bytes; so do bytes that wait to be read,
+// because that wait is not the client's.
 bool MessageWait::brings_something() {
   const std::optional<Received> received = door_.received ? door_.received(peer_) : std::nullopt;
   return !received || !received->is_read || std::exchange(bytes_, received->bytes) != received->bytes;

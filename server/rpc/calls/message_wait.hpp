@@ -1,4 +1,4 @@
-// Waits for the one message of a call, of which nobody sees how far it has come before it is there.
+// Waits for the one message of a call, whose progress is not seen before it is complete.
 #pragma once
 
 #include <grpcpp/server_context.h>

@@ -1,5 +1,5 @@
-// A gRPC service whose requests arrive as bytes. The generated services parse a message before anybody is asked, of any
-// length that the server takes for any method.
+// A gRPC service whose requests arrive as bytes. The generated services parse a message before the handler is asked, of
+// any length that the server takes for any method.
 #pragma once
 
 #include <grpcpp/impl/codegen/proto_utils.h>

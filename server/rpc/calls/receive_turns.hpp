@@ -1,5 +1,5 @@
-// Bounds how many large messages are received at the same time. gRPC takes a message into memory before
-// anybody knows its size, so the lease of its memory can only follow: a turn lasts from the first byte until the
+// Bounds how many large messages are received at the same time. gRPC takes a message into memory before its
+// size is known, so the lease of its memory can only follow: a turn lasts from the first byte until the
 // message is leased or gone, and MemoryShares::receiving holds the memory of all turns. (The library's own memory quota
 // is no help: streams that each hold half of their message wait for each other for ever.)
 #pragma once
@@ -31,7 +31,7 @@ class ReceiveTurns {
     std::string client_;
   };
 
-  // Of `turns` one client has `most_of_client` at most.
+  // Allows `turns` turns, of which one client has `most_of_client` at most.
   explicit ReceiveTurns(int turns, int most_of_client = std::numeric_limits<int>::max())
       : most_of_client_(most_of_client), free_(turns) {}
 

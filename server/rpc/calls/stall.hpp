@@ -23,14 +23,14 @@ class Stall {
 
   explicit Stall(double most_seconds) : most_seconds_(most_seconds) {}
 
-  // The client did something: a wait that goes on begins anew.
+  // Notes that the client did something: a wait that goes on begins again.
   void begin_anew();
   // A wait is going on, for longer than `most_seconds`.
   [[nodiscard]] bool too_long() const;
 
  private:
   const double most_seconds_;
-  std::atomic<std::int64_t> since_ns_ = 0;  // of the steady clock; 0: nobody waits
+  std::atomic<std::int64_t> since_ns_ = 0;  // of the steady clock; 0: no wait goes on
 };
 
 }  // namespace znni::rpc

@@ -1,4 +1,4 @@
-// What a server tells of its connections.
+// Counts that a server gives of its connections.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Where a server listens for an address as users give it: the library takes those of a name that are free, and is
-// content with one.
+// Finds the addresses at which a server listens from one as users give it: the library itself takes those of a name
+// that are free, and is content with one.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Tells what a connection has received, whoever reads from it.
+// Tells what a connection has received, independent of its reader.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What clients begin and do not see through: calls that they reset, break or leave open. A few are usual. Many at once
-// take memory faster than the daemon can give it back.
+// Counts calls that clients begin and do not see through: they reset them, break them or leave them open. A few are
+// usual. Many at once take memory faster than the daemon can give it back.
 #pragma once
 
 #include <chrono>

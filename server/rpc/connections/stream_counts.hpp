@@ -1,4 +1,4 @@
-// How many calls each connection of a server has begun, as the library counts them (its "channelz").
+// The number of calls that each connection of a server has begun, as the library counts them (its "channelz").
 #pragma once
 
 #include <cstdint>

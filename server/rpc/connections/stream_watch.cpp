@@ -51,7 +51,8 @@ void StreamWatch::look() {
   }
 }
 
-// Those who leave calls open slowly are forgiven faster than they begin them, and would have ever more.
+// Shuts the connections of clients with too many open calls. The account does not see clients that leave calls open
+// slowly: it forgives faster than they begin.
 void StreamWatch::shut_hoarders(const std::vector<OpenConnection>& open, StreamAccount::Clock::time_point now) {
   const auto has_more = [](const auto& client) { return static_cast<double>(client.second) > StreamAccount::most; };
   std::map<std::string, std::int64_t> found = open_calls(open);

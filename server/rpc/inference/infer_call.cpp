@@ -18,7 +18,7 @@ namespace {
 using inference::ModelInferRequest;
 using inference::ModelInferResponse;
 
-// That stand in line at the same time: about a kilobyte each, which nobody leases.
+// Most jobs of a request that stand in line at the same time: each takes about a kilobyte, which is not leased.
 constexpr std::int64_t most_jobs = 1000;
 
 Result<void> check_response_size(const AdmittedInfer& admitted, std::int64_t data_bytes, std::int64_t most_bytes) {
@@ -64,7 +64,8 @@ Result<void> find_regions(const InferTerms& terms, AdmittedInfer& admitted) {
                                                 std::to_string(response_bytes(admitted))};
 }
 
-// What request, response and the list of patches take while the one is received and computed and the other sent.
+// Returns the bytes of request, response and the list of patches while the request is received and computed and the
+// response is sent.
 std::int64_t transport_bytes(const ModelInferRequest& request, const AdmittedInfer& admitted) {
   // Typed integers are wider in memory than on the wire.
   const auto typed = static_cast<std::int64_t>(request.inputs(0).contents().SpaceUsedLong());
@@ -126,7 +127,7 @@ VolumeJob make_job(const VolumeView& input, const AdmittedInfer& admitted, Image
   return job;
 }
 
-// Of one job.
+// Returns the bytes of the slabs of one job.
 std::int64_t slab_bytes(const AdmittedInfer& admitted) {
   const JobOutlook& outlook = admitted.outlook;
   return mul(ImageOutput::block_bytes(admitted.output, outlook.slab_planes), outlook.slabs);
@@ -145,11 +146,11 @@ Result<void> reserve_blocks(AdmittedInfer& admitted) {
   return {};
 }
 
-// By what the server says now.
+// Asks the server for an outlook and leases what it says, by the memory that is free now.
 Result<void> look_and_lease(const ModelInferRequest& request, ModelServer& server, const InferTerms& terms,
                             AdmittedInfer& admitted) {
   const InferRequest& checked = admitted.request;
-  // What an earlier look leased is not to count as taken.
+  // The lease of an earlier attempt must not count as taken.
   admitted.lease = {};
   admitted.blocks->clear();
   Result<JobOutlook> outlook = server.outlook(admitted.model.name, admitted.model.version, checked.volume,

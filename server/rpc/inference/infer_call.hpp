@@ -31,7 +31,7 @@ struct AdmittedInfer {
   RegionHandle output_region;  // likewise
   TransportLease lease;        // keep until the response was sent; destroy the request before sending
   std::int64_t lease_bytes = 0;
-  std::int64_t held_bytes = 0;         // of request, response and one job's slabs, whoever leased them
+  std::int64_t held_bytes = 0;         // of request, response and one job's slabs, leased here or not
   std::unique_ptr<SlabBlocks> blocks;  // for the jobs' slabs
   std::int64_t together = 1;           // jobs at a time: as many as share a batch of the engine and have memory
 };
@@ -43,8 +43,8 @@ struct AdmittedInfer {
 [[nodiscard]] Result<AdmittedInfer> admit_infer(const inference::ModelInferRequest& request, ModelServer& server,
                                                 const InferTerms& terms);
 
-// What is told of the jobs of a batch while they run: VolumeJob::in_turn of the first, and VolumeJob::gained of each,
-// by several threads at once. Either may be empty.
+// Called while the jobs of a batch run: VolumeJob::in_turn of the first, and VolumeJob::gained of each, by several
+// threads at once. Either may be empty.
 struct InferEvents {
   std::function<void(bool)> in_turn;
   std::function<void(const JobGain&)> gained;

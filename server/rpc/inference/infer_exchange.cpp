@@ -71,7 +71,7 @@ void InferExchange::keep(Result<AdmittedInfer> admitted) {
 Result<AdmittedInfer> InferExchange::check(grpc::ByteBuffer& wire, bool leased) {
   const std::int64_t most = add(door_.limits.wire.most_request_bytes, most_small_message_bytes);
   const Result<void> parsed = parse(wire, most, *request_);
-  // What gRPC had received it in is free again.
+  // The memory in which gRPC received the message is free again.
   trim_heap_after(record_.bytes_in);
   record_.receive_seconds = seconds_between(start_, Clock::now());
   if (!parsed) return parsed.error();

@@ -27,7 +27,7 @@ class InferExchange {
   void admit(std::unique_ptr<inference::ModelInferRequest> request, std::int64_t bytes);
   // Computes the answer, or tells why the request was refused; the request is freed.
   [[nodiscard]] Result<void> compute(inference::ModelInferResponse& response);
-  // Of a call that never came to read a request: what it wanted of the memory of requests.
+  // Notes the memory of requests that a call wanted which never came to read a request.
   void want(std::int64_t bytes) { wanted_bytes_ = bytes; }
   // Tells the record how the call ended, at the end of its sending.
   void finish(const Result<void>& result);

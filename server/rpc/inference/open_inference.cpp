@@ -239,7 +239,7 @@ grpc::Status OpenInference::SystemSharedMemoryUnregister(
   return grpc::Status::OK;
 }
 
-// Of CUDA's shared memory there is never any: asking for its state and giving it up are answered so.
+// Answers questions about CUDA's shared memory and its release: there is never any.
 grpc::Status OpenInference::CudaSharedMemoryStatus(grpc::ServerContext* context,
                                                    const inference::CudaSharedMemoryStatusRequest* request,
                                                    inference::CudaSharedMemoryStatusResponse* /*response*/) {

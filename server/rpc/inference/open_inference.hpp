@@ -64,13 +64,13 @@ class OpenInference final : public RawService {
   grpc::Status ModelInfer(grpc::ServerContext* context, InferStream* stream);
 
  private:
-  // Whether the caller may load and unload models, and whether this daemon does.
+  // Returns OK if the caller may load and unload models and this daemon does that.
   [[nodiscard]] grpc::Status may_manage(const grpc::ServerContext* context) const;
-  // Whether the caller may use models; the calls of probes ask for nothing.
+  // Returns OK if the caller may use models; the calls of probes need no token.
   [[nodiscard]] grpc::Status may_infer(const grpc::ServerContext* context) const {
     return door_.guard.check(*context, Access::infer);
   }
-  // Whether the caller may use shared memory: it may use models, this daemon offers it, both are on one host.
+  // Returns OK if the caller may use shared memory: it may use models, this daemon offers it, both are on one host.
   [[nodiscard]] grpc::Status may_share(const grpc::ServerContext* context) const;
 };
 

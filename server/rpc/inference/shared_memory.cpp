@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t most_name_bytes = 256;
 
-// What no signed number holds is too large anyway.
+// Clamps a number that is too large to be signed: it is too large anyway.
 std::int64_t as_signed(std::uint64_t value) {
   return static_cast<std::int64_t>(std::min(value, static_cast<std::uint64_t>(saturated)));
 }

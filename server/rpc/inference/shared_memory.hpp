@@ -11,7 +11,7 @@ namespace znni::rpc {
 // ALREADY_EXISTS for a name that is taken, INVALID_ARGUMENT for a key or sizes that are not those of shared memory.
 [[nodiscard]] grpc::Status register_region(const inference::SystemSharedMemoryRegisterRequest& request,
                                            SharedRegions& regions);
-// Of one region, NOT_FOUND when there is none, or of all.
+// Describes one region, or all of them if none is named; NOT_FOUND if there is no such region.
 [[nodiscard]] grpc::Status describe_regions(const inference::SystemSharedMemoryStatusRequest& request,
                                             const SharedRegions& regions,
                                             inference::SystemSharedMemoryStatusResponse& response);

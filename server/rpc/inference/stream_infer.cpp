@@ -70,7 +70,7 @@ class InferStreamCall {
     return error;
   }
 
-  // How the request fared. Its response, good or bad, was sent, unless errors end the stream.
+  // Returns how the request ended. Its response, good or bad, was sent, unless errors end the stream.
   Result<void> answer(InferExchange& exchange, grpc::ByteBuffer& wire, bool statuses) {
     exchange.admit(wire, false);
     inference::ModelStreamInferResponse response;

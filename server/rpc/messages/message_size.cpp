@@ -17,10 +17,10 @@ using google::protobuf::internal::WireFormatLite;
 // More than the largest of our messages has without what its fields point to, with its place in a map or a list.
 constexpr std::int64_t message_bytes = 768;
 constexpr std::int64_t string_bytes = 96;   // likewise of a string
-constexpr std::int64_t unknown_bytes = 96;  // likewise of a field that nobody knows
+constexpr std::int64_t unknown_bytes = 96;  // likewise of an unknown field
 constexpr int most_depth = 32;
 
-// Of one value of a repeated field, as it is reserved: lists grow by doubling.
+// Returns the bytes of one value of a repeated field, as it is reserved: lists grow by doubling.
 std::int64_t scalar_bytes(const FieldDescriptor& field) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_BOOL: return 2;
@@ -36,7 +36,7 @@ WireFormatLite::WireType wire_type(const FieldDescriptor& field) {
   return WireFormatLite::WireTypeForFieldType(static_cast<WireFormatLite::FieldType>(field.type()));
 }
 
-// Of one value on the wire, at least.
+// Returns the fewest bytes of one value on the wire.
 std::int64_t least_wire_bytes(const FieldDescriptor& field) {
   switch (wire_type(field)) {
     case WireFormatLite::WIRETYPE_FIXED32: return 4;

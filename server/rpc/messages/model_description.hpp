@@ -1,5 +1,5 @@
-// What the daemon tells about its models: metadata, configuration, statistics, index. Pure functions from
-// facts to messages.
+// Describes the daemon's models: metadata, configuration, statistics, index. Pure functions from facts to
+// messages.
 #pragma once
 
 #include <cstdint>

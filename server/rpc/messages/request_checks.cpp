@@ -70,7 +70,7 @@ Result<InferRequest> check_shape_of(const InputTensor& input, const ModelInfo& m
   return checked;
 }
 
-// Which of the typed fields are in use; -1 elements where none.
+// The typed fields that are in use; -1 elements if none is.
 struct TypedData {
   std::string_view field;
   std::int64_t elements = 0;

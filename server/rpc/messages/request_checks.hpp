@@ -1,4 +1,4 @@
-// Whether a ModelInfer request makes sense for a model: everything that can be known without work. Pure
+// Checks whether a ModelInfer request makes sense for a model: everything that can be known without work. Pure
 // functions; every error names the model, what was found and what was expected.
 #pragma once
 

@@ -21,12 +21,12 @@ struct RequestParameters {
   int priority = 0;                            // 1 goes first; 0: as usual
 };
 
-// Of the request itself: output_datatype (string), timeout (microseconds, integer >= 0), priority (integer >= 0),
-// triton_enable_empty_final_response (bool, ignored).
+// Checks the parameters of the request itself: output_datatype (string), timeout (microseconds, integer >= 0), priority
+// (integer >= 0), triton_enable_empty_final_response (bool, ignored).
 [[nodiscard]] Result<RequestParameters> check_request_parameters(const ParameterMap& parameters);
 
-// Of one input or requested output, told as `where` ("input 'raw'"): the part of a shared memory region its data is in,
-// if it is. Classification is an extension we do not offer: unsupported.
+// Checks the parameters of one input or requested output, named by `where` ("input 'raw'"). Returns the part of a
+// shared memory region that holds its data, if one does. Classification is an extension we do not offer: unsupported.
 [[nodiscard]] Result<std::optional<RegionRange>> check_tensor_parameters(const ParameterMap& parameters,
                                                                          const std::string& where);
 

@@ -1,5 +1,5 @@
-// Sends one after the other on a thread of its own, so that whoever has something to send need not wait for a
-// slow receiver. How much may wait is the caller's to bound: wait_for_room().
+// Sends one after the other on a thread of its own, so that the caller need not wait for a slow receiver. The
+// caller bounds how much may wait: wait_for_room().
 #pragma once
 
 #include <condition_variable>
@@ -18,7 +18,7 @@ class SendQueue {
   using Send = std::function<bool()>;
 
   SendQueue();
-  // What has not begun is never sent; waits for what has.
+  // Drops what has not begun; waits for what has.
   ~SendQueue();
   SendQueue(const SendQueue&) = delete;
   SendQueue& operator=(const SendQueue&) = delete;
@@ -28,7 +28,7 @@ class SendQueue {
   // Waits until at most `most` bytes, less than nothing counting as nothing, wait or are being sent. False once a
   // send has failed.
   [[nodiscard]] bool wait_for_room(std::int64_t most);
-  // Whether wait_for_room() would return at once.
+  // Returns whether wait_for_room() would return at once.
   [[nodiscard]] bool has_room(std::int64_t most);
   // Waits until all is sent. False once a send has failed.
   [[nodiscard]] bool flush();

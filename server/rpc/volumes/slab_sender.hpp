@@ -43,7 +43,7 @@ class SlabSender {
   // Waits while too much is unsent, or there is memory for another slab only when what is unsent has gone.
   // cancelled when the client is gone.
   [[nodiscard]] Result<OutputSlab> slab(std::int64_t first_plane, std::int64_t planes);
-  // Whether slab() would take a slab as large as the largest so far without waiting for the client.
+  // Returns whether slab() would take a slab as large as the largest so far without waiting for the client.
   [[nodiscard]] bool has_room();
   // Slabs come in order; does not wait. cancelled when the client is gone.
   [[nodiscard]] Result<void> deliver(const OutputSlab& slab);
@@ -71,7 +71,7 @@ class SlabSender {
   std::int64_t delivered_planes_;
   std::int64_t largest_slab_bytes_ = 0;
   std::atomic<bool> progress_waits_ = false;
-  // Of the queue's thread.
+  // Used by the queue's thread alone.
   v1::VolumeResponse chunk_;  // used again: keeps its memory
   std::int64_t sent_planes_;
   const std::int64_t first_offset_;

@@ -16,7 +16,7 @@
 namespace znni::rpc {
 namespace {
 
-// How long a client may take to notice that its stream has failed.
+// The time that a client may take to notice that its stream has failed.
 constexpr std::chrono::milliseconds patience{5000};
 
 Error caller_gone() { return {ErrorCode::cancelled, "the caller cancelled or is gone"}; }

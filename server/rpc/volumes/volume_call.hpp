@@ -34,7 +34,7 @@ class VolumeCall {
   [[nodiscard]] Result<void> run();
 
  private:
-  // What is known before data flows.
+  // Holds what is known before data flows.
   struct Accepted {
     v1::VolumeHeader header;
     ModelInfo model;
@@ -58,7 +58,7 @@ class VolumeCall {
                                               SlabSender& sender, const std::stop_token& stop);
   [[nodiscard]] Result<JobStatistics> compute(const Accepted& accepted, PlaneRing& ring, SlabSender& sender,
                                               const std::stop_token& stop);
-  // Whether the job can go on: asked by its thread while it waits for its client.
+  // Returns whether the job can go on. Its thread asks while it waits for its client.
   [[nodiscard]] bool can_go_on(const PlaneRing& ring, SlabSender& sender);
   [[nodiscard]] Result<void> finish(VolumeReceiver& receiver, std::int64_t sent_bytes, const JobStatistics& statistics);
 

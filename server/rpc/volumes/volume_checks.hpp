@@ -1,4 +1,4 @@
-// Whether the header of a Volumes stream makes sense for a model. Pure; errors name model, found, expected.
+// Checks whether the header of a Volumes stream makes sense for a model. Pure; errors name model, found, expected.
 #pragma once
 
 #include <string>
@@ -34,7 +34,7 @@ struct VolumeHead {
 [[nodiscard]] Result<void> check_resume(const v1::VolumeHeader& header, const std::string& token,
                                         const ModelInfo& model);
 
-// As the wire has it.
+// Writes `n` as the wire has it.
 void set_extent(Vec3 n, v1::Extent& extent);
 
 // Bytes of one plane, all images.

@@ -1,4 +1,4 @@
-// What a stream of znni.v1.Volumes would be, and in which parts its volume is best sent, for whoever asks before.
+// Tells a client what a stream of znni.v1.Volumes would be, and in which parts its volume is best sent.
 #pragma once
 
 #include <stop_token>

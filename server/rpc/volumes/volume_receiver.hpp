@@ -32,7 +32,8 @@ class VolumeReceiver {
 
   // Waits until the client has sent all and said so: what was wrong with it.
   [[nodiscard]] Result<void> finish();
-  // Nobody reads the input any more. False when the client keeps the stream open without a word for `patience`.
+  // Gives the input up: no thread reads it any more. Returns false if the client keeps the stream open without a word
+  // for `patience`.
   [[nodiscard]] bool abandon(std::chrono::milliseconds patience);
 
   // All three after the end.

@@ -12,7 +12,7 @@
 namespace znni::rpc {
 namespace {
 
-// As a call that was inside.
+// Records the question like a call that was inside.
 void note(FrontDoor& door, const v1::VolumeHeader& header, double seconds, const Result<void>& result) {
   CallRecord call;
   call.method = "Outlook";
