@@ -11,7 +11,7 @@
 
 namespace znni {
 
-// What a child tells its parent, of one size so that it passes a pipe in one piece. The meaning is the caller's.
+// A message from a child to its parent, of one size so that it passes a pipe in one piece. The caller gives it meaning.
 struct ChildMessage {
   std::int32_t what = 0;
   std::int32_t which = 0;

@@ -9,10 +9,10 @@
 
 namespace znni {
 
-// What the machine, or the control group the process is in, leaves a program; bytes.
+// The memory that the machine, or the process's control group, leaves a program; bytes.
 struct MachineMemory {
-  std::int64_t preset = 0;  // to use where nobody says how much
-  std::int64_t most = 0;    // beyond it the system ends the process; 0: nobody knows
+  std::int64_t preset = 0;  // to use if the user sets no limit
+  std::int64_t most = 0;    // beyond it the system ends the process; 0: unknown
 };
 
 struct MemoryLimit {

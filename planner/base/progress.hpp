@@ -18,7 +18,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  // What is going on from now on.
+  // Sets the text of what goes on from now on.
   void tell(std::string what);
   // Shows it when it is time to; cheap enough to be called a million times.
   void tick();

@@ -1,4 +1,4 @@
-// Where models and plans lie: DIR/<model>/<version>/model.onnx, or DIR/<model>/model.onnx where there are no versions,
+// Paths of models and plans: DIR/<model>/<version>/model.onnx, or DIR/<model>/model.onnx if there are no versions,
 // which is version 1; and <plans>/<model>/<version>.plan.pbtxt.
 #pragma once
 

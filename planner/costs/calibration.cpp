@@ -8,7 +8,8 @@ namespace {
 
 // Fewer predictions than these say nothing of one primitive alone.
 constexpr std::size_t enough_errors = 4;
-// Of one primitive. More would tell its error no better, and each is predicted from all the others.
+// Most rows of one primitive that are predicted. More would tell its error no better, and each is predicted from all
+// the others.
 constexpr std::size_t most_predicted = 256;
 // No correction is taken to be nearer than this.
 constexpr double least_error = 0.02;
@@ -20,21 +21,21 @@ double quantile(std::vector<double>& values, double share) {
   return values[std::max<std::size_t>(rank, 1) - 1];
 }
 
-// Of what a row of a busy machine says, beside one of an idle machine.
+// Weight of a row of a busy machine, beside one of an idle machine.
 constexpr double busy_weight = 0.05;
 
-// How near a recorded layer is to the one asked for, of distances of logarithms: of one size 1, of a tenth the time
-// about 0.16.
+// Returns how near a recorded layer is to the one asked for, from distances of logarithms: 1 for the same size, about
+// 0.16 for a tenth of the time.
 double nearness(double modelled, double window) { return 1 / (1 + modelled * modelled + 4 * window * window); }
 
-// Beside the rows of a level stands, with the weight of one near row, what the farther ones say, and beside all rows of
-// a primitive that the formula is right. Learned by predicting plans that were run, as are the distances above: the
-// minimum is flat.
+// Weight of the estimate of the farther rows beside the rows of a level, and of the formula beside all rows of a
+// primitive: that of one near row. Learned, as the distances above, by predicting plans that were run: the minimum is
+// flat.
 constexpr double weight_of_farther = 1;
 // The farthest level of a primitive's own rows; behind it are those of the same family by others.
 constexpr std::size_t own_rows = 3;
 
-// What a logarithm of predicted over recorded means as a share, in the worse direction.
+// Returns a logarithm of predicted over recorded as a share, in the worse direction.
 double share(double log_ratio) { return std::exp(std::abs(log_ratio)) - 1; }
 
 }  // namespace
@@ -110,7 +111,7 @@ bool Calibration::predict(std::size_t nearest, const Observation& of, const With
 }
 
 Calibration::Calibration(std::vector<Observation> rows) {
-  // Where all are busy, that is what there is.
+  // If all rows are busy, they count in full.
   const bool all_busy = std::all_of(rows.begin(), rows.end(), [](const Observation& row) { return row.busy; });
   for (Observation& row : rows) row.busy = row.busy && !all_busy;
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -123,7 +124,7 @@ Calibration::Calibration(std::vector<Observation> rows) {
   find_errors(rows);
 }
 
-// Of many rows some, from the shortest to the longest.
+// Returns the rows, or some of them, spread from the shortest to the longest, if they are many.
 Calibration::Rows Calibration::spread(Rows rows) const {
   if (rows.size() <= most_predicted) return rows;
   std::stable_sort(rows.begin(), rows.end(),
@@ -133,7 +134,7 @@ Calibration::Rows Calibration::spread(Rows rows) const {
   return some;
 }
 
-// What busy rows miss by is the fault of the machine.
+// Finds the errors of predictions. Rows of a busy machine are left out, because their error is the machine's.
 void Calibration::find_errors(const std::vector<Observation>& rows) {
   std::map<std::string, Rows> all;
   std::map<std::string, Rows> calm;

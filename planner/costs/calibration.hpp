@@ -1,6 +1,6 @@
-// How far the formulas of primitives are from recorded times, and how far what is corrected so still is: every row
-// is also predicted from the others, or of many rows some of every size, and the error bar of a correction is what
-// those predictions kept within.
+// Measures how far the formulas of primitives are from recorded times, and how far corrected times still are. Every row
+// (or some rows of every size, if they are many) is also predicted from the others; the error bar of a correction is
+// what those predictions kept within.
 #pragma once
 
 #include <array>
@@ -27,7 +27,7 @@ struct Observation {
 
 struct Correction {
   double factor = 1;  // on the formula's time
-  double error = 0;   // 9 of 10 rows were predicted within this share of their time; 0: nobody knows
+  double error = 0;   // 9 of 10 rows were predicted within this share of their time; 0: unknown
 };
 
 class Calibration {
@@ -39,11 +39,11 @@ class Calibration {
   // (0) all rows of the primitive, wherever they are; then, rows weighing by nearness in time and window, (1) the same
   // rows, (2) those with the same operation and window, (3) the same family, (4) the same family and way. In each the
   // coarser estimate counts as one near row; rows of a busy machine count little. Without rows of the primitive: the
-  // family's mean over other primitives, by nearness alone, so that a way nobody tried does not win only because the
-  // others were seen on a busy machine. Without any: the formula, and no error.
+  // family's mean over other primitives, by nearness alone, so that an untried way does not win only because the others
+  // were recorded on a busy machine. Without any: the formula, and no error.
   [[nodiscard]] Correction correct(const Observation& question) const;
 
-  // Of one primitive: what rows were predicted to take from the nearest other rows, over what they took.
+  // Errors of one primitive: times predicted from the nearest other rows over recorded ones.
   struct Residuals {
     std::string primitive;
     std::size_t rows = 0;      // that were predicted from others
@@ -81,7 +81,7 @@ class Calibration {
   // Mean of log_ratio, rows near the question counting most, beside `result` with the weight `of_before`, into
   // `result`; false when no row is left.
   bool mean(const Rows& rows, const Without& without, const Row& question, double of_before, double& result) const;
-  // Of rows of any size, beside the formula.
+  // Returns the mean of rows of any size, beside the formula.
   [[nodiscard]] double mean_of_all(const Rows& rows, const Without& without) const;
   // From all rows of the primitive down to those of the level `nearest`; false when no row is left at that one.
   bool predict(std::size_t nearest, const Observation& of, const Without& without, double& result) const;

@@ -42,7 +42,7 @@ bool is_of(const TimingRecord& record, const DeviceSpec& spec) {
   return record.device == spec.name && record.threads == spec.threads && robust_mean(record.samples) > 0;
 }
 
-// What records say of a problem.
+// The texts by which records name a problem.
 struct ProblemTexts {
   std::string problem;
   std::string family;
@@ -75,8 +75,7 @@ class LastTexts {
   std::array<Slot, 32> slots_;
 };
 
-// How much longer a way is taken to be at sizes that it was recorded to refuse: it is chosen only where there is no
-// other.
+// Factor on the time of a way at sizes that it was recorded to refuse: it is chosen only if there is no other.
 constexpr double of_refused = 1e6;
 
 class RecordedCosts final : public CostSource {

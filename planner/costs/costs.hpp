@@ -1,5 +1,5 @@
-// Where times come from. The search asks a CostSource and does not know whether the answer was computed,
-// read from disk or just measured.
+// The source of times. The search asks a CostSource and does not know whether the answer was computed, read from disk
+// or just measured.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace znni {
 struct Cost {
   Seconds seconds = 0;
   Basis basis = Basis::model;
-  double error = 0;  // share of `seconds` that 9 of 10 like this one keep within; 0: nobody knows
+  double error = 0;  // share of `seconds` that 9 of 10 like this one keep within; 0: unknown
 };
 
 // Both, one after the other. Their errors add up, since like layers err alike; the weaker basis counts.
@@ -31,7 +31,7 @@ class CostSource {
   virtual ~CostSource() = default;
   // Time of one run of `primitive` as `estimate` describes it. Asked by all threads of a search at once.
   virtual Cost cost(const LayerProblem& problem, const Primitive& primitive, const Estimate& estimate) = 0;
-  // Whether it may have times of the primitive that do not come from its formula.
+  // Returns whether it may have times of the primitive that do not come from its formula.
   [[nodiscard]] virtual bool has_times_of(const Primitive& /*primitive*/) const { return true; }
 };
 
@@ -43,7 +43,7 @@ class CostSource {
 // there is no other way.
 [[nodiscard]] std::unique_ptr<CostSource> recorded_costs(const Timings& timings, const DeviceSpec& spec);
 
-// What the records of this device say of the formulas.
+// Returns the corrections of the formulas by the records of this device.
 [[nodiscard]] Calibration calibrate(const Timings& timings, const DeviceSpec& spec);
 
 }  // namespace znni

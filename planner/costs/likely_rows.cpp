@@ -227,7 +227,8 @@ class LikelyRows {
     return curves_[row.curve].known[row.place].value_or(noise_);
   }
 
-  // What rows of the same extents have in common in several curves is real, and so is what noise does not explain.
+  // Finds the variance that is real: what rows of the same extents have in common in several curves, and what noise
+  // does not explain.
   void find_what_is_real() {
     std::map<std::string, std::vector<double>> of_extents;
     for (const PlacedRow& row : rows_) {

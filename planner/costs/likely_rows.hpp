@@ -1,5 +1,5 @@
-// What layers are likely to take, of recorded times that are noisy: a search takes the fastest, and of noisy rows that
-// is the luckiest.
+// Estimates the likely times of layers from noisy records: a search takes the fastest row, which is the luckiest of
+// noisy ones.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@
 
 namespace znni {
 
-// What the samples of a record tell of its noise.
+// The noise of a record, from its samples.
 struct RowNoise {
   std::size_t samples = 1;
   double variance = 0;  // of the logarithms of the samples, about their mean; of a single one 0

@@ -15,7 +15,7 @@ struct MachineDevice {
   std::array<std::int64_t, 3> bytes = {};  // there are of each MemorySpace; 0: none
 };
 
-// How fast bytes go from one memory to another.
+// The rate at which bytes go from one memory to another.
 struct Link {
   MemorySpace from = MemorySpace::host;
   MemorySpace to = MemorySpace::device;

@@ -26,7 +26,7 @@ std::string_view part_from(std::string_view problem, std::string_view word) {
   return problem.substr(begin, problem.find(',', begin + 1) - begin);
 }
 
-// Of a problem that is one layer's.
+// Returns the class of a problem that is one layer's.
 std::string class_of_one(std::string_view problem) {
   const std::size_t shape = problem.find_first_of("0123456789");
   std::string name(problem.substr(0, shape == std::string_view::npos ? problem.size() : shape));

@@ -30,7 +30,7 @@ void append(std::vector<double>& all, const std::vector<double>& more) {
   all.insert(all.end(), more.begin(), more.end());
 }
 
-// How a primitive is set up, and its formats.
+// A primitive's settings and formats.
 struct WayKey {
   Variant variant;
   Format in;

@@ -16,8 +16,8 @@ class RowTable;  // the records of one primitive
 // Takes part in a search like any other back end; what is planned with it cannot run here.
 class RecordedPrimitives {
  public:
-  // Of all records whose primitive is none of `known`. The error names the record and what is wrong: a problem that
-  // cannot be read, no time, devices of two kinds for one primitive, more than `most` primitives.
+  // Makes primitives of all records whose primitive is none of `known`. The error names the record and what is wrong: a
+  // problem that cannot be read, no time, devices of two kinds for one primitive, more than `most` primitives.
   [[nodiscard]] static Result<RecordedPrimitives> make(const Timings& timings, const Machine& machine,
                                                        std::span<const Primitive* const> known);
   static constexpr std::size_t most = 64;  // alive at once in one process

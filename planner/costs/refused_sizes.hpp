@@ -15,7 +15,7 @@ class RefusedSizes {
  public:
   // `kind`: what the sizes are of, in words: a primitive, its way and the family of the problem.
   void add(const std::string& kind, double bytes);
-  // Whether a refused size of that kind is at most as large.
+  // Returns whether a refused size of that kind is at most as large.
   [[nodiscard]] bool refuses(const std::string& kind, double bytes) const;
   [[nodiscard]] bool empty() const { return least_.empty(); }
 

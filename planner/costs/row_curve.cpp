@@ -31,8 +31,8 @@ Seconds between(const SizedRow& a, const SizedRow& b, double work) {
   return a.seconds * std::pow(b.seconds / a.seconds, part);
 }
 
-// How time grows with work, in logarithms: between two rows, but no more than twice as fast as work. One row alone:
-// with it.
+// Returns how time grows with work between two rows, in logarithms: at most twice as fast as work, and in proportion to
+// it if there is one row alone.
 constexpr double steepest = 2;
 double slope(const SizedRow& a, const SizedRow& b) {
   if (a.work == b.work) return 1;

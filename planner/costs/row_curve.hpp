@@ -34,8 +34,7 @@ class RowCurve {
 
   [[nodiscard]] CurvePoint at(double work, double bytes) const;
 
-  // What each row is predicted to take by the others, over what it took, minus 1, without sign: of rows between two
-  // others, and of the first and the last.
+  // Return |predicted / recorded - 1| of each row by the others: rows between two others, and the first and the last.
   [[nodiscard]] std::vector<double> errors_inside() const;
   [[nodiscard]] std::vector<double> errors_outside() const;
 

@@ -51,7 +51,7 @@ ConvProblem smallest_part(ConvProblem conv) {
   return conv;
 }
 
-// What `inner` takes at least for the parts of one sum.
+// Returns the least time of `inner` for the parts of one sum.
 Seconds least_sum(const hybrid::SubLayers& parts, const Primitive& inner, const DeviceSpec& gpu) {
   if (inner.least_time == nullptr) return 0;
   const auto least = [&](std::int64_t step) { return inner.least_time(parts.problem(step), gpu); };
@@ -117,7 +117,8 @@ DivisionSearch::DivisionSearch(const ConvProblem& conv, std::span<const Primitiv
   for (const Primitive* primitive : inner) add_source(*primitive);
 }
 
-// Those that take long to describe are asked whether they take any part when they come to be.
+// Adds a primitive. Without a least time it is asked at once whether it takes any part; one that takes long to describe
+// is asked when its turn comes.
 void DivisionSearch::add_source(const Primitive& primitive) {
   Source source{&primitive};
   if (primitive.least_time == nullptr && !takes_parts(source)) return;
@@ -139,7 +140,8 @@ const Result<std::vector<Estimate>>& DivisionSearch::describe_part(Source& sourc
   return source.known.emplace(part, source.primitive->describe(part, gpu_)).first->second;
 }
 
-// Those that compute neither the whole nor the smallest part are not worth asking for every part between.
+// Returns whether the source computes the whole or the smallest part; if neither, it is not asked for the parts
+// between.
 bool DivisionSearch::takes_parts(Source& source) {
   source.takes_parts =
       source.takes_parts || describe_part(source, conv_) || describe_part(source, smallest_part(conv_));

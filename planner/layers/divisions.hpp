@@ -40,7 +40,7 @@ struct DividedOption {
   SpaceBytes use;  // the layer's own tensors, in host memory, aside
 };
 
-// How parts may be computed, and how long they are looked at.
+// Rules for computing parts, and for how long they are looked at.
 struct PartRules {
   Precision precision = Precision::fp32;  // no coarser
   const Primitive* reorder = nullptr;     // parts from planar to other formats and back; nullptr: all is planar
@@ -56,7 +56,8 @@ class DivisionSearch {
   DivisionSearch(const ConvProblem& conv, std::span<const Primitive* const> inner, const DeviceSpec& gpu,
                  const PartRules& rules, Seconds below);
 
-  // None takes less, in however much memory. Describes no part by a primitive that tells the least itself.
+  // Returns a lower bound on the time of every division, whatever the memory. Describes no part by a primitive that
+  // tells the least itself.
   [[nodiscard]] Seconds least_seconds();
 
   // The fastest that takes less than `below` and whose parts fit into the pinned and device memory. Of equals the first

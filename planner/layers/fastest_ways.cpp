@@ -107,7 +107,7 @@ FastestWays::Ways FastestWays::find(const LayerProblem& problem) {
   return ways;
 }
 
-// Whether what it outlines is all in formats, or in a precision, that do not count.
+// Returns whether all that the primitive outlines is in formats, or in a precision, that do not count.
 bool FastestWays::offers_nothing(const LayerProblem& problem, const Primitive& primitive) const {
   if (primitive.outline == nullptr) return false;
   const std::vector<Estimate> all = primitive.outline(problem, spec_);

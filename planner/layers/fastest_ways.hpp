@@ -27,7 +27,8 @@ class FastestWays {
   // The same, one for each two edge formats of `precision` that something reads and writes, no coarser than it.
   const std::vector<Step>& in_formats(const LayerProblem& problem, Precision precision);
 
-  // None of them takes less; infinite where there is none. Describes by no primitive that tells the least itself.
+  // Returns a lower bound on their time; infinite if there is none. Describes by no primitive that tells the least
+  // itself.
   [[nodiscard]] Seconds least_seconds(const LayerProblem& problem);
 
  private:

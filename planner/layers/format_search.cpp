@@ -161,7 +161,8 @@ void FormatSearch::extend(const Unit& unit, const States& from, const std::vecto
   keep_fastest(to);
 }
 
-// Of those beside the one in planar throughout, which goes on wherever a layer has a planar way: an end is never lost.
+// Keeps the fastest states, and the one that is planar throughout, which goes on wherever a layer has a planar way: so
+// the search always comes to an end.
 void FormatSearch::keep_fastest(States& states) const {
   States::node_type planar = states.extract(Formats(problem_.network.nodes.size() + 1));
   while (states.size() > most_states) {

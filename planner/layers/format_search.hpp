@@ -13,7 +13,7 @@
 
 namespace znni {
 
-// What is chosen for.
+// The problem of choosing formats.
 struct FormatProblem {
   const Network& network;
   const Geometry& geometry;  // of the network
@@ -21,7 +21,7 @@ struct FormatProblem {
   std::vector<bool>
       left_out;  // per value: it does not exist, its neighbours are computed at once (planner/plan/pairs.hpp)
   Precision precision;
-  // Beside the layers, for every value that exists: of keeping its planes of earlier steps in this format.
+  // Returns the seconds, beside the layers, of keeping a value's planes of earlier steps in this format.
   std::function<Seconds(int value, Format format)> keeping;
 };
 
@@ -58,7 +58,7 @@ class FormatSearch {
     Format out;
     Seconds seconds = 0;
   };
-  using Formats = std::vector<Format>;  // per value; planar where nobody will read it
+  using Formats = std::vector<Format>;  // per value; planar if no later node reads it
   struct Reached {
     Seconds seconds = 0;
     const Formats* before = nullptr;

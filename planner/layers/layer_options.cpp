@@ -10,7 +10,8 @@
 namespace znni {
 namespace {
 
-// Which input of a layer `buffer` is, or -1. Reads input_name() without making one: every buffer of every way is asked.
+// Returns the number of the layer's input that `buffer` is, or -1. Reads input_name() without making one, because every
+// buffer of every way is asked.
 int input_index(const Buffer& buffer, std::size_t inputs) {
   constexpr std::string_view prefix = "input ";
   const std::string_view name = buffer.name;
@@ -166,7 +167,7 @@ void OptionTable::collect_quick(const Key& key, Entry& entry) const {
   entry.options = without_beaten(options);
 }
 
-// What is beaten without them is beaten with them.
+// Adds the options that wait, which take long to describe. Options that are beaten without them are beaten with them.
 void OptionTable::collect_rest(const Key& key, Entry& entry) const {
   if (!entry.waits) return;
   LayerOptions options = std::move(entry.options);

@@ -14,9 +14,9 @@
 
 namespace znni {
 
-// How a call uses one of its inputs: `same_as` is the first input that is the same tensor (its own index where
-// there is none), `dies` whether nobody reads the tensor after this call, `skipped` planes along z at the tensor's
-// begin that the call does not read.
+// A call's use of one of its inputs: `same_as` is the first input that is the same tensor (its own index if there
+// is none), `dies` whether no later call reads the tensor, `skipped` planes along z at the tensor's begin that the call
+// does not read.
 struct InputUse {
   int same_as = 0;
   bool dies = true;

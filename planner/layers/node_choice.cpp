@@ -10,7 +10,7 @@ namespace {
 
 constexpr Format planar = {};
 
-// How far a combination has come; `parent` is the label it grew from.
+// A combination of the nodes so far; `parent` is the label it grew from.
 struct Label {
   Seconds seconds = 0;
   std::int64_t persistent = 0;
@@ -173,7 +173,7 @@ class Combiner {
     }
   }
 
-  // Whether the option reads the node's inputs in the formats that they are in.
+  // Returns whether the option reads the node's inputs in the formats that they are in.
   bool reads(std::size_t node, const LayerOption& option, const std::vector<Format>& found) const {
     for (std::size_t i = 0; i < found.size(); ++i) {
       const Format wanted = input_format(geometry_.problems[node], static_cast<int>(i), option.in, option.out);
@@ -215,7 +215,7 @@ class Combiner {
   }
 
   std::vector<Assignment> finish(std::map<State, Front>& states) {
-    // States differ in the formats of held values, which nobody reads any more.
+    // States differ in the formats of held values, which no node reads any more.
     Front all;
     for (const auto& [state, front] : states) all.insert(all.end(), front.begin(), front.end());
     for (Label& label : all) label.peak = add(label.peak, std::exchange(label.histories, 0));

@@ -12,12 +12,12 @@
 
 namespace znni {
 
-// What a network alone says about calls: how node i uses its inputs and what else is alive while it runs.
+// What the network alone determines of calls: how node i uses its inputs and what else is alive while it runs.
 struct NetworkUse {
   std::vector<std::vector<int>> inputs;        // per node: values
   std::vector<std::vector<InputUse>> uses;     // per node
   std::vector<std::vector<int>> live_through;  // per node: values alive that it neither reads nor writes
-  std::vector<std::vector<int>> read_on;       // per node: distinct inputs that somebody reads later
+  std::vector<std::vector<int>> read_on;       // per node: distinct inputs that later nodes read
   std::vector<std::vector<int>> live_after;    // per node: values alive after it, rising
   std::vector<std::vector<int>> readers;       // per value: nodes
 };

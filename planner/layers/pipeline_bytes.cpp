@@ -96,7 +96,7 @@ SpaceBytes LeastBytes::on_host(int theta, int until) const {
 
 std::int64_t LeastBytes::on_device(int until, std::int64_t group, const std::vector<bool>& absent) const {
   const std::int64_t S = geometry_.values[static_cast<std::size_t>(until)].S;
-  // What crosses the cut is planar; where it is reordered, planes of earlier steps stand in the reordered tensor.
+  // Tensors cross the cut planar; if they are reordered, planes of earlier steps stand in the reordered tensor.
   const Shape5& in = geometry_.values[static_cast<std::size_t>(until)];
   const std::int64_t input = smallest_ == Format{} ? tensor(until, group, S) : part_bytes(in, group, S);
   const std::int64_t ends = add(input, part_bytes(geometry_.values.back(), group, S));

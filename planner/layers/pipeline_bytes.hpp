@@ -12,7 +12,7 @@ namespace znni {
 // Bytes a rung takes when it is opened as a pipeline: memory of its segments, what crosses between them, slots.
 [[nodiscard]] SpaceBytes pipeline_bytes(const RungSegments& parts);
 
-// What tensors alone take, however layers are computed: pipeline_bytes() is never less. Nodes [0, theta) on the CPU,
+// Bytes of tensors alone, however layers are computed: pipeline_bytes() is never less. Nodes [0, theta) run on the CPU,
 // [theta, until) through host RAM, the others on the GPU; theta is not the number of nodes.
 class LeastBytes {
  public:
@@ -21,12 +21,12 @@ class LeastBytes {
 
   // Host and pinned bytes, where the formats are planar.
   [[nodiscard]] SpaceBytes on_host(int theta, int until) const;
-  // Of the GPU's memory, where nodes from `until` on run on it, `group` of the inputs at a time. `absent`, per value:
-  // those that pairs leave out, which the geometry knows of (with_pairs() of planner/plan/pairs.hpp); may be empty.
+  // Returns bytes of the GPU's memory if nodes from `until` on run on it, `group` of the inputs at a time. `absent`,
+  // per value: pairs leave it out, which the geometry knows of (with_pairs() of planner/plan/pairs.hpp); may be empty.
   [[nodiscard]] std::int64_t on_device(int until, std::int64_t group, const std::vector<bool>& absent = {}) const;
-  // What the readers of the values [first, last) keep between the steps of a stream.
+  // Returns the bytes that the readers of the values [first, last) keep between the steps of a stream.
   [[nodiscard]] std::int64_t kept(int first, int last) const;
-  // What those of one value keep of it in `format`.
+  // Returns the bytes that the readers of one value keep of it in `format`.
   [[nodiscard]] std::int64_t history(int value, Format format) const;
 
  private:

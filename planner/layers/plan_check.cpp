@@ -57,14 +57,14 @@ Result<void> check_precision(const Step& step, Precision allowed) {
                std::string(to_string(found)) + "; the plan allows " + std::string(to_string(allowed)));
 }
 
-// What the rung needs of each kind must be counted in the plan.
+// Fails if the rung needs more of a kind than the plan counts.
 Result<void> check_counted(const char* what, std::int64_t needed, std::int64_t counted) {
   if (needed <= counted) return {};
   return unfit(std::string("its ") + what + " take " + exact_bytes(needed) + "; the plan counts " +
                exact_bytes(counted));
 }
 
-// What plans are checked against.
+// The setting that plans are checked against.
 struct Checked {
   const Network& network;
   const Catalogue& catalogue;

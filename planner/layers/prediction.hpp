@@ -1,4 +1,4 @@
-// What a plan is predicted to take: put together from its steps, and told anew when there are other timings.
+// Predicts the time of a plan from its steps, and again when there are other timings.
 #pragma once
 
 #include <functional>
@@ -10,11 +10,12 @@
 
 namespace znni {
 
-// What the steps of a rung, each `runs` times, take one after the other: steps of one primitive err alike, those of
+// Returns the cost of a rung's steps one after the other, each `runs` times: steps of one primitive err alike, those of
 // different ones independently.
 [[nodiscard]] Cost cost_of_steps(const Rung& rung, const std::function<double(const Segment&, const Step&)>& runs);
 
-// Of a rung whose steps have their times: basis and error bar of all of them, each as often as it runs.
+// Returns the prediction of a rung whose steps have their times: basis and error bar of all of them, each as often as
+// it runs.
 [[nodiscard]] Prediction predict(const Network& network, const Geometry& geometry, const Rung& rung,
                                  double voxels_per_second);
 

@@ -18,7 +18,7 @@ Error broken(std::string message) { return {ErrorCode::internal, std::move(messa
 
 std::size_t index(int value) { return static_cast<std::size_t>(value); }
 
-// What one call computes, before its buffers have places.
+// The work of one call, before its buffers have places.
 struct Work {
   int step = 0;
   std::string name;         // prefix of its buffers
@@ -29,7 +29,7 @@ struct Work {
   Format in;
   Format out;
   std::vector<int> inputs;  // tensors
-  // Of the head in slabs: reads, writes one of a tensor that is larger.
+  // In a head that runs in slabs: reads or writes a slab of a tensor that is larger.
   bool reads_slab = false;
   std::optional<Shape5> slab_of;
   std::optional<Estimate> divided;    // of a step that is
@@ -142,7 +142,7 @@ class Builder {
     return name == output_name || input_number(work, name) >= 0;
   }
 
-  // Which input of the call `name` is, or -1.
+  // Returns the number of the call's input named `name`, or -1.
   static int input_number(const Work& work, std::string_view name) {
     for (int i = 0; i < static_cast<int>(work.inputs.size()); ++i) {
       if (name == input_name(i)) return i;
@@ -362,7 +362,7 @@ Result<Schedule> make_schedule(const Network& network, const Geometry& whole, co
                              : add_node(builder, network, geometry, node, steps[first + i], number, values, divided);
     if (!value) return value.error().within("step of node " + network.nodes[i].name);
     if (pair) {
-      values.push_back(-1);  // nobody reads it
+      values.push_back(-1);  // no step reads it
       ++i;
     }
     values.push_back(*value);

@@ -37,7 +37,8 @@ struct ScheduledTensor {
   std::int64_t history = 0;  // planes of earlier steps, before those that its call writes
 };
 
-// What a tensor of a streamed net keeps from step to step: `runs` times its first planes, each dense in its format.
+// The planes that a tensor of a streamed net keeps from step to step: `runs` times its first planes, each dense in its
+// format.
 struct ScheduledHistory {
   int tensor = 0;
   int buffer = 0;  // index into Schedule::memory
@@ -56,12 +57,14 @@ struct Schedule {
 // Bytes that the buffers named in `histories` take.
 [[nodiscard]] std::int64_t history_bytes(const Schedule& schedule);
 
-// What `node` computes on a device of `kind`. On a GPU a convolution also says how many planes of earlier steps stand
-// before those that it reads and writes; `reordered`: what it writes is not the value itself, which a reorder makes.
+// Returns the problem that `node` computes on a device of `kind`. On a GPU a convolution also says how many planes of
+// earlier steps stand before those that it reads and writes; `reordered`: it does not write the value itself, which a
+// reorder makes.
 [[nodiscard]] LayerProblem problem_on(DeviceKind kind, const Network& network, const Geometry& geometry, int node,
                                       bool reordered = false);
 
-// What a step that is divided costs: its tensors in host memory, its parts through a GPU (planner/layers/segments.hpp).
+// Returns the estimate of a divided step: its tensors in host memory, its parts through a GPU
+// (planner/layers/segments.hpp).
 using DividedEstimate = std::function<Result<Estimate>(const Step& step, const LayerProblem& problem)>;
 
 // Requires that the steps cover all nodes in order. The error names the step that no longer fits; a divided one does

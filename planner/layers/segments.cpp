@@ -54,7 +54,7 @@ Result<void> check_whole(const Geometry& geometry) {
   return {};
 }
 
-// What crosses cuts has owners of its own: it is not in the segment's memory.
+// Leaves a tensor that crosses a cut out of the segment's memory: it has an owner of its own.
 void leave_out(Schedule& schedule, int tensor) {
   schedule.memory[static_cast<std::size_t>(schedule.tensors[static_cast<std::size_t>(tensor)].buffer)].bytes = 0;
 }
@@ -65,7 +65,7 @@ Result<std::int64_t> group_of(const Segment& segment, std::int64_t inputs) {
   return unfit("groups of " + std::to_string(group) + " do not divide its " + std::to_string(inputs) + " inputs");
 }
 
-// Which kind of device computes the step.
+// Returns the kind of device that computes the step.
 DeviceKind kind_of(const Step& step, Place place) {
   const bool on_gpu = place == Place::gpu || (place == Place::gpu_host_ram && !step.division.empty());
   return on_gpu ? DeviceKind::gpu : DeviceKind::cpu;
@@ -87,7 +87,7 @@ Result<void> check_step(const Step& step, const Catalogue& catalogue, Place plac
                     : ""));
 }
 
-// Of a divided step: its parts travel planar where they are reordered, and are left as they are where not.
+// Checks a divided step: its parts travel planar if they are reordered, and are left as they are if not.
 Result<void> check_parts(const Step& step, const Primitive* reorder) {
   if (reorder == nullptr && !step.reorder.empty()) return unfit("unknown primitive " + step.reorder);
   const bool reorders = step.native != step.out && step.out == Format{};
@@ -130,7 +130,7 @@ Result<void> set_schedule(const Segment& segment, const Catalogue& catalogue, co
   return {};
 }
 
-// Of the design's network, for one group of what crosses the cut.
+// Makes the geometry of the design's network, for one group of what crosses the cut.
 Result<Geometry> part_geometry(const Geometry& whole, const std::vector<PoolingMode>& modes,
                                const SegmentDesign& design) {
   GeometryChoice choice{whole.values[static_cast<std::size_t>(design.first_node)].n, design.group, modes};

@@ -31,7 +31,7 @@ struct SegmentDesign {
   [[nodiscard]] std::int64_t groups() const { return inputs / group; }
   // Fragments the segment makes of each input, per axis.
   [[nodiscard]] Vec3 fragments() const;
-  // What all groups read and write together.
+  // Return the shapes that all groups read and write together.
   [[nodiscard]] Shape5 whole_input() const;
   [[nodiscard]] Shape5 whole_output() const;
   // Tensors that hold the input, of a stream behind the planes of earlier steps that the segment reads again, unless it
@@ -41,19 +41,21 @@ struct SegmentDesign {
   [[nodiscard]] bool reorders_input() const;
 };
 
-// Nodes [first, last] as a network of their own, whose values are numbered anew: `first` becomes 0; and their modes.
+// Return nodes [first, last] as a network of their own, whose values are renumbered (`first` becomes 0), and their
+// modes.
 [[nodiscard]] Network part_of(const Network& network, int first, int last);
 [[nodiscard]] std::vector<PoolingMode> modes_of(const Network& network, const GeometryChoice& choice, int first,
                                                 int last);
 
-// Whether the outputs of a group, as the segment writes them, stand in their places already.
+// Returns whether the outputs of a group, as the segment writes them, stand in their places already.
 [[nodiscard]] bool writes_in_place(const SegmentDesign& segment);
-// Where the segment's output number `output` of group `group` stands among the inputs of the next segment, or of the
-// network's output: fragments stand in rising order of their offsets, the newest pooling most significant, and so those
-// of one group are not neighbours.
+// Returns the place of the segment's output number `output` of group `group` among the inputs of the next segment, or
+// in the network's output. Fragments stand in rising order of their offsets, the newest pooling most significant, so
+// those of one group are not neighbours.
 [[nodiscard]] std::int64_t place_of_output(const SegmentDesign& segment, std::int64_t group, std::int64_t output);
 
-// How a divided step's convolution is computed: by the GPU's primitive `inner`, parts staged; `reorder`: the step's.
+// Returns how a divided step's convolution is computed: by the GPU's primitive `inner`, parts staged; `reorder`: the
+// step's.
 [[nodiscard]] hybrid::DividedChoice divided_choice(const Step& step, const Primitive& inner, const Primitive* reorder);
 
 // The devices of the places. On 'gpu_host_ram' the layers run one at a time with their tensors in host RAM: divided

@@ -14,10 +14,10 @@ constexpr double small_flops = 1e9;
 constexpr double growth = 4;
 constexpr std::int64_t least_output = 6;
 constexpr std::int64_t fragments = 4;
-// Of the tensors of a small task, per thread.
+// Bytes of the tensors of a small task, per thread.
 constexpr double small_bytes = 1.6e7;
 
-// As much work as asked, but no larger tensors; of S inputs together.
+// Returns a convolution of S inputs with as much work as asked, unless its tensors would be larger than `bytes`.
 LayerProblem convolution(std::int64_t S, std::int64_t f, std::int64_t f_out, std::int64_t k, double flops,
                          double bytes) {
   const double by_work = flops / (2.0 * static_cast<double>(S * f * f_out * k * k * k));

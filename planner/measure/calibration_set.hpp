@@ -1,5 +1,5 @@
-// What `planner measure` runs when it is told of no net: small layers of every kind that nets are made of, from which
-// the formulas of all primitives are corrected.
+// The layers that `planner measure` runs without a net: small ones of every kind that nets are made of, which correct
+// the formulas of all primitives.
 #pragma once
 
 #include <vector>

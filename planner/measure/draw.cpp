@@ -72,7 +72,7 @@ class Drawer {
 
   std::size_t below(std::uint64_t count) { return static_cast<std::size_t>(random_() % count); }
 
-  // Of about every other node one that computes it; of the others any.
+  // Forces a random primitive that computes it on about every other node; leaves the others free.
   Forced some_primitives(const GeometryChoice& choice) {
     Forced forced(network_.nodes.size(), nullptr);
     const Result<Geometry> geometry = make_geometry(network_, choice);
@@ -104,7 +104,8 @@ class Drawer {
     if (std::none_of(plans.begin(), plans.end(), same)) plans.push_back(std::move(plan));
   }
 
-  // How much larger or smaller along the axes, in powers of e; what else differs counts as a tenth each.
+  // Returns the distance of two choices: the ratios of extents in powers of e, a tenth for each other difference, and 1
+  // if only one is streamed.
   static double distance(const GeometryChoice& a, const GeometryChoice& b) {
     constexpr double other = 0.1;
     double sum = 0;

@@ -31,13 +31,13 @@ class LayerRun {
                                                               const LayerParameters& parameters,
                                                               const Reservation& block, Device& device);
 
-  // Fills the inputs anew (they may share bytes with scratch), runs once, returns the seconds of the run alone.
+  // Fills the inputs again (they may share bytes with scratch), runs once, returns the seconds of the run alone.
   [[nodiscard]] Result<Seconds> run();
 
   // The same with inputs of the caller's own: writes them, then times. They must be written before every run.
   [[nodiscard]] std::span<const TensorView> inputs() const { return inputs_; }
   [[nodiscard]] Result<Seconds> run_filled();
-  // What the last run wrote, until something else uses the block.
+  // Returns the output of the last run, valid until something else uses the block.
   [[nodiscard]] const TensorView& output() const { return output_; }
 
  private:

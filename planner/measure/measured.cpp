@@ -11,7 +11,7 @@
 namespace znni {
 namespace {
 
-// What a child tells of a way; of no way when it is broken itself.
+// Messages of a child about a way, or about itself if it is broken.
 namespace told {
 enum Words { preparing, running, sampled, threads, failing, broken };
 }  // namespace told
@@ -51,11 +51,11 @@ void touch(const Reservation& block, Executor& executor) {
   });
 }
 
-// How much longer a time is taken to be that nobody measured: a plan of measured times is not given up for a
-// promise within the noise, and searching and measuring in turns comes to an end.
+// Factor on times that were not measured: so a plan of measured times is not given up for a promise within the
+// noise, and searching and measuring in turns comes to an end.
 constexpr double caution = 1.05;
 
-// How much longer a way is taken to be that did not run: it is chosen only where there is no other.
+// Factor on the time of a way that did not run: it is chosen only if there is no other.
 constexpr double of_failed = 1e6;
 
 class MeasuredCosts final : public CostSource {
@@ -93,13 +93,13 @@ struct Measurer::Trial {
   [[nodiscard]] Seconds mean() const {
     return samples.empty() ? std::numeric_limits<double>::infinity() : robust_mean(samples);
   }
-  // What it took before it failed says nothing.
+  // Notes that the way failed; its samples say nothing then.
   void fail(std::string why) {
     failure = std::move(why);
     samples.clear();
     over = true;
   }
-  // What a run that is under way may take before it is given up.
+  // Returns the time that a run may take before it is given up.
   [[nodiscard]] Seconds patience(Seconds best) const {
     return least_patience + (std::isfinite(best) ? 10 * best : 100 * way->expected);
   }
@@ -152,7 +152,7 @@ Result<void> Measurer::measure(const LayerProblem& problem, std::vector<Way> way
   return {};
 }
 
-// How many of the ways, from the first on, can be prepared side by side around one block; at least one.
+// Returns how many of the ways, from the first on, can be prepared side by side around one block; at least one.
 std::size_t Measurer::fitting(std::span<const Way> ways) const {
   std::int64_t block = 0;
   std::int64_t kept = 0;

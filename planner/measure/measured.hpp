@@ -30,7 +30,7 @@ struct MeasureOptions {
   // In a child process with a cap on its memory, killed when stopped or when a run does not come to an end: what a way
   // does wrong costs that way alone. The process that measures must have no threads of its own then.
   bool in_child = false;
-  bool busy_again = false;  // records of earlier runs that were made on a busy machine are made anew
+  bool busy_again = false;  // records of earlier runs that were made on a busy machine are made again
 };
 
 // Opens the device that measures, with a hard budget of host bytes.
@@ -56,20 +56,19 @@ class Measurer {
   // when clearly slower. The error is the device's or on_record's; a way that fails to run is given up alone.
   Result<void> measure(const LayerProblem& problem, std::vector<Way> ways);
 
-  // Whether measure() would run this way if it were the only one.
+  // Returns whether measure() would run this way if it were the only one.
   [[nodiscard]] bool measurable(const LayerProblem& problem, const Way& way) const;
 
   [[nodiscard]] Seconds time_left() const;  // zero or less when it is up
   [[nodiscard]] bool time_is_up() const { return time_left() <= 0; }
   [[nodiscard]] int records_made() const { return static_cast<int>(fresh_.size()); }
-  // Of those, made while the machine was busy with other things.
+  // Returns how many of those were made while the machine was busy with other things.
   [[nodiscard]] int busy_records() const { return busy_; }
   // Ways that did not run, "cpu.conv.direct on conv ...: why".
   [[nodiscard]] const std::vector<std::string>& failures() const { return failures_; }
 
-  // What recorded_costs says of the records there are now; Basis::measured for those made here. What was not recorded
-  // is taken to be 5 % longer than it says, and what did not run so slow that it is chosen only where there is no other
-  // way.
+  // Returns recorded_costs of the records that there are now; Basis::measured for those made here. Times that were not
+  // recorded count 5 % more, and ways that did not run count so much that they are chosen only if there is no other.
   [[nodiscard]] std::unique_ptr<CostSource> costs() const;
 
  private:

@@ -47,7 +47,7 @@ class Turns {
     return learned() > before;
   }
 
-  // That a way does not run is worth knowing, too.
+  // Returns the number of ways that are known now: that one does not run is worth knowing, too.
   [[nodiscard]] std::size_t learned() const {
     return static_cast<std::size_t>(measurer_.records_made()) + measurer_.failures().size();
   }

@@ -1,4 +1,4 @@
-// How long the threads of this process ran and how long they waited for a processor: whether a machine was busy with
+// Times for which the threads of this process ran and waited for a processor: they show whether a machine was busy with
 // other things while something was timed.
 #pragma once
 
@@ -22,7 +22,7 @@ struct ThreadTimes {
   return {a.ran - b.ran, a.waited - b.waited};
 }
 
-// Of all threads there are now, from task/*/schedstat below `process`; zeros where the system does not count.
+// Reads the times of all current threads from task/*/schedstat below `process`; zeros if the system does not count.
 [[nodiscard]] ThreadTimes read_thread_times(const std::filesystem::path& process = "/proc/self");
 
 }  // namespace znni

@@ -45,7 +45,7 @@ Result<ConvPoolProblem> pair_problem(const Network& network, const Geometry& geo
   }
   if (Result<void> left_out = check_between(network, geometry, node); !left_out) return left_out.error();
   ConvPoolProblem both{*conv, *pool};
-  both.conv.in.n.z += pool->in.n.z - output_shape(*conv).n.z;  // planes of a stream that are made anew
+  both.conv.in.n.z += pool->in.n.z - output_shape(*conv).n.z;  // planes of a stream that are computed again
   return both;
 }
 

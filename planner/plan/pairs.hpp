@@ -3,8 +3,8 @@
 // and how it is set up, and has the time of both; the second has the variant `joined=1`, says how the pair writes, and
 // takes no time of its own.
 //
-// Of a streamed net a pair keeps no planes of the tensor that it leaves out: those that the pooling's windows begin in
-// are made anew in each step, for which the convolution reads as many more planes of earlier steps.
+// In a streamed net a pair keeps no planes of the tensor that it leaves out. Each step computes again the planes that
+// the pooling's windows begin in, for which the convolution reads as many more planes of earlier steps.
 #pragma once
 
 #include <array>
@@ -14,13 +14,14 @@
 
 namespace znni {
 
-// Whether the step is the second of a pair.
+// Returns whether the step is the second of a pair.
 [[nodiscard]] bool is_joined(const Step& step);
-// Whether steps[i] and the one behind it are a pair.
+// Returns whether steps[i] and the one behind it are a pair.
 [[nodiscard]] bool begins_pair(const std::vector<Step>& steps, std::size_t i);
 
-// What `node` and the one behind it compute together. `unsupported` where they are no convolution and pooling, or where
-// the tensor between them must exist: others read it, a head makes it in slabs, later passes read it again.
+// Returns the problem that `node` and the one behind it compute together. `unsupported` if they are not a convolution
+// and a pooling, or if the tensor between them must exist: others read it, a head makes it in slabs, later passes read
+// it again.
 [[nodiscard]] Result<ConvPoolProblem> pair_problem(const Network& network, const Geometry& geometry, int node);
 
 // Per value of the network: whether a pair leaves it out.
@@ -32,9 +33,9 @@ namespace znni {
 // Every choice of some of `between`, as values that are absent of `values`.
 [[nodiscard]] std::vector<std::vector<bool>> subsets_of(const std::vector<std::size_t>& between, std::size_t values);
 
-// What a search looks at where pairs leave out the values `absent`, which pair_problem() allows: the second node of
-// each reads what the first did and has the problem of both, the first reads nothing and writes a tensor without
-// voxels.
+// Return the network and geometry of a search in which pairs leave out the values `absent`, which pair_problem()
+// allows. The second node of each pair reads what the first did and has the problem of both; the first reads nothing
+// and writes a tensor without voxels.
 [[nodiscard]] Network searched_in_pairs(Network network, const std::vector<bool>& absent);
 [[nodiscard]] Geometry searched_in_pairs(const Network& network, const Geometry& geometry,
                                          const std::vector<bool>& absent);

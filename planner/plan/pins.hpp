@@ -1,5 +1,5 @@
-// What a user pins of a plan. The search then looks at such plans alone, so that a published or a hand-made one can be
-// priced. All extents and groups are those of the volume's axes z, y, x, also where a stream runs along y or x.
+// A user's pins of a plan. The search then looks at such plans alone, so that a published or a hand-made one can be
+// priced. All extents and groups are those of the volume's axes z, y, x, also if a stream runs along y or x.
 //
 // Pins hold for the first rung. Smaller rungs serve smaller volumes: they choose their own patch and S. The rungs on
 // the CPU that stand behind a GPU's keep none of the pins.

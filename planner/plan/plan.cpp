@@ -36,7 +36,7 @@ std::string division_text(const Division& division) {
          std::to_string(division.f_out) + " slab " + std::to_string(division.slab);
 }
 
-// ", within 12 %"; "" where nobody knows.
+// Returns ", within 12 %"; "" if the error is unknown.
 std::string within_text(double error) { return error > 0 ? ", within " + number(100 * error) + " %" : ""; }
 
 std::string step_text(const Step& step) {

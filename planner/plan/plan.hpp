@@ -15,11 +15,11 @@
 namespace znni {
 
 enum class Place { cpu, gpu, gpu_host_ram };
-// Where a predicted time comes from. Smoothed: from noisy records, as the likely time (planner/costs/likely_rows.hpp).
+// The source of a predicted time. Smoothed: from noisy records, as the likely time (planner/costs/likely_rows.hpp).
 enum class Basis { model, smoothed, recorded, measured };
 
-// How one node is computed. The primitive writes `native`; where the edge is another format, a reorder
-// (`reorder`, a primitive's name) turns it into `out` in the same step. Where a divided step has a reorder, its tensors
+// The way in which one node is computed. The primitive writes `native`; if the edge is another format, a reorder
+// (`reorder`, a primitive's name) turns it into `out` in the same step. If a divided step has a reorder, its tensors
 // are planar in host RAM, and the parts alone are reordered, on the GPU, from and to planar. Node -1 is the network's
 // input, or on 'gpu' its segment's, which arrives planar and may only be reordered. Two neighbours may be computed at
 // once: planner/plan/pairs.hpp.
@@ -35,11 +35,11 @@ struct Step {
   std::vector<Division> division;  // empty, or one
   Seconds seconds = 0;             // predicted, reorder included
   Basis basis = Basis::model;
-  double error = 0;  // share of `seconds` that 9 of 10 predictions like this one keep within; 0: nobody knows
+  double error = 0;  // share of `seconds` that 9 of 10 predictions like this one keep within; 0: unknown
   bool operator==(const Step&) const = default;
 };
 
-// How much passes through a whole segment at once; 0 means all.
+// The part of the batch that passes through a whole segment at once; 0 means all.
 struct Group {
   std::int64_t inputs = 0;  // of S
   bool operator==(const Group&) const = default;
@@ -73,8 +73,8 @@ struct Rung {
   bool operator==(const Rung&) const = default;
 };
 
-// What a plan was made for. It runs for the same nodes, if every primitive it uses still has its version and
-// the limit covers it.
+// The purpose of a plan. It runs for the same nodes, if every primitive it uses still has its version and the
+// limit covers it.
 struct PlanKey {
   std::string network;             // name
   std::vector<std::string> nodes;  // describe(network)
@@ -135,19 +135,19 @@ struct GpuOffer {
 // Returns dense output voxels per second in a volume without end, whatever volume the plan was made for.
 [[nodiscard]] double endless_rate(const Prediction& predicted);
 
-// Whether all of it runs on 'cpu'.
+// Returns whether all of it runs on 'cpu'.
 [[nodiscard]] bool on_cpu(const Rung& rung);
 [[nodiscard]] bool needs_gpu(const Plan& plan);
-// What each of the plan's rungs on the CPU runs on: `cpu`, or one of its sockets. invalid_argument where the plan wants
-// another number of them, or a GPU beside several.
+// Returns the device of each of the plan's rungs on the CPU: `cpu`, or one of its sockets. invalid_argument if the plan
+// wants another number of them, or a GPU beside several.
 [[nodiscard]] Result<DeviceSpec> device_of_rungs(const Plan& plan, const DeviceSpec& cpu);
-// Of the CPU, or of both, as PlanKey::device names them.
+// Returns the name of the CPU, or of both, as PlanKey::device has them.
 [[nodiscard]] std::string device_name(const DeviceSpec& cpu, const DeviceSpec* gpu);
 
-// Whether `plan` can run `network` with these primitives on this device under `memory_limit`. A plan may have
-// been edited: every rung's geometry and schedule are made again and must fit into plan.memory. Another number
-// of threads does not run (buffers per worker); another device of as many threads runs, and the reason says
-// what it was planned for. `gpu`: nullptr where there is none.
+// Checks whether `plan` can run `network` with these primitives on this device under `memory_limit`. A plan may
+// have been edited: every rung's geometry and schedule are made again and must fit into plan.memory. A plan for
+// another number of threads does not run (buffers per worker); one for another device of as many threads runs, and the
+// reason says what it was planned for. `gpu`: nullptr if there is none.
 [[nodiscard]] PlanCheck check(const Plan& plan, const Network& network, const Catalogue& catalogue,
                               const DeviceSpec& device, std::int64_t memory_limit, const GpuOffer* gpu = nullptr);
 

@@ -7,8 +7,7 @@
 
 namespace znni {
 
-// What a plan file says of itself: what it was made for, patches, primitives per node, prediction, memory.
-// Needs no network.
+// Describes a plan from its file alone: what it was made for, patches, primitives per node, prediction, memory.
 [[nodiscard]] std::string summary(const Plan& plan);
 
 // "limit 16.00 GiB: 19.60 MiB weights + 0 B persistent + 15.77 GiB transient = 15.79 GiB".
@@ -17,7 +16,7 @@ namespace znni {
 // "mpf mpf plain", one word per pooling; "none" without any.
 [[nodiscard]] std::string modes_text(const std::vector<PoolingMode>& modes);
 
-// ", within 12 %", what 9 of 10 predictions like this one keep; "" where nobody knows.
+// Returns ", within 12 %", what 9 of 10 predictions like this one keep; "" if the error is unknown.
 [[nodiscard]] std::string error_text(double error);
 // Returns "120 voxels/s in an endless volume"; for a plan made for a volume "90 voxels/s in a volume of 40x50x60, 120
 // voxels/s in an endless one".

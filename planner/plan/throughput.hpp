@@ -13,12 +13,12 @@ namespace znni {
 // memory's rate; stitching fragments writes with gaps. Of a streamed net also the histories, in and out.
 [[nodiscard]] Seconds copy_seconds(const Network& network, const Geometry& geometry, const DeviceSpec& spec);
 
-// What a GPU, or a CPU beside one, keeps between the steps of a stream is read and written before the new planes, and
-// behind them: four passes over so many bytes.
+// Returns the time for `bytes` that a GPU, or a CPU beside one, keeps between the steps of a stream: they are read and
+// written before the new planes, and behind them, which is four passes over the bytes.
 [[nodiscard]] Seconds history_seconds(std::int64_t bytes, const DeviceSpec& spec);
 
-// Of a rung that is streamed: what the first steps of a stream are shorter than the others together, since they do
-// without nodes (Histories::idle). Rungs with a GPU run all.
+// Returns the time by which the first steps of a stream are shorter than the others, together, because they do without
+// some nodes (Histories::idle). Rungs with a GPU run all nodes.
 [[nodiscard]] Seconds idle_seconds(const Rung& rung, const Geometry& geometry);
 
 // Dense output voxels that one run of the patch, or a step, is good for: all it writes (S of them), or, for a volume,

@@ -6,7 +6,7 @@
 namespace znni {
 
 // Writes chosen.pbtxt, random-1.pbtxt, ..., neighbour-1.pbtxt, ... into options.output and tells of each on stdout.
-// Files that are there are written anew: the same arguments and timings give the same plans.
+// Overwrites files that are there: the same arguments and timings give the same plans.
 [[nodiscard]] Result<void> draw_command(Session& session);
 
 }  // namespace znni

@@ -111,13 +111,13 @@ std::string_view answer_text(PlanFit fit) {
   return "";
 }
 
-// What the timings of --timings make of a plan that runs; with --output as a plan file. Of a plan that they cannot tell
-// anew, a note, unless its file is wanted.
+// Predicts a plan that runs from the timings of --timings; with --output as a plan file. If they cannot predict it
+// again, it prints a note, or fails if the file is wanted.
 Result<void> tell_again(const Plan& plan, const Network& network, const Session& session) {
   if (session.timings.records().empty()) {
     return Error{ErrorCode::invalid_argument, session.timings_path + ": no timings in it to predict from"};
   }
-  // As a search has them.
+  // The same costs as a search has.
   const auto costs = [&session](const DeviceSpec& spec) {
     return session.recorded.costs(recorded_costs(session.timings, spec));
   };
@@ -173,7 +173,7 @@ int list_primitives(const Session& session) {
   return 0;
 }
 
-// What is written at the end must not fail there.
+// Fails now if a file cannot be written that is written at the end.
 Result<void> check_outputs(const PlannerOptions& options) {
   const bool folder = options.command == Command::draw;
   for (const std::string& path : {folder ? options.output + "/chosen.pbtxt" : options.output, options.report}) {

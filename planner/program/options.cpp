@@ -19,7 +19,7 @@ constexpr int wrong_use = 2;
 constexpr const char* search_limit = "10m";
 constexpr const char* calibration_limit = "105s";  // what is under way then ends within two minutes
 
-// What CLI11 collects before it is understood.
+// Texts that CLI11 collects before they are parsed.
 struct Raw {
   std::string memory;
   std::string time_limit;
@@ -289,7 +289,7 @@ Result<void> check_show(const PlannerOptions& options) {
   return wrong("show tells a plan anew with both --model FILE and --timings FILE");
 }
 
-// Of plans over CPU and GPU.
+// Checks the options of plans over CPU and GPU.
 Result<void> check_split(const PlannerOptions& options) {
   if (!options.split) return {};
   const std::string strategy = "--strategy " + std::string(to_string(*options.split));

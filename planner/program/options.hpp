@@ -16,10 +16,10 @@
 namespace znni {
 
 enum class Command { plan, show, diff, measure, draw, primitives };
-// Where times come from; each falls back on the one before it.
+// The source of times; each falls back on the one before it.
 enum class Patience { model, recorded, measure };
 
-// How far a search looks; nothing: as SearchOptions has it.
+// Bounds of a search; nothing: as SearchOptions has it.
 struct SearchBounds {
   std::optional<std::int64_t> max_extent;  // of a patch, per axis
   std::optional<std::int64_t> max_S;

@@ -36,7 +36,7 @@ void say_bound(const Network& network, const Plan& plan, const Session& session)
   if (!note.empty()) warn(note);
 }
 
-// Where this machine falls short of what was asked.
+// Warns if this machine falls short of what was asked.
 void say_caveats(const Network& network, const Plan& plan, const Session& session) {
   if (interrupted()) warn("interrupted: this is the best plan so far");
   say_bound(network, plan, session);

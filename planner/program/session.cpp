@@ -109,7 +109,7 @@ Result<std::int64_t> memory_limit(const PlannerOptions& options) {
   return limit->bytes;
 }
 
-// Those that are named; the GPU's own where a plan for this machine's GPU is asked for.
+// Opens the plug-ins that are named, and the GPU's own if a plan for this machine's GPU is asked for.
 Result<Plugins> open_named(const PlannerOptions& options) {
   const std::vector<std::filesystem::path> files(options.plugins.begin(), options.plugins.end());
   Result<Plugins> plugins = open_plugins(files, options.split && options.machine.empty());
@@ -289,7 +289,7 @@ SearchOptions search_options(const Network& network, const Session& session, Pro
   options.every_extent = bounds.every_extent;
   if (!session.options.explain) options.logged_share = 0.98;  // few patches: --explain takes several times as long
   options.lifts_extent = !bounds.max_extent && !bounds.every_extent && !options.pins.patch;
-  // Of this machine, also where another one is planned for.
+  // Threads of this machine, also if the plan is for another one.
   options.threads = std::min(cpu::default_threads(), session.options.threads.value_or(cpu::default_threads()));
   options.stop = stop_with(progress);
   return options;

@@ -1,5 +1,5 @@
-// What one run of `planner` works with: the machine planned for, its primitives, what is known of their times. A part
-// of the program, not of the library: it may include back ends and files.
+// Holds what one run of `planner` works with: the machine planned for, its primitives, what is known of their times. A
+// part of the program, not of the library: it may include back ends and files.
 #pragma once
 
 #include <memory>
@@ -44,7 +44,7 @@ struct Session {
 // With the session's limit, strategy, volume and forced primitives; stops when interrupted, and ticks.
 [[nodiscard]] SearchOptions search_options(const Network& network, const Session& session, Progress& progress);
 
-// As --patience says, with what is measured on the way kept in the session and its file.
+// Makes a plan as --patience says, and keeps what it measures on the way in the session and its file.
 [[nodiscard]] Result<Plan> make_plan(const Network& network, Session& session, SearchLog* log);
 
 // Over those places, as --strategy says. `log` gets every patch looked at.

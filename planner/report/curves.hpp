@@ -1,4 +1,4 @@
-// What a net would do with other memory or other patches: the figures 4, 5 and 7 of ZNNi for one net and machine.
+// Throughput of a net with other memory or other patches: the figures 4, 5 and 7 of ZNNi for one net and machine.
 #pragma once
 
 #include <cstdint>
@@ -53,9 +53,9 @@ struct CurveSetting {
 // The best way for each of up to `count` cubic patches within the limit, small to large; one more that does not fit.
 [[nodiscard]] std::vector<CurveSample> by_size(const CurveSetting& setting, std::size_t count = 16);
 
-// What more memory than `limit`, a plan's own, would be worth: "with 14.00 GiB more host RAM, 1.30 x". The smallest
-// limit tried, up to four times it, that makes the plan at least 5 % faster; else that none does. `memory`: its name.
-// "" when stopped.
+// Tells what more memory than `limit`, a plan's own, would be worth: "with 14.00 GiB more host RAM, 1.30 x". It names
+// the smallest limit tried, up to four times `limit`, that makes the plan at least 5 % faster, or says that none does.
+// `memory`: the memory's name. "" when stopped.
 [[nodiscard]] std::string next_better(const PlanWithin& within, std::int64_t limit, double voxels_per_second,
                                       const std::string& memory, const std::function<bool()>& stop);
 

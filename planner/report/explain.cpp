@@ -101,7 +101,7 @@ std::string primitive_text(const Step& step) {
   return text;
 }
 
-// Where and in what parts a node runs: "gpu_host_ram in parts of 1 x 20 -> 40, 12 planes".
+// Returns a node's place and parts: "gpu_host_ram in parts of 1 x 20 -> 40, 12 planes".
 std::string place_text(const NodeReport& node) {
   std::string text(to_string(node.place));
   if (node.step->division.empty()) return text;

@@ -34,7 +34,7 @@ Json variant(const Variant& settings) {
   return object;
 }
 
-// Null where nobody knows.
+// Returns null if the error is unknown.
 Json error_bar(double error) { return error > 0 ? Json(error) : Json(nullptr); }
 
 Json node(const NodeReport& report) {

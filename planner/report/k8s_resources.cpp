@@ -7,7 +7,7 @@ namespace znni {
 namespace {
 
 constexpr std::int64_t mib = std::int64_t{1} << 20;
-// Of the daemon itself (server/jobs/memory_shares.hpp).
+// Bytes of the daemon itself (server/jobs/memory_shares.hpp).
 constexpr std::int64_t base_bytes = 64 * mib;
 // 0.8 of the container's memory is the daemon's; of that an eighth is for requests, and at most three quarters of an
 // eighth for those that are still received: 1 / (0.8 x 25 / 32).
@@ -37,7 +37,7 @@ std::string k8s_resources(const Plan& plan) {
   const std::string processors = "\"" + std::to_string(plan.key.threads) + "\"";
   const std::string both = "{cpu: " + processors + ", memory: " + memory + "}\n";
   const Seconds timeout = exit_timeout(plan);
-  // As much as it may have is asked for: then the pod is the last to be evicted, and may get processors of its own.
+  // Requests equal limits: then the pod is the last to be evicted, and may get processors of its own.
   return "# By planner --k8s-resources: a plan of " + bytes_text(plan.memory.total()) + ", " +
          std::to_string(plan.key.threads) + " threads.\n" +
          "apiVersion: apps/v1\n"

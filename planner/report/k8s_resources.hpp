@@ -1,4 +1,4 @@
-// What a pod of Kubernetes must be given to serve a plan.
+// The resources that a pod of Kubernetes needs to serve a plan.
 #pragma once
 
 #include <string>

@@ -21,7 +21,7 @@ std::int64_t live_bytes(const MemoryPlan& memory, MemorySpace space, int stage) 
   return sum;
 }
 
-// What the calls say. A step is one call or two. `nodes`: one for each step.
+// Adds the calls' bytes and spread to the nodes. A step is one call or two. `nodes`: one for each step.
 void add_calls(const Schedule& schedule, MemorySpace space, std::span<NodeReport> nodes) {
   for (const Call& call : schedule.calls) {
     NodeReport& node = nodes[static_cast<std::size_t>(call.step)];
@@ -34,7 +34,7 @@ void add_calls(const Schedule& schedule, MemorySpace space, std::span<NodeReport
   }
 }
 
-// Where axes are exchanged, the copy of a node's own.
+// Returns the bytes of a node's own copy of its kernels, which exists if axes are exchanged.
 std::int64_t exchanged_kernel_bytes(const Geometry& geometry, int node) {
   if (geometry.choice.axis == 0 || node < 0) return 0;
   const auto* const conv = std::get_if<ConvProblem>(&geometry.problems[static_cast<std::size_t>(node)]);
@@ -67,7 +67,7 @@ NodeReport describe_step(const Network& network, const Geometry& geometry, const
           runs_of(geometry, step.node)};
 }
 
-// What crosses the cut, where the segment reorders it.
+// Describes the reorder of what crosses the cut, if the segment has one.
 void describe_reorder(const SegmentDesign& design, const Geometry& whole, NodeReport& report) {
   report.name = design.network.input_name;
   report.shape = whole.values[static_cast<std::size_t>(design.first_node)];

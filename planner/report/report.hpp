@@ -1,4 +1,4 @@
-// What a plan's first rung means, worked out for people and programs: shapes, time and memory of every node.
+// Works out a plan's first rung for people and programs: shapes, time and memory of every node.
 #pragma once
 
 #include <optional>
@@ -26,7 +26,7 @@ struct NodeReport {
   Vec3 spread = {};                 // Estimate::spread, axes exchanged as in the geometry
 };
 
-// Of a plan over several places.
+// Totals of a plan over several places.
 struct PlacesReport {
   int theta = 0;     // nodes before the GPU's own segment
   SpaceBytes bytes;  // of the whole plan, weights included
@@ -49,7 +49,7 @@ struct PlanReport {
 // the report.
 [[nodiscard]] Result<PlanReport> make_report(const Network& network, const Plan& plan, const Catalogue& catalogue,
                                              const DeviceSpec& spec);
-// Of a plan over several places, as plan_split() made it.
+// Makes the report of a plan over several places, as plan_split() made it.
 [[nodiscard]] Result<PlanReport> make_report(const Network& network, const SplitPlan& plan, const Catalogue& catalogue,
                                              const PlaceSpecs& specs);
 

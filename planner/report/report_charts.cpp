@@ -102,7 +102,7 @@ BarChart pipeline_chart(const PlacesReport& places) {
   return chart;
 }
 
-// Of a head that runs in slabs the seconds of all slabs.
+// Returns the node's seconds in one pass: those of all slabs if it is in a head that runs in slabs.
 Seconds seconds_in_pass(const PlanReport& report, const NodeReport& node) {
   const auto slabs = static_cast<double>(std::max<std::size_t>(1, report.geometry.head.begins.size()));
   const bool in_slabs = node.node >= 0 && node.node <= report.geometry.head.last;

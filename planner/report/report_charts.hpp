@@ -1,4 +1,4 @@
-// What the page of --report draws.
+// The values that the page of --report draws.
 #pragma once
 
 #include <vector>

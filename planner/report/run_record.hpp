@@ -1,4 +1,4 @@
-// What a run measured, as programs write it with --json, to be set beside what is predicted of a plan.
+// Measurements of a run, as programs write them with --json, to be set beside what is predicted of a plan.
 #pragma once
 
 #include <optional>

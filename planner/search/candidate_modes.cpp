@@ -8,7 +8,7 @@ namespace znni {
 namespace {
 
 constexpr std::size_t all_combinations_up_to = 4;
-constexpr std::size_t poolings_across = 2;  // of a stream, whose fragments may be made anew for each group
+constexpr std::size_t poolings_across = 2;  // of a stream, whose fragments may be computed again for each group
 
 // Groups of fragments of one pooling, from few large to many small: along z first, so that rows stay whole.
 std::vector<Vec3> splits(Vec3 stride) {
@@ -36,7 +36,8 @@ void add_plain(std::size_t poolings, std::set<Modes>& all) {
   }
 }
 
-// Every way to split each pooling's fragments, the input held; of the first pooling also anew.
+// Adds every way to split each pooling's fragments with the input held; for the first pooling also with the net run
+// again for each group.
 void add_groups(const std::vector<Vec3>& strides, std::size_t pooling, Modes& modes, std::set<Modes>& all) {
   if (pooling == strides.size()) {
     all.insert(modes);

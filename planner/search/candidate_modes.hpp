@@ -1,4 +1,4 @@
-// Which modes of the poolings a search looks at (planner/search/candidates.hpp says why these).
+// The modes of the poolings that a search looks at (planner/search/candidates.hpp says why these).
 #pragma once
 
 #include <vector>
@@ -9,10 +9,11 @@ namespace znni {
 
 using Modes = std::vector<PoolingMode>;  // one per pooling
 
-// Of patches. Every set once.
+// Returns the modes of patches. Every set once.
 [[nodiscard]] std::vector<Modes> patch_modes(const Network& network, Strategy strategy);
-// Of streams along z: fragments of one window along it; of the first pooling in groups too, held, or anew across the
-// stream; where the first makes as many groups as it can across, of the second too.
+// Returns the modes of streams along z: fragments of one window along it. Those of the first pooling may be in groups,
+// too, with its input held, or with the net run again across the stream. If the first makes as many groups as it can
+// across, those of the second may be, too.
 [[nodiscard]] std::vector<Modes> stream_modes(const Network& network);
 
 // A measure of how much runs more than once.

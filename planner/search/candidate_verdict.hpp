@@ -1,4 +1,4 @@
-// Whether a candidate geometry is out of a search, and why.
+// Tells whether a candidate geometry is out of a search, and why.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace znni {
 
-// What is known before any layer is described: what tensors alone take, but for those of the values `without`.
-// `kernels`: bytes of those of the network, of which there are copies where axes are exchanged.
+// Returns what is known before any layer is described: the bytes of tensors alone, except those of the values
+// `without`. `kernels`: bytes of the network's kernels, of which there are copies if axes are exchanged.
 [[nodiscard]] GeometryOptions tensors_of(const Geometry& geometry, std::int64_t kernels,
                                          const std::vector<std::size_t>& without = {});
 
@@ -25,7 +25,7 @@ struct CandidateVerdict {
   CandidateVerdict() = default;
   explicit CandidateVerdict(Kind of, std::string words = "") : kind(of), why(std::move(words)) {}
   static CandidateVerdict slower(double voxels_per_second);
-  // Whether what is known of a geometry's bytes already breaks a limit.
+  // Returns the verdict `memory` if what is known of a geometry's bytes already breaks a limit.
   static CandidateVerdict of_bytes(const GeometryOptions& options, const ChoiceLimits& limits);
 
   [[nodiscard]] bool is_in() const { return kind == Kind::in; }

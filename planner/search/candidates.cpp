@@ -79,7 +79,7 @@ Extents cut_volume(const Extents& extents, Vec3 volume, Vec3 fov, Vec3 shift, st
   return cut;
 }
 
-// Of modes in groups: cubes, and what cuts a volume, for they are many.
+// Chooses extents for modes in groups, which are many: cubes, and extents that cut a volume.
 std::set<Vec3> choose_few_extents(const Extents& extents, const SearchOptions& options, Vec3 fov, Vec3 shift) {
   Combinations combinations;
   combinations.add_cubes(extents, most_cubes, false);
@@ -134,7 +134,7 @@ Extents stream_extents(const Network& network, const Modes& modes, const SearchO
   return extents;
 }
 
-// Of every thickness the squares as far as each axis goes, each a little larger than the one before.
+// Adds the squares of every thickness as far as each axis goes, each a little larger than the one before.
 void add_squares(const Extents& extents, Combinations& combinations) {
   std::set<std::int64_t> edges(extents[1].begin(), extents[1].end());
   edges.insert(extents[2].begin(), extents[2].end());
@@ -265,7 +265,7 @@ SearchOptions some_strides_beyond_pinned(const Network& network, const SearchOpt
   return options;
 }
 
-// What patches, or steps of a stream, of these modes may read along each axis.
+// Adds the extents that patches, or steps of a stream, of these modes may read along each axis.
 void add_inputs(const Network& network, const Modes& modes, const SearchOptions& options, bool streamed,
                 std::vector<AxisExtents>& families) {
   std::optional<Vec3> beyond = patch_shift(network, modes, options.most_extent);

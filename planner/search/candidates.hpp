@@ -3,9 +3,9 @@
 //
 // Modes: plain or fragments, in all combinations for up to four poolings; for more, those with all plain poolings
 //   before all fragments: of two sets with equally many passes that one repeats less work and needs less memory.
-//   Where none is plain, every pooling's fragments also in groups (along z first, then y, then x), in all
-//   combinations for up to four poolings, one pooling at a time for more; groups hold the pooling's input, or, of
-//   the first pooling, run anew: what comes before a later one costs too much to be repeated.
+//   If none is plain, every pooling's fragments also in groups (along z first, then y, then x), in all
+//   combinations for up to four poolings, one pooling at a time for more. Groups hold the pooling's input; for the
+//   first pooling the net may also run again: what comes before a later one costs too much to be repeated.
 // Extents: every combination of legal extents where there are few enough. Otherwise up to 192 legal cubes; between
 //   two neighbouring cubes, the six patches that mix their edges; and all combinations of a geometric ladder
 //   of extents per axis. With a volume: also all combinations of the extents that cut its output into 1 to 8
@@ -13,18 +13,17 @@
 //   and what cuts the volume, in up to 4 parts. A net that looks at one plane at a time has patches, and steps,
 //   of up to 8 planes, and where there are no more, the halves of the largest extents are taken in all combinations:
 //   they cut planes without a rest.
-// Streams along z, and along y and x where net or volume differ there: fragments, those of the first pooling also in
-//   groups, held, or anew across the stream (which makes all offsets along itself of one window); where the first is
-//   split as far as it goes that way, the second too: little is kept then. New planes a step: 1 to 32 times the
-//   poolings' stride, at finer steps where they are few. Cross-sections: every one where combinations are few enough;
-//   otherwise squares, each 4 % larger than the one before, and with a volume also what cuts it into up to 4 parts per
-//   axis.
+// Streams along z, and along y and x if net or volume differ there: fragments, those of the first pooling also in
+//   groups, held, or computed again across the stream (which makes all offsets along itself of one window). If the
+//   first is split as far as it goes that way, so is the second: little is kept then. New planes a step: 1 to 32 times
+//   the poolings' stride, at finer steps where they are few. Cross-sections: all of them if combinations are few
+//   enough; otherwise squares, each 4 % larger than the one before, and with a volume also extents that cut it into up
+//   to 4 parts per axis.
 // S: powers of two. Beyond 1, where not every combination is taken, cubes alone: a larger patch does better
 //   than more patches, unless it runs out of legal extents.
 // SearchOptions::every_extent: all combinations of legal extents for every S, modes and stream, however many.
-// Pins (planner/plan/pins.hpp): pinned modes, also such as are not listed above, take the place of all others; a pinned
-// S
-//   that of the powers of two, enumerated as S of 1 is; of a pinned patch exactly its extents are taken, however large.
+// Pins (planner/plan/pins.hpp): pinned modes, also such as are not listed above, take the place of all others. A pinned
+//   S takes that of the powers of two, enumerated as S of 1 is. A pinned patch has exactly its extents, however large.
 #pragma once
 
 #include <vector>
@@ -47,10 +46,10 @@ inline constexpr std::int64_t candidate_limit = 20000;
 // apart, up to some strides beyond that patch. Along different axes they combine freely.
 [[nodiscard]] std::vector<AxisExtents> patch_extents(const Network& network, const SearchOptions& options);
 
-// Those that lie between `choice` and what is enumerated beside it. Of a stream: steps of up to two strides more or
-// less, edges of the cross-section up to 4 % longer. Of a patch: all combinations of the three next legal extents to
-// either side of its own, and all legal extents along one axis at a time. Legal ones, without `choice` itself; none
-// where the patch is pinned.
+// Returns the choices between `choice` and what is enumerated beside it. For a stream: steps of up to two strides more
+// or less, edges of the cross-section up to 4 % longer. For a patch: all combinations of the three next legal extents
+// to either side of its own, and all legal extents along one axis at a time. All are legal and differ from `choice`;
+// there are none if the patch is pinned.
 [[nodiscard]] std::vector<GeometryChoice> make_neighbours(const Network& network, const SearchOptions& options,
                                                           const GeometryChoice& choice);
 

@@ -27,8 +27,8 @@ struct LeadingRung {
   void offer(FoundRung rung, std::size_t number);
 };
 
-// Of a combination that combine() gave for this geometry and primitives of the catalogue. Seconds and voxels per second
-// are left to the caller.
+// Makes the rung of a combination that combine() gave for this geometry and primitives of the catalogue. Leaves seconds
+// and voxels per second to the caller.
 [[nodiscard]] FoundRung found_rung(const Network& network, Geometry geometry, const Assignment& assignment,
                                    const Catalogue& catalogue, const DeviceSpec& spec);
 

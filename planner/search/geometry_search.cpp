@@ -19,7 +19,7 @@ namespace {
 // Pairs of which every subset is looked at. Nets have one that a primitive computes, their first convolution's.
 constexpr std::size_t most_pairs = 4;
 
-// Of the first node of a pair: what is done is done by the second.
+// Options of the first node of a pair: the second does all the work.
 const LayerOptions left_to_the_pair = [] {
   LayerOption nothing;
   nothing.joined = true;
@@ -97,7 +97,7 @@ GeometrySearch::GeometrySearch(const Network& network, const DeviceSpec& spec, c
 
 GeometrySearch::~GeometrySearch() = default;
 
-// Of each candidate. Two families often take turns: with the head in slabs, and without.
+// Returns the family of each candidate. Two families often take turns: with the head in slabs, and without.
 GeometrySearch::Families GeometrySearch::families_of(const std::vector<GeometryChoice>& candidates) {
   using Entry = decltype(families_)::value_type;
   std::array<const Entry*, 2> last = {};
@@ -201,7 +201,7 @@ std::vector<std::vector<bool>> GeometrySearch::pairings(const Look& apart, const
   return subsets_of(between, values);
 }
 
-// Whether some primitive computes `node` and the pooling behind it: here, or at other extents.
+// Returns whether some primitive computes `node` and the pooling behind it: here, or at other extents.
 bool GeometrySearch::may_begin_pair(std::size_t node, const Look& apart) {
   const auto [own, next] = std::pair(forced_[node], forced_[node + 1]);
   if (own != nullptr && next != nullptr && own != next) return false;
@@ -303,7 +303,7 @@ GeometrySearch::Verdict GeometrySearch::describe(const RungQuery& query, double 
   return {};
 }
 
-// What nodes take at least, without asking a library: most candidates are out then.
+// Adds up the least times of nodes, without asking a library: most candidates are out then.
 GeometrySearch::Verdict GeometrySearch::time(const std::vector<std::size_t>& order, double to_beat, Look& found) {
   Seconds sum = 0;
   for (const std::size_t node : order) {

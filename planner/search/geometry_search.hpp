@@ -16,7 +16,7 @@
 
 namespace znni {
 
-// What a rung must keep; weights are counted in none of the bytes.
+// Limits that a rung must keep; no bytes include weights.
 struct RungQuery {
   std::int64_t total = saturated;  // bytes, persistent + transient
   std::int64_t persistent = saturated;
@@ -51,7 +51,7 @@ class GeometrySearch {
 
   // Why the last candidate that could not be computed at all could not: node and reasons. "" when all could.
   [[nodiscard]] const std::string& last_refusal() const { return last_refusal_; }
-  // Of first rungs again, after an earlier search with another query: what was worked out is kept, no refusal is.
+  // Begins a search of first rungs again, with another query: keeps what was worked out, forgets refusals.
   void begin() {
     smaller_ = false;
     last_refusal_.clear();

@@ -45,7 +45,7 @@ std::optional<std::int64_t> nearest(const std::vector<std::int64_t>& extents, st
 
 std::int64_t distance(Vec3 a, Vec3 b) { return std::abs(a.z - b.z) + std::abs(a.y - b.y) + std::abs(a.x - b.x); }
 
-// Of one family of patches the nearest cube, or any extents, on one side of `wanted`.
+// Returns the nearest cube of one family of patches on one side of `wanted`.
 std::optional<Vec3> nearest_cube(const AxisExtents& legal, Vec3 wanted, int rank, bool below) {
   std::vector<std::int64_t> edges;
   for (const std::int64_t edge : legal[2]) {
@@ -70,7 +70,7 @@ std::optional<Vec3> nearest_box(const AxisExtents& legal, Vec3 wanted, bool belo
   return box;
 }
 
-// Of all families; "" where there is none on that side.
+// Returns the nearest patch of all families, a cube if `wanted` is one; "" if there is none on that side.
 std::string nearest_text(const std::vector<AxisExtents>& families, Vec3 wanted, int rank, bool below) {
   std::optional<Vec3> best;
   for (const AxisExtents& legal : families) {

@@ -1,5 +1,5 @@
-// Whether a net has plans as they are pinned, and what the user can do where it has none. Each error is one line that
-// names the flag.
+// Checks whether a net has plans as they are pinned, and says what the user can do if it has none. Each error is one
+// line that names the flag.
 #pragma once
 
 #include "planner/search/search.hpp"

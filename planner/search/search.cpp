@@ -31,8 +31,8 @@ Result<void> check_extents(const Network& network, const SearchOptions& options)
                                                 " are looked at: give a smaller --max-extent"};
 }
 
-// Whether the bound on extents may have ended the search: the patch is as long as that, or more than half as long while
-// much memory is left, since good extents may lie beyond.
+// Returns whether the bound on extents may have ended the search: the patch is as long as the bound, or more than half
+// as long while much memory is left, because good extents may lie beyond.
 bool may_be_bounded(const Network& network, const Plan& plan, const SearchOptions& options) {
   const std::int64_t most = options.most_extent;
   if (options.volume && covers(Vec3::cube(most), *options.volume)) return false;

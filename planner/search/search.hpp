@@ -22,7 +22,7 @@ namespace znni {
 enum class Strategy { cpu, patches, layerwise, baseline };
 [[nodiscard]] std::string_view to_string(Strategy strategy);
 
-// How far a search is. It looks at several sets of candidates, one after the other.
+// Progress of a search. It looks at several sets of candidates, one after the other.
 struct SearchProgress {
   std::int64_t looked_at = 0;  // of the set in hand
   std::int64_t candidates = 0;
@@ -53,7 +53,7 @@ struct SearchOptions {
                                // combinations; true ends the search with the best so far
 };
 
-// What the search looked at, for --explain and tests. Filled only when asked for.
+// A search's record of what it looked at, for --explain and tests. Filled only if asked for.
 struct Refusal {
   int node = 0;
   std::string primitive;
@@ -80,7 +80,7 @@ struct SearchLog {
     bool chosen = false;
   };
   std::vector<Choice> choices;
-  // Of a machine with several: voxels per second of its best plans. 0 where nothing fits.
+  // Voxels per second of the best plans of a machine with several sockets; 0 if nothing fits.
   struct Sockets {
     double together = 0;  // all on the same patch
     double apart = 0;     // each on its own

@@ -73,8 +73,8 @@ RungQuery SearchSession::query_of_first() const {
   return query;
 }
 
-// What was found within less memory fits: none slower can win. A log shows some that are, and packing may have had
-// better luck with less memory.
+// Returns the best candidate. A plan found within less memory fits, so no slower one can win, except that a log shows
+// some that are slower, and that packing may have had better luck with less memory.
 std::optional<FoundRung> SearchSession::best_candidate(RungQuery query, std::vector<Candidate>* log) {
   const auto above = reached_.upper_bound(options_.memory_limit);
   query.floor = log != nullptr || above == reached_.begin() ? 0 : std::prev(above)->second;
@@ -138,9 +138,9 @@ void SearchSession::add_ladder(Plan& plan, Vec3 first_output, std::vector<Geomet
                     });
 }
 
-// Beside a stream whose columns run in several turns the best with one, in the same arena: it delivers as it goes,
-// where the output of the other would wait for the last turn. What smaller rungs are then measured by: its
-// cross-section is about as large as memory lets patches be.
+// Adds, beside a stream whose columns run in several turns, the best stream with one turn, in the same arena: it
+// delivers as it goes, while the output of the other waits for the last turn. Returns what smaller rungs are then
+// measured by: its cross-section is about as large as memory lets patches be.
 std::optional<Vec3> SearchSession::add_prompt_stream(Plan& plan, std::vector<GeometryChoice> candidates) {
   const GeometryChoice& first = plan.ladder.front().geometry;
   if (!first.streamed || has_one_turn(first.modes) || geometries_->stopped()) return std::nullopt;

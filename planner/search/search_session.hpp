@@ -17,9 +17,10 @@ class SearchSession {
   SearchSession(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
                 SearchOptions options);
 
-  // What search() returns with this memory limit, errors included. The first call pays for what all share: candidates,
-  // their geometries, the ways to compute each layer. Rising limits cost least, since what fits into one fits into the
-  // next. `log` is that of search(), but may name other reasons why a candidate was ruled out. One thread at a time.
+  // Returns what search() does with this memory limit, errors included. The first call pays for what all share:
+  // candidates, their geometries, the ways to compute each layer. Rising limits cost least, because what fits into one
+  // fits into the next. `log` is that of search(), but may name other reasons why a candidate was ruled out. One thread
+  // at a time.
   [[nodiscard]] Result<Plan> within(std::int64_t memory_limit, SearchLog* log = nullptr);
 
  private:

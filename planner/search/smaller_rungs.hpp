@@ -8,7 +8,8 @@
 
 namespace znni {
 
-// What smaller rungs are measured by: what a patch writes; of a stream the cube over its cross-section.
+// Returns the extents by which smaller rungs are measured: those that a patch writes, or the cube over a stream's
+// cross-section.
 [[nodiscard]] Vec3 measure_of(const Geometry& first);
 
 // Extents that a rung may write at most: it adds one and says what that writes; nothing where it added none.

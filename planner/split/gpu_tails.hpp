@@ -34,14 +34,14 @@ using TailNetworks = std::map<int, Network>;
 
 class GpuTails {
  public:
-  // Of one geometry. References must outlive it. What takes no less than `below` does not count, nor does what a `stop`
-  // breaks off.
+  // Searches the tails of one geometry. References must outlive it. A tail that takes no less than `below` does not
+  // count, nor does a search that `stop` breaks off.
   GpuTails(const Network& network, const Geometry& geometry, const DeviceSpec& gpu, FastestWays& ways,
            TailNetworks& networks, Precision coarsest, Seconds below, std::function<bool()> stop = {});
 
   // Strict ones first; in pairs only where there are some. `until`: the first node behind the cut.
   [[nodiscard]] std::vector<TailWay> ways(int until);
-  // Of the GPU's memory, however layers are computed.
+  // Returns the fewest bytes of the GPU's memory, however layers are computed.
   [[nodiscard]] std::int64_t least_bytes(int until, const TailWay& way);
   // The fastest. The error says why there is none, or that it is slower.
   [[nodiscard]] const Result<Tail>& find(int until, const TailWay& way);

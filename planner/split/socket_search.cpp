@@ -9,7 +9,7 @@
 namespace znni {
 namespace {
 
-// How many times the voxels of one socket all give. Of a volume some may have nothing to do at its end.
+// Returns how many times the voxels of one socket all sockets give. Some may have nothing to do at the end of a volume.
 double gain(const Network& network, const Plan& plan, int sockets, const std::optional<Vec3>& volume) {
   if (!volume) return sockets;
   const Result<Geometry> geometry = make_geometry(network, plan.ladder.front().geometry);
@@ -39,7 +39,7 @@ Result<Plan> search_apart(const Network& network, const DeviceSpec& machine, con
   return plan;
 }
 
-// Whether records had a part in it.
+// Returns whether records had a part in the prediction.
 bool is_known(const Prediction& predicted) { return predicted.basis != Basis::model || predicted.error > 0; }
 
 }  // namespace

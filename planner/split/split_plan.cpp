@@ -21,7 +21,8 @@
 namespace znni {
 namespace {
 
-// Of `limit` bytes of host RAM an eighth is left for rungs of the CPU.
+// Returns the budget of a plan: an eighth of the `limit` bytes of host RAM, beside the weights, is left for rungs of
+// the CPU.
 SpaceBytes budget_of(const SpaceBytes& machine, std::int64_t limit, std::int64_t weights) {
   const std::int64_t host = std::max<std::int64_t>(0, (limit - weights) / 8 * 7);
   return {host, machine.pinned > 0 ? std::min(machine.pinned, host) : host, machine.device};
@@ -96,7 +97,7 @@ struct Weighed {
   double voxels_per_second = 0;
 };
 
-// What patches must keep.
+// Limits that patches must keep.
 struct PatchQuery {
   SpaceBytes budget;
   std::optional<Vec3> volume;
@@ -209,7 +210,7 @@ class PatchSearch {
   Error reason_{ErrorCode::unsupported, "no legal patch"};
 };
 
-// As the rung's steps have them, each as often as it runs.
+// Returns the cost of the rung's steps, each as often as it runs.
 Cost cost_of(const Weighed& found) {
   return cost_of_steps(found.choice.rung, [&](const Segment& segment, const Step&) {
     const std::int64_t S = found.geometry.values[static_cast<std::size_t>(segment.first)].S;
@@ -230,8 +231,8 @@ SpaceBytes rest_of(const SpaceBytes& budget, const SpaceBytes& taken) {
   return {budget.host - taken.host - taken.pinned, budget.pinned - taken.pinned, budget.device - taken.device};
 }
 
-// Patches of about a half, a quarter and an eighth of the first per axis, and the smallest, in what memory is left.
-// None is streamed: a small volume ends before a stream has begun to pay.
+// Adds patches of about a half, a quarter and an eighth of the first per axis, and the smallest, in what memory is
+// left. Adds no streams: a small volume ends before a stream has begun to pay.
 void add_smaller(const Network& network, const std::vector<GeometryChoice>& candidates, const SpaceBytes& budget,
                  Vec3 largest, PatchSearch& search, SplitPlan& plan) {
   std::vector<std::pair<Vec3, GeometryChoice>> single;  // with what they write

@@ -1,9 +1,9 @@
 // Plans over several places: the strategies "gpu", "gpu-host-ram" and "cpu-gpu" of ZNNi (sections VI and VII),
 // predicted.
 //
-// Looked at are those of make_candidates() that segments of several places run: whole nets without a head in slabs,
-// every pooling plain or in fragments, those of the first pooling also in groups for which the net runs anew; and
-// streams of such nets. Where there are more than a few hundred, layers through host RAM are tried in some of
+// The search looks at those of make_candidates() that segments of several places run: whole nets without a head in
+// slabs, every pooling plain or in fragments, those of the first pooling also in groups for which the net runs again;
+// and streams of such nets. If there are more than a few hundred, it tries layers through host RAM in some of
 // them only: cubes, and streams over squares, of one input and all fragments.
 #pragma once
 

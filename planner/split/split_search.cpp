@@ -12,7 +12,7 @@
 namespace znni {
 namespace {
 
-// How small a share of the memory parts of layers through host RAM are tried in.
+// Most halvings of the memory in which parts of layers through host RAM are tried.
 constexpr int most_halvings = 8;
 
 Error refused(std::string message) { return {ErrorCode::unsupported, std::move(message)}; }
@@ -170,7 +170,7 @@ class SplitSearch::Look {
     }
   }
 
-  // Of one pass through the layers of host RAM.
+  // Returns the least time of one pass through the layers of host RAM.
   Seconds least_sum(const Cut& cut) {
     Seconds sum = 0;
     for (int node = cut.theta; node < cut.until; ++node) sum += divided_.least_seconds(node);
@@ -200,7 +200,7 @@ class SplitSearch::Look {
     return tail ? &*tail : nullptr;
   }
 
-  // Of the segment on the GPU, those that could fit; one that says nothing where there is no such segment.
+  // Returns the ways of the segment on the GPU that could fit; an empty one if there is no such segment.
   const std::vector<TailWay>& ways_that_fit(int until) {
     const auto [known, is_new] = ways_.try_emplace(until);
     if (is_new && until == nodes_) known->second.push_back(TailWay());

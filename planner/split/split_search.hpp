@@ -1,5 +1,5 @@
-// Which layers run where: the cuts of one geometry over CPU, host RAM and GPU, and the divisions and groups between
-// them. What crosses a cut is planar, and geometries are the caller's to try.
+// Chooses where layers run: the cuts of one geometry over CPU, host RAM and GPU, and the divisions and groups between
+// them. Tensors that cross a cut are planar, and the caller tries geometries.
 #pragma once
 
 #include <functional>
@@ -25,7 +25,7 @@ struct SplitChoice {
   SpaceBytes bytes;
 };
 
-// Which segments may stand before the GPU's own.
+// The segments that may stand before the GPU's own.
 struct CutLimits {
   bool head = true;               // on the CPU
   bool host_ram = true;           // through the GPU from host RAM
