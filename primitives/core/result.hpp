@@ -13,7 +13,7 @@
 
 namespace znni {
 
-// Only server/rpc/status_map.cpp turns these into gRPC codes.
+// Only server/rpc/base/status_map.cpp turns these into gRPC codes.
 enum class ErrorCode {
   invalid_argument,   // the caller's value is wrong
   not_found,          // a missing file, model or dataset
