@@ -23,7 +23,7 @@ inline constexpr int days_of_warning = 30;
 // days_of_warning days after `now`.
 [[nodiscard]] Result<std::vector<std::string>> check_pair(const PemFile& certificate, const PemFile& key,
                                                           std::time_t now);
-// The same of certificates of authorities, of which there is at least one.
+// Checks certificates of authorities in the same way; there must be at least one.
 [[nodiscard]] Result<std::vector<std::string>> check_authorities(const PemFile& authorities, std::time_t now);
 
 }  // namespace znni

@@ -21,7 +21,7 @@
 namespace znni {
 namespace {
 
-// Between a request to end and the end of a daemon whose standard error has no room, at most.
+// Longest time between a request to end and the end of a daemon whose standard error has no room.
 constexpr std::chrono::milliseconds last_lines{2000};
 
 bool stands_bare(std::string_view text) {

@@ -48,7 +48,7 @@ class Log {
  public:
   // Writes to standard error.
   explicit Log(LogFormat format);
-  // The same to `descriptor`, which stays the caller's; its end waits for a reader no longer than `patience`.
+  // Writes to `descriptor`, which stays the caller's; destruction waits for a reader no longer than `patience`.
   Log(LogFormat format, int descriptor, std::chrono::milliseconds patience);
   // Hands complete lines, without newline, to `write`, on the log's thread; up to `waiting` wait for it: for tests.
   Log(LogFormat format, std::function<void(std::string_view)> write, std::size_t waiting = most_waiting);

@@ -99,7 +99,7 @@ void tell(const Log& log, std::string_view level, const std::string& line) {
   log.info(line);
 }
 
-// Nothing for all models.
+// Returns the names of the models to load at the start; nothing: all models.
 std::optional<std::vector<std::string>> load_at_start(const Options& options) {
   const std::vector<std::string>& named = options.load_models;
   if (!options.explicit_control || std::find(named.begin(), named.end(), "*") != named.end()) return std::nullopt;
@@ -213,7 +213,7 @@ rpc::ListenOptions listen_options(const Options& options, const MemoryShares& sh
   return listen;
 }
 
-// All that a request over HTTP is answered from; must outlive the server.
+// Holds everything that answers requests over HTTP; must outlive the server.
 struct Observed {
   const ModelServer& models;
   const CallMetrics& calls;
@@ -278,7 +278,7 @@ void end(rpc::Server& server, const Options& options) {
   server.drain(options.exit_timeout_seconds);
 }
 
-// Until a signal comes; nothing where a job lost the GPU, which another process may use again.
+// Waits for a signal and returns it; nothing if a job lost the GPU, which another process may use again.
 std::optional<int> wait_for_end(const TerminationSignals& signals, const ModelServer& models) {
   constexpr std::chrono::milliseconds period{500};
   for (;;) {

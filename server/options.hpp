@@ -65,7 +65,7 @@ inline constexpr int exit_wrong_use = 2;
 // `arguments` without the program's name. `version_text` is what --version prints.
 [[nodiscard]] Command parse_options(std::span<const char* const> arguments, const std::string& version_text);
 
-// Every option by its name on the command line, as it is in effect.
+// Returns every option by its name on the command line, with the value that is in effect.
 [[nodiscard]] std::vector<std::pair<std::string, std::string>> describe(const Options& options);
 
 }  // namespace znni

@@ -35,8 +35,8 @@ class SecondSignal {
   // `signals` must outlive it.
   explicit SecondSignal(const TerminationSignals& signals) : signals_(signals) {}
 
-  // Any signal is the second from now on, until destroyed, but for the first `passed` ones: where the end began without
-  // a signal, the first may be a supervisor's. Where the system grants no thread for it, none is.
+  // Takes any signal from now on, until destroyed, as the second one, except the first `passed`: if the end began
+  // without a signal, the first may be a supervisor's. If the system grants no thread for it, no signal is the second.
   void watch(int passed = 0);
 
  private:

@@ -17,7 +17,7 @@ void watch_for_stuck(const StuckReason& stuck_reason, const Supervisor& supervis
     if (reason && !stuck) log.error("stuck: " + *reason + "; the process had better be started anew");
     if (!reason && stuck) log.info("no longer stuck");
     stuck = reason.has_value();
-    // One that is lost is made up for by the next.
+    // The next message makes up for a lost one.
     if (!stuck) static_cast<void>(supervisor.tell("WATCHDOG=1"));
   }
 }

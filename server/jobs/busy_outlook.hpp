@@ -1,4 +1,4 @@
-// On which rung a job is done soonest where it is not alone: others of its model are inside, or come with it.
+// Finds the rung on which a job ends soonest if it is not alone: others of its model are inside, or come with it.
 #pragma once
 
 #include <cstdint>

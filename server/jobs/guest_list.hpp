@@ -67,8 +67,8 @@ struct WaitEvents {
   std::function<void()> begun;    // it has its turn, or runs as a guest
 };
 
-// Until the job has run as a guest, which is then told, or has its turn: nothing. `again`: it was in line before, so
-// that it waits however many do. Errors as JobTurns::take().
+// Waits until the job has run as a guest, and returns its result, or until it has its turn, and returns nothing.
+// `again`: it was in line before, so it may wait however many do. Errors as JobTurns::take().
 [[nodiscard]] Result<std::optional<JobStatistics>> take_turn_or_run_as_guest(GuestList::Waiting& waiting,
                                                                              JobTurns& turns, bool again,
                                                                              const WaitEvents& events,

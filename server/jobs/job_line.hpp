@@ -21,9 +21,10 @@ class JobLine {
   JobLine(ModelSlot& slot, SharedDevice& shared, LoadedModel& model, const LogSink& log, std::span<VolumeJob> jobs,
           std::size_t together);
 
-  // One after the other, as ModelServer::run_all(). The first `together` in the line: others with free places in a
-  // batch may take them, and the next ones as those before them end. Voxels that are NaN or infinite are refused, or
-  // replaced and counted, as the model wants it: in memory before a job is in the line, else as its planes come. Once.
+  // Runs the jobs one after the other, as ModelServer::run_all(). The first `together` stand in the line, and the next
+  // ones as those before them end: jobs with free places in a batch may take them. Refuses voxels that are NaN or
+  // infinite, or replaces and counts them, as the model says: in memory before a job is in the line, otherwise as its
+  // planes come. To be called once.
   [[nodiscard]] Result<JobStatistics> run(const std::stop_token& stop);
 
  private:

@@ -11,7 +11,7 @@ namespace {
 constexpr int usual_rank = 2;
 constexpr std::chrono::milliseconds look_again{1};
 
-// Until `has_room` says yes or `stop` comes.
+// Waits until `has_room` returns true or `stop` comes.
 void wait_for_room(const std::stop_token& stop, const std::function<bool()>& has_room) {
   std::mutex mutex;  // guards nothing but the wait
   std::condition_variable_any never;

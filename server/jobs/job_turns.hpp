@@ -11,7 +11,7 @@ namespace znni {
 // Rank of a job in the queues for the protocol's priority: 1 goes first, 0 stands for 2, larger ones come later.
 [[nodiscard]] int rank_of_priority(int priority);
 
-// For the job's own thread; the queues must outlive it.
+// The turns of one job, used by its own thread; the queues must outlive it.
 class JobTurns {
  public:
   JobTurns(TurnQueue& model, TurnQueue& device, int rank) : model_(model), device_(device), rank_(rank) {}
@@ -20,8 +20,8 @@ class JobTurns {
   [[nodiscard]] Result<void> take(const std::stop_token& stop, const std::function<void()>& in_line = {});
   // Takes as take(), for a job that was in line before: however many wait.
   [[nodiscard]] Result<void> take_again(const std::stop_token& stop, const std::function<void()>& in_line = {});
-  // Between patches: lets those run who wait and are no less urgent, one patch of each in turn; and anybody for as long
-  // as `has_room` (may be empty) says that this job could not go on. Has both turns afterwards, or is `cancelled`.
+  // Called between patches. Lets waiting jobs run that are at least as urgent, one patch of each in turn, and any job
+  // while `has_room` (may be empty) says that this one cannot go on. Has both turns afterwards, or is `cancelled`.
   [[nodiscard]] Result<void> give_way(const std::stop_token& stop, const std::function<bool()>& has_room);
   // Returns whether give_way() would let a job run, or lend_device() if the job `keeps` the model's turn.
   [[nodiscard]] bool wanted(const std::function<bool()>& has_room, bool keeps = false) const;

@@ -1,4 +1,4 @@
-// All loaded models behind one thread-safe face: what the two front doors (ModelInfer and Volumes) talk to.
+// Serves all loaded models through one thread-safe interface, for the two front doors (ModelInfer and Volumes).
 // Owns the memory budget of the process: models at load, transport and output per request.
 #pragma once
 
@@ -140,8 +140,8 @@ class ModelServer {
   [[nodiscard]] virtual Result<JobOutlook> outlook(const std::string& name, const std::string& version,
                                                    const VolumeShape& input, ElementType output = ElementType::f32,
                                                    std::int64_t alike = 1) const = 0;
-  // In which parts a volume that outlook() takes is computed soonest, one after the other, while no other job is there:
-  // whatever runs now will have ended before the last of them. over_budget, with numbers, where not even then there is
+  // Returns the parts in which a volume that outlook() takes is computed soonest, one after the other, while no other
+  // job is there: jobs that run now will end before the last part. over_budget, with numbers, if not even then there is
   // memory for a job on any part; `cancelled` when `stop` came first.
   [[nodiscard]] virtual Result<VolumeCut> cut(const std::string& name, const std::string& version,
                                               const VolumeShape& input, ElementType output,
@@ -175,7 +175,7 @@ class ModelServer {
   // New jobs are refused at once; returns when those inside have ended and the model's memory is free.
   [[nodiscard]] virtual Result<void> unload(const std::string& name, std::stop_token stop) = 0;
 
-  // Not ready from now on, and nothing is loaded any more; jobs are taken as before. To be followed by drain().
+  // Makes the server not ready and loads nothing any more; takes jobs as before. To be followed by drain().
   virtual void retire() = 0;
   // Refuses new jobs; returns when running and queued ones have ended. After `timeout` seconds they are stopped, and
   // end `unavailable`.

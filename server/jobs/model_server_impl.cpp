@@ -313,7 +313,7 @@ class ModelServerImpl final : public ModelServer {
     return error;
   }
 
-  // In line with jobs as usual as they come: neither side keeps the other waiting for more than a turn.
+  // Returns a runner of work that waits in line with jobs of usual urgency: neither side waits for more than a turn.
   InTurn in_turn(const LoadedModel& model, const std::stop_token& stop) {
     return [this, &model, stop](const std::function<Result<void>()>& work) -> Result<void> {
       const Result<Turn> turn = shared_.turns.come_back(stop, rank_of_priority(0));

@@ -16,7 +16,7 @@ namespace znni {
 // Thread safe.
 class ModelSlot {
  public:
-  // At most `most_waiting` jobs wait while one runs, and as many in the lane.
+  // Lets at most `most_waiting` jobs wait while one runs, and as many in the lane.
   ModelSlot(ModelEntry entry, std::int64_t most_waiting);
 
   [[nodiscard]] const ModelEntry& entry() const { return entry_; }
@@ -71,16 +71,16 @@ class JobRecord {
   // The job under way waits for its turn, at first or once more.
   void in_line();
   void started();
-  // While it ran, others had its turn for so long: counts as waiting.
+  // Adds time for which others had the job's turn while it ran: it counts as waiting.
   void stood_aside(std::chrono::nanoseconds time) { aside_ += time; }
-  // Before its first patch.
+  // Returns the time that the job waited before its first patch.
   [[nodiscard]] Seconds queued() const { return std::chrono::duration<Seconds>(started_ - arrived_).count(); }
   [[nodiscard]] Seconds yielded() const { return std::chrono::duration<Seconds>(aside_).count(); }
   // A job of the request has computed that. Any thread, also behind ended().
   void gained(const JobGain& gain);
   // The job has ended well, with so many dense output voxels; the next one is under way.
   void ran(const JobStatistics& job, std::int64_t voxels);
-  // All have, where `error` is nullptr. Once.
+  // Ends the request, with success if `error` is nullptr. To be called once.
   void ended(const Error* error);
 
  private:
@@ -104,7 +104,7 @@ class JobRecord {
   void count(std::int64_t change);  // where it is now; likewise
   void show(bool shown);            // its voxels among those of running ones, or no more; likewise
   State state_ = State::arrived;
-  // Both guarded by the slot's mutex.
+  // The slot's mutex guards both.
   std::int64_t done_voxels_ = 0;
   bool is_shown_ = false;  // from its first start to its end
 };

@@ -15,7 +15,7 @@ class ModelSlots {
  public:
   using Handle = std::shared_ptr<ModelSlot>;  // shared by the table and everybody who found it
 
-  // In the place of the one that has its name, if there is one.
+  // Puts a slot in the place of the one that has its name, or adds it.
   void put(Handle slot);
   [[nodiscard]] std::vector<Handle> all() const;
   // not_found "Request for unknown model: ..."; "" is any version.

@@ -7,7 +7,7 @@
 namespace znni {
 namespace {
 
-// From a millisecond to hours: volumes differ.
+// Bounds of the histograms in seconds, from a millisecond to hours: volumes differ.
 constexpr std::array<double, 15> bounds = {0.001, 0.003, 0.01, 0.03, 0.1,  0.3,  1,    3,
                                            10,    30,    100,  300,  1000, 3000, 10000};
 

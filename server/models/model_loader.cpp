@@ -23,7 +23,7 @@ constexpr Seconds quick_start = 2.0;
 constexpr std::int64_t part_bytes = std::int64_t{64} << 20;
 constexpr std::chrono::milliseconds turn_length{100};
 
-// All but the memory of the smallest rung, in parts.
+// Returns all memory but that of the smallest rung, in parts.
 std::vector<ByteRange> parts_left(const Engine& engine) {
   const ByteRange touched = engine.memory_of(engine.plan().ladder.size() - 1);
   const std::int64_t end = engine.memory().bytes;

@@ -1,4 +1,4 @@
-// From the files of a model to an engine that has run: reads, plans, reserves, warms up.
+// Makes an engine that has run from the files of a model: reads, plans, reserves, warms up.
 #pragma once
 
 #include <functional>

@@ -87,7 +87,8 @@ Result<void> save(const Plan& plan, const fs::path& file) {
 constexpr const char* why_pruned =
     "for 30 days it was not used, or 16 others for its network and machine were used since";
 
-// In the plan directory, else where it lives as long as the machine's temporary files do.
+// Writes the plan to the first of `files` that can be written: in the plan directory, or in a folder that lives as long
+// as the machine's temporary files.
 void keep(const Plan& plan, std::span<const fs::path> files, const LogSink& log) {
   if (files.empty()) return;
   const Result<void> saved = save(plan, files.front());
@@ -126,7 +127,8 @@ Result<Plan> make_plan(const Network& network, std::int64_t memory, const PlanCo
   return plan;
 }
 
-// In the order in which they are looked at; `roots`: the plan directory, and what is in its place.
+// Returns plan files in the order in which they are tried; `roots`: the plan directory, and the folder that replaces
+// it.
 std::vector<PlanFile> plan_files(const ModelEntry& entry, const Network& network, std::int64_t memory,
                                  const PlanContext& context, std::span<const fs::path> roots) {
   std::vector<PlanFile> files = {{entry.plan_file}};

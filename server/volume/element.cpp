@@ -14,7 +14,7 @@ constexpr std::uint32_t infinite_half = 0x7c00U;
 constexpr std::uint32_t least_normal = 113U << 23U;
 constexpr std::uint32_t too_large = 0x477ff000U;
 
-// All ones where `condition` holds.
+// Returns all ones if `condition` holds, otherwise zero.
 constexpr std::uint32_t mask(bool condition) { return 0U - static_cast<std::uint32_t>(condition); }
 
 // These functions are for loops that compilers vectorize. Hence choices are masks, which never become branches, and the
@@ -56,7 +56,7 @@ inline std::uint8_t float_to_byte(float value) {
   return static_cast<std::uint8_t>(static_cast<std::int32_t>(within + 0.5F));
 }
 
-// One element of type T at `data`, as float.
+// Returns the element of type T at `data` as a float.
 template <class T>
 float load(const std::byte* data) {
   T value;

@@ -22,7 +22,7 @@ Inside inside(Vec3 start, Vec3 window, Vec3 volume) {
   return {first, max(min(volume - start, window), first)};
 }
 
-// One z plane of one image of one window.
+// Reads one z plane of one image of one window.
 class PlaneReader {
  public:
   PlaneReader(const PlaneSource& volume, const Normalisation& normalisation, const TensorView& in, int axis)

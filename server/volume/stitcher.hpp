@@ -20,8 +20,8 @@ struct StitchTarget {
   OutputSlab slab;  // holds every dense plane the place owns
 };
 
-// For one geometry, whose axes the places have; slabs have the volume's. Knows, per axis, which fragment holds a dense
-// coordinate; allocates only when built.
+// Stitches the outputs of one geometry, whose axes the places have; slabs have the volume's. Knows, per axis, which
+// fragment holds a dense coordinate; allocates only when built.
 class Stitcher {
  public:
   explicit Stitcher(const Geometry& geometry);

@@ -20,7 +20,7 @@ Error invalid(std::string message) { return {ErrorCode::invalid_argument, std::m
 
 std::string reason() { return std::system_category().message(errno); }
 
-// One name, nothing that walks through folders.
+// Returns whether `key` is one name, not a path through folders.
 bool is_name(std::string_view key) {
   if (key.starts_with('/')) key.remove_prefix(1);
   const auto plain = [](char c) { return c > ' ' && c < 0x7F && c != '/'; };

@@ -59,7 +59,7 @@ using RegionHandle = std::shared_ptr<const SharedRegion>;
 // Thread safe.
 class SharedRegions {
  public:
-  // Each region keeps a descriptor.
+  // Allows `most` regions, each of which keeps a descriptor.
   explicit SharedRegions(std::size_t most = 1024) : most_(most) {}
 
   // False, and nothing is changed, when the name is taken. unavailable when there are too many.

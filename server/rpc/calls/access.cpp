@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view scheme = "bearer ";  // any case is right (RFC 9110, 11.1)
 
-// In a time that does not depend on where they differ.
+// Compares two tokens in a time that does not depend on where they differ.
 bool same(std::string_view found, const std::string& token) {
   if (token.empty() || found.size() != token.size()) return false;
   unsigned difference = 0;

@@ -24,7 +24,7 @@ class Guard {
   // Looks for `authorization: Bearer <token>` among the call's metadata. UNAUTHENTICATED without a token that is ours,
   // PERMISSION_DENIED with one that is for something else; a manager may infer too.
   [[nodiscard]] grpc::Status check(const grpc::ServerContext& context, Access access) const;
-  // The same for the value of the header, "" where there is none.
+  // Checks the value of the header in the same way; "" if there is none.
   [[nodiscard]] grpc::Status check(std::string_view authorization, Access access) const;
 
  private:

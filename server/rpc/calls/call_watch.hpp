@@ -42,7 +42,7 @@ class WatchedCall {
   std::shared_ptr<State> state_;  // shared with the watch, which may be asking while the call ends
 };
 
-// Until the next question when the youngest call is of this age: a twentieth of it, from 10 to 50 ms.
+// Returns the pause until the next question if the youngest call has this age: a twentieth of it, from 10 to 50 ms.
 [[nodiscard]] std::chrono::milliseconds pause_between_probes(std::chrono::milliseconds age);
 
 class CallWatch {

@@ -76,7 +76,7 @@ class RawService : public grpc::Service {
     add(path, grpc::internal::RpcMethod::NORMAL_RPC, new Handler(door_, method, static_cast<Self&>(*this), serve));
   }
 
-  // One message and its answer, read and sent when we say so.
+  // Adds a method of one message and its answer, which are read and sent when we say so.
   template <class Self, class Response>
   void add_streamed(const char* path,
                     grpc::Status (Self::*serve)(grpc::ServerContext*,

@@ -26,7 +26,7 @@ struct RefusedCall {
   std::int64_t most_bytes = 0;    // that all requests have
 };
 
-// One of `refusals`; "" for what is none: a caller that gave up, a fault of ours.
+// Returns one of `refusals`; "" if the call was not refused: a caller that gave up, a fault of ours.
 [[nodiscard]] std::string_view refusal_of(ErrorCode code, const RefusedCall& call);
 
 }  // namespace znni::rpc

@@ -118,7 +118,7 @@ void ConnectionListener::accept_from(const ListeningSocket& listening) {
     if (has_no_more(error)) return;
     if (lacks_descriptors(error) && !shed(listening)) return;
     if (lacks_memory(error)) is_out_ = true;
-    // All else is the fault of one connection: it was closed before it was accepted.
+    // Other errors concern one connection alone: it was closed before it was accepted.
   }
 }
 
@@ -141,8 +141,8 @@ void ConnectionListener::take(const ListeningSocket& listening, OwnedDescriptor 
   }
 }
 
-// One that is not accepted would keep the socket ready for ever: it gets the spare descriptor, and is closed. False
-// when there was none: the system misses the descriptor first.
+// Accepts a connection with the spare descriptor and closes it, because one that is not accepted would keep the socket
+// ready for ever. Returns false if there was no connection: the system misses the descriptor first.
 bool ConnectionListener::shed(const ListeningSocket& listening) {
   spare_.reset();
   OwnedDescriptor connection = accepted(listening);

@@ -12,7 +12,7 @@
 namespace znni::rpc {
 namespace {
 
-// Nothing for what is not an open socket.
+// Returns the inode of an open socket; nothing if `descriptor` is not one.
 std::optional<ino_t> inode_of(int descriptor) {
   struct stat facts {};
   if (fstat(descriptor, &facts) != 0 || !S_ISSOCK(facts.st_mode)) return std::nullopt;

@@ -24,7 +24,7 @@ class ImageOutput {
   [[nodiscard]] Result<void> deliver(const OutputSlab& slab);
   // A slab that will not be delivered.
   void abandon(const OutputSlab& slab);
-  // Every plane was delivered.
+  // Returns whether every plane was delivered.
   [[nodiscard]] bool complete() const { return delivered_ == shape_.n.z; }
 
  private:

@@ -1,5 +1,4 @@
-// One message of ModelInfer and its answer, as the unary call, the stream and the request over HTTP have them in
-// common.
+// Handles one message of ModelInfer and its answer, for the unary call, the stream and the request over HTTP.
 #pragma once
 
 #include <grpcpp/server_context.h>

@@ -17,7 +17,7 @@ namespace znni::rpc {
                                             inference::SystemSharedMemoryStatusResponse& response);
 // UNIMPLEMENTED, naming the option that allows it.
 [[nodiscard]] grpc::Status shared_memory_is_off();
-// The same to callers who are not on this host.
+// UNIMPLEMENTED, for callers on other hosts.
 [[nodiscard]] grpc::Status shared_memory_is_local();
 
 }  // namespace znni::rpc

@@ -44,8 +44,8 @@ class InferStreamCall {
     return std::max(door_.limits.wire.most_request_bytes, door_.limits.wire.most_response_bytes);
   }
 
-  // Between two requests the stream does not hold up a server that ends. The gate is asked first: a stream that reads
-  // after that finds it closed when it has read, so that no request is cut off that would be answered.
+  // Returns why the stream ends, for example because the server ends between two requests. Asks the gate first: a
+  // stream that reads after that finds it closed when it has read, so no request is cut off that would be answered.
   std::optional<Error> why_to_end() {
     if (!door_.gate.closed() || !is_reading_) return gone_or_stalled(context_, stall_);
     end_call(context_, shutting_down());

@@ -14,7 +14,7 @@ using google::protobuf::Descriptor;
 using google::protobuf::FieldDescriptor;
 using google::protobuf::internal::WireFormatLite;
 
-// More than the largest of our messages has without what its fields point to, with its place in a map or a list.
+// Upper bound on the bytes of a message without what its fields point to, with its place in a map or a list.
 constexpr std::int64_t message_bytes = 768;
 constexpr std::int64_t string_bytes = 96;   // likewise of a string
 constexpr std::int64_t unknown_bytes = 96;  // likewise of an unknown field

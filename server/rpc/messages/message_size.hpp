@@ -11,9 +11,9 @@
 
 namespace znni::rpc {
 
-// At least the bytes that a message of this type takes once `wire` is parsed, unknown fields and what repeated ones
-// reserve included; what is counted ends soon after it passes `most`. invalid_argument where the wire is no such
-// message, or has groups, or messages within messages beyond any that we know.
+// Returns at least the bytes that a message of this type takes once `wire` is parsed, unknown fields and the reserve of
+// repeated ones included; counting ends soon after it passes `most`. invalid_argument if the wire is not such a
+// message, has groups, or nests messages deeper than any that we know.
 [[nodiscard]] Result<std::int64_t> parsed_bytes(const google::protobuf::Descriptor& type,
                                                 google::protobuf::io::ZeroCopyInputStream& wire, std::int64_t most);
 

@@ -23,9 +23,9 @@ struct InferRequest {
   std::optional<RegionRange> output_region;  // where the output goes
 };
 
-// One input, [N,C,Z,Y,X] ([N,C,Y,X] for 2D nets, [N,C,X] for 1D ones), raw, typed or in shared memory, bytes that
-// match the shape; at most the model's one output asked for. Extents are compared with the field of view by
-// ModelServer::outlook().
+// Requires one input, [N,C,Z,Y,X] ([N,C,Y,X] for 2D nets, [N,C,X] for 1D ones), raw, typed or in shared memory, with
+// bytes that match the shape, and a request for no other output than the model's one. ModelServer::outlook() compares
+// extents with the field of view.
 [[nodiscard]] Result<InferRequest> check_infer_request(const inference::ModelInferRequest& request,
                                                        const ModelInfo& model);
 

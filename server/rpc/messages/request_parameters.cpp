@@ -20,7 +20,7 @@ Error wrong_kind(const std::string& key, std::string_view expected) {
   return {ErrorCode::invalid_argument, "request parameter " + in_quotes(key) + ": expected " + std::string(expected)};
 }
 
-// Nothing when it is no integer. What does not fit is the largest.
+// Returns an integer parameter, clamped to the largest; nothing if it is not an integer.
 std::optional<std::int64_t> integer(const InferParameter& parameter) {
   if (parameter.has_int64_param()) return parameter.int64_param();
   if (!parameter.has_uint64_param()) return std::nullopt;

@@ -27,7 +27,7 @@ class Pace {
   std::optional<Time> last_;
 };
 
-// For the job's own thread.
+// Used by the job's own thread.
 class SlabSender {
  public:
   // False when the client is gone. Called on the sender's thread.
@@ -49,14 +49,14 @@ class SlabSender {
   [[nodiscard]] Result<void> deliver(const OutputSlab& slab);
   // A slab that will not be delivered.
   void abandon(const OutputSlab& slab) { blocks_.give_back(slab.data); }
-  // At most five a second, one waiting, and the last.
+  // Sends progress, at most five times a second and one waiting at a time; always the last.
   void progress(const JobProgress& progress);
   // Waits until all is sent. cancelled when the client is gone.
   [[nodiscard]] Result<void> finish();
 
-  // Both after finish().
+  // Valid after finish().
   [[nodiscard]] std::int64_t sent_bytes() const { return offset_ - first_offset_; }
-  // Every plane was sent.
+  // Returns whether every plane was sent.
   [[nodiscard]] bool complete() const { return sent_planes_ == output_.n.z; }
 
  private:

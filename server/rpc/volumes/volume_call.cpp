@@ -125,7 +125,7 @@ Result<void> VolumeCall::lease(const Accepted& accepted) {
       accepted.in_memory ? left : std::clamp<std::int64_t>(accepted.outlook.input_planes, 1, left);
   const std::int64_t list_bytes = accepted.outlook.list_bytes;
   wanted_bytes_ = add(add(mul(slabs, volume_bytes(slab)), mul(least, plane)), list_bytes);
-  // Before any input that is read ahead, which is had where there is memory for it.
+  // Reserves output before input that is read ahead, which is leased only if there is memory for it.
   if (Result<void> reserved = blocks_.reserve(volume_bytes(slab), slabs); !reserved) return reserved;
   const std::int64_t ahead = std::clamp(door_.limits.most_input_bytes / plane, least, left);
   std::int64_t input_bytes = mul(ahead, plane);

@@ -1,6 +1,6 @@
-// One stream of znni.v1.Volumes from header to done: a thread receives input into a ring of planes, the handler's own
-// computes what has come, and a third sends what is computed. Everything it holds is given back when it ends, however
-// it ends: a client killed in mid-stream ends only its own job.
+// Serves one stream of znni.v1.Volumes from header to done: a thread receives input into a ring of planes, the
+// handler's own computes what has come, and a third sends what is computed. The call gives everything back when it
+// ends, however it ends: a client killed in mid-stream ends only its own job.
 #pragma once
 
 #include <grpcpp/server_context.h>
@@ -42,7 +42,7 @@ class VolumeCall {
     JobOutlook outlook;  // of the planes that are left
     VolumeShape output;  // of the whole volume, plane_major
     std::string token;   // to go on with when this stream breaks
-    // All of it is received before the job begins: its model wants that, or it is one batch that shares with others.
+    // The whole input is received before the job begins: its model needs that, or it is one batch that others share.
     bool in_memory = false;
   };
   using Clock = std::chrono::steady_clock;
