@@ -58,7 +58,7 @@ void write_message(int pipe, const ChildMessage& message) {
   }
 }
 
-// Both ends of a pipe, closed at the end.
+// Owns both ends of a pipe and closes them.
 class Pipe {
  public:
   Pipe() { open_ = ::pipe2(ends_.data(), O_CLOEXEC) == 0; }

@@ -1,4 +1,4 @@
-// One function per alternative of a std::variant: std::visit(Overloaded{...}, variant).
+// Joins one function per alternative of a std::variant: std::visit(Overloaded{...}, variant).
 #pragma once
 
 namespace znni {

@@ -8,8 +8,8 @@
 
 namespace znni {
 
-// On a terminal: one line, written over, from the second second on. Elsewhere a line every 30 s. The line is
-// wiped when the object goes.
+// Shows progress. On a terminal it writes one line again and again, from the second second on, and wipes it when the
+// object goes. Elsewhere it writes a line every 30 s.
 class Progress {
  public:
   using Clock = std::function<std::chrono::steady_clock::time_point()>;

@@ -10,7 +10,7 @@ namespace znni {
 
 using TextRow = std::vector<std::string>;
 
-// One line per row, two blanks between columns; columns that hold numbers alone (below the first row) are
+// Returns one line per row, two blanks between columns; columns that hold numbers alone (below the first row) are
 // aligned right. Each line begins with `indent` and has no blanks at its end.
 [[nodiscard]] std::string text_table(const std::vector<TextRow>& rows, const std::string& indent = "  ");
 

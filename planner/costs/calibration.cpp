@@ -11,7 +11,7 @@ constexpr std::size_t enough_errors = 4;
 // Most rows of one primitive that are predicted. More would tell its error no better, and each is predicted from all
 // the others.
 constexpr std::size_t most_predicted = 256;
-// No correction is taken to be nearer than this.
+// Least error of a correction.
 constexpr double least_error = 0.02;
 
 double quantile(std::vector<double>& values, double share) {

@@ -53,7 +53,7 @@ class Calibration {
     double before_median = 0;  // the same of the formulas alone
     double before_ninth = 0;
   };
-  // By name of primitive.
+  // Returns the residuals, sorted by the name of the primitive.
   [[nodiscard]] std::vector<Residuals> residuals() const;
 
  private:
@@ -83,7 +83,7 @@ class Calibration {
   bool mean(const Rows& rows, const Without& without, const Row& question, double of_before, double& result) const;
   // Returns the mean of rows of any size, beside the formula.
   [[nodiscard]] double mean_of_all(const Rows& rows, const Without& without) const;
-  // From all rows of the primitive down to those of the level `nearest`; false when no row is left at that one.
+  // Predicts from all rows of the primitive down to those of the level `nearest`; false if no row is left at that one.
   bool predict(std::size_t nearest, const Observation& of, const Without& without, double& result) const;
   [[nodiscard]] double error_of(std::size_t level, const std::string& primitive) const;
   // Per primitive, and of "", of all: errors of predictions.

@@ -15,10 +15,10 @@ namespace {
 
 // Fewer than these tell nothing of a variance.
 constexpr std::size_t enough = 8;
-// So many deviations of noise are taken to be real: of a row off its line, and of the step between two rows.
+// Deviations of noise beyond which a difference is real: of a row from its line, and of the step between two rows.
 constexpr double deviations_of_row = 4;
 constexpr double deviations_of_jump = 3;
-// So many standard errors above zero, a mean may be zero.
+// Standard errors by which a mean may be above zero by chance.
 constexpr double errors_of_chance = 2;
 // A layer takes so much more or less in another process, however well the samples of one agree.
 constexpr double deviation_of_processes = 0.01;

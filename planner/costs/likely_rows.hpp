@@ -23,7 +23,7 @@ struct NoisyRow {
   double work = 0;      // above zero
   Seconds seconds = 0;  // above zero
   RowNoise noise;
-  // The same for rows of other curves that a fast size would make fast as well: operation, window and extents.
+  // Equal for rows of other curves that a fast size would make fast as well: operation, window and extents.
   std::string extents;
 };
 using NoisyCurve = std::vector<NoisyRow>;

@@ -19,7 +19,7 @@ std::string_view images(std::string_view shape) {
 
 constexpr std::string_view fragments_part = "fragments of ";
 
-// From `word` up to the next comma; "" where it does not occur.
+// Returns the text from `word` up to the next comma; "" if it does not occur.
 std::string_view part_from(std::string_view problem, std::string_view word) {
   const std::size_t begin = problem.find(word);
   if (begin == std::string_view::npos) return {};

@@ -58,7 +58,7 @@ class Pieces {
 
 using Parsed = std::optional<LayerProblem>;
 
-// Nothing where an activation was begun and not understood.
+// Reads an activation, if there is one; nothing if it was begun and not understood.
 std::optional<Activation> activation(Pieces& pieces) {
   if (pieces.is_empty()) return Activation{};
   constexpr std::array kinds = {ActivationKind::relu, ActivationKind::leaky_relu, ActivationKind::elu,

@@ -38,7 +38,7 @@ struct WayKey {
   auto operator<=>(const WayKey&) const = default;
 };
 
-// One record, with what it tells of its noise.
+// A record, with what it tells of its noise.
 struct RecordedRow {
   ShapedRow shaped;
   std::string kernel;  // problem_class() of the problem
@@ -120,7 +120,7 @@ class RowTable {
     rows.of_family[family].push_back({{input_shape(problem, 0), row}, problem_class(record.problem), noise_of(record)});
   }
 
-  // After the last add().
+  // Smooths the rows, builds their curves and finds the errors. To be called after the last add().
   void finish() {
     std::vector<double> inside;
     std::vector<double> outside;
@@ -142,7 +142,7 @@ class RowTable {
       }
     }
     inside_ = error_of(inside);
-    // Nothing is better known beyond the rows than between them.
+    // The error beyond the rows is at least that between them.
     outside_ = std::max(inside_, error_of(outside));
     strange_ = std::max(outside_, error_of(strange));
   }
@@ -151,7 +151,7 @@ class RowTable {
     CurvePoint point;
     Cost cost;
   };
-  // Nothing where no row is like the problem, or the problem is recorded to be too large.
+  // Returns the answer to a problem; nothing if no row is like it, or if records say that it is too large.
   [[nodiscard]] std::optional<Answer> answer(const LayerProblem& problem, const WayKey& way) const {
     const auto rows = ways_.find(way);
     if (rows == ways_.end()) return std::nullopt;
@@ -192,7 +192,7 @@ class RowTable {
     });
   }
 
-  // Every family's rows predicted by the class without it.
+  // Returns the errors of every family's rows, predicted by the class without the family.
   static std::vector<double> errors_of_strangers(const std::map<std::string, std::vector<SizedRow>>& families) {
     std::vector<double> errors;
     if (families.size() < 2) return errors;

@@ -1,4 +1,4 @@
-// Between recorded sizes of one way to compute one kind of problem.
+// Interpolates between recorded sizes of one way to compute one kind of problem.
 #pragma once
 
 #include <vector>
@@ -7,7 +7,7 @@
 
 namespace znni {
 
-// One record, by its size.
+// A record, by its size.
 struct SizedRow {
   double work = 0;   // direct_flops() of the problem
   double bytes = 0;  // of the tensors it reads and writes
@@ -29,7 +29,7 @@ struct CurvePoint {
 // largest row in proportion to the tensors' bytes, but where all rows keep the same. On a row: that row.
 class RowCurve {
  public:
-  // At least one row; works, bytes and seconds above zero.
+  // Requires at least one row, and works, bytes and seconds above zero.
   explicit RowCurve(std::vector<SizedRow> rows);
 
   [[nodiscard]] CurvePoint at(double work, double bytes) const;

@@ -7,7 +7,7 @@ namespace {
 
 constexpr double least_repeatability = 0.02;
 
-// All that tells a record from others.
+// Returns all that tells a record from others.
 std::string key(const TimingRecord& record) {
   return record.primitive + "|" + std::to_string(record.version) + "|" + to_string(record.variant) + "|" +
          to_string(record.in) + "|" + to_string(record.out) + "|" + record.problem + "|" + record.device + "|" +

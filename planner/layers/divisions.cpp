@@ -28,7 +28,7 @@ std::vector<std::int64_t> even_parts_of(std::int64_t all) {
   return parts;
 }
 
-// From large parts to small ones.
+// Returns the divisions of a convolution, from large parts to small ones.
 std::vector<hybrid::SubLayers> divisions_of(const ConvProblem& conv) {
   std::vector<hybrid::SubLayers> divisions;
   const auto add = [&](const Division& division) {

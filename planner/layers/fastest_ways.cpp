@@ -96,7 +96,7 @@ FastestWays::Ways FastestWays::find(const LayerProblem& problem) {
             Error{ErrorCode::unsupported, "no primitive computes " + to_string(problem) + " from planar to planar"}};
   for (std::size_t i = 0; i < sources_.size(); ++i) {
     const auto& [primitive, slow] = sources_[i];
-    // In float32 all is planar: what is slower there is no way.
+    // In float32 all formats are planar, so a slower primitive offers nothing.
     const bool too_slow = slow && coarsest_ == Precision::fp32 && primitive->least_time(problem, spec_) > fastest;
     if (slow && !too_slow) all[i] = described(problem, *primitive);
     for (std::size_t at = 0; at < precisions; ++at) {

@@ -19,9 +19,10 @@ class FastestWays {
   FastestWays(DeviceKind kind, const DeviceSpec& spec, const Catalogue& catalogue, CostSource& costs,
               Precision coarsest = Precision::fp32);
 
-  // From planar to planar in float32 throughout: as a step of node 0, with seconds, basis and error of its cost; of
-  // equals the first. `unsupported` where nothing computes it so. What `costs` says by model of a GPU counts for
-  // nothing beside the formula: records that corrected it would be the CPU's. Valid as long as the table.
+  // Returns the fastest way from planar to planar in float32 throughout, as a step of node 0, with seconds, basis and
+  // error of its cost; of equals the first. `unsupported` if no primitive computes it so. On a GPU the formula counts
+  // in place of what `costs` says by model, because records that corrected it would be the CPU's. Valid as long as the
+  // table.
   const Result<Step>& get(const LayerProblem& problem);
 
   // The same, one for each two edge formats of `precision` that something reads and writes, no coarser than it.
@@ -42,7 +43,7 @@ class FastestWays {
     Result<Step> planar;
   };
   const Ways& ways_of(const LayerProblem& problem);
-  // By source, nothing of slow ones.
+  // Returns the ways by source; those of slow sources are empty.
   const std::vector<Within>& quick_ways_of(const LayerProblem& problem);
   [[nodiscard]] Ways find(const LayerProblem& problem);
   [[nodiscard]] bool offers_nothing(const LayerProblem& problem, const Primitive& primitive) const;

@@ -1,6 +1,6 @@
-// In which format each tensor of a network lies that one device runs, and which primitive computes each layer then:
-// the least sum of seconds. A layer may read and write formats as its primitives do; where a tensor is wanted in
-// another one, a reorder is a cost of its own, once per tensor. Input and output are planar.
+// Chooses the format of each tensor of a network that one device runs, and the primitive of each layer, for the least
+// sum of seconds. A layer may read and write formats as its primitives do; if a tensor is needed in another one, a
+// reorder is a cost of its own, once per tensor. Input and output are planar.
 #pragma once
 
 #include <functional>
@@ -35,8 +35,8 @@ class FormatSearch {
   // References must outlive it.
   FormatSearch(const FormatProblem& problem, FastestWays& ways);
 
-  // No choice takes less in sum; less than that as soon as `enough` says so of what is known, first without asking a
-  // library. `unsupported` where nothing computes a layer.
+  // Returns a lower bound on the sum of every choice; a smaller one as soon as `enough` returns true for what is known,
+  // first without asking a library. `unsupported` if no primitive computes a layer.
   [[nodiscard]] Result<Seconds> least(const std::function<bool(Seconds)>& enough);
   // Exact as long as no more than six values are alive at once: one state per format of each, node after node. Beyond,
   // the fastest states alone are followed, and the one in planar throughout. Of equals the one whose formats come
@@ -44,7 +44,7 @@ class FormatSearch {
   [[nodiscard]] Result<FormatChoice> best();
 
  private:
-  // One layer, or two at once.
+  // A layer, or two at once.
   struct Unit {
     int first = 0;
     int last = 0;

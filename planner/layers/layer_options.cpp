@@ -132,7 +132,7 @@ Seconds OptionTable::least_seconds(const LayerProblem& problem, const std::vecto
   return entry_of({problem, uses, only, history}).least;
 }
 
-// With what is found at once. Who asks for the same meanwhile waits.
+// Returns the entry of a key with the options that are found at once. A thread that asks for the same meanwhile waits.
 OptionTable::Entry& OptionTable::entry_of(const Key& key) {
   const std::size_t hash = Hash()(key);
   Shard& shard = shards_[(hash >> 48U) % shards_.size()];

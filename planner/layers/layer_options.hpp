@@ -24,7 +24,7 @@ struct InputUse {
   auto operator<=>(const InputUse&) const = default;
 };
 
-// One estimate of one primitive. `peak` counts whole buffers of buffer_alignment bytes, as pack() does.
+// An estimate of a primitive. `peak` counts whole buffers of buffer_alignment bytes, as pack() does.
 struct LayerOption {
   const Primitive* primitive = nullptr;
   int estimate = 0;  // index into what describe() returned
@@ -54,14 +54,14 @@ class OptionTable {
  public:
   OptionTable(const Catalogue& catalogue, const DeviceSpec& spec, CostSource& costs);
 
-  // In order of primitive names and estimates; of those with equal formats only what no other beats in time,
-  // persistent bytes and peak together. `only`: the one primitive that may take part; nullptr for all. `history`:
-  // planes before those that the call writes.
+  // Returns the options in order of primitive names and estimates; of those with equal formats only the ones that no
+  // other beats in time, persistent bytes and peak together. `only`: the one primitive that may take part; nullptr for
+  // all. `history`: planes before those that the call writes.
   const LayerOptions& get(const LayerProblem& problem, const std::vector<InputUse>& uses,
                           const Primitive* only = nullptr, std::int64_t history = 0);
 
-  // No way to compute the problem takes less; infinite where there is none. Describes by no primitive that outlines
-  // what it offers. Arguments are those of get().
+  // Returns a lower bound on the time of every way to compute the problem; infinite if there is none. Describes by no
+  // primitive that outlines what it offers. Arguments are those of get().
   [[nodiscard]] Seconds least_seconds(const LayerProblem& problem, const std::vector<InputUse>& uses,
                                       const Primitive* only = nullptr, std::int64_t history = 0);
 

@@ -98,7 +98,8 @@ class Combiner {
     }
   }
 
-  // In which `option` reads a value. It may stand twice among the inputs: extend() then looks at both.
+  // Returns the format in which `option` reads a value. It may stand twice among the inputs: extend() then looks at
+  // both.
   Format format_read(std::size_t node, int value, const LayerOption& option) const {
     const std::vector<int>& inputs = inputs_of(node);
     const auto index = static_cast<int>(std::find(inputs.begin(), inputs.end(), value) - inputs.begin());
@@ -251,7 +252,8 @@ class Combiner {
 
   [[nodiscard]] double runs(int node) const { return static_cast<double>(runs_of(geometry_, node)); }
 
-  // While the head runs, its output is there; how large is known when its last node has chosen a format.
+  // Adds an option to a label. While the head runs, its output is there; its size is known when its last node has
+  // chosen a format.
   void grow(Label& label, const LayerOption& option, std::int64_t own_peak, int node, std::int64_t others) const {
     label.seconds += runs(node) * option.cost.seconds;
     label.persistent = add(label.persistent, option.persistent);

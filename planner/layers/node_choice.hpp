@@ -23,8 +23,8 @@ struct NetworkUse {
 };
 // The inputs of the nodes `held` are alive to the end, the network's input to the end of a head in slabs.
 [[nodiscard]] NetworkUse network_use(const Network& network, const std::vector<int>& held = {}, int head_last = -1);
-// The same of a geometry, with what each call skips of its inputs' histories. Both are searched_in_pairs() where pairs
-// leave out the values `absent`.
+// Returns the use of a geometry, with what each call skips of its inputs' histories. Both arguments are
+// searched_in_pairs() if pairs leave out the values `absent`.
 [[nodiscard]] NetworkUse network_use(const Network& network, const Geometry& geometry,
                                      const std::vector<bool>& absent = {});
 
@@ -54,7 +54,7 @@ struct NodePick {
   const LayerOption* reorder = nullptr;  // of its output; nullptr for none
 };
 
-// One combination. Pointers are those of the table that combine() was given.
+// A combination. Pointers are those of the table that combine() was given.
 struct Assignment {
   Seconds seconds = 0;  // of all calls of a patch: each as often as it runs
   std::int64_t persistent = 0;
@@ -66,9 +66,9 @@ struct Assignment {
 // Bytes of the tensor of value `value` of the geometry in `format`, as packed.
 [[nodiscard]] std::int64_t value_bytes(const Geometry& geometry, int value, Format format);
 
-// All combinations within the limits that no other beats in time, persistent and transient bytes together, by
-// rising time. Equal arguments give equal answers. None as soon as `stop` returns true: deep networks have many, and it
-// is asked between any two of them.
+// Returns all combinations within the limits that no other beats in time, persistent and transient bytes together, by
+// rising time. Equal arguments give equal answers. Returns none as soon as `stop` returns true: deep networks have
+// many, and it is asked between any two of them.
 [[nodiscard]] std::vector<Assignment> combine(const NetworkUse& use, const Geometry& geometry,
                                               const GeometryOptions& options, OptionTable& table,
                                               const ChoiceLimits& limits, const StopQuestion& stop = StopQuestion({}));

@@ -8,7 +8,7 @@ namespace {
 
 std::int64_t planar_bytes(const Shape5& shape) { return round_up(tensor_bytes(shape, {}), buffer_alignment); }
 
-// Every space in which a segment's buffers are counted.
+// Returns the bytes of a segment's buffers in every space.
 SpaceBytes segment_bytes(const SegmentDesign& segment) {
   const MemoryPlan& memory = segment.schedule.memory;
   SpaceBytes use;

@@ -14,7 +14,7 @@ const Link* find_link(const Machine& machine, MemorySpace from, MemorySpace to) 
   return found == machine.links.end() ? nullptr : &*found;
 }
 
-// Between the host's memory, pinned or not, and the device's.
+// Returns the link between the host's memory, pinned or not, and the device's.
 const Link* device_link(const Machine& machine, bool up) {
   for (const MemorySpace host : {MemorySpace::pinned, MemorySpace::host}) {
     const Link* const link =

@@ -49,7 +49,7 @@ Result<void> check_primitive(const Step& step, const Catalogue& catalogue) {
                std::to_string(step.version) + " in the plan");
 }
 
-// Nothing is rounded coarser than was asked for.
+// Fails if the step rounds coarser than the plan allows.
 Result<void> check_precision(const Step& step, Precision allowed) {
   const Precision found = precision_of(step);
   if (found <= allowed) return {};

@@ -91,7 +91,7 @@ class Builder {
     return schedule_.calls.back().output;
   }
 
-  // All slabs of the head have been made: until here its input was needed.
+  // Ends the head: all its slabs have been made, and its input was needed until here.
   void end_head() { lengthen(0, stages_ - 1); }
 
   // The last call reads input `number` of Geometry::held.

@@ -11,7 +11,7 @@
 
 namespace znni {
 
-// One call of PreparedLayer::run: a node's primitive, or the reorder of its output.
+// A call of PreparedLayer::run: a node's primitive, or the reorder of its output.
 struct Call {
   int step = 0;  // index into the steps
   bool is_reorder = false;

@@ -37,7 +37,7 @@ Result<void> check_order(const Network& network, const std::vector<Segment>& seg
   return unfit("the segments end before node " + std::to_string(next) + " of " + std::to_string(network.nodes.size()));
 }
 
-// Only the value that a segment begins with may be alive there.
+// Fails if any value but the one that a segment begins with is alive there.
 Result<void> check_cut(const Network& network, int first) {
   const std::vector<int> last = last_readers(network);
   for (int value = 0; value < first; ++value) {

@@ -18,7 +18,7 @@ constexpr std::uint64_t shares = 4;
 
 using Forced = std::vector<const Primitive*>;
 
-// Until the first output is there: of a stream after the steps whose output is no one's, in all turns.
+// Returns the time until the first output: for a stream, after the steps whose output is dropped, in all turns.
 Seconds first_output(const Network& network, const FoundRung& found) {
   const Rung& rung = found.rung;
   if (!rung.geometry.streamed) return rung.seconds;

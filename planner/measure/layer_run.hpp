@@ -1,4 +1,4 @@
-// One layer, prepared and fed with random numbers, to be timed: its buffers lie packed as in a running plan.
+// A layer, prepared and fed with random numbers, to be timed: its buffers lie packed as in a running plan.
 #pragma once
 
 #include <cstdint>
@@ -34,7 +34,7 @@ class LayerRun {
   // Fills the inputs again (they may share bytes with scratch), runs once, returns the seconds of the run alone.
   [[nodiscard]] Result<Seconds> run();
 
-  // The same with inputs of the caller's own: writes them, then times. They must be written before every run.
+  // The caller writes inputs(), then run_filled() times the run. They must be written before every run.
   [[nodiscard]] std::span<const TensorView> inputs() const { return inputs_; }
   [[nodiscard]] Result<Seconds> run_filled();
   // Returns the output of the last run, valid until something else uses the block.

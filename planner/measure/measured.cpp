@@ -257,7 +257,7 @@ bool Measurer::is_over(const Trial& trial, Seconds best) const {
   return count >= options_.most_samples || (count >= 3 && sum >= options_.enough);
 }
 
-// In a child, and, when a way has ended it, the ways that are left in the next one.
+// Runs the trials in a child process, and, if a way has ended it, the ways that are left in the next one.
 Result<void> Measurer::run_in_children(const LayerProblem& problem, std::vector<Trial>& trials) {
   const auto in_race = [](const Trial& trial) { return !trial.over; };
   while (std::any_of(trials.begin(), trials.end(), in_race) && !time_is_up()) {

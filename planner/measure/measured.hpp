@@ -27,8 +27,8 @@ struct MeasureOptions {
   int least_samples = 1;       // of a way before it is given up for being slower
   double drop_ratio = 1.5;     // a way this much slower than the best so far is not run again
   std::function<bool()> stop;  // polled between runs; true ends the measuring like time that is up
-  // In a child process with a cap on its memory, killed when stopped or when a run does not come to an end: what a way
-  // does wrong costs that way alone. The process that measures must have no threads of its own then.
+  // Measures in a child process with a cap on its memory, killed when stopped or when a run does not end: a fault of a
+  // way costs that way alone. The process that measures must have no threads of its own then.
   bool in_child = false;
   bool busy_again = false;  // records of earlier runs that were made on a busy machine are made again
 };
@@ -38,7 +38,7 @@ using OpenDevice = std::function<Result<std::unique_ptr<Device>>(std::int64_t ho
 // Told of each record at once; its error ends the measuring.
 using OnRecord = std::function<Result<void>(const TimingRecord&)>;
 
-// One way to compute a problem.
+// A way to compute a problem.
 struct Way {
   const Primitive* primitive = nullptr;
   Estimate estimate;

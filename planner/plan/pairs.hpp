@@ -30,7 +30,7 @@ namespace znni {
 // more. Done twice it is the same.
 [[nodiscard]] Geometry with_pairs(const Network& network, Geometry geometry, const std::vector<bool>& absent);
 
-// Every choice of some of `between`, as values that are absent of `values`.
+// Returns every choice of some of `between`, as flags of absent values, one for each of `values`.
 [[nodiscard]] std::vector<std::vector<bool>> subsets_of(const std::vector<std::size_t>& between, std::size_t values);
 
 // Return the network and geometry of a search in which pairs leave out the values `absent`, which pair_problem()

@@ -24,7 +24,7 @@ std::optional<std::int64_t> number(std::string_view text) {
   return value;
 }
 
-// Nothing where the word is none of them.
+// Returns the mode that the word names; nothing if it names none.
 std::optional<PoolingMode> parse_mode(std::string_view word) {
   if (word == "max" || word == "plain") return PoolMode::plain;
   if (word == "mpf") return PoolMode::fragments;

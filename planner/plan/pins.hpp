@@ -40,7 +40,7 @@ inline constexpr std::int64_t most_pinned_S = 4096;
 // "max,mpf": "max" or "plain", "mpf", "mpf:2x1x1" (groups of fragments, the pooling's input held), "mpf:2x1x1:anew".
 [[nodiscard]] Result<std::vector<PoolingMode>> parse_pinned_modes(std::string_view text);
 
-// From 1 to most_pinned_S.
+// Reads a batch size from 1 to most_pinned_S.
 [[nodiscard]] Result<std::int64_t> parse_pinned_batch(std::string_view text);
 
 // The pinned patch for a net of this rank: a cube is one along the axes that the net has.

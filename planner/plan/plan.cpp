@@ -76,7 +76,7 @@ void add_rung(const Rung& rung, const std::string& name, Lines& lines) {
   }
 }
 
-// Every field of the plan, each line with enough context to be read alone.
+// Returns every field of the plan, each line with enough context to be read alone.
 Lines plan_lines(const Plan& plan) {
   Lines lines;
   add_key(plan.key, lines);

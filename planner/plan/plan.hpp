@@ -64,7 +64,7 @@ struct MemoryUse {
   bool operator==(const MemoryUse&) const = default;
 };
 
-// One patch size and how it is computed.
+// A patch size and how it is computed.
 struct Rung {
   GeometryChoice geometry;
   std::vector<Segment> segments;
@@ -96,7 +96,7 @@ struct Prediction {
   double border_cost = 1;        // computed input work over that of an infinite patch
   Basis basis = Basis::model;    // the weakest of the steps'
   double error = 0;              // of the times, as a step's; 0 when that of a step is not known
-  // In a volume without end, where the key names one; else 0.
+  // Rate in an endless volume if the key names a volume; otherwise 0.
   double endless_voxels_per_second = 0;
   bool operator==(const Prediction&) const = default;
 };
@@ -107,8 +107,8 @@ struct Plan {
   // has its own memory beside it, so that memory.transient is the largest of the former and the sum of the latter;
   // persistent bytes are those of all rungs together.
   std::vector<Rung> ladder;
-  // Each of as many sockets of the device runs patches of its own, in memory of its own: the ladder is one's, `memory`
-  // and `predicted` are of all. 1: the device runs as a whole.
+  // Number of sockets of the device that each run patches of their own, in memory of their own: the ladder is one
+  // socket's, `memory` and `predicted` are those of all. 1: the device runs as a whole.
   int sockets = 1;
   MemoryUse memory;
   Prediction predicted;

@@ -1,4 +1,4 @@
-// From seconds of a patch's calls to dense output voxels per second of a patch or of a whole volume.
+// Turns seconds of a patch's calls into dense output voxels per second of a patch or of a whole volume.
 #pragma once
 
 #include <optional>

@@ -71,7 +71,7 @@ Result<Plan> plan_version(const ModelVersion& version, const std::filesystem::pa
   return plan;
 }
 
-// Every model, also after one that failed; the worst exit code counts.
+// Plans every model, also after one that failed; returns the worst exit code.
 int plan_repository(Session& session) {
   std::filesystem::path plans = session.options.plan_dir;
   if (plans.empty()) {
@@ -132,7 +132,7 @@ Result<void> tell_again(const Plan& plan, const Network& network, const Session&
   return session.options.output.empty() ? Result<void>() : save(session.options.output, *again);
 }
 
-// With a model, also whether the plan runs for it here, and, with timings, what they make of it.
+// Prints a plan; with a model also whether the plan runs for it here, and with timings also what they predict of it.
 int show_plan(const PlannerOptions& options) {
   const Result<Plan> plan = read_plan(options.files[0]);
   if (!plan) return fail(plan.error());

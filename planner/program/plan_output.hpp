@@ -11,7 +11,7 @@ namespace znni {
 // machine falls short of the plan.
 [[nodiscard]] Result<void> print_plan(const Network& network, const Plan& plan, const Session& session,
                                       const SearchLog& log);
-// The same of a plan over the places of --machine.
+// Prints a plan over the places of --machine in the same way.
 [[nodiscard]] Result<void> print_plan(const Network& network, const SplitPlan& plan, const MachinePlaces& places,
                                       const Session& session, const SearchLog& log);
 

@@ -63,7 +63,7 @@ Result<void> read_recorded(Session& session) {
   return make_parents(session.timings_path);
 }
 
-// Another machine: its device, its records.
+// Reads another machine: its device and its records.
 Result<void> read_machine(Session& session, std::span<const Primitive* const> known) {
   const std::string& path = session.options.machine;
   // Timings may be missing, and are then none; a machine is not.

@@ -41,13 +41,14 @@ struct Session {
 // says what the machine lacks.
 [[nodiscard]] Result<MachinePlaces> session_places(const Session& session);
 
-// With the session's limit, strategy, volume and forced primitives; stops when interrupted, and ticks.
+// Returns options with the session's limit, strategy, volume and forced primitives; the search stops when interrupted,
+// and ticks `progress`.
 [[nodiscard]] SearchOptions search_options(const Network& network, const Session& session, Progress& progress);
 
 // Makes a plan as --patience says, and keeps what it measures on the way in the session and its file.
 [[nodiscard]] Result<Plan> make_plan(const Network& network, Session& session, SearchLog* log);
 
-// Over those places, as --strategy says. `log` gets every patch looked at.
+// Makes a plan over those places, as --strategy says. `log` gets every patch looked at.
 [[nodiscard]] Result<SplitPlan> make_split(const Network& network, const Session& session, const MachinePlaces& places,
                                            SearchLog* log);
 

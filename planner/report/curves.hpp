@@ -28,7 +28,7 @@ struct StrategyCurves {
 // The best plan within so many bytes.
 using PlanWithin = std::function<CurveSample(std::int64_t limit)>;
 
-// All that a search is given.
+// The arguments of a search.
 struct CurveSetting {
   const Network& network;
   const DeviceSpec& spec;

@@ -7,7 +7,7 @@
 
 namespace znni {
 
-// One object: model, input and output [S, f, z, y, x] of a patch, theta (null: no hand-off between devices),
+// Returns one object: model, input and output [S, f, z, y, x] of a patch, theta (null: no hand-off between devices),
 // passes, rounding_reach ([z, y, x] in voxels of the input, beside the field of view:
 // planner/geometry/rounding_reach.hpp), ladder, nodes (index, name, place, primitive, variant, pooling mode ("mpf",
 // "plain") and groups, formats, division, predicted seconds, spread, bytes, basis, error), segments (nodes, place,

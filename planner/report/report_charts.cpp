@@ -26,7 +26,7 @@ std::string patch_text(double voxels_per_second, Vec3 patch, std::int64_t bytes)
   return rate_text(voxels_per_second) + ", patch " + to_string(patch) + ", " + bytes_text(bytes);
 }
 
-// One patch that could have been chosen.
+// A patch that could have been chosen.
 struct Spot {
   double voxels_per_second = 0;
   Vec3 patch;
@@ -84,7 +84,8 @@ BarSeries measured_layers(const ReportFacts& facts) {
   return measured;
 }
 
-// While the GPU computes the tail of a patch, the CPU computes the head of the next, for which one place stands ready.
+// Draws the pipeline: while the GPU computes the tail of a patch, the CPU computes the head of the next, for which one
+// place stands ready.
 BarChart pipeline_chart(const PlacesReport& places) {
   BarChart chart{"pipeline", "The pipeline, three patches: time from left to right", time_axis, {"CPU", "GPU"}, {},
                  true};

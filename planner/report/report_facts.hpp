@@ -1,4 +1,4 @@
-// All that the page of --report tells of.
+// The facts that the page of --report shows.
 #pragma once
 
 #include <string>

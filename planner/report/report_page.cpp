@@ -171,7 +171,7 @@ std::string refusals_html(const Network& network, const SearchLog& log) {
          folded("Primitives that take no part in the chosen patch", primitives) + "</section>\n";
 }
 
-// In the order of the sections.
+// Returns the charts in the order of the sections.
 std::vector<Chart> all_charts(const ReportFacts& facts) {
   std::vector<Chart> all;
   for (const auto charts : {measured_charts, patch_charts, curve_charts, layer_charts, pass_charts}) {

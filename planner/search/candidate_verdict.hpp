@@ -29,7 +29,7 @@ struct CandidateVerdict {
   static CandidateVerdict of_bytes(const GeometryOptions& options, const ChoiceLimits& limits);
 
   [[nodiscard]] bool is_in() const { return kind == Kind::in; }
-  // One line; "" where it is in.
+  // Returns one line; "" if the candidate is in.
   [[nodiscard]] std::string text() const;
 };
 

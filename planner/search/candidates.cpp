@@ -165,7 +165,7 @@ std::set<Vec3> choose_streams(const Network& network, Extents extents, const Sea
   return combinations.found();
 }
 
-// Each also with its head in slabs, where that can be and makes more than one.
+// Adds each extent, and again with its head in slabs if that is possible and makes more than one slab.
 void add_ordered(const Network& network, const std::set<Vec3>& extents, const GeometryChoice& like,
                  const SearchOptions& options, std::vector<GeometryChoice>& candidates) {
   std::vector<Vec3> ordered(extents.begin(), extents.end());
@@ -200,7 +200,7 @@ SearchOptions as_far_as_pinned(SearchOptions options) {
   return options;
 }
 
-// Least repeated work first.
+// Returns the modes of patches, least repeated work first.
 std::vector<Modes> modes_of_patches(const Network& network, const SearchOptions& options) {
   if (!options.pins.modes.empty()) return {options.pins.modes};
   std::vector<Modes> all = patch_modes(network, options.strategy);
@@ -253,7 +253,7 @@ std::vector<int> stream_axes(const Network& network, const SearchOptions& option
   return axes;
 }
 
-// Without the pinned patch, as far as it and a little further.
+// Returns options without the pinned patch that reach as far as it and a little further.
 SearchOptions some_strides_beyond_pinned(const Network& network, const SearchOptions& asked_for) {
   SearchOptions options = as_far_as_pinned(asked_for);
   const Reach reach = reaches(network).back();

@@ -33,8 +33,8 @@
 
 namespace znni {
 
-// At most about this many candidates (unless every_extent asks for all) are made, over all modes without groups and S,
-// and as many again in groups, and fewer streams; each that can have a head in slabs also with one.
+// Approximate limit of candidates (unless every_extent asks for all), over all modes without groups and S; as many
+// again in groups, and fewer streams. Each that can have a head in slabs is also made with one.
 inline constexpr std::int64_t candidate_limit = 20000;
 
 // Streams first; then least repeated work; then by S; then large extents before small. No duplicates. Every candidate

@@ -1,4 +1,4 @@
-// From a combination of nodes to a rung: its steps, and the bytes that its schedule takes.
+// Makes a rung from a combination of nodes: its steps, and the bytes that its schedule takes.
 #pragma once
 
 #include <cstddef>

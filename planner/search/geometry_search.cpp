@@ -165,7 +165,7 @@ void GeometrySearch::learn(const Outcome& outcome) {
   }
 }
 
-// Each layer by itself, and in pairs.
+// Computes the outcome of a candidate with each layer by itself, and in pairs.
 GeometrySearch::Outcome GeometrySearch::outcome(const Family& family, Vec3 pass_input, const RungQuery& query,
                                                 double to_beat) {
   Look apart;
@@ -267,7 +267,7 @@ Vec3 GeometrySearch::smallest_output(const std::vector<GeometryChoice>& candidat
   return smallest;
 }
 
-// Least bytes of other values alive at a call: float32 without padding is the smallest a CPU value can be.
+// Returns the least bytes of other values alive at a call: float32 without padding is the smallest a CPU value can be.
 std::int64_t GeometrySearch::least_live(const Look& found, std::size_t node) {
   std::int64_t sum = 0;
   for (const int value : found.use().live_through[node]) sum = add(sum, value_bytes(found.geometry, value, Format{}));

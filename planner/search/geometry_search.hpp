@@ -42,8 +42,8 @@ class GeometrySearch {
   std::optional<FoundRung> best(const std::vector<GeometryChoice>& candidates, const RungQuery& query,
                                 std::vector<Candidate>* log = nullptr, std::optional<FoundRung> best = std::nullopt);
 
-  // Least persistent + transient bytes of any candidate; nothing when no candidate can be computed at all. Means
-  // nothing after a stop.
+  // Returns the least persistent + transient bytes of any candidate; nothing if no candidate can be computed at all.
+  // The value is meaningless after a stop.
   std::optional<std::int64_t> least_bytes(const std::vector<GeometryChoice>& candidates);
 
   // Extents written by the smallest of them; requires one that is legal. Of those it came to before a stop.
@@ -56,7 +56,7 @@ class GeometrySearch {
     smaller_ = false;
     last_refusal_.clear();
   }
-  // From now on it is told to options.progress that candidates are for smaller rungs.
+  // Tells options.progress from now on that candidates are for smaller rungs.
   void turn_to_smaller() { smaller_ = true; }
   // Returns true once options.stop has said so. Every loop over candidates, layers and combinations asks it.
   [[nodiscard]] bool stopped() const { return question_(); }
@@ -68,7 +68,7 @@ class GeometrySearch {
   using Families = std::vector<const Family*>;
   using Verdict = CandidateVerdict;
 
-  // One for each candidate; fewer after a stop.
+  // Returns one family for each candidate; fewer after a stop.
   Families families_of(const std::vector<GeometryChoice>& candidates);
   [[nodiscard]] Outcome outcome(const Family& family, Vec3 pass_input, const RungQuery& query, double to_beat);
   [[nodiscard]] Outcome weigh(Look& look, const RungQuery& query, double to_beat);

@@ -15,7 +15,7 @@ namespace {
 
 constexpr double most_combinations = 2'000'000;
 
-// All extents are held in memory, and looked at.
+// Fails if all extents are too many: they are held in memory, and looked at.
 Result<void> check_extents(const Network& network, const SearchOptions& options) {
   if (!options.every_extent || options.most_extent < 1) return {};
   double count = 0;

@@ -19,7 +19,7 @@ class SearchTeller {
     tell_now();
   }
 
-  // One more candidate was looked at. Any thread.
+  // Counts one more candidate. May be called by any thread.
   void looked() {
     ++looked_at_;
     if (std::this_thread::get_id() == owner_) tell_now();

@@ -20,9 +20,9 @@ class DividedWays {
               Seconds below = std::numeric_limits<Seconds>::infinity(), Precision precision = Precision::fp32,
               const std::function<bool()>& stop = {});
 
-  // No division of the node is faster: its tensors pass the link and the host's threads once each.
+  // Returns a lower bound on every division of the node: its tensors pass the link and the host's threads once each.
   [[nodiscard]] Seconds copy_seconds(int node);
-  // The same by what is known of its divisions, as far as that takes no library: never less.
+  // Returns a lower bound, never less than copy_seconds(), by what is known of its divisions without asking a library.
   [[nodiscard]] Seconds least_seconds(int node);
 
   // The fastest that takes less than `below` and whose parts fit into `budget`'s pinned and device memory; after a stop

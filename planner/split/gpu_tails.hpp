@@ -14,9 +14,9 @@
 
 namespace znni {
 
-// So many of the inputs at once; convolutions and the poolings behind them at once where a primitive computes both:
-// mostly faster, always in less memory, but not for sure; and no coarser than a precision: coarser is never slower, but
-// reorders may take memory.
+// A way to compute the tail: `group` of the inputs at once, in pairs or not, and no coarser than a precision. In pairs
+// a primitive computes a convolution and the pooling behind it at once: usually faster and in less memory, but not for
+// sure. A coarser precision is never slower, but its reorders may take memory.
 struct TailWay {
   std::int64_t group = 0;
   bool in_pairs = false;

@@ -1,5 +1,5 @@
-// One engine for each socket of a machine, or one for all: a socket alone has its memory near and no other socket to
-// wait for; all together they hold every kernel and every patch but once.
+// Chooses between one engine for each socket of a machine and one for all. A socket alone has its memory near and no
+// other socket to wait for; all together they hold every kernel and every patch only once.
 #pragma once
 
 #include <functional>

@@ -136,7 +136,7 @@ class PatchSearch {
                    std::move(found));
   }
 
-  // The same without layers through host RAM.
+  // Returns the best candidate without layers through host RAM.
   std::optional<Weighed> best_whole(const std::vector<GeometryChoice>& candidates, const PatchQuery& query,
                                     SearchLog* log = nullptr, std::optional<Weighed> found = std::nullopt) {
     return best_of(simple_, candidates, query, log, std::move(found));

@@ -16,7 +16,7 @@
 
 namespace znni {
 
-// All on the GPU; also layers through host RAM before it; also a head on the CPU.
+// Places of a plan: all on the GPU; also layers through host RAM before it; also a head on the CPU.
 enum class SplitStrategy { gpu, gpu_host_ram, cpu_gpu };
 [[nodiscard]] std::string_view to_string(SplitStrategy strategy);  // as --strategy has it
 

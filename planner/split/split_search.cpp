@@ -44,8 +44,8 @@ std::vector<int> cuts_of(const Network& network) {
   return cuts;
 }
 
-// All cuts of one geometry: those that could win and fit, by what bounds without describing say, are timed; of these
-// the fastest that fits exactly.
+// Looks at all cuts of one geometry: times those that could win and fit by bounds that need no description, and takes
+// the fastest of these that fits exactly.
 class SplitSearch::Look {
  public:
   Look(SplitSearch& search, const Geometry& geometry, const SpaceBytes& budget, Seconds below)
@@ -149,7 +149,7 @@ class SplitSearch::Look {
     return true;
   }
 
-  // The same layers through host RAM in ever smaller parts, as long as that makes a difference.
+  // Adds a cut with its layers through host RAM in ever smaller parts, as long as that makes a difference.
   void add_divided(const Cut& cut, Seconds head, Seconds tail) {
     const Seconds others = tail + history_seconds(least_.kept(cut.theta, cut.until), search_.specs_.cpu);
     const Seconds spare = (below_ - others) / passes_ - least_sum(cut);
