@@ -12,7 +12,7 @@
 
 namespace znni {
 
-// What the network alone determines of calls: how node i uses its inputs and what else is alive while it runs.
+// Holds what the network alone determines of calls: how node i uses its inputs and what else is alive while it runs.
 struct NetworkUse {
   std::vector<std::vector<int>> inputs;        // per node: values
   std::vector<std::vector<InputUse>> uses;     // per node

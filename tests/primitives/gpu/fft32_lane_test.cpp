@@ -1,5 +1,5 @@
-// The kernels of primitives/cuda/kernels/fft32_kernel.cu on the host, thread by thread between their barriers: transforms
-// against their definition, and whole convolutions against the oracle.
+// The kernels of primitives/cuda/kernels/fft32_kernel.cu on the host, thread by thread between their barriers:
+// transforms against their definition, and whole convolutions against the oracle.
 #include "primitives/gpu/fft32_lane.hpp"
 
 #include <gtest/gtest.h>
