@@ -19,12 +19,17 @@ COVERED_ELSEWHERE = {
     "primitives/core/copy_past_caches_aarch64.cpp": "tests/primitives/core/copy_past_caches_test.cpp",
     "primitives/core/copy_past_caches_x86.cpp": "tests/primitives/core/copy_past_caches_test.cpp",
     "primitives/cpu/device/start_check_x86.cpp": "tests/deploy",
+    "client/python/setup.py": "tests/client/python/install.py",
+    "client/python/znni/__init__.py": "tests/client/python",
+    "client/python/znni/stores/__init__.py": "tests/client/python/stores",
+    "client/python/znni/stores/seam.py": "tests/client/python/stores",
 }
 
 
 def test_of(path):
-    """Where the test of source `path` is."""
-    return pathlib.PurePosixPath("tests") / path.parent / f"{path.stem}_test.cpp"
+    """Where the test of source `path` is: the package of the Python client is tested in the folder of the client."""
+    folder = pathlib.PurePosixPath(str(path.parent).replace("client/python/znni", "client/python"))
+    return "tests" / folder / f"{path.stem}_test{path.suffix}"
 
 
 def lines(root, paths):
@@ -34,12 +39,12 @@ def lines(root, paths):
 
 def problems(root):
     """Sources without a test, and the ratio of test lines."""
-    sources = tree.files(root, endings=(".cpp",))
+    sources = [*tree.files(root, endings=(".cpp",)), *tree.files(root, ("client/python",), (".py",))]
     for path in sources:
         if str(path) not in COVERED_ELSEWHERE and not (root / test_of(path)).exists():
             yield f"{path}: no {test_of(path)}"
     tested = lines(root, tree.files(root, ("tests",), (".cpp", ".hpp", ".py")))
-    written = lines(root, tree.files(root))
+    written = lines(root, [*tree.files(root), *tree.files(root, ("client/python",), (".py",))])
     print(f"{tested} lines of tests for {written} lines of source")
     if 2 * tested < written:
         yield f"tests are less than half as long as the source: {tested} of {written} lines"

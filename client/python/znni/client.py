@@ -1,0 +1,142 @@
+"""The client: volumes of any size through the models of one znnid."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import grpc
+import numpy as np
+
+from znni import __version__
+from znni.box import Roi
+from znni.connection import Connection
+from znni.errors import InvalidError
+from znni.job import Job, plan_job
+from znni.model import Model
+from znni.patience import Patience, ask
+from znni.progress import Wanted, open_progress
+from znni.run import Run
+from znni.stores.opening import open_source, open_target
+from znni.stores.seam import OutputFacts, Target
+
+
+def _read(path: str | os.PathLike | None) -> bytes | None:
+    if path is None:
+        return None
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def _credentials(root: Any, certificate: Any, key: Any) -> grpc.ChannelCredentials | None:
+    if root is None:
+        return None
+    return grpc.ssl_channel_credentials(_read(root), _read(key), _read(certificate))
+
+
+class Client:
+    """Streams volumes through the models of the znnid at ``address``, "HOST:PORT".
+
+    ``tls_root_cert`` is a PEM file of who signed the daemon's certificate and turns TLS on; ``tls_cert`` and
+    ``tls_key`` are our own, for mutual TLS. ``token`` is what the daemon asks for. A call that finds no
+    daemon, or a model that is still loading, is tried again for ``retry_seconds``, at growing intervals.
+
+    As a context it closes its connection at the end::
+
+        with znni.Client("127.0.0.1:8001") as client:
+            probability = client.predict("net", volume, pad="reflect")
+    """
+
+    def __init__(self, address: str, *, token: str = "", tls_root_cert: str | os.PathLike | None = None,
+                 tls_cert: str | os.PathLike | None = None, tls_key: str | os.PathLike | None = None,
+                 retry_seconds: float = 30) -> None:
+        if tls_root_cert is None and (tls_cert is not None or tls_key is not None):
+            raise ValueError("tls_cert and tls_key found without tls_root_cert, expected all three")
+        self._connection = Connection(address, _credentials(tls_root_cert, tls_cert, tls_key), token)
+        self._retry_seconds = retry_seconds
+
+    def __enter__(self) -> Client:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Ends the connection."""
+        self._connection.close()
+
+    def models(self) -> dict[str, str]:
+        """Returns the daemon's models, each with "ready" or its state and the reason for it."""
+        return ask(self._connection.models, self._patience())
+
+    def model(self, name: str, version: str = "") -> Model:
+        """Returns what is known about a model: channels, field of view and halo in voxels along z, y and x, and the
+        shape of the output for a volume. Version "" is the newest. Raises NotFoundError if there is none."""
+        return ask(lambda: self._connection.model(name, version), self._patience())
+
+    def predict(self, model: str, volume: Any, output: Any = None, *, roi: Roi = None, pad: str = "none",
+                dtype: Any = "float32", version: str = "", overwrite: bool = False, resume: bool = True,
+                progress: Wanted = True) -> Any:
+        """Computes the dense output of ``model`` for ``volume`` and returns it, or ``output`` if one is given.
+
+        ``volume``
+            ``[Z, Y, X]``, ``[C, Z, Y, X]`` or ``[1, C, Z, Y, X]``, of uint8, uint16, float16 or float32: a NumPy array
+            or memmap, a dataset of h5py, an array of zarr or dask, anything with ``shape``, ``dtype`` and slicing; or a
+            path: ``FILE.npy``, ``FILE.h5:/dataset``, ``FOLDER.zarr[/array]``. Slabs of planes are read as the daemon
+            takes them. The model's own scale is applied by the daemon.
+        ``output``
+            None: the returned array. Else an array of the output's shape and ``dtype``, or a path as above, into which
+            slabs are written as they come. Its axes are those of the volume, but ``[C, Z, Y, X]`` where a volume
+            ``[Z, Y, X]`` gives several channels. A path is called ``PATH.partial`` until it is complete.
+        ``roi``
+            The box of the volume to compute, stop exclusive: "z0:z1,y0:y1,x0:x1", ``np.s_[z0:z1, y0:y1, x0:x1]`` or
+            three pairs.
+        ``pad``
+            "none": the output has field of view - 1 voxels less per axis, and its voxel ``i`` belongs to input voxel
+            ``i + (field of view - 1) // 2``. "zero", "reflect", "edge": as large as the volume or ``roi``; real voxels
+            around the ``roi`` are read, and what lies beyond the volume's border is zero, mirrored without doubling
+            the border's voxel, or the border's voxel.
+        ``dtype``
+            Of the output: float32, float16, or uint8, which is 0..1 mapped to 0..255.
+        ``overwrite``
+            Whether a path of ``output`` that exists is replaced.
+        ``resume``
+            Whether a stream that breaks goes on with its first missing plane, where the model allows it.
+        ``progress``
+            Whether to show it on standard error; or a function that is called with (voxels done, voxels in all).
+
+        Raises a subclass of Error for what the daemon or the client refuses, and what reading and writing raise.
+        """
+        with open_source(volume) as source:
+            facts = self.model(model, version)
+            job = plan_job(facts, source, roi, pad, dtype)
+            target = _open_target(output, volume, job, overwrite)
+            shown = open_progress(progress, model, float(job.output[0] * job.output[1] * job.output[2]))
+            try:
+                Run(self._connection, job, target, shown, resume, self._patience).run()
+                target.finish()
+                return target.array if output is None else output
+            except BaseException:
+                target.discard()
+                raise
+            finally:
+                shown.close()
+
+    def _patience(self) -> Patience:
+        return Patience(self._retry_seconds)
+
+
+def _open_target(output: Any, volume: Any, job: Job, overwrite: bool) -> Target:
+    arrays = isinstance(output, np.ndarray) and isinstance(volume, np.ndarray)
+    if output is not None and (output is volume or arrays and np.may_share_memory(output, volume)):
+        raise InvalidError("output: the volume itself found, expected another array")
+    return open_target(output, _facts(job), overwrite)
+
+
+def _facts(job: Job) -> OutputFacts:
+    source = job.source
+    geometry = source.geometry.moved(job.origin) if source.geometry else None
+    notes = {"model": job.model.name, "version": job.model.version, "pad": job.pad, "offset": list(job.origin),
+             "field_of_view": list(job.model.field_of_view), "dtype": job.dtype.name, "client": __version__}
+    return OutputFacts((job.model.output_channels, *job.output), job.dtype, source.ndim, source.zarr_format, geometry,
+                       job.origin, notes)

@@ -1,0 +1,62 @@
+"""A volume on its way through a model: what is read, what is sent, what comes back."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+
+from znni import wire
+from znni.box import Box, Roi, Triple, parse_roi
+from znni.errors import InvalidError
+from znni.model import Model
+from znni.padding import check_pad, padded
+from znni.stores.seam import Source
+from znni.voxel_type import output_type, wire_name
+
+
+@dataclasses.dataclass(frozen=True)
+class Job:
+    """Describes one run. ``window`` is the box of the volume that is read, padded where it leaves the volume."""
+
+    model: Model
+    source: Source
+    pad: str
+    roi: Box
+    window: Box
+    dtype: np.dtype
+    output: Triple  # its extent
+
+    @property
+    def origin(self) -> Triple:
+        """Returns the position in the volume that the output's first voxel belongs to."""
+        before = self.model.halo[0] if self.pad == "none" and not self.model.pads else (0, 0, 0)
+        return tuple(a + b for a, b in zip(self.roi.start, before))  # type: ignore[return-value]
+
+    def input_of(self, part: Box) -> Box:
+        """Returns the box of the volume that a part of the output is computed from."""
+        start = tuple(a + b for a, b in zip(self.window.start, part.start))
+        stop = tuple(a + b + n - 1 for a, b, n in zip(self.window.start, part.stop, self.model.field_of_view))
+        return Box(start, stop)  # type: ignore[arg-type]
+
+    def header(self, part: Box, first_plane: int = 0, resume_token: str = "") -> Any:
+        """Returns the header of the stream of a part, which begins at output plane ``first_plane``."""
+        z, y, x = self.input_of(part).extent
+        return wire.VolumeHeader(
+            model_name=self.model.name, model_version=self.model.version, datatype=wire_name(self.source.dtype),
+            channels=self.source.shape[0], extent=wire.Extent(z=z, y=y, x=x), output_datatype=wire_name(self.dtype),
+            first_plane=first_plane, resume_token=resume_token)
+
+
+def plan_job(model: Model, source: Source, roi: Roi, pad: str, dtype: Any) -> Job:
+    """Returns the job. Raises InvalidError if the model does not take the volume so."""
+    check_pad(pad)
+    model.check_channels(source.shape[0], source.name)
+    volume = source.shape[1:]
+    box = parse_roi(roi, volume)
+    if model.pads and box.extent != volume:
+        raise InvalidError(f"roi: model '{model.name}' pads with zeros at the border of what it is given, so that a "
+                           "region by itself has another output than the same region of the volume: leave roi out")
+    window = padded(pad, box, model.field_of_view)
+    return Job(model, source, pad, box, window, output_type(dtype), model.shrunk(window.extent, source.name))

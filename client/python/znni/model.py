@@ -1,0 +1,84 @@
+"""Facts about a served model."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import Any, Mapping, Sequence
+
+from znni import axes
+from znni.box import Triple, text_of
+from znni.errors import InvalidError
+from znni.padding import check_pad
+
+
+@dataclasses.dataclass(frozen=True)
+class Model:
+    """Describes a model. Extents are in voxels, along z, y and x.
+
+    ``pads`` is true for a network that itself pads with zeros at the border of what it is given: its output is as the
+    network says, and a region of interest by itself has another output than the same region of the volume.
+    """
+
+    name: str
+    version: str
+    ready: bool
+    channels: int
+    output_channels: int
+    field_of_view: Triple
+    pads: bool
+    properties: Mapping[str, str]
+
+    @property
+    def halo(self) -> tuple[Triple, Triple]:
+        """Returns the voxels before and behind an output voxel that it depends on, along z, y and x.
+
+        Without padding, output voxel ``i`` belongs to input voxel ``i + before``.
+        """
+        before = tuple((n - 1) // 2 for n in self.field_of_view)
+        return before, tuple(n - 1 - b for n, b in zip(self.field_of_view, before))  # type: ignore[return-value]
+
+    def output_shape(self, shape: Sequence[int], pad: str = "none") -> tuple:
+        """Returns the shape of the output for a volume of this shape, with the axes that ``predict`` gives it.
+
+        Raises InvalidError for a volume that the model does not take.
+        """
+        check_pad(pad)
+        volume = axes.czyx(shape, "volume")
+        self.check_channels(volume[0], "volume")
+        n = volume[1:] if pad != "none" else self.shrunk(volume[1:], "volume")
+        return axes.output_shape((self.output_channels, *n), len(shape))
+
+    def check_channels(self, channels: int, name: str) -> None:
+        """Raises InvalidError unless the model takes this many channels."""
+        if channels != self.channels:
+            raise InvalidError(f"{name}: {channels} channels found, expected the {self.channels} that model "
+                               f"'{self.name}' takes")
+
+    def shrunk(self, extent: Sequence[int], name: str) -> Triple:
+        """Returns the extent of the output of so much input. Raises InvalidError if that is less than the field of
+        view."""
+        n = tuple(a - b + 1 for a, b in zip(extent, self.field_of_view))
+        if min(n) < 1:
+            raise InvalidError(f"{name}: {text_of(extent)} voxels found, expected at least the field of view "
+                               f"{text_of(self.field_of_view)} of model '{self.name}'; try pad='reflect'")
+        return n  # type: ignore[return-value]
+
+
+def _triple(text: str) -> Triple:
+    """Returns the extent of "z,y,x"; of networks with fewer axes, "y,x" or "x", the missing ones are 1."""
+    found = [int(n) for n in re.findall(r"\d+", text)][:3]
+    return (*(1,) * (3 - len(found)), *found)  # type: ignore[return-value]
+
+
+def _channels(tensors: Sequence[Any]) -> int:
+    return max(int(tensors[0].shape[1]), 1) if tensors and len(tensors[0].shape) > 1 else 1
+
+
+def model_of(metadata: Any, ready: bool, version: str) -> Model:
+    """Returns the facts in a daemon's answer; ``version`` is the one that was asked for, "" for the newest."""
+    properties = dict(metadata.properties)
+    return Model(name=metadata.name, version=version or (metadata.versions[-1] if metadata.versions else ""),
+                 ready=ready, channels=_channels(metadata.inputs), output_channels=_channels(metadata.outputs),
+                 field_of_view=_triple(properties.get("field_of_view", "1,1,1")),
+                 pads="padding_before" in properties, properties=properties)

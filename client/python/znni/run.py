@@ -1,0 +1,140 @@
+"""Runs a job: part after part, each through a stream, which goes on where it broke."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any, Callable
+
+import grpc
+
+from znni.box import Box
+from znni.connection import Connection
+from znni.download import Download
+from znni.errors import Error, OverBudgetError, ReplacedError, UnavailableError, from_rpc
+from znni.job import Job
+from znni.padded_source import PaddedSource
+from znni.parts import cut
+from znni.patience import Patience
+from znni.progress import Silent
+from znni.slab_writer import SlabWriter
+from znni.stores.seam import Target
+from znni.upload import Upload
+from znni.voxel_type import wire_name
+
+# Statuses of Outlook after which the job can go on in one stream; any other would end the stream, too.
+_NEEDLESS = (grpc.StatusCode.UNIMPLEMENTED, grpc.StatusCode.DEADLINE_EXCEEDED, grpc.StatusCode.INTERNAL)
+
+
+class Run:
+    """Streams the parts of ``job`` into ``target``, which it begins when the daemon has accepted the first.
+
+    ``patience`` makes the patience of a call that is to begin or, with ``resume``, to go on.
+    """
+
+    def __init__(self, connection: Connection, job: Job, target: Target, progress: Silent, resume: bool,
+                 patience: Callable[[], Patience]) -> None:
+        self._connection = connection
+        self._job = job
+        self._target = target
+        self._progress = progress
+        self._resume = resume
+        self._patience = patience
+        self._has_begun = False
+        self._model_token = ""
+        self._voxels = 0  # of the parts that are done
+
+    def run(self) -> None:
+        """Blocks until the whole output is written. Raises the first error."""
+        for part in self._parts():
+            self._run_part(part)
+            self._voxels += math.prod(part.extent)
+
+    def _parts(self) -> list[Box]:
+        whole = Box((0, 0, 0), self._job.output)
+        try:
+            part = self._connection.outlook(self._job.header(whole)).part
+        except Error as error:
+            if error.code not in _NEEDLESS:
+                raise
+            if error.code != grpc.StatusCode.UNIMPLEMENTED:
+                warnings.warn("in which parts the volume is best computed is not known, it goes in one stream: "
+                              f"{error}")
+            return [whole]
+        if min(part.y, part.x) < 1:
+            raise Error(f"the daemon names parts of {part.y} rows and {part.x} columns, expected at least one of each")
+        return cut(self._job.output, (part.z, part.y, part.x))
+
+    def _run_part(self, part: Box) -> None:
+        writer = SlabWriter(self._target, part.start)
+        planes, token = 0, ""
+        patience = self._patience()
+        while True:
+            download = Download((self._job.model.output_channels, *part.extent), self._job.dtype,
+                                wire_name(self._job.dtype), planes, writer.write)
+            try:
+                self._stream(part, download, token)
+                return writer.flush()
+            except (UnavailableError, OverBudgetError) as error:
+                if not self._may_go_on(error, download, token):
+                    raise
+                if download.planes > planes:
+                    patience = self._patience()
+                patience.wait(error)
+            token = download.accepted.resume_token if download.accepted else token
+            planes = min(download.planes, part.extent[0] - 1)
+
+    def _may_go_on(self, error: Error, download: Download, token: str) -> bool:
+        """Returns whether the stream can be opened again after ``error``: from the beginning, as long as nothing came,
+        else if there is a token for it."""
+        token = download.accepted.resume_token if download.accepted else token
+        if download.planes == 0:
+            return isinstance(error, UnavailableError) or self._has_begun
+        return self._resume and bool(token)
+
+    def _stream(self, part: Box, download: Download, token: str) -> None:
+        """Streams a part from the plane that ``download`` misses first."""
+        source = PaddedSource(self._job.source, self._job.pad, self._job.input_of(part))
+        first = download.planes
+        upload = Upload(self._job.header(part, first, token if first else ""), source.slabs(first),
+                        first * source.plane_bytes)
+        call = self._connection.stream(upload)
+        upload.cancel = call.cancel
+        try:
+            for message in call:
+                download.take(message)
+                self._follow(part, message, download)
+            if download.done is None:
+                raise UnavailableError("the daemon ended the stream before the output was complete")
+        except grpc.RpcError as error:
+            if upload.error:
+                raise upload.error from None
+            raise self._explained(from_rpc(error, self._connection.address), source) from None
+        finally:
+            call.cancel()
+            upload.close()
+
+    def _follow(self, part: Box, message: Any, download: Download) -> None:
+        kind = message.WhichOneof("message")
+        if kind == "accepted":
+            self._accept(download.accepted)
+        elif kind == "progress" and message.progress.patches:
+            now = message.progress
+            share = min(1.0, (now.patches_done + now.part) / now.patches)
+            planes = download.first + share * (part.extent[0] - download.first)
+            self._progress.show(self._voxels + planes * part.extent[1] * part.extent[2])
+
+    def _accept(self, accepted: Any) -> None:
+        if self._model_token and accepted.model_token != self._model_token:
+            raise ReplacedError("the daemon's model or plan is another than that of the planes that are there: start "
+                                "over")
+        self._model_token = accepted.model_token
+        if not self._has_begun:
+            self._target.begin()
+        self._has_begun = True
+
+    def _explained(self, error: Error, source: PaddedSource) -> Error:
+        if error.code != grpc.StatusCode.INVALID_ARGUMENT or not source.nonfinite:
+            return error
+        text = f"{error}; the first voxel of {self._job.source.name} that is not finite is at {source.nonfinite}"
+        return type(error)(text, error.code)

@@ -1,0 +1,1 @@
+"""Stores of volumes: one class for each kind, behind seam.py."""

@@ -1,0 +1,96 @@
+"""Volumes and outputs in datasets of HDF5, FILE.h5:/dataset."""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any
+
+import numpy as np
+
+from znni.box import Triple
+from znni.errors import InvalidError, NotFoundError
+from znni.stores.array import ArraySource, ArrayTarget
+from znni.stores.partial import Partial
+from znni.stores.seam import OutputFacts, Target
+
+_CHUNK = 64  # voxels along each axis
+
+
+def h5py_module() -> Any:
+    """Returns h5py. Raises InvalidError where it is not installed."""
+    try:
+        return importlib.import_module("h5py")
+    except ImportError:
+        raise InvalidError("files of HDF5 need h5py: pip install 'znni[hdf5]'") from None
+
+
+def _volumes(file: Any) -> list[str]:
+    """Returns the names of all datasets that may be volumes."""
+    found: list[str] = []
+    file.visititems(lambda name, node: found.append("/" + name) if len(getattr(node, "shape", ())) in (3, 4) else None)
+    return found
+
+
+class Hdf5Source(ArraySource):
+    """Reads a dataset; the only volume of the file if ``dataset`` is ""."""
+
+    def __init__(self, path: str, dataset: str) -> None:
+        if not os.path.exists(path):
+            raise NotFoundError(f"{path}: there is no such file")
+        self._file = h5py_module().File(path, "r")
+        try:
+            super().__init__(self._file[self._chosen(path, dataset)], f"{path}:{dataset}" if dataset else path)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _chosen(self, path: str, dataset: str) -> str:
+        there = _volumes(self._file)
+        if dataset and "/" + dataset.strip("/") in there:
+            return dataset
+        if not dataset and len(there) == 1:
+            return there[0]
+        what = f"no 3D or 4D dataset {dataset} found" if dataset else f"{len(there)} volumes found, expected a dataset"
+        raise NotFoundError(f"{path}: {what}; volumes in the file: {', '.join(there) or 'none'}")
+
+    def close(self) -> None:
+        self._file.close()
+
+
+class Hdf5Target(Target):
+    """Writes a dataset of a new file, in compressed chunks."""
+
+    def __init__(self, path: str, dataset: str, facts: OutputFacts, overwrite: bool) -> None:
+        if not dataset.strip("/"):
+            raise InvalidError(f"{path}: no dataset found, expected {path}:/dataset")
+        self._h5py = h5py_module()
+        self._dataset = dataset
+        self._facts = facts
+        self._partial = Partial(path, overwrite)
+        self._file: Any = None
+        self._target: ArrayTarget | None = None
+        self.depth = min(_CHUNK, facts.shape[1])
+
+    def begin(self) -> None:
+        self._file = self._h5py.File(self._partial.begin(), "w")
+        shape = self._facts.file_shape
+        chunks = (1,) * (len(shape) - 3) + tuple(min(_CHUNK, n) for n in shape[-3:])
+        array = self._file.create_dataset(self._dataset, shape, self._facts.dtype, chunks=chunks, compression="gzip",
+                                          compression_opts=1, shuffle=True)
+        array.attrs.update({f"znni_{key}": value for key, value in self._facts.notes.items()})
+        self._target = ArrayTarget(array, self._facts)
+
+    def write(self, start: Triple, block: np.ndarray) -> None:
+        assert self._target is not None
+        self._target.write(start, block)
+
+    def finish(self) -> None:
+        self._file.close()
+        self._file = None
+        self._partial.finish()
+
+    def discard(self) -> None:
+        if self._file is not None:
+            self._file.close()
+        self._partial.discard()

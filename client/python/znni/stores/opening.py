@@ -1,0 +1,71 @@
+"""Finds the store that a caller's volume or output belongs to."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import Any
+
+from znni.errors import InvalidError
+from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
+from znni.stores.hdf5 import Hdf5Source, Hdf5Target
+from znni.stores.memmap import MemmapSource, MemmapTarget, shared_map_of
+from znni.stores.npy import NpyTarget, open_npy
+from znni.stores.seam import OutputFacts, Source, Target
+from znni.stores.zarr_store import ZarrSource, ZarrTarget, open_node
+
+_HDF5 = re.compile(r"(.+\.(?:h5|hdf5|hdf))(?::(.*))?", re.DOTALL)
+_EXPECTED = "expected FILE.npy, FILE.h5:/dataset or FOLDER.zarr"
+
+
+def _split_hdf5(path: str) -> tuple[str, str] | None:
+    match = _HDF5.fullmatch(path)
+    return (match[1], match[2] or "") if match else None
+
+
+def _is_zarr(path: str) -> bool:
+    return any(part.endswith(".zarr") for part in path.rstrip("/").split("/"))
+
+
+def open_source(volume: Any) -> Source:
+    """Returns the volume as a Source: an array, or what lies at a path. Close it. Raises InvalidError or NotFoundError
+    if it is none."""
+    if isinstance(volume, (str, os.PathLike)):
+        return _open_path(os.fspath(volume))
+    if type(volume).__module__.partition(".")[0] == "zarr":
+        return ZarrSource(volume, "volume")
+    pages = shared_map_of(volume)
+    return MemmapSource(volume, "volume", pages) if pages is not None else ArraySource(volume, "volume")
+
+
+def _open_path(path: str) -> Source:
+    if path.endswith(".npy"):
+        return open_npy(path)
+    hdf5 = _split_hdf5(path)
+    if hdf5:
+        return Hdf5Source(*hdf5)
+    if _is_zarr(path):
+        return ZarrSource(open_node(path), path)
+    raise InvalidError(f"{path}: this kind of file is not read: {_EXPECTED}")
+
+
+def open_target(output: Any, facts: OutputFacts, overwrite: bool) -> Target:
+    """Returns where the output goes: a new array for None, an array of the caller's, or a path. Raises InvalidError if
+    it cannot go there."""
+    if output is None:
+        return NewArrayTarget(facts)
+    if isinstance(output, (str, os.PathLike)):
+        return _target_path(os.fspath(output), facts, overwrite)
+    pages = shared_map_of(output)
+    return MemmapTarget(output, facts, pages) if pages is not None else ArrayTarget(output, facts)
+
+
+def _target_path(path: str, facts: OutputFacts, overwrite: bool) -> Target:
+    if path.endswith(".npy"):
+        return NpyTarget(path, facts, overwrite)
+    hdf5 = _split_hdf5(path)
+    if hdf5:
+        return Hdf5Target(*hdf5, facts, overwrite)
+    if path.rstrip("/").endswith(".zarr"):
+        return ZarrTarget(path.rstrip("/"), facts, overwrite)
+    raise InvalidError(f"{path}: this kind of file is not written: {_EXPECTED}")

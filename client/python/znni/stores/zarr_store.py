@@ -1,0 +1,144 @@
+"""Volumes and outputs in zarr, versions 2 and 3, with the geometry of OME-NGFF: FOLDER.zarr[/array]."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import re
+from typing import Any
+
+import numpy as np
+
+from znni.box import Triple
+from znni.errors import InvalidError, NotFoundError
+from znni.geometry import Geometry, geometry_of, multiscale_of
+from znni.stores.array import ArraySource, ArrayTarget
+from znni.stores.partial import Partial
+from znni.stores.seam import OutputFacts, Target
+
+_ARRAY = "0"  # the name of an output's array in its group
+
+
+def zarr_module() -> Any:
+    """Returns zarr. Raises InvalidError where it is not installed, or older than version 3."""
+    try:
+        zarr = importlib.import_module("zarr")
+    except ImportError:
+        raise InvalidError("zarr volumes need zarr: pip install 'znni[zarr]'") from None
+    if int(zarr.__version__.split(".")[0]) < 3:
+        raise InvalidError(f"zarr {zarr.__version__} found, expected version 3 or newer, which reads zarr 2, too")
+    return zarr
+
+
+def open_node(path: str) -> Any:
+    """Returns the array or group that ``path`` names: a container, and what lies behind its name in it."""
+    zarr = zarr_module()
+    match = re.fullmatch(r"(.*?\.zarr)(?:/+(.*))?", path, re.DOTALL)
+    root, inner = (match[1], (match[2] or "").strip("/")) if match else (path, "")
+    try:
+        node = zarr.open(root, mode="r")
+        return node[inner] if inner else node
+    except (FileNotFoundError, KeyError):
+        raise NotFoundError(f"{path}: there is no zarr array or group") from None
+
+
+def _multiscales(attributes: Any) -> list:
+    """Returns the multiscales of OME-NGFF 0.5 or of an older version."""
+    ome = attributes.get("ome")
+    return (ome or attributes).get("multiscales", []) if isinstance(ome, dict) or ome is None else []
+
+
+def _is_group(node: Any) -> bool:
+    return isinstance(node, zarr_module().Group)
+
+
+class ZarrSource(ArraySource):
+    """Reads an array, or the first, largest array of a group that is an OME-NGFF image."""
+
+    def __init__(self, node: Any, name: str) -> None:
+        array, group = (self._first(node, name), node) if _is_group(node) else (node, self._parent(node))
+        super().__init__(array, name)
+        self.zarr_format = int(array.metadata.zarr_format)
+        for multiscale in _multiscales(group.attrs) if group is not None else ():
+            path = array.path[len(group.path):].strip("/")
+            self.geometry = self.geometry or geometry_of(multiscale, path, name)
+
+    @staticmethod
+    def _first(group: Any, name: str) -> Any:
+        multiscales = _multiscales(group.attrs)
+        if not multiscales:
+            arrays = ", ".join(key for key, _ in group.arrays()) or "none"
+            raise InvalidError(f"{name}: a group found, expected an array or an OME-NGFF image; arrays in it: {arrays}")
+        return group[multiscales[0]["datasets"][0]["path"]]
+
+    @staticmethod
+    def _parent(array: Any) -> Any:
+        """Returns the nearest group above an array that is an image; None if there is none."""
+        zarr = zarr_module()
+        path = array.path
+        while path:
+            path = path.rpartition("/")[0]
+            try:
+                group = zarr.open_group(array.store, path=path, mode="r", zarr_format=array.metadata.zarr_format)
+            except (FileNotFoundError, KeyError):
+                continue
+            if _multiscales(group.attrs):
+                return group
+        return None
+
+
+class ZarrTarget(Target):
+    """Writes a folder: an OME-NGFF image of one resolution, of the format of the volume, or of version 2.
+
+    Chunks are cubes that begin where the output begins: 128 voxels wide of one byte, else 64.
+    """
+
+    def __init__(self, path: str | os.PathLike, facts: OutputFacts, overwrite: bool) -> None:
+        self._zarr = zarr_module()
+        self._facts = facts
+        self._partial = Partial(path, overwrite)
+        self._target: ArrayTarget | None = None
+        self._edge = 128 if facts.dtype.itemsize == 1 else 64
+        self.depth = min(self._edge, facts.shape[1])
+
+    def begin(self) -> None:
+        facts = self._facts
+        version = facts.zarr_format or 2
+        group = self._zarr.open_group(str(self._partial.begin()), mode="w", zarr_format=version)
+        geometry = facts.geometry or Geometry().moved(facts.origin)
+        ndim = len(facts.file_shape)
+        ome = "0.5" if version == 3 else "0.4"
+        multiscales = [multiscale_of(geometry, str(facts.notes["model"]), _ARRAY, ndim, ome)]
+        group.attrs.update({"ome": {"version": ome, "multiscales": multiscales}} if version == 3
+                           else {"multiscales": multiscales})
+        group.attrs.update({"znni": facts.notes})
+        self._target = ArrayTarget(self._make(group, ndim), facts)
+
+    def _make(self, group: Any, ndim: int) -> Any:
+        shape = self._facts.file_shape
+        chunks = (1,) * (ndim - 3) + tuple(min(self._edge, n) for n in shape[-3:])
+        version = group.metadata.zarr_format
+        names = {"dimension_names": ("c", "z", "y", "x")[-ndim:]} if version == 3 else {}
+        return group.create_array(_ARRAY, shape=shape, chunks=chunks, dtype=self._facts.dtype, fill_value=0,
+                                  compressors=self._compressor(version),
+                                  chunk_key_encoding={"name": "default" if version == 3 else "v2", "separator": "/"},
+                                  **names)
+
+    def _compressor(self, version: int) -> Any:
+        """Returns Zstandard in Blosc, which stores the bytes of equal weight side by side."""
+        if version == 3:
+            return self._zarr.codecs.BloscCodec(cname="zstd", clevel=3, shuffle="shuffle",
+                                                typesize=self._facts.dtype.itemsize)
+        return importlib.import_module("numcodecs").Blosc(cname="zstd", clevel=3, shuffle=1)
+
+    def write(self, start: Triple, block: np.ndarray) -> None:
+        assert self._target is not None
+        self._target.write(start, block)
+
+    def finish(self) -> None:
+        self._target = None
+        self._partial.finish()
+
+    def discard(self) -> None:
+        self._target = None
+        self._partial.discard()

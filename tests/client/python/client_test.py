@@ -1,0 +1,66 @@
+"""The front door, beside a fake daemon."""
+
+import logging
+import pathlib
+import tempfile
+import unittest
+
+import numpy as np
+import znni
+
+from fake_daemon import Broken, FakeDaemon
+
+VOLUME = np.random.default_rng(5).integers(0, 255, (6, 7, 8)).astype(np.uint8)
+
+
+class ClientTest(unittest.TestCase):
+    def setUp(self):
+        logging.getLogger("znni").setLevel(logging.ERROR)
+
+    def client(self, daemon, **options):
+        return self.enterContext(znni.Client(self.enterContext(daemon.served()), **options))
+
+    def test_returns_the_output(self):
+        calls = []
+        found = self.client(FakeDaemon()).predict("same", VOLUME, dtype="uint8",
+                                                  progress=lambda *both: calls.append(both))
+        np.testing.assert_array_equal(found, VOLUME)
+        self.assertEqual(calls[-1], (VOLUME.size, VOLUME.size))
+
+    def test_asks_until_the_model_is_loaded(self):
+        self.assertEqual(self.client(FakeDaemon(refusals=1)).model("same").version, "3")
+        with self.assertRaisesRegex(znni.UnavailableError, "^is loading$"):
+            self.client(FakeDaemon(refusals=1), retry_seconds=0).model("same")
+
+    def test_the_version_that_is_asked_for(self):
+        daemon = FakeDaemon()
+        self.client(daemon).predict("same", VOLUME, dtype="uint8", version="1", progress=False)
+        self.assertEqual(daemon.headers[0].model_version, "1")
+
+    def test_a_failed_run_leaves_no_file(self):
+        with tempfile.TemporaryDirectory() as folder:
+            for name in ("o.npy", "o.h5:/x", "o.zarr"):
+                client = self.client(FakeDaemon([Broken(150)], token=""))
+                with self.assertRaisesRegex(znni.UnavailableError, "^broken$"):
+                    client.predict("same", VOLUME, f"{folder}/{name}", dtype="uint8", progress=False)
+                self.assertEqual(list(pathlib.Path(folder).iterdir()), [])
+
+    def test_the_volume_is_no_output(self):
+        client = self.client(FakeDaemon())
+        for output in (VOLUME, VOLUME[:]):
+            with self.assertRaisesRegex(znni.InvalidError, "^output: the volume itself found"):
+                client.predict("same", VOLUME, output, dtype="uint8", progress=False)
+
+    def test_keys_need_an_authority(self):
+        with self.assertRaisesRegex(ValueError, "tls_root_cert"):
+            znni.Client("host:1", tls_key="key.pem")
+
+    def test_tls(self):
+        with tempfile.NamedTemporaryFile() as file:
+            client = znni.Client(self.enterContext(FakeDaemon().served()), tls_root_cert=file.name, retry_seconds=0)
+            with client, self.assertRaises(znni.UnavailableError):  # the daemon has no TLS
+                client.models()
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,55 @@
+"""What is read and sent for a part of an output."""
+
+import dataclasses
+import unittest
+
+import numpy as np
+from znni.box import Box
+from znni.errors import InvalidError
+from znni.job import plan_job
+from znni.model import Model
+from znni.stores.array import ArraySource
+
+MODEL = Model("net", "2", True, 1, 3, (10, 1, 5), False, {})
+
+
+def job(extent=(30, 40, 50), roi=None, pad="none", dtype="float32", model=MODEL):
+    return plan_job(model, ArraySource(np.zeros(extent, np.uint16), "volume"), roi, pad, dtype)
+
+
+class JobTest(unittest.TestCase):
+    def test_without_padding(self):
+        found = job(roi="5:30,:,10:50")
+        self.assertEqual((found.output, found.origin), ((16, 40, 36), (9, 0, 12)))
+        self.assertEqual(found.window, found.roi)
+
+    def test_with_padding(self):
+        found = job(roi="5:30,:,10:50", pad="zero")
+        self.assertEqual((found.output, found.origin), ((25, 40, 40), (5, 0, 10)))
+
+    def test_parts(self):
+        found = job(pad="zero")
+        part = Box((0, 10, 20), (30, 25, 50))
+        self.assertEqual(found.input_of(part), Box((-4, 10, 18), (35, 25, 52)))
+        header = found.header(part, 7, "token")
+        self.assertEqual((header.extent.z, header.extent.y, header.extent.x), (39, 15, 34))
+        self.assertEqual((header.datatype, header.output_datatype, header.channels), ("UINT16", "FP32", 1))
+        self.assertEqual((header.model_name, header.model_version), ("net", "2"))
+        self.assertEqual((header.first_plane, header.resume_token), (7, "token"))
+
+    def test_what_the_model_does_not_take(self):
+        for words, options in (("30x40x4 voxels found", {"extent": (30, 40, 4)}), ("pad: 'x'", {"pad": "x"}),
+                               ("2 channels", {"extent": (2, 30, 40, 50)}), ("roi: z", {"roi": "0:31,:,:"}),
+                               ("9x40x50 voxels found", {"roi": "0:9,:,:"}), ("dtype: 'int8'", {"dtype": "int8"})):
+            with self.assertRaisesRegex(InvalidError, words):
+                job(**options)
+
+    def test_a_region_for_a_network_that_pads(self):
+        pads = dataclasses.replace(MODEL, pads=True, field_of_view=(1, 1, 1))
+        with self.assertRaisesRegex(InvalidError, "^roi: model 'net' pads with zeros"):
+            job(roi="0:9,:,:", model=pads)
+        self.assertEqual(job(roi="0:30,:,:", model=pads).output, (30, 40, 50))
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,49 @@
+"""Facts about models."""
+
+import unittest
+
+from znni import wire
+from znni.errors import InvalidError
+from znni.model import model_of
+
+
+def answer(channels=2, outputs=3, **properties):
+    """A daemon's answer."""
+    tensor = wire.ModelMetadataResponse.TensorMetadata
+    return wire.ModelMetadataResponse(name="net", versions=["1", "7"],
+                                      inputs=[tensor(name="in", shape=[-1, channels, -1, -1, -1])],
+                                      outputs=[tensor(name="out", shape=[-1, outputs, -1, -1, -1])],
+                                      properties={"field_of_view": "10,1,5", **properties})
+
+
+class ModelTest(unittest.TestCase):
+    def test_facts(self):
+        model = model_of(answer(), True, "")
+        self.assertEqual((model.name, model.version, model.channels, model.output_channels), ("net", "7", 2, 3))
+        self.assertEqual(model.halo, ((4, 0, 2), (5, 0, 2)))
+        self.assertFalse(model.pads)
+        self.assertEqual(model_of(answer(), True, "1").version, "1")
+        self.assertTrue(model_of(answer(padding_before="1,1,1"), True, "").pads)
+
+    def test_networks_with_fewer_axes(self):
+        self.assertEqual(model_of(answer(field_of_view="4,5"), True, "").field_of_view, (1, 4, 5))
+
+    def test_output_shape(self):
+        model = model_of(answer(), True, "")
+        self.assertEqual(model.output_shape((2, 30, 40, 50)), (3, 21, 40, 46))
+        self.assertEqual(model.output_shape((2, 30, 40, 50), "edge"), (3, 30, 40, 50))
+        self.assertEqual(model.output_shape((1, 2, 30, 40, 50)), (1, 3, 21, 40, 46))
+        self.assertEqual(model_of(answer(1, 1), True, "").output_shape((30, 40, 50)), (21, 40, 46))
+
+    def test_what_it_does_not_take(self):
+        model = model_of(answer(), True, "")
+        with self.assertRaisesRegex(InvalidError, "1 channels found, expected the 2 that model 'net' takes"):
+            model.output_shape((30, 40, 50))
+        with self.assertRaisesRegex(InvalidError, "9x40x50 voxels found, expected at least the field of view 10x1x5"):
+            model.output_shape((2, 9, 40, 50))
+        with self.assertRaisesRegex(InvalidError, "pad: 'x' found"):
+            model.output_shape((2, 9, 40, 50), "x")
+
+
+if __name__ == "__main__":
+    unittest.main()

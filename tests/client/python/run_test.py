@@ -1,0 +1,140 @@
+"""Streams that are refused, break, go on and come in parts."""
+
+import logging
+import unittest
+import warnings
+
+import grpc
+import numpy as np
+from znni.connection import Connection
+from znni.errors import Error, InvalidError, OverBudgetError, ReplacedError, UnavailableError
+from znni.job import plan_job
+from znni.patience import Patience
+from znni.progress import Silent
+from znni.run import Run
+from znni.stores.array import ArraySource, ArrayTarget
+from znni.stores.seam import OutputFacts
+
+from fake_daemon import Broken, FakeDaemon, Refused
+
+VOLUME = np.random.default_rng(4).integers(0, 255, (9, 10, 11)).astype(np.uint8)
+PLANE = 110
+CODE = grpc.StatusCode
+
+
+class Recorder(Silent):
+    """Keeps what is shown."""
+
+    def __init__(self):
+        self.shown = []
+
+    def show(self, done):
+        self.shown.append(done)
+
+
+class RunTest(unittest.TestCase):
+    def setUp(self):
+        logging.getLogger("znni").setLevel(logging.ERROR)
+        self.tries, self.progress = 0, Recorder()
+
+    def sleep(self, _):
+        self.tries += 1
+
+    def run_with(self, daemon, resume=True, seconds=1000, volume=VOLUME, source=None):
+        """Streams the volume through the daemon and returns the output."""
+        output = np.zeros_like(volume)
+        with daemon.served() as address:
+            connection = Connection(address)
+            self.addCleanup(connection.close)
+            job = plan_job(connection.model("same"), source or ArraySource(volume, "volume"), None, "none", "uint8")
+            facts = OutputFacts((1, *volume.shape), job.dtype, 3, None, None, (0, 0, 0), {})
+            Run(connection, job, ArrayTarget(output, facts), self.progress, resume,
+                lambda: Patience(seconds, sleep=self.sleep)).run()
+        return output
+
+    def first_planes(self, daemon):
+        return [header.first_plane for header in daemon.headers]
+
+    def test_one_stream(self):
+        daemon = FakeDaemon()
+        np.testing.assert_array_equal(self.run_with(daemon), VOLUME)
+        self.assertEqual((self.tries, self.progress.shown), (0, [VOLUME.size]))
+
+    def test_begins_once_the_model_is_there(self):
+        daemon = FakeDaemon([Refused(CODE.UNAVAILABLE)] * 3)
+        np.testing.assert_array_equal(self.run_with(daemon), VOLUME)
+        self.assertEqual((self.tries, len(daemon.headers)), (3, 4))
+
+    def test_does_not_begin(self):
+        with self.assertRaisesRegex(UnavailableError, "^not now$"):
+            self.run_with(FakeDaemon([Refused(CODE.UNAVAILABLE)] * 3), seconds=0)
+        with self.assertRaisesRegex(OverBudgetError, "^not now$"):
+            self.run_with(FakeDaemon([Refused(CODE.RESOURCE_EXHAUSTED)]))
+        with self.assertRaisesRegex(InvalidError, "^not now$"):
+            self.run_with(FakeDaemon([Refused(CODE.INVALID_ARGUMENT)]))
+        self.assertEqual(self.tries, 0)
+
+    def test_goes_on_where_it_broke(self):
+        full = Refused(CODE.RESOURCE_EXHAUSTED)
+        daemon = FakeDaemon([Broken(3 * PLANE + 50), full, Broken(5 * PLANE)])
+        np.testing.assert_array_equal(self.run_with(daemon), VOLUME)
+        self.assertEqual(self.first_planes(daemon), [0, 3, 3, 5])
+        self.assertEqual([header.resume_token for header in daemon.headers], ["", "token", "token", "token"])
+        self.assertEqual(daemon.sent[1], VOLUME[3:].tobytes())
+
+    def test_breaks_behind_its_last_plane(self):
+        daemon = FakeDaemon([Broken(VOLUME.size)])
+        np.testing.assert_array_equal(self.run_with(daemon), VOLUME)
+        self.assertEqual(self.first_planes(daemon), [0, 8])
+
+    def test_does_not_go_on(self):
+        """Without a token, if the caller does not want it, or if it was no break."""
+        for daemon, resume in ((FakeDaemon([Broken(3 * PLANE)], token=""), True),
+                               (FakeDaemon([Broken(3 * PLANE)]), False),
+                               (FakeDaemon([Broken(3 * PLANE, CODE.INTERNAL)]), True)):
+            with self.assertRaisesRegex(Error, "^broken$"):
+                self.run_with(daemon, resume)
+            self.assertEqual(len(daemon.headers), 1)
+
+    def test_another_model_in_between(self):
+        with self.assertRaisesRegex(ReplacedError, "start over"):
+            self.run_with(FakeDaemon([Broken(3 * PLANE)], model_tokens=["one", "two"]))
+
+    def test_parts(self):
+        daemon = FakeDaemon(part=(4, 6))
+        np.testing.assert_array_equal(self.run_with(daemon), VOLUME)
+        extents = [(header.extent.y, header.extent.x) for header in daemon.headers]
+        self.assertEqual(extents, [(4, 6), (4, 5), (4, 6), (4, 5), (2, 6), (2, 5)])
+        self.assertEqual(self.progress.shown[-1], VOLUME.size)
+        self.assertEqual(self.progress.shown, sorted(self.progress.shown))
+
+    def test_parts_of_nothing(self):
+        with self.assertRaisesRegex(Error, "parts of 0 rows and 6 columns"):
+            self.run_with(FakeDaemon(part=(0, 6)))
+
+    def test_an_old_daemon_needs_no_warning(self):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            self.run_with(FakeDaemon())
+
+    def test_an_error_of_reading(self):
+        source = ArraySource(VOLUME, "volume")
+
+        def read(_):
+            raise OSError("disk")
+        source.read = read
+        with self.assertRaisesRegex(OSError, "^disk$"):
+            self.run_with(FakeDaemon(), source=source)
+
+    def test_names_the_voxel_that_is_not_finite(self):
+        volume = np.zeros((4, 5, 6), np.float32)
+        volume[1, 2, 3] = np.inf
+        daemon = FakeDaemon([Broken(0, CODE.INVALID_ARGUMENT)])
+        output = np.zeros(volume.shape, np.uint8)
+        words = r"^broken; the first voxel of volume that is not finite is at channel 0, z 1, y 2, x 3 \(inf\)$"
+        with self.assertRaisesRegex(InvalidError, words):
+            self.run_with(daemon, volume=output, source=ArraySource(volume, "volume"))
+
+
+if __name__ == "__main__":
+    unittest.main()

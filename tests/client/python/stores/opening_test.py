@@ -1,0 +1,59 @@
+"""Which store a volume or output belongs to."""
+
+import pathlib
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+import zarr
+from znni.errors import InvalidError, NotFoundError
+from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
+from znni.stores.hdf5 import Hdf5Source, Hdf5Target
+from znni.stores.memmap import MemmapSource, MemmapTarget
+from znni.stores.npy import NpyTarget
+from znni.stores.opening import open_source, open_target
+from znni.stores.seam import OutputFacts
+from znni.stores.zarr_store import ZarrSource, ZarrTarget
+
+VOLUME = np.zeros((3, 4, 5), np.uint8)
+FACTS = OutputFacts((1, 3, 4, 5), np.dtype("u1"), 3, None, None, (0, 0, 0), {})
+
+
+class OpeningTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+
+    def test_sources(self):
+        np.save(self.folder / "v.npy", VOLUME)
+        array = zarr.create_array(self.folder / "v.zarr", data=VOLUME)
+        with h5py.File(self.folder / "v.h5", "w") as file:
+            file["raw"] = VOLUME
+            self.assertIs(type(open_source(file["raw"])), ArraySource)
+        mapped = np.load(self.folder / "v.npy", "r")
+        for volume, kind in ((VOLUME, ArraySource), (array, ZarrSource), (mapped, MemmapSource),
+                             (self.folder / "v.npy", MemmapSource), (f"{self.folder}/v.zarr", ZarrSource),
+                             (f"{self.folder}/v.h5:/raw", Hdf5Source), (self.folder / "v.h5", Hdf5Source)):
+            with open_source(volume) as source:
+                self.assertIs(type(source), kind)
+                self.assertEqual(source.shape, (1, 3, 4, 5))
+
+    def test_targets(self):
+        mapped = np.lib.format.open_memmap(self.folder / "m.npy", "w+", np.uint8, (3, 4, 5))
+        for output, kind in ((None, NewArrayTarget), (VOLUME, ArrayTarget), (mapped, MemmapTarget),
+                             (self.folder / "o.npy", NpyTarget), (f"{self.folder}/o.zarr/", ZarrTarget),
+                             (f"{self.folder}/o.h5:/raw", Hdf5Target)):
+            self.assertIs(type(open_target(output, FACTS, False)), kind)
+
+    def test_other_files(self):
+        for path in ("v.tif", "v", "v.h5x", "v.zarr.zip"):
+            with self.assertRaisesRegex(InvalidError, f"^{path}: this kind of file is not read: expected FILE.npy"):
+                open_source(path)
+            with self.assertRaisesRegex(InvalidError, f"^{path}: this kind of file is not written"):
+                open_target(path, FACTS, False)
+        with self.assertRaises(NotFoundError):
+            open_source(f"{self.folder}/none.h5:/raw")
+
+
+if __name__ == "__main__":
+    unittest.main()

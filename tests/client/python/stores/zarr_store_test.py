@@ -1,0 +1,97 @@
+"""Zarr, versions 2 and 3."""
+
+import pathlib
+import sys
+import tempfile
+import unittest
+from unittest import mock
+
+import numpy as np
+import zarr
+from znni.box import Box
+from znni.errors import InvalidError, NotFoundError
+from znni.geometry import Geometry
+from znni.stores.seam import OutputFacts
+from znni.stores.zarr_store import ZarrSource, ZarrTarget, open_node
+
+GEOMETRY = Geometry((40.0, 4.0, 4.0), (7.0, 8.0, 9.0), ("nanometer",) * 3)
+
+
+def facts(version, dtype="<f4", ndim=4, geometry=GEOMETRY, extent=(70, 4, 5)):
+    return OutputFacts((2 if ndim == 4 else 1, *extent), np.dtype(dtype), ndim, version, geometry, (1, 2, 3),
+                       {"model": "net", "pad": "zero"})
+
+
+class ZarrTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = self.enterContext(tempfile.TemporaryDirectory())
+        self.path = f"{self.folder}/v.ome.zarr"
+
+    def written(self, given):
+        """The group of an output of ones."""
+        target = ZarrTarget(self.path, given, True)
+        target.begin()
+        target.write((0, 0, 0), np.ones(given.shape, given.dtype))
+        self.assertTrue(pathlib.Path(self.path + ".partial").is_dir())
+        target.finish()
+        return zarr.open_group(self.path, mode="r")
+
+    def test_what_is_written_is_read(self):
+        for version in (2, 3):
+            for ndim in (3, 4):
+                self.written(facts(version, ndim=ndim))
+                for path in (self.path, self.path + "/0"):
+                    source = ZarrSource(open_node(path), path)
+                    self.assertEqual((source.geometry, source.zarr_format, source.ndim), (GEOMETRY, version, ndim))
+                    self.assertEqual(source.read(Box((1, 1, 1), (70, 3, 3))).min(), 1)
+                    self.assertEqual(source.depth, 64)
+
+    def test_form(self):
+        for version, ome in ((2, "0.4"), (3, "0.5"), (None, "0.4")):
+            group = self.written(facts(version))
+            self.assertEqual(group.metadata.zarr_format, version or 2)
+            written = group.attrs["ome"] if version == 3 else group.attrs["multiscales"][0]
+            self.assertEqual(written["version"], ome)
+            self.assertEqual((group["0"].chunks, group.attrs["znni"]["pad"]), ((1, 64, 4, 5), "zero"))
+            self.assertIn("zstd", str(group["0"].compressors))
+            self.assertLess(group["0"].nbytes_stored(), group["0"].nbytes)
+        self.assertEqual(self.written(facts(2, "u1", extent=(200, 140, 5)))["0"].chunks, (1, 128, 128, 5))
+
+    def test_an_output_of_a_volume_without_geometry_says_where_it_lies(self):
+        self.written(facts(2, geometry=None))
+        source = ZarrSource(open_node(self.path), "v")
+        self.assertEqual(source.geometry, Geometry(translation=(1.0, 2.0, 3.0)))
+
+    def test_shards(self):
+        array = zarr.create_array(f"{self.folder}/s.zarr", data=np.zeros((40, 40, 40), np.uint8), chunks=(5, 5, 5),
+                                  shards=(20, 20, 20))
+        source = ZarrSource(array, "v")
+        self.assertEqual((source.depth, source.geometry), (20, None))
+
+    def test_a_group_within(self):
+        group = zarr.open_group(f"{self.folder}/g.zarr", mode="w").create_group("volumes")
+        group.create_array("raw", data=np.zeros((4, 5, 6), np.uint8))
+        self.assertEqual(ZarrSource(open_node(f"{self.folder}/g.zarr/volumes/raw"), "v").shape, (1, 4, 5, 6))
+        with self.assertRaisesRegex(InvalidError, "^v: a group found, expected an array .*; arrays in it: raw$"):
+            ZarrSource(open_node(f"{self.folder}/g.zarr/volumes"), "v")
+
+    def test_nothing_there(self):
+        with self.assertRaisesRegex(NotFoundError, "v.ome.zarr: there is no zarr array or group"):
+            open_node(self.path)
+        self.written(facts(2))
+        with self.assertRaisesRegex(NotFoundError, "v.ome.zarr/s9: there is no"):
+            open_node(self.path + "/s9")
+
+    def test_discarded(self):
+        target = ZarrTarget(self.path, facts(3), False)
+        target.begin()
+        target.discard()
+        self.assertEqual(list(pathlib.Path(self.folder).iterdir()), [])
+
+    def test_without_zarr(self):
+        with mock.patch.dict(sys.modules, {"zarr": None}), self.assertRaisesRegex(InvalidError, "znni\\[zarr\\]"):
+            open_node(self.path)
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,206 @@
+"""The Python client as users call it, beside `znni infer`: the same voxels, in bounded memory, of any store."""
+
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import h5py
+import numpy as np
+import zarr
+import znni
+
+import nets
+from harness import ZNNID, Daemon
+
+ZNNI = ZNNID.parent / "znni"
+
+
+class PythonClientTest(unittest.TestCase):
+    """A daemon with a net of three channels, and one that returns its input."""
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.work = pathlib.Path(cls.folder.name)
+        nets.save(nets.small_net(7, f_out=3), cls.work / "models", "net")
+        nets.save(nets.same_net(), cls.work / "models", "same", config=nets.SAME_CONFIG)
+        # The memory for requests is so little that wide volumes go in parts.
+        cls.daemon = Daemon(cls.work / "models", mem="384M").wait_ready()
+        cls.client = znni.Client(cls.daemon.url)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.client.close()
+        cls.daemon.stop()
+        cls.folder.cleanup()
+
+    def tearDown(self):
+        self.assertIsNone(self.daemon.process.poll(), "\n".join(self.daemon.log))
+
+    def predict(self, volume, output=None, model="net", **options):
+        """The client's output, without a bar."""
+        return self.client.predict(model, volume, output, progress=False, **options)
+
+    def infer(self, volume, *options):
+        """Returns (summary, output) of `znni infer` for the same volume."""
+        np.save(self.work / "in.npy", volume)
+        command = [ZNNI, "infer", "-m", "net", "-i", self.work / "in.npy", "-o", self.work / "out.npy", "--json",
+                   "--overwrite", "--server", self.daemon.url, *options]
+        ran = subprocess.run(command, check=True, capture_output=True)
+        return json.loads(ran.stdout), np.load(self.work / "out.npy")
+
+    def volume(self, extent, kind=np.float32, seed=0):
+        """Random voxels."""
+        return (np.random.default_rng(seed).random(extent) * (1 if kind == np.float32 else 200)).astype(kind)
+
+    def assert_same(self, found, expected):
+        """The same type, shape and bits."""
+        self.assertEqual((found.dtype, found.shape), (expected.dtype, expected.shape))
+        np.testing.assert_array_equal(found, expected)
+
+    def test_equals_znni_infer(self):
+        for kind in (np.uint8, np.uint16, np.float32):
+            for pad, dtype in (("none", "float32"), ("zero", "uint8"), ("reflect", "float16")):
+                volume = self.volume((37, 45, 52), kind)
+                _, expected = self.infer(volume, "--padding", pad, "--dtype", dtype)
+                self.assert_same(self.predict(volume, pad=pad, dtype=dtype), expected)
+                _, expected = self.infer(volume, "--padding", pad, "--dtype", dtype, "--bbox", "3:30,0:30,11:52")
+                self.assert_same(self.predict(volume, pad=pad, dtype=dtype, roi=np.s_[3:30, :30, 11:]), expected)
+
+    def test_other_forms_of_the_same_volume(self):
+        volume = self.volume((24, 30, 40))
+        expected = self.predict(volume)
+        self.assert_same(self.predict(volume.astype(">f4")), expected)
+        self.assert_same(self.predict(volume[None]), expected)
+        self.assert_same(self.predict(volume[None, None]), expected[None])
+        half = volume.astype(np.float16)
+        self.assert_same(self.predict(half), self.predict(half.astype(np.float32)))
+        strided = np.asfortranarray(volume)
+        self.assert_same(self.predict(strided), expected)
+
+    def test_edge_padding(self):
+        volume = self.volume((24, 30, 40))
+        wide = np.pad(volume, [(4, 5)] * 3, mode="edge")
+        self.assert_same(self.predict(volume, pad="edge"), self.predict(wide))
+
+    def test_wide_volumes_go_in_parts(self):
+        volume = self.volume((40, 900, 900), np.uint8)
+        summary, expected = self.infer(volume, "--dtype", "uint8")
+        self.assertGreater(summary["parts"], 1)
+        self.assert_same(self.predict(volume, dtype="uint8"), expected)
+
+    def test_zarr_of_many_messages(self):
+        """An image with voxel size, chunks that are no multiple of anything, a region and padding."""
+        volume = self.volume((96, 160, 170))
+        for version in (2, 3):
+            group = zarr.open_group(self.work / f"in{version}.zarr", mode="w", zarr_format=version)
+            group.create_array("s0", data=volume, chunks=(37, 50, 64))
+            transforms = [{"type": "scale", "scale": [40.0, 8.0, 8.0]},
+                          {"type": "translation", "translation": [400.0, 0.0, 16.0]}]
+            image = {"axes": [{"name": n, "type": "space", "unit": "nanometer"} for n in "zyx"],
+                     "datasets": [{"path": "s0", "coordinateTransformations": transforms}]}
+            group.attrs.update({"multiscales": [image]} if version == 2 else {"ome": {"multiscales": [image]}})
+            for pad, origin in (("reflect", (5, 10, 20)), ("none", (9, 14, 24))):
+                out = self.work / f"out{version}{pad}.zarr"
+                found = self.predict(self.work / f"in{version}.zarr", out, pad=pad, roi="5:90,10:160,20:170")
+                self.assertEqual(found, out)
+                made = zarr.open_group(out, mode="r")
+                self.assertEqual(made.metadata.zarr_format, version)
+                _, expected = self.infer(volume, "--padding", pad, "--bbox", "5:90,10:160,20:170")
+                self.assert_same(made["0"][:], expected)
+                self.assertEqual(made["0"].chunks, (1, 64, 64, 64))
+                ome = made.attrs.get("ome", made.attrs)["multiscales"][0]
+                moved = [400.0 + 40 * origin[0], 8.0 * origin[1], 16.0 + 8 * origin[2]]
+                self.assertEqual(ome["datasets"][0]["coordinateTransformations"],
+                                 [{"type": "scale", "scale": [1.0, 40.0, 8.0, 8.0]},
+                                  {"type": "translation", "translation": [0.0, *moved]}])
+                self.assertEqual([axis["name"] for axis in ome["axes"]], ["c", "z", "y", "x"])
+                self.assertEqual(ome["axes"][1]["unit"], "nanometer")
+                notes = made.attrs["znni"]
+                self.assertEqual((notes["model"], notes["version"], notes["pad"]), ("net", "1", pad))
+            self.assert_same(self.predict(group), self.predict(volume))
+
+    def test_files_and_arrays_for_the_output(self):
+        volume = self.volume((30, 40, 50))
+        expected = self.predict(volume)
+        np.save(self.work / "volume.npy", volume)
+        with h5py.File(self.work / "volume.h5", "w") as file:
+            file["raw"] = volume
+        for source in ("volume.npy", "volume.h5", "volume.h5:/raw"):
+            out = str(self.work / "given.npy")
+            self.assertEqual(self.predict(str(self.work / source), out, overwrite=True), out)
+            self.assert_same(np.load(out), expected)
+        self.predict(volume, f"{self.work / 'given.h5'}:/prob")
+        with h5py.File(self.work / "given.h5") as file:
+            self.assert_same(file["prob"][:], expected)
+        given = np.empty_like(expected)
+        self.assertIs(self.predict(volume, given), given)
+        self.assert_same(given, expected)
+
+    def test_one_channel_has_three_axes(self):
+        volume = self.volume((20, 20, 20), np.uint8)
+        self.assert_same(self.predict(volume, model="same", dtype="uint8"), volume)
+        self.assert_same(self.predict(volume[None], model="same", dtype="uint8"), volume[None])
+
+    def test_model(self):
+        model = self.client.model("net")
+        self.assertEqual((model.channels, model.output_channels, model.field_of_view), (1, 3, (10, 10, 10)))
+        self.assertEqual(model.halo, ((4, 4, 4), (5, 5, 5)))
+        self.assertEqual(model.output_shape((30, 40, 50)), self.predict(self.volume((30, 40, 50))).shape)
+        self.assertEqual(self.client.models(), {"net": "ready", "same": "ready"})
+
+    def refused(self, kind, words, volume, **options):
+        """Expects this class of error, in one line with these words."""
+        with self.assertRaises(kind) as caught:
+            self.predict(volume, **options)
+        self.assertIsInstance(caught.exception, znni.Error)
+        self.assertIn(words, str(caught.exception))
+        self.assertNotIn("\n", str(caught.exception))
+
+    def test_what_is_refused(self):
+        volume = self.volume((20, 24, 30))
+        self.refused(znni.NotFoundError, "unknown model: 'nets'", volume, model="nets")
+        self.refused(znni.InvalidError, "int64 found, expected uint8, uint16, float16 or", volume.astype(np.int64))
+        self.refused(znni.InvalidError, "'int8' found, expected one of float32, float16, uint8", volume, dtype="int8")
+        volume[7, 8, 9] = np.nan
+        self.refused(znni.InvalidError, "not finite is at channel 0, z 7, y 8, x 9 (nan)", volume, pad="reflect",
+                     roi="6:20,7:24,:")
+        out = self.work / "spoilt.npy"
+        self.refused(znni.InvalidError, "nan", volume, output=out)
+        self.assertEqual(list(self.work.glob("spoilt*")), [])
+
+    def test_memory_stays_bounded(self):
+        """300 MB in and 300 MB out, in a process that may grow by half of one."""
+        np.lib.format.open_memmap(self.work / "large.npy", "w+", np.uint8, (300, 1000, 1000))[:] = 7
+        ran = subprocess.run([sys.executable, __file__, "grow", self.daemon.url, self.work / "large.npy",
+                              self.work / "whole.npy"], capture_output=True, text=True, check=False)
+        self.assertEqual(ran.returncode, 0, ran.stderr)
+        self.assertLess(int(ran.stdout), 150e6)
+        whole = np.load(self.work / "whole.npy", mmap_mode="r")
+        self.assertEqual(whole.shape, (300, 1000, 1000))
+        self.assertTrue((whole == 7).all())
+
+
+def peak():
+    """Returns the most bytes that this process has held. (getrusage() counts those of its parent, too.)"""
+    return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", pathlib.Path("/proc/self/status").read_text())[1])
+
+
+def grow(url, volume, output):
+    """Prints by how many bytes the process grew at most while it streamed a mapped volume."""
+    with znni.Client(url) as client:
+        client.predict("same", np.zeros((8, 8, 8), np.uint8), progress=False)
+        before = peak()
+        client.predict("same", np.load(volume, mmap_mode="r"), output, dtype="uint8", progress=False)
+        print(peak() - before)
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["grow"]:
+        grow(*sys.argv[2:])
+    else:
+        unittest.main()
