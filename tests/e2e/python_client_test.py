@@ -1,20 +1,28 @@
 """The Python client as users call it, beside `znni infer`: the same voxels, in bounded memory, of any store."""
 
+import contextlib
+import io
 import json
+import os
 import pathlib
 import re
+import shutil
+import signal
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+from unittest import mock
 
 import h5py
 import numpy as np
 import zarr
 import znni
+from znni.private_daemon import PrivateDaemon
 
 import nets
-from harness import ZNNID, Daemon
+from harness import LONGEST_START, ROOT, ZNNID, Daemon
 
 ZNNI = ZNNID.parent / "znni"
 
@@ -185,6 +193,80 @@ class PythonClientTest(unittest.TestCase):
         self.assertTrue((whole == 7).all())
 
 
+class PrivateDaemonTest(unittest.TestCase):
+    """Networks without a daemon that runs already."""
+
+    def setUp(self):
+        self.work = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        nets.save(nets.same_net(), self.work / "models", "same", config=nets.SAME_CONFIG)
+        self.network = self.work / "models/same/1/model.onnx"
+        self.environment = {"ZNNID": str(ZNNID), "XDG_STATE_HOME": str(self.work / "state")}
+
+    def test_predict(self):
+        volume = np.random.default_rng(1).integers(0, 255, (20, 30, 40)).astype(np.uint8)
+        with mock.patch.dict(os.environ, self.environment):
+            found = znni.predict(self.network, volume, mem="256M", dtype="uint8", progress=False)
+            np.testing.assert_array_equal(found, volume)
+            self.assertTrue(list((self.work / "state").rglob("*.plan.pbtxt")))
+            darker = znni.predict(self.network, volume, mem="256M", dtype="uint8", config={"input_scale": 0.5 / 255},
+                                  progress=False)
+            self.assertLessEqual(np.abs(darker - volume / 2).max(), 0.5)
+
+    def test_what_is_refused(self):
+        volume = np.zeros((20, 30, 40), np.uint8)
+        broken = self.work / "broken.onnx"
+        broken.write_text("nothing of the kind")
+        with mock.patch.dict(os.environ, self.environment):
+            with self.assertRaisesRegex(znni.UnavailableError, "not an ONNX model"):
+                znni.predict(broken, volume, mem="256M", progress=False)
+            with self.assertRaisesRegex(znni.UnavailableError, "^znnid ended with exit code 1: --mem: memory limit is"):
+                znni.predict(self.network, volume, mem="1M", progress=False)
+
+    def test_the_readme(self):
+        """Its block runs as it stands, but for address and paths."""
+        text = (ROOT / "README.md").read_text()
+        block = re.search(r"```python\n(import numpy as np, znni\n.*?)```", text, re.DOTALL)[1]
+        volume = np.random.default_rng(2).integers(0, 255, (20, 30, 40)).astype(np.uint8)
+        np.save(self.work / "volume.npy", volume)
+        zarr.create_array(self.work / "raw.zarr", data=volume)
+        shutil.copy(self.network, self.work / "net.onnx")
+        nets.save(nets.same_net(), self.work / "models", "net")
+        with Daemon(self.work / "models", mem="256M") as daemon, mock.patch.dict(os.environ, self.environment):
+            with contextlib.chdir(self.work), contextlib.redirect_stderr(io.StringIO()):
+                names = {}
+                exec(block.replace("127.0.0.1:8001", daemon.url).replace('"2G"', '"256M"'), names)
+        np.testing.assert_array_equal(names["dense"], volume)
+        self.assertEqual(zarr.open_group(self.work / "dense.zarr", mode="r")["0"].shape, volume.shape)
+
+    def ends_with(self, number):
+        """Sends the signal to a process that has a daemon, and waits until the daemon has ended, too."""
+        process = subprocess.Popen([sys.executable, __file__, "hold", self.network], stdout=subprocess.PIPE, text=True,
+                                   stderr=subprocess.DEVNULL, env={**os.environ, **self.environment})
+        daemon = pathlib.Path(f"/proc/{int(process.stdout.readline())}/stat")
+        self.assertIn("(znnid)", daemon.read_text())
+        process.send_signal(number)
+        process.wait()
+        process.stdout.close()
+        deadline = time.monotonic() + LONGEST_START
+        while daemon.exists() and ") Z " not in daemon.read_text():
+            self.assertLess(time.monotonic(), deadline)
+            time.sleep(0.05)
+
+    def test_ctrl_c_ends_the_daemon(self):
+        self.ends_with(signal.SIGINT)
+
+    @unittest.skipUnless(shutil.which("setpriv"), "setpriv is not installed")
+    def test_a_killed_process_takes_the_daemon_with_it(self):
+        self.ends_with(signal.SIGKILL)
+
+
+def hold(network):
+    """Holds a daemon, prints its process and waits for the end."""
+    with PrivateDaemon(network, mem="256M", progress=False) as daemon:
+        print(daemon.process.pid, flush=True)
+        time.sleep(LONGEST_START)
+
+
 def peak():
     """Returns the most bytes that this process has held. (getrusage() counts those of its parent, too.)"""
     return 1024 * int(re.search(r"VmHWM:\s+(\d+) kB", pathlib.Path("/proc/self/status").read_text())[1])
@@ -202,5 +284,7 @@ def grow(url, volume, output):
 if __name__ == "__main__":
     if sys.argv[1:2] == ["grow"]:
         grow(*sys.argv[2:])
+    elif sys.argv[1:2] == ["hold"]:
+        hold(*sys.argv[2:])
     else:
         unittest.main()

@@ -10,6 +10,7 @@ from znni.client import Client
 from znni.errors import (AccessError, Error, InvalidError, NotFoundError, OverBudgetError, ReplacedError,
                          UnavailableError, UnsupportedError)
 from znni.model import Model
+from znni.one_shot import predict
 
 __all__ = ["AccessError", "Client", "Error", "InvalidError", "Model", "NotFoundError", "OverBudgetError",
-           "ReplacedError", "UnavailableError", "UnsupportedError"]
+           "ReplacedError", "UnavailableError", "UnsupportedError", "predict"]

@@ -66,6 +66,28 @@ class Line(Silent):
             self._stream.write("\n")
 
 
+class Notice:
+    """Says what is waited for: over and over in one line of a terminal, elsewhere once."""
+
+    def __init__(self, wanted: Wanted, stream: TextIO | None = None) -> None:
+        self._stream = (stream or sys.stderr) if wanted is True else None
+        self._is_shown = False
+
+    def show(self, text: str) -> None:
+        """Replaces what was said before."""
+        if self._stream is None or (self._is_shown and not self._stream.isatty()):
+            return
+        self._stream.write(f"\r\x1b[K{text}" if self._stream.isatty() else f"{text}\n")
+        self._stream.flush()
+        self._is_shown = True
+
+    def close(self) -> None:
+        """Takes the line away from a terminal."""
+        if self._is_shown and self._stream.isatty():
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()
+
+
 def open_progress(wanted: Wanted, name: str, total: float, stream: TextIO | None = None) -> Silent:
     """Returns the display of an output of ``total`` voxels: of tqdm or a line on ``stream`` (standard error) for True,
     a call for each step for a function, nothing for False."""

@@ -5,7 +5,7 @@ import sys
 import unittest
 from unittest import mock
 
-from znni.progress import Bar, Line, Silent, open_progress
+from znni.progress import Bar, Line, Notice, Silent, open_progress
 
 
 class Terminal(io.StringIO):
@@ -45,6 +45,17 @@ class ProgressTest(unittest.TestCase):
         shown.show(50)
         shown.close()
         self.assertEqual(calls, [(50, 200.0)])
+
+    def test_notices(self):
+        for stream, expected in ((io.StringIO(), "one\n"), (Terminal(), "\r\x1b[Kone\r\x1b[Ktwo\r\x1b[K")):
+            notice = Notice(True, stream)
+            notice.show("one")
+            notice.show("two")
+            notice.close()
+            self.assertEqual(stream.getvalue(), expected)
+        silent = Terminal()
+        Notice(False, silent).show("one")
+        self.assertEqual(silent.getvalue(), "")
 
     def test_nothing(self):
         shown = open_progress(False, "net", 200.0)

@@ -1,0 +1,48 @@
+"""A volume through a network without a daemon that runs already."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from znni.box import Roi
+from znni.client import Client
+from znni.errors import Error
+from znni.padding import check_pad
+from znni.private_daemon import PrivateDaemon
+from znni.progress import Wanted
+from znni.repository import Config
+from znni.stores.opening import open_source
+from znni.voxel_type import output_type
+
+
+def predict(network: str | os.PathLike, volume: Any, output: Any = None, *, mem: str | int | None = None,
+            threads: int | None = None, config: Config = None, roi: Roi = None, pad: str = "none",
+            dtype: Any = "float32", overwrite: bool = False, progress: Wanted = True) -> Any:
+    """Computes the dense output of ``network``, a file of ONNX, for ``volume`` and returns it, or ``output`` if given.
+
+    Starts a znnid for it, which plans the network first: the program that the environment's ZNNID names, or that on the
+    PATH. It keeps the plan, so that the next call with the same network and memory begins at once. It is stopped at the
+    end, also by Ctrl-C.
+
+    ``mem``
+        The memory that the daemon may take, "8G" or bytes; None is 0.8 of what is available.
+    ``threads``
+        That compute; None is all processors.
+    ``config``
+        A config.pbtxt, or parameters of one: {"input_scale": 1 / 255}. None is the network's own, if it lies in a
+        model repository as MODEL/VERSION/model.onnx.
+
+    All others are those of ``Client.predict``.
+    """
+    check_pad(pad)
+    output_type(dtype)
+    with open_source(volume):  # what is wrong with it is said before the network is planned
+        pass
+    with PrivateDaemon(network, mem=mem, threads=threads, config=config, progress=progress) as daemon:
+        with Client(daemon.address, retry_seconds=0) as client:
+            try:
+                return client.predict(daemon.model, volume, output, roi=roi, pad=pad, dtype=dtype, overwrite=overwrite,
+                                      progress=progress)
+            except Error as error:
+                raise daemon.explained(error) from None

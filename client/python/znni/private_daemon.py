@@ -1,0 +1,149 @@
+"""A znnid of our own for one network, on a free port of this machine, for as long as it is needed."""
+
+from __future__ import annotations
+
+import collections
+import os
+import re
+import shutil
+import subprocess
+import tempfile
+import threading
+import time
+from typing import Any
+
+from znni.connection import Connection
+from znni.errors import Error, NotFoundError, UnavailableError
+from znni.progress import Notice, Wanted
+from znni.repository import Config, make_repository
+
+_POLL_SECONDS = 0.1
+_LAST_WORDS_SECONDS = 5
+_LAST_LINES = 20
+
+
+def find_znnid() -> str:
+    """Returns the daemon's program: that of the environment's ZNNID, else that on the PATH. Raises NotFoundError if
+    there is none."""
+    named = os.environ.get("ZNNID")
+    found = shutil.which(named or "znnid")
+    if found:
+        return found
+    raise NotFoundError(f"ZNNID: {named}: there is no such program" if named else
+                        "znnid is not on the PATH: build it (docs/install.md), or name it in the environment's ZNNID")
+
+
+class PrivateDaemon:
+    """Is a context in which ``network``, a file of ONNX, is served at ``address`` as ``model``.
+
+    ``mem`` bounds the daemon's memory ("8G"), ``threads`` those that compute; None is the daemon's default. While it
+    plans it says how far it is, if ``progress`` is True. It ends with the context, and with this process.
+    """
+
+    def __init__(self, network: str | os.PathLike, *, mem: str | int | None = None, threads: int | None = None,
+                 config: Config = None, progress: Wanted = True) -> None:
+        self.address = ""
+        self.model = ""
+        self.process: subprocess.Popen | None = None
+        self._network = network
+        self._config = config
+        self._limits = {"mem": mem, "threads": threads}
+        self._progress = progress
+        self._lines: collections.deque[str] = collections.deque(maxlen=_LAST_LINES)
+        self._listening = threading.Event()
+        self._folder: tempfile.TemporaryDirectory | None = None
+
+    def __enter__(self) -> PrivateDaemon:
+        try:
+            self._start()
+            self._wait_until_ready()
+        except BaseException:
+            self.stop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def stop(self) -> None:
+        """Ends the daemon and removes its folder."""
+        if self.process is not None:
+            self.process.terminate()
+            try:
+                self.process.wait(10)
+            except BaseException:  # a second Ctrl-C, too
+                self.process.kill()
+                self.process.wait()
+            self._reader.join()
+            self.process.stderr.close()
+            self.process = None
+        if self._folder is not None:
+            self._folder.cleanup()
+            self._folder = None
+
+    def explained(self, error: Error) -> Error:
+        """Returns ``error``, or what the daemon said last if it has ended. Waits some seconds for the end of one that
+        no longer answers."""
+        try:
+            self.process.wait(_LAST_WORDS_SECONDS if isinstance(error, UnavailableError) else 0)
+        except subprocess.TimeoutExpired:
+            return error
+        self._reader.join()
+        return UnavailableError(f"znnid ended with exit code {self.process.returncode}: {self._last_line()}")
+
+    def _start(self) -> None:
+        program = find_znnid()
+        self._folder = tempfile.TemporaryDirectory(prefix="znni-")
+        self.model = make_repository(self._folder.name, self._network, self._config)
+        command = [program, "--model-repository", self._folder.name, "--grpc-address", "127.0.0.1", "--grpc-port", "0",
+                   "--metrics-port", "-1", "--exit-timeout-secs", "1"]
+        for name, value in self._limits.items():
+            command += [f"--{name}", str(value)] if value is not None else []
+        if shutil.which("setpriv"):  # of util-linux: the kernel ends the daemon when this process dies
+            command = ["setpriv", "--pdeathsig", "TERM", *command]
+        # In a session of its own a Ctrl-C reaches this process alone, which then stops the daemon.
+        self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
+        self._reader = threading.Thread(target=self._read, args=(self.process.stderr,), daemon=True)
+        self._reader.start()
+        self._listening.wait()
+        if not self.address:
+            self.process.wait()
+            raise self.explained(Error(""))
+
+    def _read(self, log: Any) -> None:
+        for line in log:
+            self._lines.append(line.strip())
+            match = re.search(r"listening on (127\.0\.0\.1:\d+)", line)
+            if match:
+                self.address = match[1]
+                self._listening.set()
+        self._listening.set()
+
+    def _last_line(self) -> str:
+        """Returns the last error of the log, without its time, or else the last line."""
+        errors = [line for line in self._lines if " error " in line]
+        last = (errors or list(self._lines) or ["it said nothing"])[-1]
+        return last.partition(" error ")[2] or last
+
+    def _wait_until_ready(self) -> None:
+        notice = Notice(self._progress)
+        connection = Connection(self.address)
+        try:
+            while True:
+                state = self._state(connection)
+                if state == "ready":
+                    return
+                if state.startswith("UNAVAILABLE"):
+                    raise UnavailableError(state.partition(" ")[2] or state)
+                notice.show(f"{self.model}: {state}")
+                time.sleep(_POLL_SECONDS)
+        finally:
+            notice.close()
+            connection.close()
+
+    def _state(self, connection: Connection) -> str:
+        try:
+            return connection.models().get(self.model, "UNAVAILABLE the daemon does not know it")
+        except Error as error:
+            raise self.explained(error) from None

@@ -1,0 +1,55 @@
+"""A model repository of one network, as znnid reads it."""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+import shutil
+from typing import Mapping, Union
+
+from znni.errors import InvalidError, NotFoundError
+
+Config = Union[str, os.PathLike, Mapping[str, object], None]
+
+
+def _entry(key: str, value: object) -> str:
+    """Returns a parameter in the text form of config.pbtxt."""
+    text = str(value).replace("\\", "\\\\").replace('"', '\\"')
+    return f'parameters {{ key: "{key}" value {{ string_value: "{text}" }} }}\n'
+
+
+def _own_config(network: pathlib.Path) -> pathlib.Path | None:
+    """Returns the configuration of a network that lies in a repository: MODEL/VERSION/model.onnx."""
+    beside = network.parent.parent / "config.pbtxt"
+    return beside if network.name == "model.onnx" and network.parent.name.isdigit() and beside.is_file() else None
+
+
+def _name_of(network: pathlib.Path) -> str:
+    name = network.parent.parent.name if _own_config(network) else network.stem
+    return name if re.fullmatch(r"[A-Za-z0-9_][A-Za-z0-9_.-]*", name) else "net"
+
+
+def make_repository(folder: str | os.PathLike, network: str | os.PathLike, config: Config) -> str:
+    """Makes a repository in ``folder`` and returns the name of its model.
+
+    ``config`` is a config.pbtxt, or parameters of one such as {"input_scale": 1 / 255}; None is the config.pbtxt of the
+    network, if it lies in a repository itself. Raises NotFoundError if a file is missing.
+    """
+    path = pathlib.Path(network).absolute()
+    if path.suffix != ".onnx":
+        raise InvalidError(f"{network}: this kind of network is not read: expected FILE.onnx")
+    config = _own_config(path) if config is None else config
+    files = [path] if config is None or isinstance(config, Mapping) else [path, pathlib.Path(config)]
+    for file in files:
+        if not file.is_file():
+            raise NotFoundError(f"{file}: there is no such file")
+    name = _name_of(path)
+    model = pathlib.Path(folder) / name
+    (model / "1").mkdir(parents=True)
+    (model / "1" / "model.onnx").symlink_to(path)
+    if isinstance(config, Mapping):
+        (model / "config.pbtxt").write_text("".join(_entry(key, value) for key, value in config.items()))
+    elif config is not None:
+        shutil.copyfile(config, model / "config.pbtxt")
+    return name

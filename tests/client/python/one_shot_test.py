@@ -1,0 +1,48 @@
+"""What is wrong is said before a daemon is started. tests/e2e/python_client_test.py has the rest."""
+
+import os
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+import numpy as np
+import znni
+
+from fake_daemon import FakeDaemon
+
+VOLUME = np.arange(60, dtype=np.uint8).reshape(3, 4, 5)
+
+
+class OneShotTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.network = self.folder / "same.onnx"
+        self.network.touch()
+
+    def play(self, *lines):
+        """Makes znnid a script."""
+        path = self.folder / "znnid"
+        path.write_text("\n".join(["#!/bin/sh", *lines, ""]))
+        path.chmod(0o755)
+        self.enterContext(mock.patch.dict(os.environ, {"ZNNID": str(path)}))
+
+    def test_returns_the_output(self):
+        address = self.enterContext(FakeDaemon().served())
+        self.play(f'echo "info listening on {address}" >&2', "exec sleep 600")
+        output = np.zeros_like(VOLUME)
+        found = znni.predict(self.network, VOLUME, output, dtype="uint8", roi="0:3,0:4,0:5", progress=False)
+        self.assertIs(found, output)
+        np.testing.assert_array_equal(found, VOLUME)
+
+    def test_wrong_use_starts_nothing(self):
+        self.play(f"touch {self.folder}/started")
+        for words, volume, options in (("pad: 'x'", VOLUME, {"pad": "x"}), ("dtype: 'int8'", VOLUME, {"dtype": "int8"}),
+                                       ("int64 found", VOLUME.astype(int), {}), ("no such file", "/none.npy", {})):
+            with self.assertRaisesRegex(znni.Error, words):
+                znni.predict(self.network, volume, progress=False, **options)
+        self.assertFalse((self.folder / "started").exists())
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,89 @@
+"""A daemon of our own, played by scripts. tests/e2e/python_client_test.py has the real one."""
+
+import os
+import pathlib
+import tempfile
+import unittest
+from unittest import mock
+
+from znni.errors import NotFoundError, UnavailableError
+from znni.private_daemon import PrivateDaemon, find_znnid
+
+from fake_daemon import FakeDaemon
+
+
+class PrivateDaemonTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
+        self.enterContext(mock.patch("tempfile.tempdir", str(self.folder)))
+        self.network = self.folder / "same.onnx"
+        self.network.touch()
+
+    def program(self, *lines):
+        """Makes znnid a script."""
+        path = self.folder / "znnid"
+        path.write_text("\n".join(["#!/bin/sh", f'echo "$@" >{self.folder}/arguments', *lines, ""]))
+        path.chmod(0o755)
+        self.enterContext(mock.patch.dict(os.environ, {"ZNNID": str(path)}))
+
+    def left(self):
+        """The folders that a daemon left."""
+        return list(self.folder.glob("znni-*"))
+
+    def test_found(self):
+        self.program()
+        self.assertEqual(find_znnid(), os.environ["ZNNID"])
+        with mock.patch.dict(os.environ, {"PATH": str(self.folder)}):
+            del os.environ["ZNNID"]
+            self.assertEqual(find_znnid(), str(self.folder / "znnid"))
+
+    def test_not_found(self):
+        with mock.patch.dict(os.environ, {"ZNNID": "/none/znnid"}):
+            with self.assertRaisesRegex(NotFoundError, "^ZNNID: /none/znnid: there is no such program"):
+                find_znnid()
+        with mock.patch.dict(os.environ, {"PATH": "/none"}):
+            os.environ.pop("ZNNID", None)
+            with self.assertRaisesRegex(NotFoundError, "^znnid is not on the PATH"):
+                find_znnid()
+
+    def test_serves_until_the_end(self):
+        address = self.enterContext(FakeDaemon().served())
+        self.program(f'echo "info listening on {address}" >&2', "exec sleep 600")
+        with PrivateDaemon(self.network, mem="8G", threads=3, progress=False) as daemon:
+            self.assertEqual((daemon.address, daemon.model), (address, "same"))
+            process = daemon.process
+            self.assertEqual(len(self.left()), 1)
+        self.assertIsNotNone(process.poll())
+        self.assertEqual(self.left(), [])
+        self.assertIn("--mem 8G --threads 3", (self.folder / "arguments").read_text())
+
+    def test_does_not_start(self):
+        self.program('echo "2026-01-01 error --mem: too little" >&2', 'echo "bye" >&2', "exit 3")
+        with self.assertRaisesRegex(UnavailableError, "^znnid ended with exit code 3: --mem: too little$"):
+            PrivateDaemon(self.network, progress=False).__enter__()
+        self.assertEqual(self.left(), [])
+
+    def test_ends_without_an_error(self):
+        for lines, words in ((['echo "a line" >&2'], "a line"), ([], "it said nothing")):
+            self.program(*lines, "exit 1")
+            with self.assertRaisesRegex(UnavailableError, f"^znnid ended with exit code 1: {words}$"):
+                PrivateDaemon(self.network, progress=False).__enter__()
+
+    def test_ends_too_early(self):
+        self.program('echo "info listening on 127.0.0.1:1" >&2', 'echo "1 error killed" >&2', "exit 4")
+        with self.assertRaisesRegex(UnavailableError, "^znnid ended with exit code 4: killed$"):
+            PrivateDaemon(self.network, progress=False).__enter__()
+        self.assertEqual(self.left(), [])
+
+    def test_a_model_that_is_not_served(self):
+        address = self.enterContext(FakeDaemon().served())
+        self.program(f'echo "info listening on {address}" >&2', "exec sleep 600")
+        other = self.folder / "unknown.onnx"
+        other.touch()
+        with self.assertRaisesRegex(UnavailableError, "^the daemon does not know it$"):
+            PrivateDaemon(other, progress=False).__enter__()
+        self.assertEqual(self.left(), [])
+
+
+if __name__ == "__main__":
+    unittest.main()
