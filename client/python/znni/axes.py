@@ -37,10 +37,10 @@ def index_of(ndim: int, ranges: Sequence[slice]) -> tuple:
     return {3: (), 4: (slice(None),), 5: (0, slice(None))}[ndim] + tuple(ranges)
 
 
-def depth_of(array: object, ndim: int) -> int:
-    """Returns how many planes along z an array stores together; 1 if it does not say."""
+def chunk_of(array: object, ndim: int) -> tuple[int, int]:
+    """Returns how many planes along z, and of them rows along y, an array stores together; 1 and 1 if it does not say."""
     chunks = getattr(array, "shards", None) or getattr(array, "chunks", None)
     if not chunks:
-        return 1
-    depth = chunks[ndim - 3]
-    return int(max(depth)) if isinstance(depth, (tuple, list)) else int(depth)
+        return 1, 1
+    depth, rows = (max(n) if isinstance(n, (tuple, list)) else n for n in chunks[ndim - 3:ndim - 1])
+    return int(depth), int(rows)

@@ -15,7 +15,7 @@ Shape = tuple  # (C, Z, Y, X)
 class Download:
     """Takes the messages of a stream that delivers an output of ``shape`` and ``dtype`` from plane ``planes`` on.
 
-    ``write(z, planes)`` is called with planes ``[Z, C, Y, X]``, in rising order; they are valid until it returns.
+    ``write(z, planes)`` is called with planes ``[Z, C, Y, X]``, in rising order; it may keep them.
     ``planes`` counts those that were written, by earlier streams, too; ``first`` is what it was when this one began.
     """
 

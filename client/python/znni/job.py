@@ -31,7 +31,7 @@ class Job:
     @property
     def origin(self) -> Triple:
         """Returns the position in the volume that the output's first voxel belongs to."""
-        before = self.model.halo[0] if self.pad == "none" and not self.model.pads else (0, 0, 0)
+        before = self.model.halo[0] if self.pad == "none" else (0, 0, 0)
         return tuple(a + b for a, b in zip(self.roi.start, before))  # type: ignore[return-value]
 
     def input_of(self, part: Box) -> Box:

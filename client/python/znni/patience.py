@@ -6,6 +6,8 @@ import logging
 import time
 from typing import Callable, TypeVar
 
+import grpc
+
 from znni.errors import Error, UnavailableError
 
 _FIRST_DELAY = 0.25  # seconds
@@ -35,9 +37,12 @@ class Patience:
 
 
 def ask(call: Callable[[], T], patience: Patience) -> T:
-    """Returns what ``call`` returns. Tries again while it raises UnavailableError and the patience lasts."""
+    """Returns what ``call`` returns. Tries again while it ends as UNAVAILABLE and the patience lasts, but not after a
+    deadline, which is a wait by itself."""
     while True:
         try:
             return call()
         except UnavailableError as error:
+            if error.code == grpc.StatusCode.DEADLINE_EXCEEDED:
+                raise
             patience.wait(error)

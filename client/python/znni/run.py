@@ -15,7 +15,7 @@ from znni.errors import Error, OverBudgetError, ReplacedError, UnavailableError,
 from znni.job import Job
 from znni.padded_source import PaddedSource
 from znni.parts import cut
-from znni.patience import Patience
+from znni.patience import Patience, ask
 from znni.progress import Silent
 from znni.slab_writer import SlabWriter
 from znni.stores.seam import Target
@@ -53,7 +53,7 @@ class Run:
     def _parts(self) -> list[Box]:
         whole = Box((0, 0, 0), self._job.output)
         try:
-            part = self._connection.outlook(self._job.header(whole)).part
+            part = ask(lambda: self._connection.outlook(self._job.header(whole)), self._patience()).part
         except Error as error:
             if error.code not in _NEEDLESS:
                 raise
@@ -66,7 +66,7 @@ class Run:
         return cut(self._job.output, (part.z, part.y, part.x))
 
     def _run_part(self, part: Box) -> None:
-        writer = SlabWriter(self._target, part.start)
+        writer = SlabWriter(self._target, part, self._job.model.output_channels, self._job.dtype)
         planes, token = 0, ""
         patience = self._patience()
         while True:

@@ -27,14 +27,14 @@ class AxesTest(unittest.TestCase):
         self.assertEqual(axes.index_of(3, ranges), tuple(ranges))
         self.assertEqual(axes.index_of(5, ranges), (0, slice(None), *ranges))
 
-    def test_depth(self):
-        self.assertEqual(axes.depth_of(object(), 3), 1)
-        stored = types.SimpleNamespace(chunks=(1, 32, 64, 64))
-        self.assertEqual(axes.depth_of(stored, 4), 32)
-        stored.shards = (1, 128, 64, 64)
-        self.assertEqual(axes.depth_of(stored, 4), 128)
-        dask = types.SimpleNamespace(chunks=((30, 30, 7), (10,), (10,)))
-        self.assertEqual(axes.depth_of(dask, 3), 30)
+    def test_chunks(self):
+        self.assertEqual(axes.chunk_of(object(), 3), (1, 1))
+        stored = types.SimpleNamespace(chunks=(1, 32, 64, 65))
+        self.assertEqual(axes.chunk_of(stored, 4), (32, 64))
+        stored.shards = (1, 128, 96, 64)
+        self.assertEqual(axes.chunk_of(stored, 4), (128, 96))
+        dask = types.SimpleNamespace(chunks=((30, 30, 7), (10, 4), (10,)))
+        self.assertEqual(axes.chunk_of(dask, 3), (30, 10))
 
 
 if __name__ == "__main__":

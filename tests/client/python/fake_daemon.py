@@ -26,12 +26,12 @@ class Broken(Refused):
 
 class FakeDaemon:
     """Serves model "same", whose field of view is one voxel. `streams` says what becomes of one stream after the other,
-    `part` in which parts a volume is best sent, `refusals` how often questions are refused before they are answered.
+    `part` in which parts a volume is best sent, `refusals` how often questions are refused before they are answered, `outlooks` with which statuses those for parts are.
     `headers` and `metadata` are what came."""
 
-    def __init__(self, streams=(), part=None, token="token", model_tokens=(), refusals=0):
+    def __init__(self, streams=(), part=None, token="token", model_tokens=(), refusals=0, outlooks=()):
         self.streams, self.part, self.token = list(streams), part, token
-        self.model_tokens, self.refusals = list(model_tokens), refusals
+        self.model_tokens, self.refusals, self.outlooks = list(model_tokens), refusals, list(outlooks)
         self.headers, self.metadata, self.sent = [], [], []
 
     @contextlib.contextmanager
@@ -85,6 +85,8 @@ class FakeDaemon:
         return wire.RepositoryIndexResponse(models=models)
 
     def _outlook(self, header, context):
+        if self.outlooks:
+            self._end(context, self.outlooks.pop(0), "no outlook now")
         if self.part is None:
             self._end(context, grpc.StatusCode.UNIMPLEMENTED, "no outlook")
         return wire.VolumeOutlook(extent=header.extent, part=wire.Extent(z=header.extent.z, y=self.part[0],

@@ -3,6 +3,7 @@
 import logging
 import unittest
 
+import grpc
 from znni.errors import InvalidError, UnavailableError
 from znni.patience import Patience, ask
 
@@ -46,6 +47,11 @@ class PatienceTest(unittest.TestCase):
     def test_none(self):
         with self.assertRaises(UnavailableError):
             ask(self.failing(1, UnavailableError("x")), self.patience(0))
+        self.assertEqual(self.slept, [])
+
+    def test_a_deadline_is_not_tried_again(self):
+        with self.assertRaises(UnavailableError):
+            ask(self.failing(1, UnavailableError("x", grpc.StatusCode.DEADLINE_EXCEEDED)), self.patience(10))
         self.assertEqual(self.slept, [])
 
     def test_other_errors_are_not_tried_again(self):

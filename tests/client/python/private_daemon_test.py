@@ -55,7 +55,9 @@ class PrivateDaemonTest(unittest.TestCase):
             self.assertEqual(len(self.left()), 1)
         self.assertIsNotNone(process.poll())
         self.assertEqual(self.left(), [])
-        self.assertIn("--mem 8G --threads 3", (self.folder / "arguments").read_text())
+        arguments = (self.folder / "arguments").read_text()
+        self.assertIn("--grpc-address 127.0.0.1 --grpc-port 0 --metrics-port -1", arguments)
+        self.assertIn("--mem 8G --threads 3", arguments)
 
     def test_does_not_start(self):
         self.program('echo "2026-01-01 error --mem: too little" >&2', 'echo "bye" >&2', "exit 3")

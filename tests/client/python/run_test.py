@@ -108,6 +108,19 @@ class RunTest(unittest.TestCase):
         self.assertEqual(self.progress.shown[-1], VOLUME.size)
         self.assertEqual(self.progress.shown, sorted(self.progress.shown))
 
+    def test_asks_again_for_parts(self):
+        daemon = FakeDaemon(part=(4, 6), outlooks=[CODE.UNAVAILABLE])
+        np.testing.assert_array_equal(self.run_with(daemon), VOLUME)
+        self.assertEqual((self.tries, len(daemon.headers)), (1, 6))
+
+    def test_one_stream_where_parts_are_not_known(self):
+        daemon = FakeDaemon(part=(4, 6), outlooks=[CODE.INTERNAL])
+        with self.assertWarnsRegex(UserWarning, "it goes in one stream: no outlook now"):
+            np.testing.assert_array_equal(self.run_with(daemon), VOLUME)
+        self.assertEqual(len(daemon.headers), 1)
+        with self.assertRaisesRegex(InvalidError, "^no outlook now$"):
+            self.run_with(FakeDaemon(outlooks=[CODE.INVALID_ARGUMENT]))
+
     def test_parts_of_nothing(self):
         with self.assertRaisesRegex(Error, "parts of 0 rows and 6 columns"):
             self.run_with(FakeDaemon(part=(0, 6)))

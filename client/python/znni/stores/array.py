@@ -24,7 +24,7 @@ class ArraySource(Source):
         self.shape = axes.czyx(array.shape, name)
         self.ndim = len(array.shape)
         self.dtype = input_type(array.dtype, name)
-        self.depth = axes.depth_of(array, self.ndim)
+        self.depth, _ = axes.chunk_of(array, self.ndim)
         self._array = array
 
     def read(self, box: Box) -> np.ndarray:
@@ -43,7 +43,7 @@ class ArrayTarget(Target):
             raise InvalidError(f"output: shape {shape} found, expected {facts.array_shape}")
         if np.dtype(array.dtype).name != facts.dtype.name:
             raise InvalidError(f"output: {array.dtype} found, expected {facts.dtype.name}: dtype= names another")
-        self.depth = axes.depth_of(array, len(shape))
+        self.depth, self.rows = axes.chunk_of(array, len(shape))
         self.array = array
 
     def begin(self) -> None:

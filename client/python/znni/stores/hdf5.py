@@ -70,7 +70,8 @@ class Hdf5Target(Target):
         self._partial = Partial(path, overwrite)
         self._file: Any = None
         self._target: ArrayTarget | None = None
-        self.depth = min(_CHUNK, facts.shape[1])
+        self.depth, self.rows = (min(_CHUNK, n) for n in facts.shape[1:3])
+        self.folder = self._partial.folder
 
     def begin(self) -> None:
         self._file = self._h5py.File(self._partial.begin(), "w")

@@ -24,8 +24,9 @@ class Partial:
         self.path = pathlib.Path(path)
         if self.path.exists() and not overwrite:
             raise InvalidError(f"{path}: is there already: pass overwrite=True, or name another")
-        if not self.path.absolute().parent.is_dir():
-            raise InvalidError(f"{path}: there is no folder {self.path.absolute().parent}")
+        self.folder = str(self.path.absolute().parent)
+        if not os.path.isdir(self.folder):
+            raise InvalidError(f"{path}: there is no folder {self.folder}")
         self.partial = self.path.with_name(self.path.name + ".partial")
         self._has_begun = False
 

@@ -44,12 +44,15 @@ class Source(abc.ABC):
 
 
 class Target(abc.ABC):
-    """Is an output that is written slab by slab. ``depth`` planes, from a multiple of it on, are best written at once.
+    """Is an output that is written slab by slab. ``depth`` planes, from a multiple of it on, are best written at once,
+    and of them ``rows``, likewise. ``folder`` is where there is disk space for the output; None where it is not known.
 
     ``array`` is what it is written to, where that is an array in memory; None before begin().
     """
 
     depth: int = 1
+    rows: int = 1
+    folder: str | None = None
     array: Any = None
 
     @abc.abstractmethod

@@ -99,7 +99,8 @@ class ZarrTarget(Target):
         self._partial = Partial(path, overwrite)
         self._target: ArrayTarget | None = None
         self._edge = 128 if facts.dtype.itemsize == 1 else 64
-        self.depth = min(self._edge, facts.shape[1])
+        self.depth, self.rows = (min(self._edge, n) for n in facts.shape[1:3])
+        self.folder = self._partial.folder
 
     def begin(self) -> None:
         facts = self._facts

@@ -62,6 +62,15 @@ class ZarrTest(unittest.TestCase):
         source = ZarrSource(open_node(self.path), "v")
         self.assertEqual(source.geometry, Geometry(translation=(1.0, 2.0, 3.0)))
 
+    def test_a_group_with_more_images(self):
+        for version in (2, 3):
+            self.written(facts(version))
+            group = zarr.open_group(self.path, mode="a")
+            holder = dict(group.attrs["ome"]) if version == 3 else group.attrs.asdict()
+            holder["multiscales"] = holder["multiscales"] + [{"datasets": [{"path": "other"}]}]
+            group.attrs.update({"ome": holder} if version == 3 else holder)
+            self.assertEqual(ZarrSource(open_node(self.path), "v").geometry, GEOMETRY)
+
     def test_shards(self):
         array = zarr.create_array(f"{self.folder}/s.zarr", data=np.zeros((40, 40, 40), np.uint8), chunks=(5, 5, 5),
                                   shards=(20, 20, 20))
