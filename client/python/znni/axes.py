@@ -38,7 +38,8 @@ def index_of(ndim: int, ranges: Sequence[slice]) -> tuple:
 
 
 def chunk_of(array: object, ndim: int) -> tuple[int, int]:
-    """Returns how many planes along z, and of them rows along y, an array stores together; 1 and 1 if it does not say."""
+    """Returns how many planes along z, and of them rows along y, an array stores together; 1 and 1 if it does not
+    say."""
     chunks = getattr(array, "shards", None) or getattr(array, "chunks", None)
     if not chunks:
         return 1, 1

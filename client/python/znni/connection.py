@@ -31,7 +31,7 @@ class Connection:
         """Ends the connection and all its calls."""
         self._channel.close()
 
-    def ask(self, method: str, request: Any, answer: type) -> Any:
+    def ask(self, method: str, request: Any, answer: Any) -> Any:
         """Returns the ``answer`` to a request. Raises Error if there is none within ten seconds."""
         call = self._channel.unary_unary(method, type(request).SerializeToString, answer.FromString)
         try:

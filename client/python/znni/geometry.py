@@ -22,7 +22,7 @@ class Geometry:
     def moved(self, origin: Triple) -> Geometry:
         """Returns the geometry of the voxels from ``origin`` on."""
         translation = tuple(t + s * n for t, s, n in zip(self.translation, self.scale, origin))
-        return dataclasses.replace(self, translation=translation)
+        return Geometry(self.scale, translation, self.units)  # type: ignore[arg-type]
 
 
 def _names(multiscale: Mapping[str, Any]) -> list[str]:

@@ -75,7 +75,7 @@ class PrivateDaemon:
                 self.process.kill()
                 self.process.wait()
             self._reader.join()
-            self.process.stderr.close()
+            self._log.close()
             self.process = None
         if self._folder is not None:
             self._folder.cleanup()
@@ -84,6 +84,8 @@ class PrivateDaemon:
     def explained(self, error: Error) -> Error:
         """Returns ``error``, or what the daemon said last if it has ended. Waits some seconds for the end of one that
         no longer answers."""
+        if self.process is None:
+            return error
         try:
             self.process.wait(_LAST_WORDS_SECONDS if isinstance(error, UnavailableError) else 0)
         except subprocess.TimeoutExpired:
@@ -104,15 +106,16 @@ class PrivateDaemon:
         # In a session of its own a Ctrl-C reaches this process alone, which then stops the daemon.
         self.process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                         stderr=subprocess.PIPE, text=True, errors="replace", start_new_session=True)
-        self._reader = threading.Thread(target=self._read, args=(self.process.stderr,), daemon=True)
+        self._log: Any = self.process.stderr
+        self._reader = threading.Thread(target=self._read, daemon=True)
         self._reader.start()
         self._listening.wait()
         if not self.address:
             self.process.wait()
             raise self.explained(Error(""))
 
-    def _read(self, log: Any) -> None:
-        for line in log:
+    def _read(self) -> None:
+        for line in self._log:
             self._lines.append(line.strip())
             match = re.search(r"listening on (127\.0\.0\.1:\d+)", line)
             if match:

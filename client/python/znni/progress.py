@@ -83,7 +83,7 @@ class Notice:
 
     def close(self) -> None:
         """Takes the line away from a terminal."""
-        if self._is_shown and self._stream.isatty():
+        if self._is_shown and self._stream is not None and self._stream.isatty():
             self._stream.write("\r\x1b[K")
             self._stream.flush()
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from znni.box import Box
 from znni.spool import make_spool
-from znni.stores.memmap import give_back, shared_map_of
+from znni.stores.memmap import give_back
 from znni.stores.seam import Target
 
 MOST_BYTES = 48 << 20  # gathered in memory; more is gathered in a file
@@ -46,7 +46,7 @@ class SlabWriter:
         for first, last in self._strips() if self._gathered else ():
             assert self._slab is not None
             self._target.write((self._first, y + first, x), self._slab[:, :self._gathered, first:last])
-            self._give_back()
+            give_back(self._slab)
         self._first += self._gathered
         self._gathered = 0
 
@@ -60,15 +60,10 @@ class SlabWriter:
                           else np.empty(self._shape, self._dtype))
         self._slab[:, self._gathered:self._gathered + len(planes)] = planes.transpose(1, 0, 2, 3)
         self._gathered += len(planes)
-        self._give_back()
+        give_back(self._slab)
 
     def _is_large(self) -> bool:
         return math.prod(self._shape) * self._dtype.itemsize > MOST_BYTES
-
-    def _give_back(self) -> None:
-        pages = shared_map_of(self._slab)
-        if pages is not None:
-            give_back(pages)
 
     def _strips(self) -> list[tuple[int, int]]:
         """Returns the rows of the part that are written together: all, or those of one row of chunks."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import Any, Callable, Iterator
+from typing import Any, Callable, Generator, Iterator
 
 import numpy as np
 
@@ -45,10 +45,10 @@ class Upload:
             self._requests.close()
 
     @staticmethod
-    def _make(header: Any, slabs: Iterator[np.ndarray], offset: int) -> Iterator[Any]:
+    def _make(header: Any, slabs: Iterator[np.ndarray], offset: int) -> Generator[Any, None, None]:
         yield wire.VolumeRequest(header=header)
         for slab in slabs:
-            data = memoryview(slab).cast("B")
+            data = slab.data.cast("B")
             for at in range(0, len(data), CHUNK_BYTES):
                 chunk = bytes(data[at:at + CHUNK_BYTES])
                 yield wire.VolumeRequest(chunk=wire.VolumeChunk(offset=offset, data=chunk))

@@ -7,6 +7,7 @@ into one process.
 from __future__ import annotations
 
 from importlib import resources
+from typing import Any
 
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 
@@ -26,7 +27,7 @@ def _load_pool() -> descriptor_pool.DescriptorPool:
 _POOL = _load_pool()
 
 
-def _message(name: str) -> type:
+def _message(name: str) -> Any:
     return message_factory.GetMessageClass(_POOL.FindMessageTypeByName(name))
 
 

@@ -26,8 +26,8 @@ class Broken(Refused):
 
 class FakeDaemon:
     """Serves model "same", whose field of view is one voxel. `streams` says what becomes of one stream after the other,
-    `part` in which parts a volume is best sent, `refusals` how often questions are refused before they are answered, `outlooks` with which statuses those for parts are.
-    `headers` and `metadata` are what came."""
+    `part` in which parts a volume is best sent, `refusals` how often questions are refused before they are answered,
+    `outlooks` with which statuses those for parts are. `headers`, `sent` and `metadata` are what came."""
 
     def __init__(self, streams=(), part=None, token="token", model_tokens=(), refusals=0, outlooks=()):
         self.streams, self.part, self.token = list(streams), part, token

@@ -10,42 +10,39 @@ import numpy as np
 from znni.box import Box, Triple
 from znni.stores.array import ArraySource, ArrayTarget
 
+_SHARED = ("r", "r+", "w+")  # modes in which all that is written goes to the file
+
 
 def shared_map_of(array: Any) -> mmap.mmap | None:
-    """Returns the map behind an array; None if there is none, or if it holds changes that no file has (mode "c")."""
+    """Returns the map behind a memmap of NumPy or a view of one; None for other arrays, and for maps that may hold
+    what no file has, such as those of mode "c"."""
+    mode = None
     while isinstance(array, np.ndarray):
-        if isinstance(array, np.memmap) and array.mode == "c":
-            return None
+        mode = array.mode if isinstance(array, np.memmap) else mode
         array = array.base
-    return array if isinstance(array, mmap.mmap) else None
+    return array if isinstance(array, mmap.mmap) and mode in _SHARED else None
 
 
-def give_back(pages: mmap.mmap) -> None:
-    """Takes the map's pages out of this process; the file's cache keeps what was written."""
-    if hasattr(mmap, "MADV_DONTNEED"):
+def give_back(array: np.ndarray) -> None:
+    """Takes the pages of a mapped array out of this process; the file's cache keeps what was written. Does nothing for
+    other arrays."""
+    pages = shared_map_of(array)
+    if pages is not None and hasattr(mmap, "MADV_DONTNEED"):
         pages.madvise(mmap.MADV_DONTNEED)
 
 
 class MemmapSource(ArraySource):
     """Reads a mapped array and holds one slab of it."""
 
-    def __init__(self, array: np.ndarray, name: str, pages: mmap.mmap) -> None:
-        super().__init__(array, name)
-        self._pages = pages
-
     def read(self, box: Box) -> np.ndarray:
         found = super().read(box).copy()
-        give_back(self._pages)
+        give_back(self._array)
         return found
 
 
 class MemmapTarget(ArrayTarget):
     """Writes into a mapped array and holds one slab of it."""
 
-    def __init__(self, array: np.ndarray, facts: Any, pages: mmap.mmap) -> None:
-        super().__init__(array, facts)
-        self._pages = pages
-
     def write(self, start: Triple, block: np.ndarray) -> None:
         super().write(start, block)
-        give_back(self._pages)
+        give_back(self.array)

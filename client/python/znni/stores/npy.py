@@ -9,7 +9,7 @@ import numpy as np
 
 from znni.box import Triple
 from znni.errors import InvalidError, NotFoundError
-from znni.stores.memmap import MemmapSource, MemmapTarget, shared_map_of
+from znni.stores.memmap import MemmapSource, MemmapTarget
 from znni.stores.partial import Partial
 from znni.stores.seam import OutputFacts, Source, Target
 
@@ -22,7 +22,7 @@ def open_npy(path: str | os.PathLike) -> Source:
         raise NotFoundError(f"{path}: there is no such file") from None
     except ValueError as error:
         raise InvalidError(f"{path}: is no array of NumPy: {error}") from None
-    return MemmapSource(array, str(path), shared_map_of(array))
+    return MemmapSource(array, str(path))
 
 
 class NpyTarget(Target):
@@ -39,7 +39,7 @@ class NpyTarget(Target):
         # A map that finds the disk full ends the process, so the disk is asked first.
         with open(path, "r+b") as file:
             os.posix_fallocate(file.fileno(), 0, os.fstat(file.fileno()).st_size)
-        self._target = MemmapTarget(array, self._facts, shared_map_of(array))
+        self._target = MemmapTarget(array, self._facts)
 
     def write(self, start: Triple, block: np.ndarray) -> None:
         assert self._target is not None

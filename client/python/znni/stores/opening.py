@@ -34,8 +34,7 @@ def open_source(volume: Any) -> Source:
         return _open_path(os.fspath(volume))
     if type(volume).__module__.partition(".")[0] == "zarr":
         return ZarrSource(volume, "volume")
-    pages = shared_map_of(volume)
-    return MemmapSource(volume, "volume", pages) if pages is not None else ArraySource(volume, "volume")
+    return MemmapSource(volume, "volume") if shared_map_of(volume) else ArraySource(volume, "volume")
 
 
 def _open_path(path: str) -> Source:
@@ -56,8 +55,7 @@ def open_target(output: Any, facts: OutputFacts, overwrite: bool) -> Target:
         return NewArrayTarget(facts)
     if isinstance(output, (str, os.PathLike)):
         return _target_path(os.fspath(output), facts, overwrite)
-    pages = shared_map_of(output)
-    return MemmapTarget(output, facts, pages) if pages is not None else ArrayTarget(output, facts)
+    return MemmapTarget(output, facts) if shared_map_of(output) else ArrayTarget(output, facts)
 
 
 def _target_path(path: str, facts: OutputFacts, overwrite: bool) -> Target:

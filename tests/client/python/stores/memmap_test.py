@@ -1,5 +1,6 @@
 """Mapped arrays leave no pages behind."""
 
+import mmap
 import pathlib
 import re
 import tempfile
@@ -30,7 +31,7 @@ class MemmapTest(unittest.TestCase):
         volume[:] = 9
         del volume
         again = np.load(self.path, mmap_mode="r")
-        source = MemmapSource(again, "v", shared_map_of(again))
+        source = MemmapSource(again, "v")
         before = mapped()
         found = source.read(Box((0, 0, 0), EXTENT))
         self.assertLess(mapped() - before, 4 << 20)
@@ -39,7 +40,7 @@ class MemmapTest(unittest.TestCase):
     def test_writes(self):
         volume = self.make()
         facts = OutputFacts((1, *EXTENT), np.dtype("u1"), 3, None, None, (0, 0, 0), {})
-        target = MemmapTarget(volume, facts, shared_map_of(volume))
+        target = MemmapTarget(volume, facts)
         before = mapped()
         target.write((0, 0, 0), np.full((1, *EXTENT), 7, np.uint8))
         self.assertLess(mapped() - before, 4 << 20)
@@ -59,6 +60,8 @@ class MemmapTest(unittest.TestCase):
         private = np.load(self.path, mmap_mode="c")
         private[:] = 5
         self.assertIsNone(shared_map_of(private[1:]))
+        nameless = mmap.mmap(-1, 4096, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+        self.assertIsNone(shared_map_of(np.frombuffer(nameless, np.uint8)))
 
 
 if __name__ == "__main__":
