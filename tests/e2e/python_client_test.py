@@ -218,7 +218,7 @@ class PrivateDaemonTest(unittest.TestCase):
         self.work = pathlib.Path(self.enterContext(tempfile.TemporaryDirectory()))
         nets.save(nets.same_net(), self.work / "models", "same", config=nets.SAME_CONFIG)
         self.network = self.work / "models/same/1/model.onnx"
-        self.environment = {"ZNNID": str(ZNNID), "XDG_STATE_HOME": str(self.work / "state")}
+        self.environment = {"ZNNID": str(ZNNID), "XDG_STATE_HOME": str(self.work / "state"), "TMPDIR": str(self.work)}
 
     def test_predict(self):
         volume = np.random.default_rng(1).integers(0, 255, (20, 30, 40)).astype(np.uint8)
@@ -280,6 +280,7 @@ class PrivateDaemonTest(unittest.TestCase):
 
 def hold(network):
     """Holds a daemon, prints its process and waits for the end."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background processes ignore it
     with PrivateDaemon(network, mem="256M", progress=False) as daemon:
         print(daemon.process.pid, flush=True)
         time.sleep(LONGEST_START)

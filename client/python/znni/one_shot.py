@@ -12,7 +12,7 @@ from znni.padding import check_pad
 from znni.private_daemon import PrivateDaemon
 from znni.progress import Wanted
 from znni.repository import Config
-from znni.stores.opening import open_source
+from znni.stores.opening import check_output, open_source
 from znni.voxel_type import output_type
 
 
@@ -37,7 +37,8 @@ def predict(network: str | os.PathLike, volume: Any, output: Any = None, *, mem:
     """
     check_pad(pad)
     output_type(dtype)
-    with open_source(volume):  # what is wrong with it is said before the network is planned
+    check_output(output, overwrite)
+    with open_source(volume):  # what is wrong is said before the network is planned
         pass
     with PrivateDaemon(network, mem=mem, threads=threads, config=config, progress=progress) as daemon:
         with Client(daemon.address, retry_seconds=0) as client:

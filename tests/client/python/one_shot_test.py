@@ -41,6 +41,9 @@ class OneShotTest(unittest.TestCase):
                                        ("int64 found", VOLUME.astype(int), {}), ("no such file", "/none.npy", {})):
             with self.assertRaisesRegex(znni.Error, words):
                 znni.predict(self.network, volume, progress=False, **options)
+        with self.assertRaisesRegex(znni.InvalidError, "same.npy: is there already"):
+            (self.folder / "same.npy").touch()
+            znni.predict(self.network, VOLUME, self.folder / "same.npy", progress=False)
         self.assertFalse((self.folder / "started").exists())
 
 

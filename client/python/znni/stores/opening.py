@@ -11,6 +11,7 @@ from znni.stores.array import ArraySource, ArrayTarget, NewArrayTarget
 from znni.stores.hdf5 import Hdf5Source, Hdf5Target
 from znni.stores.memmap import MemmapSource, MemmapTarget, shared_map_of
 from znni.stores.npy import NpyTarget, open_npy
+from znni.stores.partial import Partial
 from znni.stores.seam import OutputFacts, Source, Target
 from znni.stores.zarr_store import ZarrSource, ZarrTarget, open_node
 
@@ -48,9 +49,21 @@ def _open_path(path: str) -> Source:
     raise InvalidError(f"{path}: this kind of file is not read: {_EXPECTED}")
 
 
+def check_output(output: Any, overwrite: bool) -> None:
+    """Raises InvalidError for a path that is not written, or must not be."""
+    if not isinstance(output, (str, os.PathLike)):
+        return
+    path = os.fspath(output)
+    hdf5 = _split_hdf5(path)
+    if hdf5 is None and not path.endswith(".npy") and not path.rstrip("/").endswith(".zarr"):
+        raise InvalidError(f"{path}: this kind of file is not written: {_EXPECTED}")
+    Partial(hdf5[0] if hdf5 else path.rstrip("/"), overwrite)
+
+
 def open_target(output: Any, facts: OutputFacts, overwrite: bool) -> Target:
     """Returns where the output goes: a new array for None, an array of the caller's, or a path. Raises InvalidError if
     it cannot go there."""
+    check_output(output, overwrite)
     if output is None:
         return NewArrayTarget(facts)
     if isinstance(output, (str, os.PathLike)):
@@ -64,6 +77,4 @@ def _target_path(path: str, facts: OutputFacts, overwrite: bool) -> Target:
     hdf5 = _split_hdf5(path)
     if hdf5:
         return Hdf5Target(*hdf5, facts, overwrite)
-    if path.rstrip("/").endswith(".zarr"):
-        return ZarrTarget(path.rstrip("/"), facts, overwrite)
-    raise InvalidError(f"{path}: this kind of file is not written: {_EXPECTED}")
+    return ZarrTarget(path.rstrip("/"), facts, overwrite)
