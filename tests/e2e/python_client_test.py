@@ -160,6 +160,7 @@ class PythonClientTest(unittest.TestCase):
         """The first is killed when a fifth is done; the second has its port and plans."""
         volume = np.random.default_rng(3).integers(0, 255, (100, 1000, 1000)).astype(np.uint8)
         daemons = [Daemon(self.work / "models", mem="256M").wait_ready()]
+        self.addCleanup(lambda: [daemon.stop() for daemon in daemons])
         port = daemons[0].port
 
         def kill(done, total):
@@ -170,7 +171,6 @@ class PythonClientTest(unittest.TestCase):
             found = client.predict("same", volume, dtype="uint8", progress=kill)
         np.testing.assert_array_equal(found, volume)
         daemons[1].logged("code=OK")
-        daemons[1].stop()
 
     def test_model(self):
         model = self.client.model("net")
