@@ -291,6 +291,7 @@ void Server::stop(double seconds) {
   // A moment for answers that are being sent; then every call left, open health watches included, is ended.
   state_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
   state_->server->Wait();
+  state_->door.reflection_ended.take();
 }
 
 }  // namespace znni::rpc

@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "server/jobs/model_server.hpp"
+#include "server/rpc/base/handed_over.hpp"
 #include "server/rpc/base/shared_regions.hpp"
 #include "server/rpc/base/status_map.hpp"
 #include "server/rpc/calls/access.hpp"
@@ -136,9 +137,10 @@ struct FrontDoor {
   const FrontDoorLimits limits;
   const Guard guard;
   SharedRegions regions;
-  CallGate gate;             // of calls that carry volumes
-  CallGate small_gate;       // of others, until the end
-  CallGate reflection_gate;  // likewise
+  CallGate gate;                // of calls that carry volumes
+  CallGate small_gate;          // of others, until the end
+  CallGate reflection_gate;     // likewise
+  HandedOver reflection_ended;  // given with all that a stream of reflection did here
   ReceiveTurns receiving;
   CallWatch watch;
   // Returns what the connection from a peer, as gRPC writes it, has received; nothing where that is not known. Empty:

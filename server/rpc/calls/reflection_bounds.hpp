@@ -4,6 +4,7 @@
 
 #include <grpcpp/support/server_interceptor.h>
 
+#include "server/rpc/base/handed_over.hpp"
 #include "server/rpc/calls/front_door.hpp"
 
 namespace znni::rpc {
@@ -12,7 +13,7 @@ namespace znni::rpc {
 // that lasts for longer than its limit, DEADLINE_EXCEEDED. `door` must outlive the server.
 class ReflectionBounds final : public grpc::experimental::ServerInterceptorFactoryInterface {
  public:
-  explicit ReflectionBounds(FrontDoor& door) : door_(door) {}
+  explicit ReflectionBounds(FrontDoor& door) : door_(door) { handed_over_.give(); }
 
   // Returns nullptr for other calls.
   [[nodiscard]] grpc::experimental::Interceptor* CreateServerInterceptor(
@@ -20,6 +21,7 @@ class ReflectionBounds final : public grpc::experimental::ServerInterceptorFacto
 
  private:
   FrontDoor& door_;
+  HandedOver handed_over_;  // with all that is in the door, to the threads of the library
 };
 
 }  // namespace znni::rpc
