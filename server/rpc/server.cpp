@@ -172,6 +172,7 @@ struct Server::State {
       : door(models, std::move(record), door_limits(options), options.tokens, options.flows),
         open_inference(door),
         volumes(door) {
+    door.clock = options.clock;
     door.received = [this](const std::string& peer) {
       const ConnectionListener* const from = listening;
       return from == nullptr ? std::nullopt : from->received(peer);
@@ -238,8 +239,8 @@ Result<std::unique_ptr<Server>> Server::start(ModelServer& models, CallSink reco
   if (!state->server) return cannot_listen(options, as_given(options));
   state->port = sockets->front().address.port();
   state->set_health(false);
-  state->listener =
-      std::make_unique<ConnectionListener>(*std::move(sockets), options.connections, takers, options.warn);
+  state->listener = std::make_unique<ConnectionListener>(*std::move(sockets), options.connections, takers, options.warn,
+                                                         options.clock);
   state->listening = state->listener.get();
   if (const auto number = newest_server()) state->listener->watch_streams(*number);
   State& running = *state;

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "server/jobs/model_server.hpp"
+#include "server/rpc/base/now.hpp"
 #include "server/rpc/calls/access.hpp"
 #include "server/rpc/calls/call_record.hpp"
 #include "server/rpc/connections/connection_facts.hpp"
@@ -47,6 +48,8 @@ struct ListenOptions {
   std::function<void(const std::string& line)> warn;  // of refused connections; nothing: told to no one
   Tokens tokens;
   std::optional<Certificates> certificates;  // nothing: no TLS
+  // Times messages that are waited for, and what clients begin and leave open.
+  Now clock = std::chrono::steady_clock::now;
 };
 
 struct FrontDoor;

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -12,6 +13,7 @@
 
 #include "server/jobs/model_server.hpp"
 #include "server/rpc/base/handed_over.hpp"
+#include "server/rpc/base/now.hpp"
 #include "server/rpc/base/shared_regions.hpp"
 #include "server/rpc/base/status_map.hpp"
 #include "server/rpc/calls/access.hpp"
@@ -146,6 +148,7 @@ struct FrontDoor {
   // Returns what the connection from a peer, as gRPC writes it, has received; nothing where that is not known. Empty:
   // of none.
   std::function<std::optional<Received>(const std::string& peer)> received;
+  Now clock = std::chrono::steady_clock::now;  // times what a message is waited for
 };
 
 }  // namespace znni::rpc

@@ -10,8 +10,8 @@ MessageWait::MessageWait(FrontDoor& door, grpc::ServerContext& context, std::int
     : door_(door),
       context_(context),
       peer_(context.peer()),
-      stall_(door.limits.seconds_for(most_bytes)),
-      silence_(door.limits.silent_seconds) {}
+      stall_(door.limits.seconds_for(most_bytes), door.clock),
+      silence_(door.limits.silent_seconds, door.clock) {}
 
 bool MessageWait::read(const std::function<bool()>& read) {
   const Stall::Wait wait(stall_);

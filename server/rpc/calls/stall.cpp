@@ -3,13 +3,7 @@
 #include <chrono>
 
 namespace znni::rpc {
-namespace {
-
-std::int64_t now_ns() { return std::chrono::nanoseconds(std::chrono::steady_clock::now().time_since_epoch()).count(); }
-
-}  // namespace
-
-Stall::Wait::Wait(Stall& stall) : stall_(stall) { stall_.since_ns_ = now_ns(); }
+Stall::Wait::Wait(Stall& stall) : stall_(stall) { stall_.since_ns_ = stall_.now_ns(); }
 
 Stall::Wait::~Wait() { stall_.since_ns_ = 0; }
 
@@ -18,6 +12,8 @@ void Stall::begin_anew() {
   while (since != 0 && !since_ns_.compare_exchange_weak(since, now_ns())) {
   }
 }
+
+std::int64_t Stall::now_ns() const { return std::chrono::nanoseconds(now_().time_since_epoch()).count(); }
 
 bool Stall::too_long() const {
   const std::int64_t since = since_ns_;

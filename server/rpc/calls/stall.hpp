@@ -2,7 +2,11 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
+#include <utility>
+
+#include "server/rpc/base/now.hpp"
 
 namespace znni::rpc {
 
@@ -21,7 +25,8 @@ class Stall {
     Stall& stall_;
   };
 
-  explicit Stall(double most_seconds) : most_seconds_(most_seconds) {}
+  explicit Stall(double most_seconds, Now now = std::chrono::steady_clock::now)
+      : most_seconds_(most_seconds), now_(std::move(now)) {}
 
   // Notes that the client did something: a wait that goes on begins again.
   void begin_anew();
@@ -29,8 +34,11 @@ class Stall {
   [[nodiscard]] bool too_long() const;
 
  private:
+  [[nodiscard]] std::int64_t now_ns() const;
+
   const double most_seconds_;
-  std::atomic<std::int64_t> since_ns_ = 0;  // of the steady clock; 0: no wait goes on
+  const Now now_;
+  std::atomic<std::int64_t> since_ns_ = 0;  // of its clock; 0: no wait goes on
 };
 
 }  // namespace znni::rpc

@@ -38,10 +38,11 @@ std::string at_most(int most, const char* option) { return std::to_string(most) 
 }  // namespace
 
 ConnectionListener::ConnectionListener(std::vector<ListeningSocket> sockets, ConnectionLimits limits,
-                                       ConnectionTakers takers, Warn warn)
+                                       ConnectionTakers takers, Warn warn, Now now)
     : limits_(limits),
       takers_(std::move(takers)),
       warn_(std::move(warn)),
+      now_(std::move(now)),
       sockets_(std::move(sockets)),
       addresses_(addresses_of(sockets_)),
       wake_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)),
@@ -55,7 +56,7 @@ ConnectionListener::ConnectionListener(std::vector<ListeningSocket> sockets, Con
 ConnectionListener::~ConnectionListener() { stop(); }
 
 void ConnectionListener::watch_streams(std::int64_t number) {
-  watch_ = std::make_unique<StreamWatch>(number, table_, streams_, warn_);
+  watch_ = std::make_unique<StreamWatch>(number, table_, streams_, warn_, now_);
 }
 
 void ConnectionListener::stop() {
@@ -128,7 +129,7 @@ void ConnectionListener::take(const ListeningSocket& listening, OwnedDescriptor 
   if (!peer) return;  // it is gone already
   if (own_.has(peer->text())) return takers_.own(number, std::move(connection));
   const std::string client = peer->client();
-  if (streams_.is_shut_out(client, StreamAccount::Clock::now())) {
+  if (streams_.is_shut_out(client, now_())) {
     return refused(refused_by_resets_, "from " + client + ": it began too many calls and did not see them through");
   }
   switch (table_.admit(connection.number(), client, ConnectionTable::Clock::now(), peer->text())) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "primitives/core/result.hpp"
+#include "server/rpc/base/now.hpp"
 #include "server/rpc/connections/connection_facts.hpp"
 #include "server/rpc/connections/connection_table.hpp"
 #include "server/rpc/connections/listening_sockets.hpp"
@@ -38,7 +39,9 @@ class ConnectionListener {
   using Warn = std::function<void(const std::string& line)>;
 
   // Accepts from now on. Connections over `limits` are closed at once; so are those for which there is no descriptor.
-  ConnectionListener(std::vector<ListeningSocket> sockets, ConnectionLimits limits, ConnectionTakers takers, Warn warn);
+  // `now` times what clients begin and do not see through.
+  ConnectionListener(std::vector<ListeningSocket> sockets, ConnectionLimits limits, ConnectionTakers takers, Warn warn,
+                     Now now = std::chrono::steady_clock::now);
   // Stops.
   ~ConnectionListener();
 
@@ -67,6 +70,7 @@ class ConnectionListener {
   const ConnectionLimits limits_;
   const ConnectionTakers takers_;
   const Warn warn_;
+  const Now now_;
   std::vector<ListeningSocket> sockets_;
   const std::vector<SocketAddress> addresses_;  // of the sockets
   OwnedDescriptor wake_;

@@ -19,11 +19,12 @@ constexpr std::chrono::seconds until_begun{1};
 
 }  // namespace
 
-StreamWatch::StreamWatch(std::int64_t server, ConnectionTable& table, StreamAccount& account, Warn warn)
+StreamWatch::StreamWatch(std::int64_t server, ConnectionTable& table, StreamAccount& account, Warn warn, Now now)
     : counts_(server),
       table_(table),
       account_(account),
       warn_(std::move(warn)),
+      now_(std::move(now)),
       warnings_(between_warnings),
       thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
@@ -44,7 +45,7 @@ void StreamWatch::look() {
     if (has_too_many(each)) shut(each);
   }
   if (open.empty()) seen_.clear();
-  if (const auto now = StreamAccount::Clock::now(); now - swept_ >= between_sweeps) {
+  if (const auto now = now_(); now - swept_ >= between_sweeps) {
     account_.sweep(now);
     shut_hoarders(open, now);
     swept_ = now;
@@ -83,7 +84,7 @@ void StreamWatch::ask_again(const OpenConnection& connection) {
 }
 
 bool StreamWatch::has_too_many(const OpenConnection& connection) {
-  const StreamAccount::Clock::time_point now = StreamAccount::Clock::now();
+  const StreamAccount::Clock::time_point now = now_();
   Seen& seen = seen_[connection.descriptor];
   if (seen.inode != connection.inode) seen = {connection.inode, 0, {}, {}};
   const std::optional<Received> received = received_by(connection.descriptor);

@@ -10,6 +10,7 @@
 #include <thread>
 #include <vector>
 
+#include "server/rpc/base/now.hpp"
 #include "server/rpc/connections/connection_table.hpp"
 #include "server/rpc/connections/paced.hpp"
 #include "server/rpc/connections/stream_account.hpp"
@@ -21,8 +22,9 @@ class StreamWatch {
  public:
   using Warn = std::function<void(const std::string& line)>;
 
-  // Looks every few milliseconds at the connections of `table`, which must outlive it, that have received something.
-  StreamWatch(std::int64_t server, ConnectionTable& table, StreamAccount& account, Warn warn);
+  // Looks every few milliseconds at the connections of `table`, which must outlive it, that have received something,
+  // and asks `now` when that was.
+  StreamWatch(std::int64_t server, ConnectionTable& table, StreamAccount& account, Warn warn, Now now);
 
   // Returns how many connections it has closed.
   [[nodiscard]] std::int64_t closed() const { return closed_; }
@@ -46,6 +48,7 @@ class StreamWatch {
   ConnectionTable& table_;
   StreamAccount& account_;
   const Warn warn_;
+  const Now now_;
   std::map<int, Seen> seen_;  // by descriptor
   StreamAccount::Clock::time_point swept_;
   Paced warnings_;

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <thread>
+
+#include "tests/server/rpc/moved_clock.hpp"
 
 namespace znni::rpc {
 namespace {
@@ -28,6 +31,18 @@ TEST(Stall, ANewBeginningIsNoWaitOfItsOwn) {
   const Stall::Wait wait(stall);
   stall.begin_anew();
   while (!stall.too_long()) std::this_thread::yield();  // the wait goes on
+}
+
+TEST(Stall, AWaitIsTimedByTheClockThatIsGiven) {
+  MovedClock clock;
+  Stall stall(20, clock.now());
+  const Stall::Wait wait(stall);
+  clock.advance(std::chrono::seconds(20));
+  EXPECT_FALSE(stall.too_long());
+  clock.advance(std::chrono::milliseconds(1));
+  EXPECT_TRUE(stall.too_long());
+  stall.begin_anew();
+  EXPECT_FALSE(stall.too_long());
 }
 
 TEST(Stall, AShortWaitIsNoStall) {

@@ -3,11 +3,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <mutex>
+#include <optional>
 
 #include "proto/inference.grpc.pb.h"
+#include "tests/server/jobs/wait_until.hpp"
 #include "tests/server/rpc/http2_frames.hpp"
 #include "tests/server/rpc/loopback.hpp"
+#include "tests/server/rpc/moved_clock.hpp"
 #include "tests/server/rpc/tcp_client.hpp"
 
 namespace znni::rpc {
@@ -46,17 +50,54 @@ TEST_F(StreamWatchTest, AClientThatOpensCallsWithoutEndIsCutOffForAWhile) {
                             testing::HasSubstr("closed 1 connections, the last from 127.0.0.1: it begins calls and")));
 }
 
-// Leaves calls open, 182 in a second: less than are forgiven. Their messages never come.
-TEST_F(StreamWatchTest, AClientThatLeavesCallsOpenSlowlyIsCutOff) {
-  const TcpClient client(server_->port());
-  client.send(http2_begin());
-  std::uint32_t begun = 0;
-  for (; begun < 3000 && server_->connections().cut == 0; begun += 20) {
-    client.send(calls_without_messages(20, "/inference.GRPCInferenceService/ServerLive", begun));
-    std::this_thread::sleep_for(std::chrono::milliseconds(110));
+// Leaves calls open, whose messages never come.
+class SlowStreamWatchTest : public StreamWatchTest {
+ protected:
+  void SetUp() override {
+    ListenOptions given = options();
+    given.clock = clock_.now();
+    start(given);
+    counts_.emplace(newest_server().value_or(0));
+    client_.emplace(server_->port());
+    client_->send(http2_begin());
   }
-  EXPECT_GE(server_->connections().cut, 1);
-  EXPECT_GE(begun, 1000U);
+
+  bool is_cut() { return server_->connections().cut > 0; }
+  // Begins `calls` more. Returns false if they are not seen, though the connection stands.
+  bool begin(std::uint32_t calls) {
+    client_->send(calls_without_messages(calls, "/inference.GRPCInferenceService/ServerLive", begun_));
+    begun_ += calls;
+    return test::wait_until([this] { return is_cut() || open_calls() >= begun_; }) && look();
+  }
+
+  MovedClock clock_;
+  std::uint32_t begun_ = 0;
+
+ private:
+  std::int64_t open_calls() {
+    counts_->list_again();
+    return counts_->begun(client_->name()).value_or(BegunCalls()).open;
+  }
+  // The watch asks the clock twice when it looks: for the one connection, and at the end.
+  bool look() {
+    const std::int64_t asked = clock_.asked();
+    return test::wait_until([&] { return is_cut() || clock_.asked() >= asked + 4; });
+  }
+
+  std::optional<StreamCounts> counts_;
+  std::optional<TcpClient> client_;
+};
+
+TEST_F(SlowStreamWatchTest, AClientThatLeavesCallsOpenSlowlyIsCutOff) {
+  constexpr std::chrono::milliseconds pause{900};
+  constexpr std::uint32_t calls = 160;
+  static_assert(calls < StreamAccount::forgiven_a_second * 0.9, "they are forgiven faster than they begin");
+  while (begun_ < 3000 && !is_cut()) {
+    ASSERT_TRUE(begin(calls));
+    clock_.advance(pause);
+  }
+  EXPECT_TRUE(is_cut());
+  EXPECT_GE(begun_, 1000U);
 }
 
 TEST_F(StreamWatchTest, AClientWithManyServedCallsIsNot) {
