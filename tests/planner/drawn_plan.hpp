@@ -1,0 +1,27 @@
+// Plans a small network with primitives of drawn times: the whole search, as a function.
+#pragma once
+
+#include "planner/search/search.hpp"
+#include "tests/planner/brute_force.hpp"
+
+namespace znni::test {
+
+// Returns options by which brute force has few patches to look at, and one rung is planned.
+inline SearchOptions small_options(std::int64_t limit) {
+  SearchOptions options;
+  options.memory_limit = limit;
+  options.most_S = 2;
+  options.most_extent = 6;
+  options.head_slab = 1;
+  options.ladder = false;
+  return options;
+}
+
+inline Result<Plan> drawn_plan(const Network& network, const SearchOptions& options, SearchLog* log = nullptr) {
+  const DeviceSpec spec = drawn_device();
+  const Catalogue catalogue = drawn::catalogue();
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  return search(network, spec, catalogue, *costs, options, log);
+}
+
+}  // namespace znni::test
