@@ -1,11 +1,29 @@
 #include "planner/search/search_bound.hpp"
 
+#include <array>
+
 #include "tests/planner/drawn_search.hpp"
 
 namespace znni {
 namespace {
 
-class PlannerSearchBound : public test::DrawnSearch {};
+class PlannerSearchBound : public test::DrawnSearch {
+ protected:
+  double best_rate() { return best().predicted.voxels_per_second; }
+};
+
+// Takes as long as its input is large: the longer a patch, the less of it is border, and each doubling gains less.
+Result<std::vector<Estimate>> describe_by_input(const LayerProblem& problem, const DeviceSpec&) {
+  const Shape5 input = input_shape(problem, 0);
+  Estimate estimate;
+  estimate.variant = {{"any", 1}};
+  estimate.time = 1e-9 * static_cast<double>(tensor_bytes(input, {}));
+  estimate.memory = input_output_buffers(problem, {}, {});
+  return std::vector<Estimate>{estimate};
+}
+constexpr Primitive by_input = {"even.any", 1, DeviceKind::cpu, describe_by_input, drawn::never_prepared};
+constexpr std::array<const Primitive*, 1> all_by_input = {&by_input};
+constexpr Backend backend_by_input = {"even", drawn::probe, drawn::open, all_by_input};
 
 TEST_F(PlannerSearchBound, ThePlanSaysSoAlone) {
   options_.strategy = Strategy::patches;
@@ -28,6 +46,31 @@ TEST_F(PlannerSearchBound, IsLiftedWhereThePlanEndsThere) {
   const Plan lifted = best();
   EXPECT_GT(lifted.predicted.voxels_per_second, bounded.predicted.voxels_per_second);
   EXPECT_GE(lifted_bound(network_, lifted, 16), 32);
+}
+
+TEST_F(PlannerSearchBound, IsLiftedUntilADoublingGainsLessThanAPercent) {
+  catalogue_ = Catalogue::make(std::array<const Backend*, 1>{&backend_by_input}).value();
+  network_ = drawn::chain_of_rank(1);
+  network_.nodes = {{"conv1", drawn::convolution(1, Vec3{1, 1, 9}), {0}}};
+  options_.strategy = Strategy::patches;
+  options_.most_S = 1;
+  options_.memory_limit = std::int64_t{1} << 40;
+  options_.lifts_extent = true;
+  const double lifted = best_rate();
+  options_.lifts_extent = false;
+  double rate = best_rate();
+  double gain = 1;
+  int doublings = 0;
+  for (; gain >= 0.01; ++doublings) {
+    options_.most_extent *= 2;
+    const double next = best_rate();
+    gain = next / rate - 1;
+    rate = next;
+  }
+  EXPECT_EQ(lifted, rate) << "after " << doublings << " doublings";
+  EXPECT_GT(doublings, 3);
+  options_.most_extent *= 2;
+  EXPECT_GT(best_rate(), rate) << "a little more would be gained";
 }
 
 TEST_F(PlannerSearchBound, AxesThatTheNetLacksAreNotBounded) {
