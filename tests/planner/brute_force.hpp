@@ -1,268 +1,69 @@
 // The search's oracle: every way to run a small network, tried one after the other.
 #pragma once
 
-#include <algorithm>
-#include <optional>
-#include <string>
+#include <array>
+#include <cstdint>
+#include <map>
 #include <vector>
 
-#include "planner/layers/schedule.hpp"
-#include "planner/network/exchange.hpp"
-#include "planner/plan/pairs.hpp"
-#include "planner/plan/throughput.hpp"
+#include "planner/costs/catalogue.hpp"
+#include "planner/geometry/geometry.hpp"
 #include "planner/search/search.hpp"
-#include "tests/planner/drawn_primitives.hpp"
 
 namespace znni::test {
 
-inline DeviceSpec drawn_device() {
-  DeviceSpec spec;
-  spec.name = "fake device";
-  return spec;
-}
+[[nodiscard]] DeviceSpec drawn_device();
 
 // Tries every assignment of every legal geometry, one after the other, with nothing but the schedule.
 class BruteForce {
  public:
-  BruteForce(const Network& network, const SearchOptions& options)
-      : network_(network), options_(options), catalogue_(drawn::catalogue()), spec_(drawn_device()) {}
+  // Tries them all. The limit of `options` counts for nothing.
+  BruteForce(const Network& network, const SearchOptions& options);
 
-  double best() {
-    std::vector<PoolingMode> modes(pooling_nodes(network_).size());
-    for (axis_ = 0; axis_ < 3; ++axis_) {
-      const std::vector<PoolingMode> pinned = exchanged(options_.pins, axis_).modes;
-      if (pinned.empty()) {
-        try_modes(0, modes);
-      } else {
-        try_batches(pinned);
-      }
-    }
-    return best_;
-  }
+  // Returns the most voxels per second of all that fit into `memory_limit` bytes; 0 where none does.
+  [[nodiscard]] double best_within(std::int64_t memory_limit) const;
   [[nodiscard]] int tried() const { return tried_; }
 
  private:
-  // Groups divide the stride along z, then y, then x; only the first pooling may do so anew, for streams the second
-  // too, along y and x alone, and groups do not go with plain poolings.
-  void try_modes(std::size_t pooling, std::vector<PoolingMode>& modes) {
-    if (pooling == modes.size()) {
-      const bool naive =
-          std::all_of(modes.begin(), modes.end(), [](const PoolingMode& mode) { return mode == PoolMode::plain; });
-      if (options_.strategy == Strategy::baseline && !naive) return;
-      try_batches(modes);
-      return;
-    }
-    for (const PoolingMode& mode : modes_of(pooling)) {
-      modes[pooling] = mode;
-      const auto is_plain = [](const PoolingMode& m) { return m == PoolMode::plain; };
-      const auto in_groups = [](const PoolingMode& m) { return m.groups != Vec3::cube(1); };
-      const auto end = modes.begin() + static_cast<std::ptrdiff_t>(pooling) + 1;
-      if (std::any_of(modes.begin(), end, is_plain) && std::any_of(modes.begin(), end, in_groups)) continue;
-      try_modes(pooling + 1, modes);
-    }
-  }
+  // One way to compute a problem.
+  struct Way {
+    const Primitive* primitive = nullptr;
+    Estimate estimate;
+  };
 
-  void try_batches(const std::vector<PoolingMode>& modes) {
-    if (options_.pins.S) return try_extents(modes, *options_.pins.S);
-    for (std::int64_t S = 1; S <= options_.most_S; S *= 2) try_extents(modes, S);
-  }
-
-  [[nodiscard]] std::vector<PoolingMode> modes_of(std::size_t pooling) const {
-    std::vector<PoolingMode> all = {PoolMode::fragments, PoolMode::plain};
-    const Vec3 stride = stride_of(pooling);
-    for (std::int64_t i = 0; i < voxels(stride); ++i) {
-      const Vec3 groups = fragment_at(i, stride) + Vec3::cube(1);
-      const bool divides = stride % groups == Vec3{};
-      const bool y_first = groups.z == 1 && (groups.x == 1 || groups.y == stride.y);
-      const bool anew_elsewhere = pooling == 0 && stride.z == 1 && groups != stride;
-      if (pooling < 2 && divides && y_first && groups != Vec3::cube(1) && !anew_elsewhere) {
-        all.emplace_back(groups, false);
-      }
-      const bool z_first = (groups.y == 1 || groups.z == stride.z) && (groups.x == 1 || groups.y == stride.y);
-      if (!divides || !z_first || (groups.x > 1 && groups.z != stride.z) || groups == Vec3::cube(1)) continue;
-      all.emplace_back(groups, true);
-      if (pooling == 0 && groups != stride) all.emplace_back(groups, false);  // all of them anew: that is plain
-    }
-    return all;
-  }
-
-  void try_extents(const std::vector<PoolingMode>& modes, std::int64_t S) {
-    for (std::int64_t z = 1; z <= options_.most_extent; ++z) {
-      for (std::int64_t y = 1; y <= options_.most_extent; ++y) {
-        for (std::int64_t x = 1; x <= options_.most_extent; ++x) {
-          for (const std::int64_t slab : {std::int64_t{0}, options_.head_slab}) {
-            if (axis_ == 0) try_geometry({{z, y, x}, S, modes, slab});
-            try_geometry({{z, y, x}, S, modes, slab, true, axis_});
-          }
-        }
-      }
-    }
-  }
-
-  // Streams make groups of the first pooling, of the second anew where the first makes all it can across them, and of
-  // plain poolings none.
-  [[nodiscard]] bool may_stream(const std::vector<PoolingMode>& modes) const {
-    for (std::size_t i = 0; i < modes.size(); ++i) {
-      const bool second = i == 1 && !modes[1].held && modes[0] == all_across();
-      if (modes[i].mode == PoolMode::plain || (i > 0 && !second && modes[i] != PoolMode::fragments)) return false;
-    }
-    return options_.strategy == Strategy::cpu && network_.spatial_rank == 3;
-  }
-
-  [[nodiscard]] PoolingMode all_across() const {
-    const Vec3 groups = {1, stride_of(0).y, stride_of(0).x};
-    return groups == Vec3::cube(1) ? PoolingMode() : PoolingMode(groups, false);
-  }
-
-  // Groups anew along y and x where z, which comes first, has its own, or where all of them anew are plain.
-  [[nodiscard]] bool for_streams_alone(const std::vector<PoolingMode>& modes) const {
-    if (modes.size() > 1 && !modes[1].held) return true;
-    const bool across = !modes.empty() && !modes[0].held && modes[0].groups.z == 1;
-    return across && (stride_of(0).z > 1 || modes[0].groups == stride_of(0));
-  }
-
-  [[nodiscard]] Vec3 stride_of(std::size_t pooling) const {
-    const auto node = static_cast<std::size_t>(pooling_nodes(network_)[pooling]);
-    return exchanged(std::get<Pooling>(network_.nodes[node].operation).stride, axis_);
-  }
-
-  // Pinned modes may be others than those that are looked at by themselves.
-  [[nodiscard]] bool is_looked_at(const GeometryChoice& choice) const {
-    if (options_.strategy != Strategy::cpu && choice.streamed) return false;
-    if (!options_.pins.modes.empty()) return !choice.streamed || network_.spatial_rank == 3;
-    return choice.streamed ? may_stream(choice.modes) : !for_streams_alone(choice.modes);
-  }
-
-  [[nodiscard]] bool satisfies_pins(const Geometry& geometry) const {
-    const GeometryChoice& choice = geometry.choice;
-    const auto in_groups = [](const PoolingMode& mode) { return mode.groups != Vec3::cube(1); };
-    if (choice.streamed && !options_.pins.streams) return false;
-    if (options_.pins.groups) return true;
-    return choice.head_slab == 0 && std::none_of(choice.modes.begin(), choice.modes.end(), in_groups);
-  }
-
-  [[nodiscard]] bool is_pinned_patch(const Geometry& geometry) const {
-    const std::optional<Vec3> patch = pinned_patch(options_.pins, network_.spatial_rank);
-    return !patch || exchanged(geometry.patch_input, geometry.choice.axis) == *patch;
-  }
-
-  void try_geometry(const GeometryChoice& choice) {
-    if (!is_looked_at(choice)) return;
-    Result<Geometry> geometry = make_geometry(network_, choice);
-    if (!geometry || !satisfies_pins(*geometry) || !is_pinned_patch(*geometry)) return;
-    if (!covers(Vec3::cube(options_.most_extent), geometry->patch_input)) return;
-    geometry_ = *geometry;
-    try_input(0);
-  }
-
-  void try_input(Seconds seconds) {
-    steps_.clear();
-    formats_ = {Format{}};
-    try_node(seconds);
-    const Step reordered = {-1, "", 0,           {}, drawn::planar, drawn::planar, drawn::blocked, "drawn.reorder",
-                            {}, 0,  Basis::model};
-    steps_ = {reordered};
-    formats_ = {drawn::blocked};
-    try_node(seconds + static_cast<double>(geometry_.windows) * reorder_seconds(0, drawn::planar, drawn::blocked));
-  }
-
-  Seconds reorder_seconds(std::size_t value, Format from, Format to) {
-    return drawn::describe_reorder(ReorderProblem{geometry_.values[value], from, to}, spec_)->front().time;
-  }
-
-  void try_node(Seconds seconds) {
-    const std::size_t node = formats_.size() - 1;
-    if (node == network_.nodes.size()) return judge(seconds);
-    for (const Primitive* primitive : catalogue_.primitives()) {
-      const auto estimates = primitive->describe(geometry_.problems[node], spec_);
-      if (!estimates) continue;
-      for (const Estimate& estimate : *estimates) try_estimate(node, *primitive, estimate, seconds);
-    }
-    if (const Result<ConvPoolProblem> both = pair_problem(network_, geometry_, static_cast<int>(node)); both) {
-      try_pair(node, *both, seconds);
-    }
-  }
-
-  void try_pair(std::size_t node, const LayerProblem& both, Seconds seconds) {
-    const Format found = formats_[static_cast<std::size_t>(network_.nodes[node].inputs.front())];
-    for (const Primitive* primitive : catalogue_.primitives()) {
-      const auto estimates = primitive->describe(both, spec_);
-      if (!estimates) continue;
-      for (const Estimate& estimate : *estimates) {
-        if (estimate.in == found) try_estimate_of_pair(node, *primitive, estimate, seconds);
-      }
-    }
-  }
-
-  void try_estimate_of_pair(std::size_t node, const Primitive& primitive, const Estimate& estimate, Seconds seconds) {
-    Step step;
-    step.node = static_cast<int>(node);
-    step.primitive = primitive.name;
-    step.version = primitive.version;
-    step.variant = estimate.variant;
-    step.in = estimate.in;
-    step.native = estimate.out;
-    for (const Format out : {drawn::planar, drawn::blocked}) {
-      const bool same = out == estimate.out;
-      const Seconds reorder = same ? 0 : reorder_seconds(node + 2, estimate.out, out);
-      step.out = out;
-      step.reorder = same ? "" : "drawn.reorder";
-      for (const Step& one : pair_steps(step)) steps_.push_back(one);
-      formats_.insert(formats_.end(), {estimate.out, out});
-      try_node(seconds + static_cast<double>(geometry_.runs[node]) * (estimate.time + reorder));
-      formats_.resize(formats_.size() - 2);
-      steps_.resize(steps_.size() - 2);
-    }
-  }
-
-  void try_estimate(std::size_t node, const Primitive& primitive, const Estimate& estimate, Seconds seconds) {
-    const std::vector<int>& inputs = network_.nodes[node].inputs;
-    for (std::size_t i = 0; i < inputs.size(); ++i) {
-      const Format wanted = input_format(geometry_.problems[node], static_cast<int>(i), estimate.in, estimate.out);
-      if (formats_[static_cast<std::size_t>(inputs[i])] != wanted) return;
-    }
-    for (const Format out : {drawn::planar, drawn::blocked}) {
-      const bool same = out == estimate.out;
-      const Seconds reorder = same ? 0 : reorder_seconds(node + 1, estimate.out, out);
-      steps_.push_back({static_cast<int>(node),
-                        std::string(primitive.name),
-                        primitive.version,
-                        estimate.variant,
-                        estimate.in,
-                        estimate.out,
-                        out,
-                        same ? "" : "drawn.reorder",
-                        {},
-                        0,
-                        Basis::model});
-      formats_.push_back(out);
-      try_node(seconds + static_cast<double>(geometry_.runs[node]) * (estimate.time + reorder));
-      formats_.pop_back();
-      steps_.pop_back();
-    }
-  }
-
-  void judge(Seconds seconds) {
-    const Result<Schedule> schedule = make_schedule(network_, geometry_, steps_, catalogue_, spec_);
-    if (!schedule) return;  // the output is not planar
-    ++tried_;
-    const std::int64_t bytes = add(pack(schedule->memory).bytes, persistent_bytes(schedule->memory));
-    if (add(bytes, weight_bytes(network_)) > options_.memory_limit) return;
-    const Geometry run = with_pairs(network_, geometry_, left_out_values(network_, steps_));
-    const Seconds patch = seconds + copy_seconds(network_, run, spec_);
-    const Vec3 fov = reaches(network_).back().fov;
-    best_ = std::max(best_, useful_voxels(geometry_, fov, options_.volume) / patch);
-  }
+  void try_modes(std::size_t pooling, std::vector<PoolingMode>& modes);
+  void try_batches(const std::vector<PoolingMode>& modes);
+  [[nodiscard]] std::vector<PoolingMode> modes_of(std::size_t pooling) const;
+  void try_extents(const std::vector<PoolingMode>& modes, std::int64_t S);
+  [[nodiscard]] bool may_stream(const std::vector<PoolingMode>& modes) const;
+  [[nodiscard]] PoolingMode all_across() const;
+  [[nodiscard]] bool for_streams_alone(const std::vector<PoolingMode>& modes) const;
+  [[nodiscard]] Vec3 stride_of(std::size_t pooling) const;
+  [[nodiscard]] bool is_looked_at(const GeometryChoice& choice) const;
+  [[nodiscard]] bool satisfies_pins(const Geometry& geometry) const;
+  [[nodiscard]] bool is_pinned_patch(const Geometry& geometry) const;
+  void try_geometry(const GeometryChoice& choice);
+  [[nodiscard]] std::vector<Way> ways_of(const LayerProblem& problem) const;
+  void describe_all();
+  void try_input(Seconds seconds);
+  [[nodiscard]] Seconds reorder_seconds(std::size_t value, Format to) const;
+  void try_node(Seconds seconds);
+  void try_way(std::size_t node, const Way& way, Seconds seconds);
+  void try_pair(std::size_t node, const Way& way, Seconds seconds);
+  void judge(Seconds seconds);
 
   Network network_;
   SearchOptions options_;
   Catalogue catalogue_;
   DeviceSpec spec_;
+  int axis_ = 0;  // exchanged with z
   Geometry geometry_;
+  std::vector<std::vector<Way>> ways_;            // of the geometry's nodes
+  std::vector<std::vector<Way>> pairs_;           // of each node and the pooling behind it
+  std::vector<std::array<Seconds, 2>> reorders_;  // of its values: to planar, to blocked
   std::vector<Step> steps_;
   std::vector<Format> formats_;
-  int axis_ = 0;  // exchanged with z
-  double best_ = 0;
+  std::map<std::int64_t, double> best_;  // voxels per second, by bytes
   int tried_ = 0;
 };
 

@@ -3,6 +3,7 @@
 
 #include "planner/search/search.hpp"
 #include "tests/planner/brute_force.hpp"
+#include "tests/planner/drawn_primitives.hpp"
 
 namespace znni::test {
 

@@ -4,10 +4,13 @@
 
 #include <array>
 #include <random>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "tests/planner/brute_force.hpp"
 #include "tests/planner/drawn_plan.hpp"
+#include "tests/planner/drawn_primitives.hpp"
 
 namespace znni {
 namespace {
@@ -16,10 +19,9 @@ using test::BruteForce;
 using test::drawn_plan;
 using test::small_options;
 
-void expect_equal_to_brute_force(const Network& network, const SearchOptions& options) {
+void expect_equal(const Network& network, const SearchOptions& options, const BruteForce& brute) {
   SCOPED_TRACE(network.name + ", limit " + std::to_string(options.memory_limit));
-  BruteForce brute(network, options);
-  const double expected = brute.best();
+  const double expected = brute.best_within(options.memory_limit);
   const Result<Plan> plan = drawn_plan(network, options);
   if (expected == 0) {
     ASSERT_FALSE(plan);
@@ -31,20 +33,24 @@ void expect_equal_to_brute_force(const Network& network, const SearchOptions& op
   EXPECT_LE(plan->memory.total(), options.memory_limit);
 }
 
-TEST(PlannerSearch, EqualsBruteForceOnAChain) {
-  for (const std::int64_t limit : {2000, 6000, 9000, 14000, 25000, 60000, 1000000}) {
-    expect_equal_to_brute_force(drawn::chain(3), small_options(limit));
+void expect_equal_to_brute_force(const Network& network, SearchOptions options,
+                                 const std::vector<std::int64_t>& limits) {
+  const BruteForce brute(network, options);
+  for (const std::int64_t limit : limits) {
+    options.memory_limit = limit;
+    expect_equal(network, options, brute);
   }
+}
+
+TEST(PlannerSearch, EqualsBruteForceOnAChain) {
+  expect_equal_to_brute_force(drawn::chain(3), small_options(0), {2000, 6000, 9000, 14000, 25000, 60000, 1000000});
 }
 
 TEST(PlannerSearch, EqualsBruteForceOnBranches) {
   SearchOptions options = small_options(0);
   options.most_extent = 3;
   options.most_S = 1;
-  for (const std::int64_t limit : {1000, 1600, 2200, 3000, 4500, 9000, 100000}) {
-    options.memory_limit = limit;
-    expect_equal_to_brute_force(drawn::branches(), options);
-  }
+  expect_equal_to_brute_force(drawn::branches(), options, {1000, 1600, 2200, 3000, 4500, 9000, 100000});
 }
 
 // One branch reads more planes of the input than the other, along z and not along y: streams keep what the thirstier
@@ -59,28 +65,20 @@ TEST(PlannerSearch, EqualsBruteForceWhereBranchesReadUnlikeHistories) {
   SearchOptions options = small_options(0);
   options.most_extent = 4;
   options.most_S = 1;
-  for (const std::int64_t limit : {500, 900, 1600, 2400, 4000, 100000}) {
-    options.memory_limit = limit;
-    expect_equal_to_brute_force(network, options);
-  }
+  expect_equal_to_brute_force(network, options, {500, 900, 1600, 2400, 4000, 100000});
 }
 
 TEST(PlannerSearch, EqualsBruteForceWhereConvolutionsAddResiduals) {
   SearchOptions options = small_options(0);
   options.most_extent = 3;
   options.most_S = 1;
-  for (const std::int64_t limit : {1000, 1600, 2200, 3000, 4500, 9000, 100000}) {
-    options.memory_limit = limit;
-    expect_equal_to_brute_force(drawn::residuals(), options);
-  }
+  expect_equal_to_brute_force(drawn::residuals(), options, {1000, 1600, 2200, 3000, 4500, 9000, 100000});
 }
 
 TEST(PlannerSearch, EqualsBruteForceForAVolume) {
-  for (const std::int64_t limit : {9000, 25000, 1000000}) {
-    SearchOptions options = small_options(limit);
-    options.volume = Vec3{6, 6, 6};
-    expect_equal_to_brute_force(drawn::chain(3), options);
-  }
+  SearchOptions options = small_options(0);
+  options.volume = Vec3{6, 6, 6};
+  expect_equal_to_brute_force(drawn::chain(3), options, {9000, 25000, 1000000});
 }
 
 // A small net of 2 to 4 nodes with any operation, chains and branches; some are not sound.
@@ -113,10 +111,11 @@ TEST(PlannerSearch, EqualsBruteForceOnRandomNets) {
     SCOPED_TRACE("net " + std::to_string(i) + " of seed 7");
     SearchOptions options = small_options(0);
     options.most_extent = 3;
+    const BruteForce brute(network, options);
     for (const std::int64_t limit : {600, 1500, 4000, 100000}) {
       options.memory_limit = limit;
-      expect_equal_to_brute_force(network, options);
-      planned += drawn_plan(network, options) ? 1 : 0;
+      expect_equal(network, options, brute);
+      planned += brute.best_within(limit) > 0 ? 1 : 0;
     }
   }
   EXPECT_GT(planned, 30);
@@ -160,10 +159,11 @@ TEST(PlannerSearch, EqualsBruteForceUnderPins) {
     options.most_extent = 4;
     options.pins = random_pins(network, random);
     SCOPED_TRACE("net " + std::to_string(i) + " of seed 11: " + to_string(options.pins));
+    const BruteForce brute(network, options);
     if (check_options(network, options)) {
-      expect_equal_to_brute_force(network, options);
+      expect_equal(network, options, brute);
     } else {
-      EXPECT_EQ(BruteForce(network, options).tried(), 0);
+      EXPECT_EQ(brute.tried(), 0);
     }
     const Result<Plan> plan = drawn_plan(network, options);
     (plan ? planned : refused) += 1;
@@ -179,16 +179,21 @@ TEST(PlannerSearch, EqualsBruteForceUnderPins) {
 
 // Where memory is short, little of a column's length is wasted by streaming it, and much by patches.
 TEST(PlannerSearch, EqualsBruteForceWhereStreamsWinAndWhereTheyMayNot) {
+  const Network network = drawn::chain(4);
+  SearchOptions either = small_options(0);
+  either.most_extent = 8;
+  either.most_S = 1;
+  SearchOptions patches_alone = either;
+  patches_alone.strategy = Strategy::patches;
+  const BruteForce brute(network, either);
+  const BruteForce brute_of_patches(network, patches_alone);
   int streamed = 0;
   for (const std::int64_t limit : {9000, 14000, 25000, 60000}) {
-    SearchOptions options = small_options(limit);
-    options.most_extent = 8;
-    options.most_S = 1;
-    expect_equal_to_brute_force(drawn::chain(4), options);
-    const Result<Plan> free = drawn_plan(drawn::chain(4), options);
-    options.strategy = Strategy::patches;
-    expect_equal_to_brute_force(drawn::chain(4), options);
-    const Result<Plan> patches = drawn_plan(drawn::chain(4), options);
+    either.memory_limit = patches_alone.memory_limit = limit;
+    expect_equal(network, either, brute);
+    expect_equal(network, patches_alone, brute_of_patches);
+    const Result<Plan> free = drawn_plan(network, either);
+    const Result<Plan> patches = drawn_plan(network, patches_alone);
     ASSERT_TRUE(free && patches);
     EXPECT_GE(free->predicted.voxels_per_second, patches->predicted.voxels_per_second);
     EXPECT_FALSE(patches->ladder.front().geometry.streamed);
@@ -201,7 +206,7 @@ TEST(PlannerSearch, EqualsBruteForceWhereStreamsWinAndWhereTheyMayNot) {
 TEST(PlannerSearch, BaselineIsAllPlain) {
   SearchOptions options = small_options(1000000);
   options.strategy = Strategy::baseline;
-  expect_equal_to_brute_force(drawn::chain(3), options);
+  expect_equal_to_brute_force(drawn::chain(3), options, {options.memory_limit});
   const Result<Plan> plan = drawn_plan(drawn::chain(3), options);
   ASSERT_TRUE(plan);
   EXPECT_EQ(plan->ladder.front().geometry.modes, std::vector<PoolingMode>{PoolMode::plain});
