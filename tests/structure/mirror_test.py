@@ -7,13 +7,13 @@ import tree
 
 # Sources that another test exercises, and which.
 COVERED_ELSEWHERE = {
-    "planner/program/beside.cpp": "tests/planner/program_test.py",
-    "planner/program/curve_command.cpp": "tests/planner/program_test.py",
-    "planner/program/draw_command.cpp": "tests/planner/program_test.py",
-    "planner/program/main.cpp": "tests/planner/program_test.py",
-    "planner/program/plan_output.cpp": "tests/planner/program_test.py",
-    "planner/program/price_command.cpp": "tests/planner/program_test.py",
-    "planner/program/session.cpp": "tests/planner/program_test.py",
+    "planner/program/beside.cpp": "tests/planner/program/plans_test.py",
+    "planner/program/curve_command.cpp": "tests/planner/program/curves_and_prices_test.py",
+    "planner/program/draw_command.cpp": "tests/planner/program/plans_test.py",
+    "planner/program/main.cpp": "tests/planner/program/plans_test.py",
+    "planner/program/plan_output.cpp": "tests/planner/program/plans_test.py",
+    "planner/program/price_command.cpp": "tests/planner/program/curves_and_prices_test.py",
+    "planner/program/session.cpp": "tests/planner/program/plans_test.py",
     "server/main.cpp": "tests/e2e",
     "client/cli/main.cpp": "tests/e2e",
     "primitives/core/copy_past_caches_aarch64.cpp": "tests/primitives/core/copy_past_caches_test.cpp",
