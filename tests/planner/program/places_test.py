@@ -55,7 +55,7 @@ class Places(program_case.ProgramCase):
 
     def test_plans_over_places_are_explained(self):
         arguments = ("--model", self.small, "--machine", self.golden / "machine.pbtxt", "--disable", "cpu.*", "--mem", "1G",
-                     "--strategy", "cpu-gpu")
+                     "--strategy", "cpu-gpu", "--max-extent", 64)
         plan = json.loads(self.good(*arguments, "--json"))
         self.assertEqual([node["index"] for node in plan["nodes"]], [0, 1, 2])
         self.assertEqual([node["place"] == "gpu" for node in plan["nodes"]], [i >= plan["theta"] for i in range(3)])
@@ -109,7 +109,7 @@ class Places(program_case.ProgramCase):
     def test_precision_is_a_choice_of_the_plan(self):
         path = self.folder / "coarse.pbtxt"
         arguments = ("--model", self.small, "--mem", "40M", "--strategy", "gpu", "--gpu-mem", "8M", "--plugin",
-                     self.simulated)
+                     self.simulated, "--max-extent", 40)
         rates = []
         for precision in ("fp32", "tf32", "bf16"):
             plan = json.loads(self.good(*arguments, "--precision", precision, "--output", path, "--json"))

@@ -32,7 +32,7 @@ class Plans(program_case.ProgramCase):
         self.assertEqual([n - 7 for n in size], plan["output"][2:])  # field of view 8
 
     def test_more_memory_than_the_machine_has_is_a_prediction(self):
-        done = self.run_planner("--model", self.small, "--mem", "100T", "--explain")
+        done = self.run_planner("--model", self.small, "--mem", "100T", "--max-extent", 64, "--explain")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("this machine", done.stderr)
         for word in ("field of view 8x8x8", "runner-up", "next best patches"):
