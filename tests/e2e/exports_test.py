@@ -146,7 +146,7 @@ class ExportsTest(unittest.TestCase):
             external_data_helper.convert_model_to_external_data(outside, location="weights.bin", size_threshold=0)
             self.save(outside, repository, "outside")
             self.assertTrue(pathlib.Path(repository, "outside/1/weights.bin").exists())
-            with Daemon(repository) as daemon, daemon.client() as client:
+            with Daemon(repository, mem="128M") as daemon, daemon.client() as client:
                 for name in [*(form.__name__ for form in FORMS), "outside"]:
                     with self.subTest(name):
                         self.assert_same(infer(client, name, volume), reference, name)
@@ -164,7 +164,7 @@ class ExportsTest(unittest.TestCase):
                 for tensor in model.graph.initializer:
                     tensor.CopyFrom(numpy_helper.from_array(numpy_helper.to_array(tensor).astype(kind), tensor.name))
                 self.save(model, repository, name)
-            with Daemon(repository) as daemon, daemon.client() as client:
+            with Daemon(repository, mem="128M") as daemon, daemon.client() as client:
                 for name in ("double", "half"):
                     self.assert_same(infer(client, name, volume), reference, name)
 
