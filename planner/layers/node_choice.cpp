@@ -5,61 +5,22 @@
 #include <set>
 #include <utility>
 
+#include "planner/layers/label_fronts.hpp"
+
 namespace znni {
 namespace {
 
 constexpr Format planar = {};
-
-// A combination of the nodes so far; `parent` is the label it grew from.
-struct Label {
-  Seconds seconds = 0;
-  std::int64_t persistent = 0;
-  std::int64_t peak = 0;       // histories aside
-  std::int64_t head_peak = 0;  // within a head in slabs, beside the output that it is filling
-  std::int64_t histories = 0;  // in all stages
-  int parent = -1;
-  NodePick pick;
-};
-
-bool beats(const Label& a, const Label& b) {
-  return a.seconds <= b.seconds && a.persistent <= b.persistent && a.peak <= b.peak && a.head_peak <= b.head_peak &&
-         a.histories <= b.histories;
-}
-
-// Formats of the values alive, in the order of live_after.
-using State = std::vector<Format>;
-using Front = std::vector<Label>;
-
-// Labels that no other beats, by rising time; of equals the first. Fewer after a stop.
-Front pareto(Front labels, const StopQuestion& stop) {
-  std::stable_sort(labels.begin(), labels.end(), [](const Label& a, const Label& b) {
-    if (a.seconds != b.seconds) return a.seconds < b.seconds;
-    if (a.persistent != b.persistent) return a.persistent < b.persistent;
-    if (a.peak != b.peak) return a.peak < b.peak;
-    return a.head_peak != b.head_peak ? a.head_peak < b.head_peak : a.histories < b.histories;
-  });
-  Front kept;
-  std::vector<std::size_t>
-      order;  // of kept: what beat a label last is asked first, since like labels follow each other
-  for (const Label& label : labels) {
-    if (stop()) break;
-    const auto found =
-        std::find_if(order.begin(), order.end(), [&](std::size_t other) { return beats(kept[other], label); });
-    if (found != order.end()) {
-      std::rotate(order.begin(), found, found + 1);
-      continue;
-    }
-    order.push_back(kept.size());
-    kept.push_back(label);
-  }
-  return kept;
-}
+// Labels up to which all of them are kept. The nets of planner/networks have 4,000 at most; those with many branches
+// would have millions.
+constexpr std::size_t max_labels = 12'000;
 
 class Combiner {
  public:
+  // `all`: every label is kept, until there are too many.
   Combiner(const NetworkUse& use, const Geometry& geometry, const GeometryOptions& options, OptionTable& table,
-           const ChoiceLimits& limits, const StopQuestion& stop)
-      : use_(use), geometry_(geometry), options_(options), table_(table), limits_(limits), stop_(stop) {
+           const ChoiceLimits& limits, const StopQuestion& stop, bool all)
+      : use_(use), geometry_(geometry), options_(options), table_(table), limits_(limits), stop_(stop), all_(all) {
     find_readable();
     find_remaining();
   }
@@ -71,7 +32,7 @@ class Combiner {
       states.clear();
       for (const auto& [state, labels] : settled) {
         for (const int label : labels) {
-          if (stop_()) return {};
+          if (stop_() || has_too_many()) return {};
           extend(node, state, label, states);
         }
       }
@@ -79,6 +40,8 @@ class Combiner {
     if (stop_()) return {};
     return finish(states);
   }
+
+  [[nodiscard]] bool has_too_many() const { return all_ && pool_.size() > max_labels; }
 
  private:
   // Formats that every reader of a value can read; planar for the network's output.
@@ -140,7 +103,13 @@ class Combiner {
   std::map<State, std::vector<int>> settle(std::map<State, Front>& states) {
     std::map<State, std::vector<int>> settled;
     for (auto& [state, front] : states) {
-      for (const Label& label : pareto(std::move(front), stop_)) {
+      front = pareto(std::move(front), stop_);
+      if (!all_) front = few_of(front);
+      if (front.empty()) return settled;  // stopped
+    }
+    if (!all_) states = few_of(std::move(states));
+    for (const auto& [state, front] : states) {
+      for (const Label& label : front) {
         settled[state].push_back(static_cast<int>(pool_.size()));
         pool_.push_back(label);
       }
@@ -290,6 +259,7 @@ class Combiner {
   OptionTable& table_;
   const ChoiceLimits& limits_;
   const StopQuestion& stop_;
+  const bool all_;
   const std::vector<int> first_alive_ = {0};
   std::vector<std::set<Format>> readable_;  // per value
   std::vector<Seconds> remaining_;          // least time of nodes i.. ; one more than nodes
@@ -357,8 +327,12 @@ std::int64_t value_bytes(const Geometry& geometry, int value, Format format) {
 }
 
 std::vector<Assignment> combine(const NetworkUse& use, const Geometry& geometry, const GeometryOptions& options,
-                                OptionTable& table, const ChoiceLimits& limits, const StopQuestion& stop) {
-  return Combiner(use, geometry, options, table, limits, stop).run();
+                                OptionTable& table, const ChoiceLimits& limits, const StopQuestion& stop, bool* cut) {
+  Combiner exact(use, geometry, options, table, limits, stop, true);
+  std::vector<Assignment> all = exact.run();
+  if (cut != nullptr) *cut = exact.has_too_many();
+  if (!exact.has_too_many()) return all;
+  return Combiner(use, geometry, options, table, limits, stop, false).run();
 }
 
 }  // namespace znni

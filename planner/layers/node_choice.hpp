@@ -1,5 +1,5 @@
-// Combines the nodes of one geometry exactly: which option and which format for every node and edge give the
-// least time for each amount of memory. All readers of a value read it in one format.
+// Combines the nodes of one geometry, exactly up to a number of combinations: which option and which format for every
+// node and edge give the least time for each amount of memory. All readers of a value read it in one format.
 #pragma once
 
 #include <cstdint>
@@ -68,9 +68,12 @@ struct Assignment {
 
 // Returns all combinations within the limits that no other beats in time, persistent and transient bytes together, by
 // rising time. Equal arguments give equal answers. Returns none as soon as `stop` returns true: deep networks have
-// many, and it is asked between any two of them.
+// many, and it is asked between any two of them. Networks of many branches have too many combinations to keep. Then
+// `cut` becomes true, and only the fastest, the leanest and some between go on at each node, in the formats that are
+// fastest so far.
 [[nodiscard]] std::vector<Assignment> combine(const NetworkUse& use, const Geometry& geometry,
                                               const GeometryOptions& options, OptionTable& table,
-                                              const ChoiceLimits& limits, const StopQuestion& stop = StopQuestion({}));
+                                              const ChoiceLimits& limits, const StopQuestion& stop = StopQuestion({}),
+                                              bool* cut = nullptr);
 
 }  // namespace znni

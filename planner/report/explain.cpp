@@ -217,8 +217,11 @@ std::string considered_text(const PlanReport& report, const SearchLog& log) {
                                    [](const Candidate& candidate) { return candidate.voxels_per_second > 0; });
   const std::string searched = "searched   " + std::to_string(log.candidates.size()) + " patches; ";
   if (report.places) return searched + std::to_string(exact) + " of them fit in some cut\n";
-  return searched + std::to_string(exact) +
-         " combined exactly, the rest ruled out by memory or by a bound on their speed\n";
+  const std::string rest = ", the rest ruled out by memory or by a bound on their speed\n";
+  if (log.cut == 0) return searched + std::to_string(exact) + " combined exactly" + rest;
+  return searched + std::to_string(exact) + " combined" + rest + "note       " + std::to_string(log.cut) +
+         " times a patch had too many combinations of primitives: the fastest and the leanest were followed, so a " +
+         "better plan may exist\n";
 }
 
 }  // namespace

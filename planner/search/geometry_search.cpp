@@ -361,8 +361,10 @@ GeometrySearch::Verdict GeometrySearch::add_node(std::size_t node, const RungQue
 GeometrySearch::Verdict GeometrySearch::fit(const Look& look, const RungQuery& query, double to_beat,
                                             std::optional<FoundRung>& rung) {
   const ChoiceLimits limits{query.total, query.persistent, query.transient, look.seconds_limit(to_beat)};
+  bool cut = false;
   const std::vector<Assignment> assignments =
-      combine(look.use(), look.geometry, look.options, table_, limits, question_);
+      combine(look.use(), look.geometry, look.options, table_, limits, question_, &cut);
+  if (cut) ++cut_;
   for (const Assignment& assignment : assignments) {
     if (stopped()) break;
     FoundRung found = schedule(look, assignment);

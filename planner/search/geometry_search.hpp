@@ -2,6 +2,7 @@
 // for what is left. A geometry that is cut could not have won.
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <memory>
 #include <optional>
@@ -60,6 +61,8 @@ class GeometrySearch {
   void turn_to_smaller() { smaller_ = true; }
   // Returns true once options.stop has said so. Every loop over candidates, layers and combinations asks it.
   [[nodiscard]] bool stopped() const { return question_(); }
+  // Returns how often a geometry had too many combinations to keep them all (planner/layers/node_choice.hpp).
+  [[nodiscard]] std::int64_t cut() const { return cut_; }
 
  private:
   struct Family;   // what candidates that differ in their extents alone share
@@ -104,6 +107,7 @@ class GeometrySearch {
   OptionTable table_;
   std::string last_refusal_;
   bool smaller_ = false;
+  std::atomic<std::int64_t> cut_ = 0;
 };
 
 }  // namespace znni

@@ -67,6 +67,7 @@ struct Candidate {
 };
 struct SearchLog {
   std::vector<Candidate> candidates;  // every geometry considered, in order
+  std::int64_t cut = 0;               // of them: those with too many combinations, of which the likely ones were kept
   std::vector<Refusal> refusals;      // for the chosen geometry: primitives that do not take part
   // For the chosen geometry: every estimate of every node with its cost, best first.
   struct Choice {

@@ -45,9 +45,11 @@ Result<Plan> SearchSession::within(std::int64_t memory_limit, SearchLog* log) {
   options_.memory_limit = memory_limit;
   if (Result<void> ready = make_ready(); !ready) return ready.error();
   geometries_->begin();
+  const std::int64_t cut_before = geometries_->cut();
   const std::optional<FoundRung> first = first_rung(log == nullptr ? nullptr : &log->candidates);
   if (!first) return refuse();
   Plan plan = rung_plan(network_, spec_, catalogue_, options_, *first);
+  if (log != nullptr) log->cut = geometries_->cut() - cut_before;
   if (log != nullptr) log_choices(network_, *first, spec_, catalogue_, costs_, *log);
   if (options_.ladder && !geometries_->stopped()) add_others(plan, *first);
   return plan;

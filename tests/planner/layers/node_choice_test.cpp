@@ -195,5 +195,51 @@ TEST(PlannerNetworkUse, TheSameValueTwiceIsOneTensor) {
   EXPECT_EQ(use.readers[0], (std::vector<int>{0, 1}));
 }
 
+// Levels of a U-Net, whose skips are alive together.
+Network many_skips(int levels) {
+  Network network;
+  int last = 0;
+  for (int level = 0; level < levels; ++level) {
+    network.nodes.push_back({"down" + std::to_string(level), Convolution{8, Vec3::cube(1), Vec3::cube(1), {}}, {last}});
+    last = static_cast<int>(network.nodes.size());
+  }
+  for (int level = levels - 1; level > 0; --level) {
+    network.nodes.push_back({"join" + std::to_string(level), Concat{}, {level, last}});
+    network.nodes.push_back({"up" + std::to_string(level),
+                             Convolution{8, Vec3::cube(1), Vec3::cube(1), {}},
+                             {static_cast<int>(network.nodes.size())}});
+    last = static_cast<int>(network.nodes.size());
+  }
+  return network;
+}
+
+TEST(PlannerNodeChoiceOfManyBranches, IsCutAndItsCombinationsRun) {
+  const Network network = many_skips(12);
+  const Catalogue catalogue = drawn::catalogue();
+  const DeviceSpec spec;
+  const std::unique_ptr<CostSource> costs = modelled_costs();
+  OptionTable table{catalogue, spec, *costs};
+  const Geometry geometry = *make_geometry(network, {Vec3::cube(8), 1, {}});
+  const NetworkUse use = network_use(network, geometry);
+  GeometryOptions options;
+  Seconds least = 0;
+  for (std::size_t node = 0; node < geometry.problems.size(); ++node) {
+    options.nodes.push_back(&table.get(geometry.problems[node], use.uses[node], nullptr, 0));
+    Seconds own = std::numeric_limits<double>::infinity();
+    for (const LayerOption& option : *options.nodes.back()) own = std::min(own, option.cost.seconds);
+    least += own;
+  }
+  bool cut = false;
+  const std::vector<Assignment> found = combine(use, geometry, options, table, {}, StopQuestion({}), &cut);
+  EXPECT_TRUE(cut);
+  ASSERT_FALSE(found.empty());
+  EXPECT_EQ(found.front().nodes.size(), network.nodes.size());
+  EXPECT_LT(found.front().seconds, 2 * least);
+  // Little memory is met as well: the leanest labels go on, too.
+  ChoiceLimits limits;
+  limits.total = found.back().persistent + found.back().transient;
+  EXPECT_FALSE(combine(use, geometry, options, table, limits).empty());
+}
+
 }  // namespace
 }  // namespace znni

@@ -27,6 +27,15 @@ TEST(PlannerExplain, TellsWhatWasChosenAndWhy) {
   for (const Node& node : planned.network.nodes) EXPECT_NE(text.find(node.name), std::string::npos);
 }
 
+TEST(PlannerExplain, SaysThatCombinationsWereCut) {
+  test::Planned planned;
+  EXPECT_NE(text_of(planned).find(" combined exactly, "), std::string::npos);
+  planned.log.cut = 3;
+  const std::string text = text_of(planned);
+  EXPECT_EQ(text.find(" combined exactly, "), std::string::npos);
+  EXPECT_NE(text.find("3 times a patch had too many combinations of primitives"), std::string::npos) << text;
+}
+
 TEST(PlannerExplain, RefusalsAreOfPrimitivesThatCouldHaveBeenMeant) {
   const std::string text = text_of(test::Planned());
   EXPECT_NE(text.find("k = 1x1x1 is not worth a transform"), std::string::npos) << text;
