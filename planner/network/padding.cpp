@@ -59,7 +59,7 @@ class Framing {
   void add_node(int number) {
     Node node = padded_.network.nodes[index(number)];
     const Border& pads = pads_[index(number)];
-    const bool lowest = is_max_pooling(node.operation) && pads != Border{};
+    const bool lowest = is_max_pooling(node.operation) && reads_outside(number);
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const int input = node.inputs[i];
       const ValueWindow wanted = windows_.read_by(padded_.network, pads_, number, static_cast<int>(i));
@@ -76,6 +76,13 @@ class Framing {
     numbers_.push_back(static_cast<int>(nodes_.size()));
     // What a max pooling makes of nothing but -infinity must not reach a transform.
     if (lowest) nodes_.back().outside = outside_along(pads, static_cast<int>(nodes_.size()));
+  }
+
+  // Returns whether the node's windows reach beyond the volume along an axis that it pads.
+  [[nodiscard]] bool reads_outside(int number) const {
+    const ValueWindow wanted = windows_.read_by(padded_.network, pads_, number, 0);
+    const int input = padded_.network.nodes[index(number)].inputs.front();
+    return outside_of(pads_[index(number)], wanted, windows_.extents[index(input)]) != Border{};
   }
 
   // Zeros for one reader must not be -infinity for another; the network's input has no node that writes it.
@@ -111,8 +118,11 @@ class Framing {
   }
 
   [[nodiscard]] Border outside_along(const Border& pads, int value) const {
-    const ValueWindow& window = windows_of_new_[index(value)];
-    const Vec3 extent = extents_of_new_[index(value)];
+    return outside_of(pads, windows_of_new_[index(value)], extents_of_new_[index(value)]);
+  }
+
+  // What a window has beyond a value of that extent, along axes that are padded.
+  static Border outside_of(const Border& pads, const ValueWindow& window, Vec3 extent) {
     Border outside;
     for (int axis = 0; axis < 3; ++axis) {
       if (pads.begin[axis] > 0) outside.begin[axis] = std::max<std::int64_t>(0, -window.begin[axis]);
@@ -145,11 +155,11 @@ class Framing {
   const std::vector<Border>& pads_;
   const ValueWindows& windows_;
   std::set<std::string> names_;
-  std::vector<int> numbers_ = {0};                           // per value of the padded network, its new number
+  std::vector<int> numbers_ = {0};                          // per value of the padded network, its new number
   std::map<std::tuple<int, Vec3, Vec3, bool>, int> crops_;  // of a new value, begin, end, copied -> new value
-  std::vector<Node> nodes_;                                  // of the valid network, as all below
-  std::vector<ValueWindow> windows_of_new_;                  // per value
-  std::vector<Vec3> extents_of_new_;                         // per value, of the volume alone
+  std::vector<Node> nodes_;                                 // of the valid network, as all below
+  std::vector<ValueWindow> windows_of_new_;                 // per value
+  std::vector<Vec3> extents_of_new_;                        // per value, of the volume alone
   NetworkWeights weights_;
 };
 

@@ -50,7 +50,7 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 24> operators = {{
+constexpr std::array<OnnxOperator, 25> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
@@ -65,6 +65,7 @@ constexpr std::array<OnnxOperator, 24> operators = {{
     {"LeakyRelu", 1, 1, alpha, convert_leaky_relu},
     {"MaxPool", 1, 1, max_pool, convert_max_pool},
     {"Mul", 2, 2, {}, convert_mul},
+    {"PRelu", 2, 2, {}, convert_prelu},
     {"Pad", 1, 4, pad, convert_pad},
     {"Relu", 1, 1, {}, convert_relu},
     {"Resize", 2, 4, resize, convert_resize},

@@ -6,14 +6,18 @@
 namespace znni {
 namespace {
 
-// Fails if the node rounds its extents up. Windows would then reach beyond the input, unless the stride is 1.
-Result<void> refuse_ceil_mode(const OnnxAttributes& attributes, Vec3 stride) {
+// Adds to the pads what a node that rounds its extents up reads beyond the input: the rest of a last window, which
+// never wins in a max pooling.
+Result<Border> rounded_up(const OnnxAttributes& attributes, PoolKind kind, Vec3 window, Vec3 stride, Border pads) {
   const Result<std::int64_t> mode = attributes.integer("ceil_mode", 0);
   if (!mode) return mode.error();
-  if (*mode != 0 && stride != Vec3::cube(1)) {
-    return unsupported("ceil_mode = " + std::to_string(*mode) + " is not supported; only 0");
+  if (*mode == 0 || stride == Vec3::cube(1)) return pads;
+  if (kind != PoolKind::max || pads != Border{} || !covers(window, stride)) {
+    return unsupported(
+        "ceil_mode = 1 is not supported here; only for max poolings without pads, of windows at least as "
+        "long as their stride");
   }
-  return {};
+  return Border{{}, stride - Vec3::cube(1)};
 }
 
 // Fails if an average pooling divides by other numbers at the border.
@@ -32,13 +36,14 @@ Result<void> convert_pool(const OnnxNode& node, OnnxBuilder& builder, PoolKind k
   if (!window) return window.error();
   const Result<Vec3> stride = node.attributes.extent("strides", builder.rank(), Vec3::cube(1));
   if (!stride) return stride.error();
-  if (Result<void> sound = refuse_ceil_mode(node.attributes, *stride); !sound) return sound;
   const Result<Border> pads = pads_of(node.attributes, *window, *stride, builder.rank());
   if (!pads) return pads.error();
+  const Result<Border> all = rounded_up(node.attributes, kind, *window, *stride, *pads);
+  if (!all) return all.error();
   if (Result<void> counted = require_counted_pads(node.attributes, kind, *pads); !counted) return counted;
   const Result<int> input = builder.value(node.proto, 0);
   if (!input) return input.error();
-  builder.append(node.proto, Pooling{kind, *window, *stride}, {*input}, builder.images(*input), {}, *pads);
+  builder.append(node.proto, Pooling{kind, *window, *stride}, {*input}, builder.images(*input), {}, *all);
   return {};
 }
 

@@ -101,8 +101,8 @@ Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& gra
     return unsupported("the output " + in_quotes(graph.output) + " is not what the last node writes");
   }
   if (const Result<void> sound = check_flattened(graph, builder); !sound) return sound.error();
-  Result<LoadedNetwork> valid = without_padding({std::move(builder.network()), std::move(builder.weights())},
-                                                builder.pads(), builder.extent(0));
+  Result<LoadedNetwork> valid =
+      without_padding({std::move(builder.network()), std::move(builder.weights())}, builder.pads(), builder.extent(0));
   if (!valid) return valid;
   if (const Result<void> sound = check(valid->network); !sound) return corrupt(sound.error().message);
   if (const Result<void> sound = check_weights(valid->network, valid->weights); !sound) return sound.error();

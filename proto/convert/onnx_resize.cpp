@@ -76,9 +76,9 @@ Result<void> check_nearest(const OnnxAttributes& attributes, Vec3 factor) {
   const bool small = covers(Vec3::cube(2), factor);
   const bool asymmetric = *coordinates == "asymmetric";
   if ((half && rounds) || (asymmetric && (*rounding == "floor" || (rounds && small)))) return {};
-  return unsupported("coordinate_transformation_mode = " + in_quotes(*coordinates) + " with nearest_mode = " +
-                     in_quotes(*rounding) + " is not supported; only asymmetric with floor, half_pixel with " +
-                     "round_prefer_floor");
+  return unsupported("coordinate_transformation_mode = " + in_quotes(*coordinates) +
+                     " with nearest_mode = " + in_quotes(*rounding) +
+                     " is not supported; only asymmetric with floor, half_pixel with " + "round_prefer_floor");
 }
 
 Result<void> append_nearest(const OnnxNode& node, OnnxBuilder& builder, int value, Vec3 factor) {
@@ -98,8 +98,8 @@ Result<void> convert_resize(const OnnxNode& node, OnnxBuilder& builder) {
   if (!value) return value.error();
   if (node.attributes.find("axes") != nullptr) return unsupported("attribute axes is not supported");
   const bool has_sizes = OnnxBuilder::has_input(node.proto, sizes_of_resize);
-  const Result<std::vector<double>> scales = has_sizes ? scales_of_sizes(node, builder, *value)
-                                                       : constant_scales(node, builder, scales_of_resize);
+  const Result<std::vector<double>> scales =
+      has_sizes ? scales_of_sizes(node, builder, *value) : constant_scales(node, builder, scales_of_resize);
   if (!scales) return scales.error();
   const Result<Vec3> factor = factor_of(*scales, builder.rank());
   if (!factor) return factor.error();

@@ -39,6 +39,20 @@ TEST(OnnxActivation, AlphaIsRead) {
   }
 }
 
+TEST(OnnxActivation, PReluOfOneSlopeIsALeakyRelu) {
+  OnnxModel model(3);
+  model.tensor("slope", {3, 1, 1, 1}, {0.25F, 0.25F, 0.25F});
+  model.node("PRelu", {"in", "slope"}, {"out"});
+  EXPECT_EQ(only_operation(model.output("out")), Operation(Activate{{ActivationKind::leaky_relu, 0.25F}}));
+  OnnxModel several(3);
+  several.tensor("slope", {3, 1, 1, 1}, {0.25F, 0.5F, 0.25F});
+  several.node("PRelu", {"in", "slope"}, {"out"});
+  EXPECT_THAT(several.output("out").refusal(), HasSubstr("only one slope for all channels is supported"));
+  OnnxModel computed(1);
+  computed.node("PRelu", {"in", "in"}, {"out"});
+  EXPECT_THAT(computed.output("out").refusal(), HasSubstr("its slopes are computed"));
+}
+
 TEST(OnnxActivation, AlphaOfAnotherTypeIsAnError) {
   OnnxModel model;
   test::set_integer(model.node("Elu", {"in"}, {"out"}), "alpha", 1);

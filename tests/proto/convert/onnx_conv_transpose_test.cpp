@@ -44,8 +44,7 @@ onnx::NodeProto& add_transposed(OnnxModel& model, const Bottle& bottle, const st
 // A strided convolution, then the transposed one.
 OnnxModel model_of(const Bottle& bottle, const std::vector<float>& kernels = {}) {
   OnnxModel model(bottle.f);
-  test::set_integers(model.conv("in", "low", bottle.f, bottle.f, list(bottle.stride)), "strides",
-                     list(bottle.stride));
+  test::set_integers(model.conv("in", "low", bottle.f, bottle.f, list(bottle.stride)), "strides", list(bottle.stride));
   add_transposed(model, bottle, kernels);
   model.output("out");
   return model;
@@ -115,8 +114,8 @@ TEST(OnnxConvTranspose, GivesWhatTheOperatorIsDefinedToGive) {
     const LoadedNetwork loaded = model_of(bottle, kernels).read();
     ASSERT_FALSE(testing::Test::HasFailure());
     const Network& network = loaded.network;
-    const Vec3 volume = least_extent(network) + period(network) * random.vec3(1, 2) - network.frame.begin -
-                        network.frame.end;
+    const Vec3 volume =
+        least_extent(network) + period(network) * random.vec3(1, 2) - network.frame.begin - network.frame.end;
     // The frame of zeros in voxels of the convolution's output.
     const Vec3 n = framed(network, volume) / bottle.stride;
     const Vec3 before = network.frame.begin / bottle.stride;

@@ -103,7 +103,8 @@ TEST(OnnxConvolution, PaddingBeforeAStrideOfTheOutputIsRefused) {
   onnx::NodeProto& pool = model.node("MaxPool", {"a"}, {"out"});
   test::set_integers(pool, "kernel_shape", {2, 2, 2});
   test::set_integers(pool, "strides", {2, 2, 2});
-  EXPECT_THAT(model.output("out").refusal(), HasSubstr("a node pads or has a stride of its own, and the output's stride is 2x2x2"));
+  EXPECT_THAT(model.output("out").refusal(),
+              HasSubstr("a node pads or has a stride of its own, and the output's stride is 2x2x2"));
 }
 
 // One change to a valid convolution, and a text that the refusal must hold.

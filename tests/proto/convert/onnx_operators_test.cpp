@@ -24,13 +24,15 @@ TEST(OnnxOperators, TheTableIsSortedAndWhole) {
     EXPECT_NE(row.convert, nullptr);
     EXPECT_LE(row.least_inputs, row.most_inputs);
   }
-  EXPECT_EQ(names, (std::set<std::string_view>{"Add",      "AveragePool", "BatchNormalization",
-                                               "Concat",   "Constant",    "Conv", "ConvTranspose",
-                                               "Div",      "Dropout",     "Elu",
-                                               "Identity", "LeakyRelu",   "MaxPool",
-                                               "Mul",      "Pad",         "Relu", "Resize",
-                                               "Sigmoid",  "Slice",       "Softmax",
-                                               "Sub",      "Tanh",        "Transpose", "Upsample"}));
+  EXPECT_EQ(names, (std::set<std::string_view>{"Add",           "AveragePool", "BatchNormalization",
+                                               "Concat",        "Constant",    "Conv",
+                                               "ConvTranspose", "Div",         "Dropout",
+                                               "Elu",           "Identity",    "LeakyRelu",
+                                               "MaxPool",       "Mul",         "PRelu",
+                                               "Pad",           "Relu",        "Resize",
+                                               "Sigmoid",       "Slice",       "Softmax",
+                                               "Sub",           "Tanh",        "Transpose",
+                                               "Upsample"}));
 }
 
 TEST(OnnxOperators, AnythingElseIsOneLineWithNames) {
@@ -40,7 +42,7 @@ TEST(OnnxOperators, AnythingElseIsOneLineWithNames) {
       model.output("up").refusal(),
       "unsupported: node 'sum_3' (Einsum): operator is not supported; supported are: Add, AveragePool, "
       "BatchNormalization, Concat, Constant, Conv, ConvTranspose, Div, Dropout, Elu, Identity, LeakyRelu, MaxPool, "
-      "Mul, Pad, Relu, Resize, Sigmoid, Slice, Softmax, Sub, Tanh, Transpose, Upsample");
+      "Mul, PRelu, Pad, Relu, Resize, Sigmoid, Slice, Softmax, Sub, Tanh, Transpose, Upsample");
 }
 
 TEST(OnnxOperators, OperatorsOfOtherDomainsAreNotOurs) {

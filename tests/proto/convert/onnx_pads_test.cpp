@@ -38,7 +38,11 @@ TEST(OnnxPads, SameKeepsTheExtentAtAStrideOfOne) {
 }
 
 TEST(OnnxPads, WrongOnesAreRefused) {
-  EXPECT_THAT(pads_with([](onnx::NodeProto& node) { test::set_integers(node, "pads", {1, 1}); }).error().message,
+  EXPECT_THAT(pads_with([](onnx::NodeProto& node) {
+                test::set_integers(node, "pads", {1, 1});
+              })
+                  .error()
+                  .message,
               HasSubstr("has 2 pads; 6 are right"));
   EXPECT_THAT(pads_with([](onnx::NodeProto& node) { test::set_text(node, "auto_pad", "ALL"); }).error().message,
               HasSubstr("auto_pad = 'ALL' is unknown"));

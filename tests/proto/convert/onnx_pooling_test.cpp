@@ -81,10 +81,10 @@ TEST(OnnxPooling, Refusals) {
                 HasSubstr("'strides' holds 0"));
     EXPECT_THAT(refusal_with(operation,
                              [](auto& pool) {
-                               test::set_integers(pool, "strides", {1, 1, 2});
+                               test::set_integers(pool, "strides", {1, 1, 4});  // longer than its window
                                test::set_integer(pool, "ceil_mode", 1);
                              }),
-                HasSubstr("ceil_mode = 1 is not supported; only 0"));
+                HasSubstr("ceil_mode = 1 is not supported here; only for max poolings without pads"));
   }
 }
 
@@ -97,6 +97,22 @@ TEST(OnnxPooling, PadsOfAMaxPoolingNeverWin) {
   EXPECT_EQ(loaded.network.nodes[0].operation, Operation(Crop{}));  // a copy of the input
   EXPECT_EQ(loaded.network.nodes[0].outside, loaded.network.frame);
   EXPECT_TRUE(loaded.network.nodes[0].outside_is_lowest);
+}
+
+// Where extents divide, rounding up is rounding down; a U-Net's volumes are those.
+TEST(OnnxPooling, CeilModeReadsNothingBeyondWholePeriods) {
+  OnnxModel model(1);
+  onnx::NodeProto& pool = model.node("MaxPool", {"in"}, {"low"});
+  test::set_integers(pool, "kernel_shape", {2, 2, 2});
+  test::set_integers(pool, "strides", {2, 2, 2});
+  test::set_integer(pool, "ceil_mode", 1);
+  model.tensor("scales", {5}, {1, 1, 2, 2, 2});
+  model.node("Resize", {"low", "", "scales"}, {"up"});
+  model.node("Add", {"in", "up"}, {"out"});
+  const LoadedNetwork loaded = model.output("out").read();
+  EXPECT_EQ(loaded.network.frame, Border{});
+  ASSERT_EQ(loaded.network.nodes.size(), 3U);
+  EXPECT_EQ(loaded.network.nodes[0].operation, Operation(Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(2), true}));
 }
 
 TEST(OnnxPooling, PadsOfAnAverageCountAsZeros) {
