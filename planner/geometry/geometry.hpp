@@ -63,8 +63,8 @@ struct Head {
 // Planes of earlier steps that a streamed net keeps along z; zeros where patches are independent.
 struct Histories {
   std::vector<std::int64_t> kept;  // per value: planes that its tensor has before the new ones
-  // Per node: how many of them it reads of its first input; of others it reads none. Below 0: it passes over as many new
-  // ones, since its stride is longer than its window.
+  // Per node: how many of them it reads of its first input; of others it reads none. Below 0: it passes over as many
+  // new ones, since its stride is longer than its window.
   std::vector<std::int64_t> read;
   // Per node: as many planes of what it writes, from the beginning of a stream, depend on what came before it. Nobody
   // reads them: a step that would write no others can do without the node.
@@ -112,8 +112,8 @@ struct Geometry {
 [[nodiscard]] Result<Geometry> make_part_geometry(const Network& part, const GeometryChoice& choice);
 
 // Legal pass_input extents along one axis, rising, up to `most`, for the given modes; none where branches make
-// other fragments or the number of modes is wrong. A patch writes a period at least. The axes are independent: extents that are legal along each
-// are legal together. Cheap: an arithmetic progression.
+// other fragments or the number of modes is wrong. A patch writes a period at least. The axes are independent: extents
+// that are legal along each are legal together. Cheap: an arithmetic progression.
 [[nodiscard]] std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolingMode>& modes,
                                                       int axis, std::int64_t most);
 

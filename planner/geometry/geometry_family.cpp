@@ -270,7 +270,8 @@ Result<Geometry> GeometryFamily::at(Vec3 pass_input) const {
   Shapes shapes{{}, {{common_.choice.S, network_.f_in, pass_input}}};
   if (Result<void> sound = check_shape(shapes.values[0]); !sound) return sound.error().within("input");
   if (common_.choice.streamed) {
-    if (Result<void> sound = check_new_planes(pass_input.z, std::max(reach_.stride.z, common_.period.z)); !sound) return sound.error();
+    if (Result<void> sound = check_new_planes(pass_input.z, std::max(reach_.stride.z, common_.period.z)); !sound)
+      return sound.error();
   }
   if (Result<void> walked = walk(common_.histories.read, network_.nodes.size(), shapes); !walked) {
     return walked.error();

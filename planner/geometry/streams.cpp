@@ -92,8 +92,8 @@ std::vector<std::int64_t> kept_planes(const Network& network, const std::vector<
 
 Result<void> check_new_planes(std::int64_t planes, std::int64_t stride) {
   if (planes % stride == 0) return {};
-  return unfit(std::to_string(planes) + " new planes a step; a multiple of the stride " +
-               std::to_string(stride) + " is right");
+  return unfit(std::to_string(planes) + " new planes a step; a multiple of the stride " + std::to_string(stride) +
+               " is right");
 }
 
 bool has_one_turn(const std::vector<PoolingMode>& modes) {

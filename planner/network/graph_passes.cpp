@@ -234,9 +234,9 @@ bool fold(LoadedNetwork& loaded, int node) {
 }  // namespace
 
 LoadedNetwork fold_and_fuse(LoadedNetwork loaded) {
-  constexpr Pass passes[] = {drop_identity, join_crops,    move_before_upsample, fold,
-                             fuse_activation, join_addends,  join_branches,        crop_first,
-                             fold_addition, join_convolutions, join_siblings};
+  constexpr Pass passes[] = {drop_identity,   join_crops,        move_before_upsample, fold,
+                             fuse_activation, join_addends,      join_branches,        crop_first,
+                             fold_addition,   join_convolutions, join_siblings};
   // Each takes inputs or nodes away, but for crop_first: what that moves, fold_addition then takes; and for
   // move_before_upsample, which moves each node once past each upsampling.
   for (bool changed = true; changed;) {

@@ -93,10 +93,10 @@ Result<void> check_volume(const Network& network, Vec3 volume) {
     const std::int64_t rest = (volume[axis] - least[axis]) % along[axis];
     if (rest == 0) continue;
     const std::int64_t below = volume[axis] - (rest < 0 ? rest + along[axis] : rest);
-    return Error{ErrorCode::invalid_argument,
-                 "the volume has " + std::to_string(volume[axis]) + " voxels along " + "zyx"[axis] +
-                     "; the network's strides need steps of " + std::to_string(along[axis]) + ", here " +
-                     std::to_string(below) + " or " + std::to_string(below + along[axis]) + ": pad or crop it"};
+    return Error{ErrorCode::invalid_argument, "the volume has " + std::to_string(volume[axis]) + " voxels along " +
+                                                  "zyx"[axis] + "; the network's strides need steps of " +
+                                                  std::to_string(along[axis]) + ", here " + std::to_string(below) +
+                                                  " or " + std::to_string(below + along[axis]) + ": pad or crop it"};
   }
   return {};
 }

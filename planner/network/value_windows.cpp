@@ -17,8 +17,8 @@ Error unsupported(std::string message) { return {ErrorCode::unsupported, std::mo
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
 
-// How a node reads its first input: window voxels at every stride-th place, behind `before` voxels of padding; or, of an
-// upsampling, `factor` voxels are made of each.
+// How a node reads its first input: window voxels at every stride-th place, behind `before` voxels of padding; or, of
+// an upsampling, `factor` voxels are made of each.
 struct Reading {
   Vec3 window = Vec3::cube(1);
   Vec3 stride = Vec3::cube(1);
@@ -203,9 +203,7 @@ class Finder {
 
 }  // namespace
 
-Border ValueWindows::frame() const {
-  return {Vec3{} - values.front().begin, values.front().end - extents.front()};
-}
+Border ValueWindows::frame() const { return {Vec3{} - values.front().begin, values.front().end - extents.front()}; }
 
 ValueWindow ValueWindows::read_by(const Network& network, const std::vector<Border>& pads, int number,
                                   int input) const {

@@ -31,7 +31,6 @@ struct ValueWindows {
 // `pads`: per node, around its first input. `declared`: extents of the input that a file names, or 0. Requires
 // check_nodes(network). Fails with `unsupported` if branches never meet, if a node upsamples what has no stride, or if
 // the output has a stride; the error names the node.
-[[nodiscard]] Result<ValueWindows> find_windows(const Network& network, const std::vector<Border>& pads,
-                                                Vec3 declared);
+[[nodiscard]] Result<ValueWindows> find_windows(const Network& network, const std::vector<Border>& pads, Vec3 declared);
 
 }  // namespace znni

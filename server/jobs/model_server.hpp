@@ -34,13 +34,13 @@ struct ModelInfo {
   std::string output_name;
   std::int64_t f_in = 0;
   std::int64_t f_out = 0;
-  Vec3 field_of_view;  // voxels by which the output is smaller than the volume, plus 1
-  Border frame;        // zeros that the network pads with in all
+  Vec3 field_of_view;           // voxels by which the output is smaller than the volume, plus 1
+  Border frame;                 // zeros that the network pads with in all
   Vec3 period = Vec3::cube(1);  // extents of volumes are least_input plus multiples of it
   Vec3 least_input;             // smallest extent of a volume
   bool is_dense = true;         // neither pads nor has strides of its own: any box of a volume stands for itself
   Vec3 patch;                   // input extent of the planned patch
-  MemoryUse memory;    // of its plan
+  MemoryUse memory;             // of its plan
   // In an endless volume.
   double predicted_voxels_per_second = 0;
   Precision precision = Precision::fp32;  // the coarsest that its plan may compute a layer in

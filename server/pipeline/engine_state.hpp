@@ -46,7 +46,7 @@ struct Engine::State {
   std::vector<Socket> sockets;
   Executor* drivers = nullptr;  // of several sockets
   Vec3 fov;
-  Border frame;  // the network's; where there is one, all extents of inputs below count it
+  Border frame;          // the network's; where there is one, all extents of inputs below count it
   bool is_dense = true;  // the network is
   std::function<Result<void>(Vec3)> check_volume;  // as check_volume() of the network
   std::int64_t f_in = 0;

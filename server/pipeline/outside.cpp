@@ -59,8 +59,8 @@ class Outside {
 
 }  // namespace
 
-void fill_outside(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
-                  float value, Executor& executor) {
+void fill_outside(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole, float value,
+                  Executor& executor) {
   ensure(static_cast<std::int64_t>(starts.size()) == view.shape.S, "a start for every input of the tensor");
   ensure(view.format.type == ElementType::f32, "the CPU computes in float32");
   const Outside outside(view, value);

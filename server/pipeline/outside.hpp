@@ -12,7 +12,7 @@ namespace znni {
 // Sets the voxels of `view` that are outside to `value`. Voxel v of its input s is voxel starts[s] + v of a value of
 // extent `whole`, which is inside from border.begin to whole - border.end. Writes nothing where all of a patch is
 // inside. float32, any layout, axes as the view has them; starts.size() == view.shape.S.
-void fill_outside(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
-                  float value, Executor& executor);
+void fill_outside(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole, float value,
+                  Executor& executor);
 
 }  // namespace znni

@@ -83,7 +83,7 @@ class PreparedRung {
     int history = -1;  // of its output, complete after this call
     Border outside;    // of its output, set to zero behind the call
     bool outside_is_lowest = false;
-    Reach reach;       // of its output
+    Reach reach;  // of its output
   };
   PreparedRung(const RungDesign& design, Executor& executor)
       : geometry_(design.geometry), stitcher_(design.geometry), executor_(&executor) {}

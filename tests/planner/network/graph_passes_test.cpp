@@ -35,14 +35,14 @@ TEST(PlannerGraphPasses, NormalisationAndActivationGoIntoTheConvolution) {
 Pooling halved() { return {PoolKind::max, Vec3::cube(2), Vec3::cube(2), true}; }
 
 TEST(PlannerGraphPasses, ElementByElementIsDoneBeforeUpsampling) {
-  EXPECT_THAT(passed({{"pool", halved(), {0}},
-                      {"taps", conv(24, 1), {1}},
-                      {"up", Upsample{Vec3::cube(2), UpsampleKind::shuffle}, {2}},
-                      {"norm", ScaleShift{}, {3}},
-                      {"act", Activate{relu}, {4}}}),
-              ElementsAre("pool: max pool 2, window 2x2x2, stride 2x2x2, strided <- input",
-                          "taps: conv 2 -> 24, k 1x1x1, relu <- pool",
-                          "up: upsample 24, shuffle, factor 2x2x2 <- taps"));
+  EXPECT_THAT(
+      passed({{"pool", halved(), {0}},
+              {"taps", conv(24, 1), {1}},
+              {"up", Upsample{Vec3::cube(2), UpsampleKind::shuffle}, {2}},
+              {"norm", ScaleShift{}, {3}},
+              {"act", Activate{relu}, {4}}}),
+      ElementsAre("pool: max pool 2, window 2x2x2, stride 2x2x2, strided <- input",
+                  "taps: conv 2 -> 24, k 1x1x1, relu <- pool", "up: upsample 24, shuffle, factor 2x2x2 <- taps"));
 }
 
 TEST(PlannerGraphPasses, ChannelsOfAShuffleAreScaledInEachPhase) {

@@ -115,8 +115,7 @@ TEST(PlannerPadding, RefusesWhatIsNotDefinedOrNotThereYet) {
     const Result<LoadedNetwork> valid = without_padding({network, {}}, pads);
     return valid ? "" : valid.error().message;
   };
-  EXPECT_THAT(why(residual_block(), {same(1), same(1), {}, {}, {}}),
-              HasSubstr("node sum: branches do not meet"));
+  EXPECT_THAT(why(residual_block(), {same(1), same(1), {}, {}, {}}), HasSubstr("node sum: branches do not meet"));
   const Network pooled = network_of({conv("a", 3, 0), {"pool", Pooling{}, {1}}});
   EXPECT_THAT(why(pooled, {same(1), {}}), HasSubstr("the output's stride is 2x2x2"));
   const Network act = network_of({{"act", Activate{}, {0}}});
@@ -137,8 +136,7 @@ TEST(PlannerPadding, MaxPoolingsReadMinusInfinityOutside) {
 
 TEST(PlannerPadding, WhatOthersReadAsZeroIsCopiedForAMaxPooling) {
   const Pooling pool{PoolKind::max, Vec3::cube(3), Vec3::cube(1)};
-  const Network network =
-      network_of({conv("a", 1, 0), {"pool", pool, {1}}, conv("b", 3, 1), {"sum", Add{}, {2, 3}}});
+  const Network network = network_of({conv("a", 1, 0), {"pool", pool, {1}}, conv("b", 3, 1), {"sum", Add{}, {2, 3}}});
   const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, same(1), same(1), {}});
   ASSERT_TRUE(valid) << valid.error().message;
   const LoadedNetwork folded = fold_and_fuse(*valid);

@@ -58,8 +58,8 @@ TEST(PlannerValueWindows, UpsamplingsWriteWholeVoxels) {
 
 TEST(PlannerValueWindows, TheResidueIsOneForWhichBranchesMeet) {
   // A skip that is cropped for odd extents.
-  Network network = network_of({conv("down", 3, 0, 2), {"up", Upsample{}, {1}}, {"crop", Crop{{}, Vec3::cube(1)}, {0}},
-                                {"sum", Add{}, {2, 3}}});
+  Network network = network_of(
+      {conv("down", 3, 0, 2), {"up", Upsample{}, {1}}, {"crop", Crop{{}, Vec3::cube(1)}, {0}}, {"sum", Add{}, {2, 3}}});
   const Result<ValueWindows> found = find_windows(network, std::vector<Border>(4), {});
   ASSERT_TRUE(found) << found.error().message;
   EXPECT_EQ(found->extents[0] % Vec3::cube(2), Vec3::cube(1));

@@ -42,30 +42,29 @@ Values pool_densely(const Pooling& pooling, Vec3 stride, const Shape5& in, const
 
 LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::vector<Shape5>& in) {
   const int count = static_cast<int>(in.size());
-  return std::visit(Overloaded{[&](const Convolution& c) -> LayerProblem {
-                                 return ConvProblem{in[0],    c.f_out,      c.k, c.dilation * stride,
-                                                    c.stride, c.activation, count == 2};
-                               },
-                               [&](const Activate& a) -> LayerProblem {
-                                 return ActivationProblem{in[0], a.activation};
-                               },
-                               [&](const Softmax&) -> LayerProblem { return SoftmaxProblem{in[0]}; },
-                               [&](const ScaleShift&) -> LayerProblem { return ScaleShiftProblem{in[0]}; },
-                               [&](const Add& a) -> LayerProblem {
-                                 return AddProblem{in[0], count, a.activation};
-                               },
-                               [&](const Concat&) -> LayerProblem { return ConcatProblem{in}; },
-                               [&](const Upsample& u) -> LayerProblem {
-                                 return UpsampleProblem{in[0], u.factor, u.kind};
-                               },
-                               [&](const Crop& c) -> LayerProblem {
-                                 return CropProblem{in[0], stride * c.begin, stride * c.end};
-                               },
-                               [&](const Pooling& p) -> LayerProblem {
-                                 return PoolProblem{
-                                     .in = in[0], .window = p.window, .stride = Vec3::cube(1), .kind = p.kind};
-                               }},
-                    operation);
+  return std::visit(
+      Overloaded{[&](const Convolution& c) -> LayerProblem {
+                   return ConvProblem{in[0], c.f_out, c.k, c.dilation * stride, c.stride, c.activation, count == 2};
+                 },
+                 [&](const Activate& a) -> LayerProblem {
+                   return ActivationProblem{in[0], a.activation};
+                 },
+                 [&](const Softmax&) -> LayerProblem { return SoftmaxProblem{in[0]}; },
+                 [&](const ScaleShift&) -> LayerProblem { return ScaleShiftProblem{in[0]}; },
+                 [&](const Add& a) -> LayerProblem {
+                   return AddProblem{in[0], count, a.activation};
+                 },
+                 [&](const Concat&) -> LayerProblem { return ConcatProblem{in}; },
+                 [&](const Upsample& u) -> LayerProblem {
+                   return UpsampleProblem{in[0], u.factor, u.kind};
+                 },
+                 [&](const Crop& c) -> LayerProblem {
+                   return CropProblem{in[0], stride * c.begin, stride * c.end};
+                 },
+                 [&](const Pooling& p) -> LayerProblem {
+                   return PoolProblem{.in = in[0], .window = p.window, .stride = Vec3::cube(1), .kind = p.kind};
+                 }},
+      operation);
 }
 
 DenseValues dense_values(const Network& network, const NetworkWeights& weights, Vec3 n, const Values& volume) {

@@ -57,7 +57,8 @@ class StridedGrower {
   Border same(Vec3 window, Vec3 stride) {
     Border pads;
     for (int axis = 0; axis < 3 && !valid_; ++axis) {
-      const std::int64_t both = random_.integer(std::max<std::int64_t>(0, window[axis] - stride[axis]), window[axis] - 1);
+      const std::int64_t both =
+          random_.integer(std::max<std::int64_t>(0, window[axis] - stride[axis]), window[axis] - 1);
       pads.begin[axis] = random_.integer(0, both);
       pads.end[axis] = both - pads.begin[axis];
     }
