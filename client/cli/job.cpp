@@ -151,7 +151,7 @@ Result<Job> make_job(const Options& options, const Connection& connection) {
   if (model->pads && *box != Box{{0, 0, 0}, source->facts.n}) {
     return Error{ErrorCode::invalid_argument,
                  "--bbox: model '" + model->name +
-                     "' pads with zeros at the border of what it is given, so that a box " +
+                     "' pads with zeros, or has strides of its own, where what it is given begins, so that a box " +
                      "by itself has another output than the same box of the volume: leave --bbox out"};
   }
   const PaddedExtent extent = pad(options.padding, source->facts.n, *box, model->field_of_view);

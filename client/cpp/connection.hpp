@@ -20,8 +20,8 @@ struct ModelFacts {
   bool ready = false;
   std::int64_t f_in = 1;
   std::int64_t f_out = 1;
-  Vec3 field_of_view = Vec3::cube(1);             // voxels by which the output is smaller than the volume, plus 1
-  bool pads = false;                              // with zeros, at the border of the volume that it is given
+  Vec3 field_of_view = Vec3::cube(1);  // voxels by which the output is smaller than the volume, plus 1
+  bool pads = false;                   // with zeros at the border of the volume, or has strides that begin with it
   std::map<std::string, std::string> properties;  // of the model's metadata
 };
 

@@ -61,7 +61,8 @@ std::size_t pass_count(const Geometry& geometry) {
 }
 
 std::int64_t written_voxels(const Geometry& geometry) {
-  return mul(geometry.choice.S, voxels(geometry.patch_output) / geometry.turns);
+  const Vec3 owned = geometry.patch_output / geometry.period * geometry.period;
+  return mul(geometry.choice.S, voxels(owned) / geometry.turns);
 }
 
 std::int64_t runs_of(const Geometry& geometry, int node) {

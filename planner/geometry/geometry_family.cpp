@@ -276,6 +276,10 @@ Result<Geometry> GeometryFamily::at(Vec3 pass_input) const {
   if (Result<void> walked = walk(common_.histories.read, network_.nodes.size(), shapes); !walked) {
     return walked.error();
   }
+  if (!covers(patch_output(pass_input), common_.period)) {
+    return invalid("a patch of " + to_string(pass_input) + " writes less than the period of the strides, " +
+                   to_string(common_.period));
+  }
   Geometry geometry = common_;
   geometry.choice.pass_input = pass_input;
   geometry.problems = std::move(shapes.problems);

@@ -97,8 +97,8 @@ std::int64_t band_planes(const Columns& columns, std::int64_t most_planes) {
   if (columns.alone() || columns.axis != 0 || most_planes >= columns.all.dense.z) return columns.all.dense.z;
   const std::int64_t part = columns.all.part.z;
   const std::int64_t filled = add(most_planes, columns.before) / part * part - columns.before;
-  const std::int64_t band = (filled >= 1 ? filled : most_planes) / columns.period * columns.period;
-  return std::max(band, columns.period);
+  const bool fits = filled >= 1 && filled % columns.period == 0;
+  return std::max(fits ? filled : most_planes / columns.period * columns.period, columns.period);
 }
 
 Columns make_columns(Vec3 volume, const Geometry& geometry, Vec3 fov, std::int64_t most_planes, int sockets) {

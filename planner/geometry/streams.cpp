@@ -72,6 +72,10 @@ Result<Histories> make_histories(const Network& network, const GeometryChoice& c
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     histories.read[i] = planes_before(network.nodes[i]);
     histories.idle[i] = reach[i + 1].fov.z - 1;
+    // Behind an upsampling the field is smaller: nothing may read what was not written.
+    for (const int input : network.nodes[i].inputs) {
+      if (input > 0) histories.idle[i] = std::max(histories.idle[i], histories.idle[index(input) - 1]);
+    }
   }
   if (choice.head_slab != 0) {
     if (Result<void> sound = check_head(network, choice); !sound) return sound.error();

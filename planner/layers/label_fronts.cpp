@@ -48,7 +48,7 @@ Front few_of(const Front& front) {
     return static_cast<std::size_t>(found - front.begin());
   };
   std::set<std::size_t> kept = {0, least(bytes_of), least([](const Label& label) { return label.persistent; }),
-                                least([](const Label& label) { return label.peak; })};
+                                least([](const Label& label) { return add(label.peak, label.histories); })};
   for (std::size_t i = 1; i < max_front && kept.size() < max_front; ++i) kept.insert(i * front.size() / max_front);
   Front result;
   for (const std::size_t i : kept) result.push_back(front[i]);

@@ -45,8 +45,9 @@ bool does_nothing(const Operation& operation) {
 
 bool drop_identity(LoadedNetwork& loaded, int node) {
   const Node& own = loaded.network.nodes[index(node)];
-  // A copy for a max pooling has other voxels outside than what it is a copy of.
-  if (!does_nothing(own.operation) || own.outside_is_lowest) return false;
+  // What a crop or a copy has outside may be other voxels of what it is made of.
+  const bool is_copy = std::holds_alternative<Crop>(own.operation) && own.outside != Border{};
+  if (!does_nothing(own.operation) || is_copy || own.outside_is_lowest) return false;
   if (loaded.network.nodes.size() == 1) return false;
   remove_node(loaded, node);
   return true;

@@ -92,7 +92,8 @@ Result<void> check_volume(const Network& network, Vec3 volume) {
   for (int axis = 0; axis < 3; ++axis) {
     const std::int64_t rest = (volume[axis] - least[axis]) % along[axis];
     if (rest == 0) continue;
-    const std::int64_t below = volume[axis] - (rest < 0 ? rest + along[axis] : rest);
+    const std::int64_t floor = volume[axis] - (rest < 0 ? rest + along[axis] : rest);
+    const std::int64_t below = std::max(floor, least[axis]);
     return Error{ErrorCode::invalid_argument, "the volume has " + std::to_string(volume[axis]) + " voxels along " +
                                                   "zyx"[axis] + "; the network's strides need steps of " +
                                                   std::to_string(along[axis]) + ", here " + std::to_string(below) +

@@ -75,7 +75,8 @@ class Framing {
            padded_.weights.empty() ? NodeWeights{} : padded_.weights[index(number)]);
     numbers_.push_back(static_cast<int>(nodes_.size()));
     // What a max pooling makes of nothing but -infinity must not reach a transform.
-    if (lowest) nodes_.back().outside = outside_along(pads, static_cast<int>(nodes_.size()));
+    const Border everywhere{Vec3::cube(1), Vec3::cube(1)};
+    if (lowest) nodes_.back().outside = outside_along(everywhere, static_cast<int>(nodes_.size()));
   }
 
   // Returns whether the node's windows reach beyond the volume along an axis that it pads.
@@ -167,6 +168,12 @@ Result<void> check_pads(const Network& network, const std::vector<Border>& pads)
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     const Operation& operation = network.nodes[i].operation;
     const bool may = std::holds_alternative<Convolution>(operation) || std::holds_alternative<Pooling>(operation);
+    const auto* pool = std::get_if<Pooling>(&operation);
+    const bool whole = pool != nullptr && !covers(pool->window - Vec3::cube(1), max(pads[i].begin, pads[i].end));
+    if (whole) {
+      return Error{ErrorCode::unsupported,
+                   "node " + network.nodes[i].name + " pads by as much as its window, " + to_string(pool->window)};
+    }
     if (may || pads[i] == Border{}) continue;
     return Error{ErrorCode::unsupported, "node " + network.nodes[i].name + " pads; convolutions and poolings may"};
   }

@@ -40,8 +40,10 @@ Vec3 extent_after(const Operation& operation, Vec3 n) {
   for (int axis = 0; axis < 3; ++axis) {
     n[axis] = n[axis] > lost[axis] ? (n[axis] - lost[axis] - 1) / stride[axis] + 1 : 0;
   }
-  const auto* up = std::get_if<Upsample>(&operation);
-  return up == nullptr ? n : n * up->factor;
+  if (const auto* up = std::get_if<Upsample>(&operation)) n = n * up->factor;
+  // Far beyond any volume: as if the file had left it open.
+  for (int axis = 0; axis < 3; ++axis) n[axis] = n[axis] > std::int64_t{1} << 40 ? 0 : n[axis];
+  return n;
 }
 
 // Returns the position of an element in its tensor, "[3, 0, 1]".

@@ -32,8 +32,9 @@ Result<Transposed> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, i
     return corrupt("weights " + in_quotes(tensor.name()) + " have " + std::to_string(dims->size()) + " axes; " +
                    std::to_string(rank + 2) + " are right for a net with " + std::to_string(rank) + " spatial axes");
   }
-  if (std::any_of(dims->begin(), dims->end(), [](std::int64_t extent) { return extent < 1; })) {
-    return corrupt("weights " + in_quotes(tensor.name()) + " have an extent of 0");
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  if (std::any_of(dims->begin(), dims->end(), [](std::int64_t extent) { return extent < 1 || extent > most; })) {
+    return corrupt("weights " + in_quotes(tensor.name()) + " have an extent that is not in [1, 2^20]");
   }
   if ((*dims)[0] != f) {
     return corrupt("weights " + in_quotes(tensor.name()) + " are for " + std::to_string((*dims)[0]) +
@@ -56,7 +57,13 @@ Result<Vec3> output_padding_of(const OnnxAttributes& attributes, int rank) {
     return corrupt("has " + std::to_string(values->size()) + " numbers in output_padding; " + std::to_string(rank) +
                    " are right");
   }
-  for (int i = 0; i < rank; ++i) padding[3 - rank + i] = (*values)[static_cast<std::size_t>(i)];
+  for (int i = 0; i < rank; ++i) {
+    const std::int64_t own = (*values)[static_cast<std::size_t>(i)];
+    if (own < 0 || own > std::int64_t{1} << 20) {
+      return corrupt("output_padding holds " + std::to_string(own) + "; 0 to 2^20 is right");
+    }
+    padding[3 - rank + i] = own;
+  }
   return padding;
 }
 

@@ -97,6 +97,10 @@ Result<void> convert_resize(const OnnxNode& node, OnnxBuilder& builder) {
   const Result<int> value = builder.value(node.proto, 0);
   if (!value) return value.error();
   if (node.attributes.find("axes") != nullptr) return unsupported("attribute axes is not supported");
+  if (Result<void> stretched = require_text(node.attributes, "keep_aspect_ratio_policy", "stretch", "stretch");
+      !stretched) {
+    return stretched;
+  }
   const bool has_sizes = OnnxBuilder::has_input(node.proto, sizes_of_resize);
   const Result<std::vector<double>> scales =
       has_sizes ? scales_of_sizes(node, builder, *value) : constant_scales(node, builder, scales_of_resize);

@@ -39,8 +39,10 @@ struct ModelInfo {
   Vec3 period = Vec3::cube(1);  // extents of volumes are least_input plus multiples of it
   Vec3 least_input;             // smallest extent of a volume
   bool is_dense = true;         // neither pads nor has strides of its own: any box of a volume stands for itself
-  Vec3 patch;                   // input extent of the planned patch
-  MemoryUse memory;             // of its plan
+  // Returns whether a stream may begin again at any plane.
+  [[nodiscard]] bool is_resumable() const { return frame.begin.z == 0 && period == Vec3::cube(1); }
+  Vec3 patch;        // input extent of the planned patch
+  MemoryUse memory;  // of its plan
   // In an endless volume.
   double predicted_voxels_per_second = 0;
   Precision precision = Precision::fp32;  // the coarsest that its plan may compute a layer in

@@ -56,7 +56,7 @@ def plan_job(model: Model, source: Source, roi: Roi, pad: str, dtype: Any) -> Jo
     volume = source.shape[1:]
     box = parse_roi(roi, volume)
     if model.pads and box.extent != volume:
-        raise InvalidError(f"roi: model '{model.name}' pads with zeros at the border of what it is given, so that a "
+        raise InvalidError(f"roi: model '{model.name}' pads with zeros, or has strides of its own, where what it is given begins, so that a "
                            "region by itself has another output than the same region of the volume: leave roi out")
     window = padded(pad, box, model.field_of_view)
     return Job(model, source, pad, box, window, output_type(dtype), model.shrunk(window.extent, source.name))

@@ -81,4 +81,4 @@ def model_of(metadata: Any, ready: bool, version: str) -> Model:
     return Model(name=metadata.name, version=version or (metadata.versions[-1] if metadata.versions else ""),
                  ready=ready, channels=_channels(metadata.inputs), output_channels=_channels(metadata.outputs),
                  field_of_view=_triple(properties.get("field_of_view", "1,1,1")),
-                 pads="padding_before" in properties, properties=properties)
+                 pads=bool({"padding_before", "input_period"} & properties.keys()), properties=properties)

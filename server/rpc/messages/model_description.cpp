@@ -54,10 +54,10 @@ inference::ModelMetadataResponse describe_metadata(const ModelInfo& model, const
   properties["least_input"] = extent_text(model.least_input, model.spatial_rank);
   if (model.period != Vec3::cube(1)) properties["input_period"] = extent_text(model.period, model.spatial_rank);
   properties["output_extent"] = "input - field_of_view + 1";
-  if (model.frame == Border{}) {
+  if (model.is_dense) {
     properties["halo_before"] = extent_text(before, model.spatial_rank);
     properties["halo_after"] = extent_text(halo - before, model.spatial_rank);
-  } else {  // no block by itself has the volume's border
+  } else if (model.frame != Border{}) {  // no block by itself has the volume's border
     properties["padding_before"] = extent_text(model.frame.begin, model.spatial_rank);
     properties["padding_after"] = extent_text(model.frame.end, model.spatial_rank);
   }

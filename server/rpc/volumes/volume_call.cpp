@@ -153,7 +153,7 @@ Result<void> VolumeCall::greet(const Accepted& accepted) {
   set_extent(accepted.outlook.patch, *message.mutable_patch());
   message.set_patches(accepted.outlook.patches);
   message.set_predicted_seconds(accepted.outlook.predicted_seconds);
-  if (!accepted.head.whole && accepted.model.is_dense) message.set_resume_token(accepted.token);
+  if (!accepted.head.whole && accepted.model.is_resumable()) message.set_resume_token(accepted.token);
   message.set_model_token(model_token(accepted.model));
   accepted_ = Clock::now();
   if (!write(response)) return caller_gone();

@@ -67,7 +67,7 @@ std::string model_token(const ModelInfo& model) {
 Result<void> check_resume(const v1::VolumeHeader& header, const std::string& token, const ModelInfo& model) {
   if (header.first_plane() == 0) return {};
   const std::string where = "model " + in_quotes(model.name) + ": ";
-  if (!model.is_dense) {
+  if (!model.is_resumable()) {
     return Error{ErrorCode::unsupported,
                  where + "first_plane " + std::to_string(header.first_plane()) +
                      " found, expected 0: the network pads or upsamples, and its streams are not resumed"};

@@ -138,6 +138,21 @@ TEST(PlannerStreams, WindowsTakeTurnsAndKeepTheirOwnAlone) {
   EXPECT_EQ(written_voxels(patch), 6 * 6 * 6);
 }
 
+TEST(PlannerStreams, NothingReadsWhatAnIdleNodeDidNotWrite) {
+  Network network;
+  network.nodes = {{"down", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(2), true}, {0}},
+                   {"below", Convolution{1, Vec3::cube(3), Vec3::cube(1), {}}, {1}},
+                   {"up", Upsample{Vec3::cube(2), UpsampleKind::nearest}, {2}}};
+  ASSERT_TRUE(check(network)) << check(network).error().message;
+  const Result<Geometry> stream = make_geometry(network, {{4, 8, 8}, 1, {}, 0, true});
+  ASSERT_TRUE(stream) << stream.error().message;
+  EXPECT_EQ(reaches(network).back().fov, Vec3::cube(5));
+  EXPECT_THAT(stream->histories.idle, ElementsAre(1, 5, 5));
+  network.nodes.push_back({"last", Convolution{1, Vec3::cube(4), Vec3::cube(1), {}}, {3}});
+  EXPECT_THAT(make_geometry(network, {Vec3::cube(8), 1, {}}).error().message,
+              HasSubstr("a patch of 8x8x8 writes less than the period of the strides, 2x2x2"));
+}
+
 TEST(PlannerStreams, WhatCannotBeStreamedIsRefusedWithTheReason) {
   GeometryChoice choice = stream_of(5);
   EXPECT_THAT(failure_of(chain(), choice), HasSubstr("5 new planes a step; a multiple of the stride 2"));

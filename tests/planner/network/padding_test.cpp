@@ -134,6 +134,40 @@ TEST(PlannerPadding, MaxPoolingsReadMinusInfinityOutside) {
   EXPECT_FALSE(valid->network.nodes[1].outside_is_lowest);
 }
 
+TEST(PlannerPadding, MinusInfinityStaysInsideThePooling) {
+  // The second pools along z alone; what the first left beyond y and x must not reach the convolution.
+  const auto pool = [](Vec3 window) { return Pooling{PoolKind::max, window, Vec3::cube(1)}; };
+  const Network network = network_of({conv("a", 1, 0),
+                                      {"plane", pool({1, 3, 3}), {1}},
+                                      {"line", pool({3, 1, 1}), {2}},
+                                      {"z", Convolution{2, {3, 1, 1}, Vec3::cube(1), {}}, {3}},
+                                      {"yx", Convolution{2, {1, 3, 3}, Vec3::cube(1), {}}, {4}}});
+  const Border plane{{0, 1, 1}, {0, 1, 1}};
+  const Border line{{1, 0, 0}, {1, 0, 0}};
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, plane, line, line, plane});
+  ASSERT_TRUE(valid) << valid.error().message;
+  EXPECT_EQ(valid->network.nodes[2].outside, same(1));
+  EXPECT_FALSE(valid->network.nodes[2].outside_is_lowest);
+}
+
+TEST(PlannerPadding, ACropWithZerosOutsideStays) {
+  // Beyond the crop lie voxels of the volume, where its reader wants zeros.
+  const Network network =
+      network_of({{"crop", Crop{Vec3::cube(1), Vec3::cube(1)}, {0}}, conv("a", 3, 1), conv("b", 3, 2)});
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, same(1), same(1)});
+  ASSERT_TRUE(valid) << valid.error().message;
+  const LoadedNetwork folded = fold_and_fuse(*valid);
+  ASSERT_EQ(folded.network.nodes.size(), 3U);
+  EXPECT_EQ(folded.network.nodes[0].operation, Operation(Crop{}));
+  EXPECT_EQ(folded.network.nodes[0].outside, same(2));
+}
+
+TEST(PlannerPadding, PoolingsPadLessThanTheirWindow) {
+  const Network network = network_of({{"pool", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(1)}, {0}}});
+  EXPECT_THAT(without_padding({network, {}}, {same(2)}).error().message,
+              HasSubstr("node pool pads by as much as its window, 2x2x2"));
+}
+
 TEST(PlannerPadding, WhatOthersReadAsZeroIsCopiedForAMaxPooling) {
   const Pooling pool{PoolKind::max, Vec3::cube(3), Vec3::cube(1)};
   const Network network = network_of({conv("a", 1, 0), {"pool", pool, {1}}, conv("b", 3, 1), {"sum", Add{}, {2, 3}}});

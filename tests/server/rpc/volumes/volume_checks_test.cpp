@@ -120,6 +120,9 @@ TEST(VolumeChecks, StreamsOfNetworksThatPadAreNotResumed) {
   EXPECT_EQ(check_resume(later, "token", model).error().code, ErrorCode::unsupported);
   model.frame.begin = {0, 1, 1};
   EXPECT_TRUE(check_resume(later, "token", model)) << "planes before the first are not read";
+  model.period = Vec3::cube(2);
+  EXPECT_EQ(check_resume(later, "token", model).error().code, ErrorCode::unsupported)
+      << "strides begin with the volume";
 }
 
 TEST(VolumeChecks, NormalisedByTheClient) {
