@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "primitives/cpu/backend.hpp"
+#include "tests/support/cpu.hpp"
 #include "tests/support/harness.hpp"
 #include "tests/support/random.hpp"
 
