@@ -15,7 +15,7 @@ struct Place {
   std::int64_t own_last = 0;
 };
 
-// How many patches of dense extent `part`, `step` apart but for the last, cover `dense`.
+// Returns how many patches of dense extent `part`, `step` apart but for the last, cover `dense`.
 std::int64_t count_along(std::int64_t dense, std::int64_t part, std::int64_t step) {
   return dense <= part ? 1 : div_up(dense - part, step) + 1;
 }

@@ -22,7 +22,7 @@ struct LoadedNetwork {
 [[nodiscard]] bool is_read_once(const Network& network, int value);
 
 // Takes `node` away; its readers read its first input instead. What they found set (Node::outside) is then set in that
-// input, too. Requires that nobody else reads that input if the node's readers want -infinity there.
+// input, too. Requires that no other node reads that input if the node's readers want -infinity there.
 void remove_node(LoadedNetwork& loaded, int node);
 
 // Takes away what nobody reads and is not the output.

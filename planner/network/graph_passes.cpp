@@ -45,7 +45,7 @@ bool does_nothing(const Operation& operation) {
 
 bool drop_identity(LoadedNetwork& loaded, int node) {
   const Node& own = loaded.network.nodes[index(node)];
-  // What a crop or a copy has outside may be other voxels of what it is made of.
+  // Outside a crop or a copy may lie other voxels of what it is made of.
   const bool is_copy = std::holds_alternative<Crop>(own.operation) && own.outside != Border{};
   if (!does_nothing(own.operation) || is_copy || own.outside_is_lowest) return false;
   if (loaded.network.nodes.size() == 1) return false;

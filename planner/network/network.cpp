@@ -250,7 +250,7 @@ Result<void> check_no_borders(const Network& network) {
   return {};
 }
 
-// What a frame, or strides of the network's own, ask of it; its reaches are known.
+// Checks what a frame, or strides of the network's own, ask of it; its reaches are known.
 Result<void> check_frame(const Network& network, const Walk& walk) {
   const bool framed = network.frame != Border{};
   if (!framed) {

@@ -74,7 +74,7 @@ class Framing {
     append(std::move(node), windows_.values[index(number) + 1], windows_.extents[index(number) + 1],
            padded_.weights.empty() ? NodeWeights{} : padded_.weights[index(number)]);
     numbers_.push_back(static_cast<int>(nodes_.size()));
-    // What a max pooling makes of nothing but -infinity must not reach a transform.
+    // A max pooling of nothing but -infinity writes it, and it must not reach a transform.
     const Border everywhere{Vec3::cube(1), Vec3::cube(1)};
     if (lowest) nodes_.back().outside = outside_along(everywhere, static_cast<int>(nodes_.size()));
   }
@@ -122,7 +122,7 @@ class Framing {
     return outside_of(pads, windows_of_new_[index(value)], extents_of_new_[index(value)]);
   }
 
-  // What a window has beyond a value of that extent, along axes that are padded.
+  // Returns what a window has beyond a value of that extent, along axes that are padded.
   static Border outside_of(const Border& pads, const ValueWindow& window, Vec3 extent) {
     Border outside;
     for (int axis = 0; axis < 3; ++axis) {

@@ -17,8 +17,8 @@ Error unsupported(std::string message) { return {ErrorCode::unsupported, std::mo
 std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b : -((-a + b - 1) / b); }
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
 
-// How a node reads its first input: window voxels at every stride-th place, behind `before` voxels of padding; or, of
-// an upsampling, `factor` voxels are made of each.
+// Tells how a node reads its first input: window voxels at every stride-th place, behind `before` voxels of padding;
+// or, of an upsampling, `factor` voxels are made of each.
 struct Reading {
   Vec3 window = Vec3::cube(1);
   Vec3 stride = Vec3::cube(1);
@@ -42,7 +42,7 @@ Reading reading_of(const Operation& operation, const Border& pads) {
   return reading;
 }
 
-// Extent of what the node writes, rounded down as ONNX does.
+// Returns the extent of what the node writes, rounded down as ONNX does.
 std::int64_t extent_after(const Reading& reading, int axis, std::int64_t n) {
   const std::int64_t rest = n + reading.around.begin[axis] + reading.around.end[axis] - reading.window[axis];
   return (floor_div(rest, reading.stride[axis]) + 1) * reading.factor[axis];
@@ -53,7 +53,7 @@ bool leaves_rest(const Reading& reading, int axis, std::int64_t n) {
   return rest % reading.stride[axis] != 0;
 }
 
-// What it has to read so that voxels [begin, end) can be written.
+// Returns what it has to read so that voxels [begin, end) can be written.
 ValueWindow demand(const Reading& reading, const ValueWindow& written) {
   ValueWindow read;
   for (int axis = 0; axis < 3; ++axis) {

@@ -1,4 +1,4 @@
-// Which voxels of every value a whole volume asks for, padding and strides counted (planner/network/padding.hpp).
+// Finds which voxels of every value a whole volume asks for, padding and strides counted (planner/network/padding.hpp).
 #pragma once
 
 #include <vector>
@@ -15,8 +15,8 @@ struct ValueWindow {
   bool operator==(const ValueWindow&) const = default;
 };
 
-// Of a volume of extent extents[0], large enough for every window; borders are those of every volume that is whole
-// periods larger or smaller.
+// Windows of a volume of extent extents[0], large enough for all of them; borders are those of every volume that is
+// whole periods larger or smaller.
 struct ValueWindows {
   std::vector<Vec3> extents;        // per value, of the volume alone
   std::vector<ValueWindow> values;  // per value: what it has to be computed of; [0]: read of the volume and its frame

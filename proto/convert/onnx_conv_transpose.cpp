@@ -109,7 +109,7 @@ Result<Transposed> transposed_of(const OnnxNode& node, const OnnxBuilder& builde
   return result;
 }
 
-// What the shuffle makes more than the node's output; nothing where output_padding asks for what no tap reaches.
+// Returns what the shuffle makes more than the node's output; nothing if output_padding asks for what no tap reaches.
 std::optional<Crop> crop_of(const Transposed& node) {
   const Crop crop{node.pads.begin, node.stride * node.taps() - node.k + node.pads.end - node.output_padding};
   return covers(node.output_padding, {}) && covers(crop.end, {}) ? std::optional(crop) : std::nullopt;
