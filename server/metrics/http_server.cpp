@@ -22,6 +22,9 @@ constexpr int spare_threads = 8;
 constexpr std::chrono::seconds between_requests{1};  // of one connection
 // Bounds paths: the library compares them by a recursion for each letter.
 constexpr std::size_t most_path_bytes = 1024;
+// Bounds connections that wait to be accepted. The library's own bound is 5: others of a burst would wait a second and
+// more, until their system tries again.
+constexpr int most_waiting = 512;
 
 // A port of a daemon that has just ended is free again; one that is in use is not shared.
 void set_socket_options(socket_t socket) {
@@ -33,6 +36,9 @@ void set_socket_options(socket_t socket) {
 class BoundedServer final : public httplib::Server {
  public:
   BoundedServer(const HttpLimits& limits, HttpConnections& connections) : limits_(limits), connections_(connections) {}
+
+  // Lets more connections wait than the library does. The server is bound.
+  void widen_queue() { ::listen(svr_sock_, most_waiting); }
 
  private:
   // Runs on a thread of the library, which never looks at the socket again.
@@ -176,7 +182,7 @@ struct HttpServer::State {
 Result<std::unique_ptr<HttpServer>> HttpServer::start(const std::string& address, int port, HttpPages pages,
                                                       const HttpLimits& limits) {
   auto state = std::make_unique<State>(limits, std::move(pages.warn));
-  httplib::Server& server = state->server;
+  BoundedServer& server = state->server;
   const auto threads = static_cast<std::size_t>(limits.most + spare_threads);
   server.new_task_queue = [threads] { return new httplib::ThreadPool(threads); };  // the library's to delete
   server.set_socket_options(set_socket_options);
@@ -200,6 +206,7 @@ Result<std::unique_ptr<HttpServer>> HttpServer::start(const std::string& address
                                              "choose another --metrics-port or --metrics-address"};
   }
   if (port != 0) state->port = port;
+  server.widen_queue();
   State& running = *state;
   state->thread = std::jthread([&running] {
     running.server.listen_after_bind();

@@ -222,10 +222,12 @@ TEST_F(HttpServerTest, AProbeDoesNotWaitForMoreSlowClientsThanThereAreThreads) {
   restart({8, 4, std::chrono::hours(1), std::chrono::hours(1)});
   std::vector<std::unique_ptr<SlowClient>> slow;
   for (int i = 0; i < 40; ++i) slow.push_back(std::make_unique<SlowClient>(server_->port()));
+  // A client that came behind the probe, which takes a place and leaves it, would find that place free.
+  while (server_->facts().over_share < 36) std::this_thread::yield();
   const httplib::Result answer = get("/livez");
   ASSERT_TRUE(answer);
   EXPECT_EQ(answer->body, "ok\n");
-  EXPECT_GE(server_->facts().over_share, 37);
+  EXPECT_EQ(server_->facts().over_share, 37);
 }
 
 TEST_F(HttpServerTest, ARequestThatTakesTooLongEndsItsConnection) {
