@@ -157,7 +157,7 @@ struct Engine::State {
   [[nodiscard]] std::int64_t planes_beside_band(std::size_t rung) const {
     const Geometry& geometry = rungs[rung].geometry();
     if (!geometry.choice.streamed) return 0;
-    const std::int64_t border = fov.z - 1 + geometry.patch_output.z;
+    const std::int64_t border = fov.z - 1 + geometry.lead + geometry.patch_output.z;
     return rungs[rung].on_cpu() ? border : 2 * border;
   }
   [[nodiscard]] static std::int64_t plane_bytes_of(std::int64_t f, Vec3 n, ElementType type) {

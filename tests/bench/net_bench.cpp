@@ -36,8 +36,9 @@ int axis_of_sockets(const GeometryChoice& choice) {
 // other, or the planes that the first full step of a stream needs in each of its turns.
 class Volumes {
  public:
-  Volumes(const Engine& engine, const PlanReport& report) {
-    input_ = {report.input.f, report.input.n, ElementType::f32, VolumeOrder::image_major};
+  Volumes(const Engine& engine, const PlanReport& report, Vec3 frame) {
+    // The engine adds the frame.
+    input_ = {report.input.f, report.input.n - frame, ElementType::f32, VolumeOrder::image_major};
     input_.n.z = engine.field_of_view().z - 1 + report.input.S * report.output.n.z;
     const int axis = axis_of_sockets(report.geometry.choice);
     const std::int64_t more = engine.plan().sockets - 1;
@@ -191,7 +192,7 @@ Result<NetTimes> run_net(const LoadedNetwork& loaded, const Plan& whole, const N
   if (!touched) return touched.error();
   times.touched = *touched;
   times.reserved_bytes = add((*engine)->reserved_bytes(), plan.memory.weights);
-  Volumes volumes(**engine, *report);
+  Volumes volumes(**engine, *report, network.frame.begin + network.frame.end);
   times.voxels = volumes.voxels() / static_cast<double>(report->geometry.turns);
   if (plan.ladder[0].geometry.streamed) {
     times.steps = (*engine)->outlook(volumes.input())->patches / plan.sockets;

@@ -5,6 +5,7 @@
 
 #include <numeric>
 
+#include "planner/network/padding.hpp"
 #include "tests/server/pipeline/hand_plan.hpp"
 #include "tests/server/pipeline/oracle_primitive.hpp"
 #include "tests/server/pipeline/random_network.hpp"
@@ -125,6 +126,22 @@ TEST_F(NetBenchTest, EverySocketOfAPlanHasAPatchOrAColumn) {
     EXPECT_EQ(two->steps, one->steps);
     EXPECT_EQ(two->reserved_bytes, two->memory.total());
     EXPECT_EQ(two->memory.transient, 2 * one->memory.transient);
+  }
+}
+
+TEST_F(NetBenchTest, ANetworkThatPadsReadsAVolumeWithoutItsFrame) {
+  const Network padded = test::simple_network(0);
+  const Border all = {Vec3::cube(1), Vec3::cube(1)};
+  const Network network = without_padding({padded, {}}, {all})->network;
+  test::Random random(1);
+  GeometryChoice stream = test::choice_of(network, PoolMode::plain, 3);
+  stream.streamed = true;
+  stream.pass_input.z = 2;
+  for (const GeometryChoice& choice : {test::choice_of(network, PoolMode::plain, 3), stream}) {
+    const Plan plan = test::hand_plan(network, {choice}, catalogue_, device_->spec(), random).value();
+    const Result<NetTimes> times = run_net({network, {}}, plan, work(1));
+    ASSERT_TRUE(times) << times.error().message;
+    EXPECT_EQ(times->voxels, static_cast<double>(voxels(times->patch - Vec3::cube(2))));
   }
 }
 
