@@ -1,6 +1,7 @@
 #include "planner/geometry/geometry.hpp"
 
 #include "planner/geometry/geometry_family.hpp"
+#include "planner/network/exchange.hpp"
 
 namespace znni {
 namespace {
@@ -56,6 +57,18 @@ std::vector<std::int64_t> legal_extents(const Network& network, const std::vecto
   return extents;
 }
 
+Vec3 axes_to_close(const Network& network, const GeometryChoice& choice, Vec3 volume) {
+  if (choice.head_slab != 0) return {};
+  const Vec3 whole = exchanged(volume, choice.axis);
+  const Vec3 padding = exchanged(network.frame.begin + network.frame.end, choice.axis);
+  Vec3 closed;
+  for (int axis = choice.streamed ? 1 : 0; axis < 3; ++axis) {
+    closed[axis] = padding[axis] > 0 && choice.pass_input[axis] == whole[axis] ? 1 : 0;
+  }
+  if (closed == Vec3{} || check_closed(exchanged(network, choice.axis), closed)) return closed;
+  return {};
+}
+
 std::size_t pass_count(const Geometry& geometry) {
   return geometry.passes.size() / static_cast<std::size_t>(geometry.turns);
 }
@@ -70,14 +83,24 @@ std::int64_t runs_of(const Geometry& geometry, int node) {
 }
 
 Shape5 tensor_shape(const Geometry& geometry, int value) {
+  const Border around = around_written(geometry, value);
   Shape5 shape = geometry.values[index(value)];
-  shape.n.z += geometry.histories.kept[index(value)];
+  shape.n = shape.n + around.begin + around.end;
   return shape;
 }
 
-std::int64_t skipped_planes(const Geometry& geometry, int node, int input, int value) {
-  const std::int64_t read = input == 0 ? geometry.histories.read[index(node)] : 0;
-  return geometry.histories.kept[index(value)] - read;
+Border around_written(const Geometry& geometry, int value) {
+  Border around = margin_of(geometry.closed, value);
+  around.begin.z += geometry.histories.kept[index(value)];
+  return around;
+}
+
+Border around_read(const Geometry& geometry, int node, int input, int value) {
+  Border around = around_written(geometry, value);
+  const Border read = read_beyond(geometry.closed, node, input, value);
+  around = {around.begin - read.begin, around.end - read.end};
+  if (input == 0) around.begin.z -= geometry.histories.read[index(node)];
+  return around;
 }
 
 std::int64_t history_runs(const Geometry& geometry, int value) {
@@ -85,7 +108,7 @@ std::int64_t history_runs(const Geometry& geometry, int value) {
 }
 
 std::int64_t history_bytes(const Geometry& geometry, int value, Format format) {
-  Shape5 shape = geometry.values[index(value)];
+  Shape5 shape = tensor_shape(geometry, value);
   shape.n.z = geometry.histories.kept[index(value)];
   return mul(history_runs(geometry, value), tensor_bytes(shape, format));
 }

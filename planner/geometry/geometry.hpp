@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-#include "planner/network/network.hpp"
+#include "planner/geometry/closed_axes.hpp"
 #include "primitives/core/fragments.hpp"
 
 namespace znni {
@@ -48,6 +48,8 @@ struct GeometryChoice {
   bool streamed = false;           // along z: pass_input.z counts the planes that are new in each step
   int axis = 0;                    // 0: none; 1: z and y are exchanged; 2: z and x; in the net and in every extent
                                    // and position (planner/network/exchange.hpp), so that it is streamed along y or x
+  Vec3 closed = {};                // 1 along axes of which the patch has the whole volume (closed_axes.hpp): one of
+                                   // this extent, frame included, or smaller; 0 along others
   bool operator==(const GeometryChoice&) const = default;
 };
 
@@ -83,8 +85,9 @@ struct Geometry {
   GeometryChoice choice;
   std::vector<LayerProblem> problems;  // per node; S counts fragments; in the head those of one slab
   std::vector<Shape5> values;          // per value: of a pass, [0] its input; between nodes of the head, of a slab;
-                                       // of a streamed net the new planes alone
+                                       // of a streamed net the new planes alone; without margins of closed axes
   Histories histories;
+  ClosedAxes closed;
   Head head;
   std::array<AxisFragments, 3> fragments;  // of the output value of one pass, per axis z, y, x
   std::vector<int> held;                   // poolings whose input is held, rising node numbers
@@ -94,7 +97,8 @@ struct Geometry {
   std::int64_t turns = 1;                  // windows of a streamed net, which take turns from column to column
   Vec3 period = Vec3::cube(1);             // period(network): patches begin at multiples of it
   std::int64_t lead = 0;                   // planes of zeros that a stream begins with, so that steps end in period
-  Vec3 read_begin;                         // where in the patch a pass reads its input, before its window is added
+  Vec3 read_begin;                         // where in the patch a pass reads its input, before its window is added:
+                                           // behind what is not read of a closed axis
   Vec3 patch_input;                        // extent a patch depends on: pass_input + the largest window's begin; of a
                                            // step also the fov - 1 planes before the new ones
   Vec3 patch_output;                       // dense extent it writes: patch_input - fov + 1; of several turns each
@@ -117,6 +121,10 @@ struct Geometry {
 [[nodiscard]] std::vector<std::int64_t> legal_extents(const Network& network, const std::vector<PoolingMode>& modes,
                                                       int axis, std::int64_t most);
 
+// Returns the axes, as choice.closed has them, along which such a patch has the whole volume, frame included, and the
+// network pads; none if its head runs in slabs, or check_closed() fails.
+[[nodiscard]] Vec3 axes_to_close(const Network& network, const GeometryChoice& choice, Vec3 volume);
+
 // Passes of a patch, or of a step: of turn t those from t * pass_count() on.
 [[nodiscard]] std::size_t pass_count(const Geometry& geometry);
 // Dense voxels that they write.
@@ -125,10 +133,12 @@ struct Geometry {
 // How often a call of `node` runs in a patch, or in a step; of the input, -1, once a window.
 [[nodiscard]] std::int64_t runs_of(const Geometry& geometry, int node);
 
-// Of the whole tensor of a value, planes of earlier steps included.
+// Of the whole tensor of a value, planes of earlier steps and margins included.
 [[nodiscard]] Shape5 tensor_shape(const Geometry& geometry, int value);
-// Planes at the begin of the tensor of `value` that `node` skips, which reads it as its input `input`.
-[[nodiscard]] std::int64_t skipped_planes(const Geometry& geometry, int node, int input, int value);
+// Returns the voxels of a tensor around those that its node writes: planes of earlier steps, and margins.
+[[nodiscard]] Border around_written(const Geometry& geometry, int value);
+// Returns the voxels of the tensor of `value` around those that `node` reads, which has it as its input `input`.
+[[nodiscard]] Border around_read(const Geometry& geometry, int node, int input, int value);
 // How often the tensor of a value is filled in a step: each time has a history of its own.
 [[nodiscard]] std::int64_t history_runs(const Geometry& geometry, int value);
 // Bytes of all of them in `format`.

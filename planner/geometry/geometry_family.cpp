@@ -58,33 +58,35 @@ Vec3 fragment_counts(const std::array<ValueFragments, 3>& fragments, int value) 
 }
 
 // `inputs`: what the node reads; `before` counts the fragments of its first input; `streamed`: the planes that a crop
-// takes away at its begin are not among them.
+// takes away at its begin are not among them; `closed`: nor what it takes away along such axes.
 LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, const PoolingMode& mode, Vec3 before,
-                          bool streamed) {
+                          bool streamed, Vec3 closed) {
   const Shape5 in = inputs.front();
   const int count = static_cast<int>(inputs.size());
-  return std::visit(Overloaded{[&](const Convolution& c) -> LayerProblem {
-                                 return ConvProblem{in, c.f_out, c.k, c.dilation, c.stride, c.activation, count == 2};
-                               },
-                               [&](const Pooling& p) -> LayerProblem {
-                                 return PoolProblem{in, p.window, p.stride, p.kind, mode.mode, before, mode.groups};
-                               },
-                               [&](const Activate& a) -> LayerProblem {
-                                 return ActivationProblem{in, a.activation};
-                               },
-                               [&](const Softmax&) -> LayerProblem { return SoftmaxProblem{in}; },
-                               [&](const ScaleShift&) -> LayerProblem { return ScaleShiftProblem{in}; },
-                               [&](const Add& a) -> LayerProblem {
-                                 return AddProblem{in, count, a.activation};
-                               },
-                               [&](const Concat&) -> LayerProblem { return ConcatProblem{inputs}; },
-                               [&](const Upsample& u) -> LayerProblem {
-                                 return UpsampleProblem{in, u.factor, u.kind};
-                               },
-                               [&](const Crop& c) -> LayerProblem {
-                                 return CropProblem{in, {streamed ? 0 : c.begin.z, c.begin.y, c.begin.x}, c.end};
-                               }},
-                    node.operation);
+  return std::visit(
+      Overloaded{[&](const Convolution& c) -> LayerProblem {
+                   return ConvProblem{in, c.f_out, c.k, c.dilation, c.stride, c.activation, count == 2};
+                 },
+                 [&](const Pooling& p) -> LayerProblem {
+                   return PoolProblem{in, p.window, p.stride, p.kind, mode.mode, before, mode.groups};
+                 },
+                 [&](const Activate& a) -> LayerProblem {
+                   return ActivationProblem{in, a.activation};
+                 },
+                 [&](const Softmax&) -> LayerProblem { return SoftmaxProblem{in}; },
+                 [&](const ScaleShift&) -> LayerProblem { return ScaleShiftProblem{in}; },
+                 [&](const Add& a) -> LayerProblem {
+                   return AddProblem{in, count, a.activation};
+                 },
+                 [&](const Concat&) -> LayerProblem { return ConcatProblem{inputs}; },
+                 [&](const Upsample& u) -> LayerProblem {
+                   return UpsampleProblem{in, u.factor, u.kind};
+                 },
+                 [&](const Crop& c) -> LayerProblem {
+                   const Vec3 open = Vec3::cube(1) - closed;
+                   return CropProblem{in, Vec3{streamed ? 0 : c.begin.z, c.begin.y, c.begin.x} * open, c.end * open};
+                 }},
+      node.operation);
 }
 
 Result<void> check_conv_aligned(const ConvProblem& conv) {
@@ -119,6 +121,13 @@ Result<void> check_node(const LayerProblem& problem, const PoolingMode& mode) {
 
 std::array<AxisFragments, 3> last_of(const std::array<ValueFragments, 3>& values) {
   return {values[0].back(), values[1].back(), values[2].back()};
+}
+
+// `network`: its axes exchanged.
+Result<void> check_closed_axes(const Network& network, const GeometryChoice& choice) {
+  if (choice.closed.z != 0 && choice.streamed) return invalid("closed along z, along which it is streamed");
+  if (choice.closed != Vec3{} && choice.head_slab != 0) return invalid("closed, and its head runs in slabs");
+  return check_closed(network, choice.closed);
 }
 
 Result<void> check_axis(const Network& network, const GeometryChoice& choice) {
@@ -170,7 +179,7 @@ Result<ValueFragments> axis_fragments(const Network& network, const std::vector<
 
 bool FamilyOrder::operator()(const GeometryChoice& a, const GeometryChoice& b) const {
   const auto key = [](const GeometryChoice& of) {
-    return std::tie(of.streamed, of.axis, of.S, of.head_slab, of.modes);
+    return std::tie(of.streamed, of.axis, of.closed, of.S, of.head_slab, of.modes);
   };
   return key(a) < key(b);
 }
@@ -188,7 +197,7 @@ Result<void> GeometryFamily::find_fragments() {
   for (const Node& node : network_.nodes) {
     const auto* pool = std::get_if<Pooling>(&node.operation);
     const bool pools = pool != nullptr && !pool->strided;
-    before_.push_back(fragment_counts(*fragments, node.inputs.front()));
+    fragments_before_.push_back(fragment_counts(*fragments, node.inputs.front()));
     modes_.push_back(pools ? modes[poolings++] : PoolingMode(PoolMode::plain));
   }
   return {};
@@ -204,8 +213,10 @@ Result<GeometryFamily> GeometryFamily::make_part(const Network& part, const Geom
   if (Result<void> sound = check_axis(part, like); !sound) return sound.error();
   GeometryFamily family(exchanged(part, like.axis));
   if (Result<void> sound = check_modes(family.network_, like.modes); !sound) return sound.error();
+  if (Result<void> sound = check_closed_axes(family.network_, like); !sound) return sound.error();
   Geometry& common = family.common_;
   common.choice = like;
+  common.closed = close_axes(family.network_, like.closed);
   Result<Histories> histories = make_histories(family.network_, like);
   if (!histories) return histories.error();
   common.histories = *std::move(histories);
@@ -218,8 +229,12 @@ Result<GeometryFamily> GeometryFamily::make_part(const Network& part, const Geom
   family.last_window_ = last_window(family.whole_);
   family.reach_ = reaches(family.network_).back();
   common.period = period(family.network_);
+  if (like.closed != Vec3{}) {
+    common.read_begin = common.closed.cuts.front().begin;
+    family.unread_ = common.closed.cuts.front().begin + common.closed.cuts.front().end;
+  }
   if (like.streamed) {
-    common.read_begin.z = family.reach_.fov.z - 1;
+    common.read_begin.z = family.before_.z = family.reach_.fov.z - 1;
     const std::int64_t rest = least_extent(family.network_).z % common.period.z;
     common.lead = rest == 0 ? 0 : common.period.z - rest;
   }
@@ -238,8 +253,10 @@ Result<void> GeometryFamily::walk(const std::vector<std::int64_t>& planes_read, 
     inputs.clear();
     for (const int input : node.inputs) inputs.push_back(shapes.values[index(input)]);
     inputs.front().n.z += planes_read[number];
+    if (common_.choice.closed != Vec3{}) add_padding(static_cast<int>(number), inputs);
     const bool streamed = common_.choice.streamed && static_cast<int>(number) > common_.head.last;
-    LayerProblem problem = node_problem(node, inputs, modes_[number], before_[number], streamed);
+    LayerProblem problem =
+        node_problem(node, inputs, modes_[number], fragments_before_[number], streamed, common_.choice.closed);
     if (Result<void> sound = check_node(problem, modes_[number]); !sound) {
       return sound.error().within("node " + node.name);
     }
@@ -247,6 +264,15 @@ Result<void> GeometryFamily::walk(const std::vector<std::int64_t>& planes_read, 
     shapes.problems.push_back(std::move(problem));
   }
   return {};
+}
+
+// Lengthens what the node reads, along closed axes, by what it reads of margins.
+void GeometryFamily::add_padding(int number, std::vector<Shape5>& inputs) const {
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    const int value = network_.nodes[index(number)].inputs[i];
+    const Border read = read_beyond(common_.closed, number, static_cast<int>(i), value);
+    inputs[i].n = inputs[i].n + read.begin + read.end;
+  }
 }
 
 // Turns the problems and values of the head into those of one slab.
@@ -267,7 +293,7 @@ Result<void> GeometryFamily::cut_head(Geometry& geometry) const {
 }
 
 Result<Geometry> GeometryFamily::at(Vec3 pass_input) const {
-  Shapes shapes{{}, {{common_.choice.S, network_.f_in, pass_input}}};
+  Shapes shapes{{}, {{common_.choice.S, network_.f_in, pass_input - unread_}}};
   if (Result<void> sound = check_shape(shapes.values[0]); !sound) return sound.error().within("input");
   if (common_.choice.streamed) {
     if (Result<void> sound = check_new_planes(pass_input.z, std::max(reach_.stride.z, common_.period.z)); !sound)
@@ -287,7 +313,7 @@ Result<Geometry> GeometryFamily::at(Vec3 pass_input) const {
   if (geometry.choice.head_slab != 0) {
     if (Result<void> cut = cut_head(geometry); !cut) return cut.error();
   }
-  geometry.patch_input = geometry.read_begin + pass_input + last_window_;
+  geometry.patch_input = before_ + pass_input + last_window_;
   geometry.patch_output = patch_output(pass_input);
   return geometry;
 }
@@ -300,7 +326,7 @@ Result<Geometry> GeometryFamily::with_passes(Vec3 pass_input) const {
 }
 
 Vec3 GeometryFamily::patch_output(Vec3 pass_input) const {
-  return common_.read_begin + pass_input + last_window_ - reach_.fov + Vec3::cube(1);
+  return before_ + pass_input + last_window_ - reach_.fov + Vec3::cube(1);
 }
 
 }  // namespace znni

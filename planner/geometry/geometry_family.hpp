@@ -49,14 +49,17 @@ class GeometryFamily {
   explicit GeometryFamily(Network network) : network_(std::move(network)) {}
   Result<void> find_fragments();
   Result<void> walk(const std::vector<std::int64_t>& planes_read, std::size_t nodes, Shapes& shapes) const;
+  void add_padding(int number, std::vector<Shape5>& inputs) const;
   Result<void> cut_head(Geometry& geometry) const;
 
   Network network_;  // its axes exchanged as the choice says
   Geometry common_;
-  Fragments3 whole_;                // of the output, of all passes of one window
-  std::vector<Vec3> before_;        // per node: fragments of its first input
-  std::vector<PoolingMode> modes_;  // per node; plain of what is no pooling
+  Fragments3 whole_;                    // of the output, of all passes of one window
+  std::vector<Vec3> fragments_before_;  // per node: of its first input
+  std::vector<PoolingMode> modes_;      // per node; plain of what is no pooling
   Vec3 last_window_;
+  Vec3 before_;  // voxels of a patch before those that a pass brings: of a stream fov - 1 planes
+  Vec3 unread_;  // voxels of a pass's input that no step reads, along closed axes
   Reach reach_;  // of the output
 };
 

@@ -56,31 +56,35 @@ LayerOptions without_beaten(const LayerOptions& options) {
 }
 
 std::int64_t peak_with(const LayerProblem& problem, const Estimate& estimate, const std::vector<InputUse>& uses,
-                       std::int64_t history) {
-  const bool is_plain =
-      history == 0 && std::all_of(uses.begin(), uses.end(), [](const InputUse& use) { return use.skipped == 0; });
+                       Vec3 around) {
+  const bool is_plain = around == Vec3{} &&
+                        std::all_of(uses.begin(), uses.end(), [](const InputUse& use) { return use.unread == Vec3{}; });
   if (is_plain) return call_peak(estimate.memory, uses);
-  return call_peak(with_histories(problem, estimate, uses, history), uses);
+  return call_peak(with_whole_tensors(problem, estimate, uses, around), uses);
+}
+
+std::int64_t bytes_with(Shape5 shape, Vec3 more, Format format) {
+  shape.n = shape.n + more;
+  return tensor_bytes(shape, format);
+}
+
+std::size_t mixed_extents(std::size_t hash, Vec3 n) {
+  for (int axis = 0; axis < 3; ++axis) hash = mixed(hash, static_cast<std::size_t>(n[axis]));
+  return hash;
 }
 
 }  // namespace
 
-MemoryPlan with_histories(const LayerProblem& problem, const Estimate& estimate, const std::vector<InputUse>& uses,
-                          std::int64_t history) {
+MemoryPlan with_whole_tensors(const LayerProblem& problem, const Estimate& estimate, const std::vector<InputUse>& uses,
+                              Vec3 around) {
   MemoryPlan memory = estimate.memory;
-  const auto planes = [](Shape5 shape, std::int64_t count, Format format) {
-    shape.n.z = count;
-    return tensor_bytes(shape, format);
-  };
   for (Buffer& buffer : memory) {
     const int input = input_index(buffer, uses.size());
     if (input >= 0) {
       const Format format = input_format(problem, input, estimate.in, estimate.out);
-      const std::int64_t skipped = uses[static_cast<std::size_t>(input)].skipped;
-      buffer.bytes = add(buffer.bytes, planes(input_shape(problem, input), skipped, format));
+      buffer.bytes = bytes_with(input_shape(problem, input), uses[static_cast<std::size_t>(input)].unread, format);
     }
-    if (buffer.name != output_name) continue;
-    buffer.bytes = add(buffer.bytes, planes(output_shape(problem), history, estimate.out));
+    if (buffer.name == output_name) buffer.bytes = bytes_with(output_shape(problem), around, estimate.out);
   }
   return memory;
 }
@@ -114,22 +118,22 @@ std::size_t OptionTable::Hash::operator()(const Key& key) const {
   std::size_t hash = mixed(ProblemHash()(key.problem), std::hash<const Primitive*>()(key.only));
   for (const InputUse& use : key.uses) {
     hash = mixed(hash, static_cast<std::size_t>(use.same_as) * 2 + (use.dies ? 1 : 0));
-    hash = mixed(hash, static_cast<std::size_t>(use.skipped));
+    hash = mixed_extents(hash, use.unread);
   }
-  return mixed(hash, static_cast<std::size_t>(key.history));
+  return mixed_extents(hash, key.around);
 }
 
 const LayerOptions& OptionTable::get(const LayerProblem& problem, const std::vector<InputUse>& uses,
-                                     const Primitive* only, std::int64_t history) {
-  const Key key{problem, uses, only, history};
+                                     const Primitive* only, Vec3 around) {
+  const Key key{problem, uses, only, around};
   Entry& entry = entry_of(key);
   std::call_once(entry.whole, [&] { collect_rest(key, entry); });
   return entry.options;
 }
 
 Seconds OptionTable::least_seconds(const LayerProblem& problem, const std::vector<InputUse>& uses,
-                                   const Primitive* only, std::int64_t history) {
-  return entry_of({problem, uses, only, history}).least;
+                                   const Primitive* only, Vec3 around) {
+  return entry_of({problem, uses, only, around}).least;
 }
 
 // Returns the entry of a key with the options that are found at once. A thread that asks for the same meanwhile waits.
@@ -189,8 +193,8 @@ void OptionTable::describe(const Key& key, const Primitive& primitive, LayerOpti
   for (std::size_t i = 0; i < estimates->size(); ++i) {
     const Estimate& estimate = (*estimates)[i];
     if (plain_only && !estimate.variant.empty()) continue;
-    const std::int64_t reordered = peak_with(problem, estimate, key.uses, 0);
-    const std::int64_t peak = key.history == 0 ? reordered : peak_with(problem, estimate, key.uses, key.history);
+    const std::int64_t reordered = peak_with(problem, estimate, key.uses, {});
+    const std::int64_t peak = key.around == Vec3{} ? reordered : peak_with(problem, estimate, key.uses, key.around);
     options.push_back({&primitive, static_cast<int>(i), estimate.in, estimate.out,
                        costs_.cost(problem, primitive, estimate), persistent_bytes(estimate.memory), peak, reordered});
   }

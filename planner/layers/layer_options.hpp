@@ -15,12 +15,12 @@
 namespace znni {
 
 // A call's use of one of its inputs: `same_as` is the first input that is the same tensor (its own index if there
-// is none), `dies` whether no later call reads the tensor, `skipped` planes along z at the tensor's begin that the call
+// is none), `dies` whether no later call reads the tensor, `unread` voxels of the tensor along each axis that the call
 // does not read.
 struct InputUse {
   int same_as = 0;
   bool dies = true;
-  std::int64_t skipped = 0;
+  Vec3 unread = {};
   auto operator<=>(const InputUse&) const = default;
 };
 
@@ -33,15 +33,15 @@ struct LayerOption {
   Cost cost;
   std::int64_t persistent = 0;
   std::int64_t peak = 0;            // inputs and output included; nothing else that is alive
-  std::int64_t reordered_peak = 0;  // the same where the output has no history, since a reorder follows
+  std::int64_t reordered_peak = 0;  // the same where the output has nothing around it, since a reorder follows
   bool joined = false;              // nothing to do: the call behind it computes a pair (planner/plan/pairs.hpp)
 };
 using LayerOptions = std::vector<LayerOption>;
 
-// Declared memory with inputs and output as large as their tensors are: `history` planes stand before those that the
-// call writes.
-[[nodiscard]] MemoryPlan with_histories(const LayerProblem& problem, const Estimate& estimate,
-                                        const std::vector<InputUse>& uses, std::int64_t history);
+// Declared memory with inputs and output as large as their tensors are: along each axis the output's has `around`
+// voxels more than the call writes.
+[[nodiscard]] MemoryPlan with_whole_tensors(const LayerProblem& problem, const Estimate& estimate,
+                                            const std::vector<InputUse>& uses, Vec3 around);
 
 // Bytes alive in the worst stage of a call with this declared memory. An input that dies is alive up to its
 // last declared stage, one that lives on in every stage; the output from its first declared stage on. This is
@@ -56,14 +56,14 @@ class OptionTable {
 
   // Returns the options in order of primitive names and estimates; of those with equal formats only the ones that no
   // other beats in time, persistent bytes and peak together. `only`: the one primitive that may take part; nullptr for
-  // all. `history`: planes before those that the call writes.
+  // all. `around`: voxels of the output's tensor along each axis that the call does not write.
   const LayerOptions& get(const LayerProblem& problem, const std::vector<InputUse>& uses,
-                          const Primitive* only = nullptr, std::int64_t history = 0);
+                          const Primitive* only = nullptr, Vec3 around = {});
 
   // Returns a lower bound on the time of every way to compute the problem; infinite if there is none. Describes by no
   // primitive that outlines what it offers. Arguments are those of get().
   [[nodiscard]] Seconds least_seconds(const LayerProblem& problem, const std::vector<InputUse>& uses,
-                                      const Primitive* only = nullptr, std::int64_t history = 0);
+                                      const Primitive* only = nullptr, Vec3 around = {});
 
   // Why primitives take no part in `problem`, "cpu.conv.direct: reason", joined; for messages.
   [[nodiscard]] std::string refusals(const LayerProblem& problem, const Primitive* only) const;
@@ -75,7 +75,7 @@ class OptionTable {
     LayerProblem problem;
     std::vector<InputUse> uses;
     const Primitive* only = nullptr;
-    std::int64_t history = 0;
+    Vec3 around;
     bool operator==(const Key&) const = default;
   };
   struct Hash {

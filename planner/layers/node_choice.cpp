@@ -245,8 +245,9 @@ class Combiner {
 
   const LayerOptions& reorders(int value, Format from, Format to) {
     const auto index = static_cast<std::size_t>(value);
+    const Border around = around_written(geometry_, value);
     return table_.get(ReorderProblem{geometry_.values[index], from, to}, {InputUse{}}, nullptr,
-                      geometry_.histories.kept[index]);
+                      around.begin + around.end);
   }
 
   std::int64_t bytes(int value, Format format) const { return value_bytes(geometry_, value, format); }
@@ -312,14 +313,17 @@ NetworkUse network_use(const Network& network, const Geometry& geometry, const s
   for (std::size_t node = 0; node < use.uses.size(); ++node) {
     const int reader = static_cast<int>(node) - (!absent.empty() && absent[node] ? 1 : 0);
     for (std::size_t i = 0; i < use.uses[node].size(); ++i) {
-      use.uses[node][i].skipped = skipped_planes(geometry, reader, static_cast<int>(i), use.inputs[node][i]);
+      const Border around = around_read(geometry, reader, static_cast<int>(i), use.inputs[node][i]);
+      use.uses[node][i].unread = around.begin + around.end;
     }
   }
   return use;
 }
 
-std::int64_t written_history(const Geometry& geometry, int node) {
-  return node == geometry.head.last ? 0 : geometry.histories.kept[static_cast<std::size_t>(node) + 1];
+Vec3 around_output(const Geometry& geometry, int node) {
+  if (node == geometry.head.last) return {};
+  const Border around = around_written(geometry, node + 1);
+  return around.begin + around.end;
 }
 
 std::int64_t value_bytes(const Geometry& geometry, int value, Format format) {

@@ -23,13 +23,14 @@ struct NetworkUse {
 };
 // The inputs of the nodes `held` are alive to the end, the network's input to the end of a head in slabs.
 [[nodiscard]] NetworkUse network_use(const Network& network, const std::vector<int>& held = {}, int head_last = -1);
-// Returns the use of a geometry, with what each call skips of its inputs' histories. Both arguments are
+// Returns the use of a geometry, with what each call leaves unread of its inputs' tensors. Both arguments are
 // searched_in_pairs() if pairs leave out the values `absent`.
 [[nodiscard]] NetworkUse network_use(const Network& network, const Geometry& geometry,
                                      const std::vector<bool>& absent = {});
 
-// Planes before those that a call of `node` itself writes; a head in slabs fills a tensor that is counted beside it.
-[[nodiscard]] std::int64_t written_history(const Geometry& geometry, int node);
+// Returns the voxels along each axis that the tensor of `node` has beside those that its call writes. A head in slabs
+// fills a tensor that is counted beside it.
+[[nodiscard]] Vec3 around_output(const Geometry& geometry, int node);
 
 // Bounds that a combination must keep; bytes without the network's weights.
 struct ChoiceLimits {

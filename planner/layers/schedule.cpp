@@ -32,10 +32,10 @@ struct Work {
   // In a head that runs in slabs: reads or writes a slab of a tensor that is larger.
   bool reads_slab = false;
   std::optional<Shape5> slab_of;
-  std::optional<Estimate> divided;    // of a step that is
-  std::string reorder;                // of its parts
-  std::vector<std::int64_t> skipped;  // per input
-  std::int64_t history = 0;           // planes before those it writes
+  std::optional<Estimate> divided;  // of a step that is
+  std::string reorder;              // of its parts
+  std::vector<Border> around_read;  // per input: voxels of the tensor around those that it reads
+  Border around;                    // voxels of the tensor around those that it writes
 };
 
 // Appends calls one after the other in time. A tensor's buffer is lengthened by each call that reads it.
@@ -58,10 +58,10 @@ class Builder {
     schedule_.histories.push_back({tensor, buffer, runs});
   }
 
-  // `shape` with `history` planes of earlier steps.
-  int add_input(const std::string& name, const Shape5& shape, std::int64_t history) {
+  // `shape` with what is `around` the voxels of a step.
+  int add_input(const std::string& name, const Shape5& shape, const Border& around) {
     const int buffer = add_buffer({name, MemorySpace::host, tensor_bytes(shape, Format{}), Lifetime::stages(0, 0)});
-    schedule_.tensors.push_back({shape, Format{}, buffer, history});
+    schedule_.tensors.push_back({shape, Format{}, buffer, around});
     return 0;
   }
 
@@ -83,7 +83,7 @@ class Builder {
               work.reads_slab,
               work.slab_of.has_value(),
               -1,
-              work.skipped,
+              work.around_read,
               catalogue_.find(work.reorder)};
     if (Result<void> placed = place_buffers(work, call); !placed) return placed.error().within(work.primitive);
     stages_ += stage_count(call.estimate.memory);
@@ -160,12 +160,12 @@ class Builder {
   Result<int> place_output(const Work& work, Buffer own) {
     Shape5 shape = work.slab_of.value_or(output_shape(work.problem));
     if (Result<void> sound = check_bytes(own, output_shape(work.problem), work.out); !sound) return sound.error();
-    shape.n.z = add(shape.n.z, work.history);
+    shape.n = shape.n + work.around.begin + work.around.end;
     own.name = work.output_name;
     own.bytes = tensor_bytes(shape, work.out);
     if (work.slab_of) own.lifetime.first = 0;  // the first slab is there while the others are made
     const int buffer = add_buffer(std::move(own));
-    schedule_.tensors.push_back({shape, work.out, buffer, work.history});
+    schedule_.tensors.push_back({shape, work.out, buffer, work.around});
     return buffer;
   }
 
@@ -177,7 +177,8 @@ class Builder {
     }
     const int read = work.inputs[index(input)];
     Shape5 shape = work.reads_slab ? input_shape(work.problem, input) : tensor(read).shape;
-    shape.n.z -= work.skipped[index(input)];
+    const Border& around = work.around_read[index(input)];
+    shape.n = shape.n - around.begin - around.end;
     if (Result<void> sound = check_bytes(own, shape, tensor(read).format); !sound) return sound.error();
     lengthen(read, own.lifetime.last);
     return tensor(read).buffer;
@@ -200,21 +201,21 @@ Work reorder_work(const Step& step, int number, const std::string& name, const S
   work.in = step.native;
   work.out = step.out;
   work.inputs = {tensor};
-  work.skipped = {0};
+  work.around_read = {Border{}};
   return work;
 }
 
-// The tensor that holds the step's value in the edge's format, given the one the primitive wrote. It has the value's
-// history; what is reordered into it has none.
+// The tensor that holds the step's value in the edge's format, given the one the primitive wrote. It has what is
+// `around` the value; what is reordered into it has nothing around it.
 Result<int> add_reorder(Builder& builder, const Step& step, int number, const std::string& name, int tensor,
-                        std::int64_t history) {
+                        const Border& around) {
   if ((step.native == step.out) != step.reorder.empty()) {
     return unfit("writes " + to_string(step.native) + ", the edge is " + to_string(step.out) + ", and the reorder is " +
                  (step.reorder.empty() ? "missing" : step.reorder));
   }
   if (step.reorder.empty()) return tensor;
   Work work = reorder_work(step, number, name, builder.tensor(tensor), tensor);
-  work.history = history;
+  work.around = around;
   return builder.add_call(work);
 }
 
@@ -251,12 +252,12 @@ Result<int> add_pair(Builder& builder, const Network& network, const Geometry& g
   work.in = step->in;
   work.out = step->native;
   work.inputs = {*input};
-  work.skipped = {skipped_planes(geometry, index_of_node, 0, node.inputs.front())};
-  const std::int64_t history = geometry.histories.kept[index(index_of_node) + 2];
-  if (step->reorder.empty()) work.history = history;
+  work.around_read = {around_read(geometry, index_of_node, 0, node.inputs.front())};
+  const Border around = around_written(geometry, index_of_node + 2);
+  if (step->reorder.empty()) work.around = around;
   Result<int> written = builder.add_call(work);
   if (!written) return written.error();
-  return add_reorder(builder, *step, number + 1, last, *written, history);
+  return add_reorder(builder, *step, number + 1, last, *written, around);
 }
 
 Result<int> add_node(Builder& builder, const Network& network, const Geometry& geometry, int index_of_node,
@@ -265,8 +266,7 @@ Result<int> add_node(Builder& builder, const Network& network, const Geometry& g
   const Node& node = network.nodes[index(index_of_node)];
   const LayerProblem problem = problem_on(builder.kind(), network, geometry, index_of_node, !step.reorder.empty());
   const int held = held_number(geometry, index_of_node);
-  const int value = index_of_node + 1;
-  const std::int64_t history = geometry.histories.kept[index(value)];
+  const Border around = around_written(geometry, index_of_node + 1);
   Work work;
   work.step = number;
   work.name = node.name;
@@ -283,7 +283,7 @@ Result<int> add_node(Builder& builder, const Network& network, const Geometry& g
     work.divided = *std::move(estimate);
     work.reorder = inside.reorder;
   }
-  if (step.reorder.empty()) work.history = history;
+  if (step.reorder.empty()) work.around = around;
   work.reads_slab = geometry.head.last >= 0 && index_of_node == 0;
   if (index_of_node == geometry.head.last) work.slab_of = geometry.values[index(index_of_node) + 1];
   for (int i = 0; i < static_cast<int>(node.inputs.size()); ++i) {
@@ -292,13 +292,13 @@ Result<int> add_node(Builder& builder, const Network& network, const Geometry& g
         tensor_read(builder, values[index(read)], i, input_format(problem, i, step.in, step.native));
     if (!tensor) return tensor.error();
     work.inputs.push_back(*tensor);
-    work.skipped.push_back(skipped_planes(geometry, index_of_node, i, read));
+    work.around_read.push_back(around_read(geometry, index_of_node, i, read));
   }
   Result<int> written = builder.add_call(work);
   if (!written) return written.error();
   if (held >= 0) builder.hold(held);
   if (index_of_node == geometry.head.last) builder.end_head();
-  return add_reorder(builder, step, number, node.name, *written, history);
+  return add_reorder(builder, step, number, node.name, *written, around);
 }
 
 // Per value the buffer of its history, -1 where it has none. `first`: 1 where a step reorders the input.
@@ -346,11 +346,11 @@ Result<Schedule> make_schedule(const Network& network, const Geometry& whole, co
   const Geometry geometry = with_pairs(network, whole, left_out_values(network, steps));
   Builder builder(catalogue, spec);
   const std::vector<int> histories = add_histories(builder, network, geometry, steps, first);
-  const std::int64_t kept = geometry.histories.kept[0];
+  const Border around = around_written(geometry, 0);
   const Shape5 planar = first == 1 ? geometry.values[0] : tensor_shape(geometry, 0);
-  std::vector<int> values = {builder.add_input(network.input_name, planar, first == 1 ? 0 : kept)};
+  std::vector<int> values = {builder.add_input(network.input_name, planar, first == 1 ? Border{} : around)};
   if (first == 1) {
-    Result<int> input = add_reorder(builder, steps[0], 0, network.input_name, values[0], kept);
+    Result<int> input = add_reorder(builder, steps[0], 0, network.input_name, values[0], around);
     if (!input) return input.error().within("step of the input");
     values[0] = *input;
   }
@@ -379,7 +379,7 @@ LayerProblem problem_on(DeviceKind kind, const Network& network, const Geometry&
   LayerProblem problem = geometry.problems[index(node)];
   auto* const conv = std::get_if<ConvProblem>(&problem);
   if (kind != DeviceKind::gpu || conv == nullptr) return problem;
-  conv->before.in = skipped_planes(geometry, node, 0, network.nodes[index(node)].inputs.front());
+  conv->before.in = around_read(geometry, node, 0, network.nodes[index(node)].inputs.front()).begin.z;
   conv->before.out = reordered ? 0 : geometry.histories.kept[index(node) + 1];
   return problem;
 }

@@ -18,23 +18,23 @@ struct Call {
   const Primitive* primitive = nullptr;
   LayerProblem problem;
   Estimate estimate;
-  std::vector<int> inputs;   // tensors, indices into Schedule::tensors
-  int output = 0;            // tensor
-  int first_stage = 0;       // of the whole schedule
-  std::vector<int> buffers;  // per buffer of estimate.memory: index into Schedule::memory
-  bool reads_slab = false;   // of the input, the head's own; inputs[0] is the whole
-  bool writes_slab = false;  // of the head's output; output is the whole
-  int held = -1;             // index into Geometry::held of the pooling it runs: its view begins elsewhere each pass
-  std::vector<std::int64_t> skipped;   // per input: planes at the tensor's begin that it does not read
+  std::vector<int> inputs;     // tensors, indices into Schedule::tensors
+  int output = 0;              // tensor
+  int first_stage = 0;         // of the whole schedule
+  std::vector<int> buffers;    // per buffer of estimate.memory: index into Schedule::memory
+  bool reads_slab = false;     // of the input, the head's own; inputs[0] is the whole
+  bool writes_slab = false;    // of the head's output; output is the whole
+  int held = -1;               // index into Geometry::held of the pooling it runs: its view begins elsewhere each pass
+  std::vector<Border> around;  // per input: voxels of the tensor around those that it reads
   const Primitive* reorder = nullptr;  // of the parts of a divided layer
 };
 
 // A tensor of the pass: a value in one format.
 struct ScheduledTensor {
-  Shape5 shape;  // planes of earlier steps included
+  Shape5 shape;  // planes of earlier steps and margins included
   Format format;
-  int buffer = 0;            // index into Schedule::memory
-  std::int64_t history = 0;  // planes of earlier steps, before those that its call writes
+  int buffer = 0;  // index into Schedule::memory
+  Border around;   // voxels around those that its call writes: planes of earlier steps, and margins
 };
 
 // The planes that a tensor of a streamed net keeps from step to step: `runs` times its first planes, each dense in its

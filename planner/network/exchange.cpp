@@ -19,6 +19,7 @@ Network exchanged(Network network, int axis) {
   network.frame = exchanged_border(network.frame, axis);
   for (Node& node : network.nodes) {
     node.outside = exchanged_border(node.outside, axis);
+    node.beyond = exchanged_border(node.beyond, axis);
     if (auto* const conv = std::get_if<Convolution>(&node.operation)) {
       conv->k = exchanged(conv->k, axis);
       conv->dilation = exchanged(conv->dilation, axis);

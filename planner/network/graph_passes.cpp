@@ -145,6 +145,10 @@ bool move_before_upsample(LoadedNetwork& loaded, int node) {
   const std::int64_t phases = voxels(up->factor);
   std::swap(producer->operation, nodes[index(node)].operation);
   std::swap(producer->name, nodes[index(node)].name);
+  // Of a crop between them that takes nothing from the window, the upsampling's own is the smaller.
+  nodes[index(node)].beyond = producer->beyond;
+  const int source = producer->inputs.front();
+  producer->beyond = source == 0 ? loaded.network.frame : nodes[index(source - 1)].beyond;
   if (loaded.weights.empty()) return true;
   NodeWeights& own = loaded.weights[index(node)];
   std::swap(own, loaded.weights[index(static_cast<int>(producer - nodes.data()))]);

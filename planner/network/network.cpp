@@ -96,6 +96,12 @@ Result<void> check_border(std::string_view name, const Border& border, int spati
   return check_within(std::string(name) + ".end", border.end, 0, spatial_rank);
 }
 
+// Voxels that a node leaves out of the volume count below 0.
+Result<void> check_beyond(const Border& beyond, int spatial_rank) {
+  if (!covers(min(beyond.begin, beyond.end), Vec3::cube(-most_reach))) return invalid("beyond is below -2^20");
+  return check_border("beyond", {max(beyond.begin, {}), max(beyond.end, {})}, spatial_rank);
+}
+
 Result<void> check_operation(const Operation& operation, int spatial_rank) {
   return std::visit(Overloaded{[&](const Convolution& conv) { return check_convolution(conv, spatial_rank); },
                                [&](const Pooling& pool) { return check_pooling(pool, spatial_rank); },
@@ -204,7 +210,8 @@ Result<void> check_limits(const Walk& walk) {
 Result<void> check_alone(const Node& node, int value, int spatial_rank) {
   if (Result<void> sound = check_inputs(node, value); !sound) return sound;
   if (Result<void> sound = check_operation(node.operation, spatial_rank); !sound) return sound;
-  return check_border("outside", node.outside, spatial_rank);
+  if (Result<void> sound = check_border("outside", node.outside, spatial_rank); !sound) return sound;
+  return check_beyond(node.beyond, spatial_rank);
 }
 
 Result<void> check_node(const Network& network, int number, Walk& walk) {

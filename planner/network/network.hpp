@@ -81,6 +81,9 @@ struct Node {
   // before they are read, or to -infinity for a max pooling (planner/network/padding.hpp).
   Border outside = {};
   bool outside_is_lowest = false;
+  // Voxels beyond the volume that it writes at the ends of each axis where the input has its frame; below 0 where it
+  // leaves out some of the volume's own.
+  Border beyond = {};
   bool operator==(const Node&) const = default;
 };
 

@@ -140,6 +140,7 @@ class Framing {
   }
 
   void append(Node node, const ValueWindow& window, Vec3 extent, NodeWeights weights) {
+    node.beyond = {Vec3{} - window.begin, window.end - extent};
     nodes_.push_back(std::move(node));
     windows_of_new_.push_back(window);
     extents_of_new_.push_back(extent);

@@ -40,7 +40,9 @@ std::string ladder_table(const Plan& plan) {
   for (const Rung& rung : plan.ladder) {
     const std::string streamed =
         rung.geometry.streamed ? " a step along " + std::string(axis_name(rung.geometry.axis)) : "";
-    rows.push_back({to_string(rung.geometry.pass_input) + streamed, std::to_string(rung.geometry.S),
+    const std::string closed =
+        rung.geometry.closed == Vec3{} ? "" : ", closed along " + axes_text(rung.geometry.closed);
+    rows.push_back({to_string(rung.geometry.pass_input) + streamed + closed, std::to_string(rung.geometry.S),
                     modes_text(rung.geometry.modes), seconds_text(rung.seconds), bytes_text(rung.memory.transient),
                     bytes_text(rung.memory.persistent)});
   }
@@ -83,8 +85,12 @@ std::string predicted_rate_text(const Plan& plan) {
   const std::string rate = rate_text(plan.predicted.voxels_per_second);
   if (plan.key.of_unknown_volume) return rate + " in the volume it was made for, which its file does not name";
   if (!plan.key.volume) return rate + " in an endless volume";
-  return rate + " in a volume of " + to_string(*plan.key.volume) + ", " + rate_text(endless_rate(plan.predicted)) +
-         " in an endless one";
+  const std::string here = rate + " in a volume of " + to_string(*plan.key.volume);
+  const GeometryChoice choice = plan.ladder.empty() ? GeometryChoice{} : plan.ladder.front().geometry;
+  const Vec3 open = exchanged(Vec3::cube(1) - choice.closed, choice.axis);
+  if (open == Vec3{}) return here;
+  const std::string where = open == Vec3::cube(1) ? "in an endless one" : "in one endless along " + axes_text(open);
+  return here + ", " + rate_text(endless_rate(plan.predicted)) + " " + where;
 }
 
 std::string pins_text(const Plan& plan) { return plan.key.pins.empty() ? "" : "pinned     " + plan.key.pins + "\n"; }

@@ -40,6 +40,12 @@ std::string stream_text(const PlanReport& report) {
          bytes_text(report.history_bytes) + " kept from step to step\n";
 }
 
+std::string closed_text(const GeometryChoice& choice) {
+  if (choice.closed == Vec3{}) return "";
+  return "closed     along " + axes_text(exchanged(choice.closed, choice.axis)) +
+         ": the patch has the whole volume, and computes nothing beyond its border\n";
+}
+
 std::string passes_text(const Geometry& geometry) {
   const auto passes = static_cast<std::int64_t>(pass_count(geometry));
   const std::int64_t windows = mul(geometry.windows, geometry.turns);
@@ -66,6 +72,7 @@ std::string patch_text(const Network& network, const Plan& plan, const PlanRepor
           passes_text(report.geometry) + "\n";
   text += head_text(network, report.geometry);
   text += stream_text(report);
+  text += closed_text(report.geometry.choice);
   text += "predicted  " + predicted_rate_text(plan) + ", " + patch_seconds_text(plan) + ", weakest basis " +
           std::string(to_string(plan.predicted.basis)) + error_text(plan.predicted.error) + "\n";
   text += "border     " + fixed_text(plan.predicted.border_cost, 2) +
@@ -166,7 +173,8 @@ std::string refusals_text(const Network& network, const SearchLog& log) {
 std::string geometry_text(const GeometryChoice& choice) {
   return to_string(choice.pass_input) + ", S " + std::to_string(choice.S) + ", " + modes_text(choice.modes) +
          (choice.head_slab == 0 ? "" : ", head in slabs") + (choice.streamed ? ", streamed" : "") +
-         (choice.axis == 0 ? "" : " along " + std::string(axis_name(choice.axis)));
+         (choice.axis == 0 ? "" : " along " + std::string(axis_name(choice.axis))) +
+         (choice.closed == Vec3{} ? "" : ", closed along " + axes_text(choice.closed));
 }
 
 std::string runners_text(const GeometryChoice& chosen, const SearchLog& log) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -179,6 +180,7 @@ void add_ordered(const Network& network, const std::set<Vec3>& extents, const Ge
   for (const Vec3 pass_input : ordered) {
     candidates.push_back(like);
     candidates.back().pass_input = pass_input;
+    if (options.volume) candidates.back().closed = axes_to_close(network, candidates.back(), *options.volume);
     if (head_slab == 0 || !family || stopped(options) || !family->at(pass_input)) continue;
     candidates.push_back(in_slabs);
     candidates.back().pass_input = pass_input;
@@ -280,15 +282,20 @@ void add_inputs(const Network& network, const Modes& modes, const SearchOptions&
 }
 
 // Choices that are like `choice` but for these extents; legal ones, without itself.
-std::vector<GeometryChoice> with_extents(const Network& network, const GeometryChoice& choice,
-                                         const std::set<Vec3>& extents) {
-  const Result<GeometryFamily> family = GeometryFamily::make(network, choice);
-  ensure(family.has_value(), "a choice of a legal family");
+std::vector<GeometryChoice> with_extents(const Network& network, const SearchOptions& options,
+                                         const GeometryChoice& choice, const std::set<Vec3>& extents) {
+  std::map<Vec3, Result<GeometryFamily>> families;  // by closed axes
   std::vector<GeometryChoice> neighbours;
   GeometryChoice neighbour = choice;
   for (const Vec3 pass_input : extents) {
     neighbour.pass_input = pass_input;
-    if (neighbour != choice && family->at(pass_input)) neighbours.push_back(neighbour);
+    if (options.volume) neighbour.closed = axes_to_close(network, neighbour, *options.volume);
+    auto family = families.find(neighbour.closed);
+    if (family == families.end()) {
+      family = families.emplace(neighbour.closed, GeometryFamily::make(network, neighbour)).first;
+    }
+    ensure(family->second.has_value(), "a choice of a legal family");
+    if (neighbour != choice && family->second->at(pass_input)) neighbours.push_back(neighbour);
   }
   return neighbours;
 }
@@ -308,7 +315,7 @@ std::vector<GeometryChoice> near_streams(const Network& network, const SearchOpt
   }
   Combinations combinations;
   combinations.add_all(near);
-  return with_extents(network, choice, combinations.found());
+  return with_extents(network, options, choice, combinations.found());
 }
 
 std::vector<GeometryChoice> near_patches(const Network& network, const SearchOptions& options,
@@ -330,7 +337,7 @@ std::vector<GeometryChoice> near_patches(const Network& network, const SearchOpt
     along[axis] = all[axis];
     combinations.add_all(along);
   }
-  return with_extents(network, choice, combinations.found());
+  return with_extents(network, options, choice, combinations.found());
 }
 
 }  // namespace

@@ -208,8 +208,8 @@ bool GeometrySearch::may_begin_pair(std::size_t node, const Look& apart) {
   std::atomic<bool>& known = apart.family->begins_pair[node];
   if (known) return true;
   const ConvPoolProblem both = pair_problem(network_, apart.geometry, static_cast<int>(node)).value();
-  const std::int64_t history = written_history(apart.geometry, static_cast<int>(node) + 1);
-  return known = !table_.get(both, {InputUse{}}, own != nullptr ? own : next, history).empty();
+  const Vec3 around = around_output(apart.geometry, static_cast<int>(node) + 1);
+  return known = !table_.get(both, {InputUse{}}, own != nullptr ? own : next, around).empty();
 }
 
 GeometrySearch::Look GeometrySearch::in_pairs(const Look& apart, const std::vector<bool>& absent) const {
@@ -324,13 +324,13 @@ const Primitive* GeometrySearch::forced(std::size_t node, const Look& found) con
 
 const LayerOptions& GeometrySearch::options_of(std::size_t node, const Look& found) {
   if (found.leaves_out(node + 1)) return left_to_the_pair;
-  const std::int64_t history = written_history(found.geometry, static_cast<int>(node));
-  return table_.get(found.geometry.problems[node], found.use().uses[node], forced(node, found), history);
+  const Vec3 around = around_output(found.geometry, static_cast<int>(node));
+  return table_.get(found.geometry.problems[node], found.use().uses[node], forced(node, found), around);
 }
 
 Seconds GeometrySearch::least_seconds(std::size_t node, const Look& found) {
-  const std::int64_t history = written_history(found.geometry, static_cast<int>(node));
-  return table_.least_seconds(found.geometry.problems[node], found.use().uses[node], forced(node, found), history);
+  const Vec3 around = around_output(found.geometry, static_cast<int>(node));
+  return table_.least_seconds(found.geometry.problems[node], found.use().uses[node], forced(node, found), around);
 }
 
 GeometrySearch::Verdict GeometrySearch::undescribed(std::size_t node, const Look& found) const {

@@ -221,6 +221,9 @@ Result<Node> node_of(const text::Node& written, int rank, Names& names) {
   if (!outside) return within(outside.error());
   node.outside = *outside;
   node.outside_is_lowest = written.outside_is_lowest();
+  const Result<Border> beyond = borders_of(written.beyond(), rank);
+  if (!beyond) return within(beyond.error());
+  node.beyond = *beyond;
   node.operation = *std::move(operation);
   node.inputs = *std::move(inputs);
   return node;
@@ -342,6 +345,8 @@ std::string network_text(const Network& network) {
     const Border& outside = network.nodes[i].outside;
     if (outside != Border{}) set_border(node->mutable_outside(), outside, network.spatial_rank);
     if (network.nodes[i].outside_is_lowest) node->set_outside_is_lowest(true);
+    const Border& beyond = network.nodes[i].beyond;
+    if (beyond != Border{}) set_border(node->mutable_beyond(), beyond, network.spatial_rank);
   }
   return print_text(written);
 }

@@ -120,6 +120,12 @@ Result<GeometryChoice> geometry_of(const text::Plan::Rung& written) {
     return corrupt("axis is " + std::to_string(written.axis()) + "; 0 to 2 is right");
   }
   geometry.axis = written.axis();
+  for (int axis = 0; axis < 3; ++axis) {
+    geometry.closed[axis] = written.closed().find("zyx"[axis]) == std::string::npos ? 0 : 1;
+  }
+  if (axes_text(geometry.closed) != written.closed()) {
+    return corrupt("closed is '" + written.closed() + "'; axes in the order zyx are right, each once");
+  }
   for (const text::Plan::Groups& groups : written.groups()) {
     if (Result<void> added = add_groups(groups, geometry.modes); !added) return added.error();
   }

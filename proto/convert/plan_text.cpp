@@ -95,6 +95,7 @@ void set_rung(text::Plan::Rung* written, const Rung& rung) {
   if (rung.geometry.head_slab != 0) written->set_head_slab(rung.geometry.head_slab);
   if (rung.geometry.streamed) written->set_streamed(true);
   if (rung.geometry.axis != 0) written->set_axis(rung.geometry.axis);
+  if (rung.geometry.closed != Vec3{}) written->set_closed(axes_text(rung.geometry.closed));
   written->set_seconds(rung.seconds);
   set_memory(written->mutable_memory(), rung.memory);
   for (const Segment& segment : rung.segments) set_segment(written->add_segment(), segment);

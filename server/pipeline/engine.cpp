@@ -168,7 +168,7 @@ Result<VolumeCut> Engine::cut(const VolumeShape& input, ElementType output, std:
 std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& input, ElementType output) const {
   std::optional<JobOutlook> best;
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
-    if (!beside_streams(i)) continue;
+    if (!beside_streams(i) || !state_->takes(i, state_->framed(input).n)) continue;
     const JobOutlook other = state_->outlook_on(i, {state_->framed(input), output});
     if (!best || other.predicted_seconds < best->predicted_seconds) best = other;
   }
@@ -216,7 +216,8 @@ Result<JobCourse> course_of(const VolumeJob& job, const Engine::State& state) {
                                                   std::to_string(state.rungs.size())};
   }
   const std::size_t wanted = job.rung.value_or(outlook->rung);
-  const std::size_t rung = state.rungs[wanted].is_open() ? wanted : outlook->rung;
+  const bool runs = state.rungs[wanted].is_open() && state.takes(wanted, left->n);
+  const std::size_t rung = runs ? wanted : outlook->rung;
   const Engine::State::Course on{rung, state.spare_of(rung, work)};
   const std::int64_t most_planes = state.most_planes(on, work);
   if (on.spare && state.why_lost()) return JobCourse{{*on.spare, {}}, left->n, most_planes};

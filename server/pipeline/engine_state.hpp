@@ -111,6 +111,16 @@ struct Engine::State {
     ensure(!now.empty(), "a GPU is lost where rungs on the CPU are left");
     return now;
   }
+  // Returns whether a rung's patches have room for a volume of extent `n` along the axes that they span.
+  [[nodiscard]] bool takes(std::size_t rung, Vec3 n) const {
+    const GeometryChoice& choice = plan.ladder[rung].geometry;
+    return covers(exchanged(choice.pass_input, choice.axis), n * exchanged(choice.closed, choice.axis));
+  }
+  [[nodiscard]] std::vector<std::size_t> rungs_for(Vec3 n) const {
+    std::vector<std::size_t> fit = rungs_now();
+    std::erase_if(fit, [&](std::size_t rung) { return !takes(rung, n); });
+    return fit;
+  }
   [[nodiscard]] const OpenRung& front() const { return rungs[rungs_now().front()]; }
 
   // A volume, what its slabs hold, and the bytes that a job may hold of both.
@@ -263,7 +273,7 @@ struct Engine::State {
   // On the rung that suits it best.
   [[nodiscard]] JobOutlook best_outlook(const Work& work) const {
     std::optional<JobOutlook> best;
-    for (const std::size_t rung : rungs_now()) {
+    for (const std::size_t rung : rungs_for(work.input.n)) {
       const JobOutlook other = outlook_on(rung, work);
       if (!best || is_better(other, *best, work)) best = other;
     }
@@ -284,6 +294,12 @@ struct Engine::State {
     }
     if (Result<void> fits = check_volume(input.n - around); !fits) return fits.error();
     if (Result<void> checked = check_shape({1, std::max(f_in, f_out), input.n}); !checked) return checked.error();
+    if (rungs_for(input.n).empty()) {
+      return Error{ErrorCode::invalid_argument,
+                   "input extent is " + to_string(input.n - around) +
+                       "; the plan was made for volumes that are no larger than a patch along some axes: plan again, "
+                       "with --volume of this extent or without"};
+    }
     JobOutlook outlook = best_outlook(work);
     outlook.input_planes = std::min(outlook.input_planes, input.n.z - around.z);
     return outlook;

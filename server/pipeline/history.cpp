@@ -45,6 +45,12 @@ TensorView view_from(const TensorView& whole, Vec3 begin) {
   return view;
 }
 
+TensorView view_within(const TensorView& whole, const Border& around) {
+  TensorView view = view_from(whole, around.begin);
+  view.shape.n = view.shape.n - around.end;
+  return view;
+}
+
 History::History(const TensorView& tensor, std::int64_t planes, std::int64_t runs, float* kept)
     : tensor_(tensor),
       runs_(runs),

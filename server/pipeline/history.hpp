@@ -4,14 +4,18 @@
 
 #include <cstdint>
 
+#include "planner/network/network.hpp"
 #include "primitives/core/accelerator.hpp"
 #include "primitives/core/executor.hpp"
 #include "primitives/core/tensor.hpp"
 
 namespace znni {
 
-// Returns the part of `whole` from voxel `begin` on: behind its history, the planes that a step writes.
+// Returns the part of `whole` from voxel `begin` on.
 [[nodiscard]] TensorView view_from(const TensorView& whole, Vec3 begin);
+// Returns what is left of `whole` without the voxels around: behind its history, and between its margins, what a step
+// writes.
+[[nodiscard]] TensorView view_within(const TensorView& whole, const Border& around);
 
 class History {
  public:

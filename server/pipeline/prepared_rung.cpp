@@ -46,9 +46,15 @@ TensorView tensor_at(const ScheduledTensor& tensor, const Packing& packing, std:
   return dense_view(reinterpret_cast<float*>(transient + offset), tensor.shape, tensor.format);
 }
 
-// The planes that a step writes, behind those of earlier steps.
-TensorView new_planes(const ScheduledTensor& tensor, const Packing& packing, std::byte* transient) {
-  return view_from(tensor_at(tensor, packing, transient), {tensor.history, 0, 0});
+// What a step writes: behind the planes of earlier steps, between the margins.
+TensorView written_part(const ScheduledTensor& tensor, const Packing& packing, std::byte* transient) {
+  return view_within(tensor_at(tensor, packing, transient), tensor.around);
+}
+
+// Returns where, along closed axes, the tensor of a value begins in its window of the framed volume.
+Vec3 start_of_closed(const ClosedAxes& closed, int value) {
+  if (closed.cuts.empty()) return {};
+  return closed.cuts[static_cast<std::size_t>(value)].begin - margin_of(closed, value).begin;
 }
 
 std::string call_name(const Call& call) {
@@ -89,7 +95,7 @@ Result<PreparedRung> PreparedRung::open(RungDesign design, const NetworkWeights&
   }
   rung.lay_histories(design, transient);
   const Schedule& schedule = design.schedule;
-  rung.input_ = new_planes(schedule.tensors.front(), design.packing, transient);
+  rung.input_ = written_part(schedule.tensors.front(), design.packing, transient);
   rung.output_ = tensor_at(schedule.tensors[static_cast<std::size_t>(schedule.output)], design.packing, transient);
   ensure(rung.input_.format == Format{} && rung.output_.format == Format{}, "a pass begins and ends planar");
   return rung;
@@ -101,7 +107,7 @@ void PreparedRung::lay_histories(const RungDesign& design, std::byte* transient)
     const std::int64_t offset = design.packing.offsets[static_cast<std::size_t>(history.buffer)];
     auto* const kept = reinterpret_cast<float*>(transient + offset);
     const int number = static_cast<int>(histories_.size());
-    histories_.emplace_back(tensor_at(tensor, design.packing, transient), tensor.history, history.runs, kept);
+    histories_.emplace_back(tensor_at(tensor, design.packing, transient), tensor.around.begin.z, history.runs, kept);
     if (history.tensor == 0) input_history_ = number;
     for (std::size_t call = 0; call < tasks_.size(); ++call) {
       if (design.schedule.calls[call].output != history.tensor) continue;
@@ -152,17 +158,22 @@ Result<PreparedRung::Task> PreparedRung::prepare(const Call& call, const RungDes
   task.writes_slab = call.writes_slab;
   for (std::size_t i = 0; i < call.inputs.size(); ++i) {
     const ScheduledTensor& read = design.schedule.tensors[static_cast<std::size_t>(call.inputs[i])];
-    task.inputs.push_back(view_from(tensor_at(read, design.packing, transient), {call.skipped[i], 0, 0}));
+    task.inputs.push_back(view_within(tensor_at(read, design.packing, transient), call.around[i]));
   }
   task.whole_input = task.inputs.front();
-  task.output = new_planes(design.schedule.tensors[static_cast<std::size_t>(call.output)], design.packing, transient);
+  const ScheduledTensor& written = design.schedule.tensors[static_cast<std::size_t>(call.output)];
+  task.output = written_part(written, design.packing, transient);
   task.whole_output = task.output;
-  if (!call.is_reorder && step.node >= 0) {
-    const bool pair = begins_pair(design.steps, static_cast<std::size_t>(call.step));
-    const auto node = static_cast<std::size_t>(step.node) + (pair ? 1 : 0);
+  const std::int64_t history = geometry_.choice.streamed ? written.around.begin.z : 0;
+  task.with_margins = view_from(tensor_at(written, design.packing, transient), {history, 0, 0});
+  const bool pair = begins_pair(design.steps, static_cast<std::size_t>(call.step));
+  const Step& last = design.steps[static_cast<std::size_t>(call.step) + (pair ? 1 : 0)];
+  if (step.node >= 0 && (call.is_reorder || last.reorder.empty())) {
+    const auto node = static_cast<std::size_t>(last.node);
     task.outside = design.network.nodes[node].outside;
     task.outside_is_lowest = design.network.nodes[node].outside_is_lowest;
     task.reach = reaches(design.network)[node + 1];
+    task.value = static_cast<int>(node) + 1;
   }
   Result<std::unique_ptr<PreparedLayer>> layer =
       call.primitive->prepare(call.problem, call.estimate, weights_of(call, step.node, weights), *task.arena, device);
@@ -189,14 +200,17 @@ void PreparedRung::fill_outside_of(const Task& task) const {
   // The newest planes of a step end where the input's do, less what the node's windows reach ahead.
   const auto& [fov, stride] = task.reach;
   const Vec3 lag{geometry_.choice.streamed ? fov.z - stride.z : 0, 0, 0};
+  const Vec3 open = Vec3::cube(1) - geometry_.choice.closed;
+  const Vec3 closed_start = start_of_closed(geometry_.closed, task.value);
   std::vector<Vec3> starts;
   for (const Vec3& start : starts_) {
-    ensure((start - lag) % stride == Vec3{}, "patches begin where the strides of all values do");
-    starts.push_back((start - lag) / stride);
+    const Vec3 first = (start - lag) * open;
+    ensure(first % stride == Vec3{}, "patches begin where the strides of all values do");
+    starts.push_back(first / stride + closed_start);
   }
   const Vec3 whole = (volume_ - fov) / stride + Vec3::cube(1);
   const float fill = task.outside_is_lowest ? -std::numeric_limits<float>::infinity() : 0.0F;
-  fill_outside(task.output, starts, task.outside, whole, fill, *executor_);
+  fill_outside(task.with_margins, starts, task.outside, whole, fill, *executor_);
 }
 
 Result<void> PreparedRung::run_nodes(int first, int last, const std::stop_token& stop, const CallObserver& observer) {

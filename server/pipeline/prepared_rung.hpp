@@ -80,10 +80,12 @@ class PreparedRung {
     bool writes_slab = false;
     TensorView whole_input;
     TensorView whole_output;
-    int history = -1;  // of its output, complete after this call
-    Border outside;    // of its output, set to zero behind the call
+    int history = -1;         // of its output, complete after this call
+    TensorView with_margins;  // its output and, along closed axes, the margins around
+    Border outside;           // of its output, set to zero behind the call
     bool outside_is_lowest = false;
     Reach reach;  // of its output
+    int value = 0;
   };
   PreparedRung(const RungDesign& design, Executor& executor)
       : geometry_(design.geometry), stitcher_(design.geometry), executor_(&executor) {}

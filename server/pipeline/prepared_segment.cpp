@@ -35,7 +35,7 @@ void PreparedSegment::lay_histories() {
     const ScheduledTensor& tensor = design_.schedule.tensors[index(history.tensor)];
     auto* const kept = reinterpret_cast<float*>(places_[index(history.buffer)]);
     const int number = static_cast<int>(histories_.size());
-    histories_.emplace_back(view(history.tensor, nullptr), tensor.history, history.runs, kept);
+    histories_.emplace_back(view(history.tensor, nullptr), tensor.around.begin.z, history.runs, kept);
     if (history.tensor == 0) input_history_ = number;
     for (Task& task : tasks_) {
       if (task.output == history.tensor) task.history = number;
@@ -84,7 +84,7 @@ Result<PreparedSegment::Task> PreparedSegment::prepare(const Call& call, const N
   task.inputs = call.inputs;
   task.output = call.output;
   task.views.resize(call.inputs.size());
-  task.skipped = call.skipped;
+  task.around = call.around;
   std::vector<Placement> placements;
   for (std::size_t i = 0; i < call.buffers.size(); ++i) {
     placements.push_back({call.estimate.memory[i], places_[index(call.buffers[i])]});
@@ -114,9 +114,9 @@ TensorView PreparedSegment::view(int tensor, float* input) const {
 
 Result<void> PreparedSegment::run_task(Task& task, float* input, const TensorView& output) {
   for (std::size_t i = 0; i < task.inputs.size(); ++i) {
-    task.views[i] = view_from(view(task.inputs[i], input), {task.skipped[i], 0, 0});
+    task.views[i] = view_within(view(task.inputs[i], input), task.around[i]);
   }
-  const std::int64_t behind = design_.schedule.tensors[index(task.output)].history;
+  const std::int64_t behind = design_.schedule.tensors[index(task.output)].around.begin.z;
   const bool is_last = task.output == design_.schedule.output;
   task.arena->begin();
   Result<void> done =

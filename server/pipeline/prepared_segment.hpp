@@ -42,8 +42,8 @@ class PreparedSegment {
     std::vector<int> inputs;  // tensors
     int output = 0;
     std::vector<TensorView> views;  // of the inputs, filled before each run
-    std::vector<std::int64_t> skipped;
-    int history = -1;  // of its output
+    std::vector<Border> around;     // per input
+    int history = -1;               // of its output
   };
   PreparedSegment(SegmentDesign design, const PlaceDevices& devices)
       : design_(std::move(design)), executor_(&devices.cpu->executor()), gpu_(devices.gpu) {}

@@ -71,14 +71,14 @@ TEST(PlannerStreams, ReadersOfOneValueShareItsHistory) {
   network.nodes = {{"a", conv(1), {0}}, {"b", conv(3), {1}}, {"c", conv(2, 2), {1}}, {"sum", Add{}, {2, 3}}};
   const Geometry geometry = *make_geometry(network, {{4, 9, 9}, 1, {}, 0, true});
   EXPECT_THAT(geometry.histories.kept, ElementsAre(0, 2, 0, 0, 0));
-  EXPECT_EQ(skipped_planes(geometry, 1, 0, 1), 0);
+  EXPECT_EQ(around_read(geometry, 1, 0, 1).begin.z, 0);
   network.nodes[1] = {"b", conv(2), {1}};
   network.nodes[3] = {"more", conv(2), {2}};
   network.nodes.push_back({"sum", Add{}, {4, 3}});
   const Geometry uneven = *make_geometry(network, {{4, 9, 9}, 1, {}, 0, true});
   EXPECT_EQ(uneven.histories.kept[1], 2);
-  EXPECT_EQ(skipped_planes(uneven, 1, 0, 1), 1);
-  EXPECT_EQ(skipped_planes(uneven, 2, 0, 1), 0);
+  EXPECT_EQ(around_read(uneven, 1, 0, 1).begin.z, 1);
+  EXPECT_EQ(around_read(uneven, 2, 0, 1).begin.z, 0);
 }
 
 // Newer planes than those it gives; what it takes away at its begin has gone by.
@@ -89,7 +89,7 @@ TEST(PlannerStreams, ACropReadsThePlanesThatItTakesAwayBehind) {
   const Geometry geometry = *make_geometry(network, {{4, 9, 9}, 1, {}, 0, true});
   EXPECT_THAT(geometry.histories.kept, ElementsAre(0, 3, 0, 0, 0));
   EXPECT_THAT(geometry.histories.read, ElementsAre(0, 3, 2, 0));
-  EXPECT_EQ(skipped_planes(geometry, 2, 0, 1), 1);
+  EXPECT_EQ(around_read(geometry, 2, 0, 1).begin.z, 1);
   EXPECT_EQ(geometry.problems[2], (LayerProblem(CropProblem{{1, 2, {6, 9, 9}}, {0, 0, 2}, {2, 3, 1}})));
   EXPECT_EQ(geometry.values[3], (Shape5{1, 2, {4, 6, 6}}));
 }

@@ -94,7 +94,7 @@ TEST_F(PlannerOptionTable, EveryPairOfFormatsKeepsItsFastest) {
 // What stands before the planes that a call reads and writes is counted as long as its tensors.
 TEST_F(PlannerOptionTable, HistoriesAreCountedWithTheirTensors) {
   const Estimate estimate = drawn::describe_conv(conv, spec_)->front();
-  const MemoryPlan longer = with_histories(conv, estimate, {{0, true, 3}}, 2);
+  const MemoryPlan longer = with_whole_tensors(conv, estimate, {{0, true, {3, 0, 0}}}, {2, 0, 0});
   Shape5 before = input_shape(conv, 0);
   before.n.z = 3;
   Shape5 behind = output_shape(conv);
@@ -106,7 +106,7 @@ TEST_F(PlannerOptionTable, HistoriesAreCountedWithTheirTensors) {
     EXPECT_EQ(longer[i].bytes, estimate.memory[i].bytes + more) << longer[i].name;
   }
   const LayerOptions& alone = table_.get(conv, {InputUse{}});
-  const LayerOptions& kept = table_.get(conv, {InputUse{}}, nullptr, 2);
+  const LayerOptions& kept = table_.get(conv, {InputUse{}}, nullptr, {2, 0, 0});
   EXPECT_NE(&alone, &kept);
   for (const LayerOption& option : alone) EXPECT_EQ(option.peak, option.reordered_peak);
   for (const LayerOption& option : kept) EXPECT_GE(option.peak, option.reordered_peak);

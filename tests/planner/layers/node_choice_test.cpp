@@ -36,8 +36,8 @@ class PlannerNodeChoice : public testing::TestWithParam<Case> {
     geometry_ = *make_geometry(network_, {input, GetParam().S, modes, GetParam().head_slab, GetParam().streamed});
     use_ = network_use(network_, geometry_);
     for (std::size_t node = 0; node < geometry_.problems.size(); ++node) {
-      const std::int64_t history = written_history(geometry_, static_cast<int>(node));
-      options_.nodes.push_back(&table_.get(geometry_.problems[node], use_.uses[node], nullptr, history));
+      const Vec3 around = around_output(geometry_, static_cast<int>(node));
+      options_.nodes.push_back(&table_.get(geometry_.problems[node], use_.uses[node], nullptr, around));
     }
   }
 
@@ -224,7 +224,7 @@ TEST(PlannerNodeChoiceOfManyBranches, IsCutAndItsCombinationsRun) {
   GeometryOptions options;
   Seconds least = 0;
   for (std::size_t node = 0; node < geometry.problems.size(); ++node) {
-    options.nodes.push_back(&table.get(geometry.problems[node], use.uses[node], nullptr, 0));
+    options.nodes.push_back(&table.get(geometry.problems[node], use.uses[node]));
     Seconds own = std::numeric_limits<double>::infinity();
     for (const LayerOption& option : *options.nodes.back()) own = std::min(own, option.cost.seconds);
     least += own;

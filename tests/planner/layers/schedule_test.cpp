@@ -183,8 +183,8 @@ TEST(PlannerSchedule, HistoriesStandBeforeTheNewPlanesAndLiveThroughout) {
   EXPECT_EQ(history_bytes(*made), input.bytes + act.bytes);
   EXPECT_EQ(buffer(*made, "input").bytes, 4 * 4 * 4 * 36);
   EXPECT_EQ(buffer(*made, "act/output").bytes, 4 * 4 * 3 * 16);
-  EXPECT_EQ(made->tensors[static_cast<std::size_t>(made->histories[1].tensor)].history, 1);
-  EXPECT_THAT(made->calls[2].skipped, ElementsAre(0));
+  EXPECT_EQ(made->tensors[static_cast<std::size_t>(made->histories[1].tensor)].around.begin.z, 1);
+  EXPECT_THAT(made->calls[2].around, ElementsAre(Border{}));
 }
 
 // The value that "wide" reads keeps four planes; "narrow" begins behind two of them.

@@ -45,6 +45,21 @@ TEST(PlannerGraphPasses, ElementByElementIsDoneBeforeUpsampling) {
                   "taps: conv 2 -> 24, k 1x1x1, relu <- pool", "up: upsample 24, shuffle, factor 2x2x2 <- taps"));
 }
 
+TEST(PlannerGraphPasses, WhatMovesBeforeAnUpsamplingReachesAsFarAsItsInput) {
+  const Border coarse{Vec3::cube(1), Vec3::cube(1)};
+  const Border fine{Vec3::cube(2), Vec3::cube(2)};
+  Network network;
+  network.f_in = 2;
+  network.nodes = {{"pool", halved(), {0}, {}, false, coarse},
+                   {"up", Upsample{}, {1}, {}, false, fine},
+                   {"act", Activate{relu}, {2}, fine, false, {Vec3::cube(3), Vec3::cube(2)}}};
+  const LoadedNetwork folded = fold_and_fuse({network, {}});
+  ASSERT_EQ(folded.network.nodes.size(), 3U);
+  EXPECT_EQ(folded.network.nodes[1].name, "act");
+  EXPECT_EQ(folded.network.nodes[1].beyond, coarse);
+  EXPECT_EQ(folded.network.nodes[2].beyond, fine);
+}
+
 TEST(PlannerGraphPasses, ChannelsOfAShuffleAreScaledInEachPhase) {
   Network network;
   network.f_in = 16;

@@ -272,6 +272,13 @@ TEST(PlannerNetwork, BordersAreChecked) {
   network.nodes[0].outside.begin.y = -1;
   EXPECT_THAT(why_not(network), HasSubstr("node a: outside.begin.y = -1 is not in [0, 1048576]"));
   network = framed_pair();
+  network.nodes[0].beyond = {{-(1 << 20), 0, 0}, {0, 1 << 20, 0}};
+  EXPECT_EQ(why_not(network), "");
+  network.nodes[0].beyond.end.y += 1;
+  EXPECT_THAT(why_not(network), HasSubstr("node a: beyond.end.y = 1048577 is not in [0, 1048576]"));
+  network.nodes[0].beyond = {{0, 0, std::numeric_limits<std::int64_t>::min()}, {}};
+  EXPECT_THAT(why_not(network), HasSubstr("node a: beyond is below -2^20"));
+  network = framed_pair();
   network.spatial_rank = 2;
   network.nodes[0].operation = network.nodes[1].operation = conv(1, {1, 3, 3});
   network.nodes[0].outside = {};

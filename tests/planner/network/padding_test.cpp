@@ -68,6 +68,13 @@ TEST(PlannerPadding, OutsideIsZeroWhereAReaderPads) {
   for (const std::size_t node : {2U, 3U, 4U, 5U}) EXPECT_EQ(valid.nodes[node].outside, Border{}) << node;
 }
 
+TEST(PlannerPadding, NodesKnowHowFarTheyReachBeyondTheVolume) {
+  const Network valid = framed_block();
+  EXPECT_EQ(valid.nodes[0].beyond, same(2));
+  EXPECT_EQ(valid.nodes[1].beyond, same(1));
+  for (const std::size_t node : {2U, 3U, 4U, 5U}) EXPECT_EQ(valid.nodes[node].beyond, Border{}) << node;
+}
+
 TEST(PlannerPadding, AxesAndEndsArePaddedByThemselves) {
   const Border pads{{0, 2, 0}, {0, 1, 3}};
   const Result<LoadedNetwork> valid =

@@ -39,6 +39,12 @@ TEST(PlannerSummary, SaysOfWhichVolumeTheRateIs) {
   plan.key.volume = Vec3{40, 50, 60};
   plan.predicted.endless_voxels_per_second = 1200;
   EXPECT_EQ(predicted_rate_text(plan), "90 voxels/s in a volume of 40x50x60, 1,200 voxels/s in an endless one");
+  plan.ladder.resize(1);
+  plan.ladder[0].geometry.closed = {0, 1, 1};
+  plan.ladder[0].geometry.axis = 1;
+  EXPECT_EQ(predicted_rate_text(plan), "90 voxels/s in a volume of 40x50x60, 1,200 voxels/s in one endless along y");
+  plan.ladder[0].geometry.closed = Vec3::cube(1);
+  EXPECT_EQ(predicted_rate_text(plan), "90 voxels/s in a volume of 40x50x60");
 }
 
 TEST(PlannerSummary, MemoryAddsUp) {

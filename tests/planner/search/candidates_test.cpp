@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "planner/network/exchange.hpp"
 #include "tests/planner/drawn_primitives.hpp"
 
 namespace znni {
@@ -159,6 +160,30 @@ TEST(PlannerCandidates, AVolumeIsCutEvenlyAndNotExceeded) {
   }
   EXPECT_TRUE(whole);
   EXPECT_TRUE(halves);
+}
+
+// Padding is computed nowhere where a patch has the whole volume.
+TEST(PlannerCandidates, PatchesAsLongAsTheVolumeAreClosedThere) {
+  Network network;
+  network.nodes = {{"a", drawn::convolution(2, Vec3::cube(3)), {0}}, {"b", drawn::convolution(2, Vec3::cube(3)), {1}}};
+  network.nodes[1].beyond = network.nodes[0].outside = {};
+  network.nodes[0].beyond = network.nodes[0].outside = {{0, 1, 1}, {0, 1, 1}};
+  network.frame = {{0, 2, 2}, {0, 2, 2}};
+  SearchOptions chosen = options(40);
+  chosen.volume = Vec3{20, 24, 30};
+  int closed = 0;
+  for (const GeometryChoice& choice : make_candidates(network, chosen)) {
+    const Vec3 volume = exchanged(*chosen.volume, choice.axis);
+    for (int axis = 0; axis < 3; ++axis) {
+      const bool pads = exchanged(network.frame.begin, choice.axis)[axis] > 0;
+      const bool whole = choice.pass_input[axis] == volume[axis] && !(choice.streamed && axis == 0);
+      EXPECT_EQ(choice.closed[axis], pads && whole ? 1 : 0);
+    }
+    closed += choice.closed != Vec3{} ? 1 : 0;
+  }
+  EXPECT_GT(closed, 10);
+  chosen.volume.reset();
+  for (const GeometryChoice& choice : make_candidates(network, chosen)) EXPECT_EQ(choice.closed, Vec3{});
 }
 
 TEST(PlannerCandidates, StreamsComeFirstInEveryThicknessWithAndWithoutAHead) {

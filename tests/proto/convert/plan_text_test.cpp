@@ -31,6 +31,19 @@ TEST(PlanText, StreamsComeBack) {
   EXPECT_FALSE(diff(plan, test::full_plan()).empty());
 }
 
+TEST(PlanText, ClosedAxesComeBack) {
+  Plan plan = test::full_plan();
+  EXPECT_EQ(plan_text(plan).find("closed"), std::string::npos);
+  plan.ladder.front().geometry.closed = {0, 1, 1};
+  const std::string text = plan_text(plan);
+  EXPECT_NE(text.find("  closed: \"yx\"\n"), std::string::npos);
+  EXPECT_EQ(parse_plan(text).value(), plan);
+  EXPECT_FALSE(diff(plan, test::full_plan()).empty());
+  const Result<Plan> wrong = parse_plan(std::string(text).replace(text.find("\"yx\""), 4, "\"xy\""));
+  ASSERT_FALSE(wrong);
+  EXPECT_THAT(wrong.error().message, HasSubstr("closed is 'xy'; axes in the order zyx are right, each once"));
+}
+
 TEST(PlanText, SocketsComeBackAndAreOneOrMore) {
   Plan plan = test::full_plan();
   EXPECT_EQ(plan_text(plan).find("sockets"), std::string::npos);

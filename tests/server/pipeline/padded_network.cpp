@@ -2,10 +2,13 @@
 
 #include <algorithm>
 #include <limits>
+#include <stdexcept>
 #include <string>
 #include <utility>
 
+#include "planner/network/graph_passes.hpp"
 #include "tests/server/pipeline/dense_oracle.hpp"
+#include "tests/server/pipeline/engine_bench.hpp"
 
 namespace znni::test {
 namespace {
@@ -166,6 +169,37 @@ Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const Values& volume) 
     values.push_back(oracle::oracle_run(problem, inputs, padded.weights[i].view()));
   }
   return values.back();
+}
+
+LoadedNetwork valid_form(const PaddedNetwork& padded, bool fused) {
+  Result<LoadedNetwork> valid = without_padding({padded.network, padded.weights}, padded.pads, padded.declared);
+  if (!valid) throw std::runtime_error(valid.error().message);
+  return fused ? fold_and_fuse(*std::move(valid)) : *std::move(valid);
+}
+
+std::string in_words(const Network& network) {
+  std::string text;
+  for (const std::string& line : describe(network)) text += "\n" + line;
+  return text;
+}
+
+Vec3 random_extent(const Network& network, Random& random) {
+  const Vec3 least = least_extent(network) - network.frame.begin - network.frame.end;
+  const Vec3 step = period(network);
+  // Of a network without strides any extent is right.
+  return least + step * (step == Vec3::cube(1) ? random.vec3(0, 14) : random.vec3(0, 3));
+}
+
+double error_of(Engine& engine, const PaddedNetwork& padded, Vec3 n, Random& random) {
+  // Little room for output that waits makes bands of a stream's columns.
+  const std::int64_t most_held = random.chance(0.4) ? random.integer(1, 20000) : saturated;
+  const RandomVolume volume = random_volume(padded.network.f_in, n, ElementType::f32, random);
+  const Normalisation shifted{2.0F, 0.5F};  // zeros stand around what the network reads, not around the volume
+  const JobOutcome outcome =
+      run_job(engine, volume.view(), shifted, ElementType::f32, VolumeOrder::image_major, most_held);
+  if (!outcome.statistics) throw std::runtime_error(outcome.statistics.error().message);
+  const Values exact = padded_oracle(padded, n, volume_values(volume.view(), shifted));
+  return relative_error(output_values(outcome), exact);
 }
 
 }  // namespace znni::test

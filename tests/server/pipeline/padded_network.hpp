@@ -1,9 +1,11 @@
 // Networks that pad, and what they are by definition.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "planner/network/padding.hpp"
+#include "server/pipeline/engine.hpp"
 #include "tests/oracle/oracle.hpp"
 #include "tests/support/random.hpp"
 
@@ -24,5 +26,18 @@ struct PaddedNetwork {
 // The network's output for a volume [f_in][n] in float64: each node that pads reads its input with zeros around it, or,
 // a max pooling, with -infinity.
 [[nodiscard]] oracle::Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const oracle::Values& volume);
+
+// Returns the network without padding; with nodes folded and fused if it is `fused`.
+[[nodiscard]] LoadedNetwork valid_form(const PaddedNetwork& padded, bool fused);
+
+// Returns a line for each node.
+[[nodiscard]] std::string in_words(const Network& network);
+
+// A volume for which branches meet, a few periods larger than the smallest.
+[[nodiscard]] Vec3 random_extent(const Network& network, Random& random);
+
+// Runs a job on a random volume of extent n, normalised; returns the largest difference from the definition over its
+// largest absolute value. Throws if the job fails.
+[[nodiscard]] double error_of(Engine& engine, const PaddedNetwork& padded, Vec3 n, Random& random);
 
 }  // namespace znni::test

@@ -17,32 +17,12 @@ namespace znni {
 namespace {
 
 using test::EngineBench;
-using test::JobOutcome;
+using test::error_of;
+using test::in_words;
 using test::PaddedNetwork;
 using test::Random;
-using test::RandomVolume;
-
-std::string in_words(const Network& network) {
-  std::string text;
-  for (const std::string& line : describe(network)) text += "\n" + line;
-  return text;
-}
-
-LoadedNetwork valid_form(const PaddedNetwork& padded, bool fused) {
-  Result<LoadedNetwork> valid = without_padding({padded.network, padded.weights}, padded.pads);
-  if (!valid) throw std::runtime_error(valid.error().message);
-  return fused ? fold_and_fuse(*std::move(valid)) : *std::move(valid);
-}
-
-void expect_exact(Engine& engine, const PaddedNetwork& padded, Random& random) {
-  const Vec3 n = engine.field_of_view() + random.vec3(0, 14);
-  const RandomVolume volume = test::random_volume(padded.network.f_in, n, ElementType::f32, random);
-  const Normalisation shifted{2.0F, 0.5F};  // zeros stand around what the network reads, not around the volume
-  const JobOutcome outcome = test::run_job(engine, volume.view(), shifted);
-  ASSERT_TRUE(outcome.statistics) << outcome.statistics.error().message;
-  const oracle::Values exact = test::padded_oracle(padded, n, test::volume_values(volume.view(), shifted));
-  EXPECT_LE(test::relative_error(test::output_values(outcome), exact), 1e-5) << to_string(n);
-}
+using test::random_extent;
+using test::valid_form;
 
 class PaddedPlan : public testing::Test {
  protected:
@@ -75,7 +55,8 @@ TEST_F(PaddedPlan, SearchedPlansEqualTheDefinition) {
     const Result<std::unique_ptr<Engine>> engine =
         Engine::open(valid.network, valid.weights, *plan, catalogue_, *device_);
     ASSERT_TRUE(engine) << engine.error().message;
-    expect_exact(**engine, padded, random);
+    const Vec3 n = random_extent(valid.network, random);
+    EXPECT_LE(error_of(**engine, padded, n, random), 1e-5) << to_string(n);
     if (HasFailure()) return;
   }
 }
@@ -96,7 +77,8 @@ TEST(PaddedNetworks, EqualTheirDefinitionInAnyPatchesAndStreams) {
     Result<std::unique_ptr<Engine>> engine =
         Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device);
     ASSERT_TRUE(engine) << engine.error().message;
-    expect_exact(**engine, padded, random);
+    const Vec3 n = random_extent(valid.network, random);
+    EXPECT_LE(error_of(**engine, padded, n, random), 1e-5) << to_string(n);
     if (HasFailure()) return;
   }
 }
@@ -112,11 +94,8 @@ TEST(PaddedNetworks, AreNotExactWhereTheBorderIsNotZero) {
     const Result<std::unique_ptr<Engine>> engine =
         Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device);
     ASSERT_TRUE(engine) << engine.error().message;
-    const Vec3 n = (*engine)->field_of_view() + Vec3::cube(6);
-    const RandomVolume volume = test::random_volume(padded.network.f_in, n, ElementType::f32, random);
-    const JobOutcome outcome = test::run_job(**engine, volume.view());
-    const oracle::Values exact = test::padded_oracle(padded, n, test::volume_values(volume.view(), {}));
-    wrong += test::relative_error(test::output_values(outcome), exact) > 1e-3 ? 1 : 0;
+    const double error = error_of(**engine, padded, random_extent(valid.network, random), random);
+    wrong += error > 1e-3 ? 1 : 0;
   }
   EXPECT_GE(wrong, 5);
 }

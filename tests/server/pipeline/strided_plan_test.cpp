@@ -17,40 +17,12 @@ namespace znni {
 namespace {
 
 using test::EngineBench;
-using test::JobOutcome;
+using test::error_of;
+using test::in_words;
 using test::PaddedNetwork;
 using test::Random;
-using test::RandomVolume;
-
-std::string in_words(const Network& network) {
-  std::string text;
-  for (const std::string& line : describe(network)) text += "\n" + line;
-  return text;
-}
-
-LoadedNetwork valid_form(const PaddedNetwork& net, bool fused) {
-  Result<LoadedNetwork> valid = without_padding({net.network, net.weights}, net.pads, net.declared);
-  if (!valid) throw std::runtime_error(valid.error().message);
-  return fused ? fold_and_fuse(*std::move(valid)) : *std::move(valid);
-}
-
-// A volume for which branches meet, a few periods larger than the smallest.
-Vec3 random_extent(const Network& network, Random& random) {
-  const Vec3 least = least_extent(network) - network.frame.begin - network.frame.end;
-  return least + period(network) * random.vec3(0, 3);
-}
-
-double error_of(Engine& engine, const PaddedNetwork& net, Vec3 n, Random& random) {
-  // Little room for output that waits makes bands of a stream's columns.
-  const std::int64_t most_held = random.chance(0.4) ? random.integer(1, 20000) : saturated;
-  const RandomVolume volume = test::random_volume(net.network.f_in, n, ElementType::f32, random);
-  const Normalisation shifted{2.0F, 0.5F};  // zeros stand around what the network reads, not around the volume
-  const JobOutcome outcome =
-      test::run_job(engine, volume.view(), shifted, ElementType::f32, VolumeOrder::image_major, most_held);
-  if (!outcome.statistics) throw std::runtime_error(outcome.statistics.error().message);
-  const oracle::Values exact = test::padded_oracle(net, n, test::volume_values(volume.view(), shifted));
-  return test::relative_error(test::output_values(outcome), exact);
-}
+using test::random_extent;
+using test::valid_form;
 
 class StridedPlan : public testing::Test {
  protected:

@@ -1,0 +1,129 @@
+#include "planner/geometry/closed_axes.hpp"
+
+#include <variant>
+
+namespace znni {
+namespace {
+
+std::size_t index(int value) { return static_cast<std::size_t>(value); }
+
+Border operator-(const Border& a, const Border& b) { return {a.begin - b.begin, a.end - b.end}; }
+
+Border along(const Border& border, Vec3 axes) { return {border.begin * axes, border.end * axes}; }
+
+// Returns what a node leaves out of its first input where it does not compute `cut` of its own value.
+Border cut_of_input(const Operation& operation, const Border& cut, Vec3 axes) {
+  if (const auto* conv = std::get_if<Convolution>(&operation)) {
+    return {cut.begin * conv->stride, cut.end * conv->stride};
+  }
+  if (const auto* pool = std::get_if<Pooling>(&operation)) {
+    return pool->strided ? Border{cut.begin * pool->stride, cut.end * pool->stride} : cut;
+  }
+  if (const auto* up = std::get_if<Upsample>(&operation)) {
+    return {cut.begin / up->factor, cut.end / up->factor};
+  }
+  if (const auto* crop = std::get_if<Crop>(&operation)) {
+    return {cut.begin + crop->begin * axes, cut.end + crop->end * axes};
+  }
+  return cut;
+}
+
+Border read_first(const Network& network, const ClosedAxes& closed, std::size_t node, Vec3 axes) {
+  const Node& own = network.nodes[node];
+  return closed.cuts[index(own.inputs.front())] - cut_of_input(own.operation, closed.cuts[node + 1], axes);
+}
+
+Error unfit(int axis, const std::string& why) {
+  return {ErrorCode::invalid_argument, "closed along " + std::string(1, "zyx"[axis]) + ", where " + why};
+}
+
+// Fails if a pooling is dense along the axis, or an upsampling is cut amid the voxels that it makes of one.
+Result<void> check_operation(const Node& node, int axis) {
+  const auto* pool = std::get_if<Pooling>(&node.operation);
+  if (pool != nullptr && !pool->strided && pool->stride[axis] != 1)
+    return unfit(axis, "node " + node.name + " is dense");
+  const auto* up = std::get_if<Upsample>(&node.operation);
+  const Border& beyond = node.beyond;
+  if (up == nullptr || (beyond.begin[axis] % up->factor[axis] == 0 && beyond.end[axis] % up->factor[axis] == 0)) {
+    return {};
+  }
+  return unfit(axis, "node " + node.name + " reaches " + to_string(beyond.begin) + " and " + to_string(beyond.end) +
+                         " voxels beyond the volume, not by whole voxels of its input, " + to_string(up->factor));
+}
+
+// Fails if a value has a margin, and what is cut off there is not padding.
+Result<void> check_margins(const Network& network, const ClosedAxes& closed) {
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    const Border& margin = closed.margins[i + 1];
+    const Border& cut = closed.cuts[i + 1];
+    const Border& outside = network.nodes[i].outside;
+    for (int axis = 0; axis < 3; ++axis) {
+      const bool sound = (margin.begin[axis] == 0 || cut.begin[axis] <= outside.begin[axis]) &&
+                         (margin.end[axis] == 0 || cut.end[axis] <= outside.end[axis]);
+      if (!sound) return unfit(axis, "the readers of node " + network.nodes[i].name + " read what does not pad it");
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<void> check_closed(const Network& network, Vec3 axes) {
+  for (int axis = 0; axis < 3; ++axis) {
+    if (axes[axis] == 0) continue;
+    if (axes[axis] != 1) {
+      return Error{ErrorCode::invalid_argument, "closed." + std::string(1, "zyx"[axis]) + " is 0 or 1"};
+    }
+    if (network.frame.begin[axis] + network.frame.end[axis] == 0) return unfit(axis, "the network does not pad");
+    for (const Node& node : network.nodes) {
+      if (Result<void> sound = check_operation(node, axis); !sound) return sound;
+    }
+  }
+  return axes == Vec3{} ? Result<void>() : check_margins(network, close_axes(network, axes));
+}
+
+std::string axes_text(Vec3 axes) {
+  std::string text;
+  for (int axis = 0; axis < 3; ++axis) {
+    if (axes[axis] != 0) text += "zyx"[axis];
+  }
+  return text;
+}
+
+ClosedAxes close_axes(const Network& network, Vec3 axes) {
+  if (axes == Vec3{}) return {};
+  ClosedAxes closed;
+  closed.cuts.push_back(along(network.frame, axes));
+  for (const Node& node : network.nodes) {
+    closed.cuts.push_back(along({max(node.beyond.begin, {}), max(node.beyond.end, {})}, axes));
+  }
+  closed.margins.resize(closed.cuts.size());
+  for (std::size_t node = 0; node < network.nodes.size(); ++node) {
+    closed.reads.push_back(read_first(network, closed, node, axes));
+    const std::vector<int>& inputs = network.nodes[node].inputs;
+    for (std::size_t input = 0; input < inputs.size(); ++input) {
+      const Border read = read_beyond(closed, static_cast<int>(node), static_cast<int>(input), inputs[input]);
+      Border& margin = closed.margins[index(inputs[input])];
+      margin = {max(margin.begin, read.begin), max(margin.end, read.end)};
+    }
+  }
+  // Zeros around the volume are read as its own voxels are.
+  closed.cuts.front() = closed.cuts.front() - closed.margins.front();
+  closed.margins.front() = {};
+  for (std::size_t node = 0; node < network.nodes.size(); ++node) {
+    closed.reads[node] = read_first(network, closed, node, axes);
+  }
+  return closed;
+}
+
+Border margin_of(const ClosedAxes& closed, int value) {
+  return closed.margins.empty() ? Border{} : closed.margins[index(value)];
+}
+
+Border read_beyond(const ClosedAxes& closed, int node, int input, int value) {
+  if (closed.cuts.empty()) return {};
+  if (input == 0) return closed.reads[index(node)];
+  return closed.cuts[index(value)] - closed.cuts[index(node) + 1];
+}
+
+}  // namespace znni

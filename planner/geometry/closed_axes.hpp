@@ -1,0 +1,37 @@
+// Axes along which a patch is the whole volume. Nothing beyond the volume's border is computed there: a value has the
+// volume's own voxels and, around them, a margin that stands for its readers' padding, zeros or -infinity. Windows are
+// as in the framed volume (planner/network/padding.hpp), cut at its border.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "planner/network/network.hpp"
+
+namespace znni {
+
+// Zeros along other axes; empty lists where no axis is closed. Axes as the network has them.
+struct ClosedAxes {
+  std::vector<Border> cuts;     // per value: voxels of its window in the framed volume that are not computed
+  std::vector<Border> margins;  // per value: voxels of padding around those that are computed
+  std::vector<Border> reads;    // per node: voxels beyond what is computed of its first input that it reads of that;
+                                // below 0: voxels that it passes over
+  bool operator==(const ClosedAxes&) const = default;
+};
+
+// `axes`: 1 along those that are closed, else 0. Requires check_closed().
+[[nodiscard]] ClosedAxes close_axes(const Network& network, Vec3 axes);
+
+// Fails with invalid_argument if no frame lies along a closed axis, if a dense pooling strides along it, or if what
+// nodes read beyond the border is not what Node::outside sets there.
+[[nodiscard]] Result<void> check_closed(const Network& network, Vec3 axes);
+
+// Returns "yx" for {0, 1, 1}; "" where no axis is closed.
+[[nodiscard]] std::string axes_text(Vec3 axes);
+
+// Returns the margin of a value.
+[[nodiscard]] Border margin_of(const ClosedAxes& closed, int value);
+// Returns what node `node`, whose input number `input` is `value`, reads of it beyond what is computed.
+[[nodiscard]] Border read_beyond(const ClosedAxes& closed, int node, int input, int value);
+
+}  // namespace znni

@@ -1,0 +1,124 @@
+#include "planner/geometry/closed_axes.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "planner/geometry/geometry.hpp"
+#include "planner/network/padding.hpp"
+#include "planner/network/value_windows.hpp"
+
+namespace znni {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr Vec3 along_x = {0, 0, 1};
+
+Convolution conv(std::int64_t k, std::int64_t stride = 1) {
+  Convolution made;
+  made.k = Vec3::cube(k);
+  made.stride = Vec3::cube(stride);
+  return made;
+}
+
+Border same(std::int64_t pad) { return {Vec3::cube(pad), Vec3::cube(pad)}; }
+
+Network framed_net(std::vector<Node> nodes, const std::vector<Border>& pads) {
+  Network network;
+  network.nodes = std::move(nodes);
+  return without_padding({network, {}}, pads).value().network;
+}
+
+GeometryChoice patch_of(Vec3 pass_input) {
+  GeometryChoice choice;
+  choice.pass_input = pass_input;
+  return choice;
+}
+
+// Two convolutions that pad, and the sum of what the first writes with what the second does.
+Network residual() {
+  return framed_net({{"a", conv(3), {0}}, {"b", conv(5), {1}}, {"sum", Add{}, {1, 2}}}, {same(1), same(2), {}});
+}
+
+TEST(PlannerClosedAxes, AMarginIsWhatReadersPad) {
+  const Network network = residual();  // a, b, a crop of a, sum
+  ASSERT_EQ(network.nodes.size(), 4U);
+  const ClosedAxes closed = close_axes(network, along_x);
+  // Of the volume's frame, 3 wide, only the padding of `a` is read.
+  EXPECT_EQ(closed.cuts[0], (Border{{0, 0, 2}, {0, 0, 2}}));
+  EXPECT_EQ(margin_of(closed, 0), Border{});
+  EXPECT_EQ(margin_of(closed, 1), (Border{{0, 0, 2}, {0, 0, 2}}));
+  for (int value = 2; value <= 4; ++value) EXPECT_EQ(margin_of(closed, value), Border{}) << value;
+  EXPECT_EQ(read_beyond(closed, 1, 0, 1), (Border{{0, 0, 2}, {0, 0, 2}}));
+  EXPECT_EQ(read_beyond(closed, 2, 0, 1), Border{});
+  EXPECT_EQ(read_beyond(closed, 3, 1, 3), Border{});
+}
+
+TEST(PlannerClosedAxes, NoValueIsLargerThanOfTheVolumeAlone) {
+  const Network network = residual();
+  const Vec3 volume = {20, 30, 40};
+  GeometryChoice choice = patch_of(framed(network, volume));
+  const Geometry open = make_geometry(network, choice).value();
+  choice.closed = {0, 1, 1};
+  const Geometry closed = make_geometry(network, choice).value();
+  EXPECT_EQ(open.values[1].n, (Vec3{24, 34, 44}));
+  EXPECT_EQ(closed.values[1].n, (Vec3{24, 30, 40}));
+  EXPECT_EQ(tensor_shape(closed, 1).n, (Vec3{24, 34, 44}));
+  EXPECT_EQ(closed.values[0].n, (Vec3{26, 32, 42}));
+  EXPECT_EQ(closed.read_begin, (Vec3{0, 2, 2}));
+  EXPECT_EQ(closed.patch_input, open.patch_input);
+  EXPECT_EQ(closed.patch_output, volume);
+  EXPECT_EQ(closed.values.back(), open.values.back());
+}
+
+TEST(PlannerClosedAxes, StridesAndUpsamplingKeepTheirVoxels) {
+  Upsample twice;
+  twice.factor = Vec3::cube(2);
+  const Network network =
+      framed_net({{"down", conv(3, 2), {0}}, {"up", twice, {1}}, {"out", conv(3), {2}}}, {same(1), {}, same(1)});
+  const Vec3 volume = Vec3::cube(16);
+  GeometryChoice choice = patch_of(framed(network, volume));
+  choice.closed = Vec3::cube(1);
+  const Geometry geometry = make_geometry(network, choice).value();
+  EXPECT_EQ(geometry.values[1].n, Vec3::cube(8));
+  // The frame is a whole voxel of `down` wide: `out` reads a crop of what `up` makes.
+  EXPECT_EQ(geometry.values[2].n, Vec3::cube(16));
+  EXPECT_EQ(geometry.values[3].n, Vec3::cube(16));
+  EXPECT_EQ(tensor_shape(geometry, 3).n, Vec3::cube(18));
+  EXPECT_EQ(geometry.values[4].n, Vec3::cube(16));
+}
+
+// A file may say that nodes reach beyond the volume where nothing pads them.
+TEST(PlannerClosedAxes, AreRefusedWhereWhatIsCutIsNoPadding) {
+  Network network = residual();
+  network.nodes[0].outside = {};
+  GeometryChoice choice = patch_of(framed(network, Vec3::cube(9)));
+  choice.closed = along_x;
+  EXPECT_THAT(make_geometry(network, choice).error().message,
+              HasSubstr("closed along x, where the readers of node a read what does not pad it"));
+}
+
+TEST(PlannerClosedAxes, AreRefusedWhereNothingPads) {
+  Network network;
+  network.nodes = {{"a", conv(3), {0}}};
+  GeometryChoice choice = patch_of(Vec3::cube(9));
+  choice.closed = along_x;
+  EXPECT_THAT(make_geometry(network, choice).error().message,
+              HasSubstr("closed along x, where the network does not pad"));
+  choice = patch_of(framed(residual(), Vec3::cube(9)));
+  choice.closed = {0, 2, 0};
+  EXPECT_THAT(make_geometry(residual(), choice).error().message, HasSubstr("closed.y is 0 or 1"));
+  choice.closed = {1, 0, 0};
+  choice.streamed = true;
+  EXPECT_THAT(make_geometry(residual(), choice).error().message,
+              HasSubstr("closed along z, along which it is streamed"));
+}
+
+TEST(PlannerClosedAxes, AreNamedInTheirOrder) {
+  EXPECT_EQ(axes_text({}), "");
+  EXPECT_EQ(axes_text({0, 1, 1}), "yx");
+  EXPECT_EQ(axes_text(Vec3::cube(1)), "zyx");
+}
+
+}  // namespace
+}  // namespace znni
