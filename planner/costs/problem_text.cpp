@@ -188,6 +188,7 @@ Parsed parse_one(std::string_view text) {
   if (pieces.take("reorder ")) return reorder(pieces);
   if (pieces.take("crop ")) return crop(pieces);
   if (pieces.take("upsample nearest ")) return upsampling(pieces, UpsampleKind::nearest);
+  if (pieces.take("upsample linear ")) return upsampling(pieces, UpsampleKind::linear);
   if (pieces.take("upsample shuffle ")) return upsampling(pieces, UpsampleKind::shuffle);
   const bool softmax = pieces.take("softmax ");
   const bool affine = !softmax && pieces.take("scale and shift ");

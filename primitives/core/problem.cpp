@@ -113,6 +113,10 @@ Result<void> check_upsample(const UpsampleProblem& upsample) {
     return invalid("f = " + std::to_string(upsample.in.f) + " is not a multiple of the " + std::to_string(phases) +
                    " voxels of the factor " + to_string(upsample.factor));
   }
+  if (Result<void> covers_window = check_covers(upsample.in.n, upsampling_window(upsample.kind, upsample.factor));
+      !covers_window) {
+    return covers_window;
+  }
   return check_shape(output_shape(upsample));
 }
 
@@ -153,7 +157,8 @@ Shape5 crop_output(const CropProblem& crop) { return {crop.in.S, crop.in.f, crop
 
 Shape5 upsample_output(const UpsampleProblem& upsample) {
   const std::int64_t phases = upsample.kind == UpsampleKind::shuffle ? voxels(upsample.factor) : 1;
-  return {upsample.in.S, upsample.in.f / phases, upsample.in.n * upsample.factor};
+  const Vec3 inner = upsample.in.n - upsampling_window(upsample.kind, upsample.factor) + Vec3::cube(1);
+  return {upsample.in.S, upsample.in.f / phases, inner * upsample.factor};
 }
 
 Shape5 concat_output(const ConcatProblem& concat) {
@@ -161,6 +166,9 @@ Shape5 concat_output(const ConcatProblem& concat) {
   for (std::size_t i = 1; i < concat.in.size(); ++i) shape.f = add(shape.f, concat.in[i].f);
   return shape;
 }
+
+// Returns the voxels between which an upsampling interpolates: two along each axis with a factor.
+std::int64_t neighbours_of(Vec3 factor) { return voxels(min(factor, Vec3::cube(2))); }
 
 std::string activation_text(Activation activation) {
   if (activation.kind == ActivationKind::none) return "";
@@ -218,6 +226,11 @@ float apply(Activation activation, float x) {
     case ActivationKind::tanh: return std::tanh(x);
   }
   return x;
+}
+
+Vec3 upsampling_window(UpsampleKind kind, Vec3 factor) {
+  if (kind != UpsampleKind::linear) return Vec3::cube(1);
+  return Vec3::cube(1) + min(factor - Vec3::cube(1), Vec3::cube(1)) * Vec3::cube(2);
 }
 
 const ConvProblem* convolution_of(const LayerProblem& problem) {
@@ -281,7 +294,12 @@ double direct_flops(const LayerProblem& problem) {
                  },
                  [&](const PoolProblem& pool) { return count * static_cast<double>(voxels(pool.window)); },
                  [](const ConvPoolProblem& both) { return direct_flops(both.conv) + direct_flops(both.pool); },
-                 [&](const AddProblem& add) { return count * (add.inputs - 1); }, [&](const auto&) { return count; }},
+                 [&](const AddProblem& add) { return count * (add.inputs - 1); },
+                 [&](const UpsampleProblem& upsample) {
+                   const bool interpolates = upsample.kind == UpsampleKind::linear;
+                   return interpolates ? count * 2 * static_cast<double>(neighbours_of(upsample.factor)) : count;
+                 },
+                 [&](const auto&) { return count; }},
       problem);
 }
 
@@ -290,7 +308,10 @@ std::string_view to_string(ActivationKind kind) {
   return names[static_cast<std::size_t>(kind)];
 }
 
-std::string_view to_string(UpsampleKind kind) { return kind == UpsampleKind::nearest ? "nearest" : "shuffle"; }
+std::string_view to_string(UpsampleKind kind) {
+  static constexpr std::array<std::string_view, 3> names = {"nearest", "shuffle", "linear"};
+  return names[static_cast<std::size_t>(kind)];
+}
 
 std::string to_string(const LayerProblem& problem) {
   return std::visit(

@@ -145,13 +145,16 @@ struct ReorderProblem {
   constexpr auto operator<=>(const ReorderProblem&) const = default;
 };
 
-enum class UpsampleKind { nearest, shuffle };
+enum class UpsampleKind { nearest, shuffle, linear };
 
-// A tensor with `factor` times as many voxels per axis.
+// A tensor with `factor` times as many voxels per axis, of inner voxels where it interpolates.
 // nearest: every voxel is repeated, out[s][i][v] = in[s][i][v / factor].
 // shuffle: channels become voxels, the last step of a transposed convolution whose stride is its kernel's extent. in.f
 // is f_out * voxels(factor), and out[s][j][factor * v + o] = in[s][phase(o) * f_out + j][v] for every offset o in
 // [0, factor), where phase(o) is the row-major (z, y, x) index of o.
+// linear: along each axis whose factor m is above 1, n voxels give m (n - 2), and voxel m c + r of these is
+// (1 - t) in[c + b] + t in[c + b + 1], where b + t = (r + 1/2) / m + 1/2, b is 0 or 1 and t in [0, 1). That is ONNX's
+// Resize at half_pixel coordinates of all voxels but the first and the last, which are read as neighbours.
 struct UpsampleProblem {
   Shape5 in;
   Vec3 factor = Vec3::cube(2);
@@ -170,6 +173,10 @@ struct LayerWeights {
   std::span<const float> scale;    // [f]
   std::span<const float> shift;    // [f]
 };
+
+// Returns the voxels per axis around the one of which an upsampling of this kind makes `factor`: 3 where it
+// interpolates, else 1.
+[[nodiscard]] Vec3 upsampling_window(UpsampleKind kind, Vec3 factor);
 
 // Returns the problem's convolution, which uses the kernels and the bias; nullptr if it has none.
 [[nodiscard]] const ConvProblem* convolution_of(const LayerProblem& problem);

@@ -114,7 +114,8 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
       {CropProblem{shape, {1, 0, 1}, {0, 2, 1}}},
       {ReorderProblem{shape, {}, {ElementType::f32, Layout::blocked8}}},
       {UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::nearest},
-       UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::shuffle}},
+       UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::shuffle},
+       UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::linear}},
   };
   for (const Primitive* primitive : cpu::registry()) {
     const auto takes = [primitive](const LayerProblem& problem) {

@@ -43,7 +43,9 @@ std::vector<Values> within_reach(const LayerProblem& problem, std::span<const Va
     largest[0] = oracle_run(strided, std::span(largest.data(), 1), {});
   }
   if (const auto* upsample = std::get_if<UpsampleProblem>(&problem)) {
-    const Shape5 of_largest{upsample->in.S, 1, upsample->in.n};
+    const Vec3 read = upsampling_window(upsample->kind, upsample->factor) - Vec3::cube(1);
+    const Shape5 of_largest{upsample->in.S, 1, upsample->in.n - read};
+    largest[0] = largest_around(largest[0], upsample->in.n, {}, read, of_largest.n);
     largest[0] = oracle_run(UpsampleProblem{of_largest, upsample->factor}, std::span(largest.data(), 1), {});
   }
   const auto* both = std::get_if<ConvPoolProblem>(&problem);

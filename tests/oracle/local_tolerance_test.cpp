@@ -38,6 +38,17 @@ TEST(LocalTolerance, OfAConvolutionFollowsWhatIsWithinReach) {
   }
 }
 
+TEST(LocalTolerance, OfALinearUpsamplingFollowsVoxelsBesideIt) {
+  const UpsampleProblem problem{{1, 1, {1, 1, 9}}, {1, 1, 2}, UpsampleKind::linear};
+  std::vector<Values> inputs = {Values(9, 1.0)};
+  const double plain = tolerance(problem, inputs, {});
+  EXPECT_GT(plain, 0);
+  inputs[0][4] = 1e9;
+  const Values allowed = local_tolerance(problem, inputs, {}, {});
+  ASSERT_EQ(allowed.size(), 14U);
+  for (std::size_t v = 0; v < 14; ++v) EXPECT_DOUBLE_EQ(allowed[v], (v >= 4 && v <= 9 ? 1e9 : 1.0) * plain) << v;
+}
+
 // If all values are equally large, every voxel has the tolerance of the whole.
 TEST(LocalTolerance, OfEvenValuesIsTheToleranceOfAll) {
   const Shape5 in{2, 3, {4, 5, 5}};

@@ -180,9 +180,28 @@ Values run(const CropProblem& crop, std::span<const Values> inputs, const LayerW
   return std::move(out.values);
 }
 
+// Returns the value at voxel v of a linear upsampling: of voxels around, each weighs less by its distance per axis.
+double interpolated(const UpsampleProblem& problem, const Tensor& in, std::int64_t s, std::int64_t j, Vec3 v) {
+  double sum = 0;
+  for (std::int64_t neighbour = 0; neighbour < 27; ++neighbour) {
+    const Vec3 beside{neighbour / 9, neighbour / 3 % 3, neighbour % 3};
+    double weight = 1;
+    bool is_read = true;
+    for (int axis = 0; axis < 3; ++axis) {
+      const auto factor = static_cast<double>(problem.factor[axis]);
+      const double at = (static_cast<double>(v[axis] % problem.factor[axis]) + 0.5) / factor + 0.5;
+      is_read = is_read && (problem.factor[axis] > 1 || beside[axis] == 0);
+      if (problem.factor[axis] > 1) weight *= std::max(0.0, 1.0 - std::abs(at - static_cast<double>(beside[axis])));
+    }
+    if (is_read && weight > 0) sum += weight * in.at(s, j, v / problem.factor + beside);
+  }
+  return sum;
+}
+
 double upsampled(const UpsampleProblem& problem, const Tensor& in, std::int64_t s, std::int64_t j, Vec3 v) {
   const Vec3 factor = problem.factor;
   if (problem.kind == UpsampleKind::nearest) return in.at(s, j, v / factor);
+  if (problem.kind == UpsampleKind::linear) return interpolated(problem, in, s, j, v);
   const Vec3 offset = v % factor;
   const std::int64_t phase = (offset.z * factor.y + offset.y) * factor.x + offset.x;
   return in.at(s, phase * output_shape(problem).f + j, v / factor);

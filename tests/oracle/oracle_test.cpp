@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 
 namespace znni::oracle {
@@ -121,6 +122,18 @@ TEST(OracleUpsample, ShuffleMakesVoxelsOfChannels) {
   EXPECT_EQ(run(all, {{0, 1, 2, 3, 4, 5, 6, 7}}), (Values{0, 1, 2, 3, 4, 5, 6, 7}));
   const UpsampleProblem planes{{1, 4, {1, 1, 1}}, {2, 2, 1}, UpsampleKind::shuffle};
   EXPECT_EQ(run(planes, {{5, 6, 7, 8}}), (Values{5, 6, 7, 8}));
+}
+
+// The values of ONNX Resize (linear, half_pixel) of voxels that have neighbours on either side.
+TEST(OracleUpsample, LinearLiesBetweenNeighbours) {
+  const UpsampleProblem twice{{1, 1, {1, 1, 4}}, {1, 1, 2}, UpsampleKind::linear};
+  EXPECT_EQ(run(twice, {{0, 4, 12, 4}}), (Values{3, 6, 10, 10}));
+  const UpsampleProblem thrice{{1, 1, {3, 1, 1}}, {3, 1, 1}, UpsampleKind::linear};
+  const Values along_z = run(thrice, {{3, 6, 0}});
+  ASSERT_EQ(along_z.size(), 3U);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_NEAR(along_z[i], (std::array{5.0, 6.0, 4.0})[i], 1e-12);
+  const UpsampleProblem plane{{1, 2, {1, 3, 3}}, {1, 2, 2}, UpsampleKind::linear};
+  EXPECT_EQ(run(plane, {{16, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 16, 0, 0, 0, 0}}), (Values{1, 0, 0, 0, 9, 9, 9, 9}));
 }
 
 TEST(OracleActivation, Values) {

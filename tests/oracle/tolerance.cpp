@@ -103,7 +103,10 @@ double bound(const AddProblem& problem, Largest inputs, const LayerWeights&) {
 
 double bound(const ConcatProblem&, Largest, const LayerWeights&) { return 0.0; }
 double bound(const CropProblem&, Largest, const LayerWeights&) { return 0.0; }
-double bound(const UpsampleProblem&, Largest, const LayerWeights&) { return 0.0; }
+// Along each axis a difference, a share of it and a sum are rounded, and so is the share.
+double bound(const UpsampleProblem& problem, Largest inputs, const LayerWeights&) {
+  return problem.kind == UpsampleKind::linear ? 18.0 * eps * inputs[0] : 0.0;
+}
 double bound(const ReorderProblem&, Largest, const LayerWeights&) { return 0.0; }
 
 // Returns the largest value in a layer before its activation.

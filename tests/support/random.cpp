@@ -188,6 +188,12 @@ UpsampleProblem random_upsample(Random& random) {
   return upsample;
 }
 
+UpsampleProblem random_linear_upsample(Random& random) {
+  UpsampleProblem upsample{random_shape(random, 35, 9), random.vec3(1, 3), UpsampleKind::linear};
+  upsample.in.n = max(upsample.in.n, upsampling_window(upsample.kind, upsample.factor));
+  return upsample;
+}
+
 ReorderProblem random_reorder(Random& random, std::int64_t width) {
   const Format planar;
   const Format blocked{ElementType::f32, width == 16 ? Layout::blocked16 : Layout::blocked8};
@@ -203,7 +209,8 @@ LayerProblem random_problem(Random& random) {
     case 2: return random_elementwise(random);
     case 3: {
       const std::int64_t width = random.chance(0.5) ? 16 : 8;
-      return random.chance(0.3) ? LayerProblem(random_upsample(random)) : random_reorder(random, width);
+      if (!random.chance(0.3)) return random_reorder(random, width);
+      return random.chance(0.4) ? random_linear_upsample(random) : random_upsample(random);
     }
     default: break;
   }

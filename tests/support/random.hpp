@@ -63,8 +63,11 @@ struct Weights {
 [[nodiscard]] ConvPoolProblem random_conv_pool_of_pairs(Random& random, std::int64_t most_f, double most_flops = 4e6);
 [[nodiscard]] Activation random_activation(Random& random);
 [[nodiscard]] LayerProblem random_elementwise(Random& random);
-// Returns an upsampling of either kind, by up to 3 per axis, to channels that may fill blocks of 8 or 16 or not.
+// Returns an upsampling that moves voxels, nearest or shuffle, by up to 3 per axis, to channels that may fill blocks of
+// 8 or 16 or not.
 [[nodiscard]] UpsampleProblem random_upsample(Random& random);
+// Returns one that interpolates, of extents that leave it a voxel or more.
+[[nodiscard]] UpsampleProblem random_linear_upsample(Random& random);
 // Returns a reorder between planar and the layout of `width` channels per block, in either direction.
 [[nodiscard]] ReorderProblem random_reorder(Random& random, std::int64_t width);
 // Returns any of the others.

@@ -20,7 +20,9 @@ bool fills_blocks(const UpsampleProblem& upsample, Format format) {
 
 Result<std::vector<Estimate>> describe(const LayerProblem& problem, const DeviceSpec& spec) {
   const auto* upsample = std::get_if<UpsampleProblem>(&problem);
-  if (upsample == nullptr) return refusal("cpu.upsample", "upsamplings", problem);
+  if (upsample == nullptr || upsample->kind == UpsampleKind::linear) {
+    return refusal("cpu.upsample", "nearest upsamplings and shuffles", problem);
+  }
   std::vector<Format> formats = float_formats(spec);
   std::erase_if(formats, [&](Format format) { return !fills_blocks(*upsample, format); });
   return streaming_estimates(problem, spec, formats, 0.0);

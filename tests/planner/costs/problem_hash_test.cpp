@@ -51,6 +51,7 @@ std::vector<LayerProblem> problems() {
   all.emplace_back(CropProblem{shape, {}, {1, 1, 1}});
   all.emplace_back(UpsampleProblem{shape, twos, UpsampleKind::nearest});
   all.emplace_back(UpsampleProblem{shape, twos, UpsampleKind::shuffle});
+  all.emplace_back(UpsampleProblem{shape, twos, UpsampleKind::linear});
   all.emplace_back(UpsampleProblem{shape, {1, 2, 2}, UpsampleKind::nearest});
   all.emplace_back(ReorderProblem{shape, {}, {ElementType::f32, Layout::blocked8}});
   all.emplace_back(ReorderProblem{shape, {ElementType::f32, Layout::blocked8}, {}});

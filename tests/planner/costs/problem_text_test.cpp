@@ -27,6 +27,7 @@ const std::vector<LayerProblem> problems = {
     CropProblem{shape, {1, 0, 2}, {0, 10, 3}},
     UpsampleProblem{shape, {1, 2, 3}, UpsampleKind::nearest},
     UpsampleProblem{shape, {2, 2, 1}, UpsampleKind::shuffle},
+    UpsampleProblem{shape, {2, 1, 3}, UpsampleKind::linear},
     ConvProblem{shape, 16, {3, 3, 3}, Vec3::cube(1), two, {}, false},
     ConvProblem{shape, 16, {3, 3, 3}, {1, 2, 4}, {1, 1, 3}, {ActivationKind::relu, 0.0F}, true},
     ReorderProblem{shape, {ElementType::f32, Layout::planar}, {ElementType::f32, Layout::blocked16}},

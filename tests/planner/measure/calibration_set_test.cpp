@@ -70,12 +70,12 @@ TEST(PlannerCalibrationSet, EveryFamilyComesInTwoSizes) {
   for (const auto& [family, count] : families) EXPECT_EQ(count, 2) << family;
 }
 
-TEST(PlannerCalibrationSet, HasUpsamplingOfEitherKind) {
+TEST(PlannerCalibrationSet, HasUpsamplingOfEveryKind) {
   std::set<UpsampleKind> kinds;
   for (const CalibrationTask& task : tasks(2)) {
     if (const auto* upsample = std::get_if<UpsampleProblem>(&task.problem)) kinds.insert(upsample->kind);
   }
-  EXPECT_EQ(kinds, (std::set<UpsampleKind>{UpsampleKind::nearest, UpsampleKind::shuffle}));
+  EXPECT_EQ(kinds, (std::set<UpsampleKind>{UpsampleKind::nearest, UpsampleKind::shuffle, UpsampleKind::linear}));
 }
 
 TEST(PlannerCalibrationSet, LargeInnerLayersAreFragments) {

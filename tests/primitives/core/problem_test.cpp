@@ -94,6 +94,17 @@ TEST(UpsampleProblem, HasMoreVoxels) {
   EXPECT_NE(refusal_of(UpsampleProblem{{1, 1, Vec3::cube(1 << 20)}, Vec3::cube(1 << 20)}), "");
 }
 
+TEST(UpsampleProblem, MakesNothingOfTheVoxelsAtTheBorderWhereItInterpolates) {
+  const UpsampleProblem linear{{1, 4, {3, 8, 8}}, {1, 2, 3}, UpsampleKind::linear};
+  EXPECT_EQ(refusal_of(linear), "");
+  EXPECT_EQ(upsampling_window(linear.kind, linear.factor), (Vec3{1, 3, 3}));
+  EXPECT_EQ(output_shape(linear), (Shape5{1, 4, {3, 12, 18}}));
+  EXPECT_EQ(to_string(LayerProblem(linear)), "upsample linear 1x4x3x8x8, factor 1x2x3");
+  EXPECT_DOUBLE_EQ(direct_flops(linear), 4.0 * 3 * 12 * 18 * 8);
+  EXPECT_EQ(refusal_of(UpsampleProblem{{1, 1, {1, 2, 3}}, {1, 2, 2}, UpsampleKind::linear}),
+            "n.y = 2 is smaller than the window 3");
+}
+
 TEST(CropProblem, LosesItsBorder) {
   const CropProblem crop{{2, 5, {7, 8, 9}}, {1, 0, 4}, {2, 7, 4}};
   EXPECT_EQ(refusal_of(crop), "");

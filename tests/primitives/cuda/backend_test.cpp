@@ -26,7 +26,8 @@ TEST(CudaBackend, EveryPrimitiveRefusesStridesAndUpsampling) {
   const ConvPoolProblem both{conv, {.in = output_shape(conv), .mode = PoolMode::plain}};
   ASSERT_TRUE(check(both));
   for (const LayerProblem& unfit : {LayerProblem(conv), LayerProblem(both),
-                                    LayerProblem(UpsampleProblem{conv.in, {2, 2, 2}, UpsampleKind::nearest})}) {
+                                    LayerProblem(UpsampleProblem{conv.in, {2, 2, 2}, UpsampleKind::nearest}),
+                                    LayerProblem(UpsampleProblem{conv.in, {2, 2, 2}, UpsampleKind::linear})}) {
     for (const Primitive* primitive : registry()) {
       const Result<std::vector<Estimate>> estimates = primitive->describe(unfit, described_gpu());
       ASSERT_FALSE(estimates) << primitive->name << " takes " << to_string(unfit);

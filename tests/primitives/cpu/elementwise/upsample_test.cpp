@@ -57,7 +57,8 @@ TEST(Upsample, EstimatesRiseWithTheBytes) {
 }
 
 TEST(Upsample, RefusesOtherKindsOfLayer) {
-  test::expect_refusal(upsample, AddProblem{{1, 2, {3, 3, 3}}, 2, {}}, "cpu.upsample computes upsamplings");
+  test::expect_refusal(upsample, AddProblem{{1, 2, {3, 3, 3}}, 2, {}}, "cpu.upsample computes nearest upsamplings");
+  test::expect_refusal(upsample, UpsampleProblem{{1, 2, {3, 3, 3}}, {2, 2, 2}, UpsampleKind::linear}, "cpu.upsample");
 }
 
 }  // namespace
