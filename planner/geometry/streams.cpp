@@ -28,7 +28,18 @@ int refused_pooling(const Network& network, const std::vector<PoolingMode>& mode
   return -1;
 }
 
+// Returns the first node whose planes beyond the volume are copies of planes that come in other steps, or -1.
+int node_with_edges(const Network& network) {
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    const Node& node = network.nodes[i];
+    const bool beyond = node.outside.begin.z > 0 || node.outside.end.z > 0;
+    if (beyond && node.outside_kind == OutsideKind::edge) return static_cast<int>(i);
+  }
+  return -1;
+}
+
 Result<void> check_stream(const Network& network, const GeometryChoice& choice) {
+  if (Result<void> sound = check_edges(network); !sound) return sound;
   if (const int pooling = refused_pooling(network, choice.modes); pooling >= 0) {
     return unfit("node " + network.nodes[index(pooling)].name + " does not make all its fragments of one window");
   }
@@ -43,6 +54,7 @@ std::int64_t planes_before(const Node& node) {
   if (const auto* pooling = std::get_if<Pooling>(&node.operation)) {
     return pooling->window.z - (pooling->strided ? pooling->stride.z : 1);
   }
+  if (const auto* up = std::get_if<Upsample>(&node.operation)) return upsampling_window(up->kind, up->factor).z - 1;
   // Only what it takes away behind: the planes before have gone by.
   if (const auto* crop = std::get_if<Crop>(&node.operation)) return crop->end.z;
   return 0;
@@ -94,6 +106,13 @@ std::vector<std::int64_t> kept_planes(const Network& network, const std::vector<
   return kept;
 }
 
+Result<void> check_edges(const Network& network) {
+  const int node = node_with_edges(network);
+  if (node < 0) return {};
+  return unfit("a linear upsampling reads node " + network.nodes[index(node)].name +
+               ", whose planes at the border are repeated and come in other steps");
+}
+
 Result<void> check_new_planes(std::int64_t planes, std::int64_t stride) {
   if (planes % stride == 0) return {};
   return unfit(std::to_string(planes) + " new planes a step; a multiple of the stride " + std::to_string(stride) +
@@ -115,7 +134,7 @@ std::int64_t turns_of(const GeometryChoice& choice) {
 }
 
 bool can_stream(const Network& network, const std::vector<PoolingMode>& modes) {
-  return refused_pooling(network, modes) < 0;
+  return refused_pooling(network, modes) < 0 && node_with_edges(network) < 0;
 }
 
 }  // namespace znni

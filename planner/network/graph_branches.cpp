@@ -29,9 +29,9 @@ bool differ_in_images_alone(const Convolution& a, Convolution b) {
 bool are_alike(const Node& a, const Node& b) {
   const auto* first = std::get_if<Convolution>(&a.operation);
   const auto* second = std::get_if<Convolution>(&b.operation);
-  const bool convolve =
-      first != nullptr && second != nullptr && a.inputs.size() == 1 && a.outside == b.outside && a.beyond == b.beyond;
-  return convolve && a.inputs == b.inputs && differ_in_images_alone(*first, *second);
+  const bool convolve = first != nullptr && second != nullptr && a.inputs.size() == 1;
+  const bool same_outside = a.outside == b.outside && a.outside_kind == b.outside_kind && a.beyond == b.beyond;
+  return convolve && same_outside && a.inputs == b.inputs && differ_in_images_alone(*first, *second);
 }
 
 // Images of `more` behind those of a convolution of f_out images.

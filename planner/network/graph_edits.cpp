@@ -19,14 +19,14 @@ void remove_node(LoadedNetwork& loaded, int node) {
   const int value = node + 1;
   const int replacement = nodes[index(node)].inputs.front();
   const Border outside = nodes[index(node)].outside;
-  const bool lowest = nodes[index(node)].outside_is_lowest;
+  const OutsideKind kind = nodes[index(node)].outside_kind;
   // The network's input has zeros there.
   const bool is_read = replacement > 0 && !readers_of(loaded.network, value).empty();
   if (is_read) {
     // Either is what is left of the frame, along the axes where a reader pads.
     Border& merged = nodes[index(replacement - 1)].outside;
     merged = {max(merged.begin, outside.begin), max(merged.end, outside.end)};
-    if (lowest) nodes[index(replacement - 1)].outside_is_lowest = true;
+    if (kind != OutsideKind::zero) nodes[index(replacement - 1)].outside_kind = kind;
   }
   for (Node& other : nodes) {
     for (int& input : other.inputs) {

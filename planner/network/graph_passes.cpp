@@ -47,7 +47,7 @@ bool drop_identity(LoadedNetwork& loaded, int node) {
   const Node& own = loaded.network.nodes[index(node)];
   // Outside a crop or a copy may lie other voxels of what it is made of.
   const bool is_copy = std::holds_alternative<Crop>(own.operation) && own.outside != Border{};
-  if (!does_nothing(own.operation) || is_copy || own.outside_is_lowest) return false;
+  if (!does_nothing(own.operation) || is_copy || own.outside_kind != OutsideKind::zero) return false;
   if (loaded.network.nodes.size() == 1) return false;
   remove_node(loaded, node);
   return true;
@@ -132,15 +132,20 @@ void repeat_per_phase(NodeWeights& weights, std::int64_t times) {
   }
 }
 
-// Element by element it is the same before an upsampling as behind it: before it there are fewer voxels, or a
-// convolution that takes it in.
+// Returns whether the operation does the same before an upsampling as behind it: element by element before voxels are
+// moved, and a scale and shift before voxels are interpolated, too, since the weights add up to 1.
+bool goes_before(const Operation& operation, const Upsample& up) {
+  if (std::holds_alternative<ScaleShift>(operation)) return true;
+  return std::holds_alternative<Activate>(operation) && up.kind != UpsampleKind::linear;
+}
+
+// Before an upsampling there are fewer voxels, or a convolution that takes the node in.
 bool move_before_upsample(LoadedNetwork& loaded, int node) {
   std::vector<Node>& nodes = loaded.network.nodes;
-  const bool each = std::holds_alternative<Activate>(nodes[index(node)].operation) ||
-                    std::holds_alternative<ScaleShift>(nodes[index(node)].operation);
-  Node* producer = each ? exclusive_producer(loaded.network, node) : nullptr;
+  const bool joins = nodes[index(node)].inputs.size() > 1;
+  Node* producer = joins ? nullptr : exclusive_producer(loaded.network, node);
   const auto* up = producer == nullptr ? nullptr : std::get_if<Upsample>(&producer->operation);
-  if (up == nullptr) return false;
+  if (up == nullptr || !goes_before(nodes[index(node)].operation, *up)) return false;
   const bool shuffles = up->kind == UpsampleKind::shuffle;
   const std::int64_t phases = voxels(up->factor);
   std::swap(producer->operation, nodes[index(node)].operation);

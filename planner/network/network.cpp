@@ -251,7 +251,7 @@ Result<void> check_all_used(const Network& network) {
 
 Result<void> check_no_borders(const Network& network) {
   for (const Node& node : network.nodes) {
-    if (node.outside == Border{} && !node.outside_is_lowest) continue;
+    if (node.outside == Border{} && node.outside_kind == OutsideKind::zero) continue;
     return invalid("node " + node.name + " has voxels outside, and the network no frame");
   }
   return {};

@@ -32,7 +32,8 @@ struct Pooling {
   bool operator==(const Pooling&) const = default;
 };
 // Makes `factor` voxels of each along an axis (UpsampleProblem). A transposed convolution is a convolution to
-// f_out * voxels(factor) channels and a shuffle.
+// f_out * voxels(factor) channels and a shuffle. Where it interpolates it is valid, too: it writes nothing for the
+// first and the last voxel, unless it pads with the voxels at the border (planner/network/padding.hpp).
 struct Upsample {
   Vec3 factor = Vec3::cube(2);
   UpsampleKind kind = UpsampleKind::nearest;
@@ -72,15 +73,19 @@ struct Border {
   bool operator==(const Border&) const = default;
 };
 
+// What readers take for padding: zeros, -infinity (of max poolings), or the nearest voxel of the volume (of linear
+// upsamplings).
+enum class OutsideKind { zero, lowest, edge };
+
 // Values are numbered: 0 is the network's input, i + 1 is what node i writes.
 struct Node {
   std::string name;  // of the file it came from
   Operation operation;
   std::vector<int> inputs;  // values; each below this node's own
-  // Voxels at the ends of what it writes of a whole volume that its readers take for padding. They are set to zero
-  // before they are read, or to -infinity for a max pooling (planner/network/padding.hpp).
+  // Voxels at the ends of what it writes of a whole volume that its readers take for padding. They are set to what that
+  // kind says before they are read (planner/network/padding.hpp).
   Border outside = {};
-  bool outside_is_lowest = false;
+  OutsideKind outside_kind = OutsideKind::zero;
   // Voxels beyond the volume that it writes at the ends of each axis where the input has its frame; below 0 where it
   // leaves out some of the volume's own.
   Border beyond = {};

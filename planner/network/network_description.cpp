@@ -1,5 +1,6 @@
 #include <array>
 #include <cstdio>
+#include <string_view>
 
 #include "planner/base/overloaded.hpp"
 #include "planner/network/network.hpp"
@@ -17,10 +18,15 @@ std::string value_name(const Network& network, int value) {
   return network.input_name + " framed by " + to_string(frame.begin) + " and " + to_string(frame.end) + " zeros";
 }
 
+std::string_view outside_text(OutsideKind kind) {
+  static constexpr std::array<std::string_view, 3> words = {" zero", " -infinity", " as at the border"};
+  return words[static_cast<std::size_t>(kind)];
+}
+
 std::string border_text(const Node& node) {
   if (node.outside == Border{}) return "";
   return ", outside " + to_string(node.outside.begin) + " and " + to_string(node.outside.end) +
-         (node.outside_is_lowest ? " -infinity" : " zero");
+         std::string(outside_text(node.outside_kind));
 }
 
 std::string activation_text(Activation activation) {

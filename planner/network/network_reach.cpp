@@ -56,6 +56,7 @@ Reach reach_after(const Operation& operation, Reach in) {
   }
   if (const auto* up = std::get_if<Upsample>(&operation)) {
     const Vec3 finer = in.stride / up->factor;
+    in = widened(in, upsampling_window(up->kind, up->factor), Vec3::cube(1));
     return {in.fov - in.stride + finer, finer};
   }
   return in;

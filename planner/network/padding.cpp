@@ -29,9 +29,16 @@ bool has_own_strides(const Network& network, bool padded) {
   });
 }
 
-bool is_max_pooling(const Operation& operation) {
+bool interpolates(const Operation& operation) {
+  const auto* up = std::get_if<Upsample>(&operation);
+  return up != nullptr && up->kind == UpsampleKind::linear;
+}
+
+// Returns what the operation takes its padding for.
+OutsideKind padding_kind(const Operation& operation) {
   const auto* pool = std::get_if<Pooling>(&operation);
-  return pool != nullptr && pool->kind == PoolKind::max;
+  if (pool != nullptr && pool->kind == PoolKind::max) return OutsideKind::lowest;
+  return interpolates(operation) ? OutsideKind::edge : OutsideKind::zero;
 }
 
 // Builds the valid network node by node.
@@ -59,7 +66,7 @@ class Framing {
   void add_node(int number) {
     Node node = padded_.network.nodes[index(number)];
     const Border& pads = pads_[index(number)];
-    const bool lowest = is_max_pooling(node.operation) && reads_outside(number);
+    const OutsideKind kind = reads_outside(number) ? padding_kind(node.operation) : OutsideKind::zero;
     for (std::size_t i = 0; i < node.inputs.size(); ++i) {
       const int input = node.inputs[i];
       const ValueWindow wanted = windows_.read_by(padded_.network, pads_, number, static_cast<int>(i));
@@ -67,16 +74,21 @@ class Framing {
         node.inputs[i] = numbers_[index(input)];
         *crop = crop_to(wanted, node.inputs[i]);
       } else {
-        node.inputs[i] = cropped(node.name, input, wanted, lowest && needs_copy(input));
+        const bool copies = kind != OutsideKind::zero && needs_copy(input);
+        node.inputs[i] = cropped(node.name, input, wanted, copies ? std::optional(kind) : std::nullopt);
       }
     }
-    pad_input(node.inputs.front(), pads, lowest);
+    pad_input(node.inputs.front(), pads, kind);
     append(std::move(node), windows_.values[index(number) + 1], windows_.extents[index(number) + 1],
            padded_.weights.empty() ? NodeWeights{} : padded_.weights[index(number)]);
     numbers_.push_back(static_cast<int>(nodes_.size()));
-    // A max pooling of nothing but -infinity writes it, and it must not reach a transform.
+    if (kind == OutsideKind::lowest) hide_lowest();
+  }
+
+  // A max pooling of nothing but -infinity writes it, and it must not reach a transform.
+  void hide_lowest() {
     const Border everywhere{Vec3::cube(1), Vec3::cube(1)};
-    if (lowest) nodes_.back().outside = outside_along(everywhere, static_cast<int>(nodes_.size()));
+    nodes_.back().outside = outside_along(everywhere, static_cast<int>(nodes_.size()));
   }
 
   // Returns whether the node's windows reach beyond the volume along an axis that it pads.
@@ -86,7 +98,7 @@ class Framing {
     return outside_of(pads_[index(number)], wanted, windows_.extents[index(input)]) != Border{};
   }
 
-  // Zeros for one reader must not be -infinity for another; the network's input has no node that writes it.
+  // What is zero for one reader must not be something else for another; the network's input has no node that writes it.
   [[nodiscard]] bool needs_copy(int input) const { return input == 0 || !is_read_once(padded_.network, input); }
 
   // Returns what is left of the new value `number` beside the wanted window.
@@ -95,11 +107,12 @@ class Framing {
     return {wanted.begin - whole.begin, whole.end - wanted.end};
   }
 
-  // Returns the new number of `input`, or of a Crop of it that has the wanted window.
-  int cropped(const std::string& reader, int input, const ValueWindow& wanted, bool copied) {
+  // Returns the new number of `input`, or of a Crop of it that has the wanted window. `copied`: what the copy has
+  // outside; nothing where it may be `input` itself.
+  int cropped(const std::string& reader, int input, const ValueWindow& wanted, std::optional<OutsideKind> copied) {
     const int number = numbers_[index(input)];
     const Crop crop = crop_to(wanted, number);
-    if (crop == Crop{} && !copied) return number;
+    if (crop == Crop{} && !copied.has_value()) return number;
     const auto [found, is_new] = crops_.try_emplace(std::tuple(number, crop.begin, crop.end, copied), 0);
     if (is_new) {
       const Vec3 extent = extents_of_new_[index(number)];
@@ -110,12 +123,12 @@ class Framing {
   }
 
   // Sets what `value` has outside the volume, along axes where its reader pads.
-  void pad_input(int value, const Border& pads, bool lowest) {
+  void pad_input(int value, const Border& pads, OutsideKind kind) {
     if (value == 0 || pads == Border{}) return;
     const Border more = outside_along(pads, value);
     Node& node = nodes_[index(value - 1)];
     node.outside = {max(node.outside.begin, more.begin), max(node.outside.end, more.end)};
-    node.outside_is_lowest = lowest;
+    node.outside_kind = kind;
   }
 
   [[nodiscard]] Border outside_along(const Border& pads, int value) const {
@@ -136,7 +149,7 @@ class Framing {
   void crop_output() {
     const int last = static_cast<int>(padded_.network.nodes.size());
     const ValueWindow wanted{{}, windows_.extents[index(last)]};
-    static_cast<void>(cropped("output", last, wanted, false));
+    static_cast<void>(cropped("output", last, wanted, std::nullopt));
   }
 
   void append(Node node, const ValueWindow& window, Vec3 extent, NodeWeights weights) {
@@ -157,17 +170,31 @@ class Framing {
   const std::vector<Border>& pads_;
   const ValueWindows& windows_;
   std::set<std::string> names_;
-  std::vector<int> numbers_ = {0};                          // per value of the padded network, its new number
-  std::map<std::tuple<int, Vec3, Vec3, bool>, int> crops_;  // of a new value, begin, end, copied -> new value
-  std::vector<Node> nodes_;                                 // of the valid network, as all below
-  std::vector<ValueWindow> windows_of_new_;                 // per value
-  std::vector<Vec3> extents_of_new_;                        // per value, of the volume alone
+  std::vector<int> numbers_ = {0};  // per value of the padded network, its new number
+  using CropKey = std::tuple<int, Vec3, Vec3, std::optional<OutsideKind>>;  // of a new value, begin, end, copied
+  std::map<CropKey, int> crops_;                                            // -> new value
+  std::vector<Node> nodes_;                                                 // of the valid network, as all below
+  std::vector<ValueWindow> windows_of_new_;                                 // per value
+  std::vector<Vec3> extents_of_new_;                                        // per value, of the volume alone
   NetworkWeights weights_;
 };
+
+// An upsampling that interpolates pads by the one voxel that it reads beside each.
+Result<void> check_edges(const std::string& name, const Upsample& up, const Border& pads) {
+  const Vec3 most = (upsampling_window(up.kind, up.factor) - Vec3::cube(1)) / Vec3::cube(2);
+  if (covers(most, max(pads.begin, pads.end))) return {};
+  return Error{ErrorCode::unsupported, "node " + name + " upsamples and pads by " + to_string(pads.begin) + " and " +
+                                           to_string(pads.end) + "; at most " + to_string(most) + " is right"};
+}
 
 Result<void> check_pads(const Network& network, const std::vector<Border>& pads) {
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     const Operation& operation = network.nodes[i].operation;
+    const auto* up = std::get_if<Upsample>(&operation);
+    if (up != nullptr && pads[i] != Border{}) {
+      if (Result<void> sound = check_edges(network.nodes[i].name, *up, pads[i]); !sound) return sound;
+      continue;
+    }
     const bool may = std::holds_alternative<Convolution>(operation) || std::holds_alternative<Pooling>(operation);
     const auto* pool = std::get_if<Pooling>(&operation);
     const bool whole = pool != nullptr && !covers(pool->window - Vec3::cube(1), max(pads[i].begin, pads[i].end));
@@ -176,7 +203,8 @@ Result<void> check_pads(const Network& network, const std::vector<Border>& pads)
                    "node " + network.nodes[i].name + " pads by as much as its window, " + to_string(pool->window)};
     }
     if (may || pads[i] == Border{}) continue;
-    return Error{ErrorCode::unsupported, "node " + network.nodes[i].name + " pads; convolutions and poolings may"};
+    return Error{ErrorCode::unsupported,
+                 "node " + network.nodes[i].name + " pads; convolutions, poolings and linear upsamplings may"};
   }
   return {};
 }

@@ -18,7 +18,7 @@ std::int64_t floor_div(std::int64_t a, std::int64_t b) { return a >= 0 ? a / b :
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) { return -floor_div(-a, b); }
 
 // Tells how a node reads its first input: window voxels at every stride-th place, behind `before` voxels of padding;
-// or, of an upsampling, `factor` voxels are made of each.
+// of an upsampling, `factor` voxels are made of each window.
 struct Reading {
   Vec3 window = Vec3::cube(1);
   Vec3 stride = Vec3::cube(1);
@@ -38,7 +38,10 @@ Reading reading_of(const Operation& operation, const Border& pads) {
     reading.stride = pool->stride;
   }
   if (const auto* crop = std::get_if<Crop>(&operation)) reading.around = {Vec3{} - crop->begin, Vec3{} - crop->end};
-  if (const auto* up = std::get_if<Upsample>(&operation)) reading.factor = up->factor;
+  if (const auto* up = std::get_if<Upsample>(&operation)) {
+    reading.window = upsampling_window(up->kind, up->factor);
+    reading.factor = up->factor;
+  }
   return reading;
 }
 
@@ -82,7 +85,8 @@ class Finder {
   Finder(const Network& network, const std::vector<Border>& pads) : network_(network) {
     for (std::size_t i = 0; i < network.nodes.size(); ++i) {
       readings_.push_back(reading_of(network.nodes[i].operation, pads[i]));
-      pads_ = pads_ || pads[i] != Border{};
+      const bool repeats = std::holds_alternative<Upsample>(network.nodes[i].operation);
+      pads_ = pads_ || (pads[i] != Border{} && !repeats);
     }
   }
 
@@ -198,7 +202,7 @@ class Finder {
   std::vector<Reading> readings_;  // per node
   std::vector<Vec3> strides_;      // per value
   Vec3 period_ = Vec3::cube(1);
-  bool pads_ = false;
+  bool pads_ = false;  // with zeros or -infinity
 };
 
 }  // namespace

@@ -88,6 +88,7 @@ Result<Operation> crop_of(const text::Crop& crop, int rank) {
 
 static_assert(static_cast<int>(UpsampleKind::nearest) == text::Upsample::nearest);
 static_assert(static_cast<int>(UpsampleKind::shuffle) == text::Upsample::shuffle);
+static_assert(static_cast<int>(UpsampleKind::linear) == text::Upsample::linear);
 
 Result<Operation> upsample_of(const text::Upsample& up, int rank) {
   if (up.factor().empty()) return corrupt("upsample needs factor");
@@ -106,7 +107,7 @@ Result<Vec3> pads_of(std::string_view field, const Values& values, int rank) {
   return corrupt(std::string(field) + " is " + to_string(*pads) + "; 0 to 2^20 is right");
 }
 
-// `message`: a Convolution or a Pooling.
+// `message`: a Convolution, a Pooling or an Upsample.
 template <class Message>
 Result<Border> pads_around(const Message& message, int rank) {
   const Result<Vec3> begin = pads_of("pad_begin", message.pad_begin(), rank);
@@ -119,6 +120,7 @@ Result<Border> pads_around(const Message& message, int rank) {
 Result<Border> pads_of(const text::Node& node, int rank) {
   if (node.has_max_pool()) return pads_around(node.max_pool(), rank);
   if (node.has_average_pool()) return pads_around(node.average_pool(), rank);
+  if (node.has_upsample()) return pads_around(node.upsample(), rank);
   return pads_around(node.conv(), rank);
 }
 
@@ -220,7 +222,11 @@ Result<Node> node_of(const text::Node& written, int rank, Names& names) {
   const Result<Border> outside = borders_of(written.outside(), rank);
   if (!outside) return within(outside.error());
   node.outside = *outside;
-  node.outside_is_lowest = written.outside_is_lowest();
+  if (written.outside_is_lowest() && written.outside_is_edge()) {
+    return within(corrupt("has outside_is_lowest and outside_is_edge; one of them is right"));
+  }
+  if (written.outside_is_lowest()) node.outside_kind = OutsideKind::lowest;
+  if (written.outside_is_edge()) node.outside_kind = OutsideKind::edge;
   const Result<Border> beyond = borders_of(written.beyond(), rank);
   if (!beyond) return within(beyond.error());
   node.beyond = *beyond;
@@ -344,7 +350,8 @@ std::string network_text(const Network& network) {
     set_operation(node, network.nodes[i].operation, network.spatial_rank);
     const Border& outside = network.nodes[i].outside;
     if (outside != Border{}) set_border(node->mutable_outside(), outside, network.spatial_rank);
-    if (network.nodes[i].outside_is_lowest) node->set_outside_is_lowest(true);
+    if (network.nodes[i].outside_kind == OutsideKind::lowest) node->set_outside_is_lowest(true);
+    if (network.nodes[i].outside_kind == OutsideKind::edge) node->set_outside_is_edge(true);
     const Border& beyond = network.nodes[i].beyond;
     if (beyond != Border{}) set_border(node->mutable_beyond(), beyond, network.spatial_rank);
   }

@@ -16,6 +16,8 @@ Inside inside_of(Vec3 start, Vec3 n, const Border& border, Vec3 whole) {
   return {first, max(min(whole - border.end - start, n), first)};
 }
 
+bool is_empty(const Inside& inside) { return !covers(inside.last, inside.first + Vec3::cube(1)); }
+
 // The images that lie side by side in a voxel, and how often such a tensor stands in a view.
 struct Groups {
   std::int64_t count = 1;
@@ -57,18 +59,70 @@ class Outside {
   float value_;
 };
 
+// Repeats the voxels at the border of what is inside. Those that are inside are read alone.
+class Edges {
+ public:
+  explicit Edges(const TensorView& view) : view_(view), groups_(groups_of(view)) {}
+
+  // Plane z of all images of input s.
+  void fill_plane(std::int64_t s, std::int64_t z, const Inside& inside) const {
+    const std::int64_t from_z = std::clamp(z, inside.first.z, inside.last.z - 1);
+    for (std::int64_t group = 0; group < groups_.count; ++group) {
+      float* const image = view_.data + s * view_.strides.S + group * groups_.distance;
+      for (std::int64_t y = 0; y < view_.shape.n.y; ++y) {
+        const std::int64_t from_y = std::clamp(y, inside.first.y, inside.last.y - 1);
+        fill_row(image + from_z * view_.strides.z + from_y * view_.strides.y,
+                 image + z * view_.strides.z + y * view_.strides.y, inside);
+      }
+    }
+  }
+
+ private:
+  void fill_row(const float* from, float* to, const Inside& inside) const {
+    const std::int64_t first = inside.first.x * groups_.voxel;
+    const std::int64_t last = inside.last.x * groups_.voxel;
+    if (from != to) std::copy(from + first, from + last, to + first);
+    for (std::int64_t x = 0; x < inside.first.x; ++x) std::copy_n(from + first, groups_.voxel, to + x * groups_.voxel);
+    for (std::int64_t x = inside.last.x; x < view_.shape.n.x; ++x) {
+      std::copy_n(from + last - groups_.voxel, groups_.voxel, to + x * groups_.voxel);
+    }
+  }
+
+  const TensorView& view_;
+  Groups groups_;
+};
+
+// Calls fill(s, inside) for every input of which some voxels are outside.
+template <class Fill>
+void for_each_crossed(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
+                      const Fill& fill) {
+  ensure(static_cast<std::int64_t>(starts.size()) == view.shape.S, "a start for every input of the tensor");
+  ensure(view.format.type == ElementType::f32, "the CPU computes in float32");
+  for (std::int64_t s = 0; s < view.shape.S; ++s) {
+    const Inside inside = inside_of(starts[static_cast<std::size_t>(s)], view.shape.n, border, whole);
+    if (inside.first != Vec3{} || inside.last != view.shape.n) fill(s, inside);
+  }
+}
+
 }  // namespace
 
 void fill_outside(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole, float value,
                   Executor& executor) {
-  ensure(static_cast<std::int64_t>(starts.size()) == view.shape.S, "a start for every input of the tensor");
-  ensure(view.format.type == ElementType::f32, "the CPU computes in float32");
   const Outside outside(view, value);
-  for (std::int64_t s = 0; s < view.shape.S; ++s) {
-    const Inside inside = inside_of(starts[static_cast<std::size_t>(s)], view.shape.n, border, whole);
-    if (inside.first == Vec3{} && inside.last == view.shape.n) continue;
+  for_each_crossed(view, starts, border, whole, [&](std::int64_t s, const Inside& inside) {
     executor.parallel_for(view.shape.n.z, [&](std::int64_t z, int) { outside.fill_plane(s, z, inside); });
-  }
+  });
+}
+
+void fill_edges(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
+                Executor& executor) {
+  const Edges edges(view);
+  const Outside zeros(view, 0.0F);
+  for_each_crossed(view, starts, border, whole, [&](std::int64_t s, const Inside& inside) {
+    executor.parallel_for(view.shape.n.z, [&](std::int64_t z, int) {
+      is_empty(inside) ? zeros.fill_plane(s, z, {}) : edges.fill_plane(s, z, inside);
+    });
+  });
 }
 
 }  // namespace znni

@@ -15,4 +15,9 @@ namespace znni {
 void fill_outside(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole, float value,
                   Executor& executor);
 
+// Sets the voxels that are outside to the nearest one inside, all else as above. Of a patch that has none inside all
+// become zero: nothing of the volume reads them.
+void fill_edges(const TensorView& view, std::span<const Vec3> starts, const Border& border, Vec3 whole,
+                Executor& executor);
+
 }  // namespace znni

@@ -171,7 +171,7 @@ Result<PreparedRung::Task> PreparedRung::prepare(const Call& call, const RungDes
   if (step.node >= 0 && (call.is_reorder || last.reorder.empty())) {
     const auto node = static_cast<std::size_t>(last.node);
     task.outside = design.network.nodes[node].outside;
-    task.outside_is_lowest = design.network.nodes[node].outside_is_lowest;
+    task.outside_kind = design.network.nodes[node].outside_kind;
     task.reach = reaches(design.network)[node + 1];
     task.value = static_cast<int>(node) + 1;
   }
@@ -209,7 +209,12 @@ void PreparedRung::fill_outside_of(const Task& task) const {
     starts.push_back(first / stride + closed_start);
   }
   const Vec3 whole = (volume_ - fov) / stride + Vec3::cube(1);
-  const float fill = task.outside_is_lowest ? -std::numeric_limits<float>::infinity() : 0.0F;
+  if (task.outside_kind == OutsideKind::edge) {
+    fill_edges(task.with_margins, starts, task.outside, whole, *executor_);
+    return;
+  }
+  const bool lowest = task.outside_kind == OutsideKind::lowest;
+  const float fill = lowest ? -std::numeric_limits<float>::infinity() : 0.0F;
   fill_outside(task.with_margins, starts, task.outside, whole, fill, *executor_);
 }
 

@@ -46,7 +46,7 @@ class PreparedRung {
   [[nodiscard]] const TensorView& input() const { return input_; }
   [[nodiscard]] const TensorView& output() const { return output_; }
   // Tells a network that pads where the patches of the next pass begin in the framed volume of extent `volume`; both
-  // are counted as in the geometry. Without it nothing is set to zero, as when layers are timed.
+  // are counted as in the geometry. Without it nothing outside is set, as when layers are timed.
   void place(std::span<const Vec3> starts, Vec3 volume);
   // Runs the calls of pass `pass` in order and tells `observer` of each. Passes are run in their order, all those of
   // a window, since they leave values to each other. `cancelled` when `stop` asks for it between two calls.
@@ -82,8 +82,8 @@ class PreparedRung {
     TensorView whole_output;
     int history = -1;         // of its output, complete after this call
     TensorView with_margins;  // its output and, along closed axes, the margins around
-    Border outside;           // of its output, set to zero behind the call
-    bool outside_is_lowest = false;
+    Border outside;    // of its output, set behind the call to what the kind says
+    OutsideKind outside_kind = OutsideKind::zero;
     Reach reach;  // of its output
     int value = 0;
   };

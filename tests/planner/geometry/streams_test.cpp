@@ -153,6 +153,23 @@ TEST(PlannerStreams, NothingReadsWhatAnIdleNodeDidNotWrite) {
               HasSubstr("a patch of 8x8x8 writes less than the period of the strides, 2x2x2"));
 }
 
+// Valid, it reads two planes of earlier steps; with the planes at the border repeated it has no streams across them.
+TEST(PlannerStreams, LinearUpsamplingsAreStreamedWhereNoPlaneIsRepeated) {
+  Network network;
+  network.nodes = {{"down", Pooling{PoolKind::max, Vec3::cube(2), Vec3::cube(2), true}, {0}},
+                   {"up", Upsample{Vec3::cube(2), UpsampleKind::linear}, {1}}};
+  const Result<Geometry> stream = make_geometry(network, {{4, 12, 12}, 1, {}, 0, true});
+  ASSERT_TRUE(stream) << stream.error().message;
+  EXPECT_THAT(stream->histories.read, ElementsAre(0, 2));
+  network.frame = {{2, 0, 0}, {2, 0, 0}};
+  network.nodes[0].outside = {{1, 0, 0}, {1, 0, 0}};
+  network.nodes[0].outside_kind = OutsideKind::edge;
+  EXPECT_FALSE(can_stream(network, {}));
+  EXPECT_THAT(failure_of(network, {{4, 12, 12}, 1, {}, 0, true}),
+              HasSubstr("a linear upsampling reads node down, whose planes at the border are repeated"));
+  EXPECT_TRUE(make_geometry(network, {{4, 12, 12}, 1, {}, 0, true, 1}));
+}
+
 TEST(PlannerStreams, WhatCannotBeStreamedIsRefusedWithTheReason) {
   GeometryChoice choice = stream_of(5);
   EXPECT_THAT(failure_of(chain(), choice), HasSubstr("5 new planes a step; a multiple of the stride 2"));

@@ -50,14 +50,34 @@ TEST(PlannerGraphPasses, WhatMovesBeforeAnUpsamplingReachesAsFarAsItsInput) {
   const Border fine{Vec3::cube(2), Vec3::cube(2)};
   Network network;
   network.f_in = 2;
-  network.nodes = {{"pool", halved(), {0}, {}, false, coarse},
-                   {"up", Upsample{}, {1}, {}, false, fine},
-                   {"act", Activate{relu}, {2}, fine, false, {Vec3::cube(3), Vec3::cube(2)}}};
+  network.nodes = {{"pool", halved(), {0}, {}, OutsideKind::zero, coarse},
+                   {"up", Upsample{}, {1}, {}, OutsideKind::zero, fine},
+                   {"act", Activate{relu}, {2}, fine, OutsideKind::zero, {Vec3::cube(3), Vec3::cube(2)}}};
   const LoadedNetwork folded = fold_and_fuse({network, {}});
   ASSERT_EQ(folded.network.nodes.size(), 3U);
   EXPECT_EQ(folded.network.nodes[1].name, "act");
   EXPECT_EQ(folded.network.nodes[1].beyond, coarse);
   EXPECT_EQ(folded.network.nodes[2].beyond, fine);
+}
+
+// The weights of an interpolation add up to 1; a ReLU of a mean is not the mean of ReLUs.
+TEST(PlannerGraphPasses, OnlyScalesGoBeforeALinearUpsampling) {
+  EXPECT_THAT(passed({{"pool", halved(), {0}},
+                      {"taps", conv(3, 1), {1}},
+                      {"up", Upsample{Vec3::cube(2), UpsampleKind::linear}, {2}},
+                      {"norm", ScaleShift{}, {3}},
+                      {"act", Activate{relu}, {4}}}),
+              ElementsAre("pool: max pool 2, window 2x2x2, stride 2x2x2, strided <- input",
+                          "taps: conv 2 -> 3, k 1x1x1 <- pool", "up: upsample 3, linear, factor 2x2x2 <- taps",
+                          "act: activation 3, relu <- up"));
+}
+
+TEST(PlannerGraphPasses, ASoftmaxStaysBehindALinearUpsampling) {
+  EXPECT_THAT(passed({{"pool", halved(), {0}},
+                      {"up", Upsample{Vec3::cube(2), UpsampleKind::linear}, {1}},
+                      {"soft", Softmax{}, {2}}}),
+              ElementsAre("pool: max pool 2, window 2x2x2, stride 2x2x2, strided <- input",
+                          "up: upsample 2, linear, factor 2x2x2 <- pool", "soft: softmax 2 <- up"));
 }
 
 TEST(PlannerGraphPasses, ChannelsOfAShuffleAreScaledInEachPhase) {

@@ -22,6 +22,14 @@ TEST(PlannerNetworkDescription, WhatIsSetToZeroIsPartOfANode) {
                                    "b: conv 2 -> 1, k 1x3x3 <- a"));
 }
 
+TEST(PlannerNetworkDescription, KindsOfWhatIsOutsideAreTold) {
+  Network network = padded();
+  network.nodes[0].outside_kind = OutsideKind::lowest;
+  EXPECT_THAT(describe(network)[0], testing::EndsWith("outside 0x0x0 and 0x2x2 -infinity"));
+  network.nodes[0].outside_kind = OutsideKind::edge;
+  EXPECT_THAT(describe(network)[0], testing::EndsWith("outside 0x0x0 and 0x2x2 as at the border"));
+}
+
 TEST(PlannerNetworkDescription, FramesTellNetworksApart) {
   Network network = padded();
   network.frame = {{0, 1, 1}, {0, 1, 1}};

@@ -64,5 +64,19 @@ TEST(PlannerNetworkReach, CheckWantsExtentsThatFitEveryBranch) {
   EXPECT_THAT(check(network).error().message, HasSubstr("is a dense pooling in a network with strides of its own"));
 }
 
+// n voxels give 2 (n - 2); the input's field of view and stride grow to what the formula of Reach needs.
+TEST(PlannerNetworkReach, LinearUpsamplingsReadOneVoxelBeside) {
+  const Reach coarse{Vec3::cube(5), Vec3::cube(4)};
+  const Reach fine = reach_after(Upsample{{1, 2, 4}, UpsampleKind::linear}, coarse);
+  EXPECT_EQ(fine.stride, (Vec3{4, 2, 1}));
+  for (int axis = 0; axis < 3; ++axis) {
+    for (const std::int64_t n : {3, 4, 9}) {
+      const std::int64_t factor = axis == 0 ? 1 : axis == 1 ? 2 : 4;
+      const std::int64_t written = axis == 0 ? n : factor * (n - 2);
+      EXPECT_EQ(fine.fov[axis] + fine.stride[axis] * (written - 1), 5 + 4 * (n - 1)) << axis;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace znni

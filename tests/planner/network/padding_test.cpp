@@ -126,7 +126,7 @@ TEST(PlannerPadding, RefusesWhatIsNotDefinedOrNotThereYet) {
   const Network pooled = network_of({conv("a", 3, 0), {"pool", Pooling{}, {1}}});
   EXPECT_THAT(why(pooled, {same(1), {}}), HasSubstr("the output's stride is 2x2x2"));
   const Network act = network_of({{"act", Activate{}, {0}}});
-  EXPECT_THAT(why(act, {same(1)}), HasSubstr("node act pads; convolutions and poolings may"));
+  EXPECT_THAT(why(act, {same(1)}), HasSubstr("node act pads; convolutions, poolings and linear upsamplings may"));
 }
 
 TEST(PlannerPadding, MaxPoolingsReadMinusInfinityOutside) {
@@ -136,9 +136,9 @@ TEST(PlannerPadding, MaxPoolingsReadMinusInfinityOutside) {
   ASSERT_TRUE(valid) << valid.error().message;
   ASSERT_EQ(valid->network.nodes.size(), 3U);
   EXPECT_EQ(valid->network.nodes[0].outside, same(2));
-  EXPECT_TRUE(valid->network.nodes[0].outside_is_lowest);
+  EXPECT_EQ(valid->network.nodes[0].outside_kind, OutsideKind::lowest);
   EXPECT_EQ(valid->network.nodes[1].outside, same(1));
-  EXPECT_FALSE(valid->network.nodes[1].outside_is_lowest);
+  EXPECT_EQ(valid->network.nodes[1].outside_kind, OutsideKind::zero);
 }
 
 TEST(PlannerPadding, MinusInfinityStaysInsideThePooling) {
@@ -154,7 +154,7 @@ TEST(PlannerPadding, MinusInfinityStaysInsideThePooling) {
   const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, plane, line, line, plane});
   ASSERT_TRUE(valid) << valid.error().message;
   EXPECT_EQ(valid->network.nodes[2].outside, same(1));
-  EXPECT_FALSE(valid->network.nodes[2].outside_is_lowest);
+  EXPECT_EQ(valid->network.nodes[2].outside_kind, OutsideKind::zero);
 }
 
 TEST(PlannerPadding, ACropWithZerosOutsideStays) {
@@ -183,8 +183,72 @@ TEST(PlannerPadding, WhatOthersReadAsZeroIsCopiedForAMaxPooling) {
   const LoadedNetwork folded = fold_and_fuse(*valid);
   ASSERT_EQ(folded.network.nodes.size(), 4U) << describe(folded.network)[1];
   EXPECT_EQ(folded.network.nodes[1].operation, Operation(Crop{}));
-  EXPECT_TRUE(folded.network.nodes[1].outside_is_lowest);
-  EXPECT_FALSE(folded.network.nodes[0].outside_is_lowest);
+  EXPECT_EQ(folded.network.nodes[1].outside_kind, OutsideKind::lowest);
+  EXPECT_EQ(folded.network.nodes[0].outside_kind, OutsideKind::zero);
+}
+
+// A convolution, a convolution of stride 2 and a linear upsampling.
+Network interpolated(std::vector<Node> behind = {}) {
+  std::vector<Node> nodes = {{"down", Convolution{2, Vec3::cube(2), Vec3::cube(1), {}, Vec3::cube(2)}, {0}},
+                             {"up", Upsample{Vec3::cube(2), UpsampleKind::linear}, {1}}};
+  nodes.insert(nodes.end(), behind.begin(), behind.end());
+  return network_of(std::move(nodes));
+}
+
+TEST(PlannerPadding, LinearUpsamplingsReadTheVoxelsAtTheBorderAgain) {
+  const Result<LoadedNetwork> valid = without_padding({interpolated(), {}}, {{}, same(1)});
+  ASSERT_TRUE(valid) << valid.error().message;
+  ASSERT_EQ(valid->network.nodes.size(), 2U);
+  EXPECT_EQ(valid->network.frame, same(2));
+  EXPECT_EQ(valid->network.nodes[0].outside, same(1));
+  EXPECT_EQ(valid->network.nodes[0].outside_kind, OutsideKind::edge);
+  EXPECT_TRUE(check(valid->network)) << check(valid->network).error().message;
+  EXPECT_EQ(lost_extent(valid->network), Vec3::cube(1));
+}
+
+TEST(PlannerPadding, LinearUpsamplingsAreValidWithoutPads) {
+  const Result<LoadedNetwork> valid = without_padding({interpolated(), {}}, {{}, {}});
+  ASSERT_TRUE(valid) << valid.error().message;
+  EXPECT_EQ(valid->network.frame, Border{});
+  EXPECT_EQ(valid->network.nodes[0].outside, Border{});
+  EXPECT_EQ(lost_extent(valid->network), Vec3::cube(5));
+  EXPECT_EQ(least_extent(valid->network), Vec3::cube(6));
+}
+
+TEST(PlannerPadding, WhatOthersReadAsZeroIsCopiedForALinearUpsampling) {
+  const Network network = interpolated(
+      {conv("beside", 3, 1), {"up2", Upsample{Vec3::cube(2), UpsampleKind::nearest}, {3}}, {"sum", Add{}, {2, 4}}});
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, same(1), same(1), {}, {}});
+  ASSERT_TRUE(valid) << valid.error().message;
+  const LoadedNetwork folded = fold_and_fuse(*valid);
+  EXPECT_EQ(folded.network.nodes[0].outside_kind, OutsideKind::zero);
+  EXPECT_EQ(folded.network.nodes[0].outside, same(1));
+  EXPECT_EQ(folded.network.nodes[1].operation, Operation(Crop{}));
+  EXPECT_EQ(folded.network.nodes[1].outside, same(1));
+  EXPECT_EQ(folded.network.nodes[1].outside_kind, OutsideKind::edge);
+}
+
+TEST(PlannerPadding, AnIdentityBeforeALinearUpsamplingStaysWhereOthersReadZeros) {
+  const Network network = network_of({{"down", Convolution{2, Vec3::cube(2), Vec3::cube(1), {}, Vec3::cube(2)}, {0}},
+                                      {"same", Activate{}, {1}},
+                                      {"up", Upsample{Vec3::cube(2), UpsampleKind::linear}, {2}},
+                                      conv("beside", 3, 1),
+                                      {"up2", Upsample{Vec3::cube(2), UpsampleKind::nearest}, {4}},
+                                      {"sum", Add{}, {3, 5}}});
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, {}, same(1), same(1), {}, {}});
+  ASSERT_TRUE(valid) << valid.error().message;
+  const LoadedNetwork folded = fold_and_fuse(*valid);
+  EXPECT_EQ(folded.network.nodes[0].outside_kind, OutsideKind::zero);
+  EXPECT_EQ(folded.network.nodes[1].name, "same");
+  EXPECT_EQ(folded.network.nodes[1].outside_kind, OutsideKind::edge);
+}
+
+TEST(PlannerPadding, LinearUpsamplingsPadByOneVoxelWhereTheyInterpolate) {
+  Network network = interpolated();
+  EXPECT_THAT(without_padding({network, {}}, {{}, same(2)}).error().message,
+              HasSubstr("node up upsamples and pads by 2x2x2 and 2x2x2; at most 1x1x1 is right"));
+  std::get<Upsample>(network.nodes[1].operation).kind = UpsampleKind::nearest;
+  EXPECT_THAT(without_padding({network, {}}, {{}, same(1)}).error().message, HasSubstr("at most 0x0x0 is right"));
 }
 
 }  // namespace

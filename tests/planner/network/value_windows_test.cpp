@@ -76,5 +76,17 @@ TEST(PlannerValueWindows, RefusesWhatIsNotDefined) {
   EXPECT_THAT(refusal(network_of({conv("a", 64, 0, 64), conv("b", 65, 1, 65)}), {{}, {}}), HasSubstr("beyond 2^12"));
 }
 
+TEST(PlannerValueWindows, LinearUpsamplingsReadOneVoxelBeside) {
+  const Network network = network_of({conv("down", 2, 0, 2),
+                                      {"up", Upsample{{2, 1, 2}, UpsampleKind::linear}, {1}},
+                                      {"up y", Upsample{{1, 2, 1}, UpsampleKind::nearest}, {2}}});
+  const Border beside{{1, 0, 1}, {1, 0, 1}};
+  const Result<ValueWindows> found = find_windows(network, {{}, beside, {}}, {});
+  ASSERT_TRUE(found) << found.error().message;
+  EXPECT_EQ(found->extents[3], found->extents[0]);
+  EXPECT_EQ(found->values[1].begin, (Vec3{-1, 0, -1}));
+  EXPECT_EQ(found->values[1].end, (found->extents[1] + Vec3{1, 0, 1}));
+}
+
 }  // namespace
 }  // namespace znni

@@ -192,9 +192,25 @@ TEST(NetworkText, StridesAndUpsamplingsAreReadAndWritten) {
     node { upsample { factor: [1, 2, 2] } })");
   EXPECT_EQ(period(network), Vec3::cube(2));
   EXPECT_TRUE(std::get<Pooling>(network.nodes[1].operation).strided);
-  EXPECT_TRUE(network.nodes[0].outside_is_lowest);
+  EXPECT_EQ(network.nodes[0].outside_kind, OutsideKind::lowest);
   EXPECT_EQ(parsed(network_text(network)), network);
   EXPECT_THAT(refusal("node { upsample { } }"), HasSubstr("upsample needs factor"));
+}
+
+TEST(NetworkText, LinearUpsamplingsAreReadAndWritten) {
+  const Network network = parsed(R"(
+    node { conv { f_out: 4 k: 2 stride: 2 } }
+    node { upsample { factor: 2 kind: linear pad_begin: 1 pad_end: 1 } })");
+  EXPECT_EQ(std::get<Upsample>(network.nodes[1].operation).kind, UpsampleKind::linear);
+  EXPECT_EQ(network.nodes[0].outside_kind, OutsideKind::edge);
+  EXPECT_EQ(parsed(network_text(network)), network);
+  const Network valid =
+      parsed("node { conv { f_out: 4 k: 2 stride: 2 } } node { upsample { factor: 2 kind: linear } }");
+  EXPECT_EQ(valid.frame, Border{});
+  EXPECT_EQ(parsed(network_text(valid)), valid);
+  EXPECT_THAT(
+      refusal("frame { begin: 1 } node { conv { f_out: 1 k: 3 } outside_is_lowest: true outside_is_edge: true }"),
+      HasSubstr("has outside_is_lowest and outside_is_edge; one of them is right"));
 }
 
 TEST(NetworkText, PadsBecomeAFrame) {

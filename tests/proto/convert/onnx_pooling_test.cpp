@@ -96,7 +96,7 @@ TEST(OnnxPooling, PadsOfAMaxPoolingNeverWin) {
   EXPECT_EQ(loaded.network.frame, (Border{{0, 1, 1}, {0, 0, 1}}));
   EXPECT_EQ(loaded.network.nodes[0].operation, Operation(Crop{}));  // a copy of the input
   EXPECT_EQ(loaded.network.nodes[0].outside, loaded.network.frame);
-  EXPECT_TRUE(loaded.network.nodes[0].outside_is_lowest);
+  EXPECT_EQ(loaded.network.nodes[0].outside_kind, OutsideKind::lowest);
 }
 
 // Where extents divide, rounding up is rounding down; a U-Net's volumes are those.

@@ -38,6 +38,36 @@ class Outside : public testing::TestWithParam<Layout> {
     }
   }
 
+  // Each voxel as at the nearest place inside, of a tensor that was made of the places themselves.
+  void expect_repeated(const Shape5& shape, const std::vector<Vec3>& starts, const Border& border, Vec3 whole) {
+    const Format format{ElementType::f32, GetParam()};
+    const Strides strides = dense_strides(shape, format);
+    std::vector<float> memory(static_cast<std::size_t>(strides.S * shape.S));
+    const TensorView view = dense_view(memory.data(), shape, format);
+    const auto place = [&](std::int64_t j, Vec3 at) {
+      return static_cast<float>((at.z * 64 + at.y) * 64 + at.x + 1) + static_cast<float>(j) / 32.0F;
+    };
+    const auto for_each = [&](const auto& body) {
+      for (std::int64_t i = 0; i < elements(shape); ++i) {
+        const std::int64_t v = i % voxels(shape.n);
+        const std::int64_t image = i / voxels(shape.n);
+        body(image / shape.f, image % shape.f,
+             Vec3{v / (shape.n.y * shape.n.x), v / shape.n.x % shape.n.y, v % shape.n.x});
+      }
+    };
+    for_each([&](std::int64_t s, std::int64_t j, Vec3 v) {
+      view.at(s, j, v) = place(j, starts[static_cast<std::size_t>(s)] + v);
+    });
+    fill_edges(view, starts, border, whole, device_->executor());
+    for_each([&](std::int64_t s, std::int64_t j, Vec3 v) {
+      const Vec3 start = starts[static_cast<std::size_t>(s)];
+      const Vec3 first = max(border.begin, start);
+      const Vec3 last = min(whole - border.end, start + shape.n) - Vec3::cube(1);
+      const float expected = covers(last, first) ? place(j, max(first, min(last, start + v))) : 0.0F;
+      ASSERT_EQ(view.at(s, j, v), expected) << to_string(start + v) << " of image " << j << " of " << s;
+    });
+  }
+
   std::unique_ptr<Device> device_;
 };
 
@@ -50,6 +80,21 @@ TEST_P(Outside, IsFilledAndNothingElse) {
     for (std::int64_t s = 0; s < shape.S; ++s) starts.push_back(random.vec3(-3, 9));
     expect_filled_outside(shape, starts, border, border.begin + border.end + random.vec3(1, 9));
   }
+}
+
+TEST_P(Outside, TakesTheNearestVoxelInside) {
+  Random random(test::base_seed());
+  for (int i = 0; i < test::case_count(40); ++i) {
+    const Shape5 shape{random.integer(1, 3), random.integer(1, 20), random.vec3(1, 7)};
+    const Border border{random.vec3(0, 3), random.vec3(0, 3)};
+    std::vector<Vec3> starts;
+    for (std::int64_t s = 0; s < shape.S; ++s) starts.push_back(random.vec3(0, 9));
+    expect_repeated(shape, starts, border, border.begin + border.end + random.vec3(1, 9));
+  }
+}
+
+TEST_P(Outside, WhereNoVoxelIsInsideAllAreZero) {
+  expect_repeated({2, 3, {2, 3, 4}}, {{0, 0, 0}, {0, 0, 60}}, {{5, 1, 1}, {1, 1, 1}}, Vec3::cube(9));
 }
 
 TEST_P(Outside, AllOfAPatchBeyondTheVolumeIsFilled) {

@@ -118,6 +118,20 @@ Values within(const Shape5& shape, const Values& values, const Border& pads, dou
   return out;
 }
 
+// The values within `pads` of the nearest of them.
+Values repeated(const Shape5& shape, const Values& values, const Border& pads) {
+  const Vec3 n = shape.n + pads.begin + pads.end;
+  Values out;
+  for (std::int64_t i = 0; i < shape.f * voxels(n); ++i) {
+    const Vec3 place{i / (n.y * n.x) % n.z, i / n.x % n.y, i % n.x};
+    const Vec3 from = max(Vec3{}, min(place - pads.begin, shape.n - Vec3::cube(1)));
+    const std::int64_t image = i / voxels(n);
+    out.push_back(
+        values[static_cast<std::size_t>(((image * shape.n.z + from.z) * shape.n.y + from.y) * shape.n.x + from.x)]);
+  }
+  return out;
+}
+
 // The first voxels along each axis.
 Values cut_to(const Shape5& shape, const Shape5& whole, const Values& values) {
   Values out;
@@ -161,7 +175,9 @@ Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const Values& volume) 
     const auto* pool = std::get_if<Pooling>(&node.operation);
     const bool is_max = pool != nullptr && pool->kind == PoolKind::max;
     const double fill = is_max ? -std::numeric_limits<double>::infinity() : 0.0;
-    inputs.front() = within(in.front(), inputs.front(), padded.pads[i], fill);
+    const bool repeats = std::holds_alternative<Upsample>(node.operation);
+    inputs.front() = repeats ? repeated(in.front(), inputs.front(), padded.pads[i])
+                             : within(in.front(), inputs.front(), padded.pads[i], fill);
     in.front().n = in.front().n + padded.pads[i].begin + padded.pads[i].end;
     const LayerProblem problem = plain_problem(node.operation, in);
     if (pool != nullptr) inputs.front() = cut_to(input_shape(problem, 0), in.front(), inputs.front());

@@ -24,7 +24,7 @@ struct PaddedNetwork {
 [[nodiscard]] PaddedNetwork random_padded_network(Random& random);
 
 // The network's output for a volume [f_in][n] in float64: each node that pads reads its input with zeros around it, or,
-// a max pooling, with -infinity.
+// a max pooling, with -infinity, or, an upsampling, with the voxels at the border again.
 [[nodiscard]] oracle::Values padded_oracle(const PaddedNetwork& padded, Vec3 n, const oracle::Values& volume);
 
 // Returns the network without padding; with nodes folded and fused if it is `fused`.

@@ -12,7 +12,7 @@ constexpr std::int64_t nominal = 36 * 10;
 
 class StridedGrower {
  public:
-  StridedGrower(Random& random, bool valid) : random_(random), valid_(valid) {
+  StridedGrower(Random& random, bool valid, bool linear) : random_(random), valid_(valid), linear_(linear) {
     net_.network.name = "strided";
     net_.network.f_in = random.integer(1, 3);
     net_.declared = valid ? Vec3::cube(nominal) + random.vec3(0, 5) : Vec3{};
@@ -89,7 +89,19 @@ class StridedGrower {
     }
   }
 
+  // With the voxels at the border repeated, or, of some valid networks, without.
+  void interpolate(Vec3 factor) {
+    const Vec3 window = upsampling_window(UpsampleKind::linear, factor);
+    const Vec3 beside = valid_ && random_.chance(0.3) ? Vec3{} : (window - Vec3::cube(1)) / Vec3::cube(2);
+    const Vec3 n = (extent(last_) + beside + beside - window + Vec3::cube(1)) * factor;
+    add("linear", Upsample{factor, UpsampleKind::linear}, {last_}, n, {beside, beside});
+  }
+
   void up(Vec3 factor) {
+    if (linear_ && random_.chance(0.7)) {
+      interpolate(factor);
+      return;
+    }
     if (random_.chance(0.4)) {
       add("nearest", Upsample{factor, UpsampleKind::nearest}, {last_}, extent(last_) * factor);
       return;
@@ -127,18 +139,27 @@ class StridedGrower {
 
   Random& random_;
   bool valid_;
+  bool linear_;
   PaddedNetwork net_;
   std::vector<Vec3> extents_;  // per value
   int last_ = 0;
 };
 
+bool interpolates(const Network& network) {
+  return std::any_of(network.nodes.begin(), network.nodes.end(), [](const Node& node) {
+    const auto* up = std::get_if<Upsample>(&node.operation);
+    return up != nullptr && up->kind == UpsampleKind::linear;
+  });
+}
+
 }  // namespace
 
-PaddedNetwork random_strided_network(Random& random, bool valid) {
+PaddedNetwork random_strided_network(Random& random, bool valid, bool linear) {
   for (;;) {
-    StridedGrower grower(random, valid);
+    StridedGrower grower(random, valid, linear);
     if (!grower.level(random.integer(1, 2))) continue;
     PaddedNetwork net = grower.finish();
+    if (linear && !interpolates(net.network)) continue;
     const Result<LoadedNetwork> sound = without_padding({net.network, {}}, net.pads, net.declared);
     // Padding may make the output larger than the volume, and a network may end in one that is.
     if (sound && check(sound->network)) return net;

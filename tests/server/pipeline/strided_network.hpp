@@ -6,8 +6,9 @@
 namespace znni::test {
 
 // One or two levels: convolutions, then a max or average pooling, padded or not, or a strided convolution; the level
-// below; then nearest neighbours or a transposed convolution, and a concatenation or an addition of what the level had.
-// Kernels of 1 to 3, factors of 1 to 3 along each axis. `valid`: nothing pads, and skips are cropped to the middle.
-[[nodiscard]] PaddedNetwork random_strided_network(Random& random, bool valid);
+// below; then nearest neighbours, linear interpolation (in networks that are `linear`, in some places at least) or a
+// transposed convolution, and a concatenation or an addition of what the level had. Kernels of 1 to 3, factors of 1 to
+// 3 along each axis. `valid`: nothing pads, and skips are cropped to the middle.
+[[nodiscard]] PaddedNetwork random_strided_network(Random& random, bool valid, bool linear = false);
 
 }  // namespace znni::test

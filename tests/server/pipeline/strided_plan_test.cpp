@@ -32,37 +32,42 @@ class StridedPlan : public testing::Test {
     device_ = cpu::backend().open(cpu::describe_cpu(2), std::int64_t{1} << 31, 0, 0).value();
   }
 
+  // Searches plans of random networks and compares what they give.
+  void expect_definition(bool linear) {
+    int ran = 0;
+    for (int i = 0; i < test::case_count(12); ++i) {
+      const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+      Random random(seed);
+      const PaddedNetwork net = test::random_strided_network(random, i % 3 == 2, linear);
+      const LoadedNetwork valid = valid_form(net, random.chance(0.7));
+      SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
+      SearchOptions options;
+      options.memory_limit = std::int64_t{1} << random.integer(21, 27);
+      options.most_extent = 80;
+      const Result<Plan> plan = search(valid.network, device_->spec(), catalogue_, *costs_, options);
+      if (!plan) {
+        EXPECT_EQ(plan.error().code, ErrorCode::over_budget) << plan.error().message;
+        continue;
+      }
+      const Result<std::unique_ptr<Engine>> engine =
+          Engine::open(valid.network, valid.weights, *plan, catalogue_, *device_);
+      ASSERT_TRUE(engine) << engine.error().message;
+      const Vec3 n = random_extent(valid.network, random);
+      EXPECT_LE(error_of(**engine, net, n, random), 1e-5) << to_string(n);
+      ++ran;
+      if (HasFailure()) return;
+    }
+    EXPECT_GE(ran, test::case_count(12) / 2);
+  }
+
   Catalogue catalogue_;
   std::unique_ptr<Device> device_;
+  std::unique_ptr<CostSource> costs_ = modelled_costs();
 };
 
-TEST_F(StridedPlan, SearchedPlansEqualTheDefinition) {
-  int ran = 0;
-  for (int i = 0; i < test::case_count(12); ++i) {
-    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
-    Random random(seed);
-    const PaddedNetwork net = test::random_strided_network(random, i % 3 == 2);
-    const LoadedNetwork valid = valid_form(net, random.chance(0.7));
-    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
-    SearchOptions options;
-    options.memory_limit = std::int64_t{1} << random.integer(21, 27);
-    options.most_extent = 80;
-    const std::unique_ptr<CostSource> costs = modelled_costs();
-    const Result<Plan> plan = search(valid.network, device_->spec(), catalogue_, *costs, options);
-    if (!plan) {
-      EXPECT_EQ(plan.error().code, ErrorCode::over_budget) << plan.error().message;
-      continue;
-    }
-    const Result<std::unique_ptr<Engine>> engine =
-        Engine::open(valid.network, valid.weights, *plan, catalogue_, *device_);
-    ASSERT_TRUE(engine) << engine.error().message;
-    const Vec3 n = random_extent(valid.network, random);
-    EXPECT_LE(error_of(**engine, net, n, random), 1e-5) << to_string(n);
-    ++ran;
-    if (HasFailure()) return;
-  }
-  EXPECT_GE(ran, test::case_count(12) / 2);
-}
+TEST_F(StridedPlan, SearchedPlansEqualTheDefinition) { expect_definition(false); }
+
+TEST_F(StridedPlan, SearchedPlansOfLinearUpsamplingsEqualTheDefinition) { expect_definition(true); }
 
 // Patches and streams on primitives that are the oracle itself.
 TEST(StridedNetworks, EqualTheirDefinitionInAnyPatchesAndStreams) {
@@ -91,6 +96,50 @@ TEST(StridedNetworks, EqualTheirDefinitionInAnyPatchesAndStreams) {
   EXPECT_GE(streams, test::case_count(30) / 4);
 }
 
+// Networks that interpolate, in patches; along an axis where they repeat no planes, in streams, too.
+TEST(StridedNetworks, OfLinearUpsamplingsEqualTheirDefinitionInAnyPatches) {
+  int streams = 0;
+  for (int i = 0; i < test::case_count(40); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    Random random(seed);
+    const PaddedNetwork net = test::random_strided_network(random, i % 3 == 2, true);
+    const LoadedNetwork valid = valid_form(net, random.chance(0.5));
+    GeometryChoice choice = test::random_choice(valid.network, random, random.integer(1, 2), 2);
+    if (const auto stream = test::random_stream(valid.network, random, 2)) {
+      choice = *stream;
+      ++streams;
+    }
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + in_words(valid.network));
+    EngineBench made = test::open_bench(valid.network, {choice});
+    Result<std::unique_ptr<Engine>> engine =
+        Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device);
+    ASSERT_TRUE(engine) << engine.error().message;
+    const Vec3 n = random_extent(valid.network, random);
+    EXPECT_LE(error_of(**engine, net, n, random), 1e-5) << to_string(n);
+    if (HasFailure()) return;
+  }
+  EXPECT_GE(streams, test::case_count(40) / 20);
+}
+
+TEST(StridedNetworks, OfLinearUpsamplingsAreNotExactWhereTheBorderIsNotRepeated) {
+  Random random(test::base_seed());
+  int wrong = 0;
+  for (int i = 0; i < 10; ++i) {
+    const PaddedNetwork net = test::random_strided_network(random, false, true);
+    LoadedNetwork valid = valid_form(net, false);
+    for (Node& node : valid.network.nodes) {
+      if (node.outside_kind == OutsideKind::edge) node.outside_kind = OutsideKind::zero;
+    }
+    EngineBench made = test::open_bench(valid.network, {test::random_choice(valid.network, random, 1, 1)});
+    const Result<std::unique_ptr<Engine>> engine =
+        Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device);
+    ASSERT_TRUE(engine) << engine.error().message;
+    const double error = error_of(**engine, net, random_extent(valid.network, random), random);
+    wrong += error > 1e-3 ? 1 : 0;
+  }
+  EXPECT_GE(wrong, 5);
+}
+
 TEST(StridedNetworks, AreNotExactWhereTheBorderIsNotFilled) {
   Random random(test::base_seed());
   int wrong = 0;
@@ -99,7 +148,7 @@ TEST(StridedNetworks, AreNotExactWhereTheBorderIsNotFilled) {
     LoadedNetwork valid = valid_form(net, false);
     for (Node& node : valid.network.nodes) {
       node.outside = {};
-      node.outside_is_lowest = false;
+      node.outside_kind = OutsideKind::zero;
     }
     EngineBench made = test::open_bench(valid.network, {test::random_choice(valid.network, random, 1, 1)});
     const Result<std::unique_ptr<Engine>> engine =
