@@ -28,6 +28,8 @@ Vec3 declared_extent(const onnx::ValueInfoProto& input, int rank) {
 Vec3 extent_after(const Operation& operation, Vec3 n) {
   Vec3 lost;
   Vec3 stride = Vec3::cube(1);
+  const auto* up = std::get_if<Upsample>(&operation);
+  if (up != nullptr) lost = upsampling_window(up->kind, up->factor) - stride;
   if (const auto* conv = std::get_if<Convolution>(&operation)) {
     lost = dilated(conv->k, conv->dilation) - stride;
     stride = conv->stride;
@@ -40,7 +42,7 @@ Vec3 extent_after(const Operation& operation, Vec3 n) {
   for (int axis = 0; axis < 3; ++axis) {
     n[axis] = n[axis] > lost[axis] ? (n[axis] - lost[axis] - 1) / stride[axis] + 1 : 0;
   }
-  if (const auto* up = std::get_if<Upsample>(&operation)) n = n * up->factor;
+  if (up != nullptr) n = n * up->factor;
   // Far beyond any volume: as if the file had left it open.
   for (int axis = 0; axis < 3; ++axis) n[axis] = n[axis] > std::int64_t{1} << 40 ? 0 : n[axis];
   return n;

@@ -66,7 +66,6 @@ Result<std::vector<double>> scales_of_sizes(const OnnxNode& node, const OnnxBuil
 
 // Each voxel of the output takes floor(v / factor), whatever the rounding, in the forms that exporters write.
 Result<void> check_nearest(const OnnxAttributes& attributes, Vec3 factor) {
-  if (Result<void> mode = require_text(attributes, "mode", "nearest", "nearest"); !mode) return mode;
   const Result<std::string> coordinates = attributes.text("coordinate_transformation_mode", "half_pixel");
   if (!coordinates) return coordinates.error();
   const Result<std::string> rounding = attributes.text("nearest_mode", "round_prefer_floor");
@@ -81,12 +80,38 @@ Result<void> check_nearest(const OnnxAttributes& attributes, Vec3 factor) {
                      " is not supported; only asymmetric with floor, half_pixel with " + "round_prefer_floor");
 }
 
-Result<void> append_nearest(const OnnxNode& node, OnnxBuilder& builder, int value, Vec3 factor) {
-  if (factor == Vec3::cube(1)) {
-    builder.alias(node.proto, value);
-  } else {
-    builder.append(node.proto, Upsample{factor, UpsampleKind::nearest}, {value}, builder.images(value));
+// The weights of aligned corners depend on the extent of the volume, so no patch could be exact.
+Result<void> check_linear(const OnnxAttributes& attributes) {
+  const Result<std::string> coordinates = attributes.text("coordinate_transformation_mode", "half_pixel");
+  if (!coordinates) return coordinates.error();
+  if (*coordinates == "half_pixel" || *coordinates == "pytorch_half_pixel") return {};
+  const bool aligned = *coordinates == "align_corners";
+  return unsupported("coordinate_transformation_mode = " + in_quotes(*coordinates) +
+                     " with mode = 'linear' is not supported" +
+                     (aligned ? ", as its weights change with the volume's extent" : "") +
+                     "; only half_pixel (PyTorch: align_corners=False)");
+}
+
+Result<UpsampleKind> kind_of(const OnnxAttributes& attributes, Vec3 factor) {
+  const Result<std::string> mode = attributes.text("mode", "nearest");
+  if (!mode) return mode.error();
+  if (*mode != "nearest" && *mode != "linear") {
+    return unsupported("mode = " + in_quotes(*mode) + " is not supported; only nearest, linear");
   }
+  const bool interpolates = *mode == "linear";
+  const Result<void> sound = interpolates ? check_linear(attributes) : check_nearest(attributes, factor);
+  if (!sound) return sound.error();
+  return interpolates ? UpsampleKind::linear : UpsampleKind::nearest;
+}
+
+Result<void> append_upsampling(const OnnxNode& node, OnnxBuilder& builder, int value, const Upsample& up) {
+  if (up.factor == Vec3::cube(1)) {
+    builder.alias(node.proto, value);
+    return {};
+  }
+  // The voxels at the border are their own neighbours.
+  const Vec3 beside = (upsampling_window(up.kind, up.factor) - Vec3::cube(1)) / Vec3::cube(2);
+  builder.append(node.proto, up, {value}, builder.images(value), {}, {beside, beside});
   return {};
 }
 
@@ -107,8 +132,9 @@ Result<void> convert_resize(const OnnxNode& node, OnnxBuilder& builder) {
   if (!scales) return scales.error();
   const Result<Vec3> factor = factor_of(*scales, builder.rank());
   if (!factor) return factor.error();
-  if (Result<void> nearest = check_nearest(node.attributes, *factor); !nearest) return nearest;
-  return append_nearest(node, builder, *value, *factor);
+  const Result<UpsampleKind> kind = kind_of(node.attributes, *factor);
+  if (!kind) return kind.error();
+  return append_upsampling(node, builder, *value, {*factor, *kind});
 }
 
 Result<void> convert_upsample(const OnnxNode& node, OnnxBuilder& builder) {
@@ -119,7 +145,7 @@ Result<void> convert_upsample(const OnnxNode& node, OnnxBuilder& builder) {
   if (!scales) return scales.error();
   const Result<Vec3> factor = factor_of(*scales, builder.rank());
   if (!factor) return factor.error();
-  return append_nearest(node, builder, *value, *factor);
+  return append_upsampling(node, builder, *value, {*factor, UpsampleKind::nearest});
 }
 
 }  // namespace znni

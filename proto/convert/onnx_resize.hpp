@@ -1,4 +1,5 @@
-// ONNX Resize and Upsample: nearest neighbours by whole factors, which are constants.
+// ONNX Resize and Upsample by whole factors, which are constants: nearest neighbours, and of Resize linear
+// interpolation between the centres of voxels.
 #pragma once
 
 #include "proto/convert/onnx_operators.hpp"

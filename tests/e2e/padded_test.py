@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from harness import ZNNID, Daemon
 
 ZNNI = ZNNID.parent / "znni"
-PERIODIC = ("unet", "strided", "nearest")
+PERIODIC = ("unet", "strided", "nearest", "linear")
 
 
 class Graph:
@@ -140,6 +140,22 @@ def nearest():
     return graph.model(graph.conv(graph.add("Add", [skip, up], 5), 2))
 
 
+def linear():
+    """Two linear upsamplings, one of y and x alone; what they read is padded with zeros for others; period 4 of y, x."""
+    graph, skips, last = Graph(7, 1), [], "input"
+    for stride in (2, [1, 2, 2]):
+        last = graph.normalised(graph.conv(last, 4))
+        skips.append(last)
+        strides = stride if isinstance(stride, list) else [stride] * 3
+        last = graph.add("MaxPool", [last], 4, kernel_shape=strides, strides=strides)
+    for name, scales in (("scales0", [1, 1, 1, 2, 2]), ("scales1", [1, 1, 2, 2, 2])):
+        graph.tensors.append(numpy_helper.from_array(np.array(scales, np.float32), name))
+        low = graph.add("Add", [last, graph.conv(last, 4)], 4)
+        up = graph.add("Resize", [low, "", name], 4, mode="linear", coordinate_transformation_mode="half_pixel")
+        last = graph.normalised(graph.conv(graph.add("Add", [up, skips.pop()], 4), 4))
+    return graph.model(graph.conv(last, 2, (1, 1, 1)))
+
+
 def expected(model, volume):
     """ONNX Runtime's output, float32."""
     options = onnxruntime.SessionOptions()
@@ -157,13 +173,13 @@ def infer(client, name, volume):
 
 
 class PaddedTest(unittest.TestCase):
-    """A daemon with six nets, in memory for patches much smaller than the volumes."""
+    """A daemon with seven nets, in memory for patches much smaller than the volumes."""
 
     @classmethod
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.models = {"meshnet": meshnet(), "residual": residual(), "uneven": uneven(), "unet": unet(),
-                      "strided": strided(), "nearest": nearest()}
+                      "strided": strided(), "nearest": nearest(), "linear": linear()}
         for name, model in cls.models.items():
             folder = pathlib.Path(cls.folder.name) / "models" / name / "1"
             folder.mkdir(parents=True)
@@ -199,7 +215,7 @@ class PaddedTest(unittest.TestCase):
         volume = rng.standard_normal((92, 72, 80), np.float32)
         folder = pathlib.Path(self.folder.name)
         np.save(folder / "in.npy", volume)
-        for name in ("meshnet", "uneven", "unet", "nearest"):
+        for name in ("meshnet", "uneven", "unet", "nearest", "linear"):
             out = folder / f"{name}.npy"
             subprocess.run([ZNNI, "infer", "-m", name, "-i", folder / "in.npy", "-o", out, "--server",
                             self.daemon.url], check=True, capture_output=True)

@@ -73,6 +73,39 @@ TEST(OnnxResize, SizesOfDeclaredExtentsAreFactors) {
   EXPECT_EQ(model.read().network.nodes[1].operation, Operation(Upsample{{1, 2, 4}, UpsampleKind::nearest}));
 }
 
+TEST(OnnxResize, LinearInterpolationRepeatsTheBorder) {
+  OnnxModel model;
+  onnx::NodeProto& resize = add_resize(model);
+  resize.clear_attribute();
+  test::set_text(resize, "mode", "linear");
+  const LoadedNetwork loaded = model.read();
+  ASSERT_EQ(loaded.network.nodes.size(), 2U);
+  EXPECT_EQ(loaded.network.nodes[1].operation, Operation(Upsample{{1, 2, 4}, UpsampleKind::linear}));
+  EXPECT_EQ(loaded.network.nodes[0].outside, (Border{{0, 1, 1}, {0, 1, 1}}));
+  EXPECT_EQ(loaded.network.nodes[0].outside_kind, OutsideKind::edge);
+  EXPECT_EQ(loaded.network.frame, (Border{{0, 2, 4}, {0, 2, 4}}));
+}
+
+TEST(OnnxResize, LinearInterpolationIsBetweenCentresAlone) {
+  EXPECT_EQ(refusal_with([](auto& resize) {
+              test::set_text(resize, "mode", "linear");
+              test::set_text(resize, "coordinate_transformation_mode", "pytorch_half_pixel");
+            }),
+            "");
+  EXPECT_THAT(
+      refusal_with([](auto& resize) {
+        test::set_text(resize, "mode", "linear");
+        test::set_text(resize, "coordinate_transformation_mode", "align_corners");
+      }),
+      HasSubstr("coordinate_transformation_mode = 'align_corners' with mode = 'linear' is not supported, as its "
+                "weights change with the volume's extent; only half_pixel"));
+  EXPECT_THAT(refusal_with([](auto& resize) {
+                test::set_text(resize, "mode", "linear");
+                test::set_text(resize, "coordinate_transformation_mode", "asymmetric");
+              }),
+              HasSubstr("'asymmetric' with mode = 'linear' is not supported; only half_pixel"));
+}
+
 TEST(OnnxResize, Refusals) {
   EXPECT_THAT(refusal_with([](auto& resize) { test::set_text(resize, "mode", "cubic"); }),
               HasSubstr("mode = 'cubic' is not supported"));
@@ -92,6 +125,8 @@ TEST(OnnxResize, UpsampleOfOldSetsIsTheSame) {
   model.node("Upsample", {"low", "scales"}, {"out"});
   EXPECT_EQ(model.output("out").read().network.nodes[1].operation,
             Operation(Upsample{Vec3::cube(2), UpsampleKind::nearest}));
+  test::set_text(*model.proto.mutable_graph()->mutable_node(1), "mode", "linear");
+  EXPECT_THAT(model.refusal(), HasSubstr("mode = 'linear' is not supported; only nearest"));
 }
 
 }  // namespace
