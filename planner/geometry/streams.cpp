@@ -28,24 +28,6 @@ int refused_pooling(const Network& network, const std::vector<PoolingMode>& mode
   return -1;
 }
 
-// Returns the first node whose planes beyond the volume are copies of planes that come in other steps, or -1.
-int node_with_edges(const Network& network) {
-  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
-    const Node& node = network.nodes[i];
-    const bool beyond = node.outside.begin.z > 0 || node.outside.end.z > 0;
-    if (beyond && node.outside_kind == OutsideKind::edge) return static_cast<int>(i);
-  }
-  return -1;
-}
-
-Result<void> check_stream(const Network& network, const GeometryChoice& choice) {
-  if (Result<void> sound = check_edges(network); !sound) return sound;
-  if (const int pooling = refused_pooling(network, choice.modes); pooling >= 0) {
-    return unfit("node " + network.nodes[index(pooling)].name + " does not make all its fragments of one window");
-  }
-  return {};
-}
-
 // Planes of its first input that a node reads before the new ones; below 0, new ones that it passes over.
 std::int64_t planes_before(const Node& node) {
   if (const auto* conv = std::get_if<Convolution>(&node.operation)) {
@@ -58,6 +40,31 @@ std::int64_t planes_before(const Node& node) {
   // Only what it takes away behind: the planes before have gone by.
   if (const auto* crop = std::get_if<Crop>(&node.operation)) return crop->end.z;
   return 0;
+}
+
+// The first node that repeats planes at the border of which no reader keeps any, or -1: a plane and its copies may come
+// in different steps.
+int forgotten_edges(const Network& network) {
+  std::vector<std::int64_t> read;
+  for (const Node& node : network.nodes) read.push_back(planes_before(node));
+  const std::vector<std::int64_t> kept = kept_planes(network, read);
+  for (std::size_t i = 0; i < network.nodes.size(); ++i) {
+    const Node& node = network.nodes[i];
+    const bool beyond = node.outside.begin.z > 0 || node.outside.end.z > 0;
+    if (beyond && node.outside_kind == OutsideKind::edge && kept[i + 1] == 0) return static_cast<int>(i);
+  }
+  return -1;
+}
+
+Result<void> check_stream(const Network& network, const GeometryChoice& choice) {
+  if (const int node = forgotten_edges(network); node >= 0) {
+    return unfit("node " + network.nodes[index(node)].name +
+                 " repeats planes at the border, and what reads it keeps none of them");
+  }
+  if (const int pooling = refused_pooling(network, choice.modes); pooling >= 0) {
+    return unfit("node " + network.nodes[index(pooling)].name + " does not make all its fragments of one window");
+  }
+  return {};
 }
 
 // The head reads what all its nodes together need, of the input; between them nothing is kept.
@@ -106,13 +113,6 @@ std::vector<std::int64_t> kept_planes(const Network& network, const std::vector<
   return kept;
 }
 
-Result<void> check_edges(const Network& network) {
-  const int node = node_with_edges(network);
-  if (node < 0) return {};
-  return unfit("a linear upsampling reads node " + network.nodes[index(node)].name +
-               ", whose planes at the border are repeated and come in other steps");
-}
-
 Result<void> check_new_planes(std::int64_t planes, std::int64_t stride) {
   if (planes % stride == 0) return {};
   return unfit(std::to_string(planes) + " new planes a step; a multiple of the stride " + std::to_string(stride) +
@@ -134,7 +134,7 @@ std::int64_t turns_of(const GeometryChoice& choice) {
 }
 
 bool can_stream(const Network& network, const std::vector<PoolingMode>& modes) {
-  return refused_pooling(network, modes) < 0 && node_with_edges(network) < 0;
+  return refused_pooling(network, modes) < 0 && forgotten_edges(network) < 0;
 }
 
 }  // namespace znni

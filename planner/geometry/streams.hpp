@@ -20,15 +20,13 @@ namespace znni {
 [[nodiscard]] Histories no_histories(const Network& network);
 
 // For choice.streamed; no_histories() otherwise. The same for every extent. `unsupported` where a pooling of a stride
-// along z keeps one offset or makes its groups anew along z: another step would begin elsewhere; and where
-// check_edges() fails. Requires as many modes as the network has poolings.
+// along z keeps one offset or makes its groups anew along z: another step would begin elsewhere; and where a node
+// repeats planes at the border that no reader keeps. Requires as many modes as the network has poolings.
 [[nodiscard]] Result<Histories> make_histories(const Network& network, const GeometryChoice& choice);
 
 // Per value: what the node that reads most of its planes before the new ones wants; `read`: per node.
 [[nodiscard]] std::vector<std::int64_t> kept_planes(const Network& network, const std::vector<std::int64_t>& read);
 
-// Fails with `unsupported` where a linear upsampling pads along z: the planes that it repeats come in other steps.
-[[nodiscard]] Result<void> check_edges(const Network& network);
 // Whether each step can bring so many new planes; `stride`: of all poolings together along z.
 [[nodiscard]] Result<void> check_new_planes(std::int64_t planes, std::int64_t stride);
 // Whether the modes alone allow a stream.

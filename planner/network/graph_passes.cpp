@@ -139,6 +139,17 @@ bool goes_before(const Operation& operation, const Upsample& up) {
   return std::holds_alternative<Activate>(operation) && up.kind != UpsampleKind::linear;
 }
 
+// What a linear upsampling reads repeats the voxels at the border: what it reads now, no longer what it read before.
+void move_edges(Network& network, int producer) {
+  Node& moved = network.nodes[index(producer)];
+  const int read = moved.inputs.front();
+  if (read == 0) return;
+  Node& before = network.nodes[index(read - 1)];
+  if (before.outside_kind != OutsideKind::edge) return;
+  moved.outside = std::exchange(before.outside, {});
+  moved.outside_kind = std::exchange(before.outside_kind, OutsideKind::zero);
+}
+
 // Before an upsampling there are fewer voxels, or a convolution that takes the node in.
 bool move_before_upsample(LoadedNetwork& loaded, int node) {
   std::vector<Node>& nodes = loaded.network.nodes;
@@ -154,6 +165,7 @@ bool move_before_upsample(LoadedNetwork& loaded, int node) {
   nodes[index(node)].beyond = producer->beyond;
   const int source = producer->inputs.front();
   producer->beyond = source == 0 ? loaded.network.frame : nodes[index(source - 1)].beyond;
+  move_edges(loaded.network, static_cast<int>(producer - nodes.data()));
   if (loaded.weights.empty()) return true;
   NodeWeights& own = loaded.weights[index(node)];
   std::swap(own, loaded.weights[index(static_cast<int>(producer - nodes.data()))]);

@@ -5,7 +5,6 @@
 #include <map>
 
 #include "planner/base/text_table.hpp"
-#include "planner/geometry/streams.hpp"
 #include "planner/network/exchange.hpp"
 #include "planner/plan/pairs.hpp"
 #include "planner/plan/summary.hpp"
@@ -45,19 +44,6 @@ std::string closed_text(const GeometryChoice& choice) {
   if (choice.closed == Vec3{}) return "";
   return "closed     along " + axes_text(exchanged(choice.closed, choice.axis)) +
          ": the patch has the whole volume, and computes nothing beyond its border\n";
-}
-
-// Returns the note for axes along which no stream was tried.
-std::string unstreamed_text(const Network& network) {
-  if (network.spatial_rank < 3) return "";
-  std::string axes;
-  for (int axis = 0; axis < 3; ++axis) {
-    if (check_edges(exchanged(network, axis))) continue;
-    axes += (axes.empty() ? "" : ", ") + std::string(axis_name(axis));
-  }
-  if (axes.empty()) return "";
-  return "note       no streams along " + axes +
-         ": a linear upsampling repeats planes at the border of the volume, which come in other steps\n";
 }
 
 std::string passes_text(const Geometry& geometry) {
@@ -253,8 +239,8 @@ std::string explain(const Network& network, const Plan& plan, const PlanReport& 
   return network_text(network) + "device     " + plan.key.device + ", strategy " + plan.key.strategy + ", precision " +
          std::string(to_string(plan.key.precision)) + "\n" + pins_text(plan) + patch_text(network, plan, report) +
          sockets_text(plan, log) + "memory     " + memory_text(plan) + "\n" + places_text(report) +
-         considered_text(report, log) + unstreamed_text(network) + nodes_table(report, log) +
-         refusals_text(network, log) + runners_text(chosen, log) + too_large_text(chosen, log);
+         considered_text(report, log) + nodes_table(report, log) + refusals_text(network, log) +
+         runners_text(chosen, log) + too_large_text(chosen, log);
 }
 
 }  // namespace znni

@@ -53,6 +53,7 @@ TensorView view_within(const TensorView& whole, const Border& around) {
 
 History::History(const TensorView& tensor, std::int64_t planes, std::int64_t runs, float* kept)
     : tensor_(tensor),
+      planes_(planes),
       runs_(runs),
       kept_(bytes_at(kept)),
       piece_(planes * tensor.strides.z * element_bytes(tensor.format.type)),
@@ -72,6 +73,28 @@ void History::forget(Executor& executor) const {
   });
 }
 
+// task(piece, worker) for the planes of each image or block.
+template <class Task>
+void History::for_each_piece(Executor& executor, const Task& task) const {
+  if (pieces_ * piece_ > share) return executor.parallel_for(pieces_, task);
+  for (std::int64_t piece = 0; piece < pieces_; ++piece) task(piece, 0);
+}
+
+void History::put(Executor& executor) const {
+  const std::byte* const kept = kept_of(next_);
+  for_each_piece(executor, [&](std::int64_t piece, int) {
+    std::memcpy(bytes_at(tensor_.data, piece * step_), kept + piece * piece_, static_cast<std::size_t>(piece_));
+  });
+}
+
+void History::keep(Executor& executor) {
+  std::byte* const kept = kept_of(next_++);
+  for_each_piece(executor, [&](std::int64_t piece, int) {
+    const std::byte* const end = bytes_at(tensor_.data, (piece + 1) * step_);
+    std::memcpy(kept + piece * piece_, end - piece_, static_cast<std::size_t>(piece_));
+  });
+}
+
 void History::roll(Executor& executor) { roll(tensor_.data, next_++, executor); }
 
 void History::roll(float* tensor, std::int64_t run, Executor& executor) const {
@@ -83,8 +106,7 @@ void History::roll(float* tensor, std::int64_t run, Executor& executor) const {
     copy_bytes(begin, own, piece_, large);
     copy_bytes(own, begin + step_ - piece_, piece_, large);
   };
-  if (pieces_ * piece_ > share) return executor.parallel_for(pieces_, roll_piece);
-  for (std::int64_t piece = 0; piece < pieces_; ++piece) roll_piece(piece, 0);
+  for_each_piece(executor, roll_piece);
 }
 
 Result<void> History::forget(Accelerator& accelerator) const {

@@ -30,6 +30,12 @@ class History {
   // The tensor's new planes were just written, for the next time in this step: puts what was kept before them, and
   // keeps the last planes for the step to come.
   void roll(Executor& executor);
+  // The two halves of roll(), where planes of the tensor are changed between them, new ones or earlier ones.
+  void put(Executor& executor) const;
+  void keep(Executor& executor);
+
+  [[nodiscard]] const TensorView& tensor() const { return tensor_; }
+  [[nodiscard]] std::int64_t planes() const { return planes_; }
 
   // The same for time `run` of a step, where the tensor lies at `tensor`.
   void roll(float* tensor, std::int64_t run, Executor& executor) const;
@@ -40,8 +46,11 @@ class History {
 
  private:
   [[nodiscard]] std::byte* kept_of(std::int64_t run) const;
+  template <class Task>
+  void for_each_piece(Executor& executor, const Task& task) const;
 
   TensorView tensor_;
+  std::int64_t planes_;
   std::int64_t runs_;
   std::byte* kept_;
   std::int64_t piece_;   // bytes of the kept planes of one image or block, which follow each other

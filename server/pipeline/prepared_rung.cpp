@@ -186,8 +186,20 @@ Result<void> PreparedRung::run_task(Task& task) const {
   task.arena->begin();
   Result<void> done = task.layer->run(task.inputs, task.output, *task.arena);
   if (!done) return done.error().within(task.name);
-  fill_outside_of(task);
   return {};
+}
+
+// Of planes that are repeated, a copy may come in an earlier step than the plane, or in a later one: both are sought
+// among all planes that the readers see, before the last of them are kept.
+void PreparedRung::finish(const Task& task) {
+  if (task.outside_kind != OutsideKind::edge || task.history < 0) {
+    fill_outside_of(task, task.with_margins, 0);
+    return roll(task.history);
+  }
+  History& history = histories_[static_cast<std::size_t>(task.history)];
+  history.put(*executor_);
+  fill_outside_of(task, history.tensor(), history.planes());
+  history.keep(*executor_);
 }
 
 void PreparedRung::place(std::span<const Vec3> starts, Vec3 volume) {
@@ -195,7 +207,8 @@ void PreparedRung::place(std::span<const Vec3> starts, Vec3 volume) {
   volume_ = volume;
 }
 
-void PreparedRung::fill_outside_of(const Task& task) const {
+// `view`: what the task wrote, with `before` planes of earlier steps.
+void PreparedRung::fill_outside_of(const Task& task, const TensorView& view, std::int64_t before) const {
   if (task.outside == Border{} || starts_.empty()) return;
   // The newest planes of a step end where the input's do, less what the node's windows reach ahead.
   const auto& [fov, stride] = task.reach;
@@ -206,16 +219,16 @@ void PreparedRung::fill_outside_of(const Task& task) const {
   for (const Vec3& start : starts_) {
     const Vec3 first = (start - lag) * open;
     ensure(first % stride == Vec3{}, "patches begin where the strides of all values do");
-    starts.push_back(first / stride + closed_start);
+    starts.push_back(first / stride + closed_start - Vec3{before, 0, 0});
   }
   const Vec3 whole = (volume_ - fov) / stride + Vec3::cube(1);
   if (task.outside_kind == OutsideKind::edge) {
-    fill_edges(task.with_margins, starts, task.outside, whole, *executor_);
+    fill_edges(view, starts, task.outside, whole, *executor_);
     return;
   }
   const bool lowest = task.outside_kind == OutsideKind::lowest;
   const float fill = lowest ? -std::numeric_limits<float>::infinity() : 0.0F;
-  fill_outside(task.with_margins, starts, task.outside, whole, fill, *executor_);
+  fill_outside(view, starts, task.outside, whole, fill, *executor_);
 }
 
 Result<void> PreparedRung::run_nodes(int first, int last, const std::stop_token& stop, const CallObserver& observer) {
@@ -225,7 +238,7 @@ Result<void> PreparedRung::run_nodes(int first, int last, const std::stop_token&
     if (stop.stop_requested()) return Error{ErrorCode::cancelled, "the job was cancelled"};
     const Clock::time_point start = observer ? Clock::now() : Clock::time_point();
     if (Result<void> done = run_task(task); !done) return done;
-    roll(task.history);
+    finish(task);
     if (!observer) continue;
     observer({task.node, std::chrono::duration<Seconds>(Clock::now() - start).count(), task.predicted});
   }

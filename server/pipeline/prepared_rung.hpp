@@ -82,7 +82,7 @@ class PreparedRung {
     TensorView whole_output;
     int history = -1;         // of its output, complete after this call
     TensorView with_margins;  // its output and, along closed axes, the margins around
-    Border outside;    // of its output, set behind the call to what the kind says
+    Border outside;           // of its output, set behind the call to what the kind says
     OutsideKind outside_kind = OutsideKind::zero;
     Reach reach;  // of its output
     int value = 0;
@@ -98,7 +98,8 @@ class PreparedRung {
   [[nodiscard]] Result<void> run_nodes(int first, int last, const std::stop_token& stop, const CallObserver& observer);
   [[nodiscard]] Result<void> run_head(const std::stop_token& stop, const CallObserver& observer);
   [[nodiscard]] Result<void> run_task(Task& task) const;
-  void fill_outside_of(const Task& task) const;
+  void finish(const Task& task);
+  void fill_outside_of(const Task& task, const TensorView& view, std::int64_t before) const;
   [[nodiscard]] bool is_idle(int node) const;
   void roll(int history);
   void aim_at_slab(std::int64_t begin);

@@ -243,6 +243,19 @@ TEST(PlannerPadding, AnIdentityBeforeALinearUpsamplingStaysWhereOthersReadZeros)
   EXPECT_EQ(folded.network.nodes[1].outside_kind, OutsideKind::edge);
 }
 
+TEST(PlannerPadding, WhatIsMovedBeforeALinearUpsamplingRepeatsTheBorder) {
+  Network network = interpolated({{"norm", ScaleShift{}, {2}}});
+  std::get<Convolution>(network.nodes[0].operation).activation.kind = ActivationKind::relu;
+  const Result<LoadedNetwork> valid = without_padding({network, {}}, {{}, same(1), {}});
+  ASSERT_TRUE(valid) << valid.error().message;
+  const LoadedNetwork folded = fold_and_fuse(*valid);
+  EXPECT_EQ(folded.network.nodes[0].outside, Border{});
+  EXPECT_EQ(folded.network.nodes[0].outside_kind, OutsideKind::zero);
+  EXPECT_EQ(folded.network.nodes[1].name, "norm");
+  EXPECT_EQ(folded.network.nodes[1].outside, same(1));
+  EXPECT_EQ(folded.network.nodes[1].outside_kind, OutsideKind::edge);
+}
+
 TEST(PlannerPadding, LinearUpsamplingsPadByOneVoxelWhereTheyInterpolate) {
   Network network = interpolated();
   EXPECT_THAT(without_padding({network, {}}, {{}, same(2)}).error().message,

@@ -36,18 +36,6 @@ TEST(PlannerExplain, SaysThatCombinationsWereCut) {
   EXPECT_NE(text.find("3 times a patch had too many combinations of primitives"), std::string::npos) << text;
 }
 
-TEST(PlannerExplain, SaysAlongWhichAxesNoStreamWasTried) {
-  const test::Planned planned;
-  EXPECT_EQ(text_of(planned).find("no streams"), std::string::npos);
-  const Result<PlanReport> report = make_report(planned.network, planned.plan, planned.catalogue, planned.spec);
-  Network network = planned.network;
-  network.nodes[0].outside = {{1, 0, 1}, {1, 0, 1}};
-  network.nodes[0].outside_kind = OutsideKind::edge;
-  const std::string text = explain(network, planned.plan, *report, planned.log);
-  EXPECT_NE(text.find("note       no streams along z, x: a linear upsampling repeats planes"), std::string::npos)
-      << text;
-}
-
 TEST(PlannerExplain, RefusalsAreOfPrimitivesThatCouldHaveBeenMeant) {
   const std::string text = text_of(test::Planned());
   EXPECT_NE(text.find("k = 1x1x1 is not worth a transform"), std::string::npos) << text;

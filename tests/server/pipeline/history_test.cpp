@@ -45,6 +45,24 @@ class Stream {
     step_ = 0;
   }
 
+  // One run, in two halves: each plane is written once more, that of an earlier step too, before the last are kept.
+  void step_in_halves() {
+    history_.rewind();
+    const float more = 1000000.0F * static_cast<float>(step_ + 1);
+    each([&](std::int64_t s, std::int64_t j, Vec3 at, std::int64_t plane, std::int64_t number) {
+      view_.at(s, j, at) = at.z < planes_ ? -3 : wanted(number, plane, at.y * shape_.n.x + at.x);
+    });
+    history_.put(executor_);
+    each([&](std::int64_t s, std::int64_t j, Vec3 at, std::int64_t plane, std::int64_t number) {
+      const float own = wanted(number, plane, at.y * shape_.n.x + at.x);
+      const float kept = plane < 0 && step_ == 0 ? 0.0F : 1000000.0F * static_cast<float>(step_) + own;
+      ASSERT_EQ(view_.at(s, j, at), at.z < history_.planes() ? kept : own) << "step " << step_ << " plane " << at.z;
+      view_.at(s, j, at) = own + more;
+    });
+    history_.keep(executor_);
+    ++step_;
+  }
+
   void step() {
     history_.rewind();
     for (std::int64_t run = 0; run < runs_; ++run) {
@@ -96,6 +114,16 @@ TEST(History, KeepsTheLastPlanesOfEveryRunInAnyLayout) {
     for (int streams = 0; streams < 2; ++streams) {
       stream.begin();
       for (int step = 0; step < 4; ++step) stream.step();
+    }
+  }
+}
+
+TEST(History, KeepsWhatIsChangedBetweenItsHalves) {
+  for (const Format format : formats) {
+    for (const std::int64_t more : {1, 4}) {  // fewer new planes than are kept, and more
+      Stream stream({2, 9, {3 + more, 2, 3}}, format, 3, 1);
+      stream.begin();
+      for (int step = 0; step < 4; ++step) stream.step_in_halves();
     }
   }
 }
