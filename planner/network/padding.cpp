@@ -166,16 +166,18 @@ class Framing {
     return found;
   }
 
+  // Of a new value: begin, end, what a copy has outside.
+  using CropKey = std::tuple<int, Vec3, Vec3, std::optional<OutsideKind>>;
+
   LoadedNetwork padded_;
   const std::vector<Border>& pads_;
   const ValueWindows& windows_;
   std::set<std::string> names_;
-  std::vector<int> numbers_ = {0};  // per value of the padded network, its new number
-  using CropKey = std::tuple<int, Vec3, Vec3, std::optional<OutsideKind>>;  // of a new value, begin, end, copied
-  std::map<CropKey, int> crops_;                                            // -> new value
-  std::vector<Node> nodes_;                                                 // of the valid network, as all below
-  std::vector<ValueWindow> windows_of_new_;                                 // per value
-  std::vector<Vec3> extents_of_new_;                                        // per value, of the volume alone
+  std::vector<int> numbers_ = {0};           // per value of the padded network, its new number
+  std::map<CropKey, int> crops_;             // the new value that is the Crop
+  std::vector<Node> nodes_;                  // of the valid network, as all below
+  std::vector<ValueWindow> windows_of_new_;  // per value
+  std::vector<Vec3> extents_of_new_;         // per value, of the volume alone
   NetworkWeights weights_;
 };
 
