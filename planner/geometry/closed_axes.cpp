@@ -53,6 +53,9 @@ Result<void> check_operation(const Node& node, int axis) {
 
 // Fails if a value has a margin, and what is cut off there is not padding.
 Result<void> check_margins(const Network& network, const ClosedAxes& closed) {
+  if (closed.cuts.back() != Border{}) {
+    return Error{ErrorCode::invalid_argument, "closed, and the output reaches beyond the volume"};
+  }
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     const Border& margin = closed.margins[i + 1];
     const Border& cut = closed.cuts[i + 1];
@@ -88,6 +91,12 @@ std::string axes_text(Vec3 axes) {
     if (axes[axis] != 0) text += "zyx"[axis];
   }
   return text;
+}
+
+Vec3 axes_cut(const ClosedAxes& closed) {
+  Vec3 axes;
+  for (const Border& cut : closed.cuts) axes = max(axes, max(cut.begin, cut.end));
+  return min(axes, Vec3::cube(1));
 }
 
 ClosedAxes close_axes(const Network& network, Vec3 axes) {

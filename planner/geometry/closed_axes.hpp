@@ -23,8 +23,11 @@ struct ClosedAxes {
 [[nodiscard]] ClosedAxes close_axes(const Network& network, Vec3 axes);
 
 // Fails with invalid_argument if no frame lies along a closed axis, if a dense pooling strides along it, or if what
-// nodes read beyond the border is not what Node::outside sets there.
+// nodes read beyond the border is not what Node::outside sets there, or if the output reaches beyond the volume.
 [[nodiscard]] Result<void> check_closed(const Network& network, Vec3 axes);
+
+// Returns 1 along the axes along which some value is cut: along others closing saves nothing.
+[[nodiscard]] Vec3 axes_cut(const ClosedAxes& closed);
 
 // Returns "yx" for {0, 1, 1}; "" where no axis is closed.
 [[nodiscard]] std::string axes_text(Vec3 axes);

@@ -65,8 +65,9 @@ Vec3 axes_to_close(const Network& network, const GeometryChoice& choice, Vec3 vo
   for (int axis = choice.streamed ? 1 : 0; axis < 3; ++axis) {
     closed[axis] = padding[axis] > 0 && choice.pass_input[axis] == whole[axis] ? 1 : 0;
   }
-  if (closed == Vec3{} || check_closed(exchanged(network, choice.axis), closed)) return closed;
-  return {};
+  if (closed == Vec3{}) return closed;
+  const Network turned = exchanged(network, choice.axis);
+  return check_closed(turned, closed) ? axes_cut(close_axes(turned, closed)) : Vec3{};
 }
 
 std::size_t pass_count(const Geometry& geometry) {

@@ -122,7 +122,7 @@ struct Geometry {
                                                       int axis, std::int64_t most);
 
 // Returns the axes, as choice.closed has them, along which such a patch has the whole volume, frame included, and the
-// network pads; none if its head runs in slabs, or check_closed() fails.
+// network computes voxels beyond it otherwise; none if its head runs in slabs, or check_closed() fails.
 [[nodiscard]] Vec3 axes_to_close(const Network& network, const GeometryChoice& choice, Vec3 volume);
 
 // Passes of a patch, or of a step: of turn t those from t * pass_count() on.

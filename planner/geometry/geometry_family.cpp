@@ -293,7 +293,9 @@ Result<void> GeometryFamily::cut_head(Geometry& geometry) const {
 }
 
 Result<Geometry> GeometryFamily::at(Vec3 pass_input) const {
-  Shapes shapes{{}, {{common_.choice.S, network_.f_in, pass_input - unread_}}};
+  Shapes shapes{{}, {{common_.choice.S, network_.f_in, pass_input}}};
+  if (Result<void> sound = check_shape(shapes.values[0]); !sound) return sound.error().within("input");
+  shapes.values[0].n = pass_input - unread_;
   if (Result<void> sound = check_shape(shapes.values[0]); !sound) return sound.error().within("input");
   if (common_.choice.streamed) {
     if (Result<void> sound = check_new_planes(pass_input.z, std::max(reach_.stride.z, common_.period.z)); !sound)

@@ -40,8 +40,9 @@ std::string ladder_table(const Plan& plan) {
   for (const Rung& rung : plan.ladder) {
     const std::string streamed =
         rung.geometry.streamed ? " a step along " + std::string(axis_name(rung.geometry.axis)) : "";
-    const std::string closed =
-        rung.geometry.closed == Vec3{} ? "" : ", closed along " + axes_text(rung.geometry.closed);
+    const std::string closed = rung.geometry.closed == Vec3{}
+                                   ? ""
+                                   : ", closed along " + axes_text(exchanged(rung.geometry.closed, rung.geometry.axis));
     rows.push_back({to_string(rung.geometry.pass_input) + streamed + closed, std::to_string(rung.geometry.S),
                     modes_text(rung.geometry.modes), seconds_text(rung.seconds), bytes_text(rung.memory.transient),
                     bytes_text(rung.memory.persistent)});

@@ -174,7 +174,7 @@ std::string geometry_text(const GeometryChoice& choice) {
   return to_string(choice.pass_input) + ", S " + std::to_string(choice.S) + ", " + modes_text(choice.modes) +
          (choice.head_slab == 0 ? "" : ", head in slabs") + (choice.streamed ? ", streamed" : "") +
          (choice.axis == 0 ? "" : " along " + std::string(axis_name(choice.axis))) +
-         (choice.closed == Vec3{} ? "" : ", closed along " + axes_text(choice.closed));
+         (choice.closed == Vec3{} ? "" : ", closed along " + axes_text(exchanged(choice.closed, choice.axis)));
 }
 
 std::string runners_text(const GeometryChoice& chosen, const SearchLog& log) {

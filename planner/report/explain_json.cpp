@@ -75,7 +75,7 @@ Json rung(const Rung& own) {
           {"modes", std::move(modes)},
           {"head_slab", own.geometry.head_slab},
           {"streamed", own.geometry.streamed},
-          {"closed", axes_text(own.geometry.closed)},
+          {"closed", axes_text(exchanged(own.geometry.closed, own.geometry.axis))},
           {"predicted_seconds", own.seconds},
           {"memory", {{"persistent", own.memory.persistent}, {"transient", own.memory.transient}}}};
 }

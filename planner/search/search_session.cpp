@@ -111,6 +111,7 @@ std::optional<FoundRung> SearchSession::look_around(FoundRung first, const RungQ
 void SearchSession::add_others(Plan& plan, const FoundRung& first) {
   geometries_->turn_to_smaller();
   const std::vector<GeometryChoice> others = candidates_of_smaller_rungs();
+  add_open_rung(plan, others);
   const std::optional<Vec3> prompt = add_prompt_stream(plan, others);
   add_ladder(plan, prompt.value_or(measure_of(first.geometry)), others);
 }
@@ -119,6 +120,16 @@ std::vector<GeometryChoice> SearchSession::candidates_of_smaller_rungs() const {
   SearchOptions own = options_;
   own.pins = of_smaller_rungs(options_.pins);
   return own.pins == options_.pins ? candidates_ : make_candidates(network_, own);
+}
+
+// Adds, behind a first rung that takes volumes up to its own alone, the fastest that takes any, if memory is left.
+void SearchSession::add_open_rung(Plan& plan, std::vector<GeometryChoice> candidates) {
+  if (plan.ladder.front().geometry.closed == Vec3{} || geometries_->stopped()) return;
+  std::erase_if(candidates, [](const GeometryChoice& choice) { return choice.closed != Vec3{}; });
+  RungQuery query;
+  query.total = options_.memory_limit - plan.memory.weights - plan.memory.persistent;
+  query.persistent = options_.memory_limit - plan.memory.total();
+  if (std::optional<FoundRung> rung = geometries_->best(candidates, query)) append(plan, std::move(rung->rung));
 }
 
 // Patches of about a half, a quarter and an eighth of the first per axis, and the smallest there is, each as

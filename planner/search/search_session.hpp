@@ -31,6 +31,7 @@ class SearchSession {
   std::optional<FoundRung> look_around(FoundRung first, const RungQuery& query, std::vector<Candidate>* log);
   void add_others(Plan& plan, const FoundRung& first);
   std::optional<Vec3> add_prompt_stream(Plan& plan, std::vector<GeometryChoice> candidates);
+  void add_open_rung(Plan& plan, std::vector<GeometryChoice> candidates);
   void add_ladder(Plan& plan, Vec3 first_output, std::vector<GeometryChoice> candidates);
   [[nodiscard]] std::vector<GeometryChoice> candidates_of_smaller_rungs() const;
   [[nodiscard]] Error refuse();

@@ -225,7 +225,7 @@ struct Engine::State {
     if (rungs[rung].on_cpu()) return std::nullopt;
     std::optional<JobOutlook> best;
     for (std::size_t i = 0; i < rungs.size(); ++i) {
-      if (!rungs[i].on_cpu()) continue;
+      if (!rungs[i].on_cpu() || !takes(i, work.input.n)) continue;
       const std::int64_t most = most_planes({rung, i}, work);
       const JobOutlook own = outlook_on(rung, work, most);
       JobOutlook both = with_room_for(touched_outlook_on(i, work, most), own);
@@ -277,6 +277,7 @@ struct Engine::State {
       const JobOutlook other = outlook_on(rung, work);
       if (!best || is_better(other, *best, work)) best = other;
     }
+    ensure(best.has_value(), "some rung takes the volume");
     return whole_outlook_on(best->rung, work);
   }
   // Returns the best outlook; fails if the input, frame included, does not fit the network.

@@ -213,11 +213,11 @@ void PreparedRung::fill_outside_of(const Task& task, const TensorView& view, std
   // The newest planes of a step end where the input's do, less what the node's windows reach ahead.
   const auto& [fov, stride] = task.reach;
   const Vec3 lag{geometry_.choice.streamed ? fov.z - stride.z : 0, 0, 0};
-  const Vec3 open = Vec3::cube(1) - geometry_.choice.closed;
   const Vec3 closed_start = start_of_closed(geometry_.closed, task.value);
+  const Vec3 unread = start_of_closed(geometry_.closed, 0);
   std::vector<Vec3> starts;
   for (const Vec3& start : starts_) {
-    const Vec3 first = (start - lag) * open;
+    const Vec3 first = start - lag - unread;
     ensure(first % stride == Vec3{}, "patches begin where the strides of all values do");
     starts.push_back(first / stride + closed_start - Vec3{before, 0, 0});
   }

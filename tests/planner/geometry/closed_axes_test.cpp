@@ -88,6 +88,19 @@ TEST(PlannerClosedAxes, StridesAndUpsamplingKeepTheirVoxels) {
   EXPECT_EQ(geometry.values[4].n, Vec3::cube(16));
 }
 
+TEST(PlannerClosedAxes, AreThoseAlongWhichSomethingIsSaved) {
+  const Vec3 volume = {20, 30, 40};
+  GeometryChoice choice = patch_of(framed(residual(), volume));
+  EXPECT_EQ(axes_to_close(residual(), choice, framed(residual(), volume)), Vec3::cube(1));
+  choice.pass_input.y -= 1;
+  EXPECT_EQ(axes_to_close(residual(), choice, framed(residual(), volume)), (Vec3{1, 0, 1}));
+  choice.streamed = true;
+  EXPECT_EQ(axes_to_close(residual(), choice, framed(residual(), volume)), along_x);
+  // The first convolution alone pads: zeros around the volume are read in any case.
+  const Network first = framed_net({{"a", conv(3), {0}}, {"b", conv(1), {1}}}, {same(1), {}});
+  EXPECT_EQ(axes_to_close(first, patch_of(framed(first, volume)), framed(first, volume)), Vec3{});
+}
+
 // A file may say that nodes reach beyond the volume where nothing pads them.
 TEST(PlannerClosedAxes, AreRefusedWhereWhatIsCutIsNoPadding) {
   Network network = residual();
@@ -96,6 +109,10 @@ TEST(PlannerClosedAxes, AreRefusedWhereWhatIsCutIsNoPadding) {
   choice.closed = along_x;
   EXPECT_THAT(make_geometry(network, choice).error().message,
               HasSubstr("closed along x, where the readers of node a read what does not pad it"));
+  EXPECT_EQ(axes_to_close(network, choice, framed(network, Vec3::cube(9))), Vec3{});
+  network = residual();
+  network.nodes.back().beyond = {along_x, along_x};
+  EXPECT_THAT(make_geometry(network, choice).error().message, HasSubstr("the output reaches beyond the volume"));
 }
 
 TEST(PlannerClosedAxes, AreRefusedWhereNothingPads) {
