@@ -7,8 +7,8 @@
 namespace znni {
 namespace {
 
-Result<LoadedNetwork> read_unfolded(const std::string& path, std::int64_t most_weight_bytes) {
-  if (path.ends_with(".onnx")) return read_onnx_file(path, most_weight_bytes);
+Result<LoadedNetwork> read_unfolded(const std::string& path, std::int64_t most_weight_bytes, Blockers* blockers) {
+  if (path.ends_with(".onnx")) return read_onnx_file(path, most_weight_bytes, blockers);
   if (!path.ends_with(".pbtxt")) {
     return Error{ErrorCode::invalid_argument, path + ": .onnx or .pbtxt is right for a network"};
   }
@@ -21,8 +21,8 @@ Result<LoadedNetwork> read_unfolded(const std::string& path, std::int64_t most_w
 
 }  // namespace
 
-Result<LoadedNetwork> read_network_file(const std::string& path, std::int64_t most_weight_bytes) {
-  Result<LoadedNetwork> loaded = read_unfolded(path, most_weight_bytes);
+Result<LoadedNetwork> read_network_file(const std::string& path, std::int64_t most_weight_bytes, Blockers* blockers) {
+  Result<LoadedNetwork> loaded = read_unfolded(path, most_weight_bytes, blockers);
   if (!loaded) return loaded;
   return fold_and_fuse(*std::move(loaded));
 }

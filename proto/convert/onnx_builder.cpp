@@ -71,6 +71,7 @@ OnnxBuilder::OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, st
   values_.emplace(graph.input->name(), 0);
   images_.push_back(f_in);
   extents_.push_back(declared_extent(*graph.input, rank));
+  guessed_.push_back(false);
 }
 
 bool OnnxBuilder::has_input(const onnx::NodeProto& node, int index) {
@@ -114,7 +115,7 @@ Result<std::vector<float>> OnnxBuilder::vector(const onnx::NodeProto& node, int 
   if (tensor == nullptr)
     return unsupported("input " + in_quotes(node.input(index)) + " is computed; only constants are supported");
   Result<std::vector<float>> values = floats_of(*tensor);
-  if (!values || static_cast<std::int64_t>(values->size()) == count) return values;
+  if (!values || count == unknown_images || static_cast<std::int64_t>(values->size()) == count) return values;
   return corrupt("input " + in_quotes(node.input(index)) + " has " + std::to_string(values->size()) +
                  " elements; one per image, " + std::to_string(count) + ", is right");
 }
@@ -133,7 +134,9 @@ int OnnxBuilder::add_node(const onnx::NodeProto& node, Operation operation, std:
   for (int axis = 0; axis < 3; ++axis) padded[axis] = n[axis] > 0 ? n[axis] + pads.begin[axis] + pads.end[axis] : 0;
   extents_.push_back(extent_after(operation, padded));
   pads_.push_back(pads);
+  guessed_.push_back(std::any_of(inputs.begin(), inputs.end(), [this](int input) { return is_guessed(input); }));
   network_.nodes.push_back({free_name(name_of(node)), operation, std::move(inputs)});
+  if (is_refused_) weights = {};
   parameters_ = add(parameters_, parameters_of(weights));
   weights_.push_back(std::move(weights));
   images_.push_back(images);
@@ -155,6 +158,24 @@ bool OnnxBuilder::is_padded() const {
 }
 
 void OnnxBuilder::alias(const onnx::NodeProto& node, int value) { values_.emplace(node.output(0), value); }
+
+void OnnxBuilder::refuse(const onnx::NodeProto& node, const std::string& like) {
+  if (!is_refused_) std::fill(weights_.begin(), weights_.end(), NodeWeights());
+  is_refused_ = true;
+  const int known = value_of(like);
+  const auto source = static_cast<std::size_t>(std::max(known, 0));
+  for (const std::string& output : node.output()) {
+    if (output.empty()) continue;
+    images_.push_back(known < 0 ? unknown_images : images_[source]);
+    extents_.push_back(known < 0 ? Vec3() : extents_[source]);
+    guessed_.push_back(known < 0 || guessed_[source]);
+    pads_.emplace_back();
+    weights_.emplace_back();
+    network_.nodes.push_back({"", Activate{}, {static_cast<int>(source)}});
+    values_.insert_or_assign(output, static_cast<int>(network_.nodes.size()));
+    turned_.erase(output);
+  }
+}
 
 void OnnxBuilder::turn(const onnx::NodeProto& node, TurnedValue turned) {
   values_.erase(node.output(0));

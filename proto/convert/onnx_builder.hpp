@@ -16,6 +16,9 @@ namespace znni {
 // Upper bound of a tensor's channels, so that one number per channel costs little. No net has more.
 inline constexpr std::int64_t most_onnx_images = std::int64_t{1} << 20;
 
+// Stands for the channels of a value behind a refused node. No other value has that many.
+inline constexpr std::int64_t unknown_images = 0;
+
 // A tensor that is a transposed value: its axis i is axis `axes[i]` of the value's [N][f][spatial...].
 struct TurnedValue {
   int value = 0;
@@ -44,12 +47,17 @@ class OnnxBuilder {
 
   // Returns the value at input `index`. Fails if it is a constant or a second output of a node.
   [[nodiscard]] Result<int> value(const onnx::NodeProto& node, int index) const;
+  // Returns the value's channels; unknown_images behind a refused node.
   [[nodiscard]] std::int64_t images(int value) const { return images_[static_cast<std::size_t>(value)]; }
   // Returns the voxels per axis of a value if the net reads the input that the file declares; 0 if the file leaves an
   // axis open.
   [[nodiscard]] Vec3 extent(int value) const { return extents_[static_cast<std::size_t>(value)]; }
 
-  // Returns the `count` numbers of the constant at input `index`.
+  // Returns whether the value lies behind a refused node whose output could have any form: nothing that depends on
+  // extents or on the order of axes is an error of its readers.
+  [[nodiscard]] bool is_guessed(int value) const { return guessed_[static_cast<std::size_t>(value)]; }
+
+  // Returns the `count` numbers of the constant at input `index`; any number of them for unknown_images.
   [[nodiscard]] Result<std::vector<float>> vector(const onnx::NodeProto& node, int index, std::int64_t count) const;
 
   // Appends the node to the network. `images` is the number of channels that it writes, `pads` the padding around its
@@ -64,6 +72,9 @@ class OnnxBuilder {
   [[nodiscard]] bool is_padded() const;
   // Makes the node's output a name of `value` itself.
   void alias(const onnx::NodeProto& node, int value);
+  // Makes the outputs of a refused node values, so that the nodes behind it can be checked. They have the form of the
+  // tensor `like`, or an unknown one if that is no value. From then on no weights are kept.
+  void refuse(const onnx::NodeProto& node, const std::string& like);
   // Makes the node's output a transposed value. Only Softmax and Transpose read such a value; value() refuses it.
   void turn(const onnx::NodeProto& node, TurnedValue turned);
   // Returns the transposed value that the tensor is; nullptr for any other tensor.
@@ -105,6 +116,8 @@ class OnnxBuilder {
   std::vector<Flattened> flattened_;
   std::vector<std::int64_t> images_;  // per value
   std::vector<Vec3> extents_;         // per value
+  std::vector<bool> guessed_;         // per value
+  bool is_refused_ = false;
 };
 
 }  // namespace znni

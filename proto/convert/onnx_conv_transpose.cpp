@@ -36,12 +36,12 @@ Result<Transposed> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, i
   if (std::any_of(dims->begin(), dims->end(), [](std::int64_t extent) { return extent < 1 || extent > most; })) {
     return corrupt("weights " + in_quotes(tensor.name()) + " have an extent that is not in [1, 2^20]");
   }
-  if ((*dims)[0] != f) {
+  if (f != unknown_images && (*dims)[0] != f) {
     return corrupt("weights " + in_quotes(tensor.name()) + " are for " + std::to_string((*dims)[0]) +
                    " images; the input has " + std::to_string(f));
   }
   Transposed result;
-  result.f = f;
+  result.f = (*dims)[0];
   result.f_out = (*dims)[1];
   for (int i = 0; i < rank; ++i) result.k[3 - rank + i] = (*dims)[static_cast<std::size_t>(i) + 2];
   return result;

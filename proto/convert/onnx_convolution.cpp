@@ -26,7 +26,7 @@ Result<Kernels> kernels_of(const onnx::TensorProto& tensor, std::int64_t f, int 
   if (std::any_of(dims->begin(), dims->end(), [](std::int64_t extent) { return extent < 1; })) {
     return corrupt("weights " + in_quotes(tensor.name()) + " have an extent of 0");
   }
-  if ((*dims)[1] != f) {
+  if (f != unknown_images && (*dims)[1] != f) {
     return corrupt("weights " + in_quotes(tensor.name()) + " are for " + std::to_string((*dims)[1]) +
                    " images; the input has " + std::to_string(f));
   }

@@ -170,6 +170,7 @@ Result<void> convert_slice(const OnnxNode& node, OnnxBuilder& builder) {
       if (Result<void> whole = check_whole(range, builder.images(*input)); !whole) return whole;
       continue;
     }
+    if (builder.is_guessed(*input)) continue;
     const int axis = range.axis + 1 - builder.rank();
     const Result<Ends> border = border_of(range, builder.extent(*input)[axis]);
     if (!border) return border.error();

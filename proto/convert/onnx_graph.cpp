@@ -36,7 +36,7 @@ Result<void> find_initializers(const onnx::GraphProto& proto, OnnxGraph& graph) 
 }
 
 // Finds the input and the output. Models before IR version 4 list initializers among the inputs.
-Result<void> find_ends(const onnx::GraphProto& proto, OnnxGraph& graph) {
+Result<void> find_ends(const onnx::GraphProto& proto, OnnxGraph& graph, std::optional<Error>* refused) {
   int inputs = 0;
   for (const onnx::ValueInfoProto& input : proto.input()) {
     if (graph.constants.contains(input.name())) continue;
@@ -45,9 +45,12 @@ Result<void> find_ends(const onnx::GraphProto& proto, OnnxGraph& graph) {
   }
   if (inputs != 1) return unsupported("the graph has " + std::to_string(inputs) + " inputs; 1 is supported");
   if (proto.output_size() != 1) {
-    return unsupported("the graph has " + std::to_string(proto.output_size()) + " outputs; 1 is supported");
+    Error outputs = unsupported("the graph has " + std::to_string(proto.output_size()) + " outputs; 1 is supported");
+    if (refused == nullptr || proto.output_size() == 0) return outputs;
+    *refused = std::move(outputs);
   }
-  graph.output = proto.output(0).name();
+  for (const onnx::ValueInfoProto& output : proto.output()) graph.outputs.push_back(output.name());
+  graph.output = graph.outputs.front();
   if (graph.input->name().empty() || graph.output.empty()) return corrupt("the graph's input or output has no name");
   return {};
 }
@@ -87,7 +90,7 @@ const onnx::TensorProto* constant_of(const onnx::NodeProto& node, OnnxGraph& gra
   return nullptr;
 }
 
-// Returns the nodes that the output depends on. Walks back from the output and stops at constants.
+// Returns the nodes that the outputs depend on. Walks back from them and stops at constants.
 Result<std::set<int>> needed_nodes(const onnx::GraphProto& proto, const OnnxGraph& graph, const Producers& producers) {
   std::set<int> needed;
   std::vector<int> open;
@@ -97,7 +100,9 @@ Result<std::set<int>> needed_nodes(const onnx::GraphProto& proto, const OnnxGrap
     if (needed.insert(producer->second).second) open.push_back(producer->second);
     return true;
   };
-  if (!visit(graph.output)) return corrupt("no node writes the output " + in_quotes(graph.output));
+  for (const std::string& output : graph.outputs) {
+    if (!visit(output)) return corrupt("no node writes the output " + in_quotes(output));
+  }
   while (!open.empty()) {
     const onnx::NodeProto& node = proto.node(open.back());
     open.pop_back();
@@ -174,7 +179,7 @@ bool is_operator(const onnx::NodeProto& node, std::string_view name) {
   return is_own_domain(node.domain()) && node.op_type() == name;
 }
 
-Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model) {
+Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model, std::optional<Error>* refused) {
   if (!model.has_graph() || model.graph().node_size() == 0) return corrupt("not an ONNX model: it has no graph");
   const onnx::GraphProto& proto = model.graph();
   OnnxGraph graph;
@@ -182,7 +187,7 @@ Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model) {
   if (!opset) return opset.error();
   graph.opset = *opset;
   if (const Result<void> found = find_initializers(proto, graph); !found) return found.error();
-  if (const Result<void> found = find_ends(proto, graph); !found) return found.error();
+  if (const Result<void> found = find_ends(proto, graph, refused); !found) return found.error();
   const Result<Producers> producers = find_producers(proto, graph);
   if (!producers) return producers.error();
   const Result<std::set<int>> needed = needed_nodes(proto, graph, *producers);

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,7 +24,8 @@ inline constexpr std::int64_t newest_opset = 28;
 struct OnnxGraph {
   std::int64_t opset = 0;
   const onnx::ValueInfoProto* input = nullptr;
-  std::string output;
+  std::string output;                // the first
+  std::vector<std::string> outputs;  // all
   // Initializers, outputs of Constant nodes, and outputs of Identity nodes whose input is constant.
   std::map<std::string, const onnx::TensorProto*> constants;
   // Nodes that the output depends on, in topological order; otherwise in the file's order.
@@ -33,8 +35,9 @@ struct OnnxGraph {
 };
 
 // Indexes the model's graph; `model` must outlive the result. Fails for an operator set out of range, for more or fewer
-// than one input and one output, for tensors that two nodes or no node write, and for cycles.
-[[nodiscard]] Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model);
+// than one input and one output, for tensors that two nodes or no node write, and for cycles. With `refused`, that gets
+// the refusal of more outputs than one, and all of them are followed.
+[[nodiscard]] Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model, std::optional<Error>* refused = nullptr);
 
 // Returns a node's name for errors: "node 'conv_3' (Conv)", or its first output if it has no name.
 [[nodiscard]] std::string called(const onnx::NodeProto& node);

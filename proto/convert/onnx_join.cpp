@@ -52,8 +52,12 @@ Result<void> convert_concat(const OnnxNode& node, OnnxBuilder& builder) {
   if (!inputs) return inputs.error();
   if (inputs->size() == 1) return convert_identity(node, builder);
   std::int64_t images = 0;
-  for (const int input : *inputs) images = add(images, builder.images(input));
-  builder.append(node.proto, Concat{}, *std::move(inputs), images);
+  bool is_known = true;
+  for (const int input : *inputs) {
+    images = add(images, builder.images(input));
+    is_known = is_known && builder.images(input) != unknown_images;
+  }
+  builder.append(node.proto, Concat{}, *std::move(inputs), is_known ? images : unknown_images);
   return {};
 }
 

@@ -99,14 +99,15 @@ Result<void> convert_with(const OnnxOperator& row, const onnx::NodeProto& node, 
 
 std::span<const OnnxOperator> onnx_operators() { return operators; }
 
-Result<void> convert_node(const onnx::NodeProto& node, OnnxBuilder& builder) {
+const OnnxOperator* find_onnx_operator(const onnx::NodeProto& node) {
   const auto row = std::find_if(operators.begin(), operators.end(),
                                 [&](const OnnxOperator& known) { return is_operator(node, known.name); });
-  const Result<void> converted =
-      row == operators.end() ? Result<void>(unsupported("operator is not supported; supported are: " + supported()))
-                             : convert_with(*row, node, builder);
-  if (!converted) return converted.error().within(called(node));
-  return {};
+  return row == operators.end() ? nullptr : &*row;
+}
+
+Result<void> convert_node(const onnx::NodeProto& node, OnnxBuilder& builder) {
+  if (const OnnxOperator* row = find_onnx_operator(node)) return convert_with(*row, node, builder);
+  return unsupported("operator is not supported; supported are: " + supported());
 }
 
 }  // namespace znni

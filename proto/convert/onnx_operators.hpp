@@ -25,7 +25,10 @@ struct OnnxOperator {
 // Returns the table, sorted by name.
 [[nodiscard]] std::span<const OnnxOperator> onnx_operators();
 
-// Reads one node of a graph; the error begins with the node's name and operator.
+// Returns the node's row; nullptr if its operator is not supported.
+[[nodiscard]] const OnnxOperator* find_onnx_operator(const onnx::NodeProto& node);
+
+// Reads one node of a graph; the error does not name it.
 [[nodiscard]] Result<void> convert_node(const onnx::NodeProto& node, OnnxBuilder& builder);
 
 }  // namespace znni

@@ -6,12 +6,14 @@
 #include "planner/network/padding.hpp"
 #include "proto/convert/errors.hpp"
 #include "proto/convert/file_state.hpp"
+#include "proto/convert/onnx_blockers.hpp"
 #include "proto/convert/onnx_builder.hpp"
 #include "proto/convert/onnx_external.hpp"
 #include "proto/convert/onnx_operators.hpp"
 #include "proto/convert/onnx_outline.hpp"
 #include "proto/convert/onnx_softmax.hpp"
 #include "proto/convert/onnx_tensors.hpp"
+#include "proto/convert/onnx_words.hpp"
 
 namespace znni {
 namespace {
@@ -90,6 +92,30 @@ Result<void> check_room(const OnnxGraph& graph, std::int64_t most_bytes) {
                                            bytes_text(most_bytes) + " may be used for all of the model"};
 }
 
+// Returns how many numbers the node may read.
+std::int64_t numbers_of(const onnx::NodeProto& node, const OnnxBuilder& builder) {
+  std::int64_t numbers = 0;
+  for (int i = 0; i < node.input_size(); ++i) {
+    const onnx::TensorProto* constant = builder.constant(node, i);
+    const Result<std::int64_t> count = constant == nullptr ? 0 : count_of(*constant);
+    if (count) numbers = add(numbers, *count);
+  }
+  return numbers;
+}
+
+// Converts all nodes, also those behind refused ones, as far as they read no more than `most_numbers` in all: a hostile
+// file could let a million refused nodes share one large tensor.
+void convert_nodes(const OnnxGraph& graph, OnnxBuilder& builder, std::int64_t most_numbers, OnnxBlockers& blockers) {
+  std::int64_t numbers = 0;
+  for (const onnx::NodeProto* node : graph.nodes) {
+    const Result<void> converted = convert_node(*node, builder);
+    if (!converted) builder.refuse(*node, blockers.add(*node, converted.error()));
+    if (!blockers.first()) continue;
+    numbers = add(numbers, numbers_of(*node, builder));
+    if (numbers > most_numbers) return blockers.end_early();
+  }
+}
+
 Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& graph, OnnxBuilder& builder) {
   builder.network().name = model.graph().name();
   const int output = builder.value_of(graph.output);
@@ -109,45 +135,76 @@ Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& gra
   return valid;
 }
 
-}  // namespace
-
-Result<LoadedNetwork> read_onnx(const onnx::ModelProto& model, const OnnxSource& source) {
-  const Result<OnnxGraph> graph = make_onnx_graph(model);
-  if (!graph) return graph.error();
-  const Result<InputForm> form = form_of(*graph);
-  if (!form) return form.error().within("input " + in_quotes(graph->input->name()));
-  if (const Result<void> fits = check_room(*graph, source.most_weight_bytes); !fits) return fits.error();
-  OnnxBuilder builder(*graph, form->rank, form->f_in, plausible_parameters(model, source.bytes_elsewhere),
-                      source.floats);
-  for (const onnx::NodeProto* node : graph->nodes) {
-    if (const Result<void> converted = convert_node(*node, builder); !converted) return converted.error();
-  }
-  return finish(model, *graph, builder);
+// Returns the refusal of a sound model before its nodes are looked at.
+Error refused_early(const Error& error, Blockers& all) {
+  if (error.code != ErrorCode::unsupported) return error;
+  const OnnxWords words = words_of_network(error.message);
+  all = {{{words.what, error.message, words.advice, "", 1}}, 1, 0, false};
+  return error;
 }
 
-Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string& path, std::int64_t most_weight_bytes) {
+// Returns the first refusal with the number of all others.
+Error with_others(const Error& first, const Blockers& all, const std::string& path) {
+  if (all.count < 2) return first;
+  const std::size_t kinds = all.kinds.size();
+  return {first.code, first.message + "; and " + std::to_string(all.count - 1) + " more of " + std::to_string(kinds) +
+                          (kinds == 1 ? " kind" : " kinds") + ": planner check " + path + " lists them"};
+}
+
+Result<LoadedNetwork> read_and_collect(const onnx::ModelProto& model, const OnnxSource& source, Blockers& all) {
+  std::optional<Error> of_outputs;
+  const Result<OnnxGraph> graph = make_onnx_graph(model, &of_outputs);
+  if (!graph) return refused_early(graph.error(), all);
+  const Result<InputForm> form = form_of(*graph);
+  if (!form) return refused_early(form.error().within("input " + in_quotes(graph->input->name())), all);
+  if (const Result<void> fits = check_room(*graph, source.most_weight_bytes); !fits) return fits.error();
+  const std::int64_t most_numbers = plausible_parameters(model, source.bytes_elsewhere);
+  OnnxBuilder builder(*graph, form->rank, form->f_in, most_numbers, source.floats);
+  OnnxBlockers blockers(*graph);
+  if (of_outputs) blockers.add(*of_outputs);
+  convert_nodes(*graph, builder, most_numbers, blockers);
+  Result<LoadedNetwork> loaded = blockers.first() ? *blockers.first() : finish(model, *graph, builder);
+  if (!loaded && !blockers.first()) blockers.add(loaded.error());
+  all = blockers.result();
+  return loaded;
+}
+
+}  // namespace
+
+Result<LoadedNetwork> read_onnx(const onnx::ModelProto& model, const OnnxSource& source, Blockers* blockers) {
+  Blockers all;
+  Result<LoadedNetwork> loaded = read_and_collect(model, source, all);
+  if (blockers != nullptr) *blockers = std::move(all);
+  return loaded;
+}
+
+Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string& path, std::int64_t most_weight_bytes,
+                                      Blockers* blockers) {
   if (bytes.size() > static_cast<std::size_t>(most_model_bytes))
     return unsupported("is over the 2 GiB of a protobuf file");
   onnx::ModelProto model;
   if (!model.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return corrupt("not an ONNX model, or cut short (" + std::to_string(bytes.size()) + " bytes)");
   }
-  if (path.empty()) return read_onnx(model, {floats_of, 0, most_weight_bytes});
+  if (path.empty()) return read_onnx(model, {floats_of, 0, most_weight_bytes}, blockers);
   Result<ExternalData> files = ExternalData::open(model, path);
   if (!files) return files.error();
   const auto read = [&files](const onnx::TensorProto& tensor) { return files->floats_of(tensor); };
-  return read_onnx(model, {read, files->bytes(), most_weight_bytes});
+  return read_onnx(model, {read, files->bytes(), most_weight_bytes}, blockers);
 }
 
-Result<LoadedNetwork> read_onnx_file(const std::string& path, std::int64_t most_weight_bytes) {
+Result<LoadedNetwork> read_onnx_file(const std::string& path, std::int64_t most_weight_bytes, Blockers* blockers) {
   constexpr std::int64_t names = std::int64_t{1} << 20;  // bytes for names and other fields beside the weights
   const std::optional<FileState> before = file_state(path);
   const Result<std::string> outline = read_onnx_outline(path, add(most_weight_bytes, names));
   if (!outline) return outline.error();
-  Result<LoadedNetwork> loaded = read_onnx_bytes(*outline, path, most_weight_bytes);
+  Blockers all;
+  Result<LoadedNetwork> loaded = read_onnx_bytes(*outline, path, most_weight_bytes, &all);
   // The outline refers to positions in the file, so the file must not have changed.
   if (file_state(path) != before) return corrupt("changed while it was read; load it again").within(path);
-  return loaded ? std::move(loaded) : loaded.error().within(path);
+  if (!loaded) loaded = with_others(loaded.error(), all, path).within(path);
+  if (blockers != nullptr) *blockers = std::move(all);
+  return loaded;
 }
 
 }  // namespace znni

@@ -11,6 +11,7 @@
 
 #include <onnx/onnx_pb.h>
 
+#include "planner/network/blockers.hpp"
 #include "planner/network/graph_passes.hpp"
 #include "proto/convert/onnx_tensors.hpp"
 
@@ -29,14 +30,21 @@ struct OnnxSource {
 // nodes that the output does not need. The rest are in topological order under the names of the file. Tensors of one or
 // two spatial axes have leading extents of 1. The result passes check() and check_weights(). Fails with over_budget,
 // before any numbers are read, if those of all nodes take too much.
-[[nodiscard]] Result<LoadedNetwork> read_onnx(const onnx::ModelProto& model, const OnnxSource& source = {});
+//
+// The error is the first of what the model is refused for. `blockers`, if given, gets all of that, also behind refused
+// nodes: it is empty if and only if the model is read, or is no sound ONNX model, or takes too much.
+[[nodiscard]] Result<LoadedNetwork> read_onnx(const onnx::ModelProto& model, const OnnxSource& source = {},
+                                              Blockers* blockers = nullptr);
 
 // Does the same with the bytes of the file at `path`. The path is needed to read weights in files beside it
 // (proto/convert/onnx_external.hpp); without it a model with such weights is refused.
 [[nodiscard]] Result<LoadedNetwork> read_onnx_bytes(std::string_view bytes, const std::string& path = "",
-                                                    std::int64_t most_weight_bytes = saturated);
+                                                    std::int64_t most_weight_bytes = saturated,
+                                                    Blockers* blockers = nullptr);
 
-// Does the same with a file. Its large tensors are in memory only once, as float32.
-[[nodiscard]] Result<LoadedNetwork> read_onnx_file(const std::string& path, std::int64_t most_weight_bytes);
+// Does the same with a file. Its large tensors are in memory only once, as float32. If there are more blockers than the
+// first, the error says how many, and how to list them.
+[[nodiscard]] Result<LoadedNetwork> read_onnx_file(const std::string& path, std::int64_t most_weight_bytes,
+                                                   Blockers* blockers = nullptr);
 
 }  // namespace znni

@@ -57,6 +57,7 @@ Result<std::vector<double>> scales_of_sizes(const OnnxNode& node, const OnnxBuil
   const Vec3 extent = builder.extent(value);
   for (int i = 0; i < builder.rank() && i + 2 < static_cast<int>(sizes->size()); ++i) {
     const std::int64_t n = extent[3 - builder.rank() + i];
+    if (builder.is_guessed(value)) continue;
     if (n < 1) return unsupported("its sizes are constants, but the file leaves the input's extents open");
     const auto place = static_cast<std::size_t>(i) + 2;
     scales[place] = static_cast<double>((*sizes)[place]) / static_cast<double>(n);

@@ -23,6 +23,7 @@ Result<Statistics> statistics_of(const OnnxNode& node, const OnnxBuilder& builde
   for (std::size_t i = 0; i < parts.size(); ++i) {
     Result<std::vector<float>> values = builder.vector(node.proto, static_cast<int>(i) + 1, f);
     if (!values) return values.error();
+    f = static_cast<std::int64_t>(values->size());  // of unknown_images: as many as the first
     *parts[i] = *std::move(values);
   }
   return result;
@@ -66,7 +67,7 @@ bool is_per_image(const std::vector<std::int64_t>& dims, std::int64_t f, int spa
   if (dims.size() > axes) return false;
   for (std::size_t i = 0; i < dims.size(); ++i) {
     const bool is_images = axes - dims.size() + i == 1;
-    if (dims[i] != 1 && !(is_images && dims[i] == f)) return false;
+    if (dims[i] != 1 && !(is_images && (f == unknown_images || dims[i] == f))) return false;
   }
   return true;
 }

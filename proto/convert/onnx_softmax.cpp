@@ -66,9 +66,9 @@ Result<void> convert_softmax(const OnnxNode& node, OnnxBuilder& builder) {
   if (!axis) return axis.error();
   if (const TurnedValue* turned = builder.turned(node.proto.input(0)))
     return convert_turned(node, builder, *turned, *axis);
-  if (!is_image_axis(*axis, builder.rank())) return wrong_axis(*axis);
   const Result<int> input = builder.value(node.proto, 0);
   if (!input) return input.error();
+  if (!is_image_axis(*axis, builder.rank()) && !builder.is_guessed(*input)) return wrong_axis(*axis);
   builder.append(node.proto, Softmax{}, {*input}, builder.images(*input));
   if (flattens) builder.note_flattened(node.proto);
   return {};
@@ -91,7 +91,7 @@ Result<void> convert_transpose(const OnnxNode& node, OnnxBuilder& builder) {
   }
   Result<std::vector<int>> axes = permuted(input.axes, *perm);
   if (!axes) return axes.error();
-  if (*axes == axes_in_order(builder.rank())) {
+  if (*axes == axes_in_order(builder.rank()) || builder.is_guessed(input.value)) {
     builder.alias(node.proto, input.value);
   } else {
     builder.turn(node.proto, {input.value, *std::move(axes)});

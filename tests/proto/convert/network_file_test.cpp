@@ -106,6 +106,27 @@ TEST(NetworkFile, ErrorsBeginWithThePath) {
               HasSubstr("net.pb: .onnx or .pbtxt is right for a network"));
 }
 
+TEST(NetworkFile, BlockersOfARefusedModelAreListedAndCountedInTheError) {
+  const test::TemporaryDirectory folder;
+  test::OnnxModel model;
+  model.node("Einsum", {"in"}, {"a"});
+  const std::string one = folder.write("one.onnx", model.output("a").bytes());
+  Blockers blockers;
+  const Error single = read_network_file(one, saturated, &blockers).error();
+  EXPECT_EQ(single.message.find("planner check"), std::string::npos);
+  EXPECT_EQ(blockers.count, 1);
+  model.node("Einsum", {"a"}, {"b"});
+  model.node("Trilu", {"b"}, {"c"});
+  model.proto.mutable_graph()->clear_output();
+  const std::string more = folder.write("more.onnx", model.output("c").bytes());
+  const Error several = read_network_file(more, saturated, &blockers).error();
+  EXPECT_THAT(several.message, StartsWith(more + ": node '/a' (Einsum): operator is not supported; supported are: "));
+  EXPECT_THAT(several.message, testing::EndsWith("; and 2 more of 2 kinds: planner check " + more + " lists them"));
+  EXPECT_EQ(blockers.count, 3);
+  EXPECT_TRUE(read_network_file(folder.write("sound.onnx", test::rich_model().bytes()), saturated, &blockers));
+  EXPECT_EQ(blockers, Blockers());
+}
+
 TEST(NetworkFile, TheShippedModel) {
   const std::filesystem::path path = source_folder() / "deploy/models/fib25-boundary/1/model.onnx";
   if (!std::filesystem::exists(path)) GTEST_SKIP() << path << " is not there";

@@ -43,6 +43,35 @@ TEST(OnnxBuilder, ValuesGrowNodeByNode) {
   EXPECT_TRUE(builder.check_limits());
 }
 
+TEST(OnnxBuilder, OutputsOfARefusedNodeHaveTheFormOfAnotherTensorOrAnUnknownOne) {
+  OnnxModel model(3);
+  onnx::TensorShapeProto& shape =
+      *model.proto.mutable_graph()->mutable_input(0)->mutable_type()->mutable_tensor_type()->mutable_shape();
+  for (int axis = 2; axis < 5; ++axis) shape.mutable_dim(axis)->set_dim_value(7);
+  model.node("Einsum", {"in"}, {"a", "b", ""});
+  model.node("Add", {"a", "b"}, {"c"});
+  const Result<OnnxGraph> graph = make_onnx_graph(model.output("c").proto);
+  ASSERT_TRUE(graph);
+  const onnx::NodeProto& refused = *graph->nodes[0];
+  const onnx::NodeProto& reader = *graph->nodes[1];
+  OnnxBuilder unknown(*graph, 3, 3, 100);
+  unknown.refuse(refused, "");
+  EXPECT_EQ(*unknown.value(reader, 0), 1);
+  EXPECT_EQ(*unknown.value(reader, 1), 2);
+  EXPECT_EQ(unknown.images(2), unknown_images);
+  EXPECT_EQ(unknown.extent(2), Vec3());
+  EXPECT_TRUE(unknown.is_guessed(2));
+  unknown.append(reader, Add{}, {0, 2}, 3, NodeWeights{{}, {}, std::vector<float>(101), {}});
+  EXPECT_TRUE(unknown.is_guessed(3));
+  EXPECT_TRUE(unknown.weights().back().scale.empty());
+  EXPECT_TRUE(unknown.check_limits());
+  OnnxBuilder known(*graph, 3, 3, 100);
+  known.refuse(refused, "in");
+  EXPECT_EQ(known.images(1), 3);
+  EXPECT_EQ(known.extent(1), Vec3::cube(7));
+  EXPECT_FALSE(known.is_guessed(1));
+}
+
 TEST(OnnxBuilder, LimitsOfImagesAndParameters) {
   OnnxModel model;
   model.node("Relu", {"in"}, {"a"});

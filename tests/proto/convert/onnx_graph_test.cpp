@@ -119,6 +119,7 @@ TEST(OnnxGraph, OneInputAndOneOutput) {
   OnnxModel outputs;
   outputs.node("Relu", {"in"}, {"a"});
   EXPECT_THAT(outputs.output("a").output("in").refusal(), HasSubstr("the graph has 2 outputs; 1 is supported"));
+  EXPECT_FALSE(make_onnx_graph(outputs.proto));
   OnnxModel none;
   none.node("Relu", {"in"}, {"a"});
   EXPECT_THAT(none.refusal(), HasSubstr("the graph has 0 outputs"));

@@ -88,6 +88,14 @@ onnx::TensorProto& OnnxModel::tensor(std::string_view name, const Integers& exte
   return made;
 }
 
+void OnnxModel::integers(std::string_view name, const Integers& values) {
+  onnx::TensorProto& made = *proto.mutable_graph()->add_initializer();
+  made.set_name(std::string(name));
+  made.set_data_type(onnx::TensorProto::INT64);
+  made.add_dims(static_cast<std::int64_t>(values.size()));
+  for (const std::int64_t value : values) made.add_int64_data(value);
+}
+
 onnx::NodeProto& OnnxModel::conv(std::string_view in, std::string_view out, std::int64_t f, std::int64_t f_out,
                                  const Integers& k) {
   const std::string name(out);
@@ -113,6 +121,12 @@ LoadedNetwork OnnxModel::read() const {
 std::string OnnxModel::refusal() const {
   const Result<LoadedNetwork> loaded = read_onnx(proto);
   return loaded ? "" : std::string(to_string(loaded.error().code)) + ": " + loaded.error().message;
+}
+
+Blockers OnnxModel::blockers() const {
+  Blockers blockers;
+  static_cast<void>(read_onnx(proto, {}, &blockers));
+  return blockers;
 }
 
 std::string numbered(std::string_view stem, int number) { return std::string(stem).append(std::to_string(number)); }

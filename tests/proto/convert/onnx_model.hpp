@@ -33,6 +33,8 @@ class OnnxModel {
   onnx::NodeProto& node(std::string_view operation, const Names& inputs, const Names& outputs);
   // Adds a FLOAT initializer with `values`, or 0, 1, 2, ... if there are none.
   onnx::TensorProto& tensor(std::string_view name, const Integers& extents, const std::vector<float>& values = {});
+  // Adds an INT64 initializer of one axis.
+  void integers(std::string_view name, const Integers& values);
   // Adds a Conv of `in` with weights "<out>.w" and bias "<out>.b".
   onnx::NodeProto& conv(std::string_view in, std::string_view out, std::int64_t f, std::int64_t f_out,
                         const Integers& k);
@@ -43,6 +45,8 @@ class OnnxModel {
   [[nodiscard]] LoadedNetwork read() const;
   // Returns the refusal, "code: message"; "" if the model is read.
   [[nodiscard]] std::string refusal() const;
+  // Returns all that the model is refused for.
+  [[nodiscard]] Blockers blockers() const;
 
   onnx::ModelProto proto;
 };

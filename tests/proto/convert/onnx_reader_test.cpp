@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
+#include "proto/convert/onnx_operators.hpp"
 #include "tests/proto/convert/onnx_model.hpp"
 #include "tests/support/random.hpp"
 
@@ -121,6 +124,41 @@ TEST(OnnxReader, NodesOfOneNameAreNumbered) {
   std::vector<std::string> names;
   for (const Node& node : model.output("d").read().network.nodes) names.push_back(node.name);
   EXPECT_THAT(names, ElementsAre("same", "same #2", "same #3", "in #2", "same #4"));
+}
+
+// The walk that refuses is the walk that lists.
+TEST(OnnxReader, BlockersAreNoneIfAndOnlyIfAModelIsRead) {
+  std::vector<OnnxModel> models = {test::rich_model()};
+  for (const OnnxOperator& row : onnx_operators()) {
+    for (const int inputs : {row.least_inputs, std::min(row.most_inputs, 5)}) {
+      OnnxModel model;
+      model.node("Relu", {"in"}, {"r"});
+      model.node(row.name, test::Names(static_cast<std::size_t>(inputs), "r"), {"out"});
+      models.push_back(model.output("out"));
+    }
+  }
+  int read = 0;
+  for (const OnnxModel& model : models) {
+    const Blockers blockers = model.blockers();
+    EXPECT_EQ(model.refusal().empty(), blockers == Blockers()) << model.refusal();
+    EXPECT_EQ(blockers.kinds.empty(), blockers.count == 0);
+    if (model.refusal().empty()) ++read;
+  }
+  EXPECT_GT(read, 10);
+  EXPECT_GT(static_cast<int>(models.size()) - read, 10);
+}
+
+TEST(OnnxReader, RefusalsBeforeTheNodesAreBlockersUnlessTheFileIsCorrupt) {
+  OnnxModel old(1, 3, 6);
+  old.node("Relu", {"in"}, {"out"});
+  const Blockers blockers = old.output("out").blockers();
+  EXPECT_EQ(blockers.count, 1);
+  EXPECT_FALSE(blockers.is_whole);
+  EXPECT_THAT(blockers.kinds.front().reason, HasSubstr("operator set 6"));
+  OnnxModel cycle;
+  cycle.node("Add", {"in", "out"}, {"out"});
+  EXPECT_THAT(cycle.output("out").refusal(), HasSubstr("cycle"));
+  EXPECT_EQ(cycle.blockers(), Blockers());
 }
 
 TEST(OnnxReader, BytesThatAreNoModel) {

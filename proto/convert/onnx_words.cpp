@@ -1,0 +1,164 @@
+#include "proto/convert/onnx_words.hpp"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "proto/convert/errors.hpp"
+
+namespace znni {
+namespace {
+
+using Text = std::string_view;
+
+constexpr Text normalise = "train with BatchNorm, whose statistics are constants";
+constexpr Text activate = "train with ReLU, LeakyReLU, ELU, sigmoid or tanh";
+constexpr Text fold = "export with static axes and dynamo=True, which folds what is computed from shapes";
+constexpr Text evaluate = "call .eval() on the network before it is exported";
+constexpr Text dense = "train without groups, or export a kernel that is zero between the groups";
+constexpr Text resize = "upsample by nearest neighbours or by ConvTranspose";
+constexpr Text whole_factors = "upsample by whole factors";
+constexpr Text pooled = "a sliding window has no global pooling: export the layers before it";
+constexpr Text linear = "write a linear layer over channels as a Conv of kernel 1";
+constexpr Text floats = "export the network before it is quantised";
+constexpr Text control = "control flow (If, Loop, sequences)";
+constexpr Text unrolled = "export with static axes and dynamo=True, which resolves it";
+
+// An operator that is not supported.
+struct OperatorRow {
+  Text name;
+  Text what;  // "": the name
+  Text advice;
+  bool keeps_form = false;
+};
+constexpr std::array<OperatorRow, 35> operators = {{
+    {"Cast", "", "export with dynamo=True, which leaves out casts that change nothing", true},
+    {"Celu", "CELU", activate, true},
+    {"Clip", "Clip (ReLU6)", activate, true},
+    {"ConvInteger", "quantised Conv", floats},
+    {"DepthToSpace", "pixel shuffle", resize},
+    {"DequantizeLinear", "quantisation (DequantizeLinear)", floats, true},
+    {"DynamicQuantizeLinear", "quantisation (DynamicQuantizeLinear)", floats},
+    {"Gelu", "GELU", activate, true},
+    {"Gemm", "linear layer (Gemm)", linear},
+    {"GlobalAveragePool", "global average pooling", pooled},
+    {"GlobalMaxPool", "global max pooling", pooled},
+    {"GroupNormalization", "GroupNorm", normalise, true},
+    {"HardSigmoid", "hard sigmoid", activate, true},
+    {"HardSwish", "Hardswish", activate, true},
+    {"If", control, unrolled},
+    {"InstanceNormalization", "InstanceNorm", normalise, true},
+    {"LRN", "local response normalisation", normalise, true},
+    {"LayerNormalization", "LayerNorm", normalise, true},
+    {"Loop", control, unrolled},
+    {"MatMul", "linear layer (MatMul)", linear},
+    {"Mish", "", activate, true},
+    {"QLinearConv", "quantised Conv", floats},
+    {"QuantizeLinear", "quantisation (QuantizeLinear)", floats, true},
+    {"RMSNormalization", "RMSNorm", normalise, true},
+    {"ReduceMean", "mean over axes (ReduceMean)", ""},
+    {"Selu", "SELU", activate, true},
+    {"SequenceAt", control, unrolled},
+    {"SequenceConstruct", control, unrolled},
+    {"SequenceEmpty", control, unrolled},
+    {"Shrink", "", activate, true},
+    {"Softplus", "", activate, true},
+    {"Softsign", "", activate, true},
+    {"SpaceToDepth", "pixel unshuffle", ""},
+    {"Swish", "SiLU (Swish)", activate, true},
+    {"ThresholdedRelu", "thresholded ReLU", activate, true},
+}};
+
+// Something that a supported operator refuses: a part of its message tells what.
+struct RefusalRow {
+  Text name;
+  Text says;
+  Text what;
+  Text advice;
+  bool keeps_form = false;
+};
+constexpr std::array<RefusalRow, 20> refusals = {{
+    {"BatchNormalization", "(training mode)", "BatchNorm in training mode", evaluate, true},
+    {"Conv", "group = ", "Conv with groups", dense},
+    {"ConvTranspose", "group = ", "ConvTranspose with groups", dense},
+    {"Div", "two computed tensors", "quotient of two tensors", ""},
+    {"Dropout", "(training mode)", "Dropout in training mode", evaluate, true},
+    {"Mul", "two computed tensors", "product of two tensors", ""},
+    {"PRelu", "has slopes of", "PReLU with a slope per channel", "train with one slope (num_parameters=1)", true},
+    {"Pad", "are computed", "Pad by computed amounts", fold},
+    {"Pad", "pads of", "Pad", "zeros around space: let the convolution behind it pad"},
+    {"Resize", "a scale of", "Resize by other than whole factors", whole_factors},
+    {"Resize", "are computed", "Resize to computed sizes", fold},
+    {"Resize", "extents open", "Resize to fixed sizes", "export with static axes, or resize by a scale_factor"},
+    {"Slice", "are computed", "Slice with computed bounds", fold},
+    {"Slice", "the file leaves open", "Slice by an open extent", "export with static axes"},
+    {"Sub", "two computed tensors", "difference of two tensors", "write a - b as a + (-1) * b"},
+    {"Upsample", "a scale of", "Upsample by other than whole factors", whole_factors},
+    {"Upsample", "are computed", "Upsample by computed scales", fold},
+    {"", "the output's stride is", "an output coarser than the input",
+     "end with an upsampling to the input's resolution"},
+    {"", "outputs; 1 is supported", "several outputs", "export one, or join them: torch.cat(outputs, 1)"},
+    {"", "inputs; 1 is supported", "several inputs", "join them along channels before the export"},
+}};
+
+bool contains(Text text, Text part) { return text.find(part) != Text::npos; }
+
+// Returns the text of the node's attribute; `otherwise` if it has none.
+std::string text_of(const onnx::NodeProto& node, Text name, Text otherwise) {
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.name() == name) return on_one_line(attribute.s());
+  }
+  return std::string(otherwise);
+}
+
+// Returns how a Resize or Upsample interpolates.
+std::string mode_of(const onnx::NodeProto& node) {
+  const std::string mode = text_of(node, "mode", "nearest");
+  return mode + " " + text_of(node, "coordinate_transformation_mode", "half_pixel");
+}
+
+// Returns the words of a row of `refusals` that this operator and this message have; nullopt if there is none.
+std::optional<OnnxWords> find_words(Text name, Text message) {
+  const auto row = std::find_if(refusals.begin(), refusals.end(), [&](const RefusalRow& known) {
+    return known.name == name && contains(message, known.says);
+  });
+  if (row == refusals.end()) return std::nullopt;
+  return OnnxWords{std::string(row->what), std::string(row->advice), row->keeps_form, true};
+}
+
+}  // namespace
+
+OnnxWords words_of_operator(Text name) {
+  const auto row =
+      std::find_if(operators.begin(), operators.end(), [&](const OperatorRow& known) { return known.name == name; });
+  if (row == operators.end()) return {on_one_line(name), "", false, true};
+  return {std::string(row->what.empty() ? row->name : row->what), std::string(row->advice), row->keeps_form, true};
+}
+
+OnnxWords words_of_excitation() { return {"squeeze-and-excitation", "train without it", true, true}; }
+
+OnnxWords words_of_shuffle() {
+  return {"pixel or channel shuffle", "instead of a pixel shuffle, upsample by ConvTranspose", false, true};
+}
+
+OnnxWords words_of_refusal(const onnx::NodeProto& node, Text message) {
+  const bool resizes = is_operator(node, "Resize") || is_operator(node, "Upsample");
+  if (resizes && contains(message, "mode = ")) {
+    return {node.op_type() + " " + mode_of(node), std::string(resize), false, true};
+  }
+  std::optional<OnnxWords> words = find_words(node.op_type(), message);
+  if (words && resizes && text_of(node, "mode", "nearest") != "nearest") words->what += " (" + mode_of(node) + ")";
+  return words.value_or(OnnxWords{on_one_line(node.op_type()), ""});
+}
+
+OnnxWords words_of_network(Text message) {
+  return find_words("", message).value_or(OnnxWords{"the network as a whole", ""});
+}
+
+OnnxWords words_of_shapes() { return {"numbers computed from shapes", std::string(fold)}; }
+
+OnnxWords words_of_constants() {
+  return {"numbers computed from constants", "export with dynamo=True, which folds them"};
+}
+
+}  // namespace znni
