@@ -5,6 +5,7 @@
 #include "planner/base/text_table.hpp"
 #include "planner/layers/prediction.hpp"
 #include "planner/plan/summary.hpp"
+#include "planner/program/check_command.hpp"
 #include "planner/program/curve_command.hpp"
 #include "planner/program/draw_command.hpp"
 #include "planner/program/plan_output.hpp"
@@ -173,6 +174,12 @@ int list_primitives(const Session& session) {
   return 0;
 }
 
+int check_network(const PlannerOptions& options) {
+  const Result<bool> runs = check_command(options);
+  if (!runs) return fail(runs.error());
+  return *runs ? 0 : exit_code(ErrorCode::unsupported);
+}
+
 // Fails now if a file cannot be written that is written at the end.
 Result<void> check_outputs(const PlannerOptions& options) {
   const bool folder = options.command == Command::draw;
@@ -184,6 +191,7 @@ Result<void> check_outputs(const PlannerOptions& options) {
 }
 
 int run(const PlannerOptions& options) {
+  if (options.command == Command::check) return check_network(options);
   if (options.command == Command::show) return show_plan(options);
   if (options.command == Command::diff) return diff_plans(options);
   if (!options.priced.empty()) return price_machines(options);

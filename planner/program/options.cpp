@@ -10,6 +10,7 @@
 #include "planner/plan/pins.hpp"
 #include "planner/program/answer_options.hpp"
 #include "planner/program/bound_options.hpp"
+#include "planner/program/command_checks.hpp"
 #include "planner/program/report_options.hpp"
 
 namespace znni {
@@ -115,6 +116,10 @@ void add_commands(CLI::App& app, PlannerOptions& options, Raw& raw) {
       "now (--output: the plan so)",
       Command::show)
       ->add_option("PLAN", raw.first_plan)
+      ->required();
+  add("check", "say whether FILE.onnx or FILE.pbtxt runs here; if not, list all that keeps it from running",
+      Command::check)
+      ->add_option("FILE", raw.first_plan)
       ->required();
   CLI::App* diff = add("diff", "compare two plans, line by line", Command::diff);
   diff->add_option("A", raw.first_plan)->required();
@@ -270,25 +275,6 @@ Result<void> check_machine(const PlannerOptions& options) {
   return {};
 }
 
-Result<void> check_draw(const PlannerOptions& options) {
-  if (options.model.empty() || options.output.empty()) return wrong("draw needs --model FILE and --output DIR");
-  if (!options.machine.empty())
-    return wrong("draw is for this machine: what is drawn is meant to run, not --machine's");
-  if (options.json || options.explain || options.k8s_resources || !options.report.empty()) {
-    return wrong("draw prints a table and writes plans: no --json, --explain, --k8s-resources or --report");
-  }
-  return {};
-}
-
-Result<void> check_show(const PlannerOptions& options) {
-  const bool again = !options.timings.empty() || !options.output.empty();
-  if (!options.timings.empty() && options.patience == Patience::model) {
-    return wrong("show --timings FILE tells a plan anew from the file: leave out --patience model, which uses none");
-  }
-  if (!again || (!options.model.empty() && !options.timings.empty())) return {};
-  return wrong("show tells a plan anew with both --model FILE and --timings FILE");
-}
-
 // Checks the options of plans over CPU and GPU.
 Result<void> check_split(const PlannerOptions& options) {
   if (!options.split) return {};
@@ -302,22 +288,13 @@ Result<void> check_split(const PlannerOptions& options) {
   return options.model_repository.empty() ? Result<void>() : wrong(strategy + " is for one model: give --model FILE");
 }
 
-Result<void> check_measure(const PlannerOptions& options) {
-  if (!options.output.empty()) return wrong("measure writes timings and no plan: leave out --output");
-  if (options.model_repository.empty()) return {};
-  return wrong("measure takes one model, or layers of all kinds: leave out --model-repository");
-}
-
 Result<void> check_together(const PlannerOptions& options) {
   if (options.json && options.k8s_resources) return wrong("--json and --k8s-resources exclude each other");
   if (Result<void> machine = check_machine(options); !machine) return machine;
   if (Result<void> split = check_split(options); !split) return split;
   if (Result<void> used = check_pins_used(options); !used) return used;
   if (Result<void> used = check_bounds_used(options); !used) return used;
-  if (options.command == Command::draw) return check_draw(options);
-  if (options.command == Command::show) return check_show(options);
-  if (options.command == Command::measure) return check_measure(options);
-  if (options.command != Command::plan) return {};
+  if (options.command != Command::plan) return check_options_of_command(options);
   if (options.model.empty() && options.model_repository.empty()) {
     return wrong("nothing to plan: give --model FILE or --model-repository DIR");
   }

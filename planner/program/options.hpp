@@ -15,7 +15,7 @@
 
 namespace znni {
 
-enum class Command { plan, show, diff, measure, draw, primitives };
+enum class Command { plan, check, show, diff, measure, draw, primitives };
 // The source of times; each falls back on the one before it.
 enum class Patience { model, recorded, measure };
 
@@ -36,7 +36,7 @@ struct PricedMachine {
 
 struct PlannerOptions {
   Command command = Command::plan;
-  std::vector<std::string> files;      // of show and diff: plans
+  std::vector<std::string> files;      // of show and diff: plans; of check: a network
   std::string model;                   // file to plan
   std::string model_repository;        // or directory of models to plan
   std::string plan_dir;                // "": plans/ of the state directory (planner/base/repository.hpp)

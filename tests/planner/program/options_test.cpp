@@ -62,6 +62,9 @@ TEST(PlannerCommandLine, EveryFlag) {
 TEST(PlannerCommandLine, Commands) {
   EXPECT_EQ(good({"show", "a.pbtxt"}).files, std::vector<std::string>{"a.pbtxt"});
   EXPECT_EQ(good({"show", "a.pbtxt"}).command, Command::show);
+  EXPECT_EQ(good({"check", "net.onnx"}).files, std::vector<std::string>{"net.onnx"});
+  EXPECT_EQ(good({"check", "net.onnx"}).command, Command::check);
+  EXPECT_TRUE(good({"check", "net.onnx", "--json"}).json);
   EXPECT_EQ(good({"diff", "a", "b"}).files, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(good({"diff", "a", "b"}).command, Command::diff);
   EXPECT_EQ(good({"primitives"}).command, Command::primitives);
@@ -181,6 +184,8 @@ TEST(PlannerCommandLine, WrongUseNamesWhatIsWrong) {
       {{"show", "a", "--timings", "t"}, "--model FILE"},
       {{"show", "a", "--model", "m", "--output", "o"}, "--timings FILE"},
       {{"show", "a", "--model", "m", "--timings", "t", "--patience", "model"}, "leave out --patience model"},
+      {{"check"}, "FILE"},
+      {{"check", "a", "--S", "2"}, "--S 2: pins are for planning"},
       {{"diff", "a"}, "B"},
       {{"show", "a", "b"}, "b"},
   };
@@ -208,7 +213,7 @@ TEST(PlannerCommandLine, HelpEndsWell) {
   ASSERT_NE(end, nullptr);
   EXPECT_EQ(end->exit_code, 0);
   for (const char* flag :
-       {"--mem", "--volume", "--patience", "--explain", "--json", "show", "diff", "measure", "primitives",
+       {"--mem", "--volume", "--patience", "--explain", "--json", "check", "show", "diff", "measure", "primitives",
         "--patch 88,288,280", "--theta 4", "--modes max,mpf", "--S 2", "--no-stream", "--no-groups"}) {
     EXPECT_NE(end->text.find(flag), std::string::npos) << flag;
   }

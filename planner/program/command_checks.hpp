@@ -1,0 +1,11 @@
+// Which options of `planner` go with which command.
+#pragma once
+
+#include "planner/program/options.hpp"
+
+namespace znni {
+
+// Refuses options that the command has no use for, or lacks: of check, draw, measure and show.
+[[nodiscard]] Result<void> check_options_of_command(const PlannerOptions& options);
+
+}  // namespace znni

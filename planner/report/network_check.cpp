@@ -1,0 +1,173 @@
+#include "planner/report/network_check.hpp"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "planner/base/overloaded.hpp"
+#include "planner/base/text_table.hpp"
+
+namespace znni {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string kind_of(const Operation& operation) {
+  return std::visit(
+      Overloaded{[](const Convolution&) { return "convolution"; },
+                 [](const Pooling& pool) { return pool.kind == PoolKind::max ? "max pooling" : "average pooling"; },
+                 [](const Activate&) { return "activation"; }, [](const Softmax&) { return "softmax"; },
+                 [](const ScaleShift&) { return "scale and shift"; }, [](const Add&) { return "addition"; },
+                 [](const Concat&) { return "concatenation"; }, [](const Crop&) { return "crop"; },
+                 [](const Upsample&) { return "upsampling"; }},
+      operation);
+}
+
+std::vector<std::pair<std::string, std::int64_t>> layers_of(const Network& network) {
+  std::vector<std::pair<std::string, std::int64_t>> layers;
+  for (const Node& node : network.nodes) {
+    const std::string kind = kind_of(node.operation);
+    const auto known = std::find_if(layers.begin(), layers.end(), [&](const auto& each) { return each.first == kind; });
+    if (known == layers.end()) {
+      layers.emplace_back(kind, 1);
+    } else {
+      ++known->second;
+    }
+  }
+  return layers;
+}
+
+// Returns the numbers of the axes that the network has.
+std::vector<std::int64_t> along_axes(const NetworkFacts& facts, Vec3 n) {
+  std::vector<std::int64_t> numbers;
+  for (int axis = 3 - facts.spatial_rank; axis < 3; ++axis) numbers.push_back(n[axis]);
+  return numbers;
+}
+
+std::string text_along(const NetworkFacts& facts, Vec3 n) {
+  std::string text;
+  for (const std::int64_t number : along_axes(facts, n)) {
+    text.append(text.empty() ? "" : "x").append(std::to_string(number));
+  }
+  return text;
+}
+
+std::string axes_text(int spatial_rank) {
+  constexpr std::string_view names = "Z, Y, X";
+  return "[N, C, " + std::string(names.substr(names.size() - static_cast<std::size_t>(3 * spatial_rank - 2))) + "]";
+}
+
+std::string channels_text(std::int64_t count) {
+  return std::to_string(count) + (count == 1 ? " channel" : " channels");
+}
+
+std::string output_text(const NetworkFacts& facts) {
+  const bool is_whole = facts.lost == Vec3{};
+  return channels_text(facts.f_out) + ", " +
+         (is_whole ? "as large as the input" : text_along(facts, facts.lost) + " voxels smaller than the input");
+}
+
+std::string volumes_text(const NetworkFacts& facts) {
+  const std::string least = "at least " + text_along(facts, facts.least);
+  if (facts.period == Vec3::cube(1)) return least;
+  return least + ", extents of " + text_along(facts, facts.least % facts.period) + " mod " +
+         text_along(facts, facts.period);
+}
+
+std::string layers_text(const NetworkFacts& facts) {
+  std::string text;
+  for (const auto& [kind, count] : facts.layers) {
+    text.append(text.empty() ? "" : ", ").append(std::to_string(count)).append(" ").append(kind);
+  }
+  return text;
+}
+
+std::string parameters_text(std::int64_t count) {
+  return count < 10 ? std::to_string(count) : count_text(static_cast<double>(count));
+}
+
+std::string number_of(std::int64_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+std::string line_of(const Blocker& blocker) {
+  std::string line = blocker.what + " (" + std::to_string(blocker.count) + "): " + blocker.reason;
+  if (!blocker.advice.empty()) line += "; " + blocker.advice;
+  if (!blocker.first.empty()) line += "; first '" + blocker.first + "'";
+  return line + "\n";
+}
+
+Json json_of(const Blocker& blocker) {
+  const auto text_or_null = [](const std::string& text) { return text.empty() ? Json(nullptr) : Json(text); };
+  return {{"kind", blocker.what},
+          {"count", blocker.count},
+          {"reason", blocker.reason},
+          {"advice", text_or_null(blocker.advice)},
+          {"first_node", text_or_null(blocker.first)}};
+}
+
+std::string dumped(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+}  // namespace
+
+NetworkFacts facts_of(const Network& network) {
+  const Vec3 frame = network.frame.begin + network.frame.end;
+  NetworkFacts facts;
+  facts.name = network.name;
+  facts.spatial_rank = network.spatial_rank;
+  facts.f_in = network.f_in;
+  facts.f_out = images(network).back();
+  if (!is_strided(network)) facts.field_of_view = reaches(network).back().fov;
+  facts.lost = lost_extent(network) - Vec3::cube(1);
+  facts.period = period(network);
+  facts.least = least_extent(network) - frame;
+  facts.parameters = weight_bytes(network) / static_cast<std::int64_t>(sizeof(float));
+  facts.layers = layers_of(network);
+  return facts;
+}
+
+std::string check_text(const std::string& file, const NetworkFacts& facts) {
+  const bool has_field = facts.field_of_view != Vec3{};
+  std::vector<TextRow> rows = {
+      {"input", channels_text(facts.f_in) + ", " + axes_text(facts.spatial_rank)},
+      {"output", output_text(facts)},
+      {"field of view", has_field ? text_along(facts, facts.field_of_view) : "depends on the voxel: the net upsamples"},
+      {"volumes", volumes_text(facts)},
+      {"parameters", parameters_text(facts.parameters) + " as computed here, batch normalisations folded in"},
+      {"layers", layers_text(facts)}};
+  return file + " runs here\n" + text_table(rows);
+}
+
+std::string check_json(const std::string& file, const NetworkFacts& facts) {
+  const auto extents = [&](Vec3 n) { return Json(along_axes(facts, n)); };
+  Json all = {{"file", file}, {"runs", true}, {"model", facts.name}};
+  all["input"] = {{"channels", facts.f_in}, {"spatial_axes", facts.spatial_rank}};
+  all["output"] = {{"channels", facts.f_out}, {"voxels_smaller", extents(facts.lost)}};
+  all["field_of_view"] = facts.field_of_view == Vec3{} ? Json(nullptr) : extents(facts.field_of_view);
+  all["volume"] = {{"least", extents(facts.least)},
+                   {"period", extents(facts.period)},
+                   {"remainder", extents(facts.least % facts.period)}};
+  all["parameters"] = facts.parameters;
+  all["layers"] = Json::object();
+  for (const auto& [kind, count] : facts.layers) all["layers"][kind] = count;
+  return dumped(all);
+}
+
+std::string check_text(const std::string& file, const Blockers& blockers) {
+  std::string text = file + " does not run here: " + number_of(blockers.count, "blocker") + " of " +
+                     number_of(static_cast<std::int64_t>(blockers.kinds.size()), "kind") + "\n";
+  for (const Blocker& blocker : blockers.kinds) text += line_of(blocker);
+  if (blockers.unlisted > 0) text += number_of(blockers.unlisted, "blocker") + " of further kinds\n";
+  if (!blockers.is_whole) text += "the rest of the file was not looked at\n";
+  return text;
+}
+
+std::string check_json(const std::string& file, const Blockers& blockers) {
+  Json all = {{"file", file}, {"runs", false}, {"blockers", blockers.count}};
+  all["kinds"] = Json::array();
+  for (const Blocker& blocker : blockers.kinds) all["kinds"].push_back(json_of(blocker));
+  all["unlisted"] = blockers.unlisted;
+  all["whole_file"] = blockers.is_whole;
+  return dumped(all);
+}
+
+}  // namespace znni

@@ -1,0 +1,37 @@
+// What `planner check` says of a network: that it runs here, with its main numbers, or all that keeps it from running.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "planner/network/blockers.hpp"
+#include "planner/network/network.hpp"
+
+namespace znni {
+
+// Numbers of a network that runs; extents in voxels, of z, y, x.
+struct NetworkFacts {
+  std::string name;
+  int spatial_rank = 3;  // axes that the network has: the last ones
+  std::int64_t f_in = 0;
+  std::int64_t f_out = 0;
+  Vec3 field_of_view;  // 0 where a net upsamples and it depends on the voxel
+  Vec3 lost;           // by which the output is smaller than the volume
+  Vec3 period;         // extents of a volume are least + any multiple of this
+  Vec3 least;          // smallest volume
+  std::int64_t parameters = 0;
+  std::vector<std::pair<std::string, std::int64_t>> layers;  // kind and number, in the order of their first layers
+};
+
+// Requires check(network).
+[[nodiscard]] NetworkFacts facts_of(const Network& network);
+
+// Return the answer for the network of `file`: as lines for people, or as JSON with the same facts.
+[[nodiscard]] std::string check_text(const std::string& file, const NetworkFacts& facts);
+[[nodiscard]] std::string check_json(const std::string& file, const NetworkFacts& facts);
+[[nodiscard]] std::string check_text(const std::string& file, const Blockers& blockers);
+[[nodiscard]] std::string check_json(const std::string& file, const Blockers& blockers);
+
+}  // namespace znni

@@ -1,0 +1,41 @@
+#include "planner/program/command_checks.hpp"
+
+#include <gtest/gtest.h>
+
+namespace znni {
+namespace {
+
+// Returns the refusal of options that `change` sets; "" if they go with the command.
+template <class Change>
+std::string refusal(Command command, Change change) {
+  PlannerOptions options;
+  options.command = command;
+  change(options);
+  const Result<void> sound = check_options_of_command(options);
+  return sound ? "" : sound.error().message;
+}
+
+TEST(PlannerCommandChecks, ACheckTakesAFileAndMakesNoPlan) {
+  EXPECT_EQ(refusal(Command::check, [](auto&) {}), "");
+  EXPECT_EQ(refusal(Command::check, [](auto& options) { options.json = true; }), "");
+  const std::string one_file = "check takes one file, planner check FILE: leave out --model and --model-repository";
+  EXPECT_EQ(refusal(Command::check, [](auto& options) { options.model = "x"; }), one_file);
+  EXPECT_EQ(refusal(Command::check, [](auto& options) { options.model_repository = "x"; }), one_file);
+  const std::string no_plan = "check makes no plan: no --explain, --k8s-resources, --output or --report";
+  EXPECT_EQ(refusal(Command::check, [](auto& options) { options.output = "x"; }), no_plan);
+  EXPECT_EQ(refusal(Command::check, [](auto& options) { options.report = "x"; }), no_plan);
+  EXPECT_EQ(refusal(Command::check, [](auto& options) { options.explain = true; }), no_plan);
+  EXPECT_EQ(refusal(Command::check, [](auto& options) { options.k8s_resources = true; }), no_plan);
+}
+
+TEST(PlannerCommandChecks, EachCommandHasItsOwn) {
+  const auto with_output = [](auto& options) { options.output = "x"; };
+  EXPECT_EQ(refusal(Command::draw, with_output), "draw needs --model FILE and --output DIR");
+  EXPECT_EQ(refusal(Command::measure, with_output), "measure writes timings and no plan: leave out --output");
+  EXPECT_EQ(refusal(Command::show, with_output), "show tells a plan anew with both --model FILE and --timings FILE");
+  EXPECT_EQ(refusal(Command::diff, with_output), "");
+  EXPECT_EQ(refusal(Command::primitives, with_output), "");
+}
+
+}  // namespace
+}  // namespace znni
