@@ -25,29 +25,6 @@ Vec3 declared_extent(const onnx::ValueInfoProto& input, int rank) {
   return extent;
 }
 
-Vec3 extent_after(const Operation& operation, Vec3 n) {
-  Vec3 lost;
-  Vec3 stride = Vec3::cube(1);
-  const auto* up = std::get_if<Upsample>(&operation);
-  if (up != nullptr) lost = upsampling_window(up->kind, up->factor) - stride;
-  if (const auto* conv = std::get_if<Convolution>(&operation)) {
-    lost = dilated(conv->k, conv->dilation) - stride;
-    stride = conv->stride;
-  }
-  if (const auto* crop = std::get_if<Crop>(&operation)) lost = crop->begin + crop->end;
-  if (const auto* pool = std::get_if<Pooling>(&operation)) {
-    lost = pool->window - stride;
-    stride = pool->stride;
-  }
-  for (int axis = 0; axis < 3; ++axis) {
-    n[axis] = n[axis] > lost[axis] ? (n[axis] - lost[axis] - 1) / stride[axis] + 1 : 0;
-  }
-  if (up != nullptr) n = n * up->factor;
-  // Far beyond any volume: as if the file had left it open.
-  for (int axis = 0; axis < 3; ++axis) n[axis] = n[axis] > std::int64_t{1} << 40 ? 0 : n[axis];
-  return n;
-}
-
 // Returns the position of an element in its tensor, "[3, 0, 1]".
 std::string position_text(const onnx::TensorProto& tensor, std::int64_t element) {
   std::string text;
@@ -70,8 +47,10 @@ OnnxBuilder::OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, st
   names_.emplace(graph.input->name(), 1);
   values_.emplace(graph.input->name(), 0);
   images_.push_back(f_in);
-  extents_.push_back(declared_extent(*graph.input, rank));
   guessed_.push_back(false);
+  extents_.push_back({declared_extent(*graph.input, rank), {}});
+  const onnx::TensorShapeProto& shape = graph.input->type().tensor_type().shape();
+  if (shape.dim_size() > 0 && shape.dim(0).dim_value() > 0) batch_ = shape.dim(0).dim_value();
 }
 
 bool OnnxBuilder::has_input(const onnx::NodeProto& node, int index) {
@@ -81,7 +60,18 @@ bool OnnxBuilder::has_input(const onnx::NodeProto& node, int index) {
 const onnx::TensorProto* OnnxBuilder::constant(const onnx::NodeProto& node, int index) const {
   if (!has_input(node, index)) return nullptr;
   const auto found = graph_.constants.find(node.input(index));
-  return found == graph_.constants.end() ? nullptr : found->second;
+  return found == graph_.constants.end() ? known_.constant(node.input(index)) : found->second;
+}
+
+bool OnnxBuilder::is_known(const std::string& tensor) const {
+  return known_.find(tensor) != nullptr || graph_.constants.contains(tensor);
+}
+
+std::optional<KnownTensor> OnnxBuilder::known_at(const onnx::NodeProto& node, int index) const {
+  if (!has_input(node, index)) return std::nullopt;
+  if (const KnownTensor* found = known_.find(node.input(index)); found != nullptr) return *found;
+  const onnx::TensorProto* tensor = constant(node, index);
+  return tensor == nullptr ? std::nullopt : known_tensor_of(*tensor);
 }
 
 Result<std::vector<float>> OnnxBuilder::floats_of(const onnx::TensorProto& constant) const {
@@ -104,6 +94,7 @@ Result<int> OnnxBuilder::value(const onnx::NodeProto& node, int index) const {
   const int found = value_of(node.input(index));
   if (found >= 0) return found;
   const char* why = constant(node, index) != nullptr       ? " is a constant"
+                    : is_known(node.input(index))          ? " is computed from extents"
                     : turned(node.input(index)) != nullptr ? " is transposed"
                                                            : " is not the first output of a node";
   return unsupported("input " + in_quotes(node.input(index)) + why + ", which is not supported here");
@@ -127,18 +118,28 @@ std::string OnnxBuilder::free_name(const std::string& name) {
   return found;
 }
 
+void OnnxBuilder::add_extents(const Operation& operation, const std::vector<int>& inputs, const Border& pads) {
+  const VolumeExtents& first = extents(inputs.front());
+  const ExtentAfter after = extents_after(operation, pads, first);
+  for (int axis = 0; axis < 3; ++axis) {
+    const bool meet = std::all_of(inputs.begin(), inputs.end(), [&](int input) {
+      return extents(input).least[axis] == first.least[axis] && extents(input).step[axis] == first.step[axis];
+    });
+    misfits_.unmet[axis] += meet ? 0 : 1;
+    misfits_.unread[axis] += after.rest[axis] > 0 ? 1 : 0;
+  }
+  extents_.push_back(after.extents);
+}
+
 int OnnxBuilder::add_node(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs,
                           std::int64_t images, NodeWeights weights, const Border& pads) {
-  const Vec3 n = extents_[static_cast<std::size_t>(inputs.front())];
-  Vec3 padded;
-  for (int axis = 0; axis < 3; ++axis) padded[axis] = n[axis] > 0 ? n[axis] + pads.begin[axis] + pads.end[axis] : 0;
-  extents_.push_back(extent_after(operation, padded));
+  add_extents(operation, inputs, pads);
   pads_.push_back(pads);
   guessed_.push_back(std::any_of(inputs.begin(), inputs.end(), [this](int input) { return is_guessed(input); }));
   network_.nodes.push_back({free_name(name_of(node)), operation, std::move(inputs)});
   if (is_refused_) weights = {};
   parameters_ = add(parameters_, parameters_of(weights));
-  weights_.push_back(std::move(weights));
+  if (keeps_weights_) weights_.push_back(std::move(weights));
   images_.push_back(images);
   return static_cast<int>(network_.nodes.size());
 }
@@ -167,14 +168,38 @@ void OnnxBuilder::refuse(const onnx::NodeProto& node, const std::string& like) {
   for (const std::string& output : node.output()) {
     if (output.empty()) continue;
     images_.push_back(known < 0 ? unknown_images : images_[source]);
-    extents_.push_back(known < 0 ? Vec3() : extents_[source]);
+    extents_.push_back(known < 0 ? VolumeExtents() : extents_[source]);
     guessed_.push_back(known < 0 || guessed_[source]);
     pads_.emplace_back();
-    weights_.emplace_back();
+    if (keeps_weights_) weights_.emplace_back();
     network_.nodes.push_back({"", Activate{}, {static_cast<int>(source)}});
     values_.insert_or_assign(output, static_cast<int>(network_.nodes.size()));
     turned_.erase(output);
   }
+}
+
+bool OnnxBuilder::is_written(const std::string& tensor) const {
+  return value_of(tensor) >= 0 || is_known(tensor) || turned(tensor) != nullptr || known_.sequence(tensor) != nullptr;
+}
+
+Result<void> OnnxBuilder::pass_on(const std::string& from, const std::string& to) {
+  if (is_written(to)) return corrupt("tensor " + in_quotes(to) + " is written twice");
+  if (const int value = value_of(from); value >= 0) {
+    values_.emplace(to, value);
+    return {};
+  }
+  if (const TurnedValue* found = turned(from); found != nullptr) {
+    turned_.emplace(to, *found);
+    return {};
+  }
+  if (const std::vector<KnownTensor>* found = known_.sequence(from); found != nullptr) {
+    return known_.set_sequence(to, *found);
+  }
+  onnx::NodeProto reader;
+  reader.add_input(from);
+  const std::optional<KnownTensor> known = known_at(reader, 0);
+  if (known) return known_.set(to, *known);
+  return unsupported("tensor " + in_quotes(from) + " is no value of the net, and too large for a constant here");
 }
 
 void OnnxBuilder::turn(const onnx::NodeProto& node, TurnedValue turned) {

@@ -3,12 +3,15 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "planner/network/network.hpp"
 #include "proto/convert/onnx_attributes.hpp"
+#include "proto/convert/onnx_extents.hpp"
 #include "proto/convert/onnx_graph.hpp"
+#include "proto/convert/onnx_known.hpp"
 #include "proto/convert/onnx_tensors.hpp"
 
 namespace znni {
@@ -34,12 +37,17 @@ class OnnxBuilder {
   OnnxBuilder(const OnnxGraph& graph, int rank, std::int64_t f_in, std::int64_t most_parameters,
               ReadFloats read = znni::floats_of);
 
+  // Takes the input's extents as given, in place of those that the file declares.
+  void assume(const VolumeExtents& volumes) { extents_.front() = volumes; }
+  // Keeps no parameters, only the network: for a first look at its extents.
+  void leave_weights_out() { keeps_weights_ = false; }
+
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] std::int64_t opset() const { return graph_.opset; }
 
   // Returns whether the node has input `index`.
   [[nodiscard]] static bool has_input(const onnx::NodeProto& node, int index);
-  // Returns input `index` if it is a constant, else nullptr.
+  // Returns input `index` if it is a constant, or computed from constants; else nullptr.
   [[nodiscard]] const onnx::TensorProto* constant(const onnx::NodeProto& node, int index) const;
   // Returns the elements of a constant as float32. Fails if one is NaN or infinite; the error names the tensor and the
   // first such element.
@@ -49,9 +57,19 @@ class OnnxBuilder {
   [[nodiscard]] Result<int> value(const onnx::NodeProto& node, int index) const;
   // Returns the value's channels; unknown_images behind a refused node.
   [[nodiscard]] std::int64_t images(int value) const { return images_[static_cast<std::size_t>(value)]; }
-  // Returns the voxels per axis of a value if the net reads the input that the file declares; 0 if the file leaves an
-  // axis open.
-  [[nodiscard]] Vec3 extent(int value) const { return extents_[static_cast<std::size_t>(value)]; }
+  // Returns the extents of a value. Without assume(): if the net reads the input that the file declares; not known
+  // where the file leaves an axis open.
+  [[nodiscard]] const VolumeExtents& extents(int value) const { return extents_[static_cast<std::size_t>(value)]; }
+  // Returns the inputs of the batch: what the file declares, or 1.
+  [[nodiscard]] std::int64_t batch() const { return batch_; }
+
+  // Tensors that are known while the file is read, besides its constants.
+  [[nodiscard]] KnownTensors& known() { return known_; }
+  [[nodiscard]] const KnownTensors& known() const { return known_; }
+  // Returns whether the tensor is a constant or was computed from constants and extents.
+  [[nodiscard]] bool is_known(const std::string& tensor) const;
+  // Returns the numbers of input `index`; nullopt if they are not known, or too many.
+  [[nodiscard]] std::optional<KnownTensor> known_at(const onnx::NodeProto& node, int index) const;
 
   // Returns whether the value lies behind a refused node whose output could have any form: nothing that depends on
   // extents or on the order of axes is an error of its readers.
@@ -75,6 +93,11 @@ class OnnxBuilder {
   // Makes the outputs of a refused node values, so that the nodes behind it can be checked. They have the form of the
   // tensor `like`, or an unknown one if that is no value. From then on no weights are kept.
   void refuse(const onnx::NodeProto& node, const std::string& like);
+  // Gives what `from` stands for the name `to`, too: a value, a constant or a known tensor. Fails if `from` stands for
+  // nothing, or `to` for something.
+  [[nodiscard]] Result<void> pass_on(const std::string& from, const std::string& to);
+  // Returns whether a tensor stands for anything yet.
+  [[nodiscard]] bool is_written(const std::string& tensor) const;
   // Makes the node's output a transposed value. Only Softmax and Transpose read such a value; value() refuses it.
   void turn(const onnx::NodeProto& node, TurnedValue turned);
   // Returns the transposed value that the tensor is; nullptr for any other tensor.
@@ -87,6 +110,13 @@ class OnnxBuilder {
     int value = 0;
   };
   [[nodiscard]] const std::vector<Flattened>& flattened() const { return flattened_; }
+
+  // Counts, per axis, nodes whose inputs differ in extent, and nodes that leave voxels at the end unread.
+  struct Misfits {
+    Vec3 unmet;
+    Vec3 unread;
+  };
+  [[nodiscard]] const Misfits& misfits() const { return misfits_; }
 
   // Fails if the last value's channels or the parameters so far exceed their bounds.
   [[nodiscard]] Result<void> check_limits() const;
@@ -101,6 +131,7 @@ class OnnxBuilder {
   int add_node(const onnx::NodeProto& node, Operation operation, std::vector<int> inputs, std::int64_t images,
                NodeWeights weights, const Border& pads);
   [[nodiscard]] std::string free_name(const std::string& name);
+  void add_extents(const Operation& operation, const std::vector<int>& inputs, const Border& pads);
 
   const OnnxGraph& graph_;
   int rank_;
@@ -114,10 +145,14 @@ class OnnxBuilder {
   std::map<std::string, int> values_;
   std::map<std::string, TurnedValue> turned_;
   std::vector<Flattened> flattened_;
-  std::vector<std::int64_t> images_;  // per value
-  std::vector<Vec3> extents_;         // per value
-  std::vector<bool> guessed_;         // per value
+  std::vector<std::int64_t> images_;    // per value
+  std::vector<VolumeExtents> extents_;  // per value
+  std::int64_t batch_ = 1;
+  bool keeps_weights_ = true;
+  std::vector<bool> guessed_;           // per value
   bool is_refused_ = false;
+  KnownTensors known_;
+  Misfits misfits_;
 };
 
 }  // namespace znni

@@ -14,45 +14,71 @@ namespace znni {
 namespace {
 
 using Integers = std::vector<std::int64_t>;
+using Numbers = std::vector<VolumeNumber>;
 
 constexpr std::int64_t opset_of_inputs = 10;                      // older sets have attributes instead of inputs
 constexpr std::int64_t most_border = std::int64_t{1} << 20;       // upper bound of any net's reach
 constexpr std::int64_t to_the_end = (std::int64_t{1} << 31) - 1;  // exporters write this or more for "to the end"
 constexpr int image_axis = 1;
 
-// Returns the constant numbers at an input of the node; nullopt if the node lacks that input.
-Result<std::optional<Integers>> constants_at(const OnnxNode& node, const OnnxBuilder& builder, int input,
-                                             std::string_view what) {
-  if (!OnnxBuilder::has_input(node.proto, input)) return std::optional<Integers>();
+Numbers numbers_from(const Integers& values) {
+  Numbers numbers;
+  for (const std::int64_t value : values) numbers.push_back({value, {}});
+  return numbers;
+}
+
+// Returns the numbers at an input of the node; nullopt if the node lacks that input.
+Result<std::optional<Numbers>> numbers_at(const OnnxNode& node, const OnnxBuilder& builder, int input,
+                                          std::string_view what) {
+  if (!OnnxBuilder::has_input(node.proto, input)) return std::optional<Numbers>();
+  if (const KnownTensor* known = builder.known().find(node.proto.input(input)); known != nullptr) {
+    Result<Numbers> numbers = numbers_of(*known);
+    return numbers ? Result<std::optional<Numbers>>(*std::move(numbers)) : numbers.error().within(what);
+  }
   const onnx::TensorProto* tensor = builder.constant(node.proto, input);
   if (tensor == nullptr) {
     return unsupported("its " + std::string(what) + " are computed; only constants are supported");
   }
-  Result<Integers> values = integers_of(*tensor);
+  const Result<Integers> values = integers_of(*tensor);
   if (!values) return values.error();
-  return std::optional<Integers>(*std::move(values));
+  return std::optional(numbers_from(*values));
+}
+
+// Returns the numbers at an input, which must be the same for all volumes; nullopt if the node lacks that input.
+Result<std::optional<Integers>> constants_at(const OnnxNode& node, const OnnxBuilder& builder, int input,
+                                             std::string_view what) {
+  const Result<std::optional<Numbers>> numbers = numbers_at(node, builder, input, what);
+  if (!numbers) return numbers.error();
+  if (!*numbers) return std::optional<Integers>();
+  Integers values;
+  for (const VolumeNumber& number : **numbers) {
+    if (!is_constant(number)) {
+      return unsupported("its " + std::string(what) + " hold " + to_string(number) + "; only constants are supported");
+    }
+    values.push_back(number.least);
+  }
+  return std::optional(std::move(values));
 }
 
 // Returns the list called `name`: input `input`, or in old operator sets an attribute. Returns nullopt if the node has
 // none.
-Result<std::optional<Integers>> list_of(const OnnxNode& node, const OnnxBuilder& builder, std::string_view name,
-                                        int input) {
-  if (builder.opset() >= opset_of_inputs) return constants_at(node, builder, input, name);
+Result<std::optional<Numbers>> list_of(const OnnxNode& node, const OnnxBuilder& builder, std::string_view name,
+                                       int input) {
+  if (builder.opset() >= opset_of_inputs) return numbers_at(node, builder, input, name);
   Result<Integers> values = node.attributes.integers(name);
   if (!values) return values.error();
-  return node.attributes.find(name) == nullptr ? std::optional<Integers>() : std::optional(*std::move(values));
+  return node.attributes.find(name) == nullptr ? std::optional<Numbers>() : std::optional(numbers_from(*values));
 }
 
 // Range that a Slice keeps of one axis of [N][f][spatial...].
 struct Range {
   int axis = 0;
-  std::int64_t start = 0;
-  std::int64_t end = 0;
+  VolumeNumber start;
+  VolumeNumber end;
 };
 
 std::string text_of(const Range& range) {
-  return "[" + std::to_string(range.start) + ", " + std::to_string(range.end) + ") of axis " +
-         std::to_string(range.axis);
+  return "[" + to_string(range.start) + ", " + to_string(range.end) + ") of axis " + std::to_string(range.axis);
 }
 
 // Returns the axis as an index from 0; negative axes count from the last.
@@ -69,16 +95,16 @@ Integers first_axes(std::size_t count) {
 
 Result<std::vector<Range>> ranges_of(const OnnxNode& node, const OnnxBuilder& builder) {
   constexpr std::array<std::string_view, 4> names = {"starts", "ends", "axes", "steps"};
-  std::array<std::optional<Integers>, names.size()> lists;
+  std::array<std::optional<Numbers>, names.size()> lists;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    Result<std::optional<Integers>> list = list_of(node, builder, names[i], static_cast<int>(i) + 1);
+    Result<std::optional<Numbers>> list = list_of(node, builder, names[i], static_cast<int>(i) + 1);
     if (!list) return list.error();
     lists[i] = *std::move(list);
   }
   const auto& [starts, ends, axes, steps] = lists;
   if (!starts || !ends) return corrupt("starts or ends are missing");
-  const Integers numbers = axes.value_or(first_axes(starts->size()));
-  const Integers strides = steps.value_or(Integers(starts->size(), 1));
+  const Numbers numbers = axes.value_or(numbers_from(first_axes(starts->size())));
+  const Numbers strides = steps.value_or(Numbers(starts->size(), VolumeNumber{1, {}}));
   const std::size_t count = starts->size();
   if (ends->size() != count || numbers.size() != count || strides.size() != count) {
     return corrupt("has " + std::to_string(count) + " starts, " + std::to_string(ends->size()) + " ends, " +
@@ -88,10 +114,12 @@ Result<std::vector<Range>> ranges_of(const OnnxNode& node, const OnnxBuilder& bu
   std::vector<Range> ranges;
   std::set<int> seen;
   for (std::size_t i = 0; i < count; ++i) {
-    const Result<int> axis = axis_of(numbers[i], builder.rank() + 2);
+    if (!is_constant(numbers[i])) return unsupported("has axes that depend on the volume's extent");
+    const Result<int> axis = axis_of(numbers[i].least, builder.rank() + 2);
     if (!axis) return axis.error();
     if (!seen.insert(*axis).second) return corrupt("axis " + std::to_string(*axis) + " stands twice among its axes");
-    if (strides[i] != 1) return unsupported("steps of " + std::to_string(strides[i]) + " are not supported; only 1");
+    if (strides[i] != VolumeNumber{1, {}})
+      return unsupported("steps of " + to_string(strides[i]) + " are not supported; only 1");
     ranges.push_back({*axis, (*starts)[i], (*ends)[i]});
   }
   return ranges;
@@ -100,8 +128,9 @@ Result<std::vector<Range>> ranges_of(const OnnxNode& node, const OnnxBuilder& bu
 // Fails if a range of the batch or channel axis does not keep all of it.
 Result<void> check_whole(const Range& range, std::int64_t images) {
   const std::int64_t all = range.axis == image_axis ? images : to_the_end;
-  const bool begins = range.start == 0 || (range.axis == image_axis && range.start <= -images);
-  if (begins && range.end >= all) return {};
+  const std::int64_t start = range.start.least;
+  const bool begins = start == 0 || (range.axis == image_axis && start <= -images);
+  if (begins && range.end.least >= all && is_constant(range.start) && is_constant(range.end)) return {};
   return unsupported("keeps " + text_of(range) + "; only spatial axes can be cropped");
 }
 
@@ -110,20 +139,45 @@ struct Ends {
   std::int64_t end = 0;
 };
 
-// Returns the border that a range removes from an axis. `n` is the extent that the file declares, 0 if it is open.
-Result<Ends> border_of(const Range& range, std::int64_t n) {
-  const bool relative = range.start < 0 || (range.end >= 0 && range.end < to_the_end);
-  if (relative && n == 0) {
-    return unsupported("keeps " + text_of(range) + ", which depends on an extent that the file leaves open; starts " +
-                       "from 0 up and ends below 0 are right");
+using Extent = std::optional<VolumeNumber>;
+
+// Returns where a bound of a range lies, counted from the begin, before it is cut to [0, n]; nullopt if that is not
+// known for all volumes. `n` is the extent, if it is known.
+Extent from_begin(const VolumeNumber& bound, const Extent& n) {
+  if (is_never_negative(bound)) return bound;
+  return n && is_always_negative(bound) ? sum(*n, bound) : std::nullopt;
+}
+
+// Returns the number, or 0 if it is below; nullopt if it depends on the volume.
+std::optional<std::int64_t> at_least_zero(const Extent& number) {
+  if (!number) return std::nullopt;
+  if (is_always_negative(*number)) return 0;
+  return is_constant(*number) ? std::optional(std::max<std::int64_t>(0, number->least)) : std::nullopt;
+}
+
+// Returns the voxels behind the end of a range; nullopt if they depend on the volume.
+std::optional<std::int64_t> behind(const VolumeNumber& end, const Extent& n) {
+  if (is_constant(end) && end.least >= to_the_end) return 0;
+  if (is_constant(end) && end.least < 0) return -std::max(end.least, -most_border - 1);
+  const Extent place = from_begin(end, n);
+  return n && place ? at_least_zero(difference(*n, *place)) : std::nullopt;
+}
+
+// Returns the border that a range removes from an axis of extent `n`.
+Result<Ends> border_of(const Range& range, const Extent& n) {
+  const std::optional<std::int64_t> begin = at_least_zero(from_begin(range.start, n));
+  const std::optional<std::int64_t> end = behind(range.end, n);
+  if (!begin || !end) {
+    const bool open = !n || !is_constant(*n);
+    return unsupported("keeps " + text_of(range) + ", which depends on an extent that " +
+                       (open ? "the file leaves open; starts from 0 up and ends below 0 are right"
+                             : "is another one than this axis has"));
   }
-  Ends border;
-  border.begin = range.start < 0 ? std::max<std::int64_t>(0, n + range.start) : range.start;
-  if (range.end < 0) border.end = -std::max(range.end, -most_border - 1);
-  if (range.end >= 0 && range.end < to_the_end) border.end = std::max<std::int64_t>(0, n - range.end);
-  const bool nothing_left = n > 0 && add(border.begin, border.end) >= n;
-  if (nothing_left) return corrupt("keeps " + text_of(range) + ": nothing of " + std::to_string(n) + " voxels");
-  if (border.begin <= most_border && border.end <= most_border) return border;
+  const bool nothing_left = n && add(*begin, *end) >= n->least;
+  if (nothing_left) {
+    return corrupt("keeps " + text_of(range) + ": nothing of " + std::to_string(n->least) + " voxels");
+  }
+  if (*begin <= most_border && *end <= most_border) return Ends{*begin, *end};
   return unsupported("keeps " + text_of(range) + ": borders of at most " + std::to_string(most_border) +
                      " voxels are supported");
 }
@@ -172,7 +226,7 @@ Result<void> convert_slice(const OnnxNode& node, OnnxBuilder& builder) {
     }
     if (builder.is_guessed(*input)) continue;
     const int axis = range.axis + 1 - builder.rank();
-    const Result<Ends> border = border_of(range, builder.extent(*input)[axis]);
+    const Result<Ends> border = border_of(range, extent_along(builder.extents(*input), axis));
     if (!border) return border.error();
     crop.begin[axis] = border->begin;
     crop.end[axis] = border->end;

@@ -5,8 +5,9 @@
 
 namespace znni {
 
-// Converts a Slice of spatial axes with constant starts and ends and steps of 1. A start that counts from the end
-// (below 0) or an end that counts from the begin (0 or more) needs an extent that the graph's input declares.
+// Converts a Slice of spatial axes, with steps of 1, whose borders are the same for all volumes. A start that counts
+// from the end (below 0) or an end that counts from the begin (0 or more) needs an extent that the graph's input
+// declares, or bounds that are computed from extents.
 [[nodiscard]] Result<void> convert_slice(const OnnxNode& node, OnnxBuilder& builder);
 // Converts a Pad of zero, as exporters write it before an AveragePool, or of negative amounts, which crops.
 [[nodiscard]] Result<void> convert_pad(const OnnxNode& node, OnnxBuilder& builder);

@@ -90,6 +90,20 @@ const onnx::TensorProto* constant_of(const onnx::NodeProto& node, OnnxGraph& gra
   return nullptr;
 }
 
+void add_tensors_read(const onnx::GraphProto& graph, std::vector<std::string>& tensors);
+
+void add_tensors_read(const onnx::NodeProto& node, std::vector<std::string>& tensors) {
+  tensors.insert(tensors.end(), node.input().begin(), node.input().end());
+  for (const onnx::AttributeProto& attribute : node.attribute()) {
+    if (attribute.type() == onnx::AttributeProto::GRAPH) add_tensors_read(attribute.g(), tensors);
+  }
+}
+
+void add_tensors_read(const onnx::GraphProto& graph, std::vector<std::string>& tensors) {
+  for (const onnx::NodeProto& node : graph.node()) add_tensors_read(node, tensors);
+  for (const onnx::ValueInfoProto& output : graph.output()) tensors.push_back(output.name());
+}
+
 // Returns the nodes that the outputs depend on. Walks back from them and stops at constants.
 Result<std::set<int>> needed_nodes(const onnx::GraphProto& proto, const OnnxGraph& graph, const Producers& producers) {
   std::set<int> needed;
@@ -110,6 +124,7 @@ Result<std::set<int>> needed_nodes(const onnx::GraphProto& proto, const OnnxGrap
       if (!input.empty() && !visit(input))
         return corrupt(called(node) + ": nobody writes its input " + in_quotes(input));
     }
+    for (const std::string& tensor : tensors_read_by(node)) visit(tensor);  // of an inner graph, or of this one
   }
   return needed;
 }
@@ -121,7 +136,7 @@ Result<std::vector<int>> topological_order(const onnx::GraphProto& proto, const 
   std::map<int, std::vector<int>> readers;  // node -> nodes that read it, once for each input
   for (const int i : needed) {
     int& count = missing[i];
-    for (const std::string& input : proto.node(i).input()) {
+    for (const std::string& input : tensors_read_by(proto.node(i))) {
       const auto producer = producers.find(input);
       if (producer == producers.end()) continue;
       readers[producer->second].push_back(i);
@@ -164,6 +179,12 @@ bool note_constant(const onnx::NodeProto& node, OnnxGraph& graph) {
 }
 
 }  // namespace
+
+std::vector<std::string> tensors_read_by(const onnx::NodeProto& node) {
+  std::vector<std::string> tensors;
+  add_tensors_read(node, tensors);
+  return tensors;
+}
 
 std::string name_of(const onnx::NodeProto& node) {
   if (!node.name().empty() || node.output_size() == 0) return node.name();

@@ -39,6 +39,10 @@ struct OnnxGraph {
 // the refusal of more outputs than one, and all of them are followed.
 [[nodiscard]] Result<OnnxGraph> make_onnx_graph(const onnx::ModelProto& model, std::optional<Error>* refused = nullptr);
 
+// Returns the tensors that the node reads, and those that graphs within it read: of branches and loops. The latter may
+// be of the inner graph itself.
+[[nodiscard]] std::vector<std::string> tensors_read_by(const onnx::NodeProto& node);
+
 // Returns a node's name for errors: "node 'conv_3' (Conv)", or its first output if it has no name.
 [[nodiscard]] std::string called(const onnx::NodeProto& node);
 // Returns the node's name, or that of its first output if it has none.

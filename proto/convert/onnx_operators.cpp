@@ -6,9 +6,11 @@
 
 #include "proto/convert/errors.hpp"
 #include "proto/convert/onnx_activation.hpp"
+#include "proto/convert/onnx_branch.hpp"
 #include "proto/convert/onnx_conv_transpose.hpp"
 #include "proto/convert/onnx_convolution.hpp"
 #include "proto/convert/onnx_crop.hpp"
+#include "proto/convert/onnx_fold.hpp"
 #include "proto/convert/onnx_join.hpp"
 #include "proto/convert/onnx_pooling.hpp"
 #include "proto/convert/onnx_resize.hpp"
@@ -22,6 +24,8 @@ using Names = std::string_view;
 
 constexpr std::array<Names, 1> alpha = {"alpha"};
 constexpr std::array<Names, 1> axis = {"axis"};
+constexpr std::array<Names, 1> body = {"body"};
+constexpr std::array<Names, 2> branches = {"else_branch", "then_branch"};
 constexpr std::array<Names, 6> convolution = {"auto_pad", "dilations", "group", "kernel_shape", "pads", "strides"};
 constexpr std::array<Names, 7> max_pool = {"auto_pad", "ceil_mode",     "dilations", "kernel_shape",
                                            "pads",     "storage_order", "strides"};
@@ -50,7 +54,7 @@ Result<void> convert_constant(const OnnxNode&, OnnxBuilder&) {
   return unsupported("holds something else than one tensor of numbers, which is not supported");
 }
 
-constexpr std::array<OnnxOperator, 25> operators = {{
+constexpr std::array<OnnxOperator, 27> operators = {{
     {"Add", 2, 2, {}, convert_add},
     {"AveragePool", 1, 1, average_pool, convert_average_pool},
     {"BatchNormalization", 5, 5, batch_normalization, convert_batch_normalization},
@@ -62,7 +66,9 @@ constexpr std::array<OnnxOperator, 25> operators = {{
     {"Dropout", 1, 3, dropout, convert_dropout},
     {"Elu", 1, 1, alpha, convert_elu},
     {"Identity", 1, 1, {}, convert_identity},
+    {"If", 1, 1, branches, convert_if},
     {"LeakyRelu", 1, 1, alpha, convert_leaky_relu},
+    {"Loop", 2, any, body, convert_loop},
     {"MaxPool", 1, 1, max_pool, convert_max_pool},
     {"Mul", 2, 2, {}, convert_mul},
     {"PRelu", 2, 2, {}, convert_prelu},
@@ -106,6 +112,9 @@ const OnnxOperator* find_onnx_operator(const onnx::NodeProto& node) {
 }
 
 Result<void> convert_node(const onnx::NodeProto& node, OnnxBuilder& builder) {
+  const Result<bool> folded = fold_node(node, builder);
+  if (!folded) return folded.error();
+  if (*folded) return {};
   if (const OnnxOperator* row = find_onnx_operator(node)) return convert_with(*row, node, builder);
   return unsupported("operator is not supported; supported are: " + supported());
 }

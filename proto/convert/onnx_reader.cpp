@@ -9,10 +9,12 @@
 #include "proto/convert/onnx_blockers.hpp"
 #include "proto/convert/onnx_builder.hpp"
 #include "proto/convert/onnx_external.hpp"
+#include "proto/convert/onnx_fold.hpp"
 #include "proto/convert/onnx_operators.hpp"
 #include "proto/convert/onnx_outline.hpp"
 #include "proto/convert/onnx_softmax.hpp"
 #include "proto/convert/onnx_tensors.hpp"
+#include "proto/convert/onnx_volumes.hpp"
 #include "proto/convert/onnx_words.hpp"
 
 namespace znni {
@@ -127,19 +129,23 @@ Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& gra
     return unsupported("the output " + in_quotes(graph.output) + " is not what the last node writes");
   }
   if (const Result<void> sound = check_flattened(graph, builder); !sound) return sound.error();
-  Result<LoadedNetwork> valid =
-      without_padding({std::move(builder.network()), std::move(builder.weights())}, builder.pads(), builder.extent(0));
+  Result<LoadedNetwork> valid = without_padding({std::move(builder.network()), std::move(builder.weights())},
+                                                builder.pads(), builder.extents(0).least);
   if (!valid) return valid;
   if (const Result<void> sound = check(valid->network); !sound) return corrupt(sound.error().message);
   if (const Result<void> sound = check_weights(valid->network, valid->weights); !sound) return sound.error();
   return valid;
 }
 
-// Returns the refusal of a sound model before its nodes are looked at.
-Error refused_early(const Error& error, Blockers& all) {
-  if (error.code != ErrorCode::unsupported) return error;
+// Returns the refusal of a network as a whole. `is_whole`: its nodes were looked at.
+Blockers blockers_of(const Error& error, bool is_whole) {
   const OnnxWords words = words_of_network(error.message);
-  all = {{{words.what, error.message, words.advice, "", 1}}, 1, 0, false};
+  return {{{words.what, error.message, words.advice, "", 1}}, 1, 0, is_whole};
+}
+
+// Returns the refusal of a model before its nodes are looked at; `all` gets that of a sound one.
+Error refused_early(const Error& error, Blockers& all) {
+  if (error.code == ErrorCode::unsupported) all = blockers_of(error, false);
   return error;
 }
 
@@ -151,6 +157,24 @@ Error with_others(const Error& first, const Blockers& all, const std::string& pa
                           (kinds == 1 ? " kind" : " kinds") + ": planner check " + path + " lists them"};
 }
 
+// Reads the nodes for the volumes that the net takes. `all` gets the refusals of nodes.
+Result<LoadedNetwork> read_for_volumes(const onnx::ModelProto& model, const OnnxGraph& graph,
+                                       const OnnxReading& reading, Blockers& all) {
+  OnnxBuilder builder = reading.make();
+  const bool computes_extents = reads_extents(graph);
+  if (computes_extents) {
+    const Result<VolumeExtents> volumes = find_volumes(reading, all);
+    if (!volumes) return volumes.error();
+    builder.assume(*volumes);
+  }
+  const VolumeExtents volumes = builder.extents(0);
+  if (const Result<void> read = reading.read(builder, all); !read) return read.error();
+  Result<LoadedNetwork> loaded = finish(model, graph, builder);
+  if (!loaded || !computes_extents) return loaded;
+  const Result<void> covered = check_covered(loaded->network, volumes);
+  return covered ? std::move(loaded) : covered.error();
+}
+
 Result<LoadedNetwork> read_and_collect(const onnx::ModelProto& model, const OnnxSource& source, Blockers& all) {
   std::optional<Error> of_outputs;
   const Result<OnnxGraph> graph = make_onnx_graph(model, &of_outputs);
@@ -159,13 +183,17 @@ Result<LoadedNetwork> read_and_collect(const onnx::ModelProto& model, const Onnx
   if (!form) return refused_early(form.error().within("input " + in_quotes(graph->input->name())), all);
   if (const Result<void> fits = check_room(*graph, source.most_weight_bytes); !fits) return fits.error();
   const std::int64_t most_numbers = plausible_parameters(model, source.bytes_elsewhere);
-  OnnxBuilder builder(*graph, form->rank, form->f_in, most_numbers, source.floats);
-  OnnxBlockers blockers(*graph);
-  if (of_outputs) blockers.add(*of_outputs);
-  convert_nodes(*graph, builder, most_numbers, blockers);
-  Result<LoadedNetwork> loaded = blockers.first() ? *blockers.first() : finish(model, *graph, builder);
-  if (!loaded && !blockers.first()) blockers.add(loaded.error());
-  all = blockers.result();
+  const OnnxReading reading = {
+      [&] { return OnnxBuilder(*graph, form->rank, form->f_in, most_numbers, source.floats); },
+      [&](OnnxBuilder& builder, Blockers& found) {
+        OnnxBlockers blockers(*graph);
+        if (of_outputs) blockers.add(*of_outputs);
+        convert_nodes(*graph, builder, most_numbers, blockers);
+        found = blockers.result();
+        return blockers.first() ? Result<void>(*blockers.first()) : Result<void>();
+      }};
+  Result<LoadedNetwork> loaded = read_for_volumes(model, *graph, reading, all);
+  if (!loaded && all.count == 0) all = blockers_of(loaded.error(), true);
   return loaded;
 }
 

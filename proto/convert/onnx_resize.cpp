@@ -1,6 +1,8 @@
 #include "proto/convert/onnx_resize.hpp"
 
+#include <array>
 #include <cmath>
+#include <optional>
 #include <string_view>
 
 #include "proto/convert/errors.hpp"
@@ -47,20 +49,40 @@ Result<std::vector<double>> constant_scales(const OnnxNode& node, const OnnxBuil
   return std::vector<double>(values->begin(), values->end());
 }
 
-// Returns sizes over the extents that the file declares.
+// Fails if the sizes change the batch or the channels. Files whose batch is open say 1, or what Shape says.
+Result<void> check_others(const std::vector<VolumeNumber>& sizes, const OnnxBuilder& builder, int value) {
+  const std::array<std::int64_t, 2> own = {builder.batch(), builder.images(value)};
+  for (std::size_t axis = 0; axis < own.size(); ++axis) {
+    if (sizes[axis] == VolumeNumber{own[axis], {}}) continue;
+    return unsupported("makes " + to_string(sizes[axis]) + " of " + std::to_string(own[axis]) + " along axis " +
+                       std::to_string(axis) + "; only spatial axes can be resized");
+  }
+  return {};
+}
+
+// Returns sizes over the extents that the file declares, or that are known for all volumes.
 Result<std::vector<double>> scales_of_sizes(const OnnxNode& node, const OnnxBuilder& builder, int value) {
-  const onnx::TensorProto* tensor = builder.constant(node.proto, sizes_of_resize);
-  if (tensor == nullptr) return unsupported("its sizes are computed; export it with a constant scale_factor");
-  const Result<std::vector<std::int64_t>> sizes = integers_of(*tensor);
+  const std::optional<KnownTensor> tensor = builder.known_at(node.proto, sizes_of_resize);
+  if (!tensor) return unsupported("its sizes are computed; export it with a constant scale_factor");
+  const Result<std::vector<VolumeNumber>> sizes = numbers_of(*tensor);
   if (!sizes) return sizes.error();
+  if (static_cast<int>(sizes->size()) != builder.rank() + 2) {
+    return corrupt("has " + std::to_string(sizes->size()) + " sizes; " + std::to_string(builder.rank() + 2) +
+                   " are right");
+  }
+  if (Result<void> same = check_others(*sizes, builder, value); !same) return same.error();
   std::vector<double> scales(sizes->size(), 1.0);
-  const Vec3 extent = builder.extent(value);
-  for (int i = 0; i < builder.rank() && i + 2 < static_cast<int>(sizes->size()); ++i) {
-    const std::int64_t n = extent[3 - builder.rank() + i];
+  for (int i = 0; i < builder.rank(); ++i) {
     if (builder.is_guessed(value)) continue;
-    if (n < 1) return unsupported("its sizes are constants, but the file leaves the input's extents open");
-    const auto place = static_cast<std::size_t>(i) + 2;
-    scales[place] = static_cast<double>((*sizes)[place]) / static_cast<double>(n);
+    const std::optional<VolumeNumber> n = extent_along(builder.extents(value), 3 - builder.rank() + i);
+    if (!n) return unsupported("its sizes are constants, but the file leaves the input's extents open");
+    const VolumeNumber& size = (*sizes)[static_cast<std::size_t>(i) + 2];
+    const std::optional<double> scale = ratio(size, *n);
+    if (!scale) {
+      return unsupported("its sizes are no multiple of the extent along axis " + std::to_string(i + 2) +
+                         " that is the same for all volumes");
+    }
+    scales[static_cast<std::size_t>(i) + 2] = *scale;
   }
   return scales;
 }

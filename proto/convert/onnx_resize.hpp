@@ -1,4 +1,4 @@
-// ONNX Resize and Upsample by whole factors, which are constants: nearest neighbours, and of Resize linear
+// ONNX Resize and Upsample by whole factors, the same for all volumes: nearest neighbours, and of Resize linear
 // interpolation between the centres of voxels.
 #pragma once
 

@@ -108,7 +108,7 @@ Result<void> check_flattened(const OnnxGraph& graph, const OnnxBuilder& builder)
     for (int i = 0; i < rank; ++i) {
       const int axis = 3 - rank + i;
       const std::optional<std::int64_t>& extent = n[static_cast<std::size_t>(i)];
-      const bool one_voxel = builder.is_padded() ? builder.extent(value)[axis] == 1
+      const bool one_voxel = builder.is_padded() ? extent_along(builder.extents(value), axis) == VolumeNumber{1, {}}
                                                  : extent && *extent >= reach.back().fov[axis] &&
                                                        *extent < input.fov[axis] + input.stride[axis];
       if (one_voxel) continue;

@@ -59,7 +59,7 @@ TEST(OnnxBuilder, OutputsOfARefusedNodeHaveTheFormOfAnotherTensorOrAnUnknownOne)
   EXPECT_EQ(*unknown.value(reader, 0), 1);
   EXPECT_EQ(*unknown.value(reader, 1), 2);
   EXPECT_EQ(unknown.images(2), unknown_images);
-  EXPECT_EQ(unknown.extent(2), Vec3());
+  EXPECT_EQ(unknown.extents(2), VolumeExtents{});
   EXPECT_TRUE(unknown.is_guessed(2));
   unknown.append(reader, Add{}, {0, 2}, 3, NodeWeights{{}, {}, std::vector<float>(101), {}});
   EXPECT_TRUE(unknown.is_guessed(3));
@@ -68,8 +68,70 @@ TEST(OnnxBuilder, OutputsOfARefusedNodeHaveTheFormOfAnotherTensorOrAnUnknownOne)
   OnnxBuilder known(*graph, 3, 3, 100);
   known.refuse(refused, "in");
   EXPECT_EQ(known.images(1), 3);
-  EXPECT_EQ(known.extent(1), Vec3::cube(7));
+  EXPECT_EQ(known.extents(1).least, Vec3::cube(7));
   EXPECT_FALSE(known.is_guessed(1));
+}
+
+TEST(OnnxBuilder, TensorsGetFurtherNames) {
+  OnnxModel model(3);
+  model.tensor("c", {3});
+  model.tensor("large", {65, 64});
+  model.node("Relu", {"in"}, {"a"});
+  const Result<OnnxGraph> graph = make_onnx_graph(model.output("a").proto);
+  ASSERT_TRUE(graph);
+  OnnxBuilder builder(*graph, 3, 3, 100);
+  ASSERT_TRUE(builder.known().set_sequence("s", {known_integer(7)}));
+  builder.turn(*graph->nodes[0], {0, {0, 2, 3, 4, 1}});
+  for (const char* name : {"in", "c", "s", "a"}) EXPECT_TRUE(builder.pass_on(name, std::string(name) + "2")) << name;
+  EXPECT_EQ(builder.value_of("in2"), 0);
+  EXPECT_EQ(builder.known().find("c2")->elements.size(), 3U);
+  EXPECT_EQ(builder.known().sequence("s2")->size(), 1U);
+  EXPECT_EQ(builder.turned("a2")->axes.size(), 5U);
+  for (const char* name : {"in2", "c2", "s2", "a2", "c", "large"}) EXPECT_TRUE(builder.is_written(name)) << name;
+  EXPECT_FALSE(builder.is_written("other"));
+  EXPECT_EQ(builder.pass_on("in", "c2").error().message, "tensor 'c2' is written twice");
+  EXPECT_THAT(builder.pass_on("large", "large2").error().message, HasSubstr("too large for a constant here"));
+  EXPECT_THAT(builder.pass_on("other", "other2").error().message, HasSubstr("is no value of the net"));
+}
+
+TEST(OnnxBuilder, KnownTensorsStandForConstants) {
+  OnnxModel model(3);
+  model.node("Add", {"in", "c"}, {"a"});
+  model.node("Relu", {"in"}, {"c"});
+  const Result<OnnxGraph> graph = make_onnx_graph(model.output("a").proto);
+  ASSERT_TRUE(graph);
+  const onnx::NodeProto& add = *graph->nodes[1];
+  OnnxBuilder builder(*graph, 3, 3, 100);
+  EXPECT_EQ(builder.constant(add, 1), nullptr);
+  EXPECT_FALSE(builder.known_at(add, 1));
+  ASSERT_TRUE(builder.known().set("c", known_integer(7)));
+  EXPECT_EQ(builder.constant(add, 1)->int64_data(0), 7);
+  EXPECT_EQ(builder.known_at(add, 1)->elements[0].whole.least, 7);
+  EXPECT_TRUE(builder.is_known("c"));
+  builder.known().forget("c");
+  ASSERT_TRUE(builder.known().set("c", {KnownKind::integer, {}, {{{20, {4, 0, 0}}, 0}}}));
+  EXPECT_EQ(builder.constant(add, 1), nullptr);
+  EXPECT_THAT(builder.value(add, 1).error().message, HasSubstr("input 'c' is computed from extents"));
+}
+
+TEST(OnnxBuilder, ExtentsFollowAndMisfitsAreCounted) {
+  OnnxModel model(1);
+  model.node("Relu", {"in"}, {"a"});
+  const Result<OnnxGraph> graph = make_onnx_graph(model.output("a").proto);
+  ASSERT_TRUE(graph);
+  const onnx::NodeProto& node = *graph->nodes[0];
+  OnnxBuilder builder(*graph, 3, 1, 100);
+  EXPECT_EQ(builder.extents(0), VolumeExtents{});
+  EXPECT_EQ(builder.batch(), 1);
+  builder.leave_weights_out();
+  builder.assume({{21, 24, 28}, {4, 2, 0}});
+  const int pooled = builder.append_part(node, Pooling{}, 0, 1);
+  EXPECT_EQ(builder.extents(pooled), (VolumeExtents{{10, 12, 14}, {2, 1, 0}}));
+  EXPECT_EQ(builder.misfits().unread, (Vec3{1, 0, 0}));
+  const int up = builder.append_part(node, Upsample{}, pooled, 1);
+  builder.append(node, Concat{}, {0, up}, 2, NodeWeights{{}, {1}, {}, {}});
+  EXPECT_EQ(builder.misfits().unmet, (Vec3{1, 0, 0}));
+  EXPECT_TRUE(builder.weights().empty());
 }
 
 TEST(OnnxBuilder, LimitsOfImagesAndParameters) {

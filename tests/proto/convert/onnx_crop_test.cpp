@@ -120,6 +120,14 @@ TEST(OnnxCrop, SliceThatIsNoCropIsRefusedInOneLine) {
   EXPECT_THAT(missing.output("out").refusal(), HasSubstr("starts or ends are missing"));
 }
 
+TEST(OnnxCrop, PadByExtentsIsRefused) {
+  OnnxModel model(1, 1);
+  model.node("Shape", {"in"}, {"shape"});
+  test::set_integer(model.node("Concat", {"shape", "shape"}, {"pads"}), "axis", 0);
+  model.node("Pad", {"in", "pads"}, {"out"});
+  EXPECT_THAT(model.output("out").refusal(), HasSubstr("its pads hold a number that depends on the volume; only"));
+}
+
 // PyTorch exports x[..., 2:-2, 2:-2, 2:-2] as one Slice per axis.
 TEST(OnnxCrop, ResidualBlockOfValidConvolutions) {
   OnnxModel model(2);
@@ -145,6 +153,36 @@ TEST(OnnxCrop, ResidualBlockOfValidConvolutions) {
   uneven.proto.mutable_graph()->clear_output();
   uneven.node("Add", {"a", "out"}, {"sum"});
   EXPECT_THAT(uneven.output("sum").refusal(), HasSubstr("branches do not meet"));
+}
+
+// Of 20 + t voxels: counted from the other side, and by another tensor's extent.
+TEST(OnnxCrop, SliceByExtents) {
+  const auto cut = [](std::string_view start, std::string_view end, std::int64_t further = 0) {
+    OnnxModel model(1);
+    model.conv("in", "a", 1, 1, {3, 1, 1});
+    model.node("Shape", {"in"}, {"shape"});
+    model.integers("z", {2});
+    model.node("Gather", {"shape", "z"}, {"n"});
+    model.node("Neg", {"n"}, {"minus_n"});
+    model.integers("further", {further});
+    model.node("Add", {"n", "further"}, {"more"});
+    model.node("Add", {"minus_n", "further"}, {"less"});
+    model.integers("one", {1});
+    model.integers("end", {-1});
+    model.node("Slice", {"a", std::string(start), std::string(end), "z"}, {"out"});
+    model.output("out");
+    const std::string refusal = model.refusal();
+    if (!refusal.empty()) return refusal;
+    const LoadedNetwork loaded = model.read();
+    return loaded.network.nodes.size() == 1 ? "nothing" : describe(loaded.network)[1];
+  };
+  EXPECT_THAT(cut("one", "more", -4), HasSubstr("begin 1x0x0, end 2x0x0"));  // a has n - 2
+  EXPECT_THAT(cut("one", "more"), HasSubstr("begin 1x0x0, end 0x0x0"));
+  EXPECT_THAT(cut("less", "end", 5), HasSubstr("begin 3x0x0, end 1x0x0"));
+  EXPECT_THAT(cut("less", "end"), HasSubstr("begin 0x0x0, end 1x0x0"));
+  EXPECT_THAT(cut("more", "end"), HasSubstr("keeps [a number that depends on the volume, -1) of axis 2"));
+  EXPECT_THAT(cut("one", "less"), HasSubstr("keeps [1, a number that depends on the volume) of axis 2"));
+  EXPECT_THAT(cut("one", "one"), HasSubstr("keeps [1, 1) of axis 2"));
 }
 
 // Returns the refusal of a Pad before an AveragePool, as torch.onnx.export writes AvgPool3d(2).

@@ -38,6 +38,25 @@ TEST(OnnxGraph, OtherwiseTheFilesOrderStays) {
   EXPECT_THAT(order(model.output("out")), ElementsAre("z", "y", "x", "out"));
 }
 
+// A branch reads "late" of the outer graph, and "inner" of its own.
+TEST(OnnxGraph, NodesComeAfterWhatTheirBranchesRead) {
+  OnnxModel model;
+  onnx::NodeProto& node = model.node("If", {"in"}, {"out"});
+  onnx::AttributeProto& branch = *node.add_attribute();
+  branch.set_name("then_branch");
+  branch.set_type(onnx::AttributeProto::GRAPH);
+  onnx::NodeProto& inner = *branch.mutable_g()->add_node();
+  inner.set_op_type("Relu");
+  inner.add_input("late");
+  inner.add_output("inner");
+  for (const char* name : {"inner", "passed_on"}) branch.mutable_g()->add_output()->set_name(name);
+  model.node("Relu", {"in"}, {"late"});
+  model.node("Relu", {"in"}, {"passed_on"});
+  model.node("Relu", {"in"}, {"unneeded"});
+  EXPECT_THAT(tensors_read_by(model.proto.graph().node(0)), ElementsAre("in", "late", "inner", "passed_on"));
+  EXPECT_THAT(order(model.output("out")), ElementsAre("late", "passed_on", "out"));
+}
+
 TEST(OnnxGraph, InitializersMayBeListedAsInputs) {
   OnnxModel model;
   model.conv("in", "out", 1, 1, {1, 1, 1});
@@ -75,9 +94,13 @@ TEST(OnnxGraph, ConstantsOfNodesAndThroughIdentity) {
 
 TEST(OnnxGraph, OtherConstantsAreRefusedWhereTheyAreNeeded) {
   OnnxModel model;
-  test::set_integer(model.node("Constant", {}, {"c"}), "value_int", 3);
+  test::set_text(model.node("Constant", {}, {"c"}), "value_string", "three");
   model.node("Add", {"in", "c"}, {"out"});
   EXPECT_THAT(model.output("out").refusal(), HasSubstr("node '/c' (Constant)"));
+  OnnxModel integer;
+  test::set_integer(integer.node("Constant", {}, {"c"}), "value_int", 3);
+  integer.node("Add", {"in", "c"}, {"out"});
+  EXPECT_THAT(integer.output("out").refusal(), HasSubstr("node '/out' (Add): tensor 'c': has type INT64"));
 }
 
 TEST(OnnxGraph, Cycles) {

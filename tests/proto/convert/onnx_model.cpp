@@ -88,12 +88,19 @@ onnx::TensorProto& OnnxModel::tensor(std::string_view name, const Integers& exte
   return made;
 }
 
-void OnnxModel::integers(std::string_view name, const Integers& values) {
+onnx::TensorProto& OnnxModel::integers(std::string_view name, const Integers& values) {
   onnx::TensorProto& made = *proto.mutable_graph()->add_initializer();
   made.set_name(std::string(name));
   made.set_data_type(onnx::TensorProto::INT64);
   made.add_dims(static_cast<std::int64_t>(values.size()));
   for (const std::int64_t value : values) made.add_int64_data(value);
+  return made;
+}
+
+onnx::TensorProto& OnnxModel::integer(std::string_view name, std::int64_t value) {
+  onnx::TensorProto& made = integers(name, {value});
+  made.clear_dims();
+  return made;
 }
 
 onnx::NodeProto& OnnxModel::conv(std::string_view in, std::string_view out, std::int64_t f, std::int64_t f_out,

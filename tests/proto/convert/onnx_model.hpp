@@ -33,8 +33,9 @@ class OnnxModel {
   onnx::NodeProto& node(std::string_view operation, const Names& inputs, const Names& outputs);
   // Adds a FLOAT initializer with `values`, or 0, 1, 2, ... if there are none.
   onnx::TensorProto& tensor(std::string_view name, const Integers& extents, const std::vector<float>& values = {});
-  // Adds an INT64 initializer of one axis.
-  void integers(std::string_view name, const Integers& values);
+  // Adds an INT64 initializer: a list, or a scalar.
+  onnx::TensorProto& integers(std::string_view name, const Integers& values);
+  onnx::TensorProto& integer(std::string_view name, std::int64_t value);
   // Adds a Conv of `in` with weights "<out>.w" and bias "<out>.b".
   onnx::NodeProto& conv(std::string_view in, std::string_view out, std::int64_t f, std::int64_t f_out,
                         const Integers& k);

@@ -71,6 +71,17 @@ TEST(OnnxResize, SizesOfDeclaredExtentsAreFactors) {
   resize.set_input(2, "");
   resize.add_input("sizes");
   EXPECT_EQ(model.read().network.nodes[1].operation, Operation(Upsample{{1, 2, 4}, UpsampleKind::nearest}));
+  sizes.set_int64_data(1, 2);
+  EXPECT_THAT(model.refusal(), HasSubstr("makes 2 of 1 along axis 1; only spatial axes can be resized"));
+  sizes.set_int64_data(1, 1);
+  sizes.set_int64_data(0, 3);
+  EXPECT_THAT(model.refusal(), HasSubstr("makes 3 of 1 along axis 0; only spatial axes can be resized"));
+  sizes.set_int64_data(0, 1);
+  shape.mutable_dim(3)->clear_value();
+  EXPECT_THAT(model.refusal(), HasSubstr("its sizes are constants, but the file leaves the input's extents open"));
+  sizes.set_dims(0, 4);
+  sizes.mutable_int64_data()->RemoveLast();
+  EXPECT_THAT(model.refusal(), HasSubstr("has 4 sizes; 5 are right"));
 }
 
 TEST(OnnxResize, LinearInterpolationRepeatsTheBorder) {

@@ -136,12 +136,17 @@ TEST(OnnxScaleShift, MulOfTwoTensorsIsRefused) {
   EXPECT_THAT(model.output("out").refusal(), HasSubstr("of two computed tensors is not supported"));
 }
 
-TEST(OnnxScaleShift, TwoConstantsAreRefused) {
+TEST(OnnxScaleShift, TwoConstantsMakeOneIfTheyAreSmall) {
   OnnxModel model(2);
-  model.tensor("c", {1});
+  model.tensor("c", {1}, {3});
   model.node("Mul", {"c", "c"}, {"m"});
   model.node("Add", {"in", "m"}, {"out"});
-  EXPECT_THAT(model.output("out").refusal(), HasSubstr("node '/m' (Mul): input 'c' is a constant"));
+  EXPECT_EQ(model.output("out").read().weights[0].shift, (std::vector<float>{9, 9}));
+  OnnxModel large(2);
+  large.tensor("c", {65, 64});
+  large.node("Mul", {"c", "c"}, {"m"});
+  large.node("Add", {"in", "m"}, {"out"});
+  EXPECT_THAT(large.output("out").refusal(), HasSubstr("node '/m' (Mul): input 'c' is a constant"));
 }
 
 }  // namespace
