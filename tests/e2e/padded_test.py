@@ -14,7 +14,7 @@ from onnx import TensorProto, helper, numpy_helper
 from harness import ZNNID, Daemon
 
 ZNNI = ZNNID.parent / "znni"
-PERIODIC = ("unet", "strided", "nearest", "linear")
+PERIODIC = ("unet", "strided", "nearest", "linear", "shaped")
 
 
 class Graph:
@@ -156,6 +156,55 @@ def linear():
     return graph.model(graph.conv(last, 2, (1, 1, 1)))
 
 
+def integers(*values):
+    """A list of int64."""
+    return np.array(values, np.int64)
+
+
+def resized_to(graph, low, skip):
+    """Nearest neighbours, as many as `skip` has, as exporters write them."""
+    f = graph.images[low]
+    others = graph.add("Slice", [graph.add("Shape", [low], 0)], 0, [integers(0), integers(2)])
+    spatial = graph.add("Slice", [graph.add("Shape", [skip], 0)], 0, [integers(2), integers(99)])
+    sizes = graph.add("Concat", [others, graph.add("Cast", [spatial], 0, to=TensorProto.INT64)], 0, axis=0)
+    return graph.add("Resize", [low, "", "", sizes], f, mode="nearest", nearest_mode="floor",
+                     coordinate_transformation_mode="asymmetric")
+
+
+def middle_of(graph, skip, inner):
+    """The middle of `skip`, of the extents of `inner`."""
+    last = skip
+    for axis in (2, 3, 4):
+        large = graph.add("Gather", [graph.add("Shape", [skip], 0)], 0, [integers(axis)])
+        small = graph.add("Gather", [graph.add("Shape", [inner], 0)], 0, [integers(axis)])
+        start = graph.add("Div", [graph.add("Sub", [large, small], 0)], 0, [integers(2)])
+        end = graph.add("Add", [start, small], 0)
+        last = graph.add("Slice", [last, start, end], graph.images[skip], [integers(axis)])
+    return last
+
+
+def if_alike(graph, a, b):
+    """A ReLU of `b` if it has the extents of `a`, else a Tanh."""
+    same = graph.add("Equal", [graph.add("Shape", [a], 0), graph.add("Shape", [b], 0)], 0)
+    least = graph.add("ReduceMin", [graph.add("Cast", [same], 0, to=TensorProto.INT32)], 0, keepdims=0)
+    branches = {}
+    for name, op in (("then_branch", "Relu"), ("else_branch", "Tanh")):
+        output = helper.make_tensor_value_info(f"{op} of {b}", TensorProto.FLOAT, None)
+        branches[name] = helper.make_graph([helper.make_node(op, [b], [output.name])], name, [], [output])
+    return graph.add("If", [graph.add("Cast", [least], 0, to=TensorProto.BOOL)], graph.images[b], **branches)
+
+
+def shaped():
+    """Extents, crops and branches that the file computes of shapes; period 2."""
+    graph = Graph(7, 1)
+    skip = graph.add("Relu", [graph.conv("input", 4)], 4)
+    low = graph.conv(graph.add("MaxPool", [skip], 4, kernel_shape=[2] * 3, strides=[2] * 3), 4)
+    up = if_alike(graph, skip, if_alike(graph, skip, resized_to(graph, low, skip)))
+    inner = if_alike(graph, skip, graph.conv(up, 4, (3, 2, 3), pads=[0] * 6))
+    both = graph.add("Concat", [inner, middle_of(graph, skip, inner)], 8, axis=1)
+    return graph.model(graph.conv(both, 2, pads=[2, 1, 2, 2, 2, 2]))
+
+
 def expected(model, volume):
     """ONNX Runtime's output, float32."""
     options = onnxruntime.SessionOptions()
@@ -179,7 +228,8 @@ class PaddedTest(unittest.TestCase):
     def setUpClass(cls):
         cls.folder = tempfile.TemporaryDirectory()
         cls.models = {"meshnet": meshnet(), "residual": residual(), "uneven": uneven(), "unet": unet(),
-                      "strided": strided(), "nearest": nearest(), "linear": linear()}
+                      "strided": strided(), "nearest": nearest(), "linear": linear(),
+                      "shaped": shaped()}
         for name, model in cls.models.items():
             folder = pathlib.Path(cls.folder.name) / "models" / name / "1"
             folder.mkdir(parents=True)
