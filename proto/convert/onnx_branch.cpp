@@ -73,7 +73,7 @@ Result<void> convert_inner(const onnx::NodeProto& node, OnnxBuilder& builder) {
   return converted ? converted : converted.error().within(called(node));
 }
 
-// Names of all that a turn of a loop writes.
+// Returns the names of all that a turn of a loop writes.
 std::vector<std::string> names_of_turn(const onnx::GraphProto& body) {
   std::vector<std::string> names;
   for (const onnx::ValueInfoProto& input : body.input()) names.push_back(input.name());
@@ -82,7 +82,7 @@ std::vector<std::string> names_of_turn(const onnx::GraphProto& body) {
   return names;
 }
 
-// Something that a loop hands from turn to turn.
+// A tensor or a sequence that a loop hands from turn to turn.
 struct Carried {
   std::optional<KnownTensor> tensor;
   std::vector<KnownTensor> sequence;

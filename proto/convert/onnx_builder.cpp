@@ -25,6 +25,32 @@ Vec3 declared_extent(const onnx::ValueInfoProto& input, int rank) {
   return extent;
 }
 
+// Returns the new number of each value of a network that keeps only what `output` needs; -1 for those that go.
+std::vector<int> numbers_of_needed(const Network& network, int output) {
+  std::vector<int> numbers(network.nodes.size() + 1, -1);
+  numbers[static_cast<std::size_t>(output)] = 0;
+  for (std::size_t value = numbers.size(); value-- > 1;) {
+    if (numbers[value] < 0) continue;
+    for (const int input : network.nodes[value - 1].inputs) numbers[static_cast<std::size_t>(input)] = 0;
+  }
+  numbers.front() = 0;
+  int next = 0;
+  for (std::size_t value = 1; value < numbers.size(); ++value) {
+    if (numbers[value] == 0) numbers[value] = ++next;
+  }
+  return numbers;
+}
+
+// Keeps the elements whose value has a new number. `first` is the value of the first element.
+template <class Element>
+void keep_numbered(std::vector<Element>& elements, const std::vector<int>& numbers, std::size_t first) {
+  std::vector<Element> kept;
+  for (std::size_t i = 0; i < elements.size(); ++i) {
+    if (numbers[i + first] >= 0) kept.push_back(std::move(elements[i]));
+  }
+  elements = std::move(kept);
+}
+
 // Returns the position of an element in its tensor, "[3, 0, 1]".
 std::string position_text(const onnx::TensorProto& tensor, std::int64_t element) {
   std::string text;
@@ -210,6 +236,27 @@ void OnnxBuilder::turn(const onnx::NodeProto& node, TurnedValue turned) {
 const TurnedValue* OnnxBuilder::turned(const std::string& tensor) const {
   const auto found = turned_.find(tensor);
   return found == turned_.end() ? nullptr : &found->second;
+}
+
+void OnnxBuilder::drop_unread(const std::string& tensor) {
+  const int output = value_of(tensor);
+  if (output < 0) return;
+  const std::vector<int> numbers = numbers_of_needed(network_, output);
+  const auto number = [&](int value) { return numbers[static_cast<std::size_t>(value)]; };
+  keep_numbered(network_.nodes, numbers, 1);
+  keep_numbered(weights_, numbers, 1);
+  keep_numbered(pads_, numbers, 1);
+  keep_numbered(images_, numbers, 0);
+  keep_numbered(extents_, numbers, 0);
+  keep_numbered(guessed_, numbers, 0);
+  for (Node& node : network_.nodes) {
+    for (int& input : node.inputs) input = number(input);
+  }
+  std::erase_if(values_, [&](const auto& named) { return number(named.second) < 0; });
+  for (auto& [name, value] : values_) value = number(value);
+  std::erase_if(flattened_, [&](const Flattened& softmax) { return number(softmax.value) < 0; });
+  for (Flattened& softmax : flattened_) softmax.value = number(softmax.value);
+  turned_.clear();  // none is the output
 }
 
 void OnnxBuilder::note_flattened(const onnx::NodeProto& node) {

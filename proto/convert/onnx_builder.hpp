@@ -63,7 +63,7 @@ class OnnxBuilder {
   // Returns the inputs of the batch: what the file declares, or 1.
   [[nodiscard]] std::int64_t batch() const { return batch_; }
 
-  // Tensors that are known while the file is read, besides its constants.
+  // Returns the tensors that are known while the file is read, besides its constants.
   [[nodiscard]] KnownTensors& known() { return known_; }
   [[nodiscard]] const KnownTensors& known() const { return known_; }
   // Returns whether the tensor is a constant or was computed from constants and extents.
@@ -110,6 +110,10 @@ class OnnxBuilder {
     int value = 0;
   };
   [[nodiscard]] const std::vector<Flattened>& flattened() const { return flattened_; }
+
+  // Takes away the nodes that `tensor` does not need, such as those that only a branch reads that is not taken, or of
+  // which only the extents are asked. Does nothing if the tensor is no value.
+  void drop_unread(const std::string& tensor);
 
   // Counts, per axis, nodes whose inputs differ in extent, and nodes that leave voxels at the end unread.
   struct Misfits {

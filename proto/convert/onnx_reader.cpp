@@ -125,9 +125,6 @@ Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& gra
     return unsupported("the output " + in_quotes(graph.output) + " is transposed; only [N, C, Z, Y, X] is supported");
   }
   if (output < 0) return unsupported("the output " + in_quotes(graph.output) + " is not the first output of a node");
-  if (output != static_cast<int>(builder.network().nodes.size())) {
-    return unsupported("the output " + in_quotes(graph.output) + " is not what the last node writes");
-  }
   if (const Result<void> sound = check_flattened(graph, builder); !sound) return sound.error();
   Result<LoadedNetwork> valid = without_padding({std::move(builder.network()), std::move(builder.weights())},
                                                 builder.pads(), builder.extents(0).least);
@@ -190,7 +187,9 @@ Result<LoadedNetwork> read_and_collect(const onnx::ModelProto& model, const Onnx
         if (of_outputs) blockers.add(*of_outputs);
         convert_nodes(*graph, builder, most_numbers, blockers);
         found = blockers.result();
-        return blockers.first() ? Result<void>(*blockers.first()) : Result<void>();
+        if (blockers.first()) return Result<void>(*blockers.first());
+        builder.drop_unread(graph->output);
+        return Result<void>();
       }};
   Result<LoadedNetwork> loaded = read_for_volumes(model, *graph, reading, all);
   if (!loaded && all.count == 0) all = blockers_of(loaded.error(), true);

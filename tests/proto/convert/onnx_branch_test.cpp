@@ -72,6 +72,18 @@ TEST(OnnxBranch, TheBranchThatIsTakenStandsForTheNode) {
   EXPECT_THAT(names_of(with_condition({0})), ElementsAre("/a", "/e"));
 }
 
+// The other branch reads what nothing else does.
+TEST(OnnxBranch, WhatOnlyTheOtherBranchReadsIsDropped) {
+  OnnxModel model(2);
+  add_booleans(model, "yes", {1});
+  onnx::NodeProto& node = add_if(model);
+  model.conv("in", "only", 2, 2, {3, 3, 3});
+  node.mutable_attribute(1)->mutable_g()->mutable_node(1)->set_input(0, "only");
+  EXPECT_THAT(names_of(model), ElementsAre("/a", "/t"));
+  model.proto.mutable_graph()->mutable_initializer(0)->set_int32_data(0, 0);
+  EXPECT_THAT(names_of(model), ElementsAre("/only", "/e"));
+}
+
 TEST(OnnxBranch, ConditionsOfSeveralElementsMustAgree) {
   EXPECT_THAT(names_of(with_condition({1, 1, 1})), ElementsAre("/a", "/t"));
   EXPECT_THAT(names_of(with_condition({0, 0, 0})), ElementsAre("/a", "/e"));

@@ -134,6 +134,37 @@ TEST(OnnxBuilder, ExtentsFollowAndMisfitsAreCounted) {
   EXPECT_TRUE(builder.weights().empty());
 }
 
+// Of in -> a -> b and a -> c the net keeps what c needs.
+TEST(OnnxBuilder, NodesThatTheOutputDoesNotNeedAreDropped) {
+  OnnxModel model(1);
+  model.node("Relu", {"in"}, {"a"});
+  model.node("Tanh", {"a"}, {"b"});
+  model.node("Add", {"b", "a"}, {"c"});
+  const Result<OnnxGraph> graph = make_onnx_graph(model.output("c").proto);
+  ASSERT_TRUE(graph);
+  OnnxBuilder builder(*graph, 3, 1, 100);
+  const Border pads{Vec3::cube(1), {}};
+  builder.append(*graph->nodes[0], ScaleShift{}, {0}, 1, NodeWeights{{}, {}, {2}, {}});
+  builder.append(*graph->nodes[1], Crop{}, {1}, 5, NodeWeights{{}, {}, {3}, {}});
+  builder.note_flattened(*graph->nodes[1]);
+  builder.append(*graph->nodes[2], Add{}, {1}, 7, NodeWeights{{}, {}, {4}, {}}, pads);
+  builder.note_flattened(*graph->nodes[2]);
+  builder.drop_unread("other");
+  EXPECT_EQ(builder.network().nodes.size(), 3U);
+  builder.drop_unread("c");
+  ASSERT_EQ(builder.network().nodes.size(), 2U);
+  EXPECT_EQ(builder.network().nodes[1].name, "/c");
+  EXPECT_EQ(builder.network().nodes[1].inputs, std::vector<int>{1});
+  EXPECT_EQ(builder.value_of("a"), 1);
+  EXPECT_EQ(builder.value_of("b"), -1);
+  EXPECT_EQ(builder.value_of("c"), 2);
+  EXPECT_EQ(builder.images(2), 7);
+  EXPECT_EQ(builder.weights()[1].scale, std::vector<float>{4});
+  EXPECT_EQ(builder.pads(), (std::vector<Border>{{}, pads}));
+  ASSERT_EQ(builder.flattened().size(), 1U);
+  EXPECT_EQ(builder.flattened()[0].value, 2);
+}
+
 TEST(OnnxBuilder, LimitsOfImagesAndParameters) {
   OnnxModel model;
   model.node("Relu", {"in"}, {"a"});
