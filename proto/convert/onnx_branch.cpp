@@ -144,6 +144,7 @@ Result<std::int64_t> turns_of(const OnnxNode& node, const OnnxBuilder& builder) 
 }  // namespace
 
 Result<void> convert_if(const OnnxNode& node, OnnxBuilder& builder) {
+  if (builder.guess_reader(node.proto)) return {};
   const Result<bool> taken = truth_of(node.proto, builder, 0, false);
   if (!taken) return taken.error();
   const Result<const onnx::GraphProto*> branch = graph_of(node, *taken ? "then_branch" : "else_branch");
@@ -172,6 +173,7 @@ Result<void> convert_loop(const OnnxNode& node, OnnxBuilder& builder) {
   if (!fits || node.proto.output_size() != count) {
     return unsupported("has other inputs and outputs than those it hands from turn to turn");
   }
+  if (builder.guess_reader(node.proto)) return {};
   const Result<std::int64_t> turns = turns_of(node, builder);
   if (!turns) return turns.error();
   Result<bool> goes_on = truth_of(node.proto, builder, 1, true);

@@ -188,6 +188,7 @@ void OnnxBuilder::alias(const onnx::NodeProto& node, int value) { values_.emplac
 
 void OnnxBuilder::refuse(const onnx::NodeProto& node, const std::string& like) {
   if (!is_refused_) std::fill(weights_.begin(), weights_.end(), NodeWeights());
+  is_refused_for_all_ = is_refused_for_all_ || (!is_refused_ && !known_.depend_on_volume());
   is_refused_ = true;
   const int known = value_of(like);
   const auto source = static_cast<std::size_t>(std::max(known, 0));
@@ -202,6 +203,22 @@ void OnnxBuilder::refuse(const onnx::NodeProto& node, const std::string& like) {
     values_.insert_or_assign(output, static_cast<int>(network_.nodes.size()));
     turned_.erase(output);
   }
+}
+
+void OnnxBuilder::guess_numbers(const onnx::NodeProto& node) {
+  guess(node);
+  guessed_numbers_.insert(node.output().begin(), node.output().end());
+}
+
+bool OnnxBuilder::reads_guess(const onnx::NodeProto& node) const {
+  return std::any_of(node.input().begin(), node.input().end(),
+                     [this](const std::string& input) { return is_guessed_number(input); });
+}
+
+bool OnnxBuilder::guess_reader(const onnx::NodeProto& node) {
+  const bool reads = reads_guess(node);
+  if (reads) guess(node);
+  return reads;
 }
 
 bool OnnxBuilder::is_written(const std::string& tensor) const {

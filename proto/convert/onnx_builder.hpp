@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -93,6 +94,18 @@ class OnnxBuilder {
   // Makes the outputs of a refused node values, so that the nodes behind it can be checked. They have the form of the
   // tensor `like`, or an unknown one if that is no value. From then on no weights are kept.
   void refuse(const onnx::NodeProto& node, const std::string& like);
+  // Returns whether a node was refused before any number depended on the volume, so that none can be read.
+  [[nodiscard]] bool is_refused_for_all() const { return is_refused_for_all_; }
+  // Makes the outputs of a node values of an unknown form, because it depends on what refused nodes would write. That
+  // is no refusal of its own.
+  void guess(const onnx::NodeProto& node) { refuse(node, ""); }
+  // Does the same with a node that computes numbers of the extents of guessed values.
+  void guess_numbers(const onnx::NodeProto& node);
+  // Returns whether the tensor is such a number, and whether the node reads any.
+  [[nodiscard]] bool is_guessed_number(const std::string& tensor) const { return guessed_numbers_.contains(tensor); }
+  [[nodiscard]] bool reads_guess(const onnx::NodeProto& node) const;
+  // Does guess() with a node that reads any. Returns whether it is one.
+  [[nodiscard]] bool guess_reader(const onnx::NodeProto& node);
   // Gives what `from` stands for the name `to`, too: a value, a constant or a known tensor. Fails if `from` stands for
   // nothing, or `to` for something.
   [[nodiscard]] Result<void> pass_on(const std::string& from, const std::string& to);
@@ -153,8 +166,10 @@ class OnnxBuilder {
   std::vector<VolumeExtents> extents_;  // per value
   std::int64_t batch_ = 1;
   bool keeps_weights_ = true;
-  std::vector<bool> guessed_;           // per value
+  std::vector<bool> guessed_;  // per value
+  std::set<std::string> guessed_numbers_;
   bool is_refused_ = false;
+  bool is_refused_for_all_ = false;
   KnownTensors known_;
   Misfits misfits_;
 };

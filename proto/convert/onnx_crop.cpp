@@ -216,6 +216,7 @@ Result<Crop> cropped_by(const Integers& pads, const Integers& axes, int rank) {
 Result<void> convert_slice(const OnnxNode& node, OnnxBuilder& builder) {
   const Result<int> input = builder.value(node.proto, 0);
   if (!input) return input.error();
+  if (builder.guess_reader(node.proto)) return {};
   const Result<std::vector<Range>> ranges = ranges_of(node, builder);
   if (!ranges) return ranges.error();
   Crop crop;
@@ -239,6 +240,7 @@ Result<void> convert_pad(const OnnxNode& node, OnnxBuilder& builder) {
   constexpr int axes_input = 3;  // since operator set 18
   const Result<int> input = builder.value(node.proto, 0);
   if (!input) return input.error();
+  if (builder.guess_reader(node.proto)) return {};
   const Result<std::optional<Integers>> given = constants_at(node, builder, pads_input, "pads");
   if (!given) return given.error();
   Result<Integers> pads = *given ? Result<Integers>(**given) : node.attributes.integers("pads");

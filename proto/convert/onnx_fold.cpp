@@ -29,18 +29,25 @@ Result<void> check_inputs(const FoldRow& row, const onnx::NodeProto& node) {
                  (row.most_inputs == row.least_inputs ? "" : " or more") + " are right");
 }
 
-// Returns whether all inputs are constants or computed from them.
+// Returns whether all inputs are constants or computed from them, or from the extents of guessed values.
 bool is_of_known(const onnx::NodeProto& node, const OnnxBuilder& builder) {
   int known = 0;
   for (int i = 0; i < node.input_size(); ++i) {
     if (!OnnxBuilder::has_input(node, i)) continue;
-    if (!builder.is_known(node.input(i))) return false;
+    if (!builder.is_known(node.input(i)) && !builder.is_guessed_number(node.input(i))) return false;
     ++known;
   }
   return known > 0;
 }
 
+// Notes numbers that follow from the extents of guessed values.
+bool guess_numbers(const onnx::NodeProto& node, OnnxBuilder& builder) {
+  builder.guess_numbers(node);
+  return true;
+}
+
 Result<bool> fold_with(const FoldRow& row, const onnx::NodeProto& node, OnnxBuilder& builder) {
+  if (builder.reads_guess(node)) return guess_numbers(node, builder);
   std::vector<std::optional<KnownTensor>> inputs(static_cast<std::size_t>(node.input_size()));
   for (int i = 0; i < node.input_size(); ++i) {
     if (!OnnxBuilder::has_input(node, i)) continue;
@@ -101,6 +108,8 @@ Result<bool> fold_shape(const onnx::NodeProto& node, OnnxBuilder& builder) {
   if (node.input_size() != 1 || node.output_size() != 1) return corrupt("has other inputs or outputs than one of each");
   const Result<OnnxAttributes> attributes = OnnxAttributes::make(node, known);
   if (!attributes) return attributes.error();
+  const int value = builder.value_of(node.input(0));
+  if (value >= 0 && builder.is_guessed(value)) return guess_numbers(node, builder);
   const Result<std::optional<std::vector<VolumeNumber>>> shape = shape_of(node, builder);
   if (!shape) return shape.error();
   if (!*shape) return false;

@@ -33,7 +33,8 @@ struct FoldRow {
 };
 
 // Computes the node if its inputs are known, or if it asks for a tensor's extents. Returns false, and does nothing, for
-// any other node. Fails if the result is not the same for all volumes, where it has to be.
+// any other node. Fails if the result is not the same for all volumes, where it has to be. What depends on the extents
+// of guessed values is guessed, too.
 [[nodiscard]] Result<bool> fold_node(const onnx::NodeProto& node, OnnxBuilder& builder);
 
 // Returns whether a node of the graph, or of a graph within it, asks for extents.

@@ -118,6 +118,15 @@ void convert_nodes(const OnnxGraph& graph, OnnxBuilder& builder, std::int64_t mo
   }
 }
 
+// Reads all nodes; leaves those that the output needs. Returns the first blocker.
+Result<void> read_nodes(const OnnxGraph& graph, OnnxBuilder& builder, std::int64_t most_numbers,
+                        OnnxBlockers& blockers) {
+  convert_nodes(graph, builder, most_numbers, blockers);
+  if (blockers.first()) return *blockers.first();
+  builder.drop_unread(graph.output);
+  return {};
+}
+
 Result<LoadedNetwork> finish(const onnx::ModelProto& model, const OnnxGraph& graph, OnnxBuilder& builder) {
   builder.network().name = model.graph().name();
   const int output = builder.value_of(graph.output);
@@ -180,17 +189,14 @@ Result<LoadedNetwork> read_and_collect(const onnx::ModelProto& model, const Onnx
   if (!form) return refused_early(form.error().within("input " + in_quotes(graph->input->name())), all);
   if (const Result<void> fits = check_room(*graph, source.most_weight_bytes); !fits) return fits.error();
   const std::int64_t most_numbers = plausible_parameters(model, source.bytes_elsewhere);
-  const OnnxReading reading = {
-      [&] { return OnnxBuilder(*graph, form->rank, form->f_in, most_numbers, source.floats); },
-      [&](OnnxBuilder& builder, Blockers& found) {
-        OnnxBlockers blockers(*graph);
-        if (of_outputs) blockers.add(*of_outputs);
-        convert_nodes(*graph, builder, most_numbers, blockers);
-        found = blockers.result();
-        if (blockers.first()) return Result<void>(*blockers.first());
-        builder.drop_unread(graph->output);
-        return Result<void>();
-      }};
+  const OnnxReading reading = {[&] { return OnnxBuilder(*graph, form->rank, form->f_in, most_numbers, source.floats); },
+                               [&](OnnxBuilder& builder, Blockers& found) {
+                                 OnnxBlockers blockers(*graph);
+                                 if (of_outputs) blockers.add(*of_outputs);
+                                 const Result<void> read = read_nodes(*graph, builder, most_numbers, blockers);
+                                 found = blockers.result();
+                                 return read;
+                               }};
   Result<LoadedNetwork> loaded = read_for_volumes(model, *graph, reading, all);
   if (!loaded && all.count == 0) all = blockers_of(loaded.error(), true);
   return loaded;

@@ -53,7 +53,7 @@ Result<std::vector<double>> constant_scales(const OnnxNode& node, const OnnxBuil
 Result<void> check_others(const std::vector<VolumeNumber>& sizes, const OnnxBuilder& builder, int value) {
   const std::array<std::int64_t, 2> own = {builder.batch(), builder.images(value)};
   for (std::size_t axis = 0; axis < own.size(); ++axis) {
-    if (sizes[axis] == VolumeNumber{own[axis], {}}) continue;
+    if (own[axis] == unknown_images || sizes[axis] == VolumeNumber{own[axis], {}}) continue;
     return unsupported("makes " + to_string(sizes[axis]) + " of " + std::to_string(own[axis]) + " along axis " +
                        std::to_string(axis) + "; only spatial axes can be resized");
   }
@@ -138,6 +138,13 @@ Result<void> append_upsampling(const OnnxNode& node, OnnxBuilder& builder, int v
   return {};
 }
 
+// Checks what can be checked of a node whose factors depend on guessed extents.
+Result<void> guess_resized(const OnnxNode& node, OnnxBuilder& builder) {
+  if (Result<void> nearest = check_nearest(node.attributes, Vec3::cube(1)); !nearest) return nearest;
+  builder.guess(node.proto);
+  return {};
+}
+
 }  // namespace
 
 Result<void> convert_resize(const OnnxNode& node, OnnxBuilder& builder) {
@@ -149,6 +156,7 @@ Result<void> convert_resize(const OnnxNode& node, OnnxBuilder& builder) {
       !stretched) {
     return stretched;
   }
+  if (builder.reads_guess(node.proto)) return guess_resized(node, builder);
   const bool has_sizes = OnnxBuilder::has_input(node.proto, sizes_of_resize);
   const Result<std::vector<double>> scales =
       has_sizes ? scales_of_sizes(node, builder, *value) : constant_scales(node, builder, scales_of_resize);
@@ -164,6 +172,7 @@ Result<void> convert_upsample(const OnnxNode& node, OnnxBuilder& builder) {
   if (Result<void> mode = require_text(node.attributes, "mode", "nearest", "nearest"); !mode) return mode;
   const Result<int> value = builder.value(node.proto, 0);
   if (!value) return value.error();
+  if (builder.guess_reader(node.proto)) return {};
   const Result<std::vector<double>> scales = constant_scales(node, builder, 1);
   if (!scales) return scales.error();
   const Result<Vec3> factor = factor_of(*scales, builder.rank());

@@ -11,6 +11,8 @@ namespace znni {
 namespace {
 
 constexpr std::int64_t remainders = 64;
+// Of a net that no volume suits, whose refusals alone are of interest.
+constexpr std::int64_t remainders_of_refused = 16;
 // Step of the first volumes, which all usual strides divide, and their extent, far above all that a net loses.
 constexpr std::int64_t first_step = std::int64_t{945} << 14;
 constexpr std::int64_t first_extent = 5 * first_step;
@@ -120,16 +122,20 @@ class Search {
   Result<VolumeExtents> search() {
     if (open_.empty()) return declared_;
     Remainders remainders_found(open_);
+    bool is_read = false;
     for (std::int64_t remainder = 0; remainder < remainders && !remainders_found.is_done(); ++remainder) {
       OnnxBuilder builder = reader_of(Vec3::cube(remainder));
       Blockers all;
       if (const Result<void> read = reading_.read(builder, all); read) {
         remainders_found.note(builder, remainder);
+        is_read = true;
       } else {
         note(read.error(), all);
         if (!builder.known().depend_on_volume()) break;  // as for any other remainder
+        if (builder.is_refused_for_all() && remainder + 1 == remainders_of_refused) break;
       }
     }
+    if (is_read) refused_.reset();  // what other remainders are refused for does not matter
     for (const Vec3 remainder : remainders_found.found()) {
       Blockers all;
       const Result<VolumeExtents> volumes = volumes_of(remainder, all);
@@ -152,8 +158,8 @@ class Search {
     return builder;
   }
 
-  // Returns the volumes that the net of this remainder takes. Fails if they have another one. `all` gets the refusals of
-  // nodes.
+  // Returns the volumes that the net of this remainder takes. Fails if they have another one. `all` gets the refusals
+  // of nodes.
   Result<VolumeExtents> volumes_of(Vec3 remainder, Blockers& all) const {
     OnnxBuilder builder = reader_of(remainder);
     if (const Result<void> read = reading_.read(builder, all); !read) return read.error();

@@ -21,9 +21,9 @@ struct OnnxReading {
 };
 
 // Returns the volumes for which the nodes are to be read. An axis that the file declares has its extent, and no step.
-// Fails if the nodes cannot be read, or branches do not meet, for any remainder up to 63. Then the error and `all` are of
-// one remainder, the first of those with the fewest blockers: those of others may come of the remainder alone. Without
-// blockers, the network as a whole is refused.
+// Fails if the nodes cannot be read, or branches do not meet, for any remainder up to 63. Then the error and `all` are
+// of one remainder, the first of those with the fewest blockers: those of others may come of the remainder alone.
+// Without blockers, the network as a whole is refused.
 [[nodiscard]] Result<VolumeExtents> find_volumes(const OnnxReading& reading, Blockers& all);
 
 // Fails unless the net takes the volumes that it was read for, and along axes with a step no others that are larger

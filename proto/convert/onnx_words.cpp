@@ -31,7 +31,7 @@ struct OperatorRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<OperatorRow, 35> operators = {{
+constexpr std::array<OperatorRow, 33> operators = {{
     {"Cast", "", "export with dynamo=True, which leaves out casts that change nothing", true},
     {"Celu", "CELU", activate, true},
     {"Clip", "Clip (ReLU6)", activate, true},
@@ -46,11 +46,9 @@ constexpr std::array<OperatorRow, 35> operators = {{
     {"GroupNormalization", "GroupNorm", normalise, true},
     {"HardSigmoid", "hard sigmoid", activate, true},
     {"HardSwish", "Hardswish", activate, true},
-    {"If", control, unrolled},
     {"InstanceNormalization", "InstanceNorm", normalise, true},
     {"LRN", "local response normalisation", normalise, true},
     {"LayerNormalization", "LayerNorm", normalise, true},
-    {"Loop", control, unrolled},
     {"MatMul", "linear layer (MatMul)", linear},
     {"Mish", "", activate, true},
     {"QLinearConv", "quantised Conv", floats},
@@ -77,17 +75,21 @@ struct RefusalRow {
   Text advice;
   bool keeps_form = false;
 };
-constexpr std::array<RefusalRow, 20> refusals = {{
+constexpr std::array<RefusalRow, 24> refusals = {{
     {"BatchNormalization", "(training mode)", "BatchNorm in training mode", evaluate, true},
     {"Conv", "group = ", "Conv with groups", dense},
     {"ConvTranspose", "group = ", "ConvTranspose with groups", dense},
     {"Div", "two computed tensors", "quotient of two tensors", ""},
     {"Dropout", "(training mode)", "Dropout in training mode", evaluate, true},
+    {"If", "its condition", control, unrolled},
+    {"Loop", "", control, unrolled},
     {"Mul", "two computed tensors", "product of two tensors", ""},
     {"PRelu", "has slopes of", "PReLU with a slope per channel", "train with one slope (num_parameters=1)", true},
     {"Pad", "are computed", "Pad by computed amounts", fold},
+    {"Pad", "hold a number", "Pad by computed amounts", fold},
     {"Pad", "pads of", "Pad", "zeros around space: let the convolution behind it pad"},
     {"Resize", "a scale of", "Resize by other than whole factors", whole_factors},
+    {"Resize", "no multiple of the extent", "Resize by other than whole factors", whole_factors},
     {"Resize", "are computed", "Resize to computed sizes", fold},
     {"Resize", "extents open", "Resize to fixed sizes", "export with static axes, or resize by a scale_factor"},
     {"Slice", "are computed", "Slice with computed bounds", fold},

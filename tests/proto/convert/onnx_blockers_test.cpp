@@ -138,7 +138,8 @@ TEST(OnnxBlockers, WhatIsComputedFromShapesIsToldWithItsReader) {
 
 TEST(OnnxBlockers, WhatIsComputedOfWhichAnAcceptedNodeReadsIsABlockerItself) {
   OnnxModel shapes;
-  shapes.node("Shape", {"in"}, {"shape"});
+  shapes.node("Shape", {"in"}, {"extents"});
+  shapes.node("NonZero", {"extents"}, {"shape"});
   shapes.node("Add", {"in", "shape"}, {"out"});
   const Blockers of_shapes = shapes.output("out").blockers();
   EXPECT_THAT(kinds_of(of_shapes), ElementsAre("numbers computed from shapes x 1"));
@@ -149,6 +150,52 @@ TEST(OnnxBlockers, WhatIsComputedOfWhichAnAcceptedNodeReadsIsABlockerItself) {
   constants.node("ConstantOfShape", {"c"}, {"zeros"});
   constants.node("Add", {"in", "zeros"}, {"out"});
   EXPECT_THAT(kinds_of(constants.output("out").blockers()), ElementsAre("numbers computed from constants x 1"));
+}
+
+// Nodes that compute with the extents of "a", which the first one writes, and one that asks for another mode.
+OnnxModel sized_behind(std::string_view operation, std::string_view mode) {
+  OnnxModel model;
+  for (const char* bound : {"first", "last"}) model.integers(bound, {bound == std::string_view("first") ? 0 : 1});
+  model.node(operation, {"in"}, {"a"});
+  model.node("Shape", {"a"}, {"shape"});
+  model.node("Slice", {"shape", "first", "last", "first"}, {"batch"});
+  test::set_integer(model.node("Concat", {"batch", "shape"}, {"sizes"}), "axis", 0);
+  model.node("Equal", {"batch", "first"}, {"is_empty"});
+  model.node("Slice", {"in", "batch", "batch", "last"}, {"b"});
+  model.node("Pad", {"in", "sizes"}, {"c"});
+  test::set_text(model.node("Resize", {"in", "", "", "sizes"}, {"d"}), "mode", mode);
+  model.node("Upsample", {"in", "sizes"}, {"e"});
+  model.node("If", {"is_empty"}, {"f"});
+  model.node("Sum", {"b", "c", "d", "e", "f"}, {"out"});
+  model.output("out");
+  return model;
+}
+
+TEST(OnnxBlockers, NothingIsAskedOfNumbersComputedFromExtentsBehindARefusedNode) {
+  EXPECT_THAT(kinds_of(sized_behind("Einsum", "nearest").blockers()), ElementsAre("Einsum x 1", "Sum x 1"));
+  EXPECT_THAT(kinds_of(sized_behind("Einsum", "cubic").blockers()),
+              ElementsAre("Einsum x 1", "Resize cubic half_pixel x 1", "Sum x 1"));
+  EXPECT_THAT(kinds_of(sized_behind("Relu", "nearest").blockers()), testing::SizeIs(testing::Gt(4U)));
+}
+
+TEST(OnnxBlockers, ARefusalOfAnInnerNodeIsOneOfItsIf) {
+  OnnxModel model;
+  model.integer("one", 1);
+  model.node("Equal", {"one", "one"}, {"yes"});
+  onnx::NodeProto& node = model.node("If", {"yes"}, {"out"});
+  for (const char* name : {"then_branch", "else_branch"}) {
+    onnx::AttributeProto& branch = *node.add_attribute();
+    branch.set_name(name);
+    branch.set_type(onnx::AttributeProto::GRAPH);
+    onnx::NodeProto& inner = *branch.mutable_g()->add_node();
+    inner.set_op_type("Einsum");
+    inner.add_input("in");
+    inner.add_output(name);
+    branch.mutable_g()->add_output()->set_name(name);
+  }
+  const Blockers blockers = model.output("out").blockers();
+  EXPECT_THAT(kinds_of(blockers), ElementsAre("If x 1"));
+  EXPECT_THAT(blockers.kinds[0].reason, HasSubstr("node 'then_branch' (Einsum): operator is not supported"));
 }
 
 TEST(OnnxBlockers, OutputsBeyondTheFirstAreFollowedToo) {

@@ -216,6 +216,62 @@ TEST(OnnxVolumes, RefusalsThatNoVolumeChangesComeAtOnce) {
   EXPECT_EQ(reads, 1);
 }
 
+// Volumes of even extents are refused by the Resize, too.
+TEST(OnnxVolumes, BlockersAreThoseOfTheVolumesThatHaveTheFewest) {
+  OnnxModel model(1);
+  for (const char* name : {"gamma", "beta"}) model.tensor(name, {1});
+  model.node("InstanceNormalization", {"in", "gamma", "beta"}, {"normal"});
+  model.conv("normal", "a", 1, 2, {2, 2, 2});
+  add_pooling(model, "a", "b");
+  add_resize(model, "b", "a", "out");
+  const Blockers blockers = model.output("out").blockers();
+  ASSERT_EQ(blockers.kinds.size(), 1U);
+  EXPECT_EQ(blockers.kinds[0].what, "InstanceNorm");
+  EXPECT_EQ(blockers.count, 1);
+  EXPECT_THAT(model.refusal(), HasSubstr("node '/normal' (InstanceNormalization): operator is not supported"));
+  model.proto.mutable_graph()->mutable_node(0)->set_op_type("Relu");
+  model.proto.mutable_graph()->mutable_node(0)->mutable_input()->DeleteSubrange(1, 2);
+  EXPECT_EQ(model.refusal(), "");
+}
+
+TEST(OnnxVolumes, ANetWhoseBranchesNeverMeetIsRefusedAsAWhole) {
+  OnnxModel model = padded_unet();
+  model.node("Shape", {"out"}, {"shape"});
+  model.node("Resize", {"out", "", "", "shape"}, {"same"});
+  test::set_integer(model.node("Concat", {"in", "same", "b"}, {"all"}), "axis", 1);
+  model.proto.mutable_graph()->clear_output();
+  const Blockers blockers = model.output("all").blockers();
+  ASSERT_EQ(blockers.kinds.size(), 1U);
+  EXPECT_EQ(blockers.kinds[0].what, "the network as a whole");
+  EXPECT_EQ(blockers.count, 1);
+  EXPECT_THAT(model.refusal(), HasSubstr(blockers.kinds[0].reason));
+}
+
+TEST(OnnxVolumes, ANetThatNoVolumeSuitsIsNotReadForAllRemainders) {
+  OnnxModel model(1);
+  model.node("Relu", {"in"}, {"out"});
+  const Result<OnnxGraph> graph = make_onnx_graph(model.output("out").proto);
+  ASSERT_TRUE(graph);
+  for (const bool depends_before : {false, true}) {
+    int reads = 0;
+    const auto note = [](OnnxBuilder& builder) {
+      return builder.known().set("n", {KnownKind::integer, {}, {{{20, {4, 0, 0}}, 0}}});
+    };
+    const OnnxReading reading = {[&] { return OnnxBuilder(*graph, 3, 1, 100); },
+                                 [&](OnnxBuilder& builder, Blockers&) -> Result<void> {
+                                   ++reads;
+                                   if (!depends_before) builder.refuse(*graph->nodes[0], "in");
+                                   const Result<void> noted = note(builder);
+                                   EXPECT_TRUE(noted);
+                                   if (depends_before) builder.refuse(*graph->nodes[0], "in");
+                                   return Error{ErrorCode::unsupported, "never"};
+                                 }};
+    Blockers all;
+    EXPECT_FALSE(find_volumes(reading, all));
+    EXPECT_EQ(reads, depends_before ? 64 : 16);
+  }
+}
+
 TEST(OnnxVolumes, OthersThanTheNetWasReadForAreRefused) {
   const Network network = padded_unet().read().network;
   EXPECT_TRUE(check_covered(network, {Vec3::cube(4), Vec3::cube(4)}));

@@ -17,7 +17,7 @@ TEST(OnnxWords, OperatorsByTheirModulesNames) {
   EXPECT_EQ(words_of_operator("InstanceNormalization").advice, "train with BatchNorm, whose statistics are constants");
   EXPECT_TRUE(words_of_operator("InstanceNormalization").keeps_form);
   EXPECT_EQ(words_of_operator("Mish").what, "Mish");
-  EXPECT_EQ(words_of_operator("Loop").what, words_of_operator("SequenceAt").what);
+  EXPECT_EQ(words_of_operator("SequenceConstruct").what, words_of_operator("SequenceAt").what);
   EXPECT_EQ(words_of_operator("Einsum").what, "Einsum");
   EXPECT_EQ(words_of_operator("Einsum").advice, "");
   EXPECT_FALSE(words_of_operator("Einsum").keeps_form);
@@ -52,7 +52,8 @@ std::vector<Refused> refused_nodes() {
     return node;
   };
   const auto computed = [](OnnxModel& model, const test::Names& inputs, const char* operation) -> onnx::NodeProto& {
-    model.node("Shape", {"in"}, {"shape"});
+    model.node("Shape", {"in"}, {"extents"});
+    model.node("NonZero", {"extents"}, {"shape"});
     return model.node(operation, inputs, {"out"});
   };
   return {
@@ -70,6 +71,15 @@ std::vector<Refused> refused_nodes() {
        [](OnnxModel& model) -> onnx::NodeProto& {
          return model.node("Dropout", {"in", "", "in"}, {"out"});
        }},
+      {"control flow (If, Loop, sequences)",
+       [](OnnxModel& model) -> onnx::NodeProto& {
+         model.node("Relu", {"in"}, {"voxels"});
+         return model.node("If", {"voxels"}, {"out"});
+       }},
+      {"control flow (If, Loop, sequences)",
+       [](OnnxModel& model) -> onnx::NodeProto& {
+         return model.node("Loop", {"in", "", "in"}, {"out"});
+       }},
       {"product of two tensors", [](OnnxModel& model) -> onnx::NodeProto& { return of_two(model, "Mul"); }},
       {"PReLU with a slope per channel",
        [](OnnxModel& model) -> onnx::NodeProto& {
@@ -80,6 +90,11 @@ std::vector<Refused> refused_nodes() {
        [&](OnnxModel& model) -> onnx::NodeProto& {
          return computed(model, {"in", "shape"}, "Pad");
        }},
+      {"Pad by computed amounts",
+       [](OnnxModel& model) -> onnx::NodeProto& {
+         model.node("Shape", {"in"}, {"extents"});
+         return model.node("Pad", {"in", "extents"}, {"out"});
+       }},
       {"Pad",
        [](OnnxModel& model) -> onnx::NodeProto& {
          model.integers("pads", {0, 0, 1, 0, 0, 0, 0, 0, 0, 0});
@@ -88,6 +103,13 @@ std::vector<Refused> refused_nodes() {
       {"Resize by other than whole factors",
        [](OnnxModel& model) -> onnx::NodeProto& {
          return resize_by(model, {1, 1, 1.5F, 1, 1});
+       }},
+      {"Resize by other than whole factors",
+       [](OnnxModel& model) -> onnx::NodeProto& {
+         model.integers("more", {0, 0, 1, 0, 0});
+         model.node("Shape", {"in"}, {"extents"});
+         model.node("Add", {"extents", "more"}, {"sizes"});
+         return model.node("Resize", {"in", "", "", "sizes"}, {"out"});
        }},
       {"Resize to computed sizes",
        [&](OnnxModel& model) -> onnx::NodeProto& {
