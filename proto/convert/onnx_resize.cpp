@@ -140,7 +140,7 @@ Result<void> append_upsampling(const OnnxNode& node, OnnxBuilder& builder, int v
 
 // Checks what can be checked of a node whose factors depend on guessed extents.
 Result<void> guess_resized(const OnnxNode& node, OnnxBuilder& builder) {
-  if (Result<void> nearest = check_nearest(node.attributes, Vec3::cube(1)); !nearest) return nearest;
+  if (const Result<UpsampleKind> kind = kind_of(node.attributes, Vec3::cube(1)); !kind) return kind.error();
   builder.guess(node.proto);
   return {};
 }
