@@ -86,7 +86,7 @@ std::string predicted_rate_text(const Plan& plan) {
   const std::string rate = rate_text(plan.predicted.voxels_per_second);
   if (plan.key.of_unknown_volume) return rate + " in the volume it was made for, which its file does not name";
   if (!plan.key.volume) return rate + " in an endless volume";
-  const std::string here = rate + " in a volume of " + to_string(*plan.key.volume);
+  std::string here = rate + " in a volume of " + to_string(*plan.key.volume);
   const GeometryChoice choice = plan.ladder.empty() ? GeometryChoice{} : plan.ladder.front().geometry;
   const Vec3 open = exchanged(Vec3::cube(1) - choice.closed, choice.axis);
   if (open == Vec3{}) return here;

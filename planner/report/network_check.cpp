@@ -67,7 +67,7 @@ std::string output_text(const NetworkFacts& facts) {
 }
 
 std::string volumes_text(const NetworkFacts& facts) {
-  const std::string least = "at least " + text_along(facts, facts.least);
+  std::string least = "at least " + text_along(facts, facts.least);
   if (facts.period == Vec3::cube(1)) return least;
   return least + ", extents of " + text_along(facts, facts.least % facts.period) + " mod " +
          text_along(facts, facts.period);

@@ -142,7 +142,7 @@ Result<KnownTensor> fold_mod(const FoldNode& node) {
                     });
 }
 
-// Reduces all axes, as a node without axes does.
+// Reduces all axes, as a node without axes does unless it says that it then does nothing.
 template <const Arithmetic& arithmetic>
 Result<KnownTensor> fold_reduction(const FoldNode& node) {
   const KnownTensor& from = *node.inputs[0];
@@ -150,6 +150,9 @@ Result<KnownTensor> fold_reduction(const FoldNode& node) {
   if (!keeps) return keeps.error();
   const Result<std::vector<std::int64_t>> axes = node.integers(1, "axes");
   if (!axes) return axes.error();
+  const Result<std::int64_t> stays = node.attributes.integer("noop_with_empty_axes", 0);
+  if (!stays) return stays.error();
+  if (axes->empty() && *stays != 0) return from;
   const bool all = axes->empty() || (from.dims.size() == 1 && *axes == std::vector<std::int64_t>{0});
   if (!all) return unsupported("reduces some axes; only all of them are supported");
   if (from.elements.empty()) return unsupported("reduces nothing");

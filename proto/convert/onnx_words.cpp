@@ -16,7 +16,7 @@ constexpr Text activate = "train with ReLU, LeakyReLU, ELU, sigmoid or tanh";
 constexpr Text fold = "export with static axes and dynamo=True, which folds what is computed from shapes";
 constexpr Text evaluate = "call .eval() on the network before it is exported";
 constexpr Text dense = "train without groups, or export a kernel that is zero between the groups";
-constexpr Text resize = "upsample by nearest neighbours or by ConvTranspose";
+constexpr Text resize = "upsample by nearest neighbours, by ConvTranspose, or linearly with align_corners=False";
 constexpr Text whole_factors = "upsample by whole factors";
 constexpr Text pooled = "a sliding window has no global pooling: export the layers before it";
 constexpr Text linear = "write a linear layer over channels as a Conv of kernel 1";

@@ -46,6 +46,9 @@ TEST(OnnxFoldArithmetic, Integers) {
   EXPECT_EQ(made_by("Min", {"a", "b", "c"}, {{"a", {7, 1}}, {"b", {4}}, {"c", {5}}}), "[2]: 4, 1");
   EXPECT_EQ(made_by("Max", {"a", "b"}, {{"a", {7, 1}}, {"b", {4}}}), "[2]: 7, 4");
   EXPECT_EQ(made_by("ReduceMin", {"a"}, {{"a", {7, 1}}}), "[1]: 1");
+  EXPECT_EQ(
+      made_by("ReduceMin", {"a"}, {{"a", {7, 1}}}, [](auto& n) { test::set_integer(n, "noop_with_empty_axes", 1); }),
+      "[2]: 7, 1");
   EXPECT_EQ(made_by("ReduceMax", {"a"}, {{"a", {7, 1}}}, [](auto& n) { test::set_integer(n, "keepdims", 0); }),
             "[]: 7");
 }
