@@ -1,6 +1,6 @@
 // Axes along which a patch is the whole volume. Nothing beyond the volume's border is computed there: a value has the
-// volume's own voxels and, around them, a margin that stands for its readers' padding, zeros or -infinity. Windows are
-// as in the framed volume (planner/network/padding.hpp), cut at its border.
+// volume's own voxels and, around them, a margin that holds its readers' padding (OutsideKind). Windows are as in the
+// framed volume (planner/network/padding.hpp), cut at the volume's border.
 #pragma once
 
 #include <string>
@@ -19,11 +19,11 @@ struct ClosedAxes {
   bool operator==(const ClosedAxes&) const = default;
 };
 
-// `axes`: 1 along those that are closed, else 0. Requires check_closed().
+// Returns what is not computed where `axes`, 1 along those, else 0, are closed. Requires check_closed().
 [[nodiscard]] ClosedAxes close_axes(const Network& network, Vec3 axes);
 
 // Fails with invalid_argument if no frame lies along a closed axis, if a dense pooling strides along it, or if what
-// nodes read beyond the border is not what Node::outside sets there, or if the output reaches beyond the volume.
+// nodes read beyond the border is not set by Node::outside, or if the output reaches beyond the volume.
 [[nodiscard]] Result<void> check_closed(const Network& network, Vec3 axes);
 
 // Returns 1 along the axes along which some value is cut: along others closing saves nothing.

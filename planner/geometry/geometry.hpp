@@ -133,7 +133,7 @@ struct Geometry {
 // How often a call of `node` runs in a patch, or in a step; of the input, -1, once a window.
 [[nodiscard]] std::int64_t runs_of(const Geometry& geometry, int node);
 
-// Of the whole tensor of a value, planes of earlier steps and margins included.
+// Returns the shape of the whole tensor of a value, planes of earlier steps and margins included.
 [[nodiscard]] Shape5 tensor_shape(const Geometry& geometry, int value);
 // Returns the voxels of a tensor around those that its node writes: planes of earlier steps, and margins.
 [[nodiscard]] Border around_written(const Geometry& geometry, int value);

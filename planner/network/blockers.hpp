@@ -1,4 +1,4 @@
-// What keeps a network from running here, as people are told of it.
+// The reasons why a network does not run here, in the words of its author.
 #pragma once
 
 #include <cstdint>

@@ -139,7 +139,7 @@ bool goes_before(const Operation& operation, const Upsample& up) {
   return std::holds_alternative<Activate>(operation) && up.kind != UpsampleKind::linear;
 }
 
-// What a linear upsampling reads repeats the voxels at the border: what it reads now, no longer what it read before.
+// Moves the repeated border to the value that a linear upsampling reads now, away from the one that it read before.
 void move_edges(Network& network, int producer) {
   Node& moved = network.nodes[index(producer)];
   const int read = moved.inputs.front();
@@ -161,7 +161,8 @@ bool move_before_upsample(LoadedNetwork& loaded, int node) {
   const std::int64_t phases = voxels(up->factor);
   std::swap(producer->operation, nodes[index(node)].operation);
   std::swap(producer->name, nodes[index(node)].name);
-  // Of a crop between them that takes nothing from the window, the upsampling's own is the smaller.
+  // A crop that stood between them and took nothing from the window counted from another voxel: the upsampling's own
+  // is the smaller and the safe one.
   nodes[index(node)].beyond = producer->beyond;
   const int source = producer->inputs.front();
   producer->beyond = source == 0 ? loaded.network.frame : nodes[index(source - 1)].beyond;

@@ -73,7 +73,7 @@ struct Border {
   bool operator==(const Border&) const = default;
 };
 
-// What readers take for padding: zeros, -infinity (of max poolings), or the nearest voxel of the volume (of linear
+// The padding that readers want: zeros, -infinity (max poolings), or the nearest voxel of the volume (linear
 // upsamplings).
 enum class OutsideKind { zero, lowest, edge };
 

@@ -98,7 +98,8 @@ class Framing {
     return outside_of(pads_[index(number)], wanted, windows_.extents[index(input)]) != Border{};
   }
 
-  // What is zero for one reader must not be something else for another; the network's input has no node that writes it.
+  // Returns whether padding needs a tensor of its own, because other readers want another kind, or because the value is
+  // the network's input, which no node writes.
   [[nodiscard]] bool needs_copy(int input) const { return input == 0 || !is_read_once(padded_.network, input); }
 
   // Returns what is left of the new value `number` beside the wanted window.
@@ -166,7 +167,7 @@ class Framing {
     return found;
   }
 
-  // Of a new value: begin, end, what a copy has outside.
+  // A new value's number, begin, end, and the kind of padding of a copy.
   using CropKey = std::tuple<int, Vec3, Vec3, std::optional<OutsideKind>>;
 
   LoadedNetwork padded_;

@@ -1,4 +1,4 @@
-// Which options of `planner` go with which command.
+// Checks that the options of `planner` go with its command.
 #pragma once
 
 #include "planner/program/options.hpp"

@@ -1,4 +1,4 @@
-// What `planner check` says of a network: that it runs here, with its main numbers, or all that keeps it from running.
+// The answer of `planner check`: the main numbers of a network that runs here, or all that keeps it from running.
 #pragma once
 
 #include <cstdint>

@@ -35,7 +35,7 @@ class OnnxBlockers {
   [[nodiscard]] Blockers result() const;
 
  private:
-  // What is known of the graph's structure, which is looked at for the first refusal.
+  // The graph's structure, which is looked at for the first refusal.
   struct Structure {
     OnnxModules modules;
     OnnxArithmetic arithmetic;

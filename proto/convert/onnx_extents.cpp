@@ -103,7 +103,7 @@ std::optional<VolumeNumber> quotient(const VolumeNumber& a, const VolumeNumber& 
     const std::optional<VolumeNumber> negated = times(a, -1);
     return negated ? quotient(*negated, {-b.least, {}}) : std::nullopt;
   }
-  // What is left of the division by b is the same for all volumes; rounding goes down above 0 and up below.
+  // The remainder of the division by b is the same for all volumes; rounding goes down above 0 and up below.
   const bool one_sign = is_constant(a) || is_never_negative(a) || is_always_negative(a);
   if (!divides_steps(b.least, a) || !(one_sign || a.least % b.least == 0)) return std::nullopt;
   const Vec3 by = Vec3::cube(b.least);

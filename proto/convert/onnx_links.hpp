@@ -1,4 +1,4 @@
-// Which nodes of an ONNX graph write and read its tensors.
+// The nodes of an ONNX graph that write and read each of its tensors.
 #pragma once
 
 #include <string>

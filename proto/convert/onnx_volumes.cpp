@@ -11,7 +11,7 @@ namespace znni {
 namespace {
 
 constexpr std::int64_t remainders = 64;
-// Of a net that no volume suits, whose refusals alone are of interest.
+// Remainders that are tried for a net that no volume suits: its refusals alone are of interest.
 constexpr std::int64_t remainders_of_refused = 16;
 // Step of the first volumes, which all usual strides divide, and their extent, far above all that a net loses.
 constexpr std::int64_t first_step = std::int64_t{945} << 14;

@@ -1,4 +1,4 @@
-// Which volumes a file is read for, if it computes with extents.
+// Finds the volumes for which a file is read that computes with extents.
 //
 // The extents of what a node writes follow from those of the volume by a rule that holds for the volumes of one
 // remainder (proto/convert/onnx_extents.hpp). Which remainder and which step is known only when the net is read. So the

@@ -1,4 +1,4 @@
-// What refused parts of a network are called by people who write networks, and what they can do about them. Nothing
+// Names of refused parts of a network in the words of its author, and advice on what to do about them. Nothing
 // here decides what is supported: onnx_operators() and the functions that convert nodes do.
 #pragma once
 

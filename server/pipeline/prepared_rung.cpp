@@ -46,7 +46,7 @@ TensorView tensor_at(const ScheduledTensor& tensor, const Packing& packing, std:
   return dense_view(reinterpret_cast<float*>(transient + offset), tensor.shape, tensor.format);
 }
 
-// What a step writes: behind the planes of earlier steps, between the margins.
+// Returns the part of a tensor that a step writes: behind the planes of earlier steps, between the margins.
 TensorView written_part(const ScheduledTensor& tensor, const Packing& packing, std::byte* transient) {
   return view_within(tensor_at(tensor, packing, transient), tensor.around);
 }
@@ -189,8 +189,8 @@ Result<void> PreparedRung::run_task(Task& task) const {
   return {};
 }
 
-// Of planes that are repeated, a copy may come in an earlier step than the plane, or in a later one: both are sought
-// among all planes that the readers see, before the last of them are kept.
+// Sets what is outside, and keeps planes for the next step. A plane at the border and its copies may come in different
+// steps: they are sought among all planes that the readers see, before the last of those are kept.
 void PreparedRung::finish(const Task& task) {
   if (task.outside_kind != OutsideKind::edge || task.history < 0) {
     fill_outside_of(task, task.with_margins, 0);

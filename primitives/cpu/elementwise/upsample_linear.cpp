@@ -26,7 +26,7 @@ Result<std::vector<Estimate>> describe(const LayerProblem& problem, const Device
   return streaming_estimates(problem, spec, float_formats(spec), vector_flops(cycles, spec));
 }
 
-// Where an output voxel lies: `share` of the way from input voxel `near` to `far`, of those around one input voxel.
+// Place of an output voxel: `share` of the way from input voxel `near` to `far`, of those around one input voxel.
 struct Phase {
   std::int64_t near = 0;
   std::int64_t far = 0;

@@ -106,7 +106,7 @@ TEST_F(ClosedNetworks, RefuseALargerVolume) {
   EXPECT_NE(refused.error().message.find("--volume"), std::string::npos) << refused.error().message;
 }
 
-// What the search makes for a volume.
+// Plans that the search makes for a volume.
 TEST(ClosedPlans, SearchedOnesEqualTheDefinition) {
   const Backend* const rows[] = {&cpu::backend()};
   const Catalogue catalogue = Catalogue::make(rows).value();
