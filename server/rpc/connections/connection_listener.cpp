@@ -143,17 +143,20 @@ void ConnectionListener::take(const ListeningSocket& listening, OwnedDescriptor 
 }
 
 // Accepts a connection with the spare descriptor and closes it, because one that is not accepted would keep the socket
-// ready for ever. Returns false if there was no connection: the system misses the descriptor first.
+// ready for ever. Counts it before the client sees its end. Returns false if there was no connection: the system misses
+// the descriptor first.
 bool ConnectionListener::shed(const ListeningSocket& listening) {
   spare_.reset();
   OwnedDescriptor connection = accepted(listening);
+  if (connection) {
+    refused(refused_by_descriptors_, "no descriptor is free; raise the limit of open files (LimitNOFILE, ulimit -n)");
+  } else {
+    is_out_ = lacks_descriptors(errno);
+  }
   const bool there_was_one = static_cast<bool>(connection);
-  is_out_ = !there_was_one && lacks_descriptors(errno);
   connection.reset();
   spare_ = spare_descriptor();
-  if (!there_was_one) return false;
-  refused(refused_by_descriptors_, "no descriptor is free; raise the limit of open files (LimitNOFILE, ulimit -n)");
-  return true;
+  return there_was_one;
 }
 
 void ConnectionListener::refused(std::atomic<std::int64_t>& count, const std::string& why) {
