@@ -32,6 +32,9 @@ std::size_t hash(const PoolProblem& p) {
 std::size_t hash(const ActivationProblem& p) { return of(of(0, p.in), p.activation); }
 std::size_t hash(const SoftmaxProblem& p) { return of(0, p.in); }
 std::size_t hash(const ScaleShiftProblem& p) { return of(0, p.in); }
+std::size_t hash(const NormProblem& p) {
+  return of(of(of(of(0, p.in), p.groups), std::bit_cast<std::int32_t>(p.epsilon)), p.activation);
+}
 std::size_t hash(const AddProblem& p) { return of(of(of(0, p.in), p.inputs), p.activation); }
 std::size_t hash(const ConcatProblem& p) {
   std::size_t seed = 0;

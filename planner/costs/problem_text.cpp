@@ -129,6 +129,18 @@ Parsed addition(Pieces pieces) {
   return AddProblem{*in, *inputs, *fused};
 }
 
+Parsed normalisation(Pieces pieces) {
+  const std::optional<Shape5> in = pieces.shape();
+  if (!in || !pieces.take(", groups ")) return std::nullopt;
+  const std::optional<std::int64_t> groups = pieces.number<std::int64_t>();
+  if (!groups) return std::nullopt;
+  const std::optional<Activation> fused = activation(pieces);
+  if (!fused || !pieces.is_empty()) return std::nullopt;
+  NormProblem norm{*in, *groups};
+  norm.activation = *fused;
+  return norm;
+}
+
 Parsed concatenation(Pieces pieces) {
   ConcatProblem concat;
   do {
@@ -184,6 +196,7 @@ Parsed parse_one(std::string_view text) {
   if (pieces.take("max pool ")) return pooling(pieces, PoolKind::max);
   if (pieces.take("average pool ")) return pooling(pieces, PoolKind::average);
   if (pieces.take("add ")) return addition(pieces);
+  if (pieces.take("norm ")) return normalisation(pieces);
   if (pieces.take("concat ")) return concatenation(pieces);
   if (pieces.take("reorder ")) return reorder(pieces);
   if (pieces.take("crop ")) return crop(pieces);

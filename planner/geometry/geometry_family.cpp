@@ -75,6 +75,9 @@ LayerProblem node_problem(const Node& node, const std::vector<Shape5>& inputs, c
                  },
                  [&](const Softmax&) -> LayerProblem { return SoftmaxProblem{in}; },
                  [&](const ScaleShift&) -> LayerProblem { return ScaleShiftProblem{in}; },
+                 [&](const Norm& n) -> LayerProblem {
+                   return NormProblem{in, n.groups, n.epsilon, n.activation};
+                 },
                  [&](const Add& a) -> LayerProblem {
                    return AddProblem{in, count, a.activation};
                  },

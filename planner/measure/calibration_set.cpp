@@ -62,6 +62,7 @@ std::vector<LayerProblem> problems(const DeviceSpec& spec, double scale) {
   }
   all.emplace_back(AddProblem{in, 2, {}});
   all.emplace_back(ScaleShiftProblem{in});
+  for (const std::int64_t groups : {in.f, in.f / 8}) all.emplace_back(NormProblem{in, groups});
   all.emplace_back(ConcatProblem{{in, in}});
   all.emplace_back(CropProblem{in, ones, ones});
   // Each writes about as many bytes as the others do.

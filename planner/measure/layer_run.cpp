@@ -49,9 +49,12 @@ LayerParameters random_parameters(const LayerProblem& problem) {
     parameters.kernels = normals(conv->f_out * fan_in, std::sqrt(2.0F / static_cast<float>(fan_in)), 1);
     parameters.bias = normals(conv->f_out, 0.1F, 2);
   }
-  if (const auto* affine = std::get_if<ScaleShiftProblem>(&problem)) {
-    parameters.scale = normals(affine->in.f, 1.0F, 3);
-    parameters.shift = normals(affine->in.f, 0.1F, 4);
+  const bool per_image =
+      std::holds_alternative<ScaleShiftProblem>(problem) || std::holds_alternative<NormProblem>(problem);
+  if (per_image) {
+    const std::int64_t f = input_shape(problem, 0).f;
+    parameters.scale = normals(f, 1.0F, 3);
+    parameters.shift = normals(f, 0.1F, 4);
   }
   return parameters;
 }

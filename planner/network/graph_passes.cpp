@@ -178,6 +178,7 @@ bool move_before_upsample(LoadedNetwork& loaded, int node) {
 Activation* fused_activation(Operation& operation) {
   if (auto* conv = std::get_if<Convolution>(&operation)) return &conv->activation;
   if (auto* sum = std::get_if<Add>(&operation)) return &sum->activation;
+  if (auto* norm = std::get_if<Norm>(&operation)) return &norm->activation;
   return nullptr;
 }
 

@@ -39,7 +39,8 @@ std::int64_t parameter_count(const Operation& operation, std::int64_t f) {
   if (const auto* conv = std::get_if<Convolution>(&operation)) {
     return add(mul(mul(f, conv->f_out), voxels(conv->k)), conv->f_out);
   }
-  return std::holds_alternative<ScaleShift>(operation) ? mul(2, f) : 0;
+  const bool per_image = std::holds_alternative<ScaleShift>(operation) || std::holds_alternative<Norm>(operation);
+  return per_image ? mul(2, f) : 0;
 }
 
 Result<void> check_name(std::string_view what, std::string_view name) {
@@ -102,15 +103,22 @@ Result<void> check_beyond(const Border& beyond, int spatial_rank) {
   return check_border("beyond", {max(beyond.begin, {}), max(beyond.end, {})}, spatial_rank);
 }
 
+Result<void> check_norm(const Norm& norm) {
+  if (norm.groups < 1) return invalid("groups = " + std::to_string(norm.groups) + " is below 1");
+  if (!std::isfinite(norm.epsilon) || norm.epsilon <= 0) return invalid("epsilon is not above 0");
+  return check_activation(norm.activation);
+}
+
 Result<void> check_operation(const Operation& operation, int spatial_rank) {
-  return std::visit(Overloaded{[&](const Convolution& conv) { return check_convolution(conv, spatial_rank); },
-                               [&](const Pooling& pool) { return check_pooling(pool, spatial_rank); },
-                               [&](const Crop& crop) { return check_crop(crop, spatial_rank); },
-                               [&](const Upsample& up) { return check_positive("factor", up.factor, spatial_rank); },
-                               [](const Activate& activate) { return check_activation(activate.activation); },
-                               [](const Add& sum) { return check_activation(sum.activation); },
-                               [](const auto&) { return Result<void>(); }},
-                    operation);
+  return std::visit(
+      Overloaded{[&](const Convolution& conv) { return check_convolution(conv, spatial_rank); },
+                 [&](const Pooling& pool) { return check_pooling(pool, spatial_rank); },
+                 [&](const Crop& crop) { return check_crop(crop, spatial_rank); },
+                 [&](const Upsample& up) { return check_positive("factor", up.factor, spatial_rank); },
+                 [](const Activate& activate) { return check_activation(activate.activation); },
+                 [](const Add& sum) { return check_activation(sum.activation); },
+                 [](const Norm& norm) { return check_norm(norm); }, [](const auto&) { return Result<void>(); }},
+      operation);
 }
 
 Result<void> check_inputs(const Node& node, int value) {
@@ -195,6 +203,12 @@ Result<void> check_upsample(const Upsample& up, const Walk& walk, int input) {
                  " voxels each, which does not divide");
 }
 
+Result<void> check_groups(const Norm& norm, std::int64_t f) {
+  if (f % norm.groups == 0) return {};
+  return invalid("normalises " + std::to_string(f) + " images in " + std::to_string(norm.groups) +
+                 " groups, which does not divide");
+}
+
 Result<void> check_limits(const Walk& walk) {
   const Reach& reach = walk.reach.back();
   if (!covers(Vec3::cube(most_reach), reach.fov) || !covers(Vec3::cube(most_stride), reach.stride)) {
@@ -222,6 +236,9 @@ Result<void> check_node(const Network& network, int number, Walk& walk) {
     if (Result<void> sound = check_upsample(*up, walk, node.inputs.front()); !sound) return sound;
   }
   const std::int64_t f = walk.images[index(node.inputs.front())];
+  if (const auto* norm = std::get_if<Norm>(&node.operation)) {
+    if (Result<void> sound = check_groups(*norm, f); !sound) return sound;
+  }
   walk.parameters = add(walk.parameters, parameter_count(node.operation, f));
   walk.reach.push_back(reach_after(node.operation, walk.reach[index(node.inputs.front())]));
   walk.images.push_back(images_after(node, walk.images));

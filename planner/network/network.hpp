@@ -49,6 +49,14 @@ struct Softmax {  // over images
 struct ScaleShift {  // batch normalisation that no convolution could take in
   bool operator==(const ScaleShift&) const = default;
 };
+// Normalises groups of channels over all voxels that a whole input makes of them (NormProblem): what one voxel becomes
+// depends on all others, so that a network that has one is bound to its window (is_tile_bound()).
+struct Norm {
+  std::int64_t groups = 1;
+  float epsilon = 1e-5F;
+  Activation activation;  // fused by a graph pass
+  bool operator==(const Norm&) const = default;
+};
 struct Add {
   Activation activation;  // fused by a graph pass
   bool operator==(const Add&) const = default;
@@ -64,7 +72,7 @@ struct Crop {
   Vec3 end;
   bool operator==(const Crop&) const = default;
 };
-using Operation = std::variant<Convolution, Pooling, Activate, Softmax, ScaleShift, Add, Concat, Crop, Upsample>;
+using Operation = std::variant<Convolution, Pooling, Activate, Softmax, ScaleShift, Add, Concat, Crop, Upsample, Norm>;
 
 // Voxels at both ends of each axis.
 struct Border {
@@ -150,8 +158,11 @@ struct Reach {
 [[nodiscard]] Vec3 least_extent(const Network& network);
 // Returns whether a stride is the network's own, so that it has voxels of several sizes.
 [[nodiscard]] bool is_strided(const Network& network);
-// Returns whether the network is valid and dense, without a frame and without strides of its own: others run on the
-// CPU alone, a whole volume at a time.
+// Returns whether a node normalises over all voxels: what the network computes of a window depends on all of it, so
+// that no part of a larger volume's output can be had from a part of that volume.
+[[nodiscard]] bool is_tile_bound(const Network& network);
+// Returns whether the network is valid and dense, without a frame and without strides of its own, and not bound to its
+// window: others run on the CPU alone, a whole volume at a time.
 [[nodiscard]] bool is_dense(const Network& network);
 // Fails if the branches of a volume of extent `volume`, without its frame, would not meet; the error says which extents
 // are right. Requires check().

@@ -62,6 +62,9 @@ std::string operation_text(const Node& node, std::int64_t f) {
           [&](const Activate& activate) { return "activation " + f_text + activation_text(activate.activation); },
           [&](const Softmax&) { return "softmax " + f_text; },
           [&](const ScaleShift&) { return "scale and shift " + f_text; },
+          [&](const Norm& norm) {
+            return "norm " + f_text + ", groups " + std::to_string(norm.groups) + activation_text(norm.activation);
+          },
           [&](const Add& sum) { return "add " + f_text + activation_text(sum.activation); },
           [&](const Concat&) { return std::string("concat"); },
           [&](const Upsample& up) {

@@ -84,7 +84,14 @@ bool is_strided(const Network& network) {
   });
 }
 
-bool is_dense(const Network& network) { return network.frame == Border{} && !is_strided(network); }
+bool is_tile_bound(const Network& network) {
+  return std::any_of(network.nodes.begin(), network.nodes.end(),
+                     [](const Node& node) { return std::holds_alternative<Norm>(node.operation); });
+}
+
+bool is_dense(const Network& network) {
+  return network.frame == Border{} && !is_strided(network) && !is_tile_bound(network);
+}
 
 Result<void> check_volume(const Network& network, Vec3 volume) {
   if (!is_strided(network)) return {};

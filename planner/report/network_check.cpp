@@ -18,7 +18,7 @@ std::string kind_of(const Operation& operation) {
                  [](const Activate&) { return "activation"; }, [](const Softmax&) { return "softmax"; },
                  [](const ScaleShift&) { return "scale and shift"; }, [](const Add&) { return "addition"; },
                  [](const Concat&) { return "concatenation"; }, [](const Crop&) { return "crop"; },
-                 [](const Upsample&) { return "upsampling"; }},
+                 [](const Upsample&) { return "upsampling"; }, [](const Norm&) { return "normalisation"; }},
       operation);
 }
 

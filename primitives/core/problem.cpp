@@ -106,6 +106,15 @@ Result<void> check_crop(const CropProblem& crop) {
   return {};
 }
 
+Result<void> check_norm(const NormProblem& norm) {
+  if (norm.groups < 1 || norm.in.f % norm.groups != 0) {
+    return invalid("f = " + std::to_string(norm.in.f) +
+                   " is not a multiple of groups = " + std::to_string(norm.groups));
+  }
+  if (std::isfinite(norm.epsilon) && norm.epsilon > 0) return {};
+  return invalid("epsilon = " + std::to_string(norm.epsilon) + " is not above 0");
+}
+
 Result<void> check_upsample(const UpsampleProblem& upsample) {
   if (Result<void> positive = check_positive("factor", upsample.factor); !positive) return positive;
   const std::int64_t phases = voxels(upsample.factor);
@@ -208,6 +217,10 @@ std::string upsample_text(const UpsampleProblem& upsample) {
   return text.append(", factor ").append(to_string(upsample.factor));
 }
 
+std::string norm_text(const NormProblem& norm) {
+  return "norm " + to_string(norm.in) + ", groups " + std::to_string(norm.groups) + activation_text(norm.activation);
+}
+
 std::string concat_text(const ConcatProblem& concat) {
   std::string text = "concat";
   for (const Shape5& shape : concat.in) text += (text.size() == 6 ? " " : " + ") + to_string(shape);
@@ -276,6 +289,7 @@ Result<void> check(const LayerProblem& problem) {
                                [](const CropProblem& crop) { return check_crop(crop); },
                                [](const ConvPoolProblem& both) { return check_conv_pool(both); },
                                [](const UpsampleProblem& upsample) { return check_upsample(upsample); },
+                               [](const NormProblem& norm) { return check_norm(norm); },
                                [](const AddProblem& add) -> Result<void> {
                                  if (add.inputs < 2) return invalid("an addition needs two inputs or more");
                                  return {};
@@ -299,7 +313,8 @@ double direct_flops(const LayerProblem& problem) {
                    const bool interpolates = upsample.kind == UpsampleKind::linear;
                    return interpolates ? count * 2 * static_cast<double>(neighbours_of(upsample.factor)) : count;
                  },
-                 [&](const auto&) { return count; }},
+                 // A sum and a sum of squares, then a product and a sum.
+                 [&](const NormProblem&) { return 5.0 * count; }, [&](const auto&) { return count; }},
       problem);
 }
 
@@ -332,7 +347,8 @@ std::string to_string(const LayerProblem& problem) {
           [](const CropProblem& p) {
             return "crop " + to_string(p.in) + ", begin " + to_string(p.begin) + ", end " + to_string(p.end);
           },
-          [](const UpsampleProblem& upsample) { return upsample_text(upsample); }},
+          [](const UpsampleProblem& upsample) { return upsample_text(upsample); },
+          [](const NormProblem& norm) { return norm_text(norm); }},
       problem);
 }
 

@@ -115,6 +115,18 @@ struct ScaleShiftProblem {
   constexpr auto operator<=>(const ScaleShiftProblem&) const = default;
 };
 
+// Instance and group normalisation. With m the mean and v the variance (of the population) of all voxels of a group of
+// f / groups neighbouring channels of one input,
+//   out = activation(scale[i] (in - m) / sqrt(v + epsilon) + shift[i]) for channel i.
+// groups = f is an instance normalisation; groups = 1 normalises all channels together.
+struct NormProblem {
+  Shape5 in;
+  std::int64_t groups = 1;  // divides in.f
+  float epsilon = 1e-5F;    // above 0
+  Activation activation;
+  constexpr auto operator<=>(const NormProblem&) const = default;
+};
+
 // out = activation(sum of `inputs` tensors of shape `in`).
 struct AddProblem {
   Shape5 in;
@@ -164,7 +176,7 @@ struct UpsampleProblem {
 
 using LayerProblem =
     std::variant<ConvProblem, PoolProblem, ActivationProblem, SoftmaxProblem, ScaleShiftProblem, AddProblem,
-                 ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem, UpsampleProblem>;
+                 ConcatProblem, ReorderProblem, CropProblem, ConvPoolProblem, UpsampleProblem, NormProblem>;
 
 // Parameters of one layer, borrowed: the caller must keep them longer than the prepared layer. Host memory, float32.
 struct LayerWeights {
@@ -197,9 +209,9 @@ struct LayerWeights {
 [[nodiscard]] double direct_flops(const LayerProblem& problem);
 
 // Returns one line that names the work in full: "conv 1x80x48x48x48 -> 80, k 5x5x5, residual, relu". Equal lines mean
-// equal work. Details that do not affect the work are left out: the alpha of a relu, the fragments of a plain pooling,
-// planes before, a dilation or a stride of 1. A pooled convolution gives "conv ..., then max pool ...". Used in reports
-// and as the key of recorded timings.
+// equal work. Details that do not affect the work are left out: the alpha of a relu, an epsilon, the fragments of a
+// plain pooling, planes before, a dilation or a stride of 1. A pooled convolution gives "conv ..., then max pool ...".
+// Used in reports and as the key of recorded timings.
 [[nodiscard]] std::string to_string(const LayerProblem& problem);
 [[nodiscard]] std::string_view to_string(ActivationKind kind);
 [[nodiscard]] std::string_view to_string(UpsampleKind kind);

@@ -137,14 +137,19 @@ Result<Operation> operation_of(const text::Node& node, int rank) {
     case text::Node::kScaleShift: return Operation(ScaleShift{});
     case text::Node::kAdd:
       return Operation(Add{activation_of(node.add().activation(), node.add().has_alpha(), node.add().alpha())});
+    case text::Node::kNorm: {
+      const text::Norm& norm = node.norm();
+      return Operation(
+          Norm{norm.groups(), norm.epsilon(), activation_of(norm.activation(), norm.has_alpha(), norm.alpha())});
+    }
     case text::Node::kConcat: return Operation(Concat{});
     case text::Node::kCrop: return crop_of(node.crop(), rank);
     case text::Node::kUpsample: return upsample_of(node.upsample(), rank);
     case text::Node::OP_NOT_SET: break;
   }
   return corrupt(
-      "has no operation; conv, max_pool, average_pool, activate, softmax, scale_shift, add, concat, crop, upsample are "
-      "known");
+      "has no operation; conv, max_pool, average_pool, activate, softmax, scale_shift, norm, add, concat, crop, "
+      "upsample are known");
 }
 
 std::string_view stem_of(text::Node::OpCase operation) {
@@ -156,6 +161,7 @@ std::string_view stem_of(text::Node::OpCase operation) {
     case text::Node::kSoftmax: return "softmax";
     case text::Node::kScaleShift: return "scale";
     case text::Node::kAdd: return "add";
+    case text::Node::kNorm: return "norm";
     case text::Node::kConcat: return "concat";
     case text::Node::kCrop: return "crop";
     case text::Node::kUpsample: return "upsample";
@@ -278,6 +284,12 @@ void set_border(text::Border* written, const Border& border, int rank) {
   if (border.end != Vec3()) set_extent(written->mutable_end(), border.end, rank);
 }
 
+void set_norm(text::Norm* written, const Norm& norm) {
+  written->set_groups(norm.groups);
+  if (norm.epsilon != written->epsilon()) written->set_epsilon(norm.epsilon);
+  set_activation(written, norm.activation);
+}
+
 void set_activate(text::Activation* written, Activation activation) {
   written->set_kind(static_cast<Kind>(activation.kind));
   if (activation.alpha != default_alpha(activation.kind)) written->set_alpha(activation.alpha);
@@ -294,6 +306,7 @@ void set_operation(text::Node* written, const Operation& operation, int rank) {
                         [&](const Softmax&) { written->mutable_softmax(); },
                         [&](const ScaleShift&) { written->mutable_scale_shift(); },
                         [&](const Add& sum) { set_activation(written->mutable_add(), sum.activation); },
+                        [&](const Norm& norm) { set_norm(written->mutable_norm(), norm); },
                         [&](const Concat&) { written->mutable_concat(); },
                         [&](const Upsample& up) { set_upsample(written->mutable_upsample(), up, rank); },
                         [&](const Crop& crop) { set_crop(written->mutable_crop(), crop, rank); }},

@@ -72,9 +72,11 @@ TEST(ContractDescribe, EstimatesOrRefusesEveryRandomProblem) {
         Random random(base_seed() + static_cast<std::uint64_t>(i));
         const LayerProblem one = random_problem(random);
         const LayerProblem two = random_conv_pool_of_pairs(random, 8);
+        const LayerProblem three = random_norm(random);
         for (const Primitive* primitive : cpu::registry()) {
           expect_sound(*primitive, one, spec);
           expect_sound(*primitive, two, spec);
+          expect_sound(*primitive, three, spec);
         }
       }
     }
@@ -109,6 +111,7 @@ TEST(ContractDescribe, EveryPrimitiveRefusesOtherKindsOfLayer) {
       {ActivationProblem{shape, {}}},
       {SoftmaxProblem{shape}},
       {ScaleShiftProblem{shape}},
+      {NormProblem{shape, 2}},
       {AddProblem{shape, 2, {}}},
       {ConcatProblem{{shape, shape}}},
       {CropProblem{shape, {1, 0, 1}, {0, 2, 1}}},

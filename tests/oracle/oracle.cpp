@@ -150,6 +150,31 @@ Values run(const ScaleShiftProblem& problem, std::span<const Values> inputs, con
   return std::move(out.values);
 }
 
+// Returns the mean and the standard deviation, epsilon counted, of `count` values.
+std::pair<double, double> moments(const double* values, std::int64_t count, double epsilon) {
+  double mean = 0;
+  for (std::int64_t i = 0; i < count; ++i) mean += values[i] / static_cast<double>(count);
+  double variance = 0;
+  for (std::int64_t i = 0; i < count; ++i) variance += std::pow(values[i] - mean, 2) / static_cast<double>(count);
+  return {mean, std::sqrt(variance + epsilon)};
+}
+
+Values run(const NormProblem& problem, std::span<const Values> inputs, const LayerWeights& weights) {
+  Values out = inputs[0];
+  const std::int64_t of_image = voxels(problem.in.n);
+  const std::int64_t images = problem.in.f / problem.groups;
+  for (std::int64_t group = 0; group < problem.in.S * problem.groups; ++group) {
+    double* const values = out.data() + group * images * of_image;
+    const auto [mean, deviation] = moments(values, images * of_image, static_cast<double>(problem.epsilon));
+    for (std::int64_t i = 0; i < images * of_image; ++i) {
+      const auto image = static_cast<std::size_t>(group % problem.groups * images + i / of_image);
+      values[i] = weights.scale[image] * (values[i] - mean) / deviation + weights.shift[image];
+    }
+  }
+  activate(problem.activation, out);
+  return out;
+}
+
 Values run(const AddProblem& problem, std::span<const Values> inputs, const LayerWeights&) {
   Values out = inputs[0];
   for (std::size_t input = 1; input < inputs.size(); ++input) add(inputs[input], out);

@@ -104,6 +104,21 @@ TEST(OracleElementwise, EveryKind) {
   EXPECT_EQ(run(ReorderProblem{shape, {}, {ElementType::f32, Layout::blocked8}}, {{1, 2, 3, 4}}), (Values{1, 2, 3, 4}));
 }
 
+// Channels 0 and 1 are a group of mean 2 and variance 4; all of channels 2 and 3 are equal.
+TEST(OracleNorm, NormalisesGroupsOfChannels) {
+  const NormProblem problem{{1, 4, {1, 1, 2}}, 2, 5.0F, {ActivationKind::relu}};
+  const std::vector<float> scale = {3, 6, 1, 1};
+  const std::vector<float> shift = {1, 2, 7, -7};
+  EXPECT_EQ(run(problem, {{0, 4, 4, 0, 9, 9, 9, 9}}, {{}, {}, scale, shift}), (Values{0, 3, 6, 0, 7, 7, 0, 0}));
+}
+
+TEST(OracleNorm, NormalisesEachInputOfTheBatchByItself) {
+  const NormProblem problem{{2, 1, {1, 1, 2}}, 1, 3.0F};
+  const std::vector<float> scale = {2};
+  const std::vector<float> shift = {0};
+  EXPECT_EQ(run(problem, {{-1, 1, 9, 11}}, {{}, {}, scale, shift}), (Values{-1, 1, -1, 1}));
+}
+
 TEST(OracleConcat, PutsImagesOfEachInputOfTheBatchTogether) {
   const ConcatProblem concat{{{2, 1, {1, 1, 1}}, {2, 2, {1, 1, 1}}}};
   EXPECT_EQ(run(concat, {{1, 2}, {10, 11, 20, 21}}), (Values{1, 10, 11, 2, 20, 21}));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 namespace znni::oracle {
@@ -94,6 +95,31 @@ double bound(const ScaleShiftProblem&, Largest inputs, const LayerWeights& weigh
   return 2.0 * eps * (inputs[0] * largest(weights.scale) + largest(weights.shift));
 }
 
+// Returns the bound where the smallest deviation of a group, epsilon counted, is `deviation`. A mean, a difference, a
+// quotient that is the same for all voxels, a product and a sum are rounded; the deviation's own error is relative.
+double norm_bound(const NormProblem& problem, double most, double deviation, const LayerWeights& weights) {
+  const double scaled = 2.0 * most / deviation * largest(weights.scale);
+  const double shift = largest(weights.shift);
+  return through(problem.activation, eps * (8.0 * scaled + 2.0 * shift), scaled + shift);
+}
+
+double bound(const NormProblem& problem, Largest inputs, const LayerWeights& weights) {
+  return norm_bound(problem, inputs[0], std::sqrt(static_cast<double>(problem.epsilon)), weights);
+}
+
+// Returns the smallest deviation of a group's voxels, epsilon counted.
+double least_deviation(const NormProblem& problem, const Values& values) {
+  const std::int64_t count = problem.in.f / problem.groups * voxels(problem.in.n);
+  double least = std::numeric_limits<double>::infinity();
+  for (auto first = values.begin(); first != values.end(); first += count) {
+    const double mean = std::accumulate(first, first + count, 0.0) / static_cast<double>(count);
+    const double squares = std::accumulate(
+        first, first + count, 0.0, [&](double sum, double value) { return sum + (value - mean) * (value - mean); });
+    least = std::min(least, squares / static_cast<double>(count));
+  }
+  return std::sqrt(least + static_cast<double>(problem.epsilon));
+}
+
 double sum_of(Largest inputs) { return std::accumulate(inputs.begin(), inputs.end(), 0.0); }
 
 double bound(const AddProblem& problem, Largest inputs, const LayerWeights&) {
@@ -120,6 +146,7 @@ double slope_of(const LayerProblem& problem) {
   if (const ConvProblem* conv = convolution_of(problem)) return slope_of(conv->activation);
   if (const auto* sum = std::get_if<AddProblem>(&problem)) return slope_of(sum->activation);
   if (const auto* own = std::get_if<ActivationProblem>(&problem)) return slope_of(own->activation);
+  if (const auto* norm = std::get_if<NormProblem>(&problem)) return slope_of(norm->activation);
   return 1.0;
 }
 
@@ -133,7 +160,9 @@ double tolerance(const LayerProblem& problem, std::span<const Values> inputs, co
                  Precision precision) {
   std::vector<double> most;
   for (const Values& input : inputs) most.push_back(largest(input));
-  const double strict = tolerance_within(problem, most, weights);
+  const auto* norm = std::get_if<NormProblem>(&problem);
+  const double strict = norm == nullptr ? tolerance_within(problem, most, weights)
+                                        : norm_bound(*norm, most[0], least_deviation(*norm, inputs[0]), weights);
   if (precision == Precision::fp32) return strict;
   const double unit = precision == Precision::tf32 ? 0x1p-10 : 0x1p-8;
   return strict + unit * (1.0 + 5.0 * slope_of(problem) * most_of(problem, most, weights));
@@ -145,6 +174,13 @@ double carried(const LayerProblem& problem, std::span<const double> errors, cons
     return slope_of(problem) * (errors[0] * kernel_norm(weights.kernels, terms_of(*conv)) + residual);
   }
   if (std::holds_alternative<AddProblem>(problem)) return slope_of(problem) * sum_of(errors);
+  // The derivatives of a normalised voxel y sum to 2 + |y| at most, over the deviation, and y to the root of their
+  // number.
+  if (const auto* norm = std::get_if<NormProblem>(&problem)) {
+    const auto count = static_cast<double>(norm->in.f / norm->groups * voxels(norm->in.n));
+    const double steepest = largest(weights.scale) / std::sqrt(static_cast<double>(norm->epsilon));
+    return slope_of(problem) * (2.0 + std::sqrt(count)) * steepest * errors[0];
+  }
   const double scale = std::holds_alternative<ScaleShiftProblem>(problem) ? largest(weights.scale) : 1.0;
   return slope_of(problem) * scale * *std::max_element(errors.begin(), errors.end());
 }

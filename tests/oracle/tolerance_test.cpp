@@ -150,6 +150,17 @@ TEST(Tolerance, CarriedIsTheMostThatInputsCanDo) {
   EXPECT_DOUBLE_EQ(carried(ScaleShiftProblem{shape}, std::span(errors).first(1), {{}, {}, scale, scale}), 1.5);
 }
 
+TEST(Tolerance, OfANormalisationFollowsTheSmallestDeviation) {
+  const std::vector<float> scale = {2, 1};
+  const std::vector<float> shift = {0, 1};
+  const LayerWeights weights{{}, {}, scale, shift};
+  const NormProblem problem{{1, 2, {1, 1, 2}}, 2, 0.25F};
+  const auto of = [&](Values values) { return tolerance(problem, std::array{std::move(values)}, weights); };
+  EXPECT_DOUBLE_EQ(of({1, -1, 1, 1}), of({1, 1, 0.5, -1}));  // of equal voxels epsilon is left
+  EXPECT_LT(of({1, -1, -1, 1}), of({1, -1, 1, 1}));
+  EXPECT_LT(of({1, -1, -1, 1}), 100 * 0x1p-24);
+}
+
 TEST(Tolerance, IsZeroWhereNothingIsRounded) {
   const Shape5 shape{1, 2, {2, 2, 2}};
   const std::vector<Values> inputs = {Values(16, 3.0)};

@@ -53,9 +53,11 @@ Weights random_weights(const LayerProblem& problem, Random& random) {
     weights.kernels = random.normals(conv->f_out * terms, std::sqrt(2.0F / static_cast<float>(terms)));
     if (!random.chance(0.125)) weights.bias = random.normals(conv->f_out, 0.1F);
   }
-  if (const auto* scale_shift = std::get_if<ScaleShiftProblem>(&problem)) {
-    weights.scale = random.normals(scale_shift->in.f);
-    weights.shift = random.normals(scale_shift->in.f);
+  const bool per_image =
+      std::holds_alternative<ScaleShiftProblem>(problem) || std::holds_alternative<NormProblem>(problem);
+  if (per_image) {
+    weights.scale = random.normals(input_shape(problem, 0).f);
+    weights.shift = random.normals(input_shape(problem, 0).f);
   }
   return weights;
 }
@@ -177,6 +179,16 @@ LayerProblem random_elementwise(Random& random) {
         {shape.S, whole_blocks && input > 1 ? 16 * random.integer(1, 2) : random.integer(1, 20), shape.n});
   }
   return concat;
+}
+
+NormProblem random_norm(Random& random) {
+  const std::int64_t groups = random.integer(1, 6);
+  NormProblem norm{random_shape(random, 8, 9), groups};
+  norm.in.f *= random.chance(0.5) ? groups : 1;
+  if (norm.in.f % groups != 0) norm.groups = random.chance(0.5) ? norm.in.f : 1;
+  if (random.chance(0.3)) norm.epsilon = 1e-3F;
+  norm.activation = random_activation(random);
+  return norm;
 }
 
 UpsampleProblem random_upsample(Random& random) {

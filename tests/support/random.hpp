@@ -68,6 +68,9 @@ struct Weights {
 [[nodiscard]] UpsampleProblem random_upsample(Random& random);
 // Returns one that interpolates, of extents that leave it a voxel or more.
 [[nodiscard]] UpsampleProblem random_linear_upsample(Random& random);
+// Returns an instance or a group normalisation, of groups that may fill blocks of 8 or 16 or not. random_problem() does
+// not draw these: no GPU takes them.
+[[nodiscard]] NormProblem random_norm(Random& random);
 // Returns a reorder between planar and the layout of `width` channels per block, in either direction.
 [[nodiscard]] ReorderProblem random_reorder(Random& random, std::int64_t width);
 // Returns any of the others.

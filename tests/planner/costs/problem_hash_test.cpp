@@ -17,6 +17,10 @@ std::vector<LayerProblem> problems() {
   const PoolProblem pool{shape, twos, twos};
   std::vector<LayerProblem> all = {conv, pool, SoftmaxProblem{shape}, ScaleShiftProblem{shape},
                                    AddProblem{shape, 2, {}}};
+  all.emplace_back(NormProblem{shape, 1});
+  all.emplace_back(NormProblem{shape, 3});
+  all.emplace_back(NormProblem{shape, 3, 1e-3F});
+  all.emplace_back(NormProblem{shape, 3, 1e-5F, {ActivationKind::relu}});
   const auto another_conv = [&](auto change) {
     ConvProblem other = conv;
     change(other);

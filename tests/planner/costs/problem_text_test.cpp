@@ -21,6 +21,8 @@ const std::vector<LayerProblem> problems = {
     ActivationProblem{shape, {ActivationKind::tanh, 0.0F}},
     SoftmaxProblem{shape},
     ScaleShiftProblem{shape},
+    NormProblem{shape, 1},
+    NormProblem{shape, shape.f, 1e-5F, {ActivationKind::leaky_relu, 0.01F}},
     AddProblem{shape, 3, {}},
     AddProblem{shape, 2, {ActivationKind::relu, 0.0F}},
     ConcatProblem{{shape, {2, 1, {9, 11, 13}}, shape}},

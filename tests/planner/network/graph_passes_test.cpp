@@ -32,6 +32,11 @@ TEST(PlannerGraphPasses, NormalisationAndActivationGoIntoTheConvolution) {
               ElementsAre("conv: conv 2 -> 3, k 2x2x2, relu <- input"));
 }
 
+TEST(PlannerGraphPasses, AnActivationGoesIntoTheNormalisationBeforeIt) {
+  EXPECT_THAT(passed({{"conv", conv(4), {0}}, {"norm", Norm{2}, {1}}, {"act", Activate{relu}, {2}}}),
+              ElementsAre("conv: conv 2 -> 4, k 2x2x2 <- input", "norm: norm 4, groups 2, relu <- conv"));
+}
+
 Pooling halved() { return {PoolKind::max, Vec3::cube(2), Vec3::cube(2), true}; }
 
 TEST(PlannerGraphPasses, ElementByElementIsDoneBeforeUpsampling) {

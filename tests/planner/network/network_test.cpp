@@ -41,6 +41,16 @@ std::string failure(void (*change)(Network&)) {
   return checked ? "sound" : checked.error().message;
 }
 
+TEST(PlannerNetwork, IsBoundToItsWindowWhereItNormalises) {
+  Network network = sound();
+  EXPECT_FALSE(is_tile_bound(network));
+  EXPECT_TRUE(is_dense(network));
+  network.nodes[6].operation = Norm{.groups = 3};
+  ASSERT_TRUE(check(network)) << check(network).error().message;
+  EXPECT_TRUE(is_tile_bound(network));
+  EXPECT_FALSE(is_dense(network));
+}
+
 TEST(PlannerNetwork, ReachesByHand) {
   const Network network = sound();
   ASSERT_TRUE(check(network)) << check(network).error().message;

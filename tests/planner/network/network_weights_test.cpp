@@ -30,6 +30,15 @@ TEST(PlannerNetworkWeights, SizesFollowFromTheNodes) {
   EXPECT_TRUE(check_weights(net(), weights));
 }
 
+TEST(PlannerNetworkWeights, ANormalisationHasAScaleAndAShiftPerImage) {
+  Network network = net();
+  network.nodes[1].operation = Norm{.groups = 4};
+  const NetworkWeights weights = random_weights(network, 7);
+  EXPECT_EQ(weights[1].scale.size(), 64U);
+  EXPECT_EQ(weights[1].shift.size(), 64U);
+  EXPECT_EQ(weight_bytes(network), weight_bytes(net()));
+}
+
 TEST(PlannerNetworkWeights, ABiasMayBeMissing) {
   NetworkWeights weights = random_weights(net(), 7);
   weights[0].bias.clear();

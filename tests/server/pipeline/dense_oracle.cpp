@@ -51,6 +51,9 @@ LayerProblem dense_problem(const Operation& operation, Vec3 stride, const std::v
                  },
                  [&](const Softmax&) -> LayerProblem { return SoftmaxProblem{in[0]}; },
                  [&](const ScaleShift&) -> LayerProblem { return ScaleShiftProblem{in[0]}; },
+                 [&](const Norm& n) -> LayerProblem {
+                   return NormProblem{in[0], n.groups, n.epsilon, n.activation};
+                 },
                  [&](const Add& a) -> LayerProblem {
                    return AddProblem{in[0], count, a.activation};
                  },
