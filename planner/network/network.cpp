@@ -8,6 +8,7 @@
 
 #include "planner/base/overloaded.hpp"
 #include "planner/network/network_reach.hpp"
+#include "planner/network/tile_bound.hpp"
 
 namespace znni {
 namespace {
@@ -274,12 +275,6 @@ Result<void> check_no_borders(const Network& network) {
   return {};
 }
 
-Result<void> check_window(const Network& network) {
-  if (network.window == Vec3{}) return {};
-  if (!is_tile_bound(network)) return invalid("has a window, and no node that normalises over all voxels");
-  return check_positive("window", network.window, network.spatial_rank);
-}
-
 // Checks what a frame, or strides of the network's own, ask of it; its reaches are known.
 Result<void> check_frame(const Network& network, const Walk& walk) {
   const bool framed = network.frame != Border{};
@@ -313,15 +308,6 @@ Result<void> check_extents(const Network& network) {
   return least ? Result<void>() : least.error();
 }
 
-// A network that is bound to its window takes volumes of that extent alone.
-Result<void> check_fits_window(const Network& network) {
-  if (network.window == Vec3{}) return {};
-  if (covers(framed(network, network.window), reaches(network).back().fov)) {
-    return check_volume(network, network.window);
-  }
-  return invalid("the window, " + to_string(network.window) + ", is smaller than the field of view");
-}
-
 }  // namespace
 
 Result<void> check(const Network& network) {
@@ -332,7 +318,6 @@ Result<void> check(const Network& network) {
     return invalid("f_in = " + std::to_string(network.f_in) + " is not in [1, 2^24]");
   }
   if (network.nodes.empty()) return invalid("the network has no nodes");
-  if (Result<void> sound = check_window(network); !sound) return sound;
   if (Result<void> sound = check_name("the input", network.input_name); !sound) return sound;
   if (Result<void> sound = check_name("the output", network.output_name); !sound) return sound;
   if (Result<void> sound = check_names(network); !sound) return sound;
@@ -345,7 +330,7 @@ Result<void> check(const Network& network) {
   }
   if (Result<void> sound = check_frame(network, walk); !sound) return sound;
   if (Result<void> sound = check_extents(network); !sound) return sound;
-  if (Result<void> sound = check_fits_window(network); !sound) return sound;
+  if (Result<void> sound = check_window(network); !sound) return sound;
   return check_all_used(network);
 }
 
