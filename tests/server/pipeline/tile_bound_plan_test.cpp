@@ -53,9 +53,9 @@ PaddedNetwork with_norms(const PaddedNetwork& padded, Random& random) {
 PaddedNetwork random_bound_network(Random& random) {
   for (;;) {
     const bool strided = random.chance(0.6);
-    const PaddedNetwork net = with_norms(strided ? test::random_strided_network(random, false, random.chance(0.4))
-                                                 : test::random_padded_network(random),
-                                         random);
+    const PaddedNetwork net = with_norms(
+        strided ? test::random_strided_network(random, false, random.chance(0.4)) : test::random_padded_network(random),
+        random);
     const Result<LoadedNetwork> sound = without_padding({net.network, {}}, net.pads, net.declared);
     if (sound && check(sound->network)) return net;
   }
@@ -120,8 +120,8 @@ TEST_F(TileBoundNetworks, BeginAtTheFirstPlane) {
   open(test::base_seed());
   const test::RandomVolume volume = test::random_volume(net_.network.f_in, window_, ElementType::f32, *random_);
   test::JobOutcome outcome;
-  VolumeJob job = test::recorded_job(volume.view(), outlook(window_)->output, ElementType::f32,
-                                     VolumeOrder::image_major, outcome);
+  VolumeJob job =
+      test::recorded_job(volume.view(), outlook(window_)->output, ElementType::f32, VolumeOrder::image_major, outcome);
   job.first_plane = 1;
   const Result<JobStatistics> ran = engine_->run(job, {});
   ASSERT_FALSE(ran);
