@@ -9,6 +9,7 @@
 #include "planner/geometry/passes.hpp"
 #include "planner/geometry/streams.hpp"
 #include "planner/network/exchange.hpp"
+#include "planner/network/tile_bound.hpp"
 
 namespace znni {
 namespace {
@@ -130,7 +131,9 @@ std::array<AxisFragments, 3> last_of(const std::array<ValueFragments, 3>& values
 Result<void> check_closed_axes(const Network& network, const GeometryChoice& choice) {
   if (choice.closed.z != 0 && choice.streamed) return invalid("closed along z, along which it is streamed");
   if (choice.closed != Vec3{} && choice.head_slab != 0) return invalid("closed, and its head runs in slabs");
-  return check_closed(network, choice.closed);
+  if (Result<void> sound = check_closed(network, choice.closed); !sound) return sound;
+  if (choice.streamed && is_tile_bound(network)) return invalid("streamed, and it normalises over all voxels");
+  return check_normalised(network, choice.closed);
 }
 
 Result<void> check_axis(const Network& network, const GeometryChoice& choice) {

@@ -235,7 +235,7 @@ Result<RungSegments> take_apart(const Network& network, const Rung& rung, const 
                                 const PlaceSpecs& specs) {
   if (!is_dense(network)) {
     return Error{ErrorCode::unsupported,
-                 "a network that pads or upsamples runs on the CPU alone, not on several places"};
+                 "a network that pads, upsamples or normalises runs on the CPU alone, not on several places"};
   }
   if (Result<void> sound = check_order(network, rung.segments); !sound) return sound.error();
   Result<Geometry> geometry = make_geometry(network, rung.geometry);

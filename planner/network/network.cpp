@@ -8,6 +8,7 @@
 
 #include "planner/base/overloaded.hpp"
 #include "planner/network/network_reach.hpp"
+#include "planner/network/tile_bound.hpp"
 
 namespace znni {
 namespace {
@@ -329,6 +330,7 @@ Result<void> check(const Network& network) {
   }
   if (Result<void> sound = check_frame(network, walk); !sound) return sound;
   if (Result<void> sound = check_extents(network); !sound) return sound;
+  if (Result<void> sound = check_window(network); !sound) return sound;
   return check_all_used(network);
 }
 

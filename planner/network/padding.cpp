@@ -18,13 +18,15 @@ bool has_pads(const std::vector<Border>& pads) {
   return std::any_of(pads.begin(), pads.end(), [](const Border& border) { return border != Border{}; });
 }
 
-// Returns whether a node's stride cannot be that of a dense pooling: the network upsamples, or pads and pools.
+// Returns whether a node's stride cannot be that of a dense pooling: the network upsamples, or pads or normalises, and
+// pools.
 bool has_own_strides(const Network& network, bool padded) {
+  const bool bound = is_tile_bound(network);
   return std::any_of(network.nodes.begin(), network.nodes.end(), [&](const Node& node) {
     const auto* pool = std::get_if<Pooling>(&node.operation);
     const auto* conv = std::get_if<Convolution>(&node.operation);
     const bool strides = conv != nullptr && conv->stride != Vec3::cube(1);
-    const bool pools = pool != nullptr && padded && pool->stride != Vec3::cube(1);
+    const bool pools = pool != nullptr && (padded || bound) && pool->stride != Vec3::cube(1);
     return strides || pools || std::holds_alternative<Upsample>(node.operation);
   });
 }

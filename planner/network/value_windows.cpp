@@ -117,6 +117,8 @@ class Finder {
     std::vector<std::optional<ValueWindow>> asked(extents.size());
     asked.back() = ValueWindow{{}, extents.back()};
     for (std::size_t i = network_.nodes.size(); i-- > 0;) {
+      // What is normalised is read, and so written, as a whole.
+      if (normalises(i)) hull_with_whole(asked[i + 1], extents[i + 1]);
       const ValueWindow written = written_for(readings_[i], asked[i + 1].value_or(ValueWindow{{}, extents[i + 1]}));
       asked[i + 1] = written;
       const std::vector<int>& inputs = network_.nodes[i].inputs;
@@ -133,6 +135,14 @@ class Finder {
   }
 
  private:
+  [[nodiscard]] bool normalises(std::size_t number) const {
+    return std::holds_alternative<Norm>(network_.nodes[number].operation);
+  }
+  static void hull_with_whole(std::optional<ValueWindow>& asked, Vec3 extent) {
+    const ValueWindow whole{{}, extent};
+    asked = asked ? hull(*asked, whole) : whole;
+  }
+
   Result<void> add_stride(std::size_t number) {
     const Node& node = network_.nodes[number];
     const Vec3 in = strides_[index(node.inputs.front())];

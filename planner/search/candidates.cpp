@@ -12,12 +12,12 @@
 #include "planner/network/exchange.hpp"
 #include "planner/search/candidate_modes.hpp"
 #include "planner/search/extent_combinations.hpp"
+#include "planner/search/window_candidates.hpp"
 
 namespace znni {
 namespace {
 
 using Extents = AxisExtents;
-using Combinations = ExtentCombinations;
 
 constexpr std::int64_t most_parts = 8;
 constexpr std::size_t most_cubes = 192;
@@ -82,7 +82,7 @@ Extents cut_volume(const Extents& extents, Vec3 volume, Vec3 fov, Vec3 shift, st
 
 // Chooses extents for modes in groups, which are many: cubes, and extents that cut a volume.
 std::set<Vec3> choose_few_extents(const Extents& extents, const SearchOptions& options, Vec3 fov, Vec3 shift) {
-  Combinations combinations;
+  ExtentCombinations combinations;
   combinations.add_cubes(extents, most_cubes, false);
   if (options.volume) combinations.add_all(cut_volume(extents, *options.volume, fov, shift, most_parts / 2));
   return combinations.found();
@@ -90,7 +90,7 @@ std::set<Vec3> choose_few_extents(const Extents& extents, const SearchOptions& o
 
 std::set<Vec3> choose_extents(const Extents& extents, const SearchOptions& options, Vec3 fov, Vec3 shift,
                               std::int64_t share, bool smallest_S) {
-  Combinations combinations;
+  ExtentCombinations combinations;
   if (options.every_extent || combination_count(extents) <= share) {
     combinations.add_all(extents);
     return combinations.found();
@@ -136,7 +136,7 @@ Extents stream_extents(const Network& network, const Modes& modes, const SearchO
 }
 
 // Adds the squares of every thickness as far as each axis goes, each a little larger than the one before.
-void add_squares(const Extents& extents, Combinations& combinations) {
+void add_squares(const Extents& extents, ExtentCombinations& combinations) {
   std::set<std::int64_t> edges(extents[1].begin(), extents[1].end());
   edges.insert(extents[2].begin(), extents[2].end());
   double least = 0;
@@ -148,7 +148,7 @@ void add_squares(const Extents& extents, Combinations& combinations) {
 }
 
 std::set<Vec3> choose_streams(const Network& network, Extents extents, const SearchOptions& options, Vec3 shift) {
-  Combinations combinations;
+  ExtentCombinations combinations;
   if (options.every_extent || combination_count(extents) <= share_of_streams) {
     combinations.add_all(extents);
     return combinations.found();
@@ -313,7 +313,7 @@ std::vector<GeometryChoice> near_streams(const Network& network, const SearchOpt
     const std::int64_t more = axis == 0 ? thickness : own / 25;  // the 4 % between squares
     std::erase_if(near[static_cast<std::size_t>(axis)], [&](auto n) { return n < own - less || n > own + more; });
   }
-  Combinations combinations;
+  ExtentCombinations combinations;
   combinations.add_all(near);
   return with_extents(network, options, choice, combinations.found());
 }
@@ -330,7 +330,7 @@ std::vector<GeometryChoice> near_patches(const Network& network, const SearchOpt
     near[axis] = around(all[axis], here, most_near);
     own[axis] = {here};
   }
-  Combinations combinations;
+  ExtentCombinations combinations;
   combinations.add_all(near);
   for (std::size_t axis = 0; axis < 3; ++axis) {
     Extents along = own;
@@ -343,6 +343,7 @@ std::vector<GeometryChoice> near_patches(const Network& network, const SearchOpt
 }  // namespace
 
 std::vector<GeometryChoice> make_candidates(const Network& network, const SearchOptions& asked_for) {
+  if (is_tile_bound(network)) return window_candidates(network, asked_for);
   const SearchOptions options = as_far_as_pinned(asked_for);
   const std::vector<Modes> all_modes = modes_of_patches(network, options);
   const std::vector<std::int64_t> batches = batches_of(options);
@@ -391,7 +392,7 @@ std::vector<AxisExtents> patch_extents(const Network& network, const SearchOptio
 
 std::vector<GeometryChoice> make_neighbours(const Network& network, const SearchOptions& options,
                                             const GeometryChoice& choice) {
-  if (options.pins.patch) return {};
+  if (options.pins.patch || is_tile_bound(network)) return {};
   return choice.streamed ? near_streams(network, options, choice) : near_patches(network, options, choice);
 }
 

@@ -21,6 +21,7 @@
 //   to 4 parts per axis.
 // S: powers of two. Beyond 1, where not every combination is taken, cubes alone: a larger patch does better
 //   than more patches, unless it runs out of legal extents.
+// A network that is bound to its window has that patch alone (planner/network/tile_bound.hpp).
 // SearchOptions::every_extent: all combinations of legal extents for every S, modes and stream, however many.
 // Pins (planner/plan/pins.hpp): pinned modes, also such as are not listed above, take the place of all others. A pinned
 //   S takes that of the powers of two, enumerated as S of 1 is. A pinned patch has exactly its extents, however large.

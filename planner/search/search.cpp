@@ -9,6 +9,7 @@
 #include "planner/search/pin_check.hpp"
 #include "planner/search/search_bound.hpp"
 #include "planner/search/search_session.hpp"
+#include "planner/search/window_candidates.hpp"
 
 namespace znni {
 namespace {
@@ -35,6 +36,7 @@ Result<void> check_extents(const Network& network, const SearchOptions& options)
 // as long while much memory is left, because good extents may lie beyond.
 bool may_be_bounded(const Network& network, const Plan& plan, const SearchOptions& options) {
   const std::int64_t most = options.most_extent;
+  if (is_tile_bound(network)) return false;
   if (options.volume && covers(Vec3::cube(most), *options.volume)) return false;
   if (!bound_note(network, plan, most, options.volume).empty()) return true;
   const bool is_long = lifted_bound(network, plan, most / 2) > most / 2;
@@ -51,6 +53,7 @@ std::string_view to_string(Strategy strategy) {
 Result<void> check_options(const Network& network, const SearchOptions& options) {
   if (Result<void> sound = check(network); !sound) return sound;
   const Vec3 fov = reaches(network).back().fov;
+  if (Result<void> sound = check_window_options(network, options); !sound) return sound;
   if (options.memory_limit < 1) {
     return Error{ErrorCode::over_budget, "memory limit " + std::to_string(options.memory_limit) + " is below 1"};
   }

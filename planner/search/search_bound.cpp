@@ -7,6 +7,7 @@ namespace znni {
 
 std::string bound_note(const Network& network, const Plan& plan, std::int64_t max_extent,
                        const std::optional<Vec3>& volume) {
+  if (is_tile_bound(network)) return "";
   const GeometryChoice& choice = plan.ladder.front().geometry;
   const Result<Geometry> geometry = make_geometry(network, choice);
   if (!geometry) return "";

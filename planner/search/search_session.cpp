@@ -5,6 +5,7 @@
 
 #include "planner/base/text_table.hpp"
 #include "planner/geometry/streams.hpp"
+#include "planner/network/tile_bound.hpp"
 #include "planner/search/candidates.hpp"
 #include "planner/search/pin_check.hpp"
 #include "planner/search/rung_plan.hpp"
@@ -39,7 +40,9 @@ Result<std::vector<const Primitive*>> resolve_force(const Network& network, cons
 
 SearchSession::SearchSession(const Network& network, const DeviceSpec& spec, const Catalogue& catalogue,
                              CostSource& costs, SearchOptions options)
-    : network_(network), spec_(spec), catalogue_(catalogue), costs_(costs), options_(std::move(options)) {}
+    : network_(network), spec_(spec), catalogue_(catalogue), costs_(costs), options_(std::move(options)) {
+  if (const auto volume = volume_of_window(network, options_.volume)) options_.volume = *volume;
+}
 
 Result<Plan> SearchSession::within(std::int64_t memory_limit, SearchLog* log) {
   options_.memory_limit = memory_limit;
@@ -51,7 +54,8 @@ Result<Plan> SearchSession::within(std::int64_t memory_limit, SearchLog* log) {
   Plan plan = rung_plan(network_, spec_, catalogue_, options_, *first);
   if (log != nullptr) log->cut = geometries_->cut() - cut_before;
   if (log != nullptr) log_choices(network_, *first, spec_, catalogue_, costs_, *log);
-  if (options_.ladder && !geometries_->stopped()) add_others(plan, *first);
+  const bool has_others = options_.ladder && !is_tile_bound(network_);  // a window has one patch
+  if (has_others && !geometries_->stopped()) add_others(plan, *first);
   return plan;
 }
 

@@ -332,6 +332,9 @@ Result<Network> parse_network(std::string_view text) {
   const Result<Border> frame = borders_of(written.frame(), rank);
   if (!frame) return frame.error().within("frame");
   network.frame = *frame;
+  const Result<Vec3> window = extent_or("window", written.window(), rank, Vec3{});
+  if (!window) return window.error();
+  network.window = *window;
   Names names(network.input_name);
   std::vector<Border> pads;
   for (const text::Node& node : written.node()) {
@@ -356,6 +359,7 @@ std::string network_text(const Network& network) {
   written.set_input_name(network.input_name);
   written.set_output_name(network.output_name);
   if (network.frame != Border{}) set_border(written.mutable_frame(), network.frame, network.spatial_rank);
+  if (network.window != Vec3{}) set_extent(written.mutable_window(), network.window, network.spatial_rank);
   for (std::size_t i = 0; i < network.nodes.size(); ++i) {
     text::Node* node = written.add_node();
     node->set_name(network.nodes[i].name);

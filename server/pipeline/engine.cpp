@@ -108,6 +108,7 @@ Result<std::unique_ptr<Engine>> Engine::open(const Network& network, const Netwo
   state->fov = reaches(network).back().fov;
   state->frame = network.frame;
   state->is_dense = is_dense(network);
+  state->is_bound = is_tile_bound(network);
   state->check_volume = [network](Vec3 volume) { return check_volume(network, volume); };
   state->f_in = network.f_in;
   state->f_out = images(network).back();
@@ -206,6 +207,10 @@ struct JobCourse {
 
 // On the rung that suits what the job has to do, or its own.
 Result<JobCourse> course_of(const VolumeJob& job, const Engine::State& state) {
+  if (state.is_bound && job.first_plane != 0) {
+    return Error{ErrorCode::invalid_argument, "the job's first plane is " + std::to_string(job.first_plane) +
+                                                  "; 0 is right where a network normalises over all voxels"};
+  }
   const Result<VolumeShape> left = shape_left(job, state.fov, state.frame);
   if (!left) return left.error();
   const Engine::State::Work work{*left, job.output_type, job.most_held};

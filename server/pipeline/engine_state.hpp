@@ -46,8 +46,9 @@ struct Engine::State {
   std::vector<Socket> sockets;
   Executor* drivers = nullptr;  // of several sockets
   Vec3 fov;
-  Border frame;          // the network's; where there is one, all extents of inputs below count it
-  bool is_dense = true;  // the network is
+  Border frame;           // the network's; where there is one, all extents of inputs below count it
+  bool is_dense = true;   // the network is
+  bool is_bound = false;  // to its window
   std::function<Result<void>(Vec3)> check_volume;  // as check_volume() of the network
   std::int64_t f_in = 0;
   std::int64_t f_out = 0;
@@ -111,10 +112,12 @@ struct Engine::State {
     ensure(!now.empty(), "a GPU is lost where rungs on the CPU are left");
     return now;
   }
-  // Returns whether a rung's patches have room for a volume of extent `n` along the axes that they span.
+  // Returns whether a rung's patches have room for a volume of extent `n` along the axes that they span; if the network
+  // is bound to its window, whether the volume is that of the rung.
   [[nodiscard]] bool takes(std::size_t rung, Vec3 n) const {
     const GeometryChoice& choice = plan.ladder[rung].geometry;
-    return covers(exchanged(choice.pass_input, choice.axis), n * exchanged(choice.closed, choice.axis));
+    const Vec3 patch = exchanged(choice.pass_input, choice.axis);
+    return is_bound ? n == patch : covers(patch, n * exchanged(choice.closed, choice.axis));
   }
   [[nodiscard]] std::vector<std::size_t> rungs_for(Vec3 n) const {
     std::vector<std::size_t> fit = rungs_now();
@@ -295,6 +298,12 @@ struct Engine::State {
     }
     if (Result<void> fits = check_volume(input.n - around); !fits) return fits.error();
     if (Result<void> checked = check_shape({1, std::max(f_in, f_out), input.n}); !checked) return checked.error();
+    if (rungs_for(input.n).empty() && is_bound) {
+      const Vec3 window = plan.ladder.front().geometry.pass_input - around;
+      return Error{ErrorCode::invalid_argument, "input extent is " + to_string(input.n - around) +
+                                                    "; the network normalises over all voxels of its window, " +
+                                                    to_string(window) + ": send volumes of that extent"};
+    }
     if (rungs_for(input.n).empty()) {
       return Error{ErrorCode::invalid_argument,
                    "input extent is " + to_string(input.n - around) +

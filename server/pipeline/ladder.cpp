@@ -47,6 +47,12 @@ Error no_gpu(const Rung& rung) {
 
 Result<LadderRung> design_one(const Network& network, const Rung& rung, const Catalogue& catalogue,
                               const DeviceSpec& cpu, const DeviceSpec* gpu) {
+  if (network.window != Vec3{} && rung.geometry.pass_input != framed(network, network.window)) {
+    return Error{ErrorCode::invalid_argument,
+                 "it computes windows of " +
+                     to_string(rung.geometry.pass_input - network.frame.begin - network.frame.end) +
+                     "; the network's is " + to_string(network.window)};
+  }
   LadderRung made;
   if (on_cpu(rung)) {
     Result<RungDesign> design = design_rung(network, rung, catalogue, cpu);

@@ -26,8 +26,10 @@ struct Sums {
   double squares = 0;
 };
 
-// What an image is multiplied by, and what is added.
+// What is taken away from an image, what the rest is multiplied by, and what is added. Voxels that are all equal leave
+// nothing, so that no small deviation makes rounding errors large.
 struct Factors {
+  float mean = 0;
   float scale = 0;
   float shift = 0;
 };
@@ -84,17 +86,23 @@ void add_row_to(std::span<const float> row, std::span<Sums> sums) {
 // Multiplies and shifts whole voxels; `factors` has one entry per lane.
 template <std::size_t lanes>
 void scale_run(std::span<const float> from, std::span<float> to, std::span<const Factors> factors) {
+  std::array<float, lanes> mean{};
   std::array<float, lanes> scale{};
   std::array<float, lanes> shift{};
   for (std::size_t lane = 0; lane < lanes; ++lane) {
+    mean[lane] = factors[lane % factors.size()].mean;
     scale[lane] = factors[lane % factors.size()].scale;
     shift[lane] = factors[lane % factors.size()].shift;
   }
   const std::size_t whole = to.size() / lanes * lanes;
   for (std::size_t i = 0; i < whole; i += lanes) {
-    for (std::size_t lane = 0; lane < lanes; ++lane) to[i + lane] = scale[lane] * from[i + lane] + shift[lane];
+    for (std::size_t lane = 0; lane < lanes; ++lane) {
+      to[i + lane] = scale[lane] * (from[i + lane] - mean[lane]) + shift[lane];
+    }
   }
-  for (std::size_t i = whole; i < to.size(); ++i) to[i] = scale[i - whole] * from[i] + shift[i - whole];
+  for (std::size_t i = whole; i < to.size(); ++i) {
+    to[i] = scale[i - whole] * (from[i] - mean[i - whole]) + shift[i - whole];
+  }
 }
 
 void scale_run_by(std::span<const float> from, std::span<float> to, std::span<const Factors> factors) {
@@ -177,8 +185,7 @@ class NormLayer final : public PreparedLayer {
 
   [[nodiscard]] Factors factors_of(std::int64_t image, double mean, double inverse) const {
     const double scale = static_cast<double>(weights_.scale[static_cast<std::size_t>(image)]) * inverse;
-    const double shift = static_cast<double>(weights_.shift[static_cast<std::size_t>(image)]) - mean * scale;
-    return {static_cast<float>(scale), static_cast<float>(shift)};
+    return {static_cast<float>(mean), static_cast<float>(scale), weights_.shift[static_cast<std::size_t>(image)]};
   }
 
   NormProblem problem_;

@@ -72,6 +72,14 @@ TEST(NetworkText, NormalisationsHaveGroupsAndAnActivation) {
   EXPECT_THAT(refusal("f_in: 4 node { norm { epsilon: 0 } }"), HasSubstr("epsilon is not above 0"));
 }
 
+TEST(NetworkText, ANetworkThatNormalisesMayHaveAWindow) {
+  const Network network = parsed("window: [8, 16, 16] node { conv { f_out: 4 k: 3 } } node { norm {} }");
+  EXPECT_EQ(network.window, (Vec3{8, 16, 16}));
+  EXPECT_EQ(parsed(network_text(network)), network);
+  EXPECT_THAT(refusal("window: 8 node { conv { f_out: 4 k: 3 } }"), HasSubstr("has a window, and no node that normal"));
+  EXPECT_THAT(refusal("window: 2 node { conv { f_out: 4 k: 3 } } node { norm {} }"), HasSubstr("is smaller than"));
+}
+
 TEST(NetworkText, ASecondInputOfAConvolutionIsItsResidual) {
   const Network network = parsed(R"(
     f_in: 2  input_name: "raw"
