@@ -72,12 +72,13 @@ Result<void> check_margins(const Network& network, const ClosedAxes& closed) {
 }  // namespace
 
 Result<void> check_closed(const Network& network, Vec3 axes) {
+  const Vec3 padded = padded_axes(network);
   for (int axis = 0; axis < 3; ++axis) {
     if (axes[axis] == 0) continue;
     if (axes[axis] != 1) {
       return Error{ErrorCode::invalid_argument, "closed." + std::string(1, "zyx"[axis]) + " is 0 or 1"};
     }
-    if (network.frame.begin[axis] + network.frame.end[axis] == 0) return unfit(axis, "the network does not pad");
+    if (padded[axis] == 0) return unfit(axis, "the network does not pad");
     for (const Node& node : network.nodes) {
       if (Result<void> sound = check_operation(node, axis); !sound) return sound;
     }

@@ -22,7 +22,7 @@ struct ClosedAxes {
 // Returns what is not computed where `axes`, 1 along those, else 0, are closed. Requires check_closed().
 [[nodiscard]] ClosedAxes close_axes(const Network& network, Vec3 axes);
 
-// Fails with invalid_argument if no frame lies along a closed axis, if a dense pooling strides along it, or if what
+// Fails with invalid_argument if no node pads along a closed axis, if a dense pooling strides along it, or if what
 // nodes read beyond the border is not set by Node::outside, or if the output reaches beyond the volume.
 [[nodiscard]] Result<void> check_closed(const Network& network, Vec3 axes);
 

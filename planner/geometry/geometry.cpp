@@ -60,7 +60,7 @@ std::vector<std::int64_t> legal_extents(const Network& network, const std::vecto
 Vec3 axes_to_close(const Network& network, const GeometryChoice& choice, Vec3 volume) {
   if (choice.head_slab != 0) return {};
   const Vec3 whole = exchanged(volume, choice.axis);
-  const Vec3 padding = exchanged(network.frame.begin + network.frame.end, choice.axis);
+  const Vec3 padding = exchanged(padded_axes(network), choice.axis);
   Vec3 closed;
   for (int axis = choice.streamed ? 1 : 0; axis < 3; ++axis) {
     closed[axis] = padding[axis] > 0 && choice.pass_input[axis] == whole[axis] ? 1 : 0;

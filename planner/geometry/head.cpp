@@ -26,7 +26,7 @@ Result<void> check_head(const Network& network, const GeometryChoice& choice) {
   const std::vector<int> poolings = pooling_nodes(network);
   if (poolings.empty()) return unfit("the network has no pooling");
   if (!is_chain(network, poolings.front())) return unfit("its nodes are no chain");
-  if (network.frame != Border{}) return unfit("the network pads");
+  if (padded_axes(network) != Vec3{}) return unfit("the network pads");
   if (choice.S != 1 || network.f_in != 1) return unfit("it reads more than one image");
   if (choice.modes.front().holds()) return unfit("what its pooling reads is held");
   return {};

@@ -267,25 +267,14 @@ Result<void> check_all_used(const Network& network) {
   return {};
 }
 
-Result<void> check_no_borders(const Network& network) {
-  for (const Node& node : network.nodes) {
-    if (node.outside == Border{} && node.outside_kind == OutsideKind::zero) continue;
-    return invalid("node " + node.name + " has voxels outside, and the network no frame");
-  }
-  return {};
-}
-
-// Checks what a frame, or strides of the network's own, ask of it; its reaches are known.
+// Checks what padding, or strides of the network's own, ask of it; its reaches are known.
 Result<void> check_frame(const Network& network, const Walk& walk) {
-  const bool framed = network.frame != Border{};
-  if (!framed) {
-    if (Result<void> sound = check_no_borders(network); !sound) return sound;
-    if (!is_strided(network)) return {};
-  }
+  const bool pads = padded_axes(network) != Vec3{};
+  if (!pads && !is_strided(network)) return {};
   if (Result<void> sound = check_border("frame", network.frame, network.spatial_rank); !sound) return sound;
   const Reach& reach = walk.reach.back();
   if (reach.stride != Vec3::cube(1)) {
-    const std::string why = framed ? "a node pads" : "a node has a stride of its own";
+    const std::string why = pads ? "a node pads" : "a node has a stride of its own";
     return invalid(why + ", and the stride is " + to_string(reach.stride) +
                    ": what that means for the dense output of a strided network is not defined");
   }

@@ -161,10 +161,13 @@ struct Reach {
 [[nodiscard]] Vec3 least_extent(const Network& network);
 // Returns whether a stride is the network's own, so that it has voxels of several sizes.
 [[nodiscard]] bool is_strided(const Network& network);
+// Returns 1 along the axes along which some node pads, else 0. Where padding follows a crop, there is none of it in the
+// frame.
+[[nodiscard]] Vec3 padded_axes(const Network& network);
 // Returns whether a node normalises over all voxels: what the network computes of a window depends on all of it, so
 // that no part of a larger volume's output can be had from a part of that volume.
 [[nodiscard]] bool is_tile_bound(const Network& network);
-// Returns whether the network is valid and dense, without a frame and without strides of its own, and not bound to its
+// Returns whether the network is valid and dense, without padding and without strides of its own, and not bound to its
 // window: others run on the CPU alone, a whole volume at a time.
 [[nodiscard]] bool is_dense(const Network& network);
 // Fails if the branches of a volume of extent `volume`, without its frame, would not meet; the error says which extents

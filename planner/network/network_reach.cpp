@@ -84,13 +84,19 @@ bool is_strided(const Network& network) {
   });
 }
 
+Vec3 padded_axes(const Network& network) {
+  Vec3 most = max(network.frame.begin, network.frame.end);
+  for (const Node& node : network.nodes) most = max(most, max(node.outside.begin, node.outside.end));
+  return min(most, Vec3::cube(1));
+}
+
 bool is_tile_bound(const Network& network) {
   return std::any_of(network.nodes.begin(), network.nodes.end(),
                      [](const Node& node) { return std::holds_alternative<Norm>(node.operation); });
 }
 
 bool is_dense(const Network& network) {
-  return network.frame == Border{} && !is_strided(network) && !is_tile_bound(network);
+  return padded_axes(network) == Vec3{} && !is_strided(network) && !is_tile_bound(network);
 }
 
 Result<void> check_volume(const Network& network, Vec3 volume) {

@@ -44,7 +44,7 @@ Result<void> check_window(const Network& network) {
 
 Vec3 axes_of_window(const Network& network) {
   if (!is_tile_bound(network)) return {};
-  return min(network.frame.begin + network.frame.end, Vec3::cube(1));
+  return padded_axes(network);
 }
 
 Result<std::optional<Vec3>> volume_of_window(const Network& network, std::optional<Vec3> volume) {

@@ -14,7 +14,8 @@ namespace znni {
 // looks at before.
 [[nodiscard]] Result<void> check_window(const Network& network);
 
-// Returns 1 along the axes that must be closed: those with a frame. Zeros if the network is not bound to its window.
+// Returns 1 along the axes that must be closed: those along which it pads. Zeros if the network is not bound to its
+// window.
 [[nodiscard]] Vec3 axes_of_window(const Network& network);
 
 // Returns the volume, frame included, that such a network is planned for: `volume`, or the window that it has. Returns

@@ -205,9 +205,8 @@ class JobRun {
     if (lane.guests) lane.guests->read(begin, in, *lane.seat.executor);
   }
 
-  // From places in the framed volume to places in the volume itself, which is read.
+  // From places in the framed volume, by which padding is set, to places in the volume itself, which is read.
   void leave_frame(Lane& lane) const {
-    if (work_.frame == Border{}) return;
     const Vec3 volume = work_.job.input.shape.n + work_.frame.begin + work_.frame.end;
     lane.seat.rung->place(lane.starts, exchanged(volume, geometry_.choice.axis));
     for (Vec3& start : lane.starts) start = start - exchanged(work_.frame.begin, geometry_.choice.axis);

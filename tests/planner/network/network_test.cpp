@@ -277,6 +277,17 @@ TEST(PlannerNetwork, AFrameMakesTheOutputAsLargeAsTheVolume) {
   EXPECT_EQ(lost_extent(framed_pair()), Vec3::cube(1));
 }
 
+// Padding behind a crop stands where the volume has voxels, so that there is no frame.
+TEST(PlannerNetwork, PadsWithAFrameOrWithoutOne) {
+  EXPECT_EQ(padded_axes(sound()), Vec3{});
+  EXPECT_EQ(padded_axes(framed_pair()), Vec3::cube(1));
+  Network network;
+  network.nodes = {{"crop", Crop{}, {0}, {{0, 0, 1}, {}}}, {"conv", conv(1, {1, 1, 2}), {1}}};
+  EXPECT_EQ(why_not(network), "");
+  EXPECT_EQ(padded_axes(network), (Vec3{0, 0, 1}));
+  EXPECT_FALSE(is_dense(network));
+}
+
 TEST(PlannerNetwork, BordersAreChecked) {
   Network network = framed_pair();
   network.nodes[0].outside.begin.y = -1;
@@ -293,9 +304,6 @@ TEST(PlannerNetwork, BordersAreChecked) {
   network.nodes[0].operation = network.nodes[1].operation = conv(1, {1, 3, 3});
   network.nodes[0].outside = {};
   EXPECT_THAT(why_not(network), HasSubstr("frame.begin.z = 2 is not in [0, 0]"));
-  network = framed_pair();
-  network.frame = {};
-  EXPECT_THAT(why_not(network), HasSubstr("node a has voxels outside, and the network no frame"));
   network = framed_pair();
   network.frame.end.x = 3;
   EXPECT_THAT(why_not(network), HasSubstr("the output is larger than the volume"));

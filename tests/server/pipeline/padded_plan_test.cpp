@@ -83,6 +83,37 @@ TEST(PaddedNetworks, EqualTheirDefinitionInAnyPatchesAndStreams) {
   }
 }
 
+// The padding stands where the volume has voxels that the crop took away, so that there is no frame.
+PaddedNetwork padded_behind_crop() {
+  PaddedNetwork padded;
+  const Vec3 one = Vec3::cube(1);
+  padded.network.nodes = {{"crop", Crop{one, one}, {0}},
+                          {"a", Convolution{2, Vec3::cube(3), one, {ActivationKind::relu}}, {1}},
+                          {"b", Convolution{1, {1, 2, 3}, one, {}}, {2}}};
+  padded.pads = {{}, {one, one}, {}};
+  padded.weights = random_weights(padded.network, 1);
+  return padded;
+}
+
+TEST(PaddedNetworks, MayPadBehindACrop) {
+  const PaddedNetwork padded = padded_behind_crop();
+  const LoadedNetwork valid = valid_form(padded, true);
+  EXPECT_EQ(valid.network.frame, Border{});
+  EXPECT_FALSE(is_dense(valid.network));
+  for (int i = 0; i < 12; ++i) {
+    Random random(test::base_seed() + static_cast<std::uint64_t>(i));
+    const Vec3 n = random_extent(valid.network, random);
+    GeometryChoice choice = test::random_choice(valid.network, random, random.integer(1, 2));
+    if (i % 3 == 1) choice = test::random_stream(valid.network, random).value();
+    if (i % 3 == 2) choice = {n, 1, {}};
+    if (i % 3 == 2) choice.closed = Vec3::cube(1);
+    EngineBench made = test::open_bench(valid.network, {choice});
+    const std::unique_ptr<Engine> engine =
+        Engine::open(valid.network, valid.weights, made.plan, made.catalogue, *made.device).value();
+    EXPECT_LE(error_of(*engine, padded, n, random), 1e-5) << to_string(n);
+  }
+}
+
 TEST(PaddedNetworks, AreNotExactWhereTheBorderIsNotZero) {
   Random random(test::base_seed());
   int wrong = 0;
