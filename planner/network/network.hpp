@@ -54,7 +54,7 @@ struct ScaleShift {  // batch normalisation that no convolution could take in
 struct Norm {
   std::int64_t groups = 1;
   float epsilon = 1e-5F;
-  Activation activation;  // fused by a graph pass
+  Activation activation = {};  // fused by a graph pass
   bool operator==(const Norm&) const = default;
 };
 struct Add {

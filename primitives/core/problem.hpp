@@ -123,7 +123,7 @@ struct NormProblem {
   Shape5 in;
   std::int64_t groups = 1;  // divides in.f
   float epsilon = 1e-5F;    // above 0
-  Activation activation;
+  Activation activation = {};
   constexpr auto operator<=>(const NormProblem&) const = default;
 };
 
