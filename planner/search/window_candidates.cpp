@@ -16,6 +16,9 @@ Result<void> check_window_options(const Network& network, const SearchOptions& o
                                                   "; the network normalises over its window, and " +
                                                   to_string(**window) + ", its frame included, is the one patch"};
   }
+  if (options.pins.S.value_or(1) != 1) {
+    return Error{ErrorCode::invalid_argument, "the network normalises over its window: a batch of 1 is right"};
+  }
   const Vec3 closed = axes_of_window(network);
   if (Result<void> sound = check_closed(network, closed); !sound) return sound;
   return check_normalised(network, closed);
@@ -26,7 +29,6 @@ std::vector<GeometryChoice> window_candidates(const Network& network, const Sear
   ensure(window.has_value() && window->has_value(), "a window, of checked options");
   GeometryChoice choice;
   choice.pass_input = **window;
-  choice.S = options.pins.S.value_or(1);
   choice.modes.resize(pooling_nodes(network).size());
   choice.closed = axes_of_window(network);
   return {choice};

@@ -168,6 +168,7 @@ Result<VolumeCut> Engine::cut(const VolumeShape& input, ElementType output, std:
 
 std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& input, ElementType output) const {
   std::optional<JobOutlook> best;
+  if (state_->is_bound) return best;  // nothing is streamed
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
     if (!beside_streams(i) || !state_->takes(i, state_->framed(input).n)) continue;
     const JobOutlook other = state_->outlook_on(i, {state_->framed(input), output});
@@ -178,6 +179,7 @@ std::optional<JobOutlook> Engine::outlook_beside_streams(const VolumeShape& inpu
 
 std::int64_t Engine::guest_places(const VolumeJob& job) const {
   if (job.source != nullptr || job.first_plane != 0 || !job.rung || *job.rung >= state_->rungs.size()) return 0;
+  if (!state_->is_dense) return 0;
   const State::OpenRung& rung = state_->rungs[*job.rung];
   if (!rung.on_cpu()) return 0;
   const Vec3 n = state_->framed(job.input.shape).n;
@@ -187,7 +189,7 @@ std::int64_t Engine::guest_places(const VolumeJob& job) const {
 std::optional<JobOutlook> Engine::outlook_as_guest(const VolumeShape& input, ElementType output) const {
   std::optional<JobOutlook> best;
   for (std::size_t i = 0; i < state_->rungs.size(); ++i) {
-    if (!state_->rungs[i].on_cpu()) continue;
+    if (!state_->rungs[i].on_cpu() || !state_->is_dense) continue;
     JobOutlook other = state_->outlook_on(i, {state_->framed(input), output});
     if (other.places == 0) continue;
     other.predicted_seconds *= static_cast<double>(other.places) / static_cast<double>(other.batch);
@@ -233,7 +235,8 @@ Result<JobCourse> course_of(const VolumeJob& job, const Engine::State& state) {
 Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, const VolumeJob& job, Engine::State& state,
                                const std::stop_token& stop) {
   Engine::State::OpenRung& rung = state.rungs[number];
-  const std::int64_t most_planes = row_planes(course.input, rung.geometry(), state.fov, course.most_planes);
+  const std::optional<WindowWeight> blend = state.blend_of(course.input);
+  const std::int64_t most_planes = blend ? 1 : row_planes(course.input, rung.geometry(), state.fov, course.most_planes);
   JobStatistics statistics;
   if (!rung.on_cpu()) {
     const Result<PipelineStatistics> ran = rung.split->run(job, stop, most_planes);
@@ -244,7 +247,9 @@ Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, cons
     statistics.stages = ran->job.stages;
     return statistics;
   }
-  const PatchGrid grid = job_grid(job, rung.geometry(), state.fov, most_planes, state.plan.sockets, state.frame);
+  const PatchGrid grid = blend
+                             ? state.window_grid(course.input)
+                             : job_grid(job, rung.geometry(), state.fov, most_planes, state.plan.sockets, state.frame);
   const Result<VolumeShape> left = shape_left(job, state.fov, state.frame);
   if (!left) return left.error();
   const Shape5 output{1, state.f_out, left->n - state.fov + Vec3::cube(1)};
@@ -253,9 +258,9 @@ Result<JobStatistics> run_rung(std::size_t number, const JobCourse& course, cons
     seats.push_back({&rung.cpu[i], &state.sockets[i].device->executor()});
   }
   const Seconds predicted = state.plan.ladder[number].seconds;
-  const bool has_guests = job.rung == number;
-  const Result<StageSeconds> ran =
-      run_job({job, grid, output, predicted, seats, state.drivers, state.observer, has_guests, state.frame}, stop);
+  const JobWork work{job,         grid, output, predicted, seats, state.drivers, state.observer, job.rung == number,
+                     state.frame, blend};
+  const Result<StageSeconds> ran = run_job(work, stop);
   if (!ran) return ran.error();
   statistics.patches = std::ssize(grid.patches);
   statistics.stages = *ran;
@@ -362,6 +367,8 @@ void Engine::retry_gpu_after(Seconds wait) {
   const std::lock_guard lock(state_->mutex);
   state_->gpu_retry = GpuRetry(wait);
 }
+
+void Engine::blend_windows(const WindowBlend& blend) { state_->blend = blend; }
 
 void Engine::observe(CallObserver observer) { state_->observer = std::move(observer); }
 

@@ -3,6 +3,10 @@
 // Knows no gRPC. No tensor memory is reserved while a job runs (its output slab is the caller's); small bookkeeping is.
 // Nothing is tuned then.
 //
+// If the network is bound to its window (planner/network/tile_bound.hpp), overlapping windows are laid over a volume
+// that is of another extent, each computed by itself, and their weighted mean is the output
+// (server/pipeline/window_blend.hpp).
+//
 // If a GPU fails or has too little memory, rungs on the CPU take over, provided that the plan's ladder has any. They go
 // on in the middle of a job, with the first plane that was not delivered; the job's statistics say why. Some time later
 // (gpu_retry.hpp), after a job, the GPU runs a pass on zeros. If it succeeds, the next jobs run on the GPU again. A GPU
@@ -23,6 +27,7 @@
 #include "server/pipeline/job_statistics.hpp"
 #include "server/pipeline/place_devices.hpp"
 #include "server/pipeline/volume_cut.hpp"
+#include "server/pipeline/window_blend.hpp"
 #include "server/volume/plane_source.hpp"
 
 namespace znni {
@@ -170,6 +175,10 @@ class Engine {
 
   // Runs one pass of rung `rung` of the ladder on zeros, to show that it works.
   [[nodiscard]] Result<void> warm_up(std::size_t rung, std::stop_token stop);
+
+  // Replaces the way in which windows are laid over volumes that are not of the window's extent. Must be called before
+  // the first job. Without effect if the network is not bound to its window.
+  void blend_windows(const WindowBlend& blend);
 
   // Sets the observer from the next run on; an empty one is not called. Rungs with a GPU do not call it. Must not be
   // called while a job runs.

@@ -12,10 +12,12 @@
 #include "planner/geometry/patch_grid.hpp"
 #include "planner/network/exchange.hpp"
 #include "planner/plan/throughput.hpp"
+#include "server/pipeline/blender.hpp"
 #include "server/pipeline/gpu_retry.hpp"
 #include "server/pipeline/pipeline.hpp"
 #include "server/pipeline/prepared_rung.hpp"
 #include "server/pipeline/rung_places.hpp"
+#include "server/pipeline/window_blend.hpp"
 
 namespace znni {
 
@@ -49,6 +51,7 @@ struct Engine::State {
   Border frame;           // the network's; where there is one, all extents of inputs below count it
   bool is_dense = true;   // the network is
   bool is_bound = false;  // to its window
+  WindowBlend blend;      // of the windows of a volume that is another
   std::function<Result<void>(Vec3)> check_volume;  // as check_volume() of the network
   std::int64_t f_in = 0;
   std::int64_t f_out = 0;
@@ -112,12 +115,12 @@ struct Engine::State {
     ensure(!now.empty(), "a GPU is lost where rungs on the CPU are left");
     return now;
   }
-  // Returns whether a rung's patches have room for a volume of extent `n` along the axes that they span; if the network
-  // is bound to its window, whether the volume is that of the rung.
+  // Returns whether a rung's patches have room for a volume of extent `n` along the axes that they span. Windows are
+  // laid over volumes of any extent.
   [[nodiscard]] bool takes(std::size_t rung, Vec3 n) const {
     const GeometryChoice& choice = plan.ladder[rung].geometry;
     const Vec3 patch = exchanged(choice.pass_input, choice.axis);
-    return is_bound ? n == patch : covers(patch, n * exchanged(choice.closed, choice.axis));
+    return is_bound || covers(patch, n * exchanged(choice.closed, choice.axis));
   }
   [[nodiscard]] std::vector<std::size_t> rungs_for(Vec3 n) const {
     std::vector<std::size_t> fit = rungs_now();
@@ -148,7 +151,7 @@ struct Engine::State {
   // Returns the maximum output planes that may be buffered if a rung of the course is streamed. Counts the planes, the
   // input behind them, which is read again in every turn, and the list of patches. The spare fits in the same lease.
   [[nodiscard]] std::int64_t most_planes(const Course& course, const Work& work) const {
-    if (work.most_held == saturated) return saturated;
+    if (work.most_held == saturated || is_bound) return saturated;
     const auto most = [&course](const auto& of) {
       return course.spare ? std::max(of(course.rung), of(*course.spare)) : of(course.rung);
     };
@@ -273,8 +276,51 @@ struct Engine::State {
     if (std::max(a_holds, b_holds) <= work.most_held) return a.predicted_seconds < b.predicted_seconds;
     return a_holds < b_holds;
   }
+  // Returns what windows that are laid over an input, frame included, count where they overlap; nothing if it is
+  // computed as it is: the network is not bound to its window, or that is the window.
+  [[nodiscard]] std::optional<WindowWeight> blend_of(Vec3 n) const {
+    const bool is_window = !is_bound || n == plan.ladder.front().geometry.pass_input;
+    return is_window ? std::nullopt : std::optional(blend.weight);
+  }
+  [[nodiscard]] PatchGrid window_grid(Vec3 n) const {
+    return make_window_grid(n - fov + Vec3::cube(1), rungs.front().geometry().patch_output, blend.overlap);
+  }
+  // Fails if a volume is smaller than the window along an axis along which the output is smaller than the volume, too:
+  // it cannot stand in a window whose output is all of it.
+  [[nodiscard]] Result<void> check_windows(Vec3 n) const {
+    const Vec3 around = frame.begin + frame.end;
+    const Vec3 window = plan.ladder.front().geometry.pass_input;
+    for (int axis = 0; axis < 3; ++axis) {
+      const bool loses = fov[axis] - around[axis] != 1;
+      if (n[axis] > around[axis] && (!loses || n[axis] >= window[axis])) continue;
+      return Error{ErrorCode::invalid_argument, "input extent is " + to_string(n - around) +
+                                                    "; it must be at least the network's window, " +
+                                                    to_string(window - around)};
+    }
+    return {};
+  }
+  // Windows lie in one row at a time, side by side on all sockets.
+  [[nodiscard]] JobOutlook window_outlook(const Work& work) const {
+    const Geometry& geometry = rungs.front().geometry();
+    const PatchGrid grid = window_grid(work.input.n);
+    JobOutlook outlook;
+    outlook.output = {1, f_out, work.input.n - fov + Vec3::cube(1)};
+    outlook.most_held = work.most_held;
+    outlook.patch = geometry.patch_input;
+    outlook.patches = std::ssize(grid.patches);
+    outlook.list_bytes =
+        add(mul(outlook.patches, list_bytes_per_patch), Blender::bytes(outlook.output, geometry.patch_output));
+    outlook.input_planes = geometry.patch_input.z;
+    outlook.slab_planes = 0;
+    for (const GridRow& row : grid.rows) outlook.slab_planes = std::max(outlook.slab_planes, row.planes);
+    const std::int64_t of_row = outlook.patches / std::ssize(grid.rows);
+    const std::int64_t rounds = mul(std::ssize(grid.rows), div_up(of_row, plan.sockets));
+    outlook.predicted_seconds = static_cast<double>(rounds) * plan.ladder.front().seconds + seconds_to_touch(0);
+    return outlook;
+  }
   // On the rung that suits it best.
   [[nodiscard]] JobOutlook best_outlook(const Work& work) const {
+    if (blend_of(work.input.n)) return window_outlook(work);
     std::optional<JobOutlook> best;
     for (const std::size_t rung : rungs_for(work.input.n)) {
       const JobOutlook other = outlook_on(rung, work);
@@ -291,19 +337,15 @@ struct Engine::State {
                    "input has " + std::to_string(input.f) + " images; the network takes " + std::to_string(f_in)};
     }
     const Vec3 around = frame.begin + frame.end;
-    if (!covers(input.n, fov)) {
+    if (is_bound) {
+      if (Result<void> large = check_windows(input.n); !large) return large.error();
+    } else if (!covers(input.n, fov)) {
       return Error{ErrorCode::invalid_argument, "input extent is " + to_string(input.n - around) +
                                                     "; it must be at least the field of view, " +
                                                     to_string(fov - around)};
     }
-    if (Result<void> fits = check_volume(input.n - around); !fits) return fits.error();
+    if (Result<void> fits = check_volume(input.n - around); !fits && !is_bound) return fits.error();
     if (Result<void> checked = check_shape({1, std::max(f_in, f_out), input.n}); !checked) return checked.error();
-    if (rungs_for(input.n).empty() && is_bound) {
-      const Vec3 window = plan.ladder.front().geometry.pass_input - around;
-      return Error{ErrorCode::invalid_argument, "input extent is " + to_string(input.n - around) +
-                                                    "; the network normalises over all voxels of its window, " +
-                                                    to_string(window) + ": send volumes of that extent"};
-    }
     if (rungs_for(input.n).empty()) {
       return Error{ErrorCode::invalid_argument,
                    "input extent is " + to_string(input.n - around) +

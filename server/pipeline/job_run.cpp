@@ -3,12 +3,15 @@
 #include <algorithm>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <vector>
 
 #include "planner/network/exchange.hpp"
+#include "server/pipeline/blender.hpp"
 #include "server/pipeline/gain_meter.hpp"
 #include "server/pipeline/guests.hpp"
 #include "server/pipeline/input_window.hpp"
+#include "server/pipeline/outside.hpp"
 #include "server/pipeline/slab_queue.hpp"
 #include "server/volume/reader.hpp"
 
@@ -59,6 +62,7 @@ class JobRun {
           layers_.add_layer(call.node, call.seconds);
           advance(call.predicted);
         }) {
+    if (work.blend) blender_.emplace(work.output, geometry_.patch_output, *work.blend);
     const auto S = static_cast<std::size_t>(S_);
     for (const Seat& seat : work.seats) {
       lanes_.push_back({seat, std::vector<StitchTarget>(S), std::vector<Vec3>(S), nullptr, {}});
@@ -90,6 +94,7 @@ class JobRun {
       for (Lane& lane : lanes_) {
         if (lane.guests) lane.guests->deliver();
       }
+      if (blender_) blend();
       end_round();
       tell_gain();
       if (Result<void> delivered = slabs_.deliver(done_); !delivered) return delivered;
@@ -100,6 +105,18 @@ class JobRun {
       if (!work_.job.between_patches) continue;
       if (Result<void> went_on = work_.job.between_patches({continues(at(0))}); !went_on) return went_on;
     }
+  }
+
+  // Adds the windows of the round, in their order, and writes the row that they complete.
+  void blend() {
+    const StageTimer timer(lanes_.front().stages.stitch);
+    Executor& executor = *lanes_.front().seat.executor;
+    for (std::int64_t lane = 0; lane < part_.lanes; ++lane) {
+      const Lane& own = lanes_[static_cast<std::size_t>(lane)];
+      blender_->add(own.seat.rung->output(), own.targets.front().place.start, executor);
+    }
+    const bool is_row = done_ + part_.lanes == row_of(work_.grid, done_).end;
+    if (is_row) blender_->write(lanes_.front().targets.front().slab, executor);
   }
 
   // Without their layers.
@@ -118,6 +135,7 @@ class JobRun {
   // A lane for every seat, if there is work for all. Where seats share a row all its columns have as many steps.
   [[nodiscard]] Part part_from(std::int64_t first) const {
     const auto seats = static_cast<std::int64_t>(work_.seats.size());
+    if (work_.blend) return {first, std::min(seats, row_of(work_.grid, first).end - first), 1};
     if (!geometry_.choice.streamed) return {first, std::min(seats, div_up(patches_ - first, S_)), S_};
     std::int64_t next = first + 1;
     while (next < patches_ && continues(next)) ++next;
@@ -181,6 +199,7 @@ class JobRun {
       const Pass& now = geometry_.passes[pass];
       if (now.first_node < 0) read_input(lane, now.window);
       if (Result<void> ran = run_layers(lane, pass, stop); !ran) return ran;
+      if (blender_) continue;
       const StageTimer timer(lane.stages.stitch);
       rung.stitcher().stitch(pass, rung.output(), lane.targets, *lane.seat.executor);
     }
@@ -202,14 +221,26 @@ class JobRun {
     const std::span starts(lane.starts.data(), static_cast<std::size_t>(own));
     read_windows(input_.source(), work_.job.normalisation, starts, places_of(in, 0, own), *lane.seat.executor,
                  geometry_.choice.axis);
+    if (blender_) clear_beyond_window(in, *lane.seat.executor);
     if (lane.guests) lane.guests->read(begin, in, *lane.seat.executor);
   }
 
   // From places in the framed volume, by which padding is set, to places in the volume itself, which is read.
   void leave_frame(Lane& lane) const {
     const Vec3 volume = work_.job.input.shape.n + work_.frame.begin + work_.frame.end;
-    lane.seat.rung->place(lane.starts, exchanged(volume, geometry_.choice.axis));
+    if (work_.blend) {
+      const std::vector<Vec3> begins(lane.starts.size(), geometry_.read_begin);
+      lane.seat.rung->place(begins, geometry_.choice.pass_input);
+    } else {
+      lane.seat.rung->place(lane.starts, exchanged(volume, geometry_.choice.axis));
+    }
     for (Vec3& start : lane.starts) start = start - exchanged(work_.frame.begin, geometry_.choice.axis);
+  }
+
+  // A window is a volume of its own: around it stand zeros, whatever the volume has there.
+  void clear_beyond_window(const TensorView& in, Executor& executor) const {
+    fill_outside(in, std::vector<Vec3>(lanes_.front().starts.size(), geometry_.read_begin), work_.frame,
+                 geometry_.choice.pass_input, 0.0F, executor);
   }
 
   // Into the places behind its own.
@@ -264,6 +295,7 @@ class JobRun {
   StageSeconds layers_;  // nothing else of it
   Seconds spent_ = 0;    // of the round's predicted times, by calls that are done
   CallObserver observer_;
+  std::optional<Blender> blender_;
 };
 
 }  // namespace

@@ -2,12 +2,14 @@
 // sockets, side by side on one seat each.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <stop_token>
 
 #include "planner/geometry/patch_grid.hpp"
 #include "server/pipeline/engine.hpp"
 #include "server/pipeline/prepared_rung.hpp"
+#include "server/pipeline/window_blend.hpp"
 
 namespace znni {
 
@@ -28,6 +30,8 @@ struct JobWork {
   const CallObserver& observer;  // told of one call at a time, whichever seat ran it
   bool has_guests = false;       // the job may share its last batch: it runs on the rung that its guests wait for
   Border frame = {};             // of the network; `grid` counts it
+  // Set: the patches are overlapping windows, each read as a volume of its own, whose weighted mean is the output.
+  std::optional<WindowWeight> blend = {};
 };
 
 // Blocks until all patches are written and their slabs delivered, in order. S patches of the grid form a batch. The

@@ -61,6 +61,9 @@ TEST(PlannerWindowCandidates, APinnedPatchIsTheWindow) {
   EXPECT_EQ(failure(normalised(1), options), "");
   options.pins.patch = Vec3::cube(13);
   EXPECT_THAT(failure(normalised(1), options), HasSubstr("the patch is pinned to 13x13x13; the network normalises"));
+  options.pins.patch.reset();
+  options.pins.S = 2;
+  EXPECT_THAT(failure(normalised(1), options), HasSubstr("a batch of 1 is right"));
 }
 
 }  // namespace

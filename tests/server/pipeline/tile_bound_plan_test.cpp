@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <stdexcept>
 #include <string>
 
 #include "planner/costs/costs.hpp"
@@ -9,6 +11,7 @@
 #include "planner/search/search.hpp"
 #include "primitives/cpu/backend.hpp"
 #include "primitives/cpu/device/cpu_device.hpp"
+#include "tests/server/pipeline/dense_oracle.hpp"
 #include "tests/server/pipeline/engine_bench.hpp"
 #include "tests/server/pipeline/strided_network.hpp"
 
@@ -68,18 +71,76 @@ GeometryChoice window_choice(const Network& network, Vec3 window) {
   return choice;
 }
 
+std::size_t at(Vec3 n, std::int64_t image, Vec3 v) {
+  return static_cast<std::size_t>(((image * n.z + v.z) * n.y + v.y) * n.x + v.x);
+}
+Vec3 voxel(Vec3 n, std::int64_t number) { return {number / (n.y * n.x), number / n.x % n.y, number % n.x}; }
+
+// Calls body(image, voxel of the window, voxel of the volume) where a window of extent `n` that begins at `begin` lies
+// within the volume.
+template <class Body>
+void for_each_inside(std::int64_t f, Vec3 n, Vec3 begin, Vec3 volume, const Body& body) {
+  for (std::int64_t i = 0; i < f * voxels(n); ++i) {
+    const Vec3 v = voxel(n, i % voxels(n));
+    if (covers(begin + v, {}) && covers(volume, begin + v + Vec3::cube(1))) body(i / voxels(n), v, begin + v);
+  }
+}
+
+// The weighted mean of what the network makes of each window by itself, with zeros where the volume has no voxels.
+oracle::Values blended_oracle(const PaddedNetwork& net, Vec3 window, const oracle::Values& volume, Vec3 n,
+                              const WindowBlend& blend) {
+  const std::int64_t f_in = net.network.f_in;
+  const std::int64_t f_out = images(net.network).back();
+  const Vec3 lost = lost_extent(test::valid_form(net, false).network) - Vec3::cube(1);
+  const Vec3 made = window - lost;
+  const std::vector<float> weights = window_weights(blend.weight, made);
+  oracle::Values sums(static_cast<std::size_t>(f_out * voxels(n - lost)));
+  oracle::Values all(sums.size());
+  for (const PatchPlace& place : make_window_grid(n - lost, made, blend.overlap).patches) {
+    oracle::Values in(static_cast<std::size_t>(f_in * voxels(window)));
+    for_each_inside(f_in, window, place.start, n, [&](std::int64_t image, Vec3 v, Vec3 from) {
+      in[at(window, image, v)] = volume[at(n, image, from)];
+    });
+    const oracle::Values out = test::padded_oracle(net, window, in);
+    for_each_inside(f_out, made, place.start, n - lost, [&](std::int64_t image, Vec3 v, Vec3 to) {
+      const double weight = weights[at(made, 0, v)];
+      sums[at(n - lost, image, to)] += weight * out[at(made, image, v)];
+      all[at(n - lost, image, to)] += weight;
+    });
+  }
+  for (std::size_t i = 0; i < sums.size(); ++i) sums[i] /= all[i];
+  return sums;
+}
+
 class TileBoundNetworks : public testing::Test {
  protected:
-  void open(std::uint64_t seed) {
+  void open(std::uint64_t seed, int sockets = 1) {
     random_ = std::make_unique<Random>(seed);
     net_ = random_bound_network(*random_);
     valid_ = test::valid_form(net_, random_->chance(0.5));
     window_ = test::random_extent(valid_.network, *random_);
     engine_.reset();  // before the device that they use
     made_.engine.reset();
-    made_ = test::open_bench(valid_.network, {window_choice(valid_.network, window_)});
+    made_ = test::open_bench(valid_.network, {window_choice(valid_.network, window_)}, test::oracle_backend(), sockets);
     engine_ = Engine::open(valid_.network, valid_.weights, made_.plan, made_.catalogue, *made_.device).value();
   }
+  static std::uint64_t random_sockets(std::uint64_t seed) { return seed % 3 == 0 ? 2 : 1; }
+
+  // Runs a job on a random volume that flows; returns its difference from the definition, as error_of() does.
+  double blended_error(Vec3 n, const WindowBlend& blend) {
+    const test::RandomVolume volume = test::random_volume(net_.network.f_in, n, ElementType::f32, *random_);
+    const Result<JobOutlook> said = outlook(n);
+    if (!said) throw std::runtime_error(said.error().message);
+    test::JobOutcome outcome;
+    test::run_flowing(*engine_, volume, *said, outcome);
+    if (!outcome.statistics) throw std::runtime_error(outcome.statistics.error().message);
+    EXPECT_EQ(outcome.statistics->patches, said->patches);
+    EXPECT_EQ(outcome.gained.voxels, voxels(said->output.n));
+    test::expect_slabs_as_said(outcome, *said);
+    const oracle::Values exact = blended_oracle(net_, window_, test::volume_values(volume.view(), {}), n, blend);
+    return test::relative_error(test::output_values(outcome), exact);
+  }
+
   [[nodiscard]] Result<JobOutlook> outlook(Vec3 n) const {
     return engine_->outlook({net_.network.f_in, n, ElementType::f32}, ElementType::f32, saturated);
   }
@@ -102,18 +163,28 @@ TEST_F(TileBoundNetworks, EqualTheirDefinition) {
   }
 }
 
-// A mean over other voxels than the window's would be another network.
-TEST_F(TileBoundNetworks, TakeTheirWindowAlone) {
-  open(test::base_seed());
-  ASSERT_TRUE(outlook(window_));
-  for (const Vec3 step : {period(valid_.network), Vec3{} - period(valid_.network)}) {
-    const Result<JobOutlook> refused = outlook(window_ + step);
-    if (!covers(window_ + step, Vec3::cube(1))) continue;
-    ASSERT_FALSE(refused);
-    EXPECT_EQ(refused.error().code, ErrorCode::invalid_argument);
+// A volume of no legal extent: a window more or less along each axis, and some voxels.
+Vec3 any_volume(const Network& network, Vec3 window, Random& random) {
+  Vec3 n = window;
+  for (int axis = 0; axis < 3; ++axis) {
+    const bool may_be_smaller = lost_extent(network)[axis] == 1;
+    n[axis] += random.integer(may_be_smaller ? 1 - std::min<std::int64_t>(window[axis], 4) : 0, window[axis]);
   }
-  EXPECT_THAT(outlook(window_ + period(valid_.network)).error().message,
-              HasSubstr("the network normalises over all voxels of its window, " + to_string(window_)));
+  return n;
+}
+
+TEST_F(TileBoundNetworks, BlendWindowsOverOtherVolumes) {
+  for (int i = 0; i < test::case_count(20); ++i) {
+    const std::uint64_t seed = test::base_seed() + static_cast<std::uint64_t>(i);
+    open(seed, static_cast<int>(random_sockets(seed)));
+    SCOPED_TRACE("ZNNI_TEST_SEED=" + std::to_string(seed) + test::in_words(valid_.network));
+    const WindowBlend blend{random_->chance(0.7) ? WindowWeight::gaussian : WindowWeight::constant,
+                            0.25 * static_cast<double>(random_->integer(0, 3))};
+    engine_->blend_windows(blend);
+    const Vec3 n = any_volume(valid_.network, window_, *random_);
+    EXPECT_LE(blended_error(n, blend), 2e-5) << to_string(window_) << " over " << to_string(n);
+    if (HasFailure()) return;
+  }
 }
 
 TEST_F(TileBoundNetworks, BeginAtTheFirstPlane) {

@@ -1,0 +1,33 @@
+// How windows of a network that is bound to its window (planner/network/tile_bound.hpp) are laid over a volume that is
+// larger, and what each counts where they overlap: a weighted mean, as MONAI's sliding_window_inference() and nnU-Net
+// take it.
+#pragma once
+
+#include <vector>
+
+#include "planner/geometry/patch_grid.hpp"
+
+namespace znni {
+
+enum class WindowWeight { constant, gaussian };
+
+struct WindowBlend {
+  WindowWeight weight = WindowWeight::gaussian;
+  double overlap = 0.5;  // of neighbouring windows, as a share of their extent; in [0, 1)
+  bool operator==(const WindowBlend&) const = default;
+};
+
+// Returns the weights of a window's output voxels, [z][y][x]. All are 1, or they fall with the distance d from the
+// window's middle as exp(-d^2 / (2 sigma^2)), sigma an eighth of the extent per axis, and not below 0.001.
+[[nodiscard]] std::vector<float> window_weights(WindowWeight weight, Vec3 window);
+
+// Returns where windows of extent `window` begin in a volume of extent `n` along one axis: every (1 - overlap) window
+// voxels, rounded down, the last one as far as the volume goes. One window lies around a volume that is smaller, which
+// then has as many voxels before it as behind it, or one less: it begins below 0.
+[[nodiscard]] std::vector<std::int64_t> window_begins(std::int64_t n, std::int64_t window, double overlap);
+
+// Returns the grid of windows over an output of extent `output`, of which each makes `window`. Each owns what no
+// earlier one along an axis would be the last to cover: so all voxels are owned once, and a row completes its planes.
+[[nodiscard]] PatchGrid make_window_grid(Vec3 output, Vec3 window, double overlap);
+
+}  // namespace znni
