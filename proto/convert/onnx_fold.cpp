@@ -51,8 +51,10 @@ Result<bool> fold_with(const FoldRow& row, const onnx::NodeProto& node, OnnxBuil
   std::vector<std::optional<KnownTensor>> inputs(static_cast<std::size_t>(node.input_size()));
   for (int i = 0; i < node.input_size(); ++i) {
     if (!OnnxBuilder::has_input(node, i)) continue;
-    inputs[static_cast<std::size_t>(i)] = builder.known_at(node, i);
-    if (!inputs[static_cast<std::size_t>(i)]) return false;  // such as weights
+    std::optional<KnownTensor>& input = inputs[static_cast<std::size_t>(i)];
+    input = builder.known_at(node, i);
+    if (!input) return false;  // such as weights
+    if (Result<void> few = builder.known().read(std::ssize(input->elements)); !few) return few.error();
   }
   if (Result<void> sound = check_inputs(row, node); !sound) return sound.error();
   const Result<OnnxAttributes> attributes = OnnxAttributes::make(node, row.attributes);

@@ -150,6 +150,13 @@ Result<void> KnownTensors::set_sequence(const std::string& name, std::vector<Kno
   return {};
 }
 
+Result<void> KnownTensors::read(std::int64_t elements) {
+  elements_read_ += elements;
+  if (elements_read_ <= max_known_elements_read) return {};
+  return unsupported("computes from more than " + std::to_string(max_known_elements_read) +
+                     " numbers, constants and shapes, with those nodes before it");
+}
+
 const KnownTensor* KnownTensors::find(const std::string& name) const { return find_in(tensors_, name); }
 
 const std::vector<KnownTensor>* KnownTensors::sequence(const std::string& name) const {

@@ -17,6 +17,8 @@ namespace znni {
 // Upper bound of a known tensor's elements, and of all together: no file that an exporter writes has more.
 inline constexpr std::int64_t max_known_elements = 4096;
 inline constexpr std::int64_t max_known_elements_of_all = std::int64_t{1} << 20;
+// Upper bound of the elements that are read to compute others: a small file could sum up large tensors again and again.
+inline constexpr std::int64_t max_known_elements_read = std::int64_t{1} << 22;
 
 enum class KnownKind { integer, boolean, real };
 
@@ -53,6 +55,8 @@ class KnownTensors {
   // Fails if all tensors together have too many elements, or the name is taken.
   [[nodiscard]] Result<void> set(const std::string& name, KnownTensor tensor);
   [[nodiscard]] Result<void> set_sequence(const std::string& name, std::vector<KnownTensor> sequence);
+  // Counts elements that a node reads. Fails if all nodes together read too many.
+  [[nodiscard]] Result<void> read(std::int64_t elements);
   // Return the tensor or sequence of that name, nullptr if there is none.
   [[nodiscard]] const KnownTensor* find(const std::string& name) const;
   [[nodiscard]] const std::vector<KnownTensor>* sequence(const std::string& name) const;
@@ -69,6 +73,7 @@ class KnownTensors {
   std::map<std::string, std::vector<KnownTensor>> sequences_;
   std::map<std::string, std::unique_ptr<onnx::TensorProto>> constants_;
   std::int64_t elements_ = 0;  // of all tensors so far, forgotten ones as well
+  std::int64_t elements_read_ = 0;
   bool depend_on_volume_ = false;
 };
 

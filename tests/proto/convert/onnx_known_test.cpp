@@ -86,6 +86,12 @@ TEST(OnnxKnown, TensorsByName) {
   EXPECT_EQ(known.sequence("s"), nullptr);
 }
 
+TEST(OnnxKnown, WhatIsReadToComputeOthersIsBounded) {
+  KnownTensors tensors;
+  EXPECT_TRUE(tensors.read(max_known_elements_read));
+  EXPECT_THAT(tensors.read(1).error().message, HasSubstr("computes from more than 4194304 numbers"));
+}
+
 TEST(OnnxKnown, AllTogetherAreBounded) {
   KnownTensors known;
   const KnownTensor large{KnownKind::boolean, {4096}, std::vector<KnownElement>(4096)};
