@@ -148,7 +148,7 @@ struct FrontDoor {
   // Returns what the connection from a peer, as gRPC writes it, has received; nothing where that is not known. Empty:
   // of none.
   std::function<std::optional<Received>(const std::string& peer)> received;
-  Now clock = std::chrono::steady_clock::now;  // times what a message is waited for
+  Now clock = std::chrono::steady_clock::now;  // times what clients are waited for, and their requests wait for
 };
 
 }  // namespace znni::rpc
