@@ -195,9 +195,10 @@ struct Server::State {
   std::jthread readiness;
 };
 
+// The whole, "", comes last: who sees it serve may ask for each service.
 void Server::State::set_health(bool serving) {
   grpc::HealthCheckServiceInterface* health = server->GetHealthCheckService();
-  for (const char* service : {"", "inference.GRPCInferenceService", "znni.v1.Volumes"}) {
+  for (const char* service : {"inference.GRPCInferenceService", "znni.v1.Volumes", ""}) {
     health->SetServingStatus(service, serving);
   }
 }
