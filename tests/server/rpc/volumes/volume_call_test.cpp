@@ -138,7 +138,8 @@ TEST_F(FlowingVolumeTest, WhatFlowedInACallThatIsCancelledStaysCounted) {
 
 TEST_F(FlowingVolumeTest, AnErrorReachesAClientThatIsStillSending) {
   models_.fail_with(Error{ErrorCode::device_failure, "worker died"});
-  const std::string bytes = voxels_of(n_);  // before the call: one that is silent after an error is ended in another way
+  const std::string bytes =
+      voxels_of(n_);  // before the call: one that is silent after an error is ended in another way
   VolumeClient client(*stub_);
   client.stream->Write(header(n_));
   std::jthread sends([&] { client.send(bytes); });
