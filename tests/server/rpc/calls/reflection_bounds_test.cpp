@@ -44,7 +44,7 @@ TEST_F(ReflectionBoundsTest, AStreamEndsAfterAWhile) {
   connect(short_ones);
   const grpc::internal::RpcMethod method(reflection, grpc::internal::RpcMethod::BIDI_STREAMING, channel_);
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(10));
   using Factory = grpc::internal::ClientReaderWriterFactory<grpc::ByteBuffer, grpc::ByteBuffer>;
   const std::unique_ptr<grpc::ClientReaderWriter<grpc::ByteBuffer, grpc::ByteBuffer>> idle(
       Factory::Create(channel_.get(), method, &context));

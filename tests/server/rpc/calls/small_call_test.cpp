@@ -18,7 +18,7 @@ class SmallCallTest : public Loopback {
  protected:
   grpc::Status live() {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(10));
     inference::ServerLiveResponse response;
     return inference::GRPCInferenceService::NewStub(channel_)->ServerLive(&context, {}, &response);
   }

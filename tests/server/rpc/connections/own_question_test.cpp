@@ -24,7 +24,9 @@ class Answering {
   ~Answering() {
     if (thread_.joinable()) thread_.join();
   }
-  [[nodiscard]] Result<void> ask() { return ask_for_settings(sockets_.front().address, own_, std::chrono::minutes(1)); }
+  [[nodiscard]] Result<void> ask() {
+    return ask_for_settings(sockets_.front().address, own_, std::chrono::minutes(10));
+  }
   [[nodiscard]] bool was_own() {
     thread_.join();
     return was_own_;
@@ -78,7 +80,7 @@ TEST(OwnQuestion, APortThatAcceptsNothingIsDeaf) {
 TEST(OwnQuestion, NoOneListensThere) {
   OwnConnections own;
   const SocketAddress closed = open_listening_sockets({"127.0.0.1:0"})->front().address;
-  EXPECT_THAT(ask_for_settings(closed, own, std::chrono::minutes(1)).error().message, HasSubstr("connect: "));
+  EXPECT_THAT(ask_for_settings(closed, own, std::chrono::minutes(10)).error().message, HasSubstr("connect: "));
 }
 
 TEST(OwnConnections, AreThoseThatWereAddedAndNotRemoved) {

@@ -25,7 +25,7 @@ using Hold = FakeModelServer::Hold;
 class HeldCall {
  public:
   HeldCall(inference::GRPCInferenceService::Stub& stub, const inference::ModelInferRequest& request,
-           std::chrono::milliseconds deadline = std::chrono::minutes(5)) {
+           std::chrono::milliseconds deadline = std::chrono::minutes(10)) {
     context_.set_deadline(std::chrono::system_clock::now() + deadline);
     thread_ = std::jthread([this, &stub, request] { status_ = stub.ModelInfer(&context_, request, &response_); });
   }
