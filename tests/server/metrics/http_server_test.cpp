@@ -255,10 +255,16 @@ TEST_F(HttpServerTest, AClientThatSendsNoMoreIsAnswered) {
   EXPECT_THAT(client.received(), testing::EndsWith("ok\n"));
 }
 
+// Another program may take the port in between, though hardly each time.
 TEST_F(HttpServerTest, ItsPortIsFreeWhenItEnds) {
-  const int port = server_->port();
-  server_.reset();
-  EXPECT_TRUE(HttpServer::start("127.0.0.1", port, {}));
+  bool is_free = false;
+  for (int i = 0; i < 10 && !is_free; ++i) {
+    restart({});
+    const int port = server_->port();
+    server_.reset();
+    is_free = HttpServer::start("127.0.0.1", port, {}).has_value();
+  }
+  EXPECT_TRUE(is_free);
 }
 
 }  // namespace
