@@ -38,6 +38,7 @@ constexpr int keepalive_ms = 60'000;
 constexpr int most_streams = 256;           // of one connection, which a client that keeps to the protocol keeps to
 constexpr int most_read_bytes = 256 << 10;  // at a time: all calls in it begin before any is looked at
 constexpr int most_handshake_ms = 20'000;
+constexpr double most_answering_seconds = 10;  // of calls that are served, when the server stops
 
 FrontDoorLimits door_limits(const ListenOptions& options) {
   FrontDoorLimits limits;
@@ -195,9 +196,10 @@ struct Server::State {
   std::jthread readiness;
 };
 
+// The whole, "", comes last: who sees it serve may ask for each service.
 void Server::State::set_health(bool serving) {
   grpc::HealthCheckServiceInterface* health = server->GetHealthCheckService();
-  for (const char* service : {"", "inference.GRPCInferenceService", "znni.v1.Volumes"}) {
+  for (const char* service : {"inference.GRPCInferenceService", "znni.v1.Volumes", ""}) {
     health->SetServingStatus(service, serving);
   }
 }
@@ -285,11 +287,14 @@ void Server::drain(double seconds) {
 
 void Server::stop(double seconds) {
   close();
-  static_cast<void>(state_->door.gate.wait_empty(seconds));
+  // A call leaves the gate before its status is sent.
+  if (state_->door.gate.wait_empty(seconds)) {
+    static_cast<void>(state_->door.answering.wait_empty(most_answering_seconds));
+  }
   state_->door.ended = true;
   state_->readiness = {};
   state_->listener->stop();
-  // A moment for answers that are being sent; then every call left, open health watches included, is ended.
+  // A moment for small answers; then every call left, open health watches included, is ended.
   state_->server->Shutdown(std::chrono::system_clock::now() + std::chrono::milliseconds(200));
   state_->server->Wait();
   state_->door.reflection_ended.take();

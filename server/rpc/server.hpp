@@ -48,7 +48,7 @@ struct ListenOptions {
   std::function<void(const std::string& line)> warn;  // of refused connections; nothing: told to no one
   Tokens tokens;
   std::optional<Certificates> certificates;  // nothing: no TLS
-  // Times messages that are waited for, and what clients begin and leave open.
+  // Times clients that are waited for, requests that wait for their turn, and what clients begin and leave open.
   Now clock = std::chrono::steady_clock::now;
 };
 

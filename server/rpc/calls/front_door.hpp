@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -139,16 +140,17 @@ struct FrontDoor {
   const FrontDoorLimits limits;
   const Guard guard;
   SharedRegions regions;
-  CallGate gate;                // of calls that carry volumes
-  CallGate small_gate;          // of others, until the end
-  CallGate reflection_gate;     // likewise
-  HandedOver reflection_ended;  // given with all that a stream of reflection did here
+  CallGate gate;                                        // of calls that carry volumes
+  CallGate answering{std::numeric_limits<int>::max()};  // of the same over gRPC, until their status is sent
+  CallGate small_gate;                                  // of others, until the end
+  CallGate reflection_gate;                             // likewise
+  HandedOver reflection_ended;                          // given with all that a stream of reflection did here
   ReceiveTurns receiving;
   CallWatch watch;
   // Returns what the connection from a peer, as gRPC writes it, has received; nothing where that is not known. Empty:
   // of none.
   std::function<std::optional<Received>(const std::string& peer)> received;
-  Now clock = std::chrono::steady_clock::now;  // times what a message is waited for
+  Now clock = std::chrono::steady_clock::now;  // times what clients are waited for, and their requests wait for
 };
 
 }  // namespace znni::rpc

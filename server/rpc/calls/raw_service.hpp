@@ -8,7 +8,9 @@
 #include <grpcpp/support/method_handler.h>
 #include <grpcpp/support/sync_stream.h>
 
+#include <memory>
 #include <string_view>
+#include <utility>
 
 #include "server/rpc/base/status_map.hpp"
 #include "server/rpc/calls/small_call.hpp"
@@ -63,6 +65,22 @@ class SmallHandler final : public grpc::internal::MethodHandler {
   const Serve serve_;
 };
 
+// Serves as `handler` does, inside `gate` until the status of the call is sent.
+class GatedHandler final : public grpc::internal::MethodHandler {
+ public:
+  GatedHandler(CallGate& gate, std::unique_ptr<grpc::internal::MethodHandler> handler)
+      : gate_(gate), handler_(std::move(handler)) {}
+
+  void RunHandler(const HandlerParameter& parameter) final {
+    const Result<CallPass> inside = gate_.enter();
+    handler_->RunHandler(parameter);
+  }
+
+ private:
+  CallGate& gate_;
+  const std::unique_ptr<grpc::internal::MethodHandler> handler_;
+};
+
 class RawService : public grpc::Service {
  protected:
   explicit RawService(FrontDoor& door) : door_(door) {}
@@ -82,10 +100,10 @@ class RawService : public grpc::Service {
                     grpc::Status (Self::*serve)(grpc::ServerContext*,
                                                 grpc::ServerUnaryStreamer<grpc::ByteBuffer, Response>*)) {
     using Handler = grpc::internal::StreamedUnaryHandler<grpc::ByteBuffer, Response>;
-    add(path, grpc::internal::RpcMethod::BIDI_STREAMING, new Handler([this, serve](auto* context, auto* stream) {
-          mark_answer(*context);
-          return (static_cast<Self*>(this)->*serve)(context, stream);
-        }));
+    add_gated(path, std::make_unique<Handler>([this, serve](auto* context, auto* stream) {
+                mark_answer(*context);
+                return (static_cast<Self*>(this)->*serve)(context, stream);
+              }));
   }
 
   // Messages both ways.
@@ -94,18 +112,20 @@ class RawService : public grpc::Service {
                   grpc::Status (Self::*serve)(grpc::ServerContext*,
                                               grpc::ServerReaderWriter<Response, grpc::ByteBuffer>*)) {
     using Handler = grpc::internal::BidiStreamingHandler<Self, grpc::ByteBuffer, Response>;
-    add(path, grpc::internal::RpcMethod::BIDI_STREAMING,
-        new Handler(
-            [serve](Self* self, auto* context, auto* stream) {
-              mark_answer(*context);
-              return (self->*serve)(context, stream);
-            },
-            static_cast<Self*>(this)));
+    add_gated(path, std::make_unique<Handler>(
+                        [serve](Self* self, auto* context, auto* stream) {
+                          mark_answer(*context);
+                          return (self->*serve)(context, stream);
+                        },
+                        static_cast<Self*>(this)));
   }
 
   FrontDoor& door_;
 
  private:
+  void add_gated(const char* path, std::unique_ptr<grpc::internal::MethodHandler> handler) {
+    add(path, grpc::internal::RpcMethod::BIDI_STREAMING, new GatedHandler(door_.answering, std::move(handler)));
+  }
   void add(const char* path, grpc::internal::RpcMethod::RpcType type, grpc::internal::MethodHandler* handler) {
     AddMethod(new grpc::internal::RpcServiceMethod(path, type, handler));  // which owns both
   }

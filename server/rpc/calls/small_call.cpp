@@ -7,7 +7,7 @@
 namespace znni::rpc {
 
 SmallCall::SmallCall(FrontDoor& door, grpc::ServerContext& context, std::string_view method)
-    : stall_(door.limits.silent_seconds),
+    : stall_(door.limits.silent_seconds, door.clock),
       watch_(door.watch.watch([this, &context] { return gone_or_stalled(context, stall_); })) {
   Result<CallPass> pass = door.small_gate.enter(client_of_peer(context.peer()));
   if (pass) {

@@ -22,11 +22,12 @@ double seconds_between(Clock::time_point from, Clock::time_point to) {
   return std::chrono::duration<double>(to - from).count();
 }
 
-// Why a call shall end: its caller gave up, or it waited for its turn longer than it said it would.
-CallWatch::Probe make_probe(const Caller& caller, std::int64_t timeout_us, const std::atomic<bool>& started) {
-  const Clock::time_point received = Clock::now();
-  return [&caller, timeout_us, &started, received]() -> std::optional<Error> {
-    if (timeout_us > 0 && !started && Clock::now() - received > std::chrono::microseconds(timeout_us)) {
+// Why a call shall end: its caller gave up, or it waited for its turn longer than it said it would, by the time `now`.
+CallWatch::Probe make_probe(const Caller& caller, std::int64_t timeout_us, const std::atomic<bool>& started,
+                            const Now& now) {
+  const Clock::time_point received = now();
+  return [&caller, timeout_us, &started, &now, received]() -> std::optional<Error> {
+    if (timeout_us > 0 && !started && now() - received > std::chrono::microseconds(timeout_us)) {
       return Error{
           ErrorCode::deadline_exceeded,
           "Request timeout expired: waited longer than the request's timeout of " + std::to_string(timeout_us) + " us"};
@@ -98,7 +99,8 @@ Result<void> InferExchange::compute(inference::ModelInferResponse& response) {
 Result<void> InferExchange::run(inference::ModelInferResponse& response) {
   if (!admitted_) return admitted_.error();
   std::atomic<bool> started = false;
-  const WatchedCall call = door_.watch.watch(make_probe(*caller_, admitted_->request.parameters.timeout_us, started));
+  const std::int64_t timeout_us = admitted_->request.parameters.timeout_us;
+  const WatchedCall call = door_.watch.watch(make_probe(*caller_, timeout_us, started, door_.clock));
   const InferEvents events = {[&started](bool in_turn) { started = in_turn; },
                               [this](const JobGain& gain) { door_.note(record_, gain); }};
   const Result<JobStatistics> done = run_infer(*request_, *admitted_, door_.models, call.token(), events, response);

@@ -8,9 +8,11 @@ namespace znni::rpc {
 SendQueue::SendQueue() : thread_([this](const std::stop_token& stop) { work(stop); }) {}
 
 SendQueue::~SendQueue() {
-  thread_.request_stop();
+  forget();
   thread_.join();
 }
+
+void SendQueue::forget() { thread_.request_stop(); }
 
 bool SendQueue::push(std::int64_t bytes, Send send) {
   const std::scoped_lock lock(mutex_);

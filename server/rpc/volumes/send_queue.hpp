@@ -32,6 +32,8 @@ class SendQueue {
   [[nodiscard]] bool has_room(std::int64_t most);
   // Waits until all is sent. False once a send has failed.
   [[nodiscard]] bool flush();
+  // Drops what has not begun, and what comes later. Does not wait.
+  void forget();
 
  private:
   struct Item {

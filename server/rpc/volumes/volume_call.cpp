@@ -33,9 +33,9 @@ VolumeCall::VolumeCall(FrontDoor& door, grpc::ServerContext& context, Stream& st
       stream_(stream),
       blocks_(door.models),
       start_(Clock::now()),
-      header_stall_(door.limits.silent_seconds),
-      input_stall_(door.limits.stall_seconds),
-      output_stall_(door.limits.stall_seconds) {
+      header_stall_(door.limits.silent_seconds, door.clock),
+      input_stall_(door.limits.stall_seconds, door.clock),
+      output_stall_(door.limits.stall_seconds, door.clock) {
   record_.method = "Volumes";
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <httplib.h>
 
+#include <chrono>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -31,20 +32,22 @@ class RestTest : public rpc::Loopback {
     HttpPages pages;
     pages.metrics = pages.live = pages.ready = [] { return HttpAnswer{200, "ok\n"}; };
     pages.service = [this](const HttpRequest& request) { return service_->answer(request); };
-    Result<std::unique_ptr<HttpServer>> started = HttpServer::start("127.0.0.1", 0, pages);
+    HttpLimits patient;  // the service has limits of its own
+    patient.silence = patient.request = std::chrono::hours(1);
+    Result<std::unique_ptr<HttpServer>> started = HttpServer::start("127.0.0.1", 0, pages, patient);
     ASSERT_TRUE(started) << started.error().message;
     http_ = *std::move(started);
   }
 
   [[nodiscard]] httplib::Result get(const std::string& path, const httplib::Headers& headers = {}) const {
     httplib::Client client("127.0.0.1", http_->port());
-    client.set_read_timeout(60);
+    client.set_read_timeout(std::chrono::minutes(10));
     return client.Get(path, headers);
   }
   [[nodiscard]] httplib::Result post(const std::string& path, const std::string& body,
                                      const httplib::Headers& headers = {}) const {
     httplib::Client client("127.0.0.1", http_->port());
-    client.set_read_timeout(60);
+    client.set_read_timeout(std::chrono::minutes(10));
     return client.Post(path, headers, body, "application/json");
   }
   [[nodiscard]] httplib::Result infer(const std::string& json, const httplib::Headers& headers = {}) const {

@@ -260,6 +260,7 @@ Result<JobStatistics> FakeModelServer::run_job(const std::string& name, const st
   }
   if (!pass(Hold::queue, stop)) return Error{ErrorCode::cancelled, "the job was stopped"};
   if (job.in_turn) job.in_turn(true);
+  after_turn();
   if (const std::optional<Error> failed = failure(); failed) return *failed;
   const Result<ModelInfo> model = find(name, version);
   if (model && job.model != 0 && job.model != model->number) {

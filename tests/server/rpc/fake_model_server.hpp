@@ -70,6 +70,7 @@ class FakeModelServer final : public ModelServer {
   Hook<const std::stop_token&> cut_begins;
   Hook<> after_refusal;        // what others do when there is no memory for a lease
   Hook<> after_outlook;        // what others do behind each
+  Hook<> after_turn;           // what others do when a job was told that it is its turn
   std::string fallback;        // set: version 2 has lost its GPU, and jobs begin with a slab that they give back
   std::optional<GpuLoss> gpu;  // set before others ask
   std::atomic<std::int64_t> replaced = 0;  // voxels of each job's input

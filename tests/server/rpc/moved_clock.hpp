@@ -4,7 +4,9 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <memory>
+#include <thread>
 
 #include "server/rpc/base/now.hpp"
 
@@ -20,6 +22,13 @@ class MovedClock {
     };
   }
   void advance(std::chrono::nanoseconds by) { state_->nanoseconds += by.count(); }
+  // Lets time pass fast until `condition` comes true; then it stands still again.
+  void pass_until(const std::function<bool()>& condition) {
+    while (!condition()) {
+      advance(std::chrono::seconds(1));
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    }
+  }
   // Returns how often it was asked.
   [[nodiscard]] std::int64_t asked() const { return state_->asked; }
 

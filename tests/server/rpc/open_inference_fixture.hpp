@@ -16,10 +16,10 @@ class OpenInferenceTest : public Loopback {
     start(given);
     stub_ = inference::GRPCInferenceService::NewStub(channel_);
   }
-  // Fails after a minute rather than wait for an answer that does not come.
+  // Fails after ten minutes rather than wait for an answer that does not come.
   grpc::Status infer(const inference::ModelInferRequest& request) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(10));
     return stub_->ModelInfer(&context, request, &response_);
   }
   void expect_alive() {

@@ -25,7 +25,7 @@ class TcpClient {
   // Waits until the other end has closed the connection; false if something was received instead.
   [[nodiscard]] bool is_closed() const {
     pollfd one = {socket_.number(), POLLIN, 0};
-    constexpr int longest_ms = 60'000;  // a bound for a hang
+    constexpr int longest_ms = 600'000;  // a bound for a hang
     char byte = 0;
     return poll(&one, 1, longest_ms) == 1 && recv(socket_.number(), &byte, 1, 0) <= 0;
   }
@@ -40,7 +40,7 @@ class TcpClient {
   // Receives until the other end closes the connection; false if it does not.
   [[nodiscard]] bool ends() const {
     pollfd one = {socket_.number(), POLLIN, 0};
-    constexpr int longest_ms = 60'000;  // a bound for a hang
+    constexpr int longest_ms = 600'000;  // a bound for a hang
     char byte = 0;
     while (poll(&one, 1, longest_ms) == 1) {
       if (recv(socket_.number(), &byte, 1, 0) <= 0) return true;

@@ -23,16 +23,18 @@ using testing::Field;
 class MessageWaitTest : public OpenInferenceTest {
  protected:
   void SetUp() override {
-    ListenOptions impatient = options();
-    impatient.silent_seconds = 0.05;
-    connect(impatient);
+    ListenOptions timed = options();
+    timed.clock = clock_.now();
+    connect(timed);
   }
+
+  MovedClock clock_;
 };
 
 TEST_F(MessageWaitTest, CallsWithoutAMessageEndSoon) {
   const TcpClient silent(server_->port());
   silent.send(http2_begin() + calls_without_messages(8));
-  ASSERT_TRUE(test::wait_until([this] { return records().size() == 8; }));
+  clock_.pass_until([this] { return records().size() == 8; });
   EXPECT_THAT(records(),
               Each(AllOf(Field(&CallRecord::code, "DEADLINE_EXCEEDED"), Field(&CallRecord::refusal, "deadline"))));
   expect_alive();

@@ -6,6 +6,7 @@
 #include "tests/server/jobs/wait_until.hpp"
 #include "tests/server/rpc/http2_frames.hpp"
 #include "tests/server/rpc/loopback.hpp"
+#include "tests/server/rpc/moved_clock.hpp"
 #include "tests/server/rpc/tcp_client.hpp"
 
 namespace znni::rpc {
@@ -17,7 +18,7 @@ class SmallCallTest : public Loopback {
  protected:
   grpc::Status live() {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
+    context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(10));
     inference::ServerLiveResponse response;
     return inference::GRPCInferenceService::NewStub(channel_)->ServerLive(&context, {}, &response);
   }
@@ -42,8 +43,9 @@ TEST_F(SmallCallTest, AClientThatTakesNoAnswersKeepsItsShareAlone) {
   const int share = limits.share_of(limits.most_small_calls);
   const TcpClient attacker(server_->port());
   attacker.send(http2_begin(http2_no_window()) + calls_with_empty_messages(200, metadata));
-  ASSERT_TRUE(
-      test::wait_until([&] { return places(share) == 0 && static_cast<int>(records().size()) == 200 - share; }));
+  // Asks for places only then: those that it takes to count them would be missing to calls that come.
+  ASSERT_TRUE(test::wait_until([&] { return static_cast<int>(records().size()) == 200 - share; }));
+  EXPECT_EQ(places(share), 0);
   EXPECT_EQ(records().back().method, "ServerMetadata");
   EXPECT_EQ(records().back().refusal, "client_calls");
   EXPECT_EQ(live().error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED) << "of the same address";
@@ -51,13 +53,14 @@ TEST_F(SmallCallTest, AClientThatTakesNoAnswersKeepsItsShareAlone) {
 }
 
 TEST_F(SmallCallTest, AnAnswerThatNobodyTakesIsGivenUp) {
-  ListenOptions impatient = options();
-  impatient.silent_seconds = 0.05;
-  start(impatient);
+  MovedClock clock;
+  ListenOptions timed = options();
+  timed.clock = clock.now();
+  start(timed);
   const TcpClient attacker(server_->port());
   attacker.send(http2_begin(http2_no_window()) + calls_with_empty_messages(200, metadata));
   ASSERT_TRUE(test::wait_until([this] { return !records().empty(); })) << "its share is used up";
-  EXPECT_TRUE(test::wait_until([this] { return live().ok(); }));
+  clock.pass_until([this] { return live().ok(); });
 }
 
 }  // namespace

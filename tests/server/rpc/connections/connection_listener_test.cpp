@@ -139,7 +139,7 @@ TEST_F(ConnectionListenerTest, ItsOwnQuestionsPassAllLimits) {
   const TcpClient first(port_);
   wait_for_taken(1);
   for (int i = 0; i < 3; ++i) {
-    const Result<void> answered = listener_->ask(std::chrono::minutes(1));
+    const Result<void> answered = listener_->ask(std::chrono::minutes(10));
     EXPECT_TRUE(answered) << answered.error().message;
   }
   EXPECT_EQ(listener_->facts().refused_by_server, 0);
@@ -150,7 +150,7 @@ TEST_F(ConnectionListenerTest, StoppedItIsGone) {
   listen({10, 10});
   listener_->stop();
   listener_->stop();
-  EXPECT_THAT(listener_->ask(std::chrono::minutes(1)).error().message,
+  EXPECT_THAT(listener_->ask(std::chrono::minutes(10)).error().message,
               HasSubstr("127.0.0.1:" + std::to_string(port_) + ": connect"));
 }
 

@@ -2,12 +2,15 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/socket.h>
 
 #include <array>
 #include <string>
 #include <thread>
 
 #include "server/rpc/connections/listening_sockets.hpp"
+#include "server/rpc/connections/owned_descriptor.hpp"
+#include "server/rpc/connections/socket_address.hpp"
 
 namespace znni::rpc {
 namespace {
@@ -24,7 +27,9 @@ class Answering {
   ~Answering() {
     if (thread_.joinable()) thread_.join();
   }
-  [[nodiscard]] Result<void> ask() { return ask_for_settings(sockets_.front().address, own_, std::chrono::minutes(1)); }
+  [[nodiscard]] Result<void> ask() {
+    return ask_for_settings(sockets_.front().address, own_, std::chrono::minutes(10));
+  }
   [[nodiscard]] bool was_own() {
     thread_.join();
     return was_own_;
@@ -77,8 +82,13 @@ TEST(OwnQuestion, APortThatAcceptsNothingIsDeaf) {
 
 TEST(OwnQuestion, NoOneListensThere) {
   OwnConnections own;
-  const SocketAddress closed = open_listening_sockets({"127.0.0.1:0"})->front().address;
-  EXPECT_THAT(ask_for_settings(closed, own, std::chrono::minutes(1)).error().message, HasSubstr("connect: "));
+  // A socket that does not listen keeps its port from other programs.
+  const OwnedDescriptor bound(socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const SocketAddress any = *SocketAddress::parse("127.0.0.1:0");
+  ASSERT_EQ(bind(bound.number(), any.data(), any.size()), 0);
+  EXPECT_THAT(
+      ask_for_settings(*SocketAddress::of_socket(bound.number()), own, std::chrono::minutes(10)).error().message,
+      HasSubstr("connect: "));
 }
 
 TEST(OwnConnections, AreThoseThatWereAddedAndNotRemoved) {

@@ -68,12 +68,13 @@ TEST(SendQueue, AFailureEndsIt) {
 
 TEST(SendQueue, WhatHasNotBegunIsForgotten) {
   std::latch begun(1);
+  std::latch forgotten(1);
   int sent = 0;
   {
     SendQueue queue;
     ASSERT_TRUE(queue.push(1, [&] {
       begun.count_down();
-      std::this_thread::sleep_for(std::chrono::milliseconds(50));
+      forgotten.wait();
       return true;
     }));
     ASSERT_TRUE(queue.push(1, [&] {
@@ -81,6 +82,8 @@ TEST(SendQueue, WhatHasNotBegunIsForgotten) {
       return true;
     }));
     begun.wait();
+    queue.forget();
+    forgotten.count_down();
   }
   EXPECT_EQ(sent, 0);
 }

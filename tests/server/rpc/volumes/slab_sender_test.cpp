@@ -158,15 +158,17 @@ class SlowClientTest : public SlabSenderTest {
     client_reads_.notify_all();
   }
   // Slabs of 8 bytes that the engine gets through while the client reads nothing; `reads` lets it read.
-  static std::int64_t slabs_until(SlabSender& sends, std::int64_t slabs, const std::atomic<bool>& reads) {
+  std::int64_t slabs_until(SlabSender& sends, std::int64_t slabs, const std::atomic<bool>& reads) {
     for (std::int64_t i = 0; i < slabs; ++i) {
       const Result<OutputSlab> slab = sends.slab(i, 1);
       if (!slab || reads) return i;
       fill(*slab, 'a');
       if (!sends.deliver(*slab)) return i;
+      ++delivered_;
     }
     return slabs;
   }
+  std::atomic<int> delivered_ = 0;
   const VolumeShape output_{2, {9, 2, 2}, ElementType::u8, VolumeOrder::plane_major};
 };
 
@@ -174,8 +176,8 @@ TEST_F(SlowClientTest, TheEngineGoesOnUntilTheBoundIsFull) {
   SlabSender sends = sender(output_, 32);
   // After four slabs of 8 bytes the fifth must wait for the first.
   const std::jthread later([this] {
-    while (server_.leased() < 32) std::this_thread::yield();
-    std::this_thread::sleep_for(50ms);
+    while (delivered_ < 4) std::this_thread::yield();
+    std::this_thread::sleep_for(50ms);  // in which an engine that does not wait would go on
     read();
   });
   EXPECT_EQ(slabs_until(sends, 9, client_reads_), 4);

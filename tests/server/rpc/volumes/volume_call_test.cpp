@@ -7,6 +7,7 @@
 #include <latch>
 #include <thread>
 
+#include "tests/server/rpc/moved_clock.hpp"
 #include "tests/server/rpc/volumes/volume_client.hpp"
 
 namespace znni::rpc {
@@ -137,9 +138,11 @@ TEST_F(FlowingVolumeTest, WhatFlowedInACallThatIsCancelledStaysCounted) {
 
 TEST_F(FlowingVolumeTest, AnErrorReachesAClientThatIsStillSending) {
   models_.fail_with(Error{ErrorCode::device_failure, "worker died"});
+  const std::string bytes =
+      voxels_of(n_);  // before the call: one that is silent after an error is ended in another way
   VolumeClient client(*stub_);
   client.stream->Write(header(n_));
-  std::jthread sends([&, bytes = voxels_of(n_)] { client.send(bytes); });
+  std::jthread sends([&] { client.send(bytes); });
   const grpc::Status status = client.finish();
   EXPECT_EQ(status.error_code(), StatusCode::INTERNAL);
   EXPECT_THAT(status.error_message(), testing::HasSubstr("worker died"));
@@ -405,32 +408,30 @@ TEST_P(VolumeCallStopTest, ACancelStopsTheJob) {
 
 INSTANTIATE_TEST_SUITE_P(QueuedOrComputing, VolumeCallStopTest, testing::Values(Hold::queue, Hold::patches));
 
-class ImpatientVolumeCallTest : public VolumeCallTest {
- protected:
-  void SetUp() override {
-    ListenOptions impatient = options();
-    impatient.stall_seconds = 0.2;
-    start(impatient);
-    stub_ = v1::Volumes::NewStub(channel_);
-  }
-};
-
 TEST_F(VolumeCallTest, AClientThatSendsNoHeaderIsLetGo) {
   ListenOptions impatient = options();
   impatient.silent_seconds = 0.05;
   start(impatient);
   stub_ = v1::Volumes::NewStub(channel_);
   grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(1));
+  context.set_deadline(std::chrono::system_clock::now() + std::chrono::minutes(10));
   const auto silent = stub_->Infer(&context);
   v1::VolumeResponse none;
   EXPECT_FALSE(silent->Read(&none));
   EXPECT_THAT(silent->Finish().error_message(), testing::HasSubstr("neither sent nor took anything for too long"));
 }
 
-TEST_F(ImpatientVolumeCallTest, AClientThatSendsNothingIsLetGo) {
+TEST_F(VolumeCallTest, AClientThatSendsNothingIsLetGo) {
+  MovedClock clock;
+  ListenOptions timed = options();
+  timed.clock = clock.now();
+  start(timed);
+  stub_ = v1::Volumes::NewStub(channel_);
   VolumeClient client(*stub_);
   client.stream->Write(header());
+  v1::VolumeResponse accepted;
+  ASSERT_TRUE(client.stream->Read(&accepted));
+  clock.pass_until([this] { return !records().empty(); });
   EXPECT_FALSE(client.finish().ok());
   while (models_.leased() != 0) std::this_thread::yield();
   expect_alive();
