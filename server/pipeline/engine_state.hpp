@@ -291,6 +291,12 @@ struct Engine::State {
                    "input has " + std::to_string(input.f) + " images; the network takes " + std::to_string(f_in)};
     }
     const Vec3 around = frame.begin + frame.end;
+    if (is_bound && rungs_for(input.n).empty()) {
+      const Vec3 window = plan.ladder.front().geometry.pass_input - around;
+      return Error{ErrorCode::invalid_argument, "input extent is " + to_string(input.n - around) +
+                                                    "; the network normalises over all voxels of its window, " +
+                                                    to_string(window) + ": send volumes of that extent"};
+    }
     if (!covers(input.n, fov)) {
       return Error{ErrorCode::invalid_argument, "input extent is " + to_string(input.n - around) +
                                                     "; it must be at least the field of view, " +
@@ -298,12 +304,6 @@ struct Engine::State {
     }
     if (Result<void> fits = check_volume(input.n - around); !fits) return fits.error();
     if (Result<void> checked = check_shape({1, std::max(f_in, f_out), input.n}); !checked) return checked.error();
-    if (rungs_for(input.n).empty() && is_bound) {
-      const Vec3 window = plan.ladder.front().geometry.pass_input - around;
-      return Error{ErrorCode::invalid_argument, "input extent is " + to_string(input.n - around) +
-                                                    "; the network normalises over all voxels of its window, " +
-                                                    to_string(window) + ": send volumes of that extent"};
-    }
     if (rungs_for(input.n).empty()) {
       return Error{ErrorCode::invalid_argument,
                    "input extent is " + to_string(input.n - around) +

@@ -125,6 +125,18 @@ TEST(VolumeChecks, StreamsOfNetworksThatPadAreNotResumed) {
       << "strides begin with the volume";
 }
 
+TEST(VolumeChecks, StreamsOfNetworksThatNormaliseAreNotResumed) {
+  ModelInfo model = twice_model();
+  model.window = {6, 5, 4};
+  v1::VolumeHeader later = header();
+  EXPECT_TRUE(check_resume(later, "token", model));
+  later.set_first_plane(1);
+  later.set_resume_token("token");
+  EXPECT_EQ(check_resume(later, "token", model).error().code, ErrorCode::unsupported);
+  EXPECT_THAT(check_resume(later, "token", model).error().message, HasSubstr("expected 0: the network pads, upsamples "
+                                                                             "or normalises"));
+}
+
 TEST(VolumeChecks, NormalisedByTheClient) {
   v1::VolumeHeader own = header();
   EXPECT_FALSE(check_volume_header(own, twice_model())->normalised);
